@@ -1,0 +1,110 @@
+package runtime
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// CopyEntry is a file or folder to stage into the session's work folder before
+// the agent's command starts.
+type CopyEntry struct {
+	// Src is the source path on the caller's machine.
+	Src string
+	// RelDst is the destination inside the work folder. Empty means its root.
+	RelDst string
+	// Probed marks an entry that was discovered in the file system and not named
+	// in the configuration. It is fingerprinted by content, so a recreated file
+	// with the same content is no drift.
+	Probed bool
+	// ContentHash is the content's hash at discovery time, see
+	// [HashPathContent]. Empty on a probed entry means that it could not be
+	// read; the fingerprint then uses a stable marker.
+	ContentHash string
+}
+
+// HashPathContent returns the SHA-256 of the content at path in lower-case
+// hex. For a file, of its bytes; for a folder, of the sorted list of
+// "rel NUL content NUL", without modes and without caches of Python and backup
+// files of editors. Any error at all gives "": unknown, never a partial hash.
+func HashPathContent(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	h := sha256.New()
+	if !info.IsDir() {
+		if err := hashFile(h, path); err != nil {
+			return ""
+		}
+		return hex.EncodeToString(h.Sum(nil))
+	}
+	entries, err := hashedEntries(path)
+	if err != nil {
+		return ""
+	}
+	for _, rel := range entries {
+		io.WriteString(h, rel+"\x00") //nolint:errcheck // a hash never fails to write
+		if err := hashFile(h, filepath.Join(path, rel)); err != nil {
+			return ""
+		}
+		io.WriteString(h, "\x00") //nolint:errcheck // a hash never fails to write
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func hashFile(w io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
+}
+
+// hashedEntries lists the files below dir that count, relative and sorted.
+func hashedEntries(dir string) ([]string, error) {
+	var entries []string
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if p != dir && skipHash(d) {
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if d.IsDir() {
+			return nil
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, rel)
+		return nil
+	})
+	slices.Sort(entries)
+	return entries, err
+}
+
+func skipHash(d fs.DirEntry) bool {
+	base := d.Name()
+	if d.IsDir() {
+		return slices.Contains([]string{"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"}, base)
+	}
+	switch filepath.Ext(base) {
+	case ".pyc", ".pyo":
+		return true
+	case ".swp", ".swx":
+		return strings.HasPrefix(base, ".")
+	}
+	return strings.HasSuffix(base, "~")
+}

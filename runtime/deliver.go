@@ -1,0 +1,121 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Delivery is one prompt on its way to an agent.
+type Delivery struct {
+	// ID names the delivery in logs and receipts. It may be empty.
+	ID string
+	// Instance is the token of the incarnation that the prompt is for. Empty
+	// means whichever runs now.
+	Instance string
+	// Content is the prompt. Text arrives byte for byte; file_path blocks are
+	// staged into the work folder and referred to.
+	Content []ContentBlock
+	// Confirm bounds the wait for evidence that the agent took the prompt. Zero
+	// means the driver's default.
+	Confirm time.Duration
+}
+
+// OutcomeState is what became of a delivery.
+type OutcomeState string
+
+// The outcomes. Only Submitted is a success; only Refused, Absent and
+// Unsupported prove that the agent did not get the text.
+const (
+	OutcomeSubmitted   OutcomeState = "submitted"   // evidence that the agent took it
+	OutcomeUnconfirmed OutcomeState = "unconfirmed" // handed over, no evidence; never send it again blindly
+	OutcomeRefused     OutcomeState = "refused"     // not a byte was sent; Reason says why, try later
+	OutcomeAbsent      OutcomeState = "absent"      // no such session or incarnation; not a byte was sent
+	OutcomeUnsupported OutcomeState = "unsupported" // the session takes no prompts
+)
+
+// RefusalReason is why a delivery was refused before its first byte.
+type RefusalReason string
+
+// The reasons.
+const (
+	RefusedTyping  RefusalReason = "human_typing"  // a person typed a moment ago
+	RefusedDraft   RefusalReason = "draft_present" // the input line holds somebody's text
+	RefusedDialog  RefusalReason = "dialog_up"     // a dialog or question would swallow it
+	RefusedBusy    RefusalReason = "busy"          // the agent takes no input during a turn
+	RefusedContent RefusalReason = "content"       // the text cannot arrive unchanged
+	RefusedUnready RefusalReason = "not_ready"     // the agent has not drawn its input line yet
+)
+
+// Outcome is the result of a delivery.
+type Outcome struct {
+	State    OutcomeState  `json:"state"`
+	Reason   RefusalReason `json:"reason,omitempty"`
+	Evidence string        `json:"evidence,omitempty"` // what proved it: "echo+busy", "hook", ...
+	Detail   string        `json:"detail,omitempty"`   // for people
+	Staged   []string      `json:"staged,omitempty"`   // files put into the work folder, relative
+}
+
+// Deliverer is the extension of drivers that can tell what became of a prompt.
+type Deliverer interface {
+	// Deliver sends one prompt and waits for what became of it. An error means
+	// that the driver failed at an unknown point; every answer about the agent
+	// or the session is an [Outcome] and no error. A token that is not the
+	// current incarnation's is OutcomeAbsent and an error matching
+	// [ErrStaleInstance]. Deliveries to one session are served one at a time, in
+	// the order of the calls.
+	Deliver(ctx context.Context, name string, d Delivery) (Outcome, error)
+}
+
+// Deliver sends one prompt. Without the extension it is a Nudge, whose success
+// proves nothing: the outcome is then [OutcomeUnconfirmed].
+func Deliver(ctx context.Context, p Provider, name string, d Delivery) (Outcome, error) {
+	if dl, ok := As[Deliverer](p, name); ok {
+		return dl.Deliver(ctx, name, d)
+	}
+	if d.Instance != "" {
+		if err := CheckInstance(ctx, p, name, d.Instance); err != nil {
+			return Outcome{State: OutcomeAbsent}, err
+		}
+	}
+	switch err := p.Nudge(name, d.Content); {
+	case err == nil:
+		return Outcome{State: OutcomeUnconfirmed, Detail: "the driver reports no receipt"}, nil
+	case errors.Is(err, ErrSessionNotFound):
+		return Outcome{State: OutcomeAbsent}, nil
+	case errors.Is(err, ErrInputUnsupported), errors.Is(err, errors.ErrUnsupported):
+		return Outcome{State: OutcomeUnsupported, Detail: err.Error()}, nil
+	default:
+		return Outcome{State: OutcomeUnconfirmed, Detail: err.Error()}, err
+	}
+}
+
+// NudgeError is the error of a plain Nudge for an outcome: nil for submitted
+// and unconfirmed, a sentinel or a [RefusedError] otherwise. Drivers use it to
+// write Nudge on top of Deliver.
+func NudgeError(o Outcome) error {
+	switch o.State {
+	case OutcomeSubmitted, OutcomeUnconfirmed:
+		return nil
+	case OutcomeAbsent:
+		return ErrSessionNotFound
+	case OutcomeUnsupported:
+		return ErrInputUnsupported
+	default:
+		return &RefusedError{Reason: o.Reason, Detail: o.Detail}
+	}
+}
+
+// RefusedError says that a prompt was refused before its first byte.
+type RefusedError struct {
+	Reason RefusalReason
+	Detail string
+}
+
+func (e *RefusedError) Error() string {
+	s := "prompt refused: " + string(e.Reason)
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	return s
+}

@@ -1,0 +1,70 @@
+// Package runtime is the contract between a supervisor and the places where AI
+// coding agents run: an embedded terminal, a child process, tmux, a user's
+// script, ACP, ssh, Kubernetes.
+//
+// # Words
+//
+//   - name: the name of a session, see [ValidateName]. One name is one session
+//     in one driver at one time. Names are matched exactly, never by prefix.
+//   - session: the place where an agent runs, known to a driver by its name.
+//   - incarnation: one life of a session, from one Start to its end. It has a
+//     random instance token (GC_INSTANCE_TOKEN in the agent's environment).
+//   - agent: the process that cfg.Command started, and what it started.
+//   - driver: an implementation of [Provider].
+//   - running: the session exists and its agent has not been seen to exit. A
+//     session whose agent has exited is a corpse: not running, still readable by
+//     Peek and Observe, replaced by the next Start, removed by Stop.
+//
+// # Seven facets
+//
+// [Provider] has nineteen methods because existing callers use them. It reads as
+// seven ideas:
+//
+//	Runner     Start, Stop, Interrupt          begin and end
+//	Inspector  IsRunning, IsAttached, ...      questions without effect
+//	Input      Attach, Nudge, SendKeys         people and text to the agent
+//	Output     Peek, ClearScrollback           what the agent printed
+//	MetaStore  SetMeta, GetMeta, RemoveMeta    notes bound to the incarnation
+//	Stager     CopyTo, RunLive                 change a running session's surroundings
+//	Describer  Capabilities                    what the answers are worth
+//
+// What only some drivers can do are extensions: [Observe], [Watch], [Deliver],
+// [Recover], [StopInstance], [Pending], [WaitForIdle], [Exec], [Relaunch] and
+// others. Each has one file with its interface, its helper and the helper's
+// fallback. Callers use the helpers only. "No such method" and an error
+// matching [errors.ErrUnsupported] are the same answer. Routers and wrappers
+// implement [Router] and nothing else; [As] follows it.
+//
+// # The start sequence
+//
+// A driver that runs agents on this machine starts a session in this order, and
+// aborts at the first failure of a numbered step unless it says otherwise:
+//
+//  1. validate the name and claim it ([ErrSessionExists] if it is taken)
+//  2. run PreStart, in the work folder if it exists by then
+//  3. stage PackOverlayDirs, OverlayDir and CopyFiles into the work folder
+//  4. create the session with Command, Env and WorkDir applied
+//  5. for [LifecycleOneShot], or without any hint: done
+//  6. handle known dialogs, wait for readiness, handle dialogs again; the end of
+//     the wait without the prompt in sight is no failure if the agent lives
+//  7. the agent must still live ([ErrSessionDiedDuringStartup])
+//  8. run SessionSetup, then SessionSetupScript (failures are warnings)
+//  9. deliver Nudge as the first prompt
+//  10. run SessionLive (failures are warnings)
+//
+// The agent finds GC_SESSION (the session's name, beside GC_SESSION_NAME),
+// GC_INSTANCE_TOKEN and GC_DIR in its environment.
+//
+// # Errors
+//
+// Branch on the sentinels ([ErrSessionNotFound], [ErrSessionExists], ...) with
+// [errors.Is]; read operation and session from [Error]. What the agent did is
+// never the driver's error: an agent that exits is an [Exit] or a
+// [StartupDeath].
+//
+// # Concurrency and restarts
+//
+// All methods may be called concurrently. A driver whose sessions outlive their
+// starter finds them again by itself when a new value is opened over the same
+// state; [Recover] checks that it is still the same incarnation.
+package runtime

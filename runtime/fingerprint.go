@@ -1,0 +1,229 @@
+package runtime
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// FingerprintVersion is the version of the hashing rules. It is the prefix of
+// every fingerprint ("v1:<64 hex>"), and a stored hash of another version is
+// replaced silently: it never means drift.
+const FingerprintVersion = "v1"
+
+// hashUnavailable stands for content that could not be read. It is stable, so a
+// passing error does not look like a change and back.
+const hashUnavailable = "HASH_UNAVAILABLE"
+
+// ConfigFingerprint returns the fingerprint of everything that needs a new
+// start of the agent when it changes: the provision and the launch half.
+// Observation hints never take part, values of credentials neither; [Fields]
+// has the table. It reads the contents of overlay folders and copied files.
+func ConfigFingerprint(cfg Config) string {
+	return fingerprint("core", append(provisionParts(cfg), launchParts(cfg)...))
+}
+
+// ProvisionFingerprint returns the fingerprint of what the box is made of. If it
+// moves, the session is stopped and started.
+func ProvisionFingerprint(cfg Config) string { return fingerprint("provision", provisionParts(cfg)) }
+
+// LaunchFingerprint returns the fingerprint of what runs in the box. If it alone
+// moves, a relaunch in the warm box is enough.
+func LaunchFingerprint(cfg Config) string { return fingerprint("launch", launchParts(cfg)) }
+
+// LiveFingerprint returns the fingerprint of what RunLive applies. If it alone
+// moves, the agent goes on.
+func LiveFingerprint(cfg Config) string {
+	return fingerprint("live", []part{listPart("SessionLive", cfg.SessionLive)})
+}
+
+// FingerprintBreakdown returns a short hash for each [Config] field that takes
+// part in a fingerprint, for saying which field drifted. Fields that
+// contribute nothing are left out.
+func FingerprintBreakdown(cfg Config) map[string]string {
+	parts := append(provisionParts(cfg), launchParts(cfg)...)
+	parts = append(parts, listPart("SessionLive", cfg.SessionLive))
+	out := make(map[string]string, len(parts))
+	for _, p := range parts {
+		if len(p.values) > 0 {
+			sum := sha256.Sum256(p.encode(nil))
+			out[p.name] = hex.EncodeToString(sum[:8])
+		}
+	}
+	return out
+}
+
+// FingerprintCurrent reports whether a stored fingerprint was made by the
+// present rules and may be compared.
+func FingerprintCurrent(stored string) bool {
+	return strings.HasPrefix(stored, FingerprintVersion+":")
+}
+
+// part is one field's contribution. Empty values contribute nothing at all, so
+// that a new field never moves the fingerprints of those who do not use it.
+type part struct {
+	name   string
+	values []string
+}
+
+// encode appends the part with every string preceded by its length, so that no
+// two different parts have the same bytes.
+func (p part) encode(b []byte) []byte {
+	put := func(s string) {
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	put(p.name)
+	b = binary.AppendUvarint(b, uint64(len(p.values)))
+	for _, v := range p.values {
+		put(v)
+	}
+	return b
+}
+
+func fingerprint(half string, parts []part) string {
+	b := []byte(half)
+	for _, p := range parts {
+		if len(p.values) > 0 {
+			b = p.encode(b)
+		}
+	}
+	sum := sha256.Sum256(b)
+	return FingerprintVersion + ":" + hex.EncodeToString(sum[:])
+}
+
+func provisionParts(cfg Config) []part {
+	return []part{
+		textPart("WorkDir", cfg.WorkDir),
+		envPart("Env", cfg.Env),
+		listPart("PreStart", cfg.PreStart),
+		listPart("OverlaySlots", OverlayProviderNames(cfg)),
+		contentPart("PackOverlayDirs", cfg.PackOverlayDirs),
+		contentPart("OverlayDir", optional(cfg.OverlayDir)),
+		copyPart(cfg.CopyFiles),
+		mapPart("FingerprintExtra", cfg.FingerprintExtra),
+	}
+}
+
+func launchParts(cfg Config) []part {
+	parts := []part{
+		textPart("Command", cfg.Command),
+		textPart("Lifecycle", string(cfg.Lifecycle)),
+		textPart("Upstream", cfg.Upstream),
+		mcpPart(cfg.MCPServers),
+		listPart("SessionSetup", cfg.SessionSetup),
+	}
+	if cfg.SessionSetupScript != "" {
+		parts = append(parts, part{"SessionSetupScript", []string{cfg.SessionSetupScript, contentHash(cfg.SessionSetupScript)}})
+	}
+	if cfg.AcceptStartupDialogs != nil {
+		parts = append(parts, textPart("AcceptStartupDialogs", strconv.FormatBool(*cfg.AcceptStartupDialogs)))
+	}
+	if cfg.MouseOn {
+		parts = append(parts, textPart("MouseOn", "true"))
+	}
+	return parts
+}
+
+func optional(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
+
+func textPart(name, value string) part           { return part{name, optional(value)} }
+func listPart(name string, values []string) part { return part{name, values} }
+
+func mapPart(name string, m map[string]string) part {
+	p := part{name: name}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		p.values = append(p.values, k, m[k])
+	}
+	return p
+}
+
+// envPart hashes names and values, of secrets and addresses the name only: a
+// rotated credential is no drift.
+func envPart(name string, env map[string]string) part {
+	p := part{name: name}
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		switch {
+		case volatileEnv(k):
+		case CredentialName(k):
+			p.values = append(p.values, k, "")
+		default:
+			p.values = append(p.values, k, "="+env[k])
+		}
+	}
+	return p
+}
+
+// volatileEnv tells variables that differ between incarnations or repeat
+// another field.
+func volatileEnv(key string) bool {
+	switch key {
+	case "GC_DIR", "GC_INSTANCE_TOKEN", "GC_WORKER_TOKEN", "GC_SESSION_ID", "GC_RUNTIME_EPOCH", "GC_CONTINUATION_EPOCH", "GC_BIN":
+		return true
+	}
+	return false
+}
+
+// CredentialName reports whether a variable or header of that name is to be
+// treated as a credential or as an address that follows from one: its value is
+// never hashed, shown or logged.
+func CredentialName(key string) bool {
+	k := strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
+	for _, word := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTHORIZATION", "COOKIE", "PRIVATE_KEY"} {
+		if strings.Contains(k, word) {
+			return true
+		}
+	}
+	for _, suffix := range []string{"_KEY", "_AUTH", "_BASE_URL", "_API_URL", "_PAT", "_DSN"} {
+		if strings.HasSuffix(k, suffix) {
+			return true
+		}
+	}
+	return k == "APIKEY" || k == "KEY"
+}
+
+func mcpPart(servers []MCPServerConfig) part {
+	p := part{name: "MCPServers"}
+	sorted := slices.SortedFunc(slices.Values(servers), func(a, b MCPServerConfig) int { return cmp.Compare(a.Name, b.Name) })
+	for _, s := range sorted {
+		p.values = append(p.values, s.Name, s.Transport, s.Command, s.URL, strconv.Itoa(len(s.Args)))
+		p.values = append(p.values, s.Args...)
+		env := envPart("", s.Env)
+		p.values = append(p.values, strconv.Itoa(len(env.values)))
+		p.values = append(p.values, env.values...)
+		p.values = append(p.values, slices.Sorted(maps.Keys(s.Headers))...)
+	}
+	return p
+}
+
+func contentPart(name string, paths []string) part {
+	p := part{name: name}
+	for _, path := range paths {
+		p.values = append(p.values, contentHash(path))
+	}
+	return p
+}
+
+func contentHash(path string) string { return cmp.Or(HashPathContent(path), hashUnavailable) }
+
+func copyPart(entries []CopyEntry) part {
+	p := part{name: "CopyFiles"}
+	for _, e := range entries {
+		hash := e.ContentHash
+		if hash == "" && !e.Probed {
+			hash = HashPathContent(e.Src)
+		}
+		p.values = append(p.values, e.RelDst, cmp.Or(hash, hashUnavailable))
+	}
+	return p
+}
