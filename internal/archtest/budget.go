@@ -1,0 +1,237 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/scanner"
+	"go/token"
+	"strings"
+)
+
+// budget is a limit to look twice at (soft) and one that fails (hard).
+type budget struct{ soft, hard int }
+
+// Lines of files and packages count code only: neither blank lines nor
+// comments. Lines of a function are those of its body.
+var (
+	fileLines        = budget{350, 500}
+	functionLines    = budget{40, 80}
+	packageLines     = budget{1500, 3000}
+	parameters       = budget{5, 5}
+	interfaceMethods = budget{6, 6}
+)
+
+// mainLines is the limit of cmd/gc/main.go, blank lines and comments included.
+const mainLines = 40
+
+// raised lists budgets that an ADR has lifted: what, as the finding names it,
+// to the new limit.
+var raised = map[string]int{}
+
+// limit returns the hard limit for the thing.
+func (b budget) limit(thing string) int {
+	if lifted, ok := raised[thing]; ok {
+		return lifted
+	}
+	return b.hard
+}
+
+// SoftLimits returns the places that are within the budgets but past the point
+// where one looks twice. They are advice and never fail.
+func SoftLimits(t *Tree) []Finding {
+	var found []Finding
+	for _, size := range t.sizes() {
+		if size.lines > size.budget.soft && size.lines <= size.budget.limit(size.thing) {
+			found = append(found, size.finding())
+		}
+	}
+	return found
+}
+
+// size is one measured thing.
+type size struct {
+	kind   string
+	thing  string
+	where  string
+	lines  int
+	budget budget
+}
+
+func (s size) finding() Finding {
+	return Finding{s.where, fmt.Sprintf("%s has %d lines (look twice above %d, limit %d)", s.thing, s.lines, s.budget.soft, s.budget.limit(s.thing))}
+}
+
+// sizes measures files, functions and packages. Generated files are not
+// measured; tests are measured as files only.
+func (t *Tree) sizes() []size {
+	var all []size
+	packages := map[string]int{}
+	for _, file := range t.Go {
+		if ast.IsGenerated(file.Syntax) {
+			continue
+		}
+		lines := codeLines(file.Source)
+		all = append(all, size{"file", file.Path, file.Path, lines, fileLines})
+		if file.Test {
+			continue
+		}
+		packages[file.Room] += lines
+		for _, declared := range file.Syntax.Decls {
+			if function, ok := declared.(*ast.FuncDecl); ok && function.Body != nil {
+				where := t.at(function, "").Where
+				all = append(all, size{"function", functionName(file, function), where, t.bodyLines(function), functionLines})
+			}
+		}
+	}
+	for _, dir := range t.Rooms() {
+		all = append(all, size{"package", "package " + dir, dir, packages[dir], packageLines})
+	}
+	return all
+}
+
+func (t *Tree) overBudget(kind string) []Finding {
+	var found []Finding
+	for _, size := range t.sizes() {
+		if size.kind == kind && size.lines > size.budget.limit(size.thing) {
+			found = append(found, size.finding())
+		}
+	}
+	return found
+}
+
+func checkFileBudget(t *Tree) []Finding     { return t.overBudget("file") }
+func checkFunctionBudget(t *Tree) []Finding { return t.overBudget("function") }
+func checkPackageBudget(t *Tree) []Finding  { return t.overBudget("package") }
+
+func checkMain(t *Tree) []Finding {
+	for _, file := range t.Go {
+		if lines := strings.Count(string(file.Source), "\n"); file.Path == "cmd/gc/main.go" && lines > mainLines {
+			return []Finding{{file.Path, fmt.Sprintf("has %d lines, limit %d", lines, mainLines)}}
+		}
+	}
+	return nil
+}
+
+func checkParameterBudget(t *Tree) []Finding {
+	var found []Finding
+	for _, file := range t.Go {
+		if file.Test {
+			continue
+		}
+		for _, declared := range file.Syntax.Decls {
+			function, ok := declared.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			name := functionName(file, function)
+			if count := countParameters(function.Type); count > parameters.limit(name) {
+				found = append(found, t.at(function, "%s has %d parameters beside ctx, limit %d", name, count, parameters.limit(name)))
+			}
+		}
+	}
+	return found
+}
+
+// countParameters counts the parameters, a leading context not among them.
+func countParameters(function *ast.FuncType) int {
+	count := 0
+	for i, field := range function.Params.List {
+		if selector, ok := field.Type.(*ast.SelectorExpr); i == 0 && ok && selector.Sel.Name == "Context" {
+			continue
+		}
+		count += max(1, len(field.Names))
+	}
+	return count
+}
+
+func checkInterfaceBudget(t *Tree) []Finding {
+	var found []Finding
+	for _, file := range t.Go {
+		if file.Test {
+			continue
+		}
+		ast.Inspect(file.Syntax, func(node ast.Node) bool {
+			spec, ok := node.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			declared, ok := spec.Type.(*ast.InterfaceType)
+			if !ok {
+				return true
+			}
+			name := file.Room + "." + spec.Name.Name
+			if count := countMethods(declared); count > interfaceMethods.limit(name) {
+				found = append(found, t.at(spec, "%s declares %d methods, limit %d", name, count, interfaceMethods.limit(name)))
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// countMethods counts the methods written in the interface itself. Embedded
+// interfaces are measured where they are declared.
+func countMethods(declared *ast.InterfaceType) int {
+	count := 0
+	for _, field := range declared.Methods.List {
+		count += len(field.Names)
+	}
+	return count
+}
+
+// functionName names a function as room.Name or room.Receiver.Name.
+func functionName(file *File, function *ast.FuncDecl) string {
+	name := function.Name.Name
+	if function.Recv != nil && len(function.Recv.List) > 0 {
+		name = receiverName(function.Recv.List[0].Type) + "." + name
+	}
+	return file.Room + "." + name
+}
+
+// receiverName returns the type's name without pointer and type parameters.
+func receiverName(expression ast.Expr) string {
+	for {
+		switch typed := expression.(type) {
+		case *ast.StarExpr:
+			expression = typed.X
+		case *ast.IndexExpr:
+			expression = typed.X
+		case *ast.IndexListExpr:
+			expression = typed.X
+		case *ast.Ident:
+			return typed.Name
+		default:
+			return "?"
+		}
+	}
+}
+
+// bodyLines counts the lines between the braces of the function.
+func (t *Tree) bodyLines(function *ast.FuncDecl) int {
+	first := t.Fset.Position(function.Body.Lbrace).Line
+	last := t.Fset.Position(function.Body.Rbrace).Line
+	return max(0, last-first-1)
+}
+
+// codeLines counts the lines that hold at least a part of a token; comments
+// and blank lines hold none, and a raw string fills all the lines it spans.
+func codeLines(source []byte) int {
+	fset := token.NewFileSet()
+	file := fset.AddFile("", fset.Base(), len(source))
+	var lexer scanner.Scanner
+	lexer.Init(file, source, nil, 0)
+	lines, last := 0, 0
+	for {
+		pos, kind, literal := lexer.Scan()
+		if kind == token.EOF {
+			return lines
+		}
+		if kind == token.SEMICOLON && literal == "\n" {
+			continue
+		}
+		first := file.Line(pos)
+		end := first + strings.Count(literal, "\n")
+		lines += max(0, end-max(first, last+1)+1)
+		last = max(last, end)
+	}
+}

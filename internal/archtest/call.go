@@ -1,0 +1,65 @@
+package archtest
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+)
+
+// permit is the comment that excuses one line from a rule about calls. The
+// linter demands that a reason follows it.
+const permit = "//nolint:forbidigo //"
+
+func checkEnvironment(t *Tree) []Finding {
+	return t.forbidCalls(
+		[]string{"os.Getenv", "os.LookupEnv", "os.Environ", "os.Setenv", "os.Unsetenv", "os.ExpandEnv"},
+		func(f *File) bool { return f.Test || isProgram(f.Room) || strings.HasPrefix(f.Room, "cmd/") },
+	)
+}
+
+// checkSleep allows a sleep in tests only where a synctest bubble makes it
+// free, and in test programs, which act the part of a slow agent.
+func checkSleep(t *Tree) []Finding {
+	return t.forbidCalls([]string{"time.Sleep"}, func(f *File) bool {
+		return isProgram(f.Room) && !f.Test || f.Test && slices.Contains(f.imports(), "testing/synctest")
+	})
+}
+
+func checkBackground(t *Tree) []Finding {
+	return t.forbidCalls([]string{"context.Background", "context.TODO"}, func(f *File) bool {
+		return f.Test || isProgram(f.Room) || strings.HasPrefix(f.Room, "cmd/")
+	})
+}
+
+// forbidCalls reports each use of one of the names, called or passed on, in
+// files that exempt does not excuse. A line with [permit] and a reason passes.
+func (t *Tree) forbidCalls(names []string, exempt func(*File) bool) []Finding {
+	var found []Finding
+	for _, file := range t.Go {
+		if exempt(file) {
+			continue
+		}
+		permitted := t.permittedLines(file)
+		ast.Inspect(file.Syntax, func(node ast.Node) bool {
+			selector, ok := node.(*ast.SelectorExpr)
+			if ok && slices.Contains(names, selectorName(selector)) && !permitted[t.Fset.Position(selector.Pos()).Line] {
+				found = append(found, t.at(selector, "uses %s", selectorName(selector)))
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// permittedLines returns the lines that carry a permit with a reason.
+func (t *Tree) permittedLines(file *File) map[int]bool {
+	lines := map[int]bool{}
+	for _, group := range file.Syntax.Comments {
+		for _, comment := range group.List {
+			if reason, ok := strings.CutPrefix(comment.Text, permit); ok && strings.TrimSpace(reason) != "" {
+				lines[t.Fset.Position(comment.Pos()).Line] = true
+			}
+		}
+	}
+	return lines
+}

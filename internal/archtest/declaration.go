@@ -1,0 +1,226 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+)
+
+func checkPackageComment(t *Tree) []Finding {
+	var found []Finding
+	for _, dir := range t.Rooms() {
+		var with []string
+		sources := 0
+		for _, file := range t.Go {
+			if file.Room != dir || file.Test {
+				continue
+			}
+			sources++
+			if file.Syntax.Doc != nil {
+				with = append(with, path.Base(file.Path))
+			}
+		}
+		switch {
+		case sources > 0 && len(with) == 0:
+			found = append(found, Finding{dir, "no file has the package comment"})
+		case len(with) > 1:
+			found = append(found, Finding{dir, "the package comment stands in " + strings.Join(with, ", ")})
+		}
+	}
+	return found
+}
+
+func checkInit(t *Tree) []Finding {
+	var found []Finding
+	for _, file := range t.Go {
+		for _, declared := range file.Syntax.Decls {
+			if function, ok := declared.(*ast.FuncDecl); ok && function.Recv == nil && function.Name.Name == "init" {
+				found = append(found, t.at(function, "declares init"))
+			}
+		}
+	}
+	return found
+}
+
+// constantCalls are functions whose result is a fine package variable: it is
+// made once and never changed.
+var constantCalls = []string{
+	"errors.New", "fmt.Errorf", "regexp.MustCompile", "regexp.MustCompilePOSIX", "strings.NewReplacer",
+	"template.Must", "netip.MustParseAddr", "netip.MustParsePrefix", "sync.OnceValue", "sync.OnceValues",
+	"reflect.TypeFor", "reflect.TypeOf", "bytes.Repeat", "strings.Repeat", "slices.Concat",
+}
+
+// embedGap is the greatest distance in bytes between an embed directive and the
+// variable it belongs to: "\nvar ".
+const embedGap = 8
+
+func checkGlobals(t *Tree) []Finding {
+	var found []Finding
+	for _, file := range t.Go {
+		if file.Test {
+			continue
+		}
+		for _, spec := range packageVariables(file) {
+			if !embeds(file, spec) {
+				found = append(found, t.judgeGlobal(file, spec)...)
+			}
+		}
+		found = append(found, t.globalWrites(file)...)
+	}
+	return found
+}
+
+// judgeGlobal reports the variables of one declaration that are not plainly
+// constant. The version is a variable because the linker sets it.
+func (t *Tree) judgeGlobal(file *File, spec *ast.ValueSpec) []Finding {
+	var found []Finding
+	for i, name := range spec.Names {
+		if name.Name == "_" || strings.HasPrefix(file.Room, "cmd/") && name.Name == "version" {
+			continue
+		}
+		if i >= len(spec.Values) || !constantValue(spec.Values[i]) {
+			found = append(found, t.at(name, "%s is a package variable that can change; give it an owner", name.Name))
+		}
+	}
+	return found
+}
+
+// embeds tells whether the line above the declaration embeds a file in it.
+func embeds(file *File, spec *ast.ValueSpec) bool {
+	for _, group := range file.Syntax.Comments {
+		for _, comment := range group.List {
+			if strings.HasPrefix(comment.Text, "//go:embed ") && comment.Pos() < spec.Pos() && spec.Pos()-comment.End() < embedGap {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// constantValue tells whether the expression makes a sentinel, a compiled
+// pattern or a table.
+func constantValue(value ast.Expr) bool {
+	switch typed := value.(type) {
+	case *ast.CompositeLit:
+		return true
+	case *ast.UnaryExpr: // a sentinel of a struct type
+		_, literal := typed.X.(*ast.CompositeLit)
+		return typed.Op == token.AND && literal
+	case *ast.SelectorExpr: // another package's sentinel under our name
+		return strings.HasPrefix(typed.Sel.Name, "Err")
+	case *ast.CallExpr:
+		if conversion, ok := typed.Fun.(*ast.ArrayType); ok {
+			return conversion.Len == nil
+		}
+		return slices.Contains(constantCalls, selectorName(typed.Fun))
+	}
+	return false
+}
+
+// selectorName renders pkg.Name, or "" for any other expression. Type
+// arguments are left out.
+func selectorName(expression ast.Expr) string {
+	if index, ok := expression.(*ast.IndexExpr); ok {
+		expression = index.X
+	}
+	selector, ok := expression.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	owner, ok := selector.X.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	return owner.Name + "." + selector.Sel.Name
+}
+
+// globalWrites reports assignments to the package variables of the file's
+// package: a table that is written to is state.
+func (t *Tree) globalWrites(file *File) []Finding {
+	globals := t.globalsOf(file.Room)
+	var found []Finding
+	report := func(target ast.Expr) {
+		name := rootIdent(target)
+		if name != nil && globals[name.Name] && !isLocal(file, name) {
+			found = append(found, t.at(target, "writes to the package variable %s", name.Name))
+		}
+	}
+	ast.Inspect(file.Syntax, func(node ast.Node) bool {
+		switch typed := node.(type) {
+		case *ast.AssignStmt:
+			if typed.Tok != token.DEFINE {
+				for _, target := range typed.Lhs {
+					report(target)
+				}
+			}
+		case *ast.IncDecStmt:
+			report(typed.X)
+		}
+		return true
+	})
+	return found
+}
+
+// globalsOf returns the names of the package variables of the room.
+func (t *Tree) globalsOf(dir string) map[string]bool {
+	names := map[string]bool{}
+	for _, file := range t.Go {
+		if file.Room != dir || file.Test {
+			continue
+		}
+		for _, spec := range packageVariables(file) {
+			for _, name := range spec.Names {
+				names[name.Name] = true
+			}
+		}
+	}
+	return names
+}
+
+// packageVariables returns the variable declarations outside functions.
+func packageVariables(file *File) []*ast.ValueSpec {
+	var specs []*ast.ValueSpec
+	for _, declared := range file.Syntax.Decls {
+		group, ok := declared.(*ast.GenDecl)
+		if !ok || group.Tok != token.VAR {
+			continue
+		}
+		for _, spec := range group.Specs {
+			specs = append(specs, spec.(*ast.ValueSpec)) // the only kind in a var group
+		}
+	}
+	return specs
+}
+
+// rootIdent returns the variable that an assignment to the expression changes.
+func rootIdent(target ast.Expr) *ast.Ident {
+	for {
+		switch typed := target.(type) {
+		case *ast.Ident:
+			return typed
+		case *ast.IndexExpr:
+			target = typed.X
+		case *ast.SelectorExpr:
+			target = typed.X
+		case *ast.StarExpr:
+			target = typed.X
+		case *ast.ParenExpr:
+			target = typed.X
+		default:
+			return nil
+		}
+	}
+}
+
+// isLocal tells whether the parser resolved the name to a declaration inside
+// a function; a name of another file of the package stays unresolved.
+func isLocal(file *File, name *ast.Ident) bool {
+	object := name.Obj //nolint:staticcheck // go/types would need every dependency compiled; the parser's scopes are enough here
+	if object == nil {
+		return false
+	}
+	spec, ok := object.Decl.(*ast.ValueSpec)
+	return !ok || !slices.Contains(packageVariables(file), spec)
+}

@@ -1,0 +1,65 @@
+package archtest
+
+import (
+	"slices"
+	"strings"
+)
+
+// dependency is a foreign module and the rooms whose product code may import
+// it; no rooms means tests and test programs only. Tests may import any of them.
+type dependency struct {
+	module string
+	rooms  []string
+}
+
+// anywhere lets every room that is not bound to the standard library import a module.
+const anywhere = "*"
+
+var dependencies = []dependency{
+	{"github.com/cenkalti/backoff/v5", []string{anywhere}},
+	{"github.com/charmbracelet/x/ansi", []string{"internal/term"}},
+	{"github.com/creack/pty", []string{"internal/shim"}},
+	{"github.com/danielgtaylor/huma/v2", []string{"internal/api", "internal/workerapi"}},
+	{"github.com/fsnotify/fsnotify", []string{"internal/controller", "internal/daemon", "internal/adapter"}},
+	{"github.com/google/go-cmp", nil},
+	{"github.com/invopop/jsonschema", []string{"internal/config"}},
+	{"github.com/pelletier/go-toml/v2", []string{"internal/config", "internal/agentcli", "internal/guard"}},
+	{"github.com/rogpeppe/go-internal", nil},
+	{"github.com/spf13/cobra", []string{"internal/cli"}},
+	{"github.com/spf13/pflag", []string{"internal/cli"}},
+	{"go.uber.org/goleak", nil},
+	{"golang.org/x/sync", []string{anywhere}},
+	{"golang.org/x/sys", []string{anywhere}},
+	{"golang.org/x/term", []string{anywhere}},
+	{"mvdan.cc/sh/v3", []string{anywhere}},
+	{"pgregory.net/rapid", nil},
+}
+
+func checkDependencies(t *Tree) []Finding {
+	var found []Finding
+	for _, file := range t.Go {
+		for i, importPath := range file.imports() {
+			if _, ours := t.room(importPath); ours || importPath == "C" || t.isStandard(importPath) {
+				continue
+			}
+			if what := judgeDependency(file, importPath); what != "" {
+				found = append(found, t.at(file.Syntax.Imports[i], "%s", what))
+			}
+		}
+	}
+	return found
+}
+
+func judgeDependency(file *File, importPath string) string {
+	row := slices.IndexFunc(dependencies, func(d dependency) bool {
+		return importPath == d.module || strings.HasPrefix(importPath, d.module+"/")
+	})
+	switch {
+	case row < 0:
+		return "imports " + importPath + ", which is not in the table of dependencies"
+	case file.Test, isProgram(file.Room), slices.Contains(dependencies[row].rooms, anywhere),
+		slices.Contains(dependencies[row].rooms, file.Room), dependencies[row].rooms == nil && strings.HasSuffix(file.Room, "test"):
+		return ""
+	}
+	return "imports " + importPath + ", which belongs to " + strings.Join(append([]string{"tests"}, dependencies[row].rooms...), ", ")
+}

@@ -1,0 +1,90 @@
+package archtest
+
+import (
+	"slices"
+	"strings"
+)
+
+// standardOnly maps the rooms that other modules may import, and the contracts
+// beside them, to the rooms of ours that each may use.
+var standardOnly = map[string][]string{
+	"runtime":             nil,
+	"worker":              nil,
+	"client":              nil,
+	"internal/agent":      nil,
+	"runtime/runtimetest": {"runtime"},
+}
+
+// hiddenFromDrivers are lower rooms that a driver must not know all the same.
+var hiddenFromDrivers = []string{
+	"internal/config", "internal/session", "internal/plan", "internal/event", "internal/guard",
+	"internal/store", "internal/adapter", "internal/controller",
+}
+
+// openToCLI are the rooms that a command may import: the client, the public
+// contracts and packages without effects.
+var openToCLI = []string{
+	"client", "worker", "runtime", "runtime/runtimetest",
+	"internal/agent", "internal/agentcli", "internal/config", "internal/event",
+	"internal/plan", "internal/session", "internal/guard",
+}
+
+// knowsDrivers are the rooms that may import the table of drivers.
+var knowsDrivers = []string{"internal/daemon", "cmd/gc"}
+
+func checkPublicImports(t *Tree) []Finding {
+	return t.eachImport(func(f *File, importPath string) string {
+		allowed, strict := standardOnly[f.Room]
+		if !strict || t.isStandard(importPath) {
+			return ""
+		}
+		if target, ours := t.room(importPath); ours && slices.Contains(allowed, target) {
+			return ""
+		}
+		return "imports " + importPath + "; only the standard library is allowed here"
+	})
+}
+
+func checkDriverImports(t *Tree) []Finding {
+	return t.eachImport(func(f *File, importPath string) string {
+		target, ours := t.room(importPath)
+		if !ours || !isDriver(f.Room) {
+			return ""
+		}
+		if slices.Contains(hiddenFromDrivers, target) || strings.HasPrefix(target, "provider/") {
+			return "imports " + target + "; a driver must not know it"
+		}
+		return ""
+	})
+}
+
+func checkEdgeImports(t *Tree) []Finding {
+	return t.eachImport(func(f *File, importPath string) string {
+		target, ours := t.room(importPath)
+		if !ours || !strings.HasPrefix(target, "provider/") || isProgram(f.Room) || strings.HasPrefix(f.Room, "provider/") {
+			return ""
+		}
+		if !slices.Contains(knowsDrivers, f.Room) {
+			return "imports " + target + "; take a runtime.Provider instead"
+		}
+		if target != "provider/all" {
+			return "imports " + target + "; ask provider/all for it by name"
+		}
+		return ""
+	})
+}
+
+func checkCLIImports(t *Tree) []Finding {
+	return t.eachImport(func(f *File, importPath string) string {
+		target, ours := t.room(importPath)
+		if f.Room != "internal/cli" || !ours || slices.Contains(openToCLI, target) {
+			return ""
+		}
+		return "imports " + target + "; commands use the client, effects are injected by cmd/gc"
+	})
+}
+
+// isDriver tells whether the folder holds one implementation of the contract.
+func isDriver(dir string) bool {
+	return strings.HasPrefix(dir, "provider/") && dir != "provider/all"
+}

@@ -1,0 +1,138 @@
+package archtest
+
+import "strings"
+
+// Layers, lowest first. The gaps leave room for sub-layers: 11 stands on 10.
+const (
+	layerLeaf       = 10
+	layerShim       = 11
+	layerContract   = 20
+	layerSuite      = 21
+	layerKnowledge  = 30
+	layerPure       = 40
+	layerLaunch     = 41
+	layerDriver     = 50
+	layerTable      = 51
+	layerController = 60
+	layerServer     = 70
+	layerAssembly   = 80
+	layerCommand    = 90
+	layerProgram    = 100
+)
+
+// room is one row of the table of rooms.
+type room struct {
+	dir   string
+	layer int
+	// deep extends the row to all folders below dir.
+	deep bool
+}
+
+// rooms is the whole building. A folder with Go files that is not here fails
+// the known-room rule.
+var rooms = []room{
+	{dir: "internal/term", layer: layerLeaf},
+	{dir: "internal/proc", layer: layerLeaf},
+	{dir: "internal/tmuxctl", layer: layerLeaf},
+	{dir: "internal/shim", layer: layerShim},
+
+	{dir: "runtime", layer: layerContract},
+	{dir: "worker", layer: layerContract},
+	{dir: "client", layer: layerContract},
+	{dir: "internal/agent", layer: layerContract},
+	{dir: "runtime/runtimetest", layer: layerSuite},
+
+	{dir: "internal/config", layer: layerKnowledge},
+	{dir: "internal/agentcli", layer: layerKnowledge},
+	{dir: "internal/event", layer: layerKnowledge},
+
+	{dir: "internal/stage", layer: layerPure},
+	{dir: "internal/console", layer: layerPure},
+	{dir: "internal/plan", layer: layerPure},
+	{dir: "internal/session", layer: layerPure},
+	{dir: "internal/guard", layer: layerPure},
+	{dir: "internal/launch", layer: layerLaunch},
+
+	{dir: "provider/pty", layer: layerDriver},
+	{dir: "provider/subprocess", layer: layerDriver},
+	{dir: "provider/tmux", layer: layerDriver},
+	{dir: "provider/exec", layer: layerDriver},
+	{dir: "provider/acp", layer: layerDriver},
+	{dir: "provider/k8s", layer: layerDriver},
+	{dir: "provider/ssh", layer: layerDriver},
+	{dir: "provider/router", layer: layerDriver},
+	{dir: "provider/all", layer: layerTable},
+	{dir: "internal/store", layer: layerDriver},
+	{dir: "internal/adapter", layer: layerDriver},
+
+	{dir: "internal/controller", layer: layerController},
+	{dir: "internal/api", layer: layerServer},
+	{dir: "internal/workerapi", layer: layerServer},
+	{dir: "internal/cli", layer: layerAssembly},
+	{dir: "internal/daemon", layer: layerAssembly},
+	{dir: "cmd/gc", layer: layerCommand},
+
+	{dir: "internal/archtest", layer: layerProgram},
+	{dir: "test", layer: layerProgram, deep: true},
+	{dir: "bench", layer: layerProgram, deep: true},
+	{dir: "examples", layer: layerProgram, deep: true},
+}
+
+// layerOf returns the layer of the folder; ok is false for an unknown room.
+func layerOf(dir string) (layer int, ok bool) {
+	for _, row := range rooms {
+		if row.dir == dir || row.deep && strings.HasPrefix(dir, row.dir+"/") {
+			return row.layer, true
+		}
+	}
+	return 0, false
+}
+
+// isProgram tells whether the folder holds test programs, benchmarks or
+// examples: they are built from the product but are no part of it.
+func isProgram(dir string) bool {
+	layer, ok := layerOf(dir)
+	return ok && layer == layerProgram
+}
+
+func checkKnownRooms(t *Tree) []Finding {
+	var found []Finding
+	for _, dir := range t.Rooms() {
+		if _, ok := layerOf(dir); !ok {
+			found = append(found, Finding{dir, "room is not in the table of rooms"})
+		}
+	}
+	return found
+}
+
+func checkLayerOrder(t *Tree) []Finding {
+	return t.eachImport(func(f *File, importPath string) string {
+		target, ours := t.room(importPath)
+		if !ours || isProgram(f.Room) {
+			return ""
+		}
+		from, known := layerOf(f.Room)
+		to, targetKnown := layerOf(target)
+		if known && targetKnown && to >= from {
+			return "imports " + target + ", which is not in a lower layer"
+		}
+		return ""
+	})
+}
+
+// eachImport asks judge about each import of each file that is not a test and
+// reports the answers that are not empty.
+func (t *Tree) eachImport(judge func(f *File, importPath string) string) []Finding {
+	var found []Finding
+	for _, file := range t.Go {
+		if file.Test {
+			continue
+		}
+		for i, importPath := range file.imports() {
+			if what := judge(file, importPath); what != "" {
+				found = append(found, t.at(file.Syntax.Imports[i], "%s", what))
+			}
+		}
+	}
+	return found
+}
