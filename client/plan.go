@@ -1,0 +1,19 @@
+package client
+
+import "time"
+
+// Plan is what the controller would do now, and why.
+type Plan struct {
+	Actions []Action  `json:"actions"`
+	At      time.Time `json:"at"`
+}
+
+// Action is one step of a plan.
+type Action struct {
+	Verb    string    `json:"verb"` // start, stop, restart, relaunch, apply-live, adopt, wait, none
+	Agent   string    `json:"agent,omitempty"`
+	Session string    `json:"session"`
+	Reason  string    `json:"reason"`
+	Fields  []string  `json:"fields,omitempty"` // configuration fields behind a drift
+	After   time.Time `json:"after,omitzero"`   // not before this
+}

@@ -1,0 +1,64 @@
+package client
+
+import "time"
+
+// Status is a city at a glance: a snapshot that the controller keeps, so that
+// reading it costs no work for each session.
+type Status struct {
+	City       string     `json:"city"`
+	Root       string     `json:"root"`
+	Controller Controller `json:"controller"`
+	Plan       PlanState  `json:"plan"`
+	Agents     []Agent    `json:"agents"`
+	At         time.Time  `json:"at"` // when the snapshot was made
+}
+
+// Controller is the process that keeps the city true.
+type Controller struct {
+	PID       int       `json:"pid"`
+	Version   string    `json:"version"`
+	StartedAt time.Time `json:"started_at"`
+	Degraded  string    `json:"degraded,omitempty"` // why destructive acts are frozen; empty when they are not
+	Stopping  bool      `json:"stopping,omitempty"`
+}
+
+// PlanState says whether the configuration on disk is the one in force.
+type PlanState struct {
+	LoadedAt time.Time `json:"loaded_at"`
+	Error    string    `json:"error,omitempty"` // why the last edit was not taken; the old plan stays
+}
+
+// Agent is one configured agent and its session.
+type Agent struct {
+	Name      string    `json:"name"`    // the agent's qualified name
+	Session   string    `json:"session"` // the session's name
+	Provider  string    `json:"provider"`
+	Desired   string    `json:"desired"`         // "running", "suspended", "stopped" or "absent" (no longer configured)
+	State     string    `json:"state"`           // the session's lifecycle, see the states below
+	Activity  string    `json:"activity"`        // "ready", "busy", "idle", "waiting" or "unknown"
+	Source    string    `json:"activity_source"` // what the activity was concluded from
+	Reason    string    `json:"reason,omitempty"`
+	PID       int       `json:"pid,omitempty"`
+	Attached  int       `json:"attached"` // -1 when the provider cannot tell
+	StartedAt time.Time `json:"started_at,omitzero"`
+	ActiveAt  time.Time `json:"active_at,omitzero"` // last output
+	NextAt    time.Time `json:"next_at,omitzero"`   // when the controller tries again
+	Restarts  int       `json:"restarts"`
+	Exit      string    `json:"exit,omitempty"`     // how the last incarnation ended
+	Instance  string    `json:"instance,omitempty"` // public fingerprint of the instance token, never the token
+	Drift     []string  `json:"drift,omitempty"`    // configuration fields that differ from what it was started with
+	ReadAt    time.Time `json:"read_at,omitzero"`   // when the session was last observed
+}
+
+// The lifecycle states of a session. Readers treat an unknown word as unknown.
+const (
+	StateStopped     = "stopped"
+	StateStarting    = "starting"
+	StateRunning     = "running"
+	StateStopping    = "stopping"
+	StateSuspended   = "suspended"
+	StateQuarantined = "quarantined"
+	StateFailed      = "failed"
+	StateLost        = "lost"
+	StateUnknown     = "unknown"
+)
