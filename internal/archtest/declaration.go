@@ -217,7 +217,7 @@ func rootIdent(target ast.Expr) *ast.Ident {
 // isLocal tells whether the parser resolved the name to a declaration inside
 // a function; a name of another file of the package stays unresolved.
 func isLocal(file *File, name *ast.Ident) bool {
-	object := name.Obj //nolint:staticcheck // go/types would need every dependency compiled; the parser's scopes are enough here
+	object := name.Obj // the scopes of the parser are enough: go/types would need every dependency compiled
 	if object == nil {
 		return false
 	}
