@@ -1,0 +1,121 @@
+package proc
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// interpreter says how to find the script in the arguments of a program that runs
+// scripts.
+type interpreter struct {
+	words  []string // subcommands before the script
+	values []string // flags whose value is the next argument
+	code   []string // flags after which there is no script but program text
+	module string   // flag whose value takes the place of the script
+}
+
+var (
+	scriptWords  = []string{"run", "exec", "x"}
+	interpreters = map[string]interpreter{
+		"node": {
+			words:  scriptWords,
+			values: []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"},
+			code:   []string{"-e", "--eval", "-p", "--print", "-pe"},
+		},
+		"bun": {
+			words:  scriptWords,
+			values: []string{"-r", "--preload", "--require", "--import", "--cwd", "--config", "--env-file"},
+			code:   []string{"-e", "--eval", "-p", "--print"},
+		},
+		"deno": {
+			words:  scriptWords,
+			values: []string{"-c", "--config", "--import-map", "--preload", "--cert"},
+			code:   []string{"-e", "--eval", "eval"},
+		},
+		"npx":    {words: scriptWords, values: []string{"-p", "--package"}, code: []string{"-c", "--call"}},
+		"python": {values: []string{"-W", "-X"}, code: []string{"-c"}, module: "-m"},
+		"sh":     {values: []string{"-o"}, code: []string{"-c"}},
+	}
+)
+
+// interpreterOf returns the rules for a program name, if it is an interpreter.
+func interpreterOf(program string) (interpreter, bool) {
+	program = strings.ToLower(program)
+	switch program {
+	case "bash", "dash", "zsh":
+		program = "sh"
+	case "nodejs":
+		program = "node"
+	case "bunx":
+		program = "bun"
+	}
+	if rest, ok := strings.CutPrefix(program, "python"); ok && strings.Trim(rest, "0123456789.") == "" {
+		program = "python"
+	}
+	rules, ok := interpreters[program]
+	return rules, ok
+}
+
+// Match reports whether a process is one of the named programs: by the kernel's name for
+// it, by the file name of its first argument, or, for an interpreter (node, bun, npx,
+// deno, python, sh), by the file name of its script with or without extension. Names
+// are compared whole and with case; parts of a name or of another argument never match.
+// Match says nothing about liveness: see [Alive].
+func Match(info Info, argv, names []string) bool {
+	var known []string
+	add := func(name string) {
+		if name != "" && name != "." && name != "/" {
+			known = append(known, name)
+		}
+	}
+	add(filepath.Base(info.Comm))
+	program := ""
+	if len(argv) > 0 && argv[0] != "" {
+		program = strings.TrimPrefix(filepath.Base(argv[0]), "-") // a login shell is "-sh"
+		add(program)
+	}
+	if rules, ok := interpreterOf(program); ok {
+		if script := rules.script(argv[1:]); script != "" {
+			base := filepath.Base(script)
+			add(base)
+			add(strings.TrimSuffix(base, filepath.Ext(base)))
+			if name, _, ok := strings.Cut(base, "@"); ok {
+				add(name) // package@version
+			}
+		}
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		return name != "" && slices.Contains(known, filepath.Base(name))
+	})
+}
+
+// script returns the script argument, or "" if there is none.
+func (r interpreter) script(args []string) string {
+	words := r.words
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case r.module != "" && arg == r.module && i+1 < len(args):
+			return args[i+1]
+		case r.isCode(arg):
+			return ""
+		case slices.Contains(r.values, arg):
+			i++
+		case strings.HasPrefix(arg, "-"):
+		case slices.Contains(words, arg):
+			words = nil // only the first word is a subcommand
+		default:
+			return arg
+		}
+	}
+	return ""
+}
+
+func (r interpreter) isCode(arg string) bool {
+	if slices.Contains(r.code, arg) {
+		return true
+	}
+	cluster := len(arg) > 2 && arg[0] == '-' && arg[1] != '-' // such as -lc
+	return cluster && strings.HasSuffix(arg, "c") && slices.Contains(r.code, "-c")
+}

@@ -1,0 +1,249 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// stat reads /proc/pid/stat. The owner of /proc/pid is the effective user, always.
+func stat(pid int) (Info, error) {
+	info, err := readStat(pid)
+	if !errors.Is(err, ErrGone) {
+		return info, err
+	}
+	// A hidden process (hidepid) and a missing /proc look like a process that is gone.
+	switch err := unix.Kill(pid, 0); {
+	case errors.Is(err, unix.ESRCH):
+		return Info{}, ErrGone
+	case errors.Is(err, unix.EPERM):
+		return Info{}, fmt.Errorf("it exists but is not shown in /proc: %w", os.ErrPermission)
+	}
+	info, err = readStat(pid) // it ended or began in between, or is being collected
+	if errors.Is(err, ErrGone) && unix.Kill(pid, 0) == nil {
+		return Info{}, errors.New("it exists but is not shown in /proc")
+	}
+	return info, err
+}
+
+func readStat(pid int) (Info, error) {
+	dir := "/proc/" + strconv.Itoa(pid)
+	var owner unix.Stat_t
+	if err := ignoringEINTR(func() error { return unix.Stat(dir, &owner) }); err != nil {
+		return Info{}, goneIfMissing(err)
+	}
+	var space [1024]byte
+	data, err := readAll(dir+"/stat", space[:0])
+	if err != nil {
+		return Info{}, err
+	}
+	info, err := parseStat(data)
+	info.UID = int(owner.Uid)
+	return info, err
+}
+
+// parseStat reads the text of a stat file: pid (comm) state ppid pgrp session ... The
+// comm may hold any byte, parentheses and newlines too; it ends at the last parenthesis.
+func parseStat(data []byte) (Info, error) {
+	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
+	if open < 2 || end < open || end+2 > len(data) {
+		return Info{}, errors.New("malformed stat file")
+	}
+	fields := bytes.Fields(data[end+1:])
+	const state, ppid, pgrp, session, threads, start = 0, 1, 2, 3, 17, 19
+	if len(fields) <= start {
+		return Info{}, errors.New("short stat file")
+	}
+	p := fieldParser{fields: fields}
+	info := Info{
+		ID:   ID{PID: p.number(bytes.TrimSpace(data[:open])), Start: p.unsigned(fields[start])},
+		PPID: p.number(fields[ppid]), PGID: p.number(fields[pgrp]), SID: p.number(fields[session]),
+		Comm:  string(data[open+1 : end]),
+		State: parseState(fields[state][0]),
+	}
+	// A first thread that has ended looks like a zombie while other threads live on.
+	if info.State == StateZombie && p.number(fields[threads]) > 1 {
+		info.State = StateSleeping
+	}
+	if p.err != nil {
+		return Info{}, fmt.Errorf("malformed stat file: %w", p.err)
+	}
+	return info, nil
+}
+
+// fieldParser keeps the first error of several conversions.
+type fieldParser struct {
+	fields [][]byte
+	err    error
+}
+
+func (p *fieldParser) number(text []byte) int {
+	n, err := strconv.Atoi(string(text))
+	p.err = errors.Join(p.err, err)
+	return n
+}
+
+func (p *fieldParser) unsigned(text []byte) uint64 {
+	n, err := strconv.ParseUint(string(text), 10, 64)
+	p.err = errors.Join(p.err, err)
+	return n
+}
+
+func parseState(c byte) State {
+	switch c {
+	case 'R':
+		return StateRunning
+	case 'S', 'D', 'I', 'K', 'W', 'P':
+		return StateSleeping
+	case 'T', 't':
+		return StateStopped
+	case 'Z':
+		return StateZombie
+	case 'X', 'x':
+		return StateDead
+	default:
+		return StateUnknown
+	}
+}
+
+func list() ([]Info, error) {
+	names, err := pids()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Info, 0, len(names))
+	for _, pid := range names {
+		info, err := readStat(pid)
+		if errors.Is(err, ErrGone) {
+			continue
+		}
+		if err != nil {
+			return nil, &Error{Op: "stat", PID: pid, Err: err}
+		}
+		all = append(all, info)
+	}
+	return all, nil
+}
+
+// pids returns the numeric names of /proc. A pass that does not even see its own
+// process (a masked or missing /proc) is an error and not an empty machine.
+func pids() ([]int, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	pids := make([]int, 0, len(names))
+	self := false
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+			self = self || pid == os.Getpid()
+		}
+	}
+	if !self {
+		return nil, errors.New("list processes: /proc does not show this process; is it mounted for this pid namespace?")
+	}
+	return pids, nil
+}
+
+func children(pid int) ([]int, error) {
+	lists, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
+	if err != nil || len(lists) == 0 { // the kernel may have been built without them
+		return childrenByScan(pid)
+	}
+	var pids []int
+	for _, path := range lists {
+		data, err := readAll(path, nil)
+		if errors.Is(err, ErrGone) {
+			continue // the thread has ended; its children moved to another thread
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, field := range strings.Fields(string(data)) {
+			kid, err := strconv.Atoi(field)
+			if err != nil {
+				return nil, fmt.Errorf("malformed children file: %w", err)
+			}
+			pids = append(pids, kid)
+		}
+	}
+	return pids, nil
+}
+
+func argv(pid int) ([]string, error)    { return readStrings(pid, "cmdline") }
+func environ(pid int) ([]string, error) { return readStrings(pid, "environ") }
+
+// readStrings reads a file of NUL-terminated strings.
+func readStrings(pid int, file string) ([]string, error) {
+	data, err := readAll("/proc/"+strconv.Itoa(pid)+"/"+file, nil)
+	if err != nil || len(data) == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00"), nil
+}
+
+func bootID() (string, error) {
+	data, err := readAll("/proc/sys/kernel/random/boot_id", nil)
+	return strings.TrimSpace(string(data)), err
+}
+
+// readAll appends a file of /proc to buf. It bypasses package os, which would register
+// each file with the poller.
+func readAll(path string, buf []byte) ([]byte, error) {
+	fd, err := openRead(path)
+	if err != nil {
+		return nil, goneIfMissing(err)
+	}
+	defer unix.Close(fd)
+	for {
+		if cap(buf)-len(buf) < 512 {
+			buf = append(make([]byte, 0, max(4096, 2*cap(buf))), buf...)
+		}
+		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return nil, goneIfMissing(err)
+		case n == 0:
+			return buf, nil
+		default:
+			buf = buf[:len(buf)+n]
+		}
+	}
+}
+
+func openRead(path string) (int, error) {
+	var fd int
+	err := ignoringEINTR(func() (err error) {
+		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		return err
+	})
+	return fd, err
+}
+
+func ignoringEINTR(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func goneIfMissing(err error) error {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
+		return ErrGone
+	}
+	return err
+}

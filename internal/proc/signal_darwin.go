@@ -1,0 +1,112 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Signal sends a signal to exactly this process. The error is [ErrGone] if it is gone or a
+// zombie, and then nothing was signalled. Darwin cannot signal by handle: the start time
+// is verified directly before the signal. The error is os.ErrPermission (by errors.Is) for
+// a process of another user.
+func Signal(id ID, sig syscall.Signal) error {
+	if _, err := current(id); err != nil {
+		return err
+	}
+	err := unix.Kill(id.PID, sig)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.ESRCH):
+		err = ErrGone
+	}
+	return &Error{Op: "signal", PID: id.PID, Err: err}
+}
+
+// WaitGone blocks until exactly this process has ended (a zombie has) and returns nil, at
+// once if it already has. Otherwise the error is the cause of ctx, or unknown. It
+// occupies one thread while it waits.
+func WaitGone(ctx context.Context, id ID) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	queue, err := unix.Kqueue()
+	if err != nil {
+		return fmt.Errorf("wait for process %d: %w", id.PID, err)
+	}
+	defer unix.Close(queue)
+	const cancelled = 1
+	watch := make([]unix.Kevent_t, 2)
+	unix.SetKevent(&watch[0], cancelled, unix.EVFILT_USER, unix.EV_ADD|unix.EV_CLEAR)
+	unix.SetKevent(&watch[1], id.PID, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
+	watch[1].Fflags = unix.NOTE_EXIT
+	if err := kevent(queue, watch[:1], nil); err != nil {
+		return fmt.Errorf("wait for process %d: %w", id.PID, err)
+	}
+	err = kevent(queue, watch[1:], nil)
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("wait for process %d: %w", id.PID, err)
+	}
+	// Verified after the watch stands, so that its end cannot be missed.
+	if alive, err := Alive(id); !alive || err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		trigger := make([]unix.Kevent_t, 1)
+		unix.SetKevent(&trigger[0], cancelled, unix.EVFILT_USER, 0)
+		trigger[0].Fflags = unix.NOTE_TRIGGER
+		// Cannot fail: the event was registered above and the queue is open until done.
+		_ = kevent(queue, trigger, nil)
+	})
+	defer func() {
+		if !stop() {
+			<-done
+		}
+	}()
+	events := make([]unix.Kevent_t, 1)
+	if err := kevent(queue, nil, events); err != nil {
+		return fmt.Errorf("wait for process %d: %w", id.PID, err)
+	}
+	if events[0].Filter == unix.EVFILT_PROC {
+		return nil
+	}
+	return context.Cause(ctx)
+}
+
+func kevent(queue int, changes, events []unix.Kevent_t) error {
+	for {
+		_, err := unix.Kevent(queue, changes, events, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// PeerUID returns user and process at the other end of a Unix connection, as the kernel
+// recorded them when it was made. The pid may have been recycled since; it is 0 if the
+// kernel does not tell.
+func PeerUID(conn *net.UnixConn) (uid, pid int, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return -1, 0, fmt.Errorf("read peer credentials: %w", err)
+	}
+	var cred *unix.Xucred
+	var credErr error
+	err = raw.Control(func(fd uintptr) {
+		cred, credErr = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+		if peer, err := unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID); err == nil {
+			pid = peer
+		}
+	})
+	if err := errors.Join(err, credErr); err != nil {
+		return -1, 0, fmt.Errorf("read peer credentials: %w", err)
+	}
+	return int(cred.Uid), pid, nil
+}

@@ -1,0 +1,49 @@
+package proc
+
+import "slices"
+
+// Tree returns a process and all its descendants from one pass over the machine,
+// parents before children. Processes that were re-parented outside the tree are not in
+// it. The error is [ErrGone] if there is no such process.
+func Tree(root int) ([]Info, error) {
+	all, err := list()
+	if err != nil {
+		return nil, err
+	}
+	tree := Descend(all, root)
+	if len(tree) == 0 {
+		return nil, &Error{Op: "list tree of", PID: root, Err: ErrGone}
+	}
+	return tree, nil
+}
+
+// Descend picks a process and all its descendants out of a list, parents before
+// children and siblings by pid. It is empty if root is not in the list. A process that
+// is older than its supposed parent is no child: the pid of the parent was recycled
+// while the list was made.
+func Descend(all []Info, root int) []Info {
+	at := slices.IndexFunc(all, func(i Info) bool { return i.PID == root })
+	if at < 0 {
+		return nil
+	}
+	byParent := make(map[int][]Info)
+	for _, info := range all {
+		if info.PID != root {
+			byParent[info.PPID] = append(byParent[info.PPID], info)
+		}
+	}
+	tree := []Info{all[at]}
+	seen := map[int]bool{root: true}
+	for next := 0; next < len(tree); next++ {
+		parent := tree[next]
+		kids := byParent[parent.PID]
+		slices.SortFunc(kids, func(a, b Info) int { return a.PID - b.PID })
+		for _, kid := range kids {
+			if !seen[kid.PID] && kid.Start >= parent.Start {
+				seen[kid.PID] = true
+				tree = append(tree, kid)
+			}
+		}
+	}
+	return tree
+}
