@@ -1,0 +1,52 @@
+# Ten targets; CI runs the same ones. Portable make, everything longer than a
+# line is in scripts/.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+GO      := go
+LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
+
+.PHONY: build demo test race lint fmt gen e2e check release
+
+# bin/gc: one static binary, no cgo.
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/gc ./cmd/gc
+
+# A city of three agents, started, prompted, killed, healed and stopped.
+demo: build
+	$(GO) run ./test/demo
+
+# The tools that tests drive, then unit, conformance and CLI tiers.
+test:
+	scripts/tools tmux python3 vim less git htop ps cc
+	scripts/tests light -shuffle=on -timeout 14m
+
+# The same tiers without looking for tools, never from the cache.
+race:
+	scripts/tests light -shuffle=on -timeout 14m -count=1
+
+lint:
+	$(LINT) run
+
+fmt:
+	$(LINT) fmt
+
+# Rewrites everything that is generated: references, schemas, goldens.
+gen:
+	scripts/gen write
+
+# Real daemons, clusters and agent CLIs.
+e2e:
+	scripts/tools tmux python3 screen jq git ps cc ssh sshd
+	scripts/tests heavy -timeout 20m -count=1
+
+# What must hold before a change is handed in.
+check: lint
+	scripts/format
+	scripts/platforms vet ./...
+	scripts/gen check
+	scripts/tests light -shuffle=on -timeout 14m
+
+# dist/: a binary for each platform and their checksums.
+release:
+	VERSION='$(VERSION)' LDFLAGS='$(LDFLAGS)' scripts/release
