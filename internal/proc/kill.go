@@ -100,11 +100,8 @@ func (h *hunt) run(ctx context.Context) error {
 	if h.opts.Grace >= 0 {
 		for _, info := range slices.Backward(h.living) {
 			h.signal(info, syscall.SIGTERM, h.termed)
-			if info.State == StateStopped {
-				h.signal(info, syscall.SIGCONT, nil)
-			}
 		}
-		done, err := h.wait(ctx, cmp.Or(h.opts.Grace, defaultGrace))
+		done, err := h.wait(ctx, cmp.Or(h.opts.Grace, defaultGrace), h.wake)
 		if done || err != nil {
 			return err
 		}
@@ -117,7 +114,7 @@ func (h *hunt) run(ctx context.Context) error {
 		for _, info := range slices.Backward(h.living) {
 			h.signal(info, syscall.SIGKILL, h.killed)
 		}
-		done, err := h.wait(ctx, 100*time.Millisecond)
+		done, err := h.wait(ctx, 100*time.Millisecond, func(Info) {})
 		if done || err != nil || time.Now().After(deadline) {
 			return err
 		}
@@ -150,8 +147,16 @@ func (h *hunt) freeze() error {
 	return nil // it forks faster than it can be stopped; SIGKILL still goes to all that is known
 }
 
-// wait looks until the tree is gone (true) or the time is over (false).
-func (h *hunt) wait(ctx context.Context, limit time.Duration) (bool, error) {
+// wake lets a stopped process hear its SIGTERM.
+func (h *hunt) wake(info Info) {
+	if info.State == StateStopped && h.termed[info.ID] {
+		h.signal(info, syscall.SIGCONT, nil)
+	}
+}
+
+// wait looks until the tree is gone (true) or the time is over (false), and calls each
+// for what lives at every look.
+func (h *hunt) wait(ctx context.Context, limit time.Duration, each func(Info)) (bool, error) {
 	over := time.NewTimer(limit)
 	defer over.Stop()
 	pause := firstLook
@@ -160,6 +165,9 @@ func (h *hunt) wait(ctx context.Context, limit time.Duration) (bool, error) {
 	for {
 		if err := h.look(); err != nil || len(h.living) == 0 {
 			return len(h.living) == 0, err
+		}
+		for _, info := range h.living {
+			each(info)
 		}
 		select {
 		case <-ctx.Done():

@@ -1,0 +1,148 @@
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+func TestParseStat(t *testing.T) {
+	const rest = " S 41 42 43 0 -1 4194304 102 0 0 0 0 0 0 0 20 0 1 0 45614 3133440 413"
+	want := Info{ID: ID{PID: 4711, Start: 45614}, PPID: 41, PGID: 42, SID: 43, State: StateSleeping}
+	for _, comm := range []string{"cat", "a) b (c", "", ") S 1 2 3 (", "new\nline", "((", "))", "2.1.29", " "} {
+		want.Comm = comm
+		got, err := parseStat([]byte("4711 (" + comm + ")" + rest + "\n"))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("comm %q: %v\n%s", comm, err, diff)
+		}
+	}
+}
+
+func TestFirstThreadEndedIsNoZombie(t *testing.T) {
+	for threads, want := range map[string]State{"1": StateZombie, "2": StateSleeping} {
+		line := "7 (x) Z 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 " + threads + " 0 99 0 0"
+		if got, err := parseStat([]byte(line)); err != nil || got.State != want {
+			t.Errorf("%s threads: %v, %v, want %v", threads, got.State, err, want)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("7 (a) b (c) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99 0 0"))
+	f.Add([]byte("7 (x) "))
+	f.Add([]byte(")("))
+	f.Add([]byte(""))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := parseStat(data); err == nil && !strings.Contains(string(data), ")") {
+			t.Errorf("accepted %q", data)
+		}
+	})
+}
+
+// A rename changes neither identity nor start time, whatever the name contains.
+func TestRenamedProcessKeepsItsIdentity(t *testing.T) {
+	for _, name := range []string{"2.1.29", "a) b (c", "x y  z", ") Z 1 1 1"} {
+		id := start(t, "comm="+name+",sleep").ready(t, 1)[0]
+		info, err := Stat(id.PID)
+		if err != nil || info.Comm != name || info.PPID != os.Getpid() || info.SID != id.PID {
+			t.Errorf("renamed to %q: %+v, %v", name, info, err)
+		}
+		if alive, err := Alive(id); !alive || err != nil {
+			t.Errorf("renamed to %q: alive=%v, %v", name, alive, err)
+		}
+	}
+}
+
+func TestChildrenFileAndScanAgree(t *testing.T) {
+	want := start(t, "child,setsid,sleep").ready(t, 3)
+	root := want[slices.IndexFunc(want, func(id ID) bool {
+		info, err := Stat(id.PID)
+		return err == nil && info.PPID == os.Getpid()
+	})]
+	byFile, err := Children(root.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byScan, err := childrenByScan(root.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(byFile)
+	slices.Sort(byScan)
+	if len(byFile) != 2 || !slices.Equal(byFile, byScan) {
+		t.Errorf("children by file %v, by scan %v, want 2", byFile, byScan)
+	}
+}
+
+// Without pidfds the fallback gives the same answers.
+func TestWaitByLooking(t *testing.T) {
+	id := start(t, "sleep").ready(t, 1)[0]
+	time.AfterFunc(20*time.Millisecond, func() { unix.Kill(id.PID, unix.SIGKILL) })
+	if err := waitByLooking(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	assertGone(t, id)
+}
+
+// List is one cheap pass: a machine of 1,000 processes costs it a few milliseconds. The
+// measure is relative, because the machine may be busy: it must beat one run of ps by far.
+func TestListIsCheaperThanAFork(t *testing.T) {
+	if _, err := exec.LookPath("ps"); err != nil {
+		t.Skip(err)
+	}
+	const rounds = 5
+	var ps, own time.Duration
+	for range rounds {
+		begin := time.Now()
+		if err := exec.Command("ps", "-eo", "pid,ppid,comm").Run(); err != nil {
+			t.Skip(err)
+		}
+		ps += time.Since(begin)
+		begin = time.Now()
+		if _, err := List(); err != nil {
+			t.Fatal(err)
+		}
+		own += time.Since(begin)
+	}
+	if own > ps {
+		t.Errorf("List took %v, ps %v", own/rounds, ps/rounds)
+	}
+}
+
+func BenchmarkList(b *testing.B) {
+	n := 0
+	for b.Loop() {
+		all, err := List()
+		if err != nil {
+			b.Fatal(err)
+		}
+		n = len(all)
+	}
+	b.ReportMetric(float64(n), "processes")
+}
+
+func BenchmarkFindByEnv(b *testing.B) {
+	for b.Loop() {
+		if _, err := FindByEnv("GC_PROC_NO_SUCH_KEY", ""); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkAlive(b *testing.B) {
+	self, err := Self()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if alive, err := Alive(self); !alive || err != nil {
+			b.Fatal(err)
+		}
+	}
+}
