@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 )
 
@@ -39,8 +40,11 @@ func TestStatOfOneselfAgreesWithTheSystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sid, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
-	if info.PPID != os.Getppid() || info.PGID != syscall.Getpgrp() || info.SID != int(sid) || info.UID != os.Geteuid() {
+	sid, err := unix.Getsid(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.PPID != os.Getppid() || info.PGID != syscall.Getpgrp() || info.SID != sid || info.UID != os.Geteuid() {
 		t.Errorf("Stat = %+v, system says ppid %d, group %d, session %d, uid %d",
 			info, os.Getppid(), syscall.Getpgrp(), sid, os.Geteuid())
 	}

@@ -57,7 +57,7 @@ func play(roles string) int {
 		case "forker": // keeps making processes that leave the tree
 			for range 40 {
 				spawn("setsid,exit", &syscall.SysProcAttr{Setsid: true})
-				time.Sleep(time.Millisecond)
+				<-time.After(time.Millisecond)
 			}
 		case "exit":
 			return 0
