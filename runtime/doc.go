@@ -52,8 +52,10 @@
 //  9. deliver Nudge as the first prompt
 //  10. run SessionLive (failures are warnings)
 //
-// The agent finds GC_SESSION (the session's name, beside GC_SESSION_NAME),
-// GC_INSTANCE_TOKEN and GC_DIR in its environment.
+// The agent finds GC_SESSION_NAME (the session's name),
+// GC_INSTANCE_TOKEN and GC_DIR in its environment; SessionSetup and SessionLive
+// commands find the name in GC_SESSION too (an agent does not: there the variable
+// selects a provider).
 //
 // # Errors
 //
