@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"gascity/client"
+	"gascity/runtime"
+)
+
+// Daemon is what the assembly lends to the commands that need more than a
+// running controller. Roots are absolute folders that hold a city.toml. Errors
+// are printed as they are; those that match a sentinel of package client decide
+// the exit status. All methods are called from one goroutine.
+type Daemon interface {
+	Processes
+	Drivers
+	Configs
+	// Doctor looks for everything that can be wrong with the city and the
+	// machine, without a controller if there is none, and reports each finding
+	// as soon as it is made. An error means that it could not look; a problem
+	// that it found is none. An empty root checks the machine alone.
+	Doctor(ctx context.Context, root string, report func(Finding)) error
+}
+
+// Processes are the roles that this program plays in processes of their own.
+type Processes interface {
+	// RunController runs the city's controller in this process. It returns nil
+	// after ctx has ended or the control API has told the controller to exit;
+	// an error matching client.ErrRefused if the city has a controller already.
+	// It listens on client.SocketPath(root) before it starts the first session.
+	RunController(ctx context.Context, root string, opts ControllerOptions) error
+	// Shim hosts one session: the hidden command that drivers start. It returns
+	// the exit status.
+	Shim(ctx context.Context, args []string) int
+}
+
+// ControllerOptions are the parameters of a controller beside its city.
+type ControllerOptions struct {
+	// Version is reported in status and in each answer's version header.
+	Version string
+	// Ready is called once, when the control socket listens. It may be nil.
+	Ready func()
+}
+
+// Drivers are the runtime providers that this program contains.
+type Drivers interface {
+	// Providers lists them, the default first.
+	Providers(ctx context.Context) ([]client.Provider, error)
+	// Provider opens the one that selection names ("kind" or "kind:argument")
+	// over the city's sessions. The controller is not needed. An unknown
+	// selection is an error matching client.ErrNotFound that lists the known.
+	Provider(ctx context.Context, root, selection string) (runtime.Provider, error)
+	// CheckProvider runs the conformance cases on it, in a temporary place that
+	// is gone afterwards, and reports each result. An error means that the cases
+	// could not be run; a failed case is none. root may be empty.
+	CheckProvider(ctx context.Context, root, selection string, report func(CheckResult)) error
+}
+
+// Configs reads and writes configurations without a controller.
+type Configs interface {
+	// StarterConfig returns the city.toml of a new city: commented, valid, with
+	// one agent that can run on this machine.
+	StarterConfig(ctx context.Context, city string) ([]byte, error)
+	// ShowConfig resolves the configuration. A faulty one is an error.
+	ShowConfig(ctx context.Context, root string) (client.Config, error)
+	// CheckConfig returns every mistake in it, none if it is fine.
+	CheckConfig(ctx context.Context, root string) ([]ConfigFault, error)
+	// ConfigSchema returns the JSON Schema of city.toml.
+	ConfigSchema() ([]byte, error)
+	// Prime returns the text that tells the agent who and where it is: its
+	// rendered prompt template. An unknown agent is client.ErrNotFound.
+	Prime(ctx context.Context, root, agent string) (string, error)
+}
+
+// ConfigFault is one mistake in a configuration.
+type ConfigFault struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`   // from 1; zero if it concerns the whole file
+	Column  int    `json:"column,omitempty"` // in characters, from 1
+	Message string `json:"message"`
+	Excerpt string `json:"excerpt,omitempty"` // the line and a caret below it
+	Hint    string `json:"hint,omitempty"`    // "did you mean ...?"
+}
+
+// The levels of a [Finding].
+const (
+	LevelOK      = "ok"
+	LevelWarning = "warning" // works, but not as well as it could
+	LevelProblem = "problem" // does not work until it is cured
+)
+
+// Finding is one thing that the doctor looked at.
+type Finding struct {
+	Check   string `json:"check"` // stable: "config", "socket", "agent.worker.command"
+	Level   string `json:"level"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"` // what to do, preferably a command
+}
+
+// The results of a conformance case.
+const (
+	CheckPass = "pass"
+	CheckFail = "fail"
+	CheckSkip = "skip"
+)
+
+// CheckResult is the result of one conformance case.
+type CheckResult struct {
+	ID       string        `json:"id"`       // "start.duplicate"
+	Sentence string        `json:"sentence"` // what the contract says
+	Result   string        `json:"result"`
+	Detail   string        `json:"detail,omitempty"` // why it failed or was skipped
+	Took     time.Duration `json:"took_ns"`
+}
