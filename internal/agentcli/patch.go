@@ -1,0 +1,93 @@
+package agentcli
+
+import (
+	"maps"
+	"slices"
+)
+
+// Patch is a city's change of a profile. A nil field keeps what is there; an
+// empty one that is not nil clears it.
+type Patch struct {
+	// Base is the profile to begin with; empty means the one of the same name.
+	Base string `toml:"base"`
+
+	Command                *string             `toml:"command"`
+	Args                   []string            `toml:"args"`
+	Env                    map[string]string   `toml:"env"` // merged by name
+	UnsetEnv               []string            `toml:"unset_env"`
+	PromptMode             *PromptMode         `toml:"prompt_mode"`
+	PromptFlag             *string             `toml:"prompt_flag"`
+	ReadyPromptPrefix      *string             `toml:"ready_prompt_prefix"`
+	ReadyDelayMs           *int                `toml:"ready_delay_ms"`
+	ProcessNames           []string            `toml:"process_names"`
+	EmitsPermissionWarning *bool               `toml:"emits_permission_warning"`
+	AcceptStartupDialogs   *bool               `toml:"accept_startup_dialogs"`
+	SupportsHooks          *bool               `toml:"supports_hooks"`
+	InstructionsFile       *string             `toml:"instructions_file"`
+	ResumeFlag             *string             `toml:"resume_flag"`
+	ResumeStyle            *ResumeStyle        `toml:"resume_style"`
+	SessionIDFlag          *string             `toml:"session_id_flag"`
+	PermissionModes        map[string][]string `toml:"permission_modes"` // merged by name
+	PermissionMode         *string             `toml:"permission_mode"`
+	UpstreamEnv            map[string]string   `toml:"upstream_env"` // merged by name
+	ACPCommand             *string             `toml:"acp_command"`
+	ACPArgs                []string            `toml:"acp_args"`
+	Screen                 *Screen             `toml:"screen"`  // as a whole
+	Dialogs                []Dialog            `toml:"dialogs"` // put before the others; the same ID replaces
+}
+
+// apply returns p, which the caller owns, with the patch applied.
+func (patch Patch) apply(p Profile) Profile {
+	set(&p.Command, patch.Command)
+	set(&p.PromptMode, patch.PromptMode)
+	set(&p.PromptFlag, patch.PromptFlag)
+	set(&p.ReadyPromptPrefix, patch.ReadyPromptPrefix)
+	set(&p.ReadyDelayMs, patch.ReadyDelayMs)
+	set(&p.EmitsPermissionWarning, patch.EmitsPermissionWarning)
+	set(&p.SupportsHooks, patch.SupportsHooks)
+	set(&p.InstructionsFile, patch.InstructionsFile)
+	set(&p.ResumeFlag, patch.ResumeFlag)
+	set(&p.ResumeStyle, patch.ResumeStyle)
+	set(&p.SessionIDFlag, patch.SessionIDFlag)
+	set(&p.PermissionMode, patch.PermissionMode)
+	set(&p.ACPCommand, patch.ACPCommand)
+	set(&p.Screen, patch.Screen)
+	if patch.AcceptStartupDialogs != nil {
+		p.AcceptStartupDialogs = patch.AcceptStartupDialogs
+	}
+	list(&p.Args, patch.Args)
+	list(&p.UnsetEnv, patch.UnsetEnv)
+	list(&p.ProcessNames, patch.ProcessNames)
+	list(&p.ACPArgs, patch.ACPArgs)
+	p.Env = merged(p.Env, patch.Env)
+	p.PermissionModes = merged(p.PermissionModes, patch.PermissionModes)
+	p.UpstreamEnv = merged(p.UpstreamEnv, patch.UpstreamEnv)
+	p.Dialogs = slices.Concat(patch.Dialogs, slices.DeleteFunc(p.Dialogs, func(d Dialog) bool {
+		return slices.ContainsFunc(patch.Dialogs, func(n Dialog) bool { return n.ID == d.ID })
+	}))
+	return p
+}
+
+func set[T any](field, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+func list(field *[]string, value []string) {
+	if value != nil {
+		*field = slices.Clone(value)
+	}
+}
+
+func merged[V any](base, over map[string]V) map[string]V {
+	if len(over) == 0 {
+		return base
+	}
+	out := maps.Clone(base)
+	if out == nil {
+		out = map[string]V{}
+	}
+	maps.Copy(out, over)
+	return out
+}

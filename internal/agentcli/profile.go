@@ -1,0 +1,117 @@
+// Package agentcli is what we know of each agent CLI, as versioned data: how it
+// is started, where it takes its prompt, what its screen looks like and which
+// dialogs it shows. The data are the TOML files in profiles/; a city may patch
+// them or add its own.
+//
+// A [Profile] is knowledge and never behaviour: internal/console acts on
+// [Screen] and [Dialog], the configuration turns the rest into a
+// runtime.Config. Nothing outside this room names an agent CLI.
+package agentcli
+
+import (
+	"fmt"
+	"slices"
+)
+
+// PromptMode is how the first prompt reaches an agent.
+type PromptMode string
+
+// The prompt modes. The empty mode is [PromptNone].
+const (
+	PromptArg  PromptMode = "arg"  // positional argument of the command
+	PromptFlag PromptMode = "flag" // argument of Profile.PromptFlag
+	PromptNone PromptMode = "none" // typed as a nudge once the agent is ready
+)
+
+// ResumeStyle is how a conversation is resumed.
+type ResumeStyle string
+
+// The resume styles. The empty style: the agent CLI cannot resume.
+const (
+	ResumeByFlag       ResumeStyle = "flag"       // command --resume KEY
+	ResumeBySubcommand ResumeStyle = "subcommand" // command resume KEY
+)
+
+// The keys of [Profile.UpstreamEnv].
+const (
+	UpstreamBaseURL   = "base_url"
+	UpstreamAPIKey    = "api_key"
+	UpstreamAuthToken = "auth_token"
+)
+
+// Profile is what we know of one agent CLI. The zero value of each field means
+// "nothing known". Profiles from a [Set] are copies: callers may change them.
+type Profile struct {
+	// Name is what a city calls the profile ("claude"). Family is the profile
+	// that it descends from, itself for a built-in one: overlays, hooks and
+	// start-up behaviour follow the family.
+	Name   string `toml:"name"`
+	Family string `toml:"family"`
+
+	// Command and Args are the program and what it always gets. The mode's
+	// arguments come after Args, see [Profile.Argv].
+	Command string   `toml:"command"`
+	Args    []string `toml:"args"`
+
+	// Env is added to the agent's environment, UnsetEnv is taken out of it.
+	Env      map[string]string `toml:"env"`
+	UnsetEnv []string          `toml:"unset_env"`
+
+	PromptMode PromptMode `toml:"prompt_mode"`
+	PromptFlag string     `toml:"prompt_flag"` // for PromptFlag mode
+
+	// The start hints of runtime.Config, with their meaning there.
+	ReadyPromptPrefix      string   `toml:"ready_prompt_prefix"`
+	ReadyDelayMs           int      `toml:"ready_delay_ms"`
+	ProcessNames           []string `toml:"process_names"`
+	EmitsPermissionWarning bool     `toml:"emits_permission_warning"`
+	AcceptStartupDialogs   *bool    `toml:"accept_startup_dialogs"`
+
+	// SupportsHooks: the agent CLI runs hooks, so it needs no instruction to
+	// prime itself. InstructionsFile is the file it reads in its work folder.
+	SupportsHooks    bool   `toml:"supports_hooks"`
+	InstructionsFile string `toml:"instructions_file"`
+
+	// ResumeFlag is the flag or the subcommand that takes the conversation's
+	// key, by ResumeStyle. SessionIDFlag gives a new conversation our own key;
+	// empty if the agent CLI picks it.
+	ResumeFlag    string      `toml:"resume_flag"`
+	ResumeStyle   ResumeStyle `toml:"resume_style"`
+	SessionIDFlag string      `toml:"session_id_flag"`
+
+	// PermissionModes are the arguments of each permission mode;
+	// PermissionMode is the one used when the city names none. Empty means the
+	// agent CLI's own default.
+	PermissionModes map[string][]string `toml:"permission_modes"`
+	PermissionMode  string              `toml:"permission_mode"`
+
+	// UpstreamEnv names the variable for each of [UpstreamBaseURL],
+	// [UpstreamAPIKey] and [UpstreamAuthToken]. A missing key: the agent CLI
+	// takes it from its own configuration only.
+	UpstreamEnv map[string]string `toml:"upstream_env"`
+
+	// ACPArgs replace Args to speak the Agent Client Protocol on standard
+	// input and output. ACPCommand replaces Command if it is another program.
+	ACPCommand string   `toml:"acp_command"`
+	ACPArgs    []string `toml:"acp_args"`
+
+	Screen  Screen   `toml:"screen"`
+	Dialogs []Dialog `toml:"dialogs"`
+}
+
+// Argv returns the command with its arguments in the given permission mode; the
+// empty mode is the profile's own. Nil if the profile has no command. An
+// unknown mode is an error that lists the known ones.
+func (p Profile) Argv(mode string) ([]string, error) {
+	if mode == "" {
+		mode = p.PermissionMode
+	}
+	args, ok := p.PermissionModes[mode]
+	if !ok && mode != "" {
+		return nil, fmt.Errorf("profile %s has no permission mode %q%s", p.Name, mode, hint(mode, sortedKeys(p.PermissionModes)))
+	}
+	if p.Command == "" {
+		return nil, nil
+	}
+	return slices.Concat([]string{p.Command}, p.Args, args), nil
+}

@@ -1,0 +1,153 @@
+package agentcli
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// Screen is how to read an agent CLI's screen. Rows are matched without a box
+// border and with NBSP read as a space. An empty list knows nothing: it never
+// matches, and what it would have told is unknown.
+type Screen struct {
+	Composer Composer `toml:"composer"`
+
+	Busy      []Pattern `toml:"busy"`      // a row shows a turn in progress
+	Idle      []Pattern `toml:"idle"`      // a row shows that none is
+	Ready     []Pattern `toml:"ready"`     // one of these beside the composer: input is really read
+	Attention []Pattern `toml:"attention"` // a row asks a person something
+
+	TitleBusy      []Pattern `toml:"title_busy"`
+	TitleIdle      []Pattern `toml:"title_idle"`
+	TitleAttention []Pattern `toml:"title_attention"`
+
+	// Settle tells when Enter may follow a paste. The last entry whose MinBytes
+	// the text reaches holds; without entries, [DefaultSettle].
+	Settle []Settle `toml:"settle"`
+
+	// EnterWhileBusy is what Enter does during a turn.
+	EnterWhileBusy BusyEnter `toml:"enter_while_busy"`
+
+	// ClearKey empties the composer ("C-u"); empty if no key is known to.
+	ClearKey string `toml:"clear_key"`
+	// InterruptKeys abandon the turn, one after the other. Empty means C-c.
+	InterruptKeys []string `toml:"interrupt_keys"`
+	// RestoresPrompt: an interrupted prompt comes back into the composer.
+	RestoresPrompt bool `toml:"restores_prompt"`
+}
+
+// Frame is what surrounds a composer.
+type Frame string
+
+// The frames.
+const (
+	FrameRules Frame = "rules" // between two horizontal rules
+	FrameBox   Frame = "box"   // inside a box with a border
+	FrameOpen  Frame = "open"  // nothing; a blank row ends it
+	FrameLine  Frame = "line"  // the cursor's own row, as in a shell
+)
+
+// Composer is where an agent CLI takes input.
+type Composer struct {
+	Frame Frame `toml:"frame"` // empty: no composer can be recognised
+	// Marks begin its first row ("❯"); the rest of the row is content. Empty
+	// means content from the first column on, for frames with two edges.
+	Marks []string `toml:"marks"`
+	// Ghosts match content that the program shows while the composer is empty.
+	// Dim and grey text is a ghost without being listed, where cells are known.
+	Ghosts []Pattern `toml:"ghosts"`
+	// Pasted match what stands for a long paste ("[Pasted text #1 +9 lines]").
+	Pasted []Pattern `toml:"pasted"`
+	// Scrolls: content may be taller than the composer, which shows a part.
+	Scrolls bool `toml:"scrolls"`
+}
+
+// Settle is the pause between a paste and its Enter, counted from the moment
+// when the paste was seen on the screen.
+type Settle struct {
+	MinBytes int `toml:"min_bytes"` // holds for texts of at least so many bytes
+	DelayMs  int `toml:"delay_ms"`  // wait at least so long
+	QuietMs  int `toml:"quiet_ms"`  // and until the composer did not change for so long
+}
+
+// DefaultSettle is the safe rule for a program about which nothing is known:
+// Enter when the screen has been quiet for 150 ms after the echo.
+func DefaultSettle() Settle { return Settle{QuietMs: 150} }
+
+// SettleFor returns the rule for a text of n bytes.
+func (s Screen) SettleFor(n int) Settle {
+	found := DefaultSettle()
+	for _, rule := range s.Settle {
+		if n >= rule.MinBytes {
+			found = rule
+		}
+	}
+	return found
+}
+
+// BusyEnter is what Enter does during a turn.
+type BusyEnter string
+
+// The meanings. The empty one is unknown: the text is treated as queued.
+const (
+	BusyQueues  BusyEnter = "queue"   // the text waits for the end of the turn
+	BusySteers  BusyEnter = "steer"   // the text joins the turn
+	BusyIgnores BusyEnter = "ignored" // the text is lost or refused
+)
+
+// Pattern is a compiled regular expression (RE2). The zero value matches
+// nothing.
+type Pattern struct{ re *regexp.Regexp }
+
+// NewPattern compiles a regular expression.
+func NewPattern(text string) (Pattern, error) {
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return Pattern{}, fmt.Errorf("cannot compile pattern: %w", err)
+	}
+	return Pattern{re}, nil
+}
+
+// Match reports whether the pattern matches a part of s.
+func (p Pattern) Match(s string) bool { return p.re != nil && p.re.MatchString(s) }
+
+// Replace returns s with every match replaced by with, literally.
+func (p Pattern) Replace(s, with string) string {
+	if p.re == nil {
+		return s
+	}
+	return p.re.ReplaceAllLiteralString(s, with)
+}
+
+func (p Pattern) String() string {
+	if p.re == nil {
+		return ""
+	}
+	return p.re.String()
+}
+
+// MarshalText writes the expression.
+func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText compiles the expression; an empty one is an error, since it
+// would match everything.
+func (p *Pattern) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return fmt.Errorf("a pattern must not be empty")
+	}
+	compiled, err := NewPattern(string(text))
+	if err != nil {
+		return err
+	}
+	*p = compiled
+	return nil
+}
+
+// MatchAny reports whether one of the patterns matches a part of s.
+func MatchAny(patterns []Pattern, s string) bool {
+	for _, p := range patterns {
+		if p.Match(s) {
+			return true
+		}
+	}
+	return false
+}

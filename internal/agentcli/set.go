@@ -1,0 +1,92 @@
+package agentcli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Generic is the name of the profile for a program about which nothing is known.
+const Generic = "generic"
+
+// ErrUnknownProfile reports a name that a [Set] does not have.
+var ErrUnknownProfile = errors.New("unknown agent CLI profile")
+
+// Set is an immutable collection of profiles; all methods are safe for
+// concurrent use.
+type Set struct{ profiles map[string]Profile }
+
+// Lookup returns a copy of the named profile.
+func (s *Set) Lookup(name string) (Profile, bool) {
+	p, ok := s.profiles[name]
+	return p.clone(), ok
+}
+
+// Get is Lookup with an error matching [ErrUnknownProfile] that suggests a
+// similar name and lists the known ones.
+func (s *Set) Get(name string) (Profile, error) {
+	if p, ok := s.Lookup(name); ok {
+		return p, nil
+	}
+	return Profile{}, fmt.Errorf("%w %q%s", ErrUnknownProfile, name, hint(name, s.Names()))
+}
+
+// Resolve returns the profile that knows most about an agent: the concrete
+// name, else its family, else [Generic].
+func (s *Set) Resolve(name, family string) Profile {
+	for _, n := range []string{name, family} {
+		if p, ok := s.Lookup(n); ok {
+			return p
+		}
+	}
+	p, _ := s.Lookup(Generic) // always there, see load
+	return p
+}
+
+// Names returns the names of all profiles, sorted.
+func (s *Set) Names() []string { return sortedKeys(s.profiles) }
+
+// Suggest returns the name of the set that is most similar to a mistyped one,
+// empty if none is close.
+func (s *Set) Suggest(name string) string { return closest(name, s.Names()) }
+
+// With returns a set in which the named profile is changed by patch; s stays as
+// it is. A name that s does not have begins as a copy of patch.Base, or of
+// [Generic]. An error names the field that is wrong.
+func (s *Set) With(name string, patch Patch) (*Set, error) {
+	base, err := s.base(name, patch.Base)
+	if err != nil {
+		return nil, err
+	}
+	base.Name = name
+	changed := patch.apply(base)
+	if err := changed.Validate(); err != nil {
+		return nil, fmt.Errorf("profile %s: %w", name, err)
+	}
+	next := maps.Clone(s.profiles)
+	next[name] = changed
+	return &Set{next}, nil
+}
+
+func (s *Set) base(name, from string) (Profile, error) {
+	if from != "" {
+		p, err := s.Get(from)
+		if err != nil {
+			return Profile{}, fmt.Errorf("base of profile %s: %w", name, err)
+		}
+		return p, nil
+	}
+	return s.Resolve(name, Generic), nil
+}
+
+func (p Profile) clone() Profile {
+	p.Args, p.ACPArgs = slices.Clone(p.Args), slices.Clone(p.ACPArgs)
+	p.Env, p.UnsetEnv = maps.Clone(p.Env), slices.Clone(p.UnsetEnv)
+	p.ProcessNames = slices.Clone(p.ProcessNames)
+	p.PermissionModes, p.UpstreamEnv = maps.Clone(p.PermissionModes), maps.Clone(p.UpstreamEnv)
+	p.Dialogs = slices.Clone(p.Dialogs)
+	return p
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,93 @@
+package agentcli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Validate returns all that is impossible in the profile, joined; nil if it can
+// be used.
+func (p Profile) Validate() error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if p.Name == "" || p.Family == "" {
+		wrong("name and family must be set")
+	}
+	switch p.PromptMode {
+	case "", PromptArg, PromptNone:
+	case PromptFlag:
+		if p.PromptFlag == "" {
+			wrong("prompt_mode flag needs prompt_flag")
+		}
+	default:
+		wrong("prompt_mode %q is none of arg, flag, none", p.PromptMode)
+	}
+	switch p.ResumeStyle {
+	case "":
+	case ResumeByFlag, ResumeBySubcommand:
+		if p.ResumeFlag == "" {
+			wrong("resume_style %s needs resume_flag", p.ResumeStyle)
+		}
+	default:
+		wrong("resume_style %q is none of flag, subcommand", p.ResumeStyle)
+	}
+	if p.ReadyDelayMs < 0 {
+		wrong("ready_delay_ms must not be negative")
+	}
+	if _, ok := p.PermissionModes[p.PermissionMode]; !ok && p.PermissionMode != "" {
+		wrong("permission_mode %q is not among permission_modes%s", p.PermissionMode, hint(p.PermissionMode, sortedKeys(p.PermissionModes)))
+	}
+	for key := range p.UpstreamEnv {
+		if known := []string{UpstreamBaseURL, UpstreamAPIKey, UpstreamAuthToken}; closest(key, known) != key {
+			wrong("upstream_env has the unknown key %q%s", key, hint(key, known))
+		}
+	}
+	errs = append(errs, p.Screen.validate(), p.validateDialogs())
+	return errors.Join(errs...)
+}
+
+func (s Screen) validate() error {
+	switch s.Composer.Frame {
+	case "", FrameRules, FrameBox, FrameLine:
+	case FrameOpen:
+		if len(s.Composer.Marks) == 0 {
+			return errors.New("screen.composer: an open composer needs marks")
+		}
+	default:
+		return fmt.Errorf("screen.composer.frame %q is none of rules, box, open, line", s.Composer.Frame)
+	}
+	switch s.EnterWhileBusy {
+	case "", BusyQueues, BusySteers, BusyIgnores:
+	default:
+		return fmt.Errorf("screen.enter_while_busy %q is none of queue, steer, ignored", s.EnterWhileBusy)
+	}
+	for i, rule := range s.Settle {
+		if rule.DelayMs < 0 || rule.QuietMs < 0 || i > 0 && rule.MinBytes <= s.Settle[i-1].MinBytes {
+			return errors.New("screen.settle: entries must have rising min_bytes and no negative time")
+		}
+	}
+	return nil
+}
+
+func (p Profile) validateDialogs() error {
+	var errs []error
+	seen := map[string]bool{}
+	for _, d := range p.Dialogs {
+		switch {
+		case d.ID == "" || seen[d.ID]:
+			errs = append(errs, fmt.Errorf("dialog id %q is empty or used twice", d.ID))
+		case d.Kind == "" || len(d.Match) == 0:
+			errs = append(errs, fmt.Errorf("dialog %s: kind and match must be set", d.ID))
+		case len(d.Want) > 0 && len(d.Glyphs) == 0:
+			errs = append(errs, fmt.Errorf("dialog %s: an answer needs glyphs, or the highlighted row cannot be read", d.ID))
+		}
+		for _, text := range d.Match {
+			if strings.TrimSpace(text) == "" {
+				errs = append(errs, fmt.Errorf("dialog %s: an empty match is on every screen", d.ID))
+			}
+		}
+		seen[d.ID] = true
+	}
+	return errors.Join(errs...)
+}
