@@ -11,8 +11,8 @@ var standardOnly = map[string][]string{
 	"runtime":             nil,
 	"worker":              nil,
 	"client":              nil,
-	"internal/agent":      nil,
 	"runtime/runtimetest": {"runtime"},
+	"internal/agent":      {"runtime"},
 }
 
 // hiddenFromDrivers are lower rooms that a driver must not know all the same.

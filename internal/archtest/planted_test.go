@@ -156,6 +156,12 @@ var planted = map[string][]plant{
 		{"folder", source("internal/common/a.go", "package common"), "internal/common/a.go"},
 		{"noun", source("runtime/errors.go", "package runtime"), ""},
 	},
+	"doc-link": {
+		{"broken", source("docs/a.md", "see [b](adr/b.md#top)"), "docs/a.md:1: leads to docs/adr/b.md"},
+		{"out of the tree", source("docs/a.md", "see [b](../../b.md)"), "leads to ../b.md"},
+		{"good", source("docs/a.md", "see [b](adr/b.md), [all](adr/), [up](../go.mod), [web](https://example.org/x)") + source("docs/adr/b.md", "b"), ""},
+		{"code", source("docs/a.md", "`[]T(x)`\n```\n[]T(x)\n```\n    []T(x)"), ""},
+	},
 	"driver-conformance": {
 		{"without", source("provider/pty/a.go", "package pty") + source("provider/pty/a_test.go", "package pty\nfunc TestOther() {}"), "provider/pty"},
 		{"with", source("provider/pty/a.go", "package pty") + source("provider/pty/a_test.go", "package pty_test\nfunc TestConformance() {}"), ""},

@@ -7,7 +7,7 @@ const (
 	layerLeaf       = 10
 	layerShim       = 11
 	layerContract   = 20
-	layerSuite      = 21
+	layerNames      = 21
 	layerKnowledge  = 30
 	layerPure       = 40
 	layerLaunch     = 41
@@ -39,8 +39,8 @@ var rooms = []room{
 	{dir: "runtime", layer: layerContract},
 	{dir: "worker", layer: layerContract},
 	{dir: "client", layer: layerContract},
-	{dir: "internal/agent", layer: layerContract},
-	{dir: "runtime/runtimetest", layer: layerSuite},
+	{dir: "runtime/runtimetest", layer: layerNames},
+	{dir: "internal/agent", layer: layerNames},
 
 	{dir: "internal/config", layer: layerKnowledge},
 	{dir: "internal/agentcli", layer: layerKnowledge},

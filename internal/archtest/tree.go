@@ -35,6 +35,8 @@ type Tree struct {
 	// Go lists the parsed Go files in path order; testdata, hidden folders and
 	// nested modules are left out.
 	Go []*File
+	// Paths lists every regular file that the walk met.
+	Paths []string
 	// Texts lists every readable text file, Go files included, in path order.
 	Texts []Text
 }
@@ -101,6 +103,7 @@ func (t *Tree) add(fsys fs.FS, name string, entry fs.DirEntry) error {
 	if !entry.Type().IsRegular() {
 		return nil
 	}
+	t.Paths = append(t.Paths, name)
 	source := strings.HasSuffix(name, ".go") && !strings.Contains("/"+name, "/testdata/")
 	info, err := entry.Info()
 	if err != nil {
