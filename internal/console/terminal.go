@@ -1,0 +1,71 @@
+// Package console decides what to do with an interactive terminal: when an
+// agent is ready, how a known dialog is answered, how a prompt is delivered and
+// when a turn is over. It is written once, against screens, keys and events, for
+// every driver that has a terminal.
+//
+// Nothing here waits for a fixed time. Every wait is for the next frame, with a
+// deadline.
+package console
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gascity/internal/term"
+)
+
+// ErrExited reports that the agent exited while something was expected of it.
+var ErrExited = errors.New("agent has exited")
+
+// Terminal is a session's terminal as the rules of this package see it. All
+// methods are safe for concurrent use. One call of this package's functions at
+// a time may send to a terminal: the driver holds its input lock around
+// [Ready], [Dismiss], [Deliver] and [Interrupt].
+type Terminal interface {
+	// Frame returns the terminal's state. It waits until its sequence number is
+	// greater than after, or the agent has exited, or ctx ends; zero returns at
+	// once. Changes in between are coalesced: it is always the newest. The end
+	// of ctx is the only way to learn that nothing changed, so it must be
+	// honoured at once and the error must match ctx.Err().
+	Frame(ctx context.Context, after uint64) (Frame, error)
+	// Send writes input bytes in one piece: no other sender's bytes come in
+	// between. It returns when all are accepted by the terminal, and blocks for
+	// as long as the program does not read.
+	Send(ctx context.Context, p []byte) error
+}
+
+// Frame is the state of a terminal at one moment.
+type Frame struct {
+	Seq    uint64   // above 0; increases with every change of output, title, status or human input
+	Rows   []string // the visible rows, right trimmed
+	Cursor term.Cursor
+	Modes  term.Modes
+	Title  string
+	Status string // the program's own status (OSC 7501), raw; empty if it never told
+
+	// Cells returns visible row y with styles, asked for only where a style
+	// decides; nil when the driver has none. It reads this frame, whatever comes
+	// later.
+	Cells func(y int) []term.Cell
+
+	Line       LineMode
+	LastOutput time.Time // when the last output byte came
+	LastHuman  time.Time // when a person last typed through an attached terminal; zero if never
+	Attached   int       // attached terminals with input
+	Exited     bool      // the agent has exited; nothing will change any more
+}
+
+// LineMode is who edits the input line.
+type LineMode uint8
+
+// The line modes.
+const (
+	LineUnknown LineMode = iota
+	LineRaw              // the program reads keys
+	LineCooked           // the kernel collects a line (termios ICANON) of at most [MaxCookedLine] bytes
+)
+
+// MaxCookedLine is the longest line, without its Enter, that a terminal in
+// cooked mode can carry; the kernel drops what is beyond.
+const MaxCookedLine = 4095
