@@ -1,5 +1,10 @@
 package client
 
+import (
+	"context"
+	"net/http"
+)
+
 // Config is a city's resolved configuration with the origin of each value.
 type Config struct {
 	Path   string        `json:"path"`
@@ -20,4 +25,26 @@ type Provider struct {
 	Default      bool     `json:"default,omitempty"`
 	Capabilities []string `json:"capabilities"`
 	Extensions   []string `json:"extensions"`
+}
+
+// ProviderList is the document that lists providers.
+type ProviderList struct {
+	Providers []Provider `json:"providers"`
+}
+
+// Config returns the configuration in force.
+func (c *Client) Config(ctx context.Context) (Config, error) {
+	return call[Config](ctx, c, http.MethodGet, "/v1/config", nil)
+}
+
+// Reload reads city.toml again now; a faulty one is [ErrInvalid] and the old
+// plan stays.
+func (c *Client) Reload(ctx context.Context) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, "/v1/reload", nil)
+}
+
+// Providers lists the runtime providers that the controller can use.
+func (c *Client) Providers(ctx context.Context) ([]Provider, error) {
+	list, err := call[ProviderList](ctx, c, http.MethodGet, "/v1/providers", nil)
+	return list.Providers, err
 }

@@ -1,6 +1,10 @@
 package client
 
-import "time"
+import (
+	"context"
+	"net/http"
+	"time"
+)
 
 // Plan is what the controller would do now, and why.
 type Plan struct {
@@ -16,4 +20,9 @@ type Action struct {
 	Reason  string    `json:"reason"`
 	Fields  []string  `json:"fields,omitempty"` // configuration fields behind a drift
 	After   time.Time `json:"after,omitzero"`   // not before this
+}
+
+// Plan returns what the controller would do now.
+func (c *Client) Plan(ctx context.Context) (Plan, error) {
+	return call[Plan](ctx, c, http.MethodGet, "/v1/plan", nil)
 }

@@ -1,6 +1,13 @@
 package client
 
-import "time"
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
 
 // Session is everything that is known of one session: what `gc session show`
 // prints.
@@ -78,4 +85,76 @@ type StopResult struct {
 	Survivors []int   `json:"survivors,omitempty"`
 	Seconds   float64 `json:"seconds"`
 	Error     string  `json:"error,omitempty"`
+}
+
+// LogQuery selects from the raw output that was recorded of a session.
+type LogQuery struct {
+	Since  time.Time // output from then on; zero is all that is kept
+	Follow bool      // go on with what is printed from now on, until ctx ends
+}
+
+// target returns the path of a verb on an agent or session.
+func target(name, verb string) string {
+	path := "/v1/sessions/" + url.PathEscape(name)
+	if verb != "" {
+		path += "/" + verb
+	}
+	return path
+}
+
+// Session returns everything that is known of the target: an agent's name or a
+// session's name, here and in all methods. An unknown one is [ErrNotFound].
+func (c *Client) Session(ctx context.Context, name string) (Session, error) {
+	return call[Session](ctx, c, http.MethodGet, target(name, ""), nil)
+}
+
+// Peek returns the last lines of what the target's agent printed. Zero lines is
+// the visible screen.
+func (c *Client) Peek(ctx context.Context, name string, lines int) (Output, error) {
+	return call[Output](ctx, c, http.MethodGet, fmt.Sprintf("%s?lines=%d", target(name, "peek"), lines), nil)
+}
+
+// Logs returns the raw output that was recorded, control sequences and all. The
+// caller closes it. A provider that records nothing is [ErrUnsupported].
+func (c *Client) Logs(ctx context.Context, name string, q LogQuery) (io.ReadCloser, error) {
+	values := url.Values{}
+	if !q.Since.IsZero() {
+		values.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if q.Follow {
+		values.Set("follow", "true")
+	}
+	res, err := c.send(ctx, http.MethodGet, target(name, "logs")+"?"+values.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
+}
+
+// Nudge delivers a prompt and tells what became of it. Only a result that says
+// "submitted" is a delivery.
+func (c *Client) Nudge(ctx context.Context, name string, req NudgeRequest) (NudgeResult, error) {
+	return call[NudgeResult](ctx, c, http.MethodPost, target(name, "nudge"), req)
+}
+
+// Interrupt asks the target's agent to abandon its turn.
+func (c *Client) Interrupt(ctx context.Context, name string) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "interrupt"), nil)
+}
+
+// Keys sends key events by tmux name. An unknown name is [ErrInvalid] and
+// nothing is sent.
+func (c *Client) Keys(ctx context.Context, name string, req KeysRequest) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "keys"), req)
+}
+
+// Copy copies a file or folder into the target's work folder.
+func (c *Client) Copy(ctx context.Context, name string, req CopyRequest) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "copy"), req)
+}
+
+// Kill ends the target's incarnation, every process of it. The controller
+// starts the next one if the agent is still wanted.
+func (c *Client) Kill(ctx context.Context, name string) (StopResult, error) {
+	return call[StopResult](ctx, c, http.MethodPost, target(name, "kill"), nil)
 }

@@ -1,6 +1,10 @@
 package client
 
-import "time"
+import (
+	"context"
+	"net/http"
+	"time"
+)
 
 // Status is a city at a glance: a snapshot that the controller keeps, so that
 // reading it costs no work for each session.
@@ -62,3 +66,30 @@ const (
 	StateLost        = "lost"
 	StateUnknown     = "unknown"
 )
+
+// RestartRequest names what to restart.
+type RestartRequest struct {
+	Targets []string `json:"targets"` // agents or sessions; empty is all
+}
+
+// Status returns the city at a glance.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return call[Status](ctx, c, http.MethodGet, "/v1/status", nil)
+}
+
+// Restart restarts the targets, all agents if there are none, and returns when
+// they have been stopped and their start is under way.
+func (c *Client) Restart(ctx context.Context, targets ...string) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, "/v1/restart", RestartRequest{Targets: append([]string{}, targets...)})
+}
+
+// StopCity ends every session, returns what was found and ended, and lets the
+// controller exit. Progress is on the event stream.
+func (c *Client) StopCity(ctx context.Context) (Census, error) {
+	return call[Census](ctx, c, http.MethodPost, "/v1/stop", nil)
+}
+
+// StopController lets the controller exit and leaves the sessions running.
+func (c *Client) StopController(ctx context.Context) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, "/v1/controller/stop", nil)
+}

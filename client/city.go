@@ -1,0 +1,35 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// CityFile is the name of the file that makes a folder a city.
+const CityFile = "city.toml"
+
+// FindCity returns the root of the city that dir is in: the nearest folder, dir
+// itself or above, that holds a city.toml. The result is absolute and free of
+// symbolic links. Outside any city it is an error matching [ErrNotFound].
+func FindCity(dir string) (string, error) {
+	start, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("cannot look for a city: %w", err)
+	}
+	if start, err = filepath.EvalSymlinks(start); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w: there is no folder %s", ErrNotFound, dir)
+	} else if err != nil {
+		return "", fmt.Errorf("cannot look for a city: %w", err)
+	}
+	for at := start; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(filepath.Join(at, CityFile)); err == nil && info.Mode().IsRegular() {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("%w: no %s in %s or above; make one with: gc init", ErrNotFound, CityFile, start)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+)
+
+// VersionHeader carries the sender's version in both directions. The server
+// refuses a request that changes something without it: a browser cannot send it.
+const VersionHeader = "Gc-Version"
+
+// APIHost is the host of every request's URL; the socket decides who answers.
+const APIHost = "city"
+
+// maxAnswer bounds one decoded answer.
+const maxAnswer = 64 << 20
+
+// Client speaks to the controller of one city. Set the fields before the first
+// use and do not change them afterwards; Root or Socket is required. Methods may
+// be called concurrently. Every method ends with ctx; what the controller was
+// already doing then goes on there.
+type Client struct {
+	// Root is the city's folder. It names the city in messages, and its
+	// [SocketPath] is the default of Socket.
+	Root string
+	// Socket is the path of the control socket.
+	Socket string
+	// Dial connects to the controller. Nil dials Socket, after a check that its
+	// folder belongs to this user.
+	Dial func(ctx context.Context) (net.Conn, error)
+	// Version is sent with every request. Empty means "unknown".
+	Version string
+	// OnSkew is called once, with the first answer of a controller that has
+	// another version. It may be nil.
+	OnSkew func(ours, theirs string)
+
+	once sync.Once
+	skew sync.Once
+	http *http.Client
+}
+
+// Close closes idle connections. The client can be used again afterwards.
+func (c *Client) Close() { c.transport().CloseIdleConnections() }
+
+func (c *Client) transport() *http.Client {
+	c.once.Do(func() {
+		c.http = &http.Client{Transport: &http.Transport{
+			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx) },
+			DisableCompression: true,
+			MaxIdleConns:       4,
+		}}
+	})
+	return c.http
+}
+
+// call sends one request and decodes the answer into T.
+func call[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
+	var answer T
+	res, err := c.send(ctx, method, path, body)
+	if err != nil {
+		return answer, err
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&answer); err != nil {
+		return answer, fmt.Errorf("cannot read the controller's answer to %s %s: %w", method, path, c.explain(ctx, err))
+	}
+	return answer, nil
+}
+
+// send returns the answer if it is a success; the caller closes its body.
+func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	req, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	return c.roundTrip(req)
+}
+
+func (c *Client) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("cannot write the request %s %s: %w", method, path, err)
+		}
+		content = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+APIHost+path, content)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the request %s %s: %w", method, path, err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set(VersionHeader, c.version())
+	return req, nil
+}
+
+func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
+	res, err := c.transport().Do(req)
+	if err != nil {
+		return nil, c.explain(req.Context(), err)
+	}
+	c.noteVersion(res.Header.Get(VersionHeader))
+	if res.StatusCode >= http.StatusBadRequest {
+		defer res.Body.Close()
+		return nil, readProblem(res)
+	}
+	return res, nil
+}
+
+func (c *Client) version() string {
+	if c.Version == "" {
+		return "unknown"
+	}
+	return c.Version
+}
+
+func (c *Client) noteVersion(theirs string) {
+	if theirs == "" || c.Version == "" || theirs == c.Version || c.OnSkew == nil {
+		return
+	}
+	c.skew.Do(func() { c.OnSkew(c.Version, theirs) })
+}
+
+// explain takes the method and the URL out of a transport error, and makes the
+// end of a deadline [ErrTimeout].
+func (c *Client) explain(ctx context.Context, err error) error {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err
+	}
+	switch {
+	case errors.Is(err, ErrNoController), errors.Is(err, ErrForbidden):
+		return err
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("%w waiting for the controller", ErrTimeout)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the controller ended the connection: %w", err)
+	}
+	return err
+}

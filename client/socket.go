@@ -1,0 +1,89 @@
+package client
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// MaxSocketPath is the length in bytes up to which a socket is put beside the
+// city. Systems end at 104 or 108, with a terminating zero.
+const MaxSocketPath = 100
+
+// cityIDBytes is how much of the hash of a root names it in a short path.
+const cityIDBytes = 6
+
+// SocketPath returns the path of the control socket of the city at root, which
+// is absolute and free of symbolic links as [FindCity] returns it:
+// "<root>/.runtime/control.sock", or where that is too long a short path below
+// "/tmp/gc-<uid>" that depends on root and user alone. Both ends of the socket
+// use this function, so they always agree; nothing is created.
+func SocketPath(root string) string {
+	path := filepath.Join(root, ".runtime", "control.sock")
+	if len(path) <= MaxSocketPath {
+		return path
+	}
+	sum := sha256.Sum256([]byte(root))
+	return filepath.Join("/tmp", "gc-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:cityIDBytes]), "control.sock")
+}
+
+// dial connects to the controller. Whatever shows that none is there is a
+// [NoControllerError].
+func (c *Client) dial(ctx context.Context) (net.Conn, error) {
+	if c.Dial != nil {
+		return c.Dial(ctx)
+	}
+	path := c.Socket
+	if path == "" {
+		path = SocketPath(c.Root)
+	}
+	if err := checkOwner(filepath.Dir(path)); err != nil {
+		return nil, c.dialError(path, err)
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, c.dialError(path, err)
+	}
+	return conn, nil
+}
+
+// checkOwner refuses a folder of another user: in a public place such as /tmp
+// anybody could have made it, and would then answer in our controller's place.
+// Root may speak to everybody's controller.
+func checkOwner(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if uid := os.Getuid(); ok && uid != 0 && int(owner.Uid) != uid {
+		return fmt.Errorf("%w: %s belongs to user %d", ErrForbidden, dir, owner.Uid)
+	}
+	return nil
+}
+
+func (c *Client) dialError(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOTDIR):
+		return &NoControllerError{City: c.city(), Err: err}
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: the controller at %s belongs to another user", ErrForbidden, path)
+	}
+	return err
+}
+
+func (c *Client) city() string {
+	if c.Root != "" {
+		return c.Root
+	}
+	return c.Socket
+}
