@@ -1,0 +1,118 @@
+package config
+
+import "time"
+
+// Agent is one configured worker.
+type Agent struct {
+	Keys
+	Identity
+	Launch
+	Hints
+	Setup
+	Staging
+	Scaling
+	Rest
+	Wording
+}
+
+// Identity says who an agent is and where it works.
+type Identity struct {
+	Name        string   `toml:"name" doc:"The agent's name: letters, digits, '.', '_' and '-'. With dir, its qualified name is dir/name."`
+	Description string   `toml:"description" doc:"One line for people."`
+	Dir         string   `toml:"dir" doc:"The rig, or the folder inside the city, that the agent belongs to and works in."`
+	WorkDir     string   `toml:"work_dir" doc:"The working folder, relative to the city; a template. Default: the rig's folder or dir, else the city."`
+	Suspended   bool     `toml:"suspended" doc:"Configured, but not to run."`
+	DependsOn   []string `toml:"depends_on" doc:"Agents that must be ready before this one starts."`
+	Scope       Scope    `toml:"scope" doc:"One for the city or one for each rig." later:"rig scope"`
+}
+
+// QualifiedName returns "dir/name", or the name alone without a dir.
+func (i Identity) QualifiedName() string {
+	if i.Dir == "" {
+		return i.Name
+	}
+	return i.Dir + "/" + i.Name
+}
+
+// Launch says what runs and what it is told first.
+type Launch struct {
+	Provider       string            `toml:"provider" doc:"The agent CLI: a built-in profile or a [providers.<name>]."`
+	Upstream       string            `toml:"upstream" doc:"The [upstreams.<name>] that serves the model."`
+	StartCommand   string            `toml:"start_command" alias:"command" doc:"The shell command, in place of the provider's command and args; a template."`
+	Args           []string          `toml:"args" doc:"Arguments, appended to the command, each quoted. They replace the provider's."`
+	ArgsAppend     []string          `toml:"args_append" doc:"Further arguments after args or the provider's args."`
+	Lifecycle      Lifecycle         `toml:"lifecycle" doc:"one_shot: the command does bounded work and exits. Default: long-lived."`
+	Session        string            `toml:"session" doc:"The runtime provider of this agent, in place of the city's."`
+	Env            map[string]string `toml:"env" doc:"Environment variables; templates, and $VAR takes the variable of that name. An empty value unsets the variable."`
+	PromptTemplate string            `toml:"prompt_template" doc:"File with the first prompt, a Go template; relative to the city."`
+	PromptMode     PromptMode        `toml:"prompt_mode" doc:"How the first prompt reaches the agent: as an argument, after prompt_flag, or (none) typed once it is ready. Default: the provider's, else none."`
+	PromptFlag     string            `toml:"prompt_flag" doc:"The flag before the prompt, with prompt_mode flag."`
+	Nudge          string            `toml:"nudge" doc:"Text typed once the agent is ready. With prompt_mode none it follows the prompt, after a blank line, in one message."`
+	MouseMode      Switch            `toml:"mouse_mode" doc:"Keep the mouse mode of a multiplexer on. Default: off."`
+	OptionDefaults map[string]string `toml:"option_defaults" doc:"Options of the provider." later:"provider options"`
+	ResumeCommand  string            `toml:"resume_command" doc:"Shell command that continues a conversation." later:"resume"`
+	WakeMode       WakeMode          `toml:"wake_mode" doc:"Continue the conversation or begin a new one." later:"resume"`
+	TmuxAlias      string            `toml:"tmux_alias" doc:"A second session name." later:"aliases"`
+}
+
+// Hints say how to see that an agent is ready and alive. A change of a hint
+// never touches a running session.
+type Hints struct {
+	ReadyPromptPrefix      string   `toml:"ready_prompt_prefix" doc:"Beginning of the screen line that shows that the agent is ready."`
+	ReadyDelayMs           int      `toml:"ready_delay_ms" doc:"Time to wait for readiness, in milliseconds, when there is no ready_prompt_prefix."`
+	ProcessNames           []string `toml:"process_names" doc:"Names of the agent's processes."`
+	EmitsPermissionWarning bool     `toml:"emits_permission_warning" doc:"The agent shows a permission dialog when it starts."`
+	AcceptStartupDialogs   *bool    `toml:"accept_startup_dialogs" doc:"Answer known start-up dialogs. Default: if process_names or emits_permission_warning is set."`
+}
+
+// Setup lists commands around a start. All are templates and run with sh -c.
+type Setup struct {
+	PreStart           []string `toml:"pre_start" doc:"Commands before the session is created, where the agent will run. A failure aborts the start."`
+	SessionSetup       []string `toml:"session_setup" doc:"Commands once the agent is ready. A failure is a warning."`
+	SessionSetupScript string   `toml:"session_setup_script" doc:"Script after session_setup; relative to the city, //x too."`
+	SessionLive        []string `toml:"session_live" doc:"Idempotent commands at the end of a start, and again when they change."`
+}
+
+// Staging lists what is put into the working folder.
+type Staging struct {
+	OverlayDir        string      `toml:"overlay_dir" doc:"Folder copied into the working folder; nothing that exists is overwritten. Relative to the city, //x too."`
+	PackOverlayDirs   []string    `toml:"pack_overlay_dirs" doc:"Overlay folders with lower priority, after the workspace's."`
+	CopyFiles         []CopyEntry `toml:"copy_files" doc:"Files and folders copied into the working folder."`
+	InstallAgentHooks []string    `toml:"install_agent_hooks" doc:"Agent CLIs whose per-provider overlays are staged too. Default: the workspace's."`
+	HooksInstalled    *bool       `toml:"hooks_installed" doc:"The agent's hooks are there, so the prompt needs no instruction to prime. Default: whether install_agent_hooks names its provider."`
+}
+
+// CopyEntry is a file or folder to copy.
+type CopyEntry struct {
+	Keys
+	Src    string `toml:"src" doc:"Source; relative to the city, //x too."`
+	RelDst string `toml:"rel_dst" doc:"Destination inside the working folder. Default: its root."`
+}
+
+// Scaling belongs to pools of agents.
+type Scaling struct {
+	MaxActiveSessions *int          `toml:"max_active_sessions" doc:"Most sessions of this agent." later:"pools"`
+	MinActiveSessions *int          `toml:"min_active_sessions" doc:"Fewest sessions of this agent." later:"pools"`
+	ScaleCheck        string        `toml:"scale_check" doc:"Shell command that prints the demand." later:"pools"`
+	DrainTimeout      time.Duration `toml:"drain_timeout" doc:"Bound of a drain." later:"pools"`
+	OnBoot            string        `toml:"on_boot" doc:"Shell command when the controller starts." later:"pools"`
+	OnDeath           string        `toml:"on_death" doc:"Shell command when a session dies." later:"pools"`
+	Namepool          string        `toml:"namepool" doc:"File with names for sessions." later:"pools"`
+	WorkQuery         string        `toml:"work_query" doc:"Shell command that lists work." later:"work items"`
+	SlingQuery        string        `toml:"sling_query" doc:"Shell command that assigns work." later:"work items"`
+}
+
+// Rest says when a session sleeps.
+type Rest struct {
+	IdleTimeout         time.Duration    `toml:"idle_timeout" doc:"Idle time after which the session is stopped." later:"sleep"`
+	SleepAfterIdle      OptionalDuration `toml:"sleep_after_idle" doc:"Idle time after which the session is put to sleep, or off." later:"sleep"`
+	MaxSessionAge       time.Duration    `toml:"max_session_age" doc:"Age at which the session is started afresh." later:"sleep"`
+	MaxSessionAgeJitter time.Duration    `toml:"max_session_age_jitter" doc:"Random addition to max_session_age." later:"sleep"`
+	Attach              *bool            `toml:"attach" doc:"Whether people may attach." later:"attach policy"`
+}
+
+// Wording adds fragments to the prompt.
+type Wording struct {
+	InjectFragments []string `toml:"inject_fragments" doc:"Fragments before the prompt." later:"prompt fragments"`
+	AppendFragments []string `toml:"append_fragments" doc:"Fragments after the prompt." later:"prompt fragments"`
+}

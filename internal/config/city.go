@@ -1,0 +1,89 @@
+package config
+
+import "time"
+
+// City is one city's configuration.
+type City struct {
+	Keys
+	Path string `toml:"-"` // city.toml, as given to [Load]
+	Root string `toml:"-"` // the city's folder: that of Path
+
+	Workspace     Workspace           `toml:"workspace" doc:"The city as a whole."`
+	Session       Session             `toml:"session" doc:"How sessions run."`
+	Daemon        Daemon              `toml:"daemon" doc:"The controller."`
+	Chat          ChatSessions        `toml:"chat_sessions" doc:"Sessions that people open by hand." later:"manual sessions"`
+	Providers     map[string]Provider `toml:"providers" doc:"Agent CLIs: new ones, and changes of those that gc knows."`
+	Upstreams     map[string]Upstream `toml:"upstreams" doc:"Who serves the model."`
+	Rigs          []Rig               `toml:"rigs" doc:"Folders outside the city that agents work in."`
+	NamedSessions []NamedSession      `toml:"named_session" doc:"Sessions with fixed names." later:"named sessions"`
+	Agents        []Agent             `toml:"agents" alias:"agent" doc:"The workers. [[agent]] is the same."`
+
+	// Notes are remarks on what was read: keys that have no effect yet.
+	Notes []*Error `toml:"-"`
+
+	source []byte
+}
+
+// Workspace is the section of the city as a whole.
+type Workspace struct {
+	Keys
+	Name              string   `toml:"name" doc:"The city's name; default: the name of its folder. It is part of every session's name."`
+	Provider          string   `toml:"provider" doc:"The agent CLI of agents that name none."`
+	StartCommand      string   `toml:"start_command" doc:"The shell command of agents that have neither a provider nor a start_command."`
+	Suspended         bool     `toml:"suspended" doc:"No agent of the city is to run."`
+	SessionTemplate   string   `toml:"session_template" doc:"Go template of session names, with City, Agent, Dir and Name. Default: gc-{{.City}}-{{.Agent}}."`
+	InstallAgentHooks []string `toml:"install_agent_hooks" doc:"Agent CLIs whose per-provider overlays every agent gets too."`
+	PackOverlayDirs   []string `toml:"pack_overlay_dirs" doc:"Overlay folders for every agent, staged before the agent's own."`
+
+	Prefix             string   `toml:"prefix" doc:"Prefix of work items." later:"work items"`
+	MaxActiveSessions  *int     `toml:"max_active_sessions" doc:"Limit of running sessions." later:"pools"`
+	GlobalFragments    []string `toml:"global_fragments" doc:"Prompt fragments of every agent." later:"prompt fragments"`
+	Includes           []string `toml:"includes" doc:"Packs of the city." later:"packs"`
+	DefaultRigIncludes []string `toml:"default_rig_includes" doc:"Packs of every rig." later:"packs"`
+}
+
+// ChatSessions is the section of sessions that people open by hand.
+type ChatSessions struct {
+	Keys
+	IdleTimeout time.Duration `toml:"idle_timeout" doc:"Idle time after which one is put to sleep." later:"manual sessions"`
+}
+
+// Rig is a folder outside the city that agents work in.
+type Rig struct {
+	Keys
+	Name      string   `toml:"name" doc:"The name that agents give in dir."`
+	Path      string   `toml:"path" doc:"The folder; relative to the city."`
+	Suspended bool     `toml:"suspended" doc:"No agent of this rig is to run."`
+	Prefix    string   `toml:"prefix" doc:"Prefix of work items." later:"work items"`
+	Includes  []string `toml:"includes" doc:"Packs of the rig." later:"packs"`
+}
+
+// NamedSession is a session with a fixed name.
+type NamedSession struct {
+	Keys
+	Name     string           `toml:"name" doc:"The session's name." later:"named sessions"`
+	Template string           `toml:"template" doc:"The agent that it is made from." later:"named sessions"`
+	Scope    Scope            `toml:"scope" doc:"City or rig." later:"named sessions"`
+	Dir      string           `toml:"dir" doc:"Its rig or folder." later:"named sessions"`
+	Mode     NamedSessionMode `toml:"mode" doc:"Always running, or on demand." later:"named sessions"`
+}
+
+// Agent returns the agent of that qualified name.
+func (c *City) Agent(qualifiedName string) (*Agent, bool) {
+	for i := range c.Agents {
+		if c.Agents[i].QualifiedName() == qualifiedName {
+			return &c.Agents[i], true
+		}
+	}
+	return nil, false
+}
+
+// Rig returns the rig of that name.
+func (c *City) Rig(name string) (*Rig, bool) {
+	for i := range c.Rigs {
+		if c.Rigs[i].Name == name {
+			return &c.Rigs[i], true
+		}
+	}
+	return nil, false
+}

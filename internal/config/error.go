@@ -1,0 +1,190 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"gascity/runtime"
+)
+
+// Error is one thing that is wrong, with its place.
+type Error struct {
+	File    string
+	Line    int    // from 1; 0 when the whole file is meant
+	Column  int    // from 1, in characters
+	Message string // what is wrong, in lower case, naming the key
+	Hint    string // the remedy; may be empty
+	Source  string // the line's text
+	Width   int    // characters to underline, at least 1
+}
+
+// Error returns the place and the message, the source line with a caret under
+// the place, and the hint:
+//
+//	city.toml:7:1: unknown key "provder" in [[agents]]
+//	  7 | provder = "x"
+//	    | ^^^^^^^
+//	    = did you mean "provider"?
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Message + e.remedy()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
+	number := fmt.Sprint(e.Line)
+	margin := strings.Repeat(" ", len(number))
+	fmt.Fprintf(&b, "\n  %s | %s\n  %s | %s%s", number, e.Source, margin, e.indent(), strings.Repeat("^", max(1, e.Width)))
+	if e.Hint != "" {
+		fmt.Fprintf(&b, "\n  %s = %s", margin, e.Hint)
+	}
+	return b.String()
+}
+
+// Brief returns the place, the message and the hint on one line.
+func (e *Error) Brief() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Message + e.remedy()
+	}
+	return fmt.Sprintf("%s:%d:%d: %s%s", e.File, e.Line, e.Column, e.Message, e.remedy())
+}
+
+func (e *Error) remedy() string {
+	if e.Hint == "" {
+		return ""
+	}
+	return "; " + e.Hint
+}
+
+// indent returns white space as wide as the source up to the column: tabs stay
+// tabs, so that the caret stands under its place.
+func (e *Error) indent() string {
+	var b strings.Builder
+	for i, r := range []rune(e.Source) {
+		if i >= e.Column-1 {
+			break
+		}
+		if r != '\t' {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Errors is everything that is wrong, sorted by place. It is never empty.
+type Errors []*Error
+
+// Error returns the errors one after the other, separated by empty lines.
+func (es Errors) Error() string {
+	texts := make([]string, len(es))
+	for i, e := range es {
+		texts[i] = e.Error()
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// Unwrap returns the single errors.
+func (es Errors) Unwrap() []error {
+	errs := make([]error, len(es))
+	for i, e := range es {
+		errs[i] = e
+	}
+	return errs
+}
+
+// Join returns the errors as one [Errors], sorted by place and without
+// repetitions; nil when there are none.
+func Join(errs []*Error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	sorted := slices.Clone(errs)
+	slices.SortStableFunc(sorted, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return Errors(slices.CompactFunc(sorted, func(a, b *Error) bool { return *a == *b }))
+}
+
+// AsErrors returns the errors of err, when it holds an [Errors].
+func AsErrors(err error) (Errors, bool) {
+	return errors.AsType[Errors](err)
+}
+
+// ErrorAt returns an error at the place of o in the city's file. An origin
+// without a place gives an error of the whole file.
+func (c *City) ErrorAt(o Origin, format string, args ...any) *Error {
+	e := place(c.source, o)
+	e.File = cmp.Or(o.File, c.Path)
+	e.Message = fmt.Sprintf(format, args...)
+	return &e
+}
+
+// place returns an error with the place of o and the line of source there.
+func place(source []byte, o Origin) Error {
+	if o.File == "" || o.Line == 0 || o.offset > len(source) {
+		return Error{}
+	}
+	line, start := lineAt(source, o.offset)
+	end := min(o.offset+o.length, start+len(line))
+	width := 1
+	if end > o.offset {
+		width = utf8.RuneCount(source[o.offset:end])
+	}
+	return Error{Line: o.Line, Column: o.Column, Source: maskLine(printable(line)), Width: width}
+}
+
+// lineAt returns the line around offset, without its end, and where it begins.
+func lineAt(source []byte, offset int) (line []byte, start int) {
+	start = strings.LastIndexByte(string(source[:offset]), '\n') + 1
+	line = source[start:]
+	if end := strings.IndexByte(string(line), '\n'); end >= 0 {
+		line = line[:end]
+	}
+	return []byte(strings.TrimSuffix(string(line), "\r")), start
+}
+
+// assignment finds a key and the value that follows it on the line.
+var assignment = regexp.MustCompile(`([A-Za-z0-9_.-]+)(["']?\s*=\s*)(\S.*)`)
+
+// maskLine hides the value of a credential, so that no error shows one.
+func maskLine(line string) string {
+	for from := 0; ; {
+		m := assignment.FindStringSubmatchIndex(line[from:])
+		if m == nil {
+			return line
+		}
+		if runtime.CredentialName(line[from+m[2] : from+m[3]]) {
+			return line[:from+m[6]] + Masked
+		}
+		from += m[6]
+	}
+}
+
+// printable replaces what could move the cursor of a terminal.
+func printable(line []byte) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
+			return utf8.RuneError
+		}
+		return r
+	}, string(line))
+}
+
+// originAt returns the origin of source[offset:offset+length].
+func originAt(file string, source []byte, offset, length int) Origin {
+	offset = min(max(offset, 0), len(source))
+	line, column := 1, 1
+	for _, r := range string(source[:offset]) {
+		if r == '\n' {
+			line, column = line+1, 1
+		} else {
+			column++
+		}
+	}
+	return Origin{File: file, Line: line, Column: column, offset: offset, length: length}
+}

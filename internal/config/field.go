@@ -1,0 +1,61 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// field is one key of a section, as its struct tags describe it.
+type field struct {
+	name   string // without the asterisk of a prefix
+	alias  string
+	doc    string
+	later  string // the feature that is not there yet
+	preset string // the default
+	prefix bool   // takes every key that begins with name
+	index  []int
+	typ    reflect.Type
+}
+
+var keysType = reflect.TypeFor[Keys]()
+
+// fieldsOf lists the keys of a section, those of embedded groups included, in
+// the order of the struct.
+func fieldsOf(t reflect.Type) []field {
+	var fields []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			if f.Type != keysType {
+				for _, inner := range fieldsOf(f.Type) {
+					inner.index = slices.Insert(inner.index, 0, i)
+					fields = append(fields, inner)
+				}
+			}
+			continue
+		}
+		name, tagged := f.Tag.Lookup("toml")
+		if !tagged || name == "-" {
+			continue
+		}
+		name, prefix := strings.CutSuffix(name, "*")
+		fields = append(fields, field{
+			name: name, prefix: prefix, index: []int{i}, typ: f.Type,
+			alias: f.Tag.Get("alias"), doc: f.Tag.Get("doc"), later: f.Tag.Get("later"), preset: f.Tag.Get("default"),
+		})
+	}
+	return fields
+}
+
+func (f field) takes(key string) bool {
+	return key == f.name || f.alias != "" && key == f.alias || f.prefix && strings.HasPrefix(key, f.name)
+}
+
+// words returns the allowed values of a type with a closed list.
+func words(t reflect.Type) []string {
+	if w, ok := reflect.Zero(t).Interface().(word); ok {
+		return w.Words()
+	}
+	return nil
+}

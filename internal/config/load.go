@@ -1,0 +1,68 @@
+package config
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Known is what the rest of the product knows by name. A nil list is not
+// checked.
+type Known struct {
+	// Runtimes are the runtime providers. The first one is the default.
+	Runtimes []Runtime
+	// AgentCLIs are the built-in profiles.
+	AgentCLIs []string
+}
+
+// Runtime is a runtime provider that may be selected.
+type Runtime struct {
+	Name string
+	// Argument describes what follows the name and a colon, such as "<script>";
+	// empty when the name stands alone.
+	Argument string
+	// Check judges the argument; nil accepts any that is not empty.
+	Check func(argument string) error
+}
+
+// Form returns how the provider is written: "name" or "name:<argument>".
+func (r Runtime) Form() string {
+	if r.Argument == "" {
+		return r.Name
+	}
+	return r.Name + ":" + r.Argument
+}
+
+// Load reads the city.toml at path and checks it, the files that it names
+// included. The error is an [Errors], unless the file itself cannot be read.
+func Load(path string, known Known) (*City, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return read(path, data, known, os.Stat)
+}
+
+// Parse is [Load] on the text of a file at path, without a look at the files
+// that it names. It touches nothing.
+func Parse(path string, data []byte, known Known) (*City, error) {
+	return read(path, data, known, nil)
+}
+
+type statFunc func(path string) (fs.FileInfo, error)
+
+func read(path string, data []byte, known Known, stat statFunc) (*City, error) {
+	city, errs := decode(path, data)
+	city.Root = filepath.Dir(path)
+	if city.Workspace.Name == "" && !city.Workspace.Has("name") {
+		if abs, err := filepath.Abs(city.Root); err == nil {
+			city.Workspace.Name = filepath.Base(abs)
+		}
+	}
+	c := &checker{city: city, known: known, stat: stat, errs: errs}
+	c.check()
+	if err := Join(c.errs); err != nil {
+		return nil, err
+	}
+	return city, nil
+}

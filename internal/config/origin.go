@@ -1,0 +1,85 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Origin tells where a value comes from: a place in a file, or a source with a
+// name such as "default" or "profile generic".
+type Origin struct {
+	File   string // the path as it was given to [Load]; empty when Source is set
+	Line   int    // from 1
+	Column int    // from 1, in characters
+	Source string // "default", "profile <name>", "environment GC_SESSION"
+
+	offset int // of the first byte in the file
+	length int // in bytes
+}
+
+// String returns "file:line", or the source's name.
+func (o Origin) String() string {
+	if o.File == "" {
+		return o.Source
+	}
+	return fmt.Sprintf("%s:%d", o.File, o.Line)
+}
+
+// DefaultOrigin is the origin of a value that nobody wrote.
+func DefaultOrigin() Origin { return Origin{Source: "default"} }
+
+// Keys remembers the keys that a section was written with. The zero value is a
+// section without any.
+type Keys struct {
+	at    Origin            // the section's header
+	set   map[string]Origin // the written keys, by name
+	items map[string][]Origin
+}
+
+// Has reports whether the key was written, whatever its value.
+func (k Keys) Has(key string) bool {
+	_, ok := k.set[key]
+	return ok
+}
+
+// Origin returns where the key's value was written, or [DefaultOrigin].
+func (k Keys) Origin(key string) Origin {
+	if o, ok := k.set[key]; ok {
+		return o
+	}
+	return DefaultOrigin()
+}
+
+// ItemOrigin returns where the i-th item of an array was written; when there is
+// no such item, where the key was.
+func (k Keys) ItemOrigin(key string, i int) Origin {
+	if items := k.items[key]; i >= 0 && i < len(items) {
+		return items[i]
+	}
+	return k.Origin(key)
+}
+
+// Header returns the place of the section itself.
+func (k Keys) Header() Origin { return k.at }
+
+// Written returns the names of the written keys in the order of the file.
+func (k Keys) Written() []string {
+	names := slices.Sorted(maps.Keys(k.set))
+	slices.SortStableFunc(names, func(a, b string) int { return k.set[a].offset - k.set[b].offset })
+	return names
+}
+
+func (k *Keys) record(key string, o Origin) {
+	if k.set == nil {
+		k.set = map[string]Origin{}
+	}
+	k.set[key] = o
+}
+
+func (k *Keys) recordItems(key string, items []Origin) {
+	if k.items == nil {
+		k.items = map[string][]Origin{}
+	}
+	k.items[key] = items
+}

@@ -1,0 +1,116 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// SecretKind is where the value of a [Secret] is.
+type SecretKind string
+
+// The kinds of secrets. The zero kind is an absent secret.
+const (
+	SecretLiteral SecretKind = "literal" // in the city.toml itself
+	SecretEnv     SecretKind = "env"     // in a variable of the controller
+	SecretFile    SecretKind = "file"    // in a file
+	SecretCommand SecretKind = "command" // in the output of a shell command
+)
+
+// Secret is a credential or the reference to one. Nothing prints its value:
+// String, Go syntax, JSON and TOML show the reference, and a literal as
+// asterisks.
+type Secret struct {
+	kind SecretKind
+	text string // the reference, or the value of a literal
+}
+
+// Masked is what stands in for a credential wherever one would be shown.
+const Masked = "********"
+
+// NewSecret returns a secret of that kind; text is the variable's name, the
+// path, the command line, or the value of a literal.
+func NewSecret(kind SecretKind, text string) Secret { return Secret{kind, text} }
+
+// ParseSecret reads the short form: env:NAME, file:PATH, command:LINE, or else
+// the value itself.
+func ParseSecret(text string) Secret {
+	for _, kind := range []SecretKind{SecretEnv, SecretFile, SecretCommand} {
+		if rest, ok := strings.CutPrefix(text, string(kind)+":"); ok {
+			return Secret{kind, rest}
+		}
+	}
+	if text == "" {
+		return Secret{}
+	}
+	return Secret{SecretLiteral, text}
+}
+
+// Kind returns where the value is; empty for an absent secret.
+func (s Secret) Kind() SecretKind { return s.kind }
+
+// IsZero reports whether the secret is absent.
+func (s Secret) IsZero() bool { return s.kind == "" }
+
+// Reference returns the variable's name, the path or the command line; empty
+// for a literal, which has none.
+func (s Secret) Reference() string {
+	if s.kind == SecretLiteral {
+		return ""
+	}
+	return s.text
+}
+
+// String returns "env:NAME" and so on, and asterisks for a literal.
+func (s Secret) String() string {
+	switch s.kind {
+	case "":
+		return ""
+	case SecretLiteral:
+		return Masked
+	}
+	return string(s.kind) + ":" + s.text
+}
+
+// GoString is String: %#v shows no more.
+func (s Secret) GoString() string { return s.String() }
+
+// MarshalText is String: JSON and TOML show no more.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// SecretSource reads the values that secrets refer to. All functions are
+// required.
+type SecretSource struct {
+	Env     func(name string) (string, bool)
+	File    func(path string) ([]byte, error)
+	Command func(ctx context.Context, line string) ([]byte, error)
+}
+
+// Resolve returns the secret's value, without the line end that files and
+// commands leave. An absent secret is "". An empty or missing value is an error
+// that names the reference and never the value.
+func (s Secret) Resolve(ctx context.Context, from SecretSource) (string, error) {
+	var data []byte
+	var err error
+	switch s.kind {
+	case "":
+		return "", nil
+	case SecretLiteral:
+		return s.text, nil
+	case SecretEnv:
+		value, _ := from.Env(s.text)
+		data = []byte(value)
+	case SecretFile:
+		data, err = from.File(s.text)
+	case SecretCommand:
+		data, err = from.Command(ctx, s.text)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot read the secret %s: %w", s, err)
+	}
+	value := strings.TrimRight(string(data), "\r\n")
+	if value == "" {
+		return "", fmt.Errorf("the secret %s is empty or not set", s)
+	}
+	return value, nil
+}

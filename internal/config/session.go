@@ -1,0 +1,66 @@
+package config
+
+import "time"
+
+// Session is the section of how sessions run.
+type Session struct {
+	Keys
+	Provider          string        `toml:"provider" doc:"The runtime provider of the city. The variable GC_SESSION wins over it."`
+	StartupTimeout    time.Duration `toml:"startup_timeout" default:"60s" doc:"Bound of one start."`
+	SetupTimeout      time.Duration `toml:"setup_timeout" default:"10s" doc:"Bound of one command of pre_start, session_setup and session_live."`
+	SetupMaxTimeout   time.Duration `toml:"setup_max_timeout" doc:"With it setup_timeout bounds silence, and this the whole command. Default: none."`
+	Socket            string        `toml:"socket" doc:"Name of a multiplexer's socket. Default: the city's name."`
+	RemoteMatch       string        `toml:"remote_match" doc:"Part of the names of sessions that run remotely, where a provider routes by name."`
+	NudgeReadyTimeout time.Duration `toml:"nudge_ready_timeout" default:"10s" doc:"How long a prompt waits for a session that is not ready to take it."`
+	NudgeLockTimeout  time.Duration `toml:"nudge_lock_timeout" default:"30s" doc:"How long a prompt waits for the one before it."`
+
+	NudgeRetryInterval      time.Duration `toml:"nudge_retry_interval" default:"500ms" doc:"Pause between tries." later:"not needed: delivery waits for events"`
+	NudgePollInterval       time.Duration `toml:"nudge_poll_interval" default:"2s" doc:"Pause between looks at the queue." later:"not needed: delivery waits for events"`
+	DebounceMs              int           `toml:"debounce_ms" default:"500" doc:"Pause between text and Enter, in milliseconds." later:"not needed: delivery waits for the echo"`
+	DisplayMs               int           `toml:"display_ms" default:"5000" doc:"How long a message shows, in milliseconds." later:"messages"`
+	ProgressStallTimeout    time.Duration `toml:"progress_stall_timeout" doc:"Silence that counts as a stall." later:"stalls"`
+	ClaimHolderStallTimeout time.Duration `toml:"claim_holder_stall_timeout" doc:"The same for a session that holds work." later:"stalls"`
+
+	ACP ACPSession `toml:"acp" doc:"The Agent Client Protocol." later:"acp"`
+	K8s K8sSession `toml:"k8s" doc:"Kubernetes." later:"k8s"`
+}
+
+// ACPSession holds the options of sessions over the Agent Client Protocol.
+type ACPSession struct {
+	Keys
+	HandshakeTimeout  time.Duration `toml:"handshake_timeout" default:"30s" doc:"Bound of the handshake." later:"acp"`
+	NudgeBusyTimeout  time.Duration `toml:"nudge_busy_timeout" default:"60s" doc:"How long a prompt waits for the turn before it." later:"acp"`
+	OutputBufferLines int           `toml:"output_buffer_lines" default:"1000" doc:"Lines kept for peek." later:"acp"`
+}
+
+// K8sSession holds the options of sessions in pods.
+type K8sSession struct {
+	Keys
+	Namespace  string `toml:"namespace" doc:"Namespace of the pods." later:"k8s"`
+	Image      string `toml:"image" doc:"Image of the pods." later:"k8s"`
+	Context    string `toml:"context" doc:"Context of the client configuration." later:"k8s"`
+	CPURequest string `toml:"cpu_request" doc:"Requested processor time." later:"k8s"`
+	MemRequest string `toml:"mem_request" doc:"Requested memory." later:"k8s"`
+	CPULimit   string `toml:"cpu_limit" doc:"Limit of processor time." later:"k8s"`
+	MemLimit   string `toml:"mem_limit" doc:"Limit of memory." later:"k8s"`
+	Prebaked   bool   `toml:"prebaked" doc:"The image holds the working folder." later:"k8s"`
+}
+
+// Daemon is the section of the controller.
+type Daemon struct {
+	Keys
+	PatrolInterval    time.Duration `toml:"patrol_interval" default:"30s" doc:"Longest time between two looks at everything, when no event comes."`
+	MaxRestarts       int           `toml:"max_restarts" default:"5" doc:"Starts within restart_window after which an agent is quarantined."`
+	RestartWindow     time.Duration `toml:"restart_window" default:"1h" doc:"See max_restarts."`
+	ShutdownTimeout   time.Duration `toml:"shutdown_timeout" default:"5s" doc:"Time between the interrupt and the stop when the city ends."`
+	DriftDrainTimeout time.Duration `toml:"drift_drain_timeout" default:"2m" doc:"How long a busy agent is waited for when its configuration has changed."`
+	ProbeConcurrency  int           `toml:"probe_concurrency" default:"8" doc:"Observations at a time."`
+	MaxWakesPerTick   int           `toml:"max_wakes_per_tick" default:"5" doc:"Starts at a time."`
+	StartReadyTimeout time.Duration `toml:"start_ready_timeout" default:"5m" doc:"How long gc start waits for the controller."`
+	TickDebounce      time.Duration `toml:"tick_debounce" default:"200ms" doc:"Quiet time after an edit of city.toml before it is read again."`
+
+	NudgeDispatcher NudgeDispatcher `toml:"nudge_dispatcher" doc:"Who delivers queued prompts." later:"not needed: the controller delivers"`
+	ObservePaths    []string        `toml:"observe_paths" doc:"Further places of transcripts." later:"transcripts"`
+	CircuitBreaker  map[string]any  `toml:"session_circuit_breaker*" doc:"Circuit breaker of named sessions." later:"named sessions"`
+	Wisp            map[string]any  `toml:"wisp_*" doc:"Clean-up of work items." later:"work items"`
+}

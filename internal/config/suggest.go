@@ -1,0 +1,50 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// suggest returns a hint with the name that was probably meant, else with all
+// names when there are few.
+func suggest(word string, names []string) string {
+	best, distance := "", max(1, len(word)/3)+1
+	for _, name := range names {
+		if d := editDistance(strings.ToLower(word), strings.ToLower(name)); d < distance {
+			best, distance = name, d
+		}
+	}
+	switch {
+	case best != "":
+		return fmt.Sprintf("did you mean %q?", best)
+	case len(names) == 0 || len(names) > 16:
+		return ""
+	}
+	return "known: " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
+}
+
+// editDistance is the Levenshtein distance with adjacent transpositions.
+func editDistance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	before, last := make([]int, len(t)+1), make([]int, len(t)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range s {
+		row := make([]int, len(t)+1)
+		row[0] = i + 1
+		for j := range t {
+			cost := 1
+			if s[i] == t[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && s[i] == t[j-1] && s[i-1] == t[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(t)]
+}

@@ -1,0 +1,235 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// kind is the type of a TOML value.
+type kind int
+
+const (
+	tableKind kind = iota
+	arrayKind
+	stringKind
+	integerKind
+	floatKind
+	boolKind
+	dateKind
+)
+
+func (k kind) String() string {
+	return [...]string{"a table", "an array", "a string", "an integer", "a float", "a boolean", "a date"}[k]
+}
+
+// node is a TOML value with its place.
+type node struct {
+	kind    kind
+	at      Origin   // the value
+	text    string   // of a scalar; strings are unquoted
+	entries []*entry // of a table, in the order of the file
+	items   []*node  // of an array
+}
+
+// entry is a key of a table.
+type entry struct {
+	name  string
+	at    Origin // the key
+	value *node
+}
+
+func (n *node) entry(name string) *entry {
+	for _, e := range n.entries {
+		if e.name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// treeBuilder makes a tree of nodes from the parser's expressions.
+type treeBuilder struct {
+	file   string
+	source []byte
+	parser *unstable.Parser
+	root   *node
+	table  *node // the table of the last header
+}
+
+// parseTree reads a TOML document. The document is checked completely by the
+// decoder first, so that the builder may assume a valid one.
+func parseTree(file string, source []byte) (*node, *Error) {
+	var checked map[string]any
+	if err := toml.Unmarshal(source, &checked); err != nil {
+		return nil, syntaxError(file, source, err)
+	}
+	b := &treeBuilder{file: file, source: source, parser: &unstable.Parser{}, root: &node{}}
+	b.table = b.root
+	b.parser.Reset(source)
+	for b.parser.NextExpression() {
+		b.add(b.parser.Expression())
+	}
+	if err := b.parser.Error(); err != nil {
+		return nil, syntaxError(file, source, err)
+	}
+	return b.root, nil
+}
+
+func syntaxError(file string, source []byte, err error) *Error {
+	e := Error{File: file, Message: strings.TrimPrefix(err.Error(), "toml: ")}
+	if located, ok := errors.AsType[*toml.DecodeError](err); ok {
+		row, column := located.Position()
+		e = place(source, originAt(file, source, offsetOf(source, row, column), 1))
+		e.File, e.Message = file, strings.TrimPrefix(located.Error(), "toml: ")
+	}
+	return &e
+}
+
+// offsetOf turns a row and a column in bytes, from 1, into an offset.
+func offsetOf(source []byte, row, column int) int {
+	offset := 0
+	for range row - 1 {
+		next := strings.IndexByte(string(source[offset:]), '\n')
+		if next < 0 {
+			break
+		}
+		offset += next + 1
+	}
+	return min(offset+max(0, column-1), len(source))
+}
+
+func (b *treeBuilder) add(expression *unstable.Node) {
+	switch expression.Kind {
+	case unstable.Table:
+		b.table = b.descend(b.root, expression.Key()).value
+	case unstable.ArrayTable:
+		e := b.descend(b.root, expression.Key())
+		e.value.kind = arrayKind
+		b.table = &node{at: e.at}
+		if n := len(e.value.items); n > 0 { // the header of a later element
+			b.table.at = b.origin(lastKey(expression.Key()))
+		}
+		e.value.items = append(e.value.items, b.table)
+	case unstable.KeyValue:
+		b.addPair(b.table, expression)
+	default: // comments
+	}
+}
+
+func lastKey(keys unstable.Iterator) *unstable.Node {
+	var last *unstable.Node
+	for keys.Next() {
+		last = keys.Node()
+	}
+	return last
+}
+
+// descend walks the dotted key from table, making what is not there, and
+// returns the last entry. An array of tables is entered by its last element,
+// except at the end of the key.
+func (b *treeBuilder) descend(table *node, keys unstable.Iterator) *entry {
+	for {
+		keys.Next()
+		key := keys.Node()
+		e := table.entry(string(key.Data))
+		if e == nil {
+			at := b.origin(key)
+			e = &entry{name: string(key.Data), at: at, value: &node{at: at}}
+			table.entries = append(table.entries, e)
+		}
+		if keys.IsLast() {
+			return e
+		}
+		table = e.value
+		if n := len(table.items); n > 0 {
+			table = table.items[n-1]
+		}
+	}
+}
+
+func (b *treeBuilder) addPair(table *node, pair *unstable.Node) {
+	last := lastKey(pair.Key())
+	e := b.descend(table, pair.Key())
+	e.value = b.value(pair.Value(), b.afterEquals(last))
+}
+
+// afterEquals returns the place of the value that follows a key.
+func (b *treeBuilder) afterEquals(key *unstable.Node) Origin {
+	offset := int(key.Raw.Offset + key.Raw.Length)
+	for offset < len(b.source) && strings.IndexByte(" \t=", b.source[offset]) >= 0 {
+		offset++
+	}
+	return originAt(b.file, b.source, offset, 1)
+}
+
+// value builds the node of a value; fallback is its place when the parser
+// gives none.
+func (b *treeBuilder) value(v *unstable.Node, fallback Origin) *node {
+	n := &node{kind: kindOf(v.Kind), at: fallback, text: string(v.Data)}
+	if v.Raw.Length > 0 {
+		n.at = b.origin(v)
+	}
+	children := v.Children()
+	for children.Next() {
+		switch child := children.Node(); {
+		case n.kind == arrayKind && child.Kind != unstable.Comment:
+			n.items = append(n.items, b.value(child, n.at))
+		case n.kind == tableKind && child.Kind == unstable.KeyValue:
+			b.addPair(n, child)
+		}
+	}
+	return n
+}
+
+func (b *treeBuilder) origin(n *unstable.Node) Origin {
+	return originAt(b.file, b.source, int(n.Raw.Offset), int(n.Raw.Length))
+}
+
+func kindOf(k unstable.Kind) kind {
+	switch k {
+	case unstable.String:
+		return stringKind
+	case unstable.Bool:
+		return boolKind
+	case unstable.Integer:
+		return integerKind
+	case unstable.Float:
+		return floatKind
+	case unstable.Array:
+		return arrayKind
+	case unstable.InlineTable:
+		return tableKind
+	}
+	return dateKind
+}
+
+// plain returns the value as strings, integers, floats, booleans, slices and
+// maps.
+func (n *node) plain() any {
+	switch n.kind {
+	case tableKind:
+		m := make(map[string]any, len(n.entries))
+		for _, e := range n.entries {
+			m[e.name] = e.value.plain()
+		}
+		return m
+	case arrayKind:
+		list := make([]any, len(n.items))
+		for i, item := range n.items {
+			list[i] = item.plain()
+		}
+		return list
+	case boolKind:
+		return n.text == "true"
+	case integerKind:
+		var i int64
+		if _, err := fmt.Sscan(strings.ReplaceAll(n.text, "_", ""), &i); err == nil {
+			return i
+		}
+	}
+	return n.text
+}

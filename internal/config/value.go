@@ -1,0 +1,105 @@
+package config
+
+import (
+	"fmt"
+	"time"
+)
+
+// word is a string type with a closed list of values. The empty string means
+// that the key is absent.
+type word interface{ Words() []string }
+
+// PromptMode is how the first prompt reaches the agent.
+type PromptMode string
+
+// The prompt modes.
+const (
+	PromptArg  PromptMode = "arg"
+	PromptFlag PromptMode = "flag"
+	PromptNone PromptMode = "none"
+)
+
+// Words lists the allowed values.
+func (PromptMode) Words() []string { return []string{"arg", "flag", "none"} }
+
+// Lifecycle is the expected lifetime of an agent's command.
+type Lifecycle string
+
+// OneShot marks a command that does bounded work and exits.
+const OneShot Lifecycle = "one_shot"
+
+// Words lists the allowed values.
+func (Lifecycle) Words() []string { return []string{string(OneShot)} }
+
+// Scope is where an agent belongs.
+type Scope string
+
+// Words lists the allowed values.
+func (Scope) Words() []string { return []string{"city", "rig"} }
+
+// WakeMode is what waking a session means for its conversation.
+type WakeMode string
+
+// Words lists the allowed values.
+func (WakeMode) Words() []string { return []string{"resume", "fresh"} }
+
+// Switch is on or off.
+type Switch string
+
+// On is the switch that is on.
+const On Switch = "on"
+
+// Words lists the allowed values.
+func (Switch) Words() []string { return []string{"on", "off"} }
+
+// NamedSessionMode says when a named session runs.
+type NamedSessionMode string
+
+// Words lists the allowed values.
+func (NamedSessionMode) Words() []string { return []string{"always", "on_demand"} }
+
+// ResumeStyle says what a resume flag is.
+type ResumeStyle string
+
+// Words lists the allowed values.
+func (ResumeStyle) Words() []string { return []string{"flag", "subcommand"} }
+
+// NudgeDispatcher says who delivers queued prompts.
+type NudgeDispatcher string
+
+// Words lists the allowed values.
+func (NudgeDispatcher) Words() []string { return []string{"legacy", "supervisor"} }
+
+// OptionalDuration is a duration or off. The zero value is an absent key.
+type OptionalDuration struct {
+	Duration time.Duration
+	Off      bool
+}
+
+// String returns the value as it is written in a city.toml.
+func (d OptionalDuration) String() string {
+	if d.Off {
+		return "off"
+	}
+	return d.Duration.String()
+}
+
+func parseOptionalDuration(text string) (OptionalDuration, error) {
+	if text == "off" {
+		return OptionalDuration{Off: true}, nil
+	}
+	d, err := parseDuration(text)
+	return OptionalDuration{Duration: d}, err
+}
+
+// parseDuration reads a Go duration that is not negative.
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%q is no duration", text)
+	case d < 0:
+		return 0, fmt.Errorf("a duration cannot be negative: %s", text)
+	}
+	return d, nil
+}
