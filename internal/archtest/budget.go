@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/scanner"
 	"go/token"
+	"slices"
 	"strings"
 )
 
@@ -132,6 +133,39 @@ func checkParameterBudget(t *Tree) []Finding {
 		}
 	}
 	return found
+}
+
+// inherited lists exported functions whose signature is not ours to choose.
+var inherited = []string{"runtime.FormatBeacon", "runtime.FormatBeaconAt"}
+
+func checkBoolParameters(t *Tree) []Finding {
+	var found []Finding
+	for _, file := range t.Go {
+		if file.Test || isProgram(file.Room) {
+			continue
+		}
+		for _, declared := range file.Syntax.Decls {
+			function, ok := declared.(*ast.FuncDecl)
+			if !ok || !isExported(function) || slices.Contains(inherited, functionName(file, function)) {
+				continue
+			}
+			for _, field := range function.Type.Params.List {
+				if name, ok := field.Type.(*ast.Ident); ok && name.Name == "bool" {
+					found = append(found, t.at(function, "%s takes a bool", functionName(file, function)))
+				}
+			}
+		}
+	}
+	return found
+}
+
+// isExported tells whether other packages can call the function by its name: a
+// method counts if its type is exported too.
+func isExported(function *ast.FuncDecl) bool {
+	if function.Recv != nil && !ast.IsExported(receiverName(function.Recv.List[0].Type)) {
+		return false
+	}
+	return function.Name.IsExported()
 }
 
 // countParameters counts the parameters, a leading context not among them.

@@ -94,6 +94,12 @@ var planted = map[string][]plant{
 		{"six", source("runtime/a.go", "package runtime\nfunc f(a, b, c int, d, e, g string) {}"), "runtime.f has 6 parameters"},
 		{"ctx and five", source("runtime/a.go", "package runtime\nfunc f(ctx context.Context, a, b, c int, d, e string) {}"), ""},
 	},
+	"bool-parameter": {
+		{"function", source("runtime/a.go", "package runtime\nfunc Draw(at int, wide, bold bool) {}"), "runtime.Draw takes a bool"},
+		{"method", source("runtime/a.go", "package runtime\nfunc (b *Box) Draw(bold bool) {}"), "runtime.Box.Draw takes a bool"},
+		{"not exported", source("runtime/a.go", "package runtime\nfunc draw(bold bool) {}\nfunc (b *box) Draw(bold bool) {}"), ""},
+		{"result and callback", source("runtime/a.go", "package runtime\nfunc Find(match func(bool)) bool { return true }"), ""},
+	},
 	"package-budget": {
 		{"long", source("runtime/a.go", repeat("package runtime\n", "const _ = 1", 3000, "")), "package runtime has 3001 lines"},
 		{"tests do not count", source("runtime/a_test.go", repeat("package runtime\n", "const _ = 1", 3000, "")), ""},

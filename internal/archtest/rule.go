@@ -41,6 +41,7 @@ func Rules() []Rule {
 		{"file-budget", "a file is one noun", checkFileBudget},
 		{"function-budget", "a function is read on one screen", checkFunctionBudget},
 		{"parameter-budget", "more than five parameters want a struct", checkParameterBudget},
+		{"bool-parameter", "f(true) does not say what is true: write two functions or an enum", checkBoolParameters},
 		{"package-budget", "a package is one idea", checkPackageBudget},
 		{"interface-budget", "an interface is one idea; compose facets instead", checkInterfaceBudget},
 		{"package-comment", "a package is explained once, in one place", checkPackageComment},
