@@ -21,11 +21,7 @@ func (s *Screen) moveDown(n int) {
 	s.cy = min(s.cy+n, bottom)
 }
 
-func (s *Screen) moveRight(n int) {
-	if s.cx < s.cols-1 {
-		s.cx = min(s.cx+n, s.cols-1)
-	}
-}
+func (s *Screen) moveRight(n int) { s.cx = min(s.cx+n, s.cols-1) }
 
 func (s *Screen) moveLeft(n int) { s.cx = max(s.cx-n, 0) }
 
@@ -102,7 +98,7 @@ func (s *Screen) reverseIndex() {
 		s.cy = max(s.cy-1, 0)
 		return
 	}
-	s.grid.scrollDown(s.top, s.bottom, 1, s.pen.bg)
+	s.scrollDown(1)
 }
 
 // scrollUp scrolls the region; on the main screen its rows go to the scrollback.
@@ -114,6 +110,9 @@ func (s *Screen) scrollUp(n int, bg Color) {
 		}
 	}
 	s.grid.scrollUp(s.top, s.bottom, n, bg)
+	if s.modes.AltScreen {
+		s.endBefore(s.top)
+	}
 }
 
 // keep copies a row of the main screen to the scrollback.

@@ -17,29 +17,52 @@ func (s *Screen) eraseScreen() {
 			s.scrolled = 0
 		}
 	}
-	for y := range s.rows {
-		s.grid.clearLine(y, s.pen.bg)
+	s.eraseRows(0, s.rows, s.pen.bg)
+}
+
+// eraseRows makes rows [from, to) fresh. No text goes on into them any more.
+func (s *Screen) eraseRows(from, to int, bg Color) {
+	for y := from; y < to; y++ {
+		s.grid.clearLine(y, bg)
 	}
+	if from < to {
+		s.endBefore(from)
+	}
+}
+
+// endBefore ends the text of the row above y, which may be in the scrollback.
+func (s *Screen) endBefore(y int) {
+	switch {
+	case y > 0:
+		s.grid.lines[y-1].wrapped = false
+	case !s.modes.AltScreen:
+		s.history.endLast()
+	}
+}
+
+// eraseCells erases columns [from, to) of the cursor's row.
+func (s *Screen) eraseCells(from, to int) {
+	from, to = min(from, s.cols), min(to, s.cols)
+	if from == 0 && to == s.cols {
+		s.eraseRows(s.cy, s.cy+1, s.pen.bg)
+		return
+	}
+	s.grid.erase(s.cy, from, to, s.pen.bg)
 }
 
 // eraseDisplay is ED.
 func (s *Screen) eraseDisplay(what int) {
-	bg := s.pen.bg
 	switch what {
 	case 0:
 		if s.cx == 0 && s.cy == 0 {
 			s.eraseScreen()
 			return
 		}
-		s.grid.erase(s.cy, min(s.cx, s.cols), s.cols, bg)
-		for y := s.cy + 1; y < s.rows; y++ {
-			s.grid.clearLine(y, bg)
-		}
+		s.eraseCells(s.cx, s.cols)
+		s.eraseRows(s.cy+1, s.rows, s.pen.bg)
 	case 1:
-		for y := range s.cy {
-			s.grid.clearLine(y, bg)
-		}
-		s.grid.erase(s.cy, 0, min(s.cx+1, s.cols), bg)
+		s.eraseRows(0, s.cy, s.pen.bg)
+		s.eraseCells(0, s.cx+1)
 	case 2:
 		s.eraseScreen()
 	case 3:
@@ -51,18 +74,16 @@ func (s *Screen) eraseDisplay(what int) {
 func (s *Screen) eraseLine(what int) {
 	switch what {
 	case 0:
-		s.grid.erase(s.cy, min(s.cx, s.cols), s.cols, s.pen.bg)
+		s.eraseCells(s.cx, s.cols)
 	case 1:
-		s.grid.erase(s.cy, 0, min(s.cx+1, s.cols), s.pen.bg)
+		s.eraseCells(0, s.cx+1)
 	case 2:
-		s.grid.erase(s.cy, 0, s.cols, s.pen.bg)
+		s.eraseCells(0, s.cols)
 	}
 }
 
 // eraseChars is ECH.
-func (s *Screen) eraseChars(n int) {
-	s.grid.erase(s.cy, min(s.cx, s.cols), min(s.cx+n, s.cols), s.pen.bg)
-}
+func (s *Screen) eraseChars(n int) { s.eraseCells(s.cx, s.cx+n) }
 
 // insertChars is ICH.
 func (s *Screen) insertChars(n int) {
@@ -91,17 +112,20 @@ func (s *Screen) lineBlock() int {
 func (s *Screen) insertLines(n int) {
 	bottom := s.lineBlock()
 	s.grid.scrollDown(s.cy, bottom, min(n, bottom-s.cy+1), s.pen.bg)
+	s.endBefore(s.cy)
 }
 
 // deleteLines is DL. Deleted rows do not go to the scrollback.
 func (s *Screen) deleteLines(n int) {
 	bottom := s.lineBlock()
 	s.grid.scrollUp(s.cy, bottom, min(n, bottom-s.cy+1), s.pen.bg)
+	s.endBefore(s.cy)
 }
 
 // scrollDown is SD.
 func (s *Screen) scrollDown(n int) {
 	s.grid.scrollDown(s.top, s.bottom, min(n, s.bottom-s.top+1), s.pen.bg)
+	s.endBefore(s.top)
 }
 
 // alignmentTest is DECALN: the screen full of E.

@@ -52,12 +52,8 @@ func (g *grid) clearLine(y int, bg Color) {
 }
 
 // erase clears columns [from, to) of row y with background bg, and the halves of wide
-// characters that stick out. Erasing a whole row makes it a fresh line.
+// characters that stick out.
 func (g *grid) erase(y, from, to int, bg Color) {
-	if from == 0 && to == g.cols {
-		g.clearLine(y, bg)
-		return
-	}
 	if from >= to {
 		return
 	}

@@ -202,6 +202,7 @@ func (s *Screen) alternate(on, cursor bool) {
 		s.enterAlternate(cursor)
 		return
 	}
+	s.unwrapCursor()
 	if cursor && s.hasBefore {
 		s.cx = min(s.beforeAlt.x, s.cols-1)
 		s.cy = min(s.beforeAlt.y, s.rows-1)

@@ -41,7 +41,7 @@ func (s *Screen) act(a action, b byte) {
 	case actString:
 		s.setIcon(s.seq.str)
 	}
-	s.last.ok = false
+	s.last = lastChar{}
 }
 
 // text handles bytes at ground and returns how many.
@@ -49,9 +49,7 @@ func (s *Screen) text(p []byte) int {
 	b := p[0]
 	switch {
 	case b >= 0x20 && b < 0x7f:
-		if s.utf8.need != 0 {
-			s.stopUTF8()
-		}
+		s.utf8.need = 0
 		n := 1
 		for n < len(p) && p[n]-0x20 < 0x5f {
 			n++
@@ -59,10 +57,10 @@ func (s *Screen) text(p []byte) int {
 		s.printASCII(p[:n])
 		return n
 	case b == 0x1b:
-		s.stopUTF8()
+		s.utf8.need = 0
 		return s.escape(p)
 	case b < 0x80:
-		s.stopUTF8()
+		s.utf8.need = 0
 		if b != 0x7f {
 			s.control(b)
 		}
@@ -83,7 +81,7 @@ func (s *Screen) escape(p []byte) int {
 	if len(p) > 2 && p[1] == '[' {
 		if n := s.seq.scanCSI(p[2:]); n > 0 {
 			s.csi()
-			s.last.ok = false
+			s.last = lastChar{}
 			return n + 2
 		}
 	}
@@ -98,7 +96,7 @@ type partial struct {
 	need int // 0: none begun
 }
 
-// highByte collects UTF-8 byte by byte. A broken character becomes one U+FFFD.
+// highByte collects UTF-8 byte by byte. A broken character is dropped, as tmux does.
 func (s *Screen) highByte(b byte) {
 	u := &s.utf8
 	if u.need == 0 {
@@ -110,7 +108,6 @@ func (s *Screen) highByte(b byte) {
 		case b >= 0xf0 && b <= 0xf4:
 			u.need = 4
 		default:
-			s.printRune(utf8.RuneError)
 			return
 		}
 		u.buf[0], u.have = b, 1
@@ -121,19 +118,9 @@ func (s *Screen) highByte(b byte) {
 	if u.have < u.need {
 		return
 	}
-	r, n := utf8.DecodeRune(u.buf[:u.have])
-	if n != u.have {
-		r = utf8.RuneError
-	}
 	u.need = 0
-	s.printRune(r)
-}
-
-// stopUTF8 ends an incomplete character.
-func (s *Screen) stopUTF8() {
-	if s.utf8.need != 0 {
-		s.utf8.need = 0
-		s.printRune(utf8.RuneError)
+	if r, n := utf8.DecodeRune(u.buf[:u.have]); n == u.have {
+		s.printRune(r)
 	}
 }
 
@@ -205,9 +192,15 @@ func (s *Screen) printRune(r rune) {
 	if r >= 0x80 && r < 0xa0 {
 		return
 	}
+	joined := s.last.joiner
+	if r == zeroWidthJoiner { // joins what follows, if anything does
+		s.last = lastChar{r: r, joiner: s.cx > 0}
+		return
+	}
 	w := runeWidth(r)
 	s.last = lastChar{r: r, ok: true}
-	if s.combine(r, w) {
+	if w == 0 || joined && s.cx > 0 {
+		s.combine(r, joined)
 		return
 	}
 	s.printWide(uint32(r), w)
@@ -249,43 +242,29 @@ func (s *Screen) printWide(ch uint32, w int) {
 
 const (
 	zeroWidthJoiner = 0x200d
-	maxClusterSize  = 21 // bytes, as in tmux
+	maxClusterSize  = 64 // bytes; what would make a character longer is dropped
 )
 
-// combine adds r to the character before the cursor when it belongs to it, and reports
-// whether r is done with. What can only combine and has nothing to combine with is dropped.
-func (s *Screen) combine(r rune, w int) bool {
-	zero := w == 0
+// combine adds r to the character before the cursor. With nothing before it, it is dropped.
+func (s *Screen) combine(r rune, joined bool) {
 	x := s.cx - 1
 	if x < 0 {
-		return zero
+		return
 	}
 	row := s.grid.row(s.cy)
 	if row[x].isPad() && x > 0 {
 		x--
 	}
 	c := &row[x]
-	if !zero && !s.joins(c) {
-		return false
-	}
 	buf := s.appendText(s.scratch[:0], c)
+	if joined {
+		buf = utf8.AppendRune(buf, zeroWidthJoiner)
+	}
 	buf = utf8.AppendRune(buf, r)
 	s.scratch = buf[:0]
-	if len(buf) > maxClusterSize {
-		return zero
+	if len(buf) <= maxClusterSize {
+		c.ch = s.cluster(buf)
 	}
-	c.ch = s.cluster(buf)
-	return true
-}
-
-// joins reports whether the character in c ends with a zero width joiner.
-func (s *Screen) joins(c *cell) bool {
-	if c.ch&clusterFlag == 0 {
-		return false
-	}
-	text := s.clusters[c.ch&^clusterFlag]
-	r, _ := utf8.DecodeLastRuneInString(text)
-	return r == zeroWidthJoiner
 }
 
 // graphics reports whether the active character set is DEC special graphics.
@@ -311,7 +290,7 @@ func graphicsChar(b byte) uint32 {
 
 // control executes a C0 control character.
 func (s *Screen) control(b byte) {
-	s.last.ok = false
+	s.last = lastChar{}
 	switch b {
 	case '\a':
 		s.notify(Notice{Kind: Bell})

@@ -63,10 +63,11 @@ type charset struct {
 	shift    uint8   // the active set
 }
 
-// lastChar is what REP repeats.
+// lastChar is the character printed last, while nothing came after it.
 type lastChar struct {
-	r  rune
-	ok bool
+	r      rune
+	ok     bool // REP may repeat it
+	joiner bool // a zero width joiner waits for its second part
 }
 
 // New returns a blank screen. Sizes below 1 count as 1; opts may be nil.

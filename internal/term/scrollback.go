@@ -103,6 +103,13 @@ func (b *scrollback) release() {
 	b.head = 0
 }
 
+// endLast marks the newest line as not going on in the next.
+func (b *scrollback) endLast() {
+	if s := b.last(); s != nil {
+		s.buf[s.starts[len(s.starts)-1]] &^= lineWrapped
+	}
+}
+
 // popLast removes the newest line and returns its stored form, valid until the next push.
 func (b *scrollback) popLast() []byte {
 	s := b.last()

@@ -1,0 +1,84 @@
+package term_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"gascity/internal/term"
+)
+
+// startOver brings tmux and a new model to the same state.
+const startOver = "\x18\x1b\\\x1b[?1049l\x1bc\x1b[?1049h\x1b[?1049l\x1b[?6l\x1b7\x1b[H\x1b[2J\x1b[3J"
+
+// ink prints in the last column of every row, because tmux captures a row only up to the
+// last printed column: it makes erased cells with a background visible.
+func ink(cols, rows int) []byte {
+	b := []byte("\x1b[?6l\x1b[?7l\x1b[4l\x1b[r\x1b[m")
+	for y := range rows {
+		b = fmt.Appendf(b, "\x1b[%d;%dHX", y+1, cols)
+	}
+	return b
+}
+
+// compare feeds in to tmux and to a new model and compares what they show.
+func compare(t *testing.T, o *oracle, name string, in []byte, cols, rows int) bool {
+	t.Helper()
+	s := term.New(cols, rows, nil)
+	both := func(p []byte) string {
+		o.write(p)
+		s.Write(p)
+		return difference(o.picture(cols), pictureOf(s))
+	}
+	d := both(append([]byte(startOver), in...))
+	if d == "" {
+		if d = both(ink(cols, rows)); d != "" {
+			d = "with the last column inked: " + d
+		}
+	}
+	if d != "" {
+		t.Errorf("%s: %.600q:\n%s", name, in, d)
+	}
+	return d == ""
+}
+
+func TestSameScreenAsTmuxByHand(t *testing.T) {
+	const cols, rows = 20, 6
+	o := startOracle(t, cols, rows)
+	for _, in := range []string{
+		"hello", "hello\r\nworld\r\n\n\n\n\n\nx", "012345678901234567890123456789",
+		"\x1b[31mred\x1b[0m plain \x1b[1;4;7mx", "\x1b[44mab\x1b[Kcd\r\n\x1b[Jx",
+		"\x1b[44m\x1b[2Jx\n\n\n\n\n\n\n\n", "世界e\u0301x", "1234567890123456789世", "👩‍💻x", "❤️x", "👍🏽x", "x\u200d世", "é\u200dy", "世\u200dx", "世\u200d世", "x\u0301\u200d世y", "a👍🏽x", "é\u200dé", "x🏽y","\u1100\u1161x","นี่x","\u00adx", "\u200bx\u200by", "x\ufe0fy", "☀\ufe0fy", "\u0600x", "xé\u0301\u0302\u0303y","☀\u200dy", "🇩🇪x", "👨‍👩‍👧‍👦x",
+		"abc\x1b[2Dxx", "世\x1b[2Dx", "世\x1b[1Dx", "a\xff\xfeb", "a\xe2\x82b", "a\xe2\xe2\x82\xacb", "\u0301x",
+		"x\u200dy", "\u200dx", "a\x00b\x7fc", "\x1b(0lqqk\x1b(Bx\x0e\x1b)0x\x0fx",
+		"0123456789012345678\t\tx", "\ta\x1b[Zb", "ab\x1b[5bc", "世\x1b[3b", "\x1b[?7l0123456789012345678901234\x1b[?7h",
+		"\x1b[?7l0123456789012345678世世x", "\x1b[4habc\r\x1b[4hxyz\x1b[4l", "\x1b[2;4rab\x1b[4Hc\n\nd", "\x1b[?6h\x1b[2;4r\x1b[3Hx",
+		"0123456789012345678901\x1b[Ax\x1b[5;1H\b\bz", "01234567890123456789\b\bx", "01234567890123456789\x1b[Kx", "01234567890123456789\x1b[1Kx",
+		"01234567890123456789\x1b[Dx", "01234567890123456789\x1b[Ax", "01234567890123456789\x1b[Cx", "01234567890123456789\x1b7\x1b[H\x1b8x",
+		"a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\b", "\x1b[38:2::1:2:3mA\x1b[38:5:7mB\x1b[4:3mC\x1b[58;5;3mD\x1b[53mE",
+		"a\r\nb\r\nc\x1b[2J\x1b[Hd", "a\r\nb\x1b[H\x1b[Jc", "\x1b[?1049habc\x1b[?1049ld", "ab\x1b[?47hcd\x1b[?47le", "\x1b[?47h01234567890123456789\x1b[?47lx","\x1b[?1049h01234567890123456789\x1b[?1049lx","01234567890123456789\x1b[?47hx",
+		"\x1b#8\x1b[2;3H\x1b[2X\x1b[P\x1b[@", "世世世\x1b[1;2H\x1b[K", "a\x1b[3Sb", "a\x1b[2Tb", "a\x1b[Lb\x1b[Mc",
+		"\x1bkname\x1b\\x", "\x1b_apc\x1b\\x", "\x1b^pm\x1b\\x", "\x1bP1$qm\x1b\\x", "\x1b[999999999999mx", "\x1b[1;;3Hx",
+	} {
+		compare(t, o, "by hand", []byte(in), cols, rows)
+	}
+}
+
+func TestSameScreenAsTmuxGenerated(t *testing.T) {
+	const cols, rows = 30, 8
+	o := startOracle(t, cols, rows)
+	count := 3000
+	if testing.Short() {
+		count = 300
+	}
+	failed := 0
+	for seed := range count {
+		g := &generator{r: rand.New(rand.NewPCG(uint64(seed), 1)), cols: cols, rows: rows, wide: seed%3 == 2}
+		in := g.sequence(5 + seed%40)
+		if !compare(t, o, fmt.Sprintf("seed %d", seed), in, cols, rows) {
+			if failed++; failed == 5 {
+				t.Fatal("too many differences")
+			}
+		}
+	}
+}
