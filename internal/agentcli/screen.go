@@ -57,6 +57,9 @@ type Composer struct {
 	Ghosts []Pattern `toml:"ghosts"`
 	// Pasted match what stands for a long paste ("[Pasted text #1 +9 lines]").
 	Pasted []Pattern `toml:"pasted"`
+	// PlainEdges: a rule that frames the composer and holds text means that the
+	// program is not idle.
+	PlainEdges bool `toml:"plain_edges"`
 	// Scrolls: content may be taller than the composer, which shows a part.
 	Scrolls bool `toml:"scrolls"`
 }
