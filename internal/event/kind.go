@@ -1,0 +1,86 @@
+package event
+
+// Kind is the name of what happened: "noun.verb", stable.
+type Kind string
+
+// The kinds. [Kinds] says what each means and carries.
+const (
+	ControllerStarted      Kind = "controller.started"
+	ControllerStopping     Kind = "controller.stopping"
+	ControllerStopped      Kind = "controller.stopped"
+	ControllerReloaded     Kind = "controller.reloaded"
+	ControllerReloadFailed Kind = "controller.reload_failed"
+	ControllerDegraded     Kind = "controller.degraded"
+	ControllerRecovered    Kind = "controller.recovered"
+
+	SessionStarting    Kind = "session.starting"
+	SessionStarted     Kind = "session.started"
+	SessionStartFailed Kind = "session.start_failed"
+	SessionAdopted     Kind = "session.adopted"
+	SessionExited      Kind = "session.exited"
+	SessionLost        Kind = "session.lost"
+	SessionStopping    Kind = "session.stopping"
+	SessionStopped     Kind = "session.stopped"
+	SessionStopFailed  Kind = "session.stop_failed"
+	SessionQuarantined Kind = "session.quarantined"
+	SessionDrift       Kind = "session.drift"
+	SessionRelaunched  Kind = "session.relaunched"
+	SessionLiveApplied Kind = "session.live_applied"
+	SessionInterrupted Kind = "session.interrupted"
+	SessionNudged      Kind = "session.nudged"
+	SessionAttached    Kind = "session.attached"
+	SessionDetached    Kind = "session.detached"
+	SessionStatus      Kind = "session.status"
+
+	// KindGap is made for one reader, never stored: events between the last one
+	// it read and the next are forgotten. Its id is that of the last forgotten.
+	KindGap Kind = "stream.gap"
+)
+
+// KindInfo is one row of the table of [Kinds].
+type KindInfo struct {
+	Kind    Kind
+	Meaning string
+	Data    []Datum // keys of the event's data; a key may be absent
+}
+
+// Datum is one key of an event's data.
+type Datum struct{ Key, Meaning string }
+
+// Kinds returns the table of all kinds in the order of the documentation.
+// docs/reference/events.md is made from it.
+func Kinds() []KindInfo {
+	reason := Datum{"reason", "why the controller did it"}
+	fields := Datum{"fields", "the configuration fields that differ, separated by commas"}
+	instance := Datum{"instance", "public fingerprint of the incarnation"}
+	next := Datum{"next", "when the controller tries again, RFC 3339"}
+	exit := Datum{"exit", "how the agent ended"}
+	return []KindInfo{
+		{ControllerStarted, "the controller took charge of the city", []Datum{{"version", "its version"}, {"pid", "its process"}}},
+		{ControllerStopping, "the controller was told to stop", []Datum{{"scope", "city: the sessions end too; controller: they stay"}}},
+		{ControllerStopped, "the controller ended in order", nil},
+		{ControllerReloaded, "the configuration was read again and is in force", nil},
+		{ControllerReloadFailed, "the configuration was refused, the former one stays in force", []Datum{{"error", "why"}}},
+		{ControllerDegraded, "a provider cannot be observed; nothing is started or stopped there", []Datum{{"provider", "which"}, {"error", "why"}}},
+		{ControllerRecovered, "the provider can be observed again", []Datum{{"provider", "which"}}},
+		{SessionStarting, "a start began", []Datum{reason}},
+		{SessionStarted, "the agent runs and is ready", []Datum{instance, {"seconds", "how long the start took"}}},
+		{SessionStartFailed, "a start failed and left nothing behind", []Datum{{"error", "why, with the agent's last output"}, next}},
+		{SessionAdopted, "a session that ran already was taken over", []Datum{instance}},
+		{SessionExited, "the agent ended by itself", []Datum{exit, next}},
+		{SessionLost, "the session vanished without a trace of its end", []Datum{next}},
+		{SessionStopping, "a stop began", []Datum{reason}},
+		{SessionStopped, "the session was ended by the controller", []Datum{reason, {"processes", "how many it had"}}},
+		{SessionStopFailed, "a stop failed; something may still run", []Datum{{"error", "why"}, {"survivors", "processes that still run"}}},
+		{SessionQuarantined, "the agent ended too often and is left alone for a time", []Datum{reason, {"until", "when it may start again, RFC 3339"}}},
+		{SessionDrift, "the configuration differs from what the session was started with", []Datum{fields, {"action", "what will be done about it"}, {"deferred", "what it waits for"}}},
+		{SessionRelaunched, "the agent was started again in its place", []Datum{fields}},
+		{SessionLiveApplied, "changed live commands were run, the agent went on", []Datum{fields}},
+		{SessionInterrupted, "the agent was asked to abandon its turn", nil},
+		{SessionNudged, "a prompt was delivered, or was not", []Datum{{"state", "what became of it"}, {"reason", "why it was refused"}}},
+		{SessionAttached, "a terminal was connected", []Datum{{"attached", "how many are"}}},
+		{SessionDetached, "a terminal was disconnected", []Datum{{"attached", "how many are"}}},
+		{SessionStatus, "the agent reported its activity", []Datum{{"status", "its own word"}}},
+		{KindGap, "the reader was too slow or came too late: events were forgotten before it read them", []Datum{{"after", "id of the last event that it read"}}},
+	}
+}

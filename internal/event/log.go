@@ -1,0 +1,138 @@
+package event
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"gascity/client"
+)
+
+// Log is the time line of a city. Safe for concurrent use.
+type Log interface {
+	// Append stamps e with the next id, and with the present time if it has
+	// none, keeps it, and returns it. It never waits for readers.
+	Append(e client.Event) (client.Event, error)
+	// After returns the events that follow the one with the given id, oldest
+	// first; zero is the beginning. gap is true if some of them have been
+	// forgotten already. An id that this log never gave, as of an earlier one,
+	// is a gap too: everything is returned.
+	After(id uint64) (events []client.Event, gap bool, err error)
+	// Wait returns nil as soon as there is an event with a greater id, and the
+	// cause of ctx otherwise.
+	Wait(ctx context.Context, id uint64) error
+}
+
+// Memory is a [Log] that keeps the most recent events and forgets the others.
+type Memory struct {
+	retain int
+	base   uint64 // the id before the first
+	now    func() time.Time
+
+	mu     sync.Mutex
+	last   uint64         // id of the newest event, base if there is none
+	events []client.Event // the newest, with ids without holes
+	grown  chan struct{}  // closed and replaced by each Append
+}
+
+var _ Log = (*Memory)(nil)
+
+// NewMemory returns an empty log that keeps at least retain events (1 or more)
+// and whose first id is base+1. A base that grows from one log of a city to the
+// next, such as the time, lets readers that resume notice the change.
+func NewMemory(retain int, base uint64, now func() time.Time) *Memory {
+	return &Memory{retain: max(1, retain), base: base, last: base, now: now, grown: make(chan struct{})}
+}
+
+// Append implements [Log]. It never fails.
+func (m *Memory) Append(e client.Event) (client.Event, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last++
+	e.ID = m.last
+	if e.Time.IsZero() {
+		e.Time = m.now()
+	}
+	m.events = append(m.events, e)
+	if len(m.events) >= 2*m.retain { // amortised: one copy for every retain events
+		m.events = slices.Clone(m.events[len(m.events)-m.retain:])
+	}
+	close(m.grown)
+	m.grown = make(chan struct{})
+	return e, nil
+}
+
+// After implements [Log].
+func (m *Memory) After(id uint64) ([]client.Event, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	first := m.last - uint64(len(m.events)) + 1
+	switch {
+	case id == 0:
+		return slices.Clone(m.events), first > m.base+1, nil
+	case id > m.last, id+1 < first:
+		return slices.Clone(m.events), true, nil
+	}
+	return slices.Clone(m.events[id+1-first:]), false, nil
+}
+
+// Wait implements [Log].
+func (m *Memory) Wait(ctx context.Context, id uint64) error {
+	for {
+		m.mu.Lock()
+		grown, last := m.grown, m.last
+		m.mu.Unlock()
+		if last > max(id, m.base) {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Follow returns a channel of the events after id, closed when ctx ends or the
+// log fails. Events are read from the log as the receiver takes them: who is too
+// slow gets a [KindGap] event instead of what was forgotten meanwhile.
+func Follow(ctx context.Context, l Log, id uint64) <-chan client.Event {
+	out := make(chan client.Event)
+	go func() {
+		defer close(out)
+		for {
+			events, gap, err := l.After(id)
+			switch {
+			case err != nil:
+				return
+			case gap && len(events) > 0:
+				events = slices.Insert(events, 0, gapBefore(events[0], id))
+			case gap:
+				id = 0
+			}
+			for _, e := range events {
+				select {
+				case out <- e:
+					id = e.ID
+				case <-ctx.Done():
+					return
+				}
+			}
+			if l.Wait(ctx, id) != nil {
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// gapBefore makes the event that tells a reader what it missed.
+func gapBefore(first client.Event, after uint64) client.Event {
+	return client.Event{
+		ID: first.ID - 1, Time: first.Time, Kind: string(KindGap),
+		Text: "events were forgotten before they could be read; look at the status",
+		Data: map[string]string{"after": strconv.FormatUint(after, 10)},
+	}
+}
