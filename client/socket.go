@@ -18,6 +18,14 @@ import (
 // city. Systems end at 104 or 108, with a terminating zero.
 const MaxSocketPath = 100
 
+// publicFolder is where short paths begin: the same for every process of the
+// machine, whatever its environment, and short.
+const publicFolder = "/tmp"
+
+// PublicPlace reports whether everybody can make folders beside dir, so that
+// whoever uses it has to check whose it is.
+func PublicPlace(dir string) bool { return filepath.Dir(dir) == publicFolder }
+
 // cityIDBytes is how much of the hash of a root names it in a short path.
 const cityIDBytes = 6
 
@@ -32,7 +40,7 @@ func SocketPath(root string) string {
 		return path
 	}
 	sum := sha256.Sum256([]byte(root))
-	return filepath.Join("/tmp", "gc-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:cityIDBytes]), "control.sock")
+	return filepath.Join(publicFolder, "gc-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:cityIDBytes]), "control.sock")
 }
 
 // dial connects to the controller. Whatever shows that none is there is a
@@ -45,7 +53,7 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	if path == "" {
 		path = SocketPath(c.Root)
 	}
-	if err := checkOwner(filepath.Dir(path)); err != nil {
+	if err := checkFolders(filepath.Dir(path)); err != nil {
 		return nil, c.dialError(path, err)
 	}
 	var d net.Dialer
@@ -54,6 +62,15 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 		return nil, c.dialError(path, err)
 	}
 	return conn, nil
+}
+
+func checkFolders(dir string) error {
+	if above := filepath.Dir(dir); PublicPlace(above) {
+		if err := checkOwner(above); err != nil {
+			return err
+		}
+	}
+	return checkOwner(dir)
 }
 
 // checkOwner refuses a folder of another user: in a public place such as /tmp

@@ -1,0 +1,55 @@
+package api
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gascity/client"
+)
+
+// apiVersion is the version of the wire, not of the program. It changes with
+// the prefix of the paths.
+const apiVersion = "1"
+
+const description = `The control API of one city, served on the Unix socket <city>/.runtime/control.sock
+(over 100 bytes: /tmp/gc-<uid>/<12 hexadecimal digits of sha256 of the city's folder>/control.sock).
+Errors are RFC 9457 problem documents with a stable code. A request that changes something must carry
+the header Gc-Version. Requests with an Origin header or with a host other than "city" or "localhost"
+are refused.`
+
+func describe() huma.Config {
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info:    &huma.Info{Title: "Gas City control API", Version: apiVersion, Description: description},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+			},
+		},
+		OpenAPIPath:   "/openapi",
+		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		DefaultFormat: "application/json",
+		Transformers:  []huma.Transformer{translate},
+	}
+}
+
+// problems describes the errors of every route.
+func problems(api huma.API) map[string]*huma.Response {
+	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Problem](), true, "Problem")
+	return map[string]*huma.Response{"default": {
+		Description: "A problem, see its code",
+		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
+	}}
+}
+
+// Description returns the OpenAPI 3.1 document of the control API, indented.
+func Description() ([]byte, error) {
+	s := NewServer(nil, Options{})
+	text, err := json.MarshalIndent(s.api.OpenAPI(), "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(text, '\n'), nil
+}

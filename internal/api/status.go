@@ -1,0 +1,40 @@
+package api
+
+import (
+	"context"
+
+	"gascity/client"
+)
+
+// none is the input of a route without parameters.
+type none struct{}
+
+// reply is the output of a route: one JSON document.
+type reply[T any] struct{ Body T }
+
+// answer makes the output of a route from the result of the city.
+func answer[T any](body T, err error) (*reply[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &reply[T]{Body: body}, nil
+}
+
+func status(ctx context.Context, city City, _ *none) (*reply[client.Status], error) {
+	return answer(city.Status(ctx))
+}
+
+// restartInput names what to restart.
+type restartInput struct{ Body client.RestartRequest }
+
+func restart(ctx context.Context, city City, in *restartInput) (*reply[client.Done], error) {
+	return answer(city.Restart(ctx, in.Body.Targets))
+}
+
+func stopCity(ctx context.Context, city City, _ *none) (*reply[client.Census], error) {
+	return answer(city.StopCity(ctx))
+}
+
+func stopController(ctx context.Context, city City, _ *none) (*reply[client.Done], error) {
+	return answer(city.StopController(ctx))
+}

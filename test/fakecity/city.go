@@ -1,0 +1,267 @@
+// Package fakecity is a city without agents: what the control API serves, held
+// in memory. Tests of the API, the client and the commands run against it, so
+// that they need neither a controller nor a terminal.
+package fakecity
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/client"
+)
+
+// City is the fake. All methods may be called concurrently.
+type City struct {
+	// set before use
+	Root    string
+	Version string
+	PID     int
+	// Exit is called once, when the city was told to end.
+	Exit func()
+
+	log  Log
+	once sync.Once
+
+	mu        sync.Mutex
+	agents    []client.Session // guarded by mu
+	fault     string           // guarded by mu; of the configuration
+	startedAt time.Time        // guarded by mu
+	prompts   []string         // guarded by mu; "session: text"
+}
+
+// Add makes an agent in the given state.
+func (c *City) Add(name, state string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.startedAt.IsZero() {
+		c.startedAt = time.Now()
+	}
+	c.agents = append(c.agents, client.Session{
+		Agent: client.Agent{
+			Name: name, Session: "gc-" + filepath.Base(c.Root) + "-" + strings.ReplaceAll(name, "/", "--"),
+			Provider: "fake", Desired: client.StateRunning, State: state, Activity: "idle", Source: "fake",
+			PID: 4000 + len(c.agents), StartedAt: time.Now(), ActiveAt: time.Now(), ReadAt: time.Now(),
+			Instance: fingerprint(name),
+		},
+		WorkDir: c.Root, Command: "fake " + name,
+		Processes: []client.Process{{PID: 4000 + len(c.agents), PPID: 1, Command: "fake " + name, State: "S"}},
+	})
+}
+
+func fingerprint(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:4])
+}
+
+// Set changes an agent and tells it on the event stream.
+func (c *City) Set(name string, change func(*client.Session)) {
+	c.mu.Lock()
+	i := c.indexLocked(name)
+	if i < 0 {
+		c.mu.Unlock()
+		panic("fakecity: no agent " + name)
+	}
+	change(&c.agents[i])
+	agent := c.agents[i].Agent
+	c.mu.Unlock()
+	c.Emit("session."+agent.State, agent, agent.Reason)
+}
+
+// Break makes the configuration on disk faulty.
+func (c *City) Break(fault string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fault = fault
+}
+
+// Emit puts an event on the stream.
+func (c *City) Emit(kind string, agent client.Agent, text string) {
+	c.log.Append(client.Event{Time: time.Now(), Kind: kind, Agent: agent.Name, Session: agent.Session, Text: text})
+}
+
+// Log returns the event stream.
+func (c *City) Log() *Log { return &c.log }
+
+// Prompts returns what was delivered, as "session: text".
+func (c *City) Prompts() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.prompts)
+}
+
+func (c *City) indexLocked(target string) int {
+	return slices.IndexFunc(c.agents, func(s client.Session) bool { return s.Name == target || s.Session == target })
+}
+
+func (c *City) find(target string) (client.Session, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := c.indexLocked(target); i >= 0 {
+		return c.agents[i], nil
+	}
+	return client.Session{}, fmt.Errorf("%w: no agent or session %q", client.ErrNotFound, target)
+}
+
+// Status implements api.City.
+func (c *City) Status(context.Context) (client.Status, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	status := client.Status{
+		City: filepath.Base(c.Root), Root: c.Root, At: time.Now(),
+		Controller: client.Controller{PID: c.PID, Version: c.Version, StartedAt: c.startedAt},
+		Plan:       client.PlanState{LoadedAt: c.startedAt, Error: c.fault},
+		Agents:     []client.Agent{},
+	}
+	for _, s := range c.agents {
+		status.Agents = append(status.Agents, s.Agent)
+	}
+	return status, nil
+}
+
+// Plan implements api.City: what is not running is started.
+func (c *City) Plan(context.Context) (client.Plan, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	plan := client.Plan{Actions: []client.Action{}, At: time.Now()}
+	for _, s := range c.agents {
+		if s.State != s.Desired {
+			plan.Actions = append(plan.Actions, client.Action{Verb: "start", Agent: s.Name, Session: s.Session, Reason: "it is " + s.State})
+		}
+	}
+	return plan, nil
+}
+
+// Session implements api.City.
+func (c *City) Session(_ context.Context, target string) (client.Session, error) {
+	return c.find(target)
+}
+
+// Config implements api.City.
+func (c *City) Config(context.Context) (client.Config, error) {
+	return client.Config{
+		Path:   filepath.Join(c.Root, client.CityFile),
+		Values: []client.ConfigValue{{Key: "workspace.name", Value: `"` + filepath.Base(c.Root) + `"`, Origin: "city.toml:1"}},
+	}, nil
+}
+
+// Providers implements api.City.
+func (c *City) Providers(context.Context) ([]client.Provider, error) {
+	return []client.Provider{{Name: "fake", Summary: "sessions that do not exist", Default: true, Capabilities: []string{}, Extensions: []string{}}}, nil
+}
+
+// Peek implements api.City: the agent's name and the last prompts.
+func (c *City) Peek(_ context.Context, target string, lines int) (client.Output, error) {
+	s, err := c.find(target)
+	if err != nil {
+		return client.Output{}, err
+	}
+	text := []string{"this is " + s.Name}
+	for _, prompt := range c.Prompts() {
+		if said, ok := strings.CutPrefix(prompt, s.Session+": "); ok {
+			text = append(text, "> "+said)
+		}
+	}
+	if lines > 0 && len(text) > lines {
+		text = text[len(text)-lines:]
+	}
+	return client.Output{Session: s.Session, Text: strings.Join(text, "\n")}, nil
+}
+
+// Nudge implements api.City. An agent that is not running is absent, one that
+// waits refuses.
+func (c *City) Nudge(_ context.Context, target string, req client.NudgeRequest) (client.NudgeResult, error) {
+	s, err := c.find(target)
+	if err != nil {
+		return client.NudgeResult{}, err
+	}
+	result := client.NudgeResult{Session: s.Session}
+	switch {
+	case s.State != client.StateRunning, req.Instance != "" && req.Instance != s.Instance:
+		result.State, result.Detail = "absent", "the session is "+s.State
+	case s.Activity == "waiting":
+		result.State, result.Reason, result.Detail = "refused", "dialog_up", "a dialog is up"
+	case s.Activity == "unknown":
+		result.State, result.Detail = "unconfirmed", "the provider reports no receipt"
+	default:
+		result.State, result.Evidence = "submitted", "ledger"
+		c.mu.Lock()
+		c.prompts = append(c.prompts, s.Session+": "+req.Text)
+		c.mu.Unlock()
+	}
+	return result, nil
+}
+
+// Interrupt implements api.City.
+func (c *City) Interrupt(_ context.Context, target string) (client.Done, error) {
+	return c.done(target, "interrupted")
+}
+
+// Keys implements api.City: key names are words.
+func (c *City) Keys(_ context.Context, target string, req client.KeysRequest) (client.Done, error) {
+	for _, key := range req.Keys {
+		if strings.Contains(key, "?") {
+			return client.Done{}, fmt.Errorf("%w: no key is called %q", client.ErrInvalid, key)
+		}
+	}
+	return c.done(target, "sent "+strings.Join(req.Keys, " "))
+}
+
+// Copy implements api.City.
+func (c *City) Copy(_ context.Context, target string, req client.CopyRequest) (client.Done, error) {
+	if strings.HasPrefix(req.RelDst, "..") {
+		return client.Done{}, fmt.Errorf("%w: %s is outside the work folder", client.ErrInvalid, req.RelDst)
+	}
+	return c.done(target, filepath.Base(req.Src)+" -> "+req.RelDst)
+}
+
+func (c *City) done(target, detail string) (client.Done, error) {
+	s, err := c.find(target)
+	if err != nil {
+		return client.Done{}, err
+	}
+	if s.State != client.StateRunning {
+		return client.Done{Session: s.Session, Detail: "the session is " + s.State}, nil
+	}
+	return client.Done{Session: s.Session, Changed: true, Detail: detail}, nil
+}
+
+// Logs implements api.Recorder: a line with the agent's name, then the event
+// stream's texts about it.
+func (c *City) Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
+	s, err := c.find(target)
+	if err != nil {
+		return err
+	}
+	if q.Since.IsZero() {
+		if _, err := fmt.Fprintf(w, "\x1b[1mthis is %s\x1b[0m\r\n", s.Name); err != nil {
+			return err
+		}
+	}
+	if !q.Follow {
+		return nil
+	}
+	past, _, next := c.log.Read(ctx, 0)
+	for _, e := range past {
+		if e.Session == s.Session {
+			if _, err := fmt.Fprintf(w, "%s\r\n", e.Kind); err != nil {
+				return err
+			}
+		}
+	}
+	for e := range next {
+		if e.Session == s.Session {
+			if _, err := fmt.Fprintf(w, "%s\r\n", e.Kind); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
