@@ -67,6 +67,12 @@ func startOracle(t *testing.T, cols, rows int) *oracle {
 		}
 		t.Skip("tmux is not installed")
 	}
+	if out, err := exec.Command(tmux, "-V").Output(); err != nil || strings.TrimSpace(string(out)) != "tmux 3.3a" {
+		if strings.Contains(os.Getenv("GC_TEST_REQUIRE"), "tmux") {
+			t.Fatalf("the model follows tmux 3.3a, found %q (%v)", out, err)
+		}
+		t.Skipf("the model follows tmux 3.3a, found %q", out)
+	}
 	dir, err := os.MkdirTemp("", "gcterm")
 	if err != nil {
 		t.Fatal(err)

@@ -99,6 +99,7 @@ type partial struct {
 // highByte collects UTF-8 byte by byte. A broken character is dropped, as tmux does.
 func (s *Screen) highByte(b byte) {
 	u := &s.utf8
+	s.last = lastChar{}
 	if u.need == 0 {
 		switch {
 		case b >= 0xc2 && b <= 0xdf:

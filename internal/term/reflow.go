@@ -114,11 +114,10 @@ func (g *grid) copyRow(y int, src *grid, from int) {
 // becomes the new screen.
 func (s *Screen) reflow(cols int, x, y *int) {
 	rows := s.main.rows
-	allScrolled := s.scrolled == s.history.lines
 	old := s.history
 	s.history.clear()
 
-	w := wrapper{s: s, out: make([]cell, 0, cols), cols: cols, keep: old.limit + rows}
+	w := wrapper{s: s, out: make([]cell, 0, cols), cols: cols, keep: old.limit + rows, scrolled: s.scrolled}
 	var cells []cell
 	old.drain(func(stored []byte) {
 		r := readLine(stored)
@@ -150,10 +149,7 @@ func (s *Screen) reflow(cols int, x, y *int) {
 	} else {
 		*x, *y = 0, 0
 	}
-	if allScrolled {
-		s.scrolled = s.history.lines
-	}
-	s.scrolled = min(s.scrolled, s.history.lines)
+	s.scrolled = min(w.scrolled, s.history.lines)
 }
 
 // wrapper joins wrapped lines and wraps them to another width.
@@ -165,6 +161,11 @@ type wrapper struct {
 	keep  int // lines of scrollback to keep
 	open  bool
 	count int // lines emitted
+
+	// tmux's account of the lines that a taller screen takes back.
+	scrolled int
+	source   int // lines read
+	consumed int // whole lines joined to the line being filled
 
 	cursorLine, cursorX int
 	atEnd               bool // the cursor goes behind the end of the current text
@@ -180,6 +181,7 @@ func (w *wrapper) line(cells []cell, used int, wrapped bool, cursor int) {
 	if cursor >= used {
 		w.atEnd = true
 	}
+	joined, before := w.open, w.count
 	blank := cell{}
 	for x := 0; x < limit; x++ {
 		c := &blank
@@ -197,10 +199,25 @@ func (w *wrapper) line(cells []cell, used int, wrapped bool, cursor int) {
 	if fits {
 		w.used = used
 	}
+	w.account(joined, w.count-before)
 	w.open = true
 	if !wrapped {
 		w.end()
 	}
+}
+
+// account notes that a line was joined to the text before it, or not, and began more lines.
+func (w *wrapper) account(joined bool, more int) {
+	switch {
+	case joined && more == 0:
+		w.consumed++
+	case joined:
+		more--
+	}
+	if w.source <= w.scrolled {
+		w.scrolled += more
+	}
+	w.source++
 }
 
 func (w *wrapper) width(c *cell) int {
@@ -247,6 +264,10 @@ func (w *wrapper) finish() {
 
 // emit moves the line being filled to the scrollback.
 func (w *wrapper) emit(wrapped bool) {
+	if w.scrolled > w.count {
+		w.scrolled = max(w.scrolled-w.consumed, w.count)
+	}
+	w.consumed = 0
 	h := &w.s.history
 	l := line{used: int32(w.used), extent: int32(len(w.out)), wrapped: wrapped}
 	h.scratch = appendLine(h.scratch[:0], &w.s.interned, w.out, l)
