@@ -41,6 +41,7 @@ type Launch struct {
 	StartCommand   string            `toml:"start_command" alias:"command" doc:"The shell command, in place of the provider's command and args; a template."`
 	Args           []string          `toml:"args" doc:"Arguments, appended to the command, each quoted. They replace the provider's."`
 	ArgsAppend     []string          `toml:"args_append" doc:"Further arguments after args or the provider's args."`
+	PermissionMode string            `toml:"permission_mode" doc:"One of the provider's permission modes; its arguments follow args."`
 	Lifecycle      Lifecycle         `toml:"lifecycle" doc:"one_shot: the command does bounded work and exits. Default: long-lived."`
 	Session        string            `toml:"session" doc:"The runtime provider of this agent, in place of the city's."`
 	Env            map[string]string `toml:"env" doc:"Environment variables; templates, and $VAR takes the variable of that name. An empty value unsets the variable."`

@@ -1,11 +1,273 @@
 package config
 
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"gascity/internal/agent"
+)
+
 // checker judges the values of a decoded city.
 type checker struct {
 	city  *City
 	known Known
 	stat  statFunc // nil: files are not looked at
 	errs  []*Error
+
+	// decoded are the decoder's errors: a value that could not be read is not
+	// judged again.
+	decoded []*Error
 }
 
-func (c *checker) check() {}
+func (c *checker) fail(at Origin, hint, format string, args ...any) {
+	e := c.city.ErrorAt(at, format, args...)
+	e.Hint = hint
+	if !slices.ContainsFunc(c.decoded, func(d *Error) bool { return e.Line > 0 && d.Line == e.Line && d.Column == e.Column }) {
+		c.errs = append(c.errs, e)
+	}
+}
+
+func (c *checker) check() {
+	c.workspace()
+	c.session()
+	c.daemon()
+	c.rigs()
+	for _, name := range slices.Sorted(maps.Keys(c.city.Providers)) {
+		c.provider(name, c.city.Providers[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.city.Upstreams)) {
+		c.upstream(c.city.Upstreams[name])
+	}
+	for i := range c.city.Agents {
+		c.agent(&c.city.Agents[i])
+	}
+	c.duplicates()
+	c.dependencies()
+	c.sessionNames()
+}
+
+func (c *checker) workspace() {
+	w := &c.city.Workspace
+	if strings.TrimSpace(w.Name) == "" || strings.ContainsFunc(w.Name, unicode.IsControl) {
+		c.fail(w.Origin("name"), "", "a city needs a name in one line, not %q", w.Name)
+	}
+	c.agentCLI(w.Keys, w.Provider)
+	c.folders(w.Keys, "pack_overlay_dirs", w.PackOverlayDirs)
+}
+
+func (c *checker) session() {
+	s := &c.city.Session
+	c.runtime(s.Keys, "provider", s.Provider)
+	c.positive(s.Keys, "startup_timeout", int64(s.StartupTimeout))
+	c.positive(s.Keys, "setup_timeout", int64(s.SetupTimeout))
+	if s.SetupMaxTimeout > 0 && s.SetupMaxTimeout < s.SetupTimeout {
+		c.fail(s.Origin("setup_max_timeout"), "", "setup_max_timeout (%s) is shorter than setup_timeout (%s)", s.SetupMaxTimeout, s.SetupTimeout)
+	}
+}
+
+func (c *checker) daemon() {
+	d := &c.city.Daemon
+	c.positive(d.Keys, "patrol_interval", int64(d.PatrolInterval))
+	c.positive(d.Keys, "restart_window", int64(d.RestartWindow))
+	c.positive(d.Keys, "probe_concurrency", int64(d.ProbeConcurrency))
+	c.positive(d.Keys, "max_wakes_per_tick", int64(d.MaxWakesPerTick))
+	c.positive(d.Keys, "start_ready_timeout", int64(d.StartReadyTimeout))
+}
+
+// positive complains about a written zero.
+func (c *checker) positive(keys Keys, key string, value int64) {
+	if value == 0 && keys.Has(key) {
+		c.fail(keys.Origin(key), "", "%s cannot be zero", key)
+	}
+}
+
+func (c *checker) rigs() {
+	seen := map[string]Origin{}
+	for i := range c.city.Rigs {
+		rig := &c.city.Rigs[i]
+		if !c.name(rig.Keys, "name", rig.Name) {
+			continue
+		}
+		if first, ok := seen[rig.Name]; ok {
+			c.fail(rig.Origin("name"), fmt.Sprintf("the first one is at %s", first), "there are two rigs named %q", rig.Name)
+		}
+		seen[rig.Name] = rig.Origin("name")
+		if rig.Path == "" {
+			c.fail(rig.Header(), `add path = "/path/of/the/project"`, "rig %q has no path", rig.Name)
+		}
+		c.folder(rig.Origin("path"), "path", rig.Path)
+	}
+}
+
+var segment = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+
+// name checks a required name of one segment.
+func (c *checker) name(keys Keys, key, value string) bool {
+	switch {
+	case !keys.Has(key):
+		c.fail(keys.Header(), fmt.Sprintf("add %s = \"...\"", key), "%s is missing", key)
+	case strings.Contains(value, "/"):
+		c.fail(keys.Origin(key), `write the part before the last "/" as dir`, "%s cannot hold a slash: %q", key, value)
+	case !segment.MatchString(value):
+		c.fail(keys.Origin(key), "use letters, digits, '.', '_' and '-', and begin with a letter or digit", "%q is no %s", value, key)
+	default:
+		return true
+	}
+	return false
+}
+
+func (c *checker) provider(name string, p Provider) {
+	if !segment.MatchString(name) {
+		c.fail(p.Header(), "use letters, digits, '.', '_' and '-'", "%q is no name of a provider", name)
+	}
+	c.variables(p.Keys, p.Env)
+	for _, key := range slices.Sorted(maps.Keys(p.UpstreamEnv)) {
+		if known := upstreamKeys(); !slices.Contains(known, key) {
+			c.fail(p.Origin("upstream_env."+key), suggest(key, known), "an upstream has no %q", key)
+		}
+	}
+	if p.Base != "" {
+		c.base(name, p)
+	}
+}
+
+func upstreamKeys() []string { return []string{"base_url", "api_key", "auth_token"} }
+
+func (c *checker) base(name string, p Provider) {
+	kind, base := p.BaseOf()
+	declared := slices.Sorted(maps.Keys(c.city.Providers))
+	switch at := p.Origin("base"); {
+	case kind != "" && kind != "builtin" && kind != "provider":
+		c.fail(at, "write builtin:<name> or provider:<name>", "unknown kind of base %q", kind)
+	case kind != "builtin" && slices.Contains(declared, base):
+		c.baseCycle(name, at)
+	case kind == "provider":
+		c.fail(at, suggest(base, declared), "there is no [providers.%s]", base)
+	case c.known.AgentCLIs != nil && !slices.Contains(c.known.AgentCLIs, base):
+		c.fail(at, suggest(base, c.known.AgentCLIs), "there is no profile %q", base)
+	}
+}
+
+// baseCycle follows the bases of a provider back to itself.
+func (c *checker) baseCycle(name string, at Origin) {
+	path := []string{name}
+	for next := name; ; {
+		kind, base := c.city.Providers[next].BaseOf()
+		if _, declared := c.city.Providers[base]; kind == "builtin" || base == "" || !declared || kind == "" && base == next {
+			return
+		}
+		path = append(path, base)
+		if base == name {
+			if slices.Min(path) != name {
+				return // told at the first of the cycle
+			}
+			c.fail(at, "", "provider %q is based on itself: %s", name, strings.Join(path, " -> "))
+			return
+		}
+		if slices.Contains(path[:len(path)-1], base) {
+			return // a cycle further on; it is reported there
+		}
+		next = base
+	}
+}
+
+func (c *checker) upstream(u Upstream) {
+	c.variables(u.Keys, u.Env)
+	if !u.Has("base_url") {
+		return
+	}
+	address, err := url.Parse(u.BaseURL)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		c.fail(u.Origin("base_url"), `write it like "https://host/path"`, "base_url is no address of a web service")
+	} else if address.User != nil {
+		c.fail(u.Origin("base_url"), "use api_key or auth_token", "base_url holds a password")
+	}
+}
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func (c *checker) variables(keys Keys, env map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if !variable.MatchString(name) {
+			c.fail(keys.Origin("env."+name), "use letters, digits and '_'", "%q is no name of an environment variable", name)
+		}
+		if strings.ContainsRune(env[name], 0) {
+			c.fail(keys.Origin("env."+name), "", "the value of %s holds a NUL byte", name)
+		}
+	}
+}
+
+// agentCLI checks the key provider of an agent or of the workspace.
+func (c *checker) agentCLI(keys Keys, name string) {
+	if name == "" || c.known.AgentCLIs == nil {
+		return
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(c.city.Providers)), c.known.AgentCLIs)
+	if !slices.Contains(names, name) {
+		c.fail(keys.Origin("provider"), suggest(name, names), "there is no agent CLI %q; add [providers.%s] to make one", name, name)
+	}
+}
+
+// runtime checks the selection of a runtime provider.
+func (c *checker) runtime(keys Keys, key, selection string) {
+	if selection == "" {
+		return
+	}
+	if err := c.known.CheckRuntime(selection); err != nil {
+		c.fail(keys.Origin(key), err.Hint, "%s", err.Message)
+	}
+}
+
+func (c *checker) duplicates() {
+	seen := map[string]Origin{}
+	for i := range c.city.Agents {
+		a := &c.city.Agents[i]
+		name := a.QualifiedName()
+		if !a.Has("name") {
+			continue
+		}
+		if first, ok := seen[name]; ok {
+			c.fail(a.Origin("name"), fmt.Sprintf("the first one is at %s; rename one or give it another dir", first), "there are two agents named %q", name)
+			continue
+		}
+		seen[name] = a.Origin("name")
+	}
+}
+
+// sessionNames checks that every agent gets a session name of its own.
+func (c *checker) sessionNames() {
+	w := &c.city.Workspace
+	if w.SessionTemplate == "" {
+		return
+	}
+	names := map[string]string{}
+	for i := range c.city.Agents {
+		name := c.city.Agents[i].QualifiedName()
+		var warning strings.Builder
+		names[name] = agent.SessionName(w.Name, name, w.SessionTemplate, &warning)
+		if warning.Len() > 0 {
+			text := strings.TrimPrefix(strings.TrimSpace(warning.String()), "warning: ")
+			c.fail(w.Origin("session_template"), "it is a Go template with .City, .Agent, .Dir and .Name", "%s", text)
+			return
+		}
+	}
+	if err := agent.Distinct(names); err != nil {
+		c.fail(w.Origin("session_template"), "", "%v", err)
+	}
+}
+
+// cleanDir reports whether an agent's dir is a clean path inside the city.
+func cleanDir(dir string) bool {
+	for part := range strings.SplitSeq(dir, "/") {
+		if !segment.MatchString(part) {
+			return false
+		}
+	}
+	return path.Clean(dir) == dir
+}

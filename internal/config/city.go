@@ -1,12 +1,16 @@
 package config
 
-import "time"
+import (
+	"path/filepath"
+	"strings"
+	"time"
+)
 
 // City is one city's configuration.
 type City struct {
 	Keys
 	Path string `toml:"-"` // city.toml, as given to [Load]
-	Root string `toml:"-"` // the city's folder: that of Path
+	Root string `toml:"-"` // the city's folder, absolute: that of Path
 
 	Workspace     Workspace           `toml:"workspace" doc:"The city as a whole."`
 	Session       Session             `toml:"session" doc:"How sessions run."`
@@ -86,4 +90,19 @@ func (c *City) Rig(name string) (*Rig, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Abs returns a path of the configuration as an absolute one: relative paths
+// and paths that begin with // are inside the city. An empty path stays empty.
+func (c *City) Abs(path string) string {
+	if path == "" {
+		return ""
+	}
+	if inside, ok := strings.CutPrefix(path, "//"); ok {
+		return filepath.Join(c.Root, inside)
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(c.Root, path)
 }

@@ -167,6 +167,10 @@ func (d *decoder) mapping(e *entry, target reflect.Value, keys *Keys) {
 			d.table(inner.value, value, fmt.Sprintf("[%s.%s]", e.name, inner.name))
 		case t.Elem().Kind() == reflect.Interface:
 			value.Set(reflect.ValueOf(inner.value.plain()))
+		case t.Elem().Kind() == reflect.Slice && inner.value.kind == stringKind:
+			value.Set(reflect.ValueOf(strings.Fields(inner.value.text)))
+		case t.Elem().Kind() == reflect.Slice:
+			d.list(inner, value, &Keys{})
 		default:
 			d.scalar(inner.value, e.name+"."+inner.name, value)
 			keys.record(e.name+"."+inner.name, inner.value.at)

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Known is what the rest of the product knows by name. A nil list is not
@@ -52,16 +53,20 @@ func Parse(path string, data []byte, known Known) (*City, error) {
 type statFunc func(path string) (fs.FileInfo, error)
 
 func read(path string, data []byte, known Known, stat statFunc) (*City, error) {
-	city, errs := decode(path, data)
-	city.Root = filepath.Dir(path)
-	if city.Workspace.Name == "" && !city.Workspace.Has("name") {
-		if abs, err := filepath.Abs(city.Root); err == nil {
-			city.Workspace.Name = filepath.Base(abs)
-		}
+	root, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return nil, err
 	}
-	c := &checker{city: city, known: known, stat: stat, errs: errs}
+	city, errs := decode(path, data)
+	city.Root = root
+	// [[agent]] and [[agents]] come one after the other; the file's order counts.
+	slices.SortStableFunc(city.Agents, func(a, b Agent) int { return a.at.offset - b.at.offset })
+	if !city.Workspace.Has("name") {
+		city.Workspace.Name = filepath.Base(root)
+	}
+	c := &checker{city: city, known: known, stat: stat, decoded: errs}
 	c.check()
-	if err := Join(c.errs); err != nil {
+	if err := Join(append(errs, c.errs...)); err != nil {
 		return nil, err
 	}
 	return city, nil

@@ -5,32 +5,33 @@ package config
 type Provider struct {
 	Keys
 	Hints
-	Base             string            `toml:"base" doc:"The profile that this one changes: builtin:<name> or provider:<name>. Default: the built-in profile of the same name, if there is one."`
-	DisplayName      string            `toml:"display_name" doc:"Name for people."`
-	Command          string            `toml:"command" alias:"start_command" doc:"The program or shell command. It drops the args of the base."`
-	Args             []string          `toml:"args" doc:"Its arguments, each quoted."`
-	ArgsAppend       []string          `toml:"args_append" doc:"Further arguments after args or those of the base."`
-	Env              map[string]string `toml:"env" doc:"Environment variables, as in an agent."`
-	PromptMode       PromptMode        `toml:"prompt_mode" doc:"As in an agent."`
-	PromptFlag       string            `toml:"prompt_flag" doc:"As in an agent."`
-	UpstreamEnv      map[string]string `toml:"upstream_env" doc:"Which variable takes base_url, api_key and auth_token of an upstream."`
-	SupportsHooks    bool              `toml:"supports_hooks" doc:"The agent CLI runs hooks."`
-	InstructionsFile string            `toml:"instructions_file" doc:"The file that the agent reads by itself."`
-	ResumeFlag       string            `toml:"resume_flag" doc:"Flag or subcommand that continues a conversation."`
-	ResumeStyle      ResumeStyle       `toml:"resume_style" doc:"Whether resume_flag is a flag or a subcommand."`
-	SessionIDFlag    string            `toml:"session_id_flag" doc:"Flag that sets the id of a new conversation."`
+	Base             string              `toml:"base" doc:"The profile that this one changes: builtin:<name> or provider:<name>. Default: the built-in profile of the same name, if there is one."`
+	DisplayName      string              `toml:"display_name" doc:"Name for people."`
+	Command          string              `toml:"command" alias:"start_command" doc:"The program or shell command. It drops the args of the base."`
+	Args             []string            `toml:"args" doc:"Its arguments, each quoted."`
+	ArgsAppend       []string            `toml:"args_append" doc:"Further arguments after args or those of the base."`
+	Env              map[string]string   `toml:"env" doc:"Environment variables, as in an agent."`
+	PromptMode       PromptMode          `toml:"prompt_mode" doc:"As in an agent."`
+	PromptFlag       string              `toml:"prompt_flag" doc:"As in an agent."`
+	UpstreamEnv      map[string]string   `toml:"upstream_env" doc:"Which variable takes base_url, api_key and auth_token of an upstream."`
+	SupportsHooks    bool                `toml:"supports_hooks" doc:"The agent CLI runs hooks."`
+	InstructionsFile string              `toml:"instructions_file" doc:"The file that the agent reads by itself."`
+	ResumeFlag       string              `toml:"resume_flag" doc:"Flag or subcommand that continues a conversation."`
+	ResumeStyle      ResumeStyle         `toml:"resume_style" doc:"Whether resume_flag is a flag or a subcommand."`
+	PermissionModes  map[string][]string `toml:"permission_modes" doc:"Arguments of each permission mode: a list, or one string that is split at spaces."`
+	PermissionMode   string              `toml:"permission_mode" doc:"The permission mode of agents that name none."`
+	SessionIDFlag    string              `toml:"session_id_flag" doc:"Flag that sets the id of a new conversation."`
 
-	ResumeCommand   string            `toml:"resume_command" doc:"Shell command that continues a conversation." later:"resume"`
-	ForkFlag        string            `toml:"fork_flag" doc:"Flag that forks a conversation." later:"resume"`
-	OptionDefaults  map[string]string `toml:"option_defaults" doc:"Values of options." later:"provider options"`
-	OptionsSchema   any               `toml:"options_schema" doc:"Options and their flags." later:"provider options"`
-	PermissionModes map[string]string `toml:"permission_modes" doc:"Flags of each permission mode." later:"provider options"`
-	PathCheck       string            `toml:"path_check" doc:"Program that must be found." later:"doctor"`
-	PrintArgs       []string          `toml:"print_args" doc:"Arguments of a run without a terminal." later:"titles"`
-	TitleModel      string            `toml:"title_model" doc:"Model that makes titles." later:"titles"`
-	SupportsACP     bool              `toml:"supports_acp" doc:"The agent CLI speaks the Agent Client Protocol." later:"acp"`
-	ACPCommand      string            `toml:"acp_command" doc:"Command with that protocol." later:"acp"`
-	ACPArgs         []string          `toml:"acp_args" doc:"Its arguments." later:"acp"`
+	ResumeCommand  string            `toml:"resume_command" doc:"Shell command that continues a conversation." later:"resume"`
+	ForkFlag       string            `toml:"fork_flag" doc:"Flag that forks a conversation." later:"resume"`
+	OptionDefaults map[string]string `toml:"option_defaults" doc:"Values of options." later:"provider options"`
+	OptionsSchema  any               `toml:"options_schema" doc:"Options and their flags." later:"provider options"`
+	PathCheck      string            `toml:"path_check" doc:"Program that must be found." later:"doctor"`
+	PrintArgs      []string          `toml:"print_args" doc:"Arguments of a run without a terminal." later:"titles"`
+	TitleModel     string            `toml:"title_model" doc:"Model that makes titles." later:"titles"`
+	SupportsACP    bool              `toml:"supports_acp" doc:"The agent CLI speaks the Agent Client Protocol." later:"acp"`
+	ACPCommand     string            `toml:"acp_command" doc:"Command with that protocol." later:"acp"`
+	ACPArgs        []string          `toml:"acp_args" doc:"Its arguments." later:"acp"`
 }
 
 // Upstream is an [upstreams.<name>] section: who serves the model. Its name is

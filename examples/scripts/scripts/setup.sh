@@ -1,0 +1,2 @@
+#!/bin/sh
+echo "setting up $GC_SESSION"

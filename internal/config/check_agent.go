@@ -1,0 +1,202 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func (c *checker) agent(a *Agent) {
+	c.name(a.Keys, "name", a.Name)
+	if a.Dir != "" && !cleanDir(a.Dir) {
+		c.fail(a.Origin("dir"), "it is a rig's name or a folder inside the city; another folder goes to work_dir", "%q is no dir of an agent", a.Dir)
+	}
+	c.agentCLI(a.Keys, a.Provider)
+	c.runtime(a.Keys, "session", a.Session)
+	c.variables(a.Keys, a.Env)
+	c.toRun(a)
+	if _, ok := c.city.Upstreams[a.Upstream]; a.Upstream != "" && !ok {
+		names := make([]string, 0, len(c.city.Upstreams))
+		for name := range c.city.Upstreams {
+			names = append(names, name)
+		}
+		c.fail(a.Origin("upstream"), suggest(a.Upstream, names), "there is no [upstreams.%s]", a.Upstream)
+	}
+	c.agentFiles(a)
+}
+
+// toRun checks that there is a command and that the prompt can reach it.
+func (c *checker) toRun(a *Agent) {
+	w := &c.city.Workspace
+	bare := a.Provider == "" && w.Provider == ""
+	if bare && a.StartCommand == "" && w.StartCommand == "" {
+		c.fail(a.Header(), "set provider or start_command, here or in [workspace]", "agent %q has nothing to run", a.QualifiedName())
+	}
+	if bare && a.PromptMode == PromptFlag && a.PromptFlag == "" {
+		c.fail(a.Origin("prompt_mode"), `set prompt_flag = "--prompt" or the like`, "prompt_mode is flag but there is no prompt_flag")
+	}
+	if a.Lifecycle == OneShot && (a.PromptMode == PromptNone || bare && a.PromptMode == "") && (a.PromptTemplate != "" || a.Nudge != "") {
+		c.fail(a.Origin("lifecycle"), "use prompt_mode arg or flag", "a one_shot command is never ready to be typed at, so its prompt would be lost")
+	}
+}
+
+func (c *checker) agentFiles(a *Agent) {
+	c.file(a.Origin("prompt_template"), "prompt_template", a.PromptTemplate)
+	c.file(a.Origin("session_setup_script"), "session_setup_script", a.SessionSetupScript)
+	c.folder(a.Origin("overlay_dir"), "overlay_dir", a.OverlayDir)
+	c.folders(a.Keys, "pack_overlay_dirs", a.PackOverlayDirs)
+	for _, f := range a.CopyFiles {
+		if f.Src == "" {
+			c.fail(f.Header(), `write {src = "...", rel_dst = "..."}`, "an item of copy_files has no src")
+		} else {
+			c.exists(f.Origin("src"), "src", f.Src)
+		}
+		if f.RelDst != "" && !filepath.IsLocal(f.RelDst) {
+			c.fail(f.Origin("rel_dst"), "it is relative to the working folder and stays inside", "rel_dst %q leaves the working folder", f.RelDst)
+		}
+	}
+}
+
+func (c *checker) folders(keys Keys, key string, dirs []string) {
+	for i, dir := range dirs {
+		if dir == "" {
+			c.fail(keys.ItemOrigin(key, i), "", "%s holds an empty path", key)
+		}
+		c.folder(keys.ItemOrigin(key, i), key, dir)
+	}
+}
+
+func (c *checker) file(at Origin, key, path string) {
+	if isDir, ok := c.exists(at, key, path); ok && isDir {
+		c.fail(at, "", "%s is a folder, not a file: %s", key, c.city.Abs(path))
+	}
+}
+
+func (c *checker) folder(at Origin, key, path string) {
+	if isDir, ok := c.exists(at, key, path); ok && !isDir {
+		c.fail(at, "", "%s is a file, not a folder: %s", key, c.city.Abs(path))
+	}
+}
+
+// exists reports what is at the path. ok is false when that is not known or not
+// there; the latter is an error.
+func (c *checker) exists(at Origin, key, path string) (isDir, ok bool) {
+	if path == "" || c.stat == nil {
+		return false, false
+	}
+	info, err := c.stat(c.city.Abs(path))
+	if err != nil {
+		c.fail(at, "paths are relative to the city's folder", "%s is not there: %s", key, c.city.Abs(path))
+		return false, false
+	}
+	return info.IsDir(), true
+}
+
+// dependencies checks depends_on: known agents, no cycles.
+func (c *checker) dependencies() {
+	edges := map[string][]string{}
+	names := make([]string, 0, len(c.city.Agents))
+	for i := range c.city.Agents {
+		names = append(names, c.city.Agents[i].QualifiedName())
+	}
+	for i := range c.city.Agents {
+		a := &c.city.Agents[i]
+		for j, dependency := range a.DependsOn {
+			target, ok := c.city.Dependency(a, dependency)
+			if !ok {
+				c.fail(a.ItemOrigin("depends_on", j), suggest(dependency, names), "there is no agent %q to depend on", dependency)
+				continue
+			}
+			edges[a.QualifiedName()] = append(edges[a.QualifiedName()], target)
+		}
+	}
+	reported := map[string]bool{}
+	for i := range c.city.Agents {
+		a := &c.city.Agents[i]
+		if reported[a.QualifiedName()] || len(a.DependsOn) == 0 {
+			continue
+		}
+		reported[a.QualifiedName()] = true
+		if cycle := findCycle(edges, a.QualifiedName()); cycle != nil && slices.Min(cycle) == a.QualifiedName() {
+			c.fail(a.Origin("depends_on"), "", "agents wait for each other: %s", strings.Join(cycle, " -> "))
+		}
+	}
+}
+
+// findCycle returns the way from start back to it, or nil.
+func findCycle(edges map[string][]string, start string) []string {
+	seen := map[string]bool{}
+	var walk func(path []string) []string
+	walk = func(path []string) []string {
+		for _, next := range edges[path[len(path)-1]] {
+			if next == start {
+				return append(slices.Clone(path), next)
+			}
+			if seen[next] {
+				continue
+			}
+			seen[next] = true
+			if found := walk(append(slices.Clone(path), next)); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	return walk([]string{start})
+}
+
+// Dependency returns the qualified name of an agent that a names in depends_on:
+// a qualified name, or the name of a neighbour in the same dir.
+func (c *City) Dependency(a *Agent, name string) (string, bool) {
+	if a.Dir != "" {
+		if _, ok := c.Agent(a.Dir + "/" + name); ok {
+			return a.Dir + "/" + name, true
+		}
+	}
+	_, ok := c.Agent(name)
+	return name, ok
+}
+
+// BaseOf splits the base of a provider: "builtin:x" into "builtin" and "x", "x"
+// into "" and "x".
+func (p Provider) BaseOf() (kind, name string) {
+	kind, name, found := strings.Cut(p.Base, ":")
+	if !found {
+		return "", p.Base
+	}
+	return kind, name
+}
+
+// CheckRuntime returns what is wrong with the selection of a runtime provider,
+// or nil. The result has a message and a hint, but no place.
+func (k Known) CheckRuntime(selection string) *Error {
+	if k.Runtimes == nil {
+		return nil
+	}
+	name, argument, hasArgument := strings.Cut(selection, ":")
+	forms := make([]string, 0, len(k.Runtimes))
+	for _, r := range k.Runtimes {
+		forms = append(forms, r.Form())
+		if r.Name == name {
+			return r.judge(selection, argument, hasArgument)
+		}
+	}
+	hint := suggest(selection, forms)
+	if strings.HasPrefix(hint, "did you mean") {
+		hint += " Known: " + strings.Join(forms, ", ")
+	}
+	return &Error{Message: fmt.Sprintf("there is no runtime provider %q", selection), Hint: hint}
+}
+
+func (r Runtime) judge(selection, argument string, hasArgument bool) *Error {
+	switch {
+	case r.Argument == "" && hasArgument, r.Argument != "" && argument == "":
+		return &Error{Message: fmt.Sprintf("%q is no runtime provider", selection), Hint: "write " + r.Form()}
+	case r.Check != nil && hasArgument:
+		if err := r.Check(argument); err != nil {
+			return &Error{Message: fmt.Sprintf("%s: %v", selection, err), Hint: "write " + r.Form()}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package config
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Schema returns the JSON Schema (2020-12) of a city.toml, for editors. It
+// knows keys, types and closed lists of values; what depends on other keys or
+// on files is checked by [Load] only.
+func Schema() []byte {
+	reflector := &jsonschema.Reflector{
+		Anonymous:                  true,
+		FieldNameTag:               "toml",
+		RequiredFromJSONSchemaTags: true,
+		LookupComment:              comment,
+		Mapper:                     mapSchema,
+	}
+	schema := reflector.Reflect(&City{})
+	schema.Title = "city.toml"
+	for name, definition := range schema.Definitions {
+		refine(definition, sectionNamed(name))
+	}
+	data, err := json.MarshalIndent(schema, "", "  ")
+	if err != nil {
+		panic("config: schema: " + err.Error()) // the types are part of the program
+	}
+	return append(data, '\n')
+}
+
+// comment describes a key by its doc and later tags.
+func comment(t reflect.Type, name string) string {
+	if t.Kind() != reflect.Struct {
+		return ""
+	}
+	f, ok := t.FieldByName(name)
+	if !ok {
+		return ""
+	}
+	return describe(field{doc: f.Tag.Get("doc"), later: f.Tag.Get("later"), preset: f.Tag.Get("default")})
+}
+
+func describe(f field) string {
+	text := f.doc
+	if f.preset != "" {
+		text += " Default: " + f.preset + "."
+	}
+	if f.later != "" {
+		text += " Accepted, has no effect yet (" + f.later + ")."
+	}
+	return strings.TrimSpace(text)
+}
+
+const durationPattern = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))*$`
+
+// mapSchema describes the types that JSON Schema knows otherwise than Go.
+func mapSchema(t reflect.Type) *jsonschema.Schema {
+	switch t {
+	case keysType:
+		return &jsonschema.Schema{}
+	case reflect.TypeFor[time.Duration]():
+		return &jsonschema.Schema{Type: "string", Pattern: durationPattern + "|^0$"}
+	case reflect.TypeFor[OptionalDuration]():
+		return &jsonschema.Schema{Type: "string", Pattern: durationPattern + "|^0$|^off$"}
+	case reflect.TypeFor[Secret]():
+		return secretSchema()
+	case reflect.TypeFor[map[string][]string]():
+		list := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}
+		either := &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, list}}
+		return &jsonschema.Schema{Type: "object", AdditionalProperties: either}
+	}
+	if allowed := words(t); allowed != nil {
+		values := make([]any, len(allowed))
+		for i, w := range allowed {
+			values[i] = w
+		}
+		return &jsonschema.Schema{Type: "string", Enum: values}
+	}
+	if t.Kind() == reflect.Int {
+		return &jsonschema.Schema{Type: "integer", Minimum: json.Number("0")}
+	}
+	return nil
+}
+
+func secretSchema() *jsonschema.Schema {
+	one := uint64(1)
+	properties := jsonschema.NewProperties()
+	for _, kind := range []SecretKind{SecretEnv, SecretFile, SecretCommand} {
+		properties.Set(string(kind), &jsonschema.Schema{Type: "string"})
+	}
+	table := &jsonschema.Schema{
+		Type: "object", Properties: properties, MinProperties: &one, MaxProperties: &one,
+		AdditionalProperties: jsonschema.FalseSchema,
+	}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, table}}
+}
+
+func sectionTypes() []reflect.Type {
+	return []reflect.Type{
+		reflect.TypeFor[City](), reflect.TypeFor[Workspace](), reflect.TypeFor[ChatSessions](), reflect.TypeFor[Rig](),
+		reflect.TypeFor[NamedSession](), reflect.TypeFor[Agent](), reflect.TypeFor[CopyEntry](), reflect.TypeFor[Provider](),
+		reflect.TypeFor[Upstream](), reflect.TypeFor[Session](), reflect.TypeFor[ACPSession](), reflect.TypeFor[K8sSession](),
+		reflect.TypeFor[Daemon](),
+	}
+}
+
+func sectionNamed(name string) reflect.Type {
+	types := sectionTypes()
+	if i := slices.IndexFunc(types, func(t reflect.Type) bool { return t.Name() == name }); i >= 0 {
+		return types[i]
+	}
+	return nil
+}
+
+// refine adds what struct tags of the format say and the reflector does not
+// read: second names, prefixes and defaults.
+func refine(definition *jsonschema.Schema, section reflect.Type) {
+	if section == nil || definition.Properties == nil {
+		return
+	}
+	for _, f := range fieldsOf(section) {
+		key := f.name
+		if f.prefix {
+			key += "*"
+		}
+		property, ok := definition.Properties.Get(key)
+		if !ok {
+			continue
+		}
+		if f.preset != "" {
+			property.Default = f.preset
+			if f.typ.Kind() == reflect.Int {
+				property.Default = json.Number(f.preset)
+			}
+		}
+		if f.prefix {
+			definition.Properties.Delete(key)
+			if definition.PatternProperties == nil {
+				definition.PatternProperties = map[string]*jsonschema.Schema{}
+			}
+			definition.PatternProperties["^"+f.name] = &jsonschema.Schema{Description: describe(f)}
+		}
+		if f.alias != "" {
+			same := *property
+			same.Description = "The same as " + f.name + "."
+			definition.Properties.Set(f.alias, &same)
+		}
+	}
+}

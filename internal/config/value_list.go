@@ -1,0 +1,153 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gascity/runtime"
+)
+
+// Value is one value of the configuration, for people.
+type Value struct {
+	Key    string // "session.provider", "agents.worker.env.HOME"
+	Value  string // as TOML; credentials as asterisks
+	Origin Origin
+}
+
+// Values lists the values that were written and the defaults of the sections,
+// in the order of the sections and of their keys. Values that an agent inherits
+// from its provider are not here; see plan.Values.
+func (c *City) Values() []Value {
+	var values []Value
+	add := func(prefix string, section any) {
+		values = append(values, sectionValues(prefix, reflect.ValueOf(section).Elem())...)
+	}
+	if !c.Workspace.Has("name") {
+		values = append(values, Value{"workspace.name", text(c.Workspace.Name), Origin{Source: "the folder's name"}})
+	}
+	add("workspace", &c.Workspace)
+	add("session", &c.Session)
+	add("daemon", &c.Daemon)
+	add("chat_sessions", &c.Chat)
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		section := c.Providers[name]
+		add("providers."+name, &section)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
+		section := c.Upstreams[name]
+		add("upstreams."+name, &section)
+	}
+	for i := range c.Rigs {
+		add("rigs."+c.Rigs[i].Name, &c.Rigs[i])
+	}
+	for i := range c.NamedSessions {
+		add("named_session."+c.NamedSessions[i].Name, &c.NamedSessions[i])
+	}
+	for i := range c.Agents {
+		add("agents."+c.Agents[i].QualifiedName(), &c.Agents[i])
+	}
+	return values
+}
+
+// sectionValues lists the written keys of a section and its defaults.
+func sectionValues(prefix string, section reflect.Value) []Value {
+	keys := section.Addr().Interface().(interface{ keys() *Keys }).keys()
+	var values []Value
+	for _, f := range fieldsOf(section.Type()) {
+		value := section.FieldByIndex(f.index)
+		path := prefix + "." + f.name
+		switch {
+		case isSection(f.typ):
+			values = append(values, sectionValues(path, value)...)
+		case !keys.Has(f.name) && f.preset == "":
+		case f.typ == reflect.TypeFor[map[string]string]():
+			for _, name := range slices.Sorted(maps.Keys(value.Interface().(map[string]string))) {
+				shown := Mask(name, value.Interface().(map[string]string)[name])
+				values = append(values, Value{path + "." + name, text(shown), keys.Origin(f.name + "." + name)})
+			}
+		default:
+			values = append(values, Value{path, FormatValue(value.Interface()), keys.Origin(f.name)})
+		}
+	}
+	return values
+}
+
+// Mask returns the value of a variable as it may be shown: asterisks when its
+// name is that of a credential.
+func Mask(name, value string) string {
+	if value != "" && runtime.CredentialName(name) {
+		return Masked
+	}
+	return value
+}
+
+// FormatValue returns a value of a section as TOML.
+func FormatValue(value any) string {
+	switch v := value.(type) {
+	case Secret:
+		return text(v.String())
+	case time.Duration:
+		return text(v.String())
+	case OptionalDuration:
+		return text(v.String())
+	case []CopyEntry:
+		items := make([]string, len(v))
+		for i, e := range v {
+			items[i] = fmt.Sprintf("{src = %s, rel_dst = %s}", text(e.Src), text(e.RelDst))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	r := reflect.ValueOf(value)
+	switch r.Kind() {
+	case reflect.Pointer:
+		if r.IsNil() {
+			return `""`
+		}
+		return FormatValue(r.Elem().Interface())
+	case reflect.Slice:
+		items := make([]string, r.Len())
+		for i := range items {
+			items[i] = FormatValue(r.Index(i).Interface())
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case reflect.Map:
+		return formatTable(r)
+	case reflect.String:
+		return text(r.String())
+	case reflect.Bool:
+		return strconv.FormatBool(r.Bool())
+	}
+	return fmt.Sprint(value)
+}
+
+func formatTable(table reflect.Value) string {
+	keys := make([]string, 0, table.Len())
+	for _, k := range table.MapKeys() {
+		keys = append(keys, k.String())
+	}
+	slices.Sort(keys)
+	items := make([]string, len(keys))
+	for i, k := range keys {
+		value := FormatValue(table.MapIndex(reflect.ValueOf(k)).Interface())
+		if runtime.CredentialName(k) {
+			value = text(Masked)
+		}
+		items[i] = text(k) + " = " + value
+	}
+	return "{" + strings.Join(items, ", ") + "}"
+}
+
+// text quotes a string for TOML.
+func text(s string) string {
+	quoted, err := json.Marshal(s)
+	if err != nil {
+		return strconv.Quote(s)
+	}
+	return string(quoted)
+}
