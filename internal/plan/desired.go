@@ -30,6 +30,9 @@ type Session struct {
 
 	// The fingerprints of Config, computed once.
 	Core, Provision, Launch, Live string
+	// Fields is runtime.FingerprintBreakdown of Config. Nil hides which fields
+	// drifted, nothing else.
+	Fields map[string]string
 
 	StartTimeout time.Duration // bound of one start
 	DependsOn    []string      // agents that must be ready before

@@ -1,0 +1,55 @@
+package plan
+
+import "time"
+
+// Verb is what is to be done about one session.
+type Verb string
+
+// The verbs. Stop, restart and relaunch end an agent's process; the others never
+// do.
+const (
+	VerbStart     Verb = "start"
+	VerbStop      Verb = "stop"
+	VerbRestart   Verb = "restart"    // stop, then start
+	VerbRelaunch  Verb = "relaunch"   // a new agent in the warm box
+	VerbApplyLive Verb = "apply-live" // run the live commands again, the agent goes on
+	VerbAdopt     Verb = "adopt"      // take over what runs already
+	VerbWait      Verb = "wait"       // something is due, but not now
+	VerbNone      Verb = "none"
+)
+
+// Ends reports whether the verb ends an agent's process.
+func (v Verb) Ends() bool { return v == VerbStop || v == VerbRestart || v == VerbRelaunch }
+
+// Acts reports whether the verb asks for an act at all.
+func (v Verb) Acts() bool { return v != VerbNone && v != VerbWait }
+
+// What a session is meant to be: the words of client.Agent.Desired.
+const (
+	DesiredRunning   = "running"
+	DesiredSuspended = "suspended"
+	DesiredStopped   = "stopped" // the city ends
+	DesiredAbsent    = "absent"  // not configured any more
+)
+
+// Action is the decision about one session: what to do, why, and what the
+// session is to be called meanwhile. There is exactly one for each desired
+// session and for each session of this city that is not desired.
+type Action struct {
+	Verb     Verb
+	Agent    string
+	Session  string
+	Provider string
+
+	Desired string    // one of the Desired words
+	State   string    // the session's lifecycle: a client.State word
+	Reason  string    // in words, for people
+	Fields  []string  // configuration fields behind a drift, sorted
+	After   time.Time // not before this; zero if nothing but an event is waited for
+
+	// Rebaseline asks to store the present fingerprints without any act: what
+	// was stored is by other rules, or was never known.
+	Rebaseline bool
+	// Drifted says that the act is due to a changed configuration.
+	Drifted bool
+}

@@ -1,0 +1,108 @@
+package plan
+
+import (
+	"time"
+
+	"gascity/runtime"
+)
+
+// Observed is what is known of one session: a fresh look and the memory of what
+// happened to its identity.
+type Observed struct {
+	Name     string // the session's name
+	Provider string // the runtime provider's selection
+	Agent    string // the agent that the session was started for, if that is known
+	Owner    Owner
+
+	// Blind says why nothing is known of the session or of its whole provider.
+	// If it is not empty, Seen is worthless.
+	Blind string
+	Seen  runtime.Observation
+
+	Known       bool   // the controller has started or adopted this incarnation
+	Stored      Stored // what the incarnation was started with
+	CanRelaunch bool   // the driver has warm boxes
+	Busy        string // the agent's own word that it is in a turn; empty otherwise
+
+	Working Verb  // an act that is under way; empty if none
+	Order   Order // what a person asked for
+
+	Failures  []time.Time   // failed starts and ends that nobody asked for
+	Fault     string        // the last failure in words
+	Exit      *runtime.Exit // how the last incarnation ended
+	Lost      bool          // the last incarnation vanished without a trace
+	NextAt    time.Time     // no start before this
+	StopAt    time.Time     // no stop before this: the last one failed
+	DriftedAt time.Time     // since when the configuration differs
+}
+
+// Stored are the fingerprints that an incarnation was started with. Empty ones
+// are not known.
+type Stored struct {
+	Core, Provision, Launch, Live string
+	Fields                        map[string]string
+}
+
+// Owner says whose a session is.
+type Owner uint8
+
+// The owners. Only a session that is certainly this city's is ever stopped for
+// not being configured.
+const (
+	OwnerUnknown Owner = iota
+	OwnerUs
+	OwnerOther
+)
+
+// Order is what a person asked for beside the configuration. It does not wait
+// for attached terminals or busy agents.
+type Order uint8
+
+// The orders.
+const (
+	OrderNone    Order = iota
+	OrderRestart       // end it if it runs, start it in any case
+	OrderKill          // end it; it comes back by itself
+)
+
+// exists reports whether anything of the session is there: an agent or a corpse.
+func (o *Observed) exists() bool { return o.Seen.Session == runtime.Alive }
+
+// running reports whether the session is there and its agent has not been seen
+// to end.
+func (o *Observed) running() bool { return o.exists() && o.Seen.Agent != runtime.Dead }
+
+// unknown returns why nothing may be done, empty if everything needed is known.
+func (o *Observed) unknown() string {
+	switch {
+	case o.Blind != "":
+		return o.Blind
+	case o.Seen.Session == runtime.Unknown:
+		return "it is not known whether the session exists"
+	}
+	return ""
+}
+
+// finished reports whether the session ran to a good end.
+func (o *Observed) finished() bool {
+	exit := o.Exit
+	if exit == nil {
+		exit = o.Seen.Exit
+	}
+	return !o.running() && exit != nil && exit.Code == 0 && exit.Signal == ""
+}
+
+// lastEnd tells in words how the last incarnation ended.
+func (o *Observed) lastEnd() string {
+	switch {
+	case o.Fault != "":
+		return o.Fault
+	case o.Seen.Exit != nil:
+		return o.Seen.Exit.String()
+	case o.Exit != nil:
+		return o.Exit.String()
+	case o.Lost:
+		return "it vanished without a trace"
+	}
+	return "it does not run"
+}
