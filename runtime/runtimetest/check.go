@@ -1,0 +1,71 @@
+package runtimetest
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Check tries every case and returns the results in the order of [Cases]. It is
+// [Run] for programs: no package testing, no output. Up to parallel cases run at
+// a time; less than one means one. Once ctx ends, the rest fails. The error is
+// about the harness.
+func Check(ctx context.Context, h Harness, parallel int) ([]Result, error) {
+	if err := h.validate(); err != nil {
+		return nil, err
+	}
+	cases := Cases()
+	results := make([]Result, len(cases))
+	slots := make(chan struct{}, max(1, parallel))
+	var wait sync.WaitGroup
+	for i, c := range cases {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			results[i] = try(ctx, &h, c)
+		})
+	}
+	wait.Wait()
+	return results, nil
+}
+
+// try runs one case in a world of its own and in a goroutine of its own, since
+// Fatalf ends the goroutine.
+func try(ctx context.Context, h *Harness, c Case) Result {
+	result := Result{ID: c.ID, Sentence: c.Sentence, Status: Passed}
+	if reason, ok := h.Skip[c.ID]; ok {
+		result.Status, result.Detail = Skipped, []string{reason}
+		return result
+	}
+	ctx, cancel := context.WithTimeout(ctx, caseTime)
+	defer cancel()
+	began := time.Now()
+	r := &recorder{}
+	defer r.removeDirs()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer r.recoverPanic()
+		runCase(ctx, r, h, c)
+	}()
+	<-done
+	result.Took = time.Since(began)
+	result.Detail, result.Status = r.report()
+	return result
+}
+
+func runCase(ctx context.Context, r *recorder, h *Harness, c Case) {
+	w, err := newWorld(ctx, r, h)
+	if err != nil {
+		r.Fatalf("cannot make a world: %v", err)
+	}
+	defer w.close()
+	if need := w.missing(c.Needs); need != "" {
+		r.notApplicable("needs " + string(need))
+		return
+	}
+	c.Run(r, w)
+	if err := context.Cause(ctx); err != nil {
+		r.Errorf("the case did not end in time: %v", err)
+	}
+}

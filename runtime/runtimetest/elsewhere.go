@@ -1,0 +1,100 @@
+package runtimetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"gascity/runtime"
+)
+
+// elsewhereArg is the first argument of a test binary that is to start one
+// session and nothing else.
+const elsewhereArg = "runtimetest-elsewhere"
+
+// elsewhereOrder goes to the other process's standard input, elsewhereReply
+// comes from its standard output.
+type (
+	elsewhereOrder struct {
+		Dir, Name string
+		Config    runtime.Config
+	}
+	elsewhereReply struct{ Kind, Text string }
+)
+
+// sentinels are the errors that keep their identity across processes.
+var sentinels = map[string]error{
+	"exists":       runtime.ErrSessionExists,
+	"not-found":    runtime.ErrSessionNotFound,
+	"initializing": runtime.ErrSessionInitializing,
+	"died":         runtime.ErrSessionDiedDuringStartup,
+	"invalid-name": runtime.ErrInvalidName,
+	"unavailable":  runtime.ErrRuntimeUnavailable,
+}
+
+// StartElsewhere is a Harness.Elsewhere for drivers whose TestMain calls
+// [ElsewhereMain]: it runs the test binary again and lets it start the session.
+func StartElsewhere(ctx context.Context, dir, name string, cfg runtime.Config) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	order, err := json.Marshal(elsewhereOrder{dir, name, cfg})
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, self, elsewhereArg)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(order), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("cannot start %q elsewhere: %w", name, err)
+	}
+	var reply elsewhereReply
+	if err := json.Unmarshal(out, &reply); err != nil {
+		return fmt.Errorf("cannot understand the other process: %w", err)
+	}
+	if reply.Text == "" {
+		return nil
+	}
+	if sentinel, ok := sentinels[reply.Kind]; ok {
+		return fmt.Errorf("%w (elsewhere: %s)", sentinel, reply.Text)
+	}
+	return errors.New("elsewhere: " + reply.Text)
+}
+
+// ElsewhereMain is the first call of the TestMain of a driver that uses
+// [StartElsewhere]. In the other process it opens a provider over dir, starts
+// the session and exits; everywhere else it returns at once.
+func ElsewhereMain(open func(dir string) runtime.Provider) {
+	if len(os.Args) < 2 || os.Args[1] != elsewhereArg {
+		return
+	}
+	var order elsewhereOrder
+	if err := json.NewDecoder(os.Stdin).Decode(&order); err != nil {
+		fmt.Fprintln(os.Stderr, "cannot read the order:", err)
+		os.Exit(2)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), caseTime) //nolint:forbidigo // this is the main function of a process
+	defer cancel()
+	reply := elsewhereReply{}
+	if err := open(order.Dir).Start(ctx, order.Name, order.Config); err != nil {
+		reply = elsewhereReply{Kind: kindOf(err), Text: err.Error()}
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(reply); err != nil {
+		os.Exit(2)
+	}
+	os.Exit(0)
+}
+
+func kindOf(err error) string {
+	for kind, sentinel := range sentinels {
+		if errors.Is(err, sentinel) {
+			return kind
+		}
+	}
+	return ""
+}

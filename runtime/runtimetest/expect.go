@@ -1,0 +1,99 @@
+package runtimetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"gascity/runtime"
+)
+
+// expect reports an error unless err matches want; want nil is no error at all.
+func expect(t T, want, err error, format string, args ...any) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s = %v, want %v", fmt.Sprintf(format, args...), err, want)
+	}
+}
+
+// nothingLeft expects that a start which failed left nothing of the session.
+func (s *Session) nothingLeft() {
+	t, p := s.w.t, s.w.Provider
+	t.Helper()
+	if p.IsRunning(s.Name) {
+		t.Errorf("IsRunning(%s) = true after its start failed", s.Name)
+	}
+	if names, err := p.ListRunning(s.Name); err != nil || slices.Contains(names, s.Name) {
+		t.Errorf("ListRunning = %q, %v after the start failed", names, err)
+	}
+	_, err := p.GetMeta(s.Name, "key")
+	expect(t, runtime.ErrSessionNotFound, err, "GetMeta after the start failed")
+	for _, pid := range s.PIDs() {
+		if s.w.Alive(pid) {
+			t.Errorf("process %d runs after the start failed", pid)
+		}
+	}
+}
+
+// startsAgain expects that the name can be used for a good start.
+func (s *Session) startsAgain() {
+	s.w.t.Helper()
+	again := s.w.Agent(Behaviour{})
+	if err := s.w.Provider.Start(s.w.ctx, s.Name, again.Config); err != nil {
+		s.w.t.Errorf("Start with the same name afterwards = %v, want nil", err)
+	}
+}
+
+// gate is a shell command that says that it runs and then waits for ever.
+type gate struct {
+	w       *World
+	command string
+	pidFile string
+}
+
+func (w *World) gate() *gate {
+	w.t.Helper()
+	pidFile := filepath.Join(w.Folder(), "pid")
+	quoted := shellQuote(pidFile)
+	// The folder is removed with the world, so the loop ends even if nobody
+	// kills it.
+	return &gate{w, "echo $$ > " + quoted + ".new; mv " + quoted + ".new " + quoted + "; while [ -e " + quoted + " ]; do sleep 0.05; done", pidFile}
+}
+
+// reached waits until the command runs and returns its process.
+func (g *gate) reached() (pid int) {
+	g.w.t.Helper()
+	g.w.Until("a start step is reached", func() bool {
+		text, ok := g.w.ReadFile(g.pidFile)
+		if ok {
+			_, err := fmt.Sscan(text, &pid)
+			ok = err == nil
+		}
+		return ok
+	})
+	return pid
+}
+
+// startAsync starts the session in a goroutine; the channel has room for the
+// result, and for putting it back.
+func startAsync(ctx context.Context, p runtime.Provider, s *Session) chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- p.Start(ctx, s.Name, s.Agent.Config) }()
+	return ended
+}
+
+// awaitResult waits for the end of a call.
+func awaitResult[V any](w *World, what string, ended <-chan V) V {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	select {
+	case v := <-ended:
+		return v
+	case <-ctx.Done():
+		w.t.Fatalf("%s: not within %s", what, patience)
+		panic("unreachable")
+	}
+}

@@ -1,0 +1,64 @@
+package runtimetest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// The kinds of ledger entries that the suite looks at. An agent may write more.
+const (
+	LedgerStart       = "start"       // the agent runs: run, argv, dir, env
+	LedgerReady       = "ready"       // it has drawn its input line
+	LedgerPrompt      = "prompt"      // it consumed a prompt: bytes, sha256, text
+	LedgerInterrupted = "interrupted" // the turn of a prompt was cut off
+	LedgerSpawn       = "spawn"       // it started other processes: pids
+	LedgerDialog      = "dialog"      // a dialog was answered: choice
+	LedgerAsked       = "asked"       // it asked a question
+	LedgerChoice      = "choice"      // a question was answered: choice
+	LedgerExit        = "exit"        // it ended by itself: code
+)
+
+// Entry is one line of a fake agent's ledger: what really reached it. A ledger
+// is a file of JSON objects, one a line, each on the disk before the agent goes
+// on. The incarnations of a session append to one file.
+type Entry struct {
+	Kind   string    `json:"kind"`
+	Time   time.Time `json:"time"`
+	Run    int       `json:"run"`              // the agent's process
+	Bytes  int       `json:"bytes,omitempty"`  // of the prompt
+	SHA256 string    `json:"sha256,omitempty"` // of the prompt, lower-case hex
+	Text   string    `json:"text,omitempty"`   // of the prompt, if it is valid UTF-8 of at most 4 KiB
+	Choice string    `json:"choice,omitempty"`
+	Code   int       `json:"code,omitempty"`
+	PIDs   []int     `json:"pids,omitempty"`
+	Dir    string    `json:"dir,omitempty"`
+}
+
+// ParseLedger reads a ledger. A last line without its newline is left out: it
+// is still being written.
+func ParseLedger(data []byte) ([]Entry, error) {
+	var entries []Entry
+	for line := range bytes.Lines(data) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return entries, fmt.Errorf("line %d: %w", len(entries)+1, err)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// Is reports whether the entry carries exactly this text.
+func (e Entry) Is(text string) bool { return e.Bytes == len(text) && e.SHA256 == digest(text) }
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,164 @@
+package runtimetest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gascity/runtime"
+)
+
+// Need is an ability that a case depends on: an extension of package runtime,
+// a capability, or a field of the [Harness].
+type Need string
+
+// The needs.
+const (
+	NeedObserve     Need = "observe"     // runtime.Observer
+	NeedWatch       Need = "watch"       // runtime.Watcher
+	NeedDeliver     Need = "deliver"     // runtime.Deliverer
+	NeedRecover     Need = "recover"     // runtime.Recoverer
+	NeedFence       Need = "fence"       // runtime.Fencer
+	NeedIdle        Need = "idle"        // runtime.IdleWaitProvider
+	NeedDialog      Need = "dialog"      // runtime.DialogProvider
+	NeedImmediate   Need = "immediate"   // runtime.ImmediateNudgeProvider
+	NeedBoundary    Need = "boundary"    // runtime.InterruptBoundaryWaitProvider
+	NeedReset       Need = "reset"       // runtime.InterruptedTurnResetProvider
+	NeedRelaunch    Need = "relaunch"    // runtime.RelaunchProvider
+	NeedExec        Need = "exec"        // runtime.ExecProvider
+	NeedScan        Need = "scan"        // runtime.ProcessTableScanner
+	NeedInteraction Need = "interaction" // runtime.InteractionProvider
+	NeedServer      Need = "server"      // runtime.ServerLifecycleProvider
+	NeedTransport   Need = "transport"   // runtime.TransportCapabilityProvider
+
+	NeedActivity   Need = "activity"   // Capabilities().CanReportActivity
+	NeedAttachment Need = "attachment" // Capabilities().CanReportAttachment
+	NeedTerminal   Need = "terminal"   // Capabilities().CanAttachTTY
+
+	NeedReopen    Need = "reopen"    // Harness.Reopen
+	NeedElsewhere Need = "elsewhere" // Harness.Elsewhere
+)
+
+// probeTime bounds a question whether a driver really has an extension.
+const probeTime = time.Millisecond
+
+// missing returns the first of the needs that is not met, or "".
+func (w *World) missing(needs []Need) Need {
+	for _, need := range needs {
+		if !w.has(need) {
+			return need
+		}
+	}
+	return ""
+}
+
+func (w *World) has(need Need) bool {
+	p, caps := w.Provider, w.Provider.Capabilities()
+	switch need {
+	case NeedActivity:
+		return caps.CanReportActivity
+	case NeedAttachment:
+		return caps.CanReportAttachment
+	case NeedTerminal:
+		return caps.CanAttachTTY
+	case NeedReopen:
+		return w.harness.Reopen != nil
+	case NeedElsewhere:
+		return w.harness.Elsewhere != nil
+	default:
+		return hasExtension(w.ctx, p, w.Name("probe"), need)
+	}
+}
+
+// hasExtension asks twice: for the method, and, since an extension may live
+// behind a wire, whether calling it for a missing session says "unsupported".
+func hasExtension(ctx context.Context, p runtime.Provider, name string, need Need) bool {
+	switch need {
+	case NeedObserve:
+		return asks[runtime.Observer](p, name, func(o runtime.Observer) error { _, err := o.Observe(ctx, name); return err })
+	case NeedWatch:
+		return asks[runtime.Watcher](p, "", func(x runtime.Watcher) error {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			_, err := x.Watch(ctx)
+			return err
+		})
+	case NeedDeliver:
+		return asks[runtime.Deliverer](p, name, func(x runtime.Deliverer) error {
+			outcome, err := x.Deliver(ctx, name, runtime.Delivery{Content: runtime.TextContent("probe")})
+			if err == nil && outcome.State == runtime.OutcomeUnsupported {
+				return errors.ErrUnsupported
+			}
+			return err
+		})
+	case NeedRecover:
+		return asks[runtime.Recoverer](p, name, func(x runtime.Recoverer) error { return x.Recover(ctx, name, "") })
+	case NeedFence:
+		return asks[runtime.Fencer](p, name, func(x runtime.Fencer) error { return x.StopInstance(ctx, name, "probe") })
+	case NeedExec:
+		return asks[runtime.ExecProvider](p, name, func(x runtime.ExecProvider) error {
+			_, _, err := x.Exec(ctx, name, []string{"true"})
+			return err
+		})
+	case NeedRelaunch:
+		return asks[runtime.RelaunchProvider](p, name, func(x runtime.RelaunchProvider) error {
+			return x.Relaunch(ctx, name, runtime.Config{})
+		})
+	default:
+		return hasInputExtension(ctx, p, name, need)
+	}
+}
+
+func hasInputExtension(ctx context.Context, p runtime.Provider, name string, need Need) bool {
+	switch need {
+	case NeedIdle:
+		return asks[runtime.IdleWaitProvider](p, name, func(x runtime.IdleWaitProvider) error { return x.WaitForIdle(ctx, name, probeTime) })
+	case NeedDialog:
+		return asks[runtime.DialogProvider](p, name, func(x runtime.DialogProvider) error {
+			return x.DismissKnownDialogs(ctx, name, probeTime)
+		})
+	case NeedImmediate:
+		return asks[runtime.ImmediateNudgeProvider](p, name, func(x runtime.ImmediateNudgeProvider) error {
+			return x.NudgeNow(name, runtime.TextContent("probe"))
+		})
+	case NeedBoundary:
+		return asks[runtime.InterruptBoundaryWaitProvider](p, name, func(x runtime.InterruptBoundaryWaitProvider) error {
+			return x.WaitForInterruptBoundary(ctx, name, time.Time{}, probeTime)
+		})
+	case NeedReset:
+		return asks[runtime.InterruptedTurnResetProvider](p, name, func(x runtime.InterruptedTurnResetProvider) error {
+			return x.ResetInterruptedTurn(ctx, name)
+		})
+	case NeedInteraction:
+		return asks[runtime.InteractionProvider](p, name, func(x runtime.InteractionProvider) error { _, err := x.Pending(name); return err })
+	case NeedScan:
+		return asks[runtime.ProcessTableScanner](p, "", func(x runtime.ProcessTableScanner) error {
+			_, err := x.FindRuntimesBySessionID(name)
+			return err
+		})
+	case NeedServer:
+		return asks[runtime.ServerLifecycleProvider](p, "", func(x runtime.ServerLifecycleProvider) error { return x.ConfigureServer() })
+	case NeedTransport:
+		return asks[runtime.TransportCapabilityProvider](p, "", func(runtime.TransportCapabilityProvider) error { return nil })
+	default:
+		return false
+	}
+}
+
+func asks[X any](p runtime.Provider, session string, try func(X) error) bool {
+	x, ok := runtime.As[X](p, session)
+	return ok && !unsupported(try(x))
+}
+
+// unsupported reports whether err is one of the ways to say that an extension
+// is not there.
+func unsupported(err error) bool {
+	for _, sentinel := range []error{
+		errors.ErrUnsupported, runtime.ErrExecUnsupported, runtime.ErrRelaunchUnsupported, runtime.ErrInteractionUnsupported,
+	} {
+		if errors.Is(err, sentinel) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,78 @@
+package runtimetest
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"gascity/runtime"
+)
+
+// Program makes agents of test/fakeagent's binary; its Agent method is a
+// Harness.Agent.
+type Program struct {
+	// Path is the binary.
+	Path string
+	// Flags are added to each command line, such as "--plain" for a driver
+	// without a terminal.
+	Flags []string
+	// Edit changes a configuration last: it says which dialogs are known, or
+	// how prompts are read. Nil changes nothing.
+	Edit func(cfg *runtime.Config, b Behaviour)
+}
+
+// readyPrefix begins the fake agent's input line.
+const readyPrefix = "❯"
+
+// Agent returns an agent that behaves so, with its files in dir.
+func (p Program) Agent(_ T, dir string, b Behaviour) Agent {
+	agent := Agent{
+		Ledger:   filepath.Join(dir, "ledger"),
+		Env:      filepath.Join(dir, "env"),
+		Process:  filepath.Base(p.Path),
+		Question: "[[ask:Proceed?|yes|no]]",
+	}
+	command := "exec " + shellQuote(p.Path) + " --ledger " + shellQuote(agent.Ledger)
+	for _, flag := range append(b.flags(agent), p.Flags...) {
+		command += " " + shellQuote(flag)
+	}
+	if len(b.Say) > 0 {
+		say := "printf '%s\\n'"
+		for _, line := range b.Say {
+			say += " " + shellQuote(line)
+		}
+		command = say + "; " + command
+	}
+	agent.Config = runtime.Config{Command: command, ReadyPromptPrefix: readyPrefix}
+	if b.Rename != "" {
+		agent.Process = b.Rename
+	}
+	if p.Edit != nil {
+		p.Edit(&agent.Config, b)
+	}
+	return agent
+}
+
+func (b Behaviour) flags(agent Agent) []string {
+	var flags []string
+	add := func(wanted bool, words ...string) {
+		if wanted {
+			flags = append(flags, words...)
+		}
+	}
+	add(b.ExitAfter > 0, "--exit-after", b.ExitAfter.String(), "--exit-code", strconv.Itoa(b.ExitCode), "--stderr", b.LastWords)
+	add(b.Hang, "--hang")
+	add(b.SlowStart > 0, "--slow-start", b.SlowStart.String())
+	add(b.Turn > 0, "--think", b.Turn.String())
+	add(b.IgnoreTerm, "--ignore-sigterm", "--ignore-sighup")
+	add(b.SpawnSetsid, "--spawn-setsid", "1")
+	add(b.SpawnDaemon, "--spawn-daemon")
+	add(b.PrintEnv, "--print-env-to", agent.Env)
+	add(b.Dialog, "--dialog", "trust-no-first")
+	add(b.IgnoreFirstEnter, "--ignore-first-enter")
+	add(b.Rename != "", "--rename", b.Rename)
+	return flags
+}
+
+// shellQuote makes one word of sh from any text without NUL.
+func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

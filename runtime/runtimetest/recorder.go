@@ -1,0 +1,83 @@
+package runtimetest
+
+import (
+	"fmt"
+	"os"
+	goruntime "runtime"
+	"runtime/debug"
+	"sync"
+)
+
+// recorder is the [T] of one case.
+type recorder struct {
+	mu     sync.Mutex
+	failed bool
+	unmet  string
+	lines  []string
+	dirs   []string
+}
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = true
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	goruntime.Goexit()
+}
+
+func (r *recorder) Logf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) notApplicable(why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unmet = why
+}
+
+func (r *recorder) recoverPanic() {
+	if p := recover(); p != nil {
+		r.Errorf("panic: %v\n%s", p, debug.Stack())
+	}
+}
+
+func (r *recorder) report() ([]string, Status) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.failed:
+		return r.lines, Failed
+	case r.unmet != "":
+		return []string{r.unmet}, NotApplicable
+	default:
+		return r.lines, Passed
+	}
+}
+
+// TempDir returns a new folder; removeDirs removes it after the case.
+func (r *recorder) TempDir() string {
+	dir, err := os.MkdirTemp("", "gcrt")
+	if err != nil {
+		r.Fatalf("cannot make a folder: %v", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dirs = append(r.dirs, dir)
+	return dir
+}
+
+func (r *recorder) removeDirs() {
+	for _, dir := range r.dirs {
+		if err := os.RemoveAll(dir); err != nil {
+			r.Errorf("%s%v", cleanUp, err)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package runtimetest
+
+import (
+	"slices"
+	"strings"
+
+	"gascity/runtime"
+)
+
+// Session is a session of a [World] together with what its agent has recorded.
+type Session struct {
+	Name  string
+	Agent Agent
+	w     *World
+}
+
+// Ledger returns what the agent has recorded so far.
+func (s *Session) Ledger() []Entry {
+	s.w.t.Helper()
+	text, _ := s.w.ReadFile(s.Agent.Ledger)
+	entries, err := ParseLedger([]byte(text))
+	if err != nil {
+		s.w.t.Fatalf("ledger of %s: %v", s.Name, err)
+	}
+	return entries
+}
+
+// Recorded returns the entries of that kind.
+func (s *Session) Recorded(kind string) []Entry {
+	s.w.t.Helper()
+	return slices.DeleteFunc(s.Ledger(), func(e Entry) bool { return e.Kind != kind })
+}
+
+// Await waits until the agent has recorded count entries of that kind and
+// returns them.
+func (s *Session) Await(kind string, count int) []Entry {
+	s.w.t.Helper()
+	var entries []Entry
+	s.w.Until(s.Name+" records "+kind, func() bool {
+		entries = s.Recorded(kind)
+		return len(entries) >= count
+	})
+	return entries
+}
+
+// AwaitPrompt waits until the agent has consumed exactly this prompt.
+func (s *Session) AwaitPrompt(text string) {
+	s.w.t.Helper()
+	s.w.Until(s.Name+" consumes "+shorten(text), func() bool {
+		return slices.ContainsFunc(s.Recorded(LedgerPrompt), func(e Entry) bool { return e.Is(text) })
+	})
+}
+
+// PID waits for the agent's start and returns its process, that of the newest
+// incarnation.
+func (s *Session) PID() int {
+	s.w.t.Helper()
+	started := s.Await(LedgerStart, 1)
+	return started[len(started)-1].Run
+}
+
+// PIDs returns all processes that the agent has recorded: its own and its
+// children's.
+func (s *Session) PIDs() []int {
+	s.w.t.Helper()
+	return processes(s.Ledger())
+}
+
+// Environ waits for the environment that the agent was started with; the
+// behaviour must have PrintEnv.
+func (s *Session) Environ() map[string]string {
+	s.w.t.Helper()
+	s.AwaitFile(s.Agent.Env)
+	text, _ := s.w.ReadFile(s.Agent.Env)
+	env := map[string]string{}
+	for pair := range strings.SplitSeq(text, "\x00") {
+		if key, value, ok := strings.Cut(pair, "="); ok {
+			env[key] = value
+		}
+	}
+	return env
+}
+
+// AwaitFile waits for a file that is written at once.
+func (s *Session) AwaitFile(path string) string {
+	s.w.t.Helper()
+	var text string
+	s.w.Until("file "+path, func() bool {
+		var ok bool
+		text, ok = s.w.ReadFile(path)
+		return ok
+	})
+	return text
+}
+
+// AwaitOutput waits until a peek shows text.
+func (s *Session) AwaitOutput(text string) {
+	s.w.t.Helper()
+	s.w.Until(s.Name+" shows "+shorten(text), func() bool {
+		out, err := s.w.Provider.Peek(s.Name, 0)
+		return err == nil && strings.Contains(out, text)
+	})
+}
+
+// AwaitEnd waits until the provider has noticed that the agent ended.
+func (s *Session) AwaitEnd() {
+	s.w.t.Helper()
+	s.w.Until("the end of "+s.Name+" is noticed", func() bool { return !s.w.Provider.IsRunning(s.Name) })
+}
+
+// Nudge sends a prompt and fails the case if that is an error.
+func (s *Session) Nudge(text string) {
+	s.w.t.Helper()
+	if err := s.w.Provider.Nudge(s.Name, runtime.TextContent(text)); err != nil {
+		s.w.t.Fatalf("Nudge(%s, %s) = %v, want nil", s.Name, shorten(text), err)
+	}
+}
+
+// Stop stops the session and fails the case if that is an error.
+func (s *Session) Stop() {
+	s.w.t.Helper()
+	if err := s.w.Provider.Stop(s.Name); err != nil {
+		s.w.t.Fatalf("Stop(%s) = %v, want nil", s.Name, err)
+	}
+}
+
+// Observe looks at the session and fails the case if that is an error.
+func (s *Session) Observe() runtime.Observation {
+	s.w.t.Helper()
+	obs, err := runtime.Observe(s.w.ctx, s.w.Provider, s.Name)
+	if err != nil {
+		s.w.t.Fatalf("Observe(%s) = %v, want nil", s.Name, err)
+	}
+	return obs
+}
+
+func shorten(text string) string {
+	const most = 40
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\n", `\n`), "?")
+}
+
+// processes returns all processes that the ledger names.
+func processes(entries []Entry) []int {
+	var pids []int
+	for _, e := range entries {
+		switch e.Kind {
+		case LedgerStart:
+			pids = append(pids, e.Run)
+		case LedgerSpawn:
+			pids = append(pids, e.PIDs...)
+		}
+	}
+	return pids
+}

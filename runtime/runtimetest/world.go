@@ -1,0 +1,234 @@
+package runtimetest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gascity/runtime"
+)
+
+const (
+	// patience is how long a case waits for something that ought to happen.
+	patience = 30 * time.Second
+	// shortWait is long enough for anything that does not wait.
+	shortWait = 15 * time.Second
+	// caseTime bounds a case as a whole.
+	caseTime = 2 * time.Minute
+	// firstLook and lastLook are the pauses between looks at what cannot be
+	// subscribed to, such as a file.
+	firstLook, lastLook = time.Millisecond, 20 * time.Millisecond
+)
+
+// World is the surroundings of one case: a fresh folder, the provider under
+// test and the sessions that the case started. Its methods report failures to
+// the case's [T] and must be called from the case's goroutine unless they say
+// otherwise.
+type World struct {
+	// Provider is the one that Harness.New opened.
+	Provider runtime.Provider
+	// Dir is the folder that New got.
+	Dir string
+
+	t       T
+	ctx     context.Context //nolint:containedctx // a world lives as long as the call that runs the case
+	harness *Harness
+	place   Place
+	root    string // holds Dir and everything else of the case
+	prefix  string
+	opened  []runtime.Provider
+	agents  []Agent
+	names   []string
+	counter int
+}
+
+// newWorld makes the folders of a case and opens its provider.
+func newWorld(ctx context.Context, t T, h *Harness) (*World, error) {
+	root, err := os.MkdirTemp("", "gcrt")
+	if err != nil {
+		return nil, err
+	}
+	w := &World{t: t, ctx: ctx, harness: h, place: h.Place, root: root, Dir: filepath.Join(root, "w")}
+	if w.place == nil {
+		w.place = Local{}
+	}
+	w.prefix = "rt" + strings.ToLower(rand.Text()[:8])
+	if err := os.Mkdir(w.Dir, 0o700); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(root))
+	}
+	w.Provider = h.New(t, w.Dir)
+	w.opened = append(w.opened, w.Provider)
+	return w, nil
+}
+
+// Context ends with the case.
+func (w *World) Context() context.Context { return w.ctx }
+
+// Name returns a session name that no other world has and that begins with
+// [World.Prefix]. The world stops the session in the end.
+func (w *World) Name(suffix string) string {
+	name := w.prefix + "-" + suffix
+	w.names = append(w.names, name)
+	return name
+}
+
+// Prefix is what all names of this world begin with.
+func (w *World) Prefix() string { return w.prefix + "-" }
+
+// Folder returns a new empty folder for work or sources.
+func (w *World) Folder() string {
+	w.t.Helper()
+	w.counter++
+	dir := filepath.Join(w.root, fmt.Sprintf("d%d", w.counter))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		w.t.Fatalf("cannot make a folder: %v", err)
+	}
+	return dir
+}
+
+// Agent returns a fake agent that behaves so, in a new work folder.
+func (w *World) Agent(b Behaviour) Agent {
+	w.t.Helper()
+	agent := w.harness.Agent(w.t, w.Folder(), b)
+	if agent.Config.WorkDir == "" {
+		agent.Config.WorkDir = w.Folder()
+	}
+	w.agents = append(w.agents, agent)
+	return agent
+}
+
+// Start starts an agent that behaves so under a name ending in suffix, with its
+// configuration changed by edits, and fails the case if it does not start.
+func (w *World) Start(suffix string, b Behaviour, edits ...func(*runtime.Config)) *Session {
+	w.t.Helper()
+	s := w.Prepare(suffix, b, edits...)
+	if err := w.Provider.Start(w.ctx, s.Name, s.Agent.Config); err != nil {
+		w.t.Fatalf("Start(%s) = %v, want nil", s.Name, err)
+	}
+	return s
+}
+
+// Prepare is [World.Start] without the start.
+func (w *World) Prepare(suffix string, b Behaviour, edits ...func(*runtime.Config)) *Session {
+	w.t.Helper()
+	s := &Session{Name: w.Name(suffix), Agent: w.Agent(b), w: w}
+	for _, edit := range edits {
+		edit(&s.Agent.Config)
+	}
+	return s
+}
+
+// Reopen opens another provider over the same world.
+func (w *World) Reopen() runtime.Provider {
+	w.t.Helper()
+	p := w.harness.Reopen(w.t, w.Dir)
+	w.opened = append(w.opened, p)
+	return p
+}
+
+// Until waits until ok is true, and fails the case if that takes too long.
+func (w *World) Until(what string, ok func() bool) {
+	w.t.Helper()
+	if !w.within(patience, ok) {
+		w.t.Fatalf("%s: not within %s", what, patience)
+	}
+}
+
+func (w *World) within(limit time.Duration, ok func() bool) bool {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		if ok() {
+			return true
+		}
+		select {
+		case <-deadline.C:
+			return ok()
+		case <-w.ctx.Done():
+			return false
+		case <-time.After(pause):
+		}
+	}
+}
+
+// ReadFile reads a file at the agents' place; ok is false if there is none.
+func (w *World) ReadFile(path string) (text string, ok bool) {
+	w.t.Helper()
+	data, err := w.place.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.t.Fatalf("cannot read %s: %v", path, err)
+	}
+	return string(data), err == nil
+}
+
+// Exists reports whether there is such a file at the agents' place.
+func (w *World) Exists(path string) bool {
+	w.t.Helper()
+	_, ok := w.ReadFile(path)
+	return ok
+}
+
+// Write writes a file on the suite's side and returns its path.
+func (w *World) Write(path, text string) string {
+	w.t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		w.t.Fatalf("cannot write: %v", err)
+	}
+	return path
+}
+
+// Alive reports whether the process runs at the agents' place.
+func (w *World) Alive(pid int) bool { return w.place.Alive(pid) }
+
+// close stops what the case started, proves that nothing of it is left, and
+// removes the folders. It runs after the case's goroutine has ended.
+func (w *World) close() {
+	for _, name := range w.names {
+		if err := w.Provider.Stop(name); err != nil && runtime.ValidateName(name) == nil {
+			w.t.Errorf("%sStop(%s) = %v, want nil", cleanUp, name, err)
+		}
+	}
+	for _, agent := range w.agents {
+		w.sweep(agent)
+	}
+	for _, p := range w.opened {
+		if c, ok := p.(io.Closer); ok {
+			if err := c.Close(); err != nil {
+				w.t.Errorf("%sClose() = %v, want nil", cleanUp, err)
+			}
+		}
+	}
+	if err := os.RemoveAll(w.root); err != nil {
+		w.t.Errorf("%s%v", cleanUp, err)
+	}
+}
+
+// cleanUp begins the messages of what was found after the case.
+const cleanUp = "after the case: "
+
+func (w *World) sweep(agent Agent) {
+	data, err := w.place.ReadFile(agent.Ledger)
+	if err != nil {
+		return // it never ran
+	}
+	entries, err := ParseLedger(data)
+	if err != nil {
+		w.t.Errorf("%sledger: %v", cleanUp, err)
+	}
+	for _, pid := range processes(entries) {
+		if !w.place.Alive(pid) {
+			continue
+		}
+		w.t.Errorf("%sprocess %d of an agent still runs", cleanUp, pid)
+		if err := w.place.Kill(pid); err != nil {
+			w.t.Errorf("%scannot kill it: %v", cleanUp, err)
+		}
+	}
+}
