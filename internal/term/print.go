@@ -5,6 +5,9 @@ import (
 	"unicode/utf8"
 )
 
+// maxPending is how much of an unfinished sequence [Screen.Redraw] can repeat.
+const maxPending = 4 << 10
+
 // Write feeds program output to the screen. Any bytes are accepted; a sequence or
 // character that is cut by the end of p goes on in the next call. It never fails.
 func (s *Screen) Write(p []byte) (int, error) {
@@ -12,6 +15,9 @@ func (s *Screen) Write(p []byte) (int, error) {
 		if !s.seq.ground() {
 			b := p[i]
 			i++
+			if len(s.pending) < maxPending {
+				s.pending = append(s.pending, b)
+			}
 			s.act(s.seq.advance(b), b)
 			continue
 		}
@@ -86,6 +92,7 @@ func (s *Screen) escape(p []byte) int {
 		}
 	}
 	s.seq.start()
+	s.pending = append(s.pending[:0], 0x1b)
 	return 1
 }
 
@@ -94,6 +101,14 @@ type partial struct {
 	buf  [4]byte
 	have int
 	need int // 0: none begun
+}
+
+// begun returns the bytes collected so far.
+func (u *partial) begun() int {
+	if u.need == 0 {
+		return 0
+	}
+	return u.have
 }
 
 // highByte collects UTF-8 byte by byte. A broken character is dropped, as tmux does.

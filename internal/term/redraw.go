@@ -4,8 +4,9 @@ import "strconv"
 
 // Redraw returns bytes that make a terminal of the same size look and behave like s: both
 // screens, cursor, modes, title, scroll region, tab stops. It starts by clearing, so the
-// terminal need not be fresh, but it does not undo modes that s has not set. Scrollback
-// and the title stack are not part of it.
+// terminal need not be fresh, but it does not undo modes that s has not set. It ends with
+// the unfinished sequence or character that the output so far ended with, so that later
+// output may follow. Scrollback and the title stack are not part of it.
 func (s *Screen) Redraw() []byte {
 	b := []byte("\x1b[m\x1b[H\x1b[J")
 	if s.modes.AltScreen {
@@ -30,7 +31,10 @@ func (s *Screen) Redraw() []byte {
 	if s.title != "" {
 		b = append(append(append(b, "\x1b]2;"...), s.title...), "\x1b\\"...)
 	}
-	return b
+	if !s.seq.ground() {
+		b = append(b, s.pending...)
+	}
+	return append(b, s.utf8.buf[:s.utf8.begun()]...)
 }
 
 // paint draws the cells of g. The pen is plain before and after.

@@ -191,9 +191,9 @@ func (w *wrapper) line(cells []cell, used int, wrapped bool, cursor int) {
 		if c.isPad() {
 			continue
 		}
-		w.add(c)
+		at := w.add(c)
 		if cursor == x && !w.atEnd {
-			w.cursorLine, w.cursorX = w.count, len(w.out)-w.width(c)
+			w.cursorLine, w.cursorX = w.count, at
 		}
 	}
 	if fits {
@@ -220,18 +220,15 @@ func (w *wrapper) account(joined bool, more int) {
 	w.source++
 }
 
-func (w *wrapper) width(c *cell) int {
-	if c.isWide() {
-		return 2
-	}
-	return 1
-}
-
-// add appends a character to the line being filled, or begins the next line with it.
-func (w *wrapper) add(c *cell) {
-	n := w.width(c)
-	if n > w.cols {
-		c, n = &cell{ch: ' '}, 1
+// add appends a character to the line being filled, or begins the next line with it. It
+// returns its column.
+func (w *wrapper) add(c *cell) int {
+	n := 1
+	switch {
+	case c.isWide() && w.cols < 2:
+		c = &cell{ch: ' '}
+	case c.isWide():
+		n = 2
 	}
 	if len(w.out)+n > w.cols {
 		w.emit(true)
@@ -244,6 +241,7 @@ func (w *wrapper) add(c *cell) {
 		w.out = append(w.out, pad)
 	}
 	w.used = len(w.out)
+	return w.used - n
 }
 
 // end ends a text.

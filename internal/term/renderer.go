@@ -57,7 +57,7 @@ func (r *Renderer) Frame(s *Screen, cols, rows int) []byte {
 // row draws the screen's row at as the terminal's row y if it changed.
 func (r *Renderer) row(b []byte, s *Screen, y, at int) []byte {
 	mark := len(b)
-	b = appendMove(b, 0, y)
+	b = append(appendMove(b, 0, y), "\x1b[m\x1b[K"...) // behind a full row it would erase the last column
 	body := len(b)
 	if at < s.rows {
 		b = s.appendRow(b, at, r.cols)
@@ -66,7 +66,7 @@ func (r *Renderer) row(b []byte, s *Screen, y, at int) []byte {
 		return b[:mark]
 	}
 	r.shown[y] = bytes.Clone(b[body:])
-	return append(b, "\x1b[m\x1b[K"...)
+	return b
 }
 
 // appendRow draws the first cols cells of row y from the left, beginning with a

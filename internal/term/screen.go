@@ -51,6 +51,7 @@ type Screen struct {
 
 	kitty    [2]kittyFlags // main, alternate
 	seq      sequence
+	pending  []byte // the sequence that seq is in the middle of
 	utf8     partial
 	last     lastChar
 	scratch  []byte

@@ -127,24 +127,21 @@ func TestSameReflowAsTmux(t *testing.T) {
 			s.Write(p)
 		}
 		write([]byte(startOver))
-		for step := range 6 {
-			if step == 0 || !wide {
-				text := reflowText(r, wide)
-				write([]byte(text))
-				fmt.Fprintf(&log, "%q ", text)
-			}
+		steps := 6
+		if wide {
+			// tmux 3.3a may lose a line's wrap mark when a wide character does not fit
+			// at the end of a row: then lines stay cut and the cursor is off.
+			steps = 1
+		}
+		for range steps {
+			text := reflowText(r, wide)
+			write([]byte(text))
+			fmt.Fprintf(&log, "%q ", text)
 			c, h := 8+r.IntN(40), 2+r.IntN(14)
 			o.command("resize-window -x %d -y %d", c, h)
 			s.Resize(c, h)
 			fmt.Fprintf(&log, "%dx%d ", c, h)
-			want, got := o.picture(c), pictureOf(s)
-			if wide {
-				// tmux 3.3a may put the cursor in the wrong line when a wide
-				// character did not fit at the end of a row: compare the rest, and
-				// write nothing after a resize.
-				want.State, got.State = "", ""
-			}
-			if d := difference(want, got); d != "" {
+			if d := difference(o.picture(c), pictureOf(s)); d != "" {
 				t.Fatalf("seed %d: %s\n%s", seed, log.String(), d)
 			}
 		}
