@@ -3,8 +3,10 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"gascity/internal/agentcli"
 	"gascity/runtime"
 )
 
@@ -22,13 +24,216 @@ type Prompt struct {
 // taken now, pastes it in one piece, waits until the paste is on the screen,
 // presses Enter as the profile settles it, and waits for evidence. What became
 // of it is in the outcome; a refusal means that not a byte was sent. The text is
-// sent once, whatever happens; Enter is repeated only while the input line still
-// holds exactly our text. Empty text is submitted without doing anything.
+// sent once, whatever happens; Enter is pressed only while nobody else can have
+// put anything into the input line, and repeated only while it holds exactly our
+// text. Empty text is submitted without doing anything.
 //
-// The error matches [ErrExited] (the outcome then says whether the text may have
-// been taken) or is a failure of the terminal or the end of ctx at an unknown
-// point. There is no deadline for the paste itself but ctx: a long text takes as
-// long as the program takes to read it.
+// An agent that has exited is an outcome (absent before the first byte,
+// unconfirmed after it). An error is a failure of the terminal or the end of
+// ctx; the outcome beside it says what may have happened. There is no deadline
+// for the paste itself but ctx: a long text takes as long as the program takes
+// to read it.
 func Deliver(ctx context.Context, t Terminal, prompt Prompt, rules Rules) (runtime.Outcome, error) {
-	return runtime.Outcome{}, errors.ErrUnsupported
+	if prompt.Text == "" {
+		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
+	}
+	w, err := start(ctx, t)
+	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
+	}
+	no, err := w.refuseFirmly(ctx, rules)
+	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
+	}
+	paste, odd := w.v.encode(prompt.Text)
+	switch {
+	case w.v.Exited:
+		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: ErrExited.Error()}, nil
+	case odd != nil:
+		return *odd, nil
+	case no != nil:
+		return *no, nil
+	}
+	d := &delivery{watch: w, rules: rules, text: prompt.Text, confirm: prompt.Confirm}
+	if d.confirm == 0 {
+		d.confirm = DefaultConfirm
+	}
+	return d.run(ctx, paste)
+}
+
+// delivery is one prompt between its first byte and its outcome.
+type delivery struct {
+	*watch
+	rules   Rules
+	text    string
+	confirm time.Duration
+
+	before Frame     // when the paste was sent
+	human  time.Time // when a person had last typed then
+	echo   holding   // what the input line held when it had settled
+	enter  pressed   // the last Enter
+	typed  int       // how many there were
+}
+
+func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, error) {
+	d.before, d.human = d.v.Frame, d.v.LastHuman
+	if err := d.t.Send(ctx, paste); err != nil {
+		return unconfirmed("the terminal did not take all of the text"), err
+	}
+	err := d.settle(ctx)
+	if err == nil {
+		err = d.pressEnter(ctx)
+	}
+	var outcome runtime.Outcome
+	if err == nil {
+		outcome, err = d.evidence(ctx)
+	}
+	switch {
+	case err == nil:
+		return outcome, nil
+	case errors.Is(err, ErrExited), errors.Is(err, errHeld):
+		return unconfirmed("%v", err), nil
+	default:
+		return unconfirmed("given up after the text was sent"), err
+	}
+}
+
+func unconfirmed(format string, args ...any) runtime.Outcome {
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf(format, args...)}
+}
+
+const (
+	// echoQuiet is how long a program that has read a paste may take to show
+	// something of it, and longer by echoRate for each byte.
+	echoQuiet = 2 * time.Second
+	echoRate  = time.Second / (64 << 10)
+	// blindQuiet is the same for a program whose input line is not known: it may
+	// show nothing at all.
+	blindQuiet = 500 * time.Millisecond
+	// maxSettle bounds the wait for a screen that never rests, in multiples of
+	// the rest that is waited for.
+	maxSettle = 8
+)
+
+// settle waits until the paste is on the screen and has rested there as the
+// profile says.
+func (d *delivery) settle(ctx context.Context) error {
+	patience := echoQuiet
+	if !d.knowsComposer() {
+		patience = blindQuiet
+	}
+	patience += time.Duration(len(d.text)) * echoRate
+	for !d.echoed() {
+		changed, err := d.next(ctx, patience) // anew with each frame: progress
+		if err != nil {
+			return err
+		}
+		if err := d.disturbed(); err != nil {
+			return err
+		}
+		if !changed {
+			break
+		}
+	}
+	return d.rest(ctx, d.rules.Screen.SettleFor(len(d.text)))
+}
+
+// echoed reports whether the paste is on the screen.
+func (d *delivery) echoed() bool {
+	switch d.holds() {
+	case holdsOurs, holdsMore:
+		return true
+	case holdsNothing:
+		return false
+	default:
+		return !sameRows(d.before, d.v.Frame)
+	}
+}
+
+// rest waits for delay, and until what matters has not changed for quiet.
+func (d *delivery) rest(ctx context.Context, rule agentcli.Settle) error {
+	delay, quiet := time.Duration(rule.DelayMs)*time.Millisecond, time.Duration(rule.QuietMs)*time.Millisecond
+	if d.holds() == holdsOther && quiet == 0 { // it may still be painting
+		quiet = time.Duration(agentcli.DefaultSettle().QuietMs) * time.Millisecond
+	}
+	began := time.Now()
+	calm, end := began.Add(max(delay, quiet)), began.Add(delay+maxSettle*quiet)
+	state := d.settling()
+	for {
+		if err := d.disturbed(); err != nil {
+			return err
+		}
+		now := time.Now()
+		if !now.Before(calm) || !now.Before(end) {
+			return nil
+		}
+		changed, err := d.next(ctx, min(calm.Sub(now), end.Sub(now)))
+		if err != nil {
+			return err
+		}
+		if s := d.settling(); changed && s != state {
+			state = s
+			if c := time.Now().Add(quiet); c.After(calm) {
+				calm = c
+			}
+		}
+	}
+}
+
+// settling is what must come to rest: the content of the input line, or the
+// screen if that cannot be read.
+func (d *delivery) settling() string {
+	if c := d.composer(); c.found {
+		return c.content
+	}
+	return d.v.text(len(d.v.rows))
+}
+
+func (d *delivery) composer() composer { return d.v.readComposer(d.rules.Screen.Composer) }
+
+func (d *delivery) holds() holding {
+	return d.composer().holds(d.text, d.rules.Screen.Composer)
+}
+
+// knowsComposer reports whether the program's input line was recognised before
+// the paste.
+func (d *delivery) knowsComposer() bool {
+	c := look(d.before).readComposer(d.rules.Screen.Composer)
+	return c.found && !c.above
+}
+
+// disturbed says what has come between the text and its Enter; nil if nothing.
+func (d *delivery) disturbed() error {
+	switch {
+	case d.v.Exited:
+		return ErrExited
+	case d.v.LastHuman.After(d.human):
+		return fmt.Errorf("%w: a person typed in between", errHeld)
+	case d.holds() == holdsOurs:
+		return nil // what looks like a menu is our own text
+	}
+	if dialog := d.v.dialog(d.rules); dialog != nil {
+		return fmt.Errorf("%w: a dialog came up (%s)", errHeld, dialog.Kind)
+	}
+	return nil
+}
+
+// mayEnter says why Enter must not be pressed; nil if it may. It may if the
+// input line holds our text, or if nobody but us can have put anything there.
+func (d *delivery) mayEnter() error {
+	if err := d.disturbed(); err != nil {
+		return err
+	}
+	d.echo = d.holds()
+	switch {
+	case d.echo == holdsOurs:
+		return nil
+	case d.echo == holdsMore:
+		return fmt.Errorf("%w: the input line holds more than the text", errHeld)
+	case d.echo == holdsNothing && d.knowsComposer():
+		return fmt.Errorf("%w: the text did not appear in the input line", errHeld)
+	case d.knowsComposer() && d.v.Attached > 0:
+		return fmt.Errorf("%w: the input line cannot be told from what an attached person may have typed", errHeld)
+	}
+	return nil
 }

@@ -2,7 +2,7 @@ package console
 
 import (
 	"context"
-	"errors"
+	"strings"
 	"time"
 
 	"gascity/internal/agentcli"
@@ -22,46 +22,105 @@ const (
 // Readiness is what a wait for readiness saw.
 type Readiness struct {
 	State ReadyState
-	Seen  string // the row with the prompt
-	After time.Duration
+	Seen  string        // the row with the prompt
+	After time.Duration // how long it took
 	Dialogs
-}
-
-// Dialogs is what became of the dialogs that came up.
-type Dialogs struct {
-	Answered   []Answer
-	Unanswered *Unanswered // still on the screen at the end; nil if none is
-}
-
-// Answer is a dialog that was answered.
-type Answer struct {
-	Rule  string // the rule's ID
-	Kind  agentcli.DialogKind
-	Label string // the option that was chosen
-}
-
-// Unanswered is a dialog that got no keys: its layout is unknown, or no rule
-// says what to choose. It is material for a pending interaction.
-type Unanswered struct {
-	Kind    agentcli.DialogKind
-	Text    string // the screen, without empty rows
-	Options []string
-	Why     string
 }
 
 // Ready waits until the agent's prompt is on the screen and no dialog is,
 // judging each frame as it comes; without a ReadyPrefix it waits for the
-// ReadyDelay. With AnswerDialogs, known dialogs are answered on the way. The
-// wait ends after limit; zero means rules.ReadyLimit(). That end is no error,
-// see [Readiness.State]. The error matches [ErrExited] if the agent exited, and
-// ctx's error if that ended.
+// profile's input line, at most for the ReadyDelay. With AnswerDialogs, known
+// dialogs are answered on the way. The wait ends after limit; zero means
+// rules.ReadyLimit(). That end is no error, see [Readiness.State]. The error
+// matches [ErrExited] if the agent exited, and ctx's error if that ended.
 func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (Readiness, error) {
-	return Readiness{}, errors.ErrUnsupported
+	if limit == 0 {
+		limit = rules.ReadyLimit()
+	}
+	began := time.Now()
+	g, err := greet(ctx, t, rules, view.ready)
+	if err != nil {
+		return Readiness{}, err
+	}
+	seen, err := g.until(ctx, began.Add(limit))
+	r := Readiness{State: ReadyPrompt, Seen: seen, After: time.Since(began), Dialogs: g.report()}
+	switch {
+	case err != nil || seen != "":
+	case r.Unanswered != nil:
+		r.State = ReadyBlocked
+	case rules.ReadyPrefix == "":
+		r.State = ReadyDelay
+	default:
+		r.State = ReadyTimeout
+	}
+	return r, err
 }
 
 // Dismiss answers the known dialogs that are up or come up, until the prompt is
 // on the screen or budget has passed. An unknown dialog gets no keys and is
 // reported. Errors are those of [Ready].
 func Dismiss(ctx context.Context, t Terminal, rules Rules, budget time.Duration) (Dialogs, error) {
-	return Dialogs{}, errors.ErrUnsupported
+	rules.AnswerDialogs = true
+	end := time.Now().Add(budget)
+	g, err := greet(ctx, t, rules, view.prompting)
+	if err != nil {
+		return Dialogs{}, err
+	}
+	_, err = g.until(ctx, end)
+	return g.report(), err
+}
+
+// ready returns the row that shows that the agent is ready, empty if none does.
+func (v view) ready(rules Rules) string {
+	s := rules.Screen
+	if rules.ReadyPrefix != "" {
+		row, ok := v.prefixRow(rules.ReadyPrefix)
+		if !ok || !v.inputLine(s) || len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) {
+			return ""
+		}
+		return row
+	}
+	if len(s.Ready) > 0 {
+		return v.firstRow(s.Ready)
+	}
+	if s.Composer.Frame == agentcli.FrameLine {
+		return "" // nothing is known of it
+	}
+	if c := v.readComposer(s.Composer); c.found {
+		return strings.TrimSpace(v.rows[c.top]) + " "
+	}
+	return ""
+}
+
+// inputLine reports whether the program's input line is there, or cannot be
+// looked for.
+func (v view) inputLine(s agentcli.Screen) bool {
+	return s.Composer.Frame == "" || s.Composer.Frame == agentcli.FrameLine || v.readComposer(s.Composer).found
+}
+
+func (v view) firstRow(patterns []agentcli.Pattern) string {
+	for _, row := range v.rows {
+		if text := strings.TrimSpace(row); text != "" && agentcli.MatchAny(patterns, text) {
+			return text
+		}
+	}
+	return ""
+}
+
+// promptEnds end the row of almost any program that waits for a line.
+const promptEnds = ">$%#❯›"
+
+// prompting is ready with what is common to prompts of any program.
+func (v view) prompting(rules Rules) string {
+	if row := v.ready(rules); row != "" {
+		return row
+	}
+	if v.Cursor.Y >= len(v.rows) {
+		return ""
+	}
+	row := strings.TrimSpace(v.rows[v.Cursor.Y])
+	if row != "" && strings.ContainsRune(promptEnds, []rune(row)[len([]rune(row))-1]) {
+		return row
+	}
+	return ""
 }

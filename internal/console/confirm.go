@@ -1,0 +1,205 @@
+package console
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"gascity/internal/agentcli"
+	"gascity/runtime"
+)
+
+const (
+	// firm is how long an emptied input line must stay so: it may be in the
+	// middle of a repaint.
+	firm = 20 * time.Millisecond
+	// leaving is the same for a closed line: a program that exits closes it too.
+	leaving = 100 * time.Millisecond
+	// againPainted and againSilent are how long after Enter it may be repeated,
+	// by whether the program has painted anything since. A program that has not
+	// may be about to, and the second Enter would hit what it paints.
+	againPainted = 400 * time.Millisecond
+	againSilent  = 1500 * time.Millisecond
+	// maxEnter bounds how often Enter is pressed for one prompt.
+	maxEnter = 3
+)
+
+// pressed is an Enter and what the screen was like before it.
+type pressed struct {
+	at     time.Time
+	frame  Frame
+	busy   bool
+	status string
+}
+
+// pressEnter sends Enter, as a piece of its own.
+func (d *delivery) pressEnter(ctx context.Context) error {
+	if err := d.mayEnter(); err != nil {
+		return err
+	}
+	d.enter = pressed{
+		at: time.Now(), frame: d.v.Frame, status: parseStatus(d.v.Status).state,
+		busy: d.v.busy(d.rules.Screen, d.composer()) != "",
+	}
+	d.typed++
+	return d.key(ctx, "Enter")
+}
+
+// evidence waits until the screen proves that the agent took the prompt.
+func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
+	if !d.provable() {
+		return d.reaction(ctx)
+	}
+	end := time.Now().Add(d.confirm)
+	for {
+		changed, err := d.next(ctx, min(time.Until(end), d.untilRepeat()))
+		if err != nil {
+			return runtime.Outcome{}, err
+		}
+		if d.v.Exited {
+			return runtime.Outcome{}, ErrExited
+		}
+		proof, err := d.proof(ctx)
+		if err != nil {
+			return runtime.Outcome{}, err
+		}
+		if proof != "" {
+			return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: proof}, nil
+		}
+		if time.Until(end) <= 0 {
+			return d.noEvidence(), nil
+		}
+		if !changed && d.mayRepeat() {
+			if err := d.pressEnter(ctx); err != nil {
+				return runtime.Outcome{}, err
+			}
+		}
+	}
+}
+
+// provable reports whether this program's screen can show that a prompt was
+// taken.
+func (d *delivery) provable() bool {
+	s := d.rules.Screen
+	return d.knowsComposer() || len(s.TitleBusy) > 0 && d.v.Title != "" || d.before.Status != "" ||
+		s.Composer.Frame == "" && len(s.Busy) > 0
+}
+
+// reaction waits until a program about which nothing is known has reacted to
+// Enter, and claims nothing.
+func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
+	end := time.Now().Add(min(blindQuiet, d.confirm))
+	for {
+		changed, err := d.next(ctx, time.Until(end))
+		if err != nil {
+			return runtime.Outcome{}, err
+		}
+		proof, err := d.proof(ctx)
+		switch {
+		case err != nil:
+			return runtime.Outcome{}, err
+		case d.v.Exited:
+			return runtime.Outcome{}, ErrExited
+		case proof != "":
+			return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: proof}, nil
+		case !changed:
+			return unconfirmed("nothing is known of this program's screen"), nil
+		}
+	}
+}
+
+// proof returns the evidence that is on the screen, empty if none is.
+func (d *delivery) proof(ctx context.Context) (string, error) {
+	edge := d.edge()
+	switch {
+	case d.emptied() && edge != "":
+		return "composer_emptied+" + edge, nil
+	case d.emptied():
+		return d.lasting(ctx, "composer_emptied", d.emptied, firm)
+	case edge != "":
+		return edge, nil
+	case d.lineClosed():
+		return d.lasting(ctx, "line_accepted", d.lineClosed, leaving)
+	}
+	return "", nil
+}
+
+// lasting returns the sign if it holds for the whole of wait; a better one that
+// comes meanwhile is added.
+func (d *delivery) lasting(ctx context.Context, sign string, holds func() bool, wait time.Duration) (string, error) {
+	for end := time.Now().Add(wait); ; {
+		changed, err := d.next(ctx, time.Until(end))
+		switch {
+		case err != nil:
+			return "", err
+		case d.v.Exited, !holds():
+			return "", nil
+		case d.edge() != "":
+			return sign + "+" + d.edge(), nil
+		case !changed:
+			return sign, nil
+		}
+	}
+}
+
+// lineClosed reports whether a program with a plain prompt has stopped reading
+// its line: line editors take bracketed paste back when they accept one.
+func (d *delivery) lineClosed() bool {
+	return d.rules.Screen.Composer.Frame == agentcli.FrameLine &&
+		d.enter.frame.Modes.BracketedPaste && !d.v.Modes.BracketedPaste
+}
+
+// edge returns the sign of a turn that was not there before Enter.
+func (d *delivery) edge() string {
+	if status := parseStatus(d.v.Status).state; status == "working" && d.enter.status != status {
+		return "status"
+	}
+	if !d.enter.busy && d.v.busy(d.rules.Screen, d.composer()) != "" {
+		return "busy"
+	}
+	return ""
+}
+
+// emptied reports whether the input line held the text before Enter and is
+// empty now.
+func (d *delivery) emptied() bool {
+	c := d.composer()
+	return d.knowsComposer() && d.echo != holdsNothing && c.found && !c.above &&
+		strings.TrimSpace(c.content) == "" && d.v.Seq > d.enter.frame.Seq && d.v.dialog(d.rules) == nil
+}
+
+// mayRepeat reports whether Enter may be pressed again: the input line still
+// holds exactly our text, and nothing else has happened.
+func (d *delivery) mayRepeat() bool {
+	return d.typed < maxEnter && time.Since(d.enter.at) >= d.repeatAfter() &&
+		d.holds() == holdsOurs && !d.v.LastHuman.After(d.human)
+}
+
+func (d *delivery) repeatAfter() time.Duration {
+	if d.v.Seq > d.enter.frame.Seq {
+		return againPainted
+	}
+	return againSilent
+}
+
+// untilRepeat is how long to wait for a frame before Enter may be repeated.
+func (d *delivery) untilRepeat() time.Duration {
+	if left := d.repeatAfter() - time.Since(d.enter.at); left > 0 {
+		return left
+	}
+	return againPainted
+}
+
+func (d *delivery) noEvidence() runtime.Outcome {
+	switch d.holds() {
+	case holdsOurs:
+		return unconfirmed("the input line still holds the text after %d Enter", d.typed)
+	case holdsMore:
+		return unconfirmed("the input line holds more than the text")
+	default:
+		if dialog := d.v.dialog(d.rules); dialog != nil {
+			return unconfirmed("a dialog is up (%s)", dialog.Kind)
+		}
+		return unconfirmed("no sign that the agent took it within %s", d.confirm)
+	}
+}

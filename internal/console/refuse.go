@@ -1,0 +1,104 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/term"
+	"gascity/runtime"
+)
+
+// refused is the outcome of a prompt of which not a byte was sent.
+func refused(reason runtime.RefusalReason, format string, args ...any) *runtime.Outcome {
+	return &runtime.Outcome{State: runtime.OutcomeRefused, Reason: reason, Detail: fmt.Sprintf(format, args...)}
+}
+
+// encode returns the bytes of a paste, or the refusal of a text that cannot
+// arrive unchanged.
+func (v view) encode(text string) ([]byte, *runtime.Outcome) {
+	if !utf8.ValidString(text) {
+		return nil, refused(runtime.RefusedContent, "%v", term.ErrNotText)
+	}
+	if !v.Modes.BracketedPaste {
+		if no := v.checkLine(text); no != nil {
+			return nil, no
+		}
+	}
+	p, err := term.Paste(text, v.Modes)
+	if err != nil {
+		return nil, refused(runtime.RefusedContent, "%v", err)
+	}
+	return p, nil
+}
+
+// checkLine refuses what a program without bracketed paste would take for
+// several inputs, for keys, or not as a whole.
+func (v view) checkLine(text string) *runtime.Outcome {
+	if strings.ContainsAny(text, "\r\n") {
+		return refused(runtime.RefusedContent, "the program takes a single line: it did not ask for bracketed paste")
+	}
+	if strings.Contains(text, "\t") && v.Line != LineCooked {
+		return refused(runtime.RefusedContent, "a tab would act as a key: the program did not ask for bracketed paste")
+	}
+	if len(text) > MaxCookedLine && v.Line != LineRaw {
+		return refused(runtime.RefusedContent, "the line has %d bytes; the terminal carries at most %d", len(text), MaxCookedLine)
+	}
+	return nil
+}
+
+// refuse says why a prompt cannot be delivered onto this screen; nil if it can.
+func (v view) refuse(rules Rules, now time.Time) *runtime.Outcome {
+	if quiet := now.Sub(v.LastHuman); v.Attached > 0 && !v.LastHuman.IsZero() && quiet < rules.humanQuiet() {
+		return refused(runtime.RefusedTyping, "a person typed %s ago", quiet.Round(time.Millisecond))
+	}
+	if d := v.dialog(rules); d != nil {
+		return refused(runtime.RefusedDialog, "%s: %s", d.Kind, d.Why)
+	}
+	s := rules.Screen
+	if !v.inputLine(s) || s.Composer.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
+		rules.ReadyPrefix != "" && v.blank() {
+		return refused(runtime.RefusedUnready, "the input line is not on the screen")
+	}
+	c := v.readComposer(s.Composer)
+	if s.EnterWhileBusy == agentcli.BusyIgnores && v.busy(s, c) != "" {
+		return refused(runtime.RefusedBusy, "the program takes no input during a turn")
+	}
+	if c.found && !c.above && strings.TrimSpace(c.content) != "" {
+		return refused(runtime.RefusedDraft, "the input line holds %d characters", utf8.RuneCountInString(c.content))
+	}
+	return nil
+}
+
+const (
+	// midPaint is how old output must be for a screen to be whole.
+	midPaint = 20 * time.Millisecond
+	// refusalHolds is how long a reason to refuse must hold: a screen that is
+	// being painted may lack its input line.
+	refusalHolds = 100 * time.Millisecond
+	// maxRefusal bounds the wait for it on a screen that never rests.
+	maxRefusal = time.Second
+)
+
+// refuseFirmly is [view.refuse] for a screen that may be in motion: the answer
+// must hold for a moment.
+func (w *watch) refuseFirmly(ctx context.Context, rules Rules) (*runtime.Outcome, error) {
+	for end := time.Now().Add(maxRefusal); ; {
+		no := w.v.refuse(rules, time.Now())
+		wait := midPaint - time.Since(w.v.LastOutput)
+		if no != nil {
+			wait = refusalHolds
+		}
+		changed, err := w.next(ctx, min(wait, time.Until(end)))
+		if err != nil || !changed {
+			return no, err
+		}
+	}
+}
+
+// errHeld reports that the text is in the terminal but Enter must not follow.
+var errHeld = errors.New("the text was sent, Enter was not")

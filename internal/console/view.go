@@ -1,0 +1,148 @@
+package console
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"gascity/internal/agentcli"
+)
+
+// view is a frame with its rows made comparable: NBSP is a space, box borders
+// are blanks, no trailing spaces. Columns stay where they were.
+type view struct {
+	Frame
+	rows []string
+}
+
+func look(f Frame) view {
+	v := view{Frame: f, rows: make([]string, len(f.Rows))}
+	for i, row := range f.Rows {
+		v.rows[i] = clean(row)
+	}
+	return v
+}
+
+const borders = "│┃║▌▐"
+
+func clean(row string) string {
+	row = strings.TrimRight(strings.ReplaceAll(row, "\u00a0", " "), " ")
+	if head := strings.TrimLeft(row, " "); head != "" {
+		if r, n := utf8.DecodeRuneInString(head); strings.ContainsRune(borders, r) {
+			row = row[:len(row)-len(head)] + " " + head[n:]
+		}
+	}
+	if r, n := utf8.DecodeLastRuneInString(row); strings.ContainsRune(borders, r) {
+		row = row[:len(row)-n]
+	}
+	return strings.TrimRight(row, " ")
+}
+
+// maxIndent is how far a prompt may be indented, as inside a box.
+const maxIndent = 2
+
+// cutMark returns what follows the mark at the beginning of a cleaned row. A
+// mark needs a space or the end of the row behind it, so that ">>> " is not
+// "> ".
+func cutMark(row, mark string) (rest string, ok bool) {
+	mark = strings.TrimRight(strings.ReplaceAll(mark, "\u00a0", " "), " ")
+	trimmed := strings.TrimLeft(row, " ")
+	if mark == "" || len(row)-len(trimmed) > maxIndent {
+		return "", false
+	}
+	rest, ok = strings.CutPrefix(trimmed, mark)
+	if !ok || rest != "" && rest[0] != ' ' && isWordMark(mark) {
+		return "", false
+	}
+	return strings.TrimPrefix(rest, " "), true
+}
+
+// isWordMark reports whether a mark needs a space behind it: one that is a text
+// ("ready>") may be followed by anything.
+func isWordMark(mark string) bool { return utf8.RuneCountInString(mark) <= 3 }
+
+// hasPrefixRow returns the last row that begins with the ready prefix.
+func (v view) prefixRow(prefix string) (string, bool) {
+	for i := len(v.rows) - 1; i >= 0; i-- {
+		if _, ok := cutMark(v.rows[i], prefix); ok {
+			return v.rows[i], true
+		}
+	}
+	return "", false
+}
+
+// minRule is the shortest row of line characters that counts as a rule.
+const minRule = 8
+
+func isLineRune(r rune) bool {
+	return r >= 0x2500 && r <= 0x257f && !strings.ContainsRune(borders, r) || strings.ContainsRune("▀▄▁▔", r)
+}
+
+// ruleRow tells whether a row is a horizontal rule or the edge of a box, and
+// whether it is plain, that is, holds no text.
+func ruleRow(row string) (rule, plain bool) {
+	row = strings.TrimSpace(row)
+	lines, others := 0, 0
+	for _, r := range row {
+		if isLineRune(r) {
+			lines++
+		} else {
+			others++
+		}
+	}
+	if lines < minRule || !edged(row) {
+		return false, false
+	}
+	return true, others == 0
+}
+
+// edged reports whether a row begins and ends with line characters.
+func edged(row string) bool {
+	first, n := utf8.DecodeRuneInString(row)
+	second, _ := utf8.DecodeRuneInString(row[n:])
+	last, _ := utf8.DecodeLastRuneInString(row)
+	return isLineRune(first) && isLineRune(second) && isLineRune(last)
+}
+
+// blank reports whether nothing is on the screen.
+func (v view) blank() bool {
+	for _, row := range v.rows {
+		if row != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// text returns the rows that are not empty, at most the last n.
+func (v view) text(n int) string {
+	var kept []string
+	for _, row := range v.Rows {
+		if row = strings.TrimRight(row, " "); row != "" {
+			kept = append(kept, row)
+		}
+	}
+	return strings.Join(kept[max(0, len(kept)-n):], "\n")
+}
+
+// anyRow reports whether one of rows [from, to) matches one of the patterns.
+func (v view) anyRow(patterns []agentcli.Pattern, from, to int) bool {
+	for _, row := range v.rows[max(0, from):min(to, len(v.rows))] {
+		if row = strings.TrimSpace(row); row != "" && agentcli.MatchAny(patterns, row) {
+			return true
+		}
+	}
+	return false
+}
+
+// same reports whether two frames show the same rows.
+func sameRows(a, b Frame) bool {
+	if len(a.Rows) != len(b.Rows) {
+		return false
+	}
+	for i := range a.Rows {
+		if a.Rows[i] != b.Rows[i] {
+			return false
+		}
+	}
+	return true
+}
