@@ -1,0 +1,271 @@
+package shim
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"gascity/internal/proc"
+)
+
+// Client talks to one incarnation's shim. It is safe for concurrent use. All
+// methods return [ErrNone] when the shim is gone and [ErrStale] when the session's
+// shim belongs to another incarnation; then nothing was done.
+type Client struct {
+	name  string
+	dir   folder
+	token string
+	http  *http.Client
+}
+
+func newClient(name string, dir folder, token string) *Client {
+	var dialer net.Dialer
+	return &Client{name: name, dir: dir, token: token, http: &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", dir.sock())
+		},
+		MaxIdleConnsPerHost: 2, IdleConnTimeout: 15 * time.Second, DisableCompression: true,
+	}}}
+}
+
+// Token returns the instance token that the client speaks with.
+func (c *Client) Token() string { return c.token }
+
+// State returns how things stand now.
+func (c *Client) State(ctx context.Context) (State, error) {
+	var s State
+	err := c.call(ctx, http.MethodGet, "/state", nil, &s)
+	return s, err
+}
+
+// Frame returns the newest frame whose number is greater than after, waiting for
+// it until the agent has ended.
+func (c *Client) Frame(ctx context.Context, after uint64) (Frame, error) {
+	var f Frame
+	err := c.call(ctx, http.MethodGet, "/frame?after="+strconv.FormatUint(after, 10), nil, &f)
+	return f, err
+}
+
+// Text returns the last n lines of output, n <= 0 for all.
+func (c *Client) Text(ctx context.Context, n int) (string, error) {
+	var t textResult
+	err := c.call(ctx, http.MethodGet, "/text?lines="+strconv.Itoa(n), nil, &t)
+	return t.Text, err
+}
+
+// Send writes input in one piece.
+func (c *Client) Send(ctx context.Context, p []byte) error {
+	return c.do(ctx, http.MethodPost, "/input", bytes.NewReader(p), nil)
+}
+
+// Keys sends key events by tmux name. An unknown name is an error and nothing is
+// sent.
+func (c *Client) Keys(ctx context.Context, names []string) error {
+	return c.call(ctx, http.MethodPost, "/keys", names, nil)
+}
+
+// Interrupt sends Ctrl-C, or SIGINT where there is no terminal.
+func (c *Client) Interrupt(ctx context.Context) error {
+	return c.do(ctx, http.MethodPost, "/interrupt", nil, nil)
+}
+
+// Resize sets the terminal's size until the next attached viewer does.
+func (c *Client) Resize(ctx context.Context, cols, rows int) error {
+	return c.call(ctx, http.MethodPost, "/resize", resizeRequest{cols, rows}, nil)
+}
+
+// Clear forgets the scrollback.
+func (c *Client) Clear(ctx context.Context) error {
+	return c.do(ctx, http.MethodPost, "/clear", nil, nil)
+}
+
+// Relaunch replaces the agent's process by a new one of the given command.
+func (c *Client) Relaunch(ctx context.Context, argv []string, grace time.Duration) error {
+	return c.call(ctx, http.MethodPost, "/relaunch", relaunchRequest{argv, grace}, nil)
+}
+
+// SetAgent tells which process of the tree is the agent.
+func (c *Client) SetAgent(ctx context.Context, id proc.ID) error {
+	return c.call(ctx, http.MethodPut, "/agent", id, nil)
+}
+
+// Meta returns the value under key and whether it is set.
+func (c *Client) Meta(ctx context.Context, key string) (value string, set bool, err error) {
+	var v metaValue
+	err = c.call(ctx, http.MethodGet, "/meta/"+url.PathEscape(key), nil, &v)
+	return v.Value, v.Set, err
+}
+
+// SetMeta stores value under key.
+func (c *Client) SetMeta(ctx context.Context, key, value string) error {
+	return c.call(ctx, http.MethodPut, "/meta/"+url.PathEscape(key), metaValue{Value: value}, nil)
+}
+
+// RemoveMeta removes key.
+func (c *Client) RemoveMeta(ctx context.Context, key string) error {
+	return c.do(ctx, http.MethodDelete, "/meta/"+url.PathEscape(key), nil, nil)
+}
+
+// stop ends the session; the shim goes with it unless something survived.
+func (c *Client) stop(ctx context.Context, grace time.Duration) (StopReport, error) {
+	var r StopReport
+	err := c.call(ctx, http.MethodPost, "/stop", stopRequest{grace}, &r)
+	return r, err
+}
+
+func (c *Client) release(ctx context.Context) error {
+	return c.do(ctx, http.MethodPost, "/release", nil, nil)
+}
+
+// Events calls each with every event until ctx ends or the stream does. The end
+// of the stream is [ErrNone] if the shim is gone.
+func (c *Client) Events(ctx context.Context, each func(Event)) error {
+	resp, err := c.request(ctx, http.MethodGet, "/events", nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var e Event
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
+			return fmt.Errorf("cannot read an event of session %q: %w", c.name, err)
+		}
+		each(e)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return ErrNone
+}
+
+// Attach opens a viewer's connection. The caller reads and writes
+// [AttachMessage]s on it and closes it.
+func (c *Client) Attach(ctx context.Context, req AttachRequest) (net.Conn, error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", c.dir.sock())
+	if err != nil {
+		return nil, c.unreachable(err)
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	body, err := json.Marshal(req)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://shim/attach", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	buf := bufio.NewReader(conn)
+	if err := r.Write(conn); err != nil {
+		return nil, errors.Join(c.unreachable(err), conn.Close())
+	}
+	resp, err := http.ReadResponse(buf, r)
+	if err != nil {
+		return nil, errors.Join(c.unreachable(err), conn.Close())
+	}
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		err := c.problem(resp)
+		return nil, errors.Join(err, resp.Body.Close(), conn.Close())
+	}
+	return &bufferedConn{Conn: conn, buf: buf}, nil
+}
+
+// bufferedConn reads first what was read with the answer to the request.
+type bufferedConn struct {
+	net.Conn
+	buf *bufio.Reader
+}
+
+func (c *bufferedConn) Read(p []byte) (int, error) { return c.buf.Read(p) }
+
+// call sends body as JSON, if there is one, and reads the answer into v.
+func (c *Client) call(ctx context.Context, method, path string, body, v any) error {
+	var r io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		r = bytes.NewReader(b)
+	}
+	return c.do(ctx, method, path, r, v)
+}
+
+func (c *Client) do(ctx context.Context, method, path string, body io.Reader, v any) error {
+	resp, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if v == nil {
+		return nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(v); err != nil {
+		return c.unreachable(err)
+	}
+	return nil
+}
+
+func (c *Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, "http://shim"+path, body)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	resp, err := c.http.Do(r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, c.unreachable(err)
+	}
+	if resp.StatusCode >= 300 {
+		defer resp.Body.Close()
+		return nil, c.problem(resp)
+	}
+	return resp, nil
+}
+
+// unreachable says [ErrNone] when nobody listens any more.
+func (c *Client) unreachable(err error) error {
+	for _, gone := range []error{syscall.ECONNREFUSED, syscall.ENOENT, syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
+		if errors.Is(err, gone) {
+			return fmt.Errorf("session %q: %w", c.name, ErrNone)
+		}
+	}
+	return fmt.Errorf("session %q: its shim does not answer: %w", c.name, err)
+}
+
+func (c *Client) problem(resp *http.Response) error {
+	var p problem
+	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
+		return fmt.Errorf("session %q: its shim answered %s", c.name, resp.Status)
+	}
+	switch p.Code {
+	case codeStale:
+		return fmt.Errorf("session %q: %w", c.name, ErrStale)
+	case codeExited:
+		return fmt.Errorf("session %q: %w", c.name, ErrExited)
+	default:
+		return fmt.Errorf("session %q: %s", c.name, p.Detail)
+	}
+}

@@ -1,0 +1,45 @@
+package shim
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// events streams what happens, begun by the present state. The stream ends with
+// the shim, or when the reader does not keep up.
+func (s *server) events(w http.ResponseWriter, r *http.Request) {
+	h := s.host
+	ch := h.events.subscribe()
+	defer h.events.unsubscribe(ch)
+	h.mu.Lock()
+	first := Event{Kind: EventState, Time: time.Now(), Exit: h.exit, Attached: len(h.viewers), Text: h.status}
+	if h.exit != nil {
+		h.expireLocked(time.Second)
+	}
+	h.mu.Unlock()
+	w.Header().Set("Content-Type", "text/event-stream")
+	flush := http.NewResponseController(w)
+	for event := first; ; {
+		body, err := json.Marshal(event)
+		if err != nil {
+			return
+		}
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", body); err != nil {
+			return
+		}
+		if err := flush.Flush(); err != nil {
+			return
+		}
+		var open bool
+		select {
+		case event, open = <-ch:
+			if !open {
+				return
+			}
+		case <-r.Context().Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,345 @@
+package shim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"gascity/internal/proc"
+)
+
+// MarkKey is the environment variable that marks every process of an incarnation.
+// Its value is the instance token.
+const MarkKey = "GC_INSTANCE_TOKEN"
+
+// FleetOptions are what a [Fleet] needs; all are required.
+type FleetOptions struct {
+	// Dir holds the folders of all sessions; 0700 and ours, made if it is missing.
+	// Keep it short: a socket path has at most 103 bytes.
+	Dir string
+	// Command is the program and first arguments that run a shim; the session's
+	// folder is appended. It must call [Run].
+	Command []string
+}
+
+// Fleet is the folder of all sessions of one driver in one city. Several fleets,
+// also in several processes, may be opened over one folder.
+type Fleet struct {
+	opts     FleetOptions
+	children children
+
+	mu      sync.Mutex
+	clients map[string]*Client // by name; replaced when the incarnation changes
+}
+
+// OpenFleet opens the folder. It starts nothing and changes nothing in it.
+func OpenFleet(opts FleetOptions) (*Fleet, error) {
+	if len(opts.Command) == 0 {
+		return nil, errors.New("no command to run a shim with")
+	}
+	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s must belong to you and have mode 0700: chmod 700 it, or choose another state folder", opts.Dir)
+	}
+	if path := folderFor(opts.Dir, "").sock(); len(path) > maxSocketPath {
+		return nil, fmt.Errorf("%s is too long: its sockets would have paths of %d bytes, the system allows %d", opts.Dir, len(path), maxSocketPath)
+	}
+	f := &Fleet{opts: opts, clients: map[string]*Client{}}
+	f.children.run()
+	return f, nil
+}
+
+// Close ends what this process does for the fleet. The sessions go on.
+func (f *Fleet) Close() error {
+	f.children.close()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.clients {
+		c.http.CloseIdleConnections()
+	}
+	return nil
+}
+
+// Dir returns a session's own folder for files that live and die with it, such
+// as long prompts.
+func (f *Fleet) Dir(name string) string { return folderFor(f.opts.Dir, name).prompts() }
+
+// Sight is what one look at a session found: a live shim, or what a former one
+// left.
+type Sight struct {
+	Client *Client // nil without a live shim
+	State  State   // with Client
+	Record *Record // of the live or the former incarnation; nil if there was none
+	Token  string  // its instance token
+	Corpse *Corpse // what is left of an agent that has ended and whose shim has too
+	Busy   bool    // somebody is starting or ending the session just now
+}
+
+// Lost reports whether the shim was killed: it left neither a life nor an end.
+func (s Sight) Lost() bool {
+	return s.Client == nil && !s.Busy && s.Corpse == nil && s.Record != nil
+}
+
+// Look looks at the named session now. An error means that nothing is known.
+func (f *Fleet) Look(ctx context.Context, name string) (Sight, error) {
+	dir := folderFor(f.opts.Dir, name)
+	for try := 0; ; try++ {
+		sight, again, err := f.look(ctx, name, dir)
+		if !again || try == 3 {
+			return sight, err
+		}
+	}
+}
+
+// look is one try; again says that the world changed under it.
+func (f *Fleet) look(ctx context.Context, name string, dir folder) (s Sight, again bool, err error) {
+	token, err := dir.token()
+	if err == nil {
+		c := f.client(name, dir, token)
+		s.State, err = c.State(ctx)
+		switch {
+		case err == nil:
+			s.Client, s.Record, s.Token = c, &s.State.Record, token
+			return s, false, nil
+		case errors.Is(err, ErrStale):
+			return s, true, err
+		case !errors.Is(err, ErrNone):
+			return s, false, err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return s, false, err
+	}
+	if s.Busy, err = dir.held(); err != nil || s.Busy {
+		return s, false, err
+	}
+	s, err = f.remains(dir, token)
+	return s, false, err
+}
+
+// remains reads what a former incarnation left.
+func (f *Fleet) remains(dir folder, token string) (Sight, error) {
+	s := Sight{Token: token}
+	record, err := dir.readRecord()
+	if errors.Is(err, fs.ErrNotExist) {
+		return Sight{}, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	s.Record = &record
+	corpse, err := dir.readCorpse()
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	s.Corpse = &corpse
+	return s, err
+}
+
+// client returns the cached client for the incarnation.
+func (f *Fleet) client(name string, dir folder, token string) *Client {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.clients[name]
+	if c == nil || c.token != token {
+		if c != nil {
+			c.http.CloseIdleConnections()
+		}
+		c = newClient(name, dir, token)
+		f.clients[name] = c
+	}
+	return c
+}
+
+func (f *Fleet) forget(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.clients[name]; c != nil {
+		c.http.CloseIdleConnections()
+		delete(f.clients, name)
+	}
+}
+
+// lookers bounds how many sessions are looked at side by side.
+const lookers = 16
+
+// Running looks at all sessions that have a folder and returns those with a live
+// shim and agent, sorted by name. Names that could not be looked at are in the
+// error.
+func (f *Fleet) Running(ctx context.Context) ([]State, error) {
+	entries, err := os.ReadDir(f.opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		mu     sync.Mutex
+		wg     sync.WaitGroup
+		states []State
+		errs   []error
+		turn   = make(chan struct{}, lookers)
+	)
+	for _, e := range entries {
+		wg.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			record, err := folder(filepath.Join(f.opts.Dir, e.Name())).readRecord()
+			if errors.Is(err, fs.ErrNotExist) {
+				return // being made or removed
+			}
+			var sight Sight
+			if err == nil {
+				sight, err = f.Look(ctx, record.Name)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+			} else if sight.Client != nil && sight.State.Exit == nil {
+				states = append(states, sight.State)
+			}
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(states, func(a, b State) int { return compare(a.Name, b.Name) })
+	return states, errors.Join(errs...)
+}
+
+// Stop ends the session and removes its folder. A token that is not empty must be
+// the current incarnation's ([ErrStale]). No session at all is no error. When it
+// returns nil, nothing of the session is left.
+func (f *Fleet) Stop(ctx context.Context, name, token string, grace time.Duration) (StopReport, error) {
+	dir := folderFor(f.opts.Dir, name)
+	retry := time.NewTicker(20 * time.Millisecond)
+	defer retry.Stop()
+	for {
+		sight, err := f.Look(ctx, name)
+		if err != nil {
+			return StopReport{}, err
+		}
+		if token != "" && sight.Token != "" && sight.Token != token {
+			return StopReport{}, fmt.Errorf("session %q: %w", name, ErrStale)
+		}
+		switch {
+		case sight.Client != nil:
+			report, err := f.stopLive(ctx, sight, grace)
+			if !errors.Is(err, ErrNone) && !errors.Is(err, ErrStale) {
+				return report, err
+			}
+		case sight.Busy: // its socket is about to appear or to go
+		case sight.Record == nil:
+			f.forget(name)
+			return StopReport{}, nil
+		default:
+			report, err := f.sweep(ctx, dir, sight, grace)
+			if !errors.Is(err, ErrTaken) {
+				return report, err
+			}
+		}
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			return StopReport{}, fmt.Errorf("session %q is still starting or ending: %w", name, context.Cause(ctx))
+		}
+	}
+}
+
+func (f *Fleet) stopLive(ctx context.Context, s Sight, grace time.Duration) (StopReport, error) {
+	report, err := s.Client.stop(ctx, grace)
+	if err != nil {
+		return report, err
+	}
+	if len(report.Survivors) > 0 {
+		return report, fmt.Errorf("session %q: processes %v do not end, not even by SIGKILL", s.Record.Name, report.Survivors)
+	}
+	f.forget(s.Record.Name)
+	return report, proc.WaitGone(ctx, s.Record.Shim)
+}
+
+// sweep ends what a killed shim left running and removes the folder.
+func (f *Fleet) sweep(ctx context.Context, dir folder, s Sight, grace time.Duration) (StopReport, error) {
+	lock, err := dir.claim()
+	if err != nil {
+		return StopReport{}, err
+	}
+	defer lock.Close()
+	var report StopReport
+	if s.Lost() {
+		if report, err = endOrphans(ctx, s, grace); err != nil {
+			return report, err
+		}
+	}
+	return report, dir.remove()
+}
+
+func endOrphans(ctx context.Context, s Sight, grace time.Duration) (StopReport, error) {
+	if grace <= 0 {
+		grace = -1
+	}
+	census, err := proc.KillTree(ctx, s.Record.Root, &proc.KillOptions{Grace: grace, MarkKey: MarkKey, MarkValue: s.Token})
+	report := StopReport{Found: census.Found, Killed: census.Killed}
+	for _, p := range census.Survivors {
+		report.Survivors = append(report.Survivors, p.PID)
+	}
+	return report, err
+}
+
+// orphans returns the live processes of an incarnation whose shim was killed.
+func orphans(token string) ([]int, error) {
+	if token == "" {
+		return nil, nil
+	}
+	marked, err := proc.FindByEnv(MarkKey, token)
+	var unreadable *proc.UnreadableError
+	if err != nil && !errors.As(err, &unreadable) {
+		return nil, err
+	}
+	var pids []int
+	for _, m := range marked {
+		pids = append(pids, m.PID)
+	}
+	return pids, nil
+}
+
+// Orphans returns the live processes of a session whose shim was killed.
+func (s Sight) Orphans() ([]int, error) { return orphans(s.Token) }
+
+// LockInput takes the session's input for one prompt, so that prompts of several
+// processes never mix. The returned function gives it back.
+func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err error) {
+	file, err := os.OpenFile(folderFor(f.opts.Dir, name).input(), os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("session %q: %w", name, ErrNone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	retry := time.NewTicker(5 * time.Millisecond)
+	defer retry.Stop()
+	for {
+		err := flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { file.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(err, file.Close())
+		}
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), file.Close())
+		}
+	}
+}

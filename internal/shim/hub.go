@@ -1,0 +1,96 @@
+package shim
+
+import (
+	"sync"
+	"time"
+)
+
+// hub hands events to subscribers. One that does not keep up is cut off: its
+// stream ends, and whoever it was looks again.
+type hub struct {
+	mu         sync.Mutex
+	subs       map[chan Event]struct{}
+	closed     bool
+	lastOutput time.Time
+	timer      *time.Timer // sends the output event that was held back
+}
+
+func (b *hub) subscribe() chan Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ch := make(chan Event, 64)
+	if b.closed {
+		close(ch)
+		return ch
+	}
+	if b.subs == nil {
+		b.subs = map[chan Event]struct{}{}
+	}
+	b.subs[ch] = struct{}{}
+	return ch
+}
+
+func (b *hub) unsubscribe(ch chan Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, ok := b.subs[ch]; ok {
+		delete(b.subs, ch)
+		close(ch)
+	}
+}
+
+// publish reports whether anybody got the event.
+func (b *hub) publish(e Event) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.publishLocked(e)
+}
+
+func (b *hub) publishLocked(e Event) bool {
+	seen := false
+	for ch := range b.subs {
+		select {
+		case ch <- e:
+			seen = true
+		default:
+			delete(b.subs, ch)
+			close(ch)
+		}
+	}
+	return seen
+}
+
+// output publishes an output event now, or at the end of the gap after the last.
+func (b *hub) output(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.subs) == 0 || b.timer != nil {
+		return
+	}
+	wait := outputEventGap - now.Sub(b.lastOutput)
+	if wait <= 0 {
+		b.lastOutput = now
+		b.publishLocked(Event{Kind: EventOutput, Time: now})
+		return
+	}
+	b.timer = time.AfterFunc(wait, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.timer = nil
+		b.lastOutput = time.Now()
+		b.publishLocked(Event{Kind: EventOutput, Time: b.lastOutput})
+	})
+}
+
+func (b *hub) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	for ch := range b.subs {
+		delete(b.subs, ch)
+		close(ch)
+	}
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+}

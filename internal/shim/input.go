@@ -1,0 +1,98 @@
+package shim
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+)
+
+// maxReplies bounds the answers to terminal queries that wait to be read.
+const maxReplies = 64 << 10
+
+// inputQueue writes to the agent's input, one piece after another. A piece is
+// never interrupted by another; answers to terminal queries go in between.
+type inputQueue struct {
+	ctx     context.Context //nolint:containedctx // the life of the shim, for writing replies
+	out     *os.File
+	turn    chan struct{} // holds one token: whoever has it writes
+	pending chan struct{} // wakes the goroutine that writes replies
+
+	mu      sync.Mutex
+	replies []byte
+	closed  bool
+}
+
+// newInputQueue starts the writer of replies; close ends it.
+func newInputQueue(ctx context.Context, out *os.File) *inputQueue {
+	q := &inputQueue{ctx: ctx, out: out, turn: make(chan struct{}, 1), pending: make(chan struct{}, 1)}
+	q.turn <- struct{}{}
+	go q.answer()
+	return q
+}
+
+// write writes p in one piece and returns how much was taken. When ctx ends
+// before all is, the rest is not sent.
+func (q *inputQueue) write(ctx context.Context, p []byte) (int, error) {
+	select {
+	case <-q.turn:
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+	defer func() { q.turn <- struct{}{} }()
+	if q.out == nil {
+		return 0, errors.New("the agent has no input")
+	}
+	stop := context.AfterFunc(ctx, func() {
+		// A deadline in the past wakes the blocked write.
+		_ = q.out.SetWriteDeadline(time.Unix(1, 0))
+	})
+	n, err := q.out.Write(p)
+	if !stop() {
+		_ = q.out.SetWriteDeadline(time.Time{}) // the next writer starts afresh
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return n, err
+}
+
+// reply queues the answer to a query. It never blocks: the program may be
+// writing while it does not read.
+func (q *inputQueue) reply(p []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || len(q.replies)+len(p) > maxReplies {
+		return
+	}
+	q.replies = append(q.replies, p...)
+	select {
+	case q.pending <- struct{}{}:
+	default:
+	}
+}
+
+func (q *inputQueue) answer() {
+	for range q.pending {
+		q.mu.Lock()
+		p := q.replies
+		q.replies = nil
+		q.mu.Unlock()
+		if len(p) == 0 {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(q.ctx, 5*time.Second)
+		_, _ = q.write(ctx, p) // a program that asks and does not read gets no answer
+		cancel()
+	}
+}
+
+func (q *inputQueue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closed {
+		q.closed = true
+		close(q.pending)
+	}
+}

@@ -1,0 +1,59 @@
+package shim
+
+import (
+	"strings"
+	"time"
+
+	"gascity/internal/term"
+)
+
+// outputEventGap is the shortest time between two output events.
+const outputEventGap = 250 * time.Millisecond
+
+// read feeds the agent's output to the display and the log until it ends.
+func (h *host) read(s *streams) {
+	defer close(s.drained)
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := s.out.Read(buf)
+		if n > 0 {
+			h.write(buf[:n])
+			s.noteOutput()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (h *host) write(p []byte) {
+	now := time.Now()
+	h.log.write(p)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.display.Write(p)
+	h.lastOutput = now
+	h.bumpLocked()
+	h.events.output(now)
+}
+
+// reply answers a query of the program. Called with mu held, from Write.
+func (h *host) reply(p []byte) { h.input.reply(p) }
+
+// notice takes what the program told the terminal. Called with mu held, from
+// Write.
+func (h *host) notice(n term.Notice) {
+	switch n.Kind {
+	case term.Title:
+		if h.title != n.Text {
+			h.title = n.Text
+			h.events.publish(Event{Kind: EventTitle, Time: time.Now(), Text: n.Text})
+		}
+	case term.ProgramStatus:
+		h.status = n.Payload
+		h.events.publish(Event{Kind: EventStatus, Time: time.Now(), Text: n.Payload})
+	default:
+	}
+}
+
+func joinLines(lines []string) string { return strings.Join(lines, "\n") }

@@ -1,0 +1,377 @@
+package shim
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/internal/proc"
+	"gascity/internal/term"
+)
+
+// maxSocketPath is what a Unix socket's address holds on the strictest system.
+const maxSocketPath = 103
+
+// maxInput bounds one piece of input.
+const maxInput = 4 << 20
+
+// listen makes the socket, 0600 from its first moment on: the folder above it is
+// 0700.
+func listen(path string) (*net.UnixListener, error) {
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("socket path %s has %d bytes, the system allows %d; choose a shorter state folder", path, len(path), maxSocketPath)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false) // the folder's owner removes it; see folder.clear
+	return l, os.Chmod(path, 0o600)
+}
+
+type server struct {
+	host     *host
+	listener *net.UnixListener
+	http     http.Server
+	requests sync.WaitGroup // hijacked connections, which http does not wait for
+}
+
+// A route answers one request. What it returns is the body; nil is 204.
+type route func(r *http.Request) (any, error)
+
+func newServer(h *host, l *net.UnixListener) *server {
+	s := &server{host: h, listener: l}
+	mux := http.NewServeMux()
+	for pattern, handle := range map[string]route{
+		"GET /state":         h.serveState,
+		"GET /frame":         h.serveFrame,
+		"GET /text":          h.serveText,
+		"POST /input":        h.serveInput,
+		"POST /keys":         h.serveKeys,
+		"POST /resize":       h.serveResize,
+		"POST /interrupt":    h.serveInterrupt,
+		"POST /stop":         h.serveStop,
+		"POST /release":      h.serveRelease,
+		"POST /relaunch":     h.serveRelaunch,
+		"POST /clear":        h.serveClear,
+		"PUT /agent":         h.serveAgent,
+		"GET /meta/{key}":    h.serveGetMeta,
+		"PUT /meta/{key}":    h.serveSetMeta,
+		"DELETE /meta/{key}": h.serveRemoveMeta,
+	} {
+		mux.Handle(pattern, s.answer(handle))
+	}
+	mux.HandleFunc("GET /events", s.events)
+	mux.HandleFunc("POST /attach", s.attach)
+	s.http = http.Server{
+		Handler: s.guard(mux), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+	}
+	return s
+}
+
+type connKey struct{}
+
+// guard lets in our own user with the right token.
+func (s *server) guard(next http.Handler) http.Handler {
+	want := []byte("Bearer " + s.host.spec.Instance)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _ := r.Context().Value(connKey{}).(*net.UnixConn)
+		uid, _, err := proc.PeerUID(conn)
+		if err != nil || uid != os.Getuid() && uid != 0 {
+			http.Error(w, "another user's session", http.StatusForbidden)
+			return
+		}
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+			fail(w, http.StatusConflict, codeStale, "this is another incarnation")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *server) answer(handle route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxInput)
+		body, err := handle(r)
+		switch {
+		case err == nil && body == nil:
+			w.WriteHeader(http.StatusNoContent)
+		case err == nil:
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(body) // a client that hung up needs no answer
+		case errors.Is(err, errInvalid):
+			fail(w, http.StatusBadRequest, codeInvalid, err.Error())
+		case errors.Is(err, ErrExited):
+			fail(w, http.StatusGone, codeExited, err.Error())
+		default:
+			fail(w, http.StatusInternalServerError, codeFailed, err.Error())
+		}
+	})
+}
+
+var errInvalid = errors.New("invalid request")
+
+func fail(w http.ResponseWriter, status int, code, detail string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(problem{Code: code, Detail: detail}) // as above
+}
+
+func (s *server) run() error {
+	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// shutdown lets requests that are being answered finish, briefly.
+func (s *server) shutdown() error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.host.ctx), time.Second)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		return s.http.Close()
+	}
+	return nil
+}
+
+func (h *host) serveState(*http.Request) (any, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	state := h.stateLocked()
+	if state.Exit != nil {
+		h.expireLocked(time.Second)
+	}
+	return state, nil
+}
+
+// serveFrame waits for a frame that is newer than the one the caller has.
+func (h *host) serveFrame(r *http.Request) (any, error) {
+	after, err := strconv.ParseUint(r.FormValue("after"), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("%w: after: %w", errInvalid, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	screen, ok := h.display.(*term.Screen)
+	if !ok {
+		return nil, fmt.Errorf("%w: the session has no terminal", errInvalid)
+	}
+	for h.seq <= after && h.exit == nil {
+		changed := h.changed
+		h.mu.Unlock()
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+		case <-h.ctx.Done():
+		}
+		h.mu.Lock()
+		if r.Context().Err() != nil || h.ctx.Err() != nil {
+			return nil, ErrExited
+		}
+	}
+	cols, rows := screen.Size()
+	return Frame{
+		Seq: h.seq, Cols: cols, Rows: rows, Redraw: screen.Redraw(), Title: h.title, Status: h.status,
+		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
+	}, nil
+}
+
+func (h *host) serveText(r *http.Request) (any, error) {
+	n, err := strconv.Atoi(r.FormValue("lines"))
+	if err != nil {
+		return nil, fmt.Errorf("%w: lines: %w", errInvalid, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return textResult{Text: joinLines(h.display.Lines(n))}, nil
+}
+
+func (h *host) serveInput(r *http.Request) (any, error) {
+	p, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	return h.send(r.Context(), p)
+}
+
+func (h *host) send(ctx context.Context, p []byte) (any, error) {
+	h.mu.Lock()
+	input, exited := h.input, h.exit != nil
+	h.mu.Unlock()
+	if exited {
+		return nil, ErrExited
+	}
+	n, err := input.write(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("wrote %d of %d bytes: %w", n, len(p), err)
+	}
+	return inputResult{Written: n}, nil
+}
+
+func (h *host) serveKeys(r *http.Request) (any, error) {
+	var names []string
+	if err := json.NewDecoder(r.Body).Decode(&names); err != nil {
+		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	h.mu.Lock()
+	screen, ok := h.display.(*term.Screen)
+	var modes term.Modes
+	if ok {
+		modes = screen.Modes()
+	}
+	h.mu.Unlock()
+	if !ok {
+		return nil, fmt.Errorf("%w: the session has no terminal", errInvalid)
+	}
+	var input []byte
+	for _, name := range names {
+		key, err := term.Key(name, modes)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errInvalid, err)
+		}
+		input = append(input, key...)
+	}
+	return h.send(r.Context(), input)
+}
+
+func (h *host) serveResize(r *http.Request) (any, error) {
+	var size resizeRequest
+	if err := json.NewDecoder(r.Body).Decode(&size); err != nil {
+		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return nil, h.resizeLocked(size.Cols, size.Rows)
+}
+
+// The sizes that a terminal may have.
+const (
+	minSide = 2
+	maxSide = 2000
+)
+
+func (h *host) resizeLocked(cols, rows int) error {
+	screen, ok := h.display.(*term.Screen)
+	if !ok {
+		return fmt.Errorf("%w: the session has no terminal", errInvalid)
+	}
+	if min(cols, rows) < minSide || max(cols, rows) > maxSide {
+		return fmt.Errorf("%w: %dx%d is no size for a terminal", errInvalid, cols, rows)
+	}
+	if c, r := screen.Size(); c == cols && r == rows {
+		return nil
+	}
+	if err := h.streams.resize(cols, rows); err != nil {
+		return err
+	}
+	screen.Resize(cols, rows)
+	h.bumpLocked()
+	return nil
+}
+
+// serveInterrupt sends what Ctrl-C means to the agent: the key on a terminal,
+// the signal to its process group without one.
+func (h *host) serveInterrupt(r *http.Request) (any, error) {
+	if h.spec.Terminal {
+		return h.send(r.Context(), []byte{0x03})
+	}
+	h.mu.Lock()
+	root, exited := h.record.Root, h.exit != nil
+	h.mu.Unlock()
+	if exited {
+		return nil, ErrExited
+	}
+	return nil, interruptGroup(root)
+}
+
+func (h *host) serveStop(r *http.Request) (any, error) {
+	req := stopRequest{Grace: DefaultGrace}
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	report, err := h.stop(req.Grace)
+	if err != nil || len(report.Survivors) > 0 {
+		return report, err
+	}
+	h.closing(errRemoved)
+	return report, nil
+}
+
+func (h *host) serveRelease(*http.Request) (any, error) { return nil, h.release() }
+
+func (h *host) serveRelaunch(r *http.Request) (any, error) {
+	var req relaunchRequest
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil || len(req.Argv) == 0 {
+		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	return nil, h.relaunch(r.Context(), req.Argv, req.Grace)
+}
+
+func (h *host) serveClear(*http.Request) (any, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.display.ClearScrollback()
+	h.bumpLocked()
+	return nil, nil
+}
+
+// serveAgent is told which process the agent is, once it is known by name.
+func (h *host) serveAgent(r *http.Request) (any, error) {
+	var id proc.ID
+	if err := json.NewDecoder(r.Body).Decode(&id); err != nil {
+		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.agent = id
+	return nil, nil
+}
+
+// The limits of metadata.
+const (
+	maxMetaKeys  = 256
+	maxMetaValue = 64 << 10
+)
+
+func (h *host) serveGetMeta(r *http.Request) (any, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	value, set := h.meta[r.PathValue("key")]
+	return metaValue{Value: value, Set: set}, nil
+}
+
+func (h *host) serveSetMeta(r *http.Request) (any, error) {
+	var v metaValue
+	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
+		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	key := r.PathValue("key")
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, known := h.meta[key]; !known && len(h.meta) >= maxMetaKeys {
+		return nil, fmt.Errorf("%w: the session has %d keys already", errInvalid, maxMetaKeys)
+	}
+	if len(v.Value) > maxMetaValue || strings.ContainsAny(key, "/\n\x00") {
+		return nil, fmt.Errorf("%w: the key has a character that is not allowed, or the value more than %d bytes", errInvalid, maxMetaValue)
+	}
+	h.meta[key] = v.Value
+	return nil, nil
+}
+
+func (h *host) serveRemoveMeta(r *http.Request) (any, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.meta, r.PathValue("key"))
+	return nil, nil
+}

@@ -1,0 +1,245 @@
+package shim
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"gascity/internal/proc"
+)
+
+func compare(a, b string) int { return cmp.Compare(a, b) }
+
+// Start starts a shim for spec and returns once its agent's process exists.
+// [ErrTaken] if a live session has the name; what is left of one whose agent has
+// ended is replaced. [ErrOrphans] if a former incarnation's shim was killed and its
+// processes still run: stop the session first. If ctx ends or anything fails,
+// nothing is left.
+func (f *Fleet) Start(ctx context.Context, spec Spec) (*Client, error) {
+	dir := folderFor(f.opts.Dir, spec.Name)
+	lock, err := f.claim(ctx, spec.Name, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close() // the shim has its own
+	if err := dir.clear(); err != nil {
+		return nil, err
+	}
+	if err := f.spawn(ctx, dir, lock, spec); err != nil {
+		return nil, errors.Join(err, f.undo(dir, lock))
+	}
+	return f.client(spec.Name, dir, spec.Instance), nil
+}
+
+// undo removes the folder of a start that failed, if its shim has let go of it.
+func (f *Fleet) undo(dir folder, lock *os.File) error {
+	if err := lock.Close(); err != nil {
+		return err
+	}
+	again, err := dir.claim()
+	if errors.Is(err, ErrTaken) {
+		return nil // it is another's already
+	}
+	if err != nil {
+		return err
+	}
+	defer again.Close()
+	return dir.remove()
+}
+
+// claim takes the folder for a start.
+func (f *Fleet) claim(ctx context.Context, name string, dir folder) (*os.File, error) {
+	lock, err := dir.claim()
+	if errors.Is(err, ErrTaken) {
+		if lock, err = f.replace(ctx, name, dir); err != nil {
+			return nil, err
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	token, _ := dir.token() // none: nothing of it can run
+	left, err := f.remains(dir, token)
+	if err == nil && left.Lost() {
+		var pids []int
+		if pids, err = orphans(token); err == nil && len(pids) > 0 {
+			err = fmt.Errorf("session %q: %w: %v; stop the session first", name, ErrOrphans, pids)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
+}
+
+// replace takes over the folder of a session whose agent has ended but whose shim
+// is still there.
+func (f *Fleet) replace(ctx context.Context, name string, dir folder) (*os.File, error) {
+	sight, err := f.Look(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if sight.Client == nil || sight.State.Exit == nil {
+		return nil, fmt.Errorf("session %q: %w", name, ErrTaken)
+	}
+	if err := sight.Client.release(ctx); err != nil && !errors.Is(err, ErrNone) {
+		return nil, err
+	}
+	if err := proc.WaitGone(ctx, sight.Record.Shim); err != nil {
+		return nil, err
+	}
+	return dir.claim()
+}
+
+// spawn runs the shim and waits for its report.
+func (f *Fleet) spawn(ctx context.Context, dir folder, lock *os.File, spec Spec) error {
+	body, err := json.Marshal(spec)
+	if err != nil {
+		return err
+	}
+	stderr, err := os.OpenFile(dir.errors(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer stderr.Close()
+	cmd := exec.Command(f.opts.Command[0], append(f.opts.Command[1:len(f.opts.Command):len(f.opts.Command)], string(dir))...) //nolint:noctx // it outlives the start
+	cmd.Dir = "/"
+	cmd.Env = []string{"GOTRACEBACK=single"} // a shim needs no environment; the agent's is in the spec
+	cmd.Stderr = stderr
+	cmd.ExtraFiles = []*os.File{lock}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdin, stdinEnd, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	report, reportEnd, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, stdin.Close(), stdinEnd.Close())
+	}
+	defer report.Close()
+	cmd.Stdin, cmd.Stdout = stdin, reportEnd
+	pid, err := f.children.start(cmd)
+	_, _ = stdin.Close(), reportEnd.Close() // the child's ends
+	if err != nil {
+		return errors.Join(fmt.Errorf("cannot run the shim: %w", err), stdinEnd.Close())
+	}
+	stop := context.AfterFunc(ctx, func() {
+		_ = stdinEnd.SetWriteDeadline(time.Unix(1, 0))
+		_ = report.SetReadDeadline(time.Unix(1, 0))
+	})
+	defer stop()
+	_, err = stdinEnd.Write(body)
+	err = errors.Join(err, stdinEnd.Close())
+	if err == nil {
+		err = readReport(report)
+	}
+	if err == nil && ctx.Err() == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	} else if said, readErr := os.ReadFile(dir.errors()); readErr == nil && len(bytes.TrimSpace(said)) > 0 {
+		err = fmt.Errorf("%w; the shim said: %s", err, bytes.TrimSpace(said))
+	}
+	return errors.Join(err, f.children.end(pid))
+}
+
+func readReport(r *os.File) error {
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("the shim did not start: %w", err)
+	}
+	var report startReport
+	if err := json.Unmarshal([]byte(line), &report); err != nil {
+		return fmt.Errorf("the shim reported %q: %w", strings.TrimSpace(line), err)
+	}
+	if !report.OK {
+		return errors.New(report.Error)
+	}
+	return nil
+}
+
+// children are the shims that this process has started. They are no part of its
+// life, but when one ends while this process lives, it must be collected.
+type children struct {
+	mu   sync.Mutex
+	pids map[int]chan struct{} // closed when the process has ended
+	sigs chan os.Signal
+	done chan struct{}
+}
+
+func (c *children) run() {
+	c.pids, c.sigs, c.done = map[int]chan struct{}{}, make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(c.sigs, syscall.SIGCHLD)
+	go func() {
+		defer close(c.done)
+		for range c.sigs {
+			c.reap()
+		}
+	}()
+}
+
+func (c *children) close() {
+	signal.Stop(c.sigs)
+	close(c.sigs)
+	<-c.done
+}
+
+func (c *children) start(cmd *exec.Cmd) (pid int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	pid = cmd.Process.Pid
+	c.pids[pid] = make(chan struct{})
+	return pid, cmd.Process.Release() // reap collects it
+}
+
+func (c *children) reap() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for pid, ended := range c.pids {
+		var status syscall.WaitStatus
+		got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
+		if got == pid || errors.Is(err, syscall.ECHILD) {
+			delete(c.pids, pid)
+			close(ended)
+		}
+	}
+}
+
+// endLimit bounds how long a shim may take to take down what it had begun.
+const endLimit = 15 * time.Second
+
+// end asks a shim to end, with its agent, and waits for it.
+func (c *children) end(pid int) error {
+	c.mu.Lock()
+	ended, running := c.pids[pid]
+	c.mu.Unlock()
+	if !running {
+		return nil
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	timer := time.NewTimer(endLimit)
+	defer timer.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("shim %d does not end", pid)
+	}
+}

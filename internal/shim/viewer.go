@@ -1,0 +1,242 @@
+package shim
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"gascity/internal/term"
+)
+
+// AttachMessage is one frame of an attached connection: its kind, the length of
+// its payload as four bytes, big end first, and the payload.
+type AttachMessage struct {
+	Kind    AttachKind
+	Payload []byte
+}
+
+// AttachKind says what an [AttachMessage] holds.
+type AttachKind byte
+
+// The kinds. A viewer sends input, size and detach; the shim sends output and
+// exit.
+const (
+	AttachInput  AttachKind = 'i' // bytes for the agent
+	AttachSize   AttachKind = 's' // cols and rows, two bytes each
+	AttachDetach AttachKind = 'd' // the viewer leaves
+	AttachOutput AttachKind = 'o' // bytes for the viewer's terminal
+	AttachExit   AttachKind = 'x' // the agent has ended; an [Exit] as JSON
+)
+
+// maxAttach bounds a payload.
+const maxAttach = 4 << 20
+
+// WriteTo writes the message in one piece.
+func (m AttachMessage) WriteTo(w io.Writer) (int64, error) {
+	b := binary.BigEndian.AppendUint32([]byte{byte(m.Kind)}, uint32(len(m.Payload)))
+	n, err := w.Write(append(b, m.Payload...))
+	return int64(n), err
+}
+
+// ReadAttachMessage reads one message.
+func ReadAttachMessage(r io.Reader) (AttachMessage, error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return AttachMessage{}, err
+	}
+	size := binary.BigEndian.Uint32(head[1:])
+	if size > maxAttach {
+		return AttachMessage{}, fmt.Errorf("attach message of %d bytes", size)
+	}
+	m := AttachMessage{Kind: AttachKind(head[0]), Payload: make([]byte, size)}
+	_, err := io.ReadFull(r, m.Payload)
+	return m, err
+}
+
+// AttachRequest begins an attach.
+type AttachRequest struct {
+	Cols     int  `json:"cols"`
+	Rows     int  `json:"rows"`
+	ReadOnly bool `json:"read_only"`
+}
+
+// viewer is one attached terminal. It is drawn from the screen model, never from
+// the agent's raw output: its size may differ, and the agent's queries are
+// answered by the model alone.
+type viewer struct {
+	conn     net.Conn
+	readOnly bool
+	left     chan struct{} // closed when the reader has ended
+
+	// Guarded by the host's mu.
+	cols, rows int
+	activeAt   time.Time
+}
+
+// frameGap is the shortest time between two frames to one viewer.
+const frameGap = 8 * time.Millisecond
+
+// viewerPatience is how long a viewer may take to accept a frame.
+const viewerPatience = 15 * time.Second
+
+func (s *server) attach(w http.ResponseWriter, r *http.Request) {
+	var req AttachRequest
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4096)).Decode(&req); err != nil {
+		fail(w, http.StatusBadRequest, codeInvalid, err.Error())
+		return
+	}
+	screen, ok := s.host.display.(*term.Screen)
+	if !ok || min(req.Cols, req.Rows) < 1 || max(req.Cols, req.Rows) > maxSide {
+		fail(w, http.StatusBadRequest, codeInvalid, "the session has no terminal, or the viewer no size")
+		return
+	}
+	conn, buf, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		fail(w, http.StatusInternalServerError, codeFailed, err.Error())
+		return
+	}
+	s.requests.Add(1)
+	defer s.requests.Done()
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: gc-attach\r\nConnection: Upgrade\r\n\r\n"); err != nil {
+		return
+	}
+	v := &viewer{conn: conn, readOnly: req.ReadOnly, left: make(chan struct{}), cols: req.Cols, rows: req.Rows}
+	s.host.join(v)
+	defer s.host.leave(v)
+	go v.read(s.host, buf.Reader) // ends with the connection
+	v.draw(s.host, screen)
+	_ = conn.Close() // ends the reader
+	<-v.left
+}
+
+func (h *host) join(v *viewer) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.viewers[v] = struct{}{}
+	v.activeAt = time.Now()
+	h.fitLocked()
+	h.events.publish(Event{Kind: EventAttached, Time: time.Now(), Attached: len(h.viewers)})
+}
+
+func (h *host) leave(v *viewer) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.viewers, v)
+	h.fitLocked()
+	h.bumpLocked()
+	h.events.publish(Event{Kind: EventAttached, Time: time.Now(), Attached: len(h.viewers)})
+}
+
+// fitLocked gives the terminal the size of the viewer that was active last, and
+// its own size when nobody is attached that may write. Rules that read screens
+// then always see the same geometry.
+func (h *host) fitLocked() {
+	cols, rows := h.spec.Cols, h.spec.Rows
+	var latest time.Time
+	for v := range h.viewers {
+		if !v.readOnly && v.activeAt.After(latest) {
+			latest, cols, rows = v.activeAt, v.cols, v.rows
+		}
+	}
+	_ = h.resizeLocked(max(cols, minSide), max(rows, minSide)) // a terminal that has ended keeps its size
+}
+
+// read takes what the viewer sends until it leaves.
+func (v *viewer) read(h *host, r *bufio.Reader) {
+	defer close(v.left)
+	defer v.conn.Close() // ends draw
+	for {
+		m, err := ReadAttachMessage(r)
+		if err != nil || m.Kind == AttachDetach {
+			h.wake()
+			return
+		}
+		if err := v.take(h, m); err != nil {
+			h.wake()
+			return
+		}
+	}
+}
+
+func (v *viewer) take(h *host, m AttachMessage) error {
+	switch {
+	case m.Kind == AttachSize && len(m.Payload) == 4:
+		cols, rows := binary.BigEndian.Uint16(m.Payload), binary.BigEndian.Uint16(m.Payload[2:])
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		v.cols, v.rows = max(int(cols), 1), max(int(rows), 1)
+		h.fitLocked()
+		h.bumpLocked()
+	case m.Kind == AttachInput && !v.readOnly:
+		h.mu.Lock()
+		now := time.Now()
+		v.activeAt, h.lastHuman = now, now
+		h.fitLocked()
+		h.bumpLocked()
+		input := h.input
+		h.mu.Unlock()
+		if _, err := input.write(h.ctx, m.Payload); err != nil {
+			return err
+		}
+	}
+	return nil // what it does not know it ignores
+}
+
+// wake makes all who wait for a change look.
+func (h *host) wake() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.bumpLocked()
+}
+
+// draw sends frames until the viewer leaves or the agent ends.
+func (v *viewer) draw(h *host, screen *term.Screen) {
+	var renderer term.Renderer
+	gap := time.NewTimer(0)
+	defer gap.Stop()
+	for {
+		h.mu.Lock()
+		changed, exit := h.changed, h.exit
+		frame := renderer.Frame(screen, v.cols, v.rows)
+		h.mu.Unlock()
+		err := v.send(AttachMessage{Kind: AttachOutput, Payload: frame})
+		if err == nil && exit != nil {
+			err = v.sendExit(*exit)
+		}
+		if err != nil || exit != nil {
+			return
+		}
+		<-gap.C
+		gap.Reset(frameGap)
+		select {
+		case <-changed:
+		case <-v.left:
+			return
+		case <-h.ctx.Done():
+			return
+		}
+	}
+}
+
+func (v *viewer) send(m AttachMessage) error {
+	if len(m.Payload) == 0 {
+		return nil
+	}
+	if err := v.conn.SetWriteDeadline(time.Now().Add(viewerPatience)); err != nil {
+		return err
+	}
+	_, err := m.WriteTo(v.conn)
+	return err
+}
+
+func (v *viewer) sendExit(exit Exit) error {
+	body, err := json.Marshal(exit)
+	return errors.Join(err, v.send(AttachMessage{Kind: AttachExit, Payload: body}))
+}

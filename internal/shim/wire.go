@@ -1,0 +1,171 @@
+package shim
+
+import (
+	"errors"
+	"time"
+
+	"gascity/internal/proc"
+)
+
+// The errors of the client side.
+var (
+	// ErrTaken reports that a live session holds the name.
+	ErrTaken = errors.New("session folder is in use")
+	// ErrNone reports that there is no live shim: no folder, or nobody holds its
+	// lock.
+	ErrNone = errors.New("no shim")
+	// ErrStale reports that the shim belongs to another incarnation.
+	ErrStale = errors.New("stale instance")
+	// ErrExited reports that the agent has ended and takes no input.
+	ErrExited = errors.New("the agent has exited")
+	// ErrOrphans reports that processes of a former incarnation, whose shim was
+	// killed, still run.
+	ErrOrphans = errors.New("processes of a former incarnation still run")
+)
+
+// Default sizes.
+const (
+	DefaultCols       = 200
+	DefaultRows       = 50
+	DefaultScrollback = 10_000
+	DefaultLogSize    = 16 << 20
+	DefaultGrace      = 5 * time.Second
+)
+
+// Spec is what a shim is to run. It travels over the shim's standard input and
+// is never written anywhere: it holds the environment.
+type Spec struct {
+	Name         string            `json:"name"`
+	Instance     string            `json:"instance"` // the instance token
+	Argv         []string          `json:"argv"`
+	Dir          string            `json:"dir"`
+	Env          []string          `json:"env"` // complete, "K=V"
+	Terminal     bool              `json:"terminal"`
+	Cols         int               `json:"cols,omitempty"`
+	Rows         int               `json:"rows,omitempty"`
+	Scrollback   int               `json:"scrollback,omitempty"`
+	LogPath      string            `json:"log_path,omitempty"` // raw output; empty keeps none
+	LogSize      int64             `json:"log_size,omitempty"` // bytes before rotation; one former log is kept
+	ProcessNames []string          `json:"process_names,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"` // the driver's own notes, public
+}
+
+// Record is what stands in session.json: enough to find, check and clean up an
+// incarnation. It holds no secret.
+type Record struct {
+	Version      int               `json:"version"`
+	Name         string            `json:"name"`
+	Shim         proc.ID           `json:"shim"`
+	Root         proc.ID           `json:"root"` // the process that was started
+	Boot         string            `json:"boot"` // the host's boot id
+	StartedAt    time.Time         `json:"started_at"`
+	Terminal     bool              `json:"terminal"`
+	WorkDir      string            `json:"work_dir"`
+	ProcessNames []string          `json:"process_names,omitempty"`
+	LogPath      string            `json:"log_path,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"`
+}
+
+// recordVersion is raised when [Record] changes so that an older reader would be
+// wrong.
+const recordVersion = 1
+
+// Exit is how the agent's process ended.
+type Exit struct {
+	Code   int       `json:"code"` // -1 if a signal ended it
+	Signal string    `json:"signal,omitempty"`
+	At     time.Time `json:"at"`
+}
+
+// Corpse is what is left of an incarnation whose agent has ended.
+type Corpse struct {
+	Exit         Exit      `json:"exit"`
+	Title        string    `json:"title,omitempty"`
+	Text         string    `json:"text"` // scrollback and screen, or captured output
+	LastActivity time.Time `json:"last_activity,omitzero"`
+}
+
+// State is a shim's answer to how things stand.
+type State struct {
+	Record
+	Agent      proc.ID   `json:"agent"` // the process that is the agent, by owned identity
+	Exit       *Exit     `json:"exit,omitempty"`
+	LastOutput time.Time `json:"last_output,omitzero"`
+	LastHuman  time.Time `json:"last_human,omitzero"`
+	Attached   int       `json:"attached"`
+	Title      string    `json:"title,omitempty"`
+	Status     string    `json:"status,omitempty"`
+	Cols       int       `json:"cols"`
+	Rows       int       `json:"rows"`
+}
+
+// Frame is the terminal at one moment. Redraw, written to a fresh terminal model
+// of the same size, reproduces it with styles and modes.
+type Frame struct {
+	Seq        uint64    `json:"seq"`
+	Cols       int       `json:"cols"`
+	Rows       int       `json:"rows"`
+	Redraw     []byte    `json:"redraw"`
+	Title      string    `json:"title,omitempty"`
+	Status     string    `json:"status,omitempty"`
+	LastOutput time.Time `json:"last_output,omitzero"`
+	LastHuman  time.Time `json:"last_human,omitzero"`
+	Attached   int       `json:"attached"`
+	Exited     bool      `json:"exited"`
+}
+
+// EventKind says what a shim saw.
+type EventKind string
+
+// The kinds of events of a shim. The first on every stream is EventState.
+const (
+	EventState    EventKind = "state"  // the present state; everything before it may have been lost
+	EventExited   EventKind = "exited" // the agent has ended
+	EventOutput   EventKind = "output" // at most four a second
+	EventAttached EventKind = "attached"
+	EventTitle    EventKind = "title"
+	EventStatus   EventKind = "status"
+)
+
+// Event is one message of the stream.
+type Event struct {
+	Kind     EventKind `json:"kind"`
+	Time     time.Time `json:"time"`
+	Exit     *Exit     `json:"exit,omitempty"`
+	Attached int       `json:"attached,omitempty"`
+	Text     string    `json:"text,omitempty"`
+}
+
+// StopReport is what a stop found and did.
+type StopReport struct {
+	Found     int   `json:"found"`  // processes of the tree when the stop began
+	Killed    int   `json:"killed"` // of these, ended by SIGKILL
+	Survivors []int `json:"survivors,omitempty"`
+}
+
+type (
+	stopRequest     struct{ Grace time.Duration }
+	relaunchRequest struct {
+		Argv  []string
+		Grace time.Duration
+	}
+	inputResult   struct{ Written int }
+	textResult    struct{ Text string }
+	resizeRequest struct{ Cols, Rows int }
+	metaValue     struct {
+		Value string
+		Set   bool
+	}
+	problem struct {
+		Code   string `json:"code"`
+		Detail string `json:"detail"`
+	}
+)
+
+// The codes of problems on the wire.
+const (
+	codeStale   = "stale_instance"
+	codeExited  = "agent_exited"
+	codeInvalid = "invalid"
+	codeFailed  = "failed"
+)
