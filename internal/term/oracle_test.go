@@ -22,7 +22,7 @@ import (
 // oracle is a real tmux with one pane. Bytes reach the pane through a feeder: this test
 // binary, started inside the pane, which copies a socket to its terminal and back.
 type oracle struct {
-	t       *testing.T
+	t       testing.TB
 	conn    net.Conn
 	replies *bufio.Reader
 	in      io.Writer
@@ -58,7 +58,7 @@ func feed(path string) error {
 
 // startOracle starts tmux with a pane of the given size. Without tmux the test is
 // skipped, or fails when GC_TEST_REQUIRE names it.
-func startOracle(t *testing.T, cols, rows int) *oracle {
+func startOracle(t testing.TB, cols, rows int) *oracle {
 	t.Helper()
 	tmux, err := exec.LookPath("tmux")
 	if err != nil {

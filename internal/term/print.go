@@ -15,10 +15,11 @@ func (s *Screen) Write(p []byte) (int, error) {
 		if !s.seq.ground() {
 			b := p[i]
 			i++
-			if len(s.pending) < maxPending {
+			a := s.seq.advance(b)
+			if a != actControl && len(s.pending) < maxPending {
 				s.pending = append(s.pending, b)
 			}
-			s.act(s.seq.advance(b), b)
+			s.act(a, b)
 			continue
 		}
 		i += s.text(p[i:])

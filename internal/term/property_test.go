@@ -134,6 +134,7 @@ func FuzzScreen(f *testing.F) {
 		f.Add(raw[:min(len(raw), 4000)], uint8(79), uint8(23), uint16(1234))
 	}
 	f.Add(agentOutput(4000), uint8(60), uint8(10), uint16(999))
+	f.Add([]byte("\x1b[\n0"), uint8(9), uint8(4), uint16(2))
 	f.Add([]byte("\x1b[?6h\x1b[2;4r\x1b[3HLast\x1b[?7lx世界\x1b[4h\x1b(0q\x0e\x1b[?1049hy\x1b[!p"), uint8(10), uint8(5), uint16(7))
 	f.Fuzz(func(t *testing.T, in []byte, cols, rows uint8, cut uint16) {
 		checkOutput(t, in, int(cols)%100+1, int(rows)%40+1, min(int(cut), len(in)))
