@@ -31,10 +31,6 @@ const (
 	SessionAttached    Kind = "session.attached"
 	SessionDetached    Kind = "session.detached"
 	SessionStatus      Kind = "session.status"
-
-	// KindGap is made for one reader, never stored: events between the last one
-	// it read and the next are forgotten. Its id is that of the last forgotten.
-	KindGap Kind = "stream.gap"
 )
 
 // KindInfo is one row of the table of [Kinds].
@@ -81,6 +77,5 @@ func Kinds() []KindInfo {
 		{SessionAttached, "a terminal was connected", []Datum{{"attached", "how many are"}}},
 		{SessionDetached, "a terminal was disconnected", []Datum{{"attached", "how many are"}}},
 		{SessionStatus, "the agent reported its activity", []Datum{{"status", "its own word"}}},
-		{KindGap, "the reader was too slow or came too late: events were forgotten before it read them", []Datum{{"after", "id of the last event that it read"}}},
 	}
 }

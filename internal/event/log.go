@@ -3,7 +3,6 @@ package event
 import (
 	"context"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -95,22 +94,18 @@ func (m *Memory) Wait(ctx context.Context, id uint64) error {
 	}
 }
 
-// Follow returns a channel of the events after id, closed when ctx ends or the
-// log fails. Events are read from the log as the receiver takes them: who is too
-// slow gets a [KindGap] event instead of what was forgotten meanwhile.
+// Follow returns a channel of the events after id, in order and without holes.
+// Events are read from the log as the receiver takes them. The channel is closed
+// when ctx ends, the log fails, or the receiver was so slow that events were
+// forgotten before it took them: who resumes with [Log.After] is told of the gap.
 func Follow(ctx context.Context, l Log, id uint64) <-chan client.Event {
 	out := make(chan client.Event)
 	go func() {
 		defer close(out)
-		for {
+		for l.Wait(ctx, id) == nil {
 			events, gap, err := l.After(id)
-			switch {
-			case err != nil:
+			if gap || err != nil {
 				return
-			case gap && len(events) > 0:
-				events = slices.Insert(events, 0, gapBefore(events[0], id))
-			case gap:
-				id = 0
 			}
 			for _, e := range events {
 				select {
@@ -120,19 +115,23 @@ func Follow(ctx context.Context, l Log, id uint64) <-chan client.Event {
 					return
 				}
 			}
-			if l.Wait(ctx, id) != nil {
-				return
-			}
 		}
 	}()
 	return out
 }
 
-// gapBefore makes the event that tells a reader what it missed.
-func gapBefore(first client.Event, after uint64) client.Event {
-	return client.Event{
-		ID: first.ID - 1, Time: first.Time, Kind: string(KindGap),
-		Text: "events were forgotten before they could be read; look at the status",
-		Data: map[string]string{"after": strconv.FormatUint(after, 10)},
+// Subscribe returns what came after id, whether some of it has been forgotten,
+// and the channel of [Follow] that goes on from there.
+func Subscribe(ctx context.Context, l Log, id uint64) (past []client.Event, gap bool, next <-chan client.Event, err error) {
+	past, gap, err = l.After(id)
+	if err != nil {
+		return nil, false, nil, err
 	}
+	switch {
+	case len(past) > 0:
+		id = past[len(past)-1].ID
+	case gap:
+		id = 0
+	}
+	return past, gap, Follow(ctx, l, id), nil
 }

@@ -102,33 +102,39 @@ func TestFollowLosesNothingAndKeepsOrder(t *testing.T) {
 	wg.Wait()
 }
 
-func TestSlowFollowerIsToldOfItsGapAndNeverBlocksTheWriter(t *testing.T) {
+func TestSlowFollowerIsCutOffAndNeverBlocksTheWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewMemory(4, 0, time.Now)
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		stream := Follow(ctx, l, 0)
 		add(t, l, ControllerStarted)
 		synctest.Wait() // the follower holds event 1 and nobody takes it
 		for range 100 {
 			add(t, l, SessionStatus)
 		}
-		var kinds []string
-		var seen []uint64
-		for len(seen) == 0 || seen[len(seen)-1] < 101 {
-			e := <-stream
-			kinds = append(kinds, e.Kind)
-			seen = append(seen, e.ID)
+		if e := <-stream; e.ID != 1 {
+			t.Fatalf("the first event is %d, want 1", e.ID)
 		}
-		if seen[0] != 1 || kinds[1] != string(KindGap) {
-			t.Fatalf("got ids %v of kinds %v, want event 1 and then a gap", seen, kinds)
+		if e, open := <-stream; open {
+			t.Fatalf("event %d follows event 1 although those between are forgotten", e.ID)
 		}
-		for i := 2; i < len(seen); i++ {
-			if seen[i] != seen[i-1]+1 {
-				t.Fatalf("ids after the gap are %v, want no holes", seen[1:])
-			}
+		past, gap, next, err := Subscribe(ctx, l, 1)
+		if err != nil || !gap || past[len(past)-1].ID != 101 {
+			t.Fatalf("resumed with ids %v, gap %v, error %v; want a gap and the newest", ids(past), gap, err)
 		}
+		add(t, l, SessionStopped)
+		if e := <-next; e.ID != 102 {
+			t.Errorf("after the gap came event %d, want 102", e.ID)
+		}
+	})
+}
+
+func TestFollowEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		stream := Follow(ctx, NewMemory(4, 0, time.Now), 0)
 		cancel()
-		synctest.Wait()
 		if _, open := <-stream; open {
 			t.Error("the stream is open after its context ended")
 		}
@@ -139,19 +145,23 @@ func TestCursorOfAnEarlierLogIsAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		l := NewMemory(4, 1000, time.Now)
-		early, late, fresh := Follow(ctx, l, 50), Follow(ctx, l, 5000), Follow(ctx, l, 0)
-		synctest.Wait()
-		add(t, l, ControllerStarted)
-		for name, stream := range map[string]<-chan client.Event{"past": early, "future": late, "beginning": fresh} {
-			if e := <-stream; e.ID != 1001 || e.Kind != string(ControllerStarted) {
-				t.Errorf("a waiting reader with a cursor from the %s got %+v, want event 1001", name, e)
+		for name, id := range map[string]uint64{"past": 50, "future": 5000} {
+			l := NewMemory(4, 1000, time.Now)
+			past, gap, next, err := Subscribe(ctx, l, id)
+			if len(past) > 0 || !gap || err != nil {
+				t.Errorf("a cursor from the %s got %v, gap %v, error %v; want a gap and nothing", name, past, gap, err)
+			}
+			add(t, l, SessionStatus)
+			if got := <-next; got.ID != 1001 {
+				t.Errorf("a cursor from the %s goes on with event %d, want 1001", name, got.ID)
 			}
 		}
-		for name, id := range map[string]uint64{"past": 50, "future": 5000} {
-			if e := <-Follow(ctx, l, id); e.Kind != string(KindGap) || e.ID != 1000 {
-				t.Errorf("a cursor from the %s got %+v, want a gap up to 1000", name, e)
-			}
+		l := NewMemory(4, 1000, time.Now)
+		add(t, l, SessionStatus)
+		add(t, l, SessionStatus)
+		past, gap, _, err := Subscribe(ctx, l, 0)
+		if want := []uint64{1001, 1002}; !cmp.Equal(ids(past), want) || gap || err != nil {
+			t.Errorf("from the beginning got %v, gap %v, error %v; want %v and no gap", ids(past), gap, err, want)
 		}
 	})
 }

@@ -24,8 +24,9 @@ type Policy struct {
 	MaxRestarts   int
 	RestartWindow time.Duration
 
-	// Disruptions bounds how many sessions are restarted or relaunched at a time
-	// because their configuration changed. Zero means 1.
+	// Disruptions bounds how many sessions are down at a time because their
+	// configuration changed; one whose new start fails counts until it runs.
+	// Zero means 1.
 	Disruptions int
 
 	// Quiet is how long an agent must have been silent before a changed
@@ -282,7 +283,7 @@ func (d *differ) stray(o *Observed) Action {
 func (d *differ) limitDisruptions(actions []Action) {
 	left := max(1, d.policy.Disruptions)
 	for _, o := range d.seen {
-		if o.Working == VerbRestart || o.Working == VerbRelaunch {
+		if o.Disrupted || o.Working == VerbRelaunch {
 			left--
 		}
 	}

@@ -248,7 +248,7 @@ func TestMassDriftIsRateLimited(t *testing.T) {
 		s.Core, s.Provision = "v1:x", "v1:x"
 		desired.Sessions = append(desired.Sessions, s)
 	}
-	observed[7].Working = VerbRestart
+	observed[7].Disrupted, observed[7].Working = true, VerbStop
 	count := map[Verb]int{}
 	for _, a := range Diff(desired, observed, noon, Policy{Disruptions: 3}) {
 		count[a.Verb]++

@@ -34,6 +34,7 @@ type Observed struct {
 	NextAt    time.Time     // no start before this
 	StopAt    time.Time     // no stop before this: the last one failed
 	DriftedAt time.Time     // since when the configuration differs
+	Disrupted bool          // ended for its changed configuration, and not running again yet
 }
 
 // Stored are the fingerprints that an incarnation was started with. Empty ones
