@@ -1,10 +1,67 @@
 package launch
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
+
+	"gascity/runtime"
 )
+
+// The variables that every agent finds in its environment.
+const (
+	envSession     = "GC_SESSION"
+	envSessionName = "GC_SESSION_NAME"
+	envInstance    = "GC_INSTANCE_TOKEN"
+	envProvider    = "GC_PROVIDER"
+	envReadyPrefix = "GC_READY_PROMPT_PREFIX"
+)
+
+const tokenBytes = 16
+
+// newSpec returns the spec of a session without its command. The instance token
+// of cfg.Env is kept, otherwise a random one is made.
+func (s Sequence) newSpec(name string, cfg runtime.Config) Spec {
+	spec := Spec{Name: name, WorkDir: cfg.WorkDir, Vars: map[string]string{}}
+	for key, value := range runtime.SyncWorkDirEnv(cfg).Env {
+		if value == "" {
+			spec.Unset = append(spec.Unset, key)
+		} else {
+			spec.Vars[key] = value
+		}
+	}
+	spec.Vars[envSession], spec.Vars[envSessionName] = name, name
+	spec.offer(envInstance, newToken)
+	spec.offer(envProvider, func() string { return cfg.ProviderName })
+	spec.offer(envReadyPrefix, func() string { return cfg.ReadyPromptPrefix })
+	spec.Instance = spec.Vars[envInstance]
+	profile := s.Profiles.Resolve(cfg.ProviderOverlayName, cfg.ProviderName)
+	for _, key := range profile.UnsetEnv {
+		if _, set := spec.Vars[key]; !set && !slices.Contains(spec.Unset, key) {
+			spec.Unset = append(spec.Unset, key)
+		}
+	}
+	slices.Sort(spec.Unset)
+	return spec
+}
+
+// offer sets a variable that cfg does not mention.
+func (s *Spec) offer(key string, value func() string) {
+	if s.Vars[key] != "" || slices.Contains(s.Unset, key) {
+		return
+	}
+	if v := value(); v != "" {
+		s.Vars[key] = v
+	}
+}
+
+func newToken() string {
+	token := make([]byte, tokenBytes)
+	rand.Read(token) //nolint:errcheck // never fails, see crypto/rand
+	return hex.EncodeToString(token)
+}
 
 // Environ returns the complete environment of the agent: base without Unset,
 // with Vars. The order is that of base, then of names.

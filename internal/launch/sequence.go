@@ -6,7 +6,6 @@ package launch
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"gascity/internal/agentcli"
@@ -68,27 +67,10 @@ type Sequence struct {
 	// Deliver brings a prompt to the running agent under the driver's input
 	// lock; nil means [console.Deliver] on the box's terminal.
 	Deliver func(ctx context.Context, text string) (runtime.Outcome, error)
-	// Warn gets what went wrong without failing the start; nil drops it.
+	// Warn gets what went wrong without failing the start: a [*StepError] that may
+	// hold a [*BlockedError], an [*UndeliveredError] or a [*CommandError]. Nil
+	// drops it.
 	Warn func(err error)
 	// SetupTimeout bounds each command; zero is DefaultSetupTimeout.
 	SetupTimeout time.Duration
-}
-
-// Start runs the sequence of package runtime for one session. On failure, and
-// when ctx ends, everything that was created is destroyed; the error is a
-// [*StepError], or a [*runtime.StartupDeath] if the agent exited.
-func (s Sequence) Start(ctx context.Context, name string, cfg runtime.Config) error {
-	return errors.ErrUnsupported
-}
-
-// Relaunch runs the sequence for a new agent in a warm box: pre_start, creation
-// and everything after it, without claim and staging. The box stays when it fails.
-func (s Sequence) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
-	return errors.ErrUnsupported
-}
-
-// Live runs cfg.SessionLive for a running session, all of them, and returns the
-// failures joined.
-func (s Sequence) Live(ctx context.Context, name string, cfg runtime.Config) error {
-	return errors.ErrUnsupported
 }

@@ -1,0 +1,86 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/runtime"
+)
+
+// prompt delivers the first prompts: the one that did not fit the command line,
+// then cfg.Nudge.
+func (r *run) prompt(ctx context.Context) error {
+	for _, text := range []string{r.command.typed, r.cfg.Nudge} {
+		if text == "" {
+			continue
+		}
+		if err := r.deliver(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliver brings one text to the agent. A refusal for now is tried again with
+// each change of the screen; what cannot be delivered in the end is a warning,
+// except for a text that never can be.
+func (r *run) deliver(ctx context.Context, text string) error {
+	patience, cancel := context.WithTimeout(ctx, promptPatience)
+	defer cancel()
+	for {
+		var seq uint64
+		if t := r.Box.Terminal(); t != nil {
+			f, err := t.Frame(ctx, 0)
+			if err != nil {
+				return err
+			}
+			seq = f.Seq
+		}
+		outcome, err := r.send(ctx, text)
+		if err != nil {
+			return err
+		}
+		undelivered := &UndeliveredError{Text: text, Outcome: outcome}
+		switch {
+		case outcome.State == runtime.OutcomeSubmitted:
+			return nil
+		case outcome.Reason == runtime.RefusedContent:
+			return undelivered
+		case outcome.State == runtime.OutcomeAbsent:
+			return errors.Join(r.outlives(ctx, lastWords), ctx.Err())
+		case outcome.State != runtime.OutcomeRefused || !r.changes(patience, seq):
+			r.warn("prompt", undelivered)
+			return r.outlives(ctx, 0) // it may have ended over it
+		}
+	}
+}
+
+func (r *run) send(ctx context.Context, text string) (runtime.Outcome, error) {
+	if r.Deliver != nil {
+		return r.Deliver(ctx, text)
+	}
+	t := r.Box.Terminal()
+	if t == nil {
+		return runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: "the session has no terminal"}, nil
+	}
+	return console.Deliver(ctx, t, console.Prompt{Text: text}, r.rules())
+}
+
+// again is how long after a refusal a prompt is tried again on a screen that
+// does not change: a person may have stopped typing.
+const again = time.Second
+
+// changes waits until the terminal has changed since seq, or a moment has
+// passed; false when ctx has ended.
+func (r *run) changes(ctx context.Context, seq uint64) bool {
+	t := r.Box.Terminal()
+	if t == nil {
+		return false
+	}
+	wait, cancel := context.WithTimeout(ctx, again)
+	defer cancel()
+	_, err := t.Frame(wait, seq)
+	return ctx.Err() == nil && (err == nil || wait.Err() != nil)
+}
