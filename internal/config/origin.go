@@ -60,6 +60,15 @@ func (k Keys) ItemOrigin(key string, i int) Origin {
 	return k.Origin(key)
 }
 
+// Place returns where the key's value was written; when it was not, where the
+// section begins. It is the place of complaints.
+func (k Keys) Place(key string) Origin {
+	if k.Has(key) {
+		return k.set[key]
+	}
+	return k.at
+}
+
 // Header returns the place of the section itself.
 func (k Keys) Header() Origin { return k.at }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -47,4 +48,10 @@ func editDistance(a, b string) int {
 		before, last = last, row
 	}
 	return last[len(t)]
+}
+
+// Suggest returns a hint for a name that is not among names: the one that was
+// probably meant, or all of them when they are few. It may be empty.
+func Suggest(word string, names iter.Seq[string]) string {
+	return suggest(word, slices.Sorted(names))
 }

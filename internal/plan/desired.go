@@ -9,6 +9,7 @@ package plan
 import (
 	"time"
 
+	"gascity/internal/config"
 	"gascity/runtime"
 )
 
@@ -27,6 +28,11 @@ type Session struct {
 	Provider  string         // the runtime provider's selection: its name, or "kind:argument"
 	Config    runtime.Config // ready for Provider.Start, except for the per-incarnation environment
 	Suspended bool           // configured, but not to run
+
+	// UpstreamEnv is what the agent's upstream adds to Config.Env, by variable:
+	// addresses and credentials, resolved by the caller just before a start or
+	// relaunch. They take part in no fingerprint; the upstream's name does.
+	UpstreamEnv map[string]config.Secret
 
 	// The fingerprints of Config, computed once.
 	Core, Provision, Launch, Live string

@@ -1,0 +1,52 @@
+package plan
+
+import "strings"
+
+// command returns the shell command: that of the profile with its arguments,
+// unless the agent has a command of its own. Arguments are quoted, commands are
+// not.
+func (r *resolver) command() string {
+	a := r.agent
+	var command string
+	var args []string
+	switch {
+	case a.StartCommand != "":
+		command = r.expand(a.Origin("start_command"), "start_command", a.StartCommand)
+	case r.profile.Name != "":
+		command, args = r.profileCommand()
+	default:
+		command = r.expand(r.city.Workspace.Origin("start_command"), "start_command", r.city.Workspace.StartCommand)
+	}
+	if a.StartCommand != "" || r.profile.Name == "" {
+		args = r.expandList("args", a.Args)
+	}
+	args = append(args, r.expandList("args_append", a.ArgsAppend)...)
+	words := []string{command}
+	for _, arg := range args {
+		quoted, err := quote(arg)
+		if err != nil {
+			r.fail(a.Place("args"), "args: %v", err)
+		}
+		words = append(words, quoted)
+	}
+	return strings.Join(words, " ")
+}
+
+func (r *resolver) profileCommand() (string, []string) {
+	a, profile := r.agent, r.profile
+	if a.Has("args") {
+		profile.Args = r.expandList("args", a.Args)
+	}
+	argv, err := profile.Argv(a.PermissionMode)
+	if err != nil {
+		r.fail(a.Place("permission_mode"), "%v", err)
+	}
+	if len(argv) == 0 {
+		if err == nil {
+			r.fail(a.Place("provider"), "provider %q has no command; set start_command here or command in [providers.%s]", profile.Name, profile.Name)
+		}
+		return "", nil
+	}
+	command := r.expand(r.city.Providers[profile.Name].Origin("command"), "command", argv[0])
+	return command, argv[1:]
+}

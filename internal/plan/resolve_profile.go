@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/config"
+)
+
+// Profiles returns the built-in profiles with the changes and additions of the
+// city's [providers.<name>] sections. Errors are [config.Errors].
+func Profiles(city *config.City, builtin *agentcli.Set) (*agentcli.Set, error) {
+	p := patcher{city: city, set: builtin, state: map[string]patchState{}}
+	for _, name := range slices.Sorted(maps.Keys(city.Providers)) {
+		p.visit(name)
+	}
+	return p.set, config.Join(p.errs)
+}
+
+type patchState int
+
+const (
+	patchOpen patchState = iota
+	patchBegun
+	patchDone
+)
+
+// patcher applies the sections in an order in which each one finds the base
+// that it means: provider:x after x, builtin:x before x.
+type patcher struct {
+	city  *config.City
+	set   *agentcli.Set
+	state map[string]patchState
+	errs  []*config.Error
+}
+
+func (p *patcher) visit(name string) {
+	section, declared := p.city.Providers[name]
+	switch {
+	case !declared || p.state[name] == patchDone:
+		return
+	case p.state[name] == patchBegun:
+		p.errs = append(p.errs, p.city.ErrorAt(section.Origin("base"), "the bases of the providers go round in a circle at %q", name))
+		return
+	}
+	p.state[name] = patchBegun
+	for _, other := range slices.Sorted(maps.Keys(p.city.Providers)) {
+		if base, original := p.base(other); original && base == name && other != name {
+			p.visit(other)
+		}
+	}
+	base, original := p.base(name)
+	if !original && base != name {
+		p.visit(base)
+	}
+	p.apply(name, base, section)
+	p.state[name] = patchDone
+}
+
+// base returns the profile that a section changes; original means the built-in
+// one even if the city changes that too.
+func (p *patcher) base(name string) (base string, original bool) {
+	section := p.city.Providers[name]
+	kind, base := section.BaseOf()
+	_, declared := p.city.Providers[base]
+	return base, base != "" && (kind == "builtin" || kind == "" && (!declared || base == name))
+}
+
+func (p *patcher) apply(name, base string, section config.Provider) {
+	from := base
+	if from == "" {
+		from = name
+	}
+	inherited := p.set.Resolve(from, agentcli.Generic)
+	next, err := p.set.With(name, patchOf(base, section, inherited))
+	if err != nil {
+		p.errs = append(p.errs, p.city.ErrorAt(section.Header(), "%v", err))
+		return
+	}
+	p.set = next
+}
+
+// patchOf translates a section: written keys change, absent ones stay.
+func patchOf(base string, s config.Provider, inherited agentcli.Profile) agentcli.Patch {
+	patch := agentcli.Patch{
+		Base:                   base,
+		Command:                written(s.Keys, "command", s.Command),
+		Env:                    s.Env,
+		PromptMode:             written(s.Keys, "prompt_mode", agentcli.PromptMode(s.PromptMode)),
+		PromptFlag:             written(s.Keys, "prompt_flag", s.PromptFlag),
+		ReadyPromptPrefix:      written(s.Keys, "ready_prompt_prefix", s.ReadyPromptPrefix),
+		ReadyDelayMs:           written(s.Keys, "ready_delay_ms", s.ReadyDelayMs),
+		ProcessNames:           s.ProcessNames,
+		EmitsPermissionWarning: written(s.Keys, "emits_permission_warning", s.EmitsPermissionWarning),
+		AcceptStartupDialogs:   s.AcceptStartupDialogs,
+		SupportsHooks:          written(s.Keys, "supports_hooks", s.SupportsHooks),
+		InstructionsFile:       written(s.Keys, "instructions_file", s.InstructionsFile),
+		ResumeFlag:             written(s.Keys, "resume_flag", s.ResumeFlag),
+		ResumeStyle:            written(s.Keys, "resume_style", agentcli.ResumeStyle(s.ResumeStyle)),
+		SessionIDFlag:          written(s.Keys, "session_id_flag", s.SessionIDFlag),
+		PermissionModes:        s.PermissionModes,
+		PermissionMode:         written(s.Keys, "permission_mode", s.PermissionMode),
+		UpstreamEnv:            s.UpstreamEnv,
+	}
+	if s.Has("args") || len(s.ArgsAppend) > 0 {
+		args := inherited.Args
+		if s.Has("args") {
+			args = s.Args
+		}
+		patch.Args = append(slices.Concat([]string{}, args), s.ArgsAppend...)
+	}
+	return patch
+}
+
+func written[T any](keys config.Keys, key string, value T) *T {
+	if !keys.Has(key) {
+		return nil
+	}
+	return &value
+}

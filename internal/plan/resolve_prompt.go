@@ -1,0 +1,117 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/config"
+	"gascity/runtime"
+)
+
+// prompt fills in the first prompt and the nudge.
+func (r *resolver) prompt(cfg *runtime.Config) {
+	a := r.agent
+	cfg.Nudge = a.Nudge
+	text := r.promptText()
+	if text != "" {
+		mode, flag := r.promptMode()
+		switch mode {
+		case config.PromptNone:
+			cfg.Nudge = join(text, a.Nudge)
+			if cfg.Lifecycle == runtime.LifecycleOneShot && a.PromptTemplate == "" {
+				cfg.Nudge = a.Nudge // a beacon alone is not worth a prompt
+			}
+		case config.PromptFlag:
+			if flag == "" {
+				r.fail(a.Place("prompt_mode"), "prompt_mode is flag, but neither the agent nor its provider has a prompt_flag")
+			}
+			fallthrough
+		default:
+			cfg.PromptFlag = flag
+			quoted, err := quote(text)
+			if err != nil {
+				r.fail(a.Place("prompt_template"), "the prompt cannot be an argument: %v", err)
+			}
+			cfg.PromptSuffix = quoted
+		}
+	}
+	if cfg.Lifecycle == runtime.LifecycleOneShot && cfg.Nudge != "" {
+		r.fail(a.Place("lifecycle"), "a one_shot command is never ready to be typed at, so its prompt would be lost; use prompt_mode arg or flag")
+	}
+}
+
+// promptMode returns the mode and, for the mode flag, the flag.
+func (r *resolver) promptMode() (config.PromptMode, string) {
+	a := r.agent
+	mode := pick(a, "prompt_mode", a.PromptMode, config.PromptMode(r.profile.PromptMode))
+	if mode == "" {
+		mode = config.PromptNone
+	}
+	if mode != config.PromptFlag {
+		return mode, ""
+	}
+	return mode, pick(a, "prompt_flag", a.PromptFlag, r.profile.PromptFlag)
+}
+
+// promptText returns the beacon and the rendered template. An agent without a
+// template gets the beacon alone, and a program about which nothing is known
+// gets nothing: a shell would run it.
+func (r *resolver) promptText() string {
+	a := r.agent
+	family := r.profile.Family
+	if a.PromptTemplate == "" && (family == "" || family == agentcli.Generic) {
+		return ""
+	}
+	beacon := runtime.FormatBeaconAt(r.vars["City"], r.vars["Agent"], !r.hooks(), r.in.Now)
+	if a.PromptTemplate == "" {
+		return beacon
+	}
+	return join(beacon, r.render())
+}
+
+// hooks reports whether the agent's hooks prime it.
+func (r *resolver) hooks() bool {
+	if installed := r.agent.HooksInstalled; installed != nil {
+		return *installed
+	}
+	names := r.installedHooks()
+	return r.profile.SupportsHooks && (slices.Contains(names, r.profile.Name) || slices.Contains(names, r.profile.Family))
+}
+
+// render renders the prompt template. It sees the agent's own variables too,
+// by name, except credentials.
+func (r *resolver) render() string {
+	a := r.agent
+	path := r.city.Abs(a.PromptTemplate)
+	data, err := r.in.ReadFile(path)
+	if err != nil {
+		r.fail(a.Place("prompt_template"), "cannot read prompt_template: %v", err)
+		return ""
+	}
+	vars := maps.Clone(r.vars)
+	for name, value := range a.Env {
+		if _, taken := vars[name]; !taken && !runtime.CredentialName(name) {
+			vars[name] = value
+		}
+	}
+	text, failure := execute(string(data), vars)
+	if failure != nil {
+		failure.File = path
+		if lines := strings.Split(string(data), "\n"); failure.Line >= 1 && failure.Line <= len(lines) {
+			failure.Source = strings.TrimSuffix(lines[failure.Line-1], "\r")
+		}
+		r.errs = append(r.errs, failure)
+	}
+	return text
+}
+
+// join puts a blank line between two texts that are not empty.
+func join(first, second string) string {
+	first, second = strings.TrimRight(first, "\r\n"), strings.TrimRight(second, "\r\n")
+	if first == "" || second == "" {
+		return first + second
+	}
+	return first + "\n\n" + second
+}
