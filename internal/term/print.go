@@ -115,7 +115,7 @@ func (u *partial) begun() int {
 // highByte collects UTF-8 byte by byte. A broken character is dropped, as tmux does.
 func (s *Screen) highByte(b byte) {
 	u := &s.utf8
-	s.last = lastChar{}
+	s.last.ok = false
 	if u.need == 0 {
 		switch {
 		case b >= 0xc2 && b <= 0xdf:
@@ -281,6 +281,7 @@ func (s *Screen) combine(r rune, joined bool) {
 	s.scratch = buf[:0]
 	if len(buf) <= maxClusterSize {
 		c.ch = s.cluster(buf)
+		s.grid.lines[s.cy].print(s.cx)
 	}
 }
 

@@ -190,7 +190,7 @@ func appendCharset(b []byte, c charset) []byte {
 
 // redrawCursor places cursor, scroll region, origin mode and pen. A pending wrap can only be
 // had by printing the last column again. Origin mode with the cursor outside the region
-// needs a save and restore.
+// needs a save and restore, which loses what DECSC saved.
 func (s *Screen) redrawCursor(b []byte) []byte {
 	x := min(s.cx, s.cols-1)
 	row := s.grid.row(s.cy)
