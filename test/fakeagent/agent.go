@@ -1,0 +1,412 @@
+package main
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"gascity/test/fakeagent/ledger"
+)
+
+const (
+	escapeWait  = 150 * time.Millisecond // after this a lone ESC was the key
+	armedWait   = 3 * time.Second        // in which a second Ctrl-C exits
+	spinnerTick = 100 * time.Millisecond
+)
+
+// chunk is a piece of input with the time when it was read.
+type chunk struct {
+	data   []byte
+	prompt bool // a whole prompt from a pipe
+	at     time.Time
+	err    error
+}
+
+type lateDialog struct {
+	screen
+	after time.Duration
+}
+
+// alarm calls do once, at a time.
+type alarm struct {
+	at time.Time
+	do func()
+}
+
+// agent is the whole program. One goroutine, the loop of run, owns it.
+type agent struct {
+	// Constant after construction.
+	m       *modes
+	book    *book
+	out     *os.File
+	face    face
+	cwd     string
+	inputs  chan chunk
+	signals chan os.Signal
+
+	rows, cols int
+	comp       composer
+	dec        decoder
+	early      []chunk // came before there was anybody to read it
+	alarms     map[string]alarm
+
+	dialogs []string // still to be shown
+	late    []lateDialog
+	dialog  *screen
+	ready   bool
+
+	turn      *turn
+	queue     [][]byte
+	ask       *menu
+	flood     int64 // bytes still to be emitted
+	floodDone func()
+
+	lastText  time.Time
+	swallowed bool // the first Enter was
+	armed     bool // Ctrl-C exits
+	spinning  int
+	dirty     bool
+	title     string
+	state     string
+
+	ended  bool // no more input
+	left   bool
+	code   int
+	reason string
+	stderr string
+}
+
+// runAgent is an agent from banner to exit. It returns the exit code.
+func runAgent(m *modes, in, out *os.File) (int, error) {
+	b, err := openBook(m)
+	if err != nil {
+		return 1, err
+	}
+	a := &agent{m: m, book: b, out: out, inputs: make(chan chunk, 16), dialogs: m.dialogs, alarms: map[string]alarm{}}
+	a.dec.brackets = !m.noPaste
+	a.comp.insert([]byte(m.draft))
+	if a.cwd, err = os.Getwd(); err != nil {
+		return 1, err
+	}
+	restore := func() error { return nil }
+	if m.plain {
+		a.face = &plain{out: out}
+		go readPrompts(in, m.frame, a.inputs)
+	} else {
+		state, err := term.MakeRaw(int(in.Fd()))
+		if err != nil {
+			return 2, fmt.Errorf("standard input is no terminal (%w): use --plain", err)
+		}
+		restore = func() error { return term.Restore(int(in.Fd()), state) }
+		a.measure()
+		a.face = &inline{out: out}
+		if m.altScreen {
+			a.face = &fullscreen{out: out, rows: a.rows, cols: a.cols}
+		}
+		go readTerminal(in, a.inputs)
+	}
+	a.signals = watchSignals(m, b)
+	a.start()
+	a.loop()
+	a.book.exit(ledger.Record{Code: a.code, Reason: a.reason}, a.comp.text)
+	a.stop()
+	if err := restore(); err != nil && a.reason == "" {
+		return 1, err
+	}
+	warn(os.Stderr, a.stderr)
+	return a.code, nil
+}
+
+func (a *agent) start() {
+	record := ledger.Record{
+		Kind: ledger.Start, Argv: os.Args, Dir: a.cwd, Env: map[string]string{},
+		PPID: os.Getppid(), Rows: a.rows, Cols: a.cols,
+	}
+	for _, key := range a.m.ledgerEnv {
+		if value, ok := os.LookupEnv(key); ok {
+			record.Env[key] = value
+		}
+	}
+	a.book.write(record)
+	a.face.start()
+	if !a.m.plain {
+		if !a.m.noPaste {
+			a.emit("\x1b[?2004h")
+		}
+		a.status("idle", "")
+		a.face.print("✻ Welcome to fakeagent\n  cwd: " + a.cwd + "\n")
+	}
+	if a.m.printEnv != "" {
+		if err := printEnvironment(a.m.printEnv); err != nil {
+			a.stderr = err.Error()
+			a.leave(1, "print-env-to")
+			return
+		}
+	}
+	for range a.m.spawnSetsid {
+		a.spawn("setsid")
+	}
+	if a.m.spawnDaemon {
+		a.spawn("daemon")
+	}
+	a.setTimers()
+	if a.m.redrawFlood > 0 {
+		a.startFlood(a.m.redrawFlood, a.warmUp)
+		return
+	}
+	a.warmUp()
+}
+
+func (a *agent) setTimers() {
+	if a.m.exitAfter > 0 {
+		a.after("exit", a.m.exitAfter, func() {
+			a.stderr = a.m.stderr
+			a.leave(a.m.exitCode, "exit-after")
+		})
+	}
+	if a.m.crashAfter > 0 {
+		a.after("crash", a.m.crashAfter, a.crash)
+	}
+	a.after("life", a.m.maxLife, func() { a.leave(1, "max-life") })
+}
+
+// warmUp waits until the agent can become ready.
+func (a *agent) warmUp() {
+	if !a.m.hang {
+		a.after("ready", a.m.slowStart, func() {
+			a.showDialog()
+			a.replay()
+			a.leaveAtEnd()
+		})
+	}
+}
+
+// becomeReady paints the composer; the record has the time of the paint.
+func (a *agent) becomeReady() {
+	a.ready = true
+	now := time.Now()
+	a.redraw()
+	a.book.write(ledger.Record{Kind: ledger.Ready, Time: now})
+	if a.m.plain {
+		a.face.print("fakeagent ready")
+	}
+	if a.m.osc133 {
+		a.osc("133;A")
+		a.osc("133;B")
+	}
+	for _, d := range a.late {
+		a.after("dialog "+d.name, d.after, func() { a.openDialog(d.screen) })
+	}
+	if a.m.prompt != "" {
+		a.submit([]byte(a.m.prompt), "argv")
+	}
+}
+
+// replay reads what came too early.
+func (a *agent) replay() {
+	early := a.early
+	a.early = nil
+	for _, c := range early {
+		a.read(c)
+	}
+}
+
+// loop runs until the agent leaves.
+func (a *agent) loop() {
+	for !a.left {
+		if a.dirty && len(a.inputs) == 0 && a.flood == 0 {
+			a.redraw()
+		}
+		if a.flood > 0 {
+			a.floodChunk()
+			select {
+			case c := <-a.inputs:
+				a.read(c)
+			case s := <-a.signals:
+				a.receive(s)
+			default:
+			}
+			a.ring(time.Now())
+			continue
+		}
+		timer := time.NewTimer(time.Until(a.nextAlarm()))
+		select {
+		case c := <-a.inputs:
+			a.read(c)
+		case s := <-a.signals:
+			a.receive(s)
+		case now := <-timer.C:
+			a.ring(now)
+		}
+		timer.Stop()
+	}
+}
+
+// after sets the named alarm, replacing one of the same name.
+func (a *agent) after(name string, d time.Duration, do func()) {
+	a.alarms[name] = alarm{at: time.Now().Add(d), do: do}
+}
+
+func (a *agent) cancel(name string) { delete(a.alarms, name) }
+
+func (a *agent) nextAlarm() time.Time {
+	next := time.Now().Add(time.Hour)
+	for _, alarm := range a.alarms {
+		if alarm.at.Before(next) {
+			next = alarm.at
+		}
+	}
+	return next
+}
+
+// ring calls one alarm that is due, the earliest.
+func (a *agent) ring(now time.Time) {
+	due := ""
+	for name, alarm := range a.alarms {
+		if !alarm.at.After(now) && (due == "" || alarm.at.Before(a.alarms[due].at)) {
+			due = name
+		}
+	}
+	if due != "" {
+		do := a.alarms[due].do
+		delete(a.alarms, due)
+		do()
+		a.dirty = true
+	}
+}
+
+// leave ends the loop.
+func (a *agent) leave(code int, reason string) {
+	if !a.left {
+		a.left, a.code, a.reason = true, code, reason
+	}
+}
+
+// stop puts the terminal back.
+func (a *agent) stop() {
+	if a.m.plain {
+		return
+	}
+	a.face.stop()
+	if !a.m.noPaste {
+		a.emit("\x1b[?2004l")
+	}
+	a.emit("\x1b[0m\x1b[?25h")
+	if a.m.osc9 {
+		a.osc("9;4;0;0")
+	}
+}
+
+// emit writes to the terminal. One that is gone shows itself at the next read.
+func (a *agent) emit(text string) { _, _ = io.WriteString(a.out, text) }
+
+func (a *agent) osc(body string) { a.emit("\x1b]" + body + "\x1b\\") }
+
+// status announces what the agent does: idle, working, blocked, done.
+func (a *agent) status(state, kind string) {
+	a.dirty = true
+	if a.m.plain || a.state == state+kind {
+		return
+	}
+	a.state = state + kind
+	title, progress := "✳ fakeagent", "9;4;0;0"
+	if state == "working" {
+		title, progress = "◐ fakeagent", "9;4;3;0"
+	}
+	if title != a.title {
+		a.title = title
+		a.osc("0;" + title)
+		if a.m.osc9 {
+			a.osc(progress)
+		}
+	}
+	if a.m.osc7501 {
+		body := "7501;status=" + state
+		if kind != "" {
+			body += ";kind=" + kind
+		}
+		a.osc(body)
+	}
+}
+
+// activity is the status that holds when no dialog is up.
+func (a *agent) activity() string {
+	if a.turn != nil {
+		return "working"
+	}
+	return "idle"
+}
+
+func (a *agent) spin() {
+	a.spinning++
+	a.after("spinner", spinnerTick, a.spin)
+}
+
+func (a *agent) measure() {
+	cols, rows, err := term.GetSize(int(a.out.Fd()))
+	if err != nil || cols <= 0 || rows <= 0 {
+		cols, rows = 80, 24
+	}
+	a.rows, a.cols = rows, cols
+}
+
+// redraw paints the live part: a dialog, a question, or the composer.
+func (a *agent) redraw() {
+	a.dirty = false
+	switch {
+	case a.dialog != nil:
+		a.face.draw(a.dialog.lines(a.cols, a.cwd))
+	case a.ask != nil:
+		a.face.draw(a.ask.lines(a.cols, a.cwd))
+	case a.ready:
+		a.face.draw(a.box())
+	}
+}
+
+// box is the composer between two rules, with what is above and below it.
+func (a *agent) box() frame {
+	var f frame
+	footer := "? for shortcuts"
+	if a.turn != nil {
+		glyph := []string{"✽", "✻", "✶", "·"}[a.spinning%4]
+		f.lines = append(f.lines, clip(glyph+" Simmering… (esc to interrupt)", a.cols), "")
+		footer = "esc to interrupt"
+	}
+	for _, text := range a.queue[max(0, len(a.queue)-3):] {
+		f.lines = append(f.lines, clip("  queued: "+firstLine(text), a.cols))
+	}
+	if a.armed {
+		footer = "Press Ctrl-C again to exit"
+	}
+	rule := strings.Repeat("─", a.cols)
+	indent := columns(a.m.readyPrefix)
+	lines, row, col := a.comp.view(a.cols-indent-1, max(1, min(10, a.rows-len(f.lines)-4)))
+	f.lines = append(f.lines, rule)
+	f.row, f.col = len(f.lines)+row, indent+col
+	for i, line := range lines {
+		prefix := strings.Repeat(" ", indent)
+		if i == 0 {
+			prefix = a.m.readyPrefix
+		}
+		f.lines = append(f.lines, prefix+line)
+	}
+	f.lines = append(f.lines, rule, clip("  "+footer, a.cols))
+	return f
+}
+
+// read takes one chunk of input.
+func (a *agent) read(c chunk) {
+	if c.err != nil {
+		a.inputEnded(c)
+		return
+	}
+	if a.m.ledgerKeys && !c.prompt {
+		a.book.write(ledger.Record{Kind: ledger.Key, Time: c.at, Hex: hex.EncodeToString(c.data), Bytes: len(c.data)})
+	}
+	a.take(c)
+}

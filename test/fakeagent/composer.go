@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A paste of more characters than largePaste, or with at least largePasteLines lines, is
+// shown as a placeholder.
+const (
+	largePaste      = 800
+	largePasteLines = 4
+	viewBytes       = 4096 // how much of a long text is looked at for drawing
+)
+
+// span is a part of the text that is shown as a label and edited as one character.
+type span struct {
+	start, end int
+	label      string
+}
+
+// composer is the input line: bytes exactly as they came, a cursor, and placeholders.
+type composer struct {
+	text   []byte
+	cursor int
+	spans  []span // in order, not overlapping
+	pastes int    // numbered since the agent started
+}
+
+func (c *composer) insert(data []byte) {
+	c.text = slices.Insert(c.text, c.cursor, data...)
+	for i := range c.spans {
+		if c.spans[i].start >= c.cursor {
+			c.spans[i].start += len(data)
+			c.spans[i].end += len(data)
+		}
+	}
+	c.cursor += len(data)
+}
+
+// paste inserts a bracketed paste, verbatim.
+func (c *composer) paste(data []byte) {
+	start := c.cursor
+	c.insert(data)
+	lines := bytes.Count(data, []byte("\n"))
+	if utf8.RuneCount(data) <= largePaste && lines+1 < largePasteLines {
+		return
+	}
+	c.pastes++
+	at, _ := slices.BinarySearchFunc(c.spans, start, func(s span, at int) int { return s.start - at })
+	label := fmt.Sprintf("[Pasted text #%d +%d lines]", c.pastes, lines)
+	c.spans = slices.Insert(c.spans, at, span{start: start, end: c.cursor, label: label})
+}
+
+// take empties the composer and returns what was in it.
+func (c *composer) take() []byte {
+	text := c.text
+	c.text, c.cursor, c.spans = nil, 0, nil
+	return text
+}
+
+// before returns where the character or placeholder before the cursor begins.
+func (c *composer) before(at int) int {
+	for _, s := range c.spans {
+		if s.end == at && s.start < at {
+			return s.start
+		}
+	}
+	_, size := utf8.DecodeLastRune(c.text[:at])
+	return at - size
+}
+
+// after returns where the character or placeholder at the cursor ends.
+func (c *composer) after(at int) int {
+	for _, s := range c.spans {
+		if s.start == at && s.end > at {
+			return s.end
+		}
+	}
+	_, size := utf8.DecodeRune(c.text[at:])
+	return at + size
+}
+
+// cut removes a part of the text, with the placeholders in it.
+func (c *composer) cut(start, end int) {
+	c.text = slices.Delete(c.text, start, end)
+	c.spans = slices.DeleteFunc(c.spans, func(s span) bool { return s.start < end && s.end > start })
+	for i := range c.spans {
+		if c.spans[i].start >= end {
+			c.spans[i].start -= end - start
+			c.spans[i].end -= end - start
+		}
+	}
+	c.cursor = start
+}
+
+// edit applies an editing key. Unknown keys do nothing.
+func (c *composer) edit(key string) {
+	switch key {
+	case "newline":
+		c.insert([]byte("\n"))
+	case "backspace":
+		c.cut(c.before(c.cursor), c.cursor)
+	case "delete", "c-d":
+		c.cut(c.cursor, c.after(c.cursor))
+	case "c-u":
+		c.take()
+	case "c-w":
+		c.cut(c.wordBefore(), c.cursor)
+	case "left", "c-b":
+		c.cursor = c.before(c.cursor)
+	case "right", "c-f":
+		c.cursor = c.after(c.cursor)
+	case "home", "c-a":
+		c.cursor = 0
+	case "end", "c-e":
+		c.cursor = len(c.text)
+	}
+}
+
+// wordBefore returns where the word before the cursor begins.
+func (c *composer) wordBefore() int {
+	at := c.cursor
+	blank := func() bool { return at > 0 && bytes.IndexByte([]byte(" \t\n"), c.text[at-1]) >= 0 }
+	for blank() {
+		at = c.before(at)
+	}
+	for at > 0 && !blank() {
+		at = c.before(at)
+	}
+	return at
+}
+
+// view returns the lines to draw in a box of this size and where the cursor stands in
+// them. Of a long text it shows the part around the cursor.
+func (c *composer) view(width, height int) (lines []string, row, col int) {
+	width = max(width, 4)
+	wrap := wrapper{width: width}
+	at, placed := c.viewStart(), false
+	for {
+		if at >= c.cursor && !placed {
+			row, col, placed = len(wrap.lines), wrap.used, true
+		}
+		if at >= len(c.text) || at > c.cursor+viewBytes {
+			break
+		}
+		next := c.after(at)
+		if label := c.labelAt(at); label != "" {
+			wrap.add(label)
+		} else {
+			wrap.add(string(c.text[at:next]))
+		}
+		at = next
+	}
+	lines = append(wrap.lines, wrap.line.String())
+	if first := max(0, row-height+1); first > 0 || len(lines) > height {
+		lines = lines[first:min(len(lines), first+height)]
+		row -= first
+	}
+	return lines, row, min(col, width)
+}
+
+// viewStart returns a place at most viewBytes before the cursor that is inside neither a
+// character nor a placeholder.
+func (c *composer) viewStart() int {
+	at := max(0, c.cursor-viewBytes)
+	for at > 0 && at < c.cursor && !utf8.RuneStart(c.text[at]) {
+		at++
+	}
+	for _, s := range c.spans {
+		if s.start < at && at < s.end {
+			return s.start
+		}
+	}
+	return at
+}
+
+func (c *composer) labelAt(at int) string {
+	for _, s := range c.spans {
+		if s.start == at && s.end > at {
+			return s.label
+		}
+	}
+	return ""
+}
+
+// wrapper breaks text into lines of a width.
+type wrapper struct {
+	width int
+	lines []string
+	line  strings.Builder
+	used  int
+}
+
+func (w *wrapper) add(piece string) {
+	if piece == "\n" {
+		w.flush()
+		return
+	}
+	piece = printable(piece)
+	size := columns(piece)
+	if w.used+size > w.width && w.used > 0 {
+		w.flush()
+	}
+	w.line.WriteString(piece)
+	w.used += size
+}
+
+func (w *wrapper) flush() {
+	w.lines = append(w.lines, w.line.String())
+	w.line.Reset()
+	w.used = 0
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gascity/test/fakeagent/ledger"
+)
+
+// menu is a list with a highlighted row that waits for arrows and Enter.
+type menu struct {
+	name     string   // what the ledger calls it
+	text     []string // above the options
+	options  []string
+	cursor   int
+	numbered bool // options show their number, and a digit chooses at once
+	footer   string
+}
+
+// screen is a dialog that agents put before their composer.
+type screen struct {
+	menu
+	right   []string // the options that let the agent go on
+	message string   // on standard error when another was chosen
+}
+
+const confirmFooter = "Enter to confirm · Esc to cancel"
+
+var trustText = []string{
+	"Accessing workspace:", "", "$CWD", "",
+	"Quick safety check: Is this a project you created or one you trust? (Like your own code,",
+	"a well-known open source project, or work from your team). If not, take a moment to",
+	"review what's in this folder first.", "",
+	"Claude Code'll be able to read, edit, and execute files here.", "",
+	"Security guide", "",
+}
+
+const (
+	yesTrust     = "Yes, I trust this folder"
+	noExit       = "No, exit"
+	trustMessage = "Claude Code didn't start because this folder isn't trusted"
+)
+
+// trust makes a trust dialog with these options, the cursor on the one at row cursor.
+func trust(cursor int, options ...string) screen {
+	return screen{
+		menu:    menu{text: trustText, options: options, cursor: cursor, footer: confirmFooter},
+		right:   []string{yesTrust, "Yes, and trust all folders below it"},
+		message: trustMessage,
+	}
+}
+
+// screens returns the dialogs by name.
+func screens() map[string]screen {
+	numbered := trust(0, yesTrust, noExit)
+	numbered.numbered = true
+	return map[string]screen{
+		"trust":          trust(0, yesTrust, noExit),
+		"trust-no-first": trust(0, noExit, yesTrust),
+		"trust-reversed": trust(1, noExit, yesTrust),
+		"trust-extra":    trust(0, noExit, "Yes, and trust all folders below it", yesTrust),
+		"trust-numbered": numbered,
+		"bypass": {
+			menu: menu{
+				text: []string{
+					"WARNING: Claude Code running in Bypass Permissions mode", "",
+					"In Bypass Permissions mode, Claude Code will not ask for your approval before running",
+					"potentially dangerous commands.", "",
+					"By proceeding, you accept all responsibility for actions taken while running in",
+					"Bypass Permissions mode.", "",
+				},
+				options: []string{noExit, "Yes, I accept"}, footer: confirmFooter,
+			},
+			right: []string{"Yes, I accept"}, message: "Bypass Permissions mode was not accepted",
+		},
+		"apikey": {
+			menu: menu{
+				text: []string{
+					"Detected a custom API key in your environment", "",
+					"ANTHROPIC_API_KEY: sk-ant-...dummy", "", "Do you want to use this API key?", "",
+				},
+				options: []string{"Yes", "No (recommended)"}, cursor: 1, footer: confirmFooter,
+			},
+			right: []string{"Yes"}, message: "Invalid API key · Please run /login",
+		},
+		"update-default-now": {
+			menu: menu{
+				text:    []string{"✨ Update available! 0.169.0 -> 0.170.0", "", "Release notes: https://example.invalid/releases", ""},
+				options: []string{"Update now", "Skip", "Skip until next version"}, numbered: true,
+				footer: "Press enter to continue",
+			},
+			right: []string{"Skip", "Skip until next version"}, message: "Updating... please restart",
+		},
+		"unknown": {
+			menu: menu{
+				text:    []string{"Something new wants your attention", "", "Choose how to go on with the stored sessions:", ""},
+				options: []string{"Discard them all", "Go on"}, footer: "Enter to choose",
+			},
+			right: []string{"Go on"}, message: "All stored sessions were discarded",
+		},
+	}
+}
+
+// dialogNames returns what --dialog takes.
+func dialogNames() []string {
+	names := make([]string, 0, 10)
+	for name := range screens() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return append(names, "late-NAME:DURATION")
+}
+
+// findDialog returns a dialog and, for "late-NAME:DURATION", how long after ready it comes.
+// A late trust dialog is the one with No first.
+func findDialog(name string) (screen, time.Duration, error) {
+	base, late := strings.CutPrefix(name, "late-")
+	var after time.Duration
+	if late {
+		var text string
+		var err error
+		base, text, _ = strings.Cut(base, ":")
+		if after, err = time.ParseDuration(text); err != nil {
+			return screen{}, 0, fmt.Errorf("dialog %q: want late-NAME:DURATION", name)
+		}
+		if base == "trust" {
+			base = "trust-no-first"
+		}
+	}
+	found, ok := screens()[base]
+	if !ok {
+		return screen{}, 0, fmt.Errorf("unknown dialog %q: want one of %s", name, strings.Join(dialogNames(), ", "))
+	}
+	found.name = name
+	return found, after, nil
+}
+
+// press applies a key or a typed character. It returns the chosen option when the
+// choice is made.
+func (m *menu) press(e event) (choice string, done bool) {
+	switch {
+	case e.kind == textEvent && m.numbered:
+		if n, err := strconv.Atoi(string(e.data[:1])); err == nil && n >= 1 && n <= len(m.options) {
+			m.cursor = n - 1
+			return m.options[m.cursor], true
+		}
+	case e.kind != keyEvent:
+	case e.key == "up" || e.key == "c-p":
+		m.cursor = (m.cursor + len(m.options) - 1) % len(m.options)
+	case e.key == "down" || e.key == "c-n":
+		m.cursor = (m.cursor + 1) % len(m.options)
+	case e.key == "enter":
+		return m.options[m.cursor], true
+	}
+	return "", false
+}
+
+// lines draws the menu. The cursor of the terminal stands on the highlighted row.
+func (m *menu) lines(cols int, cwd string) frame {
+	f := frame{lines: []string{strings.Repeat("─", cols)}}
+	for _, line := range m.text {
+		f.lines = append(f.lines, clip(" "+strings.ReplaceAll(line, "$CWD", cwd), cols))
+	}
+	for i, option := range m.options {
+		if m.numbered {
+			option = strconv.Itoa(i+1) + ". " + option
+		}
+		mark := "  "
+		if i == m.cursor {
+			mark = "❯ "
+			f.row = len(f.lines)
+		}
+		f.lines = append(f.lines, clip(" "+mark+option, cols))
+	}
+	f.lines = append(f.lines, "", clip(" "+m.footer, cols))
+	f.col = 1
+	return f
+}
+
+// showDialog puts the next dialog on the screen, or makes the agent ready.
+func (a *agent) showDialog() {
+	for len(a.dialogs) > 0 {
+		next, after, err := findDialog(a.dialogs[0])
+		if err != nil {
+			panic(err) // the flags were checked
+		}
+		a.dialogs = a.dialogs[1:]
+		if after > 0 {
+			a.late = append(a.late, lateDialog{next, after})
+			continue
+		}
+		a.openDialog(next)
+		return
+	}
+	if !a.ready {
+		a.becomeReady()
+	}
+}
+
+func (a *agent) openDialog(s screen) {
+	a.dialog = &s
+	a.status("blocked", "dialog")
+	a.book.write(ledger.Record{Kind: ledger.DialogShown, Dialog: s.name})
+}
+
+// answerDialog records the choice and goes on, or exits as the vendor does.
+func (a *agent) answerDialog(choice string) {
+	s := a.dialog
+	a.dialog = nil
+	a.book.write(ledger.Record{Kind: ledger.Dialog, Dialog: s.name, Choice: choice})
+	if !slices.Contains(s.right, choice) {
+		a.stderr = s.message
+		a.leave(1, "dialog "+s.name+": "+choice)
+		return
+	}
+	a.status(a.activity(), "")
+	a.showDialog()
+}

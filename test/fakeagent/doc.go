@@ -1,0 +1,113 @@
+// Fakeagent is an interactive agent that does what its flags and prompts say and writes
+// down what really reached it. It is the oracle of the product's proofs: it shares no
+// code with the product, and its ledger, not the product's word, says what happened.
+//
+//	fakeagent [flags] [first prompt]
+//	fakeagent ledger FILE    print a ledger as a table
+//	fakeagent verify FILE    check that a ledger has no gap
+//
+// Flags may also stand in the environment variable FAKEAGENT_ARGS (split at blanks, quotes
+// keep blanks); those of the command line win.
+//
+// # The screen
+//
+// It puts the terminal in raw mode, asks for bracketed paste, prints a banner and then draws
+// at the bottom: a rule, the prompt line "❯ ", a rule, and the footer "? for shortcuts".
+// While busy a line "✽ Simmering… (esc to interrupt)" stands above. The title is
+// "✳ fakeagent" when idle or blocked and "◐ fakeagent" when busy. Answers
+// ("● You said (N bytes, sha256 xxxxxxxx): first line") scroll up above the live part.
+//
+// # Keys
+//
+// Text is inserted, with tabs. A bracketed paste is inserted verbatim, byte for byte; one of
+// more than 800 characters or at least 4 lines shows as [Pasted text #1 +N lines] and is
+// deleted as one character. Enter (CR) submits what is not empty; LF and Alt-Enter are
+// newlines. Backspace, Delete, C-u (clear), C-w, arrows, Home, End edit. Other control
+// characters and sequences do nothing. While busy, C-c and Escape interrupt, and Enter
+// queues. While idle, C-c clears the composer; twice exits 0. An escape sequence may be cut
+// between reads for up to 150 ms.
+//
+// # The ledger
+//
+// --ledger FILE appends JSON lines (package test/fakeagent/ledger), each with one write(2)
+// and an fsync. A prompt record is on the disk before any answer is painted; a record with
+// kind exit is written on every end but SIGKILL and holds what was left in the composer.
+//
+//	--name NAME              in the records (fakeagent)
+//	--ledger-env KEY,KEY     environment variables to put into the start record
+//	--ledger-keys            record every chunk of raw input as hex
+//	--save-prompts DIR       write each whole prompt to DIR/PID-SEQ
+//	--print-env-to FILE      write the environment, entries ended by NUL
+//
+// # Start and input
+//
+//	--think D                time to answer (20ms)
+//	--slow-start D           time between banner and composer
+//	--hang                   never become ready
+//	--ignore-input-until-ready  throw away what comes before; otherwise it waits
+//	--enter-lost-until-ready    keep text that comes before, but not Enter
+//	--ignore-first-enter     swallow the first Enter that would submit
+//	--newline-within D       an Enter this soon after text is a newline
+//	--merge-queued           queued prompts are consumed as one, joined by an empty line
+//	--restore-on-interrupt   an interrupted prompt returns to the composer
+//	--draft TEXT             text in the composer at start
+//	--prompt TEXT            first prompt, as the arguments are
+//	--redraw-flood SIZE      emit redraws of this size (1GB) before becoming ready
+//	--alt-screen  --no-bracketed-paste  --ready-prefix TEXT
+//	--osc7501                status by OSC 7501: status=idle|working|blocked|done[;kind=K]
+//	--osc9                   progress by OSC 9;4 (state 3 busy, 0 idle)
+//	--osc133                 A and B at ready, C at the start of a turn, D;0 at its end
+//
+// # Dialogs
+//
+// --dialog NAME[,NAME...] shows dialogs before the composer, in the words of real agents.
+// Arrows move, Enter confirms, Escape and C-c cancel; in numbered ones a digit chooses. A
+// wrong choice exits 1 with the vendor's message on standard error. The names:
+//
+//	trust               Yes first, cursor on Yes
+//	trust-no-first      No first, cursor on No
+//	trust-reversed      No first, cursor on Yes
+//	trust-extra         No first, cursor on No, two different Yes
+//	trust-numbered      Yes first, cursor on Yes, numbered
+//	bypass              No first, cursor on No
+//	apikey              Yes first, cursor on No (recommended)
+//	update-default-now  numbered, cursor on Update now
+//	unknown             a layout that nobody has seen, cursor on a harmful option
+//	late-NAME:D         the same, but D after the composer is ready (late-trust: No first)
+//
+// # Processes
+//
+//	--exit-after D --exit-code N --stderr TEXT
+//	--crash-after D          kill -9 oneself
+//	--max-life D             exit 1 after this (1h), helpers too
+//	--ignore-sigterm         only record it
+//	--ignore-sighup          only record it, and outlive the terminal
+//	--rename NAME            argv[0] and the kernel's name; same process
+//	--double-fork            the agent is an orphaned grandchild on the same terminal; the first
+//	                         process waits and exits with the agent's code
+//	--parent-exits           with --double-fork: the first process exits 0 at once
+//	--spawn-setsid N         deaf children in own sessions that hold the standard output
+//	--spawn-daemon           the same, forked twice
+//
+// On SIGTERM and SIGHUP it restores the terminal and exits 0, after a second even when it hangs in
+// a write to a terminal that nobody reads.
+//
+// # Pipes
+//
+// With --plain there is no terminal: it prints "fakeagent ready", each line of the standard
+// input is a prompt, answers go to the standard output, and the end of input ends it when all
+// is answered. --framed reads LENGTH, newline, that many bytes instead.
+//
+// # Directives
+//
+// Inside a prompt, obeyed in order before the answer:
+//
+//	[[busy:2s]]          work that long instead of --think
+//	[[forever]]          never end the turn
+//	[[exit:3]]  [[crash]]
+//	[[flood:100MB]]      emit redraws of this size
+//	[[spawn:setsid]]     also child, daemon
+//	[[echo:TEXT]]        print TEXT; [[lines:N]] prints N numbered lines
+//	[[ask:Question?|A|B]]  a menu; the choice goes to the ledger. On a pipe the next line answers
+//	[[osc:7501;status=error]]  emit an OSC sequence
+package main

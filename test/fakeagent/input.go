@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+)
+
+type eventKind int
+
+const (
+	textEvent  eventKind = iota // printable bytes, as they came
+	pasteEvent                  // the inside of one bracketed paste, as it came
+	keyEvent                    // anything else
+)
+
+// event is one thing that a terminal's user did. The key names are "enter", "newline",
+// "escape", "backspace", "up", "down", "left", "right", "home", "end", "delete", "tab",
+// "c-a".."c-z", and "" for a sequence that means nothing here.
+type event struct {
+	kind eventKind
+	data []byte
+	key  string
+}
+
+const (
+	pasteStart = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+)
+
+// decoder turns the bytes of a terminal into events. Chunks may be cut anywhere. It
+// keeps an unfinished escape sequence, which flush turns into a plain Escape.
+type decoder struct {
+	brackets bool   // bracketed paste was asked for; else its marks are unknown keys
+	rest     []byte // an unfinished sequence
+	pasting  bool
+	paste    []byte
+}
+
+// feed returns the events that a chunk completes.
+func (d *decoder) feed(chunk []byte) []event {
+	var events []event
+	data := chunk
+	if len(d.rest) > 0 {
+		data = append(d.rest, chunk...)
+		d.rest = nil
+	}
+	for len(data) > 0 {
+		if d.pasting {
+			var ended bool
+			data, ended = d.feedPaste(data)
+			if ended {
+				events = append(events, event{kind: pasteEvent, data: d.paste})
+				d.paste = nil
+			}
+			continue
+		}
+		if run := textRun(data); run > 0 {
+			events = append(events, event{kind: textEvent, data: bytes.Clone(data[:run])})
+			data = data[run:]
+			continue
+		}
+		size, key := sequence(data)
+		if size == 0 {
+			d.rest = bytes.Clone(data)
+			break
+		}
+		if d.brackets && string(data[:size]) == pasteStart {
+			d.pasting = true
+		} else {
+			events = append(events, event{kind: keyEvent, key: key})
+		}
+		data = data[size:]
+	}
+	return events
+}
+
+// feedPaste takes bytes up to the end mark, looking again only at what an end mark
+// could begin in, so that a paste of any size costs linear time.
+func (d *decoder) feedPaste(data []byte) (rest []byte, ended bool) {
+	from := max(0, len(d.paste)-len(pasteEnd)+1)
+	d.paste = append(d.paste, data...)
+	at := bytes.Index(d.paste[from:], []byte(pasteEnd))
+	if at < 0 {
+		return nil, false
+	}
+	end := from + at
+	rest = bytes.Clone(d.paste[end+len(pasteEnd):])
+	d.paste = d.paste[:end]
+	d.pasting = false
+	return rest, true
+}
+
+// waiting reports whether an escape sequence has begun and not ended.
+func (d *decoder) waiting() bool { return len(d.rest) > 0 }
+
+// flush gives up waiting: what has begun was the Escape key and typed characters.
+func (d *decoder) flush() []event {
+	if len(d.rest) == 0 {
+		return nil
+	}
+	rest := d.rest[1:]
+	d.rest = nil
+	return append([]event{{kind: keyEvent, key: "escape"}}, d.feed(rest)...)
+}
+
+// textRun returns how many bytes at the start are text. A tab is text.
+func textRun(data []byte) int {
+	for i, b := range data {
+		if (b < 0x20 && b != '\t') || b == 0x7f {
+			return i
+		}
+	}
+	return len(data)
+}
+
+// sequence returns the length and the key of the control character or escape sequence at
+// the start, or 0 if it is not complete.
+func sequence(data []byte) (size int, key string) {
+	if data[0] != 0x1b {
+		return 1, control(data[0])
+	}
+	if len(data) == 1 {
+		return 0, ""
+	}
+	switch data[1] {
+	case '[':
+		for i := 2; i < len(data); i++ {
+			if data[i] >= 0x40 && data[i] <= 0x7e {
+				return i + 1, csiKey(string(data[2 : i+1]))
+			}
+			if data[i] < 0x20 { // not a sequence after all
+				return i, ""
+			}
+		}
+		return 0, ""
+	case 'O':
+		if len(data) == 2 {
+			return 0, ""
+		}
+		return 3, csiKey(string(data[2:3]))
+	case ']', 'P', '_', '^':
+		return stringSequence(data)
+	case '\r', '\n':
+		return 2, "newline"
+	case 0x1b:
+		return 1, "escape"
+	}
+	return 2, "" // Alt and a key
+}
+
+// stringSequence skips a terminal's answer that ends with BEL or ESC \.
+func stringSequence(data []byte) (size int, key string) {
+	for i := 2; i < len(data); i++ {
+		if data[i] == 0x07 {
+			return i + 1, ""
+		}
+		if data[i] == '\\' && data[i-1] == 0x1b {
+			return i + 1, ""
+		}
+	}
+	return 0, ""
+}
+
+func control(b byte) string {
+	switch b {
+	case '\r':
+		return "enter"
+	case '\n':
+		return "newline"
+	case 0x7f, 0x08:
+		return "backspace"
+	}
+	if b >= 1 && b <= 26 {
+		return "c-" + string(rune('a'+b-1))
+	}
+	return ""
+}
+
+func csiKey(body string) string {
+	switch final := body[len(body)-1]; final {
+	case 'A':
+		return "up"
+	case 'B':
+		return "down"
+	case 'C':
+		return "right"
+	case 'D':
+		return "left"
+	case 'H':
+		return "home"
+	case 'F':
+		return "end"
+	case '~':
+		number, _, _ := strings.Cut(body[:len(body)-1], ";")
+		return map[string]string{"1": "home", "7": "home", "4": "end", "8": "end", "3": "delete"}[number]
+	}
+	return ""
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	"gascity/test/fakeagent/ledger"
+)
+
+// take gives input to whoever is there to read it.
+func (a *agent) take(c chunk) {
+	a.dirty = true
+	if !a.ready && a.dialog == nil {
+		switch {
+		case a.m.ignoreInput:
+			a.book.write(a.book.text(ledger.Record{Kind: ledger.Discarded}, c.data))
+			return
+		case !a.m.enterLost || c.prompt:
+			a.early = append(a.early, c)
+			return
+		}
+	}
+	if c.prompt {
+		a.takePrompt(c.data)
+		return
+	}
+	a.cancel("escape")
+	for _, e := range a.dec.feed(c.data) {
+		a.handle(e, c.at)
+	}
+	if a.dec.waiting() {
+		a.after("escape", escapeWait, func() {
+			for _, e := range a.dec.flush() {
+				a.handle(e, time.Now())
+			}
+		})
+	}
+}
+
+// takePrompt is input from a pipe: a prompt, or the answer to a question.
+func (a *agent) takePrompt(text []byte) {
+	if a.ask == nil {
+		a.submit(text, "stdin")
+		return
+	}
+	if choice := string(text); slices.Contains(a.ask.options, choice) {
+		a.choose(choice)
+	}
+}
+
+// answerFromPipe lets a question be answered by a line that came before it. At the end of
+// input nobody can answer any more.
+func (a *agent) answerFromPipe() {
+	for a.m.plain && a.ask != nil && len(a.queue) > 0 {
+		next := a.queue[0]
+		a.queue = a.queue[1:]
+		a.takePrompt(next)
+	}
+	if a.m.plain && a.ask != nil && a.ended {
+		a.interrupt()
+	}
+}
+
+// inputEnded is the end of a pipe, or of the terminal.
+func (a *agent) inputEnded(c chunk) {
+	a.book.write(ledger.Record{Kind: ledger.InputEnded, Reason: c.err.Error()})
+	a.ended = true
+	if !a.m.plain && !a.m.ignoreHup {
+		a.leave(0, "terminal gone")
+	}
+	a.answerFromPipe()
+	a.leaveAtEnd()
+}
+
+// leaveAtEnd ends an agent on a pipe when all that came through it is done.
+func (a *agent) leaveAtEnd() {
+	if a.m.plain && a.ended && a.ready && a.turn == nil {
+		a.leave(0, "end of input")
+	}
+}
+
+// handle gives one event to the dialog, the question or the composer.
+func (a *agent) handle(e event, at time.Time) {
+	if a.left {
+		return
+	}
+	away := e.kind == keyEvent && (e.key == "escape" || e.key == "c-c")
+	switch {
+	case a.dialog != nil && away:
+		a.answerDialog("(cancelled)")
+	case a.dialog != nil:
+		if choice, done := a.dialog.press(e); done {
+			a.answerDialog(choice)
+		}
+	case a.ask != nil && away:
+		a.interrupt()
+	case a.ask != nil:
+		if choice, done := a.ask.press(e); done {
+			a.choose(choice)
+		}
+	default:
+		a.compose(e, at)
+	}
+}
+
+// compose gives one event to the composer.
+func (a *agent) compose(e event, at time.Time) {
+	if e.key != "c-c" {
+		a.armed = false
+	}
+	switch {
+	case e.kind == textEvent:
+		a.comp.insert(e.data)
+		a.lastText = at
+	case e.kind == pasteEvent:
+		a.comp.paste(e.data)
+		a.lastText = at
+	case e.key == "enter":
+		a.enter(at)
+	case e.key == "c-c", e.key == "escape":
+		a.stopKey(e.key)
+	default:
+		a.comp.edit(e.key)
+	}
+}
+
+// enter submits, unless a mode turns the key into something else.
+func (a *agent) enter(at time.Time) {
+	switch {
+	case a.m.newlineWithin > 0 && at.Sub(a.lastText) < a.m.newlineWithin:
+		a.comp.insert([]byte("\n"))
+		a.lastText = at
+	case !a.ready && a.m.enterLost, len(a.comp.text) == 0:
+	case a.m.ignoreFirst && !a.swallowed:
+		a.swallowed = true
+	default:
+		a.submit(a.comp.take(), "composer")
+	}
+}
+
+// stopKey is Escape or Ctrl-C. While busy both interrupt. While idle Escape does nothing;
+// Ctrl-C clears the composer and, pressed twice, exits.
+func (a *agent) stopKey(key string) {
+	switch {
+	case a.turn != nil:
+		a.interrupt()
+	case key == "escape":
+	case a.armed:
+		a.leave(0, "ctrl-c twice")
+	default:
+		a.comp.take()
+		a.armed = true
+		a.after("armed", armedWait, func() { a.armed = false })
+	}
+}

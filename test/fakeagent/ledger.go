@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"gascity/test/fakeagent/ledger"
+)
+
+const maxLedgerText = 4096
+
+// book writes the ledger. A record is on the disk when write returns.
+type book struct {
+	// Constant after construction.
+	name string
+	save string   // folder for whole prompts, or ""
+	code *os.File // where the exit code is reported to the process in front, or nil
+
+	once sync.Once  // of the exit record
+	mu   sync.Mutex // guards the rest: the watchdog of signals writes too
+	file *os.File   // nil: no ledger wanted
+	seq  int
+}
+
+func openBook(m *modes) (*book, error) {
+	b := &book{name: m.name, save: m.savePrompts, code: m.report}
+	if m.ledger == "" {
+		return b, nil
+	}
+	file, err := os.OpenFile(m.ledger, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	b.file = file
+	return b, nil
+}
+
+// write completes and appends one record. An agent whose ledger fails is worthless as an
+// oracle: it dies loudly.
+func (b *book) write(r ledger.Record) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.file == nil {
+		return
+	}
+	b.seq++
+	r.Seq, r.Run, r.Name = b.seq, os.Getpid(), b.name
+	if r.Time.IsZero() {
+		r.Time = time.Now()
+	}
+	line, err := json.Marshal(r)
+	if err == nil {
+		_, err = b.file.Write(append(line, '\n'))
+	}
+	if err == nil {
+		err = b.file.Sync()
+	}
+	if err != nil {
+		panic(fmt.Sprintf("fakeagent: cannot write the ledger: %v", err))
+	}
+}
+
+// text fills in the fields that describe a text.
+func (b *book) text(r ledger.Record, text []byte) ledger.Record {
+	r.Bytes, r.SHA256 = len(text), ledger.Sum(string(text))
+	if len(text) <= maxLedgerText && utf8.Valid(text) {
+		r.Text = string(text)
+	}
+	return r
+}
+
+// prompt writes a record with a text, and the text itself if all prompts are saved.
+func (b *book) prompt(r ledger.Record, text []byte) {
+	if b.save != "" && r.Kind == ledger.Prompt {
+		path := filepath.Join(b.save, fmt.Sprintf("%d-%d", os.Getpid(), b.seq+1))
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			panic(fmt.Sprintf("fakeagent: cannot save the prompt: %v", err))
+		}
+	}
+	b.write(b.text(r, text))
+}
+
+// exit writes the last record, once: the loop and the watchdog of signals may both try.
+func (b *book) exit(r ledger.Record, draft []byte) {
+	b.once.Do(func() {
+		r.Kind = ledger.Exit
+		if len(draft) > 0 {
+			r = b.text(r, draft)
+		}
+		b.write(r)
+		if b.code != nil {
+			warn(b.code, strconv.Itoa(r.Code))
+		}
+	})
+}

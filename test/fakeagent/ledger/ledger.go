@@ -1,0 +1,213 @@
+// Package ledger reads what the fake agent wrote down: the truth about which bytes
+// reached it, when, and what it did. Tests compare the product's claims with it.
+//
+// A ledger is a file of JSON lines. Several runs of the agent may append to one file; each
+// run counts its records from 1, beginning with a record of kind [Start].
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// The kinds of records.
+const (
+	Start       = "start"       // the agent runs: argv, dir, env, rows, cols, ppid
+	Ready       = "ready"       // the composer was painted
+	Prompt      = "prompt"      // a prompt was consumed: bytes, sha256, text, source
+	Queued      = "queued"      // a prompt was submitted while busy; its Prompt record follows when it is consumed
+	Answered    = "answered"    // the turn of a prompt ended
+	Interrupted = "interrupted" // the turn of a prompt was cut off
+	DialogShown = "dialog-shown"
+	Dialog      = "dialog"      // a dialog was answered: dialog, choice
+	Asked       = "asked"       // a question was put by [[ask:...]]: dialog is the question
+	Choice      = "choice"      // a question was answered: dialog, choice
+	Discarded   = "discarded"   // input that came before the agent was ready was thrown away
+	InputEnded  = "input-ended" // the pipe was closed or the terminal hung up
+	Key         = "key"         // raw input as hex
+	Resize      = "resize"
+	Spawn       = "spawn" // a helper process was started: reason is its kind, pids
+	Signal      = "signal"
+	Exit        = "exit" // code, reason; bytes, sha256 and text of what was left in the composer
+)
+
+// Record is one line. Fields that a kind does not use are empty.
+type Record struct {
+	Seq  int       `json:"seq"` // per run, from 1, without gaps
+	Kind string    `json:"kind"`
+	Time time.Time `json:"time"`
+	Run  int       `json:"run"` // pid of the agent
+	Name string    `json:"name,omitempty"`
+
+	Bytes  int    `json:"bytes,omitempty"`
+	SHA256 string `json:"sha256,omitempty"`
+	Text   string `json:"text,omitempty"`   // if it is valid UTF-8 and at most 4096 bytes
+	Source string `json:"source,omitempty"` // of a prompt: composer, queue, argv, stdin
+
+	Dialog string `json:"dialog,omitempty"`
+	Choice string `json:"choice,omitempty"`
+
+	Hex    string `json:"hex,omitempty"`
+	Signal string `json:"signal,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Code   int    `json:"code,omitempty"`
+	PIDs   []int  `json:"pids,omitempty"`
+
+	Argv []string          `json:"argv,omitempty"`
+	Dir  string            `json:"dir,omitempty"`
+	Env  map[string]string `json:"env,omitempty"`
+	PPID int               `json:"ppid,omitempty"`
+	Rows int               `json:"rows,omitempty"`
+	Cols int               `json:"cols,omitempty"`
+}
+
+// Sum returns the SHA-256 of a prompt as the ledger writes it.
+func Sum(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// Is reports whether a record carries exactly this text.
+func (r Record) Is(text string) bool { return r.Bytes == len(text) && r.SHA256 == Sum(text) }
+
+// Read returns all records of a ledger. A line that is still being written is left out.
+// The error is [fs.ErrNotExist] if no agent has started yet.
+func Read(file string) ([]Record, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read ledger: %w", err)
+	}
+	records, _, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("read ledger %s: %w", file, err)
+	}
+	return records, nil
+}
+
+// parse returns the records of all whole lines and the number of bytes in them.
+func parse(data []byte) (records []Record, used int, err error) {
+	for {
+		end := bytes.IndexByte(data[used:], '\n')
+		if end < 0 {
+			return records, used, nil
+		}
+		var record Record
+		if err := json.Unmarshal(data[used:used+end], &record); err != nil {
+			return records, used, fmt.Errorf("record %d: %w", len(records)+1, err)
+		}
+		records = append(records, record)
+		used += end + 1
+	}
+}
+
+// Wait reads the ledger until pred holds for its records, and returns them. When ctx ends
+// first, it returns what there is and an error that names the last records. A ledger that
+// does not exist yet is empty.
+func Wait(ctx context.Context, file string, pred func([]Record) bool) ([]Record, error) {
+	ticker := time.NewTicker(3 * time.Millisecond)
+	defer ticker.Stop()
+	var records []Record
+	var used int64
+	size := int64(-1) // of the file when it was last read
+	for {
+		info, err := os.Stat(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return records, fmt.Errorf("wait for ledger: %w", err)
+		}
+		if (err == nil && info.Size() != size) || size < 0 {
+			more, n, err := readFrom(file, used)
+			if err != nil {
+				return records, fmt.Errorf("wait for ledger %s: %w", file, err)
+			}
+			records, used = append(records, more...), used+n
+			size = 0
+			if info != nil {
+				size = info.Size()
+			}
+			if pred(records) {
+				return records, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return records, fmt.Errorf("wait for ledger %s: %w; it ends with %s", file, context.Cause(ctx), tail(records))
+		case <-ticker.C:
+		}
+	}
+}
+
+func readFrom(file string, offset int64) ([]Record, int64, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if offset > int64(len(data)) {
+		return nil, 0, errors.New("it became shorter")
+	}
+	records, n, err := parse(data[offset:])
+	return records, int64(n), err
+}
+
+func tail(records []Record) string {
+	text := fmt.Sprintf("%d records:", len(records))
+	for _, r := range records[max(0, len(records)-5):] {
+		text += fmt.Sprintf(" %d/%d %s %s%s%s", r.Run, r.Seq, r.Kind, r.Dialog, r.Choice, r.Reason)
+	}
+	return text
+}
+
+// Of returns the records of one kind.
+func Of(records []Record, kind string) []Record {
+	var some []Record
+	for _, r := range records {
+		if r.Kind == kind {
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
+// Prompts returns the consumed prompts.
+func Prompts(records []Record) []Record { return Of(records, Prompt) }
+
+// Has makes a predicate for [Wait]: at least n records of a kind.
+func Has(kind string, n int) func([]Record) bool {
+	return func(records []Record) bool { return len(Of(records, kind)) >= n }
+}
+
+// Verify checks that each run begins with [Start], that its records are numbered from 1
+// without gap or repetition, and that nothing follows its [Exit]. It returns all
+// violations joined.
+func Verify(records []Record) error {
+	type state struct {
+		seq    int
+		exited bool
+	}
+	var errs []error
+	runs := map[int]state{}
+	for i, r := range records {
+		s := runs[r.Run]
+		switch {
+		case r.Kind == Start && r.Seq == 1: // the pid may have been used before
+		case s.seq == 0:
+			errs = append(errs, fmt.Errorf("line %d: run %d begins with %q number %d", i+1, r.Run, r.Kind, r.Seq))
+		case s.exited:
+			errs = append(errs, fmt.Errorf("line %d: run %d goes on with %q after its exit", i+1, r.Run, r.Kind))
+		case r.Seq != s.seq+1:
+			errs = append(errs, fmt.Errorf("line %d: run %d jumps from %d to %d", i+1, r.Run, s.seq, r.Seq))
+		}
+		runs[r.Run] = state{seq: r.Seq, exited: r.Kind == Exit}
+	}
+	return errors.Join(errs...)
+}

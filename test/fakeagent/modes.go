@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// modes are the flags; doc.go describes them.
+type modes struct {
+	ledger, name, savePrompts, printEnv, draft string
+	ledgerEnv                                  []string
+	ledgerKeys                                 bool
+
+	altScreen, noPaste, osc7501, osc9, osc133 bool
+	readyPrefix                               string
+
+	think, slowStart, newlineWithin           time.Duration
+	hang, ignoreInput, enterLost, ignoreFirst bool
+	mergeQueued, restoreOnInterrupt           bool
+
+	exitAfter, crashAfter, maxLife time.Duration
+	exitCode                       int
+	stderr                         string
+	ignoreTerm, ignoreHup          bool
+
+	rename       string
+	doubleFork   bool
+	parentExits  bool
+	spawnSetsid  int
+	spawnDaemon  bool
+	redrawFlood  int64
+	dialogs      []string
+	plain, frame bool
+	prompt       string
+
+	report *os.File // where the process in front waits for the exit code, or nil
+}
+
+// parseModes reads the flags and checks that they go together.
+func parseModes(args []string, stderr io.Writer) (*modes, error) {
+	m := &modes{}
+	f := flag.NewFlagSet("fakeagent", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	m.observation(f)
+	m.behaviour(f)
+	m.processes(f)
+	dialogs := f.String("dialog", "", "comma-separated dialogs at start: "+strings.Join(dialogNames(), ", "))
+	env := f.String("ledger-env", "", "comma-separated names of environment variables to record")
+	flood := f.String("redraw-flood", "", "emit redraws of this size (such as 100MB) before ready")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if rest := strings.Join(f.Args(), " "); rest != "" {
+		m.prompt = rest
+	}
+	m.ledgerEnv, m.dialogs = split(*env), split(*dialogs)
+	for _, name := range m.dialogs {
+		if _, _, err := findDialog(name); err != nil {
+			return nil, err
+		}
+	}
+	if *flood != "" {
+		size, err := parseSize(*flood)
+		if err != nil {
+			return nil, err
+		}
+		m.redrawFlood = size
+	}
+	if m.frame && !m.plain {
+		return nil, errors.New("--framed needs --plain")
+	}
+	return m, nil
+}
+
+func (m *modes) observation(f *flag.FlagSet) {
+	f.StringVar(&m.ledger, "ledger", "", "append what happens to this file")
+	f.StringVar(&m.name, "name", "fakeagent", "name in the ledger")
+	f.StringVar(&m.savePrompts, "save-prompts", "", "write each whole prompt to DIR/PID-SEQ")
+	f.BoolVar(&m.ledgerKeys, "ledger-keys", false, "record every chunk of raw input")
+	f.StringVar(&m.printEnv, "print-env-to", "", "write the environment to this file, entries ended by NUL")
+	f.BoolVar(&m.osc7501, "osc7501", false, "announce the status by OSC 7501")
+	f.BoolVar(&m.osc9, "osc9", false, "announce progress by OSC 9;4")
+	f.BoolVar(&m.osc133, "osc133", false, "mark prompt and turn by OSC 133")
+}
+
+func (m *modes) behaviour(f *flag.FlagSet) {
+	f.BoolVar(&m.altScreen, "alt-screen", false, "draw on the alternate screen")
+	f.BoolVar(&m.noPaste, "no-bracketed-paste", false, "do not ask for bracketed paste")
+	f.StringVar(&m.readyPrefix, "ready-prefix", "❯ ", "what the prompt line begins with")
+	f.StringVar(&m.draft, "draft", "", "text in the composer at start")
+	f.StringVar(&m.prompt, "prompt", "", "first prompt, as the arguments are")
+	f.DurationVar(&m.think, "think", 20*time.Millisecond, "time to answer a prompt")
+	f.DurationVar(&m.slowStart, "slow-start", 0, "time between banner and composer")
+	f.DurationVar(&m.newlineWithin, "newline-within", 0, "Enter this soon after text is a newline")
+	f.BoolVar(&m.hang, "hang", false, "never become ready")
+	f.BoolVar(&m.ignoreInput, "ignore-input-until-ready", false, "throw away what comes before ready")
+	f.BoolVar(&m.enterLost, "enter-lost-until-ready", false, "keep text that comes before ready, but not Enter")
+	f.BoolVar(&m.ignoreFirst, "ignore-first-enter", false, "swallow the first Enter that would submit")
+	f.BoolVar(&m.mergeQueued, "merge-queued", false, "consume all queued prompts as one")
+	f.BoolVar(&m.restoreOnInterrupt, "restore-on-interrupt", false, "an interrupted prompt returns to the composer")
+	f.BoolVar(&m.plain, "plain", false, "no terminal: prompts are lines of the standard input")
+	f.BoolVar(&m.frame, "framed", false, "with --plain: prompts are LENGTH, newline, bytes")
+}
+
+func (m *modes) processes(f *flag.FlagSet) {
+	f.DurationVar(&m.exitAfter, "exit-after", 0, "exit after this time")
+	f.DurationVar(&m.crashAfter, "crash-after", 0, "kill -9 oneself after this time")
+	f.DurationVar(&m.maxLife, "max-life", time.Hour, "exit after this time whatever happens, helpers too")
+	f.IntVar(&m.exitCode, "exit-code", 0, "exit code of --exit-after")
+	f.StringVar(&m.stderr, "stderr", "", "what --exit-after prints on standard error")
+	f.BoolVar(&m.ignoreTerm, "ignore-sigterm", false, "only record SIGTERM")
+	f.BoolVar(&m.ignoreHup, "ignore-sighup", false, "only record SIGHUP, and outlive the terminal")
+	f.StringVar(&m.rename, "rename", "", "take this name as argv[0] and as the kernel's name")
+	f.BoolVar(&m.doubleFork, "double-fork", false, "be a grandchild whose parent is gone; the first process waits")
+	f.BoolVar(&m.parentExits, "parent-exits", false, "with --double-fork: the first process exits at once")
+	f.IntVar(&m.spawnSetsid, "spawn-setsid", 0, "start this many deaf children in own sessions")
+	f.BoolVar(&m.spawnDaemon, "spawn-daemon", false, "start a deaf process that nobody is the parent of")
+}
+
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+}
+
+// parseSize reads a number with an optional kB, MB, GB (1000) or KiB, MiB, GiB (1024).
+func parseSize(text string) (int64, error) {
+	number := strings.TrimRight(text, "BKMGikm")
+	factor, known := map[string]int64{
+		"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "k": 1e3, "M": 1e6, "MB": 1e6, "GB": 1e9,
+		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
+	}[text[len(number):]]
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || !known || n < 0 {
+		return 0, fmt.Errorf("cannot parse size %q: want a number and kB, MB or GB", text)
+	}
+	return n * factor, nil
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"gascity/test/fakeagent/ledger"
+)
+
+// stuckAfter is how long a signal that ends the agent waits for the loop, which may hang
+// in a write to a terminal that nobody reads.
+const stuckAfter = time.Second
+
+// watchSignals delivers signals to the loop and ends the process when the loop cannot.
+func watchSignals(m *modes, b *book) chan os.Signal {
+	raw := make(chan os.Signal, 16)
+	signal.Notify(raw, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT,
+		syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGUSR1, syscall.SIGUSR2)
+	toLoop := make(chan os.Signal, 64)
+	go func() {
+		for s := range raw {
+			if (s == syscall.SIGTERM && !m.ignoreTerm) || (s == syscall.SIGHUP && !m.ignoreHup) {
+				time.AfterFunc(stuckAfter, func() {
+					b.exit(ledger.Record{Reason: s.String() + ", stuck in a write"}, nil)
+					os.Exit(0)
+				})
+			}
+			select {
+			case toLoop <- s:
+			default: // a loop that is 64 signals behind misses nothing by one more
+			}
+		}
+	}()
+	return toLoop
+}
+
+// receive reacts to a signal in the loop.
+func (a *agent) receive(s os.Signal) {
+	if s == syscall.SIGWINCH {
+		a.resized()
+		return
+	}
+	record := ledger.Record{Kind: ledger.Signal, Signal: signalName(s)}
+	ignored := s == syscall.SIGTERM && a.m.ignoreTerm || s == syscall.SIGHUP && a.m.ignoreHup
+	if ignored {
+		record.Reason = "ignored"
+	}
+	a.book.write(record)
+	a.dirty = true
+	switch s {
+	case syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
+		if !ignored {
+			a.leave(0, signalName(s))
+		}
+	case syscall.SIGINT:
+		a.handle(event{kind: keyEvent, key: "c-c"}, time.Now())
+	}
+}
+
+func (a *agent) resized() {
+	if a.m.plain {
+		return
+	}
+	rows, cols := a.rows, a.cols
+	a.measure()
+	if rows == a.rows && cols == a.cols {
+		return
+	}
+	a.book.write(ledger.Record{Kind: ledger.Resize, Rows: a.rows, Cols: a.cols})
+	a.face.resize(a.rows, a.cols)
+	a.dirty = true
+}
+
+func signalName(s os.Signal) string {
+	names := map[os.Signal]string{
+		syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT",
+		syscall.SIGCONT: "SIGCONT", syscall.SIGUSR1: "SIGUSR1", syscall.SIGUSR2: "SIGUSR2",
+	}
+	if name, ok := names[s]; ok {
+		return name
+	}
+	return s.String()
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"gascity/test/fakeagent/ledger"
+)
+
+const (
+	helperCommand = "helper" // subcommand of helper processes: KIND LIFE
+	stageKey      = "FAKEAGENT_STAGE"
+	renamedKey    = "FAKEAGENT_RENAMED"
+	reportFD      = 3 // where a stage reports to the one before
+)
+
+// become turns this process into what the flags ask for before it is an agent. It returns
+// the exit code of a process that only stands in front of the agent, or -1.
+func become(m *modes) (int, error) {
+	stage := os.Getenv(stageKey)
+	if m.doubleFork && stage != "real" {
+		if stage == "middle" {
+			_, err := startStage("real", os.NewFile(reportFD, "report"))
+			return 0, err
+		}
+		return standInFront(m)
+	}
+	if m.rename != "" {
+		if os.Getenv(renamedKey) == "" {
+			return 1, rename(m.rename)
+		}
+		if err := setProcessName(m.rename); err != nil {
+			return 1, err
+		}
+	}
+	if stage == "real" {
+		syscall.CloseOnExec(reportFD)
+		m.report = os.NewFile(reportFD, "report")
+	}
+	return -1, errors.Join(os.Unsetenv(stageKey), os.Unsetenv(renamedKey))
+}
+
+// rename starts the same program again under another name, as the same process.
+func rename(name string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(self, append([]string{name}, os.Args[1:]...), append(os.Environ(), renamedKey+"=1"))
+}
+
+// startStage starts this program again with the same arguments.
+func startStage(stage string, report *os.File) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, os.Args[1:]...) //nolint:noctx // it must outlive this process
+	cmd.Env = append(os.Environ(), stageKey+"="+stage)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.ExtraFiles = []*os.File{report}
+	return cmd, cmd.Start()
+}
+
+// standInFront starts the real agent as an orphan and waits for its end, or not. The
+// agent writes its exit code to the report; without one it was killed.
+func standInFront(m *modes) (int, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 1, err
+	}
+	middle, err := startStage("middle", w)
+	if err != nil {
+		return 1, err
+	}
+	w.Close()
+	if err := middle.Wait(); err != nil || m.parentExits {
+		return 0, err
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return 1, err
+	}
+	code, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 128 + int(syscall.SIGKILL), nil
+	}
+	return code, nil
+}
+
+// spawn starts a helper that ignores SIGTERM, SIGHUP and SIGINT and holds the standard
+// output open: "child" in this session, "setsid" in its own, "daemon" forked twice.
+func (a *agent) spawn(kind string) {
+	pid, err := startHelper(kind, a.m.maxLife)
+	if err != nil {
+		a.stderr = fmt.Sprintf("cannot spawn %q: %v", kind, err)
+		a.leave(1, "spawn "+kind)
+		return
+	}
+	a.book.write(ledger.Record{Kind: ledger.Spawn, Reason: kind, PIDs: []int{pid}})
+}
+
+func startHelper(kind string, life time.Duration) (int, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.Command(self, helperCommand, kind, life.String()) //nolint:noctx // it must outlive this process
+	cmd.Stdout = os.Stdout
+	switch kind {
+	case "child":
+	case "setsid", "daemon":
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	default:
+		return 0, errors.New("want child, setsid or daemon")
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	cmd.ExtraFiles = []*os.File{w}
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		return 0, err
+	}
+	go func() { _ = cmd.Wait() }() // collects it; how it ended is of no interest
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil {
+		return 0, fmt.Errorf("the helper did not start: %w", err)
+	}
+	return strconv.Atoi(strings.TrimSpace(line))
+}
+
+// runHelper is a helper process. It reports its pid when it is deaf.
+func runHelper(args []string) int {
+	if len(args) != 2 {
+		return 2
+	}
+	life, err := time.ParseDuration(args[1])
+	if err != nil {
+		return 2
+	}
+	if args[0] == "daemon" {
+		pid, err := startHelper("setsid", life)
+		if err != nil {
+			return 1
+		}
+		return reportPID(pid)
+	}
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	if code := reportPID(os.Getpid()); code != 0 {
+		return code
+	}
+	<-time.After(life)
+	return 0
+}
+
+func reportPID(pid int) int {
+	report := os.NewFile(reportFD, "report")
+	defer report.Close()
+	if _, err := fmt.Fprintln(report, pid); err != nil {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"gascity/test/fakeagent/ledger"
+)
+
+// turn is the work on one prompt.
+type turn struct {
+	text  []byte
+	steps []directive
+}
+
+// submit takes a prompt from the composer, the arguments or a pipe.
+func (a *agent) submit(text []byte, source string) {
+	if a.turn == nil {
+		a.begin(text, source)
+		return
+	}
+	a.queue = append(a.queue, text)
+	a.book.prompt(ledger.Record{Kind: ledger.Queued, Source: source}, text)
+	a.dirty = true
+}
+
+// begin records the prompt as consumed before anything of an answer shows.
+func (a *agent) begin(text []byte, source string) {
+	a.book.prompt(ledger.Record{Kind: ledger.Prompt, Source: source}, text)
+	if !a.m.plain {
+		a.face.print("❯ " + firstLine(text))
+	}
+	a.turn = &turn{text: text, steps: directives(text)}
+	waits := false
+	for _, step := range a.turn.steps {
+		waits = waits || step.verb == "busy" || step.verb == "forever"
+	}
+	if !waits {
+		a.turn.steps = append([]directive{{"busy", a.m.think.String()}}, a.turn.steps...)
+	}
+	if a.m.osc133 {
+		a.osc("133;C")
+	}
+	a.status("working", "")
+	a.spin()
+	a.advance()
+}
+
+// advance runs the steps of the turn up to one that takes time.
+func (a *agent) advance() {
+	a.dirty = true
+	for a.turn != nil && !a.left {
+		if len(a.turn.steps) == 0 {
+			a.finish()
+			return
+		}
+		step := a.turn.steps[0]
+		a.turn.steps = a.turn.steps[1:]
+		if a.perform(step) {
+			return
+		}
+	}
+}
+
+// perform does one step. It is true if the step goes on; then advance is called at its end.
+func (a *agent) perform(step directive) bool {
+	switch step.verb {
+	case "busy":
+		a.after("step", step.duration(), a.advance)
+		return true
+	case "forever":
+		return true
+	case "exit":
+		a.leave(step.number(), "directive")
+	case "crash":
+		a.crash()
+	case "flood":
+		size, err := parseSize(step.arg)
+		if err == nil && size > 0 {
+			a.startFlood(size, a.advance)
+			return true
+		}
+	case "spawn":
+		a.spawn(step.arg)
+	case "echo":
+		a.face.print(step.arg)
+	case "lines":
+		var b strings.Builder
+		for i := range step.number() {
+			fmt.Fprintf(&b, "line %d\n", i+1)
+		}
+		a.face.print(strings.TrimSuffix(b.String(), "\n"))
+	case "osc":
+		a.osc(step.arg)
+	case "ask":
+		a.ask = step.question()
+		a.book.write(ledger.Record{Kind: ledger.Asked, Dialog: a.ask.name})
+		a.status("blocked", "question")
+		a.face.print(a.ask.plainText(a.m.plain))
+		a.answerFromPipe()
+		return true
+	}
+	return false
+}
+
+// plainText is the question for a pipe, where no menu can be drawn.
+func (m *menu) plainText(plain bool) string {
+	if !plain {
+		return "● " + m.text[0]
+	}
+	return "? " + m.name + " [" + strings.Join(m.options, "|") + "]"
+}
+
+// choose answers the question of an [[ask:...]].
+func (a *agent) choose(choice string) {
+	name := a.ask.name
+	a.ask = nil
+	a.book.write(ledger.Record{Kind: ledger.Choice, Dialog: name, Choice: choice})
+	a.face.print("  ⎿  " + printable(choice))
+	a.status("working", "")
+	a.advance()
+}
+
+// finish answers and goes on with what is queued.
+func (a *agent) finish() {
+	text := a.turn.text
+	a.turn = nil
+	a.face.print(answer(text))
+	a.book.write(ledger.Record{Kind: ledger.Answered, Bytes: len(text), SHA256: ledger.Sum(string(text))})
+	a.status("done", "")
+	a.rest()
+}
+
+// interrupt cuts the turn off.
+func (a *agent) interrupt() {
+	text := a.turn.text
+	a.turn, a.ask, a.flood = nil, nil, 0
+	a.cancel("step")
+	a.face.print("  ⎿  Interrupted")
+	a.book.write(a.book.text(ledger.Record{Kind: ledger.Interrupted}, text))
+	if a.m.restoreOnInterrupt {
+		a.comp.cursor = 0
+		a.comp.insert(text)
+	}
+	a.rest()
+}
+
+// rest takes the next queued prompt, or is idle.
+func (a *agent) rest() {
+	a.dirty = true
+	if a.m.osc133 {
+		a.osc("133;D;0")
+	}
+	if len(a.queue) == 0 {
+		a.cancel("spinner")
+		a.status("idle", "")
+		a.leaveAtEnd()
+		return
+	}
+	next := a.queue[0]
+	a.queue = a.queue[1:]
+	if a.m.mergeQueued {
+		next = bytes.Join(append([][]byte{next}, a.queue...), []byte("\n\n"))
+		a.queue = nil
+	}
+	a.begin(next, "queue")
+}
+
+// answer is what the agent says to a prompt.
+func answer(text []byte) string {
+	return fmt.Sprintf("● You said (%d bytes, sha256 %.8s): %s", len(text), ledger.Sum(string(text)), firstLine(text))
+}
+
+// firstLine returns the beginning of a prompt, safe to print.
+func firstLine(text []byte) string {
+	line, _, _ := strings.Cut(string(text[:min(len(text), 400)]), "\n")
+	return clip(printable(line), 60)
+}
+
+// crash is an end that leaves no time for anything.
+func (a *agent) crash() {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+		panic(err)
+	}
+	select {} // the signal is on its way
+}
+
+// startFlood makes the loop emit redraws of this size and then call done.
+func (a *agent) startFlood(size int64, done func()) {
+	a.flood, a.floodDone = size, done
+	a.face.draw(frame{})
+}
+
+// floodChunk emits one block of redraws.
+func (a *agent) floodChunk() {
+	block := floodBlock
+	if a.flood < int64(len(block)) {
+		block = strings.Repeat(" ", int(a.flood)-1) + "\r"
+	}
+	_, _ = io.WriteString(a.out, block) // a terminal that is gone shows itself at the next read
+	a.flood -= int64(len(block))
+	if a.flood == 0 {
+		a.floodDone()
+	}
+}
+
+// floodBlock is 64 KiB or a little more of what busy agents paint: some lines with
+// colours, and back up again.
+var floodBlock = func() string {
+	var b strings.Builder
+	for n := 0; b.Len() < 64<<10; n++ {
+		for row := range 8 {
+			fmt.Fprintf(&b, "\r\x1b[3%dm%s\x1b[0m working on part %d of %d, \x1b[1mstep %d\x1b[22m ✽ \x1b[K\n",
+				1+(n+row)%7, strings.Repeat("█", (n+row)%20), row, n, n*row)
+		}
+		b.WriteString("\x1b[8A")
+	}
+	return b.String()
+}()
