@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gascity/client"
+)
+
+// lookAgain is how long the status is trusted when no event says that it
+// changed.
+const lookAgain = time.Second
+
+// verdict is what is thought of an agent that is waited for.
+type verdict int
+
+const (
+	waiting verdict = iota
+	settled
+	failed
+	skipped // not waited for
+)
+
+// judge decides about one agent of a status.
+type judge func(client.Agent) verdict
+
+// wanted waits until what should run runs.
+func wanted(agent client.Agent) verdict {
+	if agent.Desired != client.StateRunning {
+		return skipped
+	}
+	switch agent.State {
+	case client.StateRunning:
+		return settled
+	case client.StateFailed, client.StateQuarantined:
+		return failed
+	}
+	return waiting
+}
+
+// awaitAgents waits until no agent is waiting and tells of each when it is
+// known what became of it. It looks when an event says that something changed.
+func (a *app) awaitAgents(parent context.Context, c *client.Client, of judge) error {
+	ctx, cancel := context.WithCancel(parent)
+	changed, stopped := a.changes(ctx, c)
+	defer func() { cancel(); <-stopped }()
+	w := &wait{app: a, judge: of, told: map[string]verdict{}, since: a.Now()}
+	for {
+		status, err := c.Status(ctx)
+		if err != nil {
+			return w.giveUp(parent, err)
+		}
+		if w.look(status) {
+			return w.sum()
+		}
+		select {
+		case <-ctx.Done():
+			return w.giveUp(parent, ctx.Err())
+		case <-changed:
+		case <-time.After(lookAgain):
+		}
+	}
+}
+
+// changes sends whenever an event has come; several are one. stopped is closed
+// when the stream is no longer read.
+func (a *app) changes(ctx context.Context, c *client.Client) (changed, stopped chan struct{}) {
+	changed, stopped = make(chan struct{}, 1), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for range c.Events(ctx, 0) { // an error ends it: then the status is asked in turns
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return changed, stopped
+}
+
+// wait is what has been told of the agents that are waited for.
+type wait struct {
+	*app
+	judge judge
+	told  map[string]verdict
+	since time.Time
+	open  []string // the agents that are still waited for
+}
+
+// look tells what is new and reports whether nothing is waited for any more.
+func (w *wait) look(status client.Status) bool {
+	w.open = nil
+	for _, agent := range status.Agents {
+		v := w.judge(agent)
+		if v == waiting {
+			w.open = append(w.open, agent.Name)
+		}
+		if v == waiting || v == skipped || w.told[agent.Name] == v {
+			continue
+		}
+		w.told[agent.Name] = v
+		after := fmt.Sprintf("%.1fs", w.Now().Sub(w.since).Seconds())
+		if v == settled {
+			w.talk("%s  %s after %s", w.paintTalk(green, "ok"), agent.Name, after)
+		} else {
+			w.talk("%s  %s is %s: %s", w.paintTalk(red, "!!"), agent.Name, agent.State, block(firstOf(agent.Reason, agent.Exit, "no reason was given")))
+		}
+	}
+	return len(w.open) == 0
+}
+
+// sum says what became of all.
+func (w *wait) sum() error {
+	good, bad := 0, 0
+	for _, v := range w.told {
+		if v == settled {
+			good++
+		} else {
+			bad++
+		}
+	}
+	if bad == 0 {
+		w.talk("%s", runs(good))
+		return nil
+	}
+	w.talk("%s, %d failed; look closer with: gc status", runs(good), bad)
+	return said(exitFailed)
+}
+
+func runs(n int) string {
+	switch n {
+	case 0:
+		return "no agent runs"
+	case 1:
+		return "1 agent runs"
+	}
+	return fmt.Sprintf("%d agents run", n)
+}
+
+// giveUp says what was still waited for when ctx ended.
+func (w *wait) giveUp(parent context.Context, err error) error {
+	if errors.Is(parent.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("%w: still waiting for %s; the controller goes on, see: gc status", client.ErrTimeout, list(w.open))
+	}
+	return err
+}
+
+// firstOf returns the first text that is not empty.
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// paintTalk colours a word on standard error.
+func (a *app) paintTalk(c color, text string) string {
+	if a.IsTerminal(a.Stderr) && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb" {
+		return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+	}
+	return text
+}

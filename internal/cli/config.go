@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+)
+
+func configCommand(a *app) *cobra.Command {
+	return group("config", "The configuration: check, show, schema", `These commands read city.toml as it is on disk; no controller is needed.`,
+		configCheckCommand(a), configShowCommand(a), configSchemaCommand(a))
+}
+
+func configCheckCommand(a *app) *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use:   "check",
+		Short: "Find every mistake in city.toml",
+		Args:  between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			daemon, root, err := a.daemonAndRoot()
+			if err != nil {
+				return err
+			}
+			faults, err := daemon.CheckConfig(cmd.Context(), root)
+			if err != nil {
+				return err
+			}
+			switch {
+			case a.json:
+				if err := a.document(append([]ConfigFault{}, faults...)); err != nil {
+					return err
+				}
+			case len(faults) == 0:
+				a.talk("%s is fine", filepath.Join(root, client.CityFile))
+			default:
+				a.printFaults(faults)
+			}
+			if len(faults) > 0 {
+				return said(exitFailed)
+			}
+			return nil
+		},
+	})
+}
+
+func (a *app) daemonAndRoot() (Daemon, string, error) {
+	daemon, err := a.daemon()
+	if err != nil {
+		return nil, "", err
+	}
+	root, err := a.root()
+	return daemon, root, err
+}
+
+// printFaults prints mistakes the way compilers do, so that editors find them.
+func (a *app) printFaults(faults []ConfigFault) {
+	for _, f := range faults {
+		place := f.File
+		if f.Line > 0 {
+			place = fmt.Sprintf("%s:%d:%d", f.File, f.Line, max(f.Column, 1))
+		}
+		a.talk("%s: %s", a.paintTalk(bold, place), f.Message)
+		if f.Excerpt != "" {
+			a.talk("%s", indent(f.Excerpt))
+		}
+		if f.Hint != "" {
+			a.talk("    %s", f.Hint)
+		}
+	}
+	a.talk("%s", count(len(faults), "mistake"))
+}
+
+// indent moves a block to the right and keeps its own indentation.
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(block(text), "\n"), "\n", "\n    ")
+}
+
+func configShowCommand(a *app) *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use:   "show",
+		Short: "Every value that holds, and where it comes from",
+		Long:  `Credentials are shown as asterisks.`,
+		Args:  between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			daemon, root, err := a.daemonAndRoot()
+			if err != nil {
+				return err
+			}
+			config, err := daemon.ShowConfig(cmd.Context(), root)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.document(config)
+			}
+			t := &table{heads: []string{"KEY", "VALUE", "FROM"}}
+			for _, v := range config.Values {
+				t.add(cell{v.Key, bold}, cell{text: v.Value}, cell{v.Origin, faint})
+			}
+			a.print(t)
+			return nil
+		},
+	})
+}
+
+func configSchemaCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "The JSON Schema of city.toml, for editors",
+		Example: "  gc config schema > city.schema.json",
+		Args:    between(0, 0),
+		RunE: func(_ *cobra.Command, _ []string) error {
+			daemon, err := a.daemon()
+			if err != nil {
+				return err
+			}
+			schema, err := daemon.ConfigSchema()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(a.Stdout, strings.TrimSpace(string(schema)))
+			return nil
+		},
+	}
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func controllerCommand(a *app) *cobra.Command {
+	return group("controller", "The controller alone: run, stop, status", `The controller is the process that keeps the city true. Agents do not need it to go on.`,
+		controllerRunCommand(a), controllerStopCommand(a), controllerStatusCommand(a))
+}
+
+func controllerRunCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "run",
+		Short: "Be the controller, in the foreground",
+		Long: `For service managers: it logs to standard error and runs until it is told to end. On SIGTERM or
+SIGINT it ends and leaves the agents running; the next controller takes them over.`,
+		Args: between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, err := a.root()
+			if err != nil {
+				return err
+			}
+			return a.runController(cmd.Context(), root)
+		},
+	}
+}
+
+func (a *app) runController(ctx context.Context, root string) error {
+	daemon, err := a.daemon()
+	if err != nil {
+		return err
+	}
+	return daemon.RunController(ctx, root, ControllerOptions{Version: a.Version, Ready: func() {
+		if a.IsTerminal(a.Stderr) {
+			a.talk("the controller runs; Ctrl-C ends it and leaves the agents running, gc stop ends them too")
+		}
+	}})
+}
+
+func controllerStopCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "stop",
+		Short: "End the controller and leave the agents running",
+		Args:  between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if _, err := c.StopController(cmd.Context()); err != nil {
+				return err
+			}
+			if err := a.awaitGone(cmd.Context(), c); err != nil {
+				return err
+			}
+			a.talk("the controller has ended; the agents go on, the next one takes them over: gc start")
+			return nil
+		},
+	}
+}
+
+func controllerStatusCommand(a *app) *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use:   "status",
+		Short: "Whether a controller runs, and which",
+		Args:  between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			status, err := c.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.document(status.Controller)
+			}
+			fmt.Fprintln(a.Stdout, a.controllerLine(status.Controller))
+			return nil
+		},
+	})
+}
+
+// shimCommand is for drivers: the process that hosts one session.
+func shimCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:                "shim",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			daemon, err := a.daemon()
+			if err != nil {
+				return err
+			}
+			if status := daemon.Shim(cmd.Context(), args); status != exitDone {
+				return said(status)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func doctorCommand(a *app) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Find what is wrong with the city or this machine",
+		Long: `Looks at the machine, the configuration, what it names, the sockets, the controller and the sessions,
+and says what to do about each problem. Outside a city it looks at the machine alone. Exit status 1 if
+there is a problem; a warning is none.`,
+		Args: between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			daemon, err := a.daemon()
+			if err != nil {
+				return err
+			}
+			root, err := a.root()
+			if err != nil {
+				if a.city != "" {
+					return err
+				}
+				a.talk("not in a city: looking at this machine alone")
+			}
+			visit := &visit{app: a, all: all}
+			if err := daemon.Doctor(cmd.Context(), root, visit.report); err != nil {
+				return err
+			}
+			return visit.sum()
+		},
+	}
+	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show what is in order too")
+	return a.listing(cmd)
+}
+
+// visit collects and tells findings.
+type visit struct {
+	*app
+	all                bool
+	findings           []Finding
+	fine, warn, broken int
+}
+
+func (v *visit) report(f Finding) {
+	v.findings = append(v.findings, f)
+	mark, paint := "ok     ", green
+	switch f.Level {
+	case LevelOK:
+		v.fine++
+	case LevelWarning:
+		v.warn++
+		mark, paint = "warning", yellow
+	default:
+		v.broken++
+		mark, paint = "problem", red
+	}
+	if v.json || f.Level == LevelOK && !v.all {
+		return
+	}
+	fmt.Fprintf(v.Stdout, "%s  %s: %s\n", v.paint(paint, mark), v.paint(bold, f.Check), strings.ReplaceAll(strings.TrimSpace(block(f.Message)), "\n", "\n         "))
+	if f.Remedy != "" {
+		fmt.Fprintf(v.Stdout, "         %s %s\n", v.paint(faint, "do:"), f.Remedy)
+	}
+}
+
+func (v *visit) sum() error {
+	if v.json {
+		if err := v.document(append([]Finding{}, v.findings...)); err != nil {
+			return err
+		}
+	} else {
+		v.talk("%s in order, %s, %s", count(v.fine, "thing"), count(v.warn, "warning"), count(v.broken, "problem"))
+	}
+	if v.broken > 0 {
+		return said(exitFailed)
+	}
+	return nil
+}

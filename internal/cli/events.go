@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+)
+
+func eventsCommand(a *app) *cobra.Command {
+	var follow bool
+	var since string
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "What happened in the city",
+		Long: `Prints the events that the controller remembers; with --follow every new one too, until it is
+interrupted, also across restarts of the controller. With --json one event a line.`,
+		Args: between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from, err := moment(a.Now(), since)
+			if err != nil {
+				return err
+			}
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if follow {
+				return a.followEvents(cmd.Context(), c, from)
+			}
+			page, err := c.PastEvents(cmd.Context(), 0)
+			if err != nil {
+				return err
+			}
+			return a.printEvents(page.Events, from)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with every new event")
+	cmd.Flags().StringVar(&since, "since", "", "only what is younger: a duration such as 5m, or a time")
+	return a.listing(cmd)
+}
+
+func (a *app) printEvents(events []client.Event, from time.Time) error {
+	for _, e := range events {
+		if err := a.printEvent(e, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) followEvents(ctx context.Context, c *client.Client, from time.Time) error {
+	begun := false
+	for e, err := range c.Events(ctx, 0) {
+		if _, gap := errors.AsType[*client.GapError](err); gap {
+			if begun { // before the first one, it only means that the city is older than its memory
+				a.talk("gc: some events were lost")
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		begun = true
+		if err := a.printEvent(e, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) printEvent(e client.Event, from time.Time) error {
+	if e.Time.Before(from) {
+		return nil
+	}
+	if a.json {
+		return a.line(e)
+	}
+	who := firstOf(e.Agent, e.Session, "-")
+	_, err := fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n",
+		a.paint(faint, e.Time.Local().Format("2006-01-02 15:04:05.000")), pad(a, eventColor(e.Kind), e.Kind, 24), pad(a, bold, oneLine(who), 16), oneLine(e.Text))
+	return err
+}
+
+// pad paints a text and fills it up to a width.
+func pad(a *app, c color, text string, width int) string {
+	fill := max(0, width-len([]rune(text)))
+	return a.paint(c, text) + fmt.Sprintf("%*s", fill, "")
+}
+
+func eventColor(kind string) color {
+	switch kind {
+	case "session.started", "session.adopted", "controller.recovered":
+		return green
+	case "session.exited", "session.lost", "session.start_failed", "session.stop_failed", "session.quarantined",
+		"controller.degraded", "controller.reload_failed":
+		return red
+	}
+	return cyan
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+)
+
+const (
+	folderMode = 0o755
+	fileMode   = 0o644
+)
+
+// ignored is what a city keeps out of version control.
+const ignored = "/.gc/\n/.runtime/\n"
+
+func initCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Make a new city",
+		Long: `Writes a commented city.toml with one agent that can run on this machine. The folder is made
+if it is missing. A file that is already there is never changed.`,
+		Example: "  gc init my-city && cd my-city && gc start",
+		Args:    between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := a.Dir
+			if len(args) > 0 {
+				dir = a.path(args[0])
+			}
+			return a.init(cmd, dir)
+		},
+	}
+}
+
+func (a *app) init(cmd *cobra.Command, dir string) error {
+	daemon, err := a.daemon()
+	if err != nil {
+		return err
+	}
+	text, err := daemon.StarterConfig(cmd.Context(), filepath.Base(dir))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, folderMode); err != nil {
+		return fmt.Errorf("cannot make the city's folder: %w", err)
+	}
+	path := filepath.Join(dir, client.CityFile)
+	if err := writeNew(path, text); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: %s is a city already; see what it would do with: gc plan", client.ErrRefused, dir)
+	} else if err != nil {
+		return err
+	}
+	if err := writeNew(filepath.Join(dir, ".gitignore"), []byte(ignored)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	a.talk("wrote %s", path)
+	if dir == a.Dir {
+		a.talk("next: look at it, then start the city with: gc start")
+	} else {
+		a.talk("next: look at it, then start the city with: gc start --city %s", dir)
+	}
+	return nil
+}
+
+// writeNew writes a file that does not exist yet; one that does is fs.ErrExist.
+func writeNew(path string, text []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	_, err = file.Write(text)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+)
+
+func sessionCommand(a *app) *cobra.Command {
+	return group("session", "Sessions: list, show, kill", `A session is the place where an agent runs. Wherever an agent is named, the session's name does too.`,
+		sessionListCommand(a), sessionShowCommand(a), sessionKillCommand(a))
+}
+
+func sessionListCommand(a *app) *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use:   "list",
+		Short: "Every session, with its provider and instance",
+		Args:  between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			status, err := c.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.document(status.Agents)
+			}
+			t := &table{heads: []string{"SESSION", "AGENT", "PROVIDER", "STATE", "PID", "STARTED", "INSTANCE"}}
+			for _, s := range status.Agents {
+				t.add(cell{text: s.Session}, cell{text: s.Name}, cell{text: s.Provider}, cell{s.State, stateColor(s.State)},
+					number(s.PID), cell{text: a.ago(s.StartedAt)}, cell{s.Instance, faint})
+			}
+			if len(t.rows) == 0 {
+				a.talk("no sessions")
+				return nil
+			}
+			a.print(t)
+			return nil
+		},
+	})
+}
+
+func sessionShowCommand(a *app) *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use:   "show AGENT",
+		Short: "Everything that is known of one session",
+		Args:  between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error {
+				s, err := c.Session(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.document(s)
+				}
+				a.printSession(s)
+				return nil
+			})
+		},
+		ValidArgsFunction: a.completeAgents,
+	})
+}
+
+func (a *app) printSession(s client.Session) {
+	a.print(&table{heads: []string{"", ""}, rows: a.sessionFacts(s)})
+	if len(s.Processes) > 0 {
+		fmt.Fprintln(a.Stdout, a.paint(faint, "\nprocesses"))
+		a.print(a.processTable(s.Processes))
+	}
+	if s.LastScreen != "" {
+		fmt.Fprintln(a.Stdout, a.paint(faint, "\nlast screen"))
+		a.printText(s.LastScreen)
+	}
+}
+
+// sessionFacts is a table of two columns without the empty ones.
+func (a *app) sessionFacts(s client.Session) [][]cell {
+	var rows [][]cell
+	add := func(name, value string, c color) {
+		if value != "" {
+			rows = append(rows, []cell{{name, faint}, {value, c}})
+		}
+	}
+	add("agent", s.Name, bold)
+	add("session", s.Session, plain)
+	add("provider", s.Provider, plain)
+	add("wanted", s.Desired, plain)
+	add("state", s.State, stateColor(s.State))
+	add("activity", s.Activity+sourceOf(s.Agent), plain)
+	add("reason", s.Reason, plain)
+	add("exit", s.Exit, plain)
+	add("title", s.Title, plain)
+	add("command", s.Command, plain)
+	add("work folder", s.WorkDir, plain)
+	add("process", number(s.PID).text, plain)
+	add("attached", attachedText(s.Attached), plain)
+	add("started", a.when(s.StartedAt), plain)
+	add("last output", a.when(s.ActiveAt), plain)
+	add("next try", clock(s.NextAt), plain)
+	add("restarts", number(s.Restarts).text, plain)
+	add("instance", s.Instance, plain)
+	add("differs in", strings.Join(s.Drift, ", "), yellow)
+	for _, key := range slices.Sorted(maps.Keys(s.Meta)) {
+		add("meta "+key, s.Meta[key], plain)
+	}
+	for _, part := range slices.Sorted(maps.Keys(s.Fingerprints)) {
+		add("fingerprint "+part, s.Fingerprints[part], faint)
+	}
+	add("observed", a.when(s.ReadAt), plain)
+	return rows
+}
+
+func sourceOf(agent client.Agent) string {
+	if agent.Source == "" || agent.Activity == "" {
+		return ""
+	}
+	return " (from " + agent.Source + ")"
+}
+
+func attachedText(n int) string {
+	switch {
+	case n < 0:
+		return "the provider cannot tell"
+	case n == 0:
+		return ""
+	}
+	return count(n, "terminal")
+}
+
+// clock tells a moment of the local day.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+func (a *app) when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return clock(t) + ", " + a.ago(t)
+}
+
+// processTable indents each process below its parent.
+func (a *app) processTable(processes []client.Process) *table {
+	depth := map[int]int{}
+	t := &table{heads: []string{"PID", "STATE", "COMMAND"}}
+	for _, p := range processes {
+		if above, ok := depth[p.PPID]; ok {
+			depth[p.PID] = above + 1
+		} else {
+			depth[p.PID] = 0
+		}
+		command := p.Command
+		if d := depth[p.PID]; d > 0 {
+			command = strings.Repeat("  ", d-1) + "└ " + command
+		}
+		t.add(number(p.PID), cell{text: p.State}, cell{text: command})
+	}
+	return t
+}
+
+func sessionKillCommand(a *app) *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use:   "kill AGENT",
+		Short: "End an agent's incarnation, every process of it",
+		Long:  `The controller starts the next incarnation if the agent is still wanted.`,
+		Args:  between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error {
+				result, err := c.Kill(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return a.tellKill(args[0], result)
+			})
+		},
+		ValidArgsFunction: a.completeAgents,
+	})
+}
+
+func (a *app) tellKill(name string, r client.StopResult) error {
+	if a.json {
+		if err := a.document(r); err != nil {
+			return err
+		}
+	}
+	if r.Error != "" || len(r.Survivors) > 0 {
+		a.talk("gc: %s is not ended: %s", name, stopFailure(r))
+		return said(exitFailed)
+	}
+	if !a.json {
+		a.talk("ended %s: %s in %.1fs", name, count(r.Processes, "process"), r.Seconds)
+	}
+	return nil
+}
+
+// exists refuses a source that is not there, named as the user named it.
+func exists(path, as string) error {
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: there is no file or folder %s", client.ErrNotFound, as)
+	}
+	return err
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+)
+
+const (
+	logFolderMode = 0o700
+	logFileMode   = 0o600
+
+	// probePause is the first pause between two looks for the control socket;
+	// it doubles up to probePauseMax.
+	probePause    = 5 * time.Millisecond
+	probePauseMax = 100 * time.Millisecond
+
+	// logTail is how much of its log a controller that failed is quoted with.
+	logTail = 4 << 10
+
+	defaultStartTimeout = 2 * time.Minute
+)
+
+// startFlags are the flags of gc start.
+type startFlags struct {
+	foreground, noWait bool
+	timeout            time.Duration
+}
+
+func startCommand(a *app) *cobra.Command {
+	var flags startFlags
+	cmd := &cobra.Command{
+		Use:   "start",
+		Short: "Start the city's controller and its agents",
+		Long: `Starts the controller in the background, waits until every wanted agent runs or has failed, and
+says which. A controller that runs already is left alone; its agents are waited for all the same.
+The controller's own messages are in .gc/log/controller.log.`,
+		Args: between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, err := a.root()
+			if err != nil {
+				return err
+			}
+			if flags.foreground {
+				return a.runController(cmd.Context(), root)
+			}
+			return a.start(cmd.Context(), root, flags)
+		},
+	}
+	cmd.Flags().BoolVarP(&flags.foreground, "foreground", "f", false, "run the controller in this terminal until it is interrupted")
+	cmd.Flags().BoolVar(&flags.noWait, "no-wait", false, "return as soon as the controller answers")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultStartTimeout, "how long to wait for the agents")
+	return cmd
+}
+
+func (a *app) start(parent context.Context, root string, flags startFlags) error {
+	ctx, cancel := context.WithTimeout(parent, flags.timeout)
+	defer cancel()
+	c := a.clientOf(root)
+	defer c.Close()
+	status, err := c.Status(ctx)
+	switch {
+	case err == nil:
+		a.talk("the controller runs already: process %d, started %s", status.Controller.PID, a.ago(status.Controller.StartedAt))
+	case errors.Is(err, client.ErrNoController):
+		if status, err = a.launch(ctx, root, c); err != nil {
+			return err
+		}
+		a.talk("the controller runs: process %d", status.Controller.PID)
+	default:
+		return err
+	}
+	if flags.noWait {
+		return nil
+	}
+	return a.awaitAgents(ctx, c, wanted)
+}
+
+// launch starts the controller as a process of its own and waits until it
+// answers.
+func (a *app) launch(ctx context.Context, root string, c *client.Client) (client.Status, error) {
+	var none client.Status
+	if err := a.checkBeforeStart(ctx, root); err != nil {
+		return none, err
+	}
+	dir := filepath.Join(root, ".gc", "log")
+	if err := os.MkdirAll(dir, logFolderMode); err != nil {
+		return none, fmt.Errorf("cannot make the folder for logs: %w", err)
+	}
+	log, err := os.OpenFile(filepath.Join(dir, "controller.log"), os.O_RDWR|os.O_CREATE|os.O_APPEND, logFileMode)
+	if err != nil {
+		return none, fmt.Errorf("cannot open the controller's log: %w", err)
+	}
+	defer log.Close()
+	before, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return none, fmt.Errorf("cannot open the controller's log: %w", err)
+	}
+	ended, err := a.detach(root, log)
+	if err != nil {
+		return none, err
+	}
+	return a.awaitSocket(ctx, c, ended, func() string { return tail(log, before) })
+}
+
+// detach runs this program again as the controller, in a session of its own, so
+// that the end of this terminal does not reach it. The channel tells its end.
+func (a *app) detach(root string, log *os.File) (<-chan error, error) {
+	cmd := exec.Command(a.Executable, "controller", "run", "--city", root) //nolint:noctx // it must outlive us
+	cmd.Dir = root
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("cannot start the controller: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // ends with the controller, or with this process
+	return ended, nil
+}
+
+// awaitSocket asks until the controller answers, has ended, or ctx ends.
+func (a *app) awaitSocket(ctx context.Context, c *client.Client, ended <-chan error, said func() string) (client.Status, error) {
+	pause := probePause
+	for {
+		status, err := c.Status(ctx)
+		if err == nil || !errors.Is(err, client.ErrNoController) {
+			return status, err
+		}
+		select {
+		case <-ctx.Done():
+			return status, fmt.Errorf("%w: the controller does not answer; it said:\n%s", client.ErrTimeout, said())
+		case err := <-ended:
+			return status, fmt.Errorf("the controller ended at once (%v); it said:\n%s", exitText(err), said())
+		case <-time.After(pause):
+			pause = min(2*pause, probePauseMax)
+		}
+	}
+}
+
+func exitText(err error) string {
+	if err == nil {
+		return "exit status 0"
+	}
+	return err.Error()
+}
+
+// tail returns the end of what a file has got since an offset.
+func tail(file *os.File, since int64) string {
+	info, err := file.Stat()
+	if err != nil {
+		return err.Error()
+	}
+	since = max(since, info.Size()-logTail)
+	text := make([]byte, info.Size()-since)
+	n, err := file.ReadAt(text, since)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err.Error()
+	}
+	if n == 0 {
+		return "  (nothing)"
+	}
+	return "  " + strings.ReplaceAll(strings.TrimSpace(block(string(text[:n]))), "\n", "\n  ")
+}
+
+// checkBeforeStart finds mistakes while there is a terminal to show them on.
+func (a *app) checkBeforeStart(ctx context.Context, root string) error {
+	daemon, err := a.daemon()
+	if err != nil {
+		return err
+	}
+	faults, err := daemon.CheckConfig(ctx, root)
+	if err != nil {
+		return err
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	a.printFaults(faults)
+	a.talk("gc: nothing was started")
+	return said(exitFailed)
+}

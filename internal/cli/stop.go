@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+)
+
+const (
+	defaultStopTimeout    = 5 * time.Minute
+	defaultRestartTimeout = 5 * time.Minute
+
+	// farewell is how long a controller that has answered may take to exit.
+	farewell = 10 * time.Second
+)
+
+func stopCommand(a *app) *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "stop",
+		Short: "End every agent, then the controller",
+		Long: `Asks each agent to stop, ends what does not, counts the processes that were found and those that
+survived, and ends the controller. Exit status 0 means that nothing of the city runs any more.
+To end the controller alone and leave the agents running: gc controller stop`,
+		Args: between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return a.stop(ctx, c)
+		},
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", defaultStopTimeout, "how long to wait; the controller goes on after that")
+	return a.listing(cmd)
+}
+
+func (a *app) stop(ctx context.Context, c *client.Client) error {
+	census, err := a.stopTold(ctx, c)
+	if err != nil {
+		return err
+	}
+	gone := a.awaitGone(ctx, c)
+	if a.json {
+		if err := a.document(census); err != nil {
+			return err
+		}
+	} else {
+		a.printCensus(census)
+	}
+	if gone != nil {
+		return gone
+	}
+	if !census.Clean {
+		return said(exitFailed)
+	}
+	return nil
+}
+
+// stopTold stops the city and tells of each session meanwhile.
+func (a *app) stopTold(parent context.Context, c *client.Client) (client.Census, error) {
+	page, err := c.PastEvents(parent, 0)
+	if err != nil {
+		return client.Census{}, err
+	}
+	ctx, cancel := context.WithCancel(parent)
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		for e, err := range c.Events(ctx, page.Last) {
+			if err == nil && strings.HasPrefix(e.Kind, "session.stop") && !a.json {
+				a.talk("%s  %s", strings.TrimPrefix(e.Kind, "session."), oneLine(firstOf(e.Agent, e.Session)+"  "+e.Text))
+			}
+		}
+	}()
+	census, err := c.StopCity(parent)
+	cancel()
+	<-told
+	return census, err
+}
+
+// awaitGone waits until the controller no longer answers.
+func (a *app) awaitGone(parent context.Context, c *client.Client) error {
+	ctx, cancel := context.WithTimeout(parent, farewell)
+	defer cancel()
+	for pause := probePause; ; pause = min(2*pause, probePauseMax) {
+		if _, err := c.Status(ctx); errors.Is(err, client.ErrNoController) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: the controller has done its work but still answers; see .gc/log/controller.log", client.ErrTimeout)
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (a *app) printCensus(census client.Census) {
+	if len(census.Sessions) == 0 {
+		a.talk("no session was running; the controller has ended")
+		return
+	}
+	t := &table{heads: []string{"AGENT", "SESSION", "PROCESSES", "TOOK", "RESULT"}}
+	processes := 0
+	for _, s := range census.Sessions {
+		processes += s.Processes
+		result := cell{"ended", green}
+		if s.Error != "" || len(s.Survivors) > 0 {
+			result = cell{stopFailure(s), red}
+		}
+		t.add(cell{text: s.Agent}, cell{text: s.Session}, cell{text: fmt.Sprint(s.Processes)}, cell{text: fmt.Sprintf("%.1fs", s.Seconds)}, result)
+	}
+	a.print(t)
+	if census.Clean {
+		a.talk("%s with %s ended, none survived; the controller has ended", count(len(census.Sessions), "session"), count(processes, "process"))
+	} else {
+		a.talk("gc: something survived; end it by hand or look closer with: gc doctor")
+	}
+}
+
+func stopFailure(s client.StopResult) string {
+	text := firstOf(s.Error, "not ended")
+	if len(s.Survivors) > 0 {
+		text += fmt.Sprintf("; still running: %s", strings.Trim(fmt.Sprint(s.Survivors), "[]"))
+	}
+	return text
+}
+
+func restartCommand(a *app) *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "restart [AGENT...]",
+		Short: "Restart agents, all of them if none is named",
+		Long:  `Ends the agents and starts them again, and waits until they run. The controller stays.`,
+		Args:  between(0, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return a.restart(ctx, c, args)
+		},
+		ValidArgsFunction: a.completeAgents,
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", defaultRestartTimeout, "how long to wait for the agents")
+	return cmd
+}
+
+func (a *app) restart(ctx context.Context, c *client.Client, targets []string) error {
+	before, err := c.Status(ctx)
+	if err != nil {
+		return err
+	}
+	old := map[string]client.Agent{}
+	for _, agent := range before.Agents {
+		if len(targets) == 0 || named(agent, targets) {
+			old[agent.Name] = agent
+		}
+	}
+	if _, err := c.Restart(ctx, targets...); errors.Is(err, client.ErrNotFound) {
+		for _, target := range targets {
+			if !known(before, target) {
+				return a.suggestAgent(ctx, c, target, err)
+			}
+		}
+		return err
+	} else if err != nil {
+		return err
+	}
+	return a.awaitAgents(ctx, c, func(agent client.Agent) verdict {
+		was, asked := old[agent.Name]
+		if !asked {
+			return skipped
+		}
+		v := wanted(agent)
+		if v == settled && agent.Instance == was.Instance && agent.Restarts == was.Restarts && was.State == client.StateRunning {
+			return waiting // it is still the former one
+		}
+		return v
+	})
+}
+
+func named(agent client.Agent, targets []string) bool {
+	for _, target := range targets {
+		if target == agent.Name || target == agent.Session {
+			return true
+		}
+	}
+	return false
+}
+
+func known(status client.Status, target string) bool {
+	for _, agent := range status.Agents {
+		if named(agent, []string{target}) {
+			return true
+		}
+	}
+	return false
+}
