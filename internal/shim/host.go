@@ -110,7 +110,7 @@ func open(dir folder, stdin io.Reader) (*host, error) {
 		return nil, errors.New("the spec names no command or no instance")
 	}
 	h := &host{
-		dir: dir, spec: spec, changed: make(chan struct{}),
+		dir: dir, spec: spec, seq: 1, changed: make(chan struct{}),
 		meta: map[string]string{}, viewers: map[*viewer]struct{}{},
 	}
 	log, err := openRawLog(spec.LogPath, spec.LogSize)

@@ -183,7 +183,7 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 	cols, rows := screen.Size()
 	return Frame{
 		Seq: h.seq, Cols: cols, Rows: rows, Redraw: screen.Redraw(), Title: h.title, Status: h.status,
-		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
+		Line: h.streams.lineMode(), LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
 	}, nil
 }
 

@@ -21,50 +21,26 @@ import (
 
 func compare(a, b string) int { return cmp.Compare(a, b) }
 
-// Start starts a shim for spec and returns once its agent's process exists.
-// [ErrTaken] if a live session has the name; what is left of one whose agent has
-// ended is replaced. [ErrOrphans] if a former incarnation's shim was killed and its
-// processes still run: stop the session first. If ctx ends or anything fails,
-// nothing is left.
-func (f *Fleet) Start(ctx context.Context, spec Spec) (*Client, error) {
-	dir := folderFor(f.opts.Dir, spec.Name)
-	lock, err := f.claim(ctx, spec.Name, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Close() // the shim has its own
-	if err := dir.clear(); err != nil {
-		return nil, err
-	}
-	if err := f.spawn(ctx, dir, lock, spec); err != nil {
-		return nil, errors.Join(err, f.undo(dir, lock))
-	}
-	return f.client(spec.Name, dir, spec.Instance), nil
+// Claim is the right to start a session of one name. Nobody else can start it, and
+// nothing of it runs, until the claim is started or given up.
+type Claim struct {
+	fleet *Fleet
+	name  string
+	dir   folder
+	lock  *os.File // nil once given up
 }
 
-// undo removes the folder of a start that failed, if its shim has let go of it.
-func (f *Fleet) undo(dir folder, lock *os.File) error {
-	if err := lock.Close(); err != nil {
-		return err
-	}
-	again, err := dir.claim()
-	if errors.Is(err, ErrTaken) {
-		return nil // it is another's already
-	}
-	if err != nil {
-		return err
-	}
-	defer again.Close()
-	return dir.remove()
-}
-
-// claim takes the folder for a start.
-func (f *Fleet) claim(ctx context.Context, name string, dir folder) (*os.File, error) {
+// Claim takes the name. [ErrTaken] if a live session has it; what is left of one
+// whose agent has ended is removed. [ErrOrphans] if a former incarnation's shim was
+// killed and its processes still run: stop the session first.
+func (f *Fleet) Claim(ctx context.Context, name string) (*Claim, error) {
+	dir := folderFor(f.opts.Dir, name)
 	lock, err := dir.claim()
 	if errors.Is(err, ErrTaken) {
-		if lock, err = f.replace(ctx, name, dir); err != nil {
-			return nil, err
-		}
+		lock, err = f.replace(ctx, name, dir)
+	}
+	if errors.Is(err, ErrTaken) {
+		err = fmt.Errorf("session %q: %w", name, ErrTaken)
 	}
 	if err != nil {
 		return nil, err
@@ -77,10 +53,60 @@ func (f *Fleet) claim(ctx context.Context, name string, dir folder) (*os.File, e
 			err = fmt.Errorf("session %q: %w: %v; stop the session first", name, ErrOrphans, pids)
 		}
 	}
+	if err == nil {
+		err = dir.clear()
+	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return lock, nil
+	return &Claim{fleet: f, name: name, dir: dir, lock: lock}, nil
+}
+
+// Start starts a shim for spec, whose name is the claim's, and returns once its
+// agent's process exists. The claim passes to the shim. If ctx ends or anything
+// fails, nothing is left and the claim is given up.
+func (c *Claim) Start(ctx context.Context, spec Spec) (*Client, error) {
+	if err := c.fleet.spawn(ctx, c.dir, c.lock, spec); err != nil {
+		return nil, errors.Join(err, c.undo())
+	}
+	err := c.lock.Close() // the shim has its own
+	c.lock = nil
+	return c.fleet.client(c.name, c.dir, spec.Instance), err
+}
+
+// undo removes the folder of a start that failed. The shim has let go of it, or
+// still ends and removes it itself.
+func (c *Claim) undo() error {
+	err := c.lock.Close()
+	c.lock = nil
+	again, claimErr := c.dir.claim()
+	if errors.Is(claimErr, ErrTaken) {
+		return err
+	}
+	if claimErr != nil {
+		return errors.Join(err, claimErr)
+	}
+	return errors.Join(err, c.dir.remove(), again.Close())
+}
+
+// GiveUp gives the name back and removes its folder. After a start, or twice, it
+// does nothing.
+func (c *Claim) GiveUp() error {
+	if c.lock == nil {
+		return nil
+	}
+	err := errors.Join(c.dir.remove(), c.lock.Close())
+	c.lock = nil
+	return err
+}
+
+// Start is [Fleet.Claim] and [Claim.Start] in one.
+func (f *Fleet) Start(ctx context.Context, spec Spec) (*Client, error) {
+	claim, err := f.Claim(ctx, spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	return claim.Start(ctx, spec)
 }
 
 // replace takes over the folder of a session whose agent has ended but whose shim
@@ -91,7 +117,7 @@ func (f *Fleet) replace(ctx context.Context, name string, dir folder) (*os.File,
 		return nil, err
 	}
 	if sight.Client == nil || sight.State.Exit == nil {
-		return nil, fmt.Errorf("session %q: %w", name, ErrTaken)
+		return nil, ErrTaken
 	}
 	if err := sight.Client.release(ctx); err != nil && !errors.Is(err, ErrNone) {
 		return nil, err

@@ -108,11 +108,22 @@ type Frame struct {
 	Redraw     []byte    `json:"redraw"`
 	Title      string    `json:"title,omitempty"`
 	Status     string    `json:"status,omitempty"`
+	Line       LineMode  `json:"line"`
 	LastOutput time.Time `json:"last_output,omitzero"`
 	LastHuman  time.Time `json:"last_human,omitzero"`
 	Attached   int       `json:"attached"`
 	Exited     bool      `json:"exited"`
 }
+
+// LineMode is who edits the terminal's input line.
+type LineMode uint8
+
+// The line modes.
+const (
+	LineUnknown LineMode = iota
+	LineRaw              // the program reads keys
+	LineCooked           // the kernel collects a line
+)
 
 // EventKind says what a shim saw.
 type EventKind string
