@@ -1,0 +1,165 @@
+package runtimetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gascity/runtime"
+)
+
+// Pending returns the model's question.
+func (f *Fake) Pending(name string) (*runtime.PendingInteraction, error) {
+	if err := f.called("Pending", name); err != nil {
+		return nil, err
+	}
+	var asked *runtime.PendingInteraction
+	found := f.world.with(name, func(s *fakeSession) { asked = s.agent.pendingLocked() })
+	if !found {
+		return nil, notFound("read pending interaction of", name)
+	}
+	return asked, nil
+}
+
+func (a *fakeAgent) pendingLocked() *runtime.PendingInteraction {
+	if !a.asking || a.gone {
+		return nil
+	}
+	return &runtime.PendingInteraction{
+		RequestID: "question-" + strconv.Itoa(a.question), Kind: "question", Prompt: "Proceed?", Options: []string{"yes", "no"},
+	}
+}
+
+// Respond answers the model's question.
+func (f *Fake) Respond(name string, response runtime.InteractionResponse) error {
+	if err := f.called("Respond", name, response); err != nil {
+		return err
+	}
+	var err error
+	found := f.world.with(name, func(s *fakeSession) {
+		asked := s.agent.pendingLocked()
+		switch {
+		case asked == nil:
+			err = errors.New("nothing is pending")
+		case response.RequestID != "" && response.RequestID != asked.RequestID:
+			err = fmt.Errorf("%q is not pending", response.RequestID)
+		case !slices.Contains(asked.Options, response.Action):
+			err = fmt.Errorf("%q is no option", response.Action)
+		default:
+			s.agent.record(Entry{Kind: LedgerChoice, Choice: response.Action})
+			s.agent.endTurnLocked()
+		}
+	})
+	if !found {
+		err = runtime.ErrSessionNotFound
+	}
+	if err != nil {
+		return &runtime.Error{Op: "respond to", Session: name, Err: err}
+	}
+	return nil
+}
+
+// Exec runs a command by the Shell in the work folder.
+func (f *Fake) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
+	if err := f.called("Exec", name, argv); err != nil {
+		return nil, 0, err
+	}
+	s := f.world.find(name)
+	if s == nil {
+		return nil, 0, notFound("exec in", name)
+	}
+	if f.Shell == nil {
+		return nil, 0, nil
+	}
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		words[i] = shellQuote(word)
+	}
+	result, err := f.Shell(ctx, s.cfg.WorkDir, s.env, strings.Join(words, " "))
+	return []byte(result.Stdout), result.Code, err
+}
+
+// Relaunch replaces the model agent; session, token and metadata stay.
+func (f *Fake) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
+	if err := f.called("Relaunch", name, cfg); err != nil {
+		return err
+	}
+	s := f.world.find(name)
+	if s == nil {
+		return notFound("relaunch", name)
+	}
+	box := &fakeSession{world: s.world, name: s.name, token: s.token, cfg: cfg}
+	box.env = box.environ()
+	program, prompt, err := f.interpret(ctx, box)
+	if err != nil {
+		return &runtime.Error{Op: "relaunch", Session: name, Err: err}
+	}
+	f.world.mu.Lock()
+	for _, pid := range slices.Clone(s.pids) {
+		s.killLocked(pid, runtime.Exit{Code: -1, Signal: "terminated"})
+	}
+	s.cfg, s.env = cfg, box.env
+	s.launchLocked(program, prompt)
+	f.world.mu.Unlock()
+	return f.awaitReady(ctx, s)
+}
+
+// RunLive runs cfg.SessionLive.
+func (f *Fake) RunLive(name string, cfg runtime.Config) error {
+	if err := f.called("RunLive", name, cfg); err != nil {
+		return err
+	}
+	s := f.world.find(name)
+	if s == nil {
+		return notFound("apply session_live to", name)
+	}
+	env := append(slices.Clone(s.env), "GC_SESSION="+name)
+	var errs []error
+	for _, command := range cfg.SessionLive {
+		errs = append(errs, f.step(context.Background(), s.cfg.WorkDir, env, command)) //nolint:forbidigo // the contract's method has no ctx
+	}
+	return errors.Join(errs...)
+}
+
+// FindRuntimesBySessionID looks into the models' environments.
+func (f *Fake) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
+	if err := f.called("FindRuntimesBySessionID", "", id); err != nil {
+		return nil, err
+	}
+	f.world.mu.Lock()
+	defer f.world.mu.Unlock()
+	var found []runtime.LiveRuntime
+	for _, name := range f.world.runningLocked("") {
+		s := f.world.sessions[name]
+		env := map[string]string{}
+		for _, pair := range s.env {
+			key, value, _ := strings.Cut(pair, "=")
+			env[key] = value
+		}
+		if own := env["GC_SESSION_ID"]; own == "" || id != "" && own != id {
+			continue
+		}
+		epoch, _ := strconv.Atoi(env["GC_RUNTIME_EPOCH"]) // what is no number counts as absent
+		found = append(found, runtime.LiveRuntime{
+			SessionID: env["GC_SESSION_ID"], City: env["GC_CITY_PATH"], Epoch: epoch,
+			PID: s.agent.pid, ProviderName: name, IsTracked: true,
+		})
+	}
+	return found, nil
+}
+
+// TerminateRuntime ends a model's process.
+func (f *Fake) TerminateRuntime(r runtime.LiveRuntime) error {
+	if err := f.called("TerminateRuntime", r.ProviderName, r); err != nil {
+		return err
+	}
+	f.world.mu.Lock()
+	defer f.world.mu.Unlock()
+	if s := f.world.owners[r.PID]; s != nil {
+		s.killLocked(r.PID, runtime.Exit{Code: -1, Signal: "terminated"})
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package runtimetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"gascity/runtime"
+)
+
+// Nudge delivers a prompt without a receipt.
+func (f *Fake) Nudge(name string, content []runtime.ContentBlock) error {
+	if err := f.called("Nudge", name, content); err != nil {
+		return err
+	}
+	return f.nudge(name, content)
+}
+
+// NudgeNow is Nudge: a model takes prompts at any time.
+func (f *Fake) NudgeNow(name string, content []runtime.ContentBlock) error {
+	if err := f.called("NudgeNow", name, content); err != nil {
+		return err
+	}
+	return f.nudge(name, content)
+}
+
+func (f *Fake) nudge(name string, content []runtime.ContentBlock) error {
+	s := f.world.find(name)
+	if s == nil {
+		return notFound("nudge", name)
+	}
+	outcome, err := f.deliver(context.Background(), s, runtime.FlattenText(content)) //nolint:forbidigo // the contract's method has no ctx
+	if err == nil {
+		err = runtime.NudgeError(outcome)
+	}
+	if err != nil {
+		return &runtime.Error{Op: "nudge", Session: name, Err: err}
+	}
+	return nil
+}
+
+// Deliver delivers a prompt and says what became of it.
+func (f *Fake) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	if err := f.called("Deliver", name, d); err != nil {
+		return runtime.Outcome{}, err
+	}
+	s := f.world.find(name)
+	switch {
+	case s == nil:
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
+	case d.Instance != "" && d.Instance != s.token:
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, &runtime.Error{Op: "deliver to", Session: name, Err: runtime.ErrStaleInstance}
+	}
+	return f.deliver(ctx, s, runtime.FlattenText(d.Content))
+}
+
+// deliver types the text and presses Enter, again if the agent lost it.
+func (f *Fake) deliver(ctx context.Context, s *fakeSession, text string) (runtime.Outcome, error) {
+	if bad := controlCharacter(text); bad != "" {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: bad}, nil
+	}
+	s.input.Lock()
+	defer s.input.Unlock()
+	if ctx.Err() != nil {
+		return runtime.Outcome{}, context.Cause(ctx)
+	}
+	f.world.mu.Lock()
+	defer f.world.mu.Unlock()
+	a := s.agent
+	switch {
+	case s.exit != nil || f.world.sessions[s.name] != s:
+		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the agent has exited"}, nil
+	case text == "":
+		return runtime.Outcome{State: runtime.OutcomeSubmitted}, nil
+	case len(a.dialog) > 0 || a.asking:
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedDialog}, nil
+	case !a.ready:
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready}, nil
+	case a.draft != "":
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedDraft}, nil
+	}
+	a.draft = text
+	for !a.enterLocked() { //nolint:revive // a lost Enter is repeated, the text never
+	}
+	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "model"}, nil
+}
+
+// controlCharacter names a character that could be taken for a key, if there is
+// one. Tab and the line ends are text.
+func controlCharacter(text string) string {
+	i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r", r) || r == 0x7f })
+	if i < 0 {
+		return ""
+	}
+	r, _ := utf8.DecodeRuneInString(text[i:])
+	return fmt.Sprintf("control character %U at byte %d", r, i)
+}
+
+// SendKeys presses keys. The model knows characters, Enter, BSpace, Up, Down,
+// Escape and C-c.
+func (f *Fake) SendKeys(name string, keys ...string) error {
+	if err := f.called("SendKeys", name, keys); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if utf8.RuneCountInString(key) != 1 && fakeKeys[key] == nil {
+			return &runtime.Error{Op: "send keys to", Session: name, Err: fmt.Errorf("unknown key %q", key)}
+		}
+	}
+	f.world.with(name, func(s *fakeSession) {
+		for _, key := range keys {
+			if press := fakeKeys[key]; press != nil {
+				press(s.agent)
+			} else {
+				s.agent.draft += key
+			}
+		}
+		s.world.bumpLocked()
+	})
+	return nil
+}
+
+var fakeKeys = map[string]func(*fakeAgent){
+	"Enter": func(a *fakeAgent) { a.enterLocked() },
+	"BSpace": func(a *fakeAgent) {
+		_, size := utf8.DecodeLastRuneInString(a.draft)
+		a.draft = a.draft[:len(a.draft)-size]
+	},
+	"Up":     func(a *fakeAgent) { a.cursor = max(0, a.cursor-1) },
+	"Down":   func(a *fakeAgent) { a.cursor = max(0, min(len(a.dialog)-1, a.cursor+1)) },
+	"Escape": func(a *fakeAgent) { a.interruptLocked() },
+	"C-c":    func(a *fakeAgent) { a.interruptLocked() },
+}
+
+// Attach counts as a terminal until [Fake.Detach] or the end of the session.
+func (f *Fake) Attach(name string) error {
+	if err := f.called("Attach", name); err != nil {
+		return err
+	}
+	var detach chan struct{}
+	found := f.world.with(name, func(s *fakeSession) {
+		s.attached++
+		detach = s.detach
+		s.world.publishLocked(runtime.Event{Kind: runtime.EventAttached, Session: name, Attached: s.attached})
+		s.world.bumpLocked()
+	})
+	if !found {
+		return notFound("attach to", name)
+	}
+	<-detach
+	return nil
+}
+
+// Detach ends every Attach of the session.
+func (f *Fake) Detach(name string) {
+	f.world.with(name, func(s *fakeSession) {
+		s.detachLocked()
+		s.world.publishLocked(runtime.Event{Kind: runtime.EventAttached, Session: name})
+	})
+}
+
+// WaitForIdle waits until the agent is ready and not busy.
+func (f *Fake) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
+	if err := f.called("WaitForIdle", name, timeout); err != nil {
+		return err
+	}
+	return f.awaitSession(ctx, name, timeout, func(s *fakeSession) bool { return s.agent.ready && !s.agent.busy })
+}
+
+// WaitForInterruptBoundary waits for an interrupted turn.
+func (f *Fake) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
+	if err := f.called("WaitForInterruptBoundary", name, since, timeout); err != nil {
+		return err
+	}
+	return f.awaitSession(ctx, name, timeout, func(s *fakeSession) bool { return s.boundary.After(since) })
+}
+
+// ResetInterruptedTurn has nothing to discard.
+func (f *Fake) ResetInterruptedTurn(_ context.Context, name string) error {
+	return f.called("ResetInterruptedTurn", name)
+}
+
+// DismissKnownDialogs accepts the dialog. One can appear only before the agent
+// is ready.
+func (f *Fake) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
+	if err := f.called("DismissKnownDialogs", name, timeout); err != nil {
+		return err
+	}
+	err := f.awaitSession(ctx, name, timeout, func(s *fakeSession) bool {
+		s.agent.acceptLocked()
+		return s.agent.ready
+	})
+	if err != nil && ctx.Err() == nil && f.world.find(name) != nil {
+		return nil // no dialog appeared in time
+	}
+	return err
+}
+
+// awaitSession waits until ok is true for the session; its end is
+// ErrSessionNotFound.
+func (f *Fake) awaitSession(ctx context.Context, name string, timeout time.Duration, ok func(*fakeSession) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	found := true
+	err := f.world.await(ctx, func() bool {
+		s := f.world.sessions[name]
+		found = s != nil
+		return !found || ok(s)
+	})
+	if !found {
+		return notFound("wait for", name)
+	}
+	if err != nil {
+		return &runtime.Error{Op: "wait for", Session: name, Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package runtimetest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/runtime"
+)
+
+// screenLines is the height of a model's screen.
+const screenLines = 50
+
+// IsRunning looks at the model.
+func (f *Fake) IsRunning(name string) bool {
+	_ = f.called("IsRunning", name) // it has no error to fail with
+	running := false
+	f.world.with(name, func(s *fakeSession) { running = s.aliveLocked() })
+	return running
+}
+
+// IsAttached looks at the model.
+func (f *Fake) IsAttached(name string) bool {
+	_ = f.called("IsAttached", name) // it has no error to fail with
+	attached := false
+	f.world.with(name, func(s *fakeSession) { attached = s.attached > 0 })
+	return attached
+}
+
+// ProcessAlive knows the model's one process name.
+func (f *Fake) ProcessAlive(name string, processNames []string) bool {
+	_ = f.called("ProcessAlive", name, processNames) // it has no error to fail with
+	if len(processNames) == 0 {
+		return true
+	}
+	alive := false
+	f.world.with(name, func(s *fakeSession) {
+		process := fakeProcess
+		if rename := s.agent.program.Behaviour.Rename; rename != "" {
+			process = rename
+		}
+		alive = s.aliveLocked() && slices.Contains(processNames, process)
+	})
+	return alive
+}
+
+// ListRunning lists the model's sessions.
+func (f *Fake) ListRunning(prefix string) ([]string, error) {
+	if err := f.called("ListRunning", "", prefix); err != nil {
+		return nil, err
+	}
+	f.world.mu.Lock()
+	defer f.world.mu.Unlock()
+	return f.world.runningLocked(prefix), nil
+}
+
+// GetLastActivity is when the model last printed.
+func (f *Fake) GetLastActivity(name string) (time.Time, error) {
+	if err := f.called("GetLastActivity", name); err != nil {
+		return time.Time{}, err
+	}
+	var at time.Time
+	f.world.with(name, func(s *fakeSession) { at = s.active })
+	return at, nil
+}
+
+// Peek shows what the model printed and its screen's live part.
+func (f *Fake) Peek(name string, lines int) (string, error) {
+	if err := f.called("Peek", name, lines); err != nil {
+		return "", err
+	}
+	var all []string
+	found := f.world.with(name, func(s *fakeSession) { all = append(slices.Clone(s.output), s.agent.screenLocked()...) })
+	if !found {
+		return "", notFound("peek at", name)
+	}
+	for len(all) > 0 && all[len(all)-1] == "" {
+		all = all[:len(all)-1]
+	}
+	if lines > 0 {
+		all = all[max(0, len(all)-lines):]
+	}
+	return strings.Join(all, "\n"), nil
+}
+
+// ClearScrollback keeps one screen.
+func (f *Fake) ClearScrollback(name string) error {
+	if err := f.called("ClearScrollback", name); err != nil {
+		return err
+	}
+	f.world.with(name, func(s *fakeSession) { s.output = slices.Clone(s.output[max(0, len(s.output)-screenLines):]) })
+	return nil
+}
+
+// Print lets the session's agent print text. It reports whether there is one.
+func (f *Fake) Print(name, text string) bool {
+	return f.world.with(name, func(s *fakeSession) { s.printLocked(text) })
+}
+
+// Exit ends the session's agent and leaves a corpse. It reports whether there
+// was a session.
+func (f *Fake) Exit(name string, exit runtime.Exit) bool {
+	return f.world.with(name, func(s *fakeSession) { s.killLocked(s.agent.pid, exit) })
+}
+
+// Observe looks at the model.
+func (f *Fake) Observe(_ context.Context, name string) (runtime.Observation, error) {
+	obs := runtime.Observation{At: time.Now()}
+	if err := f.called("Observe", name); err != nil {
+		return obs, err
+	}
+	obs.Session, obs.Agent = runtime.Dead, runtime.Dead
+	f.world.with(name, func(s *fakeSession) {
+		obs.Session, obs.InstanceToken, obs.Handle = runtime.Alive, s.token, s.token
+		obs.StartedAt, obs.Attached, obs.LastActivity = s.startedAt, s.attached, s.active
+		if s.aliveLocked() {
+			obs.Agent, obs.PID = runtime.Alive, s.agent.pid
+			return
+		}
+		exit := *s.exit
+		obs.Exit = &exit
+	})
+	return obs, nil
+}
+
+// Recover checks the handle, which is the token.
+func (f *Fake) Recover(_ context.Context, name, handle string) error {
+	if err := f.called("Recover", name, handle); err != nil {
+		return err
+	}
+	return f.withInstance(name, handle, func(*fakeSession) {})
+}

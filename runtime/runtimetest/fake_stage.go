@@ -1,0 +1,142 @@
+package runtimetest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gascity/runtime"
+)
+
+// stage puts overlays and files into the work folder. Overlays never overwrite.
+func stage(cfg runtime.Config) error {
+	overlays := slices.DeleteFunc(append(slices.Clone(cfg.PackOverlayDirs), cfg.OverlayDir), func(dir string) bool { return dir == "" })
+	slots := runtime.EffectiveOverlayProviderNames(cfg, overlays...)
+	for _, dir := range overlays {
+		if err := copyTree(dir, cfg.WorkDir, keepExisting); err != nil {
+			return err
+		}
+		for _, slot := range slots {
+			if err := copyTree(filepath.Join(dir, slotsFolder, slot), cfg.WorkDir, keepExisting); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	for _, entry := range cfg.CopyFiles {
+		if err := copyInto(cfg.WorkDir, entry.Src, entry.RelDst); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slotsFolder holds one folder for each overlay slot.
+const slotsFolder = "per-provider"
+
+// existing says what to do with a file that is there already.
+type existing int
+
+const (
+	keepExisting existing = iota
+	replaceExisting
+)
+
+// CopyTo copies into the session's work folder.
+func (f *Fake) CopyTo(name, src, relDst string) error {
+	if err := f.called("CopyTo", name, src, relDst); err != nil {
+		return err
+	}
+	s := f.world.find(name)
+	if s == nil || s.cfg.WorkDir == "" {
+		return nil
+	}
+	err := copyInto(s.cfg.WorkDir, src, relDst)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// copyInto copies a file or a folder to relDst inside dir. [os.Root] keeps it
+// there.
+func copyInto(dir, src, relDst string) error {
+	info, err := os.Stat(src)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	relDst = filepath.Clean(filepath.FromSlash(relDst))
+	if info.IsDir() {
+		return copyFolder(root, src, relDst, replaceExisting)
+	}
+	if relDst == "." {
+		relDst = filepath.Base(src)
+	}
+	return copyFile(root, src, relDst)
+}
+
+// copyTree copies what is in src into dir, without the folder of slots.
+func copyTree(src, dir string, there existing) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return copyFolder(root, src, ".", there)
+}
+
+func copyFolder(root *os.Root, src, relDst string, there existing) error {
+	return filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(src, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if rel == slotsFolder && there == keepExisting {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		dst := filepath.Join(relDst, rel)
+		if _, err := root.Lstat(dst); err == nil && there == keepExisting {
+			return nil
+		}
+		return copyFile(root, path, dst)
+	})
+}
+
+func copyFile(root *os.Root, src, dst string) error {
+	if !filepath.IsLocal(dst) {
+		return fmt.Errorf("%q leaves the work folder", dst)
+	}
+	data, err := os.ReadFile(src)
+	if err != nil {
+		return err
+	}
+	if err := mkdirs(root, filepath.Dir(dst)); err != nil {
+		return err
+	}
+	return root.WriteFile(dst, data, 0o600)
+}
+
+func mkdirs(root *os.Root, dir string) error {
+	made := ""
+	for part := range strings.SplitSeq(filepath.ToSlash(dir), "/") {
+		made = filepath.Join(made, part)
+		if err := root.Mkdir(made, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}

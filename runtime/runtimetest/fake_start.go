@@ -1,0 +1,293 @@
+package runtimetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/runtime"
+)
+
+// Start starts a model agent by the start sequence of package runtime.
+func (f *Fake) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	if err := f.called("Start", name, cfg); err != nil {
+		return err
+	}
+	if err := f.start(ctx, name, cfg); err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	return nil
+}
+
+func (f *Fake) start(ctx context.Context, name string, cfg runtime.Config) error {
+	if err := runtime.ValidateName(name); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !f.world.claim(name) {
+		return runtime.ErrSessionExists
+	}
+	defer f.world.release(name)
+	s := f.world.newSession(name, cfg)
+	s.env = s.environ()
+	if err := f.prepare(ctx, s); err != nil {
+		return err
+	}
+	program, prompt, err := f.interpret(ctx, s)
+	if err != nil {
+		return err
+	}
+	f.world.mu.Lock()
+	f.world.sessions[name] = s
+	f.world.publishLocked(runtime.Event{Kind: runtime.EventStarted, Session: name})
+	s.launchLocked(program, prompt)
+	f.world.mu.Unlock()
+	if err := f.settle(ctx, s); err != nil {
+		f.world.mu.Lock()
+		defer f.world.mu.Unlock()
+		s.removeLocked()
+		return err
+	}
+	return nil
+}
+
+// claim takes the name for a start, and removes a corpse that has it.
+func (w *fakeWorld) claim(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.sessions[name]
+	if w.claimed[name] || s != nil && s.aliveLocked() {
+		return false
+	}
+	if s != nil {
+		s.removeLocked()
+	}
+	w.claimed[name] = true
+	return true
+}
+
+func (w *fakeWorld) release(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.claimed, name)
+}
+
+// environ is the whole environment of the agent: a base, cfg.Env and the
+// identity.
+func (s *fakeSession) environ() []string {
+	env := map[string]string{"HOME": os.TempDir(), "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "dumb"}
+	maps.Copy(env, s.cfg.Env)
+	maps.DeleteFunc(env, func(key, value string) bool { return value == "" && s.cfg.Env[key] == "" })
+	env["GC_SESSION_NAME"], env["GC_INSTANCE_TOKEN"] = s.name, s.token
+	if s.cfg.WorkDir != "" {
+		env["GC_DIR"] = s.cfg.WorkDir
+	}
+	list := make([]string, 0, len(env))
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, key+"="+env[key])
+	}
+	return list
+}
+
+// prepare runs PreStart and stages.
+func (f *Fake) prepare(ctx context.Context, s *fakeSession) error {
+	for _, command := range s.cfg.PreStart {
+		dir := s.cfg.WorkDir
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			dir = ""
+		}
+		if err := f.step(ctx, dir, s.env, command); err != nil {
+			return fmt.Errorf("pre_start: %w", err)
+		}
+	}
+	if s.cfg.WorkDir == "" {
+		return nil
+	}
+	info, err := os.Stat(s.cfg.WorkDir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no folder", s.cfg.WorkDir)
+	}
+	return stage(s.cfg)
+}
+
+// step runs one command; a failure has its output.
+func (f *Fake) step(ctx context.Context, dir string, env []string, command string) error {
+	if f.Shell == nil {
+		return nil
+	}
+	result, err := f.Shell(ctx, dir, env, command)
+	if err == nil && result.Code != 0 {
+		err = fmt.Errorf("%q exited with code %d: %s", command, result.Code, strings.TrimSpace(result.Stdout+result.Stderr))
+	}
+	return err
+}
+
+// interpret lets the shell say which program the command starts, with which
+// prompt and which environment.
+func (f *Fake) interpret(ctx context.Context, s *fakeSession) (program fakeProgram, prompt string, err error) {
+	command := s.cfg.LaunchCommand()
+	if !strings.Contains(command, fakeCommand) {
+		return program, "", nil
+	}
+	var args []string
+	if f.Shell == nil {
+		word := strings.TrimPrefix(s.cfg.Command, fakeCommand+" ")
+		args = []string{strings.ReplaceAll(strings.Trim(word, "'"), `'\''`, "'")}
+	} else {
+		const function = fakeCommand + `() { printf '%s\0' "$@"; printf '\0'; exec env -0; }; `
+		result, err := f.Shell(ctx, s.cfg.WorkDir, s.env, function+command)
+		if err != nil {
+			return program, "", err
+		}
+		words, env, _ := strings.Cut(result.Stdout, "\x00\x00")
+		args = strings.Split(words, "\x00")
+		s.env = strings.Split(strings.TrimSuffix(env, "\x00"), "\x00")
+	}
+	if err := json.Unmarshal([]byte(args[0]), &program); err != nil {
+		return program, "", fmt.Errorf("cannot understand the command: %w", err)
+	}
+	if len(args) > 1 {
+		prompt = args[len(args)-1]
+	}
+	return program, prompt, nil
+}
+
+// settle does what comes after the creation of the session.
+func (f *Fake) settle(ctx context.Context, s *fakeSession) error {
+	cfg := s.cfg
+	if cfg.Lifecycle == runtime.LifecycleOneShot || !cfg.WantsManagedStart() {
+		return nil
+	}
+	if err := f.awaitReady(ctx, s); err != nil {
+		return err
+	}
+	env := append(slices.Clone(s.env), "GC_SESSION="+s.name)
+	commands := slices.Clone(cfg.SessionSetup)
+	if cfg.SessionSetupScript != "" {
+		commands = append(commands, shellQuote(cfg.SessionSetupScript))
+	}
+	if err := f.tolerate(ctx, cfg.WorkDir, env, commands); err != nil {
+		return err
+	}
+	if cfg.Nudge != "" {
+		if _, err := f.deliver(ctx, s, cfg.Nudge); err != nil {
+			return err
+		}
+	}
+	return f.tolerate(ctx, cfg.WorkDir, env, cfg.SessionLive)
+}
+
+// tolerate runs commands whose failures are warnings; only the end of ctx is an
+// error.
+func (f *Fake) tolerate(ctx context.Context, dir string, env, commands []string) error {
+	for _, command := range commands {
+		_ = f.step(ctx, dir, env, command) // a warning, and a fake has nobody to warn
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// awaitReady settles dialogs and waits for the prompt or the delay.
+func (f *Fake) awaitReady(ctx context.Context, s *fakeSession) error {
+	waits := s.cfg.ReadyPromptPrefix != ""
+	if waits {
+		err := f.world.await(ctx, func() bool {
+			if s.cfg.WantsDialogs() {
+				s.agent.acceptLocked()
+			}
+			return s.agent.ready || s.exit != nil
+		})
+		if err != nil {
+			return err
+		}
+	} else if s.cfg.ReadyDelayMs > 0 {
+		select {
+		case <-time.After(time.Duration(s.cfg.ReadyDelayMs) * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	f.world.mu.Lock()
+	defer f.world.mu.Unlock()
+	if s.exit != nil {
+		return &runtime.StartupDeath{Exit: *s.exit, Output: strings.Join(s.output[max(0, len(s.output)-80):], "\n")}
+	}
+	return nil
+}
+
+// acceptLocked moves to the accepting option of a dialog and confirms.
+func (a *fakeAgent) acceptLocked() {
+	if len(a.dialog) > 0 {
+		a.cursor = slices.IndexFunc(a.dialog, func(option string) bool { return strings.HasPrefix(option, "Yes") })
+		a.enterLocked()
+	}
+}
+
+// Stop ends the session and all its processes.
+func (f *Fake) Stop(name string) error {
+	if err := f.called("Stop", name); err != nil {
+		return err
+	}
+	f.world.with(name, (*fakeSession).removeLocked)
+	return nil
+}
+
+// Interrupt presses Ctrl-C.
+func (f *Fake) Interrupt(name string) error {
+	if err := f.called("Interrupt", name); err != nil {
+		return err
+	}
+	f.world.with(name, func(s *fakeSession) { s.agent.interruptLocked() })
+	return nil
+}
+
+// StopInstance is Stop for one incarnation.
+func (f *Fake) StopInstance(_ context.Context, name, token string) error {
+	if err := f.called("StopInstance", name, token); err != nil {
+		return err
+	}
+	err := f.withInstance(name, token, (*fakeSession).removeLocked)
+	if errors.Is(err, runtime.ErrSessionNotFound) {
+		return nil
+	}
+	return err
+}
+
+// InterruptInstance is Interrupt for one incarnation.
+func (f *Fake) InterruptInstance(_ context.Context, name, token string) error {
+	if err := f.called("InterruptInstance", name, token); err != nil {
+		return err
+	}
+	return f.withInstance(name, token, func(s *fakeSession) { s.agent.interruptLocked() })
+}
+
+// withInstance does something to the incarnation with that token.
+func (f *Fake) withInstance(name, token string, do func(*fakeSession)) error {
+	stale := false
+	found := f.world.with(name, func(s *fakeSession) {
+		if stale = s.token != token; !stale {
+			do(s)
+		}
+	})
+	switch {
+	case !found:
+		return notFound("identify", name)
+	case stale:
+		return &runtime.Error{Op: "identify", Session: name, Err: runtime.ErrStaleInstance}
+	default:
+		return nil
+	}
+}

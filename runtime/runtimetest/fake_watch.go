@@ -1,0 +1,73 @@
+package runtimetest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"gascity/runtime"
+)
+
+// watchBacklog is how many events a watch keeps for a slow consumer.
+const watchBacklog = 64
+
+// fakeWatch is one subscription; the world's lock guards the backlog.
+type fakeWatch struct {
+	backlog []runtime.Event
+}
+
+// publishLocked hands the event to every watch. A full backlog becomes one
+// resync.
+func (w *fakeWorld) publishLocked(e runtime.Event) {
+	e.Time = time.Now()
+	for _, watch := range w.watches {
+		if len(watch.backlog) >= watchBacklog {
+			watch.backlog = []runtime.Event{{Kind: runtime.EventResync, Time: e.Time}}
+			continue
+		}
+		watch.backlog = append(watch.backlog, e)
+	}
+	w.bumpLocked()
+}
+
+// Watch pushes what happens to the models.
+func (f *Fake) Watch(ctx context.Context) (<-chan runtime.Event, error) {
+	if err := f.called("Watch", ""); err != nil {
+		return nil, err
+	}
+	watch := &fakeWatch{backlog: []runtime.Event{{Kind: runtime.EventResync, Time: time.Now()}}}
+	f.world.mu.Lock()
+	f.world.watches = append(f.world.watches, watch)
+	f.world.mu.Unlock()
+	events := make(chan runtime.Event)
+	go f.world.pump(ctx, watch, events)
+	return events, nil
+}
+
+// pump moves events from the backlog to the channel until ctx ends.
+func (w *fakeWorld) pump(ctx context.Context, watch *fakeWatch, events chan<- runtime.Event) {
+	defer close(events)
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.watches = slices.DeleteFunc(w.watches, func(x *fakeWatch) bool { return x == watch })
+	}()
+	for {
+		var next runtime.Event
+		err := w.await(ctx, func() bool {
+			if len(watch.backlog) == 0 {
+				return false
+			}
+			next, watch.backlog = watch.backlog[0], watch.backlog[1:]
+			return true
+		})
+		if err != nil {
+			return
+		}
+		select {
+		case events <- next:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package runtimetest
+
+import (
+	"context"
+	"crypto/rand"
+	"maps"
+	mathrand "math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"gascity/runtime"
+)
+
+// firstFakePID is above what any kernel numbers. Each world counts from a random
+// place above it, so that no two share a number.
+const firstFakePID = 1 << 40
+
+// fakeWorld is what several Fakes over the same state share.
+type fakeWorld struct {
+	mu       sync.Mutex // guards everything below and in sessions and agents
+	changed  chan struct{}
+	sessions map[string]*fakeSession
+	claimed  map[string]bool // names whose start is under way
+	owners   map[int]*fakeSession
+	lastPID  int
+	watches  []*fakeWatch
+}
+
+// fakeSession is one incarnation.
+type fakeSession struct {
+	world     *fakeWorld
+	name      string
+	token     string
+	cfg       runtime.Config
+	env       []string
+	startedAt time.Time
+	meta      map[string]string
+	pids      []int // living processes, the agent's first
+	agent     *fakeAgent
+	exit      *runtime.Exit
+	output    []string // complete lines
+	active    time.Time
+	attached  int
+	detach    chan struct{} // closed by Detach and the session's end
+	boundary  time.Time     // of the last interrupted turn
+	input     sync.Mutex    // held for a whole delivery; taken before world.mu
+}
+
+func newFakeWorld() *fakeWorld {
+	return &fakeWorld{
+		changed: make(chan struct{}), sessions: map[string]*fakeSession{}, claimed: map[string]bool{},
+		owners: map[int]*fakeSession{}, lastPID: firstFakePID + mathrand.N(1<<20)<<20,
+	}
+}
+
+// bumpLocked wakes whoever waits for a change.
+func (w *fakeWorld) bumpLocked() {
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// await calls ok with the lock held after each change until it is true or ctx
+// ends.
+func (w *fakeWorld) await(ctx context.Context, ok func() bool) error {
+	for {
+		w.mu.Lock()
+		done, changed := ok(), w.changed
+		w.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (w *fakeWorld) find(name string) *fakeSession {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sessions[name]
+}
+
+// with calls do with the lock held for the named session; it is false if there
+// is none.
+func (w *fakeWorld) with(name string, do func(*fakeSession)) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.sessions[name]
+	if s != nil {
+		do(s)
+	}
+	return s != nil
+}
+
+func (w *fakeWorld) newSession(name string, cfg runtime.Config) *fakeSession {
+	return &fakeSession{
+		world: w, name: name, token: rand.Text(), cfg: cfg, startedAt: time.Now(),
+		meta: map[string]string{}, detach: make(chan struct{}),
+	}
+}
+
+// forkLocked gives the session one more process.
+func (s *fakeSession) forkLocked() int {
+	s.world.lastPID++
+	s.pids = append(s.pids, s.world.lastPID)
+	s.world.owners[s.world.lastPID] = s
+	return s.world.lastPID
+}
+
+// killLocked ends one process; the agent's end is that of its agent.
+func (s *fakeSession) killLocked(pid int, exit runtime.Exit) {
+	delete(s.world.owners, pid)
+	s.pids = slices.DeleteFunc(s.pids, func(p int) bool { return p == pid })
+	if s.agent != nil && s.agent.pid == pid && s.exit == nil {
+		s.agent.gone = true
+		s.exit = &exit
+		s.exit.At = time.Now()
+		s.world.publishLocked(runtime.Event{Kind: runtime.EventExited, Session: s.name, Exit: s.exit})
+	}
+	s.world.bumpLocked()
+}
+
+// removeLocked ends all processes of the session and forgets it.
+func (s *fakeSession) removeLocked() {
+	for _, pid := range slices.Clone(s.pids) {
+		s.killLocked(pid, runtime.Exit{Code: -1, Signal: "terminated"})
+	}
+	if s.world.sessions[s.name] == s {
+		delete(s.world.sessions, s.name)
+		s.world.publishLocked(runtime.Event{Kind: runtime.EventGone, Session: s.name})
+	}
+	s.detachLocked()
+	s.world.bumpLocked()
+}
+
+func (s *fakeSession) detachLocked() {
+	close(s.detach)
+	s.detach, s.attached = make(chan struct{}), 0
+}
+
+func (s *fakeSession) aliveLocked() bool { return s.exit == nil }
+
+// printLocked adds text to the session's output.
+func (s *fakeSession) printLocked(text string) {
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		s.output = append(s.output, strings.TrimRight(line, " \t\r"))
+	}
+	s.active = time.Now()
+	s.world.publishLocked(runtime.Event{Kind: runtime.EventOutput, Session: s.name})
+	s.world.bumpLocked()
+}
+
+func (w *fakeWorld) runningLocked(prefix string) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(w.sessions)) {
+		if strings.HasPrefix(name, prefix) && w.sessions[name].aliveLocked() {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// fakePlace shows the model's processes beside the real ones of start steps.
+type fakePlace struct {
+	Local
+	world *fakeWorld
+}
+
+// Place returns where the agents of f run.
+func (f *Fake) Place() Place { return fakePlace{world: f.world} }
+
+func (p fakePlace) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
+
+func (p fakePlace) Alive(pid int) bool {
+	if pid < firstFakePID {
+		return p.Local.Alive(pid)
+	}
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	return p.world.owners[pid] != nil
+}
+
+func (p fakePlace) Kill(pid int) error {
+	if pid < firstFakePID {
+		return p.Local.Kill(pid)
+	}
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	s := p.world.owners[pid]
+	if s == nil {
+		return syscall.ESRCH
+	}
+	s.killLocked(pid, runtime.Exit{Code: -1, Signal: "killed"})
+	return nil
+}
