@@ -203,6 +203,7 @@ func (a *agent) showDialog() {
 func (a *agent) openDialog(s screen) {
 	a.dialog = &s
 	a.status("blocked", "dialog")
+	a.redraw() // the record says that it can be seen
 	a.book.write(ledger.Record{Kind: ledger.DialogShown, Dialog: s.name})
 }
 

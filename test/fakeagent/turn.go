@@ -98,9 +98,10 @@ func (a *agent) perform(step directive) bool {
 		a.osc(step.arg)
 	case "ask":
 		a.ask = step.question()
-		a.book.write(ledger.Record{Kind: ledger.Asked, Dialog: a.ask.name})
 		a.status("blocked", "question")
 		a.face.print(a.ask.plainText(a.m.plain))
+		a.redraw() // the record says that it can be seen
+		a.book.write(ledger.Record{Kind: ledger.Asked, Dialog: a.ask.name})
 		a.answerFromPipe()
 		return true
 	}
