@@ -33,7 +33,7 @@ func (a *app) attach(ctx context.Context, c *client.Client, name string) error {
 	if s.State != client.StateRunning && s.State != client.StateStarting {
 		return fmt.Errorf("%w: %s is %s; what it last printed: gc peek %s", client.ErrRefused, s.Name, s.State, name)
 	}
-	if !a.IsTerminal(a.Stdin) || !a.IsTerminal(a.Stdout) {
+	if !a.IsTerminal(a.Stdin) {
 		return fmt.Errorf("%w: attach needs a terminal; without one use: gc peek %s, gc nudge %s TEXT", client.ErrRefused, name, name)
 	}
 	daemon, err := a.daemon()

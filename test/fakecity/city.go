@@ -72,7 +72,11 @@ func (c *City) Set(name string, change func(*client.Session)) {
 	change(&c.agents[i])
 	agent := c.agents[i].Agent
 	c.mu.Unlock()
-	c.Emit("session."+agent.State, agent, agent.Reason)
+	kind := "session." + agent.State
+	if agent.State == client.StateRunning {
+		kind = "session.started"
+	}
+	c.Emit(kind, agent, agent.Reason)
 }
 
 // Break makes the configuration on disk faulty.

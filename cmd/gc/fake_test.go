@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/api"
+	"gascity/internal/cli"
+	"gascity/runtime"
+	"gascity/test/fakecity"
+)
+
+// fakeDaemon is an assembly without providers: its controller serves a
+// [fakecity.City] that is read from lines of city.toml. Keys of an agent are
+// name, state, activity and reason; "mistake" makes the configuration faulty
+// and "boom" lets the controller die at once.
+type fakeDaemon struct{}
+
+var _ cli.Daemon = fakeDaemon{}
+
+func (fakeDaemon) RunController(parent context.Context, root string, opts cli.ControllerOptions) error {
+	ctx, end := context.WithTimeout(parent, 2*time.Minute) // no test is left behind longer
+	defer end()
+	lines, err := readLines(root)
+	if err != nil {
+		return err
+	}
+	if boom := lines.first("boom"); boom != "" {
+		return errors.New(boom)
+	}
+	city := &fakecity.City{Root: root, Version: opts.Version, PID: os.Getpid(), Exit: end}
+	if v := lines.first("version"); v != "" {
+		city.Version, opts.Version = v, v
+	}
+	l, err := api.Listen(client.SocketPath(root))
+	if err != nil {
+		return err
+	}
+	lines.populate(city)
+	opts.Ready()
+	return api.NewServer(city, api.Options{Version: opts.Version}).Run(ctx, l)
+}
+
+func (fakeDaemon) Shim(_ context.Context, args []string) int {
+	fmt.Println("shim", args)
+	return len(args)
+}
+
+func (fakeDaemon) Providers(context.Context) ([]client.Provider, error) {
+	return []client.Provider{
+		{Name: "fake", Summary: "sessions that do not exist", Default: true, Capabilities: []string{"attach"}, Extensions: []string{"Observe"}},
+		{Name: "broken", Summary: "fails its checks", Capabilities: []string{}, Extensions: []string{}},
+	}, nil
+}
+
+func (fakeDaemon) Provider(_ context.Context, _, selection string) (runtime.Provider, error) {
+	if selection != "fake" {
+		return nil, fmt.Errorf("%w: no provider %q; known are: fake, broken", client.ErrNotFound, selection)
+	}
+	return fakeProvider{}, nil
+}
+
+func (d fakeDaemon) CheckProvider(ctx context.Context, root, selection string, report func(cli.CheckResult)) error {
+	if selection != "" && selection != "broken" {
+		if _, err := d.Provider(ctx, root, selection); err != nil {
+			return err
+		}
+	}
+	report(cli.CheckResult{ID: "start.fresh", Sentence: "a start makes a session", Result: cli.CheckPass, Took: time.Millisecond})
+	report(cli.CheckResult{ID: "attach.tty", Sentence: "attach connects a terminal", Result: cli.CheckSkip, Detail: "no terminal here"})
+	if selection == "broken" {
+		report(cli.CheckResult{ID: "stop.twice", Sentence: "a second stop is no error", Result: cli.CheckFail, Detail: "got: no such session\nwant: nil"})
+	}
+	return nil
+}
+
+func (fakeDaemon) StarterConfig(_ context.Context, city string) ([]byte, error) {
+	return fmt.Appendf(nil, "[workspace]\nname = %q\n\n[[agents]]\nname = \"worker\"\n", city), nil
+}
+
+func (fakeDaemon) ShowConfig(_ context.Context, root string) (client.Config, error) {
+	return client.Config{Path: filepath.Join(root, client.CityFile), Values: []client.ConfigValue{
+		{Key: "workspace.name", Value: `"x"`, Origin: "city.toml:2"},
+		{Key: "session.provider", Value: `"fake"`, Origin: "default"},
+	}}, nil
+}
+
+func (fakeDaemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault, error) {
+	lines, err := readLines(root)
+	if err != nil {
+		return nil, err
+	}
+	var faults []cli.ConfigFault
+	for _, l := range lines {
+		if l.key == "mistake" {
+			faults = append(faults, cli.ConfigFault{
+				File: client.CityFile, Line: l.number, Column: 1, Message: "unknown key mistake",
+				Excerpt: l.text + "\n^^^^^^^", Hint: "did you mean name?",
+			})
+		}
+	}
+	return faults, nil
+}
+
+func (fakeDaemon) ConfigSchema() ([]byte, error) {
+	return []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema"}`), nil
+}
+
+func (fakeDaemon) Prime(_ context.Context, root, agent string) (string, error) {
+	lines, err := readLines(root)
+	if err != nil {
+		return "", err
+	}
+	for _, l := range lines {
+		if l.key == "name" && l.value == agent {
+			return "You are " + agent + ".\n", nil
+		}
+	}
+	return "", fmt.Errorf("%w: no agent %q", client.ErrNotFound, agent)
+}
+
+func (fakeDaemon) Doctor(_ context.Context, root string, report func(cli.Finding)) error {
+	report(cli.Finding{Check: "machine", Level: cli.LevelOK, Message: "linux"})
+	if root == "" {
+		return nil
+	}
+	lines, err := readLines(root)
+	if err != nil {
+		return err
+	}
+	report(cli.Finding{Check: "log", Level: cli.LevelWarning, Message: "the log is large", Remedy: "rm .gc/log/*"})
+	if lines.first("mistake") != "" {
+		report(cli.Finding{Check: "config", Level: cli.LevelProblem, Message: "unknown key mistake", Remedy: "gc config check"})
+	}
+	return nil
+}
+
+// fakeProvider can be attached to, and nothing else.
+type fakeProvider struct{ runtime.Provider }
+
+func (fakeProvider) Attach(name string) error {
+	if strings.HasSuffix(name, "-mute") {
+		return runtime.ErrAttachUnsupported
+	}
+	fmt.Println("attached to", name)
+	return nil
+}
+
+// line is one "key = value" of a city.toml.
+type line struct {
+	number           int
+	text, key, value string
+}
+
+type cityLines []line
+
+func readLines(root string) (cityLines, error) {
+	file, err := os.Open(filepath.Join(root, client.CityFile))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var lines cityLines
+	input := bufio.NewScanner(file)
+	for number := 1; input.Scan(); number++ {
+		key, value, _ := strings.Cut(input.Text(), "=")
+		lines = append(lines, line{number, input.Text(), strings.TrimSpace(key), strings.Trim(strings.TrimSpace(value), `"`)})
+	}
+	return lines, input.Err()
+}
+
+func (ls cityLines) first(key string) string {
+	for _, l := range ls {
+		if l.key == key {
+			return l.value
+		}
+	}
+	return ""
+}
+
+// populate makes the agents: each is seen to start, then has its state.
+func (ls cityLines) populate(city *fakecity.City) {
+	agent, inAgent := "", false
+	for _, l := range ls {
+		if strings.HasPrefix(l.key, "[") {
+			agent, inAgent = "", l.key == "[[agents]]"
+		}
+		if !inAgent {
+			continue
+		}
+		set := func(change func(*client.Session)) { city.Set(agent, change) }
+		switch l.key {
+		case "name":
+			agent = l.value
+			city.Add(agent, client.StateStarting)
+			set(func(s *client.Session) { s.State = client.StateRunning })
+		case "state":
+			set(func(s *client.Session) { s.State = l.value })
+		case "desired":
+			set(func(s *client.Session) { s.Desired = l.value })
+		case "activity":
+			set(func(s *client.Session) { s.Activity = l.value })
+		case "reason":
+			set(func(s *client.Session) { s.Reason = l.value })
+		case "provider":
+			set(func(s *client.Session) { s.Provider = l.value })
+		case "broken":
+			city.Break(l.value)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"gascity/client"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"gc": func() {
+		version = "1.0"
+		os.Exit(run(fakeDaemon{}))
+	}})
+}
+
+// TestScripts runs the command line as a user does. Each script has a city in
+// $WORK/city, whose controller is ended afterwards.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			city := filepath.Join(env.WorkDir, "city")
+			env.Cd = city
+			env.Setenv("CITY", city)
+			env.Defer(func() { endController(t, city) })
+			return moveFiles(env.WorkDir, city)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status": exitStatus,
+			"await":  await,
+			"json":   validJSON,
+		},
+	})
+}
+
+// moveFiles makes the city of the files that come with the script.
+func moveFiles(from, to string) error {
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func endController(t *testing.T, city string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	c := &client.Client{Root: city}
+	defer c.Close()
+	if _, err := c.StopController(ctx); err != nil && !errors.Is(err, client.ErrNoController) {
+		t.Errorf("cannot end the controller of %s: %v", city, err)
+	}
+}
+
+// exitStatus is "status WANT COMMAND [ARG...]": the command ends with exactly
+// that exit status.
+func exitStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status WANT COMMAND [ARG...]")
+	}
+	got := "0"
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[interface {
+			error
+			ExitCode() int
+		}](err)
+		if !ok {
+			ts.Fatalf("%v: %v", args[1:], err)
+		}
+		got = string(rune('0' + exit.ExitCode()))
+	}
+	if got != args[0] {
+		ts.Fatalf("%v: exit status is %s, want %s", args[1:], got, args[0])
+	}
+}
+
+// await is "await COMMAND [ARG...]": the command is repeated until it succeeds.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: await COMMAND [ARG...]")
+	}
+	deadline := time.After(20 * time.Second)
+	for {
+		err := ts.Exec(args[0], args[1:]...)
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline:
+			ts.Fatalf("%v never succeeded: %v", args, err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// validJSON is "json stdout|FILE": it holds one JSON document.
+func validJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: json FILE")
+	}
+	if !json.Valid([]byte(ts.ReadFile(args[0]))) {
+		ts.Fatalf("%s is no JSON document: %s", args[0], ts.ReadFile(args[0]))
+	}
+}
