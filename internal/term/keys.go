@@ -208,8 +208,11 @@ func encodeKey(k keyCode, mods int, m Modes) []byte {
 		}
 		return withModifier(n, mods, '~')
 	case keyPad:
-		if m.AppKeypad && mods == 0 {
+		switch {
+		case m.AppKeypad && mods == 0:
 			return []byte{0x1b, 'O', k.final}
+		case m.AppKeypad && mods == modMeta:
+			return []byte{0x1b, 0x1b, 'O', k.final}
 		}
 	}
 	return encodeChar(k.char, mods)
@@ -262,7 +265,7 @@ func controlOf(r rune) rune {
 		return r - '3' + 0x1b
 	case r == '?' || r == '8':
 		return 0x7f
-	case r == '/':
+	case r == '/' || r == '-':
 		return 0x1f
 	case r == 0x7f: // Ctrl-Backspace
 		return 0x08
@@ -280,6 +283,9 @@ func similarKey(name, base string) string {
 		}
 	}
 	for _, known := range KeyNames() {
+		if len(low) < 3 {
+			break
+		}
 		if d := editDistance(low, strings.ToLower(known)); d < bestDist && d < len(known) {
 			best, bestDist = known, d
 		}

@@ -158,6 +158,22 @@ func (p *sequence) high(b byte) {
 	}
 }
 
+// bulk consumes the plain data at the start of b when inside a string. It is the fast path
+// of advance and must agree with it.
+func (p *sequence) bulk(b []byte) int {
+	if !p.inString() || p.dcsESC {
+		return 0
+	}
+	n := 0
+	for n < len(b) && b[n] >= 0x20 {
+		n++
+	}
+	room := max(0, p.limit()-len(p.str))
+	p.str = append(p.str, b[:min(n, room)]...)
+	p.tooLong = p.tooLong || n > room
+	return n
+}
+
 func (p *sequence) inString() bool {
 	switch p.state {
 	case parser.OscStringState, parser.DcsStringState, parser.SosStringState,
@@ -243,15 +259,18 @@ func (p *sequence) beginString(state parser.State) {
 
 // put collects a byte of a string up to the limit for its kind.
 func (p *sequence) put(b byte) {
-	limit := maxDCS
-	if p.state == parser.OscStringState {
-		limit = maxOSC
-	}
-	if len(p.str) >= limit {
+	if len(p.str) >= p.limit() {
 		p.tooLong = true
 		return
 	}
 	p.str = append(p.str, b)
+}
+
+func (p *sequence) limit() int {
+	if p.state == parser.OscStringState {
+		return maxOSC
+	}
+	return maxDCS
 }
 
 // param collects a byte of the parameters.

@@ -13,6 +13,11 @@ const maxPending = 4 << 10
 func (s *Screen) Write(p []byte) (int, error) {
 	for i := 0; i < len(p); {
 		if !s.seq.ground() {
+			if n := s.seq.bulk(p[i:]); n > 0 {
+				s.pending = append(s.pending, p[i:i+max(0, min(n, maxPending-len(s.pending)))]...)
+				i += n
+				continue
+			}
 			b := p[i]
 			i++
 			a := s.seq.advance(b)

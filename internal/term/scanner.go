@@ -29,6 +29,10 @@ func (c *Scanner) Write(p []byte) (int, error) {
 			}
 			continue
 		}
+		if n := c.seq.bulk(p[i:]); n > 0 {
+			i += n
+			continue
+		}
 		b := p[i]
 		i++
 		switch c.seq.advance(b) {

@@ -6,9 +6,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+	"unicode"
 
 	"gascity/internal/term"
 )
@@ -191,4 +194,56 @@ func TestExceptions(t *testing.T) {
 			t.Errorf("%s: %q shows %q, want %q", tt.reason, tt.in, got, tt.want)
 		}
 	}
+}
+
+// TestSameWidthsAsTmux asks tmux for the width of every assigned character.
+func TestSameWidthsAsTmux(t *testing.T) {
+	o := startOracle(t, 80, 24)
+	s := term.New(80, 24, nil)
+	o.conn.SetDeadline(time.Now().Add(60 * time.Second))
+	var batch []rune
+	bad := 0
+	check := func() {
+		var in []byte
+		for _, r := range batch {
+			in = append(append(in, '\r', 'a'), string(r)...)
+			in = append(in, "\x1b[6n"...)
+		}
+		go o.conn.Write(in)
+		for _, r := range batch {
+			var y, x int
+			if _, err := fmt.Fscanf(o.replies, "\x1b[%d;%dR", &y, &x); err != nil {
+				t.Fatalf("no answer from tmux for %U: %v", r, err)
+			}
+			s.Write([]byte("\ra" + string(r)))
+			if got := s.Cursor().X + 1; got != x {
+				if bad++; bad < 20 {
+					t.Errorf("%U %q: tmux goes to column %d, we to %d", r, r, x, got)
+				}
+			}
+		}
+		batch = batch[:0]
+	}
+	for r := rune(0xa0); r < 0x30000; r++ {
+		isNew := slices.ContainsFunc(unicode15, func(span [2]rune) bool { return r >= span[0] && r <= span[1] })
+		if !unicode.IsOneOf(assigned, r) || isNew {
+			continue
+		}
+		if batch = append(batch, r); len(batch) == 1000 {
+			check()
+		}
+	}
+	check()
+}
+
+var assigned = []*unicode.RangeTable{unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cf}
+
+// unicode15 are the characters that the C library behind tmux 3.3a here does not know yet;
+// tmux drops them.
+var unicode15 = [][2]rune{
+	{0xcf3, 0xcf3}, {0xece, 0xece}, {0x10efd, 0x10eff}, {0x1123f, 0x11241}, {0x11b00, 0x11b09}, {0x11f00, 0x11f59},
+	{0x1342f, 0x1342f}, {0x13439, 0x13455}, {0x1b132, 0x1b132}, {0x1b155, 0x1b155}, {0x1d2c0, 0x1d2d3}, {0x1df25, 0x1df2a},
+	{0x1e030, 0x1e08f}, {0x1e4d0, 0x1e4f9}, {0x1f6dc, 0x1f6dc}, {0x1f774, 0x1f776}, {0x1f77b, 0x1f77f}, {0x1f7d9, 0x1f7d9},
+	{0x1fa75, 0x1fa77}, {0x1fa87, 0x1fa88}, {0x1faad, 0x1faaf}, {0x1fabb, 0x1fabd}, {0x1fabf, 0x1fabf}, {0x1face, 0x1facf},
+	{0x1fada, 0x1fadb}, {0x1fae8, 0x1fae8}, {0x1faf7, 0x1faf8}, {0x2b739, 0x2b739},
 }
