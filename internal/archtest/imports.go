@@ -13,6 +13,8 @@ var standardOnly = map[string][]string{
 	"client":              nil,
 	"runtime/runtimetest": {"runtime"},
 	"internal/agent":      {"runtime"},
+
+	"runtime/runtimetest/fake": {"runtime", "runtime/runtimetest"},
 }
 
 // hiddenFromDrivers are lower rooms that a driver must not know all the same.

@@ -8,6 +8,7 @@ const (
 	layerShim       = 11
 	layerContract   = 20
 	layerNames      = 21
+	layerDouble     = 22
 	layerKnowledge  = 30
 	layerPure       = 40
 	layerLaunch     = 41
@@ -40,6 +41,7 @@ var rooms = []room{
 	{dir: "worker", layer: layerContract},
 	{dir: "client", layer: layerContract},
 	{dir: "runtime/runtimetest", layer: layerNames},
+	{dir: "runtime/runtimetest/fake", layer: layerDouble},
 	{dir: "internal/agent", layer: layerNames},
 
 	{dir: "internal/config", layer: layerKnowledge},

@@ -25,6 +25,17 @@ type Case struct {
 	Run func(t T, w *World)
 }
 
+// prove makes a case.
+func prove(id, sentence string, run func(t T, w *World)) Case {
+	return Case{ID: id, Sentence: sentence, Run: run}
+}
+
+// needs returns the case with more needs.
+func (c Case) needs(more ...Need) Case {
+	c.Needs = append(slices.Clone(c.Needs), more...)
+	return c
+}
+
 // Cases returns the whole contract in the order of the reference. The slice is
 // the caller's.
 func Cases() []Case {

@@ -9,61 +9,50 @@ import (
 
 func cancelCases() []Case {
 	return []Case{
-		{
-			ID:       "start.ctx-done",
-			Sentence: "Start with an ended ctx returns its cause and does nothing.",
-			Run: func(t T, w *World) {
-				s, marker := w.Prepare("a", Behaviour{}), filepath.Join(w.Folder(), "marker")
-				s.Agent.Config.PreStart = []string{"touch " + shellQuote(marker)}
-				ctx, cancel := context.WithCancel(w.ctx)
-				cancel()
-				expect(t, context.Canceled, w.Provider.Start(ctx, s.Name, s.Agent.Config), "Start")
-				if w.Exists(marker) {
-					t.Errorf("pre_start ran")
-				}
-				s.nothingLeft()
-			},
-		},
+		prove("start.ctx-done", "Start with an ended ctx returns its cause and does nothing.", func(t T, w *World) {
+			s, marker := w.Prepare("a", Behaviour{}), filepath.Join(w.Folder(), "marker")
+			s.Agent.Config.PreStart = []string{"touch " + shellQuote(marker)}
+			ctx, cancel := context.WithCancel(w.ctx)
+			cancel()
+			expect(t, context.Canceled, w.Provider.Start(ctx, s.Name, s.Agent.Config), "Start")
+			if w.Exists(marker) {
+				t.Errorf("pre_start ran")
+			}
+			s.nothingLeft()
+		}),
 		cancelCase("pre-start", "PreStart", func(cfg *runtime.Config, block string) { cfg.PreStart = []string{block} }),
 		cancelCase("setup", "SessionSetup", func(cfg *runtime.Config, block string) { cfg.SessionSetup = []string{block} }),
 		cancelCase("live", "SessionLive", func(cfg *runtime.Config, block string) { cfg.SessionLive = []string{block} }),
-		{
-			ID:       "start.ctx-ready",
-			Sentence: "When ctx ends during the wait for readiness, Start returns its cause and leaves no process and no session.",
-			Run: func(t T, w *World) {
-				s := w.Prepare("a", Behaviour{Hang: true})
-				ctx, cancel := context.WithCancel(w.ctx)
-				defer cancel()
-				ended := startAsync(ctx, w.Provider, s)
-				s.Await(LedgerStart, 1)
-				cancel()
-				expect(t, context.Canceled, awaitResult(w, "Start after its ctx ended", ended), "Start")
-				s.nothingLeft()
-				s.startsAgain()
-			},
-		},
+		prove("start.ctx-ready", "When ctx ends during the wait for readiness, Start returns its cause and leaves no process and no session.", func(t T, w *World) {
+			s := w.Prepare("a", Behaviour{Hang: true})
+			ctx, cancel := context.WithCancel(w.ctx)
+			defer cancel()
+			ended := startAsync(ctx, w.Provider, s)
+			s.Await(LedgerStart, 1)
+			cancel()
+			expect(t, context.Canceled, awaitResult(w, "Start after its ctx ended", ended), "Start")
+			s.nothingLeft()
+			s.startsAgain()
+		}),
 	}
 }
 
 // cancelCase ends ctx while a start step's command runs.
 func cancelCase(id, step string, block func(cfg *runtime.Config, command string)) Case {
-	return Case{
-		ID:       "start.ctx-" + id,
-		Sentence: "When ctx ends during " + step + ", Start returns its cause and leaves no process and no session.",
-		Run: func(t T, w *World) {
-			s, gate := w.Prepare("a", Behaviour{}), w.gate()
-			block(&s.Agent.Config, gate.command)
-			ctx, cancel := context.WithCancel(w.ctx)
-			defer cancel()
-			ended := startAsync(ctx, w.Provider, s)
-			pid := gate.reached()
-			cancel()
-			expect(t, context.Canceled, awaitResult(w, "Start after its ctx ended", ended), "Start")
-			if w.Alive(pid) {
-				t.Errorf("the command (process %d) still runs", pid)
-			}
-			s.nothingLeft()
-			s.startsAgain()
-		},
-	}
+	sentence := "When ctx ends during " + step + ", Start returns its cause and leaves no process and no session."
+	return prove("start.ctx-"+id, sentence, func(t T, w *World) {
+		s, gate := w.Prepare("a", Behaviour{}), w.gate()
+		block(&s.Agent.Config, gate.command)
+		ctx, cancel := context.WithCancel(w.ctx)
+		defer cancel()
+		ended := startAsync(ctx, w.Provider, s)
+		pid := gate.reached()
+		cancel()
+		expect(t, context.Canceled, awaitResult(w, "Start after its ctx ended", ended), "Start")
+		if w.Alive(pid) {
+			t.Errorf("the command (process %d) still runs", pid)
+		}
+		s.nothingLeft()
+		s.startsAgain()
+	})
 }

@@ -10,116 +10,76 @@ import (
 func deliverCases() []Case {
 	needs := []Need{NeedDeliver}
 	return []Case{
-		{
-			ID:       "deliver.arrives",
-			Sentence: "A delivery to a ready agent is submitted, or unconfirmed if there is no evidence, and arrives byte for byte.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				s.delivers(t, runtime.Delivery{ID: "d1", Content: runtime.TextContent("first\nand second line")})
-				s.consumed("first\nand second line")
-			},
-		},
-		{
-			ID:       "deliver.absent",
-			Sentence: "A missing session is absent and no error.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				other := w.Start("worker-10", Behaviour{})
-				outcome, err := runtime.Deliver(w.ctx, w.Provider, w.Name("worker-1"), runtime.Delivery{Content: runtime.TextContent("x")})
-				if outcome.State != runtime.OutcomeAbsent || err != nil {
-					t.Errorf("Deliver = %q, %v, want %q and nil", outcome.State, err, runtime.OutcomeAbsent)
-				}
-				other.Nudge("for ten")
-				other.consumed("for ten")
-			},
-		},
-		{
-			ID:       "deliver.instance",
-			Sentence: "A delivery for another incarnation is absent and ErrStaleInstance, and not a byte is sent.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{PrintEnv: true})
-				outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Instance: "another", Content: runtime.TextContent("stale")})
-				expect(t, runtime.ErrStaleInstance, err, "Deliver to another incarnation")
-				if outcome.State != runtime.OutcomeAbsent {
-					t.Errorf("the outcome is %q, want %q", outcome.State, runtime.OutcomeAbsent)
-				}
-				s.delivers(t, runtime.Delivery{Instance: s.Environ()["GC_INSTANCE_TOKEN"], Content: runtime.TextContent("current")})
-				s.consumed("current")
-			},
-		},
-		{
-			ID:       "deliver.refused",
-			Sentence: "Text that cannot arrive unchanged is refused with reason content and no error, and not a byte is sent.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Content: runtime.TextContent("a\x1b[201~\rb")})
-				if outcome.State != runtime.OutcomeRefused || outcome.Reason != runtime.RefusedContent || err != nil {
-					t.Errorf("Deliver = %q (%s), %v, want %q (%s) and nil", outcome.State, outcome.Reason, err, runtime.OutcomeRefused, runtime.RefusedContent)
-				}
-				s.Nudge("alone")
-				s.consumed("alone")
-			},
-		},
-		{
-			ID:       "deliver.dialog",
-			Sentence: "While a known dialog is up a delivery is refused and no key is pressed.",
-			Needs:    append(needs, NeedDialog),
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
-				s.AwaitOutput("exit")
-				outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Content: runtime.TextContent("x")})
-				if outcome.State != runtime.OutcomeRefused || err != nil {
-					t.Errorf("Deliver = %q (%s), %v, want %q and nil", outcome.State, outcome.Reason, err, runtime.OutcomeRefused)
-				}
-				if n := len(s.Recorded(LedgerDialog)) + len(s.Recorded(LedgerExit)); n > 0 || !w.Provider.IsRunning(s.Name) {
-					t.Errorf("the dialog was answered")
-				}
-			},
-		},
-		{
-			ID:       "deliver.lost-enter",
-			Sentence: "An Enter that the agent lost is repeated, the text never.",
-			Needs:    append(needs, NeedTerminal),
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{IgnoreFirstEnter: true})
-				s.delivers(t, runtime.Delivery{Content: runtime.TextContent("only once")})
-				s.AwaitPrompt("only once")
-				s.delivers(t, runtime.Delivery{Content: runtime.TextContent("and then this")})
-				s.consumed("only once", "and then this")
-			},
-		},
-		{
-			ID:       "deliver.exited",
-			Sentence: "A delivery to a session whose agent has exited is never submitted.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond}, fireAndForget)
-				s.AwaitEnd()
-				outcome, _ := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Content: runtime.TextContent("x")})
-				if outcome.State == runtime.OutcomeSubmitted || outcome.State == runtime.OutcomeUnconfirmed {
-					t.Errorf("the outcome is %q", outcome.State)
-				}
-			},
-		},
-		{
-			ID:       "deliver.ctx",
-			Sentence: "A delivery whose ctx has ended sends nothing.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				ctx, cancel := context.WithCancel(w.ctx)
-				cancel()
-				outcome, err := runtime.Deliver(ctx, w.Provider, s.Name, runtime.Delivery{Content: runtime.TextContent("too late")})
-				if outcome.State == runtime.OutcomeSubmitted || outcome.State != runtime.OutcomeRefused && err == nil {
-					t.Errorf("Deliver = %q, %v, want an error", outcome.State, err)
-				}
-				s.Nudge("alone")
-				s.consumed("alone")
-			},
-		},
+		prove("deliver.arrives", "A delivery to a ready agent is submitted, or unconfirmed if there is no evidence, and arrives byte for byte.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			s.delivers(t, runtime.Delivery{ID: "d1", Content: runtime.TextContent("first\nand second line")})
+			s.consumed("first\nand second line")
+		}).needs(needs...),
+		prove("deliver.absent", "A missing session is absent and no error.", func(t T, w *World) {
+			other := w.Start("worker-10", Behaviour{})
+			outcome, err := runtime.Deliver(w.ctx, w.Provider, w.Name("worker-1"), runtime.Delivery{Content: runtime.TextContent("x")})
+			if outcome.State != runtime.OutcomeAbsent || err != nil {
+				t.Errorf("Deliver = %q, %v, want %q and nil", outcome.State, err, runtime.OutcomeAbsent)
+			}
+			other.Nudge("for ten")
+			other.consumed("for ten")
+		}).needs(needs...),
+		prove("deliver.instance", "A delivery for another incarnation is absent and ErrStaleInstance, and not a byte is sent.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{PrintEnv: true})
+			outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Instance: "another", Content: runtime.TextContent("stale")})
+			expect(t, runtime.ErrStaleInstance, err, "Deliver to another incarnation")
+			if outcome.State != runtime.OutcomeAbsent {
+				t.Errorf("the outcome is %q, want %q", outcome.State, runtime.OutcomeAbsent)
+			}
+			s.delivers(t, runtime.Delivery{Instance: s.Environ()["GC_INSTANCE_TOKEN"], Content: runtime.TextContent("current")})
+			s.consumed("current")
+		}).needs(needs...),
+		prove("deliver.refused", "Text that cannot arrive unchanged is refused with reason content and no error, and not a byte is sent.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Content: runtime.TextContent("a\x1b[201~\rb")})
+			if outcome.State != runtime.OutcomeRefused || outcome.Reason != runtime.RefusedContent || err != nil {
+				t.Errorf("Deliver = %q (%s), %v, want %q (%s) and nil", outcome.State, outcome.Reason, err, runtime.OutcomeRefused, runtime.RefusedContent)
+			}
+			s.Nudge("alone")
+			s.consumed("alone")
+		}).needs(needs...),
+		prove("deliver.dialog", "While a known dialog is up a delivery is refused and no key is pressed.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
+			s.AwaitOutput("exit")
+			outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Content: runtime.TextContent("x")})
+			if outcome.State != runtime.OutcomeRefused || err != nil {
+				t.Errorf("Deliver = %q (%s), %v, want %q and nil", outcome.State, outcome.Reason, err, runtime.OutcomeRefused)
+			}
+			if n := len(s.Recorded(LedgerDialog)) + len(s.Recorded(LedgerExit)); n > 0 || !w.Provider.IsRunning(s.Name) {
+				t.Errorf("the dialog was answered")
+			}
+		}).needs(NeedDialog).needs(needs...),
+		prove("deliver.lost-enter", "An Enter that the agent lost is repeated, the text never.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{IgnoreFirstEnter: true})
+			s.delivers(t, runtime.Delivery{Content: runtime.TextContent("only once")})
+			s.AwaitPrompt("only once")
+			s.delivers(t, runtime.Delivery{Content: runtime.TextContent("and then this")})
+			s.consumed("only once", "and then this")
+		}).needs(NeedTerminal).needs(needs...),
+		prove("deliver.exited", "A delivery to a session whose agent has exited is never submitted.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond}, fireAndForget)
+			s.AwaitEnd()
+			outcome, _ := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Content: runtime.TextContent("x")})
+			if outcome.State == runtime.OutcomeSubmitted || outcome.State == runtime.OutcomeUnconfirmed {
+				t.Errorf("the outcome is %q", outcome.State)
+			}
+		}).needs(needs...),
+		prove("deliver.ctx", "A delivery whose ctx has ended sends nothing.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			ctx, cancel := context.WithCancel(w.ctx)
+			cancel()
+			outcome, err := runtime.Deliver(ctx, w.Provider, s.Name, runtime.Delivery{Content: runtime.TextContent("too late")})
+			if outcome.State == runtime.OutcomeSubmitted || outcome.State != runtime.OutcomeRefused && err == nil {
+				t.Errorf("Deliver = %q, %v, want an error", outcome.State, err)
+			}
+			s.Nudge("alone")
+			s.consumed("alone")
+		}).needs(needs...),
 	}
 }
 

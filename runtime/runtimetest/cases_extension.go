@@ -12,66 +12,46 @@ import (
 func interactionCases() []Case {
 	needs := []Need{NeedInteraction}
 	return append([]Case{
-		{
-			ID:       "pending.none",
-			Sentence: "Pending is nil while nothing blocks the session, and ErrSessionNotFound for a missing one.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				if got, err := runtime.Pending(w.Provider, s.Name); got != nil || err != nil {
-					t.Errorf("Pending = %+v, %v, want nil and nil", got, err)
-				}
-				_, err := runtime.Pending(w.Provider, w.Name("none"))
-				expect(t, runtime.ErrSessionNotFound, err, "Pending of a missing session")
-			},
-		},
-		{
-			ID:       "pending.answer",
-			Sentence: "A question is pending with its text and options, and Respond answers it.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				asked := s.ask()
-				if !strings.Contains(asked.Prompt, "Proceed?") || !slices.Equal(asked.Options, []string{"yes", "no"}) {
-					t.Errorf("the question is %q with options %q, want Proceed? with yes and no", asked.Prompt, asked.Options)
-				}
-				expect(t, nil, runtime.Respond(w.Provider, s.Name, runtime.InteractionResponse{RequestID: asked.RequestID, Action: "no"}), "Respond")
-				if got := s.Await(LedgerChoice, 1)[0].Choice; got != "no" {
-					t.Errorf("the agent was told %q, want %q", got, "no")
-				}
-			},
-		},
-		{
-			ID:       "pending.once",
-			Sentence: "A question is answered once, by its id: another id or a second answer is an error and nothing is sent.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				asked := s.ask()
-				answer := runtime.InteractionResponse{RequestID: "another-" + asked.RequestID, Action: "no"}
-				if err := runtime.Respond(w.Provider, s.Name, answer); err == nil {
-					t.Errorf("Respond to another id = nil, want an error")
-				}
-				answer = runtime.InteractionResponse{RequestID: asked.RequestID, Action: "yes"}
-				expect(t, nil, runtime.Respond(w.Provider, s.Name, answer), "Respond")
-				s.Await(LedgerChoice, 1)
-				if err := runtime.Respond(w.Provider, s.Name, answer); err == nil {
-					t.Errorf("a second Respond = nil, want an error")
-				}
-				if got := s.Recorded(LedgerChoice); len(got) != 1 || got[0].Choice != "yes" {
-					t.Errorf("the agent was told %v, want yes once", got)
-				}
-			},
-		},
-		{
-			ID:       "respond.missing",
-			Sentence: "Respond to a missing session is ErrSessionNotFound.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				err := runtime.Respond(w.Provider, w.Name("none"), runtime.InteractionResponse{Action: "yes"})
-				expect(t, runtime.ErrSessionNotFound, err, "Respond")
-			},
-		},
+		prove("pending.none", "Pending is nil while nothing blocks the session, and ErrSessionNotFound for a missing one.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			if got, err := runtime.Pending(w.Provider, s.Name); got != nil || err != nil {
+				t.Errorf("Pending = %+v, %v, want nil and nil", got, err)
+			}
+			_, err := runtime.Pending(w.Provider, w.Name("none"))
+			expect(t, runtime.ErrSessionNotFound, err, "Pending of a missing session")
+		}).needs(needs...),
+		prove("pending.answer", "A question is pending with its text and options, and Respond answers it.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			asked := s.ask()
+			if !strings.Contains(asked.Prompt, "Proceed?") || !slices.Equal(asked.Options, []string{"yes", "no"}) {
+				t.Errorf("the question is %q with options %q, want Proceed? with yes and no", asked.Prompt, asked.Options)
+			}
+			expect(t, nil, runtime.Respond(w.Provider, s.Name, runtime.InteractionResponse{RequestID: asked.RequestID, Action: "no"}), "Respond")
+			if got := s.Await(LedgerChoice, 1)[0].Choice; got != "no" {
+				t.Errorf("the agent was told %q, want %q", got, "no")
+			}
+		}).needs(needs...),
+		prove("pending.once", "A question is answered once, by its id: another id or a second answer is an error and nothing is sent.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			asked := s.ask()
+			answer := runtime.InteractionResponse{RequestID: "another-" + asked.RequestID, Action: "no"}
+			if err := runtime.Respond(w.Provider, s.Name, answer); err == nil {
+				t.Errorf("Respond to another id = nil, want an error")
+			}
+			answer = runtime.InteractionResponse{RequestID: asked.RequestID, Action: "yes"}
+			expect(t, nil, runtime.Respond(w.Provider, s.Name, answer), "Respond")
+			s.Await(LedgerChoice, 1)
+			if err := runtime.Respond(w.Provider, s.Name, answer); err == nil {
+				t.Errorf("a second Respond = nil, want an error")
+			}
+			if got := s.Recorded(LedgerChoice); len(got) != 1 || got[0].Choice != "yes" {
+				t.Errorf("the agent was told %v, want yes once", got)
+			}
+		}).needs(needs...),
+		prove("respond.missing", "Respond to a missing session is ErrSessionNotFound.", func(t T, w *World) {
+			err := runtime.Respond(w.Provider, w.Name("none"), runtime.InteractionResponse{Action: "yes"})
+			expect(t, runtime.ErrSessionNotFound, err, "Respond")
+		}).needs(needs...),
 	}, dialogCases()...)
 }
 
@@ -92,48 +72,28 @@ func (s *Session) ask() *runtime.PendingInteraction {
 func dialogCases() []Case {
 	needs := []Need{NeedDialog}
 	return []Case{
-		{
-			ID:       "dialog.start",
-			Sentence: "Start settles known dialogs by choosing the accepting option, wherever the highlighted row is.",
-			Needs:    needs,
-			Run: func(_ T, w *World) {
-				w.Start("a", Behaviour{Dialog: true}, withDialogs).wasAccepted()
-			},
-		},
-		{
-			ID:       "dialog.off",
-			Sentence: "With AcceptStartupDialogs off no key is pressed.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
-				s.AwaitOutput("exit")
-				if n := len(s.Recorded(LedgerDialog)); n > 0 {
-					t.Errorf("the dialog was answered")
-				}
-			},
-		},
-		{
-			ID:       "dialog.dismiss",
-			Sentence: "DismissKnownDialogs settles a known dialog that is up, and is nil if there is none.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
-				s.AwaitOutput("exit")
-				for range 2 {
-					expect(t, nil, runtime.DismissKnownDialogs(w.ctx, w.Provider, s.Name, time.Second), "DismissKnownDialogs")
-				}
-				s.wasAccepted()
-			},
-		},
-		{
-			ID:       "dialog.missing",
-			Sentence: "DismissKnownDialogs of a missing session is ErrSessionNotFound.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				err := runtime.DismissKnownDialogs(w.ctx, w.Provider, w.Name("none"), time.Second)
-				expect(t, runtime.ErrSessionNotFound, err, "DismissKnownDialogs")
-			},
-		},
+		prove("dialog.start", "Start settles known dialogs by choosing the accepting option, wherever the highlighted row is.", func(_ T, w *World) {
+			w.Start("a", Behaviour{Dialog: true}, withDialogs).wasAccepted()
+		}).needs(needs...),
+		prove("dialog.off", "With AcceptStartupDialogs off no key is pressed.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
+			s.AwaitOutput("exit")
+			if n := len(s.Recorded(LedgerDialog)); n > 0 {
+				t.Errorf("the dialog was answered")
+			}
+		}).needs(needs...),
+		prove("dialog.dismiss", "DismissKnownDialogs settles a known dialog that is up, and is nil if there is none.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
+			s.AwaitOutput("exit")
+			for range 2 {
+				expect(t, nil, runtime.DismissKnownDialogs(w.ctx, w.Provider, s.Name, time.Second), "DismissKnownDialogs")
+			}
+			s.wasAccepted()
+		}).needs(needs...),
+		prove("dialog.missing", "DismissKnownDialogs of a missing session is ErrSessionNotFound.", func(t T, w *World) {
+			err := runtime.DismissKnownDialogs(w.ctx, w.Provider, w.Name("none"), time.Second)
+			expect(t, runtime.ErrSessionNotFound, err, "DismissKnownDialogs")
+		}).needs(needs...),
 	}
 }
 
@@ -149,113 +109,78 @@ func (s *Session) wasAccepted() {
 
 func boxCases() []Case {
 	return append([]Case{
-		{
-			ID:       "exec.runs",
-			Sentence: "Exec runs argv without a shell and returns its standard output verbatim and its exit code, which is no error.",
-			Needs:    []Need{NeedExec},
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				out, code, err := runtime.Exec(w.ctx, w.Provider, s.Name, []string{"sh", "-c", `printf '%s\n' "$1"; echo no >&2; exit 3`, "sh", "$HOME 'x'"})
-				if string(out) != "$HOME 'x'\n" || code != 3 || err != nil {
-					t.Errorf("Exec = %q, %d, %v, want %q, 3 and nil", out, code, err, "$HOME 'x'\n")
-				}
-			},
-		},
-		{
-			ID:       "exec.missing",
-			Sentence: "Exec in a missing session is ErrSessionNotFound, and a command that does not exist is an error.",
-			Needs:    []Need{NeedExec},
-			Run: func(t T, w *World) {
-				marker := filepath.Join(w.Folder(), "marker")
-				_, _, err := runtime.Exec(w.ctx, w.Provider, w.Name("none"), []string{"touch", marker})
-				expect(t, runtime.ErrSessionNotFound, err, "Exec")
-				if w.Exists(marker) {
-					t.Errorf("the command ran")
-				}
-				s := w.Start("a", Behaviour{})
-				if _, code, err := runtime.Exec(w.ctx, w.Provider, s.Name, []string{"/no/such/command"}); err == nil && code == 0 {
-					t.Errorf("Exec of a missing command succeeded")
-				}
-			},
-		},
-		{
-			ID:       "relaunch.replaces",
-			Sentence: "Relaunch starts the agent again in its warm box: the old process is gone, a new one takes prompts under the same name.",
-			Needs:    []Need{NeedRelaunch},
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				pid := s.PID()
-				expect(t, nil, runtime.Relaunch(w.ctx, w.Provider, s.Name, s.Agent.Config), "Relaunch")
-				s.Await(LedgerStart, 2)
-				if w.Alive(pid) {
-					t.Errorf("the old agent still runs")
-				}
-				if !w.Provider.IsRunning(s.Name) {
-					t.Errorf("the session does not run")
-				}
-				s.Nudge("hello again")
-				s.consumed("hello again")
-			},
-		},
-		{
-			ID:       "relaunch.missing",
-			Sentence: "Relaunch of a missing box is ErrSessionNotFound.",
-			Needs:    []Need{NeedRelaunch},
-			Run: func(t T, w *World) {
-				agent := w.Agent(Behaviour{})
-				expect(t, runtime.ErrSessionNotFound, runtime.Relaunch(w.ctx, w.Provider, w.Name("none"), agent.Config), "Relaunch")
-			},
-		},
+		prove("exec.runs", "Exec runs argv without a shell and returns its standard output verbatim and its exit code, which is no error.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			out, code, err := runtime.Exec(w.ctx, w.Provider, s.Name, []string{"sh", "-c", `printf '%s\n' "$1"; echo no >&2; exit 3`, "sh", "$HOME 'x'"})
+			if string(out) != "$HOME 'x'\n" || code != 3 || err != nil {
+				t.Errorf("Exec = %q, %d, %v, want %q, 3 and nil", out, code, err, "$HOME 'x'\n")
+			}
+		}).needs(NeedExec),
+		prove("exec.missing", "Exec in a missing session is ErrSessionNotFound, and a command that does not exist is an error.", func(t T, w *World) {
+			marker := filepath.Join(w.Folder(), "marker")
+			_, _, err := runtime.Exec(w.ctx, w.Provider, w.Name("none"), []string{"touch", marker})
+			expect(t, runtime.ErrSessionNotFound, err, "Exec")
+			if w.Exists(marker) {
+				t.Errorf("the command ran")
+			}
+			s := w.Start("a", Behaviour{})
+			if _, code, err := runtime.Exec(w.ctx, w.Provider, s.Name, []string{"/no/such/command"}); err == nil && code == 0 {
+				t.Errorf("Exec of a missing command succeeded")
+			}
+		}).needs(NeedExec),
+		prove("relaunch.replaces", "Relaunch starts the agent again in its warm box: the old process is gone, a new one takes prompts under the same name.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			pid := s.PID()
+			expect(t, nil, runtime.Relaunch(w.ctx, w.Provider, s.Name, s.Agent.Config), "Relaunch")
+			s.Await(LedgerStart, 2)
+			if w.Alive(pid) {
+				t.Errorf("the old agent still runs")
+			}
+			if !w.Provider.IsRunning(s.Name) {
+				t.Errorf("the session does not run")
+			}
+			s.Nudge("hello again")
+			s.consumed("hello again")
+		}).needs(NeedRelaunch),
+		prove("relaunch.missing", "Relaunch of a missing box is ErrSessionNotFound.", func(t T, w *World) {
+			agent := w.Agent(Behaviour{})
+			expect(t, runtime.ErrSessionNotFound, runtime.Relaunch(w.ctx, w.Provider, w.Name("none"), agent.Config), "Relaunch")
+		}).needs(NeedRelaunch),
 	}, turnCases()...)
 }
 
 func turnCases() []Case {
 	return append([]Case{
-		{
-			ID:       "boundary.seen",
-			Sentence: "WaitForInterruptBoundary is nil once a turn has been cut off after since.",
-			Needs:    []Need{NeedBoundary},
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Turn: time.Hour})
-				since := time.Now()
-				s.Nudge("a long task")
-				s.AwaitPrompt("a long task")
-				expect(t, nil, w.Provider.Interrupt(s.Name), "Interrupt")
-				expect(t, nil, runtime.WaitForInterruptBoundary(w.ctx, w.Provider, s.Name, since, patience), "WaitForInterruptBoundary")
-				if n := len(s.Recorded(LedgerInterrupted)); n != 1 {
-					t.Errorf("the boundary was confirmed, but the agent was interrupted %d times", n)
-				}
-			},
-		},
-		{
-			ID:       "boundary.timeout",
-			Sentence: "Without a boundary newer than since, WaitForInterruptBoundary ends with an error at its timeout.",
-			Needs:    []Need{NeedBoundary},
-			Run: func(t T, w *World) {
-				s, ended := w.Start("a", Behaviour{}), make(chan error, 1)
-				go func() {
-					ended <- runtime.WaitForInterruptBoundary(w.ctx, w.Provider, s.Name, time.Now(), 100*time.Millisecond)
-				}()
-				if err := awaitResult(w, "the timeout of WaitForInterruptBoundary", ended); err == nil {
-					t.Errorf("WaitForInterruptBoundary without an interrupt = nil, want an error")
-				}
-			},
-		},
-		{
-			ID:       "reset.runs",
-			Sentence: "After an interrupt ResetInterruptedTurn is nil and the next prompt arrives alone.",
-			Needs:    []Need{NeedReset},
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Turn: time.Hour})
-				s.Nudge("a long task")
-				s.AwaitPrompt("a long task")
-				expect(t, nil, w.Provider.Interrupt(s.Name), "Interrupt")
-				s.Await(LedgerInterrupted, 1)
-				expect(t, nil, runtime.ResetInterruptedTurn(w.ctx, w.Provider, s.Name), "ResetInterruptedTurn")
-				s.Nudge("another")
-				s.consumed("a long task", "another")
-			},
-		},
+		prove("boundary.seen", "WaitForInterruptBoundary is nil once a turn has been cut off after since.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Turn: time.Hour})
+			since := time.Now()
+			s.Nudge("a long task")
+			s.AwaitPrompt("a long task")
+			expect(t, nil, w.Provider.Interrupt(s.Name), "Interrupt")
+			expect(t, nil, runtime.WaitForInterruptBoundary(w.ctx, w.Provider, s.Name, since, patience), "WaitForInterruptBoundary")
+			if n := len(s.Recorded(LedgerInterrupted)); n != 1 {
+				t.Errorf("the boundary was confirmed, but the agent was interrupted %d times", n)
+			}
+		}).needs(NeedBoundary),
+		prove("boundary.timeout", "Without a boundary newer than since, WaitForInterruptBoundary ends with an error at its timeout.", func(t T, w *World) {
+			s, ended := w.Start("a", Behaviour{}), make(chan error, 1)
+			go func() {
+				ended <- runtime.WaitForInterruptBoundary(w.ctx, w.Provider, s.Name, time.Now(), 100*time.Millisecond)
+			}()
+			if err := awaitResult(w, "the timeout of WaitForInterruptBoundary", ended); err == nil {
+				t.Errorf("WaitForInterruptBoundary without an interrupt = nil, want an error")
+			}
+		}).needs(NeedBoundary),
+		prove("reset.runs", "After an interrupt ResetInterruptedTurn is nil and the next prompt arrives alone.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Turn: time.Hour})
+			s.Nudge("a long task")
+			s.AwaitPrompt("a long task")
+			expect(t, nil, w.Provider.Interrupt(s.Name), "Interrupt")
+			s.Await(LedgerInterrupted, 1)
+			expect(t, nil, runtime.ResetInterruptedTurn(w.ctx, w.Provider, s.Name), "ResetInterruptedTurn")
+			s.Nudge("another")
+			s.consumed("a long task", "another")
+		}).needs(NeedReset),
 	}, scanCases()...)
 }
 
@@ -267,96 +192,66 @@ func scanCases() []Case {
 		}
 	}
 	return []Case{
-		{
-			ID:       "scan.finds",
-			Sentence: "FindRuntimesBySessionID finds the agent by GC_SESSION_ID in its environment, with city, epoch and the session's name.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				id := w.Prefix() + "id"
-				s, other := w.Start("a", Behaviour{}, identify(id)), w.Start("b", Behaviour{}, identify(id+"0"))
-				s.PID()
-				other.PID()
-				found, err := runtime.FindRuntimesBySessionID(w.Provider, id)
-				if err != nil || len(found) != 1 {
-					t.Fatalf("found %+v, %v, want one", found, err)
-				}
-				got := found[0]
-				want := runtime.LiveRuntime{SessionID: id, City: "/cities/" + id, Epoch: 3, PID: got.PID, ProviderName: s.Name, IsTracked: true}
-				if got != want || !w.Alive(got.PID) {
-					t.Errorf("found %+v, want %+v with a live process", got, want)
-				}
-			},
-		},
-		{
-			ID:       "scan.none",
-			Sentence: "A stopped session is not found.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				id := w.Prefix() + "id"
-				w.Start("a", Behaviour{}, identify(id)).Stop()
-				if found, err := runtime.FindRuntimesBySessionID(w.Provider, id); len(found) != 0 || err != nil {
-					t.Errorf("found %+v, %v, want none", found, err)
-				}
-			},
-		},
-		{
-			ID:       "scan.terminate",
-			Sentence: "TerminateRuntime ends the process that was found; one that is gone is nil.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				id := w.Prefix() + "id"
-				s := w.Start("a", Behaviour{}, identify(id))
-				s.PID()
-				found, err := runtime.FindRuntimesBySessionID(w.Provider, id)
-				if err != nil || len(found) != 1 {
-					t.Fatalf("found %+v, %v, want one", found, err)
-				}
-				for range 2 {
-					expect(t, nil, runtime.TerminateRuntime(w.Provider, found[0]), "TerminateRuntime")
-				}
-				w.Until("the process is gone", func() bool { return !w.Alive(found[0].PID) })
-			},
-		},
+		prove("scan.finds", "FindRuntimesBySessionID finds the agent by GC_SESSION_ID in its environment, with city, epoch and the session's name.", func(t T, w *World) {
+			id := w.Prefix() + "id"
+			s, other := w.Start("a", Behaviour{}, identify(id)), w.Start("b", Behaviour{}, identify(id+"0"))
+			s.PID()
+			other.PID()
+			found, err := runtime.FindRuntimesBySessionID(w.Provider, id)
+			if err != nil || len(found) != 1 {
+				t.Fatalf("found %+v, %v, want one", found, err)
+			}
+			got := found[0]
+			want := runtime.LiveRuntime{SessionID: id, City: "/cities/" + id, Epoch: 3, PID: got.PID, ProviderName: s.Name, IsTracked: true}
+			if got != want || !w.Alive(got.PID) {
+				t.Errorf("found %+v, want %+v with a live process", got, want)
+			}
+		}).needs(needs...),
+		prove("scan.none", "A stopped session is not found.", func(t T, w *World) {
+			id := w.Prefix() + "id"
+			w.Start("a", Behaviour{}, identify(id)).Stop()
+			if found, err := runtime.FindRuntimesBySessionID(w.Provider, id); len(found) != 0 || err != nil {
+				t.Errorf("found %+v, %v, want none", found, err)
+			}
+		}).needs(needs...),
+		prove("scan.terminate", "TerminateRuntime ends the process that was found; one that is gone is nil.", func(t T, w *World) {
+			id := w.Prefix() + "id"
+			s := w.Start("a", Behaviour{}, identify(id))
+			s.PID()
+			found, err := runtime.FindRuntimesBySessionID(w.Provider, id)
+			if err != nil || len(found) != 1 {
+				t.Fatalf("found %+v, %v, want one", found, err)
+			}
+			for range 2 {
+				expect(t, nil, runtime.TerminateRuntime(w.Provider, found[0]), "TerminateRuntime")
+			}
+			w.Until("the process is gone", func() bool { return !w.Alive(found[0].PID) })
+		}).needs(needs...),
 	}
 }
 
 func serverCases() []Case {
 	return []Case{
-		{
-			ID:       "server.configure",
-			Sentence: "ConfigureServer is idempotent and leaves sessions alone.",
-			Needs:    []Need{NeedServer},
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				for range 2 {
-					expect(t, nil, runtime.ConfigureServer(w.Provider), "ConfigureServer")
-				}
-				if !w.Provider.IsRunning(s.Name) {
-					t.Errorf("the session does not run any more")
-				}
-			},
-		},
-		{
-			ID:       "server.teardown",
-			Sentence: "TeardownServer of a server that is gone is nil, and a later Start works.",
-			Needs:    []Need{NeedServer},
-			Run: func(t T, w *World) {
-				w.Start("a", Behaviour{}).Stop()
-				for range 2 {
-					expect(t, nil, runtime.TeardownServer(w.Provider), "TeardownServer")
-				}
-				w.Start("b", Behaviour{})
-			},
-		},
-		{
-			ID:       "transport.known",
-			Sentence: "The empty transport is supported, one that nobody knows is not.",
-			Needs:    []Need{NeedTransport},
-			Run: func(t T, w *World) {
-				if !runtime.SupportsTransport(w.Provider, "") || runtime.SupportsTransport(w.Provider, "no-such-transport") {
-					t.Errorf("SupportsTransport is wrong about the empty or an unknown transport")
-				}
-			},
-		},
+		prove("server.configure", "ConfigureServer is idempotent and leaves sessions alone.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			for range 2 {
+				expect(t, nil, runtime.ConfigureServer(w.Provider), "ConfigureServer")
+			}
+			if !w.Provider.IsRunning(s.Name) {
+				t.Errorf("the session does not run any more")
+			}
+		}).needs(NeedServer),
+		prove("server.teardown", "TeardownServer of a server that is gone is nil, and a later Start works.", func(t T, w *World) {
+			w.Start("a", Behaviour{}).Stop()
+			for range 2 {
+				expect(t, nil, runtime.TeardownServer(w.Provider), "TeardownServer")
+			}
+			w.Start("b", Behaviour{})
+		}).needs(NeedServer),
+		prove("transport.known", "The empty transport is supported, one that nobody knows is not.", func(t T, w *World) {
+			if !runtime.SupportsTransport(w.Provider, "") || runtime.SupportsTransport(w.Provider, "no-such-transport") {
+				t.Errorf("SupportsTransport is wrong about the empty or an unknown transport")
+			}
+		}).needs(NeedTransport),
 	}
 }

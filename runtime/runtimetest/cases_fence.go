@@ -10,174 +10,114 @@ import (
 func fenceCases() []Case {
 	needs := []Need{NeedFence}
 	return []Case{
-		{
-			ID:       "fence.stop",
-			Sentence: "StopInstance stops the incarnation with that token.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{PrintEnv: true})
-				expect(t, nil, runtime.StopInstance(w.ctx, w.Provider, s.Name, s.Environ()["GC_INSTANCE_TOKEN"]), "StopInstance")
-				s.isGone()
-			},
-		},
-		{
-			ID:       "fence.stop-stale",
-			Sentence: "StopInstance with the token of an earlier incarnation is ErrStaleInstance, and the present one is untouched.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{PrintEnv: true})
-				old := s.Environ()["GC_INSTANCE_TOKEN"]
-				s.Stop()
-				s = w.Start("a", Behaviour{})
-				pid := s.PID()
-				for _, token := range []string{old, ""} {
-					expect(t, runtime.ErrStaleInstance, runtime.StopInstance(w.ctx, w.Provider, s.Name, token), "StopInstance")
-				}
-				if !w.Alive(pid) || !w.Provider.IsRunning(s.Name) {
-					t.Errorf("the present incarnation was stopped")
-				}
-			},
-		},
-		{
-			ID:       "fence.stop-missing",
-			Sentence: "StopInstance of a missing session is nil.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				expect(t, nil, runtime.StopInstance(w.ctx, w.Provider, w.Name("none"), "token"), "StopInstance")
-			},
-		},
-		{
-			ID:       "fence.interrupt",
-			Sentence: "InterruptInstance interrupts the incarnation with that token and no other.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{PrintEnv: true, Turn: time.Hour})
-				s.Nudge("a long task")
-				s.AwaitPrompt("a long task")
-				expect(t, runtime.ErrStaleInstance, runtime.InterruptInstance(w.ctx, w.Provider, s.Name, "another"), "InterruptInstance")
-				expect(t, nil, runtime.InterruptInstance(w.ctx, w.Provider, s.Name, s.Environ()["GC_INSTANCE_TOKEN"]), "InterruptInstance")
-				s.Await(LedgerInterrupted, 1)
-				s.Nudge("next")
-				s.AwaitPrompt("next")
-				if n := len(s.Recorded(LedgerInterrupted)); n != 1 {
-					t.Errorf("the agent was interrupted %d times, want once", n)
-				}
-			},
-		},
+		prove("fence.stop", "StopInstance stops the incarnation with that token.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{PrintEnv: true})
+			expect(t, nil, runtime.StopInstance(w.ctx, w.Provider, s.Name, s.Environ()["GC_INSTANCE_TOKEN"]), "StopInstance")
+			s.isGone()
+		}).needs(needs...),
+		prove("fence.stop-stale", "StopInstance with the token of an earlier incarnation is ErrStaleInstance, and the present one is untouched.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{PrintEnv: true})
+			old := s.Environ()["GC_INSTANCE_TOKEN"]
+			s.Stop()
+			s = w.Start("a", Behaviour{})
+			pid := s.PID()
+			for _, token := range []string{old, ""} {
+				expect(t, runtime.ErrStaleInstance, runtime.StopInstance(w.ctx, w.Provider, s.Name, token), "StopInstance")
+			}
+			if !w.Alive(pid) || !w.Provider.IsRunning(s.Name) {
+				t.Errorf("the present incarnation was stopped")
+			}
+		}).needs(needs...),
+		prove("fence.stop-missing", "StopInstance of a missing session is nil.", func(t T, w *World) {
+			expect(t, nil, runtime.StopInstance(w.ctx, w.Provider, w.Name("none"), "token"), "StopInstance")
+		}).needs(needs...),
+		prove("fence.interrupt", "InterruptInstance interrupts the incarnation with that token and no other.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{PrintEnv: true, Turn: time.Hour})
+			s.Nudge("a long task")
+			s.AwaitPrompt("a long task")
+			expect(t, runtime.ErrStaleInstance, runtime.InterruptInstance(w.ctx, w.Provider, s.Name, "another"), "InterruptInstance")
+			expect(t, nil, runtime.InterruptInstance(w.ctx, w.Provider, s.Name, s.Environ()["GC_INSTANCE_TOKEN"]), "InterruptInstance")
+			s.Await(LedgerInterrupted, 1)
+			s.Nudge("next")
+			s.AwaitPrompt("next")
+			if n := len(s.Recorded(LedgerInterrupted)); n != 1 {
+				t.Errorf("the agent was interrupted %d times, want once", n)
+			}
+		}).needs(needs...),
 	}
 }
 
 func restartCases() []Case {
 	needs := []Need{NeedReopen}
 	return append([]Case{
-		{
-			ID:       "restart.adopts",
-			Sentence: "A provider that is opened over the same state finds the sessions again: they run, take prompts and have their metadata.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				s.setMeta("key", "value")
-				w.Provider = w.Reopen()
-				if names, err := w.Provider.ListRunning(w.Prefix()); err != nil || !slices.Equal(names, []string{s.Name}) {
-					t.Errorf("ListRunning = %q, %v, want %q", names, err, s.Name)
-				}
-				s.wantMeta(t, "key", "value")
-				s.Nudge("after the restart")
-				s.consumed("after the restart")
-				s.AwaitOutput("after the restart")
-				if n := len(s.Recorded(LedgerStart)); n != 1 {
-					t.Errorf("the agent was started %d times, want once", n)
-				}
-			},
-		},
-		{
-			ID:       "restart.exists",
-			Sentence: "After a restart the name of a live session is still taken.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				expect(t, runtime.ErrSessionExists, w.Reopen().Start(w.ctx, s.Name, s.Agent.Config), "Start after a restart")
-			},
-		},
-		{
-			ID:       "restart.stops",
-			Sentence: "After a restart Stop ends the session for every provider over the same state.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{SpawnSetsid: true})
-				s.Await(LedgerSpawn, 1)
-				expect(t, nil, w.Reopen().Stop(s.Name), "Stop after a restart")
-				s.isGone()
-			},
-		},
-		{
-			ID:       "restart.token",
-			Sentence: "After a restart a session has the same instance token.",
-			Needs:    append(needs, NeedObserve),
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				before := s.Observe().InstanceToken
-				w.Provider = w.Reopen()
-				if after := s.Observe().InstanceToken; after != before || after == "" {
-					t.Errorf("the token changed with the restart")
-				}
-			},
-		},
-		{
-			ID:       "restart.exited",
-			Sentence: "An agent that exited meanwhile is not running after a restart, and its output is still there.",
-			Needs:    needs,
-			Run: func(_ T, w *World) {
-				s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond, ExitCode: 1, LastWords: "my last words"}, fireAndForget)
-				s.AwaitEnd()
-				w.Provider = w.Reopen()
-				s.AwaitEnd()
-				s.AwaitOutput("my last words")
-			},
-		},
+		prove("restart.adopts", "A provider that is opened over the same state finds the sessions again: they run, take prompts and have their metadata.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			s.setMeta("key", "value")
+			w.Provider = w.Reopen()
+			if names, err := w.Provider.ListRunning(w.Prefix()); err != nil || !slices.Equal(names, []string{s.Name}) {
+				t.Errorf("ListRunning = %q, %v, want %q", names, err, s.Name)
+			}
+			s.wantMeta(t, "key", "value")
+			s.Nudge("after the restart")
+			s.consumed("after the restart")
+			s.AwaitOutput("after the restart")
+			if n := len(s.Recorded(LedgerStart)); n != 1 {
+				t.Errorf("the agent was started %d times, want once", n)
+			}
+		}).needs(needs...),
+		prove("restart.exists", "After a restart the name of a live session is still taken.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			expect(t, runtime.ErrSessionExists, w.Reopen().Start(w.ctx, s.Name, s.Agent.Config), "Start after a restart")
+		}).needs(needs...),
+		prove("restart.stops", "After a restart Stop ends the session for every provider over the same state.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{SpawnSetsid: true})
+			s.Await(LedgerSpawn, 1)
+			expect(t, nil, w.Reopen().Stop(s.Name), "Stop after a restart")
+			s.isGone()
+		}).needs(needs...),
+		prove("restart.token", "After a restart a session has the same instance token.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			before := s.Observe().InstanceToken
+			w.Provider = w.Reopen()
+			if after := s.Observe().InstanceToken; after != before || after == "" {
+				t.Errorf("the token changed with the restart")
+			}
+		}).needs(NeedObserve).needs(needs...),
+		prove("restart.exited", "An agent that exited meanwhile is not running after a restart, and its output is still there.", func(_ T, w *World) {
+			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond, ExitCode: 1, LastWords: "my last words"}, fireAndForget)
+			s.AwaitEnd()
+			w.Provider = w.Reopen()
+			s.AwaitEnd()
+			s.AwaitOutput("my last words")
+		}).needs(needs...),
 	}, recoverCases()...)
 }
 
 func recoverCases() []Case {
 	needs := []Need{NeedRecover, NeedObserve, NeedReopen}
 	return []Case{
-		{
-			ID:       "recover.adopts",
-			Sentence: "Recover adopts a session by the handle of an earlier observation; adopting twice is nil.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				handle := s.Observe().Handle
-				w.Provider = w.Reopen()
-				for range 2 {
-					expect(t, nil, runtime.Recover(w.ctx, w.Provider, s.Name, handle), "Recover")
-				}
-				s.Nudge("adopted")
-				s.consumed("adopted")
-			},
-		},
-		{
-			ID:       "recover.stale",
-			Sentence: "Recover of another incarnation's handle is ErrStaleInstance.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				handle := s.Observe().Handle
-				s.Stop()
-				s.startsAgain()
-				expect(t, runtime.ErrStaleInstance, runtime.Recover(w.ctx, w.Reopen(), s.Name, handle), "Recover")
-			},
-		},
-		{
-			ID:       "recover.missing",
-			Sentence: "Recover of a session that is gone is ErrSessionNotFound.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				handle := s.Observe().Handle
-				s.Stop()
-				expect(t, runtime.ErrSessionNotFound, runtime.Recover(w.ctx, w.Reopen(), s.Name, handle), "Recover")
-			},
-		},
+		prove("recover.adopts", "Recover adopts a session by the handle of an earlier observation; adopting twice is nil.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			handle := s.Observe().Handle
+			w.Provider = w.Reopen()
+			for range 2 {
+				expect(t, nil, runtime.Recover(w.ctx, w.Provider, s.Name, handle), "Recover")
+			}
+			s.Nudge("adopted")
+			s.consumed("adopted")
+		}).needs(needs...),
+		prove("recover.stale", "Recover of another incarnation's handle is ErrStaleInstance.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			handle := s.Observe().Handle
+			s.Stop()
+			s.startsAgain()
+			expect(t, runtime.ErrStaleInstance, runtime.Recover(w.ctx, w.Reopen(), s.Name, handle), "Recover")
+		}).needs(needs...),
+		prove("recover.missing", "Recover of a session that is gone is ErrSessionNotFound.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			handle := s.Observe().Handle
+			s.Stop()
+			expect(t, runtime.ErrSessionNotFound, runtime.Recover(w.ctx, w.Reopen(), s.Name, handle), "Recover")
+		}).needs(needs...),
 	}
 }

@@ -13,110 +13,73 @@ import (
 
 func nudgeCases() []Case {
 	return append([]Case{
-		{
-			ID:       "nudge.missing",
-			Sentence: "Nudge of a missing session is ErrSessionNotFound.",
-			Run: func(t T, w *World) {
-				for _, name := range []string{w.Name("none"), "not a name"} {
-					expect(t, runtime.ErrSessionNotFound, w.Provider.Nudge(name, runtime.TextContent("hello")), "Nudge(%s)", name)
-				}
-			},
-		},
-		{
-			ID:       "nudge.exact",
-			Sentence: "Nudge reaches the session of exactly that name.",
-			Run: func(t T, w *World) {
-				other := w.Start("worker-10", Behaviour{})
-				expect(t, runtime.ErrSessionNotFound, w.Provider.Nudge(w.Name("worker-1"), runtime.TextContent("for one")), "Nudge")
-				other.Nudge("for ten")
-				other.consumed("for ten")
-			},
-		},
-		{
-			ID:       "nudge.exited",
-			Sentence: "Nudge of a session whose agent has exited is an error.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond}, fireAndForget)
-				s.AwaitEnd()
-				if err := w.Provider.Nudge(s.Name, runtime.TextContent("hello")); err == nil {
-					t.Errorf("Nudge of a corpse = nil, want an error")
-				}
-			},
-		},
-		{
-			ID:       "nudge.empty",
-			Sentence: "Empty content is nil and not sent.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				for _, content := range [][]runtime.ContentBlock{nil, {}, runtime.TextContent("")} {
-					expect(t, nil, w.Provider.Nudge(s.Name, content), "Nudge of nothing")
-				}
-				s.Nudge("something")
-				s.consumed("something")
-			},
-		},
-		{
-			ID:       "nudge.blocks",
-			Sentence: "Several text blocks are one prompt, joined by newlines.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				content := append(runtime.TextContent("first"), runtime.TextContent("second")...)
-				expect(t, nil, w.Provider.Nudge(s.Name, content), "Nudge")
-				s.consumed("first\nsecond")
-			},
-		},
+		prove("nudge.missing", "Nudge of a missing session is ErrSessionNotFound.", func(t T, w *World) {
+			for _, name := range []string{w.Name("none"), "not a name"} {
+				expect(t, runtime.ErrSessionNotFound, w.Provider.Nudge(name, runtime.TextContent("hello")), "Nudge(%s)", name)
+			}
+		}),
+		prove("nudge.exact", "Nudge reaches the session of exactly that name.", func(t T, w *World) {
+			other := w.Start("worker-10", Behaviour{})
+			expect(t, runtime.ErrSessionNotFound, w.Provider.Nudge(w.Name("worker-1"), runtime.TextContent("for one")), "Nudge")
+			other.Nudge("for ten")
+			other.consumed("for ten")
+		}),
+		prove("nudge.exited", "Nudge of a session whose agent has exited is an error.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond}, fireAndForget)
+			s.AwaitEnd()
+			if err := w.Provider.Nudge(s.Name, runtime.TextContent("hello")); err == nil {
+				t.Errorf("Nudge of a corpse = nil, want an error")
+			}
+		}),
+		prove("nudge.empty", "Empty content is nil and not sent.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			for _, content := range [][]runtime.ContentBlock{nil, {}, runtime.TextContent("")} {
+				expect(t, nil, w.Provider.Nudge(s.Name, content), "Nudge of nothing")
+			}
+			s.Nudge("something")
+			s.consumed("something")
+		}),
+		prove("nudge.blocks", "Several text blocks are one prompt, joined by newlines.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			content := append(runtime.TextContent("first"), runtime.TextContent("second")...)
+			expect(t, nil, w.Provider.Nudge(s.Name, content), "Nudge")
+			s.consumed("first\nsecond")
+		}),
 		nudgeBytes("text", "Plain text of one and of several lines, in any script, arrives byte for byte.", true, plainTexts()),
 		nudgeBytes("odd", "What a terminal, a multiplexer or an agent could misread arrives byte for byte or is refused before its first byte.", false, oddTexts()),
 		nudgeBytes("size", "Text of any size up to 1 MiB arrives byte for byte or is refused before its first byte.", false, longTexts()),
-		{
-			ID:       "nudge.control",
-			Sentence: "Control characters that could become key events are an error before the first byte, and the next prompt arrives alone.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				for _, text := range []string{
-					"\x1b", "a\x1b[201~b\rrm -rf /", "a\x00b", "a\x07b", "\x03", "\x04", "a\x7fb", "a\x08b", "\x1a", "\x1b[200~", "a\x1b",
-				} {
-					if err := w.Provider.Nudge(s.Name, runtime.TextContent(text)); err == nil {
-						t.Errorf("Nudge(%q) = nil, want an error", text)
-					}
+		prove("nudge.control", "Control characters that could become key events are an error before the first byte, and the next prompt arrives alone.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			for _, text := range []string{
+				"\x1b", "a\x1b[201~b\rrm -rf /", "a\x00b", "a\x07b", "\x03", "\x04", "a\x7fb", "a\x08b", "\x1a", "\x1b[200~", "a\x1b",
+			} {
+				if err := w.Provider.Nudge(s.Name, runtime.TextContent(text)); err == nil {
+					t.Errorf("Nudge(%q) = nil, want an error", text)
 				}
-				s.Nudge("alone")
-				s.consumed("alone")
-			},
-		},
-		{
-			ID:       "nudge.order",
-			Sentence: "Prompts sent one after the other arrive in this order, each as one.",
-			Run: func(_ T, w *World) {
-				s := w.Start("a", Behaviour{})
-				var want []string
-				for i := range 5 {
-					want = append(want, fmt.Sprintf("prompt %d", i))
-					s.Nudge(want[i])
-				}
-				s.consumed(want...)
-			},
-		},
-		{
-			ID:       "nudge.concurrent",
-			Sentence: "Concurrent nudges of one session never interleave.",
-			Run:      nudgeConcurrently,
-		},
-		{
-			ID:       "nudge.now",
-			Sentence: "NudgeNow does not wait for an idle agent; a missing session is ErrSessionNotFound.",
-			Needs:    []Need{NeedImmediate},
-			Run: func(t T, w *World) {
-				expect(t, runtime.ErrSessionNotFound, runtime.NudgeNow(w.Provider, w.Name("none"), runtime.TextContent("x")), "NudgeNow")
-				s, ended := w.Start("a", Behaviour{Turn: time.Hour}), make(chan error, 1)
-				s.Nudge("a long task")
-				s.AwaitPrompt("a long task")
-				go func() { ended <- runtime.NudgeNow(w.Provider, s.Name, runtime.TextContent("and this")) }()
-				expect(t, nil, awaitResult(w, "NudgeNow of a busy agent", ended), "NudgeNow")
-				expect(t, nil, w.Provider.Interrupt(s.Name), "Interrupt")
-				s.AwaitPrompt("and this")
-			},
-		},
+			}
+			s.Nudge("alone")
+			s.consumed("alone")
+		}),
+		prove("nudge.order", "Prompts sent one after the other arrive in this order, each as one.", func(_ T, w *World) {
+			s := w.Start("a", Behaviour{})
+			var want []string
+			for i := range 5 {
+				want = append(want, fmt.Sprintf("prompt %d", i))
+				s.Nudge(want[i])
+			}
+			s.consumed(want...)
+		}),
+		prove("nudge.concurrent", "Concurrent nudges of one session never interleave.", nudgeConcurrently),
+		prove("nudge.now", "NudgeNow does not wait for an idle agent; a missing session is ErrSessionNotFound.", func(t T, w *World) {
+			expect(t, runtime.ErrSessionNotFound, runtime.NudgeNow(w.Provider, w.Name("none"), runtime.TextContent("x")), "NudgeNow")
+			s, ended := w.Start("a", Behaviour{Turn: time.Hour}), make(chan error, 1)
+			s.Nudge("a long task")
+			s.AwaitPrompt("a long task")
+			go func() { ended <- runtime.NudgeNow(w.Provider, s.Name, runtime.TextContent("and this")) }()
+			expect(t, nil, awaitResult(w, "NudgeNow of a busy agent", ended), "NudgeNow")
+			expect(t, nil, w.Provider.Interrupt(s.Name), "Interrupt")
+			s.AwaitPrompt("and this")
+		}).needs(NeedImmediate),
 	}, idleCases()...)
 }
 
@@ -155,7 +118,7 @@ func filler(size int) string {
 // nudgeBytes sends each text. One that is refused must not have reached the
 // agent; without must, a text may be refused.
 func nudgeBytes(id, sentence string, must bool, texts []string) Case {
-	return Case{ID: "nudge." + id, Sentence: sentence, Run: func(t T, w *World) {
+	return prove("nudge."+id, sentence, func(t T, w *World) {
 		s := w.Start("a", Behaviour{Turn: time.Millisecond})
 		var arrived []string
 		for _, text := range texts {
@@ -175,7 +138,7 @@ func nudgeBytes(id, sentence string, must bool, texts []string) Case {
 		}
 		s.Nudge("the end")
 		s.consumed(append(arrived, "the end")...)
-	}}
+	})
 }
 
 // consumed waits until the agent has consumed as many prompts as want and
@@ -224,88 +187,54 @@ func nudgeConcurrently(t T, w *World) {
 
 func idleCases() []Case {
 	return []Case{
-		{
-			ID:       "idle.ready",
-			Sentence: "WaitForIdle is nil once the agent waits for input, also after a turn.",
-			Needs:    []Need{NeedIdle},
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Turn: 200 * time.Millisecond})
-				expect(t, nil, runtime.WaitForIdle(w.ctx, w.Provider, s.Name, patience), "WaitForIdle before a turn")
-				s.Nudge("a task")
-				s.AwaitPrompt("a task")
-				expect(t, nil, runtime.WaitForIdle(w.ctx, w.Provider, s.Name, patience), "WaitForIdle after a turn")
-			},
-		},
-		{
-			ID:       "idle.busy",
-			Sentence: "The timeout of WaitForIdle is a hard bound, and its end matches context.DeadlineExceeded.",
-			Needs:    []Need{NeedIdle},
-			Run: func(t T, w *World) {
-				s, ended := w.Start("a", Behaviour{Turn: time.Hour}), make(chan error, 1)
-				s.Nudge("a long task")
-				s.AwaitPrompt("a long task")
-				go func() { ended <- runtime.WaitForIdle(w.ctx, w.Provider, s.Name, 300*time.Millisecond) }()
-				expect(t, context.DeadlineExceeded, awaitResult(w, "the timeout of WaitForIdle", ended), "WaitForIdle of a busy agent")
-			},
-		},
-		{
-			ID:       "idle.missing",
-			Sentence: "WaitForIdle of a missing session is ErrSessionNotFound.",
-			Needs:    []Need{NeedIdle},
-			Run: func(t T, w *World) {
-				expect(t, runtime.ErrSessionNotFound, runtime.WaitForIdle(w.ctx, w.Provider, w.Name("none"), patience), "WaitForIdle")
-			},
-		},
+		prove("idle.ready", "WaitForIdle is nil once the agent waits for input, also after a turn.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Turn: 200 * time.Millisecond})
+			expect(t, nil, runtime.WaitForIdle(w.ctx, w.Provider, s.Name, patience), "WaitForIdle before a turn")
+			s.Nudge("a task")
+			s.AwaitPrompt("a task")
+			expect(t, nil, runtime.WaitForIdle(w.ctx, w.Provider, s.Name, patience), "WaitForIdle after a turn")
+		}).needs(NeedIdle),
+		prove("idle.busy", "The timeout of WaitForIdle is a hard bound, and its end matches context.DeadlineExceeded.", func(t T, w *World) {
+			s, ended := w.Start("a", Behaviour{Turn: time.Hour}), make(chan error, 1)
+			s.Nudge("a long task")
+			s.AwaitPrompt("a long task")
+			go func() { ended <- runtime.WaitForIdle(w.ctx, w.Provider, s.Name, 300*time.Millisecond) }()
+			expect(t, context.DeadlineExceeded, awaitResult(w, "the timeout of WaitForIdle", ended), "WaitForIdle of a busy agent")
+		}).needs(NeedIdle),
+		prove("idle.missing", "WaitForIdle of a missing session is ErrSessionNotFound.", func(t T, w *World) {
+			expect(t, runtime.ErrSessionNotFound, runtime.WaitForIdle(w.ctx, w.Provider, w.Name("none"), patience), "WaitForIdle")
+		}).needs(NeedIdle),
 	}
 }
 
 func keyCases() []Case {
 	return []Case{
-		{
-			ID:       "keys.missing",
-			Sentence: "SendKeys to a missing session is nil and reaches nobody else.",
-			Run: func(t T, w *World) {
-				other := w.Start("worker-10", Behaviour{})
-				expect(t, nil, w.Provider.SendKeys(w.Name("worker-1"), "x", "Enter"), "SendKeys")
-				other.Nudge("for ten")
-				other.consumed("for ten")
-			},
-		},
-		{
-			ID:       "keys.text",
-			Sentence: "SendKeys sends key events and adds no Enter.",
-			Needs:    []Need{NeedTerminal},
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				expect(t, nil, w.Provider.SendKeys(s.Name, "h", "i", "j", "BSpace"), "SendKeys")
-				expect(t, nil, w.Provider.SendKeys(s.Name, "!", "Enter"), "SendKeys")
-				s.consumed("hi!")
-			},
-		},
-		{
-			ID:       "keys.unknown",
-			Sentence: "An unknown key name is an error and nothing is sent.",
-			Needs:    []Need{NeedTerminal},
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				if err := w.Provider.SendKeys(s.Name, "x", "NoSuchKey"); err == nil {
-					t.Errorf("SendKeys of an unknown key = nil, want an error")
-				}
-				expect(t, nil, w.Provider.SendKeys(s.Name, "y", "Enter"), "SendKeys")
-				s.consumed("y")
-			},
-		},
-		{
-			ID:       "keys.interrupt",
-			Sentence: "SendKeys of C-c interrupts a turn.",
-			Needs:    []Need{NeedTerminal},
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Turn: time.Hour})
-				s.Nudge("a long task")
-				s.AwaitPrompt("a long task")
-				expect(t, nil, w.Provider.SendKeys(s.Name, "C-c"), "SendKeys")
-				s.Await(LedgerInterrupted, 1)
-			},
-		},
+		prove("keys.missing", "SendKeys to a missing session is nil and reaches nobody else.", func(t T, w *World) {
+			other := w.Start("worker-10", Behaviour{})
+			expect(t, nil, w.Provider.SendKeys(w.Name("worker-1"), "x", "Enter"), "SendKeys")
+			other.Nudge("for ten")
+			other.consumed("for ten")
+		}),
+		prove("keys.text", "SendKeys sends key events and adds no Enter.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			expect(t, nil, w.Provider.SendKeys(s.Name, "h", "i", "j", "BSpace"), "SendKeys")
+			expect(t, nil, w.Provider.SendKeys(s.Name, "!", "Enter"), "SendKeys")
+			s.consumed("hi!")
+		}).needs(NeedTerminal),
+		prove("keys.unknown", "An unknown key name is an error and nothing is sent.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			if err := w.Provider.SendKeys(s.Name, "x", "NoSuchKey"); err == nil {
+				t.Errorf("SendKeys of an unknown key = nil, want an error")
+			}
+			expect(t, nil, w.Provider.SendKeys(s.Name, "y", "Enter"), "SendKeys")
+			s.consumed("y")
+		}).needs(NeedTerminal),
+		prove("keys.interrupt", "SendKeys of C-c interrupts a turn.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Turn: time.Hour})
+			s.Nudge("a long task")
+			s.AwaitPrompt("a long task")
+			expect(t, nil, w.Provider.SendKeys(s.Name, "C-c"), "SendKeys")
+			s.Await(LedgerInterrupted, 1)
+		}).needs(NeedTerminal),
 	}
 }

@@ -11,204 +11,144 @@ import (
 func observeCases() []Case {
 	needs := []Need{NeedObserve}
 	return []Case{
-		{
-			ID:       "observe.alive",
-			Sentence: "Observe of a running session finds session and agent alive, with its token, its process and its times.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				before := time.Now()
-				s := w.Start("a", Behaviour{PrintEnv: true})
-				token := s.Environ()["GC_INSTANCE_TOKEN"]
-				obs := s.Observe()
-				if obs.Session != runtime.Alive || obs.Agent != runtime.Alive || obs.Exit != nil {
-					t.Errorf("session %s, agent %s, exit %v, want alive, alive and none", obs.Session, obs.Agent, obs.Exit)
+		prove("observe.alive", "Observe of a running session finds session and agent alive, with its token, its process and its times.", func(t T, w *World) {
+			before := time.Now()
+			s := w.Start("a", Behaviour{PrintEnv: true})
+			token := s.Environ()["GC_INSTANCE_TOKEN"]
+			obs := s.Observe()
+			if obs.Session != runtime.Alive || obs.Agent != runtime.Alive || obs.Exit != nil {
+				t.Errorf("session %s, agent %s, exit %v, want alive, alive and none", obs.Session, obs.Agent, obs.Exit)
+			}
+			if obs.InstanceToken != token {
+				t.Errorf("the observed token is not the agent's")
+			}
+			if obs.PID != 0 && !w.Alive(obs.PID) {
+				t.Errorf("the observed process %d does not run", obs.PID)
+			}
+			if obs.At.Before(before) || obs.StartedAt.Before(before.Add(-time.Second)) || obs.StartedAt.After(obs.At) {
+				t.Errorf("looked at %v, started at %v, want both after %v", obs.At, obs.StartedAt, before)
+			}
+			if obs.Attached > 0 {
+				t.Errorf("%d terminals are attached, want none", obs.Attached)
+			}
+		}).needs(needs...),
+		prove("observe.missing", "A session that does not exist is no error but dead.", func(t T, w *World) {
+			w.Start("worker-10", Behaviour{})
+			for _, name := range []string{w.Name("worker-1"), "not a name"} {
+				obs, err := runtime.Observe(w.ctx, w.Provider, name)
+				if err != nil || obs.Session != runtime.Dead || obs.Agent != runtime.Dead || obs.InstanceToken != "" {
+					t.Errorf("Observe(%s) = session %s, agent %s, %v, want dead, dead and nil", name, obs.Session, obs.Agent, err)
 				}
-				if obs.InstanceToken != token {
-					t.Errorf("the observed token is not the agent's")
-				}
-				if obs.PID != 0 && !w.Alive(obs.PID) {
-					t.Errorf("the observed process %d does not run", obs.PID)
-				}
-				if obs.At.Before(before) || obs.StartedAt.Before(before.Add(-time.Second)) || obs.StartedAt.After(obs.At) {
-					t.Errorf("looked at %v, started at %v, want both after %v", obs.At, obs.StartedAt, before)
-				}
-				if obs.Attached > 0 {
-					t.Errorf("%d terminals are attached, want none", obs.Attached)
-				}
-			},
-		},
-		{
-			ID:       "observe.missing",
-			Sentence: "A session that does not exist is no error but dead.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				w.Start("worker-10", Behaviour{})
-				for _, name := range []string{w.Name("worker-1"), "not a name"} {
-					obs, err := runtime.Observe(w.ctx, w.Provider, name)
-					if err != nil || obs.Session != runtime.Dead || obs.Agent != runtime.Dead || obs.InstanceToken != "" {
-						t.Errorf("Observe(%s) = session %s, agent %s, %v, want dead, dead and nil", name, obs.Session, obs.Agent, err)
-					}
-				}
-			},
-		},
-		{
-			ID:       "observe.exited",
-			Sentence: "An agent that has exited is dead in a session that is alive, with its exit code.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond, ExitCode: 9}, fireAndForget)
-				s.AwaitEnd()
-				obs := s.Observe()
-				if obs.Session != runtime.Alive || obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Code != 9 || obs.Exit.Signal != "" {
-					t.Errorf("session %s, agent %s, exit %v, want alive, dead, code 9", obs.Session, obs.Agent, obs.Exit)
-				}
-			},
-		},
-		{
-			ID:       "observe.killed",
-			Sentence: "An agent that a signal ended is dead, with the signal.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				if err := w.place.Kill(s.PID()); err != nil {
-					t.Fatalf("cannot kill the agent: %v", err)
-				}
-				s.AwaitEnd()
-				obs := s.Observe()
-				if obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Signal != "killed" || obs.Exit.Code != -1 {
-					t.Errorf("agent %s, exit %+v, want dead, signal killed, code -1", obs.Agent, obs.Exit)
-				}
-			},
-		},
-		{
-			ID:       "observe.renamed",
-			Sentence: "The agent is known by identity, not by name: one that renamed itself is alive.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Rename: "2.1.29"}, func(cfg *runtime.Config) { cfg.ProcessNames = []string{"2.1.29", "no-such-agent"} })
-				s.PID()
-				if obs := s.Observe(); obs.Agent != runtime.Alive {
-					t.Errorf("agent %s, want alive", obs.Agent)
-				}
-			},
-		},
-		{
-			ID:       "observe.token",
-			Sentence: "The token is the same in every look at one incarnation, and another one for the next.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				first, second := s.Observe().InstanceToken, s.Observe().InstanceToken
-				s.Stop()
-				s.startsAgain()
-				if third := s.Observe().InstanceToken; first == "" || first != second || first == third {
-					t.Errorf("two looks at one incarnation agree: %v; its successor has the same token: %v", first == second, first == third)
-				}
-			},
-		},
+			}
+		}).needs(needs...),
+		prove("observe.exited", "An agent that has exited is dead in a session that is alive, with its exit code.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond, ExitCode: 9}, fireAndForget)
+			s.AwaitEnd()
+			obs := s.Observe()
+			if obs.Session != runtime.Alive || obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Code != 9 || obs.Exit.Signal != "" {
+				t.Errorf("session %s, agent %s, exit %v, want alive, dead, code 9", obs.Session, obs.Agent, obs.Exit)
+			}
+		}).needs(needs...),
+		prove("observe.killed", "An agent that a signal ended is dead, with the signal.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			if err := w.place.Kill(s.PID()); err != nil {
+				t.Fatalf("cannot kill the agent: %v", err)
+			}
+			s.AwaitEnd()
+			obs := s.Observe()
+			if obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Signal != "killed" || obs.Exit.Code != -1 {
+				t.Errorf("agent %s, exit %+v, want dead, signal killed, code -1", obs.Agent, obs.Exit)
+			}
+		}).needs(needs...),
+		prove("observe.renamed", "The agent is known by identity, not by name: one that renamed itself is alive.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Rename: "2.1.29"}, func(cfg *runtime.Config) { cfg.ProcessNames = []string{"2.1.29", "no-such-agent"} })
+			s.PID()
+			if obs := s.Observe(); obs.Agent != runtime.Alive {
+				t.Errorf("agent %s, want alive", obs.Agent)
+			}
+		}).needs(needs...),
+		prove("observe.token", "The token is the same in every look at one incarnation, and another one for the next.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			first, second := s.Observe().InstanceToken, s.Observe().InstanceToken
+			s.Stop()
+			s.startsAgain()
+			if third := s.Observe().InstanceToken; first == "" || first != second || first == third {
+				t.Errorf("two looks at one incarnation agree: %v; its successor has the same token: %v", first == second, first == third)
+			}
+		}).needs(needs...),
 	}
 }
 
 func watchCases() []Case {
 	needs := []Need{NeedWatch}
 	return []Case{
-		{
-			ID:       "watch.resync",
-			Sentence: "Watch begins with a resync.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				if e := awaitResult(w, "the first event", w.watch(w.ctx)); e.Kind != runtime.EventResync {
-					t.Errorf("the first event is %q, want %q", e.Kind, runtime.EventResync)
-				}
-			},
-		},
-		{
-			ID:       "watch.life",
-			Sentence: "The start of a session, the end of its agent and the end of the session are events of every watch.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				watches := []<-chan runtime.Event{w.watch(w.ctx), w.watch(w.ctx)}
-				s := w.Start("a", Behaviour{Hang: true, ExitAfter: 50 * time.Millisecond, ExitCode: 5}, fireAndForget)
-				for _, events := range watches {
-					w.awaitEvent(events, s.Name, runtime.EventStarted)
-					if e := w.awaitEvent(events, s.Name, runtime.EventExited); e.Exit == nil || e.Exit.Code != 5 {
-						t.Errorf("the exit event has %v, want code 5", e.Exit)
-					}
-				}
-				s.AwaitEnd()
-				s.Stop()
-				for _, events := range watches {
-					w.awaitEvent(events, s.Name, runtime.EventGone)
-				}
-			},
-		},
-		{
-			ID:       "watch.crash",
-			Sentence: "A crash of an agent is an event, and a look then finds it dead.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				events, s := w.watch(w.ctx), w.Start("a", Behaviour{})
-				if err := w.place.Kill(s.PID()); err != nil {
-					t.Fatalf("cannot kill the agent: %v", err)
-				}
-				w.awaitEvent(events, s.Name, runtime.EventExited)
-				if w.Provider.IsRunning(s.Name) {
-					t.Errorf("IsRunning = true after the exit event")
-				}
-			},
-		},
-		{
-			ID:       "watch.output",
-			Sentence: "Output of an agent is an event.",
-			Needs:    needs,
-			Run: func(_ T, w *World) {
-				events, s := w.watch(w.ctx), w.Start("a", Behaviour{})
+		prove("watch.resync", "Watch begins with a resync.", func(t T, w *World) {
+			if e := awaitResult(w, "the first event", w.watch(w.ctx)); e.Kind != runtime.EventResync {
+				t.Errorf("the first event is %q, want %q", e.Kind, runtime.EventResync)
+			}
+		}).needs(needs...),
+		prove("watch.life", "The start of a session, the end of its agent and the end of the session are events of every watch.", func(t T, w *World) {
+			watches := []<-chan runtime.Event{w.watch(w.ctx), w.watch(w.ctx)}
+			s := w.Start("a", Behaviour{Hang: true, ExitAfter: 50 * time.Millisecond, ExitCode: 5}, fireAndForget)
+			for _, events := range watches {
 				w.awaitEvent(events, s.Name, runtime.EventStarted)
-				s.Nudge("say something")
-				w.awaitEvent(events, s.Name, runtime.EventOutput)
-			},
-		},
-		{
-			ID:       "watch.closed",
-			Sentence: "The channel of a watch is closed when its ctx ends; other watches go on.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				ctx, cancel := context.WithCancel(w.ctx)
-				ending, staying := w.watch(ctx), w.watch(w.ctx)
-				cancel()
-				ended := make(chan bool, 1)
-				go func() {
-					for range ending { //nolint:revive // drained until it is closed
-					}
-					ended <- true
-				}()
-				awaitResult(w, "the end of a watch", ended)
-				s := w.Start("a", Behaviour{})
-				if e := w.awaitEvent(staying, s.Name, runtime.EventStarted); e.Time.IsZero() {
-					t.Errorf("the event has no time")
+				if e := w.awaitEvent(events, s.Name, runtime.EventExited); e.Exit == nil || e.Exit.Code != 5 {
+					t.Errorf("the exit event has %v, want code 5", e.Exit)
 				}
-			},
-		},
-		{
-			ID:       "watch.slow",
-			Sentence: "A consumer that is too slow loses events but never silently: a resync follows.",
-			Needs:    needs,
-			Run: func(t T, w *World) {
-				events, s := w.watch(w.ctx), w.Start("a", Behaviour{})
-				const restarts = 40
-				for range restarts {
-					s.Stop()
-					s.startsAgain()
+			}
+			s.AwaitEnd()
+			s.Stop()
+			for _, events := range watches {
+				w.awaitEvent(events, s.Name, runtime.EventGone)
+			}
+		}).needs(needs...),
+		prove("watch.crash", "A crash of an agent is an event, and a look then finds it dead.", func(t T, w *World) {
+			events, s := w.watch(w.ctx), w.Start("a", Behaviour{})
+			if err := w.place.Kill(s.PID()); err != nil {
+				t.Fatalf("cannot kill the agent: %v", err)
+			}
+			w.awaitEvent(events, s.Name, runtime.EventExited)
+			if w.Provider.IsRunning(s.Name) {
+				t.Errorf("IsRunning = true after the exit event")
+			}
+		}).needs(needs...),
+		prove("watch.output", "Output of an agent is an event.", func(_ T, w *World) {
+			events, s := w.watch(w.ctx), w.Start("a", Behaviour{})
+			w.awaitEvent(events, s.Name, runtime.EventStarted)
+			s.Nudge("say something")
+			w.awaitEvent(events, s.Name, runtime.EventOutput)
+		}).needs(needs...),
+		prove("watch.closed", "The channel of a watch is closed when its ctx ends; other watches go on.", func(t T, w *World) {
+			ctx, cancel := context.WithCancel(w.ctx)
+			ending, staying := w.watch(ctx), w.watch(w.ctx)
+			cancel()
+			ended := make(chan bool, 1)
+			go func() {
+				for range ending { //nolint:revive // drained until it is closed
 				}
-				last := w.Start("last", Behaviour{})
-				kinds := w.collect(events, last.Name)
-				seen := len(slices.DeleteFunc(slices.Clone(kinds), func(k runtime.EventKind) bool { return k != runtime.EventStarted }))
-				resyncs := len(slices.DeleteFunc(kinds, func(k runtime.EventKind) bool { return k != runtime.EventResync }))
-				if seen != restarts+2 && resyncs < 2 {
-					t.Errorf("%d of %d starts were reported and %d resyncs, want all or a second resync", seen, restarts+2, resyncs)
-				}
-			},
-		},
+				ended <- true
+			}()
+			awaitResult(w, "the end of a watch", ended)
+			s := w.Start("a", Behaviour{})
+			if e := w.awaitEvent(staying, s.Name, runtime.EventStarted); e.Time.IsZero() {
+				t.Errorf("the event has no time")
+			}
+		}).needs(needs...),
+		prove("watch.slow", "A consumer that is too slow loses events but never silently: a resync follows.", func(t T, w *World) {
+			events, s := w.watch(w.ctx), w.Start("a", Behaviour{})
+			const restarts = 40
+			for range restarts {
+				s.Stop()
+				s.startsAgain()
+			}
+			last := w.Start("last", Behaviour{})
+			kinds := w.collect(events, last.Name)
+			seen := len(slices.DeleteFunc(slices.Clone(kinds), func(k runtime.EventKind) bool { return k != runtime.EventStarted }))
+			resyncs := len(slices.DeleteFunc(kinds, func(k runtime.EventKind) bool { return k != runtime.EventResync }))
+			if seen != restarts+2 && resyncs < 2 {
+				t.Errorf("%d of %d starts were reported and %d resyncs, want all or a second resync", seen, restarts+2, resyncs)
+			}
+		}).needs(needs...),
 	}
 }
 

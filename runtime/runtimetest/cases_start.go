@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -11,210 +12,163 @@ import (
 )
 
 func startCases() []Case {
+	return slices.Concat(commandCases(), workDirCases(), nameCases())
+}
+
+func commandCases() []Case {
 	return []Case{
-		{
-			ID:       "start.runs",
-			Sentence: "Start creates the named session and starts its agent once; the session runs when Start returns.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				if !w.Provider.IsRunning(s.Name) {
-					t.Errorf("IsRunning(%s) = false after its start", s.Name)
+		prove("start.runs", "Start creates the named session and starts its agent once; the session runs when Start returns.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			if !w.Provider.IsRunning(s.Name) {
+				t.Errorf("IsRunning(%s) = false after its start", s.Name)
+			}
+			if n := len(s.Await(LedgerStart, 1)); n != 1 {
+				t.Errorf("the agent was started %d times, want once", n)
+			}
+		}),
+		prove("start.command", "Command is a shell command.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{PrintEnv: true}, func(cfg *runtime.Config) {
+				cfg.Command = `export GC_CASE="by $((6*7))"; ` + cfg.Command
+			})
+			if got := s.Environ()["GC_CASE"]; got != "by 42" {
+				t.Errorf("the shell set GC_CASE to %q, want %q", got, "by 42")
+			}
+		}),
+		prove("start.no-command", "An empty Command starts a default shell, and an empty Config is valid.", func(t T, w *World) {
+			name := w.Name("a")
+			if err := w.Provider.Start(w.ctx, name, runtime.Config{}); err != nil {
+				t.Fatalf("Start of the empty Config = %v, want nil", err)
+			}
+			if !w.Provider.IsRunning(name) {
+				t.Errorf("the default shell does not run")
+			}
+		}),
+		prove("start.env", "Env reaches the agent byte for byte.", func(t T, w *World) {
+			want := map[string]string{"GC_CASE_TEXT": "a 'b' \"c\" $HOME `d` \\\n☃ ;", "GC_CASE_DASH": "-x=y"}
+			s := w.Start("a", Behaviour{PrintEnv: true}, func(cfg *runtime.Config) { cfg.Env = with(cfg.Env, want) })
+			got := s.Environ()
+			for key, value := range want {
+				if got[key] != value {
+					t.Errorf("%s = %q in the agent, want %q", key, got[key], value)
 				}
-				if n := len(s.Await(LedgerStart, 1)); n != 1 {
-					t.Errorf("the agent was started %d times, want once", n)
+			}
+		}),
+		prove("start.env-unset", "An empty value in Env unsets the variable.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{PrintEnv: true}, func(cfg *runtime.Config) {
+				cfg.Env = with(cfg.Env, map[string]string{"HOME": ""})
+			})
+			if got, set := s.Environ()["HOME"]; set {
+				t.Errorf("HOME = %q in the agent, want it unset", got)
+			}
+		}),
+	}
+}
+
+func workDirCases() []Case {
+	return []Case{
+		prove("start.work-dir", "The agent starts in WorkDir.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			if got, want := s.Await(LedgerStart, 1)[0].Dir, realPath(s.Agent.Config.WorkDir); realPath(got) != want {
+				t.Errorf("the agent started in %q, want %q", got, want)
+			}
+		}),
+		prove("start.work-dir-missing", "A WorkDir that does not exist after PreStart is an error, and no agent is started.", func(t T, w *World) {
+			s := w.Prepare("a", Behaviour{})
+			s.Agent.Config.WorkDir = filepath.Join(s.Agent.Config.WorkDir, "none")
+			if err := w.Provider.Start(w.ctx, s.Name, s.Agent.Config); err == nil {
+				t.Errorf("Start in a missing folder = nil, want an error")
+			}
+			s.nothingLeft()
+			if n := len(s.Ledger()); n > 0 {
+				t.Errorf("the agent ran and wrote %d entries", n)
+			}
+		}),
+		prove("start.work-dir-made", "PreStart may make WorkDir.", func(t T, w *World) {
+			s := w.Prepare("a", Behaviour{})
+			dir := filepath.Join(s.Agent.Config.WorkDir, "made")
+			s.Agent.Config.WorkDir, s.Agent.Config.PreStart = dir, []string{"mkdir -p " + shellQuote(dir)}
+			if err := w.Provider.Start(w.ctx, s.Name, s.Agent.Config); err != nil {
+				t.Fatalf("Start = %v, want nil", err)
+			}
+			if got := s.Await(LedgerStart, 1)[0].Dir; realPath(got) != realPath(dir) {
+				t.Errorf("the agent started in %q, want %q", got, dir)
+			}
+		}),
+		prove("start.pre-start", "PreStart commands run in order, before the agent.", func(t T, w *World) {
+			s := w.Prepare("a", Behaviour{})
+			trace := filepath.Join(w.Folder(), "trace")
+			s.Agent.Config.PreStart = []string{
+				"echo 1 >> " + shellQuote(trace),
+				"test -e " + shellQuote(s.Agent.Ledger) + " || echo 2 >> " + shellQuote(trace),
+			}
+			if err := w.Provider.Start(w.ctx, s.Name, s.Agent.Config); err != nil {
+				t.Fatalf("Start = %v, want nil", err)
+			}
+			if got, _ := w.ReadFile(trace); got != "1\n2\n" {
+				t.Errorf("the commands left %q, want %q", got, "1\n2\n")
+			}
+		}),
+		prove("start.pre-start-failure", "A failing PreStart command aborts the start with the command's output, before any process of the agent exists.", preStartFailure),
+	}
+}
+
+func nameCases() []Case {
+	return []Case{
+		prove("start.invalid-name", "An invalid name is ErrInvalidName before any side effect.", func(t T, w *World) {
+			marker := filepath.Join(w.Folder(), "marker")
+			for _, name := range []string{"", "a.b", "a/b", "../a", "-a", "a b", "a:b", "a=b", "ä", "a\n", "a\x00", strings.Repeat("a", runtime.MaxNameLen+1)} {
+				agent := w.Agent(Behaviour{})
+				agent.Config.PreStart = []string{"touch " + shellQuote(marker)}
+				expect(t, runtime.ErrInvalidName, w.Provider.Start(w.ctx, name, agent.Config), "Start(%q)", name)
+			}
+			if w.Exists(marker) {
+				t.Errorf("pre_start ran for an invalid name")
+			}
+		}),
+		prove("start.duplicate", "Start returns ErrSessionExists if a live session has the name, without any side effect, and leaves that one alone.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			pid, marker, other := s.PID(), filepath.Join(w.Folder(), "marker"), w.Agent(Behaviour{})
+			other.Config.PreStart = []string{"touch " + shellQuote(marker)}
+			expect(t, runtime.ErrSessionExists, w.Provider.Start(w.ctx, s.Name, other.Config), "a second Start")
+			if w.Exists(marker) {
+				t.Errorf("pre_start of the second Start ran")
+			}
+			if !w.Alive(pid) || !w.Provider.IsRunning(s.Name) {
+				t.Errorf("the first session did not survive the second Start")
+			}
+			s.Nudge("still here")
+			s.AwaitPrompt("still here")
+		}),
+		prove("start.duplicate-race", "Of twenty concurrent Starts of one name exactly one succeeds and nineteen return ErrSessionExists.", func(_ T, w *World) {
+			s := w.Prepare("a", Behaviour{})
+			s.race(20, func(int) error { return w.Provider.Start(w.ctx, s.Name, s.Agent.Config) })
+		}),
+		prove("start.duplicate-processes", "That holds across processes too.", func(_ T, w *World) {
+			s := w.Prepare("a", Behaviour{})
+			s.race(6, func(i int) error {
+				if i%2 == 0 {
+					return w.Provider.Start(w.ctx, s.Name, s.Agent.Config)
 				}
-			},
-		},
-		{
-			ID:       "start.command",
-			Sentence: "Command is a shell command.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{PrintEnv: true}, func(cfg *runtime.Config) {
-					cfg.Command = `export GC_CASE="by $((6*7))"; ` + cfg.Command
-				})
-				if got := s.Environ()["GC_CASE"]; got != "by 42" {
-					t.Errorf("the shell set GC_CASE to %q, want %q", got, "by 42")
-				}
-			},
-		},
-		{
-			ID:       "start.no-command",
-			Sentence: "An empty Command starts a default shell, and an empty Config is valid.",
-			Run: func(t T, w *World) {
-				name := w.Name("a")
-				if err := w.Provider.Start(w.ctx, name, runtime.Config{}); err != nil {
-					t.Fatalf("Start of the empty Config = %v, want nil", err)
-				}
-				if !w.Provider.IsRunning(name) {
-					t.Errorf("the default shell does not run")
-				}
-			},
-		},
-		{
-			ID:       "start.env",
-			Sentence: "Env reaches the agent byte for byte.",
-			Run: func(t T, w *World) {
-				want := map[string]string{"GC_CASE_TEXT": "a 'b' \"c\" $HOME `d` \\\n☃ ;", "GC_CASE_DASH": "-x=y"}
-				s := w.Start("a", Behaviour{PrintEnv: true}, func(cfg *runtime.Config) { cfg.Env = with(cfg.Env, want) })
-				got := s.Environ()
-				for key, value := range want {
-					if got[key] != value {
-						t.Errorf("%s = %q in the agent, want %q", key, got[key], value)
-					}
-				}
-			},
-		},
-		{
-			ID:       "start.env-unset",
-			Sentence: "An empty value in Env unsets the variable.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{PrintEnv: true}, func(cfg *runtime.Config) {
-					cfg.Env = with(cfg.Env, map[string]string{"HOME": ""})
-				})
-				if got, set := s.Environ()["HOME"]; set {
-					t.Errorf("HOME = %q in the agent, want it unset", got)
-				}
-			},
-		},
-		{
-			ID:       "start.work-dir",
-			Sentence: "The agent starts in WorkDir.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				if got, want := s.Await(LedgerStart, 1)[0].Dir, realPath(s.Agent.Config.WorkDir); realPath(got) != want {
-					t.Errorf("the agent started in %q, want %q", got, want)
-				}
-			},
-		},
-		{
-			ID:       "start.work-dir-missing",
-			Sentence: "A WorkDir that does not exist after PreStart is an error, and no agent is started.",
-			Run: func(t T, w *World) {
-				s := w.Prepare("a", Behaviour{})
-				s.Agent.Config.WorkDir = filepath.Join(s.Agent.Config.WorkDir, "none")
-				if err := w.Provider.Start(w.ctx, s.Name, s.Agent.Config); err == nil {
-					t.Errorf("Start in a missing folder = nil, want an error")
-				}
-				s.nothingLeft()
-				if n := len(s.Ledger()); n > 0 {
-					t.Errorf("the agent ran and wrote %d entries", n)
-				}
-			},
-		},
-		{
-			ID:       "start.work-dir-made",
-			Sentence: "PreStart may make WorkDir.",
-			Run: func(t T, w *World) {
-				s := w.Prepare("a", Behaviour{})
-				dir := filepath.Join(s.Agent.Config.WorkDir, "made")
-				s.Agent.Config.WorkDir, s.Agent.Config.PreStart = dir, []string{"mkdir -p " + shellQuote(dir)}
-				if err := w.Provider.Start(w.ctx, s.Name, s.Agent.Config); err != nil {
-					t.Fatalf("Start = %v, want nil", err)
-				}
-				if got := s.Await(LedgerStart, 1)[0].Dir; realPath(got) != realPath(dir) {
-					t.Errorf("the agent started in %q, want %q", got, dir)
-				}
-			},
-		},
-		{
-			ID:       "start.pre-start",
-			Sentence: "PreStart commands run in order, before the agent.",
-			Run: func(t T, w *World) {
-				s := w.Prepare("a", Behaviour{})
-				trace := filepath.Join(w.Folder(), "trace")
-				s.Agent.Config.PreStart = []string{
-					"echo 1 >> " + shellQuote(trace),
-					"test -e " + shellQuote(s.Agent.Ledger) + " || echo 2 >> " + shellQuote(trace),
-				}
-				if err := w.Provider.Start(w.ctx, s.Name, s.Agent.Config); err != nil {
-					t.Fatalf("Start = %v, want nil", err)
-				}
-				if got, _ := w.ReadFile(trace); got != "1\n2\n" {
-					t.Errorf("the commands left %q, want %q", got, "1\n2\n")
-				}
-			},
-		},
-		{
-			ID:       "start.pre-start-failure",
-			Sentence: "A failing PreStart command aborts the start with the command's output, before any process of the agent exists.",
-			Run:      preStartFailure,
-		},
-		{
-			ID:       "start.invalid-name",
-			Sentence: "An invalid name is ErrInvalidName before any side effect.",
-			Run: func(t T, w *World) {
-				marker := filepath.Join(w.Folder(), "marker")
-				for _, name := range []string{"", "a.b", "a/b", "../a", "-a", "a b", "a:b", "a=b", "ä", "a\n", "a\x00", strings.Repeat("a", runtime.MaxNameLen+1)} {
-					agent := w.Agent(Behaviour{})
-					agent.Config.PreStart = []string{"touch " + shellQuote(marker)}
-					expect(t, runtime.ErrInvalidName, w.Provider.Start(w.ctx, name, agent.Config), "Start(%q)", name)
-				}
-				if w.Exists(marker) {
-					t.Errorf("pre_start ran for an invalid name")
-				}
-			},
-		},
-		{
-			ID:       "start.duplicate",
-			Sentence: "Start returns ErrSessionExists if a live session has the name, without any side effect, and leaves that one alone.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				pid, marker, other := s.PID(), filepath.Join(w.Folder(), "marker"), w.Agent(Behaviour{})
-				other.Config.PreStart = []string{"touch " + shellQuote(marker)}
-				expect(t, runtime.ErrSessionExists, w.Provider.Start(w.ctx, s.Name, other.Config), "a second Start")
-				if w.Exists(marker) {
-					t.Errorf("pre_start of the second Start ran")
-				}
-				if !w.Alive(pid) || !w.Provider.IsRunning(s.Name) {
-					t.Errorf("the first session did not survive the second Start")
-				}
-				s.Nudge("still here")
-				s.AwaitPrompt("still here")
-			},
-		},
-		{
-			ID:       "start.duplicate-race",
-			Sentence: "Of twenty concurrent Starts of one name exactly one succeeds and nineteen return ErrSessionExists.",
-			Run: func(_ T, w *World) {
-				s := w.Prepare("a", Behaviour{})
-				s.race(20, func(int) error { return w.Provider.Start(w.ctx, s.Name, s.Agent.Config) })
-			},
-		},
-		{
-			ID:       "start.duplicate-processes",
-			Sentence: "That holds across processes too.",
-			Needs:    []Need{NeedElsewhere},
-			Run: func(_ T, w *World) {
-				s := w.Prepare("a", Behaviour{})
-				s.race(6, func(i int) error {
-					if i%2 == 0 {
-						return w.Provider.Start(w.ctx, s.Name, s.Agent.Config)
-					}
-					return w.harness.Elsewhere(w.ctx, w.Dir, s.Name, s.Agent.Config)
-				})
-			},
-		},
-		{
-			ID:       "start.independent",
-			Sentence: "Calls for distinct names do not wait for each other.",
-			Run: func(t T, w *World) {
-				slow, gate := w.Prepare("slow", Behaviour{}), w.gate()
-				slow.Agent.Config.PreStart = []string{gate.command}
-				ctx, cancel := context.WithCancel(w.ctx)
-				ended := startAsync(ctx, w.Provider, slow)
-				defer func() { cancel(); <-ended }()
-				gate.reached()
-				quick := w.Start("quick", Behaviour{})
-				quick.Nudge("go on")
-				quick.AwaitPrompt("go on")
-				select {
-				case err := <-ended:
-					t.Errorf("the other Start ended early: %v", err)
-					ended <- err
-				default:
-				}
-			},
-		},
+				return w.harness.Elsewhere(w.ctx, w.Dir, s.Name, s.Agent.Config)
+			})
+		}).needs(NeedElsewhere),
+		prove("start.independent", "Calls for distinct names do not wait for each other.", func(t T, w *World) {
+			slow, gate := w.Prepare("slow", Behaviour{}), w.gate()
+			slow.Agent.Config.PreStart = []string{gate.command}
+			ctx, cancel := context.WithCancel(w.ctx)
+			ended := startAsync(ctx, w.Provider, slow)
+			defer func() { cancel(); <-ended }()
+			gate.reached()
+			quick := w.Start("quick", Behaviour{})
+			quick.Nudge("go on")
+			quick.AwaitPrompt("go on")
+			select {
+			case err := <-ended:
+				t.Errorf("the other Start ended early: %v", err)
+				ended <- err
+			default:
+			}
+		}),
 	}
 }
 

@@ -13,218 +13,158 @@ import (
 
 func identityCases() []Case {
 	return []Case{
-		{
-			ID:       "start.identity",
-			Sentence: "The agent finds GC_SESSION_NAME, GC_INSTANCE_TOKEN and GC_DIR in its environment.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{PrintEnv: true})
-				env := s.Environ()
-				if env["GC_SESSION_NAME"] != s.Name || env["GC_INSTANCE_TOKEN"] == "" || env["GC_DIR"] != s.Agent.Config.WorkDir {
-					t.Errorf("GC_SESSION_NAME = %q, GC_DIR = %q, GC_INSTANCE_TOKEN has %d bytes; want %q, %q and some",
-						env["GC_SESSION_NAME"], env["GC_DIR"], len(env["GC_INSTANCE_TOKEN"]), s.Name, s.Agent.Config.WorkDir)
-				}
-			},
-		},
-		{
-			ID:       "start.token",
-			Sentence: "Each incarnation has an instance token of its own.",
-			Run: func(t T, w *World) {
-				first, second := w.Start("a", Behaviour{PrintEnv: true}), w.Start("b", Behaviour{PrintEnv: true})
-				seen := map[string]bool{first.Environ()["GC_INSTANCE_TOKEN"]: true, second.Environ()["GC_INSTANCE_TOKEN"]: true}
-				first.Stop()
-				again := w.Start("a", Behaviour{PrintEnv: true})
-				if seen[again.Environ()["GC_INSTANCE_TOKEN"]] = true; len(seen) != 3 {
-					t.Errorf("three incarnations have %d tokens", len(seen))
-				}
-			},
-		},
+		prove("start.identity", "The agent finds GC_SESSION_NAME, GC_INSTANCE_TOKEN and GC_DIR in its environment.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{PrintEnv: true})
+			env := s.Environ()
+			if env["GC_SESSION_NAME"] != s.Name || env["GC_INSTANCE_TOKEN"] == "" || env["GC_DIR"] != s.Agent.Config.WorkDir {
+				t.Errorf("GC_SESSION_NAME = %q, GC_DIR = %q, GC_INSTANCE_TOKEN has %d bytes; want %q, %q and some",
+					env["GC_SESSION_NAME"], env["GC_DIR"], len(env["GC_INSTANCE_TOKEN"]), s.Name, s.Agent.Config.WorkDir)
+			}
+		}),
+		prove("start.token", "Each incarnation has an instance token of its own.", func(t T, w *World) {
+			first, second := w.Start("a", Behaviour{PrintEnv: true}), w.Start("b", Behaviour{PrintEnv: true})
+			seen := map[string]bool{first.Environ()["GC_INSTANCE_TOKEN"]: true, second.Environ()["GC_INSTANCE_TOKEN"]: true}
+			first.Stop()
+			again := w.Start("a", Behaviour{PrintEnv: true})
+			if seen[again.Environ()["GC_INSTANCE_TOKEN"]] = true; len(seen) != 3 {
+				t.Errorf("three incarnations have %d tokens", len(seen))
+			}
+		}),
 	}
 }
 
 func startupCases() []Case {
 	return append([]Case{
-		{
-			ID:       "start.ready",
-			Sentence: "Start returns when the agent has shown ReadyPromptPrefix.",
-			Run: func(t T, w *World) {
-				if s := w.Start("a", Behaviour{SlowStart: 500 * time.Millisecond}); len(s.Recorded(LedgerReady)) == 0 {
-					t.Errorf("Start returned before the agent was ready")
-				}
-			},
-		},
-		{
-			ID:       "start.fire-and-forget",
-			Sentence: "Without any hint a start does not wait for the agent to be ready.",
-			Run: func(t T, w *World) {
-				s := w.Prepare("a", Behaviour{Hang: true})
-				s.Agent.Config.ReadyPromptPrefix = ""
-				s.startsWithoutWaiting()
-			},
-		},
-		{
-			ID:       "start.one-shot",
-			Sentence: "A one-shot command gets no readiness wait, and its exit during start-up is no failure.",
-			Run: func(t T, w *World) {
-				hanging := w.Prepare("hang", Behaviour{Hang: true})
-				hanging.Agent.Config.Lifecycle = runtime.LifecycleOneShot
-				hanging.startsWithoutWaiting()
-				w.Start("quick", Behaviour{Hang: true, ExitAfter: time.Millisecond, ExitCode: 2}, func(cfg *runtime.Config) {
-					cfg.Lifecycle = runtime.LifecycleOneShot
-				}).AwaitEnd()
-			},
-		},
-		{
-			ID:       "start.died",
-			Sentence: "An agent that exits before start-up completed is ErrSessionDiedDuringStartup with its last output, and nothing of it is left.",
-			Run: func(t T, w *World) {
-				s := w.Prepare("a", Behaviour{Hang: true, ExitAfter: 50 * time.Millisecond, ExitCode: 7, LastWords: "licence expired"})
-				err := w.Provider.Start(w.ctx, s.Name, s.Agent.Config)
-				expect(t, runtime.ErrSessionDiedDuringStartup, err, "Start")
-				if err == nil || !strings.Contains(err.Error(), "licence expired") {
-					t.Errorf("Start = %v, want the agent's last output in it", err)
-				}
-				var death *runtime.StartupDeath
-				if errors.As(err, &death) && death.Exit.Code != 7 {
-					t.Errorf("the agent %s, want exit code 7", death.Exit)
-				}
-				s.nothingLeft()
-				s.startsAgain()
-			},
-		},
-		{
-			ID:       "start.replaces-corpse",
-			Sentence: "A session whose agent has exited is replaced by the next Start.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond}, fireAndForget)
-				s.AwaitEnd()
-				s.startsAgain()
-				if !w.Provider.IsRunning(s.Name) {
-					t.Errorf("the new session does not run")
-				}
-			},
-		},
-		{
-			ID:       "start.prompt-suffix",
-			Sentence: "PromptSuffix reaches the agent as its first prompt.",
-			Run: func(_ T, w *World) {
-				const prompt = "fix it's \"bug\" $HOME"
-				w.Start("a", Behaviour{}, func(cfg *runtime.Config) { cfg.PromptSuffix = shellQuote(prompt) }).AwaitPrompt(prompt)
-			},
-		},
-		{
-			ID:       "start.prompt-flag",
-			Sentence: "PromptFlag stands before PromptSuffix.",
-			Run: func(_ T, w *World) {
-				const prompt = "-begin with a dash"
-				w.Start("a", Behaviour{}, func(cfg *runtime.Config) {
-					cfg.PromptSuffix, cfg.PromptFlag = shellQuote(prompt), "--prompt"
-				}).AwaitPrompt(prompt)
-			},
-		},
-		{
-			ID:       "start.nudge",
-			Sentence: "Nudge of the Config is delivered as the first prompt once the agent is ready.",
-			Run: func(_ T, w *World) {
-				w.Start("a", Behaviour{}, func(cfg *runtime.Config) { cfg.Nudge = "look at your hook" }).AwaitPrompt("look at your hook")
-			},
-		},
+		prove("start.ready", "Start returns when the agent has shown ReadyPromptPrefix.", func(t T, w *World) {
+			if s := w.Start("a", Behaviour{SlowStart: 500 * time.Millisecond}); len(s.Recorded(LedgerReady)) == 0 {
+				t.Errorf("Start returned before the agent was ready")
+			}
+		}),
+		prove("start.fire-and-forget", "Without any hint a start does not wait for the agent to be ready.", func(t T, w *World) {
+			s := w.Prepare("a", Behaviour{Hang: true})
+			s.Agent.Config.ReadyPromptPrefix = ""
+			s.startsWithoutWaiting()
+		}),
+		prove("start.one-shot", "A one-shot command gets no readiness wait, and its exit during start-up is no failure.", func(t T, w *World) {
+			hanging := w.Prepare("hang", Behaviour{Hang: true})
+			hanging.Agent.Config.Lifecycle = runtime.LifecycleOneShot
+			hanging.startsWithoutWaiting()
+			w.Start("quick", Behaviour{Hang: true, ExitAfter: time.Millisecond, ExitCode: 2}, func(cfg *runtime.Config) {
+				cfg.Lifecycle = runtime.LifecycleOneShot
+			}).AwaitEnd()
+		}),
+		prove("start.died", "An agent that exits before start-up completed is ErrSessionDiedDuringStartup with its last output, and nothing of it is left.", func(t T, w *World) {
+			s := w.Prepare("a", Behaviour{Hang: true, ExitAfter: 50 * time.Millisecond, ExitCode: 7, LastWords: "licence expired"})
+			err := w.Provider.Start(w.ctx, s.Name, s.Agent.Config)
+			expect(t, runtime.ErrSessionDiedDuringStartup, err, "Start")
+			if err == nil || !strings.Contains(err.Error(), "licence expired") {
+				t.Errorf("Start = %v, want the agent's last output in it", err)
+			}
+			var death *runtime.StartupDeath
+			if errors.As(err, &death) && death.Exit.Code != 7 {
+				t.Errorf("the agent %s, want exit code 7", death.Exit)
+			}
+			s.nothingLeft()
+			s.startsAgain()
+		}),
+		prove("start.replaces-corpse", "A session whose agent has exited is replaced by the next Start.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond}, fireAndForget)
+			s.AwaitEnd()
+			s.startsAgain()
+			if !w.Provider.IsRunning(s.Name) {
+				t.Errorf("the new session does not run")
+			}
+		}),
+		prove("start.prompt-suffix", "PromptSuffix reaches the agent as its first prompt.", func(_ T, w *World) {
+			const prompt = "fix it's \"bug\" $HOME"
+			w.Start("a", Behaviour{}, func(cfg *runtime.Config) { cfg.PromptSuffix = shellQuote(prompt) }).AwaitPrompt(prompt)
+		}),
+		prove("start.prompt-flag", "PromptFlag stands before PromptSuffix.", func(_ T, w *World) {
+			const prompt = "-begin with a dash"
+			w.Start("a", Behaviour{}, func(cfg *runtime.Config) {
+				cfg.PromptSuffix, cfg.PromptFlag = shellQuote(prompt), "--prompt"
+			}).AwaitPrompt(prompt)
+		}),
+		prove("start.nudge", "Nudge of the Config is delivered as the first prompt once the agent is ready.", func(_ T, w *World) {
+			w.Start("a", Behaviour{}, func(cfg *runtime.Config) { cfg.Nudge = "look at your hook" }).AwaitPrompt("look at your hook")
+		}),
 	}, setupCases()...)
 }
 
 func setupCases() []Case {
 	return append([]Case{
-		{
-			ID:       "start.setup-order",
-			Sentence: "SessionSetup, SessionSetupScript and SessionLive run in this order once the agent is ready, with the name in GC_SESSION.",
-			Run: func(t T, w *World) {
-				trace := filepath.Join(w.Folder(), "trace")
-				say := func(word string) string { return "echo " + word + " $GC_SESSION >> " + shellQuote(trace) }
-				script := w.Write(filepath.Join(w.Folder(), "setup.sh"), "#!/bin/sh\n"+say("script")+"\n")
-				if err := os.Chmod(script, 0o700); err != nil { //nolint:gosec // a script is executable
-					t.Fatalf("%v", err)
+		prove("start.setup-order", "SessionSetup, SessionSetupScript and SessionLive run in this order once the agent is ready, with the name in GC_SESSION.", func(t T, w *World) {
+			trace := filepath.Join(w.Folder(), "trace")
+			say := func(word string) string { return "echo " + word + " $GC_SESSION >> " + shellQuote(trace) }
+			script := w.Write(filepath.Join(w.Folder(), "setup.sh"), "#!/bin/sh\n"+say("script")+"\n")
+			if err := os.Chmod(script, 0o700); err != nil { //nolint:gosec // a script is executable
+				t.Fatalf("%v", err)
+			}
+			s := w.Start("a", Behaviour{SlowStart: 100 * time.Millisecond}, func(cfg *runtime.Config) {
+				cfg.SessionSetup, cfg.SessionSetupScript, cfg.SessionLive = []string{say("one"), say("two")}, script, []string{say("live")}
+			})
+			want := strings.ReplaceAll("one X\ntwo X\nscript X\nlive X\n", "X", s.Name)
+			if got := s.AwaitFile(trace); got != want {
+				t.Errorf("the commands left %q, want %q", got, want)
+			}
+		}),
+		prove("start.setup-failure", "A failing SessionSetup, SessionSetupScript or SessionLive does not fail the start, and the rest runs.", func(t T, w *World) {
+			dir := w.Folder()
+			touch := func(name string) string { return "touch " + shellQuote(filepath.Join(dir, name)) }
+			s := w.Prepare("a", Behaviour{})
+			s.Agent.Config.SessionSetup = []string{"exit 1", touch("setup")}
+			s.Agent.Config.SessionSetupScript = filepath.Join(dir, "no-such-script")
+			s.Agent.Config.SessionLive = []string{"exit 1", touch("live")}
+			expect(t, nil, w.Provider.Start(w.ctx, s.Name, s.Agent.Config), "Start")
+			for _, name := range []string{"setup", "live"} {
+				if !w.Exists(filepath.Join(dir, name)) {
+					t.Errorf("the %s command after the failing one did not run", name)
 				}
-				s := w.Start("a", Behaviour{SlowStart: 100 * time.Millisecond}, func(cfg *runtime.Config) {
-					cfg.SessionSetup, cfg.SessionSetupScript, cfg.SessionLive = []string{say("one"), say("two")}, script, []string{say("live")}
-				})
-				want := strings.ReplaceAll("one X\ntwo X\nscript X\nlive X\n", "X", s.Name)
-				if got := s.AwaitFile(trace); got != want {
-					t.Errorf("the commands left %q, want %q", got, want)
-				}
-			},
-		},
-		{
-			ID:       "start.setup-failure",
-			Sentence: "A failing SessionSetup, SessionSetupScript or SessionLive does not fail the start, and the rest runs.",
-			Run: func(t T, w *World) {
-				dir := w.Folder()
-				touch := func(name string) string { return "touch " + shellQuote(filepath.Join(dir, name)) }
-				s := w.Prepare("a", Behaviour{})
-				s.Agent.Config.SessionSetup = []string{"exit 1", touch("setup")}
-				s.Agent.Config.SessionSetupScript = filepath.Join(dir, "no-such-script")
-				s.Agent.Config.SessionLive = []string{"exit 1", touch("live")}
-				expect(t, nil, w.Provider.Start(w.ctx, s.Name, s.Agent.Config), "Start")
-				for _, name := range []string{"setup", "live"} {
-					if !w.Exists(filepath.Join(dir, name)) {
-						t.Errorf("the %s command after the failing one did not run", name)
-					}
-				}
-			},
-		},
+			}
+		}),
 	}, stagingCases()...)
 }
 
 func stagingCases() []Case {
 	return []Case{
-		{
-			ID:       "start.staging",
-			Sentence: "PackOverlayDirs, OverlayDir and CopyFiles (files and folders) are staged into the work folder.",
-			Run: func(t T, w *World) {
-				dir := w.Folder()
-				w.Write(filepath.Join(dir, "pack", "deep", "pack.txt"), "from the pack")
-				w.Write(filepath.Join(dir, "own", "own.txt"), "from the overlay")
-				w.Write(filepath.Join(dir, "folder", "sub", "in.txt"), "from the folder")
-				file := w.Write(filepath.Join(dir, "file.txt"), "from the file")
-				s := w.Start("a", Behaviour{}, func(cfg *runtime.Config) {
-					cfg.PackOverlayDirs, cfg.OverlayDir = []string{filepath.Join(dir, "pack")}, filepath.Join(dir, "own")
-					cfg.CopyFiles = []runtime.CopyEntry{{Src: file, RelDst: "to/file.txt"}, {Src: filepath.Join(dir, "folder"), RelDst: "to/folder"}}
-				})
-				s.hasFiles(map[string]string{
-					"deep/pack.txt": "from the pack", "own.txt": "from the overlay",
-					"to/file.txt": "from the file", "to/folder/sub/in.txt": "from the folder",
-				})
-			},
-		},
-		{
-			ID:       "start.overlay-keeps",
-			Sentence: "An overlay never overwrites a file that is there.",
-			Run: func(_ T, w *World) {
-				dir := w.Folder()
-				w.Write(filepath.Join(dir, "notes.txt"), "from the overlay")
-				w.Start("a", Behaviour{}, func(cfg *runtime.Config) {
-					w.Write(filepath.Join(cfg.WorkDir, "notes.txt"), "the user's")
-					cfg.OverlayDir = dir
-				}).hasFiles(map[string]string{"notes.txt": "the user's"})
-			},
-		},
-		{
-			ID:       "start.overlay-slots",
-			Sentence: "Of an overlay's per-provider/<name>/ folders only those of the session's slots are staged, as if they were the overlay.",
-			Run: func(t T, w *World) {
-				dir := w.Folder()
-				for _, name := range []string{"alpha", "beta", "gamma"} {
-					w.Write(filepath.Join(dir, "per-provider", name, name+".txt"), name)
+		prove("start.staging", "PackOverlayDirs, OverlayDir and CopyFiles (files and folders) are staged into the work folder.", func(t T, w *World) {
+			dir := w.Folder()
+			w.Write(filepath.Join(dir, "pack", "deep", "pack.txt"), "from the pack")
+			w.Write(filepath.Join(dir, "own", "own.txt"), "from the overlay")
+			w.Write(filepath.Join(dir, "folder", "sub", "in.txt"), "from the folder")
+			file := w.Write(filepath.Join(dir, "file.txt"), "from the file")
+			s := w.Start("a", Behaviour{}, func(cfg *runtime.Config) {
+				cfg.PackOverlayDirs, cfg.OverlayDir = []string{filepath.Join(dir, "pack")}, filepath.Join(dir, "own")
+				cfg.CopyFiles = []runtime.CopyEntry{{Src: file, RelDst: "to/file.txt"}, {Src: filepath.Join(dir, "folder"), RelDst: "to/folder"}}
+			})
+			s.hasFiles(map[string]string{
+				"deep/pack.txt": "from the pack", "own.txt": "from the overlay",
+				"to/file.txt": "from the file", "to/folder/sub/in.txt": "from the folder",
+			})
+		}),
+		prove("start.overlay-keeps", "An overlay never overwrites a file that is there.", func(_ T, w *World) {
+			dir := w.Folder()
+			w.Write(filepath.Join(dir, "notes.txt"), "from the overlay")
+			w.Start("a", Behaviour{}, func(cfg *runtime.Config) {
+				w.Write(filepath.Join(cfg.WorkDir, "notes.txt"), "the user's")
+				cfg.OverlayDir = dir
+			}).hasFiles(map[string]string{"notes.txt": "the user's"})
+		}),
+		prove("start.overlay-slots", "Of an overlay's per-provider/<name>/ folders only those of the session's slots are staged, as if they were the overlay.", func(t T, w *World) {
+			dir := w.Folder()
+			for _, name := range []string{"alpha", "beta", "gamma"} {
+				w.Write(filepath.Join(dir, "per-provider", name, name+".txt"), name)
+			}
+			s := w.Start("a", Behaviour{}, func(cfg *runtime.Config) {
+				cfg.OverlayDir, cfg.ProviderOverlayName, cfg.InstallAgentHooks = dir, "alpha", []string{"beta"}
+			})
+			s.hasFiles(map[string]string{"alpha.txt": "alpha", "beta.txt": "beta"})
+			for _, name := range []string{"gamma.txt", "per-provider/alpha/alpha.txt"} {
+				if w.Exists(filepath.Join(s.Agent.Config.WorkDir, name)) {
+					t.Errorf("%s was staged", name)
 				}
-				s := w.Start("a", Behaviour{}, func(cfg *runtime.Config) {
-					cfg.OverlayDir, cfg.ProviderOverlayName, cfg.InstallAgentHooks = dir, "alpha", []string{"beta"}
-				})
-				s.hasFiles(map[string]string{"alpha.txt": "alpha", "beta.txt": "beta"})
-				for _, name := range []string{"gamma.txt", "per-provider/alpha/alpha.txt"} {
-					if w.Exists(filepath.Join(s.Agent.Config.WorkDir, name)) {
-						t.Errorf("%s was staged", name)
-					}
-				}
-			},
-		},
+			}
+		}),
 	}
 }
 

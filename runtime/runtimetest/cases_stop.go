@@ -10,104 +10,72 @@ import (
 
 func stopCases() []Case {
 	return append([]Case{
-		{
-			ID:       "stop.ends",
-			Sentence: "The agent's process is gone when Stop returns, and the session with it.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				s.PID()
-				s.Stop()
-				s.isGone()
-			},
-		},
-		{
-			ID:       "stop.missing",
-			Sentence: "Stop of a session that does not exist is nil.",
-			Run: func(t T, w *World) {
-				expect(t, nil, w.Provider.Stop(w.Name("none")), "Stop of a missing session")
-				expect(t, nil, w.Provider.Stop("not a name"), "Stop of an invalid name")
-			},
-		},
-		{
-			ID:       "stop.twice",
-			Sentence: "Stop may be called twice.",
-			Run: func(_ T, w *World) {
-				s := w.Start("a", Behaviour{})
-				s.Stop()
-				s.Stop()
-			},
-		},
-		{
-			ID:       "stop.concurrent",
-			Sentence: "Concurrent Stops of one session are all nil, and each returns only when it is gone.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{})
-				pid := s.PID()
-				var wait sync.WaitGroup
-				for range 8 {
-					wait.Go(func() {
-						expect(t, nil, w.Provider.Stop(s.Name), "Stop")
-						if w.Alive(pid) {
-							t.Errorf("the agent lives after a Stop returned")
-						}
-					})
-				}
-				wait.Wait()
-			},
-		},
+		prove("stop.ends", "The agent's process is gone when Stop returns, and the session with it.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			s.PID()
+			s.Stop()
+			s.isGone()
+		}),
+		prove("stop.missing", "Stop of a session that does not exist is nil.", func(t T, w *World) {
+			expect(t, nil, w.Provider.Stop(w.Name("none")), "Stop of a missing session")
+			expect(t, nil, w.Provider.Stop("not a name"), "Stop of an invalid name")
+		}),
+		prove("stop.twice", "Stop may be called twice.", func(_ T, w *World) {
+			s := w.Start("a", Behaviour{})
+			s.Stop()
+			s.Stop()
+		}),
+		prove("stop.concurrent", "Concurrent Stops of one session are all nil, and each returns only when it is gone.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			pid := s.PID()
+			var wait sync.WaitGroup
+			for range 8 {
+				wait.Go(func() {
+					expect(t, nil, w.Provider.Stop(s.Name), "Stop")
+					if w.Alive(pid) {
+						t.Errorf("the agent lives after a Stop returned")
+					}
+				})
+			}
+			wait.Wait()
+		}),
 		stopTree("setsid", "a child in a session of its own that ignores signals", Behaviour{SpawnSetsid: true}),
 		stopTree("daemon", "a re-parented process that ignores signals", Behaviour{SpawnDaemon: true}),
 		stopTree("stubborn", "an agent that ignores SIGTERM and SIGHUP", Behaviour{IgnoreTerm: true}),
-		{
-			ID:       "stop.exact",
-			Sentence: "Stop ends the session of exactly that name, never one whose name it begins.",
-			Run: func(t T, w *World) {
-				other := w.Start("worker-10", Behaviour{})
-				pid := other.PID()
-				expect(t, nil, w.Provider.Stop(w.Name("worker-1")), "Stop")
-				if !w.Alive(pid) || !w.Provider.IsRunning(other.Name) {
-					t.Errorf("Stop(worker-1) ended worker-10")
-				}
-			},
-		},
-		{
-			ID:       "stop.start",
-			Sentence: "The name is free as soon as Stop has returned.",
-			Run: func(_ T, w *World) {
-				s := w.Start("a", Behaviour{})
-				s.Stop()
-				s.startsAgain()
-			},
-		},
-		{
-			ID:       "stop.corpse",
-			Sentence: "Stop removes a session whose agent has exited.",
-			Run: func(t T, w *World) {
-				s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond}, fireAndForget)
-				s.AwaitEnd()
-				s.Stop()
-				_, err := w.Provider.Peek(s.Name, 0)
-				expect(t, runtime.ErrSessionNotFound, err, "Peek after the Stop of a corpse")
-			},
-		},
+		prove("stop.exact", "Stop ends the session of exactly that name, never one whose name it begins.", func(t T, w *World) {
+			other := w.Start("worker-10", Behaviour{})
+			pid := other.PID()
+			expect(t, nil, w.Provider.Stop(w.Name("worker-1")), "Stop")
+			if !w.Alive(pid) || !w.Provider.IsRunning(other.Name) {
+				t.Errorf("Stop(worker-1) ended worker-10")
+			}
+		}),
+		prove("stop.start", "The name is free as soon as Stop has returned.", func(_ T, w *World) {
+			s := w.Start("a", Behaviour{})
+			s.Stop()
+			s.startsAgain()
+		}),
+		prove("stop.corpse", "Stop removes a session whose agent has exited.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond}, fireAndForget)
+			s.AwaitEnd()
+			s.Stop()
+			_, err := w.Provider.Peek(s.Name, 0)
+			expect(t, runtime.ErrSessionNotFound, err, "Peek after the Stop of a corpse")
+		}),
 	}, interruptCases()...)
 }
 
 // stopTree stops an agent that makes it hard.
 func stopTree(id, what string, b Behaviour) Case {
-	return Case{
-		ID:       "stop." + id,
-		Sentence: "Stop ends every process of the session, also " + what + ".",
-		Run: func(_ T, w *World) {
-			s := w.Start("a", b)
-			s.PID()
-			if b.SpawnSetsid || b.SpawnDaemon {
-				s.Await(LedgerSpawn, 1)
-			}
-			s.Stop()
-			s.isGone()
-		},
-	}
+	return prove("stop."+id, "Stop ends every process of the session, also "+what+".", func(_ T, w *World) {
+		s := w.Start("a", b)
+		s.PID()
+		if b.SpawnSetsid || b.SpawnDaemon {
+			s.Await(LedgerSpawn, 1)
+		}
+		s.Stop()
+		s.isGone()
+	})
 }
 
 // isGone expects that nothing of the stopped session is left.
@@ -129,44 +97,32 @@ func (s *Session) isGone() {
 
 func interruptCases() []Case {
 	return []Case{
-		{
-			ID:       "interrupt.missing",
-			Sentence: "Interrupt of a session that does not exist is nil.",
-			Run: func(t T, w *World) {
-				expect(t, nil, w.Provider.Interrupt(w.Name("none")), "Interrupt of a missing session")
-			},
-		},
-		{
-			ID:       "interrupt.turn",
-			Sentence: "Interrupt cuts the agent's turn off, and the session goes on.",
-			Run: func(_ T, w *World) {
-				s := w.Start("a", Behaviour{Turn: time.Hour})
-				s.Nudge("a long task")
-				s.AwaitPrompt("a long task")
-				if err := w.Provider.Interrupt(s.Name); err != nil {
-					w.t.Fatalf("Interrupt = %v, want nil", err)
-				}
-				s.Await(LedgerInterrupted, 1)
-				s.Nudge("the next task")
-				s.AwaitPrompt("the next task")
-			},
-		},
-		{
-			ID:       "interrupt.exact",
-			Sentence: "Interrupt reaches the session of exactly that name.",
-			Run: func(t T, w *World) {
-				other := w.Start("worker-10", Behaviour{Turn: time.Hour})
-				other.Nudge("a long task")
-				other.AwaitPrompt("a long task")
-				expect(t, nil, w.Provider.Interrupt(w.Name("worker-1")), "Interrupt")
-				expect(t, nil, w.Provider.Interrupt(other.Name), "Interrupt")
-				other.Await(LedgerInterrupted, 1)
-				other.Nudge("done?")
-				other.AwaitPrompt("done?")
-				if n := len(other.Recorded(LedgerInterrupted)); n != 1 {
-					t.Errorf("worker-10 was interrupted %d times, want once", n)
-				}
-			},
-		},
+		prove("interrupt.missing", "Interrupt of a session that does not exist is nil.", func(t T, w *World) {
+			expect(t, nil, w.Provider.Interrupt(w.Name("none")), "Interrupt of a missing session")
+		}),
+		prove("interrupt.turn", "Interrupt cuts the agent's turn off, and the session goes on.", func(_ T, w *World) {
+			s := w.Start("a", Behaviour{Turn: time.Hour})
+			s.Nudge("a long task")
+			s.AwaitPrompt("a long task")
+			if err := w.Provider.Interrupt(s.Name); err != nil {
+				w.t.Fatalf("Interrupt = %v, want nil", err)
+			}
+			s.Await(LedgerInterrupted, 1)
+			s.Nudge("the next task")
+			s.AwaitPrompt("the next task")
+		}),
+		prove("interrupt.exact", "Interrupt reaches the session of exactly that name.", func(t T, w *World) {
+			other := w.Start("worker-10", Behaviour{Turn: time.Hour})
+			other.Nudge("a long task")
+			other.AwaitPrompt("a long task")
+			expect(t, nil, w.Provider.Interrupt(w.Name("worker-1")), "Interrupt")
+			expect(t, nil, w.Provider.Interrupt(other.Name), "Interrupt")
+			other.Await(LedgerInterrupted, 1)
+			other.Nudge("done?")
+			other.AwaitPrompt("done?")
+			if n := len(other.Recorded(LedgerInterrupted)); n != 1 {
+				t.Errorf("worker-10 was interrupted %d times, want once", n)
+			}
+		}),
 	}
 }

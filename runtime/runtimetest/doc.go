@@ -32,8 +32,8 @@
 //
 // # Doubles
 //
-// Fake is a provider in memory that implements everything and passes the
-// suite; Faulty wraps any provider and injects faults.
+// Package fake has a provider in memory that implements everything and passes
+// the suite, and a wrapper that injects faults into any provider.
 //
 // # A new case
 //

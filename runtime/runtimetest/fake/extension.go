@@ -1,4 +1,4 @@
-package runtimetest
+package fake
 
 import (
 	"context"
@@ -9,22 +9,23 @@ import (
 	"strings"
 
 	"gascity/runtime"
+	"gascity/runtime/runtimetest"
 )
 
 // Pending returns the model's question.
-func (f *Fake) Pending(name string) (*runtime.PendingInteraction, error) {
+func (f *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	if err := f.called("Pending", name); err != nil {
 		return nil, err
 	}
 	var asked *runtime.PendingInteraction
-	found := f.world.with(name, func(s *fakeSession) { asked = s.agent.pendingLocked() })
+	found := f.world.with(name, func(s *session) { asked = s.agent.pendingLocked() })
 	if !found {
 		return nil, notFound("read pending interaction of", name)
 	}
 	return asked, nil
 }
 
-func (a *fakeAgent) pendingLocked() *runtime.PendingInteraction {
+func (a *agent) pendingLocked() *runtime.PendingInteraction {
 	if !a.asking || a.gone {
 		return nil
 	}
@@ -34,12 +35,12 @@ func (a *fakeAgent) pendingLocked() *runtime.PendingInteraction {
 }
 
 // Respond answers the model's question.
-func (f *Fake) Respond(name string, response runtime.InteractionResponse) error {
+func (f *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	if err := f.called("Respond", name, response); err != nil {
 		return err
 	}
 	var err error
-	found := f.world.with(name, func(s *fakeSession) {
+	found := f.world.with(name, func(s *session) {
 		asked := s.agent.pendingLocked()
 		switch {
 		case asked == nil:
@@ -49,7 +50,7 @@ func (f *Fake) Respond(name string, response runtime.InteractionResponse) error 
 		case !slices.Contains(asked.Options, response.Action):
 			err = fmt.Errorf("%q is no option", response.Action)
 		default:
-			s.agent.record(Entry{Kind: LedgerChoice, Choice: response.Action})
+			s.agent.record(runtimetest.Entry{Kind: runtimetest.LedgerChoice, Choice: response.Action})
 			s.agent.endTurnLocked()
 		}
 	})
@@ -63,7 +64,7 @@ func (f *Fake) Respond(name string, response runtime.InteractionResponse) error 
 }
 
 // Exec runs a command by the Shell in the work folder.
-func (f *Fake) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
+func (f *Provider) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
 	if err := f.called("Exec", name, argv); err != nil {
 		return nil, 0, err
 	}
@@ -76,14 +77,14 @@ func (f *Fake) Exec(ctx context.Context, name string, argv []string) (output []b
 	}
 	words := make([]string, len(argv))
 	for i, word := range argv {
-		words[i] = shellQuote(word)
+		words[i] = quote(word)
 	}
 	result, err := f.Shell(ctx, s.cfg.WorkDir, s.env, strings.Join(words, " "))
 	return []byte(result.Stdout), result.Code, err
 }
 
 // Relaunch replaces the model agent; session, token and metadata stay.
-func (f *Fake) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
+func (f *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := f.called("Relaunch", name, cfg); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (f *Fake) Relaunch(ctx context.Context, name string, cfg runtime.Config) er
 	if s == nil {
 		return notFound("relaunch", name)
 	}
-	box := &fakeSession{world: s.world, name: s.name, token: s.token, cfg: cfg}
+	box := &session{world: s.world, name: s.name, token: s.token, cfg: cfg}
 	box.env = box.environ()
 	program, prompt, err := f.interpret(ctx, box)
 	if err != nil {
@@ -108,7 +109,7 @@ func (f *Fake) Relaunch(ctx context.Context, name string, cfg runtime.Config) er
 }
 
 // RunLive runs cfg.SessionLive.
-func (f *Fake) RunLive(name string, cfg runtime.Config) error {
+func (f *Provider) RunLive(name string, cfg runtime.Config) error {
 	if err := f.called("RunLive", name, cfg); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (f *Fake) RunLive(name string, cfg runtime.Config) error {
 }
 
 // FindRuntimesBySessionID looks into the models' environments.
-func (f *Fake) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
+func (f *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	if err := f.called("FindRuntimesBySessionID", "", id); err != nil {
 		return nil, err
 	}
@@ -152,7 +153,7 @@ func (f *Fake) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error)
 }
 
 // TerminateRuntime ends a model's process.
-func (f *Fake) TerminateRuntime(r runtime.LiveRuntime) error {
+func (f *Provider) TerminateRuntime(r runtime.LiveRuntime) error {
 	if err := f.called("TerminateRuntime", r.ProviderName, r); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package runtimetest
+package fake
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // Nudge delivers a prompt without a receipt.
-func (f *Fake) Nudge(name string, content []runtime.ContentBlock) error {
+func (f *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	if err := f.called("Nudge", name, content); err != nil {
 		return err
 	}
@@ -19,14 +19,14 @@ func (f *Fake) Nudge(name string, content []runtime.ContentBlock) error {
 }
 
 // NudgeNow is Nudge: a model takes prompts at any time.
-func (f *Fake) NudgeNow(name string, content []runtime.ContentBlock) error {
+func (f *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 	if err := f.called("NudgeNow", name, content); err != nil {
 		return err
 	}
 	return f.nudge(name, content)
 }
 
-func (f *Fake) nudge(name string, content []runtime.ContentBlock) error {
+func (f *Provider) nudge(name string, content []runtime.ContentBlock) error {
 	s := f.world.find(name)
 	if s == nil {
 		return notFound("nudge", name)
@@ -42,7 +42,7 @@ func (f *Fake) nudge(name string, content []runtime.ContentBlock) error {
 }
 
 // Deliver delivers a prompt and says what became of it.
-func (f *Fake) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+func (f *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if err := f.called("Deliver", name, d); err != nil {
 		return runtime.Outcome{}, err
 	}
@@ -57,7 +57,7 @@ func (f *Fake) Deliver(ctx context.Context, name string, d runtime.Delivery) (ru
 }
 
 // deliver types the text and presses Enter, again if the agent lost it.
-func (f *Fake) deliver(ctx context.Context, s *fakeSession, text string) (runtime.Outcome, error) {
+func (f *Provider) deliver(ctx context.Context, s *session, text string) (runtime.Outcome, error) {
 	if bad := controlCharacter(text); bad != "" {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: bad}, nil
 	}
@@ -100,18 +100,18 @@ func controlCharacter(text string) string {
 
 // SendKeys presses keys. The model knows characters, Enter, BSpace, Up, Down,
 // Escape and C-c.
-func (f *Fake) SendKeys(name string, keys ...string) error {
+func (f *Provider) SendKeys(name string, keys ...string) error {
 	if err := f.called("SendKeys", name, keys); err != nil {
 		return err
 	}
 	for _, key := range keys {
-		if utf8.RuneCountInString(key) != 1 && fakeKeys[key] == nil {
+		if utf8.RuneCountInString(key) != 1 && presses[key] == nil {
 			return &runtime.Error{Op: "send keys to", Session: name, Err: fmt.Errorf("unknown key %q", key)}
 		}
 	}
-	f.world.with(name, func(s *fakeSession) {
+	f.world.with(name, func(s *session) {
 		for _, key := range keys {
-			if press := fakeKeys[key]; press != nil {
+			if press := presses[key]; press != nil {
 				press(s.agent)
 			} else {
 				s.agent.draft += key
@@ -122,25 +122,25 @@ func (f *Fake) SendKeys(name string, keys ...string) error {
 	return nil
 }
 
-var fakeKeys = map[string]func(*fakeAgent){
-	"Enter": func(a *fakeAgent) { a.enterLocked() },
-	"BSpace": func(a *fakeAgent) {
+var presses = map[string]func(*agent){
+	"Enter": func(a *agent) { a.enterLocked() },
+	"BSpace": func(a *agent) {
 		_, size := utf8.DecodeLastRuneInString(a.draft)
 		a.draft = a.draft[:len(a.draft)-size]
 	},
-	"Up":     func(a *fakeAgent) { a.cursor = max(0, a.cursor-1) },
-	"Down":   func(a *fakeAgent) { a.cursor = max(0, min(len(a.dialog)-1, a.cursor+1)) },
-	"Escape": func(a *fakeAgent) { a.interruptLocked() },
-	"C-c":    func(a *fakeAgent) { a.interruptLocked() },
+	"Up":     func(a *agent) { a.cursor = max(0, a.cursor-1) },
+	"Down":   func(a *agent) { a.cursor = max(0, min(len(a.dialog)-1, a.cursor+1)) },
+	"Escape": func(a *agent) { a.interruptLocked() },
+	"C-c":    func(a *agent) { a.interruptLocked() },
 }
 
-// Attach counts as a terminal until [Fake.Detach] or the end of the session.
-func (f *Fake) Attach(name string) error {
+// Attach counts as a terminal until [Provider.Detach] or the end of the session.
+func (f *Provider) Attach(name string) error {
 	if err := f.called("Attach", name); err != nil {
 		return err
 	}
 	var detach chan struct{}
-	found := f.world.with(name, func(s *fakeSession) {
+	found := f.world.with(name, func(s *session) {
 		s.attached++
 		detach = s.detach
 		s.world.publishLocked(runtime.Event{Kind: runtime.EventAttached, Session: name, Attached: s.attached})
@@ -154,41 +154,41 @@ func (f *Fake) Attach(name string) error {
 }
 
 // Detach ends every Attach of the session.
-func (f *Fake) Detach(name string) {
-	f.world.with(name, func(s *fakeSession) {
+func (f *Provider) Detach(name string) {
+	f.world.with(name, func(s *session) {
 		s.detachLocked()
 		s.world.publishLocked(runtime.Event{Kind: runtime.EventAttached, Session: name})
 	})
 }
 
 // WaitForIdle waits until the agent is ready and not busy.
-func (f *Fake) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
+func (f *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
 	if err := f.called("WaitForIdle", name, timeout); err != nil {
 		return err
 	}
-	return f.awaitSession(ctx, name, timeout, func(s *fakeSession) bool { return s.agent.ready && !s.agent.busy })
+	return f.awaitSession(ctx, name, timeout, func(s *session) bool { return s.agent.ready && !s.agent.busy })
 }
 
 // WaitForInterruptBoundary waits for an interrupted turn.
-func (f *Fake) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
+func (f *Provider) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
 	if err := f.called("WaitForInterruptBoundary", name, since, timeout); err != nil {
 		return err
 	}
-	return f.awaitSession(ctx, name, timeout, func(s *fakeSession) bool { return s.boundary.After(since) })
+	return f.awaitSession(ctx, name, timeout, func(s *session) bool { return s.boundary.After(since) })
 }
 
 // ResetInterruptedTurn has nothing to discard.
-func (f *Fake) ResetInterruptedTurn(_ context.Context, name string) error {
+func (f *Provider) ResetInterruptedTurn(_ context.Context, name string) error {
 	return f.called("ResetInterruptedTurn", name)
 }
 
 // DismissKnownDialogs accepts the dialog. One can appear only before the agent
 // is ready.
-func (f *Fake) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
+func (f *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
 	if err := f.called("DismissKnownDialogs", name, timeout); err != nil {
 		return err
 	}
-	err := f.awaitSession(ctx, name, timeout, func(s *fakeSession) bool {
+	err := f.awaitSession(ctx, name, timeout, func(s *session) bool {
 		s.agent.acceptLocked()
 		return s.agent.ready
 	})
@@ -200,7 +200,7 @@ func (f *Fake) DismissKnownDialogs(ctx context.Context, name string, timeout tim
 
 // awaitSession waits until ok is true for the session; its end is
 // ErrSessionNotFound.
-func (f *Fake) awaitSession(ctx context.Context, name string, timeout time.Duration, ok func(*fakeSession) bool) error {
+func (f *Provider) awaitSession(ctx context.Context, name string, timeout time.Duration, ok func(*session) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	found := true

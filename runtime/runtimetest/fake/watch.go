@@ -1,4 +1,4 @@
-package runtimetest
+package fake
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 // watchBacklog is how many events a watch keeps for a slow consumer.
 const watchBacklog = 64
 
-// fakeWatch is one subscription; the world's lock guards the backlog.
-type fakeWatch struct {
+// subscription is one subscription; the world's lock guards the backlog.
+type subscription struct {
 	backlog []runtime.Event
 }
 
 // publishLocked hands the event to every watch. A full backlog becomes one
 // resync.
-func (w *fakeWorld) publishLocked(e runtime.Event) {
+func (w *world) publishLocked(e runtime.Event) {
 	e.Time = time.Now()
 	for _, watch := range w.watches {
 		if len(watch.backlog) >= watchBacklog {
@@ -31,11 +31,11 @@ func (w *fakeWorld) publishLocked(e runtime.Event) {
 }
 
 // Watch pushes what happens to the models.
-func (f *Fake) Watch(ctx context.Context) (<-chan runtime.Event, error) {
+func (f *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	if err := f.called("Watch", ""); err != nil {
 		return nil, err
 	}
-	watch := &fakeWatch{backlog: []runtime.Event{{Kind: runtime.EventResync, Time: time.Now()}}}
+	watch := &subscription{backlog: []runtime.Event{{Kind: runtime.EventResync, Time: time.Now()}}}
 	f.world.mu.Lock()
 	f.world.watches = append(f.world.watches, watch)
 	f.world.mu.Unlock()
@@ -45,12 +45,12 @@ func (f *Fake) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 }
 
 // pump moves events from the backlog to the channel until ctx ends.
-func (w *fakeWorld) pump(ctx context.Context, watch *fakeWatch, events chan<- runtime.Event) {
+func (w *world) pump(ctx context.Context, watch *subscription, events chan<- runtime.Event) {
 	defer close(events)
 	defer func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.watches = slices.DeleteFunc(w.watches, func(x *fakeWatch) bool { return x == watch })
+		w.watches = slices.DeleteFunc(w.watches, func(x *subscription) bool { return x == watch })
 	}()
 	for {
 		var next runtime.Event

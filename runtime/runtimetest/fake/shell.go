@@ -1,14 +1,15 @@
-package runtimetest
+package fake
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"os/exec"
+	"strings"
 	"time"
 )
 
-// Shell runs a command for a [Fake]: a step of a start, or an Exec. dir may be
+// Shell runs a command for a [Provider]: a step of a start, or an Exec. dir may be
 // empty, env is the whole environment. An exit code is no error.
 type Shell func(ctx context.Context, dir string, env []string, command string) (ShellResult, error)
 
@@ -35,3 +36,6 @@ func RunShell(ctx context.Context, dir string, env []string, command string) (Sh
 	}
 	return result, err
 }
+
+// quote makes one word of sh from any text without NUL.
+func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

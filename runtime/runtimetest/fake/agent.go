@@ -1,6 +1,8 @@
-package runtimetest
+package fake
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,39 +13,41 @@ import (
 	"time"
 
 	"gascity/runtime"
+	"gascity/runtime/runtimetest"
 )
 
 const (
-	fakeCommand  = "fake_agent"
-	fakeProcess  = "fake-agent"
-	fakeQuestion = "[[ask:Proceed?|yes|no]]"
+	commandWord  = "fake_agent"
+	processName  = "fake-agent"
+	questionText = "[[ask:Proceed?|yes|no]]"
+	readyPrefix  = "❯"
 )
 
-// fakeProgram is the argument of a fake agent's command.
-type fakeProgram struct {
-	Behaviour   Behaviour
+// script is the argument of a fake agent's command.
+type script struct {
+	Behaviour   runtimetest.Behaviour
 	Ledger, Env string
 }
 
 // Agent returns a model agent that behaves so, for a [Harness].
-func (f *Fake) Agent(t T, dir string, b Behaviour) Agent {
-	program := fakeProgram{b, filepath.Join(dir, "ledger"), filepath.Join(dir, "env")}
+func (f *Provider) Agent(t runtimetest.T, dir string, b runtimetest.Behaviour) runtimetest.Agent {
+	program := script{b, filepath.Join(dir, "ledger"), filepath.Join(dir, "env")}
 	text, err := json.Marshal(program)
 	if err != nil {
 		t.Fatalf("cannot describe the agent: %v", err)
 	}
-	agent := Agent{Ledger: program.Ledger, Env: program.Env, Process: fakeProcess, Question: fakeQuestion}
+	agent := runtimetest.Agent{Ledger: program.Ledger, Env: program.Env, Process: processName, Question: questionText}
 	if b.Rename != "" {
 		agent.Process = b.Rename
 	}
-	agent.Config = runtime.Config{Command: fakeCommand + " " + shellQuote(string(text)), ReadyPromptPrefix: readyPrefix}
+	agent.Config = runtime.Config{Command: commandWord + " " + quote(string(text)), ReadyPromptPrefix: readyPrefix}
 	return agent
 }
 
-// fakeAgent is a running model. Its session's world lock guards it.
-type fakeAgent struct {
-	s       *fakeSession
-	program fakeProgram
+// agent is a running model. Its session's world lock guards it.
+type agent struct {
+	s       *session
+	program script
 	pid     int
 	gone    bool
 
@@ -61,18 +65,18 @@ type fakeAgent struct {
 
 // launchLocked starts the agent as a process of the session; prompt is the one
 // of its command line.
-func (s *fakeSession) launchLocked(program fakeProgram, prompt string) {
-	a := &fakeAgent{s: s, program: program}
+func (s *session) launchLocked(program script, prompt string) {
+	a := &agent{s: s, program: program}
 	a.pid = s.forkLocked()
 	s.agent, s.exit = a, nil
-	a.record(Entry{Kind: LedgerStart, Dir: s.cfg.WorkDir})
+	a.record(runtimetest.Entry{Kind: runtimetest.LedgerStart, Dir: s.cfg.WorkDir})
 	b := program.Behaviour
 	if b.PrintEnv {
 		writeAtOnce(program.Env, strings.Join(s.env, "\x00"))
 	}
 	for _, wanted := range []bool{b.SpawnSetsid, b.SpawnDaemon} {
 		if wanted {
-			a.record(Entry{Kind: LedgerSpawn, PIDs: []int{s.forkLocked()}})
+			a.record(runtimetest.Entry{Kind: runtimetest.LedgerSpawn, PIDs: []int{s.forkLocked()}})
 		}
 	}
 	if len(b.Say) > 0 {
@@ -94,7 +98,7 @@ func (s *fakeSession) launchLocked(program fakeProgram, prompt string) {
 }
 
 // after calls do later with the lock held, unless the agent is gone by then.
-func (a *fakeAgent) after(d time.Duration, do func()) {
+func (a *agent) after(d time.Duration, do func()) {
 	time.AfterFunc(d, func() {
 		a.s.world.mu.Lock()
 		defer a.s.world.mu.Unlock()
@@ -104,7 +108,7 @@ func (a *fakeAgent) after(d time.Duration, do func()) {
 	})
 }
 
-func (a *fakeAgent) beginLocked() {
+func (a *agent) beginLocked() {
 	if a.program.Behaviour.Dialog {
 		a.dialog = []string{"No, exit", "Yes, I trust this folder"}
 		a.s.world.bumpLocked()
@@ -113,28 +117,28 @@ func (a *fakeAgent) beginLocked() {
 	a.readyLocked()
 }
 
-func (a *fakeAgent) readyLocked() {
+func (a *agent) readyLocked() {
 	a.ready = true
-	a.record(Entry{Kind: LedgerReady})
+	a.record(runtimetest.Entry{Kind: runtimetest.LedgerReady})
 	a.s.printLocked("fake agent")
 	a.nextLocked()
 }
 
-func (a *fakeAgent) exitLocked(code int, words string) {
+func (a *agent) exitLocked(code int, words string) {
 	if words != "" {
 		a.s.printLocked(words)
 	}
-	a.record(Entry{Kind: LedgerExit, Code: code})
+	a.record(runtimetest.Entry{Kind: runtimetest.LedgerExit, Code: code})
 	a.s.killLocked(a.pid, runtime.Exit{Code: code})
 }
 
 // enterLocked is the Enter key. It reports whether the agent did something.
-func (a *fakeAgent) enterLocked() bool {
+func (a *agent) enterLocked() bool {
 	switch {
 	case len(a.dialog) > 0:
 		choice := a.dialog[a.cursor]
 		a.dialog = nil
-		a.record(Entry{Kind: LedgerDialog, Choice: choice})
+		a.record(runtimetest.Entry{Kind: runtimetest.LedgerDialog, Choice: choice})
 		if !strings.HasPrefix(choice, "Yes") {
 			a.exitLocked(1, "not trusted")
 			return true
@@ -155,7 +159,7 @@ func (a *fakeAgent) enterLocked() bool {
 }
 
 // nextLocked consumes the oldest waiting prompt if the agent is free.
-func (a *fakeAgent) nextLocked() {
+func (a *agent) nextLocked() {
 	for !a.busy && len(a.queue) > 0 {
 		prompt := a.queue[0]
 		a.queue = a.queue[1:]
@@ -163,18 +167,19 @@ func (a *fakeAgent) nextLocked() {
 	}
 }
 
-func (a *fakeAgent) consumeLocked(prompt string) {
-	e := Entry{Kind: LedgerPrompt, Bytes: len(prompt), SHA256: digest(prompt)}
+func (a *agent) consumeLocked(prompt string) {
+	sum := sha256.Sum256([]byte(prompt))
+	e := runtimetest.Entry{Kind: runtimetest.LedgerPrompt, Bytes: len(prompt), SHA256: hex.EncodeToString(sum[:])}
 	if len(prompt) <= 4096 {
 		e.Text = prompt
 	}
 	a.record(e)
 	a.turn++
 	first, _, _ := strings.Cut(prompt, "\n")
-	if prompt == fakeQuestion {
+	if prompt == questionText {
 		a.busy, a.asking = true, true
 		a.question++
-		a.record(Entry{Kind: LedgerAsked})
+		a.record(runtimetest.Entry{Kind: runtimetest.LedgerAsked})
 		a.s.printLocked("Proceed?")
 		return
 	}
@@ -190,26 +195,26 @@ func (a *fakeAgent) consumeLocked(prompt string) {
 	}
 }
 
-func (a *fakeAgent) endTurnLocked() {
+func (a *agent) endTurnLocked() {
 	a.busy, a.asking = false, false
 	a.nextLocked()
 	a.s.world.bumpLocked()
 }
 
 // interruptLocked is Ctrl-C.
-func (a *fakeAgent) interruptLocked() {
+func (a *agent) interruptLocked() {
 	if !a.busy {
 		a.draft = ""
 		return
 	}
-	a.record(Entry{Kind: LedgerInterrupted})
+	a.record(runtimetest.Entry{Kind: runtimetest.LedgerInterrupted})
 	a.s.boundary = time.Now()
 	a.s.printLocked("Interrupted")
 	a.endTurnLocked()
 }
 
 // screenLocked returns the live part of the screen.
-func (a *fakeAgent) screenLocked() []string {
+func (a *agent) screenLocked() []string {
 	if len(a.dialog) > 0 {
 		lines := []string{"Do you trust this folder?"}
 		for i, option := range a.dialog {
@@ -225,7 +230,7 @@ func (a *fakeAgent) screenLocked() []string {
 
 // record appends to the ledger. An agent whose ledger fails is worthless, unless
 // the case has ended and its folders are gone.
-func (a *fakeAgent) record(e Entry) {
+func (a *agent) record(e runtimetest.Entry) {
 	if a.program.Ledger == "" {
 		return
 	}

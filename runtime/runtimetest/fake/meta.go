@@ -1,34 +1,34 @@
-package runtimetest
+package fake
 
 // SetMeta stores in the incarnation.
-func (f *Fake) SetMeta(name, key, value string) error {
+func (f *Provider) SetMeta(name, key, value string) error {
 	if err := f.called("SetMeta", name, key, value); err != nil {
 		return err
 	}
-	if !f.world.with(name, func(s *fakeSession) { s.meta[key] = value }) {
+	if !f.world.with(name, func(s *session) { s.meta[key] = value }) {
 		return notFound("set metadata of", name)
 	}
 	return nil
 }
 
 // GetMeta reads from the incarnation.
-func (f *Fake) GetMeta(name, key string) (string, error) {
+func (f *Provider) GetMeta(name, key string) (string, error) {
 	if err := f.called("GetMeta", name, key); err != nil {
 		return "", err
 	}
 	var value string
-	if !f.world.with(name, func(s *fakeSession) { value = s.meta[key] }) {
+	if !f.world.with(name, func(s *session) { value = s.meta[key] }) {
 		return "", notFound("read metadata of", name)
 	}
 	return value, nil
 }
 
 // RemoveMeta removes from the incarnation.
-func (f *Fake) RemoveMeta(name, key string) error {
+func (f *Provider) RemoveMeta(name, key string) error {
 	if err := f.called("RemoveMeta", name, key); err != nil {
 		return err
 	}
-	if !f.world.with(name, func(s *fakeSession) { delete(s.meta, key) }) {
+	if !f.world.with(name, func(s *session) { delete(s.meta, key) }) {
 		return notFound("remove metadata of", name)
 	}
 	return nil

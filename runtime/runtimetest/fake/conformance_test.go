@@ -1,11 +1,12 @@
-package runtimetest_test
+package fake_test
 
 import (
 	"testing"
 
 	"gascity/runtime/runtimetest"
+	"gascity/runtime/runtimetest/fake"
 )
 
 func TestConformance(t *testing.T) {
-	runtimetest.Run(t, runtimetest.FakeHarness(nil))
+	runtimetest.Run(t, fake.Harness(nil))
 }

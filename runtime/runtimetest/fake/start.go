@@ -1,4 +1,4 @@
-package runtimetest
+package fake
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 )
 
 // Start starts a model agent by the start sequence of package runtime.
-func (f *Fake) Start(ctx context.Context, name string, cfg runtime.Config) error {
+func (f *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := f.called("Start", name, cfg); err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (f *Fake) Start(ctx context.Context, name string, cfg runtime.Config) error
 	return nil
 }
 
-func (f *Fake) start(ctx context.Context, name string, cfg runtime.Config) error {
+func (f *Provider) start(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := runtime.ValidateName(name); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (f *Fake) start(ctx context.Context, name string, cfg runtime.Config) error
 }
 
 // claim takes the name for a start, and removes a corpse that has it.
-func (w *fakeWorld) claim(name string) bool {
+func (w *world) claim(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.sessions[name]
@@ -74,7 +74,7 @@ func (w *fakeWorld) claim(name string) bool {
 	return true
 }
 
-func (w *fakeWorld) release(name string) {
+func (w *world) release(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.claimed, name)
@@ -82,7 +82,7 @@ func (w *fakeWorld) release(name string) {
 
 // environ is the whole environment of the agent: a base, cfg.Env and the
 // identity.
-func (s *fakeSession) environ() []string {
+func (s *session) environ() []string {
 	env := map[string]string{"HOME": os.TempDir(), "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "dumb"}
 	maps.Copy(env, s.cfg.Env)
 	maps.DeleteFunc(env, func(key, value string) bool { return value == "" && s.cfg.Env[key] == "" })
@@ -98,7 +98,7 @@ func (s *fakeSession) environ() []string {
 }
 
 // prepare runs PreStart and stages.
-func (f *Fake) prepare(ctx context.Context, s *fakeSession) error {
+func (f *Provider) prepare(ctx context.Context, s *session) error {
 	for _, command := range s.cfg.PreStart {
 		dir := s.cfg.WorkDir
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -122,7 +122,7 @@ func (f *Fake) prepare(ctx context.Context, s *fakeSession) error {
 }
 
 // step runs one command; a failure has its output.
-func (f *Fake) step(ctx context.Context, dir string, env []string, command string) error {
+func (f *Provider) step(ctx context.Context, dir string, env []string, command string) error {
 	if f.Shell == nil {
 		return nil
 	}
@@ -135,17 +135,17 @@ func (f *Fake) step(ctx context.Context, dir string, env []string, command strin
 
 // interpret lets the shell say which program the command starts, with which
 // prompt and which environment.
-func (f *Fake) interpret(ctx context.Context, s *fakeSession) (program fakeProgram, prompt string, err error) {
+func (f *Provider) interpret(ctx context.Context, s *session) (program script, prompt string, err error) {
 	command := s.cfg.LaunchCommand()
-	if !strings.Contains(command, fakeCommand) {
+	if !strings.Contains(command, commandWord) {
 		return program, "", nil
 	}
 	var args []string
 	if f.Shell == nil {
-		word := strings.TrimPrefix(s.cfg.Command, fakeCommand+" ")
+		word := strings.TrimPrefix(s.cfg.Command, commandWord+" ")
 		args = []string{strings.ReplaceAll(strings.Trim(word, "'"), `'\''`, "'")}
 	} else {
-		const function = fakeCommand + `() { printf '%s\0' "$@"; printf '\0'; exec env -0; }; `
+		const function = commandWord + `() { printf '%s\0' "$@"; printf '\0'; exec env -0; }; `
 		result, err := f.Shell(ctx, s.cfg.WorkDir, s.env, function+command)
 		if err != nil {
 			return program, "", err
@@ -164,7 +164,7 @@ func (f *Fake) interpret(ctx context.Context, s *fakeSession) (program fakeProgr
 }
 
 // settle does what comes after the creation of the session.
-func (f *Fake) settle(ctx context.Context, s *fakeSession) error {
+func (f *Provider) settle(ctx context.Context, s *session) error {
 	cfg := s.cfg
 	if cfg.Lifecycle == runtime.LifecycleOneShot || !cfg.WantsManagedStart() {
 		return nil
@@ -175,7 +175,7 @@ func (f *Fake) settle(ctx context.Context, s *fakeSession) error {
 	env := append(slices.Clone(s.env), "GC_SESSION="+s.name)
 	commands := slices.Clone(cfg.SessionSetup)
 	if cfg.SessionSetupScript != "" {
-		commands = append(commands, shellQuote(cfg.SessionSetupScript))
+		commands = append(commands, quote(cfg.SessionSetupScript))
 	}
 	if err := f.tolerate(ctx, cfg.WorkDir, env, commands); err != nil {
 		return err
@@ -190,10 +190,9 @@ func (f *Fake) settle(ctx context.Context, s *fakeSession) error {
 
 // tolerate runs commands whose failures are warnings; only the end of ctx is an
 // error.
-func (f *Fake) tolerate(ctx context.Context, dir string, env, commands []string) error {
+func (f *Provider) tolerate(ctx context.Context, dir string, env, commands []string) error {
 	for _, command := range commands {
-		_ = f.step(ctx, dir, env, command) // a warning, and a fake has nobody to warn
-		if ctx.Err() != nil {
+		if err := f.step(ctx, dir, env, command); err != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
@@ -201,7 +200,7 @@ func (f *Fake) tolerate(ctx context.Context, dir string, env, commands []string)
 }
 
 // awaitReady settles dialogs and waits for the prompt or the delay.
-func (f *Fake) awaitReady(ctx context.Context, s *fakeSession) error {
+func (f *Provider) awaitReady(ctx context.Context, s *session) error {
 	waits := s.cfg.ReadyPromptPrefix != ""
 	if waits {
 		err := f.world.await(ctx, func() bool {
@@ -229,7 +228,7 @@ func (f *Fake) awaitReady(ctx context.Context, s *fakeSession) error {
 }
 
 // acceptLocked moves to the accepting option of a dialog and confirms.
-func (a *fakeAgent) acceptLocked() {
+func (a *agent) acceptLocked() {
 	if len(a.dialog) > 0 {
 		a.cursor = slices.IndexFunc(a.dialog, func(option string) bool { return strings.HasPrefix(option, "Yes") })
 		a.enterLocked()
@@ -237,29 +236,29 @@ func (a *fakeAgent) acceptLocked() {
 }
 
 // Stop ends the session and all its processes.
-func (f *Fake) Stop(name string) error {
+func (f *Provider) Stop(name string) error {
 	if err := f.called("Stop", name); err != nil {
 		return err
 	}
-	f.world.with(name, (*fakeSession).removeLocked)
+	f.world.with(name, (*session).removeLocked)
 	return nil
 }
 
 // Interrupt presses Ctrl-C.
-func (f *Fake) Interrupt(name string) error {
+func (f *Provider) Interrupt(name string) error {
 	if err := f.called("Interrupt", name); err != nil {
 		return err
 	}
-	f.world.with(name, func(s *fakeSession) { s.agent.interruptLocked() })
+	f.world.with(name, func(s *session) { s.agent.interruptLocked() })
 	return nil
 }
 
 // StopInstance is Stop for one incarnation.
-func (f *Fake) StopInstance(_ context.Context, name, token string) error {
+func (f *Provider) StopInstance(_ context.Context, name, token string) error {
 	if err := f.called("StopInstance", name, token); err != nil {
 		return err
 	}
-	err := f.withInstance(name, token, (*fakeSession).removeLocked)
+	err := f.withInstance(name, token, (*session).removeLocked)
 	if errors.Is(err, runtime.ErrSessionNotFound) {
 		return nil
 	}
@@ -267,17 +266,17 @@ func (f *Fake) StopInstance(_ context.Context, name, token string) error {
 }
 
 // InterruptInstance is Interrupt for one incarnation.
-func (f *Fake) InterruptInstance(_ context.Context, name, token string) error {
+func (f *Provider) InterruptInstance(_ context.Context, name, token string) error {
 	if err := f.called("InterruptInstance", name, token); err != nil {
 		return err
 	}
-	return f.withInstance(name, token, func(s *fakeSession) { s.agent.interruptLocked() })
+	return f.withInstance(name, token, func(s *session) { s.agent.interruptLocked() })
 }
 
 // withInstance does something to the incarnation with that token.
-func (f *Fake) withInstance(name, token string, do func(*fakeSession)) error {
+func (f *Provider) withInstance(name, token string, do func(*session)) error {
 	stale := false
-	found := f.world.with(name, func(s *fakeSession) {
+	found := f.world.with(name, func(s *session) {
 		if stale = s.token != token; !stale {
 			do(s)
 		}

@@ -1,4 +1,4 @@
-package runtimetest
+package fake
 
 import (
 	"context"
@@ -13,26 +13,27 @@ import (
 	"time"
 
 	"gascity/runtime"
+	"gascity/runtime/runtimetest"
 )
 
-// firstFakePID is above what any kernel numbers. Each world counts from a random
+// firstPID is above what any kernel numbers. Each world counts from a random
 // place above it, so that no two share a number.
-const firstFakePID = 1 << 40
+const firstPID = 1 << 40
 
-// fakeWorld is what several Fakes over the same state share.
-type fakeWorld struct {
+// world is what several providers over the same state share.
+type world struct {
 	mu       sync.Mutex // guards everything below and in sessions and agents
 	changed  chan struct{}
-	sessions map[string]*fakeSession
+	sessions map[string]*session
 	claimed  map[string]bool // names whose start is under way
-	owners   map[int]*fakeSession
+	owners   map[int]*session
 	lastPID  int
-	watches  []*fakeWatch
+	watches  []*subscription
 }
 
-// fakeSession is one incarnation.
-type fakeSession struct {
-	world     *fakeWorld
+// session is one incarnation.
+type session struct {
+	world     *world
 	name      string
 	token     string
 	cfg       runtime.Config
@@ -40,7 +41,7 @@ type fakeSession struct {
 	startedAt time.Time
 	meta      map[string]string
 	pids      []int // living processes, the agent's first
-	agent     *fakeAgent
+	agent     *agent
 	exit      *runtime.Exit
 	output    []string // complete lines
 	active    time.Time
@@ -50,22 +51,22 @@ type fakeSession struct {
 	input     sync.Mutex    // held for a whole delivery; taken before world.mu
 }
 
-func newFakeWorld() *fakeWorld {
-	return &fakeWorld{
-		changed: make(chan struct{}), sessions: map[string]*fakeSession{}, claimed: map[string]bool{},
-		owners: map[int]*fakeSession{}, lastPID: firstFakePID + mathrand.N(1<<20)<<20,
+func newWorld() *world {
+	return &world{
+		changed: make(chan struct{}), sessions: map[string]*session{}, claimed: map[string]bool{},
+		owners: map[int]*session{}, lastPID: firstPID + mathrand.N(1<<20)<<20,
 	}
 }
 
 // bumpLocked wakes whoever waits for a change.
-func (w *fakeWorld) bumpLocked() {
+func (w *world) bumpLocked() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
 // await calls ok with the lock held after each change until it is true or ctx
 // ends.
-func (w *fakeWorld) await(ctx context.Context, ok func() bool) error {
+func (w *world) await(ctx context.Context, ok func() bool) error {
 	for {
 		w.mu.Lock()
 		done, changed := ok(), w.changed
@@ -81,7 +82,7 @@ func (w *fakeWorld) await(ctx context.Context, ok func() bool) error {
 	}
 }
 
-func (w *fakeWorld) find(name string) *fakeSession {
+func (w *world) find(name string) *session {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.sessions[name]
@@ -89,7 +90,7 @@ func (w *fakeWorld) find(name string) *fakeSession {
 
 // with calls do with the lock held for the named session; it is false if there
 // is none.
-func (w *fakeWorld) with(name string, do func(*fakeSession)) bool {
+func (w *world) with(name string, do func(*session)) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.sessions[name]
@@ -99,15 +100,15 @@ func (w *fakeWorld) with(name string, do func(*fakeSession)) bool {
 	return s != nil
 }
 
-func (w *fakeWorld) newSession(name string, cfg runtime.Config) *fakeSession {
-	return &fakeSession{
+func (w *world) newSession(name string, cfg runtime.Config) *session {
+	return &session{
 		world: w, name: name, token: rand.Text(), cfg: cfg, startedAt: time.Now(),
 		meta: map[string]string{}, detach: make(chan struct{}),
 	}
 }
 
 // forkLocked gives the session one more process.
-func (s *fakeSession) forkLocked() int {
+func (s *session) forkLocked() int {
 	s.world.lastPID++
 	s.pids = append(s.pids, s.world.lastPID)
 	s.world.owners[s.world.lastPID] = s
@@ -115,7 +116,7 @@ func (s *fakeSession) forkLocked() int {
 }
 
 // killLocked ends one process; the agent's end is that of its agent.
-func (s *fakeSession) killLocked(pid int, exit runtime.Exit) {
+func (s *session) killLocked(pid int, exit runtime.Exit) {
 	delete(s.world.owners, pid)
 	s.pids = slices.DeleteFunc(s.pids, func(p int) bool { return p == pid })
 	if s.agent != nil && s.agent.pid == pid && s.exit == nil {
@@ -128,7 +129,7 @@ func (s *fakeSession) killLocked(pid int, exit runtime.Exit) {
 }
 
 // removeLocked ends all processes of the session and forgets it.
-func (s *fakeSession) removeLocked() {
+func (s *session) removeLocked() {
 	for _, pid := range slices.Clone(s.pids) {
 		s.killLocked(pid, runtime.Exit{Code: -1, Signal: "terminated"})
 	}
@@ -140,15 +141,15 @@ func (s *fakeSession) removeLocked() {
 	s.world.bumpLocked()
 }
 
-func (s *fakeSession) detachLocked() {
+func (s *session) detachLocked() {
 	close(s.detach)
 	s.detach, s.attached = make(chan struct{}), 0
 }
 
-func (s *fakeSession) aliveLocked() bool { return s.exit == nil }
+func (s *session) aliveLocked() bool { return s.exit == nil }
 
 // printLocked adds text to the session's output.
-func (s *fakeSession) printLocked(text string) {
+func (s *session) printLocked(text string) {
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		s.output = append(s.output, strings.TrimRight(line, " \t\r"))
 	}
@@ -157,7 +158,7 @@ func (s *fakeSession) printLocked(text string) {
 	s.world.bumpLocked()
 }
 
-func (w *fakeWorld) runningLocked(prefix string) []string {
+func (w *world) runningLocked(prefix string) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(w.sessions)) {
 		if strings.HasPrefix(name, prefix) && w.sessions[name].aliveLocked() {
@@ -167,19 +168,19 @@ func (w *fakeWorld) runningLocked(prefix string) []string {
 	return names
 }
 
-// fakePlace shows the model's processes beside the real ones of start steps.
-type fakePlace struct {
-	Local
-	world *fakeWorld
+// place shows the model's processes beside the real ones of start steps.
+type place struct {
+	runtimetest.Local
+	world *world
 }
 
 // Place returns where the agents of f run.
-func (f *Fake) Place() Place { return fakePlace{world: f.world} }
+func (f *Provider) Place() runtimetest.Place { return place{world: f.world} }
 
-func (p fakePlace) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
+func (p place) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
 
-func (p fakePlace) Alive(pid int) bool {
-	if pid < firstFakePID {
+func (p place) Alive(pid int) bool {
+	if pid < firstPID {
 		return p.Local.Alive(pid)
 	}
 	p.world.mu.Lock()
@@ -187,8 +188,8 @@ func (p fakePlace) Alive(pid int) bool {
 	return p.world.owners[pid] != nil
 }
 
-func (p fakePlace) Kill(pid int) error {
-	if pid < firstFakePID {
+func (p place) Kill(pid int) error {
+	if pid < firstPID {
 		return p.Local.Kill(pid)
 	}
 	p.world.mu.Lock()

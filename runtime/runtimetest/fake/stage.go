@@ -1,4 +1,4 @@
-package runtimetest
+package fake
 
 import (
 	"errors"
@@ -46,7 +46,7 @@ const (
 )
 
 // CopyTo copies into the session's work folder.
-func (f *Fake) CopyTo(name, src, relDst string) error {
+func (f *Provider) CopyTo(name, src, relDst string) error {
 	if err := f.called("CopyTo", name, src, relDst); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package runtimetest
+package fake
 
 import (
 	"context"
@@ -13,30 +13,30 @@ import (
 const screenLines = 50
 
 // IsRunning looks at the model.
-func (f *Fake) IsRunning(name string) bool {
-	_ = f.called("IsRunning", name) // it has no error to fail with
+func (f *Provider) IsRunning(name string) bool {
+	f.noted("IsRunning", name)
 	running := false
-	f.world.with(name, func(s *fakeSession) { running = s.aliveLocked() })
+	f.world.with(name, func(s *session) { running = s.aliveLocked() })
 	return running
 }
 
 // IsAttached looks at the model.
-func (f *Fake) IsAttached(name string) bool {
-	_ = f.called("IsAttached", name) // it has no error to fail with
+func (f *Provider) IsAttached(name string) bool {
+	f.noted("IsAttached", name)
 	attached := false
-	f.world.with(name, func(s *fakeSession) { attached = s.attached > 0 })
+	f.world.with(name, func(s *session) { attached = s.attached > 0 })
 	return attached
 }
 
 // ProcessAlive knows the model's one process name.
-func (f *Fake) ProcessAlive(name string, processNames []string) bool {
-	_ = f.called("ProcessAlive", name, processNames) // it has no error to fail with
+func (f *Provider) ProcessAlive(name string, processNames []string) bool {
+	f.noted("ProcessAlive", name, processNames)
 	if len(processNames) == 0 {
 		return true
 	}
 	alive := false
-	f.world.with(name, func(s *fakeSession) {
-		process := fakeProcess
+	f.world.with(name, func(s *session) {
+		process := processName
 		if rename := s.agent.program.Behaviour.Rename; rename != "" {
 			process = rename
 		}
@@ -46,7 +46,7 @@ func (f *Fake) ProcessAlive(name string, processNames []string) bool {
 }
 
 // ListRunning lists the model's sessions.
-func (f *Fake) ListRunning(prefix string) ([]string, error) {
+func (f *Provider) ListRunning(prefix string) ([]string, error) {
 	if err := f.called("ListRunning", "", prefix); err != nil {
 		return nil, err
 	}
@@ -56,22 +56,22 @@ func (f *Fake) ListRunning(prefix string) ([]string, error) {
 }
 
 // GetLastActivity is when the model last printed.
-func (f *Fake) GetLastActivity(name string) (time.Time, error) {
+func (f *Provider) GetLastActivity(name string) (time.Time, error) {
 	if err := f.called("GetLastActivity", name); err != nil {
 		return time.Time{}, err
 	}
 	var at time.Time
-	f.world.with(name, func(s *fakeSession) { at = s.active })
+	f.world.with(name, func(s *session) { at = s.active })
 	return at, nil
 }
 
 // Peek shows what the model printed and its screen's live part.
-func (f *Fake) Peek(name string, lines int) (string, error) {
+func (f *Provider) Peek(name string, lines int) (string, error) {
 	if err := f.called("Peek", name, lines); err != nil {
 		return "", err
 	}
 	var all []string
-	found := f.world.with(name, func(s *fakeSession) { all = append(slices.Clone(s.output), s.agent.screenLocked()...) })
+	found := f.world.with(name, func(s *session) { all = append(slices.Clone(s.output), s.agent.screenLocked()...) })
 	if !found {
 		return "", notFound("peek at", name)
 	}
@@ -85,33 +85,33 @@ func (f *Fake) Peek(name string, lines int) (string, error) {
 }
 
 // ClearScrollback keeps one screen.
-func (f *Fake) ClearScrollback(name string) error {
+func (f *Provider) ClearScrollback(name string) error {
 	if err := f.called("ClearScrollback", name); err != nil {
 		return err
 	}
-	f.world.with(name, func(s *fakeSession) { s.output = slices.Clone(s.output[max(0, len(s.output)-screenLines):]) })
+	f.world.with(name, func(s *session) { s.output = slices.Clone(s.output[max(0, len(s.output)-screenLines):]) })
 	return nil
 }
 
 // Print lets the session's agent print text. It reports whether there is one.
-func (f *Fake) Print(name, text string) bool {
-	return f.world.with(name, func(s *fakeSession) { s.printLocked(text) })
+func (f *Provider) Print(name, text string) bool {
+	return f.world.with(name, func(s *session) { s.printLocked(text) })
 }
 
 // Exit ends the session's agent and leaves a corpse. It reports whether there
 // was a session.
-func (f *Fake) Exit(name string, exit runtime.Exit) bool {
-	return f.world.with(name, func(s *fakeSession) { s.killLocked(s.agent.pid, exit) })
+func (f *Provider) Exit(name string, exit runtime.Exit) bool {
+	return f.world.with(name, func(s *session) { s.killLocked(s.agent.pid, exit) })
 }
 
 // Observe looks at the model.
-func (f *Fake) Observe(_ context.Context, name string) (runtime.Observation, error) {
+func (f *Provider) Observe(_ context.Context, name string) (runtime.Observation, error) {
 	obs := runtime.Observation{At: time.Now()}
 	if err := f.called("Observe", name); err != nil {
 		return obs, err
 	}
 	obs.Session, obs.Agent = runtime.Dead, runtime.Dead
-	f.world.with(name, func(s *fakeSession) {
+	f.world.with(name, func(s *session) {
 		obs.Session, obs.InstanceToken, obs.Handle = runtime.Alive, s.token, s.token
 		obs.StartedAt, obs.Attached, obs.LastActivity = s.startedAt, s.attached, s.active
 		if s.aliveLocked() {
@@ -125,9 +125,9 @@ func (f *Fake) Observe(_ context.Context, name string) (runtime.Observation, err
 }
 
 // Recover checks the handle, which is the token.
-func (f *Fake) Recover(_ context.Context, name, handle string) error {
+func (f *Provider) Recover(_ context.Context, name, handle string) error {
 	if err := f.called("Recover", name, handle); err != nil {
 		return err
 	}
-	return f.withInstance(name, handle, func(*fakeSession) {})
+	return f.withInstance(name, handle, func(*session) {})
 }

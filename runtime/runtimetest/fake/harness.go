@@ -1,4 +1,4 @@
-package runtimetest
+package fake
 
 import (
 	"context"
@@ -7,21 +7,22 @@ import (
 	"syscall"
 
 	"gascity/runtime"
+	"gascity/runtime/runtimetest"
 )
 
-// FakeHarness returns a harness over fakes: each world has one, with
+// Harness returns a harness over fakes: each world has one, with
 // [RunShell], and the suite runs on what wrap makes of it. It proves routers,
 // wrappers and wires without any agent process. A nil wrap is none.
-func FakeHarness(wrap func(*Fake) runtime.Provider) Harness {
+func Harness(wrap func(*Provider) runtime.Provider) runtimetest.Harness {
 	if wrap == nil {
-		wrap = func(f *Fake) runtime.Provider { return f }
+		wrap = func(f *Provider) runtime.Provider { return f }
 	}
-	worlds := &fakeWorlds{fakes: map[string]*Fake{}}
-	open := func(_ T, dir string) runtime.Provider { return wrap(worlds.open(dir)) }
-	return Harness{
+	worlds := &worlds{fakes: map[string]*Provider{}}
+	open := func(_ runtimetest.T, dir string) runtime.Provider { return wrap(worlds.open(dir)) }
+	return runtimetest.Harness{
 		New:    open,
 		Reopen: open,
-		Agent:  NewFake().Agent,
+		Agent:  New().Agent,
 		Elsewhere: func(ctx context.Context, dir, name string, cfg runtime.Config) error {
 			return wrap(worlds.open(dir)).Start(ctx, name, cfg)
 		},
@@ -29,37 +30,37 @@ func FakeHarness(wrap func(*Fake) runtime.Provider) Harness {
 	}
 }
 
-// fakeWorlds maps the folder of each world to its fake, and is the place of all
+// worlds maps the folder of each world to its fake, and is the place of all
 // their agents: models of different fakes never share a number.
-type fakeWorlds struct {
+type worlds struct {
 	mu    sync.Mutex
-	fakes map[string]*Fake
+	fakes map[string]*Provider
 }
 
-func (w *fakeWorlds) open(dir string) *Fake {
+func (w *worlds) open(dir string) *Provider {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if f, ok := w.fakes[dir]; ok {
 		return f.Reopen()
 	}
-	f := NewFake()
+	f := New()
 	f.Shell = RunShell
 	w.fakes[dir] = f
 	return f
 }
 
-func (w *fakeWorlds) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
+func (w *worlds) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
 
-func (w *fakeWorlds) Alive(pid int) bool {
-	if pid < firstFakePID {
-		return Local{}.Alive(pid)
+func (w *worlds) Alive(pid int) bool {
+	if pid < firstPID {
+		return runtimetest.Local{}.Alive(pid)
 	}
 	return w.owner(pid) != nil
 }
 
-func (w *fakeWorlds) Kill(pid int) error {
-	if pid < firstFakePID {
-		return Local{}.Kill(pid)
+func (w *worlds) Kill(pid int) error {
+	if pid < firstPID {
+		return runtimetest.Local{}.Kill(pid)
 	}
 	if f := w.owner(pid); f != nil {
 		return f.Place().Kill(pid)
@@ -68,7 +69,7 @@ func (w *fakeWorlds) Kill(pid int) error {
 }
 
 // owner returns the fake in whose world the process lives.
-func (w *fakeWorlds) owner(pid int) *Fake {
+func (w *worlds) owner(pid int) *Provider {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, f := range w.fakes {
