@@ -1,0 +1,220 @@
+package stage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+)
+
+// item stages one file or folder.
+func (s *stager) item(it item) error {
+	if reason := blocked(s.root, dirOf(it)); reason != "" {
+		s.keep(it.dst, reason)
+		return nil
+	}
+	if err := s.makeDirs(it); err != nil || it.dir {
+		return err
+	}
+	data, err := it.read()
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", it.from, err)
+	}
+	return s.place(it.dst, data, it.mode)
+}
+
+// dirOf returns the folder that must exist for an item.
+func dirOf(it item) string {
+	if it.dir {
+		return it.dst
+	}
+	return path.Dir(it.dst)
+}
+
+func (s *stager) makeDirs(it item) error {
+	mode := fs.FileMode(0o755)
+	if it.dir {
+		mode = it.mode
+	}
+	made, err := makeDirs(s.root, dirOf(it), mode)
+	for _, dir := range made {
+		s.ledger.madeDir(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot make a folder for %s: %w", it.dst, err)
+	}
+	return nil
+}
+
+func (s *stager) keep(name, reason string) {
+	s.report.Kept = append(s.report.Kept, name)
+	if reason != "" {
+		s.warn("%s is not staged: %s", name, reason)
+	}
+}
+
+// place writes one file, unless that would harm what is there.
+func (s *stager) place(name string, data []byte, mode fs.FileMode) error {
+	policy := keepAny
+	info, err := s.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		s.keep(name, "something that is no file has its name")
+		return nil
+	default:
+		there, err := s.root.ReadFile(name)
+		switch {
+		case err != nil:
+			s.keep(name, err.Error())
+			return nil
+		case bytes.Equal(there, data):
+			return nil
+		case s.ledger.Files[name] != hash(there):
+			s.keep(name, "")
+			return nil
+		}
+		policy = replaceAny
+	}
+	err = writeFile(s.root, name, file{bytes.NewReader(data), mode}, policy)
+	if errors.Is(err, fs.ErrExist) && policy == keepAny {
+		s.keep(name, "")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.ledger.Files[name] = hash(data)
+	s.report.Written = append(s.report.Written, name)
+	return nil
+}
+
+// settings stages a settings file: what the layers ask for is added to what is
+// there.
+func (s *stager) settings(name string, layers []item) error {
+	if reason := blocked(s.root, path.Dir(name)); reason != "" {
+		s.keep(name, reason)
+		return nil
+	}
+	wanted, err := s.wanted(name, layers)
+	if err != nil || wanted == nil {
+		return err
+	}
+	if err := s.makeDirs(layers[len(layers)-1]); err != nil {
+		return err
+	}
+	text, mode, known := s.presentSettings(name, layers[len(layers)-1].mode)
+	if text == nil {
+		return nil
+	}
+	result, known, err := update(text, wanted, known)
+	if err != nil {
+		s.keep(name, err.Error())
+		return nil
+	}
+	for _, conflict := range result.conflicts {
+		s.warn("%s: the user's %s stays", name, conflict)
+	}
+	if len(result.conflicts) > 0 {
+		s.report.Kept = append(s.report.Kept, name)
+	}
+	created := s.isNew(name)
+	if !bytes.Equal(result.text, text) || created {
+		policy := replaceAny
+		if created {
+			policy = keepAny
+		}
+		if err := writeFile(s.root, name, file{bytes.NewReader(result.text), mode}, policy); err != nil {
+			return err
+		}
+		s.report.Merged = append(s.report.Merged, name)
+	}
+	s.ledger.Settings[name] = known
+	return nil
+}
+
+func (s *stager) isNew(name string) bool {
+	_, err := s.root.Lstat(name)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// wanted returns what the layers together ask for; later ones win. A layer that
+// is no JSON is an error of the overlay.
+func (s *stager) wanted(name string, layers []item) ([]byte, error) {
+	wanted := []byte("{}\n")
+	for i := len(layers) - 1; i >= 0; i-- {
+		data, err := layers[i].read()
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", layers[i].from, err)
+		}
+		m, err := merge(wanted, data)
+		if err != nil {
+			return nil, fmt.Errorf("the overlay's %s cannot be merged: %w", layers[i].from, err)
+		}
+		wanted = m.text
+	}
+	if _, err := parseObject(wanted); err != nil {
+		return nil, fmt.Errorf("the overlay's %s cannot be merged: %w", name, err)
+	}
+	return wanted, nil
+}
+
+// presentSettings returns the settings that are there, as an empty object when
+// there are none, and what we know to have added. Settings that must be left
+// alone give no text.
+func (s *stager) presentSettings(name string, mode fs.FileMode) ([]byte, fs.FileMode, settings) {
+	known := s.ledger.Settings[name]
+	info, err := s.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []byte("{}\n"), mode, settings{Created: true}
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	var text []byte
+	if err == nil {
+		text, err = s.root.ReadFile(name)
+	}
+	if err != nil {
+		s.keep(name, err.Error())
+		return nil, 0, known
+	}
+	return text, info.Mode(), known
+}
+
+// update brings settings up to what is wanted now: what was added for an
+// earlier wish goes first.
+func update(text, wanted []byte, known settings) (merged, settings, error) {
+	source := hash(wanted)
+	if known.Source != source {
+		cleaned, err := unmerge(text, known.Added, known.Gaps)
+		if err != nil {
+			return merged{}, known, err
+		}
+		text, known = cleaned, settings{Created: known.Created}
+	}
+	result, err := merge(text, wanted)
+	if err != nil {
+		return merged{}, known, err
+	}
+	known.Source = source
+	for _, a := range result.added {
+		if !containsAddition(known.Added, a) {
+			known.Added = append(known.Added, a)
+		}
+	}
+	known.Gaps = append(known.Gaps, result.gaps...)
+	return result, known, nil
+}
+
+func containsAddition(list []addition, a addition) bool {
+	for _, b := range list {
+		if a.same(b) {
+			return true
+		}
+	}
+	return false
+}
