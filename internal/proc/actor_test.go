@@ -137,7 +137,7 @@ func (h *helper) ready(t *testing.T, n int) []ID {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { Signal(info.ID, syscall.SIGKILL) })
+			t.Cleanup(func() { _ = Signal(info.ID, syscall.SIGKILL) }) // it may have ended
 			ids = append(ids, info.ID)
 		case <-deadline:
 			t.Fatalf("%d of %d helper processes ready", len(ids), n)

@@ -114,23 +114,23 @@ func Stat(pid int) (Info, error) {
 // a process that is gone, is a zombie, or has another start time. A stopped process is
 // alive. An error means unknown: the caller must not treat it as dead.
 func Alive(id ID) (bool, error) {
-	_, err := current(id)
+	err := check(id)
 	if errors.Is(err, ErrGone) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// current returns the facts of exactly this process, or ErrGone.
-func current(id ID) (Info, error) {
+// check returns nil if exactly this process lives, and ErrGone if it does not.
+func check(id ID) error {
 	info, err := Stat(id.PID)
 	if err != nil {
-		return Info{}, err
+		return err
 	}
 	if info.Start != id.Start || info.Ended() {
-		return Info{}, &Error{Op: "stat", PID: id.PID, Err: ErrGone}
+		return &Error{Op: "stat", PID: id.PID, Err: ErrGone}
 	}
-	return info, nil
+	return nil
 }
 
 // List returns all processes of the machine (of the pid namespace on Linux) in one pass,

@@ -43,12 +43,12 @@ func TestMatch(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			info := Info{Comm: tt.comm}
-			for _, name := range strings.Fields(tt.want) {
+			for name := range strings.FieldsSeq(tt.want) {
 				if !Match(info, tt.argv, []string{"nobody", name}) {
 					t.Errorf("%q %q does not match %q", tt.comm, tt.argv, name)
 				}
 			}
-			for _, name := range strings.Fields(tt.no) {
+			for name := range strings.FieldsSeq(tt.no) {
 				if Match(info, tt.argv, []string{name, ""}) {
 					t.Errorf("%q %q matches %q", tt.comm, tt.argv, name)
 				}

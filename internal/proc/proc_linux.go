@@ -171,7 +171,7 @@ func children(pid int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, field := range strings.Fields(string(data)) {
+		for field := range strings.FieldsSeq(string(data)) {
 			kid, err := strconv.Atoi(field)
 			if err != nil {
 				return nil, fmt.Errorf("malformed children file: %w", err)

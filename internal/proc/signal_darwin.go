@@ -15,7 +15,7 @@ import (
 // is verified directly before the signal. The error is os.ErrPermission (by errors.Is) for
 // a process of another user.
 func Signal(id ID, sig syscall.Signal) error {
-	if _, err := current(id); err != nil {
+	if err := check(id); err != nil {
 		return err
 	}
 	err := unix.Kill(id.PID, sig)
@@ -35,23 +35,11 @@ func WaitGone(ctx context.Context, id ID) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	queue, err := unix.Kqueue()
+	queue, err := watchExit(id.PID)
 	if err != nil {
 		return fmt.Errorf("wait for process %d: %w", id.PID, err)
 	}
 	defer unix.Close(queue)
-	const cancelled = 1
-	watch := make([]unix.Kevent_t, 2)
-	unix.SetKevent(&watch[0], cancelled, unix.EVFILT_USER, unix.EV_ADD|unix.EV_CLEAR)
-	unix.SetKevent(&watch[1], id.PID, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
-	watch[1].Fflags = unix.NOTE_EXIT
-	if err := kevent(queue, watch[:1], nil); err != nil {
-		return fmt.Errorf("wait for process %d: %w", id.PID, err)
-	}
-	err = kevent(queue, watch[1:], nil)
-	if err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("wait for process %d: %w", id.PID, err)
-	}
 	// Verified after the watch stands, so that its end cannot be missed.
 	if alive, err := Alive(id); !alive || err != nil {
 		return err
@@ -60,7 +48,7 @@ func WaitGone(ctx context.Context, id ID) error {
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
 		trigger := make([]unix.Kevent_t, 1)
-		unix.SetKevent(&trigger[0], cancelled, unix.EVFILT_USER, 0)
+		unix.SetKevent(&trigger[0], cancelEvent, unix.EVFILT_USER, 0)
 		trigger[0].Fflags = unix.NOTE_TRIGGER
 		// Cannot fail: the event was registered above and the queue is open until done.
 		_ = kevent(queue, trigger, nil)
@@ -78,6 +66,30 @@ func WaitGone(ctx context.Context, id ID) error {
 		return nil
 	}
 	return context.Cause(ctx)
+}
+
+// cancelEvent is the user event by which a wait is ended early.
+const cancelEvent = 1
+
+// watchExit returns a queue with an event for the end of the process, which may be gone
+// already, and one that can be triggered.
+func watchExit(pid int) (queue int, err error) {
+	queue, err = unix.Kqueue()
+	if err != nil {
+		return -1, err
+	}
+	watch := make([]unix.Kevent_t, 2)
+	unix.SetKevent(&watch[0], cancelEvent, unix.EVFILT_USER, unix.EV_ADD|unix.EV_CLEAR)
+	unix.SetKevent(&watch[1], pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
+	watch[1].Fflags = unix.NOTE_EXIT
+	if err = kevent(queue, watch[:1], nil); err == nil {
+		err = kevent(queue, watch[1:], nil)
+	}
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		unix.Close(queue)
+		return -1, err
+	}
+	return queue, nil
 }
 
 func kevent(queue int, changes, events []unix.Kevent_t) error {

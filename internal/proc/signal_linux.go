@@ -18,7 +18,7 @@ import (
 func Signal(id ID, sig syscall.Signal) error {
 	err := withPidfd(id, func(fd int) error { return unix.PidfdSendSignal(fd, sig, nil, 0) })
 	if noPidfd(err) {
-		if _, err := current(id); err != nil {
+		if err := check(id); err != nil {
 			return err
 		}
 		err = unix.Kill(id.PID, sig)
@@ -50,14 +50,14 @@ func withPidfd(id ID, use func(fd int) error) error {
 		return err
 	}
 	defer unix.Close(fd)
-	if _, err := current(id); err != nil {
+	if err := check(id); err != nil {
 		return err
 	}
 	return use(fd)
 }
 
 func threadOrError(id ID, err error) error {
-	if _, statErr := current(id); statErr != nil {
+	if statErr := check(id); statErr != nil {
 		return statErr
 	}
 	return fmt.Errorf("open pidfd: %w", err)

@@ -44,7 +44,8 @@ func TestDescendFindsExactlyTheDescendants(t *testing.T) {
 
 func TestDescendDistrustsImpossibleParents(t *testing.T) {
 	all := []Info{
-		{ID: ID{1, 1}, PPID: 2}, {ID: ID{2, 2}, PPID: 1}, // a cycle
+		{ID: ID{1, 1}, PPID: 2}, // a cycle
+		{ID: ID{2, 2}, PPID: 1},
 		{ID: ID{3, 1}, PPID: 2}, // older than its parent
 		{ID: ID{4, 4}, PPID: 2},
 		{ID: ID{5, 5}, PPID: 5}, // its own parent

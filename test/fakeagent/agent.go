@@ -3,9 +3,7 @@ package main
 import (
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -14,9 +12,8 @@ import (
 )
 
 const (
-	escapeWait  = 150 * time.Millisecond // after this a lone ESC was the key
-	armedWait   = 3 * time.Second        // in which a second Ctrl-C exits
-	spinnerTick = 100 * time.Millisecond
+	escapeWait = 150 * time.Millisecond // after this a lone ESC was the key
+	armedWait  = 3 * time.Second        // in which a second Ctrl-C exits
 )
 
 // chunk is a piece of input with the time when it was read.
@@ -65,6 +62,7 @@ type agent struct {
 	ask       *menu
 	flood     int64 // bytes still to be emitted
 	floodDone func()
+	frames    string // what a flood consists of
 
 	lastText  time.Time
 	swallowed bool // the first Enter was
@@ -300,103 +298,6 @@ func (a *agent) stop() {
 	if a.m.osc9 {
 		a.osc("9;4;0;0")
 	}
-}
-
-// emit writes to the terminal. One that is gone shows itself at the next read.
-func (a *agent) emit(text string) { _, _ = io.WriteString(a.out, text) }
-
-func (a *agent) osc(body string) { a.emit("\x1b]" + body + "\x1b\\") }
-
-// status announces what the agent does: idle, working, blocked, done.
-func (a *agent) status(state, kind string) {
-	a.dirty = true
-	if a.m.plain || a.state == state+kind {
-		return
-	}
-	a.state = state + kind
-	title, progress := "✳ fakeagent", "9;4;0;0"
-	if state == "working" {
-		title, progress = "◐ fakeagent", "9;4;3;0"
-	}
-	if title != a.title {
-		a.title = title
-		a.osc("0;" + title)
-		if a.m.osc9 {
-			a.osc(progress)
-		}
-	}
-	if a.m.osc7501 {
-		body := "7501;status=" + state
-		if kind != "" {
-			body += ";kind=" + kind
-		}
-		a.osc(body)
-	}
-}
-
-// activity is the status that holds when no dialog is up.
-func (a *agent) activity() string {
-	if a.turn != nil {
-		return "working"
-	}
-	return "idle"
-}
-
-func (a *agent) spin() {
-	a.spinning++
-	a.after("spinner", spinnerTick, a.spin)
-}
-
-func (a *agent) measure() {
-	cols, rows, err := term.GetSize(int(a.out.Fd()))
-	if err != nil || cols <= 0 || rows <= 0 {
-		cols, rows = 80, 24
-	}
-	a.rows, a.cols = rows, cols
-}
-
-// redraw paints the live part: a dialog, a question, or the composer.
-func (a *agent) redraw() {
-	a.dirty = false
-	switch {
-	case a.dialog != nil:
-		a.face.draw(a.dialog.lines(a.cols, a.cwd))
-	case a.ask != nil:
-		a.face.draw(a.ask.lines(a.cols, a.cwd))
-	case a.ready:
-		a.face.draw(a.box())
-	}
-}
-
-// box is the composer between two rules, with what is above and below it.
-func (a *agent) box() frame {
-	var f frame
-	footer := "? for shortcuts"
-	if a.turn != nil {
-		glyph := []string{"✽", "✻", "✶", "·"}[a.spinning%4]
-		f.lines = append(f.lines, clip(glyph+" Simmering… (esc to interrupt)", a.cols), "")
-		footer = "esc to interrupt"
-	}
-	for _, text := range a.queue[max(0, len(a.queue)-3):] {
-		f.lines = append(f.lines, clip("  queued: "+firstLine(text), a.cols))
-	}
-	if a.armed {
-		footer = "Press Ctrl-C again to exit"
-	}
-	rule := strings.Repeat("─", a.cols)
-	indent := columns(a.m.readyPrefix)
-	lines, row, col := a.comp.view(a.cols-indent-1, max(1, min(10, a.rows-len(f.lines)-4)))
-	f.lines = append(f.lines, rule)
-	f.row, f.col = len(f.lines)+row, indent+col
-	for i, line := range lines {
-		prefix := strings.Repeat(" ", indent)
-		if i == 0 {
-			prefix = a.m.readyPrefix
-		}
-		f.lines = append(f.lines, prefix+line)
-	}
-	f.lines = append(f.lines, rule, clip("  "+footer, a.cols))
-	return f
 }
 
 // read takes one chunk of input.

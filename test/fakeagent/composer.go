@@ -155,7 +155,8 @@ func (c *composer) view(width, height int) (lines []string, row, col int) {
 		}
 		at = next
 	}
-	lines = append(wrap.lines, wrap.line.String())
+	wrap.flush()
+	lines = wrap.lines
 	if first := max(0, row-height+1); first > 0 || len(lines) > height {
 		lines = lines[first:min(len(lines), first+height)]
 		row -= first

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -41,7 +42,7 @@ func (d *decoder) feed(chunk []byte) []event {
 	var events []event
 	data := chunk
 	if len(d.rest) > 0 {
-		data = append(d.rest, chunk...)
+		data = slices.Concat(d.rest, chunk)
 		d.rest = nil
 	}
 	for len(data) > 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -100,7 +101,7 @@ func TestComposerBehavesLikeAList(t *testing.T) {
 				c.insert([]byte(s))
 				left = append(left, s)
 			},
-			"small paste": func(t *rapid.T) {
+			"small paste": func(*rapid.T) {
 				c.paste([]byte("xyz"))
 				left = append(left, "x", "y", "z")
 			},
@@ -127,7 +128,7 @@ func TestComposerBehavesLikeAList(t *testing.T) {
 			"right": func(*rapid.T) {
 				c.edit("right")
 				if len(right) > 0 {
-					left = append(left[:len(left):len(left)], right[0])
+					left = append(slices.Clip(left), right[0])
 					right = right[1:]
 				}
 			},
@@ -136,7 +137,7 @@ func TestComposerBehavesLikeAList(t *testing.T) {
 				left, right = nil, nil
 			},
 			"": func(t *rapid.T) {
-				before, all := strings.Join(left, ""), strings.Join(append(left[:len(left):len(left)], right...), "")
+				before, all := strings.Join(left, ""), strings.Join(append(slices.Clip(left), right...), "")
 				if string(c.text) != all || c.cursor != len(before) {
 					t.Fatalf("text %q cursor %d, want %q cursor %d", c.text, c.cursor, all, len(before))
 				}

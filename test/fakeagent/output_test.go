@@ -84,6 +84,20 @@ func TestEchoAndLines(t *testing.T) {
 	s.painted("\x1b[J❯ [[echo", "a: b\r\n", "line 1\r\nline 2\r\nline 3\r\n", "): [[echo:a: b]][[lines:3]][[nonsense]]")
 }
 
+func TestRawInputIsRecorded(t *testing.T) {
+	t.Parallel()
+	s := play(t, "--ledger-keys").ready()
+	s.send("a" + up + "\x00" + enter)
+	records := s.until("the prompt", ledger.Has(ledger.Prompt, 1))
+	var hex string
+	for _, r := range ledger.Of(records, ledger.Key) {
+		hex += r.Hex
+	}
+	if hex != "611b5b41000d" {
+		t.Errorf("recorded %s", hex)
+	}
+}
+
 func TestAlternateScreenShowsTheTranscript(t *testing.T) {
 	t.Parallel()
 	s := play(t, "--alt-screen").ready()

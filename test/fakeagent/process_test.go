@@ -248,3 +248,18 @@ func TestResizeIsRecorded(t *testing.T) {
 	}
 	s.painted("\n" + strings.Repeat("─", 33) + "\r\n")
 }
+
+// The first process leads the session: its exit takes the terminal away, and only an
+// agent that does not mind lives on.
+func TestDoubleForkedAgentWhoseParentExits(t *testing.T) {
+	t.Parallel()
+	s := play(t, "--double-fork", "--parent-exits", "--ignore-sighup")
+	if code := s.exit(); code != 0 {
+		t.Errorf("the process in front exited %d", code)
+	}
+	start := s.wait(ledger.Start, 1)
+	s.wait(ledger.InputEnded, 1)
+	if !alive(start.Run) {
+		t.Error("the agent is dead")
+	}
+}

@@ -82,7 +82,9 @@ func standInFront(m *modes) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	w.Close()
+	if err := w.Close(); err != nil {
+		return 1, err
+	}
 	if err := middle.Wait(); err != nil || m.parentExits {
 		return 0, err
 	}
@@ -90,11 +92,10 @@ func standInFront(m *modes) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	code, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
+	if len(text) == 0 {
 		return 128 + int(syscall.SIGKILL), nil
 	}
-	return code, nil
+	return strconv.Atoi(strings.TrimSpace(string(text)))
 }
 
 // spawn starts a helper that ignores SIGTERM, SIGHUP and SIGINT and holds the standard
@@ -129,9 +130,7 @@ func startHelper(kind string, life time.Duration) (int, error) {
 	}
 	defer r.Close()
 	cmd.ExtraFiles = []*os.File{w}
-	err = cmd.Start()
-	w.Close()
-	if err != nil {
+	if err := errors.Join(cmd.Start(), w.Close()); err != nil {
 		return 0, err
 	}
 	go func() { _ = cmd.Wait() }() // collects it; how it ended is of no interest

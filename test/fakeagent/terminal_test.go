@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +29,7 @@ type session struct {
 	slave  *os.File // kept open, so that the terminal outlives the agent
 	ledger string
 	stderr strings.Builder
-	done   chan error
+	done   chan struct{}
 
 	mu   sync.Mutex
 	seen strings.Builder // everything that was painted
@@ -43,7 +44,7 @@ func play(t *testing.T, args ...string) *session {
 // playPaused is play with a terminal that is not read before start is closed.
 func playPaused(t *testing.T, start chan struct{}, args ...string) *session {
 	t.Helper()
-	s := &session{t: t, ledger: filepath.Join(t.TempDir(), "ledger"), done: make(chan error, 1)}
+	s := &session{t: t, ledger: filepath.Join(t.TempDir(), "ledger"), done: make(chan struct{})}
 	s.open()
 	s.resize(40, 120)
 	args = append([]string{"--ledger", s.ledger, "--max-life", "3m"}, args...)
@@ -55,7 +56,10 @@ func playPaused(t *testing.T, start chan struct{}, args ...string) *session {
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { s.done <- s.cmd.Wait() }()
+	go func() {
+		defer close(s.done)
+		_ = s.cmd.Wait() // exit reads the state
+	}()
 	go s.record(start)
 	t.Cleanup(s.end)
 	return s
@@ -86,10 +90,10 @@ func (s *session) resize(rows, cols uint16) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	conn.Control(func(fd uintptr) {
+	controlErr := conn.Control(func(fd uintptr) {
 		err = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: cols})
 	})
-	if err != nil {
+	if err := errors.Join(controlErr, err); err != nil {
 		s.t.Fatal(err)
 	}
 }

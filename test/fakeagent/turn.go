@@ -198,7 +198,10 @@ func (a *agent) startFlood(size int64, done func()) {
 
 // floodChunk emits one block of redraws.
 func (a *agent) floodChunk() {
-	block := floodBlock
+	if a.frames == "" {
+		a.frames = floodFrames()
+	}
+	block := a.frames
 	if a.flood < int64(len(block)) {
 		block = strings.Repeat(" ", int(a.flood)-1) + "\r"
 	}
@@ -209,9 +212,9 @@ func (a *agent) floodChunk() {
 	}
 }
 
-// floodBlock is 64 KiB or a little more of what busy agents paint: some lines with
+// floodFrames makes 64 KiB or a little more of what busy agents paint: some lines with
 // colours, and back up again.
-var floodBlock = func() string {
+func floodFrames() string {
 	var b strings.Builder
 	for n := 0; b.Len() < 64<<10; n++ {
 		for row := range 8 {
@@ -221,4 +224,4 @@ var floodBlock = func() string {
 		b.WriteString("\x1b[8A")
 	}
 	return b.String()
-}()
+}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // program is the outcome of the one build of this process. It is state of the test
@@ -71,7 +72,8 @@ func publish(staged, dir string) (string, error) {
 	}
 	path := filepath.Join(dir, fmt.Sprintf("fakeagent-%.8x", sum.Sum(nil)))
 	if _, err := os.Stat(path); err == nil {
-		return path, nil
+		now := time.Now()
+		return path, os.Chtimes(path, now, now) // in use: see prune
 	}
 	if _, err := source.Seek(0, io.SeekStart); err != nil {
 		return "", err
@@ -80,7 +82,7 @@ func publish(staged, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.Remove(temp.Name())
+	defer func() { _ = os.Remove(temp.Name()) }() // it was renamed, unless something failed
 	_, err = io.Copy(temp, source)
 	if closeErr := temp.Close(); err == nil {
 		err = closeErr
@@ -91,5 +93,19 @@ func publish(staged, dir string) (string, error) {
 	if err == nil {
 		err = os.Rename(temp.Name(), path)
 	}
+	prune(dir, path)
 	return path, err
+}
+
+// prune removes old versions that no test has used for a day.
+func prune(dir, keep string) {
+	old, err := filepath.Glob(filepath.Join(dir, "fakeagent-*"))
+	if err != nil {
+		return
+	}
+	for _, path := range old {
+		if info, err := os.Stat(path); err == nil && path != keep && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = os.Remove(path) // only a cache
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -160,11 +161,12 @@ func readFrom(file string, offset int64) ([]Record, int64, error) {
 }
 
 func tail(records []Record) string {
-	text := fmt.Sprintf("%d records:", len(records))
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d records:", len(records))
 	for _, r := range records[max(0, len(records)-5):] {
-		text += fmt.Sprintf(" %d/%d %s %s%s%s", r.Run, r.Seq, r.Kind, r.Dialog, r.Choice, r.Reason)
+		fmt.Fprintf(&text, " %d/%d %s %s%s%s", r.Run, r.Seq, r.Kind, r.Dialog, r.Choice, r.Reason)
 	}
-	return text
+	return text.String()
 }
 
 // Of returns the records of one kind.
