@@ -194,6 +194,7 @@ func encodeKey(k keyCode, mods int, m Modes) []byte {
 		return b
 	}
 	switch k.kind {
+	case keyChar:
 	case keyCursor:
 		return encodeCursor(k, mods, m)
 	case keySS3:

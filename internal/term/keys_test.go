@@ -17,14 +17,36 @@ func TestKeyBytes(t *testing.T) {
 		modes term.Modes
 		want  string
 	}{
-		{"a", term.Modes{}, "a"}, {"世", term.Modes{}, "世"}, {"Enter", term.Modes{}, "\r"}, {"enter", term.Modes{}, "\r"},
-		{"Escape", term.Modes{}, "\x1b"}, {"C-c", term.Modes{}, "\x03"}, {"^C", term.Modes{}, "\x03"}, {"C-Space", term.Modes{}, "\x00"},
-		{"M-x", term.Modes{}, "\x1bx"}, {"C-M-x", term.Modes{}, "\x1b\x18"}, {"Up", term.Modes{}, "\x1b[A"}, {"Up", app, "\x1bOA"},
-		{"S-Up", app, "\x1b[1;2A"}, {"C-Left", term.Modes{}, "\x1b[1;5D"}, {"F1", term.Modes{}, "\x1bOP"}, {"F20", term.Modes{}, "\x1b[34~"},
-		{"DC", term.Modes{}, "\x1b[3~"}, {"KP5", app, "\x1bOu"}, {"KP5", term.Modes{}, "5"}, {"BTab", term.Modes{}, "\x1b[Z"},
-		{"-", term.Modes{}, "-"}, {"M--", term.Modes{}, "\x1b-"},
-		{"Escape", kitty, "\x1b[27u"}, {"C-c", kitty, "\x1b[99;5u"}, {"a", kitty, "a"}, {"Enter", kitty, "\r"}, {"M-Enter", kitty, "\x1b[13;3u"},
-		{"S-Tab", kitty, "\x1b[9;2u"}, {"Up", kitty, "\x1b[A"}, {"a", term.Modes{KittyKeyboard: 8}, "\x1b[97u"},
+		{"a", term.Modes{}, "a"},
+		{"世", term.Modes{}, "世"},
+		{"Enter", term.Modes{}, "\r"},
+		{"enter", term.Modes{}, "\r"},
+		{"Escape", term.Modes{}, "\x1b"},
+		{"C-c", term.Modes{}, "\x03"},
+		{"^C", term.Modes{}, "\x03"},
+		{"C-Space", term.Modes{}, "\x00"},
+		{"M-x", term.Modes{}, "\x1bx"},
+		{"C-M-x", term.Modes{}, "\x1b\x18"},
+		{"Up", term.Modes{}, "\x1b[A"},
+		{"Up", app, "\x1bOA"},
+		{"S-Up", app, "\x1b[1;2A"},
+		{"C-Left", term.Modes{}, "\x1b[1;5D"},
+		{"F1", term.Modes{}, "\x1bOP"},
+		{"F20", term.Modes{}, "\x1b[34~"},
+		{"DC", term.Modes{}, "\x1b[3~"},
+		{"KP5", app, "\x1bOu"},
+		{"KP5", term.Modes{}, "5"},
+		{"BTab", term.Modes{}, "\x1b[Z"},
+		{"-", term.Modes{}, "-"},
+		{"M--", term.Modes{}, "\x1b-"},
+		{"Escape", kitty, "\x1b[27u"},
+		{"C-c", kitty, "\x1b[99;5u"},
+		{"a", kitty, "a"},
+		{"Enter", kitty, "\r"},
+		{"M-Enter", kitty, "\x1b[13;3u"},
+		{"S-Tab", kitty, "\x1b[9;2u"},
+		{"Up", kitty, "\x1b[A"},
+		{"a", term.Modes{KittyKeyboard: 8}, "\x1b[97u"},
 	}
 	for _, tt := range tests {
 		got, err := term.Key(tt.name, tt.modes)
@@ -95,21 +117,6 @@ func TestSameKeysAsTmux(t *testing.T) {
 // quoteKey quotes a word for tmux's command language.
 func quoteKey(name string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`).Replace(name) + `"`
-}
-
-// typed returns what tmux wrote to the program since the last call.
-func (o *oracle) typed() []byte {
-	o.t.Helper()
-	go o.conn.Write([]byte("\x1b[5n"))
-	var got []byte
-	for !bytes.HasSuffix(got, []byte("\x1b[0n")) {
-		b, err := o.replies.ReadByte()
-		if err != nil {
-			o.t.Fatalf("no answer from tmux: %v", err)
-		}
-		got = append(got, b)
-	}
-	return bytes.TrimSuffix(got, []byte("\x1b[0n"))
 }
 
 func TestPasteArrivesOrIsRefused(t *testing.T) {

@@ -85,11 +85,11 @@ func appendStyle(dst []byte, t *interned, c *cell) []byte {
 }
 
 func appendColor(dst []byte, c Color) []byte {
-	switch c & colorKind {
-	case colorIndexed:
-		return append(dst, byte(c))
-	case colorRGB:
-		return append(dst, byte(c>>16), byte(c>>8), byte(c))
+	if i, ok := c.Index(); ok {
+		return append(dst, i)
+	}
+	if rgb, ok := c.RGB(); ok {
+		return append(dst, rgb[:]...)
 	}
 	return dst
 }

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/term"
-
 	xterm "golang.org/x/term"
+
+	"gascity/internal/term"
 )
 
 // oracle is a real tmux with one pane. Bytes reach the pane through a feeder: this test
@@ -47,13 +47,20 @@ func feed(path string) error {
 	if _, err := xterm.MakeRaw(0); err != nil {
 		return err
 	}
-	conn, err := net.Dial("unix", path)
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return err
 	}
-	go io.Copy(conn, os.Stdin) // ends with the process
-	_, err = io.Copy(os.Stdout, conn)
-	return err
+	failed := make(chan error, 2)
+	go func() {
+		_, err := io.Copy(conn, os.Stdin)
+		failed <- err
+	}()
+	go func() {
+		_, err := io.Copy(os.Stdout, conn)
+		failed <- err
+	}()
+	return <-failed
 }
 
 // startOracle starts tmux with a pane of the given size. Without tmux the test is
@@ -73,13 +80,9 @@ func startOracle(t testing.TB, cols, rows int) *oracle {
 		}
 		t.Skipf("the model follows tmux 3.3a, found %q", out)
 	}
-	dir, err := os.MkdirTemp("", "gcterm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := shortDir(t)
 	sock := filepath.Join(dir, "feed")
-	listener, err := net.Listen("unix", sock)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", sock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,10 +101,12 @@ func startOracle(t testing.TB, cols, rows int) *oracle {
 		t.Fatalf("cannot start tmux: %v\n%s", err, out)
 	}
 	t.Cleanup(func() {
-		exec.Command(tmux, append(base, "kill-server")...).Run() // fails when the server ended with its pane
+		_ = exec.Command(tmux, append(base, "kill-server")...).Run() // fails when the server ended with its pane
 	})
 	o := &oracle{t: t}
-	listener.(*net.UnixListener).SetDeadline(time.Now().Add(20 * time.Second))
+	if err := listener.(*net.UnixListener).SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
 	if o.conn, err = listener.Accept(); err != nil {
 		t.Fatalf("the feeder did not start: %v", err)
 	}
@@ -170,8 +175,29 @@ func (o *oracle) block() string {
 // write sends bytes to the pane and waits until tmux has taken them.
 func (o *oracle) write(p []byte) {
 	o.t.Helper()
-	o.conn.SetDeadline(time.Now().Add(30 * time.Second))
-	go o.conn.Write(append(bytes.Clone(p), "\x18\x1b[5n"...))
+	o.send(append(bytes.Clone(p), "\x18\x1b[5n"...))
+	o.answer()
+}
+
+// send feeds p to the pane without waiting; what goes wrong shows in the answer.
+func (o *oracle) send(p []byte) {
+	if err := o.conn.SetDeadline(time.Now().Add(60 * time.Second)); err != nil {
+		o.t.Fatal(err)
+	}
+	go func() { _, _ = o.conn.Write(p) }()
+}
+
+// typed returns what tmux wrote to the program since the last call, having taken all
+// that was sent.
+func (o *oracle) typed() []byte {
+	o.t.Helper()
+	o.send([]byte("\x1b[5n"))
+	return bytes.TrimSuffix(o.answer(), []byte("\x1b[0n"))
+}
+
+// answer reads what tmux writes to the program up to its answer to a status request.
+func (o *oracle) answer() []byte {
+	o.t.Helper()
 	var got []byte
 	for !bytes.HasSuffix(got, []byte("\x1b[0n")) {
 		b, err := o.replies.ReadByte()
@@ -180,6 +206,22 @@ func (o *oracle) write(p []byte) {
 		}
 		got = append(got, b)
 	}
+	return got
+}
+
+// shortDir returns a folder whose name leaves room for a socket in it.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gcterm") //nolint:usetesting // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // picture is what the two are compared by.

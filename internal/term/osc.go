@@ -72,7 +72,7 @@ func osc9(rest []byte) (Notice, bool) {
 
 // osc133 is a shell integration mark.
 func osc133(rest string) (Notice, bool) {
-	if rest == "" || !strings.Contains("ABCDPN", rest[:1]) {
+	if rest == "" || rest[0] < 'A' || rest[0] > 'P' {
 		return Notice{}, false
 	}
 	n := Notice{Kind: SemanticPrompt, Text: rest[:1], Code: -1, Payload: strings.TrimPrefix(rest[1:], ";")}

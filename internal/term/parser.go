@@ -60,7 +60,6 @@ type sequence struct {
 	tooLong bool
 	rename  bool // the string is that of ESC k
 	dcsESC  bool // ESC seen inside a DCS
-	started bool // v[n-1] belongs to the sequence
 	params  params
 	str     []byte
 }

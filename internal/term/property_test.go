@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"gascity/internal/term"
-
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"gascity/internal/term"
 )
 
 // invariant reports what is wrong with the state of s, empty when nothing is.
@@ -97,6 +97,9 @@ func checkOutput(t interface{ Fatalf(string, ...any) }, in []byte, cols, rows, c
 	for _, size := range [][2]int{{cols/2 + 1, rows + 2}, {cols + 9, rows/2 + 1}, {1, 1}, {cols, rows}} {
 		s.Resize(size[0], size[1])
 		if msg := invariant(s); msg != "" {
+			t.Fatalf("after %q and resize to %v: %s", in, size, msg)
+		}
+		if msg := redrawDiff(s, size[0], size[1]); msg != "" {
 			t.Fatalf("after %q and resize to %v: %s", in, size, msg)
 		}
 	}

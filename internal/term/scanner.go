@@ -44,6 +44,7 @@ func (c *Scanner) Write(p []byte) (int, error) {
 			c.osc(c.seq.str)
 		case actString:
 			c.title(IconTitle, c.seq.str)
+		default: // nothing that is a notice
 		}
 	}
 	return len(p), nil

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"gascity/internal/term"
-
 	"github.com/google/go-cmp/cmp"
+
+	"gascity/internal/term"
 )
 
 func TestRowsShowWhatAPersonWouldSee(t *testing.T) {

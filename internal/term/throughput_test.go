@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/term"
-
 	"github.com/creack/pty"
 	xterm "golang.org/x/term"
+
+	"gascity/internal/term"
 )
 
 // BenchmarkBesideTmux writes the same agent output to the model, to the model through a
