@@ -103,18 +103,18 @@ func (c *Client) SetAgent(ctx context.Context, id proc.ID) error {
 // Meta returns the value under key and whether it is set.
 func (c *Client) Meta(ctx context.Context, key string) (value string, set bool, err error) {
 	var v metaValue
-	err = c.call(ctx, http.MethodGet, "/meta/"+url.PathEscape(key), nil, &v)
+	err = c.call(ctx, http.MethodGet, "/meta?key="+url.QueryEscape(key), nil, &v)
 	return v.Value, v.Set, err
 }
 
 // SetMeta stores value under key.
 func (c *Client) SetMeta(ctx context.Context, key, value string) error {
-	return c.call(ctx, http.MethodPut, "/meta/"+url.PathEscape(key), metaValue{Value: value}, nil)
+	return c.call(ctx, http.MethodPut, "/meta?key="+url.QueryEscape(key), metaValue{Value: value}, nil)
 }
 
 // RemoveMeta removes key.
 func (c *Client) RemoveMeta(ctx context.Context, key string) error {
-	return c.do(ctx, http.MethodDelete, "/meta/"+url.PathEscape(key), nil, nil)
+	return c.do(ctx, http.MethodDelete, "/meta?key="+url.QueryEscape(key), nil, nil)
 }
 
 // stop ends the session; the shim goes with it unless something survived.

@@ -217,10 +217,10 @@ func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 	return states, errors.Join(errs...)
 }
 
-// Stop ends the session and removes its folder. A token that is not empty must be
+// Stop ends the session and removes its folder. A token that is not nil must be
 // the current incarnation's ([ErrStale]). No session at all is no error. When it
 // returns nil, nothing of the session is left.
-func (f *Fleet) Stop(ctx context.Context, name, token string, grace time.Duration) (StopReport, error) {
+func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time.Duration) (StopReport, error) {
 	dir := folderFor(f.opts.Dir, name)
 	retry := time.NewTicker(20 * time.Millisecond)
 	defer retry.Stop()
@@ -229,7 +229,7 @@ func (f *Fleet) Stop(ctx context.Context, name, token string, grace time.Duratio
 		if err != nil {
 			return StopReport{}, err
 		}
-		if token != "" && sight.Token != "" && sight.Token != token {
+		if token != nil && sight.Record != nil && sight.Token != *token {
 			return StopReport{}, fmt.Errorf("session %q: %w", name, ErrStale)
 		}
 		switch {

@@ -53,21 +53,21 @@ func newServer(h *host, l *net.UnixListener) *server {
 	s := &server{host: h, listener: l}
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]route{
-		"GET /state":         h.serveState,
-		"GET /frame":         h.serveFrame,
-		"GET /text":          h.serveText,
-		"POST /input":        h.serveInput,
-		"POST /keys":         h.serveKeys,
-		"POST /resize":       h.serveResize,
-		"POST /interrupt":    h.serveInterrupt,
-		"POST /stop":         h.serveStop,
-		"POST /release":      h.serveRelease,
-		"POST /relaunch":     h.serveRelaunch,
-		"POST /clear":        h.serveClear,
-		"PUT /agent":         h.serveAgent,
-		"GET /meta/{key}":    h.serveGetMeta,
-		"PUT /meta/{key}":    h.serveSetMeta,
-		"DELETE /meta/{key}": h.serveRemoveMeta,
+		"GET /state":      h.serveState,
+		"GET /frame":      h.serveFrame,
+		"GET /text":       h.serveText,
+		"POST /input":     h.serveInput,
+		"POST /keys":      h.serveKeys,
+		"POST /resize":    h.serveResize,
+		"POST /interrupt": h.serveInterrupt,
+		"POST /stop":      h.serveStop,
+		"POST /release":   h.serveRelease,
+		"POST /relaunch":  h.serveRelaunch,
+		"POST /clear":     h.serveClear,
+		"PUT /agent":      h.serveAgent,
+		"GET /meta":       h.serveGetMeta,
+		"PUT /meta":       h.serveSetMeta,
+		"DELETE /meta":    h.serveRemoveMeta,
 	} {
 		mux.Handle(pattern, s.answer(handle))
 	}
@@ -347,7 +347,7 @@ const (
 func (h *host) serveGetMeta(r *http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	value, set := h.meta[r.PathValue("key")]
+	value, set := h.meta[r.FormValue("key")]
 	return metaValue{Value: value, Set: set}, nil
 }
 
@@ -356,7 +356,7 @@ func (h *host) serveSetMeta(r *http.Request) (any, error) {
 	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
 		return nil, fmt.Errorf("%w: %w", errInvalid, err)
 	}
-	key := r.PathValue("key")
+	key := r.FormValue("key")
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, known := h.meta[key]; !known && len(h.meta) >= maxMetaKeys {
@@ -372,6 +372,6 @@ func (h *host) serveSetMeta(r *http.Request) (any, error) {
 func (h *host) serveRemoveMeta(r *http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.meta, r.PathValue("key"))
+	delete(h.meta, r.FormValue("key"))
 	return nil, nil
 }

@@ -49,7 +49,7 @@ func testFleet(t *testing.T) *Fleet {
 			t.Error(err)
 		}
 		for _, s := range states {
-			if _, err := f.Stop(context.WithoutCancel(t.Context()), s.Name, "", 0); err != nil {
+			if _, err := f.Stop(context.WithoutCancel(t.Context()), s.Name, nil, 0); err != nil {
 				t.Error(err)
 			}
 		}
@@ -120,7 +120,7 @@ func TestSessionOutlivesItsStarter(t *testing.T) {
 	if err != nil || sight.Client == nil || sight.Token != c.Token() {
 		t.Fatalf("another fleet over the folder sees %+v, %v; want the live session", sight, err)
 	}
-	if _, err := other.Stop(t.Context(), "one", c.Token(), time.Second); err != nil {
+	if _, err := other.Stop(t.Context(), "one", &c.token, time.Second); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []proc.ID{sight.Record.Shim, sight.Record.Root} {
@@ -177,7 +177,7 @@ func TestCorpseIsReadableAndReplaced(t *testing.T) {
 		}
 		_ = c
 	}
-	if _, err := f.Stop(t.Context(), "dead", "", 0); err != nil {
+	if _, err := f.Stop(t.Context(), "dead", nil, 0); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := f.Look(t.Context(), "dead"); err != nil || s.Record != nil {
@@ -214,7 +214,7 @@ echo $$ >> %[1]s; echo up; while :; do sleep 1000; done`, pids)
 		b, err := os.ReadFile(pids)
 		return err == nil && bytes.Count(b, []byte("\n")) == 3
 	})
-	report, err := f.Stop(t.Context(), "stubborn", "", 300*time.Millisecond)
+	report, err := f.Stop(t.Context(), "stubborn", nil, 300*time.Millisecond)
 	if err != nil || report.Found < 3 || report.Killed < 3 {
 		t.Fatalf("Stop found %+v, %v; want at least three found and killed", report, err)
 	}
@@ -241,7 +241,7 @@ func TestKilledShimIsLostNotDead(t *testing.T) {
 	if _, err := f.Start(t.Context(), spec("lost", "cat")); !errors.Is(err, ErrOrphans) {
 		t.Errorf("Start beside orphans returned %v, want ErrOrphans", err)
 	}
-	if _, err := f.Stop(t.Context(), "lost", "", 0); err != nil {
+	if _, err := f.Stop(t.Context(), "lost", nil, 0); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := proc.FindByEnv(MarkKey, "token-of-lost"); err != nil || len(left) > 0 {
@@ -257,7 +257,7 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 		_, err := f.Start(ctx, spec("cancelled", "sleep 1000"))
 		cancel()
 		if err == nil {
-			if _, err := f.Stop(t.Context(), "cancelled", "", 0); err != nil {
+			if _, err := f.Stop(t.Context(), "cancelled", nil, 0); err != nil {
 				t.Fatal(err)
 			}
 			continue
@@ -277,7 +277,7 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 func TestStaleTokenTouchesNothing(t *testing.T) {
 	f := testFleet(t)
 	old := start(t, f, spec("name", "cat"))
-	if _, err := f.Stop(t.Context(), "name", "", 0); err != nil {
+	if _, err := f.Stop(t.Context(), "name", nil, 0); err != nil {
 		t.Fatal(err)
 	}
 	again := spec("name", "cat")
@@ -286,7 +286,7 @@ func TestStaleTokenTouchesNothing(t *testing.T) {
 	if err := old.Send(t.Context(), []byte("x")); !errors.Is(err, ErrStale) {
 		t.Errorf("Send with the former token: %v, want ErrStale", err)
 	}
-	if _, err := f.Stop(t.Context(), "name", old.Token(), 0); !errors.Is(err, ErrStale) {
+	if _, err := f.Stop(t.Context(), "name", &old.token, 0); !errors.Is(err, ErrStale) {
 		t.Errorf("Stop with the former token: %v, want ErrStale", err)
 	}
 	if s, err := f.Look(t.Context(), "name"); err != nil || s.Client == nil {
@@ -321,7 +321,7 @@ func TestWatchSeesEverySession(t *testing.T) {
 		expect("w", EventAppeared)
 		c := start(t, f, spec("stopped", "cat"))
 		expect("stopped", EventAppeared)
-		if _, err := other.Stop(t.Context(), "stopped", c.Token(), 0); err != nil {
+		if _, err := other.Stop(t.Context(), "stopped", &c.token, 0); err != nil {
 			t.Fatal(err)
 		}
 		expect("stopped", EventGone)

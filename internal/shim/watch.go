@@ -20,7 +20,7 @@ type Sighting struct {
 // The kinds that only a fleet reports.
 const (
 	EventAppeared EventKind = "appeared" // a session was found
-	EventGone     EventKind = "gone"     // its shim is gone, see Fleet.Look for what is left
+	EventGone     EventKind = "gone"     // it was stopped, or its shim was killed; see Fleet.Look
 	EventResync   EventKind = "resync"   // events may have been lost; look at everything
 )
 
@@ -33,7 +33,7 @@ func (f *Fleet) Watch(ctx context.Context, each func(Sighting)) error {
 		return err
 	}
 	defer notify.Close()
-	w := &watch{fleet: f, each: each, notify: notify, followed: map[string]bool{}}
+	w := &watch{fleet: f, each: each, notify: notify, followed: map[folder]bool{}, names: map[folder]string{}}
 	defer w.wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -60,7 +60,8 @@ type watch struct {
 	each      func(Sighting)
 
 	mu       sync.Mutex
-	followed map[string]bool // folders with a goroutine
+	followed map[folder]bool   // folders with a goroutine
+	names    map[folder]string // of the sessions that were seen and are not gone
 }
 
 func (w *watch) report(s Sighting) {
@@ -73,14 +74,7 @@ func (w *watch) loop(ctx context.Context) error {
 	for {
 		select {
 		case e := <-w.notify.Events:
-			if !e.Has(fsnotify.Create) {
-				continue
-			}
-			if filepath.Dir(e.Name) == w.fleet.opts.Dir {
-				w.add(ctx, e.Name)
-			} else if filepath.Base(e.Name) == "session.json" {
-				w.follow(ctx, folder(filepath.Dir(e.Name)))
-			}
+			w.take(ctx, e)
 		case err := <-w.notify.Errors:
 			if errors.Is(err, fsnotify.ErrEventOverflow) {
 				w.report(Sighting{Event: Event{Kind: EventResync, Time: time.Now()}})
@@ -88,6 +82,29 @@ func (w *watch) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+	}
+}
+
+func (w *watch) take(ctx context.Context, e fsnotify.Event) {
+	top := filepath.Dir(e.Name) == w.fleet.opts.Dir
+	switch {
+	case e.Has(fsnotify.Create) && top:
+		w.add(ctx, e.Name)
+	case e.Has(fsnotify.Create) && filepath.Base(e.Name) == "session.json":
+		w.follow(ctx, folder(filepath.Dir(e.Name)))
+	case e.Has(fsnotify.Remove) && top:
+		w.gone(folder(e.Name))
+	}
+}
+
+// gone reports that nothing is left of a session.
+func (w *watch) gone(dir folder) {
+	w.mu.Lock()
+	name, known := w.names[dir]
+	delete(w.names, dir)
+	w.mu.Unlock()
+	if known {
+		w.report(Sighting{Name: name, Event: Event{Kind: EventGone, Time: time.Now()}})
 	}
 }
 
@@ -105,10 +122,11 @@ func (w *watch) follow(ctx context.Context, dir folder) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	record, err := dir.readRecord()
-	if err != nil || w.followed[string(dir)] {
+	if err != nil || w.followed[dir] {
 		return
 	}
-	w.followed[string(dir)] = true
+	w.followed[dir] = true
+	w.names[dir] = record.Name
 	w.wg.Go(func() {
 		for w.stream(ctx, dir, record.Name) {
 			if record, err = dir.readRecord(); err != nil {
@@ -137,8 +155,8 @@ func (w *watch) stream(ctx context.Context, dir folder, name string) (again bool
 	if ctx.Err() != nil {
 		return false
 	}
-	if !exited {
-		w.report(Sighting{Name: name, Event: Event{Kind: EventGone, Time: time.Now()}})
+	if _, err := dir.readRecord(); err == nil && !exited {
+		w.report(Sighting{Name: name, Event: Event{Kind: EventGone, Time: time.Now()}}) // its shim was killed
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,6 +164,6 @@ func (w *watch) stream(ctx context.Context, dir folder, name string) (again bool
 	if err == nil && now != token {
 		return true
 	}
-	delete(w.followed, string(dir))
+	delete(w.followed, dir)
 	return false
 }
