@@ -111,11 +111,8 @@ type extra struct {
 	link, id  string
 }
 
-// cell limits: an intern table that grows beyond its limit is swept.
-const (
-	maxExtras   = 1 << 12
-	maxClusters = 1 << 12
-)
+// minSweep is the number of interned entries below which a sweep is not worth it.
+const minSweep = 1 << 12
 
 // interned holds the texts of grapheme clusters and the rare styles that cells refer
 // to by number. Number 0 of extras means none.
@@ -124,10 +121,14 @@ type interned struct {
 	clusterNo map[string]uint32
 	extras    []extra
 	extraNo   map[extra]uint32
+	limit     int // entries from which a sweep is due
 }
 
 func (t *interned) init() {
-	*t = interned{clusterNo: map[string]uint32{}, extraNo: map[extra]uint32{}, extras: make([]extra, 1)}
+	*t = interned{
+		clusterNo: map[string]uint32{}, extraNo: map[extra]uint32{}, extras: make([]extra, 1),
+		limit: minSweep,
+	}
 }
 
 // cluster returns the ch value for text.
@@ -162,7 +163,7 @@ func (t *interned) extra(e extra) uint32 {
 func (t *interned) extraOf(attr uint32) extra { return t.extras[attr>>extraShift] }
 
 // full reports whether a sweep is due.
-func (t *interned) full() bool { return len(t.clusters) >= maxClusters || len(t.extras) >= maxExtras }
+func (t *interned) full() bool { return max(len(t.clusters), len(t.extras)) >= t.limit }
 
 // appendText appends the UTF-8 text of c, a space for a blank and nothing for a right half.
 func (t *interned) appendText(dst []byte, c *cell) []byte {
@@ -204,28 +205,20 @@ func (t *interned) public(c *cell) Cell {
 	return out
 }
 
-// sweep drops every cluster and style that no cell of the grids or pens uses, and
-// renumbers the rest.
-func (t *interned) sweep(pens []*cell, grids ...*grid) {
+// sweep drops every cluster and style that none of the cells uses, and renumbers the rest.
+func (t *interned) sweep(sets ...[]cell) {
 	old := *t
 	t.init()
-	renumber := func(c *cell) {
-		if c.ch&clusterFlag != 0 {
-			c.ch = t.cluster([]byte(old.clusters[c.ch&^clusterFlag]))
-		}
-		if c.attr&extraMask != 0 {
-			c.attr = c.attr&^uint32(extraMask) | t.extra(old.extraOf(c.attr))
-		}
-	}
-	for _, p := range pens {
-		renumber(p)
-	}
-	for _, g := range grids {
-		if g == nil {
-			continue
-		}
-		for i := range g.cells {
-			renumber(&g.cells[i])
+	for _, cells := range sets {
+		for i := range cells {
+			c := &cells[i]
+			if c.ch&clusterFlag != 0 {
+				c.ch = t.cluster([]byte(old.clusters[c.ch&^clusterFlag]))
+			}
+			if c.attr&extraMask != 0 {
+				c.attr = c.attr&^uint32(extraMask) | t.extra(old.extraOf(c.attr))
+			}
 		}
 	}
+	t.limit = max(minSweep, 2*len(t.clusters), 2*len(t.extras))
 }

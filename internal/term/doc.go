@@ -3,8 +3,8 @@
 // pasted text into the bytes that such a program expects.
 //
 //   - [Screen] takes raw output by Write and answers what a person would see. It
-//     behaves as tmux 3.3a does (the differential test compares the two cell by
-//     cell); what tmux does not know follows xterm.
+//     behaves as tmux 3.3a does (the differential tests compare the two cell by
+//     cell, TestExceptions lists the exceptions); what tmux does not know follows xterm.
 //   - [Key], [Paste] and [Type] encode input. They refuse what cannot arrive
 //     unchanged before the first byte is sent.
 //   - [Scanner] finds operating system commands (titles, progress, prompts) in a

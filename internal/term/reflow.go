@@ -124,7 +124,7 @@ func (s *Screen) reflow(cols int, x, y *int) {
 		cells = r.cells(cells[:0], &s.interned)
 		w.line(cells, r.used, r.wrap, -1)
 		if s.full() {
-			s.sweep()
+			s.sweep(w.out)
 		}
 	})
 	for i, l := range s.main.lines {

@@ -231,7 +231,14 @@ func (s *Screen) notify(n Notice) {
 	}
 }
 
-// sweep renumbers the interned clusters and styles.
-func (s *Screen) sweep() {
-	s.interned.sweep([]*cell{&s.pen, &s.saved.pen, &s.beforeAlt.pen}, s.main, s.alt)
+// sweep renumbers the interned clusters and styles. Cells that are neither on a screen nor
+// a pen must be handed in.
+func (s *Screen) sweep(others ...[]cell) {
+	pens := []cell{s.pen, s.saved.pen, s.beforeAlt.pen}
+	sets := append(others, pens, s.main.cells)
+	if s.alt != nil {
+		sets = append(sets, s.alt.cells)
+	}
+	s.interned.sweep(sets...)
+	s.pen, s.saved.pen, s.beforeAlt.pen = pens[0], pens[1], pens[2]
 }

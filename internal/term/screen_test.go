@@ -1,6 +1,7 @@
 package term_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -33,6 +34,77 @@ func TestRowsShowWhatAPersonWouldSee(t *testing.T) {
 				t.Errorf("rows after %q (-want +got):\n%s", tt.in, diff)
 			}
 		})
+	}
+}
+
+func TestNoScrollback(t *testing.T) {
+	s := term.New(10, 3, &term.Options{Scrollback: -1})
+	s.Write([]byte("1\r\n2\r\n3\r\n4\r\n5\x1b[2J\x1b[H6\r\n7\r\n8"))
+	for _, size := range [][2]int{{5, 2}, {20, 5}, {3, 1}, {10, 3}} {
+		s.Resize(size[0], size[1])
+		if s.ScrollbackLen() != 0 {
+			t.Errorf("%d lines of scrollback at %v, want none", s.ScrollbackLen(), size)
+		}
+	}
+	if got := s.Lines(0); len(got) != 1 || got[0] != "8" {
+		t.Errorf("the cursor's row is lost: %q", got)
+	}
+}
+
+func TestScrollbackKeepsTheNewestLines(t *testing.T) {
+	s := term.New(10, 3, &term.Options{Scrollback: 100})
+	for i := range 5000 {
+		fmt.Fprintf(s, "line %d\r\n", i)
+	}
+	lines := s.Lines(0)
+	if s.ScrollbackLen() != 100 || lines[0] != "line 4898" || lines[len(lines)-1] != "line 4999" {
+		t.Errorf("%d lines from %q to %q", s.ScrollbackLen(), lines[0], lines[len(lines)-1])
+	}
+	s.Write([]byte("\x1b[3J"))
+	if s.ScrollbackLen() != 0 || len(s.Lines(0)) != 2 {
+		t.Errorf("after clearing: %d lines, %q", s.ScrollbackLen(), s.Lines(0))
+	}
+}
+
+func TestHyperlinks(t *testing.T) {
+	s := term.New(20, 3, nil)
+	s.Write([]byte("a\x1b]8;id=7;https://x/y;z\x1b\\\x1b[1mlink\x1b[m s\x1b]8;;\x1b\\b"))
+	want := []string{"", "https://x/y;z", "https://x/y;z", "https://x/y;z", "https://x/y;z", "https://x/y;z", "https://x/y;z", ""}
+	again := term.New(20, 3, nil)
+	again.Write(s.Redraw())
+	for name, screen := range map[string]*term.Screen{"screen": s, "redrawn": again} {
+		for x, c := range screen.Row(0)[:len(want)] {
+			if c.Style.Link != want[x] || (c.Style.LinkID == "7") != (want[x] != "") {
+				t.Errorf("%s: link of column %d is %q id %q, want %q", name, x, c.Style.Link, c.Style.LinkID, want[x])
+			}
+		}
+	}
+}
+
+// TestManyClustersAndColours makes the tables of rare texts and styles overflow, also
+// while lines are wrapped anew.
+func TestManyClustersAndColours(t *testing.T) {
+	s := term.New(40, 5, nil)
+	var want strings.Builder
+	for i := range 12_000 {
+		mark := string(rune('a'+i%26)) + string(rune(0x300+i/26%100)) + string(rune(0x300+i/2600))
+		fmt.Fprintf(s, "\x1b[4;58;2;%d;%d;1m%s", i%256, i/256, mark)
+		want.WriteString(mark)
+	}
+	check := func(when string) {
+		t.Helper()
+		if got := strings.Join(s.Lines(0), ""); got != want.String() {
+			t.Errorf("%s: the text has changed", when)
+		}
+	}
+	check("as written")
+	s.Resize(33, 7)
+	check("narrower")
+	s.Resize(90, 3)
+	check("wider")
+	last := s.Row(s.Cursor().Y)[s.Cursor().X-1].Style.UnderlineColor
+	if rgb, ok := last.RGB(); !ok || rgb != [3]uint8{11999 % 256, 11999 / 256, 1} {
+		t.Errorf("underline colour of the last character is %v", rgb)
 	}
 }
 
