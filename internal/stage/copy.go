@@ -106,5 +106,5 @@ func (s *stager) replace(it item) error {
 	if info, err := s.root.Lstat(it.dst); err == nil && info.IsDir() {
 		return fmt.Errorf("cannot copy to %s: it is a folder", it.dst)
 	}
-	return writeFile(s.root, it.dst, file{bytes.NewReader(data), it.mode}, replaceAny)
+	return writeFile(s.root, it.dst, file{content: bytes.NewReader(data), mode: it.mode}, replaceAny)
 }

@@ -50,13 +50,14 @@ func (s *stager) makeDirs(it item) error {
 func (s *stager) keep(name, reason string) {
 	s.report.Kept = append(s.report.Kept, name)
 	if reason != "" {
-		s.warn("%s is not staged: %s", name, reason)
+		s.warn("%s is left as it is: %s", name, reason)
 	}
 }
 
 // place writes one file, unless that would harm what is there.
 func (s *stager) place(name string, data []byte, mode fs.FileMode) error {
 	policy := keepAny
+	var old []byte
 	info, err := s.root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -77,10 +78,10 @@ func (s *stager) place(name string, data []byte, mode fs.FileMode) error {
 			s.keep(name, "")
 			return nil
 		}
-		policy = replaceAny
+		policy, old = replaceSame, there
 	}
-	err = writeFile(s.root, name, file{bytes.NewReader(data), mode}, policy)
-	if errors.Is(err, fs.ErrExist) && policy == keepAny {
+	err = writeFile(s.root, name, file{bytes.NewReader(data), mode, old}, policy)
+	if policy == keepAny && errors.Is(err, fs.ErrExist) || errors.Is(err, errChanged) {
 		s.keep(name, "")
 		return nil
 	}
@@ -106,7 +107,21 @@ func (s *stager) settings(name string, layers []item) error {
 	if err := s.makeDirs(layers[len(layers)-1]); err != nil {
 		return err
 	}
-	text, mode, known := s.presentSettings(name, layers[len(layers)-1].mode)
+	const tries = 5 // against somebody who writes the file just then
+	for range tries {
+		err = s.addSettings(name, wanted, layers[len(layers)-1].mode)
+		if !errors.Is(err, errChanged) && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return err
+}
+
+// addSettings adds what is wanted to the settings that are there. It fails with
+// errChanged or fs.ErrExist, and nothing is done, when somebody else writes them
+// meanwhile.
+func (s *stager) addSettings(name string, wanted []byte, mode fs.FileMode) error {
+	text, mode, known := s.presentSettings(name, mode)
 	if text == nil {
 		return nil
 	}
@@ -115,22 +130,18 @@ func (s *stager) settings(name string, layers []item) error {
 		s.keep(name, err.Error())
 		return nil
 	}
-	for _, conflict := range result.conflicts {
-		s.warn("%s: the user's %s stays", name, conflict)
+	policy := replaceSame
+	if s.isNew(name) {
+		policy = keepAny
 	}
-	if len(result.conflicts) > 0 {
-		s.report.Kept = append(s.report.Kept, name)
-	}
-	created := s.isNew(name)
-	if !bytes.Equal(result.text, text) || created {
-		policy := replaceAny
-		if created {
-			policy = keepAny
-		}
-		if err := writeFile(s.root, name, file{bytes.NewReader(result.text), mode}, policy); err != nil {
+	if policy == keepAny || !bytes.Equal(result.text, text) {
+		if err := writeFile(s.root, name, file{bytes.NewReader(result.text), mode, text}, policy); err != nil {
 			return err
 		}
 		s.report.Merged = append(s.report.Merged, name)
+	}
+	for _, conflict := range result.conflicts {
+		s.keep(name, "the user's "+conflict+" stays")
 	}
 	s.ledger.Settings[name] = known
 	return nil

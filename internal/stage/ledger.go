@@ -87,7 +87,7 @@ func (l *ledger) save(root *os.Root) error {
 	if bytes.Equal(data, l.saved) {
 		return nil
 	}
-	return writeFile(root, ledgerPath, file{bytes.NewReader(data), 0o600}, replaceAny)
+	return writeFile(root, ledgerPath, file{content: bytes.NewReader(data), mode: 0o600}, replaceAny)
 }
 
 func (l *ledger) madeDir(name string) {

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,14 +19,19 @@ import (
 type file struct {
 	content io.Reader
 	mode    fs.FileMode
+	old     []byte // for replaceSame
 }
+
+// errChanged reports that a file is not what it was when it was read.
+var errChanged = errors.New("it has been changed meanwhile")
 
 // existing says what may become of a file that is there already.
 type existing int
 
 const (
-	keepAny    existing = iota // the write fails with fs.ErrExist
-	replaceAny                 // it is replaced
+	keepAny     existing = iota // the write fails with fs.ErrExist
+	replaceSame                 // it is replaced if it is still file.old, else errChanged
+	replaceAny                  // it is replaced
 )
 
 // writeFile writes a file in one step: readers see nothing, or what was there
@@ -34,7 +40,7 @@ func writeFile(root *os.Root, name string, f file, policy existing) error {
 	temporary := path.Join(path.Dir(name), ".gc-stage-"+rand.Text())
 	err := writeTemporary(root, temporary, f)
 	if err == nil {
-		err = moveInto(root, temporary, name, policy)
+		err = moveInto(root, temporary, name, f.old, policy)
 	}
 	if err != nil {
 		if cleanup := root.Remove(temporary); cleanup != nil && !errors.Is(cleanup, fs.ErrNotExist) {
@@ -62,8 +68,13 @@ func writeTemporary(root *os.Root, name string, f file) error {
 
 // moveInto gives the temporary file its name. Without permission to replace it
 // is linked there, which fails when another file was faster.
-func moveInto(root *os.Root, temporary, name string, policy existing) error {
-	if policy == replaceAny {
+func moveInto(root *os.Root, temporary, name string, old []byte, policy existing) error {
+	if policy == replaceSame {
+		if now, err := root.ReadFile(name); err != nil || !bytes.Equal(now, old) {
+			return errors.Join(errChanged, err)
+		}
+	}
+	if policy != keepAny {
 		return root.Rename(temporary, name)
 	}
 	err := root.Link(temporary, name)
@@ -147,7 +158,7 @@ func blocked(root *os.Root, dir string) string {
 // lock excludes other stagings of the work folder until the returned function
 // is called.
 func lock(ctx context.Context, root *os.Root) (func() error, error) {
-	if _, err := makeDirs(root, stateDir, 0o755); err != nil {
+	if _, err := makeDirs(root, stateDir, 0o700); err != nil {
 		return nil, err
 	}
 	f, err := root.OpenFile(lockPath, os.O_RDWR|os.O_CREATE, 0o600)
@@ -178,7 +189,10 @@ func flock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX
 
 // ignoreState makes git ignore our files in somebody's work folder.
 func ignoreState(root *os.Root) error {
-	err := writeFile(root, ignorePath, file{strings.NewReader("*\n"), 0o644}, keepAny)
+	if _, err := root.Lstat(ignorePath); err == nil {
+		return nil
+	}
+	err := writeFile(root, ignorePath, file{content: strings.NewReader("*\n"), mode: 0o644}, keepAny)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

@@ -86,7 +86,10 @@ func (t *tree) walk(from, dst string, skip func(rel string) bool) ([]item, error
 		if err != nil {
 			return err
 		}
-		rel := strings.TrimPrefix(strings.TrimPrefix(name, from), "/")
+		rel := name
+		if from != "." {
+			rel = strings.TrimPrefix(strings.TrimPrefix(name, from), "/")
+		}
 		if name == from {
 			return nil
 		}

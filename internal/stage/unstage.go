@@ -86,7 +86,7 @@ func (s *stager) removeSettings(name string, known settings) error {
 		delete(s.ledger.Settings, name)
 		return nil
 	default:
-		err = writeFile(s.root, name, file{bytes.NewReader(rest), info.Mode()}, replaceAny)
+		err = writeFile(s.root, name, file{bytes.NewReader(rest), info.Mode(), text}, replaceSame)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot take our entries out of %s: %w", name, err)
