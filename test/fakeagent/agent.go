@@ -131,6 +131,7 @@ func (a *agent) start() {
 		}
 	}
 	a.book.write(record)
+	a.book.report("running")
 	a.face.start()
 	if !a.m.plain {
 		if !a.m.noPaste {

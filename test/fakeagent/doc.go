@@ -85,7 +85,7 @@
 //	--rename NAME            argv[0] and the kernel's name; same process
 //	--double-fork            the agent is an orphaned grandchild on the same terminal; the first
 //	                         process waits and exits with the agent's code
-//	--parent-exits           with --double-fork: the first process exits 0 at once
+//	--parent-exits           with --double-fork: the first process exits 0 when the agent runs
 //	--spawn-setsid N         deaf children in own sessions that hold the standard output
 //	--spawn-daemon           the same, forked twice
 //

@@ -18,9 +18,9 @@ const maxLedgerText = 4096
 // book writes the ledger. A record is on the disk when write returns.
 type book struct {
 	// Constant after construction.
-	name string
-	save string   // folder for whole prompts, or ""
-	code *os.File // where the exit code is reported to the process in front, or nil
+	name  string
+	save  string   // folder for whole prompts, or ""
+	front *os.File // to the process in front, or nil
 
 	once sync.Once  // of the exit record
 	mu   sync.Mutex // guards the rest: the watchdog of signals writes too
@@ -29,7 +29,7 @@ type book struct {
 }
 
 func openBook(m *modes) (*book, error) {
-	b := &book{name: m.name, save: m.savePrompts, code: m.report}
+	b := &book{name: m.name, save: m.savePrompts, front: m.report}
 	if m.ledger == "" {
 		return b, nil
 	}
@@ -94,8 +94,13 @@ func (b *book) exit(r ledger.Record, draft []byte) {
 			r = b.text(r, draft)
 		}
 		b.write(r)
-		if b.code != nil {
-			warn(b.code, strconv.Itoa(r.Code))
-		}
+		b.report(strconv.Itoa(r.Code))
 	})
+}
+
+// report tells the process in front, which may be gone.
+func (b *book) report(line string) {
+	if b.front != nil {
+		warn(b.front, line)
+	}
 }

@@ -39,7 +39,7 @@ type modes struct {
 	plain, frame bool
 	prompt       string
 
-	report *os.File // where the process in front waits for the exit code, or nil
+	report *os.File // to the process in front, or nil
 }
 
 // parseModes reads the flags and checks that they go together.
@@ -118,7 +118,7 @@ func (m *modes) processes(f *flag.FlagSet) {
 	f.BoolVar(&m.ignoreHup, "ignore-sighup", false, "only record SIGHUP, and outlive the terminal")
 	f.StringVar(&m.rename, "rename", "", "take this name as argv[0] and as the kernel's name")
 	f.BoolVar(&m.doubleFork, "double-fork", false, "be a grandchild whose parent is gone; the first process waits")
-	f.BoolVar(&m.parentExits, "parent-exits", false, "with --double-fork: the first process exits at once")
+	f.BoolVar(&m.parentExits, "parent-exits", false, "with --double-fork: the first process exits when the agent runs")
 	f.IntVar(&m.spawnSetsid, "spawn-setsid", 0, "start this many deaf children in own sessions")
 	f.BoolVar(&m.spawnDaemon, "spawn-daemon", false, "start a deaf process that nobody is the parent of")
 }

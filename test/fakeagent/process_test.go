@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -249,8 +250,8 @@ func TestResizeIsRecorded(t *testing.T) {
 	s.painted("\n" + strings.Repeat("─", 33) + "\r\n")
 }
 
-// The first process leads the session: its exit takes the terminal away, and only an
-// agent that does not mind lives on.
+// The first process leads the session: its exit hangs up the agent, and only one that
+// does not mind lives on.
 func TestDoubleForkedAgentWhoseParentExits(t *testing.T) {
 	t.Parallel()
 	s := play(t, "--double-fork", "--parent-exits", "--ignore-sighup")
@@ -258,7 +259,13 @@ func TestDoubleForkedAgentWhoseParentExits(t *testing.T) {
 		t.Errorf("the process in front exited %d", code)
 	}
 	start := s.wait(ledger.Start, 1)
-	s.wait(ledger.InputEnded, 1)
+	if got := s.wait(ledger.Signal, 1); got.Signal != "SIGHUP" || got.Reason != "ignored" {
+		t.Errorf("signal record %+v", got)
+	}
+	if goruntime.GOOS == "linux" { // others take the terminal away
+		s.send("anybody there?" + enter)
+		s.wait(ledger.Prompt, 1)
+	}
 	if !alive(start.Run) {
 		t.Error("the agent is dead")
 	}

@@ -71,8 +71,9 @@ func startStage(stage string, report *os.File) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// standInFront starts the real agent as an orphan and waits for its end, or not. The
-// agent writes its exit code to the report; without one it was killed.
+// standInFront starts the real agent as an orphan and waits for its end, or only until it
+// runs. The agent writes to the report a line when it runs and its exit code at its
+// end; without a code it was killed.
 func standInFront(m *modes) (int, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -85,10 +86,15 @@ func standInFront(m *modes) (int, error) {
 	if err := w.Close(); err != nil {
 		return 1, err
 	}
-	if err := middle.Wait(); err != nil || m.parentExits {
-		return 0, err
+	report := bufio.NewReader(r)
+	_, startErr := report.ReadString('\n')
+	if err := errors.Join(middle.Wait(), startErr); err != nil {
+		return 1, fmt.Errorf("the agent did not start: %w", err)
 	}
-	text, err := io.ReadAll(r)
+	if m.parentExits {
+		return 0, nil
+	}
+	text, err := io.ReadAll(report)
 	if err != nil {
 		return 1, err
 	}
