@@ -163,10 +163,6 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	screen, ok := h.display.(*term.Screen)
-	if !ok {
-		return nil, fmt.Errorf("%w: the session has no terminal", errInvalid)
-	}
 	for h.seq <= after && h.exit == nil {
 		changed := h.changed
 		h.mu.Unlock()
@@ -180,12 +176,21 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 			return nil, ErrExited
 		}
 	}
-	cols, rows := screen.Size()
-	return Frame{
-		Seq: h.seq, Cols: cols, Rows: rows, Redraw: screen.Redraw(), Title: h.title, Status: h.status,
-		Line: h.streams.lineMode(), LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
-	}, nil
+	f := Frame{
+		Seq: h.seq, Title: h.title, Status: h.status, Line: h.streams.lineMode(),
+		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
+	}
+	if screen, ok := h.display.(*term.Screen); ok {
+		f.Cols, f.Rows = screen.Size()
+		f.Redraw = screen.Redraw()
+	} else {
+		f.Lines = h.display.Lines(frameLines)
+	}
+	return f, nil
 }
+
+// frameLines is how many captured lines stand for a screen.
+const frameLines = 50
 
 func (h *host) serveText(r *http.Request) (any, error) {
 	n, err := strconv.Atoi(r.FormValue("lines"))

@@ -105,7 +105,8 @@ type Frame struct {
 	Seq        uint64    `json:"seq"`
 	Cols       int       `json:"cols"`
 	Rows       int       `json:"rows"`
-	Redraw     []byte    `json:"redraw"`
+	Redraw     []byte    `json:"redraw,omitempty"`
+	Lines      []string  `json:"lines,omitempty"` // the last lines of output, instead of Redraw, without a terminal
 	Title      string    `json:"title,omitempty"`
 	Status     string    `json:"status,omitempty"`
 	Line       LineMode  `json:"line"`

@@ -1,0 +1,148 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/internal/proc"
+	"gascity/internal/shim"
+	"gascity/runtime"
+)
+
+// IsRunning keeps the contract of runtime.Inspector.
+func (s *Sessions) IsRunning(name string) bool {
+	ctx, cancel := bounded()
+	defer cancel()
+	_, err := s.live(ctx, "look at", name)
+	return err == nil
+}
+
+// IsAttached keeps the contract of runtime.Inspector.
+func (s *Sessions) IsAttached(name string) bool {
+	ctx, cancel := bounded()
+	defer cancel()
+	sight, err := s.live(ctx, "look at", name)
+	return err == nil && sight.State.Attached > 0
+}
+
+// GetLastActivity keeps the contract of runtime.Inspector.
+func (s *Sessions) GetLastActivity(name string) (time.Time, error) {
+	ctx, cancel := bounded()
+	defer cancel()
+	sight, err := s.look(ctx, "look at", name)
+	switch {
+	case err != nil:
+		return time.Time{}, err
+	case sight.Client != nil:
+		return sight.State.LastOutput, nil
+	case sight.Corpse != nil:
+		return sight.Corpse.LastActivity, nil
+	}
+	return time.Time{}, nil
+}
+
+// ListRunning keeps the contract of runtime.Inspector.
+func (s *Sessions) ListRunning(prefix string) ([]string, error) {
+	ctx, cancel := bounded()
+	defer cancel()
+	states, err := s.fleet.Running(ctx)
+	names := make([]string, 0, len(states))
+	for _, state := range states {
+		if strings.HasPrefix(state.Name, prefix) {
+			names = append(names, state.Name)
+		}
+	}
+	switch {
+	case err == nil:
+		return names, nil
+	case len(states) > 0:
+		return names, &runtime.PartialListError{Errs: []error{err}}
+	default:
+		return nil, &runtime.Error{Op: "list", Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
+	}
+}
+
+// ProcessAlive keeps the contract of runtime.Inspector.
+func (s *Sessions) ProcessAlive(name string, processNames []string) bool {
+	if len(processNames) == 0 {
+		return true
+	}
+	ctx, cancel := bounded()
+	defer cancel()
+	sight, err := s.live(ctx, "look at", name)
+	if err != nil {
+		return false
+	}
+	tree, err := agentTree(sight)
+	return err == nil && slices.ContainsFunc(tree, func(i proc.Info) bool { return matches(i, processNames) })
+}
+
+// agentTree returns the live processes of a session, parents first. The shim is
+// their ancestor, also of those that left their parents.
+func agentTree(sight shim.Sight) ([]proc.Info, error) {
+	tree, err := proc.Tree(sight.Record.Shim.PID)
+	return slices.DeleteFunc(tree, func(i proc.Info) bool { return i.PID == sight.Record.Shim.PID || i.Ended() }), err
+}
+
+func matches(i proc.Info, names []string) bool {
+	argv, err := proc.Argv(i.PID)
+	return err == nil && proc.Match(i, argv, names)
+}
+
+// Observe keeps the contract of runtime.Observer.
+func (s *Sessions) Observe(ctx context.Context, name string) (runtime.Observation, error) {
+	obs := runtime.Observation{At: time.Now()}
+	sight, err := s.look(ctx, "observe", name)
+	if err != nil {
+		return obs, &runtime.Error{Op: "observe", Session: name, Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
+	}
+	obs.InstanceToken, obs.Handle = sight.Token, sight.Token
+	if r := sight.Record; r != nil {
+		obs.PID, obs.StartTime, obs.StartedAt = r.Root.PID, r.Root.Start, r.StartedAt
+	}
+	switch {
+	case sight.Busy:
+		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
+	case sight.Client != nil:
+		return s.observeLive(obs, sight)
+	case sight.Lost():
+		return observeLost(obs, sight)
+	default:
+		obs.Session, obs.Agent = runtime.Dead, runtime.Dead
+		if c := sight.Corpse; c != nil {
+			exit := exitOf(c.Exit)
+			obs.Session, obs.Exit, obs.LastActivity, obs.Title = runtime.Alive, &exit, c.LastActivity, c.Title
+		}
+	}
+	return obs, nil
+}
+
+func (s *Sessions) observeLive(obs runtime.Observation, sight shim.Sight) (runtime.Observation, error) {
+	state := sight.State
+	obs.Attached, obs.LastActivity, obs.LastInput, obs.Title = state.Attached, state.LastOutput, state.LastHuman, state.Title
+	if state.Exit != nil {
+		exit := exitOf(*state.Exit)
+		obs.Session, obs.Agent, obs.Exit = runtime.Alive, runtime.Dead, &exit
+		return obs, nil
+	}
+	obs.Session = runtime.Alive
+	obs.PID, obs.StartTime = state.Agent.PID, state.Agent.Start
+	obs.Agent = agentLife(sight)
+	return obs, nil
+}
+
+// observeLost looks at a session whose shim was killed. The session is dead; its
+// agent is alive as long as any process carries its token.
+func observeLost(obs runtime.Observation, sight shim.Sight) (runtime.Observation, error) {
+	obs.Session, obs.Agent = runtime.Dead, runtime.Dead
+	pids, err := sight.Orphans()
+	if err != nil {
+		obs.Agent = runtime.Unknown
+	} else if len(pids) > 0 {
+		obs.Agent = runtime.Alive
+	}
+	return obs, nil
+}

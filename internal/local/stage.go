@@ -1,0 +1,35 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"gascity/internal/stage"
+	"gascity/runtime"
+)
+
+// stageFiles puts overlays and files into the work folder.
+func stageFiles(ctx context.Context, cfg runtime.Config) error {
+	dirs := append(cfg.PackOverlayDirs[:len(cfg.PackOverlayDirs):len(cfg.PackOverlayDirs)], cfg.OverlayDir)
+	_, err := stage.Stage(ctx, stage.Request{
+		WorkDir: cfg.WorkDir, PackOverlayDirs: cfg.PackOverlayDirs, OverlayDir: cfg.OverlayDir,
+		Slots: runtime.EffectiveOverlayProviderNames(cfg, dirs...), CopyFiles: cfg.CopyFiles,
+	})
+	return err
+}
+
+// CopyTo keeps the contract of runtime.Stager.
+func (s *Sessions) CopyTo(name, src, relDst string) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	sight, err := s.look(ctx, "copy to", name)
+	if err != nil || sight.Client == nil {
+		return err
+	}
+	if _, err := os.Lstat(src); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return ErrorOf("copy to", name, stage.CopyTo(sight.Record.WorkDir, src, relDst))
+}

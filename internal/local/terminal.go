@@ -1,0 +1,62 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gascity/internal/console"
+	"gascity/internal/shim"
+	"gascity/internal/term"
+)
+
+// terminal is a shim's terminal for the rules of package console.
+type terminal struct{ client *shim.Client }
+
+var _ console.Terminal = terminal{}
+
+func (t terminal) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+	f, err := t.client.Frame(ctx, after)
+	if errors.Is(err, shim.ErrNone) || errors.Is(err, shim.ErrExited) {
+		return console.Frame{Seq: after + 1, Exited: true}, nil
+	}
+	if err != nil {
+		return console.Frame{}, err
+	}
+	if f.Cols == 0 {
+		return console.Frame{Seq: f.Seq, Rows: f.Lines, LastOutput: f.LastOutput, Exited: f.Exited}, nil
+	}
+	screen := term.New(f.Cols, f.Rows, &term.Options{Scrollback: -1})
+	screen.Write(f.Redraw)
+	return console.Frame{
+		Seq: f.Seq, Rows: screen.Rows(), Cursor: screen.Cursor(), Modes: screen.Modes(), Title: f.Title, Status: f.Status,
+		Cells: screen.Row, Line: lineMode(f.Line), LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
+	}, nil
+}
+
+func lineMode(m shim.LineMode) console.LineMode {
+	switch m {
+	case shim.LineRaw:
+		return console.LineRaw
+	case shim.LineCooked:
+		return console.LineCooked
+	default:
+		return console.LineUnknown
+	}
+}
+
+// listener is what an agent without a terminal printed, as if it were a screen.
+// It can be waited for and not be typed into.
+type listener struct{ terminal }
+
+func (listener) Send(context.Context, []byte) error {
+	return fmt.Errorf("no keys without a terminal: %w", errors.ErrUnsupported)
+}
+
+func (t terminal) Send(ctx context.Context, p []byte) error {
+	err := t.client.Send(ctx, p)
+	if errors.Is(err, shim.ErrNone) || errors.Is(err, shim.ErrExited) {
+		return console.ErrExited
+	}
+	return err
+}

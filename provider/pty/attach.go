@@ -1,0 +1,183 @@
+package pty
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	xterm "golang.org/x/term"
+
+	"gascity/internal/shim"
+	"gascity/internal/term"
+	"gascity/runtime"
+)
+
+// errDetached ends an attach by the person's wish.
+var errDetached = errors.New("detached")
+
+// Attach keeps the contract of runtime.Input.
+func (p *Provider) Attach(name string) error {
+	return p.AttachTerminal(context.Background(), name, runtime.AttachOptions{}) //nolint:forbidigo // the contract's method has no ctx
+}
+
+// AttachTerminal keeps the contract of runtime.Attacher. The process's standard
+// input and output must be a terminal.
+func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
+	const op = "attach to"
+	live, err := p.Session(ctx, op, name)
+	if err != nil {
+		return err
+	}
+	keys, err := newDetachKeys(opts.DetachKeys)
+	if err != nil {
+		return &runtime.Error{Op: op, Session: name, Err: err}
+	}
+	if !xterm.IsTerminal(int(os.Stdin.Fd())) || !xterm.IsTerminal(int(os.Stdout.Fd())) {
+		return &runtime.Error{Op: op, Session: name, Err: errors.New("standard input and output are no terminal")}
+	}
+	cols, rows, err := xterm.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return &runtime.Error{Op: op, Session: name, Err: err}
+	}
+	conn, err := live.Client.Attach(ctx, shim.AttachRequest{Cols: cols, Rows: rows, ReadOnly: opts.ReadOnly})
+	if err != nil {
+		return &runtime.Error{Op: op, Session: name, Err: err}
+	}
+	seat := &seat{conn: conn, keys: keys, name: name}
+	return seat.sit(ctx)
+}
+
+// seat is one person's place at a session.
+type seat struct {
+	conn net.Conn
+	keys *detachKeys
+	name string
+
+	writing sync.Mutex // one message at a time
+}
+
+// sit connects the terminal until the person detaches, the agent ends or ctx does.
+func (s *seat) sit(ctx context.Context) error {
+	stdin, err := cancelableInput()
+	if err != nil {
+		return errors.Join(err, s.conn.Close())
+	}
+	state, err := xterm.MakeRaw(int(os.Stdin.Fd()))
+	if err != nil {
+		return errors.Join(err, s.conn.Close(), stdin.Close())
+	}
+	_, _ = io.WriteString(os.Stdout, "\x1b[?1049h\x1b[H\x1b[2J") // a screen of our own; what cannot be drawn shows at once
+	ctx, end := context.WithCancelCause(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { end(s.show()) })
+	wg.Go(func() { end(s.enter(stdin)) })
+	wg.Go(func() { s.resize(ctx) })
+	<-ctx.Done()
+	err = errors.Join(s.conn.Close(), stdin.Close())
+	wg.Wait()
+	_, _ = io.WriteString(os.Stdout, term.RendererEnd+"\x1b[?1049l")
+	err = errors.Join(err, xterm.Restore(int(os.Stdin.Fd()), state))
+	return errors.Join(s.farewell(context.Cause(ctx)), err)
+}
+
+// farewell says why the attach ended, on the terminal that is the person's again.
+func (s *seat) farewell(cause error) error {
+	var exit *exitError
+	switch {
+	case errors.Is(cause, errDetached):
+		fmt.Fprintf(os.Stderr, "[detached from %s]\n", s.name)
+	case errors.As(cause, &exit):
+		fmt.Fprintf(os.Stderr, "[%s %s]\n", s.name, runtime.Exit(*exit))
+	case errors.Is(cause, io.EOF):
+		fmt.Fprintf(os.Stderr, "[%s was stopped]\n", s.name)
+	default:
+		return cause
+	}
+	return nil
+}
+
+// exitError ends an attach because the agent has ended.
+type exitError runtime.Exit
+
+func (e *exitError) Error() string { return runtime.Exit(*e).String() }
+
+// show writes what comes from the session.
+func (s *seat) show() error {
+	for {
+		m, err := shim.ReadAttachMessage(s.conn)
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+			err = io.EOF
+		}
+		if err != nil {
+			return err
+		}
+		switch m.Kind {
+		case shim.AttachOutput:
+			if _, err := os.Stdout.Write(m.Payload); err != nil {
+				return err
+			}
+		case shim.AttachExit:
+			var exit shim.Exit
+			if err := json.Unmarshal(m.Payload, &exit); err != nil {
+				return err
+			}
+			return &exitError{Code: exit.Code, Signal: exit.Signal, At: exit.At}
+		}
+	}
+}
+
+// enter sends what the person types until it is a detach key.
+func (s *seat) enter(stdin io.Reader) error {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := stdin.Read(buf)
+		input, detach := s.keys.feed(buf[:n])
+		if len(input) > 0 {
+			if err := s.send(shim.AttachInput, input); err != nil {
+				return err
+			}
+		}
+		if detach {
+			return errors.Join(errDetached, s.send(shim.AttachDetach, nil))
+		}
+		if err != nil {
+			return errDetached // the person's terminal is gone
+		}
+	}
+}
+
+func (s *seat) resize(ctx context.Context) {
+	changed := make(chan os.Signal, 1)
+	signal.Notify(changed, syscall.SIGWINCH)
+	defer signal.Stop(changed)
+	for {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+		cols, rows, err := xterm.GetSize(int(os.Stdout.Fd()))
+		if err != nil {
+			continue
+		}
+		size := binary.BigEndian.AppendUint16(nil, uint16(cols))
+		if err := s.send(shim.AttachSize, binary.BigEndian.AppendUint16(size, uint16(rows))); err != nil {
+			return // show sees the end, too
+		}
+	}
+}
+
+func (s *seat) send(kind shim.AttachKind, payload []byte) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	_, err := shim.AttachMessage{Kind: kind, Payload: payload}.WriteTo(s.conn)
+	return err
+}

@@ -1,0 +1,67 @@
+package pty_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"gascity/internal/shim"
+	"gascity/provider/pty"
+	"gascity/runtime"
+	"gascity/runtime/runtimetest"
+	"gascity/test/fakeagent/build"
+)
+
+// The test binary is the shim, too, and starts sessions from another process.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "shim" {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		if err := shim.Run(ctx, os.Args[2], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	runtimetest.ElsewhereMain(func(dir string) runtime.Provider {
+		p, err := pty.Open(config(dir))
+		if err != nil {
+			panic(err)
+		}
+		return p
+	})
+	os.Exit(m.Run())
+}
+
+func config(dir string) pty.Config {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return pty.Config{
+		Dir: filepath.Join(dir, "s"), LogDir: filepath.Join(dir, "log"), WorkDir: dir,
+		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"}, Shim: []string{self, "shim"},
+	}
+}
+
+func open(t runtimetest.T, dir string) runtime.Provider {
+	p, err := pty.Open(config(dir))
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	return p
+}
+
+func TestConformance(t *testing.T) {
+	runtimetest.Run(t, runtimetest.Harness{
+		New: open, Reopen: open, Elsewhere: runtimetest.StartElsewhere,
+		Agent: runtimetest.Program{Path: build.Build(t), Edit: func(cfg *runtime.Config, b runtimetest.Behaviour) {
+			cfg.ProviderName = "claude"
+			cfg.EmitsPermissionWarning = b.Dialog
+		}}.Agent,
+	})
+}

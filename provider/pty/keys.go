@@ -1,0 +1,87 @@
+package pty
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"gascity/internal/term"
+)
+
+// defaultDetachKeys end an attach unless others are configured.
+var defaultDetachKeys = []string{"C-b d", `C-\`}
+
+// detachKeys finds detach sequences in what a person types. Bytes that may be the
+// beginning of one are held back until it is known. Pressing the first key of a
+// sequence twice sends it once.
+type detachKeys struct {
+	sequences [][]byte
+	held      []byte
+}
+
+func newDetachKeys(names []string) (*detachKeys, error) {
+	if len(names) == 0 {
+		names = defaultDetachKeys
+	}
+	k := &detachKeys{}
+	for _, name := range names {
+		var sequence []byte
+		for _, key := range strings.Fields(name) {
+			b, err := term.Key(key, term.Modes{})
+			if err != nil {
+				return nil, fmt.Errorf("detach key %q: %w", name, err)
+			}
+			sequence = append(sequence, b...)
+		}
+		if len(sequence) == 0 {
+			return nil, fmt.Errorf("detach key %q names no key", name)
+		}
+		k.sequences = append(k.sequences, sequence)
+	}
+	return k, nil
+}
+
+// feed returns what is to be sent on, and whether a detach sequence is complete;
+// what came after it is dropped.
+func (k *detachKeys) feed(p []byte) (input []byte, detach bool) {
+	for _, b := range p {
+		k.held = append(k.held, b)
+		for len(k.held) > 0 {
+			complete, begun := k.match()
+			if complete {
+				k.held = nil
+				return input, true
+			}
+			if begun {
+				break
+			}
+			input = append(input, k.held[0])
+			repeated := len(k.held) == 2 && k.held[0] == k.held[1]
+			k.held = k.held[1:]
+			if repeated && k.isFirst(input[len(input)-1]) {
+				k.held = nil
+			}
+		}
+	}
+	return input, false
+}
+
+func (k *detachKeys) match() (complete, begun bool) {
+	for _, s := range k.sequences {
+		if bytes.Equal(s, k.held) {
+			return true, false
+		}
+		begun = begun || bytes.HasPrefix(s, k.held)
+	}
+	return false, begun
+}
+
+// isFirst reports whether b begins a sequence of several bytes.
+func (k *detachKeys) isFirst(b byte) bool {
+	for _, s := range k.sequences {
+		if len(s) > 1 && s[0] == b {
+			return true
+		}
+	}
+	return false
+}

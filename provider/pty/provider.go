@@ -1,0 +1,97 @@
+// Package pty is the driver that gives each agent an embedded terminal: a shim
+// process owns it, keeps screen and scrollback, and outlives the controller.
+// Nothing needs to be installed.
+package pty
+
+import (
+	"context"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/local"
+	"gascity/internal/term"
+	"gascity/runtime"
+)
+
+// Config is what the driver needs, see [local.Options].
+type Config = local.Options
+
+// Provider runs agents in embedded terminals. It is safe for concurrent use;
+// several may be open over one folder, in one process or many.
+type Provider struct {
+	*local.Sessions
+}
+
+var (
+	_ runtime.Provider                    = (*Provider)(nil)
+	_ runtime.Observer                    = (*Provider)(nil)
+	_ runtime.Watcher                     = (*Provider)(nil)
+	_ runtime.Deliverer                   = (*Provider)(nil)
+	_ runtime.Recoverer                   = (*Provider)(nil)
+	_ runtime.Fencer                      = (*Provider)(nil)
+	_ runtime.Attacher                    = (*Provider)(nil)
+	_ runtime.IdleWaitProvider            = (*Provider)(nil)
+	_ runtime.DialogProvider              = (*Provider)(nil)
+	_ runtime.ImmediateNudgeProvider      = (*Provider)(nil)
+	_ runtime.RelaunchProvider            = (*Provider)(nil)
+	_ runtime.ProcessTableScanner         = (*Provider)(nil)
+	_ runtime.TransportCapabilityProvider = (*Provider)(nil)
+)
+
+// Open opens the sessions below cfg.Dir. It starts nothing.
+func Open(cfg Config) (*Provider, error) {
+	sessions, err := local.OpenTerminals(cfg, deliver)
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{sessions}, nil
+}
+
+// Capabilities says that everything is known.
+func (p *Provider) Capabilities() runtime.ProviderCapabilities {
+	return runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true}
+}
+
+// SupportsTransport keeps the contract of runtime.TransportCapabilityProvider: a
+// terminal is the only transport.
+func (p *Provider) SupportsTransport(transport string) bool { return transport == "" }
+
+// SendKeys keeps the contract of runtime.Input.
+func (p *Provider) SendKeys(name string, keys ...string) error {
+	for _, key := range keys {
+		if _, err := term.Key(key, term.Modes{}); err != nil {
+			return &runtime.Error{Op: "send keys to", Session: name, Err: err}
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) //nolint:forbidigo // the contract's method has no ctx
+	defer cancel()
+	err := p.Drive(ctx, "send keys to", name, nil, func(l local.Live) error { return l.Client.Keys(ctx, keys) })
+	if runtime.IsSessionGone(err) {
+		return nil
+	}
+	return err
+}
+
+// WaitForIdle keeps the contract of runtime.IdleWaitProvider.
+func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
+	const op = "wait for idle"
+	live, err := p.Session(ctx, op, name)
+	if err != nil {
+		return err
+	}
+	return local.ErrorOf(op, name, console.Idle(ctx, live.Terminal, live.Rules, timeout))
+}
+
+// DismissKnownDialogs keeps the contract of runtime.DialogProvider.
+func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
+	return p.Drive(ctx, "dismiss dialogs of", name, nil, func(l local.Live) error {
+		_, err := console.Dismiss(ctx, l.Terminal, l.Rules, timeout)
+		return err
+	})
+}
+
+// Relaunch keeps the contract of runtime.RelaunchProvider: the terminal, its
+// scrollback, the environment and the token stay.
+func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
+	return p.LaunchAgain(ctx, name, cfg)
+}

@@ -1,0 +1,47 @@
+package pty
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// pollInput reads the standard input so that a blocked read can be ended: Close
+// wakes it. Nothing that was typed after that is taken.
+type pollInput struct {
+	wake, wakeEnd *os.File
+}
+
+func cancelableInput() (io.ReadCloser, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	return &pollInput{r, w}, nil
+}
+
+func (p *pollInput) Read(b []byte) (int, error) {
+	fds := []unix.PollFd{
+		{Fd: int32(os.Stdin.Fd()), Events: unix.POLLIN},
+		{Fd: int32(p.wake.Fd()), Events: unix.POLLIN},
+	}
+	for {
+		_, err := unix.Poll(fds, -1)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		if fds[1].Revents != 0 {
+			return 0, io.EOF
+		}
+		return os.Stdin.Read(b)
+	}
+}
+
+// Close wakes a read. The read end stays open until then: it is the garbage
+// collector's.
+func (p *pollInput) Close() error { return p.wakeEnd.Close() }

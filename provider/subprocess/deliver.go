@@ -1,0 +1,71 @@
+package subprocess
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"gascity/internal/local"
+	"gascity/internal/shim"
+	"gascity/runtime"
+)
+
+// The words of GC_STDIN.
+const (
+	inputLines  = "lines"
+	inputFramed = "framed"
+)
+
+// deliver writes one prompt to the agent's standard input. A pipe tells nothing of
+// its reader, so the best outcome is unconfirmed.
+func deliver(ctx context.Context, l local.Live, text string, _ time.Duration) (runtime.Outcome, error) {
+	if text == "" {
+		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
+	}
+	input, no := encode(l.Labels[local.LabelInput], text)
+	if no != nil {
+		return *no, nil
+	}
+	switch err := l.Client.Send(ctx, input); {
+	case errors.Is(err, shim.ErrExited), errors.Is(err, shim.ErrNone):
+		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the agent has exited"}, nil
+	case err != nil:
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
+	}
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "written to the agent's standard input, which tells nothing"}, nil
+}
+
+// encode returns the bytes for a prompt, or why there are none.
+func encode(mode, text string) ([]byte, *runtime.Outcome) {
+	if mode != inputLines && mode != inputFramed {
+		return nil, &runtime.Outcome{
+			State:  runtime.OutcomeUnsupported,
+			Detail: `the agent declares no way to read prompts; set GC_STDIN to "lines" or "framed" in its env if it reads its standard input`,
+		}
+	}
+	if !utf8.ValidString(text) || strings.IndexFunc(text, isControl) >= 0 {
+		no := refused("the text has a control character or is not UTF-8")
+		return nil, &no
+	}
+	if mode == inputFramed {
+		return append(strconv.AppendInt(nil, int64(len(text)), 10), "\n"+text...), nil
+	}
+	if strings.ContainsAny(text, "\r\n") {
+		no := refused(`the agent reads one line for each prompt, and the text has several; with GC_STDIN = "framed" they could arrive`)
+		return nil, &no
+	}
+	return []byte(text + "\n"), nil
+}
+
+// isControl finds what is refused everywhere, so that a prompt means the same on
+// each driver.
+func isControl(r rune) bool {
+	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r >= 0x7f && r < 0xa0
+}
+
+func refused(why string) runtime.Outcome {
+	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: why}
+}
