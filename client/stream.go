@@ -131,6 +131,9 @@ func (s *stream) dispatch(kind string, data []byte) error {
 		if err := json.Unmarshal(data, gap); err != nil {
 			return fmt.Errorf("cannot read a gap in the event stream: %w", err)
 		}
+		if gap.Next > 0 {
+			s.last = gap.Next - 1 // what is lost is not asked for again
+		}
 		return s.deliver(Event{}, gap)
 	case "event":
 		var e Event

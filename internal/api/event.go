@@ -56,7 +56,11 @@ func events(parent context.Context, s *Server, w http.ResponseWriter, r *http.Re
 	out := sse{w: s.stream(w)}
 	out.open()
 	if gap {
-		out.gap(after, past)
+		lost := client.GapError{After: after}
+		if len(past) > 0 {
+			lost.Next = past[0].ID
+		}
+		out.data("gap", 0, lost)
 	}
 	for _, e := range past {
 		out.event(e)
@@ -127,14 +131,6 @@ func (s *sse) print(format string, args ...any) {
 	if s.err == nil {
 		_, s.err = fmt.Fprintf(s.w, format, args...)
 	}
-}
-
-func (s *sse) gap(after uint64, past []client.Event) {
-	gap := client.GapError{After: after}
-	if len(past) > 0 {
-		gap.Next = past[0].ID
-	}
-	s.data("gap", 0, gap)
 }
 
 func (s *sse) event(e client.Event) { s.data("event", e.ID, e) }

@@ -184,3 +184,26 @@ func TestEventsEndWithTheirContext(t *testing.T) {
 		t.Errorf("read %d events, want 1", count)
 	}
 }
+
+// TestACityThatCutsAReaderOffIsResumed closes the city's channel in the middle:
+// the reader comes back for the rest by itself.
+func TestACityThatCutsAReaderOffIsResumed(t *testing.T) {
+	city := &cuttingCity{City: &fakecity.City{Root: shortDir(t)}}
+	for range 3 {
+		city.Emit("test", client.Agent{}, "")
+	}
+	c := serveCity(t, city, city.Root, Options{})
+	if ids, gaps := collect(t, c, 0, 3, nil); !slices.Equal(ids, []uint64{1, 2, 3}) || gaps != 0 {
+		t.Errorf("read events %v with %d gaps, want each once", ids, gaps)
+	}
+}
+
+// cuttingCity gives one event and cuts off.
+type cuttingCity struct{ *fakecity.City }
+
+func (c *cuttingCity) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) {
+	past, gap, _, err := c.City.Events(ctx, after)
+	closed := make(chan client.Event)
+	close(closed)
+	return past[:min(1, len(past))], gap, closed, err
+}

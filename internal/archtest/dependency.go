@@ -18,7 +18,7 @@ const anywhere = "*"
 var dependencies = []dependency{
 	{"github.com/cenkalti/backoff/v5", []string{anywhere}},
 	{"github.com/charmbracelet/x/ansi", []string{"internal/term"}},
-	{"github.com/clipperhouse/displaywidth", []string{"internal/term"}},
+	{"github.com/clipperhouse/displaywidth", []string{"internal/term", "internal/text"}},
 	{"github.com/creack/pty", []string{"internal/shim"}},
 	{"github.com/danielgtaylor/huma/v2", []string{"internal/api", "internal/workerapi"}},
 	{"github.com/fsnotify/fsnotify", []string{"internal/controller", "internal/daemon", "internal/adapter"}},

@@ -28,7 +28,7 @@ var hiddenFromDrivers = []string{
 var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
 	"internal/agent", "internal/agentcli", "internal/config", "internal/event",
-	"internal/plan", "internal/session", "internal/guard",
+	"internal/plan", "internal/session", "internal/guard", "internal/text",
 }
 
 // knowsDrivers are the rooms that may import the table of drivers.

@@ -35,6 +35,7 @@ var rooms = []room{
 	{dir: "internal/term", layer: layerLeaf},
 	{dir: "internal/proc", layer: layerLeaf},
 	{dir: "internal/tmuxctl", layer: layerLeaf},
+	{dir: "internal/text", layer: layerLeaf},
 	{dir: "internal/shim", layer: layerShim},
 
 	{dir: "runtime", layer: layerContract},

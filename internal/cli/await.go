@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/text"
 )
 
 // lookAgain is how long the status is trusted when no event says that it
@@ -86,8 +87,13 @@ type wait struct {
 	judge judge
 	told  map[string]verdict
 	since time.Time
-	open  []string // the agents that are still waited for
+	open  []string // the agents that are still waited for, with their state
+	said  time.Time
+	last  string // what was said of open
 }
+
+// remind is how long a wait is silent before it says what for.
+const remind = 2 * time.Second
 
 // look tells what is new and reports whether nothing is waited for any more.
 func (w *wait) look(status client.Status) bool {
@@ -95,7 +101,7 @@ func (w *wait) look(status client.Status) bool {
 	for _, agent := range status.Agents {
 		v := w.judge(agent)
 		if v == waiting {
-			w.open = append(w.open, agent.Name)
+			w.open = append(w.open, fmt.Sprintf("%s (%s)", agent.Name, agent.State))
 		}
 		if v == waiting || v == skipped || w.told[agent.Name] == v {
 			continue
@@ -103,12 +109,24 @@ func (w *wait) look(status client.Status) bool {
 		w.told[agent.Name] = v
 		after := fmt.Sprintf("%.1fs", w.Now().Sub(w.since).Seconds())
 		if v == settled {
-			w.talk("%s  %s after %s", w.paintTalk(green, "ok"), agent.Name, after)
+			w.talk("%s  %s after %s", w.paintTalk(text.Green, "ok"), agent.Name, after)
 		} else {
-			w.talk("%s  %s is %s: %s", w.paintTalk(red, "!!"), agent.Name, agent.State, block(firstOf(agent.Reason, agent.Exit, "no reason was given")))
+			w.talk("%s  %s is %s: %s", w.paintTalk(text.Red, "!!"), agent.Name, agent.State, text.Block(text.FirstOf(agent.Reason, agent.Exit, "no reason was given")))
 		}
 	}
+	w.remind()
 	return len(w.open) == 0
+}
+
+// remind says what is waited for, once it takes long and whenever that changes.
+func (w *wait) remind() {
+	now := w.Now()
+	open := text.List(w.open)
+	if open == "" || open == w.last || now.Sub(w.since) < remind || now.Sub(w.said) < remind {
+		return
+	}
+	w.talk("%s  waiting for %s", w.paintTalk(text.Yellow, ".."), open)
+	w.last, w.said = open, now
 }
 
 // sum says what became of all.
@@ -142,23 +160,13 @@ func runs(n int) string {
 // giveUp says what was still waited for when ctx ended.
 func (w *wait) giveUp(parent context.Context, err error) error {
 	if errors.Is(parent.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("%w: still waiting for %s; the controller goes on, see: gc status", client.ErrTimeout, list(w.open))
+		return fmt.Errorf("%w: still waiting for %s; the controller goes on, see: gc status", client.ErrTimeout, text.List(w.open))
 	}
 	return err
 }
 
-// firstOf returns the first text that is not empty.
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
 // paintTalk colours a word on standard error.
-func (a *app) paintTalk(c color, text string) string {
+func (a *app) paintTalk(c text.Color, text string) string {
 	if a.IsTerminal(a.Stderr) && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb" {
 		return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 	}

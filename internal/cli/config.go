@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/text"
 )
 
 func configCommand(a *app) *cobra.Command {
@@ -56,6 +57,9 @@ func (a *app) daemonAndRoot() (Daemon, string, error) {
 	return daemon, root, err
 }
 
+// faultIndent is how far the lines below a mistake are moved.
+const faultIndent = 4
+
 // printFaults prints mistakes the way compilers do, so that editors find them.
 func (a *app) printFaults(faults []ConfigFault) {
 	for _, f := range faults {
@@ -63,20 +67,15 @@ func (a *app) printFaults(faults []ConfigFault) {
 		if f.Line > 0 {
 			place = fmt.Sprintf("%s:%d:%d", f.File, f.Line, max(f.Column, 1))
 		}
-		a.talk("%s: %s", a.paintTalk(bold, place), f.Message)
+		a.talk("%s: %s", a.paintTalk(text.Bold, place), f.Message)
 		if f.Excerpt != "" {
-			a.talk("%s", indent(f.Excerpt))
+			a.talk("%s", text.Indent(f.Excerpt, faultIndent))
 		}
 		if f.Hint != "" {
-			a.talk("    %s", f.Hint)
+			a.talk("%s", text.Indent(f.Hint, faultIndent))
 		}
 	}
-	a.talk("%s", count(len(faults), "mistake"))
-}
-
-// indent moves a block to the right and keeps its own indentation.
-func indent(text string) string {
-	return "    " + strings.ReplaceAll(strings.TrimRight(block(text), "\n"), "\n", "\n    ")
+	a.talk("%s", text.Count(len(faults), "mistake"))
 }
 
 func configShowCommand(a *app) *cobra.Command {
@@ -97,9 +96,9 @@ func configShowCommand(a *app) *cobra.Command {
 			if a.json {
 				return a.document(config)
 			}
-			t := &table{heads: []string{"KEY", "VALUE", "FROM"}}
+			t := &text.Table{Heads: []string{"KEY", "VALUE", "FROM"}}
 			for _, v := range config.Values {
-				t.add(cell{v.Key, bold}, cell{text: v.Value}, cell{v.Origin, faint})
+				t.Add(text.Painted(v.Key, text.Bold), text.Cell{Text: v.Value}, text.Painted(v.Origin, text.Faint))
 			}
 			a.print(t)
 			return nil

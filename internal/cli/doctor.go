@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"gascity/internal/text"
 )
 
 func doctorCommand(a *app) *cobra.Command {
@@ -39,6 +41,9 @@ there is a problem; a warning is none.`,
 	return a.listing(cmd)
 }
 
+// findingIndent is where the message of a finding begins.
+const findingIndent = 9
+
 // visit collects and tells findings.
 type visit struct {
 	*app
@@ -49,23 +54,23 @@ type visit struct {
 
 func (v *visit) report(f Finding) {
 	v.findings = append(v.findings, f)
-	mark, paint := "ok     ", green
+	mark, paint := "ok     ", text.Green
 	switch f.Level {
 	case LevelOK:
 		v.fine++
 	case LevelWarning:
 		v.warn++
-		mark, paint = "warning", yellow
+		mark, paint = "warning", text.Yellow
 	default:
 		v.broken++
-		mark, paint = "problem", red
+		mark, paint = "problem", text.Red
 	}
 	if v.json || f.Level == LevelOK && !v.all {
 		return
 	}
-	fmt.Fprintf(v.Stdout, "%s  %s: %s\n", v.paint(paint, mark), v.paint(bold, f.Check), strings.ReplaceAll(strings.TrimSpace(block(f.Message)), "\n", "\n         "))
+	fmt.Fprintf(v.Stdout, "%s  %s: %s\n", v.Paint(paint, mark), v.Paint(text.Bold, f.Check), strings.TrimSpace(text.Indent(f.Message, findingIndent)))
 	if f.Remedy != "" {
-		fmt.Fprintf(v.Stdout, "         %s %s\n", v.paint(faint, "do:"), f.Remedy)
+		fmt.Fprintf(v.Stdout, "         %s %s\n", v.Paint(text.Faint, "do:"), f.Remedy)
 	}
 }
 
@@ -75,7 +80,7 @@ func (v *visit) sum() error {
 			return err
 		}
 	} else {
-		v.talk("%s in order, %s, %s", count(v.fine, "thing"), count(v.warn, "warning"), count(v.broken, "problem"))
+		v.talk("%s in order, %s, %s", text.Count(v.fine, "thing"), text.Count(v.warn, "warning"), text.Count(v.broken, "problem"))
 	}
 	if v.broken > 0 {
 		return said(exitFailed)

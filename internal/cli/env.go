@@ -37,7 +37,7 @@ type Env struct {
 // ctx ends.
 func Run(ctx context.Context, env Env) int {
 	a := &app{Env: env}
-	a.color = env.IsTerminal(env.Stdout) && env.Getenv("NO_COLOR") == "" && env.Getenv("TERM") != "dumb"
+	a.On = env.IsTerminal(env.Stdout) && env.Getenv("NO_COLOR") == "" && env.Getenv("TERM") != "dumb"
 	root := newRoot(a)
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)

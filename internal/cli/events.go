@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/text"
 )
 
 func eventsCommand(a *app) *cobra.Command {
@@ -21,7 +22,7 @@ func eventsCommand(a *app) *cobra.Command {
 interrupted, also across restarts of the controller. With --json one event a line.`,
 		Args: between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := moment(a.Now(), since)
+			from, err := a.since(since)
 			if err != nil {
 				return err
 			}
@@ -81,25 +82,19 @@ func (a *app) printEvent(e client.Event, from time.Time) error {
 	if a.json {
 		return a.line(e)
 	}
-	who := firstOf(e.Agent, e.Session, "-")
+	who := text.FirstOf(e.Agent, e.Session, "-")
 	_, err := fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n",
-		a.paint(faint, e.Time.Local().Format("2006-01-02 15:04:05.000")), pad(a, eventColor(e.Kind), e.Kind, 24), pad(a, bold, oneLine(who), 16), oneLine(e.Text))
+		a.Paint(text.Faint, e.Time.Local().Format("2006-01-02 15:04:05.000")), a.Pad(eventColor(e.Kind), e.Kind, 24), a.Pad(text.Bold, text.OneLine(who), 16), text.OneLine(e.Text))
 	return err
 }
 
-// pad paints a text and fills it up to a width.
-func pad(a *app, c color, text string, width int) string {
-	fill := max(0, width-len([]rune(text)))
-	return a.paint(c, text) + fmt.Sprintf("%*s", fill, "")
-}
-
-func eventColor(kind string) color {
+func eventColor(kind string) text.Color {
 	switch kind {
 	case "session.started", "session.adopted", "controller.recovered":
-		return green
+		return text.Green
 	case "session.exited", "session.lost", "session.start_failed", "session.stop_failed", "session.quarantined",
 		"controller.degraded", "controller.reload_failed":
-		return red
+		return text.Red
 	}
-	return cyan
+	return text.Cyan
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/text"
 )
 
 // maxPrompt is the size of the longest prompt in bytes.
@@ -29,11 +30,11 @@ input, one line end at its end left out. Exit status: 0 the agent took it, 5 not
 			return between(2, 2)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.prompt(cmd, args[1])
+			prompt, err := a.prompt(cmd, args[1])
 			if err != nil {
 				return err
 			}
-			req.Text = text
+			req.Text = prompt
 			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				result, err := c.Nudge(cmd.Context(), args[0], req)
 				if err != nil {
@@ -51,21 +52,21 @@ input, one line end at its end left out. Exit status: 0 the agent took it, 5 not
 
 // prompt returns the text of an argument, or standard input for "-".
 func (a *app) prompt(cmd *cobra.Command, arg string) (string, error) {
-	text := arg
+	prompt := arg
 	if arg == "-" {
 		input, err := io.ReadAll(io.LimitReader(a.Stdin, maxPrompt+2))
 		if err != nil {
 			return "", fmt.Errorf("cannot read the prompt: %w", err)
 		}
-		text = strings.TrimSuffix(string(input), "\n")
+		prompt = strings.TrimSuffix(string(input), "\n")
 	}
 	switch {
-	case text == "":
+	case prompt == "":
 		return "", usage(cmd, "the prompt is empty")
-	case len(text) > maxPrompt:
+	case len(prompt) > maxPrompt:
 		return "", usage(cmd, "the prompt has more than %d bytes; put it into a file and name that", maxPrompt)
 	}
-	return text, nil
+	return prompt, nil
 }
 
 // tellNudge says what became of a prompt; only a submitted one is a success.
@@ -75,9 +76,9 @@ func (a *app) tellNudge(name string, r client.NudgeResult) error {
 			return err
 		}
 	}
-	status, text := nudgeEnd(name, r)
+	status, sentence := nudgeEnd(name, r)
 	if !a.json || status != exitDone {
-		a.talk("%s", oneLine(text))
+		a.talk("%s", text.OneLine(sentence))
 	}
 	if status != exitDone {
 		return said(status)
@@ -85,14 +86,14 @@ func (a *app) tellNudge(name string, r client.NudgeResult) error {
 	return nil
 }
 
-func nudgeEnd(name string, r client.NudgeResult) (status int, text string) {
-	detail := firstOf(r.Detail, r.Reason)
+func nudgeEnd(name string, r client.NudgeResult) (status int, sentence string) {
+	detail := text.FirstOf(r.Detail, r.Reason)
 	if detail != "" {
 		detail = ": " + detail
 	}
 	switch r.State {
 	case "submitted":
-		return exitDone, fmt.Sprintf("%s took the prompt (%s)", name, firstOf(r.Evidence, "confirmed"))
+		return exitDone, fmt.Sprintf("%s took the prompt (%s)", name, text.FirstOf(r.Evidence, "confirmed"))
 	case "unconfirmed":
 		return exitTimeout, fmt.Sprintf("gc: %s got the prompt, but nothing shows that it took it%s; look with: gc peek %s", name, detail, name)
 	case "refused":
@@ -130,7 +131,7 @@ func keysCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				done, err := c.Keys(cmd.Context(), args[0], client.KeysRequest{Keys: args[1:]})
-				return a.tellDone(done, err, fmt.Sprintf("pressed %s in %s", count(len(args)-1, "key"), args[0]))
+				return a.tellDone(done, err, fmt.Sprintf("pressed %s in %s", text.Count(len(args)-1, "key"), args[0]))
 			})
 		},
 		ValidArgsFunction: a.completeAgents,
@@ -167,7 +168,7 @@ func (a *app) tellDone(done client.Done, err error, success string) error {
 		return err
 	}
 	if !done.Changed {
-		return fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, firstOf(done.Detail, "no reason was given"))
+		return fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, text.FirstOf(done.Detail, "no reason was given"))
 	}
 	a.talk("%s", success)
 	return nil

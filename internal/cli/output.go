@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/text"
 )
 
 func peekCommand(a *app) *cobra.Command {
@@ -39,17 +40,6 @@ func peekCommand(a *app) *cobra.Command {
 	return a.listing(cmd)
 }
 
-// printText prints an agent's text; a terminal is protected from it.
-func (a *app) printText(text string) {
-	if a.IsTerminal(a.Stdout) {
-		text = block(text)
-	}
-	fmt.Fprint(a.Stdout, text)
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		fmt.Fprintln(a.Stdout)
-	}
-}
-
 func logsCommand(a *app) *cobra.Command {
 	var follow, raw bool
 	var since string
@@ -61,7 +51,7 @@ sequences are left out, which suits programs that print line by line; of a full-
 gc peek, or --raw to get each byte.`,
 		Args: between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			from, err := moment(a.Now(), since)
+			from, err := a.since(since)
 			if err != nil {
 				return err
 			}
@@ -85,7 +75,7 @@ func (a *app) logs(ctx context.Context, c *client.Client, name string, q client.
 	defer body.Close()
 	out := a.Stdout
 	if !raw {
-		out = &stripper{out: a.Stdout}
+		out = &text.Stripper{Out: a.Stdout}
 	}
 	_, err = io.Copy(out, body)
 	switch {
@@ -99,86 +89,11 @@ func (a *app) logs(ctx context.Context, c *client.Client, name string, q client.
 	return nil
 }
 
-// stripper leaves control sequences out of a stream: ECMA-48 escape, control
-// and string sequences, and control characters but line end and tab.
-type stripper struct {
-	out   io.Writer
-	state stripState
-}
-
-type stripState int
-
-const (
-	inText      stripState = iota
-	afterEscape            // ESC was read
-	inEscape               // intermediate bytes of an escape sequence
-	inControl              // CSI: until a byte of 0x40 to 0x7e
-	inString               // OSC, DCS, APC, PM, SOS: until BEL or ST
-	inStringEnd            // ESC inside a string: ST if a backslash follows
-)
-
-const (
-	escape = 0x1b
-	bell   = 0x07
-)
-
-func (s *stripper) Write(p []byte) (int, error) {
-	kept := make([]byte, 0, len(p))
-	for _, b := range p {
-		if s.state == inText && keep(b) {
-			kept = append(kept, b)
-		}
-		s.state = s.next(b)
+// since returns the time that --since means.
+func (a *app) since(flag string) (time.Time, error) {
+	t, err := text.ParseMoment(a.Now(), flag)
+	if err != nil {
+		return t, fmt.Errorf("%w: --since %w", client.ErrInvalid, err)
 	}
-	if _, err := s.out.Write(kept); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-func keep(b byte) bool { return b == '\n' || b == '\t' || b >= ' ' && b != 0x7f }
-
-func (s *stripper) next(b byte) stripState {
-	switch s.state {
-	case inText:
-		if b == escape {
-			return afterEscape
-		}
-		return inText
-	case afterEscape, inEscape:
-		return s.inEscape(b)
-	case inControl:
-		if b >= 0x40 && b <= 0x7e {
-			return inText
-		}
-	case inString:
-		switch b {
-		case bell:
-			return inText
-		case escape:
-			return inStringEnd
-		}
-	case inStringEnd:
-		if b == '\\' {
-			return inText
-		}
-		return inString
-	}
-	return s.state
-}
-
-func (s *stripper) inEscape(b byte) stripState {
-	switch {
-	case b == escape:
-		return afterEscape
-	case b >= 0x20 && b <= 0x2f:
-		return inEscape
-	case s.state == inEscape:
-		return inText
-	case b == '[':
-		return inControl
-	case strings.IndexByte("]P_^X", b) >= 0:
-		return inString
-	}
-	return inText
+	return t, nil
 }

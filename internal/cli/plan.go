@@ -2,9 +2,10 @@ package cli
 
 import (
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
+
+	"gascity/internal/text"
 )
 
 func planCommand(a *app) *cobra.Command {
@@ -26,19 +27,15 @@ func planCommand(a *app) *cobra.Command {
 			if a.json {
 				return a.document(plan)
 			}
-			t := &table{heads: []string{"DO", "AGENT", "SESSION", "IN", "WHY"}}
+			t := &text.Table{Heads: []string{"DO", "AGENT", "SESSION", "IN", "WHY"}}
 			for _, action := range plan.Actions {
 				if action.Verb == "none" {
 					continue
 				}
-				in := ""
-				if d := action.After.Sub(a.Now()); !action.After.IsZero() && d > 0 {
-					in = span(d + time.Second - 1)
-				}
-				why := joined([]string{action.Reason, strings.Join(action.Fields, ", ")})
-				t.add(cell{action.Verb, cyan}, cell{text: action.Agent}, cell{text: action.Session}, cell{text: in}, cell{text: why})
+				why := text.Join(action.Reason, strings.Join(action.Fields, ", "))
+				t.Add(text.Painted(action.Verb, text.Cyan), text.Cell{Text: action.Agent}, text.Cell{Text: action.Session}, text.Cell{Text: text.In(a.Now(), action.After)}, text.Cell{Text: why})
 			}
-			if len(t.rows) == 0 {
+			if len(t.Rows) == 0 {
 				a.talk("nothing to do: the city is as its configuration says")
 				return nil
 			}

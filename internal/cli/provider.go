@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"gascity/internal/text"
 )
 
 func providerCommand(a *app) *cobra.Command {
@@ -29,13 +31,13 @@ func providerListCommand(a *app) *cobra.Command {
 			if a.json {
 				return a.document(providers)
 			}
-			t := &table{heads: []string{"PROVIDER", "", "WHAT IT IS", "CAN"}}
+			t := &text.Table{Heads: []string{"PROVIDER", "", "WHAT IT IS", "CAN"}}
 			for _, p := range providers {
 				mark := ""
 				if p.Default {
 					mark = "default"
 				}
-				t.add(cell{p.Name, bold}, cell{mark, green}, cell{text: p.Summary}, cell{strings.Join(append(p.Capabilities, p.Extensions...), " "), faint})
+				t.Add(text.Painted(p.Name, text.Bold), text.Painted(mark, text.Green), text.Cell{Text: p.Summary}, text.Painted(strings.Join(append(p.Capabilities, p.Extensions...), " "), text.Faint))
 			}
 			a.print(t)
 			return nil
@@ -72,6 +74,9 @@ is gone afterwards. Without a name it is the default provider. Exit status 1 if 
 	return a.listing(cmd)
 }
 
+// resultIndent is where the name of a case begins.
+const resultIndent = 6
+
 // check collects and tells results of conformance cases.
 type check struct {
 	*app
@@ -82,23 +87,23 @@ type check struct {
 
 func (c *check) report(r CheckResult) {
 	c.results = append(c.results, r)
-	mark, paint := "ok  ", green
+	mark, paint := "ok  ", text.Green
 	switch r.Result {
 	case CheckPass:
 		c.counts.pass++
 	case CheckSkip:
 		c.counts.skip++
-		mark, paint = "skip", yellow
+		mark, paint = "skip", text.Yellow
 	default:
 		c.counts.fail++
-		mark, paint = "FAIL", red
+		mark, paint = "FAIL", text.Red
 	}
 	if c.json || r.Result == CheckPass && !c.all {
 		return
 	}
-	fmt.Fprintf(c.Stdout, "%s  %s  %s\n", c.paint(paint, mark), pad(c.app, bold, r.ID, 28), c.paint(faint, oneLine(r.Sentence)))
+	fmt.Fprintf(c.Stdout, "%s  %s  %s\n", c.Paint(paint, mark), c.Pad(text.Bold, r.ID, 28), c.Paint(text.Faint, text.OneLine(r.Sentence)))
 	if r.Detail != "" {
-		fmt.Fprintf(c.Stdout, "      %s\n", strings.ReplaceAll(strings.TrimSpace(block(r.Detail)), "\n", "\n      "))
+		fmt.Fprintln(c.Stdout, text.Indent(r.Detail, resultIndent))
 	}
 }
 
@@ -108,7 +113,7 @@ func (c *check) sum() error {
 			return err
 		}
 	}
-	c.talk("%s passed, %d failed, %d skipped", count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
+	c.talk("%s passed, %d failed, %d skipped", text.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
 	if c.counts.fail > 0 {
 		return said(exitFailed)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"gascity/internal/text"
 )
 
 // docsCommand makes documentation from the commands themselves.
@@ -134,9 +136,7 @@ func manual(cmd *cobra.Command, name, version string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, ".TH %s 1 \"\" \"gc %s\" \"Gas City\"\n", strings.ToUpper(roff(name)), roff(version))
 	fmt.Fprintf(&out, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n%s\n", roff(name), roff(cmd.Short), roff(cmd.UseLine()))
-	if text := firstOf(cmd.Long, cmd.Short); text != "" {
-		fmt.Fprintf(&out, ".SH DESCRIPTION\n%s\n", roff(text))
-	}
+	fmt.Fprintf(&out, ".SH DESCRIPTION\n%s\n", roff(text.FirstOf(cmd.Long, cmd.Short)))
 	if rows := flagRows(cmd); len(rows) > 0 {
 		out.WriteString(".SH OPTIONS\n")
 		for _, row := range rows {
@@ -161,9 +161,9 @@ func manual(cmd *cobra.Command, name, version string) string {
 
 // roff escapes text: backslashes, hyphens that must stay hyphens, and lines
 // that would begin a request.
-func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
-	lines := strings.Split(text, "\n")
+func roff(s string) string {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
+	lines := strings.Split(s, "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
 			lines[i] = `\&` + line

@@ -10,15 +10,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"gascity/client"
+	"gascity/internal/text"
 )
 
 // app is one run of the program.
 type app struct {
 	Env
 
-	city  string // --city
-	json  bool   // --json
-	color bool   // standard output takes colour
+	city         string // --city
+	json         bool   // --json
+	text.Painter        // for standard output
 }
 
 // The topics of the help, in its order.
@@ -88,7 +89,7 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
-			return usage(cmd, "%s wants a command: %s", cmd.CommandPath(), list(commandNames(cmd)))
+			return usage(cmd, "%s wants a command: %s", cmd.CommandPath(), text.List(commandNames(cmd)))
 		},
 	}
 	cmd.AddCommand(commands...)

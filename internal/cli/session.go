@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/text"
 )
 
 func sessionCommand(a *app) *cobra.Command {
@@ -39,12 +40,12 @@ func sessionListCommand(a *app) *cobra.Command {
 			if a.json {
 				return a.document(status.Agents)
 			}
-			t := &table{heads: []string{"SESSION", "AGENT", "PROVIDER", "STATE", "PID", "STARTED", "INSTANCE"}}
+			t := &text.Table{Heads: []string{"SESSION", "AGENT", "PROVIDER", "STATE", "PID", "STARTED", "INSTANCE"}}
 			for _, s := range status.Agents {
-				t.add(cell{text: s.Session}, cell{text: s.Name}, cell{text: s.Provider}, cell{s.State, stateColor(s.State)},
-					number(s.PID), cell{text: a.ago(s.StartedAt)}, cell{s.Instance, faint})
+				t.Add(text.Cell{Text: s.Session}, text.Cell{Text: s.Name}, text.Cell{Text: s.Provider}, text.Painted(s.State, stateColor(s.State)),
+					number(s.PID), text.Cell{Text: text.Ago(a.Now(), s.StartedAt)}, text.Painted(s.Instance, text.Faint))
 			}
-			if len(t.rows) == 0 {
+			if len(t.Rows) == 0 {
 				a.talk("no sessions")
 				return nil
 			}
@@ -77,51 +78,53 @@ func sessionShowCommand(a *app) *cobra.Command {
 }
 
 func (a *app) printSession(s client.Session) {
-	a.print(&table{heads: []string{"", ""}, rows: a.sessionFacts(s)})
+	a.print(&text.Table{Heads: []string{"", ""}, Rows: a.sessionFacts(s)})
 	if len(s.Processes) > 0 {
-		fmt.Fprintln(a.Stdout, a.paint(faint, "\nprocesses"))
+		fmt.Fprintln(a.Stdout, a.Paint(text.Faint, "\nprocesses"))
 		a.print(a.processTable(s.Processes))
 	}
 	if s.LastScreen != "" {
-		fmt.Fprintln(a.Stdout, a.paint(faint, "\nlast screen"))
+		fmt.Fprintln(a.Stdout, a.Paint(text.Faint, "\nlast screen"))
 		a.printText(s.LastScreen)
 	}
 }
 
-// sessionFacts is a table of two columns without the empty ones.
-func (a *app) sessionFacts(s client.Session) [][]cell {
-	var rows [][]cell
-	add := func(name, value string, c color) {
-		if value != "" {
-			rows = append(rows, []cell{{name, faint}, {value, c}})
+// sessionFacts is a table of two columns without empty values. A value of
+// several lines has several rows.
+func (a *app) sessionFacts(s client.Session) [][]text.Cell {
+	var rows [][]text.Cell
+	add := func(name, value string, c text.Color) {
+		for line := range strings.Lines(strings.TrimSpace(value)) {
+			rows = append(rows, []text.Cell{text.Painted(name, text.Faint), text.Painted(text.OneLine(line), c)})
+			name = ""
 		}
 	}
-	add("agent", s.Name, bold)
-	add("session", s.Session, plain)
-	add("provider", s.Provider, plain)
-	add("wanted", s.Desired, plain)
+	add("agent", s.Name, text.Bold)
+	add("session", s.Session, text.Plain)
+	add("provider", s.Provider, text.Plain)
+	add("wanted", s.Desired, text.Plain)
 	add("state", s.State, stateColor(s.State))
-	add("activity", s.Activity+sourceOf(s.Agent), plain)
-	add("reason", s.Reason, plain)
-	add("exit", s.Exit, plain)
-	add("title", s.Title, plain)
-	add("command", s.Command, plain)
-	add("work folder", s.WorkDir, plain)
-	add("process", number(s.PID).text, plain)
-	add("attached", attachedText(s.Attached), plain)
-	add("started", a.when(s.StartedAt), plain)
-	add("last output", a.when(s.ActiveAt), plain)
-	add("next try", clock(s.NextAt), plain)
-	add("restarts", number(s.Restarts).text, plain)
-	add("instance", s.Instance, plain)
-	add("differs in", strings.Join(s.Drift, ", "), yellow)
+	add("activity", s.Activity+sourceOf(s.Agent), text.Plain)
+	add("reason", s.Reason, text.Plain)
+	add("exit", s.Exit, text.Plain)
+	add("title", s.Title, text.Plain)
+	add("command", s.Command, text.Plain)
+	add("work folder", s.WorkDir, text.Plain)
+	add("process", number(s.PID).Text, text.Plain)
+	add("attached", attachedText(s.Attached), text.Plain)
+	add("started", a.when(s.StartedAt), text.Plain)
+	add("last output", a.when(s.ActiveAt), text.Plain)
+	add("next try", clock(s.NextAt), text.Plain)
+	add("restarts", number(s.Restarts).Text, text.Plain)
+	add("instance", s.Instance, text.Plain)
+	add("differs in", strings.Join(s.Drift, ", "), text.Yellow)
 	for _, key := range slices.Sorted(maps.Keys(s.Meta)) {
-		add("meta "+key, s.Meta[key], plain)
+		add("meta "+key, s.Meta[key], text.Plain)
 	}
 	for _, part := range slices.Sorted(maps.Keys(s.Fingerprints)) {
-		add("fingerprint "+part, s.Fingerprints[part], faint)
+		add("fingerprint "+part, s.Fingerprints[part], text.Faint)
 	}
-	add("observed", a.when(s.ReadAt), plain)
+	add("observed", a.when(s.ReadAt), text.Plain)
 	return rows
 }
 
@@ -139,7 +142,7 @@ func attachedText(n int) string {
 	case n == 0:
 		return ""
 	}
-	return count(n, "terminal")
+	return text.Count(n, "terminal")
 }
 
 // clock tells a moment of the local day.
@@ -154,13 +157,13 @@ func (a *app) when(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return clock(t) + ", " + a.ago(t)
+	return clock(t) + ", " + text.Ago(a.Now(), t)
 }
 
 // processTable indents each process below its parent.
-func (a *app) processTable(processes []client.Process) *table {
+func (a *app) processTable(processes []client.Process) *text.Table {
 	depth := map[int]int{}
-	t := &table{heads: []string{"PID", "STATE", "COMMAND"}}
+	t := &text.Table{Heads: []string{"PID", "STATE", "COMMAND"}}
 	for _, p := range processes {
 		if above, ok := depth[p.PPID]; ok {
 			depth[p.PID] = above + 1
@@ -171,7 +174,7 @@ func (a *app) processTable(processes []client.Process) *table {
 		if d := depth[p.PID]; d > 0 {
 			command = strings.Repeat("  ", d-1) + "└ " + command
 		}
-		t.add(number(p.PID), cell{text: p.State}, cell{text: command})
+		t.Add(number(p.PID), text.Cell{Text: p.State}, text.Cell{Text: command})
 	}
 	return t
 }
@@ -206,7 +209,7 @@ func (a *app) tellKill(name string, r client.StopResult) error {
 		return said(exitFailed)
 	}
 	if !a.json {
-		a.talk("ended %s: %s in %.1fs", name, count(r.Processes, "process"), r.Seconds)
+		a.talk("ended %s: %s in %.1fs", name, text.Count(r.Processes, "process"), r.Seconds)
 	}
 	return nil
 }

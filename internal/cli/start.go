@@ -8,13 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/text"
 )
 
 const (
@@ -28,6 +28,9 @@ const (
 
 	// logTail is how much of its log a controller that failed is quoted with.
 	logTail = 4 << 10
+
+	// quoteIndent is how far a quotation is moved to the right.
+	quoteIndent = 2
 
 	defaultStartTimeout = 2 * time.Minute
 )
@@ -72,7 +75,7 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	status, err := c.Status(ctx)
 	switch {
 	case err == nil:
-		a.talk("the controller runs already: process %d, started %s", status.Controller.PID, a.ago(status.Controller.StartedAt))
+		a.talk("the controller runs already: process %d, started %s", status.Controller.PID, text.Ago(a.Now(), status.Controller.StartedAt))
 	case errors.Is(err, client.ErrNoController):
 		if status, err = a.launch(ctx, root, c); err != nil {
 			return err
@@ -162,15 +165,12 @@ func tail(file *os.File, since int64) string {
 		return err.Error()
 	}
 	since = max(since, info.Size()-logTail)
-	text := make([]byte, info.Size()-since)
-	n, err := file.ReadAt(text, since)
+	buffer := make([]byte, info.Size()-since)
+	n, err := file.ReadAt(buffer, since)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err.Error()
 	}
-	if n == 0 {
-		return "  (nothing)"
-	}
-	return "  " + strings.ReplaceAll(strings.TrimSpace(block(string(text[:n]))), "\n", "\n  ")
+	return text.Indent(text.FirstOf(string(buffer[:n]), "(nothing)"), quoteIndent)
 }
 
 // checkBeforeStart finds mistakes while there is a terminal to show them on.

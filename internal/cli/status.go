@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/text"
 )
 
 // watchEvery is the least time between two pictures of a watched status, and
@@ -58,6 +59,9 @@ func (a *app) watch(parent context.Context, c *client.Client) error {
 	ctx, cancel := context.WithCancel(parent)
 	changed, stopped := a.changes(ctx, c)
 	defer func() { cancel(); <-stopped }()
+	if a.IsTerminal(a.Stdout) {
+		fmt.Fprint(a.Stdout, "\x1b[2J")
+	}
 	for {
 		status, err := c.Status(ctx)
 		if parent.Err() != nil {
@@ -92,13 +96,13 @@ func (a *app) showStatus(status client.Status) error {
 	if a.json {
 		return a.line(status)
 	}
-	text := a.statusText(status)
-	if a.IsTerminal(a.Stdout) { // drawn over the former picture, so that it does not flicker
-		text = "\x1b[H" + strings.ReplaceAll(text, "\n", "\x1b[K\n") + "\x1b[J"
+	picture := a.statusText(status)
+	if a.IsTerminal(a.Stdout) { // drawn over the former one, so that it does not flicker
+		picture = "\x1b[H" + strings.ReplaceAll(picture, "\n", "\x1b[K\n") + "\x1b[J"
 	} else {
-		text += "\n"
+		picture += "\n"
 	}
-	_, err := fmt.Fprint(a.Stdout, text)
+	_, err := fmt.Fprint(a.Stdout, picture)
 	if errors.Is(err, os.ErrClosed) {
 		return nil
 	}
@@ -107,85 +111,85 @@ func (a *app) showStatus(status client.Status) error {
 
 func (a *app) statusText(status client.Status) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s  %s\n", a.paint(bold, oneLine(status.City)), status.Root)
+	fmt.Fprintf(&out, "%s  %s\n", a.Paint(text.Bold, text.OneLine(status.City)), status.Root)
 	fmt.Fprintln(&out, a.controllerLine(status.Controller))
 	if status.Controller.Degraded != "" {
-		fmt.Fprintf(&out, "%s %s\n", a.paint(red, "degraded, nothing is started or stopped:"), oneLine(status.Controller.Degraded))
+		fmt.Fprintf(&out, "%s %s\n", a.Paint(text.Red, "degraded, nothing is started or stopped:"), text.OneLine(status.Controller.Degraded))
 	}
 	if status.Plan.Error != "" {
-		fmt.Fprintf(&out, "%s\n", a.paint(red, "the last change of the configuration was not taken, the former one is in force:"))
-		fmt.Fprintf(&out, "  %s\n", strings.ReplaceAll(strings.TrimSpace(block(status.Plan.Error)), "\n", "\n  "))
+		fmt.Fprintf(&out, "%s\n", a.Paint(text.Red, "the last change of the configuration was not taken, the former one is in force:"))
+		fmt.Fprintln(&out, text.Indent(status.Plan.Error, quoteIndent))
 	}
 	if len(status.Agents) == 0 {
 		fmt.Fprintf(&out, "\nno agents; add one to %s\n", client.CityFile)
 		return out.String()
 	}
 	out.WriteByte('\n')
-	out.WriteString(a.render(a.agentTable(status.Agents), a.columns()))
+	out.WriteString(a.agentTable(status.Agents).Render(a.Painter, a.columns()))
 	return out.String()
 }
 
 func (a *app) controllerLine(c client.Controller) string {
-	line := fmt.Sprintf("controller %s, process %d, started %s", oneLine(c.Version), c.PID, a.ago(c.StartedAt))
+	line := fmt.Sprintf("controller %s, process %d, started %s", text.OneLine(c.Version), c.PID, text.Ago(a.Now(), c.StartedAt))
 	if c.Stopping {
-		line += ", " + a.paint(yellow, "stopping")
+		line += ", " + a.Paint(text.Yellow, "stopping")
 	}
 	return line
 }
 
-func (a *app) agentTable(agents []client.Agent) *table {
-	t := &table{heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PID", "ATTACHED", "NOTE"}}
+func (a *app) agentTable(agents []client.Agent) *text.Table {
+	t := &text.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PID", "ATTACHED", "NOTE"}}
 	for _, agent := range agents {
 		up := ""
 		if agent.State == client.StateRunning && !agent.StartedAt.IsZero() {
-			up = span(a.Now().Sub(agent.StartedAt))
+			up = text.Span(a.Now().Sub(agent.StartedAt))
 		}
-		t.add(
-			cell{text: agent.Name}, cell{agent.State, stateColor(agent.State)}, a.activity(agent), cell{text: up},
-			cell{text: a.ago(agent.ActiveAt)}, number(agent.PID), number(agent.Attached), cell{a.note(agent), noteColor(agent)},
+		t.Add(
+			text.Cell{Text: agent.Name}, text.Painted(agent.State, stateColor(agent.State)), a.activity(agent), text.Cell{Text: up},
+			text.Cell{Text: text.Ago(a.Now(), agent.ActiveAt)}, number(agent.PID), number(agent.Attached), text.Painted(a.note(agent), noteColor(agent)),
 		)
 	}
 	return t
 }
 
 // activity is only said of what runs, and marked if it is a guess.
-func (a *app) activity(agent client.Agent) cell {
+func (a *app) activity(agent client.Agent) text.Cell {
 	switch {
 	case agent.State != client.StateRunning:
-		return cell{}
+		return text.Cell{}
 	case agent.Activity == "waiting":
-		return cell{agent.Activity, yellow}
+		return text.Painted(agent.Activity, text.Yellow)
 	case agent.Activity == "unknown" || agent.Activity == "":
-		return cell{"unknown", faint}
+		return text.Painted("unknown", text.Faint)
 	}
-	return cell{text: agent.Activity}
+	return text.Cell{Text: agent.Activity}
 }
 
 // number is empty for what is zero or cannot be told.
-func number(n int) cell {
+func number(n int) text.Cell {
 	if n <= 0 {
-		return cell{}
+		return text.Cell{}
 	}
-	return cell{text: fmt.Sprint(n)}
+	return text.Cell{Text: fmt.Sprint(n)}
 }
 
-func stateColor(state string) color {
+func stateColor(state string) text.Color {
 	switch state {
 	case client.StateRunning:
-		return green
+		return text.Green
 	case client.StateFailed, client.StateQuarantined, client.StateLost:
-		return red
+		return text.Red
 	case client.StateStarting, client.StateStopping, client.StateUnknown:
-		return yellow
+		return text.Yellow
 	}
-	return faint
+	return text.Faint
 }
 
-func noteColor(agent client.Agent) color {
-	if c := stateColor(agent.State); c == red {
-		return red
+func noteColor(agent client.Agent) text.Color {
+	if c := stateColor(agent.State); c == text.Red {
+		return text.Red
 	}
-	return faint
+	return text.Faint
 }
 
 // note is what a person should know beside the columns.
@@ -194,31 +198,30 @@ func (a *app) note(agent client.Agent) string {
 	if agent.Desired != agent.State && agent.Desired != client.StateRunning && agent.Desired != "" {
 		parts = append(parts, "wanted: "+agent.Desired)
 	}
-	parts = append(parts, agent.Reason)
+	parts = append(parts, firstLine(agent.Reason))
 	if agent.State != client.StateRunning && agent.Exit != "" && !strings.Contains(agent.Reason, agent.Exit) {
-		parts = append(parts, agent.Exit)
+		parts = append(parts, firstLine(agent.Exit))
 	}
-	if next := agent.NextAt.Sub(a.Now()); !agent.NextAt.IsZero() && next > 0 {
-		parts = append(parts, "again in "+span(next+time.Second-1))
+	if next := text.In(a.Now(), agent.NextAt); next != "" {
+		parts = append(parts, "again in "+next)
 	}
 	if agent.Restarts > 0 {
-		parts = append(parts, count(agent.Restarts, "restart"))
+		parts = append(parts, text.Count(agent.Restarts, "restart"))
 	}
 	if len(agent.Drift) > 0 {
 		parts = append(parts, "differs from its configuration: "+strings.Join(agent.Drift, ", "))
 	}
 	if agent.State == client.StateUnknown && !agent.ReadAt.IsZero() {
-		parts = append(parts, "last seen "+a.ago(agent.ReadAt))
+		parts = append(parts, "last seen "+text.Ago(a.Now(), agent.ReadAt))
 	}
-	return joined(parts)
+	return text.Join(parts...)
 }
 
-func joined(parts []string) string {
-	var some []string
-	for _, part := range parts {
-		if part != "" {
-			some = append(some, part)
-		}
+// firstLine shortens what has more lines; gc session show has them all.
+func firstLine(s string) string {
+	first, _, more := strings.Cut(strings.TrimSpace(s), "\n")
+	if more {
+		return strings.TrimSpace(first) + " …"
 	}
-	return strings.Join(some, "; ")
+	return first
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/text"
 )
 
 const (
@@ -78,7 +79,7 @@ func (a *app) stopTold(parent context.Context, c *client.Client) (client.Census,
 		defer close(told)
 		for e, err := range c.Events(ctx, page.Last) {
 			if err == nil && strings.HasPrefix(e.Kind, "session.stop") && !a.json {
-				a.talk("%s  %s", strings.TrimPrefix(e.Kind, "session."), oneLine(firstOf(e.Agent, e.Session)+"  "+e.Text))
+				a.talk("%s  %s", strings.TrimPrefix(e.Kind, "session."), text.OneLine(text.FirstOf(e.Agent, e.Session)+"  "+e.Text))
 			}
 		}
 	}()
@@ -109,26 +110,26 @@ func (a *app) printCensus(census client.Census) {
 		a.talk("no session was running; the controller has ended")
 		return
 	}
-	t := &table{heads: []string{"AGENT", "SESSION", "PROCESSES", "TOOK", "RESULT"}}
+	t := &text.Table{Heads: []string{"AGENT", "SESSION", "PROCESSES", "TOOK", "RESULT"}}
 	processes := 0
 	for _, s := range census.Sessions {
 		processes += s.Processes
-		result := cell{"ended", green}
+		result := text.Painted("ended", text.Green)
 		if s.Error != "" || len(s.Survivors) > 0 {
-			result = cell{stopFailure(s), red}
+			result = text.Painted(stopFailure(s), text.Red)
 		}
-		t.add(cell{text: s.Agent}, cell{text: s.Session}, cell{text: fmt.Sprint(s.Processes)}, cell{text: fmt.Sprintf("%.1fs", s.Seconds)}, result)
+		t.Add(text.Cell{Text: s.Agent}, text.Cell{Text: s.Session}, text.Cell{Text: fmt.Sprint(s.Processes)}, text.Cell{Text: fmt.Sprintf("%.1fs", s.Seconds)}, result)
 	}
 	a.print(t)
 	if census.Clean {
-		a.talk("%s with %s ended, none survived; the controller has ended", count(len(census.Sessions), "session"), count(processes, "process"))
+		a.talk("%s with %s ended, none survived; the controller has ended", text.Count(len(census.Sessions), "session"), text.Count(processes, "process"))
 	} else {
 		a.talk("gc: something survived; end it by hand or look closer with: gc doctor")
 	}
 }
 
 func stopFailure(s client.StopResult) string {
-	text := firstOf(s.Error, "not ended")
+	text := text.FirstOf(s.Error, "not ended")
 	if len(s.Survivors) > 0 {
 		text += fmt.Sprintf("; still running: %s", strings.Trim(fmt.Sprint(s.Survivors), "[]"))
 	}
