@@ -27,7 +27,7 @@ func TestMemoryOfFullScrollback(t *testing.T) {
 			s := term.New(200, 50, nil)
 			lines := 10_100
 			if name == "rainbow" {
-				lines = 4_000 // more than it can keep
+				lines = 3_000 // more than it can keep
 			}
 			s.Write(bytes.Repeat([]byte(line+"\x1b[m\r\n"), lines))
 			used := heap() - before

@@ -235,10 +235,10 @@ func (s *Screen) notify(n Notice) {
 // a pen must be handed in.
 func (s *Screen) sweep(others ...[]cell) {
 	pens := []cell{s.pen, s.saved.pen, s.beforeAlt.pen}
-	sets := append(others, pens, s.main.cells)
+	sets := [][]cell{pens, s.main.cells}
 	if s.alt != nil {
 		sets = append(sets, s.alt.cells)
 	}
-	s.interned.sweep(sets...)
+	s.interned.sweep(append(sets, others...)...)
 	s.pen, s.saved.pen, s.beforeAlt.pen = pens[0], pens[1], pens[2]
 }
