@@ -157,7 +157,7 @@ func turnCases() []Case {
 			s.Nudge("a long task")
 			s.AwaitPrompt("a long task")
 			expect(t, nil, w.Provider.Interrupt(s.Name), "Interrupt")
-			expect(t, nil, runtime.WaitForInterruptBoundary(w.ctx, w.Provider, s.Name, since, patience), "WaitForInterruptBoundary")
+			expect(t, nil, runtime.WaitForInterruptBoundary(w.ctx, w.Provider, s.Name, since, w.patience), "WaitForInterruptBoundary")
 			if n := len(s.Recorded(LedgerInterrupted)); n != 1 {
 				t.Errorf("the boundary was confirmed, but the agent was interrupted %d times", n)
 			}

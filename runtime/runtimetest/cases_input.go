@@ -189,10 +189,10 @@ func idleCases() []Case {
 	return []Case{
 		prove("idle.ready", "WaitForIdle is nil once the agent waits for input, also after a turn.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Turn: 200 * time.Millisecond})
-			expect(t, nil, runtime.WaitForIdle(w.ctx, w.Provider, s.Name, patience), "WaitForIdle before a turn")
+			expect(t, nil, runtime.WaitForIdle(w.ctx, w.Provider, s.Name, w.patience), "WaitForIdle before a turn")
 			s.Nudge("a task")
 			s.AwaitPrompt("a task")
-			expect(t, nil, runtime.WaitForIdle(w.ctx, w.Provider, s.Name, patience), "WaitForIdle after a turn")
+			expect(t, nil, runtime.WaitForIdle(w.ctx, w.Provider, s.Name, w.patience), "WaitForIdle after a turn")
 		}).needs(NeedIdle),
 		prove("idle.busy", "The timeout of WaitForIdle is a hard bound, and its end matches context.DeadlineExceeded.", func(t T, w *World) {
 			s, ended := w.Start("a", Behaviour{Turn: time.Hour}), make(chan error, 1)
@@ -202,7 +202,7 @@ func idleCases() []Case {
 			expect(t, context.DeadlineExceeded, awaitResult(w, "the timeout of WaitForIdle", ended), "WaitForIdle of a busy agent")
 		}).needs(NeedIdle),
 		prove("idle.missing", "WaitForIdle of a missing session is ErrSessionNotFound.", func(t T, w *World) {
-			expect(t, runtime.ErrSessionNotFound, runtime.WaitForIdle(w.ctx, w.Provider, w.Name("none"), patience), "WaitForIdle")
+			expect(t, runtime.ErrSessionNotFound, runtime.WaitForIdle(w.ctx, w.Provider, w.Name("none"), w.patience), "WaitForIdle")
 		}).needs(NeedIdle),
 	}
 }

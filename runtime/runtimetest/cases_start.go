@@ -153,13 +153,13 @@ func nameCases() []Case {
 			})
 		}).needs(NeedElsewhere),
 		prove("start.independent", "Calls for distinct names do not wait for each other.", func(t T, w *World) {
-			slow, gate := w.Prepare("slow", Behaviour{}), w.gate()
+			slow, gate, quick := w.Prepare("slow", Behaviour{}), w.gate(), w.Prepare("quick", Behaviour{})
 			slow.Agent.Config.PreStart = []string{gate.command}
 			ctx, cancel := context.WithCancel(w.ctx)
 			ended := startAsync(ctx, w.Provider, slow)
 			defer func() { cancel(); <-ended }()
 			gate.reached()
-			quick := w.Start("quick", Behaviour{})
+			expect(t, nil, awaitResult(w, "a Start beside a slow one", startAsync(ctx, w.Provider, quick)), "Start")
 			quick.Nudge("go on")
 			quick.AwaitPrompt("go on")
 			select {

@@ -185,7 +185,7 @@ func fireAndForget(cfg *runtime.Config) { cfg.ReadyPromptPrefix = "" }
 // ready succeeds soon.
 func (s *Session) startsWithoutWaiting() {
 	s.w.t.Helper()
-	ctx, cancel := context.WithTimeout(s.w.ctx, shortWait)
+	ctx, cancel := context.WithTimeout(s.w.ctx, s.w.patience/2)
 	defer cancel()
 	expect(s.w.t, nil, s.w.Provider.Start(ctx, s.Name, s.Agent.Config), "Start(%s)", s.Name)
 	s.Await(LedgerStart, 1)

@@ -29,6 +29,9 @@ func Check(ctx context.Context, h Harness, parallel int) ([]Result, error) {
 	return results, nil
 }
 
+// Check tries one case, also one of the caller's own.
+func (c Case) Check(ctx context.Context, h Harness) Result { return try(ctx, &h, c) }
+
 // try runs one case in a world of its own and in a goroutine of its own, since
 // Fatalf ends the goroutine.
 func try(ctx context.Context, h *Harness, c Case) Result {

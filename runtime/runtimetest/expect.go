@@ -87,13 +87,13 @@ func startAsync(ctx context.Context, p runtime.Provider, s *Session) chan error 
 // awaitResult waits for the end of a call.
 func awaitResult[V any](w *World, what string, ended <-chan V) V {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	ctx, cancel := context.WithTimeout(w.ctx, w.patience)
 	defer cancel()
 	select {
 	case v := <-ended:
 		return v
 	case <-ctx.Done():
-		w.t.Fatalf("%s: not within %s", what, patience)
+		w.t.Fatalf("%s: not within %s", what, w.patience)
 		panic("unreachable")
 	}
 }

@@ -2,6 +2,7 @@ package runtimetest
 
 import (
 	"context"
+	"time"
 
 	"gascity/runtime"
 )
@@ -27,6 +28,9 @@ type Harness struct {
 	// sentinel that the other process got. Nil makes the cases that need it not
 	// applicable. [StartElsewhere] is one.
 	Elsewhere func(ctx context.Context, dir, name string, cfg runtime.Config) error
+	// Patience is how long a case waits for something that ought to happen before
+	// it fails. Zero means 30 seconds.
+	Patience time.Duration
 	// Place is where the agents run. Nil is this machine.
 	Place Place
 }

@@ -16,10 +16,8 @@ import (
 )
 
 const (
-	// patience is how long a case waits for something that ought to happen.
-	patience = 30 * time.Second
-	// shortWait is long enough for anything that does not wait.
-	shortWait = 15 * time.Second
+	// defaultPatience is that of a harness without one.
+	defaultPatience = 30 * time.Second
 	// caseTime bounds a case as a whole.
 	caseTime = 2 * time.Minute
 	// firstLook and lastLook are the pauses between looks at what cannot be
@@ -41,12 +39,14 @@ type World struct {
 	ctx     context.Context //nolint:containedctx // a world lives as long as the call that runs the case
 	harness *Harness
 	place   Place
-	root    string // holds Dir and everything else of the case
-	prefix  string
-	opened  []runtime.Provider
-	agents  []Agent
-	names   []string
-	counter int
+
+	patience time.Duration // how long to wait for what ought to happen
+	root     string        // holds Dir and everything else of the case
+	prefix   string
+	opened   []runtime.Provider
+	agents   []Agent
+	names    []string
+	counter  int
 }
 
 // newWorld makes the folders of a case and opens its provider.
@@ -55,9 +55,12 @@ func newWorld(ctx context.Context, t T, h *Harness) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &World{t: t, ctx: ctx, harness: h, place: h.Place, root: root, Dir: filepath.Join(root, "w")}
+	w := &World{t: t, ctx: ctx, harness: h, place: h.Place, patience: h.Patience, root: root, Dir: filepath.Join(root, "w")}
 	if w.place == nil {
 		w.place = Local{}
+	}
+	if w.patience == 0 {
+		w.patience = defaultPatience
 	}
 	w.prefix = "rt" + strings.ToLower(rand.Text()[:8])
 	if err := os.Mkdir(w.Dir, 0o700); err != nil {
@@ -136,8 +139,8 @@ func (w *World) Reopen() runtime.Provider {
 // Until waits until ok is true, and fails the case if that takes too long.
 func (w *World) Until(what string, ok func() bool) {
 	w.t.Helper()
-	if !w.within(patience, ok) {
-		w.t.Fatalf("%s: not within %s", what, patience)
+	if !w.within(w.patience, ok) {
+		w.t.Fatalf("%s: not within %s", what, w.patience)
 	}
 }
 

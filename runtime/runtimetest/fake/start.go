@@ -157,10 +157,20 @@ func (f *Provider) interpret(ctx context.Context, s *session) (program script, p
 	if err := json.Unmarshal([]byte(args[0]), &program); err != nil {
 		return program, "", fmt.Errorf("cannot understand the command: %w", err)
 	}
-	if len(args) > 1 {
-		prompt = args[len(args)-1]
+	return program, firstPrompt(args[1:]), nil
+}
+
+// firstPrompt reads the arguments as an agent does: a word, or a flag and its
+// value.
+func firstPrompt(args []string) string {
+	switch {
+	case len(args) == 1 && !strings.HasPrefix(args[0], "-"):
+		return args[0]
+	case len(args) == 2 && args[0] == "--prompt":
+		return args[1]
+	default:
+		return ""
 	}
-	return program, prompt, nil
 }
 
 // settle does what comes after the creation of the session.

@@ -1,0 +1,292 @@
+package runtimetest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/runtime"
+)
+
+// observed changes what a look finds.
+func observed(change func(m *mutant, name string, obs *runtime.Observation)) func(m *mutant) {
+	return func(m *mutant) {
+		m.observe = func(ctx context.Context, name string) (runtime.Observation, error) {
+			obs, err := m.Provider.Observe(ctx, name)
+			change(m, name, &obs)
+			return obs, err
+		}
+	}
+}
+
+// filtered drops events.
+func filtered(keep func(e runtime.Event) bool) func(m *mutant) {
+	return func(m *mutant) {
+		m.watch = func(ctx context.Context) (<-chan runtime.Event, error) {
+			events, err := m.Provider.Watch(ctx)
+			if err != nil {
+				return nil, err
+			}
+			out := make(chan runtime.Event)
+			go func() {
+				defer close(out)
+				for e := range events {
+					if !keep(e) {
+						continue
+					}
+					select {
+					case out <- e:
+					case <-ctx.Done():
+					}
+				}
+			}()
+			return out, nil
+		}
+	}
+}
+
+func without(kind runtime.EventKind) func(m *mutant) {
+	return filtered(func(e runtime.Event) bool { return e.Kind != kind })
+}
+
+func observeMutants() map[string]func(m *mutant) {
+	return map[string]func(m *mutant){
+		"observe.alive": observed(func(_ *mutant, _ string, obs *runtime.Observation) { obs.InstanceToken = "" }),
+		"observe.missing": observed(func(_ *mutant, _ string, obs *runtime.Observation) {
+			if obs.Session == runtime.Dead {
+				obs.Session, obs.Agent = runtime.Unknown, runtime.Unknown
+			}
+		}),
+		"observe.exited": observed(func(_ *mutant, _ string, obs *runtime.Observation) { obs.Exit = nil }),
+		"observe.killed": observed(func(_ *mutant, _ string, obs *runtime.Observation) {
+			if obs.Exit != nil {
+				obs.Exit.Signal, obs.Exit.Code = "", 137
+			}
+		}),
+		"observe.renamed": observed(func(m *mutant, name string, obs *runtime.Observation) {
+			if !m.Provider.ProcessAlive(name, []string{"fake-agent"}) {
+				obs.Agent = runtime.Dead
+			}
+		}),
+		"observe.token": observed(func(_ *mutant, _ string, obs *runtime.Observation) { obs.InstanceToken = rand.Text() }),
+
+		"watch.resync": without(runtime.EventResync),
+		"watch.life":   without(runtime.EventGone),
+		"watch.crash":  without(runtime.EventExited),
+		"watch.output": without(runtime.EventOutput),
+		"watch.closed": func(m *mutant) {
+			m.watch = func(ctx context.Context) (<-chan runtime.Event, error) {
+				events, err := m.Provider.Watch(ctx)
+				out := make(chan runtime.Event, 1000)
+				go func() {
+					for e := range events {
+						out <- e
+					}
+				}()
+				return out, err
+			}
+		},
+		"watch.slow": func(m *mutant) {
+			m.watch = func(ctx context.Context) (<-chan runtime.Event, error) {
+				events, err := m.Provider.Watch(ctx)
+				out := make(chan runtime.Event, 2)
+				go func() {
+					defer close(out)
+					for e := range events {
+						select {
+						case out <- e:
+						default: // lost silently
+						}
+					}
+				}()
+				return out, err
+			}
+		},
+	}
+}
+
+// delivered changes deliveries and their outcomes.
+func delivered(do func(m *mutant, ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error)) func(m *mutant) {
+	return func(m *mutant) {
+		m.deliver = func(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+			return do(m, ctx, name, d)
+		}
+	}
+}
+
+func deliverMutants() map[string]func(m *mutant) {
+	submitted := runtime.Outcome{State: runtime.OutcomeSubmitted}
+	return map[string]func(m *mutant){
+		"deliver.arrives": delivered(func(*mutant, context.Context, string, runtime.Delivery) (runtime.Outcome, error) {
+			return submitted, nil
+		}),
+		"deliver.absent": delivered(func(m *mutant, ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+			return m.Provider.Deliver(ctx, m.firstWithPrefix(name), d)
+		}),
+		"deliver.instance": delivered(func(m *mutant, ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+			d.Instance = ""
+			return m.Provider.Deliver(ctx, name, d)
+		}),
+		"deliver.refused": delivered(func(m *mutant, ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+			d.Content = runtime.TextContent(strings.ReplaceAll(runtime.FlattenText(d.Content), "\x1b", ""))
+			return m.Provider.Deliver(ctx, name, d)
+		}),
+		"deliver.dialog": delivered(func(m *mutant, ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+			if err := m.Provider.SendKeys(name, "Enter"); err != nil {
+				return runtime.Outcome{}, err
+			}
+			return m.Provider.Deliver(ctx, name, d)
+		}),
+		"deliver.lost-enter": delivered(func(m *mutant, ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+			if outcome, err := m.Provider.Deliver(ctx, name, d); err != nil {
+				return outcome, err
+			}
+			return m.Provider.Deliver(ctx, name, d)
+		}),
+		"deliver.exited": delivered(func(m *mutant, ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+			_, err := m.Provider.Deliver(ctx, name, d)
+			return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
+		}),
+		"deliver.ctx": delivered(func(m *mutant, ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+			return m.Provider.Deliver(context.WithoutCancel(ctx), name, d)
+		}),
+	}
+}
+
+// afterReopen breaks only the providers that were opened over an old world.
+func afterReopen(breakIt func(m *mutant)) func(m *mutant) {
+	return func(m *mutant) {
+		if m.reopened {
+			breakIt(m)
+		}
+	}
+}
+
+func fenceMutants() map[string]func(m *mutant) {
+	recovers := func(err error) func(m *mutant) {
+		return func(m *mutant) { m.recover = func(context.Context, string, string) error { return err } }
+	}
+	return map[string]func(m *mutant){
+		"fence.stop": func(m *mutant) { m.stopInstance = func(context.Context, string, string) error { return nil } },
+		"fence.stop-stale": func(m *mutant) {
+			m.stopInstance = func(ctx context.Context, name, token string) error {
+				return errors.Join(m.Provider.StopInstance(ctx, name, token), m.Provider.Stop(name))
+			}
+		},
+		"fence.stop-missing": func(m *mutant) {
+			m.stopInstance = func(_ context.Context, name, _ string) error { _, err := m.Provider.Peek(name, 0); return err }
+		},
+		"fence.interrupt": func(m *mutant) {
+			m.interruptInstance = func(_ context.Context, name, _ string) error { return m.Provider.Interrupt(name) }
+		},
+		"restart.adopts": afterReopen(func(m *mutant) { m.list = func(string) ([]string, error) { return nil, nil } }),
+		"restart.exists": afterReopen(func(m *mutant) {
+			m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
+				return errors.Join(m.Provider.Stop(name), m.Provider.Start(ctx, name, cfg))
+			}
+		}),
+		"restart.stops": afterReopen(func(m *mutant) { m.stop = func(string) error { return nil } }),
+		"restart.token": afterReopen(observed(func(_ *mutant, _ string, obs *runtime.Observation) { obs.InstanceToken = "another" })),
+		"restart.exited": afterReopen(func(m *mutant) {
+			m.peek = func(string, int) (string, error) { return "", runtime.ErrSessionNotFound }
+		}),
+		"recover.adopts":  recovers(runtime.ErrStaleInstance),
+		"recover.stale":   recovers(nil),
+		"recover.missing": recovers(nil),
+	}
+}
+
+func extensionMutants() map[string]func(m *mutant) {
+	return map[string]func(m *mutant){
+		"pending.none": func(m *mutant) {
+			m.pending = func(string) (*runtime.PendingInteraction, error) { return &runtime.PendingInteraction{}, nil }
+		},
+		"pending.answer": func(m *mutant) {
+			m.pending = func(name string) (*runtime.PendingInteraction, error) {
+				asked, err := m.Provider.Pending(name)
+				if asked != nil {
+					asked.Options = nil
+				}
+				return asked, err
+			}
+		},
+		"pending.once": func(m *mutant) {
+			m.respond = func(name string, r runtime.InteractionResponse) error {
+				r.RequestID = ""
+				return m.Provider.Respond(name, r)
+			}
+		},
+		"respond.missing": func(m *mutant) {
+			m.respond = func(string, runtime.InteractionResponse) error { return nil }
+		},
+		"dialog.start": func(m *mutant) {
+			m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
+				cfg.AcceptStartupDialogs, cfg.ReadyPromptPrefix = nil, ""
+				return errors.Join(m.Provider.Start(ctx, name, cfg), m.Provider.SendKeys(name, "Enter"))
+			}
+		},
+		"dialog.off": func(m *mutant) {
+			m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
+				return errors.Join(m.Provider.Start(ctx, name, cfg), m.Provider.SendKeys(name, "Down", "Enter"))
+			}
+		},
+		"dialog.dismiss": func(m *mutant) {
+			m.dismiss = func(_ context.Context, name string, _ time.Duration) error { return m.Provider.SendKeys(name, "Enter") }
+		},
+		"dialog.missing": func(m *mutant) {
+			m.dismiss = func(context.Context, string, time.Duration) error { return nil }
+		},
+		"exec.runs": func(m *mutant) {
+			m.exec = func(ctx context.Context, name string, argv []string) ([]byte, int, error) {
+				return m.Provider.Exec(ctx, name, []string{"sh", "-c", strings.Join(argv, " ")})
+			}
+		},
+		"exec.missing": func(m *mutant) {
+			m.exec = func(context.Context, string, []string) ([]byte, int, error) { return nil, 0, nil }
+		},
+		"relaunch.replaces": func(m *mutant) {
+			m.relaunch = func(context.Context, string, runtime.Config) error { return nil }
+		},
+		"relaunch.missing": func(m *mutant) { m.relaunch = m.Provider.Start },
+		"boundary.seen": func(m *mutant) {
+			m.boundary = func(context.Context, string, time.Time, time.Duration) error { return context.DeadlineExceeded }
+		},
+		"boundary.timeout": func(m *mutant) {
+			m.boundary = func(context.Context, string, time.Time, time.Duration) error { return nil }
+		},
+		"reset.runs": func(m *mutant) {
+			m.reset = func(_ context.Context, name string) error { return m.Provider.SendKeys(name, "x", "Enter") }
+		},
+		"scan.finds": func(m *mutant) {
+			m.find = func(id string) ([]runtime.LiveRuntime, error) {
+				all, err := m.Provider.FindRuntimesBySessionID("")
+				return slices.DeleteFunc(all, func(r runtime.LiveRuntime) bool { return !strings.HasPrefix(r.SessionID, id) }), err
+			}
+		},
+		"scan.none": func(m *mutant) {
+			m.find = func(id string) ([]runtime.LiveRuntime, error) { return []runtime.LiveRuntime{{SessionID: id}}, nil }
+		},
+		"scan.terminate": func(m *mutant) { m.terminate = func(runtime.LiveRuntime) error { return nil } },
+		"server.configure": func(m *mutant) {
+			m.configure = func() error {
+				names, err := m.Provider.ListRunning("")
+				for _, name := range names {
+					err = errors.Join(err, m.Provider.Stop(name))
+				}
+				return err
+			}
+		},
+		"server.teardown": func(m *mutant) {
+			m.teardown = func() error {
+				if m.count++; m.count > 1 {
+					return errors.New("no server running")
+				}
+				return nil
+			}
+		},
+		"transport.known": func(m *mutant) { m.transport = func(string) bool { return true } },
+	}
+}
