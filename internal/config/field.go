@@ -54,7 +54,7 @@ func (f field) takes(key string) bool {
 
 // words returns the allowed values of a type with a closed list.
 func words(t reflect.Type) []string {
-	if w, ok := reflect.Zero(t).Interface().(word); ok {
+	if w, ok := reflect.TypeAssert[word](reflect.Zero(t)); ok {
 		return w.Words()
 	}
 	return nil

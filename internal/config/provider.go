@@ -7,7 +7,7 @@ type Provider struct {
 	Hints
 	Base             string              `toml:"base" doc:"The profile that this one changes: builtin:<name> or provider:<name>. Default: the built-in profile of the same name, if there is one."`
 	DisplayName      string              `toml:"display_name" doc:"Name for people."`
-	Command          string              `toml:"command" alias:"start_command" doc:"The program or shell command. It drops the args of the base."`
+	Command          string              `toml:"command" alias:"start_command" doc:"The program or shell command; the args of the base stay unless args is given."`
 	Args             []string            `toml:"args" doc:"Its arguments, each quoted."`
 	ArgsAppend       []string            `toml:"args_append" doc:"Further arguments after args or those of the base."`
 	Env              map[string]string   `toml:"env" doc:"Environment variables, as in an agent."`

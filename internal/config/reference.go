@@ -33,12 +33,12 @@ Durations are strings such as ` + "`30s`, `5m`, `1h30m`" + `. Relative paths and
 inside the city's folder. A key marked *later* is accepted and checked, but has no effect yet.
 
 **Order.** What an agent runs is settled key by key: the profile of its agent CLI, changed by
-` + "`[providers.<name>]`" + `, changed by the agent. Who sets a command begins afresh: the arguments of the
-layers below it are dropped.
+` + "`[providers.<name>]`" + `, changed by the agent. An agent's ` + "`start_command`" + ` is complete: only its own ` + "`args` and `args_append`" + ` follow it.
 
-**Templates.** ` + "`start_command`, `pre_start`, `session_setup`, `session_live`, `env`, `work_dir`" + ` and the file of
+**Templates.** ` + "`start_command`, `args`, `pre_start`, `session_setup`, `session_live`, `env`, `work_dir`" + ` and the file of
 ` + "`prompt_template`" + ` are Go templates with ` + "`.Session` `.Agent` `.AgentBase` `.Rig` `.RigRoot` `.CityRoot` `.City` `.CityName` `.WorkDir` `.ConfigDir`" + `,
-and the function ` + "`quote`" + ` for the shell. A prompt template also sees the agent's variables: ` + "`{{index .Env \"NAME\"}}`" + `.
+and the function ` + "`quote`" + ` for the shell. A prompt template also sees the agent's own variables by name, except
+credentials: ` + "`{{.MY_VARIABLE}}`" + `. A name that is not there is an error.
 
 **Where an agent runs.** The agent's ` + "`session`" + `, else the variable ` + "`GC_SESSION`" + `, else ` + "`[session] provider`" + `, else the
 embedded terminal.
@@ -66,7 +66,7 @@ func referenceSections() []referenceSection {
 		{"[daemon]", "The controller.", reflect.TypeFor[Daemon]()},
 		{"[[agents]]", "A worker; `[[agent]]` is the same.", reflect.TypeFor[Agent]()},
 		{"[providers.<name>]", "An agent CLI: a new one, or a change of one that gc knows.", reflect.TypeFor[Provider]()},
-		{"[upstreams.<name>]", "Who serves the model. Changing an agent's upstream relaunches it; changing an upstream's values does not.", reflect.TypeFor[Upstream]()},
+		{"[upstreams.<name>]", "Who serves the model. Changing the `upstream` of an agent relaunches it; a change of the values here is used by the next start or relaunch.", reflect.TypeFor[Upstream]()},
 		{"[[rigs]]", "A folder outside the city that agents work in.", reflect.TypeFor[Rig]()},
 		{"[[named_session]]", "A session with a fixed name. *Later.*", reflect.TypeFor[NamedSession]()},
 		{"[chat_sessions]", "Sessions that people open by hand. *Later.*", reflect.TypeFor[ChatSessions]()},
@@ -127,6 +127,7 @@ func typeName(t reflect.Type) string {
 		return "table of " + typeName(t.Elem()) + "s"
 	case reflect.Interface:
 		return "any"
+	default:
+		return "string"
 	}
-	return "string"
 }

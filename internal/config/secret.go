@@ -68,8 +68,9 @@ func (s Secret) String() string {
 		return ""
 	case SecretLiteral:
 		return Masked
+	default:
+		return string(s.kind) + ":" + s.text
 	}
-	return string(s.kind) + ":" + s.text
 }
 
 // GoString is String: %#v shows no more.

@@ -203,8 +203,9 @@ func kindOf(k unstable.Kind) kind {
 		return arrayKind
 	case unstable.InlineTable:
 		return tableKind
+	default:
+		return dateKind
 	}
-	return dateKind
 }
 
 // plain returns the value as strings, integers, floats, booleans, slices and
@@ -230,6 +231,7 @@ func (n *node) plain() any {
 		if _, err := fmt.Sscan(strings.ReplaceAll(n.text, "_", ""), &i); err == nil {
 			return i
 		}
+	default:
 	}
 	return n.text
 }

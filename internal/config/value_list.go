@@ -122,8 +122,9 @@ func FormatValue(value any) string {
 		return text(r.String())
 	case reflect.Bool:
 		return strconv.FormatBool(r.Bool())
+	default:
+		return fmt.Sprint(value)
 	}
-	return fmt.Sprint(value)
 }
 
 func formatTable(table reflect.Value) string {

@@ -1,10 +1,7 @@
 package plan_test
 
 import (
-	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -13,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"gascity/internal/agentcli"
 	"gascity/internal/config"
@@ -221,151 +217,6 @@ const (
 	beacon = "[lights] w • 2026-03-01T15:04:05"
 	prime  = "\n\nRun `gc prime $GC_AGENT` to initialize your context."
 )
-
-func TestPrompt(t *testing.T) {
-	for name, c := range map[string]struct {
-		text, suffix, flag, nudge string
-	}{
-		"unknown program is told nothing": {plainAgent, "", "", ""},
-		"nudge alone":                     {plainAgent + "nudge='hello'\n", "", "", "hello"},
-		"template, no CLI":                {plainAgent + "prompt_template='p'\n", "", "", beacon + prime + "\n\nDo w."},
-		"prompt, then nudge":              {plainAgent + "prompt_template='p'\nnudge='hello'\n", "", "", beacon + prime + "\n\nDo w.\n\nhello"},
-		"argument":                        {robotAgent + "prompt_template='p'\n" + robot, beacon + prime + "\n\nDo w.", "", ""},
-		"argument and nudge":              {robotAgent + "nudge='hello'\n" + robot, beacon + prime, "", "hello"},
-		"hooks need no instruction":       {robotAgent + "install_agent_hooks=['claude']\n" + robot, beacon, "", ""},
-		"flag":                            {robotAgent + "prompt_mode='flag'\nprompt_flag='-i'\n" + robot, beacon + prime, "-i", ""},
-		"one shot by argument":            {robotAgent + "lifecycle='one_shot'\n" + robot, beacon + prime, "", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := resolve(t, c.text).Config
-			got := [3]string{unquote(t, cfg.PromptSuffix), cfg.PromptFlag, cfg.Nudge}
-			if diff := cmp.Diff([3]string{c.suffix, c.flag, c.nudge}, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-// unquote lets a real shell read one word.
-func unquote(t *testing.T, word string) string {
-	t.Helper()
-	if word == "" {
-		return ""
-	}
-	out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+word).Output()
-	if err != nil {
-		t.Fatalf("a shell cannot read %s: %v", word, err)
-	}
-	return string(out)
-}
-
-func TestAnyPromptIsOneWordOfAShell(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		text := rapid.StringOfN(rapid.RuneFrom([]rune("a'\"$`\\ \n\t\x01\x1b!;&|<>(){}[]*?~#é•\u0085")), 1, 40, -1).Draw(rt, "prompt")
-		desired, _, err := resolveText(t, robotAgent+"prompt_template='p'\n"+robot, "x"+strings.ReplaceAll(text, "{{", "{ {")+"x")
-		if err != nil {
-			rt.Fatal(err)
-		}
-		want := beacon + prime + "\n\nx" + strings.ReplaceAll(text, "{{", "{ {") + "x"
-		if got := unquote(t, desired.Sessions[0].Config.PromptSuffix); got != want {
-			rt.Errorf("the shell reads %q, want %q", got, want)
-		}
-	})
-}
-
-func TestLongPromptStaysInTheSuffix(t *testing.T) {
-	desired, _, err := resolveText(t, robotAgent+"prompt_template='p'\n"+robot, strings.Repeat("long ", 100_000))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := desired.Sessions[0].Config
-	if len(cfg.PromptSuffix) < 500_000 || strings.Contains(cfg.Command, "long") {
-		t.Errorf("the suffix has %d bytes", len(cfg.PromptSuffix))
-	}
-}
-
-func TestEnv(t *testing.T) {
-	s := resolve(t, `
-[[agents]]
-name = "w"
-dir = "r"
-provider = "robot"
-env = { A = "$B-${C}", B = "b", C = "{{.Session}}", PATH = "/x:$PATH", ROBOT = "$ROBOT+", COST = "$$5", PLAIN = "$ %", LOOP = "$LOOP2", LOOP2 = "$LOOP", GC_AGENT = "forged", UNSET = "" }
-[[rigs]]
-name = "r"
-path = "projects/r"
-`+robot)
-	for name, want := range map[string]string{
-		"A": "b-" + s.Name, "PATH": "/x:city:PATH", "ROBOT": "1+", "COST": "$5", "PLAIN": "$ %", "LOOP": "", "UNSET": "",
-		"GC_AGENT": "r/w", "GC_ALIAS": "r/w", "GC_TEMPLATE": "r/w", "GC_SESSION_NAME": s.Name,
-		"GC_CITY": "/srv/lights", "GC_CITY_PATH": "/srv/lights", "GC_CITY_NAME": "lights",
-		"GC_DIR": "/srv/lights/projects/r", "GC_RIG": "r", "GC_RIG_ROOT": "/srv/lights/projects/r",
-		"GC_PROVIDER": "robot", "GC_READY_PROMPT_PREFIX": "❯ ", "GC_BIN": "/opt/gc", "CI": "",
-	} {
-		if got, ok := s.Config.Env[name]; !ok || got != want {
-			t.Errorf("%s is %q (set: %v), want %q", name, got, ok, want)
-		}
-	}
-	for _, name := range []string{"GC_INSTANCE_TOKEN", "GC_SESSION_ID", "GC_WORKER_TOKEN"} {
-		if _, ok := s.Config.Env[name]; ok {
-			t.Errorf("%s belongs to an incarnation", name)
-		}
-	}
-}
-
-func TestUnknownVariableIsAWarning(t *testing.T) {
-	_, warnings, err := resolveText(t, plainAgent+"env={A='$NOPE'}\n", "")
-	if err != nil || len(warnings) != 1 || warnings[0].Agent != "w" || !strings.Contains(warnings[0].Message, "$NOPE") || warnings[0].Origin.Line != 4 {
-		t.Errorf("got %v, %v", warnings, err)
-	}
-}
-
-func TestUpstream(t *testing.T) {
-	text := robotAgent + `upstream = "proxy"
-env = { ANTHROPIC_BASE_URL = "http://mine" }
-[upstreams.proxy]
-base_url = "https://theirs"
-api_key = { env = "KEY" }
-auth_token = "sk-canary"
-env = { MODEL = "big" }
-` + robot
-	s := resolve(t, text)
-	got := map[string]string{}
-	for name, secret := range s.UpstreamEnv {
-		value, err := secret.Resolve(t.Context(), config.SecretSource{Env: func(n string) (string, bool) { return "from " + n, true }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got[name] = value
-	}
-	want := map[string]string{"ANTHROPIC_API_KEY": "from KEY", "ANTHROPIC_AUTH_TOKEN": "sk-canary", "MODEL": "big"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if s.Config.Upstream != "proxy" || s.Config.Env["ANTHROPIC_BASE_URL"] != "http://mine" {
-		t.Errorf("upstream %q, address %q", s.Config.Upstream, s.Config.Env["ANTHROPIC_BASE_URL"])
-	}
-	rotated := resolve(t, strings.Replace(strings.Replace(text, "sk-canary", "sk-other", 1), "theirs", "others", 1))
-	if rotated.Core != s.Core {
-		t.Error("a rotated credential or address moves a fingerprint")
-	}
-}
-
-func TestSecretsOfUpstreamsResolve(t *testing.T) {
-	source := config.SecretSource{
-		Env:     func(name string) (string, bool) { return "", false },
-		File:    func(path string) ([]byte, error) { return []byte("in " + path + "\n"), nil },
-		Command: func(_ context.Context, line string) ([]byte, error) { return nil, errors.New("exit 1") },
-	}
-	if got, err := config.ParseSecret("file:x").Resolve(t.Context(), source); err != nil || got != "in x" {
-		t.Errorf("file: %q, %v", got, err)
-	}
-	for _, text := range []string{"env:NONE", "command:pass x"} {
-		if _, err := config.ParseSecret(text).Resolve(t.Context(), source); err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-}
 
 func TestSelectionSuspensionAndDependencies(t *testing.T) {
 	city, err := config.Parse("/srv/lights/city.toml", []byte(`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 )
 
 // item stages one file or folder.
@@ -100,8 +101,8 @@ func (s *stager) settings(name string, layers []item) error {
 		s.keep(name, reason)
 		return nil
 	}
-	wanted, err := s.wanted(name, layers)
-	if err != nil || wanted == nil {
+	wanted, err := combined(layers)
+	if err != nil {
 		return err
 	}
 	if err := s.makeDirs(layers[len(layers)-1]); err != nil {
@@ -152,23 +153,20 @@ func (s *stager) isNew(name string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// wanted returns what the layers together ask for; later ones win. A layer that
+// combined returns what the layers together ask for; later ones win. A layer that
 // is no JSON is an error of the overlay.
-func (s *stager) wanted(name string, layers []item) ([]byte, error) {
+func combined(layers []item) ([]byte, error) {
 	wanted := []byte("{}\n")
-	for i := len(layers) - 1; i >= 0; i-- {
-		data, err := layers[i].read()
+	for _, layer := range slices.Backward(layers) {
+		data, err := layer.read()
 		if err != nil {
-			return nil, fmt.Errorf("cannot read %s: %w", layers[i].from, err)
+			return nil, fmt.Errorf("cannot read %s: %w", layer.from, err)
 		}
 		m, err := merge(wanted, data)
 		if err != nil {
-			return nil, fmt.Errorf("the overlay's %s cannot be merged: %w", layers[i].from, err)
+			return nil, fmt.Errorf("the overlay's %s cannot be merged: %w", layer.from, err)
 		}
 		wanted = m.text
-	}
-	if _, err := parseObject(wanted); err != nil {
-		return nil, fmt.Errorf("the overlay's %s cannot be merged: %w", name, err)
 	}
 	return wanted, nil
 }
@@ -213,19 +211,10 @@ func update(text, wanted []byte, known settings) (merged, settings, error) {
 	}
 	known.Source = source
 	for _, a := range result.added {
-		if !containsAddition(known.Added, a) {
+		if !slices.ContainsFunc(known.Added, a.same) {
 			known.Added = append(known.Added, a)
 		}
 	}
 	known.Gaps = append(known.Gaps, result.gaps...)
 	return result, known, nil
-}
-
-func containsAddition(list []addition, a addition) bool {
-	for _, b := range list {
-		if a.same(b) {
-			return true
-		}
-	}
-	return false
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 )
 
 // value is a JSON value with its place in a text.
@@ -124,9 +125,9 @@ func (p *jsonParser) key() string {
 // lookup returns the value of a key. Of a repeated key the last one counts, as
 // it does for every reader.
 func (v *value) lookup(key string) (int, *value) {
-	for i := len(v.members) - 1; i >= 0; i-- {
-		if v.members[i].key == key {
-			return i, v.members[i].value
+	for i, m := range slices.Backward(v.members) {
+		if m.key == key {
+			return i, m.value
 		}
 	}
 	return -1, nil

@@ -35,7 +35,7 @@ func Unstage(ctx context.Context, workDir string) (Report, error) {
 		}
 		for _, dir := range slices.Backward(s.ledger.Dirs) {
 			// A folder that others use too stays: the removal fails.
-			_ = s.root.Remove(dir) //nolint:errcheck // see above
+			_ = s.root.Remove(dir)
 		}
 		s.ledger.Dirs = nil
 		return nil
@@ -46,10 +46,14 @@ func (s *stager) removeFile(name string) error {
 	noted := s.ledger.Files[name]
 	delete(s.ledger.Files, name)
 	data, err := s.root.ReadFile(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case err != nil || hash(data) != noted:
+	}
+	if err != nil {
+		s.keep(name, err.Error())
+		return nil
+	}
+	if hash(data) != noted {
 		s.keep(name, "")
 		return nil
 	}

@@ -1,0 +1,72 @@
+package plan_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestPrompt(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, suffix, flag, nudge string
+	}{
+		"unknown program is told nothing": {plainAgent, "", "", ""},
+		"nudge alone":                     {plainAgent + "nudge='hello'\n", "", "", "hello"},
+		"template, no CLI":                {plainAgent + "prompt_template='p'\n", "", "", beacon + prime + "\n\nDo w."},
+		"prompt, then nudge":              {plainAgent + "prompt_template='p'\nnudge='hello'\n", "", "", beacon + prime + "\n\nDo w.\n\nhello"},
+		"argument":                        {robotAgent + "prompt_template='p'\n" + robot, beacon + prime + "\n\nDo w.", "", ""},
+		"argument and nudge":              {robotAgent + "nudge='hello'\n" + robot, beacon + prime, "", "hello"},
+		"hooks need no instruction":       {robotAgent + "install_agent_hooks=['claude']\n" + robot, beacon, "", ""},
+		"flag":                            {robotAgent + "prompt_mode='flag'\nprompt_flag='-i'\n" + robot, beacon + prime, "-i", ""},
+		"one shot by argument":            {robotAgent + "lifecycle='one_shot'\n" + robot, beacon + prime, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := resolve(t, c.text).Config
+			got := [3]string{unquote(t, cfg.PromptSuffix), cfg.PromptFlag, cfg.Nudge}
+			if diff := cmp.Diff([3]string{c.suffix, c.flag, c.nudge}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// unquote lets a real shell read one word.
+func unquote(t *testing.T, word string) string {
+	t.Helper()
+	if word == "" {
+		return ""
+	}
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+word).Output()
+	if err != nil {
+		t.Fatalf("a shell cannot read %s: %v", word, err)
+	}
+	return string(out)
+}
+
+func TestAnyPromptIsOneWordOfAShell(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.StringOfN(rapid.RuneFrom([]rune("a'\"$`\\ \n\t\x01\x1b!;&|<>(){}[]*?~#é•\u0085")), 1, 40, -1).Draw(rt, "prompt")
+		desired, _, err := resolveText(t, robotAgent+"prompt_template='p'\n"+robot, "x"+strings.ReplaceAll(text, "{{", "{ {")+"x")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want := beacon + prime + "\n\nx" + strings.ReplaceAll(text, "{{", "{ {") + "x"
+		if got := unquote(t, desired.Sessions[0].Config.PromptSuffix); got != want {
+			rt.Errorf("the shell reads %q, want %q", got, want)
+		}
+	})
+}
+
+func TestLongPromptStaysInTheSuffix(t *testing.T) {
+	desired, _, err := resolveText(t, robotAgent+"prompt_template='p'\n"+robot, strings.Repeat("long ", 100_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := desired.Sessions[0].Config
+	if len(cfg.PromptSuffix) < 500_000 || strings.Contains(cfg.Command, "long") {
+		t.Errorf("the suffix has %d bytes", len(cfg.PromptSuffix))
+	}
+}
