@@ -1,0 +1,119 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/session"
+)
+
+// Controller keeps one city true. Its methods may be called concurrently, and
+// answer from the moment that [Controller.Run] runs.
+type Controller struct {
+	opts  Options
+	first Loaded
+	start []session.Record // what the store held
+
+	mail  chan func(*loop) // to the loop; never sent to while holding anything
+	ended chan struct{}    // closed when Run has returned
+	view  atomic.Pointer[snapshot]
+}
+
+// Open reads the configuration and the records. It touches no session yet.
+func Open(ctx context.Context, opts Options) (*Controller, error) {
+	loaded, err := opts.Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot load the city: %w", err)
+	}
+	c := &Controller{opts: opts, first: loaded, mail: make(chan func(*loop), 256), ended: make(chan struct{})}
+	c.start, err = opts.Records.Load(ctx)
+	if err != nil {
+		opts.Logger.Warn("some session records cannot be read", "error", err)
+	}
+	l := newLoop(c)
+	l.publish()
+	return c, nil
+}
+
+// Run keeps the city true until ctx ends or the control API tells it to exit. It
+// returns nil then: sessions go on unless they were told to stop. An error means
+// that a job of its own would not end. Run is called once.
+func (c *Controller) Run(ctx context.Context) error {
+	defer close(c.ended)
+	l := newLoop(c)
+	return l.run(ctx)
+}
+
+// errEnded answers requests to a controller that has ended.
+var errEnded = fmt.Errorf("%w: the controller has ended", client.ErrUnavailable)
+
+// ask runs f in the loop and waits for its answer. f answers at once or keeps
+// the function to answer later; it must be called exactly once.
+func ask[T any](ctx context.Context, c *Controller, f func(l *loop, answer func(T, error))) (T, error) {
+	type reply struct {
+		value T
+		err   error
+	}
+	replies := make(chan reply, 1)
+	request := func(l *loop) { f(l, func(value T, err error) { replies <- reply{value, err} }) }
+	var none T
+	select {
+	case c.mail <- request:
+	case <-ctx.Done():
+		return none, timedOut(ctx)
+	case <-c.ended:
+		return none, errEnded
+	}
+	select {
+	case r := <-replies:
+		return r.value, r.err
+	case <-ctx.Done():
+		return none, timedOut(ctx)
+	case <-c.ended:
+		select {
+		case r := <-replies:
+			return r.value, r.err
+		default:
+			return none, errEnded
+		}
+	}
+}
+
+func timedOut(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: the controller is still at it; look at the status", client.ErrTimeout)
+	}
+	return err
+}
+
+// emit appends an event about an entry, or about the city if e is nil.
+func (c *Controller) emit(kind event.Kind, e *entry, text string, data map[string]string) {
+	ev := client.Event{Kind: string(kind), Text: text, Data: data}
+	if e != nil {
+		ev.Agent, ev.Session = e.rec.Agent, e.rec.Session
+	}
+	if _, err := c.opts.Events.Append(ev); err != nil {
+		c.opts.Logger.Error("cannot keep an event", "kind", kind, "session", ev.Session, "error", err)
+	}
+	attrs := []any{"kind", string(kind)}
+	if ev.Session != "" {
+		attrs = append(attrs, "agent", ev.Agent, "session", ev.Session)
+	}
+	for k, v := range data {
+		attrs = append(attrs, k, v)
+	}
+	c.opts.Logger.Info(text, attrs...)
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
+}

@@ -1,0 +1,337 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gascity/client"
+	"gascity/internal/plan"
+	"gascity/runtime"
+)
+
+func TestConfiguredAgentsAreStartedOnce(t *testing.T) {
+	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.want("a", client.StateRunning)
+		w.want("b", client.StateRunning)
+		w.after(10 * time.Minute)
+		if got := w.fake.starts(); len(got) != 2 {
+			t.Errorf("started %v, want each agent once", got)
+		}
+		want := []string{"session.starting", "session.started"}
+		if got := w.kinds("gc-town-a"); !slices.Equal(got, want) {
+			t.Errorf("events of a are %v, want %v", got, want)
+		}
+	})
+}
+
+func TestAnotherControllerAdoptsWhatRuns(t *testing.T) {
+	inTown(t, names(20), func(t *testing.T, w *town) {
+		w.begin()
+		before := w.fake.lives()
+		for range 5 {
+			w.end()
+			w.after(time.Second)
+			w.records = &countingStore{} // nothing remembered but what the sessions carry
+			w.begin()
+			w.want("a007", client.StateRunning)
+		}
+		if diff := cmp.Diff(before, w.fake.lives()); diff != "" || len(before) != 20 {
+			t.Errorf("five controllers later other incarnations run (-before +after):\n%s", diff)
+		}
+		if got := w.fake.starts(); len(got) != 20 {
+			t.Errorf("%d starts, want 20", len(got))
+		}
+	})
+}
+
+func TestFingerprintsOutliveTheController(t *testing.T) {
+	inTown(t, []string{"same", "changed"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.end()
+		w.edit(func(d *plan.Desired) { d.Sessions[1].Config.WorkDir = "/elsewhere" })
+		w.records = &countingStore{}
+		before := w.fake.lives()
+		w.begin()
+		w.after(time.Second)
+		after := w.fake.lives()
+		if before["gc-town-same"] != after["gc-town-same"] || before["gc-town-changed"] == after["gc-town-changed"] {
+			t.Errorf("incarnations were %v and are %v; want only the changed one replaced", before, after)
+		}
+	})
+}
+
+func TestACrashIsNoticedAtOnceAndHealed(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.after(time.Hour)
+		w.fake.end("gc-town-a", 7)
+		synctest.Wait()
+		a := w.agent("a")
+		if a.State != client.StateFailed || !strings.Contains(a.Reason, "exited with code 7") || a.Exit != "exited with code 7" || a.NextAt.Sub(time.Now()) != time.Second {
+			t.Errorf("right after the crash: %+v; want failed, the exit code, and a start in 1s", a)
+		}
+		w.after(2 * time.Second)
+		w.want("a", client.StateRunning)
+		if a := w.agent("a"); a.Restarts != 1 || a.Exit != "" {
+			t.Errorf("after the restart: %+v; want one restart and no exit", a)
+		}
+	})
+}
+
+func TestALostEventCostsAtMostOnePatrol(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.after(time.Hour)
+		w.fake.vanish("gc-town-a")
+		w.after(31 * time.Second)
+		if kinds := w.kinds("gc-town-a"); !slices.Contains(kinds, "session.lost") {
+			t.Errorf("events are %v, want session.lost", kinds)
+		}
+		w.after(2 * time.Second)
+		w.want("a", client.StateRunning)
+	})
+}
+
+func TestACrashLoopEndsInQuarantineWithinItsBudget(t *testing.T) {
+	inTown(t, []string{"a", "steady"}, func(t *testing.T, w *town) {
+		w.settings = Settings{MaxRestarts: 5, RestartWindow: time.Hour}
+		w.fake.onStart = func(_ context.Context, name string) error {
+			if name != "gc-town-a" {
+				return nil
+			}
+			return &runtime.StartupDeath{Exit: runtime.Exit{Code: 1}, Output: "no such model: x"}
+		}
+		w.begin()
+		for range 59 {
+			w.after(time.Minute)
+		}
+		failed := w.fake.number("start") - 1
+		if failed < 2 || failed > 5 {
+			t.Errorf("%d starts failed within the hour, want 2 to 5", failed)
+		}
+		a := w.agent("a")
+		if a.State != client.StateQuarantined || !strings.Contains(a.Reason, "no such model: x") || a.NextAt.IsZero() {
+			t.Errorf("got %+v, want a quarantine with the agent's own words and an end", a)
+		}
+		w.want("steady", client.StateRunning)
+
+		w.fake.set(func(f *fake) { f.onStart = nil })
+		if _, err := w.c.Restart(t.Context(), []string{"a"}); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Second)
+		w.want("a", client.StateRunning)
+	})
+}
+
+func TestAStuckStartDelaysNobody(t *testing.T) {
+	for _, obeys := range []bool{true, false} {
+		t.Run(fmt.Sprint("obeys its deadline: ", obeys), func(t *testing.T) {
+			inTown(t, names(21), func(t *testing.T, w *town) {
+				w.settings = Settings{Starts: 2}
+				release := make(chan struct{})
+				w.fake.onStart = func(ctx context.Context, name string) error {
+					if name != "gc-town-a000" {
+						return nil
+					}
+					if !obeys {
+						<-release
+						return errors.New("too late")
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				w.begin()
+				w.after(time.Second)
+				for _, name := range names(21)[1:] {
+					w.want(name, client.StateRunning)
+				}
+				w.want("a000", client.StateStarting)
+				w.fake.end("gc-town-a001", 1)
+				w.after(5 * time.Second)
+				w.want("a001", client.StateRunning)
+				close(release)
+				w.fake.set(func(f *fake) { f.onStart = nil })
+			})
+		})
+	}
+}
+
+func TestTwoStuckStartsGiveTheirPlacesBack(t *testing.T) {
+	inTown(t, []string{"stuck1", "stuck2", "b"}, func(t *testing.T, w *town) {
+		w.settings = Settings{Starts: 2}
+		release := make(chan struct{})
+		w.fake.onStart = func(_ context.Context, name string) error {
+			if name != "gc-town-b" {
+				<-release
+				return errors.New("too late")
+			}
+			return nil
+		}
+		w.begin()
+		w.after(20*time.Second + overdueAfter + time.Second)
+		w.want("b", client.StateRunning)
+		close(release)
+	})
+}
+
+func TestAnUnreachablePlaceFreezesEverything(t *testing.T) {
+	inTown(t, names(20), func(t *testing.T, w *town) {
+		w.begin()
+		before := w.fake.lives()
+		w.fake.set(func(f *fake) { f.down = errDown })
+		w.after(time.Minute)
+		w.fake.end("gc-town-a003", 1) // the event comes, the look fails
+		w.edit(func(d *plan.Desired) { d.Sessions = d.Sessions[:10] })
+		if err := w.reload(); err != nil {
+			t.Fatal(err)
+		}
+		calls := w.fake.snapshotCalls()
+		w.after(5 * time.Minute)
+		status, _ := w.c.Status(t.Context())
+		if status.Controller.Degraded == "" || !strings.Contains(status.Controller.Degraded, "no answer") {
+			t.Errorf("degraded is %q, want the reason", status.Controller.Degraded)
+		}
+		for _, verb := range []string{"start", "stop", "relaunch", "interrupt"} {
+			if got := w.fake.number(verb); got != calls[verb] {
+				t.Errorf("%d calls of %s while nothing could be observed", got-calls[verb], verb)
+			}
+		}
+		w.want("a005", client.StateUnknown)
+
+		w.fake.set(func(f *fake) { f.down = nil })
+		w.after(2 * time.Minute)
+		status, _ = w.c.Status(t.Context())
+		lives := w.fake.lives()
+		if status.Controller.Degraded != "" || len(lives) != 10 || lives["gc-town-a000"] != before["gc-town-a000"] || lives["gc-town-a003"] == before["gc-town-a003"] {
+			t.Errorf("after recovery degraded is %q and %d sessions run; want 10, a000 untouched, a003 new", status.Controller.Degraded, len(lives))
+		}
+	})
+}
+
+func TestAPartialListingFreezesToo(t *testing.T) {
+	inTown(t, names(5), func(t *testing.T, w *town) {
+		w.begin()
+		before := w.fake.lives()
+		w.fake.set(func(f *fake) { f.partial = true })
+		w.after(2 * time.Minute)
+		w.edit(func(d *plan.Desired) { d.Sessions = d.Sessions[:1] })
+		if err := w.reload(); err != nil {
+			t.Fatal(err)
+		}
+		w.after(2 * time.Minute)
+		if diff := cmp.Diff(before, w.fake.lives()); diff != "" {
+			t.Errorf("sessions were touched on an incomplete list:\n%s", diff)
+		}
+	})
+}
+
+func TestASessionThatCannotBeToldAliveIsLeftAlone(t *testing.T) {
+	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.fake.set(func(f *fake) { f.blind["gc-town-a"] = true })
+		w.fake.set(func(f *fake) { f.tell(runtime.Event{Kind: runtime.EventExited, Session: "gc-town-a"}) })
+		w.after(5 * time.Minute)
+		w.want("a", client.StateUnknown)
+		w.want("b", client.StateRunning)
+		if _, err := w.c.Kill(t.Context(), "a"); !errors.Is(err, client.ErrRefused) {
+			t.Errorf("killing the unknown: %v, want a refusal", err)
+		}
+		if w.fake.number("start") != 2 || w.fake.number("stop") != 0 {
+			t.Errorf("calls are %v, want two starts and no stop", w.fake)
+		}
+	})
+}
+
+func TestTwoHundredIdleSessionsCostOneListAPatrol(t *testing.T) {
+	inTown(t, names(200), func(t *testing.T, w *town) {
+		w.begin()
+		w.after(time.Minute)
+		before, writes := w.fake.snapshotCalls(), w.records.count()
+		w.after(time.Hour)
+		after := w.fake.snapshotCalls()
+		if lists := after["list"] - before["list"]; lists < 119 || lists > 121 {
+			t.Errorf("%d lists in an hour of 30s patrols, want 120", lists)
+		}
+		for _, call := range []string{"observe", "meta", "start", "stop"} {
+			if after[call] != before[call] {
+				t.Errorf("%d calls of %s although nothing happened", after[call]-before[call], call)
+			}
+		}
+		if w.records.count() != writes {
+			t.Errorf("%d store writes although nothing happened", w.records.count()-writes)
+		}
+		for range 100 {
+			if _, err := w.c.Status(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := w.fake.snapshotCalls(); !cmp.Equal(got, after) {
+			t.Errorf("reading the status 100 times made calls: %v, then %v", after, got)
+		}
+	})
+}
+
+func TestAPlaceWithoutEventsIsPatrolled(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.streams = false
+		w.begin()
+		w.after(time.Minute)
+		w.fake.end("gc-town-a", 1)
+		w.after(33 * time.Second)
+		if a := w.agent("a"); a.State != client.StateRunning || a.Restarts != 1 {
+			t.Errorf("got %+v, want one restart within a patrol", a)
+		}
+	})
+}
+
+func TestDependenciesStartInWaves(t *testing.T) {
+	inTown(t, []string{"app", "db"}, func(t *testing.T, w *town) {
+		w.edit(func(d *plan.Desired) { d.Sessions[0].DependsOn = []string{"db"} })
+		w.fake.onStart = func(ctx context.Context, name string) error {
+			select {
+			case <-time.After(3 * time.Second):
+			case <-ctx.Done():
+			}
+			return ctx.Err()
+		}
+		w.begin()
+		w.after(time.Second)
+		w.want("app", client.StateStopped)
+		if a := w.agent("app"); !strings.Contains(a.Reason, "waits for db") {
+			t.Errorf("app's reason is %q, want that it waits for db", a.Reason)
+		}
+		w.after(7 * time.Second)
+		if got := w.fake.starts(); !slices.Equal(got, []string{"gc-town-db", "gc-town-app"}) {
+			t.Errorf("started %v, want db and then app", got)
+		}
+	})
+}
+
+func TestTheStartCarriesTokenAndNotes(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		s := w.fake.sessions["gc-town-a"]
+		if s.token != "token-1" || s.meta[metaCity] != "/town" || s.meta[metaAgent] != "a" || !runtime.FingerprintCurrent(s.meta[metaCore]) {
+			t.Errorf("token %q, notes %v; want the generated token, city, agent and hashes", s.token, s.meta)
+		}
+		a := w.agent("a")
+		if a.Instance == "" || strings.Contains(a.Instance, "token") {
+			t.Errorf("the public instance is %q, want a fingerprint", a.Instance)
+		}
+		for _, value := range s.meta {
+			if strings.Contains(value, s.token) {
+				t.Errorf("a note holds the instance token: %q", value)
+			}
+		}
+	})
+}

@@ -1,0 +1,300 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/runtime"
+)
+
+// fake is a place of sessions that never leaves memory. It keeps the words of
+// the contract that the controller relies on, and counts what it is asked.
+type fake struct {
+	mu       sync.Mutex
+	sessions map[string]*fakeSession
+	watchers []chan runtime.Event
+	calls    map[string]int
+
+	streams  bool
+	down     error                                        // answer of every question
+	partial  bool                                         // listings are incomplete
+	blind    map[string]bool                              // sessions that cannot be told alive from dead
+	onStart  func(ctx context.Context, name string) error // before the agent exists
+	stubborn map[string]int                               // stops that fail before one works; <0: all
+	polite   bool                                         // agents end when interrupted
+	startLog []string
+}
+
+type fakeSession struct {
+	token    string
+	cfg      runtime.Config
+	meta     map[string]string
+	exit     *runtime.Exit
+	attached int
+	active   time.Time
+	began    time.Time
+}
+
+func newFake() *fake {
+	return &fake{sessions: map[string]*fakeSession{}, calls: map[string]int{}, streams: true, blind: map[string]bool{}, stubborn: map[string]int{}}
+}
+
+var (
+	_ runtime.Provider         = (*fake)(nil)
+	_ runtime.Observer         = (*fake)(nil)
+	_ runtime.Watcher          = (*fake)(nil)
+	_ runtime.Fencer           = (*fake)(nil)
+	_ runtime.RelaunchProvider = (*fake)(nil)
+)
+
+// count notes a call and returns the lock.
+func (f *fake) count(call string) func() {
+	f.mu.Lock()
+	f.calls[call]++
+	return f.mu.Unlock
+}
+
+func (f *fake) number(call string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[call]
+}
+
+func (f *fake) tell(ev runtime.Event) {
+	ev.Time = time.Now()
+	for _, w := range f.watchers {
+		select {
+		case w <- ev:
+		default:
+		}
+	}
+}
+
+func (f *fake) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	defer f.count("start")()
+	if s := f.sessions[name]; s != nil && s.exit == nil {
+		return &runtime.Error{Op: "start", Session: name, Err: runtime.ErrSessionExists}
+	}
+	if f.onStart != nil {
+		f.mu.Unlock()
+		err := f.onStart(ctx, name)
+		f.mu.Lock()
+		if err != nil {
+			return &runtime.Error{Op: "start", Session: name, Err: err}
+		}
+	}
+	f.sessions[name] = &fakeSession{token: cfg.Env["GC_INSTANCE_TOKEN"], cfg: cfg, meta: map[string]string{}, began: time.Now()}
+	f.startLog = append(f.startLog, name)
+	f.tell(runtime.Event{Kind: runtime.EventStarted, Session: name})
+	return nil
+}
+
+func (f *fake) StopInstance(_ context.Context, name, token string) error {
+	defer f.count("stop")()
+	s := f.sessions[name]
+	if s == nil {
+		return nil
+	}
+	if s.token != token {
+		return runtime.ErrStaleInstance
+	}
+	if n := f.stubborn[name]; n != 0 {
+		f.stubborn[name] = n - 1
+		return errors.New("it will not end")
+	}
+	delete(f.sessions, name)
+	f.tell(runtime.Event{Kind: runtime.EventGone, Session: name})
+	return nil
+}
+
+func (f *fake) Stop(string) error { return errors.New("stopped without a token") }
+
+func (f *fake) InterruptInstance(_ context.Context, name, token string) error {
+	defer f.count("interrupt")()
+	if s := f.sessions[name]; s != nil && s.token == token && f.polite {
+		f.endLocked(name, 0)
+	}
+	return nil
+}
+
+func (f *fake) Interrupt(string) error { return errors.New("interrupted without a token") }
+
+// end lets an agent end by itself.
+func (f *fake) end(name string, code int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.endLocked(name, code)
+}
+
+func (f *fake) endLocked(name string, code int) {
+	f.sessions[name].exit = &runtime.Exit{Code: code, At: time.Now()}
+	f.tell(runtime.Event{Kind: runtime.EventExited, Session: name, Exit: f.sessions[name].exit})
+}
+
+// vanish takes a session away without a word.
+func (f *fake) vanish(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.sessions, name)
+}
+
+func (f *fake) set(change func(*fake)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(f)
+}
+
+func (f *fake) Observe(_ context.Context, name string) (runtime.Observation, error) {
+	defer f.count("observe")()
+	o := runtime.Observation{Attached: 0, At: time.Now()}
+	if f.down != nil {
+		return o, f.down
+	}
+	if f.blind[name] {
+		return o, nil
+	}
+	s := f.sessions[name]
+	if s == nil {
+		o.Session, o.Agent = runtime.Dead, runtime.Dead
+		return o, nil
+	}
+	o.Session, o.Agent, o.InstanceToken, o.StartedAt = runtime.Alive, runtime.Alive, s.token, s.began
+	o.Attached, o.LastActivity = s.attached, s.active
+	if s.exit != nil {
+		o.Agent, o.Exit = runtime.Dead, s.exit
+	}
+	return o, nil
+}
+
+func (f *fake) Watch(ctx context.Context) (<-chan runtime.Event, error) {
+	if !f.streams {
+		return nil, errors.ErrUnsupported
+	}
+	events := make(chan runtime.Event, 4096)
+	f.mu.Lock()
+	events <- runtime.Event{Kind: runtime.EventResync}
+	f.watchers = append(f.watchers, events)
+	f.mu.Unlock()
+	context.AfterFunc(ctx, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.watchers = slices.DeleteFunc(f.watchers, func(c chan runtime.Event) bool { return c == events })
+		close(events)
+	})
+	return events, nil
+}
+
+func (f *fake) Relaunch(_ context.Context, name string, cfg runtime.Config) error {
+	defer f.count("relaunch")()
+	if f.sessions[name] == nil {
+		return runtime.ErrSessionNotFound
+	}
+	f.sessions[name].cfg = cfg
+	return nil
+}
+
+func (f *fake) ListRunning(prefix string) ([]string, error) {
+	defer f.count("list")()
+	if f.down != nil {
+		return nil, f.down
+	}
+	var names []string
+	for name, s := range f.sessions {
+		if strings.HasPrefix(name, prefix) && s.exit == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if f.partial {
+		return nil, &runtime.PartialListError{Errs: []error{errors.New("half of it does not answer")}}
+	}
+	return names, nil
+}
+
+func (f *fake) meta(name string, do func(map[string]string)) error {
+	defer f.count("meta")()
+	if f.down != nil {
+		return f.down
+	}
+	s := f.sessions[name]
+	if s == nil {
+		return runtime.ErrSessionNotFound
+	}
+	do(s.meta)
+	return nil
+}
+
+func (f *fake) SetMeta(name, key, value string) error {
+	return f.meta(name, func(m map[string]string) { m[key] = value })
+}
+
+func (f *fake) GetMeta(name, key string) (value string, err error) {
+	err = f.meta(name, func(m map[string]string) { value = m[key] })
+	return value, err
+}
+
+func (f *fake) RemoveMeta(name, key string) error {
+	return f.meta(name, func(m map[string]string) { delete(m, key) })
+}
+
+func (f *fake) Nudge(name string, content []runtime.ContentBlock) error {
+	defer f.count("nudge " + runtime.FlattenText(content))()
+	if f.sessions[name] == nil {
+		return runtime.ErrSessionNotFound
+	}
+	return nil
+}
+
+func (f *fake) RunLive(string, runtime.Config) error      { f.count("live")(); return nil }
+func (f *fake) Peek(name string, _ int) (string, error)   { return "screen of " + name, nil }
+func (f *fake) IsRunning(name string) bool                { return f.alive(name) }
+func (f *fake) IsAttached(string) bool                    { return false }
+func (f *fake) ProcessAlive(string, []string) bool        { return true }
+func (f *fake) GetLastActivity(string) (time.Time, error) { return time.Time{}, nil }
+func (f *fake) Attach(string) error                       { return runtime.ErrAttachUnsupported }
+func (f *fake) SendKeys(string, ...string) error          { f.count("keys")(); return nil }
+func (f *fake) ClearScrollback(string) error              { return nil }
+func (f *fake) CopyTo(string, string, string) error       { f.count("copy")(); return nil }
+func (f *fake) Capabilities() runtime.ProviderCapabilities {
+	return runtime.ProviderCapabilities{CanStream: f.streams}
+}
+
+func (f *fake) alive(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessions[name]
+	return s != nil && s.exit == nil
+}
+
+// lives returns the tokens of what runs, by name.
+func (f *fake) lives() map[string]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := map[string]string{}
+	for name, s := range f.sessions {
+		if s.exit == nil {
+			out[name] = s.token
+		}
+	}
+	return out
+}
+
+func (f *fake) starts() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.startLog)
+}
+
+func (f *fake) snapshotCalls() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.calls)
+}
+
+func (f *fake) String() string { return fmt.Sprint(f.snapshotCalls()) }

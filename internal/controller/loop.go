@@ -1,0 +1,261 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/plan"
+	"gascity/internal/session"
+)
+
+// loop is everything that changes. One goroutine owns it.
+type loop struct {
+	c      *Controller
+	ctx    context.Context //nolint:containedctx // the life of the loop; ends every job and watch
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // jobs and watches
+
+	loaded    Loaded
+	desired   map[session.Key]*plan.Session
+	loadedAt  time.Time
+	loadError string
+	loading   bool
+	reloads   []func(client.Done, error) // who waits for the next reading
+
+	places  map[string]*place
+	entries map[session.Key]*entry
+	actions []plan.Action
+	looks   int // under way, counted anew by each pass
+
+	ending  *ending // nil unless the city ends
+	leaving bool    // the loop is to end
+
+	waiters   []func() bool // called after each pass, dropped when true
+	dirty     bool          // a pass is due
+	viewStale bool          // the snapshot is older than the entries
+	viewAt    time.Time     // when it was made
+	wake      time.Time     // when to make a pass although nothing happened
+	startedAt time.Time
+}
+
+// activityLag is how old the snapshot may be about output and titles.
+const activityLag = 250 * time.Millisecond
+
+func newLoop(c *Controller) *loop {
+	l := &loop{
+		c: c, desired: map[session.Key]*plan.Session{}, places: map[string]*place{}, entries: map[session.Key]*entry{},
+		startedAt: c.opts.Now(),
+	}
+	for _, r := range c.start {
+		e := l.add(l.placeFor(r.Provider), r.Session)
+		e.rec, e.saved = r, true
+		e.rec.Running = false // knowledge of another process's time is no evidence
+	}
+	l.take(c.first)
+	return l
+}
+
+func (l *loop) now() time.Time     { return l.c.opts.Now() }
+func (l *loop) settings() Settings { return l.loaded.Settings }
+
+func (l *loop) run(ctx context.Context) error {
+	l.ctx, l.cancel = context.WithCancel(ctx)
+	defer l.cancel()
+	l.c.emit(event.ControllerStarted, nil, "the controller took charge of the city",
+		map[string]string{"version": l.c.opts.Version, "pid": strconv.Itoa(l.c.opts.PID)})
+	for _, p := range l.places {
+		l.open(p)
+	}
+	patrol := time.NewTicker(l.settings().Patrol)
+	defer patrol.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for !l.leaving {
+		l.turn()
+		if l.leaving {
+			break
+		}
+		timer.Reset(l.pause())
+		select {
+		case f := <-l.c.mail:
+			f(l)
+			l.drain()
+		case <-timer.C:
+			l.dirty = true
+		case <-patrol.C: // a tick that nobody could take is dropped
+			l.patrol()
+			patrol.Reset(l.settings().Patrol)
+		case <-ctx.Done():
+			l.leaving = true
+		}
+	}
+	return l.leave()
+}
+
+// turn makes the passes that are due, and keeps the snapshot young.
+func (l *loop) turn() {
+	for l.dirty && !l.leaving {
+		l.dirty = false
+		l.wake = time.Time{}
+		l.pass()
+		l.publish()
+		l.waiters = slices.DeleteFunc(l.waiters, func(done func() bool) bool { return done() })
+	}
+	if l.viewStale {
+		if due := l.viewAt.Add(activityLag); l.now().Before(due) {
+			l.wakeAt(due)
+		} else {
+			l.publish()
+		}
+	}
+}
+
+// drain takes what else has come, so that one pass answers for all of it.
+func (l *loop) drain() {
+	for range cap(l.c.mail) {
+		select {
+		case f := <-l.c.mail:
+			f(l)
+		default:
+			return
+		}
+	}
+}
+
+// wakeAt asks for a pass at t at the latest. What is due already is the present
+// pass's business.
+func (l *loop) wakeAt(t time.Time) {
+	if t.After(l.now()) && (l.wake.IsZero() || t.Before(l.wake)) {
+		l.wake = t
+	}
+}
+
+// pause is how long nothing needs to be done by itself.
+func (l *loop) pause() time.Duration {
+	if l.wake.IsZero() {
+		return 24 * time.Hour
+	}
+	return max(0, l.wake.Sub(l.now()))
+}
+
+// patrol makes sure that a lost event costs no more than one interval.
+func (l *loop) patrol() {
+	l.dirty = true
+	for _, p := range l.places {
+		p.wanted = true
+	}
+}
+
+// leave ends what the loop has begun; sessions go on.
+func (l *loop) leave() error {
+	l.cancel()
+	done := make(chan struct{})
+	go func() { l.wg.Wait(); close(done) }()
+	limit := time.NewTimer(leaveLimit)
+	defer limit.Stop()
+	for {
+		select {
+		case f := <-l.c.mail:
+			f(l)
+			continue
+		case <-done:
+			l.drain()
+			l.c.emit(event.ControllerStopped, nil, "the controller ended", nil)
+			return nil
+		case <-limit.C:
+			return errors.New("the controller ended with work that would not: " + strings.Join(l.busy(), ", "))
+		}
+	}
+}
+
+func (l *loop) busy() []string {
+	var names []string
+	for _, e := range l.entries {
+		if e.job != nil {
+			names = append(names, fmt.Sprintf("%s of %s", e.job.verb, e.rec.Session))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// goAlong runs f in a goroutine that the loop waits for when it ends.
+func (l *loop) goAlong(f func()) { l.wg.Go(f) }
+
+// spawn runs work outside the loop under a deadline, and what it returns inside.
+func (l *loop) spawn(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
+	ctx, cancel := context.WithTimeout(l.ctx, limit)
+	l.goAlong(func() {
+		defer cancel()
+		fold := work(ctx)
+		l.send(func() {
+			fold()
+			l.dirty = true
+		})
+	})
+	return cancel
+}
+
+// send runs f in the loop. It gives up only when the loop has ended for good.
+func (l *loop) send(f func()) {
+	select {
+	case l.c.mail <- func(*loop) { f() }:
+	case <-l.c.ended:
+	}
+}
+
+// at returns the entry of a session at a place, nil if there is none.
+func (l *loop) at(p *place, name string) *entry {
+	return l.entries[session.Key{Provider: p.selection, Session: name}]
+}
+
+// add makes an entry for a session that is not known yet.
+func (l *loop) add(p *place, name string) *entry {
+	e := &entry{place: p, stale: true, rec: session.Record{Session: name, Provider: p.selection}, activity: "", saved: true}
+	e.seen.Attached = -1
+	l.entries[e.rec.Key()] = e
+	return e
+}
+
+// save keeps the entry's record; it does nothing if it has not changed.
+func (l *loop) save(e *entry) {
+	if e.saved {
+		return
+	}
+	e.saved = true
+	e.rec.UpdatedAt = l.now()
+	if err := l.c.opts.Records.Save(context.WithoutCancel(l.ctx), e.rec); err != nil {
+		e.saved = false
+		l.c.opts.Logger.Error("cannot save a session record", "session", e.rec.Session, "error", err)
+	}
+}
+
+// forget drops an entry that means nothing any more.
+func (l *loop) forget(e *entry) {
+	delete(l.entries, e.rec.Key())
+	if err := l.c.opts.Records.Remove(context.WithoutCancel(l.ctx), e.rec.Key()); err != nil {
+		l.c.opts.Logger.Error("cannot remove a session record", "session", e.rec.Session, "error", err)
+	}
+}
+
+// pauseAfter is the pause after the n-th failure in a row: 1 s, 3 s, 9 s, up to
+// 5 minutes.
+func pauseAfter(n int) time.Duration {
+	b := backoff.ExponentialBackOff{InitialInterval: time.Second, Multiplier: 3, MaxInterval: 5 * time.Minute}
+	b.Reset()
+	pause := b.NextBackOff()
+	for range min(n, 20) - 1 {
+		pause = b.NextBackOff()
+	}
+	return pause
+}

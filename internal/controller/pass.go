@@ -1,0 +1,181 @@
+package controller
+
+import (
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/plan"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+// take puts a reading of the configuration into force.
+func (l *loop) take(loaded Loaded) {
+	loaded.Settings = loaded.Settings.withDefaults()
+	l.loaded, l.loadedAt, l.loadError = loaded, l.now(), ""
+	l.desired = make(map[session.Key]*plan.Session, len(loaded.Desired.Sessions))
+	for i := range loaded.Desired.Sessions {
+		s := &loaded.Desired.Sessions[i]
+		if s.Fields == nil {
+			s.Fields = runtime.FingerprintBreakdown(s.Config)
+		}
+		key := session.Key{Provider: s.Provider, Session: s.Name}
+		l.desired[key] = s
+		p := l.placeFor(s.Provider)
+		e := l.entries[key]
+		if e == nil {
+			e = l.add(p, s.Name)
+		}
+		if e.rec.Agent != s.Agent {
+			e.rec.Agent, e.saved = s.Agent, false
+		}
+		delete(p.foreign, s.Name)
+	}
+	l.dirty = true
+}
+
+// pass looks where it must, decides, and begins what was decided.
+func (l *loop) pass() {
+	for _, p := range l.places {
+		l.list(p)
+	}
+	l.looks = l.countLooks()
+	for _, e := range l.entries { // in no order: none comes last every time
+		l.look(e)
+	}
+	l.decide()
+	if l.ending != nil {
+		l.endCity()
+	}
+	l.act()
+	for _, e := range l.entries {
+		l.save(e)
+	}
+}
+
+// decide asks the diff about every session and takes note of the answers.
+func (l *loop) decide() {
+	observed := make([]plan.Observed, 0, len(l.entries))
+	for _, e := range l.entries {
+		observed = append(observed, e.observed())
+	}
+	policy := l.settings().policy()
+	if l.ending != nil {
+		policy.Stopping, policy.StopAfter = true, l.ending.stopAfter
+	}
+	l.actions = plan.Diff(l.loaded.Desired, observed, l.now(), policy)
+	decided := make(map[session.Key]bool, len(l.actions))
+	for _, a := range l.actions {
+		key := session.Key{Provider: a.Provider, Session: a.Session}
+		decided[key] = true
+		if e := l.entries[key]; e != nil {
+			l.note(e, a)
+		}
+		if a.After.After(l.now()) {
+			l.wakeAt(a.After)
+		}
+	}
+	for key, e := range l.entries {
+		if !decided[key] && e.job == nil && !e.stale {
+			l.drop(e)
+		}
+	}
+}
+
+// drop forgets an entry that is neither configured nor there. A foreign one is
+// not looked at again before it has left the list.
+func (l *loop) drop(e *entry) {
+	if e.exists() && e.owner != plan.OwnerUs {
+		e.place.foreign[e.rec.Session] = true
+	}
+	l.forget(e)
+}
+
+// note remembers a decision and tells what is new about it.
+func (l *loop) note(e *entry, a plan.Action) {
+	before := e.action
+	e.action = a
+	switch {
+	case !a.Drifted:
+		e.driftedAt = time.Time{}
+	case e.driftedAt.IsZero():
+		e.driftedAt, e.confirmed = l.now(), false
+		data := map[string]string{"fields": strings.Join(a.Fields, ","), "action": string(a.Verb)}
+		if a.Verb == plan.VerbWait {
+			data["deferred"] = a.Reason
+		}
+		l.c.emit(event.SessionDrift, e, "the configuration differs from what the session was started with", data)
+	}
+	restored := e.job == nil && e.known && e.running() && !a.Drifted
+	if restored || a.Desired != plan.DesiredRunning {
+		e.disrupted = false
+	}
+	if quarantined(a) && !quarantined(before) {
+		l.c.emit(event.SessionQuarantined, e, "the agent ended too often and is left alone for a time",
+			map[string]string{"reason": a.Reason, "until": stamp(a.After)})
+	}
+	if a.Rebaseline && e.job == nil {
+		l.rebaseline(e)
+	}
+}
+
+// act begins what was decided, as far as the limits allow. Nothing is done on a
+// look that is older than what has happened since.
+func (l *loop) act() {
+	starts, stops := l.underWay()
+	for _, a := range l.actions {
+		key := session.Key{Provider: a.Provider, Session: a.Session}
+		e, s := l.entries[key], l.desired[key]
+		if e == nil || e.job != nil || e.stale || e.place.provider == nil {
+			continue
+		}
+		if a.Drifted && a.Verb.Ends() && (!e.confirmed || l.now().Sub(e.seen.At) > freshLook) {
+			e.stale = true // somebody may have attached meanwhile
+			l.look(e)
+			continue
+		}
+		switch a.Verb {
+		case plan.VerbStart:
+			if starts < l.settings().Starts {
+				starts++
+				l.start(e, s)
+			}
+		case plan.VerbStop, plan.VerbRestart:
+			if stops < stopsAtOnce {
+				stops++
+				e.disrupted = e.disrupted || a.Drifted
+				l.stop(e, a)
+			}
+		case plan.VerbRelaunch, plan.VerbApplyLive:
+			if starts < l.settings().Starts {
+				starts++
+				l.change(e, s, a)
+			}
+		case plan.VerbAdopt:
+			l.adopt(e, s)
+		default:
+		}
+	}
+}
+
+// underWay counts the jobs that hold a place in the limits.
+func (l *loop) underWay() (starts, stops int) {
+	for _, e := range l.entries {
+		if e.job == nil || !l.now().Before(e.job.overdue) {
+			continue
+		}
+		l.wakeAt(e.job.overdue)
+		switch e.job.kind {
+		case jobStart, jobChange:
+			starts++
+		case jobStop:
+			stops++
+		default:
+		}
+	}
+	return starts, stops
+}
+
+func quarantined(a plan.Action) bool { return a.State == client.StateQuarantined }

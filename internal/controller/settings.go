@@ -1,0 +1,102 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/config"
+	"gascity/internal/event"
+	"gascity/internal/plan"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+// Loaded is one reading of a city's configuration. It is immutable.
+type Loaded struct {
+	Desired  plan.Desired
+	Settings Settings
+	Config   client.Config // as it is shown to people
+	Warnings []string
+}
+
+// Settings are the controller's own parameters. A zero value means the default
+// that stands beside it.
+type Settings struct {
+	Patrol        time.Duration // between two looks at everything; 30 s
+	Shutdown      time.Duration // between interrupt and stop when the city ends; 5 s
+	MaxRestarts   int           // failures within RestartWindow before quarantine; no limit
+	RestartWindow time.Duration // 1 h
+	Starts        int           // at a time; 5
+	Looks         int           // at a time; 8
+	Disruptions   int           // sessions down for a changed configuration at a time; 3
+	Quiet         time.Duration // silence before a changed configuration restarts an agent; 30 s
+	DriftWait     time.Duration // how long that silence is waited for; for ever
+}
+
+func (s Settings) withDefaults() Settings {
+	s.Patrol = cmp.Or(s.Patrol, 30*time.Second)
+	s.Shutdown = cmp.Or(s.Shutdown, 5*time.Second)
+	s.RestartWindow = cmp.Or(s.RestartWindow, time.Hour)
+	s.Starts = cmp.Or(s.Starts, 5)
+	s.Looks = cmp.Or(s.Looks, 8)
+	s.Disruptions = cmp.Or(s.Disruptions, 3)
+	s.Quiet = cmp.Or(s.Quiet, 30*time.Second)
+	return s
+}
+
+// Options are what a controller is made of. All fields are required.
+type Options struct {
+	Root    string // the city's folder
+	Version string
+	PID     int
+
+	// Load reads the configuration. It is called by [Open] and for each reload,
+	// one call at a time.
+	Load func(ctx context.Context) (Loaded, error)
+	// Provider opens the runtime provider of a selection. It is called once for
+	// each selection until it succeeds. Whoever made the Options closes them.
+	Provider func(ctx context.Context, selection string) (runtime.Provider, error)
+	// Providers describes what can be selected.
+	Providers func(ctx context.Context) ([]client.Provider, error)
+	// Secrets resolves the credentials of upstreams, just before a start.
+	Secrets config.SecretSource
+
+	Events  event.Log
+	Records session.Store
+	Logger  *slog.Logger
+
+	Now      func() time.Time
+	NewToken func() string                     // an unguessable instance token
+	Jitter   func(time.Duration) time.Duration // spreads a pause, so that a fleet does not act in step
+}
+
+// Deadlines of jobs. Starts have their own, see plan.Session.StartTimeout.
+const (
+	lookLimit      = 10 * time.Second
+	stopLimit      = 30 * time.Second
+	liveLimit      = 60 * time.Second
+	interruptLimit = 5 * time.Second
+	startLimit     = 60 * time.Second // if the configuration has none
+	openLimit      = 30 * time.Second
+	overdueAfter   = 5 * time.Second // past its deadline, a job loses its place in the limits
+
+	stopsAtOnce      = 16
+	interruptsAtOnce = 16
+	stopTries        = 3 // of each session when the city ends
+
+	stableLife = 5 * time.Minute // a life after which earlier failures no longer lengthen the pause
+	freshLook  = time.Second     // how old a look may be on which a drifted session is disturbed
+
+	leaveLimit = 15 * time.Second // for jobs to return when the controller ends
+)
+
+// policy turns the settings into the rules of a diff.
+func (s Settings) policy() plan.Policy {
+	return plan.Policy{
+		MaxRestarts: s.MaxRestarts, RestartWindow: s.RestartWindow,
+		Disruptions: s.Disruptions, Quiet: s.Quiet, DriftWait: s.DriftWait,
+	}
+}

@@ -1,0 +1,300 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/plan"
+	"gascity/internal/proc"
+	"gascity/runtime"
+)
+
+// stop begins the end of an incarnation: of the one that was observed, and of no
+// successor.
+func (l *loop) stop(e *entry, a plan.Action) {
+	p, name, token := e.place.provider, e.rec.Session, e.rec.Token
+	before, tree := e.seen, e.tree
+	if e.order == plan.OrderKill {
+		e.order = plan.OrderNone
+	}
+	l.c.emit(event.SessionStopping, e, "a stop began", map[string]string{"reason": a.Reason})
+	began := l.now()
+	l.begin(e, jobStop, a.Verb, stopLimit, func(ctx context.Context) func() {
+		if tree == nil {
+			tree = treeOf(before)
+		}
+		err := stopInstance(ctx, p, name, token)
+		left := survivors(tree)
+		f := observe(ctx, p, name)
+		return func() { l.stopped(e, a, stopResult{began, len(tree), left, err, f}) }
+	})
+}
+
+// stopInstance ends one incarnation. Drivers that cannot tell incarnations apart
+// end whatever has the name.
+func stopInstance(ctx context.Context, p runtime.Provider, name, token string) error {
+	if token == "" {
+		return p.Stop(name)
+	}
+	err := runtime.StopInstance(ctx, p, name, token)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return p.Stop(name)
+	}
+	return err
+}
+
+// treeOf returns the session's processes, as far as they run on this machine.
+func treeOf(seen runtime.Observation) []proc.Info {
+	if seen.PID <= 0 {
+		return nil
+	}
+	if seen.StartTime > 0 {
+		if alive, err := proc.Alive(proc.ID{PID: seen.PID, Start: seen.StartTime}); err != nil || !alive {
+			return nil
+		}
+	}
+	tree, err := proc.Tree(seen.PID)
+	if err != nil {
+		return nil // it ended meanwhile, or cannot be read: nothing to count
+	}
+	return tree
+}
+
+// survivors returns who of the tree still lives.
+func survivors(tree []proc.Info) []int {
+	var left []int
+	for _, info := range tree {
+		if alive, err := proc.Alive(info.ID); alive || err != nil {
+			left = append(left, info.PID)
+		}
+	}
+	return left
+}
+
+// stopResult is how a stop went.
+type stopResult struct {
+	began     time.Time
+	processes int
+	survivors []int
+	err       error
+	look      finding
+}
+
+func (l *loop) stopped(e *entry, a plan.Action, r stopResult) {
+	e.tree = nil
+	e.stops++
+	e.last = client.StopResult{
+		Session: e.rec.Session, Agent: e.rec.Agent, Processes: r.processes, Survivors: r.survivors,
+		Seconds: l.now().Sub(r.began).Seconds(),
+	}
+	e.saved = false
+	if r.err != nil || len(r.survivors) > 0 {
+		l.stopFailed(e, r)
+		return
+	}
+	e.known, e.tries, e.stopAt, e.stopFault = false, 0, time.Time{}, ""
+	if e.rec.Running {
+		e.rec.Exit = nil // it did not end by itself
+	}
+	e.rec.Running, e.rec.Lost, e.rec.NextAt = false, false, time.Time{}
+	e.activity, e.source = "", ""
+	l.found(e, r.look)
+	l.c.emit(event.SessionStopped, e, "the session was ended", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.processes)})
+	l.countEnd(e)
+}
+
+// stopFailed puts the next try off. A stale instance is no failure: somebody
+// else has replaced it, and a look tells by what.
+func (l *loop) stopFailed(e *entry, r stopResult) {
+	e.stale = true
+	if errors.Is(r.err, runtime.ErrStaleInstance) {
+		return
+	}
+	e.tries++
+	if r.err != nil {
+		e.stopFault = faultOf(r.err)
+	} else {
+		e.stopFault = fmt.Sprintf("processes %v still run", r.survivors)
+	}
+	e.last.Error = e.stopFault
+	e.stopAt = l.now().Add(l.c.opts.Jitter(pauseAfter(e.tries)))
+	l.c.emit(event.SessionStopFailed, e, "the stop failed: "+firstLine(e.stopFault),
+		map[string]string{"error": e.stopFault, "survivors": strings.Trim(fmt.Sprint(r.survivors), "[]")})
+	l.countEnd(e)
+}
+
+// ending is the end of the city. It is in force before the first session is
+// told, and from then on nothing is started.
+type ending struct {
+	stopAfter time.Time // sessions that still run then are stopped
+	giveUp    time.Time // what cannot be observed by then is reported and left
+	census    map[string]client.StopResult
+	waiting   []func(client.Census, error)
+	closing   bool // the servers of the providers are being ended
+}
+
+// beginEnd puts the end of the city into force.
+func (l *loop) beginEnd() {
+	now, settings := l.now(), l.settings()
+	l.ending = &ending{
+		stopAfter: now.Add(settings.Shutdown), giveUp: now.Add(settings.Shutdown + stopLimit + overdueAfter),
+		census: map[string]client.StopResult{},
+	}
+	l.wakeAt(l.ending.giveUp)
+	l.c.emit(event.ControllerStopping, nil, "the city ends", map[string]string{"scope": "city"})
+	for _, e := range l.entries {
+		e.order, e.tries, e.stopAt = plan.OrderNone, 0, time.Time{}
+		if e.job != nil && e.job.kind == jobStart {
+			e.job.cancel()
+		}
+	}
+	l.dirty = true
+}
+
+// countEnd takes a session's end into the census of the city.
+func (l *loop) countEnd(e *entry) {
+	if l.ending != nil {
+		l.ending.census[e.rec.Session] = e.last
+	}
+}
+
+// endCity interrupts what runs, and answers once nothing is left to do.
+func (l *loop) endCity() {
+	l.wakeAt(l.ending.giveUp)
+	l.interruptAll()
+	var left []*entry
+	for _, e := range l.entries {
+		if l.unsettled(e) {
+			left = append(left, e)
+		}
+	}
+	if len(left) > 0 && l.now().Before(l.ending.giveUp) || l.ending.closing {
+		return
+	}
+	for _, e := range left {
+		l.ending.census[e.rec.Session] = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Error: l.whyLeft(e)}
+	}
+	census := client.Census{Sessions: []client.StopResult{}, Clean: true}
+	for _, r := range l.ending.census {
+		census.Sessions = append(census.Sessions, r)
+		census.Clean = census.Clean && r.Error == "" && len(r.Survivors) == 0
+	}
+	slices.SortFunc(census.Sessions, func(a, b client.StopResult) int { return cmp.Compare(a.Session, b.Session) })
+	l.ending.closing = true
+	if !census.Clean {
+		l.endedCity(census)
+		return
+	}
+	l.closeServers(census)
+}
+
+// unsettled reports whether an entry still keeps the city from its end.
+func (l *loop) unsettled(e *entry) bool {
+	switch {
+	case e.job != nil && e.job.kind != jobLook:
+		return true
+	case e.owner == plan.OwnerOther:
+		return false
+	case e.owner == plan.OwnerUnknown && l.desired[e.rec.Key()] == nil:
+		return false
+	case e.tries >= stopTries:
+		return false
+	}
+	return e.unknown() || e.stale || e.exists()
+}
+
+func (l *loop) whyLeft(e *entry) string {
+	switch {
+	case e.job != nil:
+		return fmt.Sprintf("its %s does not end", cmp.Or(string(e.job.verb), "interrupt"))
+	case e.place.blind != "":
+		return e.place.blind
+	case e.blind != "":
+		return e.blind
+	}
+	return cmp.Or(e.stopFault, e.action.Reason)
+}
+
+// interruptAll asks every running agent once to end by itself, and counts its
+// processes while they are all there.
+func (l *loop) interruptAll() {
+	if !l.now().Before(l.ending.stopAfter) {
+		return
+	}
+	busy := 0
+	for _, e := range l.entries {
+		if e.job != nil && e.job.kind == jobInterrupt && l.now().Before(e.job.overdue) {
+			busy++
+		}
+	}
+	for _, e := range l.entries {
+		if e.tree != nil || e.job != nil || e.stale || !e.running() || e.owner != plan.OwnerUs || busy >= interruptsAtOnce {
+			continue
+		}
+		busy++
+		e.tree = []proc.Info{}
+		p, name, token, seen := e.place.provider, e.rec.Session, e.rec.Token, e.seen
+		l.begin(e, jobInterrupt, "", interruptLimit, func(ctx context.Context) func() {
+			tree := treeOf(seen)
+			err := interruptInstance(ctx, p, name, token)
+			return func() {
+				e.tree = append(e.tree, tree...)
+				e.stale = true
+				if err != nil {
+					l.c.opts.Logger.Warn("cannot interrupt a session", "session", name, "error", err)
+				}
+			}
+		})
+	}
+}
+
+func interruptInstance(ctx context.Context, p runtime.Provider, name, token string) error {
+	if token == "" {
+		return p.Interrupt(name)
+	}
+	err := runtime.InterruptInstance(ctx, p, name, token)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return p.Interrupt(name)
+	}
+	return err
+}
+
+// closeServers ends what the sessions shared, then the city.
+func (l *loop) closeServers(census client.Census) {
+	var providers []runtime.Provider
+	for _, p := range l.places {
+		if p.provider != nil {
+			providers = append(providers, p.provider)
+		}
+	}
+	l.spawn(stopLimit, func(context.Context) func() {
+		var errs []error
+		for _, p := range providers {
+			errs = append(errs, runtime.TeardownServer(p))
+		}
+		return func() {
+			if err := errors.Join(errs...); err != nil {
+				l.c.opts.Logger.Warn("cannot end a provider's server", "error", err)
+			}
+			l.endedCity(census)
+		}
+	})
+}
+
+// endedCity answers who waits. Only a clean end ends the controller: else it
+// stays, starts nothing, and can be told to stop again.
+func (l *loop) endedCity(census client.Census) {
+	waiting := l.ending.waiting
+	l.ending.waiting = nil
+	for _, answer := range waiting {
+		answer(census, nil)
+	}
+	l.leaving = l.leaving || census.Clean
+}

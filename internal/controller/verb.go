@@ -1,0 +1,288 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/plan"
+	"gascity/runtime"
+)
+
+// Nudge delivers a prompt and says what became of it.
+func (c *Controller) Nudge(ctx context.Context, name string, req client.NudgeRequest) (client.NudgeResult, error) {
+	t, err := c.reachable(name)
+	if err != nil {
+		return client.NudgeResult{}, err
+	}
+	d := runtime.Delivery{Content: runtime.TextContent(req.Text), Confirm: req.Confirm}
+	if req.Instance != "" {
+		if req.Instance != publicInstance(t.rec.Token) {
+			return client.NudgeResult{}, fmt.Errorf("%w: %s is not the incarnation %s any more", client.ErrRefused, name, req.Instance)
+		}
+		d.Instance = t.rec.Token
+	}
+	out, err := runtime.Deliver(ctx, t.provider, t.rec.Session, d)
+	result := client.NudgeResult{
+		Session: t.rec.Session, State: string(out.State), Reason: string(out.Reason), Evidence: out.Evidence, Detail: out.Detail,
+	}
+	c.told(t, event.SessionNudged, "a prompt was delivered or was not", map[string]string{"state": result.State, "reason": result.Reason})
+	return result, wire(err)
+}
+
+// told appends an event about a target, from outside the loop.
+func (c *Controller) told(t *target, kind event.Kind, text string, data map[string]string) {
+	c.emit(kind, &entry{rec: t.rec}, text, data)
+}
+
+// Interrupt asks an agent to abandon its turn.
+func (c *Controller) Interrupt(ctx context.Context, name string) (client.Done, error) {
+	t, err := c.live(name)
+	if err != nil {
+		return client.Done{}, err
+	}
+	if err := interruptInstance(ctx, t.provider, t.rec.Session, t.rec.Token); err != nil {
+		return client.Done{}, wire(err)
+	}
+	c.told(t, event.SessionInterrupted, "the agent was asked to abandon its turn", nil)
+	return client.Done{Session: t.rec.Session, Changed: true, Detail: "interrupted; the agent has not confirmed it"}, nil
+}
+
+// Keys sends key events to a session.
+func (c *Controller) Keys(_ context.Context, name string, req client.KeysRequest) (client.Done, error) {
+	t, err := c.live(name)
+	if err != nil {
+		return client.Done{}, err
+	}
+	if err := t.provider.SendKeys(t.rec.Session, req.Keys...); err != nil {
+		return client.Done{}, wire(err)
+	}
+	return client.Done{Session: t.rec.Session, Changed: len(req.Keys) > 0}, nil
+}
+
+// Copy copies a file or folder into a session's work folder.
+func (c *Controller) Copy(_ context.Context, name string, req client.CopyRequest) (client.Done, error) {
+	t, err := c.live(name)
+	if err != nil {
+		return client.Done{}, err
+	}
+	if err := t.provider.CopyTo(t.rec.Session, req.Src, req.RelDst); err != nil {
+		return client.Done{}, wire(err)
+	}
+	return client.Done{Session: t.rec.Session, Changed: true}, nil
+}
+
+// Kill ends an incarnation and returns how that went; the agent comes back by
+// itself, unless it is not to run.
+func (c *Controller) Kill(ctx context.Context, name string) (client.StopResult, error) {
+	return ask(ctx, c, func(l *loop, answer func(client.StopResult, error)) {
+		e, err := l.find(name)
+		switch {
+		case err != nil:
+			answer(client.StopResult{}, err)
+			return
+		case e.unknown():
+			answer(client.StopResult{}, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, name, e.action.Reason))
+			return
+		case !e.running() && e.job == nil:
+			answer(client.StopResult{}, fmt.Errorf("%w: %s does not run: %s", client.ErrRefused, name, e.action.Reason))
+			return
+		}
+		stops := e.stops
+		e.order = plan.OrderKill
+		l.dirty = true
+		l.waiters = append(l.waiters, func() bool {
+			switch {
+			case e.stops > stops:
+				answer(e.last, nil)
+			case e.job == nil && !e.stale && !e.exists() && !e.unknown(): // it ended by itself
+				e.order = plan.OrderNone
+				answer(client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent}, nil)
+			default:
+				return false
+			}
+			return true
+		})
+	})
+}
+
+// find finds an entry by the name of its agent or session.
+func (l *loop) find(name string) (*entry, error) {
+	var found *entry
+	for _, e := range l.entries {
+		if e.rec.Session != name && e.rec.Agent != name || e.owner == plan.OwnerOther {
+			continue
+		}
+		if found == nil || l.desired[e.rec.Key()] != nil {
+			found = e
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("%w: no agent or session is called %q; gc status lists them", client.ErrNotFound, name)
+	}
+	return found, nil
+}
+
+// Restart ends the targets and starts them again; one that does not run is
+// started, whatever went wrong with it before. It returns when the former
+// incarnations are gone and the new starts are under way.
+func (c *Controller) Restart(ctx context.Context, names []string) (client.Done, error) {
+	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
+		entries, err := l.restartable(names)
+		if err != nil || len(entries) == 0 {
+			answer(client.Done{Detail: "there is nothing to restart"}, err)
+			return
+		}
+		stops := map[*entry]int{}
+		for _, e := range entries {
+			e.rec.Forgive()
+			e.saved = false
+			e.order, e.stopAt = plan.OrderRestart, l.now()
+			stops[e] = e.stops
+		}
+		l.dirty = true
+		l.waiters = append(l.waiters, func() bool {
+			var failed []string
+			for _, e := range entries {
+				switch {
+				case e.stops > stops[e] && e.last.Error != "":
+					e.order = plan.OrderNone
+					failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.last.Error))
+				case l.ending != nil:
+					failed = append(failed, e.rec.Agent+": the city ends")
+				case e.order == plan.OrderRestart && e.action.Verb != plan.VerbWait:
+					return false
+				default:
+				}
+			}
+			if len(failed) > 0 {
+				answer(client.Done{}, errors.New("cannot restart "+strings.Join(failed, "; ")))
+				return true
+			}
+			done := client.Done{Changed: true, Detail: fmt.Sprintf("%d restarted", len(entries))}
+			if len(entries) == 1 {
+				done.Session = entries[0].rec.Session
+			}
+			answer(done, nil)
+			return true
+		})
+	})
+}
+
+// restartable finds the entries of a restart and refuses what cannot be one.
+func (l *loop) restartable(names []string) ([]*entry, error) {
+	all := len(names) == 0
+	if l.ending != nil {
+		return nil, fmt.Errorf("%w: the city ends", client.ErrRefused)
+	}
+	var entries []*entry
+	if all {
+		for i := range l.loaded.Desired.Sessions {
+			if s := &l.loaded.Desired.Sessions[i]; !s.Suspended {
+				names = append(names, s.Name)
+			}
+		}
+	}
+	for _, name := range names {
+		e, err := l.find(name)
+		if err != nil {
+			return nil, err
+		}
+		s := l.desired[e.rec.Key()]
+		switch {
+		case s == nil:
+			return nil, fmt.Errorf("%w: %s is not configured any more", client.ErrRefused, name)
+		case s.Suspended:
+			return nil, fmt.Errorf("%w: %s is suspended; change that in city.toml", client.ErrRefused, name)
+		case e.unknown():
+			return nil, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, name, e.action.Reason)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// Reload reads the configuration again. A faulty one is an error and changes
+// nothing.
+func (c *Controller) Reload(ctx context.Context) (client.Done, error) {
+	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
+		l.reloads = append(l.reloads, answer)
+		if !l.loading {
+			l.reload()
+		}
+	})
+}
+
+// reload begins a reading for everybody who has asked so far.
+func (l *loop) reload() {
+	l.loading = true
+	waiting := l.reloads
+	l.reloads = nil
+	l.spawn(openLimit, func(ctx context.Context) func() {
+		loaded, err := l.c.opts.Load(ctx)
+		return func() {
+			l.loading = false
+			done, err := l.reloaded(loaded, err)
+			for _, answer := range waiting {
+				answer(done, err)
+			}
+			if len(l.reloads) > 0 {
+				l.reload()
+			}
+		}
+	})
+}
+
+func (l *loop) reloaded(loaded Loaded, err error) (client.Done, error) {
+	if city := l.loaded.Desired.City; err == nil && loaded.Desired.City != city {
+		err = fmt.Errorf("the city's name changed from %q to %q; stop the city first: its sessions carry the name", city, loaded.Desired.City)
+	}
+	if err != nil {
+		l.loadError = err.Error()
+		l.c.emit(event.ControllerReloadFailed, nil, "the configuration was refused, the former one stays in force", map[string]string{"error": err.Error()})
+		return client.Done{}, fmt.Errorf("%w: %w", client.ErrInvalid, err)
+	}
+	changed := !reflect.DeepEqual(l.loaded.Config, loaded.Config) || !reflect.DeepEqual(l.loaded.Desired, loaded.Desired)
+	l.take(loaded)
+	for _, warning := range loaded.Warnings {
+		l.c.opts.Logger.Warn(warning)
+	}
+	l.c.emit(event.ControllerReloaded, nil, "the configuration was read again", nil)
+	return client.Done{Changed: changed}, nil
+}
+
+// StopCity ends every session and then the controller. Asked again while it is
+// at it, it waits with the others; after an end that was not clean it tries once
+// more.
+func (c *Controller) StopCity(ctx context.Context) (client.Census, error) {
+	return ask(ctx, c, func(l *loop, answer func(client.Census, error)) {
+		if l.ending == nil || l.ending.closing && len(l.ending.waiting) == 0 {
+			l.beginEnd()
+		}
+		l.ending.waiting = append(l.ending.waiting, answer)
+		l.dirty = true
+	})
+}
+
+// StopController lets the controller exit and leaves the sessions running.
+func (c *Controller) StopController(ctx context.Context) (client.Done, error) {
+	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
+		l.c.emit(event.ControllerStopping, nil, "the controller was told to stop", map[string]string{"scope": "controller"})
+		l.leaving = true
+		answer(client.Done{Changed: true, Detail: fmt.Sprintf("%d sessions go on", l.countRunning())}, nil)
+	})
+}
+
+func (l *loop) countRunning() int {
+	n := 0
+	for _, e := range l.entries {
+		if e.running() {
+			n++
+		}
+	}
+	return n
+}

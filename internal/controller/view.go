@@ -1,0 +1,146 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/proc"
+	"gascity/runtime"
+)
+
+// Status returns the city at a glance. It reads the snapshot and costs nothing.
+func (c *Controller) Status(context.Context) (client.Status, error) { return c.view.Load().status, nil }
+
+// Plan returns what the controller is about to do, and why.
+func (c *Controller) Plan(context.Context) (client.Plan, error) { return c.view.Load().plan, nil }
+
+// Config returns the configuration in force.
+func (c *Controller) Config(context.Context) (client.Config, error) { return c.view.Load().config, nil }
+
+// Providers returns what can be selected.
+func (c *Controller) Providers(ctx context.Context) ([]client.Provider, error) {
+	return c.opts.Providers(ctx)
+}
+
+// Events returns what came after an event, and what follows. The channel is
+// closed when ctx ends or its reader is too slow.
+func (c *Controller) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) {
+	return event.Subscribe(ctx, c.opts.Events, after)
+}
+
+// target finds an agent or a session by its name.
+func (c *Controller) target(name string) (*target, error) {
+	v := c.view.Load()
+	if t := v.targets[name]; t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("%w: no agent or session is called %q; gc status lists them", client.ErrNotFound, name)
+}
+
+// reachable finds a session whose provider can be asked.
+func (c *Controller) reachable(name string) (*target, error) {
+	t, err := c.target(name)
+	if err != nil {
+		return nil, err
+	}
+	if t.provider == nil {
+		return nil, fmt.Errorf("%w: cannot reach %s: %s", client.ErrUnavailable, name, t.blind)
+	}
+	return t, nil
+}
+
+// live finds a session that runs, as far as is known.
+func (c *Controller) live(name string) (*target, error) {
+	t, err := c.reachable(name)
+	if err != nil {
+		return nil, err
+	}
+	if !t.running && t.blind == "" {
+		return nil, fmt.Errorf("%w: %s does not run: %s", client.ErrRefused, name, t.agent.Reason)
+	}
+	return t, nil
+}
+
+// Session returns everything that is known of one session.
+func (c *Controller) Session(_ context.Context, name string) (client.Session, error) {
+	t, err := c.target(name)
+	if err != nil {
+		return client.Session{}, err
+	}
+	out := client.Session{
+		Agent: t.agent, Title: t.seen.Title, LastScreen: t.rec.Screen,
+		Fingerprints: map[string]string{
+			"core": t.rec.Stored.Core, "provision": t.rec.Stored.Provision, "launch": t.rec.Stored.Launch, "live": t.rec.Stored.Live,
+		},
+	}
+	if t.config != nil {
+		out.WorkDir, out.Command = t.config.WorkDir, t.config.Command
+	}
+	if !t.running {
+		return out, nil
+	}
+	for _, info := range treeOf(t.seen) {
+		out.Processes = append(out.Processes, process(info))
+	}
+	out.Meta = readMeta(t)
+	return out, nil
+}
+
+func process(info proc.Info) client.Process {
+	p := client.Process{PID: info.PID, PPID: info.PPID, Command: info.Comm, State: info.State.String()}
+	return p
+}
+
+// readMeta returns the notes of a session that are for people too.
+func readMeta(t *target) map[string]string {
+	out := map[string]string{}
+	for _, key := range []string{metaCity, metaAgent} {
+		if value, err := t.provider.GetMeta(t.rec.Session, key); err == nil && value != "" {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// Peek returns the last lines of a session's output, of a dead one too.
+func (c *Controller) Peek(_ context.Context, name string, lines int) (client.Output, error) {
+	t, err := c.reachable(name)
+	if err != nil {
+		return client.Output{}, err
+	}
+	text, err := t.provider.Peek(t.rec.Session, lines)
+	if runtime.IsSessionGone(err) && t.rec.Screen != "" {
+		return client.Output{Session: t.rec.Session, Text: t.rec.Screen}, nil
+	}
+	return client.Output{Session: t.rec.Session, Text: text}, wire(err)
+}
+
+// wire translates a provider's error into the control API's.
+func wire(err error) error {
+	for _, row := range []struct{ from, to error }{
+		{runtime.ErrSessionNotFound, client.ErrRefused},
+		{runtime.ErrStaleInstance, client.ErrRefused},
+		{runtime.ErrRuntimeUnavailable, client.ErrUnavailable},
+		{runtime.ErrInputUnsupported, client.ErrUnsupported},
+		{runtime.ErrAttachUnsupported, client.ErrUnsupported},
+	} {
+		if errors.Is(err, row.from) {
+			return fmt.Errorf("%w: %w", row.to, err)
+		}
+	}
+	return err
+}
+
+// names returns all agents that the snapshot knows, sorted.
+func (v *snapshot) names() []string {
+	var out []string
+	for _, a := range v.status.Agents {
+		out = append(out, a.Name)
+	}
+	slices.Sort(out)
+	return out
+}
