@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"gascity/internal/agentcli"
@@ -24,6 +25,9 @@ func (v view) encode(text string) ([]byte, *runtime.Outcome) {
 	if !utf8.ValidString(text) {
 		return nil, refused(runtime.RefusedContent, "%v", term.ErrNotText)
 	}
+	if strings.IndexFunc(text, visible) < 0 {
+		return nil, refused(runtime.RefusedContent, "nothing of it would show on a screen, so nobody could tell whether it arrived")
+	}
 	if !v.Modes.BracketedPaste {
 		if no := v.checkLine(text); no != nil {
 			return nil, no
@@ -34,6 +38,12 @@ func (v view) encode(text string) ([]byte, *runtime.Outcome) {
 		return nil, refused(runtime.RefusedContent, "%v", err)
 	}
 	return p, nil
+}
+
+// visible tells characters that leave a mark of their own on a screen. A text
+// without any would stay in the input line unseen, and the next one be glued to it.
+func visible(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
 }
 
 // checkLine refuses what a program without bracketed paste would take for

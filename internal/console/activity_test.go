@@ -1,0 +1,150 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRead(t *testing.T) {
+	rule := strings.Repeat("─", 60)
+	claude := func(above, foot string) []string { return []string{"● done", above, rule, "❯ ", rule, "  " + foot} }
+	codex := []string{"• done", "", "› ", "", "  model default · ~/work"}
+	tests := map[string]struct {
+		profile string
+		frame   Frame
+		want    State
+	}{
+		"idle":                          {"claude", Frame{Rows: claude("", "? for shortcuts"), Title: "✳ Claude Code"}, StateIdle},
+		"idle, no title known":          {"claude", Frame{Rows: claude("", "⏸ manual mode on")}, StateIdle},
+		"busy by footer":                {"claude", Frame{Rows: claude("", "⏵⏵ auto mode on · esc to interrupt"), Title: "✳ Claude Code"}, StateBusy},
+		"busy by spinner":               {"claude", Frame{Rows: claude("✽ Simmering… (1s · ↓ 6 tokens)", ""), Title: "✳ x"}, StateBusy},
+		"busy by title":                 {"claude", Frame{Rows: claude("", "? for shortcuts"), Title: "◐ Claude Code"}, StateBusy},
+		"retrying":                      {"claude", Frame{Rows: claude("✻ 429 slow · retrying in 7s · attempt 5/10", "? for shortcuts"), Title: "✳ x"}, StateBusy},
+		"other spinner and title glyph": {"claude", Frame{Rows: claude("@ Pondering", "? for shortcuts"), Title: "# Claude Code"}, StateUnknown},
+		"no footer":                     {"claude", Frame{Rows: claude("", ""), Title: "✳ Claude Code"}, StateUnknown},
+		"other frame":                   {"claude", Frame{Rows: []string{"═ ═ ═", "❯ ", "═ ═ ═", "? for shortcuts"}, Title: "✳ x"}, StateUnknown},
+		"other mark":                    {"claude", Frame{Rows: []string{rule, "» ", rule, "? for shortcuts"}, Title: "✳ x"}, StateUnknown},
+		"blank":                         {"claude", Frame{Rows: []string{"", ""}}, StateUnknown},
+		"permission":                    {"claude", Frame{Rows: []string{rule, "Do you want to proceed?", "❯ 1. Yes", "  2. No"}, Title: "✳ x"}, StateWaiting},
+		"words in the conversation":     {"claude", Frame{Rows: append([]string{"● It says esc to interrupt", "", "", "", "", "", "", "", "", "", ""}, claude("", "? for shortcuts")...), Title: "✳ x"}, StateIdle},
+		"codex idle":                    {"codex", Frame{Rows: codex, Title: "work"}, StateIdle},
+		"codex streaming":               {"codex", Frame{Rows: codex, Title: "⠹ work"}, StateBusy},
+		"codex permission":              {"codex", Frame{Rows: codex, Title: "[ ! ] Action Required | work"}, StateWaiting},
+		"codex, new spinner":            {"codex", Frame{Rows: codex, Title: "◜ work"}, StateUnknown},
+		"pi idle":                       {"pi", Frame{Rows: []string{rule, "", rule, "~/work"}}, StateIdle},
+		"pi busy":                       {"pi", Frame{Rows: []string{"──── ⠼ Working " + rule, "", rule, "~/work"}}, StateBusy},
+		"pi, other word":                {"pi", Frame{Rows: []string{"──── ⠼ Baking " + rule, "", rule, "~/work"}}, StateUnknown},
+		"opencode":                      {"opencode", Frame{Rows: []string{"┃ Ask anything…", "ctrl+p commands"}}, StateReady},
+		"opencode busy":                 {"opencode", Frame{Rows: []string{"■⬝⬝⬝ esc interrupt", "ctrl+p commands"}}, StateBusy},
+		"opencode permission":           {"opencode", Frame{Rows: []string{"△ Permission required", "Allow once  Reject"}}, StateWaiting},
+		"status working":                {"claude", Frame{Rows: claude("", "? for shortcuts"), Status: "state=working:app=x"}, StateBusy},
+		"status blocked":                {"generic", Frame{Rows: []string{"> "}, Status: "state=blocked:kind=permission"}, StateWaiting},
+		"status of a child":             {"claude", Frame{Rows: claude("", "? for shortcuts"), Status: "id=a:state=working"}, StateIdle},
+		"exited":                        {"claude", Frame{Rows: claude("", "? for shortcuts"), Exited: true}, StateUnknown},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.frame.Seq = 1
+			got := Read(test.frame, profileRules(t, test.profile), time.Now())
+			if got.State != test.want || got.Reason == "" {
+				t.Errorf("%+v, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestReadNeedsRestWithoutASign(t *testing.T) {
+	rules, now := profileRules(t, "opencode"), time.Now()
+	for age, want := range map[time.Duration]State{50 * time.Millisecond: StateUnknown, time.Second: StateReady} {
+		f := Frame{Seq: 1, Rows: []string{"Ask anything…"}, LastOutput: now.Add(-age)}
+		if got := Read(f, rules, now); got.State != want {
+			t.Errorf("%s after output: %+v, want %s", age, got, want)
+		}
+	}
+}
+
+func TestIdleWaitsForTheEndOfTheTurn(t *testing.T) {
+	for _, style := range []string{"rules", "line"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := face{style: style, think: 3 * time.Second, spinner: true, titles: style == "rules"}
+			agent, rules := newAgent(f), rulesOf(t, f)
+			if style == "line" {
+				agent.style = "rules" // has a busy mark
+				rules.Screen.Composer.Marks = []string{"❯ "}
+			}
+			agent.text("work", false)
+			agent.key("\r")
+			began := time.Now()
+			err := Idle(t.Context(), agent.t, rules, time.Minute)
+			if took := time.Since(began); err != nil || took < 3*time.Second || took > 3500*time.Millisecond {
+				t.Errorf("%s: %v after %s, want idle just after 3s", style, err, took)
+			}
+		})
+	}
+}
+
+func TestIdleEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := face{style: "rules", dialog: fakeTrust}
+		agent := newAgent(f)
+		agent.showDialog()
+		err := Idle(t.Context(), agent.t, rulesOf(t, f), 5*time.Second)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "trust") {
+			t.Errorf("%v, want the deadline and what is up", err)
+		}
+		time.AfterFunc(time.Second, func() { agent.t.set(func(f *Frame) { f.Exited = true }) })
+		if err := Idle(t.Context(), agent.t, rulesOf(t, f), 5*time.Second); !errors.Is(err, ErrExited) {
+			t.Errorf("%v, want ErrExited", err)
+		}
+	})
+}
+
+func TestInterrupt(t *testing.T) {
+	tests := map[string]struct {
+		restore string
+		draft   string
+		human   bool
+		want    string
+	}{
+		"nothing comes back":    {"", "", false, "\x1b"},
+		"the prompt comes back": {"our prompt", "", false, "\x1b\x15"},
+		"a draft stays":         {"our prompt", "half", false, "\x1b"},
+		"a person types":        {"", "", true, "\x1b"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := face{style: "rules"}
+				agent := newAgent(f)
+				if test.draft != "" {
+					agent.text(test.draft, false)
+				}
+				time.AfterFunc(100*time.Millisecond, func() {
+					if test.restore != "" {
+						agent.text(test.restore, false)
+					}
+					if test.human {
+						agent.t.human("x")
+					}
+				})
+				if err := Interrupt(t.Context(), agent.t, rulesOf(t, f)); err != nil {
+					t.Fatal(err)
+				}
+				if got := agent.t.input(); got != test.want {
+					t.Errorf("sent %q, want %q", got, test.want)
+				}
+				time.Sleep(time.Second)
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		agent := newAgent(face{style: "plain"})
+		if err := Interrupt(t.Context(), agent.t, Rules{}); err != nil || agent.t.input() != "\x03" {
+			t.Errorf("%v, sent %q, want C-c", err, agent.t.input())
+		}
+	})
+}
