@@ -44,6 +44,14 @@ func problems(api huma.API) map[string]*huma.Response {
 	}}
 }
 
+// forgetForeignErrors takes huma's own error types out of the description: they
+// are translated before they are sent.
+func forgetForeignErrors(api huma.API) {
+	schemas := api.OpenAPI().Components.Schemas.Map()
+	delete(schemas, "ErrorModel")
+	delete(schemas, "ErrorDetail")
+}
+
 // Description returns the OpenAPI 3.1 document of the control API, indented.
 func Description() ([]byte, error) {
 	s := NewServer(nil, Options{})

@@ -84,6 +84,7 @@ func NewServer(city City, opts Options) *Server {
 	for _, row := range routes() {
 		s.add(row)
 	}
+	forgetForeignErrors(s.api)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, fmt.Errorf("%w: no such path as %s %s, see /openapi.json", client.ErrNotFound, r.Method, r.URL.Path))
 	})

@@ -42,7 +42,7 @@ interrupted, also across restarts of the controller. With --json one event a lin
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with every new event")
-	cmd.Flags().StringVar(&since, "since", "", "only what is younger: a duration such as 5m, or a time")
+	cmd.Flags().StringVar(&since, "since", "", "only what is younger than `time`: a duration such as 5m, or a moment")
 	return a.listing(cmd)
 }
 

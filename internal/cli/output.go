@@ -36,7 +36,7 @@ func peekCommand(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.completeAgents,
 	}
-	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "how many lines, from the scrollback too (default: the visible screen)")
+	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "how many `lines`, from the scrollback too (default: the visible screen)")
 	return a.listing(cmd)
 }
 
@@ -62,7 +62,7 @@ gc peek, or --raw to get each byte.`,
 		ValidArgsFunction: a.completeAgents,
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is printed from now on")
-	cmd.Flags().StringVar(&since, "since", "", "only what is younger: a duration such as 5m, or a time")
+	cmd.Flags().StringVar(&since, "since", "", "only what is younger than `time`: a duration such as 5m, or a moment")
 	cmd.Flags().BoolVar(&raw, "raw", false, "with control sequences")
 	return cmd
 }

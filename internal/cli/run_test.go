@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/runtime"
+)
+
+// invoke runs one command line without daemon or city.
+func invoke(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = Run(t.Context(), Env{
+		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+		Getenv: func(string) string { return "" }, Now: time.Now, IsTerminal: func(any) bool { return false },
+		Dir: t.TempDir(), Version: "1.0",
+	})
+	return status, out.String(), errs.String()
+}
+
+// TestWithoutDaemonNothingCrashes runs every command in a program that has no
+// assembly, in a folder that is no city.
+func TestWithoutDaemonNothingCrashes(t *testing.T) {
+	every(testRoot(), func(cmd *cobra.Command) {
+		args := strings.Fields(cmd.CommandPath())[1:]
+		for _, more := range [][]string{nil, {"x"}, {"x", "y"}} {
+			status, stdout, stderr := invoke(t, append(args, more...)...)
+			if status < 0 || status > 6 {
+				t.Errorf("gc %v %v ended with %d", args, more, status)
+			}
+			if status != 0 && stderr == "" {
+				t.Errorf("gc %v %v failed with %d and said nothing", args, more, status)
+			}
+			if status != 0 && stdout != "" {
+				t.Errorf("gc %v %v failed and printed data: %q", args, more, stdout)
+			}
+		}
+	})
+}
+
+func TestErrorsBecomeExitStatuses(t *testing.T) {
+	for want, errs := range map[int][]error{
+		exitFailed:       {errors.New("x"), client.ErrUnsupported, client.ErrUnavailable},
+		exitUsage:        {client.ErrInvalid},
+		exitNotFound:     {client.ErrNotFound, runtime.ErrSessionNotFound},
+		exitRefused:      {client.ErrRefused, client.ErrForbidden},
+		exitTimeout:      {client.ErrTimeout},
+		exitNoController: {&client.NoControllerError{City: "x"}, fmt.Errorf("x: %w", client.ErrNoController)},
+	} {
+		for _, err := range errs {
+			var out bytes.Buffer
+			a := &app{Env: Env{Stderr: &out}}
+			if got := a.fail(t.Context(), fmt.Errorf("wrapped: %w", err)); got != want {
+				t.Errorf("%v ends with %d, want %d", err, got, want)
+			}
+			if !strings.HasPrefix(out.String(), "gc: ") || strings.Count(out.String(), "\n") != 1 {
+				t.Errorf("%v is told as %q", err, out.String())
+			}
+		}
+	}
+}
+
+func TestProcessesAreIndentedBelowTheirParents(t *testing.T) {
+	a := &app{}
+	table := a.processTable([]client.Process{{PID: 1, Command: "a"}, {PID: 2, PPID: 1, Command: "b"}, {PID: 3, PPID: 2, Command: "c"}, {PID: 4, PPID: 9, Command: "d"}})
+	var got []string
+	for _, row := range table.Rows {
+		got = append(got, row[2].Text)
+	}
+	if want := "a|└ b|  └ c|d"; strings.Join(got, "|") != want {
+		t.Errorf("the tree is %q, want %q", strings.Join(got, "|"), want)
+	}
+}
+
+func TestNotesSayWhatAPersonNeeds(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	a := &app{Env: Env{Now: func() time.Time { return now }}}
+	tests := map[string]client.Agent{
+		"":                        {Desired: "running", State: "running"},
+		"wanted: absent":          {Desired: "absent", State: "running"},
+		"out of memory …; exit 1": {Desired: "running", State: "failed", Reason: "out of memory\nat line 3", Exit: "exit 1"},
+		"again in 5s; 3 restarts": {Desired: "running", State: "lost", NextAt: now.Add(4500 * time.Millisecond), Restarts: 3},
+		"differs from its configuration: command": {Desired: "running", State: "running", Drift: []string{"command"}},
+		"last seen 1m ago":                        {Desired: "running", State: "unknown", ReadAt: now.Add(-time.Minute)},
+	}
+	for want, agent := range tests {
+		if got := a.note(agent); got != want {
+			t.Errorf("the note of %+v is %q, want %q", agent, got, want)
+		}
+	}
+}
