@@ -55,7 +55,7 @@ func (s *Sessions) RunLive(name string, cfg runtime.Config) error {
 func (s *Sessions) sequence(b *box) launch.Sequence {
 	return launch.Sequence{
 		Box: b, Profiles: s.opts.Profiles, Environ: s.opts.Env, PrivateDir: s.fleet.Dir(b.name),
-		Stage: stageFiles, Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
+		Stage: s.stageFiles, Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
 			return s.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text)})
 		},
 		SetupTimeout: s.opts.SetupTimeout,

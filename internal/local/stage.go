@@ -10,13 +10,17 @@ import (
 	"gascity/runtime"
 )
 
-// stageFiles puts overlays and files into the work folder.
-func stageFiles(ctx context.Context, cfg runtime.Config) error {
+// stageFiles puts overlays and files into the work folder. What it kept instead of
+// overwriting goes to the log.
+func (s *Sessions) stageFiles(ctx context.Context, cfg runtime.Config) error {
 	dirs := append(cfg.PackOverlayDirs[:len(cfg.PackOverlayDirs):len(cfg.PackOverlayDirs)], cfg.OverlayDir)
-	_, err := stage.Stage(ctx, stage.Request{
+	report, err := stage.Stage(ctx, stage.Request{
 		WorkDir: cfg.WorkDir, PackOverlayDirs: cfg.PackOverlayDirs, OverlayDir: cfg.OverlayDir,
 		Slots: runtime.EffectiveOverlayProviderNames(cfg, dirs...), CopyFiles: cfg.CopyFiles,
 	})
+	for _, warning := range report.Warnings {
+		s.opts.Logger.Warn(warning, "work_dir", cfg.WorkDir)
+	}
 	return err
 }
 
