@@ -1,0 +1,143 @@
+package fake
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"gascity/runtime"
+)
+
+// Faulty wraps a provider and injects faults into its facets and into Observe,
+// Deliver, StopInstance and InterruptInstance. Other extensions pass untouched.
+// Without faults it keeps whatever the inner provider keeps. Make one with
+// [NewFaulty].
+type Faulty struct {
+	inner runtime.Provider
+
+	mu     sync.Mutex // guards faults and their counters
+	faults []*activeFault
+}
+
+// Fault is a misbehaviour of some calls. Its zero value concerns every call and
+// does nothing.
+type Fault struct {
+	Op      string // the method's name ("Stop"); empty means any
+	Session string // empty means any
+	Skip    int    // so many calls pass first
+	Times   int    // so many calls are concerned; zero means all later ones
+	// Delay is the time before the call, ended early by its ctx if it has one.
+	Delay time.Duration
+	// Err is returned instead of the call's result. A method without an error
+	// result answers false or zero then.
+	Err error
+	// LostReply makes the call first and returns Err then.
+	LostReply bool
+	// Names changes the names that ListRunning returns: partial with an Err such
+	// as [runtime.PartialListError], which is then returned beside them; a silent
+	// lie without one.
+	Names func(names []string) []string
+}
+
+type activeFault struct {
+	Fault
+	seen int
+}
+
+var (
+	_ runtime.Provider = (*Faulty)(nil)
+	_ runtime.Router   = (*Faulty)(nil)
+)
+
+// NewFaulty wraps inner, without any fault.
+func NewFaulty(inner runtime.Provider) *Faulty { return &Faulty{inner: inner} }
+
+// Inject adds a fault. The returned function removes it. The oldest fault that
+// concerns a call is the one that happens.
+func (p *Faulty) Inject(f Fault) (remove func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	active := &activeFault{Fault: f}
+	p.faults = append(p.faults, active)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.faults = slices.DeleteFunc(p.faults, func(x *activeFault) bool { return x == active })
+	}
+}
+
+// concerning counts the call and returns the fault that happens, the zero one if
+// none does.
+func (p *Faulty) concerning(op, session string) Fault {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.faults {
+		if f.Op != "" && f.Op != op || f.Session != "" && f.Session != session {
+			continue
+		}
+		if f.seen++; f.seen > f.Skip && (f.Times == 0 || f.seen <= f.Skip+f.Times) {
+			return f.Fault
+		}
+	}
+	return Fault{}
+}
+
+// hold waits for a fault's delay.
+type hold func(delay time.Duration) error
+
+// forCtx waits unless ctx ends before.
+func forCtx(ctx context.Context) hold {
+	return func(delay time.Duration) error {
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// forEver waits in a method without ctx.
+func forEver(delay time.Duration) error {
+	<-time.After(delay)
+	return nil
+}
+
+// around makes a call whose only result is an error.
+func (p *Faulty) around(wait hold, op, session string, call func() error) error {
+	_, err := aroundValue(p, wait, op, session, func() (struct{}, error) { return struct{}{}, call() })
+	return err
+}
+
+// aroundValue makes a call with a value and an error.
+func aroundValue[V any](p *Faulty, wait hold, op, session string, call func() (V, error)) (V, error) {
+	var none V
+	f := p.concerning(op, session)
+	if f.Delay > 0 {
+		if err := wait(f.Delay); err != nil {
+			return none, err
+		}
+	}
+	if f.Err == nil {
+		return call()
+	}
+	if f.LostReply {
+		if _, err := call(); err != nil {
+			return none, err
+		}
+	}
+	return none, &runtime.Error{Op: op, Session: session, Err: f.Err}
+}
+
+// ask makes a call without an error result.
+func ask[V any](p *Faulty, op, session string, call func() V) V {
+	value, err := aroundValue(p, forEver, op, session, func() (V, error) { return call(), nil })
+	if err != nil {
+		var none V
+		return none
+	}
+	return value
+}
