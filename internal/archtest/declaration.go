@@ -172,7 +172,7 @@ func (t *Tree) globalsOf(dir string) map[string]bool {
 		}
 		for _, spec := range packageVariables(file) {
 			for _, name := range spec.Names {
-				names[name.Name] = true
+				names[name.Name] = name.Name != "_"
 			}
 		}
 	}

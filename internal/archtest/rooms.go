@@ -12,6 +12,7 @@ const (
 	layerKnowledge  = 30
 	layerPure       = 40
 	layerLaunch     = 41
+	layerLocal      = 42
 	layerDriver     = 50
 	layerTable      = 51
 	layerController = 60
@@ -55,6 +56,7 @@ var rooms = []room{
 	{dir: "internal/session", layer: layerPure},
 	{dir: "internal/guard", layer: layerPure},
 	{dir: "internal/launch", layer: layerLaunch},
+	{dir: "internal/local", layer: layerLocal},
 
 	{dir: "provider/pty", layer: layerDriver},
 	{dir: "provider/subprocess", layer: layerDriver},
