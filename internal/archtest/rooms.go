@@ -17,7 +17,8 @@ const (
 	layerTable      = 51
 	layerController = 60
 	layerServer     = 70
-	layerAssembly   = 80
+	layerCommands   = 80
+	layerAssembly   = 81
 	layerCommand    = 90
 	layerProgram    = 100
 )
@@ -73,7 +74,7 @@ var rooms = []room{
 	{dir: "internal/controller", layer: layerController},
 	{dir: "internal/api", layer: layerServer},
 	{dir: "internal/workerapi", layer: layerServer},
-	{dir: "internal/cli", layer: layerAssembly},
+	{dir: "internal/cli", layer: layerCommands},
 	{dir: "internal/daemon", layer: layerAssembly},
 	{dir: "cmd/gc", layer: layerCommand},
 
