@@ -39,7 +39,7 @@ func (fakeDaemon) RunController(parent context.Context, root string, opts cli.Co
 	if v := lines.first("version"); v != "" {
 		city.Version, opts.Version = v, v
 	}
-	l, err := api.Listen(client.SocketPath(root))
+	l, err := api.Listen(ctx, client.SocketPath(root))
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func TestScripts(t *testing.T) {
 			city := filepath.Join(env.WorkDir, "city")
 			env.Cd = city
 			env.Setenv("CITY", city)
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each command ends a second late
 			env.Defer(func() { endController(t, city) })
 			return moveFiles(env.WorkDir, city)
 		},

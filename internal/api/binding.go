@@ -139,7 +139,7 @@ func (s *streamWriter) Write(p []byte) (int, error) {
 }
 
 // problem lets huma write a problem document.
-type problem struct{ *client.Problem } //nolint:errname // RFC 9457 calls it a problem
+type problem struct{ *client.Problem }
 
 // GetStatus is huma's question for the HTTP status.
 func (p *problem) GetStatus() int { return p.Status }

@@ -201,7 +201,7 @@ func TestACityThatCutsAReaderOffIsResumed(t *testing.T) {
 // cuttingCity gives one event and cuts off.
 type cuttingCity struct{ *fakecity.City }
 
-func (c *cuttingCity) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) {
+func (c *cuttingCity) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) { //nolint:revive // the interface has four results
 	past, gap, _, err := c.City.Events(ctx, after)
 	closed := make(chan client.Event)
 	close(closed)

@@ -39,7 +39,7 @@ func (s *Server) admit(r *http.Request) error {
 	case !met:
 		return fmt.Errorf("%w: unknown connection", client.ErrForbidden)
 	case who.err != nil:
-		return fmt.Errorf("%w: cannot tell who is connected: %v", client.ErrForbidden, who.err)
+		return fmt.Errorf("%w: cannot tell who is connected: %w", client.ErrForbidden, who.err)
 	case who.uid != s.owner && who.uid != 0:
 		return fmt.Errorf("%w: user %d (process %d) is not this controller's owner", client.ErrForbidden, who.uid, who.pid)
 	case r.Header.Get("Origin") != "" || r.Header.Get("Referer") != "":

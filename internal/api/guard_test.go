@@ -128,7 +128,7 @@ func TestListenMakesThePlacePrivate(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l, err := Listen(path)
+	l, err := Listen(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,11 +151,11 @@ func TestListenMakesThePlacePrivate(t *testing.T) {
 
 func TestListenReplacesAStaleSocketOnly(t *testing.T) {
 	path := client.SocketPath(shortDir(t))
-	first, err := Listen(path)
+	first, err := Listen(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(path); !errors.Is(err, client.ErrRefused) {
+	if _, err := Listen(t.Context(), path); !errors.Is(err, client.ErrRefused) {
 		t.Errorf("a second controller got %v, want %v", err, client.ErrRefused)
 	}
 	conn, err := new(net.Dialer).DialContext(bounded(t), "unix", path)
@@ -167,7 +167,7 @@ func TestListenReplacesAStaleSocketOnly(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second, err := Listen(path)
+	second, err := Listen(t.Context(), path)
 	if err != nil {
 		t.Fatalf("a stale socket is in the way: %v", err)
 	}
@@ -199,7 +199,7 @@ func TestListenRefusesWhatItCannotTrust(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Listen(test.path); !errors.Is(err, test.want) {
+			if _, err := Listen(t.Context(), test.path); !errors.Is(err, test.want) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
 		})

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,9 +26,9 @@ const (
 // folder is made, or made private, with mode 0700, and the socket gets 0600. A
 // socket that nobody serves any more is replaced; one that is served is left
 // alone: the error matches client.ErrRefused then. A path over
-// [client.MaxSocketPath] bytes is client.ErrInvalid. Closing the listener
-// removes the socket.
-func Listen(path string) (*net.UnixListener, error) {
+// [client.MaxSocketPath] bytes is client.ErrInvalid. ctx bounds the
+// question whether it is served. Closing the listener removes the socket.
+func Listen(ctx context.Context, path string) (*net.UnixListener, error) {
 	if len(path) > client.MaxSocketPath {
 		return nil, fmt.Errorf("%w: socket path %s has %d bytes, at most %d are allowed", client.ErrInvalid, path, len(path), client.MaxSocketPath)
 	}
@@ -39,7 +40,7 @@ func Listen(path string) (*net.UnixListener, error) {
 		return nil, err
 	}
 	defer unlock()
-	if err := clearStale(path); err != nil {
+	if err := clearStale(ctx, path); err != nil {
 		return nil, err
 	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -103,7 +104,7 @@ func lock(path string) (unlock func(), err error) {
 }
 
 // clearStale removes a socket that nobody serves. What is not a socket is left alone.
-func clearStale(path string) error {
+func clearStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -114,13 +115,14 @@ func clearStale(path string) error {
 	if info.Mode().Type() != fs.ModeSocket {
 		return fmt.Errorf("%w: %s is in the way and is not a socket; remove it", client.ErrRefused, path)
 	}
-	conn, err := net.DialTimeout("unix", path, probeTime)
+	probe := net.Dialer{Timeout: probeTime}
+	conn, err := probe.DialContext(ctx, "unix", path)
 	if err == nil {
 		_ = conn.Close() // it has told what we wanted to know
 		return fmt.Errorf("%w: %s is served by another controller", client.ErrRefused, path)
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("%w: cannot tell whether %s is served: %v", client.ErrRefused, path, err)
+		return fmt.Errorf("%w: cannot tell whether %s is served: %w", client.ErrRefused, path, err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot remove the stale socket: %w", err)

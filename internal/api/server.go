@@ -122,7 +122,9 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		s.endHard()
 		err = server.Close()
 	}
-	<-served
+	if end := <-served; !errors.Is(end, http.ErrServerClosed) {
+		err = errors.Join(err, end)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot end the control socket: %w", err)
 	}

@@ -44,7 +44,7 @@ func serveCity(t *testing.T, city City, root string, opts Options) *client.Clien
 // start runs the server until the test ends or stop is called.
 func start(t *testing.T, s *Server, root string) (c *client.Client, stop func()) {
 	t.Helper()
-	l, err := Listen(client.SocketPath(root))
+	l, err := Listen(t.Context(), client.SocketPath(root))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func start(t *testing.T, s *Server, root string) (c *client.Client, stop func())
 // shortDir is a folder whose path leaves room for a socket.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "gc-api-")
+	dir, err := os.MkdirTemp("/tmp", "gc-api-") //nolint:usetesting // its paths are too long for sockets
 	if err != nil {
 		t.Fatal(err)
 	}

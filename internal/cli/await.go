@@ -71,7 +71,10 @@ func (a *app) changes(ctx context.Context, c *client.Client) (changed, stopped c
 	changed, stopped = make(chan struct{}, 1), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		for range c.Events(ctx, 0) { // an error ends it: then the status is asked in turns
+		for _, err := range c.Events(ctx, 0) {
+			if err != nil {
+				continue // the last one, or a gap: the status is looked at in turns too
+			}
 			select {
 			case changed <- struct{}{}:
 			default:

@@ -20,7 +20,7 @@ type Env struct {
 	Now func() time.Time
 	// IsTerminal reports whether a stream of this Env is a terminal.
 	IsTerminal func(stream any) bool
-	// Width is the number of columns of the terminal. Nil or zero is unlimited.
+	// Width is the number of columns of the terminal now. Nil or zero is unlimited.
 	Width func() int
 	// Dir is the current folder.
 	Dir string

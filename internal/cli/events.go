@@ -4,12 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gascity/client"
 	"gascity/internal/text"
+)
+
+// The columns of an event: most names fit, longer ones push the rest.
+const (
+	eventTime = "2006-01-02 15:04:05.000"
+	kindWidth = 24
+	nameWidth = 16
 )
 
 func eventsCommand(a *app) *cobra.Command {
@@ -82,9 +90,14 @@ func (a *app) printEvent(e client.Event, from time.Time) error {
 	if a.json {
 		return a.line(e)
 	}
-	who := text.FirstOf(e.Agent, e.Session, "-")
-	_, err := fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n",
-		a.Paint(text.Faint, e.Time.Local().Format("2006-01-02 15:04:05.000")), a.Pad(eventColor(e.Kind), e.Kind, 24), a.Pad(text.Bold, text.OneLine(who), 16), text.OneLine(e.Text))
+	who := text.OneLine(text.FirstOf(e.Agent, e.Session))
+	row := a.Paint(text.Faint, e.Time.Local().Format(eventTime)) + "  " + a.Pad(eventColor(e.Kind), e.Kind, kindWidth) + "  "
+	if e.Text == "" {
+		row += who
+	} else {
+		row += a.Pad(text.Bold, who, nameWidth) + "  " + text.OneLine(e.Text)
+	}
+	_, err := fmt.Fprintln(a.Stdout, strings.TrimRight(row, " "))
 	return err
 }
 

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -95,5 +97,41 @@ func TestNotesSayWhatAPersonNeeds(t *testing.T) {
 		if got := a.note(agent); got != want {
 			t.Errorf("the note of %+v is %q, want %q", agent, got, want)
 		}
+	}
+}
+
+// healthy is an assembly of which only the doctor is there.
+type healthy struct{ Daemon }
+
+func (healthy) Doctor(_ context.Context, _ string, report func(Finding)) error {
+	report(Finding{Check: "x", Level: LevelWarning, Message: "m\x1b[2J"})
+	return nil
+}
+
+func TestColourIsForTerminalsThatWantIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		terminal bool
+		env      map[string]string
+		want     bool
+	}{
+		"terminal":      {true, nil, true},
+		"pipe":          {false, nil, false},
+		"NO_COLOR":      {true, map[string]string{"NO_COLOR": "1"}, false},
+		"dumb terminal": {true, map[string]string{"TERM": "dumb"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			status := Run(t.Context(), Env{
+				Args: []string{"doctor"}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard,
+				Getenv: func(key string) string { return test.env[key] }, Now: time.Now,
+				IsTerminal: func(any) bool { return test.terminal }, Dir: t.TempDir(), Daemon: healthy{},
+			})
+			if got := strings.Contains(out.String(), "\x1b[33m"); status != 0 || got != test.want {
+				t.Errorf("coloured is %v, want %v: %q", got, test.want, out.String())
+			}
+			if strings.Contains(out.String(), "\x1b[2J") {
+				t.Errorf("a message reaches the terminal as it is: %q", out.String())
+			}
+		})
 	}
 }

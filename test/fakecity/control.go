@@ -90,7 +90,7 @@ func (c *City) exit() {
 }
 
 // Events implements api.City.
-func (c *City) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) {
+func (c *City) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) { //nolint:revive // the interface has four results
 	past, gap, next := c.log.Read(ctx, after)
 	return past, gap, next, nil
 }
