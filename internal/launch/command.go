@@ -8,8 +8,6 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 const (
@@ -80,19 +78,16 @@ func (r *run) runAll(ctx context.Context, commands []string) error {
 
 // scriptCommand returns the shell command that runs a set-up script: a file, or
 // a command itself.
-func scriptCommand(script string) (string, error) {
+func scriptCommand(script string) string {
 	info, err := os.Stat(script)
-	if err != nil || info.IsDir() {
-		return script, nil //nolint:nilerr // what is no file is a command
+	switch {
+	case err != nil || info.IsDir():
+		return script
+	case info.Mode()&0o111 == 0:
+		return shellPath + " " + quote(script)
+	default:
+		return quote(script)
 	}
-	quoted, err := syntax.Quote(script, syntax.LangPOSIX)
-	if err != nil {
-		return "", err
-	}
-	if info.Mode()&0o111 == 0 {
-		return shellPath + " " + quoted, nil
-	}
-	return quoted, nil
 }
 
 // tail keeps the last maxOutput bytes of what is written. os/exec serialises

@@ -46,12 +46,12 @@ func commandFor(cfg runtime.Config, dir string) (launchCommand, error) {
 	if err != nil {
 		return launchCommand{}, fmt.Errorf("cannot write the prompt: %w", err)
 	}
-	quoted, err := syntax.Quote(file, syntax.LangPOSIX)
-	if err != nil {
-		return launchCommand{}, err
-	}
-	return launchCommand{command: ". " + quoted, file: file}, nil
+	return launchCommand{command: ". " + quote(file), file: file}, nil
 }
+
+// quote returns a text as one word of any POSIX shell. (The syntax package
+// refuses newlines for plain sh.)
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // unquote returns the text of a shell-quoted prompt.
 func unquote(suffix string) (string, error) {
@@ -77,10 +77,7 @@ func writeLauncher(cfg runtime.Config, dir string) (file string, err error) {
 	if err != nil {
 		return "", err
 	}
-	quoted, err := syntax.Quote(f.Name(), syntax.LangPOSIX)
-	if err == nil {
-		_, err = fmt.Fprintf(f, "rm -f -- %s\n%s%s\n", quoted, execPrefix(cfg.Command), cfg.LaunchCommand())
-	}
+	_, err = fmt.Fprintf(f, "rm -f -- %s\n%s%s\n", quote(f.Name()), execPrefix(cfg.Command), cfg.LaunchCommand())
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}

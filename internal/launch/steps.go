@@ -118,10 +118,18 @@ func (r *run) steps(ctx context.Context, steps []step) error {
 		case st.soft && ctx.Err() == nil:
 			r.warn(st.name, err)
 		default:
-			return &StepError{Step: st.name, Err: err}
+			return &StepError{Step: st.name, Err: caused(ctx, err)}
 		}
 	}
 	return nil
+}
+
+// caused adds why ctx ended to an error that only says that it did.
+func caused(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
 }
 
 func (r *run) warn(step string, err error) {
@@ -255,11 +263,7 @@ func (r *run) setup(ctx context.Context) error {
 	if r.cfg.SessionSetupScript == "" || ctx.Err() != nil {
 		return err
 	}
-	script, scriptErr := scriptCommand(r.cfg.SessionSetupScript)
-	if scriptErr == nil {
-		scriptErr = r.runCommand(ctx, script)
-	}
-	return errors.Join(err, scriptErr)
+	return errors.Join(err, r.runCommand(ctx, scriptCommand(r.cfg.SessionSetupScript)))
 }
 
 func (r *run) live(ctx context.Context) error { return r.runAll(ctx, r.cfg.SessionLive) }
