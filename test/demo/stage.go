@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/proc"
+)
+
+// stage runs gc and shows what it prints.
+type stage struct {
+	gc, dir string
+	running bool
+}
+
+// say prints what is about to happen.
+func say(format string, args ...any) { fmt.Printf("\n== "+format+"\n", args...) }
+
+// show runs a gc command with its output on the terminal.
+func (s *stage) show(ctx context.Context, args ...string) error {
+	fmt.Println("$ gc " + strings.Join(quoted(args), " "))
+	cmd := exec.CommandContext(ctx, s.gc, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("gc %s: %w", args[0], err)
+	}
+	return nil
+}
+
+func quoted(args []string) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = a
+		if strings.ContainsAny(a, " $*()") {
+			out[i] = "'" + a + "'"
+		}
+	}
+	return out
+}
+
+// ask runs a gc command and returns its output.
+func (s *stage) ask(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, s.gc, args...)
+	cmd.Dir = s.dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("gc %s: %w: %s", args[0], err, stderr.Bytes())
+	}
+	return out, nil
+}
+
+// await asks until the answer is right.
+func (s *stage) await(ctx context.Context, what string, right func([]byte) bool, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		out, err := s.ask(ctx, args...)
+		if err == nil && right(out) {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waited 20 s for %s; last seen:\n%s", what, out)
+		}
+	}
+}
+
+func (s *stage) start(ctx context.Context, agents []agent) error {
+	say("A city of %d agents, each a real interactive program in a terminal of its own", len(agents))
+	for _, a := range agents {
+		fmt.Printf("   %-7s %s\n", a.name, a.what)
+	}
+	s.running = true
+	if err := s.show(ctx, "start"); err != nil {
+		return err
+	}
+	return s.show(ctx, "status")
+}
+
+func (s *stage) prompt(ctx context.Context, agents []agent) error {
+	say("Prompts, and what became of them")
+	for _, a := range agents {
+		if err := s.show(ctx, "nudge", a.name, a.prompt); err != nil {
+			return err
+		}
+		shows := func(out []byte) bool { return strings.Contains(string(out), a.answer) }
+		if err := s.await(ctx, a.name+" to answer", shows, "peek", a.name); err != nil {
+			return err
+		}
+		out, err := s.ask(ctx, "peek", a.name)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(out)) {
+			if strings.Contains(line, lastLine(a.answer)) && !strings.Contains(line, a.prompt) {
+				fmt.Printf("   %s: %s\n", a.name, strings.TrimSpace(line))
+			}
+		}
+	}
+	return nil
+}
+
+func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
+
+// kill ends one agent as a crash would and waits for it to come back.
+func (s *stage) kill(ctx context.Context, agents []agent) error {
+	name := agents[0].name
+	before, err := s.agent(ctx, name)
+	if err != nil {
+		return err
+	}
+	say("kill -9 %d: the %s dies, and comes back", before.PID, name)
+	if err := syscall.Kill(before.PID, syscall.SIGKILL); err != nil {
+		return err
+	}
+	back := func(out []byte) bool {
+		a, err := find(out, name)
+		return err == nil && a.State == client.StateRunning && a.PID != before.PID && a.PID != 0
+	}
+	if err := s.await(ctx, name+" to come back", back, "status", "--json"); err != nil {
+		return err
+	}
+	return s.show(ctx, "status")
+}
+
+func (s *stage) agent(ctx context.Context, name string) (client.Agent, error) {
+	out, err := s.ask(ctx, "status", "--json")
+	if err != nil {
+		return client.Agent{}, err
+	}
+	return find(out, name)
+}
+
+func find(out []byte, name string) (client.Agent, error) {
+	var status client.Status
+	if err := json.Unmarshal(out, &status); err != nil {
+		return client.Agent{}, err
+	}
+	for _, a := range status.Agents {
+		if a.Name == name {
+			return a, nil
+		}
+	}
+	return client.Agent{}, fmt.Errorf("status knows no agent %q", name)
+}
+
+func (s *stage) stop(ctx context.Context, _ []agent) error {
+	say("The end: every process of the city is stopped and counted")
+	err := s.show(ctx, "stop")
+	s.running = err != nil
+	return err
+}
+
+// clean stops what a failed act left and proves that nothing is left at all.
+func (s *stage) clean(ctx context.Context) error {
+	if s.running {
+		_, err := s.ask(ctx, "stop")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "demo: cleaning up:", err)
+		}
+	}
+	left, err := proc.FindByEnv("GC_CITY_PATH", s.dir)
+	if len(left) > 0 {
+		return fmt.Errorf("processes are left over: %v", left)
+	}
+	return err
+}
