@@ -77,7 +77,8 @@ func sessionShowCommand(a *app) *cobra.Command {
 }
 
 func (a *app) printSession(s client.Session) {
-	a.print(&text.Table{Heads: []string{"", ""}, Rows: a.sessionFacts(s)})
+	facts := &text.Table{Heads: []string{"", ""}, Rows: a.sessionFacts(s)}
+	fmt.Fprint(a.Stdout, facts.Render(a.Painter, 0)) // a long fact is wrapped by the terminal
 	if len(s.Processes) > 0 {
 		fmt.Fprintln(a.Stdout, a.Paint(text.Faint, "\nprocesses"))
 		a.print(a.processTable(s.Processes))
