@@ -12,20 +12,25 @@ import (
 )
 
 func attachCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var opts runtime.AttachOptions
+	cmd := &cobra.Command{
 		Use:   "attach AGENT",
 		Short: "Connect this terminal to an agent",
 		Long: `Connects this terminal until you detach or the agent ends. The agent goes on either way, and so does
-the connection if the controller is restarted meanwhile. How to detach is said when it begins.`,
+the connection if the controller is restarted meanwhile. Ctrl-b d or Ctrl-\ detaches; Ctrl-b twice sends
+one. Several terminals may be connected at once: the agent's takes the size of the one used last.`,
 		Args: between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error { return a.attach(cmd.Context(), c, args[0]) })
+			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error { return a.attach(cmd.Context(), c, args[0], opts) })
 		},
 		ValidArgsFunction: a.completeAgents,
 	}
+	cmd.Flags().BoolVarP(&opts.ReadOnly, "read-only", "r", false, "look on: send no keys and no size")
+	cmd.Flags().StringArrayVar(&opts.DetachKeys, "detach-keys", nil, "`keys` that detach instead, by tmux name, such as \"C-a d\"; may be given several times")
+	return cmd
 }
 
-func (a *app) attach(ctx context.Context, c *client.Client, name string) error {
+func (a *app) attach(ctx context.Context, c *client.Client, name string, opts runtime.AttachOptions) error {
 	s, err := c.Session(ctx, name)
 	if err != nil {
 		return err
@@ -44,7 +49,7 @@ func (a *app) attach(ctx context.Context, c *client.Client, name string) error {
 	if err != nil {
 		return err
 	}
-	err = provider.Attach(s.Session)
+	err = runtime.AttachTerminal(ctx, provider, s.Session, opts)
 	switch {
 	case errors.Is(err, runtime.ErrAttachUnsupported):
 		return fmt.Errorf("%w; read its output with: gc logs --follow %s", err, name)
