@@ -362,3 +362,28 @@ func TestVerbsReachTheirSession(t *testing.T) {
 		}
 	})
 }
+
+func TestTheAgentsOwnWordsAreItsActivity(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		for words, want := range map[string]string{
+			"status=working": "busy", "status=blocked;kind=permission": "waiting", "idle": "idle", "status=done": "idle", "status=dancing": "unknown",
+		} {
+			w.fake.set(func(f *fake) { f.tell(runtime.Event{Kind: runtime.EventStatus, Session: "gc-town-a", Status: words}) })
+			w.after(time.Second)
+			if got := w.agent("a").Activity; got != want {
+				t.Errorf("%q is shown as %q, want %q", words, got, want)
+			}
+		}
+		before := w.fake.lives()
+		w.fake.set(func(f *fake) { f.tell(runtime.Event{Kind: runtime.EventStatus, Session: "gc-town-a", Status: "status=working"}) })
+		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.WorkDir = "/new" })
+		if err := w.reload(); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Hour)
+		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] {
+			t.Error("a busy agent was restarted for a changed configuration")
+		}
+	})
+}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"gascity/client"
@@ -119,13 +120,23 @@ const (
 	activityUnknown = "unknown"
 )
 
-// setStatus takes over the agent's own word. A word that is not known says
-// nothing.
-func (e *entry) setStatus(word string) {
+// setStatus takes over the agent's own words, "status=WORD" with or without
+// further fields, or the word alone. A word that is not known says nothing.
+func (e *entry) setStatus(words string) {
+	first, _, _ := strings.Cut(words, ";")
+	word := strings.TrimPrefix(first, "status=")
+	e.activity, e.source = "", ""
 	switch word {
 	case activityReady, activityBusy, activityIdle, activityWaiting:
-		e.activity, e.source = word, "terminal status"
+		e.activity = word
+	case "working":
+		e.activity = activityBusy
+	case "blocked":
+		e.activity = activityWaiting
+	case "done":
+		e.activity = activityIdle
 	default:
-		e.activity, e.source = "", ""
+		return
 	}
+	e.source = "terminal status"
 }

@@ -1,0 +1,100 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"mvdan.cc/sh/v3/shell"
+
+	"gascity/client"
+	"gascity/internal/cli"
+	"gascity/internal/config"
+	"gascity/internal/plan"
+)
+
+// StarterConfig returns the city.toml of a new city.
+func (d *Daemon) StarterConfig(_ context.Context, city string) ([]byte, error) {
+	return []byte(config.Template(city)), nil
+}
+
+// ConfigSchema returns the JSON Schema of city.toml.
+func (d *Daemon) ConfigSchema() ([]byte, error) { return config.Schema(), nil }
+
+// ShowConfig returns the resolved configuration with the origin of each value.
+func (d *Daemon) ShowConfig(_ context.Context, root string) (client.Config, error) {
+	r, err := d.read(root)
+	if err != nil {
+		return client.Config{}, missing(root, err)
+	}
+	return d.shown(r.city)
+}
+
+// CheckConfig returns every mistake in the configuration.
+func (d *Daemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault, error) {
+	_, err := d.read(root)
+	if err == nil {
+		return nil, nil
+	}
+	errs, ok := config.AsErrors(err)
+	if !ok {
+		return nil, missing(root, err)
+	}
+	faults := make([]cli.ConfigFault, len(errs))
+	for i, e := range errs {
+		faults[i] = cli.ConfigFault{File: e.File, Line: e.Line, Column: e.Column, Message: e.Message, Hint: e.Hint, Excerpt: excerpt(e)}
+	}
+	return faults, nil
+}
+
+// excerpt returns the line and the caret below it.
+func excerpt(e *config.Error) string {
+	if e.Line == 0 || e.Source == "" {
+		return ""
+	}
+	indent := strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return r
+		}
+		return ' '
+	}, string([]rune(e.Source)[:min(max(0, e.Column-1), len([]rune(e.Source)))]))
+	return e.Source + "\n" + indent + strings.Repeat("^", max(1, e.Width))
+}
+
+// missing tells a folder that is no city from a configuration that cannot be
+// read.
+func missing(root string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: there is no %s; make one with: gc init", client.ErrNotFound, filepath.Join(root, client.CityFile))
+	}
+	return err
+}
+
+// Prime returns what tells an agent who and where it is.
+func (d *Daemon) Prime(_ context.Context, root, agent string) (string, error) {
+	r, err := d.read(root)
+	if err != nil {
+		return "", missing(root, err)
+	}
+	for i := range r.desired.Sessions {
+		if s := &r.desired.Sessions[i]; s.Agent == agent || s.Name == agent {
+			return prompt(s)
+		}
+	}
+	return "", fmt.Errorf("%w: no agent is called %q; gc status lists them", client.ErrNotFound, agent)
+}
+
+// prompt returns the first prompt of a session as the agent would get it.
+func prompt(s *plan.Session) (string, error) {
+	if s.Config.PromptSuffix == "" {
+		return s.Config.Nudge, nil
+	}
+	words, err := shell.Fields(s.Config.PromptSuffix, nil)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the prompt of %s: %w", s.Agent, err)
+	}
+	return strings.Join(words, " "), nil
+}

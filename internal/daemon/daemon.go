@@ -1,0 +1,111 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/cli"
+	"gascity/internal/config"
+	"gascity/internal/shim"
+	"gascity/provider/all"
+)
+
+// Options are what the program hands to its assembly. Environ and Executable are
+// required.
+type Options struct {
+	Environ    []string // the process's environment
+	Executable string   // path of this program, which is the shim, too
+	Version    string
+
+	Stdin          io.Reader      // nil: the process's
+	Stdout, Stderr io.WriteCloser // nil: the process's
+	Now            func() time.Time
+	// CheckAgent is the path of the fake agent that conformance cases drive.
+	// Empty: gc-fakeagent beside the program, or in PATH.
+	CheckAgent string
+}
+
+// Daemon implements what the command line asks of the assembly. It is safe for
+// concurrent use.
+type Daemon struct {
+	opts Options
+	env  environment
+}
+
+var _ cli.Daemon = (*Daemon)(nil)
+
+// New returns the assembly. It touches nothing.
+func New(opts Options) *Daemon {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Stdin == nil {
+		opts.Stdin = os.Stdin
+	}
+	if opts.Stdout == nil {
+		opts.Stdout = os.Stdout
+	}
+	if opts.Stderr == nil {
+		opts.Stderr = os.Stderr
+	}
+	return &Daemon{opts: opts, env: opts.Environ}
+}
+
+// Shim hosts one session; its argument is the session's folder.
+func (d *Daemon) Shim(ctx context.Context, args []string) int {
+	if len(args) != 1 {
+		fmt.Fprintln(d.opts.Stderr, "gc: the shim takes one folder; it is started by gc itself")
+		return exitUsage
+	}
+	if err := shim.Run(ctx, args[0], d.opts.Stdin, d.opts.Stdout); err != nil {
+		fmt.Fprintln(d.opts.Stderr, "gc:", err)
+		return exitFailed
+	}
+	return 0
+}
+
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// known is what a configuration may name.
+func known() config.Known {
+	k := config.Known{AgentCLIs: agentcli.Builtin().Names()}
+	for _, driver := range all.Drivers() {
+		k.Runtimes = append(k.Runtimes, config.Runtime{Name: driver.Name, Argument: driver.Argument})
+	}
+	return k
+}
+
+// shimCommand is the command that runs a shim.
+func (d *Daemon) shimCommand() []string { return []string{d.opts.Executable, "shim"} }
+
+// environment is a process environment, "K=V".
+type environment []string
+
+func (e environment) lookup(name string) (string, bool) {
+	for _, entry := range slices.Backward(e) { // the last one of a name wins, as in os/exec
+		if value, ok := cutName(entry, name); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+func (e environment) get(name string) string {
+	value, _ := e.lookup(name)
+	return value
+}
+
+func cutName(entry, name string) (string, bool) {
+	if len(entry) > len(name) && entry[:len(name)] == name && entry[len(name)] == '=' {
+		return entry[len(name)+1:], true
+	}
+	return "", false
+}

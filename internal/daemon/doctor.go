@@ -1,0 +1,291 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gascity/client"
+	"gascity/internal/cli"
+	"gascity/internal/config"
+	"gascity/provider/all"
+)
+
+// examination is one run of the doctor. Checks run in order, from what
+// everything else stands on to the proof that an agent answers.
+type examination struct {
+	*Daemon
+	ctx    context.Context //nolint:containedctx // of the one call that makes it
+	root   string
+	report func(cli.Finding)
+	now    time.Time
+
+	r        reading // nil city if the configuration is faulty
+	control  bool    // a controller answers
+	selected []string
+}
+
+// Doctor looks for everything that can be wrong.
+func (d *Daemon) Doctor(ctx context.Context, root string, report func(cli.Finding)) error {
+	x := &examination{Daemon: d, ctx: ctx, root: root, report: report, now: d.opts.Now()}
+	var checks []func()
+	if root != "" {
+		checks = append(checks, x.config, x.agents, x.folders, x.runtimeFolder, x.lock, x.socket, x.controller)
+	}
+	checks = append(checks, x.disk, x.providers)
+	if root != "" {
+		checks = append(checks, x.leftovers)
+	}
+	for _, check := range append(checks, x.prompt) {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		check()
+	}
+	return nil
+}
+
+func (x *examination) ok(check, format string, args ...any) {
+	x.report(cli.Finding{Check: check, Level: cli.LevelOK, Message: fmt.Sprintf(format, args...)})
+}
+
+func (x *examination) warn(check, message, remedy string) {
+	x.report(cli.Finding{Check: check, Level: cli.LevelWarning, Message: message, Remedy: remedy})
+}
+
+func (x *examination) problem(check, message, remedy string) {
+	x.report(cli.Finding{Check: check, Level: cli.LevelProblem, Message: message, Remedy: remedy})
+}
+
+func (x *examination) config() {
+	path := filepath.Join(x.root, client.CityFile)
+	r, err := x.read(x.root)
+	errs, faulty := config.AsErrors(err)
+	switch {
+	case err == nil:
+		x.r = r
+		x.ok("config", "%s is valid: %d agents", path, len(r.desired.Sessions))
+		for _, w := range r.warnings {
+			x.warn("config", w, "")
+		}
+	case faulty:
+		for _, e := range errs {
+			x.problem("config", e.Brief(), "edit "+path)
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		x.problem("config", "there is no "+path, "make one with: gc init")
+	default:
+		x.problem("config", err.Error(), "make "+path+" readable")
+	}
+}
+
+// folders looks at who may enter the city's private folders.
+func (x *examination) folders() {
+	fine := true
+	for _, name := range []string{stateFolder, runtimeFolder} {
+		dir := filepath.Join(x.root, name)
+		info, err := os.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // made by the first start
+		}
+		if err == nil {
+			err = checkPrivate(dir, info)
+		}
+		if err != nil {
+			fine = false
+			x.problem("folder."+name, err.Error(), "chmod 700 "+dir)
+		}
+	}
+	if info, err := os.Stat(x.root); err != nil || unix.Access(x.root, unix.W_OK) != nil {
+		fine = false
+		x.problem("folder", fmt.Sprintf("the city's folder %s cannot be written", x.root), "make it writable for this user")
+	} else if fine {
+		x.ok("folder", "%s and what is private in it belong to this user (mode %04o)", x.root, info.Mode().Perm())
+	}
+}
+
+func (x *examination) runtimeFolder() {
+	dir, err := x.runtimeDir(x.root)
+	if err != nil {
+		x.problem("runtime-dir", err.Error(), "make the folder private, or remove "+filepath.Join(x.root, stateFolder, choiceFile)+" when no agent runs")
+		return
+	}
+	if len(dir)+tailLength > client.MaxSocketPath {
+		x.problem("runtime-dir", fmt.Sprintf("the sockets below %s would have more than %d bytes", dir, client.MaxSocketPath),
+			"remove "+filepath.Join(x.root, stateFolder, choiceFile)+" when no agent runs")
+		return
+	}
+	x.ok("runtime-dir", "sockets of sessions are in %s", dir)
+}
+
+// lock looks for a controller that holds the city without answering.
+func (x *examination) lock() {
+	held, who, err := locked(x.root)
+	c := x.client()
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second)
+	defer cancel()
+	_, statusErr := c.Status(ctx)
+	x.control = statusErr == nil
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		x.ok("lock", "no controller has run here yet")
+	case err != nil:
+		x.problem("lock", "cannot look at the controller's lock: "+err.Error(), "make .gc readable for this user")
+	case held && !x.control:
+		x.problem("lock", fmt.Sprintf("a controller%s holds the city and does not answer: %v", who, statusErr),
+			"look at .gc/log/controller.log; end that process, the agents go on")
+	case !held && x.control:
+		x.problem("lock", "a controller answers that does not hold the city's lock", "gc controller stop, then gc start")
+	case held:
+		x.ok("lock", "held by the controller%s", who)
+	default:
+		x.ok("lock", "free")
+	}
+}
+
+func (x *examination) client() *client.Client {
+	return &client.Client{Root: x.root, Version: x.opts.Version}
+}
+
+// socket looks at the control socket's place.
+func (x *examination) socket() {
+	path := client.SocketPath(x.root)
+	if short := filepath.Join(x.root, runtimeFolder); filepath.Dir(path) != short {
+		x.warn("socket", fmt.Sprintf("the city's path is long, so the control socket is %s", path), "")
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		x.ok("socket", "%s is free", path)
+	case err != nil:
+		x.problem("socket", "cannot look at the control socket: "+err.Error(), "make its folder readable for this user")
+	case info.Mode()&fs.ModeSocket == 0:
+		x.problem("socket", path+" is in the way: it is no socket", "remove "+path)
+	case info.Mode().Perm()&0o077 != 0:
+		x.problem("socket", fmt.Sprintf("others may speak to the controller: %s has mode %04o", path, info.Mode().Perm()), "chmod 600 "+path)
+	case !x.control:
+		x.staleSocket(path)
+	default:
+		x.ok("socket", "%s answers", path)
+	}
+}
+
+// staleSocket tells a socket that a dead controller left from one that somebody
+// else holds.
+func (x *examination) staleSocket(path string) {
+	held, _, err := locked(x.root)
+	if err == nil && held {
+		return // the lock's finding says it
+	}
+	x.warn("socket", path+" is stale: a controller ended without removing it", "gc start replaces it")
+}
+
+// controller compares the running controller with this program.
+func (x *examination) controller() {
+	if !x.control {
+		x.warn("controller", "no controller runs", "gc start")
+		return
+	}
+	c := x.client()
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second)
+	defer cancel()
+	status, err := c.Status(ctx)
+	switch {
+	case err != nil:
+		x.problem("controller", "it stopped answering: "+err.Error(), "look at .gc/log/controller.log")
+		return
+	case status.Controller.Version != x.opts.Version:
+		x.problem("controller.version", fmt.Sprintf("the controller is version %s, this program %s", status.Controller.Version, x.opts.Version),
+			"gc controller stop, then gc start; the agents go on")
+	default:
+		x.ok("controller", "process %d answers, version %s", status.Controller.PID, status.Controller.Version)
+	}
+	if status.Controller.Degraded != "" {
+		x.problem("controller.degraded", status.Controller.Degraded, "nothing is started or stopped there until it answers")
+	}
+	if status.Plan.Error != "" {
+		x.problem("controller.plan", "the last edit is not in force: "+status.Plan.Error, "mend "+client.CityFile)
+	}
+	for _, a := range status.Agents {
+		switch a.State {
+		case client.StateFailed, client.StateQuarantined, client.StateLost, client.StateUnknown:
+			x.problem("agent."+a.Name, fmt.Sprintf("it is %s: %s", a.State, a.Reason), "gc logs "+a.Name+"; gc restart "+a.Name)
+		default:
+		}
+	}
+}
+
+const (
+	diskProblem = 64 << 20
+	diskWarning = 1 << 30
+)
+
+// disk looks at the space where logs and sockets go.
+func (x *examination) disk() {
+	places := []string{publicPlace}
+	if x.root != "" {
+		places = append(places, x.root)
+	}
+	for _, place := range places {
+		var st unix.Statfs_t
+		if err := unix.Statfs(place, &st); err != nil {
+			x.warn("disk", fmt.Sprintf("cannot tell the free space of %s: %v", place, err), "")
+			continue
+		}
+		free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:gosec,unconvert // the types differ between systems
+		switch {
+		case free < diskProblem:
+			x.problem("disk", fmt.Sprintf("%s has %d MiB left", place, free>>20), "make room: logs and records cannot be written")
+		case free < diskWarning:
+			x.warn("disk", fmt.Sprintf("%s has %d MiB left", place, free>>20), "make room soon")
+		default:
+			x.ok("disk", "%s has %d GiB left", place, free>>30)
+		}
+	}
+}
+
+// providers opens each provider that the city selects.
+func (x *examination) providers() {
+	x.selected = []string{all.Drivers()[0].Name}
+	if x.r.city != nil {
+		x.selected = nil
+		for i := range x.r.desired.Sessions {
+			x.selected = appendNew(x.selected, x.r.desired.Sessions[i].Provider)
+		}
+	}
+	dir, err := os.MkdirTemp(publicPlace, "gc-doctor-")
+	if err != nil {
+		x.problem("provider", "cannot make a temporary folder: "+err.Error(), "make "+publicPlace+" writable")
+		return
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // nothing was started there
+	for _, selection := range x.selected {
+		p, err := all.Open(selection, x.providerConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler)))
+		if err != nil {
+			x.problem("provider."+selection, err.Error(), "gc provider list shows what there is")
+			continue
+		}
+		x.ok("provider."+selection, "opens")
+		if err := all.Close(p); err != nil {
+			x.warn("provider."+selection, err.Error(), "")
+		}
+	}
+}
+
+func appendNew(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}

@@ -1,0 +1,60 @@
+package daemon
+
+import (
+	"slices"
+	"strings"
+
+	"gascity/internal/agentcli"
+)
+
+// passed are the variables that agents get from whoever starts the controller,
+// and passedPrefixes the families. Everything else is written in city.toml. The
+// terminal's own variables are the driver's.
+var (
+	passed = []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "SSH_AUTH_SOCK",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "__CF_USER_TEXT_ENCODING",
+	}
+	passedPrefixes = []string{"LC_", "XDG_"}
+)
+
+// base returns the base environment of agents: what of the process's own
+// environment an agent may see. The variables of agent CLIs are those that their
+// profiles name, with all that begin like them.
+func (e environment) base(profiles *agentcli.Set) []string {
+	prefixes := slices.Concat(passedPrefixes, vendorPrefixes(profiles))
+	var out []string
+	for _, entry := range e {
+		name, _, _ := strings.Cut(entry, "=")
+		if slices.Contains(passed, name) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			out = append(out, entry)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// vendorPrefixes returns how the variables of the agent CLIs begin, "VENDOR_":
+// from the profiles' names and from the variables that they read.
+func vendorPrefixes(profiles *agentcli.Set) []string {
+	var out []string
+	add := func(word string) {
+		family, _, _ := strings.Cut(word, "_")
+		if family != "" && family != "GC" {
+			out = append(out, family+"_")
+		}
+	}
+	for _, name := range profiles.Names() {
+		profile, ok := profiles.Lookup(name)
+		if !ok {
+			continue
+		}
+		add(strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+		for _, variable := range profile.UpstreamEnv {
+			add(variable)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

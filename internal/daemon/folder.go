@@ -1,0 +1,150 @@
+package daemon
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"gascity/client"
+)
+
+// Folders and files of a city.
+const (
+	stateFolder   = ".gc"
+	runtimeFolder = ".runtime"
+	choiceFile    = "runtime-dir" // in stateFolder: which folder holds the sockets of shims
+	lockFile      = "controller.lock"
+	logFolder     = "log"
+	logFile       = "controller.log"
+
+	private     = 0o700
+	privateFile = 0o600
+
+	// tailLength is what a driver adds to the folder: its name, a session's
+	// folder and the socket.
+	tailLength = len("/subprocess/0123456789abcdef/sock")
+	idBytes    = 6
+)
+
+// publicPlace is where folders of all users are; it is short on every platform.
+const publicPlace = "/tmp"
+
+// cityID names a city in short paths.
+func cityID(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return hex.EncodeToString(sum[:idBytes])
+}
+
+// runtimeDir returns the folder for the sockets of the city's shims, which is
+// private and short. The first choice depends on the environment and is written
+// down; whoever comes later, from whatever environment, reads it there, so that
+// it finds the same shims.
+func (d *Daemon) runtimeDir(root string) (string, error) {
+	choice := filepath.Join(root, stateFolder, choiceFile)
+	if err := os.MkdirAll(filepath.Dir(choice), private); err != nil {
+		return "", fmt.Errorf("cannot make the city's folder: %w", err)
+	}
+	written, err := os.ReadFile(choice)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("cannot read where the sessions are: %w", err)
+	}
+	if dir := strings.TrimSpace(string(written)); filepath.IsAbs(dir) {
+		if err := makePrivate(dir); err == nil {
+			return dir, nil
+		} else if _, there := os.Lstat(dir); there == nil {
+			return "", err // it is there, and not ours alone
+		}
+	}
+	var errs []error
+	for _, dir := range d.candidates(root) {
+		if err := makePrivate(dir); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if len(written) > 0 {
+			return dir, d.choose(choice, dir, os.Rename)
+		}
+		if err := d.choose(choice, dir, os.Link); errors.Is(err, fs.ErrExist) {
+			return d.runtimeDir(root) // another process has just chosen
+		} else if err != nil {
+			return "", err
+		}
+		return dir, nil
+	}
+	return "", fmt.Errorf("there is no private folder for the sockets of sessions: %w", errors.Join(errs...))
+}
+
+// candidates returns where the sockets may be, the best first.
+func (d *Daemon) candidates(root string) []string {
+	var dirs []string
+	if base := d.env.get("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
+		if dir := filepath.Join(base, "gc", cityID(root)); len(dir)+tailLength <= client.MaxSocketPath {
+			dirs = append(dirs, dir)
+		}
+	}
+	return append(dirs, filepath.Join(publicPlace, "gc-"+strconv.Itoa(os.Getuid()), cityID(root)))
+}
+
+// choose writes a choice down in one step: by a link, which never replaces what
+// another process has just written, or by a rename.
+func (d *Daemon) choose(file, dir string, put func(from, to string) error) error {
+	temporary, err := os.CreateTemp(filepath.Dir(file), choiceFile+"-*")
+	if err != nil {
+		return fmt.Errorf("cannot note where the sessions are: %w", err)
+	}
+	defer os.Remove(temporary.Name()) //nolint:errcheck // it is renamed, or worthless
+	_, err = temporary.WriteString(dir + "\n")
+	if err = errors.Join(err, temporary.Close()); err == nil {
+		err = put(temporary.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot note where the sessions are: %w", err)
+	}
+	return nil
+}
+
+// makePrivate makes the folder, and the one above where everybody could have
+// made it, and refuses what is not this user's alone.
+func makePrivate(dir string) error {
+	above := filepath.Dir(dir)
+	if client.PublicPlace(above) {
+		if err := ownFolder(above); err != nil {
+			return err
+		}
+	} else if err := os.MkdirAll(above, private); err != nil {
+		return err
+	}
+	return ownFolder(dir)
+}
+
+func ownFolder(dir string) error {
+	if err := os.Mkdir(dir, private); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	return checkPrivate(dir, info)
+}
+
+// checkPrivate refuses a folder that another user could read or replace.
+func checkPrivate(dir string, info fs.FileInfo) error {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("%w: %s is not a folder", client.ErrForbidden, dir)
+	case ok && int(owner.Uid) != os.Getuid():
+		return fmt.Errorf("%w: %s belongs to user %d", client.ErrForbidden, dir, owner.Uid)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%w: others may enter %s (mode %04o); cure it with: chmod 700 %s", client.ErrForbidden, dir, info.Mode().Perm(), dir)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/agentcli"
+	"gascity/internal/config"
+	"gascity/internal/controller"
+	"gascity/internal/plan"
+)
+
+// reading is a configuration with everything that follows from it.
+type reading struct {
+	city     *config.City
+	desired  plan.Desired
+	warnings []string
+}
+
+// read reads and resolves the city's configuration.
+func (d *Daemon) read(root string) (reading, error) {
+	city, err := config.Load(filepath.Join(root, client.CityFile), known())
+	if err != nil {
+		return reading{}, err
+	}
+	r := reading{city: city}
+	for _, note := range city.Notes {
+		r.warnings = append(r.warnings, note.Brief())
+	}
+	desired, warnings, err := plan.Resolve(city, d.inputs())
+	if err != nil {
+		return reading{}, err
+	}
+	for _, w := range warnings {
+		r.warnings = append(r.warnings, fmt.Sprintf("%s: agent %s: %s", w.Origin, w.Agent, w.Message))
+	}
+	r.desired = desired
+	return r, nil
+}
+
+func (d *Daemon) inputs() plan.Inputs {
+	return plan.Inputs{
+		Profiles: agentcli.Builtin(), Known: known(), RuntimeOverride: d.env.get("GC_SESSION"),
+		LookupEnv: d.env.lookup, ReadFile: os.ReadFile, Now: d.opts.Now(), Binary: d.opts.Executable,
+	}
+}
+
+// loaded turns a reading into what the controller works by.
+func (d *Daemon) loaded(r reading) (controller.Loaded, error) {
+	shown, err := d.shown(r.city)
+	if err != nil {
+		return controller.Loaded{}, err
+	}
+	section := r.city.Daemon
+	return controller.Loaded{
+		Desired: r.desired, Config: shown, Warnings: r.warnings,
+		Settings: controller.Settings{
+			Patrol: section.PatrolInterval, Shutdown: section.ShutdownTimeout,
+			MaxRestarts: section.MaxRestarts, RestartWindow: section.RestartWindow,
+			Starts: section.MaxWakesPerTick, Looks: section.ProbeConcurrency, DriftWait: section.DriftDrainTimeout,
+		},
+	}, nil
+}
+
+// shown is the configuration with the origin of each value, for people.
+func (d *Daemon) shown(city *config.City) (client.Config, error) {
+	values, err := plan.Values(city, d.inputs())
+	if err != nil {
+		return client.Config{}, err
+	}
+	out := client.Config{Path: city.Path, Values: make([]client.ConfigValue, 0, len(values))}
+	for _, v := range values {
+		out.Values = append(out.Values, client.ConfigValue{Key: v.Key, Value: v.Value, Origin: v.Origin.String()})
+	}
+	return out, nil
+}
+
+// named returns the files and folders that the configuration was made from,
+// beside city.toml: a change of one of them is a change of the configuration.
+func (r reading) named() []string {
+	var paths []string
+	for i := range r.city.Agents {
+		if p := r.city.Agents[i].PromptTemplate; p != "" {
+			paths = append(paths, r.city.Abs(p))
+		}
+	}
+	for i := range r.desired.Sessions {
+		cfg := &r.desired.Sessions[i].Config
+		paths = append(append(paths, cfg.SessionSetupScript, cfg.OverlayDir), cfg.PackOverlayDirs...)
+		for _, f := range cfg.CopyFiles {
+			paths = append(paths, f.Src)
+		}
+	}
+	paths = slices.DeleteFunc(paths, func(p string) bool { return p == "" })
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// secrets resolves credentials and keeps their values out of the log.
+func (d *Daemon) secrets(hide func(string)) config.SecretSource {
+	return config.SecretSource{
+		Env: func(name string) (string, bool) {
+			value, ok := d.env.lookup(name)
+			hide(value)
+			return value, ok
+		},
+		File: func(path string) ([]byte, error) {
+			data, err := os.ReadFile(path)
+			hide(strings.TrimRight(string(data), "\r\n"))
+			return data, err
+		},
+		Command: func(ctx context.Context, line string) ([]byte, error) {
+			cmd := exec.CommandContext(ctx, "sh", "-c", line)
+			cmd.Env = d.env.base(agentcli.Builtin())
+			data, err := cmd.Output()
+			hide(strings.TrimRight(string(data), "\r\n"))
+			return data, err
+		},
+	}
+}

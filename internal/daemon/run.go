@@ -1,0 +1,153 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"gascity/client"
+	"gascity/internal/api"
+	"gascity/internal/cli"
+	"gascity/internal/controller"
+	"gascity/internal/event"
+	"gascity/internal/session"
+	"gascity/provider/all"
+	"gascity/runtime"
+)
+
+// eventsKept is how many events a reader can go back to.
+const eventsKept = 20_000
+
+// RunController runs the city's controller until ctx ends or it is told to exit.
+// The end of ctx leaves the sessions running.
+func (d *Daemon) RunController(ctx context.Context, root string, opts cli.ControllerOptions) (err error) {
+	release, err := lockCity(root, os.Getpid())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	file, err := openLog(filepath.Join(root, stateFolder, logFolder, logFile), logSize)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	hidden := &redactor{to: file}
+	hidden.hideEnvironment(d.env)
+	k := &keeper{daemon: d, root: root, logger: newLogger(hidden), hide: hidden.hide}
+	defer k.close()
+	return k.run(ctx, opts)
+}
+
+// keeper is one controller with what it stands on.
+type keeper struct {
+	daemon *Daemon
+	root   string
+	logger *slog.Logger
+	hide   func(string)
+
+	mu        sync.Mutex
+	providers []runtime.Provider
+	last      reading // the last one that was in order
+}
+
+func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) error {
+	d := k.daemon
+	c, err := controller.Open(ctx, controller.Options{
+		Root: k.root, Version: opts.Version, PID: os.Getpid(),
+		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.hide),
+		Events:  event.NewMemory(eventsKept, uint64(max(0, d.opts.Now().UnixMilli())), d.opts.Now), //nolint:gosec // not negative
+		Records: &session.Memory{}, Logger: k.logger,
+		Now: d.opts.Now, NewToken: rand.Text, Jitter: jitter,
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := api.Listen(ctx, client.SocketPath(k.root))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var group errgroup.Group
+	server := api.NewServer(c, api.Options{Version: opts.Version, Log: k.logger})
+	group.Go(func() error {
+		defer cancel()
+		return server.Run(ctx, listener)
+	})
+	group.Go(func() error {
+		defer cancel()
+		return c.Run(ctx)
+	})
+	group.Go(func() error { return k.watch(ctx, c) })
+	if opts.Ready != nil {
+		opts.Ready()
+	}
+	return group.Wait()
+}
+
+var _ api.City = (*controller.Controller)(nil)
+
+// load reads the configuration for the controller.
+func (k *keeper) load(context.Context) (controller.Loaded, error) {
+	r, err := k.daemon.read(k.root)
+	if err != nil {
+		return controller.Loaded{}, err
+	}
+	loaded, err := k.daemon.loaded(r)
+	if err == nil {
+		k.mu.Lock()
+		k.last = r
+		k.mu.Unlock()
+	}
+	return loaded, err
+}
+
+// open opens a provider for the controller and keeps it for the end.
+func (k *keeper) open(_ context.Context, selection string) (runtime.Provider, error) {
+	p, err := k.daemon.open(k.root, selection, k.logger)
+	if err == nil {
+		k.mu.Lock()
+		k.providers = append(k.providers, p)
+		k.mu.Unlock()
+	}
+	return p, err
+}
+
+// close closes the providers; the sessions go on.
+func (k *keeper) close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.providers {
+		if err := all.Close(p); err != nil {
+			k.logger.Warn("cannot close a provider", "error", err)
+		}
+	}
+}
+
+// jitter lengthens a pause by up to a fifth, so that a fleet does not act in
+// step.
+func jitter(d time.Duration) time.Duration {
+	return d + time.Duration(mathrand.Int64N(int64(d)/5+1)) //nolint:gosec // no secret
+}
+
+// open opens a provider over the city's sessions.
+func (d *Daemon) open(root, selection string, logger *slog.Logger) (runtime.Provider, error) {
+	dir, err := d.runtimeDir(root)
+	if err != nil {
+		return nil, err
+	}
+	p, err := all.Open(selection, d.providerConfig(root, dir, logger))
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the provider: %w", err)
+	}
+	return p, nil
+}

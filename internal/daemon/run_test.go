@@ -1,0 +1,246 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"gascity/client"
+	"gascity/internal/cli"
+)
+
+const twoAgents = `
+[workspace]
+name = "town"
+[daemon]
+shutdown_timeout = "200ms"
+tick_debounce = "50ms"
+[[agents]]
+name = "echo"
+start_command = "printf 'ready> '; while IFS= read -r line; do printf 'answer: %s\nready> ' \"$line\"; done"
+ready_prompt_prefix = "ready>"
+[[agents]]
+name = "sleeper"
+start_command = "sleep 1000"
+`
+
+func TestACityLivesFromStartToStop(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, twoAgents)
+	r := runController(t, d, root)
+	echo := r.until("echo", "running", isRunning)
+	r.until("sleeper", "running", isRunning)
+
+	result, err := r.client.Nudge(t.Context(), "echo", client.NudgeRequest{Text: "hello there"})
+	if err != nil || result.State != "submitted" && result.State != "unconfirmed" {
+		t.Fatalf("nudge gives %+v, %v", result, err)
+	}
+	p, err := d.Provider(t.Context(), root, "pty")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := awaitText(ctx, p, echo.Session, "answer: hello there"); err != nil {
+		t.Error(err)
+	}
+
+	if err := syscall.Kill(echo.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	back := r.until("echo", "back", func(a client.Agent) bool { return isRunning(a) && a.PID != echo.PID })
+	if back.Restarts != 1 || back.Instance == echo.Instance {
+		t.Errorf("after kill -9: %+v, want one restart and another incarnation", back)
+	}
+
+	census := r.stopCity()
+	if !census.Clean || len(census.Sessions) != 2 || census.Sessions[0].Processes == 0 {
+		t.Errorf("census is %+v, want two sessions with their processes, clean", census)
+	}
+	for _, pid := range []int{back.PID, echo.PID} {
+		if err := syscall.Kill(pid, 0); err == nil {
+			t.Errorf("process %d survived the stop", pid)
+		}
+	}
+	if _, err := os.Stat(client.SocketPath(root)); err == nil {
+		t.Error("the control socket survived the stop")
+	}
+}
+
+func TestAgentsOutliveTheController(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, twoAgents)
+	r := runController(t, d, root)
+	before := r.until("echo", "running", isRunning)
+	sleeper := r.until("sleeper", "running", isRunning)
+	r.leave()
+	if err := syscall.Kill(before.PID, 0); err != nil {
+		t.Fatalf("the agent died with its controller: %v", err)
+	}
+	// A different environment later must find the same sessions.
+	r = runController(t, newDaemon(t, "XDG_RUNTIME_DIR="+t.TempDir(), "EXTRA=1"), root)
+	after := r.until("echo", "adopted", isRunning)
+	if after.PID != before.PID || after.Instance != before.Instance {
+		t.Errorf("before %+v, after %+v; want the same process and incarnation", before, after)
+	}
+	if got := r.until("sleeper", "adopted", isRunning); got.PID != sleeper.PID {
+		t.Errorf("sleeper was process %d and is %d", sleeper.PID, got.PID)
+	}
+	r.stopCity()
+}
+
+func TestOneControllerForEachCity(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, "[workspace]\nname = \"town\"\n")
+	r := runController(t, d, root)
+	err := d.RunController(t.Context(), root, cli.ControllerOptions{})
+	if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "process ") {
+		t.Errorf("a second controller gets %v, want a refusal that names the process", err)
+	}
+	r.leave()
+}
+
+func TestAnEditIsReadAndABrokenOneIsTold(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, twoAgents)
+	r := runController(t, d, root)
+	echo := r.until("echo", "running", isRunning)
+	path := filepath.Join(root, client.CityFile)
+
+	write(t, path, twoAgents+"\n[[agents]]\nname = \"third\"\nnonsense = 1\n")
+	r.until("echo", "running under a broken edit", func(a client.Agent) bool {
+		status, err := r.client.Status(t.Context())
+		return err == nil && strings.Contains(status.Plan.Error, "nonsense") && a.PID == echo.PID
+	})
+	write(t, path, twoAgents+"\n[[agents]]\nname = \"third\"\nstart_command = \"sleep 1000\"\n")
+	r.until("third", "running", isRunning)
+	if status, _ := r.client.Status(t.Context()); status.Plan.Error != "" {
+		t.Errorf("the mended edit left the error %q", status.Plan.Error)
+	}
+	write(t, path, strings.Replace(twoAgents, `name = "sleeper"`, "name = \"sleeper\"\nsuspended = true", 1))
+	r.until("sleeper", "suspended", func(a client.Agent) bool { return a.State == client.StateSuspended })
+	if got := r.until("echo", "running", isRunning); got.PID != echo.PID {
+		t.Errorf("edits of other agents restarted echo")
+	}
+	r.stopCity()
+}
+
+func TestAgentsGetAnAllowedEnvironment(t *testing.T) {
+	d := newDaemon(t, "ANTHROPIC_API_KEY=sk-1", "GC_SESSION_NAME=outer", "AWS_SECRET_ACCESS_KEY=no", "LC_ALL=C", "TERM=dumb", "OPENAI_API_KEY=sk-2")
+	base := strings.Join(d.providerConfig("/r", "/d", nil).Env, "\n")
+	for _, want := range []string{"PATH=", "HOME=", "LANG=C.UTF-8", "LC_ALL=C", "ANTHROPIC_API_KEY=sk-1", "OPENAI_API_KEY=sk-2"} {
+		if !strings.Contains(base, want) {
+			t.Errorf("agents do not get %s; they get:\n%s", want, base)
+		}
+	}
+	for _, hidden := range []string{"GC_SESSION_NAME", "AWS_SECRET", "TERM="} {
+		if strings.Contains(base, hidden) {
+			t.Errorf("agents get %s, which is nobody's business", hidden)
+		}
+	}
+}
+
+func TestTheCallersShellIsNoDrift(t *testing.T) {
+	root := newCity(t, twoAgents)
+	a, err := newDaemon(t).read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := newDaemon(t, "LC_ALL=C", "ANTHROPIC_API_KEY=other").read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.desired.Sessions {
+		if a.desired.Sessions[i].Core != b.desired.Sessions[i].Core {
+			t.Errorf("%s has another fingerprint in another shell", a.desired.Sessions[i].Agent)
+		}
+	}
+}
+
+func TestTheLogIsBoundedAndHidesCredentials(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log", "controller.log")
+	file, err := openLog(path, 4<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden := &redactor{to: file}
+	hidden.hideEnvironment(environment{"MY_TOKEN=very-secret-value", "OTHER=plain-value-here"})
+	logger := newLogger(hidden)
+	for range 500 {
+		logger.Info("a message with very-secret-value in it", "api_key", "also-secret", "other", "plain-value-here")
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := filepath.Glob(path + "*")
+	if err != nil || len(all) != logsKept+1 {
+		t.Errorf("files are %v (%v), want the log and %d old ones", all, err, logsKept)
+	}
+	for _, name := range all {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(data)
+		if len(data) > 4<<10 || strings.Contains(text, "very-secret") || strings.Contains(text, "also-secret") || !strings.Contains(text, "plain-value-here") {
+			t.Errorf("%s has %d bytes, too much or secret: %.300s", name, len(data), text)
+		}
+	}
+}
+
+func TestTheRuntimeFolderIsChosenOnce(t *testing.T) {
+	root := newCity(t, "")
+	short, err := os.MkdirTemp("/tmp", "xdg-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(short)
+	first, err := newDaemon(t, "XDG_RUNTIME_DIR="+short).runtimeDir(root)
+	if err != nil || !strings.HasPrefix(first, short) {
+		t.Fatalf("chose %s, %v; want a folder in XDG_RUNTIME_DIR", first, err)
+	}
+	if again, err := newDaemon(t).runtimeDir(root); err != nil || again != first {
+		t.Errorf("another environment gets %s, %v; want %s", again, err, first)
+	}
+	if err := os.Chmod(first, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if dir, err := newDaemon(t).runtimeDir(root); !errors.Is(err, client.ErrForbidden) {
+		t.Errorf("a folder that others may enter gives %s, %v; want a refusal", dir, err)
+	}
+	other := newCity(t, "")
+	long, err := newDaemon(t, "XDG_RUNTIME_DIR=/tmp/"+strings.Repeat("x", 90)).runtimeDir(other)
+	if err != nil || len(long)+tailLength > client.MaxSocketPath {
+		t.Errorf("with a long XDG_RUNTIME_DIR got %s, %v; want a short folder", long, err)
+	}
+}
+
+func TestPrimeReturnsThePromptUnquoted(t *testing.T) {
+	root := newCity(t, `
+[workspace]
+name = "town"
+[[agents]]
+name = "a"
+start_command = "cat"
+prompt_mode = "arg"
+prompt_template = "p.md"
+`)
+	write(t, filepath.Join(root, "p.md"), "It's {{.Agent}}'s \"job\".\nTwo lines; $HOME stays.\n")
+	text, err := newDaemon(t).Prime(t.Context(), root, "a")
+	if err != nil || !strings.Contains(text, "It's a's \"job\".\nTwo lines; $HOME stays.") {
+		t.Errorf("prime gives %q, %v", text, err)
+	}
+	if _, err := newDaemon(t).Prime(t.Context(), root, "b"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("priming nobody gives %v", err)
+	}
+}
+
+func TestProvidersAreDescribed(t *testing.T) {
+	rows, err := newDaemon(t).Providers(t.Context())
+	if err != nil || len(rows) < 2 || !rows[0].Default || len(rows[0].Extensions) < 5 {
+		t.Errorf("got %+v, %v; want the default first, with its extensions", rows, err)
+	}
+	if _, err := newDaemon(t).Provider(t.Context(), newCity(t, ""), "nope"); !errors.Is(err, client.ErrNotFound) || !strings.Contains(err.Error(), rows[0].Name) {
+		t.Errorf("an unknown provider gives %v, want not found with the known", err)
+	}
+}

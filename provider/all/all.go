@@ -1,0 +1,92 @@
+// Package all is the one table of runtime providers: name, description,
+// constructor. Only the assembly imports it.
+package all
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gascity/client"
+	"gascity/provider/pty"
+	"gascity/provider/subprocess"
+	"gascity/runtime"
+)
+
+// Config is what the drivers of one city are opened with. All fields but Logger
+// are required.
+type Config struct {
+	Dir     string   // private folder of the city for sockets, short
+	LogDir  string   // for the raw output of sessions
+	WorkDir string   // of agents that have none: the city's folder
+	Env     []string // base environment of agents, "K=V"
+	Shim    []string // the command that runs a shim; a folder is appended to it
+	Logger  *slog.Logger
+}
+
+// Driver is one row of the table.
+type Driver struct {
+	Name     string
+	Argument string // what follows the name and a colon, such as "<script>"; empty if nothing may
+	Summary  string
+	Open     func(cfg Config, argument string) (runtime.Provider, error)
+}
+
+// Drivers returns the table, the default first.
+func Drivers() []Driver {
+	return []Driver{
+		{Name: "pty", Summary: "an embedded terminal for each agent; nothing needs to be installed", Open: func(cfg Config, _ string) (runtime.Provider, error) {
+			return pty.Open(pty.Config(cfg.local("pty")))
+		}},
+		{Name: "subprocess", Summary: "plain child processes with pipes, for agents without a terminal", Open: func(cfg Config, _ string) (runtime.Provider, error) {
+			return subprocess.Open(subprocess.Config(cfg.local("subprocess")))
+		}},
+	}
+}
+
+// local is the configuration of a driver whose sessions are shims here.
+func (cfg Config) local(name string) pty.Config {
+	return pty.Config{
+		Dir: filepath.Join(cfg.Dir, name), LogDir: cfg.LogDir, WorkDir: cfg.WorkDir,
+		Env: cfg.Env, Shim: cfg.Shim, Logger: cfg.Logger,
+	}
+}
+
+// Open opens the provider that a selection names: "name" or "name:argument". An
+// unknown one is an error matching client.ErrNotFound that lists the known.
+func Open(selection string, cfg Config) (runtime.Provider, error) {
+	name, argument, _ := strings.Cut(selection, ":")
+	drivers := Drivers()
+	at := slices.IndexFunc(drivers, func(d Driver) bool { return d.Name == name })
+	if at < 0 || drivers[at].Argument == "" && argument != "" {
+		return nil, fmt.Errorf("%w: there is no runtime provider %q; known are: %s", client.ErrNotFound, selection, strings.Join(Names(), ", "))
+	}
+	if drivers[at].Argument != "" && argument == "" {
+		return nil, fmt.Errorf("%w: the runtime provider %q needs an argument: %s:%s", client.ErrNotFound, name, name, drivers[at].Argument)
+	}
+	return drivers[at].Open(cfg, argument)
+}
+
+// Names returns how each provider is selected, the default first.
+func Names() []string {
+	var names []string
+	for _, d := range Drivers() {
+		name := d.Name
+		if d.Argument != "" {
+			name += ":" + d.Argument
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// Close closes what a provider holds in this process; its sessions go on.
+func Close(p runtime.Provider) error {
+	if closer, ok := p.(io.Closer); ok {
+		return closer.Close()
+	}
+	return nil
+}
