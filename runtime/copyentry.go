@@ -3,6 +3,7 @@ package runtime
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -58,7 +59,15 @@ func HashPathContent(path string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// hashFile refuses what is no regular file: a pipe would block for ever.
 func hashFile(w io.Writer, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return err

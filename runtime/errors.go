@@ -106,5 +106,5 @@ func (e *PartialListError) Unwrap() []error { return e.Errs }
 
 // IsSessionGone reports whether err says that the session is not there. Only
 // [ErrSessionNotFound] counts: foreign text such as "tmux: command not found"
-// never does, unlike in the source document (see docs/adr/0005).
+// never does, since it would make "stopped" of what never ran.
 func IsSessionGone(err error) bool { return errors.Is(err, ErrSessionNotFound) }

@@ -43,8 +43,9 @@ func LiveFingerprint(cfg Config) string {
 }
 
 // FingerprintBreakdown returns a short hash for each [Config] field that takes
-// part in a fingerprint, for saying which field drifted. Fields that
-// contribute nothing are left out.
+// part in a fingerprint, for saying which field drifted. Fields that contribute
+// nothing are left out. The three that make the overlay slots are one entry,
+// ProviderOverlayName.
 func FingerprintBreakdown(cfg Config) map[string]string {
 	parts := append(provisionParts(cfg), launchParts(cfg)...)
 	parts = append(parts, listPart("SessionLive", cfg.SessionLive))
@@ -102,7 +103,7 @@ func provisionParts(cfg Config) []part {
 		textPart("WorkDir", cfg.WorkDir),
 		envPart("Env", cfg.Env),
 		listPart("PreStart", cfg.PreStart),
-		listPart("OverlaySlots", OverlayProviderNames(cfg)),
+		listPart("ProviderOverlayName", OverlayProviderNames(cfg)),
 		contentPart("PackOverlayDirs", cfg.PackOverlayDirs),
 		contentPart("OverlayDir", optional(cfg.OverlayDir)),
 		copyPart(cfg.CopyFiles),
@@ -195,15 +196,15 @@ func CredentialName(key string) bool {
 
 func mcpPart(servers []MCPServerConfig) part {
 	p := part{name: "MCPServers"}
-	sorted := slices.SortedFunc(slices.Values(servers), func(a, b MCPServerConfig) int { return cmp.Compare(a.Name, b.Name) })
-	for _, s := range sorted {
-		p.values = append(p.values, s.Name, s.Transport, s.Command, s.URL, strconv.Itoa(len(s.Args)))
-		p.values = append(p.values, s.Args...)
-		env := envPart("", s.Env)
-		p.values = append(p.values, strconv.Itoa(len(env.values)))
-		p.values = append(p.values, env.values...)
-		p.values = append(p.values, slices.Sorted(maps.Keys(s.Headers))...)
+	for _, s := range servers {
+		one := part{s.Name, []string{s.Transport, s.Command, s.URL}}
+		for _, list := range [][]string{s.Args, envPart("", s.Env).values, slices.Sorted(maps.Keys(s.Headers))} {
+			one.values = append(one.values, strconv.Itoa(len(list)))
+			one.values = append(one.values, list...)
+		}
+		p.values = append(p.values, string(one.encode(nil)))
 	}
+	slices.Sort(p.values)
 	return p
 }
 

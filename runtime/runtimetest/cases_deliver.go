@@ -45,7 +45,7 @@ func deliverCases() []Case {
 		}).needs(needs...),
 		prove("deliver.dialog", "While a known dialog is up a delivery is refused and no key is pressed.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
-			s.AwaitOutput("exit")
+			s.awaitDialog()
 			outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Content: runtime.TextContent("x")})
 			if outcome.State != runtime.OutcomeRefused || err != nil {
 				t.Errorf("Deliver = %q (%s), %v, want %q and nil", outcome.State, outcome.Reason, err, runtime.OutcomeRefused)

@@ -77,14 +77,14 @@ func dialogCases() []Case {
 		}).needs(needs...),
 		prove("dialog.off", "With AcceptStartupDialogs off no key is pressed.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
-			s.AwaitOutput("exit")
+			s.awaitDialog()
 			if n := len(s.Recorded(LedgerDialog)); n > 0 {
 				t.Errorf("the dialog was answered")
 			}
 		}).needs(needs...),
 		prove("dialog.dismiss", "DismissKnownDialogs settles a known dialog that is up, and is nil if there is none.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
-			s.AwaitOutput("exit")
+			s.awaitDialog()
 			for range 2 {
 				expect(t, nil, runtime.DismissKnownDialogs(w.ctx, w.Provider, s.Name, time.Second), "DismissKnownDialogs")
 			}
@@ -95,6 +95,15 @@ func dialogCases() []Case {
 			expect(t, runtime.ErrSessionNotFound, err, "DismissKnownDialogs")
 		}).needs(needs...),
 	}
+}
+
+// awaitDialog waits until the agent's dialog is on the screen, or answered.
+func (s *Session) awaitDialog() {
+	s.w.t.Helper()
+	s.w.Until("the dialog of "+s.Name+" is shown", func() bool {
+		out, err := s.w.Provider.Peek(s.Name, 0)
+		return err == nil && strings.Contains(out, "exit") || len(s.Recorded(LedgerDialog)) > 0
+	})
 }
 
 // wasAccepted expects that the agent's dialog was answered by the accepting

@@ -41,6 +41,13 @@ func inspectorCases() []Case {
 				expect(t, runtime.ErrSessionNotFound, err, "Attach")
 			}
 		}),
+		prove("attach.options", "AttachTerminal to a missing session is ErrSessionNotFound, with any options.", func(t T, w *World) {
+			name, ended := w.Name("none"), make(chan error, 1)
+			go func() {
+				ended <- runtime.AttachTerminal(w.ctx, w.Provider, name, runtime.AttachOptions{ReadOnly: true})
+			}()
+			expect(t, runtime.ErrSessionNotFound, awaitResult(w, "the end of AttachTerminal", ended), "AttachTerminal")
+		}).needs(NeedAttach),
 		prove("attach.no-terminal", "Without CanAttachTTY, Attach to a session is ErrAttachUnsupported.", func(t T, w *World) {
 			if w.Provider.Capabilities().CanAttachTTY {
 				return

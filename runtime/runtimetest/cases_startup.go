@@ -36,8 +36,10 @@ func identityCases() []Case {
 func startupCases() []Case {
 	return append([]Case{
 		prove("start.ready", "Start returns when the agent has shown ReadyPromptPrefix.", func(t T, w *World) {
-			if s := w.Start("a", Behaviour{SlowStart: 500 * time.Millisecond}); len(s.Recorded(LedgerReady)) == 0 {
-				t.Errorf("Start returned before the agent was ready")
+			s := w.Start("a", Behaviour{SlowStart: 500 * time.Millisecond})
+			out, err := w.Provider.Peek(s.Name, 0)
+			if err != nil || !strings.Contains("\n"+out, "\n"+s.Agent.Config.ReadyPromptPrefix) {
+				t.Errorf("Start returned before %q was to be seen: %q, %v", s.Agent.Config.ReadyPromptPrefix, out, err)
 			}
 		}),
 		prove("start.fire-and-forget", "Without any hint a start does not wait for the agent to be ready.", func(t T, w *World) {

@@ -64,6 +64,7 @@ type hooks struct {
 	configure         func() error
 	teardown          func() error
 	transport         func(transport string) bool
+	attachTerminal    func(ctx context.Context, name string, opts runtime.AttachOptions) error
 }
 
 // Each method calls its hook, or the fake without one.
@@ -339,4 +340,11 @@ func (m *mutant) SupportsTransport(transport string) bool {
 		return m.transport(transport)
 	}
 	return m.Provider.SupportsTransport(transport)
+}
+
+func (m *mutant) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
+	if m.attachTerminal != nil {
+		return m.attachTerminal(ctx, name, opts)
+	}
+	return m.Provider.AttachTerminal(ctx, name, opts)
 }

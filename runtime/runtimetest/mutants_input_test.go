@@ -39,6 +39,9 @@ func inspectorMutants() map[string]func(m *mutant) {
 		"running.crash":  exists,
 		"attached.none":  func(m *mutant) { m.isAttached = func(string) bool { return true } },
 		"attach.missing": func(m *mutant) { m.attach = func(string) error { return nil } },
+		"attach.options": func(m *mutant) {
+			m.attachTerminal = func(context.Context, string, runtime.AttachOptions) error { return nil }
+		},
 		"attach.no-terminal": func(m *mutant) {
 			m.attach = func(string) error { return nil }
 			m.capabilities = func() runtime.ProviderCapabilities { return runtime.ProviderCapabilities{} }

@@ -135,7 +135,7 @@ func startupMutants() map[string]func(m *mutant) {
 			}
 		},
 		"start.prompt-suffix": edited(func(cfg *runtime.Config) {
-			cfg.PromptSuffix = strings.ReplaceAll(cfg.PromptSuffix, "'", "") + " >/dev/null; :"
+			cfg.PromptSuffix = ""
 		}),
 		"start.prompt-flag": edited(func(cfg *runtime.Config) { cfg.PromptFlag = "" }),
 		"start.nudge":       edited(func(cfg *runtime.Config) { cfg.Nudge = "" }),

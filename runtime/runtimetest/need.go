@@ -30,6 +30,7 @@ const (
 	NeedInteraction Need = "interaction" // runtime.InteractionProvider
 	NeedServer      Need = "server"      // runtime.ServerLifecycleProvider
 	NeedTransport   Need = "transport"   // runtime.TransportCapabilityProvider
+	NeedAttach      Need = "attach"      // runtime.Attacher
 
 	NeedActivity   Need = "activity"   // Capabilities().CanReportActivity
 	NeedAttachment Need = "attachment" // Capabilities().CanReportAttachment
@@ -138,6 +139,10 @@ func hasInputExtension(ctx context.Context, p runtime.Provider, name string, nee
 		})
 	case NeedServer:
 		return asks[runtime.ServerLifecycleProvider](p, "", func(x runtime.ServerLifecycleProvider) error { return x.ConfigureServer() })
+	case NeedAttach:
+		return asks[runtime.Attacher](p, name, func(x runtime.Attacher) error {
+			return x.AttachTerminal(ctx, name, runtime.AttachOptions{ReadOnly: true})
+		})
 	case NeedTransport:
 		return asks[runtime.TransportCapabilityProvider](p, "", func(runtime.TransportCapabilityProvider) error { return nil })
 	default:

@@ -60,6 +60,7 @@ var (
 	_ runtime.InteractionProvider           = (*Provider)(nil)
 	_ runtime.ServerLifecycleProvider       = (*Provider)(nil)
 	_ runtime.TransportCapabilityProvider   = (*Provider)(nil)
+	_ runtime.Attacher                      = (*Provider)(nil)
 )
 
 // New returns a provider over an empty world, without a shell.

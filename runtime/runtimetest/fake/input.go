@@ -139,17 +139,44 @@ func (f *Provider) Attach(name string) error {
 	if err := f.called("Attach", name); err != nil {
 		return err
 	}
+	return f.attach(name, nil)
+}
+
+// AttachTerminal is Attach and ends with ctx.
+func (f *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
+	if err := f.called("AttachTerminal", name, opts); err != nil {
+		return err
+	}
+	if err := f.attach(name, ctx.Done()); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// attach lasts until the session's end, a Detach, or ended.
+func (f *Provider) attach(name string, ended <-chan struct{}) error {
+	var s *session
 	var detach chan struct{}
-	found := f.world.with(name, func(s *session) {
-		s.attached++
-		detach = s.detach
+	count := func(s *session, change int) {
+		s.attached += change
 		s.world.publishLocked(runtime.Event{Kind: runtime.EventAttached, Session: name, Attached: s.attached})
-		s.world.bumpLocked()
+	}
+	found := f.world.with(name, func(found *session) {
+		s, detach = found, found.detach
+		count(s, 1)
 	})
 	if !found {
 		return notFound("attach to", name)
 	}
-	<-detach
+	select {
+	case <-detach:
+	case <-ended:
+		f.world.mu.Lock()
+		defer f.world.mu.Unlock()
+		if s.detach == detach {
+			count(s, -1)
+		}
+	}
 	return nil
 }
 
