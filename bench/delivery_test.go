@@ -15,7 +15,7 @@ import (
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 // The test binary is the shim, too.

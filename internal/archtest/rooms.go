@@ -29,6 +29,8 @@ type room struct {
 	layer int
 	// deep extends the row to all folders below dir.
 	deep bool
+	// program marks a room that is a program's main function in all but name.
+	program bool
 }
 
 // rooms is the whole building. A folder with Go files that is not here fails
@@ -39,6 +41,8 @@ var rooms = []room{
 	{dir: "internal/tmuxctl", layer: layerLeaf},
 	{dir: "internal/text", layer: layerLeaf},
 	{dir: "internal/shim", layer: layerShim},
+	{dir: "internal/fakeagent/ledger", layer: layerLeaf},
+	{dir: "internal/fakeagent", layer: layerShim, program: true},
 
 	{dir: "runtime", layer: layerContract},
 	{dir: "worker", layer: layerContract},
@@ -86,19 +90,24 @@ var rooms = []room{
 
 // layerOf returns the layer of the folder; ok is false for an unknown room.
 func layerOf(dir string) (layer int, ok bool) {
+	row, ok := rowOf(dir)
+	return row.layer, ok
+}
+
+func rowOf(dir string) (row room, ok bool) {
 	for _, row := range rooms {
 		if row.dir == dir || row.deep && strings.HasPrefix(dir, row.dir+"/") {
-			return row.layer, true
+			return row, true
 		}
 	}
-	return 0, false
+	return room{}, false
 }
 
 // isProgram tells whether the folder holds test programs, benchmarks or
 // examples: they are built from the product but are no part of it.
 func isProgram(dir string) bool {
-	layer, ok := layerOf(dir)
-	return ok && layer == layerProgram
+	row, ok := rowOf(dir)
+	return ok && (row.layer == layerProgram || row.program)
 }
 
 func checkKnownRooms(t *Tree) []Finding {

@@ -14,7 +14,7 @@ import (
 	"gascity/internal/term"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 // realAgent is the fake agent on a real pseudo terminal.

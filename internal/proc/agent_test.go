@@ -12,7 +12,7 @@ import (
 
 	"gascity/internal/proc"
 	"gascity/test/fakeagent/build"
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 // The worst agent there is: orphaned, renamed, deaf, with helpers in their own sessions.

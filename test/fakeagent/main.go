@@ -1,93 +1,10 @@
+// Fakeagent is the fake agent as a program of its own, see gascity/internal/fakeagent.
 package main
 
 import (
-	"errors"
-	"flag"
-	"fmt"
-	"io"
 	"os"
-	"strings"
+
+	"gascity/internal/fakeagent"
 )
 
-func main() {
-	os.Exit(run(os.Args[1:]))
-}
-
-// run dispatches the subcommands. Exit codes: 0 ok, 1 failed, 2 usage; what the flags
-// and directives ask for otherwise.
-func run(args []string) int {
-	if len(args) > 0 {
-		switch args[0] {
-		case "ledger", "verify":
-			return report(args, os.Stdout, os.Stderr)
-		case helperCommand:
-			return runHelper(args[1:])
-		}
-	}
-	more, err := splitArgs(os.Getenv("FAKEAGENT_ARGS"))
-	var m *modes
-	if err == nil {
-		m, err = parseModes(append(more, args...), os.Stderr)
-	}
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "fakeagent:", err)
-		return 2
-	}
-	code, err := become(m)
-	if err == nil && code < 0 {
-		code, err = runAgent(m, os.Stdin, os.Stdout)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "fakeagent:", err)
-		return max(code, 1)
-	}
-	return code
-}
-
-// splitArgs splits at blanks; single and double quotes keep blanks, nothing else is special.
-func splitArgs(text string) ([]string, error) {
-	var args []string
-	var word strings.Builder
-	inWord, quote := false, rune(0)
-	for _, r := range text {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
-			quote, inWord = r, true
-		case r == ' ' || r == '\t' || r == '\n':
-			if inWord {
-				args = append(args, word.String())
-			}
-			word.Reset()
-			inWord = false
-		default:
-			word.WriteRune(r)
-			inWord = true
-		}
-	}
-	if quote != 0 {
-		return nil, errors.New("FAKEAGENT_ARGS: a quote is not closed")
-	}
-	if inWord {
-		args = append(args, word.String())
-	}
-	return args, nil
-}
-
-// printEnvironment writes the environment, entries ended by NUL.
-func printEnvironment(path string) error {
-	return os.WriteFile(path, []byte(strings.Join(os.Environ(), "\x00")+"\x00"), 0o600)
-}
-
-// warn prints on standard error; there is nobody to tell when that fails.
-func warn(w io.Writer, text string) {
-	if text != "" {
-		_, _ = fmt.Fprintln(w, text)
-	}
-}
+func main() { os.Exit(fakeagent.Main(os.Args[1:])) }

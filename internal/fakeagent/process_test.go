@@ -1,4 +1,4 @@
-package main
+package fakeagent
 
 import (
 	"os"
@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }

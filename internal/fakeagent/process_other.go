@@ -1,6 +1,6 @@
 //go:build !linux
 
-package main
+package fakeagent
 
 // setProcessName does nothing: other kernels take the name from the program's file.
 func setProcessName(string) error { return nil }

@@ -1,4 +1,4 @@
-package main
+package fakeagent
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 // stuckAfter is how long a signal that ends the agent waits for the loop, which may hang

@@ -1,4 +1,4 @@
-package main
+package fakeagent
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gascity/internal/fakeagent/ledger"
 	"gascity/test/fakeagent/build"
-	"gascity/test/fakeagent/ledger"
 )
 
 func TestScreenOfAReadyAgent(t *testing.T) {

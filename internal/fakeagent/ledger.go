@@ -1,4 +1,4 @@
-package main
+package fakeagent
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 const maxLedgerText = 4096

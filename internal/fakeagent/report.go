@@ -1,4 +1,4 @@
-package main
+package fakeagent
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 // report prints a ledger as a table, or checks it.

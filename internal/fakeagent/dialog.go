@@ -1,4 +1,4 @@
-package main
+package fakeagent
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 // menu is a list with a highlighted row that waits for arrows and Enter.

@@ -1,4 +1,4 @@
-package main
+package fakeagent
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 // noise makes n bytes of every kind but an end of paste.

@@ -1,4 +1,4 @@
-package main
+package fakeagent
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 const (

@@ -1,4 +1,4 @@
-// Fakeagent is an interactive agent that does what its flags and prompts say and writes
+// Package fakeagent is an interactive agent that does what its flags and prompts say and writes
 // down what really reached it. It is the oracle of the product's proofs: it shares no
 // code with the product, and its ledger, not the product's word, says what happened.
 //
@@ -110,4 +110,4 @@
 //	[[echo:TEXT]]        print TEXT; [[lines:N]] prints N numbered lines
 //	[[ask:Question?|A|B]]  a menu; the choice goes to the ledger. On a pipe the next line answers
 //	[[osc:7501;status=error]]  emit an OSC sequence
-package main
+package fakeagent

@@ -1,10 +1,10 @@
-package main
+package fakeagent
 
 import (
 	"slices"
 	"time"
 
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 // take gives input to whoever is there to read it.

@@ -1,10 +1,10 @@
-package main
+package fakeagent
 
 import (
 	"strings"
 	"testing"
 
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 const (

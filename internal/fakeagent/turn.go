@@ -1,4 +1,4 @@
-package main
+package fakeagent
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 // turn is the work on one prompt.

@@ -1,4 +1,4 @@
-package main
+package fakeagent
 
 import (
 	"encoding/hex"
@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"gascity/test/fakeagent/ledger"
+	"gascity/internal/fakeagent/ledger"
 )
 
 const (

@@ -1,4 +1,4 @@
-package main
+package fakeagent
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"gascity/internal/fakeagent/ledger"
 	"gascity/test/fakeagent/build"
-	"gascity/test/fakeagent/ledger"
 )
 
 const patience = 30 * time.Second

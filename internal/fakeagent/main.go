@@ -1,0 +1,112 @@
+package fakeagent
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Name is what a program is called by that is to be the fake agent.
+const Name = "fakeagent"
+
+// markKey is set in the environment of everything that the fake agent starts: it
+// starts itself again under other names.
+const markKey = "FAKEAGENT"
+
+// Called reports whether a program that contains the fake agent was started to be
+// it: by a link of that name, or by the fake agent itself. argv0 is os.Args[0].
+func Called(argv0 string) bool {
+	return filepath.Base(argv0) == Name || os.Getenv(markKey) != ""
+}
+
+// Main is the fake agent. It returns the exit status.
+func Main(args []string) int {
+	if err := os.Setenv(markKey, "1"); err != nil {
+		fmt.Fprintln(os.Stderr, "fakeagent:", err)
+		return 1
+	}
+	return run(args)
+}
+
+// run dispatches the subcommands. Exit codes: 0 ok, 1 failed, 2 usage; what the flags
+// and directives ask for otherwise.
+func run(args []string) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "ledger", "verify":
+			return report(args, os.Stdout, os.Stderr)
+		case helperCommand:
+			return runHelper(args[1:])
+		}
+	}
+	more, err := splitArgs(os.Getenv("FAKEAGENT_ARGS"))
+	var m *modes
+	if err == nil {
+		m, err = parseModes(append(more, args...), os.Stderr)
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "fakeagent:", err)
+		return 2
+	}
+	code, err := become(m)
+	if err == nil && code < 0 {
+		code, err = runAgent(m, os.Stdin, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fakeagent:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// splitArgs splits at blanks; single and double quotes keep blanks, nothing else is special.
+func splitArgs(text string) ([]string, error) {
+	var args []string
+	var word strings.Builder
+	inWord, quote := false, rune(0)
+	for _, r := range text {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, inWord = r, true
+		case r == ' ' || r == '\t' || r == '\n':
+			if inWord {
+				args = append(args, word.String())
+			}
+			word.Reset()
+			inWord = false
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	if quote != 0 {
+		return nil, errors.New("FAKEAGENT_ARGS: a quote is not closed")
+	}
+	if inWord {
+		args = append(args, word.String())
+	}
+	return args, nil
+}
+
+// printEnvironment writes the environment, entries ended by NUL.
+func printEnvironment(path string) error {
+	return os.WriteFile(path, []byte(strings.Join(os.Environ(), "\x00")+"\x00"), 0o600)
+}
+
+// warn prints on standard error; there is nobody to tell when that fails.
+func warn(w io.Writer, text string) {
+	if text != "" {
+		_, _ = fmt.Fprintln(w, text)
+	}
+}
