@@ -3,6 +3,7 @@ package agentcli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,7 +17,7 @@ func TestEveryRuleHasAFrame(t *testing.T) {
 		for _, rule := range p.Dialogs {
 			exact, _ := filepath.Glob(filepath.Join("testdata/dialogs", name, rule.ID+".txt"))
 			variants, _ := filepath.Glob(filepath.Join("testdata/dialogs", name, rule.ID+".*.txt"))
-			frames := append(exact, variants...)
+			frames := slices.Concat(exact, variants)
 			if len(frames) == 0 {
 				t.Errorf("profile %s: dialog %s has no recorded frame", name, rule.ID)
 			}

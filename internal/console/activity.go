@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,8 +131,8 @@ func (v view) liveTop(c composer) int {
 	if c.found {
 		return c.top - neighbourhood
 	}
-	for y := len(v.rows) - 1; y >= 0; y-- {
-		if v.rows[y] != "" {
+	for y, v0 := range slices.Backward(v.rows) {
+		if v0 != "" {
 			return y - 2*neighbourhood
 		}
 	}

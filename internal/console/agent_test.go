@@ -11,10 +11,10 @@ import (
 
 	"github.com/creack/pty"
 
+	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/term"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
-	"gascity/internal/fakeagent/ledger"
 )
 
 // realAgent is the fake agent on a real pseudo terminal.

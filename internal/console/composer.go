@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,8 +40,8 @@ func (v view) readComposer(rules agentcli.Composer) composer {
 // framed finds a composer between two rules.
 func (v view) framed(rules agentcli.Composer) composer {
 	lower, plainLower := -1, false
-	for y := len(v.rows) - 1; y >= 0; y-- {
-		rule, plain := ruleRow(v.rows[y])
+	for y, v0 := range slices.Backward(v.rows) {
+		rule, plain := ruleRow(v0)
 		if !rule {
 			continue
 		}
@@ -75,7 +76,7 @@ func (v view) mark(y int, marks []string) (rest string, ok bool) {
 // open finds a composer without a frame: the lowest row with a mark, and what
 // follows it up to a blank row below the cursor, or a rule.
 func (v view) open(rules agentcli.Composer) composer {
-	for y := len(v.rows) - 1; y >= 0; y-- {
+	for y := range slices.Backward(v.rows) {
 		if _, ok := v.mark(y, rules.Marks); !ok {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gascity/internal/agentcli"
@@ -146,7 +147,7 @@ func (d *delivery) echoed() bool {
 	case holdsNothing:
 		return false
 	default:
-		return !sameRows(d.before, d.v.Frame)
+		return !slices.Equal(d.before.Rows, d.v.Rows)
 	}
 }
 

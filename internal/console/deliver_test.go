@@ -196,6 +196,8 @@ func TestDeliverHoldsEnter(t *testing.T) {
 	}{
 		"a person types":        {face{style: "line", echo: 100 * time.Millisecond}, func(a *fakeAgent) { a.t.human("x") }},
 		"a person types, rules": {face{style: "rules", echo: 100 * time.Millisecond}, func(a *fakeAgent) { a.t.human("x") }},
+		"a person moves":        {face{style: "rules", echo: 100 * time.Millisecond}, func(a *fakeAgent) { a.t.human("\x1b[D") }},
+		"a person moves, line":  {face{style: "line"}, func(a *fakeAgent) { a.t.human("\x1b[D") }},
 		"a dialog comes up":     {face{style: "rules", dialogOnText: true, dialog: fakeTrust}, nil},
 		"an unknown menu":       {face{style: "line", dialogOnText: true, dialog: []string{"New", "❯ 1. Burn", "  2. Keep"}}, nil},
 		"the text is lost":      {face{style: "rules", deaf: true}, nil},
@@ -214,6 +216,30 @@ func TestDeliverHoldsEnter(t *testing.T) {
 				}
 				if strings.Contains(agent.t.input(), "\r") {
 					t.Errorf("Enter was pressed: %q, dialog got %q", agent.t.input(), agent.picked)
+				}
+			})
+		})
+	}
+}
+
+// TestEnterIsNotRepeatedOnOtherText: after an Enter that did nothing, the
+// program shows something else in its input line.
+func TestEnterIsNotRepeatedOnOtherText(t *testing.T) {
+	for name, change := range map[string]func(*fakeAgent){
+		"another text": func(a *fakeAgent) { a.content, a.shown = []rune("rm -rf everything"), "rm -rf everything" },
+		"a dialog":     func(a *fakeAgent) { a.inDialog = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := face{style: "rules", dropEnters: 1, dialog: fakeTrust}
+				agent := newAgent(f)
+				time.AfterFunc(100*time.Millisecond, func() { agent.locked(func() { change(agent) }) })
+				got, err := Deliver(t.Context(), agent.t, Prompt{Text: "our prompt"}, rulesOf(t, f))
+				if err != nil || got.State != runtime.OutcomeUnconfirmed {
+					t.Errorf("outcome %+v, %v", got, err)
+				}
+				if n := strings.Count(agent.t.input(), "\r"); n != 1 {
+					t.Errorf("Enter was pressed %d times, want once", n)
 				}
 			})
 		})

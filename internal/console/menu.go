@@ -38,8 +38,8 @@ const gap = 3
 // findMenu returns the lowest menu whose highlighted row begins with one of the
 // glyphs.
 func (v view) findMenu(glyphs []string) (menu, bool) {
-	for y := len(v.rows) - 1; y >= 0; y-- {
-		text, column, ok := cutGlyph(v.rows[y], glyphs)
+	for y, v0 := range slices.Backward(v.rows) {
+		text, column, ok := cutGlyph(v0, glyphs)
 		if !ok {
 			continue
 		}
@@ -161,20 +161,7 @@ func (v view) otherGlyph(m menu, glyphs []string) bool {
 
 // hinted reports whether the screen says near the menu how to use it.
 func (v view) hinted(m menu) bool {
-	for _, row := range v.rows[m.top:] {
-		if menuHints.MatchString(row) {
-			return true
-		}
-	}
-	return false
-}
-
-func (m menu) labels() []string {
-	labels := make([]string, len(m.options))
-	for i, o := range m.options {
-		labels[i] = o.Label
-	}
-	return labels
+	return slices.ContainsFunc(v.rows[m.top:], menuHints.MatchString)
 }
 
 // find returns the index of the first wanted label that is in the menu; ok is

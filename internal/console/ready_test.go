@@ -107,7 +107,6 @@ type dialogProgram struct {
 	at      int
 	chosen  []string
 	deaf    bool
-	wrong   bool // exits at the first option
 }
 
 func (p *dialogProgram) draw() {

@@ -57,7 +57,7 @@ func typistRound(t *testing.T, style string, random *rand.Rand) {
 		for n := range 8 {
 			pause(8 * time.Second)
 			line := fmt.Sprintf("human%02d", n)
-			for _, key := range strings.Split(line, "") {
+			for key := range strings.SplitSeq(line, "") {
 				agent.t.set(func(fr *Frame) { fr.LastHuman, fr.Attached = time.Now(), 1 })
 				deliver([]byte(key), true)
 				pause(300 * time.Millisecond)

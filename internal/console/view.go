@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -62,9 +63,9 @@ func isWordMark(mark string) bool { return utf8.RuneCountInString(mark) <= 3 }
 
 // hasPrefixRow returns the last row that begins with the ready prefix.
 func (v view) prefixRow(prefix string) (string, bool) {
-	for i := len(v.rows) - 1; i >= 0; i-- {
-		if _, ok := cutMark(v.rows[i], prefix); ok {
-			return v.rows[i], true
+	for _, v0 := range slices.Backward(v.rows) {
+		if _, ok := cutMark(v0, prefix); ok {
+			return v0, true
 		}
 	}
 	return "", false
@@ -132,17 +133,4 @@ func (v view) anyRow(patterns []agentcli.Pattern, from, to int) bool {
 		}
 	}
 	return false
-}
-
-// same reports whether two frames show the same rows.
-func sameRows(a, b Frame) bool {
-	if len(a.Rows) != len(b.Rows) {
-		return false
-	}
-	for i := range a.Rows {
-		if a.Rows[i] != b.Rows[i] {
-			return false
-		}
-	}
-	return true
 }

@@ -218,7 +218,7 @@ func TestFailureLeavesNothing(t *testing.T) {
 		step   string
 		want   func(error) bool
 	}{
-		"name":      {func(w *world) {}, "validate", is(runtime.ErrInvalidName)},
+		"name":      {func(*world) {}, "validate", is(runtime.ErrInvalidName)},
 		"folder":    {func(w *world) { w.cfg.WorkDir = "work" }, "validate", nil},
 		"claim":     {func(w *world) { w.fail["claim"] = runtime.ErrSessionExists }, "claim", is(runtime.ErrSessionExists)},
 		"pre_start": {func(w *world) { w.cfg.PreStart = append(w.cfg.PreStart, "echo broken >&2; exit 3") }, "pre_start", printed("broken")},
