@@ -8,31 +8,29 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
-
 	"gascity/internal/cli"
+	"gascity/internal/daemon"
+	"gascity/internal/fakeagent"
 )
 
 var version = "dev" // set by the linker
 
-func main() { os.Exit(run(nil)) }
+func main() {
+	if fakeagent.Called(os.Args[0]) {
+		os.Exit(fakeagent.Main(os.Args[1:]))
+	}
+	executable, _ := os.Executable() // without one, gc start says so
+	os.Exit(run(executable, daemon.New(daemon.Options{Environ: os.Environ(), Executable: executable, Version: version})))
+}
 
 // run is main with an assembly: tests bring their own.
-func run(daemon cli.Daemon) int {
+func run(executable string, lent cli.Daemon) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	dir, _ := os.Getwd()             // without one, relative paths fail where they are used
-	executable, _ := os.Executable() // without one, gc start says so
+	dir, _ := os.Getwd() // without one, relative paths fail where they are used
 	return cli.Run(ctx, cli.Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Getenv: os.Getenv, Now: time.Now, IsTerminal: isTerminal, Width: width,
-		Dir: dir, Version: version, Executable: executable, Daemon: daemon,
+		Getenv: os.Getenv, Now: time.Now, IsTerminal: cli.IsTerminal, Width: cli.TerminalWidth,
+		Dir: dir, Version: version, Executable: executable, Daemon: lent,
 	})
 }
-
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
-
-func width() int { columns, _, _ := term.GetSize(int(os.Stdout.Fd())); return columns } // zero is unlimited

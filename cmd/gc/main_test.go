@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gc": func() {
 		version = "1.0"
-		os.Exit(run(fakeDaemon{}))
+		os.Exit(run(os.Args[0], fakeDaemon{}))
 	}})
 }
 

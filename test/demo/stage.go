@@ -104,16 +104,21 @@ func (s *stage) prompt(ctx context.Context, agents []agent) error {
 		if err != nil {
 			return err
 		}
-		for line := range strings.Lines(string(out)) {
-			if strings.Contains(line, lastLine(a.answer)) && !strings.Contains(line, a.prompt) {
-				fmt.Printf("   %s: %s\n", a.name, strings.TrimSpace(line))
-			}
-		}
+		fmt.Printf("   %s: %s\n", a.name, answerLine(string(out), a.answer))
 	}
 	return nil
 }
 
-func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
+// answerLine returns the last line that has the end of the answer.
+func answerLine(screen, answer string) string {
+	end, found := answer[strings.LastIndexByte(answer, '\n')+1:], ""
+	for line := range strings.Lines(screen) {
+		if strings.Contains(line, end) {
+			found = strings.TrimSpace(line)
+		}
+	}
+	return found
+}
 
 // kill ends one agent as a crash would and waits for it to come back.
 func (s *stage) kill(ctx context.Context, agents []agent) error {
