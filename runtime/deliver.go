@@ -68,21 +68,28 @@ type Deliverer interface {
 }
 
 // Deliver sends one prompt. Without the extension it is a Nudge, whose success
-// proves nothing: the outcome is then [OutcomeUnconfirmed].
+// proves nothing: the outcome is then [OutcomeUnconfirmed]. A [RefusedError] is
+// the refusal that it is.
 func Deliver(ctx context.Context, p Provider, name string, d Delivery) (Outcome, error) {
 	if dl, ok := As[Deliverer](p, name); ok {
 		return dl.Deliver(ctx, name, d)
 	}
 	if d.Instance != "" {
 		if err := CheckInstance(ctx, p, name, d.Instance); err != nil {
+			if IsSessionGone(err) {
+				err = nil
+			}
 			return Outcome{State: OutcomeAbsent}, err
 		}
 	}
+	var refused *RefusedError
 	switch err := p.Nudge(name, d.Content); {
 	case err == nil:
 		return Outcome{State: OutcomeUnconfirmed, Detail: "the driver reports no receipt"}, nil
 	case errors.Is(err, ErrSessionNotFound):
 		return Outcome{State: OutcomeAbsent}, nil
+	case errors.As(err, &refused):
+		return Outcome{State: OutcomeRefused, Reason: refused.Reason, Detail: refused.Detail}, nil
 	case errors.Is(err, ErrInputUnsupported), errors.Is(err, errors.ErrUnsupported):
 		return Outcome{State: OutcomeUnsupported, Detail: err.Error()}, nil
 	default:

@@ -42,7 +42,8 @@
 //
 //  1. validate the name and claim it ([ErrSessionExists] if it is taken)
 //  2. run PreStart, in the work folder if it exists by then
-//  3. stage PackOverlayDirs, OverlayDir and CopyFiles into the work folder
+//  3. stage PackOverlayDirs, OverlayDir and CopyFiles into the work folder;
+//     an overlay never overwrites what is there
 //  4. create the session with Command, Env and WorkDir applied
 //  5. for [LifecycleOneShot], or without any hint: done
 //  6. handle known dialogs, wait for readiness, handle dialogs again; the end of
@@ -56,6 +57,9 @@
 // GC_INSTANCE_TOKEN and GC_DIR in its environment; SessionSetup and SessionLive
 // commands find the name in GC_SESSION too (an agent does not: there the variable
 // selects a provider).
+//
+// The example of [Provider] lives one session from its start to its end. Package
+// runtimetest proves the contract sentence by sentence.
 //
 // # Errors
 //

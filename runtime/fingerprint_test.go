@@ -89,10 +89,12 @@ func changes(dir string) map[string]func(cfg *runtime.Config) {
 		"InstallAgentHooks":      func(cfg *runtime.Config) { cfg.InstallAgentHooks = []string{"gamma"} },
 		"PackOverlayDirs":        func(cfg *runtime.Config) { cfg.PackOverlayDirs = []string{dir} },
 		"OverlayDir":             func(cfg *runtime.Config) { cfg.OverlayDir = dir },
-		"CopyFiles":              func(cfg *runtime.Config) { cfg.CopyFiles = []runtime.CopyEntry{{Src: filepath.Join(dir, "file"), RelDst: "x"}} },
-		"FingerprintExtra":       func(cfg *runtime.Config) { cfg.FingerprintExtra = map[string]string{"pool": "2"} },
-		"PromptSuffix":           func(cfg *runtime.Config) { cfg.PromptSuffix = "'now'" },
-		"PromptFlag":             func(cfg *runtime.Config) { cfg.PromptFlag = "--prompt" },
+		"CopyFiles": func(cfg *runtime.Config) {
+			cfg.CopyFiles = []runtime.CopyEntry{{Src: filepath.Join(dir, "file"), RelDst: "x"}}
+		},
+		"FingerprintExtra": func(cfg *runtime.Config) { cfg.FingerprintExtra = map[string]string{"pool": "2"} },
+		"PromptSuffix":     func(cfg *runtime.Config) { cfg.PromptSuffix = "'now'" },
+		"PromptFlag":       func(cfg *runtime.Config) { cfg.PromptFlag = "--prompt" },
 	}
 }
 
@@ -290,7 +292,9 @@ func TestCredentialsNeverMatter(t *testing.T) {
 }
 
 func TestIdentityVariablesNeverMatter(t *testing.T) {
-	with := func(key, value string) prints { return printsOf(runtime.Config{Env: map[string]string{key: value, "A": "1"}}) }
+	with := func(key, value string) prints {
+		return printsOf(runtime.Config{Env: map[string]string{key: value, "A": "1"}})
+	}
 	for _, key := range []string{"GC_DIR", "GC_INSTANCE_TOKEN", "GC_WORKER_TOKEN", "GC_SESSION_ID", "GC_RUNTIME_EPOCH", "GC_CONTINUATION_EPOCH", "GC_BIN"} {
 		if with(key, "1") != printsOf(runtime.Config{Env: map[string]string{"A": "1"}}) {
 			t.Errorf("%s moves a fingerprint", key)
@@ -327,7 +331,9 @@ func TestFilesCountByContent(t *testing.T) {
 
 func TestProbedFilesUseTheirHash(t *testing.T) {
 	file := filepath.Join(folder(t, map[string]string{"a": "1"}), "a")
-	entry := func(e runtime.CopyEntry) string { return runtime.ConfigFingerprint(runtime.Config{CopyFiles: []runtime.CopyEntry{e}}) }
+	entry := func(e runtime.CopyEntry) string {
+		return runtime.ConfigFingerprint(runtime.Config{CopyFiles: []runtime.CopyEntry{e}})
+	}
 	named := entry(runtime.CopyEntry{Src: file, RelDst: "x"})
 	if hash := runtime.HashPathContent(file); entry(runtime.CopyEntry{Src: "/none", RelDst: "x", Probed: true, ContentHash: hash}) != named {
 		t.Error("a probed entry with the file's hash differs from the named file")
@@ -340,7 +346,9 @@ func TestProbedFilesUseTheirHash(t *testing.T) {
 
 func TestSetupScriptCountsByPathAndContent(t *testing.T) {
 	dir := folder(t, map[string]string{"a.sh": "1", "b.sh": "1"})
-	of := func(name string) string { return runtime.LaunchFingerprint(runtime.Config{SessionSetupScript: filepath.Join(dir, name)}) }
+	of := func(name string) string {
+		return runtime.LaunchFingerprint(runtime.Config{SessionSetupScript: filepath.Join(dir, name)})
+	}
 	before := of("a.sh")
 	if before == of("b.sh") {
 		t.Error("another path is the same script")
