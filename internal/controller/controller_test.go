@@ -87,6 +87,55 @@ func TestACrashIsNoticedAtOnceAndHealed(t *testing.T) {
 	})
 }
 
+func TestHowAnAgentEndedIsWaitedFor(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.fake.set(func(f *fake) { f.late = 3 })
+		w.fake.end("gc-town-a", 9)
+		w.after(200 * time.Millisecond)
+		if a := w.agent("a"); a.State != client.StateFailed || a.Exit != "exited with code 9" {
+			t.Errorf("got %+v, want the exit code although it came late", a)
+		}
+		w.after(2 * time.Second)
+		w.want("a", client.StateRunning)
+		w.fake.set(func(f *fake) { f.late = 1000 })
+		w.fake.end("gc-town-a", 9)
+		w.after(2 * time.Second)
+		if a := w.agent("a"); a.State != client.StateFailed || !strings.Contains(a.Reason, "nobody knows how") {
+			t.Errorf("got %+v, want a failure without an exit code", a)
+		}
+	})
+}
+
+func TestAnAgentWithoutItsSessionIsNotDoubled(t *testing.T) {
+	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.fake.set(func(f *fake) {
+			for name, s := range f.sessions {
+				f.orphans[name] = s.token
+				delete(f.sessions, name)
+				f.tell(runtime.Event{Kind: runtime.EventGone, Session: name})
+			}
+		})
+		w.after(time.Hour)
+		w.want("a", client.StateLost)
+		if got := w.fake.number("start"); got != 2 {
+			t.Errorf("%d starts while the former agents may still work, want the first two", got)
+		}
+		w.fake.set(func(f *fake) { delete(f.orphans, "gc-town-a") }) // and nobody tells
+		w.after(2 * time.Minute)
+		w.want("a", client.StateRunning)
+		if _, err := w.c.Restart(t.Context(), []string{"b"}); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Second)
+		w.want("b", client.StateRunning)
+		if len(w.fake.orphans) > 0 {
+			t.Error("the restart left the orphan running")
+		}
+	})
+}
+
 func TestALostEventCostsAtMostOnePatrol(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.begin()

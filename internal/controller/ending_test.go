@@ -376,7 +376,9 @@ func TestTheAgentsOwnWordsAreItsActivity(t *testing.T) {
 			}
 		}
 		before := w.fake.lives()
-		w.fake.set(func(f *fake) { f.tell(runtime.Event{Kind: runtime.EventStatus, Session: "gc-town-a", Status: "status=working"}) })
+		w.fake.set(func(f *fake) {
+			f.tell(runtime.Event{Kind: runtime.EventStatus, Session: "gc-town-a", Status: "status=working"})
+		})
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.WorkDir = "/new" })
 		if err := w.reload(); err != nil {
 			t.Fatal(err)

@@ -27,6 +27,8 @@ type entry struct {
 	blinds int       // looks in a row that failed
 	lookAt time.Time // no look before this
 	seen   runtime.Observation
+	again  time.Time // look again then, whether anything happens or not
+	unsure int       // looks in a row that left a question open
 
 	// what the agent says
 	activity string // a word of client.Agent.Activity, empty if it says nothing
@@ -72,7 +74,10 @@ func (e *entry) running() bool {
 	return e.blind == "" && e.seen.Session == runtime.Alive && e.seen.Agent != runtime.Dead
 }
 
-func (e *entry) exists() bool { return e.blind == "" && e.seen.Session == runtime.Alive }
+// exists reports whether an agent or a corpse is there.
+func (e *entry) exists() bool {
+	return e.blind == "" && (e.seen.Session == runtime.Alive || e.seen.Agent == runtime.Alive)
+}
 
 // unknown reports whether nobody can say if the session exists.
 func (e *entry) unknown() bool {

@@ -27,6 +27,8 @@ type fake struct {
 	blind    map[string]bool                              // sessions that cannot be told alive from dead
 	onStart  func(ctx context.Context, name string) error // before the agent exists
 	stubborn map[string]int                               // stops that fail before one works; <0: all
+	late     int                                          // observations of an end that do not know yet how
+	orphans  map[string]string                            // agents that outlived their session, by name: the token
 	polite   bool                                         // agents end when interrupted
 	startLog []string
 }
@@ -42,7 +44,7 @@ type fakeSession struct {
 }
 
 func newFake() *fake {
-	return &fake{sessions: map[string]*fakeSession{}, calls: map[string]int{}, streams: true, blind: map[string]bool{}, stubborn: map[string]int{}}
+	return &fake{sessions: map[string]*fakeSession{}, calls: map[string]int{}, streams: true, blind: map[string]bool{}, stubborn: map[string]int{}, orphans: map[string]string{}}
 }
 
 var (
@@ -98,6 +100,9 @@ func (f *fake) Start(ctx context.Context, name string, cfg runtime.Config) error
 func (f *fake) StopInstance(_ context.Context, name, token string) error {
 	defer f.count("stop")()
 	s := f.sessions[name]
+	if f.orphans[name] == token {
+		delete(f.orphans, name)
+	}
 	if s == nil {
 		return nil
 	}
@@ -162,12 +167,19 @@ func (f *fake) Observe(_ context.Context, name string) (runtime.Observation, err
 	s := f.sessions[name]
 	if s == nil {
 		o.Session, o.Agent = runtime.Dead, runtime.Dead
+		if f.orphans[name] != "" {
+			o.Agent = runtime.Alive
+		}
 		return o, nil
 	}
 	o.Session, o.Agent, o.InstanceToken, o.StartedAt = runtime.Alive, runtime.Alive, s.token, s.began
 	o.Attached, o.LastActivity = s.attached, s.active
 	if s.exit != nil {
 		o.Agent, o.Exit = runtime.Dead, s.exit
+		if f.late > 0 {
+			f.late--
+			o.Exit = nil
+		}
 	}
 	return o, nil
 }

@@ -46,6 +46,13 @@ type notes struct {
 // look begins a look at an entry that is stale, if nothing else is done with it
 // and the limit allows.
 func (l *loop) look(e *entry) {
+	if !e.again.IsZero() {
+		if l.now().Before(e.again) {
+			l.wakeAt(e.again)
+		} else {
+			e.stale = true
+		}
+	}
 	if !e.stale || e.job != nil || e.place.provider == nil || e.place.blind != "" {
 		return
 	}
@@ -57,7 +64,7 @@ func (l *loop) look(e *entry) {
 		return // the end of another look makes the next pass
 	}
 	l.looks++
-	e.stale = false
+	e.stale, e.again = false, time.Time{}
 	p, name := e.place.provider, e.rec.Session
 	token, attributed := e.rec.Token, e.owner != plan.OwnerUnknown
 	l.begin(e, jobLook, "", lookLimit, func(ctx context.Context) func() {
@@ -151,6 +158,7 @@ func (l *loop) found(e *entry, f finding) {
 		f.seen.At = now
 	}
 	e.seen, e.confirmed = f.seen, true
+	l.settle(e)
 	if f.notes != nil {
 		l.attribute(e, *f.notes)
 	}
@@ -168,6 +176,27 @@ func (l *loop) found(e *entry, f finding) {
 	case f.seen.Session != runtime.Unknown && e.rec.Running:
 		l.ended(e)
 	}
+}
+
+// settle arranges for another look where this one left a question open and no
+// event will answer it: an agent that has just ended and of which nobody knows
+// yet how, and one that lives on without its session.
+func (l *loop) settle(e *entry) {
+	seen := &e.seen
+	ending := seen.Session == runtime.Alive && seen.Agent == runtime.Dead && seen.Exit == nil && e.rec.Running
+	orphan := seen.Session == runtime.Dead && seen.Agent != runtime.Dead
+	switch {
+	case ending && e.unsure < exitLooks:
+		seen.Agent = runtime.Unknown
+		e.again = l.now().Add(exitPause << e.unsure)
+	case orphan:
+		e.again = l.now().Add(min(l.c.opts.Jitter(pauseAfter(e.unsure+1)), l.settings().Patrol))
+	default:
+		e.unsure = 0
+		return
+	}
+	e.unsure++
+	l.wakeAt(e.again)
 }
 
 // attribute settles whose the session is.

@@ -90,6 +90,9 @@ const (
 	stableLife = 5 * time.Minute // a life after which earlier failures no longer lengthen the pause
 	freshLook  = time.Second     // how old a look may be on which a drifted session is disturbed
 
+	exitPause = 10 * time.Millisecond // before the first further look for how an agent ended
+	exitLooks = 7                     // of these, each after twice the pause: 1.3 s
+
 	leaveLimit = 15 * time.Second // for jobs to return when the controller ends
 )
 

@@ -169,10 +169,10 @@ func (x *examination) socket() {
 		x.problem("socket", "cannot look at the control socket: "+err.Error(), "make its folder readable for this user")
 	case info.Mode()&fs.ModeSocket == 0:
 		x.problem("socket", path+" is in the way: it is no socket", "remove "+path)
-	case info.Mode().Perm()&0o077 != 0:
-		x.problem("socket", fmt.Sprintf("others may speak to the controller: %s has mode %04o", path, info.Mode().Perm()), "chmod 600 "+path)
 	case !x.control:
 		x.staleSocket(path)
+	case info.Mode().Perm()&0o077 != 0:
+		x.problem("socket", fmt.Sprintf("others may speak to the controller: %s has mode %04o", path, info.Mode().Perm()), "chmod 600 "+path)
 	default:
 		x.ok("socket", "%s answers", path)
 	}

@@ -102,7 +102,9 @@ func (d *differ) configured(s *Session) Action {
 		return a.with(VerbNone, client.StateFailed, "the name is taken by a session of another city")
 	case a.Desired != DesiredRunning:
 		return d.ending(a, o)
-	case o.Order == OrderKill && o.running():
+	case o.orphaned() && o.Order == OrderNone:
+		return a.with(VerbWait, client.StateLost, "the session is gone, but its agent still runs; gc restart ends it")
+	case o.orphaned(), o.Order == OrderKill && o.running():
 		return a.with(VerbStop, client.StateStopping, "its end was asked for")
 	case o.running():
 		return d.running(a, s, o)
@@ -220,7 +222,7 @@ func (d *differ) elsewhere(s *Session) string {
 		if home.Provider == s.Provider && home.Name == s.Name {
 			continue
 		}
-		if home.unknown() != "" || home.running() || home.Working != "" {
+		if home.unknown() != "" || home.running() || home.orphaned() || home.Working != "" {
 			return fmt.Sprintf("its former session %s must end first", home.Name)
 		}
 	}

@@ -111,7 +111,7 @@ func TestNothingIsDoneToTheUnknown(t *testing.T) {
 			if o.Owner == OwnerOther && o.exists() {
 				t.Fatalf("%s of another city's session", a.Verb)
 			}
-			if a.Verb == VerbStart && o.running() {
+			if a.Verb == VerbStart && (o.running() || o.orphaned()) {
 				t.Fatalf("start although it runs: %+v", o)
 			}
 			if a.Verb.Ends() && !o.exists() {
@@ -186,7 +186,7 @@ func TestAppliedActionsConverge(t *testing.T) {
 // another home in which it runs, or may run.
 func (w world) checkFreeToStart(t *rapid.T, a Action) {
 	for _, o := range w {
-		if o.Agent == a.Agent && o.Owner == OwnerUs && (o.running() || o.unknown() != "") {
+		if o.Agent == a.Agent && o.Owner == OwnerUs && (o.running() || o.orphaned() || o.unknown() != "") {
 			t.Fatalf("start of %s although %s is or may be alive as %s", a.Session, a.Agent, o.Name)
 		}
 	}

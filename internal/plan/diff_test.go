@@ -78,6 +78,10 @@ func TestDecisions(t *testing.T) {
 		{"suspended, attached", func(s *Session, o *Observed) { s.Suspended, o.Seen.Attached = true, 1 }, quiet, VerbStop, client.StateStopping, "suspended", time.Time{}},
 		{"suspended, gone", func(s *Session, o *Observed) { s.Suspended = true; *o = gone(*s) }, quiet, VerbNone, client.StateSuspended, "", time.Time{}},
 		{"suspended, unknown", func(s *Session, o *Observed) { s.Suspended = true; o.Seen = runtime.Observation{} }, quiet, VerbNone, client.StateUnknown, "", time.Time{}},
+		{"orphan", func(_ *Session, o *Observed) { o.Seen.Session = runtime.Dead }, quiet, VerbWait, client.StateLost, "still runs", time.Time{}},
+		{"orphan, restart", func(_ *Session, o *Observed) { o.Seen.Session, o.Order = runtime.Dead, OrderRestart }, quiet, VerbStop, client.StateStopping, "asked", time.Time{}},
+		{"orphan, suspended", func(s *Session, o *Observed) { s.Suspended, o.Seen.Session = true, runtime.Dead }, quiet, VerbStop, client.StateStopping, "", time.Time{}},
+		{"orphan or not", func(_ *Session, o *Observed) { o.Seen.Session, o.Seen.Agent = runtime.Dead, runtime.Unknown }, quiet, VerbNone, client.StateUnknown, "not known", time.Time{}},
 		{"kill", func(_ *Session, o *Observed) { o.Order = OrderKill }, quiet, VerbStop, client.StateStopping, "asked", time.Time{}},
 		{"kill, gone", func(s *Session, o *Observed) { *o = gone(*s); o.Order = OrderKill }, quiet, VerbStart, client.StateStarting, "", time.Time{}},
 		{"restart", func(_ *Session, o *Observed) { o.Order, o.Seen.Attached = OrderRestart, 1 }, quiet, VerbRestart, client.StateStopping, "asked", time.Time{}},
@@ -173,7 +177,8 @@ func TestStraysAreStoppedOnlyIfTheyAreOurs(t *testing.T) {
 		{"nobody knows whose", func(o *Observed) { o.Owner = OwnerUnknown }, ""},
 		{"unknown", func(o *Observed) { o.Seen.Session = runtime.Unknown }, VerbNone},
 		{"blind", func(o *Observed) { o.Blind = "x" }, VerbNone},
-		{"gone", func(o *Observed) { o.Seen.Session = runtime.Dead }, ""},
+		{"gone", func(o *Observed) { o.Seen.Session, o.Seen.Agent = runtime.Dead, runtime.Dead }, ""},
+		{"our orphan", func(o *Observed) { o.Seen.Session = runtime.Dead }, VerbStop},
 	} {
 		o := healthy(s)
 		row.change(&o)
@@ -233,7 +238,11 @@ func TestAnIdentityMovesWithoutBeingTwice(t *testing.T) {
 	if a := Diff(desired, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
 		t.Errorf("while the old session is unknown: %s, want wait", a.Verb)
 	}
-	former.Seen.Session = runtime.Dead
+	former.Seen.Session, former.Seen.Agent = runtime.Dead, runtime.Alive
+	if a := Diff(desired, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
+		t.Errorf("while the old agent lives without its session: %s, want wait", a.Verb)
+	}
+	former.Seen.Agent = runtime.Dead
 	if a := Diff(desired, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbStart {
 		t.Errorf("once the old session is gone: %s, want start", a.Verb)
 	}

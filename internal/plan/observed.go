@@ -67,11 +67,19 @@ const (
 )
 
 // exists reports whether anything of the session is there: an agent or a corpse.
-func (o *Observed) exists() bool { return o.Seen.Session == runtime.Alive }
+func (o *Observed) exists() bool { return o.Seen.Session == runtime.Alive || o.orphaned() }
 
 // running reports whether the session is there and its agent has not been seen
 // to end.
-func (o *Observed) running() bool { return o.exists() && o.Seen.Agent != runtime.Dead }
+func (o *Observed) running() bool {
+	return o.Seen.Session == runtime.Alive && o.Seen.Agent != runtime.Dead
+}
+
+// orphaned reports whether the agent lives on without its session: nobody can
+// reach it any more, but it may still work.
+func (o *Observed) orphaned() bool {
+	return o.Seen.Session == runtime.Dead && o.Seen.Agent == runtime.Alive
+}
 
 // unknown returns why nothing may be done, empty if everything needed is known.
 func (o *Observed) unknown() string {
@@ -80,6 +88,8 @@ func (o *Observed) unknown() string {
 		return o.Blind
 	case o.Seen.Session == runtime.Unknown:
 		return "it is not known whether the session exists"
+	case o.Seen.Session == runtime.Dead && o.Seen.Agent == runtime.Unknown:
+		return "the session is gone, and it is not known whether its agent is too"
 	}
 	return ""
 }

@@ -1,0 +1,269 @@
+package daemon
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gascity/client"
+	"gascity/internal/cli"
+)
+
+const oneAgent = `
+[workspace]
+name = "town"
+[daemon]
+shutdown_timeout = "100ms"
+[[agents]]
+name = "a"
+start_command = "sleep 1000"
+`
+
+// examine runs the doctor and returns what it found beside what is fine.
+func examine(t *testing.T, d *Daemon, root string) (bad, all []cli.Finding) {
+	t.Helper()
+	err := d.Doctor(t.Context(), root, func(f cli.Finding) {
+		all = append(all, f)
+		if f.Level != cli.LevelOK {
+			bad = append(bad, f)
+		}
+	})
+	if err != nil {
+		t.Fatalf("the doctor could not look: %v", err)
+	}
+	return bad, all
+}
+
+func TestAHealthyCityHasNoProblem(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, oneAgent)
+	r := runController(t, d, root)
+	defer r.stopCity()
+	r.until("a", "running", isRunning)
+	bad, all := examine(t, d, root)
+	for _, f := range bad {
+		if f.Check != "disk" {
+			t.Errorf("found %+v", f)
+		}
+	}
+	if last := all[len(all)-1]; last.Check != "prompt" || last.Level != cli.LevelOK || !strings.Contains(last.Message, "answered") {
+		t.Errorf("the last finding is %+v, want an answered prompt", last)
+	}
+}
+
+func TestTheMachineAloneIsExamined(t *testing.T) {
+	bad, all := examine(t, newDaemon(t), "")
+	if len(all) < 3 {
+		t.Errorf("only %d findings: %+v", len(all), all)
+	}
+	for _, f := range bad {
+		if f.Level == cli.LevelProblem {
+			t.Errorf("found %+v", f)
+		}
+	}
+}
+
+// fault is one thing that is made wrong in a city that was in order.
+type fault struct {
+	name  string
+	seed  func(t *testing.T, root string, d *Daemon) *Daemon // may return another assembly
+	check string                                             // of the finding
+	words string                                             // that the finding must name
+}
+
+func replace(t *testing.T, root, from, to string) {
+	t.Helper()
+	write(t, filepath.Join(root, client.CityFile), strings.Replace(oneAgent, from, to, 1))
+}
+
+func faults() []fault {
+	return []fault{
+		{"no city.toml", func(t *testing.T, root string, d *Daemon) *Daemon {
+			if err := os.Remove(filepath.Join(root, client.CityFile)); err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}, "config", "there is no"},
+		{"unknown key", func(t *testing.T, root string, d *Daemon) *Daemon {
+			replace(t, root, `name = "a"`, "name = \"a\"\nstart_comand = \"x\"")
+			return d
+		}, "config", "start_comand"},
+		{"missing prompt template", func(t *testing.T, root string, d *Daemon) *Daemon {
+			replace(t, root, `name = "a"`, "name = \"a\"\nprompt_template = \"nowhere.md\"")
+			return d
+		}, "config", "nowhere.md"},
+		{"missing program", func(t *testing.T, root string, d *Daemon) *Daemon {
+			replace(t, root, "sleep 1000", "exec no-such-agent --flag")
+			return d
+		}, "agent.a.command", "no-such-agent is not found; PATH is " + os.Getenv("PATH")},
+		{"program that is not executable", func(t *testing.T, root string, d *Daemon) *Daemon {
+			write(t, filepath.Join(root, "tool"), "#!/bin/sh\n")
+			replace(t, root, "sleep 1000", root+"/tool")
+			return d
+		}, "agent.a.command", "is not executable"},
+		{"work folder is a file", func(t *testing.T, root string, d *Daemon) *Daemon {
+			write(t, filepath.Join(root, "place"), "")
+			replace(t, root, `name = "a"`, "name = \"a\"\nwork_dir = \"place\"")
+			return d
+		}, "", "place"},
+		{"private folder is open", func(t *testing.T, root string, d *Daemon) *Daemon {
+			makeMode(t, filepath.Join(root, stateFolder), 0o777)
+			return d
+		}, "folder.", "others may enter"},
+		{"socket folder is open", func(t *testing.T, root string, d *Daemon) *Daemon {
+			makeMode(t, filepath.Join(root, runtimeFolder), 0o755)
+			return d
+		}, "folder.", "others may enter"},
+		{"stale socket", func(t *testing.T, root string, d *Daemon) *Daemon {
+			leaveSocket(t, client.SocketPath(root))
+			return d
+		}, "socket", "stale"},
+		{"file in the socket's place", func(t *testing.T, root string, d *Daemon) *Daemon {
+			write(t, client.SocketPath(root), "")
+			return d
+		}, "socket", "no socket"},
+		{"controller that holds the city without answering", func(t *testing.T, root string, d *Daemon) *Daemon {
+			release, err := lockCity(root, 4242)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = release() })
+			return d
+		}, "lock", "process 4242"},
+		{"another version", func(t *testing.T, root string, d *Daemon) *Daemon {
+			r := runController(t, d, root)
+			t.Cleanup(func() { r.stopCity() })
+			newer := *d
+			newer.opts.Version = "2.0"
+			return &newer
+		}, "controller.version", "2.0"},
+		{"agent that keeps failing", func(t *testing.T, root string, d *Daemon) *Daemon {
+			replace(t, root, "sleep 1000", "echo no such model >&2; exit 3")
+			r := runController(t, d, root)
+			r.until("a", "failed", func(a client.Agent) bool { return a.State == client.StateFailed })
+			t.Cleanup(func() { r.stopCity() })
+			return d
+		}, "agent.a", "exited with code 3"},
+		{"edit that is not in force", func(t *testing.T, root string, d *Daemon) *Daemon {
+			r := runController(t, d, root)
+			t.Cleanup(func() { r.stopCity() })
+			replace(t, root, `name = "a"`, "name = \"a\"\nwrong = 1")
+			_, _ = r.client.Reload(t.Context()) // its error is what is looked for
+			return d
+		}, "controller.plan", "wrong"},
+		{"session that nobody asks for", func(t *testing.T, root string, d *Daemon) *Daemon {
+			r := runController(t, d, root)
+			r.until("a", "running", isRunning)
+			r.leave()
+			replace(t, root, `name = "a"`, `name = "b"`)
+			t.Cleanup(func() { runController(t, d, root).stopCity() })
+			return d
+		}, "sessions", "gc-town-a"},
+		{"unsafe folder for sockets", func(t *testing.T, root string, d *Daemon) *Daemon {
+			open := filepath.Join(root, "open")
+			makeMode(t, open, 0o777)
+			write(t, filepath.Join(root, stateFolder, choiceFile), open)
+			return d
+		}, "runtime-dir", "others may enter"},
+		{"unknown provider", func(_ *testing.T, _ string, d *Daemon) *Daemon {
+			other := *d
+			other.env = append(environment{"GC_SESSION=nope"}, d.env...)
+			return &other
+		}, "config", "nope"},
+		{"program that is no shim", func(_ *testing.T, _ string, d *Daemon) *Daemon {
+			other := *d
+			other.opts.Executable = "/bin/false"
+			return &other
+		}, "prompt", "did not answer"},
+	}
+}
+
+func makeMode(t *testing.T, dir string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// leaveSocket makes a socket that nobody serves, as after a kill -9.
+func leaveSocket(t *testing.T, path string) {
+	t.Helper()
+	makeMode(t, filepath.Dir(path), 0o700)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheDoctorNamesEachFault(t *testing.T) {
+	for _, f := range faults() {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			root := newCity(t, oneAgent)
+			d := f.seed(t, root, newDaemon(t))
+			bad, _ := examine(t, d, root)
+			for _, found := range bad {
+				if strings.HasPrefix(found.Check, f.check) && strings.Contains(found.Message, f.words) {
+					if found.Level == cli.LevelProblem && found.Remedy == "" {
+						t.Errorf("%+v tells no remedy", found)
+					}
+					return
+				}
+			}
+			t.Errorf("the fault is not named; found %+v", bad)
+		})
+	}
+}
+
+func TestAllFaultsAtOnceAreNamed(t *testing.T) {
+	root := newCity(t, `
+[workspace]
+name = "town"
+[[agents]]
+name = "lost"
+start_command = "no-such-agent"
+[[agents]]
+name = "misplaced"
+start_command = "sleep 1"
+work_dir = "nowhere"
+pre_start = ["true"]
+`)
+	makeMode(t, filepath.Join(root, runtimeFolder), 0o755)
+	leaveSocketIn(t, root)
+	makeMode(t, filepath.Join(root, "open"), 0o777)
+	write(t, filepath.Join(root, stateFolder, choiceFile), filepath.Join(root, "open"))
+	makeMode(t, filepath.Join(root, stateFolder), 0o777)
+	d := newDaemon(t)
+	d.opts.Executable = "/bin/false"
+	bad, _ := examine(t, d, root)
+	var checks []string
+	for _, f := range bad {
+		checks = append(checks, f.Check)
+	}
+	all := strings.Join(checks, " ")
+	for _, want := range []string{"agent.lost.command", "agent.misplaced.work_dir", "folder..runtime", "folder..gc", "socket", "runtime-dir", "controller", "prompt"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s is not named; found %s", want, all)
+		}
+	}
+}
+
+// leaveSocketIn leaves a stale control socket and the folder's mode as it is.
+func leaveSocketIn(t *testing.T, root string) {
+	t.Helper()
+	dir := filepath.Dir(client.SocketPath(root))
+	info, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaveSocket(t, client.SocketPath(root))
+	makeMode(t, dir, info.Mode().Perm())
+}
