@@ -78,6 +78,9 @@ func (b *fakeBox) Life(ctx context.Context, wait time.Duration) (Life, error) {
 	if b.dies {
 		return Life{Exit: runtime.Exit{Code: 3}, Output: "cannot go on"}, nil
 	}
+	if err := ctx.Err(); err != nil {
+		return Life{}, err // not the cause: many drivers know no better
+	}
 	select {
 	case <-time.After(wait):
 		return Life{Alive: true}, nil
