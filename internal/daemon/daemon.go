@@ -25,9 +25,6 @@ type Options struct {
 	Stdin          io.Reader      // nil: the process's
 	Stdout, Stderr io.WriteCloser // nil: the process's
 	Now            func() time.Time
-	// CheckAgent is the path of the fake agent that conformance cases drive.
-	// Empty: gc-fakeagent beside the program, or in PATH.
-	CheckAgent string
 }
 
 // Daemon implements what the command line asks of the assembly. It is safe for

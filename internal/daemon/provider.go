@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"gascity/client"
 	"gascity/internal/agentcli"
 	"gascity/internal/cli"
+	"gascity/internal/fakeagent"
 	"gascity/provider/all"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
@@ -110,35 +110,33 @@ func has[T any](p runtime.Provider) bool {
 const checkedAtOnce = 4
 
 // CheckProvider runs the conformance cases on a provider in a temporary place.
+// The agents that they drive are this program under the fake agent's name.
 func (d *Daemon) CheckProvider(ctx context.Context, _, selection string, report func(cli.CheckResult)) error {
 	if selection == "" {
 		selection = all.Drivers()[0].Name
 	}
-	agent, err := d.checkAgent()
-	if err != nil {
-		return err
-	}
-	probe, err := os.MkdirTemp(publicPlace, "gc-check-")
+	place, err := os.MkdirTemp(publicPlace, "gc-check-")
 	if err != nil {
 		return fmt.Errorf("cannot make a place for the cases: %w", err)
 	}
-	defer os.RemoveAll(probe) //nolint:errcheck // nothing runs there any more
-	first, err := all.Open(selection, d.providerConfig(probe, filepath.Join(probe, "s"), slog.New(slog.DiscardHandler)))
+	defer os.RemoveAll(place) //nolint:errcheck // nothing runs there any more
+	program := runtimetest.Program{Path: filepath.Join(place, fakeagent.Name)}
+	if err := os.Symlink(d.opts.Executable, program.Path); err != nil {
+		return fmt.Errorf("cannot make the fake agent: %w", err)
+	}
+	openIn := func(dir string) (runtime.Provider, error) {
+		return all.Open(selection, d.providerConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler)))
+	}
+	first, err := openIn(place)
 	if err != nil {
 		return err
 	}
-	program := runtimetest.Program{Path: agent}
-	if !first.Capabilities().CanAttachTTY {
-		program.Flags = []string{"--plain"}
-		program.Edit = func(cfg *runtime.Config, _ runtimetest.Behaviour) {
-			cfg.Env = map[string]string{"GC_STDIN": "lines"}
-		}
-	}
+	adapt(&program, first)
 	if err := all.Close(first); err != nil {
 		return err
 	}
 	open := func(t runtimetest.T, dir string) runtime.Provider {
-		p, err := all.Open(selection, d.providerConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler)))
+		p, err := openIn(dir)
 		if err != nil {
 			t.Fatalf("cannot open the provider: %v", err)
 		}
@@ -154,6 +152,35 @@ func (d *Daemon) CheckProvider(ctx context.Context, _, selection string, report 
 	return nil
 }
 
+// adapt makes the fake agent one that the provider can drive: with a screen like
+// that of a known agent CLI, or with prompts on its standard input.
+func adapt(program *runtimetest.Program, p runtime.Provider) {
+	if !p.Capabilities().CanAttachTTY {
+		program.Flags = []string{"--plain", "--framed"}
+		program.Edit = func(cfg *runtime.Config, _ runtimetest.Behaviour) {
+			cfg.ReadyPromptPrefix = "fakeagent ready"
+			cfg.Env = map[string]string{"GC_STDIN": "framed"}
+		}
+		return
+	}
+	family := imitated(agentcli.Builtin())
+	program.Edit = func(cfg *runtime.Config, b runtimetest.Behaviour) {
+		cfg.ProviderName = family
+		cfg.EmitsPermissionWarning = b.Dialog
+	}
+}
+
+// imitated returns the agent CLI that the fake agent looks like: the one with
+// known dialogs whose input line begins as the fake agent's does.
+func imitated(profiles *agentcli.Set) string {
+	for _, name := range profiles.Names() {
+		if p, ok := profiles.Lookup(name); ok && len(p.Dialogs) > 0 && strings.HasPrefix(p.ReadyPromptPrefix, "❯") {
+			return name
+		}
+	}
+	return agentcli.Generic
+}
+
 func checkResult(r runtimetest.Result) cli.CheckResult {
 	out := cli.CheckResult{ID: r.ID, Sentence: r.Sentence, Result: cli.CheckFail, Took: r.Took.Round(time.Millisecond), Detail: strings.Join(r.Detail, "\n")}
 	switch r.Status {
@@ -164,20 +191,4 @@ func checkResult(r runtimetest.Result) cli.CheckResult {
 		out.Result = cli.CheckSkip
 	}
 	return out
-}
-
-// checkAgent finds the fake agent that the cases drive.
-func (d *Daemon) checkAgent() (string, error) {
-	const name = "gc-fakeagent"
-	if d.opts.CheckAgent != "" {
-		return d.opts.CheckAgent, nil
-	}
-	beside := filepath.Join(filepath.Dir(d.opts.Executable), name)
-	if _, err := os.Stat(beside); err == nil {
-		return beside, nil
-	}
-	if path, err := exec.LookPath(name); err == nil {
-		return path, nil
-	}
-	return "", fmt.Errorf("%w: the cases drive a fake agent, which is neither beside gc nor in PATH; build it with: go build -o %s ./test/fakeagent", client.ErrNotFound, beside)
 }
