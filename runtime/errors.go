@@ -75,7 +75,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // StartupDeath is what an agent left that exited during start-up. It is
 // [ErrSessionDiedDuringStartup] to [errors.Is].
-type StartupDeath struct {
+type StartupDeath struct { //nolint:errname // what it tells is a death, and an error beside it
 	Exit   Exit   // how it ended
 	Output string // its last output, at most 80 lines
 }

@@ -100,8 +100,8 @@ func changes(dir string) map[string]func(cfg *runtime.Config) {
 
 func TestEveryFieldIsInTheTableOnce(t *testing.T) {
 	var fields, table []string
-	for i := range reflect.TypeFor[runtime.Config]().NumField() {
-		fields = append(fields, reflect.TypeFor[runtime.Config]().Field(i).Name)
+	for field := range reflect.TypeFor[runtime.Config]().Fields() {
+		fields = append(fields, field.Name)
 	}
 	for _, f := range runtime.Fields() {
 		table = append(table, f.Name)

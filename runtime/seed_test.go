@@ -44,10 +44,13 @@ type seedExec interface {
 type seedDialog interface {
 	DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error
 }
-type seedTransport interface{ SupportsTransport(transport string) bool }
-type seedImmediate interface {
-	NudgeNow(name string, content []runtime.ContentBlock) error
-}
+type (
+	seedTransport interface{ SupportsTransport(transport string) bool }
+	seedImmediate interface {
+		NudgeNow(name string, content []runtime.ContentBlock) error
+	}
+)
+
 type seedReset interface {
 	ResetInterruptedTurn(ctx context.Context, name string) error
 }

@@ -42,8 +42,8 @@ func defaultName(city, agent string) string {
 // say it: of the single dashes before the first double one, the first if there
 // is a double one and the last if there is none. It is -1 without any.
 func readBoundary(text string) int {
-	if double := strings.Index(text, "--"); double >= 0 {
-		return strings.IndexByte(text[:double], '-')
+	if before, _, double := strings.Cut(text, "--"); double {
+		return strings.IndexByte(before, '-')
 	}
 	return strings.LastIndexByte(text, '-')
 }

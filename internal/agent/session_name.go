@@ -33,7 +33,7 @@ func SessionName(city, agent, template string, warn io.Writer) string {
 	name = defaultName(city, agent)
 	if warn != nil {
 		fmt.Fprintf(warn, "warning: cannot name the session of agent %q by session_template %q: %v; it is named %s\n",
-			agent, template, err, name) //nolint:errcheck // a lost warning changes no name
+			agent, template, err, name)
 	}
 	return name
 }

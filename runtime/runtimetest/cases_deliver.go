@@ -43,6 +43,12 @@ func deliverCases() []Case {
 			s.Nudge("alone")
 			s.consumed("alone")
 		}).needs(needs...),
+	}
+}
+
+func deliverCareCases() []Case {
+	needs := []Need{NeedDeliver}
+	return []Case{
 		prove("deliver.dialog", "While a known dialog is up a delivery is refused and no key is pressed.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
 			s.awaitDialog()

@@ -8,8 +8,8 @@ import (
 	"gascity/runtime"
 )
 
-func inspectorCases() []Case {
-	return append([]Case{
+func runningCases() []Case {
+	return []Case{
 		prove("running.missing", "IsRunning and IsAttached of a missing session are false.", func(t T, w *World) {
 			w.Start("worker-10", Behaviour{})
 			for _, name := range []string{w.Name("none"), w.Name("worker-1"), "", "not a name"} {
@@ -28,6 +28,11 @@ func inspectorCases() []Case {
 			}
 			s.AwaitEnd()
 		}),
+	}
+}
+
+func attachCases() []Case {
+	return []Case{
 		prove("attached.none", "A session that nobody attached to is not attached.", func(t T, w *World) {
 			if w.Provider.IsAttached(w.Start("a", Behaviour{}).Name) {
 				t.Errorf("IsAttached = true without a terminal")
@@ -56,12 +61,17 @@ func inspectorCases() []Case {
 			go func() { ended <- w.Provider.Attach(s.Name) }()
 			expect(t, runtime.ErrAttachUnsupported, awaitResult(w, "the end of Attach", ended), "Attach")
 		}),
+	}
+}
+
+func activityCases() []Case {
+	return []Case{
 		prove("activity.missing", "GetLastActivity of a missing session is the zero time and no error.", func(t T, w *World) {
 			if at, err := w.Provider.GetLastActivity(w.Name("none")); !at.IsZero() || err != nil {
 				t.Errorf("GetLastActivity = %v, %v, want the zero time and nil", at, err)
 			}
 		}),
-		prove("activity.output", "Output of the agent moves GetLastActivity.", func(t T, w *World) {
+		prove("activity.output", "Output of the agent moves GetLastActivity.", func(_ T, w *World) {
 			s := w.Start("a", Behaviour{})
 			var before time.Time
 			w.Until("the first activity", func() bool {
@@ -84,7 +94,7 @@ func inspectorCases() []Case {
 				t.Errorf("Capabilities went from %+v to %+v to %+v", before, during, after)
 			}
 		}),
-	}, processCases()...)
+	}
 }
 
 func processCases() []Case {

@@ -41,6 +41,12 @@ func observeCases() []Case {
 				}
 			}
 		}).needs(needs...),
+	}
+}
+
+func observeEndCases() []Case {
+	needs := []Need{NeedObserve}
+	return []Case{
 		prove("observe.exited", "An agent that has exited is dead in a session that is alive, with its exit code.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond, ExitCode: 9}, fireAndForget)
 			s.AwaitEnd()
@@ -112,6 +118,12 @@ func watchCases() []Case {
 				t.Errorf("IsRunning = true after the exit event")
 			}
 		}).needs(needs...),
+	}
+}
+
+func watchFlowCases() []Case {
+	needs := []Need{NeedWatch}
+	return []Case{
 		prove("watch.output", "Output of an agent is an event.", func(_ T, w *World) {
 			events, s := w.watch(w.ctx), w.Start("a", Behaviour{})
 			w.awaitEvent(events, s.Name, runtime.EventStarted)
@@ -124,7 +136,7 @@ func watchCases() []Case {
 			cancel()
 			ended := make(chan bool, 1)
 			go func() {
-				for range ending { //nolint:revive // drained until it is closed
+				for range ending {
 				}
 				ended <- true
 			}()

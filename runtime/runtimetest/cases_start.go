@@ -2,6 +2,7 @@ package runtimetest
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,7 +158,10 @@ func nameCases() []Case {
 			slow.Agent.Config.PreStart = []string{gate.command}
 			ctx, cancel := context.WithCancel(w.ctx)
 			ended := startAsync(ctx, w.Provider, slow)
-			defer func() { cancel(); <-ended }()
+			defer func() {
+				cancel()
+				t.Logf("the slow Start ended with %v", awaitResult(w, "the end of the slow Start", ended))
+			}()
 			gate.reached()
 			expect(t, nil, awaitResult(w, "a Start beside a slow one", startAsync(ctx, w.Provider, quick)), "Start")
 			quick.Nudge("go on")
@@ -219,12 +223,9 @@ func (s *Session) race(count int, start func(i int) error) {
 }
 
 func with(env, more map[string]string) map[string]string {
-	all := map[string]string{}
-	for _, m := range []map[string]string{env, more} {
-		for key, value := range m {
-			all[key] = value
-		}
-	}
+	all := maps.Clone(more)
+	maps.Copy(all, env)
+	maps.Copy(all, more)
 	return all
 }
 

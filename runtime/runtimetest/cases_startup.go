@@ -42,12 +42,12 @@ func startupCases() []Case {
 				t.Errorf("Start returned before %q was to be seen: %q, %v", s.Agent.Config.ReadyPromptPrefix, out, err)
 			}
 		}),
-		prove("start.fire-and-forget", "Without any hint a start does not wait for the agent to be ready.", func(t T, w *World) {
+		prove("start.fire-and-forget", "Without any hint a start does not wait for the agent to be ready.", func(_ T, w *World) {
 			s := w.Prepare("a", Behaviour{Hang: true})
 			s.Agent.Config.ReadyPromptPrefix = ""
 			s.startsWithoutWaiting()
 		}),
-		prove("start.one-shot", "A one-shot command gets no readiness wait, and its exit during start-up is no failure.", func(t T, w *World) {
+		prove("start.one-shot", "A one-shot command gets no readiness wait, and its exit during start-up is no failure.", func(_ T, w *World) {
 			hanging := w.Prepare("hang", Behaviour{Hang: true})
 			hanging.Agent.Config.Lifecycle = runtime.LifecycleOneShot
 			hanging.startsWithoutWaiting()
@@ -129,7 +129,7 @@ func setupCases() []Case {
 
 func stagingCases() []Case {
 	return []Case{
-		prove("start.staging", "PackOverlayDirs, OverlayDir and CopyFiles (files and folders) are staged into the work folder.", func(t T, w *World) {
+		prove("start.staging", "PackOverlayDirs, OverlayDir and CopyFiles (files and folders) are staged into the work folder.", func(_ T, w *World) {
 			dir := w.Folder()
 			w.Write(filepath.Join(dir, "pack", "deep", "pack.txt"), "from the pack")
 			w.Write(filepath.Join(dir, "own", "own.txt"), "from the overlay")

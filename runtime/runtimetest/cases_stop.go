@@ -10,7 +10,7 @@ import (
 
 func stopCases() []Case {
 	return append([]Case{
-		prove("stop.ends", "The agent's process is gone when Stop returns, and the session with it.", func(t T, w *World) {
+		prove("stop.ends", "The agent's process is gone when Stop returns, and the session with it.", func(_ T, w *World) {
 			s := w.Start("a", Behaviour{})
 			s.PID()
 			s.Stop()

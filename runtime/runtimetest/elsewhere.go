@@ -78,16 +78,20 @@ func ElsewhereMain(open func(dir string) runtime.Provider) {
 		fmt.Fprintln(os.Stderr, "cannot read the order:", err)
 		os.Exit(2)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), caseTime) //nolint:forbidigo // this is the main function of a process
-	defer cancel()
 	reply := elsewhereReply{}
-	if err := open(order.Dir).Start(ctx, order.Name, order.Config); err != nil {
+	if err := obey(open(order.Dir), order); err != nil {
 		reply = elsewhereReply{Kind: kindOf(err), Text: err.Error()}
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(reply); err != nil {
 		os.Exit(2)
 	}
 	os.Exit(0)
+}
+
+func obey(p runtime.Provider, order elsewhereOrder) error {
+	ctx, cancel := context.WithTimeout(context.Background(), caseTime) //nolint:forbidigo // this is the main function of a process
+	defer cancel()
+	return p.Start(ctx, order.Name, order.Config)
 }
 
 func kindOf(err error) string {

@@ -47,7 +47,8 @@ func startMutants() map[string]func(m *mutant) {
 	return map[string]func(m *mutant){
 		"start.runs": func(m *mutant) { m.isRunning = func(string) bool { return false } },
 		"start.command": edited(func(cfg *runtime.Config) {
-			cfg.Command = cfg.Command[strings.Index(cfg.Command, "fake_agent"):]
+			_, program, _ := strings.Cut(cfg.Command, "fake_agent")
+			cfg.Command = "fake_agent" + program
 		}),
 		"start.no-command": func(m *mutant) {
 			m.start = func(ctx context.Context, name string, cfg runtime.Config) error {
@@ -197,7 +198,7 @@ func (m *mutant) firstWithPrefix(name string) string {
 
 // endAgentOnly ends the agent's own process.
 func (m *mutant) endAgentOnly(name string) error {
-	obs, err := m.Provider.Observe(context.Background(), name)
+	obs, err := m.Provider.Observe(context.Background(), name) //nolint:forbidigo // Stop has no ctx
 	if err != nil {
 		return err
 	}

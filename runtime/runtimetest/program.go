@@ -32,16 +32,10 @@ func (p Program) Agent(_ T, dir string, b Behaviour) Agent {
 		Process:  filepath.Base(p.Path),
 		Question: "[[ask:Proceed?|yes|no]]",
 	}
-	command := "exec " + shellQuote(p.Path) + " --ledger " + shellQuote(agent.Ledger)
-	for _, flag := range append(b.flags(agent), p.Flags...) {
-		command += " " + shellQuote(flag)
-	}
+	words := []string{p.Path, "--ledger", agent.Ledger}
+	command := "exec" + quoteAll(append(append(words, b.flags(agent)...), p.Flags...))
 	if len(b.Say) > 0 {
-		say := "printf '%s\\n'"
-		for _, line := range b.Say {
-			say += " " + shellQuote(line)
-		}
-		command = say + "; " + command
+		command = `printf '%s\n'` + quoteAll(b.Say) + "; " + command
 	}
 	agent.Config = runtime.Config{Command: command, ReadyPromptPrefix: readyPrefix}
 	if b.Rename != "" {
@@ -72,6 +66,15 @@ func (b Behaviour) flags(agent Agent) []string {
 	add(b.IgnoreFirstEnter, "--ignore-first-enter")
 	add(b.Rename != "", "--rename", b.Rename)
 	return flags
+}
+
+// quoteAll puts each word after a blank.
+func quoteAll(words []string) string {
+	var b strings.Builder
+	for _, word := range words {
+		b.WriteString(" " + shellQuote(word))
+	}
+	return b.String()
 }
 
 // shellQuote makes one word of sh from any text without NUL.

@@ -71,6 +71,10 @@ func runSubtest[X Subtester[X]](t X, h *Harness, c Case) Result {
 			t.Errorf("%s", line)
 		}
 		t.Logf("%s promises: %s", c.ID, c.Sentence)
+	default:
+		for _, line := range result.Detail {
+			t.Logf("%s", line)
+		}
 	}
 	return result
 }

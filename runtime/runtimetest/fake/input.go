@@ -82,7 +82,8 @@ func (f *Provider) deliver(ctx context.Context, s *session, text string) (runtim
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedDraft}, nil
 	}
 	a.draft = text
-	for !a.enterLocked() { //nolint:revive // a lost Enter is repeated, the text never
+	for !a.enterLocked() { // a lost Enter is repeated, the text never
+		continue
 	}
 	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "model"}, nil
 }
