@@ -45,9 +45,9 @@ func nudgeCases() []Case {
 			expect(t, nil, w.Provider.Nudge(s.Name, content), "Nudge")
 			s.consumed("first\nsecond")
 		}),
-		nudgeBytes("text", "Plain text of one and of several lines, in any script, arrives byte for byte.", true, plainTexts()),
-		nudgeBytes("odd", "What a terminal, a multiplexer or an agent could misread arrives byte for byte or is refused before its first byte.", false, oddTexts()),
-		nudgeBytes("size", "Text of any size up to 1 MiB arrives byte for byte or is refused before its first byte.", false, longTexts()),
+		nudgeBytes("text", "Plain text of one and of several lines, in any script, arrives byte for byte.", true, plainTexts),
+		nudgeBytes("odd", "What a terminal, a multiplexer or an agent could misread arrives byte for byte or is refused before its first byte.", false, oddTexts),
+		nudgeBytes("size", "Text of any size up to 1 MiB arrives byte for byte or is refused before its first byte.", false, longTexts),
 		prove("nudge.control", "Control characters that could become key events are an error before the first byte, and the next prompt arrives alone.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			for _, text := range []string{
@@ -112,16 +112,17 @@ func filler(size int) string {
 	for i := 0; b.Len() < size; i++ {
 		fmt.Fprintf(&b, "%d of %d, word %x.%s", i, size, i*2654435761, []string{" ", " ", "\n"}[i%3])
 	}
-	return strings.TrimRight(b.String()[:size-1], " \n") + strings.Repeat("!", size-len(strings.TrimRight(b.String()[:size-1], " \n")))
+	text := strings.TrimRight(b.String()[:size-1], " \n")
+	return text + strings.Repeat("!", size-len(text))
 }
 
 // nudgeBytes sends each text. One that is refused must not have reached the
 // agent; without must, a text may be refused.
-func nudgeBytes(id, sentence string, must bool, texts []string) Case {
+func nudgeBytes(id, sentence string, must bool, texts func() []string) Case {
 	return prove("nudge."+id, sentence, func(t T, w *World) {
 		s := w.Start("a", Behaviour{Turn: time.Millisecond})
 		var arrived []string
-		for _, text := range texts {
+		for _, text := range texts() {
 			err := w.Provider.Nudge(s.Name, runtime.TextContent(text))
 			switch {
 			case err == nil:

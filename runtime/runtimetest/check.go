@@ -44,17 +44,35 @@ func try(ctx context.Context, h *Harness, c Case) Result {
 	defer cancel()
 	began := time.Now()
 	r := &recorder{}
-	defer r.removeDirs()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer r.removeDirs()
 		defer r.recoverPanic()
 		runCase(ctx, r, h, c)
 	}()
-	<-done
+	if !ended(ctx, done, h.patience()) {
+		r.Errorf("the case does not end: a call of the provider hangs")
+	}
 	result.Took = time.Since(began)
 	result.Detail, result.Status = r.report()
 	return result
+}
+
+// ended waits for the case, and past the end of ctx for its clean-up. A case that
+// hangs in a method without ctx is left behind.
+func ended(ctx context.Context, done <-chan struct{}, cleanUp time.Duration) bool {
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+		return true
+	case <-time.After(cleanUp):
+		return false
+	}
 }
 
 func runCase(ctx context.Context, r *recorder, h *Harness, c Case) {

@@ -1,6 +1,7 @@
 package runtimetest
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -34,6 +35,9 @@ type Harness struct {
 	// Place is where the agents run. Nil is this machine.
 	Place Place
 }
+
+// patience returns Patience or its default.
+func (h *Harness) patience() time.Duration { return cmp.Or(h.Patience, 30*time.Second) }
 
 // Place gives the suite sight of the agents beside the driver: their files and
 // their processes. Implementations must be safe for concurrent use.

@@ -5,6 +5,7 @@ import (
 	"os"
 	goruntime "runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 )
 
@@ -54,11 +55,11 @@ func (r *recorder) report() ([]string, Status) {
 	defer r.mu.Unlock()
 	switch {
 	case r.failed:
-		return r.lines, Failed
+		return slices.Clone(r.lines), Failed
 	case r.unmet != "":
 		return []string{r.unmet}, NotApplicable
 	default:
-		return r.lines, Passed
+		return slices.Clone(r.lines), Passed
 	}
 }
 
@@ -75,7 +76,10 @@ func (r *recorder) TempDir() string {
 }
 
 func (r *recorder) removeDirs() {
-	for _, dir := range r.dirs {
+	r.mu.Lock()
+	dirs := r.dirs
+	r.mu.Unlock()
+	for _, dir := range dirs {
 		if err := os.RemoveAll(dir); err != nil {
 			r.Errorf("%s%v", cleanUp, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -51,32 +52,29 @@ func Run[X Subtester[X]](t X, h Harness) []Result {
 		for i, c := range cases {
 			group.Run(c.ID, func(t X) {
 				t.Parallel()
-				results[i] = runSubtest(t, &h, c)
+				results[i] = try(t.Context(), &h, c)
+				report(t, results[i])
 			})
 		}
 	})
 	return results
 }
 
-func runSubtest[X Subtester[X]](t X, h *Harness, c Case) Result {
-	if reason, ok := h.Skip[c.ID]; ok {
-		t.Skipf("skipped: %s", reason)
-	}
-	result := try(t.Context(), h, c)
-	switch result.Status {
-	case NotApplicable:
-		t.Skipf("not applicable: %s", result.Detail[0])
+// report ends the subtest as the case ended.
+func report[X Subtester[X]](t X, r Result) {
+	t.Helper()
+	say := t.Logf
+	switch r.Status {
+	case Skipped, NotApplicable:
+		t.Skipf("%s: %s", r.Status, strings.Join(r.Detail, " "))
 	case Failed:
-		for _, line := range result.Detail {
-			t.Errorf("%s", line)
-		}
-		t.Logf("%s promises: %s", c.ID, c.Sentence)
-	default:
-		for _, line := range result.Detail {
-			t.Logf("%s", line)
-		}
+		t.Logf("%s promises: %s", r.ID, r.Sentence)
+		say = t.Errorf
+	case Passed:
 	}
-	return result
+	for _, line := range r.Detail {
+		say("%s", line)
+	}
 }
 
 // validate finds mistakes in the harness itself.

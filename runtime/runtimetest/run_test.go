@@ -153,6 +153,23 @@ func TestCheckSurvivesPanicsAndFatals(t *testing.T) {
 	}
 }
 
+func TestCheckEndsThoughAProviderHangs(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	h := mutantHarness(func(m *mutant) {
+		m.peek = func(string, int) (string, error) {
+			<-release
+			return "", nil
+		}
+	})
+	h.Patience = 50 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if r := find(t, "peek.missing").Check(ctx, h); r.Status != runtimetest.Failed || !strings.Contains(strings.Join(r.Detail, " "), "hangs") {
+		t.Errorf("a case whose provider hangs %s: %q", r.Status, r.Detail)
+	}
+}
+
 func TestCheckReportsWhatIsLeft(t *testing.T) {
 	var dir string
 	h := mutantHarness(func(m *mutant) { m.stop = func(string) error { return nil } })

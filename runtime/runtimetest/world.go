@@ -16,8 +16,6 @@ import (
 )
 
 const (
-	// defaultPatience is that of a harness without one.
-	defaultPatience = 30 * time.Second
 	// caseTime bounds a case as a whole.
 	caseTime = 2 * time.Minute
 	// firstLook and lastLook are the pauses between looks at what cannot be
@@ -55,12 +53,9 @@ func newWorld(ctx context.Context, t T, h *Harness) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &World{t: t, ctx: ctx, harness: h, place: h.Place, patience: h.Patience, root: root, Dir: filepath.Join(root, "w")}
+	w := &World{t: t, ctx: ctx, harness: h, place: h.Place, patience: h.patience(), root: root, Dir: filepath.Join(root, "w")}
 	if w.place == nil {
 		w.place = Local{}
-	}
-	if w.patience == 0 {
-		w.patience = defaultPatience
 	}
 	w.prefix = "rt" + strings.ToLower(rand.Text()[:8])
 	if err := os.Mkdir(w.Dir, 0o700); err != nil {
