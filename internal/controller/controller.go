@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -105,8 +107,8 @@ func (c *Controller) emit(kind event.Kind, e *entry, text string, data map[strin
 	if ev.Session != "" {
 		attrs = append(attrs, "agent", ev.Agent, "session", ev.Session)
 	}
-	for k, v := range data {
-		attrs = append(attrs, k, v)
+	for _, k := range slices.Sorted(maps.Keys(data)) {
+		attrs = append(attrs, k, data[k])
 	}
 	c.opts.Logger.Info(text, attrs...)
 }

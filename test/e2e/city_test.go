@@ -1,0 +1,186 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gascity/client"
+)
+
+const patience = 2 * time.Minute
+
+// program builds gc once for each test process.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "gc-e2e-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "gc")
+	cmd := exec.Command("go", "build", "-o", path, "gascity/cmd/gc")
+	cmd.Stderr = os.Stderr
+	return path, cmd.Run()
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := program(); err == nil {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// city is a city of fake agents with its controller as a process of its own.
+type city struct {
+	t      *testing.T
+	gc     string
+	root   string
+	agent  string // path of the fake agent
+	client *client.Client
+	cmd    *exec.Cmd
+	ended  chan error
+}
+
+func newCity(t *testing.T, agents int) *city {
+	t.Helper()
+	gc, err := program()
+	if err != nil {
+		t.Fatalf("cannot build gc: %v", err)
+	}
+	dir, err := os.MkdirTemp("/tmp", "gce-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &city{t: t, gc: gc, root: root, agent: filepath.Join(root, "fakeagent"), client: &client.Client{Root: root, Version: "dev"}}
+	if err := os.Symlink(gc, c.agent); err != nil {
+		t.Fatal(err)
+	}
+	var toml strings.Builder
+	toml.WriteString("[workspace]\nname = \"town\"\n[daemon]\nshutdown_timeout = \"1s\"\nmax_wakes_per_tick = 8\n")
+	for i := range agents {
+		fmt.Fprintf(&toml, "[[agents]]\nname = %q\nstart_command = \"exec %s --ledger %s\"\nready_prompt_prefix = \"❯\"\n", name(i), c.agent, c.ledger(i))
+	}
+	if err := os.WriteFile(filepath.Join(root, client.CityFile), []byte(toml.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.remove)
+	return c
+}
+
+func name(i int) string { return fmt.Sprintf("a%03d", i) }
+
+func (c *city) ledger(i int) string { return filepath.Join(c.root, "ledger-"+name(i)) }
+
+// start starts a controller and waits until it answers.
+func (c *city) start() {
+	c.t.Helper()
+	c.cmd = exec.Command(c.gc, "controller", "run", "--city", c.root)
+	c.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.root, "LANG=C.UTF-8"}
+	log, err := os.OpenFile(filepath.Join(c.root, "stderr"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer log.Close()
+	c.cmd.Stdout, c.cmd.Stderr = log, log
+	if err := c.cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.ended = make(chan error, 1)
+	go func(cmd *exec.Cmd, ended chan error) { ended <- cmd.Wait() }(c.cmd, c.ended)
+	c.await("answering", func(client.Status) bool { return true })
+}
+
+// kill ends the controller as kill -9 does.
+func (c *city) kill() {
+	c.t.Helper()
+	if err := c.cmd.Process.Kill(); err != nil {
+		c.t.Fatal(err)
+	}
+	<-c.ended
+}
+
+// await waits until the status is as the test wants it.
+func (c *city) await(what string, is func(client.Status) bool) client.Status {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	looks := time.NewTicker(20 * time.Millisecond)
+	defer looks.Stop()
+	for {
+		status, err := c.client.Status(ctx)
+		if err == nil && is(status) {
+			return status
+		}
+		select {
+		case <-looks.C:
+		case err := <-c.ended:
+			c.ended <- err
+			text, _ := os.ReadFile(filepath.Join(c.root, "stderr"))
+			c.t.Fatalf("the controller ended before it was %s: %v\n%s", what, err, text)
+		case <-ctx.Done():
+			c.t.Fatalf("the city never was %s; the status is %+v (%v)", what, status, err)
+		}
+	}
+}
+
+// running reports whether every agent runs.
+func running(status client.Status) bool {
+	for _, a := range status.Agents {
+		if a.State != client.StateRunning || a.PID == 0 {
+			return false
+		}
+	}
+	return len(status.Agents) > 0
+}
+
+func pids(status client.Status) map[string]int {
+	out := map[string]int{}
+	for _, a := range status.Agents {
+		out[a.Name] = a.PID
+	}
+	return out
+}
+
+// stop ends the city and returns its census.
+func (c *city) stop() client.Census {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	census, err := c.client.StopCity(ctx)
+	if err != nil {
+		c.t.Fatalf("cannot stop the city: %v", err)
+	}
+	if err := <-c.ended; err != nil {
+		c.t.Errorf("the controller ended with: %v", err)
+	}
+	c.cmd = nil
+	return census
+}
+
+// remove takes away what the city left, also after a failed test.
+func (c *city) remove() {
+	if c.cmd != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if _, err := c.client.StopCity(ctx); err != nil {
+			c.t.Errorf("cannot clean up the city %s: %v", c.root, err)
+			_ = c.cmd.Process.Kill() // nothing else is left to try
+		}
+	}
+	if choice, err := os.ReadFile(filepath.Join(c.root, ".gc", "runtime-dir")); err == nil {
+		if dir := strings.TrimSpace(string(choice)); strings.Contains(dir, "/gc") {
+			os.RemoveAll(dir)
+		}
+	}
+	os.RemoveAll(c.root)
+}
