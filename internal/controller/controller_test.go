@@ -76,7 +76,7 @@ func TestACrashIsNoticedAtOnceAndHealed(t *testing.T) {
 		w.fake.end("gc-town-a", 7)
 		synctest.Wait()
 		a := w.agent("a")
-		if a.State != client.StateFailed || !strings.Contains(a.Reason, "exited with code 7") || a.Exit != "exited with code 7" || a.NextAt.Sub(time.Now()) != time.Second {
+		if a.State != client.StateFailed || !strings.Contains(a.Reason, "exited with code 7") || a.Exit != "exited with code 7" || time.Until(a.NextAt) != time.Second {
 			t.Errorf("right after the crash: %+v; want failed, the exit code, and a start in 1s", a)
 		}
 		w.after(2 * time.Second)
@@ -185,7 +185,7 @@ func TestACrashLoopEndsInQuarantineWithinItsBudget(t *testing.T) {
 func TestAStuckStartDelaysNobody(t *testing.T) {
 	for _, obeys := range []bool{true, false} {
 		t.Run(fmt.Sprint("obeys its deadline: ", obeys), func(t *testing.T) {
-			inTown(t, names(21), func(t *testing.T, w *town) {
+			inTown(t, names(21), func(_ *testing.T, w *town) {
 				w.settings = Settings{Starts: 2}
 				release := make(chan struct{})
 				w.fake.onStart = func(ctx context.Context, name string) error {
@@ -216,7 +216,7 @@ func TestAStuckStartDelaysNobody(t *testing.T) {
 }
 
 func TestTwoStuckStartsGiveTheirPlacesBack(t *testing.T) {
-	inTown(t, []string{"stuck1", "stuck2", "b"}, func(t *testing.T, w *town) {
+	inTown(t, []string{"stuck1", "stuck2", "b"}, func(_ *testing.T, w *town) {
 		w.settings = Settings{Starts: 2}
 		release := make(chan struct{})
 		w.fake.onStart = func(_ context.Context, name string) error {
@@ -346,7 +346,7 @@ func TestAPlaceWithoutEventsIsPatrolled(t *testing.T) {
 func TestDependenciesStartInWaves(t *testing.T) {
 	inTown(t, []string{"app", "db"}, func(t *testing.T, w *town) {
 		w.edit(func(d *plan.Desired) { d.Sessions[0].DependsOn = []string{"db"} })
-		w.fake.onStart = func(ctx context.Context, name string) error {
+		w.fake.onStart = func(ctx context.Context, _ string) error {
 			select {
 			case <-time.After(3 * time.Second):
 			case <-ctx.Done():

@@ -54,14 +54,13 @@ func TestStopCityDoesNotWaitForAgentsThatEnd(t *testing.T) {
 		if got := w.fake.number("start"); got != 10 {
 			t.Errorf("%d starts, want that an interrupted agent stays away", got)
 		}
-		w.stopped = true
-		<-w.done
+		w.joined()
 	})
 }
 
 func TestStopCityCancelsStarts(t *testing.T) {
 	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
-		w.fake.onStart = func(ctx context.Context, name string) error {
+		w.fake.onStart = func(ctx context.Context, _ string) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}
@@ -70,8 +69,7 @@ func TestStopCityCancelsStarts(t *testing.T) {
 		if err != nil || !census.Clean || len(w.fake.lives()) > 0 {
 			t.Errorf("census %+v, error %v, %v run; want a clean end", census, err, w.fake.lives())
 		}
-		w.stopped = true
-		<-w.done
+		w.joined()
 	})
 }
 
@@ -94,8 +92,7 @@ func TestAStopThatFailsIsToldAndNothingComesBack(t *testing.T) {
 		if census, err := w.c.StopCity(t.Context()); err != nil || !census.Clean {
 			t.Errorf("the second stop gives %+v, %v; want clean", census, err)
 		}
-		w.stopped = true
-		<-w.done
+		w.joined()
 	})
 }
 

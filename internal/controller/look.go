@@ -130,8 +130,12 @@ func writeNotes(p runtime.Provider, name string, n notes) error {
 		return err
 	}
 	for _, note := range [][2]string{
-		{metaAgent, n.agent}, {metaFields, string(fields)},
-		{metaProvision, n.stored.Provision}, {metaLaunch, n.stored.Launch}, {metaLive, n.stored.Live}, {metaCore, n.stored.Core},
+		{metaAgent, n.agent},
+		{metaFields, string(fields)},
+		{metaProvision, n.stored.Provision},
+		{metaLaunch, n.stored.Launch},
+		{metaLive, n.stored.Live},
+		{metaCore, n.stored.Core},
 		{metaCity, n.city}, // last: who finds it finds the others
 	} {
 		if err := p.SetMeta(name, note[0], note[1]); err != nil {

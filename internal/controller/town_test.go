@@ -146,6 +146,15 @@ func (w *town) end() {
 	}
 }
 
+// joined waits for a controller that ends by itself.
+func (w *town) joined() {
+	w.t.Helper()
+	w.stopped = true
+	if err := <-w.done; err != nil {
+		w.t.Errorf("the controller ended with: %v", err)
+	}
+}
+
 // after lets fake time pass and waits for rest.
 func (w *town) after(d time.Duration) {
 	time.Sleep(d)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gascity/client"
@@ -146,31 +147,41 @@ func (c *Controller) Restart(ctx context.Context, names []string) (client.Done, 
 		}
 		l.dirty = true
 		l.waiters = append(l.waiters, func() bool {
-			var failed []string
-			for _, e := range entries {
-				switch {
-				case e.stops > stops[e] && e.last.Error != "":
-					e.order = plan.OrderNone
-					failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.last.Error))
-				case l.ending != nil:
-					failed = append(failed, e.rec.Agent+": the city ends")
-				case e.order == plan.OrderRestart && e.action.Verb != plan.VerbWait:
-					return false
-				default:
-				}
-			}
-			if len(failed) > 0 {
+			failed, open := l.restarted(stops)
+			switch {
+			case open:
+				return false
+			case len(failed) > 0:
 				answer(client.Done{}, errors.New("cannot restart "+strings.Join(failed, "; ")))
-				return true
+			default:
+				done := client.Done{Changed: true, Detail: fmt.Sprintf("%d restarted", len(entries))}
+				if len(entries) == 1 {
+					done.Session = entries[0].rec.Session
+				}
+				answer(done, nil)
 			}
-			done := client.Done{Changed: true, Detail: fmt.Sprintf("%d restarted", len(entries))}
-			if len(entries) == 1 {
-				done.Session = entries[0].rec.Session
-			}
-			answer(done, nil)
 			return true
 		})
 	})
+}
+
+// restarted says which restarts failed, and whether any is still open. The map
+// holds how many stops each entry had seen before.
+func (l *loop) restarted(stops map[*entry]int) (failed []string, open bool) {
+	for e, before := range stops {
+		switch {
+		case e.stops > before && e.last.Error != "":
+			e.order = plan.OrderNone
+			failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.last.Error))
+		case l.ending != nil:
+			failed = append(failed, e.rec.Agent+": the city ends")
+		case e.order == plan.OrderRestart && e.action.Verb != plan.VerbWait:
+			open = true
+		default:
+		}
+	}
+	slices.Sort(failed)
+	return failed, open
 }
 
 // restartable finds the entries of a restart and refuses what cannot be one.

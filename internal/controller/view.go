@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"gascity/client"
 	"gascity/internal/event"
@@ -28,8 +27,9 @@ func (c *Controller) Providers(ctx context.Context) ([]client.Provider, error) {
 
 // Events returns what came after an event, and what follows. The channel is
 // closed when ctx ends or its reader is too slow.
-func (c *Controller) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) {
-	return event.Subscribe(ctx, c.opts.Events, after)
+func (c *Controller) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) { //nolint:revive // the signature is the API's
+	s, err := event.Subscribe(ctx, c.opts.Events, after)
+	return s.Past, s.Gap, s.Next, err
 }
 
 // target finds an agent or a session by its name.
@@ -133,14 +133,4 @@ func wire(err error) error {
 		}
 	}
 	return err
-}
-
-// names returns all agents that the snapshot knows, sorted.
-func (v *snapshot) names() []string {
-	var out []string
-	for _, a := range v.status.Agents {
-		out = append(out, a.Name)
-	}
-	slices.Sort(out)
-	return out
 }

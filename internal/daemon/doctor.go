@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -104,7 +105,6 @@ func (x *examination) folders() {
 		}
 	}
 	if info, err := os.Stat(x.root); err != nil || unix.Access(x.root, unix.W_OK) != nil {
-		fine = false
 		x.problem("folder", fmt.Sprintf("the city's folder %s cannot be written", x.root), "make it writable for this user")
 	} else if fine {
 		x.ok("folder", "%s and what is private in it belong to this user (mode %04o)", x.root, info.Mode().Perm())
@@ -259,7 +259,9 @@ func (x *examination) providers() {
 	if x.r.city != nil {
 		x.selected = nil
 		for i := range x.r.desired.Sessions {
-			x.selected = appendNew(x.selected, x.r.desired.Sessions[i].Provider)
+			if selection := x.r.desired.Sessions[i].Provider; !slices.Contains(x.selected, selection) {
+				x.selected = append(x.selected, selection)
+			}
 		}
 	}
 	dir, err := os.MkdirTemp(publicPlace, "gc-doctor-")
@@ -279,13 +281,4 @@ func (x *examination) providers() {
 			x.warn("provider."+selection, err.Error(), "")
 		}
 	}
-}
-
-func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
-	}
-	return append(list, s)
 }

@@ -31,26 +31,14 @@ func (x *examination) leftovers() {
 	var found []string
 	tokens := map[string]bool{}
 	for _, selection := range x.selected {
-		p, err := x.open(x.root, selection, slog.New(slog.DiscardHandler))
-		if err != nil {
-			continue // the provider's finding says it
-		}
-		names, err := p.ListRunning("")
-		if err != nil {
-			x.problem("sessions", fmt.Sprintf("the sessions of %s cannot be listed: %v", selection, err), "")
-		}
-		for _, name := range names {
-			if obs, err := runtime.Observe(x.ctx, p, name); err == nil && obs.InstanceToken != "" {
-				tokens[obs.InstanceToken] = true
-			}
+		for name, token := range x.sessions(selection) {
+			tokens[token] = true
 			if !wanted[name] {
 				found = append(found, name)
 			}
 		}
-		if err := all.Close(p); err != nil {
-			x.warn("sessions", err.Error(), "")
-		}
 	}
+	slices.Sort(found)
 	if len(found) > 0 {
 		x.problem("sessions", "these run although nothing asks for them: "+strings.Join(found, ", "), "gc start ends them; gc stop ends everything")
 	}
@@ -61,6 +49,29 @@ func (x *examination) leftovers() {
 	if len(found)+len(orphans) == 0 {
 		x.ok("sessions", "nothing is left over")
 	}
+}
+
+// sessions returns the instance tokens of what runs under a provider, by name.
+func (x *examination) sessions(selection string) map[string]string {
+	tokens := map[string]string{}
+	p, err := x.open(x.root, selection, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil // the provider's finding says it
+	}
+	names, err := p.ListRunning("")
+	if err != nil {
+		x.problem("sessions", fmt.Sprintf("the sessions of %s cannot be listed: %v", selection, err), "look at .gc/log")
+	}
+	for _, name := range names {
+		tokens[name] = ""
+		if obs, err := runtime.Observe(x.ctx, p, name); err == nil {
+			tokens[name] = obs.InstanceToken
+		}
+	}
+	if err := all.Close(p); err != nil {
+		x.warn("sessions", err.Error(), "")
+	}
+	return tokens
 }
 
 // orphans returns the processes that were started by an agent of this city whose

@@ -81,6 +81,24 @@ func (d *Daemon) runtimeDir(root string) (string, error) {
 	return "", fmt.Errorf("there is no private folder for the sockets of sessions: %w", errors.Join(errs...))
 }
 
+// tidy removes the folder for sockets if no session is left in it. Only the
+// city's controller calls it: nobody else starts sessions.
+func (d *Daemon) tidy(root string) {
+	choice := filepath.Join(root, stateFolder, choiceFile)
+	written, err := os.ReadFile(choice)
+	dir := strings.TrimSpace(string(written))
+	if err != nil || filepath.Base(dir) != cityID(root) {
+		return
+	}
+	drivers, err := os.ReadDir(dir)
+	for _, driver := range drivers {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, driver.Name()))) // only if it is empty
+	}
+	if err == nil && os.Remove(dir) == nil {
+		_ = os.Remove(choice) // it names nothing any more; left behind, it is used again
+	}
+}
+
 // candidates returns where the sockets may be, the best first.
 func (d *Daemon) candidates(root string) []string {
 	var dirs []string

@@ -16,9 +16,10 @@ import (
 // The test binary is the shim, too.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "shim" {
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		defer stop()
-		os.Exit(New(Options{}).Shim(ctx, os.Args[2:]))
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // this is a main
+		code := New(Options{}).Shim(ctx, os.Args[2:])
+		stop()
+		os.Exit(code)
 	}
 	os.Exit(m.Run())
 }
@@ -39,7 +40,7 @@ func newDaemon(t *testing.T, more ...string) *Daemon {
 // newCity makes a city in a short folder and returns its root.
 func newCity(t *testing.T, toml string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "gcd-")
+	dir, err := os.MkdirTemp("/tmp", "gcd-") //nolint:usetesting // socket paths are short
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,8 +67,10 @@ func capabilities(p runtime.Provider) []string {
 		name string
 		has  bool
 	}{
-		{"activity", c.CanReportActivity}, {"attach", c.CanAttachTTY},
-		{"attachment", c.CanReportAttachment}, {"stream", c.CanStream},
+		{"activity", c.CanReportActivity},
+		{"attach", c.CanAttachTTY},
+		{"attachment", c.CanReportAttachment},
+		{"stream", c.CanStream},
 	} {
 		if row.has {
 			out = append(out, row.name)

@@ -91,7 +91,9 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) error {
 	if opts.Ready != nil {
 		opts.Ready()
 	}
-	return group.Wait()
+	err = group.Wait()
+	d.tidy(k.root)
+	return err
 }
 
 var _ api.City = (*controller.Controller)(nil)

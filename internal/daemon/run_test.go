@@ -68,6 +68,9 @@ func TestACityLivesFromStartToStop(t *testing.T) {
 	if _, err := os.Stat(client.SocketPath(root)); err == nil {
 		t.Error("the control socket survived the stop")
 	}
+	if dirs, _ := filepath.Glob("/tmp/gc-*/" + cityID(root)); len(dirs) > 0 {
+		t.Errorf("the stop left %v", dirs)
+	}
 }
 
 func TestAgentsOutliveTheController(t *testing.T) {
@@ -190,11 +193,11 @@ func TestTheLogIsBoundedAndHidesCredentials(t *testing.T) {
 
 func TestTheRuntimeFolderIsChosenOnce(t *testing.T) {
 	root := newCity(t, "")
-	short, err := os.MkdirTemp("/tmp", "xdg-")
+	short, err := os.MkdirTemp("/tmp", "xdg-") //nolint:usetesting // socket paths are short
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(short)
+	t.Cleanup(func() { _ = os.RemoveAll(short) }) // nothing runs there
 	first, err := newDaemon(t, "XDG_RUNTIME_DIR="+short).runtimeDir(root)
 	if err != nil || !strings.HasPrefix(first, short) {
 		t.Fatalf("chose %s, %v; want a folder in XDG_RUNTIME_DIR", first, err)

@@ -120,12 +120,18 @@ func Follow(ctx context.Context, l Log, id uint64) <-chan client.Event {
 	return out
 }
 
-// Subscribe returns what came after id, whether some of it has been forgotten,
-// and the channel of [Follow] that goes on from there.
-func Subscribe(ctx context.Context, l Log, id uint64) (past []client.Event, gap bool, next <-chan client.Event, err error) {
-	past, gap, err = l.After(id)
+// Subscription is the past and the future of a log, without a hole between.
+type Subscription struct {
+	Past []client.Event      // what came after the id
+	Gap  bool                // some of it has been forgotten
+	Next <-chan client.Event // what follows, see [Follow]
+}
+
+// Subscribe returns what came after id and what follows.
+func Subscribe(ctx context.Context, l Log, id uint64) (Subscription, error) {
+	past, gap, err := l.After(id)
 	if err != nil {
-		return nil, false, nil, err
+		return Subscription{}, err
 	}
 	switch {
 	case len(past) > 0:
@@ -133,5 +139,5 @@ func Subscribe(ctx context.Context, l Log, id uint64) (past []client.Event, gap 
 	case gap:
 		id = 0
 	}
-	return past, gap, Follow(ctx, l, id), nil
+	return Subscription{past, gap, Follow(ctx, l, id)}, nil
 }

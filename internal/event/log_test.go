@@ -2,6 +2,7 @@ package event
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -119,12 +120,12 @@ func TestSlowFollowerIsCutOffAndNeverBlocksTheWriter(t *testing.T) {
 		if e, open := <-stream; open {
 			t.Fatalf("event %d follows event 1 although those between are forgotten", e.ID)
 		}
-		past, gap, next, err := Subscribe(ctx, l, 1)
-		if err != nil || !gap || past[len(past)-1].ID != 101 {
-			t.Fatalf("resumed with ids %v, gap %v, error %v; want a gap and the newest", ids(past), gap, err)
+		sub, err := Subscribe(ctx, l, 1)
+		if err != nil || !sub.Gap || sub.Past[len(sub.Past)-1].ID != 101 {
+			t.Fatalf("resumed with ids %v, gap %v, error %v; want a gap and the newest", ids(sub.Past), sub.Gap, err)
 		}
 		add(t, l, SessionStopped)
-		if e := <-next; e.ID != 102 {
+		if e := <-sub.Next; e.ID != 102 {
 			t.Errorf("after the gap came event %d, want 102", e.ID)
 		}
 	})
@@ -147,21 +148,21 @@ func TestCursorOfAnEarlierLogIsAGap(t *testing.T) {
 		defer cancel()
 		for name, id := range map[string]uint64{"past": 50, "future": 5000} {
 			l := NewMemory(4, 1000, time.Now)
-			past, gap, next, err := Subscribe(ctx, l, id)
-			if len(past) > 0 || !gap || err != nil {
-				t.Errorf("a cursor from the %s got %v, gap %v, error %v; want a gap and nothing", name, past, gap, err)
+			sub, err := Subscribe(ctx, l, id)
+			if len(sub.Past) > 0 || !sub.Gap || err != nil {
+				t.Errorf("a cursor from the %s got %+v, error %v; want a gap and nothing", name, sub, err)
 			}
 			add(t, l, SessionStatus)
-			if got := <-next; got.ID != 1001 {
+			if got := <-sub.Next; got.ID != 1001 {
 				t.Errorf("a cursor from the %s goes on with event %d, want 1001", name, got.ID)
 			}
 		}
 		l := NewMemory(4, 1000, time.Now)
 		add(t, l, SessionStatus)
 		add(t, l, SessionStatus)
-		past, gap, _, err := Subscribe(ctx, l, 0)
-		if want := []uint64{1001, 1002}; !cmp.Equal(ids(past), want) || gap || err != nil {
-			t.Errorf("from the beginning got %v, gap %v, error %v; want %v and no gap", ids(past), gap, err, want)
+		sub, err := Subscribe(ctx, l, 0)
+		if want := []uint64{1001, 1002}; !cmp.Equal(ids(sub.Past), want) || sub.Gap || err != nil {
+			t.Errorf("from the beginning got %+v, error %v; want %v and no gap", sub, err, want)
 		}
 	})
 }
@@ -170,7 +171,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	l := NewMemory(4, 0, time.Now)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(os.ErrClosed)
-	if err := l.Wait(ctx, 0); err != os.ErrClosed {
+	if err := l.Wait(ctx, 0); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Wait returned %v, want the context's cause", err)
 	}
 }

@@ -8,6 +8,7 @@
 package session
 
 import (
+	"slices"
 	"time"
 
 	"gascity/runtime"
@@ -58,13 +59,8 @@ func (r *Record) Key() Key { return Key{r.Provider, r.Session} }
 // Fail notes a failure at the given time. Failures that are older than keep are
 // forgotten; the streak goes on.
 func (r *Record) Fail(at time.Time, keep time.Duration, fault string) {
-	kept := r.Failures[:0:0]
-	for _, f := range r.Failures {
-		if at.Sub(f) < keep {
-			kept = append(kept, f)
-		}
-	}
-	r.Failures = append(kept, at)
+	kept := slices.DeleteFunc(slices.Clone(r.Failures), func(f time.Time) bool { return at.Sub(f) >= keep })
+	r.Failures = append(kept, at) //nolint:gocritic // kept is a copy
 	r.Streak++
 	r.Fault = fault
 }

@@ -39,10 +39,10 @@ type Driver struct {
 func Drivers() []Driver {
 	return []Driver{
 		{Name: "pty", Summary: "an embedded terminal for each agent; nothing needs to be installed", Open: func(cfg Config, _ string) (runtime.Provider, error) {
-			return pty.Open(pty.Config(cfg.local("pty")))
+			return pty.Open(cfg.local("pty"))
 		}},
 		{Name: "subprocess", Summary: "plain child processes with pipes, for agents without a terminal", Open: func(cfg Config, _ string) (runtime.Provider, error) {
-			return subprocess.Open(subprocess.Config(cfg.local("subprocess")))
+			return subprocess.Open(cfg.local("subprocess"))
 		}},
 	}
 }

@@ -31,7 +31,7 @@ var program = sync.OnceValues(func() (string, error) {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if path, err := program(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
+		_ = os.RemoveAll(filepath.Dir(path)) // a temporary folder
 	}
 	os.Exit(code)
 }
@@ -53,7 +53,7 @@ func newCity(t *testing.T, agents int) *city {
 	if err != nil {
 		t.Fatalf("cannot build gc: %v", err)
 	}
-	dir, err := os.MkdirTemp("/tmp", "gce-")
+	dir, err := os.MkdirTemp("/tmp", "gce-") //nolint:usetesting // socket paths are short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,9 @@ func (c *city) kill() {
 	if err := c.cmd.Process.Kill(); err != nil {
 		c.t.Fatal(err)
 	}
-	<-c.ended
+	if err := <-c.ended; err == nil {
+		c.t.Error("a killed controller ended in order")
+	}
 }
 
 // await waits until the status is as the test wants it.
@@ -179,8 +181,8 @@ func (c *city) remove() {
 	}
 	if choice, err := os.ReadFile(filepath.Join(c.root, ".gc", "runtime-dir")); err == nil {
 		if dir := strings.TrimSpace(string(choice)); strings.Contains(dir, "/gc") {
-			os.RemoveAll(dir)
+			_ = os.RemoveAll(dir) // a temporary folder
 		}
 	}
-	os.RemoveAll(c.root)
+	_ = os.RemoveAll(c.root) // a temporary folder
 }

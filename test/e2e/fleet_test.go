@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
+	goruntime "runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -72,7 +72,7 @@ func TestTwoHundredSessions(t *testing.T) {
 // and memory, and the machine's new processes.
 func (c *city) measureRest(t *testing.T) {
 	t.Helper()
-	if runtime.GOOS != "linux" {
+	if goruntime.GOOS != "linux" {
 		return
 	}
 	const rest = 40 * time.Second // more than a patrol
