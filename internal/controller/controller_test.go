@@ -216,7 +216,7 @@ func TestAStuckStartDelaysNobody(t *testing.T) {
 }
 
 func TestTwoStuckStartsGiveTheirPlacesBack(t *testing.T) {
-	inTown(t, []string{"stuck1", "stuck2", "b"}, func(_ *testing.T, w *town) {
+	inTown(t, []string{"stuck1", "stuck2"}, func(t *testing.T, w *town) {
 		w.settings = Settings{Starts: 2}
 		release := make(chan struct{})
 		w.fake.onStart = func(_ context.Context, name string) error {
@@ -227,6 +227,12 @@ func TestTwoStuckStartsGiveTheirPlacesBack(t *testing.T) {
 			return nil
 		}
 		w.begin()
+		w.edit(func(d *plan.Desired) { d.Sessions = append(d.Sessions, agentSession("b")) })
+		if err := w.reload(); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Second)
+		w.want("b", client.StateStarting) // due, but without a place
 		w.after(20*time.Second + overdueAfter + time.Second)
 		w.want("b", client.StateRunning)
 		close(release)
