@@ -65,7 +65,11 @@ func TestStopCityCancelsStarts(t *testing.T) {
 			return ctx.Err()
 		}
 		w.begin()
+		began := time.Now()
 		census, err := w.c.StopCity(t.Context())
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the stop waited %v for starts that it should have cancelled", took)
+		}
 		if err != nil || !census.Clean || len(w.fake.lives()) > 0 {
 			t.Errorf("census %+v, error %v, %v run; want a clean end", census, err, w.fake.lives())
 		}
@@ -376,6 +380,7 @@ func TestTheAgentsOwnWordsAreItsActivity(t *testing.T) {
 		w.fake.set(func(f *fake) {
 			f.tell(runtime.Event{Kind: runtime.EventStatus, Session: "gc-town-a", Status: "status=working"})
 		})
+		w.after(time.Second)
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.WorkDir = "/new" })
 		if err := w.reload(); err != nil {
 			t.Fatal(err)

@@ -40,8 +40,7 @@ func (e environment) base(profiles *agentcli.Set) []string {
 func vendorPrefixes(profiles *agentcli.Set) []string {
 	var out []string
 	add := func(word string) {
-		family, _, _ := strings.Cut(word, "_")
-		if family != "" && family != "GC" {
+		if family, _, _ := strings.Cut(word, "_"); family != "" {
 			out = append(out, family+"_")
 		}
 	}
