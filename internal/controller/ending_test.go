@@ -77,6 +77,28 @@ func TestStopCityCancelsStarts(t *testing.T) {
 	})
 }
 
+func TestStopCityEndsWhatNobodyAsksForToo(t *testing.T) {
+	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.end()
+		w.edit(func(d *plan.Desired) { d.Sessions = d.Sessions[:1] })
+		w.records = &countingStore{}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c, err := Open(ctx, w.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.c, w.cancel, w.done, w.stopped = c, cancel, make(chan error, 1), false
+		go func() { w.done <- c.Run(ctx) }()
+		census, err := c.StopCity(t.Context()) // before the first look
+		if err != nil || !census.Clean || len(census.Sessions) != 2 || len(w.fake.lives()) > 0 {
+			t.Errorf("census %+v, error %v, %v still run; want both sessions ended", census, err, w.fake.lives())
+		}
+		w.joined()
+	})
+}
+
 func TestAStopThatFailsIsToldAndNothingComesBack(t *testing.T) {
 	inTown(t, []string{"good", "bad"}, func(t *testing.T, w *town) {
 		w.fake.stubborn["gc-town-bad"] = -1

@@ -149,6 +149,9 @@ func (l *loop) beginEnd() {
 	}
 	l.wakeAt(l.ending.giveUp)
 	l.c.emit(event.ControllerStopping, nil, "the city ends", map[string]string{"scope": "city"})
+	for _, p := range l.places {
+		p.wanted, p.listAfter = true, time.Time{} // the census counts what is there, not what was known
+	}
 	for _, e := range l.entries {
 		e.order, e.tries, e.stopAt = plan.OrderNone, 0, time.Time{}
 		if e.job != nil && e.job.kind == jobStart {
@@ -175,8 +178,15 @@ func (l *loop) endCity() {
 			left = append(left, e)
 		}
 	}
-	if len(left) > 0 && l.now().Before(l.ending.giveUp) || l.ending.closing {
+	uncounted := l.uncounted()
+	if (len(left) > 0 || len(uncounted) > 0) && l.now().Before(l.ending.giveUp) || l.ending.closing {
 		return
+	}
+	for _, p := range uncounted {
+		if slices.ContainsFunc(left, func(e *entry) bool { return e.place == p }) {
+			continue // its sessions say it
+		}
+		l.ending.census["*"+p.selection] = client.StopResult{Session: "*", Error: fmt.Sprintf("the sessions of %s could not be counted: %s", p.selection, p.blind)}
 	}
 	for _, e := range left {
 		l.ending.census[e.rec.Session] = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Error: l.whyLeft(e)}
@@ -193,6 +203,18 @@ func (l *loop) endCity() {
 		return
 	}
 	l.closeServers(census)
+}
+
+// uncounted returns the places whose sessions have not been listed since the end
+// began: there may be more than is known.
+func (l *loop) uncounted() []*place {
+	var out []*place
+	for _, p := range l.places {
+		if p.wanted || p.listing || p.opening || p.blind != "" {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // unsettled reports whether an entry still keeps the city from its end.

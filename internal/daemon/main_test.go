@@ -80,6 +80,7 @@ type running struct {
 	client *client.Client
 	cancel context.CancelFunc
 	done   chan error
+	over   bool // the test has ended it
 }
 
 // runController runs a controller until the test's end; the city is stopped
@@ -88,6 +89,11 @@ func runController(t *testing.T, d *Daemon, root string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	r := &running{t: t, root: root, client: &client.Client{Root: root, Version: "test"}, cancel: cancel, done: make(chan error, 1)}
+	t.Cleanup(func() { // of a test that failed
+		if !r.over {
+			r.stopCity()
+		}
+	})
 	ready := make(chan struct{})
 	go func() {
 		r.done <- d.RunController(ctx, root, cli.ControllerOptions{Version: "test", Ready: func() { close(ready) }})
@@ -95,6 +101,7 @@ func runController(t *testing.T, d *Daemon, root string) *running {
 	select {
 	case <-ready:
 	case err := <-r.done:
+		r.over = true
 		t.Fatalf("the controller ended at once: %v", err)
 	case <-time.After(patience):
 		t.Fatal("the controller is not ready")
@@ -105,6 +112,7 @@ func runController(t *testing.T, d *Daemon, root string) *running {
 // stopCity ends the city and the controller.
 func (r *running) stopCity() client.Census {
 	r.t.Helper()
+	r.over = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.t.Context()), patience)
 	defer cancel()
 	census, err := r.client.StopCity(ctx)
@@ -120,6 +128,7 @@ func (r *running) stopCity() client.Census {
 // leave ends the controller and leaves the sessions.
 func (r *running) leave() {
 	r.t.Helper()
+	r.over = true
 	r.cancel()
 	if err := <-r.done; err != nil {
 		r.t.Errorf("the controller ended with: %v", err)

@@ -192,12 +192,12 @@ func TestTheLogIsBoundedAndHidesCredentials(t *testing.T) {
 }
 
 func TestTheRuntimeFolderIsChosenOnce(t *testing.T) {
-	root := newCity(t, "")
 	short, err := os.MkdirTemp("/tmp", "xdg-") //nolint:usetesting // socket paths are short
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(short) }) // nothing runs there
+	root := newCity(t, "")
 	first, err := newDaemon(t, "XDG_RUNTIME_DIR="+short).runtimeDir(root)
 	if err != nil || !strings.HasPrefix(first, short) {
 		t.Fatalf("chose %s, %v; want a folder in XDG_RUNTIME_DIR", first, err)
