@@ -33,7 +33,7 @@ func (s *Sessions) identify(ctx context.Context, name string) {
 
 func agentOf(tree []proc.Info, r shim.Record) proc.ID {
 	for _, fits := range []func(proc.Info) bool{
-		func(i proc.Info) bool { return matches(i, r.ProcessNames) },
+		func(i proc.Info) bool { fits, err := matches(i, r.ProcessNames); return fits && err == nil },
 		func(i proc.Info) bool { return !isShell(i) },
 	} {
 		if at := slices.IndexFunc(tree, fits); at >= 0 {
@@ -54,15 +54,28 @@ func agentLife(sight shim.Sight) runtime.Liveness {
 	if alive {
 		return runtime.Alive
 	}
+	life := successorLife(sight)
+	if life == runtime.Dead { // a process whose parent ended during the look was in no tree
+		life = successorLife(sight)
+	}
+	return life
+}
+
+func successorLife(sight shim.Sight) runtime.Liveness {
 	tree, err := agentTree(sight)
 	if err != nil {
 		return runtime.Unknown
 	}
-	names := sight.Record.ProcessNames
-	if slices.ContainsFunc(tree, func(i proc.Info) bool { return len(names) > 0 && matches(i, names) }) {
-		return runtime.Alive
+	life := runtime.Dead
+	for _, info := range tree {
+		switch fits, err := matches(info, sight.Record.ProcessNames); {
+		case err != nil:
+			life = runtime.Unknown
+		case fits:
+			return runtime.Alive
+		}
 	}
-	return runtime.Dead
+	return life
 }
 
 func isShell(i proc.Info) bool {

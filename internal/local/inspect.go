@@ -77,7 +77,10 @@ func (s *Sessions) ProcessAlive(name string, processNames []string) bool {
 		return false
 	}
 	tree, err := agentTree(sight)
-	return err == nil && slices.ContainsFunc(tree, func(i proc.Info) bool { return matches(i, processNames) })
+	return err == nil && slices.ContainsFunc(tree, func(i proc.Info) bool {
+		fits, err := matches(i, processNames)
+		return fits && err == nil
+	})
 }
 
 // agentTree returns the live processes of a session, parents first. The shim is
@@ -87,9 +90,17 @@ func agentTree(sight shim.Sight) ([]proc.Info, error) {
 	return slices.DeleteFunc(tree, func(i proc.Info) bool { return i.PID == sight.Record.Shim.PID || i.Ended() }), err
 }
 
-func matches(i proc.Info, names []string) bool {
+// matches reports whether the process has one of the names; an error if that cannot
+// be known. One that has ended has none.
+func matches(i proc.Info, names []string) (bool, error) {
+	if len(names) == 0 {
+		return false, nil
+	}
 	argv, err := proc.Argv(i.PID)
-	return err == nil && proc.Match(i, argv, names)
+	if errors.Is(err, proc.ErrGone) {
+		return false, nil
+	}
+	return err == nil && proc.Match(i, argv, names), err
 }
 
 // Observe keeps the contract of runtime.Observer.
@@ -139,10 +150,11 @@ func (s *Sessions) observeLive(obs runtime.Observation, sight shim.Sight) (runti
 func observeLost(obs runtime.Observation, sight shim.Sight) (runtime.Observation, error) {
 	obs.Session, obs.Agent = runtime.Dead, runtime.Dead
 	pids, err := sight.Orphans()
-	if err != nil {
-		obs.Agent = runtime.Unknown
-	} else if len(pids) > 0 {
+	switch {
+	case len(pids) > 0:
 		obs.Agent = runtime.Alive
+	case err != nil:
+		obs.Agent = runtime.Unknown
 	}
 	return obs, nil
 }

@@ -2,7 +2,7 @@ package local
 
 import (
 	"context"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"gascity/internal/shim"
@@ -15,32 +15,64 @@ const eventBuffer = 512
 
 // Watch keeps the contract of runtime.Watcher.
 func (s *Sessions) Watch(ctx context.Context) (<-chan runtime.Event, error) {
-	events := make(chan runtime.Event, eventBuffer)
-	var lost atomic.Bool
-	send := func(e runtime.Event) bool {
-		select {
-		case events <- e:
-			return true
-		default:
-			lost.Store(true)
-			return false
-		}
-	}
+	f := newFeed()
 	go func() { // ends with ctx; its end closes the channel, which is how the caller knows
-		defer close(events)
+		defer close(f.events)
+		watching, cancel := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() { f.repair(watching) })
 		err := s.fleet.Watch(ctx, func(sighting shim.Sighting) {
-			if lost.Load() && len(events) < eventBuffer/2 {
-				lost.Store(!send(runtime.Event{Kind: runtime.EventResync, Time: time.Now()}))
-			}
 			if e, ok := eventOf(sighting); ok {
-				send(e)
+				f.send(e)
 			}
 		})
+		cancel()
+		wg.Wait()
 		if ctx.Err() == nil {
 			s.opts.Logger.Error("watching sessions failed", "error", err)
 		}
 	}()
-	return events, nil
+	return f.events, nil
+}
+
+// feed hands events to one consumer and never waits for it. What it had no room for
+// is lost, and then a resync follows as soon as there is room, whether or not
+// anything else happens.
+type feed struct {
+	events chan runtime.Event
+	lost   chan struct{} // full when something was lost since the last resync
+}
+
+func newFeed() *feed {
+	return &feed{events: make(chan runtime.Event, eventBuffer), lost: make(chan struct{}, 1)}
+}
+
+func (f *feed) send(e runtime.Event) {
+	select {
+	case f.events <- e:
+	default:
+		select {
+		case f.lost <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// repair sends the resyncs until ctx ends.
+func (f *feed) repair(ctx context.Context) {
+	for {
+		select {
+		case <-f.lost:
+		case <-ctx.Done():
+			return
+		}
+		// What is lost from here on asks for another one.
+		select {
+		case f.events <- runtime.Event{Kind: runtime.EventResync, Time: time.Now()}:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func eventOf(s shim.Sighting) (runtime.Event, bool) {
@@ -52,7 +84,7 @@ func eventOf(s shim.Sighting) (runtime.Event, bool) {
 		e.Kind = runtime.EventStarted
 	case shim.EventGone:
 		e.Kind = runtime.EventGone
-	case shim.EventOutput:
+	case shim.EventOutput, shim.EventAgentEnded: // the latter has no kind of its own: it says look, too
 		e.Kind = runtime.EventOutput
 	case shim.EventTitle:
 		e.Kind, e.Text = runtime.EventTitle, s.Text

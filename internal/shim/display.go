@@ -2,6 +2,7 @@ package shim
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"gascity/internal/term"
@@ -26,12 +27,17 @@ func newDisplay(spec Spec, reply func([]byte), notice func(term.Notice)) display
 // maxLine is where a captured line is cut in two.
 const maxLine = 16 << 10
 
-// lines keeps the last lines of a program that has no terminal. It is a ring:
-// full, each new line takes the place of the oldest.
+// maxLines bounds the bytes of all captured lines: a program without a terminal may
+// write lines of any length.
+const maxLines = 8 << 20
+
+// lines keeps the last lines of a program that has no terminal, as many as the two
+// limits allow.
 type lines struct {
 	limit   int
-	ring    []string
-	next    int    // where the next line goes once the ring is full
+	kept    []string // from first on
+	first   int
+	size    int    // bytes of what is kept
 	partial []byte // the last line, not ended yet
 }
 
@@ -55,29 +61,43 @@ func (l *lines) Write(p []byte) (int, error) {
 
 func (l *lines) add(line string) {
 	line = strings.TrimRight(line, " \t\r")
-	if len(l.ring) < l.limit {
-		l.ring = append(l.ring, line)
-		return
+	l.kept = append(l.kept, line)
+	l.size += len(line)
+	for len(l.kept)-l.first > l.limit || l.size > maxLines {
+		l.size -= len(l.kept[l.first])
+		l.kept[l.first] = ""
+		l.first++
 	}
-	l.ring[l.next] = line
-	l.next = (l.next + 1) % len(l.ring)
+	if l.first > l.limit { // as many gone as kept: worth the move
+		l.kept = slices.Delete(l.kept, 0, l.first)
+		l.first = 0
+	}
 }
 
 func (l *lines) Lines(n int) []string {
-	all := make([]string, 0, len(l.ring)+1)
-	all = append(append(all, l.ring[l.next:]...), l.ring[:l.next]...)
+	all := l.kept[l.first:]
+	var last string
 	if len(l.partial) > 0 {
-		all = append(all, strings.TrimRight(string(l.partial), " \t\r"))
+		last = strings.TrimRight(string(l.partial), " \t\r")
 	}
-	for len(all) > 0 && all[len(all)-1] == "" {
-		all = all[:len(all)-1]
+	if last == "" {
+		for len(all) > 0 && all[len(all)-1] == "" {
+			all = all[:len(all)-1]
+		}
 	}
-	if n > 0 && len(all) > n {
-		all = all[len(all)-n:]
+	if n > 0 {
+		if last != "" {
+			n--
+		}
+		all = all[max(0, len(all)-n):]
+	}
+	all = slices.Clone(all)
+	if last != "" {
+		all = append(all, last)
 	}
 	return all
 }
 
-func (l *lines) ClearScrollback() { l.ring, l.next = nil, 0 }
+func (l *lines) ClearScrollback() { l.kept, l.first, l.size = nil, 0, 0 }
 
 func (l *lines) Size() (cols, rows int) { return 0, 0 }

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"gascity/internal/proc"
 )
 
 // MarkKey is the environment variable that marks every process of an incarnation.
@@ -105,12 +104,18 @@ func (f *Fleet) Look(ctx context.Context, name string) (Sight, error) {
 	}
 }
 
+// lookLimit bounds the wait for a shim that holds its lock and does not answer. A
+// loaded machine makes it slow, nothing makes it that slow.
+const lookLimit = 8 * time.Second
+
 // look is one try; again says that the world changed under it.
 func (f *Fleet) look(ctx context.Context, name string, dir folder) (s Sight, again bool, err error) {
 	token, err := dir.token()
 	if err == nil {
 		c := f.client(name, dir, token)
-		s.State, err = c.State(ctx)
+		asking, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("session %q: %w", name, ErrSilent))
+		defer cancel()
+		s.State, err = c.State(asking)
 		switch {
 		case err == nil:
 			s.Client, s.Record, s.Token = c, &s.State.Record, token
@@ -120,6 +125,7 @@ func (f *Fleet) look(ctx context.Context, name string, dir folder) (s Sight, aga
 		case !errors.Is(err, ErrNone):
 			return s, false, err
 		}
+		f.drop(c)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return s, false, err
 	}
@@ -137,12 +143,12 @@ func (f *Fleet) remains(dir folder, token string) (Sight, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return Sight{}, nil
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errDamaged) {
 		return s, err
 	}
-	s.Record = &record
+	s.Record = &record // of a damaged one, as after a power failure, only that it was there
 	corpse, err := dir.readCorpse()
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged) {
 		return s, nil
 	}
 	s.Corpse = &corpse
@@ -164,12 +170,13 @@ func (f *Fleet) client(name string, dir folder, token string) *Client {
 	return c
 }
 
-func (f *Fleet) forget(name string) {
+// drop forgets a client whose shim is gone.
+func (f *Fleet) drop(c *Client) {
+	c.http.CloseIdleConnections()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c := f.clients[name]; c != nil {
-		c.http.CloseIdleConnections()
-		delete(f.clients, name)
+	if f.clients[c.name] == c {
+		delete(f.clients, c.name)
 	}
 }
 
@@ -195,9 +202,15 @@ func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 		wg.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			record, err := folder(filepath.Join(f.opts.Dir, e.Name())).readRecord()
+			dir := folder(filepath.Join(f.opts.Dir, e.Name()))
+			record, err := dir.readRecord()
 			if errors.Is(err, fs.ErrNotExist) {
 				return // being made or removed
+			}
+			if errors.Is(err, errDamaged) {
+				if held, heldErr := dir.held(); heldErr == nil && !held {
+					return // nothing lives there
+				}
 			}
 			var sight Sight
 			if err == nil {
@@ -213,113 +226,14 @@ func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 		})
 	}
 	wg.Wait()
-	slices.SortFunc(states, func(a, b State) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(states, func(a, b State) int { return cmp.Compare(a.Name, b.Name) })
 	return states, errors.Join(errs...)
 }
-
-// Stop ends the session and removes its folder. A token that is not nil must be
-// the current incarnation's ([ErrStale]). No session at all is no error. When it
-// returns nil, nothing of the session is left.
-func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time.Duration) (StopReport, error) {
-	dir := folderFor(f.opts.Dir, name)
-	retry := time.NewTicker(20 * time.Millisecond)
-	defer retry.Stop()
-	for {
-		sight, err := f.Look(ctx, name)
-		if err != nil {
-			return StopReport{}, err
-		}
-		if token != nil && sight.Record != nil && sight.Token != *token {
-			return StopReport{}, fmt.Errorf("session %q: %w", name, ErrStale)
-		}
-		switch {
-		case sight.Client != nil:
-			report, err := f.stopLive(ctx, sight, grace)
-			if !errors.Is(err, ErrNone) && !errors.Is(err, ErrStale) {
-				return report, err
-			}
-		case sight.Busy: // its socket is about to appear or to go
-		case sight.Record == nil:
-			f.forget(name)
-			return StopReport{}, nil
-		default:
-			report, err := f.sweep(ctx, dir, sight, grace)
-			if !errors.Is(err, ErrTaken) {
-				return report, err
-			}
-		}
-		select {
-		case <-retry.C:
-		case <-ctx.Done():
-			return StopReport{}, fmt.Errorf("session %q is still starting or ending: %w", name, context.Cause(ctx))
-		}
-	}
-}
-
-func (f *Fleet) stopLive(ctx context.Context, s Sight, grace time.Duration) (StopReport, error) {
-	report, err := s.Client.stop(ctx, grace)
-	if err != nil {
-		return report, err
-	}
-	if len(report.Survivors) > 0 {
-		return report, fmt.Errorf("session %q: processes %v do not end, not even by SIGKILL", s.Record.Name, report.Survivors)
-	}
-	f.forget(s.Record.Name)
-	return report, proc.WaitGone(ctx, s.Record.Shim)
-}
-
-// sweep ends what a killed shim left running and removes the folder.
-func (f *Fleet) sweep(ctx context.Context, dir folder, s Sight, grace time.Duration) (StopReport, error) {
-	lock, err := dir.claim()
-	if err != nil {
-		return StopReport{}, err
-	}
-	defer lock.Close()
-	var report StopReport
-	if s.Lost() {
-		if report, err = endOrphans(ctx, s, grace); err != nil {
-			return report, err
-		}
-	}
-	return report, dir.remove()
-}
-
-func endOrphans(ctx context.Context, s Sight, grace time.Duration) (StopReport, error) {
-	if grace <= 0 {
-		grace = -1
-	}
-	census, err := proc.KillTree(ctx, s.Record.Root, &proc.KillOptions{Grace: grace, MarkKey: MarkKey, MarkValue: s.Token})
-	report := StopReport{Found: census.Found, Killed: census.Killed}
-	for _, p := range census.Survivors {
-		report.Survivors = append(report.Survivors, p.PID)
-	}
-	return report, err
-}
-
-// orphans returns the live processes of an incarnation whose shim was killed.
-func orphans(token string) ([]int, error) {
-	if token == "" {
-		return nil, nil
-	}
-	marked, err := proc.FindByEnv(MarkKey, token)
-	var unreadable *proc.UnreadableError
-	if err != nil && !errors.As(err, &unreadable) {
-		return nil, err
-	}
-	var pids []int
-	for _, m := range marked {
-		pids = append(pids, m.PID)
-	}
-	return pids, nil
-}
-
-// Orphans returns the live processes of a session whose shim was killed.
-func (s Sight) Orphans() ([]int, error) { return orphans(s.Token) }
 
 // LockInput takes the session's input for one prompt, so that prompts of several
 // processes never mix. The returned function gives it back.
 func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err error) {
-	file, err := os.OpenFile(folderFor(f.opts.Dir, name).input(), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(folderFor(f.opts.Dir, name).input(), os.O_RDWR, 0) // the shim has made it
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("session %q: %w", name, ErrNone)
 	}

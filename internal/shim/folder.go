@@ -125,9 +125,54 @@ func (f folder) clear() error {
 	return errors.Join(append(errs, os.RemoveAll(f.prompts()))...)
 }
 
-// remove removes the whole folder. Only the lock's owner calls it; a starter that
-// already has the old lock open sees that the path is another file now.
-func (f folder) remove() error { return os.RemoveAll(string(f)) }
+// remove removes the whole folder, the lock last: up to then nobody else can begin
+// something in it. Only the lock's owner calls it; a starter that already has the
+// old lock open sees that the path is another file now.
+func (f folder) remove() error {
+	entries, err := os.ReadDir(string(f))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	errs := []error{err}
+	for _, e := range entries {
+		if path := filepath.Join(string(f), e.Name()); path != f.lock() {
+			errs = append(errs, os.RemoveAll(path))
+		}
+	}
+	for _, path := range []string{f.lock(), string(f)} {
+		err := os.Remove(path)
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) { // then another one has it already
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// tidy removes a folder in which nothing was started and nobody is about to.
+func (f folder) tidy() error {
+	if gone(string(f)) {
+		return nil
+	}
+	lock, err := f.claim()
+	if errors.Is(err, ErrTaken) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if !gone(f.record()) {
+		return nil
+	}
+	return f.remove()
+}
+
+// touch makes the folder and its files look used.
+func (f folder) touch(now time.Time) {
+	for _, path := range []string{string(f), f.lock(), f.sock(), f.instance(), f.record(), f.input(), f.errors()} {
+		_ = os.Chtimes(path, now, now) // what is not there needs none
+	}
+}
 
 func (f folder) token() (string, error) {
 	b, err := os.ReadFile(f.instance())
@@ -149,13 +194,15 @@ func (f folder) readCorpse() (Corpse, error) {
 	return c, err
 }
 
+var errDamaged = errors.New("is damaged")
+
 func readJSON(path string, v any) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(b, v); err != nil {
-		return fmt.Errorf("%s is damaged: %w", path, err)
+		return fmt.Errorf("%s %w: %w", path, errDamaged, err)
 	}
 	return nil
 }

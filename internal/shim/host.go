@@ -7,37 +7,36 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/term"
 )
-
-// lingerLimit is how long a shim stays after its agent has ended if nobody asks
-// what happened. Everything worth knowing is in the folder by then.
-const lingerLimit = 30 * time.Second
 
 // host is a running shim.
 type host struct {
 	// Constant after construction.
 	dir     folder
-	spec    Spec
+	lock    *os.File // the folder's lock, ours until the process ends
 	display display
-	input   *inputQueue
 	log     *rawLog
 	tree    *tree
 	server  *server
-	ctx     context.Context         //nolint:containedctx // the life of the shim: relaunched agents live in it
+	ctx     context.Context         //nolint:containedctx // the life of the shim: agents live in it
 	closing context.CancelCauseFunc // ends it
+	turn    chan struct{}           // holds one token: whoever has it starts or ends agents
 
 	mu         sync.Mutex // guards all below, and the display
+	spec       Spec       // constant but for Argv
 	record     Record
 	agent      proc.ID
-	streams    *streams
-	exit       *Exit
+	run        *run  // the present agent's, or the last one's
+	exit       *Exit // nil while the agent lives
+	kept       bool  // the corpse is on disk
+	stopping   bool  // the agent is being ended on purpose
 	lastOutput time.Time
 	lastHuman  time.Time
 	title      string
@@ -47,37 +46,49 @@ type host struct {
 	meta       map[string]string
 	viewers    map[*viewer]struct{}
 	events     hub
-	stopping   bool
 }
 
-// errDone ends a shim that has nothing left to do.
-var errDone = errors.New("session has ended")
+// The reasons why a shim ends. Without one of them it was told by a signal.
+var (
+	errDone    = errors.New("session has ended")                      // the corpse stays
+	errRemoved = errors.New("session was stopped")                    // nothing stays
+	errUnheard = errors.New("the starter has gone before the report") // nothing stays
+)
+
+// signalGrace is how long agents get when the shim itself is told to end.
+const signalGrace = 2 * time.Second
 
 // Run is the shim's process: it reads a [Spec] from stdin, runs it, reports on
 // stdout that it does (one line of JSON), and returns when the session is over.
 // The folder's lock is inherited as file descriptor 3. ctx is ended by signals
-// that mean to end the shim: the agent is stopped then and nothing stays.
+// that mean to end the shim: the agent is stopped then and nothing stays. Nothing
+// stays either when the starter is gone before it has sent all of the spec, or
+// before it could be told.
+//
+// Run changes how the process takes signals and closes what it inherited: it is
+// called once, by a program that does nothing else.
 func Run(ctx context.Context, dir string, stdin io.Reader, stdout io.WriteCloser) error {
-	syscall.CloseOnExec(lockFD)
+	lock, err := inherit(folder(dir))
+	if err != nil {
+		return err
+	}
+	defaultSignals()
 	limitMemory()
 	h, err := open(folder(dir), stdin)
 	if err != nil {
-		reportStart(stdout, err)
-		return err
+		return errors.Join(err, folder(dir).remove(), reportStart(stdout, err))
 	}
+	h.lock = lock
 	ctx, h.closing = context.WithCancelCause(ctx)
 	h.ctx = ctx
-	if err := h.start(ctx); err != nil {
-		reportStart(stdout, err)
-		return errors.Join(err, h.dir.clear())
+	if err := h.start(); err != nil {
+		return errors.Join(err, h.dir.remove(), reportStart(stdout, err))
 	}
-	reportStart(stdout, nil)
-	err = h.serve(ctx)
-	return err
+	if err := reportStart(stdout, nil); err != nil {
+		h.closing(errUnheard)
+	}
+	return h.serve(ctx)
 }
-
-// lockFD is where the starter leaves the folder's lock.
-const lockFD = 3
 
 // limitMemory trades a little processor time for memory: a fleet has hundreds of
 // shims and each is idle most of its life.
@@ -91,14 +102,12 @@ type startReport struct {
 	Error string `json:"error,omitempty"`
 }
 
-func reportStart(w io.WriteCloser, err error) {
+func reportStart(w io.WriteCloser, err error) error {
 	report := startReport{OK: err == nil}
 	if err != nil {
 		report.Error = err.Error()
 	}
-	// The starter may be gone; the session is not the less started.
-	_ = json.NewEncoder(w).Encode(report)
-	_ = w.Close()
+	return errors.Join(json.NewEncoder(w).Encode(report), w.Close())
 }
 
 func open(dir folder, stdin io.Reader) (*host, error) {
@@ -109,10 +118,15 @@ func open(dir folder, stdin io.Reader) (*host, error) {
 	if len(spec.Argv) == 0 || spec.Instance == "" {
 		return nil, errors.New("the spec names no command or no instance")
 	}
+	if spec.Scrollback <= 0 {
+		spec.Scrollback = DefaultScrollback
+	}
 	h := &host{
-		dir: dir, spec: spec, seq: 1, changed: make(chan struct{}),
+		dir: dir, spec: spec, seq: 1, changed: make(chan struct{}), turn: make(chan struct{}, 1),
 		meta: map[string]string{}, viewers: map[*viewer]struct{}{},
 	}
+	h.turn <- struct{}{}
+	h.display = newDisplay(spec, h.reply, h.notice)
 	log, err := openRawLog(spec.LogPath, spec.LogSize)
 	if err != nil {
 		return nil, err
@@ -121,7 +135,7 @@ func open(dir folder, stdin io.Reader) (*host, error) {
 	return h, nil
 }
 
-func (h *host) start(ctx context.Context) error {
+func (h *host) start() error {
 	tree, err := newTree(h.spec.Instance)
 	if err != nil {
 		return err
@@ -130,138 +144,42 @@ func (h *host) start(ctx context.Context) error {
 	if err := writeFile(h.dir.instance(), []byte(h.spec.Instance)); err != nil {
 		return err
 	}
+	if err := writeFile(h.dir.input(), nil); err != nil {
+		return err
+	}
 	listener, err := listen(h.dir.sock())
 	if err != nil {
 		return err
 	}
-	h.server = newServer(h, listener)
-	if err := h.launch(ctx); err != nil {
+	h.server = newServer(h, h.spec.Instance)
+	if err := h.launch(); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	h.server.accept(listener)
 	return nil
-}
-
-// launch starts the agent's process and writes the record.
-func (h *host) launch(ctx context.Context) error {
-	streams, err := openStreams(h.spec)
-	if err != nil {
-		return err
-	}
-	root, err := streams.start(h.spec)
-	if err != nil {
-		return errors.Join(fmt.Errorf("cannot run %s: %w", filepath.Base(h.spec.Argv[0]), err), streams.close())
-	}
-	self, err := proc.Self()
-	if err != nil {
-		return err
-	}
-	boot, err := proc.BootID()
-	if err != nil {
-		return err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.record = Record{
-		Version: recordVersion, Name: h.spec.Name, Shim: self, Root: root, Boot: boot, StartedAt: time.Now(),
-		Terminal: h.spec.Terminal, WorkDir: h.spec.Dir, ProcessNames: h.spec.ProcessNames, LogPath: h.spec.LogPath, Labels: h.spec.Labels,
-	}
-	h.agent, h.exit = root, nil
-	if h.display == nil {
-		h.display = newDisplay(h.spec, h.reply, h.notice)
-	}
-	h.input = newInputQueue(ctx, streams.in)
-	h.streams = streams
-	ended := h.tree.watch(root.PID)
-	go h.read(streams) // ends when the streams close; conclude waits for it
-	go h.follow(streams, ended)
-	return writeJSON(h.dir.record(), h.record)
 }
 
 // serve answers until the session is over.
 func (h *host) serve(ctx context.Context) error {
-	served := make(chan error, 1)
-	go func() { served <- h.server.run() }()
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		h.mind(ctx)
+	}()
 	<-ctx.Done()
-	h.stop(0) // whatever still runs must not outlive the lock
+	<-kept
+	var grace time.Duration
+	if !slices.Contains([]error{errDone, errRemoved, errUnheard}, context.Cause(ctx)) {
+		grace = signalGrace
+	}
+	<-h.turn // for good: nothing is started any more
+	_, stopErr := h.end(grace)
 	h.events.close()
-	err := h.server.shutdown()
-	<-served
+	err := errors.Join(stopErr, h.server.shutdown())
 	if errors.Is(context.Cause(ctx), errDone) {
 		return errors.Join(err, os.Remove(h.dir.sock()))
 	}
 	return errors.Join(err, h.dir.remove())
-}
-
-// errRemoved ends a shim whose session was stopped: nothing stays of it.
-var errRemoved = errors.New("session was stopped")
-
-// follow waits for the agent's end and draws up what is left of it.
-func (h *host) follow(s *streams, ended <-chan rootEnd) {
-	end := <-ended
-	h.awaitHeirs(end)
-	s.drain()
-	h.conclude(end.status)
-}
-
-// awaitHeirs waits until no process is left that carries on as the agent: a fork
-// of it that let its parent exit. Helpers and background jobs are no heirs.
-func (h *host) awaitHeirs(end rootEnd) {
-	for {
-		heirs := h.tree.heirs(end, h.spec.ProcessNames)
-		if len(heirs) == 0 {
-			return
-		}
-		h.mu.Lock()
-		h.agent = heirs[0]
-		h.mu.Unlock()
-		<-h.tree.changed()
-	}
-}
-
-// conclude records the end. Whoever watches learns it; the corpse is on disk
-// before.
-func (h *host) conclude(status syscall.WaitStatus) {
-	exit := exitOf(status)
-	h.mu.Lock()
-	if h.stopping || h.exit != nil {
-		h.mu.Unlock()
-		return
-	}
-	h.exit = &exit
-	corpse := Corpse{Exit: exit, Title: h.title, Text: joinLines(h.display.Lines(0)), LastActivity: h.lastOutput}
-	err := writeJSON(h.dir.corpse(), corpse)
-	h.bumpLocked()
-	linger := lingerLimit
-	if h.events.publish(Event{Kind: EventExited, Time: exit.At, Exit: &exit}) {
-		linger = time.Second
-	}
-	h.expireLocked(linger)
-	h.mu.Unlock()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "shim: cannot keep the last output:", err)
-	}
-	h.input.close()
-}
-
-// expireLocked ends the shim after a while, unless the agent is relaunched.
-func (h *host) expireLocked(after time.Duration) {
-	exit := h.exit
-	time.AfterFunc(after, func() {
-		h.mu.Lock()
-		over := h.exit != nil && h.exit == exit
-		h.mu.Unlock()
-		if over {
-			h.closing(errDone)
-		}
-	})
-}
-
-func exitOf(status syscall.WaitStatus) Exit {
-	e := Exit{Code: status.ExitStatus(), At: time.Now()}
-	if status.Signaled() {
-		e.Code, e.Signal = -1, status.Signal().String()
-	}
-	return e
 }
 
 // bumpLocked tells waiters that the terminal or its state has changed.
@@ -277,4 +195,10 @@ func (h *host) stateLocked() State {
 		Record: h.record, Agent: h.agent, Exit: h.exit, LastOutput: h.lastOutput, LastHuman: h.lastHuman,
 		Attached: len(h.viewers), Title: h.title, Status: h.status, Cols: cols, Rows: rows,
 	}
+}
+
+// screen returns the terminal, if there is one.
+func (h *host) screen() (*term.Screen, bool) {
+	screen, ok := h.display.(*term.Screen)
+	return screen, ok
 }

@@ -44,12 +44,14 @@ func (q *inputQueue) write(ctx context.Context, p []byte) (int, error) {
 	if q.out == nil {
 		return 0, errors.New("the agent has no input")
 	}
+	woken := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		// A deadline in the past wakes the blocked write.
-		_ = q.out.SetWriteDeadline(time.Unix(1, 0))
+		defer close(woken)
+		_ = q.out.SetWriteDeadline(time.Unix(1, 0)) // one in the past wakes the blocked write
 	})
 	n, err := q.out.Write(p)
 	if !stop() {
+		<-woken
 		_ = q.out.SetWriteDeadline(time.Time{}) // the next writer starts afresh
 	}
 	if err != nil && ctx.Err() != nil {

@@ -38,7 +38,7 @@ func (h *host) write(p []byte) {
 }
 
 // reply answers a query of the program. Called with mu held, from Write.
-func (h *host) reply(p []byte) { h.input.reply(p) }
+func (h *host) reply(p []byte) { h.run.input.reply(p) }
 
 // notice takes what the program told the terminal. Called with mu held, from
 // Write.

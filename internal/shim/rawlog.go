@@ -1,10 +1,12 @@
 package shim
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // rawLog keeps the agent's raw output in a file of bounded size. When it is full
@@ -13,9 +15,11 @@ type rawLog struct {
 	path string
 	max  int64
 
-	mu   sync.Mutex
-	file *os.File // nil when there is no log or it failed
-	size int64
+	mu       sync.Mutex
+	file     *os.File // nil when there is no log or it failed
+	size     int64
+	failedAt time.Time
+	said     bool // on stderr, once
 }
 
 func openRawLog(path string, size int64) (*rawLog, error) {
@@ -26,50 +30,68 @@ func openRawLog(path string, size int64) (*rawLog, error) {
 	if l.max <= 0 {
 		l.max = DefaultLogSize
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
 	return l, l.open()
 }
 
 func (l *rawLog) open() error {
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+		return err
+	}
 	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	info, err := file.Stat()
 	if err != nil {
-		return err
+		return errors.Join(err, file.Close())
 	}
 	l.file, l.size = file, info.Size()
 	return nil
 }
 
-// write appends p. A log that cannot be written is given up with a note on
-// stderr: the agent goes on.
+// logRetry is how long a log rests that could not be written.
+const logRetry = 10 * time.Second
+
+// write appends p. While a log cannot be written, on a full disk or without its
+// folder, output is missing in it: the agent goes on.
 func (l *rawLog) write(p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.file == nil {
+	if l.path == "" || l.file == nil && time.Since(l.failedAt) < logRetry {
 		return
 	}
-	n, err := l.file.Write(p)
-	l.size += int64(n)
-	if err == nil && l.size >= l.max {
-		err = l.rotate()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "shim: raw log given up:", err)
-		l.file.Close()
+	if err := l.append(p); err != nil {
+		if !l.said {
+			fmt.Fprintln(os.Stderr, "shim: raw log has gaps:", err)
+		}
+		l.said, l.failedAt = true, time.Now()
+		if l.file != nil {
+			_ = l.file.Close() // it is opened anew
+		}
 		l.file = nil
 	}
 }
 
-func (l *rawLog) rotate() error {
-	if err := l.file.Close(); err != nil {
+func (l *rawLog) append(p []byte) error {
+	if l.file == nil {
+		if err := l.open(); err != nil {
+			return err
+		}
+	}
+	n, err := l.file.Write(p)
+	l.size += int64(n)
+	if err != nil || l.size < l.max {
 		return err
 	}
+	return l.rotate()
+}
+
+func (l *rawLog) rotate() error {
+	err := l.file.Close()
 	l.file = nil
+	if err != nil {
+		return err
+	}
 	if err := os.Rename(l.path, l.path+".1"); err != nil {
 		return err
 	}

@@ -40,17 +40,17 @@ func listen(path string) (*net.UnixListener, error) {
 }
 
 type server struct {
-	host     *host
-	listener *net.UnixListener
-	http     http.Server
-	requests sync.WaitGroup // hijacked connections, which http does not wait for
+	host   *host
+	token  []byte
+	http   http.Server
+	served sync.WaitGroup // one for each listener
 }
 
 // A route answers one request. What it returns is the body; nil is 204.
 type route func(r *http.Request) (any, error)
 
-func newServer(h *host, l *net.UnixListener) *server {
-	s := &server{host: h, listener: l}
+func newServer(h *host, token string) *server {
+	s := &server{host: h, token: []byte("Bearer " + token)}
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]route{
 		"GET /state":      h.serveState,
@@ -84,7 +84,6 @@ type connKey struct{}
 
 // guard lets in our own user with the right token.
 func (s *server) guard(next http.Handler) http.Handler {
-	want := []byte("Bearer " + s.host.spec.Instance)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, _ := r.Context().Value(connKey{}).(*net.UnixConn)
 		uid, _, err := proc.PeerUID(conn)
@@ -92,7 +91,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 			http.Error(w, "another user's session", http.StatusForbidden)
 			return
 		}
-		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), s.token) != 1 {
 			fail(w, http.StatusConflict, codeStale, "this is another incarnation")
 			return
 		}
@@ -128,21 +127,30 @@ func fail(w http.ResponseWriter, status int, code, detail string) {
 	_ = json.NewEncoder(w).Encode(problem{Code: code, Detail: detail}) // as above
 }
 
-func (s *server) run() error {
-	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+// accept answers on the listener until shutdown.
+func (s *server) accept(l *net.UnixListener) {
+	s.served.Go(func() {
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			fmt.Fprintln(os.Stderr, "shim: cannot answer any more:", err)
+		}
+	})
 }
 
-// shutdown lets requests that are being answered finish, briefly.
+// lastAnswers is how long requests have that are being answered when the shim
+// ends. Everything that waits has been told; what is left is one write.
+const lastAnswers = 250 * time.Millisecond
+
+// shutdown lets requests that are being answered finish, briefly. Attached
+// connections, which it does not know, end with the process.
 func (s *server) shutdown() error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.host.ctx), time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.host.ctx), lastAnswers)
 	defer cancel()
-	if err := s.http.Shutdown(ctx); err != nil {
-		return s.http.Close()
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = s.http.Close()
 	}
-	return nil
+	s.served.Wait()
+	return err
 }
 
 func (h *host) serveState(*http.Request) (any, error) {
@@ -177,10 +185,10 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 		}
 	}
 	f := Frame{
-		Seq: h.seq, Title: h.title, Status: h.status, Line: h.streams.lineMode(),
+		Seq: h.seq, Title: h.title, Status: h.status, Line: h.run.streams.lineMode(),
 		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
 	}
-	if screen, ok := h.display.(*term.Screen); ok {
+	if screen, ok := h.screen(); ok {
 		f.Cols, f.Rows = screen.Size()
 		f.Redraw = screen.Redraw()
 	} else {
@@ -212,7 +220,7 @@ func (h *host) serveInput(r *http.Request) (any, error) {
 
 func (h *host) send(ctx context.Context, p []byte) (any, error) {
 	h.mu.Lock()
-	input, exited := h.input, h.exit != nil
+	input, exited := h.run.input, h.exit != nil
 	h.mu.Unlock()
 	if exited {
 		return nil, ErrExited
@@ -230,7 +238,7 @@ func (h *host) serveKeys(r *http.Request) (any, error) {
 		return nil, fmt.Errorf("%w: %w", errInvalid, err)
 	}
 	h.mu.Lock()
-	screen, ok := h.display.(*term.Screen)
+	screen, ok := h.screen()
 	var modes term.Modes
 	if ok {
 		modes = screen.Modes()
@@ -267,7 +275,7 @@ const (
 )
 
 func (h *host) resizeLocked(cols, rows int) error {
-	screen, ok := h.display.(*term.Screen)
+	screen, ok := h.screen()
 	if !ok {
 		return fmt.Errorf("%w: the session has no terminal", errInvalid)
 	}
@@ -277,7 +285,7 @@ func (h *host) resizeLocked(cols, rows int) error {
 	if c, r := screen.Size(); c == cols && r == rows {
 		return nil
 	}
-	if err := h.streams.resize(cols, rows); err != nil {
+	if err := h.run.streams.resize(cols, rows); err != nil {
 		return err
 	}
 	screen.Resize(cols, rows)
@@ -305,20 +313,18 @@ func (h *host) serveStop(r *http.Request) (any, error) {
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
 		return nil, fmt.Errorf("%w: %w", errInvalid, err)
 	}
-	report, err := h.stop(req.Grace)
-	if err != nil || len(report.Survivors) > 0 {
-		return report, err
-	}
-	h.closing(errRemoved)
-	return report, nil
+	return h.stop(r.Context(), req.Grace)
 }
 
-func (h *host) serveRelease(*http.Request) (any, error) { return nil, h.release() }
+func (h *host) serveRelease(r *http.Request) (any, error) { return nil, h.release(r.Context()) }
 
 func (h *host) serveRelaunch(r *http.Request) (any, error) {
 	var req relaunchRequest
-	if err := json.NewDecoder(r.Body).Decode(&req); err != nil || len(req.Argv) == 0 {
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
 		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	if len(req.Argv) == 0 {
+		return nil, fmt.Errorf("%w: no command", errInvalid)
 	}
 	return nil, h.relaunch(r.Context(), req.Argv, req.Grace)
 }
@@ -340,6 +346,11 @@ func (h *host) serveAgent(r *http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.agent = id
+	go func() { // ends with the agent or with the shim
+		if proc.WaitGone(h.ctx, id) == nil && h.ctx.Err() == nil {
+			h.events.publish(Event{Kind: EventAgentEnded, Time: time.Now()})
+		}
+	}()
 	return nil, nil
 }
 

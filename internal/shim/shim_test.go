@@ -30,6 +30,17 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) == 3 && os.Args[1] == "starter" {
+		if err := starter(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) == 3 && os.Args[1] == "caller" {
+		caller(os.Args[2])
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }
 

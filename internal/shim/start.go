@@ -3,7 +3,6 @@ package shim
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,8 +17,6 @@ import (
 
 	"gascity/internal/proc"
 )
-
-func compare(a, b string) int { return cmp.Compare(a, b) }
 
 // Claim is the right to start a session of one name. Nobody else can start it, and
 // nothing of it runs, until the claim is started or given up.
@@ -36,8 +33,10 @@ type Claim struct {
 func (f *Fleet) Claim(ctx context.Context, name string) (*Claim, error) {
 	dir := folderFor(f.opts.Dir, name)
 	lock, err := dir.claim()
-	if errors.Is(err, ErrTaken) {
-		lock, err = f.replace(ctx, name, dir)
+	for try := 0; errors.Is(err, ErrTaken) && try < claimTries; try++ {
+		if err = f.clearWay(ctx, name); err == nil {
+			lock, err = dir.claim()
+		}
 	}
 	if errors.Is(err, ErrTaken) {
 		err = fmt.Errorf("session %q: %w", name, ErrTaken)
@@ -48,10 +47,7 @@ func (f *Fleet) Claim(ctx context.Context, name string) (*Claim, error) {
 	token, _ := dir.token() // none: nothing of it can run
 	left, err := f.remains(dir, token)
 	if err == nil && left.Lost() {
-		var pids []int
-		if pids, err = orphans(token); err == nil && len(pids) > 0 {
-			err = fmt.Errorf("session %q: %w: %v; stop the session first", name, ErrOrphans, pids)
-		}
+		err = left.none()
 	}
 	if err == nil {
 		err = dir.clear()
@@ -60,6 +56,19 @@ func (f *Fleet) Claim(ctx context.Context, name string) (*Claim, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return &Claim{fleet: f, name: name, dir: dir, lock: lock}, nil
+}
+
+// none returns [ErrOrphans] if processes of a lost session are known to live.
+func (s Sight) none() error {
+	pids, err := s.Orphans()
+	var unreadable *proc.UnreadableError
+	if err != nil && !errors.As(err, &unreadable) {
+		return err
+	}
+	if len(pids) > 0 {
+		return fmt.Errorf("session %q: %w: %v; stop the session first", s.Record.Name, ErrOrphans, pids)
+	}
+	return nil
 }
 
 // Start starts a shim for spec, whose name is the claim's, and returns once its
@@ -109,23 +118,26 @@ func (f *Fleet) Start(ctx context.Context, spec Spec) (*Client, error) {
 	return claim.Start(ctx, spec)
 }
 
-// replace takes over the folder of a session whose agent has ended but whose shim
-// is still there.
-func (f *Fleet) replace(ctx context.Context, name string, dir folder) (*os.File, error) {
+// claimTries bounds how often a lock is tried that nobody holds for long.
+const claimTries = 10
+
+// clearWay sends away the shim of a session whose agent has ended. [ErrTaken] if the
+// agent lives, or somebody else is starting or ending it; nil if the lock may be
+// free now. It may also have been held only by somebody who looked.
+func (f *Fleet) clearWay(ctx context.Context, name string) error {
 	sight, err := f.Look(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if sight.Client == nil || sight.State.Exit == nil {
-		return nil, ErrTaken
+	switch {
+	case err != nil:
+		return err
+	case sight.Busy, sight.Client != nil && sight.State.Exit == nil:
+		return ErrTaken
+	case sight.Client == nil:
+		return nil
 	}
 	if err := sight.Client.release(ctx); err != nil && !errors.Is(err, ErrNone) {
-		return nil, err
+		return err
 	}
-	if err := proc.WaitGone(ctx, sight.Record.Shim); err != nil {
-		return nil, err
-	}
-	return dir.claim()
+	return proc.WaitGone(ctx, sight.Record.Shim)
 }
 
 // spawn runs the shim and waits for its report.

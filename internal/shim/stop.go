@@ -7,60 +7,102 @@ import (
 	"time"
 )
 
-// stop ends the agent and everything it started. The record of its end is not
-// drawn up: whoever stops a session does not want a corpse.
-func (h *host) stop(grace time.Duration) (StopReport, error) {
+// end ends the agent and everything it started; the caller has the turn. The
+// record of the agent's end is not drawn up, unless something of it survives:
+// whoever stops a session does not want a corpse.
+func (h *host) end(grace time.Duration) (StopReport, error) {
 	h.mu.Lock()
 	h.stopping = true
 	h.mu.Unlock()
-	return h.tree.stop(grace)
+	report, err := h.tree.stop(grace)
+	if err != nil || len(report.Survivors) > 0 {
+		h.resume()
+	}
+	return report, err
 }
 
-// relaunch replaces the agent in its warm box: same folder, token, environment,
-// work folder and log. The screen's scrollback stays.
-func (h *host) relaunch(ctx context.Context, argv []string, grace time.Duration) error {
-	report, err := h.stop(grace)
-	if err == nil && len(report.Survivors) > 0 {
-		err = fmt.Errorf("processes %v do not end", report.Survivors)
-	}
-	if err != nil {
-		return err
-	}
+// resume takes back that the agent is being ended: its end counts again, also
+// one that has come meanwhile.
+func (h *host) resume() {
 	h.mu.Lock()
-	old := h.streams
-	h.mu.Unlock()
-	h.input.close()
-	err = old.close()
-	<-old.drained // its reader must not write into the new incarnation's screen
-	if err != nil {
-		return err
-	}
-	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.stopping = false
-	h.spec.Argv = argv
-	if h.spec.Terminal {
-		h.display.Write([]byte(softReset))
-	}
-	h.status, h.title = "", ""
-	h.mu.Unlock()
-	// The host's own context: the new agent does not end with the request.
-	return h.launch(h.ctx)
+	h.concludeLocked()
 }
 
-// softReset leaves modes that the former program set: alternate screen, mouse,
-// bracketed paste, attributes, margins.
-const softReset = "\x1b[?1049l\x1b[!p\x1b[?1000;1002;1003;1004;1006;2004l\x1b[0m\x1b[r\x1b[999;1H\r\n"
+// stop ends the session. When it returns without survivors, the shim ends.
+func (h *host) stop(ctx context.Context, grace time.Duration) (StopReport, error) {
+	give, err := h.take(ctx)
+	if errors.Is(err, ErrExited) {
+		return StopReport{}, nil // another one stops it
+	}
+	if err != nil {
+		return StopReport{}, err
+	}
+	defer give()
+	report, err := h.end(grace)
+	if err == nil && len(report.Survivors) == 0 {
+		h.closing(errRemoved)
+	}
+	return report, err
+}
 
 // release ends a shim whose agent has ended, together with what the agent left
 // running.
-func (h *host) release() error {
+func (h *host) release(ctx context.Context) error {
+	give, err := h.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer give()
 	h.mu.Lock()
 	exited := h.exit != nil
 	h.mu.Unlock()
 	if !exited {
 		return errors.New("the agent still runs")
 	}
-	_, err := h.stop(0)
+	if _, err := h.end(0); err != nil {
+		return err
+	}
 	h.closing(errRemoved)
-	return err
+	return nil
 }
+
+// relaunch replaces the agent in its warm box: same folder, token, environment,
+// work folder and log. The screen's scrollback stays. If the new agent cannot be
+// started, the session is one whose agent has ended.
+func (h *host) relaunch(ctx context.Context, argv []string, grace time.Duration) error {
+	give, err := h.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer give()
+	report, err := h.end(grace)
+	if err == nil && len(report.Survivors) > 0 {
+		err = fmt.Errorf("processes %v do not end", report.Survivors)
+	}
+	if err != nil {
+		return err
+	}
+	<-h.run.over // only the holder of the turn changes it
+	if err := h.run.close(); err != nil {
+		h.resume()
+		return err
+	}
+	h.mu.Lock()
+	h.spec.Argv, h.exit, h.kept = argv, nil, false
+	if h.spec.Terminal {
+		h.display.Write([]byte(softReset))
+	}
+	h.status, h.title = "", ""
+	h.mu.Unlock()
+	if err := h.launch(); err != nil {
+		h.resume()
+		return err
+	}
+	return nil
+}
+
+// softReset leaves modes that the former program set: alternate screen, mouse,
+// bracketed paste, attributes, margins.
+const softReset = "\x1b[?1049l\x1b[!p\x1b[?1000;1002;1003;1004;1006;2004l\x1b[0m\x1b[r\x1b[999;1H\r\n"

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"slices"
@@ -49,14 +50,16 @@ func newTree(token string) (*tree, error) {
 	return t, nil
 }
 
-// watch names the root process; its end arrives on the channel.
-func (t *tree) watch(pid int) <-chan rootEnd {
-	t.mu.Lock()
-	t.root, t.ended = pid, make(chan rootEnd, 1)
-	ch := t.ended
-	t.mu.Unlock()
-	t.reap() // it may have ended before
-	return ch
+// start begins the root process; its end arrives on the channel.
+func (t *tree) start(begin func() (proc.ID, error)) (proc.ID, <-chan rootEnd, error) {
+	t.mu.Lock() // reap must not collect it before it is known
+	defer t.mu.Unlock()
+	root, err := begin()
+	if err != nil {
+		return root, nil, err
+	}
+	t.root, t.ended = root.PID, make(chan rootEnd, 1)
+	return root, t.ended, nil
 }
 
 // reap collects all children that have ended.
@@ -67,11 +70,13 @@ func (t *tree) reap() {
 	for {
 		var status syscall.WaitStatus
 		comm := ""
-		if info, err := proc.Stat(t.root); err == nil {
-			comm = info.Comm
+		if t.root != 0 {
+			if info, err := proc.Stat(t.root); err == nil {
+				comm = info.Comm
+			}
 		}
 		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
-		if err == syscall.EINTR {
+		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
 		if err != nil || pid <= 0 {
@@ -80,6 +85,7 @@ func (t *tree) reap() {
 		reaped = true
 		if pid == t.root {
 			t.ended <- rootEnd{pid: pid, comm: comm, status: status}
+			t.root = 0
 		}
 	}
 	if reaped {
@@ -108,10 +114,18 @@ func (t *tree) members() ([]proc.Info, error) {
 // heirs returns the processes that carry on as the agent after its first process
 // has ended: in its session, not a shell, and matching the names, or, without
 // names, called what the agent was called.
-func (t *tree) heirs(end rootEnd, names []string) []proc.ID {
+func (t *tree) heirs(end rootEnd, names []string) ([]proc.ID, error) {
+	heirs, err := t.lookForHeirs(end, names)
+	if err == nil && len(heirs) == 0 && !t.empty() {
+		return t.lookForHeirs(end, names) // one whose parent ended during the first look was in no tree
+	}
+	return heirs, err
+}
+
+func (t *tree) lookForHeirs(end rootEnd, names []string) ([]proc.ID, error) {
 	all, err := t.members()
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	if len(names) == 0 {
 		names = []string{end.comm}
@@ -122,11 +136,17 @@ func (t *tree) heirs(end rootEnd, names []string) []proc.ID {
 			continue
 		}
 		argv, err := proc.Argv(info.PID)
-		if err == nil && (info.Comm == end.comm && end.comm != "" || proc.Match(info, argv, names)) {
+		if errors.Is(err, proc.ErrGone) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if info.Comm == end.comm && end.comm != "" || proc.Match(info, argv, names) {
 			heirs = append(heirs, info.ID)
 		}
 	}
-	return heirs
+	return heirs, nil
 }
 
 // shells never count as an agent that carries on.
@@ -135,8 +155,8 @@ var shells = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "tcsh"}
 // killLimit bounds how long processes get to end that were sent SIGKILL.
 const killLimit = 10 * time.Second
 
-// stop ends the whole tree: SIGTERM, soon after it SIGHUP for those who mind only
-// that, and SIGKILL after grace, repeated until nothing is left.
+// stop ends the whole tree: SIGTERM, with SIGHUP for those who mind only that, and
+// SIGKILL after grace, repeated until nothing is left.
 func (t *tree) stop(grace time.Duration) (StopReport, error) {
 	members, err := t.members()
 	if err != nil {
@@ -144,19 +164,14 @@ func (t *tree) stop(grace time.Duration) (StopReport, error) {
 	}
 	report := StopReport{Found: len(members)}
 	if grace > 0 {
-		t.signal(members, syscall.SIGTERM)
-		if !t.wait(min(grace, 200*time.Millisecond)) {
-			t.signal(members, syscall.SIGHUP)
-			t.signal(members, syscall.SIGCONT)
-			t.wait(grace)
-		}
+		t.ask(members)
+		t.wait(grace)
 	}
 	deadline := time.Now().Add(killLimit)
 	killed := map[proc.ID]bool{}
-	for {
-		members, err = t.members()
-		if err != nil || len(members) == 0 || time.Now().After(deadline) {
-			break
+	for !t.empty() && time.Now().Before(deadline) {
+		if members, err = t.members(); err != nil {
+			return report, err
 		}
 		for _, m := range members {
 			killed[m.ID] = true
@@ -165,10 +180,25 @@ func (t *tree) stop(grace time.Duration) (StopReport, error) {
 		t.wait(20 * time.Millisecond)
 	}
 	report.Killed = len(killed)
+	if t.empty() {
+		return report, nil
+	}
+	members, err = t.members()
 	for _, m := range members {
 		report.Survivors = append(report.Survivors, m.PID)
 	}
 	return report, err
+}
+
+// ask tells all to end. An interactive shell ignores SIGTERM and ends by SIGHUP;
+// whoever takes SIGTERM must not be disturbed by another signal while it does its
+// last work. What is stopped hears nothing before it goes on.
+func (t *tree) ask(members []proc.Info) {
+	hangup := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return !mindsOnlyHangup(m) })
+	stopped := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return m.State != proc.StateStopped })
+	t.signal(members, syscall.SIGTERM)
+	t.signal(hangup, syscall.SIGHUP)
+	t.signal(stopped, syscall.SIGCONT)
 }
 
 // signal sends to the deepest first, so that no parent sees a child end that it
@@ -179,19 +209,26 @@ func (t *tree) signal(members []proc.Info, sig syscall.Signal) {
 	}
 }
 
-// wait returns true as soon as nothing is left, false after the time.
-func (t *tree) wait(limit time.Duration) bool {
+// lookEvery is how often wait looks of its own accord: not every process of the
+// tree is our child everywhere.
+const lookEvery = 20 * time.Millisecond
+
+// wait returns as soon as nothing is left, at the latest after the time.
+func (t *tree) wait(limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	for {
 		changed := t.changed()
-		if members, err := t.members(); err == nil && len(members) == 0 {
-			return true
+		if t.empty() {
+			return
 		}
 		select {
 		case <-changed:
+		case <-look.C:
 		case <-timer.C:
-			return false
+			return
 		}
 	}
 }

@@ -1,14 +1,47 @@
 package shim
 
 import (
+	"bytes"
+	"errors"
+	"os"
+	"strconv"
+	"syscall"
+
 	"golang.org/x/sys/unix"
 
 	"gascity/internal/proc"
 )
 
-// becomeSubreaper makes orphaned descendants our children.
+// subreaper says that orphaned descendants become our children.
+const subreaper = true
+
 func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+
+// empty reports whether no process of the tree is left. The list of all processes
+// is no proof: it is no single moment, and a process whose parent ends meanwhile is
+// in it without one. That we have no child is.
+func (t *tree) empty() bool {
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return errors.Is(err, unix.ECHILD)
+		}
+	}
+}
 
 // strays adds members that are no descendants of ours. There are none: we are
 // their subreaper.
 func (t *tree) strays(members []proc.Info) ([]proc.Info, error) { return members, nil }
+
+// mindsOnlyHangup reports whether the process ignores SIGTERM and not SIGHUP.
+func mindsOnlyHangup(m proc.Info) bool {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(m.PID) + "/status")
+	if err != nil {
+		return false
+	}
+	_, rest, _ := bytes.Cut(status, []byte("\nSigIgn:"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	ignored, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 64)
+	ignores := func(sig syscall.Signal) bool { return ignored>>(sig-1)&1 == 1 }
+	return err == nil && ignores(syscall.SIGTERM) && !ignores(syscall.SIGHUP)
+}

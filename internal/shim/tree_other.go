@@ -2,15 +2,27 @@
 
 package shim
 
-import "gascity/internal/proc"
+import (
+	"slices"
 
-// becomeSubreaper does nothing: only Linux has it.
+	"gascity/internal/proc"
+)
+
+// subreaper says that orphaned descendants become our children: only Linux can.
+const subreaper = false
+
 func becomeSubreaper() error { return nil }
+
+// empty reports whether no process of the tree is left; not when it cannot be known.
+func (t *tree) empty() bool {
+	members, err := t.members()
+	return err == nil && len(members) == 0
+}
 
 // strays adds members that detached themselves: orphans go to process 1 here, and
 // are known by the instance token in their environment.
 func (t *tree) strays(members []proc.Info) ([]proc.Info, error) {
-	marked, err := proc.FindByEnv("GC_INSTANCE_TOKEN", t.token)
+	marked, err := proc.FindByEnv(MarkKey, t.token)
 	if err != nil {
 		return members, err
 	}
@@ -25,3 +37,6 @@ func (t *tree) strays(members []proc.Info) ([]proc.Info, error) {
 	}
 	return members, nil
 }
+
+// mindsOnlyHangup reports whether the process is likely to ignore SIGTERM.
+func mindsOnlyHangup(m proc.Info) bool { return slices.Contains(shells, m.Comm) && m.PGID == m.SID }

@@ -2,6 +2,7 @@ package shim
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -73,17 +74,26 @@ type viewer struct {
 	conn     net.Conn
 	readOnly bool
 	left     chan struct{} // closed when the reader has ended
+	deaf     bool          // the agent did not read what was typed last; the reader's own
 
 	// Guarded by the host's mu.
 	cols, rows int
 	activeAt   time.Time
 }
 
-// frameGap is the shortest time between two frames to one viewer.
+// frameGap is the shortest time between two frames to one viewer among few.
 const frameGap = 8 * time.Millisecond
 
 // viewerPatience is how long a viewer may take to accept a frame.
 const viewerPatience = 15 * time.Second
+
+// What a person types into an agent that does not read is dropped after a while, as
+// by any terminal, and soon after the first time: the viewer's leaving comes
+// through the same connection.
+const (
+	inputPatience = 5 * time.Second
+	deafPatience  = 10 * time.Millisecond
+)
 
 func (s *server) attach(w http.ResponseWriter, r *http.Request) {
 	var req AttachRequest
@@ -91,7 +101,7 @@ func (s *server) attach(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, codeInvalid, err.Error())
 		return
 	}
-	screen, ok := s.host.display.(*term.Screen)
+	screen, ok := s.host.screen()
 	if !ok || min(req.Cols, req.Rows) < 1 || max(req.Cols, req.Rows) > maxSide {
 		fail(w, http.StatusBadRequest, codeInvalid, "the session has no terminal, or the viewer no size")
 		return
@@ -101,8 +111,6 @@ func (s *server) attach(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusInternalServerError, codeFailed, err.Error())
 		return
 	}
-	s.requests.Add(1)
-	defer s.requests.Done()
 	defer conn.Close()
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: gc-attach\r\nConnection: Upgrade\r\n\r\n"); err != nil {
 		return
@@ -171,23 +179,47 @@ func (v *viewer) take(h *host, m AttachMessage) error {
 		cols, rows := binary.BigEndian.Uint16(m.Payload), binary.BigEndian.Uint16(m.Payload[2:])
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		v.cols, v.rows = max(int(cols), 1), max(int(rows), 1)
+		v.cols, v.rows = clamp(int(cols)), clamp(int(rows))
 		h.fitLocked()
 		h.bumpLocked()
 	case m.Kind == AttachInput && !v.readOnly:
-		h.mu.Lock()
-		now := time.Now()
-		v.activeAt, h.lastHuman = now, now
-		h.fitLocked()
-		h.bumpLocked()
-		input := h.input
-		h.mu.Unlock()
-		if _, err := input.write(h.ctx, m.Payload); err != nil {
-			return err
-		}
+		return v.enter(h, m.Payload)
 	}
 	return nil // what it does not know it ignores
 }
+
+func clamp(side int) int { return min(max(side, 1), maxSide) }
+
+// enter passes on what was typed. A report that the viewer's window gained or lost
+// the focus is not a person typing.
+func (v *viewer) enter(h *host, p []byte) error {
+	now := time.Now()
+	h.mu.Lock()
+	if text := string(p); text != focusIn && text != focusOut {
+		v.activeAt, h.lastHuman = now, now
+		h.fitLocked()
+		h.bumpLocked()
+	}
+	input, ended := h.run.input, h.exit != nil
+	h.mu.Unlock()
+	if ended {
+		return nil
+	}
+	patience := inputPatience
+	if v.deaf {
+		patience = deafPatience
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, patience)
+	defer cancel()
+	_, err := input.write(ctx, p)
+	v.deaf = errors.Is(err, context.DeadlineExceeded)
+	if h.ctx.Err() != nil {
+		return err
+	}
+	return nil // the agent has ended, or does not read
+}
+
+const focusIn, focusOut = "\x1b[I", "\x1b[O"
 
 // wake makes all who wait for a change look.
 func (h *host) wake() {
@@ -204,6 +236,7 @@ func (v *viewer) draw(h *host, screen *term.Screen) {
 	for {
 		h.mu.Lock()
 		changed, exit := h.changed, h.exit
+		pace := frameGap * time.Duration(1+len(h.viewers)/4) // together they must not starve the agent's output
 		frame := renderer.Frame(screen, v.cols, v.rows)
 		h.mu.Unlock()
 		err := v.send(AttachMessage{Kind: AttachOutput, Payload: frame})
@@ -214,7 +247,7 @@ func (v *viewer) draw(h *host, screen *term.Screen) {
 			return
 		}
 		<-gap.C
-		gap.Reset(frameGap)
+		gap.Reset(pace)
 		select {
 		case <-changed:
 		case <-v.left:

@@ -3,6 +3,8 @@ package shim
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -33,7 +35,7 @@ func (f *Fleet) Watch(ctx context.Context, each func(Sighting)) error {
 		return err
 	}
 	defer notify.Close()
-	w := &watch{fleet: f, each: each, notify: notify, followed: map[folder]bool{}, names: map[folder]string{}}
+	w := &watch{fleet: f, each: each, notify: notify, followed: map[folder]bool{}, known: map[folder]Record{}, fresh: map[folder]bool{}}
 	defer w.wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -59,9 +61,12 @@ type watch struct {
 	reporting sync.Mutex // one call of each at a time
 	each      func(Sighting)
 
+	// The loop's own.
+	known map[folder]Record // what was reported as appeared and is not gone
+	fresh map[folder]bool   // folders that were made and in which nothing was seen yet
+
 	mu       sync.Mutex
-	followed map[folder]bool   // folders with a goroutine
-	names    map[folder]string // of the sessions that were seen and are not gone
+	followed map[folder]bool // folders with a goroutine
 }
 
 func (w *watch) report(s Sighting) {
@@ -74,7 +79,9 @@ func (w *watch) loop(ctx context.Context) error {
 	for {
 		select {
 		case e := <-w.notify.Events:
-			w.take(ctx, e)
+			if err := w.take(ctx, e); err != nil {
+				return err
+			}
 		case err := <-w.notify.Errors:
 			if errors.Is(err, fsnotify.ErrEventOverflow) {
 				w.report(Sighting{Event: Event{Kind: EventResync, Time: time.Now()}})
@@ -85,85 +92,123 @@ func (w *watch) loop(ctx context.Context) error {
 	}
 }
 
-func (w *watch) take(ctx context.Context, e fsnotify.Event) {
+// take handles one change; an error ends the watch.
+func (w *watch) take(ctx context.Context, e fsnotify.Event) error {
 	top := filepath.Dir(e.Name) == w.fleet.opts.Dir
 	switch {
+	case e.Name == w.fleet.opts.Dir && e.Has(fsnotify.Remove):
+		return fmt.Errorf("%s was removed", e.Name)
 	case e.Has(fsnotify.Create) && top:
 		w.add(ctx, e.Name)
 	case e.Has(fsnotify.Create) && filepath.Base(e.Name) == "session.json":
-		w.follow(ctx, folder(filepath.Dir(e.Name)))
+		w.check(ctx, folder(filepath.Dir(e.Name)))
 	case e.Has(fsnotify.Remove) && top:
 		w.gone(folder(e.Name))
 	}
+	return nil
 }
 
-// gone reports that nothing is left of a session.
+// gone reports that nothing is left of a session. If it came and went before it was
+// seen, all that can be said is that something was missed.
 func (w *watch) gone(dir folder) {
-	w.mu.Lock()
-	name, known := w.names[dir]
-	delete(w.names, dir)
-	w.mu.Unlock()
-	if known {
-		w.report(Sighting{Name: name, Event: Event{Kind: EventGone, Time: time.Now()}})
+	record, known := w.known[dir]
+	fresh := w.fresh[dir]
+	delete(w.known, dir)
+	delete(w.fresh, dir)
+	switch {
+	case known:
+		w.report(Sighting{Name: record.Name, Event: Event{Kind: EventGone, Time: time.Now()}})
+	case fresh:
+		w.report(Sighting{Event: Event{Kind: EventResync, Time: time.Now()}})
 	}
 }
 
 // add watches a session's folder: its record appears when its agent starts, now
 // or the next time.
 func (w *watch) add(ctx context.Context, dir string) {
+	w.fresh[folder(dir)] = true
 	if err := w.notify.Add(dir); err != nil {
 		return // removed again already
 	}
-	w.follow(ctx, folder(dir))
+	w.check(ctx, folder(dir))
+}
+
+// check reports the incarnation in the folder if it is a new one, and follows it.
+func (w *watch) check(ctx context.Context, dir folder) {
+	record, err := dir.readRecord()
+	if err != nil || record.Root.PID == 0 {
+		return
+	}
+	if held, err := dir.held(); err == nil && !held {
+		delete(w.fresh, dir)
+		return
+	}
+	if former, ok := w.known[dir]; !ok || former.Shim != record.Shim {
+		delete(w.fresh, dir)
+		w.known[dir] = record
+		w.report(Sighting{Name: record.Name, Event: Event{Kind: EventAppeared, Time: time.Now()}})
+	}
+	w.follow(ctx, dir, record.Name)
 }
 
 // follow reports the events of a session's shim until it is gone.
-func (w *watch) follow(ctx context.Context, dir folder) {
+func (w *watch) follow(ctx context.Context, dir folder, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	record, err := dir.readRecord()
-	if err != nil || w.followed[dir] {
+	if w.followed[dir] {
 		return
 	}
 	w.followed[dir] = true
-	w.names[dir] = record.Name
 	w.wg.Go(func() {
-		for w.stream(ctx, dir, record.Name) {
-			if record, err = dir.readRecord(); err != nil {
-				break
-			}
+		for w.stream(ctx, dir, name) {
 		}
 	})
 }
 
-// stream follows one incarnation. It reports whether another one has taken its
-// place meanwhile; if not, the folder is not followed any more.
+// restream is the pause before a stream is opened again.
+const restream = 20 * time.Millisecond
+
+// stream follows one incarnation until its stream ends. It reports whether there is
+// something to follow still: another incarnation, or this one, whose stream was cut
+// because nobody took its events, or could not be had. If not, the folder is not
+// followed any more.
 func (w *watch) stream(ctx context.Context, dir folder, name string) (again bool) {
 	token, err := dir.token()
-	exited := false
+	before, _ := dir.readRecord()
+	exited, held := false, false
 	if err == nil {
-		first := true
 		_ = w.fleet.client(name, dir, token).Events(ctx, func(e Event) { // its end is what we want to know
-			if first {
-				first = false
-				w.report(Sighting{Name: name, Event: Event{Kind: EventAppeared, Time: e.Time}})
-			}
 			exited = exited || e.Exit != nil
 			w.report(Sighting{Name: name, Event: e})
 		})
+		if held, err = dir.held(); held {
+			pause(ctx, restream)
+		}
 	}
 	if ctx.Err() != nil {
 		return false
 	}
-	if _, err := dir.readRecord(); err == nil && !exited {
-		w.report(Sighting{Name: name, Event: Event{Kind: EventGone, Time: time.Now()}}) // its shim was killed
+	if held || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return true
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now, err := dir.token()
-	if err == nil && now != token {
+	now, err := dir.readRecord()
+	if err == nil && now.Shim != before.Shim {
 		return true
 	}
 	delete(w.followed, dir)
+	if err == nil && !exited {
+		w.report(Sighting{Name: name, Event: Event{Kind: EventGone, Time: time.Now()}}) // its shim was killed
+	}
 	return false
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }

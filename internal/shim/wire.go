@@ -16,6 +16,8 @@ var (
 	ErrNone = errors.New("no shim")
 	// ErrStale reports that the shim belongs to another incarnation.
 	ErrStale = errors.New("stale instance")
+	// ErrSilent reports that a shim is there and does not answer.
+	ErrSilent = errors.New("its shim does not answer")
 	// ErrExited reports that the agent has ended and takes no input.
 	ErrExited = errors.New("the agent has exited")
 	// ErrOrphans reports that processes of a former incarnation, whose shim was
@@ -137,6 +139,9 @@ const (
 	EventAttached EventKind = "attached"
 	EventTitle    EventKind = "title"
 	EventStatus   EventKind = "status"
+	// EventAgentEnded says that the process has ended that was named as the agent;
+	// what was started, such as a shell around it, may live on.
+	EventAgentEnded EventKind = "agent_ended"
 )
 
 // Event is one message of the stream.

@@ -1,0 +1,316 @@
+package shim
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gascity/internal/proc"
+)
+
+// starter is another process that starts a session: with signals ignored that a
+// controller under nohup or in the background ignores.
+func starter(dir string) error {
+	var s Spec
+	if err := json.NewDecoder(os.Stdin).Decode(&s); err != nil {
+		return err
+	}
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGQUIT, syscall.SIGUSR1)
+	f, err := OpenFleet(FleetOptions{Dir: dir, Command: []string{os.Args[0], "shim"}})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	ctx, stop := signal.NotifyContext(testContext{}, syscall.SIGTERM)
+	defer stop()
+	_, err = f.Start(ctx, s)
+	return err
+}
+
+// testContext is a context without an end, for a process that is no test.
+type testContext struct{}
+
+func (testContext) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (testContext) Done() <-chan struct{}       { return nil }
+func (testContext) Err() error                  { return nil }
+func (testContext) Value(any) any               { return nil }
+
+// startElsewhere runs the starter with further open files, which are no business of
+// the agent.
+func startElsewhere(t *testing.T, f *Fleet, s Spec, files ...*os.File) *exec.Cmd {
+	t.Helper()
+	body, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "starter", f.opts.Dir)
+	cmd.Stdin, cmd.Stderr, cmd.ExtraFiles = bytes.NewReader(body), os.Stderr, files
+	return cmd
+}
+
+// The agent gets nothing from its starter but what is meant for it.
+func TestAgentInheritsNothing(t *testing.T) {
+	f := testFleet(t)
+	out := filepath.Join(t.TempDir(), "out")
+	s := spec("clean", fmt.Sprintf(`exec 5>%s.new
+{ grep -E 'Sig(Blk|Ign)' /proc/self/status
+ls -l /proc/$$/fd
+stty size; tty; ps -o sid=,tpgid= -p $$; echo pid $$; ulimit -n; umask; nice; echo TERM $TERM; } >&5; exec 5>&-
+mv %[1]s.new %[1]s; cat`, out))
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	cmd := startElsewhere(t, f, s, r, w, w)
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the agent's report", func() bool { _, err := os.Stat(out); return err == nil })
+	report, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(report)
+	for _, want := range []string{"SigIgn:\t0000000000000000", "SigBlk:\t0000000000000000", "50 200", "/dev/pts/", "TERM xterm-256color"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the agent lacks %q in\n%s", want, text)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "pipe:") || strings.Contains(line, "socket:") || strings.Contains(line, f.opts.Dir) {
+			t.Errorf("the agent has an open file of its starter or its shim: %s", line)
+		}
+	}
+	sight, err := f.Look(t.Context(), "clean")
+	if err != nil || sight.Client == nil {
+		t.Fatalf("Look: %+v, %v", sight, err)
+	}
+	shimFiles(t, sight.Record.Shim.PID)
+	for _, file := range []string{"environ", "cmdline"} {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", sight.Record.Shim.PID, file))
+		if err != nil || bytes.Contains(b, []byte("token-of")) || bytes.Contains(b, []byte("TERM=")) {
+			t.Errorf("/proc/<shim>/%s is %q, %v; want nothing of the session", file, b, err)
+		}
+	}
+}
+
+// shimFiles finds pipes in the shim: whoever waits for their end would wait as long
+// as the agent lives.
+func shimFiles(t *testing.T, pid int) {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		to, err := os.Readlink(filepath.Join(dir, e.Name()))
+		if err == nil && strings.HasPrefix(to, "pipe:") && e.Name() != "0" {
+			t.Errorf("the shim holds fd %s, %s, of its starter", e.Name(), to)
+		}
+	}
+}
+
+// shimByHand runs a shim without the fleet, for what the fleet never does.
+func shimByHand(t *testing.T, f *Fleet, name string) (cmd *exec.Cmd, stdin io.WriteCloser, stdout io.ReadCloser, dir folder) {
+	t.Helper()
+	dir = folderFor(f.opts.Dir, name)
+	lock, err := dir.claim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	cmd = exec.CommandContext(t.Context(), os.Args[0], "shim", string(dir))
+	cmd.ExtraFiles = []*os.File{lock}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if stdin, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, err = cmd.StdoutPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, stdin, stdout, dir
+}
+
+func expectNothing(t *testing.T, f *Fleet, name string) {
+	t.Helper()
+	if left, err := proc.FindByEnv(MarkKey, "token-of-"+name); err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+	if _, err := os.Stat(string(folderFor(f.opts.Dir, name))); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+}
+
+// A starter that is killed in the middle leaves nothing.
+func TestStarterDiesMidway(t *testing.T) {
+	f := testFleet(t)
+	body, err := json.Marshal(spec("midway", "trap '' HUP TERM; while :; do sleep 1000; done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []int{0, 10, len(body) - 1, len(body)} {
+		cmd, stdin, stdout, _ := shimByHand(t, f, "midway")
+		if err := stdout.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stdin.Write(body[:part]); err != nil {
+			t.Fatal(err)
+		}
+		if err := stdin.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil && strings.Contains(err.Error(), "signal") {
+			t.Errorf("after %d of %d bytes the shim ended by %v", part, len(body), err)
+		}
+		expectNothing(t, f, "midway")
+	}
+}
+
+// However suddenly a shim ends while it starts, a stop finds what it had started.
+func TestShimKilledAtAnyInstantOfTheStart(t *testing.T) {
+	f := testFleet(t)
+	s := spec("instant", "trap '' HUP TERM; while :; do sleep 1000; done")
+	s.Terminal = false // its pipes' end tells the agent nothing
+	body, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after := time.Duration(0); after < 24*time.Millisecond; after += 300 * time.Microsecond {
+		cmd, stdin, stdout, _ := shimByHand(t, f, "instant")
+		if _, err := stdin.Write(body); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(after)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // killed
+		_, _ = stdin.Close(), stdout.Close()
+		if _, err := f.Stop(t.Context(), "instant", nil, 0); err != nil {
+			t.Fatalf("after %v: %v", after, err)
+		}
+		expectNothing(t, f, "instant")
+		if t.Failed() {
+			t.Fatalf("after %v", after)
+		}
+	}
+}
+
+// If the record cannot be written, the start fails and the agent is gone.
+func TestStartWithoutRoomForItsRecord(t *testing.T) {
+	f := testFleet(t)
+	cmd, stdin, stdout, dir := shimByHand(t, f, "full")
+	if err := os.MkdirAll(filepath.Join(dir.record()+".new", "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.Marshal(spec("full", "trap '' HUP; while :; do sleep 1000; done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdin.Write(body); err != nil {
+		t.Fatal(err)
+	}
+	if err := readReport(stdout.(*os.File)); err == nil {
+		t.Error("a start without a record succeeded")
+	}
+	_ = cmd.Wait() // it failed
+	expectNothing(t, f, "full")
+}
+
+// The exit of an agent that ends at once is never missed.
+func TestShortLivedAgents(t *testing.T) {
+	f := testFleet(t)
+	for i := range 40 {
+		s := spec("short", "")
+		s.Argv = []string{"/bin/sh", "-c", "exit 7"}
+		if i%2 == 0 {
+			s.Argv = []string{"/bin/false"}
+		}
+		c := start(t, f, s)
+		waitFor(t, "the exit", func() bool {
+			sight, err := f.Look(t.Context(), "short")
+			return err == nil && (sight.Corpse != nil || sight.Client != nil && sight.State.Exit != nil)
+		})
+		if _, err := f.Stop(t.Context(), "short", &c.token, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A shim that hangs is no reason that its session cannot be stopped.
+func TestSilentShimIsStopped(t *testing.T) {
+	f := testFleet(t)
+	start(t, f, spec("silent", "trap '' HUP; while :; do sleep 1000; done"))
+	sight, err := f.Look(t.Context(), "silent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proc.Signal(sight.Record.Shim, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Stop(t.Context(), "silent", &sight.Token, 0); err != nil {
+		t.Fatal(err)
+	}
+	expectNothing(t, f, "silent")
+}
+
+// A session whose folder was removed ends: it could never be found again.
+func TestFolderRemovedUnderneath(t *testing.T) {
+	f := testFleet(t)
+	start(t, f, spec("removed", "trap '' HUP; while :; do sleep 1000; done"))
+	c := start(t, f, spec("socketless", "cat"))
+	if err := os.RemoveAll(string(folderFor(f.opts.Dir, "removed"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(folderFor(f.opts.Dir, "socketless").sock()); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the end of the session without a folder", func() bool {
+		left, err := proc.FindByEnv(MarkKey, "token-of-removed")
+		return err == nil && len(left) == 0
+	})
+	waitFor(t, "a new socket", func() bool { _, err := c.State(t.Context()); return err == nil })
+}
+
+// A damaged record, as after a power failure, hinders neither start nor stop.
+func TestDamagedRecord(t *testing.T) {
+	f := testFleet(t)
+	for _, next := range []string{"stop", "start"} {
+		dir := folderFor(f.opts.Dir, "damaged")
+		if err := os.MkdirAll(string(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{dir.lock(), dir.record(), dir.corpse(), dir.instance()} {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if states, err := f.Running(t.Context()); err != nil || len(states) > 0 {
+			t.Errorf("Running: %v, %v", states, err)
+		}
+		if next == "start" {
+			start(t, f, spec("damaged", "cat"))
+			continue
+		}
+		if _, err := f.Stop(t.Context(), "damaged", nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		expectNothing(t, f, "damaged")
+	}
+}

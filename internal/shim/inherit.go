@@ -1,0 +1,100 @@
+package shim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFD is where the starter leaves the folder's lock.
+const lockFD = 3
+
+// inherit takes the lock from the starter and closes every other descriptor that
+// came with it: an agent that runs for weeks must not hold a pipe of whoever typed
+// the command.
+func inherit(dir folder) (*os.File, error) {
+	syscall.CloseOnExec(lockFD)
+	lock := os.NewFile(lockFD, dir.lock())
+	if !sameFile(lock, dir.lock()) {
+		return nil, fmt.Errorf("%s is not locked by the starter; a shim is started by gc, not by hand", dir)
+	}
+	names, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		fd, err := strconv.Atoi(name.Name())
+		if err != nil || fd <= lockFD {
+			continue
+		}
+		// Our own all close on exec; what came through one does not.
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd) // it was nothing of ours
+		}
+	}
+	return lock, nil
+}
+
+// defaultSignals gives the agent signals in their default state, whatever the
+// starter ignored: exec resets a signal that is handled, not one that is ignored.
+// The shim itself takes no notice of them. A closed pipe is an error of the write,
+// also on the standard output.
+func defaultSignals() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE,
+		syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGCONT)
+}
+
+const (
+	mindEvery  = 3 * time.Second
+	touchEvery = time.Hour
+)
+
+// mind looks after the folder until ctx ends. A session whose folder was removed
+// ends: nobody could find it any more, and another of its name would be started
+// beside it. A socket that was removed alone is made again. The files are touched
+// now and then: cleaners of temporary folders remove what looks old.
+func (h *host) mind(ctx context.Context) {
+	tick := time.NewTicker(mindEvery)
+	defer tick.Stop()
+	touched := time.Now()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if gone(h.dir.lock()) {
+			h.closing(errRemoved)
+			return
+		}
+		if gone(h.dir.sock()) {
+			h.reopen()
+		}
+		if time.Since(touched) > touchEvery {
+			touched = time.Now()
+			h.dir.touch(touched)
+		}
+	}
+}
+
+func gone(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func (h *host) reopen() {
+	listener, err := listen(h.dir.sock())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "shim: cannot make the socket again:", err)
+		return
+	}
+	h.server.accept(listener)
+}

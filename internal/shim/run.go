@@ -1,0 +1,214 @@
+package shim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"gascity/internal/proc"
+)
+
+// run is one agent from its launch to its end.
+type run struct {
+	streams *streams
+	input   *inputQueue
+	exit    *Exit         // guarded by the host's mu; set when its end is known
+	over    chan struct{} // closed after that
+}
+
+// close lets go of the terminal or the pipes and waits for their reader, which
+// must not write into the next agent's screen.
+func (r *run) close() error {
+	r.input.close()
+	err := r.streams.close()
+	<-r.streams.drained
+	return err
+}
+
+// launch starts the agent's process. The caller has the turn. If it fails,
+// nothing of the agent runs.
+func (h *host) launch() error {
+	record, err := h.newRecord()
+	if err != nil {
+		return err
+	}
+	// The record stands before the agent: however suddenly the shim ends between the
+	// two, what it has started is found.
+	if err := h.bury(record); err != nil {
+		return err
+	}
+	streams, err := openStreams(h.spec)
+	if err != nil {
+		return err
+	}
+	root, ended, err := h.tree.start(func() (proc.ID, error) { return streams.start(h.spec) })
+	if err != nil {
+		return errors.Join(fmt.Errorf("cannot run %s: %w", filepath.Base(h.spec.Argv[0]), err), streams.close())
+	}
+	record.Root = root
+	if err := writeJSON(h.dir.record(), record); err != nil {
+		_, stopErr := h.tree.stop(0)
+		return errors.Join(err, stopErr, streams.close())
+	}
+	r := &run{streams: streams, input: newInputQueue(h.ctx, streams.in), over: make(chan struct{})}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.record, h.agent, h.exit, h.kept, h.run, h.stopping = record, root, nil, false, r, false
+	h.bumpLocked()
+	go h.read(streams) // ends when the streams close
+	go h.follow(r, ended)
+	return nil
+}
+
+func (h *host) newRecord() (Record, error) {
+	self, err := proc.Self()
+	if err != nil {
+		return Record{}, err
+	}
+	boot, err := proc.BootID()
+	return Record{
+		Version: recordVersion, Name: h.spec.Name, Shim: self, Boot: boot, StartedAt: time.Now(), Terminal: h.spec.Terminal,
+		WorkDir: h.spec.Dir, ProcessNames: h.spec.ProcessNames, LogPath: h.spec.LogPath, Labels: h.spec.Labels,
+	}, err
+}
+
+// bury writes the record of an agent that is about to start, and removes the
+// corpse of the one before.
+func (h *host) bury(record Record) error {
+	err := writeJSON(h.dir.record(), record)
+	if err == nil {
+		err = os.Remove(h.dir.corpse())
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// follow waits for the agent's end and draws up what is left of it.
+func (h *host) follow(r *run, ended <-chan rootEnd) {
+	defer close(r.over)
+	end := <-ended
+	h.awaitHeirs(r, end)
+	r.streams.drain()
+	exit := exitOf(end.status)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r.exit = &exit
+	if !h.stopping {
+		h.concludeLocked()
+	}
+}
+
+// heirRetry is how soon a look for heirs is repeated that could not be made.
+const heirRetry = 100 * time.Millisecond
+
+// awaitHeirs waits until no process is left that carries on as the agent: a fork
+// of it that let its parent exit. Helpers and background jobs are no heirs.
+func (h *host) awaitHeirs(r *run, end rootEnd) {
+	for {
+		changed := h.tree.changed()
+		heirs, err := h.tree.heirs(end, h.spec.ProcessNames)
+		if err == nil && len(heirs) == 0 {
+			return
+		}
+		retry := make(<-chan time.Time)
+		if err != nil || !subreaper {
+			retry = time.After(heirRetry)
+		}
+		h.mu.Lock()
+		if len(heirs) > 0 && h.run == r {
+			h.agent = heirs[0]
+		}
+		h.mu.Unlock()
+		select {
+		case <-changed:
+		case <-retry:
+		}
+	}
+}
+
+// concludeLocked records the present agent's end. The corpse is on disk before
+// whoever watches learns it.
+func (h *host) concludeLocked() {
+	if h.exit != nil || h.run.exit == nil {
+		return
+	}
+	h.exit = h.run.exit
+	if err := h.keepLocked(joinLines(h.display.Lines(0))); err != nil {
+		fmt.Fprintln(os.Stderr, "shim: cannot keep the last output:", err)
+	}
+	h.run.input.close()
+	h.bumpLocked()
+	linger := lingerLimit
+	if h.events.publish(Event{Kind: EventExited, Time: h.exit.At, Exit: h.exit}) {
+		linger = lingerSeen
+	}
+	h.expireLocked(linger)
+}
+
+func (h *host) keepLocked(text string) error {
+	if h.kept {
+		return nil
+	}
+	err := writeJSON(h.dir.corpse(), Corpse{Exit: *h.exit, Title: h.title, Text: text, LastActivity: h.lastOutput})
+	h.kept = err == nil
+	return err
+}
+
+// lingerLimit is how long a shim stays after its agent has ended if nobody asks
+// what happened, lingerSeen if somebody was told. Everything worth knowing is in
+// the folder by then.
+const (
+	lingerLimit = 30 * time.Second
+	lingerSeen  = time.Second
+)
+
+// expireLocked ends the shim after a while, unless the agent is relaunched.
+func (h *host) expireLocked(after time.Duration) {
+	exit := h.exit
+	time.AfterFunc(after, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.exit == nil || h.exit != exit || h.stopping {
+			return
+		}
+		// On a full disk the exit alone may find room. Nowhere else is it known, so
+		// without it the shim stays.
+		if h.keepLocked(joinLines(h.display.Lines(0))) != nil && h.keepLocked("") != nil {
+			h.expireLocked(lingerSeen)
+			return
+		}
+		h.closing(errDone)
+	})
+}
+
+func exitOf(status syscall.WaitStatus) Exit {
+	e := Exit{Code: status.ExitStatus(), At: time.Now()}
+	if status.Signaled() {
+		e.Code, e.Signal = -1, status.Signal().String()
+	}
+	return e
+}
+
+// take gets the turn to start or end agents; give returns it. [ErrExited] when
+// the shim is ending.
+func (h *host) take(ctx context.Context) (give func(), err error) {
+	select {
+	case <-h.turn:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-h.ctx.Done():
+		return nil, ErrExited
+	}
+	if h.ctx.Err() != nil {
+		h.turn <- struct{}{}
+		return nil, ErrExited
+	}
+	return func() { h.turn <- struct{}{} }, nil
+}

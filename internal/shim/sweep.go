@@ -1,0 +1,204 @@
+package shim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"slices"
+	"syscall"
+	"time"
+
+	"gascity/internal/proc"
+)
+
+// Stop ends the session and removes its folder. A token that is not nil must be
+// the current incarnation's ([ErrStale]). No session at all is no error. When it
+// returns nil, nothing of the session is left.
+func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time.Duration) (StopReport, error) {
+	dir := folderFor(f.opts.Dir, name)
+	retry := time.NewTicker(20 * time.Millisecond)
+	defer retry.Stop()
+	for {
+		sight, err := f.Look(ctx, name)
+		if errors.Is(err, ErrSilent) && ctx.Err() == nil {
+			if err := killSilent(ctx, name, dir, token); err != nil {
+				return StopReport{}, err
+			}
+			continue
+		}
+		if err != nil {
+			return StopReport{}, err
+		}
+		if token != nil && sight.Record != nil && sight.Token != *token {
+			return StopReport{}, fmt.Errorf("session %q: %w", name, ErrStale)
+		}
+		switch {
+		case sight.Client != nil:
+			report, err := f.stopLive(ctx, sight, grace)
+			if errors.Is(err, ErrSilent) && ctx.Err() == nil {
+				err = killSilent(ctx, name, dir, token)
+			} else if !errors.Is(err, ErrNone) && !errors.Is(err, ErrStale) {
+				return report, err
+			}
+			if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNone) && !errors.Is(err, ErrStale) {
+				return StopReport{}, err
+			}
+		case sight.Busy: // its socket is about to appear or to go
+		case sight.Record == nil:
+			return StopReport{}, dir.tidy()
+		default:
+			report, err := f.sweep(ctx, dir, sight, grace)
+			if !errors.Is(err, ErrTaken) {
+				return report, err
+			}
+		}
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			return StopReport{}, fmt.Errorf("session %q is still starting or ending: %w", name, context.Cause(ctx))
+		}
+	}
+}
+
+// killSilent ends a shim that does not answer, so that what it holds can be swept.
+func killSilent(ctx context.Context, name string, dir folder, token *string) error {
+	now, err := dir.token()
+	if err == nil && token != nil && now != *token {
+		return fmt.Errorf("session %q: %w", name, ErrStale)
+	}
+	record, err := dir.readRecord()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it has ended meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	boot, err := proc.BootID()
+	if err != nil || boot != record.Boot {
+		return err
+	}
+	if err := proc.Signal(record.Shim, syscall.SIGKILL); err != nil && !errors.Is(err, proc.ErrGone) {
+		return err
+	}
+	return proc.WaitGone(ctx, record.Shim)
+}
+
+func (f *Fleet) stopLive(ctx context.Context, s Sight, grace time.Duration) (StopReport, error) {
+	asking, cancel := context.WithTimeoutCause(ctx, max(grace, 0)+killLimit+lookLimit, fmt.Errorf("session %q: %w", s.Record.Name, ErrSilent))
+	defer cancel()
+	report, err := s.Client.stop(asking, grace)
+	if err != nil {
+		return report, err
+	}
+	if len(report.Survivors) > 0 {
+		return report, fmt.Errorf("session %q: processes %v do not end, not even by SIGKILL", s.Record.Name, report.Survivors)
+	}
+	f.drop(s.Client)
+	return report, proc.WaitGone(ctx, s.Record.Shim)
+}
+
+// sweep ends what a killed shim left running and removes the folder.
+func (f *Fleet) sweep(ctx context.Context, dir folder, s Sight, grace time.Duration) (StopReport, error) {
+	lock, err := dir.claim()
+	if err != nil {
+		return StopReport{}, err
+	}
+	defer lock.Close()
+	var report StopReport
+	if s.Lost() {
+		if report, err = endOrphans(ctx, s, grace); err != nil {
+			return report, err
+		}
+	}
+	return report, dir.remove()
+}
+
+func endOrphans(ctx context.Context, s Sight, grace time.Duration) (StopReport, error) {
+	root, live, err := s.root()
+	if err != nil || !live {
+		return StopReport{}, err
+	}
+	if grace <= 0 {
+		grace = -1
+	}
+	census, err := proc.KillTree(ctx, root, &proc.KillOptions{Grace: grace, MarkKey: MarkKey, MarkValue: s.Token})
+	report := StopReport{Found: census.Found, Killed: census.Killed}
+	for _, p := range census.Survivors {
+		report.Survivors = append(report.Survivors, p.PID)
+	}
+	return report, err
+}
+
+// root returns the process that the search for orphans begins with, which may have
+// ended: the agent's first, or the shim if it was killed before it knew that. live is
+// false if nothing of the incarnation can live, because the machine was started since.
+func (s Sight) root() (root proc.ID, live bool, err error) {
+	boot, err := proc.BootID()
+	if err != nil {
+		return root, false, err
+	}
+	if s.Record.Boot != "" && s.Record.Boot != boot || s.Token == "" {
+		return root, false, nil
+	}
+	for _, id := range []proc.ID{s.Record.Root, s.Record.Shim} {
+		if id.PID > 1 {
+			return id, true, nil
+		}
+	}
+	return proc.ID{PID: math.MaxInt32}, true, nil // a damaged record: the mark alone tells
+}
+
+// Orphans returns the live processes of a session whose shim was killed: those that
+// carry its token, and those in the terminal session that its agent leads, for a
+// program may overwrite its environment. An error that matches
+// [proc.UnreadableError] means that there may be more.
+func (s Sight) Orphans() ([]int, error) {
+	root, live, err := s.root()
+	if err != nil || !live {
+		return nil, err
+	}
+	marked, err := proc.FindByEnv(MarkKey, s.Token)
+	if err = s.younger(err); err != nil && len(marked) == 0 {
+		return nil, err
+	}
+	all, listErr := proc.List()
+	if listErr != nil {
+		return nil, listErr
+	}
+	found := map[int]bool{}
+	for _, m := range marked {
+		found[m.PID] = true
+	}
+	for _, info := range all {
+		// While a session has a member, its number is nobody else's.
+		if info.SID == root.PID && info.Start >= root.Start && root.Start > 0 && !info.Ended() && leads(all, root) {
+			found[info.PID] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// leads reports whether the number of root is not that of another process by now.
+func leads(all []proc.Info, root proc.ID) bool {
+	return !slices.ContainsFunc(all, func(i proc.Info) bool { return i.PID == root.PID && i.Start != root.Start })
+}
+
+// younger leaves of an error of unreadable processes those that are not older than
+// the incarnation.
+func (s Sight) younger(err error) error {
+	var unreadable *proc.UnreadableError
+	if !errors.As(err, &unreadable) {
+		return err
+	}
+	pids := slices.DeleteFunc(slices.Clone(unreadable.PIDs), func(pid int) bool {
+		info, err := proc.Stat(pid)
+		return errors.Is(err, proc.ErrGone) || err == nil && info.Start < s.Record.Shim.Start
+	})
+	if len(pids) == 0 {
+		return nil
+	}
+	return &proc.UnreadableError{PIDs: pids}
+}
