@@ -21,7 +21,7 @@ var dependencies = []dependency{
 	{"github.com/clipperhouse/displaywidth", []string{"internal/term", "internal/text"}},
 	{"github.com/creack/pty", []string{"internal/shim"}},
 	{"github.com/danielgtaylor/huma/v2", []string{"internal/api", "internal/workerapi"}},
-	{"github.com/fsnotify/fsnotify", []string{"internal/shim", "internal/controller", "internal/daemon", "internal/adapter"}},
+	{"github.com/fsnotify/fsnotify", []string{"internal/shim", "internal/rawlog", "internal/controller", "internal/daemon", "internal/adapter"}},
 	{"github.com/google/go-cmp", nil},
 	{"github.com/invopop/jsonschema", []string{"internal/config"}},
 	{"github.com/pelletier/go-toml/v2", []string{"internal/config", "internal/agentcli", "internal/guard"}},

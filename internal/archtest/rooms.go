@@ -40,6 +40,7 @@ var rooms = []room{
 	{dir: "internal/proc", layer: layerLeaf},
 	{dir: "internal/tmuxctl", layer: layerLeaf},
 	{dir: "internal/text", layer: layerLeaf},
+	{dir: "internal/rawlog", layer: layerLeaf},
 	{dir: "internal/shim", layer: layerShim},
 	{dir: "internal/fakeagent/ledger", layer: layerLeaf},
 	{dir: "internal/fakeagent", layer: layerShim, program: true},
