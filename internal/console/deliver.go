@@ -19,6 +19,9 @@ type Prompt struct {
 	Text string
 	// Confirm bounds the wait for evidence after Enter; zero is DefaultConfirm.
 	Confirm time.Duration
+	// Leftover is the text of an earlier delivery that ended before its Enter. If
+	// the input line still holds exactly that, it is emptied first.
+	Leftover string
 }
 
 // Deliver brings one prompt to the agent: it looks whether the prompt can be
@@ -40,6 +43,9 @@ func Deliver(ctx context.Context, t Terminal, prompt Prompt, rules Rules) (runti
 	}
 	w, err := start(ctx, t)
 	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
+	}
+	if err := w.clearLeftover(ctx, rules, prompt.Leftover); err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
 	}
 	no, err := w.refuseFirmly(ctx, rules)

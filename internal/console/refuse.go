@@ -63,8 +63,8 @@ func (v view) checkLine(text string) *runtime.Outcome {
 
 // refuse says why a prompt cannot be delivered onto this screen; nil if it can.
 func (v view) refuse(rules Rules, now time.Time) *runtime.Outcome {
-	if quiet := now.Sub(v.LastHuman); v.Attached > 0 && !v.LastHuman.IsZero() && quiet < rules.humanQuiet() {
-		return refused(runtime.RefusedTyping, "a person typed %s ago", quiet.Round(time.Millisecond))
+	if v.humanActive(rules, now) {
+		return refused(runtime.RefusedTyping, "a person typed %s ago", now.Sub(v.LastHuman).Round(time.Millisecond))
 	}
 	if d := v.dialog(rules); d != nil {
 		return refused(runtime.RefusedDialog, "%s: %s", d.Kind, d.Why)

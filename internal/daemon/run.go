@@ -78,7 +78,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var group errgroup.Group
-	server := api.NewServer(c, api.Options{Version: opts.Version, Log: k.logger})
+	server := api.NewServer(recorder{City: c, root: k.root}, api.Options{Version: opts.Version, Log: k.logger})
 	group.Go(func() error {
 		defer cancel()
 		return server.Run(ctx, listener)

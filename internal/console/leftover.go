@@ -1,0 +1,65 @@
+package console
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+const (
+	// clearEffect is how long a clear key may take to show.
+	clearEffect = 750 * time.Millisecond
+	// maxClear bounds how often it is pressed: some programs clear one row at a
+	// time.
+	maxClear = 200
+)
+
+// clearLeftover empties an input line that holds exactly the text of an earlier
+// delivery that was cut off before its Enter: its sender was never told that the
+// agent took it, and left there it would block every later prompt. Anything else
+// in the line is somebody's draft and stays.
+func (w *watch) clearLeftover(ctx context.Context, rules Rules, leftover string) error {
+	s := rules.Screen
+	if leftover == "" || s.ClearKey == "" || w.v.Exited {
+		return nil
+	}
+	c := w.v.readComposer(s.Composer)
+	if c.above || c.holds(leftover, s.Composer) != holdsOurs || w.v.humanActive(rules, time.Now()) {
+		return nil
+	}
+	human, idle := w.v.LastHuman, 0
+	for range maxClear {
+		before := c.content
+		if err := w.key(ctx, s.ClearKey); err != nil {
+			return err
+		}
+		for end := time.Now().Add(clearEffect); c.content == before; {
+			changed, err := w.next(ctx, time.Until(end))
+			if err != nil {
+				return err
+			}
+			if w.v.Exited || w.v.LastHuman.After(human) {
+				return nil
+			}
+			if c = w.v.readComposer(s.Composer); !changed {
+				break
+			}
+		}
+		switch {
+		case !c.found || strings.TrimSpace(c.content) == "":
+			return nil
+		case c.content != before:
+			idle = 0
+		case idle > 0:
+			return nil // the key does nothing here
+		default:
+			idle++
+		}
+	}
+	return nil
+}
+
+// humanActive reports whether a person typed a moment ago.
+func (v view) humanActive(rules Rules, now time.Time) bool {
+	return v.Attached > 0 && !v.LastHuman.IsZero() && now.Sub(v.LastHuman) < rules.humanQuiet()
+}
