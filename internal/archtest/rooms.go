@@ -5,7 +5,8 @@ import "strings"
 // Layers, lowest first. The gaps leave room for sub-layers: 11 stands on 10.
 const (
 	layerLeaf       = 10
-	layerShim       = 11
+	layerChild      = 11
+	layerShim       = 12
 	layerContract   = 20
 	layerNames      = 21
 	layerDouble     = 22
@@ -41,6 +42,7 @@ var rooms = []room{
 	{dir: "internal/tmuxctl", layer: layerLeaf},
 	{dir: "internal/text", layer: layerLeaf},
 	{dir: "internal/rawlog", layer: layerLeaf},
+	{dir: "internal/shim/child", layer: layerChild},
 	{dir: "internal/shim", layer: layerShim},
 	{dir: "internal/fakeagent/ledger", layer: layerLeaf},
 	{dir: "internal/fakeagent", layer: layerShim, program: true},

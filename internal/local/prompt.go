@@ -55,7 +55,7 @@ func (s *Sessions) Deliver(ctx context.Context, name string, d runtime.Delivery)
 		text, staged, err := promptText(l.WorkDir, d.Content)
 		if err != nil {
 			out = runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: err.Error()}
-			return nil
+			return nil //nolint:nilerr // the outcome says it
 		}
 		out, err = s.deliver(ctx, l, text, d.Confirm)
 		out.Staged = staged

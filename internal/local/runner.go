@@ -78,7 +78,7 @@ func (s *Sessions) StopInstance(ctx context.Context, name, token string) error {
 // stop stops the incarnation with the token, any without one.
 func (s *Sessions) stop(ctx context.Context, name string, token *string) error {
 	if runtime.ValidateName(name) != nil {
-		return nil // such a session cannot exist
+		return nil //nolint:nilerr // such a session cannot exist
 	}
 	_, err := s.fleet.Stop(ctx, name, token, s.opts.StopGrace)
 	return ErrorOf("stop", name, err)

@@ -100,8 +100,7 @@ func ErrorOf(op, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var already *runtime.Error
-	if errors.As(err, &already) {
+	if _, already := errors.AsType[*runtime.Error](err); already {
 		return err
 	}
 	return &runtime.Error{Op: op, Session: name, Err: translate(err)}
@@ -146,7 +145,7 @@ func (s *Sessions) live(ctx context.Context, op, name string) (shim.Sight, error
 
 func (s *Sessions) look(ctx context.Context, op, name string) (shim.Sight, error) {
 	if runtime.ValidateName(name) != nil {
-		return shim.Sight{}, nil // such a session cannot exist
+		return shim.Sight{}, nil //nolint:nilerr // such a session cannot exist
 	}
 	sight, err := s.fleet.Look(ctx, name)
 	return sight, ErrorOf(op, name, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"gascity/internal/stage"
 	"gascity/runtime"
@@ -13,7 +14,7 @@ import (
 // stageFiles puts overlays and files into the work folder. What it kept instead of
 // overwriting goes to the log.
 func (s *Sessions) stageFiles(ctx context.Context, cfg runtime.Config) error {
-	dirs := append(cfg.PackOverlayDirs[:len(cfg.PackOverlayDirs):len(cfg.PackOverlayDirs)], cfg.OverlayDir)
+	dirs := append(slices.Clip(cfg.PackOverlayDirs), cfg.OverlayDir)
 	report, err := stage.Stage(ctx, stage.Request{
 		WorkDir: cfg.WorkDir, PackOverlayDirs: cfg.PackOverlayDirs, OverlayDir: cfg.OverlayDir,
 		Slots: runtime.EffectiveOverlayProviderNames(cfg, dirs...), CopyFiles: cfg.CopyFiles,

@@ -163,7 +163,7 @@ func (c *Client) Attach(ctx context.Context, req AttachRequest) (net.Conn, error
 	if err != nil {
 		return nil, c.unreachable(err)
 	}
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // what waits on it ends
 	defer stop()
 	body, err := json.Marshal(req)
 	if err != nil {

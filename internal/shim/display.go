@@ -1,10 +1,7 @@
 package shim
 
 import (
-	"bytes"
-	"slices"
-	"strings"
-
+	"gascity/internal/shim/child"
 	"gascity/internal/term"
 )
 
@@ -19,85 +16,7 @@ type display interface {
 
 func newDisplay(spec Spec, reply func([]byte), notice func(term.Notice)) display {
 	if !spec.Terminal {
-		return &lines{limit: spec.Scrollback}
+		return child.NewLines(spec.Scrollback)
 	}
 	return term.New(spec.Cols, spec.Rows, &term.Options{Scrollback: spec.Scrollback, Reply: reply, Notify: notice})
 }
-
-// maxLine is where a captured line is cut in two.
-const maxLine = 16 << 10
-
-// maxLines bounds the bytes of all captured lines: a program without a terminal may
-// write lines of any length.
-const maxLines = 8 << 20
-
-// lines keeps the last lines of a program that has no terminal, as many as the two
-// limits allow.
-type lines struct {
-	limit   int
-	kept    []string // from first on
-	first   int
-	size    int    // bytes of what is kept
-	partial []byte // the last line, not ended yet
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	n := len(p)
-	for len(p) > 0 {
-		line, rest, ended := bytes.Cut(p, []byte{'\n'})
-		l.partial = append(l.partial, line...)
-		for len(l.partial) > maxLine {
-			l.add(string(l.partial[:maxLine]))
-			l.partial = append(l.partial[:0], l.partial[maxLine:]...)
-		}
-		if ended {
-			l.add(string(l.partial))
-			l.partial = l.partial[:0]
-		}
-		p = rest
-	}
-	return n, nil
-}
-
-func (l *lines) add(line string) {
-	line = strings.TrimRight(line, " \t\r")
-	l.kept = append(l.kept, line)
-	l.size += len(line)
-	for len(l.kept)-l.first > l.limit || l.size > maxLines {
-		l.size -= len(l.kept[l.first])
-		l.kept[l.first] = ""
-		l.first++
-	}
-	if l.first > l.limit { // as many gone as kept: worth the move
-		l.kept = slices.Delete(l.kept, 0, l.first)
-		l.first = 0
-	}
-}
-
-func (l *lines) Lines(n int) []string {
-	all := l.kept[l.first:]
-	var last string
-	if len(l.partial) > 0 {
-		last = strings.TrimRight(string(l.partial), " \t\r")
-	}
-	if last == "" {
-		for len(all) > 0 && all[len(all)-1] == "" {
-			all = all[:len(all)-1]
-		}
-	}
-	if n > 0 {
-		if last != "" {
-			n--
-		}
-		all = all[max(0, len(all)-n):]
-	}
-	all = slices.Clone(all)
-	if last != "" {
-		all = append(all, last)
-	}
-	return all
-}
-
-func (l *lines) ClearScrollback() { l.kept, l.first, l.size = nil, 0, 0 }
-
-func (l *lines) Size() (cols, rows int) { return 0, 0 }

@@ -12,11 +12,13 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"gascity/internal/shim/child"
 )
 
 // MarkKey is the environment variable that marks every process of an incarnation.
 // Its value is the instance token.
-const MarkKey = "GC_INSTANCE_TOKEN"
+const MarkKey = child.MarkKey
 
 // FleetOptions are what a [Fleet] needs; all are required.
 type FleetOptions struct {
@@ -202,32 +204,40 @@ func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 		wg.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			dir := folder(filepath.Join(f.opts.Dir, e.Name()))
-			record, err := dir.readRecord()
-			if errors.Is(err, fs.ErrNotExist) {
-				return // being made or removed
-			}
-			if errors.Is(err, errDamaged) {
-				if held, heldErr := dir.held(); heldErr == nil && !held {
-					return // nothing lives there
-				}
-			}
-			var sight Sight
-			if err == nil {
-				sight, err = f.Look(ctx, record.Name)
-			}
+			state, err := f.examine(ctx, folder(filepath.Join(f.opts.Dir, e.Name())))
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
 				errs = append(errs, err)
-			} else if sight.Client != nil && sight.State.Exit == nil {
-				states = append(states, sight.State)
+			} else if state != nil {
+				states = append(states, *state)
 			}
 		})
 	}
 	wg.Wait()
 	slices.SortFunc(states, func(a, b State) int { return cmp.Compare(a.Name, b.Name) })
 	return states, errors.Join(errs...)
+}
+
+// examine returns the state of the session in a folder, nil if no agent lives there.
+func (f *Fleet) examine(ctx context.Context, dir folder) (*State, error) {
+	record, err := dir.readRecord()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil // being made or removed
+	case errors.Is(err, errDamaged):
+		if held, heldErr := dir.held(); heldErr == nil && !held {
+			return nil, nil // nothing lives there
+		}
+		return nil, err
+	case err != nil:
+		return nil, err
+	}
+	sight, err := f.Look(ctx, record.Name)
+	if err != nil || sight.Client == nil || sight.State.Exit != nil {
+		return nil, err
+	}
+	return &sight.State, nil
 }
 
 // LockInput takes the session's input for one prompt, so that prompts of several
@@ -245,7 +255,7 @@ func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err 
 	for {
 		err := flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { file.Close() }, nil
+			return func() { _ = file.Close() }, nil // which gives the lock back
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errors.Join(err, file.Close())

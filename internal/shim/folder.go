@@ -48,7 +48,7 @@ func (f folder) claim() (*os.File, error) {
 			return nil, err
 		}
 		if err := lockExclusive(file); err != nil {
-			file.Close()
+			_ = file.Close() // nothing was written
 			if errors.Is(err, syscall.EWOULDBLOCK) {
 				return nil, ErrTaken
 			}
@@ -57,7 +57,7 @@ func (f folder) claim() (*os.File, error) {
 		if sameFile(file, f.lock()) {
 			return file, nil
 		}
-		file.Close() // the former owner removed the folder; try the new one
+		_ = file.Close() // the former owner removed the folder; try the new one
 	}
 }
 

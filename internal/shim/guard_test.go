@@ -1,7 +1,6 @@
 package shim
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,14 +17,27 @@ import (
 
 // routes are all that a shim answers, with a body that would do something.
 var routes = []struct{ method, path, body string }{
-	{"GET", "/state", ""}, {"GET", "/frame?after=0", ""}, {"GET", "/text?lines=0", ""}, {"GET", "/events", ""},
-	{"POST", "/input", "x"}, {"POST", "/keys", `["Enter"]`}, {"POST", "/resize", `{"Cols":90,"Rows":30}`}, {"POST", "/interrupt", ""},
-	{"POST", "/stop", `{}`}, {"POST", "/release", ""}, {"POST", "/relaunch", `{"Argv":["/bin/true"]}`}, {"POST", "/clear", ""},
-	{"PUT", "/agent", `{}`}, {"GET", "/meta?key=k", ""}, {"PUT", "/meta?key=k", `{"Value":"v"}`}, {"DELETE", "/meta?key=k", ""},
-	{"POST", "/attach", `{"cols":80,"rows":24}`}, {"GET", "/nothing", ""},
+	{"GET", "/state", ""},
+	{"GET", "/frame?after=0", ""},
+	{"GET", "/text?lines=0", ""},
+	{"GET", "/events", ""},
+	{"POST", "/input", "x"},
+	{"POST", "/keys", `["Enter"]`},
+	{"POST", "/resize", `{"Cols":90,"Rows":30}`},
+	{"POST", "/interrupt", ""},
+	{"POST", "/stop", `{}`},
+	{"POST", "/release", ""},
+	{"POST", "/relaunch", `{"Argv":["/bin/true"]}`},
+	{"POST", "/clear", ""},
+	{"PUT", "/agent", `{}`},
+	{"GET", "/meta?key=k", ""},
+	{"PUT", "/meta?key=k", `{"Value":"v"}`},
+	{"DELETE", "/meta?key=k", ""},
+	{"POST", "/attach", `{"cols":80,"rows":24}`},
+	{"GET", "/nothing", ""},
 }
 
-func request(t *testing.T, c *Client, method, path, body, token string) *http.Response {
+func request(t *testing.T, c *Client, method, path, body, token string) (status int, answer string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "http://shim"+path, strings.NewReader(body))
 	if err != nil {
@@ -38,8 +50,12 @@ func request(t *testing.T, c *Client, method, path, body, token string) *http.Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { resp.Body.Close() })
-	return resp
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
 }
 
 func TestWrongTokenOnEveryRoute(t *testing.T) {
@@ -47,8 +63,8 @@ func TestWrongTokenOnEveryRoute(t *testing.T) {
 	c := start(t, f, spec("guarded", "cat"))
 	for _, r := range routes {
 		for _, token := range []string{"", "Bearer", "Bearer ", "Bearer token-of-guarde", "Bearer token-of-guardedx", "token-of-guarded", "bearer token-of-guarded"} {
-			if resp := request(t, c, r.method, r.path, r.body, token); resp.StatusCode != http.StatusConflict {
-				t.Errorf("%s %s with %q: %s, want 409", r.method, r.path, token, resp.Status)
+			if status, _ := request(t, c, r.method, r.path, r.body, token); status != http.StatusConflict {
+				t.Errorf("%s %s with %q: %d, want 409", r.method, r.path, token, status)
 			}
 		}
 	}
@@ -62,15 +78,25 @@ func TestSenselessRequests(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("sense", "cat"))
 	for _, r := range []struct{ method, path, body string }{
-		{"GET", "/frame", ""}, {"GET", "/frame?after=-1", ""}, {"GET", "/text?lines=x", ""}, {"POST", "/keys", "x"}, {"POST", "/keys", `["Nonsense"]`},
-		{"POST", "/resize", `{"Cols":0,"Rows":0}`}, {"POST", "/resize", `{"Cols":70000,"Rows":50}`}, {"POST", "/stop", ""}, {"POST", "/stop", "x"},
-		{"POST", "/relaunch", "x"}, {"POST", "/relaunch", "{}"}, {"PUT", "/agent", "x"}, {"PUT", "/meta?key=a/b", `{"Value":"v"}`},
-		{"POST", "/attach", "x"}, {"POST", "/attach", `{"cols":0,"rows":0}`},
+		{"GET", "/frame", ""},
+		{"GET", "/frame?after=-1", ""},
+		{"GET", "/text?lines=x", ""},
+		{"POST", "/keys", "x"},
+		{"POST", "/keys", `["Nonsense"]`},
+		{"POST", "/resize", `{"Cols":0,"Rows":0}`},
+		{"POST", "/resize", `{"Cols":70000,"Rows":50}`},
+		{"POST", "/stop", ""},
+		{"POST", "/stop", "x"},
+		{"POST", "/relaunch", "x"},
+		{"POST", "/relaunch", "{}"},
+		{"PUT", "/agent", "x"},
+		{"PUT", "/meta?key=a/b", `{"Value":"v"}`},
+		{"POST", "/attach", "x"},
+		{"POST", "/attach", `{"cols":0,"rows":0}`},
 	} {
-		resp := request(t, c, r.method, r.path, r.body, "Bearer token-of-sense")
-		body, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != http.StatusBadRequest || bytes.Contains(body, []byte("%!")) {
-			t.Errorf("%s %s %s: %s %s, %v; want 400", r.method, r.path, r.body, resp.Status, body, err)
+		status, answer := request(t, c, r.method, r.path, r.body, "Bearer token-of-sense")
+		if status != http.StatusBadRequest || strings.Contains(answer, "%!") {
+			t.Errorf("%s %s %s: %d %s; want 400", r.method, r.path, r.body, status, answer)
 		}
 	}
 	if err := c.Send(t.Context(), make([]byte, maxInput+1)); err == nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/shim/child"
 	"gascity/internal/term"
 )
 
@@ -22,8 +23,8 @@ type host struct {
 	dir     folder
 	lock    *os.File // the folder's lock, ours until the process ends
 	display display
-	log     *rawLog
-	tree    *tree
+	log     *child.Log
+	tree    *child.Tree
 	server  *server
 	ctx     context.Context         //nolint:containedctx // the life of the shim: agents live in it
 	closing context.CancelCauseFunc // ends it
@@ -127,7 +128,7 @@ func open(dir folder, stdin io.Reader) (*host, error) {
 	}
 	h.turn <- struct{}{}
 	h.display = newDisplay(spec, h.reply, h.notice)
-	log, err := openRawLog(spec.LogPath, spec.LogSize)
+	log, err := child.OpenLog(spec.LogPath, spec.LogSize)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func open(dir folder, stdin io.Reader) (*host, error) {
 }
 
 func (h *host) start() error {
-	tree, err := newTree(h.spec.Instance)
+	tree, err := child.NewTree(h.spec.Instance)
 	if err != nil {
 		return err
 	}

@@ -124,9 +124,9 @@ func shimFiles(t *testing.T, pid int) {
 }
 
 // shimByHand runs a shim without the fleet, for what the fleet never does.
-func shimByHand(t *testing.T, f *Fleet, name string) (cmd *exec.Cmd, stdin io.WriteCloser, stdout io.ReadCloser, dir folder) {
+func shimByHand(t *testing.T, f *Fleet, name string) (cmd *exec.Cmd, stdin io.WriteCloser, stdout io.ReadCloser) {
 	t.Helper()
-	dir = folderFor(f.opts.Dir, name)
+	dir := folderFor(f.opts.Dir, name)
 	lock, err := dir.claim()
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func shimByHand(t *testing.T, f *Fleet, name string) (cmd *exec.Cmd, stdin io.Wr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return cmd, stdin, stdout, dir
+	return cmd, stdin, stdout
 }
 
 func expectNothing(t *testing.T, f *Fleet, name string) {
@@ -165,7 +165,7 @@ func TestStarterDiesMidway(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []int{0, 10, len(body) - 1, len(body)} {
-		cmd, stdin, stdout, _ := shimByHand(t, f, "midway")
+		cmd, stdin, stdout := shimByHand(t, f, "midway")
 		if err := stdout.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -184,6 +184,7 @@ func TestStarterDiesMidway(t *testing.T) {
 
 // However suddenly a shim ends while it starts, a stop finds what it had started.
 func TestShimKilledAtAnyInstantOfTheStart(t *testing.T) {
+	t.Parallel()
 	f := testFleet(t)
 	s := spec("instant", "trap '' HUP TERM; while :; do sleep 1000; done")
 	s.Terminal = false // its pipes' end tells the agent nothing
@@ -192,7 +193,7 @@ func TestShimKilledAtAnyInstantOfTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for after := time.Duration(0); after < 24*time.Millisecond; after += 300 * time.Microsecond {
-		cmd, stdin, stdout, _ := shimByHand(t, f, "instant")
+		cmd, stdin, stdout := shimByHand(t, f, "instant")
 		if _, err := stdin.Write(body); err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +216,8 @@ func TestShimKilledAtAnyInstantOfTheStart(t *testing.T) {
 // If the record cannot be written, the start fails and the agent is gone.
 func TestStartWithoutRoomForItsRecord(t *testing.T) {
 	f := testFleet(t)
-	cmd, stdin, stdout, dir := shimByHand(t, f, "full")
+	cmd, stdin, stdout := shimByHand(t, f, "full")
+	dir := folderFor(f.opts.Dir, "full")
 	if err := os.MkdirAll(filepath.Join(dir.record()+".new", "in the way"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -235,6 +237,7 @@ func TestStartWithoutRoomForItsRecord(t *testing.T) {
 
 // The exit of an agent that ends at once is never missed.
 func TestShortLivedAgents(t *testing.T) {
+	t.Parallel()
 	f := testFleet(t)
 	for i := range 40 {
 		s := spec("short", "")
@@ -255,6 +258,7 @@ func TestShortLivedAgents(t *testing.T) {
 
 // A shim that hangs is no reason that its session cannot be stopped.
 func TestSilentShimIsStopped(t *testing.T) {
+	t.Parallel()
 	f := testFleet(t)
 	start(t, f, spec("silent", "trap '' HUP; while :; do sleep 1000; done"))
 	sight, err := f.Look(t.Context(), "silent")
@@ -272,6 +276,7 @@ func TestSilentShimIsStopped(t *testing.T) {
 
 // A session whose folder was removed ends: it could never be found again.
 func TestFolderRemovedUnderneath(t *testing.T) {
+	t.Parallel()
 	f := testFleet(t)
 	start(t, f, spec("removed", "trap '' HUP; while :; do sleep 1000; done"))
 	c := start(t, f, spec("socketless", "cat"))

@@ -50,6 +50,7 @@ func TestInteractiveShellEndsAtOnce(t *testing.T) {
 
 // An agent that does its last work after SIGTERM gets its grace, undisturbed.
 func TestGraceIsGiven(t *testing.T) {
+	t.Parallel()
 	f := testFleet(t)
 	saved := filepath.Join(t.TempDir(), "saved")
 	s := spec("saving", fmt.Sprintf(`trap 'sleep 1 && touch %s; exit' TERM; echo up; while :; do sleep 0.05; done`, saved))
@@ -167,6 +168,7 @@ func TestRelaunchRemovesTheCorpse(t *testing.T) {
 
 // An exit that cannot be written down is not lost: the shim stays until it can.
 func TestExitOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	f := testFleet(t)
 	c := start(t, f, spec("full", "echo last words; read x; exit 7"))
 	frameWith(t, c, "last words")
@@ -194,8 +196,10 @@ func TestExitOnAFullDisk(t *testing.T) {
 // A program that overwrote its environment is an orphan all the same.
 func TestOrphanWithoutItsMark(t *testing.T) {
 	f := testFleet(t)
-	start(t, f, spec("unmarked", "exec env -i /bin/sh -c \"trap '' HUP; while :; do sleep 1000; done\""))
-	waitFor(t, "the mark to go", func() bool { return marked(t, "unmarked") == 0 })
+	frameWith(t, start(t, f, spec("unmarked", "exec env -i /bin/sh -c \"trap '' HUP; echo up; while :; do sleep 1000; done\"")), "up")
+	if n := marked(t, "unmarked"); n > 0 {
+		t.Fatalf("%d processes have the mark, want none", n)
+	}
 	s, err := f.Look(t.Context(), "unmarked")
 	if err != nil {
 		t.Fatal(err)

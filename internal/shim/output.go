@@ -10,35 +10,20 @@ import (
 // outputEventGap is the shortest time between two output events.
 const outputEventGap = 250 * time.Millisecond
 
-// read feeds the agent's output to the display and the log until it ends.
-func (h *host) read(s *streams) {
-	defer close(s.drained)
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := s.out.Read(buf)
-		if n > 0 {
-			h.write(buf[:n])
-			s.noteOutput()
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
+// write takes output of the agent.
 func (h *host) write(p []byte) {
 	now := time.Now()
-	h.log.write(p)
+	h.log.Write(p)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.display.Write(p)
+	_, _ = h.display.Write(p) // never fails
 	h.lastOutput = now
 	h.bumpLocked()
 	h.events.output(now)
 }
 
 // reply answers a query of the program. Called with mu held, from Write.
-func (h *host) reply(p []byte) { h.run.input.reply(p) }
+func (h *host) reply(p []byte) { h.run.input.Reply(p) }
 
 // notice takes what the program told the terminal. Called with mu held, from
 // Write.

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/shim/child"
 )
 
 // run is one agent from its launch to its end.
 type run struct {
-	streams *streams
-	input   *inputQueue
+	streams *child.Streams
+	input   *child.Input
 	exit    *Exit         // guarded by the host's mu; set when its end is known
 	over    chan struct{} // closed after that
 }
@@ -24,10 +25,8 @@ type run struct {
 // close lets go of the terminal or the pipes and waits for their reader, which
 // must not write into the next agent's screen.
 func (r *run) close() error {
-	r.input.close()
-	err := r.streams.close()
-	<-r.streams.drained
-	return err
+	r.input.Close()
+	return r.streams.Close()
 }
 
 // launch starts the agent's process. The caller has the turn. If it fails,
@@ -42,25 +41,28 @@ func (h *host) launch() error {
 	if err := h.bury(record); err != nil {
 		return err
 	}
-	streams, err := openStreams(h.spec)
+	command := child.Command{
+		Argv: h.spec.Argv, Dir: h.spec.Dir, Env: h.spec.Env, Terminal: h.spec.Terminal, Cols: h.spec.Cols, Rows: h.spec.Rows,
+	}
+	streams, err := child.Open(command)
 	if err != nil {
 		return err
 	}
-	root, ended, err := h.tree.start(func() (proc.ID, error) { return streams.start(h.spec) })
+	root, ended, err := h.tree.Start(func() (proc.ID, error) { return streams.Start(command) })
 	if err != nil {
-		return errors.Join(fmt.Errorf("cannot run %s: %w", filepath.Base(h.spec.Argv[0]), err), streams.close())
+		return errors.Join(fmt.Errorf("cannot run %s: %w", filepath.Base(h.spec.Argv[0]), err), streams.Close())
 	}
 	record.Root = root
 	if err := writeJSON(h.dir.record(), record); err != nil {
-		_, stopErr := h.tree.stop(0)
-		return errors.Join(err, stopErr, streams.close())
+		_, stopErr := h.tree.Stop(0)
+		return errors.Join(err, stopErr, streams.Close())
 	}
-	r := &run{streams: streams, input: newInputQueue(h.ctx, streams.in), over: make(chan struct{})}
+	r := &run{streams: streams, input: streams.Input(h.ctx), over: make(chan struct{})}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.record, h.agent, h.exit, h.kept, h.run, h.stopping = record, root, nil, false, r, false
 	h.bumpLocked()
-	go h.read(streams) // ends when the streams close
+	streams.Follow(h.write)
 	go h.follow(r, ended)
 	return nil
 }
@@ -91,12 +93,12 @@ func (h *host) bury(record Record) error {
 }
 
 // follow waits for the agent's end and draws up what is left of it.
-func (h *host) follow(r *run, ended <-chan rootEnd) {
+func (h *host) follow(r *run, ended <-chan child.End) {
 	defer close(r.over)
 	end := <-ended
 	h.awaitHeirs(r, end)
-	r.streams.drain()
-	exit := exitOf(end.status)
+	r.streams.Drain()
+	exit := exitOf(end.Status)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r.exit = &exit
@@ -110,15 +112,15 @@ const heirRetry = 100 * time.Millisecond
 
 // awaitHeirs waits until no process is left that carries on as the agent: a fork
 // of it that let its parent exit. Helpers and background jobs are no heirs.
-func (h *host) awaitHeirs(r *run, end rootEnd) {
+func (h *host) awaitHeirs(r *run, end child.End) {
 	for {
-		changed := h.tree.changed()
-		heirs, err := h.tree.heirs(end, h.spec.ProcessNames)
+		changed := h.tree.Changed()
+		heirs, err := h.tree.Heirs(end, h.spec.ProcessNames)
 		if err == nil && len(heirs) == 0 {
 			return
 		}
 		retry := make(<-chan time.Time)
-		if err != nil || !subreaper {
+		if err != nil || !child.Adopts {
 			retry = time.After(heirRetry)
 		}
 		h.mu.Lock()
@@ -143,7 +145,7 @@ func (h *host) concludeLocked() {
 	if err := h.keepLocked(joinLines(h.display.Lines(0))); err != nil {
 		fmt.Fprintln(os.Stderr, "shim: cannot keep the last output:", err)
 	}
-	h.run.input.close()
+	h.run.input.Close()
 	h.bumpLocked()
 	linger := lingerLimit
 	if h.events.publish(Event{Kind: EventExited, Time: h.exit.At, Exit: h.exit}) {

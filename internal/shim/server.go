@@ -185,7 +185,7 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 		}
 	}
 	f := Frame{
-		Seq: h.seq, Title: h.title, Status: h.status, Line: h.run.streams.lineMode(),
+		Seq: h.seq, Title: h.title, Status: h.status, Line: h.run.streams.LineMode(),
 		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
 	}
 	if screen, ok := h.screen(); ok {
@@ -225,7 +225,7 @@ func (h *host) send(ctx context.Context, p []byte) (any, error) {
 	if exited {
 		return nil, ErrExited
 	}
-	n, err := input.write(ctx, p)
+	n, err := input.Write(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("wrote %d of %d bytes: %w", n, len(p), err)
 	}
@@ -285,7 +285,7 @@ func (h *host) resizeLocked(cols, rows int) error {
 	if c, r := screen.Size(); c == cols && r == rows {
 		return nil
 	}
-	if err := h.run.streams.resize(cols, rows); err != nil {
+	if err := h.run.streams.Resize(cols, rows); err != nil {
 		return err
 	}
 	screen.Resize(cols, rows)

@@ -21,32 +21,34 @@ import (
 
 // The test binary is the shim, too.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "shim" {
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		defer stop()
-		if err := Run(ctx, os.Args[2], os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	if len(os.Args) == 3 {
+		switch os.Args[1] {
+		case "shim":
+			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // this is a main
+			err := Run(ctx, os.Args[2], os.Stdin, os.Stdout)
+			stop()
+			exit(err)
+		case "starter":
+			exit(starter(os.Args[2]))
+		case "caller":
+			caller(os.Args[2])
+			exit(nil)
 		}
-		os.Exit(0)
-	}
-	if len(os.Args) == 3 && os.Args[1] == "starter" {
-		if err := starter(os.Args[2]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	if len(os.Args) == 3 && os.Args[1] == "caller" {
-		caller(os.Args[2])
-		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
 }
 
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
 func testFleet(t *testing.T) *Fleet {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "gcshim")
+	dir, err := os.MkdirTemp("", "gcshim") //nolint:usetesting // short: it holds sockets
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,7 @@ func testFleet(t *testing.T) *Fleet {
 			}
 		}
 		f.Close()
-		os.RemoveAll(dir)
+		_ = os.RemoveAll(dir) // a temporary folder
 	})
 	return f
 }
@@ -169,6 +171,7 @@ func TestOneOfManyStartsWins(t *testing.T) {
 }
 
 func TestCorpseIsReadableAndReplaced(t *testing.T) {
+	t.Parallel()
 	f := testFleet(t)
 	for _, linger := range []bool{true, false} {
 		c := start(t, f, spec("dead", "echo last words; exit 7"))

@@ -14,7 +14,7 @@ func (h *host) end(grace time.Duration) (StopReport, error) {
 	h.mu.Lock()
 	h.stopping = true
 	h.mu.Unlock()
-	report, err := h.tree.stop(grace)
+	report, err := h.tree.Stop(grace)
 	if err != nil || len(report.Survivors) > 0 {
 		h.resume()
 	}
@@ -92,7 +92,7 @@ func (h *host) relaunch(ctx context.Context, argv []string, grace time.Duration)
 	h.mu.Lock()
 	h.spec.Argv, h.exit, h.kept = argv, nil, false
 	if h.spec.Terminal {
-		h.display.Write([]byte(softReset))
+		_, _ = h.display.Write([]byte(softReset)) // never fails
 	}
 	h.status, h.title = "", ""
 	h.mu.Unlock()

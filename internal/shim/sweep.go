@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/shim/child"
 )
 
 // Stop ends the session and removes its folder. A token that is not nil must be
@@ -22,38 +23,14 @@ func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time
 	retry := time.NewTicker(20 * time.Millisecond)
 	defer retry.Stop()
 	for {
-		sight, err := f.Look(ctx, name)
+		report, err := f.tryStop(ctx, name, token, grace)
 		if errors.Is(err, ErrSilent) && ctx.Err() == nil {
-			if err := killSilent(ctx, name, dir, token); err != nil {
-				return StopReport{}, err
+			if err = killSilent(ctx, name, dir, token); err == nil {
+				continue
 			}
-			continue
 		}
-		if err != nil {
-			return StopReport{}, err
-		}
-		if token != nil && sight.Record != nil && sight.Token != *token {
-			return StopReport{}, fmt.Errorf("session %q: %w", name, ErrStale)
-		}
-		switch {
-		case sight.Client != nil:
-			report, err := f.stopLive(ctx, sight, grace)
-			if errors.Is(err, ErrSilent) && ctx.Err() == nil {
-				err = killSilent(ctx, name, dir, token)
-			} else if !errors.Is(err, ErrNone) && !errors.Is(err, ErrStale) {
-				return report, err
-			}
-			if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNone) && !errors.Is(err, ErrStale) {
-				return StopReport{}, err
-			}
-		case sight.Busy: // its socket is about to appear or to go
-		case sight.Record == nil:
-			return StopReport{}, dir.tidy()
-		default:
-			report, err := f.sweep(ctx, dir, sight, grace)
-			if !errors.Is(err, ErrTaken) {
-				return report, err
-			}
+		if !errors.Is(err, errAgain) {
+			return report, err
 		}
 		select {
 		case <-retry.C:
@@ -61,6 +38,37 @@ func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time
 			return StopReport{}, fmt.Errorf("session %q is still starting or ending: %w", name, context.Cause(ctx))
 		}
 	}
+}
+
+// errAgain says that somebody else is starting or ending the session.
+var errAgain = errors.New("the session is just changing")
+
+func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace time.Duration) (StopReport, error) {
+	sight, err := f.Look(ctx, name)
+	if err != nil {
+		return StopReport{}, err
+	}
+	if token != nil && sight.Record != nil && sight.Token != *token {
+		return StopReport{}, fmt.Errorf("session %q: %w", name, ErrStale)
+	}
+	dir := folderFor(f.opts.Dir, name)
+	var report StopReport
+	switch {
+	case sight.Client != nil:
+		report, err = f.stopLive(ctx, sight, grace)
+	case sight.Busy: // its socket is about to appear or to go
+		err = errAgain
+	case sight.Record == nil:
+		err = dir.tidy()
+	default:
+		report, err = f.sweep(ctx, dir, sight, grace)
+	}
+	for _, changed := range []error{ErrNone, ErrStale, ErrTaken} {
+		if errors.Is(err, changed) {
+			return report, errAgain
+		}
+	}
+	return report, err
 }
 
 // killSilent ends a shim that does not answer, so that what it holds can be swept.
@@ -87,7 +95,7 @@ func killSilent(ctx context.Context, name string, dir folder, token *string) err
 }
 
 func (f *Fleet) stopLive(ctx context.Context, s Sight, grace time.Duration) (StopReport, error) {
-	asking, cancel := context.WithTimeoutCause(ctx, max(grace, 0)+killLimit+lookLimit, fmt.Errorf("session %q: %w", s.Record.Name, ErrSilent))
+	asking, cancel := context.WithTimeoutCause(ctx, max(grace, 0)+child.KillLimit+lookLimit, fmt.Errorf("session %q: %w", s.Record.Name, ErrSilent))
 	defer cancel()
 	report, err := s.Client.stop(asking, grace)
 	if err != nil {

@@ -211,7 +211,7 @@ func (v *viewer) enter(h *host, p []byte) error {
 	}
 	ctx, cancel := context.WithTimeout(h.ctx, patience)
 	defer cancel()
-	_, err := input.write(ctx, p)
+	_, err := input.Write(ctx, p)
 	v.deaf = errors.Is(err, context.DeadlineExceeded)
 	if h.ctx.Err() != nil {
 		return err

@@ -86,6 +86,7 @@ func TestViewersOfDifferentSizes(t *testing.T) {
 
 // A person who leaves an agent that does not read is gone, whatever was typed.
 func TestViewerOfADeafAgentLeaves(t *testing.T) {
+	t.Parallel()
 	f := testFleet(t)
 	c := start(t, f, spec("deaf", "stty raw -echo; echo up; sleep 1000"))
 	frameWith(t, c, "up")
@@ -110,9 +111,18 @@ func TestMalformedAttachMessages(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, raw := range [][]byte{
-		{}, {'i'}, {'s', 0, 0, 0, 4}, {'s', 0, 0, 0, 3, 1, 2, 3}, {'z', 0, 0, 0, 1, 9}, {0, 0, 0, 0, 0}, {'i', 0xff, 0xff, 0xff, 0xff, 1},
+		{},
+		{'i'},
+		{'s', 0, 0, 0, 4},
+		{'s', 0, 0, 0, 3, 1, 2, 3},
+		{'z', 0, 0, 0, 1, 9},
+		{0, 0, 0, 0, 0},
+		{'i', 0xff, 0xff, 0xff, 0xff, 1},
 		append([]byte{'s', 0, 0, 0, 4}, size(0, 0)...), append([]byte{'s', 0, 0, 0, 4}, size(65535, 65535)...),
-		append([]byte{'s', 0, 0, 0, 4}, size(1, 1)...), {'o', 0, 0, 0, 0}, {'x', 0, 0, 0, 0}, {'d', 0, 0, 0, 0},
+		append([]byte{'s', 0, 0, 0, 4}, size(1, 1)...),
+		{'o', 0, 0, 0, 0},
+		{'x', 0, 0, 0, 0},
+		{'d', 0, 0, 0, 0},
 	} {
 		conn := attach(t, c, AttachRequest{Cols: 80, Rows: 24})
 		if _, err := conn.Write(raw); err != nil {

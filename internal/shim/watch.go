@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -173,22 +172,23 @@ const restream = 20 * time.Millisecond
 // because nobody took its events, or could not be had. If not, the folder is not
 // followed any more.
 func (w *watch) stream(ctx context.Context, dir folder, name string) (again bool) {
+	before, recordErr := dir.readRecord()
 	token, err := dir.token()
-	before, _ := dir.readRecord()
-	exited, held := false, false
-	if err == nil {
+	exited := false
+	if err == nil && recordErr == nil {
 		_ = w.fleet.client(name, dir, token).Events(ctx, func(e Event) { // its end is what we want to know
 			exited = exited || e.Exit != nil
 			w.report(Sighting{Name: name, Event: e})
 		})
-		if held, err = dir.held(); held {
-			pause(ctx, restream)
-		}
+	}
+	held, err := dir.held()
+	if held || err != nil {
+		pause(ctx, restream)
 	}
 	if ctx.Err() != nil {
 		return false
 	}
-	if held || err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if held || err != nil {
 		return true
 	}
 	w.mu.Lock()

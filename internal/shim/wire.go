@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/shim/child"
 )
 
 // The errors of the client side.
@@ -30,7 +31,7 @@ const (
 	DefaultCols       = 200
 	DefaultRows       = 50
 	DefaultScrollback = 10_000
-	DefaultLogSize    = 16 << 20
+	DefaultLogSize    = child.DefaultLogSize
 	DefaultGrace      = 5 * time.Second
 )
 
@@ -119,13 +120,13 @@ type Frame struct {
 }
 
 // LineMode is who edits the terminal's input line.
-type LineMode uint8
+type LineMode = child.LineMode
 
 // The line modes.
 const (
-	LineUnknown LineMode = iota
-	LineRaw              // the program reads keys
-	LineCooked           // the kernel collects a line
+	LineUnknown = child.LineUnknown
+	LineRaw     = child.LineRaw
+	LineCooked  = child.LineCooked
 )
 
 // EventKind says what a shim saw.
@@ -154,11 +155,7 @@ type Event struct {
 }
 
 // StopReport is what a stop found and did.
-type StopReport struct {
-	Found     int   `json:"found"`  // processes of the tree when the stop began
-	Killed    int   `json:"killed"` // of these, ended by SIGKILL
-	Survivors []int `json:"survivors,omitempty"`
-}
+type StopReport = child.StopReport
 
 type (
 	stopRequest     struct{ Grace time.Duration }

@@ -119,7 +119,7 @@ func (s *seat) show() error {
 		if err != nil {
 			return err
 		}
-		switch m.Kind {
+		switch m.Kind { //nolint:exhaustive // the others are a viewer's
 		case shim.AttachOutput:
 			if _, err := os.Stdout.Write(m.Payload); err != nil {
 				return err

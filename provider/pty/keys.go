@@ -26,7 +26,7 @@ func newDetachKeys(names []string) (*detachKeys, error) {
 	k := &detachKeys{}
 	for _, name := range names {
 		var sequence []byte
-		for _, key := range strings.Fields(name) {
+		for key := range strings.FieldsSeq(name) {
 			b, err := term.Key(key, term.Modes{})
 			if err != nil {
 				return nil, fmt.Errorf("detach key %q: %w", name, err)

@@ -1,8 +1,7 @@
-package shim
+package child
 
 import (
 	"context"
-	"errors"
 	"os"
 	"sync"
 	"time"
@@ -11,9 +10,9 @@ import (
 // maxReplies bounds the answers to terminal queries that wait to be read.
 const maxReplies = 64 << 10
 
-// inputQueue writes to the agent's input, one piece after another. A piece is
+// Input writes to the agent's input, one piece after another. A piece is
 // never interrupted by another; answers to terminal queries go in between.
-type inputQueue struct {
+type Input struct {
 	ctx     context.Context //nolint:containedctx // the life of the shim, for writing replies
 	out     *os.File
 	turn    chan struct{} // holds one token: whoever has it writes
@@ -24,26 +23,23 @@ type inputQueue struct {
 	closed  bool
 }
 
-// newInputQueue starts the writer of replies; close ends it.
-func newInputQueue(ctx context.Context, out *os.File) *inputQueue {
-	q := &inputQueue{ctx: ctx, out: out, turn: make(chan struct{}, 1), pending: make(chan struct{}, 1)}
+// Input returns the way into the agent. Close ends its goroutine.
+func (s *Streams) Input(ctx context.Context) *Input {
+	q := &Input{ctx: ctx, out: s.in, turn: make(chan struct{}, 1), pending: make(chan struct{}, 1)}
 	q.turn <- struct{}{}
 	go q.answer()
 	return q
 }
 
-// write writes p in one piece and returns how much was taken. When ctx ends
+// Write writes p in one piece and returns how much was taken. When ctx ends
 // before all is, the rest is not sent.
-func (q *inputQueue) write(ctx context.Context, p []byte) (int, error) {
+func (q *Input) Write(ctx context.Context, p []byte) (int, error) {
 	select {
 	case <-q.turn:
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}
 	defer func() { q.turn <- struct{}{} }()
-	if q.out == nil {
-		return 0, errors.New("the agent has no input")
-	}
 	woken := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(woken)
@@ -60,9 +56,9 @@ func (q *inputQueue) write(ctx context.Context, p []byte) (int, error) {
 	return n, err
 }
 
-// reply queues the answer to a query. It never blocks: the program may be
+// Reply queues the answer to a query. It never blocks: the program may be
 // writing while it does not read.
-func (q *inputQueue) reply(p []byte) {
+func (q *Input) Reply(p []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed || len(q.replies)+len(p) > maxReplies {
@@ -75,7 +71,7 @@ func (q *inputQueue) reply(p []byte) {
 	}
 }
 
-func (q *inputQueue) answer() {
+func (q *Input) answer() {
 	for range q.pending {
 		q.mu.Lock()
 		p := q.replies
@@ -85,12 +81,13 @@ func (q *inputQueue) answer() {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(q.ctx, 5*time.Second)
-		_, _ = q.write(ctx, p) // a program that asks and does not read gets no answer
+		_, _ = q.Write(ctx, p) // a program that asks and does not read gets no answer
 		cancel()
 	}
 }
 
-func (q *inputQueue) close() {
+// Close ends the replies. A write that waits ends when the streams are closed.
+func (q *Input) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.closed {

@@ -1,10 +1,20 @@
-package shim
+package child
 
 import "golang.org/x/sys/unix"
 
-// lineMode asks the kernel whether the program reads keys or lines. It may change
+// LineMode is who edits the terminal's input line.
+type LineMode uint8
+
+// The line modes.
+const (
+	LineUnknown LineMode = iota
+	LineRaw              // the program reads keys
+	LineCooked           // the kernel collects a line
+)
+
+// LineMode asks the kernel whether the program reads keys or lines. It may change
 // without any output.
-func (s *streams) lineMode() LineMode {
+func (s *Streams) LineMode() LineMode {
 	raw, err := s.in.SyscallConn()
 	if err != nil {
 		return LineUnknown

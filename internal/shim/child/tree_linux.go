@@ -1,4 +1,4 @@
-package shim
+package child
 
 import (
 	"bytes"
@@ -12,15 +12,15 @@ import (
 	"gascity/internal/proc"
 )
 
-// subreaper says that orphaned descendants become our children.
-const subreaper = true
+// Adopts says that orphaned descendants become our children.
+const Adopts = true
 
 func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
 // empty reports whether no process of the tree is left. The list of all processes
 // is no proof: it is no single moment, and a process whose parent ends meanwhile is
 // in it without one. That we have no child is.
-func (t *tree) empty() bool {
+func (t *Tree) empty() bool {
 	for {
 		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
@@ -31,7 +31,7 @@ func (t *tree) empty() bool {
 
 // strays adds members that are no descendants of ours. There are none: we are
 // their subreaper.
-func (t *tree) strays(members []proc.Info) ([]proc.Info, error) { return members, nil }
+func (t *Tree) strays(members []proc.Info) ([]proc.Info, error) { return members, nil }
 
 // mindsOnlyHangup reports whether the process ignores SIGTERM and not SIGHUP.
 func mindsOnlyHangup(m proc.Info) bool {

@@ -1,4 +1,4 @@
-package shim
+package child
 
 import (
 	"errors"
@@ -17,28 +17,39 @@ import (
 	"gascity/internal/proc"
 )
 
-// streams are the two ends of an agent's terminal or pipes.
-type streams struct {
+// Command is what is run.
+type Command struct {
+	Argv       []string
+	Dir        string
+	Env        []string // complete, "K=V"
+	Terminal   bool
+	Cols, Rows int
+}
+
+// Streams are the two ends of an agent's terminal or pipes.
+type Streams struct {
 	in       *os.File // what we write to
 	out      *os.File // what we read from; the same as in for a terminal
 	child    []*os.File
 	terminal bool
 
+	followed   bool
 	drained    chan struct{} // closed when out has ended
 	opened     time.Time
 	lastOutput atomic.Int64 // time since opened
 }
 
-func openStreams(spec Spec) (*streams, error) {
-	s := &streams{drained: make(chan struct{}), terminal: spec.Terminal, opened: time.Now()}
-	if spec.Terminal {
+// Open makes the terminal or the pipes.
+func Open(c Command) (*Streams, error) {
+	s := &Streams{drained: make(chan struct{}), terminal: c.Terminal, opened: time.Now()}
+	if c.Terminal {
 		master, slave, err := openTerminal()
 		if err != nil {
 			return nil, err
 		}
 		s.in, s.out, s.child = master, master, []*os.File{slave, slave, slave}
-		if err := s.resize(spec.Cols, spec.Rows); err != nil {
-			return nil, errors.Join(err, s.close())
+		if err := s.Resize(c.Cols, c.Rows); err != nil {
+			return nil, errors.Join(err, s.Close())
 		}
 		return s, nil
 	}
@@ -73,7 +84,8 @@ func openTerminal() (master, slave *os.File, err error) {
 	return os.NewFile(uintptr(fd), "terminal"), slave, nil
 }
 
-func (s *streams) resize(cols, rows int) error {
+// Resize sets the terminal's size.
+func (s *Streams) Resize(cols, rows int) error {
 	raw, err := s.in.SyscallConn()
 	if err != nil {
 		return err
@@ -85,16 +97,16 @@ func (s *streams) resize(cols, rows int) error {
 	return errors.Join(err, set)
 }
 
-// start runs the command as the leader of a new session, with the terminal, if
+// Start runs the command as the leader of a new session, with the terminal, if
 // there is one, as its controlling terminal. It is not waited for here: the tree
 // reaps it.
-func (s *streams) start(spec Spec) (proc.ID, error) {
-	path, err := lookPath(spec)
+func (s *Streams) Start(c Command) (proc.ID, error) {
+	path, err := lookPath(c)
 	if err != nil {
 		return proc.ID{}, err
 	}
-	pid, err := syscall.ForkExec(path, spec.Argv, &syscall.ProcAttr{
-		Dir: spec.Dir, Env: spec.Env,
+	pid, err := syscall.ForkExec(path, c.Argv, &syscall.ProcAttr{
+		Dir: c.Dir, Env: c.Env,
 		Files: []uintptr{s.child[0].Fd(), s.child[1].Fd(), s.child[2].Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: s.terminal, Ctty: 0},
 	})
@@ -113,12 +125,12 @@ func (s *streams) start(spec Spec) (proc.ID, error) {
 }
 
 // lookPath finds the program as the agent's own shell would: the shim has no PATH.
-func lookPath(spec Spec) (string, error) {
-	name := spec.Argv[0]
+func lookPath(c Command) (string, error) {
+	name := c.Argv[0]
 	if strings.ContainsRune(name, '/') {
 		return name, nil
 	}
-	for _, entry := range spec.Env {
+	for _, entry := range c.Env {
 		list, ok := strings.CutPrefix(entry, "PATH=")
 		if !ok {
 			continue
@@ -132,7 +144,7 @@ func lookPath(spec Spec) (string, error) {
 	return "", fmt.Errorf("%s: %w of the agent's environment", name, exec.ErrNotFound)
 }
 
-func (s *streams) closeChild() error {
+func (s *Streams) closeChild() error {
 	var errs []error
 	for i, f := range s.child {
 		if i > 0 && f == s.child[i-1] {
@@ -144,15 +156,38 @@ func (s *streams) closeChild() error {
 	return errors.Join(errs...)
 }
 
-func (s *streams) close() error {
+// Close lets go of both ends and waits for the goroutine of [Streams.Follow].
+func (s *Streams) Close() error {
 	err := s.closeChild()
 	if s.in != s.out {
 		err = errors.Join(err, s.in.Close())
 	}
-	return errors.Join(err, s.out.Close())
+	err = errors.Join(err, s.out.Close())
+	if s.followed {
+		<-s.drained
+	}
+	return err
 }
 
-func (s *streams) noteOutput() { s.lastOutput.Store(int64(time.Since(s.opened))) }
+// Follow gives all output to each, in a goroutine that ends with the output or with
+// Close. The slice is each's until it returns. It is called once, or never.
+func (s *Streams) Follow(each func(p []byte)) {
+	s.followed = true
+	go func() {
+		defer close(s.drained)
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := s.out.Read(buf)
+			if n > 0 {
+				each(buf[:n])
+				s.lastOutput.Store(int64(time.Since(s.opened)))
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+}
 
 // drainQuiet and drainLimit bound the wait for last words when some process that
 // is not the agent keeps the terminal open.
@@ -161,8 +196,8 @@ const (
 	drainLimit = time.Second
 )
 
-// drain waits until all output has been read: the end of the stream, or quiet.
-func (s *streams) drain() {
+// Drain waits until all output has been read: the end of the stream, or quiet.
+func (s *Streams) Drain() {
 	limit := time.NewTimer(drainLimit)
 	defer limit.Stop()
 	quiet := time.NewTicker(drainQuiet)

@@ -1,4 +1,4 @@
-package shim
+package child
 
 import (
 	"errors"
@@ -12,26 +12,29 @@ import (
 	"gascity/internal/proc"
 )
 
-// tree is the set of all processes that an agent started. One goroutine reaps
-// them for the life of the shim.
-type tree struct {
+// Tree is the set of all processes that an agent started. One goroutine reaps
+// them for the life of the
+// process, so there is one tree in it.
+type Tree struct {
 	self  proc.ID
 	token string // the instance token, in every member's environment
 
 	mu     sync.Mutex
 	root   int
-	ended  chan rootEnd
+	ended  chan End
 	notify chan struct{} // closed and replaced whenever a process was reaped
 }
 
-// rootEnd is the end of the process that was started.
-type rootEnd struct {
-	pid    int
-	comm   string // its name at the end
-	status syscall.WaitStatus
+// End is the end of the process that was started.
+type End struct {
+	PID    int
+	Comm   string // its name at the end
+	Status syscall.WaitStatus
 }
 
-func newTree(token string) (*tree, error) {
+// NewTree makes this process the one that adopts and reaps all that its children
+// leave. token is the value of [MarkKey] in their environment.
+func NewTree(token string) (*Tree, error) {
 	if err := becomeSubreaper(); err != nil {
 		return nil, err
 	}
@@ -39,7 +42,7 @@ func newTree(token string) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{self: self, token: token, notify: make(chan struct{})}
+	t := &Tree{self: self, token: token, notify: make(chan struct{})}
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	go func() { // lives as long as the process
@@ -50,20 +53,20 @@ func newTree(token string) (*tree, error) {
 	return t, nil
 }
 
-// start begins the root process; its end arrives on the channel.
-func (t *tree) start(begin func() (proc.ID, error)) (proc.ID, <-chan rootEnd, error) {
+// Start begins the root process; its end arrives on the channel.
+func (t *Tree) Start(begin func() (proc.ID, error)) (proc.ID, <-chan End, error) {
 	t.mu.Lock() // reap must not collect it before it is known
 	defer t.mu.Unlock()
 	root, err := begin()
 	if err != nil {
 		return root, nil, err
 	}
-	t.root, t.ended = root.PID, make(chan rootEnd, 1)
+	t.root, t.ended = root.PID, make(chan End, 1)
 	return root, t.ended, nil
 }
 
 // reap collects all children that have ended.
-func (t *tree) reap() {
+func (t *Tree) reap() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	reaped := false
@@ -84,7 +87,7 @@ func (t *tree) reap() {
 		}
 		reaped = true
 		if pid == t.root {
-			t.ended <- rootEnd{pid: pid, comm: comm, status: status}
+			t.ended <- End{PID: pid, Comm: comm, Status: status}
 			t.root = 0
 		}
 	}
@@ -94,15 +97,15 @@ func (t *tree) reap() {
 	}
 }
 
-// changed is closed when the next process has been reaped.
-func (t *tree) changed() <-chan struct{} {
+// Changed is closed when the next process has been reaped.
+func (t *Tree) Changed() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.notify
 }
 
 // members returns the live processes of the tree, parents first.
-func (t *tree) members() ([]proc.Info, error) {
+func (t *Tree) members() ([]proc.Info, error) {
 	all, err := proc.Tree(t.self.PID)
 	if err != nil {
 		return nil, err
@@ -111,10 +114,10 @@ func (t *tree) members() ([]proc.Info, error) {
 	return t.strays(all)
 }
 
-// heirs returns the processes that carry on as the agent after its first process
+// Heirs returns the processes that carry on as the agent after its first process
 // has ended: in its session, not a shell, and matching the names, or, without
 // names, called what the agent was called.
-func (t *tree) heirs(end rootEnd, names []string) ([]proc.ID, error) {
+func (t *Tree) Heirs(end End, names []string) ([]proc.ID, error) {
 	heirs, err := t.lookForHeirs(end, names)
 	if err == nil && len(heirs) == 0 && !t.empty() {
 		return t.lookForHeirs(end, names) // one whose parent ended during the first look was in no tree
@@ -122,17 +125,17 @@ func (t *tree) heirs(end rootEnd, names []string) ([]proc.ID, error) {
 	return heirs, err
 }
 
-func (t *tree) lookForHeirs(end rootEnd, names []string) ([]proc.ID, error) {
+func (t *Tree) lookForHeirs(end End, names []string) ([]proc.ID, error) {
 	all, err := t.members()
 	if err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {
-		names = []string{end.comm}
+		names = []string{end.Comm}
 	}
 	var heirs []proc.ID
 	for _, info := range all {
-		if info.SID != end.pid || slices.Contains(shells, info.Comm) {
+		if info.SID != end.PID || slices.Contains(shells, info.Comm) {
 			continue
 		}
 		argv, err := proc.Argv(info.PID)
@@ -142,7 +145,7 @@ func (t *tree) lookForHeirs(end rootEnd, names []string) ([]proc.ID, error) {
 		if err != nil {
 			return nil, err
 		}
-		if info.Comm == end.comm && end.comm != "" || proc.Match(info, argv, names) {
+		if info.Comm == end.Comm && end.Comm != "" || proc.Match(info, argv, names) {
 			heirs = append(heirs, info.ID)
 		}
 	}
@@ -152,12 +155,22 @@ func (t *tree) lookForHeirs(end rootEnd, names []string) ([]proc.ID, error) {
 // shells never count as an agent that carries on.
 var shells = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "tcsh"}
 
-// killLimit bounds how long processes get to end that were sent SIGKILL.
-const killLimit = 10 * time.Second
+// MarkKey is the environment variable that marks every process of a tree.
+const MarkKey = "GC_INSTANCE_TOKEN"
 
-// stop ends the whole tree: SIGTERM, with SIGHUP for those who mind only that, and
+// StopReport is what a stop found and did.
+type StopReport struct {
+	Found     int   `json:"found"`  // processes of the tree when the stop began
+	Killed    int   `json:"killed"` // of these, ended by SIGKILL
+	Survivors []int `json:"survivors,omitempty"`
+}
+
+// KillLimit bounds how long processes get to end that were sent SIGKILL.
+const KillLimit = 10 * time.Second
+
+// Stop ends the whole tree: SIGTERM, with SIGHUP for those who mind only that, and
 // SIGKILL after grace, repeated until nothing is left.
-func (t *tree) stop(grace time.Duration) (StopReport, error) {
+func (t *Tree) Stop(grace time.Duration) (StopReport, error) {
 	members, err := t.members()
 	if err != nil {
 		return StopReport{}, err
@@ -167,7 +180,7 @@ func (t *tree) stop(grace time.Duration) (StopReport, error) {
 		t.ask(members)
 		t.wait(grace)
 	}
-	deadline := time.Now().Add(killLimit)
+	deadline := time.Now().Add(KillLimit)
 	killed := map[proc.ID]bool{}
 	for !t.empty() && time.Now().Before(deadline) {
 		if members, err = t.members(); err != nil {
@@ -193,7 +206,7 @@ func (t *tree) stop(grace time.Duration) (StopReport, error) {
 // ask tells all to end. An interactive shell ignores SIGTERM and ends by SIGHUP;
 // whoever takes SIGTERM must not be disturbed by another signal while it does its
 // last work. What is stopped hears nothing before it goes on.
-func (t *tree) ask(members []proc.Info) {
+func (t *Tree) ask(members []proc.Info) {
 	hangup := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return !mindsOnlyHangup(m) })
 	stopped := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return m.State != proc.StateStopped })
 	t.signal(members, syscall.SIGTERM)
@@ -203,7 +216,7 @@ func (t *tree) ask(members []proc.Info) {
 
 // signal sends to the deepest first, so that no parent sees a child end that it
 // would start again before it is told itself.
-func (t *tree) signal(members []proc.Info, sig syscall.Signal) {
+func (t *Tree) signal(members []proc.Info, sig syscall.Signal) {
 	for _, m := range slices.Backward(members) {
 		_ = proc.Signal(m.ID, sig) // gone in the meantime is what we want
 	}
@@ -214,13 +227,13 @@ func (t *tree) signal(members []proc.Info, sig syscall.Signal) {
 const lookEvery = 20 * time.Millisecond
 
 // wait returns as soon as nothing is left, at the latest after the time.
-func (t *tree) wait(limit time.Duration) {
+func (t *Tree) wait(limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
-		changed := t.changed()
+		changed := t.Changed()
 		if t.empty() {
 			return
 		}

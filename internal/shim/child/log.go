@@ -1,4 +1,4 @@
-package shim
+package child
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// rawLog keeps the agent's raw output in a file of bounded size. When it is full
-// it becomes <path>.1, replacing the former one.
-type rawLog struct {
+// Log keeps the agent's raw output in a file of bounded size. When it is full
+// it becomes <path>.1, replacing the former one. It is safe for concurrent use.
+type Log struct {
 	path string
 	max  int64
 
@@ -22,8 +22,10 @@ type rawLog struct {
 	said     bool // on stderr, once
 }
 
-func openRawLog(path string, size int64) (*rawLog, error) {
-	l := &rawLog{path: path, max: size}
+// OpenLog opens the log, which is made with its folder; size zero is [DefaultLogSize].
+// Without a path nothing is kept.
+func OpenLog(path string, size int64) (*Log, error) {
+	l := &Log{path: path, max: size}
 	if path == "" {
 		return l, nil
 	}
@@ -33,7 +35,7 @@ func openRawLog(path string, size int64) (*rawLog, error) {
 	return l, l.open()
 }
 
-func (l *rawLog) open() error {
+func (l *Log) open() error {
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
 		return err
 	}
@@ -49,12 +51,15 @@ func (l *rawLog) open() error {
 	return nil
 }
 
+// DefaultLogSize is how many bytes a log grows to before it is rotated.
+const DefaultLogSize = 16 << 20
+
 // logRetry is how long a log rests that could not be written.
 const logRetry = 10 * time.Second
 
-// write appends p. While a log cannot be written, on a full disk or without its
+// Write appends p. While a log cannot be written, on a full disk or without its
 // folder, output is missing in it: the agent goes on.
-func (l *rawLog) write(p []byte) {
+func (l *Log) Write(p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.path == "" || l.file == nil && time.Since(l.failedAt) < logRetry {
@@ -72,7 +77,7 @@ func (l *rawLog) write(p []byte) {
 	}
 }
 
-func (l *rawLog) append(p []byte) error {
+func (l *Log) append(p []byte) error {
 	if l.file == nil {
 		if err := l.open(); err != nil {
 			return err
@@ -86,7 +91,7 @@ func (l *rawLog) append(p []byte) error {
 	return l.rotate()
 }
 
-func (l *rawLog) rotate() error {
+func (l *Log) rotate() error {
 	err := l.file.Close()
 	l.file = nil
 	if err != nil {

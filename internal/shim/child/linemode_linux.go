@@ -1,4 +1,4 @@
-package shim
+package child
 
 import "golang.org/x/sys/unix"
 

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package shim
+package child
 
 import "golang.org/x/sys/unix"
 

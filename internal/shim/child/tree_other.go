@@ -1,6 +1,6 @@
 //go:build !linux
 
-package shim
+package child
 
 import (
 	"slices"
@@ -8,20 +8,20 @@ import (
 	"gascity/internal/proc"
 )
 
-// subreaper says that orphaned descendants become our children: only Linux can.
-const subreaper = false
+// Adopts says that orphaned descendants become our children: only Linux can.
+const Adopts = false
 
 func becomeSubreaper() error { return nil }
 
 // empty reports whether no process of the tree is left; not when it cannot be known.
-func (t *tree) empty() bool {
+func (t *Tree) empty() bool {
 	members, err := t.members()
 	return err == nil && len(members) == 0
 }
 
 // strays adds members that detached themselves: orphans go to process 1 here, and
 // are known by the instance token in their environment.
-func (t *tree) strays(members []proc.Info) ([]proc.Info, error) {
+func (t *Tree) strays(members []proc.Info) ([]proc.Info, error) {
 	marked, err := proc.FindByEnv(MarkKey, t.token)
 	if err != nil {
 		return members, err
