@@ -19,9 +19,9 @@ type Prompt struct {
 	Text string
 	// Confirm bounds the wait for evidence after Enter; zero is DefaultConfirm.
 	Confirm time.Duration
-	// Leftover is the text of an earlier delivery that ended before its Enter. If
-	// the input line still holds exactly that, it is emptied first.
-	Leftover string
+	// Leftovers are texts of earlier deliveries that ended before their Enter. If
+	// the input line still holds exactly one of them, it is emptied first.
+	Leftovers []string
 }
 
 // Deliver brings one prompt to the agent: it looks whether the prompt can be
@@ -45,7 +45,7 @@ func Deliver(ctx context.Context, t Terminal, prompt Prompt, rules Rules) (runti
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
 	}
-	if err := w.clearLeftover(ctx, rules, prompt.Leftover); err != nil {
+	if err := w.clearLeftover(ctx, rules, prompt.Leftovers); err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
 	}
 	no, err := w.refuseFirmly(ctx, rules)

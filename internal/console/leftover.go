@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,13 +19,14 @@ const (
 // delivery that was cut off before its Enter: its sender was never told that the
 // agent took it, and left there it would block every later prompt. Anything else
 // in the line is somebody's draft and stays.
-func (w *watch) clearLeftover(ctx context.Context, rules Rules, leftover string) error {
+func (w *watch) clearLeftover(ctx context.Context, rules Rules, leftovers []string) error {
 	s := rules.Screen
-	if leftover == "" || s.ClearKey == "" || w.v.Exited {
+	if len(leftovers) == 0 || s.ClearKey == "" || w.v.Exited {
 		return nil
 	}
 	c := w.v.readComposer(s.Composer)
-	if c.above || c.holds(leftover, s.Composer) != holdsOurs || w.v.humanActive(rules, time.Now()) {
+	ours := func(text string) bool { return c.holds(text, s.Composer) == holdsOurs }
+	if c.above || !slices.ContainsFunc(leftovers, ours) || w.v.humanActive(rules, time.Now()) {
 		return nil
 	}
 	human, idle := w.v.LastHuman, 0

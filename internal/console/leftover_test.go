@@ -31,7 +31,7 @@ func TestDeliverAfterACutOffDelivery(t *testing.T) {
 				if test.draft != "" {
 					agent.text(test.draft, true)
 				}
-				got, err := Deliver(t.Context(), agent.t, Prompt{Text: "the next prompt", Leftover: test.leftover}, rulesOf(t, test.face))
+				got, err := Deliver(t.Context(), agent.t, Prompt{Text: "the next prompt", Leftovers: leftovers(test.leftover)}, rulesOf(t, test.face))
 				if err != nil || got.State != test.want {
 					t.Fatalf("outcome %+v, %v, want %s", got, err, test.want)
 				}
@@ -59,9 +59,16 @@ func TestLeftoverIsLeftToATypingPerson(t *testing.T) {
 		agent := newAgent(f)
 		agent.text("cut off", true)
 		agent.t.human("\x00")
-		got, err := Deliver(t.Context(), agent.t, Prompt{Text: "next", Leftover: "cut off"}, rulesOf(t, f))
+		got, err := Deliver(t.Context(), agent.t, Prompt{Text: "next", Leftovers: []string{"another", "cut off"}}, rulesOf(t, f))
 		if err != nil || got.Reason != runtime.RefusedTyping {
 			t.Errorf("outcome %+v, %v, want refused: %s", got, err, runtime.RefusedTyping)
 		}
 	})
+}
+
+func leftovers(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
 }

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/proc"
 	"gascity/test/fakeagent/build"
-	"gascity/internal/fakeagent/ledger"
 )
 
 // The worst agent there is: orphaned, renamed, deaf, with helpers in their own sessions.

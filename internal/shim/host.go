@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/rawlog"
 	"gascity/internal/shim/child"
 	"gascity/internal/term"
 )
@@ -23,7 +24,7 @@ type host struct {
 	dir     folder
 	lock    *os.File // the folder's lock, ours until the process ends
 	display display
-	log     *child.Log
+	log     *rawlog.Writer
 	tree    *child.Tree
 	server  *server
 	ctx     context.Context         //nolint:containedctx // the life of the shim: agents live in it
@@ -45,6 +46,7 @@ type host struct {
 	seq        uint64
 	changed    chan struct{} // closed and replaced at each change of seq
 	meta       map[string]string
+	drafts     [][]byte // texts that deliveries may have left in the input line
 	viewers    map[*viewer]struct{}
 	events     hub
 }
@@ -128,7 +130,7 @@ func open(dir folder, stdin io.Reader) (*host, error) {
 	}
 	h.turn <- struct{}{}
 	h.display = newDisplay(spec, h.reply, h.notice)
-	log, err := child.OpenLog(spec.LogPath, spec.LogSize)
+	log, err := rawlog.Open(spec.LogPath, spec.LogSize)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package shim
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -13,7 +15,9 @@ const outputEventGap = 250 * time.Millisecond
 // write takes output of the agent.
 func (h *host) write(p []byte) {
 	now := time.Now()
-	h.log.Write(p)
+	if err := h.log.Write(p, now); err != nil {
+		fmt.Fprintln(os.Stderr, "shim: the raw log has gaps:", err)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	_, _ = h.display.Write(p) // never fails

@@ -23,7 +23,7 @@ import (
 const maxSocketPath = 103
 
 // maxInput bounds one piece of input.
-const maxInput = 4 << 20
+const maxInput = 16 << 20
 
 // listen makes the socket, 0600 from its first moment on: the folder above it is
 // 0700.
@@ -65,6 +65,8 @@ func newServer(h *host, token string) *server {
 		"POST /relaunch":  h.serveRelaunch,
 		"POST /clear":     h.serveClear,
 		"PUT /agent":      h.serveAgent,
+		"GET /drafts":     h.serveDrafts,
+		"PUT /drafts":     h.serveSetDrafts,
 		"GET /meta":       h.serveGetMeta,
 		"PUT /meta":       h.serveSetMeta,
 		"DELETE /meta":    h.serveRemoveMeta,

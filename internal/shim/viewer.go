@@ -84,9 +84,6 @@ type viewer struct {
 // frameGap is the shortest time between two frames to one viewer among few.
 const frameGap = 8 * time.Millisecond
 
-// viewerPatience is how long a viewer may take to accept a frame.
-const viewerPatience = 15 * time.Second
-
 // What a person types into an agent that does not read is dropped after a while, as
 // by any terminal, and soon after the first time: the viewer's leaving comes
 // through the same connection.
@@ -258,12 +255,11 @@ func (v *viewer) draw(h *host, screen *term.Screen) {
 	}
 }
 
+// send waits for a viewer that does not read, such as one on a sleeping machine, as
+// long as it takes: it costs nothing, and the next frame is made when it is wanted.
 func (v *viewer) send(m AttachMessage) error {
 	if len(m.Payload) == 0 {
 		return nil
-	}
-	if err := v.conn.SetWriteDeadline(time.Now().Add(viewerPatience)); err != nil {
-		return err
 	}
 	_, err := m.WriteTo(v.conn)
 	return err

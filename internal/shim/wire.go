@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/rawlog"
 	"gascity/internal/shim/child"
 )
 
@@ -31,7 +32,7 @@ const (
 	DefaultCols       = 200
 	DefaultRows       = 50
 	DefaultScrollback = 10_000
-	DefaultLogSize    = child.DefaultLogSize
+	DefaultLogSize    = rawlog.DefaultSize
 	DefaultGrace      = 5 * time.Second
 )
 

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	xterm "golang.org/x/term"
 
@@ -51,8 +52,7 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	if err != nil {
 		return &runtime.Error{Op: op, Session: name, Err: err}
 	}
-	seat := &seat{conn: conn, keys: keys, name: name}
-	return seat.sit(ctx)
+	return newSeat(name, conn, keys).sit(ctx)
 }
 
 // seat is one person's place at a session.
@@ -62,7 +62,24 @@ type seat struct {
 	name string
 
 	writing sync.Mutex // one message at a time
+	typed   chan []byte
+	sent    chan struct{} // closed when all that was typed has been sent, or cannot be
 }
+
+// maxTyped is how many pieces of input wait for a session that takes none. What
+// comes after that is dropped; detaching works all the same.
+const maxTyped = 256
+
+func newSeat(name string, conn net.Conn, keys *detachKeys) *seat {
+	return &seat{conn: conn, keys: keys, name: name, typed: make(chan []byte, maxTyped), sent: make(chan struct{})}
+}
+
+// The window title is the session's while somebody is attached. The terminal's own
+// is put on a stack and taken back, where it has one.
+const (
+	enterScreen = "\x1b[22;2t\x1b[?1049h\x1b[H\x1b[2J"
+	leaveScreen = term.RendererEnd + "\x1b[?1049l\x1b[23;2t"
+)
 
 // sit connects the terminal until the person detaches, the agent ends or ctx does.
 func (s *seat) sit(ctx context.Context) error {
@@ -74,16 +91,17 @@ func (s *seat) sit(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.conn.Close(), stdin.Close())
 	}
-	_, _ = io.WriteString(os.Stdout, "\x1b[?1049h\x1b[H\x1b[2J") // a screen of our own; what cannot be drawn shows at once
+	_, _ = io.WriteString(os.Stdout, enterScreen) // a screen of our own; what cannot be drawn shows at once
 	ctx, end := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { end(s.show()) })
 	wg.Go(func() { end(s.enter(stdin)) })
+	wg.Go(func() { s.forward() })
 	wg.Go(func() { s.resize(ctx) })
 	<-ctx.Done()
 	err = errors.Join(s.conn.Close(), stdin.Close())
 	wg.Wait()
-	_, _ = io.WriteString(os.Stdout, term.RendererEnd+"\x1b[?1049l")
+	_, _ = io.WriteString(os.Stdout, leaveScreen)
 	err = errors.Join(err, xterm.Restore(int(os.Stdin.Fd()), state))
 	return errors.Join(s.farewell(context.Cause(ctx)), err)
 }
@@ -134,22 +152,46 @@ func (s *seat) show() error {
 	}
 }
 
-// enter sends what the person types until it is a detach key.
+// lastInput is how long what was typed before a detach key has to reach the session.
+const lastInput = 300 * time.Millisecond
+
+// enter takes what the person types until it is a detach key. It never waits for
+// the session.
 func (s *seat) enter(stdin io.Reader) error {
+	err := s.read(stdin)
+	close(s.typed)
+	timer := time.NewTimer(lastInput)
+	defer timer.Stop()
+	select {
+	case <-s.sent:
+	case <-timer.C:
+	}
+	return err
+}
+
+func (s *seat) read(stdin io.Reader) error {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := stdin.Read(buf)
 		input, detach := s.keys.feed(buf[:n])
 		if len(input) > 0 {
-			if err := s.send(shim.AttachInput, input); err != nil {
-				return err
+			select {
+			case s.typed <- input:
+			default:
 			}
 		}
-		if detach {
-			return errors.Join(errDetached, s.send(shim.AttachDetach, nil))
+		if detach || err != nil { // an error is that the person's terminal is gone
+			return errDetached
 		}
-		if err != nil {
-			return errDetached // the person's terminal is gone
+	}
+}
+
+// forward sends what was typed. If the session is gone, show says so.
+func (s *seat) forward() {
+	defer close(s.sent)
+	for input := range s.typed {
+		if s.send(shim.AttachInput, input) != nil {
+			return
 		}
 	}
 }
@@ -158,19 +200,19 @@ func (s *seat) resize(ctx context.Context) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
 	defer signal.Stop(changed)
-	for {
+	for { // once at least: the size may have changed since it was first read
+		cols, rows, err := xterm.GetSize(int(os.Stdout.Fd()))
+		if err == nil {
+			size := binary.BigEndian.AppendUint16(nil, uint16(cols))
+			err = s.send(shim.AttachSize, binary.BigEndian.AppendUint16(size, uint16(rows)))
+		}
+		if err != nil {
+			return // show sees the end, too
+		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return
-		}
-		cols, rows, err := xterm.GetSize(int(os.Stdout.Fd()))
-		if err != nil {
-			continue
-		}
-		size := binary.BigEndian.AppendUint16(nil, uint16(cols))
-		if err := s.send(shim.AttachSize, binary.BigEndian.AppendUint16(size, uint16(rows))); err != nil {
-			return // show sees the end, too
 		}
 	}
 }

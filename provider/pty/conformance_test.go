@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) >= 4 && os.Args[1] == "attach" {
+		os.Exit(attachMain(os.Args[2], os.Args[3], os.Args[4:]))
+	}
 	runtimetest.ElsewhereMain(func(dir string) runtime.Provider {
 		p, err := pty.Open(config(dir))
 		if err != nil {

@@ -2,6 +2,7 @@ package pty
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"gascity/internal/console"
@@ -9,9 +10,36 @@ import (
 	"gascity/runtime"
 )
 
-// deliver types one prompt into the session's terminal.
+// deliver types one prompt into the session's terminal. The shim is told before
+// what may stand in the input line if this process dies on the way.
 func deliver(ctx context.Context, l local.Live, text string, confirm time.Duration) (runtime.Outcome, error) {
-	return console.Deliver(ctx, l.Terminal, console.Prompt{Text: text, Confirm: confirm}, l.Rules)
+	left, err := l.Client.Drafts(ctx)
+	if err == nil && text != "" {
+		err = l.Client.SetDrafts(ctx, append(latest(left, text), text)...)
+	}
+	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
+	}
+	out, err := console.Deliver(ctx, l.Terminal, console.Prompt{Text: text, Confirm: confirm, Leftovers: left}, l.Rules)
+	switch out.State {
+	case runtime.OutcomeSubmitted:
+		left = nil
+	case runtime.OutcomeUnconfirmed:
+		left = []string{text}
+	default: // not a byte was sent
+	}
+	// A note too many is harmless: it is compared with the line before it counts.
+	_ = l.Client.SetDrafts(context.WithoutCancel(ctx), left...)
+	return out, err
+}
+
+// maxLeft is how many deliveries that were cut off in a row are remembered.
+const maxLeft = 7
+
+// latest returns the last of the texts, without repetitions and without text.
+func latest(texts []string, text string) []string {
+	kept := slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == text })
+	return kept[max(0, len(kept)-maxLeft):]
 }
 
 // NudgeNow keeps the contract of runtime.ImmediateNudgeProvider. A nudge here

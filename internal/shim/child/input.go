@@ -1,6 +1,7 @@
 package child
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"sync"
@@ -18,10 +19,18 @@ type Input struct {
 	turn    chan struct{} // holds one token: whoever has it writes
 	pending chan struct{} // wakes the goroutine that writes replies
 
+	torn bool // the last piece was a paste that did not end; who has the turn may touch it
+
 	mu      sync.Mutex
 	replies []byte
 	closed  bool
 }
+
+// The marks of a bracketed paste.
+const (
+	pasteBegin = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+)
 
 // Input returns the way into the agent. Close ends its goroutine.
 func (s *Streams) Input(ctx context.Context) *Input {
@@ -31,8 +40,14 @@ func (s *Streams) Input(ctx context.Context) *Input {
 	return q
 }
 
-// Write writes p in one piece and returns how much was taken. When ctx ends
-// before all is, the rest is not sent.
+// finishLimit is how long a paste that was begun may still take when nobody waits
+// for it any more. Half a prompt is worse than a whole one.
+const finishLimit = 2 * time.Second
+
+// Write writes p in one piece and returns how much was taken. When ctx ends before
+// the piece is begun, nothing of it is sent; later, the rest is not, of a paste
+// what is not taken within two seconds. A paste that is cut off so is ended before
+// the next piece: to the program everything after it would be pasted, too.
 func (q *Input) Write(ctx context.Context, p []byte) (int, error) {
 	select {
 	case <-q.turn:
@@ -40,12 +55,16 @@ func (q *Input) Write(ctx context.Context, p []byte) (int, error) {
 		return 0, context.Cause(ctx)
 	}
 	defer func() { q.turn <- struct{}{} }()
+	patience := time.Duration(0)
+	if bytes.HasPrefix(p, []byte(pasteBegin)) {
+		patience = finishLimit
+	}
 	woken := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(woken)
-		_ = q.out.SetWriteDeadline(time.Unix(1, 0)) // one in the past wakes the blocked write
+		_ = q.out.SetWriteDeadline(time.Now().Add(patience))
 	})
-	n, err := q.out.Write(p)
+	n, err := q.writePiece(p)
 	if !stop() {
 		<-woken
 		_ = q.out.SetWriteDeadline(time.Time{}) // the next writer starts afresh
@@ -53,6 +72,19 @@ func (q *Input) Write(ctx context.Context, p []byte) (int, error) {
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
+	return n, err
+}
+
+// writePiece writes p, after the end of a torn paste. Called by who has the turn.
+func (q *Input) writePiece(p []byte) (int, error) {
+	if q.torn {
+		if _, err := q.out.WriteString(pasteEnd); err != nil {
+			return 0, err
+		}
+		q.torn = false
+	}
+	n, err := q.out.Write(p)
+	q.torn = n > 0 && n < len(p) && bytes.HasPrefix(p, []byte(pasteBegin))
 	return n, err
 }
 
