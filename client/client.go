@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"syscall"
+	"time"
 )
 
 // VersionHeader carries the sender's version in both directions. The server
@@ -104,8 +106,25 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	return req, nil
 }
 
+// askTimes is how often a question is asked of controllers that die before they
+// answer, and askPause the time between two of them: a process that was killed
+// still takes connections for a moment.
+const (
+	askTimes = 4
+	askPause = 10 * time.Millisecond
+)
+
 func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
 	res, err := c.transport().Do(req)
+	for try := 1; err != nil && broken(err) && req.Method == http.MethodGet; try++ {
+		if try == askTimes {
+			return nil, &NoControllerError{City: c.city(), Err: err}
+		}
+		if !wait(req.Context(), askPause) {
+			break
+		}
+		res, err = c.transport().Do(req)
+	}
 	if err != nil {
 		return nil, c.explain(req.Context(), err)
 	}
@@ -144,8 +163,18 @@ func (c *Client) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("%w waiting for the controller", ErrTimeout)
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the controller ended the connection: %w", err)
+	case broken(err):
+		return fmt.Errorf("%w: the controller went away before it answered: %w", ErrLost, err)
 	}
 	return err
+}
+
+// broken reports whether the connection ended before the answer did.
+func broken(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }

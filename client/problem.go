@@ -16,6 +16,11 @@ var (
 	// ErrNoController reports that no controller answers for the city. The
 	// server never sends it. See [NoControllerError].
 	ErrNoController = errors.New("no controller")
+	// ErrLost reports that the controller went away before it answered: nobody
+	// knows whether it did what it was told. A question never ends so: it is
+	// asked again, and without a controller ends with ErrNoController. The server
+	// never sends it.
+	ErrLost = errors.New("connection lost")
 	// ErrNotFound reports a target that does not exist: agent, session, city.
 	ErrNotFound = errors.New("not found")
 	// ErrRefused reports that the controller would not do it now; nothing was
