@@ -193,8 +193,8 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 		text, err := p.Peek("shell", 15)
 		return fmt.Sprintf("the person sees\n%s\nthe session has\n%s\n%v", s.screen(), text, err)
 	})
-	s.keys("sleep 1000", "Enter")
 	s.keys("C-c")
+	s.shows("^C")
 	s.keys("C-b", "C-b") // once for the shell: a step to the left
 	s.keys("printf '\\033[?1000;1006h\\033[?1h\\033=\\033[?25l\\033[31mX'; cat", "Enter")
 	eventually(t, func() bool { return s.is("#{alternate_on}#{mouse_any_flag}#{mouse_sgr_flag}") == "111" },
@@ -219,6 +219,8 @@ func TestTwoPeopleAtOnce(t *testing.T) {
 	d, p := newDesk(t)
 	startShell(t, p, "shared")
 	first, second := d.sit(90, 20, "shared"), d.sit(120, 40, "shared")
+	first.shows("ready>")
+	second.shows("ready>")
 	first.keys("echo from-$((1)); stty size", "Enter")
 	first.shows("20 90")
 	second.shows("from-1")
