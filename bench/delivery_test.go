@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -11,30 +12,34 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/shim"
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
-	"gascity/internal/fakeagent/ledger"
 )
 
 // The test binary is the shim, too.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "shim" {
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		defer stop()
-		if err := shim.Run(ctx, os.Args[2], os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+		os.Exit(host(os.Args[2]))
 	}
 	os.Exit(m.Run())
 }
 
+func host(dir string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if err := shim.Run(ctx, dir, os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
 func openPTY(b *testing.B) (p *pty.Provider, dir string) {
 	b.Helper()
-	dir, err := os.MkdirTemp("", "gcb")
+	dir, err := os.MkdirTemp("", "gcb") //nolint:usetesting // a socket path must be short
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -59,8 +64,9 @@ func openPTY(b *testing.B) (p *pty.Provider, dir string) {
 		if err != nil {
 			b.Error(err)
 		}
-		p.Close()
-		os.RemoveAll(dir)
+		if err := errors.Join(p.Close(), os.RemoveAll(dir)); err != nil {
+			b.Error(err)
+		}
 	})
 	return p, dir
 }

@@ -29,10 +29,16 @@ func (w *watch) clearLeftover(ctx context.Context, rules Rules, leftovers []stri
 	if c.above || !slices.ContainsFunc(leftovers, ours) || w.v.humanActive(rules, time.Now()) {
 		return nil
 	}
+	return w.emptyLine(ctx, rules, c)
+}
+
+// emptyLine presses the clear key until the input line c is empty, the key shows
+// no effect twice, or a person types.
+func (w *watch) emptyLine(ctx context.Context, rules Rules, c composer) error {
 	human, idle := w.v.LastHuman, 0
 	for range maxClear {
 		before := c.content
-		if err := w.key(ctx, s.ClearKey); err != nil {
+		if err := w.key(ctx, rules.Screen.ClearKey); err != nil {
 			return err
 		}
 		for end := time.Now().Add(clearEffect); c.content == before; {
@@ -43,19 +49,15 @@ func (w *watch) clearLeftover(ctx context.Context, rules Rules, leftovers []stri
 			if w.v.Exited || w.v.LastHuman.After(human) {
 				return nil
 			}
-			if c = w.v.readComposer(s.Composer); !changed {
+			if c = w.v.readComposer(rules.Screen.Composer); !changed {
 				break
 			}
 		}
-		switch {
-		case !c.found || strings.TrimSpace(c.content) == "":
-			return nil
-		case c.content != before:
+		if idle++; c.content != before {
 			idle = 0
-		case idle > 0:
-			return nil // the key does nothing here
-		default:
-			idle++
+		}
+		if !c.found || strings.TrimSpace(c.content) == "" || idle == 2 {
+			return nil
 		}
 	}
 	return nil

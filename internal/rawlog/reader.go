@@ -71,6 +71,7 @@ func (t *tail) close() {
 	if t.file != nil {
 		_ = t.file.Close() // it was only read
 	}
+	t.file = nil
 }
 
 // begin writes what is there since the moment.
@@ -102,7 +103,10 @@ func (t *tail) follow(ctx context.Context, changes *fsnotify.Watcher) error {
 			if err := t.step(); err != nil {
 				return err
 			}
-		case <-changes.Errors: // events were lost: look
+		case _, ok := <-changes.Errors: // events were lost: look
+			if !ok {
+				return nil
+			}
 			if err := t.step(); err != nil {
 				return err
 			}
@@ -122,7 +126,6 @@ func (t *tail) step() error {
 			return nil
 		}
 		t.close()
-		t.file = nil
 	}
 	err := t.begin(time.Time{})
 	if errors.Is(err, fs.ErrNotExist) {

@@ -56,7 +56,7 @@ func newDesk(t *testing.T) (*desk, *pty.Provider) {
 	}
 	d := &desk{t: t, socket: "gcdesk-" + filepath.Base(dir), dir: dir, files: t.TempDir()}
 	t.Cleanup(func() {
-		_ = exec.Command("tmux", "-L", d.socket, "kill-server").Run() //nolint:noctx // the test's has ended; it may have none
+		_ = exec.Command("tmux", "-L", d.socket, "kill-server").Run() // the test's context has ended; it may have no server
 		names, err := p.ListRunning("")
 		if err != nil {
 			t.Error(err)

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -22,17 +23,17 @@ const limit = 2 * time.Minute
 func main() {
 	gc := flag.String("gc", "bin/gc", "the gc binary")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err := run(ctx, *gc); err != nil {
+	if err := run(*gc); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, gc string) (err error) {
+func run(gc string) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	began := time.Now()
 	gc, err = filepath.Abs(gc)
 	if err != nil {
@@ -82,18 +83,19 @@ func (s *stage) build(ctx context.Context) ([]agent, error) {
 			toml:   "start_command = \"bash --norc --noprofile -i\"\nready_prompt_prefix = \"shell$ \"\nenv = { PS1 = \"shell$ \" }",
 			prompt: "echo the answer is $((6*7))", answer: "the answer is 42",
 		},
-		python(),
+		python(ctx),
 	}
-	city := "# Written by make demo.\n\n[workspace]\nname = \"demo\"\n\n[daemon]\npatrol_interval = \"5s\"\n"
+	var city bytes.Buffer
+	city.WriteString("# Written by make demo.\n\n[workspace]\nname = \"demo\"\n\n[daemon]\npatrol_interval = \"5s\"\n")
 	for _, a := range agents {
-		city += fmt.Sprintf("\n# %s\n[[agents]]\nname = %q\n%s\n", a.what, a.name, a.toml)
+		fmt.Fprintf(&city, "\n# %s\n[[agents]]\nname = %q\n%s\n", a.what, a.name, a.toml)
 	}
-	return agents, os.WriteFile(filepath.Join(s.dir, "city.toml"), []byte(city), 0o600)
+	return agents, os.WriteFile(filepath.Join(s.dir, "city.toml"), city.Bytes(), 0o600)
 }
 
 // python is an interactive Python, or cat where there is none.
-func python() agent {
-	if path, err := exec.LookPath("python3"); err == nil && exec.Command(path, "-c", "").Run() == nil {
+func python(ctx context.Context) agent {
+	if path, err := exec.LookPath("python3"); err == nil && exec.CommandContext(ctx, path, "-c", "").Run() == nil {
 		return agent{
 			name: "calc", what: "a real interactive Python",
 			toml:   "start_command = \"python3 -q\"\nready_prompt_prefix = \">>> \"",
