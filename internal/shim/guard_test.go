@@ -29,6 +29,8 @@ var routes = []struct{ method, path, body string }{
 	{"POST", "/release", ""},
 	{"POST", "/relaunch", `{"Argv":["/bin/true"]}`},
 	{"POST", "/clear", ""},
+	{"GET", "/drafts", ""},
+	{"PUT", "/drafts", `["eA=="]`},
 	{"PUT", "/agent", `{}`},
 	{"GET", "/meta?key=k", ""},
 	{"PUT", "/meta?key=k", `{"Value":"v"}`},

@@ -22,8 +22,12 @@ import (
 // maxSocketPath is what a Unix socket's address holds on the strictest system.
 const maxSocketPath = 103
 
-// maxInput bounds one piece of input.
-const maxInput = 16 << 20
+// maxInput bounds one piece of input, maxBody the body of any request: drafts are
+// JSON and may be several.
+const (
+	maxInput = 4 << 20
+	maxBody  = 16 << 20
+)
 
 // listen makes the socket, 0600 from its first moment on: the folder above it is
 // 0700.
@@ -103,7 +107,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 
 func (s *server) answer(handle route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxInput)
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		body, err := handle(r)
 		switch {
 		case err == nil && body == nil:
@@ -214,6 +218,9 @@ func (h *host) serveText(r *http.Request) (any, error) {
 
 func (h *host) serveInput(r *http.Request) (any, error) {
 	p, err := io.ReadAll(r.Body)
+	if err == nil && len(p) > maxInput {
+		err = fmt.Errorf("%d bytes at once, at most %d are taken", len(p), maxInput)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errInvalid, err)
 	}

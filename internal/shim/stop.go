@@ -94,7 +94,7 @@ func (h *host) relaunch(ctx context.Context, argv []string, grace time.Duration)
 	if h.spec.Terminal {
 		_, _ = h.display.Write([]byte(softReset)) // never fails
 	}
-	h.status, h.title = "", ""
+	h.status, h.title, h.drafts = "", "", nil
 	h.mu.Unlock()
 	if err := h.launch(); err != nil {
 		h.resume()

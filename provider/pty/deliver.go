@@ -33,13 +33,24 @@ func deliver(ctx context.Context, l local.Live, text string, confirm time.Durati
 	return out, err
 }
 
-// maxLeft is how many deliveries that were cut off in a row are remembered.
-const maxLeft = 7
+// maxLeft is how many deliveries that were cut off in a row are remembered, and
+// maxLeftBytes how much text of them.
+const (
+	maxLeft      = 7
+	maxLeftBytes = 1 << 20
+)
 
 // latest returns the last of the texts, without repetitions and without text.
 func latest(texts []string, text string) []string {
 	kept := slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == text })
-	return kept[max(0, len(kept)-maxLeft):]
+	kept = kept[max(0, len(kept)-maxLeft):]
+	size := 0
+	for i, t := range slices.Backward(kept) {
+		if size += len(t); size > maxLeftBytes {
+			return kept[i+1:]
+		}
+	}
+	return kept
 }
 
 // NudgeNow keeps the contract of runtime.ImmediateNudgeProvider. A nudge here

@@ -1,0 +1,72 @@
+package shim
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A subscriber that does not keep up is cut off, and disturbs nobody.
+func TestHubCutsOffTheSlow(t *testing.T) {
+	var b hub
+	slow, quick := b.subscribe(), b.subscribe()
+	for range cap(slow) + 10 {
+		if !b.publish(Event{Kind: EventTitle}) {
+			t.Fatal("nobody got the event")
+		}
+		<-quick
+	}
+	n := 0
+	for range slow {
+		n++
+	}
+	if n != cap(slow) {
+		t.Errorf("the slow one got %d events before its end, want %d", n, cap(slow))
+	}
+	b.unsubscribe(slow)
+	b.unsubscribe(quick)
+	if b.publish(Event{Kind: EventTitle}) {
+		t.Error("somebody got an event who left")
+	}
+	b.close()
+	if _, open := <-b.subscribe(); open {
+		t.Error("a closed hub takes subscribers")
+	}
+}
+
+// Output events come at once after quiet, at most four a second, and the last is
+// never swallowed.
+func TestHubThinsOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b hub
+		events := b.subscribe()
+		var got []time.Time
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for e := range events {
+				got = append(got, e.Time)
+			}
+		}()
+		began := time.Now()
+		for time.Since(began) < 2*time.Second {
+			b.output(time.Now())
+			time.Sleep(10 * time.Millisecond)
+		}
+		last := time.Now()
+		time.Sleep(time.Second)
+		b.close()
+		<-done
+		if len(got) < 8 || len(got) > 10 {
+			t.Errorf("two seconds of output made %d events, want eight or nine", len(got))
+		}
+		if !got[0].Equal(began) || got[len(got)-1].Before(last.Add(-10*time.Millisecond)) {
+			t.Errorf("first %v, last %v; want %v and not before %v", got[0], got[len(got)-1], began, last)
+		}
+		for i := 1; i < len(got); i++ {
+			if gap := got[i].Sub(got[i-1]); gap < outputEventGap {
+				t.Errorf("two events only %v apart", gap)
+			}
+		}
+	})
+}
