@@ -40,6 +40,10 @@ type Client struct {
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Version is sent with every request. Empty means "unknown".
 	Version string
+	// Patience bounds each question, which is what changes nothing and is no
+	// stream; zero is no bound. A controller that hangs ends it with
+	// [ErrTimeout].
+	Patience time.Duration
 	// OnSkew is called once, with the first answer of a controller that has
 	// another version. It may be nil.
 	OnSkew func(ours, theirs string)
@@ -66,6 +70,11 @@ func (c *Client) transport() *http.Client {
 // call sends one request and decodes the answer into T.
 func call[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
 	var answer T
+	if c.Patience > 0 && method == http.MethodGet {
+		bounded, cancel := context.WithTimeoutCause(ctx, c.Patience, fmt.Errorf("%w: the controller has not answered for %v; look with: gc doctor", ErrTimeout, c.Patience))
+		defer cancel()
+		ctx = bounded
+	}
 	res, err := c.send(ctx, method, path, body)
 	if err != nil {
 		return answer, err
@@ -159,6 +168,8 @@ func (c *Client) explain(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, ErrNoController), errors.Is(err, ErrForbidden):
 		return err
+	case errors.Is(context.Cause(ctx), ErrTimeout):
+		return context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("%w waiting for the controller", ErrTimeout)
 	case ctx.Err() != nil:

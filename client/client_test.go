@@ -71,3 +71,15 @@ func TestAnOrderIsNeverSentTwice(t *testing.T) {
 		t.Error("the prompt was sent again")
 	}
 }
+
+func TestAControllerThatHangsEndsAQuestion(t *testing.T) {
+	c := &Client{Patience: 50 * time.Millisecond, Dial: func(context.Context) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, theirs) }()
+		return ours, nil
+	}}
+	_, err := c.Status(t.Context())
+	if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "has not answered for 50ms") {
+		t.Errorf("a controller that hangs gives %v, want a time-out that says so", err)
+	}
+}

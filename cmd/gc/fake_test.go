@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +20,9 @@ import (
 
 // fakeDaemon is an assembly without providers: its controller serves a
 // [fakecity.City] that is read from lines of city.toml. Keys of an agent are
-// name, state, activity and reason; "mistake" makes the configuration faulty
-// and "boom" lets the controller die at once.
+// name, state, activity and reason; "mistake" makes the configuration faulty,
+// "boom" lets the controller die at once and "ending" lets it end after some
+// looks at its status.
 type fakeDaemon struct{}
 
 var _ cli.Daemon = fakeDaemon{}
@@ -35,7 +37,8 @@ func (fakeDaemon) RunController(parent context.Context, root string, opts cli.Co
 	if boom := lines.first("boom"); boom != "" {
 		return errors.New(boom)
 	}
-	city := &fakecity.City{Root: root, Version: opts.Version, PID: os.Getpid(), Exit: end}
+	city := &fakecity.City{Root: root, Version: opts.Version, PID: os.Getpid(), Exit: end, Dies: func() { os.Exit(9) }}
+	city.Ending, _ = strconv.Atoi(lines.first("ending"))
 	if v := lines.first("version"); v != "" {
 		city.Version, opts.Version = v, v
 	}

@@ -93,6 +93,16 @@ type wait struct {
 	open  []string // the agents that are still waited for, with their state
 	said  time.Time
 	last  string // what was said of open
+	blind string // what was said of providers that do not answer
+}
+
+// proven is how long an agent must run before it counts that has failed a moment
+// ago.
+const proven = 2 * time.Second
+
+// relapses reports whether the agent runs now but may fail again at once.
+func (a *app) relapses(agent client.Agent) bool {
+	return a.Now().Sub(agent.StartedAt) < proven
 }
 
 // remind is how long a wait is silent before it says what for.
@@ -101,8 +111,16 @@ const remind = 2 * time.Second
 // look tells what is new and reports whether nothing is waited for any more.
 func (w *wait) look(status client.Status) bool {
 	w.open = nil
+	if why := status.Controller.Degraded; why != w.blind {
+		if w.blind = why; why != "" {
+			w.talk("%s  %s", w.paintTalk(text.Red, "!!"), text.OneLine(why))
+		}
+	}
 	for _, agent := range status.Agents {
 		v := w.judge(agent)
+		if v == settled && w.told[agent.Name] == failed && w.relapses(agent) {
+			continue // it has failed before our eyes
+		}
 		if v == waiting {
 			w.open = append(w.open, fmt.Sprintf("%s (%s)", agent.Name, agent.State))
 		}

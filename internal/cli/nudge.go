@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -21,7 +22,7 @@ func nudgeCommand(a *app) *cobra.Command {
 		Short: "Give an agent a prompt",
 		Long: `Delivers the text, byte for byte, and says what became of it. With "-" it is read from standard
 input, one line end at its end left out. Exit status: 0 the agent took it, 5 nothing shows that it did
-(do not send it again blindly), 4 refused before the first byte (try later), 3 no such session.`,
+(do not send it again blindly), 4 refused before the first byte, 3 no such session, or it does not run.`,
 		Example: "  gc nudge worker 'fix the failing test'\n  gc nudge worker - < task.md",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
@@ -30,6 +31,9 @@ input, one line end at its end left out. Exit status: 0 the agent took it, 5 not
 			return between(2, 2)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if req.Confirm < 0 {
+				return usage(cmd, "--confirm cannot be negative: %v", req.Confirm)
+			}
 			prompt, err := a.prompt(cmd, args[1])
 			if err != nil {
 				return err
@@ -37,6 +41,9 @@ input, one line end at its end left out. Exit status: 0 the agent took it, 5 not
 			req.Text = prompt
 			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				result, err := c.Nudge(cmd.Context(), args[0], req)
+				if errors.Is(err, client.ErrLost) {
+					result, err = client.NudgeResult{State: "unconfirmed", Detail: "the controller went away meanwhile"}, nil
+				}
 				if err != nil {
 					return err
 				}
@@ -95,8 +102,11 @@ func nudgeEnd(name string, r client.NudgeResult) (status int, sentence string) {
 	case "submitted":
 		return exitDone, fmt.Sprintf("%s took the prompt (%s)", name, text.FirstOf(r.Evidence, "confirmed"))
 	case "unconfirmed":
-		return exitTimeout, fmt.Sprintf("gc: %s got the prompt, but nothing shows that it took it%s; look with: gc peek %s", name, detail, name)
+		return exitTimeout, fmt.Sprintf("gc: %s may have got the prompt, but nothing shows that it took it%s; look with: gc peek %s", name, detail, name)
 	case "refused":
+		if r.Reason == "content" { // no other time makes this text another one
+			return exitRefused, fmt.Sprintf("gc: %s was not prompted, nothing was sent%s", name, detail)
+		}
 		return exitRefused, fmt.Sprintf("gc: %s was not prompted, nothing was sent%s; try again later", name, detail)
 	case "absent":
 		return exitNotFound, fmt.Sprintf("gc: %s is not there to be prompted%s", name, detail)
@@ -131,6 +141,9 @@ func keysCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				done, err := c.Keys(cmd.Context(), args[0], client.KeysRequest{Keys: args[1:]})
+				if errors.Is(err, client.ErrInvalid) {
+					err = fmt.Errorf("%w; text is sent with: gc nudge", err)
+				}
 				return a.tellDone(done, err, fmt.Sprintf("pressed %s in %s", text.Count(len(args)-1, "key"), args[0]))
 			})
 		},

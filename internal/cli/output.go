@@ -14,6 +14,9 @@ import (
 	"gascity/internal/text"
 )
 
+// maxLines is more than any session keeps, and as much as may be asked for.
+const maxLines = 1_000_000
+
 func peekCommand(a *app) *cobra.Command {
 	var lines int
 	cmd := &cobra.Command{
@@ -22,6 +25,10 @@ func peekCommand(a *app) *cobra.Command {
 		Long:  `Prints the visible screen of an agent, or the last lines that it printed. It works after its end too.`,
 		Args:  between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if lines < 0 {
+				return usage(cmd, "--lines cannot be negative: %d", lines)
+			}
+			lines := min(lines, maxLines)
 			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				out, err := c.Peek(cmd.Context(), args[0], lines)
 				if err != nil {

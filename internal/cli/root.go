@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -144,16 +147,35 @@ func (a *app) root() (string, error) {
 	if a.city != "" {
 		dir := a.path(a.city)
 		root, err := client.FindCity(dir)
-		if err == nil && a.city != "" && !sameFolder(root, dir) {
-			return "", fmt.Errorf("%w: %s has no %s; the city around it is %s", client.ErrNotFound, a.city, client.CityFile, root)
+		if err == nil && !sameFolder(root, dir) {
+			err = fmt.Errorf("%w: %s has no %s; the city around it is %s", client.ErrNotFound, a.city, client.CityFile, root)
 		}
-		return root, err
+		if err != nil {
+			return governed(dir, err)
+		}
+		return root, nil
 	}
 	root, err := client.FindCity(a.Dir)
-	if given := a.Getenv("GC_CITY_PATH"); err != nil && given != "" {
+	if err == nil {
+		return root, nil
+	}
+	if given := a.Getenv("GC_CITY_PATH"); given != "" {
 		return client.FindCity(given)
 	}
-	return root, err
+	return governed(a.Dir, err)
+}
+
+// governed returns dir in place of err if a controller works there: a city that
+// has lost its city.toml can still be looked at and stopped.
+func governed(dir string, err error) (string, error) {
+	real, realErr := filepath.EvalSymlinks(dir)
+	if realErr != nil || !errors.Is(err, client.ErrNotFound) {
+		return "", err
+	}
+	if info, statErr := os.Lstat(client.SocketPath(real)); statErr != nil || info.Mode().Type() != fs.ModeSocket {
+		return "", err
+	}
+	return real, nil
 }
 
 func sameFolder(root, dir string) bool {
@@ -178,8 +200,11 @@ func (a *app) client() (*client.Client, error) {
 	return a.clientOf(root), nil
 }
 
+// patience is how long a controller may take to answer a question.
+const patience = 10 * time.Second
+
 func (a *app) clientOf(root string) *client.Client {
-	return &client.Client{Root: root, Version: a.Version, OnSkew: func(ours, theirs string) {
+	return &client.Client{Root: root, Version: a.Version, Patience: patience, OnSkew: func(ours, theirs string) {
 		a.talk("gc: this is version %s but the controller is %s; hand over with: gc controller stop && gc start (agents go on)", ours, theirs)
 	}}
 }
@@ -201,6 +226,9 @@ func (a *app) listing(cmd *cobra.Command) *cobra.Command {
 // onTarget runs a verb on the agent or session that an argument names. A name
 // that the controller does not know is followed by what may be meant.
 func (a *app) onTarget(ctx context.Context, name string, verb func(*client.Client) error) error {
+	if name == "" {
+		return fmt.Errorf("%w: an agent's name is empty; gc status lists them", client.ErrInvalid)
+	}
 	c, err := a.client()
 	if err != nil {
 		return err

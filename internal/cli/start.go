@@ -73,6 +73,10 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	c := a.clientOf(root)
 	defer c.Close()
 	status, err := c.Status(ctx)
+	if err == nil && status.Controller.Stopping {
+		a.talk("the city is being stopped by process %d; it starts again after that", status.Controller.PID)
+		err = a.awaitEnd(ctx, c)
+	}
 	switch {
 	case err == nil:
 		a.talk("the controller runs already: process %d, started %s", status.Controller.PID, text.Ago(a.Now(), status.Controller.StartedAt))
@@ -88,6 +92,22 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		return nil
 	}
 	return a.awaitAgents(ctx, c, wanted)
+}
+
+// awaitEnd waits until a controller that is stopping its city has ended, which
+// is an error matching [client.ErrNoController].
+func (a *app) awaitEnd(ctx context.Context, c *client.Client) error {
+	for {
+		_, err := c.Status(ctx)
+		if errors.Is(err, client.ErrNoController) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: the city is still being stopped; see: gc status", client.ErrTimeout)
+		case <-time.After(probePauseMax):
+		}
+	}
 }
 
 // launch starts the controller as a process of its own and waits until it

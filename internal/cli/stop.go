@@ -186,6 +186,9 @@ func (a *app) restart(ctx context.Context, c *client.Client, targets []string) e
 			return skipped
 		}
 		v := wanted(agent)
+		if v == settled && (was.State == client.StateFailed || was.State == client.StateQuarantined) && a.relapses(agent) {
+			return waiting
+		}
 		if v == settled && agent.Instance == was.Instance && agent.Restarts == was.Restarts && was.State == client.StateRunning {
 			return waiting // it is still the former one
 		}

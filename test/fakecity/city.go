@@ -26,6 +26,12 @@ type City struct {
 	PID     int
 	// Exit is called once, when the city was told to end.
 	Exit func()
+	// Dies is called when an agent is told to "die": the end of the controller
+	// in the middle of a delivery.
+	Dies func()
+	// Ending is after how many looks at the status a city that is being stopped
+	// ends; zero is a city that is not.
+	Ending int
 
 	log  Log
 	once sync.Once
@@ -35,6 +41,7 @@ type City struct {
 	fault     string           // guarded by mu; of the configuration
 	startedAt time.Time        // guarded by mu
 	prompts   []string         // guarded by mu; "session: text"
+	looks     int              // guarded by mu; at the status, while the city ends
 }
 
 // Add makes an agent in the given state.
@@ -118,9 +125,14 @@ func (c *City) find(target string) (client.Session, error) {
 func (c *City) Status(context.Context) (client.Status, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.Ending > 0 {
+		if c.looks++; c.looks == c.Ending {
+			c.once.Do(c.Exit)
+		}
+	}
 	status := client.Status{
 		City: filepath.Base(c.Root), Root: c.Root, At: time.Now(),
-		Controller: client.Controller{PID: c.PID, Version: c.Version, StartedAt: c.startedAt},
+		Controller: client.Controller{PID: c.PID, Version: c.Version, StartedAt: c.startedAt, Stopping: c.Ending > 0},
 		Plan:       client.PlanState{LoadedAt: c.startedAt, Error: c.fault},
 		Agents:     []client.Agent{},
 	}
@@ -185,6 +197,9 @@ func (c *City) Nudge(_ context.Context, target string, req client.NudgeRequest) 
 	s, err := c.find(target)
 	if err != nil {
 		return client.NudgeResult{}, err
+	}
+	if req.Text == "die" && c.Dies != nil {
+		c.Dies()
 	}
 	result := client.NudgeResult{Session: s.Session}
 	switch {
