@@ -120,10 +120,10 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	e.rec.Stored, e.rec.StartedAt, e.rec.Running = fingerprints(s), r.began, true
 	e.rec.Exit, e.rec.Screen, e.rec.Fault, e.rec.Lost, e.rec.NextAt = nil, "", "", false, time.Time{}
 	e.rec.Token, e.rec.Handle = cmp.Or(r.look.seen.InstanceToken, r.token), r.look.seen.Handle
-	l.found(e, r.look)
 	e.rec.Agent = s.Agent
-	l.c.emit(event.SessionStarted, e, "the agent runs",
+	l.c.emit(event.SessionStarted, e, "the agent runs", // first: the look may find that it has ended already
 		map[string]string{"instance": publicInstance(e.rec.Token), "seconds": fmt.Sprintf("%.3f", l.now().Sub(r.began).Seconds())})
+	l.found(e, r.look)
 }
 
 // faultOf says what went wrong, without the operation and the session, which
@@ -194,8 +194,8 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, r changeResult)
 		e.rec.Token, e.rec.Handle = r.look.seen.InstanceToken, r.look.seen.Handle
 		e.activity, e.source = "", ""
 	}
-	l.found(e, r.look)
 	l.c.emit(kind, e, text, map[string]string{"fields": strings.Join(a.Fields, ",")})
+	l.found(e, r.look)
 }
 
 // adopt takes over a session that runs already.

@@ -87,6 +87,63 @@ func TestACrashIsNoticedAtOnceAndHealed(t *testing.T) {
 	})
 }
 
+// TestTheReasonHoldsTheAgentsLastWords also holds the order of what is told: an
+// agent that is dead when its start returns was started first.
+func TestTheReasonHoldsTheAgentsLastWords(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.fake.end("gc-town-a", 7)
+		synctest.Wait()
+		if a := w.agent("a"); a.Reason != "the agent exited with code 7, saying: screen of gc-town-a" {
+			t.Errorf("the reason is %q, want the last words in it", a.Reason)
+		}
+		w.fake.set(func(f *fake) { f.shortLived = true })
+		w.after(2 * time.Second)
+		if got, want := w.kinds("gc-town-a"), []string{
+			"session.starting", "session.started", "session.exited",
+			"session.starting", "session.started", "session.exited",
+		}; !slices.Equal(got, want) {
+			t.Errorf("told %v, want %v", got, want)
+		}
+	})
+}
+
+func TestLastWords(t *testing.T) {
+	for screen, want := range map[string]string{
+		"": "", " \n\n": "", "one": "one", "one\n  two \r\n\n": "two",
+		strings.Repeat("ü", 300): strings.Repeat("ü", 100) + "…",
+	} {
+		if got := lastWords(screen); got != want {
+			t.Errorf("the last words of %q are %q, want %q", screen, got, want)
+		}
+	}
+}
+
+// TestAnEditEndsTheBackoff: what failed is not what would be started now.
+func TestAnEditEndsTheBackoff(t *testing.T) {
+	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		w.settings = Settings{MaxRestarts: 2, RestartWindow: time.Hour}
+		w.fake.onStart = func(context.Context, string) error { return errors.New("no such program") }
+		w.begin()
+		w.after(time.Minute)
+		w.want("a", client.StateQuarantined)
+		w.want("b", client.StateQuarantined)
+		w.fake.set(func(f *fake) { f.onStart = nil })
+		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.Command = "another program" })
+		if err := w.reload(); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Second)
+		w.want("a", client.StateRunning)
+		w.want("b", client.StateQuarantined) // nobody touched it
+		if err := w.reload(); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Second)
+		w.want("b", client.StateQuarantined)
+	})
+}
+
 func TestHowAnAgentEndedIsWaitedFor(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.begin()

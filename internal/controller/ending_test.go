@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -378,10 +379,18 @@ func TestVerbsReachTheirSession(t *testing.T) {
 		if _, err := w.c.Peek(ctx, "nobody", 5); err == nil {
 			t.Error("peeked at nobody")
 		}
+		if _, err := w.c.Keys(ctx, "a", client.KeysRequest{Keys: []string{"Retrun"}}); !errors.Is(err, client.ErrInvalid) {
+			t.Errorf("an unknown key is %v, want an invalid request", err)
+		}
 		w.fake.end("gc-town-a", 1)
 		synctest.Wait()
 		if _, err := w.c.Interrupt(ctx, "a"); err == nil {
 			t.Error("interrupted the dead")
+		}
+		w.fake.vanish("gc-town-a")
+		r, err = w.c.Nudge(ctx, "a", client.NudgeRequest{Text: "z"})
+		if err != nil || r.State != "absent" || !strings.Contains(r.Detail, "it is failed: the agent exited with code 1, saying: screen of gc-town-a") {
+			t.Errorf("a prompt for the dead gives %+v, %v; want absent and why", r, err)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/term"
 	"gascity/runtime"
 )
 
@@ -21,16 +22,17 @@ type fake struct {
 	watchers []chan runtime.Event
 	calls    map[string]int
 
-	streams  bool
-	down     error                                        // answer of every question
-	partial  bool                                         // listings are incomplete
-	blind    map[string]bool                              // sessions that cannot be told alive from dead
-	onStart  func(ctx context.Context, name string) error // before the agent exists
-	stubborn map[string]int                               // stops that fail before one works; <0: all
-	late     int                                          // observations of an end that do not know yet how
-	orphans  map[string]string                            // agents that outlived their session, by name: the token
-	polite   bool                                         // agents end when interrupted
-	startLog []string
+	streams    bool
+	down       error                                        // answer of every question
+	partial    bool                                         // listings are incomplete
+	blind      map[string]bool                              // sessions that cannot be told alive from dead
+	onStart    func(ctx context.Context, name string) error // before the agent exists
+	stubborn   map[string]int                               // stops that fail before one works; <0: all
+	late       int                                          // observations of an end that do not know yet how
+	orphans    map[string]string                            // agents that outlived their session, by name: the token
+	shortLived bool                                         // agents end while their start returns
+	polite     bool                                         // agents end when interrupted
+	startLog   []string
 }
 
 type fakeSession struct {
@@ -94,6 +96,9 @@ func (f *fake) Start(ctx context.Context, name string, cfg runtime.Config) error
 	f.sessions[name] = &fakeSession{token: cfg.Env["GC_INSTANCE_TOKEN"], cfg: cfg, meta: map[string]string{}, began: time.Now()}
 	f.startLog = append(f.startLog, name)
 	f.tell(runtime.Event{Kind: runtime.EventStarted, Session: name})
+	if f.shortLived {
+		f.endLocked(name, 1)
+	}
 	return nil
 }
 
@@ -270,9 +275,17 @@ func (f *fake) IsAttached(string) bool                    { return false }
 func (f *fake) ProcessAlive(string, []string) bool        { return true }
 func (f *fake) GetLastActivity(string) (time.Time, error) { return time.Time{}, nil }
 func (f *fake) Attach(string) error                       { return runtime.ErrAttachUnsupported }
-func (f *fake) SendKeys(string, ...string) error          { f.count("keys")(); return nil }
-func (f *fake) ClearScrollback(string) error              { return nil }
-func (f *fake) CopyTo(string, string, string) error       { f.count("copy")(); return nil }
+
+// SendKeys knows no key whose name has the letters of Return in another order.
+func (f *fake) SendKeys(name string, keys ...string) error {
+	defer f.count("keys")()
+	if slices.Contains(keys, "Retrun") {
+		return &runtime.Error{Op: "send keys to", Session: name, Err: &term.KeyError{Name: "Retrun", Similar: "Return"}}
+	}
+	return nil
+}
+func (f *fake) ClearScrollback(string) error        { return nil }
+func (f *fake) CopyTo(string, string, string) error { f.count("copy")(); return nil }
 func (f *fake) Capabilities() runtime.ProviderCapabilities {
 	return runtime.ProviderCapabilities{CanStream: f.streams}
 }

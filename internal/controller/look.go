@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"gascity/client"
@@ -253,6 +254,9 @@ func (l *loop) ended(e *entry) {
 	kind := event.SessionLost
 	if exit != nil {
 		kind, fault = event.SessionExited, "the agent "+exit.String()
+		if words := lastWords(e.rec.Screen); words != "" && exit.Code != 0 && exit.Signal == "" {
+			fault += ", saying: " + words
+		}
 	} else if !e.rec.Lost {
 		kind, fault = event.SessionExited, "the agent ended; nobody knows how"
 	}
@@ -268,6 +272,20 @@ func (l *loop) ended(e *entry) {
 		data["exit"] = exit.String()
 	}
 	l.c.emit(kind, e, fault, data)
+}
+
+// maxWords bounds the last words of an agent, in bytes.
+const maxWords = 200
+
+// lastWords returns the last line that is not blank: what a program that gives
+// up says.
+func lastWords(screen string) string {
+	line := strings.TrimRight(screen, " \t\r\n")
+	line = strings.TrimSpace(line[strings.LastIndexByte(line, '\n')+1:])
+	if len(line) > maxWords {
+		line = strings.ToValidUTF8(line[:maxWords], "") + "…"
+	}
+	return line
 }
 
 // fail counts a failure and puts off the next start.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"reflect"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 // take puts a reading of the configuration into force.
 func (l *loop) take(loaded Loaded) {
 	loaded.Settings = loaded.Settings.withDefaults()
+	former := l.desired
 	l.loaded, l.loadedAt, l.loadError = loaded, l.now(), ""
 	l.desired = make(map[session.Key]*plan.Session, len(loaded.Desired.Sessions))
 	for i := range loaded.Desired.Sessions {
@@ -31,9 +33,23 @@ func (l *loop) take(loaded Loaded) {
 		if e.rec.Agent != s.Agent {
 			e.rec.Agent, e.saved = s.Agent, false
 		}
+		if before := former[key]; before != nil && e.rec.Fault != "" && edited(before, s) {
+			e.rec.Forgive() // what failed is not what is started now
+			e.saved = false
+		}
 		delete(p.foreign, s.Name)
 	}
 	l.dirty = true
+}
+
+// edited reports whether an edit may change how a start goes. The first prompt
+// holds the time and is no edit.
+func edited(before, after *plan.Session) bool {
+	a, b := *before, *after
+	for _, s := range []*plan.Session{&a, &b} {
+		s.Config.PromptSuffix, s.Config.Nudge = "", ""
+	}
+	return !reflect.DeepEqual(a, b)
 }
 
 // pass looks where it must, decides, and begins what was decided.

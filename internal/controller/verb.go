@@ -28,11 +28,28 @@ func (c *Controller) Nudge(ctx context.Context, name string, req client.NudgeReq
 		d.Instance = t.rec.Token
 	}
 	out, err := runtime.Deliver(ctx, t.provider, t.rec.Session, d)
+	if out.State == runtime.OutcomeAbsent {
+		out.Detail = c.whyAbsent(name, out.Detail)
+	}
 	result := client.NudgeResult{
 		Session: t.rec.Session, State: string(out.State), Reason: string(out.Reason), Evidence: out.Evidence, Detail: out.Detail,
 	}
 	c.told(t, event.SessionNudged, "a prompt was delivered or was not", map[string]string{"state": result.State, "reason": result.Reason})
 	return result, wire(err)
+}
+
+// whyAbsent says why there is nobody to be prompted: what is known of the
+// session, else what its provider said.
+func (c *Controller) whyAbsent(name, otherwise string) string {
+	t, err := c.target(name)
+	if err != nil || t.running {
+		return otherwise
+	}
+	reason := t.agent.Reason
+	if !strings.HasPrefix(reason, "it ") {
+		reason = fmt.Sprintf("it is %s: %s", t.agent.State, reason)
+	}
+	return reason
 }
 
 // told appends an event about a target, from outside the loop.

@@ -8,6 +8,7 @@ import (
 	"gascity/client"
 	"gascity/internal/event"
 	"gascity/internal/proc"
+	"gascity/internal/term"
 	"gascity/runtime"
 )
 
@@ -121,6 +122,9 @@ func (c *Controller) Peek(_ context.Context, name string, lines int) (client.Out
 
 // wire translates a provider's error into the control API's.
 func wire(err error) error {
+	if _, ok := errors.AsType[*term.KeyError](err); ok {
+		return fmt.Errorf("%w: %w", client.ErrInvalid, err)
+	}
 	for _, row := range []struct{ from, to error }{
 		{runtime.ErrSessionNotFound, client.ErrRefused},
 		{runtime.ErrStaleInstance, client.ErrRefused},

@@ -28,7 +28,7 @@ func (v Verb) Acts() bool { return v != VerbNone && v != VerbWait }
 const (
 	DesiredRunning   = "running"
 	DesiredSuspended = "suspended"
-	DesiredStopped   = "stopped" // the city ends
+	DesiredStopped   = "stopped" // the city ends, or its work is done
 	DesiredAbsent    = "absent"  // not configured any more
 )
 

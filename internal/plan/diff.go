@@ -177,6 +177,7 @@ func (d *differ) absent(a Action, s *Session, o *Observed) Action {
 	}
 	switch {
 	case oneShot && o.finished() && o.Order == OrderNone && !changedSince(s, o):
+		a.Desired = DesiredStopped
 		return a.with(VerbNone, client.StateStopped, "it has finished")
 	case d.quarantine(o).After(d.now):
 		return a.until(d.quarantine(o), client.StateQuarantined,

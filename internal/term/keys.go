@@ -16,7 +16,7 @@ type KeyError struct {
 
 func (e *KeyError) Error() string {
 	if e.Similar == "" {
-		return fmt.Sprintf("unknown key %q; a text of several characters is sent as text", e.Name)
+		return fmt.Sprintf("unknown key %q", e.Name)
 	}
 	return fmt.Sprintf("unknown key %q, did you mean %q?", e.Name, e.Similar)
 }
