@@ -30,8 +30,9 @@ type Options struct {
 // Daemon implements what the command line asks of the assembly. It is safe for
 // concurrent use.
 type Daemon struct {
-	opts Options
-	env  environment
+	opts       Options
+	env        environment
+	guardEvery time.Duration
 }
 
 var _ cli.Daemon = (*Daemon)(nil)
@@ -50,7 +51,7 @@ func New(opts Options) *Daemon {
 	if opts.Stderr == nil {
 		opts.Stderr = os.Stderr
 	}
-	return &Daemon{opts: opts, env: opts.Environ}
+	return &Daemon{opts: opts, env: opts.Environ, guardEvery: guardEvery}
 }
 
 // Shim hosts one session; its argument is the session's folder.

@@ -124,7 +124,7 @@ func faults() []fault {
 			return d
 		}, "socket", "no socket"},
 		{"controller that holds the city without answering", func(t *testing.T, root string, d *Daemon) *Daemon {
-			release, err := lockCity(root, 4242)
+			release, err := lockCity(t.Context(), root, 4242)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,16 @@ var (
 	passedPrefixes = []string{"LC_", "XDG_"}
 )
 
+// runtimeOverride returns the runtime provider that GC_SESSION selects. In an
+// agent's own environment the variable is the name of its session, and selects
+// nothing.
+func (e environment) runtimeOverride() string {
+	if selection := e.get("GC_SESSION"); selection != e.get("GC_SESSION_NAME") {
+		return selection
+	}
+	return ""
+}
+
 // base returns the base environment of agents: what of the process's own
 // environment an agent may see. The variables of agent CLIs are those that their
 // profiles name, with all that begin like them.

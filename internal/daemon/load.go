@@ -46,7 +46,7 @@ func (d *Daemon) read(root string) (reading, error) {
 
 func (d *Daemon) inputs() plan.Inputs {
 	return plan.Inputs{
-		Profiles: agentcli.Builtin(), Known: known(), RuntimeOverride: d.env.get("GC_SESSION"),
+		Profiles: agentcli.Builtin(), Known: known(), RuntimeOverride: d.env.runtimeOverride(),
 		LookupEnv: d.env.lookup, ReadFile: os.ReadFile, Now: d.opts.Now(), Binary: d.opts.Executable,
 	}
 }

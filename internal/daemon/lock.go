@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,14 +10,16 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"gascity/client"
 )
 
 // lockCity makes this process the city's one controller until release is called
 // or it ends, whatever it dies of. If there is one already, the error matches
-// client.ErrRefused and names its process.
-func lockCity(root string, pid int) (release func() error, err error) {
+// client.ErrRefused and names its process; one that is about to end, or was just
+// killed, is waited for.
+func lockCity(ctx context.Context, root string, pid int) (release func() error, err error) {
 	path := filepath.Join(root, stateFolder, lockFile)
 	if err := os.MkdirAll(filepath.Dir(path), private); err != nil {
 		return nil, fmt.Errorf("cannot make the city's folder: %w", err)
@@ -25,7 +28,7 @@ func lockCity(root string, pid int) (release func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the controller's lock: %w", err)
 	}
-	err = flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
+	err = flockWithin(ctx, lockPatience, file)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = fmt.Errorf("%w: the city has a controller already%s; gc controller stop ends it", client.ErrRefused, holder(file))
 	} else if err != nil {
@@ -41,6 +44,29 @@ func lockCity(root string, pid int) (release func() error, err error) {
 		}
 	}
 	return file.Close, nil
+}
+
+const (
+	// lockPatience is how long a controller waits for the one before it.
+	lockPatience = time.Second
+	lockPause    = 20 * time.Millisecond
+)
+
+// flockWithin locks the file as soon as nobody else does.
+func flockWithin(parent context.Context, limit time.Duration, file *os.File) error {
+	ctx, cancel := context.WithTimeout(parent, limit)
+	defer cancel()
+	for {
+		err := flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(lockPause):
+		}
+	}
 }
 
 // holder names the process in a lock file.

@@ -30,7 +30,7 @@ const eventsKept = 20_000
 // RunController runs the city's controller until ctx ends or it is told to exit.
 // The end of ctx leaves the sessions running.
 func (d *Daemon) RunController(ctx context.Context, root string, opts cli.ControllerOptions) (err error) {
-	release, err := lockCity(root, os.Getpid())
+	release, err := lockCity(ctx, root, os.Getpid())
 	if err != nil {
 		return err
 	}
@@ -75,9 +75,17 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) error {
 	if err != nil {
 		return err
 	}
+	g, err := newGuard(k.root, listener, d.guardEvery)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var group errgroup.Group
+	group.Go(func() error {
+		defer cancel()
+		return g.run(ctx)
+	})
 	server := api.NewServer(recorder{City: c, root: k.root}, api.Options{Version: opts.Version, Log: k.logger})
 	group.Go(func() error {
 		defer cancel()
@@ -91,7 +99,10 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) error {
 	if opts.Ready != nil {
 		opts.Ready()
 	}
-	err = group.Wait()
+	if err = group.Wait(); errors.Is(err, errOusted) {
+		k.logger.Error(err.Error())
+		return err
+	}
 	d.tidy(k.root)
 	return err
 }

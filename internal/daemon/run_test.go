@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"gascity/client"
 	"gascity/internal/cli"
@@ -102,6 +103,79 @@ func TestOneControllerForEachCity(t *testing.T) {
 		t.Errorf("a second controller gets %v, want a refusal that names the process", err)
 	}
 	r.leave()
+}
+
+// TestAStartWaitsForTheControllerBeforeIt: a process that was killed holds its
+// lock for a moment more.
+func TestAStartWaitsForTheControllerBeforeIt(t *testing.T) {
+	root := newCity(t, "[workspace]\nname = \"town\"\n")
+	release, err := lockCity(t.Context(), root, 4242)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-time.After(5 * lockPause)
+		if err := release(); err != nil {
+			t.Error(err)
+		}
+	}()
+	release, err = lockCity(t.Context(), root, 4243)
+	if err != nil {
+		t.Fatalf("a lock that is about to be free gives %v", err)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAControllerThatIsOustedEndsAndLeavesItsAgents(t *testing.T) {
+	for _, taken := range []string{stateFolder, runtimeFolder} {
+		t.Run(taken, func(t *testing.T) {
+			d, root := newDaemon(t), newCity(t, twoAgents)
+			d.guardEvery = 10 * time.Millisecond
+			r := runController(t, d, root)
+			echo := r.until("echo", "running", isRunning)
+			choice, err := os.ReadFile(filepath.Join(root, stateFolder, choiceFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.RemoveAll(filepath.Join(root, taken)); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-r.done:
+				r.over = true
+				if !errors.Is(err, errOusted) {
+					t.Errorf("the controller ended with %v, want that it was ousted", err)
+				}
+			case <-time.After(patience):
+				t.Fatal("a controller without " + taken + " goes on")
+			}
+			write(t, filepath.Join(root, stateFolder, choiceFile), string(choice))
+			next := runController(t, d, root)
+			if again := next.until("echo", "running", isRunning); again.PID != echo.PID {
+				t.Errorf("the next controller has process %d, want %d: agents go on", again.PID, echo.PID)
+			}
+			next.stopCity()
+		})
+	}
+}
+
+// TestAnAgentCanAskAboutItsCity: in an agent's environment GC_SESSION names its
+// session and not a provider.
+func TestAnAgentCanAskAboutItsCity(t *testing.T) {
+	root := newCity(t, twoAgents)
+	d := newDaemon(t, "GC_SESSION=gc-town-echo", "GC_SESSION_NAME=gc-town-echo", "GC_AGENT=echo")
+	if faults, err := d.CheckConfig(t.Context(), root); err != nil || len(faults) > 0 {
+		t.Errorf("an agent that checks the configuration gets %+v, %v", faults, err)
+	}
+	if _, err := d.Prime(t.Context(), root, "echo"); err != nil {
+		t.Errorf("an agent that asks who it is gets %v", err)
+	}
+	d = newDaemon(t, "GC_SESSION=tmuxx", "GC_SESSION_NAME=gc-town-echo")
+	if faults, err := d.CheckConfig(t.Context(), root); err != nil || len(faults) != 1 {
+		t.Errorf("a selection of an unknown provider gives %+v, %v, want one fault", faults, err)
+	}
 }
 
 func TestAnEditIsReadAndABrokenOneIsTold(t *testing.T) {
