@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"slices"
+	"time"
 
 	"gascity/internal/proc"
 	"gascity/internal/shim"
@@ -14,21 +15,57 @@ import (
 // first process of the tree that has one of the configured names, else the first
 // that is not a shell, else the one that was started.
 
-// identify tells the shim which process the agent is.
+// identifyLimit bounds the wait for a shell to start the agent.
+const identifyLimit = time.Second
+
+// identify tells the shim which process the agent is. Where a shell is to start it,
+// that may take a moment; what is not there by then is found when somebody looks.
 func (s *Sessions) identify(ctx context.Context, name string) {
-	sight, err := s.live(ctx, "identify", name)
-	if err != nil || len(sight.Record.ProcessNames) == 0 {
-		return // without names the agent is what was started
-	}
-	tree, err := agentTree(sight)
-	if err != nil {
-		return
-	}
-	if id := agentOf(tree, *sight.Record); id != sight.State.Agent {
-		if err := sight.Client.SetAgent(ctx, id); err != nil {
-			s.opts.Logger.Warn("cannot note the agent's process", "session", name, "error", err)
+	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
+	defer cancel()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		sight, err := s.live(ctx, "identify", name)
+		if err != nil || s.identified(ctx, &sight) {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
 		}
 	}
+}
+
+// identified reports whether it is known which process the agent is, and finds it out
+// if it can be. Without names the agent is what was started.
+func (s *Sessions) identified(ctx context.Context, sight *shim.Sight) bool {
+	r := *sight.Record
+	if len(r.ProcessNames) == 0 || sight.State.Agent != r.Root {
+		return true
+	}
+	root, err := proc.Stat(r.Root.PID)
+	if err != nil {
+		return true // it ends; there is nothing to find out
+	}
+	if fits, err := matches(root, r.ProcessNames); err != nil || fits {
+		return true
+	}
+	tree, err := agentTree(*sight)
+	if err != nil {
+		return false
+	}
+	id := agentOf(tree, r)
+	if id == r.Root {
+		return !isShell(root)
+	}
+	if err := sight.Client.SetAgent(ctx, id); err != nil {
+		s.opts.Logger.Warn("cannot note the agent's process", "session", r.Name, "error", err)
+		return false
+	}
+	sight.State.Agent = id
+	return true
 }
 
 func agentOf(tree []proc.Info, r shim.Record) proc.ID {

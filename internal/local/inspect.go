@@ -118,7 +118,7 @@ func (s *Sessions) Observe(ctx context.Context, name string) (runtime.Observatio
 	case sight.Busy:
 		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
 	case sight.Client != nil:
-		return s.observeLive(obs, sight)
+		return s.observeLive(ctx, obs, sight)
 	case sight.Lost():
 		return observeLost(obs, sight)
 	default:
@@ -131,7 +131,7 @@ func (s *Sessions) Observe(ctx context.Context, name string) (runtime.Observatio
 	return obs, nil
 }
 
-func (s *Sessions) observeLive(obs runtime.Observation, sight shim.Sight) (runtime.Observation, error) {
+func (s *Sessions) observeLive(ctx context.Context, obs runtime.Observation, sight shim.Sight) (runtime.Observation, error) {
 	state := sight.State
 	obs.Attached, obs.LastActivity, obs.LastInput, obs.Title = state.Attached, state.LastOutput, state.LastHuman, state.Title
 	if state.Exit != nil {
@@ -140,6 +140,7 @@ func (s *Sessions) observeLive(obs runtime.Observation, sight shim.Sight) (runti
 		return obs, nil
 	}
 	obs.Session = runtime.Alive
+	s.identified(ctx, &sight)
 	obs.PID, obs.StartTime = state.Agent.PID, state.Agent.Start
 	obs.Agent = agentLife(sight)
 	return obs, nil

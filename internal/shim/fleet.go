@@ -108,7 +108,7 @@ func (f *Fleet) Look(ctx context.Context, name string) (Sight, error) {
 
 // lookLimit bounds the wait for a shim that holds its lock and does not answer. A
 // loaded machine makes it slow, nothing makes it that slow.
-const lookLimit = 8 * time.Second
+const lookLimit = 5 * time.Second
 
 // look is one try; again says that the world changed under it.
 func (f *Fleet) look(ctx context.Context, name string, dir folder) (s Sight, again bool, err error) {
@@ -130,6 +130,8 @@ func (f *Fleet) look(ctx context.Context, name string, dir folder) (s Sight, aga
 		f.drop(c)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return s, false, err
+	} else {
+		f.forget(name)
 	}
 	if s.Busy, err = dir.held(); err != nil || s.Busy {
 		return s, false, err
@@ -179,6 +181,16 @@ func (f *Fleet) drop(c *Client) {
 	defer f.mu.Unlock()
 	if f.clients[c.name] == c {
 		delete(f.clients, c.name)
+	}
+}
+
+// forget drops the client of a session of which nothing is left.
+func (f *Fleet) forget(name string) {
+	f.mu.Lock()
+	c := f.clients[name]
+	f.mu.Unlock()
+	if c != nil {
+		f.drop(c)
 	}
 }
 

@@ -26,7 +26,7 @@ func starter(dir string) error {
 		return err
 	}
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGQUIT, syscall.SIGUSR1)
-	f, err := OpenFleet(FleetOptions{Dir: dir, Command: []string{os.Args[0], "shim"}})
+	f, err := OpenFleet(FleetOptions{Dir: dir, Command: shimCommand()})
 	if err != nil {
 		return err
 	}

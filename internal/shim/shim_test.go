@@ -72,9 +72,15 @@ func testFleet(t *testing.T) *Fleet {
 	return f
 }
 
+// shimCommand runs this binary without the second that a program with the race
+// detector sleeps at its end.
+func shimCommand() []string {
+	return []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0 " + os.Getenv("GC_TEST_GORACE"), os.Args[0], "shim"}
+}
+
 func openFleet(t *testing.T, dir string) *Fleet {
 	t.Helper()
-	f, err := OpenFleet(FleetOptions{Dir: dir, Command: []string{os.Args[0], "shim"}})
+	f, err := OpenFleet(FleetOptions{Dir: dir, Command: shimCommand()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,6 +116,7 @@ func (w *watch) gone(dir folder) {
 	delete(w.fresh, dir)
 	switch {
 	case known:
+		w.fleet.forget(record.Name)
 		w.report(Sighting{Name: record.Name, Event: Event{Kind: EventGone, Time: time.Now()}})
 	case fresh:
 		w.report(Sighting{Event: Event{Kind: EventResync, Time: time.Now()}})

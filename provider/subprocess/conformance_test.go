@@ -45,7 +45,7 @@ func config(dir string) subprocess.Config {
 	}
 	return subprocess.Config{
 		Dir: filepath.Join(dir, "s"), LogDir: filepath.Join(dir, "log"), WorkDir: dir,
-		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"}, Shim: []string{self, "shim"},
+		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"}, Shim: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "shim"}, // the race detector's default is a second
 	}
 }
 
