@@ -97,8 +97,9 @@ func configShowCommand(a *app) *cobra.Command {
 				return a.document(config)
 			}
 			t := &text.Table{Heads: []string{"KEY", "VALUE", "FROM"}}
+			here := filepath.Dir(config.Path) + string(filepath.Separator)
 			for _, v := range config.Values {
-				t.Add(text.Painted(v.Key, text.Bold), text.Cell{Text: v.Value}, text.Painted(v.Origin, text.Faint))
+				t.Add(text.Painted(v.Key, text.Bold), text.Cell{Text: v.Value}, text.Painted(strings.TrimPrefix(v.Origin, here), text.Faint))
 			}
 			a.print(t)
 			return nil

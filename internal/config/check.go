@@ -105,6 +105,9 @@ func (c *checker) rigs() {
 	}
 }
 
+// maxName is the length of the longest name: people read names in tables.
+const maxName = 200
+
 var segment = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 // name checks a required name of one segment.
@@ -116,6 +119,8 @@ func (c *checker) name(keys Keys, key, value string) bool {
 		c.fail(keys.Origin(key), `write the part before the last "/" as dir`, "%s cannot hold a slash: %q", key, value)
 	case !segment.MatchString(value):
 		c.fail(keys.Origin(key), "use letters, digits, '.', '_' and '-', and begin with a letter or digit", "%q is no %s", value, key)
+	case len(value) > maxName:
+		c.fail(keys.Origin(key), fmt.Sprintf("use at most %d characters", maxName), "%s has %d characters", key, len(value))
 	default:
 		return true
 	}

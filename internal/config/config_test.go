@@ -185,6 +185,9 @@ func TestMistakes(t *testing.T) {
 		"agent without name":    {"[[agents]]\nstart_command='x'\n", "1:3", "name is missing", "add name"},
 		"agent with slash":      {"[[agents]]\nname='a/b'\nstart_command='x'\n", "2:6", "cannot hold a slash", "dir"},
 		"agent with space":      {"[[agents]]\nname='a b'\nstart_command='x'\n", "2:6", `"a b" is no name`, ""},
+		"agent with long name":  {"[[agents]]\nname='" + strings.Repeat("a", 201) + "'\nstart_command='x'\n", "2:6", "name has 201 characters", "at most 200"},
+		"agents as table":       {"[agents]\nname='w'\n", "1:2", "agents must be an array, not a table", "write [[agents]]"},
+		"byte order mark":       {"\ufeff[workspace]\n", "1:1", "byte order mark", "UTF-8 without"},
 		"dir outside":           {agent + "dir = '../x'\n", "4:7", `"../x" is no dir`, "work_dir"},
 		"nothing to run":        {"[[agents]]\nname='w'\n", "1:3", "nothing to run", "provider or start_command"},
 		"unknown provider":      {agent + "provider = 'robt'\n", "4:12", `no agent CLI "robt"`, `did you mean "robot"?`},
@@ -255,6 +258,19 @@ func TestTheCaretStandsUnderThePlace(t *testing.T) {
 		"    = did you mean \"term\"? Known: term, plain, script:<script>, remote:[user@]host[:port]"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestTheCaretCountsColumnsAndNotCharacters(t *testing.T) {
+	for line, want := range map[string]string{
+		`env = { "漢字" = 5 }`: `                 ^`,
+		`"漢字" = 5`:           `^^^^^^`,
+		`prompt_mode = "漢字"`: `              ^^^^^^`,
+	} {
+		text := refuse(t, "[[agents]]\nname = 'w'\nstart_command = 'x'\n"+line+"\n").Error()
+		if lines := strings.Split(text, "\n"); strings.TrimPrefix(lines[2], "    | ") != want {
+			t.Errorf("%s is underlined so, want %q:\n%s", line, want, text)
+		}
 	}
 }
 

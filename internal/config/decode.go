@@ -180,10 +180,14 @@ func (d *decoder) mapping(e *entry, target reflect.Value, keys *Keys) {
 }
 
 func (d *decoder) list(e *entry, target reflect.Value, keys *Keys) {
+	t := target.Type()
+	if isSection(t.Elem()) && e.value.kind == tableKind {
+		d.fail(e.value.at, fmt.Sprintf("write [[%s]]", e.name), "%s must be an array, not a table", e.name)
+		return
+	}
 	if !d.want(e, arrayKind) {
 		return
 	}
-	t := target.Type()
 	if target.IsNil() {
 		target.Set(reflect.MakeSlice(t, 0, len(e.value.items)))
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gascity/internal/text"
 	"gascity/runtime"
 )
 
@@ -38,7 +39,7 @@ func (e *Error) Error() string {
 	fmt.Fprintf(&b, "%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 	number := fmt.Sprint(e.Line)
 	margin := strings.Repeat(" ", len(number))
-	fmt.Fprintf(&b, "\n  %s | %s\n  %s | %s%s", number, e.Source, margin, e.indent(), strings.Repeat("^", max(1, e.Width)))
+	fmt.Fprintf(&b, "\n  %s | %s\n  %s | %s", number, e.Source, margin, e.Caret())
 	if e.Hint != "" {
 		fmt.Fprintf(&b, "\n  %s = %s", margin, e.Hint)
 	}
@@ -60,19 +61,21 @@ func (e *Error) remedy() string {
 	return "; " + e.Hint
 }
 
-// indent returns white space as wide as the source up to the column: tabs stay
-// tabs, so that the caret stands under its place.
-func (e *Error) indent() string {
+// Caret returns the line that underlines the place when it stands below Source:
+// tabs stay tabs, and a wide character takes two columns.
+func (e *Error) Caret() string {
+	source := []rune(e.Source)
+	begin := min(max(0, e.Column-1), len(source))
+	end := min(begin+max(1, e.Width), len(source))
 	var b strings.Builder
-	for i, r := range []rune(e.Source) {
-		if i >= e.Column-1 {
-			break
+	for _, r := range source[:begin] {
+		if r == '\t' {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Repeat(" ", text.Width(string(r))))
 		}
-		if r != '\t' {
-			r = ' '
-		}
-		b.WriteRune(r)
 	}
+	b.WriteString(strings.Repeat("^", max(1, text.Width(string(source[begin:end])))))
 	return b.String()
 }
 

@@ -75,3 +75,12 @@ func TestValuesMaskCredentials(t *testing.T) {
 		}
 	}
 }
+
+func TestValuesAreShownAsTheyAreWritten(t *testing.T) {
+	city := parse(t, "[[agents]]\nname = 'w'\nstart_command = 'a > b && c <d'\n")
+	for _, v := range city.Values() {
+		if v.Key == "agents.w.start_command" && v.Value != `"a > b && c <d"` {
+			t.Errorf("the command is shown as %s", v.Value)
+		}
+	}
+}

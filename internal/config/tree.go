@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -60,9 +61,17 @@ type treeBuilder struct {
 	table  *node // the table of the last header
 }
 
+// byteOrderMark is what some editors put before UTF-8; TOML has no place for it.
+const byteOrderMark = "\ufeff"
+
 // parseTree reads a TOML document. The document is checked completely by the
 // decoder first, so that the builder may assume a valid one.
 func parseTree(file string, source []byte) (*node, *Error) {
+	if bytes.HasPrefix(source, []byte(byteOrderMark)) {
+		e := place(source, originAt(file, source, 0, 1))
+		e.File, e.Message, e.Hint = file, "the file begins with a byte order mark", "save it as UTF-8 without one"
+		return nil, &e
+	}
 	var checked map[string]any
 	if err := toml.Unmarshal(source, &checked); err != nil {
 		return nil, syntaxError(file, source, err)

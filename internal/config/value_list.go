@@ -29,7 +29,7 @@ func (c *City) Values() []Value {
 		values = append(values, sectionValues(prefix, reflect.ValueOf(section).Elem())...)
 	}
 	if !c.Workspace.Has("name") {
-		values = append(values, Value{"workspace.name", text(c.Workspace.Name), Origin{Source: "the folder's name"}})
+		values = append(values, Value{"workspace.name", quoted(c.Workspace.Name), Origin{Source: "the folder's name"}})
 	}
 	add("workspace", &c.Workspace)
 	add("session", &c.Session)
@@ -69,7 +69,7 @@ func sectionValues(prefix string, section reflect.Value) []Value {
 		case f.typ == reflect.TypeFor[map[string]string]():
 			for _, name := range slices.Sorted(maps.Keys(value.Interface().(map[string]string))) {
 				shown := Mask(name, value.Interface().(map[string]string)[name])
-				values = append(values, Value{path + "." + name, text(shown), keys.Origin(f.name + "." + name)})
+				values = append(values, Value{path + "." + name, quoted(shown), keys.Origin(f.name + "." + name)})
 			}
 		default:
 			values = append(values, Value{path, FormatValue(value.Interface()), keys.Origin(f.name)})
@@ -91,15 +91,15 @@ func Mask(name, value string) string {
 func FormatValue(value any) string {
 	switch v := value.(type) {
 	case Secret:
-		return text(v.String())
+		return quoted(v.String())
 	case time.Duration:
-		return text(v.String())
+		return quoted(v.String())
 	case OptionalDuration:
-		return text(v.String())
+		return quoted(v.String())
 	case []CopyEntry:
 		items := make([]string, len(v))
 		for i, e := range v {
-			items[i] = fmt.Sprintf("{src = %s, rel_dst = %s}", text(e.Src), text(e.RelDst))
+			items[i] = fmt.Sprintf("{src = %s, rel_dst = %s}", quoted(e.Src), quoted(e.RelDst))
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	}
@@ -119,7 +119,7 @@ func FormatValue(value any) string {
 	case reflect.Map:
 		return formatTable(r)
 	case reflect.String:
-		return text(r.String())
+		return quoted(r.String())
 	case reflect.Bool:
 		return strconv.FormatBool(r.Bool())
 	default:
@@ -137,18 +137,20 @@ func formatTable(table reflect.Value) string {
 	for i, k := range keys {
 		value := FormatValue(table.MapIndex(reflect.ValueOf(k)).Interface())
 		if runtime.CredentialName(k) {
-			value = text(Masked)
+			value = quoted(Masked)
 		}
-		items[i] = text(k) + " = " + value
+		items[i] = quoted(k) + " = " + value
 	}
 	return "{" + strings.Join(items, ", ") + "}"
 }
 
-// text quotes a string for TOML.
-func text(s string) string {
-	quoted, err := json.Marshal(s)
-	if err != nil {
+// quoted quotes a string for TOML.
+func quoted(s string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
 		return strconv.Quote(s)
 	}
-	return string(quoted)
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -55,13 +55,7 @@ func excerpt(e *config.Error) string {
 	if e.Line == 0 || e.Source == "" {
 		return ""
 	}
-	indent := strings.Map(func(r rune) rune {
-		if r == '\t' {
-			return r
-		}
-		return ' '
-	}, string([]rune(e.Source)[:min(max(0, e.Column-1), len([]rune(e.Source)))]))
-	return e.Source + "\n" + indent + strings.Repeat("^", max(1, e.Width))
+	return e.Source + "\n" + e.Caret()
 }
 
 // missing tells a folder that is no city from a configuration that cannot be

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,6 +31,7 @@ type examination struct {
 
 	r        reading // nil city if the configuration is faulty
 	control  bool    // a controller answers
+	silent   bool    // there may be one that cannot be asked, and that has been said
 	selected []string
 }
 
@@ -101,7 +103,7 @@ func (x *examination) folders() {
 		}
 		if err != nil {
 			fine = false
-			x.problem("folder."+name, err.Error(), "chmod 700 "+dir)
+			x.problem("folder"+name, err.Error(), cureOf(dir, info))
 		}
 	}
 	if info, err := os.Stat(x.root); err != nil || unix.Access(x.root, unix.W_OK) != nil {
@@ -111,10 +113,28 @@ func (x *examination) folders() {
 	}
 }
 
+// cureOf says how a folder becomes this user's alone.
+func cureOf(dir string, info fs.FileInfo) string {
+	switch {
+	case info == nil:
+		return "make it readable for this user"
+	case !info.IsDir():
+		return "move " + dir + " out of the way: gc makes a folder there"
+	case info.Mode().Perm()&0o077 != 0 && ownedByUs(info):
+		return "chmod 700 " + dir
+	}
+	return "run gc as the user who owns " + dir + ", or give it to this user with chown"
+}
+
+func ownedByUs(info fs.FileInfo) bool {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || int(owner.Uid) == os.Getuid()
+}
+
 func (x *examination) runtimeFolder() {
 	dir, err := x.runtimeDir(x.root)
 	if err != nil {
-		x.problem("runtime-dir", err.Error(), "make the folder private, or remove "+filepath.Join(x.root, stateFolder, choiceFile)+" when no agent runs")
+		x.problem("runtime-dir", err.Error(), "make the folder private, or remove "+filepath.Join(x.root, stateFolder, choiceFile)+", if it is there, when no agent runs")
 		return
 	}
 	if len(dir)+tailLength > client.MaxSocketPath {
@@ -134,13 +154,18 @@ func (x *examination) lock() {
 	defer cancel()
 	_, statusErr := c.Status(ctx)
 	x.control = statusErr == nil
+	x.silent = held && !x.control || errors.Is(statusErr, client.ErrForbidden)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		x.ok("lock", "no controller has run here yet")
 	case err != nil:
 		x.problem("lock", "cannot look at the controller's lock: "+err.Error(), "make .gc readable for this user")
 	case held && !x.control:
-		x.problem("lock", fmt.Sprintf("a controller%s holds the city and does not answer: %v", who, statusErr),
+		why := statusErr.Error()
+		if errors.Is(statusErr, client.ErrNoController) {
+			why = "nobody listens on its socket"
+		}
+		x.problem("lock", fmt.Sprintf("a controller%s holds the city and does not answer: %s", who, why),
 			"look at .gc/log/controller.log; end that process, the agents go on")
 	case !held && x.control:
 		x.problem("lock", "a controller answers that does not hold the city's lock", "gc controller stop, then gc start")
@@ -190,6 +215,9 @@ func (x *examination) staleSocket(path string) {
 
 // controller compares the running controller with this program.
 func (x *examination) controller() {
+	if x.silent {
+		return
+	}
 	if !x.control {
 		x.warn("controller", "no controller runs", "gc start")
 		return
@@ -217,7 +245,9 @@ func (x *examination) controller() {
 	}
 	for _, a := range status.Agents {
 		switch a.State {
-		case client.StateFailed, client.StateQuarantined, client.StateLost, client.StateUnknown:
+		case client.StateUnknown:
+			x.problem("agent."+a.Name, "it is unknown: "+a.Reason, "nothing is done to it until it can be observed")
+		case client.StateFailed, client.StateQuarantined, client.StateLost:
 			x.problem("agent."+a.Name, fmt.Sprintf("it is %s: %s", a.State, a.Reason), "gc logs "+a.Name+"; gc restart "+a.Name)
 		default:
 		}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -223,6 +224,34 @@ func TestTheDoctorNamesEachFault(t *testing.T) {
 	}
 }
 
+// TestTheDoctorsWordsAreTrue: a remedy that cannot help, or a finding that
+// contradicts another one, costs more than none.
+func TestTheDoctorsWordsAreTrue(t *testing.T) {
+	t.Run("a file in the place of a folder", func(t *testing.T) {
+		root := newCity(t, oneAgent)
+		write(t, filepath.Join(root, stateFolder), "")
+		bad, _ := examine(t, newDaemon(t), root)
+		i := slices.IndexFunc(bad, func(f cli.Finding) bool { return f.Check == "folder.gc" })
+		if i < 0 || strings.Contains(bad[i].Remedy, "chmod") || !strings.Contains(bad[i].Remedy, "out of the way") {
+			t.Errorf("found %+v, want that the file is to be moved", bad)
+		}
+	})
+	t.Run("a controller that hangs", func(t *testing.T) {
+		root, d := newCity(t, oneAgent), newDaemon(t)
+		release, err := lockCity(t.Context(), root, 4242)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = release() }()
+		bad, _ := examine(t, d, root)
+		for _, f := range bad {
+			if strings.Contains(f.Message, "no controller runs") {
+				t.Errorf("a city whose controller hangs is told to have none: %+v", bad)
+			}
+		}
+	})
+}
+
 func TestAllFaultsAtOnceAreNamed(t *testing.T) {
 	root := newCity(t, `
 [workspace]
@@ -249,7 +278,7 @@ pre_start = ["true"]
 		checks = append(checks, f.Check)
 	}
 	all := strings.Join(checks, " ")
-	for _, want := range []string{"agent.lost.command", "agent.misplaced.work_dir", "folder..runtime", "folder..gc", "socket", "runtime-dir", "controller", "prompt"} {
+	for _, want := range []string{"agent.lost.command", "agent.misplaced.work_dir", "folder.runtime", "folder.gc", "socket", "runtime-dir", "controller", "prompt"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%s is not named; found %s", want, all)
 		}

@@ -78,7 +78,7 @@ func (d *Daemon) runtimeDir(root string) (string, error) {
 		}
 		return dir, nil
 	}
-	return "", fmt.Errorf("there is no private folder for the sockets of sessions: %w", errors.Join(errs...))
+	return "", fmt.Errorf("there is no private folder for the sockets of sessions; set XDG_RUNTIME_DIR to one: %w", errors.Join(errs...))
 }
 
 // tidy removes the folder for sockets if no session is left in it. Only the

@@ -33,6 +33,10 @@ func (p Painter) Paint(c Color, text string) string {
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
+// Width returns how many columns a text takes in a terminal, wide characters
+// counted as two.
+func Width(text string) int { return displaywidth.String(text) }
+
 // Pad returns the text in a colour, filled up with blanks to a width in columns.
 func (p Painter) Pad(c Color, text string, width int) string {
 	return p.Paint(c, text) + strings.Repeat(" ", max(0, width-displaywidth.String(text)))
@@ -48,8 +52,10 @@ type Cell struct {
 func Painted(text string, c Color) Cell { return Cell{Text: text, Color: c} }
 
 // Table has columns that are as wide as their widest cell, wide characters
-// counted as two. A column without any text is left out. What does not fit into
-// the last one stands below its row: nothing is cut.
+// counted as two. A column without any text is left out. Nothing is cut: what
+// does not fit into the last column stands below its row, and where the columns
+// together are too wide for the terminal, the row goes on below a cell that is
+// far wider than others.
 type Table struct {
 	Heads []string // one for each column; all empty is a table without heads
 	Rows  [][]Cell // each as long as Heads
@@ -70,7 +76,7 @@ func (t *Table) Add(row ...Cell) {
 
 // Render returns the table for a terminal of some columns; zero is unlimited.
 func (t *Table) Render(p Painter, columns int) string {
-	widths := t.widths()
+	widths := t.fitted(columns)
 	var out strings.Builder
 	for _, row := range append(t.headRow(), t.Rows...) {
 		used, gap := 0, 0
@@ -88,11 +94,50 @@ func (t *Table) Render(p Painter, columns int) string {
 				out.WriteString(p.Paint(c.Color, c.Text))
 				used, gap = used+gap+width, 0
 			}
+			if width > widths[i] && i < len(row)-1 { // the next cell stands under its head
+				out.WriteByte('\n')
+				used, gap, width = 0, position(widths[:i]), 0
+			}
 			gap += widths[i] - width + columnGap
 		}
 		out.WriteByte('\n')
 	}
 	return out.String()
+}
+
+// position returns where the column after the given ones begins.
+func position(widths []int) int {
+	at := 0
+	for _, w := range widths {
+		if w > 0 {
+			at += w + columnGap
+		}
+	}
+	return at
+}
+
+// fitted returns the widths of the columns in a terminal. In one that is too
+// narrow no column but the last is wider than a quarter of it, unless nothing
+// in it is shorter.
+func (t *Table) fitted(columns int) []int {
+	widths := t.widths()
+	last := len(widths) - 1
+	if columns <= 0 || last < 0 || position(widths[:last]) <= columns {
+		return widths
+	}
+	for i := range last {
+		if widths[i] <= columns/4 {
+			continue
+		}
+		narrow := displaywidth.String(t.Heads[i])
+		for _, row := range t.Rows {
+			if w := displaywidth.String(row[i].Text); w <= columns/4 {
+				narrow = max(narrow, w)
+			}
+		}
+		widths[i] = narrow
+	}
+	return widths
 }
 
 func (t *Table) headRow() [][]Cell {

@@ -33,6 +33,24 @@ func TestTablePutsWhatDoesNotFitBelowItsRow(t *testing.T) {
 	}
 }
 
+func TestTableBreaksRowsWithLongNamesInANarrowTerminal(t *testing.T) {
+	table := &Table{Heads: []string{"AGENT", "STATE", "UP", "NOTE"}}
+	table.Add(Cell{Text: "mayor"}, Cell{Text: "running"}, Cell{Text: "3m"}, Cell{Text: "as configured"})
+	table.Add(Cell{Text: "a/very-long-name-that-is-wider-than-all"}, Cell{Text: "failed"}, Cell{}, Cell{Text: "exit 1"})
+	want := "AGENT  STATE    UP  NOTE\n" +
+		"mayor  running  3m  as configured\n" +
+		"a/very-long-name-that-is-wider-than-all\n" +
+		"       failed       exit 1\n"
+	if got := table.Render(Painter{}, 40); got != want {
+		t.Errorf("rendered\n%s\nwant\n%s", got, want)
+	}
+	for line := range strings.Lines(table.Render(Painter{}, 0)) {
+		if strings.HasPrefix(line, " ") {
+			t.Errorf("a row is broken although the width is unlimited: %q", line)
+		}
+	}
+}
+
 // TestColourChangesNothingElse renders with and without colour.
 func TestColourChangesNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
