@@ -68,7 +68,10 @@ func TestViewersOfDifferentSizes(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("v", "trap 'stty size' WINCH; echo up; while :; do sleep 0.02; done"))
 	frameWith(t, c, "up")
-	big, small := attach(t, c, AttachRequest{Cols: 100, Rows: 30}), attach(t, c, AttachRequest{Cols: 60, Rows: 20})
+	big := attach(t, c, AttachRequest{Cols: 100, Rows: 30})
+	attached(t, c, 1)
+	small := attach(t, c, AttachRequest{Cols: 60, Rows: 20})
+	attached(t, c, 2)
 	attach(t, c, AttachRequest{Cols: 10, Rows: 5, ReadOnly: true})
 	frameWith(t, c, "20 60")
 	send(t, big, AttachInput, []byte("x"))
@@ -78,7 +81,10 @@ func TestViewersOfDifferentSizes(t *testing.T) {
 	screen := term.New(60, 20, nil)
 	view(t, small, screen, "25 90")
 	big.Close()
-	frameWith(t, c, "20 60")
+	waitFor(t, "the size of who is left", func() bool {
+		s, err := c.State(t.Context())
+		return err == nil && s.Cols == 60 && s.Rows == 20
+	})
 	small.Close()
 	frameWith(t, c, "50 200")
 	attached(t, c, 1)

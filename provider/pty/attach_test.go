@@ -54,7 +54,7 @@ func newDesk(t *testing.T) (*desk, *pty.Provider) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{t: t, socket: "gcdesk-" + filepath.Base(dir), dir: dir, files: t.TempDir()}
+	d := &desk{t: t, socket: "desk", dir: dir, files: t.TempDir()}
 	t.Cleanup(func() {
 		_ = exec.Command("tmux", "-L", d.socket, "kill-server").Run() // the test's context has ended; it may have no server
 		names, err := p.ListRunning("")
@@ -77,12 +77,16 @@ func newDesk(t *testing.T) (*desk, *pty.Provider) {
 func (d *desk) tmux(args ...string) string {
 	d.t.Helper()
 	cmd := exec.CommandContext(d.t.Context(), "tmux", append([]string{"-L", d.socket, "-f", "/dev/null"}, args...)...)
+	cmd.Env = d.environ()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		d.t.Fatalf("tmux %v: %v: %s", args, err, out)
 	}
 	return strings.TrimRight(string(out), "\n")
 }
+
+// environ keeps tmux's socket among our own files.
+func (d *desk) environ() []string { return append(os.Environ(), "TMUX_TMPDIR="+d.dir) }
 
 // seat is one window in which somebody attaches.
 type seat struct {
