@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,5 +46,17 @@ func TestAPlaceThatDoesNotAnswerIsToldOnce(t *testing.T) {
 	}
 	if got := strings.Count(out.String(), "/tmp/x belongs to user 1"); got != 1 {
 		t.Errorf("the reason why nothing starts was told %d times:\n%s", got, out.String())
+	}
+}
+
+func TestAStopSaysWhatItWaitsFor(t *testing.T) {
+	got := notEnded(client.Status{Agents: []client.Agent{
+		{Name: "a", State: client.StateStopping, Reason: "the last stop failed: processes [7] still run"},
+		{Name: "b", State: client.StateStopped}, {Name: "c", State: client.StateSuspended}, {Name: "d", State: client.StateFailed},
+		{Name: "e", State: client.StateUnknown, Reason: "its provider cannot be opened"},
+	}})
+	want := []string{"a (stopping; the last stop failed: processes [7] still run)", "e (unknown; its provider cannot be opened)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("a stop waits for %q, want %q", got, want)
 	}
 }

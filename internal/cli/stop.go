@@ -83,10 +83,41 @@ func (a *app) stopTold(parent context.Context, c *client.Client) (client.Census,
 			}
 		}
 	}()
+	reminded := make(chan struct{})
+	go func() { defer close(reminded); a.remindOfStop(ctx, c) }()
 	census, err := c.StopCity(parent)
 	cancel()
 	<-told
+	<-reminded
 	return census, err
+}
+
+// remindOfStop says what a stop that takes long still waits for, until ctx ends.
+func (a *app) remindOfStop(ctx context.Context, c *client.Client) {
+	w := &wait{app: a, since: a.Now()}
+	for pauseFor(ctx, remind, nil) {
+		status, err := c.Status(ctx)
+		if err != nil {
+			continue // the stop itself tells
+		}
+		w.open = notEnded(status)
+		if !a.json {
+			w.remind()
+		}
+	}
+}
+
+// notEnded names the agents of which it is not known that they have ended, and
+// why.
+func notEnded(status client.Status) []string {
+	var open []string
+	for _, agent := range status.Agents {
+		switch agent.State {
+		case client.StateStopping, client.StateUnknown, client.StateRunning, client.StateStarting:
+			open = append(open, agent.Name+" ("+text.Join(agent.State, firstLine(agent.Reason))+")")
+		}
+	}
+	return open
 }
 
 // awaitGone waits until the controller no longer answers.
@@ -124,7 +155,7 @@ func (a *app) printCensus(census client.Census) {
 	if census.Clean {
 		a.talk("%s with %s ended, none survived; the controller has ended", text.Count(len(census.Sessions), "session"), text.Count(processes, "process"))
 	} else {
-		a.talk("gc: something survived; end it by hand or look closer with: gc doctor")
+		a.talk("gc: not everything was ended, and the controller goes on; look closer with gc doctor, try again with gc stop")
 	}
 }
 
