@@ -52,10 +52,14 @@ func controllerStopCommand(a *app) *cobra.Command {
 				return err
 			}
 			defer c.Close()
+			before, err := c.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
 			if _, err := c.StopController(cmd.Context()); err != nil {
 				return err
 			}
-			if err := a.awaitGone(cmd.Context(), c); err != nil {
+			if err := a.awaitGone(cmd.Context(), c, before.Controller); err != nil {
 				return err
 			}
 			a.talk("the controller has ended; the agents go on, the next one takes them over: gc start")

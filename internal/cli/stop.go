@@ -46,11 +46,18 @@ To end the controller alone and leave the agents running: gc controller stop`,
 }
 
 func (a *app) stop(ctx context.Context, c *client.Client) error {
+	before, err := c.Status(ctx)
+	if err != nil {
+		return err
+	}
 	census, err := a.stopTold(ctx, c)
 	if err != nil {
 		return err
 	}
-	gone := a.awaitGone(ctx, c)
+	gone := error(nil)
+	if census.Clean { // else it stays, for another try
+		gone = a.awaitGone(ctx, c, before.Controller)
+	}
 	if a.json {
 		if err := a.document(census); err != nil {
 			return err
@@ -120,12 +127,14 @@ func notEnded(status client.Status) []string {
 	return open
 }
 
-// awaitGone waits until the controller no longer answers.
-func (a *app) awaitGone(parent context.Context, c *client.Client) error {
+// awaitGone waits until the controller no longer answers. Another one may do so
+// instead: somebody was waiting to start it.
+func (a *app) awaitGone(parent context.Context, c *client.Client, was client.Controller) error {
 	ctx, cancel := context.WithTimeout(parent, farewell)
 	defer cancel()
 	for pause := probePause; ; pause = min(2*pause, probePauseMax) {
-		if _, err := c.Status(ctx); errors.Is(err, client.ErrNoController) {
+		status, err := c.Status(ctx)
+		if errors.Is(err, client.ErrNoController) || err == nil && status.Controller.PID != was.PID {
 			return nil
 		}
 		select {

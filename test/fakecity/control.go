@@ -54,7 +54,8 @@ func (c *City) names() []string {
 	return names
 }
 
-// StopCity implements api.City. An agent called "immortal" survives.
+// StopCity implements api.City. An agent called "immortal" survives, and the
+// city with it.
 func (c *City) StopCity(context.Context) (client.Census, error) {
 	census := client.Census{Sessions: []client.StopResult{}, Clean: true}
 	for _, name := range c.names() {
@@ -73,7 +74,9 @@ func (c *City) StopCity(context.Context) (client.Census, error) {
 		}
 		census.Sessions = append(census.Sessions, result)
 	}
-	c.exit()
+	if census.Clean {
+		c.exit()
+	}
 	return census, nil
 }
 
