@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ func completionCommand(a *app) *cobra.Command {
 		Short: "Let the shell complete commands and agents' names",
 		Long: `Prints a script for the shell:
 
-  bash   source <(gc completion bash)          in ~/.bashrc
+  bash   eval "$(gc completion bash)"          in ~/.bashrc
   zsh    gc completion zsh > "${fpath[1]}/_gc"
   fish   gc completion fish > ~/.config/fish/completions/gc.fish`,
 		ValidArgs: []string{"bash", "zsh", "fish"},
@@ -26,7 +27,8 @@ func completionCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch args[0] {
 			case "bash":
-				return cmd.Root().GenBashCompletionV2(a.Stdout, true)
+				_, err := fmt.Fprint(a.Stdout, bashCompletion)
+				return err
 			case "zsh":
 				return cmd.Root().GenZshCompletion(a.Stdout)
 			case "fish":

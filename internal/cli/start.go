@@ -190,7 +190,7 @@ func tail(file *os.File, since int64) string {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err.Error()
 	}
-	return text.Indent(text.FirstOf(string(buffer[:n]), "(nothing)"), quoteIndent)
+	return text.Indent(text.FirstOf(string(buffer[:n]), "(nothing; look with: gc doctor)"), quoteIndent)
 }
 
 // checkBeforeStart finds mistakes while there is a terminal to show them on.
