@@ -148,6 +148,9 @@ func (fakeDaemon) Doctor(_ context.Context, root string, report func(cli.Finding
 // fakeProvider can be attached to, and nothing else.
 type fakeProvider struct{ runtime.Provider }
 
+// ListRunning finds one session in a city that was left running.
+func (fakeProvider) ListRunning(string) ([]string, error) { return []string{"gc-city-worker"}, nil }
+
 func (fakeProvider) Attach(name string) error {
 	if strings.HasSuffix(name, "-mute") {
 		return runtime.ErrAttachUnsupported

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +50,9 @@ To end the controller alone and leave the agents running: gc controller stop`,
 
 func (a *app) stop(ctx context.Context, c *client.Client) error {
 	before, err := c.Status(ctx)
+	if errors.Is(err, client.ErrNoController) {
+		return a.stopLess(ctx, c.Root, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -72,6 +78,34 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 		return said(exitFailed)
 	}
 	return nil
+}
+
+// stopLess adds to err, which says that no controller runs, which sessions of
+// the city run all the same.
+func (a *app) stopLess(ctx context.Context, root string, err error) error {
+	if _, statErr := os.Stat(filepath.Join(root, ".gc", "runtime-dir")); statErr != nil || a.Daemon == nil {
+		return err // no session was ever started, or all were ended
+	}
+	providers, listErr := a.Daemon.Providers(ctx)
+	if listErr != nil {
+		return err
+	}
+	var names []string
+	for _, p := range providers {
+		provider, openErr := a.Daemon.Provider(ctx, root, p.Name)
+		if openErr != nil {
+			continue // the city cannot be using it
+		}
+		running, listErr := provider.ListRunning("")
+		if listErr == nil {
+			names = append(names, running...)
+		}
+	}
+	if len(names) == 0 {
+		return err
+	}
+	slices.Sort(names)
+	return fmt.Errorf("%w --no-wait; then gc stop ends what still runs: %s", err, text.List(names))
 }
 
 // stopTold stops the city and tells of each session meanwhile.
