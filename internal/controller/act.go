@@ -132,7 +132,7 @@ func faultOf(err error) string {
 	if outer, ok := errors.AsType[*runtime.Error](err); ok {
 		err = outer.Err
 	}
-	return strings.TrimSpace(err.Error())
+	return strings.TrimSuffix(strings.TrimSpace(err.Error()), ": "+context.DeadlineExceeded.Error())
 }
 
 func firstLine(text string) string {

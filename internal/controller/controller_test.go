@@ -239,6 +239,20 @@ func TestACrashLoopEndsInQuarantineWithinItsBudget(t *testing.T) {
 	})
 }
 
+func TestAStartThatTakesTooLongSaysHowLong(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.onStart = func(ctx context.Context, _ string) error {
+			<-ctx.Done()
+			return fmt.Errorf("ready: %w: %w", context.Cause(ctx), ctx.Err()) // as package launch does
+		}
+		w.begin()
+		w.after(21 * time.Second)
+		if a := w.agent("a"); a.Reason != "ready: not done within 20s" {
+			t.Errorf("the reason is %q", a.Reason)
+		}
+	})
+}
+
 func TestAStuckStartDelaysNobody(t *testing.T) {
 	for _, obeys := range []bool{true, false} {
 		t.Run(fmt.Sprint("obeys its deadline: ", obeys), func(t *testing.T) {

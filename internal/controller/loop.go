@@ -194,7 +194,7 @@ func (l *loop) goAlong(f func()) { l.wg.Go(f) }
 
 // spawn runs work outside the loop under a deadline, and what it returns inside.
 func (l *loop) spawn(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
-	ctx, cancel := context.WithTimeout(l.ctx, limit)
+	ctx, cancel := context.WithTimeoutCause(l.ctx, limit, fmt.Errorf("not done within %v", limit))
 	l.goAlong(func() {
 		defer cancel()
 		fold := work(ctx)
