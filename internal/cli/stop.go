@@ -259,15 +259,27 @@ func (a *app) restart(ctx context.Context, c *client.Client, targets []string) e
 		if !asked {
 			return skipped
 		}
-		v := wanted(agent)
-		if v == settled && (was.State == client.StateFailed || was.State == client.StateQuarantined) && a.relapses(agent) {
-			return waiting
-		}
-		if v == settled && agent.Instance == was.Instance && agent.Restarts == was.Restarts && was.State == client.StateRunning {
+		return a.restarted(was, agent)
+	})
+}
+
+// restarted judges an agent that was told to start anew.
+func (a *app) restarted(was, is client.Agent) verdict {
+	v := wanted(is)
+	if v != settled {
+		return v
+	}
+	switch was.State {
+	case client.StateRunning:
+		if is.Instance == was.Instance && is.Restarts == was.Restarts {
 			return waiting // it is still the former one
 		}
-		return v
-	})
+	case client.StateFailed, client.StateQuarantined:
+		if a.relapses(is) {
+			return waiting
+		}
+	}
+	return settled
 }
 
 func named(agent client.Agent, targets []string) bool {
