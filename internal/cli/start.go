@@ -130,6 +130,9 @@ func (a *app) launch(ctx context.Context, root string, c *client.Client) (client
 	if err != nil {
 		return none, fmt.Errorf("cannot open the controller's log: %w", err)
 	}
+	if agent := a.Getenv("GC_AGENT"); agent != "" && a.Getenv("GC_INSTANCE_TOKEN") != "" {
+		a.talk("gc: the agent %s starts this controller: it will end together with that agent's session", text.OneLine(agent))
+	}
 	ended, err := a.detach(root, log)
 	if err != nil {
 		return none, err
