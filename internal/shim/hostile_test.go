@@ -288,8 +288,10 @@ func TestSilentShimIsStopped(t *testing.T) {
 func TestFolderRemovedUnderneath(t *testing.T) {
 	t.Parallel()
 	f := testFleet(t)
-	start(t, f, spec("removed", "trap '' HUP; while :; do sleep 1000; done"))
-	c := start(t, f, spec("socketless", "cat"))
+	removed, socketless := spec("removed", "trap '' HUP; while :; do sleep 1000; done"), spec("socketless", "cat")
+	removed.MindEvery, socketless.MindEvery = 100*time.Millisecond, 100*time.Millisecond
+	start(t, f, removed)
+	c := start(t, f, socketless)
 	if err := os.RemoveAll(string(folderFor(f.opts.Dir, "removed"))); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func defaultSignals() {
 }
 
 const (
-	mindEvery  = 3 * time.Second
+	mindEvery  = 30 * time.Second // hundreds of shims look, and inotify has fewer instances than that
 	touchEvery = time.Hour
 )
 
@@ -62,7 +63,7 @@ const (
 // beside it. A socket that was removed alone is made again. The files are touched
 // now and then: cleaners of temporary folders remove what looks old.
 func (h *host) mind(ctx context.Context) {
-	tick := time.NewTicker(mindEvery)
+	tick := time.NewTicker(cmp.Or(h.spec.MindEvery, mindEvery))
 	defer tick.Stop()
 	touched := time.Now()
 	for {
