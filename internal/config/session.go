@@ -57,7 +57,7 @@ type Daemon struct {
 	ProbeConcurrency  int           `toml:"probe_concurrency" default:"8" doc:"Observations at a time."`
 	MaxWakesPerTick   int           `toml:"max_wakes_per_tick" default:"5" doc:"Starts at a time."`
 	StartReadyTimeout time.Duration `toml:"start_ready_timeout" default:"5m" doc:"How long gc start waits for the controller."`
-	TickDebounce      time.Duration `toml:"tick_debounce" default:"200ms" doc:"Quiet time after an edit of city.toml before it is read again."`
+	TickDebounce      time.Duration `toml:"tick_debounce" default:"200ms" doc:"Quiet time after an edit of city.toml before it is read again; saves that never rest are read after ten times that."`
 
 	NudgeDispatcher NudgeDispatcher `toml:"nudge_dispatcher" doc:"Who delivers queued prompts." later:"not needed: the controller delivers"`
 	ObservePaths    []string        `toml:"observe_paths" doc:"Further places of transcripts." later:"transcripts"`

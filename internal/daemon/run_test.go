@@ -203,6 +203,41 @@ func TestAnEditIsReadAndABrokenOneIsTold(t *testing.T) {
 	r.stopCity()
 }
 
+// Saves that never rest are read all the same.
+func TestEndlessSavesAreRead(t *testing.T) {
+	slow := strings.Replace(twoAgents, `tick_debounce = "50ms"`, `tick_debounce = "500ms"`, 1)
+	d, root := newDaemon(t), newCity(t, slow)
+	r := runController(t, d, root)
+	r.until("echo", "running", isRunning)
+	edited := slow + "\n[[agents]]\nname = \"third\"\nstart_command = \"sleep 1000\"\n"
+	ctx, stop := context.WithCancel(t.Context())
+	saved := make(chan struct{})
+	go func() {
+		defer close(saved)
+		again := time.NewTicker(20 * time.Millisecond)
+		defer again.Stop()
+		for ctx.Err() == nil {
+			if err := replaceFile(filepath.Join(root, client.CityFile), edited); err != nil {
+				t.Error(err)
+				return
+			}
+			<-again.C
+		}
+	}()
+	r.until("third", "running", isRunning)
+	stop()
+	<-saved
+	r.stopCity()
+}
+
+// replaceFile saves as editors do: another file takes the name.
+func replaceFile(path, text string) error {
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
 func TestAgentsGetAnAllowedEnvironment(t *testing.T) {
 	d := newDaemon(t, "ANTHROPIC_API_KEY=sk-1", "GC_SESSION_NAME=outer", "AWS_SECRET_ACCESS_KEY=no", "LC_ALL=C", "TERM=dumb", "OPENAI_API_KEY=sk-2")
 	base := strings.Join(d.providerConfig("/r", "/d", nil).Env, "\n")

@@ -19,6 +19,10 @@ import (
 // configuration does not say.
 const quietTime = 200 * time.Millisecond
 
+// mostRests bounds the wait for that rest, in rests: who saves again and again
+// still gets what is there now and then.
+const mostRests = 10
+
 // mostFolders bounds how many folders of overlays are watched.
 const mostFolders = 1000
 
@@ -41,6 +45,13 @@ func (k *keeper) watch(ctx context.Context, c reloader) error {
 	w.follow()
 	rest := time.NewTimer(time.Hour)
 	rest.Stop()
+	var since time.Time // of the first edit that has not been read
+	edited := func() {
+		if since.IsZero() {
+			since = time.Now()
+		}
+		rest.Reset(min(w.quiet, max(0, mostRests*w.quiet-time.Since(since))))
+	}
 	for {
 		select {
 		case ev, open := <-watcher.Events:
@@ -48,15 +59,16 @@ func (k *keeper) watch(ctx context.Context, c reloader) error {
 				return nil
 			}
 			if w.concerns(ev.Name) {
-				rest.Reset(w.quiet)
+				edited()
 			}
 		case err, open := <-watcher.Errors:
 			if !open {
 				return nil
 			}
 			k.logger.Warn("edits may have been missed; they are read now", "error", err)
-			rest.Reset(w.quiet)
+			edited()
 		case <-rest.C:
+			since = time.Time{}
 			if _, err := c.Reload(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, client.ErrInvalid) {
 				k.logger.Warn("cannot reload the configuration", "error", err)
 			}
