@@ -56,7 +56,9 @@ func newDesk(t *testing.T) (*desk, *pty.Provider) {
 	}
 	d := &desk{t: t, socket: "desk", dir: dir, files: t.TempDir()}
 	t.Cleanup(func() {
-		_ = exec.Command("tmux", "-L", d.socket, "kill-server").Run() // the test's context has ended; it may have no server
+		kill := exec.Command("tmux", "-L", d.socket, "kill-server") // the test's context has ended
+		kill.Env = d.environ()
+		_ = kill.Run() // it may have no server
 		names, err := p.ListRunning("")
 		if err != nil {
 			t.Error(err)
