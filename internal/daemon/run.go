@@ -93,7 +93,11 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) error {
 	})
 	group.Go(func() error {
 		defer cancel()
-		return c.Run(ctx)
+		err := c.Run(ctx)
+		if err == nil && ctx.Err() == nil {
+			d.tidy(k.root) // while it still answers: who waits for its end may remove the city then
+		}
+		return err
 	})
 	group.Go(func() error { return k.watch(ctx, c) })
 	if opts.Ready != nil {

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -164,8 +167,15 @@ func find(out []byte, name string) (client.Agent, error) {
 
 func (s *stage) stop(ctx context.Context, _ []agent) error {
 	say("The end: every process of the city is stopped and counted")
-	err := s.show(ctx, "stop")
+	sockets, err := os.ReadFile(filepath.Join(s.dir, ".gc", "runtime-dir"))
+	if err != nil {
+		return err
+	}
+	err = s.show(ctx, "stop")
 	s.running = err != nil
+	if _, there := os.Lstat(strings.TrimSpace(string(sockets))); err == nil && !errors.Is(there, fs.ErrNotExist) {
+		return fmt.Errorf("the folder of sockets is left over: %s", sockets)
+	}
 	return err
 }
 
