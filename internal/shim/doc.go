@@ -16,6 +16,8 @@
 //	session.json  a [Record]: name, process identities, what it was started with
 //	last.json     a [Corpse]: exit and last output, once the agent has ended
 //	input.lock    held by flock while a prompt is being delivered
+//	prompts/      prompts too long for a command line, until the agent has read them
+//	shim.log      what the shim had to say; nearly always empty
 //
 // The lock is taken by the starter and handed to the shim as an open file, so
 // there is no instant without an owner. A free lock beside a session.json without
@@ -35,5 +37,6 @@
 // HTTP on the socket; JSON bodies; "Authorization: Bearer <instance token>" on
 // every request. A wrong token is 409 and [ErrStale]. GET /events is a stream of
 // server-sent [Event]s whose end means that the shim is gone; POST /attach
-// switches the connection to frames of [AttachMessage].
+// switches the connection to frames of [AttachMessage]. PUT /drafts notes what a
+// delivery may leave in the input line if its sender dies on the way.
 package shim

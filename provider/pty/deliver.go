@@ -13,12 +13,15 @@ import (
 // deliver types one prompt into the session's terminal. The shim is told before
 // what may stand in the input line if this process dies on the way.
 func deliver(ctx context.Context, l local.Live, text string, confirm time.Duration) (runtime.Outcome, error) {
+	if text == "" {
+		return console.Deliver(ctx, l.Terminal, console.Prompt{}, l.Rules)
+	}
 	left, err := l.Client.Drafts(ctx)
-	if err == nil && text != "" {
+	if err == nil {
 		err = l.Client.SetDrafts(ctx, append(latest(left, text), text)...)
 	}
 	if err != nil {
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
+		return runtime.Outcome{}, err // nothing was sent
 	}
 	out, err := console.Deliver(ctx, l.Terminal, console.Prompt{Text: text, Confirm: confirm, Leftovers: left}, l.Rules)
 	switch out.State {
