@@ -36,22 +36,6 @@ type Output struct {
 	Text    string `json:"text"`
 }
 
-// NudgeRequest is a prompt for an agent.
-type NudgeRequest struct {
-	Text     string        `json:"text"`
-	Instance string        `json:"instance,omitempty"` // only for this incarnation; see Agent.Instance
-	Confirm  time.Duration `json:"confirm_ns,omitempty"`
-}
-
-// NudgeResult is what became of a prompt, see runtime.Outcome for the words.
-type NudgeResult struct {
-	Session  string `json:"session"`
-	State    string `json:"state"` // submitted, unconfirmed, refused, absent, unsupported
-	Reason   string `json:"reason,omitempty"`
-	Evidence string `json:"evidence,omitempty"`
-	Detail   string `json:"detail,omitempty"`
-}
-
 // KeysRequest are key events by tmux name.
 type KeysRequest struct {
 	Keys []string `json:"keys"`
@@ -129,12 +113,6 @@ func (c *Client) Logs(ctx context.Context, name string, q LogQuery) (io.ReadClos
 		return nil, err
 	}
 	return res.Body, nil
-}
-
-// Nudge delivers a prompt and tells what became of it. Only a result that says
-// "submitted" is a delivery.
-func (c *Client) Nudge(ctx context.Context, name string, req NudgeRequest) (NudgeResult, error) {
-	return call[NudgeResult](ctx, c, http.MethodPost, target(name, "nudge"), req)
 }
 
 // Interrupt asks the target's agent to abandon its turn.

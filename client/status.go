@@ -37,29 +37,46 @@ type Agent struct {
 	Name      string    `json:"name"`    // the agent's qualified name
 	Session   string    `json:"session"` // the session's name
 	Provider  string    `json:"provider"`
-	Desired   string    `json:"desired"`         // "running", "suspended", "stopped" or "absent" (no longer configured)
-	State     string    `json:"state"`           // the session's lifecycle, see the states below
-	Activity  string    `json:"activity"`        // "ready", "busy", "idle", "waiting" or "unknown"
-	Source    string    `json:"activity_source"` // what the activity was concluded from
+	Desired   string    `json:"desired"` // "running", "suspended", "stopped" or "absent" (no longer configured)
+	State     string    `json:"state"`   // the session's lifecycle, see the states below
+	Activity  Activity  `json:"activity"`
 	Reason    string    `json:"reason,omitempty"`
 	PID       int       `json:"pid,omitempty"`
 	Attached  int       `json:"attached"` // -1 when the provider cannot tell
 	StartedAt time.Time `json:"started_at,omitzero"`
 	ActiveAt  time.Time `json:"active_at,omitzero"` // last output
 	NextAt    time.Time `json:"next_at,omitzero"`   // when the controller tries again
-	Restarts  int       `json:"restarts"`
+	Restarts  int       `json:"restarts"`           // starts after the first that nobody asked for
+	Epoch     uint64    `json:"epoch,omitempty"`    // counts the incarnations of this agent
+	Pending   int       `json:"pending,omitempty"`
+	Queued    int       `json:"queued,omitempty"`   // prompts that wait
+	Warning   string    `json:"warning,omitempty"`  // of the last start: it runs, and something is not as it should be
 	Exit      string    `json:"exit,omitempty"`     // how the last incarnation ended
 	Instance  string    `json:"instance,omitempty"` // public fingerprint of the instance token, never the token
 	Drift     []string  `json:"drift,omitempty"`    // configuration fields that differ from what it was started with
 	ReadAt    time.Time `json:"read_at,omitzero"`   // when the session was last observed
 }
 
+// Activity is what a running agent is doing, as far as anybody can tell.
+type Activity struct {
+	State      string    `json:"state"`          // "ready", "busy", "idle", "waiting", "limited", "background" or "unknown"
+	Kind       string    `json:"kind,omitempty"` // of waiting
+	Until      time.Time `json:"until,omitzero"` // of limited; zero: not known
+	Source     string    `json:"source,omitempty"`
+	Since      time.Time `json:"since,omitzero"`
+	Confidence string    `json:"confidence,omitempty"` // "certain", "likely" or "guess"
+	Detail     string    `json:"detail,omitempty"`
+}
+
 // The lifecycle states of a session. Readers treat an unknown word as unknown.
 const (
-	StateStopped     = "stopped"
+	StateCreating    = "creating"
 	StateStarting    = "starting"
 	StateRunning     = "running"
+	StateDraining    = "draining"
 	StateStopping    = "stopping"
+	StateStopped     = "stopped"
+	StateAsleep      = "asleep"
 	StateSuspended   = "suspended"
 	StateQuarantined = "quarantined"
 	StateFailed      = "failed"

@@ -1,6 +1,31 @@
 package runtime
 
+// The actions of an [InteractionResponse].
+const (
+	// ActionChoose takes the option whose label is Text. A number counts from 1,
+	// and is only taken for one if no option is labelled so.
+	ActionChoose = "choose"
+	// ActionText answers with the words of Text.
+	ActionText = "text"
+	// ActionApprove and ActionDeny take the option that grants once or refuses, and
+	// never one that grants for ever.
+	ActionApprove = "approve"
+	ActionDeny    = "deny"
+	// ActionCancel leaves the question without an answer.
+	ActionCancel = "cancel"
+)
+
+// Keys of [PendingInteraction.Metadata], beside those of a driver's own.
+const (
+	MetaTool   = "tool"   // what is to run
+	MetaInput  = "input"  // with which input
+	MetaSource = "source" // the [Source] that told
+	MetaWhy    = "why"    // why nobody but a person may answer
+)
+
 // PendingInteraction is a question or permission that blocks a session.
+// RequestID is the same for as long as the same question stands, and names the
+// incarnation too: an answer to it can reach no successor.
 type PendingInteraction struct {
 	RequestID string            `json:"request_id"`
 	Kind      string            `json:"kind"`

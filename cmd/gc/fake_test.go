@@ -212,7 +212,7 @@ func (ls cityLines) populate(city *fakecity.City) {
 		case "desired":
 			set(func(s *client.Session) { s.Desired = l.value })
 		case "activity":
-			set(func(s *client.Session) { s.Activity = l.value })
+			set(func(s *client.Session) { s.Activity.State = l.value })
 		case "reason":
 			set(func(s *client.Session) { s.Reason = l.value })
 		case "provider":

@@ -17,6 +17,11 @@ import (
 type City interface {
 	Views
 	Agents
+	Lifecycle
+	Winding
+	Prompts
+	Questions
+	Conditions
 	Control
 	Feed
 }
@@ -28,16 +33,64 @@ type Views interface {
 	Session(ctx context.Context, target string) (client.Session, error)
 	Config(ctx context.Context) (client.Config, error)
 	Providers(ctx context.Context) ([]client.Provider, error)
+	Explain(ctx context.Context, target string) (client.Explanation, error)
 }
 
 // Agents are the verbs on one agent.
 type Agents interface {
 	Peek(ctx context.Context, target string, lines int) (client.Output, error)
-	Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.NudgeResult, error)
 	Interrupt(ctx context.Context, target string) (client.Done, error)
 	Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error)
 	Copy(ctx context.Context, target string, req client.CopyRequest) (client.Done, error)
 	Kill(ctx context.Context, target string) (client.StopResult, error) // end the incarnation; the controller brings it back
+}
+
+// Lifecycle are the verbs on whether a session is to run. They are durable when
+// they return.
+type Lifecycle interface {
+	Wake(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
+	Sleep(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
+	Suspend(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
+	Resume(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
+	Reset(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
+}
+
+// Winding is how a session comes to its end in good order. The requests name the
+// incarnation; another one's are client.ErrRefused.
+type Winding interface {
+	Drain(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
+	DrainState(ctx context.Context, target string) (client.Drain, error)
+	DrainAck(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
+	RequestRestart(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
+}
+
+// Prompts are prompts and their receipts. A receipt is answered when it is
+// durable.
+type Prompts interface {
+	Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error)
+	// Queue lists what is on its way in the order of delivery, of all sessions if
+	// target is empty; with ended the recent ends too.
+	Queue(ctx context.Context, target string, ended bool) ([]client.Receipt, error)
+	// Receipt returns a receipt; with wait (a Receipt state) when it has come so
+	// far or ended.
+	Receipt(ctx context.Context, id, wait string) (client.Receipt, error)
+	EditPrompt(ctx context.Context, id string, req client.EditRequest) (client.Receipt, error)
+	CancelPrompt(ctx context.Context, id string) (client.Receipt, error)
+}
+
+// Questions are what blocks agents: the pending interactions.
+type Questions interface {
+	Pending(ctx context.Context, target string, ended bool) ([]client.Pending, error)
+	Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error)
+}
+
+// Conditions are what somebody waits for.
+type Conditions interface {
+	// Await returns when the condition holds, or never can, or ctx ends.
+	Await(ctx context.Context, req client.WaitRequest) (client.Wait, error)
+	AddWait(ctx context.Context, req client.WaitRequest) (client.Wait, error)
+	Waits(ctx context.Context, ended bool) ([]client.Wait, error)
+	CancelWait(ctx context.Context, id string) (client.Wait, error)
 }
 
 // Control are the verbs on the city as a whole.

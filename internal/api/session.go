@@ -36,7 +36,7 @@ type nudgeInput struct {
 	Body client.NudgeRequest
 }
 
-func nudge(ctx context.Context, city City, in *nudgeInput) (*reply[client.NudgeResult], error) {
+func nudge(ctx context.Context, city City, in *nudgeInput) (*reply[client.Receipt], error) {
 	if in.Body.Text == "" {
 		return nil, fmt.Errorf("%w: the prompt is empty", client.ErrInvalid)
 	}

@@ -32,6 +32,7 @@ var dependencies = []dependency{
 	{"golang.org/x/sync", []string{anywhere}},
 	{"golang.org/x/sys", []string{anywhere}},
 	{"golang.org/x/term", []string{anywhere}},
+	{"modernc.org/sqlite", []string{"internal/store"}},
 	{"mvdan.cc/sh/v3", []string{anywhere}},
 	{"pgregory.net/rapid", nil},
 }

@@ -16,6 +16,7 @@ const (
 	layerLocal      = 42
 	layerDriver     = 50
 	layerTable      = 51
+	layerEngine     = 55
 	layerController = 60
 	layerServer     = 70
 	layerCommands   = 80
@@ -62,6 +63,7 @@ var rooms = []room{
 	{dir: "internal/console", layer: layerPure},
 	{dir: "internal/plan", layer: layerPure},
 	{dir: "internal/session", layer: layerPure},
+	{dir: "internal/prompt", layer: layerPure},
 	{dir: "internal/guard", layer: layerPure},
 	{dir: "internal/launch", layer: layerLaunch},
 	{dir: "internal/local", layer: layerLocal},
@@ -76,6 +78,10 @@ var rooms = []room{
 	{dir: "provider/router", layer: layerDriver},
 	{dir: "provider/all", layer: layerTable},
 	{dir: "internal/store", layer: layerDriver},
+	{dir: "internal/store/storetest", layer: layerTable},
+	{dir: "internal/delivery", layer: layerEngine},
+	{dir: "internal/pending", layer: layerEngine},
+	{dir: "internal/wait", layer: layerEngine},
 	{dir: "internal/adapter", layer: layerDriver},
 
 	{dir: "internal/controller", layer: layerController},

@@ -31,9 +31,6 @@ input, one line end at its end left out. Exit status: 0 the agent took it, 5 not
 			return between(2, 2)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if req.Confirm < 0 {
-				return usage(cmd, "--confirm cannot be negative: %v", req.Confirm)
-			}
 			prompt, err := a.prompt(cmd, args[1])
 			if err != nil {
 				return err
@@ -42,7 +39,7 @@ input, one line end at its end left out. Exit status: 0 the agent took it, 5 not
 			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				result, err := c.Nudge(cmd.Context(), args[0], req)
 				if errors.Is(err, client.ErrLost) {
-					result, err = client.NudgeResult{State: "unconfirmed", Detail: "the controller went away meanwhile"}, nil
+					result, err = client.Receipt{State: "unconfirmed", Reason: "the controller went away meanwhile"}, nil
 				}
 				if err != nil {
 					return err
@@ -52,7 +49,6 @@ input, one line end at its end left out. Exit status: 0 the agent took it, 5 not
 		},
 		ValidArgsFunction: a.completeAgents,
 	}
-	cmd.Flags().DurationVar(&req.Confirm, "confirm", 0, "how long to wait for evidence that the agent took it (default: the provider's)")
 	cmd.Flags().StringVar(&req.Instance, "instance", "", "only for this `incarnation`, as gc session show tells it")
 	return a.listing(cmd)
 }
@@ -77,7 +73,7 @@ func (a *app) prompt(cmd *cobra.Command, arg string) (string, error) {
 }
 
 // tellNudge says what became of a prompt; only a submitted one is a success.
-func (a *app) tellNudge(name string, r client.NudgeResult) error {
+func (a *app) tellNudge(name string, r client.Receipt) error {
 	if a.json {
 		if err := a.document(r); err != nil {
 			return err
@@ -93,8 +89,8 @@ func (a *app) tellNudge(name string, r client.NudgeResult) error {
 	return nil
 }
 
-func nudgeEnd(name string, r client.NudgeResult) (status int, sentence string) {
-	detail := text.FirstOf(r.Detail, r.Reason)
+func nudgeEnd(name string, r client.Receipt) (status int, sentence string) {
+	detail := r.Reason
 	if detail != "" {
 		detail = ": " + detail
 	}

@@ -104,7 +104,7 @@ func (a *app) sessionFacts(s client.Session) [][]text.Cell {
 	add("provider", s.Provider, text.Plain)
 	add("wanted", s.Desired, text.Plain)
 	add("state", s.State, stateColor(s.State))
-	add("activity", s.Activity+sourceOf(s.Agent), text.Plain)
+	add("activity", s.Activity.State+sourceOf(s.Agent), text.Plain)
 	add("reason", s.Reason, text.Plain)
 	add("exit", s.Exit, text.Plain)
 	add("title", s.Title, text.Plain)
@@ -129,10 +129,10 @@ func (a *app) sessionFacts(s client.Session) [][]text.Cell {
 }
 
 func sourceOf(agent client.Agent) string {
-	if agent.Source == "" || agent.Activity == "" {
+	if agent.Activity.Source == "" || agent.Activity.State == "" {
 		return ""
 	}
-	return " (from " + agent.Source + ")"
+	return " (from " + agent.Activity.Source + ")"
 }
 
 func attachedText(n int) string {

@@ -157,12 +157,12 @@ func (a *app) activity(agent client.Agent) text.Cell {
 	switch {
 	case agent.State != client.StateRunning:
 		return text.Cell{}
-	case agent.Activity == "waiting":
-		return text.Painted(agent.Activity, text.Yellow)
-	case agent.Activity == "unknown" || agent.Activity == "":
+	case agent.Activity.State == "waiting":
+		return text.Painted(agent.Activity.State, text.Yellow)
+	case agent.Activity.State == "unknown" || agent.Activity.State == "":
 		return text.Painted("unknown", text.Faint)
 	}
-	return text.Cell{Text: agent.Activity}
+	return text.Cell{Text: agent.Activity.State}
 }
 
 // number is empty for what is zero or cannot be told.

@@ -11,6 +11,7 @@ import (
 
 	"gascity/internal/event"
 	"gascity/internal/plan"
+	"gascity/internal/session"
 	"gascity/runtime"
 )
 
@@ -122,7 +123,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	e.rec.Token, e.rec.Handle = cmp.Or(r.look.seen.InstanceToken, r.token), r.look.seen.Handle
 	e.rec.Agent = s.Agent
 	l.c.emit(event.SessionStarted, e, "the agent runs", // first: the look may find that it has ended already
-		map[string]string{"instance": publicInstance(e.rec.Token), "seconds": fmt.Sprintf("%.3f", l.now().Sub(r.began).Seconds())})
+		map[string]string{"instance": session.PublicInstance(e.rec.Token), "seconds": fmt.Sprintf("%.3f", l.now().Sub(r.began).Seconds())})
 	l.found(e, r.look)
 }
 
@@ -216,7 +217,7 @@ func (l *loop) adopt(e *entry, s *plan.Session) {
 			e.known, e.owner, e.saved = true, plan.OwnerUs, false
 			e.rec.Running, e.rec.Exit = true, nil
 			l.c.emit(event.SessionAdopted, e, "a session that ran already was taken over",
-				map[string]string{"instance": publicInstance(e.rec.Token)})
+				map[string]string{"instance": session.PublicInstance(e.rec.Token)})
 		}
 	})
 }

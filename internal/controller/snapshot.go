@@ -2,8 +2,6 @@ package controller
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,7 +86,7 @@ func (e *entry) agent(a plan.Action) client.Agent {
 	out := client.Agent{
 		Name: a.Agent, Session: a.Session, Provider: a.Provider,
 		Desired: a.Desired, State: a.State, Reason: a.Reason, NextAt: a.After, Drift: a.Fields,
-		Activity: cmp.Or(e.activity, activityUnknown), Source: e.source,
+		Activity: client.Activity{State: cmp.Or(e.activity, activityUnknown), Source: e.source},
 		Attached: e.seen.Attached, ActiveAt: e.seen.LastActivity, Restarts: e.rec.Restarts, ReadAt: e.seen.At,
 	}
 	if e.job != nil && e.job.verb != "" {
@@ -96,7 +94,7 @@ func (e *entry) agent(a plan.Action) client.Agent {
 	}
 	if e.running() {
 		out.PID, out.StartedAt = e.seen.PID, e.rec.StartedAt
-		out.Instance = publicInstance(e.rec.Token)
+		out.Instance = session.PublicInstance(e.rec.Token)
 	}
 	if exit := cmp.Or(e.rec.Exit, e.seen.Exit); exit != nil {
 		out.Exit = exit.String()
@@ -115,13 +113,4 @@ func workState(verb plan.Verb, otherwise string) string {
 	default:
 		return otherwise
 	}
-}
-
-// publicInstance names an incarnation without giving its token away.
-func publicInstance(token string) string {
-	if token == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte("instance\x00" + token))
-	return hex.EncodeToString(sum[:6])
 }

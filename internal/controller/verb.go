@@ -11,46 +11,7 @@ import (
 	"gascity/client"
 	"gascity/internal/event"
 	"gascity/internal/plan"
-	"gascity/runtime"
 )
-
-// Nudge delivers a prompt and says what became of it.
-func (c *Controller) Nudge(ctx context.Context, name string, req client.NudgeRequest) (client.NudgeResult, error) {
-	t, err := c.reachable(name)
-	if err != nil {
-		return client.NudgeResult{}, err
-	}
-	d := runtime.Delivery{Content: runtime.TextContent(req.Text), Confirm: req.Confirm}
-	if req.Instance != "" {
-		if req.Instance != publicInstance(t.rec.Token) {
-			return client.NudgeResult{}, fmt.Errorf("%w: %s is not the incarnation %s any more", client.ErrRefused, name, req.Instance)
-		}
-		d.Instance = t.rec.Token
-	}
-	out, err := runtime.Deliver(ctx, t.provider, t.rec.Session, d)
-	if out.State == runtime.OutcomeAbsent {
-		out.Detail = c.whyAbsent(name, out.Detail)
-	}
-	result := client.NudgeResult{
-		Session: t.rec.Session, State: string(out.State), Reason: string(out.Reason), Evidence: out.Evidence, Detail: out.Detail,
-	}
-	c.told(t, event.SessionNudged, "a prompt was delivered or was not", map[string]string{"state": result.State, "reason": result.Reason})
-	return result, wire(err)
-}
-
-// whyAbsent says why there is nobody to be prompted: what is known of the
-// session, else what its provider said.
-func (c *Controller) whyAbsent(name, otherwise string) string {
-	t, err := c.target(name)
-	if err != nil || t.running {
-		return otherwise
-	}
-	reason := t.agent.Reason
-	if !strings.HasPrefix(reason, "it ") {
-		reason = fmt.Sprintf("it is %s: %s", t.agent.State, reason)
-	}
-	return reason
-}
 
 // told appends an event about a target, from outside the loop.
 func (c *Controller) told(t *target, kind event.Kind, text string, data map[string]string) {

@@ -86,7 +86,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) error {
 		defer cancel()
 		return g.run(ctx)
 	})
-	server := api.NewServer(recorder{City: c, root: k.root}, api.Options{Version: opts.Version, Log: k.logger})
+	server := api.NewServer(recorder{City: city{c, unbuilt{}, unbuilt{}, unbuilt{}}, root: k.root}, api.Options{Version: opts.Version, Log: k.logger})
 	group.Go(func() error {
 		defer cancel()
 		return server.Run(ctx, listener)
@@ -110,8 +110,6 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) error {
 	d.tidy(k.root)
 	return err
 }
-
-var _ api.City = (*controller.Controller)(nil)
 
 // load reads the configuration for the controller.
 func (k *keeper) load(context.Context) (controller.Loaded, error) {

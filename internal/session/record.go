@@ -20,24 +20,85 @@ type Record struct {
 	Provider string `json:"provider"`
 	Agent    string `json:"agent,omitempty"` // the agent's qualified name
 
+	// State is the lifecycle, moved by [Next] alone.
+	State State `json:"state,omitempty"`
+	// StateSince is when it last moved.
+	StateSince time.Time `json:"state_since,omitzero"`
+
 	// The incarnation that runs, or the last one that did.
-	Token     string        `json:"token,omitempty"`  // its instance token: a capability, never shown
-	Handle    string        `json:"handle,omitempty"` // what runtime.Recover needs
+	Epoch     uint64        `json:"epoch,omitempty"`    // counts incarnations: raised and saved before each start
+	Token     string        `json:"-"`                  // its instance token: a capability, never stored and never shown
+	Handle    string        `json:"-"`                  // what runtime.Recover needs; holds the token
+	Instance  string        `json:"instance,omitempty"` // its public name: [PublicInstance] of Token
 	StartedAt time.Time     `json:"started_at,omitzero"`
 	Stored    Fingerprints  `json:"stored,omitzero"` // what it was started with
 	Running   bool          `json:"running,omitempty"`
 	Exit      *runtime.Exit `json:"exit,omitempty"`        // how it ended; nil while it runs, or if nobody saw it
 	Screen    string        `json:"last_screen,omitempty"` // what it left on its screen
+	Warning   string        `json:"warning,omitempty"`     // what its start left open
+
+	// Conversation is the vendor's conversation that the agent is in, or was last.
+	Conversation Conversation `json:"conversation,omitzero"`
 
 	// What the identity went through.
 	Failures []time.Time `json:"failures,omitempty"` // starts that failed and ends that nobody asked for, oldest first
 	Streak   int         `json:"streak,omitempty"`   // failures without a stable life between them
 	NextAt   time.Time   `json:"next_at,omitzero"`   // no start before this
-	Restarts int         `json:"restarts,omitempty"` // starts after the first
+	Restarts int         `json:"restarts,omitempty"` // starts after the first that nobody asked for
 	Fault    string      `json:"fault,omitempty"`    // the last failure in words
 	Lost     bool        `json:"lost,omitempty"`     // the last incarnation vanished without a trace
 
+	// What somebody asked for, beyond the configuration.
+	Hold    Hold      `json:"hold,omitzero"`
+	Drain   Drain     `json:"drain,omitzero"`
+	Limited Limit     `json:"limited,omitzero"`
+	Renew   time.Time `json:"renew,omitzero"` // since when a restart at the next turn boundary is asked for; by the agent itself
+
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
+}
+
+// Hold keeps a session from running although it is configured.
+type Hold struct {
+	Kind   HoldKind  `json:"kind,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+}
+
+// HoldKind is how a hold ends.
+type HoldKind string
+
+// The holds. No hold is the empty kind.
+const (
+	HoldSleep   HoldKind = "sleep"   // until it is woken: by hand, by a prompt, by demand
+	HoldSuspend HoldKind = "suspend" // until it is resumed by hand
+)
+
+// Drain asks the running incarnation to wind down. It belongs to one incarnation
+// and means nothing to the next.
+type Drain struct {
+	Epoch    uint64    `json:"epoch,omitempty"` // the incarnation's; zero: there is no drain
+	Reason   string    `json:"reason,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	Deadline time.Time `json:"deadline,omitzero"` // it is stopped then
+	Acked    time.Time `json:"acked,omitzero"`    // when the agent said that it has wound down
+	Then     HoldKind  `json:"then,omitempty"`    // the hold that follows its end
+}
+
+// Limit says that the vendor serves nothing for now: no start, no failure.
+type Limit struct {
+	Since  time.Time      `json:"since,omitzero"` // zero: there is no limit
+	Until  time.Time      `json:"until,omitzero"` // zero: not known, it is probed
+	Source runtime.Source `json:"source,omitempty"`
+	Detail string         `json:"detail,omitempty"`
+}
+
+// Conversation is the vendor's own session, by which an agent can be resumed.
+type Conversation struct {
+	ID    string    `json:"id,omitempty"`  // empty: not known
+	Dir   string    `json:"dir,omitempty"` // the work folder that it belongs to
+	Mode  string    `json:"mode,omitempty"`
+	Rungs int       `json:"rungs,omitempty"` // rungs of the resume ladder that failed since it last ran
+	At    time.Time `json:"at,omitzero"`     // when the id was learned
 }
 
 // Fingerprints are those of package runtime at the time of a start.

@@ -19,6 +19,22 @@ type Store interface {
 	Remove(ctx context.Context, key Key) error
 }
 
+// PendingStore keeps pending interactions. Its rules are those of [Store].
+type PendingStore interface {
+	// LoadPending returns all that are kept, oldest first.
+	LoadPending(ctx context.Context) ([]Pending, error)
+	SavePending(ctx context.Context, p Pending) error
+	RemovePending(ctx context.Context, id string) error
+}
+
+// WaitStore keeps registered waits. Its rules are those of [Store].
+type WaitStore interface {
+	// LoadWaits returns all that are kept, oldest first.
+	LoadWaits(ctx context.Context) ([]Wait, error)
+	SaveWait(ctx context.Context, w Wait) error
+	RemoveWait(ctx context.Context, id string) error
+}
+
 // Memory is a [Store] that forgets everything when its process ends. The zero
 // value is empty.
 type Memory struct {

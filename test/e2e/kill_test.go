@@ -105,7 +105,7 @@ type load struct {
 	states map[string]int
 }
 
-func (l *load) count(r client.NudgeResult, err error) {
+func (l *load) count(r client.Receipt, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

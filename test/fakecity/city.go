@@ -20,6 +20,8 @@ import (
 
 // City is the fake. All methods may be called concurrently.
 type City struct {
+	later
+
 	// set before use
 	Root    string
 	Version string
@@ -54,7 +56,7 @@ func (c *City) Add(name, state string) {
 	c.agents = append(c.agents, client.Session{
 		Agent: client.Agent{
 			Name: name, Session: "gc-" + filepath.Base(c.Root) + "-" + strings.ReplaceAll(name, "/", "--"),
-			Provider: "fake", Desired: client.StateRunning, State: state, Activity: "idle", Source: "fake",
+			Provider: "fake", Desired: client.StateRunning, State: state, Activity: client.Activity{State: "idle", Source: "fake"},
 			PID: 4000 + len(c.agents), StartedAt: time.Now(), ActiveAt: time.Now(), ReadAt: time.Now(),
 			Instance: fingerprint(name),
 		},
@@ -193,22 +195,22 @@ func (c *City) Peek(_ context.Context, target string, lines int) (client.Output,
 
 // Nudge implements api.City. An agent that is not running is absent, one that
 // waits refuses.
-func (c *City) Nudge(_ context.Context, target string, req client.NudgeRequest) (client.NudgeResult, error) {
+func (c *City) Nudge(_ context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
 	s, err := c.find(target)
 	if err != nil {
-		return client.NudgeResult{}, err
+		return client.Receipt{}, err
 	}
 	if req.Text == "die" && c.Dies != nil {
 		c.Dies()
 	}
-	result := client.NudgeResult{Session: s.Session}
+	result := client.Receipt{Session: s.Session}
 	switch {
 	case s.State != client.StateRunning, req.Instance != "" && req.Instance != s.Instance:
-		result.State, result.Detail = "absent", "the session is "+s.State
-	case s.Activity == "waiting":
-		result.State, result.Reason, result.Detail = "refused", "dialog_up", "a dialog is up"
-	case s.Activity == "unknown":
-		result.State, result.Detail = "unconfirmed", "the provider reports no receipt"
+		result.State, result.Reason = "absent", "the session is "+s.State
+	case s.Activity.State == "waiting":
+		result.State, result.Reason = "dead", "dialog_up"
+	case s.Activity.State == "unknown":
+		result.State, result.Reason = "unconfirmed", "the provider reports no receipt"
 	default:
 		result.State, result.Evidence = "submitted", "ledger"
 		c.mu.Lock()
@@ -283,4 +285,10 @@ func (c *City) Logs(ctx context.Context, target string, q client.LogQuery, w io.
 		}
 	}
 	return nil
+}
+
+// Explain implements api.City.
+func (c *City) Explain(_ context.Context, target string) (client.Explanation, error) {
+	s, err := c.find(target)
+	return client.Explanation{Agent: s.Agent}, err
 }

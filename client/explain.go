@@ -1,0 +1,55 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Explanation is everything that the controller knows about one agent, thinks of
+// it and intends: what `gc explain` prints.
+type Explanation struct {
+	Agent    Agent      `json:"agent"`
+	Evidence []Evidence `json:"evidence"` // of the activity, the most trusted first
+	Facts    []Fact     `json:"facts"`    // of the lifecycle: session, agent process, store, provider
+
+	Decision string    `json:"decision"` // the plan's verb
+	Reason   string    `json:"reason"`   // why, or why not
+	Next     string    `json:"next"`     // what happens next, in words
+	NextAt   time.Time `json:"next_at,omitzero"`
+
+	Exit       string      `json:"exit,omitempty"`        // how the last incarnation ended
+	Output     string      `json:"output,omitempty"`      // what it said last: standard error or the end of its output
+	LastScreen string      `json:"last_screen,omitempty"` // what stood on its screen then, or stands there while it starts
+	Failures   []time.Time `json:"failures,omitempty"`    // within the restart window
+	Warnings   []string    `json:"warnings,omitempty"`    // of the last start, and of the configuration
+
+	Pending []Pending `json:"pending,omitempty"`
+	Queue   []Receipt `json:"queue,omitempty"`
+	Recent  []Event   `json:"recent,omitempty"` // its last events, oldest first
+}
+
+// Evidence is what one source says about the activity.
+type Evidence struct {
+	Source     string    `json:"source"`
+	Activity   string    `json:"activity"`
+	Kind       string    `json:"kind,omitempty"`
+	Until      time.Time `json:"until,omitzero"`
+	Detail     string    `json:"detail,omitempty"`
+	Since      time.Time `json:"since,omitzero"`
+	ReadAt     time.Time `json:"read_at"`
+	Used       bool      `json:"used"` // the activity rests on it
+	Confidence string    `json:"confidence"`
+}
+
+// Fact is one thing that is known and when it was read.
+type Fact struct {
+	What   string    `json:"what"`
+	Value  string    `json:"value"`
+	ReadAt time.Time `json:"read_at,omitzero"`
+}
+
+// Explain returns what is known of the target, what is intended and why.
+func (c *Client) Explain(ctx context.Context, name string) (Explanation, error) {
+	return call[Explanation](ctx, c, http.MethodGet, target(name, "explain"), nil)
+}

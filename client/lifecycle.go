@@ -1,0 +1,71 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// LifecycleRequest goes with a verb on a session's life.
+type LifecycleRequest struct {
+	Reason   string        `json:"reason,omitempty"`
+	Timeout  time.Duration `json:"timeout_ns,omitempty"` // of a drain; 0 is the agent's drain_timeout
+	Instance string        `json:"instance,omitempty"`   // only this incarnation; see Agent.Instance
+}
+
+// Drain is whether an agent is to wind down.
+type Drain struct {
+	Draining bool      `json:"draining"`
+	Reason   string    `json:"reason,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	Deadline time.Time `json:"deadline,omitzero"` // it is stopped then, acknowledged or not
+	Acked    bool      `json:"acked,omitempty"`
+}
+
+// Wake starts a session that sleeps. Quarantine and suspension are
+// [ErrRefused]: reset or resume it.
+func (c *Client) Wake(ctx context.Context, name string, req LifecycleRequest) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "wake"), req)
+}
+
+// Sleep ends a session until it is woken, by hand or by a prompt.
+func (c *Client) Sleep(ctx context.Context, name string, req LifecycleRequest) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "sleep"), req)
+}
+
+// Suspend ends a session until it is resumed by hand.
+func (c *Client) Suspend(ctx context.Context, name string, req LifecycleRequest) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "suspend"), req)
+}
+
+// Resume ends a suspension.
+func (c *Client) Resume(ctx context.Context, name string, req LifecycleRequest) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "resume"), req)
+}
+
+// Reset forgets failures and quarantine: a wanted session starts at once.
+func (c *Client) Reset(ctx context.Context, name string, req LifecycleRequest) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "reset"), req)
+}
+
+// Drain asks an agent to wind down. It is stopped when it acknowledges, or at the
+// deadline.
+func (c *Client) Drain(ctx context.Context, name string, req LifecycleRequest) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "drain"), req)
+}
+
+// DrainState tells an agent whether it is to wind down.
+func (c *Client) DrainState(ctx context.Context, name string) (Drain, error) {
+	return call[Drain](ctx, c, http.MethodGet, target(name, "drain"), nil)
+}
+
+// DrainAck says that the agent has wound down: it is stopped now.
+func (c *Client) DrainAck(ctx context.Context, name string, req LifecycleRequest) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "drain/ack"), req)
+}
+
+// RequestRestart asks for a restart at the end of the present turn: what an
+// agent says of itself.
+func (c *Client) RequestRestart(ctx context.Context, name string, req LifecycleRequest) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "request-restart"), req)
+}

@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// The states of a pending interaction.
+const (
+	PendingOpen     = "open"
+	PendingAnswered = "answered" // through the city, by AnsweredBy
+	PendingResolved = "resolved" // elsewhere: at the terminal, or the agent went on by itself
+	PendingExpired  = "expired"  // its deadline came, and the policy was carried out
+	PendingGone     = "gone"     // the incarnation that asked is over
+)
+
+// Pending is a question or permission that blocks an agent.
+type Pending struct {
+	ID       string    `json:"id"`
+	Agent    string    `json:"agent"`
+	Session  string    `json:"session"`
+	Instance string    `json:"instance"`
+	Kind     string    `json:"kind"`   // permission, question, menu, login, limit
+	Prompt   string    `json:"prompt"` // what is asked, as it stands there
+	Options  []string  `json:"options,omitempty"`
+	Tool     string    `json:"tool,omitempty"`
+	Input    string    `json:"input,omitempty"`
+	Source   string    `json:"source"`        // what told of it
+	Why      string    `json:"why,omitempty"` // why nothing but a person may answer
+	Since    time.Time `json:"since"`
+	Deadline time.Time `json:"deadline,omitzero"` // when the policy acts; zero: it waits
+	Policy   string    `json:"policy"`            // what happens then: wait, deny, answer, escalate
+	Default  string    `json:"default,omitempty"` // the answer of the policy
+
+	State      string    `json:"state"`
+	Answer     string    `json:"answer,omitempty"`
+	AnsweredBy string    `json:"answered_by,omitempty"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
+}
+
+// RespondRequest answers a pending interaction: by an option's label or number,
+// or by words. One of the two is given.
+type RespondRequest struct {
+	Option string `json:"option,omitempty"`
+	Text   string `json:"text,omitempty"`
+	By     string `json:"by,omitempty"` // who answers, for people
+}
+
+// Pending lists what waits for a person, oldest first; of one target if name is
+// not empty. With ended the recent ends are listed too.
+func (c *Client) Pending(ctx context.Context, name string, ended bool) ([]Pending, error) { //nolint:revive // what is listed, not how
+	values := url.Values{}
+	if name != "" {
+		values.Set("target", name)
+	}
+	if ended {
+		values.Set("ended", "true")
+	}
+	return call[[]Pending](ctx, c, http.MethodGet, "/v1/pending?"+values.Encode(), nil)
+}
+
+// Respond answers a pending interaction, once: one that is not open any more is
+// [ErrRefused]. It returns when the session has been read again, and says what
+// became of the question.
+func (c *Client) Respond(ctx context.Context, id string, req RespondRequest) (Pending, error) {
+	return call[Pending](ctx, c, http.MethodPost, "/v1/pending/"+url.PathEscape(id)+"/respond", req)
+}

@@ -1,0 +1,123 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// NudgeRequest is a prompt for an agent.
+type NudgeRequest struct {
+	Text  string   `json:"text,omitempty"`
+	Files []string `json:"files,omitempty"` // absolute paths on the controller's machine; put into the work folder and referred to
+
+	Priority string        `json:"priority,omitempty" enum:"system,urgent,normal"` // empty is normal
+	Key      string        `json:"key,omitempty"`                                  // the same key again gives the same receipt and no second prompt
+	TTL      time.Duration `json:"ttl_ns,omitempty"`                               // after that it is not delivered any more; 0 is 24 h
+	Source   string        `json:"source,omitempty"`                               // who sends it, for people
+
+	Instance  string `json:"instance,omitempty"`  // only to this incarnation; see Agent.Instance
+	Successor bool   `json:"successor,omitempty"` // also to a later incarnation than the one that runs now
+
+	Wait string `json:"wait,omitempty" enum:"submitted,consumed"` // answer when it has come so far or ended; empty: when it is durable
+}
+
+// The states of a receipt. The first four are on the way; consumed and those
+// that follow it are final, and so is submitted if nothing can tell more.
+const (
+	ReceiptAccepted    = "accepted"    // durable
+	ReceiptQueued      = "queued"      // waits for its turn
+	ReceiptInjected    = "injected"    // being handed over: from here on it is never sent again without proof
+	ReceiptSubmitted   = "submitted"   // the agent took it, by evidence from its side
+	ReceiptConsumed    = "consumed"    // a turn worked on it
+	ReceiptExpired     = "expired"     // its time was over before it was handed over
+	ReceiptDead        = "dead"        // it can never be delivered, see Reason; not a byte reached the agent
+	ReceiptCancelled   = "cancelled"   // withdrawn before it was handed over
+	ReceiptUnconfirmed = "unconfirmed" // handed over without evidence; it may have arrived
+)
+
+// Receipt is the account of one prompt.
+type Receipt struct {
+	ID        string        `json:"id"`
+	Agent     string        `json:"agent"`
+	Session   string        `json:"session"`
+	Instance  string        `json:"instance,omitempty"` // the incarnation that it is for, or went to; empty: the next one
+	State     string        `json:"state"`
+	Reason    string        `json:"reason,omitempty"`   // of an end, or why it waits
+	Evidence  string        `json:"evidence,omitempty"` // what proved the state: "composer_emptied+busy", ...
+	Priority  string        `json:"priority"`
+	Source    string        `json:"source,omitempty"`
+	Key       string        `json:"key,omitempty"`
+	Position  int           `json:"position,omitempty"` // 1 is the next one; 0 is not in the queue
+	Text      string        `json:"text,omitempty"`     // its beginning, at most 200 bytes
+	Bytes     int           `json:"bytes"`              // of the whole text
+	Files     []string      `json:"files,omitempty"`
+	Attempts  int           `json:"attempts"`
+	CreatedAt time.Time     `json:"created_at"`
+	UpdatedAt time.Time     `json:"updated_at"`
+	ExpiresAt time.Time     `json:"expires_at"`
+	Steps     []ReceiptStep `json:"steps,omitempty"` // how it came here, oldest first; not in listings
+}
+
+// ReceiptStep is one step of a receipt.
+type ReceiptStep struct {
+	State  string    `json:"state"`
+	At     time.Time `json:"at"`
+	Detail string    `json:"detail,omitempty"`
+}
+
+// Ended reports whether nothing will change the receipt any more, save that a
+// submitted one may become consumed.
+func (r Receipt) Ended() bool {
+	switch r.State {
+	case ReceiptAccepted, ReceiptQueued, ReceiptInjected:
+		return false
+	}
+	return true
+}
+
+// EditRequest changes a prompt that waits. Nil leaves as it is.
+type EditRequest struct {
+	Text     *string        `json:"text,omitempty"`
+	Priority *string        `json:"priority,omitempty"`
+	TTL      *time.Duration `json:"ttl_ns,omitempty"` // from now
+}
+
+// Nudge takes a prompt for the target. It returns when the prompt is durable,
+// or has come as far as req.Wait says: a receipt that ended otherwise is no
+// error, read its state. [ErrTimeout] means that the wait is over and nothing
+// else. A target that cannot get prompts is [ErrRefused].
+func (c *Client) Nudge(ctx context.Context, name string, req NudgeRequest) (Receipt, error) {
+	return call[Receipt](ctx, c, http.MethodPost, target(name, "nudge"), req)
+}
+
+// Queue lists the prompts on their way, in the order of delivery; those of one
+// target if name is not empty. With ended the recent ends are listed too.
+func (c *Client) Queue(ctx context.Context, name string, ended bool) ([]Receipt, error) { //nolint:revive // what is listed, not how
+	values := url.Values{}
+	if name != "" {
+		values.Set("target", name)
+	}
+	if ended {
+		values.Set("ended", "true")
+	}
+	return call[[]Receipt](ctx, c, http.MethodGet, "/v1/queue?"+values.Encode(), nil)
+}
+
+// Receipt returns a receipt with its steps. With wait, "submitted" or
+// "consumed", it answers when the receipt has come so far or ended.
+func (c *Client) Receipt(ctx context.Context, id, wait string) (Receipt, error) {
+	return call[Receipt](ctx, c, http.MethodGet, "/v1/receipts/"+url.PathEscape(id)+"?wait="+url.QueryEscape(wait), nil)
+}
+
+// EditPrompt changes a prompt that waits. One that is on its way is [ErrRefused].
+func (c *Client) EditPrompt(ctx context.Context, id string, req EditRequest) (Receipt, error) {
+	return call[Receipt](ctx, c, http.MethodPatch, "/v1/receipts/"+url.PathEscape(id), req)
+}
+
+// CancelPrompt withdraws a prompt that waits. One that is on its way is
+// [ErrRefused].
+func (c *Client) CancelPrompt(ctx context.Context, id string) (Receipt, error) {
+	return call[Receipt](ctx, c, http.MethodDelete, "/v1/receipts/"+url.PathEscape(id), nil)
+}

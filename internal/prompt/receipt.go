@@ -1,0 +1,89 @@
+// Package prompt holds what a prompt goes through on its way to an agent: its
+// receipt, the states of the receipt and the order of the queue. It is pure; the
+// engine that acts on it is package delivery.
+package prompt
+
+import (
+	"errors"
+	"time"
+
+	"gascity/runtime"
+)
+
+// ErrUnknown reports that a receipt is not kept.
+var ErrUnknown = errors.New("unknown receipt")
+
+// State is where a prompt is: a client.Receipt word.
+type State string
+
+// The states.
+const (
+	Accepted    State = "accepted"
+	Queued      State = "queued"
+	Injected    State = "injected"
+	Submitted   State = "submitted"
+	Consumed    State = "consumed"
+	Expired     State = "expired"
+	Dead        State = "dead"
+	Cancelled   State = "cancelled"
+	Unconfirmed State = "unconfirmed"
+)
+
+// Final reports whether the state never changes again.
+func (s State) Final() bool {
+	switch s {
+	case Consumed, Expired, Dead, Cancelled, Unconfirmed:
+		return true
+	}
+	return false
+}
+
+// Priority is the class of a prompt; a lower one goes first.
+type Priority int
+
+// The priorities.
+const (
+	System Priority = iota
+	Urgent
+	Normal
+)
+
+// Receipt is the durable account of one prompt.
+type Receipt struct {
+	ID      string                 `json:"id"`
+	Seq     uint64                 `json:"seq"` // the order of acceptance in the city, given by the store
+	Session string                 `json:"session"`
+	Agent   string                 `json:"agent"`
+	Content []runtime.ContentBlock `json:"-"` // kept beside the receipt, dropped when it is final
+	Bytes   int                    `json:"bytes"`
+	Head    string                 `json:"head,omitempty"` // the beginning of the text
+
+	// Instance is the public name of the incarnation that it is for; empty: the
+	// next one that runs. Conversation is the vendor's conversation then: who
+	// resumes it inherits the prompt. Successor lets any later incarnation have it.
+	Instance     string `json:"instance,omitempty"`
+	Conversation string `json:"conversation,omitempty"`
+	Successor    bool   `json:"successor,omitempty"`
+
+	Priority Priority `json:"priority"`
+	Key      string   `json:"key,omitempty"`
+	Source   string   `json:"source,omitempty"`
+
+	State    State     `json:"state"`
+	Reason   string    `json:"reason,omitempty"`
+	Evidence string    `json:"evidence,omitempty"`
+	Attempts int       `json:"attempts"`
+	NextAt   time.Time `json:"next_at,omitzero"` // no attempt before this
+	Steps    []Step    `json:"steps"`
+
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// Step is one step of a receipt.
+type Step struct {
+	State  State     `json:"state"`
+	At     time.Time `json:"at"`
+	Detail string    `json:"detail,omitempty"`
+}

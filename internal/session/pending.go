@@ -1,0 +1,51 @@
+package session
+
+import "time"
+
+// Pending is a question or permission that blocks a session: one episode, from
+// its first sight to its end.
+type Pending struct {
+	ID       string   `json:"id"` // unguessable, of the city
+	Request  string   `json:"request"`
+	Session  string   `json:"session"`
+	Agent    string   `json:"agent"`
+	Instance string   `json:"instance"` // public; the incarnation that asks
+	Kind     string   `json:"kind"`
+	Prompt   string   `json:"prompt"`
+	Options  []string `json:"options,omitempty"`
+	Tool     string   `json:"tool,omitempty"`
+	Input    string   `json:"input,omitempty"`
+	Source   string   `json:"source"`
+	Why      string   `json:"why,omitempty"`
+
+	Since     time.Time `json:"since"`
+	Deadline  time.Time `json:"deadline,omitzero"`
+	Policy    string    `json:"policy"`
+	Default   string    `json:"default,omitempty"`
+	Escalated time.Time `json:"escalated,omitzero"` // when the deadline's alert went out
+	Notified  time.Time `json:"notified,omitzero"`  // when the first alert went out
+
+	State      string    `json:"state"` // a client.Pending word
+	Answer     string    `json:"answer,omitempty"`
+	AnsweredBy string    `json:"answered_by,omitempty"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
+}
+
+// Wait is a registered condition, whose end is told to its owner by a prompt.
+type Wait struct {
+	ID        string    `json:"id"`
+	Target    string    `json:"target,omitempty"`
+	Session   string    `json:"session,omitempty"`  // the target's, when it was registered
+	Instance  string    `json:"instance,omitempty"` // the target's incarnation then
+	For       string    `json:"for"`                // a client.Wait word
+	Arg       string    `json:"arg,omitempty"`
+	Owner     string    `json:"owner,omitempty"`
+	Text      string    `json:"text,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	Deadline  time.Time `json:"deadline"`
+
+	State   string    `json:"state"` // a client.Wait state
+	Reason  string    `json:"reason,omitempty"`
+	Receipt string    `json:"receipt,omitempty"`
+	EndedAt time.Time `json:"ended_at,omitzero"`
+}

@@ -1,0 +1,39 @@
+package session
+
+import (
+	"time"
+
+	"gascity/runtime"
+)
+
+// View is what the controller knows of one session at one moment, for those who
+// deal with it beside the controller: deliveries, pending interactions, waits.
+// It is a copy and never changes.
+type View struct {
+	Agent    string
+	Session  string
+	Provider runtime.Provider // nil: it cannot be reached
+	Desired  string           // a client Desired word
+	State    State
+	Reason   string // of the state, in words
+	Unknown  string // why nothing is known of it; empty if the rest can be relied on
+
+	Running   bool   // seen to run, and no act is about to end it
+	Ready     bool   // running, and its start is complete
+	Token     string // of the incarnation that runs: a capability, never stored and never shown
+	Instance  string // its public name
+	Epoch     uint64
+	StartedAt time.Time
+
+	Conversation Conversation
+	Hold         Hold
+	Draining     bool
+	Activity     Activity
+	Attached     int // -1: the driver cannot tell
+	LastInput    time.Time
+
+	// Pending is what blocks the agent by the last reading, nil if nothing does;
+	// ReadAt is when that was read, zero if never.
+	Pending *runtime.PendingInteraction
+	ReadAt  time.Time
+}

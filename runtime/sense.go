@@ -1,0 +1,91 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Activity is what an agent is doing. A reader treats a word that it does not
+// know as [ActivityUnknown].
+type Activity string
+
+// The activities.
+const (
+	ActivityUnknown    Activity = "unknown"    // send nothing, kill nothing
+	ActivityReady      Activity = "ready"      // it takes input; no sign tells whether a turn is over
+	ActivityBusy       Activity = "busy"       // a turn is in progress
+	ActivityIdle       Activity = "idle"       // it takes input and says itself that no turn is in progress
+	ActivityWaiting    Activity = "waiting"    // a person is asked something, see Evidence.Kind
+	ActivityLimited    Activity = "limited"    // the vendor serves nothing for now, see Evidence.Until
+	ActivityBackground Activity = "background" // its turn is over, work that it started goes on
+)
+
+// Source is where evidence of an activity comes from.
+type Source string
+
+// The sources, the most trusted first.
+const (
+	SourceWorker     Source = "worker"      // the worker API
+	SourceACP        Source = "acp"         // the Agent Client Protocol
+	SourceStatus     Source = "osc7501"     // the program's own status
+	SourceHook       Source = "hook"        // a hook of the agent CLI
+	SourceStatusFile Source = "status_file" // the vendor's status file
+	SourceTranscript Source = "transcript"  // the vendor's transcript
+	SourceProgress   Source = "osc9.4"      // progress in the terminal
+	SourceMark       Source = "osc133"      // shell integration marks
+	SourceScreen     Source = "screen"      // rules about what is drawn
+	SourceProcess    Source = "process"     // facts about processes
+)
+
+// The kinds of what is waited for.
+const (
+	WaitPermission = "permission"
+	WaitQuestion   = "question"
+	WaitMenu       = "menu"
+	WaitLogin      = "login"
+	WaitLimit      = "limit"
+)
+
+// Evidence is what one source says about an agent's activity.
+type Evidence struct {
+	Source   Source    `json:"source"`
+	Activity Activity  `json:"activity"`
+	Kind     string    `json:"kind,omitempty"`   // of waiting: one of the Wait kinds
+	Until    time.Time `json:"until,omitzero"`   // of limited; zero if the end is not known
+	Since    time.Time `json:"since,omitzero"`   // when the source began to say so; zero if unknown
+	At       time.Time `json:"at"`               // when it was read
+	Detail   string    `json:"detail,omitempty"` // the sign, for people: "busy mark", "status working"
+}
+
+// Reading is everything that a session's own channels say at one moment.
+type Reading struct {
+	// Instance is the token of the incarnation that was read: a capability, never
+	// printed.
+	Instance string `json:"-"`
+	// Evidence has at most one entry for each source, in no particular order. A
+	// source that says nothing has none.
+	Evidence []Evidence `json:"evidence"`
+	// Pending is what blocks the agent, nil if nothing is seen to.
+	Pending *PendingInteraction `json:"pending,omitempty"`
+	// Again is when the reading is due to change although nothing is printed;
+	// zero if only new output changes it.
+	Again time.Time `json:"again,omitzero"`
+	At    time.Time `json:"at"`
+}
+
+// Sensor is the extension of drivers that can tell what an agent is doing.
+type Sensor interface {
+	// Sense reads the session's channels now. It sends nothing.
+	// [ErrSessionNotFound] if the session is missing or its agent has exited.
+	Sense(ctx context.Context, name string) (Reading, error)
+}
+
+// Sense reads what an agent is doing. Without the extension the error matches
+// [errors.ErrUnsupported].
+func Sense(ctx context.Context, p Provider, name string) (Reading, error) {
+	if s, ok := As[Sensor](p, name); ok {
+		return s.Sense(ctx, name)
+	}
+	return Reading{}, &Error{Op: "sense", Session: name, Err: errors.ErrUnsupported}
+}
