@@ -49,14 +49,14 @@ type RespondRequest struct {
 }
 
 // Pending lists what waits for a person, oldest first; of one target if name is
-// not empty. With ended the recent ends are listed too.
-func (c *Client) Pending(ctx context.Context, name string, ended bool) ([]Pending, error) { //nolint:revive // what is listed, not how
+// not empty. .
+func (c *Client) Pending(ctx context.Context, name string, which Which) ([]Pending, error) {
 	values := url.Values{}
 	if name != "" {
 		values.Set("target", name)
 	}
-	if ended {
-		values.Set("ended", "true")
+	if which != OnlyOpen {
+		values.Set("which", string(which))
 	}
 	return call[[]Pending](ctx, c, http.MethodGet, "/v1/pending?"+values.Encode(), nil)
 }

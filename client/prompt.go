@@ -93,14 +93,14 @@ func (c *Client) Nudge(ctx context.Context, name string, req NudgeRequest) (Rece
 }
 
 // Queue lists the prompts on their way, in the order of delivery; those of one
-// target if name is not empty. With ended the recent ends are listed too.
-func (c *Client) Queue(ctx context.Context, name string, ended bool) ([]Receipt, error) { //nolint:revive // what is listed, not how
+// target if name is not empty. .
+func (c *Client) Queue(ctx context.Context, name string, which Which) ([]Receipt, error) {
 	values := url.Values{}
 	if name != "" {
 		values.Set("target", name)
 	}
-	if ended {
-		values.Set("ended", "true")
+	if which != OnlyOpen {
+		values.Set("which", string(which))
 	}
 	return call[[]Receipt](ctx, c, http.MethodGet, "/v1/queue?"+values.Encode(), nil)
 }

@@ -70,10 +70,10 @@ func (c *Client) AddWait(ctx context.Context, req WaitRequest) (Wait, error) {
 
 // Waits lists the registered waits, oldest first. With ended the recent ends are
 // listed too.
-func (c *Client) Waits(ctx context.Context, ended bool) ([]Wait, error) { //nolint:revive // what is listed, not how
+func (c *Client) Waits(ctx context.Context, which Which) ([]Wait, error) {
 	path := "/v1/waits"
-	if ended {
-		path += "?ended=true"
+	if which != OnlyOpen {
+		path += "?which=" + url.QueryEscape(string(which))
 	}
 	return call[[]Wait](ctx, c, http.MethodGet, path, nil)
 }

@@ -69,8 +69,8 @@ type Winding interface {
 type Prompts interface {
 	Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error)
 	// Queue lists what is on its way in the order of delivery, of all sessions if
-	// target is empty; with ended the recent ends too.
-	Queue(ctx context.Context, target string, ended bool) ([]client.Receipt, error)
+	// target is empty; see client.Which.
+	Queue(ctx context.Context, target string, which client.Which) ([]client.Receipt, error)
 	// Receipt returns a receipt; with wait (a Receipt state) when it has come so
 	// far or ended.
 	Receipt(ctx context.Context, id, wait string) (client.Receipt, error)
@@ -80,7 +80,7 @@ type Prompts interface {
 
 // Questions are what blocks agents: the pending interactions.
 type Questions interface {
-	Pending(ctx context.Context, target string, ended bool) ([]client.Pending, error)
+	Pending(ctx context.Context, target string, which client.Which) ([]client.Pending, error)
 	Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error)
 }
 
@@ -89,7 +89,7 @@ type Conditions interface {
 	// Await returns when the condition holds, or never can, or ctx ends.
 	Await(ctx context.Context, req client.WaitRequest) (client.Wait, error)
 	AddWait(ctx context.Context, req client.WaitRequest) (client.Wait, error)
-	Waits(ctx context.Context, ended bool) ([]client.Wait, error)
+	Waits(ctx context.Context, which client.Which) ([]client.Wait, error)
 	CancelWait(ctx context.Context, id string) (client.Wait, error)
 }
 

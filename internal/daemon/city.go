@@ -29,7 +29,7 @@ func (unbuilt) Nudge(context.Context, string, client.NudgeRequest) (client.Recei
 	return client.Receipt{}, errMissing
 }
 
-func (unbuilt) Queue(context.Context, string, bool) ([]client.Receipt, error) { return nil, errMissing }
+func (unbuilt) Queue(context.Context, string, client.Which) ([]client.Receipt, error) { return nil, errMissing }
 
 func (unbuilt) Receipt(context.Context, string, string) (client.Receipt, error) {
 	return client.Receipt{}, errMissing
@@ -43,7 +43,7 @@ func (unbuilt) CancelPrompt(context.Context, string) (client.Receipt, error) {
 	return client.Receipt{}, errMissing
 }
 
-func (unbuilt) Pending(context.Context, string, bool) ([]client.Pending, error) {
+func (unbuilt) Pending(context.Context, string, client.Which) ([]client.Pending, error) {
 	return nil, errMissing
 }
 
@@ -58,7 +58,7 @@ func (unbuilt) Await(context.Context, client.WaitRequest) (client.Wait, error) {
 func (unbuilt) AddWait(context.Context, client.WaitRequest) (client.Wait, error) {
 	return client.Wait{}, errMissing
 }
-func (unbuilt) Waits(context.Context, bool) ([]client.Wait, error) { return nil, errMissing }
+func (unbuilt) Waits(context.Context, client.Which) ([]client.Wait, error) { return nil, errMissing }
 func (unbuilt) CancelWait(context.Context, string) (client.Wait, error) {
 	return client.Wait{}, errMissing
 }

@@ -12,7 +12,7 @@ type later struct{}
 
 var errMissing = fmt.Errorf("%w: not built yet", client.ErrUnsupported)
 
-func (later) Queue(context.Context, string, bool) ([]client.Receipt, error) { return nil, errMissing }
+func (later) Queue(context.Context, string, client.Which) ([]client.Receipt, error) { return nil, errMissing }
 
 func (later) Receipt(context.Context, string, string) (client.Receipt, error) {
 	return client.Receipt{}, errMissing
@@ -26,7 +26,7 @@ func (later) CancelPrompt(context.Context, string) (client.Receipt, error) {
 	return client.Receipt{}, errMissing
 }
 
-func (later) Pending(context.Context, string, bool) ([]client.Pending, error) {
+func (later) Pending(context.Context, string, client.Which) ([]client.Pending, error) {
 	return nil, errMissing
 }
 
@@ -41,7 +41,7 @@ func (later) Await(context.Context, client.WaitRequest) (client.Wait, error) {
 func (later) AddWait(context.Context, client.WaitRequest) (client.Wait, error) {
 	return client.Wait{}, errMissing
 }
-func (later) Waits(context.Context, bool) ([]client.Wait, error) { return nil, errMissing }
+func (later) Waits(context.Context, client.Which) ([]client.Wait, error) { return nil, errMissing }
 func (later) CancelWait(context.Context, string) (client.Wait, error) {
 	return client.Wait{}, errMissing
 }
