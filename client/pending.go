@@ -49,7 +49,7 @@ type RespondRequest struct {
 }
 
 // Pending lists what waits for a person, oldest first; of one target if name is
-// not empty. .
+// not empty.
 func (c *Client) Pending(ctx context.Context, name string, which Which) ([]Pending, error) {
 	values := url.Values{}
 	if name != "" {

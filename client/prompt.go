@@ -93,7 +93,7 @@ func (c *Client) Nudge(ctx context.Context, name string, req NudgeRequest) (Rece
 }
 
 // Queue lists the prompts on their way, in the order of delivery; those of one
-// target if name is not empty. .
+// target if name is not empty.
 func (c *Client) Queue(ctx context.Context, name string, which Which) ([]Receipt, error) {
 	values := url.Values{}
 	if name != "" {
