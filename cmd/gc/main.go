@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gascity/internal/cli"
+	"gascity/internal/cli/desk"
 	"gascity/internal/daemon"
 	"gascity/internal/fakeagent"
 )
@@ -28,9 +29,9 @@ func run(executable string, lent cli.Daemon) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	dir, _ := os.Getwd() // without one, relative paths fail where they are used
-	return cli.Run(ctx, cli.Env{
-		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Getenv: os.Getenv, Now: time.Now, IsTerminal: cli.IsTerminal, Width: cli.TerminalWidth,
-		Dir: dir, Version: version, Executable: executable, Daemon: lent,
-	})
+	return cli.Run(ctx, cli.Env{Args: os.Args[1:], Executable: executable, Daemon: lent, Env: desk.Env{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Getenv: os.Getenv, Now: time.Now, IsTerminal: desk.IsTerminal, Width: desk.TerminalWidth,
+		Dir: dir, Version: version,
+	}})
 }

@@ -19,6 +19,7 @@ const (
 	layerEngine     = 55
 	layerController = 60
 	layerServer     = 70
+	layerDesk       = 78
 	layerCommands   = 80
 	layerAssembly   = 81
 	layerCommand    = 90
@@ -87,6 +88,8 @@ var rooms = []room{
 	{dir: "internal/controller", layer: layerController},
 	{dir: "internal/api", layer: layerServer},
 	{dir: "internal/workerapi", layer: layerServer},
+	{dir: "internal/cli/desk", layer: layerDesk},
+	{dir: "internal/cli/page", layer: layerDesk},
 	{dir: "internal/cli", layer: layerCommands},
 	{dir: "internal/daemon", layer: layerAssembly},
 	{dir: "cmd/gc", layer: layerCommand},

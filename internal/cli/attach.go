@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/cli/desk"
 	"gascity/runtime"
 )
 
@@ -19,11 +20,11 @@ func attachCommand(a *app) *cobra.Command {
 		Long: `Connects this terminal until you detach or the agent ends. The agent goes on either way, and so does
 the connection if the controller is restarted meanwhile. Ctrl-b d or Ctrl-\ detaches; Ctrl-b twice sends
 one. Several terminals may be connected at once: the agent's takes the size of the one used last.`,
-		Args: between(1, 1),
+		Args: desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error { return a.attach(cmd.Context(), c, args[0], opts) })
+			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error { return a.attach(cmd.Context(), c, args[0], opts) })
 		},
-		ValidArgsFunction: a.completeAgents,
+		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().BoolVarP(&opts.ReadOnly, "read-only", "r", false, "look on: send no keys and no size")
 	cmd.Flags().StringArrayVar(&opts.DetachKeys, "detach-keys", nil, "`keys` that detach instead, by tmux name, such as \"C-a d\"; may be given several times")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/cli/desk"
 	"gascity/internal/text"
 )
 
@@ -45,7 +46,7 @@ func wanted(agent client.Agent) verdict {
 // known what became of it. It looks when an event says that something changed.
 func (a *app) awaitAgents(parent context.Context, c *client.Client, of judge) error {
 	ctx, cancel := context.WithCancel(parent)
-	changed, stopped := a.changes(ctx, c)
+	changed, stopped := desk.Changes(ctx, c)
 	defer func() { cancel(); <-stopped }()
 	w := &wait{app: a, judge: of, told: map[string]verdict{}, since: a.Now()}
 	for {
@@ -63,25 +64,6 @@ func (a *app) awaitAgents(parent context.Context, c *client.Client, of judge) er
 		case <-time.After(lookAgain):
 		}
 	}
-}
-
-// changes sends whenever an event has come; several are one. stopped is closed
-// when the stream is no longer read.
-func (a *app) changes(ctx context.Context, c *client.Client) (changed, stopped chan struct{}) {
-	changed, stopped = make(chan struct{}, 1), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for _, err := range c.Events(ctx, 0) {
-			if err != nil {
-				continue // the last one, or a gap: the status is looked at in turns too
-			}
-			select {
-			case changed <- struct{}{}:
-			default:
-			}
-		}
-	}()
-	return changed, stopped
 }
 
 // wait is what has been told of the agents that are waited for.
@@ -113,7 +95,7 @@ func (w *wait) look(status client.Status) bool {
 	w.open = nil
 	if why := status.Controller.Degraded; why != w.blind {
 		if w.blind = why; why != "" {
-			w.talk("%s  %s", w.paintTalk(text.Red, "!!"), text.OneLine(why))
+			w.Talk("%s  %s", w.PaintTalk(text.Red, "!!"), text.OneLine(why))
 		}
 	}
 	for _, agent := range status.Agents {
@@ -130,9 +112,9 @@ func (w *wait) look(status client.Status) bool {
 		w.told[agent.Name] = v
 		after := fmt.Sprintf("%.1fs", w.Now().Sub(w.since).Seconds())
 		if v == settled {
-			w.talk("%s  %s after %s", w.paintTalk(text.Green, "ok"), agent.Name, after)
+			w.Talk("%s  %s after %s", w.PaintTalk(text.Green, "ok"), agent.Name, after)
 		} else {
-			w.talk("%s  %s is %s: %s", w.paintTalk(text.Red, "!!"), agent.Name, agent.State, text.Block(text.FirstOf(agent.Reason, agent.Exit, "no reason was given")))
+			w.Talk("%s  %s is %s: %s", w.PaintTalk(text.Red, "!!"), agent.Name, agent.State, text.Block(text.FirstOf(agent.Reason, agent.Exit, "no reason was given")))
 		}
 	}
 	w.remind()
@@ -146,7 +128,7 @@ func (w *wait) remind() {
 	if open == "" || open == w.last || now.Sub(w.since) < remind || now.Sub(w.said) < remind {
 		return
 	}
-	w.talk("%s  waiting for %s", w.paintTalk(text.Yellow, ".."), open)
+	w.Talk("%s  waiting for %s", w.PaintTalk(text.Yellow, ".."), open)
 	w.last, w.said = open, now
 }
 
@@ -161,11 +143,11 @@ func (w *wait) sum() error {
 		}
 	}
 	if bad == 0 {
-		w.talk("%s", runs(good))
+		w.Talk("%s", runs(good))
 		return nil
 	}
-	w.talk("%s, %d failed; look closer with: gc status", runs(good), bad)
-	return said(exitFailed)
+	w.Talk("%s, %d failed; look closer with: gc status", runs(good), bad)
+	return desk.Said(desk.Failed)
 }
 
 func runs(n int) string {
@@ -184,12 +166,4 @@ func (w *wait) giveUp(parent context.Context, err error) error {
 		return fmt.Errorf("%w: still waiting for %s; the controller goes on, see: gc status", client.ErrTimeout, text.List(w.open))
 	}
 	return err
-}
-
-// paintTalk colours a word on standard error.
-func (a *app) paintTalk(c text.Color, text string) string {
-	if a.IsTerminal(a.Stderr) && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb" {
-		return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
-	}
-	return text
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/cli/desk"
 )
 
 // TestAnAgentThatFailedMustProveItself: an agent in a crash loop runs for a
@@ -15,7 +16,7 @@ import (
 func TestAnAgentThatFailedMustProveItself(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var out bytes.Buffer
-	a := &app{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: func() time.Time { return now }}}
+	a := &app{Desk: desk.Desk{Env: desk.Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: func() time.Time { return now }}}}
 	w := &wait{app: a, judge: wanted, told: map[string]verdict{}, since: now}
 	see := func(state string) bool {
 		return w.look(client.Status{Agents: []client.Agent{{Name: "a", Desired: client.StateRunning, State: state, StartedAt: now, Reason: "exit 1"}}})
@@ -36,7 +37,7 @@ func TestAnAgentThatFailedMustProveItself(t *testing.T) {
 
 func TestAPlaceThatDoesNotAnswerIsToldOnce(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: time.Now}}
+	a := &app{Desk: desk.Desk{Env: desk.Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: time.Now}}}
 	w := &wait{app: a, judge: wanted, told: map[string]verdict{}, since: time.Now()}
 	for range 3 {
 		w.look(client.Status{
@@ -65,7 +66,7 @@ func TestAStopSaysWhatItWaitsFor(t *testing.T) {
 
 func TestARestartIsOverWhenTheNewIncarnationHolds(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	a := &app{Env: Env{Now: func() time.Time { return now }}}
+	a := &app{Desk: desk.Desk{Env: desk.Env{Now: func() time.Time { return now }}}}
 	running := client.Agent{Desired: client.StateRunning, State: client.StateRunning, Instance: "1", StartedAt: now}
 	next, old := running, running
 	next.Instance = "2"

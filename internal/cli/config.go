@@ -8,19 +8,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/cli/desk"
 	"gascity/internal/text"
 )
 
 func configCommand(a *app) *cobra.Command {
-	return group("config", "The configuration: check, show, schema", `These commands read city.toml as it is on disk; no controller is needed.`,
+	return desk.Group("config", "The configuration: check, show, schema", `These commands read city.toml as it is on disk; no controller is needed.`,
 		configCheckCommand(a), configShowCommand(a), configSchemaCommand(a))
 }
 
 func configCheckCommand(a *app) *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.Listing(&cobra.Command{
 		Use:   "check",
 		Short: "Find every mistake in city.toml",
-		Args:  between(0, 0),
+		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, root, err := a.daemonAndRoot()
 			if err != nil {
@@ -31,17 +32,17 @@ func configCheckCommand(a *app) *cobra.Command {
 				return err
 			}
 			switch {
-			case a.json:
-				if err := a.document(append([]ConfigFault{}, faults...)); err != nil {
+			case a.JSON:
+				if err := a.Document(append([]ConfigFault{}, faults...)); err != nil {
 					return err
 				}
 			case len(faults) == 0:
-				a.talk("%s is fine", filepath.Join(root, client.CityFile))
+				a.Talk("%s is fine", filepath.Join(root, client.CityFile))
 			default:
 				a.printFaults(faults)
 			}
 			if len(faults) > 0 {
-				return said(exitFailed)
+				return desk.Said(desk.Failed)
 			}
 			return nil
 		},
@@ -53,7 +54,7 @@ func (a *app) daemonAndRoot() (Daemon, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	root, err := a.root()
+	root, err := a.Root()
 	return daemon, root, err
 }
 
@@ -67,23 +68,23 @@ func (a *app) printFaults(faults []ConfigFault) {
 		if f.Line > 0 {
 			place = fmt.Sprintf("%s:%d:%d", f.File, f.Line, max(f.Column, 1))
 		}
-		a.talk("%s: %s", a.paintTalk(text.Bold, place), f.Message)
+		a.Talk("%s: %s", a.PaintTalk(text.Bold, place), f.Message)
 		if f.Excerpt != "" {
-			a.talk("%s", text.Indent(f.Excerpt, faultIndent))
+			a.Talk("%s", text.Indent(f.Excerpt, faultIndent))
 		}
 		if f.Hint != "" {
-			a.talk("%s", text.Indent(f.Hint, faultIndent))
+			a.Talk("%s", text.Indent(f.Hint, faultIndent))
 		}
 	}
-	a.talk("%s", text.Count(len(faults), "mistake"))
+	a.Talk("%s", text.Count(len(faults), "mistake"))
 }
 
 func configShowCommand(a *app) *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.Listing(&cobra.Command{
 		Use:   "show",
 		Short: "Every value that holds, and where it comes from",
 		Long:  `Credentials are shown as asterisks.`,
-		Args:  between(0, 0),
+		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, root, err := a.daemonAndRoot()
 			if err != nil {
@@ -93,15 +94,15 @@ func configShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.document(config)
+			if a.JSON {
+				return a.Document(config)
 			}
 			t := &text.Table{Heads: []string{"KEY", "VALUE", "FROM"}}
 			here := filepath.Dir(config.Path) + string(filepath.Separator)
 			for _, v := range config.Values {
 				t.Add(text.Painted(v.Key, text.Bold), text.Cell{Text: v.Value}, text.Painted(strings.TrimPrefix(v.Origin, here), text.Faint))
 			}
-			a.print(t)
+			a.Print(t)
 			return nil
 		},
 	})
@@ -112,7 +113,7 @@ func configSchemaCommand(a *app) *cobra.Command {
 		Use:     "schema",
 		Short:   "The JSON Schema of city.toml, for editors",
 		Example: "  gc config schema > city.schema.json",
-		Args:    between(0, 0),
+		Args:    desk.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {

@@ -5,10 +5,12 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"gascity/internal/cli/desk"
 )
 
 func controllerCommand(a *app) *cobra.Command {
-	return group("controller", "The controller alone: run, stop, status", `The controller is the process that keeps the city true. Agents do not need it to go on.`,
+	return desk.Group("controller", "The controller alone: run, stop, status", `The controller is the process that keeps the city true. Agents do not need it to go on.`,
 		controllerRunCommand(a), controllerStopCommand(a), controllerStatusCommand(a))
 }
 
@@ -18,9 +20,9 @@ func controllerRunCommand(a *app) *cobra.Command {
 		Short: "Be the controller, in the foreground",
 		Long: `For service managers: it logs to standard error and runs until it is told to end. On SIGTERM or
 SIGINT it ends and leaves the agents running; the next controller takes them over.`,
-		Args: between(0, 0),
+		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := a.root()
+			root, err := a.Root()
 			if err != nil {
 				return err
 			}
@@ -36,7 +38,7 @@ func (a *app) runController(ctx context.Context, root string) error {
 	}
 	return daemon.RunController(ctx, root, ControllerOptions{Version: a.Version, Ready: func() {
 		if a.IsTerminal(a.Stderr) {
-			a.talk("the controller runs; Ctrl-C ends it and leaves the agents running, gc stop ends them too")
+			a.Talk("the controller runs; Ctrl-C ends it and leaves the agents running, gc stop ends them too")
 		}
 	}})
 }
@@ -45,9 +47,9 @@ func controllerStopCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop",
 		Short: "End the controller and leave the agents running",
-		Args:  between(0, 0),
+		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.client()
+			c, err := a.Client()
 			if err != nil {
 				return err
 			}
@@ -62,19 +64,19 @@ func controllerStopCommand(a *app) *cobra.Command {
 			if err := a.awaitGone(cmd.Context(), c, before.Controller); err != nil {
 				return err
 			}
-			a.talk("the controller has ended; the agents go on, the next one takes them over: gc start")
+			a.Talk("the controller has ended; the agents go on, the next one takes them over: gc start")
 			return nil
 		},
 	}
 }
 
 func controllerStatusCommand(a *app) *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.Listing(&cobra.Command{
 		Use:   "status",
 		Short: "Whether a controller runs, and which",
-		Args:  between(0, 0),
+		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.client()
+			c, err := a.Client()
 			if err != nil {
 				return err
 			}
@@ -83,8 +85,8 @@ func controllerStatusCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.document(status.Controller)
+			if a.JSON {
+				return a.Document(status.Controller)
 			}
 			fmt.Fprintln(a.Stdout, a.controllerLine(status.Controller))
 			return nil
@@ -103,8 +105,8 @@ func shimCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if status := daemon.Shim(cmd.Context(), args); status != exitDone {
-				return said(status)
+			if status := daemon.Shim(cmd.Context(), args); status != desk.Done {
+				return desk.Said(status)
 			}
 			return nil
 		},

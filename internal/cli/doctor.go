@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gascity/internal/cli/desk"
+
 	"gascity/internal/text"
 )
 
@@ -17,18 +19,18 @@ func doctorCommand(a *app) *cobra.Command {
 		Long: `Looks at the machine, the configuration, what it names, the sockets, the controller and the sessions,
 and says what to do about each problem. Outside a city it looks at the machine alone. Exit status 1 if
 there is a problem; a warning is none.`,
-		Args: between(0, 0),
+		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
 				return err
 			}
-			root, err := a.root()
+			root, err := a.Root()
 			if err != nil {
-				if a.city != "" {
+				if a.City != "" {
 					return err
 				}
-				a.talk("not in a city: looking at this machine alone")
+				a.Talk("not in a city: looking at this machine alone")
 			}
 			visit := &visit{app: a, all: all}
 			if err := daemon.Doctor(cmd.Context(), root, visit.report); err != nil {
@@ -38,7 +40,7 @@ there is a problem; a warning is none.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show what is in order too")
-	return a.listing(cmd)
+	return a.Listing(cmd)
 }
 
 // findingIndent is where the message of a finding begins.
@@ -65,7 +67,7 @@ func (v *visit) report(f Finding) {
 		v.broken++
 		mark, paint = "problem", text.Red
 	}
-	if v.json || f.Level == LevelOK && !v.all {
+	if v.JSON || f.Level == LevelOK && !v.all {
 		return
 	}
 	fmt.Fprintf(v.Stdout, "%s  %s: %s\n", v.Paint(paint, mark), v.Paint(text.Bold, f.Check), strings.TrimSpace(text.Indent(f.Message, findingIndent)))
@@ -75,15 +77,15 @@ func (v *visit) report(f Finding) {
 }
 
 func (v *visit) sum() error {
-	if v.json {
-		if err := v.document(append([]Finding{}, v.findings...)); err != nil {
+	if v.JSON {
+		if err := v.Document(append([]Finding{}, v.findings...)); err != nil {
 			return err
 		}
 	} else {
-		v.talk("%s in order, %s, %s", text.Count(v.fine, "thing"), text.Count(v.warn, "warning"), text.Count(v.broken, "problem"))
+		v.Talk("%s in order, %s, %s", text.Count(v.fine, "thing"), text.Count(v.warn, "warning"), text.Count(v.broken, "problem"))
 	}
 	if v.broken > 0 {
-		return said(exitFailed)
+		return desk.Said(desk.Failed)
 	}
 	return nil
 }

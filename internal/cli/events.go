@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/cli/desk"
 	"gascity/internal/text"
 )
 
@@ -28,13 +29,13 @@ func eventsCommand(a *app) *cobra.Command {
 		Short: "What happened in the city",
 		Long: `Prints the events that the controller remembers; with --follow every new one too, until it is
 interrupted, also across restarts of the controller. With --json one event a line.`,
-		Args: between(0, 0),
+		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := a.since(since)
+			from, err := a.Since(since)
 			if err != nil {
 				return err
 			}
-			c, err := a.client()
+			c, err := a.Client()
 			if err != nil {
 				return err
 			}
@@ -51,7 +52,7 @@ interrupted, also across restarts of the controller. With --json one event a lin
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with every new event")
 	cmd.Flags().StringVar(&since, "since", "", "only what is younger than `time`: a duration such as 5m, or a moment")
-	return a.listing(cmd)
+	return a.Listing(cmd)
 }
 
 func (a *app) printEvents(events []client.Event, from time.Time) error {
@@ -68,7 +69,7 @@ func (a *app) followEvents(ctx context.Context, c *client.Client, from time.Time
 	for e, err := range c.Events(ctx, 0) {
 		if _, gap := errors.AsType[*client.GapError](err); gap {
 			if begun { // before the first one, it only means that the city is older than its memory
-				a.talk("gc: some events were lost")
+				a.Talk("gc: some events were lost")
 			}
 			continue
 		}
@@ -87,8 +88,8 @@ func (a *app) printEvent(e client.Event, from time.Time) error {
 	if e.Time.Before(from) {
 		return nil
 	}
-	if a.json {
-		return a.line(e)
+	if a.JSON {
+		return a.Line(e)
 	}
 	who := text.OneLine(text.FirstOf(e.Agent, e.Session))
 	row := a.Paint(text.Faint, e.Time.Local().Format(eventTime)) + "  " + a.Pad(eventColor(e.Kind), e.Kind, kindWidth) + "  "

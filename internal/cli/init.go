@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/cli/desk"
 )
 
 const (
@@ -27,11 +28,11 @@ func initCommand(a *app) *cobra.Command {
 		Long: `Writes a commented city.toml with one agent that can run on this machine. The folder is made
 if it is missing. A file that is already there is never changed.`,
 		Example: "  gc init my-city && cd my-city && gc start",
-		Args:    between(0, 1),
+		Args:    desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := a.Dir
 			if len(args) > 0 {
-				dir = a.path(args[0])
+				dir = a.Path(args[0])
 			}
 			return a.init(cmd, dir)
 		},
@@ -59,11 +60,11 @@ func (a *app) init(cmd *cobra.Command, dir string) error {
 	if err := writeNew(filepath.Join(dir, ".gitignore"), []byte(ignored)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	a.talk("wrote %s", path)
+	a.Talk("wrote %s", path)
 	if dir == a.Dir {
-		a.talk("next: look at it, then start the city with: gc start")
+		a.Talk("next: look at it, then start the city with: gc start")
 	} else {
-		a.talk("next: look at it, then start the city with: gc start --city %s", dir)
+		a.Talk("next: look at it, then start the city with: gc start --city %s", dir)
 	}
 	return nil
 }

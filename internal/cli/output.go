@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/cli/desk"
 	"gascity/internal/text"
 )
 
@@ -23,28 +23,28 @@ func peekCommand(a *app) *cobra.Command {
 		Use:   "peek AGENT",
 		Short: "What an agent shows",
 		Long:  `Prints the visible screen of an agent, or the last lines that it printed. It works after its end too.`,
-		Args:  between(1, 1),
+		Args:  desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if lines < 0 {
-				return usage(cmd, "--lines cannot be negative: %d", lines)
+				return desk.Usage(cmd, "--lines cannot be negative: %d", lines)
 			}
 			lines := min(lines, maxLines)
-			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error {
+			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				out, err := c.Peek(cmd.Context(), args[0], lines)
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return a.document(out)
+				if a.JSON {
+					return a.Document(out)
 				}
-				a.printText(out.Text)
+				a.PrintText(out.Text)
 				return nil
 			})
 		},
-		ValidArgsFunction: a.completeAgents,
+		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "how many `lines`, from the scrollback too (default: the visible screen)")
-	return a.listing(cmd)
+	return a.Listing(cmd)
 }
 
 func logsCommand(a *app) *cobra.Command {
@@ -56,17 +56,17 @@ func logsCommand(a *app) *cobra.Command {
 		Long: `Prints the recorded output of an agent, of former incarnations too as far as it is kept. Control
 sequences are left out, which suits programs that print line by line; of a full-screen program use
 gc peek, or --raw to get each byte.`,
-		Args: between(1, 1),
+		Args: desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			from, err := a.since(since)
+			from, err := a.Since(since)
 			if err != nil {
 				return err
 			}
-			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error {
+			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				return a.logs(cmd.Context(), c, args[0], client.LogQuery{Since: from, Follow: follow}, raw)
 			})
 		},
-		ValidArgsFunction: a.completeAgents,
+		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is printed from now on")
 	cmd.Flags().StringVar(&since, "since", "", "only what is younger than `time`: a duration such as 5m, or a moment")
@@ -94,13 +94,4 @@ func (a *app) logs(ctx context.Context, c *client.Client, name string, q client.
 		return fmt.Errorf("the log of %s broke off: %w", name, err)
 	}
 	return nil
-}
-
-// since returns the time that --since means.
-func (a *app) since(flag string) (time.Time, error) {
-	t, err := text.ParseMoment(a.Now(), flag)
-	if err != nil {
-		return t, fmt.Errorf("%w: --since %w", client.ErrInvalid, err)
-	}
-	return t, nil
 }

@@ -5,17 +5,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gascity/internal/cli/desk"
+
 	"gascity/internal/text"
 )
 
 func planCommand(a *app) *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.Listing(&cobra.Command{
 		Use:   "plan",
 		Short: "What the controller would do now, and why",
 		Long:  `Compares the configuration in force with what runs. Nothing is changed.`,
-		Args:  between(0, 0),
+		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.client()
+			c, err := a.Client()
 			if err != nil {
 				return err
 			}
@@ -24,8 +26,8 @@ func planCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.document(plan)
+			if a.JSON {
+				return a.Document(plan)
 			}
 			t := &text.Table{Heads: []string{"DO", "AGENT", "SESSION", "IN", "WHY"}}
 			for _, action := range plan.Actions {
@@ -36,10 +38,10 @@ func planCommand(a *app) *cobra.Command {
 				t.Add(text.Painted(action.Verb, text.Cyan), text.Cell{Text: action.Agent}, text.Cell{Text: action.Session}, text.Cell{Text: text.In(a.Now(), action.After)}, text.Cell{Text: why})
 			}
 			if len(t.Rows) == 0 {
-				a.talk("nothing to do: the city is as its configuration says")
+				a.Talk("nothing to do: the city is as its configuration says")
 				return nil
 			}
-			a.print(t)
+			a.Print(t)
 			return nil
 		},
 	})

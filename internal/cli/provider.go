@@ -6,19 +6,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gascity/internal/cli/desk"
+
 	"gascity/internal/text"
 )
 
 func providerCommand(a *app) *cobra.Command {
-	return group("provider", "Where agents can run: list, check", `A provider is a kind of place where agents run. No controller is needed for these commands.`,
+	return desk.Group("provider", "Where agents can run: list, check", `A provider is a kind of place where agents run. No controller is needed for these commands.`,
 		providerListCommand(a), providerCheckCommand(a))
 }
 
 func providerListCommand(a *app) *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.Listing(&cobra.Command{
 		Use:   "list",
 		Short: "Every provider of this program",
-		Args:  between(0, 0),
+		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -28,8 +30,8 @@ func providerListCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.document(providers)
+			if a.JSON {
+				return a.Document(providers)
 			}
 			t := &text.Table{Heads: []string{"PROVIDER", "", "WHAT IT IS", "CAN"}}
 			for _, p := range providers {
@@ -39,7 +41,7 @@ func providerListCommand(a *app) *cobra.Command {
 				}
 				t.Add(text.Painted(p.Name, text.Bold), text.Painted(mark, text.Green), text.Cell{Text: p.Summary}, text.Painted(strings.Join(append(p.Capabilities, p.Extensions...), " "), text.Faint))
 			}
-			a.print(t)
+			a.Print(t)
 			return nil
 		},
 	})
@@ -52,14 +54,14 @@ func providerCheckCommand(a *app) *cobra.Command {
 		Short: "Prove that a provider keeps the contract on this machine",
 		Long: `Runs the conformance cases, the same that its tests run, with real sessions in a temporary place that
 is gone afterwards. Without a name it is the default provider. Exit status 1 if a case fails.`,
-		Args: between(0, 1),
+		Args: desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
 				return err
 			}
-			root, err := a.root()
-			if err != nil && a.city != "" {
+			root, err := a.Root()
+			if err != nil && a.City != "" {
 				return err
 			}
 			check := &check{app: a, all: all}
@@ -71,7 +73,7 @@ is gone afterwards. Without a name it is the default provider. Exit status 1 if 
 		ValidArgsFunction: a.completeProviders,
 	}
 	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show the cases that pass too")
-	return a.listing(cmd)
+	return a.Listing(cmd)
 }
 
 // resultIndent is where the name of a case begins.
@@ -98,7 +100,7 @@ func (c *check) report(r CheckResult) {
 		c.counts.fail++
 		mark, paint = "FAIL", text.Red
 	}
-	if c.json || r.Result == CheckPass && !c.all {
+	if c.JSON || r.Result == CheckPass && !c.all {
 		return
 	}
 	fmt.Fprintf(c.Stdout, "%s  %s  %s\n", c.Paint(paint, mark), c.Pad(text.Bold, r.ID, 28), c.Paint(text.Faint, text.OneLine(r.Sentence)))
@@ -108,14 +110,14 @@ func (c *check) report(r CheckResult) {
 }
 
 func (c *check) sum() error {
-	if c.json {
-		if err := c.document(append([]CheckResult{}, c.results...)); err != nil {
+	if c.JSON {
+		if err := c.Document(append([]CheckResult{}, c.results...)); err != nil {
 			return err
 		}
 	}
-	c.talk("%s passed, %d failed, %d skipped", text.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
+	c.Talk("%s passed, %d failed, %d skipped", text.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
 	if c.counts.fail > 0 {
-		return said(exitFailed)
+		return desk.Said(desk.Failed)
 	}
 	return nil
 }

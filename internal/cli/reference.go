@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"gascity/internal/cli/desk"
 	"github.com/spf13/pflag"
 
 	"gascity/internal/text"
@@ -16,19 +18,19 @@ import (
 // docsCommand makes documentation from the commands themselves.
 func docsCommand(a *app) *cobra.Command {
 	markdown := &cobra.Command{
-		Use: "markdown", Short: "Print the reference of all commands", Args: between(0, 0),
+		Use: "markdown", Short: "Print the reference of all commands", Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := io.WriteString(a.Stdout, reference(cmd.Root()))
 			return err
 		},
 	}
 	man := &cobra.Command{
-		Use: "man DIR", Short: "Write a manual page for each command", Args: between(1, 1),
+		Use: "man DIR", Short: "Write a manual page for each command", Args: desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return writeManuals(cmd.Root(), a.path(args[0]), a.Version)
+			return writeManuals(cmd.Root(), a.Path(args[0]), a.Version)
 		},
 	}
-	docs := group("docs", "Make documentation: markdown, man", "", markdown, man)
+	docs := desk.Group("docs", "Make documentation: markdown, man", "", markdown, man)
 	docs.Hidden = true
 	return docs
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/cli/desk"
 	"gascity/runtime"
 )
 
@@ -20,11 +21,11 @@ import (
 func invoke(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status = Run(t.Context(), Env{
-		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+	status = Run(t.Context(), Env{Args: args, Env: desk.Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
 		Getenv: func(string) string { return "" }, Now: time.Now, IsTerminal: func(any) bool { return false },
 		Dir: t.TempDir(), Version: "1.0",
-	})
+	}})
 	return status, out.String(), errs.String()
 }
 
@@ -50,17 +51,17 @@ func TestWithoutDaemonNothingCrashes(t *testing.T) {
 
 func TestErrorsBecomeExitStatuses(t *testing.T) {
 	for want, errs := range map[int][]error{
-		exitFailed:       {errors.New("x"), client.ErrUnsupported, client.ErrUnavailable},
-		exitUsage:        {client.ErrInvalid},
-		exitNotFound:     {client.ErrNotFound, runtime.ErrSessionNotFound},
-		exitRefused:      {client.ErrRefused, client.ErrForbidden},
-		exitTimeout:      {client.ErrTimeout},
-		exitNoController: {&client.NoControllerError{City: "x"}, fmt.Errorf("x: %w", client.ErrNoController)},
+		desk.Failed:       {errors.New("x"), client.ErrUnsupported, client.ErrUnavailable},
+		desk.BadUsage:     {client.ErrInvalid},
+		desk.NotFound:     {client.ErrNotFound, runtime.ErrSessionNotFound},
+		desk.Refused:      {client.ErrRefused, client.ErrForbidden},
+		desk.TimedOut:     {client.ErrTimeout},
+		desk.NoController: {&client.NoControllerError{City: "x"}, fmt.Errorf("x: %w", client.ErrNoController)},
 	} {
 		for _, err := range errs {
 			var out bytes.Buffer
-			a := &app{Env: Env{Stderr: &out}}
-			if got := a.fail(t.Context(), fmt.Errorf("wrapped: %w", err)); got != want {
+			a := &app{Desk: desk.Desk{Env: desk.Env{Stderr: &out}}}
+			if got := a.Fail(t.Context(), fmt.Errorf("wrapped: %w", err)); got != want {
 				t.Errorf("%v ends with %d, want %d", err, got, want)
 			}
 			if !strings.HasPrefix(out.String(), "gc: ") || strings.Count(out.String(), "\n") != 1 {
@@ -84,7 +85,7 @@ func TestProcessesAreIndentedBelowTheirParents(t *testing.T) {
 
 func TestNotesSayWhatAPersonNeeds(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	a := &app{Env: Env{Now: func() time.Time { return now }}}
+	a := &app{Desk: desk.Desk{Env: desk.Env{Now: func() time.Time { return now }}}}
 	tests := map[string]client.Agent{
 		"":                        {Desired: "running", State: "running"},
 		"wanted: absent":          {Desired: "absent", State: "running"},
@@ -121,11 +122,11 @@ func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			status := Run(t.Context(), Env{
-				Args: []string{"doctor"}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard,
+			status := Run(t.Context(), Env{Args: []string{"doctor"}, Daemon: healthy{}, Env: desk.Env{
+				Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard,
 				Getenv: func(key string) string { return test.env[key] }, Now: time.Now,
-				IsTerminal: func(any) bool { return test.terminal }, Dir: t.TempDir(), Daemon: healthy{},
-			})
+				IsTerminal: func(any) bool { return test.terminal }, Dir: t.TempDir(),
+			}})
 			if got := strings.Contains(out.String(), "\x1b[33m"); status != 0 || got != test.want {
 				t.Errorf("coloured is %v, want %v: %q", got, test.want, out.String())
 			}

@@ -13,21 +13,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/cli/desk"
 	"gascity/internal/text"
 )
 
 func sessionCommand(a *app) *cobra.Command {
-	return group("session", "Sessions: list, show, kill", `A session is the place where an agent runs. Wherever an agent is named, the session's name does too.`,
+	return desk.Group("session", "Sessions: list, show, kill", `A session is the place where an agent runs. Wherever an agent is named, the session's name does too.`,
 		sessionListCommand(a), sessionShowCommand(a), sessionKillCommand(a))
 }
 
 func sessionListCommand(a *app) *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.Listing(&cobra.Command{
 		Use:   "list",
 		Short: "Every session, with its provider and instance",
-		Args:  between(0, 0),
+		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.client()
+			c, err := a.Client()
 			if err != nil {
 				return err
 			}
@@ -36,8 +37,8 @@ func sessionListCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.document(status.Agents)
+			if a.JSON {
+				return a.Document(status.Agents)
 			}
 			t := &text.Table{Heads: []string{"SESSION", "AGENT", "PROVIDER", "STATE", "PID", "STARTED", "INSTANCE"}}
 			for _, s := range status.Agents {
@@ -45,34 +46,34 @@ func sessionListCommand(a *app) *cobra.Command {
 					number(s.PID), text.Cell{Text: text.Ago(a.Now(), s.StartedAt)}, text.Painted(s.Instance, text.Faint))
 			}
 			if len(t.Rows) == 0 {
-				a.talk("no sessions")
+				a.Talk("no sessions")
 				return nil
 			}
-			a.print(t)
+			a.Print(t)
 			return nil
 		},
 	})
 }
 
 func sessionShowCommand(a *app) *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.Listing(&cobra.Command{
 		Use:   "show AGENT",
 		Short: "Everything that is known of one session",
-		Args:  between(1, 1),
+		Args:  desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error {
+			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				s, err := c.Session(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return a.document(s)
+				if a.JSON {
+					return a.Document(s)
 				}
 				a.printSession(s)
 				return nil
 			})
 		},
-		ValidArgsFunction: a.completeAgents,
+		ValidArgsFunction: a.CompleteAgent,
 	})
 }
 
@@ -81,11 +82,11 @@ func (a *app) printSession(s client.Session) {
 	fmt.Fprint(a.Stdout, facts.Render(a.Painter, 0)) // a long fact is wrapped by the terminal
 	if len(s.Processes) > 0 {
 		fmt.Fprintln(a.Stdout, a.Paint(text.Faint, "\nprocesses"))
-		a.print(a.processTable(s.Processes))
+		a.Print(a.processTable(s.Processes))
 	}
 	if s.LastScreen != "" {
 		fmt.Fprintln(a.Stdout, a.Paint(text.Faint, "\nlast screen"))
-		a.printText(s.LastScreen)
+		a.PrintText(s.LastScreen)
 	}
 }
 
@@ -180,13 +181,13 @@ func (a *app) processTable(processes []client.Process) *text.Table {
 }
 
 func sessionKillCommand(a *app) *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.Listing(&cobra.Command{
 		Use:   "kill AGENT",
 		Short: "End an agent's incarnation, every process of it",
 		Long:  `The controller starts the next incarnation if the agent is still wanted.`,
-		Args:  between(1, 1),
+		Args:  desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onTarget(cmd.Context(), args[0], func(c *client.Client) error {
+			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				result, err := c.Kill(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -194,22 +195,22 @@ func sessionKillCommand(a *app) *cobra.Command {
 				return a.tellKill(args[0], result)
 			})
 		},
-		ValidArgsFunction: a.completeAgents,
+		ValidArgsFunction: a.CompleteAgent,
 	})
 }
 
 func (a *app) tellKill(name string, r client.StopResult) error {
-	if a.json {
-		if err := a.document(r); err != nil {
+	if a.JSON {
+		if err := a.Document(r); err != nil {
 			return err
 		}
 	}
 	if r.Error != "" || len(r.Survivors) > 0 {
-		a.talk("gc: %s is not ended: %s", name, stopFailure(r))
-		return said(exitFailed)
+		a.Talk("gc: %s is not ended: %s", name, stopFailure(r))
+		return desk.Said(desk.Failed)
 	}
-	if !a.json {
-		a.talk("ended %s: %s in %.1fs", name, text.Count(r.Processes, "process"), r.Seconds)
+	if !a.JSON {
+		a.Talk("ended %s: %s in %.1fs", name, text.Count(r.Processes, "process"), r.Seconds)
 	}
 	return nil
 }

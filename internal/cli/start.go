@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/cli/desk"
 	"gascity/internal/text"
 )
 
@@ -49,9 +50,9 @@ func startCommand(a *app) *cobra.Command {
 		Long: `Starts the controller in the background, waits until every wanted agent runs or has failed, and
 says which. A controller that runs already is left alone; its agents are waited for all the same.
 The controller's own messages are in .gc/log/controller.log.`,
-		Args: between(0, 0),
+		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := a.root()
+			root, err := a.Root()
 			if err != nil {
 				return err
 			}
@@ -70,21 +71,21 @@ The controller's own messages are in .gc/log/controller.log.`,
 func (a *app) start(parent context.Context, root string, flags startFlags) error {
 	ctx, cancel := context.WithTimeout(parent, flags.timeout)
 	defer cancel()
-	c := a.clientOf(root)
+	c := a.ClientOf(root)
 	defer c.Close()
 	status, err := c.Status(ctx)
 	if err == nil && status.Controller.Stopping {
-		a.talk("the city is being stopped by process %d; it starts again after that", status.Controller.PID)
+		a.Talk("the city is being stopped by process %d; it starts again after that", status.Controller.PID)
 		err = a.awaitEnd(ctx, c)
 	}
 	switch {
 	case err == nil:
-		a.talk("the controller runs already: process %d, started %s", status.Controller.PID, text.Ago(a.Now(), status.Controller.StartedAt))
+		a.Talk("the controller runs already: process %d, started %s", status.Controller.PID, text.Ago(a.Now(), status.Controller.StartedAt))
 	case errors.Is(err, client.ErrNoController):
 		if status, err = a.launch(ctx, root, c); err != nil {
 			return err
 		}
-		a.talk("the controller runs: process %d", status.Controller.PID)
+		a.Talk("the controller runs: process %d", status.Controller.PID)
 	default:
 		return err
 	}
@@ -131,7 +132,7 @@ func (a *app) launch(ctx context.Context, root string, c *client.Client) (client
 		return none, fmt.Errorf("cannot open the controller's log: %w", err)
 	}
 	if agent := a.Getenv("GC_AGENT"); agent != "" && a.Getenv("GC_INSTANCE_TOKEN") != "" {
-		a.talk("gc: the agent %s starts this controller: it will end together with that agent's session", text.OneLine(agent))
+		a.Talk("gc: the agent %s starts this controller: it will end together with that agent's session", text.OneLine(agent))
 	}
 	ended, err := a.detach(root, log)
 	if err != nil {
@@ -143,7 +144,7 @@ func (a *app) launch(ctx context.Context, root string, c *client.Client) (client
 // detach runs this program again as the controller, in a session of its own, so
 // that the end of this terminal does not reach it. The channel tells its end.
 func (a *app) detach(root string, log *os.File) (<-chan error, error) {
-	cmd := exec.Command(a.Executable, "controller", "run", "--city", root) //nolint:noctx // it must outlive us
+	cmd := exec.Command(a.executable, "controller", "run", "--city", root) //nolint:noctx // it must outlive us
 	cmd.Dir = root
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -210,6 +211,6 @@ func (a *app) checkBeforeStart(ctx context.Context, root string) error {
 		return nil
 	}
 	a.printFaults(faults)
-	a.talk("gc: nothing was started")
-	return said(exitFailed)
+	a.Talk("gc: nothing was started")
+	return desk.Said(desk.Failed)
 }

@@ -2,23 +2,14 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/cli/desk"
 	"gascity/internal/text"
-)
-
-// watchEvery is the least time between two pictures of a watched status, and
-// ageEvery how often its ages are told anew.
-const (
-	watchEvery = 200 * time.Millisecond
-	ageEvery   = 2 * time.Second
 )
 
 func statusCommand(a *app) *cobra.Command {
@@ -29,84 +20,37 @@ func statusCommand(a *app) *cobra.Command {
 		Long: `Shows the controller, whether the configuration on disk is in force, and each agent: STATE is the
 session's life, ACTIVITY what the agent is thought to do, UP how long it runs, OUTPUT when it last
 printed something. With --watch the picture follows the city until it is interrupted.`,
-		Args: between(0, 0),
+		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			if watch {
-				return a.watch(cmd.Context(), c)
-			}
-			status, err := c.Status(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.document(status)
-			}
-			fmt.Fprint(a.Stdout, a.statusText(status))
-			return nil
+			return a.OnCity(func(c *client.Client) error {
+				if watch {
+					return a.Watch(cmd.Context(), c, func(ctx context.Context) error { return a.watchStatus(ctx, c) })
+				}
+				status, err := c.Status(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return a.Document(status)
+				}
+				fmt.Fprint(a.Stdout, a.statusText(status))
+				return nil
+			})
 		},
 	}
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "follow the city; with --json one status a line")
-	return a.listing(cmd)
+	return a.Listing(cmd)
 }
 
-// watch shows a new picture whenever something changes.
-func (a *app) watch(parent context.Context, c *client.Client) error {
-	ctx, cancel := context.WithCancel(parent)
-	changed, stopped := a.changes(ctx, c)
-	defer func() { cancel(); <-stopped }()
-	if a.IsTerminal(a.Stdout) {
-		fmt.Fprint(a.Stdout, "\x1b[2J")
+func (a *app) watchStatus(ctx context.Context, c *client.Client) error {
+	status, err := c.Status(ctx)
+	if err != nil {
+		return err
 	}
-	for {
-		status, err := c.Status(ctx)
-		if parent.Err() != nil {
-			return nil // to interrupt it is how a watch ends
-		}
-		if err != nil {
-			return err
-		}
-		if err := a.showStatus(status); err != nil {
-			return err
-		}
-		if !pauseFor(ctx, watchEvery, nil) || !pauseFor(ctx, ageEvery, changed) {
-			return nil
-		}
+	if a.JSON {
+		return a.Line(status)
 	}
-}
-
-// pauseFor waits for d or until early is ready; it is false if ctx ends first.
-func pauseFor(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-early:
-	case <-timer.C:
-	}
-	return true
-}
-
-func (a *app) showStatus(status client.Status) error {
-	if a.json {
-		return a.line(status)
-	}
-	picture := a.statusText(status)
-	if a.IsTerminal(a.Stdout) { // drawn over the former one, so that it does not flicker
-		picture = "\x1b[H" + strings.ReplaceAll(picture, "\n", "\x1b[K\n") + "\x1b[J"
-	} else {
-		picture += "\n"
-	}
-	_, err := fmt.Fprint(a.Stdout, picture)
-	if errors.Is(err, os.ErrClosed) {
-		return nil
-	}
-	return err
+	return a.Picture(a.statusText(status))
 }
 
 func (a *app) statusText(status client.Status) string {
@@ -125,7 +69,7 @@ func (a *app) statusText(status client.Status) string {
 		return out.String()
 	}
 	out.WriteByte('\n')
-	out.WriteString(a.agentTable(status.Agents).Render(a.Painter, a.columns()))
+	out.WriteString(a.agentTable(status.Agents).Render(a.Painter, a.Columns()))
 	return out.String()
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/cli/desk"
 	"gascity/internal/text"
 )
 
@@ -32,9 +33,9 @@ func stopCommand(a *app) *cobra.Command {
 		Long: `Asks each agent to stop, ends what does not, counts the processes that were found and those that
 survived, and ends the controller. Exit status 0 means that nothing of the city runs any more.
 To end the controller alone and leave the agents running: gc controller stop`,
-		Args: between(0, 0),
+		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.client()
+			c, err := a.Client()
 			if err != nil {
 				return err
 			}
@@ -45,7 +46,7 @@ To end the controller alone and leave the agents running: gc controller stop`,
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultStopTimeout, "how long to wait; the controller goes on after that")
-	return a.listing(cmd)
+	return a.Listing(cmd)
 }
 
 func (a *app) stop(ctx context.Context, c *client.Client) error {
@@ -64,8 +65,8 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 	if census.Clean { // else it stays, for another try
 		gone = a.awaitGone(ctx, c, before.Controller)
 	}
-	if a.json {
-		if err := a.document(census); err != nil {
+	if a.JSON {
+		if err := a.Document(census); err != nil {
 			return err
 		}
 	} else {
@@ -75,7 +76,7 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 		return gone
 	}
 	if !census.Clean {
-		return said(exitFailed)
+		return desk.Said(desk.Failed)
 	}
 	return nil
 }
@@ -83,16 +84,16 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 // stopLess adds to err, which says that no controller runs, which sessions of
 // the city run all the same.
 func (a *app) stopLess(ctx context.Context, root string, err error) error {
-	if _, statErr := os.Stat(filepath.Join(root, ".gc", "runtime-dir")); statErr != nil || a.Daemon == nil {
+	if _, statErr := os.Stat(filepath.Join(root, ".gc", "runtime-dir")); statErr != nil || a.assembly == nil {
 		return err // no session was ever started, or all were ended
 	}
-	providers, listErr := a.Daemon.Providers(ctx)
+	providers, listErr := a.assembly.Providers(ctx)
 	if listErr != nil {
 		return err
 	}
 	var names []string
 	for _, p := range providers {
-		provider, openErr := a.Daemon.Provider(ctx, root, p.Name)
+		provider, openErr := a.assembly.Provider(ctx, root, p.Name)
 		if openErr != nil {
 			continue // the city cannot be using it
 		}
@@ -119,8 +120,8 @@ func (a *app) stopTold(parent context.Context, c *client.Client) (client.Census,
 	go func() {
 		defer close(told)
 		for e, err := range c.Events(ctx, page.Last) {
-			if err == nil && strings.HasPrefix(e.Kind, "session.stop") && !a.json {
-				a.talk("%s  %s", strings.TrimPrefix(e.Kind, "session."), text.OneLine(text.FirstOf(e.Agent, e.Session)+"  "+e.Text))
+			if err == nil && strings.HasPrefix(e.Kind, "session.stop") && !a.JSON {
+				a.Talk("%s  %s", strings.TrimPrefix(e.Kind, "session."), text.OneLine(text.FirstOf(e.Agent, e.Session)+"  "+e.Text))
 			}
 		}
 	}()
@@ -136,13 +137,13 @@ func (a *app) stopTold(parent context.Context, c *client.Client) (client.Census,
 // remindOfStop says what a stop that takes long still waits for, until ctx ends.
 func (a *app) remindOfStop(ctx context.Context, c *client.Client) {
 	w := &wait{app: a, since: a.Now()}
-	for pauseFor(ctx, remind, nil) {
+	for desk.PauseFor(ctx, remind, nil) {
 		status, err := c.Status(ctx)
 		if err != nil {
 			continue // the stop itself tells
 		}
 		w.open = notEnded(status)
-		if !a.json {
+		if !a.JSON {
 			w.remind()
 		}
 	}
@@ -181,7 +182,7 @@ func (a *app) awaitGone(parent context.Context, c *client.Client, was client.Con
 
 func (a *app) printCensus(census client.Census) {
 	if len(census.Sessions) == 0 {
-		a.talk("no session was running; the controller has ended")
+		a.Talk("no session was running; the controller has ended")
 		return
 	}
 	t := &text.Table{Heads: []string{"AGENT", "SESSION", "PROCESSES", "TOOK", "RESULT"}}
@@ -194,11 +195,11 @@ func (a *app) printCensus(census client.Census) {
 		}
 		t.Add(text.Cell{Text: s.Agent}, text.Cell{Text: s.Session}, text.Cell{Text: fmt.Sprint(s.Processes)}, text.Cell{Text: fmt.Sprintf("%.1fs", s.Seconds)}, result)
 	}
-	a.print(t)
+	a.Print(t)
 	if census.Clean {
-		a.talk("%s with %s ended, none survived; the controller has ended", text.Count(len(census.Sessions), "session"), text.Count(processes, "process"))
+		a.Talk("%s with %s ended, none survived; the controller has ended", text.Count(len(census.Sessions), "session"), text.Count(processes, "process"))
 	} else {
-		a.talk("gc: not everything was ended, and the controller goes on; look closer with gc doctor, try again with gc stop")
+		a.Talk("gc: not everything was ended, and the controller goes on; look closer with gc doctor, try again with gc stop")
 	}
 }
 
@@ -216,9 +217,9 @@ func restartCommand(a *app) *cobra.Command {
 		Use:   "restart [AGENT...]",
 		Short: "Restart agents, all of them if none is named",
 		Long:  `Ends the agents and starts them again, and waits until they run. The controller stays.`,
-		Args:  between(0, -1),
+		Args:  desk.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
+			c, err := a.Client()
 			if err != nil {
 				return err
 			}
@@ -227,7 +228,7 @@ func restartCommand(a *app) *cobra.Command {
 			defer cancel()
 			return a.restart(ctx, c, args)
 		},
-		ValidArgsFunction: a.completeAgents,
+		ValidArgsFunction: a.CompleteAgents,
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultRestartTimeout, "how long to wait for the agents")
 	return cmd
@@ -247,7 +248,7 @@ func (a *app) restart(ctx context.Context, c *client.Client, targets []string) e
 	if _, err := c.Restart(ctx, targets...); errors.Is(err, client.ErrNotFound) {
 		for _, target := range targets {
 			if !known(before, target) {
-				return a.suggestAgent(ctx, c, target, err)
+				return desk.SuggestAgent(ctx, c, target, err)
 			}
 		}
 		return err

@@ -5,6 +5,8 @@ import (
 	goruntime "runtime"
 
 	"github.com/spf13/cobra"
+
+	"gascity/internal/cli/desk"
 )
 
 // versionInfo is what gc version --json prints.
@@ -16,14 +18,14 @@ type versionInfo struct {
 }
 
 func versionCommand(a *app) *cobra.Command {
-	return a.listing(&cobra.Command{
+	return a.Listing(&cobra.Command{
 		Use:   "version",
 		Short: "The version of this program",
-		Args:  between(0, 0),
+		Args:  desk.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			v := versionInfo{a.Version, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH}
-			if a.json {
-				return a.document(v)
+			if a.JSON {
+				return a.Document(v)
 			}
 			fmt.Fprintf(a.Stdout, "gc %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
 			return nil

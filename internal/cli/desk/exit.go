@@ -1,4 +1,4 @@
-package cli
+package desk
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 
 // The exit statuses. They are documented and never change.
 const (
-	exitDone         = 0
-	exitFailed       = 1
-	exitUsage        = 2
-	exitNotFound     = 3
-	exitRefused      = 4
-	exitTimeout      = 5
-	exitNoController = 6
+	Done         = 0
+	Failed       = 1
+	BadUsage     = 2
+	NotFound     = 3
+	Refused      = 4
+	TimedOut     = 5
+	NoController = 6
 )
 
 // exits is the table from sentinels to exit statuses.
@@ -28,14 +28,14 @@ var exits = []struct {
 	err    error
 	status int
 }{
-	{client.ErrNoController, exitNoController},
-	{client.ErrNotFound, exitNotFound},
-	{runtime.ErrSessionNotFound, exitNotFound},
-	{client.ErrRefused, exitRefused},
-	{client.ErrForbidden, exitRefused},
-	{client.ErrTimeout, exitTimeout},
-	{context.DeadlineExceeded, exitTimeout},
-	{client.ErrInvalid, exitUsage},
+	{client.ErrNoController, NoController},
+	{client.ErrNotFound, NotFound},
+	{runtime.ErrSessionNotFound, NotFound},
+	{client.ErrRefused, Refused},
+	{client.ErrForbidden, Refused},
+	{client.ErrTimeout, TimedOut},
+	{context.DeadlineExceeded, TimedOut},
+	{client.ErrInvalid, BadUsage},
 }
 
 // usageError is a command line that cannot be understood.
@@ -46,7 +46,8 @@ type usageError struct {
 
 func (e *usageError) Error() string { return e.text + "\ntry: " + e.command + " --help" }
 
-func usage(cmd *cobra.Command, format string, args ...any) error {
+// Usage is the error of a command line that cannot be understood.
+func Usage(cmd *cobra.Command, format string, args ...any) error {
 	return &usageError{text: fmt.Sprintf(format, args...), command: cmd.CommandPath()}
 }
 
@@ -66,33 +67,33 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// said ends the command with a status; everything has been printed.
-func said(status int) error { return &exitError{status: status} }
+// Said ends the command with a status; everything has been printed.
+func Said(status int) error { return &exitError{status: status} }
 
-// fail prints the error and returns its exit status.
-func (a *app) fail(ctx context.Context, err error) int {
+// Fail prints the error and returns its exit status.
+func (d *Desk) Fail(ctx context.Context, err error) int {
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		if exit.err != nil {
-			a.complain(exit.err)
+			d.complain(exit.err)
 		}
 		return exit.status
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		a.talk("gc: interrupted")
-		return exitFailed
+		d.Talk("gc: interrupted")
+		return Failed
 	}
-	a.complain(err)
+	d.complain(err)
 	if _, ok := errors.AsType[*usageError](err); ok {
-		return exitUsage
+		return BadUsage
 	}
 	for _, row := range exits {
 		if errors.Is(err, row.err) {
 			return row.status
 		}
 	}
-	return exitFailed
+	return Failed
 }
 
-func (a *app) complain(err error) {
-	a.talk("gc: %s", strings.TrimRight(err.Error(), "\n"))
+func (d *Desk) complain(err error) {
+	d.Talk("gc: %s", strings.TrimRight(err.Error(), "\n"))
 }

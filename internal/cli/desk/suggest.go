@@ -1,4 +1,4 @@
-package cli
+package desk
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"gascity/internal/config"
 )
 
-// suggestAgent adds to a "not found" what may be meant, or which agents there
+// SuggestAgent adds to a "not found" what may be meant, or which agents there
 // are. It is still err to errors.Is.
-func (a *app) suggestAgent(ctx context.Context, c *client.Client, name string, err error) error {
+func SuggestAgent(ctx context.Context, c *client.Client, name string, err error) error {
 	if strings.Contains(err.Error(), "did you mean") {
 		return err
 	}
@@ -30,15 +30,15 @@ func (a *app) suggestAgent(ctx context.Context, c *client.Client, name string, e
 	if len(agents) == 0 {
 		return fmt.Errorf("%w; the city has no agents", err)
 	}
-	if hint := didYouMean(name, sessions); strings.Contains(hint, "did you mean") {
+	if hint := DidYouMean(name, sessions); strings.Contains(hint, "did you mean") {
 		return fmt.Errorf("%w%s", err, hint)
 	}
-	return fmt.Errorf("%w%s", err, didYouMean(name, agents))
+	return fmt.Errorf("%w%s", err, DidYouMean(name, agents))
 }
 
-// didYouMean returns "; did you mean ...?" with the nearest candidate, else the
+// DidYouMean returns "; did you mean ...?" with the nearest candidate, else the
 // candidates if they are few, else nothing.
-func didYouMean(word string, candidates []string) string {
+func DidYouMean(word string, candidates []string) string {
 	hint := config.Suggest(word, slices.Values(candidates))
 	if hint == "" {
 		return ""

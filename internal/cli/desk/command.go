@@ -1,0 +1,78 @@
+package desk
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gascity/internal/text"
+)
+
+// Group makes a command that only holds others.
+func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return UnknownCommand(cmd, args[0])
+			}
+			return Usage(cmd, "%s wants a command: %s", cmd.CommandPath(), text.List(commandNames(cmd)))
+		},
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}
+
+// UnknownCommand is the error of a word that is no command below cmd.
+func UnknownCommand(cmd *cobra.Command, name string) error {
+	return Usage(cmd, "%s has no command %q%s", cmd.CommandPath(), name, DidYouMean(name, commandNames(cmd)))
+}
+
+// FlagError says which flag is wrong and which one may be meant.
+func FlagError(cmd *cobra.Command, err error) error {
+	missing, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return Usage(cmd, "%s: %v", cmd.CommandPath(), err)
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+	name := missing.GetSpecifiedName()
+	if len(name) == 1 {
+		return Usage(cmd, "%s has no flag -%s", cmd.CommandPath(), name)
+	}
+	return Usage(cmd, "%s has no flag --%s%s", cmd.CommandPath(), name, DidYouMean("--"+name, known))
+}
+
+// Between demands a number of arguments; below zero is any number.
+func Between(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return Usage(cmd, "too few arguments, want: %s", cmd.UseLine())
+		case most >= 0 && len(args) > most:
+			return Usage(cmd, "too many arguments after %q, want: %s", args[max(most, 1)-1], cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// OneOf demands that a word is one of those given; empty is allowed.
+func OneOf(cmd *cobra.Command, flag, word string, words ...string) error {
+	for _, w := range append(words, "") {
+		if w == word {
+			return nil
+		}
+	}
+	return Usage(cmd, "%s cannot be %q; it is one of: %s", flag, word, text.List(words))
+}

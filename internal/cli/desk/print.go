@@ -1,0 +1,73 @@
+package desk
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"gascity/internal/text"
+)
+
+// Talk prints one line for people. Safe for concurrent use if Stderr is.
+func (d *Desk) Talk(format string, args ...any) {
+	fmt.Fprintf(d.Stderr, format+"\n", args...)
+}
+
+// PaintTalk colours a word on standard error.
+func (d *Desk) PaintTalk(c text.Color, word string) string {
+	return text.Painter{On: d.coloured(d.Stderr)}.Paint(c, word)
+}
+
+// Document prints a value as one indented JSON document.
+func (d *Desk) Document(value any) error {
+	enc := json.NewEncoder(d.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(value)
+}
+
+// Line prints a value of a stream as one line of JSON.
+func (d *Desk) Line(value any) error {
+	enc := json.NewEncoder(d.Stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(value)
+}
+
+// Print prints a table.
+func (d *Desk) Print(t *text.Table) { fmt.Fprint(d.Stdout, t.Render(d.Painter, d.Columns())) }
+
+// Columns is the width of the terminal on standard output, zero if it is none.
+func (d *Desk) Columns() int {
+	if d.Width == nil || !d.IsTerminal(d.Stdout) {
+		return 0
+	}
+	return d.Width()
+}
+
+// PrintText prints an agent's text; a terminal is protected from it.
+func (d *Desk) PrintText(s string) {
+	if d.IsTerminal(d.Stdout) {
+		s = text.Block(s)
+	}
+	fmt.Fprint(d.Stdout, s)
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		fmt.Fprintln(d.Stdout)
+	}
+}
+
+// Picture prints one picture of what is watched: over the former one on a
+// terminal, so that it does not flicker, else below it.
+func (d *Desk) Picture(picture string) error {
+	if d.IsTerminal(d.Stdout) {
+		picture = "\x1b[H" + strings.ReplaceAll(picture, "\n", "\x1b[K\n") + "\x1b[J"
+	} else {
+		picture += "\n"
+	}
+	_, err := fmt.Fprint(d.Stdout, picture)
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
