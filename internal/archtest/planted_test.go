@@ -45,7 +45,7 @@ var planted = map[string][]plant{
 	},
 	"layer-order": {
 		{"upwards", source("internal/plan/a.go", "package plan\nimport _ \"gascity/internal/controller\""), "internal/controller"},
-		{"sideways", source("internal/plan/a.go", "package plan\nimport _ \"gascity/internal/session\""), "internal/session"},
+		{"sideways", source("internal/stage/a.go", "package stage\nimport _ \"gascity/internal/console\""), "internal/console"},
 		{"downwards", source("internal/shim/a.go", "package shim\nimport _ \"gascity/internal/term\""), ""},
 		{"from a test", source("internal/term/a_test.go", "package term_test\nimport _ \"gascity/test/fakeagent\""), ""},
 	},
@@ -67,6 +67,7 @@ var planted = map[string][]plant{
 	"cli-thin": {
 		{"controller", source("internal/cli/a.go", "package cli\nimport _ \"gascity/internal/controller\""), "internal/controller"},
 		{"process table", source("internal/cli/a.go", "package cli\nimport _ \"gascity/internal/proc\""), "internal/proc"},
+		{"below the commands", source("internal/cli/desk/a.go", "package desk\nimport _ \"gascity/internal/proc\""), "internal/proc"},
 		{"client", source("internal/cli/a.go", "package cli\nimport _ \"gascity/client\""), ""},
 	},
 	"known-dependency": {

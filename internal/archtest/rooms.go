@@ -14,6 +14,7 @@ const (
 	layerPure       = 40
 	layerLaunch     = 41
 	layerLocal      = 42
+	layerPlan       = 43
 	layerDriver     = 50
 	layerTable      = 51
 	layerEngine     = 55
@@ -62,7 +63,7 @@ var rooms = []room{
 
 	{dir: "internal/stage", layer: layerPure},
 	{dir: "internal/console", layer: layerPure},
-	{dir: "internal/plan", layer: layerPure},
+	{dir: "internal/plan", layer: layerPlan},
 	{dir: "internal/session", layer: layerPure},
 	{dir: "internal/prompt", layer: layerPure},
 	{dir: "internal/guard", layer: layerPure},

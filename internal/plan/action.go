@@ -1,6 +1,10 @@
 package plan
 
-import "time"
+import (
+	"time"
+
+	"gascity/internal/session"
+)
 
 // Verb is what is to be done about one session.
 type Verb string
@@ -14,6 +18,7 @@ const (
 	VerbRelaunch  Verb = "relaunch"   // a new agent in the warm box
 	VerbApplyLive Verb = "apply-live" // run the live commands again, the agent goes on
 	VerbAdopt     Verb = "adopt"      // take over what runs already
+	VerbDrain     Verb = "drain"      // ask the agent to wind down: keep Action.Drain
 	VerbWait      Verb = "wait"       // something is due, but not now
 	VerbNone      Verb = "none"
 )
@@ -52,4 +57,12 @@ type Action struct {
 	Rebaseline bool
 	// Drifted says that the act is due to a changed configuration.
 	Drifted bool
+
+	// Drain is what VerbDrain asks to keep; zero with any other verb.
+	Drain session.Drain
+	// Hold is to be kept before the stop is carried out, so that the session
+	// sleeps afterwards. Zero: no new hold.
+	Hold session.Hold
+	// Woken says that the hold that is kept is over and is to be forgotten.
+	Woken bool
 }

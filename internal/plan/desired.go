@@ -18,7 +18,32 @@ import (
 type Desired struct {
 	City     string    // the city's name
 	Root     string    // the city's folder, absolute
-	Sessions []Session // in the order of the configuration
+	Sessions []Session // in the order of the configuration; the members of a pool by number
+	Pools    []Pool    // in the order of the configuration
+	// MaxSessions bounds how many sessions of the city run at any instant; zero
+	// is no limit.
+	MaxSessions int
+}
+
+// Pool is a number of sessions of one agent, of which as many run as are wanted.
+type Pool struct {
+	Agent    string   // the qualified name in the configuration
+	Members  []string // the qualified names of its sessions' agents: Members[0] is number 1
+	Min, Max int
+	// Check is the shell command that prints how many members are wanted, see
+	// [ParseCount]. Empty: the minimum is.
+	Check string
+	Dir   string // where the check runs, absolute
+	Env   map[string]string
+	// DrainTimeout is how long a member that is no longer wanted may go on.
+	DrainTimeout time.Duration
+}
+
+// PendingPolicy is what becomes of a question that nobody answers.
+type PendingPolicy struct {
+	Policy string        // "wait", "deny", "answer" or "escalate"
+	After  time.Duration // how long a person has; zero with wait
+	Answer string        // of the policy answer: an option's label or number, or words
 }
 
 // Session is one desired session, resolved to everything that a start needs.
@@ -41,5 +66,16 @@ type Session struct {
 	Fields map[string]string
 
 	StartTimeout time.Duration // bound of one start
-	DependsOn    []string      // agents that must be ready before
+	DependsOn    []string      // agents that must be ready before; of a pool, one member
+
+	Pool   string // the agent of the pool that it is a member of; empty: none
+	Number int    // of the member, from 1
+
+	IdleAfter    time.Duration // idle time after which it is put to sleep; zero: never
+	MaxAge       time.Duration // age after which it is started afresh; zero: never
+	MaxAgeJitter time.Duration // longest addition to MaxAge
+	DrainTimeout time.Duration // how long a drain waits for its acknowledgement
+
+	Pending PendingPolicy
+	Resume  Resume
 }

@@ -34,6 +34,22 @@ type Policy struct {
 	// zero waits for ever. Attached terminals and agents that report a turn are
 	// always waited for.
 	Quiet, DriftWait time.Duration
+
+	// Frozen says why nothing may be started or ended, empty if it may: every
+	// such act is decided as a wait with that reason. A city that ends does so
+	// nevertheless, for a person has asked for it.
+	Frozen string
+
+	// Woke is when the host last came back from a suspend. For one Patrol after
+	// that nothing is ended for a timeout, and no idle time counts from before. A
+	// zero Patrol means 30 s.
+	Woke   time.Time
+	Patrol time.Duration
+
+	// PoolWants holds, by the pool's agent, how many members its check asked for
+	// when it last succeeded. It is clamped to the pool's bounds; a pool that is
+	// not here wants its minimum.
+	PoolWants map[string]int
 }
 
 // Diff decides what is to be done about each session. It is pure: the same

@@ -18,7 +18,7 @@ type world map[place]*Observed
 func drawWorld(t *rapid.T) (Desired, world) {
 	desired, w := Desired{City: "town"}, world{}
 	for i := range rapid.IntRange(0, 8).Draw(t, "sessions") {
-		s := session(fmt.Sprint("a", i))
+		s := sessionOf(fmt.Sprint("a", i))
 		s.Suspended = rapid.Float64Range(0, 1).Draw(t, "suspended") > 0.8
 		if rapid.Float64Range(0, 1).Draw(t, "once") > 0.8 {
 			once(&s)
@@ -215,7 +215,7 @@ func fleet(n int) (Desired, []Observed) {
 	var desired Desired
 	var observed []Observed
 	for i := range n {
-		s := session(fmt.Sprint("agent", i))
+		s := sessionOf(fmt.Sprint("agent", i))
 		o := healthy(s)
 		switch i % 5 {
 		case 1:

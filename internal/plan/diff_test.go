@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func session(agent string) Session {
+func sessionOf(agent string) Session {
 	return Session{
 		Agent: agent, Name: "gc-town-" + agent, Provider: "fake",
 		Core: "v1:core", Provision: "v1:provision", Launch: "v1:launch", Live: "v1:live",
@@ -139,7 +139,7 @@ func TestDecisions(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			s := session("a")
+			s := sessionOf("a")
 			o := healthy(s)
 			row.change(&s, &o)
 			a := one(t, s, o, row.policy)
@@ -159,7 +159,7 @@ func TestDecisions(t *testing.T) {
 func once(s *Session) { s.Config.Lifecycle = runtime.LifecycleOneShot }
 
 func TestDriftNamesTheFields(t *testing.T) {
-	s := session("a")
+	s := sessionOf("a")
 	o := healthy(s)
 	s.Core, s.Fields = "v1:x", map[string]string{"Command": "9", "SessionLive": "3", "WorkDir": "4"}
 	if a := one(t, s, o, Policy{}); !slices.Equal(a.Fields, []string{"Command", "Env", "WorkDir"}) {
@@ -168,7 +168,7 @@ func TestDriftNamesTheFields(t *testing.T) {
 }
 
 func TestStraysAreStoppedOnlyIfTheyAreOurs(t *testing.T) {
-	s := session("old")
+	s := sessionOf("old")
 	for _, row := range []struct {
 		name   string
 		change func(*Observed)
@@ -196,7 +196,7 @@ func TestStraysAreStoppedOnlyIfTheyAreOurs(t *testing.T) {
 }
 
 func TestWavesFollowDependencies(t *testing.T) {
-	db, job, app := session("db"), session("job"), session("app")
+	db, job, app := sessionOf("db"), sessionOf("job"), sessionOf("app")
 	once(&job)
 	job.DependsOn, app.DependsOn = []string{"db"}, []string{"db", "job"}
 	desired := Desired{Sessions: []Session{app, job, db}}
@@ -229,7 +229,7 @@ func TestWavesFollowDependencies(t *testing.T) {
 }
 
 func TestAnIdentityMovesWithoutBeingTwice(t *testing.T) {
-	s := session("a")
+	s := sessionOf("a")
 	former := healthy(s)
 	former.Name = "town--a"
 	desired := Desired{Sessions: []Session{s}}
@@ -255,7 +255,7 @@ func TestMassDriftIsRateLimited(t *testing.T) {
 	var desired Desired
 	var observed []Observed
 	for i := range 50 {
-		s := session(fmt.Sprint("a", i))
+		s := sessionOf(fmt.Sprint("a", i))
 		observed = append(observed, healthy(s))
 		s.Core, s.Provision = "v1:x", "v1:x"
 		desired.Sessions = append(desired.Sessions, s)

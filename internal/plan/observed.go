@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"gascity/internal/session"
 	"gascity/runtime"
 )
 
@@ -22,7 +23,29 @@ type Observed struct {
 	Known       bool   // the controller has started or adopted this incarnation
 	Stored      Stored // what the incarnation was started with
 	CanRelaunch bool   // the driver has warm boxes
-	Busy        string // the agent's own word that it is in a turn; empty otherwise
+	Busy        string // the agent's own word that it is in a turn; used if Activity says nothing
+
+	Epoch    uint64           // counts the incarnations; that of the one that runs, or of the last one
+	Activity session.Activity // what the agent does, by all evidence; the zero value is unknown
+	Pending  bool             // a question for a person is open
+	Queued   int              // prompts that wait for the agent
+	// AgeFrom is when the incarnation started; zero if that is not known.
+	AgeFrom time.Time
+	// IdleSince is the earliest time from which idleness counts: when a terminal
+	// last left, a prompt was last delivered, the controller last ended. Zero adds
+	// nothing to what Seen and Activity tell.
+	IdleSince time.Time
+	Warning   string // what the last start left open
+
+	// What somebody asked for, as the record keeps it.
+	Hold    session.Hold
+	Drain   session.Drain
+	Limited session.Limit
+	Renew   time.Time // since when a restart at the next turn boundary is asked for
+	// Wake says why a session that sleeps, or a member that its pool does not
+	// want, is to run: "it was asked for", "somebody attaches". Empty: nothing
+	// wakes it. Queued prompts need no Wake.
+	Wake string
 
 	Working Verb  // an act that is under way; empty if none
 	Order   Order // what a person asked for
