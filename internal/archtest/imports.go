@@ -29,6 +29,7 @@ var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
 	"internal/agent", "internal/agentcli", "internal/config", "internal/event",
 	"internal/plan", "internal/session", "internal/guard", "internal/text",
+	"internal/cli/desk", "internal/cli/page",
 }
 
 // knowsDrivers are the rooms that may import the table of drivers.
@@ -79,7 +80,7 @@ func checkEdgeImports(t *Tree) []Finding {
 func checkCLIImports(t *Tree) []Finding {
 	return t.eachImport(func(f *File, importPath string) string {
 		target, ours := t.room(importPath)
-		if f.Room != "internal/cli" || !ours || slices.Contains(openToCLI, target) {
+		if f.Room != "internal/cli" && !strings.HasPrefix(f.Room, "internal/cli/") || !ours || slices.Contains(openToCLI, target) {
 			return ""
 		}
 		return "imports " + target + "; commands use the client, effects are injected by cmd/gc"
