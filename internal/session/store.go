@@ -1,10 +1,10 @@
 package session
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"sync"
+	"time"
+
+	"gascity/runtime"
 )
 
 // Store keeps records. The controller is the only writer; it saves a record when
@@ -35,52 +35,31 @@ type WaitStore interface {
 	RemoveWait(ctx context.Context, id string) error
 }
 
-// Memory is a [Store] that forgets everything when its process ends. The zero
-// value is empty.
-type Memory struct {
-	mu      sync.Mutex
-	records map[Key]Record
+// Incarnation is one life of a session, for its history.
+type Incarnation struct {
+	Session   string        `json:"session"`
+	Provider  string        `json:"provider"`
+	Epoch     uint64        `json:"epoch"`
+	Instance  string        `json:"instance,omitempty"` // public, see [PublicInstance]
+	StartedAt time.Time     `json:"started_at"`
+	EndedAt   time.Time     `json:"ended_at,omitzero"` // zero: its end is not known
+	Exit      *runtime.Exit `json:"exit,omitempty"`    // nil: nobody saw how it ended
+	Reason    string        `json:"reason,omitempty"`  // why it ended, in words
 }
 
-var _ Store = (*Memory)(nil)
+// Key returns the key of the record that the incarnation belongs to.
+func (i *Incarnation) Key() Key { return Key{i.Provider, i.Session} }
 
-// Load implements [Store].
-func (m *Memory) Load(context.Context) ([]Record, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := make([]Record, 0, len(m.records))
-	for _, r := range m.records {
-		out = append(out, r.clone())
-	}
-	slices.SortFunc(out, func(a, b Record) int {
-		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Provider, b.Provider))
-	})
-	return out, nil
-}
+// IncarnationsKept is how many incarnations of one session a [HistoryStore]
+// keeps; the one with the lowest epoch is forgotten first.
+const IncarnationsKept = 100
 
-// Save implements [Store].
-func (m *Memory) Save(_ context.Context, r Record) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.records == nil {
-		m.records = map[Key]Record{}
-	}
-	m.records[r.Key()] = r.clone()
-	return nil
-}
-
-// Remove implements [Store].
-func (m *Memory) Remove(_ context.Context, key Key) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.records, key)
-	return nil
-}
-
-// clone copies what the copy's owner may change. Fingerprints and exits are
-// replaced and never changed, so they are shared.
-func (r *Record) clone() Record {
-	c := *r
-	c.Failures = slices.Clone(r.Failures)
-	return c
+// HistoryStore keeps what became of each incarnation. Its rules are those of
+// [Store].
+type HistoryStore interface {
+	// SaveIncarnation replaces the incarnation of the same key and epoch.
+	SaveIncarnation(ctx context.Context, i Incarnation) error
+	// Incarnations returns those of one session, the latest epoch first, at most
+	// limit of them; all if limit is not positive.
+	Incarnations(ctx context.Context, key Key, limit int) ([]Incarnation, error)
 }

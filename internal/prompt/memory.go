@@ -1,0 +1,128 @@
+package prompt
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Memory is a [Store] that forgets everything when its process ends. The zero
+// value is empty.
+type Memory struct {
+	mu   sync.Mutex
+	seq  uint64
+	kept map[string]Receipt
+}
+
+var _ Store = (*Memory)(nil)
+
+// AddReceipt implements [Store].
+func (m *Memory) AddReceipt(_ context.Context, r Receipt) (Receipt, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, other := range m.kept {
+		if r.Key != "" && other.Key == r.Key && other.Session == r.Session {
+			return other.clone(), true, nil
+		}
+	}
+	if _, taken := m.kept[r.ID]; taken {
+		return Receipt{}, false, fmt.Errorf("cannot keep receipt %s: the id is taken", r.ID)
+	}
+	if m.kept == nil {
+		m.kept = map[string]Receipt{}
+	}
+	m.seq++
+	r.Seq = m.seq
+	r = r.clone()
+	if r.State.Final() {
+		r.Content = nil
+	}
+	m.kept[r.ID] = r
+	return r.clone(), false, nil
+}
+
+// SaveReceipt implements [Store].
+func (m *Memory) SaveReceipt(_ context.Context, r Receipt) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old, ok := m.kept[r.ID]
+	if !ok {
+		return fmt.Errorf("cannot save receipt %s: %w", r.ID, ErrUnknown)
+	}
+	if old.State.Final() && !r.State.Final() {
+		return fmt.Errorf("cannot save receipt %s as %s: %w (%s)", r.ID, r.State, ErrEnded, old.State)
+	}
+	r = r.clone()
+	r.Seq, r.Session, r.Key = old.Seq, old.Session, old.Key
+	if r.Content == nil {
+		r.Content = old.Content
+	}
+	if r.State.Final() {
+		r.Content = nil
+	}
+	m.kept[r.ID] = r
+	return nil
+}
+
+// OpenReceipts implements [Store].
+func (m *Memory) OpenReceipts(context.Context) ([]Receipt, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pickLocked(func(r Receipt) bool { return !r.State.Final() }), nil
+}
+
+// Receipt implements [Store].
+func (m *Memory) Receipt(_ context.Context, id string) (Receipt, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.kept[id]
+	if !ok {
+		return Receipt{}, fmt.Errorf("receipt %s: %w", id, ErrUnknown)
+	}
+	return r.clone(), nil
+}
+
+// EndedReceipts implements [Store].
+func (m *Memory) EndedReceipts(_ context.Context, session string, limit int) ([]Receipt, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ended := m.pickLocked(func(r Receipt) bool { return r.State.Final() && (session == "" || r.Session == session) })
+	slices.SortStableFunc(ended, func(a, b Receipt) int {
+		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), cmp.Compare(b.Seq, a.Seq))
+	})
+	if limit > 0 {
+		ended = ended[:min(limit, len(ended))]
+	}
+	return ended, nil
+}
+
+// ForgetReceipts implements [Store].
+func (m *Memory) ForgetReceipts(_ context.Context, before time.Time) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	had := len(m.kept)
+	maps.DeleteFunc(m.kept, func(_ string, r Receipt) bool { return r.State.Final() && r.UpdatedAt.Before(before) })
+	return had - len(m.kept), nil
+}
+
+// pickLocked returns copies of those that are wanted, in the order of Seq.
+func (m *Memory) pickLocked(wanted func(Receipt) bool) []Receipt {
+	var out []Receipt
+	for _, r := range m.kept {
+		if wanted(r) {
+			out = append(out, r.clone())
+		}
+	}
+	slices.SortFunc(out, func(a, b Receipt) int { return cmp.Compare(a.Seq, b.Seq) })
+	return out
+}
+
+func (r *Receipt) clone() Receipt {
+	c := *r
+	c.Content, c.Steps = slices.Clone(r.Content), slices.Clone(r.Steps)
+	return c
+}
