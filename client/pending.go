@@ -18,21 +18,22 @@ const (
 
 // Pending is a question or permission that blocks an agent.
 type Pending struct {
-	ID       string    `json:"id"`
-	Agent    string    `json:"agent"`
-	Session  string    `json:"session"`
-	Instance string    `json:"instance"`
-	Kind     string    `json:"kind"`   // permission, question, menu, login, limit
-	Prompt   string    `json:"prompt"` // what is asked, as it stands there
-	Options  []string  `json:"options,omitempty"`
-	Tool     string    `json:"tool,omitempty"`
-	Input    string    `json:"input,omitempty"`
-	Source   string    `json:"source"`        // what told of it
-	Why      string    `json:"why,omitempty"` // why nothing but a person may answer
-	Since    time.Time `json:"since"`
-	Deadline time.Time `json:"deadline,omitzero"` // when the policy acts; zero: it waits
-	Policy   string    `json:"policy"`            // what happens then: wait, deny, answer, escalate
-	Default  string    `json:"default,omitempty"` // the answer of the policy
+	ID        string    `json:"id"`
+	Agent     string    `json:"agent"`
+	Session   string    `json:"session"`
+	Instance  string    `json:"instance"`
+	Kind      string    `json:"kind"`   // permission, question, menu, login, limit
+	Prompt    string    `json:"prompt"` // what is asked, as it stands there
+	Options   []string  `json:"options,omitempty"`
+	Tool      string    `json:"tool,omitempty"`
+	Input     string    `json:"input,omitempty"`
+	Source    string    `json:"source"`        // what told of it
+	Why       string    `json:"why,omitempty"` // why nothing but a person may answer
+	Since     time.Time `json:"since"`
+	Deadline  time.Time `json:"deadline,omitzero"`  // when the policy acts; zero: it waits
+	Policy    string    `json:"policy"`             // what happens then: wait, deny, answer, escalate
+	Default   string    `json:"default,omitempty"`  // the answer of the policy
+	Escalated time.Time `json:"escalated,omitzero"` // when nobody had answered by the deadline, and people were told again
 
 	State      string    `json:"state"`
 	Answer     string    `json:"answer,omitempty"`

@@ -1,5 +1,7 @@
 package event
 
+import "slices"
+
 // Kind is the name of what happened: "noun.verb", stable.
 type Kind string
 
@@ -31,6 +33,17 @@ const (
 	SessionAttached    Kind = "session.attached"
 	SessionDetached    Kind = "session.detached"
 	SessionStatus      Kind = "session.status"
+
+	PendingRaised       Kind = "pending.raised"
+	PendingAnswered     Kind = "pending.answered"
+	PendingResolved     Kind = "pending.resolved"
+	PendingExpired      Kind = "pending.expired"
+	PendingGone         Kind = "pending.gone"
+	PendingEscalated    Kind = "pending.escalated"
+	PendingNotifyFailed Kind = "pending.notify_failed"
+
+	WaitAdded Kind = "wait.added"
+	WaitEnded Kind = "wait.ended"
 )
 
 // KindInfo is one row of the table of [Kinds].
@@ -51,7 +64,7 @@ func Kinds() []KindInfo {
 	instance := Datum{"instance", "public fingerprint of the incarnation"}
 	next := Datum{"next", "when the controller tries again, RFC 3339"}
 	exit := Datum{"exit", "how the agent ended"}
-	return []KindInfo{
+	kinds := []KindInfo{
 		{ControllerStarted, "the controller took charge of the city", []Datum{{"version", "its version"}, {"pid", "its process"}}},
 		{ControllerStopping, "the controller was told to stop", []Datum{{"scope", "city: the sessions end too; controller: they stay"}}},
 		{ControllerStopped, "the controller ended in order", nil},
@@ -77,5 +90,32 @@ func Kinds() []KindInfo {
 		{SessionAttached, "a terminal was connected", []Datum{{"attached", "how many are"}}},
 		{SessionDetached, "a terminal was disconnected", []Datum{{"attached", "how many are"}}},
 		{SessionStatus, "the agent reported its activity", []Datum{{"status", "its own word"}}},
+	}
+	return slices.Concat(kinds, questionKinds(), waitKinds())
+}
+
+func questionKinds() []KindInfo {
+	id, asks := Datum{"id", "the pending interaction"}, Datum{"instance", "public fingerprint of the incarnation that asks"}
+	kind := Datum{"kind", "permission, question, menu, login or limit"}
+	answer, by := Datum{"answer", "what was answered"}, Datum{"by", "who answered"}
+	return []KindInfo{
+		{PendingRaised, "the agent is blocked by a question", []Datum{
+			id, kind, asks, {"prompt", "what is asked, at most 1,000 bytes of it"}, {"options", "a JSON array of the labels"},
+			{"tool", "what is to run"}, {"policy", "what happens at the deadline"}, {"deadline", "RFC 3339"},
+		}},
+		{PendingAnswered, "the question was answered through the city, and is gone", []Datum{id, kind, answer, by}},
+		{PendingResolved, "the question is gone without an answer through the city", []Datum{id, kind}},
+		{PendingExpired, "the question was answered by the policy, and is gone", []Datum{id, kind, answer, by}},
+		{PendingGone, "the incarnation that asked is over", []Datum{id, kind, asks}},
+		{PendingEscalated, "nobody has answered by the deadline", []Datum{id, kind, {"reason", "why it was not answered by the policy"}}},
+		{PendingNotifyFailed, "the notifier did not tell of a question", []Datum{id, {"error", "why"}}},
+	}
+}
+
+func waitKinds() []KindInfo {
+	id, condition := Datum{"id", "the wait"}, Datum{"for", "its condition"}
+	return []KindInfo{
+		{WaitAdded, "an agent waits for a condition", []Datum{id, condition, {"deadline", "RFC 3339"}}},
+		{WaitEnded, "a wait of an agent has ended", []Datum{id, condition, {"state", "fulfilled, expired, cancelled or failed"}, {"reason", "why"}}},
 	}
 }

@@ -27,25 +27,29 @@ type Pending struct {
 
 	State      string    `json:"state"` // a client.Pending word
 	Answer     string    `json:"answer,omitempty"`
-	AnsweredBy string    `json:"answered_by,omitempty"`
+	AnsweredBy string    `json:"answered_by,omitempty"` // set while open: an answer is on its way
+	Sent       time.Time `json:"sent,omitzero"`         // when the answer was handed over; zero: it is not known to have been
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 }
 
 // Wait is a registered condition, whose end is told to its owner by a prompt.
 type Wait struct {
-	ID        string    `json:"id"`
-	Target    string    `json:"target,omitempty"`
-	Session   string    `json:"session,omitempty"`  // the target's, when it was registered
-	Instance  string    `json:"instance,omitempty"` // the target's incarnation then
-	For       string    `json:"for"`                // a client.Wait word
-	Arg       string    `json:"arg,omitempty"`
-	Owner     string    `json:"owner,omitempty"`
-	Text      string    `json:"text,omitempty"`
-	CreatedAt time.Time `json:"created_at"`
-	Deadline  time.Time `json:"deadline"`
+	ID                string    `json:"id"`
+	Target            string    `json:"target,omitempty"`
+	Session           string    `json:"session,omitempty"`  // the target's, when it was registered
+	Instance          string    `json:"instance,omitempty"` // the target's incarnation then
+	For               string    `json:"for"`                // a client.Wait word
+	Arg               string    `json:"arg,omitempty"`
+	Owner             string    `json:"owner,omitempty"`
+	OwnerInstance     string    `json:"owner_instance,omitempty"`     // public; who is told. Empty: whichever incarnation comes next
+	OwnerConversation string    `json:"owner_conversation,omitempty"` // a successor that resumed it is told too
+	Text              string    `json:"text,omitempty"`
+	CreatedAt         time.Time `json:"created_at"`
+	Deadline          time.Time `json:"deadline"`
 
 	State   string    `json:"state"` // a client.Wait state
 	Reason  string    `json:"reason,omitempty"`
 	Receipt string    `json:"receipt,omitempty"`
+	Told    bool      `json:"told,omitempty"` // the owner has been told of the end, or nobody is to be
 	EndedAt time.Time `json:"ended_at,omitzero"`
 }
