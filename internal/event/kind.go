@@ -34,6 +34,10 @@ const (
 	SessionDetached    Kind = "session.detached"
 	SessionStatus      Kind = "session.status"
 
+	StoreDegraded  Kind = "store.degraded"
+	StoreRecovered Kind = "store.recovered"
+	StoreRebuilt   Kind = "store.rebuilt"
+
 	PendingRaised       Kind = "pending.raised"
 	PendingAnswered     Kind = "pending.answered"
 	PendingResolved     Kind = "pending.resolved"
@@ -90,6 +94,9 @@ func Kinds() []KindInfo {
 		{SessionAttached, "a terminal was connected", []Datum{{"attached", "how many are"}}},
 		{SessionDetached, "a terminal was disconnected", []Datum{{"attached", "how many are"}}},
 		{SessionStatus, "the agent reported its activity", []Datum{{"status", "its own word"}}},
+		{StoreDegraded, "the city's database does not take what is to be kept, or cannot be read; nothing is started or stopped meanwhile", []Datum{{"error", "what is wrong and what to do"}}},
+		{StoreRecovered, "the city's database works again", []Datum{{"seconds", "how long it did not"}, {"lost", "events that are remembered by nobody"}}},
+		{StoreRebuilt, "the city's database was damaged and has been set aside; a new one was begun", []Datum{{"file", "where the damaged one is"}, {"error", "what was found"}}},
 	}
 	return slices.Concat(kinds, questionKinds(), waitKinds())
 }

@@ -19,6 +19,9 @@ type Log interface {
 	// forgotten already. An id that this log never gave, as of an earlier one,
 	// is a gap too: everything is returned.
 	After(id uint64) (events []client.Event, gap bool, err error)
+	// Since returns the id of the newest event that is older than t: what comes
+	// after it has happened since. It is zero if there is none that old.
+	Since(t time.Time) (id uint64, err error)
 	// Wait returns nil as soon as there is an event with a greater id, and the
 	// cause of ctx otherwise.
 	Wait(ctx context.Context, id uint64) error
@@ -75,6 +78,18 @@ func (m *Memory) After(id uint64) ([]client.Event, bool, error) {
 		return slices.Clone(m.events), true, nil
 	}
 	return slices.Clone(m.events[id+1-first:]), false, nil
+}
+
+// Since implements [Log].
+func (m *Memory) Since(t time.Time) (uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range slices.Backward(m.events) {
+		if e.Time.Before(t) {
+			return e.ID, nil
+		}
+	}
+	return 0, nil
 }
 
 // Wait implements [Log].

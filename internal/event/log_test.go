@@ -167,6 +167,21 @@ func TestCursorOfAnEarlierLogIsAGap(t *testing.T) {
 	})
 }
 
+func TestSinceIsTheNewestThatIsOlder(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l := NewMemory(9, 100, time.Now)
+	for i := range 4 {
+		if _, err := l.Append(client.Event{Kind: string(SessionStatus), Time: start.Add(time.Duration(i) * time.Minute)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for since, want := range map[time.Duration]uint64{-time.Hour: 0, 0: 0, time.Second: 101, 2 * time.Minute: 102, time.Hour: 104} {
+		if got, err := l.Since(start.Add(since)); got != want || err != nil {
+			t.Errorf("since %v after the first event comes what follows %d, error %v; want %d", since, got, err, want)
+		}
+	}
+}
+
 func TestWaitEndsWithItsContext(t *testing.T) {
 	l := NewMemory(4, 0, time.Now)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -1,0 +1,225 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/prompt"
+	"gascity/internal/session"
+)
+
+// ErrFault is what a [Faulty] fails with unless it was told otherwise.
+var ErrFault = fmt.Errorf("the store is broken by the test: %w", client.ErrUnavailable)
+
+// Stores are the stores of a city. A test leaves out what it does not use.
+type Stores struct {
+	Records  session.Store
+	Pending  session.PendingStore
+	Waits    session.WaitStore
+	History  session.HistoryStore
+	Receipts prompt.Store
+	Events   event.Log
+}
+
+// Memory returns empty stores that forget everything when their process ends.
+// The log keeps 10,000 events.
+func Memory(now func() time.Time) Stores {
+	sessions := &session.Memory{}
+	return Stores{
+		Records: sessions, Pending: sessions, Waits: sessions, History: sessions,
+		Receipts: &prompt.Memory{}, Events: event.NewMemory(10_000, 0, now),
+	}
+}
+
+// Mode is how a [Faulty] behaves.
+type Mode int
+
+// The modes.
+const (
+	Works        Mode = iota
+	Fails             // every call is an error
+	FailsWrites       // reads work, as on a full disk
+	LosesAnswers      // a write takes effect, and an error is returned all the same
+	Hangs             // every call waits for the end of its ctx, or for another mode
+	Stale             // reads tell what they told last, writes work
+	Empty             // reads find nothing and say that all is well, writes work
+)
+
+// Faulty is all stores of a city at once, with faults. Safe for concurrent use.
+type Faulty struct {
+	stores Stores
+
+	mu      sync.Mutex
+	mode    Mode
+	err     error
+	changed chan struct{}  // closed and replaced by each Set
+	told    map[string]any // what each read told last
+	writes  int
+}
+
+var (
+	_ session.Store        = (*Faulty)(nil)
+	_ session.PendingStore = (*Faulty)(nil)
+	_ session.WaitStore    = (*Faulty)(nil)
+	_ session.HistoryStore = (*Faulty)(nil)
+	_ prompt.Store         = (*Faulty)(nil)
+	_ event.Log            = (*Faulty)(nil)
+)
+
+// NewFaulty returns a wrapper that works until it is told otherwise.
+func NewFaulty(s Stores) *Faulty {
+	return &Faulty{stores: s, err: ErrFault, changed: make(chan struct{}), told: map[string]any{}}
+}
+
+// Set changes the mode. Calls that hang go on by the new one.
+func (f *Faulty) Set(m Mode) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mode = m
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// FailWith sets the error of the modes that fail; nil is [ErrFault].
+func (f *Faulty) FailWith(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err = err; err == nil {
+		f.err = ErrFault
+	}
+}
+
+// Writes returns how many writes have reached the store.
+func (f *Faulty) Writes() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.writes
+}
+
+// state returns the mode and the error that goes with it, as soon as it is not
+// to hang.
+func (f *Faulty) state(ctx context.Context) (Mode, error) {
+	for {
+		f.mu.Lock()
+		mode, err, changed := f.mode, f.err, f.changed
+		f.mu.Unlock()
+		if mode != Hangs {
+			return mode, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return Fails, context.Cause(ctx)
+		}
+	}
+}
+
+// write makes a change by the mode.
+func (f *Faulty) write(ctx context.Context, change func() error) error {
+	mode, fault := f.state(ctx)
+	if mode == Fails || mode == FailsWrites {
+		return fault
+	}
+	f.mu.Lock()
+	f.writes++
+	f.mu.Unlock()
+	err := change()
+	if err == nil && mode == LosesAnswers {
+		return fault
+	}
+	return err
+}
+
+// read asks a question by the mode. The question names what it asks for.
+func read[T any](ctx context.Context, f *Faulty, question string, ask func() (T, error)) (answer T, err error) {
+	mode, fault := f.state(ctx)
+	switch mode {
+	case Fails:
+		return answer, fault
+	case Empty:
+		return answer, nil
+	case Stale:
+		f.mu.Lock()
+		old, known := f.told[question].(T)
+		f.mu.Unlock()
+		if known {
+			return old, nil
+		}
+	case Works, FailsWrites, LosesAnswers, Hangs:
+	}
+	answer, err = ask()
+	if err == nil {
+		f.mu.Lock()
+		f.told[question] = answer
+		f.mu.Unlock()
+	}
+	return answer, err
+}
+
+// list is [read] for what the caller may change.
+func list[T any](ctx context.Context, f *Faulty, question string, ask func() ([]T, error)) ([]T, error) {
+	answer, err := read(ctx, f, question, ask)
+	return slices.Clone(answer), err
+}
+
+// Load implements session.Store.
+func (f *Faulty) Load(ctx context.Context) ([]session.Record, error) {
+	return list(ctx, f, "records", func() ([]session.Record, error) { return f.stores.Records.Load(ctx) })
+}
+
+// Save implements session.Store.
+func (f *Faulty) Save(ctx context.Context, r session.Record) error {
+	return f.write(ctx, func() error { return f.stores.Records.Save(ctx, r) })
+}
+
+// Remove implements session.Store.
+func (f *Faulty) Remove(ctx context.Context, key session.Key) error {
+	return f.write(ctx, func() error { return f.stores.Records.Remove(ctx, key) })
+}
+
+// LoadPending implements session.PendingStore.
+func (f *Faulty) LoadPending(ctx context.Context) ([]session.Pending, error) {
+	return list(ctx, f, "pending", func() ([]session.Pending, error) { return f.stores.Pending.LoadPending(ctx) })
+}
+
+// SavePending implements session.PendingStore.
+func (f *Faulty) SavePending(ctx context.Context, p session.Pending) error {
+	return f.write(ctx, func() error { return f.stores.Pending.SavePending(ctx, p) })
+}
+
+// RemovePending implements session.PendingStore.
+func (f *Faulty) RemovePending(ctx context.Context, id string) error {
+	return f.write(ctx, func() error { return f.stores.Pending.RemovePending(ctx, id) })
+}
+
+// LoadWaits implements session.WaitStore.
+func (f *Faulty) LoadWaits(ctx context.Context) ([]session.Wait, error) {
+	return list(ctx, f, "waits", func() ([]session.Wait, error) { return f.stores.Waits.LoadWaits(ctx) })
+}
+
+// SaveWait implements session.WaitStore.
+func (f *Faulty) SaveWait(ctx context.Context, w session.Wait) error {
+	return f.write(ctx, func() error { return f.stores.Waits.SaveWait(ctx, w) })
+}
+
+// RemoveWait implements session.WaitStore.
+func (f *Faulty) RemoveWait(ctx context.Context, id string) error {
+	return f.write(ctx, func() error { return f.stores.Waits.RemoveWait(ctx, id) })
+}
+
+// SaveIncarnation implements session.HistoryStore.
+func (f *Faulty) SaveIncarnation(ctx context.Context, i session.Incarnation) error {
+	return f.write(ctx, func() error { return f.stores.History.SaveIncarnation(ctx, i) })
+}
+
+// Incarnations implements session.HistoryStore.
+func (f *Faulty) Incarnations(ctx context.Context, key session.Key, limit int) ([]session.Incarnation, error) {
+	return list(ctx, f, fmt.Sprint("incarnations", key, limit), func() ([]session.Incarnation, error) {
+		return f.stores.History.Incarnations(ctx, key, limit)
+	})
+}

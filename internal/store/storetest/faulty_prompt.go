@@ -1,0 +1,102 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/prompt"
+)
+
+// AddReceipt implements prompt.Store.
+func (f *Faulty) AddReceipt(ctx context.Context, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
+	err = f.write(ctx, func() error {
+		kept, known, err = f.stores.Receipts.AddReceipt(ctx, r)
+		return err
+	})
+	if err != nil {
+		return prompt.Receipt{}, false, err
+	}
+	return kept, known, nil
+}
+
+// SaveReceipt implements prompt.Store.
+func (f *Faulty) SaveReceipt(ctx context.Context, r prompt.Receipt) error {
+	return f.write(ctx, func() error { return f.stores.Receipts.SaveReceipt(ctx, r) })
+}
+
+// OpenReceipts implements prompt.Store.
+func (f *Faulty) OpenReceipts(ctx context.Context) ([]prompt.Receipt, error) {
+	return list(ctx, f, "open receipts", func() ([]prompt.Receipt, error) { return f.stores.Receipts.OpenReceipts(ctx) })
+}
+
+// Receipt implements prompt.Store. A store that is [Empty] knows none.
+func (f *Faulty) Receipt(ctx context.Context, id string) (prompt.Receipt, error) {
+	r, err := read(ctx, f, "receipt "+id, func() (prompt.Receipt, error) { return f.stores.Receipts.Receipt(ctx, id) })
+	if err == nil && r.ID == "" {
+		return prompt.Receipt{}, fmt.Errorf("receipt %s: %w", id, prompt.ErrUnknown)
+	}
+	return r, err
+}
+
+// EndedReceipts implements prompt.Store.
+func (f *Faulty) EndedReceipts(ctx context.Context, session string, limit int) ([]prompt.Receipt, error) {
+	return list(ctx, f, fmt.Sprint("ended receipts ", session, limit), func() ([]prompt.Receipt, error) {
+		return f.stores.Receipts.EndedReceipts(ctx, session, limit)
+	})
+}
+
+// ForgetReceipts implements prompt.Store.
+func (f *Faulty) ForgetReceipts(ctx context.Context, before time.Time) (n int, err error) {
+	err = f.write(ctx, func() error {
+		n, err = f.stores.Receipts.ForgetReceipts(ctx, before)
+		return err
+	})
+	return n, err
+}
+
+// Append implements event.Log. While it hangs nothing but another mode ends it.
+func (f *Faulty) Append(e client.Event) (out client.Event, err error) {
+	err = f.write(forever{}, func() error {
+		out, err = f.stores.Events.Append(e)
+		return err
+	})
+	return out, err
+}
+
+// eventPage is what After tells.
+type eventPage struct {
+	events []client.Event
+	gap    bool
+}
+
+// After implements event.Log.
+func (f *Faulty) After(id uint64) ([]client.Event, bool, error) {
+	page, err := read(forever{}, f, fmt.Sprint("events after ", id), func() (page eventPage, err error) {
+		page.events, page.gap, err = f.stores.Events.After(id)
+		return page, err
+	})
+	return page.events, page.gap, err
+}
+
+// Since implements event.Log.
+func (f *Faulty) Since(t time.Time) (uint64, error) {
+	return read(forever{}, f, "events since "+t.String(), func() (uint64, error) { return f.stores.Events.Since(t) })
+}
+
+// Wait implements event.Log. Only a log that hangs makes it worse.
+func (f *Faulty) Wait(ctx context.Context, id uint64) error {
+	if mode, err := f.state(ctx); mode == Fails {
+		return err
+	}
+	return f.stores.Events.Wait(ctx, id)
+}
+
+// forever is the context of what has none: it never ends.
+type forever struct{}
+
+func (forever) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (forever) Done() <-chan struct{}       { return nil }
+func (forever) Err() error                  { return nil }
+func (forever) Value(any) any               { return nil }
