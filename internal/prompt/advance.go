@@ -1,0 +1,87 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// next lists where a receipt may go from each state. What is not here never
+// happens: nothing leaves a final state, and only an injected prompt can have
+// reached the agent.
+var next = map[State][]State{
+	Accepted:  {Queued, Expired, Dead, Cancelled},
+	Queued:    {Injected, Expired, Dead, Cancelled},
+	Injected:  {Queued, Submitted, Unconfirmed, Dead},
+	Submitted: {Consumed, Unconfirmed},
+}
+
+// Advance returns nil if a receipt may go from one state to the other. It is
+// defined for every pair; a word that is no state leads nowhere.
+func Advance(from, to State) error {
+	if slices.Contains(next[from], to) {
+		return nil
+	}
+	return fmt.Errorf("a prompt that is %s cannot become %s", from, to)
+}
+
+// maxSteps bounds the account of one receipt; older steps in its middle are
+// left out. keptSteps is how many of its beginning always stay.
+const (
+	maxSteps  = 40
+	keptSteps = 4
+)
+
+// Move returns the receipt in another state, with a step that says why. The
+// receipt itself is not changed. A step that is not allowed is an error.
+func (r Receipt) Move(to State, at time.Time, detail string) (Receipt, error) {
+	if err := Advance(r.State, to); err != nil {
+		return r, err
+	}
+	if to == Queued && r.State == Injected {
+		r.Steps = withoutAttempt(r.Steps) // nothing happened: the account says it once
+	}
+	r.State = to
+	r.Reason = detail
+	return r.noted(at, detail), nil
+}
+
+// Note returns the receipt with a step that does not change its state.
+func (r Receipt) Note(at time.Time, detail string) Receipt { return r.noted(at, detail) }
+
+// Noted reports whether a step of the receipt says so.
+func (r Receipt) Noted(detail string) bool {
+	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Detail == detail })
+}
+
+// noted adds a step for the present state, unless the last one says the same.
+func (r Receipt) noted(at time.Time, detail string) Receipt {
+	r.UpdatedAt = at
+	steps := slices.Clone(r.Steps)
+	if n := len(steps); n == 0 || steps[n-1].State != r.State || steps[n-1].Detail != detail {
+		steps = append(steps, Step{State: r.State, At: at, Detail: detail})
+	}
+	if over := len(steps) - maxSteps; over > 0 {
+		steps = slices.Delete(steps, keptSteps, keptSteps+over)
+	}
+	r.Steps = steps
+	return r
+}
+
+// withoutAttempt leaves out the last step if it is an injection.
+func withoutAttempt(steps []Step) []Step {
+	if n := len(steps); n > 0 && steps[n-1].State == Injected {
+		return slices.Clone(steps[:n-1])
+	}
+	return steps
+}
+
+// at is when the receipt last came into the state; UpdatedAt if no step says so.
+func (r Receipt) at(state State) time.Time {
+	for _, s := range slices.Backward(r.Steps) {
+		if s.State == state {
+			return s.At
+		}
+	}
+	return r.UpdatedAt
+}

@@ -1,0 +1,67 @@
+package prompt
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+var states = []State{Accepted, Queued, Injected, Submitted, Consumed, Expired, Dead, Cancelled, Unconfirmed}
+
+// Every pair of states, words that nobody knows included.
+func TestAdvanceIsTotal(t *testing.T) {
+	allowed := map[string]bool{
+		"accepted>queued": true, "accepted>expired": true, "accepted>dead": true, "accepted>cancelled": true,
+		"queued>injected": true, "queued>expired": true, "queued>dead": true, "queued>cancelled": true,
+		"injected>queued": true, "injected>submitted": true, "injected>unconfirmed": true, "injected>dead": true,
+		"submitted>consumed": true, "submitted>unconfirmed": true,
+	}
+	words := append([]State{"", "delivered"}, states...)
+	for _, from := range words {
+		for _, to := range words {
+			pair := fmt.Sprintf("%s>%s", from, to)
+			if err := Advance(from, to); (err == nil) != allowed[pair] {
+				t.Errorf("Advance(%s) = %v, want allowed: %v", pair, err, allowed[pair])
+			}
+		}
+		if from.Final() && len(next[from]) > 0 {
+			t.Errorf("%s is final and leads to %v", from, next[from])
+		}
+	}
+}
+
+func TestMoveLeavesTheReceiptAlone(t *testing.T) {
+	at := time.Unix(1000, 0)
+	before := Receipt{State: Queued, Steps: make([]Step, 1, 8)}
+	before.Steps[0] = Step{State: Queued, At: at}
+	after, err := before.Move(Injected, at.Add(time.Second), "")
+	if err != nil || after.State != Injected || len(after.Steps) != 2 || before.State != Queued || len(before.Steps) != 1 || before.Steps[:2][1].State != "" {
+		t.Errorf("Move made %+v of %+v, %v", after, before, err)
+	}
+	if same, err := after.Move(Cancelled, at, ""); err == nil || same.State != Injected {
+		t.Errorf("an injected prompt was cancelled: %+v", same)
+	}
+}
+
+// A prompt that is refused for a day does not grow without bound, and says once
+// what it waited for.
+func TestStepsAreBounded(t *testing.T) {
+	at := time.Unix(1000, 0)
+	r := Receipt{State: Accepted, Steps: []Step{{State: Accepted, At: at}}}
+	r, _ = r.Move(Queued, at, "")
+	for i := range 1000 {
+		at = at.Add(time.Second)
+		r, _ = r.Move(Injected, at, "")
+		r, _ = r.Move(Queued, at, "busy")
+		if i > 500 {
+			r, _ = r.Move(Injected, at, "")
+			r, _ = r.Move(Queued, at, fmt.Sprint("reason ", i))
+		}
+		if i == 500 && len(r.Steps) != 3 {
+			t.Fatalf("500 refusals for one reason made %d steps, want 3: %v", len(r.Steps), r.Steps)
+		}
+	}
+	if len(r.Steps) != maxSteps || r.Steps[0].State != Accepted {
+		t.Errorf("the receipt has %d steps and begins with %v", len(r.Steps), r.Steps[0])
+	}
+}

@@ -1,0 +1,280 @@
+package prompt
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/runtime"
+)
+
+// Sight is what is known of the session of a queue at one moment.
+type Sight struct {
+	// Known is false if nothing may be concluded from the rest: nothing is sent
+	// and nothing is declared dead.
+	Known bool
+	// Gone says why the target is not in the city any more; empty: it is.
+	Gone string
+	// Instance is the public name of the incarnation that runs, Down says that none
+	// does. Neither is between the two: it starts, or winds down.
+	Instance string
+	Down     bool
+	Asleep   bool // it is down and a prompt may wake it
+
+	Conversation string // of the incarnation that runs, or of the last one
+	Shut         string // why it takes no prompt now; empty: it may
+	Attached     int
+
+	Activity  runtime.Activity
+	Sure      bool      // the activity is more than a guess
+	Since     time.Time // of the activity
+	ReadAt    time.Time // when the activity was read
+	ChangedAt time.Time // attempts are worth while from then on, whatever NextAt says; zero: they are not
+}
+
+// Verb is what to do next for a queue.
+type Verb string
+
+// The verbs.
+const (
+	VerbWait    Verb = "wait"    // until the sight changes, or At
+	VerbMove    Verb = "move"    // the receipt goes to To because of Detail
+	VerbDeliver Verb = "deliver" // attempt it
+	VerbResolve Verb = "resolve" // an attempt was cut off: ask what came of it
+	VerbWake    Verb = "wake"    // ask for the session to be woken for it
+)
+
+// Action is the next thing to do for a queue.
+type Action struct {
+	Verb     Verb
+	ID       string
+	To       State
+	Detail   string // of a move; of a wait: why the first prompt waits
+	Evidence string
+	At       time.Time // of a wait; zero: only the sight ends it
+}
+
+// The reasons that the rules give.
+const (
+	reasonExpired   = "its time was over"
+	reasonEnded     = "its incarnation ended"
+	reasonTalk      = "its incarnation ended, and the next one did not resume its conversation"
+	reasonCut       = "the hand-over was cut off, and the agent ended before anybody could tell what came of it"
+	reasonCutTime   = "the hand-over was cut off, and nobody could tell what came of it in time"
+	reasonTurnless  = "the agent took it and ended before a turn was seen to work on it"
+	reasonTurnBound = "the agent took it; no turn was seen to work on it"
+)
+
+// Decide returns the next thing to do for the open receipts of one session.
+// flight is the ID of the receipt that an attempt is under way for; nothing else
+// is begun meanwhile. It is pure, and total: whatever it is given, no receipt
+// stays open beyond its [Receipt.Limit] if what it says is done.
+func Decide(open []Receipt, s Sight, now time.Time, flight string) Action {
+	ordered := slices.Clone(open)
+	slices.SortFunc(ordered, Compare)
+	d := decision{sight: s, now: now, flight: flight}
+	for _, r := range ordered {
+		if a := d.due(r); a.Verb != VerbWait {
+			return a
+		}
+	}
+	if flight == "" {
+		if a := d.attempt(ordered); a.Verb != VerbWait {
+			return a
+		}
+	}
+	return Action{Verb: VerbWait, Detail: d.why, At: d.at}
+}
+
+// decision collects, while it looks at receipts, when to look again.
+type decision struct {
+	sight  Sight
+	now    time.Time
+	flight string
+	at     time.Time
+	why    string
+}
+
+// wait says that at t something is due.
+func (d *decision) wait(t time.Time) Action {
+	if d.at.IsZero() || t.Before(d.at) {
+		d.at = t
+	}
+	return Action{Verb: VerbWait}
+}
+
+// due returns the move that is due for a receipt without touching the agent.
+func (d *decision) due(r Receipt) Action {
+	switch r.State {
+	case Accepted, Queued:
+		return d.dueWaiting(r)
+	case Injected:
+		return d.dueInjected(r)
+	case Submitted:
+		return d.dueSubmitted(r)
+	default:
+		return Action{Verb: VerbWait}
+	}
+}
+
+func move(r Receipt, to State, detail string) Action {
+	return Action{Verb: VerbMove, ID: r.ID, To: to, Detail: detail}
+}
+
+func (d *decision) dueWaiting(r Receipt) Action {
+	switch fate, why := r.fate(d.sight); {
+	case !d.now.Before(r.ExpiresAt):
+		return move(r, Expired, reasonExpired)
+	case fate == lost:
+		return move(r, Dead, why)
+	case r.State == Accepted:
+		return move(r, Queued, "")
+	}
+	return d.wait(r.ExpiresAt)
+}
+
+func (d *decision) dueInjected(r Receipt) Action {
+	s := d.sight
+	switch {
+	case r.ID == d.flight:
+		return Action{Verb: VerbWait}
+	case !d.now.Before(r.Limit()):
+		return move(r, Unconfirmed, reasonCutTime)
+	case !s.Known:
+		return d.wait(r.Limit())
+	case s.Gone != "", s.Down, s.Instance != "" && s.Instance != r.Instance:
+		return move(r, Unconfirmed, reasonCut)
+	case s.Instance == "" || d.flight != "":
+		return d.wait(r.Limit())
+	}
+	return Action{Verb: VerbResolve, ID: r.ID}
+}
+
+func (d *decision) dueSubmitted(r Receipt) Action {
+	evidence, again := r.consumed(d.sight, d.now)
+	if evidence != "" {
+		return Action{Verb: VerbMove, ID: r.ID, To: Consumed, Evidence: evidence, Detail: r.Reason}
+	}
+	s := d.sight
+	ended := s.Known && (s.Gone != "" || s.Down || s.Instance != "" && s.Instance != r.Instance)
+	switch {
+	case ended:
+		return move(r, Unconfirmed, reasonTurnless)
+	case !d.now.Before(r.Limit()):
+		return move(r, Unconfirmed, reasonTurnBound)
+	}
+	if !again.IsZero() {
+		d.wait(again)
+	}
+	return d.wait(r.Limit())
+}
+
+// attempt returns the attempt that may be made now: of the first prompt that the
+// incarnation may have.
+func (d *decision) attempt(ordered []Receipt) Action {
+	s := d.sight
+	for _, r := range ordered {
+		if r.State == Injected { // what became of it comes first: order
+			d.why = "it is not known yet what came of the prompt before it"
+			return Action{Verb: VerbWait}
+		}
+		if r.State != Queued {
+			continue
+		}
+		fate, why := r.fate(s)
+		if s.Known && s.Asleep && r.wakes(s) {
+			return Action{Verb: VerbWake, ID: r.ID}
+		}
+		if fate != deliverable {
+			if d.why == "" {
+				d.why = why
+			}
+			continue
+		}
+		if s.Shut != "" {
+			d.why = s.Shut
+			return Action{Verb: VerbWait}
+		}
+		from := r.NextAt
+		if !s.ChangedAt.IsZero() && s.ChangedAt.Before(from) {
+			from = s.ChangedAt
+		}
+		if d.now.Before(from) {
+			d.why = r.Reason
+			return d.wait(from)
+		}
+		return Action{Verb: VerbDeliver, ID: r.ID}
+	}
+	return Action{Verb: VerbWait}
+}
+
+// fate is what the present incarnation means for a prompt that waits.
+type fate int
+
+const (
+	held        fate = iota // for later
+	deliverable             // for this one
+	lost                    // for one that is no more
+)
+
+// fate tells whether the prompt is for the incarnation that runs. Why says what
+// it waits for, or why it is lost.
+func (r Receipt) fate(s Sight) (fate, string) {
+	switch {
+	case !s.Known:
+		return held, s.Shut
+	case s.Gone != "":
+		return lost, s.Gone
+	case s.Down && r.outlives():
+		return held, "it waits for the agent to run"
+	case s.Down:
+		return lost, reasonEnded
+	case s.Instance == "":
+		return held, s.Shut
+	case r.Instance == "", r.Successor, r.Instance == s.Instance:
+		return deliverable, ""
+	case r.Conversation == "":
+		return lost, reasonEnded
+	case s.Conversation == "":
+		return held, "it waits to see whether the agent resumed its conversation"
+	case s.Conversation != r.Conversation:
+		return lost, reasonTalk
+	}
+	return deliverable, ""
+}
+
+// outlives reports whether a later incarnation may have the prompt.
+func (r Receipt) outlives() bool { return r.Instance == "" || r.Successor || r.Conversation != "" }
+
+// wakes reports whether the prompt is a reason to wake the session.
+func (r Receipt) wakes(s Sight) bool {
+	return r.Instance == "" || r.Successor || r.Conversation != "" && r.Conversation == s.Conversation
+}
+
+// resting is how long an agent must be seen to rest before that counts: it may be
+// about to show that it began.
+const resting = 500 * time.Millisecond
+
+// consumed returns the evidence that a turn worked on the submitted prompt, empty
+// if there is none yet. again is when to ask although nothing changes; zero:
+// never.
+//
+// A turn that began with the submission is evidence from the driver. Else it is
+// a turn boundary: the agent is read after the submission, and rests.
+func (r Receipt) consumed(s Sight, now time.Time) (evidence string, again time.Time) {
+	for sign := range strings.SplitSeq(r.Evidence, "+") {
+		if sign == "busy" || sign == "status" {
+			return r.Evidence, time.Time{}
+		}
+	}
+	submitted := r.at(Submitted)
+	rests := s.Activity == runtime.ActivityIdle || s.Activity == runtime.ActivityReady || s.Sure && s.Activity == runtime.ActivityBackground
+	if !s.Known || s.Instance != r.Instance || !rests || !s.ReadAt.After(submitted) {
+		return "", time.Time{}
+	}
+	since := later(submitted, s.Since)
+	if from := since.Add(resting); now.Before(from) {
+		return "", from
+	}
+	return strings.TrimPrefix(r.Evidence+"+turn_boundary", "+"), time.Time{}
+}

@@ -1,0 +1,126 @@
+package prompt
+
+import (
+	"testing"
+	"time"
+
+	"gascity/runtime"
+)
+
+var noon = time.Unix(100_000, 0)
+
+func waiting(id string, edit func(*Receipt)) Receipt {
+	r := Receipt{
+		ID: id, State: Queued, Priority: Normal, Instance: "i1", CreatedAt: noon, ExpiresAt: noon.Add(time.Hour),
+		Steps: []Step{{State: Queued, At: noon}},
+	}
+	if edit != nil {
+		edit(&r)
+	}
+	return r
+}
+
+func taken(evidence string) Receipt {
+	r := waiting("p", nil)
+	r, _ = r.Move(Injected, noon, "")
+	r, _ = r.Settle(Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: evidence}}, noon)
+	return r
+}
+
+func open() Sight { return Sight{Known: true, Instance: "i1", Activity: runtime.ActivityReady} }
+
+func TestDecide(t *testing.T) {
+	injected, _ := waiting("p", nil).Move(Injected, noon, "")
+	for _, c := range []struct {
+		name    string
+		receipt Receipt
+		sight   func(*Sight)
+		after   time.Duration // since noon
+		want    Verb
+		to      State
+	}{
+		{"deliverable", waiting("p", nil), nil, 0, VerbDeliver, ""},
+		{"accepted only", waiting("p", func(r *Receipt) { r.State = Accepted }), nil, 0, VerbMove, Queued},
+		{"over", waiting("p", nil), nil, time.Hour, VerbMove, Expired},
+		{"unknown", waiting("p", nil), func(s *Sight) { *s = Sight{Down: true, Gone: "x", Instance: "i9"} }, 0, VerbWait, ""},
+		{"unknown and over", waiting("p", nil), func(s *Sight) { *s = Sight{} }, time.Hour, VerbMove, Expired},
+		{"shut", waiting("p", nil), func(s *Sight) { s.Shut = "a question is up" }, 0, VerbWait, ""},
+		{"removed", waiting("p", nil), func(s *Sight) { s.Gone = "removed" }, 0, VerbMove, Dead},
+		{"backing off", waiting("p", func(r *Receipt) { r.NextAt = noon.Add(time.Minute) }), nil, 0, VerbWait, ""},
+		{"backing off, changed", waiting("p", func(r *Receipt) { r.NextAt = noon.Add(time.Minute) }), func(s *Sight) { s.ChangedAt = noon }, 0, VerbDeliver, ""},
+
+		{"ended", waiting("p", nil), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbMove, Dead},
+		{"between", waiting("p", nil), func(s *Sight) { s.Instance = "" }, 0, VerbWait, ""},
+		{"successor", waiting("p", nil), func(s *Sight) { s.Instance = "i2" }, 0, VerbMove, Dead},
+		{"successor wanted", waiting("p", func(r *Receipt) { r.Successor = true }), func(s *Sight) { s.Instance = "i2" }, 0, VerbDeliver, ""},
+		{"same talk", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Sight) { s.Instance, s.Conversation = "i2", "t" }, 0, VerbDeliver, ""},
+		{"other talk", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Sight) { s.Instance, s.Conversation = "i2", "u" }, 0, VerbMove, Dead},
+		{"talk not known yet", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Sight) { s.Instance = "i2" }, 0, VerbWait, ""},
+		{"talk, down", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbWait, ""},
+		{"for the next, asleep", waiting("p", func(r *Receipt) { r.Instance = "" }), func(s *Sight) { *s = Sight{Known: true, Down: true, Asleep: true} }, 0, VerbWake, ""},
+		{"for the next, down", waiting("p", func(r *Receipt) { r.Instance = "" }), func(s *Sight) { *s = Sight{Known: true, Down: true} }, 0, VerbWait, ""},
+
+		{"cut off", injected, nil, 0, VerbResolve, ""},
+		{"cut off, unknown", injected, func(s *Sight) { *s = Sight{} }, 0, VerbWait, ""},
+		{"cut off, successor", injected, func(s *Sight) { s.Instance = "i2" }, 0, VerbMove, Unconfirmed},
+		{"cut off, down", injected, func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbMove, Unconfirmed},
+		{"cut off, never known", injected, func(s *Sight) { *s = Sight{} }, time.Hour, VerbMove, Unconfirmed},
+
+		{"a turn began", taken("composer_emptied+busy"), func(s *Sight) { s.Activity = runtime.ActivityUnknown }, 0, VerbMove, Consumed},
+		{"its status says so", taken("status"), nil, 0, VerbMove, Consumed},
+		{"only emptied", taken("composer_emptied"), nil, time.Minute, VerbWait, ""},
+		{"read and resting", taken("composer_emptied"), func(s *Sight) { s.ReadAt = noon.Add(1) }, resting, VerbMove, Consumed},
+		{"read, not resting yet", taken("composer_emptied"), func(s *Sight) { s.ReadAt = noon.Add(1) }, resting - 1, VerbWait, ""},
+		{"read before", taken("composer_emptied"), func(s *Sight) { s.ReadAt = noon.Add(-1) }, time.Minute, VerbWait, ""},
+		{"still busy", taken("composer_emptied"), func(s *Sight) { s.ReadAt, s.Activity = noon.Add(1), runtime.ActivityBusy }, time.Minute, VerbWait, ""},
+		{"waits for a person", taken("composer_emptied"), func(s *Sight) { s.ReadAt, s.Activity = noon.Add(1), runtime.ActivityWaiting }, time.Minute, VerbWait, ""},
+		{"ended without a turn", taken("composer_emptied"), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbMove, Unconfirmed},
+		{"ended after its turn began", taken("busy"), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbMove, Consumed},
+		{"taken, unknown", taken("x"), func(s *Sight) { *s = Sight{Down: true} }, time.Hour, VerbWait, ""},
+		{"no turn for a day", taken("x"), func(s *Sight) { *s = Sight{} }, ConsumeBound, VerbMove, Unconfirmed},
+	} {
+		s := open()
+		if c.sight != nil {
+			c.sight(&s)
+		}
+		got := Decide([]Receipt{c.receipt}, s, noon.Add(c.after), "")
+		if got.Verb != c.want || got.To != c.to {
+			t.Errorf("%s: %s %s (%s), want %s %s", c.name, got.Verb, got.To, got.Detail, c.want, c.to)
+		}
+		if got.Verb == VerbWait && (got.At.IsZero() || !got.At.After(noon.Add(c.after))) {
+			t.Errorf("%s: it waits until %v, want a time to come", c.name, got.At)
+		}
+	}
+}
+
+// Nothing overtakes: neither a prompt whose outcome is not known, nor one that is
+// refused, nor an attempt under way.
+func TestNothingOvertakes(t *testing.T) {
+	first := waiting("first", func(r *Receipt) { r.Seq = 1 })
+	second := waiting("second", func(r *Receipt) { r.Seq = 2 })
+	if got := Decide([]Receipt{second, first}, open(), noon, ""); got.ID != "first" {
+		t.Errorf("%+v goes first", got)
+	}
+	refused := first
+	refused.NextAt = noon.Add(time.Minute)
+	if got := Decide([]Receipt{second, refused}, open(), noon, ""); got.Verb != VerbWait || !got.At.Equal(refused.NextAt) {
+		t.Errorf("behind a refused prompt: %+v, want to wait for it", got)
+	}
+	injected, _ := first.Move(Injected, noon, "")
+	if got := Decide([]Receipt{second, injected}, open(), noon, "first"); got.Verb != VerbWait {
+		t.Errorf("during an attempt: %+v, want to wait", got)
+	}
+	unread := open()
+	unread.Instance = ""
+	if got := Decide([]Receipt{second, injected}, unread, noon, ""); got.Verb != VerbWait || got.Detail == "" {
+		t.Errorf("behind an unknown outcome: %+v, want to wait and say why", got)
+	}
+	urgent := waiting("urgent", func(r *Receipt) { r.Seq, r.Priority = 3, Urgent })
+	if got := Decide([]Receipt{second, first, urgent}, open(), noon, ""); got.ID != "urgent" {
+		t.Errorf("%+v goes before an urgent one", got)
+	}
+	gone := waiting("gone", func(r *Receipt) { r.Seq, r.Instance, r.Conversation = 0, "i0", "t" })
+	if got := Decide([]Receipt{gone, first}, open(), noon, ""); got.ID != "first" {
+		t.Errorf("a prompt for a conversation that nobody has resumed holds up the others: %+v", got)
+	}
+}

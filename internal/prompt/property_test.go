@@ -1,0 +1,195 @@
+package prompt
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"gascity/runtime"
+)
+
+// world is a model of one session and its receipts, to which anything happens.
+type world struct {
+	now      time.Time
+	receipts []Receipt
+	sight    Sight
+	flight   string
+	bytes    map[string]int // how often the text may have reached an agent
+}
+
+// Whatever happens, receipts are never lost or made, nothing leaves a final
+// state, order holds, no text is sent twice without proof, and none is open
+// beyond its limit.
+func TestReceiptsReconcile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{now: noon, sight: open(), bytes: map[string]int{}}
+		for range rapid.IntRange(1, 60).Draw(t, "events") {
+			w.happen(t)
+			w.work(t)
+			w.check(t)
+		}
+		w.flight = ""
+		w.now = w.now.Add(2*ConsumeBound + AttemptBound)
+		w.sight = Sight{}
+		w.work(t)
+		for _, r := range w.receipts {
+			if !r.State.Final() {
+				t.Fatalf("%s is %s for ever", r.ID, r.State)
+			}
+		}
+	})
+}
+
+func (w *world) happen(t *rapid.T) {
+	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 4000).Draw(t, "ms")) * time.Millisecond)
+	switch rapid.SampledFrom([]string{"send", "send", "sight", "sight", "land", "land", "crash", "cancel", "sleep"}).Draw(t, "event") {
+	case "send":
+		r := Receipt{
+			ID: string(rune('a' + len(w.receipts))), Seq: uint64(len(w.receipts) + 1), State: Accepted, CreatedAt: w.now,
+			ExpiresAt: w.now.Add(time.Duration(rapid.IntRange(1, 60).Draw(t, "ttl")) * time.Second),
+			Priority:  rapid.SampledFrom([]Priority{System, Urgent, Normal}).Draw(t, "priority"), Instance: w.sight.Instance,
+			Successor: rapid.Bool().Draw(t, "successor"), Conversation: rapid.SampledFrom([]string{"", "talk"}).Draw(t, "talk"),
+		}
+		w.receipts = append(w.receipts, r.Note(w.now, "sent"))
+	case "sight":
+		w.sight = drawSight(t, w.now)
+	case "land":
+		if i := w.find(w.flight); i >= 0 {
+			w.flight = ""
+			w.land(t, i)
+		}
+	case "crash":
+		w.flight = ""
+	case "cancel":
+		for i, r := range w.receipts {
+			if r.Waits() {
+				w.move(t, i, Cancelled)
+				break
+			}
+		}
+	case "sleep":
+		w.now = w.now.Add(30 * time.Second)
+	}
+}
+
+func drawSight(t *rapid.T, now time.Time) Sight {
+	s := Sight{
+		Known: rapid.Bool().Draw(t, "known"), Instance: rapid.SampledFrom([]string{"", "i1", "i2"}).Draw(t, "instance"),
+		Conversation: rapid.SampledFrom([]string{"", "talk", "other"}).Draw(t, "conversation"),
+		Shut:         rapid.SampledFrom([]string{"", "", "busy"}).Draw(t, "shut"),
+		Activity:     rapid.SampledFrom([]runtime.Activity{runtime.ActivityIdle, runtime.ActivityBusy, runtime.ActivityUnknown}).Draw(t, "activity"),
+		ReadAt:       now, Since: now,
+	}
+	s.Down = s.Instance == "" && rapid.Bool().Draw(t, "down")
+	s.Asleep = s.Down && rapid.Bool().Draw(t, "asleep")
+	return s
+}
+
+// land gives the attempt under way an outcome.
+func (w *world) land(t *rapid.T, i int) {
+	out := rapid.SampledFrom([]runtime.Outcome{
+		{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied+busy"}, {State: runtime.OutcomeSubmitted, Evidence: "composer_emptied"},
+		{State: runtime.OutcomeUnconfirmed}, {State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy},
+		{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent}, {State: runtime.OutcomeAbsent}, {State: runtime.OutcomeUnsupported}, {},
+	}).Draw(t, "outcome")
+	withdrawn := out.State == runtime.OutcomeUnconfirmed && rapid.Bool().Draw(t, "withdrawn")
+	if out.State == runtime.OutcomeSubmitted || out.State == runtime.OutcomeUnconfirmed && !withdrawn || out.State == "" {
+		w.bytes[w.receipts[i].ID]++
+	}
+	r, err := w.receipts[i].Settle(Attempt{Outcome: out, Withdrawn: withdrawn}, w.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.receipts[i] = r
+}
+
+// work does what Decide says until it says to wait.
+func (w *world) work(t *rapid.T) {
+	for range 200 {
+		var receipts []Receipt
+		for _, r := range w.receipts {
+			if !r.State.Final() {
+				receipts = append(receipts, r)
+			}
+		}
+		a := Decide(receipts, w.sight, w.now, w.flight)
+		i := w.find(a.ID)
+		switch a.Verb {
+		case VerbMove:
+			w.move(t, i, a.To)
+		case VerbDeliver:
+			w.deliver(t, i)
+		case VerbResolve:
+			if rapid.Bool().Draw(t, "proof") {
+				w.move(t, i, Queued)
+			} else {
+				w.move(t, i, Unconfirmed)
+			}
+		case VerbWake:
+			w.sight = Sight{Known: true}
+		case VerbWait:
+			if len(receipts) > 0 && a.At.IsZero() && w.flight == "" {
+				t.Fatalf("it waits for ever with %d receipts open", len(receipts))
+			}
+			return
+		}
+	}
+	t.Fatal("it never rests")
+}
+
+func (w *world) deliver(t *rapid.T, i int) {
+	r := w.receipts[i]
+	if w.flight != "" || !w.sight.Known || w.sight.Instance == "" || w.sight.Shut != "" {
+		t.Fatalf("%s is delivered during %q to %+v", r.ID, w.flight, w.sight)
+	}
+	for _, other := range w.receipts {
+		if other.State == Queued && Compare(other, r) < 0 && other.Instance == r.Instance && other.Successor == r.Successor && other.Conversation == r.Conversation {
+			t.Fatalf("%s overtakes %s", r.ID, other.ID)
+		}
+	}
+	if w.bytes[r.ID] > 0 {
+		t.Fatalf("%s is sent again without proof", r.ID)
+	}
+	r.Instance = w.sight.Instance
+	r.Attempts++
+	w.receipts[i] = r
+	w.move(t, i, Injected)
+	w.flight = r.ID
+}
+
+func (w *world) move(t *rapid.T, i int, to State) {
+	before := w.receipts[i].State
+	r, err := w.receipts[i].Move(to, w.now, "")
+	if err != nil || before.Final() {
+		t.Fatalf("%s: %s to %s: %v", r.ID, before, to, err)
+	}
+	w.receipts[i] = r
+}
+
+func (w *world) find(id string) int {
+	for i, r := range w.receipts {
+		if id != "" && r.ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func (w *world) check(t *rapid.T) {
+	injected := 0
+	for _, r := range w.receipts {
+		if r.State == Injected {
+			injected++
+		}
+		if w.bytes[r.ID] > 1 || w.bytes[r.ID] == 1 && (r.State == Dead || r.State == Expired || r.State == Cancelled) {
+			t.Fatalf("%s is %s and its text was sent %d times", r.ID, r.State, w.bytes[r.ID])
+		}
+		if limit := r.Limit(); !r.State.Final() && r.ID != w.flight && !w.now.Before(limit) {
+			t.Fatalf("%s is %s at %s, beyond %s", r.ID, r.State, w.now, limit)
+		}
+	}
+	if injected > 1 {
+		t.Fatalf("%d prompts are on their way at once", injected)
+	}
+}

@@ -1,0 +1,101 @@
+package prompt
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Compare orders receipts of one session as they are delivered: what is being
+// handed over, then by priority, then as they were accepted.
+func Compare(a, b Receipt) int {
+	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Seq, b.Seq))
+}
+
+func (r Receipt) rank() int {
+	if r.State == Injected {
+		return 0
+	}
+	return 1
+}
+
+// Waits reports whether the prompt is in the queue: it can still be changed or
+// withdrawn.
+func (r Receipt) Waits() bool { return r.State == Accepted || r.State == Queued }
+
+// Queue returns those of the receipts that are on their way to the agent, in the
+// order of delivery.
+func Queue(receipts []Receipt) []Receipt {
+	open := slices.DeleteFunc(slices.Clone(receipts), func(r Receipt) bool { return !r.Waits() && r.State != Injected })
+	slices.SortFunc(open, Compare)
+	return open
+}
+
+// Position is the place of the receipt in the queue of its session: 1 is the
+// next one. 0 is not in the queue.
+func Position(receipts []Receipt, id string) int {
+	place := 0
+	for _, r := range Queue(receipts) {
+		if r.Waits() {
+			place++
+		}
+		if r.ID == id && r.Waits() {
+			return place
+		}
+	}
+	return 0
+}
+
+const (
+	// AttemptBound is how long one attempt may take, from its first byte to its
+	// outcome.
+	AttemptBound = 5 * time.Minute
+	// ConsumeBound is how long a submitted prompt may wait for a sign that a turn
+	// worked on it.
+	ConsumeBound = 24 * time.Hour
+)
+
+// Limit is the time by which the receipt has left its state, whatever happens;
+// zero for a final one.
+func (r Receipt) Limit() time.Time {
+	switch r.State {
+	case Accepted, Queued:
+		return r.ExpiresAt
+	case Injected: // it may be refused and expire after the attempt
+		return later(r.ExpiresAt, r.at(Injected).Add(AttemptBound))
+	case Submitted:
+		return r.at(Submitted).Add(ConsumeBound)
+	default:
+		return time.Time{}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+const (
+	firstBackoff    = 200 * time.Millisecond
+	maxBackoff      = 15 * time.Second
+	attachedBackoff = 2 * time.Second
+)
+
+// Backoff is how long to wait after an attempt that was refused, the attempts
+// counted from 1. While a person is attached it stays short: a draft is sent, or a
+// person stops typing, without any other sign.
+func Backoff(attempts, attached int) time.Duration {
+	limit := maxBackoff
+	if attached > 0 {
+		limit = attachedBackoff
+	}
+	wait := firstBackoff
+	for range attempts - 1 {
+		if wait *= 2; wait >= limit {
+			return limit
+		}
+	}
+	return wait
+}
