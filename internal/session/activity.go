@@ -20,9 +20,63 @@ const (
 type Activity struct {
 	State      runtime.Activity
 	Kind       string    // of waiting
-	Until      time.Time // of limited
+	Until      time.Time // of limited; zero if the end is not known
 	Source     runtime.Source
 	Since      time.Time
 	Confidence Confidence
 	Detail     string
+}
+
+// Rules bound how long evidence is relied on. A zero value means the default
+// that stands beside it.
+type Rules struct {
+	// HealAfter is how long evidence of lower trust must have contradicted what a
+	// source of higher trust says before it is believed instead: the edge was
+	// missed. 10 s.
+	HealAfter time.Duration
+	// Stale is how old a reading may be. Longer than the time between two regular
+	// readings; 2 min.
+	Stale time.Duration
+	// StalePushed is the same for evidence that is pushed and not read, see
+	// [Senses.Push]; 6 h.
+	StalePushed time.Duration
+	// StaleOf overrides both for a source.
+	StaleOf map[runtime.Source]time.Duration
+}
+
+const (
+	defaultHealAfter   = 10 * time.Second
+	defaultStale       = 2 * time.Minute
+	defaultStalePushed = 6 * time.Hour
+)
+
+// grade is what a source is worth.
+type grade struct {
+	source     runtime.Source
+	confidence Confidence
+}
+
+// grades are the sources, the most trusted first.
+var grades = []grade{
+	{runtime.SourceWorker, Certain},
+	{runtime.SourceACP, Certain},
+	{runtime.SourceStatus, Certain},
+	{runtime.SourceHook, Certain},
+	{runtime.SourceStatusFile, Likely},
+	{runtime.SourceTranscript, Likely},
+	{runtime.SourceProgress, Likely},
+	{runtime.SourceMark, Likely},
+	{runtime.SourceScreen, Guess},
+	{runtime.SourceProcess, Guess},
+}
+
+// trust returns a source's rank, the lower the more trusted, and its confidence.
+// A source that is not known is the last.
+func trust(source runtime.Source) (rank int, confidence Confidence) {
+	for i := range grades {
+		if grades[i].source == source {
+			return i, grades[i].confidence
+		}
+	}
+	return len(grades), Guess
 }

@@ -1,0 +1,175 @@
+package session
+
+// Trigger is what moves a session's [State]: an act of the controller, its
+// outcome, or what a fresh look found.
+type Trigger string
+
+// The triggers. Their meaning is in the table below and in
+// docs/reference/states.md.
+const (
+	TriggerBegin      Trigger = "start begun"
+	TriggerRelaunch   Trigger = "relaunch begun"
+	TriggerCreated    Trigger = "created"
+	TriggerReady      Trigger = "ready"
+	TriggerFail       Trigger = "start failed"
+	TriggerSeen       Trigger = "seen running"
+	TriggerExited     Trigger = "exited"
+	TriggerFinished   Trigger = "finished"
+	TriggerVanished   Trigger = "vanished"
+	TriggerDrain      Trigger = "drain begun"
+	TriggerUndrain    Trigger = "drain cancelled"
+	TriggerStop       Trigger = "stop begun"
+	TriggerStopped    Trigger = "stopped"
+	TriggerStopFail   Trigger = "stop failed"
+	TriggerSlept      Trigger = "slept"
+	TriggerWoken      Trigger = "woken"
+	TriggerSuspended  Trigger = "suspended"
+	TriggerResumed    Trigger = "resumed"
+	TriggerQuarantine Trigger = "quarantined"
+	TriggerRelease    Trigger = "released"
+)
+
+// Triggers returns every trigger.
+func Triggers() []Trigger {
+	out := make([]Trigger, 0, len(transitions))
+	for i := range transitions {
+		out = append(out, transitions[i].trigger)
+	}
+	return out
+}
+
+// transition is one row of the machine. A state that is in none of moves and
+// stays does not go with the trigger.
+type transition struct {
+	trigger Trigger
+	meaning string
+	moves   []move
+	stays   []State // accepted, and nothing changes
+	// seen is where the session is even if the trigger was not expected, held
+	// states excepted; empty for what is only an intention.
+	seen State
+}
+
+type move struct {
+	to   State
+	from []State
+}
+
+// transitions is the machine. Two rules shape it. Every state accepts a stop;
+// one in which nothing runs and that something keeps there outlasts it. And a
+// session that is suspended or in quarantine gets out by its release alone.
+var transitions = []transition{
+	{
+		trigger: TriggerBegin, meaning: "the controller begins a start; said and saved before any side effect",
+		moves: []move{{StateCreating, []State{StateStopped, StateAsleep, StateFailed, StateLost}}},
+	},
+	{
+		trigger: TriggerRelaunch, meaning: "the controller starts the agent again in the terminal that it has",
+		moves: []move{{StateStarting, []State{StateRunning, StateFailed}}},
+	},
+	{
+		trigger: TriggerCreated, meaning: "the session exists, its agent is on the way",
+		moves: []move{{StateStarting, []State{StateUnknown, StateCreating}}},
+		stays: []State{StateStarting, StateRunning, StateDraining, StateStopping}, seen: StateStarting,
+	},
+	{
+		trigger: TriggerReady, meaning: "the start is complete",
+		moves: []move{{StateRunning, []State{StateUnknown, StateCreating, StateStarting}}},
+		stays: []State{StateRunning, StateDraining, StateStopping}, seen: StateRunning,
+	},
+	{
+		trigger: TriggerFail, meaning: "the start failed and left nothing behind",
+		moves: []move{{StateFailed, []State{StateUnknown, StateCreating, StateStarting}}},
+		stays: []State{StateStopping, StateFailed},
+	},
+	{
+		trigger: TriggerSeen, meaning: "a fresh look found it running, and no start is under way",
+		moves: []move{{StateRunning, []State{
+			StateUnknown, StateCreating, StateStarting, StateStopped, StateAsleep, StateFailed, StateLost,
+		}}},
+		stays: []State{StateRunning, StateDraining, StateStopping}, seen: StateRunning,
+	},
+	{
+		trigger: TriggerExited, meaning: "a fresh look found that its agent ended, and nobody asked for it",
+		moves: []move{
+			{StateFailed, []State{StateUnknown, StateCreating, StateStarting, StateRunning, StateLost}},
+			{StateStopped, []State{StateDraining}},
+		},
+		stays: []State{StateStopping, StateStopped, StateAsleep, StateSuspended, StateQuarantined, StateFailed},
+	},
+	{
+		trigger: TriggerFinished, meaning: "an agent that runs once came to a good end",
+		moves: []move{{StateStopped, []State{
+			StateUnknown, StateCreating, StateStarting, StateRunning, StateDraining, StateFailed, StateLost,
+		}}},
+		stays: []State{StateStopping, StateStopped, StateAsleep, StateSuspended, StateQuarantined},
+	},
+	{
+		trigger: TriggerVanished, meaning: "a fresh look found nothing of it",
+		moves: []move{
+			{StateLost, []State{StateStarting, StateRunning, StateDraining}},
+			{StateFailed, []State{StateCreating}},
+			{StateStopped, []State{StateUnknown, StateStopping}},
+		},
+		stays: []State{StateStopped, StateAsleep, StateSuspended, StateQuarantined, StateFailed, StateLost},
+	},
+	{
+		trigger: TriggerDrain, meaning: "the agent is asked to wind down",
+		moves: []move{{StateDraining, []State{StateRunning}}},
+		stays: []State{StateDraining},
+	},
+	{
+		trigger: TriggerUndrain, meaning: "the agent need not wind down any more",
+		moves: []move{{StateRunning, []State{StateDraining}}},
+		stays: []State{StateRunning},
+	},
+	{
+		trigger: TriggerStop, meaning: "the controller begins to end it, whatever is left of it",
+		moves: []move{{StateStopping, []State{
+			StateUnknown, StateCreating, StateStarting, StateRunning, StateDraining, StateStopped, StateFailed, StateLost,
+		}}},
+		stays: []State{StateStopping, StateAsleep, StateSuspended, StateQuarantined},
+	},
+	{
+		trigger: TriggerStopped, meaning: "the stop is complete: nothing of it runs",
+		moves: []move{{StateStopped, []State{StateUnknown, StateStopping, StateFailed, StateLost}}},
+		stays: []State{StateStopped, StateAsleep, StateSuspended, StateQuarantined}, seen: StateStopped,
+	},
+	{
+		trigger: TriggerStopFail, meaning: "the stop failed; something may still run, and the order stands",
+		stays: []State{StateStopping, StateAsleep, StateSuspended, StateQuarantined},
+	},
+	{
+		trigger: TriggerSlept, meaning: "it does not run, and a hold keeps it so until there is something for it",
+		moves: []move{{StateAsleep, []State{StateStopped, StateFailed, StateLost}}},
+		stays: []State{StateAsleep},
+	},
+	{
+		trigger: TriggerWoken, meaning: "there is something for it",
+		moves: []move{{StateStopped, []State{StateAsleep}}},
+		stays: []State{StateCreating, StateStarting, StateRunning, StateDraining, StateStopped, StateFailed, StateLost},
+	},
+	{
+		trigger: TriggerSuspended, meaning: "it does not run, and a person or the configuration keeps it so",
+		moves: []move{{StateSuspended, []State{StateStopped, StateAsleep, StateQuarantined, StateFailed, StateLost}}},
+		stays: []State{StateSuspended},
+	},
+	{
+		trigger: TriggerResumed, meaning: "the suspension is over",
+		moves: []move{{StateStopped, []State{StateSuspended}}},
+		stays: []State{StateCreating, StateStarting, StateRunning, StateDraining, StateStopped, StateAsleep, StateFailed, StateLost},
+	},
+	{
+		trigger: TriggerQuarantine, meaning: "it failed too often within the window",
+		moves: []move{{StateQuarantined, []State{StateUnknown, StateStopped, StateFailed, StateLost}}},
+		stays: []State{StateQuarantined},
+	},
+	{
+		trigger: TriggerRelease, meaning: "its failures are forgotten by a reset, or its quarantine has passed",
+		moves: []move{{StateStopped, []State{StateQuarantined, StateFailed, StateLost}}},
+		stays: []State{
+			StateUnknown, StateCreating, StateStarting, StateRunning, StateDraining, StateStopping,
+			StateStopped, StateAsleep, StateSuspended,
+		},
+	},
+}
