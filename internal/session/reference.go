@@ -18,11 +18,15 @@ happen: it is logged, and the state is the one in the brackets, because what is 
 in brackets is an intention that does not apply. A reader treats a word that it does not know as unknown.
 
 `)
-	fmt.Fprintf(&b, "| from | %s |\n|---|%s\n", joined(Triggers()), strings.Repeat("---|", len(transitions)))
-	for _, s := range States() {
-		fmt.Fprintf(&b, "| **%s** |", s)
-		for _, t := range Triggers() {
-			fmt.Fprintf(&b, " %s |", outcome(s, t))
+	b.WriteString("| |")
+	for _, state := range States() {
+		fmt.Fprintf(&b, " %s |", state)
+	}
+	fmt.Fprintf(&b, "\n|---|%s\n", strings.Repeat("---|", len(States())))
+	for _, t := range Triggers() {
+		fmt.Fprintf(&b, "| **%s** |", t)
+		for _, state := range States() {
+			fmt.Fprintf(&b, " %s |", outcome(state, t))
 		}
 		b.WriteByte('\n')
 	}
@@ -31,14 +35,6 @@ in brackets is an intention that does not apply. A reader treats a word that it 
 		fmt.Fprintf(&b, "| %s | %s |\n", transitions[i].trigger, transitions[i].meaning)
 	}
 	return b.String()
-}
-
-func joined(triggers []Trigger) string {
-	words := make([]string, len(triggers))
-	for i, t := range triggers {
-		words[i] = string(t)
-	}
-	return strings.Join(words, " | ")
 }
 
 // outcome is one cell of the table.

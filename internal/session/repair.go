@@ -56,7 +56,7 @@ func Repair(stored string, facts Facts) (state State, reason string) {
 	if !known && facts.orphaned() {
 		next = StateQuarantined
 	}
-	if next.Down() && !next.Held() && was == StateUnknown {
+	if was == StateUnknown && next.Down() && !next.Held() && !facts.orphaned() {
 		next = held(next, facts.Hold)
 	}
 	switch {

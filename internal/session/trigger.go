@@ -147,7 +147,10 @@ var transitions = []transition{
 	{
 		trigger: TriggerWoken, meaning: "there is something for it",
 		moves: []move{{StateStopped, []State{StateAsleep}}},
-		stays: []State{StateCreating, StateStarting, StateRunning, StateDraining, StateStopped, StateFailed, StateLost},
+		stays: []State{
+			StateUnknown, StateCreating, StateStarting, StateRunning, StateDraining, StateStopping,
+			StateStopped, StateFailed, StateLost,
+		},
 	},
 	{
 		trigger: TriggerSuspended, meaning: "it does not run, and a person or the configuration keeps it so",
@@ -157,7 +160,10 @@ var transitions = []transition{
 	{
 		trigger: TriggerResumed, meaning: "the suspension is over",
 		moves: []move{{StateStopped, []State{StateSuspended}}},
-		stays: []State{StateCreating, StateStarting, StateRunning, StateDraining, StateStopped, StateAsleep, StateFailed, StateLost},
+		stays: []State{
+			StateUnknown, StateCreating, StateStarting, StateRunning, StateDraining, StateStopping,
+			StateStopped, StateAsleep, StateFailed, StateLost,
+		},
 	},
 	{
 		trigger: TriggerQuarantine, meaning: "it failed too often within the window",
