@@ -25,20 +25,6 @@ type Desired struct {
 	MaxSessions int
 }
 
-// Pool is a number of sessions of one agent, of which as many run as are wanted.
-type Pool struct {
-	Agent    string   // the qualified name in the configuration
-	Members  []string // the qualified names of its sessions' agents: Members[0] is number 1
-	Min, Max int
-	// Check is the shell command that prints how many members are wanted, see
-	// [ParseCount]. Empty: the minimum is.
-	Check string
-	Dir   string // where the check runs, absolute
-	Env   map[string]string
-	// DrainTimeout is how long a member that is no longer wanted may go on.
-	DrainTimeout time.Duration
-}
-
 // PendingPolicy is what becomes of a question that nobody answers.
 type PendingPolicy struct {
 	Policy string        // "wait", "deny", "answer" or "escalate"

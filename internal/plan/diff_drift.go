@@ -1,10 +1,10 @@
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"gascity/client"
 	"gascity/runtime"
@@ -18,10 +18,19 @@ func (d *differ) running(a Action, s *Session, o *Observed) Action {
 		return a.with(VerbAdopt, client.StateRunning, "it runs already")
 	case o.Order == OrderRestart:
 		return a.with(VerbRestart, client.StateStopping, "a restart was asked for")
+	case o.draining():
+		return d.drained(a, o)
 	case s.Config.Lifecycle == runtime.LifecycleOneShot:
 		return a.with(VerbNone, client.StateRunning, "it runs once, to its end")
 	}
-	return d.drift(a, s, o)
+	if !o.Renew.IsZero() {
+		return d.renew(a, o)
+	}
+	a = d.drift(a, s, o)
+	if a.Drifted {
+		return a
+	}
+	return d.rest(a, s, o)
 }
 
 // drift decides what a difference between the stored and the present
@@ -55,21 +64,18 @@ func (d *differ) drift(a Action, s *Session, o *Observed) Action {
 // deferred waits for a moment in which the restart for a changed configuration
 // interrupts nobody.
 func (d *differ) deferred(a Action, o *Observed) Action {
-	switch {
-	case o.Seen.Attached > 0:
-		return a.with(VerbWait, client.StateRunning, a.Reason+"; deferred while a terminal is attached")
-	case o.Busy != "":
-		return a.with(VerbWait, client.StateRunning, fmt.Sprintf("%s; deferred while the agent is %s", a.Reason, o.Busy))
-	case d.now.Before(o.StopAt):
+	if why := d.occupied(o); why != "" {
+		return a.with(VerbWait, client.StateRunning, a.Reason+"; deferred "+why)
+	}
+	if d.now.Before(o.StopAt) {
 		return a.until(o.StopAt, client.StateRunning, a.Reason+"; the last attempt failed: "+o.Fault)
 	}
-	last := o.Seen.LastActivity
-	if o.Seen.LastInput.After(last) {
-		last = o.Seen.LastInput
+	var limit time.Time // of the wait for silence; zero: none
+	if d.policy.DriftWait > 0 && !o.DriftedAt.IsZero() {
+		limit = latest(o.DriftedAt.Add(d.policy.DriftWait), d.policy.graceEnd())
 	}
-	patient := d.policy.DriftWait <= 0 || o.DriftedAt.IsZero() || d.now.Before(o.DriftedAt.Add(d.policy.DriftWait))
-	if quiet := last.Add(d.policy.Quiet); !last.IsZero() && patient && d.now.Before(quiet) {
-		return a.until(quiet, client.StateRunning, a.Reason+"; deferred until the agent is quiet")
+	if quiet := d.quietAt(o); !quiet.IsZero() && (limit.IsZero() || d.now.Before(limit)) {
+		return a.until(earliest(quiet, limit), client.StateRunning, a.Reason+"; deferred until the agent is quiet")
 	}
 	return a
 }

@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"gascity/client"
+	"gascity/runtime"
+)
+
+// absent decides about a session that is to run and does not.
+func (d *differ) absent(a Action, s *Session, o *Observed) Action {
+	oneShot := s.Config.Lifecycle == runtime.LifecycleOneShot
+	state := client.StateStopped
+	switch {
+	case o.Fault != "":
+		state = client.StateFailed
+	case o.Lost:
+		state = client.StateLost
+	}
+	switch {
+	case oneShot && o.finished() && o.Order == OrderNone && !changedSince(s, o):
+		a.Desired = DesiredStopped
+		return a.with(VerbNone, client.StateStopped, "it has finished")
+	case o.Order != OrderRestart && d.limited(s, o).After(d.now):
+		return a.until(d.limited(s, o), client.StateStopped, limitReason(o))
+	case d.quarantine(o).After(d.now):
+		return d.quarantined(a, o)
+	case d.now.Before(o.NextAt):
+		return a.until(o.NextAt, state, o.lastEnd())
+	}
+	if former := d.elsewhere(s); former != "" {
+		return a.with(VerbWait, state, former)
+	}
+	if missing := d.missingDependency(s); missing != "" {
+		return a.with(VerbWait, state, missing)
+	}
+	return a.with(VerbStart, client.StateStarting, o.lastEnd())
+}
+
+func (d *differ) quarantined(a Action, o *Observed) Action {
+	return a.until(d.quarantine(o), client.StateQuarantined,
+		fmt.Sprintf("%d failures within %v, the last: %s", len(d.recent(o)), d.policy.RestartWindow, o.lastEnd()))
+}
+
+// changedSince reports whether the core of the configuration is certainly
+// another one than that of the last incarnation.
+func changedSince(s *Session, o *Observed) bool {
+	return runtime.FingerprintCurrent(o.Stored.Core) && o.Stored.Core != s.Core
+}
+
+// recent returns the failures within the window.
+func (d *differ) recent(o *Observed) []time.Time {
+	from := d.now.Add(-d.policy.RestartWindow)
+	return slices.DeleteFunc(slices.Clone(o.Failures), func(t time.Time) bool { return !t.After(from) })
+}
+
+// quarantine returns until when the session must not start, the zero time if it
+// may.
+func (d *differ) quarantine(o *Observed) time.Time {
+	recent := d.recent(o)
+	if d.policy.MaxRestarts <= 0 || len(recent) < d.policy.MaxRestarts {
+		return time.Time{}
+	}
+	return recent[len(recent)-d.policy.MaxRestarts].Add(d.policy.RestartWindow)
+}
+
+// elsewhere says what keeps an agent from a new place: one identity never has
+// two agents.
+func (d *differ) elsewhere(s *Session) string {
+	for _, home := range d.homes[s.Agent] {
+		if home.Provider == s.Provider && home.Name == s.Name {
+			continue
+		}
+		if home.unknown() != "" || home.running() || home.orphaned() || home.Working != "" {
+			return fmt.Sprintf("its former session %s must end first", home.Name)
+		}
+	}
+	return ""
+}
+
+// missingDependency says which agent has to be ready before, empty if all are.
+func (d *differ) missingDependency(s *Session) string {
+	for _, name := range s.DependsOn {
+		if p := d.pools[name]; p != nil {
+			if !d.anyReady(p) {
+				return fmt.Sprintf("it waits for a member of %s", name)
+			}
+			continue
+		}
+		dep := d.agents[name]
+		if dep == nil {
+			return fmt.Sprintf("it depends on %s, which is not configured", name)
+		}
+		if !d.ready(dep) {
+			return fmt.Sprintf("it waits for %s", name)
+		}
+	}
+	return ""
+}
+
+// ready reports whether the session's start is complete, or its work done.
+func (d *differ) ready(s *Session) bool {
+	o := d.at(s)
+	if o == nil || o.unknown() != "" || s.Suspended || o.Hold.Kind != "" {
+		return false
+	}
+	if s.Config.Lifecycle == runtime.LifecycleOneShot {
+		return o.finished() && !changedSince(s, o)
+	}
+	return o.running() && o.Known && o.Working != VerbStart && !o.Working.Ends() && !o.draining()
+}
+
+func (d *differ) anyReady(p *pool) bool {
+	return slices.ContainsFunc(p.Members, func(name string) bool {
+		member := d.agents[name]
+		return member != nil && d.ready(member)
+	})
+}
+
+// The times of a limit.
+const (
+	limitProbe  = 15 * time.Minute // between two starts while nobody knows when a limit ends
+	limitSpread = time.Minute      // over which those that wait for the same end start
+)
+
+// limited returns until when the vendor's limit keeps the session from starting,
+// the zero time if it does not.
+func (d *differ) limited(s *Session, o *Observed) time.Time {
+	until := o.Limited.Until
+	switch {
+	case o.Limited.Since.IsZero():
+		return time.Time{}
+	case until.IsZero():
+		until = o.Limited.Since.Add(limitProbe)
+	}
+	return until.Add(spread(limitSpread, s.Name, o.Epoch))
+}
+
+func limitReason(o *Observed) string {
+	reason := "limited, nobody knows until when"
+	if !o.Limited.Until.IsZero() {
+		reason = "limited until " + o.Limited.Until.Format(time.RFC3339)
+	}
+	if o.Limited.Detail != "" {
+		reason += ": " + o.Limited.Detail
+	}
+	return reason
+}

@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Pool is a number of sessions of one agent, of which as many run as are wanted.
+type Pool struct {
+	Agent    string   // the qualified name in the configuration
+	Members  []string // the qualified names of its sessions' agents: Members[0] is number 1
+	Min, Max int
+	// Check is the shell command that prints how many members are wanted, see
+	// [ParseCount]. Empty: the minimum is.
+	Check string
+	Dir   string // where the check runs, absolute
+	Env   map[string]string
+	// DrainTimeout is how long a member that is no longer wanted may go on.
+	DrainTimeout time.Duration
+}
+
+// number returns which member an agent is, by its name alone: a pool that has
+// shrunk knows its former members. The pool's own name is number 0, for an agent
+// that has become a pool.
+func (p *Pool) number(agent string) (int, bool) {
+	if agent == p.Agent {
+		return 0, true
+	}
+	digits, ok := strings.CutPrefix(agent, p.Agent+"-")
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil && n > 0 && strconv.Itoa(n) == digits
+}
+
+// ParseCount reads what a pool's check printed: how many members are wanted, as
+// a whole number in the last line that is not blank. What stands before it is
+// for people.
+func ParseCount(output []byte) (int, error) {
+	text := strings.TrimSpace(string(output))
+	last := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+	if last == "" {
+		return 0, fmt.Errorf("the check printed nothing; its last line is the number of members")
+	}
+	n, err := strconv.Atoi(last)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("the last line of the check is %s; it is to be the number of members, such as 3", excerpt(last))
+	}
+	return n, nil
+}
+
+// excerpt quotes the beginning of a text.
+func excerpt(text string) string {
+	const most = 60
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return strconv.Quote(text)
+}
