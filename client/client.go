@@ -40,8 +40,8 @@ type Client struct {
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Version is sent with every request. Empty means "unknown".
 	Version string
-	// Patience bounds each question, which is what changes nothing and is no
-	// stream; zero is no bound. A controller that hangs ends it with
+	// Patience bounds each question, which is what changes nothing, is no stream
+	// and does not ask for a wait; zero is no bound. A controller that hangs ends it with
 	// [ErrTimeout].
 	Patience time.Duration
 	// OnSkew is called once, with the first answer of a controller that has
@@ -69,12 +69,17 @@ func (c *Client) transport() *http.Client {
 
 // call sends one request and decodes the answer into T.
 func call[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
-	var answer T
 	if c.Patience > 0 && method == http.MethodGet {
 		bounded, cancel := context.WithTimeoutCause(ctx, c.Patience, fmt.Errorf("%w: the controller has not answered for %v; look with: gc doctor", ErrTimeout, c.Patience))
 		defer cancel()
 		ctx = bounded
 	}
+	return callLong[T](ctx, c, method, path, body)
+}
+
+// callLong is call without an end but that of ctx: the answer waits for something.
+func callLong[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
+	var answer T
 	res, err := c.send(ctx, method, path, body)
 	if err != nil {
 		return answer, err

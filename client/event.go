@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -36,10 +38,29 @@ type GapError struct {
 
 func (e *GapError) Error() string { return fmt.Sprintf("events after %d were lost", e.After) }
 
+// EventQuery selects from the event stream.
+type EventQuery struct {
+	After uint64    // what came after the event with this id; zero is all that is remembered
+	Since time.Time // and not before this time; zero is no such bound
+}
+
+func (q EventQuery) values() string {
+	values := url.Values{"after": {strconv.FormatUint(q.After, 10)}}
+	if !q.Since.IsZero() {
+		values.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
+	}
+	return values.Encode()
+}
+
 // PastEvents returns the remembered events after the given id; zero returns all
 // of them.
 func (c *Client) PastEvents(ctx context.Context, after uint64) (EventPage, error) {
-	return call[EventPage](ctx, c, http.MethodGet, fmt.Sprintf("/v1/events?after=%d", after), nil)
+	return c.FindEvents(ctx, EventQuery{After: after})
+}
+
+// FindEvents returns the remembered events that the query selects.
+func (c *Client) FindEvents(ctx context.Context, q EventQuery) (EventPage, error) {
+	return call[EventPage](ctx, c, http.MethodGet, "/v1/events?"+q.values(), nil)
 }
 
 // Events follows the event stream: the remembered events after the given id,
@@ -49,8 +70,13 @@ func (c *Client) PastEvents(ctx context.Context, after uint64) (EventPage, error
 // when the loop begins, or stays away for [ResumeFor], is [ErrNoController]. The
 // end of ctx yields nothing.
 func (c *Client) Events(ctx context.Context, after uint64) iter.Seq2[Event, error] {
+	return c.FollowEvents(ctx, EventQuery{After: after})
+}
+
+// FollowEvents is [Client.Events] of what the query selects.
+func (c *Client) FollowEvents(ctx context.Context, q EventQuery) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		s := &stream{client: c, last: after, yield: yield}
+		s := &stream{client: c, last: q.After, since: q.Since, yield: yield}
 		s.follow(ctx)
 	}
 }

@@ -26,3 +26,15 @@ type Action struct {
 func (c *Client) Plan(ctx context.Context) (Plan, error) {
 	return call[Plan](ctx, c, http.MethodGet, "/v1/plan", nil)
 }
+
+// PreviewRequest is another configuration for a city.
+type PreviewRequest struct {
+	Config string `json:"config"`         // the text of a city.toml
+	Path   string `json:"path,omitempty"` // where it is from, absolute: for positions in errors, and what is relative to it
+}
+
+// Preview returns what the controller would do if that were its configuration. A
+// faulty one is [ErrInvalid]. Nothing is changed.
+func (c *Client) Preview(ctx context.Context, req PreviewRequest) (Plan, error) {
+	return call[Plan](ctx, c, http.MethodPost, "/v1/plan", req)
+}

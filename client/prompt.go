@@ -2,9 +2,11 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
+	"unicode/utf8"
 )
 
 // NudgeRequest is a prompt for an agent.
@@ -77,10 +79,16 @@ func (r Receipt) Ended() bool {
 	return true
 }
 
+// Reached reports whether the receipt has come as far as state, submitted or
+// consumed, or has ended without.
+func (r Receipt) Reached(state string) bool {
+	return r.Ended() && (r.State != ReceiptSubmitted || state != ReceiptConsumed)
+}
+
 // EditRequest changes a prompt that waits. Nil leaves as it is.
 type EditRequest struct {
 	Text     *string        `json:"text,omitempty"`
-	Priority *string        `json:"priority,omitempty"`
+	Priority *string        `json:"priority,omitempty" enum:"system,urgent,normal"`
 	TTL      *time.Duration `json:"ttl_ns,omitempty"` // from now
 }
 
@@ -89,6 +97,9 @@ type EditRequest struct {
 // error, read its state. [ErrTimeout] means that the wait is over and nothing
 // else. A target that cannot get prompts is [ErrRefused].
 func (c *Client) Nudge(ctx context.Context, name string, req NudgeRequest) (Receipt, error) {
+	if err := checkText(req.Text); err != nil {
+		return Receipt{}, err
+	}
 	return call[Receipt](ctx, c, http.MethodPost, target(name, "nudge"), req)
 }
 
@@ -106,13 +117,24 @@ func (c *Client) Queue(ctx context.Context, name string, which Which) ([]Receipt
 }
 
 // Receipt returns a receipt with its steps. With wait, "submitted" or
-// "consumed", it answers when the receipt has come so far or ended.
+// "consumed", it answers when the receipt has come so far or ended; a controller
+// that is ended meanwhile makes it [ErrUnavailable], or [ErrNoController] when it
+// is gone.
 func (c *Client) Receipt(ctx context.Context, id, wait string) (Receipt, error) {
-	return call[Receipt](ctx, c, http.MethodGet, "/v1/receipts/"+url.PathEscape(id)+"?wait="+url.QueryEscape(wait), nil)
+	path := "/v1/receipts/" + url.PathEscape(id)
+	if wait == "" {
+		return call[Receipt](ctx, c, http.MethodGet, path, nil)
+	}
+	return callLong[Receipt](ctx, c, http.MethodGet, path+"?wait="+url.QueryEscape(wait), nil)
 }
 
 // EditPrompt changes a prompt that waits. One that is on its way is [ErrRefused].
 func (c *Client) EditPrompt(ctx context.Context, id string, req EditRequest) (Receipt, error) {
+	if req.Text != nil {
+		if err := checkText(*req.Text); err != nil {
+			return Receipt{}, err
+		}
+	}
 	return call[Receipt](ctx, c, http.MethodPatch, "/v1/receipts/"+url.PathEscape(id), req)
 }
 
@@ -120,4 +142,12 @@ func (c *Client) EditPrompt(ctx context.Context, id string, req EditRequest) (Re
 // [ErrRefused].
 func (c *Client) CancelPrompt(ctx context.Context, id string) (Receipt, error) {
 	return call[Receipt](ctx, c, http.MethodDelete, "/v1/receipts/"+url.PathEscape(id), nil)
+}
+
+// checkText refuses what JSON would silently turn into another text.
+func checkText(text string) error {
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%w: the prompt is no UTF-8 text", ErrInvalid)
+	}
+	return nil
 }

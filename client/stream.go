@@ -35,8 +35,9 @@ var errLeft = errors.New("reader left")
 // goroutine.
 type stream struct {
 	client *Client
-	last   uint64 // the last id that was read
-	opened bool   // an answer has come since the last failure
+	since  time.Time // nothing that is older is read
+	last   uint64    // the last id that was read
+	opened bool      // an answer has come since the last failure
 	yield  func(Event, error) bool
 }
 
@@ -70,7 +71,7 @@ func (s *stream) follow(ctx context.Context) {
 func (s *stream) read(parent context.Context) error {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
-	req, err := s.client.request(ctx, http.MethodGet, "/v1/events/stream", nil)
+	req, err := s.client.request(ctx, http.MethodGet, "/v1/events/stream?"+EventQuery{After: s.last, Since: s.since}.values(), nil)
 	if err != nil {
 		return err
 	}

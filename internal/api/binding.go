@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -40,13 +41,44 @@ func bind[I, O any](h handler[I, O]) binding {
 	}
 }
 
+// waiter answers when something has come about, however long that takes. Its
+// ctx ends when the caller hangs up or the server ends.
+type waiter[I, O any] func(ctx context.Context, s *Server, in *I) (*O, error)
+
+// errEnding is why a wait is over that nothing else has ended.
+var errEnding = fmt.Errorf("%w: the controller is ending; ask the next one again", client.ErrUnavailable)
+
+// bindWait makes the binding of a JSON route whose answer waits.
+func bindWait[I, O any](h waiter[I, O]) binding {
+	return func(s *Server, op huma.Operation, _ route) {
+		huma.Register(s.api, op, func(parent context.Context, in *I) (*O, error) {
+			ctx, cancel := context.WithCancelCause(parent)
+			defer cancel(nil)
+			defer context.AfterFunc(s.closing, func() { cancel(errEnding) })()
+			out, err := h(ctx, s, in)
+			if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errEnding) {
+				err = errEnding
+			}
+			if err != nil {
+				return nil, &problem{client.ProblemOf(err)}
+			}
+			return out, nil
+		})
+	}
+}
+
 // bound returns the context of a handler: a question ends with its connection;
 // what changes something ends with the server only, and both with the limit.
 func (s *Server) bound(parent context.Context, row route) (context.Context, context.CancelFunc) {
 	if row.access == reads {
 		return context.WithTimeout(parent, row.limit)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), row.limit)
+	return s.detached(parent, row.limit)
+}
+
+// detached returns a context that outlives the connection.
+func (s *Server) detached(parent context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), limit)
 	unhook := context.AfterFunc(s.hard, cancel)
 	return ctx, func() { unhook(); cancel() }
 }
@@ -95,6 +127,7 @@ func streamParameters(row route) []*huma.Param {
 	return []*huma.Param{
 		{Name: "Last-Event-ID", In: "header", Schema: text, Description: "the id of the last event that the reader has"},
 		{Name: "after", In: "query", Schema: text, Description: "the same, where no header can be set"},
+		{Name: "since", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"}, Description: "no event that is older"},
 	}
 }
 

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"io"
+	"time"
 
 	"gascity/client"
 )
@@ -67,6 +68,8 @@ type Winding interface {
 // Prompts are prompts and their receipts. A receipt is answered when it is
 // durable.
 type Prompts interface {
+	// Nudge takes a prompt and returns when it is durable. req.Wait is empty: the
+	// server asks for the receipt to wait.
 	Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error)
 	// Queue lists what is on its way in the order of delivery, of all sessions if
 	// target is empty; see client.Which.
@@ -86,7 +89,8 @@ type Questions interface {
 
 // Conditions are what somebody waits for.
 type Conditions interface {
-	// Await returns when the condition holds, or never can, or ctx ends.
+	// Await returns when the condition holds, or never can, or ctx ends; the
+	// server ends it after req.Timeout.
 	Await(ctx context.Context, req client.WaitRequest) (client.Wait, error)
 	AddWait(ctx context.Context, req client.WaitRequest) (client.Wait, error)
 	Waits(ctx context.Context, which client.Which) ([]client.Wait, error)
@@ -122,4 +126,20 @@ type Recorder interface {
 	// reaches the reader at once. Nothing may be written before an error that
 	// the reader should see as one.
 	Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error
+}
+
+// Previewer is the extension of a City that can compare another configuration
+// with what runs. Without it previews are client.ErrUnsupported.
+type Previewer interface {
+	// Preview returns what would be done. A faulty configuration is
+	// client.ErrInvalid with its mistakes.
+	Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error)
+}
+
+// Dated is the extension of a City that finds events by their time. Without it
+// all that are remembered are read.
+type Dated interface {
+	// Since returns the id of the newest event that is older than t, zero if
+	// there is none.
+	Since(ctx context.Context, t time.Time) (id uint64, err error)
 }

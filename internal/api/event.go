@@ -24,14 +24,19 @@ const (
 
 // pastInput says after which event to begin.
 type pastInput struct {
-	After uint64 `query:"after" doc:"the id of the last event that the reader has; 0 is none"`
+	After uint64    `query:"after" doc:"the id of the last event that the reader has; 0 is none"`
+	Since time.Time `query:"since" doc:"no event that is older"`
 }
 
 func pastEvents(parent context.Context, city City, in *pastInput) (*reply[client.EventPage], error) {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
-	past, gap, _, err := city.Events(ctx, in.After)
-	page := client.EventPage{Events: past, Gap: gap, Last: in.After}
+	after, err := since(ctx, city, in.After, in.Since)
+	if err != nil {
+		return nil, err
+	}
+	past, gap, _, err := city.Events(ctx, after)
+	page := client.EventPage{Events: notBefore(past, in.Since), Gap: gap, Last: after}
 	if gap {
 		page.Last = 0
 	}
@@ -41,14 +46,43 @@ func pastEvents(parent context.Context, city City, in *pastInput) (*reply[client
 	return answer(page, err)
 }
 
+// since returns the id to read after so that nothing from t on is left out.
+func since(ctx context.Context, city City, after uint64, t time.Time) (uint64, error) {
+	dated, ok := city.(Dated)
+	if !ok || t.IsZero() {
+		return after, nil
+	}
+	older, err := dated.Since(ctx, t)
+	return max(after, older), err
+}
+
+// notBefore leaves out what is older than since. The time of events does not
+// follow their order where the clock was set back.
+func notBefore(past []client.Event, since time.Time) []client.Event {
+	kept := make([]client.Event, 0, len(past))
+	for _, e := range past {
+		if !e.Time.Before(since) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
 // events writes the event stream as server-sent events.
 func events(parent context.Context, s *Server, w http.ResponseWriter, r *http.Request) error {
 	after, err := lastEventID(r)
 	if err != nil {
 		return err
 	}
+	from, err := sinceOf(r)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
+	if after, err = since(ctx, s.city, after, from); err != nil {
+		return err
+	}
 	past, gap, next, err := s.city.Events(ctx, after)
 	if err != nil {
 		return err
@@ -62,7 +96,7 @@ func events(parent context.Context, s *Server, w http.ResponseWriter, r *http.Re
 		}
 		out.data("gap", 0, lost)
 	}
-	for _, e := range past {
+	for _, e := range notBefore(past, from) {
 		out.event(e)
 	}
 	kept := queue(ctx, next)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -89,6 +90,10 @@ func bounded(t *testing.T) context.Context {
 func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 	city := &fakecity.City{Root: shortDir(t), Version: "test"}
 	city.Add("worker", client.StateRunning)
+	city.Add("asker", client.StateRunning)
+	city.Set("asker", func(s *client.Session) { s.Activity.State = "waiting" })
+	city.Add("deep", client.StateRunning)
+	city.Set("deep", func(s *client.Session) { s.Activity.State = "busy" })
 	city.Emit("session.running", client.Agent{Name: "worker"}, "hello")
 	server := NewServer(city, Options{Version: "test"})
 	check := &describedTransport{t: t, server: server, seen: map[string]bool{}}
@@ -115,11 +120,19 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"pastEvents": func() error { _, err := c.PastEvents(ctx, 0); return err },
 		"logs":       func() error { return readLogs(ctx, c) },
 		"events":     func() error { return readEvents(ctx, c) },
+		"explain":    func() error { _, err := c.Explain(ctx, "worker"); return err },
+		"preview":    func() error { _, err := c.Preview(ctx, client.PreviewRequest{Config: "x = 1"}); return err },
+		"prompts":    func() error { return walkPrompts(ctx, c) },
+		"questions":  func() error { return walkQuestions(ctx, c) },
+		"conditions": func() error { return walkConditions(ctx, c) },
 	}
 	for name, call := range calls {
 		if err := call(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if err := walkLife(ctx, c); err != nil {
+		t.Errorf("lifecycle: %v", err)
 	}
 	for name, call := range map[string]func() error{
 		"stopCity":       func() error { _, err := c.StopCity(ctx); return err },
@@ -134,6 +147,58 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 			t.Errorf("no answer of %s %s was checked", row.method, row.path)
 		}
 	}
+}
+
+func walkPrompts(ctx context.Context, c *client.Client) error {
+	r, err := c.Nudge(ctx, "deep", client.NudgeRequest{Text: "later", Priority: "urgent", Key: "k", TTL: time.Hour, Source: "me"})
+	if err != nil {
+		return err
+	}
+	text := "even later"
+	_, editErr := c.EditPrompt(ctx, r.ID, client.EditRequest{Text: &text})
+	list, listErr := c.Queue(ctx, "deep", client.WithEnded)
+	if len(list) == 0 {
+		listErr = errors.New("the queue is empty")
+	}
+	_, receiptErr := c.Receipt(ctx, r.ID, "")
+	_, cancelErr := c.CancelPrompt(ctx, r.ID)
+	ended, endErr := c.Receipt(ctx, r.ID, client.ReceiptSubmitted)
+	if ended.State != client.ReceiptCancelled {
+		endErr = errors.Join(endErr, fmt.Errorf("the end is %q", ended.State))
+	}
+	return errors.Join(editErr, listErr, receiptErr, cancelErr, endErr)
+}
+
+func walkQuestions(ctx context.Context, c *client.Client) error {
+	open, err := c.Pending(ctx, "", client.OnlyOpen)
+	if err != nil || len(open) != 1 {
+		return fmt.Errorf("pending are %v, %w", open, err)
+	}
+	_, err = c.Respond(ctx, open[0].ID, client.RespondRequest{Option: "2", By: "me"})
+	return err
+}
+
+func walkConditions(ctx context.Context, c *client.Client) error {
+	if _, err := c.Await(ctx, client.WaitRequest{Target: "worker", For: client.WaitRunning}); err != nil {
+		return err
+	}
+	w, err := c.AddWait(ctx, client.WaitRequest{Target: "worker", For: client.WaitBusy, Owner: "asker"})
+	if err != nil {
+		return err
+	}
+	_, listErr := c.Waits(ctx, client.WithEnded)
+	_, cancelErr := c.CancelWait(ctx, w.ID)
+	return errors.Join(listErr, cancelErr)
+}
+
+func walkLife(ctx context.Context, c *client.Client) error {
+	req := client.LifecycleRequest{Reason: "a test", Timeout: time.Minute}
+	verb := func(do func(context.Context, string, client.LifecycleRequest) (client.Done, error)) error {
+		_, err := do(ctx, "worker", req)
+		return err
+	}
+	_, stateErr := c.DrainState(ctx, "worker")
+	return errors.Join(verb(c.RequestRestart), verb(c.Sleep), verb(c.Wake), verb(c.Suspend), verb(c.Resume), verb(c.Reset), verb(c.Drain), stateErr, verb(c.DrainAck), verb(c.Wake))
 }
 
 func readLogs(ctx context.Context, c *client.Client) error {
@@ -216,15 +281,23 @@ func (d *describedTransport) operation(r *http.Request) *huma.Operation {
 			pattern += "/" + verb
 		}
 	}
+	for _, list := range []string{"/v1/receipts/", "/v1/pending/", "/v1/waits/"} {
+		if rest, ok := strings.CutPrefix(pattern, list); ok {
+			_, verb, has := strings.Cut(rest, "/")
+			pattern = list + "{id}"
+			if has {
+				pattern += "/" + verb
+			}
+		}
+	}
 	item := d.server.api.OpenAPI().Paths[pattern]
 	if item == nil {
 		d.t.Errorf("%s %s is not described", r.Method, r.URL.Path)
 		return nil
 	}
-	if r.Method == http.MethodGet {
-		return item.Get
-	}
-	return item.Post
+	return map[string]*huma.Operation{
+		http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+	}[r.Method]
 }
 
 func (d *describedTransport) validate(op *huma.Operation, res *http.Response, body []byte) {

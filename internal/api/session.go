@@ -16,6 +16,10 @@ type Named struct {
 	Target string `path:"target" minLength:"1" maxLength:"1024" doc:"an agent's name or a session's name"`
 }
 
+func explain(ctx context.Context, city City, in *Named) (*reply[client.Explanation], error) {
+	return answer(city.Explain(ctx, in.Target))
+}
+
 func session(ctx context.Context, city City, in *Named) (*reply[client.Session], error) {
 	return answer(city.Session(ctx, in.Target))
 }
@@ -28,19 +32,6 @@ type peekInput struct {
 
 func peek(ctx context.Context, city City, in *peekInput) (*reply[client.Output], error) {
 	return answer(city.Peek(ctx, in.Target, in.Lines))
-}
-
-// nudgeInput is a prompt for a target.
-type nudgeInput struct {
-	Named
-	Body client.NudgeRequest
-}
-
-func nudge(ctx context.Context, city City, in *nudgeInput) (*reply[client.Receipt], error) {
-	if in.Body.Text == "" {
-		return nil, fmt.Errorf("%w: the prompt is empty", client.ErrInvalid)
-	}
-	return answer(city.Nudge(ctx, in.Target, in.Body))
 }
 
 func interrupt(ctx context.Context, city City, in *Named) (*reply[client.Done], error) {
@@ -91,10 +82,8 @@ func logs(ctx context.Context, s *Server, w http.ResponseWriter, r *http.Request
 func logQuery(r *http.Request) (client.LogQuery, error) {
 	var q client.LogQuery
 	var err error
-	if since := r.FormValue("since"); since != "" {
-		if q.Since, err = time.Parse(time.RFC3339Nano, since); err != nil {
-			return q, fmt.Errorf("%w: since=%q is no RFC 3339 time", client.ErrInvalid, since)
-		}
+	if q.Since, err = sinceOf(r); err != nil {
+		return q, err
 	}
 	if follow := r.FormValue("follow"); follow != "" {
 		if q.Follow, err = strconv.ParseBool(follow); err != nil {
@@ -102,4 +91,17 @@ func logQuery(r *http.Request) (client.LogQuery, error) {
 		}
 	}
 	return q, nil
+}
+
+// sinceOf reads the parameter "since" of a stream.
+func sinceOf(r *http.Request) (time.Time, error) {
+	since := r.FormValue("since")
+	if since == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, since)
+	if err != nil {
+		return t, fmt.Errorf("%w: since=%q is no RFC 3339 time", client.ErrInvalid, since)
+	}
+	return t, nil
 }

@@ -20,6 +20,12 @@ func answer[T any](body T, err error) (*reply[T], error) {
 	return &reply[T]{Body: body}, nil
 }
 
+// rows makes the output of a listing: without anything in it, it is empty and
+// not null.
+func rows[T any](list []T, err error) (*reply[[]T], error) {
+	return answer(append([]T{}, list...), err)
+}
+
 func status(ctx context.Context, city City, _ *none) (*reply[client.Status], error) {
 	return answer(city.Status(ctx))
 }

@@ -20,8 +20,6 @@ import (
 
 // City is the fake. All methods may be called concurrently.
 type City struct {
-	later
-
 	// set before use
 	Root    string
 	Version string
@@ -39,11 +37,17 @@ type City struct {
 	once sync.Once
 
 	mu        sync.Mutex
-	agents    []client.Session // guarded by mu
-	fault     string           // guarded by mu; of the configuration
-	startedAt time.Time        // guarded by mu
-	prompts   []string         // guarded by mu; "session: text"
-	looks     int              // guarded by mu; at the status, while the city ends
+	agents    []client.Session        // guarded by mu
+	fault     string                  // guarded by mu; of the configuration
+	startedAt time.Time               // guarded by mu
+	prompts   []string                // guarded by mu; "session: text"
+	receipts  []*receipt              // guarded by mu
+	pending   []client.Pending        // guarded by mu
+	waits     []client.Wait           // guarded by mu
+	drains    map[string]client.Drain // guarded by mu; by session
+	awaited   chan struct{}           // guarded by mu; see Awaited
+	degraded  string                  // guarded by mu
+	looks     int                     // guarded by mu; at the status, while the city ends
 }
 
 // Add makes an agent in the given state.
@@ -51,12 +55,12 @@ func (c *City) Add(name, state string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.startedAt.IsZero() {
-		c.startedAt = time.Now()
+		c.startedAt, c.drains = time.Now(), map[string]client.Drain{}
 	}
 	c.agents = append(c.agents, client.Session{
 		Agent: client.Agent{
 			Name: name, Session: "gc-" + filepath.Base(c.Root) + "-" + strings.ReplaceAll(name, "/", "--"),
-			Provider: "fake", Desired: client.StateRunning, State: state, Activity: client.Activity{State: "idle", Source: "fake"},
+			Provider: "fake", Desired: client.StateRunning, State: state, Activity: client.Activity{State: "idle", Source: "fake", Since: time.Now(), Confidence: "certain"},
 			PID: 4000 + len(c.agents), StartedAt: time.Now(), ActiveAt: time.Now(), ReadAt: time.Now(),
 			Instance: fingerprint(name),
 		},
@@ -79,13 +83,22 @@ func (c *City) Set(name string, change func(*client.Session)) {
 		panic("fakecity: no agent " + name)
 	}
 	change(&c.agents[i])
+	c.raiseLocked(&c.agents[i])
 	agent := c.agents[i].Agent
 	c.mu.Unlock()
+	c.deliver()
 	kind := "session." + agent.State
 	if agent.State == client.StateRunning {
 		kind = "session.started"
 	}
 	c.Emit(kind, agent, agent.Reason)
+}
+
+// Degrade makes the controller say why it holds back.
+func (c *City) Degrade(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.degraded = why
 }
 
 // Break makes the configuration on disk faulty.
@@ -134,7 +147,7 @@ func (c *City) Status(context.Context) (client.Status, error) {
 	}
 	status := client.Status{
 		City: filepath.Base(c.Root), Root: c.Root, At: time.Now(),
-		Controller: client.Controller{PID: c.PID, Version: c.Version, StartedAt: c.startedAt, Stopping: c.Ending > 0},
+		Controller: client.Controller{PID: c.PID, Version: c.Version, StartedAt: c.startedAt, Stopping: c.Ending > 0, Degraded: c.degraded},
 		Plan:       client.PlanState{LoadedAt: c.startedAt, Error: c.fault},
 		Agents:     []client.Agent{},
 	}
@@ -191,33 +204,6 @@ func (c *City) Peek(_ context.Context, target string, lines int) (client.Output,
 		text = text[len(text)-lines:]
 	}
 	return client.Output{Session: s.Session, Text: strings.Join(text, "\n")}, nil
-}
-
-// Nudge implements api.City. An agent that is not running is absent, one that
-// waits refuses.
-func (c *City) Nudge(_ context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
-	s, err := c.find(target)
-	if err != nil {
-		return client.Receipt{}, err
-	}
-	if req.Text == "die" && c.Dies != nil {
-		c.Dies()
-	}
-	result := client.Receipt{Session: s.Session}
-	switch {
-	case s.State != client.StateRunning, req.Instance != "" && req.Instance != s.Instance:
-		result.State, result.Reason = "absent", "the session is "+s.State
-	case s.Activity.State == "waiting":
-		result.State, result.Reason = "dead", "dialog_up"
-	case s.Activity.State == "unknown":
-		result.State, result.Reason = "unconfirmed", "the provider reports no receipt"
-	default:
-		result.State, result.Evidence = "submitted", "ledger"
-		c.mu.Lock()
-		c.prompts = append(c.prompts, s.Session+": "+req.Text)
-		c.mu.Unlock()
-	}
-	return result, nil
 }
 
 // Interrupt implements api.City.
@@ -285,10 +271,4 @@ func (c *City) Logs(ctx context.Context, target string, q client.LogQuery, w io.
 		}
 	}
 	return nil
-}
-
-// Explain implements api.City.
-func (c *City) Explain(_ context.Context, target string) (client.Explanation, error) {
-	s, err := c.find(target)
-	return client.Explanation{Agent: s.Agent}, err
 }
