@@ -1,0 +1,335 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"gascity/runtime"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// at is so many seconds after noon.
+func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
+
+// says is evidence since a second, as read in the given one.
+func says(source runtime.Source, word runtime.Activity, since, read float64) runtime.Evidence {
+	return runtime.Evidence{Source: source, Activity: word, Since: at(since), At: at(read)}
+}
+
+func asks(source runtime.Source, kind string, since, read float64) runtime.Evidence {
+	e := says(source, runtime.ActivityWaiting, since, read)
+	e.Kind = kind
+	return e
+}
+
+func limited(source runtime.Source, until, since, read float64) runtime.Evidence {
+	e := says(source, runtime.ActivityLimited, since, read)
+	if until > 0 {
+		e.Until = at(until)
+	}
+	return e
+}
+
+const (
+	busy, idle, ready   = runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityReady
+	waiting, background = runtime.ActivityWaiting, runtime.ActivityBackground
+	unknown             = runtime.ActivityUnknown
+	status, screen      = runtime.SourceStatus, runtime.SourceScreen
+	hook, process       = runtime.SourceHook, runtime.SourceProcess
+	transcript          = runtime.SourceTranscript
+)
+
+// sense folds one reading of the given evidence, read in the latest second of it.
+func sense(evidence ...runtime.Evidence) *Senses {
+	var s Senses
+	r := runtime.Reading{Instance: "i", Evidence: evidence}
+	for _, e := range evidence {
+		r.At = latest(r.At, e.At)
+	}
+	s.Fold(r)
+	return &s
+}
+
+func TestWhatTheEvidenceAmountsTo(t *testing.T) {
+	tests := []struct {
+		name  string
+		has   []runtime.Evidence
+		wrote float64 // the last output, 0: not known
+		now   float64
+		want  string // state/kind source confidence
+		next  float64
+	}{
+		{"nothing is known: unknown, never idle", nil, 0, 1, "unknown  guess", 0},
+		{"a source that does not know says nothing", []runtime.Evidence{says(screen, unknown, 0, 1)}, 0, 1, "unknown  guess", 0},
+		{"a word from the future says nothing", []runtime.Evidence{says(status, "dreaming", 0, 1)}, 0, 1, "unknown  guess", 0},
+		{"a screen alone is a guess", []runtime.Evidence{says(screen, idle, 0, 1)}, 0, 1, "idle screen guess", 121},
+		{"the program's word is certain", []runtime.Evidence{says(status, idle, 0, 1)}, 0, 1, "idle osc7501 certain", 121},
+		{"a transcript is likely", []runtime.Evidence{says(transcript, busy, 0, 1)}, 0, 1, "busy transcript likely", 121},
+		{"trust goes before time", []runtime.Evidence{says(screen, idle, 90, 100), says(status, busy, 95, 100)}, 0, 100, "busy osc7501 certain", 155},
+		{"a question on the screen wins over a busy word at once",
+			[]runtime.Evidence{says(status, busy, 0, 100), asks(screen, "permission", 100, 100)}, 100, 100, "waiting/permission screen guess", 220},
+		{"a question on the screen wins over an idle word at once",
+			[]runtime.Evidence{says(status, idle, 0, 100), asks(screen, "menu", 100, 100)}, 100, 100, "waiting/menu screen guess", 220},
+		{"a question that was seen before the newer busy word is over",
+			[]runtime.Evidence{says(status, busy, 101, 102), asks(screen, "menu", 90, 100)}, 100, 102, "busy osc7501 certain", 220},
+		{"the kind of a question comes from whoever knows it",
+			[]runtime.Evidence{says(status, waiting, 99, 100), asks(screen, "login", 99, 100)}, 0, 100, "waiting/login osc7501 certain", 220},
+		{"idle on the screen does not flip a busy word",
+			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, idle, 92, 100)}, 80, 100, "busy osc7501 certain", 102},
+		{"idle on a silent screen heals a busy word after the bound",
+			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, idle, 90, 100)}, 80, 100, "idle screen guess", 220},
+		{"an agent that writes is not idle, whatever a rule says",
+			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, idle, 50, 100)}, 99, 100, "busy osc7501 certain", 109},
+		{"a screen that never changed may be blind to the turn: six times as long",
+			[]runtime.Evidence{says(status, busy, 60, 100), says(screen, idle, 0, 100)}, 30, 100, "busy osc7501 certain", 120},
+		{"and heals after that",
+			[]runtime.Evidence{says(status, busy, 40, 100), says(screen, idle, 0, 100)}, 30, 100, "idle screen guess", 220},
+		{"busy on the screen heals an idle word",
+			[]runtime.Evidence{says(status, idle, 0, 100), says(screen, busy, 89, 100)}, 100, 100, "busy screen guess", 220},
+		{"an input line heals nothing: it may be there during a turn",
+			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, ready, 10, 100)}, 10, 100, "busy osc7501 certain", 220},
+		{"a process that works does not argue against the screen that agrees",
+			[]runtime.Evidence{says(status, idle, 0, 100), says(screen, idle, 0, 100), says(process, busy, 1, 100)}, 0, 100, "idle osc7501 certain", 220},
+		{"a question that the program told of is not healed by a screen that never showed it",
+			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, idle, 11, 100)}, 11, 100, "waiting/permission osc7501 certain", 220},
+		{"a question is over when the screen shows a turn",
+			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, busy, 50, 100)}, 99, 100, "busy screen guess", 220},
+		{"a question is over when the screen has changed and is silent",
+			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, idle, 50, 100)}, 50, 100, "idle screen guess", 220},
+		{"background work is not idle",
+			[]runtime.Evidence{says(status, idle, 0, 100), says(screen, background, 20, 100)}, 0, 100, "background screen guess", 220},
+		{"background work is kept although the screen says idle",
+			[]runtime.Evidence{says(hook, background, 0, 100), says(screen, idle, 20, 100)}, 20, 100, "background hook certain", 220},
+		{"background work does not hide a turn",
+			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, background, 99, 100)}, 100, 100, "busy osc7501 certain", 109},
+		{"a limit wins over an idle word", []runtime.Evidence{says(status, idle, 0, 100), limited(screen, 150, 99, 100)}, 0, 100, "limited screen guess", 150},
+		{"a limit does not win over a turn", []runtime.Evidence{says(status, busy, 98, 100), limited(screen, 150, 99, 100)}, 0, 100, "busy osc7501 certain", 109},
+		{"a limit ends when it said", []runtime.Evidence{says(screen, ready, 0, 100), limited(hook, 100, 0, 100)}, 0, 100, "ready screen guess", 220},
+		{"a limit that is over leaves nothing", []runtime.Evidence{limited(hook, 100, 0, 100)}, 0, 101, "unknown  guess", 0},
+		{"a limit without an end stays", []runtime.Evidence{limited(screen, 0, 0, 100)}, 0, 100, "limited screen guess", 220},
+		{"what is stale says nothing", []runtime.Evidence{says(status, idle, 0, 1), says(screen, busy, 0, 1)}, 0, 121, "unknown  guess", 0},
+		{"a source nobody knows is the last", []runtime.Evidence{says("crystal ball", busy, 0, 1), says(process, idle, 0, 1)}, 0, 1, "idle process guess", 60},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := sense(tt.has...)
+			if tt.wrote > 0 {
+				s.Heard(at(tt.wrote))
+			}
+			a, judged, next := Fuse(s, at(tt.now), Rules{})
+			state := string(a.State)
+			if a.Kind != "" {
+				state += "/" + a.Kind
+			}
+			if got := fmt.Sprintf("%s %s %s", state, a.Source, a.Confidence); got != tt.want {
+				t.Errorf("fused to %q, want %q\n%s", got, tt.want, told(judged))
+			}
+			if want := at(tt.next); tt.next == 0 && !next.IsZero() || tt.next != 0 && !next.Equal(want) {
+				t.Errorf("it is due to change at %v, want after %v s", next.Sub(noon), tt.next)
+			}
+			if len(judged) != len(tt.has) {
+				t.Errorf("%d of %d pieces of evidence are explained", len(judged), len(tt.has))
+			}
+		})
+	}
+}
+
+func told(judged []Judged) string {
+	var b strings.Builder
+	for _, j := range judged {
+		fmt.Fprintf(&b, "%s %s used=%v: %s\n", j.Source, j.Activity, j.Used, j.Why)
+	}
+	return b.String()
+}
+
+func TestAnotherIncarnationKnowsNothingOfTheFormer(t *testing.T) {
+	s := sense(says(status, busy, 0, 10))
+	s.Push(says(hook, idle, 5, 5))
+	s.Fold(runtime.Reading{Instance: "successor", At: at(11)})
+	if a, judged, _ := Fuse(s, at(11), Rules{}); a.State != unknown || len(judged) != 0 {
+		t.Errorf("the successor is %s on %d pieces of evidence, want unknown on none", a.State, len(judged))
+	}
+}
+
+func TestASourceThatFallsSilentIsNotIdle(t *testing.T) {
+	s := sense(says(screen, idle, 0, 10))
+	s.Fold(runtime.Reading{Instance: "i", At: at(11)})
+	if a, _, _ := Fuse(s, at(11), Rules{}); a.State != unknown {
+		t.Errorf("a screen that no rule knows any more is %s, want unknown", a.State)
+	}
+}
+
+func TestPushedEvidenceOutlivesReadingsThatDoNotRepeatIt(t *testing.T) {
+	s := sense(says(screen, ready, 0, 1))
+	s.Push(says(hook, idle, 5, 5))
+	s.Push(says(hook, busy, 3, 3)) // late
+	s.Fold(runtime.Reading{Instance: "i", At: at(3600), Evidence: []runtime.Evidence{says(screen, ready, 0, 3600)}})
+	if a, _, _ := Fuse(s, at(3600), Rules{}); a.State != idle || a.Source != hook || a.Confidence != Certain {
+		t.Errorf("an hour after the hook's word it is %+v, want idle by the hook", a)
+	}
+	if a, _, _ := Fuse(s, at(3600), Rules{StaleOf: map[runtime.Source]time.Duration{hook: time.Minute}}); a.State != ready {
+		t.Errorf("with a stale hook it is %+v, want ready by the screen", a)
+	}
+}
+
+func TestALateReadingIsIgnored(t *testing.T) {
+	s := sense(says(status, idle, 50, 60))
+	s.Fold(runtime.Reading{Instance: "i", At: at(40), Evidence: []runtime.Evidence{says(status, busy, 40, 40)}})
+	if a, _, _ := Fuse(s, at(60), Rules{}); a.State != idle {
+		t.Errorf("after a reading that came late it is %s, want idle", a.State)
+	}
+}
+
+func TestAPendingQuestionIsWaitingWhateverItsSourceSays(t *testing.T) {
+	for _, source := range []runtime.Source{"", screen, status} {
+		var s Senses
+		s.Fold(runtime.Reading{
+			Instance: "i", At: at(10), Evidence: []runtime.Evidence{says(status, busy, 0, 10), says(screen, idle, 0, 10)},
+			Pending: &runtime.PendingInteraction{Kind: runtime.WaitQuestion, Metadata: map[string]string{runtime.MetaSource: string(source)}},
+		})
+		if a, _, _ := Fuse(&s, at(10), Rules{}); a.State != waiting || a.Kind != runtime.WaitQuestion {
+			t.Errorf("with a question of source %q pending it is %+v, want waiting", source, a)
+		}
+	}
+}
+
+func TestSinceIsWhenTheWordBeganNotWhenItWasReadAgain(t *testing.T) {
+	s := sense(runtime.Evidence{Source: screen, Activity: busy, At: at(1)})
+	s.Fold(runtime.Reading{Instance: "i", At: at(9), Evidence: []runtime.Evidence{{Source: screen, Activity: busy}}})
+	if a, _, _ := Fuse(s, at(9), Rules{}); !a.Since.Equal(at(1)) {
+		t.Errorf("busy since %v, want since the first reading", a.Since.Sub(noon))
+	}
+}
+
+// TestNothingChangesBeforeItIsDue draws evidence and moments: as long as next is
+// not reached, the fused activity is the same.
+func TestNothingChangesBeforeItIsDue(t *testing.T) {
+	words := append(slices.Clone(activities), unknown)
+	rapid.Check(t, func(rt *rapid.T) {
+		var has []runtime.Evidence
+		for _, g := range grades {
+			if !rapid.Bool().Draw(rt, string(g.source)) {
+				continue
+			}
+			read := rapid.Float64Range(0, 200).Draw(rt, "read")
+			e := says(g.source, rapid.SampledFrom(words).Draw(rt, "word"), read-rapid.Float64Range(0, 100).Draw(rt, "lasts"), read)
+			if e.Activity == runtime.ActivityLimited && rapid.Bool().Draw(rt, "bounded") {
+				e.Until = at(rapid.Float64Range(0, 300).Draw(rt, "until"))
+			}
+			has = append(has, e)
+		}
+		s := sense(has...)
+		if wrote := rapid.Float64Range(-100, 200).Draw(rt, "wrote"); wrote > 0 {
+			s.Heard(at(wrote))
+		}
+		now := at(200)
+		for range 50 {
+			first, judged, next := Fuse(s, now, Rules{})
+			checkWord(rt, first, judged)
+			if next.IsZero() {
+				next = now.Add(time.Hour)
+			}
+			if !next.After(now) {
+				rt.Fatalf("due at %v, which is not after %v", next.Sub(noon), now.Sub(noon))
+			}
+			between := now.Add(time.Duration(rapid.Int64Range(0, int64(next.Sub(now))-1).Draw(rt, "between")))
+			if then, _, _ := Fuse(s, between, Rules{}); then != first {
+				rt.Fatalf("%+v turned into %+v before it was due", first, then)
+			}
+			now = next
+		}
+	})
+}
+
+// checkWord holds for every result: it is a known word that one live source said,
+// and a question that was read after every other word is never idle or busy.
+func checkWord(rt *rapid.T, a Activity, judged []Judged) {
+	used := slices.DeleteFunc(slices.Clone(judged), func(j Judged) bool { return !j.Used })
+	if a.State == unknown && len(used) != 0 || a.State != unknown && (len(used) != 1 || used[0].Activity != a.State || used[0].Source != a.Source) {
+		rt.Fatalf("%+v rests on %s", a, told(used))
+	}
+	for _, j := range judged {
+		if j.Why == "" {
+			rt.Fatalf("nothing is said of %+v", j)
+		}
+	}
+}
+
+// truth is what an agent really does, in phases of whole seconds.
+type truth struct {
+	word runtime.Activity
+	from int
+}
+
+// TestLostEdgesHeal plays an agent that tells each change by a status, of which
+// one in ten is lost, and whose screen is read once a second. The fused activity
+// comes to the truth within the bound, and changes no more often than the truth
+// did, one heal and its end for each lost edge included.
+func TestLostEdgesHeal(t *testing.T) {
+	const settle = 13 // seconds: HealAfter, one reading, and a screen that is late
+	rapid.Check(t, func(rt *rapid.T) {
+		var s Senses
+		var fused []runtime.Activity
+		phases, end := drawPhases(rt)
+		pushed, lost := truth{}, 0
+		for i, phase := range phases {
+			until := end
+			if i+1 < len(phases) {
+				until = phases[i+1].from
+			}
+			if i > 0 && rapid.IntRange(0, 9).Draw(rt, "lost") == 0 {
+				lost++
+			} else {
+				pushed = phase
+			}
+			for now := phase.from; now < until; now++ {
+				if phase.word == busy || now == phase.from {
+					s.Heard(at(float64(now)))
+				}
+				s.Fold(runtime.Reading{Instance: "i", At: at(float64(now)), Evidence: []runtime.Evidence{
+					says(status, pushed.word, float64(pushed.from), float64(now)), drawn(phases[:i+1], now),
+				}})
+				a, judged, _ := Fuse(&s, at(float64(now)), Rules{})
+				if now >= phase.from+settle && a.State != phase.word {
+					rt.Fatalf("%d s into %s it is %s\n%s", now-phase.from, phase.word, a.State, told(judged))
+				}
+				if phase.word == waiting && now > phase.from && (a.State == idle || a.State == busy) {
+					rt.Fatalf("a question reads as %s\n%s", a.State, told(judged))
+				}
+				if len(fused) == 0 || fused[len(fused)-1] != a.State {
+					fused = append(fused, a.State)
+				}
+			}
+		}
+		if most := len(phases) + 2*lost; len(fused) > most {
+			rt.Fatalf("the truth changed %d times with %d lost edges, the fused activity %d times: %v", len(phases), lost, len(fused), fused)
+		}
+	})
+}
+
+// drawn is what the screen shows: the truth, a second late.
+func drawn(phases []truth, now int) runtime.Evidence {
+	i := len(phases) - 1
+	if phases[i].from == now && i > 0 {
+		i--
+	}
+	return says(screen, phases[i].word, float64(phases[i].from+1), float64(now))
+}
+
+func drawPhases(rt *rapid.T) (phases []truth, end int) {
+	for range rapid.IntRange(2, 30).Draw(rt, "phases") {
+		word := rapid.SampledFrom([]runtime.Activity{busy, idle, waiting}).Draw(rt, "word")
+		if len(phases) > 0 && phases[len(phases)-1].word == word {
+			continue
+		}
+		phases = append(phases, truth{word, end})
+		end += rapid.IntRange(3, 40).Draw(rt, "seconds")
+	}
+	return phases, end
+}
