@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"gascity/internal/session"
 	"gascity/runtime"
 )
 
@@ -20,6 +21,8 @@ func drawWorld(t *rapid.T) (Desired, world) {
 	for i := range rapid.IntRange(0, 8).Draw(t, "sessions") {
 		s := sessionOf(fmt.Sprint("a", i))
 		s.Suspended = rapid.Float64Range(0, 1).Draw(t, "suspended") > 0.8
+		s.IdleAfter = rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "idle after")
+		s.MaxAge = rapid.SampledFrom([]time.Duration{0, 2 * time.Minute}).Draw(t, "max age")
 		if rapid.Float64Range(0, 1).Draw(t, "once") > 0.8 {
 			once(&s)
 		}
@@ -60,10 +63,35 @@ func drawObserved(t *rapid.T, s Session) (Observed, bool) {
 			*field = h
 		}
 	}
+	drawOrders(t, &o)
 	if rapid.Float64Range(0, 1).Draw(t, "blind") > 0.9 {
 		o.Blind = "the place does not answer"
 	}
 	return o, rapid.Float64Range(0, 1).Draw(t, "looked at") > 0.1
+}
+
+// drawOrders draws what somebody asked of a session, and what it does.
+func drawOrders(t *rapid.T, o *Observed) {
+	maybe := rapid.Map(rapid.IntRange(0, 9), func(n int) bool { return n > 7 })
+	past := rapid.Map(rapid.IntRange(0, 600), func(n int) time.Time { return noon.Add(-time.Duration(n) * time.Second) })
+	activities := []runtime.Activity{"", "", runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityReady, runtime.ActivityWaiting, runtime.ActivityLimited, "odd"}
+	o.Activity = session.Activity{State: rapid.SampledFrom(activities).Draw(t, "activity"), Since: past.Draw(t, "since")}
+	o.Epoch, o.AgeFrom = rapid.Uint64Range(0, 2).Draw(t, "epoch"), past.Draw(t, "age from")
+	o.Pending, o.Seen.Attached = maybe.Draw(t, "pending"), rapid.SampledFrom([]int{0, 0, 0, 0, 1, -1}).Draw(t, "attached")
+	holds := rapid.SampledFrom([]session.HoldKind{"", "", "", "", session.HoldSleep, session.HoldSuspend, "odd"})
+	o.Hold.Kind = holds.Draw(t, "hold")
+	if maybe.Draw(t, "drain") {
+		o.Drain = session.Drain{Epoch: 1, Since: past.Draw(t, "drain since"), Deadline: past.Draw(t, "deadline"), Then: holds.Draw(t, "then")}
+	}
+	if maybe.Draw(t, "acked") {
+		o.Drain.Acked = noon
+	}
+	if maybe.Draw(t, "renew") {
+		o.Renew = noon
+	}
+	if maybe.Draw(t, "wake") {
+		o.Wake = "it was asked for"
+	}
 }
 
 func (w world) observed() []Observed {
@@ -77,9 +105,15 @@ func (w world) observed() []Observed {
 // apply does what the controller would have done, at once and with success.
 func (w world) apply(s *Session, a Action) {
 	o := w[place{a.Provider, a.Session}]
+	if a.Woken {
+		o.Hold, o.Drain = session.Hold{}, session.Drain{}
+	}
 	switch a.Verb {
 	case VerbStop:
 		o.Seen, o.Known, o.Order = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, false, OrderNone
+		if a.Hold.Kind != "" {
+			o.Hold = a.Hold
+		}
 	case VerbStart, VerbRestart, VerbRelaunch:
 		*o = healthy(*s)
 	case VerbAdopt:
@@ -94,7 +128,11 @@ func (w world) apply(s *Session, a Action) {
 }
 
 func drawPolicy(t *rapid.T) Policy {
-	return Policy{Stopping: rapid.Float64Range(0, 1).Draw(t, "stopping") > 0.8, Disruptions: rapid.IntRange(0, 3).Draw(t, "disruptions")}
+	policy := Policy{Stopping: rapid.Float64Range(0, 1).Draw(t, "stopping") > 0.8, Disruptions: rapid.IntRange(0, 3).Draw(t, "disruptions")}
+	if rapid.Bool().Draw(t, "woke") {
+		policy.Woke = noon.Add(-time.Duration(rapid.IntRange(0, 60).Draw(t, "woke")) * time.Second)
+	}
+	return policy
 }
 
 func TestNothingIsDoneToTheUnknown(t *testing.T) {
@@ -116,6 +154,47 @@ func TestNothingIsDoneToTheUnknown(t *testing.T) {
 			}
 			if a.Verb.Ends() && !o.exists() {
 				t.Fatalf("%s although there is nothing: %+v", a.Verb, o)
+			}
+		}
+	})
+}
+
+func TestNothingIsDoneWhileFrozen(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		desired, w := drawWorld(t)
+		policy := drawPolicy(t)
+		policy.Stopping, policy.Frozen = false, "the store is read-only"
+		for _, a := range Diff(desired, w.observed(), noon, policy) {
+			if a.Verb.Acts() && a.Verb != VerbAdopt || a.Rebaseline || a.Woken || a.Hold != (session.Hold{}) || a.Drain != (session.Drain{}) {
+				t.Fatalf("while frozen: %+v", a)
+			}
+		}
+	})
+}
+
+func TestEveryStateAcceptsStop(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		desired, w := drawWorld(t)
+		policy := drawPolicy(t)
+		policy.Stopping, policy.Frozen = true, rapid.SampledFrom([]string{"", "the disk is full"}).Draw(t, "frozen")
+		for _, a := range Diff(desired, w.observed(), noon, policy) {
+			o := w[place{a.Provider, a.Session}]
+			stoppable := o != nil && o.Owner == OwnerUs && o.exists() && o.unknown() == "" && o.Working == ""
+			if stoppable != (a.Verb == VerbStop) && (o == nil || o.Owner == OwnerUs) {
+				t.Fatalf("the city ends, and the decision is %+v about %+v", a, o)
+			}
+		}
+	})
+}
+
+func TestOnlyRestingSessionsArePutToSleepOrStartedAfresh(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		desired, w := drawWorld(t)
+		for _, a := range Diff(desired, w.observed(), noon, Policy{Disruptions: 9}) {
+			o := w[place{a.Provider, a.Session}]
+			automatic := a.Hold.Kind != "" || a.Verb == VerbRestart && o.Order == OrderNone || a.Verb == VerbRelaunch
+			if automatic && (o.Pending || o.turn() != "" || o.Seen.Attached > 0) {
+				t.Fatalf("%s (%s) of a session that is in use: %+v", a.Verb, a.Reason, o)
 			}
 		}
 	})
