@@ -1,0 +1,395 @@
+package pending
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gascity/client"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+func TestQuestionIsVisibleAtOnceByteForByte(t *testing.T) {
+	for _, kind := range []string{runtime.WaitPermission, runtime.WaitQuestion, runtime.WaitMenu, runtime.WaitLogin, runtime.WaitLimit} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newTown(t)
+			w.agent("a")
+			w.run()
+			start := time.Now()
+			asked := permission("r1")
+			asked.Kind = kind
+			w.ask("a", asked)
+			got := w.only()
+			if took := time.Since(start); took != 0 {
+				t.Errorf("it took %v until the question was listed, want no time at all", took)
+			}
+			want := client.Pending{
+				ID: got.ID, Agent: "a", Session: "s-a", Instance: "a-1", Kind: kind, Prompt: asked.Prompt, Options: asked.Options,
+				Tool: "Bash", Input: "rm -rf ./build", Source: "screen", Since: start, Deadline: start.Add(10 * time.Minute),
+				Policy: Escalate, State: client.PendingOpen,
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the question is not what was asked (-want +got):\n%s", diff)
+			}
+			kept, _ := w.store.LoadPending(t.Context())
+			if len(kept) != 1 || kept[0].ID != got.ID || kept[0].Notified.IsZero() {
+				t.Errorf("the store holds %+v, want the question, with the alert noted", kept)
+			}
+			events, _, _ := w.log.After(0)
+			if len(events) != 1 || events[0].Kind != "pending.raised" || events[0].Data["id"] != got.ID || events[0].Data["prompt"] != asked.Prompt ||
+				events[0].Data["options"] != `["Yes","Yes, and don't ask again","No, and tell it why"]` {
+				t.Errorf("events are %+v, want one pending.raised with the whole question", events)
+			}
+			if w.alerts() != 1 {
+				t.Errorf("%d alerts went out, want 1", w.alerts())
+			}
+		})
+	}
+}
+
+func TestAnswerEndsTheEpisodeWhenTheQuestionIsSeenToGo(t *testing.T) {
+	for meant, want := range map[string]string{
+		"Yes": "Yes", "1": "Yes", "yes": "Yes", "no": "No, and tell it why", "3": "No, and tell it why", "yes, and": "Yes, and don't ask again",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newTown(t)
+			a := w.agent("a")
+			w.run()
+			w.ask("a", permission("r1"))
+			w.readsBack("a")
+			got, err := w.desk.Respond(t.Context(), w.only().ID, client.RespondRequest{Option: meant, By: "anna"})
+			if err != nil || got.State != client.PendingAnswered || got.Answer != want || got.AnsweredBy != "anna" {
+				t.Fatalf("answered %q: %+v, %v; want %q answered by anna", meant, got, err, want)
+			}
+			sent := []runtime.InteractionResponse{{RequestID: "r1", Action: runtime.ActionChoose, Text: want}}
+			if diff := cmp.Diff(sent, a.answers); diff != "" {
+				t.Errorf("the driver got (-want +got):\n%s", diff)
+			}
+			if kinds := w.kinds(); !slices.Equal(kinds, []string{"pending.raised", "pending.answered"}) {
+				t.Errorf("events are %v", kinds)
+			}
+			_, err = w.desk.Respond(t.Context(), got.ID, client.RespondRequest{Option: "2", By: "otto"})
+			if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), `was answered by anna with "`+want) {
+				t.Errorf("a late answer got %v, want a refusal that says who was first", err)
+			}
+		})
+	}
+}
+
+func TestAnswersThatDoNotFitAreRefusedWithTheOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		a := w.agent("a")
+		w.run()
+		w.ask("a", permission("r1"))
+		id := w.only().ID
+		for name, req := range map[string]client.RespondRequest{
+			"no option": {Option: "maybe"}, "ambiguous": {Option: "ye"}, "number": {Option: "4"}, "zero": {Option: "0"},
+			"both": {Option: "1", Text: "x"}, "neither": {},
+		} {
+			_, err := w.desk.Respond(t.Context(), id, req)
+			if !errors.Is(err, client.ErrInvalid) {
+				t.Errorf("%s: %v, want it invalid", name, err)
+			}
+			if req.Option != "" && req.Text == "" && !strings.Contains(err.Error(), `1 "Yes", 2 "Yes, and don't ask again", 3 "No, and tell it why"`) {
+				t.Errorf("%s: %v, want the options listed", name, err)
+			}
+		}
+		if _, err := w.desk.Respond(t.Context(), "q-none", client.RespondRequest{Option: "1"}); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("an unknown id got %v, want not found", err)
+		}
+		if _, err := w.desk.Pending(t.Context(), "nobody", client.OnlyOpen); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("the questions of nobody are %v, want not found", err)
+		}
+		if len(a.answers) != 0 {
+			t.Errorf("the driver got %+v, want nothing", a.answers)
+		}
+		if got, err := w.desk.Pending(t.Context(), "a", client.OnlyOpen); err != nil || len(got) != 1 {
+			t.Errorf("the questions of a are %+v, %v; want the one", got, err)
+		}
+	})
+}
+
+func TestOfFiftyAnswersExactlyOneWins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		a := w.agent("a")
+		w.run()
+		w.ask("a", permission("r1"))
+		w.readsBack("a")
+		id := w.only().ID
+		var won, refused atomic.Int32
+		var all sync.WaitGroup
+		for i := range 50 {
+			all.Go(func() {
+				_, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: []string{"1", "2", "3"}[i%3], By: "x"})
+				switch {
+				case err == nil:
+					won.Add(1)
+				case errors.Is(err, client.ErrRefused):
+					refused.Add(1)
+				default:
+					t.Errorf("an answer got %v", err)
+				}
+			})
+		}
+		all.Wait()
+		if won.Load() != 1 || refused.Load() != 49 || len(a.answers) != 1 {
+			t.Errorf("%d answers won, %d were refused and the agent got %d; want 1, 49 and 1", won.Load(), refused.Load(), len(a.answers))
+		}
+	})
+}
+
+func TestAnswerWithoutEffectIsSaidAndCanBeGivenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		a := w.agent("a")
+		w.run()
+		w.ask("a", permission("r1"))
+		id := w.only().ID
+		a.deaf = true
+		start := time.Now()
+		_, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1", By: "anna"})
+		if !errors.Is(err, client.ErrTimeout) || !strings.Contains(err.Error(), "still stands") || time.Since(start) != settle {
+			t.Fatalf("after %v: %v; want a time-out after 5 s that says that it still stands", time.Since(start), err)
+		}
+		if got := w.only(); got.State != client.PendingOpen {
+			t.Fatalf("the question is %s, want it open", got.State)
+		}
+		a.deaf = false
+		w.readsBack("a")
+		got, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "2", By: "otto"})
+		if err != nil || got.State != client.PendingAnswered || got.AnsweredBy != "otto" {
+			t.Errorf("the second answer: %+v, %v; want it answered by otto", got, err)
+		}
+	})
+}
+
+func TestAnswerIsReadBackEvenIfNobodyLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		w.agent("a")
+		w.run()
+		w.ask("a", permission("r1"))
+		got, err := w.desk.Respond(t.Context(), w.only().ID, client.RespondRequest{Text: "do the other thing"})
+		if err != nil || got.State != client.PendingAnswered || got.Answer != "do the other thing" || got.AnsweredBy != somebody {
+			t.Fatalf("answered: %+v, %v", got, err)
+		}
+		w.change("a", func(*session.View) {}) // an old view still shows the question
+		if got := w.only(); got.State != client.PendingAnswered {
+			t.Errorf("an older reading raised the question again: %+v", got)
+		}
+	})
+}
+
+func TestUnreadableSessionAfterAnAnswerEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		a := w.agent("a")
+		w.run()
+		w.ask("a", permission("r1"))
+		id := w.only().ID
+		a.unread = runtime.ErrRuntimeUnavailable
+		_, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1", By: "anna"})
+		if !errors.Is(err, client.ErrTimeout) || !strings.Contains(err.Error(), "cannot be read") {
+			t.Fatalf("got %v, want a time-out that says that nothing could be read", err)
+		}
+		if _, err = w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1"}); !errors.Is(err, client.ErrRefused) {
+			t.Errorf("another answer without a reading between got %v, want a refusal", err)
+		}
+		w.read("a")
+		if got := w.only(); got.State != client.PendingAnswered || got.AnsweredBy != "anna" {
+			t.Errorf("after the reading: %+v, want it answered by anna", got)
+		}
+	})
+}
+
+func TestDriversRefusalLeavesTheQuestionOpen(t *testing.T) {
+	for refusal, want := range map[error]error{
+		runtime.ErrInteractionUnsupported: client.ErrUnsupported,
+		runtime.ErrRuntimeUnavailable:     client.ErrUnavailable,
+		errors.New("unknown layout"):      client.ErrRefused,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newTown(t)
+			a := w.agent("a")
+			w.run()
+			w.ask("a", permission("r1"))
+			a.refuse = refusal
+			id := w.only().ID
+			if _, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1"}); !errors.Is(err, want) {
+				t.Errorf("%v became %v, want %v", refusal, err, want)
+			}
+			a.refuse = nil
+			w.readsBack("a")
+			if _, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1"}); err != nil {
+				t.Errorf("the next answer got %v, want it taken", err)
+			}
+		})
+	}
+}
+
+func TestEveryOtherEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(w *town)
+		want    string
+	}{
+		"settled at the terminal": {func(w *town) { w.provider("a").asks = nil; w.read("a") }, client.PendingResolved},
+		"exit": {func(w *town) {
+			w.change("a", func(v *session.View) { v.Running, v.State, v.Instance = false, client.StateFailed, "" })
+		}, client.PendingGone},
+		"new incarnation": {func(w *town) { w.change("a", func(v *session.View) { v.Instance = "a-2"; v.Pending = nil }) }, client.PendingGone},
+		"no reading": {func(w *town) {
+			w.change("a", func(v *session.View) { v.Unknown, v.Pending, v.Running = "the driver is away", nil, false })
+		}, client.PendingOpen},
+		"older reading": {func(w *town) {
+			w.change("a", func(v *session.View) { v.Pending, v.ReadAt = nil, v.ReadAt.Add(-time.Second) })
+		}, client.PendingOpen},
+		"stopping": {func(w *town) {
+			w.change("a", func(v *session.View) { v.Running, v.State = false, client.StateStopping })
+		}, client.PendingOpen},
+		"removed, just now": {func(w *town) { w.remove("a") }, client.PendingOpen},
+		"removed": {func(w *town) {
+			w.remove("a")
+			time.Sleep(absentFor + time.Second)
+			synctest.Wait()
+		}, client.PendingGone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newTown(t)
+				w.agent("a")
+				w.run()
+				w.ask("a", permission("r1"))
+				time.Sleep(time.Second)
+				c.happens(w)
+				got := w.only()
+				if got.State != c.want {
+					t.Fatalf("the question is %q, want %q", got.State, c.want)
+				}
+				if c.want == client.PendingOpen {
+					return
+				}
+				if kinds := w.kinds(); !slices.Equal(kinds, []string{"pending.raised", "pending." + c.want}) {
+					t.Errorf("events are %v", kinds)
+				}
+				if _, err := w.desk.Respond(t.Context(), got.ID, client.RespondRequest{Option: "1"}); !errors.Is(err, client.ErrRefused) {
+					t.Errorf("an answer after the end got %v, want a refusal", err)
+				}
+			})
+		})
+	}
+}
+
+func (w *town) remove(name string) {
+	w.mu.Lock()
+	v := w.views[name]
+	delete(w.views, name)
+	w.mu.Unlock()
+	w.desk.Look(v.Session)
+	synctest.Wait()
+}
+
+func TestSameQuestionAgainIsANewEpisode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		a := w.agent("a")
+		w.run()
+		for range 3 {
+			w.ask("a", permission("r1"))
+			w.read("a")
+			w.read("a")
+			time.Sleep(time.Second)
+			a.asks = nil
+			w.read("a")
+			time.Sleep(time.Second)
+		}
+		all := w.list()
+		if len(all) != 3 || all[0].ID == all[1].ID || all[1].ID == all[2].ID || w.alerts() != 3 {
+			t.Errorf("%d episodes and %d alerts, want 3 of each with their own ids", len(all), w.alerts())
+		}
+	})
+}
+
+func TestOneQuestionAfterAnotherEndsTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		w.agent("a")
+		w.run()
+		w.ask("a", permission("r1"))
+		time.Sleep(time.Second)
+		w.ask("a", permission("r2"))
+		all := w.list()
+		if len(all) != 2 || all[0].State != client.PendingResolved || all[1].State != client.PendingOpen {
+			t.Fatalf("the episodes are %+v, want the first resolved and the second open", all)
+		}
+		if _, err := w.desk.Respond(t.Context(), all[0].ID, client.RespondRequest{Option: "1"}); !errors.Is(err, client.ErrRefused) {
+			t.Errorf("an answer to the first got %v, want a refusal", err)
+		}
+	})
+}
+
+func TestAnswerForAnotherIncarnationIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		a := w.agent("a")
+		w.run()
+		w.ask("a", permission("r1"))
+		id := w.only().ID
+		w.mu.Lock() // the controller knows, and nobody has looked yet
+		v := w.views["a"]
+		v.Instance, v.ReadAt = "a-2", time.Now()
+		w.views["a"] = v
+		w.mu.Unlock()
+		_, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1"})
+		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "incarnation") || len(a.answers) != 0 {
+			t.Errorf("got %v and %d answers sent, want a refusal that names the incarnation, and none", err, len(a.answers))
+		}
+	})
+}
+
+func TestIdleDeskDoesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		for _, name := range strings.Split("abcdefghij", "") {
+			w.agent(name)
+		}
+		w.run()
+		w.ask("a", permission("r1"))
+		w.provider("a").asks = nil
+		time.Sleep(time.Second)
+		w.read("a")
+		saves, events := w.store.count(), len(w.kinds())
+		for range 100 {
+			w.read("b")
+			time.Sleep(time.Minute)
+		}
+		if w.store.count() != saves || len(w.kinds()) != events || w.alerts() != 1 {
+			t.Errorf("an idle desk saved %d times and told %d events", w.store.count()-saves, len(w.kinds())-events)
+		}
+		if len(w.desk.entries) != 0 {
+			t.Errorf("the desk keeps %d sessions without a question", len(w.desk.entries))
+		}
+	})
+}
+
+func TestLookNeverBlocks(t *testing.T) {
+	d := New(Options{})
+	for range 1000 {
+		d.Look("s") // nobody takes it
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.Pending(ctx, "", client.OnlyOpen); !errors.Is(err, context.Canceled) {
+		t.Errorf("a desk that does not run answered %v, want the end of ctx", err)
+	}
+}

@@ -1,0 +1,29 @@
+// Package pending keeps the questions and permissions that block agents: it
+// raises them from what the controller reads, tells people, takes the one
+// answer, and carries out the policy when nobody answers.
+//
+// # Episodes
+//
+// An episode is one question of one incarnation, from the first reading that
+// shows it to its end. It is durable and has an ID. [Fold] is the whole life of
+// an episode as a pure function of readings:
+//
+//   - A reading that shows a question raises it.
+//   - It ends when a newer reading of the same incarnation does not show it any
+//     more: answered or expired if an answer had been handed over, else resolved.
+//   - It is gone when its incarnation is over.
+//   - A reading that cannot be had changes nothing, and neither does an older one.
+//   - The same question after its end is a new episode.
+//
+// # Answers
+//
+// An answer belongs to the episode and so to the incarnation. It is taken once:
+// whoever comes second is refused and told who was first. That it was handed over
+// proves nothing; the session is read again, and only that reading ends the
+// episode. A question that still stands then can be answered again.
+//
+// # Cost
+//
+// Everything is driven by [Desk.Look] and by deadlines of open episodes: one
+// goroutine for the city, none for a session. A desk without questions does nothing.
+package pending

@@ -1,0 +1,89 @@
+package pending
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+// maxAnswer is how much of an answer in words is remembered.
+const maxAnswer = 200
+
+// reply is an answer as the driver gets it, and as it is remembered.
+type reply struct {
+	response runtime.InteractionResponse
+	shown    string
+}
+
+// choose makes a reply of a request. What fits no option is client.ErrInvalid,
+// and its text lists the options.
+func choose(p session.Pending, req client.RespondRequest) (reply, error) {
+	r := reply{response: runtime.InteractionResponse{RequestID: p.Request, Action: runtime.ActionChoose}}
+	switch {
+	case (req.Option == "") == (req.Text == ""):
+		return reply{}, fmt.Errorf("%w: answer %s with an option or with words, one of the two", client.ErrInvalid, p.ID)
+	case req.Text != "":
+		r.response.Action, r.response.Text, r.shown = runtime.ActionText, req.Text, bound(req.Text, maxAnswer)
+		if p.Kind == runtime.WaitLogin {
+			r.shown = "(words)" // they may be a secret
+		}
+		return r, nil
+	case len(p.Options) == 0:
+		return reply{}, fmt.Errorf("%w: %s has no options to choose from; answer with words: gc respond %s --text ...", client.ErrInvalid, p.ID, p.ID)
+	}
+	i, err := find(p, req.Option)
+	if err != nil {
+		return reply{}, err
+	}
+	r.response.Text, r.shown = p.Options[i], p.Options[i]
+	if first := slices.Index(p.Options, p.Options[i]); first != i || slices.Contains(p.Options[i+1:], p.Options[i]) {
+		r.response.Text = strconv.Itoa(i + 1) // its label names another one too
+	}
+	return r, nil
+}
+
+// find returns the index of the option that is meant: by its label, by its
+// number from 1, by its label in other capitals, or by the beginning of it. Each
+// way counts only if the ones before it name nothing.
+func find(p session.Pending, meant string) (int, error) {
+	wanted := strings.ToLower(strings.TrimSpace(meant))
+	number, notNumber := strconv.Atoi(wanted)
+	for _, fits := range []func(i int, label string) bool{
+		func(_ int, label string) bool { return label == meant },
+		func(i int, _ string) bool { return notNumber == nil && number == i+1 },
+		func(_ int, label string) bool { return strings.ToLower(strings.TrimSpace(label)) == wanted },
+		func(_ int, label string) bool {
+			return wanted != "" && strings.HasPrefix(strings.ToLower(strings.TrimSpace(label)), wanted)
+		},
+	} {
+		var hits []int
+		for i, label := range p.Options {
+			if fits(i, label) {
+				hits = append(hits, i)
+			}
+		}
+		switch {
+		case len(hits) == 1:
+			return hits[0], nil
+		case len(hits) > 1:
+			return 0, fmt.Errorf("%w: %q is more than one option of %s: %s", client.ErrInvalid, meant, p.ID, listed(p.Options))
+		}
+	}
+	return 0, fmt.Errorf("%w: %q is no option of %s: %s", client.ErrInvalid, meant, p.ID, listed(p.Options))
+}
+
+func listed(options []string) string {
+	var b strings.Builder
+	for i, label := range options {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%d %q", i+1, label)
+	}
+	return b.String()
+}
