@@ -11,7 +11,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/event"
-	"gascity/internal/session"
 )
 
 // Controller keeps one city true. Its methods may be called concurrently, and
@@ -19,7 +18,7 @@ import (
 type Controller struct {
 	opts  Options
 	first Loaded
-	start []session.Record // what the store held
+	start recalled // what the store held
 
 	mail  chan func(*loop) // to the loop; never sent to while holding anything
 	ended chan struct{}    // closed when Run has returned
@@ -33,10 +32,7 @@ func Open(ctx context.Context, opts Options) (*Controller, error) {
 		return nil, fmt.Errorf("cannot load the city: %w", err)
 	}
 	c := &Controller{opts: opts, first: loaded, mail: make(chan func(*loop), 256), ended: make(chan struct{})}
-	c.start, err = opts.Records.Load(ctx)
-	if err != nil {
-		opts.Logger.Warn("some session records cannot be read", "error", err)
-	}
+	c.start = c.recall(ctx)
 	l := newLoop(c)
 	l.publish()
 	return c, nil

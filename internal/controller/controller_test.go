@@ -247,7 +247,7 @@ func TestAStartThatTakesTooLongSaysHowLong(t *testing.T) {
 		}
 		w.begin()
 		w.after(21 * time.Second)
-		if a := w.agent("a"); a.Reason != "ready: not done within 20s" {
+		if a := w.agent("a"); a.Reason != "ready: not done within 20s, its screen says: screen of gc-town-a" {
 			t.Errorf("the reason is %q", a.Reason)
 		}
 	})
@@ -303,7 +303,7 @@ func TestTwoStuckStartsGiveTheirPlacesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.after(time.Second)
-		w.want("b", client.StateStarting) // due, but without a place
+		w.want("b", client.StateCreating) // due, but without a place
 		w.after(20*time.Second + overdueAfter + time.Second)
 		w.want("b", client.StateRunning)
 		close(release)

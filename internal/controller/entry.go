@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"gascity/client"
@@ -14,12 +13,20 @@ import (
 
 // entry is one session as the loop knows it. Only the loop touches it.
 type entry struct {
-	rec   session.Record
-	saved bool // rec is as the store has it
+	rec session.Record
+
+	// versions of rec: of the present one, of the newest that the saver was given,
+	// and of the newest that the store has
+	version, queued, stored uint64
+	saveFault               string
 
 	place *place
 	owner plan.Owner
 	known bool // this controller has started or adopted the incarnation
+
+	claimed   bool   // rec holds the next incarnation, whose start has not begun
+	wakeWhy   string // why a session that sleeps is to run
+	drainTold string // what the agent was told of its drain
 
 	// the last look
 	stale  bool // it must be looked at before anything is done
@@ -30,11 +37,9 @@ type entry struct {
 	again  time.Time // look again then, whether anything happens or not
 	unsure int       // looks in a row that left a question open
 
-	// what the agent says
-	activity string // a word of client.Agent.Activity, empty if it says nothing
-	source   string
-
-	job       *job // what is being done, nil if nothing
+	sensing   sensing
+	idleSince time.Time // idleness counts from then at the earliest
+	job       *job      // what is being done, nil if nothing
 	order     plan.Order
 	stopAt    time.Time // no stop before this
 	stopFault string
@@ -57,6 +62,7 @@ type job struct {
 	verb    plan.Verb // what status shows; empty for a look
 	cancel  context.CancelFunc
 	overdue time.Time // from then on it counts in no limit
+	attempt *attempt  // of a start
 }
 
 type jobKind uint8
@@ -84,22 +90,26 @@ func (e *entry) unknown() bool {
 	return e.blind != "" || e.place.blind != "" || e.seen.Session == runtime.Unknown
 }
 
-// observed is what a diff is told of the entry.
-func (e *entry) observed() plan.Observed {
+// observed is what a diff is told of an entry.
+func (l *loop) observed(e *entry) plan.Observed {
 	o := plan.Observed{
 		Name: e.rec.Session, Provider: e.rec.Provider, Agent: e.rec.Agent, Owner: e.owner,
 		Blind: e.blind, Seen: e.seen, Known: e.known, Stored: stored(e.rec.Stored), CanRelaunch: e.place.warm(e.rec.Session),
 		Order: e.order, Failures: e.rec.Failures, Fault: e.rec.Fault, Exit: e.rec.Exit, Lost: e.rec.Lost,
 		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted,
+
+		Epoch: e.rec.Epoch, Activity: e.sensing.activity, Pending: e.sensing.pending != nil, AgeFrom: e.rec.StartedAt,
+		IdleSince: e.idleSince, Warning: e.rec.Warning, Hold: e.rec.Hold, Drain: e.rec.Drain, Limited: e.rec.Limited,
+		Renew: e.rec.Renew, Wake: e.wakeWhy,
+	}
+	if l.c.opts.Queued != nil {
+		o.Queued = l.c.opts.Queued(e.rec.Session)
 	}
 	if e.place.blind != "" {
 		o.Blind = e.place.blind
 	}
 	if e.job != nil {
 		o.Working = e.job.verb
-	}
-	if e.activity == activityBusy || e.activity == activityWaiting {
-		o.Busy = e.activity
 	}
 	if o.Fault == "" {
 		o.Fault = e.stopFault
@@ -116,32 +126,8 @@ func fingerprints(s *plan.Session) session.Fingerprints {
 	return session.Fingerprints{Core: s.Core, Provision: s.Provision, Launch: s.Launch, Live: s.Live, Fields: s.Fields}
 }
 
-// The words of client.Agent.Activity.
-const (
-	activityReady   = "ready"
-	activityBusy    = "busy"
-	activityIdle    = "idle"
-	activityWaiting = "waiting"
-	activityUnknown = "unknown"
-)
-
-// setStatus takes over the agent's own words, "status=WORD" with or without
-// further fields, or the word alone. A word that is not known says nothing.
-func (e *entry) setStatus(words string) {
-	first, _, _ := strings.Cut(words, ";")
-	word := strings.TrimPrefix(first, "status=")
-	e.activity, e.source = "", ""
-	switch word {
-	case activityReady, activityBusy, activityIdle, activityWaiting:
-		e.activity = word
-	case "working":
-		e.activity = activityBusy
-	case "blocked":
-		e.activity = activityWaiting
-	case "done":
-		e.activity = activityIdle
-	default:
-		return
-	}
-	e.source = "terminal status"
+// identify takes over which incarnation was seen.
+func (e *entry) identify(seen runtime.Observation) {
+	e.rec.Token, e.rec.Handle = seen.InstanceToken, seen.Handle
+	e.rec.Instance = session.PublicInstance(seen.InstanceToken)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -25,6 +26,8 @@ const (
 	metaLaunch    = "GC_LAUNCH_HASH"
 	metaLive      = "GC_LIVE_HASH"
 	metaFields    = "GC_CONFIG_FIELDS"
+	metaWarning   = "GC_START_WARNING" // what the driver says a start left open
+	metaDrain     = "GC_DRAIN"         // tells an agent to wind down: by when, in Unix seconds
 )
 
 // screenLines is how much of a dead agent's screen is kept.
@@ -124,6 +127,15 @@ func readNotes(p runtime.Provider, name string) (*notes, error) {
 	return n, nil
 }
 
+// readNote returns one note, empty if it cannot be read.
+func readNote(p runtime.Provider, name, key string) string {
+	value, err := p.GetMeta(name, key)
+	if err != nil {
+		return ""
+	}
+	return value
+}
+
 // writeNotes is the opposite of readNotes.
 func writeNotes(p runtime.Provider, name string, n notes) error {
 	fields, err := json.Marshal(n.stored.Fields)
@@ -164,21 +176,35 @@ func (l *loop) found(e *entry, f finding) {
 	}
 	e.seen, e.confirmed = f.seen, true
 	l.settle(e)
+	same := f.seen.InstanceToken != "" && session.PublicInstance(f.seen.InstanceToken) == e.rec.Instance
 	if f.notes != nil {
-		l.attribute(e, *f.notes)
+		l.attribute(e, *f.notes, same)
 	}
-	if f.seen.Session == runtime.Alive && f.seen.InstanceToken != e.rec.Token {
+	switch {
+	case f.seen.Session != runtime.Alive || f.seen.InstanceToken == e.rec.Token:
+	case same && e.rec.Token == "": // a former controller's; its token is read again
+		e.rec.Token, e.rec.Handle = f.seen.InstanceToken, f.seen.Handle
+	default:
 		l.successor(e, f)
 	}
-	if f.screen != "" {
-		e.rec.Screen, e.saved = f.screen, false
+	if f.screen != "" && f.screen != e.rec.Screen {
+		e.rec.Screen = f.screen
+		e.touch()
+	}
+	if !e.running() && f.seen.Session != runtime.Unknown && e.draining() {
+		l.endDrain(e)
+		e.rec.Running = false // it was meant to end
 	}
 	switch {
 	case e.running():
-		if !e.rec.Running {
-			e.rec.Running, e.saved = true, false
+		if !e.place.streams {
+			l.sense(e)
 		}
-	case f.seen.Session != runtime.Unknown && e.rec.Running:
+		if !e.rec.Running {
+			e.rec.Running = true
+			e.touch()
+		}
+	case f.seen.Session != runtime.Unknown && e.rec.Running && !e.claimed:
 		l.ended(e)
 	}
 }
@@ -205,9 +231,13 @@ func (l *loop) settle(e *entry) {
 }
 
 // attribute settles whose the session is.
-func (l *loop) attribute(e *entry, n notes) {
+func (l *loop) attribute(e *entry, n notes, same bool) { //nolint:revive // whether the record is about what runs is a fact, no mode
 	switch n.city {
 	case "":
+		if same {
+			e.owner = plan.OwnerUs // its start was cut off before its notes were written
+			return
+		}
 		e.owner = plan.OwnerUnknown
 	case l.c.opts.Root:
 		e.owner = plan.OwnerUs
@@ -217,19 +247,25 @@ func (l *loop) attribute(e *entry, n notes) {
 	default:
 		e.owner = plan.OwnerOther
 	}
-	e.rec.Stored, e.saved = n.stored, false
+	if !reflect.DeepEqual(e.rec.Stored, n.stored) {
+		e.rec.Stored = n.stored
+		e.touch()
+	}
 }
 
 // successor notes that an incarnation runs which this controller did not start.
 func (l *loop) successor(e *entry, f finding) {
-	if e.rec.Running {
+	if e.rec.Running && !e.claimed {
 		l.ended(e)
 	}
-	e.known, e.saved = false, false
-	e.rec.Token, e.rec.Handle, e.rec.StartedAt = f.seen.InstanceToken, f.seen.Handle, f.seen.StartedAt
+	e.known, e.claimed = false, false
+	e.touch()
+	e.rec.Epoch++
+	e.identify(f.seen)
+	e.rec.StartedAt, e.rec.Warning = f.seen.StartedAt, ""
 	e.rec.Running = e.running()
 	e.rec.Exit = f.seen.Exit
-	e.activity, e.source = "", ""
+	e.clearSenses()
 }
 
 // ended notes that the incarnation that ran is over although nobody asked.
@@ -237,9 +273,10 @@ func (l *loop) ended(e *entry) {
 	now := l.now()
 	exit := e.seen.Exit
 	lived := now.Sub(e.rec.StartedAt)
-	e.known, e.saved = false, false
+	e.known = false
+	e.touch()
 	e.rec.Running, e.rec.Exit, e.rec.Lost = false, exit, exit == nil && e.seen.Session == runtime.Dead
-	e.activity, e.source = "", ""
+	e.clearSenses()
 	key := e.rec.Key()
 	s := l.desired[key]
 	if s != nil && s.Config.Lifecycle == runtime.LifecycleOneShot && exit != nil && exit.Code == 0 && exit.Signal == "" {
@@ -264,7 +301,10 @@ func (l *loop) ended(e *entry) {
 		e.rec.Streak = 0
 	}
 	data := map[string]string{}
-	if l.ending == nil && s != nil && !s.Suspended {
+	switch {
+	case l.limited(e):
+		data["reason"] = "the vendor serves nothing for now; no failure"
+	case l.ending == nil && s != nil && !s.Suspended && e.rec.Hold.Kind == "":
 		l.fail(e, fault)
 		data["next"] = stamp(e.rec.NextAt)
 	}
@@ -293,5 +333,5 @@ func (l *loop) fail(e *entry, fault string) {
 	now := l.now()
 	e.rec.Fail(now, l.settings().RestartWindow, fault)
 	e.rec.NextAt = now.Add(l.c.opts.Jitter(pauseAfter(e.rec.Streak)))
-	e.saved = false
+	e.touch()
 }

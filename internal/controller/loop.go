@@ -34,8 +34,22 @@ type loop struct {
 
 	places  map[string]*place
 	entries map[session.Key]*entry
-	actions []plan.Action
-	looks   int // under way, counted anew by each pass
+	// sensible are the sessions of which something is to be read
+	sensible map[*entry]bool
+	gists    map[session.Key]gist // what was told last of each view
+	actions  []plan.Action
+
+	poolWants  map[string]int
+	poolFaults map[string]string
+	counting   map[string]bool
+
+	looks int // under way, counted anew by each pass
+
+	saver     *saver
+	frozen    string    // why the store cannot be relied on, empty if it can
+	unread    string    // why the records could not be read, empty if they were
+	recallAt  time.Time // no further try before this
+	recalling bool
 
 	ending  *ending // nil unless the city ends
 	leaving bool    // the loop is to end
@@ -45,7 +59,9 @@ type loop struct {
 	viewStale bool          // the snapshot is older than the entries
 	viewAt    time.Time     // when it was made
 	wake      time.Time     // when to make a pass although nothing happened
+	tick      time.Time     // when to turn without one
 	startedAt time.Time
+	woke      time.Time // when time last jumped; zero: it never did
 }
 
 // activityLag is how old the snapshot may be about output and titles.
@@ -53,14 +69,14 @@ const activityLag = 250 * time.Millisecond
 
 func newLoop(c *Controller) *loop {
 	l := &loop{
-		c: c, desired: map[session.Key]*plan.Session{}, places: map[string]*place{}, entries: map[session.Key]*entry{},
+		c: c, desired: map[session.Key]*plan.Session{}, places: map[string]*place{}, entries: map[session.Key]*entry{}, sensible: map[*entry]bool{},
+		gists: map[session.Key]gist{}, poolWants: map[string]int{}, poolFaults: map[string]string{}, counting: map[string]bool{},
 		startedAt: c.opts.Now(),
 	}
-	for _, r := range c.start {
-		e := l.add(l.placeFor(r.Provider), r.Session)
-		e.rec, e.saved = r, true
-		e.rec.Running = false // knowledge of another process's time is no evidence
-	}
+	l.saver = newSaver(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
+		l.send(func() { l.stored(key, version, err) })
+	})
+	l.remember(c.start)
 	l.take(c.first)
 	return l
 }
@@ -73,6 +89,9 @@ func (l *loop) run(ctx context.Context) error {
 	defer l.cancel()
 	l.c.emit(event.ControllerStarted, nil, "the controller took charge of the city",
 		map[string]string{"version": l.c.opts.Version, "pid": strconv.Itoa(l.c.opts.PID)})
+	saving, stopSaving := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopSaving()
+	go l.saver.run(saving) // leave waits for it
 	for _, p := range l.places {
 		l.open(p)
 	}
@@ -85,25 +104,27 @@ func (l *loop) run(ctx context.Context) error {
 		if l.leaving {
 			break
 		}
-		timer.Reset(l.pause())
+		pause, since := l.pause(), l.now()
+		timer.Reset(pause)
 		select {
 		case f := <-l.c.mail:
 			f(l)
 			l.drain()
-		case <-timer.C:
-			l.dirty = true
+		case <-timer.C: // turn sees what is due
 		case <-patrol.C: // a tick that nobody could take is dropped
 			l.patrol()
 			patrol.Reset(l.settings().Patrol)
 		case <-ctx.Done():
 			l.leaving = true
 		}
+		l.checkClock(since, pause)
 	}
 	return l.leave()
 }
 
 // turn makes the passes that are due, and keeps the snapshot young.
 func (l *loop) turn() {
+	l.dirty = l.dirty || !l.wake.IsZero() && !l.now().Before(l.wake)
 	for l.dirty && !l.leaving {
 		l.dirty = false
 		l.wake = time.Time{}
@@ -111,9 +132,11 @@ func (l *loop) turn() {
 		l.publish()
 		l.waiters = slices.DeleteFunc(l.waiters, func(done func() bool) bool { return done() })
 	}
+	l.tick = time.Time{}
+	l.readSenses()
 	if l.viewStale {
 		if due := l.viewAt.Add(activityLag); l.now().Before(due) {
-			l.wakeAt(due)
+			l.tickAt(due)
 		} else {
 			l.publish()
 		}
@@ -140,16 +163,27 @@ func (l *loop) wakeAt(t time.Time) {
 	}
 }
 
+// tickAt asks for a turn at t at the latest, without a pass.
+func (l *loop) tickAt(t time.Time) {
+	if l.tick.IsZero() || t.Before(l.tick) {
+		l.tick = t
+	}
+}
+
 // pause is how long nothing needs to be done by itself.
 func (l *loop) pause() time.Duration {
-	if l.wake.IsZero() {
-		return 24 * time.Hour
+	pause := 24 * time.Hour
+	for _, due := range []time.Time{l.wake, l.tick} {
+		if !due.IsZero() {
+			pause = min(pause, due.Sub(l.now()))
+		}
 	}
-	return max(0, l.wake.Sub(l.now()))
+	return max(0, pause)
 }
 
 // patrol makes sure that a lost event costs no more than one interval.
 func (l *loop) patrol() {
+	l.countPools()
 	l.dirty = true
 	for _, p := range l.places {
 		p.wanted = true
@@ -170,10 +204,33 @@ func (l *loop) leave() error {
 			continue
 		case <-done:
 			l.drain()
-			l.c.emit(event.ControllerStopped, nil, "the controller ended", nil)
-			return nil
+			return l.settleRecords()
 		case <-limit.C:
 			return errors.New("the controller ended with work that would not: " + strings.Join(l.busy(), ", "))
+		}
+	}
+}
+
+// settleRecords writes what is left and answers who waits for it.
+func (l *loop) settleRecords() error {
+	l.release()
+	for _, e := range l.entries {
+		l.save(e)
+	}
+	left := make(chan int, 1)
+	go func() { left <- l.saver.finish(saveLimit) }()
+	for {
+		select {
+		case f := <-l.c.mail:
+			f(l)
+		case n := <-left:
+			l.drain()
+			l.waiters = slices.DeleteFunc(l.waiters, func(done func() bool) bool { return done() })
+			l.c.emit(event.ControllerStopped, nil, "the controller ended", nil)
+			if n > 0 {
+				return fmt.Errorf("the controller ended before the store took %d of its records", n)
+			}
+			return nil
 		}
 	}
 }
@@ -194,14 +251,22 @@ func (l *loop) goAlong(f func()) { l.wg.Go(f) }
 
 // spawn runs work outside the loop under a deadline, and what it returns inside.
 func (l *loop) spawn(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
+	return l.aside(limit, func(ctx context.Context) func() {
+		fold := work(ctx)
+		return func() {
+			fold()
+			l.dirty = true
+		}
+	})
+}
+
+// aside is spawn for what need not lead to a pass.
+func (l *loop) aside(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
 	ctx, cancel := context.WithTimeoutCause(l.ctx, limit, fmt.Errorf("not done within %v", limit))
 	l.goAlong(func() {
 		defer cancel()
 		fold := work(ctx)
-		l.send(func() {
-			fold()
-			l.dirty = true
-		})
+		l.send(fold)
 	})
 	return cancel
 }
@@ -221,31 +286,10 @@ func (l *loop) at(p *place, name string) *entry {
 
 // add makes an entry for a session that is not known yet.
 func (l *loop) add(p *place, name string) *entry {
-	e := &entry{place: p, stale: true, rec: session.Record{Session: name, Provider: p.selection}, activity: "", saved: true}
+	e := &entry{place: p, stale: true, rec: session.Record{Session: name, Provider: p.selection}}
 	e.seen.Attached = -1
 	l.entries[e.rec.Key()] = e
 	return e
-}
-
-// save keeps the entry's record; it does nothing if it has not changed.
-func (l *loop) save(e *entry) {
-	if e.saved {
-		return
-	}
-	e.saved = true
-	e.rec.UpdatedAt = l.now()
-	if err := l.c.opts.Records.Save(context.WithoutCancel(l.ctx), e.rec); err != nil {
-		e.saved = false
-		l.c.opts.Logger.Error("cannot save a session record", "session", e.rec.Session, "error", err)
-	}
-}
-
-// forget drops an entry that means nothing any more.
-func (l *loop) forget(e *entry) {
-	delete(l.entries, e.rec.Key())
-	if err := l.c.opts.Records.Remove(context.WithoutCancel(l.ctx), e.rec.Key()); err != nil {
-		l.c.opts.Logger.Error("cannot remove a session record", "session", e.rec.Session, "error", err)
-	}
 }
 
 // pauseAfter is the pause after the n-th failure in a row: 1 s, 3 s, 9 s, up to

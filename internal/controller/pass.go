@@ -31,11 +31,12 @@ func (l *loop) take(loaded Loaded) {
 			e = l.add(p, s.Name)
 		}
 		if e.rec.Agent != s.Agent {
-			e.rec.Agent, e.saved = s.Agent, false
+			e.rec.Agent = s.Agent
+			e.touch()
 		}
 		if before := former[key]; before != nil && e.rec.Fault != "" && edited(before, s) {
 			e.rec.Forgive() // what failed is not what is started now
-			e.saved = false
+			e.touch()
 		}
 		delete(p.foreign, s.Name)
 	}
@@ -54,6 +55,12 @@ func edited(before, after *plan.Session) bool {
 
 // pass looks where it must, decides, and begins what was decided.
 func (l *loop) pass() {
+	l.recallAgain()
+	l.judgeStore()
+	if l.unread != "" {
+		l.decide()
+		return
+	}
 	for _, p := range l.places {
 		l.list(p)
 	}
@@ -66,18 +73,23 @@ func (l *loop) pass() {
 		l.endCity()
 	}
 	l.act()
+	l.tellDrains()
+	l.judgeStarts()
 	for _, e := range l.entries {
 		l.save(e)
 	}
+	_, again := l.saver.health()
+	l.wakeAt(again)
 }
 
 // decide asks the diff about every session and takes note of the answers.
 func (l *loop) decide() {
 	observed := make([]plan.Observed, 0, len(l.entries))
 	for _, e := range l.entries {
-		observed = append(observed, e.observed())
+		observed = append(observed, l.observed(e))
 	}
 	policy := l.settings().policy()
+	policy.Frozen, policy.Woke, policy.PoolWants = l.frozen, l.woke, l.poolWants
 	if l.ending != nil {
 		policy.Stopping, policy.StopAfter = true, l.ending.stopAfter
 	}
@@ -135,6 +147,27 @@ func (l *loop) note(e *entry, a plan.Action) {
 	if a.Rebaseline && e.job == nil {
 		l.rebaseline(e)
 	}
+	if a.Verb != plan.VerbStart {
+		l.unclaim(e)
+	}
+	l.keepDecision(e, a)
+	l.move(e, stateOf(a))
+}
+
+// keepDecision notes in the record what the decision asks to keep.
+func (l *loop) keepDecision(e *entry, a plan.Action) {
+	switch {
+	case a.Hold.Kind != "" && e.rec.Hold.Kind == "":
+		e.rec.Hold = a.Hold
+		e.touch()
+		l.c.emit(event.SessionHeld, e, "the session is kept from running", map[string]string{"hold": string(a.Hold.Kind), "reason": a.Hold.Reason})
+	case a.Woken && e.rec.Hold.Kind != "":
+		l.free(e, e.wakeWhy)
+		e.touch()
+	case a.Verb == plan.VerbDrain && !e.draining():
+		l.beginDrain(e, a.Drain)
+	default:
+	}
 }
 
 // act begins what was decided, as far as the limits allow. Nothing is done on a
@@ -152,11 +185,14 @@ func (l *loop) act() {
 			l.look(e)
 			continue
 		}
+		if a.Verb.Acts() && !l.permitted(e, a) {
+			continue
+		}
 		switch a.Verb {
 		case plan.VerbStart:
 			if starts < l.settings().Starts {
 				starts++
-				l.start(e, s)
+				l.startOrClaim(e, s)
 			}
 		case plan.VerbStop, plan.VerbRestart:
 			if stops < stopsAtOnce {
@@ -174,6 +210,31 @@ func (l *loop) act() {
 		default:
 		}
 	}
+}
+
+// startOrClaim takes the next step to a start: the claim, and once the store
+// has it, the start itself.
+func (l *loop) startOrClaim(e *entry, s *plan.Session) {
+	switch {
+	case !e.claimed:
+		l.claim(e, s)
+	case e.durable():
+		l.start(e, s)
+	default:
+	}
+}
+
+// permitted reports whether the store lets an act begin: nothing is started or
+// ended that a later controller would not know of. What a person has ordered to
+// end now ends whatever the store says.
+func (l *loop) permitted(e *entry, a plan.Action) bool {
+	switch {
+	case a.Verb == plan.VerbAdopt, l.ending != nil, e.order == plan.OrderKill && a.Verb == plan.VerbStop:
+		return true
+	case l.frozen != "":
+		return false
+	}
+	return a.Verb == plan.VerbStart || e.durable()
 }
 
 // underWay counts the jobs that hold a place in the limits.

@@ -102,6 +102,9 @@ func (l *loop) resync(p *place, streams bool) {
 	for _, e := range l.entries {
 		if e.place == p {
 			e.stale = true
+			if e.running() && !e.sensing.deaf {
+				l.sense(e)
+			}
 		}
 	}
 }
@@ -191,19 +194,27 @@ func (l *loop) noticed(p *place, ev runtime.Event) {
 		}
 		return
 	}
+	if e.job != nil && e.job.attempt != nil {
+		e.job.attempt.moved = l.now()
+	}
 	switch ev.Kind {
 	case runtime.EventOutput:
 		e.seen.LastActivity = ev.Time
+		e.sensing.senses.Heard(ev.Time)
 		l.viewStale = true
+		if e.running() && !e.sensing.deaf {
+			l.sense(e)
+		}
 	case runtime.EventTitle:
 		e.seen.Title = ev.Text
 		l.viewStale = true
 	case runtime.EventAttached:
 		l.attached(e, ev.Attached)
 	case runtime.EventStatus:
-		e.setStatus(ev.Status)
 		l.c.emit(event.SessionStatus, e, "the agent reported its activity", map[string]string{"status": ev.Status})
-		l.dirty = true
+		if e.running() {
+			l.told(e, ev.Status)
+		}
 	default:
 		e.stale = true
 		e.lookAt = time.Time{}
@@ -215,6 +226,7 @@ func (l *loop) attached(e *entry, n int) {
 	kind, text := event.SessionAttached, "a terminal was connected"
 	if n < e.seen.Attached {
 		kind, text = event.SessionDetached, "a terminal was disconnected"
+		e.idleSince = l.now()
 	}
 	if n != e.seen.Attached {
 		l.c.emit(kind, e, text, map[string]string{"attached": fmt.Sprint(n)})

@@ -47,7 +47,8 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// Options are what a controller is made of. All fields are required.
+// Options are what a controller is made of. All fields are required, except those
+// that say what nil means.
 type Options struct {
 	Root    string // the city's folder
 	Version string
@@ -67,6 +68,17 @@ type Options struct {
 	Events  event.Log
 	Records session.Store
 	Logger  *slog.Logger
+
+	// Changed is called, by the loop, whenever a session is seen otherwise than
+	// before in a way that matters to those who deal with it. It must not block. It
+	// says only: look at the view. Nil tells nobody.
+	Changed func(session string)
+	// Queued counts the prompts that wait for a session. It is called often and
+	// must not block. Nil: none ever waits.
+	Queued func(session string) int
+	// Count runs the check of a pool and returns how many members it wants. Nil:
+	// no check is ever run.
+	Count func(ctx context.Context, pool *plan.Pool) (int, error)
 
 	Now      func() time.Time
 	NewToken func() string                     // an unguessable instance token
@@ -99,7 +111,7 @@ const (
 // policy turns the settings into the rules of a diff.
 func (s Settings) policy() plan.Policy {
 	return plan.Policy{
-		MaxRestarts: s.MaxRestarts, RestartWindow: s.RestartWindow,
+		MaxRestarts: s.MaxRestarts, RestartWindow: s.RestartWindow, Patrol: s.Patrol,
 		Disruptions: s.Disruptions, Quiet: s.Quiet, DriftWait: s.DriftWait,
 	}
 }

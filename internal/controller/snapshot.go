@@ -18,6 +18,11 @@ type snapshot struct {
 	plan    client.Plan
 	config  client.Config
 	targets map[string]*target // by agent and by session
+	order   []*target          // each once
+
+	frozen   string   // why the store cannot be relied on
+	warnings []string // of the configuration
+	foreign  []string // what is there and not this city's
 }
 
 // target is what a verb needs to reach a session.
@@ -29,13 +34,21 @@ type target struct {
 	config   *runtime.Config  // nil if the session is not configured
 	blind    string           // why nothing is known, empty otherwise
 	running  bool
+	view     session.View
+	action   plan.Action
+	judged   []session.Judged
+	durable  bool
 }
 
 // publish makes the snapshot anew.
 func (l *loop) publish() {
 	now := l.now()
 	l.viewStale, l.viewAt = false, now
-	v := &snapshot{config: l.loaded.Config, targets: make(map[string]*target, 2*len(l.entries))}
+	before := l.c.view.Load()
+	v := &snapshot{
+		config: l.loaded.Config, frozen: l.frozen, warnings: l.loaded.Warnings, foreign: l.foreigners(),
+		targets: make(map[string]*target, 2*len(l.entries)),
+	}
 	v.status = client.Status{
 		City: l.loaded.Desired.City, Root: l.c.opts.Root, At: now, Agents: make([]client.Agent, 0, len(l.actions)),
 		Plan: client.PlanState{LoadedAt: l.loadedAt, Error: l.loadError},
@@ -55,10 +68,12 @@ func (l *loop) publish() {
 		}
 		agent := e.agent(a)
 		v.status.Agents = append(v.status.Agents, agent)
-		t := &target{agent: agent, rec: e.rec, seen: e.seen, provider: e.place.provider, running: e.running()}
-		if t.blind = cmp.Or(e.place.blind, e.blind); t.blind == "" && e.seen.Session == runtime.Unknown {
-			t.blind = "it has not been observed yet"
+		t := &target{
+			agent: agent, rec: e.rec, seen: e.seen, provider: e.place.provider, running: e.running(), blind: e.blindness(),
+			action: a, judged: e.sensing.judged, durable: e.durable(),
 		}
+		t.view = e.view(a, t.blind)
+		v.order = append(v.order, t)
 		if s := l.desired[e.rec.Key()]; s != nil {
 			t.config = &s.Config
 		}
@@ -68,10 +83,14 @@ func (l *loop) publish() {
 		}
 	}
 	l.c.view.Store(v)
+	l.tellChanges(before, v)
 }
 
 func (l *loop) degraded() string {
 	var why []string
+	if l.frozen != "" {
+		why = append(why, l.frozen)
+	}
 	for _, p := range l.places {
 		if p.blinds > 0 {
 			why = append(why, fmt.Sprintf("provider %s: %s", p.selection, p.blind))
@@ -85,32 +104,16 @@ func (l *loop) degraded() string {
 func (e *entry) agent(a plan.Action) client.Agent {
 	out := client.Agent{
 		Name: a.Agent, Session: a.Session, Provider: a.Provider,
-		Desired: a.Desired, State: a.State, Reason: a.Reason, NextAt: a.After, Drift: a.Fields,
-		Activity: client.Activity{State: cmp.Or(e.activity, activityUnknown), Source: e.source},
+		Desired: a.Desired, State: e.state(a), Reason: a.Reason, NextAt: a.After, Drift: a.Fields,
+		Activity: e.activity(), Epoch: e.rec.Epoch, Warning: e.rec.Warning,
 		Attached: e.seen.Attached, ActiveAt: e.seen.LastActivity, Restarts: e.rec.Restarts, ReadAt: e.seen.At,
-	}
-	if e.job != nil && e.job.verb != "" {
-		out.State = workState(e.job.verb, out.State)
 	}
 	if e.running() {
 		out.PID, out.StartedAt = e.seen.PID, e.rec.StartedAt
-		out.Instance = session.PublicInstance(e.rec.Token)
+		out.Instance = e.rec.Instance
 	}
 	if exit := cmp.Or(e.rec.Exit, e.seen.Exit); exit != nil {
 		out.Exit = exit.String()
 	}
 	return out
-}
-
-// workState is the word for a session with a job that was begun after the
-// decision was made.
-func workState(verb plan.Verb, otherwise string) string {
-	switch verb {
-	case plan.VerbStart, plan.VerbRelaunch:
-		return client.StateStarting
-	case plan.VerbStop, plan.VerbRestart:
-		return client.StateStopping
-	default:
-		return otherwise
-	}
 }

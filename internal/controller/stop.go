@@ -94,7 +94,7 @@ func (l *loop) stopped(e *entry, a plan.Action, r stopResult) {
 		Session: e.rec.Session, Agent: e.rec.Agent, Processes: r.processes, Survivors: r.survivors,
 		Seconds: l.now().Sub(r.began).Seconds(),
 	}
-	e.saved = false
+	e.touch()
 	if r.err != nil || len(r.survivors) > 0 {
 		l.stopFailed(e, r)
 		return
@@ -104,7 +104,7 @@ func (l *loop) stopped(e *entry, a plan.Action, r stopResult) {
 		e.rec.Exit = nil // it did not end by itself
 	}
 	e.rec.Running, e.rec.Lost, e.rec.NextAt = false, false, time.Time{}
-	e.activity, e.source = "", ""
+	e.clearSenses()
 	l.found(e, r.look)
 	l.c.emit(event.SessionStopped, e, "the session was ended", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.processes)})
 	l.countEnd(e)

@@ -119,7 +119,7 @@ func (c *Controller) Restart(ctx context.Context, names []string) (client.Done, 
 		stops := map[*entry]int{}
 		for _, e := range entries {
 			e.rec.Forgive()
-			e.saved = false
+			e.touch()
 			e.order, e.stopAt = plan.OrderRestart, l.now()
 			stops[e] = e.stops
 		}

@@ -34,6 +34,17 @@ const (
 	SessionDetached    Kind = "session.detached"
 	SessionStatus      Kind = "session.status"
 
+	SessionActivity Kind = "session.activity"
+	SessionHeld     Kind = "session.held"
+	SessionReleased Kind = "session.released"
+	SessionReset    Kind = "session.reset"
+	SessionDraining Kind = "session.draining"
+	SessionDrained  Kind = "session.drained"
+	SessionLimited  Kind = "session.limited"
+
+	HostResumed Kind = "host.resumed"
+	ClockJumped Kind = "clock.jumped"
+
 	StoreDegraded  Kind = "store.degraded"
 	StoreRecovered Kind = "store.recovered"
 	StoreRebuilt   Kind = "store.rebuilt"
@@ -48,6 +59,14 @@ const (
 
 	WaitAdded Kind = "wait.added"
 	WaitEnded Kind = "wait.ended"
+
+	PromptAccepted    Kind = "prompt.accepted"
+	PromptSubmitted   Kind = "prompt.submitted"
+	PromptConsumed    Kind = "prompt.consumed"
+	PromptExpired     Kind = "prompt.expired"
+	PromptDead        Kind = "prompt.dead"
+	PromptCancelled   Kind = "prompt.cancelled"
+	PromptUnconfirmed Kind = "prompt.unconfirmed"
 )
 
 // KindInfo is one row of the table of [Kinds].
@@ -77,8 +96,8 @@ func Kinds() []KindInfo {
 		{ControllerDegraded, "a provider cannot be observed; nothing is started or stopped there", []Datum{{"provider", "which"}, {"error", "why"}}},
 		{ControllerRecovered, "the provider can be observed again", []Datum{{"provider", "which"}}},
 		{SessionStarting, "a start began", []Datum{reason}},
-		{SessionStarted, "the agent runs and is ready", []Datum{instance, {"seconds", "how long the start took"}}},
-		{SessionStartFailed, "a start failed and left nothing behind", []Datum{{"error", "why, with the agent's last output"}, next}},
+		{SessionStarted, "the agent runs and is ready", []Datum{instance, {"seconds", "how long the start took"}, {"warning", "what it left open"}}},
+		{SessionStartFailed, "a start failed and left nothing behind", []Datum{{"error", "why, with the agent's last output"}, {"class", "missing binary, exit, dialog, timeout, setup or other"}, next}},
 		{SessionAdopted, "a session that ran already was taken over", []Datum{instance}},
 		{SessionExited, "the agent ended by itself", []Datum{exit, next}},
 		{SessionLost, "the session vanished without a trace of its end", []Datum{next}},
@@ -94,6 +113,17 @@ func Kinds() []KindInfo {
 		{SessionAttached, "a terminal was connected", []Datum{{"attached", "how many are"}}},
 		{SessionDetached, "a terminal was disconnected", []Datum{{"attached", "how many are"}}},
 		{SessionStatus, "the agent reported its activity", []Datum{{"status", "its own word"}}},
+		{SessionActivity, "what the agent does has changed, as far as anybody can tell", []Datum{
+			{"activity", "the new word"}, {"kind", "what is waited for"}, {"source", "what told"}, {"confidence", "certain, likely or guess"},
+		}},
+		{SessionHeld, "the session is kept from running", []Datum{{"hold", "sleep or suspend"}, reason}},
+		{SessionReleased, "nothing keeps the session from running any more", []Datum{reason}},
+		{SessionReset, "its failures are forgotten", []Datum{reason}},
+		{SessionDraining, "the agent is asked to wind down", []Datum{reason, {"until", "when it is stopped all the same, RFC 3339"}}},
+		{SessionDrained, "the agent said that it has wound down", nil},
+		{SessionLimited, "the vendor serves nothing for now; the session is left alone", []Datum{{"until", "when it does again, RFC 3339; absent: not known"}, {"source", "what told"}}},
+		{HostResumed, "the host slept or stood still; nothing is ended for a timeout for a while", []Datum{{"seconds", "how long"}}},
+		{ClockJumped, "the clock was set back", []Datum{{"seconds", "by how much"}}},
 		{StoreDegraded, "the city's database does not take what is to be kept, or cannot be read; nothing is started or stopped meanwhile", []Datum{{"error", "what is wrong and what to do"}}},
 		{StoreRecovered, "the city's database works again", []Datum{{"seconds", "how long it did not"}, {"lost", "events that are remembered by nobody"}}},
 		{StoreRebuilt, "the city's database was damaged and has been set aside; a new one was begun", []Datum{{"file", "where the damaged one is"}, {"error", "what was found"}}},
@@ -124,5 +154,23 @@ func waitKinds() []KindInfo {
 	return []KindInfo{
 		{WaitAdded, "an agent waits for a condition", []Datum{id, condition, {"deadline", "RFC 3339"}}},
 		{WaitEnded, "a wait of an agent has ended", []Datum{id, condition, {"state", "fulfilled, expired, cancelled or failed"}, {"reason", "why"}}},
+	}
+}
+
+func promptKinds() []KindInfo {
+	evidence := Datum{"evidence", "what proved it"}
+	data := []Datum{
+		{"receipt", "its id"}, {"priority", "system, urgent or normal"}, {"source", "who sent it"},
+		{"instance", "public fingerprint of the incarnation that it is for, or went to"}, {"reason", "why"},
+	}
+	proved := append(slices.Clip(data), evidence)
+	return []KindInfo{
+		{PromptAccepted, "a prompt is kept and on its way", data},
+		{PromptSubmitted, "the agent took a prompt", proved},
+		{PromptConsumed, "a turn worked on a prompt", proved},
+		{PromptExpired, "a prompt's time was over before it could be handed over", data},
+		{PromptDead, "a prompt can never be delivered; not a byte of it reached the agent", data},
+		{PromptCancelled, "a prompt was withdrawn before it was handed over", data},
+		{PromptUnconfirmed, "a prompt was handed over without evidence that the agent took it", data},
 	}
 }

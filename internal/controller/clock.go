@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"strconv"
+	"time"
+
+	"gascity/internal/event"
+	"gascity/internal/session"
+)
+
+// jumpBound is how far time may go on without the loop, or go back, before the
+// host is taken to have slept or its clock to have been set.
+const jumpBound = 10 * time.Second
+
+// checkClock compares how long the loop has waited with how long it meant to.
+// After a jump every deadline moves with it, everything is looked at again, and
+// for one patrol nothing is ended for a timeout.
+func (l *loop) checkClock(since time.Time, meant time.Duration) {
+	passed := l.now().Round(0).Sub(since.Round(0)) // on the wall: what a suspend leaves out counts
+	gap := passed - min(meant, l.settings().Patrol)
+	switch {
+	case gap > jumpBound:
+		l.c.emit(event.HostResumed, nil, "the host slept, or stood still", map[string]string{"seconds": seconds(gap)})
+	case passed < -jumpBound:
+		gap = passed
+		l.c.emit(event.ClockJumped, nil, "the clock was set back", map[string]string{"seconds": seconds(gap)})
+	default:
+		return
+	}
+	l.woke = l.now()
+	l.wakeAt(l.woke.Add(l.settings().Patrol))
+	l.patrol()
+	if l.ending != nil {
+		l.ending.stopAfter, l.ending.giveUp = shift(l.ending.stopAfter, gap), shift(l.ending.giveUp, gap)
+	}
+	for _, p := range l.places {
+		p.listedAt = shift(p.listedAt, gap)
+		if gap < 0 {
+			p.listAfter = time.Time{}
+		}
+	}
+	for _, e := range l.entries {
+		e.shift(gap)
+		e.stale = true
+	}
+}
+
+func seconds(d time.Duration) string { return strconv.Itoa(int(d.Round(time.Second) / time.Second)) }
+
+// shift moves a time that is set.
+func shift(t time.Time, gap time.Duration) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(gap)
+}
+
+// shift moves what was to happen by the time in which nobody could do anything.
+func (e *entry) shift(gap time.Duration) {
+	for _, t := range []*time.Time{&e.stopAt, &e.driftedAt} {
+		*t = shift(*t, gap)
+	}
+	if e.lookAt = shift(e.lookAt, gap); gap > 0 {
+		e.lookAt = time.Time{}
+	}
+	if e.job != nil {
+		e.job.overdue = shift(e.job.overdue, gap)
+		if a := e.job.attempt; a != nil {
+			a.began, a.due, a.hard, a.moved = shift(a.began, gap), shift(a.due, gap), shift(a.hard, gap), shift(a.moved, gap)
+		}
+	}
+	s := &e.sensing
+	s.due, s.last, s.overdue = shift(s.due, min(gap, 0)), shift(s.last, min(gap, 0)), shift(s.overdue, gap)
+	if e.draining() {
+		e.rec.Drain.Deadline = shift(e.rec.Drain.Deadline, gap)
+		e.touch()
+	}
+	if gap < 0 && (!e.rec.NextAt.IsZero() || len(e.rec.Failures) > 0) && e.rec.Limited == (session.Limit{}) {
+		e.rec.NextAt = shift(e.rec.NextAt, gap)
+		failures := make([]time.Time, 0, len(e.rec.Failures))
+		for _, at := range e.rec.Failures {
+			failures = append(failures, shift(at, gap))
+		}
+		e.rec.Failures = failures
+		e.touch()
+	}
+}

@@ -1,0 +1,69 @@
+package controller
+
+import (
+	"slices"
+
+	"gascity/client"
+	"gascity/internal/plan"
+	"gascity/internal/session"
+)
+
+// move brings the record's state to where the decision says the session is, by
+// the machine's own transitions: what is unknown moves nothing.
+func (l *loop) move(e *entry, to session.State) {
+	if to == session.StateUnknown || to == e.rec.State {
+		return
+	}
+	from := e.rec.State
+	for _, t := range route(from, to) {
+		next, err := session.Next(e.rec.State, t)
+		if err != nil {
+			l.c.opts.Logger.Warn("the lifecycle was not expected to take this way", "session", e.rec.Session, "error", err)
+		}
+		e.rec.State = next
+	}
+	if e.rec.State != from {
+		e.rec.StateSince = l.now()
+		e.touch()
+	}
+}
+
+// route returns the fewest triggers that lead from one state to another, by
+// transitions that are expected.
+func route(from, to session.State) []session.Trigger {
+	if !from.Known() {
+		from = session.StateUnknown
+	}
+	ways := map[session.State][]session.Trigger{from: {}}
+	for queue := []session.State{from}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if at == to {
+			return ways[at]
+		}
+		for _, t := range session.Triggers() {
+			next, err := session.Next(at, t)
+			if _, seen := ways[next]; err != nil || seen {
+				continue
+			}
+			ways[next] = append(slices.Clone(ways[at]), t)
+			queue = append(queue, next)
+		}
+	}
+	return nil
+}
+
+// stateOf is the state that a decision puts a session in.
+func stateOf(a plan.Action) session.State {
+	if a.Verb == plan.VerbStart {
+		return session.StateCreating // it is due; nothing exists yet
+	}
+	return session.State(a.State)
+}
+
+// state is the word that people see: the record's, as long as anything is known.
+func (e *entry) state(a plan.Action) string {
+	if a.State == client.StateUnknown || a.State == "" || e.rec.State == "" {
+		return client.StateUnknown
+	}
+	return string(e.rec.State)
+}

@@ -1,0 +1,180 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/session"
+)
+
+const recallLimit = 5 * time.Second // of one reading of the store
+
+// recalled is one reading of the store's records.
+type recalled struct {
+	records []session.Record
+	err     error
+}
+
+// recall reads the records; a store that hangs is given up after a time.
+func (c *Controller) recall(ctx context.Context) recalled {
+	ctx, cancel := context.WithTimeoutCause(ctx, recallLimit, fmt.Errorf("no answer within %v", recallLimit))
+	defer cancel()
+	answer := make(chan recalled, 1)
+	go func() { // a store that ignores ctx keeps it; nothing else does
+		records, err := c.opts.Records.Load(ctx)
+		answer <- recalled{records, err}
+	}()
+	select {
+	case r := <-answer:
+		return r
+	case <-ctx.Done():
+		return recalled{err: context.Cause(ctx)}
+	}
+}
+
+// remember takes over what the store held. While nothing could be read nothing
+// is looked at and nothing is done: a session that somebody put to sleep would
+// be started, and a budget spent twice.
+func (l *loop) remember(r recalled) {
+	if r.err != nil && len(r.records) == 0 {
+		l.unread = fmt.Sprintf("the store's records cannot be read: %v", r.err)
+		l.recallAt = l.now().Add(saveAgain)
+		return
+	}
+	if r.err != nil {
+		l.c.opts.Logger.Warn("some session records cannot be read", "error", r.err)
+	}
+	l.unread = ""
+	for i := range r.records {
+		l.recollect(r.records[i])
+	}
+}
+
+// recollect makes the entry of one stored record.
+func (l *loop) recollect(r session.Record) {
+	e := l.entries[r.Key()]
+	if e == nil {
+		e = l.add(l.placeFor(r.Provider), r.Session)
+	}
+	agent := e.rec.Agent
+	e.rec = r
+	e.version, e.queued, e.stored = 1, 1, 1
+	e.rec.Token, e.rec.Handle = "", "" // they are read from the session itself
+	if !e.rec.State.Known() && e.rec.State != "" {
+		repaired, reason := session.Repair(string(e.rec.State), session.Facts{Draining: e.draining(), Hold: e.rec.Hold.Kind})
+		l.c.opts.Logger.Warn("a session record was repaired", "session", r.Session, "reason", reason)
+		e.rec.State, e.rec.StateSince = repaired, l.now()
+		e.touch()
+	}
+	if e.rec.State == client.StateStopping {
+		e.rec.Running = false // its end was meant, whoever saw it
+	}
+	if agent != "" && agent != e.rec.Agent {
+		e.rec.Agent = agent
+		e.touch()
+	}
+}
+
+// recallAgain tries to read the records that could not be read.
+func (l *loop) recallAgain() {
+	if l.unread == "" || l.recalling {
+		return
+	}
+	if l.now().Before(l.recallAt) {
+		l.wakeAt(l.recallAt)
+		return
+	}
+	l.recalling = true
+	l.spawn(recallLimit, func(ctx context.Context) func() {
+		r := l.c.recall(ctx)
+		return func() {
+			l.recalling = false
+			l.remember(r)
+		}
+	})
+}
+
+// save hands the newest state of a record to the saver.
+func (l *loop) save(e *entry) {
+	if e.version == e.queued || l.unread != "" {
+		return
+	}
+	e.queued = e.version
+	e.rec.UpdatedAt = l.now()
+	rec := e.rec
+	rec.Failures = append([]time.Time(nil), e.rec.Failures...)
+	l.saver.put(unsaved{rec: rec, version: e.version})
+}
+
+// forget drops an entry that means nothing any more.
+func (l *loop) forget(e *entry) {
+	delete(l.entries, e.rec.Key())
+	if l.unread == "" && e.version > 0 {
+		l.saver.put(unsaved{rec: e.rec, remove: true, version: e.version + 1})
+	}
+}
+
+// stored notes what became of a write.
+func (l *loop) stored(key session.Key, version uint64, err error) {
+	l.dirty = true
+	e := l.entries[key]
+	switch {
+	case err != nil:
+		if e == nil || e.saveFault == "" {
+			l.c.opts.Logger.Error("cannot save a session record", "session", key.Session, "error", err)
+		}
+		if e != nil {
+			e.saveFault = err.Error()
+		}
+	case e != nil:
+		e.stored, e.saveFault = max(e.stored, version), ""
+	}
+}
+
+// durable reports whether the store has the entry's record as it is.
+func (e *entry) durable() bool { return e.stored == e.version }
+
+// touch notes that the record has changed.
+func (e *entry) touch() { e.version++ }
+
+// judgeStore freezes what destroys and what starts as long as the store cannot
+// be relied on.
+func (l *loop) judgeStore() {
+	fault, again := l.saver.health()
+	if l.unread != "" {
+		fault = l.unread
+	}
+	l.wakeAt(again)
+	before := l.frozen
+	l.frozen = fault
+	switch {
+	case before == "" && fault != "":
+		l.c.emit(event.StoreDegraded, nil, "the store cannot be relied on: nothing is started or ended", map[string]string{"error": fault})
+	case before != "" && fault == "":
+		l.c.emit(event.StoreRecovered, nil, "the store can be relied on again", nil)
+	}
+}
+
+// saved answers once the entry's record is durable; if the store does not take
+// it, undo is run and the answer is an error.
+func (l *loop) saved(e *entry, undo func(), answer func(error)) {
+	version := e.version
+	l.dirty = true
+	l.waiters = append(l.waiters, func() bool {
+		switch {
+		case e.stored >= version:
+			answer(nil)
+		case l.frozen != "" || l.leaving:
+			undo()
+			e.touch()
+			answer(fmt.Errorf("%w: nothing was changed: %s", client.ErrUnavailable, cmp.Or(l.frozen, "the controller ends")))
+		default:
+			return false
+		}
+		return true
+	})
+}

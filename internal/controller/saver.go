@@ -1,0 +1,175 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"gascity/internal/session"
+)
+
+// saver brings records to the store outside the loop, in the order in which they
+// changed first. A store that fails or hangs delays nobody; what it has not
+// taken is tried again until it does.
+type saver struct {
+	store session.Store
+	now   func() time.Time
+	told  func(session.Key, uint64, error) // what became of one write; may block
+
+	more chan struct{} // holds a token when there may be something to do
+	over chan struct{} // closed by finish: what is left is written once
+	done chan struct{} // closed when run has returned
+
+	mu    sync.Mutex
+	open  map[session.Key]*unsaved
+	queue []session.Key // the keys of open, the oldest change first
+	fault error         // of the last attempt, nil if it went well
+}
+
+// unsaved is the newest state of a record that the store has not taken.
+type unsaved struct {
+	rec     session.Record
+	version uint64
+	remove  bool
+	since   time.Time // of the oldest change in it
+}
+
+const (
+	saveLimit = 5 * time.Second // of one write
+	saveAgain = time.Second     // pause after a failure
+	saveBound = 2 * time.Second // a change that waits longer freezes the city
+)
+
+func newSaver(store session.Store, now func() time.Time, told func(session.Key, uint64, error)) *saver {
+	return &saver{
+		store: store, now: now, told: told, open: map[session.Key]*unsaved{},
+		more: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+// put takes the newest state of a record. It never blocks.
+func (s *saver) put(next unsaved) {
+	key := next.rec.Key()
+	s.mu.Lock()
+	next.since = s.now()
+	if before := s.open[key]; before != nil {
+		next.since = before.since
+	} else {
+		s.queue = append(s.queue, key)
+	}
+	s.open[key] = &next
+	s.mu.Unlock()
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
+
+// run writes until finish is called. The end of ctx cancels a write.
+func (s *saver) run(ctx context.Context) {
+	defer close(s.done)
+	for {
+		failed := s.writeAll(ctx)
+		var again <-chan time.Time
+		if failed {
+			again = time.After(saveAgain)
+		}
+		select {
+		case <-s.more:
+			if failed { // the pause holds, whatever comes
+				select {
+				case <-again:
+				case <-s.over:
+				}
+			}
+		case <-again:
+		case <-s.over:
+			s.writeAll(ctx)
+			return
+		}
+	}
+}
+
+// writeAll tries everything once and reports whether something failed.
+func (s *saver) writeAll(ctx context.Context) (failed bool) {
+	s.mu.Lock()
+	keys := append([]session.Key(nil), s.queue...)
+	s.mu.Unlock()
+	for _, key := range keys {
+		s.mu.Lock()
+		next := *s.open[key]
+		s.mu.Unlock()
+		err := s.write(ctx, next)
+		s.mu.Lock()
+		if s.fault = err; err == nil && s.open[key].version == next.version {
+			s.settleLocked(key)
+		}
+		s.mu.Unlock()
+		failed = failed || err != nil
+		s.told(key, next.version, err)
+		if ctx.Err() != nil {
+			return failed
+		}
+	}
+	if failed {
+		s.mu.Lock()
+		if s.fault == nil { // the last one went well, another did not
+			s.fault = fmt.Errorf("%d records were refused", len(s.open))
+		}
+		s.mu.Unlock()
+	}
+	return failed
+}
+
+func (s *saver) settleLocked(key session.Key) {
+	delete(s.open, key)
+	for i, queued := range s.queue {
+		if queued == key {
+			s.queue = append(s.queue[:i:i], s.queue[i+1:]...)
+			return
+		}
+	}
+}
+
+func (s *saver) write(ctx context.Context, next unsaved) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, saveLimit, fmt.Errorf("no answer within %v", saveLimit))
+	defer cancel()
+	if next.remove {
+		return s.store.Remove(ctx, next.rec.Key())
+	}
+	return s.store.Save(ctx, next.rec)
+}
+
+// health says why the store cannot be relied on, empty if it can, and when to
+// ask again although nothing happens; zero if that is not needed.
+func (s *saver) health() (fault string, again time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		return "", time.Time{}
+	}
+	if s.fault != nil {
+		return fmt.Sprintf("the store does not take what changed: %v", s.fault), time.Time{}
+	}
+	bound := s.open[s.queue[0]].since.Add(saveBound)
+	if now := s.now(); now.Before(bound) {
+		return "", bound
+	}
+	return fmt.Sprintf("the store has not taken what changed for more than %v", saveBound), time.Time{}
+}
+
+// finish writes what is left, once, and returns how many records the store has
+// not taken when it is over or the limit has passed.
+func (s *saver) finish(limit time.Duration) int {
+	close(s.over)
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-s.done:
+	case <-timer.C:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue)
+}

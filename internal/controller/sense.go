@@ -1,0 +1,206 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"gascity/internal/event"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+// sensing is what the loop knows of one agent's own channels.
+type sensing struct {
+	senses   session.Senses
+	activity session.Activity
+	judged   []session.Judged
+	pending  *runtime.PendingInteraction
+	readAt   time.Time // of the last reading
+
+	due     time.Time // when to read again; zero: nothing is due
+	last    time.Time // when the last read began
+	under   bool      // a read is under way
+	overdue time.Time // from then on it counts in no limit
+	faults  int       // reads in a row that failed
+	deaf    bool      // the driver cannot be asked
+	words   string    // what the program said of itself, until that is known
+}
+
+const (
+	senseGap    = 250 * time.Millisecond // between two reads of one session
+	senseLimit  = 5 * time.Second        // of one read
+	sensesAtime = 8                      // reads under way
+	pushedStale = 24 * time.Hour
+)
+
+// clearSenses forgets what an incarnation that is over had said.
+func (e *entry) clearSenses() {
+	e.sensing = sensing{under: e.sensing.under, overdue: e.sensing.overdue}
+}
+
+// sense asks for a read of the agent's channels, soon.
+func (l *loop) sense(e *entry) { l.senseAt(e, l.now()) }
+
+func (l *loop) senseAt(e *entry, at time.Time) {
+	s := &e.sensing
+	if earliest := s.last.Add(senseGap); at.Before(earliest) {
+		at = earliest
+	}
+	if s.due.IsZero() || at.Before(s.due) {
+		s.due = at
+	}
+	l.sensible[e] = true
+	l.tickAt(s.due)
+}
+
+// readSenses begins the reads that are due. It looks only at sessions of which
+// something is to be read.
+func (l *loop) readSenses() {
+	now, busy := l.now(), 0
+	for e := range l.sensible {
+		if e.sensing.under && now.Before(e.sensing.overdue) {
+			busy++
+		}
+	}
+	for e := range l.sensible {
+		s := &e.sensing
+		switch {
+		case s.under:
+			l.tickAt(s.overdue)
+		case s.due.IsZero() || !e.running() || l.entries[e.rec.Key()] != e:
+			delete(l.sensible, e)
+		case now.Before(s.due):
+			l.tickAt(s.due)
+		case s.deaf:
+			s.due = time.Time{}
+			l.conclude(e)
+		case busy < sensesAtime:
+			busy++
+			l.read(e)
+		default: // the end of another read makes the next turn
+		}
+	}
+}
+
+// read begins one read. What it says of another incarnation is dropped.
+func (l *loop) read(e *entry) {
+	s, p, name := &e.sensing, e.place.provider, e.rec.Session
+	s.due, s.last, s.under = time.Time{}, l.now(), true
+	s.overdue = s.last.Add(senseLimit + overdueAfter)
+	l.aside(senseLimit, func(ctx context.Context) func() {
+		reading, err := runtime.Sense(ctx, p, name)
+		return func() {
+			e.sensing.under = false
+			l.sensed(e, reading, err)
+		}
+	})
+}
+
+func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
+	s := &e.sensing
+	switch {
+	case !e.running() || e.rec.Token != "" && reading.Instance != "" && reading.Instance != e.rec.Token:
+		return
+	case errors.Is(err, errors.ErrUnsupported):
+		s.deaf, s.due = true, time.Time{}
+		if s.words != "" {
+			l.told(e, s.words)
+		}
+		return
+	case runtime.IsSessionGone(err):
+		e.stale, l.dirty = true, true
+		return
+	case err != nil:
+		s.faults++
+		l.senseAt(e, l.now().Add(min(l.c.opts.Jitter(pauseAfter(s.faults)), l.settings().Patrol)))
+		return
+	}
+	s.faults = 0
+	if reading.At.IsZero() {
+		reading.At = l.now()
+	}
+	s.senses.Fold(reading)
+	s.readAt = reading.At
+	if asked(s.pending) != asked(reading.Pending) {
+		l.viewStale, l.dirty = true, true
+	}
+	s.pending = reading.Pending
+	if !reading.Again.IsZero() {
+		l.senseAt(e, reading.Again)
+	}
+	l.conclude(e)
+}
+
+func asked(p *runtime.PendingInteraction) string {
+	if p == nil {
+		return ""
+	}
+	return p.RequestID
+}
+
+// told takes the program's own words of a driver that cannot be asked.
+func (l *loop) told(e *entry, words string) {
+	if !e.sensing.deaf {
+		e.sensing.words = words // if it turns out that the driver cannot be asked
+		l.sense(e)
+		return
+	}
+	e.sensing.senses.Push(runtime.Evidence{Source: runtime.SourceStatus, Activity: activityOf(words), At: l.now(), Detail: words})
+	e.sensing.readAt = l.now()
+	l.conclude(e)
+}
+
+// activityOf reads "status=WORD" with or without further fields, or the word
+// alone. A word that is not known says nothing.
+func activityOf(words string) runtime.Activity {
+	first, _, _ := strings.Cut(words, ";")
+	switch word := runtime.Activity(strings.TrimPrefix(first, "status=")); word {
+	case runtime.ActivityReady, runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityWaiting,
+		runtime.ActivityLimited, runtime.ActivityBackground:
+		return word
+	case "working":
+		return runtime.ActivityBusy
+	case "blocked":
+		return runtime.ActivityWaiting
+	case "done":
+		return runtime.ActivityIdle
+	default:
+		return runtime.ActivityUnknown
+	}
+}
+
+// rules bound how long evidence is relied on: as long as nothing is pushed that
+// would change it, or for a few patrols where nothing can be pushed.
+func (p *place) rules(s Settings) session.Rules {
+	if p.streams {
+		return session.Rules{Stale: pushedStale, StalePushed: pushedStale}
+	}
+	return session.Rules{Stale: 4 * s.Patrol}
+}
+
+// conclude draws the activity from all evidence and tells what is new about it.
+func (l *loop) conclude(e *entry) {
+	s := &e.sensing
+	now, before := l.now(), s.activity
+	var next time.Time
+	s.activity, s.judged, next = session.Fuse(&s.senses, now, e.place.rules(l.settings()))
+	if !next.IsZero() {
+		l.senseAt(e, next)
+	}
+	l.viewStale = true
+	if s.activity.State == before.State && s.activity.Kind == before.Kind && s.activity.Until.Equal(before.Until) {
+		return
+	}
+	l.dirty = true
+	l.limit(e)
+	if s.activity.State == before.State {
+		return
+	}
+	data := map[string]string{"activity": string(s.activity.State), "source": string(s.activity.Source), "confidence": string(s.activity.Confidence)}
+	if s.activity.Kind != "" {
+		data["kind"] = s.activity.Kind
+	}
+	l.c.emit(event.SessionActivity, e, "the agent is "+string(s.activity.State), data)
+}

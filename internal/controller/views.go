@@ -1,0 +1,153 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"gascity/client"
+	"gascity/internal/plan"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+// View returns what is known of a session, by its name or its agent's. It reads
+// the snapshot and costs nothing.
+func (c *Controller) View(name string) (session.View, error) {
+	t, err := c.target(name)
+	if err != nil {
+		return session.View{}, err
+	}
+	return t.view, nil
+}
+
+// Views returns what is known of every session, in the order of the status.
+func (c *Controller) Views() []session.View {
+	v := c.view.Load()
+	out := make([]session.View, 0, len(v.order))
+	for _, t := range v.order {
+		out = append(out, t.view)
+	}
+	return out
+}
+
+// view is the entry as those see it who deal with it beside the controller.
+func (e *entry) view(a plan.Action, blind string) session.View {
+	running := e.running() && blind == ""
+	v := session.View{
+		Agent: a.Agent, Session: a.Session, Provider: e.place.provider, Desired: a.Desired,
+		State: session.State(e.state(a)), Reason: a.Reason, Unknown: blind, Epoch: e.rec.Epoch,
+		StartedAt: e.rec.StartedAt, Conversation: e.rec.Conversation, Hold: e.rec.Hold, Draining: e.draining(),
+		Attached: e.seen.Attached, LastInput: e.seen.LastInput,
+	}
+	ends := a.Verb.Ends() || e.job != nil && (e.job.verb.Ends() || e.job.kind == jobInterrupt)
+	starts := e.job != nil && e.job.verb == plan.VerbStart
+	v.Running = running && !ends && !starts
+	v.Ready = v.Running && e.known
+	if running {
+		v.Token, v.Instance = e.rec.Token, e.rec.Instance
+		v.Activity, v.Pending, v.ReadAt = e.sensing.activity, e.sensing.pending, e.sensing.readAt
+	}
+	v.Activity.State = cmp.Or(v.Activity.State, runtime.ActivityUnknown)
+	return v
+}
+
+// gist is what of a view others wait for.
+type gist struct {
+	desired, state, unknown, token string
+	reachable, running, ready      bool
+	epoch                          uint64
+	hold                           session.HoldKind
+	draining                       bool
+	activity                       runtime.Activity
+	kind                           string
+	until                          int64
+	attached                       int
+	pending                        string
+	conversation                   string
+}
+
+func gistOf(v *session.View) gist {
+	g := gist{
+		desired: v.Desired, state: string(v.State), unknown: v.Unknown, token: v.Token, reachable: v.Provider != nil,
+		running: v.Running, ready: v.Ready, epoch: v.Epoch, hold: v.Hold.Kind, draining: v.Draining,
+		activity: v.Activity.State, kind: v.Activity.Kind, attached: v.Attached, pending: asked(v.Pending),
+		conversation: v.Conversation.ID,
+	}
+	if !v.Activity.Until.IsZero() {
+		g.until = v.Activity.Until.UnixNano()
+	}
+	return g
+}
+
+// tellChanges tells who wants to know which sessions are seen otherwise than
+// before.
+func (l *loop) tellChanges(before, after *snapshot) {
+	if l.c.opts.Changed == nil {
+		return
+	}
+	now := make(map[session.Key]bool, len(after.order))
+	for _, t := range after.order {
+		now[t.rec.Key()] = true
+		if g := gistOf(&t.view); l.gists[t.rec.Key()] != g {
+			l.gists[t.rec.Key()] = g
+			l.c.opts.Changed(t.rec.Session)
+		}
+	}
+	if before == nil {
+		return
+	}
+	for _, t := range before.order {
+		if key := t.rec.Key(); !now[key] {
+			delete(l.gists, key)
+			l.c.opts.Changed(t.rec.Session)
+		}
+	}
+}
+
+// activity is the agent's activity as people see it.
+func (e *entry) activity() client.Activity {
+	a := &e.sensing.activity
+	if !e.running() || a.State == "" {
+		return client.Activity{State: string(runtime.ActivityUnknown)}
+	}
+	return client.Activity{
+		State: string(a.State), Kind: a.Kind, Until: a.Until, Source: string(a.Source),
+		Since: a.Since, Confidence: string(a.Confidence), Detail: a.Detail,
+	}
+}
+
+// Sense asks for a fresh reading of a session, such as after an answer was given
+// to it. It never blocks for long and never fails: the answer is in the view.
+func (c *Controller) Sense(name string) {
+	f := func(l *loop) {
+		if e, err := l.find(name); err == nil && e.running() {
+			l.sense(e)
+		}
+	}
+	select {
+	case c.mail <- f:
+	case <-c.ended:
+	}
+}
+
+// blindness says why nothing is known of the entry, empty if something is.
+func (e *entry) blindness() string {
+	why := cmp.Or(e.place.blind, e.blind)
+	if why == "" && e.seen.Session == runtime.Unknown {
+		why = "it has not been observed yet"
+	}
+	return why
+}
+
+// foreigners describes what is there and not this city's, sorted.
+func (l *loop) foreigners() []string {
+	var out []string
+	for _, p := range l.places {
+		for name := range p.foreign {
+			out = append(out, fmt.Sprintf("%s: %s", p.selection, name))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
