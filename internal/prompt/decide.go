@@ -51,7 +51,7 @@ type Action struct {
 	To       State
 	Detail   string // of a move; of a wait: why the first prompt waits
 	Evidence string
-	At       time.Time // of a wait; zero: only the sight ends it
+	At       time.Time // when to look again if it cannot be done, or is a wait; zero: when the sight changes
 }
 
 // The reasons that the rules give.
@@ -183,7 +183,7 @@ func (d *decision) attempt(ordered []Receipt) Action {
 		}
 		fate, why := r.fate(s)
 		if s.Known && s.Asleep && r.wakes(s) {
-			return Action{Verb: VerbWake, ID: r.ID}
+			return Action{Verb: VerbWake, ID: r.ID, Detail: "the agent sleeps and is to be woken", At: d.at}
 		}
 		if fate != deliverable {
 			if d.why == "" {
@@ -203,7 +203,7 @@ func (d *decision) attempt(ordered []Receipt) Action {
 			d.why = r.Reason
 			return d.wait(from)
 		}
-		return Action{Verb: VerbDeliver, ID: r.ID}
+		return Action{Verb: VerbDeliver, ID: r.ID, At: d.at}
 	}
 	return Action{Verb: VerbWait}
 }

@@ -1,0 +1,251 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gascity/internal/prompt"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+// landing is the end of a flight.
+type landing struct {
+	id      string
+	bound   string // the incarnation that the prompt was for
+	attempt prompt.Attempt
+	note    string // of an interrupt, instead of an attempt
+	woke    error  // of a wake
+	kind    flightKind
+	cut     bool // it was ended by the engine's end: nothing is known
+}
+
+// flightKind is what a flight does.
+type flightKind int
+
+const (
+	flightDelivery flightKind = iota
+	flightResolve
+	flightInterrupt
+	flightWake
+)
+
+// The bounds of what is done beside an attempt.
+const (
+	withdrawTime  = 20 * time.Second
+	interruptTime = 5 * time.Second
+	wakeTime      = 30 * time.Second
+	// typing is how long after a person's key no turn is interrupted.
+	typing = 3 * time.Second
+	// maxWithdrawn bounds how often the text of one prompt is taken back and sent
+	// again.
+	maxWithdrawn = 3
+)
+
+// interrupting is the step of an urgent prompt whose turn was interrupted, so
+// that it is done once.
+const interrupting = "the agent is busy: interrupting its turn"
+
+// fly begins a flight, for at most the given time. Only the owner calls it.
+func (o *owner) fly(ctx context.Context, id string, limit time.Duration, do func(ctx context.Context) landing) {
+	fctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	cut, abort := context.WithCancel(fctx)
+	o.flight, o.cancel = id, abort
+	go func() { // own and leave wait for it
+		defer cancel()
+		defer abort()
+		l := do(cut)
+		l.cut = cut.Err() != nil && fctx.Err() == nil
+		o.landed <- l
+	}()
+}
+
+// deliver begins an attempt: the receipt is saved as injected first.
+func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time.Time, wait bool) {
+	r, ok := o.find(id)
+	if !ok {
+		return time.Time{}, false
+	}
+	if r.Priority == prompt.Urgent && v.Activity.State == runtime.ActivityBusy {
+		if at, wait, done := o.interrupt(ctx, r, v); done {
+			return at, wait
+		}
+	}
+	bound := r.Instance
+	r, err := o.change(ctx, o.box, id, func(r prompt.Receipt) (prompt.Receipt, error) {
+		if !r.Waits() {
+			return r, errOver
+		}
+		r.Instance, r.NextAt = v.Instance, time.Time{}
+		r.Attempts++
+		return r.Move(prompt.Injected, o.opts.Now(), "")
+	})
+	if err != nil {
+		return o.saved(err)
+	}
+	o.tried, o.triedAt = sceneOf(v), o.opts.Now()
+	takeBack := o.withdrawn[id] < maxWithdrawn
+	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
+		d := runtime.Delivery{ID: r.ID, Instance: v.Token, Content: r.Content}
+		out, err := runtime.Deliver(ctx, v.Provider, v.Session, d)
+		a := prompt.Attempt{Outcome: out, Err: err, Attached: v.Attached}
+		if takeBack && uncertain(out) && !errors.Is(ctx.Err(), context.Canceled) {
+			a.Withdrawn = withdraw(ctx, v, d)
+		}
+		return landing{id: id, bound: bound, attempt: a}
+	})
+	return time.Time{}, false
+}
+
+// uncertain reports whether the agent may or may not have got the text.
+func uncertain(out runtime.Outcome) bool {
+	switch out.State {
+	case runtime.OutcomeSubmitted, runtime.OutcomeRefused, runtime.OutcomeAbsent, runtime.OutcomeUnsupported:
+		return false
+	}
+	return true
+}
+
+// withdraw asks for the proof that the agent did not take the text.
+func withdraw(ctx context.Context, v session.View, d runtime.Delivery) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
+	defer cancel()
+	proof, err := runtime.Withdraw(ctx, v.Provider, v.Session, d)
+	return proof && err == nil
+}
+
+// resolve asks what came of an attempt that was cut off.
+func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time.Time, wait bool) {
+	r, ok := o.find(id)
+	if !ok {
+		return time.Time{}, false
+	}
+	if v.Provider == nil {
+		return r.Limit(), true
+	}
+	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
+		proof := withdraw(ctx, v, runtime.Delivery{ID: r.ID, Instance: v.Token, Content: r.Content})
+		err := errors.New("the hand-over was cut off, and nothing proves that the agent did not take it")
+		return landing{id: id, bound: r.Instance, kind: flightResolve, attempt: prompt.Attempt{Err: err, Withdrawn: proof}}
+	})
+	return time.Time{}, false
+}
+
+// interrupt asks a busy agent to abandon its turn for an urgent prompt, once.
+// done is false if the prompt is to be delivered now.
+func (o *owner) interrupt(ctx context.Context, r prompt.Receipt, v session.View) (at time.Time, wait, done bool) {
+	now := o.opts.Now()
+	if r.Noted(interrupting) {
+		return o.calmBy, true, now.Before(o.calmBy)
+	}
+	if calm := v.LastInput.Add(typing); v.Attached > 0 && now.Before(calm) {
+		return calm, true, true
+	}
+	_, err := o.change(ctx, o.box, r.ID, func(r prompt.Receipt) (prompt.Receipt, error) {
+		if !r.Waits() {
+			return r, errOver
+		}
+		return r.Note(now, interrupting), nil
+	})
+	if err != nil {
+		at, wait = o.saved(err)
+		return at, wait, true
+	}
+	o.calmBy = now.Add(interruptTime)
+	o.fly(ctx, r.ID, 3*interruptTime, func(ctx context.Context) landing {
+		return landing{id: r.ID, kind: flightInterrupt, note: interruptTurn(ctx, v, now)}
+	})
+	return time.Time{}, false, true
+}
+
+// interruptTurn interrupts and waits for the boundary; it returns what came of
+// it, in words.
+func interruptTurn(ctx context.Context, v session.View, since time.Time) string {
+	if err := runtime.InterruptInstance(ctx, v.Provider, v.Session, v.Token); err != nil {
+		return fmt.Sprintf("not interrupted: %v", err)
+	}
+	err := runtime.WaitForInterruptBoundary(ctx, v.Provider, v.Session, since, interruptTime)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = runtime.WaitForIdle(ctx, v.Provider, v.Session, interruptTime)
+	}
+	if err == nil {
+		err = runtime.ResetInterruptedTurn(ctx, v.Provider, v.Session)
+	}
+	if err != nil {
+		return fmt.Sprintf("interrupted; that its turn ended is not confirmed: %v", err)
+	}
+	return interruptConfirmed
+}
+
+const interruptConfirmed = "interrupted; its turn has ended"
+
+// wake asks for the session to run.
+func (o *owner) wake(ctx context.Context, v session.View) (at time.Time, wait bool) {
+	now := o.opts.Now()
+	if now.Before(o.wakeAt) {
+		return o.wakeAt, true
+	}
+	o.wakeAt, o.wakeWait = now.Add(o.wakeWait), min(2*o.wakeWait, wakeMax)
+	o.fly(ctx, anything, wakeTime, func(ctx context.Context) landing {
+		return landing{kind: flightWake, woke: o.opts.City.WakeFor(ctx, v.Session, "a prompt waits for it")}
+	})
+	return time.Time{}, false
+}
+
+// find returns an open receipt.
+func (o *owner) find(id string) (prompt.Receipt, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r, ok := o.box.receipts[id]
+	return r, ok
+}
+
+// land takes the end of a flight over. The outcome of an attempt is saved
+// however often it takes: until then nothing else is done for the session.
+func (o *owner) land(ctx context.Context, l landing) {
+	o.flight, o.cancel = "", nil
+	switch {
+	case l.kind == flightWake:
+		if l.woke != nil {
+			o.opts.Logger.Warn("cannot wake a session for its prompts", "session", o.box.session, "error", l.woke)
+		}
+		return
+	case l.kind == flightInterrupt:
+		if l.note == interruptConfirmed {
+			o.calmBy = time.Time{}
+		}
+		o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) { return r.Note(o.opts.Now(), l.note), nil })
+		return
+	case l.cut && uncertain(l.attempt.Outcome): // the next Run resolves it
+		return
+	}
+	if l.attempt.Withdrawn {
+		o.withdrawn[l.id]++
+	}
+	at := o.opts.Now()
+	o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
+		went := r.Instance
+		r.Instance = l.bound
+		r, err := r.Settle(l.attempt, at)
+		if r.State == prompt.Submitted || r.State == prompt.Unconfirmed {
+			r.Instance = went
+		}
+		return r, err
+	})
+}
+
+// until makes a change however often the store fails, until ctx ends.
+func (o *owner) until(ctx context.Context, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) {
+	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
+		_, err := o.change(ctx, o.box, id, edit)
+		if err == nil || errors.Is(err, errOver) {
+			return
+		}
+		o.opts.Logger.Warn("cannot save what came of a prompt", "receipt", id, "error", err)
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"gascity/client"
+	"gascity/internal/prompt"
+)
+
+// box holds the open receipts of one session.
+type box struct {
+	session string
+	turn    chan struct{} // holds one token: the right to change receipts, kept across a save
+	look    chan struct{} // holds a token if the owner is to look
+
+	// Guarded by Engine.mu.
+	agent    string
+	receipts map[string]prompt.Receipt // as they are saved
+	bytes    int                       // of their texts
+	why      string                    // why the first one waits
+	owned    bool
+	changed  chan struct{} // closed and replaced by each change
+}
+
+// errOver reports that a receipt is not open any more.
+var errOver = errors.New("the receipt has ended")
+
+func (e *Engine) boxLocked(session, agent string) *box {
+	b := e.boxes[session]
+	if b == nil {
+		b = &box{
+			session: session, turn: make(chan struct{}, 1), look: make(chan struct{}, 1),
+			receipts: map[string]prompt.Receipt{}, changed: make(chan struct{}),
+		}
+		e.boxes[session] = b
+	}
+	b.agent = agent
+	return b
+}
+
+// rouse makes the owner look.
+func (b *box) rouse() {
+	select {
+	case b.look <- struct{}{}:
+	default: // it is going to
+	}
+}
+
+func (b *box) listLocked() []prompt.Receipt { return slices.Collect(maps.Values(b.receipts)) }
+
+// putLocked keeps a saved receipt, or drops it if it is final.
+func (e *Engine) putLocked(b *box, r prompt.Receipt) {
+	if old, ok := b.receipts[r.ID]; ok {
+		b.bytes -= old.Bytes
+	}
+	if r.State == prompt.Submitted {
+		r.Content = nil // it is not sent again
+	}
+	if r.State.Final() {
+		delete(b.receipts, r.ID)
+		delete(e.index, r.ID)
+	} else {
+		b.receipts[r.ID] = r
+		b.bytes += r.Bytes
+		e.index[r.ID] = b
+	}
+	close(b.changed)
+	b.changed = make(chan struct{})
+	if !b.owned && len(b.receipts) > 0 {
+		b.owned = true
+		e.orphans = append(e.orphans, b)
+		e.rouse()
+	}
+	b.rouse()
+}
+
+// dropLocked forgets a receipt that the store says is over.
+func (e *Engine) dropLocked(b *box, id string) {
+	b.bytes -= b.receipts[id].Bytes
+	delete(b.receipts, id)
+	delete(e.index, id)
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+func (e *Engine) rouse() {
+	select {
+	case e.poke <- struct{}{}:
+	default: // Run is going to look
+	}
+}
+
+// unowned returns the boxes that need an owner; the caller makes one for each.
+func (e *Engine) unowned() []*box {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	boxes := e.orphans
+	e.orphans = nil
+	return boxes
+}
+
+// release ends the ownership of an empty box; it is false if the box is not.
+func (e *Engine) release(b *box) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(b.receipts) > 0 {
+		return false
+	}
+	b.owned, b.why = false, ""
+	e.rouse() // it may be time to forget
+	return true
+}
+
+// open returns the open receipts of a box.
+func (e *Engine) open(b *box) []prompt.Receipt {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return b.listLocked()
+}
+
+// begin takes the right to change receipts of the box; the caller calls end.
+func (b *box) begin(ctx context.Context) error {
+	select {
+	case b.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: the prompts of %s are being saved", client.ErrTimeout, b.session)
+	}
+}
+
+func (b *box) end() { <-b.turn }
+
+// change saves what edit makes of an open receipt, and then takes it over into
+// memory. A receipt that is not open is errOver. If edit or the store fails,
+// nothing has changed.
+func (e *Engine) change(ctx context.Context, b *box, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) (prompt.Receipt, error) {
+	if err := b.begin(ctx); err != nil {
+		return prompt.Receipt{}, err
+	}
+	defer b.end()
+	e.mu.Lock()
+	before, ok := b.receipts[id]
+	e.mu.Unlock()
+	if !ok {
+		return prompt.Receipt{}, fmt.Errorf("%s: %w", id, errOver)
+	}
+	after, err := edit(before)
+	if err != nil {
+		return before, err
+	}
+	saved := after
+	if slices.Equal(before.Content, after.Content) {
+		saved.Content = nil // the store has it
+	}
+	if err := e.save(ctx, saved); err != nil {
+		if errors.Is(err, prompt.ErrEnded) || errors.Is(err, prompt.ErrUnknown) {
+			e.mu.Lock()
+			e.dropLocked(b, id)
+			e.mu.Unlock()
+			return prompt.Receipt{}, fmt.Errorf("%s: %w: %w", id, errOver, err)
+		}
+		return before, err
+	}
+	e.mu.Lock()
+	e.putLocked(b, after)
+	e.mu.Unlock()
+	if after.State != before.State {
+		e.tell(after)
+	}
+	return after, nil
+}
+
+// save saves a receipt and notes whether the store works.
+func (e *Engine) save(ctx context.Context, r prompt.Receipt) error {
+	ctx, cancel := context.WithTimeout(ctx, saveTime)
+	defer cancel()
+	err := e.opts.Store.SaveReceipt(ctx, r)
+	switch {
+	case err == nil:
+		e.degrade("", nil)
+	case errors.Is(err, prompt.ErrEnded), errors.Is(err, prompt.ErrUnknown):
+		e.opts.Logger.Error("a receipt is gone from the store", "receipt", r.ID, "error", err)
+	default:
+		e.degrade("save the receipt of a prompt", err)
+	}
+	return err
+}

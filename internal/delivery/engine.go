@@ -1,0 +1,226 @@
+// Package delivery brings prompts to agents: the engine that owns the city's
+// receipts. The rules are those of package prompt; this package sees what there
+// is to see, does what they say, and saves it.
+//
+// # Once
+//
+// A receipt is saved as injected before the first byte of its text may leave,
+// and what is in memory is never ahead of what is saved. So whoever finds an
+// injected receipt knows that the text may have been sent, and sends it again
+// only after [runtime.Withdraw] has proved that the agent did not take it. While
+// the store cannot save, nothing is sent.
+//
+// # Owners
+//
+// Each session with open receipts has one goroutine that acts for it, and that
+// ends with the last of them. It is moved by [Engine.Look], by what senders do, by
+// the end of an attempt, and by times that the rules name; it never polls, and an
+// engine without open receipts does nothing at all.
+package delivery
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/prompt"
+	"gascity/internal/session"
+)
+
+// City is what the engine knows of the controller. Both methods are called
+// concurrently, and never by [Engine.Look].
+type City interface {
+	// View returns what is known of the target, an agent or a session, at once. An
+	// error matching client.ErrNotFound is positive: the target is not in the
+	// city, and its prompts are dead. A session that is not observed yet is a View
+	// with Unknown.
+	View(name string) (session.View, error)
+	// WakeFor asks for a sleeping target to run. It may return before it does.
+	WakeFor(ctx context.Context, name, reason string) error
+}
+
+// Options is what an engine needs.
+type Options struct {
+	Store  prompt.Store // required
+	City   City         // required
+	Events event.Log    // required
+
+	Logger *slog.Logger     // nil: nothing is logged
+	Now    func() time.Time // nil: time.Now
+	NewID  func() string    // nil: random ones; unique for ever
+}
+
+// Engine delivers prompts. Its methods are safe for concurrent use; those that
+// need the receipts wait until [Engine.Run] has read them.
+type Engine struct {
+	opts   Options
+	loaded chan struct{} // closed when the receipts are read
+	done   chan struct{} // closed when Run returns
+	poke   chan struct{} // there is a box without an owner, or something to forget
+
+	mu       sync.Mutex // guards the rest and the memory of boxes
+	boxes    map[string]*box
+	index    map[string]*box // by the ID of an open receipt
+	orphans  []*box          // with open receipts and without an owner
+	degraded string
+	forgot   time.Time // when ended receipts were last forgotten
+}
+
+// New returns an engine that does nothing until [Engine.Run].
+func New(opts Options) *Engine {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.NewID == nil {
+		opts.NewID = rand.Text
+	}
+	return &Engine{
+		opts: opts, loaded: make(chan struct{}), done: make(chan struct{}), poke: make(chan struct{}, 1),
+		boxes: map[string]*box{}, index: map[string]*box{},
+	}
+}
+
+const (
+	// retention is how long an ended receipt is kept, forgetEvery how often at
+	// most old ones are looked for.
+	retention   = 7 * 24 * time.Hour
+	forgetEvery = 6 * time.Hour
+	// retryFirst and retryMax space the attempts at a store that fails.
+	retryFirst = 100 * time.Millisecond
+	retryMax   = 5 * time.Second
+	// saveTime bounds one call of the store.
+	saveTime = 30 * time.Second
+)
+
+// Run reads the receipts, works until ctx ends, and returns when every goroutine
+// that it started has ended. An attempt under way may come to its end; what was
+// cut off is resolved by the next Run. It is called once.
+func (e *Engine) Run(ctx context.Context) error {
+	defer close(e.done)
+	if !e.load(ctx) {
+		return nil
+	}
+	close(e.loaded)
+	var owners sync.WaitGroup
+	defer owners.Wait()
+	for {
+		for _, b := range e.unowned() {
+			owners.Go(func() { e.own(ctx, b) })
+		}
+		e.forget(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-e.poke:
+		}
+	}
+}
+
+// load reads the open receipts; it is false if ctx ended first.
+func (e *Engine) load(ctx context.Context) bool {
+	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
+		open, err := e.opts.Store.OpenReceipts(ctx)
+		if err == nil || !errors.Is(err, client.ErrUnavailable) && len(open) > 0 {
+			if err != nil {
+				e.opts.Logger.Error("some receipts cannot be read", "error", err)
+			}
+			e.mu.Lock()
+			for _, r := range open {
+				e.putLocked(e.boxLocked(r.Session, r.Agent), r)
+			}
+			e.degraded = ""
+			e.mu.Unlock()
+			return true
+		}
+		e.degrade("read receipts", err)
+		if !pause(ctx, wait) {
+			return false
+		}
+	}
+}
+
+// pause waits; it is false if ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// forget removes old receipts, rarely.
+func (e *Engine) forget(ctx context.Context) {
+	now := e.opts.Now()
+	e.mu.Lock()
+	due := now.Sub(e.forgot) >= forgetEvery
+	if due {
+		e.forgot = now
+	}
+	e.mu.Unlock()
+	if !due {
+		return
+	}
+	if _, err := e.opts.Store.ForgetReceipts(ctx, now.Add(-retention)); err != nil && ctx.Err() == nil {
+		e.opts.Logger.Warn("cannot forget old receipts", "error", err)
+	}
+}
+
+// Look says that what is known of a session has changed. It never blocks, and
+// costs nothing if the session has no open receipts.
+func (e *Engine) Look(name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if b := e.boxes[name]; b != nil {
+		b.rouse()
+	}
+}
+
+// Queued returns how many prompts wait for each session that has any.
+func (e *Engine) Queued() map[string]int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	counts := map[string]int{}
+	for name, b := range e.boxes {
+		if n := len(prompt.Queue(b.listLocked())); n > 0 {
+			counts[name] = n
+		}
+	}
+	return counts
+}
+
+// Degraded says why nothing is sent: the store's last failure; empty when the
+// store works.
+func (e *Engine) Degraded() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.degraded
+}
+
+// degrade notes a failure of the store; a nil err is its end.
+func (e *Engine) degrade(what string, err error) {
+	text := ""
+	if err != nil {
+		text = "cannot " + what + ": " + err.Error()
+	}
+	e.mu.Lock()
+	news := (text == "") != (e.degraded == "")
+	e.degraded = text
+	e.mu.Unlock()
+	switch {
+	case news && err != nil:
+		e.opts.Logger.Error("the store of prompts fails; nothing is sent", "error", text)
+	case news:
+		e.opts.Logger.Info("the store of prompts works again")
+	}
+}

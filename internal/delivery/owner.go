@@ -1,0 +1,182 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gascity/internal/prompt"
+	"gascity/internal/session"
+)
+
+// owner acts for one session. One goroutine owns it; flights answer on landed.
+type owner struct {
+	*Engine
+	box    *box
+	landed chan landing
+
+	flight string             // the receipt that an attempt is under way for; "" none
+	cancel context.CancelFunc // of the flight
+
+	hold      time.Time // nothing is done before: the store failed
+	retry     time.Duration
+	wakeAt    time.Time // no wake before
+	wakeWait  time.Duration
+	calmBy    time.Time      // an interrupted agent has until then to leave its turn
+	withdrawn map[string]int // how often a text was taken back
+	tried     scene          // at the last attempt
+	triedAt   time.Time
+}
+
+// anything is the flight of something that is for no receipt.
+const anything = "*"
+
+const (
+	// minGap separates two attempts, however often the view changes.
+	minGap = 100 * time.Millisecond
+	// wakeFirst and wakeMax space requests to wake an agent that does not wake.
+	wakeFirst = 2 * time.Second
+	wakeMax   = time.Minute
+	// grace is how long an attempt may go on when the engine ends.
+	grace = 5 * time.Second
+)
+
+// own works until no receipt is open or ctx ends.
+func (e *Engine) own(ctx context.Context, b *box) {
+	o := &owner{Engine: e, box: b, landed: make(chan landing, 1), retry: retryFirst, wakeWait: wakeFirst, withdrawn: map[string]int{}}
+	for {
+		next, idle := o.work(ctx)
+		if idle && e.release(b) {
+			return
+		}
+		timer := newTimer(next, e.opts.Now())
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			o.leave(ctx)
+			return
+		case <-b.look:
+		case l := <-o.landed:
+			o.land(ctx, l)
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// newTimer fires at next, never if that is zero.
+func newTimer(next, now time.Time) *time.Timer {
+	if next.IsZero() {
+		timer := time.NewTimer(time.Hour)
+		timer.Stop()
+		return timer
+	}
+	return time.NewTimer(max(0, next.Sub(now)))
+}
+
+// leave waits for a flight under way, and cuts it off after a while. What then
+// came of it is not known: the receipt stays injected.
+func (o *owner) leave(ctx context.Context) {
+	if o.flight == "" {
+		return
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case l := <-o.landed:
+		o.landLast(ctx, l)
+	case <-timer.C:
+		o.cancel()
+		o.landLast(ctx, <-o.landed)
+	}
+}
+
+// landLast is land after the end of ctx.
+func (o *owner) landLast(ctx context.Context, l landing) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	o.land(ctx, l)
+}
+
+// work does what there is to do now. It returns when to look again, zero if only
+// something else can change anything, and whether nothing is open.
+func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
+	for ctx.Err() == nil {
+		open := o.open(o.box)
+		if len(open) == 0 && o.flight == "" {
+			return time.Time{}, true
+		}
+		now := o.opts.Now()
+		if now.Before(o.hold) {
+			return o.hold, false
+		}
+		v, err := o.opts.City.View(o.box.session)
+		s := sightOf(v, err)
+		if !o.triedAt.IsZero() && sceneOf(v) != o.tried {
+			s.ChangedAt = o.triedAt.Add(minGap)
+		}
+		a := prompt.Decide(open, s, now, o.flight)
+		if at, wait := o.do(ctx, a, v); wait {
+			o.explain(a.Detail)
+			return earlier(at, a.At), false
+		}
+	}
+	return time.Time{}, false
+}
+
+// do does one action; wait says that nothing else is to be done before at or a
+// change.
+func (o *owner) do(ctx context.Context, a prompt.Action, v session.View) (at time.Time, wait bool) {
+	switch a.Verb {
+	case prompt.VerbMove:
+		return o.move(ctx, a)
+	case prompt.VerbDeliver:
+		return o.deliver(ctx, a.ID, v)
+	case prompt.VerbResolve:
+		return o.resolve(ctx, a.ID, v)
+	case prompt.VerbWake:
+		return o.wake(ctx, v)
+	default:
+		return time.Time{}, true
+	}
+}
+
+// earlier returns the earlier of two times; zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// explain keeps why the first prompt waits, for those who ask.
+func (o *owner) explain(why string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.box.why = why
+}
+
+// saved notes how a change went. After a failure of the store nothing is done for
+// a while; a receipt that is over is no failure.
+func (o *owner) saved(err error) (at time.Time, wait bool) {
+	if err == nil || errors.Is(err, errOver) {
+		o.retry, o.hold = retryFirst, time.Time{}
+		return time.Time{}, false
+	}
+	o.hold = o.opts.Now().Add(o.retry)
+	o.retry = min(2*o.retry, retryMax)
+	return o.hold, true
+}
+
+func (o *owner) move(ctx context.Context, a prompt.Action) (at time.Time, wait bool) {
+	_, err := o.change(ctx, o.box, a.ID, func(r prompt.Receipt) (prompt.Receipt, error) {
+		if prompt.Advance(r.State, a.To) != nil {
+			return r, errOver // somebody changed it since it was looked at
+		}
+		if a.Evidence != "" {
+			r.Evidence = a.Evidence
+		}
+		return r.Move(a.To, o.opts.Now(), a.Detail)
+	})
+	return o.saved(err)
+}

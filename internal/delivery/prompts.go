@@ -1,0 +1,367 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/prompt"
+	"gascity/internal/session"
+)
+
+// Nudge takes a prompt for the target and returns its receipt when it is
+// durable, or, with req.Wait, when it has come so far or ended. A target that
+// takes no prompts is client.ErrRefused. If the store fails it is
+// client.ErrUnavailable.
+func (e *Engine) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
+	r, err := e.receiptFor(req)
+	if err == nil {
+		err = e.ready(ctx)
+	}
+	if err != nil {
+		return client.Receipt{}, err
+	}
+	v, err := e.opts.City.View(target)
+	if err != nil {
+		return client.Receipt{}, err
+	}
+	r.Session, r.Agent = v.Session, v.Agent
+	kept, err := e.accept(ctx, r, v, req)
+	if err != nil {
+		return client.Receipt{}, err
+	}
+	return e.Receipt(ctx, kept.ID, req.Wait)
+}
+
+// receiptFor makes the receipt of a request, checked as far as it can be without
+// its target.
+func (e *Engine) receiptFor(req client.NudgeRequest) (prompt.Receipt, error) {
+	blocks, err := content(req.Text, req.Files)
+	if err != nil {
+		return prompt.Receipt{}, err
+	}
+	priority, err := priorityOf(req.Priority)
+	if err != nil {
+		return prompt.Receipt{}, err
+	}
+	ttl, err := ttlOf(req.TTL)
+	if err != nil {
+		return prompt.Receipt{}, err
+	}
+	if err := checkWait(req.Wait); err != nil {
+		return prompt.Receipt{}, err
+	}
+	now := e.opts.Now()
+	return prompt.Receipt{
+		ID: e.opts.NewID(), Content: blocks, Bytes: len(req.Text), Head: head(req.Text), Priority: priority, Key: req.Key, Source: req.Source,
+		State: prompt.Queued, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(ttl),
+		Steps: []prompt.Step{{State: prompt.Accepted, At: now}, {State: prompt.Queued, At: now}},
+	}, nil
+}
+
+// accept binds the receipt to the incarnation that it is for, and keeps it.
+func (e *Engine) accept(ctx context.Context, r prompt.Receipt, v session.View, req client.NudgeRequest) (prompt.Receipt, error) {
+	e.mu.Lock()
+	b := e.boxLocked(v.Session, v.Agent)
+	e.mu.Unlock()
+	if err := b.begin(ctx); err != nil {
+		return prompt.Receipt{}, err
+	}
+	defer b.end()
+	if err := bind(&r, v, req); err != nil {
+		if known, ok := e.known(ctx, b, r.Key); ok {
+			return known, nil
+		}
+		return prompt.Receipt{}, err
+	}
+	if err := e.room(b, r); err != nil {
+		return prompt.Receipt{}, err
+	}
+	kept, known, err := e.keep(ctx, r)
+	if err != nil || known {
+		return kept, err
+	}
+	kept.Content = r.Content
+	e.emit(kept, event.PromptAccepted, "a prompt was accepted", nil)
+	e.mu.Lock()
+	e.putLocked(b, kept)
+	e.mu.Unlock()
+	return kept, nil
+}
+
+// bind says which incarnation the receipt is for, or why there can be none.
+func bind(r *prompt.Receipt, v session.View, req client.NudgeRequest) error {
+	if err := refusal(v, v.Agent); err != nil {
+		return err
+	}
+	r.Successor, r.Instance = req.Successor, req.Instance
+	switch {
+	case v.Unknown != "": // what runs is not known: it is held for whom it is said to be for, or the next
+		return nil
+	case v.Running && r.Instance == "":
+		r.Instance, r.Conversation = v.Instance, v.Conversation.ID
+	case r.Instance != "" && !r.Successor && (!v.Running || v.Instance != r.Instance):
+		return fmt.Errorf("%w: stale instance: the incarnation %s of %s does not run any more", client.ErrRefused, r.Instance, v.Agent)
+	}
+	return nil
+}
+
+// room refuses what a queue cannot hold.
+func (e *Engine) room(b *box, r prompt.Receipt) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(b.receipts) >= maxWaiting || b.bytes+r.Bytes > maxWaitingBytes {
+		return fmt.Errorf("%w: the queue of %s is full: %d prompts with %d bytes", client.ErrRefused, b.agent, len(b.receipts), b.bytes)
+	}
+	return nil
+}
+
+// keep saves a new receipt. If the store fails after it may have kept it, the
+// store is asked.
+func (e *Engine) keep(ctx context.Context, r prompt.Receipt) (prompt.Receipt, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, saveTime)
+	defer cancel()
+	kept, known, err := e.opts.Store.AddReceipt(ctx, r)
+	if err == nil {
+		e.degrade("", nil)
+		return kept, known, nil
+	}
+	if kept, again := e.opts.Store.Receipt(context.WithoutCancel(ctx), r.ID); again == nil {
+		return kept, false, nil
+	}
+	e.degrade("keep a prompt", err)
+	return prompt.Receipt{}, false, fmt.Errorf("%w: cannot keep the prompt: %w", client.ErrUnavailable, err)
+}
+
+// recent is how many ended receipts of a session are looked at for a key, and
+// listed.
+const recent = 200
+
+// known finds the receipt of a key.
+func (e *Engine) known(ctx context.Context, b *box, key string) (prompt.Receipt, bool) {
+	if key == "" {
+		return prompt.Receipt{}, false
+	}
+	receipts := e.open(b)
+	if ended, err := e.opts.Store.EndedReceipts(ctx, b.session, recent); err == nil {
+		receipts = append(receipts, ended...)
+	}
+	i := slices.IndexFunc(receipts, func(r prompt.Receipt) bool { return r.Key == key })
+	if i < 0 {
+		return prompt.Receipt{}, false
+	}
+	return receipts[i], true
+}
+
+// ready waits until the receipts are read.
+func (e *Engine) ready(ctx context.Context) error {
+	select {
+	case <-e.loaded:
+		return nil
+	default:
+	}
+	select {
+	case <-e.loaded:
+		return nil
+	case <-e.done:
+		return fmt.Errorf("%w: the controller ends", client.ErrUnavailable)
+	case <-ctx.Done():
+		return fmt.Errorf("%w: the prompts cannot be read yet", client.ErrUnavailable)
+	}
+}
+
+// Queue lists the prompts that are on their way, those of one target if it is
+// not empty, by session and in the order of delivery; with client.WithEnded also
+// the recent others, newest first.
+func (e *Engine) Queue(ctx context.Context, target string, which client.Which) ([]client.Receipt, error) {
+	if err := e.ready(ctx); err != nil {
+		return nil, err
+	}
+	name := ""
+	if target != "" {
+		v, err := e.opts.City.View(target)
+		if err != nil {
+			return nil, err
+		}
+		name = v.Session
+	}
+	out, taken := e.listed(name)
+	if which != client.WithEnded {
+		return out, nil
+	}
+	ended, err := e.opts.Store.EndedReceipts(ctx, name, recent)
+	if err != nil {
+		return nil, fmt.Errorf("%w: cannot read ended receipts: %w", client.ErrUnavailable, err)
+	}
+	ended = append(taken, ended...)
+	slices.SortStableFunc(ended, func(a, b prompt.Receipt) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	for _, r := range ended {
+		listed := wire(r)
+		listed.Steps = nil
+		out = append(out, listed)
+	}
+	return out, nil
+}
+
+// listed returns the prompts on their way, and those that are submitted.
+func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Receipt) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var boxes []*box
+	for _, b := range e.boxes {
+		if name == "" || b.session == name {
+			boxes = append(boxes, b)
+		}
+	}
+	slices.SortFunc(boxes, func(a, b *box) int { return strings.Compare(a.session, b.session) })
+	queue = []client.Receipt{}
+	for _, b := range boxes {
+		place := 0
+		for _, r := range prompt.Queue(b.listLocked()) {
+			listed := wire(r)
+			listed.Steps = nil
+			if r.Waits() {
+				place++
+				listed.Position = place
+			}
+			if place == 1 && listed.Reason == "" {
+				listed.Reason = b.why
+			}
+			queue = append(queue, listed)
+		}
+		for _, r := range b.receipts {
+			if r.State == prompt.Submitted {
+				taken = append(taken, r)
+			}
+		}
+	}
+	return queue, taken
+}
+
+// Receipt returns a receipt; with wait, "submitted" or "consumed", when it has
+// come so far or ended. If ctx ends first it is client.ErrTimeout, with the
+// receipt as it is then.
+func (e *Engine) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
+	if err := checkWait(wait); err != nil {
+		return client.Receipt{}, err
+	}
+	if err := e.ready(ctx); err != nil {
+		return client.Receipt{}, err
+	}
+	for {
+		r, changed, err := e.read(ctx, id)
+		if err != nil || wait == "" || r.Reached(wait) {
+			return r, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return r, fmt.Errorf("%w: the prompt %s is %s", client.ErrTimeout, id, r.State)
+		case <-e.done:
+			return r, fmt.Errorf("%w: the controller ends; the prompt %s is %s and kept", client.ErrUnavailable, id, r.State)
+		}
+	}
+}
+
+// read returns a receipt; changed is closed when it is another, nil if it is
+// final.
+func (e *Engine) read(ctx context.Context, id string) (r client.Receipt, changed <-chan struct{}, err error) {
+	e.mu.Lock()
+	b := e.index[id]
+	if b != nil {
+		r, changed = b.wireLocked(b.receipts[id]), b.changed
+	}
+	e.mu.Unlock()
+	if b != nil {
+		return r, changed, nil
+	}
+	kept, err := e.opts.Store.Receipt(ctx, id)
+	switch {
+	case errors.Is(err, prompt.ErrUnknown):
+		return r, nil, fmt.Errorf("%w: no prompt has the receipt %q; gc queue list --all shows those that are kept", client.ErrNotFound, id)
+	case err != nil:
+		return r, nil, fmt.Errorf("%w: cannot read the receipt %s: %w", client.ErrUnavailable, id, err)
+	}
+	return wire(kept), nil, nil
+}
+
+// EditPrompt changes a prompt that waits; it keeps its place among those of its
+// priority. One that is on its way or over is client.ErrRefused.
+func (e *Engine) EditPrompt(ctx context.Context, id string, req client.EditRequest) (client.Receipt, error) {
+	return e.amend(ctx, id, func(r prompt.Receipt) (prompt.Receipt, error) {
+		now := e.opts.Now()
+		if req.Text != nil {
+			blocks, err := replaceText(r.Content, *req.Text)
+			if err != nil {
+				return r, err
+			}
+			r.Content, r.Bytes, r.Head = blocks, len(*req.Text), head(*req.Text)
+		}
+		if req.Priority != nil {
+			p, err := priorityOf(*req.Priority)
+			if err != nil {
+				return r, err
+			}
+			r.Priority = p
+		}
+		if req.TTL != nil {
+			ttl, err := ttlOf(*req.TTL)
+			if err != nil {
+				return r, err
+			}
+			r.ExpiresAt = now.Add(ttl)
+		}
+		return r.Note(now, "changed by its sender"), nil
+	})
+}
+
+// CancelPrompt withdraws a prompt that waits. One that is on its way or over is
+// client.ErrRefused.
+func (e *Engine) CancelPrompt(ctx context.Context, id string) (client.Receipt, error) {
+	return e.amend(ctx, id, func(r prompt.Receipt) (prompt.Receipt, error) {
+		return r.Move(prompt.Cancelled, e.opts.Now(), "withdrawn before it was handed over")
+	})
+}
+
+// amend changes a prompt that waits, and returns it.
+func (e *Engine) amend(ctx context.Context, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) (client.Receipt, error) {
+	if err := e.ready(ctx); err != nil {
+		return client.Receipt{}, err
+	}
+	e.mu.Lock()
+	b := e.index[id]
+	e.mu.Unlock()
+	if b == nil {
+		r, _, err := e.read(ctx, id)
+		if err != nil {
+			return client.Receipt{}, err
+		}
+		return client.Receipt{}, tooLate(id, r.State)
+	}
+	r, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
+		if !r.Waits() {
+			return r, tooLate(id, string(r.State))
+		}
+		return edit(r)
+	})
+	switch {
+	case err == nil:
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return b.wireLocked(r), nil
+	case errors.Is(err, errOver):
+		return client.Receipt{}, tooLate(id, "over")
+	case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrInvalid), errors.Is(err, client.ErrTimeout):
+		return client.Receipt{}, err
+	default:
+		return client.Receipt{}, fmt.Errorf("%w: cannot save the prompt %s: %w", client.ErrUnavailable, id, err)
+	}
+}
+
+func tooLate(id, state string) error {
+	return fmt.Errorf("%w: the prompt %s does not wait any more: it is %s", client.ErrRefused, id, state)
+}

@@ -1,0 +1,137 @@
+package delivery
+
+import (
+	"errors"
+	"fmt"
+
+	"gascity/client"
+	"gascity/internal/prompt"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+// sightOf is a view in the terms of the rules of prompts.
+func sightOf(v session.View, err error) prompt.Sight {
+	switch {
+	case errors.Is(err, client.ErrNotFound):
+		return prompt.Sight{Known: true, Gone: "the agent is not in the city any more"}
+	case err != nil:
+		return prompt.Sight{Shut: err.Error()}
+	case v.Unknown != "":
+		return prompt.Sight{Shut: "the session is not known: " + v.Unknown}
+	case v.Desired == desiredAbsent:
+		return prompt.Sight{Known: true, Gone: "the agent is not configured any more"}
+	}
+	s := prompt.Sight{
+		Known: true, Down: !v.Running && down(v), Asleep: asleep(v), Conversation: v.Conversation.ID,
+		Attached: v.Attached, Activity: v.Activity.State, Sure: v.Activity.Confidence == session.Certain || v.Activity.Confidence == session.Likely,
+		Since: v.Activity.Since, ReadAt: v.ReadAt,
+	}
+	if v.Running {
+		s.Instance = v.Instance
+	}
+	s.Shut = shut(v)
+	return s
+}
+
+// Words of the desired state, see client.Agent.
+const (
+	desiredSuspended = "suspended"
+	desiredStopped   = "stopped"
+	desiredAbsent    = "absent"
+)
+
+// down reports whether the lifecycle says that no incarnation runs.
+func down(v session.View) bool {
+	switch string(v.State) {
+	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateQuarantined,
+		client.StateFailed, client.StateLost, client.StateCreating:
+		return true
+	}
+	return false
+}
+
+func asleep(v session.View) bool {
+	return !v.Running && (string(v.State) == client.StateAsleep || v.Hold.Kind == session.HoldSleep && down(v))
+}
+
+// shut says why no attempt may be made now; empty if one may. A driver that can
+// tell what became of a prompt looks at the agent itself before the first byte,
+// so a turn in progress or an unknown activity is its to judge.
+func shut(v session.View) string {
+	switch {
+	case !v.Running:
+		return fmt.Sprintf("the agent does not run (%s)", v.State)
+	case v.Draining:
+		return "the agent winds down"
+	case !v.Ready:
+		return "the agent is starting"
+	case v.Provider == nil:
+		return "the session cannot be reached"
+	case v.Pending != nil, v.Activity.State == runtime.ActivityWaiting:
+		return "the agent waits for an answer"
+	case v.Activity.State == runtime.ActivityLimited:
+		return "the agent's vendor serves nothing for now"
+	case !senses(v) && !delivers(v):
+		return "" // nothing can ever tell more
+	case !delivers(v) && (v.Activity.State == runtime.ActivityUnknown || v.Activity.State == ""):
+		return "what the agent is doing is not known"
+	}
+	return ""
+}
+
+func delivers(v session.View) bool {
+	_, ok := runtime.As[runtime.Deliverer](v.Provider, v.Session)
+	return ok
+}
+
+func senses(v session.View) bool {
+	_, ok := runtime.As[runtime.Sensor](v.Provider, v.Session)
+	return ok
+}
+
+// scene is what of a view makes another attempt worth while when it changes.
+type scene struct {
+	instance, pending string
+	activity          runtime.Activity
+	attached          int
+}
+
+func sceneOf(v session.View) scene {
+	s := scene{v.Instance, "", v.Activity.State, v.Attached}
+	if v.Pending != nil {
+		s.pending = v.Pending.RequestID
+	}
+	return s
+}
+
+// refusal says why a target takes no prompt at all; nil if it does.
+func refusal(v session.View, name string) error {
+	why := ""
+	switch {
+	case v.Desired == desiredAbsent:
+		why = "it is not configured any more"
+	case v.Desired == desiredSuspended, v.Hold.Kind == session.HoldSuspend, string(v.State) == client.StateSuspended:
+		why = "it is suspended; resume it with: gc resume " + name
+	case v.Unknown != "":
+		return nil
+	case v.Draining, string(v.State) == client.StateDraining:
+		why = "it is winding down"
+	case string(v.State) == client.StateQuarantined:
+		why = "it is quarantined" + because(v.Reason) + "; see: gc explain " + name
+	case string(v.State) == client.StateFailed:
+		why = "it has failed" + because(v.Reason) + "; see: gc explain " + name
+	case v.Desired == desiredStopped && !v.Running:
+		why = "it is stopped"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s takes no prompts: %s", client.ErrRefused, name, why)
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}

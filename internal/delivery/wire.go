@@ -1,0 +1,67 @@
+package delivery
+
+import (
+	"maps"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/prompt"
+)
+
+// wire is a receipt as clients see it.
+func wire(r prompt.Receipt) client.Receipt {
+	out := client.Receipt{
+		ID: r.ID, Agent: r.Agent, Session: r.Session, Instance: r.Instance, State: string(r.State), Reason: r.Reason, Evidence: r.Evidence,
+		Priority: priorityWord(r.Priority), Source: r.Source, Key: r.Key, Text: r.Head, Bytes: r.Bytes, Files: filesOf(r.Content),
+		Attempts: r.Attempts, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, ExpiresAt: r.ExpiresAt,
+	}
+	for _, s := range r.Steps {
+		out.Steps = append(out.Steps, client.ReceiptStep{State: string(s.State), At: s.At, Detail: s.Detail})
+	}
+	return out
+}
+
+// wireLocked is wire for an open receipt of b, with its place and what it waits
+// for.
+func (b *box) wireLocked(r prompt.Receipt) client.Receipt {
+	out := wire(r)
+	out.Position = prompt.Position(b.listLocked(), r.ID)
+	if r.Waits() && out.Reason == "" {
+		out.Reason = b.why
+	}
+	return out
+}
+
+// kinds are the events of the states that somebody may wait for.
+var kinds = map[prompt.State]struct {
+	kind event.Kind
+	text string
+}{
+	prompt.Submitted:   {event.PromptSubmitted, "the agent took the prompt"},
+	prompt.Consumed:    {event.PromptConsumed, "a turn worked on the prompt"},
+	prompt.Expired:     {event.PromptExpired, "the prompt's time was over before it could be handed over"},
+	prompt.Dead:        {event.PromptDead, "the prompt can never be delivered"},
+	prompt.Cancelled:   {event.PromptCancelled, "the prompt was withdrawn"},
+	prompt.Unconfirmed: {event.PromptUnconfirmed, "the prompt was handed over without evidence that the agent took it"},
+}
+
+// tell appends the event of a receipt's new state, if it has one.
+func (e *Engine) tell(r prompt.Receipt) {
+	if row, ok := kinds[r.State]; ok {
+		e.emit(r, row.kind, row.text, nil)
+	}
+}
+
+func (e *Engine) emit(r prompt.Receipt, kind event.Kind, text string, more map[string]string) {
+	data := map[string]string{"receipt": r.ID, "priority": priorityWord(r.Priority)}
+	for key, value := range map[string]string{"reason": r.Reason, "evidence": r.Evidence, "source": r.Source, "instance": r.Instance} {
+		if value != "" {
+			data[key] = value
+		}
+	}
+	maps.Copy(data, more)
+	_, err := e.opts.Events.Append(client.Event{Kind: string(kind), Agent: r.Agent, Session: r.Session, Text: text, Data: data})
+	if err != nil {
+		e.opts.Logger.Warn("cannot record an event", "kind", kind, "receipt", r.ID, "error", err)
+	}
+}
