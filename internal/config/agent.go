@@ -12,6 +12,7 @@ type Agent struct {
 	Staging
 	Scaling
 	Rest
+	Attention
 	Wording
 }
 
@@ -22,7 +23,7 @@ type Identity struct {
 	Dir         string   `toml:"dir" doc:"The rig, or the folder inside the city, that the agent belongs to and works in."`
 	WorkDir     string   `toml:"work_dir" doc:"The working folder, relative to the city; a template. Default: the rig's folder or dir, else the city."`
 	Suspended   bool     `toml:"suspended" doc:"Configured, but not to run."`
-	DependsOn   []string `toml:"depends_on" doc:"Agents that must be ready before this one starts."`
+	DependsOn   []string `toml:"depends_on" doc:"Agents that must be ready before this one starts; of a pool, one member. One that sleeps is woken."`
 	Scope       Scope    `toml:"scope" doc:"One for the city or one for each rig." later:"rig scope"`
 }
 
@@ -51,8 +52,8 @@ type Launch struct {
 	Nudge          string            `toml:"nudge" doc:"Text typed once the agent is ready. With prompt_mode none it follows the prompt, after a blank line, in one message."`
 	MouseMode      Switch            `toml:"mouse_mode" doc:"Keep the mouse mode of a multiplexer on. Default: off."`
 	OptionDefaults map[string]string `toml:"option_defaults" doc:"Options of the provider." later:"provider options"`
-	ResumeCommand  string            `toml:"resume_command" doc:"Shell command that continues a conversation." later:"resume"`
-	WakeMode       WakeMode          `toml:"wake_mode" doc:"Continue the conversation or begin a new one." later:"resume"`
+	ResumeCommand  string            `toml:"resume_command" doc:"Shell command that continues a conversation, in place of the provider's way; a template that sees its id as {{.SessionKey}}."`
+	WakeMode       WakeMode          `toml:"wake_mode" doc:"What a start after the first does: continue the conversation, if its id is known, or begin a new one. Default: resume."`
 	TmuxAlias      string            `toml:"tmux_alias" doc:"A second session name." later:"aliases"`
 }
 
@@ -92,24 +93,47 @@ type CopyEntry struct {
 
 // Scaling belongs to pools of agents.
 type Scaling struct {
-	MaxActiveSessions *int          `toml:"max_active_sessions" doc:"Most sessions of this agent." later:"pools"`
-	MinActiveSessions *int          `toml:"min_active_sessions" doc:"Fewest sessions of this agent." later:"pools"`
-	ScaleCheck        string        `toml:"scale_check" doc:"Shell command that prints the demand." later:"pools"`
-	DrainTimeout      time.Duration `toml:"drain_timeout" doc:"Bound of a drain." later:"pools"`
-	OnBoot            string        `toml:"on_boot" doc:"Shell command when the controller starts." later:"pools"`
-	OnDeath           string        `toml:"on_death" doc:"Shell command when a session dies." later:"pools"`
-	Namepool          string        `toml:"namepool" doc:"File with names for sessions." later:"pools"`
+	Pool              Pool          `toml:"pool" doc:"Makes the agent a pool: several sessions of it, of which as many run as are wanted."`
+	MaxActiveSessions *int          `toml:"max_active_sessions" doc:"Another name of max in [agents.pool]. Alone and 1 it makes no pool."`
+	MinActiveSessions *int          `toml:"min_active_sessions" doc:"Another name of min in [agents.pool]."`
+	ScaleCheck        string        `toml:"scale_check" doc:"Another name of check in [agents.pool]."`
+	DrainTimeout      time.Duration `toml:"drain_timeout" doc:"How long an agent that is asked to wind down may go on before it is stopped. Default: 5m."`
+	OnBoot            string        `toml:"on_boot" doc:"Shell command when the controller starts." later:"city hooks"`
+	OnDeath           string        `toml:"on_death" doc:"Shell command when a session dies." later:"city hooks"`
+	Namepool          string        `toml:"namepool" doc:"File with names for sessions." later:"aliases"`
 	WorkQuery         string        `toml:"work_query" doc:"Shell command that lists work." later:"work items"`
 	SlingQuery        string        `toml:"sling_query" doc:"Shell command that assigns work." later:"work items"`
 }
 
+// Pool is the [agents.pool] section: how many sessions an agent has.
+type Pool struct {
+	Keys
+	Min   *int   `toml:"min" doc:"Fewest members that are to run. Default: 0 with a check, else 1."`
+	Max   *int   `toml:"max" doc:"Most members at any instant; required. The members are the agents NAME-1 to NAME-max."`
+	Check string `toml:"check" doc:"Shell command whose last line is the number of members that are wanted, run in the city's folder. If it fails, the last number holds. Default: min members are wanted."`
+}
+
 // Rest says when a session sleeps.
 type Rest struct {
-	IdleTimeout         time.Duration    `toml:"idle_timeout" doc:"Idle time after which the session is stopped." later:"sleep"`
-	SleepAfterIdle      OptionalDuration `toml:"sleep_after_idle" doc:"Idle time after which the session is put to sleep, or off." later:"sleep"`
-	MaxSessionAge       time.Duration    `toml:"max_session_age" doc:"Age at which the session is started afresh." later:"sleep"`
-	MaxSessionAgeJitter time.Duration    `toml:"max_session_age_jitter" doc:"Random addition to max_session_age." later:"sleep"`
+	IdleTimeout         time.Duration    `toml:"idle_timeout" doc:"Idle time after which the session is put to sleep: stopped until a prompt, a person or an agent that depends on it needs it. It has no effect on the members of a pool."`
+	SleepAfterIdle      OptionalDuration `toml:"sleep_after_idle" doc:"Another idle_timeout; the shorter one counts, and off is none."`
+	MaxSessionAge       time.Duration    `toml:"max_session_age" doc:"Age at which the session is restarted, as soon as nobody uses it."`
+	MaxSessionAgeJitter time.Duration    `toml:"max_session_age_jitter" doc:"Longest addition to max_session_age, chosen anew for each start."`
 	Attach              *bool            `toml:"attach" doc:"Whether people may attach." later:"attach policy"`
+}
+
+// Attention says what becomes of the agent's questions.
+type Attention struct {
+	Pending Pending `toml:"pending" doc:"What happens to a question of the agent that nobody answers."`
+}
+
+// Pending is the [agents.pending] section: what becomes of a question that
+// nobody answers.
+type Pending struct {
+	Keys
+	Policy PendingPolicy `toml:"policy" doc:"wait: nothing, for ever; deny: it is denied; answer: it gets answer; escalate: the alert goes out once more. Default: wait."`
+	After  time.Duration `toml:"after" doc:"How long a person has to answer before that. Default: 10m."`
+	Answer string        `toml:"answer" doc:"The answer: an option's label or number, or words."`
 }
 
 // Wording adds fragments to the prompt.

@@ -48,6 +48,7 @@ func (c *checker) check() {
 		c.agent(&c.city.Agents[i])
 	}
 	c.duplicates()
+	c.members()
 	c.dependencies()
 	c.sessionNames()
 }
@@ -59,6 +60,9 @@ func (c *checker) workspace() {
 	}
 	c.agentCLI(w.Keys, w.Provider)
 	c.folders(w.Keys, "pack_overlay_dirs", w.PackOverlayDirs)
+	if n := w.MaxActiveSessions; n != nil {
+		c.positive(w.Keys, "max_active_sessions", int64(*n))
+	}
 }
 
 func (c *checker) session() {

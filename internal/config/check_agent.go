@@ -16,6 +16,8 @@ func (c *checker) agent(a *Agent) {
 	c.runtime(a.Keys, "session", a.Session)
 	c.variables(a.Keys, a.Env)
 	c.toRun(a)
+	c.pool(a)
+	c.pending(a)
 	if _, ok := c.city.Upstreams[a.Upstream]; a.Upstream != "" && !ok {
 		names := make([]string, 0, len(c.city.Upstreams))
 		for name := range c.city.Upstreams {

@@ -38,9 +38,9 @@ type Workspace struct {
 	SessionTemplate   string   `toml:"session_template" doc:"Go template of session names, with City, Agent, Dir and Name. Default: gc-{{.City}}-{{.Agent}}."`
 	InstallAgentHooks []string `toml:"install_agent_hooks" doc:"Agent CLIs whose per-provider overlays every agent gets too."`
 	PackOverlayDirs   []string `toml:"pack_overlay_dirs" doc:"Overlay folders for every agent, staged before the agent's own."`
+	MaxActiveSessions *int     `toml:"max_active_sessions" doc:"Most sessions of the city at any instant: starts beyond it wait. A lowered limit ends none."`
 
 	Prefix             string   `toml:"prefix" doc:"Prefix of work items." later:"work items"`
-	MaxActiveSessions  *int     `toml:"max_active_sessions" doc:"Limit of running sessions." later:"pools"`
 	GlobalFragments    []string `toml:"global_fragments" doc:"Prompt fragments of every agent." later:"prompt fragments"`
 	Includes           []string `toml:"includes" doc:"Packs of the city." later:"packs"`
 	DefaultRigIncludes []string `toml:"default_rig_includes" doc:"Packs of every rig." later:"packs"`

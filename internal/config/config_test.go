@@ -326,7 +326,7 @@ wisp_ttl = 5
 [[agents]]
 name = "w"
 start_command = "x"
-max_active_sessions = 3
+namepool = "names"
 [[named_session]]
 name = "n"
 mode = "always"
@@ -339,7 +339,7 @@ mode = "always"
 		"k8s is accepted but has no effect yet (k8s)",
 		"session_circuit_breaker_window is accepted but has no effect yet (named sessions)",
 		"wisp_ttl is accepted but has no effect yet (work items)",
-		"max_active_sessions is accepted but has no effect yet (pools)",
+		"namepool is accepted but has no effect yet (aliases)",
 		"named_session is accepted but has no effect yet (named sessions)",
 	}
 	slices.Sort(got)

@@ -22,8 +22,8 @@ type Provider struct {
 	PermissionMode   string              `toml:"permission_mode" doc:"The permission mode of agents that name none."`
 	SessionIDFlag    string              `toml:"session_id_flag" doc:"Flag that sets the id of a new conversation."`
 
-	ResumeCommand  string            `toml:"resume_command" doc:"Shell command that continues a conversation." later:"resume"`
-	ForkFlag       string            `toml:"fork_flag" doc:"Flag that forks a conversation." later:"resume"`
+	ResumeCommand  string            `toml:"resume_command" doc:"As in an agent."`
+	ForkFlag       string            `toml:"fork_flag" doc:"Flag that forks a conversation." later:"forks"`
 	OptionDefaults map[string]string `toml:"option_defaults" doc:"Values of options." later:"provider options"`
 	OptionsSchema  any               `toml:"options_schema" doc:"Options and their flags." later:"provider options"`
 	PathCheck      string            `toml:"path_check" doc:"Program that must be found." later:"doctor"`

@@ -65,6 +65,8 @@ func referenceSections() []referenceSection {
 		{"[session.k8s]", "Sessions in pods. *Later.*", reflect.TypeFor[K8sSession]()},
 		{"[daemon]", "The controller.", reflect.TypeFor[Daemon]()},
 		{"[[agents]]", "A worker; `[[agent]]` is the same.", reflect.TypeFor[Agent]()},
+		{"[agents.pool]", "Several sessions of the agent above. It stands after the agent's own keys.", reflect.TypeFor[Pool]()},
+		{"[agents.pending]", "What becomes of the questions of the agent above that nobody answers.", reflect.TypeFor[Pending]()},
 		{"[providers.<name>]", "An agent CLI: a new one, or a change of one that gc knows.", reflect.TypeFor[Provider]()},
 		{"[upstreams.<name>]", "Who serves the model. Changing the `upstream` of an agent relaunches it; a change of the values here is used by the next start or relaunch.", reflect.TypeFor[Upstream]()},
 		{"[[rigs]]", "A folder outside the city that agents work in.", reflect.TypeFor[Rig]()},

@@ -50,13 +50,14 @@ type K8sSession struct {
 type Daemon struct {
 	Keys
 	PatrolInterval    time.Duration `toml:"patrol_interval" default:"30s" doc:"Longest time between two looks at everything, when no event comes."`
-	MaxRestarts       int           `toml:"max_restarts" default:"5" doc:"Starts within restart_window after which an agent is quarantined."`
+	MaxRestarts       int           `toml:"max_restarts" default:"5" doc:"Failures within restart_window after which an agent is quarantined."`
 	RestartWindow     time.Duration `toml:"restart_window" default:"1h" doc:"See max_restarts."`
 	ShutdownTimeout   time.Duration `toml:"shutdown_timeout" default:"5s" doc:"Time between the interrupt and the stop when the city ends."`
-	DriftDrainTimeout time.Duration `toml:"drift_drain_timeout" default:"2m" doc:"How long a busy agent is waited for when its configuration has changed."`
+	DriftDrainTimeout time.Duration `toml:"drift_drain_timeout" default:"2m" doc:"How long a restart for a changed configuration waits for an agent that keeps printing to be silent. An attached terminal, an open question and an agent seen to be in a turn are waited for without a limit."`
 	ProbeConcurrency  int           `toml:"probe_concurrency" default:"8" doc:"Observations at a time."`
 	MaxWakesPerTick   int           `toml:"max_wakes_per_tick" default:"5" doc:"Starts at a time."`
 	StartReadyTimeout time.Duration `toml:"start_ready_timeout" default:"5m" doc:"How long gc start waits for the controller."`
+	OnPending         string        `toml:"on_pending" doc:"Shell command that tells a person of an agent's question, run once for each."`
 	TickDebounce      time.Duration `toml:"tick_debounce" default:"200ms" doc:"Quiet time after an edit of city.toml before it is read again; saves that never rest are read after ten times that."`
 
 	NudgeDispatcher NudgeDispatcher `toml:"nudge_dispatcher" doc:"Who delivers queued prompts." later:"not needed: the controller delivers"`

@@ -43,6 +43,26 @@ type WakeMode string
 // Words lists the allowed values.
 func (WakeMode) Words() []string { return []string{"resume", "fresh"} }
 
+// The wake modes. An absent one is WakeResume.
+const (
+	WakeResume WakeMode = "resume"
+	WakeFresh  WakeMode = "fresh"
+)
+
+// PendingPolicy is what becomes of a question that nobody answers.
+type PendingPolicy string
+
+// The policies. An absent one is PendingWait.
+const (
+	PendingWait     PendingPolicy = "wait"
+	PendingDeny     PendingPolicy = "deny"
+	PendingAnswer   PendingPolicy = "answer"
+	PendingEscalate PendingPolicy = "escalate"
+)
+
+// Words lists the allowed values.
+func (PendingPolicy) Words() []string { return []string{"wait", "deny", "answer", "escalate"} }
+
 // Switch is on or off.
 type Switch string
 

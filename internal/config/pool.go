@@ -1,0 +1,122 @@
+package config
+
+import "fmt"
+
+// Scale is the size of a pool, by whichever keys it was written.
+type Scale struct {
+	Min, Max int
+	Check    string // shell command that prints how many are wanted; empty: Min are
+}
+
+// mostMembers bounds a pool: each member is a session that people see in lists.
+const mostMembers = 1000
+
+// Scale returns the size of the agent's pool; ok is false if it is none. A lone
+// max_active_sessions = 1 makes no pool: it says what one agent is.
+func (a *Agent) Scale() (scale Scale, ok bool) {
+	most := a.MaxActiveSessions
+	alone := !a.Has("pool") && !a.Has("min_active_sessions") && !a.Has("scale_check")
+	if alone && (most == nil || *most == 1) {
+		return Scale{}, false
+	}
+	scale = Scale{Min: 1, Check: a.ScaleCheck}
+	if a.Pool.Has("check") {
+		scale.Check = a.Pool.Check
+	}
+	if scale.Check != "" {
+		scale.Min = 0
+	}
+	for _, n := range []*int{a.MinActiveSessions, a.Pool.Min} {
+		if n != nil {
+			scale.Min = *n
+		}
+	}
+	for _, n := range []*int{most, a.Pool.Max} {
+		if n != nil {
+			scale.Max = *n
+		}
+	}
+	return scale, true
+}
+
+// Member returns the agent of one member of a pool, numbered from 1. It has the
+// keys of the pool's agent and a name of its own, which never depends on how
+// many members there are.
+func (a *Agent) Member(number int) Agent {
+	member := *a
+	member.Name = fmt.Sprintf("%s-%d", a.Name, number)
+	return member
+}
+
+// sizeKey returns where the given end of a pool's size was written.
+func (a *Agent) sizeKey(key string) Origin {
+	if a.Pool.Has(key) {
+		return a.Pool.Origin(key)
+	}
+	return a.Origin(key + "_active_sessions")
+}
+
+func (c *checker) pool(a *Agent) {
+	for key, former := range map[string]string{"min": "min_active_sessions", "max": "max_active_sessions", "check": "scale_check"} {
+		if a.Pool.Has(key) && a.Has(former) {
+			c.fail(a.Origin(former), fmt.Sprintf("write one of them; the other one is at %s", a.Pool.Origin(key)),
+				"%s and %s in [agents.pool] are the same key", former, key)
+		}
+	}
+	scale, ok := a.Scale()
+	hasMax := a.Pool.Has("max") || a.Has("max_active_sessions")
+	switch {
+	case !ok:
+	case a.Lifecycle == OneShot:
+		c.fail(a.Origin("lifecycle"), "leave out the pool, or lifecycle", "a one_shot command ends by itself and cannot be a pool")
+	case !hasMax:
+		at := a.Header()
+		if a.Has("pool") {
+			at = a.Origin("pool")
+		}
+		c.fail(at, "add max = 3, or how many there may be at most", "the pool %q has no max", a.QualifiedName())
+	case scale.Max == 0:
+		c.fail(a.sizeKey("max"), "suspended = true keeps an agent from running", "a pool of at most 0 members has none")
+	case scale.Max > mostMembers:
+		c.fail(a.sizeKey("max"), "", "a pool has at most %d members, not %d", mostMembers, scale.Max)
+	case scale.Min > scale.Max:
+		c.fail(a.sizeKey("min"), "", "min (%d) is more than max (%d)", scale.Min, scale.Max)
+	}
+}
+
+// members checks that no member of a pool has the name of another agent.
+func (c *checker) members() {
+	owners := map[string]*Agent{}
+	for i := range c.city.Agents {
+		owners[c.city.Agents[i].QualifiedName()] = &c.city.Agents[i]
+	}
+	for i := range c.city.Agents {
+		a := &c.city.Agents[i]
+		scale, ok := a.Scale()
+		if !ok || scale.Max > mostMembers {
+			continue
+		}
+		for number := range scale.Max {
+			member := a.Member(number + 1)
+			name := member.QualifiedName()
+			if other := owners[name]; other != nil && a.Name != "" {
+				c.fail(other.Origin("name"), fmt.Sprintf("rename one; the pool %s at %s has the members %s-1 to %s-%d",
+					a.QualifiedName(), a.Origin("name"), a.Name, a.Name, scale.Max), "the agent %q is also a member of a pool", name)
+				break
+			}
+		}
+	}
+}
+
+func (c *checker) pending(a *Agent) {
+	p := &a.Pending
+	c.positive(p.Keys, "after", int64(p.After))
+	switch {
+	case p.Policy == PendingAnswer && p.Answer == "":
+		c.fail(p.Origin("policy"), `add answer = "..."`, "the policy is answer, but there is none")
+	case p.Policy != PendingAnswer && p.Has("answer"):
+		c.fail(p.Origin("answer"), `add policy = "answer"`, "an answer is of no use without the policy answer")
+	case (p.Policy == "" || p.Policy == PendingWait) && p.Has("after"):
+		c.fail(p.Origin("after"), "write policy = deny, answer or escalate", "the policy wait waits for ever, not %s", p.After)
+	}
+}
