@@ -51,6 +51,11 @@ var (
 	// evidence that a session is gone.
 	ErrRuntimeUnavailable = errors.New("runtime unavailable")
 
+	// ErrInteractionGone reports that the question that was to be answered does
+	// not stand any more: it was answered, it went away, or another one came.
+	// Nothing was sent.
+	ErrInteractionGone = errors.New("the question does not stand any more")
+
 	// ErrInvalidName reports a session name that no driver accepts; see
 	// [ValidateName].
 	ErrInvalidName = errors.New("invalid session name")

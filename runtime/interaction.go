@@ -1,5 +1,10 @@
 package runtime
 
+import (
+	"errors"
+	"strconv"
+)
+
 // The actions of an [InteractionResponse].
 const (
 	// ActionChoose takes the option whose label is Text. A number counts from 1,
@@ -43,14 +48,35 @@ type InteractionResponse struct {
 	Metadata  map[string]string `json:"metadata,omitempty"`
 }
 
+// AnswerError says that a question cannot be answered so, and that nothing was
+// sent. It is [errors.ErrUnsupported] to [errors.Is].
+type AnswerError struct {
+	Action, Text string
+	Why          string
+}
+
+func (e *AnswerError) Error() string {
+	answer := e.Action
+	if e.Text != "" {
+		answer += " " + strconv.Quote(e.Text)
+	}
+	return "cannot answer by " + answer + ": " + e.Why
+}
+
+// Is reports whether target is [errors.ErrUnsupported].
+func (e *AnswerError) Is(target error) bool { return target == errors.ErrUnsupported }
+
 // InteractionProvider is the extension of drivers that show and settle what
 // blocks a session.
 type InteractionProvider interface {
 	// Pending returns the current interaction, nil if there is none.
 	// [ErrSessionNotFound] if the session is missing.
 	Pending(name string) (*PendingInteraction, error)
-	// Respond answers it, once. A RequestID that is not the current one's is an
-	// error and nothing is sent.
+	// Respond answers it, once, and returns when it does not stand any more. A
+	// RequestID that is not the current one's, or none where nothing is pending,
+	// is [ErrInteractionGone]; an answer that cannot be given is an [AnswerError].
+	// With both nothing is sent. Any other error says that something may have been
+	// sent: the caller looks again before it answers again.
 	Respond(name string, response InteractionResponse) error
 }
 

@@ -31,6 +31,11 @@ type Policy string
 const (
 	PolicyAccept  Policy = "accept"
 	PolicyDecline Policy = "decline"
+	// PolicyApprove and PolicyDeny are never in force: they are how somebody's
+	// approval (once, never for ever) or refusal is given. Where a rule has none,
+	// the labels to accept or decline are taken, but not for [DialogTool].
+	PolicyApprove Policy = "approve"
+	PolicyDeny    Policy = "deny"
 )
 
 // Dialog describes one dialog of an agent CLI. The options and the highlighted
@@ -54,6 +59,14 @@ type Dialog struct {
 	Want map[Policy][]string `toml:"want"`
 	// Footer is a text below the options that must be there; empty: none.
 	Footer string `toml:"footer"`
+	// Cancel is the key that leaves the dialog without an answer and does no
+	// harm; empty if none is known to.
+	Cancel string `toml:"cancel"`
+	// Tool and Input match rows above the options that name what is to run and
+	// with which input: their first group, or the whole match. Without Input, it
+	// is the paragraph below the row of Tool.
+	Tool  Pattern `toml:"tool"`
+	Input Pattern `toml:"input"`
 }
 
 // In reports whether the rule holds for the given version of the agent CLI.

@@ -15,6 +15,9 @@ type Screen struct {
 	Idle      []Pattern `toml:"idle"`      // a row shows that none is
 	Ready     []Pattern `toml:"ready"`     // one of these beside the composer: input is really read
 	Attention []Pattern `toml:"attention"` // a row asks a person something
+	// Limit matches a row that says that the vendor serves nothing for now. Its
+	// first group, if it has one, says until when: "3pm", "2 hours", a timestamp.
+	Limit []Pattern `toml:"limit"`
 
 	TitleBusy      []Pattern `toml:"title_busy"`
 	TitleIdle      []Pattern `toml:"title_idle"`
@@ -112,6 +115,18 @@ func NewPattern(text string) (Pattern, error) {
 
 // Match reports whether the pattern matches a part of s.
 func (p Pattern) Match(s string) bool { return p.re != nil && p.re.MatchString(s) }
+
+// Find returns the first group of the match in s, or all of it without groups.
+func (p Pattern) Find(s string) (text string, ok bool) {
+	if p.re == nil {
+		return "", false
+	}
+	found := p.re.FindStringSubmatch(s)
+	if found == nil {
+		return "", false
+	}
+	return found[min(1, len(found)-1)], true
+}
 
 // Replace returns s with every match replaced by with, literally.
 func (p Pattern) Replace(s, with string) string {

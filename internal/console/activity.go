@@ -7,30 +7,8 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
+	"gascity/runtime"
 )
-
-// State is what an agent is doing, as far as its screen tells.
-type State string
-
-// The states.
-const (
-	StateUnknown State = "unknown" // send nothing, kill nothing
-	StateBusy    State = "busy"    // a turn is in progress
-	StateWaiting State = "waiting" // a person is asked something, see Activity.Kind
-	// StateIdle: the input line is there, and the agent CLI's own sign that no
-	// turn is in progress.
-	StateIdle State = "idle"
-	// StateReady: the input line is there and no sign of a turn, but for this
-	// program no sign of idleness is known. A guess.
-	StateReady State = "ready"
-)
-
-// Activity is a reading of one frame.
-type Activity struct {
-	State  State
-	Kind   agentcli.DialogKind // what is waited for
-	Reason string              // the evidence, for people
-}
 
 const (
 	// neighbourhood is how many rows above the input line belong to the live
@@ -43,76 +21,91 @@ const (
 	flowing = 200 * time.Millisecond
 )
 
-// Read tells what the agent is doing. It is pure: now is the time to which the
-// frame's age is measured. A screen that is not as the rules say is unknown,
-// never idle.
-func Read(f Frame, rules Rules, now time.Time) Activity {
-	a := look(f).activity(rules)
-	age := now.Sub(f.LastOutput)
-	switch {
-	case f.LastOutput.IsZero():
-	case a.State == StateReady && age < flowing:
-		return Activity{State: StateUnknown, Reason: "output is still coming"}
-	case a.State == StateBusy && age > frozen:
-		a.Reason += fmt.Sprintf(", but the screen has not changed for %s", age.Round(time.Second))
+// activity is what the agent seems to be doing, by its own report and its screen.
+func (v view) activity(rules Rules) runtime.Evidence {
+	if v.Exited {
+		return drawn(runtime.ActivityUnknown, "the agent has exited")
 	}
-	return a
+	e := v.screen(rules)
+	if e.Activity == runtime.ActivityWaiting || e.Activity == runtime.ActivityLimited {
+		return e
+	}
+	report, ok := v.reported()
+	if ok && (report.Activity != runtime.ActivityIdle || e.Activity == runtime.ActivityReady) {
+		return report
+	}
+	return e
 }
 
-func (v view) activity(rules Rules) Activity {
+// drawn is evidence of the screen.
+func drawn(a runtime.Activity, format string, args ...any) runtime.Evidence {
+	return runtime.Evidence{Source: runtime.SourceScreen, Activity: a, Detail: fmt.Sprintf(format, args...)}
+}
+
+// screen is what the screen alone tells by the rules. One that is not as they say is
+// unknown, never idle.
+func (v view) screen(rules Rules) runtime.Evidence {
 	s := rules.Screen
-	if v.Exited {
-		return Activity{State: StateUnknown, Reason: "the agent has exited"}
-	}
 	if d := v.dialog(rules); d != nil {
-		return Activity{State: StateWaiting, Kind: d.Kind, Reason: "a dialog is up: " + string(d.Kind)}
-	}
-	status := parseStatus(v.Status)
-	switch status.state {
-	case "working":
-		return Activity{State: StateBusy, Reason: "program status: working"}
-	case "blocked":
-		return Activity{State: StateWaiting, Kind: status.dialog(), Reason: "program status: blocked"}
+		return v.waiting(d, rules)
 	}
 	c := v.readComposer(s.Composer)
 	if why := v.busy(s, c); why != "" {
-		return Activity{State: StateBusy, Reason: why}
+		return drawn(runtime.ActivityBusy, "%s", why)
+	}
+	if row, until, ok := v.limited(s); ok {
+		e := drawn(runtime.ActivityLimited, "%s", row)
+		e.Until = parseUntil(until, v.LastOutput)
+		return e
 	}
 	if !v.inputLine(s) || s.Composer.Frame == "" && !v.anyRow(s.Ready, 0, len(v.rows)) ||
 		s.Composer.Frame == agentcli.FrameLine && (!c.found || c.above) {
-		return Activity{State: StateUnknown, Reason: "no input line is in sight"}
+		return drawn(runtime.ActivityUnknown, "no input line is in sight")
 	}
 	if s.Composer.PlainEdges && !c.plain {
-		return Activity{State: StateUnknown, Reason: "the frame of the input line holds a text"}
+		return drawn(runtime.ActivityUnknown, "the frame of the input line holds a text")
 	}
-	return v.rest(s, c, status)
+	return v.rest(s, c)
+}
+
+// waiting is a dialog as evidence. One about a limit says that there is one.
+func (v view) waiting(d *Dialog, rules Rules) runtime.Evidence {
+	if d.Kind != agentcli.DialogLimit {
+		e := drawn(runtime.ActivityWaiting, "a dialog is up: %s", d.Kind)
+		e.Kind = dialogKind(d.Kind)
+		return e
+	}
+	e := drawn(runtime.ActivityLimited, "a dialog is up: %s", d.Kind)
+	for _, row := range v.rows {
+		if until, ok := limitIn(strings.TrimSpace(row), rules.Screen); ok {
+			e.Detail, e.Until = strings.TrimSpace(row), parseUntil(until, v.LastOutput)
+		}
+	}
+	return e
 }
 
 // rest judges a screen with an input line and no sign of a turn.
-func (v view) rest(s agentcli.Screen, c composer, status programStatus) Activity {
+func (v view) rest(s agentcli.Screen, c composer) runtime.Evidence {
 	var signs []string
 	if len(s.TitleIdle) > 0 && v.Title != "" {
 		if !agentcli.MatchAny(s.TitleIdle, v.Title) {
-			return Activity{State: StateUnknown, Reason: fmt.Sprintf("the title %q says nothing", v.Title)}
+			return drawn(runtime.ActivityUnknown, "the title %q says nothing", v.Title)
 		}
 		signs = append(signs, "idle title")
 	}
 	if len(s.Idle) > 0 {
 		if !v.anyRow(s.Idle, v.liveTop(c), len(v.rows)) {
-			return Activity{State: StateUnknown, Reason: "the idle mark is missing"}
+			return drawn(runtime.ActivityUnknown, "the idle mark is missing")
 		}
 		signs = append(signs, "idle mark")
 	}
 	if s.Composer.PlainEdges {
 		signs = append(signs, "plain frame")
 	}
-	if status.state != "" {
-		signs = append(signs, "program status: "+status.state)
-	}
 	if len(signs) == 0 {
-		return Activity{State: StateReady, Reason: "the input line is there and nothing seems to run"}
+		return drawn(runtime.ActivityReady, "the input line is there and nothing seems to run")
 	}
-	return Activity{State: StateIdle, Reason: "input line, " + strings.Join(signs, ", ")}
+	return drawn(runtime.ActivityIdle, "input line, %s", strings.Join(signs, ", "))
 }
 
 // busy returns the sign of a turn that is on the screen, empty if none is.

@@ -34,11 +34,14 @@ type pressed struct {
 
 // pressEnter sends Enter, as a piece of its own.
 func (d *delivery) pressEnter(ctx context.Context) error {
+	if err := d.renew(ctx, d.held); err != nil {
+		return err
+	}
 	if err := d.mayEnter(); err != nil {
 		return err
 	}
 	d.enter = pressed{
-		at: time.Now(), frame: d.v.Frame, status: parseStatus(d.v.Status).state,
+		at: time.Now(), frame: d.v.Frame, status: d.v.program().State,
 		busy: d.v.busy(d.rules.Screen, d.composer()) != "",
 	}
 	d.typed++
@@ -70,6 +73,12 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 			return d.noEvidence(), nil
 		}
 		if !changed && d.mayRepeat() {
+			if err := d.renew(ctx, d.held); err != nil {
+				return runtime.Outcome{}, err
+			}
+			if !d.mayRepeat() {
+				continue
+			}
 			if err := d.pressEnter(ctx); err != nil {
 				return runtime.Outcome{}, err
 			}
@@ -81,7 +90,7 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 // taken.
 func (d *delivery) provable() bool {
 	s := d.rules.Screen
-	return d.knowsComposer() || len(s.TitleBusy) > 0 && d.v.Title != "" || d.before.Status != "" ||
+	return d.knowsComposer() || len(s.TitleBusy) > 0 && d.v.Title != "" || d.before.Status.Text != "" ||
 		s.Composer.Frame == "" && len(s.Busy) > 0
 }
 
@@ -151,7 +160,7 @@ func (d *delivery) lineClosed() bool {
 
 // edge returns the sign of a turn that was not there before Enter.
 func (d *delivery) edge() string {
-	if status := parseStatus(d.v.Status).state; status == "working" && d.enter.status != status {
+	if status := d.v.program().State; status == "working" && d.enter.status != status {
 		return "status"
 	}
 	if !d.enter.busy && d.v.busy(d.rules.Screen, d.composer()) != "" {

@@ -22,6 +22,9 @@ type Prompt struct {
 	// Leftovers are texts of earlier deliveries that ended before their Enter. If
 	// the input line still holds exactly one of them, it is emptied first.
 	Leftovers []string
+	// Answer: the text is the answer that the program's own report waits for, which
+	// otherwise holds every prompt up.
+	Answer bool
 }
 
 // Deliver brings one prompt to the agent: it looks whether the prompt can be
@@ -41,17 +44,16 @@ func Deliver(ctx context.Context, t Terminal, prompt Prompt, rules Rules) (runti
 	if prompt.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}
+	rules.answers = prompt.Answer
 	w, err := start(ctx, t)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
 	}
-	if err := w.clearLeftover(ctx, rules, prompt.Leftovers); err != nil {
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
-	}
-	no, err := w.refuseFirmly(ctx, rules)
+	held, no, err := w.prepare(ctx, rules, prompt.Leftovers)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
 	}
+	defer held.end()
 	paste, odd := w.v.encode(prompt.Text)
 	switch {
 	case w.v.Exited:
@@ -61,16 +63,44 @@ func Deliver(ctx context.Context, t Terminal, prompt Prompt, rules Rules) (runti
 	case no != nil:
 		return *no, nil
 	}
-	d := &delivery{watch: w, rules: rules, text: prompt.Text, confirm: prompt.Confirm}
+	d := &delivery{watch: w, held: held, rules: rules, text: prompt.Text, confirm: prompt.Confirm}
 	if d.confirm == 0 {
 		d.confirm = DefaultConfirm
 	}
 	return d.run(ctx, paste)
 }
 
+// prepare looks whether a prompt may be delivered now and then keeps back what people type;
+// a text of ours that was left behind is taken away. A refusal that can be seen at once
+// keeps nobody back.
+func (w *watch) prepare(ctx context.Context, rules Rules, leftovers []string) (*lease, *runtime.Outcome, error) {
+	held := &lease{t: w.t}
+	if _, ours := w.leftover(rules, leftovers); !ours {
+		if no, err := w.refuseFirmly(ctx, rules); err != nil || no != nil {
+			return held, no, err
+		}
+	}
+	err := w.renew(ctx, held)
+	if err == nil {
+		err = w.clearLeftover(ctx, rules, leftovers)
+	}
+	if err == nil {
+		err = w.renew(ctx, held)
+	}
+	var no *runtime.Outcome
+	if err == nil {
+		no, err = w.refuseFirmly(ctx, rules)
+	}
+	if err != nil {
+		held.end()
+	}
+	return held, no, err
+}
+
 // delivery is one prompt between its first byte and its outcome.
 type delivery struct {
 	*watch
+	held    *lease
 	rules   Rules
 	text    string
 	confirm time.Duration

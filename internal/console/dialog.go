@@ -20,6 +20,8 @@ type Dialog struct {
 	Want    int    // index of the option to choose, -1 if no option is to be chosen
 	Why     string // why it gets no keys; empty if it may be answered
 	Text    string // the screen
+
+	rule *agentcli.Dialog // nil if none knows it
 }
 
 // screenText is how many rows of a screen are kept with a dialog.
@@ -42,7 +44,7 @@ func (v view) dialog(rules Rules) *Dialog {
 
 func (v view) knownDialog(rules Rules) *Dialog {
 	folded := fold(strings.Join(v.rows, " "))
-	for _, rule := range rules.Dialogs {
+	for i, rule := range rules.Dialogs {
 		if !rule.In(rules.Version) || !matches(rule, folded) {
 			continue
 		}
@@ -50,7 +52,7 @@ func (v view) knownDialog(rules Rules) *Dialog {
 		if v.composerBelow(rules, m, ok) {
 			continue // the words are in the conversation
 		}
-		d := &Dialog{Rule: rule.ID, Kind: rule.Kind, At: -1, Want: -1, Text: v.text(screenText)}
+		d := &Dialog{Rule: rule.ID, Kind: rule.Kind, At: -1, Want: -1, Text: v.text(screenText), rule: &rules.Dialogs[i]}
 		if !ok {
 			d.Why = "its options could not be read"
 			return d

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"gascity/runtime"
 )
 
 // Idle waits until the agent waits for input: its prompt is on the screen, no
@@ -24,11 +26,11 @@ func Idle(ctx context.Context, t Terminal, rules Rules, timeout time.Duration) e
 		}
 		a := w.v.activity(rules)
 		switch {
-		case a.State != StateIdle && a.State != StateReady:
+		case a.Activity != runtime.ActivityIdle && a.Activity != runtime.ActivityReady:
 			since = time.Time{}
 		case since.IsZero():
 			since = time.Now()
-		case a.State == StateIdle && time.Since(since) >= flowing:
+		case a.Activity == runtime.ActivityIdle && time.Since(since) >= flowing:
 			return nil // a clock on the screen does not make it busy
 		}
 		left := time.Until(end)
@@ -44,7 +46,7 @@ func Idle(ctx context.Context, t Terminal, rules Rules, timeout time.Duration) e
 		case !since.IsZero() && left >= flowing:
 			return nil
 		case time.Until(end) <= 0:
-			return fmt.Errorf("agent is %s (%s) after %s: %w", a.State, a.Reason, timeout, context.DeadlineExceeded)
+			return fmt.Errorf("agent is %s (%s) after %s: %w", a.Activity, a.Detail, timeout, context.DeadlineExceeded)
 		}
 	}
 }

@@ -20,16 +20,23 @@ const (
 // agent took it, and left there it would block every later prompt. Anything else
 // in the line is somebody's draft and stays.
 func (w *watch) clearLeftover(ctx context.Context, rules Rules, leftovers []string) error {
-	s := rules.Screen
-	if len(leftovers) == 0 || s.ClearKey == "" || w.v.Exited {
-		return nil
-	}
-	c := w.v.readComposer(s.Composer)
-	ours := func(text string) bool { return c.holds(text, s.Composer) == holdsOurs }
-	if c.above || !slices.ContainsFunc(leftovers, ours) || w.v.humanActive(rules, time.Now()) {
+	c, ours := w.leftover(rules, leftovers)
+	if !ours || w.v.humanActive(rules, time.Now()) {
 		return nil
 	}
 	return w.emptyLine(ctx, rules, c)
+}
+
+// leftover returns the input line, and whether it holds exactly one of the texts and can be
+// emptied.
+func (w *watch) leftover(rules Rules, texts []string) (composer, bool) {
+	s := rules.Screen
+	if len(texts) == 0 || s.ClearKey == "" || w.v.Exited {
+		return composer{}, false
+	}
+	c := w.v.readComposer(s.Composer)
+	ours := func(text string) bool { return c.holds(text, s.Composer) == holdsOurs }
+	return c, !c.above && slices.ContainsFunc(texts, ours)
 }
 
 // emptyLine presses the clear key until the input line c is empty, the key shows
@@ -63,7 +70,14 @@ func (w *watch) emptyLine(ctx context.Context, rules Rules, c composer) error {
 	return nil
 }
 
+// unechoed is how long the last key of a person who has left may take to show.
+const unechoed = 500 * time.Millisecond
+
 // humanActive reports whether a person typed a moment ago.
 func (v view) humanActive(rules Rules, now time.Time) bool {
-	return v.Attached > 0 && !v.LastHuman.IsZero() && now.Sub(v.LastHuman) < rules.humanQuiet()
+	quiet := rules.humanQuiet()
+	if v.Attached == 0 {
+		quiet = min(quiet, unechoed)
+	}
+	return !v.LastHuman.IsZero() && now.Sub(v.LastHuman) < quiet
 }

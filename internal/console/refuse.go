@@ -69,6 +69,9 @@ func (v view) refuse(rules Rules, now time.Time) *runtime.Outcome {
 	if d := v.dialog(rules); d != nil {
 		return refused(runtime.RefusedDialog, "%s: %s", d.Kind, d.Why)
 	}
+	if v.program().State == "blocked" && !rules.answers {
+		return refused(runtime.RefusedDialog, "the program says that it waits for an answer")
+	}
 	s := rules.Screen
 	if !v.inputLine(s) || s.Composer.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
 		rules.ReadyPrefix != "" && v.blank() {

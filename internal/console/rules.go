@@ -39,6 +39,8 @@ type Rules struct {
 
 	// HumanQuiet is DefaultHumanQuiet if zero.
 	HumanQuiet time.Duration
+
+	answers bool // the text is the answer that the program says it waits for
 }
 
 // RulesFor returns the rules for a session started with cfg: the profile of its

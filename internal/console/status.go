@@ -1,43 +1,92 @@
 package console
 
 import (
-	"strings"
+	"strconv"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/term"
+	"gascity/runtime"
 )
 
-// programStatus is a report of the Program Status Protocol (OSC 7501):
-// "state=blocked:kind=permission:app=...". Reports of children (with an id) say
-// nothing about the program itself.
-type programStatus struct{ state, kind string }
-
-func parseStatus(raw string) programStatus {
-	var s programStatus
-	for _, field := range strings.FieldsFunc(raw, func(r rune) bool { return r == ':' || r == ';' }) {
-		key, value, _ := strings.Cut(field, "=")
-		switch key {
-		case "id":
-			return programStatus{}
-		case "state", "status":
-			s.state = value
-		case "kind":
-			s.kind = value
-		}
-	}
-	if s.state == "clear" {
-		return programStatus{}
-	}
+// program is the program's own report; its State is empty if there is none.
+func (f Frame) program() term.Status {
+	s, _ := term.ParseStatus(f.Status.Text)
 	return s
 }
 
-// dialog returns the kind of what the program is blocked by.
-func (s programStatus) dialog() agentcli.DialogKind {
-	switch s.kind {
+// statusKind maps a kind of the program status protocol.
+func statusKind(kind string) string {
+	switch kind {
 	case "permission":
-		return agentcli.DialogTool
+		return runtime.WaitPermission
 	case "auth":
-		return agentcli.DialogLogin
+		return runtime.WaitLogin
+	case "", "question":
+		return runtime.WaitQuestion
 	default:
-		return agentcli.DialogUnknown
+		return runtime.WaitMenu
 	}
+}
+
+// dialogKind maps a kind of dialog.
+func dialogKind(kind agentcli.DialogKind) string {
+	switch kind {
+	case agentcli.DialogTool, agentcli.DialogTrust, agentcli.DialogBypass, agentcli.DialogMCP, agentcli.DialogHooks, agentcli.DialogImports:
+		return runtime.WaitPermission
+	case agentcli.DialogLogin, agentcli.DialogAuth, agentcli.DialogAPIKey:
+		return runtime.WaitLogin
+	case agentcli.DialogLimit:
+		return runtime.WaitLimit
+	default:
+		return runtime.WaitMenu
+	}
+}
+
+// reported is what the program says itself. A turn that ended badly has ended too.
+func (f Frame) reported() (runtime.Evidence, bool) {
+	s := f.program()
+	e := runtime.Evidence{Source: runtime.SourceStatus, Since: f.Status.Since, Detail: "status " + s.State}
+	switch s.State {
+	case "working":
+		e.Activity = runtime.ActivityBusy
+		if s.Progress >= 0 {
+			e.Detail += " " + strconv.Itoa(s.Progress) + "%"
+		}
+	case "idle", "done", "error":
+		e.Activity = runtime.ActivityIdle
+	case "blocked":
+		e.Activity, e.Kind = runtime.ActivityWaiting, statusKind(s.Kind)
+	default:
+		return e, false
+	}
+	if s.Message != "" {
+		e.Detail += ": " + s.Message
+	}
+	return e, true
+}
+
+// progress is what OSC 9;4 says: something goes on. That it ended badly, or is over, says
+// nothing of what comes next.
+func (f Frame) progress() (runtime.Evidence, bool) {
+	text := f.Progress.Text
+	if text == "" || text[0] == '0' || text[0] == '2' {
+		return runtime.Evidence{}, false
+	}
+	return runtime.Evidence{
+		Source: runtime.SourceProgress, Activity: runtime.ActivityBusy, Since: f.Progress.Since, Detail: "progress " + text,
+	}, true
+}
+
+// marked is what the marks of shell integration say.
+func (f Frame) shellMark() (runtime.Evidence, bool) {
+	e := runtime.Evidence{Source: runtime.SourceMark, Since: f.Mark.Since, Detail: "mark " + f.Mark.Text}
+	switch f.Mark.Text {
+	case "A", "B", "D":
+		e.Activity = runtime.ActivityReady
+	case "C":
+		e.Activity = runtime.ActivityBusy
+	default:
+		return e, false
+	}
+	return e, true
 }

@@ -42,7 +42,10 @@ type Frame struct {
 	Cursor term.Cursor
 	Modes  term.Modes
 	Title  string
-	Status string // the program's own status (OSC 7501), raw; empty if it never told
+
+	// What the program tells of itself: its report (OSC 7501), its progress (OSC 9;4)
+	// and its mark of shell integration (OSC 133).
+	Status, Progress, Mark Sign
 
 	// Cells returns visible row y with styles, asked for only where a style
 	// decides; nil when the driver has none. It reads this frame, whatever comes
@@ -55,6 +58,21 @@ type Frame struct {
 	Attached   int       // attached terminals with input
 	Exited     bool      // the agent has exited; nothing will change any more
 }
+
+// Sign is something that a program tells of itself. Text is empty if it says nothing.
+type Sign struct {
+	Text  string
+	Since time.Time // when it began to say so
+}
+
+// Holder is a Terminal that can keep back what people type.
+type Holder interface {
+	// Hold keeps it back until release is called, for at most [HoldLimit].
+	Hold(ctx context.Context) (release func(), err error)
+}
+
+// HoldLimit is how long a [Holder] keeps people's input back.
+const HoldLimit = 2 * time.Second
 
 // LineMode is who edits the input line.
 type LineMode uint8

@@ -51,6 +51,7 @@ type Sessions struct {
 	opts     Options
 	terminal bool
 	deliver  Deliver
+	memory   memory
 }
 
 // Deliver brings one prompt to a session whose input is the caller's alone.
@@ -159,6 +160,12 @@ type Live struct {
 	Rules    console.Rules
 	Client   *shim.Client
 	Labels   map[string]string
+	Noted    time.Time // when a delivery last noted what it may leave in the input line
+
+	// Answering: the text answers what the program says that it waits for.
+	Answering bool
+
+	incarnation string
 }
 
 // Drive calls drive with the session's input to itself: no other delivery, also
@@ -193,6 +200,7 @@ func (s *Sessions) liveOf(sight shim.Sight) Live {
 	live := Live{
 		Name: sight.Record.Name, WorkDir: sight.Record.WorkDir, Client: sight.Client,
 		Labels: sight.Record.Labels, Rules: s.rules(*sight.Record),
+		Noted: sight.State.Noted, incarnation: incarnation(sight),
 	}
 	if sight.Record.Terminal {
 		live.Terminal = terminal{sight.Client}

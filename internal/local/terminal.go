@@ -13,7 +13,10 @@ import (
 // terminal is a shim's terminal for the rules of package console.
 type terminal struct{ client *shim.Client }
 
-var _ console.Terminal = terminal{}
+var (
+	_ console.Terminal = terminal{}
+	_ console.Holder   = terminal{}
+)
 
 func (t terminal) Frame(ctx context.Context, after uint64) (console.Frame, error) {
 	f, err := t.client.Frame(ctx, after)
@@ -29,9 +32,21 @@ func (t terminal) Frame(ctx context.Context, after uint64) (console.Frame, error
 	screen := term.New(f.Cols, f.Rows, &term.Options{Scrollback: -1})
 	screen.Write(f.Redraw)
 	return console.Frame{
-		Seq: f.Seq, Rows: screen.Rows(), Cursor: screen.Cursor(), Modes: screen.Modes(), Title: f.Title, Status: f.Status,
+		Seq: f.Seq, Rows: screen.Rows(), Cursor: screen.Cursor(), Modes: screen.Modes(), Title: f.Title,
+		Status: signOf(f.Signs.Status), Progress: signOf(f.Signs.Progress), Mark: signOf(f.Signs.Mark),
 		Cells: screen.Row, Line: lineMode(f.Line), LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
 	}, nil
+}
+
+func signOf(s shim.Sign) console.Sign { return console.Sign{Text: s.Text, Since: s.Since} }
+
+// Hold keeps back what people type through attached terminals.
+func (t terminal) Hold(ctx context.Context) (release func(), err error) {
+	release, err = t.client.Hold(ctx)
+	if errors.Is(err, shim.ErrNone) || errors.Is(err, shim.ErrExited) {
+		return nil, console.ErrExited
+	}
+	return release, err
 }
 
 func lineMode(m shim.LineMode) console.LineMode {

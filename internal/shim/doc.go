@@ -38,5 +38,6 @@
 // every request. A wrong token is 409 and [ErrStale]. GET /events is a stream of
 // server-sent [Event]s whose end means that the shim is gone; POST /attach
 // switches the connection to frames of [AttachMessage]. PUT /drafts notes what a
-// delivery may leave in the input line if its sender dies on the way.
+// delivery may leave in the input line if its sender dies on the way. POST /hold keeps
+// back what people type, for as long as its connection stands and [HoldLimit] at most.
 package shim

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // Drafts are texts that deliveries may have left in the agent's input line. A
@@ -31,7 +32,7 @@ func (h *host) serveSetDrafts(r *http.Request) (any, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.drafts = drafts
+	h.drafts, h.noted = drafts, time.Now()
 	return nil, nil
 }
 
@@ -53,4 +54,18 @@ func (c *Client) SetDrafts(ctx context.Context, drafts ...string) error {
 		texts = append(texts, []byte(d))
 	}
 	return c.call(ctx, http.MethodPut, "/drafts", texts, nil)
+}
+
+// serveAnswered counts an answered question: the next one is another, also if it has the
+// same words.
+func (h *host) serveAnswered(*http.Request) (any, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.answered++
+	return nil, nil
+}
+
+// Answered counts an answered question.
+func (c *Client) Answered(ctx context.Context) error {
+	return c.do(ctx, http.MethodPost, "/answered", nil, nil)
 }

@@ -14,7 +14,7 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 	ch := h.events.subscribe()
 	defer h.events.unsubscribe(ch)
 	h.mu.Lock()
-	first := Event{Kind: EventState, Time: time.Now(), Exit: h.exit, Attached: len(h.viewers), Text: h.status}
+	first := Event{Kind: EventState, Time: time.Now(), Exit: h.exit, Attached: len(h.viewers), Text: h.signsLocked().Status.Text}
 	if h.exit != nil {
 		h.expireLocked(time.Second)
 	}

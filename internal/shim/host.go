@@ -42,11 +42,15 @@ type host struct {
 	lastOutput time.Time
 	lastHuman  time.Time
 	title      string
-	status     string
+	signs      signs
 	seq        uint64
 	changed    chan struct{} // closed and replaced at each change of seq
 	meta       map[string]string
 	drafts     [][]byte // texts that deliveries may have left in the input line
+	noted      time.Time
+	answered   uint64
+	held       *hold // keeps back what people type; nil if nothing does
+	waiting    int   // viewers that are kept back
 	viewers    map[*viewer]struct{}
 	events     hub
 }
@@ -196,7 +200,7 @@ func (h *host) stateLocked() State {
 	cols, rows := h.display.Size()
 	return State{
 		Record: h.record, Agent: h.agent, Exit: h.exit, LastOutput: h.lastOutput, LastHuman: h.lastHuman,
-		Attached: len(h.viewers), Title: h.title, Status: h.status, Cols: cols, Rows: rows,
+		Attached: len(h.viewers), Title: h.title, Signs: h.signsLocked(), Noted: h.noted, Answered: h.answered, Cols: cols, Rows: rows,
 	}
 }
 

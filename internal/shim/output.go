@@ -38,9 +38,11 @@ func (h *host) notice(n term.Notice) {
 			h.title = n.Text
 			h.events.publish(Event{Kind: EventTitle, Time: time.Now(), Text: n.Text})
 		}
-	case term.ProgramStatus:
-		h.status = n.Payload
-		h.events.publish(Event{Kind: EventStatus, Time: time.Now(), Text: n.Payload})
+	case term.ProgramStatus, term.Progress, term.SemanticPrompt:
+		now := time.Now()
+		if h.signs.hear(n, h.run.streams.Foreground(), now) {
+			h.events.publish(Event{Kind: EventStatus, Time: now, Text: h.signs.Status.Text})
+		}
 	default:
 	}
 }

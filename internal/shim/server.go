@@ -71,6 +71,7 @@ func newServer(h *host, token string) *server {
 		"PUT /agent":      h.serveAgent,
 		"GET /drafts":     h.serveDrafts,
 		"PUT /drafts":     h.serveSetDrafts,
+		"POST /answered":  h.serveAnswered,
 		"GET /meta":       h.serveGetMeta,
 		"PUT /meta":       h.serveSetMeta,
 		"DELETE /meta":    h.serveRemoveMeta,
@@ -79,6 +80,7 @@ func newServer(h *host, token string) *server {
 	}
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("POST /attach", s.attach)
+	mux.HandleFunc("POST /hold", s.hold)
 	s.http = http.Server{
 		Handler: s.guard(mux), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
@@ -191,7 +193,7 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 		}
 	}
 	f := Frame{
-		Seq: h.seq, Title: h.title, Status: h.status, Line: h.run.streams.LineMode(),
+		Seq: h.seq, Title: h.title, Signs: h.signsLocked(), Line: h.run.streams.LineMode(),
 		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
 	}
 	if screen, ok := h.screen(); ok {

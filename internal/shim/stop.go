@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -69,8 +70,9 @@ func (h *host) release(ctx context.Context) error {
 }
 
 // relaunch replaces the agent in its warm box: same folder, token, environment,
-// work folder and log. The screen's scrollback stays. If the new agent cannot be
-// started, the session is one whose agent has ended.
+// work folder and log. What is on the screen goes into the scrollback, which stays:
+// nobody must take it for the new agent's. If that cannot be started, the session is one
+// whose agent has ended.
 func (h *host) relaunch(ctx context.Context, argv []string, grace time.Duration) error {
 	give, err := h.take(ctx)
 	if err != nil {
@@ -92,9 +94,9 @@ func (h *host) relaunch(ctx context.Context, argv []string, grace time.Duration)
 	h.mu.Lock()
 	h.spec.Argv, h.exit, h.kept = argv, nil, false
 	if h.spec.Terminal {
-		_, _ = h.display.Write([]byte(softReset)) // never fails
+		_, rows := h.display.Size()
+		_, _ = h.display.Write([]byte(softReset + strings.Repeat("\r\n", rows) + "\x1b[H")) // never fails
 	}
-	h.status, h.title, h.drafts = "", "", nil
 	h.mu.Unlock()
 	if err := h.launch(); err != nil {
 		h.resume()

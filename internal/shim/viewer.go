@@ -190,8 +190,9 @@ func clamp(side int) int { return min(max(side, 1), maxSide) }
 // enter passes on what was typed. A report that the viewer's window gained or lost
 // the focus is not a person typing.
 func (v *viewer) enter(h *host, p []byte) error {
-	now := time.Now()
 	h.mu.Lock()
+	h.awaitLetGo()
+	now := time.Now()
 	if text := string(p); text != focusIn && text != focusOut {
 		v.activeAt, h.lastHuman = now, now
 		h.fitLocked()

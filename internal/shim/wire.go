@@ -99,7 +99,9 @@ type State struct {
 	LastHuman  time.Time `json:"last_human,omitzero"`
 	Attached   int       `json:"attached"`
 	Title      string    `json:"title,omitempty"`
-	Status     string    `json:"status,omitempty"`
+	Signs      Signs     `json:"signs,omitzero"`
+	Noted      time.Time `json:"noted,omitzero"`    // when drafts were last noted
+	Answered   uint64    `json:"answered,omitzero"` // questions that were answered through us
 	Cols       int       `json:"cols"`
 	Rows       int       `json:"rows"`
 }
@@ -113,7 +115,7 @@ type Frame struct {
 	Redraw     []byte    `json:"redraw,omitempty"`
 	Lines      []string  `json:"lines,omitempty"` // the last lines of output, instead of Redraw, without a terminal
 	Title      string    `json:"title,omitempty"`
-	Status     string    `json:"status,omitempty"`
+	Signs      Signs     `json:"signs,omitzero"`
 	Line       LineMode  `json:"line"`
 	LastOutput time.Time `json:"last_output,omitzero"`
 	LastHuman  time.Time `json:"last_human,omitzero"`
@@ -141,7 +143,7 @@ const (
 	EventOutput   EventKind = "output" // at most four a second
 	EventAttached EventKind = "attached"
 	EventTitle    EventKind = "title"
-	EventStatus   EventKind = "status"
+	EventStatus   EventKind = "status" // one of [Signs] says something else; Text is the program's status
 	// EventAgentEnded says that the process has ended that was named as the agent;
 	// what was started, such as a shell around it, may live on.
 	EventAgentEnded EventKind = "agent_ended"

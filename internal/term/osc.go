@@ -123,13 +123,24 @@ func (s *Screen) osc(data []byte) {
 		s.hyperlink(rest)
 	case 10, 11, 12:
 		s.colorQuery(number, rest)
-	default:
-		if s.opts.Notify == nil {
+	case 7501:
+		if string(rest) == statusQuery {
+			s.reply("\x1b]7501;", statusQuery, "\x1b\\")
 			return
 		}
-		if n, ok := oscNotice(number, rest); ok {
-			s.notify(n)
-		}
+		s.tell(number, rest)
+	default:
+		s.tell(number, rest)
+	}
+}
+
+// tell passes on what the program says beside its output.
+func (s *Screen) tell(number int, rest []byte) {
+	if s.opts.Notify == nil {
+		return
+	}
+	if n, ok := oscNotice(number, rest); ok {
+		s.notify(n)
 	}
 }
 

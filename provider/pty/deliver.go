@@ -23,7 +23,7 @@ func deliver(ctx context.Context, l local.Live, text string, confirm time.Durati
 	if err != nil {
 		return runtime.Outcome{}, err // nothing was sent
 	}
-	out, err := console.Deliver(ctx, l.Terminal, console.Prompt{Text: text, Confirm: confirm, Leftovers: left}, l.Rules)
+	out, err := console.Deliver(ctx, l.Terminal, console.Prompt{Text: text, Confirm: confirm, Leftovers: left, Answer: l.Answering}, l.Rules)
 	switch out.State {
 	case runtime.OutcomeSubmitted:
 		left = nil

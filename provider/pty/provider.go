@@ -36,6 +36,9 @@ var (
 	_ runtime.RelaunchProvider            = (*Provider)(nil)
 	_ runtime.ProcessTableScanner         = (*Provider)(nil)
 	_ runtime.TransportCapabilityProvider = (*Provider)(nil)
+	_ runtime.Sensor                      = (*Provider)(nil)
+	_ runtime.Withdrawer                  = (*Provider)(nil)
+	_ runtime.InteractionProvider         = (*Provider)(nil)
 )
 
 // Open opens the sessions below cfg.Dir. It starts nothing.

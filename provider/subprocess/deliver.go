@@ -69,3 +69,9 @@ func isControl(r rune) bool {
 func refused(why string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: why}
 }
+
+// Withdraw keeps the contract of runtime.Withdrawer: what was written into a pipe cannot be
+// taken back, so it never proves anything.
+func (p *Provider) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
+	return false, p.CheckInstance(ctx, "withdraw a prompt from", name, d.Instance)
+}

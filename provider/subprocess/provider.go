@@ -31,6 +31,8 @@ var (
 	_ runtime.Fencer                      = (*Provider)(nil)
 	_ runtime.ProcessTableScanner         = (*Provider)(nil)
 	_ runtime.TransportCapabilityProvider = (*Provider)(nil)
+	_ runtime.Sensor                      = (*Provider)(nil)
+	_ runtime.Withdrawer                  = (*Provider)(nil)
 )
 
 // Open opens the sessions below cfg.Dir. It starts nothing.

@@ -1,0 +1,94 @@
+package console
+
+import (
+	"context"
+	"time"
+
+	"gascity/runtime"
+)
+
+// Sense returns what the frame tells of the agent's activity, each source for itself, and
+// what blocks it. It is pure: now is the time to which ages are measured. A screen that is
+// not as the rules say is [runtime.ActivityUnknown], never idle. What only others know is
+// missing: facts about processes, the incarnation in the pending interaction's RequestID,
+// and how long the screen has said so, for which Since is the last output.
+func Sense(f Frame, rules Rules, now time.Time) runtime.Reading {
+	r := runtime.Reading{At: now}
+	if f.Exited {
+		return r
+	}
+	if !f.LastOutput.IsZero() {
+		f.LastOutput = f.LastOutput.In(now.Location()) // a time of day that is drawn is the reader's
+	}
+	v := look(f)
+	for _, read := range []func() (runtime.Evidence, bool){v.reported, v.progress, v.shellMark} {
+		if e, ok := read(); ok {
+			r.Evidence = append(r.Evidence, e)
+		}
+	}
+	screen, again := v.aged(v.screen(rules), now)
+	r.Evidence = append(r.Evidence, screen)
+	for i := range r.Evidence {
+		r.Evidence[i].At = now
+	}
+	r.Again = again
+	if asked, ok := v.asked(rules); ok {
+		if due := v.Status.Since.Add(askedRests); asked.source == runtime.SourceStatus && now.Before(due) {
+			r.Again = due // its words may follow
+		} else {
+			r.Pending = asked.interaction()
+		}
+	}
+	return r
+}
+
+// askedRests is how long after a program's report that it waits for an answer the question
+// may take to be drawn.
+const askedRests = 300 * time.Millisecond
+
+// aged judges evidence of the screen by the age of the last output, and tells when that
+// will change although nothing is printed.
+func (v view) aged(e runtime.Evidence, now time.Time) (runtime.Evidence, time.Time) {
+	e.Since = v.LastOutput
+	if v.LastOutput.IsZero() {
+		return e, time.Time{}
+	}
+	age := now.Sub(v.LastOutput)
+	switch {
+	case e.Activity == runtime.ActivityReady && age < flowing:
+		e.Activity, e.Detail = runtime.ActivityUnknown, "output is still coming"
+		return e, v.LastOutput.Add(flowing)
+	case e.Activity == runtime.ActivityBusy && age > frozen:
+		e.Detail += ", but the screen has not changed for " + age.Round(time.Second).String()
+	case e.Activity == runtime.ActivityLimited && e.Until.After(now):
+		return e, e.Until
+	}
+	return e, time.Time{}
+}
+
+const (
+	// wholeAfter is how old the last output must be for a screen to be taken as it is.
+	wholeAfter = midPaint
+	// maxLooks bounds the looks at a screen that never rests.
+	maxLooks = 4
+)
+
+// Whole returns a frame of a screen that is not in the middle of being painted, or the
+// newest after a moment.
+func Whole(ctx context.Context, t Terminal) (Frame, error) {
+	for n := 1; ; n++ {
+		f, err := t.Frame(ctx, 0)
+		wait := wholeAfter - time.Since(f.LastOutput)
+		if f.Modes.Synchronized {
+			wait = wholeAfter
+		}
+		if err != nil || f.Exited || wait <= 0 || n == maxLooks {
+			return f, err
+		}
+		select {
+		case <-time.After(min(wait, wholeAfter)):
+		case <-ctx.Done():
+			return f, context.Cause(ctx)
+		}
+	}
+}

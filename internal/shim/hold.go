@@ -1,0 +1,103 @@
+package shim
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// HoldLimit is how long what people type is kept back at most.
+const HoldLimit = 2 * time.Second
+
+// A hold keeps what people type back, in order, while a prompt is between its first byte
+// and its Enter. It ends with the connection that asked for it: a sender that dies keeps
+// nobody from typing.
+type hold struct{ over chan struct{} }
+
+// hold answers once the hold stands, and ends it with the request or after HoldLimit.
+func (s *server) hold(w http.ResponseWriter, r *http.Request) {
+	h := s.host
+	held, err := h.holdInput(r.Context())
+	if err != nil {
+		fail(w, http.StatusGone, codeExited, err.Error())
+		return
+	}
+	defer h.letGo(held)
+	w.WriteHeader(http.StatusOK)
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		return
+	}
+	limit := time.NewTimer(HoldLimit)
+	defer limit.Stop()
+	select {
+	case <-limit.C:
+	case <-r.Context().Done():
+	case <-h.ctx.Done():
+	}
+}
+
+// holdInput waits for its turn: for other holds, and for people who were kept waiting.
+func (h *host) holdInput(ctx context.Context) (*hold, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for h.held != nil || h.waiting > 0 {
+		changed := h.changed
+		if h.held != nil {
+			changed = h.held.over
+		}
+		h.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		case <-h.ctx.Done():
+		}
+		h.mu.Lock()
+		if ctx.Err() != nil || h.ctx.Err() != nil {
+			return nil, ErrExited
+		}
+	}
+	h.held = &hold{over: make(chan struct{})}
+	return h.held, nil
+}
+
+func (h *host) letGo(held *hold) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.held = nil
+	close(held.over)
+}
+
+// awaitLetGo returns when nothing is held back. Called with mu held, which it lets go of
+// meanwhile.
+func (h *host) awaitLetGo() {
+	if h.held == nil {
+		return
+	}
+	h.waiting++
+	for h.held != nil && h.ctx.Err() == nil {
+		over := h.held.over
+		h.mu.Unlock()
+		select {
+		case <-over:
+		case <-h.ctx.Done():
+		}
+		h.mu.Lock()
+	}
+	h.waiting--
+	h.bumpLocked()
+}
+
+// Hold keeps back what people type until release is called, ctx ends, this process does,
+// or HoldLimit has passed. Input of other kinds goes through.
+func (c *Client) Hold(ctx context.Context) (release func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	resp, err := c.request(ctx, http.MethodPost, "/hold", nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return func() {
+		cancel()
+		_ = resp.Body.Close() // nothing is read from it
+	}, nil
+}
