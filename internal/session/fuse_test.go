@@ -180,7 +180,7 @@ func TestPushedEvidenceOutlivesReadingsThatDoNotRepeatIt(t *testing.T) {
 
 func TestALateReadingIsIgnored(t *testing.T) {
 	s := sense(says(status, idle, 50, 60))
-	s.Fold(runtime.Reading{Instance: "i", At: at(40), Evidence: []runtime.Evidence{says(status, busy, 40, 40)}})
+	s.Fold(runtime.Reading{Instance: "i", At: at(40), Evidence: []runtime.Evidence{says(screen, ready, 40, 40)}})
 	if a, _, _ := Fuse(s, at(60), Rules{}); a.State != idle {
 		t.Errorf("after a reading that came late it is %s, want idle", a.State)
 	}
@@ -247,8 +247,8 @@ func TestNothingChangesBeforeItIsDue(t *testing.T) {
 	})
 }
 
-// checkWord holds for every result: it is a known word that one live source said,
-// and a question that was read after every other word is never idle or busy.
+// checkWord holds for every result: it is a word that one source said, and all
+// evidence is explained.
 func checkWord(rt *rapid.T, a Activity, judged []Judged) {
 	used := slices.DeleteFunc(slices.Clone(judged), func(j Judged) bool { return !j.Used })
 	if a.State == unknown && len(used) != 0 || a.State != unknown && (len(used) != 1 || used[0].Activity != a.State || used[0].Source != a.Source) {
@@ -332,4 +332,31 @@ func drawPhases(rt *rapid.T) (phases []truth, end int) {
 		end += rapid.IntRange(3, 40).Draw(rt, "seconds")
 	}
 	return phases, end
+}
+
+func TestAMissedEdgeIsHealedByWhatIsStillSeen(t *testing.T) {
+	has := []runtime.Evidence{says(status, busy, 0, 5), says(screen, idle, 1, 5)}
+	if a, _, _ := Fuse(sense(has...), at(100), Rules{}); a.State != busy {
+		t.Errorf("95 s after the only reading it is %s, want busy: nobody has looked since", a.State)
+	}
+	s := sense(has...)
+	s.Heard(at(1))
+	if a, _, _ := Fuse(s, at(100), Rules{}); a.State != idle || a.Confidence != Guess {
+		t.Errorf("99 s after the last output it is %+v, want idle as a guess: the screen cannot have changed", a)
+	}
+}
+
+func TestAHealIsNotUndoneByALittleOutput(t *testing.T) {
+	s := sense(says(status, busy, 0, 100), says(screen, idle, 50, 100))
+	s.Heard(at(50))
+	for now := 101.0; now < 130; now++ {
+		s.Heard(at(now))
+		if a, judged, _ := Fuse(s, at(now), Rules{}); a.State != idle {
+			t.Fatalf("with output after the heal it is %s again\n%s", a.State, told(judged))
+		}
+	}
+	s.Fold(runtime.Reading{Instance: "i", At: at(130), Evidence: []runtime.Evidence{says(status, busy, 130, 130), says(screen, idle, 50, 130)}})
+	if a, _, _ := Fuse(s, at(130), Rules{}); a.State != busy || a.Confidence != Certain {
+		t.Errorf("after the next edge it is %+v, want busy for certain", a)
+	}
 }

@@ -1,0 +1,117 @@
+package session
+
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	"gascity/runtime"
+)
+
+// Rung is one way to bring an agent back to its work.
+type Rung string
+
+// The rungs of the ladder, from the top. Each failure leads down, never up.
+const (
+	RungResume Rung = "resume" // its conversation, where it was
+	RungRepair Rung = "repair" // its conversation, after its work folder was put back
+	RungFresh  Rung = "fresh"  // a new conversation, with a note of what the former one was
+)
+
+// ResumeFailure is why a conversation could not be resumed.
+type ResumeFailure string
+
+// The failures. None is the empty one.
+const (
+	ResumeInUse    ResumeFailure = "in use"       // another program has it open
+	ResumeNotFound ResumeFailure = "not found"    // there is no such conversation, or not in this folder
+	ResumeWrongDir ResumeFailure = "wrong folder" // it belongs to another folder
+	ResumeExpired  ResumeFailure = "expired"      // the vendor keeps it no more
+	ResumeOther    ResumeFailure = "unclear"      // the agent ended, and its words tell nothing of it
+)
+
+// ResumePattern is a sign of a failure in an agent's last words.
+type ResumePattern struct {
+	Failure ResumeFailure
+	Text    string // a part of the output, letter case ignored
+}
+
+// ClassifyResume tells why a start that was to resume a conversation ended, by the
+// first pattern that its last output has. A good end and one that nobody saw are
+// no failure of the conversation, whatever was said before.
+func ClassifyResume(exit *runtime.Exit, output string, patterns []ResumePattern) ResumeFailure {
+	if exit == nil || exit.Code == 0 && exit.Signal == "" {
+		return ""
+	}
+	words := strings.ToLower(output)
+	for _, p := range patterns {
+		if p.Text != "" && strings.Contains(words, strings.ToLower(p.Text)) {
+			return p.Failure
+		}
+	}
+	if exit.Signal != "" {
+		return "" // somebody ended it: that says nothing of the conversation
+	}
+	return ResumeOther
+}
+
+// Ladder chooses how the next start brings the conversation back, after the
+// failure of the last attempt, empty if there was none. It gives up resuming after
+// two failed rungs at the latest.
+//
+// One that is in use is tried once more: whoever had it is often about to end.
+// One that is not found may only be sought in the wrong folder.
+func Ladder(c Conversation, failure ResumeFailure) Rung {
+	if c.ID == "" || failure == ResumeExpired || c.Rungs >= maxRungs {
+		return RungFresh
+	}
+	switch failure {
+	case ResumeNotFound, ResumeWrongDir, ResumeOther:
+		return RungRepair
+	default:
+		if c.Rungs > 0 && failure == "" {
+			return RungRepair
+		}
+		return RungResume
+	}
+}
+
+const maxRungs = 2
+
+// Descend notes that an attempt to resume the conversation failed. One that has
+// expired is not tried again.
+func (c *Conversation) Descend(failure ResumeFailure) {
+	switch failure {
+	case "":
+	case ResumeExpired:
+		c.Rungs = maxRungs
+	default:
+		c.Rungs = min(c.Rungs+1, maxRungs)
+	}
+}
+
+// Reached notes that the agent is in the conversation: the ladder is whole again.
+func (c *Conversation) Reached() { c.Rungs = 0 }
+
+// Learned is a conversation that an agent reported.
+type Learned struct {
+	ID, Dir, Mode string
+	At            time.Time
+	// Running says that the agent that reported it is ready and runs. What a start
+	// that failed says is the words of an error.
+	Running bool
+}
+
+const maxConversationID = 256
+
+// Learn takes over a conversation that was reported, and reports whether it did.
+// An id from an error is never kept, nor one that cannot be an id: longer than 256
+// bytes, or with blanks or control characters in it.
+func (c *Conversation) Learn(l Learned) bool {
+	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar }
+	if !l.Running || l.ID == "" || len(l.ID) > maxConversationID || strings.HasPrefix(l.ID, "-") || strings.ContainsFunc(l.ID, odd) {
+		return false
+	}
+	*c = Conversation{ID: l.ID, Dir: l.Dir, Mode: l.Mode, At: l.At}
+	return true
+}

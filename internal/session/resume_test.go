@@ -1,0 +1,125 @@
+package session
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"gascity/runtime"
+)
+
+var patterns = []ResumePattern{
+	{ResumeInUse, "Session ID already in use"},
+	{ResumeNotFound, "no conversation found"},
+	{ResumeWrongDir, "belongs to another directory"},
+	{ResumeExpired, "conversation has expired"},
+}
+
+func TestWhyAResumeFailed(t *testing.T) {
+	one, killed := &runtime.Exit{Code: 1}, &runtime.Exit{Code: -1, Signal: "killed"}
+	tests := []struct {
+		name   string
+		exit   *runtime.Exit
+		output string
+		want   ResumeFailure
+	}{
+		{"in use", one, "Error: session id already in use\n", ResumeInUse},
+		{"not found", one, "No conversation found with session ID: 1-2", ResumeNotFound},
+		{"wrong folder", one, "it belongs to another directory", ResumeWrongDir},
+		{"expired", one, "This conversation has expired.", ResumeExpired},
+		{"no words that are known", one, "segmentation fault", ResumeOther},
+		{"no words", one, "", ResumeOther},
+		{"killed", killed, "", ""},
+		{"a good end that talks of it", &runtime.Exit{}, "no conversation found", ""},
+		{"nobody saw it end", nil, "no conversation found", ""},
+	}
+	for _, tt := range tests {
+		if got := ClassifyResume(tt.exit, tt.output, patterns); got != tt.want {
+			t.Errorf("%s: classified as %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestTheLadder(t *testing.T) {
+	tests := []struct {
+		failure ResumeFailure
+		want    string
+	}{
+		{ResumeInUse, "resume resume fresh"},
+		{ResumeNotFound, "resume repair fresh"},
+		{ResumeWrongDir, "resume repair fresh"},
+		{ResumeOther, "resume repair fresh"},
+		{ResumeExpired, "resume fresh fresh"},
+	}
+	for _, tt := range tests {
+		c := Conversation{ID: "c"}
+		rungs := []string{string(Ladder(c, ""))}
+		for range 2 {
+			c.Descend(tt.failure)
+			rungs = append(rungs, string(Ladder(c, tt.failure)))
+		}
+		if got := strings.Join(rungs, " "); got != tt.want {
+			t.Errorf("while it is %s the rungs are %s, want %s", tt.failure, got, tt.want)
+		}
+	}
+	if got := Ladder(Conversation{}, ""); got != RungFresh {
+		t.Errorf("without a conversation the rung is %s, want fresh", got)
+	}
+	c := Conversation{ID: "c", Rungs: 2}
+	if c.Reached(); Ladder(c, "") != RungResume {
+		t.Errorf("a conversation that was reached is brought back by %s, want resume", Ladder(c, ""))
+	}
+}
+
+// TestResumingIsGivenUpInTime draws the failures: a conversation is never resumed
+// more often than the ladder is high, and never again once a rung is fresh.
+func TestResumingIsGivenUpInTime(t *testing.T) {
+	failures := rapid.SampledFrom([]ResumeFailure{ResumeInUse, ResumeNotFound, ResumeWrongDir, ResumeExpired, ResumeOther})
+	rapid.Check(t, func(rt *rapid.T) {
+		c := Conversation{ID: "c"}
+		var failure ResumeFailure
+		resumes, fresh := 0, false
+		for range 10 {
+			switch Ladder(c, failure) {
+			case RungFresh:
+				fresh = true
+			default:
+				resumes++
+			}
+			if fresh && Ladder(c, failure) != RungFresh || resumes > 2 {
+				rt.Fatalf("resumed %d times, fresh before %v", resumes, fresh)
+			}
+			failure = failures.Draw(rt, "failure")
+			c.Descend(failure)
+			if rapid.Bool().Draw(rt, "the controller restarts") {
+				failure = ""
+			}
+		}
+		if !fresh {
+			rt.Fatal("it was never started afresh")
+		}
+	})
+}
+
+func TestAnIDFromAnErrorIsNeverKept(t *testing.T) {
+	kept := Conversation{ID: "old", Dir: "/w", Mode: "auto", Rungs: 1, At: at(0)}
+	for name, l := range map[string]Learned{
+		"from a start that failed": {ID: "new"},
+		"empty":                    {Running: true},
+		"words":                    {ID: "not found", Running: true},
+		"a flag":                   {ID: "--resume", Running: true},
+		"control":                  {ID: "a\x1b[0m", Running: true},
+		"no text":                  {ID: "a\xff", Running: true},
+		"very long":                {ID: strings.Repeat("a", 257), Running: true},
+	} {
+		c := kept
+		if c.Learn(l) || c != kept {
+			t.Errorf("%s: %q was kept", name, l.ID)
+		}
+	}
+	c := kept
+	if want := (Conversation{ID: "new", Dir: "/v", Mode: "ask", At: at(5)}); !c.Learn(Learned{ID: "new", Dir: "/v", Mode: "ask", At: at(5), Running: true}) || c != want {
+		t.Errorf("the conversation is %+v, want %+v", c, want)
+	}
+}
