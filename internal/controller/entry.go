@@ -18,6 +18,7 @@ type entry struct {
 	// versions of rec: of the present one, of the newest that the saver was given,
 	// and of the newest that the store has
 	version, queued, stored uint64
+	versions                *uint64 // the newest of any entry
 	saveFault               string
 
 	place *place
@@ -101,6 +102,9 @@ func (l *loop) observed(e *entry) plan.Observed {
 		Epoch: e.rec.Epoch, Activity: e.sensing.activity, Pending: e.sensing.pending != nil, AgeFrom: e.rec.StartedAt,
 		IdleSince: e.idleSince, Warning: e.rec.Warning, Hold: e.rec.Hold, Drain: e.rec.Drain, Limited: e.rec.Limited,
 		Renew: e.rec.Renew, Wake: e.wakeWhy,
+	}
+	if e.running() && l.now().Sub(e.rec.StartedAt) > wakeHolds {
+		e.wakeWhy, o.Wake = "", ""
 	}
 	if l.c.opts.Queued != nil {
 		o.Queued = l.c.opts.Queued(e.rec.Session)

@@ -147,6 +147,16 @@ func (f *fake) endLocked(name string, code int) {
 	f.tell(runtime.Event{Kind: runtime.EventExited, Session: name, Exit: f.sessions[name].exit})
 }
 
+// works lets an agent print.
+func (f *fake) works(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.sessions[name]; s != nil {
+		s.active = time.Now()
+		f.tell(runtime.Event{Kind: runtime.EventOutput, Session: name})
+	}
+}
+
 // vanish takes a session away without a word.
 func (f *fake) vanish(name string) {
 	f.mu.Lock()

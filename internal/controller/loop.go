@@ -46,6 +46,7 @@ type loop struct {
 	looks int // under way, counted anew by each pass
 
 	saver     *saver
+	versions  uint64    // the newest version of a record
 	frozen    string    // why the store cannot be relied on, empty if it can
 	unread    string    // why the records could not be read, empty if they were
 	recallAt  time.Time // no further try before this
@@ -71,7 +72,7 @@ func newLoop(c *Controller) *loop {
 	l := &loop{
 		c: c, desired: map[session.Key]*plan.Session{}, places: map[string]*place{}, entries: map[session.Key]*entry{}, sensible: map[*entry]bool{},
 		gists: map[session.Key]gist{}, poolWants: map[string]int{}, poolFaults: map[string]string{}, counting: map[string]bool{},
-		startedAt: c.opts.Now(),
+		startedAt: c.opts.Now(), versions: 1,
 	}
 	l.saver = newSaver(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
 		l.send(func() { l.stored(key, version, err) })
@@ -286,7 +287,7 @@ func (l *loop) at(p *place, name string) *entry {
 
 // add makes an entry for a session that is not known yet.
 func (l *loop) add(p *place, name string) *entry {
-	e := &entry{place: p, stale: true, rec: session.Record{Session: name, Provider: p.selection}}
+	e := &entry{place: p, stale: true, versions: &l.versions, rec: session.Record{Session: name, Provider: p.selection}}
 	e.seen.Attached = -1
 	l.entries[e.rec.Key()] = e
 	return e

@@ -57,7 +57,7 @@ func edited(before, after *plan.Session) bool {
 func (l *loop) pass() {
 	l.recallAgain()
 	l.judgeStore()
-	if l.unread != "" {
+	if l.unread != "" && l.ending == nil {
 		l.decide()
 		return
 	}

@@ -81,7 +81,7 @@ func (l *loop) recollect(r session.Record) {
 
 // recallAgain tries to read the records that could not be read.
 func (l *loop) recallAgain() {
-	if l.unread == "" || l.recalling {
+	if l.unread == "" || l.recalling || l.ending != nil {
 		return
 	}
 	if l.now().Before(l.recallAt) {
@@ -93,7 +93,9 @@ func (l *loop) recallAgain() {
 		r := l.c.recall(ctx)
 		return func() {
 			l.recalling = false
-			l.remember(r)
+			if l.ending == nil {
+				l.remember(r)
+			}
 		}
 	})
 }
@@ -114,7 +116,8 @@ func (l *loop) save(e *entry) {
 func (l *loop) forget(e *entry) {
 	delete(l.entries, e.rec.Key())
 	if l.unread == "" && e.version > 0 {
-		l.saver.put(unsaved{rec: e.rec, remove: true, version: e.version + 1})
+		e.touch()
+		l.saver.put(unsaved{rec: e.rec, remove: true, version: e.version})
 	}
 }
 
@@ -136,10 +139,13 @@ func (l *loop) stored(key session.Key, version uint64, err error) {
 }
 
 // durable reports whether the store has the entry's record as it is.
-func (e *entry) durable() bool { return e.stored == e.version }
+func (e *entry) durable() bool { return e.stored >= e.version }
 
 // touch notes that the record has changed.
-func (e *entry) touch() { e.version++ }
+func (e *entry) touch() {
+	*e.versions++
+	e.version = *e.versions
+}
 
 // judgeStore freezes what destroys and what starts as long as the store cannot
 // be relied on.
@@ -153,9 +159,9 @@ func (l *loop) judgeStore() {
 	l.frozen = fault
 	switch {
 	case before == "" && fault != "":
-		l.c.emit(event.StoreDegraded, nil, "the store cannot be relied on: nothing is started or ended", map[string]string{"error": fault})
+		l.c.emit(event.ControllerDegraded, nil, "the store cannot be relied on: nothing is started or ended", map[string]string{"error": fault})
 	case before != "" && fault == "":
-		l.c.emit(event.StoreRecovered, nil, "the store can be relied on again", nil)
+		l.c.emit(event.ControllerRecovered, nil, "the store can be relied on again", nil)
 	}
 }
 

@@ -100,6 +100,7 @@ const (
 	stopTries        = 3 // of each session when the city ends
 
 	stableLife = 5 * time.Minute // a life after which earlier failures no longer lengthen the pause
+	wakeHolds  = time.Minute     // how long after its start a session that was woken counts as needed
 	freshLook  = time.Second     // how old a look may be on which a drifted session is disturbed
 
 	exitPause = 10 * time.Millisecond // before the first further look for how an agent ended

@@ -146,7 +146,7 @@ func (l *loop) judgeStarts() {
 // former incarnation is known to be over.
 func (l *loop) start(e *entry, s *plan.Session) {
 	p, began, token := e.place.provider, l.now(), e.rec.Token
-	e.claimed, e.order, e.wakeWhy = false, plan.OrderNone, ""
+	e.claimed, e.order = false, plan.OrderNone
 	l.c.emit(event.SessionStarting, e, "a start began", map[string]string{"reason": e.action.Reason})
 	a := newAttempt(began, s.StartTimeout)
 	root := l.c.opts.Root

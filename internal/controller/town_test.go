@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +26,8 @@ type town struct {
 	fake    *fake
 	log     *event.Memory
 	records *countingStore
+	store   session.Store  // what the controller gets; nil: records
+	change  func(*Options) // of the next controller
 
 	mu       sync.Mutex
 	desired  plan.Desired
@@ -49,7 +52,31 @@ func (s *countingStore) Save(ctx context.Context, r session.Record) error {
 	s.mu.Lock()
 	s.writes++
 	s.mu.Unlock()
-	return s.Memory.Save(ctx, r)
+	text, err := json.Marshal(r) // a store keeps what is on paper, and no token
+	if err != nil {
+		return err
+	}
+	var kept session.Record
+	if err := json.Unmarshal(text, &kept); err != nil {
+		return err
+	}
+	return s.Memory.Save(ctx, kept)
+}
+
+// record returns what the store has of a session.
+func (s *countingStore) record(t *testing.T, name string) session.Record {
+	t.Helper()
+	records, err := s.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if r.Session == name {
+			return r
+		}
+	}
+	t.Fatalf("the store has no record of %s", name)
+	return session.Record{}
 }
 
 func (s *countingStore) count() int {
@@ -100,7 +127,7 @@ func (w *town) edit(change func(*plan.Desired)) {
 }
 
 func (w *town) options() Options {
-	return Options{
+	opts := Options{
 		Root: "/town", Version: "test", PID: 1,
 		Load: func(context.Context) (Loaded, error) {
 			w.mu.Lock()
@@ -118,6 +145,13 @@ func (w *town) options() Options {
 			return fmt.Sprint("token-", w.tokens)
 		},
 	}
+	if w.store != nil {
+		opts.Records = w.store
+	}
+	if w.change != nil {
+		w.change(&opts)
+	}
+	return opts
 }
 
 // begin opens and runs a controller and waits until it rests.

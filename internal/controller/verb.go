@@ -11,6 +11,7 @@ import (
 	"gascity/client"
 	"gascity/internal/event"
 	"gascity/internal/plan"
+	"gascity/internal/session"
 )
 
 // told appends an event about a target, from outside the loop.
@@ -63,6 +64,9 @@ func (c *Controller) Kill(ctx context.Context, name string) (client.StopResult, 
 		switch {
 		case err != nil:
 			answer(client.StopResult{}, err)
+			return
+		case l.frozen != "":
+			answer(client.StopResult{}, fmt.Errorf("%w: %s", client.ErrUnavailable, l.frozen))
 			return
 		case e.unknown():
 			answer(client.StopResult{}, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, name, e.action.Reason))
@@ -119,6 +123,7 @@ func (c *Controller) Restart(ctx context.Context, names []string) (client.Done, 
 		stops := map[*entry]int{}
 		for _, e := range entries {
 			e.rec.Forgive()
+			e.rec.Drain = session.Drain{}
 			e.touch()
 			e.order, e.stopAt = plan.OrderRestart, l.now()
 			stops[e] = e.stops
@@ -168,10 +173,15 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 	if l.ending != nil {
 		return nil, fmt.Errorf("%w: the city ends", client.ErrRefused)
 	}
+	if l.frozen != "" {
+		return nil, fmt.Errorf("%w: %s", client.ErrUnavailable, l.frozen)
+	}
 	var entries []*entry
 	if all {
 		for i := range l.loaded.Desired.Sessions {
-			if s := &l.loaded.Desired.Sessions[i]; !s.Suspended {
+			s := &l.loaded.Desired.Sessions[i]
+			e := l.entries[session.Key{Provider: s.Provider, Session: s.Name}]
+			if !s.Suspended && (e == nil || e.rec.Hold.Kind == "") {
 				names = append(names, s.Name)
 			}
 		}
@@ -187,6 +197,8 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 			return nil, fmt.Errorf("%w: %s is not configured any more", client.ErrRefused, name)
 		case s.Suspended:
 			return nil, fmt.Errorf("%w: %s is suspended; change that in city.toml", client.ErrRefused, name)
+		case e.rec.Hold.Kind == session.HoldSuspend:
+			return nil, fmt.Errorf("%w: %s is suspended; gc session resume ends that", client.ErrRefused, name)
 		case e.unknown():
 			return nil, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, name, e.action.Reason)
 		}
