@@ -136,11 +136,13 @@ var surpassing = []exception{
 		"a question is neither idle nor busy",
 	},
 	{
-		runtime.ActivityLimited, []runtime.Activity{runtime.ActivityReady, runtime.ActivityIdle, runtime.ActivityBackground},
+		runtime.ActivityLimited,
+		[]runtime.Activity{runtime.ActivityReady, runtime.ActivityIdle, runtime.ActivityBackground},
 		"nothing is served, whether it takes input or not",
 	},
 	{
-		runtime.ActivityBackground, []runtime.Activity{runtime.ActivityReady, runtime.ActivityIdle},
+		runtime.ActivityBackground,
+		[]runtime.Activity{runtime.ActivityReady, runtime.ActivityIdle},
 		"its turn is over, and its work is not",
 	},
 }

@@ -72,42 +72,96 @@ func TestWhatTheEvidenceAmountsTo(t *testing.T) {
 		{"the program's word is certain", []runtime.Evidence{says(status, idle, 0, 1)}, 0, 1, "idle osc7501 certain", 121},
 		{"a transcript is likely", []runtime.Evidence{says(transcript, busy, 0, 1)}, 0, 1, "busy transcript likely", 121},
 		{"trust goes before time", []runtime.Evidence{says(screen, idle, 90, 100), says(status, busy, 95, 100)}, 0, 100, "busy osc7501 certain", 155},
-		{"a question on the screen wins over a busy word at once",
-			[]runtime.Evidence{says(status, busy, 0, 100), asks(screen, "permission", 100, 100)}, 100, 100, "waiting/permission screen guess", 220},
-		{"a question on the screen wins over an idle word at once",
-			[]runtime.Evidence{says(status, idle, 0, 100), asks(screen, "menu", 100, 100)}, 100, 100, "waiting/menu screen guess", 220},
-		{"a question that was seen before the newer busy word is over",
-			[]runtime.Evidence{says(status, busy, 101, 102), asks(screen, "menu", 90, 100)}, 100, 102, "busy osc7501 certain", 220},
-		{"the kind of a question comes from whoever knows it",
-			[]runtime.Evidence{says(status, waiting, 99, 100), asks(screen, "login", 99, 100)}, 0, 100, "waiting/login osc7501 certain", 220},
-		{"idle on the screen does not flip a busy word",
-			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, idle, 92, 100)}, 80, 100, "busy osc7501 certain", 102},
-		{"idle on a silent screen heals a busy word after the bound",
-			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, idle, 90, 100)}, 80, 100, "idle screen guess", 220},
-		{"an agent that writes is not idle, whatever a rule says",
-			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, idle, 50, 100)}, 99, 100, "busy osc7501 certain", 109},
-		{"a screen that never changed may be blind to the turn: six times as long",
-			[]runtime.Evidence{says(status, busy, 60, 100), says(screen, idle, 0, 100)}, 30, 100, "busy osc7501 certain", 120},
-		{"and heals after that",
-			[]runtime.Evidence{says(status, busy, 40, 100), says(screen, idle, 0, 100)}, 30, 100, "idle screen guess", 220},
-		{"busy on the screen heals an idle word",
-			[]runtime.Evidence{says(status, idle, 0, 100), says(screen, busy, 89, 100)}, 100, 100, "busy screen guess", 220},
-		{"an input line heals nothing: it may be there during a turn",
-			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, ready, 10, 100)}, 10, 100, "busy osc7501 certain", 220},
-		{"a process that works does not argue against the screen that agrees",
-			[]runtime.Evidence{says(status, idle, 0, 100), says(screen, idle, 0, 100), says(process, busy, 1, 100)}, 0, 100, "idle osc7501 certain", 220},
-		{"a question that the program told of is not healed by a screen that never showed it",
-			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, idle, 11, 100)}, 11, 100, "waiting/permission osc7501 certain", 220},
-		{"a question is over when the screen shows a turn",
-			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, busy, 50, 100)}, 99, 100, "busy screen guess", 220},
-		{"a question is over when the screen has changed and is silent",
-			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, idle, 50, 100)}, 50, 100, "idle screen guess", 220},
-		{"background work is not idle",
-			[]runtime.Evidence{says(status, idle, 0, 100), says(screen, background, 20, 100)}, 0, 100, "background screen guess", 220},
-		{"background work is kept although the screen says idle",
-			[]runtime.Evidence{says(hook, background, 0, 100), says(screen, idle, 20, 100)}, 20, 100, "background hook certain", 220},
-		{"background work does not hide a turn",
-			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, background, 99, 100)}, 100, 100, "busy osc7501 certain", 109},
+		{
+			"a question on the screen wins over a busy word at once",
+			[]runtime.Evidence{says(status, busy, 0, 100), asks(screen, "permission", 100, 100)},
+			100, 100, "waiting/permission screen guess", 220,
+		},
+		{
+			"a question on the screen wins over an idle word at once",
+			[]runtime.Evidence{says(status, idle, 0, 100), asks(screen, "menu", 100, 100)},
+			100, 100, "waiting/menu screen guess", 220,
+		},
+		{
+			"a question that was seen before the newer busy word is over",
+			[]runtime.Evidence{says(status, busy, 101, 102), asks(screen, "menu", 90, 100)},
+			100, 102, "busy osc7501 certain", 220,
+		},
+		{
+			"the kind of a question comes from whoever knows it",
+			[]runtime.Evidence{says(status, waiting, 99, 100), asks(screen, "login", 99, 100)},
+			0, 100, "waiting/login osc7501 certain", 220,
+		},
+		{
+			"idle on the screen does not flip a busy word",
+			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, idle, 92, 100)},
+			80, 100, "busy osc7501 certain", 102,
+		},
+		{
+			"idle on a silent screen heals a busy word after the bound",
+			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, idle, 90, 100)},
+			80, 100, "idle screen guess", 220,
+		},
+		{
+			"an agent that writes is not idle, whatever a rule says",
+			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, idle, 50, 100)},
+			99, 100, "busy osc7501 certain", 109,
+		},
+		{
+			"a screen that never changed may be blind to the turn: six times as long",
+			[]runtime.Evidence{says(status, busy, 60, 100), says(screen, idle, 0, 100)},
+			30, 100, "busy osc7501 certain", 120,
+		},
+		{
+			"and heals after that",
+			[]runtime.Evidence{says(status, busy, 40, 100), says(screen, idle, 0, 100)},
+			30, 100, "idle screen guess", 220,
+		},
+		{
+			"busy on the screen heals an idle word",
+			[]runtime.Evidence{says(status, idle, 0, 100), says(screen, busy, 89, 100)},
+			100, 100, "busy screen guess", 220,
+		},
+		{
+			"an input line heals nothing: it may be there during a turn",
+			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, ready, 10, 100)},
+			10, 100, "busy osc7501 certain", 220,
+		},
+		{
+			"a process that works does not argue against the screen that agrees",
+			[]runtime.Evidence{says(status, idle, 0, 100), says(screen, idle, 0, 100), says(process, busy, 1, 100)},
+			0, 100, "idle osc7501 certain", 220,
+		},
+		{
+			"a question that the program told of is not healed by a screen that never showed it",
+			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, idle, 11, 100)},
+			11, 100, "waiting/permission osc7501 certain", 220,
+		},
+		{
+			"a question is over when the screen shows a turn",
+			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, busy, 50, 100)},
+			99, 100, "busy screen guess", 220,
+		},
+		{
+			"a question is over when the screen has changed and is silent",
+			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, idle, 50, 100)},
+			50, 100, "idle screen guess", 220,
+		},
+		{
+			"background work is not idle",
+			[]runtime.Evidence{says(status, idle, 0, 100), says(screen, background, 20, 100)},
+			0, 100, "background screen guess", 220,
+		},
+		{
+			"background work is kept although the screen says idle",
+			[]runtime.Evidence{says(hook, background, 0, 100), says(screen, idle, 20, 100)},
+			20, 100, "background hook certain", 220,
+		},
+		{
+			"background work does not hide a turn",
+			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, background, 99, 100)},
+			100, 100, "busy osc7501 certain", 109,
+		},
 		{"a limit wins over an idle word", []runtime.Evidence{says(status, idle, 0, 100), limited(screen, 150, 99, 100)}, 0, 100, "limited screen guess", 150},
 		{"a limit does not win over a turn", []runtime.Evidence{says(status, busy, 98, 100), limited(screen, 150, 99, 100)}, 0, 100, "busy osc7501 certain", 109},
 		{"a limit ends when it said", []runtime.Evidence{says(screen, ready, 0, 100), limited(hook, 100, 0, 100)}, 0, 100, "ready screen guess", 220},
@@ -358,5 +412,14 @@ func TestAHealIsNotUndoneByALittleOutput(t *testing.T) {
 	s.Fold(runtime.Reading{Instance: "i", At: at(130), Evidence: []runtime.Evidence{says(status, busy, 130, 130), says(screen, idle, 50, 130)}})
 	if a, _, _ := Fuse(s, at(130), Rules{}); a.State != busy || a.Confidence != Certain {
 		t.Errorf("after the next edge it is %+v, want busy for certain", a)
+	}
+}
+
+func BenchmarkFuse(b *testing.B) {
+	s := sense(says(status, busy, 0, 100), says(transcript, busy, 0, 100), says(screen, idle, 90, 100), says(process, busy, 0, 100))
+	s.Heard(at(80))
+	b.ReportAllocs()
+	for b.Loop() {
+		Fuse(s, at(100), Rules{})
 	}
 }

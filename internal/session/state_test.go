@@ -105,7 +105,7 @@ func after(from State, triggers []Trigger) State {
 
 func TestEveryHistoryEndsInAKnownStateAndAcceptsStop(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		from := State(rapid.OneOf(rapid.SampledFrom(States()), rapid.Map(rapid.String(), func(s string) State { return State(s) })).Draw(rt, "from"))
+		from := rapid.OneOf(rapid.SampledFrom(States()), rapid.Map(rapid.String(), func(s string) State { return State(s) })).Draw(rt, "from")
 		got := after(from, triggersOf(rt))
 		if !got.Known() && got != from {
 			rt.Fatalf("the history ends in %q", got)
