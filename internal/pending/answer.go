@@ -39,11 +39,15 @@ func (d *Desk) answer(ctx context.Context, id string, make func(session.Pending)
 	if err != nil {
 		return client.Pending{}, err
 	}
-	err = runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
-	if err = d.handed(ctx, a, err); err != nil {
+	failed := runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
+	if err = d.handed(ctx, a, failed); err != nil {
 		return client.Pending{}, err
 	}
-	return d.outcome(ctx, a)
+	p, err := d.outcome(ctx, a)
+	if err != nil && failed != nil {
+		err = fmt.Errorf("%w (%w)", err, failed)
+	}
+	return p, err
 }
 
 // attempt is one answer on its way.
@@ -116,29 +120,37 @@ func ending(p session.Pending) string {
 	}
 }
 
-// handed notes that the driver took the answer, or sent nothing.
+// handed notes what the driver said. An error is returned if nothing was sent;
+// if something may have been, the next reading tells.
 func (d *Desk) handed(ctx context.Context, a attempt, failed error) error {
+	refused := notSent(a, failed)
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	a.entry.sending = false
 	d.changeLocked(ctx, a.entry, func(p *session.Pending) {
-		if failed == nil {
+		if refused == nil {
 			p.Sent = d.opts.Now()
 		} else {
 			p.Answer, p.AnsweredBy = "", ""
 		}
 	})
+	d.mu.Unlock()
 	d.Look(a.view.Session)
-	switch {
-	case failed == nil:
-		return nil
-	case errors.Is(failed, runtime.ErrInteractionUnsupported), errors.Is(failed, errors.ErrUnsupported):
-		return fmt.Errorf("%w: %s cannot be answered from here; attach to it: gc attach %s: %w", client.ErrUnsupported, a.id, a.view.Agent, failed)
-	case errors.Is(failed, runtime.ErrRuntimeUnavailable):
-		return fmt.Errorf("%w: %w", client.ErrUnavailable, failed)
-	default:
-		return fmt.Errorf("%w: %s was not answered: %w", client.ErrRefused, a.id, failed)
+	if d.opts.Sense != nil {
+		d.opts.Sense(a.view.Session)
 	}
+	return refused
+}
+
+// notSent translates a driver's error that proves that nothing was sent; any
+// other error is nil here.
+func notSent(a attempt, failed error) error {
+	switch {
+	case errors.Is(failed, runtime.ErrInteractionUnsupported), errors.Is(failed, errors.ErrUnsupported):
+		return fmt.Errorf("%w: %s cannot be answered so from here; answer it at the agent: gc attach %s: %w", client.ErrUnsupported, a.id, a.view.Agent, failed)
+	case errors.Is(failed, runtime.ErrInteractionGone), errors.Is(failed, runtime.ErrSessionNotFound), errors.Is(failed, runtime.ErrStaleInstance):
+		return fmt.Errorf("%w: %s is not asked any more: %w", client.ErrRefused, a.id, failed)
+	}
+	return nil
 }
 
 // outcome waits until the session has been read again, and says what became of

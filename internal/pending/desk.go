@@ -38,6 +38,9 @@ type Options struct {
 	// Policy returns an agent's policy; nil means the zero Policy for all. It
 	// answers at once.
 	Policy func(agent string) Policy
+	// Sense asks for a fresh reading of a session after an answer; nil asks for
+	// none. It does not wait for it.
+	Sense func(session string)
 	// Notify tells people of a question, see [Command]; nil tells nobody. It is
 	// called at most 4 times at once, gets 30 s, and must return when ctx ends.
 	Notify func(ctx context.Context, p client.Pending) error

@@ -215,9 +215,10 @@ func TestUnreadableSessionAfterAnAnswerEndsNothing(t *testing.T) {
 
 func TestDriversRefusalLeavesTheQuestionOpen(t *testing.T) {
 	for refusal, want := range map[error]error{
-		runtime.ErrInteractionUnsupported: client.ErrUnsupported,
-		runtime.ErrRuntimeUnavailable:     client.ErrUnavailable,
-		errors.New("unknown layout"):      client.ErrRefused,
+		runtime.ErrInteractionUnsupported:                        client.ErrUnsupported,
+		&runtime.AnswerError{Action: runtime.ActionText}:         client.ErrUnsupported,
+		&runtime.Error{Op: "x", Err: runtime.ErrStaleInstance}:   client.ErrRefused,
+		&runtime.Error{Op: "x", Err: runtime.ErrInteractionGone}: client.ErrRefused,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newTown(t)
@@ -226,8 +227,9 @@ func TestDriversRefusalLeavesTheQuestionOpen(t *testing.T) {
 			w.ask("a", permission("r1"))
 			a.refuse = refusal
 			id := w.only().ID
-			if _, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1"}); !errors.Is(err, want) {
-				t.Errorf("%v became %v, want %v", refusal, err, want)
+			start := time.Now()
+			if _, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1"}); !errors.Is(err, want) || !errors.Is(err, refusal) || time.Since(start) != 0 {
+				t.Errorf("%v became %v after %v, want %v at once", refusal, err, time.Since(start), want)
 			}
 			a.refuse = nil
 			w.readsBack("a")
@@ -236,6 +238,35 @@ func TestDriversRefusalLeavesTheQuestionOpen(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAnswerOfWhichNobodyKnowsIsReadBackBeforeAnother(t *testing.T) {
+	broken := errors.New("connection reset")
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		a := w.agent("a")
+		var sensed []string
+		w.opts.Sense = func(name string) { sensed = append(sensed, name) }
+		w.run()
+		w.ask("a", permission("r1"))
+		a.refuse = broken
+		id := w.only().ID
+		var all sync.WaitGroup
+		all.Go(func() {
+			_, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1", By: "anna"})
+			if !errors.Is(err, client.ErrTimeout) || !errors.Is(err, broken) || !strings.Contains(err.Error(), "still stands") {
+				t.Errorf("got %v, want a time-out with the cause", err)
+			}
+		})
+		pass(time.Second)
+		if _, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "2"}); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "by anna") {
+			t.Errorf("another answer before the session was read got %v, want a refusal", err)
+		}
+		all.Wait()
+		if !slices.Equal(sensed, []string{"s-a"}) {
+			t.Errorf("fresh readings were asked for of %v, want s-a", sensed)
+		}
+	})
 }
 
 func TestEveryOtherEnd(t *testing.T) {

@@ -61,14 +61,7 @@ func over(open *session.Pending, v session.View) bool {
 	if v.Instance != "" && v.Instance != open.Instance {
 		return true
 	}
-	if v.Running {
-		return false
-	}
-	switch string(v.State) {
-	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateQuarantined, client.StateFailed, client.StateLost:
-		return true
-	}
-	return false // it may be about to start or to stop
+	return !v.Running && v.State.Down() // otherwise it may be about to start or to stop
 }
 
 // underway reports whether an answer has been handed over and no reading yet
