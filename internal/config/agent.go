@@ -131,7 +131,7 @@ type Attention struct {
 // nobody answers.
 type Pending struct {
 	Keys
-	Policy PendingPolicy `toml:"policy" doc:"wait: nothing, for ever; deny: it is denied; answer: it gets answer; escalate: the alert goes out once more. Default: wait."`
+	Policy PendingPolicy `toml:"policy" doc:"wait: nothing, ever; deny: a permission is refused, any other question is cancelled; answer: it gets answer; escalate: the alert goes out once more. Logins, limits and what only a person may answer are escalated in any case. Default: escalate."`
 	After  time.Duration `toml:"after" doc:"How long a person has to answer before that. Default: 10m."`
 	Answer string        `toml:"answer" doc:"The answer: an option's label or number, or words."`
 }

@@ -116,7 +116,7 @@ func (c *checker) pending(a *Agent) {
 		c.fail(p.Origin("policy"), `add answer = "..."`, "the policy is answer, but there is none")
 	case p.Policy != PendingAnswer && p.Has("answer"):
 		c.fail(p.Origin("answer"), `add policy = "answer"`, "an answer is of no use without the policy answer")
-	case (p.Policy == "" || p.Policy == PendingWait) && p.Has("after"):
+	case p.Policy == PendingWait && p.Has("after"):
 		c.fail(p.Origin("after"), "write policy = deny, answer or escalate", "the policy wait waits for ever, not %s", p.After)
 	}
 }

@@ -52,7 +52,7 @@ const (
 // PendingPolicy is what becomes of a question that nobody answers.
 type PendingPolicy string
 
-// The policies. An absent one is PendingWait.
+// The policies. An absent one is PendingEscalate.
 const (
 	PendingWait     PendingPolicy = "wait"
 	PendingDeny     PendingPolicy = "deny"

@@ -27,7 +27,7 @@ type Desired struct {
 
 // PendingPolicy is what becomes of a question that nobody answers.
 type PendingPolicy struct {
-	Policy string        // "wait", "deny", "answer" or "escalate"
+	Policy string        // "escalate", "wait", "deny" or "answer"
 	After  time.Duration // how long a person has; zero with wait
 	Answer string        // of the policy answer: an option's label or number, or words
 }
@@ -47,8 +47,8 @@ type Session struct {
 
 	// The fingerprints of Config, computed once.
 	Core, Provision, Launch, Live string
-	// Fields is runtime.FingerprintBreakdown of Config. Nil hides which fields
-	// drifted, nothing else.
+	// Fields is runtime.FingerprintBreakdown of Config, by which a drift names what
+	// has changed.
 	Fields map[string]string
 
 	StartTimeout time.Duration // bound of one start

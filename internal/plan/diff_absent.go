@@ -23,7 +23,7 @@ func (d *differ) absent(a Action, s *Session, o *Observed) Action {
 	case oneShot && o.finished() && o.Order == OrderNone && !changedSince(s, o):
 		a.Desired = DesiredStopped
 		return a.with(VerbNone, client.StateStopped, "it has finished")
-	case o.Order != OrderRestart && d.limited(s, o).After(d.now):
+	case o.Order != OrderRestart && !o.Limited.Since.IsZero() && d.limited(s, o).After(d.now):
 		return a.until(d.limited(s, o), client.StateStopped, limitReason(o))
 	case d.quarantine(o).After(d.now):
 		return d.quarantined(a, o)
@@ -119,23 +119,17 @@ func (d *differ) anyReady(p *pool) bool {
 	})
 }
 
-// The times of a limit.
-const (
-	limitProbe  = 15 * time.Minute // between two starts while nobody knows when a limit ends
-	limitSpread = time.Minute      // over which those that wait for the same end start
-)
+// limitSpread is the time over which sessions that wait for the same end of a
+// limit start.
+const limitSpread = time.Minute
 
-// limited returns until when the vendor's limit keeps the session from starting,
-// the zero time if it does not.
+// limited returns until when a limited session must not start.
 func (d *differ) limited(s *Session, o *Observed) time.Time {
-	until := o.Limited.Until
-	switch {
-	case o.Limited.Since.IsZero():
-		return time.Time{}
-	case until.IsZero():
-		until = o.Limited.Since.Add(limitProbe)
+	over := o.Limited.Resumes()
+	if !o.NextAt.Before(over) {
+		return o.NextAt // spread already, or no limit
 	}
-	return until.Add(spread(limitSpread, s.Name, o.Epoch))
+	return over.Add(spread(limitSpread, s.Name, o.Epoch))
 }
 
 func limitReason(o *Observed) string {

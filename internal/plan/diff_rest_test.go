@@ -190,15 +190,19 @@ func TestALimitIsNoFailure(t *testing.T) {
 	if a := one(t, s, o, Policy{}); a.Verb != VerbStart {
 		t.Errorf("a person knows better than the limit: %+v", a)
 	}
-	o.Order, o.Limited.Until = OrderNone, noon.Add(-limitSpread)
+	o.Order, o.NextAt = OrderNone, o.Limited.Until.Add(9*time.Second)
+	if a := one(t, s, o, policy); !a.After.Equal(o.NextAt) {
+		t.Errorf("the record has spread it already: %+v", a)
+	}
+	o.NextAt, o.Limited.Until = time.Time{}, noon.Add(-limitSpread)
 	if a := one(t, s, o, Policy{}); a.Verb != VerbStart {
 		t.Errorf("after the limit: %+v", a)
 	}
 	o.Limited.Until, o.Limited.Since = time.Time{}, noon
-	if a := one(t, s, o, Policy{}); a.Verb != VerbWait || !strings.Contains(a.Reason, "nobody knows until when") || a.After.Before(noon.Add(limitProbe)) {
-		t.Errorf("no end is known: %+v, want a probe after %v", a, limitProbe)
+	if a := one(t, s, o, Policy{}); a.Verb != VerbWait || !strings.Contains(a.Reason, "nobody knows until when") || a.After.Before(noon.Add(session.LimitProbe)) {
+		t.Errorf("no end is known: %+v, want a probe after %v", a, session.LimitProbe)
 	}
-	o.Limited.Since = noon.Add(-limitProbe - limitSpread)
+	o.Limited.Since = noon.Add(-session.LimitProbe - limitSpread)
 	if a := one(t, s, o, Policy{}); a.Verb != VerbStart {
 		t.Errorf("when the probe is due: %+v", a)
 	}

@@ -54,15 +54,19 @@ func Resolve(city *config.City, in Inputs) (Desired, []Warning, error) {
 		return Desired{}, nil, err
 	}
 	desired := Desired{City: city.Workspace.Name, Root: city.Root}
+	if n := city.Workspace.MaxActiveSessions; n != nil {
+		desired.MaxSessions = *n
+	}
 	var warnings []Warning
 	var errs []*config.Error
 	names := map[string]string{}
 	for i := range city.Agents {
-		r := newResolver(city, in, profiles, &city.Agents[i])
-		session := r.session()
-		names[session.Agent] = session.Name
-		desired.Sessions = append(desired.Sessions, session)
-		warnings, errs = append(warnings, r.warnings...), append(errs, r.errs...)
+		family := resolveFamily(city, in, profiles, &city.Agents[i])
+		for _, session := range family.sessions {
+			names[session.Agent] = session.Name
+		}
+		desired.Sessions, desired.Pools = append(desired.Sessions, family.sessions...), append(desired.Pools, family.pools...)
+		warnings, errs = append(warnings, family.warnings...), append(errs, family.errs...)
 	}
 	if err := agent.Distinct(names); err != nil {
 		errs = append(errs, city.ErrorAt(city.Workspace.Origin("session_template"), "%v", err))
@@ -81,6 +85,7 @@ func (s *Session) fingerprint() {
 	s.Provision = runtime.ProvisionFingerprint(s.Config)
 	s.Launch = runtime.LaunchFingerprint(s.Config)
 	s.Live = runtime.LiveFingerprint(s.Config)
+	s.Fields = runtime.FingerprintBreakdown(s.Config)
 }
 
 // resolver resolves one agent.
@@ -92,6 +97,10 @@ type resolver struct {
 
 	// profile is that of the agent's CLI; the zero Profile when it names none.
 	profile agentcli.Profile
+
+	pool    string   // the qualified name of the pool whose member it is; empty: none
+	program string   // the shell command without its arguments
+	args    []string // each one quoted
 
 	vars     map[string]string // what templates see
 	errs     []*config.Error
@@ -138,6 +147,7 @@ func (r *resolver) session() Session {
 	if errs, ok := config.AsErrors(err); ok {
 		r.errs = append(r.errs, errs...)
 	}
+	r.program, r.args = r.words()
 	session := Session{
 		Agent:        a.QualifiedName(),
 		Name:         r.vars["Session"],
@@ -146,6 +156,13 @@ func (r *resolver) session() Session {
 		Suspended:    a.Suspended || r.city.Workspace.Suspended || r.rig != nil && r.rig.Suspended,
 		UpstreamEnv:  r.upstreamEnv(),
 		StartTimeout: r.city.Session.StartupTimeout,
+		Pool:         r.pool,
+		IdleAfter:    idleAfter(a),
+		MaxAge:       a.MaxSessionAge,
+		MaxAgeJitter: a.MaxSessionAgeJitter,
+		DrainTimeout: drainTimeout(a),
+		Pending:      pendingPolicy(a),
+		Resume:       r.resume(),
 	}
 	for _, name := range a.DependsOn {
 		if target, ok := r.city.Dependency(a, name); ok {

@@ -2,13 +2,15 @@ package plan
 
 import "strings"
 
-// command returns the shell command: that of the profile with its arguments,
-// unless the agent has a command of its own. Arguments are quoted, commands are
-// not.
+// command returns the shell command.
 func (r *resolver) command() string {
+	return strings.Join(append([]string{r.program}, r.args...), " ")
+}
+
+// words returns the program and its arguments: those of the profile, unless the
+// agent has a command of its own. Arguments are quoted, commands are not.
+func (r *resolver) words() (command string, args []string) {
 	a := r.agent
-	var command string
-	var args []string
 	switch {
 	case a.StartCommand != "":
 		command = r.expand(a.Origin("start_command"), "start_command", a.StartCommand)
@@ -21,15 +23,14 @@ func (r *resolver) command() string {
 		args = r.expandList("args", a.Args)
 	}
 	args = append(args, r.expandList("args_append", a.ArgsAppend)...)
-	words := []string{command}
-	for _, arg := range args {
+	for i, arg := range args {
 		quoted, err := quote(arg)
 		if err != nil {
 			r.fail(a.Place("args"), "args: %v", err)
 		}
-		words = append(words, quoted)
+		args[i] = quoted
 	}
-	return strings.Join(words, " ")
+	return command, args
 }
 
 func (r *resolver) profileCommand() (string, []string) {

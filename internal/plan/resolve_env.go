@@ -106,6 +106,9 @@ func (r *resolver) ownEnv(cfg runtime.Config) map[string]string {
 		"GC_CITY_NAME":    v["City"],
 		"GC_DIR":          cfg.WorkDir,
 	}
+	if r.pool != "" {
+		own["GC_TEMPLATE"] = r.pool
+	}
 	for name, value := range map[string]string{
 		"GC_RIG":                 v["Rig"],
 		"GC_RIG_ROOT":            v["RigRoot"],

@@ -49,11 +49,14 @@ func unquote(t *testing.T, word string) string {
 func TestAnyPromptIsOneWordOfAShell(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("a'\"$`\\ \n\t\x01\x1b!;&|<>(){}[]*?~#é•\u0085")), 1, 40, -1).Draw(rt, "prompt")
-		desired, _, err := resolveText(t, robotAgent+"prompt_template='p'\n"+robot, "x"+strings.ReplaceAll(text, "{{", "{ {")+"x")
+		for strings.Contains(text, "{{") { // that would begin an action of the template
+			text = strings.ReplaceAll(text, "{{", "{ {")
+		}
+		desired, _, err := resolveText(t, robotAgent+"prompt_template='p'\n"+robot, "x"+text+"x")
 		if err != nil {
 			rt.Fatal(err)
 		}
-		want := beacon + prime + "\n\nx" + strings.ReplaceAll(text, "{{", "{ {") + "x"
+		want := beacon + prime + "\n\nx" + text + "x"
 		if got := unquote(t, desired.Sessions[0].Config.PromptSuffix); got != want {
 			rt.Errorf("the shell reads %q, want %q", got, want)
 		}

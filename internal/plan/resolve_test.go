@@ -129,7 +129,12 @@ func TestKeys(t *testing.T) {
 		"copy_files":               {plainAgent, "copy_files=[{src=" + q("pack") + "}]", "", "CopyFiles", "p"},
 		"install_agent_hooks":      {plainAgent, "install_agent_hooks=['x']", "", "InstallAgentHooks", "p"},
 		"hooks_installed":          {robotAgent, "hooks_installed=true", robot, "PromptSuffix", ""},
-		"max_active_sessions":      {plainAgent, "max_active_sessions=2", "", "", ""},
+		"max_active_sessions":      {plainAgent, "max_active_sessions=1", "", "", ""},
+		"max_session_age":          {plainAgent, "max_session_age='1h'", "", "", ""},
+		"drain_timeout":            {plainAgent, "drain_timeout='1h'", "", "", ""},
+		"wake_mode":                {robotAgent, "wake_mode='fresh'", robot, "", ""},
+		"resume_command":           {plainAgent, "resume_command='x {{.SessionKey}}'", "", "", ""},
+		"pending":                  {plainAgent, "[agents.pending]\npolicy='deny'", "", "", ""},
 		"idle_timeout":             {plainAgent, "idle_timeout='1h'", "", "", ""},
 		"inject_fragments":         {plainAgent, "inject_fragments=['x']", "", "", ""},
 	} {

@@ -1,4 +1,70 @@
 package plan
 
-// Resume says how an agent's conversation is chosen and continued.
-type Resume struct{}
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+// Resume says how an agent's conversation is named and continued. An empty
+// command means that the agent CLI cannot, or that nobody knows how.
+type Resume struct {
+	// Again is the shell command that continues a conversation and New the one
+	// that begins one with an id of our choice; both have [ConversationMark] where
+	// the id goes.
+	Again, New string
+	Fresh      bool   // every start begins a new conversation, whatever is known
+	Nudge      string // what an agent is told whose conversation goes on: no first prompt
+}
+
+// ConversationMark stands for a conversation's id in the commands of [Resume].
+const ConversationMark = "__GC_CONVERSATION__"
+
+// plainID is what may stand in a shell command as it is, and is no option.
+var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,255}$`)
+
+// ResumeCommand returns the Config of a start that continues a conversation, on a
+// rung of the ladder. On [session.RungRepair] the agent runs where the
+// conversation belongs, if that is known. The first prompt is not given again.
+//
+// ok is false if the start is to begin a new conversation: on
+// [session.RungFresh], if the agent is to, if it cannot resume, or if the id is
+// none that may stand in a command.
+func (s *Session) ResumeCommand(c session.Conversation, rung session.Rung) (cfg runtime.Config, ok bool) {
+	if rung == session.RungFresh || s.Resume.Fresh || s.Resume.Again == "" || !plainID.MatchString(c.ID) {
+		return runtime.Config{}, false
+	}
+	cfg = s.Config
+	cfg.Command = strings.ReplaceAll(s.Resume.Again, ConversationMark, c.ID)
+	cfg.PromptSuffix, cfg.PromptFlag, cfg.Nudge = "", "", s.Resume.Nudge
+	if rung == session.RungRepair && c.Dir != "" {
+		cfg.WorkDir = c.Dir
+	}
+	return runtime.SyncWorkDirEnv(cfg), true
+}
+
+// WithConversation returns the Config of a start that begins a conversation with
+// the given id, which is a UUID for every agent CLI that is known to take one.
+// ok is false if the agent CLI chooses the id itself.
+func (s *Session) WithConversation(id string) (cfg runtime.Config, ok bool) {
+	if s.Resume.New == "" || !plainID.MatchString(id) {
+		return runtime.Config{}, false
+	}
+	cfg = s.Config
+	cfg.Command = strings.ReplaceAll(s.Resume.New, ConversationMark, id)
+	return cfg, true
+}
+
+// HandOver adds a note to a start that could not continue a conversation, so that
+// the agent knows that there was one.
+func HandOver(cfg runtime.Config, c session.Conversation, failure string) runtime.Config {
+	if c.ID == "" || cfg.Lifecycle == runtime.LifecycleOneShot {
+		return cfg
+	}
+	note := fmt.Sprintf("Your former conversation %s could not be continued (%s). This is a new one: look at the state of the work before you go on.", c.ID, failure)
+	cfg.Nudge = join(cfg.Nudge, note)
+	return cfg
+}

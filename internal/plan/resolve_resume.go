@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"maps"
+	"strings"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/config"
+)
+
+// resume settles how the agent's conversation is continued. A start_command of
+// the agent's own is complete: only a resume_command tells how it is resumed.
+func (r *resolver) resume() Resume {
+	a, p := r.agent, r.profile
+	resume := Resume{Fresh: a.WakeMode == config.WakeFresh, Nudge: a.Nudge}
+	fromProfile := a.StartCommand == "" && p.Name != ""
+	all := r.command()
+	if fromProfile && p.SessionIDFlag != "" {
+		resume.New = all + " " + p.SessionIDFlag + " " + ConversationMark
+	}
+	if own, at := r.resumeCommand(); own != "" {
+		resume.Again = r.expandResume(at, own)
+		return resume
+	}
+	switch {
+	case !fromProfile || p.ResumeFlag == "":
+	case p.ResumeStyle == agentcli.ResumeByFlag:
+		resume.Again = all + " " + p.ResumeFlag + " " + ConversationMark
+	case p.ResumeStyle == agentcli.ResumeBySubcommand:
+		resume.Again = strings.Join(append([]string{r.program, p.ResumeFlag, ConversationMark}, r.args...), " ")
+	}
+	return resume
+}
+
+// resumeCommand returns the resume_command of the agent or of its provider, and
+// where it was written. A provider's is for the provider's own command.
+func (r *resolver) resumeCommand() (string, config.Origin) {
+	a := r.agent
+	if a.ResumeCommand != "" || a.StartCommand != "" {
+		return a.ResumeCommand, a.Origin("resume_command")
+	}
+	name := r.profile.Name
+	for range len(r.city.Providers) {
+		section, declared := r.city.Providers[name]
+		if !declared || section.Has("resume_command") {
+			return section.ResumeCommand, section.Origin("resume_command")
+		}
+		kind, base := section.BaseOf()
+		if kind == "builtin" || base == "" || base == name {
+			break
+		}
+		name = base
+	}
+	return "", config.Origin{}
+}
+
+// expandResume expands a resume_command, which alone sees the conversation.
+func (r *resolver) expandResume(at config.Origin, text string) string {
+	former, errs := r.vars, len(r.errs)
+	r.vars = maps.Clone(former)
+	r.vars["SessionKey"] = ConversationMark
+	out := r.expand(at, "resume_command", text)
+	r.vars = former
+	if len(r.errs) == errs && !strings.Contains(out, ConversationMark) {
+		e := r.city.ErrorAt(at, "resume_command does not say which conversation it continues")
+		e.Hint = "write {{.SessionKey}} where its id goes"
+		r.errs = append(r.errs, e)
+	}
+	return out
+}
