@@ -60,6 +60,9 @@ type agent struct {
 	turn      *turn
 	queue     [][]byte
 	ask       *menu
+	wanted    string // a question that waits for words
+	message   string // of the next status
+	talk      *conversation
 	flood     int64 // bytes still to be emitted
 	floodDone func()
 	frames    string // what a flood consists of
@@ -130,9 +133,16 @@ func (a *agent) start() {
 			record.Env[key] = value
 		}
 	}
+	talk, refused := openConversation(a.m)
+	if talk != nil {
+		record.Conversation, record.Turns = talk.id, talk.turns
+	}
 	a.book.write(record)
 	a.book.report("running")
 	a.face.start()
+	if !a.converse(talk, refused) {
+		return
+	}
 	if !a.m.plain {
 		if !a.m.noPaste {
 			a.emit("\x1b[?2004h")
@@ -154,6 +164,10 @@ func (a *agent) start() {
 		a.spawn("daemon")
 	}
 	a.setTimers()
+	if a.m.limit != "" {
+		a.limitAtStart()
+		return
+	}
 	if a.m.redrawFlood > 0 {
 		a.startFlood(a.m.redrawFlood, a.warmUp)
 		return

@@ -13,6 +13,7 @@ import (
 // menu is a list with a highlighted row that waits for arrows and Enter.
 type menu struct {
 	name     string   // what the ledger calls it
+	kind     string   // of the status
 	text     []string // above the options
 	options  []string
 	cursor   int

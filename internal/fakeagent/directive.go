@@ -16,7 +16,7 @@ var directivePattern = regexp.MustCompile(`(?s)\[\[([a-z]+)(?::(.*?))?\]\]`)
 // verbs are the directives that exist; others are ordinary text.
 var verbs = map[string]bool{
 	"busy": true, "forever": true, "exit": true, "crash": true, "flood": true, "spawn": true,
-	"echo": true, "lines": true, "ask": true, "osc": true,
+	"echo": true, "lines": true, "osc": true, "ask": true, "askfor": true, "permit": true, "reply": true, "limit": true,
 }
 
 // directives returns the instructions of a prompt in their order.
@@ -55,7 +55,7 @@ func (d directive) number() int {
 func (d directive) question() *menu {
 	parts := strings.Split(d.arg, "|")
 	m := &menu{
-		name: parts[0], text: []string{printable(parts[0]), ""}, options: parts[1:],
+		name: parts[0], kind: "question", text: []string{printable(parts[0]), ""}, options: parts[1:],
 		numbered: true, footer: "Esc to cancel",
 	}
 	if len(m.options) == 0 {

@@ -54,6 +54,12 @@
 //	--prompt TEXT            first prompt, as the arguments are
 //	--redraw-flood SIZE      emit redraws of this size (1GB) before becoming ready
 //	--alt-screen  --no-bracketed-paste  --ready-prefix TEXT
+//	--ui V                   another version: new-spinner, new-box, bare (no footer, no title)
+//	--conversations DIR      keep conversations there, one file each, locked while open. A
+//	                         new one takes --session-id ID ("already in use" if there is one),
+//	                         --resume ID goes on ("No conversation found" if there is none);
+//	                         both failures are told on standard error, exit code 1
+//	--limit WHEN             "You've hit your limit · resets WHEN", then exit 1; "never" has no time
 //	--osc7501                status by OSC 7501: status=idle|working|blocked|done[;kind=K]
 //	--osc9                   progress by OSC 9;4 (state 3 busy, 0 idle)
 //	--osc133                 A and B at ready, C at the start of a turn, D;0 at its end
@@ -109,5 +115,9 @@
 //	[[spawn:setsid]]     also child, daemon
 //	[[echo:TEXT]]        print TEXT; [[lines:N]] prints N numbered lines
 //	[[ask:Question?|A|B]]  a menu; the choice goes to the ledger. On a pipe the next line answers
+//	[[askfor:2s|Question?|A|B]]  the same, gone by itself after that time; the choice is (gone)
+//	[[permit:Bash|rm -rf x]]  a permission for a tool with its input; options may follow
+//	[[reply:Question?]]  a question in the conversation: what is submitted next answers it
+//	[[limit:3pm]]        the turn ends with a usage limit; [[limit]] has no time, |exit exits 1
 //	[[osc:7501;status=error]]  emit an OSC sequence
 package fakeagent

@@ -18,7 +18,8 @@ type modes struct {
 	ledgerKeys                                 bool
 
 	altScreen, noPaste, osc7501, osc9, osc133 bool
-	readyPrefix                               string
+	readyPrefix, ui                           string
+	conversations, sessionID, resume, limit   string
 
 	think, slowStart, newlineWithin           time.Duration
 	hang, ignoreInput, enterLost, ignoreFirst bool
@@ -60,6 +61,9 @@ func parseModes(args []string, stderr io.Writer) (*modes, error) {
 		m.prompt = rest
 	}
 	m.ledgerEnv, m.dialogs = split(*env), split(*dialogs)
+	if _, ok := looks()[m.ui]; !ok {
+		return nil, fmt.Errorf("unknown --ui %q: want new-spinner, new-box or bare", m.ui)
+	}
 	for _, name := range m.dialogs {
 		if _, _, err := findDialog(name); err != nil {
 			return nil, err
@@ -95,6 +99,11 @@ func (m *modes) behaviour(f *flag.FlagSet) {
 	f.StringVar(&m.readyPrefix, "ready-prefix", "❯ ", "what the prompt line begins with")
 	f.StringVar(&m.draft, "draft", "", "text in the composer at start")
 	f.StringVar(&m.prompt, "prompt", "", "first prompt, as the arguments are")
+	f.StringVar(&m.ui, "ui", "", "version of the user interface: new-spinner, new-box, bare")
+	f.StringVar(&m.conversations, "conversations", "", "keep conversations in this folder")
+	f.StringVar(&m.sessionID, "session-id", "", "id of a new conversation")
+	f.StringVar(&m.resume, "resume", "", "id of the conversation to go on with")
+	f.StringVar(&m.limit, "limit", "", "end at start with a usage limit that resets then; \"never\" says no time")
 	f.DurationVar(&m.think, "think", 20*time.Millisecond, "time to answer a prompt")
 	f.DurationVar(&m.slowStart, "slow-start", 0, "time between banner and composer")
 	f.DurationVar(&m.newlineWithin, "newline-within", 0, "Enter this soon after text is a newline")

@@ -22,9 +22,10 @@ func (a *agent) status(state, kind string) {
 		return
 	}
 	a.state = state + kind
-	title, progress := "✳ fakeagent", "9;4;0;0"
+	ui := looks()[a.m.ui]
+	title, progress := ui.title+" fakeagent", "9;4;0;0"
 	if state == "working" {
-		title, progress = "◐ fakeagent", "9;4;3;0"
+		title, progress = ui.busyTitle+" fakeagent", "9;4;3;0"
 	}
 	if title != a.title {
 		a.title = title
@@ -37,6 +38,9 @@ func (a *agent) status(state, kind string) {
 		body := "7501;status=" + state
 		if kind != "" {
 			body += ";kind=" + kind
+		}
+		if a.message != "" {
+			body += ";msg=" + a.message
 		}
 		a.osc(body)
 	}
@@ -79,11 +83,11 @@ func (a *agent) redraw() {
 // box is the composer between two rules, with what is above and below it.
 func (a *agent) box() frame {
 	var f frame
-	footer := "? for shortcuts"
-	if a.turn != nil {
-		glyph := []string{"✽", "✻", "✶", "·"}[a.spinning%4]
-		f.lines = append(f.lines, clip(glyph+" Simmering… (esc to interrupt)", a.cols), "")
-		footer = "esc to interrupt"
+	ui := looks()[a.m.ui]
+	footer := ui.footer
+	if a.turn != nil && a.wanted == "" {
+		f.lines = append(f.lines, clip(ui.glyph(a.spinning)+ui.working, a.cols), "")
+		footer = ui.workingFooter
 	}
 	for _, text := range a.queue[max(0, len(a.queue)-3):] {
 		f.lines = append(f.lines, clip("  queued: "+firstLine(text), a.cols))
@@ -91,7 +95,7 @@ func (a *agent) box() frame {
 	if a.armed {
 		footer = "Press Ctrl-C again to exit"
 	}
-	rule := strings.Repeat("─", a.cols)
+	rule := strings.Repeat(ui.rule, a.cols)
 	indent := columns(a.m.readyPrefix)
 	lines, row, col := a.comp.view(a.cols-indent-1, max(1, min(10, a.rows-len(f.lines)-4)))
 	f.lines = append(f.lines, rule)

@@ -19,6 +19,10 @@ type turn struct {
 
 // submit takes a prompt from the composer, the arguments or a pipe.
 func (a *agent) submit(text []byte, source string) {
+	if a.wanted != "" {
+		a.takeReply(text)
+		return
+	}
 	if a.turn == nil {
 		a.begin(text, source)
 		return
@@ -34,6 +38,7 @@ func (a *agent) begin(text []byte, source string) {
 	if !a.m.plain {
 		a.face.print("❯ " + firstLine(text))
 	}
+	a.talk.add(text)
 	a.turn = &turn{text: text, steps: directives(text)}
 	waits := false
 	for _, step := range a.turn.steps {
@@ -96,14 +101,8 @@ func (a *agent) perform(step directive) bool {
 		a.face.print(strings.TrimSuffix(b.String(), "\n"))
 	case "osc":
 		a.osc(step.arg)
-	case "ask":
-		a.ask = step.question()
-		a.status("blocked", "question")
-		a.face.print(a.ask.plainText(a.m.plain))
-		a.redraw() // the record says that it can be seen
-		a.book.write(ledger.Record{Kind: ledger.Asked, Dialog: a.ask.name})
-		a.answerFromPipe()
-		return true
+	default:
+		return a.puts(step)
 	}
 	return false
 }
@@ -120,6 +119,7 @@ func (m *menu) plainText(plain bool) string {
 func (a *agent) choose(choice string) {
 	name := a.ask.name
 	a.ask = nil
+	a.cancel("step")
 	a.book.write(ledger.Record{Kind: ledger.Choice, Dialog: name, Choice: choice})
 	a.face.print("  ⎿  " + printable(choice))
 	a.status("working", "")
@@ -139,7 +139,7 @@ func (a *agent) finish() {
 // interrupt cuts the turn off.
 func (a *agent) interrupt() {
 	text := a.turn.text
-	a.turn, a.ask, a.flood = nil, nil, 0
+	a.turn, a.ask, a.wanted, a.flood = nil, nil, "", 0
 	a.cancel("step")
 	a.face.print("  ⎿  Interrupted")
 	a.book.write(a.book.text(ledger.Record{Kind: ledger.Interrupted}, text))

@@ -30,6 +30,7 @@ const (
 	DialogShown = "dialog-shown"
 	Dialog      = "dialog"      // a dialog was answered: dialog, choice
 	Asked       = "asked"       // a question was put by [[ask:...]]: dialog is the question
+	Limited     = "limited"     // a usage limit was shown: reason is when it resets
 	Choice      = "choice"      // a question was answered: dialog, choice
 	Discarded   = "discarded"   // input that came before the agent was ready was thrown away
 	InputEnded  = "input-ended" // the pipe was closed or the terminal hung up
@@ -67,7 +68,10 @@ type Record struct {
 	Env  map[string]string `json:"env,omitempty"`
 	PPID int               `json:"ppid,omitempty"`
 	Rows int               `json:"rows,omitempty"`
-	Cols int               `json:"cols,omitempty"`
+
+	Conversation string `json:"conversation,omitempty"` // its id, of a start
+	Turns        int    `json:"turns,omitempty"`        // prompts of former runs in it
+	Cols         int    `json:"cols,omitempty"`
 }
 
 // Sum returns the SHA-256 of a prompt as the ledger writes it.

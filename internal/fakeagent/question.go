@@ -1,0 +1,124 @@
+package fakeagent
+
+import (
+	"encoding/base64"
+	"strings"
+	"time"
+
+	"gascity/internal/fakeagent/ledger"
+)
+
+// puts starts a directive that ends with somebody's answer, or with a limit. It is false
+// for others.
+func (a *agent) puts(step directive) bool {
+	switch step.verb {
+	case "ask":
+		a.putQuestion(step.question())
+	case "askfor":
+		wait, rest, _ := strings.Cut(step.arg, "|")
+		a.putQuestion(directive{"ask", rest}.question())
+		a.after("step", directive{arg: wait}.duration(), func() { a.choose("(gone)") })
+	case "permit":
+		a.putQuestion(step.permission())
+	case "reply":
+		a.wanted = step.arg
+		a.face.print("● " + printable(step.arg))
+		a.say("blocked", "question", step.arg)
+		a.redraw() // the record says that it can be seen
+		a.book.write(ledger.Record{Kind: ledger.Asked, Dialog: step.arg})
+	case "limit":
+		a.hitLimit(step.arg)
+	default:
+		return false
+	}
+	return true
+}
+
+func (a *agent) putQuestion(m *menu) {
+	a.ask = m
+	a.status("blocked", m.kind)
+	a.face.print(m.plainText(a.m.plain))
+	a.redraw() // the record says that it can be seen
+	a.book.write(ledger.Record{Kind: ledger.Asked, Dialog: m.name})
+	a.answerFromPipe()
+}
+
+// permission reads Tool|input|A|B. Without options there are the usual three.
+func (d directive) permission() *menu {
+	parts := strings.Split(d.arg+"|", "|")
+	tool, input, options := parts[0], parts[1], parts[2:max(2, len(parts)-1)]
+	if len(options) == 0 {
+		options = []string{"Yes", "Yes, and always allow " + input + " in this project", "No"}
+	}
+	const question = "Do you want to proceed?"
+	return &menu{
+		name: question, kind: "permission", numbered: true, options: options, footer: "Esc to cancel · Tab to amend",
+		text: []string{printable(tool) + " command", "", "  " + printable(input), "", question},
+	}
+}
+
+// takeReply gives what was submitted to the question that waits for words.
+func (a *agent) takeReply(text []byte) {
+	name := a.wanted
+	a.wanted = ""
+	a.book.write(ledger.Record{Kind: ledger.Choice, Dialog: name, Choice: string(text)})
+	a.face.print("❯ " + firstLine(text))
+	a.status("working", "")
+	a.advance()
+}
+
+// hitLimit ends the turn as vendors do who serve nothing for now. The argument is when
+// they will again, and "|exit" ends the agent too.
+func (a *agent) hitLimit(arg string) {
+	until, exit := strings.CutSuffix(arg, "|exit")
+	text := "You've hit your limit"
+	if until != "" {
+		text += " · resets " + until
+	}
+	a.turn = nil
+	a.face.print("● " + text)
+	a.book.write(ledger.Record{Kind: ledger.Limited, Reason: until})
+	if exit {
+		a.leave(1, "limit")
+		return
+	}
+	a.rest()
+}
+
+// say is status with words for people.
+func (a *agent) say(state, kind, message string) {
+	a.message = base64.StdEncoding.EncodeToString([]byte(message))
+	a.status(state, kind)
+	a.message = ""
+}
+
+// look is what differs between versions of the user interface.
+type look struct {
+	rule, footer, working, workingFooter string
+	glyphs, title, busyTitle             string
+}
+
+// looks are the versions that --ui takes.
+func looks() map[string]look {
+	known := look{
+		rule: "─", footer: "? for shortcuts", working: " Simmering… (esc to interrupt)", workingFooter: "esc to interrupt",
+		glyphs: "✽✻✶·", title: "✳", busyTitle: "◐",
+	}
+	spinner, box, bare := known, known, known
+	spinner.working, spinner.workingFooter, spinner.glyphs = " Pondering", "stop: ctrl-x", "◜◝◞◟"
+	spinner.title, spinner.busyTitle = "○", "◍"
+	box.rule = "═"
+	bare.footer, bare.workingFooter, bare.working, bare.title, bare.busyTitle = "", "", " Thinking", "", ""
+	return map[string]look{"": known, "new-spinner": spinner, "new-box": box, "bare": bare}
+}
+
+// glyph is the spinner's present one.
+func (l look) glyph(n int) string {
+	glyphs := []rune(l.glyphs)
+	return string(glyphs[n%len(glyphs)])
+}
+
+// limitAtStart shows a limit instead of a composer and ends the agent.
+func (a *agent) limitAtStart() {
+	a.after("limit", 50*time.Millisecond, func() { a.hitLimit(strings.TrimSuffix(a.m.limit, "never") + "|exit") })
+}
