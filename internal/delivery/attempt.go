@@ -127,7 +127,7 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 	}
 	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
 		proof := withdraw(ctx, v, runtime.Delivery{ID: r.ID, Instance: v.Token, Content: r.Content})
-		err := errors.New("the hand-over was cut off, and nothing proves that the agent did not take it")
+		err := errors.New("the hand-over was cut off")
 		return landing{id: id, bound: r.Instance, kind: flightResolve, attempt: prompt.Attempt{Err: err, Withdrawn: proof}}
 	})
 	return time.Time{}, false

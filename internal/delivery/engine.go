@@ -96,8 +96,10 @@ const (
 	// retryFirst and retryMax space the attempts at a store that fails.
 	retryFirst = 100 * time.Millisecond
 	retryMax   = 5 * time.Second
-	// saveTime bounds one call of the store.
+	// saveTime bounds one change of the store, readTime a question that follows
+	// one.
 	saveTime = 30 * time.Second
+	readTime = 5 * time.Second
 )
 
 // Run reads the receipts, works until ctx ends, and returns when every goroutine

@@ -123,14 +123,16 @@ func (e *Engine) room(b *box, r prompt.Receipt) error {
 // keep saves a new receipt. If the store fails after it may have kept it, the
 // store is asked.
 func (e *Engine) keep(ctx context.Context, r prompt.Receipt) (prompt.Receipt, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, saveTime)
+	sctx, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()
-	kept, known, err := e.opts.Store.AddReceipt(ctx, r)
+	kept, known, err := e.opts.Store.AddReceipt(sctx, r)
 	if err == nil {
 		e.degrade("", nil)
 		return kept, known, nil
 	}
-	if kept, again := e.opts.Store.Receipt(context.WithoutCancel(ctx), r.ID); again == nil {
+	rctx, cancelRead := context.WithTimeout(context.WithoutCancel(ctx), readTime)
+	defer cancelRead()
+	if kept, again := e.opts.Store.Receipt(rctx, r.ID); again == nil {
 		return kept, false, nil
 	}
 	e.degrade("keep a prompt", err)

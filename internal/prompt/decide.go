@@ -70,11 +70,14 @@ const (
 // is begun meanwhile. It is pure, and total: whatever it is given, no receipt
 // stays open beyond its [Receipt.Limit] if what it says is done.
 func Decide(open []Receipt, s Sight, now time.Time, flight string) Action {
-	ordered := slices.Clone(open)
-	slices.SortFunc(ordered, Compare)
+	ordered := make([]*Receipt, len(open))
+	for i := range open {
+		ordered[i] = &open[i]
+	}
+	slices.SortFunc(ordered, compare)
 	d := decision{sight: s, now: now, flight: flight}
 	for _, r := range ordered {
-		if a := d.due(r); a.Verb != VerbWait {
+		if a := d.due(*r); a.Verb != VerbWait {
 			return a
 		}
 	}
@@ -171,7 +174,7 @@ func (d *decision) dueSubmitted(r Receipt) Action {
 
 // attempt returns the attempt that may be made now: of the first prompt that the
 // incarnation may have.
-func (d *decision) attempt(ordered []Receipt) Action {
+func (d *decision) attempt(ordered []*Receipt) Action {
 	s := d.sight
 	for _, r := range ordered {
 		if r.State == Injected { // what became of it comes first: order

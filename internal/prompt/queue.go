@@ -8,11 +8,13 @@ import (
 
 // Compare orders receipts of one session as they are delivered: what is being
 // handed over, then by priority, then as they were accepted.
-func Compare(a, b Receipt) int {
+func Compare(a, b Receipt) int { return compare(&a, &b) }
+
+func compare(a, b *Receipt) int {
 	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Seq, b.Seq))
 }
 
-func (r Receipt) rank() int {
+func (r *Receipt) rank() int {
 	if r.State == Injected {
 		return 0
 	}
