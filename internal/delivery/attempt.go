@@ -64,16 +64,16 @@ func (o *owner) fly(ctx context.Context, id string, limit time.Duration, do func
 
 // deliver begins an attempt: the receipt is saved as injected first.
 func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time.Time, wait bool) {
-	r, ok := o.find(id)
+	waiting, ok := o.find(id)
 	if !ok {
 		return time.Time{}, false
 	}
-	if r.Priority == prompt.Urgent && v.Activity.State == runtime.ActivityBusy {
-		if at, wait, done := o.interrupt(ctx, r, v); done {
+	if waiting.Priority == prompt.Urgent && v.Activity.State == runtime.ActivityBusy {
+		if at, wait, done := o.interrupt(ctx, waiting, v); done {
 			return at, wait
 		}
 	}
-	bound := r.Instance
+	bound := waiting.Instance
 	r, err := o.change(ctx, o.box, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if !r.Waits() {
 			return r, errOver
@@ -135,15 +135,15 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 
 // interrupt asks a busy agent to abandon its turn for an urgent prompt, once.
 // done is false if the prompt is to be delivered now.
-func (o *owner) interrupt(ctx context.Context, r prompt.Receipt, v session.View) (at time.Time, wait, done bool) {
+func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v session.View) (at time.Time, wait, done bool) {
 	now := o.opts.Now()
-	if r.Noted(interrupting) {
+	if waiting.Noted(interrupting) {
 		return o.calmBy, true, now.Before(o.calmBy)
 	}
 	if calm := v.LastInput.Add(typing); v.Attached > 0 && now.Before(calm) {
 		return calm, true, true
 	}
-	_, err := o.change(ctx, o.box, r.ID, func(r prompt.Receipt) (prompt.Receipt, error) {
+	_, err := o.change(ctx, o.box, waiting.ID, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if !r.Waits() {
 			return r, errOver
 		}
@@ -154,8 +154,8 @@ func (o *owner) interrupt(ctx context.Context, r prompt.Receipt, v session.View)
 		return at, wait, true
 	}
 	o.calmBy = now.Add(interruptTime)
-	o.fly(ctx, r.ID, 3*interruptTime, func(ctx context.Context) landing {
-		return landing{id: r.ID, kind: flightInterrupt, note: interruptTurn(ctx, v, now)}
+	o.fly(ctx, waiting.ID, 3*interruptTime, func(ctx context.Context) landing {
+		return landing{id: waiting.ID, kind: flightInterrupt, note: interruptTurn(ctx, v, now)}
 	})
 	return time.Time{}, false, true
 }
@@ -195,7 +195,7 @@ func (o *owner) wake(ctx context.Context, v session.View) (at time.Time, wait bo
 }
 
 // find returns an open receipt.
-func (o *owner) find(id string) (prompt.Receipt, bool) {
+func (o *owner) find(id string) (*prompt.Receipt, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	r, ok := o.box.receipts[id]

@@ -19,9 +19,9 @@ type box struct {
 
 	// Guarded by Engine.mu.
 	agent    string
-	receipts map[string]prompt.Receipt // as they are saved
-	bytes    int                       // of their texts
-	why      string                    // why the first one waits
+	receipts map[string]*prompt.Receipt // as they are saved; replaced, never changed
+	bytes    int                        // of their texts
+	why      string                     // why the first one waits
 	owned    bool
 	changed  chan struct{} // closed and replaced by each change
 }
@@ -34,7 +34,7 @@ func (e *Engine) boxLocked(session, agent string) *box {
 	if b == nil {
 		b = &box{
 			session: session, turn: make(chan struct{}, 1), look: make(chan struct{}, 1),
-			receipts: map[string]prompt.Receipt{}, changed: make(chan struct{}),
+			receipts: map[string]*prompt.Receipt{}, changed: make(chan struct{}),
 		}
 		e.boxes[session] = b
 	}
@@ -50,7 +50,9 @@ func (b *box) rouse() {
 	}
 }
 
-func (b *box) listLocked() []prompt.Receipt { return slices.Collect(maps.Values(b.receipts)) }
+func (b *box) listLocked() []*prompt.Receipt {
+	return slices.AppendSeq(make([]*prompt.Receipt, 0, len(b.receipts)), maps.Values(b.receipts))
+}
 
 // putLocked keeps a saved receipt, or drops it if it is final.
 func (e *Engine) putLocked(b *box, r prompt.Receipt) {
@@ -64,7 +66,7 @@ func (e *Engine) putLocked(b *box, r prompt.Receipt) {
 		delete(b.receipts, r.ID)
 		delete(e.index, r.ID)
 	} else {
-		b.receipts[r.ID] = r
+		b.receipts[r.ID] = &r
 		b.bytes += r.Bytes
 		e.index[r.ID] = b
 	}
@@ -80,7 +82,9 @@ func (e *Engine) putLocked(b *box, r prompt.Receipt) {
 
 // dropLocked forgets a receipt that the store says is over.
 func (e *Engine) dropLocked(b *box, id string) {
-	b.bytes -= b.receipts[id].Bytes
+	if r := b.receipts[id]; r != nil {
+		b.bytes -= r.Bytes
+	}
 	delete(b.receipts, id)
 	delete(e.index, id)
 	close(b.changed)
@@ -116,7 +120,7 @@ func (e *Engine) release(b *box) bool {
 }
 
 // open returns the open receipts of a box.
-func (e *Engine) open(b *box) []prompt.Receipt {
+func (e *Engine) open(b *box) []*prompt.Receipt {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return b.listLocked()
@@ -143,11 +147,12 @@ func (e *Engine) change(ctx context.Context, b *box, id string, edit func(prompt
 	}
 	defer b.end()
 	e.mu.Lock()
-	before, ok := b.receipts[id]
+	open := b.receipts[id]
 	e.mu.Unlock()
-	if !ok {
+	if open == nil {
 		return prompt.Receipt{}, fmt.Errorf("%s: %w", id, errOver)
 	}
+	before := *open
 	after, err := edit(before)
 	if err != nil {
 		return before, err

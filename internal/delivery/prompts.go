@@ -148,9 +148,14 @@ func (e *Engine) known(ctx context.Context, b *box, key string) (prompt.Receipt,
 	if key == "" {
 		return prompt.Receipt{}, false
 	}
-	receipts := e.open(b)
+	for _, r := range e.open(b) {
+		if r.Key == key {
+			return *r, true
+		}
+	}
+	var receipts []prompt.Receipt
 	if ended, err := e.opts.Store.EndedReceipts(ctx, b.session, recent); err == nil {
-		receipts = append(receipts, ended...)
+		receipts = ended
 	}
 	i := slices.IndexFunc(receipts, func(r prompt.Receipt) bool { return r.Key == key })
 	if i < 0 {
@@ -202,7 +207,7 @@ func (e *Engine) Queue(ctx context.Context, target string, which client.Which) (
 	ended = append(taken, ended...)
 	slices.SortStableFunc(ended, func(a, b prompt.Receipt) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	for _, r := range ended {
-		listed := wire(r)
+		listed := wire(&r)
 		listed.Steps = nil
 		out = append(out, listed)
 	}
@@ -237,7 +242,7 @@ func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Rec
 		}
 		for _, r := range b.receipts {
 			if r.State == prompt.Submitted {
-				taken = append(taken, r)
+				taken = append(taken, *r)
 			}
 		}
 	}
@@ -275,7 +280,7 @@ func (e *Engine) read(ctx context.Context, id string) (r client.Receipt, changed
 	e.mu.Lock()
 	b := e.index[id]
 	if b != nil {
-		r, changed = b.wireLocked(b.receipts[id]), b.changed
+		r, changed = b.wireLocked(*b.receipts[id]), b.changed
 	}
 	e.mu.Unlock()
 	if b != nil {
@@ -288,7 +293,7 @@ func (e *Engine) read(ctx context.Context, id string) (r client.Receipt, changed
 	case err != nil:
 		return r, nil, fmt.Errorf("%w: cannot read the receipt %s: %w", client.ErrUnavailable, id, err)
 	}
-	return wire(kept), nil, nil
+	return wire(&kept), nil, nil
 }
 
 // EditPrompt changes a prompt that waits; it keeps its place among those of its

@@ -9,7 +9,7 @@ import (
 )
 
 // wire is a receipt as clients see it.
-func wire(r prompt.Receipt) client.Receipt {
+func wire(r *prompt.Receipt) client.Receipt {
 	out := client.Receipt{
 		ID: r.ID, Agent: r.Agent, Session: r.Session, Instance: r.Instance, State: string(r.State), Reason: r.Reason, Evidence: r.Evidence,
 		Priority: priorityWord(r.Priority), Source: r.Source, Key: r.Key, Text: r.Head, Bytes: r.Bytes, Files: filesOf(r.Content),
@@ -24,7 +24,7 @@ func wire(r prompt.Receipt) client.Receipt {
 // wireLocked is wire for an open receipt of b, with its place and what it waits
 // for.
 func (b *box) wireLocked(r prompt.Receipt) client.Receipt {
-	out := wire(r)
+	out := wire(&r)
 	out.Position = prompt.Position(b.listLocked(), r.ID)
 	if r.Waits() && out.Reason == "" {
 		out.Reason = b.why

@@ -69,15 +69,12 @@ const (
 // flight is the ID of the receipt that an attempt is under way for; nothing else
 // is begun meanwhile. It is pure, and total: whatever it is given, no receipt
 // stays open beyond its [Receipt.Limit] if what it says is done.
-func Decide(open []Receipt, s Sight, now time.Time, flight string) Action {
-	ordered := make([]*Receipt, len(open))
-	for i := range open {
-		ordered[i] = &open[i]
-	}
-	slices.SortFunc(ordered, compare)
+func Decide(open []*Receipt, s Sight, now time.Time, flight string) Action {
+	ordered := slices.Clone(open)
+	slices.SortFunc(ordered, Compare)
 	d := decision{sight: s, now: now, flight: flight}
 	for _, r := range ordered {
-		if a := d.due(*r); a.Verb != VerbWait {
+		if a := d.due(r); a.Verb != VerbWait {
 			return a
 		}
 	}
@@ -107,7 +104,7 @@ func (d *decision) wait(t time.Time) Action {
 }
 
 // due returns the move that is due for a receipt without touching the agent.
-func (d *decision) due(r Receipt) Action {
+func (d *decision) due(r *Receipt) Action {
 	switch r.State {
 	case Accepted, Queued:
 		return d.dueWaiting(r)
@@ -120,11 +117,11 @@ func (d *decision) due(r Receipt) Action {
 	}
 }
 
-func move(r Receipt, to State, detail string) Action {
+func move(r *Receipt, to State, detail string) Action {
 	return Action{Verb: VerbMove, ID: r.ID, To: to, Detail: detail}
 }
 
-func (d *decision) dueWaiting(r Receipt) Action {
+func (d *decision) dueWaiting(r *Receipt) Action {
 	switch fate, why := r.fate(d.sight); {
 	case !d.now.Before(r.ExpiresAt):
 		return move(r, Expired, reasonExpired)
@@ -136,7 +133,7 @@ func (d *decision) dueWaiting(r Receipt) Action {
 	return d.wait(r.ExpiresAt)
 }
 
-func (d *decision) dueInjected(r Receipt) Action {
+func (d *decision) dueInjected(r *Receipt) Action {
 	s := d.sight
 	switch {
 	case r.ID == d.flight:
@@ -153,7 +150,7 @@ func (d *decision) dueInjected(r Receipt) Action {
 	return Action{Verb: VerbResolve, ID: r.ID}
 }
 
-func (d *decision) dueSubmitted(r Receipt) Action {
+func (d *decision) dueSubmitted(r *Receipt) Action {
 	evidence, again := r.consumed(d.sight, d.now)
 	if evidence != "" {
 		return Action{Verb: VerbMove, ID: r.ID, To: Consumed, Evidence: evidence, Detail: r.Reason}
@@ -222,7 +219,7 @@ const (
 
 // fate tells whether the prompt is for the incarnation that runs. Why says what
 // it waits for, or why it is lost.
-func (r Receipt) fate(s Sight) (fate, string) {
+func (r *Receipt) fate(s Sight) (fate, string) {
 	switch {
 	case !s.Known:
 		return held, s.Shut
@@ -247,10 +244,10 @@ func (r Receipt) fate(s Sight) (fate, string) {
 }
 
 // outlives reports whether a later incarnation may have the prompt.
-func (r Receipt) outlives() bool { return r.Instance == "" || r.Successor || r.Conversation != "" }
+func (r *Receipt) outlives() bool { return r.Instance == "" || r.Successor || r.Conversation != "" }
 
 // wakes reports whether the prompt is a reason to wake the session.
-func (r Receipt) wakes(s Sight) bool {
+func (r *Receipt) wakes(s Sight) bool {
 	return r.Instance == "" || r.Successor || r.Conversation != "" && r.Conversation == s.Conversation
 }
 
@@ -264,7 +261,7 @@ const resting = 500 * time.Millisecond
 //
 // A turn that began with the submission is evidence from the driver. Else it is
 // a turn boundary: the agent is read after the submission, and rests.
-func (r Receipt) consumed(s Sight, now time.Time) (evidence string, again time.Time) {
+func (r *Receipt) consumed(s Sight, now time.Time) (evidence string, again time.Time) {
 	for sign := range strings.SplitSeq(r.Evidence, "+") {
 		if sign == "busy" || sign == "status" {
 			return r.Evidence, time.Time{}

@@ -83,7 +83,7 @@ func TestDecide(t *testing.T) {
 		if c.sight != nil {
 			c.sight(&s)
 		}
-		got := Decide([]Receipt{c.receipt}, s, noon.Add(c.after), "")
+		got := Decide([]*Receipt{&c.receipt}, s, noon.Add(c.after), "")
 		if got.Verb != c.want || got.To != c.to {
 			t.Errorf("%s: %s %s (%s), want %s %s", c.name, got.Verb, got.To, got.Detail, c.want, c.to)
 		}
@@ -98,29 +98,29 @@ func TestDecide(t *testing.T) {
 func TestNothingOvertakes(t *testing.T) {
 	first := waiting("first", func(r *Receipt) { r.Seq = 1 })
 	second := waiting("second", func(r *Receipt) { r.Seq = 2 })
-	if got := Decide([]Receipt{second, first}, open(), noon, ""); got.ID != "first" {
+	if got := Decide([]*Receipt{&second, &first}, open(), noon, ""); got.ID != "first" {
 		t.Errorf("%+v goes first", got)
 	}
 	refused := first
 	refused.NextAt = noon.Add(time.Minute)
-	if got := Decide([]Receipt{second, refused}, open(), noon, ""); got.Verb != VerbWait || !got.At.Equal(refused.NextAt) {
+	if got := Decide([]*Receipt{&second, &refused}, open(), noon, ""); got.Verb != VerbWait || !got.At.Equal(refused.NextAt) {
 		t.Errorf("behind a refused prompt: %+v, want to wait for it", got)
 	}
 	injected, _ := first.Move(Injected, noon, "")
-	if got := Decide([]Receipt{second, injected}, open(), noon, "first"); got.Verb != VerbWait {
+	if got := Decide([]*Receipt{&second, &injected}, open(), noon, "first"); got.Verb != VerbWait {
 		t.Errorf("during an attempt: %+v, want to wait", got)
 	}
 	unread := open()
 	unread.Instance = ""
-	if got := Decide([]Receipt{second, injected}, unread, noon, ""); got.Verb != VerbWait || got.Detail == "" {
+	if got := Decide([]*Receipt{&second, &injected}, unread, noon, ""); got.Verb != VerbWait || got.Detail == "" {
 		t.Errorf("behind an unknown outcome: %+v, want to wait and say why", got)
 	}
 	urgent := waiting("urgent", func(r *Receipt) { r.Seq, r.Priority = 3, Urgent })
-	if got := Decide([]Receipt{second, first, urgent}, open(), noon, ""); got.ID != "urgent" {
+	if got := Decide([]*Receipt{&second, &first, &urgent}, open(), noon, ""); got.ID != "urgent" {
 		t.Errorf("%+v goes before an urgent one", got)
 	}
 	gone := waiting("gone", func(r *Receipt) { r.Seq, r.Instance, r.Conversation = 0, "i0", "t" })
-	if got := Decide([]Receipt{gone, first}, open(), noon, ""); got.ID != "first" {
+	if got := Decide([]*Receipt{&gone, &first}, open(), noon, ""); got.ID != "first" {
 		t.Errorf("a prompt for a conversation that nobody has resumed holds up the others: %+v", got)
 	}
 }

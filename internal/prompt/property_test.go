@@ -107,10 +107,10 @@ func (w *world) land(t *rapid.T, i int) {
 // work does what Decide says until it says to wait.
 func (w *world) work(t *rapid.T) {
 	for range 200 {
-		var receipts []Receipt
+		var receipts []*Receipt
 		for _, r := range w.receipts {
 			if !r.State.Final() {
-				receipts = append(receipts, r)
+				receipts = append(receipts, &r)
 			}
 		}
 		a := Decide(receipts, w.sight, w.now, w.flight)
@@ -144,7 +144,7 @@ func (w *world) deliver(t *rapid.T, i int) {
 		t.Fatalf("%s is delivered during %q to %+v", r.ID, w.flight, w.sight)
 	}
 	for _, other := range w.receipts {
-		if other.State == Queued && Compare(other, r) < 0 && other.Instance == r.Instance && other.Successor == r.Successor && other.Conversation == r.Conversation {
+		if other.State == Queued && Compare(&other, &r) < 0 && other.Instance == r.Instance && other.Successor == r.Successor && other.Conversation == r.Conversation {
 			t.Fatalf("%s overtakes %s", r.ID, other.ID)
 		}
 	}

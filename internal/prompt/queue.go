@@ -8,9 +8,7 @@ import (
 
 // Compare orders receipts of one session as they are delivered: what is being
 // handed over, then by priority, then as they were accepted.
-func Compare(a, b Receipt) int { return compare(&a, &b) }
-
-func compare(a, b *Receipt) int {
+func Compare(a, b *Receipt) int {
 	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Seq, b.Seq))
 }
 
@@ -23,29 +21,30 @@ func (r *Receipt) rank() int {
 
 // Waits reports whether the prompt is in the queue: it can still be changed or
 // withdrawn.
-func (r Receipt) Waits() bool { return r.State == Accepted || r.State == Queued }
+func (r *Receipt) Waits() bool { return r.State == Accepted || r.State == Queued }
 
-// Queue returns those of the receipts that are on their way to the agent, in the
-// order of delivery.
-func Queue(receipts []Receipt) []Receipt {
-	open := slices.DeleteFunc(slices.Clone(receipts), func(r Receipt) bool { return !r.Waits() && r.State != Injected })
+// Queue returns those of the receipts of one session that are on their way to the
+// agent, in the order of delivery.
+func Queue(receipts []*Receipt) []*Receipt {
+	open := slices.DeleteFunc(slices.Clone(receipts), func(r *Receipt) bool { return !r.Waits() && r.State != Injected })
 	slices.SortFunc(open, Compare)
 	return open
 }
 
 // Position is the place of the receipt in the queue of its session: 1 is the
 // next one. 0 is not in the queue.
-func Position(receipts []Receipt, id string) int {
-	place := 0
-	for _, r := range Queue(receipts) {
-		if r.Waits() {
+func Position(receipts []*Receipt, id string) int {
+	i := slices.IndexFunc(receipts, func(r *Receipt) bool { return r.ID == id })
+	if i < 0 || !receipts[i].Waits() {
+		return 0
+	}
+	place := 1
+	for _, r := range receipts {
+		if r.Waits() && Compare(r, receipts[i]) < 0 {
 			place++
 		}
-		if r.ID == id && r.Waits() {
-			return place
-		}
 	}
-	return 0
+	return place
 }
 
 const (

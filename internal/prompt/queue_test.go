@@ -7,7 +7,7 @@ import (
 )
 
 func TestQueueOrder(t *testing.T) {
-	receipts := []Receipt{
+	receipts := []*Receipt{
 		{ID: "n1", Seq: 1, Priority: Normal, State: Queued},
 		{ID: "n2", Seq: 2, Priority: Normal, State: Accepted},
 		{ID: "now", Seq: 3, Priority: Normal, State: Injected},
