@@ -46,6 +46,7 @@ func (m *Memory) Save(_ context.Context, r Record) error {
 	if m.records == nil {
 		m.records = map[Key]Record{}
 	}
+	r.Token, r.Handle = "", "" // never stored, not even here
 	m.records[r.Key()] = r.clone()
 	return nil
 }

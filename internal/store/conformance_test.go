@@ -1,0 +1,51 @@
+package store_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"gascity/internal/store"
+	"gascity/internal/store/storetest"
+)
+
+func stores(db *store.DB) storetest.Stores {
+	return storetest.Stores{Records: db, Pending: db, Waits: db, History: db, Receipts: db, Events: db}
+}
+
+func TestConformance(t *testing.T) {
+	open := map[string]*store.DB{} // by test
+	reopen := func(t *testing.T) storetest.Stores {
+		if old := open[t.Name()]; old != nil {
+			if err := old.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		db, err := store.Open(t.Context(), store.Options{
+			Path:   filepath.Join(dirOf(t), "city.db"),
+			Retain: store.Retention{Age: 100 * 365 * 24 * time.Hour}, // the cases live in the past
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		open[t.Name()] = db
+		return stores(db)
+	}
+	storetest.Run(t, storetest.Harness{
+		New: func(t *testing.T) storetest.Stores {
+			t.Cleanup(func() {
+				if err := open[t.Name()].Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			return reopen(t)
+		},
+		Reopen: reopen,
+	})
+}
+
+// dirOf returns one folder for each test.
+func dirOf(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "..", "city")
+}

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"gascity/client"
+)
+
+var (
+	// ErrUnavailable reports that the store cannot keep or tell anything now. It
+	// proves nothing about what is kept, and nothing about sessions.
+	ErrUnavailable = client.ErrUnavailable
+	// ErrNewer reports a database that a later version of gc has written. It is
+	// left as it is.
+	ErrNewer = errors.New("the database is newer than this gc")
+	// ErrClosed reports a call after [DB.Close].
+	ErrClosed = errors.New("the store is closed")
+	// ErrDamaged reports that the database's contents make no sense.
+	ErrDamaged = errors.New("the database is damaged")
+)
+
+// Error is why the store could not do something. It matches [ErrUnavailable],
+// and [ErrDamaged] if that is the reason.
+type Error struct {
+	Op     string // what was to be done: "keep a receipt"
+	Path   string // the database
+	Reason string // what is wrong: "the disk is full"
+	Remedy string // what a person can do
+	Err    error  // what was found
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("cannot %s: %s: %s (%v); %s", e.Op, e.Path, e.Reason, e.Err, e.Remedy)
+}
+
+// Unwrap returns the sentinel and the cause.
+func (e *Error) Unwrap() []error { return []error{ErrUnavailable, e.Err} }
+
+// RowError names what is kept but cannot be read. It does not match
+// [ErrUnavailable]: everything else was read.
+type RowError struct {
+	Kind string // "session record", "receipt", ...
+	Key  string
+	Err  error
+}
+
+func (e *RowError) Error() string {
+	return fmt.Sprintf("the %s of %s cannot be read and is left out: %v", e.Kind, e.Key, e.Err)
+}
+
+func (e *RowError) Unwrap() error { return e.Err }
+
+// errSlow is the cause when the store takes longer than its patience.
+var errSlow = errors.New("no answer in time")
+
+// fault is a kind of trouble, and what helps.
+type fault struct{ reason, remedy string }
+
+var (
+	faultFull     = fault{"the disk is full", "free some space; the store goes on by itself"}
+	faultLocked   = fault{"another process holds the database", "end the program that has it open; the store goes on by itself"}
+	faultReadOnly = fault{"the database cannot be written", "make the file, its folder and its file system writable for this user"}
+	faultDisk     = fault{"the disk does not do as it is told", "look at the system's log and the free space; the store goes on by itself"}
+	faultSlow     = fault{"the disk is too slow", "look what keeps the disk busy; it may have been kept all the same"}
+	faultDamaged  = fault{"the database is damaged", "restart the controller: it sets the database aside and begins a new one; agents go on"}
+	faultOther    = fault{"the database does not work", "restart the controller; agents go on"}
+)
+
+// unavailable makes an error out of one of the engine, the file system or time.
+// Errors of the store's own pass as they are.
+func unavailable(op, path string, err error) error {
+	if err == nil || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrClosed) || errors.Is(err, ErrNewer) {
+		return err
+	}
+	kind, known := faultOf(err)
+	if !known {
+		return fmt.Errorf("cannot %s: %w", op, err)
+	}
+	if kind == faultDamaged {
+		err = errors.Join(ErrDamaged, err)
+	}
+	return &Error{Op: op, Path: path, Reason: kind.reason, Remedy: kind.remedy, Err: err}
+}
+
+// faultOf tells what kind of trouble an error is; known is false for one that
+// is none of the store's faults.
+func faultOf(err error) (kind fault, known bool) {
+	var engine *sqlite.Error
+	switch {
+	case errors.As(err, &engine):
+		return engineFault(engine.Code() & 0xff)
+	case errors.Is(err, errSlow):
+		return faultSlow, true
+	case errors.Is(err, ErrDamaged):
+		return faultDamaged, true
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return faultFull, true
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return faultReadOnly, true
+	case errors.As(err, new(*fs.PathError)):
+		return faultDisk, true
+	}
+	return fault{}, false
+}
+
+func engineFault(code int) (kind fault, known bool) {
+	switch code {
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH:
+		return fault{}, false
+	case sqlite3.SQLITE_FULL:
+		return faultFull, true
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
+		return faultLocked, true
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN:
+		return faultReadOnly, true
+	case sqlite3.SQLITE_IOERR:
+		return faultDisk, true
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return faultDamaged, true
+	}
+	return faultOther, true
+}
+
+// ended reports whether a context's end is the reason.
+func ended(ctx context.Context, err error) bool {
+	return err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSlow)
+}

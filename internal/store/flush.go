@@ -1,0 +1,297 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gascity/client"
+)
+
+const (
+	// flushBatch is how many events are written in one transaction, forgetBatch
+	// how many are removed in one.
+	flushBatch, forgetBatch = 2000, 1000
+	// spareMost is how many unused pages the file has at most before they are
+	// given back.
+	spareMost = 2048
+)
+
+// loadTimeline reads where the time line stands, takes note of an end that was
+// not clean, and reserves the ids of this run. It is called before the writer.
+func (d *DB) loadTimeline(ctx context.Context, t *tx) error {
+	l := &d.events
+	l.kick, l.grown = make(chan struct{}, 1), make(chan struct{})
+	now := uint64(max(1, d.opts.Now().UnixMilli())) //nolint:gosec // positive
+	if err := t.begin(ctx, survivesPower); err != nil {
+		return err
+	}
+	err := d.enterTimeline(ctx, t, now)
+	if err == nil {
+		err = t.exec(ctx, "COMMIT")
+	}
+	if err != nil {
+		t.rollback(ctx)
+	}
+	return err
+}
+
+func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
+	l := &d.events
+	var clean bool
+	found, err := t.row(ctx, "SELECT origin, reserved, forgotten, count, bytes, clean FROM timeline",
+		nil, []any{&l.origin, &l.kept.reserved, &l.kept.forgotten, &l.kept.count, &l.kept.bytes, &clean})
+	if err == nil && !found {
+		clean, l.origin, l.kept.reserved = true, now, now
+		err = t.exec(ctx, "INSERT INTO timeline VALUES (1, ?, ?, 0, 0, 0, 0)", now, now)
+	}
+	if err != nil {
+		return err
+	}
+	var oldest int64
+	if _, err := t.row(ctx, "SELECT coalesce((SELECT id FROM event ORDER BY id DESC LIMIT 1), 0), "+
+		"coalesce((SELECT at FROM event ORDER BY id LIMIT 1), 0)", nil, []any{&l.last, &oldest}); err != nil {
+		return err
+	}
+	if l.kept.count > 0 {
+		l.kept.oldest = time.Unix(0, oldest)
+	}
+	if l.holes, err = loadHoles(ctx, t); err != nil {
+		return err
+	}
+	l.written = max(l.origin, l.last)
+	if n := len(l.holes); n > 0 {
+		l.written = max(l.written, l.holes[n-1].upto)
+	}
+	switch upto := max(l.kept.reserved, now); {
+	case clean:
+	case l.written == l.origin: // nothing has ever been written
+		l.origin, l.written = upto, upto
+	default:
+		l.skipLocked(upto)
+	}
+	l.next = l.written + 1
+	l.kept.reserved = l.written + idBlock
+	if err := writeHoles(ctx, t, l.holes); err != nil {
+		return err
+	}
+	return t.exec(ctx, "UPDATE timeline SET origin = ?, reserved = ?, clean = 0", l.origin, l.kept.reserved)
+}
+
+func writeHoles(ctx context.Context, t *tx, holes []hole) error {
+	for _, h := range holes {
+		if err := t.exec(ctx, "INSERT OR REPLACE INTO hole VALUES (?, ?)", h.after, h.upto); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func loadHoles(ctx context.Context, t *tx) (holes []hole, err error) {
+	statement, err := t.statement(ctx, "SELECT after, upto FROM hole ORDER BY after")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := statement.QueryContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		var h hole
+		if err := rows.Scan(&h.after, &h.upto); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		holes = append(holes, h)
+	}
+	return holes, errors.Join(rows.Err(), rows.Close())
+}
+
+// flush writes the events that are not written yet, then removes what is not to
+// be kept. It returns early when the store has a fault.
+func (d *DB) flush(ctx context.Context, t *tx) {
+	for d.flushSome(ctx, t) {
+	}
+	for d.forgetSome(ctx, t) {
+	}
+}
+
+// flushSome writes one portion of events; more is true if there may be another.
+func (d *DB) flushSome(ctx context.Context, t *tx) (more bool) {
+	l := &d.events
+	l.mu.Lock()
+	start := l.startLocked()
+	from := max(start, l.written+1) - start
+	some := slices.Clone(l.tail[from:min(uint64(len(l.tail)), from+flushBatch)])
+	holes := slices.Clone(l.holes)
+	l.mu.Unlock()
+	if len(some) == 0 {
+		return false
+	}
+	after := l.kept
+	err := d.alone(ctx, t, "write events", func(ctx context.Context, t *tx) error {
+		return writeEvents(ctx, t, some, holes, &after)
+	})
+	if err != nil {
+		return false
+	}
+	l.kept = after
+	l.mu.Lock()
+	l.written = max(l.written, some[len(some)-1].ID)
+	l.mu.Unlock()
+	return true
+}
+
+// alone makes a change of the writer's own.
+func (d *DB) alone(ctx context.Context, t *tx, op string, do func(context.Context, *tx) error) error {
+	j := &job{op: op, grade: survivesKill, do: do, done: make(chan error, 1)}
+	d.commit(ctx, t, []*job{j})
+	return <-j.done
+}
+
+func writeEvents(ctx context.Context, t *tx, events []client.Event, holes []hole, k *kept) error {
+	for _, e := range events {
+		body, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("cannot write event %d: %w", e.ID, err)
+		}
+		if err := t.exec(ctx, "INSERT INTO event VALUES (?, ?, ?, ?)", e.ID, nanos(e.Time), len(body), string(body)); err != nil {
+			return err
+		}
+		k.count++
+		k.bytes += int64(len(body))
+		if k.oldest.IsZero() {
+			k.oldest = e.Time
+		}
+	}
+	if newest := events[len(events)-1].ID; newest+idBlock/2 > k.reserved {
+		k.reserved = newest + idBlock
+	}
+	if err := writeHoles(ctx, t, holes); err != nil {
+		return err
+	}
+	return t.exec(ctx, "UPDATE timeline SET reserved = ?, count = ?, bytes = ?", k.reserved, k.count, k.bytes)
+}
+
+// forgetSome removes one portion of what is too old or too much; more is true if
+// there may be another.
+func (d *DB) forgetSome(ctx context.Context, t *tx) (more bool) {
+	l, limit := &d.events, d.opts.Retain
+	slack := max(1, min(forgetBatch, limit.Events/8))
+	before := d.opts.Now().Add(-limit.Age)
+	if l.kept.count < limit.Events+slack && l.kept.bytes <= limit.Bytes && !l.kept.oldest.Before(before) || l.kept.count <= 1 {
+		return false
+	}
+	after := l.kept
+	err := d.alone(ctx, t, "forget old events", func(ctx context.Context, t *tx) error {
+		return forgetEvents(ctx, t, limit, before, &after)
+	})
+	if err != nil || after.forgotten == l.kept.forgotten {
+		return false
+	}
+	l.kept = after
+	l.mu.Lock()
+	l.holes = slices.DeleteFunc(l.holes, func(h hole) bool { return h.upto <= after.forgotten })
+	l.mu.Unlock()
+	return true
+}
+
+func forgetEvents(ctx context.Context, t *tx, limit Retention, before time.Time, k *kept) error {
+	statement, err := t.statement(ctx, "SELECT id, at, size FROM event ORDER BY id LIMIT ?")
+	if err != nil {
+		return err
+	}
+	rows, err := statement.QueryContext(ctx, forgetBatch+1)
+	if err != nil {
+		return err
+	}
+	err = k.forget(rows, limit, before)
+	if err := errors.Join(err, rows.Close()); err != nil {
+		return err
+	}
+	for _, query := range []string{"DELETE FROM event WHERE id <= ?", "DELETE FROM hole WHERE upto <= ?", "UPDATE timeline SET forgotten = ?"} {
+		if err := t.exec(ctx, query, k.forgotten); err != nil {
+			return err
+		}
+	}
+	if err := t.exec(ctx, "UPDATE timeline SET count = ?, bytes = ?", k.count, k.bytes); err != nil {
+		return err
+	}
+	return t.giveBack(ctx)
+}
+
+// forget counts off the rows that are to go, until one may stay.
+func (k *kept) forget(rows *sql.Rows, limit Retention, before time.Time) error {
+	for rows.Next() {
+		var id uint64
+		var at, size int64
+		if err := rows.Scan(&id, &at, &size); err != nil {
+			return err
+		}
+		k.oldest = time.Unix(0, at)
+		if k.count <= 1 || k.count <= limit.Events && k.bytes <= limit.Bytes && !k.oldest.Before(before) {
+			break
+		}
+		k.forgotten = id
+		k.count--
+		k.bytes -= size
+	}
+	return rows.Err()
+}
+
+// giveBack returns unused pages to the file system if there are many.
+func (t *tx) giveBack(ctx context.Context) error {
+	var spare int
+	if _, err := t.row(ctx, "PRAGMA freelist_count", nil, []any{&spare}); err != nil || spare < spareMost {
+		return err
+	}
+	_, err := t.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", spareMost/2))
+	return err
+}
+
+// markClean notes that nothing is missing, so that readers resume without a gap.
+func (d *DB) markClean(ctx context.Context, t *tx) error {
+	d.events.mu.Lock()
+	last := d.events.next - 1
+	complete := d.events.written == last
+	d.events.mu.Unlock()
+	if err := d.health.fault(); !complete || errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return d.alone(ctx, t, "close the store", func(ctx context.Context, t *tx) error {
+		return t.exec(ctx, "UPDATE timeline SET clean = 1, reserved = ?", last)
+	})
+}
+
+// olderEvents reads what comes after the id and is not in memory any more, and
+// adds what is. Without anything after a gap, everything is returned.
+func (d *DB) olderEvents(ctx context.Context, t *sql.Tx, p *past, id uint64) (events []client.Event, gap bool, err error) {
+	var forgotten uint64
+	if err := t.QueryRowContext(ctx, "SELECT forgotten FROM timeline").Scan(&forgotten); err != nil {
+		return nil, false, err
+	}
+	gap = p.gap(id, forgotten)
+	if id >= p.last {
+		id = 0
+	}
+	err = each(ctx, t, func(rows *sql.Rows) error {
+		var body []byte
+		if err := rows.Scan(&body); err != nil {
+			return err
+		}
+		var e client.Event
+		if err := json.Unmarshal(body, &e); err != nil {
+			gap = true // it is there, and nobody can read it
+			return nil //nolint:nilerr // one bad event is a gap
+		}
+		events = append(events, e)
+		return nil
+	}, "SELECT body FROM event WHERE id > ? AND id < ? ORDER BY id", id, p.start)
+	if id+1 < p.start {
+		return append(events, p.tail...), gap, err
+	}
+	return append(events, p.tail[id+1-p.start:]...), gap, err
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/event"
+)
+
+// closer makes sure that an end comes once.
+type closer struct {
+	once sync.Once
+	err  error
+}
+
+// Close writes what has not been written, and ends the store. Calls that wait
+// are answered, later ones fail with [ErrClosed]. It may be called twice.
+func (d *DB) Close() error {
+	d.ending.once.Do(func() {
+		close(d.closing)
+		<-d.dead
+		d.ending.err = d.closeErr
+	})
+	return d.ending.err
+}
+
+// Damage returns what was found damaged when the store was opened, nil if it was
+// sound.
+func (d *DB) Damage() *Damage { return d.damage }
+
+// Fault returns what is wrong with the store now, nil if it works. It is a
+// glance, and matches [ErrUnavailable].
+func (d *DB) Fault() error { return d.health.fault() }
+
+// faultChanged tells of a fault that begins, becomes another or ends.
+func (d *DB) faultChanged(was, is error, lasted time.Duration) {
+	switch {
+	case was == nil:
+		d.opts.Logger.Error("the city's database is degraded", "error", is)
+		_, _ = d.Append(client.Event{ // fails only when closed
+			Kind: string(event.StoreDegraded), Text: is.Error(), Data: map[string]string{"error": is.Error()},
+		})
+	case is == nil:
+		d.opts.Logger.Info("the city's database works again", "after", lasted)
+		_, _ = d.Append(client.Event{ // fails only when closed
+			Kind: string(event.StoreRecovered), Text: "the city's database works again",
+			Data: map[string]string{"seconds": fmt.Sprintf("%.1f", lasted.Seconds()), "lost": fmt.Sprint(d.events.takeLost())},
+		})
+	}
+	d.wakeWriter()
+	if d.opts.OnFault != nil {
+		d.opts.OnFault(is)
+	}
+}

@@ -1,0 +1,57 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// read asks the database a question, which sees one moment of it.
+func (d *DB) read(ctx context.Context, op string, ask func(context.Context, *sql.Tx) error) error {
+	select {
+	case <-d.closing:
+		return ErrClosed
+	default:
+	}
+	bound, cancel := context.WithTimeoutCause(ctx, d.opts.Patience, errSlow)
+	defer cancel()
+	err := d.ask(bound, ask)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case bound.Err() != nil:
+		err = errSlow
+	}
+	_, trouble := faultOf(err)
+	err = unavailable(op, d.path, err)
+	if trouble || err == nil {
+		d.health.report(reading, err)
+	}
+	return err
+}
+
+// ask asks in a transaction of its own.
+func (d *DB) ask(ctx context.Context, question func(context.Context, *sql.Tx) error) error {
+	t, err := d.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	err = question(ctx, t)
+	if end := t.Rollback(); err == nil && !errors.Is(end, sql.ErrTxDone) { // done: ctx has ended
+		err = end
+	}
+	return err
+}
+
+// each calls scan for every row of an answer.
+func each(ctx context.Context, t *sql.Tx, scan func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := t.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	for err == nil && rows.Next() {
+		err = scan(rows)
+	}
+	return errors.Join(err, rows.Err(), rows.Close())
+}

@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"gascity/internal/prompt"
+	"gascity/runtime"
+)
+
+var _ prompt.Store = (*DB)(nil)
+
+// AddReceipt implements prompt.Store.
+func (d *DB) AddReceipt(ctx context.Context, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
+	var added prompt.Receipt // the writer's until it is done
+	var old bool
+	err = d.write(ctx, "keep a receipt", survivesPower, func(ctx context.Context, t *tx) (err error) {
+		added, old, err = addReceipt(ctx, t, r)
+		return err
+	})
+	switch {
+	case err != nil:
+		return prompt.Receipt{}, false, err
+	case old:
+		kept, err = d.Receipt(ctx, added.ID)
+		return kept, err == nil, err
+	}
+	return added, false, nil
+}
+
+func addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
+	var id string
+	if r.Key != "" {
+		known, err = t.row(ctx, "SELECT id FROM receipt WHERE session = ? AND key = ? AND key <> ''", []any{r.Session, r.Key}, []any{&id})
+		if err != nil || known {
+			return prompt.Receipt{ID: id}, known, err
+		}
+	}
+	taken, err := t.row(ctx, "SELECT id FROM receipt WHERE id = ?", []any{r.ID}, []any{&id})
+	if err != nil {
+		return prompt.Receipt{}, false, err
+	}
+	if taken {
+		return prompt.Receipt{}, false, fmt.Errorf("receipt %s: the id is taken", r.ID)
+	}
+	err = t.exec(ctx, "INSERT INTO receipt (id, session, key, final, updated, body) VALUES (?, ?, ?, ?, ?, '')",
+		r.ID, r.Session, r.Key, r.State.Final(), nanos(r.UpdatedAt))
+	if err != nil {
+		return prompt.Receipt{}, false, err
+	}
+	if _, err := t.row(ctx, "SELECT last_insert_rowid()", nil, []any{&r.Seq}); err != nil {
+		return prompt.Receipt{}, false, err
+	}
+	if err := writeReceipt(ctx, t, &r); err != nil {
+		return prompt.Receipt{}, false, err
+	}
+	if r.State.Final() {
+		r.Content = nil
+	}
+	return r, false, nil
+}
+
+// SaveReceipt implements prompt.Store.
+func (d *DB) SaveReceipt(ctx context.Context, r prompt.Receipt) error {
+	return d.write(ctx, "keep a receipt", survivesPower, func(ctx context.Context, t *tx) error {
+		var final bool
+		found, err := t.row(ctx, "SELECT seq, session, key, final FROM receipt WHERE id = ?", []any{r.ID},
+			[]any{&r.Seq, &r.Session, &r.Key, &final})
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return fmt.Errorf("receipt %s: %w", r.ID, prompt.ErrUnknown)
+		case final && !r.State.Final():
+			return fmt.Errorf("receipt %s: %w, it cannot become %s", r.ID, prompt.ErrEnded, r.State)
+		}
+		return writeReceipt(ctx, t, &r)
+	})
+}
+
+// writeReceipt fills the row of a receipt, and its content if that is given.
+func writeReceipt(ctx context.Context, t *tx, r *prompt.Receipt) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("receipt %s: %w", r.ID, err)
+	}
+	final := r.State.Final()
+	if err := t.exec(ctx, "UPDATE receipt SET final = ?, updated = ?, body = ? WHERE seq = ?",
+		final, nanos(r.UpdatedAt), string(body), r.Seq); err != nil {
+		return err
+	}
+	if r.Content == nil && !final {
+		return nil
+	}
+	if err := t.exec(ctx, "DELETE FROM content WHERE seq = ?", r.Seq); err != nil || final {
+		return err
+	}
+	for n, block := range r.Content {
+		err := t.exec(ctx, "INSERT INTO content VALUES (?, ?, ?, ?, ?)", r.Seq, n, block.Type, blob(block.Text), blob(block.Path))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blob returns the bytes of a text, which are never nil.
+func blob(text string) []byte { return append([]byte{}, text...) }
+
+// OpenReceipts implements prompt.Store.
+func (d *DB) OpenReceipts(ctx context.Context) ([]prompt.Receipt, error) {
+	return d.receipts(ctx, true, "SELECT id, seq, body FROM receipt WHERE final = 0 ORDER BY seq")
+}
+
+// Receipt implements prompt.Store.
+func (d *DB) Receipt(ctx context.Context, id string) (prompt.Receipt, error) {
+	found, err := d.receipts(ctx, true, "SELECT id, seq, body FROM receipt WHERE id = ?", id)
+	if err != nil {
+		return prompt.Receipt{}, err
+	}
+	if len(found) == 0 {
+		return prompt.Receipt{}, fmt.Errorf("receipt %s: %w", id, prompt.ErrUnknown)
+	}
+	return found[0], nil
+}
+
+// EndedReceipts implements prompt.Store.
+func (d *DB) EndedReceipts(ctx context.Context, session string, limit int) ([]prompt.Receipt, error) {
+	return d.receipts(ctx, false, "SELECT id, seq, body FROM receipt WHERE final = 1 AND (?1 = '' OR session = ?1) "+
+		"ORDER BY updated DESC, seq DESC LIMIT ?2", session, rows(limit))
+}
+
+// ForgetReceipts implements prompt.Store.
+func (d *DB) ForgetReceipts(ctx context.Context, before time.Time) (int, error) {
+	var gone int64 // the writer's until it is done
+	err := d.write(ctx, "forget old receipts", survivesKill, func(ctx context.Context, t *tx) (err error) {
+		gone, err = t.change(ctx, "DELETE FROM receipt WHERE final = 1 AND updated < ?", nanos(before))
+		if err != nil || gone == 0 {
+			return err
+		}
+		return t.giveBack(ctx)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int(gone), nil
+}
+
+// receipts returns what a query of id, seq and body finds, with content if it is
+// wanted. What cannot be decoded is left out and named in the error.
+func (d *DB) receipts(ctx context.Context, content bool, query string, args ...any) ([]prompt.Receipt, error) {
+	found := []prompt.Receipt{}
+	var bad []error
+	err := d.read(ctx, "read receipts", func(ctx context.Context, t *sql.Tx) error {
+		err := each(ctx, t, func(r *sql.Rows) error {
+			var id string
+			var body []byte
+			var one prompt.Receipt
+			var seq uint64
+			if err := r.Scan(&id, &seq, &body); err != nil {
+				return err
+			}
+			if err := json.Unmarshal(body, &one); err != nil {
+				bad = append(bad, &RowError{Kind: "receipt", Key: id, Err: err})
+				return nil
+			}
+			one.Seq = seq
+			found = append(found, one)
+			return nil
+		}, query, args...)
+		for i := 0; err == nil && content && i < len(found); i++ {
+			found[i].Content, err = readContent(ctx, t, found[i].Seq)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, errors.Join(bad...)
+}
+
+func readContent(ctx context.Context, t *sql.Tx, seq uint64) (blocks []runtime.ContentBlock, err error) {
+	err = each(ctx, t, func(r *sql.Rows) error {
+		var kind string
+		var text, path []byte
+		if err := r.Scan(&kind, &text, &path); err != nil {
+			return err
+		}
+		blocks = append(blocks, runtime.ContentBlock{Type: kind, Text: string(text), Path: string(path)})
+		return nil
+	}, "SELECT type, text, path FROM content WHERE seq = ? ORDER BY n", seq)
+	return blocks, err
+}

@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	_ "embed" // the schema
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// applicationID marks a file as ours: "gcdb".
+const applicationID = 0x67636462
+
+//go:embed schema.sql
+var firstSchema string
+
+// migrations[i] leads from version i to i+1. They only go forward.
+var migrations = []string{firstSchema}
+
+// about is what a database says of itself.
+type about struct{ application, version int }
+
+func inspect(ctx context.Context, conn *sql.Conn) (a about, err error) {
+	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&a.application); err != nil {
+		return a, err
+	}
+	err = conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&a.version)
+	return a, err
+}
+
+// check refuses what is newer, and finds what is not ours or makes no sense. An
+// end that was not clean has everything looked at.
+func check(ctx context.Context, conn *sql.Conn, latest int) error {
+	a, err := inspect(ctx, conn)
+	switch {
+	case err != nil:
+		return err
+	case a == about{}:
+		return checkNew(ctx, conn)
+	case a.application != applicationID:
+		return fmt.Errorf("%w: it belongs to another program", ErrDamaged)
+	case a.version > latest:
+		return fmt.Errorf("%w: its version is %d, this gc knows up to %d; use the gc that wrote it, or move the file away to begin anew: agents go on",
+			ErrNewer, a.version, latest)
+	}
+	var clean int
+	if err := conn.QueryRowContext(ctx, "SELECT clean FROM timeline").Scan(&clean); err != nil {
+		if kind, _ := faultOf(err); kind == faultOther || errors.Is(err, sql.ErrNoRows) { // a table or its row is missing
+			return errors.Join(ErrDamaged, err)
+		}
+		return err
+	}
+	if clean == 1 {
+		return nil
+	}
+	var verdict string
+	if err := conn.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return err
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: %s", ErrDamaged, verdict)
+	}
+	return nil
+}
+
+// checkNew makes sure that a file without a version is empty.
+func checkNew(ctx context.Context, conn *sql.Conn) error {
+	var tables int
+	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+		return err
+	}
+	if tables > 0 {
+		return fmt.Errorf("%w: it belongs to another program", ErrDamaged)
+	}
+	return nil
+}
+
+// migrate brings the database to the latest version, in one transaction, with a
+// copy of an older one beside it.
+func migrate(ctx context.Context, conn *sql.Conn, path string, steps []string) error {
+	a, err := inspect(ctx, conn)
+	if err != nil || a.version == len(steps) {
+		return err
+	}
+	if a.version > 0 {
+		if err := backup(ctx, conn, fmt.Sprintf("%s.bak-v%d", path, a.version)); err != nil {
+			return fmt.Errorf("cannot copy version %d before the migration to %d: %w", a.version, len(steps), err)
+		}
+	} else if _, err := conn.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
+		return err
+	}
+	script := []string{"BEGIN IMMEDIATE"}
+	script = append(script, steps[a.version:]...)
+	script = append(script,
+		fmt.Sprintf("PRAGMA application_id = %d", applicationID),
+		fmt.Sprintf("PRAGMA user_version = %d", len(steps)),
+		"COMMIT")
+	for i, statement := range script {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			_, rollback := conn.ExecContext(ctx, "ROLLBACK")
+			if i == 0 {
+				rollback = nil // nothing was begun
+			}
+			return fmt.Errorf("cannot migrate from version %d to %d, nothing was changed: %w", a.version, len(steps), errors.Join(err, rollback))
+		}
+	}
+	return nil
+}
+
+// backup writes a copy of the database, which replaces one of the same name.
+func backup(ctx context.Context, conn *sql.Conn, path string) error {
+	fresh := path + ".tmp"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := create(fresh); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "VACUUM INTO ?", fresh); err != nil {
+		return errors.Join(err, os.Remove(fresh))
+	}
+	if err := os.Rename(fresh, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// create makes an empty file for this user alone. One that exists already is
+// closed to others.
+func create(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = file.Chmod(0o600)
+	}
+	return errors.Join(err, file.Close())
+}
+
+// setAside renames the database and its companions. It returns the new name.
+func setAside(path, suffix string) (string, error) {
+	aside := path + ".damaged-" + suffix
+	for _, part := range []string{"-wal", "-shm", ""} { // the database last: without it there is nothing to set aside
+		if err := os.Rename(path+part, aside+part); err != nil && (part == "" || !errors.Is(err, os.ErrNotExist)) {
+			return "", err
+		}
+	}
+	return aside, syncDir(filepath.Dir(path))
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// source returns the data source name of a file, whatever is in its name.
+func source(path string, pragmas ...string) string {
+	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
+	name := "file:" + escaped + "?_dqs=0&_error_rc=1"
+	for _, pragma := range pragmas {
+		name += "&_pragma=" + pragma
+	}
+	return name
+}

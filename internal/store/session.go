@@ -1,0 +1,165 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gascity/internal/session"
+)
+
+var (
+	_ session.Store        = (*DB)(nil)
+	_ session.PendingStore = (*DB)(nil)
+	_ session.WaitStore    = (*DB)(nil)
+	_ session.HistoryStore = (*DB)(nil)
+)
+
+// shortestToken is the length from which a token is looked for in a record: what
+// is shorter is no secret, and may be part of anything.
+const shortestToken = 8
+
+// Load implements session.Store.
+func (d *DB) Load(ctx context.Context) ([]session.Record, error) {
+	return load[session.Record](ctx, d, "session record",
+		"SELECT session || ' (' || provider || ')', body FROM session ORDER BY session, provider")
+}
+
+// Save implements session.Store. Whatever the record says, the incarnation's
+// token is not kept.
+func (d *DB) Save(ctx context.Context, r session.Record) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("cannot keep the record of %s: %w", r.Session, err)
+	}
+	if len(r.Token) >= shortestToken {
+		body = bytes.ReplaceAll(body, []byte(r.Token), []byte("[token]"))
+	}
+	return d.write(ctx, "keep a session record", survivesKill, func(ctx context.Context, t *tx) error {
+		return t.exec(ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?)", r.Provider, r.Session, string(body))
+	})
+}
+
+// Remove implements session.Store.
+func (d *DB) Remove(ctx context.Context, key session.Key) error {
+	return d.write(ctx, "forget a session record", survivesKill, func(ctx context.Context, t *tx) error {
+		return t.exec(ctx, "DELETE FROM session WHERE session = ? AND provider = ?", key.Session, key.Provider)
+	})
+}
+
+// LoadPending implements session.PendingStore.
+func (d *DB) LoadPending(ctx context.Context) ([]session.Pending, error) {
+	return load[session.Pending](ctx, d, "pending interaction", "SELECT id, body FROM pending ORDER BY since, id")
+}
+
+// SavePending implements session.PendingStore.
+func (d *DB) SavePending(ctx context.Context, p session.Pending) error {
+	return d.put(ctx, "keep a pending interaction", "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", p.ID, p.Since, p)
+}
+
+// RemovePending implements session.PendingStore.
+func (d *DB) RemovePending(ctx context.Context, id string) error {
+	return d.write(ctx, "forget a pending interaction", survivesKill, func(ctx context.Context, t *tx) error {
+		return t.exec(ctx, "DELETE FROM pending WHERE id = ?", id)
+	})
+}
+
+// LoadWaits implements session.WaitStore.
+func (d *DB) LoadWaits(ctx context.Context) ([]session.Wait, error) {
+	return load[session.Wait](ctx, d, "wait", "SELECT id, body FROM wait ORDER BY since, id")
+}
+
+// SaveWait implements session.WaitStore.
+func (d *DB) SaveWait(ctx context.Context, w session.Wait) error {
+	return d.put(ctx, "keep a wait", "INSERT OR REPLACE INTO wait VALUES (?, ?, ?)", w.ID, w.CreatedAt, w)
+}
+
+// RemoveWait implements session.WaitStore.
+func (d *DB) RemoveWait(ctx context.Context, id string) error {
+	return d.write(ctx, "forget a wait", survivesKill, func(ctx context.Context, t *tx) error {
+		return t.exec(ctx, "DELETE FROM wait WHERE id = ?", id)
+	})
+}
+
+// SaveIncarnation implements session.HistoryStore.
+func (d *DB) SaveIncarnation(ctx context.Context, i session.Incarnation) error {
+	body, err := json.Marshal(i)
+	if err != nil {
+		return fmt.Errorf("cannot keep incarnation %d of %s: %w", i.Epoch, i.Session, err)
+	}
+	return d.write(ctx, "keep an incarnation", survivesKill, func(ctx context.Context, t *tx) error {
+		err := t.exec(ctx, "INSERT OR REPLACE INTO incarnation VALUES (?, ?, ?, ?)", i.Provider, i.Session, i.Epoch, string(body))
+		if err != nil {
+			return err
+		}
+		return t.exec(ctx, "DELETE FROM incarnation WHERE session = ?1 AND provider = ?2 AND epoch <= "+
+			"(SELECT epoch FROM incarnation WHERE session = ?1 AND provider = ?2 ORDER BY epoch DESC LIMIT 1 OFFSET ?3)",
+			i.Session, i.Provider, session.IncarnationsKept)
+	})
+}
+
+// Incarnations implements session.HistoryStore.
+func (d *DB) Incarnations(ctx context.Context, key session.Key, limit int) ([]session.Incarnation, error) {
+	return load[session.Incarnation](ctx, d, "incarnation",
+		"SELECT session || ' ' || epoch, body FROM incarnation WHERE session = ? AND provider = ? ORDER BY epoch DESC LIMIT ?",
+		key.Session, key.Provider, rows(limit))
+}
+
+// put replaces what has the same id.
+func (d *DB) put(ctx context.Context, op, query, id string, since time.Time, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("cannot %s, %s: %w", op, id, err)
+	}
+	return d.write(ctx, op, survivesKill, func(ctx context.Context, t *tx) error {
+		return t.exec(ctx, query, id, nanos(since), string(body))
+	})
+}
+
+// load returns what a query of names and bodies finds. What cannot be decoded is
+// left out and named in the error.
+func load[T any](ctx context.Context, d *DB, kind, query string, args ...any) ([]T, error) {
+	found := []T{}
+	var bad []error
+	err := d.read(ctx, "read each "+kind, func(ctx context.Context, t *sql.Tx) error {
+		return each(ctx, t, func(r *sql.Rows) error {
+			var name string
+			var body []byte
+			if err := r.Scan(&name, &body); err != nil {
+				return err
+			}
+			var one T
+			if err := json.Unmarshal(body, &one); err != nil {
+				bad = append(bad, &RowError{Kind: kind, Key: strings.TrimSpace(name), Err: err})
+				return nil
+			}
+			found = append(found, one)
+			return nil
+		}, query, args...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, errors.Join(bad...)
+}
+
+// rows returns the limit as the engine knows it: all if it is not positive.
+func rows(limit int) int {
+	if limit <= 0 {
+		return -1
+	}
+	return limit
+}
+
+// nanos returns a time as it is ordered by. No time is before all others.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}

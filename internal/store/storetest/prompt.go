@@ -1,0 +1,270 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gascity/internal/prompt"
+	"gascity/runtime"
+)
+
+// receipt returns one that is queued for a session.
+func receipt(id, session string) prompt.Receipt {
+	return prompt.Receipt{
+		ID: id, Session: session, State: prompt.Queued, Content: runtime.TextContent("prompt " + id),
+		Priority: prompt.Normal, CreatedAt: start(), UpdatedAt: start(), ExpiresAt: start().Add(time.Hour),
+	}
+}
+
+func (s *suite) add(r prompt.Receipt) prompt.Receipt {
+	s.t.Helper()
+	kept, known, err := s.Receipts.AddReceipt(s.ctx, r)
+	s.must(err)
+	if known {
+		s.t.Fatalf("receipt %s is known as %s before it was added", r.ID, kept.ID)
+	}
+	return kept
+}
+
+func (s *suite) open(want ...prompt.Receipt) {
+	s.t.Helper()
+	got, err := s.Receipts.OpenReceipts(s.ctx)
+	s.must(err)
+	s.same("the list of open receipts", want, got)
+}
+
+func receiptKept(s *suite) {
+	s.open()
+	r := filled[prompt.Receipt](1)
+	r.State = prompt.Injected
+	want := r
+	kept := s.add(r)
+	if kept.Seq == 0 {
+		s.t.Error("a receipt has no Seq")
+	}
+	want.Seq = kept.Seq
+	s.same("the added receipt", want, kept)
+	s.again(func() {
+		s.open(want)
+		got, err := s.Receipts.Receipt(s.ctx, r.ID)
+		s.must(err)
+		s.same("the receipt", want, got)
+	})
+	if _, err := s.Receipts.Receipt(s.ctx, "unknown"); !errors.Is(err, prompt.ErrUnknown) {
+		s.t.Errorf("an unknown receipt is %v, want an error matching ErrUnknown", err)
+	}
+}
+
+// receiptContent: blocks keep their bytes.
+func receiptContent(s *suite) {
+	large := strings.Repeat("0123456789abcde\n", 1<<16)
+	tests := map[string][]runtime.ContentBlock{
+		"bytes":  runtime.TextContent("\x00\x1b[31m \xff\xfe <&> \u2028 \r\n\t '\" %s ?1"),
+		"large":  runtime.TextContent(large),
+		"blocks": {{Type: runtime.ContentText, Text: "one"}, {Type: runtime.ContentFilePath, Path: "/a b/\xffc"}, {Type: runtime.ContentText}},
+	}
+	for name, content := range tests {
+		r := receipt(name, "s")
+		r.Content = content
+		s.add(r)
+	}
+	s.again(func() {
+		for name, content := range tests {
+			got, err := s.Receipts.Receipt(s.ctx, name)
+			s.must(err)
+			if !slices.Equal(got.Content, content) {
+				s.t.Errorf("the content %q has changed", name)
+			}
+		}
+	})
+}
+
+func receiptKey(s *suite) {
+	r := receipt("one", "s")
+	r.Key = "k"
+	want := s.add(r)
+	s.again(func() {
+		second := receipt("two", "s")
+		second.Key = "k"
+		got, known, err := s.Receipts.AddReceipt(s.ctx, second)
+		s.must(err)
+		if !known {
+			s.t.Error("a key that was used before is not known")
+		}
+		s.same("the receipt of a known key", want, got)
+		s.open(want)
+	})
+	other := receipt("three", "another session")
+	other.Key = "k"
+	s.add(other)
+	s.add(receipt("four", "s"))
+	s.add(receipt("five", "s")) // no key is no key
+}
+
+// receiptKeyConcurrent: of many that use a key at once one wins, and all agree.
+func receiptKeyConcurrent(s *suite) {
+	const senders = 8
+	var fresh atomic.Int32
+	ids := make([]string, senders)
+	var wg sync.WaitGroup
+	for i := range senders {
+		wg.Go(func() {
+			r := receipt(fmt.Sprint("r", i), "s")
+			r.Key = "k"
+			kept, known, err := s.Receipts.AddReceipt(s.ctx, r)
+			if err != nil {
+				s.t.Error(err)
+			}
+			if !known {
+				fresh.Add(1)
+			}
+			ids[i] = kept.ID
+		})
+	}
+	wg.Wait()
+	if fresh.Load() != 1 || len(slices.Compact(ids)) != 1 {
+		s.t.Errorf("%d of %d senders with one key were first, and they got the receipts %v", fresh.Load(), senders, ids)
+	}
+}
+
+func receiptID(s *suite) {
+	want := s.add(receipt("one", "s"))
+	if _, _, err := s.Receipts.AddReceipt(s.ctx, receipt("one", "another")); err == nil {
+		s.t.Error("an id was taken twice")
+	}
+	s.open(want)
+}
+
+func receiptSave(s *suite) {
+	one, two := s.add(receipt("one", "s")), s.add(receipt("two", "s"))
+	changed := one
+	changed.State, changed.Reason, changed.Attempts, changed.Content = prompt.Injected, "why", 3, nil
+	changed.Steps = []prompt.Step{{State: prompt.Injected, At: start(), Detail: "d"}}
+	changed.Seq, changed.Session, changed.Key = 999, "other", "other" // belong to the store
+	s.must(s.Receipts.SaveReceipt(s.ctx, changed))
+	changed.Seq, changed.Session, changed.Key, changed.Content = one.Seq, one.Session, one.Key, one.Content
+	s.again(func() { s.open(changed, two) })
+	changed.Content = runtime.TextContent("edited")
+	s.must(s.Receipts.SaveReceipt(s.ctx, changed))
+	s.again(func() { s.open(changed, two) })
+	if err := s.Receipts.SaveReceipt(s.ctx, receipt("unknown", "s")); !errors.Is(err, prompt.ErrUnknown) {
+		s.t.Errorf("the save of an unknown receipt is %v, want an error matching ErrUnknown", err)
+	}
+}
+
+// receiptFinal: what is final has no content, and stays final.
+func receiptFinal(s *suite) {
+	r := s.add(receipt("one", "s"))
+	open := r
+	r.State, r.Reason = prompt.Consumed, "evidence"
+	s.must(s.Receipts.SaveReceipt(s.ctx, r))
+	r.Content = nil
+	s.again(func() {
+		s.open()
+		got, err := s.Receipts.Receipt(s.ctx, "one")
+		s.must(err)
+		s.same("the final receipt", r, got)
+		if err := s.Receipts.SaveReceipt(s.ctx, open); !errors.Is(err, prompt.ErrEnded) {
+			s.t.Errorf("a final receipt was opened again, error %v", err)
+		}
+		s.open()
+	})
+	dead := receipt("dead", "s")
+	dead.State = prompt.Dead
+	if kept := s.add(dead); kept.Content != nil {
+		s.t.Error("a receipt that was final from the start has content")
+	}
+}
+
+func receiptEnded(s *suite) {
+	var want []string
+	for i := range 5 {
+		r := s.add(receipt(fmt.Sprint("r", i), fmt.Sprint("s", i%2)))
+		r.State, r.UpdatedAt = prompt.Consumed, start().Add(time.Duration(i/2)*time.Second)
+		s.must(s.Receipts.SaveReceipt(s.ctx, r))
+		want = append([]string{r.ID}, want...)
+	}
+	s.add(receipt("open", "s0"))
+	s.again(func() {
+		s.ended("", 0, want...)
+		s.ended("", 2, want[:2]...)
+		s.ended("s1", 0, "r3", "r1")
+		s.ended("s1", 1, "r3")
+		s.ended("nobody", 0)
+	})
+}
+
+func (s *suite) ended(session string, limit int, want ...string) {
+	s.t.Helper()
+	got, err := s.Receipts.EndedReceipts(s.ctx, session, limit)
+	s.must(err)
+	var ids []string
+	for _, r := range got {
+		ids = append(ids, r.ID)
+		if r.Content != nil {
+			s.t.Errorf("ended receipt %s has content", r.ID)
+		}
+	}
+	s.same("the list of ended receipts", want, ids)
+}
+
+func receiptForget(s *suite) {
+	old, recent, open := s.add(receipt("old", "s")), s.add(receipt("recent", "s")), s.add(receipt("open", "s"))
+	last := receipt("last", "s")
+	last.Key = "k"
+	last = s.add(last)
+	for i, r := range []prompt.Receipt{old, last, recent} {
+		r.State, r.UpdatedAt = prompt.Expired, start().Add(time.Duration(i)*time.Hour)
+		s.must(s.Receipts.SaveReceipt(s.ctx, r))
+	}
+	n, err := s.Receipts.ForgetReceipts(s.ctx, start().Add(2*time.Hour))
+	s.must(err)
+	if n != 2 {
+		s.t.Errorf("%d receipts were forgotten, want 2", n)
+	}
+	s.again(func() {
+		s.ended("", 0, "recent")
+		s.open(open)
+	})
+	again := receipt("again", "s")
+	again.Key = "k" // is free again
+	if kept := s.add(again); kept.Seq <= last.Seq {
+		s.t.Errorf("Seq %d was given after %d", kept.Seq, last.Seq)
+	}
+}
+
+// receiptOrder: Seq is the order of acceptance, of many senders too.
+func receiptOrder(s *suite) {
+	const senders, each = 8, 10
+	var wg sync.WaitGroup
+	for i := range senders {
+		wg.Go(func() {
+			var last uint64
+			for n := range each {
+				kept, _, err := s.Receipts.AddReceipt(s.ctx, receipt(fmt.Sprintf("%d-%d", i, n), "s"))
+				if err != nil || kept.Seq <= last {
+					s.t.Errorf("sender %d got Seq %d after %d, error %v", i, kept.Seq, last, err)
+				}
+				last = kept.Seq
+			}
+		})
+	}
+	wg.Wait()
+	s.again(func() {
+		got, err := s.Receipts.OpenReceipts(s.ctx)
+		s.must(err)
+		if len(got) != senders*each {
+			s.t.Fatalf("%d receipts are open, want %d", len(got), senders*each)
+		}
+		for i, r := range got[1:] {
+			if r.Seq <= got[i].Seq {
+				s.t.Errorf("receipt %s of Seq %d follows Seq %d", r.ID, r.Seq, got[i].Seq)
+			}
+		}
+	})
+}

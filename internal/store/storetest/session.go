@@ -1,0 +1,132 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"gascity/internal/session"
+)
+
+func (s *suite) records(want ...session.Record) {
+	s.t.Helper()
+	got, err := s.Records.Load(s.ctx)
+	s.must(err)
+	s.same("the list of records", want, got)
+}
+
+func recordKept(s *suite) {
+	s.records()
+	r := filled[session.Record](1)
+	r.Token, r.Handle = "", ""
+	old := r
+	old.State, old.Failures = "old", nil
+	s.must(s.Records.Save(s.ctx, old))
+	s.must(s.Records.Save(s.ctx, r))
+	bare := session.Record{Session: r.Session, Provider: "another"}
+	s.must(s.Records.Save(s.ctx, bare))
+	s.again(func() { s.records(bare, r) })
+	s.must(s.Records.Remove(s.ctx, r.Key()))
+	s.must(s.Records.Remove(s.ctx, session.Key{Session: "never", Provider: "kept"}))
+	s.again(func() { s.records(bare) })
+}
+
+func recordSorted(s *suite) {
+	var want []session.Record
+	for _, key := range []session.Key{{Session: "a", Provider: "p"}, {Session: "a", Provider: "q"}, {Session: "b", Provider: "a"}} {
+		want = append(want, session.Record{Session: key.Session, Provider: key.Provider})
+	}
+	for _, i := range []int{2, 0, 1} {
+		s.must(s.Records.Save(s.ctx, want[i]))
+	}
+	s.again(func() { s.records(want...) })
+}
+
+// recordSecret: a token and a handle are never stored.
+func recordSecret(s *suite) {
+	r := session.Record{Session: "a", Provider: "p", Token: "canary-token", Handle: "canary-handle"}
+	s.must(s.Records.Save(s.ctx, r))
+	s.records(session.Record{Session: "a", Provider: "p"})
+}
+
+func recordCopy(s *suite) {
+	r := session.Record{Session: "a", Provider: "p", Failures: []time.Time{start()}}
+	s.must(s.Records.Save(s.ctx, r))
+	r.Failures[0] = start().Add(time.Hour)
+	got, err := s.Records.Load(s.ctx)
+	s.must(err)
+	got[0].Failures[0] = start().Add(time.Hour)
+	s.records(session.Record{Session: "a", Provider: "p", Failures: []time.Time{start()}})
+}
+
+func pendingKept(s *suite) {
+	load := func(want ...session.Pending) {
+		s.t.Helper()
+		got, err := s.Pending.LoadPending(s.ctx)
+		s.must(err)
+		s.same("the list of pending interactions", want, got)
+	}
+	load()
+	late, early := filled[session.Pending](1), filled[session.Pending](2)
+	late.ID, early.ID = "a-late", "b-early"
+	late.Since = early.Since.Add(time.Nanosecond)
+	s.must(s.Pending.SavePending(s.ctx, late))
+	s.must(s.Pending.SavePending(s.ctx, early))
+	s.again(func() { load(early, late) })
+	late.State, late.Answer = "answered", "yes"
+	s.must(s.Pending.SavePending(s.ctx, late))
+	s.must(s.Pending.RemovePending(s.ctx, early.ID))
+	s.must(s.Pending.RemovePending(s.ctx, "unknown"))
+	s.again(func() { load(late) })
+}
+
+func waitKept(s *suite) {
+	load := func(want ...session.Wait) {
+		s.t.Helper()
+		got, err := s.Waits.LoadWaits(s.ctx)
+		s.must(err)
+		s.same("the list of waits", want, got)
+	}
+	load()
+	late, early := filled[session.Wait](1), filled[session.Wait](2)
+	late.ID, early.ID = "a-late", "b-early"
+	late.CreatedAt = early.CreatedAt.Add(time.Nanosecond)
+	s.must(s.Waits.SaveWait(s.ctx, late))
+	s.must(s.Waits.SaveWait(s.ctx, early))
+	s.again(func() { load(early, late) })
+	early.State = "fulfilled"
+	s.must(s.Waits.SaveWait(s.ctx, early))
+	s.must(s.Waits.RemoveWait(s.ctx, late.ID))
+	s.must(s.Waits.RemoveWait(s.ctx, "unknown"))
+	s.again(func() { load(early) })
+}
+
+func incarnationKept(s *suite) {
+	one := filled[session.Incarnation](1)
+	one.Epoch = 1
+	two := session.Incarnation{Session: one.Session, Provider: one.Provider, Epoch: 2, StartedAt: start()}
+	other := session.Incarnation{Session: one.Session, Provider: "another", Epoch: 9}
+	for _, i := range []session.Incarnation{two, one, other} {
+		s.must(s.History.SaveIncarnation(s.ctx, i))
+	}
+	two.Reason, two.EndedAt = "stopped", start().Add(time.Minute)
+	s.must(s.History.SaveIncarnation(s.ctx, two))
+	s.again(func() {
+		for limit, want := range map[int][]session.Incarnation{0: {two, one}, 1: {two}, 2: {two, one}, 5: {two, one}} {
+			got, err := s.History.Incarnations(s.ctx, one.Key(), limit)
+			s.must(err)
+			s.same(fmt.Sprintf("the history of at most %d", limit), want, got)
+		}
+	})
+}
+
+func incarnationBounded(s *suite) {
+	key := session.Key{Session: "a", Provider: "p"}
+	for epoch := range uint64(session.IncarnationsKept + 7) {
+		s.must(s.History.SaveIncarnation(s.ctx, session.Incarnation{Session: "a", Provider: "p", Epoch: epoch + 1}))
+	}
+	got, err := s.History.Incarnations(s.ctx, key, 0)
+	s.must(err)
+	if len(got) != session.IncarnationsKept || got[0].Epoch != session.IncarnationsKept+7 || got[len(got)-1].Epoch != 8 {
+		s.t.Errorf("%d incarnations are kept, want the last %d", len(got), session.IncarnationsKept)
+	}
+}

@@ -1,0 +1,140 @@
+package storetest
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// Harness makes the stores that are to be proven.
+type Harness struct {
+	// New returns empty stores.
+	New func(t *testing.T) Stores
+	// Reopen returns the same stores as after the end and the next start of the
+	// program; nil: they forget everything.
+	Reopen func(t *testing.T) Stores
+}
+
+// suite is one run of one case.
+type suite struct {
+	Stores
+
+	t      *testing.T
+	ctx    context.Context //nolint:containedctx // of the test
+	reopen func(t *testing.T) Stores
+}
+
+// Run holds the stores to every rule of their interfaces.
+func Run(t *testing.T, h Harness) {
+	cases := map[string]func(*suite){
+		"record.kept":             recordKept,
+		"record.sorted":           recordSorted,
+		"record.secret":           recordSecret,
+		"record.copy":             recordCopy,
+		"pending.kept":            pendingKept,
+		"wait.kept":               waitKept,
+		"incarnation.kept":        incarnationKept,
+		"incarnation.bounded":     incarnationBounded,
+		"receipt.kept":            receiptKept,
+		"receipt.content":         receiptContent,
+		"receipt.key":             receiptKey,
+		"receipt.key.concurrent":  receiptKeyConcurrent,
+		"receipt.id":              receiptID,
+		"receipt.save":            receiptSave,
+		"receipt.final":           receiptFinal,
+		"receipt.ended":           receiptEnded,
+		"receipt.forget":          receiptForget,
+		"receipt.order":           receiptOrder,
+		"event.order":             eventOrder,
+		"event.after":             eventAfter,
+		"event.stale":             eventStale,
+		"event.since":             eventSince,
+		"event.wait":              eventWait,
+		"event.follow.concurrent": eventFollow,
+	}
+	for name, check := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &suite{t: t, ctx: t.Context(), Stores: h.New(t), reopen: h.Reopen}
+			check(s)
+		})
+	}
+}
+
+// again runs the check on the stores as they are, and as they are after a
+// restart if they survive one.
+func (s *suite) again(check func()) {
+	s.t.Helper()
+	check()
+	if s.reopen != nil {
+		s.Stores = s.reopen(s.t)
+		check()
+	}
+}
+
+// must ends the test unless all is well.
+func (s *suite) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// same compares what was read with what was kept.
+func (s *suite) same(what string, want, got any) {
+	s.t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		s.t.Errorf("%s is not what was kept (-want +got):\n%s", what, diff)
+	}
+}
+
+// start is when everything in these cases happens.
+func start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC) }
+
+// filled returns a value with something in every field, so that a field that is
+// added and not kept is found.
+func filled[T any](seed int) T {
+	var value T
+	fill(reflect.ValueOf(&value).Elem(), &seed)
+	return value
+}
+
+func fill(v reflect.Value, n *int) {
+	*n++
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("text ✓ <&> \"" + string(rune('a'+*n%26)))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(*n))
+	case reflect.Uint64:
+		v.SetUint(uint64(*n)) //nolint:gosec // small and positive
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			fill(v.Index(i), n)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		value := reflect.New(v.Type().Elem()).Elem()
+		fill(value, n)
+		v.SetMapIndex(reflect.ValueOf("key"), value)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(start().Add(time.Duration(*n) * time.Second)))
+			return
+		}
+		for i := range v.NumField() {
+			fill(v.Field(i), n)
+		}
+	default:
+		panic("storetest: cannot fill a " + v.Kind().String())
+	}
+}

@@ -1,0 +1,206 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/event"
+)
+
+const (
+	// tailKept is how many events stay in memory at least, tailMost how many do
+	// while they cannot be written.
+	tailKept, tailMost = 1024, 16_384
+	// idBlock is how many ids are reserved at a time.
+	idBlock = 1 << 20
+)
+
+var _ event.Log = (*DB)(nil)
+
+// hole is a range of ids, after < id <= upto, whose events are not kept.
+type hole struct{ after, upto uint64 }
+
+// timeline is the recent past in memory, and what is known of the rest.
+type timeline struct {
+	kick chan struct{} // has room for one: there is something to write
+
+	mu      sync.Mutex
+	origin  uint64         // the id before the first of all
+	next    uint64         // the id of the next event
+	last    uint64         // the id of the newest event; zero: there is none
+	written uint64         // what is up to here is in the database, or lost
+	tail    []client.Event // the newest, their ids without holes, ending at next-1
+	holes   []hole         // ascending
+	lost    int            // events that no one remembers, since it was last told
+	closed  bool
+	grown   chan struct{} // closed and replaced by each Append
+
+	// The writer's own: what is in the database.
+	kept kept
+}
+
+// kept is what the database holds of the time line.
+type kept struct {
+	reserved  uint64
+	forgotten uint64
+	count     int
+	bytes     int64
+	oldest    time.Time // zero: not known
+}
+
+// Append implements event.Log. It fails after [DB.Close] only: an event that
+// cannot be written stays visible, and is written when the store works again. If
+// that takes too long the oldest of them are lost, which their readers are told
+// as a gap.
+func (d *DB) Append(e client.Event) (client.Event, error) {
+	l := &d.events
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return client.Event{}, ErrClosed
+	}
+	e.ID = l.next
+	if e.Time.IsZero() {
+		e.Time = d.opts.Now()
+	}
+	l.next++
+	l.last = e.ID
+	l.tail = append(l.tail, e)
+	l.trimLocked()
+	close(l.grown)
+	l.grown = make(chan struct{})
+	select {
+	case l.kick <- struct{}{}:
+	default: // the writer knows already
+	}
+	return e, nil
+}
+
+// trimLocked forgets the oldest of the tail, and at last even what has not been
+// written.
+func (l *timeline) trimLocked() {
+	if len(l.tail) < 2*tailKept {
+		return
+	}
+	unwritten := int(l.last - max(l.written, l.tail[0].ID-1)) //nolint:gosec // at most the tail's length
+	keep := max(tailKept, unwritten)
+	if unwritten > tailMost {
+		keep = tailMost / 2
+		l.loseLocked(l.last - uint64(keep))
+	}
+	if len(l.tail) >= 2*keep || unwritten > tailMost {
+		l.tail = slices.Clone(l.tail[len(l.tail)-keep:])
+	}
+}
+
+// loseLocked gives up what has not been written up to the id.
+func (l *timeline) loseLocked(upto uint64) {
+	if upto <= l.written {
+		return
+	}
+	l.lost += int(upto - l.written) //nolint:gosec // at most the tail's length
+	l.skipLocked(upto)
+}
+
+// skipLocked makes everything after what is written a hole, up to the id.
+func (l *timeline) skipLocked(upto uint64) {
+	if n := len(l.holes); n > 0 && l.holes[n-1].upto == l.written {
+		l.holes[n-1].upto = upto
+	} else {
+		l.holes = append(l.holes, hole{l.written, upto})
+	}
+	l.written = upto
+}
+
+// takeLost returns how many events were lost since it was last asked.
+func (l *timeline) takeLost() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lost := l.lost
+	l.lost = 0
+	return lost
+}
+
+// startLocked returns the id of the first event of the tail, or of the next one.
+func (l *timeline) startLocked() uint64 { return l.next - uint64(len(l.tail)) }
+
+// past is one moment of the time line in memory.
+type past struct {
+	origin, start, last uint64
+	tail                []client.Event
+	holes               []hole
+}
+
+func (l *timeline) pastLocked() past {
+	return past{l.origin, l.startLocked(), l.last, slices.Clone(l.tail), slices.Clone(l.holes)}
+}
+
+// gap reports whether something after the id is not remembered.
+func (p *past) gap(id, forgotten uint64) bool {
+	if id == 0 {
+		id = p.origin // the reader has nothing and misses only what was there
+	} else if id < p.origin || id > p.last {
+		return true
+	}
+	return id < min(forgotten, p.start-1) || slices.ContainsFunc(p.holes, func(h hole) bool { return id < h.upto })
+}
+
+// After implements event.Log. The recent past comes from memory.
+func (d *DB) After(id uint64) (events []client.Event, gap bool, err error) {
+	l := &d.events
+	l.mu.Lock()
+	if start := l.startLocked(); id+1 >= start && id != 0 && id <= l.last {
+		defer l.mu.Unlock()
+		return slices.Clone(l.tail[id+1-start:]), false, nil
+	}
+	p := l.pastLocked()
+	l.mu.Unlock()
+	err = d.read(d.base, "read the events", func(ctx context.Context, t *sql.Tx) error {
+		events, gap, err = d.olderEvents(ctx, t, &p, id)
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return events, gap, nil
+}
+
+// Since implements event.Log.
+func (d *DB) Since(t time.Time) (id uint64, err error) {
+	d.events.mu.Lock()
+	p := d.events.pastLocked()
+	d.events.mu.Unlock()
+	for _, e := range slices.Backward(p.tail) {
+		if e.Time.Before(t) {
+			return e.ID, nil
+		}
+	}
+	err = d.read(d.base, "read the events", func(ctx context.Context, tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx,
+			"SELECT coalesce((SELECT id FROM event WHERE at < ? AND id < ? ORDER BY id DESC LIMIT 1), 0)", nanos(t), p.start).Scan(&id)
+	})
+	return id, err
+}
+
+// Wait implements event.Log. A store that is closed ends it with [ErrClosed].
+func (d *DB) Wait(ctx context.Context, id uint64) error {
+	for {
+		d.events.mu.Lock()
+		grown, last := d.events.grown, d.events.last
+		d.events.mu.Unlock()
+		if last > id {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-d.closing:
+			return ErrClosed
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
