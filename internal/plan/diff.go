@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/runtime"
 )
 
 // Diff decides what is to be done about each session. It is pure: the same
@@ -25,6 +26,23 @@ func Diff(desired Desired, observed []Observed, now time.Time, policy Policy) []
 	d.limitCounts(actions)
 	d.freeze(actions)
 	return actions
+}
+
+// Preview is [Diff] for a configuration that is not in force: a session that
+// nobody has looked for, because nothing asked for it yet, is taken for absent.
+func Preview(desired Desired, observed []Observed, now time.Time, policy Policy) []Action {
+	seen := map[place]bool{}
+	for _, o := range observed {
+		seen[place{o.Provider, o.Name}] = true
+	}
+	all := slices.Clone(observed)
+	for _, s := range desired.Sessions {
+		if !seen[place{s.Provider, s.Name}] {
+			nothing := runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead, At: now}
+			all = append(all, Observed{Name: s.Name, Provider: s.Provider, Agent: s.Agent, Seen: nothing})
+		}
+	}
+	return Diff(desired, all, now, policy)
 }
 
 // place is where a session is: a name under a provider.
