@@ -33,6 +33,10 @@ type fake struct {
 	shortLived bool                                         // agents end while their start returns
 	polite     bool                                         // agents end when interrupted
 	startLog   []string
+
+	speaks  map[string]runtime.Reading                   // what Sense reads, by name; nil: it is not supported
+	onSense func(ctx context.Context, name string) error // before Sense answers
+	onPeek  string                                       // what Peek returns instead of its own
 }
 
 type fakeSession struct {
@@ -55,6 +59,7 @@ var (
 	_ runtime.Watcher          = (*fake)(nil)
 	_ runtime.Fencer           = (*fake)(nil)
 	_ runtime.RelaunchProvider = (*fake)(nil)
+	_ runtime.Sensor           = (*fake)(nil)
 )
 
 // count notes a call and returns the lock.
@@ -145,6 +150,46 @@ func (f *fake) end(name string, code int) {
 func (f *fake) endLocked(name string, code int) {
 	f.sessions[name].exit = &runtime.Exit{Code: code, At: time.Now()}
 	f.tell(runtime.Event{Kind: runtime.EventExited, Session: name, Exit: f.sessions[name].exit})
+}
+
+func (f *fake) Sense(ctx context.Context, name string) (runtime.Reading, error) {
+	defer f.count("sense")()
+	if f.speaks == nil {
+		return runtime.Reading{}, &runtime.Error{Op: "sense", Session: name, Err: errors.ErrUnsupported}
+	}
+	s := f.sessions[name]
+	if s == nil || s.exit != nil {
+		return runtime.Reading{}, runtime.ErrSessionNotFound
+	}
+	token, r := s.token, f.speaks[name]
+	if f.onSense != nil {
+		f.mu.Unlock()
+		err := f.onSense(ctx, name)
+		f.mu.Lock()
+		if err != nil {
+			return runtime.Reading{}, err
+		}
+	}
+	r.Instance, r.At = token, time.Now()
+	return r, nil
+}
+
+// says makes an agent draw what Sense reads as the activity.
+func (f *fake) says(name string, activity runtime.Activity, change ...func(*runtime.Reading)) {
+	f.mu.Lock()
+	r := runtime.Reading{Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: activity, Detail: "drawn"}}}
+	if activity == "" {
+		r.Evidence = nil
+	}
+	for _, c := range change {
+		c(&r)
+	}
+	if f.speaks == nil {
+		f.speaks = map[string]runtime.Reading{}
+	}
+	f.speaks[name] = r
+	f.mu.Unlock()
+	f.works(name)
 }
 
 // works lets an agent print.
@@ -279,12 +324,19 @@ func (f *fake) Nudge(name string, content []runtime.ContentBlock) error {
 }
 
 func (f *fake) RunLive(string, runtime.Config) error      { f.count("live")(); return nil }
-func (f *fake) Peek(name string, _ int) (string, error)   { return "screen of " + name, nil }
 func (f *fake) IsRunning(name string) bool                { return f.alive(name) }
 func (f *fake) IsAttached(string) bool                    { return false }
 func (f *fake) ProcessAlive(string, []string) bool        { return true }
 func (f *fake) GetLastActivity(string) (time.Time, error) { return time.Time{}, nil }
 func (f *fake) Attach(string) error                       { return runtime.ErrAttachUnsupported }
+
+func (f *fake) Peek(name string, _ int) (string, error) {
+	defer f.count("peek")()
+	if f.onPeek != "" {
+		return f.onPeek, nil
+	}
+	return "screen of " + name, nil
+}
 
 // SendKeys knows no key whose name has the letters of Return in another order.
 func (f *fake) SendKeys(name string, keys ...string) error {

@@ -68,7 +68,9 @@ func (l *loop) readSenses() {
 		s := &e.sensing
 		switch {
 		case s.under:
-			l.tickAt(s.overdue)
+			if now.Before(s.overdue) {
+				l.tickAt(s.overdue) // its place is free then
+			}
 		case s.due.IsZero() || !e.running() || l.entries[e.rec.Key()] != e:
 			delete(l.sensible, e)
 		case now.Before(s.due):

@@ -1,0 +1,265 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/plan"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+func TestOrdersAreKeptAcrossControllers(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		for _, row := range []struct {
+			name  string
+			verb  func(context.Context, string, client.LifecycleRequest) (client.Done, error)
+			state string
+			live  int
+		}{
+			{"sleep", w.c.Sleep, client.StateAsleep, 0},
+			{"wake", nil, client.StateRunning, 1},
+			{"suspend", nil, client.StateSuspended, 0},
+			{"resume", nil, client.StateRunning, 1},
+		} {
+			verb := map[string]func(context.Context, string, client.LifecycleRequest) (client.Done, error){
+				"sleep": w.c.Sleep, "wake": w.c.Wake, "suspend": w.c.Suspend, "resume": w.c.Resume,
+			}[row.name]
+			mustDo(t, verb, client.LifecycleRequest{Reason: "for lunch"})
+			w.after(10 * time.Second)
+			w.want("a", row.state)
+			if done, err := verb(t.Context(), "a", client.LifecycleRequest{}); err != nil || done.Changed || done.Detail == "" {
+				t.Errorf("%s for the second time says %+v, %v; want that nothing changed, and why", row.name, done, err)
+			}
+			w.end()
+			w.begin()
+			w.after(time.Hour)
+			w.want("a", row.state)
+			if got := len(w.fake.lives()); got != row.live {
+				t.Errorf("after %s and another controller %d run, want %d", row.name, got, row.live)
+			}
+		}
+	})
+}
+
+func TestOrdersThatMakeNoSenseAreRefused(t *testing.T) {
+	inTown(t, []string{"a", "off"}, func(t *testing.T, w *town) {
+		w.edit(func(d *plan.Desired) { d.Sessions[1].Suspended = true })
+		w.begin()
+		ctx, none := t.Context(), client.LifecycleRequest{}
+		for name, err := range map[string]error{
+			"waking the suspended":       second(w.c.Wake(ctx, "off", none)),
+			"resuming the configured":    second(w.c.Resume(ctx, "off", none)),
+			"draining what does not run": second(w.c.Drain(ctx, "off", none)),
+			"an ack without a drain":     second(w.c.DrainAck(ctx, "a", none)),
+			"a stale instance":           second(w.c.Drain(ctx, "a", client.LifecycleRequest{Instance: "123456789abc"})),
+			"renewing what does not run": second(w.c.RequestRestart(ctx, "off", none)),
+			"a prompt for the suspended": w.c.WakeFor(ctx, "off", "a prompt waits"),
+		} {
+			if !errors.Is(err, client.ErrRefused) {
+				t.Errorf("%s gives %v, want a refusal", name, err)
+			}
+		}
+		if _, err := w.c.Suspend(ctx, "a", none); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Second)
+		if _, err := w.c.Wake(ctx, "a", none); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "resume") {
+			t.Errorf("waking the suspended gives %v, want a refusal with the remedy", err)
+		}
+		if _, err := w.c.Restart(ctx, []string{"a"}); !errors.Is(err, client.ErrRefused) {
+			t.Errorf("restarting the suspended gives %v", err)
+		}
+		if _, err := w.c.Sleep(ctx, "nobody", none); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("nobody gives %v", err)
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestAPromptWakesTheSleeper(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		mustDo(t, w.c.Sleep, client.LifecycleRequest{})
+		w.after(time.Second)
+		if err := w.c.WakeFor(t.Context(), "a", "a prompt waits for it"); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Second)
+		w.want("a", client.StateRunning)
+		if r := w.records.record(t, "gc-town-a"); r.Hold.Kind != "" {
+			t.Errorf("the hold is still kept: %+v", r.Hold)
+		}
+		if err := w.c.WakeFor(t.Context(), "a", "another"); err != nil {
+			t.Errorf("waking for a prompt what runs: %v", err)
+		}
+	})
+}
+
+func TestIdleAgentsSleepAndWake(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		queued := 0
+		w.change = func(o *Options) { o.Queued = func(string) int { return queued } }
+		w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 10 * time.Minute })
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.begin()
+		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.after(time.Hour)
+		w.want("a", client.StateRunning)
+		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.after(9 * time.Minute)
+		w.want("a", client.StateRunning)
+		w.after(2 * time.Minute)
+		w.want("a", client.StateAsleep)
+		w.end()
+		w.begin()
+		w.after(time.Hour)
+		w.want("a", client.StateAsleep)
+		queued = 1
+		if err := w.c.WakeFor(t.Context(), "a", "a prompt waits for it"); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Second)
+		w.want("a", client.StateRunning)
+	})
+}
+
+func TestADrainEndsWithTheAckOrTheDeadline(t *testing.T) {
+	for _, acked := range []bool{true, false} {
+		t.Run(fmt.Sprint("acknowledged: ", acked), func(t *testing.T) {
+			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+				w.begin()
+				instance := w.agent("a").Instance
+				mustDo(t, w.c.Drain, client.LifecycleRequest{Reason: "upgrade", Instance: instance})
+				w.after(time.Second)
+				w.want("a", client.StateDraining)
+				until := w.fake.sessions["gc-town-a"].meta[metaDrain]
+				if want := fmt.Sprint(time.Now().Add(drainLimit - time.Second).Unix()); until != want {
+					t.Errorf("the agent was told %q, want %q", until, want)
+				}
+				if d, err := w.c.DrainState(t.Context(), "a"); err != nil || !d.Draining || d.Reason != "upgrade" {
+					t.Errorf("the drain is %+v, %v", d, err)
+				}
+				w.end() // it holds over controllers
+				w.begin()
+				w.after(time.Minute)
+				w.want("a", client.StateDraining)
+				if acked {
+					mustDo(t, w.c.DrainAck, client.LifecycleRequest{Instance: instance})
+				} else {
+					w.after(4 * time.Minute)
+				}
+				w.after(time.Second)
+				w.want("a", client.StateAsleep)
+				if r := w.records.record(t, "gc-town-a"); len(r.Failures) > 0 || r.Drain != (session.Drain{}) {
+					t.Errorf("the store holds %+v, want no failure and no drain", r)
+				}
+				mustDo(t, w.c.Wake, client.LifecycleRequest{})
+				w.after(time.Second)
+				w.want("a", client.StateRunning)
+				if d, _ := w.c.DrainState(t.Context(), "a"); d.Draining {
+					t.Error("the successor is to wind down")
+				}
+				if _, err := w.c.DrainAck(t.Context(), "a", client.LifecycleRequest{Instance: instance}); !errors.Is(err, client.ErrRefused) {
+					t.Errorf("an ack of the former incarnation gives %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestADrainCanBeCancelled(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		before := w.fake.lives()
+		mustDo(t, w.c.Drain, client.LifecycleRequest{Timeout: time.Minute})
+		w.after(time.Second)
+		mustDo(t, w.c.Wake, client.LifecycleRequest{})
+		w.after(time.Hour)
+		w.want("a", client.StateRunning)
+		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] || w.fake.sessions["gc-town-a"].meta[metaDrain] != "" {
+			t.Error("the drain was cancelled, and the agent was stopped or still told")
+		}
+	})
+}
+
+func TestAnAgentThatEndsWhileItWindsDownIsNoFailure(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		mustDo(t, w.c.Drain, client.LifecycleRequest{})
+		w.after(time.Second)
+		w.fake.end("gc-town-a", 0)
+		w.after(time.Minute)
+		w.want("a", client.StateAsleep)
+		if r := w.records.record(t, "gc-town-a"); len(r.Failures) > 0 {
+			t.Errorf("failures: %v", r.Failures)
+		}
+	})
+}
+
+func TestAnAgentAsksForItsOwnRestart(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.begin()
+		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.after(time.Second)
+		before := w.fake.lives()
+		mustDo(t, w.c.RequestRestart, client.LifecycleRequest{Instance: w.agent("a").Instance})
+		w.after(10 * time.Minute)
+		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] {
+			t.Error("it was restarted within its turn")
+		}
+		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.after(2 * time.Minute)
+		if w.fake.lives()["gc-town-a"] == before["gc-town-a"] {
+			t.Error("it was not restarted after its turn")
+		}
+		w.after(time.Hour)
+		if got := w.fake.number("start"); got != 2 {
+			t.Errorf("%d starts, want two", got)
+		}
+		if a := w.agent("a"); a.Restarts != 0 {
+			t.Errorf("%d restarts that nobody asked for", a.Restarts)
+		}
+	})
+}
+
+// TestRacingOrdersLeaveOneTruth gives every order at once, over and over.
+func TestRacingOrdersLeaveOneTruth(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		none := client.LifecycleRequest{}
+		for range 20 {
+			var wg sync.WaitGroup
+			for _, verb := range []func(context.Context, string, client.LifecycleRequest) (client.Done, error){
+				w.c.Sleep, w.c.Wake, w.c.Suspend, w.c.Resume, w.c.Drain, w.c.DrainAck, w.c.RequestRestart, w.c.Reset,
+			} {
+				wg.Go(func() { _, _ = verb(t.Context(), "a", none) }) // refusals belong to the race
+			}
+			wg.Go(func() { _, _ = w.c.Kill(t.Context(), "a") })
+			wg.Go(func() { _, _ = w.c.Restart(t.Context(), []string{"a"}) })
+			wg.Wait()
+			synctest.Wait()
+		}
+		if _, err := w.c.Resume(t.Context(), "a", none); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.c.Wake(t.Context(), "a", none); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Minute)
+		w.want("a", client.StateRunning)
+		if len(w.fake.lives()) != 1 {
+			t.Errorf("%d agents run", len(w.fake.lives()))
+		}
+	})
+}

@@ -1,0 +1,288 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/plan"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+func TestWhatAnAgentDrawsBecomesItsActivity(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.begin()
+		w.after(time.Second)
+		for _, word := range []runtime.Activity{runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityWaiting, runtime.ActivityBusy} {
+			w.fake.says("gc-town-a", word)
+			w.after(300 * time.Millisecond)
+			if got := w.agent("a").Activity; got.State != string(word) || got.Source != "screen" || got.Confidence != "guess" {
+				t.Errorf("drawn as %s it is shown as %+v", word, got)
+			}
+		}
+		w.fake.says("gc-town-a", "")
+		w.after(300 * time.Millisecond)
+		if got := w.agent("a").Activity.State; got != "unknown" {
+			t.Errorf("an agent that draws nothing known is shown as %s, want unknown", got)
+		}
+		var told []string
+		events, _, _ := w.log.After(0)
+		for _, e := range events {
+			if e.Kind == "session.activity" {
+				told = append(told, e.Data["activity"])
+			}
+		}
+		if want := []string{"busy", "idle", "waiting", "busy", "unknown"}; !slices.Equal(told[len(told)-5:], want) {
+			t.Errorf("told %v, want the last to be %v", told, want)
+		}
+	})
+}
+
+func TestSensingIsBoundedAndEndsWithTheOutput(t *testing.T) {
+	inTown(t, names(40), func(t *testing.T, w *town) {
+		var mu sync.Mutex
+		under, most := 0, 0
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.fake.onSense = func(ctx context.Context, _ string) error {
+			mu.Lock()
+			under++
+			most = max(most, under)
+			mu.Unlock()
+			select {
+			case <-time.After(5 * time.Millisecond):
+			case <-ctx.Done():
+			}
+			mu.Lock()
+			under--
+			mu.Unlock()
+			return nil
+		}
+		w.begin()
+		w.after(time.Minute)
+		before := w.fake.number("sense")
+		for i := range 100 { // 10 s of output, ten times a second
+			w.fake.says("gc-town-a000", runtime.ActivityBusy, func(r *runtime.Reading) { r.Evidence[0].Detail = fmt.Sprint(i) })
+			for _, name := range names(40)[1:] {
+				w.fake.works("gc-town-" + name)
+			}
+			w.after(100 * time.Millisecond)
+		}
+		w.after(time.Second)
+		if got := (w.fake.number("sense") - before) / 40; got < 20 || got > 44 {
+			t.Errorf("%d readings of each session in 10 s of output, want about 40", got)
+		}
+		if most > sensesAtime {
+			t.Errorf("%d readings at a time, want at most %d", most, sensesAtime)
+		}
+		events, _, _ := w.log.After(0)
+		if n := len(slices.DeleteFunc(events, func(e client.Event) bool { return e.Kind != "session.activity" || e.Session != "gc-town-a000" })); n > 2 {
+			t.Errorf("%d changes told of an agent that was busy all the time", n)
+		}
+		w.fake.says("gc-town-a000", runtime.ActivityIdle) // the trailing edge
+		w.after(time.Second)
+		if got := w.agent("a000").Activity.State; got != "idle" {
+			t.Errorf("after the last output it is shown as %s", got)
+		}
+		rest, writes := w.fake.number("sense"), w.records.count()
+		w.after(time.Hour)
+		if w.fake.number("sense") != rest || w.records.count() != writes {
+			t.Errorf("%d readings and %d writes of an idle fleet in an hour", w.fake.number("sense")-rest, w.records.count()-writes)
+		}
+	})
+}
+
+func TestAHungReadingKeepsItsSessionOnly(t *testing.T) {
+	inTown(t, []string{"hung", "fine"}, func(t *testing.T, w *town) {
+		release := make(chan struct{})
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.fake.onSense = func(_ context.Context, name string) error {
+			if name == "gc-town-hung" {
+				<-release
+			}
+			return nil
+		}
+		w.begin()
+		w.fake.says("gc-town-fine", runtime.ActivityIdle)
+		w.after(time.Second)
+		if got := w.agent("fine").Activity.State; got != "idle" {
+			t.Errorf("beside a hung reading the activity is %s", got)
+		}
+		w.fake.says("gc-town-hung", runtime.ActivityBusy)
+		close(release)
+		w.after(2 * time.Second)
+		if got := w.agent("hung").Activity.State; got != "busy" {
+			t.Errorf("after the hang the activity is %s", got)
+		}
+	})
+}
+
+// TestAReadingOfAFormerIncarnationIsDropped replaces the agent while it is read.
+func TestAReadingOfAFormerIncarnationIsDropped(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.begin()
+		w.after(time.Second)
+		hold := make(chan struct{})
+		w.fake.set(func(f *fake) {
+			f.onSense = func(context.Context, string) error { <-hold; return nil }
+		})
+		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		synctest.Wait()
+		w.fake.set(func(f *fake) { f.onSense = nil })
+		w.fake.end("gc-town-a", 1)
+		w.after(2 * time.Second)
+		w.fake.says("gc-town-a", "")
+		w.after(time.Second)
+		close(hold)
+		synctest.Wait()
+		if got := w.agent("a"); got.State != client.StateRunning || got.Activity.State != "unknown" {
+			t.Errorf("the successor is %s and %s, want running and unknown", got.State, got.Activity.State)
+		}
+	})
+}
+
+func TestAReadingIsRepeatedWhenItSaysSo(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.begin()
+		w.fake.says("gc-town-a", runtime.ActivityBusy, func(r *runtime.Reading) { r.Again = time.Now().Add(40 * time.Second) })
+		w.after(time.Second)
+		w.fake.set(func(f *fake) { // nothing is printed
+			f.speaks["gc-town-a"] = runtime.Reading{Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle}}}
+		})
+		w.after(38 * time.Second)
+		early := w.agent("a").Activity.State
+		w.after(2 * time.Second)
+		if late := w.agent("a").Activity.State; early != "busy" || late != "idle" {
+			t.Errorf("before it was due the activity was %s, after that %s; want busy and idle", early, late)
+		}
+	})
+}
+
+func TestViewsTellEnginesWhatTheyNeed(t *testing.T) {
+	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		var mu sync.Mutex
+		told := map[string]int{}
+		w.change = func(o *Options) {
+			o.Changed = func(name string) {
+				mu.Lock()
+				defer mu.Unlock()
+				told[name]++
+			}
+		}
+		looks := func() int { mu.Lock(); defer mu.Unlock(); return told["gc-town-a"] }
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.begin()
+		w.after(time.Second)
+		v, err := w.c.View("a")
+		if err != nil || !v.Running || !v.Ready || v.Token != w.fake.lives()["gc-town-a"] || v.Epoch != 1 || v.Provider == nil || v.Unknown != "" {
+			t.Errorf("the view is %+v, %v", v, err)
+		}
+		if len(w.c.Views()) != 2 {
+			t.Errorf("%d views, want 2", len(w.c.Views()))
+		}
+		if _, err := w.c.View("nobody"); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("the view of nobody: %v", err)
+		}
+		for what, change := range map[string]func(){
+			"activity": func() { w.fake.says("gc-town-a", runtime.ActivityBusy) },
+			"question": func() {
+				w.fake.says("gc-town-a", runtime.ActivityBusy, func(r *runtime.Reading) {
+					r.Pending = &runtime.PendingInteraction{RequestID: "q1", Kind: "permission", Prompt: "Allow?"}
+				})
+			},
+			"attached": func() {
+				w.fake.set(func(f *fake) { f.tell(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a", Attached: 1}) })
+			},
+			"drain": func() { mustDo(t, w.c.Drain, client.LifecycleRequest{}) },
+		} {
+			before := looks()
+			change()
+			w.after(time.Second)
+			if looks() == before {
+				t.Errorf("nobody was told of the new %s", what)
+			}
+		}
+		if v, _ := w.c.View("a"); v.Pending == nil && v.Activity.State != runtime.ActivityBusy || !v.Draining || v.Attached != 1 {
+			t.Errorf("the view is %+v", v)
+		}
+		before := looks()
+		w.after(time.Minute)
+		if looks() != before {
+			t.Error("told although nothing changed")
+		}
+		w.edit(func(d *plan.Desired) { d.Sessions = d.Sessions[1:] })
+		if err := w.reload(); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Second)
+		if _, err := w.c.View("a"); err == nil || looks() == before {
+			t.Errorf("a session that is gone has a view (%v), told %d times", err, looks()-before)
+		}
+	})
+}
+
+// mustDo gives agent a an order that has to be carried out.
+func mustDo(t *testing.T, verb func(context.Context, string, client.LifecycleRequest) (client.Done, error), req client.LifecycleRequest) client.Done {
+	t.Helper()
+	done, err := verb(t.Context(), "a", req)
+	if err != nil || !done.Changed {
+		t.Errorf("the order says %+v, %v", done, err)
+	}
+	return done
+}
+
+// TestALimitIsNoCrash is R17's proof.
+func TestALimitIsNoCrash(t *testing.T) {
+	for name, known := range map[string]bool{"with an end": true, "without one": false} {
+		t.Run(name, func(t *testing.T) {
+			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+				w.settings = Settings{MaxRestarts: 1, RestartWindow: time.Hour}
+				w.fake.speaks = map[string]runtime.Reading{}
+				w.begin()
+				until := time.Now().Add(3 * time.Hour)
+				w.fake.says("gc-town-a", runtime.ActivityLimited, func(r *runtime.Reading) {
+					if known {
+						r.Evidence[0].Until = until
+					}
+					r.Evidence[0].Detail = "5-hour limit reached"
+				})
+				w.after(time.Second)
+				w.fake.end("gc-town-a", 1)
+				w.after(10 * time.Minute)
+				if r := w.records.record(t, "gc-town-a"); len(r.Failures) != 0 || r.Limited.Since.IsZero() || !known && !r.Limited.Until.IsZero() {
+					t.Errorf("the store holds %+v, want a limit and no failure", r)
+				}
+				w.end() // a later controller keeps the limit
+				w.fake.set(func(f *fake) { f.speaks = map[string]runtime.Reading{} })
+				w.begin()
+				if a := w.agent("a"); !strings.Contains(a.Reason, "limited") || !strings.Contains(a.Reason, "5-hour") {
+					t.Errorf("the reason is %q, want the limit", a.Reason)
+				}
+				if known {
+					w.after(time.Until(until) - time.Second)
+				}
+				if got := w.fake.number("start"); got != 1 {
+					t.Errorf("%d starts within the limit", got-1)
+				}
+				w.after(35 * time.Minute)
+				w.want("a", client.StateRunning)
+				if got := w.fake.number("start"); got != 2 {
+					t.Errorf("%d starts after the limit, want one", got-1)
+				}
+				if r := w.records.record(t, "gc-town-a"); r.Limited != (session.Limit{}) {
+					t.Errorf("the limit is still kept: %+v", r.Limited)
+				}
+			})
+		})
+	}
+}
