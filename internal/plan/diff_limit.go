@@ -57,7 +57,8 @@ func (d *differ) limitCounts(actions []Action) {
 }
 
 // freeze turns every act that starts, ends or changes something into a wait
-// while nothing of it could be remembered. To take over what runs harms nobody.
+// while nothing of it could be remembered. To take over what runs harms nobody,
+// and what a person has asked to end now ends.
 func (d *differ) freeze(actions []Action) {
 	if d.policy.Frozen == "" || d.policy.Stopping {
 		return
@@ -65,11 +66,12 @@ func (d *differ) freeze(actions []Action) {
 	for i := range actions {
 		a := &actions[i]
 		a.Rebaseline, a.Woken = false, false
-		if !a.Verb.Acts() || a.Verb == VerbAdopt {
+		o := d.seen[place{a.Provider, a.Session}]
+		if !a.Verb.Acts() || a.Verb == VerbAdopt || a.Verb == VerbStop && o.Order == OrderKill {
 			continue
 		}
 		state := client.StateStopped
-		if o := d.seen[place{a.Provider, a.Session}]; o.running() {
+		if o.running() {
 			state = client.StateRunning
 		}
 		frozen := a.with(VerbWait, state, fmt.Sprintf("frozen: %s; due is: %s, %s", d.policy.Frozen, a.Verb, a.Reason))

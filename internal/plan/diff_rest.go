@@ -31,8 +31,6 @@ func (o *Observed) turn() string {
 		return string(o.Activity.State)
 	case runtime.ActivityBackground:
 		return "at work in the background"
-	case "":
-		return o.Busy
 	default:
 		return ""
 	}

@@ -280,6 +280,10 @@ func TestNothingIsStartedOrEndedWhileFrozen(t *testing.T) {
 	if a := one(t, s, o, policy); a.Verb != VerbWait || a.State != client.StateRunning {
 		t.Errorf("a stop: %+v", a)
 	}
+	s.Suspended, o.Order = false, OrderKill
+	if a := one(t, s, o, policy); a.Verb != VerbStop {
+		t.Errorf("a person asked for its end: %+v", a)
+	}
 	policy.Stopping = true
 	if a := one(t, s, o, policy); a.Verb != VerbStop {
 		t.Errorf("a city that is to end: %+v", a)

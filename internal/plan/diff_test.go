@@ -127,7 +127,9 @@ func TestDecisions(t *testing.T) {
 		{"launch drift, no warm box", func(s *Session, _ *Observed) { s.Core, s.Launch = "v1:x", "v1:x" }, quiet, VerbRestart, client.StateStopping, "changed", time.Time{}},
 		{"provision drift", func(s *Session, o *Observed) { s.Core, s.Provision, o.CanRelaunch = "v1:x", "v1:x", true }, quiet, VerbRestart, client.StateStopping, "changed", time.Time{}},
 		{"drift, attached", func(s *Session, o *Observed) { s.Core, o.Seen.Attached, o.DriftedAt = "v1:x", 1, noon.Add(-time.Hour) }, quiet, VerbWait, client.StateRunning, "attached", time.Time{}},
-		{"drift, busy", func(s *Session, o *Observed) { s.Core, o.Busy, o.DriftedAt = "v1:x", "busy", noon.Add(-time.Hour) }, quiet, VerbWait, client.StateRunning, "busy", time.Time{}},
+		{"drift, busy", func(s *Session, o *Observed) {
+			s.Core, o.Activity.State, o.DriftedAt = "v1:x", runtime.ActivityBusy, noon.Add(-time.Hour)
+		}, quiet, VerbWait, client.StateRunning, "busy", time.Time{}},
 		{"drift, active", func(s *Session, o *Observed) { s.Core, o.Seen.LastActivity = "v1:x", noon.Add(-time.Second) }, quiet, VerbWait, client.StateRunning, "quiet", noon.Add(59 * time.Second)},
 		{"drift, typed at", func(s *Session, o *Observed) { s.Core, o.Seen.LastInput = "v1:x", noon.Add(-time.Second) }, quiet, VerbWait, client.StateRunning, "quiet", noon.Add(59 * time.Second)},
 		{"drift, active too long", func(s *Session, o *Observed) {

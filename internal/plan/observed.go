@@ -23,7 +23,6 @@ type Observed struct {
 	Known       bool   // the controller has started or adopted this incarnation
 	Stored      Stored // what the incarnation was started with
 	CanRelaunch bool   // the driver has warm boxes
-	Busy        string // the agent's own word that it is in a turn; used if Activity says nothing
 
 	Epoch    uint64           // counts the incarnations; that of the one that runs, or of the last one
 	Activity session.Activity // what the agent does, by all evidence; the zero value is unknown

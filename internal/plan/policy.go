@@ -32,8 +32,8 @@ type Policy struct {
 	Quiet, DriftWait time.Duration
 
 	// Frozen says why nothing may be started or ended, empty if it may: every
-	// such act is decided as a wait with that reason. A city that ends does so
-	// nevertheless, for a person has asked for it.
+	// such act is decided as a wait with that reason. What a person has asked to
+	// end now, the city or a session, ends nevertheless.
 	Frozen string
 
 	// Woke is when the host last came back from a suspend. For one Patrol after
