@@ -33,10 +33,12 @@ type fake struct {
 	shortLived bool                                         // agents end while their start returns
 	polite     bool                                         // agents end when interrupted
 	startLog   []string
+	now        func() time.Time
 
-	speaks  map[string]runtime.Reading                   // what Sense reads, by name; nil: it is not supported
-	onSense func(ctx context.Context, name string) error // before Sense answers
-	onPeek  string                                       // what Peek returns instead of its own
+	speaks     map[string]runtime.Reading                   // what Sense reads, by name; nil: it is not supported
+	onSense    func(ctx context.Context, name string) error // before Sense answers
+	startNotes map[string]string                            // what a start notes with its session
+	onPeek     string                                       // what Peek returns instead of its own
 }
 
 type fakeSession struct {
@@ -50,7 +52,7 @@ type fakeSession struct {
 }
 
 func newFake() *fake {
-	return &fake{sessions: map[string]*fakeSession{}, calls: map[string]int{}, streams: true, blind: map[string]bool{}, stubborn: map[string]int{}, orphans: map[string]string{}}
+	return &fake{sessions: map[string]*fakeSession{}, calls: map[string]int{}, streams: true, blind: map[string]bool{}, stubborn: map[string]int{}, orphans: map[string]string{}, now: time.Now}
 }
 
 var (
@@ -76,7 +78,7 @@ func (f *fake) number(call string) int {
 }
 
 func (f *fake) tell(ev runtime.Event) {
-	ev.Time = time.Now()
+	ev.Time = f.now()
 	for _, w := range f.watchers {
 		select {
 		case w <- ev:
@@ -98,7 +100,8 @@ func (f *fake) Start(ctx context.Context, name string, cfg runtime.Config) error
 			return &runtime.Error{Op: "start", Session: name, Err: err}
 		}
 	}
-	f.sessions[name] = &fakeSession{token: cfg.Env["GC_INSTANCE_TOKEN"], cfg: cfg, meta: map[string]string{}, began: time.Now()}
+	f.sessions[name] = &fakeSession{token: cfg.Env["GC_INSTANCE_TOKEN"], cfg: cfg, meta: map[string]string{}, began: f.now()}
+	maps.Copy(f.sessions[name].meta, f.startNotes)
 	f.startLog = append(f.startLog, name)
 	f.tell(runtime.Event{Kind: runtime.EventStarted, Session: name})
 	if f.shortLived {
@@ -148,7 +151,7 @@ func (f *fake) end(name string, code int) {
 }
 
 func (f *fake) endLocked(name string, code int) {
-	f.sessions[name].exit = &runtime.Exit{Code: code, At: time.Now()}
+	f.sessions[name].exit = &runtime.Exit{Code: code, At: f.now()}
 	f.tell(runtime.Event{Kind: runtime.EventExited, Session: name, Exit: f.sessions[name].exit})
 }
 
@@ -170,7 +173,7 @@ func (f *fake) Sense(ctx context.Context, name string) (runtime.Reading, error) 
 			return runtime.Reading{}, err
 		}
 	}
-	r.Instance, r.At = token, time.Now()
+	r.Instance, r.At = token, f.now()
 	return r, nil
 }
 
@@ -197,7 +200,7 @@ func (f *fake) works(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s := f.sessions[name]; s != nil {
-		s.active = time.Now()
+		s.active = f.now()
 		f.tell(runtime.Event{Kind: runtime.EventOutput, Session: name})
 	}
 }
@@ -217,7 +220,7 @@ func (f *fake) set(change func(*fake)) {
 
 func (f *fake) Observe(_ context.Context, name string) (runtime.Observation, error) {
 	defer f.count("observe")()
-	o := runtime.Observation{Attached: 0, At: time.Now()}
+	o := runtime.Observation{Attached: 0, At: f.now()}
 	if f.down != nil {
 		return o, f.down
 	}

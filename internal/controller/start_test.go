@@ -1,0 +1,125 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/launch"
+	"gascity/runtime"
+)
+
+// TestProgressExtendsAStart prints for a while, with a limit of 20 s without.
+func TestProgressExtendsAStart(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		prints  time.Duration // every second, for so long
+		ready   time.Duration
+		ends    time.Duration // when it is given up, zero if it is ready before
+		reasons string
+	}{
+		{name: "ready after a long build", prints: 70 * time.Second, ready: 72 * time.Second},
+		{name: "stops printing", prints: 30 * time.Second, ready: time.Hour, ends: 35 * time.Second, reasons: "not done within 35s"},
+		{name: "prints for ever", prints: time.Hour, ready: time.Hour, ends: 100 * time.Second, reasons: "not done within 1m40s"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+				began := time.Now()
+				var ended time.Duration
+				w.fake.onPeek = "compiling\nlinking stage 3"
+				w.fake.onStart = func(ctx context.Context, name string) error {
+					tick := time.NewTicker(time.Second)
+					defer tick.Stop()
+					for time.Since(began) < row.ready {
+						select {
+						case <-tick.C:
+							if time.Since(began) <= row.prints {
+								w.fake.set(func(f *fake) { f.tell(runtime.Event{Kind: runtime.EventOutput, Session: name}) })
+							}
+						case <-ctx.Done():
+							ended = time.Since(began)
+							return fmt.Errorf("ready: %w: %w", context.Cause(ctx), ctx.Err())
+						}
+					}
+					return nil
+				}
+				w.begin()
+				w.after(max(row.ends, row.ready%time.Hour) + 500*time.Millisecond)
+				if row.ends == 0 {
+					w.want("a", client.StateRunning)
+					return
+				}
+				a := w.agent("a")
+				if ended.Round(time.Second) != row.ends || !strings.Contains(a.Reason, row.reasons) || !strings.Contains(a.Reason, "linking stage 3") {
+					t.Errorf("given up after %v: %s; want %v, %q and the screen", ended, a.Reason, row.ends, row.reasons)
+				}
+				if class := w.lastData("session.start_failed", "class"); class != "timeout" {
+					t.Errorf("its class is %q", class)
+				}
+				if r := w.records.record(t, "gc-town-a"); !strings.Contains(r.Screen, "compiling") {
+					t.Errorf("the screen kept is %q", r.Screen)
+				}
+			})
+		})
+	}
+}
+
+// lastData returns a value of the last event of a kind.
+func (w *town) lastData(kind, key string) string {
+	events, _, _ := w.log.After(0)
+	for _, e := range slices.Backward(events) {
+		if e.Kind == kind {
+			return e.Data[key]
+		}
+	}
+	return ""
+}
+
+func TestFailuresAreClassified(t *testing.T) {
+	for want, err := range map[string]error{
+		"missing binary": &runtime.StartupDeath{Exit: runtime.Exit{Code: 127}, Output: "sh: 1: claud: not found"},
+		"exit":           &runtime.StartupDeath{Exit: runtime.Exit{Code: 2}, Output: "unknown flag: --modle"},
+		"setup":          &launch.StepError{Step: "pre_start", Err: &launch.CommandError{Command: "make", Output: "no rule to make target", Err: context.Canceled}},
+		"dialog":         &launch.StepError{Step: "ready", Err: &launch.BlockedError{}},
+	} {
+		t.Run(want, func(t *testing.T) {
+			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+				w.fake.onStart = func(context.Context, string) error { return err }
+				w.begin()
+				if got := w.lastData("session.start_failed", "class"); got != want {
+					t.Errorf("%v is of class %q", err, got)
+				}
+				x, xerr := w.c.Explain(t.Context(), "a")
+				for _, root := range []string{"not found", "unknown flag: --modle", "no rule to make target"} {
+					if strings.Contains(err.Error(), root) && !strings.Contains(x.Output+x.Reason, root) || xerr != nil {
+						t.Errorf("the explanation does not hold the root %q: %+v, %v", root, x, xerr)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestAStartsWarningIsTold(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		const warning = "a trust dialog is up and was not answered: unknown layout"
+		w.fake.startNotes = map[string]string{metaWarning: warning}
+		w.begin()
+		if a := w.agent("a"); a.State != client.StateRunning || a.Warning != warning {
+			t.Errorf("got %+v, want the warning beside a running agent", a)
+		}
+		if x, err := w.c.Explain(t.Context(), "a"); err != nil || !slices.Contains(x.Warnings, warning) {
+			t.Errorf("explained as %+v, %v", x, err)
+		}
+		w.fake.set(func(f *fake) { f.startNotes = nil })
+		w.fake.end("gc-town-a", 1)
+		w.after(10 * time.Second)
+		if a := w.agent("a"); a.Warning != "" {
+			t.Errorf("the next incarnation still has the warning %q", a.Warning)
+		}
+	})
+}
