@@ -54,7 +54,9 @@ func (v view) asked(rules Rules) (question, bool) {
 		q.kind = statusKind(report.Kind)
 	}
 	lines := v.questionLines(d)
-	q.text = strings.Join(lines, "\n")
+	if q.text = strings.Join(lines, "\n"); q.text == "" {
+		q.text = d.Text
+	}
 	q.tool, q.input = toolOf(d.rule, lines)
 	return q, true
 }
