@@ -226,6 +226,7 @@ func TestFailureLeavesNothing(t *testing.T) {
 		"claim":     {func(w *world) { w.fail["claim"] = runtime.ErrSessionExists }, "claim", is(runtime.ErrSessionExists)},
 		"pre_start": {func(w *world) { w.cfg.PreStart = append(w.cfg.PreStart, "echo broken >&2; exit 3") }, "pre_start", printed("broken")},
 		"work_dir":  {func(w *world) { w.cfg.PreStart = nil }, "work_dir", is(os.ErrNotExist)},
+		"a file":    {func(w *world) { w.cfg.PreStart = []string{"touch " + w.cfg.WorkDir} }, "work_dir", nil},
 		"stage":     {func(w *world) { w.fail["stage"] = errBox }, "stage", is(errBox)},
 		"create":    {func(w *world) { w.fail["create"] = errBox }, "create", is(errBox)},
 		"ready":     {func(w *world) { w.fail["frame"] = errBox }, "ready", is(errBox)},

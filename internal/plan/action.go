@@ -58,6 +58,11 @@ type Action struct {
 	// Drifted says that the act is due to a changed configuration.
 	Drifted bool
 
+	// Unasked says that nobody asked for the act: a running agent is to end for a
+	// changed configuration, its age, its idleness or the size of its pool. It is
+	// done on a look that is fresh only, for somebody may have come meanwhile.
+	Unasked bool
+
 	// Drain is what VerbDrain asks to keep; zero with any other verb.
 	Drain session.Drain
 	// Hold is to be kept before the stop is carried out, so that the session

@@ -77,6 +77,7 @@ func (d *differ) deferred(a Action, o *Observed) Action {
 	if quiet := d.quietAt(o); !quiet.IsZero() && (limit.IsZero() || d.now.Before(limit)) {
 		return a.until(earliest(quiet, limit), client.StateRunning, a.Reason+"; deferred until the agent is quiet")
 	}
+	a.Unasked = true
 	return a
 }
 

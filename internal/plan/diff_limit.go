@@ -21,6 +21,7 @@ func (d *differ) limitDisruptions(actions []Action) {
 			continue
 		}
 		if left--; left < 0 {
+			a.Unasked = false
 			*a = a.with(VerbWait, client.StateRunning, a.Reason+"; others with a changed configuration come first")
 		}
 	}
@@ -75,7 +76,7 @@ func (d *differ) freeze(actions []Action) {
 			state = client.StateRunning
 		}
 		frozen := a.with(VerbWait, state, fmt.Sprintf("frozen: %s; due is: %s, %s", d.policy.Frozen, a.Verb, a.Reason))
-		frozen.Drain, frozen.Hold = session.Drain{}, session.Hold{}
+		frozen.Drain, frozen.Hold, frozen.Unasked = session.Drain{}, session.Hold{}, false
 		*a = frozen
 	}
 }

@@ -199,6 +199,9 @@ func TestOnlyRestingSessionsArePutToSleepOrStartedAfresh(t *testing.T) {
 			if automatic && (o.Pending || o.turn() != "" || o.Seen.Attached > 0) {
 				t.Fatalf("%s (%s) of a session that is in use: %+v", a.Verb, a.Reason, o)
 			}
+			if automatic && a.Unasked != o.Renew.IsZero() || a.Unasked && !a.Verb.Ends() {
+				t.Fatalf("%s (%s): unasked is %v", a.Verb, a.Reason, a.Unasked)
+			}
 		}
 	})
 }
@@ -320,5 +323,25 @@ func BenchmarkDiff1000(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Diff(desired, observed, noon, Policy{Disruptions: 3})
+	}
+}
+
+func BenchmarkDiff1000InPools(b *testing.B) {
+	var desired Desired
+	var observed []Observed
+	wants := map[string]int{}
+	for i := range 20 {
+		p := Pool{Agent: fmt.Sprint("pool", i), Max: 50, Check: "c"}
+		for j := range 50 {
+			s := sessionOf(fmt.Sprint(p.Agent, "-", j+1))
+			s.Pool = p.Agent
+			p.Members = append(p.Members, s.Agent)
+			desired.Sessions, observed = append(desired.Sessions, s), append(observed, healthy(s))
+		}
+		desired.Pools, wants[p.Agent] = append(desired.Pools, p), 20
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Diff(desired, observed, noon, Policy{PoolWants: wants})
 	}
 }

@@ -53,10 +53,9 @@ func (d *differ) member(p *pool, at place, o *Observed) bool {
 func (d *differ) count(p *pool) int {
 	n, known := d.policy.PoolWants[p.Agent]
 	switch {
-	case known:
 	case p.Check == "":
 		n = p.Min
-	default:
+	case !known:
 		n = p.live
 	}
 	return min(max(n, p.Min), p.Max)
@@ -156,6 +155,7 @@ func (d *differ) shrink(a Action, o *Observed, p *pool) Action {
 		if quiet := d.quietAt(o); !quiet.IsZero() {
 			return a.until(quiet, client.StateRunning, reason+"; deferred until the agent is quiet")
 		}
+		a.Unasked = true
 		return d.stop(a, o, reason)
 	case o.Epoch == 0:
 		return a.with(VerbWait, client.StateRunning, reason+"; this incarnation cannot be asked to wind down")

@@ -111,7 +111,7 @@ func (d *differ) rest(a Action, s *Session, o *Observed) Action {
 	case d.now.Before(o.StopAt):
 		return a.until(o.StopAt, client.StateRunning, reason+"; the last stop failed: "+o.Fault)
 	}
-	a.Hold = session.Hold{Kind: session.HoldSleep, Reason: reason, Since: d.now}
+	a.Unasked, a.Hold = true, session.Hold{Kind: session.HoldSleep, Reason: reason, Since: d.now}
 	return a.with(VerbStop, client.StateStopping, reason)
 }
 
@@ -158,6 +158,7 @@ func (d *differ) age(a Action, s *Session, o *Observed) (_ Action, done bool) {
 	if quiet := d.quietAt(o); !quiet.IsZero() {
 		return a.until(quiet, client.StateRunning, reason+"; deferred until the agent is quiet"), true
 	}
+	a.Unasked = true
 	return a.with(VerbRestart, client.StateStopping, reason), true
 }
 

@@ -43,8 +43,8 @@ type Policy struct {
 	Patrol time.Duration
 
 	// PoolWants holds, by the pool's agent, how many members its check asked for
-	// when it last succeeded. It is clamped to the pool's bounds; a pool that is
-	// not here wants its minimum.
+	// when it last succeeded. It is clamped to the pool's bounds. A pool that is not
+	// here wants its minimum and as many as run.
 	PoolWants map[string]int
 }
 

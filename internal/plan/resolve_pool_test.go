@@ -218,7 +218,7 @@ func TestAPermutedConfigurationChangesNothing(t *testing.T) {
 	agents := [][]string{
 		{"name = 'a'", "start_command = 'x'", "env = { A = '1', B = '$A', C = '3' }", "session_live = ['l']"},
 		{"name = 'b'", "provider = 'robot'", "depends_on = ['a']", "ready_delay_ms = 3", "env = { Z = '1', Y = '2' }"},
-		{"name = 'c'", "start_command = 'x'", "max_active_sessions = 3"},
+		{"name = 'c'", "start_command = 'x'", "max_active_sessions = 3", "scale_check = 'c'"},
 	}
 	sections := func(agents [][]string) string {
 		var text strings.Builder
