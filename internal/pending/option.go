@@ -34,7 +34,7 @@ func choose(p session.Pending, req client.RespondRequest) (reply, error) {
 		}
 		return r, nil
 	case len(p.Options) == 0:
-		return reply{}, fmt.Errorf("%w: %s has no options to choose from; answer with words: gc respond %s --text ...", client.ErrInvalid, p.ID, p.ID)
+		return reply{}, fmt.Errorf("%w: %s has no options to choose from; answer with words: gc respond --text WORDS %s", client.ErrInvalid, p.ID, p.ID)
 	}
 	i, err := find(p, req.Option)
 	if err != nil {

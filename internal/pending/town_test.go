@@ -31,6 +31,7 @@ type agent struct {
 	deaf    bool  // takes answers without effect
 	unread  error // of Pending
 	onTake  func()
+	slow    chan struct{} // Respond waits for it
 }
 
 func (a *agent) Pending(string) (*runtime.PendingInteraction, error) {
@@ -40,6 +41,9 @@ func (a *agent) Pending(string) (*runtime.PendingInteraction, error) {
 }
 
 func (a *agent) Respond(_ string, r runtime.InteractionResponse) error {
+	if a.slow != nil {
+		<-a.slow
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -93,7 +97,7 @@ func newTown(t *testing.T) *town {
 
 // run starts a desk over the town's store; the test's end stops it.
 func (w *town) run() {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context())) // a desk outlives the test's own end
 	desk := New(w.opts)
 	done := make(chan error, 1)
 	go func() { done <- desk.Run(ctx) }()

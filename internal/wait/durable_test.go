@@ -196,6 +196,30 @@ func TestOwnerThatCannotBeToldNowIsToldLater(t *testing.T) {
 	})
 }
 
+func TestSlowPromptIsSentOnceAndHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		w.agent("a")
+		w.agent("me")
+		w.slow = make(chan struct{})
+		w.run()
+		w.add(client.WaitRequest{For: client.WaitTime, Arg: "1s", Owner: "me"})
+		pass(2 * time.Second)
+		if got := <-w.wait(t.Context(), client.WaitRequest{Target: "a", For: client.WaitBusy}); got.err != nil || got.took != 0 {
+			t.Errorf("somebody else waited %+v while a prompt was slow", got)
+		}
+		pass(time.Second)
+		if w.calls.Load() != 1 {
+			t.Errorf("the prompt was sent %d times, want once", w.calls.Load())
+		}
+		close(w.slow)
+		synctest.Wait()
+		if len(w.told()) != 1 {
+			t.Errorf("told %d times, want once", len(w.told()))
+		}
+	})
+}
+
 func TestRegisteringIsCheckedAndBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t)

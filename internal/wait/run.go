@@ -54,7 +54,7 @@ func (w *Waits) load(ctx context.Context) {
 		}
 		switch e.For {
 		case client.WaitTime:
-			e.at, _ = parseTime(e.Arg, e.CreatedAt) //nolint:errcheck // it was checked when it was registered; else it is due now
+			e.at, _ = parseTime(e.Arg, e.CreatedAt) // it was checked when it was registered; else the deadline ends it
 		case client.WaitCommand:
 			e.next, e.gap = w.opts.Now(), firstGap
 		}
@@ -142,7 +142,7 @@ func (w *Waits) pass(ctx context.Context, jobs *sync.WaitGroup) time.Duration {
 
 func (w *Waits) passEntryLocked(ctx context.Context, jobs *sync.WaitGroup, e *entry, now time.Time) {
 	switch {
-	case e.For == client.WaitTime && !now.Before(e.at):
+	case e.For == client.WaitTime && !e.at.IsZero() && !now.Before(e.at):
 		w.endLocked(ctx, e, fulfilled(""))
 	case !e.Deadline.IsZero() && !now.Before(e.Deadline):
 		w.endLocked(ctx, e, verdict{client.WaitExpired, e.last})

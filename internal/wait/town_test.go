@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +33,8 @@ type town struct {
 	nudges    []nudge
 	byKey     map[string]client.Receipt
 	refuse    error // of Nudge
+	calls     atomic.Int32
+	slow      chan struct{} // Nudge waits for it
 	runs      int
 	shell     func(ctx context.Context) error
 }
@@ -61,7 +64,7 @@ func newTown(t *testing.T) *town {
 
 // run starts the waits over the town's store; the test's end stops them.
 func (w *town) run() {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context())) // the waits outlive the test's own end
 	waits := New(w.opts)
 	done := make(chan error, 1)
 	go func() { done <- waits.Run(ctx) }()
@@ -111,7 +114,17 @@ func (w *town) Question(_ context.Context, id string) (client.Pending, error) {
 }
 
 // Nudge keeps one prompt for each key, as the engine of prompts does.
-func (w *town) Nudge(_ context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
+func (w *town) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
+	kept, _ := w.store.LoadWaits(ctx) // Memory never fails
+	for _, k := range kept {
+		if k.ID == req.Key && k.State == client.WaitOpen && w.store.healthy() {
+			w.t.Errorf("%s is told of the end of %s before it is durable", target, k.ID)
+		}
+	}
+	w.calls.Add(1)
+	if w.slow != nil {
+		<-w.slow
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.refuse != nil {
@@ -245,4 +258,10 @@ func (s *shelf) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.saves
+}
+
+func (s *shelf) healthy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken == nil
 }
