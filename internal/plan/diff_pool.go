@@ -44,8 +44,7 @@ func (d *differ) member(p *pool, at place, o *Observed) bool {
 	if s := d.sessions[at]; s != nil {
 		return s.Pool == p.Agent
 	}
-	_, ok := p.number(o.Agent)
-	return ok
+	return p.owns(o.Agent)
 }
 
 // count returns how many members a pool wants. Before its check has succeeded
@@ -129,7 +128,7 @@ func (o *Observed) perhaps() bool {
 func (d *differ) poolOf(agent string) *pool {
 	var found *pool
 	for _, p := range d.pools {
-		if _, ok := p.number(agent); ok && (found == nil || len(p.Agent) > len(found.Agent)) {
+		if p.owns(agent) && (found == nil || len(p.Agent) > len(found.Agent)) {
 			found = p
 		}
 	}

@@ -21,16 +21,16 @@ type Pool struct {
 	DrainTimeout time.Duration
 }
 
-// number returns which member an agent is, by its name alone: a pool that has
-// shrunk knows its former members. The pool's own name is number 0, for an agent
-// that has become a pool.
-func (p *Pool) number(agent string) (int, bool) {
+// owns reports whether an agent is a member, or may have been one, by its name
+// alone: a pool that has shrunk knows its former members. So it does the agent of
+// its own name, which has become a pool.
+func (p *Pool) owns(agent string) bool {
 	if agent == p.Agent {
-		return 0, true
+		return true
 	}
 	digits, ok := strings.CutPrefix(agent, p.Agent+"-")
 	n, err := strconv.Atoi(digits)
-	return n, ok && err == nil && n > 0 && strconv.Itoa(n) == digits
+	return ok && err == nil && n > 0 && strconv.Itoa(n) == digits
 }
 
 // ParseCount reads what a pool's check printed: how many members are wanted, as
