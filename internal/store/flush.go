@@ -15,7 +15,7 @@ import (
 const (
 	// flushBatch is how many events are written in one transaction, forgetBatch
 	// how many are removed in one.
-	flushBatch, forgetBatch = 2000, 1000
+	flushBatch, forgetBatch = 500, 500
 	// spareMost is how many unused pages the file has at most before they are
 	// given back.
 	spareMost = 2048
@@ -25,6 +25,7 @@ const (
 // not clean, and reserves the ids of this run. It is called before the writer.
 func (d *DB) loadTimeline(ctx context.Context, t *tx) error {
 	l := &d.events
+	l.keep, l.unwritten = d.opts.tail, d.opts.unwritten
 	l.kick, l.grown = make(chan struct{}, 1), make(chan struct{})
 	now := uint64(max(1, d.opts.Now().UnixMilli())) //nolint:gosec // positive
 	if err := t.begin(ctx, survivesPower); err != nil {
@@ -110,12 +111,13 @@ func loadHoles(ctx context.Context, t *tx) (holes []hole, err error) {
 	return holes, errors.Join(rows.Err(), rows.Close())
 }
 
-// flush writes the events that are not written yet, then removes what is not to
-// be kept. It returns early when the store has a fault.
+// flush writes a portion of the events that are not written yet and removes one
+// of what is not to be kept. If there is more it comes again, after what others
+// have to write.
 func (d *DB) flush(ctx context.Context, t *tx) {
-	for d.flushSome(ctx, t) {
-	}
-	for d.forgetSome(ctx, t) {
+	more := d.flushSome(ctx, t)
+	if d.forgetSome(ctx, t) || more {
+		d.events.wakeWriter()
 	}
 }
 
@@ -142,6 +144,9 @@ func (d *DB) flushSome(ctx context.Context, t *tx) (more bool) {
 	l.mu.Lock()
 	l.written = max(l.written, some[len(some)-1].ID)
 	l.mu.Unlock()
+	if lost := l.takeLost(); lost > 0 {
+		d.opts.Logger.Warn("events came faster than the disk takes them: readers are told of a gap", "lost", lost)
+	}
 	return true
 }
 

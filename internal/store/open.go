@@ -43,6 +43,8 @@ type Options struct {
 	// OnFault is told when a fault begins, becomes another, or ends (nil). It is
 	// called in order, must not block and must not change what is kept.
 	OnFault func(fault error)
+
+	tail, unwritten int // events in memory: at least, and at most if they cannot be written
 }
 
 // Retention is how many events are kept. The oldest go first, in portions, when
@@ -136,6 +138,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.LockWait <= 0 {
 		o.LockWait = defaultLockWait
+	}
+	if o.tail == 0 {
+		o.tail, o.unwritten = defaultTail, defaultUnwritten
 	}
 	if o.Retain.Events <= 0 {
 		o.Retain.Events = defaultEvents

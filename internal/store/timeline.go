@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// tailKept is how many events stay in memory at least, tailMost how many do
-	// while they cannot be written.
-	tailKept, tailMost = 1024, 16_384
+	// defaultTail is how many events stay in memory at least, defaultUnwritten how
+	// many do while they cannot be written.
+	defaultTail, defaultUnwritten = 1024, 16_384
 	// idBlock is how many ids are reserved at a time.
 	idBlock = 1 << 20
 )
@@ -26,7 +26,9 @@ type hole struct{ after, upto uint64 }
 
 // timeline is the recent past in memory, and what is known of the rest.
 type timeline struct {
-	kick chan struct{} // has room for one: there is something to write
+	kick      chan struct{} // has room for one: there is something to write
+	keep      int           // of the tail at least; constant
+	unwritten int           // of the tail at most; constant
 
 	mu      sync.Mutex
 	origin  uint64         // the id before the first of all
@@ -73,26 +75,32 @@ func (d *DB) Append(e client.Event) (client.Event, error) {
 	l.trimLocked()
 	close(l.grown)
 	l.grown = make(chan struct{})
+	l.wakeWriter()
+	return e, nil
+}
+
+// wakeWriter makes the writer look at the time line.
+func (l *timeline) wakeWriter() {
 	select {
 	case l.kick <- struct{}{}:
-	default: // the writer knows already
+	default: // it will
 	}
-	return e, nil
 }
 
 // trimLocked forgets the oldest of the tail, and at last even what has not been
 // written.
 func (l *timeline) trimLocked() {
-	if len(l.tail) < 2*tailKept {
+	if len(l.tail) < 2*l.keep {
 		return
 	}
 	unwritten := int(l.last - max(l.written, l.tail[0].ID-1)) //nolint:gosec // at most the tail's length
-	keep := max(tailKept, unwritten)
-	if unwritten > tailMost {
-		keep = tailMost / 2
-		l.loseLocked(l.last - uint64(keep))
+	keep := max(l.keep, unwritten)
+	lose := unwritten > l.unwritten
+	if lose {
+		keep = max(1, l.unwritten/2)
+		l.loseLocked(l.last - uint64(keep)) //nolint:gosec // positive
 	}
-	if len(l.tail) >= 2*keep || unwritten > tailMost {
+	if lose || len(l.tail) >= 2*keep {
 		l.tail = slices.Clone(l.tail[len(l.tail)-keep:])
 	}
 }

@@ -247,7 +247,8 @@ func (d *DB) finish(ctx context.Context, t *tx) {
 		}
 		break
 	}
-	d.flush(ctx, t)
+	for d.flushSome(ctx, t) {
+	}
 	d.closeErr = errors.Join(d.markClean(ctx, t), d.reads.Close(), t.close())
 }
 

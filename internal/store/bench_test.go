@@ -1,0 +1,140 @@
+package store_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/prompt"
+	"gascity/internal/session"
+	"gascity/internal/store"
+	"gascity/runtime"
+)
+
+func openBench(b *testing.B, path string) *store.DB {
+	b.Helper()
+	db, err := store.Open(b.Context(), store.Options{Path: path, Retain: store.Retention{Events: 1 << 20, Bytes: 1 << 40}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return db
+}
+
+func closeBench(b *testing.B, db *store.DB) {
+	b.Helper()
+	if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkOpen opens and closes a database of so many events.
+func BenchmarkOpen(b *testing.B) {
+	for _, events := range []int{0, 100_000} {
+		b.Run(fmt.Sprint("events=", events), func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "city.db")
+			db := openBench(b, path)
+			for range events {
+				appendBench(b, db)
+			}
+			closeBench(b, db)
+			var closing time.Duration
+			for b.Loop() {
+				db := openBench(b, path)
+				begin := time.Now()
+				closeBench(b, db)
+				closing += time.Since(begin)
+			}
+			b.ReportMetric(float64(closing.Microseconds())/float64(b.N)/1000, "ms-of-it-close/op")
+		})
+	}
+}
+
+func appendBench(b *testing.B, db *store.DB) {
+	b.Helper()
+	_, err := db.Append(client.Event{
+		Kind: "session.started", Agent: "hello-world/worker", Session: "gc-city-hello-world--worker",
+		Text: "the agent runs and is ready", Data: map[string]string{"instance": "0123456789ab", "seconds": "1.2"},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkAppend appends 10,000 events and waits until they are written;
+// "ns/append" is what the one who appends waits for each.
+func BenchmarkAppend(b *testing.B) {
+	const each = 10_000
+	path := filepath.Join(b.TempDir(), "city.db")
+	var waited time.Duration
+	for b.Loop() {
+		db := openBench(b, path)
+		begin := time.Now()
+		for range each {
+			appendBench(b, db)
+		}
+		waited += time.Since(begin)
+		closeBench(b, db)
+	}
+	b.ReportMetric(float64(waited.Nanoseconds())/float64(b.N)/each, "ns/append")
+	b.ReportMetric(each*float64(b.N)/b.Elapsed().Seconds(), "written/s")
+}
+
+func BenchmarkAddReceipt(b *testing.B) {
+	for _, senders := range []int{1, 32} {
+		b.Run(fmt.Sprint("senders=", senders), func(b *testing.B) {
+			db := openBench(b, filepath.Join(b.TempDir(), "city.db"))
+			content := runtime.TextContent(string(make([]byte, 1024)))
+			var n atomic.Int64
+			b.SetParallelism(senders)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					r := prompt.Receipt{ID: fmt.Sprint(n.Add(1)), Session: "s", State: prompt.Queued, Content: content}
+					if _, _, err := db.AddReceipt(b.Context(), r); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+			closeBench(b, db)
+		})
+	}
+}
+
+func BenchmarkSaveRecord(b *testing.B) {
+	db := openBench(b, filepath.Join(b.TempDir(), "city.db"))
+	r := session.Record{Session: "s", Provider: "p", Screen: string(make([]byte, 4096))}
+	for b.Loop() {
+		if err := db.Save(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	closeBench(b, db)
+}
+
+// BenchmarkAfter reads the newest events as a follower does, and all of 10,000.
+func BenchmarkAfter(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "city.db")
+	db := openBench(b, path)
+	for range 10_000 {
+		appendBench(b, db)
+	}
+	closeBench(b, db)
+	db = openBench(b, path)
+	appendBench(b, db)
+	all, _, err := db.After(0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, id := range map[string]uint64{"newest": all[len(all)-2].ID, "all": 0} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, _, err := db.After(id); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	closeBench(b, db)
+}
