@@ -37,7 +37,13 @@ func TestPolicyActsAtTheDeadline(t *testing.T) {
 		"escalate":        {Policy{After: time.Hour}, nil, nil, client.PendingOpen},
 		"login":           {Policy{Mode: Deny, After: time.Hour}, func(p *runtime.PendingInteraction) { p.Kind = runtime.WaitLogin }, nil, client.PendingOpen},
 		"limit":           {Policy{Mode: Answer, Answer: "1", After: time.Hour}, func(p *runtime.PendingInteraction) { p.Kind = runtime.WaitLimit }, nil, client.PendingOpen},
-		"people only":     {Policy{Mode: Deny, After: time.Hour}, func(p *runtime.PendingInteraction) { p.Metadata[runtime.MetaWhy] = "no rule knows it" }, nil, client.PendingOpen},
+		"unknown menu": {Policy{Mode: Answer, Answer: "1", After: time.Hour}, func(p *runtime.PendingInteraction) {
+			p.Kind, p.Metadata[runtime.MetaWhy] = runtime.WaitMenu, "no rule knows it"
+		}, nil, client.PendingOpen},
+		"unknown kind": {Policy{Mode: Deny, After: time.Hour}, func(p *runtime.PendingInteraction) { p.Kind = "riddle" }, nil, client.PendingOpen},
+		"deny what no rule answers": {Policy{Mode: Deny, After: time.Hour}, func(p *runtime.PendingInteraction) {
+			p.Metadata[runtime.MetaWhy] = "a person has to answer it"
+		}, &runtime.InteractionResponse{RequestID: "r1", Action: runtime.ActionDeny}, client.PendingExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

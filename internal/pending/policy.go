@@ -26,8 +26,9 @@ const defaultAfter = 10 * time.Minute
 // Policy says what happens to a question that nobody answers. It is fixed when
 // the question is raised. The zero value escalates after 10 minutes.
 //
-// Logins, limits, and questions of which the driver says that only a person may
-// answer them, are never answered by a policy: they are escalated.
+// Logins, limits, and menus of which the driver says why it would not answer them
+// itself, are never answered by a policy: they are escalated. A permission or a
+// plain question is what policies are for, whatever the driver thinks of it.
 type Policy struct {
 	Mode  string        // empty: [Escalate]
 	After time.Duration // 0: 10 min
@@ -42,19 +43,28 @@ func (p Policy) plan(open *session.Pending) {
 	switch {
 	case open.Policy == Wait:
 		return
-	case open.Kind == runtime.WaitLogin, open.Kind == runtime.WaitLimit, open.Why != "":
-		open.Policy = Escalate
-	case open.Policy == Answer:
-		if _, err := choose(*open, given(*open, p.Answer)); p.Answer == "" || err != nil {
-			open.Policy = Escalate
-		}
-	case open.Policy != Deny:
+	case open.Kind == runtime.WaitPermission, open.Kind == runtime.WaitQuestion, open.Kind == runtime.WaitMenu && open.Why == "":
+		open.Policy = p.mode(*open)
+	default:
 		open.Policy = Escalate
 	}
 	if open.Policy == Answer {
 		open.Default = p.Answer
 	}
 	open.Deadline = open.Since.Add(cmp.Or(p.After, defaultAfter))
+}
+
+// mode is what the policy can do about an episode.
+func (p Policy) mode(open session.Pending) string {
+	switch p.Mode {
+	case Deny:
+		return Deny
+	case Answer:
+		if _, err := choose(open, given(open, p.Answer)); err == nil {
+			return Answer
+		}
+	}
+	return Escalate
 }
 
 // given makes a request of a policy's answer.

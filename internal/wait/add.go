@@ -77,7 +77,7 @@ func (w *Waits) register(ctx context.Context, e *entry) (client.Wait, error) {
 		}
 	}
 	if open >= maxOpen {
-		return client.Wait{}, fmt.Errorf("%w: %d waits are open already; cancel some: gc wait --list", client.ErrRefused, open)
+		return client.Wait{}, fmt.Errorf("%w: %d waits are open already; cancel some: gc wait list", client.ErrRefused, open)
 	}
 	e.ID = w.newIDLocked()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)

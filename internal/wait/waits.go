@@ -194,7 +194,7 @@ func (w *Waits) CancelWait(ctx context.Context, id string) (client.Wait, error) 
 	e := w.kept[id]
 	switch {
 	case e == nil:
-		return client.Wait{}, fmt.Errorf("%w: no wait is called %q; gc wait --list shows them", client.ErrNotFound, id)
+		return client.Wait{}, fmt.Errorf("%w: no wait is called %q; gc wait list shows them", client.ErrNotFound, id)
 	case e.State != client.WaitOpen:
 		return client.Wait{}, fmt.Errorf("%w: the wait %s has ended already: %s", client.ErrRefused, id, e.State)
 	}
