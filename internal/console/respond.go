@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gascity/internal/agentcli"
@@ -120,7 +121,7 @@ func (r *responder) choose(ctx context.Context, want int) error {
 			return afterKeys(&runtime.AnswerError{Action: runtime.ActionChoose, Why: "the highlighted option is not known"}, pressed)
 		}
 		if at == want {
-			return r.confirm(ctx, "Enter")
+			return r.confirm(ctx, q, "Enter")
 		}
 		name := "Down"
 		if at > want {
@@ -147,26 +148,41 @@ func afterKeys(err error, pressed int) error {
 	return err
 }
 
-// confirm presses the key that answers, and waits until the question is gone.
-func (r *responder) confirm(ctx context.Context, name string) error {
+// confirm presses the key that answers, and waits until the question is gone. One with the
+// same words may follow at once: it stands below something new, is highlighted elsewhere, or
+// was reported later.
+func (r *responder) confirm(ctx context.Context, q question, name string) error {
+	before := r.v
 	if err := r.key(ctx, name); err != nil {
 		return err
 	}
-	answered := func() bool { _, err := r.question(); return err != nil }
+	answered := func() bool {
+		now, err := r.question()
+		return err != nil || now.dialog.At != q.dialog.At || r.v.Status != before.Status || r.v.above(now.dialog) != before.above(q.dialog)
+	}
 	if ok, err := r.until(ctx, answerEffect, answered); err != nil || !ok {
 		return errors.Join(err, errUnanswered)
 	}
 	return nil
 }
 
+// above is what stands above a dialog's options.
+func (v view) above(d *Dialog) string {
+	if len(d.Options) == 0 {
+		return ""
+	}
+	return strings.Join(trimBlank(v.rows[:d.Options[0].Row]), "\n")
+}
+
 func (r *responder) cancel(ctx context.Context, q question, a Response) error {
 	if q.dialog == nil || q.dialog.rule == nil || q.dialog.rule.Cancel == "" {
 		return &runtime.AnswerError{Action: a.Action, Why: "no key is known that leaves it without an answer"}
 	}
-	if _, err := r.steady(ctx); err != nil {
+	q, err := r.steady(ctx)
+	if err != nil {
 		return err
 	}
-	return r.confirm(ctx, q.dialog.rule.Cancel)
+	return r.confirm(ctx, q, q.dialog.rule.Cancel)
 }
 
 // until follows the screen until ok is true or limit has passed.

@@ -40,6 +40,9 @@ type Options struct {
 	// StopGrace is how long agents get to end by themselves; zero means
 	// shim.DefaultGrace.
 	StopGrace time.Duration
+	// HumanQuiet is how long prompts wait after the last key of a person who is
+	// attached; zero means console.DefaultHumanQuiet.
+	HumanQuiet time.Duration
 	// Logger gets warnings that fail nothing; nil drops them.
 	Logger *slog.Logger
 }
@@ -230,10 +233,12 @@ func labels(cfg runtime.Config) map[string]string {
 }
 
 func (s *Sessions) rules(r shim.Record) console.Rules {
-	return console.RulesFor(runtime.Config{
+	rules := console.RulesFor(runtime.Config{
 		ProviderName: r.Labels[labelProvider], ProviderOverlayName: r.Labels[labelOverlay],
 		ReadyPromptPrefix: r.Labels[labelReady], ProcessNames: r.ProcessNames,
 	}, s.opts.Profiles)
+	rules.HumanQuiet = s.opts.HumanQuiet
+	return rules
 }
 
 func (s *Sessions) workDir() (string, error) {

@@ -1,0 +1,385 @@
+package pty_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/internal/fakeagent/ledger"
+	"gascity/internal/shim"
+	"gascity/provider/pty"
+	"gascity/runtime"
+	"gascity/test/fakeagent/build"
+)
+
+// truth is a session of the fake agent and what it wrote down.
+type truth struct {
+	*pty.Provider
+	name, file string
+}
+
+func begin(t testing.TB, flags string, change ...func(*pty.Config)) *truth {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gcpt") //nolint:usetesting // short: it holds sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // a temporary folder
+	cfg := config(dir)
+	for _, c := range change {
+		c(&cfg)
+	}
+	p, err := pty.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &truth{p, "s", filepath.Join(dir, "ledger")}
+	t.Cleanup(func() {
+		if err := errors.Join(p.Stop(a.name), p.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	err = p.Start(t.Context(), a.name, runtime.Config{
+		Command: fmt.Sprintf("%s --ledger %s --max-life 3m %s", build.Build(t), a.file, flags),
+		WorkDir: dir, ProviderName: "claude", ReadyPromptPrefix: "❯ ",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (a *truth) prompt(t *testing.T, text string) {
+	t.Helper()
+	out, err := a.Deliver(t.Context(), a.name, runtime.Delivery{Content: runtime.TextContent(text)})
+	if err != nil || out.State != runtime.OutcomeSubmitted {
+		t.Fatalf("%+v, %v", out, err)
+	}
+}
+
+// sense reads until ok is true.
+func (a *truth) sense(t testing.TB, what string, ok func(runtime.Reading) bool) runtime.Reading {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; {
+		r, err := runtime.Sense(t.Context(), a.Provider, a.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok(r) {
+			return r
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: %+v, pending %+v", what, r.Evidence, r.Pending)
+		}
+	}
+}
+
+func of(r runtime.Reading, source runtime.Source) runtime.Evidence {
+	for _, e := range r.Evidence {
+		if e.Source == source {
+			return e
+		}
+	}
+	return runtime.Evidence{}
+}
+
+func (a *truth) wait(t testing.TB, kind string, n int) []ledger.Record {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	records, err := ledger.Wait(ctx, a.file, ledger.Has(kind, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ledger.Of(records, kind)
+}
+
+func TestSenseFollowsATurn(t *testing.T) {
+	t.Parallel()
+	a := begin(t, "--osc7501 --osc9 --osc133")
+	says := func(status, progress, mark, screen runtime.Activity) func(runtime.Reading) bool {
+		return func(r runtime.Reading) bool {
+			return of(r, runtime.SourceStatus).Activity == status && of(r, runtime.SourceProgress).Activity == progress &&
+				of(r, runtime.SourceMark).Activity == mark && of(r, runtime.SourceScreen).Activity == screen
+		}
+	}
+	idle := a.sense(t, "idle", says(runtime.ActivityIdle, "", runtime.ActivityReady, runtime.ActivityIdle))
+	if e := of(idle, runtime.SourceProcess); e.Activity != runtime.ActivityUnknown || e.Detail == "" || e.Since.IsZero() {
+		t.Errorf("process: %+v, want that it lives", e)
+	}
+	if idle.Instance == "" || idle.Pending != nil {
+		t.Errorf("instance %q, pending %+v", idle.Instance, idle.Pending)
+	}
+	a.prompt(t, "[[busy:700ms]]")
+	busy := a.sense(t, "busy", says(runtime.ActivityBusy, runtime.ActivityBusy, runtime.ActivityBusy, runtime.ActivityBusy))
+	again := a.sense(t, "busy again", func(runtime.Reading) bool { return true })
+	for _, source := range []runtime.Source{runtime.SourceStatus, runtime.SourceScreen} {
+		if e := of(busy, source); e.Since.IsZero() || e.Since.Before(of(idle, source).Since) || of(again, source).Activity == e.Activity && !of(again, source).Since.Equal(e.Since) {
+			t.Errorf("%s: busy since %s and then %s, idle since %s", source, e.Since, of(again, source).Since, of(idle, source).Since)
+		}
+	}
+	a.wait(t, ledger.Answered, 1)
+	a.sense(t, "idle again", says(runtime.ActivityIdle, "", runtime.ActivityReady, runtime.ActivityIdle))
+}
+
+// Of an agent that has ended nothing is said, and a new one does not inherit from it.
+func TestSenseAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	a := begin(t, "--osc7501")
+	before := a.sense(t, "idle", func(r runtime.Reading) bool { return of(r, runtime.SourceStatus).Activity == runtime.ActivityIdle })
+	err := runtime.Relaunch(t.Context(), a.Provider, a.name, runtime.Config{
+		Command: build.Build(t) + " --hang --ledger " + a.file, WorkDir: filepath.Dir(a.file), ProviderName: "claude",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.wait(t, ledger.Start, 2)
+	after := a.sense(t, "unknown", func(r runtime.Reading) bool { return true })
+	if e := of(after, runtime.SourceScreen); e.Activity != runtime.ActivityUnknown || of(after, runtime.SourceStatus).Activity != "" {
+		t.Errorf("%+v of an agent that has drawn nothing (before: %+v)", after.Evidence, before.Evidence)
+	}
+	if err := a.Stop(a.name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := runtime.Sense(t.Context(), a.Provider, a.name); !errors.Is(err, runtime.ErrSessionNotFound) {
+		t.Errorf("%v, want ErrSessionNotFound", err)
+	}
+}
+
+// TestPendingAndRespond: what is asked can be read and is answered once.
+func TestPendingAndRespond(t *testing.T) {
+	t.Parallel()
+	a := begin(t, "--osc7501")
+	a.prompt(t, "[[busy:100ms]][[permit:Bash|rm -rf build]][[permit:Bash|rm -rf build]][[reply:Which branch?]]")
+	pending := func(not string) *runtime.PendingInteraction {
+		r := a.sense(t, "a question", func(r runtime.Reading) bool { return r.Pending != nil && r.Pending.RequestID != not })
+		asked, err := runtime.Pending(a.Provider, a.name)
+		if err != nil || asked == nil || asked.RequestID != r.Pending.RequestID {
+			t.Errorf("Pending is %+v, %v; Sense says %+v", asked, err, r.Pending)
+		}
+		return r.Pending
+	}
+	first := pending("")
+	if first.Kind != runtime.WaitPermission || first.Prompt != "Bash command\n\n  rm -rf build\n\nDo you want to proceed?" ||
+		first.Metadata[runtime.MetaTool] != "Bash" || first.Metadata[runtime.MetaInput] != "rm -rf build" || len(first.Options) != 3 {
+		t.Errorf("asked %+v", first)
+	}
+	if out, err := a.Deliver(t.Context(), a.name, runtime.Delivery{Content: runtime.TextContent("a prompt")}); err != nil || out.Reason != runtime.RefusedDialog {
+		t.Errorf("a prompt during a question: %+v, %v", out, err)
+	}
+	answer := func(id, action, text string) error {
+		return runtime.Respond(a.Provider, a.name, runtime.InteractionResponse{RequestID: id, Action: action, Text: text})
+	}
+	if err := answer(first.RequestID, runtime.ActionText, "yes"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("words for a menu: %v, want a refusal", err)
+	}
+	if err := answer(first.RequestID, runtime.ActionChoose, "No"); err != nil {
+		t.Fatal(err)
+	}
+	second := pending(first.RequestID)
+	if second.Prompt != first.Prompt || !slices.Equal(second.Options, first.Options) {
+		t.Errorf("asked %+v, want the same question under another name", second)
+	}
+	if err := answer(first.RequestID, runtime.ActionChoose, "No"); !errors.Is(err, runtime.ErrInteractionGone) {
+		t.Errorf("the answer to the first for the second: %v, want ErrInteractionGone", err)
+	}
+	if err := answer(second.RequestID, runtime.ActionApprove, ""); err != nil {
+		t.Fatal(err)
+	}
+	third := pending(second.RequestID)
+	if third.Kind != runtime.WaitQuestion || third.Prompt != "Which branch?" || third.Metadata[runtime.MetaSource] != string(runtime.SourceStatus) {
+		t.Errorf("asked %+v", third)
+	}
+	if out, err := a.Deliver(t.Context(), a.name, runtime.Delivery{Content: runtime.TextContent("a prompt")}); err != nil || out.Reason != runtime.RefusedDialog {
+		t.Errorf("a prompt during a question: %+v, %v", out, err)
+	}
+	if err := answer(third.RequestID, runtime.ActionText, "main\nor trunk"); err != nil {
+		t.Fatal(err)
+	}
+	var chosen []string
+	for _, r := range a.wait(t, ledger.Choice, 3) {
+		chosen = append(chosen, r.Choice)
+	}
+	if want := []string{"No", "Yes", "main\nor trunk"}; !slices.Equal(chosen, want) {
+		t.Errorf("the agent was told %q, want %q", chosen, want)
+	}
+	if err := answer("", runtime.ActionApprove, ""); !errors.Is(err, runtime.ErrInteractionGone) {
+		t.Errorf("an answer to nothing: %v", err)
+	}
+}
+
+// A delivery whose sender died before Enter can be taken back, once, and never by another
+// text or incarnation.
+func TestWithdraw(t *testing.T) {
+	t.Parallel()
+	a := begin(t, "")
+	l, err := a.Session(t.Context(), "look at", a.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := a.sense(t, "ready", func(r runtime.Reading) bool { return of(r, runtime.SourceScreen).Activity == runtime.ActivityIdle })
+	text := "a prompt\nwhose sender died"
+	if err := l.Client.SetDrafts(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Client.Send(t.Context(), []byte("\x1b[200~"+text+"\x1b[201~")); err != nil {
+		t.Fatal(err)
+	}
+	withdraw := func(text, instance string) (bool, error) {
+		return runtime.Withdraw(t.Context(), a.Provider, a.name, runtime.Delivery{Instance: instance, Content: runtime.TextContent(text)})
+	}
+	shown := func() bool {
+		out, err := a.Peek(a.name, 0)
+		return err == nil && strings.Contains(out, "whose sender died")
+	}
+	for end := time.Now().Add(20 * time.Second); !shown() && time.Now().Before(end); {
+		a.sense(t, "any", func(runtime.Reading) bool { return true })
+	}
+	if ok, err := withdraw(text, "another"); ok || !errors.Is(err, runtime.ErrStaleInstance) {
+		t.Errorf("for another incarnation: %v, %v", ok, err)
+	}
+	if ok, err := withdraw("another text", r.Instance); ok || err != nil {
+		t.Errorf("another text: %v, %v", ok, err)
+	}
+	if ok, err := withdraw(text, r.Instance); !ok || err != nil {
+		t.Errorf("%v, %v, want it taken back", ok, err)
+	}
+	if ok, err := withdraw(text, r.Instance); ok || err != nil {
+		t.Errorf("once more: %v, %v, want no", ok, err)
+	}
+	a.prompt(t, text)
+	if got := a.wait(t, ledger.Prompt, 1); len(got) != 1 || !got[0].Is(text) {
+		t.Errorf("the agent took %+v", got)
+	}
+}
+
+// TestTypistAndNudges lets a person type through an attached terminal while nudges are
+// delivered: not a byte of the person's is lost, glued to a nudge or submitted by one.
+func TestTypistAndNudges(t *testing.T) {
+	t.Parallel()
+	nudges := 100
+	if testing.Short() {
+		nudges = 30
+	}
+	a := begin(t, "--think 5ms", func(c *pty.Config) { c.HumanQuiet = 80 * time.Millisecond })
+	l, err := a.Session(t.Context(), "look at", a.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := l.Client.Attach(t.Context(), shim.AttachRequest{Cols: 120, Rows: 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed, stop := make(chan []string, 1), make(chan struct{})
+	go func() { typed <- typist(t, conn, stop) }()
+	sent := deliverAll(t, a, nudges)
+	close(stop)
+	lines := <-typed
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+	var got []string
+	for _, r := range a.wait(t, ledger.Prompt, nudges+len(lines)) {
+		got = append(got, r.Text)
+	}
+	want := slices.Concat(sent, lines)
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("the agent took %d prompts, want %d: %q", len(got), len(want), difference(got, want))
+	}
+	t.Logf("%d nudges among %d lines of a person", len(sent), len(lines))
+}
+
+// difference returns what is in one list only.
+func difference(a, b []string) (only []string) {
+	for _, text := range a {
+		if !slices.Contains(b, text) {
+			only = append(only, "+"+text)
+		}
+	}
+	for _, text := range b {
+		if !slices.Contains(a, text) {
+			only = append(only, "-"+text)
+		}
+	}
+	return only
+}
+
+// deliverAll delivers nudges, each again for as long as it is refused.
+func deliverAll(t *testing.T, a *truth, n int) (sent []string) {
+	for i := range n {
+		text := fmt.Sprintf("<nudge %03d>", i)
+		sent = append(sent, text)
+		for {
+			out, err := a.Deliver(t.Context(), a.name, runtime.Delivery{Content: runtime.TextContent(text)})
+			if err != nil || out.State != runtime.OutcomeRefused && out.State != runtime.OutcomeSubmitted {
+				t.Errorf("%s: %+v, %v", text, out, err)
+			}
+			if out.State != runtime.OutcomeRefused {
+				break
+			}
+			pause(20 * time.Millisecond)
+		}
+	}
+	return sent
+}
+
+func pause(d time.Duration) { <-time.After(d) }
+
+// typist types lines key by key until stop is closed, and reads what it is shown.
+func typist(t *testing.T, conn net.Conn, stop <-chan struct{}) (lines []string) {
+	random := rand.New(rand.NewPCG(1, 2))
+	upTo := func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
+	go func() {
+		for {
+			if _, err := shim.ReadAttachMessage(conn); err != nil {
+				return
+			}
+		}
+	}()
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return lines
+		case <-time.After(upTo(400 * time.Millisecond)):
+		}
+		line := fmt.Sprintf("person %03d", n)
+		for _, key := range append(strings.Split(line, ""), "\r") {
+			if _, err := (shim.AttachMessage{Kind: shim.AttachInput, Payload: []byte(key)}).WriteTo(conn); err != nil {
+				t.Error(err)
+				return lines
+			}
+			pause(upTo(25 * time.Millisecond))
+		}
+		lines = append(lines, line)
+	}
+}
+
+// BenchmarkSense measures one reading of an idle session.
+func BenchmarkSense(b *testing.B) {
+	a := begin(b, "--osc7501")
+	a.sense(b, "idle", func(r runtime.Reading) bool { return of(r, runtime.SourceScreen).Activity == runtime.ActivityIdle })
+	l, err := a.Session(b.Context(), "look at", a.name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	f, err := l.Client.Frame(b.Context(), 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := runtime.Sense(b.Context(), a.Provider, a.name); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(f.Redraw)), "redraw-bytes")
+}
