@@ -14,13 +14,14 @@ import (
 	"gascity/client"
 	"gascity/internal/api"
 	"gascity/internal/cli"
+	"gascity/internal/session"
 	"gascity/runtime"
 	"gascity/test/fakecity"
 )
 
 // fakeDaemon is an assembly without providers: its controller serves a
 // [fakecity.City] that is read from lines of city.toml. Keys of an agent are
-// name, state, activity and reason; "mistake" makes the configuration faulty,
+// name, state, activity, kind, reason and others; "mistake" makes the configuration faulty,
 // "boom" lets the controller die at once and "ending" lets it end after some
 // looks at its status.
 type fakeDaemon struct{}
@@ -37,7 +38,7 @@ func (fakeDaemon) RunController(parent context.Context, root string, opts cli.Co
 	if boom := lines.first("boom"); boom != "" {
 		return errors.New(boom)
 	}
-	city := &fakecity.City{Root: root, Version: opts.Version, PID: os.Getpid(), Exit: end, Dies: func() { os.Exit(9) }}
+	city := &fakecity.City{Root: root, Version: opts.Version, PID: os.Getpid(), Exit: end, Dies: dies(root)}
 	city.Ending, _ = strconv.Atoi(lines.first("ending"))
 	if v := lines.first("version"); v != "" {
 		city.Version, opts.Version = v, v
@@ -49,6 +50,19 @@ func (fakeDaemon) RunController(parent context.Context, root string, opts cli.Co
 	lines.populate(city)
 	opts.Ready()
 	return api.NewServer(city, api.Options{Version: opts.Version}).Run(ctx, l)
+}
+
+// dies ends the first controller of a city that is told so; the next one goes on.
+func dies(root string) func() {
+	mark := filepath.Join(root, "died")
+	if _, err := os.Stat(mark); err == nil {
+		return nil
+	}
+	return func() {
+		if os.WriteFile(mark, nil, 0o600) == nil {
+			os.Exit(9)
+		}
+	}
 }
 
 func (fakeDaemon) Shim(_ context.Context, args []string) int {
@@ -217,6 +231,18 @@ func (ls cityLines) populate(city *fakecity.City) {
 			set(func(s *client.Session) { s.Reason = l.value })
 		case "provider":
 			set(func(s *client.Session) { s.Provider = l.value })
+		case "kind":
+			set(func(s *client.Session) { s.Activity.Kind = l.value })
+		case "confidence":
+			set(func(s *client.Session) { s.Activity.Confidence = l.value })
+		case "warning":
+			set(func(s *client.Session) { s.Warning = l.value })
+		case "exit":
+			set(func(s *client.Session) { s.Exit, s.PID = l.value, 0 })
+		case "token":
+			set(func(s *client.Session) { s.Instance = session.PublicInstance(l.value) })
+		case "degraded":
+			city.Degrade(l.value)
 		case "broken":
 			city.Break(l.value)
 		}

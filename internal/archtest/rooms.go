@@ -21,6 +21,7 @@ const (
 	layerController = 60
 	layerServer     = 70
 	layerDesk       = 78
+	layerManual     = 79
 	layerCommands   = 80
 	layerAssembly   = 81
 	layerCommand    = 90
@@ -91,6 +92,7 @@ var rooms = []room{
 	{dir: "internal/workerapi", layer: layerServer},
 	{dir: "internal/cli/desk", layer: layerDesk},
 	{dir: "internal/cli/page", layer: layerDesk},
+	{dir: "internal/cli/manual", layer: layerManual},
 	{dir: "internal/cli", layer: layerCommands},
 	{dir: "internal/daemon", layer: layerAssembly},
 	{dir: "cmd/gc", layer: layerCommand},

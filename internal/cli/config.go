@@ -9,6 +9,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/desk"
+	"gascity/internal/cli/page"
 	"gascity/internal/text"
 )
 
@@ -94,16 +95,7 @@ func configShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.Document(config)
-			}
-			t := &text.Table{Heads: []string{"KEY", "VALUE", "FROM"}}
-			here := filepath.Dir(config.Path) + string(filepath.Separator)
-			for _, v := range config.Values {
-				t.Add(text.Painted(v.Key, text.Bold), text.Cell{Text: v.Value}, text.Painted(strings.TrimPrefix(v.Origin, here), text.Faint))
-			}
-			a.Print(t)
-			return nil
+			return a.show(config, func(s page.Sheet) string { return s.Config(config) })
 		},
 	})
 }

@@ -88,7 +88,7 @@ func controllerStatusCommand(a *app) *cobra.Command {
 			if a.JSON {
 				return a.Document(status.Controller)
 			}
-			fmt.Fprintln(a.Stdout, a.controllerLine(status.Controller))
+			fmt.Fprintln(a.Stdout, a.sheet().Controller(status.Controller))
 			return nil
 		},
 	})

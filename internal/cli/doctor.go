@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/desk"
-
 	"gascity/internal/text"
 )
 

@@ -4,72 +4,68 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"gascity/client"
 	"gascity/internal/cli/desk"
-	"gascity/internal/text"
-)
-
-// The columns of an event: most names fit, longer ones push the rest.
-const (
-	eventTime = "2006-01-02 15:04:05.000"
-	kindWidth = 24
-	nameWidth = 16
 )
 
 func eventsCommand(a *app) *cobra.Command {
 	var follow bool
 	var since string
+	var query client.EventQuery
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "What happened in the city",
 		Long: `Prints the events that the controller remembers; with --follow every new one too, until it is
-interrupted, also across restarts of the controller. With --json one event a line.`,
-		Args: desk.Between(0, 0),
+interrupted, also across restarts of the controller. With --json one event a line. Ids are never given
+twice: who has read as far as an id goes on with --after. What lies between that id and the oldest
+event that is remembered is lost, and said to be.`,
+		Example: "  gc events --since 1h\n  gc events --follow --json --after 1234",
+		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := a.Since(since)
 			if err != nil {
 				return err
 			}
-			c, err := a.Client()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			if follow {
-				return a.followEvents(cmd.Context(), c, from)
-			}
-			page, err := c.PastEvents(cmd.Context(), 0)
-			if err != nil {
-				return err
-			}
-			return a.printEvents(page.Events, from)
+			query.Since = from
+			return a.OnCity(func(c *client.Client) error {
+				if follow {
+					return a.followEvents(cmd.Context(), c, query)
+				}
+				return a.pastEvents(cmd.Context(), c, query)
+			})
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with every new event")
 	cmd.Flags().StringVar(&since, "since", "", "only what is younger than `time`: a duration such as 5m, or a moment")
+	cmd.Flags().Uint64Var(&query.After, "after", 0, "only what came after the event with this `id`")
 	return a.Listing(cmd)
 }
 
-func (a *app) printEvents(events []client.Event, from time.Time) error {
-	for _, e := range events {
-		if err := a.printEvent(e, from); err != nil {
+func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.EventQuery) error {
+	page, err := c.FindEvents(ctx, query)
+	if err != nil {
+		return err
+	}
+	if page.Gap && query.After > 0 {
+		a.tellGap(query.After)
+	}
+	for _, e := range page.Events {
+		if err := a.printEvent(e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *app) followEvents(ctx context.Context, c *client.Client, from time.Time) error {
-	begun := false
-	for e, err := range c.Events(ctx, 0) {
-		if _, gap := errors.AsType[*client.GapError](err); gap {
+func (a *app) followEvents(ctx context.Context, c *client.Client, query client.EventQuery) error {
+	begun := query.After > 0
+	for e, err := range c.FollowEvents(ctx, query) {
+		if gap, lost := errors.AsType[*client.GapError](err); lost {
 			if begun { // before the first one, it only means that the city is older than its memory
-				a.Talk("gc: some events were lost")
+				a.tellGap(gap.After)
 			}
 			continue
 		}
@@ -77,38 +73,21 @@ func (a *app) followEvents(ctx context.Context, c *client.Client, from time.Time
 			return err
 		}
 		begun = true
-		if err := a.printEvent(e, from); err != nil {
+		if err := a.printEvent(e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *app) printEvent(e client.Event, from time.Time) error {
-	if e.Time.Before(from) {
-		return nil
-	}
+func (a *app) tellGap(after uint64) {
+	a.Talk("gc: some events after %d were lost", after)
+}
+
+func (a *app) printEvent(e client.Event) error {
 	if a.JSON {
 		return a.Line(e)
 	}
-	who := text.OneLine(text.FirstOf(e.Agent, e.Session))
-	row := a.Paint(text.Faint, e.Time.Local().Format(eventTime)) + "  " + a.Pad(eventColor(e.Kind), e.Kind, kindWidth) + "  "
-	if e.Text == "" {
-		row += who
-	} else {
-		row += a.Pad(text.Bold, who, nameWidth) + "  " + text.OneLine(e.Text)
-	}
-	_, err := fmt.Fprintln(a.Stdout, strings.TrimRight(row, " "))
+	_, err := fmt.Fprint(a.Stdout, a.sheet().Event(e))
 	return err
-}
-
-func eventColor(kind string) text.Color {
-	switch kind {
-	case "session.started", "session.adopted", "controller.recovered":
-		return text.Green
-	case "session.exited", "session.lost", "session.start_failed", "session.stop_failed", "session.quarantined",
-		"controller.degraded", "controller.reload_failed":
-		return text.Red
-	}
-	return text.Cyan
 }

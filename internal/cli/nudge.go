@@ -1,30 +1,80 @@
 package cli
 
 import (
+	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"gascity/client"
 	"gascity/internal/cli/desk"
+	"gascity/internal/cli/page"
 	"gascity/internal/text"
 )
 
-// maxPrompt is the size of the longest prompt in bytes.
-const maxPrompt = 1 << 20
+const (
+	// maxPrompt is the size of the longest prompt in bytes.
+	maxPrompt = 1 << 20
+
+	// handTime is how long a nudge tries to reach a controller that went away
+	// before it answered.
+	handTime  = 10 * time.Second
+	handAgain = 200 * time.Millisecond
+)
+
+// patience is how long is waited for a receipt.
+type patience struct {
+	state   string        // submitted or consumed; empty is as far as it comes
+	timeout time.Duration // zero is the default
+	noWait  bool
+}
+
+const (
+	defaultPatience  = 10 * time.Second // nobody asked for a wait
+	explicitPatience = 5 * time.Minute
+)
+
+func (p patience) limit() time.Duration {
+	switch {
+	case p.timeout > 0:
+		return p.timeout
+	case p.state != "":
+		return explicitPatience
+	}
+	return defaultPatience
+}
+
+func (p patience) check(cmd *cobra.Command) error {
+	if p.timeout < 0 {
+		return desk.Usage(cmd, "--timeout cannot be negative: %v", p.timeout)
+	}
+	if p.noWait && (p.state != "" || p.timeout > 0) {
+		return desk.Usage(cmd, "--no-wait goes neither with --wait nor with --timeout")
+	}
+	return desk.OneOf(cmd, "--wait", p.state, client.ReceiptSubmitted, client.ReceiptConsumed)
+}
 
 func nudgeCommand(a *app) *cobra.Command {
 	var req client.NudgeRequest
+	var until patience
 	cmd := &cobra.Command{
 		Use:   "nudge AGENT TEXT|-",
 		Short: "Give an agent a prompt",
-		Long: `Delivers the text, byte for byte, and says what became of it. With "-" it is read from standard
-input, one line end at its end left out. Exit status: 0 the agent took it, 5 nothing shows that it did
-(do not send it again blindly), 4 refused before the first byte, 3 no such session, or it does not run.`,
-		Example: "  gc nudge worker 'fix the failing test'\n  gc nudge worker - < task.md",
+		Long: `Hands the text to the controller, which keeps it until it is delivered, byte for byte, and says what
+became of it: an agent that is busy, asleep or asking gets it when it can take it. With "-" the text is
+read from standard input, one line end at its end left out.
+
+Without --wait it looks for 10 seconds whether the agent takes it, and is content with a prompt that
+waits in the queue. Exit status: 0 taken, or kept for later; 5 nothing shows that it was taken, or not
+within --timeout (do not send it again blindly); 1 it will never be delivered; 4 refused; 3 no such
+agent.`,
+		Example: "  gc nudge worker 'fix the failing test'\n  gc nudge worker - < task.md\n  gc nudge worker 'stop that' --priority urgent --wait consumed --timeout 10m\n  gc nudge worker 'compare these' --file old.png --file new.png",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
 				return desk.Usage(cmd, "the prompt has to be one argument: put it in quotes")
@@ -32,26 +82,63 @@ input, one line end at its end left out. Exit status: 0 the agent took it, 5 not
 			return desk.Between(2, 2)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt, err := a.prompt(cmd, args[1])
-			if err != nil {
+			if err := a.completeRequest(cmd, args[1], &req); err != nil {
 				return err
 			}
-			req.Text = prompt
+			if err := until.check(cmd); err != nil {
+				return err
+			}
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				result, err := c.Nudge(cmd.Context(), args[0], req)
-				if errors.Is(err, client.ErrLost) {
-					result, err = client.Receipt{State: "unconfirmed", Reason: "the controller went away meanwhile"}, nil
-				}
+				r, err := hand(cmd.Context(), c, args[0], req)
 				if err != nil {
 					return err
 				}
-				return a.tellNudge(args[0], result)
+				return a.pursue(cmd.Context(), c, r, until)
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
-	cmd.Flags().StringVar(&req.Instance, "instance", "", "only for this `incarnation`, as gc session show tells it")
+	flags := cmd.Flags()
+	flags.StringArrayVar(&req.Files, "file", nil, "a `path` that is put into the agent's work folder and referred to; may be given several times")
+	flags.StringVar(&req.Priority, "priority", "", "system, urgent (interrupts the turn) or normal: the `rank` in the queue")
+	flags.StringVar(&req.Key, "key", "", "the same `key` again gives the same receipt and no second prompt")
+	flags.DurationVar(&req.TTL, "ttl", 0, "after that it is not delivered any more (default: 24h)")
+	flags.StringVar(&until.state, "wait", "", "return when it is submitted or consumed: the `state`")
+	flags.DurationVar(&until.timeout, "timeout", 0, "how long to wait (default: 10s, with --wait 5m)")
+	flags.BoolVar(&until.noWait, "no-wait", false, "return as soon as the controller keeps it")
+	flags.StringVar(&req.Instance, "instance", "", "only for this `incarnation`, as gc session show tells it")
+	flags.BoolVar(&req.Successor, "successor", false, "also for a later incarnation than the one that runs now")
 	return a.Listing(cmd)
+}
+
+// completeRequest checks a prompt and fills in what the command line leaves open.
+func (a *app) completeRequest(cmd *cobra.Command, arg string, req *client.NudgeRequest) error {
+	prompt, err := a.prompt(cmd, arg)
+	if err != nil {
+		return err
+	}
+	if req.TTL < 0 {
+		return desk.Usage(cmd, "--ttl cannot be negative: %v", req.TTL)
+	}
+	if err := desk.OneOf(cmd, "--priority", req.Priority, "system", "urgent", "normal"); err != nil {
+		return err
+	}
+	for i, file := range req.Files {
+		req.Files[i] = a.Path(file)
+		if err := exists(req.Files[i], file); err != nil {
+			return err
+		}
+	}
+	req.Text, req.Source = prompt, a.self()
+	if req.Key == "" {
+		req.Key = "gc-" + rand.Text() // a repeated request is not a second prompt
+	}
+	return nil
+}
+
+// self is who runs this program: an agent by its name, else a person.
+func (a *app) self() string {
+	return text.FirstOf(a.Getenv("GC_AGENT"), a.Getenv("USER"), a.Getenv("LOGNAME"))
 }
 
 // prompt returns the text of an argument, or standard input for "-".
@@ -68,19 +155,86 @@ func (a *app) prompt(cmd *cobra.Command, arg string) (string, error) {
 	case prompt == "":
 		return "", desk.Usage(cmd, "the prompt is empty")
 	case len(prompt) > maxPrompt:
-		return "", desk.Usage(cmd, "the prompt has more than %d bytes; put it into a file and name that", maxPrompt)
+		return "", desk.Usage(cmd, "the prompt has more than %d bytes; put it into a file and name that: --file PATH", maxPrompt)
+	case !utf8.ValidString(prompt):
+		return "", desk.Usage(cmd, "the prompt is no UTF-8 text; put it into a file and name that: --file PATH")
 	}
 	return prompt, nil
 }
 
-// tellNudge says what became of a prompt; only a submitted one is a success.
-func (a *app) tellNudge(name string, r client.Receipt) error {
+// hand gives a prompt to the controller. If that goes away before it answers,
+// the next one is given the same prompt with the same key, which is no second
+// prompt.
+func hand(parent context.Context, c *client.Client, name string, req client.NudgeRequest) (client.Receipt, error) {
+	r, err := c.Nudge(parent, name, req)
+	if !errors.Is(err, client.ErrLost) {
+		return r, err
+	}
+	ctx, cancel := context.WithTimeout(parent, handTime)
+	defer cancel()
+	for desk.PauseFor(ctx, handAgain, nil) {
+		again, againErr := c.Nudge(ctx, name, req)
+		if againErr == nil || !away(againErr) {
+			return again, againErr
+		}
+	}
+	if parent.Err() != nil {
+		return r, parent.Err()
+	}
+	return r, fmt.Errorf("%w: %s may get the prompt, but the controller went away before it said so; ask again without doubling it: the same command with --key %s", client.ErrTimeout, name, req.Key)
+}
+
+// away reports whether nobody answers for the moment.
+func away(err error) bool {
+	return errors.Is(err, client.ErrLost) || errors.Is(err, client.ErrNoController) || errors.Is(err, client.ErrUnavailable)
+}
+
+// pursue waits for a receipt and says what became of it.
+func (a *app) pursue(parent context.Context, c *client.Client, r client.Receipt, until patience) error {
+	if until.noWait {
+		return a.tellReceipt(r, until)
+	}
+	ctx, cancel := context.WithTimeout(parent, until.limit())
+	defer cancel()
+	want := text.FirstOf(until.state, client.ReceiptSubmitted)
+	for !r.Reached(want) {
+		next, err := c.Receipt(ctx, r.ID, want)
+		if err == nil {
+			r = next
+			break
+		}
+		if parent.Err() != nil {
+			a.Talk("gc: the prompt goes on; see: gc receipt %s", r.ID)
+			return parent.Err()
+		}
+		if !away(err) && ctx.Err() == nil {
+			return fmt.Errorf("the prompt %s is kept, but what became of it is not known: %w", r.ID, err)
+		}
+		if !desk.PauseFor(ctx, handAgain, nil) {
+			r = lastSeen(parent, c, r)
+			break
+		}
+	}
+	return a.tellReceipt(r, until)
+}
+
+// lastSeen is the receipt as it is now, or as it was when nobody tells.
+func lastSeen(ctx context.Context, c *client.Client, r client.Receipt) client.Receipt {
+	now, err := c.Receipt(ctx, r.ID, "")
+	if err != nil {
+		return r
+	}
+	return now
+}
+
+// tellReceipt says what became of a prompt.
+func (a *app) tellReceipt(r client.Receipt, until patience) error {
 	if a.JSON {
 		if err := a.Document(r); err != nil {
 			return err
 		}
 	}
-	status, sentence := nudgeEnd(name, r)
+	status, sentence := nudgeEnd(r, until)
 	if !a.JSON || status != desk.Done {
 		a.Talk("%s", text.OneLine(sentence))
 	}
@@ -90,96 +244,30 @@ func (a *app) tellNudge(name string, r client.Receipt) error {
 	return nil
 }
 
-func nudgeEnd(name string, r client.Receipt) (status int, sentence string) {
-	detail := r.Reason
-	if detail != "" {
-		detail = ": " + detail
-	}
+func nudgeEnd(r client.Receipt, until patience) (status int, sentence string) {
+	detail := page.Because(r.Reason)
 	switch r.State {
-	case "submitted":
-		return desk.Done, fmt.Sprintf("%s took the prompt (%s)", name, text.FirstOf(r.Evidence, "confirmed"))
-	case "unconfirmed":
-		return desk.TimedOut, fmt.Sprintf("gc: %s may have got the prompt, but nothing shows that it took it%s; look with: gc peek %s", name, detail, name)
-	case "refused":
-		if r.Reason == "content" { // no other time makes this text another one
-			return desk.Refused, fmt.Sprintf("gc: %s was not prompted, nothing was sent%s", name, detail)
+	case client.ReceiptConsumed:
+		return desk.Done, fmt.Sprintf("%s has worked on the prompt (%s)", r.Agent, text.FirstOf(r.Evidence, "confirmed"))
+	case client.ReceiptSubmitted:
+		if until.state == client.ReceiptConsumed {
+			return desk.TimedOut, fmt.Sprintf("gc: %s took the prompt, but nothing shows yet that it has worked on it; see: gc receipt %s", r.Agent, r.ID)
 		}
-		return desk.Refused, fmt.Sprintf("gc: %s was not prompted, nothing was sent%s; try again later", name, detail)
-	case "absent":
-		return desk.NotFound, fmt.Sprintf("gc: %s is not there to be prompted%s", name, detail)
-	case "unsupported":
-		return desk.Failed, fmt.Sprintf("gc: %s takes no prompts%s", name, detail)
+		return desk.Done, fmt.Sprintf("%s took the prompt (%s)", r.Agent, text.FirstOf(r.Evidence, "confirmed"))
+	case client.ReceiptUnconfirmed:
+		return desk.TimedOut, fmt.Sprintf("gc: %s may have got the prompt, but nothing shows that it took it%s; look with: gc peek %s", r.Agent, detail, r.Agent)
+	case client.ReceiptDead, client.ReceiptExpired, client.ReceiptCancelled:
+		return desk.Failed, fmt.Sprintf("gc: the prompt %s was not delivered, it is %s%s", r.ID, r.State, detail)
 	}
-	return desk.Failed, fmt.Sprintf("gc: the prompt for %s is %s%s", name, r.State, detail)
-}
-
-func interruptCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "interrupt AGENT",
-		Short: "Ask an agent to abandon its turn",
-		Args:  desk.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				done, err := c.Interrupt(cmd.Context(), args[0])
-				return a.tellDone(done, err, "interrupted "+args[0])
-			})
-		},
-		ValidArgsFunction: a.CompleteAgent,
+	where := "is kept as " + r.ID
+	if r.Position > 0 {
+		where += fmt.Sprintf(", number %d in the queue", r.Position)
 	}
-}
-
-func keysCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:     "keys AGENT KEY...",
-		Short:   "Press keys in an agent's terminal",
-		Long:    `Sends key events by their tmux names (Enter, Escape, Up, C-c, F1; a single character is itself).`,
-		Example: "  gc keys worker Down Enter",
-		Args:    desk.Between(2, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				done, err := c.Keys(cmd.Context(), args[0], client.KeysRequest{Keys: args[1:]})
-				if errors.Is(err, client.ErrInvalid) {
-					err = fmt.Errorf("%w; text is sent with: gc nudge", err)
-				}
-				return a.tellDone(done, err, fmt.Sprintf("pressed %s in %s", text.Count(len(args)-1, "key"), args[0]))
-			})
-		},
-		ValidArgsFunction: a.CompleteAgent,
+	if r.State == client.ReceiptInjected {
+		where = "is being handed over as " + r.ID
 	}
-}
-
-func copyCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:     "copy AGENT SOURCE [DESTINATION]",
-		Short:   "Copy a file or folder into an agent's work folder",
-		Long:    `DESTINATION is relative to the work folder and cannot leave it; without it the folder itself.`,
-		Example: "  gc copy worker notes.md docs/notes.md",
-		Args:    desk.Between(2, 3),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			req := client.CopyRequest{Src: a.Path(args[1])}
-			if len(args) > 2 {
-				req.RelDst = args[2]
-			}
-			if err := exists(req.Src, args[1]); err != nil {
-				return err
-			}
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				done, err := c.Copy(cmd.Context(), args[0], req)
-				return a.tellDone(done, err, fmt.Sprintf("copied %s to %s", args[1], args[0]))
-			})
-		},
-		ValidArgsFunction: a.CompleteAgentThenFiles,
+	if until.state != "" {
+		return desk.TimedOut, fmt.Sprintf("gc: the prompt for %s is not %s after %v, it %s%s; see: gc receipt %s", r.Agent, until.state, until.limit(), where, detail, r.ID)
 	}
-}
-
-// tellDone says what a verb did. A verb that did nothing was refused.
-func (a *app) tellDone(done client.Done, err error, success string) error {
-	if err != nil {
-		return err
-	}
-	if !done.Changed {
-		return fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, text.FirstOf(done.Detail, "no reason was given"))
-	}
-	a.Talk("%s", success)
-	return nil
+	return desk.Done, fmt.Sprintf("the prompt for %s %s%s; see: gc receipt %s", r.Agent, where, detail, r.ID)
 }

@@ -1,48 +1,52 @@
 package cli
 
 import (
-	"strings"
+	"context"
+	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"gascity/client"
 	"gascity/internal/cli/desk"
-
-	"gascity/internal/text"
+	"gascity/internal/cli/page"
 )
 
 func planCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
-		Use:   "plan",
+		Use:   "plan [FILE]",
 		Short: "What the controller would do now, and why",
-		Long:  `Compares the configuration in force with what runs. Nothing is changed.`,
-		Args:  desk.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.Client()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			plan, err := c.Plan(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.Document(plan)
-			}
-			t := &text.Table{Heads: []string{"DO", "AGENT", "SESSION", "IN", "WHY"}}
-			for _, action := range plan.Actions {
-				if action.Verb == "none" {
-					continue
+		Long: `Compares the configuration in force with what runs; with a FILE that configuration instead: what an
+edit would do. Nothing is changed.`,
+		Example: "  gc plan\n  gc plan city.new.toml",
+		Args:    desk.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.OnCity(func(c *client.Client) error {
+				plan, err := a.plan(cmd.Context(), c, args)
+				if err != nil {
+					return err
 				}
-				why := text.Join(action.Reason, strings.Join(action.Fields, ", "))
-				t.Add(text.Painted(action.Verb, text.Cyan), text.Cell{Text: action.Agent}, text.Cell{Text: action.Session}, text.Cell{Text: text.In(a.Now(), action.After)}, text.Cell{Text: why})
-			}
-			if len(t.Rows) == 0 {
-				a.Talk("nothing to do: the city is as its configuration says")
-				return nil
-			}
-			a.Print(t)
-			return nil
+				if !a.JSON && a.sheet().Plan(plan) == "" {
+					a.Talk("nothing to do: the city is as its configuration says")
+					return nil
+				}
+				return a.show(plan, func(s page.Sheet) string { return s.Plan(plan) })
+			})
 		},
 	})
+}
+
+func (a *app) plan(ctx context.Context, c *client.Client, args []string) (client.Plan, error) {
+	if len(args) == 0 {
+		return c.Plan(ctx)
+	}
+	path := a.Path(args[0])
+	if err := exists(path, args[0]); err != nil {
+		return client.Plan{}, err
+	}
+	config, err := os.ReadFile(path)
+	if err != nil {
+		return client.Plan{}, fmt.Errorf("cannot read the configuration: %w", err)
+	}
+	return c.Preview(ctx, client.PreviewRequest{Config: string(config), Path: path})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/desk"
-
+	"gascity/internal/cli/page"
 	"gascity/internal/text"
 )
 
@@ -30,19 +30,7 @@ func providerListCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.Document(providers)
-			}
-			t := &text.Table{Heads: []string{"PROVIDER", "", "WHAT IT IS", "CAN"}}
-			for _, p := range providers {
-				mark := ""
-				if p.Default {
-					mark = "default"
-				}
-				t.Add(text.Painted(p.Name, text.Bold), text.Painted(mark, text.Green), text.Cell{Text: p.Summary}, text.Painted(strings.Join(append(p.Capabilities, p.Extensions...), " "), text.Faint))
-			}
-			a.Print(t)
-			return nil
+			return a.show(providers, func(s page.Sheet) string { return s.Providers(providers) })
 		},
 	})
 }

@@ -1,18 +1,12 @@
 package cli
 
 import (
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/desk"
-	"github.com/spf13/pflag"
-
-	"gascity/internal/text"
+	"gascity/internal/cli/manual"
 )
 
 // docsCommand makes documentation from the commands themselves.
@@ -20,159 +14,17 @@ func docsCommand(a *app) *cobra.Command {
 	markdown := &cobra.Command{
 		Use: "markdown", Short: "Print the reference of all commands", Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := io.WriteString(a.Stdout, reference(cmd.Root()))
+			_, err := io.WriteString(a.Stdout, manual.Reference(cmd.Root()))
 			return err
 		},
 	}
 	man := &cobra.Command{
 		Use: "man DIR", Short: "Write a manual page for each command", Args: desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return writeManuals(cmd.Root(), a.Path(args[0]), a.Version)
+			return manual.Write(cmd.Root(), a.Path(args[0]), a.Version)
 		},
 	}
 	docs := desk.Group("docs", "Make documentation: markdown, man", "", markdown, man)
 	docs.Hidden = true
 	return docs
-}
-
-// commands returns the visible commands below cmd that do something, in the
-// order of the help.
-func commands(cmd *cobra.Command) []*cobra.Command {
-	var all []*cobra.Command
-	for _, sub := range cmd.Commands() {
-		if !sub.IsAvailableCommand() {
-			continue
-		}
-		if sub.HasSubCommands() {
-			all = append(all, commands(sub)...)
-		} else {
-			all = append(all, sub)
-		}
-	}
-	return all
-}
-
-// reference writes docs/reference/cli.md.
-func reference(root *cobra.Command) string {
-	var out strings.Builder
-	out.WriteString("# Commands\n\nMade from the commands by `make gen`; do not edit.\n\n")
-	fmt.Fprintf(&out, "%s\n\nEvery command takes `--city DIR`. Data goes to standard output, everything else to standard error.\n", root.Long)
-	out.WriteString("With `--json` the data is one JSON document whose type is that of package `client`; streams are one JSON\nvalue a line.\n\n")
-	for _, group := range root.Groups() {
-		fmt.Fprintf(&out, "## %s\n\n", strings.TrimSuffix(group.Title, ":"))
-		for _, sub := range root.Commands() {
-			if sub.GroupID != group.ID {
-				continue
-			}
-			targets := commands(sub)
-			if !sub.HasSubCommands() {
-				targets = []*cobra.Command{sub}
-			} else {
-				fmt.Fprintf(&out, "%s\n\n", sub.Long)
-			}
-			for _, cmd := range targets {
-				section(&out, cmd)
-			}
-		}
-	}
-	return strings.TrimRight(out.String(), "\n") + "\n"
-}
-
-func section(out *strings.Builder, cmd *cobra.Command) {
-	fmt.Fprintf(out, "### %s\n\n%s.\n\n    %s\n\n", cmd.CommandPath(), cmd.Short, cmd.UseLine())
-	if cmd.Long != "" {
-		fmt.Fprintf(out, "%s\n\n", cmd.Long)
-	}
-	rows := flagRows(cmd)
-	if len(rows) > 0 {
-		out.WriteString("| flag | |\n|---|---|\n")
-		for _, row := range rows {
-			fmt.Fprintf(out, "| `%s` | %s |\n", row[0], strings.ReplaceAll(row[1], "|", `\|`))
-		}
-		out.WriteByte('\n')
-	}
-	if cmd.Example != "" {
-		fmt.Fprintf(out, "```sh\n%s\n```\n\n", strings.ReplaceAll(strings.TrimPrefix(cmd.Example, "  "), "\n  ", "\n"))
-	}
-}
-
-// flagRows returns each flag of a command as it is written, and its meaning.
-func flagRows(cmd *cobra.Command) [][2]string {
-	var rows [][2]string
-	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" {
-			return
-		}
-		kind, meaning := pflag.UnquoteUsage(f)
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
-		}
-		if kind != "" {
-			name += " " + strings.ToUpper(kind)
-		}
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" {
-			meaning += " (default " + f.DefValue + ")"
-		}
-		rows = append(rows, [2]string{name, meaning})
-	})
-	return rows
-}
-
-// writeManuals writes gc.1 and a page for each command into dir.
-func writeManuals(root *cobra.Command, dir, version string) error {
-	if err := os.MkdirAll(dir, folderMode); err != nil {
-		return fmt.Errorf("cannot make the folder for manual pages: %w", err)
-	}
-	for _, cmd := range append([]*cobra.Command{root}, commands(root)...) {
-		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
-		if err := os.WriteFile(filepath.Join(dir, name+".1"), []byte(manual(cmd, name, version)), fileMode); err != nil {
-			return fmt.Errorf("cannot write a manual page: %w", err)
-		}
-	}
-	return nil
-}
-
-// manual writes one page in the man macros.
-func manual(cmd *cobra.Command, name, version string) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, ".TH %s 1 \"\" \"gc %s\" \"Gas City\"\n", strings.ToUpper(roff(name)), roff(version))
-	fmt.Fprintf(&out, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n%s\n", roff(name), roff(cmd.Short), roff(cmd.UseLine()))
-	fmt.Fprintf(&out, ".SH DESCRIPTION\n%s\n", roff(text.FirstOf(cmd.Long, cmd.Short)))
-	if rows := flagRows(cmd); len(rows) > 0 {
-		out.WriteString(".SH OPTIONS\n")
-		for _, row := range rows {
-			fmt.Fprintf(&out, ".TP\n%s\n%s\n", roff(row[0]), roff(row[1]))
-		}
-	}
-	if cmd.Example != "" {
-		fmt.Fprintf(&out, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(cmd.Example))
-	}
-	if subs := commands(cmd); len(subs) > 0 {
-		out.WriteString(".SH SEE ALSO\n")
-		for i, sub := range subs {
-			end := ","
-			if i == len(subs)-1 {
-				end = ""
-			}
-			fmt.Fprintf(&out, ".BR %s (1)%s\n", roff(strings.ReplaceAll(sub.CommandPath(), " ", "-")), end)
-		}
-	}
-	return out.String()
-}
-
-// roff escapes text: backslashes, hyphens that must stay hyphens, and lines
-// that would begin a request.
-func roff(s string) string {
-	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
-	lines := strings.Split(s, "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
-			lines[i] = `\&` + line
-		}
-		if line == "" {
-			lines[i] = ".PP"
-		}
-	}
-	return strings.Join(lines, "\n")
 }

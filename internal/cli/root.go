@@ -59,9 +59,9 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: topicMachine, Title: "This machine and this program:"},
 	)
 	root.AddCommand(
-		topic(topicCity, initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), planCommand(a), eventsCommand(a), controllerCommand(a))...)
+		topic(topicCity, initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), pendingCommand(a), respondCommand(a), planCommand(a), eventsCommand(a), controllerCommand(a))...)
 	root.AddCommand(
-		topic(topicAgent, attachCommand(a), nudgeCommand(a), peekCommand(a), logsCommand(a), interruptCommand(a), keysCommand(a), copyCommand(a), sessionCommand(a), primeCommand(a))...)
+		topic(topicAgent, explainCommand(a), attachCommand(a), nudgeCommand(a), queueCommand(a), receiptCommand(a), waitCommand(a), peekCommand(a), logsCommand(a), interruptCommand(a), keysCommand(a), copyCommand(a), sessionCommand(a), primeCommand(a), drainCommand(a))...)
 	root.AddCommand(topic(topicConfig, configCommand(a))...)
 	root.AddCommand(topic(topicMachine, doctorCommand(a), providerCommand(a), versionCommand(a), completionCommand(a))...)
 	root.AddCommand(shimCommand(a), docsCommand(a))

@@ -92,7 +92,7 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	if flags.noWait {
 		return nil
 	}
-	return a.awaitAgents(ctx, c, wanted)
+	return a.AwaitAgents(ctx, c, desk.Wanted)
 }
 
 // awaitEnd waits until a controller that is stopping its city has ended, which

@@ -14,6 +14,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/desk"
+	"gascity/internal/cli/page"
 	"gascity/internal/text"
 )
 
@@ -136,15 +137,14 @@ func (a *app) stopTold(parent context.Context, c *client.Client) (client.Census,
 
 // remindOfStop says what a stop that takes long still waits for, until ctx ends.
 func (a *app) remindOfStop(ctx context.Context, c *client.Client) {
-	w := &wait{app: a, since: a.Now()}
-	for desk.PauseFor(ctx, remind, nil) {
+	w := a.NewVigil()
+	for desk.PauseFor(ctx, desk.RemindAfter, nil) {
 		status, err := c.Status(ctx)
 		if err != nil {
 			continue // the stop itself tells
 		}
-		w.open = notEnded(status)
 		if !a.JSON {
-			w.remind()
+			w.Remind(notEnded(status))
 		}
 	}
 }
@@ -156,7 +156,7 @@ func notEnded(status client.Status) []string {
 	for _, agent := range status.Agents {
 		switch agent.State {
 		case client.StateStopping, client.StateUnknown, client.StateRunning, client.StateStarting:
-			open = append(open, agent.Name+" ("+text.Join(agent.State, firstLine(agent.Reason))+")")
+			open = append(open, agent.Name+" ("+text.Join(agent.State, page.FirstLine(agent.Reason))+")")
 		}
 	}
 	return open
@@ -185,30 +185,16 @@ func (a *app) printCensus(census client.Census) {
 		a.Talk("no session was running; the controller has ended")
 		return
 	}
-	t := &text.Table{Heads: []string{"AGENT", "SESSION", "PROCESSES", "TOOK", "RESULT"}}
+	fmt.Fprint(a.Stdout, a.sheet().Census(census))
+	if !census.Clean {
+		a.Talk("gc: not everything was ended, and the controller goes on; look closer with gc doctor, try again with gc stop")
+		return
+	}
 	processes := 0
 	for _, s := range census.Sessions {
 		processes += s.Processes
-		result := text.Painted("ended", text.Green)
-		if s.Error != "" || len(s.Survivors) > 0 {
-			result = text.Painted(stopFailure(s), text.Red)
-		}
-		t.Add(text.Cell{Text: s.Agent}, text.Cell{Text: s.Session}, text.Cell{Text: fmt.Sprint(s.Processes)}, text.Cell{Text: fmt.Sprintf("%.1fs", s.Seconds)}, result)
 	}
-	a.Print(t)
-	if census.Clean {
-		a.Talk("%s with %s ended, none survived; the controller has ended", text.Count(len(census.Sessions), "session"), text.Count(processes, "process"))
-	} else {
-		a.Talk("gc: not everything was ended, and the controller goes on; look closer with gc doctor, try again with gc stop")
-	}
-}
-
-func stopFailure(s client.StopResult) string {
-	text := text.FirstOf(s.Error, "not ended")
-	if len(s.Survivors) > 0 {
-		text += fmt.Sprintf("; still running: %s", strings.Trim(fmt.Sprint(s.Survivors), "[]"))
-	}
-	return text
+	a.Talk("%s with %s ended, none survived; the controller has ended", text.Count(len(census.Sessions), "session"), text.Count(processes, "process"))
 }
 
 func restartCommand(a *app) *cobra.Command {
@@ -255,32 +241,32 @@ func (a *app) restart(ctx context.Context, c *client.Client, targets []string) e
 	} else if err != nil {
 		return err
 	}
-	return a.awaitAgents(ctx, c, func(agent client.Agent) verdict {
+	return a.AwaitAgents(ctx, c, func(agent client.Agent) desk.Verdict {
 		was, asked := old[agent.Name]
 		if !asked {
-			return skipped
+			return desk.Skipped
 		}
 		return a.restarted(was, agent)
 	})
 }
 
 // restarted judges an agent that was told to start anew.
-func (a *app) restarted(was, is client.Agent) verdict {
-	v := wanted(is)
-	if v != settled {
+func (a *app) restarted(was, is client.Agent) desk.Verdict {
+	v := desk.Wanted(is)
+	if v != desk.Settled {
 		return v
 	}
 	switch was.State {
 	case client.StateRunning:
 		if is.Instance == was.Instance && is.Restarts == was.Restarts {
-			return waiting // it is still the former one
+			return desk.Waiting // it is still the former one
 		}
 	case client.StateFailed, client.StateQuarantined:
-		if a.relapses(is) {
-			return waiting
+		if a.Relapses(is) {
+			return desk.Waiting
 		}
 	}
-	return settled
+	return desk.Settled
 }
 
 func named(agent client.Agent, targets []string) bool {

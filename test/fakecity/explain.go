@@ -47,7 +47,7 @@ func (c *City) Explain(ctx context.Context, target string) (client.Explanation, 
 }
 
 // Preview implements api.Previewer: each agent is started anew.
-func (c *City) Preview(_ context.Context, req client.PreviewRequest) (client.Plan, error) {
+func (c *City) Preview(_ context.Context, _ client.PreviewRequest) (client.Plan, error) {
 	plan := client.Plan{Actions: []client.Action{}, At: time.Now()}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -9,10 +10,16 @@ import (
 	"gascity/internal/text"
 )
 
+// holds marks a command that only holds others.
+const holds = "holds"
+
+// OnlyHolds reports whether the command was made by [Group].
+func OnlyHolds(cmd *cobra.Command) bool { return cmd.Annotations[holds] != "" }
+
 // Group makes a command that only holds others.
 func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs,
+		Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs, Annotations: map[string]string{holds: "others"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return UnknownCommand(cmd, args[0])
@@ -69,10 +76,8 @@ func Between(least, most int) cobra.PositionalArgs {
 
 // OneOf demands that a word is one of those given; empty is allowed.
 func OneOf(cmd *cobra.Command, flag, word string, words ...string) error {
-	for _, w := range append(words, "") {
-		if w == word {
-			return nil
-		}
+	if word == "" || slices.Contains(words, word) {
+		return nil
 	}
 	return Usage(cmd, "%s cannot be %q; it is one of: %s", flag, word, text.List(words))
 }

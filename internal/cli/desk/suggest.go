@@ -45,3 +45,19 @@ func DidYouMean(word string, candidates []string) string {
 	}
 	return "; " + hint
 }
+
+// SuggestOf adds to a "not found" which of the listed ids may be meant. An id
+// ends at a tab: what follows describes it.
+func SuggestOf(ctx context.Context, c *client.Client, id string, list func(context.Context, *client.Client) ([]string, error), err error) error {
+	known, listErr := list(ctx, c)
+	if listErr != nil {
+		return err // the first error says more than a failed suggestion
+	}
+	for i, each := range known {
+		known[i], _, _ = strings.Cut(each, "\t")
+	}
+	if len(known) == 0 {
+		return fmt.Errorf("%w; there is none", err)
+	}
+	return fmt.Errorf("%w%s", err, DidYouMean(id, known))
+}

@@ -1,4 +1,4 @@
-package cli
+package desk
 
 import (
 	"context"
@@ -7,48 +7,48 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/cli/desk"
 	"gascity/internal/text"
 )
 
-// lookAgain is how long the status is trusted when no event says that it
+// LookAgain is how long the status is trusted when no event says that it
 // changed.
-const lookAgain = time.Second
+const LookAgain = time.Second
 
-// verdict is what is thought of an agent that is waited for.
-type verdict int
+// Verdict is what is thought of an agent that is waited for.
+type Verdict int
 
+// The verdicts.
 const (
-	waiting verdict = iota
-	settled
-	failed
-	skipped // not waited for
+	Waiting Verdict = iota
+	Settled
+	Failing
+	Skipped // not waited for
 )
 
-// judge decides about one agent of a status.
-type judge func(client.Agent) verdict
+// Judge decides about one agent of a status.
+type Judge func(client.Agent) Verdict
 
-// wanted waits until what should run runs.
-func wanted(agent client.Agent) verdict {
+// Wanted waits until what should run runs.
+func Wanted(agent client.Agent) Verdict {
 	if agent.Desired != client.StateRunning {
-		return skipped
+		return Skipped
 	}
 	switch agent.State {
 	case client.StateRunning:
-		return settled
+		return Settled
 	case client.StateFailed, client.StateQuarantined:
-		return failed
+		return Failing
 	}
-	return waiting
+	return Waiting
 }
 
-// awaitAgents waits until no agent is waiting and tells of each when it is
+// AwaitAgents waits until no agent is waited for and tells of each when it is
 // known what became of it. It looks when an event says that something changed.
-func (a *app) awaitAgents(parent context.Context, c *client.Client, of judge) error {
+func (d *Desk) AwaitAgents(parent context.Context, c *client.Client, of Judge) error {
 	ctx, cancel := context.WithCancel(parent)
-	changed, stopped := desk.Changes(ctx, c)
+	changed, stopped := Changes(ctx, c)
 	defer func() { cancel(); <-stopped }()
-	w := &wait{app: a, judge: of, told: map[string]verdict{}, since: a.Now()}
+	w := d.newVigil(of)
 	for {
 		status, err := c.Status(ctx)
 		if err != nil {
@@ -61,16 +61,17 @@ func (a *app) awaitAgents(parent context.Context, c *client.Client, of judge) er
 		case <-ctx.Done():
 			return w.giveUp(parent, ctx.Err())
 		case <-changed:
-		case <-time.After(lookAgain):
+		case <-time.After(LookAgain):
 		}
 	}
 }
 
-// wait is what has been told of the agents that are waited for.
-type wait struct {
-	*app
-	judge judge
-	told  map[string]verdict
+// Vigil is what has been told of agents that are waited for.
+type Vigil struct {
+	*Desk
+
+	judge Judge
+	told  map[string]Verdict
 	since time.Time
 	open  []string // the agents that are still waited for, with their state
 	said  time.Time
@@ -78,20 +79,28 @@ type wait struct {
 	blind string // what was said of providers that do not answer
 }
 
-// proven is how long an agent must run before it counts that has failed a moment
-// ago.
-const proven = 2 * time.Second
-
-// relapses reports whether the agent runs now but may fail again at once.
-func (a *app) relapses(agent client.Agent) bool {
-	return a.Now().Sub(agent.StartedAt) < proven
+func (d *Desk) newVigil(of Judge) *Vigil {
+	return &Vigil{Desk: d, judge: of, told: map[string]Verdict{}, since: d.Now()}
 }
 
-// remind is how long a wait is silent before it says what for.
-const remind = 2 * time.Second
+// NewVigil begins to wait for something that is told by others: only
+// [Vigil.Remind] is of use.
+func (d *Desk) NewVigil() *Vigil { return d.newVigil(nil) }
+
+// Proven is how long an agent must run before it counts that has failed a moment
+// ago.
+const Proven = 2 * time.Second
+
+// Relapses reports whether the agent runs now but may fail again at once.
+func (d *Desk) Relapses(agent client.Agent) bool {
+	return d.Now().Sub(agent.StartedAt) < Proven
+}
+
+// RemindAfter is how long a wait is silent before it says what for.
+const RemindAfter = 2 * time.Second
 
 // look tells what is new and reports whether nothing is waited for any more.
-func (w *wait) look(status client.Status) bool {
+func (w *Vigil) look(status client.Status) bool {
 	w.open = nil
 	if why := status.Controller.Degraded; why != w.blind {
 		if w.blind = why; why != "" {
@@ -100,32 +109,32 @@ func (w *wait) look(status client.Status) bool {
 	}
 	for _, agent := range status.Agents {
 		v := w.judge(agent)
-		if v == settled && w.told[agent.Name] == failed && w.relapses(agent) {
+		if v == Settled && w.told[agent.Name] == Failing && w.Relapses(agent) {
 			continue // it has failed before our eyes
 		}
-		if v == waiting {
+		if v == Waiting {
 			w.open = append(w.open, fmt.Sprintf("%s (%s)", agent.Name, agent.State))
 		}
-		if v == waiting || v == skipped || w.told[agent.Name] == v {
+		if v == Waiting || v == Skipped || w.told[agent.Name] == v {
 			continue
 		}
 		w.told[agent.Name] = v
 		after := fmt.Sprintf("%.1fs", w.Now().Sub(w.since).Seconds())
-		if v == settled {
+		if v == Settled {
 			w.Talk("%s  %s after %s", w.PaintTalk(text.Green, "ok"), agent.Name, after)
 		} else {
 			w.Talk("%s  %s is %s: %s", w.PaintTalk(text.Red, "!!"), agent.Name, agent.State, text.Block(text.FirstOf(agent.Reason, agent.Exit, "no reason was given")))
 		}
 	}
-	w.remind()
+	w.Remind(w.open)
 	return len(w.open) == 0
 }
 
-// remind says what is waited for, once it takes long and whenever that changes.
-func (w *wait) remind() {
+// Remind says what is waited for, once it takes long and whenever that changes.
+func (w *Vigil) Remind(names []string) {
 	now := w.Now()
-	open := text.List(w.open)
-	if open == "" || open == w.last || now.Sub(w.since) < remind || now.Sub(w.said) < remind {
+	open := text.List(names)
+	if open == "" || open == w.last || now.Sub(w.since) < RemindAfter || now.Sub(w.said) < RemindAfter {
 		return
 	}
 	w.Talk("%s  waiting for %s", w.PaintTalk(text.Yellow, ".."), open)
@@ -133,10 +142,10 @@ func (w *wait) remind() {
 }
 
 // sum says what became of all.
-func (w *wait) sum() error {
+func (w *Vigil) sum() error {
 	good, bad := 0, 0
 	for _, v := range w.told {
-		if v == settled {
+		if v == Settled {
 			good++
 		} else {
 			bad++
@@ -147,7 +156,7 @@ func (w *wait) sum() error {
 		return nil
 	}
 	w.Talk("%s, %d failed; look closer with: gc status", runs(good), bad)
-	return desk.Said(desk.Failed)
+	return Said(Failed)
 }
 
 func runs(n int) string {
@@ -161,7 +170,7 @@ func runs(n int) string {
 }
 
 // giveUp says what was still waited for when ctx ended.
-func (w *wait) giveUp(parent context.Context, err error) error {
+func (w *Vigil) giveUp(parent context.Context, err error) error {
 	if errors.Is(parent.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("%w: still waiting for %s; the controller goes on, see: gc status", client.ErrTimeout, text.List(w.open))
 	}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/desk"
+	"gascity/internal/session"
+	"gascity/internal/text"
+)
+
+// me is the agent in whose session this program runs, and its incarnation.
+func (a *app) me(cmd *cobra.Command) (name, instance string, err error) {
+	name, token := a.Getenv("GC_AGENT"), a.Getenv("GC_INSTANCE_TOKEN")
+	if name == "" || token == "" {
+		return "", "", desk.Usage(cmd, "%s is for agents, within their sessions: GC_AGENT and GC_INSTANCE_TOKEN are not set", cmd.CommandPath())
+	}
+	return name, session.PublicInstance(token), nil
+}
+
+func drainCommand(a *app) *cobra.Command {
+	return desk.Group("drain", "For agents: whether to wind down, and that it is done: check, ack",
+		`An agent runs these in its own session. To ask another one to wind down: gc session drain AGENT`, drainCheckCommand(a), drainAckCommand(a))
+}
+
+func drainCheckCommand(a *app) *cobra.Command {
+	return a.Listing(&cobra.Command{
+		Use:   "check",
+		Short: "Whether this agent is to wind down",
+		Long: `Exit status 0: it is, finish and then run gc drain ack. Exit status 1: it is not. A controller that
+does not answer is 6, and no reason to wind down.`,
+		Example: "  if gc drain check; then save-my-work && gc drain ack; fi",
+		Args:    desk.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			name, _, err := a.me(cmd)
+			if err != nil {
+				return err
+			}
+			return a.OnTarget(cmd.Context(), name, func(c *client.Client) error {
+				drain, err := c.DrainState(cmd.Context(), name)
+				if err != nil {
+					return err
+				}
+				return a.tellDrain(drain)
+			})
+		},
+	})
+}
+
+func (a *app) tellDrain(drain client.Drain) error {
+	if a.JSON {
+		if err := a.Document(drain); err != nil {
+			return err
+		}
+	}
+	if !drain.Draining {
+		if !a.JSON {
+			a.Talk("nobody asks you to wind down")
+		}
+		return desk.Said(desk.Failed)
+	}
+	if !a.JSON {
+		left := text.In(a.Now(), drain.Deadline)
+		if left != "" {
+			left = "you are ended in " + left
+		}
+		a.Talk("wind down, then run: gc drain ack (%s)", text.OneLine(text.Join(text.FirstOf(drain.Reason, "no reason was given"), left)))
+	}
+	return nil
+}
+
+func drainAckCommand(a *app) *cobra.Command {
+	var req client.LifecycleRequest
+	cmd := &cobra.Command{
+		Use:   "ack",
+		Short: "Say that this agent has wound down: it is ended now",
+		Args:  desk.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.ofMyself(cmd, req, (*client.Client).DrainAck, "acknowledged; the session ends now")
+		},
+	}
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "what was done, for people: `text`")
+	return cmd
+}
+
+func requestRestartCommand(a *app) *cobra.Command {
+	var req client.LifecycleRequest
+	cmd := &cobra.Command{
+		Use:   "request-restart",
+		Short: "For agents: be restarted at the end of this turn",
+		Long:  `An agent runs it in its own session. To restart another one: gc restart AGENT`,
+		Args:  desk.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.ofMyself(cmd, req, (*client.Client).RequestRestart, "you are restarted at the end of this turn")
+		},
+	}
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, for people: `text`")
+	return cmd
+}
+
+// ofMyself carries out a verb on this agent, and on this incarnation only.
+func (a *app) ofMyself(cmd *cobra.Command, req client.LifecycleRequest, verb lifeVerb, success string) error {
+	name, instance, err := a.me(cmd)
+	if err != nil {
+		return err
+	}
+	req.Instance = instance
+	return a.OnTarget(cmd.Context(), name, func(c *client.Client) error {
+		done, err := verb(c, context.WithoutCancel(cmd.Context()), name, req)
+		return a.tellDone(done, err, success)
+	})
+}

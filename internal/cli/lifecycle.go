@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/desk"
+	"gascity/internal/text"
+)
+
+// lifeOrder is what goes with a verb.
+type lifeOrder struct {
+	client.LifecycleRequest
+
+	wait bool // for the outcome
+}
+
+// life is a verb on whether a session is to run.
+type life struct {
+	name, short, long string
+	do                lifeVerb
+	said              string // of the agent, once it is accepted
+	goal              string // of the agent, once it is true
+	reached           func(was, is client.Agent) desk.Verdict
+}
+
+const defaultLifeTimeout = 2 * time.Minute
+
+// lifeVerb is a method of the client.
+type lifeVerb = func(*client.Client, context.Context, string, client.LifecycleRequest) (client.Done, error)
+
+func lives() []life {
+	return []life{
+		{
+			"wake", "Start an agent that sleeps", `An agent that is suspended or quarantined is not woken: resume or reset it.`,
+			(*client.Client).Wake,
+			"is woken", "runs", runsAgain,
+		},
+		{
+			"sleep", "End an agent until it is woken, by hand or by a prompt", "",
+			(*client.Client).Sleep,
+			"goes to sleep", "sleeps", rests,
+		},
+		{
+			"suspend", "End an agent until it is resumed by hand", `Nothing but gc session resume starts it again, whatever the configuration says.`,
+			(*client.Client).Suspend,
+			"is being suspended", "is suspended", rests,
+		},
+		{
+			"resume", "End a suspension", "",
+			(*client.Client).Resume,
+			"is resumed", "runs", runsAgain,
+		},
+		{
+			"reset", "Forget an agent's failures and quarantine", `A wanted agent is started at once.`,
+			(*client.Client).Reset,
+			"starts afresh", "runs", runsAgain,
+		},
+	}
+}
+
+// runsAgain waits for an agent that is to run.
+func runsAgain(_, is client.Agent) desk.Verdict {
+	if is.Desired != client.StateRunning {
+		return desk.Settled // nothing is to start: it is as it should be
+	}
+	return desk.Wanted(is)
+}
+
+// rests waits for the end of an agent.
+func rests(_, is client.Agent) desk.Verdict {
+	switch is.State {
+	case client.StateAsleep, client.StateSuspended, client.StateStopped:
+		return desk.Settled
+	}
+	return desk.Waiting
+}
+
+// ended waits for the end of an incarnation: the next one may run already.
+func ended(was, is client.Agent) desk.Verdict {
+	if is.Instance != was.Instance || is.Epoch != was.Epoch {
+		return desk.Settled
+	}
+	switch is.State {
+	case client.StateRunning, client.StateDraining, client.StateStopping, client.StateUnknown:
+		return desk.Waiting
+	}
+	return desk.Settled
+}
+
+func lifeCommands(a *app) []*cobra.Command {
+	commands := []*cobra.Command{drainSessionCommand(a)}
+	for _, verb := range lives() {
+		commands = append(commands, lifeCommand(a, verb))
+	}
+	return commands
+}
+
+func lifeCommand(a *app, verb life) *cobra.Command {
+	var order lifeOrder
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use: verb.name + " AGENT", Short: verb.short, Long: verb.long, Args: desk.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return a.live(ctx, args[0], verb, order)
+		},
+		ValidArgsFunction: a.CompleteAgent,
+	}
+	cmd.Flags().StringVar(&order.Reason, "reason", "", "why, for people: `text`")
+	cmd.Flags().BoolVar(&order.wait, "wait", false, "return when it has come true")
+	cmd.Flags().DurationVar(&timeout, "timeout", defaultLifeTimeout, "how long to wait")
+	return cmd
+}
+
+func drainSessionCommand(a *app) *cobra.Command {
+	var order lifeOrder
+	cmd := &cobra.Command{
+		Use:   "drain AGENT",
+		Short: "Ask an agent to wind down",
+		Long: `The agent is told, and is ended when it acknowledges (gc drain ack) or when the time is over. With
+--wait the command returns when that incarnation is over.`,
+		Args: desk.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if order.Timeout < 0 {
+				return desk.Usage(cmd, "--timeout cannot be negative: %v", order.Timeout)
+			}
+			verb := life{
+				do:   (*client.Client).Drain,
+				said: "winds down", goal: "has wound down", reached: ended,
+			}
+			return a.live(cmd.Context(), args[0], verb, order)
+		},
+		ValidArgsFunction: a.CompleteAgent,
+	}
+	cmd.Flags().StringVar(&order.Reason, "reason", "", "why, for people and the agent: `text`")
+	cmd.Flags().DurationVar(&order.Timeout, "timeout", 0, "when it is ended, acknowledged or not (default: the agent's drain_timeout)")
+	cmd.Flags().BoolVar(&order.wait, "wait", false, "return when the incarnation is over")
+	return cmd
+}
+
+// live carries out the verb and waits for its outcome if that is wanted.
+func (a *app) live(ctx context.Context, name string, verb life, order lifeOrder) error {
+	return a.OnTarget(ctx, name, func(c *client.Client) error {
+		was, err := agentOf(ctx, c, name)
+		if err != nil {
+			return err
+		}
+		done, err := verb.do(c, ctx, name, order.LifecycleRequest)
+		switch {
+		case err != nil:
+			return err
+		case !done.Changed && !order.wait:
+			a.Talk("%s: nothing changed; %s", was.Name, text.FirstOf(done.Detail, "it is "+was.State))
+			return nil
+		case !order.wait:
+			a.Talk("%s %s", was.Name, text.Join(verb.said, done.Detail))
+			return nil
+		}
+		return a.awaitOutcome(ctx, c, was, verb)
+	})
+}
+
+// agentOf returns an agent's row of the status.
+func agentOf(ctx context.Context, c *client.Client, name string) (client.Agent, error) {
+	status, err := c.Status(ctx)
+	if err != nil {
+		return client.Agent{}, err
+	}
+	for _, agent := range status.Agents {
+		if named(agent, []string{name}) {
+			return agent, nil
+		}
+	}
+	return client.Agent{}, fmt.Errorf("%w: no agent or session %q", client.ErrNotFound, name)
+}
+
+// awaitOutcome waits until what was asked of the agent is true, or cannot be.
+func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.Agent, verb life) error {
+	ctx, cancel := context.WithCancel(parent)
+	changed, stopped := desk.Changes(ctx, c)
+	defer func() { cancel(); <-stopped }()
+	for {
+		is, err := agentOf(ctx, c, was.Name)
+		if err != nil && parent.Err() == nil {
+			return err
+		}
+		switch {
+		case errors.Is(parent.Err(), context.Canceled):
+			return parent.Err()
+		case parent.Err() != nil:
+			return fmt.Errorf("%w: %s is still %s; see: gc explain %s", client.ErrTimeout, was.Name, text.FirstOf(is.State, was.State), was.Name)
+		case verb.reached(was, is) == desk.Settled:
+			a.Talk("%s %s", was.Name, verb.goal)
+			return nil
+		case verb.reached(was, is) == desk.Failing:
+			return fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, text.FirstOf(is.Reason, is.Exit, "no reason was given"), is.Name)
+		}
+		if !desk.PauseFor(ctx, desk.LookAgain, changed) {
+			continue // to say what it waited for
+		}
+	}
+}

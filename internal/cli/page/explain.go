@@ -1,0 +1,205 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/text"
+)
+
+const (
+	// recentShown is how many of the last events a page holds, and linesShown how
+	// many lines of an agent's output.
+	recentShown = 8
+	linesShown  = 12
+)
+
+// Explanation is a page that says at its top what is so and what happens next,
+// and below it why that is thought.
+func (s Sheet) Explanation(e client.Explanation) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s  %s\n\n", s.Paint(text.Bold, text.OneLine(e.Agent.Name)), s.headline(e.Agent))
+	out.WriteString(s.summary(e).render(s))
+	if len(e.Pending) > 0 {
+		out.WriteString(s.head("waits for a person"))
+		out.WriteString(text.Indent(s.plainly().Pending(e.Pending), indent) + "\n")
+	}
+	if len(e.Queue) > 0 {
+		out.WriteString(s.head("prompts on their way"))
+		out.WriteString(s.Queue(e.Queue))
+	}
+	out.WriteString(s.lastEnd(e))
+	out.WriteString(s.evidence(e))
+	out.WriteString(s.recent(e.Recent))
+	return out.String()
+}
+
+// plainly is the sheet without colour, for what is indented as a whole.
+func (s Sheet) plainly() Sheet {
+	s.On = false
+	return s
+}
+
+// headline is the state and the activity in one line.
+func (s Sheet) headline(a client.Agent) string {
+	line := s.Paint(StateColor(a.State), a.State)
+	if a.State == client.StateRunning && !a.StartedAt.IsZero() {
+		line += " for " + text.Span(s.Now.Sub(a.StartedAt))
+	}
+	if doing := s.activity(a); doing.Text != "" {
+		line += ", " + s.Paint(doing.Color, doing.Text)
+	}
+	return line
+}
+
+// summary is the answer to "what is the matter?".
+func (s Sheet) summary(e client.Explanation) *facts {
+	a := e.Agent
+	f := &facts{}
+	f.add("reason", a.Reason, noteColor(a))
+	f.plain("wanted", a.Desired)
+	f.plain("controller", decision(e.Decision)+": "+text.FirstOf(e.Reason, "no reason was given"))
+	f.add("next", s.next(e), text.Bold)
+	for _, warning := range e.Warnings {
+		f.add("warning", warning, text.Yellow)
+	}
+	if s.activity(a).Text != "" {
+		f.plain("activity", s.activityFact(a.Activity))
+	}
+	f.add("differs in", strings.Join(a.Drift, ", "), text.Yellow)
+	f.plain("session", sessionFact(a))
+	f.plain("last output", text.Ago(s.Now, a.ActiveAt))
+	f.plain("restarts", number(a.Restarts).Text)
+	return f
+}
+
+func (s Sheet) next(e client.Explanation) string {
+	next := text.FirstOf(e.Next, "nothing until something changes")
+	if left := text.In(s.Now, e.NextAt); left != "" {
+		next += " in " + left + " (" + e.NextAt.Local().Format("15:04:05") + ")"
+	}
+	return next
+}
+
+// decision says the plan's verb.
+func decision(verb string) string {
+	switch verb {
+	case "none", "":
+		return "leaves it as it is"
+	case "wait":
+		return "waits"
+	}
+	return verb
+}
+
+func (s Sheet) activityFact(a client.Activity) string {
+	words := s.doing(a)
+	if !a.Since.IsZero() {
+		words += " for " + text.Span(s.Now.Sub(a.Since))
+	}
+	if a.Source != "" {
+		words += ", says " + a.Source
+	}
+	if a.Confidence != "" {
+		words += " (" + a.Confidence + ")"
+	}
+	return strings.Join(optional(words, a.Detail), ", ")
+}
+
+// optional returns the texts that are not empty.
+func optional(texts ...string) []string {
+	var kept []string
+	for _, t := range texts {
+		if t != "" {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+func sessionFact(a client.Agent) string {
+	parts := []string{a.Session, a.Provider}
+	if a.PID > 0 {
+		parts = append(parts, fmt.Sprintf("process %d", a.PID))
+	}
+	if a.Epoch > 0 {
+		parts = append(parts, fmt.Sprintf("incarnation %d", a.Epoch))
+	}
+	if a.Attached > 0 {
+		parts = append(parts, text.Count(a.Attached, "terminal")+" attached")
+	}
+	return strings.Join(optional(parts...), ", ")
+}
+
+// lastEnd is how the last incarnation ended, with its own words.
+func (s Sheet) lastEnd(e client.Explanation) string {
+	var out strings.Builder
+	if e.Exit != "" || len(e.Failures) > 0 {
+		out.WriteString(s.head("the last end"))
+		f := &facts{}
+		f.add("exit", e.Exit, text.Red)
+		if n := len(e.Failures); n > 0 {
+			f.plain("failures", fmt.Sprintf("%d, the last one %s", n, text.Ago(s.Now, e.Failures[n-1])))
+		}
+		out.WriteString(f.render(s))
+	}
+	out.WriteString(s.quotation("it said last", e.Output))
+	if strings.TrimSpace(e.LastScreen) != strings.TrimSpace(e.Output) {
+		out.WriteString(s.quotation("its screen", e.LastScreen))
+	}
+	return out.String()
+}
+
+// quotation shows the end of what an agent printed.
+func (s Sheet) quotation(title, words string) string {
+	words = strings.Trim(words, "\n")
+	if strings.TrimSpace(words) == "" {
+		return ""
+	}
+	lines := strings.Split(words, "\n")
+	if more := len(lines) - linesShown; more > 0 {
+		title = fmt.Sprintf("%s (%d lines above it are left out)", title, more)
+		lines = lines[more:]
+	}
+	return s.head(title) + text.Indent(strings.Join(lines, "\n"), indent) + "\n"
+}
+
+// evidence shows what each source says; the one that is believed has a star.
+func (s Sheet) evidence(e client.Explanation) string {
+	var out strings.Builder
+	if len(e.Evidence) > 0 {
+		t := &text.Table{Heads: []string{"", "SOURCE", "SAYS", "SINCE", "READ", "SURE", "DETAIL"}}
+		for _, v := range e.Evidence {
+			star := ""
+			if v.Used {
+				star = "*"
+			}
+			says := s.doing(client.Activity{State: v.Activity, Kind: v.Kind, Until: v.Until})
+			t.Add(text.Painted(star, text.Green), text.Cell{Text: v.Source}, text.Cell{Text: says}, text.Cell{Text: text.Ago(s.Now, v.Since)},
+				text.Cell{Text: text.Ago(s.Now, v.ReadAt)}, text.Cell{Text: v.Confidence}, text.Cell{Text: v.Detail})
+		}
+		out.WriteString(s.head("what tells its activity, * is believed") + s.Table(t))
+	}
+	if len(e.Facts) > 0 {
+		t := &text.Table{Heads: []string{"FACT", "VALUE", "READ"}}
+		for _, v := range e.Facts {
+			t.Add(text.Cell{Text: v.What}, text.Cell{Text: v.Value}, text.Cell{Text: text.Ago(s.Now, v.ReadAt)})
+		}
+		out.WriteString(s.head("what is known of its life") + s.Table(t))
+	}
+	return out.String()
+}
+
+func (s Sheet) recent(events []client.Event) string {
+	if len(events) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	out.WriteString(s.head("what happened last"))
+	for _, e := range events[max(0, len(events)-recentShown):] {
+		row := s.Paint(text.Faint, e.Time.Local().Format("15:04:05")) + "  " + s.Pad(eventColor(e.Kind), text.OneLine(e.Kind), kindWidth) + "  " + text.OneLine(e.Text)
+		out.WriteString(strings.TrimRight(row, " ") + "\n")
+	}
+	return out.String()
+}

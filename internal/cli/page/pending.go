@@ -1,0 +1,103 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/text"
+)
+
+// Pending shows questions, each with its exact text and how to answer it.
+func (s Sheet) Pending(list []client.Pending) string {
+	var out strings.Builder
+	for i, p := range list {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		out.WriteString(s.question(p))
+	}
+	return out.String()
+}
+
+func (s Sheet) question(p client.Pending) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s  %s  %s  %s\n", s.Paint(text.Bold, p.ID), s.Paint(text.Cyan, text.OneLine(p.Agent)), s.Paint(text.Yellow, text.OneLine(p.Kind)),
+		s.Paint(text.Faint, text.Ago(s.Now, p.Since)+", from "+text.OneLine(text.FirstOf(p.Source, "an unknown source"))))
+	if p.Tool != "" || p.Input != "" {
+		fmt.Fprintln(&out, text.Indent(strings.TrimPrefix(p.Tool+": "+p.Input, ": "), indent))
+	}
+	if p.Prompt != "" {
+		fmt.Fprintln(&out, text.Indent(p.Prompt, indent))
+	}
+	for n, option := range p.Options {
+		fmt.Fprintf(&out, "    %s  %s\n", s.Paint(text.Bold, fmt.Sprint(n+1)), text.OneLine(option))
+	}
+	fmt.Fprintln(&out, text.Indent(s.fate(p), indent))
+	return out.String()
+}
+
+// fate says what became of a question, or what will unless it is answered.
+func (s Sheet) fate(p client.Pending) string {
+	if p.State != client.PendingOpen {
+		said := p.State
+		if p.Answer != "" {
+			said += fmt.Sprintf(" with %q", p.Answer)
+		}
+		if p.AnsweredBy != "" {
+			said += " by " + p.AnsweredBy
+		}
+		return said + ", " + text.Ago(s.Now, p.EndedAt)
+	}
+	how := "answer: gc respond " + p.ID + " --text ..."
+	if len(p.Options) > 0 {
+		how = "answer: gc respond " + p.ID + " 1"
+	}
+	return text.Join(how, p.Why, s.policy(p))
+}
+
+func (s Sheet) policy(p client.Pending) string {
+	left := text.In(s.Now, p.Deadline)
+	if p.Deadline.IsZero() || p.Policy == "wait" || p.Policy == "" {
+		return ""
+	}
+	what := map[string]string{"deny": "it is denied", "answer": fmt.Sprintf("it is answered with %q", p.Default), "escalate": "it is reported again"}[p.Policy]
+	return text.FirstOf(what, p.Policy) + " in " + text.FirstOf(left, "a moment")
+}
+
+// Waits lists registered waits.
+func (s Sheet) Waits(list []client.Wait) string {
+	t := &text.Table{Heads: []string{"ID", "OWNER", "WAITS UNTIL", "STATE", "AGE", "ENDS IN", "NOTE"}}
+	for _, w := range list {
+		t.Add(text.Painted(w.ID, text.Bold), text.Cell{Text: w.Owner}, text.Cell{Text: Condition(w)}, text.Painted(w.State, waitColor(w.State)),
+			text.Cell{Text: text.Span(s.Now.Sub(w.CreatedAt))}, text.Cell{Text: text.In(s.Now, w.Deadline)}, text.Cell{Text: text.Join(FirstLine(w.Reason), w.Receipt)})
+	}
+	return s.Table(t)
+}
+
+func waitColor(state string) text.Color {
+	switch state {
+	case client.WaitFulfilled:
+		return text.Green
+	case client.WaitFailed, client.WaitExpired:
+		return text.Red
+	case client.WaitOpen:
+		return text.Yellow
+	}
+	return text.Faint
+}
+
+// Condition says in words what is waited for, as what follows "when".
+func Condition(w client.Wait) string {
+	switch w.For {
+	case client.WaitReceipt:
+		return "the prompt " + w.Arg + " has ended"
+	case client.WaitPending:
+		return "the question " + w.Arg + " has ended"
+	case client.WaitTime:
+		return "the time " + w.Arg + " has come"
+	case client.WaitCommand:
+		return "this succeeds: " + FirstLine(w.Arg)
+	}
+	return w.Target + " is " + w.For
+}

@@ -1,0 +1,150 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/text"
+)
+
+// Status is the city at a glance.
+func (s Sheet) Status(status client.Status) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s  %s\n", s.Paint(text.Bold, text.OneLine(status.City)), status.Root)
+	fmt.Fprintln(&out, s.Controller(status.Controller))
+	if why := status.Controller.Degraded; why != "" {
+		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Red, "!! degraded, nothing is stopped or restarted until it is cured:"), text.OneLine(why))
+	}
+	if status.Plan.Error != "" {
+		fmt.Fprintf(&out, "%s\n", s.Paint(text.Red, "the last change of the configuration was not taken, the former one is in force:"))
+		fmt.Fprintln(&out, text.Indent(status.Plan.Error, indent))
+	}
+	if len(status.Agents) == 0 {
+		fmt.Fprintf(&out, "\nno agents; add one to %s\n", client.CityFile)
+		return out.String()
+	}
+	out.WriteByte('\n')
+	out.WriteString(s.agents(status.Agents))
+	out.WriteString(s.alerts(status.Agents))
+	return out.String()
+}
+
+// Controller is one line about the controller.
+func (s Sheet) Controller(c client.Controller) string {
+	line := fmt.Sprintf("controller %s, process %d, started %s", text.OneLine(c.Version), c.PID, text.Ago(s.Now, c.StartedAt))
+	if c.Stopping {
+		line += ", " + s.Paint(text.Yellow, "stopping")
+	}
+	return line
+}
+
+func (s Sheet) agents(agents []client.Agent) string {
+	t := &text.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "PID", "ATTACHED", "NOTE"}}
+	for _, agent := range agents {
+		up := ""
+		if agent.State == client.StateRunning && !agent.StartedAt.IsZero() {
+			up = text.Span(s.Now.Sub(agent.StartedAt))
+		}
+		pending := number(agent.Pending)
+		pending.Color = text.Yellow
+		t.Add(
+			text.Cell{Text: agent.Name}, text.Painted(agent.State, StateColor(agent.State)), s.activity(agent), text.Cell{Text: up},
+			text.Cell{Text: text.Ago(s.Now, agent.ActiveAt)}, pending, number(agent.Queued),
+			number(agent.PID), number(agent.Attached), text.Painted(s.note(agent), noteColor(agent)),
+		)
+	}
+	return s.Table(t)
+}
+
+// activity is only said of what runs. A question mark stands after a guess.
+func (s Sheet) activity(agent client.Agent) text.Cell {
+	if agent.State != client.StateRunning && agent.State != client.StateDraining {
+		return text.Cell{}
+	}
+	words, color := s.doing(agent.Activity), text.Plain
+	switch agent.Activity.State {
+	case "waiting", "limited":
+		color = text.Yellow
+	case "unknown", "":
+		color = text.Faint
+	}
+	return text.Painted(words, color)
+}
+
+// doing says an activity in a few words.
+func (s Sheet) doing(a client.Activity) string {
+	words := text.FirstOf(a.State, "unknown")
+	switch {
+	case words == "unknown":
+		return words
+	case a.Confidence == "guess":
+		words += "?"
+	}
+	if a.Kind != "" {
+		words += ": " + a.Kind
+	}
+	if left := text.In(s.Now, a.Until); left != "" {
+		words += " for " + left
+	}
+	return words
+}
+
+func noteColor(agent client.Agent) text.Color {
+	if c := StateColor(agent.State); c == text.Red {
+		return text.Red
+	}
+	return text.Faint
+}
+
+// note is what a person should know beside the columns.
+func (s Sheet) note(agent client.Agent) string {
+	var parts []string
+	if agent.Desired != agent.State && agent.Desired != client.StateRunning && agent.Desired != "" {
+		parts = append(parts, "wanted: "+agent.Desired)
+	}
+	parts = append(parts, FirstLine(agent.Reason))
+	if agent.State != client.StateRunning && agent.Exit != "" && !strings.Contains(agent.Reason, agent.Exit) {
+		parts = append(parts, FirstLine(agent.Exit))
+	}
+	if next := text.In(s.Now, agent.NextAt); next != "" {
+		parts = append(parts, "again in "+next)
+	}
+	if agent.Restarts > 0 {
+		parts = append(parts, text.Count(agent.Restarts, "restart"))
+	}
+	if len(agent.Drift) > 0 {
+		parts = append(parts, "differs from its configuration: "+strings.Join(agent.Drift, ", "))
+	}
+	if agent.State == client.StateUnknown && !agent.ReadAt.IsZero() {
+		parts = append(parts, "last seen "+text.Ago(s.Now, agent.ReadAt))
+	}
+	return text.Join(parts...)
+}
+
+// alerts are the lines below the table: what a start left open, and who waits
+// for a person.
+func (s Sheet) alerts(agents []client.Agent) string {
+	var out strings.Builder
+	pending := 0
+	for _, agent := range agents {
+		pending += agent.Pending
+		if agent.Warning != "" {
+			fmt.Fprintf(&out, "%s  %s: %s\n", s.Paint(text.Yellow, "!!"), text.OneLine(agent.Name), text.OneLine(FirstLine(agent.Warning)))
+		}
+	}
+	if pending > 0 {
+		fmt.Fprintf(&out, "%s  %s for a person; read and answer with: gc pending\n", s.Paint(text.Yellow, "??"), waits(pending))
+	}
+	if out.Len() == 0 {
+		return ""
+	}
+	return "\n" + out.String()
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "1 question waits"
+	}
+	return fmt.Sprintf("%d questions wait", n)
+}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/desk"
+	"gascity/internal/cli/page"
+	"gascity/internal/text"
+)
+
+func pendingCommand(a *app) *cobra.Command {
+	var flags watchable
+	return flags.on(a.Listing(&cobra.Command{
+		Use:   "pending [AGENT]",
+		Short: "Questions of agents that wait for a person",
+		Long: `Shows each question or permission that blocks an agent, with its exact text and options, and what
+happens if nobody answers. Answer one with: gc respond ID OPTION`,
+		Args: desk.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.onAgentIfAny(cmd.Context(), args, func(c *client.Client) error {
+				list := listed[client.Pending]{
+					ask:   func(ctx context.Context) ([]client.Pending, error) { return c.Pending(ctx, first(args), flags.which()) },
+					paged: page.Sheet.Pending,
+					empty: "nobody waits for an answer",
+				}
+				if flags.watch {
+					return list.watch(cmd.Context(), a, c)
+				}
+				return list.show(cmd.Context(), a)
+			})
+		},
+		ValidArgsFunction: a.CompleteAgent,
+	}))
+}
+
+// questions completes the ids of open questions.
+func questions(ctx context.Context, c *client.Client) ([]string, error) {
+	list, err := c.Pending(ctx, "", client.OnlyOpen)
+	var ids []string
+	for _, p := range list {
+		ids = append(ids, p.ID+"\t"+text.OneLine(p.Agent+": "+page.FirstLine(p.Prompt)))
+	}
+	return ids, err
+}
+
+func respondCommand(a *app) *cobra.Command {
+	var words string
+	cmd := &cobra.Command{
+		Use:   "respond ID OPTION",
+		Short: "Answer a question of an agent",
+		Long: `Answers by the number or the label of an option, or with words: --text. A question is answered once:
+one that was answered elsewhere meanwhile, or whose agent has ended, is refused.`,
+		Example: "  gc respond ID 1\n  gc respond ID 'Yes, this time'\n  gc respond ID --text 'use the other branch'",
+		Args:    desk.Between(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := client.RespondRequest{Text: words, By: a.self()}
+			if len(args) > 1 {
+				req.Option = args[1]
+			}
+			if (req.Option == "") == (req.Text == "") {
+				return desk.Usage(cmd, "what is the answer? give either an option or --text; gc pending shows the options")
+			}
+			return a.onID(cmd.Context(), args[0], questions, func(c *client.Client) error {
+				p, err := c.Respond(cmd.Context(), args[0], req)
+				if err != nil {
+					return err
+				}
+				return a.tellAnswer(p)
+			})
+		},
+		ValidArgsFunction: a.completeAnswer,
+	}
+	cmd.Flags().StringVar(&words, "text", "", "answer with `words`")
+	return a.Listing(cmd)
+}
+
+// tellAnswer says what became of a question that was answered.
+func (a *app) tellAnswer(p client.Pending) error {
+	if a.JSON {
+		if err := a.Document(p); err != nil {
+			return err
+		}
+	}
+	switch p.State {
+	case client.PendingAnswered:
+		if !a.JSON {
+			a.Talk("answered %s with %q", text.OneLine(p.Agent), p.Answer)
+		}
+		return nil
+	case client.PendingOpen:
+		return fmt.Errorf("%w: the answer was sent, but %s still asks; look with: gc peek %s", client.ErrTimeout, p.Agent, p.Agent)
+	}
+	return fmt.Errorf("%w: the question of %s is %s meanwhile", client.ErrRefused, p.Agent, p.State)
+}
+
+// completeAnswer completes the id, then the options of that question.
+func (a *app) completeAnswer(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.Candidates(1, questions)(cmd, args, word)
+	}
+	return a.Candidates(2, func(ctx context.Context, c *client.Client) ([]string, error) {
+		list, err := c.Pending(ctx, "", client.OnlyOpen)
+		var options []string
+		for _, p := range list {
+			if p.ID != args[0] {
+				continue
+			}
+			for n, option := range p.Options {
+				options = append(options, fmt.Sprintf("%d\t%s", n+1, text.OneLine(option)))
+			}
+		}
+		return options, err
+	})(cmd, args, word)
+}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/desk"
+	"gascity/internal/cli/page"
+	"gascity/internal/text"
+)
+
+// watchable are the flags of a listing that can be followed.
+type watchable struct{ all, watch bool }
+
+func (w watchable) which() client.Which {
+	if w.all {
+		return client.WithEnded
+	}
+	return client.OnlyOpen
+}
+
+func (w *watchable) on(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&w.all, "all", false, "the recent ends too")
+	cmd.Flags().BoolVarP(&w.watch, "watch", "w", false, "follow it; with --json one list a line")
+	return cmd
+}
+
+// first is the first argument, or empty.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// onAgentIfAny runs a verb on one agent, or on the city if none is named.
+func (a *app) onAgentIfAny(ctx context.Context, args []string, verb func(*client.Client) error) error {
+	if len(args) == 0 {
+		return a.OnCity(verb)
+	}
+	return a.OnTarget(ctx, args[0], verb)
+}
+
+func queueCommand(a *app) *cobra.Command {
+	cmd := queueListCommand(a, "queue [AGENT]")
+	cmd.Long = `Lists the prompts that wait or are being handed over, in the order of delivery, and why they wait.`
+	cmd.Example = "  gc queue worker\n  gc queue edit ID --text 'another one'\n  gc queue cancel ID"
+	cmd.AddCommand(queueListCommand(a, "list [AGENT]"), queueEditCommand(a), queueCancelCommand(a))
+	return cmd
+}
+
+func queueListCommand(a *app, use string) *cobra.Command {
+	var flags watchable
+	return flags.on(a.Listing(&cobra.Command{
+		Use:   use,
+		Short: "Prompts on their way: list, edit, cancel",
+		Args:  desk.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.onAgentIfAny(cmd.Context(), args, func(c *client.Client) error {
+				list := listed[client.Receipt]{
+					ask:   func(ctx context.Context) ([]client.Receipt, error) { return c.Queue(ctx, first(args), flags.which()) },
+					paged: page.Sheet.Queue,
+					empty: "no prompt is on its way",
+				}
+				if flags.watch {
+					return list.watch(cmd.Context(), a, c)
+				}
+				return list.show(cmd.Context(), a)
+			})
+		},
+		ValidArgsFunction: a.CompleteAgent,
+	}))
+}
+
+func queueEditCommand(a *app) *cobra.Command {
+	var words, priority string
+	var ttl time.Duration
+	cmd := &cobra.Command{
+		Use:     "edit ID",
+		Short:   "Change a prompt that waits",
+		Example: "  gc queue edit ID --text 'do it tomorrow' --priority urgent",
+		Args:    desk.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var req client.EditRequest
+			if cmd.Flags().Changed("text") {
+				prompt, err := a.prompt(cmd, words)
+				if err != nil {
+					return err
+				}
+				req.Text = &prompt
+			}
+			if cmd.Flags().Changed("ttl") {
+				if ttl <= 0 {
+					return desk.Usage(cmd, "--ttl has to be more than zero; to withdraw the prompt: gc queue cancel %s", args[0])
+				}
+				req.TTL = &ttl
+			}
+			if priority != "" {
+				req.Priority = &priority
+			}
+			if err := desk.OneOf(cmd, "--priority", priority, "system", "urgent", "normal"); err != nil {
+				return err
+			}
+			if req == (client.EditRequest{}) {
+				return desk.Usage(cmd, "what is to be changed? give --text, --priority or --ttl")
+			}
+			return a.onReceipt(cmd.Context(), args[0], func(c *client.Client) error {
+				r, err := c.EditPrompt(cmd.Context(), args[0], req)
+				return a.tellChange(r, err, "changed the prompt "+args[0])
+			})
+		},
+		ValidArgsFunction: a.Candidates(1, receipts(client.OnlyOpen)),
+	}
+	cmd.Flags().StringVar(&words, "text", "", "the new `text`, \"-\" for standard input")
+	cmd.Flags().StringVar(&priority, "priority", "", "system, urgent or normal: the `rank` in the queue")
+	cmd.Flags().DurationVar(&ttl, "ttl", 0, "from now; after that it is not delivered any more")
+	return a.Listing(cmd)
+}
+
+func queueCancelCommand(a *app) *cobra.Command {
+	return a.Listing(&cobra.Command{
+		Use:   "cancel ID...",
+		Short: "Withdraw prompts that wait",
+		Args:  desk.Between(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var errs []error
+			for _, id := range args {
+				errs = append(errs, a.onReceipt(cmd.Context(), id, func(c *client.Client) error {
+					r, err := c.CancelPrompt(cmd.Context(), id)
+					return a.tellChange(r, err, "withdrew the prompt "+id)
+				}))
+			}
+			return errors.Join(errs...)
+		},
+		ValidArgsFunction: a.Candidates(-1, receipts(client.OnlyOpen)),
+	})
+}
+
+// tellChange says what a verb on a receipt did.
+func (a *app) tellChange(r client.Receipt, err error, success string) error {
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.Line(r)
+	}
+	a.Talk("%s", success)
+	return nil
+}
+
+// receipts completes the ids of prompts.
+func receipts(which client.Which) func(context.Context, *client.Client) ([]string, error) {
+	return func(ctx context.Context, c *client.Client) ([]string, error) {
+		list, err := c.Queue(ctx, "", which)
+		var ids []string
+		for _, r := range list {
+			ids = append(ids, r.ID+"\t"+text.OneLine(r.Agent+": "+page.FirstLine(r.Text)))
+		}
+		return ids, err
+	}
+}
+
+// onReceipt runs a verb on the receipt that an argument names.
+func (a *app) onReceipt(ctx context.Context, id string, verb func(*client.Client) error) error {
+	return a.onID(ctx, id, receipts(client.WithEnded), verb)
+}
+
+// onID runs a verb on what an id names. An id that the controller does not know
+// is followed by what may be meant.
+func (a *app) onID(ctx context.Context, id string, list func(context.Context, *client.Client) ([]string, error), verb func(*client.Client) error) error {
+	if id == "" {
+		return fmt.Errorf("%w: the id is empty", client.ErrInvalid)
+	}
+	return a.OnCity(func(c *client.Client) error {
+		err := verb(c)
+		if errors.Is(err, client.ErrNotFound) {
+			return desk.SuggestOf(ctx, c, id, list, err)
+		}
+		return err
+	})
+}
+
+func receiptCommand(a *app) *cobra.Command {
+	var until patience
+	cmd := &cobra.Command{
+		Use:   "receipt ID",
+		Short: "What became of a prompt",
+		Long: `Shows a receipt with its steps. With --wait it waits until the prompt is submitted or consumed, and the
+exit status is that of gc nudge; without it, it is 0 for any receipt.`,
+		Args: desk.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := until.check(cmd); err != nil {
+				return err
+			}
+			if until.state == "" && until.timeout > 0 {
+				return desk.Usage(cmd, "--timeout goes with --wait")
+			}
+			return a.onReceipt(cmd.Context(), args[0], func(c *client.Client) error {
+				r, err := c.Receipt(cmd.Context(), args[0], "")
+				switch {
+				case err != nil:
+					return err
+				case until.state != "":
+					return a.pursue(cmd.Context(), c, r, until)
+				}
+				return a.show(r, func(s page.Sheet) string { return s.Receipt(r) })
+			})
+		},
+		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),
+	}
+	cmd.Flags().StringVar(&until.state, "wait", "", "return when it is submitted or consumed: the `state`")
+	cmd.Flags().DurationVar(&until.timeout, "timeout", 0, "how long to wait (default: 5m)")
+	return a.Listing(cmd)
+}
