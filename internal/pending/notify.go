@@ -44,8 +44,13 @@ func (c Command) Notify(ctx context.Context, p client.Pending) error {
 	}
 	env := slices.Clone(c.Environ)
 	for _, pair := range [][2]string{
-		{"GC_PENDING_ID", p.ID}, {"GC_AGENT", p.Agent}, {"GC_SESSION_NAME", p.Session}, {"GC_PENDING_KIND", p.Kind},
-		{"GC_PENDING_PROMPT", bound(p.Prompt, maxVariable)}, {"GC_PENDING_ESCALATED", escalated}, {"GC_CITY_PATH", c.City},
+		{"GC_PENDING_ID", p.ID},
+		{"GC_AGENT", p.Agent},
+		{"GC_SESSION_NAME", p.Session},
+		{"GC_PENDING_KIND", p.Kind},
+		{"GC_PENDING_PROMPT", bound(p.Prompt, maxVariable)},
+		{"GC_PENDING_ESCALATED", escalated},
+		{"GC_CITY_PATH", c.City},
 	} {
 		env = append(env, pair[0]+"="+strings.ReplaceAll(pair[1], "\x00", ""))
 	}
