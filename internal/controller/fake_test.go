@@ -34,6 +34,8 @@ type fake struct {
 	polite     bool                                         // agents end when interrupted
 	startLog   []string
 	now        func() time.Time
+	onStop     func(name string) // at each stop, with the lock held
+	onStarted  func(name string) // at each start that succeeds, with the lock held
 
 	speaks     map[string]runtime.Reading                   // what Sense reads, by name; nil: it is not supported
 	onSense    func(ctx context.Context, name string) error // before Sense answers
@@ -103,6 +105,9 @@ func (f *fake) Start(ctx context.Context, name string, cfg runtime.Config) error
 	f.sessions[name] = &fakeSession{token: cfg.Env["GC_INSTANCE_TOKEN"], cfg: cfg, meta: map[string]string{}, began: f.now()}
 	maps.Copy(f.sessions[name].meta, f.startNotes)
 	f.startLog = append(f.startLog, name)
+	if f.onStarted != nil {
+		f.onStarted(name)
+	}
 	f.tell(runtime.Event{Kind: runtime.EventStarted, Session: name})
 	if f.shortLived {
 		f.endLocked(name, 1)
@@ -121,6 +126,9 @@ func (f *fake) StopInstance(_ context.Context, name, token string) error {
 	}
 	if s.token != token {
 		return runtime.ErrStaleInstance
+	}
+	if f.onStop != nil {
+		f.onStop(name)
 	}
 	if n := f.stubborn[name]; n != 0 {
 		f.stubborn[name] = n - 1

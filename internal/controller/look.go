@@ -211,7 +211,8 @@ func (l *loop) found(e *entry, f finding) {
 
 // settle arranges for another look where this one left a question open and no
 // event will answer it: an agent that has just ended and of which nobody knows
-// yet how, and one that lives on without its session.
+// yet how, one that lives on without its session, and a session of which nobody
+// could tell whether it exists.
 func (l *loop) settle(e *entry) {
 	seen := &e.seen
 	ending := seen.Session == runtime.Alive && seen.Agent == runtime.Dead && seen.Exit == nil && e.rec.Running
@@ -220,7 +221,7 @@ func (l *loop) settle(e *entry) {
 	case ending && e.unsure < exitLooks:
 		seen.Agent = runtime.Unknown
 		e.again = l.now().Add(exitPause << e.unsure)
-	case orphan:
+	case orphan, seen.Session == runtime.Unknown:
 		e.again = l.now().Add(min(l.c.opts.Jitter(pauseAfter(e.unsure+1)), l.settings().Patrol))
 	default:
 		e.unsure = 0

@@ -24,7 +24,7 @@ func (c *Controller) keep(ctx context.Context, name string, req client.Lifecycle
 			answer(client.Done{}, err)
 			return
 		}
-		hold, drain, renew := e.rec.Hold, e.rec.Drain, e.rec.Renew
+		before, why := e.rec, e.wakeWhy
 		changed, detail, err := do(l, e)
 		done := client.Done{Session: e.rec.Session, Changed: changed, Detail: detail}
 		if err != nil || !changed {
@@ -32,14 +32,22 @@ func (c *Controller) keep(ctx context.Context, name string, req client.Lifecycle
 			return
 		}
 		e.touch()
-		undo := func() { e.rec.Hold, e.rec.Drain, e.rec.Renew = hold, drain, renew }
-		l.saved(e, undo, func(err error) {
+		l.saved(e, func() { e.undo(before, why) }, func(err error) {
 			if err != nil {
 				done = client.Done{}
 			}
 			answer(done, err)
 		})
 	})
+}
+
+// undo takes back what an order changed; what was seen since stays.
+func (e *entry) undo(before session.Record, wakeWhy string) {
+	r := &e.rec
+	r.Hold, r.Drain, r.Renew, r.Limited, e.wakeWhy = before.Hold, before.Drain, before.Renew, before.Limited, wakeWhy
+	if len(r.Failures) < len(before.Failures) {
+		r.Failures, r.Streak, r.NextAt, r.Fault = before.Failures, before.Streak, before.NextAt, before.Fault
+	}
 }
 
 // addressed finds the session of an order and checks that the incarnation that

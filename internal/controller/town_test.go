@@ -89,14 +89,19 @@ func (s *countingStore) count() int {
 func inTown(t *testing.T, agents []string, test func(t *testing.T, w *town)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &town{t: t, fake: newFake(), log: event.NewMemory(10_000, 0, time.Now), records: &countingStore{}}
-		w.desired = plan.Desired{City: "town", Root: "/town"}
-		for _, name := range agents {
-			w.desired.Sessions = append(w.desired.Sessions, agentSession(name))
-		}
+		w := newTown(t, agents)
 		test(t, w)
 		w.end()
 	})
+}
+
+func newTown(t *testing.T, agents []string) *town {
+	w := &town{t: t, fake: newFake(), log: event.NewMemory(10_000, 0, time.Now), records: &countingStore{}}
+	w.desired = plan.Desired{City: "town", Root: "/town"}
+	for _, name := range agents {
+		w.desired.Sessions = append(w.desired.Sessions, agentSession(name))
+	}
+	return w
 }
 
 func agentSession(name string) plan.Session {
