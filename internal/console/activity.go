@@ -102,6 +102,9 @@ func (v view) rest(s agentcli.Screen, c composer) runtime.Evidence {
 	if s.Composer.PlainEdges {
 		signs = append(signs, "plain frame")
 	}
+	if len(signs) == 0 && len(s.TitleIdle) > 0 {
+		return drawn(runtime.ActivityUnknown, "the title that would tell is missing")
+	}
 	if len(signs) == 0 {
 		return drawn(runtime.ActivityReady, "the input line is there and nothing seems to run")
 	}

@@ -42,8 +42,8 @@ func (v view) framed(rules agentcli.Composer) composer {
 	lower, plainLower := -1, false
 	for y, v0 := range slices.Backward(v.rows) {
 		rule, plain := ruleRow(v0)
-		if !rule {
-			continue
+		if !rule || rules.Frame == agentcli.FrameRules && len(rules.Marks) == 0 && cornered(v0) {
+			continue // without a mark, any box could be one
 		}
 		if lower > y+1 && v.marked(y+1, rules.Marks) {
 			return composer{

@@ -104,6 +104,12 @@ func edged(row string) bool {
 	return isLineRune(first) && isLineRune(second) && isLineRune(last)
 }
 
+// cornered reports whether a row begins with the corner of a box.
+func cornered(row string) bool {
+	r, _ := utf8.DecodeRuneInString(strings.TrimSpace(row))
+	return r >= 0x250c && r <= 0x251b || r >= 0x2552 && r <= 0x255d || r >= 0x256d && r <= 0x2570
+}
+
 // blank reports whether nothing is on the screen.
 func (v view) blank() bool {
 	for _, row := range v.rows {
