@@ -1,0 +1,102 @@
+package console
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestEveryOrderOfOptions shuffles the options of each recorded dialog, with the cursor on
+// each of them, words them anew and puts look-alikes beside them: the wanted one is chosen,
+// wherever it stands, or no key is pressed.
+func TestEveryOrderOfOptions(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(corpus, "*", "*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, path := range paths {
+		want, rows := readFrame(t, path)
+		rules := profileRules(t, filepath.Base(filepath.Dir(path)))
+		d := Recognise(Frame{Seq: 1, Rows: rows}, rules)
+		if want == "-" || d == nil || d.At < 0 {
+			continue
+		}
+		for _, order := range permutations(labelsOf(d)) {
+			for at := range order {
+				shown++
+				expectChoice(t, path, relabelled(rows, d, order, at), rules, want)
+			}
+		}
+		for i := range d.Options { // a label is not there, or looks alike
+			for _, other := range []string{"Something else", want + " and everything else", "Do not " + want} {
+				labels := labelsOf(d)
+				labels[i] = other
+				shuffled := relabelled(rows, d, labels, i)
+				got, keys, err := play(shuffled, rules)
+				none := errors.Is(err, ErrUnknownLayout) && len(keys) == 0
+				if !none && (err != nil || !wanted(rules, got)) {
+					t.Errorf("%s: chose %q by %v (%v), want %q or no keys\n%s", path, got, keys, err, want, strings.Join(shuffled, "\n"))
+				}
+			}
+		}
+	}
+	if shown < 100 {
+		t.Errorf("only %d orders were shown", shown)
+	}
+}
+
+func expectChoice(t *testing.T, path string, rows []string, rules Rules, want string) {
+	t.Helper()
+	got, keys, err := play(rows, rules)
+	if err != nil || got != want && !wanted(rules, got) {
+		t.Errorf("%s: chose %q by %v (%v), want %q\n%s", path, got, keys, err, want, strings.Join(rows, "\n"))
+	}
+}
+
+// wanted reports whether a rule of the profile names exactly this label.
+func wanted(rules Rules, label string) bool {
+	for _, rule := range rules.Dialogs {
+		for _, w := range rules.want(rule) {
+			if canonical(w) == canonical(label) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func labelsOf(d *Dialog) (labels []string) {
+	for _, o := range d.Options {
+		labels = append(labels, o.Label)
+	}
+	return labels
+}
+
+// relabelled draws the dialog with other labels, the highlighted row being at.
+func relabelled(rows []string, d *Dialog, labels []string, at int) []string {
+	rows = highlight(rows, d, at)
+	if at == d.At {
+		rows = append([]string(nil), rows...)
+	}
+	for i, o := range d.Options {
+		head, tail, _ := strings.Cut(rows[o.Row], o.Label)
+		rows[o.Row] = head + labels[i] + tail
+	}
+	return rows
+}
+
+func permutations(labels []string) [][]string {
+	if len(labels) <= 1 {
+		return [][]string{labels}
+	}
+	var all [][]string
+	for i := range labels {
+		rest := append(append([]string(nil), labels[:i]...), labels[i+1:]...)
+		for _, p := range permutations(rest) {
+			all = append(all, append([]string{labels[i]}, p...))
+		}
+	}
+	return all
+}
