@@ -201,6 +201,18 @@ func (e *Engine) Queued() map[string]int {
 	return counts
 }
 
+// QueuedFor returns how many prompts wait for one session. It never blocks for
+// long and costs nothing if there are none.
+func (e *Engine) QueuedFor(session string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	b := e.boxes[session]
+	if b == nil {
+		return 0
+	}
+	return len(prompt.Queue(b.listLocked()))
+}
+
 // Degraded says why nothing is sent: the store's last failure; empty when the
 // store works.
 func (e *Engine) Degraded() string {

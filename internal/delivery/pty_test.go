@@ -24,13 +24,20 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// The test binary is the shim, too.
+// The test binary is the shim, and a controller that is killed, too.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "shim" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // this is a main
 		err := shim.Run(ctx, os.Args[2], os.Stdin, os.Stdout)
 		stop()
 		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) >= 4 && os.Args[1] == "engine" {
+		if err := engineMain(os.Args[2], os.Args[3:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -51,11 +58,11 @@ type hamlet struct {
 	senses map[string]*session.Senses
 }
 
-func openHamlet(t *testing.T, dir string) *hamlet {
-	t.Helper()
+// newHamlet opens the sessions below dir.
+func newHamlet(dir string, store prompt.Store) (*hamlet, error) {
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	p, err := pty.Open(pty.Config{
 		Dir: filepath.Join(dir, "s"), LogDir: filepath.Join(dir, "log"), WorkDir: dir,
@@ -63,44 +70,63 @@ func openHamlet(t *testing.T, dir string) *hamlet {
 		Shim: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "shim"},
 	})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	h := &hamlet{Provider: p, dir: dir, views: map[string]session.View{}, senses: map[string]*session.Senses{}}
-	h.engine = delivery.New(delivery.Options{Store: &prompt.Memory{}, City: h, Events: event.NewMemory(10_000, 0, time.Now)})
-	ctx, cancel := context.WithCancel(t.Context())
-	events, err := p.Watch(ctx)
+	h.engine = delivery.New(delivery.Options{Store: store, City: h, Events: event.NewMemory(10_000, 0, time.Now)})
+	return h, nil
+}
+
+// run observes the sessions and delivers until ctx ends.
+func (h *hamlet) run(ctx context.Context) error {
+	events, err := h.Watch(ctx)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	var running sync.WaitGroup
-	running.Go(func() {
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() {
 		for e := range events {
 			if e.Session != "" {
 				h.read(ctx, e.Session)
 			}
 		}
 	})
-	running.Go(func() {
-		if err := h.engine.Run(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	return h.engine.Run(ctx)
+}
+
+func openHamlet(t *testing.T, dir string) *hamlet {
+	t.Helper()
+	h, err := newHamlet(dir, &prompt.Memory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- h.run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		running.Wait()
-		for name := range h.views {
-			if err := p.Stop(name); err != nil {
-				t.Error(err)
-			}
-		}
-		if err := p.Close(); err != nil {
+		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
+		h.close(t)
 	})
 	return h
+}
+
+// close ends every session and leaves nothing behind.
+func (h *hamlet) close(t *testing.T) {
+	for name := range h.views {
+		if err := h.Stop(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := os.RemoveAll(h.dir); err != nil {
+		t.Error(err)
+	}
 }
 
 func shortDir(t *testing.T) string {
@@ -239,6 +265,9 @@ func TestCorpusArrivesOrIsRefused(t *testing.T) {
 				t.Errorf("the agent took %d bytes that nobody sent, or twice: %.60q", r.Bytes, r.Text)
 			}
 		}
+	}
+	if len(arrived) < 30 {
+		t.Errorf("only %d texts arrived", len(arrived))
 	}
 	for sum, n := range arrived {
 		if n != 0 {
