@@ -2,63 +2,95 @@ package daemon
 
 import (
 	"context"
-	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
 	"gascity/internal/api"
 	"gascity/internal/controller"
+	"gascity/internal/delivery"
+	"gascity/internal/pending"
+	"gascity/internal/wait"
 )
 
-// city is what the control API serves: the controller and those who deal with
-// its sessions beside it.
+// engines are those who deal with sessions beside the controller. An engine
+// looks at a session whenever the controller says that it has changed.
+type engines struct {
+	prompts   *delivery.Engine
+	questions *pending.Desk
+	waits     *wait.Waits
+}
+
+// look tells every engine that a session has changed. It never blocks.
+func (e *engines) look(session string) {
+	e.prompts.Look(session)
+	e.questions.Look(session)
+	e.waits.Look(session)
+}
+
+// run lets the engines work until ctx ends or one of them fails.
+func (e *engines) run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return e.prompts.Run(ctx) })
+	group.Go(func() error { return e.questions.Run(ctx) })
+	group.Go(func() error { return e.waits.Run(ctx) })
+	return group.Wait()
+}
+
+// city is what the control API serves: the controller and the engines.
 type city struct {
 	*controller.Controller
 	api.Prompts
 	api.Questions
 	api.Conditions
+	engines *engines
 }
 
 var _ api.City = city{}
 
-// unbuilt answers for what is not wired yet.
-type unbuilt struct{}
-
-var errMissing = fmt.Errorf("%w: not built yet", client.ErrUnsupported)
-
-func (unbuilt) Nudge(context.Context, string, client.NudgeRequest) (client.Receipt, error) {
-	return client.Receipt{}, errMissing
+func compose(c *controller.Controller, e *engines) city {
+	return city{Controller: c, Prompts: e.prompts, Questions: e.questions, Conditions: e.waits, engines: e}
 }
 
-func (unbuilt) Queue(context.Context, string, client.Which) ([]client.Receipt, error) { return nil, errMissing }
-
-func (unbuilt) Receipt(context.Context, string, string) (client.Receipt, error) {
-	return client.Receipt{}, errMissing
+// Status adds to the controller's snapshot what waits at the engines.
+func (c city) Status(ctx context.Context) (client.Status, error) {
+	status, err := c.Controller.Status(ctx)
+	if err != nil {
+		return status, err
+	}
+	queued := c.engines.prompts.Queued()
+	open, err := c.Pending(ctx, "", client.OnlyOpen)
+	if err != nil {
+		return status, err
+	}
+	if len(queued) == 0 && len(open) == 0 {
+		return status, nil
+	}
+	asked := map[string]int{}
+	for _, q := range open {
+		asked[q.Session]++
+	}
+	status.Agents = slices.Clone(status.Agents) // the snapshot belongs to all readers
+	for i := range status.Agents {
+		a := &status.Agents[i]
+		a.Queued, a.Pending = queued[a.Session], asked[a.Session]
+	}
+	return status, nil
 }
 
-func (unbuilt) EditPrompt(context.Context, string, client.EditRequest) (client.Receipt, error) {
-	return client.Receipt{}, errMissing
-}
-
-func (unbuilt) CancelPrompt(context.Context, string) (client.Receipt, error) {
-	return client.Receipt{}, errMissing
-}
-
-func (unbuilt) Pending(context.Context, string, client.Which) ([]client.Pending, error) {
-	return nil, errMissing
-}
-
-func (unbuilt) Respond(context.Context, string, client.RespondRequest) (client.Pending, error) {
-	return client.Pending{}, errMissing
-}
-
-func (unbuilt) Await(context.Context, client.WaitRequest) (client.Wait, error) {
-	return client.Wait{}, errMissing
-}
-
-func (unbuilt) AddWait(context.Context, client.WaitRequest) (client.Wait, error) {
-	return client.Wait{}, errMissing
-}
-func (unbuilt) Waits(context.Context, client.Which) ([]client.Wait, error) { return nil, errMissing }
-func (unbuilt) CancelWait(context.Context, string) (client.Wait, error) {
-	return client.Wait{}, errMissing
+// Explain adds to the controller's explanation what waits at the engines.
+func (c city) Explain(ctx context.Context, target string) (client.Explanation, error) {
+	e, err := c.Controller.Explain(ctx, target)
+	if err != nil {
+		return e, err
+	}
+	if e.Pending, err = c.Pending(ctx, e.Agent.Session, client.OnlyOpen); err != nil {
+		return e, err
+	}
+	if e.Queue, err = c.Queue(ctx, e.Agent.Session, client.OnlyOpen); err != nil {
+		return e, err
+	}
+	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
+	return e, nil
 }

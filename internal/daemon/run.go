@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,14 +17,9 @@ import (
 	"gascity/internal/api"
 	"gascity/internal/cli"
 	"gascity/internal/controller"
-	"gascity/internal/event"
-	"gascity/internal/session"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
-
-// eventsKept is how many events a reader can go back to.
-const eventsKept = 20_000
 
 // RunController runs the city's controller until ctx ends or it is told to exit.
 // The end of ctx leaves the sessions running.
@@ -59,15 +53,14 @@ type keeper struct {
 	last      reading // the last one that was in order
 }
 
-func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) error {
+func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error) {
 	d := k.daemon
-	c, err := controller.Open(ctx, controller.Options{
-		Root: k.root, Version: opts.Version, PID: os.Getpid(),
-		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.hide),
-		Events:  event.NewMemory(eventsKept, uint64(max(0, d.opts.Now().UnixMilli())), d.opts.Now), //nolint:gosec // not negative
-		Records: &session.Memory{}, Logger: k.logger,
-		Now: d.opts.Now, NewToken: rand.Text, Jitter: jitter,
-	})
+	db, err := k.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	c, engines, err := k.assemble(ctx, db, opts.Version)
 	if err != nil {
 		return err
 	}
@@ -86,7 +79,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) error {
 		defer cancel()
 		return g.run(ctx)
 	})
-	server := api.NewServer(recorder{City: city{c, unbuilt{}, unbuilt{}, unbuilt{}}, root: k.root}, api.Options{Version: opts.Version, Log: k.logger})
+	server := api.NewServer(recorder{City: compose(c, engines), root: k.root}, api.Options{Version: opts.Version, Log: k.logger})
 	group.Go(func() error {
 		defer cancel()
 		return server.Run(ctx, listener)
@@ -98,6 +91,10 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) error {
 			d.tidy(k.root) // while it still answers: who waits for its end may remove the city then
 		}
 		return err
+	})
+	group.Go(func() error {
+		defer cancel()
+		return engines.run(ctx)
 	})
 	group.Go(func() error { return k.watch(ctx, c) })
 	if opts.Ready != nil {

@@ -50,14 +50,24 @@ func (e *ShellError) Unwrap() error { return e.Err }
 // itself has ended, save with [Shell.RunAlone]. A status other than 0, and a
 // command that cannot be started, is a [*ShellError].
 func (s Shell) Run(ctx context.Context) error {
-	_, err := s.run(ctx)
+	_, err := s.run(ctx, &shellTail{})
 	return err
+}
+
+// Output is RunAlone, and returns the end of what the command printed, with what
+// it printed on its standard error.
+func (s Shell) Output(ctx context.Context) ([]byte, error) {
+	out := &shellTail{}
+	err := s.alone(s.run(ctx, out))
+	return out.kept, err
 }
 
 // RunAlone is Run, and leaves nothing behind: the process group is killed at
 // the end.
-func (s Shell) RunAlone(ctx context.Context) error {
-	group, err := s.run(ctx)
+func (s Shell) RunAlone(ctx context.Context) error { return s.alone(s.run(ctx, &shellTail{})) }
+
+// alone kills what is left of a command's process group.
+func (s Shell) alone(group int, err error) error {
 	if group > 0 {
 		if gone := syscall.Kill(-group, syscall.SIGKILL); gone != nil && !errors.Is(gone, syscall.ESRCH) && !errors.Is(gone, syscall.EPERM) {
 			err = errors.Join(err, gone)
@@ -66,8 +76,7 @@ func (s Shell) RunAlone(ctx context.Context) error {
 	return err
 }
 
-func (s Shell) run(ctx context.Context) (group int, err error) {
-	out := &shellTail{}
+func (s Shell) run(ctx context.Context, out *shellTail) (group int, err error) {
 	cmd := exec.CommandContext(ctx, shellPath, "-c", s.Line)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.Dir, s.Env, out, out
 	if s.Env == nil {

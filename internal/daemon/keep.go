@@ -1,0 +1,120 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/agentcli"
+	"gascity/internal/api"
+	"gascity/internal/controller"
+	"gascity/internal/delivery"
+	"gascity/internal/event"
+	"gascity/internal/pending"
+	"gascity/internal/plan"
+	"gascity/internal/proc"
+	"gascity/internal/store"
+	"gascity/internal/wait"
+)
+
+// openStore opens what the city must not forget.
+func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
+	db, err := store.Open(ctx, store.Options{
+		Path: filepath.Join(k.root, stateFolder, storeFile), Now: k.daemon.opts.Now, Logger: k.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if damage := db.Damage(); damage != nil {
+		k.logger.Error("the store was damaged and begun anew", "set_aside", damage.File, "error", damage.Err)
+		_, err := db.Append(client.Event{
+			Kind: string(event.StoreRebuilt), Text: "the store was damaged and begun anew; sessions are adopted as they are found",
+			Data: map[string]string{"file": damage.File, "error": damage.Err.Error()},
+		})
+		if err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	return db, nil
+}
+
+// assemble makes the controller and the engines over one store.
+func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*controller.Controller, *engines, error) {
+	d, e := k.daemon, &engines{}
+	c, err := controller.Open(ctx, controller.Options{
+		Root: k.root, Version: version, PID: os.Getpid(),
+		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.hide),
+		Events: db, Records: db, Logger: k.logger,
+		Changed: e.look, Queued: func(session string) int { return e.prompts.QueuedFor(session) }, Count: d.countPool,
+		Now: d.opts.Now, NewToken: rand.Text, Jitter: jitter,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	environ := d.env.base(agentcli.Builtin())
+	e.prompts = delivery.New(delivery.Options{Store: db, City: c, Events: db, Logger: k.logger, Now: d.opts.Now})
+	e.questions = pending.New(pending.Options{
+		City: c, Store: db, Events: db, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
+		Policy: k.policy, Sense: c.Sense,
+		Notify: func(ctx context.Context, p client.Pending) error {
+			return pending.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, p)
+		},
+	})
+	e.waits = wait.New(wait.Options{
+		City: c, Prompts: e.prompts, Questions: e.questions, Store: db, Events: db,
+		Shell: wait.ShellIn(k.root, environ), Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
+	})
+	return c, e, nil
+}
+
+var (
+	_ api.Prompts    = (*delivery.Engine)(nil)
+	_ api.Questions  = (*pending.Desk)(nil)
+	_ api.Conditions = (*wait.Waits)(nil)
+)
+
+// policy is what the configuration in force says about an agent's questions.
+func (k *keeper) policy(agent string) pending.Policy {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range k.last.desired.Sessions {
+		if s := &k.last.desired.Sessions[i]; s.Agent == agent {
+			return pending.Policy{Mode: s.Pending.Policy, After: s.Pending.After, Answer: s.Pending.Answer}
+		}
+	}
+	return pending.Policy{}
+}
+
+// notifier is the command of the configuration in force that tells people of
+// questions.
+func (k *keeper) notifier() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.last.city == nil {
+		return ""
+	}
+	return k.last.city.Daemon.OnPending
+}
+
+// checkLimit bounds the check of a pool.
+const checkLimit = 3 * time.Minute
+
+// countPool runs the check of a pool.
+func (d *Daemon) countPool(ctx context.Context, pool *plan.Pool) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
+	defer cancel()
+	env := d.env.base(agentcli.Builtin())
+	for name, value := range pool.Env {
+		env = append(env, name+"="+value)
+	}
+	out, err := proc.Shell{Line: pool.Check, Dir: pool.Dir, Env: env}.Output(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("the check of the pool %s failed: %w", pool.Agent, err)
+	}
+	return plan.ParseCount(out)
+}
