@@ -87,6 +87,7 @@ type ledger struct {
 }
 
 func TestKilledAtAnyMomentNothingAcknowledgedIsLost(t *testing.T) {
+	t.Parallel()
 	rounds := 50
 	if testing.Short() {
 		rounds = 10

@@ -168,6 +168,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 // TestEventsThatCannotBeWrittenForTooLongAreAGap: memory is bounded, and the
 // loss is told.
 func TestEventsThatCannotBeWrittenForTooLongAreAGap(t *testing.T) {
+	t.Parallel()
 	path, told := filepath.Join(t.TempDir(), "city.db"), newFaults()
 	db := open(t, store.Options{Path: path, LockWait: time.Millisecond, OnFault: told.note})
 	other := raw(t, path)

@@ -143,6 +143,7 @@ func (d *DB) flushSome(ctx context.Context, t *tx) (more bool) {
 	l.kept = after
 	l.mu.Lock()
 	l.written = max(l.written, some[len(some)-1].ID)
+	l.trimLocked()
 	l.mu.Unlock()
 	if lost := l.takeLost(); lost > 0 {
 		d.opts.Logger.Warn("events came faster than the disk takes them: readers are told of a gap", "lost", lost)

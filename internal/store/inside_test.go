@@ -1,0 +1,231 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/internal/prompt"
+	"gascity/internal/session"
+)
+
+func openSteps(t *testing.T, path string, steps []string) (*DB, error) {
+	t.Helper()
+	db, err := open(t.Context(), Options{Path: path}, steps)
+	if err == nil {
+		t.Cleanup(func() { db.Close() })
+	}
+	return db, err
+}
+
+func records(t *testing.T, db *DB) int {
+	t.Helper()
+	got, err := db.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(got)
+}
+
+func fillV1(t *testing.T, path string) {
+	t.Helper()
+	db, err := openSteps(t, path, migrations[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if err := db.Save(t.Context(), session.Record{Session: fmt.Sprint(i), Provider: "p"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMigrationGoesForwardWithACopy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "city.db")
+	fillV1(t, path)
+	later := []string{migrations[0], "ALTER TABLE usage RENAME TO spent; CREATE TABLE two (a)", "INSERT INTO two VALUES (3)"}
+	db, err := openSteps(t, path, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := records(t, db); got != 3 {
+		t.Errorf("%d records are left after the migration, want 3", got)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openSteps(t, path, later); err != nil {
+		t.Errorf("a migrated database is not opened again: %v", err)
+	}
+	if _, err := openSteps(t, path, migrations[:1]); !errors.Is(err, ErrNewer) {
+		t.Errorf("version 3 was opened as version 1, error %v", err)
+	}
+	info, err := os.Stat(path + ".bak-v1")
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the copy is %v, error %v; want it for this user alone", info, err)
+	}
+	old, err := openSteps(t, path+".bak-v1", migrations[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := records(t, old); got != 3 || old.Damage() != nil {
+		t.Errorf("the copy has %d records, want 3", got)
+	}
+}
+
+func TestMigrationThatFailsChangesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "city.db")
+	fillV1(t, path)
+	_, err := openSteps(t, path, []string{migrations[0], "CREATE TABLE two (a)", "INSERT INTO nowhere VALUES (1)"})
+	if err == nil || !strings.Contains(err.Error(), "version 1 to 3") || errors.Is(err, ErrDamaged) {
+		t.Errorf("a migration that fails is %v", err)
+	}
+	db, err := openSteps(t, path, migrations[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := records(t, db); got != 3 || db.Damage() != nil {
+		t.Errorf("%d records are left after a failed migration, want 3", got)
+	}
+}
+
+// TestSlowDisk: whoever waits too long is told, and the fault ends by itself.
+func TestSlowDisk(t *testing.T) {
+	told := make(chan error, 10)
+	db, err := Open(t.Context(), Options{
+		Path: filepath.Join(t.TempDir(), "city.db"), Patience: 30 * time.Millisecond, OnFault: func(err error) { told <- err },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	hold, held := make(chan struct{}), make(chan struct{})
+	stuck := make(chan error, 1)
+	go func() {
+		stuck <- db.write(context.WithoutCancel(t.Context()), "wait for the disk", survivesKill, func(context.Context, *tx) error {
+			close(held)
+			<-hold
+			return nil
+		})
+	}()
+	<-held
+	err = db.Save(t.Context(), session.Record{Session: "late", Provider: "p"})
+	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "too slow") || db.Fault() == nil {
+		t.Errorf("a slow disk is %v, the fault is %v", err, db.Fault())
+	}
+	if err := <-stuck; !errors.Is(err, ErrUnavailable) {
+		t.Errorf("who is stuck was told %v", err)
+	}
+	if err := <-told; err == nil {
+		t.Error("the first change of the faults is an end")
+	}
+	close(hold)
+	if err := <-told; err != nil || db.Fault() != nil {
+		t.Errorf("the disk works again, and the fault is %v, told was %v", db.Fault(), err)
+	}
+	if got := records(t, db); got != 0 {
+		t.Error("a save that failed was made all the same")
+	}
+}
+
+// TestOneOfABatchFailsAlone: changes that share a transaction do not share their
+// failures.
+func TestOneOfABatchFailsAlone(t *testing.T) {
+	db, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "city.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	hold, held := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := db.write(t.Context(), "wait", survivesKill, func(context.Context, *tx) error {
+			close(held)
+			<-hold
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-held
+	results := make([]error, 20)
+	for i := range results { // all gather behind the one that is held
+		wg.Go(func() {
+			r := prompt.Receipt{ID: fmt.Sprint(i), Session: "s"}
+			if i%2 == 0 {
+				results[i] = db.SaveReceipt(t.Context(), r) // unknown
+				return
+			}
+			_, _, results[i] = db.AddReceipt(t.Context(), r)
+		})
+	}
+	for deadline := time.Now().Add(10 * time.Second); len(db.jobs) < len(results); {
+		if time.Now().After(deadline) {
+			t.Fatal("the changes do not gather")
+		}
+		<-time.After(time.Millisecond)
+	}
+	close(hold)
+	wg.Wait()
+	for i, err := range results {
+		if errors.Is(err, prompt.ErrUnknown) != (i%2 == 0) || i%2 == 1 && err != nil {
+			t.Errorf("change %d returned %v", i, err)
+		}
+	}
+	open, err := db.OpenReceipts(t.Context())
+	if err != nil || len(open) != 10 || db.Fault() != nil {
+		t.Errorf("%d receipts are kept, error %v, fault %v; want 10", len(open), err, db.Fault())
+	}
+}
+
+// TestIdleStoreDoesNothing: a day without a caller leaves the files as they are
+// and starts no timer.
+func TestIdleStoreDoesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "city.db")
+	synctest.Test(t, func(t *testing.T) {
+		db, err := open(context.WithoutCancel(t.Context()), Options{Path: path}, migrations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Save(t.Context(), session.Record{Session: "a", Provider: "p"}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		begin, before := time.Now(), stamp(t, path)
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		if after := stamp(t, path); after != before {
+			t.Errorf("an idle store changed its files from %s to %s", before, after)
+		}
+		if time.Since(begin) != 24*time.Hour {
+			t.Error("the clock is not the bubble's")
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// stamp tells sizes and times of the store's files.
+func stamp(t *testing.T, path string) string {
+	t.Helper()
+	var out string
+	for _, name := range []string{path, path + "-wal"} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out += fmt.Sprint(info.Size(), info.ModTime().UnixNano(), " ")
+	}
+	return out
+}
