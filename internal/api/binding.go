@@ -56,7 +56,7 @@ func bindWait[I, O any](h waiter[I, O]) binding {
 			defer cancel(nil)
 			defer context.AfterFunc(s.closing, func() { cancel(errEnding) })()
 			out, err := h(ctx, s, in)
-			if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errEnding) {
+			if ended := errors.Is(err, context.Canceled) || errors.Is(err, client.ErrTimeout); ended && errors.Is(context.Cause(ctx), errEnding) {
 				err = errEnding
 			}
 			if err != nil {

@@ -89,8 +89,8 @@ type Questions interface {
 
 // Conditions are what somebody waits for.
 type Conditions interface {
-	// Await returns when the condition holds, or never can, or ctx ends; the
-	// server ends it after req.Timeout.
+	// Await returns when the condition holds, or never can, or ctx ends. The end of
+	// req.Timeout is client.ErrTimeout.
 	Await(ctx context.Context, req client.WaitRequest) (client.Wait, error)
 	AddWait(ctx context.Context, req client.WaitRequest) (client.Wait, error)
 	Waits(ctx context.Context, which client.Which) ([]client.Wait, error)

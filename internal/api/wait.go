@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,21 +11,12 @@ import (
 // conditionInput says what is waited for.
 type conditionInput struct{ Body client.WaitRequest }
 
-func await(parent context.Context, s *Server, in *conditionInput) (*reply[client.Wait], error) {
+func await(ctx context.Context, s *Server, in *conditionInput) (*reply[client.Wait], error) {
 	req := in.Body
 	if err := checkCondition(req); err != nil {
 		return nil, err
 	}
-	ctx, cancel := parent, context.CancelFunc(func() {})
-	if req.Timeout > 0 {
-		ctx, cancel = context.WithTimeout(parent, req.Timeout)
-	}
-	defer cancel()
-	done, err := s.city.Await(ctx, req)
-	if errors.Is(err, context.DeadlineExceeded) && parent.Err() == nil {
-		err = fmt.Errorf("%w after %v", client.ErrTimeout, req.Timeout)
-	}
-	return answer(done, err)
+	return answer(s.city.Await(ctx, req))
 }
 
 func addWait(ctx context.Context, city City, in *conditionInput) (*reply[client.Wait], error) {

@@ -99,7 +99,7 @@ agent.`,
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&req.Files, "file", nil, "a `path` that is put into the agent's work folder and referred to; may be given several times")
+	flags.StringArrayVar(&req.Files, "file", nil, "a `path` to go with it, into the work folder; may be repeated")
 	flags.StringVar(&req.Priority, "priority", "", "system, urgent (interrupts the turn) or normal: the `rank` in the queue")
 	flags.StringVar(&req.Key, "key", "", "the same `key` again gives the same receipt and no second prompt")
 	flags.DurationVar(&req.TTL, "ttl", 0, "after that it is not delivered any more (default: 24h)")
@@ -119,6 +119,9 @@ func (a *app) completeRequest(cmd *cobra.Command, arg string, req *client.NudgeR
 	}
 	if req.TTL < 0 {
 		return desk.Usage(cmd, "--ttl cannot be negative: %v", req.TTL)
+	}
+	if req.Successor && req.Instance != "" {
+		return desk.Usage(cmd, "--successor and --instance exclude each other")
 	}
 	if err := desk.OneOf(cmd, "--priority", req.Priority, "system", "urgent", "normal"); err != nil {
 		return err
@@ -189,7 +192,8 @@ func away(err error) bool {
 	return errors.Is(err, client.ErrLost) || errors.Is(err, client.ErrNoController) || errors.Is(err, client.ErrUnavailable)
 }
 
-// pursue waits for a receipt and says what became of it.
+// pursue waits for a receipt, also across restarts of the controller, and says
+// what became of it.
 func (a *app) pursue(parent context.Context, c *client.Client, r client.Receipt, until patience) error {
 	if until.noWait {
 		return a.tellReceipt(r, until)
@@ -197,25 +201,32 @@ func (a *app) pursue(parent context.Context, c *client.Client, r client.Receipt,
 	ctx, cancel := context.WithTimeout(parent, until.limit())
 	defer cancel()
 	want := text.FirstOf(until.state, client.ReceiptSubmitted)
-	for !r.Reached(want) {
-		next, err := c.Receipt(ctx, r.ID, want)
-		if err == nil {
-			r = next
-			break
-		}
-		if parent.Err() != nil {
+	for look := desk.RemindAfter; !r.Reached(want); look = until.limit() {
+		next, err := awaitReceipt(ctx, c, r.ID, want, look)
+		switch {
+		case err == nil:
+			return a.tellReceipt(next, until)
+		case parent.Err() != nil:
 			a.Talk("gc: the prompt goes on; see: gc receipt %s", r.ID)
 			return parent.Err()
-		}
-		if !away(err) && ctx.Err() == nil {
+		case !away(err) && !errors.Is(err, client.ErrTimeout):
 			return fmt.Errorf("the prompt %s is kept, but what became of it is not known: %w", r.ID, err)
 		}
+		r = lastSeen(parent, c, r)
 		if !desk.PauseFor(ctx, handAgain, nil) {
-			r = lastSeen(parent, c, r)
 			break
+		}
+		if look == desk.RemindAfter && !r.Reached(want) && a.IsTerminal(a.Stderr) {
+			a.Talk("%s  %s; Ctrl-C leaves the prompt in the queue", a.PaintTalk(text.Yellow, ".."), text.OneLine(text.FirstOf(r.Reason, "it is "+r.State)))
 		}
 	}
 	return a.tellReceipt(r, until)
+}
+
+func awaitReceipt(parent context.Context, c *client.Client, id, want string, limit time.Duration) (client.Receipt, error) {
+	ctx, cancel := context.WithTimeout(parent, limit)
+	defer cancel()
+	return c.Receipt(ctx, id, want)
 }
 
 // lastSeen is the receipt as it is now, or as it was when nobody tells.

@@ -59,7 +59,7 @@ an agent, by a prompt.`,
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
-	cmd.Flags().StringVar(&flags.condition, "for", "", "the `condition`: idle, busy, waiting, running, stopped, receipt=ID, pending=ID, time=TIME, command=COMMAND")
+	cmd.Flags().StringVar(&flags.condition, "for", "", "the `condition`, see above")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "how long (default: without end, of a registered one 24h)")
 	cmd.Flags().BoolVar(&flags.register, "register", false, "return at once; the end is told to the owner by a prompt")
 	cmd.Flags().StringVar(&flags.owner, "owner", "", "the `agent` that is told (default: the one in whose session this is run)")
@@ -134,11 +134,14 @@ func (a *app) moment(words string) (time.Time, error) {
 	return text.ParseMoment(now, words)
 }
 
+// answerTime is how much longer than the wait itself its answer may take.
+const answerTime = 2 * time.Second
+
 // await waits, also across restarts of the controller, and says how it ended.
 func (a *app) await(parent context.Context, c *client.Client, req client.WaitRequest) error {
 	ctx, cancel := parent, context.CancelFunc(func() {})
 	if req.Timeout > 0 {
-		ctx, cancel = context.WithTimeout(parent, req.Timeout)
+		ctx, cancel = context.WithTimeout(parent, req.Timeout+answerTime)
 	}
 	defer cancel()
 	w, err := c.Await(ctx, req)
@@ -151,7 +154,7 @@ func (a *app) await(parent context.Context, c *client.Client, req client.WaitReq
 	switch {
 	case parent.Err() != nil:
 		return parent.Err()
-	case errors.Is(err, client.ErrTimeout), errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("%w: waited %v, and it is not so that %s", client.ErrTimeout, req.Timeout, words)
 	case err != nil:
 		return err

@@ -28,7 +28,22 @@ func (c *City) noteAwait() {
 
 // Await implements api.City. Of commands it knows "true", and every other one
 // never succeeds.
-func (c *City) Await(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
+func (c *City) Await(parent context.Context, req client.WaitRequest) (client.Wait, error) {
+	ctx := parent
+	if req.Timeout > 0 {
+		over := fmt.Errorf("%w: waited %v until %s is %s", client.ErrTimeout, req.Timeout, req.Target, req.For)
+		bounded, cancel := context.WithTimeoutCause(parent, req.Timeout, over)
+		defer cancel()
+		ctx = bounded
+	}
+	w, err := c.await(ctx, req)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return w, err
+}
+
+func (c *City) await(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
 	c.noteAwait()
 	w := client.Wait{Target: req.Target, For: req.For, Arg: req.Arg, State: client.WaitOpen, CreatedAt: time.Now()}
 	if req.For == client.WaitTime {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/text"
 	"gascity/runtime"
 )
 
@@ -95,5 +96,5 @@ func (d *Desk) Fail(ctx context.Context, err error) int {
 }
 
 func (d *Desk) complain(err error) {
-	d.Talk("gc: %s", strings.TrimRight(err.Error(), "\n"))
+	d.Talk("gc: %s", text.Block(strings.TrimRight(err.Error(), "\n")))
 }

@@ -43,12 +43,12 @@ func (s Sheet) plainly() Sheet {
 
 // headline is the state and the activity in one line.
 func (s Sheet) headline(a client.Agent) string {
-	line := s.Paint(StateColor(a.State), a.State)
+	line := s.Paint(StateColor(a.State), text.OneLine(a.State))
 	if a.State == client.StateRunning && !a.StartedAt.IsZero() {
 		line += " for " + text.Span(s.Now.Sub(a.StartedAt))
 	}
 	if doing := s.activity(a); doing.Text != "" {
-		line += ", " + s.Paint(doing.Color, doing.Text)
+		line += ", " + s.Paint(doing.Color, text.OneLine(doing.Text))
 	}
 	return line
 }
@@ -76,10 +76,14 @@ func (s Sheet) summary(e client.Explanation) *facts {
 
 func (s Sheet) next(e client.Explanation) string {
 	next := text.FirstOf(e.Next, "nothing until something changes")
-	if left := text.In(s.Now, e.NextAt); left != "" {
-		next += " in " + left + " (" + e.NextAt.Local().Format("15:04:05") + ")"
+	left := text.In(s.Now, e.NextAt)
+	switch {
+	case left == "":
+		return next
+	case strings.Contains(next, " at "):
+		return next + " (in " + left + ")"
 	}
-	return next
+	return next + " (in " + left + ", at " + e.NextAt.Local().Format("15:04:05") + ")"
 }
 
 // decision says the plan's verb.

@@ -34,7 +34,7 @@ type facts struct{ rows [][]text.Cell }
 
 func (f *facts) add(name, value string, c text.Color) {
 	for line := range strings.Lines(strings.TrimSpace(value)) {
-		f.rows = append(f.rows, []text.Cell{text.Painted(name, text.Faint), text.Painted(text.OneLine(strings.TrimRight(line, "\n")), c)})
+		f.rows = append(f.rows, []text.Cell{text.Painted(text.OneLine(name), text.Faint), text.Painted(text.OneLine(strings.TrimRight(line, "\n")), c)})
 		name = ""
 	}
 }

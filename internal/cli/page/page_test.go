@@ -1,12 +1,201 @@
 package page
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
 
 	"gascity/client"
+	"gascity/internal/text"
 )
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// hostile is what an agent may print, be called or give as a reason.
+const hostile = "a\x1b[2Jb\x07\x00c\u009bd\r\nsecond\tline"
+
+// fill puts hostile text into every string of a value, and something into
+// everything else.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.CanSet() {
+			v.SetString(hostile)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(noon.Add(-time.Hour)))
+			return
+		}
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			fill(v.Index(i))
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf(hostile), reflect.ValueOf(hostile))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(3)
+	case reflect.Uint64:
+		v.SetUint(3)
+	}
+}
+
+func filled[T any]() T {
+	var v T
+	fill(reflect.ValueOf(&v).Elem())
+	return v
+}
+
+// TestNothingReachesTheTerminal writes pages full of control sequences.
+func TestNothingReachesTheTerminal(t *testing.T) {
+	s := Sheet{Now: noon, Columns: 80}
+	pending := filled[[]client.Pending]()
+	pending[0].State = client.PendingOpen
+	agent := filled[client.Agent]()
+	agent.State = client.StateRunning
+	status := filled[client.Status]()
+	status.Agents = append(status.Agents, agent)
+	status.Root = "/x"
+	explained := filled[client.Explanation]()
+	explained.Pending = pending
+	running := explained
+	running.Agent = agent
+	for name, page := range map[string]string{
+		"status":     s.Status(status),
+		"sessions":   s.Sessions(status.Agents),
+		"session":    s.Session(filled[client.Session]()),
+		"event":      s.Event(filled[client.Event]()),
+		"plan":       s.Plan(filled[client.Plan]()),
+		"queue":      s.Queue(filled[[]client.Receipt]()),
+		"receipt":    s.Receipt(filled[client.Receipt]()),
+		"pending":    s.Pending(pending),
+		"waits":      s.Waits(filled[[]client.Wait]()),
+		"explain":    s.Explanation(explained),
+		"explain up": s.Explanation(running),
+		"census":     s.Census(filled[client.Census]()),
+		"providers":  s.Providers(filled[[]client.Provider]()),
+		"config":     s.Config(filled[client.Config]()),
+	} {
+		if at := strings.IndexFunc(page, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }); at >= 0 {
+			t.Errorf("the %s lets a control character through at %d: %q", name, at, page[max(0, at-40):min(len(page), at+20)])
+		}
+		if !strings.Contains(page, "a") || !strings.HasSuffix(page, "\n") {
+			t.Errorf("the %s is no page: %q", name, page)
+		}
+	}
+}
+
+func TestAnExplanationAnswersFirst(t *testing.T) {
+	s := Sheet{Now: noon}
+	got := s.Explanation(client.Explanation{
+		Agent: client.Agent{
+			Name: "worker", Session: "gc-town-worker", Provider: "pty", Desired: "running", State: "quarantined",
+			Reason: "5 failures within 1h", Activity: client.Activity{State: "idle"}, Epoch: 7,
+		},
+		Decision: "wait", Reason: "quarantined until 12:10", Next: "one more start", NextAt: noon.Add(10 * time.Minute),
+		Exit: "exit code 127", Output: strings.Repeat("noise\n", 20) + "sh: no-such-agent: not found\n", Failures: []time.Time{noon.Add(-time.Minute)},
+		LastScreen: "$ no-such-agent\n",
+		Evidence:   []client.Evidence{{Source: "process", Activity: "unknown", ReadAt: noon, Used: true, Confidence: "guess"}},
+	})
+	got = strings.Replace(got, noon.Add(10*time.Minute).Local().Format("15:04:05"), "TIME", 1)
+	want := `worker  quarantined
+
+reason      5 failures within 1h
+wanted      running
+controller  waits: quarantined until 12:10
+next        one more start (in 10m, at TIME)
+session     gc-town-worker, pty, incarnation 7
+
+the last end
+exit      exit code 127
+failures  1, the last one 1m ago
+
+it said last (9 lines above it are left out)
+  noise
+  noise
+  noise
+  noise
+  noise
+  noise
+  noise
+  noise
+  noise
+  noise
+  noise
+  sh: no-such-agent: not found
+
+its screen
+  $ no-such-agent
+
+what tells its activity, * is believed
+   SOURCE   SAYS     READ  SURE
+*  process  unknown  now   guess
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the page differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestAQuestionSaysWhatHappensWithoutAnAnswer(t *testing.T) {
+	s := Sheet{Now: noon}
+	base := client.Pending{ID: "q1", Agent: "worker", Kind: "permission", Prompt: "Run it?", Options: []string{"Yes", "No"}, Source: "osc", Since: noon.Add(-time.Minute), State: client.PendingOpen}
+	for policy, want := range map[string]string{
+		"wait":     "  answer: gc respond q1 1\n",
+		"deny":     "  answer: gc respond q1 1; it is denied in 2m\n",
+		"answer":   "  answer: gc respond q1 1; it is answered with \"No\" in 2m\n",
+		"escalate": "  answer: gc respond q1 1; it is reported again in 2m\n",
+	} {
+		p := base
+		p.Policy, p.Deadline, p.Default = policy, noon.Add(2*time.Minute), "No"
+		if got := s.Pending([]client.Pending{p}); !strings.HasSuffix(got, want) || !strings.Contains(got, "    2  No\n") {
+			t.Errorf("with policy %s the question is\n%s\nwant the end %q", policy, got, want)
+		}
+	}
+	open := base
+	open.Options = nil
+	if got := s.Pending([]client.Pending{open}); !strings.Contains(got, "gc respond q1 --text") {
+		t.Errorf("a question without options is\n%s", got)
+	}
+}
+
+func TestActivitiesSayHowSureTheyAre(t *testing.T) {
+	s := Sheet{Now: noon}
+	for want, agent := range map[string]client.Agent{
+		"busy":                {State: client.StateRunning, Activity: client.Activity{State: "busy", Confidence: "certain"}},
+		"busy?":               {State: client.StateRunning, Activity: client.Activity{State: "busy", Confidence: "guess"}},
+		"waiting: permission": {State: client.StateRunning, Activity: client.Activity{State: "waiting", Kind: "permission"}},
+		"limited for 5m":      {State: client.StateRunning, Activity: client.Activity{State: "limited", Until: noon.Add(5 * time.Minute)}},
+		"unknown":             {State: client.StateRunning, Activity: client.Activity{State: "unknown", Confidence: "guess"}},
+		"":                    {State: client.StateStopped, Activity: client.Activity{State: "idle"}},
+	} {
+		if got := s.activity(agent).Text; got != want {
+			t.Errorf("the activity of %+v is %q, want %q", agent, got, want)
+		}
+	}
+	if got := s.activity(client.Agent{State: client.StateRunning, Activity: client.Activity{State: "waiting"}}).Color; got != text.Yellow {
+		t.Errorf("waiting is painted %q", got)
+	}
+}
+
+func TestStepsTellHowLongTheyTook(t *testing.T) {
+	got := Sheet{Now: noon}.Receipt(client.Receipt{ID: "p1", State: client.ReceiptSubmitted, Text: strings.Repeat("x", 200), Bytes: 1 << 20, Steps: []client.ReceiptStep{
+		{State: client.ReceiptAccepted, At: noon}, {State: client.ReceiptInjected, At: noon.Add(1500 * time.Millisecond)}, {State: client.ReceiptSubmitted, At: noon.Add(2 * time.Hour), Detail: "busy"},
+	}})
+	for _, want := range []string{"  0.000s  accepted", "  1.500s  injected", "  2h00m   submitted  busy", "… (1048576 bytes)"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the receipt lacks %q:\n%s", want, got)
+		}
+	}
+}
 
 func TestProcessesAreIndentedBelowTheirParents(t *testing.T) {
 	table := processTable([]client.Process{{PID: 1, Command: "a"}, {PID: 2, PPID: 1, Command: "b"}, {PID: 3, PPID: 2, Command: "c"}, {PID: 4, PPID: 9, Command: "d"}})

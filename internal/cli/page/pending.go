@@ -22,7 +22,7 @@ func (s Sheet) Pending(list []client.Pending) string {
 
 func (s Sheet) question(p client.Pending) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s  %s  %s  %s\n", s.Paint(text.Bold, p.ID), s.Paint(text.Cyan, text.OneLine(p.Agent)), s.Paint(text.Yellow, text.OneLine(p.Kind)),
+	fmt.Fprintf(&out, "%s  %s  %s  %s\n", s.Paint(text.Bold, text.OneLine(p.ID)), s.Paint(text.Cyan, text.OneLine(p.Agent)), s.Paint(text.Yellow, text.OneLine(p.Kind)),
 		s.Paint(text.Faint, text.Ago(s.Now, p.Since)+", from "+text.OneLine(text.FirstOf(p.Source, "an unknown source"))))
 	if p.Tool != "" || p.Input != "" {
 		fmt.Fprintln(&out, text.Indent(strings.TrimPrefix(p.Tool+": "+p.Input, ": "), indent))
