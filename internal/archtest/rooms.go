@@ -55,6 +55,7 @@ var rooms = []room{
 	{dir: "worker", layer: layerContract},
 	{dir: "client", layer: layerContract},
 	{dir: "runtime/runtimetest", layer: layerNames},
+	{dir: "runtime/runtimetest/elsewhere", layer: layerNames},
 	{dir: "runtime/runtimetest/fake", layer: layerDouble},
 	{dir: "internal/agent", layer: layerNames},
 
@@ -87,6 +88,9 @@ var rooms = []room{
 	{dir: "internal/wait", layer: layerEngine},
 	{dir: "internal/adapter", layer: layerDriver},
 
+	{dir: "internal/controller/keep", layer: layerEngine},
+	{dir: "internal/controller/reach", layer: layerEngine},
+	{dir: "internal/controller/account", layer: layerEngine},
 	{dir: "internal/controller", layer: layerController},
 	{dir: "internal/api", layer: layerServer},
 	{dir: "internal/workerapi", layer: layerServer},

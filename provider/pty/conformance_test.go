@@ -13,6 +13,7 @@ import (
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
+	"gascity/runtime/runtimetest/elsewhere"
 	"gascity/test/fakeagent/build"
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) >= 4 && os.Args[1] == "attach" {
 		os.Exit(attachMain(os.Args[2], os.Args[3], os.Args[4:]))
 	}
-	runtimetest.ElsewhereMain(func(dir string) runtime.Provider {
+	elsewhere.Main(func(dir string) runtime.Provider {
 		p, err := pty.Open(config(dir))
 		if err != nil {
 			panic(err)
@@ -62,7 +63,7 @@ func open(t runtimetest.T, dir string) runtime.Provider {
 
 func TestConformance(t *testing.T) {
 	runtimetest.Run(t, runtimetest.Harness{
-		New: open, Reopen: open, Elsewhere: runtimetest.StartElsewhere,
+		New: open, Reopen: open, Elsewhere: elsewhere.Start,
 		Agent: runtimetest.Program{Path: build.Build(t), Edit: func(cfg *runtime.Config, b runtimetest.Behaviour) {
 			cfg.ProviderName = "claude"
 			cfg.EmitsPermissionWarning = b.Dialog

@@ -13,6 +13,7 @@ import (
 	"gascity/provider/subprocess"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
+	"gascity/runtime/runtimetest/elsewhere"
 	"gascity/test/fakeagent/build"
 )
 
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	runtimetest.ElsewhereMain(func(dir string) runtime.Provider {
+	elsewhere.Main(func(dir string) runtime.Provider {
 		p, err := subprocess.Open(config(dir))
 		if err != nil {
 			panic(err)
@@ -59,7 +60,7 @@ func open(t runtimetest.T, dir string) runtime.Provider {
 
 func TestConformance(t *testing.T) {
 	runtimetest.Run(t, runtimetest.Harness{
-		New: open, Reopen: open, Elsewhere: runtimetest.StartElsewhere,
+		New: open, Reopen: open, Elsewhere: elsewhere.Start,
 		Agent: runtimetest.Program{
 			Path: build.Build(t), Flags: []string{"--plain", "--framed"},
 			Edit: func(cfg *runtime.Config, _ runtimetest.Behaviour) {

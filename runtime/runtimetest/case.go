@@ -63,6 +63,7 @@ func Cases() []Case {
 		deliverCareCases(),
 		fenceCases(),
 		restartCases(),
+		senseCases(),
 		interactionCases(),
 		boxCases(),
 		serverCases(),

@@ -1,6 +1,7 @@
 package runtimetest
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,30 +27,42 @@ func interactionCases() []Case {
 			if !strings.Contains(asked.Prompt, "Proceed?") || !slices.Equal(asked.Options, []string{"yes", "no"}) {
 				t.Errorf("the question is %q with options %q, want Proceed? with yes and no", asked.Prompt, asked.Options)
 			}
-			expect(t, nil, runtime.Respond(w.Provider, s.Name, runtime.InteractionResponse{RequestID: asked.RequestID, Action: "no"}), "Respond")
+			expect(t, nil, runtime.Respond(w.Provider, s.Name, runtime.InteractionResponse{RequestID: asked.RequestID, Action: runtime.ActionChoose, Text: "no"}), "Respond")
 			if got := s.Await(LedgerChoice, 1)[0].Choice; got != "no" {
 				t.Errorf("the agent was told %q, want %q", got, "no")
 			}
 		}).needs(needs...),
-		prove("pending.once", "A question is answered once, by its id: another id or a second answer is an error and nothing is sent.", func(t T, w *World) {
+		prove("pending.once", "A question is answered once, by its id: for another id or a second answer it is ErrInteractionGone and nothing is sent. The next question has another id, also in the same words.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			asked := s.ask()
-			answer := runtime.InteractionResponse{RequestID: "another-" + asked.RequestID, Action: "no"}
-			if err := runtime.Respond(w.Provider, s.Name, answer); err == nil {
-				t.Errorf("Respond to another id = nil, want an error")
-			}
-			answer = runtime.InteractionResponse{RequestID: asked.RequestID, Action: "yes"}
+			answer := runtime.InteractionResponse{RequestID: "another-" + asked.RequestID, Action: runtime.ActionChoose, Text: "no"}
+			expect(t, runtime.ErrInteractionGone, runtime.Respond(w.Provider, s.Name, answer), "Respond to another id")
+			answer = runtime.InteractionResponse{RequestID: asked.RequestID, Action: runtime.ActionChoose, Text: "yes"}
 			expect(t, nil, runtime.Respond(w.Provider, s.Name, answer), "Respond")
 			s.Await(LedgerChoice, 1)
-			if err := runtime.Respond(w.Provider, s.Name, answer); err == nil {
-				t.Errorf("a second Respond = nil, want an error")
-			}
+			expect(t, runtime.ErrInteractionGone, runtime.Respond(w.Provider, s.Name, answer), "a second Respond")
+			w.Until("it takes prompts again", func() bool { return w.Provider.Nudge(s.Name, runtime.TextContent(s.Agent.Question)) == nil })
+			s.Await(LedgerAsked, 2)
+			w.Until("the next question has another id", func() bool {
+				next, err := runtime.Pending(w.Provider, s.Name)
+				return err == nil && next != nil && next.RequestID != asked.RequestID
+			})
+			expect(t, runtime.ErrInteractionGone, runtime.Respond(w.Provider, s.Name, answer), "the answer to the first for the second")
 			if got := s.Recorded(LedgerChoice); len(got) != 1 || got[0].Choice != "yes" {
 				t.Errorf("the agent was told %v, want yes once", got)
 			}
 		}).needs(needs...),
+		prove("pending.refused", "An answer that is none of the question's is an AnswerError, and nothing is sent.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			asked := s.ask()
+			answer := runtime.InteractionResponse{RequestID: asked.RequestID, Action: runtime.ActionChoose, Text: "perhaps"}
+			expect(t, errors.ErrUnsupported, runtime.Respond(w.Provider, s.Name, answer), "Respond")
+			if got := s.Recorded(LedgerChoice); len(got) > 0 {
+				t.Errorf("the agent was told %v", got)
+			}
+		}).needs(needs...),
 		prove("respond.missing", "Respond to a missing session is ErrSessionNotFound.", func(t T, w *World) {
-			err := runtime.Respond(w.Provider, w.Name("none"), runtime.InteractionResponse{Action: "yes"})
+			err := runtime.Respond(w.Provider, w.Name("none"), runtime.InteractionResponse{Action: runtime.ActionApprove})
 			expect(t, runtime.ErrSessionNotFound, err, "Respond")
 		}).needs(needs...),
 	}, dialogCases()...)

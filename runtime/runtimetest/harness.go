@@ -27,7 +27,7 @@ type Harness struct {
 	// Elsewhere starts the session over the same world from another operating
 	// system process and returns its error; that of [errors.Is] must match the
 	// sentinel that the other process got. Nil makes the cases that need it not
-	// applicable. [StartElsewhere] is one.
+	// applicable. Package elsewhere has one.
 	Elsewhere func(ctx context.Context, dir, name string, cfg runtime.Config) error
 	// Patience is how long a case waits for something that ought to happen before
 	// it fails. Zero means 30 seconds.

@@ -59,6 +59,8 @@ type hooks struct {
 	exec              func(ctx context.Context, name string, argv []string) ([]byte, int, error)
 	find              func(id string) ([]runtime.LiveRuntime, error)
 	terminate         func(r runtime.LiveRuntime) error
+	sense             func(ctx context.Context, name string) (runtime.Reading, error)
+	withdraw          func(ctx context.Context, name string, d runtime.Delivery) (bool, error)
 	pending           func(name string) (*runtime.PendingInteraction, error)
 	respond           func(name string, r runtime.InteractionResponse) error
 	configure         func() error
@@ -305,6 +307,20 @@ func (m *mutant) TerminateRuntime(r runtime.LiveRuntime) error {
 		return m.terminate(r)
 	}
 	return m.Provider.TerminateRuntime(r)
+}
+
+func (m *mutant) Sense(ctx context.Context, name string) (runtime.Reading, error) {
+	if m.sense != nil {
+		return m.sense(ctx, name)
+	}
+	return m.Provider.Sense(ctx, name)
+}
+
+func (m *mutant) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
+	if m.withdraw != nil {
+		return m.withdraw(ctx, name, d)
+	}
+	return m.Provider.Withdraw(ctx, name, d)
 }
 
 func (m *mutant) Pending(name string) (*runtime.PendingInteraction, error) {

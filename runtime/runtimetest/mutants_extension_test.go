@@ -199,6 +199,17 @@ func fenceMutants() map[string]func(m *mutant) {
 	}
 }
 
+// sensed changes readings.
+func sensed(change func(r *runtime.Reading)) func(m *mutant) {
+	return func(m *mutant) {
+		m.sense = func(ctx context.Context, name string) (runtime.Reading, error) {
+			r, err := m.Provider.Sense(ctx, name)
+			change(&r)
+			return r, err
+		}
+	}
+}
+
 func extensionMutants() map[string]func(m *mutant) {
 	return map[string]func(m *mutant){
 		"pending.none": func(m *mutant) {
@@ -218,6 +229,28 @@ func extensionMutants() map[string]func(m *mutant) {
 				r.RequestID = ""
 				return m.Provider.Respond(name, r)
 			}
+		},
+		"pending.refused": func(m *mutant) {
+			m.respond = func(name string, r runtime.InteractionResponse) error {
+				if r.Text == "perhaps" {
+					r.Text = "yes"
+				}
+				return m.Provider.Respond(name, r)
+			}
+		},
+		"sense.rest": sensed(func(r *runtime.Reading) { r.Instance = "" }),
+		"sense.busy": sensed(func(r *runtime.Reading) {
+			r.Evidence = append(r.Evidence, runtime.Evidence{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle})
+		}),
+		"sense.waiting": sensed(func(r *runtime.Reading) { r.Pending = nil }),
+		"sense.missing": func(m *mutant) {
+			m.sense = func(context.Context, string) (runtime.Reading, error) { return runtime.Reading{}, nil }
+		},
+		"withdraw.taken": func(m *mutant) {
+			m.withdraw = func(context.Context, string, runtime.Delivery) (bool, error) { return true, nil }
+		},
+		"withdraw.stale": func(m *mutant) {
+			m.withdraw = func(context.Context, string, runtime.Delivery) (bool, error) { return false, nil }
 		},
 		"respond.missing": func(m *mutant) {
 			m.respond = func(string, runtime.InteractionResponse) error { return nil }

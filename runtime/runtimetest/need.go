@@ -31,6 +31,8 @@ const (
 	NeedServer      Need = "server"      // runtime.ServerLifecycleProvider
 	NeedTransport   Need = "transport"   // runtime.TransportCapabilityProvider
 	NeedAttach      Need = "attach"      // runtime.Attacher
+	NeedSense       Need = "sense"       // runtime.Sensor
+	NeedWithdraw    Need = "withdraw"    // runtime.Withdrawer
 
 	NeedActivity   Need = "activity"   // Capabilities().CanReportActivity
 	NeedAttachment Need = "attachment" // Capabilities().CanReportAttachment
@@ -130,6 +132,10 @@ func hasInputExtension(ctx context.Context, p runtime.Provider, name string, nee
 		return asks[runtime.InterruptedTurnResetProvider](p, name, func(x runtime.InterruptedTurnResetProvider) error {
 			return x.ResetInterruptedTurn(ctx, name)
 		})
+	case NeedSense:
+		return asks[runtime.Sensor](p, name, func(x runtime.Sensor) error { _, err := x.Sense(ctx, name); return err })
+	case NeedWithdraw:
+		return asks[runtime.Withdrawer](p, name, func(x runtime.Withdrawer) error { _, err := x.Withdraw(ctx, name, runtime.Delivery{}); return err })
 	case NeedInteraction:
 		return asks[runtime.InteractionProvider](p, name, func(x runtime.InteractionProvider) error { _, err := x.Pending(name); return err })
 	case NeedScan:

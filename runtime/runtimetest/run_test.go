@@ -14,13 +14,14 @@ import (
 
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
+	"gascity/runtime/runtimetest/elsewhere"
 	"gascity/runtime/runtimetest/fake"
 	"gascity/test/fakeagent/build"
 )
 
 // TestMain is the other process of TestStartElsewhere.
 func TestMain(m *testing.M) {
-	runtimetest.ElsewhereMain(func(dir string) runtime.Provider {
+	elsewhere.Main(func(dir string) runtime.Provider {
 		p := fake.New()
 		switch filepath.Base(dir) {
 		case "taken":
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 func TestStartElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	start := func(kind, name string) error {
-		return runtimetest.StartElsewhere(t.Context(), filepath.Join(dir, kind), name, runtime.Config{WorkDir: dir})
+		return elsewhere.Start(t.Context(), filepath.Join(dir, kind), name, runtime.Config{WorkDir: dir})
 	}
 	if err := start("free", "a"); err != nil {
 		t.Errorf("a good start elsewhere = %v, want nil", err)

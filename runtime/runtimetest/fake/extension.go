@@ -3,7 +3,6 @@ package fake
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,14 +42,12 @@ func (f *Provider) Respond(name string, response runtime.InteractionResponse) er
 	found := f.world.with(name, func(s *session) {
 		asked := s.agent.pendingLocked()
 		switch {
-		case asked == nil:
-			err = errors.New("nothing is pending")
-		case response.RequestID != "" && response.RequestID != asked.RequestID:
-			err = fmt.Errorf("%q is not pending", response.RequestID)
-		case !slices.Contains(asked.Options, response.Action):
-			err = fmt.Errorf("%q is no option", response.Action)
+		case asked == nil, response.RequestID != "" && response.RequestID != asked.RequestID:
+			err = runtime.ErrInteractionGone
+		case choiceOf(response, asked.Options) == "":
+			err = &runtime.AnswerError{Action: response.Action, Text: response.Text, Why: "it is no option"}
 		default:
-			s.agent.record(runtimetest.Entry{Kind: runtimetest.LedgerChoice, Choice: response.Action})
+			s.agent.record(runtimetest.Entry{Kind: runtimetest.LedgerChoice, Choice: choiceOf(response, asked.Options)})
 			s.agent.endTurnLocked()
 		}
 	})
@@ -61,6 +58,28 @@ func (f *Provider) Respond(name string, response runtime.InteractionResponse) er
 		return &runtime.Error{Op: "respond to", Session: name, Err: err}
 	}
 	return nil
+}
+
+// choiceOf returns the option that is meant, empty if none is. The word of an option is
+// also taken as the action.
+func choiceOf(r runtime.InteractionResponse, options []string) string {
+	label := r.Text
+	switch r.Action {
+	case runtime.ActionChoose:
+		if n, err := strconv.Atoi(label); err == nil && n >= 1 && n <= len(options) {
+			return options[n-1]
+		}
+	case runtime.ActionApprove:
+		label = "yes"
+	case runtime.ActionDeny:
+		label = "no"
+	default:
+		label = r.Action
+	}
+	if slices.Contains(options, label) {
+		return label
+	}
+	return ""
 }
 
 // Exec runs a command by the Shell in the work folder.

@@ -48,7 +48,8 @@ type session struct {
 	attached  int
 	detach    chan struct{} // closed by Detach and the session's end
 	boundary  time.Time     // of the last interrupted turn
-	input     sync.Mutex    // held for a whole delivery; taken before world.mu
+	reading   *runtime.Reading
+	input     sync.Mutex // held for a whole delivery; taken before world.mu
 }
 
 func newWorld() *world {

@@ -1,0 +1,91 @@
+package runtimetest
+
+import (
+	"slices"
+	"time"
+
+	"gascity/runtime"
+)
+
+func senseCases() []Case {
+	needs := []Need{NeedSense, NeedTerminal}
+	return append([]Case{
+		prove("sense.rest", "Sense of an agent at its prompt says ready or idle and not busy, names the incarnation and says when it was read.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{PrintEnv: true})
+			r := s.senses("ready or idle", runtime.ActivityReady, runtime.ActivityIdle)
+			if r.Instance != s.Environ()["GC_INSTANCE_TOKEN"] || r.At.IsZero() || r.says(runtime.ActivityBusy) || r.Pending != nil {
+				t.Errorf("the reading is %+v", r.Reading)
+			}
+		}).needs(needs...),
+		prove("sense.busy", "During a turn a source says busy, and none idle.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{Turn: time.Hour})
+			s.Nudge("a long task")
+			s.AwaitPrompt("a long task")
+			if r := s.senses("busy", runtime.ActivityBusy); r.says(runtime.ActivityIdle) {
+				t.Errorf("the reading is %+v", r.Reading)
+			}
+		}).needs(needs...),
+		prove("sense.waiting", "While a question stands a source says waiting, and what blocks the session is what Pending returns.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			asked := s.ask()
+			r := s.senses("waiting", runtime.ActivityWaiting)
+			if r.Pending == nil || r.Pending.RequestID != asked.RequestID || r.Pending.Prompt != asked.Prompt {
+				t.Errorf("pending is %+v, want %+v", r.Pending, asked)
+			}
+		}).needs(NeedInteraction).needs(needs...),
+		prove("sense.missing", "Sense of a session that is missing, or whose agent has exited, is ErrSessionNotFound.", func(t T, w *World) {
+			_, err := runtime.Sense(w.ctx, w.Provider, w.Name("none"))
+			expect(t, runtime.ErrSessionNotFound, err, "Sense of a missing session")
+			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond}, fireAndForget)
+			s.AwaitEnd()
+			_, err = runtime.Sense(w.ctx, w.Provider, s.Name)
+			expect(t, runtime.ErrSessionNotFound, err, "Sense of an agent that has exited")
+		}).needs(NeedSense),
+	}, withdrawCases()...)
+}
+
+func withdrawCases() []Case {
+	return []Case{
+		prove("withdraw.taken", "A prompt that the agent took is not withdrawn.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			d := runtime.Delivery{Content: runtime.TextContent("taken")}
+			s.delivers(t, d)
+			s.AwaitPrompt("taken")
+			if ok, err := runtime.Withdraw(w.ctx, w.Provider, s.Name, d); ok || err != nil {
+				t.Errorf("Withdraw = %v, %v, want false and nil", ok, err)
+			}
+			s.Nudge("and another")
+			s.consumed("taken", "and another")
+		}).needs(NeedWithdraw, NeedDeliver),
+		prove("withdraw.stale", "Withdraw from another incarnation is ErrStaleInstance, from a missing session ErrSessionNotFound.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			d := runtime.Delivery{Instance: "another", Content: runtime.TextContent("x")}
+			ok, err := runtime.Withdraw(w.ctx, w.Provider, s.Name, d)
+			expect(t, runtime.ErrStaleInstance, err, "Withdraw from another incarnation")
+			_, err = runtime.Withdraw(w.ctx, w.Provider, w.Name("none"), d)
+			expect(t, runtime.ErrSessionNotFound, err, "Withdraw from a missing session")
+			if ok {
+				t.Errorf("something was withdrawn")
+			}
+		}).needs(NeedWithdraw),
+	}
+}
+
+// reading is a [runtime.Reading] that can be asked.
+type reading struct{ runtime.Reading }
+
+func (r reading) says(activities ...runtime.Activity) bool {
+	return slices.ContainsFunc(r.Evidence, func(e runtime.Evidence) bool { return slices.Contains(activities, e.Activity) })
+}
+
+// senses waits until a source says one of the activities.
+func (s *Session) senses(what string, activities ...runtime.Activity) reading {
+	s.w.t.Helper()
+	var r reading
+	s.w.Until(s.Name+" is sensed to be "+what, func() bool {
+		var err error
+		r.Reading, err = runtime.Sense(s.w.ctx, s.w.Provider, s.Name)
+		return err == nil && r.says(activities...)
+	})
+	return r
+}
