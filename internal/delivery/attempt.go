@@ -104,8 +104,9 @@ func uncertain(out runtime.Outcome) bool {
 	switch out.State {
 	case runtime.OutcomeSubmitted, runtime.OutcomeRefused, runtime.OutcomeAbsent, runtime.OutcomeUnsupported:
 		return false
+	default:
+		return true
 	}
-	return true
 }
 
 // withdraw asks for the proof that the agent did not take the text.

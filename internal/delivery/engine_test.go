@@ -12,9 +12,7 @@ import (
 	"gascity/client"
 	"gascity/internal/api"
 	"gascity/internal/delivery"
-	"gascity/internal/prompt"
 	"gascity/internal/session"
-	"gascity/internal/store/storetest"
 	"gascity/runtime"
 )
 
@@ -156,8 +154,14 @@ func TestTargetsThatTakeNoPrompts(t *testing.T) {
 			r.Errorf("another incarnation: %v, want stale instance", err)
 		}
 		for _, req := range []client.NudgeRequest{
-			{}, {Text: "\xff"}, {Text: strings.Repeat("x", 1<<20+1)}, {Text: "x", Files: []string{"relative"}}, {Text: "x", Files: []string{"/does/not/exist"}},
-			{Text: "x", Priority: "high"}, {Text: "x", TTL: -1}, {Text: "x", Wait: "queued"},
+			{},
+			{Text: "\xff"},
+			{Text: strings.Repeat("x", 1<<20+1)},
+			{Text: "x", Files: []string{"relative"}},
+			{Text: "x", Files: []string{"/does/not/exist"}},
+			{Text: "x", Priority: "high"},
+			{Text: "x", TTL: -1},
+			{Text: "x", Wait: "queued"},
 		} {
 			if _, err := r.engine.Nudge(r.Context(), "a", req); !errors.Is(err, client.ErrInvalid) {
 				r.Errorf("%.60q %v %s %s: %v, want invalid", req.Text, req.Files, req.Priority, req.Wait, err)
@@ -385,133 +389,6 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		r.edit("a", func(a *agent) { a.view.Ready = true })
 		if got, err := r.engine.Receipt(r.Context(), got.ID, client.ReceiptConsumed); err != nil || got.State != client.ReceiptConsumed {
 			r.Errorf("the second wait ended with %s, %v", got.State, err)
-		}
-	}, newAgent("a"))
-}
-
-// A controller that dies in the middle of a hand-over leaves an injected receipt.
-// The next one sends it again only with proof.
-func TestCutOffDelivery(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		cut   func(a *agent, text string)
-		after string
-		took  int
-	}{
-		{"before the first byte", func(*agent, string) {}, client.ReceiptUnconfirmed, 0},
-		{"before Enter", func(a *agent, text string) { a.line = text }, client.ReceiptConsumed, 1},
-		{"after Enter", func(a *agent, text string) { a.took(text) }, client.ReceiptUnconfirmed, 1},
-		{"a person typed on", func(a *agent, text string) { a.line = text + " and more" }, client.ReceiptUnconfirmed, 0},
-		{"the agent died", func(a *agent, text string) { a.line = text; a.start() }, client.ReceiptUnconfirmed, 0},
-	} {
-		a := newAgent("a")
-		inBubble(t, func(r *rig) {
-			a.deliver = func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
-				a.mu.Lock()
-				c.cut(a, text)
-				a.deliver = nil
-				a.mu.Unlock()
-				<-ctx.Done()
-				return runtime.Outcome{}, ctx.Err()
-			}
-			sent := r.send("a", "x")
-			synctest.Wait()
-			r.want(sent.ID, client.ReceiptInjected)
-			r.crash()
-			r.pass(time.Second)
-			r.Log(c.name)
-			r.want(sent.ID, c.after)
-			if len(a.ledger) != c.took {
-				r.Errorf("%s: the agent took %q, want %d", c.name, a.ledger, c.took)
-			}
-		}, a)
-	}
-}
-
-// A store that cannot save lets nothing out. What it fails to say is asked.
-func TestBrokenStoreSendsNothing(t *testing.T) {
-	a := newAgent("a")
-	inBubble(t, func(r *rig) {
-		memory := &prompt.Memory{}
-		faulty := storetest.NewFaulty(storetest.Stores{Receipts: memory})
-		r.store = faulty
-		r.crash()
-		a.view.Ready = false
-		sent := r.send("a", "x")
-		for _, mode := range []storetest.Mode{storetest.Fails, storetest.FailsWrites, storetest.Hangs} {
-			faulty.Set(mode)
-			r.edit("a", func(a *agent) { a.view.Ready = true })
-			r.pass(time.Minute)
-			if len(a.ledger) > 0 || r.engine.Degraded() == "" {
-				r.Fatalf("mode %d: the agent took %q, degraded %q", mode, a.ledger, r.engine.Degraded())
-			}
-			ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
-			_, err := r.engine.Nudge(ctx, "a", client.NudgeRequest{Text: "refused"})
-			cancel()
-			if !errors.Is(err, client.ErrUnavailable) && !errors.Is(err, client.ErrTimeout) {
-				r.Errorf("mode %d: a prompt is answered with %v", mode, err)
-			}
-		}
-		faulty.Set(storetest.Works)
-		r.pass(time.Minute)
-		r.want(sent.ID, client.ReceiptConsumed)
-		if r.engine.Degraded() != "" {
-			r.Errorf("still degraded: %s", r.engine.Degraded())
-		}
-		faulty.Set(storetest.LosesAnswers)
-		lost, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "y"})
-		if err != nil {
-			r.Errorf("a prompt that is kept is answered with %v", err)
-		}
-		r.pass(time.Minute)
-		faulty.Set(storetest.Works)
-		r.pass(time.Minute)
-		r.want(lost.ID, client.ReceiptConsumed)
-		if !slices.Equal(a.ledger, []string{"x", "y"}) {
-			r.Errorf("the agent took %q, want x and y once", a.ledger)
-		}
-	}, a)
-}
-
-// The outcome of an attempt is saved however long it takes, and the text is not
-// sent again meanwhile.
-func TestOutcomeIsSavedLater(t *testing.T) {
-	a := newAgent("a")
-	inBubble(t, func(r *rig) {
-		faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
-		r.store = faulty
-		r.crash()
-		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
-			faulty.Set(storetest.FailsWrites)
-			return a.took(text), nil
-		}
-		sent := r.send("a", "x")
-		r.pass(time.Hour)
-		r.want(sent.ID, client.ReceiptInjected)
-		faulty.Set(storetest.Works)
-		r.pass(time.Minute)
-		r.want(sent.ID, client.ReceiptConsumed)
-		if !slices.Equal(a.ledger, []string{"x"}) {
-			r.Errorf("the agent took %q", a.ledger)
-		}
-	}, a)
-}
-
-// An engine that has nothing to do does nothing: not one call of the store.
-func TestIdleEngineRests(t *testing.T) {
-	inBubble(t, func(r *rig) {
-		faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
-		r.store = faulty
-		r.crash()
-		r.send("a", "x")
-		synctest.Wait()
-		before := faulty.Writes()
-		for range 1000 {
-			r.engine.Look("s-a")
-			r.pass(time.Minute)
-		}
-		if n := faulty.Writes() - before; n > 0 {
-			r.Errorf("an idle engine made %d writes", n)
 		}
 	}, newAgent("a"))
 }

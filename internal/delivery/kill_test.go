@@ -108,7 +108,7 @@ func startVictim(t *testing.T, dir string, names []string) *victim {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &victim{cmd: exec.Command(self, append([]string{"engine", dir}, names...)...), done: make(chan struct{}), asks: map[int]chan answer{}} //nolint:noctx // it is killed
+	v := &victim{cmd: exec.Command(self, append([]string{"engine", dir}, names...)...), done: make(chan struct{}), asks: map[int]chan answer{}}
 	v.cmd.Stderr = os.Stderr
 	if v.in, err = v.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestKilledControllersReconcile(t *testing.T) {
 		"slow":  h.begin(t, "slow", "--think", "60ms"),
 	}
 	names := []string{"deaf", "osc", "plain", "slow"}
-	w := &war{T: t, dir: dir, names: names, receipts: map[string]sentPrompt{}}
+	w := &war{T: t, dir: dir, names: names, peek: h.Peek, receipts: map[string]sentPrompt{}}
 	w.victim = startVictim(t, dir, names)
 	var killing sync.WaitGroup
 	killing.Go(func() { w.slaughter(kills) })
@@ -208,6 +208,7 @@ type war struct {
 	mu       sync.Mutex
 	victim   *victim
 	kills    int
+	peek     func(name string, lines int) (string, error)
 	receipts map[string]sentPrompt
 }
 
@@ -320,7 +321,8 @@ func (w *war) drain() map[string]client.Receipt {
 	for id := range w.receipts {
 		got, err := w.victim.ask(order{Wait: id})
 		if err != nil {
-			w.Errorf("the receipt %s: %v", id, err)
+			screen, _ := w.peek(got.Session, 40) // it may be gone
+			w.Fatalf("the receipt %s: %v: %+v\n%s", id, err, got, screen)
 		}
 		final[id] = got
 	}

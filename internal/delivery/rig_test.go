@@ -27,7 +27,6 @@ type agent struct {
 	line        string
 	epoch       int
 	woken       int
-	sent        int // texts whose first byte was sent
 	interrupted int
 	deliver     func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) // nil: taken at once
 }
@@ -267,15 +266,6 @@ func (r *rig) send(name, text string, edit ...func(*client.NudgeRequest)) client
 func (r *rig) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
-}
-
-func (r *rig) state(id string) string {
-	r.Helper()
-	got, err := r.engine.Receipt(r.Context(), id, "")
-	if err != nil {
-		r.Fatalf("Receipt(%s): %v", id, err)
-	}
-	return got.State
 }
 
 func (r *rig) want(id, state string) client.Receipt {

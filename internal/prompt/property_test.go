@@ -89,9 +89,14 @@ func drawSight(t *rapid.T, now time.Time) Sight {
 // land gives the attempt under way an outcome.
 func (w *world) land(t *rapid.T, i int) {
 	out := rapid.SampledFrom([]runtime.Outcome{
-		{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied+busy"}, {State: runtime.OutcomeSubmitted, Evidence: "composer_emptied"},
-		{State: runtime.OutcomeUnconfirmed}, {State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy},
-		{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent}, {State: runtime.OutcomeAbsent}, {State: runtime.OutcomeUnsupported}, {},
+		{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied+busy"},
+		{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied"},
+		{State: runtime.OutcomeUnconfirmed},
+		{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy},
+		{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent},
+		{State: runtime.OutcomeAbsent},
+		{State: runtime.OutcomeUnsupported},
+		{},
 	}).Draw(t, "outcome")
 	withdrawn := out.State == runtime.OutcomeUnconfirmed && rapid.Bool().Draw(t, "withdrawn")
 	if out.State == runtime.OutcomeSubmitted || out.State == runtime.OutcomeUnconfirmed && !withdrawn || out.State == "" {

@@ -34,8 +34,9 @@ func (s State) Final() bool {
 	switch s {
 	case Consumed, Expired, Dead, Cancelled, Unconfirmed:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // Priority is the class of a prompt; a lower one goes first.
