@@ -3,6 +3,7 @@ package store_test
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -28,6 +29,11 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	// Each check opens databases: fewer than usual, unless the caller says how many.
+	if err := flag.Set("rapid.checks", "40"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 
@@ -46,8 +52,26 @@ func hammer(path, run string) error {
 		fmt.Printf(format+"\n", args...)
 	}
 	failed := make(chan error)
-	for sender := range 3 {
+	appendSome := func(n *int, some int) {
+		for range some {
+			e, err := db.Append(client.Event{Kind: "session.status", Text: fmt.Sprintf("%s %d", run, *n)})
+			if err != nil {
+				failed <- err
+			}
+			say("e %d %s", e.ID, e.Text)
+			*n++
+		}
+	}
+	if strings.HasSuffix(run, "7") { // as fast as it can
 		go func() {
+			for n := 0; ; {
+				appendSome(&n, 100)
+			}
+		}()
+	}
+	for sender := range 4 {
+		go func() {
+			var events int
 			for n := 0; ; n++ {
 				r := prompt.Receipt{
 					ID: fmt.Sprintf("%s-%d-%d", run, sender, n), Session: "s", Key: fmt.Sprintf("%s-%d-%d", run, sender, n),
@@ -64,18 +88,12 @@ func hammer(path, run string) error {
 					}
 					say("f %s", r.ID)
 				}
+				if sender == 0 && !strings.HasSuffix(run, "7") {
+					appendSome(&events, 4)
+				}
 			}
 		}()
 	}
-	go func() {
-		for n := 0; ; n++ {
-			e, err := db.Append(client.Event{Kind: "session.status", Text: fmt.Sprintf("%s %d", run, n)})
-			if err != nil {
-				failed <- err
-			}
-			say("e %d %s", e.ID, e.Text)
-		}
-	}()
 	return <-failed
 }
 
@@ -129,7 +147,7 @@ func killHammer(t *testing.T, path, run string, told *ledger) {
 			break
 		}
 		if killer == nil {
-			killer = time.AfterFunc(time.Duration(rand.IntN(40_000))*time.Microsecond, func() { child.Process.Kill() })
+			killer = time.AfterFunc(time.Duration(rand.IntN(60_000))*time.Microsecond, func() { child.Process.Kill() })
 		}
 		told.note(t, strings.TrimSpace(line))
 	}
