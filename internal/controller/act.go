@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
+	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/plan"
 	"gascity/runtime"
@@ -28,28 +28,6 @@ func (l *loop) begin(e *entry, kind jobKind, verb plan.Verb, limit time.Duration
 	l.viewStale = true
 }
 
-// incarnate returns the session's configuration with the environment of one
-// incarnation.
-func (l *loop) incarnate(ctx context.Context, s *plan.Session, token string) (runtime.Config, error) {
-	cfg := s.Config
-	env := maps.Clone(cfg.Env)
-	if env == nil {
-		env = map[string]string{}
-	}
-	for name, secret := range s.UpstreamEnv {
-		value, err := secret.Resolve(ctx, l.c.opts.Secrets)
-		if err != nil {
-			return cfg, err
-		}
-		env[name] = value
-	}
-	if token != "" {
-		env["GC_INSTANCE_TOKEN"] = token
-	}
-	cfg.Env = env
-	return cfg, nil
-}
-
 // change relaunches an agent in its warm box, or runs its live commands again.
 func (l *loop) change(e *entry, s *plan.Session, a plan.Action) {
 	p, root, began := e.place.provider, l.c.opts.Root, l.now()
@@ -61,7 +39,7 @@ func (l *loop) change(e *entry, s *plan.Session, a plan.Action) {
 		var err error
 		if a.Verb == plan.VerbRelaunch {
 			var cfg runtime.Config
-			if cfg, err = l.incarnate(ctx, s, ""); err == nil {
+			if cfg, err = reach.Incarnate(ctx, s, "", l.c.opts.Secrets); err == nil {
 				err = runtime.Relaunch(ctx, p, s.Name, cfg)
 			}
 		} else {
@@ -69,9 +47,9 @@ func (l *loop) change(e *entry, s *plan.Session, a plan.Action) {
 		}
 		applied := err == nil || a.Verb == plan.VerbApplyLive && !runtime.IsSessionGone(err)
 		if applied {
-			err = errors.Join(err, writeNotes(p, s.Name, notes{root, s.Agent, fingerprints(s)}))
+			err = errors.Join(err, reach.Notes{City: root, Agent: s.Agent, Stored: fingerprints(s)}.Write(p, s.Name))
 		}
-		f := observe(ctx, p, s.Name)
+		f := reach.Look(ctx, p, s.Name)
 		return func() { l.changed(e, s, a, changeResult{began, applied, err, f}) }
 	})
 }
@@ -80,7 +58,7 @@ type changeResult struct {
 	began   time.Time
 	applied bool
 	err     error
-	look    finding
+	look    reach.Finding
 }
 
 func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, r changeResult) {
@@ -89,8 +67,8 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, r changeResult)
 		return
 	}
 	if !r.applied {
-		e.stopFault = faultOf(r.err)
-		e.stopAt = l.now().Add(l.c.opts.Jitter(pauseAfter(1)))
+		e.stopFault = reach.Fault(r.err)
+		e.stopAt = l.now().Add(l.c.opts.Jitter(reach.Pause(1)))
 		e.stale, e.lookAt = true, e.stopAt
 		l.c.opts.Logger.Warn("cannot apply a changed configuration", "session", s.Name, "verb", a.Verb, "error", r.err)
 		return
@@ -103,9 +81,9 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, r changeResult)
 	kind, text := event.SessionLiveApplied, "live commands were run again"
 	if a.Verb == plan.VerbRelaunch {
 		kind, text = event.SessionRelaunched, "the agent was started again in its place"
-		if r.look.err == nil && r.look.seen.InstanceToken != e.rec.Token {
+		if r.look.Err == nil && r.look.Seen.InstanceToken != e.rec.Token {
 			e.rec.Epoch++
-			e.identify(r.look.seen)
+			e.identify(r.look.Seen)
 		}
 		e.rec.StartedAt, e.rec.Warning = r.began, ""
 		e.clearSenses()
@@ -123,11 +101,11 @@ func (l *loop) adopt(e *entry, s *plan.Session) {
 	l.begin(e, jobAdopt, plan.VerbAdopt, lookLimit, func(ctx context.Context) func() {
 		err := runtime.Recover(ctx, p, s.Name, handle)
 		if err == nil && unclaimed {
-			err = writeNotes(p, s.Name, notes{root, s.Agent, current})
+			err = reach.Notes{City: root, Agent: s.Agent, Stored: current}.Write(p, s.Name)
 		}
 		return func() {
 			if err != nil {
-				l.found(e, finding{err: fmt.Errorf("it cannot be adopted: %w", err)})
+				l.found(e, reach.Finding{Err: fmt.Errorf("it cannot be adopted: %w", err)})
 				return
 			}
 			e.known, e.owner = true, plan.OwnerUs
@@ -147,11 +125,11 @@ func (l *loop) rebaseline(e *entry) {
 	if s == nil || e.place.provider == nil {
 		return
 	}
-	p, n := e.place.provider, notes{l.c.opts.Root, s.Agent, fingerprints(s)}
-	e.rec.Stored = n.stored
+	p, n := e.place.provider, reach.Notes{City: l.c.opts.Root, Agent: s.Agent, Stored: fingerprints(s)}
+	e.rec.Stored = n.Stored
 	e.touch()
 	l.begin(e, jobAdopt, "", lookLimit, func(context.Context) func() {
-		err := writeNotes(p, s.Name, n)
+		err := n.Write(p, s.Name)
 		return func() {
 			if err != nil {
 				l.c.opts.Logger.Warn("cannot note the present fingerprints", "session", s.Name, "error", err)

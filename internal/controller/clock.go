@@ -66,7 +66,7 @@ func (e *entry) shift(gap time.Duration) {
 	if e.job != nil {
 		e.job.overdue = shift(e.job.overdue, gap)
 		if a := e.job.attempt; a != nil {
-			a.began, a.due, a.hard, a.moved = shift(a.began, gap), shift(a.due, gap), shift(a.hard, gap), shift(a.moved, gap)
+			a.Shift(gap)
 		}
 	}
 	s := &e.sensing

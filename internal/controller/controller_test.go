@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gascity/client"
+	"gascity/internal/controller/reach"
 	"gascity/internal/plan"
 	"gascity/runtime"
 )
@@ -113,7 +114,7 @@ func TestLastWords(t *testing.T) {
 		"": "", " \n\n": "", "one": "one", "one\n  two \r\n\n": "two",
 		strings.Repeat("ü", 300): strings.Repeat("ü", 100) + "…",
 	} {
-		if got := lastWords(screen); got != want {
+		if got := reach.LastWords(screen); got != want {
 			t.Errorf("the last words of %q are %q, want %q", screen, got, want)
 		}
 	}
@@ -447,7 +448,7 @@ func TestTheStartCarriesTokenAndNotes(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.begin()
 		s := w.fake.sessions["gc-town-a"]
-		if s.token != "token-1" || s.meta[metaCity] != "/town" || s.meta[metaAgent] != "a" || !runtime.FingerprintCurrent(s.meta[metaCore]) {
+		if s.token != "token-1" || s.meta[reach.MetaCity] != "/town" || s.meta[reach.MetaAgent] != "a" || !runtime.FingerprintCurrent(s.meta["GC_CONFIG_HASH"]) {
 			t.Errorf("token %q, notes %v; want the generated token, city, agent and hashes", s.token, s.meta)
 		}
 		a := w.agent("a")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/reach"
 	"gascity/internal/plan"
 	"gascity/internal/proc"
 	"gascity/internal/session"
@@ -62,8 +63,8 @@ type job struct {
 	kind    jobKind
 	verb    plan.Verb // what status shows; empty for a look
 	cancel  context.CancelFunc
-	overdue time.Time // from then on it counts in no limit
-	attempt *attempt  // of a start
+	overdue time.Time      // from then on it counts in no limit
+	attempt *reach.Attempt // of a start
 }
 
 type jobKind uint8

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/reach"
 	"gascity/internal/plan"
 	"gascity/internal/store/storetest"
 	"gascity/runtime"
@@ -52,7 +53,7 @@ func TestExplainHoldsTheRoot(t *testing.T) {
 		}, []string{"tokens are out", "suspend"}},
 		{"another city's", func(w *town, _ *storetest.Faulty) {
 			w.fake.set(func(f *fake) {
-				f.sessions["gc-town-a"].token, f.sessions["gc-town-a"].meta[metaCity] = "other", "/other"
+				f.sessions["gc-town-a"].token, f.sessions["gc-town-a"].meta[reach.MetaCity] = "other", "/other"
 				f.tell(runtime.Event{Kind: runtime.EventStarted, Session: "gc-town-a"})
 			})
 		}, []string{"another city"}},

@@ -1,8 +1,6 @@
 package controller
 
 import (
-	"slices"
-
 	"gascity/client"
 	"gascity/internal/plan"
 	"gascity/internal/session"
@@ -15,7 +13,7 @@ func (l *loop) move(e *entry, to session.State) {
 		return
 	}
 	from := e.rec.State
-	for _, t := range route(from, to) {
+	for _, t := range session.Route(from, to) {
 		next, err := session.Next(e.rec.State, t)
 		if err != nil {
 			l.c.opts.Logger.Warn("the lifecycle was not expected to take this way", "session", e.rec.Session, "error", err)
@@ -26,30 +24,6 @@ func (l *loop) move(e *entry, to session.State) {
 		e.rec.StateSince = l.now()
 		e.touch()
 	}
-}
-
-// route returns the fewest triggers that lead from one state to another, by
-// transitions that are expected.
-func route(from, to session.State) []session.Trigger {
-	if !from.Known() {
-		from = session.StateUnknown
-	}
-	ways := map[session.State][]session.Trigger{from: {}}
-	for queue := []session.State{from}; len(queue) > 0; queue = queue[1:] {
-		at := queue[0]
-		if at == to {
-			return ways[at]
-		}
-		for _, t := range session.Triggers() {
-			next, err := session.Next(at, t)
-			if _, seen := ways[next]; err != nil || seen {
-				continue
-			}
-			ways[next] = append(slices.Clone(ways[at]), t)
-			queue = append(queue, next)
-		}
-	}
-	return nil
 }
 
 // stateOf is the state that a decision puts a session in.

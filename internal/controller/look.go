@@ -2,50 +2,18 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/plan"
 	"gascity/internal/session"
 	"gascity/runtime"
 )
-
-// The notes that the controller keeps with a session, so that a later one knows
-// whose it is and what it was started with.
-const (
-	metaCity      = "GC_CITY_PATH"
-	metaAgent     = "GC_AGENT"
-	metaCore      = "GC_CONFIG_HASH"
-	metaProvision = "GC_PROVISION_HASH"
-	metaLaunch    = "GC_LAUNCH_HASH"
-	metaLive      = "GC_LIVE_HASH"
-	metaFields    = "GC_CONFIG_FIELDS"
-	metaWarning   = "GC_START_WARNING" // what the driver says a start left open
-	metaDrain     = "GC_DRAIN"         // tells an agent to wind down: by when, in Unix seconds
-)
-
-// screenLines is how much of a dead agent's screen is kept.
-const screenLines = 40
-
-// finding is what a look found.
-type finding struct {
-	seen   runtime.Observation
-	err    error
-	notes  *notes // nil if they were not read
-	screen string
-}
-
-// notes are what a session says of itself.
-type notes struct {
-	city, agent string
-	stored      session.Fingerprints
-}
 
 // look begins a look at an entry that is stale, if nothing else is done with it
 // and the limit allows.
@@ -72,9 +40,9 @@ func (l *loop) look(e *entry) {
 	p, name := e.place.provider, e.rec.Session
 	token, attributed := e.rec.Token, e.owner != plan.OwnerUnknown
 	l.begin(e, jobLook, "", lookLimit, func(ctx context.Context) func() {
-		f := observe(ctx, p, name)
-		if f.err == nil && f.seen.Session == runtime.Alive && (!attributed || f.seen.InstanceToken != token) {
-			f.notes, f.err = readNotes(p, name)
+		f := reach.Look(ctx, p, name)
+		if f.Err == nil && f.Seen.Session == runtime.Alive && (!attributed || f.Seen.InstanceToken != token) {
+			f.Notes, f.Err = reach.ReadNotes(p, name)
 		}
 		return func() { l.found(e, f) }
 	})
@@ -91,107 +59,40 @@ func (l *loop) countLooks() int {
 	return n
 }
 
-// observe looks at a session; of a corpse it takes the last screen too.
-func observe(ctx context.Context, p runtime.Provider, name string) finding {
-	var f finding
-	f.seen, f.err = runtime.Observe(ctx, p, name)
-	if f.err == nil && f.seen.Session == runtime.Alive && f.seen.Agent == runtime.Dead {
-		if text, err := p.Peek(name, screenLines); err == nil {
-			f.screen = text
-		}
-	}
-	return f
-}
-
-// readNotes reads the notes of a session. A session that vanished meanwhile has
-// none.
-func readNotes(p runtime.Provider, name string) (*notes, error) {
-	n := &notes{}
-	var fields string
-	for key, into := range map[string]*string{
-		metaCity: &n.city, metaAgent: &n.agent, metaFields: &fields,
-		metaCore: &n.stored.Core, metaProvision: &n.stored.Provision, metaLaunch: &n.stored.Launch, metaLive: &n.stored.Live,
-	} {
-		value, err := p.GetMeta(name, key)
-		if runtime.IsSessionGone(err) {
-			return &notes{}, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cannot read its notes: %w", err)
-		}
-		*into = value
-	}
-	if fields != "" && json.Unmarshal([]byte(fields), &n.stored.Fields) != nil {
-		n.stored.Fields = nil // only hides which fields drifted
-	}
-	return n, nil
-}
-
-// readNote returns one note, empty if it cannot be read.
-func readNote(p runtime.Provider, name, key string) string {
-	value, err := p.GetMeta(name, key)
-	if err != nil {
-		return ""
-	}
-	return value
-}
-
-// writeNotes is the opposite of readNotes.
-func writeNotes(p runtime.Provider, name string, n notes) error {
-	fields, err := json.Marshal(n.stored.Fields)
-	if err != nil {
-		return err
-	}
-	for _, note := range [][2]string{
-		{metaAgent, n.agent},
-		{metaFields, string(fields)},
-		{metaProvision, n.stored.Provision},
-		{metaLaunch, n.stored.Launch},
-		{metaLive, n.stored.Live},
-		{metaCore, n.stored.Core},
-		{metaCity, n.city}, // last: who finds it finds the others
-	} {
-		if err := p.SetMeta(name, note[0], note[1]); err != nil {
-			return fmt.Errorf("cannot write the note %s: %w", note[0], err)
-		}
-	}
-	return nil
-}
-
 // found takes over what a look found.
-func (l *loop) found(e *entry, f finding) {
+func (l *loop) found(e *entry, f reach.Finding) {
 	now := l.now()
-	if f.err != nil {
-		e.blind = fmt.Sprintf("it cannot be observed: %v", f.err)
+	if f.Err != nil {
+		e.blind = fmt.Sprintf("it cannot be observed: %v", f.Err)
 		e.blinds++
-		e.stale, e.lookAt = true, now.Add(min(l.c.opts.Jitter(pauseAfter(e.blinds)), l.settings().Patrol))
-		if errors.Is(f.err, runtime.ErrRuntimeUnavailable) {
+		e.stale, e.lookAt = true, now.Add(min(l.c.opts.Jitter(reach.Pause(e.blinds)), l.settings().Patrol))
+		if errors.Is(f.Err, runtime.ErrRuntimeUnavailable) {
 			e.place.wanted = true
 		}
 		return
 	}
 	e.blind, e.blinds, e.lookAt = "", 0, time.Time{}
-	if f.seen.At.IsZero() {
-		f.seen.At = now
+	if f.Seen.At.IsZero() {
+		f.Seen.At = now
 	}
-	e.seen, e.confirmed = f.seen, true
+	e.seen, e.confirmed = f.Seen, true
 	l.settle(e)
-	same := f.seen.InstanceToken != "" && session.PublicInstance(f.seen.InstanceToken) == e.rec.Instance
-	if f.notes != nil {
-		l.attribute(e, *f.notes, same)
+	same := f.Seen.InstanceToken != "" && session.PublicInstance(f.Seen.InstanceToken) == e.rec.Instance
+	if f.Notes != nil {
+		l.attribute(e, *f.Notes, same)
 	}
 	switch {
-	case f.seen.Session != runtime.Alive || f.seen.InstanceToken == e.rec.Token:
+	case f.Seen.Session != runtime.Alive || f.Seen.InstanceToken == e.rec.Token:
 	case same && e.rec.Token == "": // a former controller's; its token is read again
-		e.rec.Token, e.rec.Handle = f.seen.InstanceToken, f.seen.Handle
+		e.rec.Token, e.rec.Handle = f.Seen.InstanceToken, f.Seen.Handle
 	default:
 		l.successor(e, f)
 	}
-	if f.screen != "" && f.screen != e.rec.Screen {
-		e.rec.Screen = f.screen
+	if f.Screen != "" && f.Screen != e.rec.Screen {
+		e.rec.Screen = f.Screen
 		e.touch()
 	}
-	if !e.running() && f.seen.Session != runtime.Unknown && e.draining() {
+	if !e.running() && f.Seen.Session != runtime.Unknown && e.draining() {
 		l.endDrain(e)
 		e.rec.Running = false // it was meant to end
 	}
@@ -204,7 +105,7 @@ func (l *loop) found(e *entry, f finding) {
 			e.rec.Running = true
 			e.touch()
 		}
-	case f.seen.Session != runtime.Unknown && e.rec.Running && !e.claimed:
+	case f.Seen.Session != runtime.Unknown && e.rec.Running && !e.claimed:
 		l.ended(e)
 	}
 }
@@ -222,7 +123,7 @@ func (l *loop) settle(e *entry) {
 		seen.Agent = runtime.Unknown
 		e.again = l.now().Add(exitPause << e.unsure)
 	case orphan, seen.Session == runtime.Unknown:
-		e.again = l.now().Add(min(l.c.opts.Jitter(pauseAfter(e.unsure+1)), l.settings().Patrol))
+		e.again = l.now().Add(min(l.c.opts.Jitter(reach.Pause(e.unsure+1)), l.settings().Patrol))
 	default:
 		e.unsure = 0
 		return
@@ -232,8 +133,8 @@ func (l *loop) settle(e *entry) {
 }
 
 // attribute settles whose the session is.
-func (l *loop) attribute(e *entry, n notes, same bool) { //nolint:revive // whether the record is about what runs is a fact, no mode
-	switch n.city {
+func (l *loop) attribute(e *entry, n reach.Notes, same bool) { //nolint:revive // whether the record is about what runs is a fact, no mode
+	switch n.City {
 	case "":
 		if same {
 			e.owner = plan.OwnerUs // its start was cut off before its notes were written
@@ -243,29 +144,29 @@ func (l *loop) attribute(e *entry, n notes, same bool) { //nolint:revive // whet
 	case l.c.opts.Root:
 		e.owner = plan.OwnerUs
 		if e.rec.Agent == "" {
-			e.rec.Agent = n.agent
+			e.rec.Agent = n.Agent
 		}
 	default:
 		e.owner = plan.OwnerOther
 	}
-	if !reflect.DeepEqual(e.rec.Stored, n.stored) {
-		e.rec.Stored = n.stored
+	if !reflect.DeepEqual(e.rec.Stored, n.Stored) {
+		e.rec.Stored = n.Stored
 		e.touch()
 	}
 }
 
 // successor notes that an incarnation runs which this controller did not start.
-func (l *loop) successor(e *entry, f finding) {
+func (l *loop) successor(e *entry, f reach.Finding) {
 	if e.rec.Running && !e.claimed {
 		l.ended(e)
 	}
 	e.known, e.claimed = false, false
 	e.touch()
 	e.rec.Epoch++
-	e.identify(f.seen)
-	e.rec.StartedAt, e.rec.Warning = f.seen.StartedAt, ""
+	e.identify(f.Seen)
+	e.rec.StartedAt, e.rec.Warning = f.Seen.StartedAt, ""
 	e.rec.Running = e.running()
-	e.rec.Exit = f.seen.Exit
+	e.rec.Exit = f.Seen.Exit
 	e.clearSenses()
 }
 
@@ -285,14 +186,14 @@ func (l *loop) ended(e *entry) {
 		return
 	}
 	if l.ending != nil {
-		e.last = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Processes: len(e.tree), Survivors: survivors(e.tree)}
+		e.last = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Processes: len(e.tree), Survivors: reach.Survivors(e.tree)}
 		l.countEnd(e)
 	}
 	fault := "the session vanished without a trace"
 	kind := event.SessionLost
 	if exit != nil {
 		kind, fault = event.SessionExited, "the agent "+exit.String()
-		if words := lastWords(e.rec.Screen); words != "" && exit.Code != 0 && exit.Signal == "" {
+		if words := reach.LastWords(e.rec.Screen); words != "" && exit.Code != 0 && exit.Signal == "" {
 			fault += ", saying: " + words
 		}
 	} else if !e.rec.Lost {
@@ -315,24 +216,10 @@ func (l *loop) ended(e *entry) {
 	l.c.emit(kind, e, fault, data)
 }
 
-// maxWords bounds the last words of an agent, in bytes.
-const maxWords = 200
-
-// lastWords returns the last line that is not blank: what a program that gives
-// up says.
-func lastWords(screen string) string {
-	line := strings.TrimRight(screen, " \t\r\n")
-	line = strings.TrimSpace(line[strings.LastIndexByte(line, '\n')+1:])
-	if len(line) > maxWords {
-		line = strings.ToValidUTF8(line[:maxWords], "") + "…"
-	}
-	return line
-}
-
 // fail counts a failure and puts off the next start.
 func (l *loop) fail(e *entry, fault string) {
 	now := l.now()
 	e.rec.Fail(now, l.settings().RestartWindow, fault)
-	e.rec.NextAt = now.Add(l.c.opts.Jitter(pauseAfter(e.rec.Streak)))
+	e.rec.NextAt = now.Add(l.c.opts.Jitter(reach.Pause(e.rec.Streak)))
 	e.touch()
 }

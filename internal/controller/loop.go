@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
 	"gascity/client"
+	"gascity/internal/controller/account"
+	"gascity/internal/controller/keep"
 	"gascity/internal/event"
 	"gascity/internal/plan"
 	"gascity/internal/session"
@@ -36,7 +36,7 @@ type loop struct {
 	entries map[session.Key]*entry
 	// sensible are the sessions of which something is to be read
 	sensible map[*entry]bool
-	gists    map[session.Key]gist // what was told last of each view
+	gists    map[session.Key]account.Gist // what was told last of each view
 	actions  []plan.Action
 
 	poolWants  map[string]int
@@ -45,7 +45,7 @@ type loop struct {
 
 	looks int // under way, counted anew by each pass
 
-	saver     *saver
+	saver     *keep.Saver
 	versions  uint64    // the newest version of a record
 	frozen    string    // why the store cannot be relied on, empty if it can
 	unread    string    // why the records could not be read, empty if they were
@@ -71,10 +71,10 @@ const activityLag = 250 * time.Millisecond
 func newLoop(c *Controller) *loop {
 	l := &loop{
 		c: c, desired: map[session.Key]*plan.Session{}, places: map[string]*place{}, entries: map[session.Key]*entry{}, sensible: map[*entry]bool{},
-		gists: map[session.Key]gist{}, poolWants: map[string]int{}, poolFaults: map[string]string{}, counting: map[string]bool{},
+		gists: map[session.Key]account.Gist{}, poolWants: map[string]int{}, poolFaults: map[string]string{}, counting: map[string]bool{},
 		startedAt: c.opts.Now(), versions: 1,
 	}
-	l.saver = newSaver(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
+	l.saver = keep.New(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
 		l.send(func() { l.stored(key, version, err) })
 	})
 	l.remember(c.start)
@@ -92,7 +92,7 @@ func (l *loop) run(ctx context.Context) error {
 		map[string]string{"version": l.c.opts.Version, "pid": strconv.Itoa(l.c.opts.PID)})
 	saving, stopSaving := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSaving()
-	go l.saver.run(saving) // leave waits for it
+	go l.saver.Run(saving) // leave waits for it
 	for _, p := range l.places {
 		l.open(p)
 	}
@@ -219,7 +219,7 @@ func (l *loop) settleRecords() error {
 		l.save(e)
 	}
 	left := make(chan int, 1)
-	go func() { left <- l.saver.finish(saveLimit) }()
+	go func() { left <- l.saver.Finish(keep.Limit) }()
 	for {
 		select {
 		case f := <-l.c.mail:
@@ -291,16 +291,4 @@ func (l *loop) add(p *place, name string) *entry {
 	e.seen.Attached = -1
 	l.entries[e.rec.Key()] = e
 	return e
-}
-
-// pauseAfter is the pause after the n-th failure in a row: 1 s, 3 s, 9 s, up to
-// 5 minutes.
-func pauseAfter(n int) time.Duration {
-	b := backoff.ExponentialBackOff{InitialInterval: time.Second, Multiplier: 3, MaxInterval: 5 * time.Minute}
-	b.Reset()
-	pause := b.NextBackOff()
-	for range min(n, 20) - 1 {
-		pause = b.NextBackOff()
-	}
-	return pause
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/session"
 )
@@ -301,9 +302,9 @@ func (l *loop) tellDrains() {
 		l.begin(e, jobAdopt, "", lookLimit, func(context.Context) func() {
 			var err error
 			if until == "" {
-				err = p.RemoveMeta(name, metaDrain)
+				err = p.RemoveMeta(name, reach.MetaDrain)
 			} else {
-				err = p.SetMeta(name, metaDrain, until)
+				err = p.SetMeta(name, reach.MetaDrain, until)
 			}
 			return func() {
 				e.drainTold = until

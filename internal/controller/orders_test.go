@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/reach"
 	"gascity/internal/plan"
 	"gascity/internal/session"
 	"gascity/runtime"
@@ -142,7 +143,7 @@ func TestADrainEndsWithTheAckOrTheDeadline(t *testing.T) {
 				mustDo(t, w.c.Drain, client.LifecycleRequest{Reason: "upgrade", Instance: instance})
 				w.after(time.Second)
 				w.want("a", client.StateDraining)
-				until := w.fake.sessions["gc-town-a"].meta[metaDrain]
+				until := w.fake.sessions["gc-town-a"].meta[reach.MetaDrain]
 				if want := fmt.Sprint(time.Now().Add(drainLimit - time.Second).Unix()); until != want {
 					t.Errorf("the agent was told %q, want %q", until, want)
 				}
@@ -186,7 +187,7 @@ func TestADrainCanBeCancelled(t *testing.T) {
 		mustDo(t, w.c.Wake, client.LifecycleRequest{})
 		w.after(time.Hour)
 		w.want("a", client.StateRunning)
-		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] || w.fake.sessions["gc-town-a"].meta[metaDrain] != "" {
+		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] || w.fake.sessions["gc-town-a"].meta[reach.MetaDrain] != "" {
 			t.Error("the drain was cancelled, and the agent was stopped or still told")
 		}
 	})

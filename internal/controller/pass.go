@@ -78,7 +78,7 @@ func (l *loop) pass() {
 	for _, e := range l.entries {
 		l.save(e)
 	}
-	_, again := l.saver.health()
+	_, again := l.saver.Health()
 	l.wakeAt(again)
 }
 

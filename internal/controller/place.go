@@ -2,10 +2,10 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
+	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/runtime"
 )
@@ -62,37 +62,14 @@ func (l *loop) open(p *place) {
 				return
 			}
 			p.provider = provider
-			l.goAlong(func() { l.watch(p) })
+			listener := reach.Listener{
+				Begun:  func() { l.send(func() { p.streams = true }) },
+				Event:  func(ev runtime.Event) { l.send(func() { l.noticed(p, ev) }) },
+				Broken: func() { l.send(func() { l.resync(p, false) }) },
+			}
+			l.goAlong(func() { reach.Watch(l.ctx, p.provider, listener) })
 		}
 	})
-}
-
-// watch subscribes to the provider's events until the loop ends. It runs in a
-// goroutine of its own and tells the loop what it reads.
-func (l *loop) watch(p *place) {
-	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
-		events, err := runtime.Watch(l.ctx, p.provider)
-		if errors.Is(err, errors.ErrUnsupported) {
-			l.send(func() { l.resync(p, false) })
-			return
-		}
-		if err == nil {
-			l.send(func() { p.streams = true })
-			for ev := range events {
-				pause = time.Second
-				l.send(func() { l.noticed(p, ev) })
-			}
-		}
-		if l.ctx.Err() != nil {
-			return
-		}
-		l.send(func() { l.resync(p, false) })
-		select {
-		case <-time.After(pause):
-		case <-l.ctx.Done():
-			return
-		}
-	}
 }
 
 // resync looks at everything of the place again.
@@ -113,7 +90,7 @@ func (l *loop) resync(p *place, streams bool) {
 func (l *loop) setBlind(p *place, why string) {
 	fresh := p.blinds == 0
 	p.blind, p.blinds, p.wanted = why, p.blinds+1, true
-	p.listAfter = l.now().Add(min(l.c.opts.Jitter(pauseAfter(p.blinds)), l.settings().Patrol))
+	p.listAfter = l.now().Add(min(l.c.opts.Jitter(reach.Pause(p.blinds)), l.settings().Patrol))
 	if fresh {
 		l.c.emit(event.ControllerDegraded, nil, "the provider cannot be observed", map[string]string{"provider": p.selection, "error": why})
 	}
@@ -195,7 +172,7 @@ func (l *loop) noticed(p *place, ev runtime.Event) {
 		return
 	}
 	if e.job != nil && e.job.attempt != nil {
-		e.job.attempt.moved = l.now()
+		e.job.attempt.Moved(l.now())
 	}
 	switch ev.Kind {
 	case runtime.EventOutput:

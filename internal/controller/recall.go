@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/keep"
 	"gascity/internal/event"
 	"gascity/internal/session"
 )
@@ -42,7 +43,7 @@ func (c *Controller) recall(ctx context.Context) recalled {
 func (l *loop) remember(r recalled) {
 	if r.err != nil && len(r.records) == 0 {
 		l.unread = fmt.Sprintf("the store's records cannot be read: %v", r.err)
-		l.recallAt = l.now().Add(saveAgain)
+		l.recallAt = l.now().Add(keep.Again)
 		return
 	}
 	if r.err != nil {
@@ -109,7 +110,7 @@ func (l *loop) save(e *entry) {
 	e.rec.UpdatedAt = l.now()
 	rec := e.rec
 	rec.Failures = append([]time.Time(nil), e.rec.Failures...)
-	l.saver.put(unsaved{rec: rec, version: e.version})
+	l.saver.Put(keep.Change{Record: rec, Version: e.version})
 }
 
 // forget drops an entry that means nothing any more.
@@ -117,7 +118,7 @@ func (l *loop) forget(e *entry) {
 	delete(l.entries, e.rec.Key())
 	if l.unread == "" && e.version > 0 {
 		e.touch()
-		l.saver.put(unsaved{rec: e.rec, remove: true, version: e.version})
+		l.saver.Put(keep.Change{Record: e.rec, Version: e.version, Remove: true})
 	}
 }
 
@@ -150,7 +151,7 @@ func (e *entry) touch() {
 // judgeStore freezes what destroys and what starts as long as the store cannot
 // be relied on.
 func (l *loop) judgeStore() {
-	fault, again := l.saver.health()
+	fault, again := l.saver.Health()
 	if l.unread != "" {
 		fault = l.unread
 	}

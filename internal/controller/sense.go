@@ -3,9 +3,10 @@ package controller
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
+	"gascity/internal/controller/account"
+	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/session"
 	"gascity/runtime"
@@ -116,7 +117,7 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 		return
 	case err != nil:
 		s.faults++
-		l.senseAt(e, l.now().Add(min(l.c.opts.Jitter(pauseAfter(s.faults)), l.settings().Patrol)))
+		l.senseAt(e, l.now().Add(min(l.c.opts.Jitter(reach.Pause(s.faults)), l.settings().Patrol)))
 		return
 	}
 	s.faults = 0
@@ -125,7 +126,7 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	}
 	s.senses.Fold(reading)
 	s.readAt = reading.At
-	if asked(s.pending) != asked(reading.Pending) {
+	if account.Asked(s.pending) != account.Asked(reading.Pending) {
 		l.viewStale, l.dirty = true, true
 	}
 	s.pending = reading.Pending
@@ -135,13 +136,6 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	l.conclude(e)
 }
 
-func asked(p *runtime.PendingInteraction) string {
-	if p == nil {
-		return ""
-	}
-	return p.RequestID
-}
-
 // told takes the program's own words of a driver that cannot be asked.
 func (l *loop) told(e *entry, words string) {
 	if !e.sensing.deaf {
@@ -149,28 +143,9 @@ func (l *loop) told(e *entry, words string) {
 		l.sense(e)
 		return
 	}
-	e.sensing.senses.Push(runtime.Evidence{Source: runtime.SourceStatus, Activity: activityOf(words), At: l.now(), Detail: words})
+	e.sensing.senses.Push(runtime.Evidence{Source: runtime.SourceStatus, Activity: reach.ActivityOf(words), At: l.now(), Detail: words})
 	e.sensing.readAt = l.now()
 	l.conclude(e)
-}
-
-// activityOf reads "status=WORD" with or without further fields, or the word
-// alone. A word that is not known says nothing.
-func activityOf(words string) runtime.Activity {
-	first, _, _ := strings.Cut(words, ";")
-	switch word := runtime.Activity(strings.TrimPrefix(first, "status=")); word {
-	case runtime.ActivityReady, runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityWaiting,
-		runtime.ActivityLimited, runtime.ActivityBackground:
-		return word
-	case "working":
-		return runtime.ActivityBusy
-	case "blocked":
-		return runtime.ActivityWaiting
-	case "done":
-		return runtime.ActivityIdle
-	default:
-		return runtime.ActivityUnknown
-	}
 }
 
 // rules bound how long evidence is relied on: as long as nothing is pushed that

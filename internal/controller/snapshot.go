@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gascity/client"
+	"gascity/internal/controller/account"
 	"gascity/internal/plan"
 	"gascity/internal/session"
 	"gascity/runtime"
@@ -20,9 +21,7 @@ type snapshot struct {
 	targets map[string]*target // by agent and by session
 	order   []*target          // each once
 
-	frozen   string   // why the store cannot be relied on
-	warnings []string // of the configuration
-	foreign  []string // what is there and not this city's
+	city account.City
 }
 
 // target is what a verb needs to reach a session.
@@ -46,7 +45,11 @@ func (l *loop) publish() {
 	l.viewStale, l.viewAt = false, now
 	before := l.c.view.Load()
 	v := &snapshot{
-		config: l.loaded.Config, frozen: l.frozen, warnings: l.loaded.Warnings, foreign: l.foreigners(),
+		config: l.loaded.Config,
+		city: account.City{
+			At: now, Frozen: l.frozen, LoadedAt: l.loadedAt, LoadError: l.loadError,
+			Warnings: l.loaded.Warnings, Foreign: l.foreigners(),
+		},
 		targets: make(map[string]*target, 2*len(l.entries)),
 	}
 	v.status = client.Status{
@@ -105,12 +108,12 @@ func (e *entry) agent(a plan.Action) client.Agent {
 	out := client.Agent{
 		Name: a.Agent, Session: a.Session, Provider: a.Provider,
 		Desired: a.Desired, State: e.state(a), Reason: a.Reason, NextAt: a.After, Drift: a.Fields,
-		Activity: e.activity(), Epoch: e.rec.Epoch, Warning: e.rec.Warning,
+		Activity: account.Activity(&session.Activity{}), Epoch: e.rec.Epoch, Warning: e.rec.Warning,
 		Attached: e.seen.Attached, ActiveAt: e.seen.LastActivity, Restarts: e.rec.Restarts, ReadAt: e.seen.At,
 	}
 	if e.running() {
 		out.PID, out.StartedAt = e.seen.PID, e.rec.StartedAt
-		out.Instance = e.rec.Instance
+		out.Instance, out.Activity = e.rec.Instance, account.Activity(&e.sensing.activity)
 	}
 	if exit := cmp.Or(e.rec.Exit, e.seen.Exit); exit != nil {
 		out.Exit = exit.String()

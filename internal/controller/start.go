@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os/exec"
 	"strings"
-	"sync"
 	"time"
 
+	"gascity/internal/controller/reach"
 	"gascity/internal/event"
-	"gascity/internal/launch"
 	"gascity/internal/plan"
 	"gascity/internal/session"
 	"gascity/runtime"
@@ -45,88 +42,6 @@ func (l *loop) unclaim(e *entry) {
 	}
 }
 
-// attempt is one start under way. Its deadline moves as long as the agent shows
-// progress.
-type attempt struct {
-	began  time.Time
-	limit  time.Duration // without progress
-	due    time.Time
-	hard   time.Time     // the deadline moves no further
-	moved  time.Time     // the last sign of progress
-	giveUp chan struct{} // closed when the deadline has passed
-	given  bool
-	screen string // what stood there then; written by the job before it returns
-}
-
-const (
-	progressWindow = 5 * time.Second // a start that printed within it is not cut off
-	hardLimit      = 5               // times the limit of a start without progress
-	peekLimit      = 2 * time.Second // for the screen of a start that is given up
-)
-
-func newAttempt(now time.Time, limit time.Duration) *attempt {
-	if limit <= 0 {
-		limit = startLimit
-	}
-	return &attempt{began: now, limit: limit, due: now.Add(limit), hard: now.Add(hardLimit * limit), giveUp: make(chan struct{})}
-}
-
-// judge moves the deadline or gives the attempt up.
-func (a *attempt) judge(now time.Time) {
-	if a.given || now.Before(a.due) {
-		return
-	}
-	if next := a.moved.Add(progressWindow); next.After(now) && now.Before(a.hard) {
-		a.due = next
-		if a.due.After(a.hard) {
-			a.due = a.hard
-		}
-		return
-	}
-	a.given = true
-	close(a.giveUp)
-}
-
-// run starts the session, and takes its screen before it gives up.
-func (a *attempt) run(ctx context.Context, p runtime.Provider, name string, cfg runtime.Config) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	over := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		select {
-		case <-a.giveUp:
-			a.screen = peekWithin(p, name, peekLimit)
-			cancel(fmt.Errorf("not done within %v", a.due.Sub(a.began).Round(time.Millisecond)))
-		case <-over:
-		}
-	})
-	err := p.Start(ctx, name, cfg)
-	close(over)
-	wg.Wait()
-	return err
-}
-
-// peekWithin returns what stands on a screen, empty if it cannot be had in time.
-func peekWithin(p runtime.Provider, name string, limit time.Duration) string {
-	screens := make(chan string, 1)
-	go func() { // a driver that hangs keeps it; nothing else does
-		text, err := p.Peek(name, screenLines)
-		if err != nil {
-			text = ""
-		}
-		screens <- text
-	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case text := <-screens:
-		return text
-	case <-timer.C:
-		return ""
-	}
-}
-
 // judgeStarts moves the deadlines of the starts that are under way.
 func (l *loop) judgeStarts() {
 	for _, e := range l.entries {
@@ -134,11 +49,11 @@ func (l *loop) judgeStarts() {
 			continue
 		}
 		a := e.job.attempt
-		a.judge(l.now())
-		if !a.given {
-			l.wakeAt(a.due)
+		a.Judge(l.now())
+		if !a.Given {
+			l.wakeAt(a.Due())
 		}
-		e.job.overdue = a.due.Add(overdueAfter)
+		e.job.overdue = a.Due().Add(overdueAfter)
 	}
 }
 
@@ -148,35 +63,39 @@ func (l *loop) start(e *entry, s *plan.Session) {
 	p, began, token := e.place.provider, l.now(), e.rec.Token
 	e.claimed, e.order = false, plan.OrderNone
 	l.c.emit(event.SessionStarting, e, "a start began", map[string]string{"reason": e.action.Reason})
-	a := newAttempt(began, s.StartTimeout)
+	limit := s.StartTimeout
+	if limit <= 0 {
+		limit = startLimit
+	}
+	a := reach.NewAttempt(began, limit)
 	root := l.c.opts.Root
-	l.begin(e, jobStart, plan.VerbStart, hardLimit*a.limit+peekLimit, func(ctx context.Context) func() {
-		cfg, err := l.incarnate(ctx, s, token)
+	l.begin(e, jobStart, plan.VerbStart, a.Longest(), func(ctx context.Context) func() {
+		cfg, err := reach.Incarnate(ctx, s, token, l.c.opts.Secrets)
 		if err == nil {
-			err = a.run(ctx, p, s.Name, cfg)
+			err = a.Run(ctx, p, s.Name, cfg)
 		}
 		r := startResult{began: began, token: token, err: err, attempt: a}
 		if err == nil {
-			r.noteErr = writeNotes(p, s.Name, notes{root, s.Agent, fingerprints(s)})
-			r.warning = readNote(p, s.Name, metaWarning)
-			r.look = observe(ctx, p, s.Name)
+			r.noteErr = reach.Notes{City: root, Agent: s.Agent, Stored: fingerprints(s)}.Write(p, s.Name)
+			r.warning = reach.ReadNote(p, s.Name, reach.MetaWarning)
+			r.look = reach.Look(ctx, p, s.Name)
 		}
 		return func() { l.started(e, s, r) }
 	})
 	e.job.attempt = a
-	e.job.overdue = a.due.Add(overdueAfter)
-	l.wakeAt(a.due)
+	e.job.overdue = a.Due().Add(overdueAfter)
+	l.wakeAt(a.Due())
 }
 
 // startResult is how a start went.
 type startResult struct {
 	began   time.Time
 	token   string
-	attempt *attempt
+	attempt *reach.Attempt
 	err     error
 	noteErr error
 	warning string // what the start left open
-	look    finding
+	look    reach.Finding
 }
 
 func (l *loop) started(e *entry, s *plan.Session, r startResult) {
@@ -195,7 +114,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	e.known, e.owner, e.tries, e.stopAt, e.stopFault = true, plan.OwnerUs, 0, time.Time{}, ""
 	e.rec.Exit, e.rec.Screen, e.rec.Fault, e.rec.Lost, e.rec.NextAt = nil, "", "", false, time.Time{}
 	e.rec.Warning, e.rec.Renew, e.rec.Limited = r.warning, time.Time{}, session.Limit{}
-	e.rec.Token, e.rec.Handle = cmp.Or(r.look.seen.InstanceToken, r.token), r.look.seen.Handle
+	e.rec.Token, e.rec.Handle = cmp.Or(r.look.Seen.InstanceToken, r.token), r.look.Seen.Handle
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
 	data := map[string]string{"instance": e.rec.Instance, "seconds": fmt.Sprintf("%.3f", l.now().Sub(r.began).Seconds())}
 	if r.warning != "" {
@@ -218,65 +137,17 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	case l.ending != nil || l.ctx.Err() != nil:
 		return // it was cancelled
 	}
-	fault := faultOf(r.err)
+	fault := reach.Fault(r.err)
 	if death, ok := errors.AsType[*runtime.StartupDeath](r.err); ok {
 		e.rec.Exit, e.rec.Screen = &death.Exit, death.Output
-	} else if r.attempt.screen != "" {
-		e.rec.Screen = r.attempt.screen
-		fault += ", its screen says: " + lastWords(r.attempt.screen)
+	} else if r.attempt.Screen != "" {
+		e.rec.Screen = r.attempt.Screen
+		fault += ", its screen says: " + reach.LastWords(r.attempt.Screen)
 	}
 	l.fail(e, fault)
 	l.c.emit(event.SessionStartFailed, e, "the start failed: "+firstLine(e.rec.Fault), map[string]string{
-		"error": e.rec.Fault, "class": classOf(r), "next": stamp(e.rec.NextAt),
+		"error": e.rec.Fault, "class": r.attempt.Class(r.err), "next": stamp(e.rec.NextAt),
 	})
-}
-
-// The classes of failed starts.
-const (
-	classMissing = "missing binary"
-	classExit    = "exit"
-	classDialog  = "dialog"
-	classTimeout = "timeout"
-	classSetup   = "setup"
-	classOther   = "other"
-)
-
-const notFoundCode = 127 // what a shell says of a command that it cannot find
-
-// classOf says in one word what kept a start from its end.
-func classOf(r startResult) string {
-	if death, ok := errors.AsType[*runtime.StartupDeath](r.err); ok {
-		if death.Exit.Code == notFoundCode {
-			return classMissing
-		}
-		return classExit
-	}
-	if _, ok := errors.AsType[*launch.BlockedError](r.err); ok {
-		return classDialog
-	}
-	if _, ok := errors.AsType[*launch.CommandError](r.err); ok {
-		return classSetup
-	}
-	switch {
-	case r.attempt.given, errors.Is(r.err, context.DeadlineExceeded):
-		return classTimeout
-	case errors.Is(r.err, exec.ErrNotFound), errors.Is(r.err, fs.ErrNotExist):
-		return classMissing
-	}
-	return classOther
-}
-
-// faultOf says what went wrong, without the operation and the session, which
-// stand beside it everywhere.
-func faultOf(err error) string {
-	if outer, ok := errors.AsType[*runtime.Error](err); ok {
-		err = outer.Err
-	}
-	text := strings.TrimSpace(err.Error())
-	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
-		text = strings.TrimSuffix(text, ": "+end.Error())
-	}
-	return text
 }
 
 func firstLine(text string) string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/reach"
 	"gascity/internal/launch"
 	"gascity/runtime"
 )
@@ -107,7 +108,7 @@ func TestFailuresAreClassified(t *testing.T) {
 func TestAStartsWarningIsTold(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		const warning = "a trust dialog is up and was not answered: unknown layout"
-		w.fake.startNotes = map[string]string{metaWarning: warning}
+		w.fake.startNotes = map[string]string{reach.MetaWarning: warning}
 		w.begin()
 		if a := w.agent("a"); a.State != client.StateRunning || a.Warning != warning {
 			t.Errorf("got %+v, want the warning beside a running agent", a)

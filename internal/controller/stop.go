@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/plan"
 	"gascity/internal/proc"
@@ -28,54 +29,13 @@ func (l *loop) stop(e *entry, a plan.Action) {
 	began := l.now()
 	l.begin(e, jobStop, a.Verb, stopLimit, func(ctx context.Context) func() {
 		if tree == nil {
-			tree = treeOf(before)
+			tree = reach.Tree(&before)
 		}
-		err := stopInstance(ctx, p, name, token)
-		left := survivors(tree)
-		f := observe(ctx, p, name)
+		err := reach.Stop(ctx, p, name, token)
+		left := reach.Survivors(tree)
+		f := reach.Look(ctx, p, name)
 		return func() { l.stopped(e, a, stopResult{began, len(tree), left, err, f}) }
 	})
-}
-
-// stopInstance ends one incarnation. Drivers that cannot tell incarnations apart
-// end whatever has the name.
-func stopInstance(ctx context.Context, p runtime.Provider, name, token string) error {
-	if token == "" {
-		return p.Stop(name)
-	}
-	err := runtime.StopInstance(ctx, p, name, token)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return p.Stop(name)
-	}
-	return err
-}
-
-// treeOf returns the session's processes, as far as they run on this machine.
-func treeOf(seen runtime.Observation) []proc.Info {
-	if seen.PID <= 0 {
-		return nil
-	}
-	if seen.StartTime > 0 {
-		if alive, err := proc.Alive(proc.ID{PID: seen.PID, Start: seen.StartTime}); err != nil || !alive {
-			return nil
-		}
-	}
-	tree, err := proc.Tree(seen.PID)
-	if err != nil {
-		return nil // it ended meanwhile, or cannot be read: nothing to count
-	}
-	return tree
-}
-
-// survivors returns who of the tree still lives.
-func survivors(tree []proc.Info) []int {
-	var left []int
-	for _, info := range tree {
-		if alive, err := proc.Alive(info.ID); alive || err != nil {
-			left = append(left, info.PID)
-		}
-	}
-	return left
 }
 
 // stopResult is how a stop went.
@@ -84,7 +44,7 @@ type stopResult struct {
 	processes int
 	survivors []int
 	err       error
-	look      finding
+	look      reach.Finding
 }
 
 func (l *loop) stopped(e *entry, a plan.Action, r stopResult) {
@@ -119,12 +79,12 @@ func (l *loop) stopFailed(e *entry, r stopResult) {
 	}
 	e.tries++
 	if r.err != nil {
-		e.stopFault = faultOf(r.err)
+		e.stopFault = reach.Fault(r.err)
 	} else {
 		e.stopFault = fmt.Sprintf("processes %v still run", r.survivors)
 	}
 	e.last.Error = e.stopFault
-	e.stopAt = l.now().Add(l.c.opts.Jitter(pauseAfter(e.tries)))
+	e.stopAt = l.now().Add(l.c.opts.Jitter(reach.Pause(e.tries)))
 	l.c.emit(event.SessionStopFailed, e, "the stop failed: "+firstLine(e.stopFault),
 		map[string]string{"error": e.stopFault, "survivors": strings.Trim(fmt.Sprint(r.survivors), "[]")})
 	l.countEnd(e)
@@ -264,8 +224,8 @@ func (l *loop) interruptAll() {
 		e.tree = []proc.Info{}
 		p, name, token, seen := e.place.provider, e.rec.Session, e.rec.Token, e.seen
 		l.begin(e, jobInterrupt, "", interruptLimit, func(ctx context.Context) func() {
-			tree := treeOf(seen)
-			err := interruptInstance(ctx, p, name, token)
+			tree := reach.Tree(&seen)
+			err := reach.Interrupt(ctx, p, name, token)
 			return func() {
 				e.tree = append(e.tree, tree...)
 				e.stale = true
@@ -275,17 +235,6 @@ func (l *loop) interruptAll() {
 			}
 		})
 	}
-}
-
-func interruptInstance(ctx context.Context, p runtime.Provider, name, token string) error {
-	if token == "" {
-		return p.Interrupt(name)
-	}
-	err := runtime.InterruptInstance(ctx, p, name, token)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return p.Interrupt(name)
-	}
-	return err
 }
 
 // closeServers ends what the sessions shared, then the city.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gascity/client"
+	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/plan"
 	"gascity/internal/session"
@@ -25,8 +26,8 @@ func (c *Controller) Interrupt(ctx context.Context, name string) (client.Done, e
 	if err != nil {
 		return client.Done{}, err
 	}
-	if err := interruptInstance(ctx, t.provider, t.rec.Session, t.rec.Token); err != nil {
-		return client.Done{}, wire(err)
+	if err := reach.Interrupt(ctx, t.provider, t.rec.Session, t.rec.Token); err != nil {
+		return client.Done{}, reach.Wire(err)
 	}
 	c.told(t, event.SessionInterrupted, "the agent was asked to abandon its turn", nil)
 	return client.Done{Session: t.rec.Session, Changed: true, Detail: "interrupted; the agent has not confirmed it"}, nil
@@ -39,7 +40,7 @@ func (c *Controller) Keys(_ context.Context, name string, req client.KeysRequest
 		return client.Done{}, err
 	}
 	if err := t.provider.SendKeys(t.rec.Session, req.Keys...); err != nil {
-		return client.Done{}, wire(err)
+		return client.Done{}, reach.Wire(err)
 	}
 	return client.Done{Session: t.rec.Session, Changed: len(req.Keys) > 0}, nil
 }
@@ -51,7 +52,7 @@ func (c *Controller) Copy(_ context.Context, name string, req client.CopyRequest
 		return client.Done{}, err
 	}
 	if err := t.provider.CopyTo(t.rec.Session, req.Src, req.RelDst); err != nil {
-		return client.Done{}, wire(err)
+		return client.Done{}, reach.Wire(err)
 	}
 	return client.Done{Session: t.rec.Session, Changed: true}, nil
 }

@@ -2,13 +2,12 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"gascity/client"
+	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/proc"
-	"gascity/internal/term"
 	"gascity/runtime"
 )
 
@@ -84,27 +83,16 @@ func (c *Controller) Session(_ context.Context, name string) (client.Session, er
 	if !t.running {
 		return out, nil
 	}
-	for _, info := range treeOf(t.seen) {
+	for _, info := range reach.Tree(&t.seen) {
 		out.Processes = append(out.Processes, process(info))
 	}
-	out.Meta = readMeta(t)
+	out.Meta = reach.Shown(t.provider, t.rec.Session)
 	return out, nil
 }
 
 func process(info proc.Info) client.Process {
 	p := client.Process{PID: info.PID, PPID: info.PPID, Command: info.Comm, State: info.State.String()}
 	return p
-}
-
-// readMeta returns the notes of a session that are for people too.
-func readMeta(t *target) map[string]string {
-	out := map[string]string{}
-	for _, key := range []string{metaCity, metaAgent} {
-		if value, err := t.provider.GetMeta(t.rec.Session, key); err == nil && value != "" {
-			out[key] = value
-		}
-	}
-	return out
 }
 
 // Peek returns the last lines of a session's output, of a dead one too.
@@ -117,24 +105,5 @@ func (c *Controller) Peek(_ context.Context, name string, lines int) (client.Out
 	if runtime.IsSessionGone(err) && t.rec.Screen != "" {
 		return client.Output{Session: t.rec.Session, Text: t.rec.Screen}, nil
 	}
-	return client.Output{Session: t.rec.Session, Text: text}, wire(err)
-}
-
-// wire translates a provider's error into the control API's.
-func wire(err error) error {
-	if _, ok := errors.AsType[*term.KeyError](err); ok {
-		return fmt.Errorf("%w: %w", client.ErrInvalid, err)
-	}
-	for _, row := range []struct{ from, to error }{
-		{runtime.ErrSessionNotFound, client.ErrRefused},
-		{runtime.ErrStaleInstance, client.ErrRefused},
-		{runtime.ErrRuntimeUnavailable, client.ErrUnavailable},
-		{runtime.ErrInputUnsupported, client.ErrUnsupported},
-		{runtime.ErrAttachUnsupported, client.ErrUnsupported},
-	} {
-		if errors.Is(err, row.from) {
-			return fmt.Errorf("%w: %w", row.to, err)
-		}
-	}
-	return err
+	return client.Output{Session: t.rec.Session, Text: text}, reach.Wire(err)
 }

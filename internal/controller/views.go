@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"gascity/client"
+	"gascity/internal/controller/account"
 	"gascity/internal/plan"
 	"gascity/internal/session"
 	"gascity/runtime"
@@ -52,34 +52,6 @@ func (e *entry) view(a plan.Action, blind string) session.View {
 	return v
 }
 
-// gist is what of a view others wait for.
-type gist struct {
-	desired, state, unknown, token string
-	reachable, running, ready      bool
-	epoch                          uint64
-	hold                           session.HoldKind
-	draining                       bool
-	activity                       runtime.Activity
-	kind                           string
-	until                          int64
-	attached                       int
-	pending                        string
-	conversation                   string
-}
-
-func gistOf(v *session.View) gist {
-	g := gist{
-		desired: v.Desired, state: string(v.State), unknown: v.Unknown, token: v.Token, reachable: v.Provider != nil,
-		running: v.Running, ready: v.Ready, epoch: v.Epoch, hold: v.Hold.Kind, draining: v.Draining,
-		activity: v.Activity.State, kind: v.Activity.Kind, attached: v.Attached, pending: asked(v.Pending),
-		conversation: v.Conversation.ID,
-	}
-	if !v.Activity.Until.IsZero() {
-		g.until = v.Activity.Until.UnixNano()
-	}
-	return g
-}
-
 // tellChanges tells who wants to know which sessions are seen otherwise than
 // before.
 func (l *loop) tellChanges(before, after *snapshot) {
@@ -89,7 +61,7 @@ func (l *loop) tellChanges(before, after *snapshot) {
 	now := make(map[session.Key]bool, len(after.order))
 	for _, t := range after.order {
 		now[t.rec.Key()] = true
-		if g := gistOf(&t.view); l.gists[t.rec.Key()] != g {
+		if g := account.GistOf(&t.view); l.gists[t.rec.Key()] != g {
 			l.gists[t.rec.Key()] = g
 			l.c.opts.Changed(t.rec.Session)
 		}
@@ -102,18 +74,6 @@ func (l *loop) tellChanges(before, after *snapshot) {
 			delete(l.gists, key)
 			l.c.opts.Changed(t.rec.Session)
 		}
-	}
-}
-
-// activity is the agent's activity as people see it.
-func (e *entry) activity() client.Activity {
-	a := &e.sensing.activity
-	if !e.running() || a.State == "" {
-		return client.Activity{State: string(runtime.ActivityUnknown)}
-	}
-	return client.Activity{
-		State: string(a.State), Kind: a.Kind, Until: a.Until, Source: string(a.Source),
-		Since: a.Since, Confidence: string(a.Confidence), Detail: a.Detail,
 	}
 }
 

@@ -1,4 +1,6 @@
-package controller
+// Package keep brings what changes to a store that may be slow or broken, without
+// making anybody wait.
+package keep
 
 import (
 	"context"
@@ -9,48 +11,52 @@ import (
 	"gascity/internal/session"
 )
 
-// saver brings records to the store outside the loop, in the order in which they
+// Saver brings records to the store outside the loop, in the order in which they
 // changed first. A store that fails or hangs delays nobody; what it has not
 // taken is tried again until it does.
-type saver struct {
+type Saver struct {
 	store session.Store
 	now   func() time.Time
 	told  func(session.Key, uint64, error) // what became of one write; may block
 
 	more chan struct{} // holds a token when there may be something to do
-	over chan struct{} // closed by finish: what is left is written once
-	done chan struct{} // closed when run has returned
+	over chan struct{} // closed by Finish: what is left is written once
+	done chan struct{} // closed when Run has returned
 
 	mu    sync.Mutex
-	open  map[session.Key]*unsaved
+	open  map[session.Key]*Change
 	queue []session.Key // the keys of open, the oldest change first
 	fault error         // of the last attempt, nil if it went well
 }
 
-// unsaved is the newest state of a record that the store has not taken.
-type unsaved struct {
-	rec     session.Record
-	version uint64
-	remove  bool
-	since   time.Time // of the oldest change in it
+// Change is the newest state of a record that the store has not taken.
+type Change struct {
+	Record  session.Record
+	Version uint64
+	Remove  bool // the record is to be forgotten
+
+	since time.Time // of the oldest change in it
 }
 
+// The times of a [Saver].
 const (
-	saveLimit = 5 * time.Second // of one write
-	saveAgain = time.Second     // pause after a failure
-	saveBound = 2 * time.Second // a change that waits longer freezes the city
+	Limit = 5 * time.Second // of one write
+	Again = time.Second     // pause after a failure
+	Bound = 2 * time.Second // a change that waits longer freezes the city
 )
 
-func newSaver(store session.Store, now func() time.Time, told func(session.Key, uint64, error)) *saver {
-	return &saver{
-		store: store, now: now, told: told, open: map[session.Key]*unsaved{},
+// New returns a saver that does nothing before [Saver.Run]. told is called by Run
+// with what became of each write.
+func New(store session.Store, now func() time.Time, told func(session.Key, uint64, error)) *Saver {
+	return &Saver{
+		store: store, now: now, told: told, open: map[session.Key]*Change{},
 		more: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
-// put takes the newest state of a record. It never blocks.
-func (s *saver) put(next unsaved) {
-	key := next.rec.Key()
+// Put takes the newest state of a record. It never blocks.
+func (s *Saver) Put(next Change) {
+	key := next.Record.Key()
 	s.mu.Lock()
 	next.since = s.now()
 	if before := s.open[key]; before != nil {
@@ -66,14 +72,14 @@ func (s *saver) put(next unsaved) {
 	}
 }
 
-// run writes until finish is called. The end of ctx cancels a write.
-func (s *saver) run(ctx context.Context) {
+// Run writes until Finish is called. The end of ctx cancels a write.
+func (s *Saver) Run(ctx context.Context) {
 	defer close(s.done)
 	for {
 		failed := s.writeAll(ctx)
 		var again <-chan time.Time
 		if failed {
-			again = time.After(saveAgain)
+			again = time.After(Again)
 		}
 		select {
 		case <-s.more:
@@ -92,7 +98,7 @@ func (s *saver) run(ctx context.Context) {
 }
 
 // writeAll tries everything once and reports whether something failed.
-func (s *saver) writeAll(ctx context.Context) (failed bool) {
+func (s *Saver) writeAll(ctx context.Context) (failed bool) {
 	s.mu.Lock()
 	keys := append([]session.Key(nil), s.queue...)
 	s.mu.Unlock()
@@ -102,12 +108,12 @@ func (s *saver) writeAll(ctx context.Context) (failed bool) {
 		s.mu.Unlock()
 		err := s.write(ctx, next)
 		s.mu.Lock()
-		if s.fault = err; err == nil && s.open[key].version == next.version {
+		if s.fault = err; err == nil && s.open[key].Version == next.Version {
 			s.settleLocked(key)
 		}
 		s.mu.Unlock()
 		failed = failed || err != nil
-		s.told(key, next.version, err)
+		s.told(key, next.Version, err)
 		if ctx.Err() != nil {
 			return failed
 		}
@@ -122,7 +128,7 @@ func (s *saver) writeAll(ctx context.Context) (failed bool) {
 	return failed
 }
 
-func (s *saver) settleLocked(key session.Key) {
+func (s *Saver) settleLocked(key session.Key) {
 	delete(s.open, key)
 	for i, queued := range s.queue {
 		if queued == key {
@@ -132,18 +138,18 @@ func (s *saver) settleLocked(key session.Key) {
 	}
 }
 
-func (s *saver) write(ctx context.Context, next unsaved) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, saveLimit, fmt.Errorf("no answer within %v", saveLimit))
+func (s *Saver) write(ctx context.Context, next Change) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, Limit, fmt.Errorf("no answer within %v", Limit))
 	defer cancel()
-	if next.remove {
-		return s.store.Remove(ctx, next.rec.Key())
+	if next.Remove {
+		return s.store.Remove(ctx, next.Record.Key())
 	}
-	return s.store.Save(ctx, next.rec)
+	return s.store.Save(ctx, next.Record)
 }
 
-// health says why the store cannot be relied on, empty if it can, and when to
+// Health says why the store cannot be relied on, empty if it can, and when to
 // ask again although nothing happens; zero if that is not needed.
-func (s *saver) health() (fault string, again time.Time) {
+func (s *Saver) Health() (fault string, again time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
@@ -152,16 +158,16 @@ func (s *saver) health() (fault string, again time.Time) {
 	if s.fault != nil {
 		return fmt.Sprintf("the store does not take what changed: %v", s.fault), time.Time{}
 	}
-	bound := s.open[s.queue[0]].since.Add(saveBound)
+	bound := s.open[s.queue[0]].since.Add(Bound)
 	if now := s.now(); now.Before(bound) {
 		return "", bound
 	}
-	return fmt.Sprintf("the store has not taken what changed for more than %v", saveBound), time.Time{}
+	return fmt.Sprintf("the store has not taken what changed for more than %v", Bound), time.Time{}
 }
 
-// finish writes what is left, once, and returns how many records the store has
+// Finish writes what is left, once, and returns how many records the store has
 // not taken when it is over or the limit has passed.
-func (s *saver) finish(limit time.Duration) int {
+func (s *Saver) Finish(limit time.Duration) int {
 	close(s.over)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

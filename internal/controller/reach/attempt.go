@@ -1,0 +1,87 @@
+package reach
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"gascity/runtime"
+)
+
+const (
+	progressWindow = 5 * time.Second // a start that printed within it is not cut off
+	hardLimit      = 5               // times the limit of a start without progress
+	peekLimit      = 2 * time.Second // for the screen of a start that is given up
+)
+
+// Attempt is one start under way. Its deadline moves as long as the agent shows
+// progress, up to five times its limit. [Attempt.Run] is the job's, everything
+// else is the loop's; Screen and Given can be read by both once Run is over.
+type Attempt struct {
+	Given  bool   // it was given up: the deadline had passed
+	Screen string // what stood there then
+
+	began, due, hard, moved time.Time
+	limit                   time.Duration
+	giveUp                  chan struct{} // closed when it is given up
+}
+
+// NewAttempt returns an attempt that begins now.
+func NewAttempt(now time.Time, limit time.Duration) *Attempt {
+	return &Attempt{began: now, limit: limit, due: now.Add(limit), hard: now.Add(hardLimit * limit), giveUp: make(chan struct{})}
+}
+
+// Due is the present deadline.
+func (a *Attempt) Due() time.Time { return a.due }
+
+// Longest bounds how long Run takes, if the driver obeys.
+func (a *Attempt) Longest() time.Duration { return hardLimit*a.limit + peekLimit }
+
+// Moved notes a sign of progress.
+func (a *Attempt) Moved(at time.Time) { a.moved = at }
+
+// Shift moves the deadline by the time in which nobody could do anything.
+func (a *Attempt) Shift(gap time.Duration) {
+	for _, t := range []*time.Time{&a.began, &a.due, &a.hard, &a.moved} {
+		if !t.IsZero() {
+			*t = t.Add(gap)
+		}
+	}
+}
+
+// Judge moves a deadline that has come, or gives the attempt up.
+func (a *Attempt) Judge(now time.Time) {
+	if a.Given || now.Before(a.due) {
+		return
+	}
+	if next := a.moved.Add(progressWindow); next.After(now) && now.Before(a.hard) {
+		a.due = next
+		if a.due.After(a.hard) {
+			a.due = a.hard
+		}
+		return
+	}
+	a.Given = true
+	close(a.giveUp)
+}
+
+// Run starts the session, and takes its screen before it gives up.
+func (a *Attempt) Run(ctx context.Context, p runtime.Provider, name string, cfg runtime.Config) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-a.giveUp:
+			a.Screen = peekWithin(p, name, peekLimit)
+			cancel(fmt.Errorf("not done within %v", a.due.Sub(a.began).Round(time.Millisecond)))
+		case <-over:
+		}
+	})
+	err := p.Start(ctx, name, cfg)
+	close(over)
+	wg.Wait()
+	return err
+}

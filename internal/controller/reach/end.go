@@ -1,0 +1,62 @@
+package reach
+
+import (
+	"context"
+	"errors"
+
+	"gascity/internal/proc"
+	"gascity/runtime"
+)
+
+// Stop ends one incarnation. Drivers that cannot tell incarnations apart end
+// whatever has the name.
+func Stop(ctx context.Context, p runtime.Provider, name, token string) error {
+	if token == "" {
+		return p.Stop(name)
+	}
+	err := runtime.StopInstance(ctx, p, name, token)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return p.Stop(name)
+	}
+	return err
+}
+
+// Interrupt asks one incarnation to abandon its turn, like [Stop].
+func Interrupt(ctx context.Context, p runtime.Provider, name, token string) error {
+	if token == "" {
+		return p.Interrupt(name)
+	}
+	err := runtime.InterruptInstance(ctx, p, name, token)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return p.Interrupt(name)
+	}
+	return err
+}
+
+// Tree returns the session's processes, as far as they run on this machine.
+func Tree(seen *runtime.Observation) []proc.Info {
+	if seen.PID <= 0 {
+		return nil
+	}
+	if seen.StartTime > 0 {
+		if alive, err := proc.Alive(proc.ID{PID: seen.PID, Start: seen.StartTime}); err != nil || !alive {
+			return nil
+		}
+	}
+	tree, err := proc.Tree(seen.PID)
+	if err != nil {
+		return nil // it ended meanwhile, or cannot be read: nothing to count
+	}
+	return tree
+}
+
+// Survivors returns who of the tree still lives.
+func Survivors(tree []proc.Info) []int {
+	var left []int
+	for _, info := range tree {
+		if alive, err := proc.Alive(info.ID); alive || err != nil {
+			left = append(left, info.PID)
+		}
+	}
+	return left
+}

@@ -1,0 +1,60 @@
+package reach
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os/exec"
+	"strings"
+
+	"gascity/internal/launch"
+	"gascity/runtime"
+)
+
+// The classes of failed starts.
+const (
+	classMissing = "missing binary"
+	classExit    = "exit"
+	classDialog  = "dialog"
+	classTimeout = "timeout"
+	classSetup   = "setup"
+	classOther   = "other"
+)
+
+const notFoundCode = 127 // what a shell says of a command that it cannot find
+
+// Class says in one word what kept a start from its end.
+func (a *Attempt) Class(err error) string {
+	if death, ok := errors.AsType[*runtime.StartupDeath](err); ok {
+		if death.Exit.Code == notFoundCode {
+			return classMissing
+		}
+		return classExit
+	}
+	if _, ok := errors.AsType[*launch.BlockedError](err); ok {
+		return classDialog
+	}
+	if _, ok := errors.AsType[*launch.CommandError](err); ok {
+		return classSetup
+	}
+	switch {
+	case a.Given, errors.Is(err, context.DeadlineExceeded):
+		return classTimeout
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return classMissing
+	}
+	return classOther
+}
+
+// Fault says what went wrong, without the operation and the session, which stand
+// beside it everywhere.
+func Fault(err error) string {
+	if outer, ok := errors.AsType[*runtime.Error](err); ok {
+		err = outer.Err
+	}
+	text := strings.TrimSpace(err.Error())
+	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
+		text = strings.TrimSuffix(text, ": "+end.Error())
+	}
+	return text
+}

@@ -1,0 +1,28 @@
+package session
+
+import "slices"
+
+// Route returns the fewest triggers that lead from one state to another, by
+// transitions that are expected. It is nil if there is no way, and empty from a
+// state to itself.
+func Route(from, to State) []Trigger {
+	if !from.Known() {
+		from = StateUnknown
+	}
+	ways := map[State][]Trigger{from: {}}
+	for queue := []State{from}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if at == to {
+			return ways[at]
+		}
+		for _, t := range Triggers() {
+			next, err := Next(at, t)
+			if _, seen := ways[next]; err != nil || seen {
+				continue
+			}
+			ways[next] = append(slices.Clone(ways[at]), t)
+			queue = append(queue, next)
+		}
+	}
+	return nil
+}
