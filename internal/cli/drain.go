@@ -109,6 +109,10 @@ func (a *app) ofMyself(cmd *cobra.Command, req client.LifecycleRequest, verb lif
 	req.Instance = instance
 	return a.OnTarget(cmd.Context(), name, func(c *client.Client) error {
 		done, err := verb(c, context.WithoutCancel(cmd.Context()), name, req)
+		if err == nil && !done.Changed { // it was said before, which is as good
+			a.Talk("%s", text.FirstOf(done.Detail, success))
+			return nil
+		}
 		return a.tellDone(done, err, success)
 	})
 }

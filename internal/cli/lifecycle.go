@@ -59,17 +59,33 @@ func lives() []life {
 		{
 			"reset", "Forget an agent's failures and quarantine", `A wanted agent is started at once.`,
 			(*client.Client).Reset,
-			"starts afresh", "runs", runsAgain,
+			"starts afresh", "is as new", forgiven,
 		},
 	}
 }
 
-// runsAgain waits for an agent that is to run.
-func runsAgain(_, is client.Agent) desk.Verdict {
-	if is.Desired != client.StateRunning {
-		return desk.Settled // nothing is to start: it is as it should be
+// runsAgain waits until an agent runs. The first looks may still show what was
+// so before the verb: the same failure is no news.
+func runsAgain(was, is client.Agent) desk.Verdict {
+	switch is.State {
+	case client.StateRunning:
+		return desk.Settled
+	case client.StateFailed, client.StateQuarantined:
+		if is.State != was.State || is.Epoch != was.Epoch || len(was.Reason) > 0 && is.Reason != was.Reason {
+			return desk.Failing
+		}
 	}
-	return desk.Wanted(is)
+	return desk.Waiting
+}
+
+// forgiven waits until an agent that is wanted runs, and until any other has no
+// failure left.
+func forgiven(was, is client.Agent) desk.Verdict {
+	failing := is.State == client.StateFailed || is.State == client.StateQuarantined
+	if is.Desired != client.StateRunning && !failing {
+		return desk.Settled
+	}
+	return runsAgain(was, is)
 }
 
 // rests waits for the end of an agent.
@@ -160,11 +176,19 @@ func (a *app) live(ctx context.Context, name string, verb life, order lifeOrder)
 			a.Talk("%s: nothing changed; %s", was.Name, text.FirstOf(done.Detail, "it is "+was.State))
 			return nil
 		case !order.wait:
-			a.Talk("%s %s", was.Name, text.Join(verb.said, done.Detail))
+			a.Talk("%s", verb.accepted(was.Name, done.Detail))
 			return nil
 		}
 		return a.awaitOutcome(ctx, c, was, verb)
 	})
+}
+
+// accepted says what the controller has begun.
+func (v life) accepted(name, detail string) string {
+	if detail == "" {
+		return name + " " + v.said
+	}
+	return name + ": " + detail
 }
 
 // agentOf returns an agent's row of the status.

@@ -108,6 +108,8 @@ agent.`,
 	flags.BoolVar(&until.noWait, "no-wait", false, "return as soon as the controller keeps it")
 	flags.StringVar(&req.Instance, "instance", "", "only for this `incarnation`, as gc session show tells it")
 	flags.BoolVar(&req.Successor, "successor", false, "also for a later incarnation than the one that runs now")
+	desk.Words(cmd, "priority", "system", "urgent", "normal")
+	desk.Words(cmd, "wait", client.ReceiptSubmitted, client.ReceiptConsumed)
 	return a.Listing(cmd)
 }
 

@@ -119,6 +119,7 @@ func queueEditCommand(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&words, "text", "", "the new `text`, \"-\" for standard input")
 	cmd.Flags().StringVar(&priority, "priority", "", "system, urgent or normal: the `rank` in the queue")
 	cmd.Flags().DurationVar(&ttl, "ttl", 0, "from now; after that it is not delivered any more")
+	desk.Words(cmd, "priority", "system", "urgent", "normal")
 	return a.Listing(cmd)
 }
 
@@ -215,5 +216,6 @@ exit status is that of gc nudge; without it, it is 0 for any receipt.`,
 	}
 	cmd.Flags().StringVar(&until.state, "wait", "", "return when it is submitted or consumed: the `state`")
 	cmd.Flags().DurationVar(&until.timeout, "timeout", 0, "how long to wait (default: 5m)")
+	desk.Words(cmd, "wait", client.ReceiptSubmitted, client.ReceiptConsumed)
 	return a.Listing(cmd)
 }

@@ -64,6 +64,7 @@ an agent, by a prompt.`,
 	cmd.Flags().BoolVar(&flags.register, "register", false, "return at once; the end is told to the owner by a prompt")
 	cmd.Flags().StringVar(&flags.owner, "owner", "", "the `agent` that is told (default: the one in whose session this is run)")
 	cmd.Flags().StringVar(&flags.text, "text", "", "the `words` of that prompt")
+	desk.Words(cmd, "for", append(slices.Clone(agentConditions), "receipt=", "pending=", "time=", "command=")...)
 	cmd.AddCommand(waitListCommand(a), waitCancelCommand(a))
 	return a.Listing(cmd)
 }

@@ -67,3 +67,11 @@ func (d *Desk) CompleteAgentThenFiles(cmd *cobra.Command, args []string, word st
 	}
 	return d.CompleteAgent(cmd, args, word)
 }
+
+// Words completes the value of a flag with the given words.
+func Words(cmd *cobra.Command, flag string, words ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // a flag that the command does not have: a mistake in the program
+	}
+}

@@ -31,8 +31,8 @@ func fill(v reflect.Value) {
 			v.Set(reflect.ValueOf(noon.Add(-time.Hour)))
 			return
 		}
-		for i := range v.NumField() {
-			fill(v.Field(i))
+		for _, field := range v.Fields() {
+			fill(field)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
@@ -46,6 +46,7 @@ func fill(v reflect.Value) {
 		v.SetInt(3)
 	case reflect.Uint64:
 		v.SetUint(3)
+	default: // a bool: false is as good as true
 	}
 }
 
