@@ -83,6 +83,9 @@ func (e *Error) Unwrap() error { return e.Err }
 type StartupDeath struct { //nolint:errname // what it tells is a death, and an error beside it
 	Exit   Exit   // how it ended
 	Output string // its last output, at most 80 lines
+	// Last is what that says: a limit of the vendor's, and no failure. Nil if it
+	// says nothing of that kind.
+	Last *Evidence
 }
 
 func (e *StartupDeath) Error() string {

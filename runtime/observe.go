@@ -79,6 +79,9 @@ type Observation struct {
 	StartedAt time.Time `json:"started_at,omitzero"`
 	// Exit is set once the agent has been seen to end.
 	Exit *Exit `json:"exit,omitempty"`
+	// Last is what the last output of an agent that has ended says of it: that the
+	// vendor serves nothing for now. Nil if it says nothing of that kind.
+	Last *Evidence `json:"last,omitempty"`
 	// Attached counts connected terminals, -1 if the driver cannot tell.
 	Attached int `json:"attached"`
 	// LastActivity is when the agent last wrote output; zero if unknown.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
+	"gascity/runtime"
 )
 
 // limitRows is how many rows above the input line may tell of a limit that holds;
@@ -78,6 +79,18 @@ func LimitIn(text string, rules Rules, at time.Time) (until time.Time, line stri
 		}
 	}
 	return time.Time{}, "", false
+}
+
+// Last returns what the last lines of a program that has ended say: that the vendor serves
+// nothing for now. Nil if they do not. at is when it ended.
+func Last(text string, rules Rules, at time.Time) *runtime.Evidence {
+	until, line, ok := LimitIn(text, rules, at)
+	if !ok {
+		return nil
+	}
+	e := drawn(runtime.ActivityLimited, "%s", line)
+	e.Until, e.Since, e.At = until, at, at
+	return &e
 }
 
 // lastWords is how many rows of a program that has ended may tell why.

@@ -108,6 +108,9 @@ func TestLimitInTheLastWords(t *testing.T) {
 	if !ok || !until.Equal(at.Add(30*time.Minute)) || !strings.Contains(line, "hit your limit") {
 		t.Errorf("%s, %q, %v", until, line, ok)
 	}
+	if e := Last(text, profileRules(t, "claude"), at); e == nil || e.Activity != runtime.ActivityLimited || e.Until.IsZero() {
+		t.Errorf("%+v", e)
+	}
 	if _, _, ok := LimitIn("panic: nil\n"+strings.Repeat("x\n", 3), profileRules(t, "claude"), at); ok {
 		t.Error("a crash is no limit")
 	}

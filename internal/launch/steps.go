@@ -253,7 +253,7 @@ func (r *run) outlives(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	if !life.Alive {
-		return &runtime.StartupDeath{Exit: life.Exit, Output: life.Output}
+		return &runtime.StartupDeath{Exit: life.Exit, Output: life.Output, Last: console.Last(life.Output, r.rules(), life.Exit.At)}
 	}
 	return nil
 }

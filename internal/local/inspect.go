@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/console"
 	"gascity/internal/proc"
 	"gascity/internal/shim"
 	"gascity/runtime"
@@ -126,6 +127,7 @@ func (s *Sessions) Observe(ctx context.Context, name string) (runtime.Observatio
 		if c := sight.Corpse; c != nil {
 			exit := exitOf(c.Exit)
 			obs.Session, obs.Exit, obs.LastActivity, obs.Title = runtime.Alive, &exit, c.LastActivity, c.Title
+			obs.Last = console.Last(tail(c.Text, lastLines), s.rules(*sight.Record), exit.At)
 		}
 	}
 	return obs, nil
@@ -137,6 +139,9 @@ func (s *Sessions) observeLive(ctx context.Context, obs runtime.Observation, sig
 	if state.Exit != nil {
 		exit := exitOf(*state.Exit)
 		obs.Session, obs.Agent, obs.Exit = runtime.Alive, runtime.Dead, &exit
+		if text, err := sight.Client.Text(ctx, lastLines); err == nil { // else the next look finds it on the disk
+			obs.Last = console.Last(text, s.rules(*sight.Record), exit.At)
+		}
 		return obs, nil
 	}
 	obs.Session = runtime.Alive

@@ -154,6 +154,46 @@ func TestSenseAfterTheEnd(t *testing.T) {
 	}
 }
 
+// TestLimits: a limit is told with its end while the agent lives, when it ends by it, and
+// when it does not even start.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2126, 1, 2, 3, 4, 0, 0, time.UTC)
+	a := begin(t, "")
+	a.prompt(t, "[[busy:100ms]][[limit:2126-01-02T03:04:00Z]]")
+	limited := func(r runtime.Reading) bool { return of(r, runtime.SourceScreen).Activity == runtime.ActivityLimited }
+	if e := of(a.sense(t, "limited", limited), runtime.SourceScreen); !e.Until.Equal(until) {
+		t.Errorf("%+v, want it until %s", e, until)
+	}
+	a.prompt(t, "[[busy:100ms]][[limit]]")
+	a.wait(t, ledger.Limited, 2)
+	a.sense(t, "limited", func(r runtime.Reading) bool { return limited(r) && of(r, runtime.SourceScreen).Until.IsZero() })
+	a.prompt(t, "[[busy:100ms]][[limit:2126-01-02T03:04:00Z|exit]]")
+	a.wait(t, ledger.Exit, 1)
+	for end := time.Now().Add(20 * time.Second); ; {
+		obs, err := runtime.Observe(t.Context(), a.Provider, a.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if obs.Exit != nil {
+			if obs.Last == nil || obs.Last.Activity != runtime.ActivityLimited || !obs.Last.Until.Equal(until) {
+				t.Errorf("%+v, want a limit until %s", obs.Last, until)
+			}
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("its end is not seen")
+		}
+	}
+	err := a.Start(t.Context(), "refused", runtime.Config{
+		Command: build.Build(t) + " --limit never --ledger " + a.file + "2", WorkDir: filepath.Dir(a.file), ProviderName: "claude", ReadyPromptPrefix: "❯ ",
+	})
+	death, ok := errors.AsType[*runtime.StartupDeath](err)
+	if !ok || death.Last == nil || death.Last.Activity != runtime.ActivityLimited || !death.Last.Until.IsZero() {
+		t.Errorf("%v: %+v, want a limit without an end", err, death)
+	}
+}
+
 // TestPendingAndRespond: what is asked can be read and is answered once.
 func TestPendingAndRespond(t *testing.T) {
 	t.Parallel()
