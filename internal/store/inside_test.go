@@ -138,6 +138,28 @@ func TestSlowDisk(t *testing.T) {
 	}
 }
 
+// TestGradesAreWhatTheEngineDoes: what was promised is synced before it is
+// acknowledged, and also when it shares its transaction with something lesser.
+func TestGradesAreWhatTheEngineDoes(t *testing.T) {
+	db, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "city.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	for _, g := range []grade{survivesKill, survivesPower, survivesKill, survivesPower} {
+		var level int
+		if err := db.write(t.Context(), "look", g, func(ctx context.Context, tx *tx) error {
+			_, err := tx.row(ctx, "PRAGMA synchronous", nil, []any{&level})
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[grade]int{survivesKill: 1, survivesPower: 2}[g]; level != want {
+			t.Errorf("grade %d writes with synchronous=%d, want %d", g, level, want)
+		}
+	}
+}
+
 // TestOneOfABatchFailsAlone: changes that share a transaction do not share their
 // failures.
 func TestOneOfABatchFailsAlone(t *testing.T) {

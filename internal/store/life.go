@@ -16,14 +16,31 @@ type closer struct {
 }
 
 // Close writes what has not been written, and ends the store. Calls that wait
-// are answered, later ones fail with [ErrClosed]. It may be called twice.
+// are answered, later ones fail with [ErrClosed]. It may be called twice. A disk
+// that does not answer is an error after the store's patience; then the writer
+// is left behind.
 func (d *DB) Close() error {
 	d.ending.once.Do(func() {
 		close(d.closing)
-		<-d.dead
-		d.ending.err = d.closeErr
+		patience := time.NewTimer(d.opts.Patience)
+		defer patience.Stop()
+		select {
+		case <-d.dead:
+			d.ending.err = d.closeErr
+		case <-patience.C:
+			d.ending.err = unavailable("close the store", d.path, errSlow)
+		}
 	})
 	return d.ending.err
+}
+
+func (d *DB) isClosing() bool {
+	select {
+	case <-d.closing:
+		return true
+	default:
+		return false
+	}
 }
 
 // Damage returns what was found damaged when the store was opened, nil if it was

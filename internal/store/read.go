@@ -8,16 +8,16 @@ import (
 
 // read asks the database a question, which sees one moment of it.
 func (d *DB) read(ctx context.Context, op string, ask func(context.Context, *sql.Tx) error) error {
-	select {
-	case <-d.closing:
+	if d.isClosing() {
 		return ErrClosed
-	default:
 	}
 	bound, cancel := context.WithTimeoutCause(ctx, d.opts.Patience, errSlow)
 	defer cancel()
 	err := d.ask(bound, ask)
 	switch {
 	case err == nil:
+	case d.isClosing():
+		return ErrClosed
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case bound.Err() != nil:
