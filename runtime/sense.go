@@ -47,7 +47,10 @@ const (
 	WaitLimit      = "limit"
 )
 
-// Evidence is what one source says about an agent's activity.
+// Evidence is what one source says about an agent's activity. One with
+// [ActivityUnknown] tells why a source that was read says nothing that can be
+// relied upon ("the idle mark is missing"): it is for explanations, and outweighs
+// nothing.
 type Evidence struct {
 	Source   Source    `json:"source"`
 	Activity Activity  `json:"activity"`
@@ -66,17 +69,23 @@ type Reading struct {
 	// Evidence has at most one entry for each source, in no particular order. A
 	// source that says nothing has none.
 	Evidence []Evidence `json:"evidence"`
-	// Pending is what blocks the agent, nil if nothing is seen to.
+	// Pending is what blocks the agent, nil if nothing is seen to. A source may say
+	// waiting a moment before the question itself can be read: see Again. A limit
+	// that offers no choice is evidence and nothing pending.
 	Pending *PendingInteraction `json:"pending,omitempty"`
 	// Again is when the reading is due to change although nothing is printed;
-	// zero if only new output changes it.
+	// zero if only new output changes it. Whoever senses upon events looks then,
+	// too. The last event of output comes after the last byte, at most 250 ms
+	// later.
 	Again time.Time `json:"again,omitzero"`
 	At    time.Time `json:"at"`
 }
 
 // Sensor is the extension of drivers that can tell what an agent is doing.
 type Sensor interface {
-	// Sense reads the session's channels now. It sends nothing.
+	// Sense reads the session's channels now. It sends nothing, and takes a moment
+	// longer while the screen is being painted. Nothing of a former incarnation
+	// counts, and nothing of a program that has left the foreground.
 	// [ErrSessionNotFound] if the session is missing or its agent has exited.
 	Sense(ctx context.Context, name string) (Reading, error)
 }

@@ -10,8 +10,9 @@ import (
 type Withdrawer interface {
 	// Withdraw takes the text of a delivery that was cut off out of the agent's
 	// input again. True is proof that the agent never took it: the text was in
-	// the input line, alone, and is not any more. False proves nothing, and
-	// nothing was changed. A person's text is never touched.
+	// the input line, alone, and is not any more. False proves nothing; a text of
+	// ours that cannot be taken out may be left in part. A person's text is never
+	// touched. d.Content is as it was delivered.
 	// [ErrSessionNotFound] if the session is missing, [ErrStaleInstance] if
 	// d.Instance is not the current incarnation's token.
 	Withdraw(ctx context.Context, name string, d Delivery) (bool, error)

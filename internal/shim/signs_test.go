@@ -136,6 +136,13 @@ func TestRelaunchForgetsSignsAndScreen(t *testing.T) {
 	}
 }
 
+// A program that asks whether its reports are read gets the answer.
+func TestStatusHandshake(t *testing.T) {
+	f := testFleet(t)
+	c := start(t, f, spec("asks", say+`stty raw -echo; say '7501;?'; answer=$(head -c 10 | tr '\033\\' '<>'); echo "got $answer"; read a`))
+	frameWith(t, c, "got <]7501;?<>")
+}
+
 // A change of what a program says is told at once, a repetition is not.
 func TestSignsAreTold(t *testing.T) {
 	f := testFleet(t)

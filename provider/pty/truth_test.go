@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -306,8 +307,8 @@ func TestWithdraw(t *testing.T) {
 func TestTypistAndNudges(t *testing.T) {
 	t.Parallel()
 	nudges := 100
-	if testing.Short() {
-		nudges = 30
+	if n, err := strconv.Atoi(os.Getenv("GC_TEST_NUDGES")); err == nil {
+		nudges = n
 	}
 	a := begin(t, "--think 5ms", func(c *pty.Config) { c.HumanQuiet = 80 * time.Millisecond })
 	l, err := a.Session(t.Context(), "look at", a.name)
