@@ -172,6 +172,7 @@ func (v *victim) kill9() {
 // Controllers are killed at random while senders send to real sessions: what the
 // last one's receipts say is what the agents' ledgers say.
 func TestKilledControllersReconcile(t *testing.T) {
+	t.Parallel()
 	prompts, kills := 100*(*soak), 10*(*soak)
 	dir := shortDir(t)
 	h, err := newHamlet(dir, &prompt.Memory{}) // starts and stops the agents, and delivers nothing

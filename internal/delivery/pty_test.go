@@ -3,9 +3,11 @@ package delivery_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -87,12 +89,22 @@ func (h *hamlet) run(ctx context.Context) error {
 	defer watching.Wait()
 	watching.Go(func() {
 		for e := range events {
-			if e.Session != "" {
-				h.read(ctx, e.Session)
+			for _, name := range h.concerned(e) {
+				h.read(ctx, name)
 			}
 		}
 	})
 	return h.engine.Run(ctx)
+}
+
+// concerned returns the sessions that an event is about: all, if some were lost.
+func (h *hamlet) concerned(e runtime.Event) []string {
+	if e.Session != "" {
+		return []string{e.Session}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.views))
 }
 
 func openHamlet(t *testing.T, dir string) *hamlet {
@@ -220,6 +232,7 @@ func sized(n int) string {
 
 // What arrives is what was sent, to the byte, or nothing at all.
 func TestCorpusArrivesOrIsRefused(t *testing.T) {
+	t.Parallel()
 	h := openHamlet(t, shortDir(t))
 	texts := corpus()
 	books := []string{h.begin(t, "one", "--think", "1ms"), h.begin(t, "two", "--think", "1ms"), h.begin(t, "three", "--think", "1ms")}

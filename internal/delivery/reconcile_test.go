@@ -223,6 +223,7 @@ func (s *storm) revive() {
 // Many senders, agents with every fault, a store that breaks and an engine that
 // is killed at random: afterwards receipts and ledgers tell the same.
 func TestReceiptsAndLedgersReconcile(t *testing.T) {
+	t.Parallel()
 	senders, prompts := 8, 500
 	if testing.Short() {
 		prompts = 50

@@ -121,7 +121,7 @@ func refusal(v session.View, name string) error {
 		why = "it is quarantined" + because(v.Reason) + "; see: gc explain " + name
 	case string(v.State) == client.StateFailed:
 		why = "it has failed" + because(v.Reason) + "; see: gc explain " + name
-	case v.Desired == desiredStopped && !v.Running:
+	case v.Desired == desiredStopped && !v.Running && !asleep(v): // a sleeper is meant to be stopped, and is woken
 		why = "it is stopped"
 	default:
 		return nil
