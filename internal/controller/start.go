@@ -10,6 +10,7 @@ import (
 
 	"gascity/internal/controller/reach"
 	"gascity/internal/event"
+	"gascity/internal/launch"
 	"gascity/internal/plan"
 	"gascity/internal/session"
 	"gascity/runtime"
@@ -77,7 +78,7 @@ func (l *loop) start(e *entry, s *plan.Session) {
 		r := startResult{began: began, token: token, err: err, attempt: a}
 		if err == nil {
 			r.noteErr = reach.Notes{City: root, Agent: s.Agent, Stored: fingerprints(s)}.Write(p, s.Name)
-			r.warning = reach.ReadNote(p, s.Name, reach.MetaWarning)
+			r.warning = reach.ReadNote(p, s.Name, launch.MetaWarning)
 			r.look = reach.Look(ctx, p, s.Name)
 		}
 		return func() { l.started(e, s, r) }

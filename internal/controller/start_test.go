@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/reach"
 	"gascity/internal/launch"
 	"gascity/runtime"
 )
@@ -108,7 +107,7 @@ func TestFailuresAreClassified(t *testing.T) {
 func TestAStartsWarningIsTold(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		const warning = "a trust dialog is up and was not answered: unknown layout"
-		w.fake.startNotes = map[string]string{reach.MetaWarning: warning}
+		w.fake.startNotes = map[string]string{launch.MetaWarning: warning}
 		w.begin()
 		if a := w.agent("a"); a.State != client.StateRunning || a.Warning != warning {
 			t.Errorf("got %+v, want the warning beside a running agent", a)

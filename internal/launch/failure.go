@@ -8,6 +8,10 @@ import (
 	"gascity/runtime"
 )
 
+// MetaWarning is the key of the note in which a driver keeps, with the session,
+// what [Sequence.Warn] was told of its start: the texts, one in each line.
+const MetaWarning = "GC_START_WARNING"
+
 // StepError says which step of a start failed.
 type StepError struct {
 	Step string // "pre_start", "create", ...; see the table in steps.go

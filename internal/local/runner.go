@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"gascity/internal/console"
 	"gascity/internal/launch"
@@ -53,13 +54,20 @@ func (s *Sessions) RunLive(name string, cfg runtime.Config) error {
 }
 
 func (s *Sessions) sequence(b *box) launch.Sequence {
+	var warnings []string
 	return launch.Sequence{
 		Box: b, Profiles: s.opts.Profiles, Environ: s.opts.Env, PrivateDir: s.fleet.Dir(b.name),
 		Stage: s.stageFiles, Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
 			return s.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text)})
 		},
 		SetupTimeout: s.opts.SetupTimeout,
-		Warn:         func(err error) { s.opts.Logger.Warn("start went on after a failure", "session", b.name, "error", err) },
+		Warn: func(err error) {
+			s.opts.Logger.Warn("start went on after a failure", "session", b.name, "error", err)
+			warnings = append(warnings, err.Error())
+			if err := s.SetMeta(b.name, launch.MetaWarning, strings.Join(warnings, "\n")); err != nil {
+				s.opts.Logger.Warn("cannot note what the start left open", "session", b.name, "error", err)
+			}
+		},
 	}
 }
 

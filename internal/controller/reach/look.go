@@ -22,9 +22,6 @@ const (
 	metaLaunch    = "GC_LAUNCH_HASH"
 	metaLive      = "GC_LIVE_HASH"
 	metaFields    = "GC_CONFIG_FIELDS"
-
-	// MetaWarning is what the driver says that a start left open.
-	MetaWarning = "GC_START_WARNING"
 	// MetaDrain tells an agent to wind down: by when, in Unix seconds.
 	MetaDrain = "GC_DRAIN"
 )
