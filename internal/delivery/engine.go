@@ -36,9 +36,9 @@ import (
 // concurrently, and never by [Engine.Look].
 type City interface {
 	// View returns what is known of the target, an agent or a session, at once. An
-	// error matching client.ErrNotFound is positive: the target is not in the
-	// city, and its prompts are dead. A session that is not observed yet is a View
-	// with Unknown.
+	// error matching client.ErrNotFound that lasts is positive: the target is not in
+	// the city, and its prompts are dead. A session that is not observed yet is a
+	// View with Unknown.
 	View(name string) (session.View, error)
 	// WakeFor asks for a sleeping target to run. It may return before it does.
 	WakeFor(ctx context.Context, name, reason string) error

@@ -267,9 +267,18 @@ func TestRemovedAgent(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.edit("a", func(a *agent) { a.view.Ready = false })
 		sent := r.send("a", "x", func(q *client.NudgeRequest) { q.Successor = true })
+		gone := r.agents["a"]
 		delete(r.agents, "a")
 		r.engine.Look("s-a")
-		synctest.Wait()
+		r.pass(5 * time.Second) // a controller that has just begun may not know it yet
+		r.want(sent.ID, client.ReceiptQueued)
+		r.agents["a"] = gone
+		r.engine.Look("s-a")
+		r.pass(time.Hour)
+		r.want(sent.ID, client.ReceiptQueued)
+		delete(r.agents, "a")
+		r.engine.Look("s-a")
+		r.pass(11 * time.Second)
 		r.want(sent.ID, client.ReceiptDead)
 		if kinds := r.kinds(sent.ID); !slices.Contains(kinds, "prompt.dead") {
 			r.Errorf("the sender was told %v", kinds)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"gascity/client"
 	"gascity/internal/prompt"
 	"gascity/internal/session"
 )
@@ -24,6 +25,7 @@ type owner struct {
 	wakeWait  time.Duration
 	calmBy    time.Time      // an interrupted agent has until then to leave its turn
 	withdrawn map[string]int // how often a text was taken back
+	missing   time.Time      // since when the city does not know the target; zero: it does
 	tried     scene          // at the last attempt
 	triedAt   time.Time
 }
@@ -37,6 +39,8 @@ const (
 	// wakeFirst and wakeMax space requests to wake an agent that does not wake.
 	wakeFirst = 2 * time.Second
 	wakeMax   = time.Minute
+	// goneAfter is how long a target must be unknown to the city to be gone.
+	goneAfter = 10 * time.Second
 	// grace is how long an attempt may go on when the engine ends.
 	grace = 5 * time.Second
 )
@@ -111,17 +115,34 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 			return o.hold, false
 		}
 		v, err := o.opts.City.View(o.box.session)
-		s := sightOf(v, err)
+		s, sure := o.judge(v, err, now)
 		if !o.triedAt.IsZero() && sceneOf(v) != o.tried {
 			s.ChangedAt = o.triedAt.Add(minGap)
 		}
 		a := prompt.Decide(open, s, now, o.flight)
 		if at, wait := o.do(ctx, a, v); wait {
 			o.explain(a.Detail)
-			return earlier(at, a.At), false
+			return earlier(earlier(at, a.At), sure), false
 		}
 	}
 	return time.Time{}, false
+}
+
+// judge is sightOf, save that a target is gone only when the city has not known
+// it for a while: one that has just begun, or reads its configuration again, may
+// not know it yet. sure is when that is over; zero: now.
+func (o *owner) judge(v session.View, err error, now time.Time) (s prompt.Sight, sure time.Time) {
+	if !errors.Is(err, client.ErrNotFound) {
+		o.missing = time.Time{}
+		return sightOf(v, err), time.Time{}
+	}
+	if o.missing.IsZero() {
+		o.missing = now
+	}
+	if sure = o.missing.Add(goneAfter); now.Before(sure) {
+		return prompt.Sight{Shut: err.Error()}, sure
+	}
+	return sightOf(v, err), time.Time{}
 }
 
 // do does one action; wait says that nothing else is to be done before at or a
