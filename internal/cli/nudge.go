@@ -22,9 +22,9 @@ const (
 	// maxPrompt is the size of the longest prompt in bytes.
 	maxPrompt = 1 << 20
 
-	// handTime is how long a nudge tries to reach a controller that went away
-	// before it answered.
-	handTime  = 10 * time.Second
+	// handTime is how long a controller may take to keep a prompt, or the next one
+	// to come if it went away before it said so.
+	handTime  = 30 * time.Second
 	handAgain = 200 * time.Millisecond
 )
 
@@ -171,22 +171,25 @@ func (a *app) prompt(cmd *cobra.Command, arg string) (string, error) {
 // the next one is given the same prompt with the same key, which is no second
 // prompt.
 func hand(parent context.Context, c *client.Client, name string, req client.NudgeRequest) (client.Receipt, error) {
-	r, err := c.Nudge(parent, name, req)
-	if !errors.Is(err, client.ErrLost) {
-		return r, err
-	}
 	ctx, cancel := context.WithTimeout(parent, handTime)
 	defer cancel()
-	for desk.PauseFor(ctx, handAgain, nil) {
-		again, againErr := c.Nudge(ctx, name, req)
-		if againErr == nil || !away(againErr) {
-			return again, againErr
+	r, err := c.Nudge(ctx, name, req)
+	if errors.Is(err, client.ErrLost) {
+		for away(err) && desk.PauseFor(ctx, handAgain, nil) {
+			r, err = c.Nudge(ctx, name, req)
 		}
+	} else if !errors.Is(err, client.ErrTimeout) {
+		return r, err
 	}
-	if parent.Err() != nil {
+	switch {
+	case err == nil:
+		return r, nil
+	case parent.Err() != nil:
 		return r, parent.Err()
+	case !away(err) && !errors.Is(err, client.ErrTimeout):
+		return r, err
 	}
-	return r, fmt.Errorf("%w: %s may get the prompt, but the controller went away before it said so; ask again without doubling it: the same command with --key %s", client.ErrTimeout, name, req.Key)
+	return r, fmt.Errorf("%w: %s may get the prompt, but the controller did not say that it keeps it; ask again without doubling it: the same command with --key %s", client.ErrTimeout, name, req.Key)
 }
 
 // away reports whether nobody answers for the moment.
