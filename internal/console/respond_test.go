@@ -191,7 +191,11 @@ func TestWithdraw(t *testing.T) {
 				t.Errorf("it got %q", a.input())
 			}
 			a.set(func(f *Frame) { f.LastHuman = time.Time{} })
-			if c := look(a.frame).readComposer(rules.Screen.Composer); test.want != (c.content == "") && test.draft != "" {
+			f, err := a.Frame(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := look(f).readComposer(rules.Screen.Composer); test.want != (c.content == "") && test.draft != "" {
 				t.Errorf("the input line holds %q", c.content)
 			}
 			if test.want {
