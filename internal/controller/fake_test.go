@@ -40,6 +40,7 @@ type fake struct {
 	speaks     map[string]runtime.Reading                   // what Sense reads, by name; nil: it is not supported
 	onSense    func(ctx context.Context, name string) error // before Sense answers
 	startNotes map[string]string                            // what a start notes with its session
+	last       *runtime.Evidence                            // of agents that have ended
 	onPeek     string                                       // what Peek returns instead of its own
 }
 
@@ -246,7 +247,7 @@ func (f *fake) Observe(_ context.Context, name string) (runtime.Observation, err
 	o.Session, o.Agent, o.InstanceToken, o.StartedAt = runtime.Alive, runtime.Alive, s.token, s.began
 	o.Attached, o.LastActivity = s.attached, s.active
 	if s.exit != nil {
-		o.Agent, o.Exit = runtime.Dead, s.exit
+		o.Agent, o.Exit, o.Last = runtime.Dead, s.exit, f.last
 		if f.late > 0 {
 			f.late--
 			o.Exit = nil

@@ -12,19 +12,31 @@ func (l *loop) limit(e *entry) {
 	a := &e.sensing.activity
 	switch {
 	case a.State == runtime.ActivityLimited:
-		next := session.Limit{Since: a.Since, Until: a.Until, Source: a.Source, Detail: a.Detail}
-		if e.rec.Limited.Until.Equal(next.Until) && !e.rec.Limited.Since.IsZero() {
-			return
-		}
-		e.rec.Limited = next
-		e.touch()
-		l.c.emit(event.SessionLimited, e, "the vendor serves nothing for now",
-			map[string]string{"until": stamp(a.Until), "source": string(a.Source)})
+		l.keepLimit(e, session.Limit{Since: a.Since, Until: a.Until, Source: a.Source, Detail: a.Detail})
 	case a.State != runtime.ActivityUnknown && !e.rec.Limited.Since.IsZero():
 		e.rec.Limited = session.Limit{}
 		e.touch()
 	default:
 	}
+}
+
+func (l *loop) keepLimit(e *entry, next session.Limit) {
+	if e.rec.Limited.Until.Equal(next.Until) && !e.rec.Limited.Since.IsZero() {
+		return
+	}
+	e.rec.Limited = next
+	e.touch()
+	l.c.emit(event.SessionLimited, e, "the vendor serves nothing for now",
+		map[string]string{"until": stamp(next.Until), "source": string(next.Source)})
+}
+
+// lastWords takes note of a limit that an agent told of at its end, and reports
+// whether the end is due to one.
+func (l *loop) lastWords(e *entry, last *runtime.Evidence) bool {
+	if last != nil && last.Activity == runtime.ActivityLimited {
+		l.keepLimit(e, session.Limit{Since: l.now(), Until: last.Until, Source: last.Source, Detail: last.Detail})
+	}
+	return l.limited(e)
 }
 
 // limited reports whether an end now is due to a limit, and no failure. The next

@@ -204,7 +204,7 @@ func (l *loop) ended(e *entry) {
 	}
 	data := map[string]string{}
 	switch {
-	case l.limited(e):
+	case l.lastWords(e, e.seen.Last):
 		data["reason"] = "the vendor serves nothing for now; no failure"
 	case l.ending == nil && s != nil && !s.Suspended && e.rec.Hold.Kind == "":
 		l.fail(e, fault)

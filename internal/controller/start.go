@@ -141,6 +141,11 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	fault := reach.Fault(r.err)
 	if death, ok := errors.AsType[*runtime.StartupDeath](r.err); ok {
 		e.rec.Exit, e.rec.Screen = &death.Exit, death.Output
+		if l.lastWords(e, death.Last) {
+			l.c.emit(event.SessionStartFailed, e, "the start failed: the vendor serves nothing for now",
+				map[string]string{"error": fault, "class": "limited"})
+			return
+		}
 	} else if r.attempt.Screen != "" {
 		e.rec.Screen = r.attempt.Screen
 		fault += ", its screen says: " + reach.LastWords(r.attempt.Screen)

@@ -97,7 +97,7 @@ func Kinds() []KindInfo {
 		{ControllerRecovered, "the provider can be observed, or the store relied on, again", []Datum{{"provider", "which; absent: the store"}}},
 		{SessionStarting, "a start began", []Datum{reason}},
 		{SessionStarted, "the agent runs and is ready", []Datum{instance, {"seconds", "how long the start took"}, {"warning", "what it left open"}}},
-		{SessionStartFailed, "a start failed and left nothing behind", []Datum{{"error", "why, with the agent's last output"}, {"class", "missing binary, exit, dialog, timeout, setup or other"}, next}},
+		{SessionStartFailed, "a start failed and left nothing behind", []Datum{{"error", "why, with the agent's last output"}, {"class", "missing binary, exit, dialog, timeout, setup, limited or other"}, next}},
 		{SessionAdopted, "a session that ran already was taken over", []Datum{instance}},
 		{SessionExited, "the agent ended by itself", []Datum{exit, next}},
 		{SessionLost, "the session vanished without a trace of its end", []Datum{next}},
