@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 // hammer changes a store as fast as it can, and says what was acknowledged:
 // "r ID" for a receipt, "f ID" for one that is final, "e ID TEXT" for an event.
 func hammer(path, run string) error {
-	ctx := context.Background()
+	ctx := context.Background() //nolint:forbidigo // of a program
 	db, err := store.Open(ctx, store.Options{Path: path, Retain: store.Retention{Events: 2000}})
 	if err != nil {
 		return err

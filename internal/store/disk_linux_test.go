@@ -55,7 +55,9 @@ func TestFullDisk(t *testing.T) {
 	if !errors.Is(failure, store.ErrUnavailable) || !strings.Contains(failure.Error(), "disk is full") || !strings.Contains(failure.Error(), "free") {
 		t.Errorf("a full disk is %v, want an error that says so and how to help", failure)
 	}
-	told.next(t, 0)
+	if is := told.next(t, 0); is == nil {
+		t.Error("the first change of the faults is an end")
+	}
 	checkReceipts(t, db, kept)
 	e, err := db.Append(client.Event{Kind: string(event.SessionStatus), Text: strings.Repeat("y", 50_000)})
 	if err != nil {

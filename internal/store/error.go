@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -126,9 +125,4 @@ func engineFault(code int) (kind fault, known bool) {
 		return faultDamaged, true
 	}
 	return faultOther, true
-}
-
-// ended reports whether a context's end is the reason.
-func ended(ctx context.Context, err error) bool {
-	return err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSlow)
 }

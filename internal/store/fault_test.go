@@ -185,7 +185,9 @@ func TestEventsThatCannotBeWrittenForTooLongAreAGap(t *testing.T) {
 		}
 		last = e
 	}
-	told.next(t, 0)
+	if is := told.next(t, 0); is == nil {
+		t.Error("the first change of the faults is an end")
+	}
 	seen, gap, err := db.After(first.ID)
 	if !gap || err != nil || len(seen) < 4096 || len(seen) > most || seen[len(seen)-1].ID < last.ID {
 		t.Errorf("%d of %d unwritten events are remembered, gap %v, error %v; want a gap and a bounded number", len(seen), n, gap, err)

@@ -184,8 +184,13 @@ func TestOneOfABatchFailsAlone(t *testing.T) {
 	for i := range results { // all gather behind the one that is held
 		wg.Go(func() {
 			r := prompt.Receipt{ID: fmt.Sprint(i), Session: "s"}
-			if i%2 == 0 {
-				results[i] = db.SaveReceipt(t.Context(), r) // unknown
+			if i%2 == 0 { // does half of something, and is refused
+				results[i] = db.write(t.Context(), "fail", survivesKill, func(ctx context.Context, t *tx) error {
+					if err := t.exec(ctx, "INSERT INTO session VALUES ('p', ?, '{}')", r.ID); err != nil {
+						return err
+					}
+					return prompt.ErrUnknown
+				})
 				return
 			}
 			_, _, results[i] = db.AddReceipt(t.Context(), r)
@@ -203,6 +208,9 @@ func TestOneOfABatchFailsAlone(t *testing.T) {
 		if errors.Is(err, prompt.ErrUnknown) != (i%2 == 0) || i%2 == 1 && err != nil {
 			t.Errorf("change %d returned %v", i, err)
 		}
+	}
+	if got := records(t, db); got != 0 {
+		t.Errorf("%d changes that failed were made all the same", got)
 	}
 	open, err := db.OpenReceipts(t.Context())
 	if err != nil || len(open) != 10 || db.Fault() != nil {

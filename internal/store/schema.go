@@ -164,9 +164,5 @@ func syncDir(path string) error {
 // source returns the data source name of a file, whatever is in its name.
 func source(path string, pragmas ...string) string {
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
-	name := "file:" + escaped + "?_dqs=0&_error_rc=1"
-	for _, pragma := range pragmas {
-		name += "&_pragma=" + pragma
-	}
-	return name
+	return strings.Join(append([]string{"file:" + escaped + "?_dqs=0&_error_rc=1"}, pragmas...), "&_pragma=")
 }

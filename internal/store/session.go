@@ -136,7 +136,7 @@ func load[T any](ctx context.Context, d *DB, kind, query string, args ...any) ([
 			var one T
 			if err := json.Unmarshal(body, &one); err != nil {
 				bad = append(bad, &RowError{Kind: kind, Key: strings.TrimSpace(name), Err: err})
-				return nil
+				return nil //nolint:nilerr // the others are read
 			}
 			found = append(found, one)
 			return nil

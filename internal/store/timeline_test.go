@@ -19,7 +19,7 @@ import (
 // world is a time line and what is true of it.
 type world struct {
 	rt     *rapid.T
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // of the test
 	dir    string
 	db     *DB
 	retain int

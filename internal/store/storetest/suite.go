@@ -131,8 +131,8 @@ func fill(v reflect.Value, n *int) {
 			v.Set(reflect.ValueOf(start().Add(time.Duration(*n) * time.Second)))
 			return
 		}
-		for i := range v.NumField() {
-			fill(v.Field(i), n)
+		for _, field := range v.Fields() {
+			fill(field, n)
 		}
 	default:
 		panic("storetest: cannot fill a " + v.Kind().String())
