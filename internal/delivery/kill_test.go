@@ -289,7 +289,7 @@ func (w *war) settle(books map[string]string) {
 			}
 		}
 	}
-	count := map[string]int{}
+	count, arrived := map[string]int{}, map[string]bool{}
 	for id, p := range w.receipts {
 		r, ok := final[id]
 		count[r.State]++
@@ -297,6 +297,7 @@ func (w *war) settle(books map[string]string) {
 		if !ok || r.State == client.ReceiptConsumed && n != 1 || r.State == client.ReceiptUnconfirmed && n > 1 || r.State != client.ReceiptConsumed && r.State != client.ReceiptUnconfirmed {
 			w.Errorf("%.40q with %d bytes is %q (%s) and was taken %d times; steps %v", p.text, len(p.text), r.State, r.Reason, n, r.Steps)
 		}
+		arrived[id] = n > 0
 		delete(taken, ledger.Sum(p.text))
 	}
 	for sum, n := range taken {
@@ -307,9 +308,9 @@ func (w *war) settle(books map[string]string) {
 		states = append(states, fmt.Sprintf("%s %d", state, n))
 	}
 	slices.Sort(states)
-	for _, r := range final {
+	for id, r := range final {
 		if r.State == client.ReceiptUnconfirmed {
-			w.Logf("%s: %d attempts, %s", r.Agent, r.Attempts, r.Reason)
+			w.Logf("%s: %d attempts, taken %v, %s", r.Agent, r.Attempts, arrived[id], r.Reason)
 		}
 	}
 	w.Logf("%d prompts, %d kills: %s", len(w.receipts), w.kills, strings.Join(states, ", "))
