@@ -73,17 +73,19 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 			return d.noEvidence(), nil
 		}
 		if !changed && d.mayRepeat() {
-			if err := d.renew(ctx, d.held); err != nil {
-				return runtime.Outcome{}, err
-			}
-			if !d.mayRepeat() {
-				continue
-			}
-			if err := d.pressEnter(ctx); err != nil {
+			if err := d.repeatEnter(ctx); err != nil {
 				return runtime.Outcome{}, err
 			}
 		}
 	}
+}
+
+// repeatEnter presses Enter again, unless something has come meanwhile.
+func (d *delivery) repeatEnter(ctx context.Context) error {
+	if err := d.renew(ctx, d.held); err != nil || !d.mayRepeat() {
+		return err
+	}
+	return d.pressEnter(ctx)
 }
 
 // provable reports whether this program's screen can show that a prompt was

@@ -37,7 +37,7 @@ func openConversation(m *modes) (*conversation, error) {
 	file, err := os.OpenFile(filepath.Join(m.conversations, filepath.Base(c.id)), os.O_RDWR|os.O_APPEND|flags, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && m.resume != "":
-		return nil, fmt.Errorf("No conversation found with session ID: %s", c.id) //nolint:staticcheck,revive // the vendor's words
+		return nil, fmt.Errorf("No conversation found with session ID: %s", c.id) //nolint:staticcheck // the vendor's words
 	case errors.Is(err, fs.ErrExist):
 		return nil, inUse
 	case err != nil:

@@ -91,7 +91,7 @@ func (h *host) awaitLetGo() {
 // or HoldLimit has passed. Input of other kinds goes through.
 func (c *Client) Hold(ctx context.Context) (release func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	resp, err := c.request(ctx, http.MethodPost, "/hold", nil)
+	resp, err := c.request(ctx, http.MethodPost, "/hold", nil) //nolint:bodyclose // release closes it
 	if err != nil {
 		cancel()
 		return nil, err

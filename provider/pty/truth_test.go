@@ -143,7 +143,7 @@ func TestSenseAfterTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.wait(t, ledger.Start, 2)
-	after := a.sense(t, "unknown", func(r runtime.Reading) bool { return true })
+	after := a.sense(t, "unknown", func(runtime.Reading) bool { return true })
 	if e := of(after, runtime.SourceScreen); e.Activity != runtime.ActivityUnknown || of(after, runtime.SourceStatus).Activity != "" {
 		t.Errorf("%+v of an agent that has drawn nothing (before: %+v)", after.Evidence, before.Evidence)
 	}
