@@ -2,6 +2,7 @@ package pty_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -422,5 +423,17 @@ func BenchmarkSense(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(len(f.Redraw)), "redraw-bytes")
+	state, err := l.Client.State(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	sent := 0
+	for _, answer := range []any{state, f} {
+		body, err := json.Marshal(answer)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sent += len(body)
+	}
+	b.ReportMetric(float64(sent), "bytes/op")
 }
