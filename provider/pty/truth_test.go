@@ -156,6 +156,36 @@ func TestSenseAfterTheEnd(t *testing.T) {
 	}
 }
 
+// TestOtherInterfaces: a version of a program that looks different is not taken for one at
+// rest while it works.
+func TestOtherInterfaces(t *testing.T) {
+	for _, ui := range []string{"new-spinner", "new-box", "bare"} {
+		t.Run(ui, func(t *testing.T) {
+			t.Parallel()
+			a := begin(t, "--ui "+ui)
+			a.prompt(t, "[[busy:1s]]")
+			looks := 0
+			for records := a.wait(t, ledger.Prompt, 1); len(ledger.Of(records, ledger.Answered)) == 0; looks++ {
+				r, err := runtime.Sense(t.Context(), a.Provider, a.name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := of(r, runtime.SourceScreen)
+				if records, err = ledger.Read(a.file); err != nil {
+					t.Fatal(err)
+				}
+				atWork := len(ledger.Of(records, ledger.Answered)) == 0
+				if atWork && (got.Activity == runtime.ActivityIdle || got.Activity == runtime.ActivityReady) {
+					t.Fatalf("at work it is %s: %s", got.Activity, got.Detail)
+				}
+			}
+			if looks < 3 {
+				t.Errorf("only %d looks", looks)
+			}
+		})
+	}
+}
+
 // TestLimits: a limit is told with its end while the agent lives, when it ends by it, and
 // when it does not even start.
 func TestLimits(t *testing.T) {
