@@ -39,6 +39,9 @@ const (
 	wakeTime      = 30 * time.Second
 	// typing is how long after a person's key no turn is interrupted.
 	typing = 3 * time.Second
+	// inFlight is how long after the engine began nobody is asked for a proof: what
+	// was on its way to an agent when the former engine died must have landed.
+	inFlight = time.Second
 	// maxWithdrawn bounds how often the text of one prompt is taken back and sent
 	// again.
 	maxWithdrawn = 3
@@ -125,6 +128,9 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 	}
 	if v.Provider == nil {
 		return r.Limit(), true
+	}
+	if from := o.began.Add(inFlight); o.opts.Now().Before(from) {
+		return from, true
 	}
 	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
 		proof := withdraw(ctx, v, runtime.Delivery{ID: r.ID, Instance: v.Token, Content: r.Content})

@@ -68,6 +68,7 @@ type Engine struct {
 	index    map[string]*box // by the ID of an open receipt
 	orphans  []*box          // with open receipts and without an owner
 	degraded string
+	began    time.Time // when the receipts were read
 	forgot   time.Time // when ended receipts were last forgotten
 }
 
@@ -138,7 +139,7 @@ func (e *Engine) load(ctx context.Context) bool {
 			for _, r := range open {
 				e.putLocked(e.boxLocked(r.Session, r.Agent), r)
 			}
-			e.degraded = ""
+			e.degraded, e.began = "", e.opts.Now() // read by owners, which begin later
 			e.mu.Unlock()
 			return true
 		}

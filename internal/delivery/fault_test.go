@@ -43,7 +43,7 @@ func TestCutOffDelivery(t *testing.T) {
 			synctest.Wait()
 			r.want(sent.ID, client.ReceiptInjected)
 			r.crash()
-			r.pass(time.Second)
+			r.pass(5 * time.Second)
 			r.Log(c.name)
 			r.want(sent.ID, c.after)
 			if len(a.ledger) != c.took {

@@ -216,7 +216,11 @@ type war struct {
 // slaughter kills controllers at random times.
 func (w *war) slaughter(kills int) {
 	for range kills {
-		<-time.After(time.Duration(50+rand.IntN(500)) * time.Millisecond)
+		life := 50 + rand.IntN(500)
+		if rand.IntN(3) == 0 {
+			life += 1000 // long enough for what the former one left open
+		}
+		<-time.After(time.Duration(life) * time.Millisecond)
 		w.victim.kill9()
 		w.kills++
 		v := startVictim(w.T, w.dir, w.names)
