@@ -11,8 +11,8 @@ type Session struct {
 	SetupMaxTimeout   time.Duration `toml:"setup_max_timeout" doc:"With it setup_timeout bounds silence, and this the whole command. Default: none."`
 	Socket            string        `toml:"socket" doc:"Name of a multiplexer's socket. Default: the city's name."`
 	RemoteMatch       string        `toml:"remote_match" doc:"Part of the names of sessions that run remotely, where a provider routes by name."`
-	NudgeReadyTimeout time.Duration `toml:"nudge_ready_timeout" default:"10s" doc:"How long a prompt waits for a session that is not ready to take it."`
-	NudgeLockTimeout  time.Duration `toml:"nudge_lock_timeout" default:"30s" doc:"How long a prompt waits for the one before it."`
+	NudgeReadyTimeout time.Duration `toml:"nudge_ready_timeout" default:"10s" doc:"How long a prompt waits for a session that is not ready to take it." later:"not needed: a prompt waits by its receipt"`
+	NudgeLockTimeout  time.Duration `toml:"nudge_lock_timeout" default:"30s" doc:"How long a prompt waits for the one before it." later:"not needed: a prompt waits by its receipt"`
 
 	NudgeRetryInterval      time.Duration `toml:"nudge_retry_interval" default:"500ms" doc:"Pause between tries." later:"not needed: delivery waits for events"`
 	NudgePollInterval       time.Duration `toml:"nudge_poll_interval" default:"2s" doc:"Pause between looks at the queue." later:"not needed: delivery waits for events"`

@@ -27,7 +27,7 @@ func (r *run) prompt(ctx context.Context) error {
 // each change of the screen; what cannot be delivered in the end is a warning,
 // except for a text that never can be.
 func (r *run) deliver(ctx context.Context, text string) error {
-	patience, cancel := context.WithTimeout(ctx, promptPatience)
+	patience, cancel := context.WithTimeout(ctx, patienceIn(ctx))
 	defer cancel()
 	for {
 		var seq uint64
@@ -55,6 +55,17 @@ func (r *run) deliver(ctx context.Context, text string) error {
 			return r.outlives(ctx, 0) // it may have ended over it
 		}
 	}
+}
+
+// patienceIn is how long a refused prompt is tried again. It leaves a part of the
+// time that the start has: an agent that runs is no failed start because its input
+// line is taken.
+func patienceIn(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return promptPatience
+	}
+	return min(promptPatience, time.Until(deadline)*3/4)
 }
 
 func (r *run) send(ctx context.Context, text string) (runtime.Outcome, error) {
