@@ -47,7 +47,7 @@ func (l *loop) change(e *entry, s *plan.Session, a plan.Action) {
 		}
 		applied := err == nil || a.Verb == plan.VerbApplyLive && !runtime.IsSessionGone(err)
 		if applied {
-			err = errors.Join(err, reach.Notes{City: root, Agent: s.Agent, Stored: fingerprints(s)}.Write(p, s.Name))
+			err = errors.Join(err, reach.Notes{City: root, Agent: s.Agent, Stored: reach.Fingerprints(s)}.Write(p, s.Name))
 		}
 		f := reach.Look(ctx, p, s.Name)
 		return func() { l.changed(e, s, a, changeResult{began, applied, err, f}) }
@@ -76,7 +76,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, r changeResult)
 	if r.err != nil {
 		l.c.opts.Logger.Warn("live commands failed", "session", s.Name, "error", r.err)
 	}
-	e.rec.Stored = fingerprints(s)
+	e.rec.Stored = reach.Fingerprints(s)
 	e.touch()
 	kind, text := event.SessionLiveApplied, "live commands were run again"
 	if a.Verb == plan.VerbRelaunch {
@@ -125,7 +125,7 @@ func (l *loop) rebaseline(e *entry) {
 	if s == nil || e.place.provider == nil {
 		return
 	}
-	p, n := e.place.provider, reach.Notes{City: l.c.opts.Root, Agent: s.Agent, Stored: fingerprints(s)}
+	p, n := e.place.provider, reach.Notes{City: l.c.opts.Root, Agent: s.Agent, Stored: reach.Fingerprints(s)}
 	e.rec.Stored = n.Stored
 	e.touch()
 	l.begin(e, jobAdopt, "", lookLimit, func(context.Context) func() {

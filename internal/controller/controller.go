@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"gascity/client"
 	"gascity/internal/event"
@@ -107,11 +106,4 @@ func (c *Controller) emit(kind event.Kind, e *entry, text string, data map[strin
 		attrs = append(attrs, k, data[k])
 	}
 	c.opts.Logger.Info(text, attrs...)
-}
-
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Format(time.RFC3339)
 }

@@ -96,7 +96,7 @@ func (e *entry) unknown() bool {
 func (l *loop) observed(e *entry) plan.Observed {
 	o := plan.Observed{
 		Name: e.rec.Session, Provider: e.rec.Provider, Agent: e.rec.Agent, Owner: e.owner,
-		Blind: e.blind, Seen: e.seen, Known: e.known, Stored: stored(e.rec.Stored), CanRelaunch: e.place.warm(e.rec.Session),
+		Blind: e.blind, Seen: e.seen, Known: e.known, Stored: reach.Stored(&e.rec.Stored), CanRelaunch: e.place.warm(e.rec.Session),
 		Order: e.order, Failures: e.rec.Failures, Fault: e.rec.Fault, Exit: e.rec.Exit, Lost: e.rec.Lost,
 		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted,
 
@@ -120,15 +120,6 @@ func (l *loop) observed(e *entry) plan.Observed {
 		o.Fault = e.stopFault
 	}
 	return o
-}
-
-func stored(f session.Fingerprints) plan.Stored {
-	return plan.Stored{Core: f.Core, Provision: f.Provision, Launch: f.Launch, Live: f.Live, Fields: f.Fields}
-}
-
-// fingerprints are those that a start of s is made with.
-func fingerprints(s *plan.Session) session.Fingerprints {
-	return session.Fingerprints{Core: s.Core, Provision: s.Provision, Launch: s.Launch, Live: s.Live, Fields: s.Fields}
 }
 
 // identify takes over which incarnation was seen.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"gascity/internal/controller/account"
 	"gascity/internal/event"
 	"gascity/internal/session"
 	"gascity/runtime"
@@ -27,7 +28,7 @@ func (l *loop) keepLimit(e *entry, next session.Limit) {
 	e.rec.Limited = next
 	e.touch()
 	l.c.emit(event.SessionLimited, e, "the vendor serves nothing for now",
-		map[string]string{"until": stamp(next.Until), "source": string(next.Source)})
+		map[string]string{"until": account.Stamp(next.Until), "source": string(next.Source)})
 }
 
 // lastWords takes note of a limit that an agent told of at its end, and reports

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/plan"
@@ -183,6 +184,7 @@ func (l *loop) ended(e *entry) {
 	s := l.desired[key]
 	if s != nil && s.Config.Lifecycle == runtime.LifecycleOneShot && exit != nil && exit.Code == 0 && exit.Signal == "" {
 		l.c.emit(event.SessionExited, e, "the agent has finished", map[string]string{"exit": exit.String()})
+		l.life(e, "it finished")
 		return
 	}
 	if l.ending != nil {
@@ -208,11 +210,12 @@ func (l *loop) ended(e *entry) {
 		data["reason"] = "the vendor serves nothing for now; no failure"
 	case l.ending == nil && s != nil && !s.Suspended && e.rec.Hold.Kind == "":
 		l.fail(e, fault)
-		data["next"] = stamp(e.rec.NextAt)
+		data["next"] = account.Stamp(e.rec.NextAt)
 	}
 	if exit != nil {
 		data["exit"] = exit.String()
 	}
+	l.life(e, fault)
 	l.c.emit(kind, e, fault, data)
 }
 

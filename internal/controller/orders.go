@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/session"
@@ -92,7 +93,7 @@ func (l *loop) awake(e *entry, reason string) (changed bool, detail string, err 
 	case e.rec.Hold.Kind == session.HoldSuspend:
 		return false, "", fmt.Errorf("%w: %s is suspended; gc session resume ends that", client.ErrRefused, e.rec.Session)
 	case e.rec.State == session.StateQuarantined:
-		return false, "", fmt.Errorf("%w: %s is in quarantine until %s; gc session reset ends that", client.ErrRefused, e.rec.Session, stamp(e.action.After))
+		return false, "", fmt.Errorf("%w: %s is in quarantine until %s; gc session reset ends that", client.ErrRefused, e.rec.Session, account.Stamp(e.action.After))
 	case e.rec.Hold.Kind == session.HoldSleep, e.draining():
 		l.free(e, reason)
 		return true, "it is woken", nil
@@ -210,7 +211,7 @@ func (c *Controller) Drain(ctx context.Context, name string, req client.Lifecycl
 		case !e.running():
 			return false, "", fmt.Errorf("%w: %s does not run", client.ErrRefused, name)
 		case e.draining():
-			return false, "it winds down already, until " + stamp(e.rec.Drain.Deadline), nil
+			return false, "it winds down already, until " + account.Stamp(e.rec.Drain.Deadline), nil
 		}
 		limit := req.Timeout
 		if s := l.desired[e.rec.Key()]; limit <= 0 && s != nil {
@@ -220,7 +221,7 @@ func (c *Controller) Drain(ctx context.Context, name string, req client.Lifecycl
 			limit = drainLimit
 		}
 		l.beginDrain(e, session.Drain{Reason: req.Reason, Deadline: l.now().Add(limit), Then: session.HoldSleep})
-		return true, "it is stopped when it acknowledges, at the latest " + stamp(e.rec.Drain.Deadline), nil
+		return true, "it is stopped when it acknowledges, at the latest " + account.Stamp(e.rec.Drain.Deadline), nil
 	})
 }
 
@@ -275,7 +276,7 @@ func (l *loop) beginDrain(e *entry, d session.Drain) {
 	e.rec.Drain = d
 	e.touch()
 	l.c.emit(event.SessionDraining, e, "the agent is asked to wind down",
-		map[string]string{"reason": d.Reason, "until": stamp(d.Deadline)})
+		map[string]string{"reason": d.Reason, "until": account.Stamp(d.Deadline)})
 }
 
 // endDrain notes that the incarnation that was to wind down is over.

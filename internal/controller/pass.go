@@ -1,11 +1,12 @@
 package controller
 
 import (
-	"reflect"
 	"strings"
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/account"
+	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/plan"
 	"gascity/internal/session"
@@ -34,23 +35,13 @@ func (l *loop) take(loaded Loaded) {
 			e.rec.Agent = s.Agent
 			e.touch()
 		}
-		if before := former[key]; before != nil && e.rec.Fault != "" && edited(before, s) {
+		if before := former[key]; before != nil && e.rec.Fault != "" && reach.Edited(before, s) {
 			e.rec.Forgive() // what failed is not what is started now
 			e.touch()
 		}
 		delete(p.foreign, s.Name)
 	}
 	l.dirty = true
-}
-
-// edited reports whether an edit may change how a start goes. The first prompt
-// holds the time and is no edit.
-func edited(before, after *plan.Session) bool {
-	a, b := *before, *after
-	for _, s := range []*plan.Session{&a, &b} {
-		s.Config.PromptSuffix, s.Config.Nudge = "", ""
-	}
-	return !reflect.DeepEqual(a, b)
 }
 
 // pass looks where it must, decides, and begins what was decided.
@@ -82,8 +73,8 @@ func (l *loop) pass() {
 	l.wakeAt(again)
 }
 
-// decide asks the diff about every session and takes note of the answers.
-func (l *loop) decide() {
+// facts are what a diff decides by, beside the configuration.
+func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 	observed := make([]plan.Observed, 0, len(l.entries))
 	for _, e := range l.entries {
 		observed = append(observed, l.observed(e))
@@ -93,6 +84,12 @@ func (l *loop) decide() {
 	if l.ending != nil {
 		policy.Stopping, policy.StopAfter = true, l.ending.stopAfter
 	}
+	return observed, policy
+}
+
+// decide asks the diff about every session and takes note of the answers.
+func (l *loop) decide() {
+	observed, policy := l.facts()
 	l.actions = plan.Diff(l.loaded.Desired, observed, l.now(), policy)
 	decided := make(map[session.Key]bool, len(l.actions))
 	for _, a := range l.actions {
@@ -142,7 +139,7 @@ func (l *loop) note(e *entry, a plan.Action) {
 	}
 	if quarantined(a) && !quarantined(before) {
 		l.c.emit(event.SessionQuarantined, e, "the agent ended too often and is left alone for a time",
-			map[string]string{"reason": a.Reason, "until": stamp(a.After)})
+			map[string]string{"reason": a.Reason, "until": account.Stamp(a.After)})
 	}
 	if a.Rebaseline && e.job == nil {
 		l.rebaseline(e)

@@ -113,6 +113,16 @@ func (l *loop) save(e *entry) {
 	l.saver.Put(keep.Change{Record: rec, Version: e.version})
 }
 
+// life tells the history what became of the present incarnation.
+func (l *loop) life(e *entry, reason string) {
+	r, life := &e.rec, session.Incarnation{Reason: reason}
+	life.Session, life.Provider, life.Epoch, life.Instance = r.Session, r.Provider, r.Epoch, r.Instance
+	if life.StartedAt = r.StartedAt; reason != "" {
+		life.Exit, life.EndedAt = r.Exit, l.now()
+	}
+	l.saver.PutLife(life)
+}
+
 // forget drops an entry that means nothing any more.
 func (l *loop) forget(e *entry) {
 	delete(l.entries, e.rec.Key())

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,11 +59,8 @@ func (l *loop) publish() {
 			Degraded: l.degraded(), Stopping: l.ending != nil,
 		},
 	}
-	v.plan = client.Plan{At: now, Actions: make([]client.Action, 0, len(l.actions))}
+	v.plan = account.Plan(l.actions, now)
 	for _, a := range l.actions {
-		v.plan.Actions = append(v.plan.Actions, client.Action{
-			Verb: string(a.Verb), Agent: a.Agent, Session: a.Session, Reason: a.Reason, Fields: a.Fields, After: a.After,
-		})
 		e := l.entries[session.Key{Provider: a.Provider, Session: a.Session}]
 		if e == nil {
 			continue
@@ -105,18 +101,8 @@ func (l *loop) degraded() string {
 
 // agent is the entry as people see it.
 func (e *entry) agent(a plan.Action) client.Agent {
-	out := client.Agent{
-		Name: a.Agent, Session: a.Session, Provider: a.Provider,
-		Desired: a.Desired, State: e.state(a), Reason: a.Reason, NextAt: a.After, Drift: a.Fields,
-		Activity: account.Activity(&session.Activity{}), Epoch: e.rec.Epoch, Warning: e.rec.Warning,
-		Attached: e.seen.Attached, ActiveAt: e.seen.LastActivity, Restarts: e.rec.Restarts, ReadAt: e.seen.At,
+	if !e.running() {
+		return account.Agent(&a, &e.rec, &e.seen, e.state(a), nil)
 	}
-	if e.running() {
-		out.PID, out.StartedAt = e.seen.PID, e.rec.StartedAt
-		out.Instance, out.Activity = e.rec.Instance, account.Activity(&e.sensing.activity)
-	}
-	if exit := cmp.Or(e.rec.Exit, e.seen.Exit); exit != nil {
-		out.Exit = exit.String()
-	}
-	return out
+	return account.Agent(&a, &e.rec, &e.seen, e.state(a), &e.sensing.activity)
 }

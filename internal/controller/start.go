@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/launch"
@@ -24,7 +24,7 @@ func (l *loop) claim(e *entry, s *plan.Session) {
 	e.rec.Epoch++
 	e.rec.Token, e.rec.Handle = l.c.opts.NewToken(), ""
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
-	e.rec.Stored, e.rec.StartedAt, e.rec.Running = fingerprints(s), l.now(), true
+	e.rec.Stored, e.rec.StartedAt, e.rec.Running = reach.Fingerprints(s), l.now(), true
 	e.rec.Agent = s.Agent
 	e.touch()
 }
@@ -77,7 +77,7 @@ func (l *loop) start(e *entry, s *plan.Session) {
 		}
 		r := startResult{began: began, token: token, err: err, attempt: a}
 		if err == nil {
-			r.noteErr = reach.Notes{City: root, Agent: s.Agent, Stored: fingerprints(s)}.Write(p, s.Name)
+			r.noteErr = reach.Notes{City: root, Agent: s.Agent, Stored: reach.Fingerprints(s)}.Write(p, s.Name)
 			r.warning = reach.ReadNote(p, s.Name, launch.MetaWarning)
 			r.look = reach.Look(ctx, p, s.Name)
 		}
@@ -122,6 +122,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 		data["warning"] = r.warning
 	}
 	e.clearSenses()
+	l.life(e, "")
 	l.c.emit(event.SessionStarted, e, "the agent runs", data) // first: the look may find that it has ended already
 	l.found(e, r.look)
 	l.sense(e)
@@ -139,6 +140,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 		return // it was cancelled
 	}
 	fault := reach.Fault(r.err)
+	l.life(e, "its start failed: "+reach.FirstLine(fault))
 	if death, ok := errors.AsType[*runtime.StartupDeath](r.err); ok {
 		e.rec.Exit, e.rec.Screen = &death.Exit, death.Output
 		if l.lastWords(e, death.Last) {
@@ -151,12 +153,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 		fault += ", its screen says: " + reach.LastWords(r.attempt.Screen)
 	}
 	l.fail(e, fault)
-	l.c.emit(event.SessionStartFailed, e, "the start failed: "+firstLine(e.rec.Fault), map[string]string{
-		"error": e.rec.Fault, "class": r.attempt.Class(r.err), "next": stamp(e.rec.NextAt),
+	l.c.emit(event.SessionStartFailed, e, "the start failed: "+reach.FirstLine(e.rec.Fault), map[string]string{
+		"error": e.rec.Fault, "class": r.attempt.Class(r.err), "next": account.Stamp(e.rec.NextAt),
 	})
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }

@@ -65,6 +65,7 @@ func (l *loop) stopped(e *entry, a plan.Action, r stopResult) {
 	}
 	e.rec.Running, e.rec.Lost, e.rec.NextAt = false, false, time.Time{}
 	e.clearSenses()
+	l.life(e, a.Reason)
 	l.found(e, r.look)
 	l.c.emit(event.SessionStopped, e, "the session was ended", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.processes)})
 	l.countEnd(e)
@@ -85,7 +86,7 @@ func (l *loop) stopFailed(e *entry, r stopResult) {
 	}
 	e.last.Error = e.stopFault
 	e.stopAt = l.now().Add(l.c.opts.Jitter(reach.Pause(e.tries)))
-	l.c.emit(event.SessionStopFailed, e, "the stop failed: "+firstLine(e.stopFault),
+	l.c.emit(event.SessionStopFailed, e, "the stop failed: "+reach.FirstLine(e.stopFault),
 		map[string]string{"error": e.stopFault, "survivors": strings.Trim(fmt.Sprint(r.survivors), "[]")})
 	l.countEnd(e)
 }

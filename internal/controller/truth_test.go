@@ -279,3 +279,17 @@ func TestTheLoopWaitsForNoStore(t *testing.T) {
 		}
 	})
 }
+
+func TestEveryLifeIsInTheHistory(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.fake.end("gc-town-a", 7)
+		w.after(time.Minute)
+		mustDo(t, w.c.Sleep, client.LifecycleRequest{Reason: "night"})
+		w.after(time.Minute)
+		lives, err := w.records.Incarnations(t.Context(), session.Key{Provider: "fake", Session: "gc-town-a"}, 0)
+		if err != nil || len(lives) != 2 || lives[1].Exit == nil || lives[1].Exit.Code != 7 || lives[1].EndedAt.IsZero() || !strings.Contains(lives[0].Reason, "night") {
+			t.Errorf("the history holds %+v, %v; want the crash and the sleep", lives, err)
+		}
+	})
+}

@@ -72,7 +72,7 @@ func (c *Controller) Kill(ctx context.Context, name string) (client.StopResult, 
 		case e.unknown():
 			answer(client.StopResult{}, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, name, e.action.Reason))
 			return
-		case !e.running() && e.job == nil:
+		case !e.running() && (e.job == nil || e.job.kind == jobLook):
 			answer(client.StopResult{}, fmt.Errorf("%w: %s does not run: %s", client.ErrRefused, name, e.action.Reason))
 			return
 		}
@@ -83,7 +83,8 @@ func (c *Controller) Kill(ctx context.Context, name string) (client.StopResult, 
 			switch {
 			case e.stops > stops:
 				answer(e.last, nil)
-			case e.job == nil && !e.stale && !e.exists() && !e.unknown(): // it ended by itself
+			case e.job == nil && e.order == plan.OrderNone, e.job == nil && !e.stale && !e.running() && !e.unknown():
+				// it ended by itself
 				e.order = plan.OrderNone
 				answer(client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent}, nil)
 			default:
@@ -159,6 +160,9 @@ func (l *loop) restarted(stops map[*entry]int) (failed []string, open bool) {
 			failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.last.Error))
 		case l.ending != nil:
 			failed = append(failed, e.rec.Agent+": the city ends")
+		case e.order == plan.OrderRestart && e.job == nil && e.action.Desired != plan.DesiredRunning:
+			e.order = plan.OrderNone // a later order came first
+			failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.action.Reason))
 		case e.order == plan.OrderRestart && e.action.Verb != plan.VerbWait:
 			open = true
 		default:

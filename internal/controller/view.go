@@ -7,7 +7,6 @@ import (
 	"gascity/client"
 	"gascity/internal/controller/reach"
 	"gascity/internal/event"
-	"gascity/internal/proc"
 	"gascity/runtime"
 )
 
@@ -83,16 +82,9 @@ func (c *Controller) Session(_ context.Context, name string) (client.Session, er
 	if !t.running {
 		return out, nil
 	}
-	for _, info := range reach.Tree(&t.seen) {
-		out.Processes = append(out.Processes, process(info))
-	}
+	out.Processes = reach.Processes(&t.seen)
 	out.Meta = reach.Shown(t.provider, t.rec.Session)
 	return out, nil
-}
-
-func process(info proc.Info) client.Process {
-	p := client.Process{PID: info.PID, PPID: info.PPID, Command: info.Comm, State: info.State.String()}
-	return p
 }
 
 // Peek returns the last lines of a session's output, of a dead one too.

@@ -68,7 +68,7 @@ func (c *Case) next() string {
 	case a.Verb.Acts():
 		return string(a.Verb)
 	case !a.After.IsZero():
-		return "it is judged again at " + stamp(a.After)
+		return "it is judged again at " + Stamp(a.After)
 	case a.Verb == plan.VerbWait:
 		return "it is judged again when something changes"
 	}
@@ -113,10 +113,10 @@ func (c *Case) facts(city *City) []client.Fact {
 		add("hold", strings.TrimSuffix(string(rec.Hold.Kind)+": "+rec.Hold.Reason, ": "), rec.Hold.Since)
 	}
 	if rec.Drain.Epoch != 0 && rec.Drain.Epoch == rec.Epoch {
-		add("drain", "until "+stamp(rec.Drain.Deadline), rec.Drain.Since)
+		add("drain", "until "+Stamp(rec.Drain.Deadline), rec.Drain.Since)
 	}
 	if !rec.Limited.Since.IsZero() {
-		add("limit", "until "+cmp.Or(stamp(rec.Limited.Until), "nobody knows when"), rec.Limited.Since)
+		add("limit", "until "+cmp.Or(Stamp(rec.Limited.Until), "nobody knows when"), rec.Limited.Since)
 	}
 	if !rec.Renew.IsZero() {
 		add("restart asked for", "at the end of the turn", rec.Renew)
@@ -146,7 +146,8 @@ func Last(events []client.Event, name string, n int) []client.Event {
 	return out
 }
 
-func stamp(t time.Time) string {
+// Stamp is a time in RFC 3339, empty if there is none.
+func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

@@ -5,6 +5,7 @@ package keep
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,9 +16,10 @@ import (
 // changed first. A store that fails or hangs delays nobody; what it has not
 // taken is tried again until it does.
 type Saver struct {
-	store session.Store
-	now   func() time.Time
-	told  func(session.Key, uint64, error) // what became of one write; may block
+	store   session.Store
+	history session.HistoryStore // nil: there is none
+	now     func() time.Time
+	told    func(session.Key, uint64, error) // what became of one write; may block
 
 	more chan struct{} // holds a token when there may be something to do
 	over chan struct{} // closed by Finish: what is left is written once
@@ -27,6 +29,7 @@ type Saver struct {
 	open  map[session.Key]*Change
 	queue []session.Key // the keys of open, the oldest change first
 	fault error         // of the last attempt, nil if it went well
+	lives []session.Incarnation
 }
 
 // Change is the newest state of a record that the store has not taken.
@@ -48,8 +51,9 @@ const (
 // New returns a saver that does nothing before [Saver.Run]. told is called by Run
 // with what became of each write.
 func New(store session.Store, now func() time.Time, told func(session.Key, uint64, error)) *Saver {
+	history, _ := store.(session.HistoryStore)
 	return &Saver{
-		store: store, now: now, told: told, open: map[session.Key]*Change{},
+		store: store, history: history, now: now, told: told, open: map[session.Key]*Change{},
 		more: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
 	}
 }
@@ -66,6 +70,10 @@ func (s *Saver) Put(next Change) {
 	}
 	s.open[key] = &next
 	s.mu.Unlock()
+	s.kick()
+}
+
+func (s *Saver) kick() {
 	select {
 	case s.more <- struct{}{}:
 	default:
@@ -77,6 +85,7 @@ func (s *Saver) Run(ctx context.Context) {
 	defer close(s.done)
 	for {
 		failed := s.writeAll(ctx)
+		failed = s.writeLives(ctx) || failed
 		var again <-chan time.Time
 		if failed {
 			again = time.After(Again)
@@ -92,6 +101,7 @@ func (s *Saver) Run(ctx context.Context) {
 		case <-again:
 		case <-s.over:
 			s.writeAll(ctx)
+			s.writeLives(ctx)
 			return
 		}
 	}
@@ -178,4 +188,44 @@ func (s *Saver) Finish(limit time.Duration) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.queue)
+}
+
+// livesKept bounds how many lives wait for a store that fails.
+const livesKept = 1000
+
+// PutLife takes what became of an incarnation, for the history. It never blocks;
+// of a store that has no history, or fails for long, it is forgotten.
+func (s *Saver) PutLife(life session.Incarnation) {
+	if s.history == nil {
+		return
+	}
+	s.mu.Lock()
+	if s.lives = append(s.lives, life); len(s.lives) > livesKept {
+		s.lives = slices.Clone(s.lives[len(s.lives)-livesKept:])
+	}
+	s.mu.Unlock()
+	s.kick()
+}
+
+// writeLives tries what is left of the history and reports whether it failed.
+func (s *Saver) writeLives(ctx context.Context) (failed bool) {
+	for {
+		s.mu.Lock()
+		if len(s.lives) == 0 {
+			s.mu.Unlock()
+			return false
+		}
+		life := s.lives[0]
+		s.lives = s.lives[1:]
+		s.mu.Unlock()
+		bounded, cancel := context.WithTimeout(ctx, Limit)
+		err := s.history.SaveIncarnation(bounded, life)
+		cancel()
+		if err != nil {
+			s.mu.Lock()
+			s.lives = append([]session.Incarnation{life}, s.lives...)
+			s.mu.Unlock()
+			return true
+		}
+	}
 }

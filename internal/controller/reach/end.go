@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"gascity/client"
 	"gascity/internal/proc"
 	"gascity/runtime"
 )
@@ -59,4 +60,13 @@ func Survivors(tree []proc.Info) []int {
 		}
 	}
 	return left
+}
+
+// Processes returns the session's processes as people see them.
+func Processes(seen *runtime.Observation) []client.Process {
+	var out []client.Process
+	for _, info := range Tree(seen) {
+		out = append(out, client.Process{PID: info.PID, PPID: info.PPID, Command: info.Comm, State: info.State.String()})
+	}
+	return out
 }

@@ -58,3 +58,9 @@ func Fault(err error) string {
 	}
 	return text
 }
+
+// FirstLine returns what stands before the first line break.
+func FirstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}

@@ -2,8 +2,10 @@ package account
 
 import (
 	"cmp"
+	"time"
 
 	"gascity/client"
+	"gascity/internal/plan"
 	"gascity/internal/session"
 	"gascity/runtime"
 )
@@ -51,4 +53,34 @@ func Activity(a *session.Activity) client.Activity {
 		State: cmp.Or(string(a.State), string(runtime.ActivityUnknown)), Kind: a.Kind, Until: a.Until, Source: string(a.Source),
 		Since: a.Since, Confidence: string(a.Confidence), Detail: a.Detail,
 	}
+}
+
+// Agent is a session as people see it. The activity is nil unless it runs.
+func Agent(a *plan.Action, r *session.Record, seen *runtime.Observation, state string, activity *session.Activity) client.Agent {
+	out := client.Agent{
+		Name: a.Agent, Session: a.Session, Provider: a.Provider,
+		Desired: a.Desired, State: state, Reason: a.Reason, NextAt: a.After, Drift: a.Fields,
+		Activity: Activity(&session.Activity{}), Epoch: r.Epoch, Warning: r.Warning,
+		Attached: seen.Attached, ActiveAt: seen.LastActivity, Restarts: r.Restarts, ReadAt: seen.At,
+	}
+	if activity != nil {
+		out.PID, out.StartedAt = seen.PID, r.StartedAt
+		out.Instance, out.Activity = r.Instance, Activity(activity)
+	}
+	if exit := cmp.Or(r.Exit, seen.Exit); exit != nil {
+		out.Exit = exit.String()
+	}
+	return out
+}
+
+// Plan is what is decided, as people see it.
+func Plan(actions []plan.Action, now time.Time) client.Plan {
+	out := client.Plan{At: now, Actions: make([]client.Action, 0, len(actions))}
+	for i := range actions {
+		a := &actions[i]
+		out.Actions = append(out.Actions, client.Action{
+			Verb: string(a.Verb), Agent: a.Agent, Session: a.Session, Reason: a.Reason, Fields: a.Fields, After: a.After,
+		})
+	}
+	return out
 }
