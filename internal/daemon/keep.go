@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"gascity/internal/api"
 	"gascity/internal/controller"
 	"gascity/internal/delivery"
-	"gascity/internal/event"
 	"gascity/internal/pending"
 	"gascity/internal/plan"
 	"gascity/internal/proc"
@@ -24,23 +22,9 @@ import (
 
 // openStore opens what the city must not forget.
 func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
-	db, err := store.Open(ctx, store.Options{
+	return store.Open(ctx, store.Options{
 		Path: filepath.Join(k.root, stateFolder, storeFile), Now: k.daemon.opts.Now, Logger: k.logger,
 	})
-	if err != nil {
-		return nil, err
-	}
-	if damage := db.Damage(); damage != nil {
-		k.logger.Error("the store was damaged and begun anew", "set_aside", damage.File, "error", damage.Err)
-		_, err := db.Append(client.Event{
-			Kind: string(event.StoreRebuilt), Text: "the store was damaged and begun anew; sessions are adopted as they are found",
-			Data: map[string]string{"file": damage.File, "error": damage.Err.Error()},
-		})
-		if err != nil {
-			return nil, errors.Join(err, db.Close())
-		}
-	}
-	return db, nil
 }
 
 // assemble makes the controller and the engines over one store.

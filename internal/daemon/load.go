@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -42,6 +43,18 @@ func (d *Daemon) read(root string) (reading, error) {
 	}
 	r.desired = desired
 	return r, nil
+}
+
+// imagine resolves another configuration as if it were the city's own.
+func (d *Daemon) imagine(root string, req client.PreviewRequest) (plan.Desired, error) {
+	path := cmp.Or(req.Path, filepath.Join(root, client.CityFile))
+	city, err := config.Parse(path, []byte(req.Config), known())
+	if err != nil {
+		return plan.Desired{}, err
+	}
+	city.Root = root
+	desired, _, err := plan.Resolve(city, d.inputs())
+	return desired, err
 }
 
 func (d *Daemon) inputs() plan.Inputs {

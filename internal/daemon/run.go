@@ -79,7 +79,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		defer cancel()
 		return g.run(ctx)
 	})
-	server := api.NewServer(recorder{City: compose(c, engines), root: k.root}, api.Options{Version: opts.Version, Log: k.logger})
+	server := api.NewServer(front{compose(c, engines), k, c, db}, api.Options{Version: opts.Version, Log: k.logger})
 	group.Go(func() error {
 		defer cancel()
 		return server.Run(ctx, listener)

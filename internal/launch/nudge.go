@@ -50,7 +50,12 @@ func (r *run) deliver(ctx context.Context, text string) error {
 			return undelivered
 		case outcome.State == runtime.OutcomeAbsent:
 			return errors.Join(r.outlives(ctx, lastWords), ctx.Err())
+		case ctx.Err() != nil:
+			return errors.Join(undelivered, context.Cause(ctx))
 		case outcome.State != runtime.OutcomeRefused || !r.changes(patience, seq):
+			if ctx.Err() != nil {
+				return errors.Join(undelivered, context.Cause(ctx))
+			}
 			r.warn("prompt", undelivered)
 			return r.outlives(ctx, 0) // it may have ended over it
 		}

@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/api"
+	"gascity/internal/controller"
+	"gascity/internal/rawlog"
+	"gascity/internal/store"
+)
+
+// front is the city with the extensions that need more than the controller: what
+// its sessions printed, its events by their time, and other configurations.
+type front struct {
+	api.City
+	keeper     *keeper
+	controller *controller.Controller
+	events     *store.DB
+}
+
+var (
+	_ api.Recorder  = front{}
+	_ api.Dated     = front{}
+	_ api.Previewer = front{}
+)
+
+// Since keeps the contract of api.Dated.
+func (f front) Since(_ context.Context, t time.Time) (uint64, error) { return f.events.Since(t) }
+
+// Preview keeps the contract of api.Previewer.
+func (f front) Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error) {
+	desired, err := f.keeper.daemon.imagine(f.keeper.root, req)
+	if err != nil {
+		return client.Plan{}, fmt.Errorf("%w: %w", client.ErrInvalid, err)
+	}
+	return f.controller.Preview(ctx, desired)
+}
+
+// Logs keeps the contract of api.Recorder. The drivers keep what was printed in
+// the city's log folder, and it stays when they are gone.
+func (f front) Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
+	session, err := f.Session(ctx, target)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(f.keeper.root, stateFolder, logFolder, session.Session+".log")
+	err = rawlog.Copy(ctx, w, path, rawlog.Query{Since: q.Since, Follow: q.Follow})
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s has printed nothing yet", client.ErrNotFound, target)
+	}
+	return err
+}
