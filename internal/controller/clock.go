@@ -1,7 +1,7 @@
 package controller
 
 import (
-	"strconv"
+	"fmt"
 	"time"
 
 	"gascity/internal/event"
@@ -20,10 +20,10 @@ func (l *loop) checkClock(since time.Time, meant time.Duration) {
 	gap := passed - min(meant, l.settings().Patrol)
 	switch {
 	case gap > jumpBound:
-		l.c.emit(event.HostResumed, nil, "the host slept, or stood still", map[string]string{"seconds": seconds(gap)})
+		l.c.emit(event.HostResumed, nil, "the host slept, or stood still", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
 	case passed < -jumpBound:
 		gap = passed
-		l.c.emit(event.ClockJumped, nil, "the clock was set back", map[string]string{"seconds": seconds(gap)})
+		l.c.emit(event.ClockJumped, nil, "the clock was set back", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
 	default:
 		return
 	}
@@ -44,8 +44,6 @@ func (l *loop) checkClock(since time.Time, meant time.Duration) {
 		e.stale = true
 	}
 }
-
-func seconds(d time.Duration) string { return strconv.Itoa(int(d.Round(time.Second) / time.Second)) }
 
 // shift moves a time that is set.
 func shift(t time.Time, gap time.Duration) time.Time {

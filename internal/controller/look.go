@@ -134,7 +134,7 @@ func (l *loop) settle(e *entry) {
 }
 
 // attribute settles whose the session is.
-func (l *loop) attribute(e *entry, n reach.Notes, same bool) { //nolint:revive // whether the record is about what runs is a fact, no mode
+func (l *loop) attribute(e *entry, n reach.Notes, same bool) {
 	switch n.City {
 	case "":
 		if same {

@@ -51,6 +51,9 @@ func (m *model) problem(format string, args ...any) {
 	m.problems = append(m.problems, fmt.Sprintf(format, args...))
 }
 
+// in changes or reads the model: acts look at it with the fake's lock held.
+func (m *model) in(do func()) { m.w.fake.set(func(*fake) { do() }) }
+
 // watch checks every act on the fake place at the moment at which it is done.
 func (m *model) watch() {
 	f := m.w.fake
@@ -125,7 +128,7 @@ func (m *model) take(s step) {
 	case "partial":
 		w.fake.set(func(f *fake) { f.partial = true })
 	case "store":
-		m.broken = true
+		m.in(func() { m.broken = true })
 		m.store.Set([]storetest.Mode{storetest.Fails, storetest.Hangs, storetest.FailsWrites}[s.value%3])
 	case "heal":
 		m.heal()
@@ -133,19 +136,22 @@ func (m *model) take(s step) {
 		m.edited(func(d *plan.Desired) {
 			for i := range d.Sessions {
 				if d.Sessions[i].Name == name {
-					d.Sessions[i].Config.WorkDir, m.ends[name] = fmt.Sprint("/", s.value), true
+					d.Sessions[i].Config.WorkDir = fmt.Sprint("/", s.value)
+					m.in(func() { m.ends[name] = true })
 				}
 			}
 		})
 	case "remove":
-		m.gone[name], m.ends[name], m.loose[name] = true, true, true
-		m.held[name] = "" // what is forgotten with its record
+		m.in(func() {
+			m.gone[name], m.ends[name], m.loose[name] = true, true, true
+			m.held[name] = "" // what is forgotten with its record
+		})
 		m.edited(func(d *plan.Desired) {
 			d.Sessions = slices.DeleteFunc(slices.Clone(d.Sessions), func(s plan.Session) bool { return s.Name == name })
 		})
 	case "add":
 		if m.gone[name] {
-			m.gone[name] = false
+			m.in(func() { m.gone[name] = false })
 			m.edited(func(d *plan.Desired) { d.Sessions = append(slices.Clone(d.Sessions), agentSession(agent)) })
 		}
 	case "sleep", "suspend", "wake", "resume", "drain":
@@ -197,43 +203,56 @@ func (m *model) order(kind, agent string) {
 	case "drain":
 		verb = w.c.Drain
 	}
-	may, held := m.ends[name], m.held[name]
-	switch kind {
-	case "sleep", "suspend", "drain":
-		m.ends[name] = true // from now on: the answer may come after the act
-	default:
-		m.held[name] = ""
-	}
+	var may bool
+	var held session.HoldKind
+	m.in(func() {
+		may, held = m.ends[name], m.held[name]
+		switch kind {
+		case "sleep", "suspend", "drain":
+			m.ends[name] = true // from now on: the answer may come after the act
+		default:
+			m.held[name] = ""
+		}
+	})
 	done, err := verb(w.t.Context(), agent, client.LifecycleRequest{})
-	switch {
-	case err != nil || !done.Changed:
-		m.ends[name], m.held[name] = may, held
-	case kind == "sleep":
-		m.held[name] = session.HoldSleep
-	case kind == "suspend":
-		m.held[name] = session.HoldSuspend
-	}
+	m.in(func() {
+		switch {
+		case err != nil || !done.Changed:
+			m.ends[name], m.held[name] = may, held
+		case kind == "sleep":
+			m.held[name] = session.HoldSleep
+		case kind == "suspend":
+			m.held[name] = session.HoldSuspend
+		}
+	})
 }
 
 func (m *model) replace(kind, agent string) {
 	name := "gc-town-" + agent
-	may, held := m.ends[name], m.held[name]
-	m.ends[name] = true
+	var may bool
+	var held session.HoldKind
+	m.in(func() {
+		may, held = m.ends[name], m.held[name]
+		if m.ends[name] = true; kind == "restart" {
+			m.held[name] = "" // it wakes
+		}
+	})
 	ctx, cancel := context.WithTimeout(m.w.t.Context(), time.Minute)
 	defer cancel()
 	var err error
 	if kind == "kill" {
 		_, err = m.w.c.Kill(ctx, agent)
 	} else {
-		m.held[name] = "" // a restart wakes
 		_, err = m.w.c.Restart(ctx, []string{agent})
 	}
-	switch {
-	case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrUnavailable), errors.Is(err, client.ErrNotFound):
-		m.ends[name], m.held[name] = may, held
-	case err != nil:
-		m.loose[name] = true // the order stands, and is carried out when it can be
-	}
+	m.in(func() {
+		switch {
+		case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrUnavailable), errors.Is(err, client.ErrNotFound):
+			m.ends[name], m.held[name] = may, held
+		case err != nil:
+			m.loose[name] = true // the order stands, and is carried out when it can be
+		}
+	})
 }
 
 func (m *model) edited(change func(*plan.Desired)) {
@@ -245,8 +264,8 @@ func (m *model) edited(change func(*plan.Desired)) {
 
 func (m *model) heal() {
 	m.store.Set(storetest.Works)
-	m.broken = false
 	m.w.fake.set(func(f *fake) {
+		m.broken = false
 		f.down, f.partial = nil, false
 		clear(f.blind)
 		clear(f.stubborn)
@@ -260,7 +279,9 @@ func (m *model) crash() {
 	m.store.Set(storetest.Fails)
 	m.w.stopped = true
 	m.w.cancel()
-	<-m.w.done // it could not write what was left
+	if err := <-m.w.done; err != nil {
+		m.w.t.Log("the crashed controller:", err) // it could not write what was left
+	}
 	m.store = m.w.breakable()
 	if broken {
 		m.store.Set(storetest.Fails)

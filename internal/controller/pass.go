@@ -171,6 +171,7 @@ func (l *loop) keepDecision(e *entry, a plan.Action) {
 // look that is older than what has happened since.
 func (l *loop) act() {
 	starts, stops := l.underWay()
+	left := places{l.settings().Starts - starts, stopsAtOnce - stops}
 	for _, a := range l.actions {
 		key := session.Key{Provider: a.Provider, Session: a.Session}
 		e, s := l.entries[key], l.desired[key]
@@ -185,27 +186,32 @@ func (l *loop) act() {
 		if a.Verb.Acts() && !l.permitted(e, a) {
 			continue
 		}
-		switch a.Verb {
-		case plan.VerbStart:
-			if starts < l.settings().Starts {
-				starts++
-				l.startOrClaim(e, s)
-			}
-		case plan.VerbStop, plan.VerbRestart:
-			if stops < stopsAtOnce {
-				stops++
-				e.disrupted = e.disrupted || a.Drifted
-				l.stop(e, a)
-			}
-		case plan.VerbRelaunch, plan.VerbApplyLive:
-			if starts < l.settings().Starts {
-				starts++
-				l.change(e, s, a)
-			}
-		case plan.VerbAdopt:
-			l.adopt(e, s)
-		default:
+		l.carryOut(e, s, a, &left)
+	}
+}
+
+// places are how many more acts of a kind the limits allow.
+type places struct{ starts, stops int }
+
+// carryOut begins one act if there is a place for it.
+func (l *loop) carryOut(e *entry, s *plan.Session, a plan.Action, left *places) {
+	switch a.Verb {
+	case plan.VerbStart:
+		if left.starts--; left.starts >= 0 {
+			l.startOrClaim(e, s)
 		}
+	case plan.VerbStop, plan.VerbRestart:
+		if left.stops--; left.stops >= 0 {
+			e.disrupted = e.disrupted || a.Drifted
+			l.stop(e, a)
+		}
+	case plan.VerbRelaunch, plan.VerbApplyLive:
+		if left.starts--; left.starts >= 0 {
+			l.change(e, s, a)
+		}
+	case plan.VerbAdopt:
+		l.adopt(e, s)
+	default:
 	}
 }
 

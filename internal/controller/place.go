@@ -62,14 +62,17 @@ func (l *loop) open(p *place) {
 				return
 			}
 			p.provider = provider
-			listener := reach.Listener{
-				Begun:  func() { l.send(func() { p.streams = true }) },
-				Event:  func(ev runtime.Event) { l.send(func() { l.noticed(p, ev) }) },
-				Broken: func() { l.send(func() { l.resync(p, false) }) },
-			}
-			l.goAlong(func() { reach.Watch(l.ctx, p.provider, listener) })
+			l.goAlong(func() { reach.Watch(l.ctx, provider, l.listener(p)) })
 		}
 	})
+}
+
+func (l *loop) listener(p *place) reach.Listener {
+	return reach.Listener{
+		Begun:  func() { l.send(func() { p.streams = true }) },
+		Event:  func(ev runtime.Event) { l.send(func() { l.noticed(p, ev) }) },
+		Broken: func() { l.send(func() { l.resync(p, false) }) },
+	}
 }
 
 // resync looks at everything of the place again.

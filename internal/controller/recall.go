@@ -108,9 +108,7 @@ func (l *loop) save(e *entry) {
 	}
 	e.queued = e.version
 	e.rec.UpdatedAt = l.now()
-	rec := e.rec
-	rec.Failures = append([]time.Time(nil), e.rec.Failures...)
-	l.saver.Put(keep.Change{Record: rec, Version: e.version})
+	l.saver.Put(keep.Change{Record: e.rec, Version: e.version}) // what it points to is replaced and never changed
 }
 
 // life tells the history what became of the present incarnation.

@@ -82,7 +82,7 @@ func (w *town) lastData(kind, key string) string {
 func TestFailuresAreClassified(t *testing.T) {
 	for want, err := range map[string]error{
 		"missing binary": &runtime.StartupDeath{Exit: runtime.Exit{Code: 127}, Output: "sh: 1: claud: not found"},
-		"exit":           &runtime.StartupDeath{Exit: runtime.Exit{Code: 2}, Output: "unknown flag: --modle"},
+		"exit":           &runtime.StartupDeath{Exit: runtime.Exit{Code: 2}, Output: "unknown flag: --colour-of"},
 		"setup":          &launch.StepError{Step: "pre_start", Err: &launch.CommandError{Command: "make", Output: "no rule to make target", Err: context.Canceled}},
 		"dialog":         &launch.StepError{Step: "ready", Err: &launch.BlockedError{}},
 	} {
@@ -94,7 +94,7 @@ func TestFailuresAreClassified(t *testing.T) {
 					t.Errorf("%v is of class %q", err, got)
 				}
 				x, xerr := w.c.Explain(t.Context(), "a")
-				for _, root := range []string{"not found", "unknown flag: --modle", "no rule to make target"} {
+				for _, root := range []string{"not found", "unknown flag: --colour-of", "no rule to make target"} {
 					if strings.Contains(err.Error(), root) && !strings.Contains(x.Output+x.Reason, root) || xerr != nil {
 						t.Errorf("the explanation does not hold the root %q: %+v, %v", root, x, xerr)
 					}
