@@ -35,8 +35,8 @@ func TestACityLivesFromStartToStop(t *testing.T) {
 	echo := r.until("echo", "running", isRunning)
 	r.until("sleeper", "running", isRunning)
 
-	result, err := r.client.Nudge(t.Context(), "echo", client.NudgeRequest{Text: "hello there"})
-	if err != nil || result.State != "submitted" && result.State != "unconfirmed" {
+	result, err := r.client.Nudge(t.Context(), "echo", client.NudgeRequest{Text: "hello there", Wait: client.ReceiptSubmitted})
+	if err != nil || !result.Ended() {
 		t.Fatalf("nudge gives %+v, %v", result, err)
 	}
 	p, err := d.Provider(t.Context(), root, "pty")
