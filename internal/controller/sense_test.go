@@ -144,10 +144,25 @@ func TestAReadingOfAFormerIncarnationIsDropped(t *testing.T) {
 		w.after(time.Second)
 		close(hold)
 		synctest.Wait()
+		if slices.Contains(w.activities(), "busy") {
+			t.Errorf("the former incarnation's reading was told: %v", w.activities())
+		}
 		if got := w.agent("a"); got.State != client.StateRunning || got.Activity.State != "unknown" {
 			t.Errorf("the successor is %s and %s, want running and unknown", got.State, got.Activity.State)
 		}
 	})
+}
+
+// activities returns what was told of activities, in order.
+func (w *town) activities() []string {
+	var told []string
+	events, _, _ := w.log.After(0)
+	for _, e := range events {
+		if e.Kind == "session.activity" {
+			told = append(told, e.Data["activity"])
+		}
+	}
+	return told
 }
 
 func TestAReadingIsRepeatedWhenItSaysSo(t *testing.T) {
