@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"gascity/client"
@@ -41,7 +42,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 		return nil, nil, err
 	}
 	environ := d.env.base(agentcli.Builtin())
-	e.prompts = delivery.New(delivery.Options{Store: db, City: c, Events: db, Logger: k.logger, Now: d.opts.Now})
+	e.prompts = delivery.New(delivery.Options{Store: db, City: c, Events: db, Logger: k.logger, Now: d.opts.Now, NewID: receiptID})
 	e.questions = pending.New(pending.Options{
 		City: c, Store: db, Events: db, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,
@@ -55,6 +56,9 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 	})
 	return c, e, nil
 }
+
+// receiptID returns a name for a prompt that a person can type: 60 random bits.
+func receiptID() string { return "p-" + strings.ToLower(rand.Text()[:12]) }
 
 var (
 	_ api.Prompts    = (*delivery.Engine)(nil)
