@@ -8,7 +8,8 @@ import (
 
 // Delivery is one prompt on its way to an agent.
 type Delivery struct {
-	// ID names the delivery in logs and receipts. It may be empty.
+	// ID names the delivery in logs and receipts, and to [Settle]: every prompt has
+	// one of its own. It may be empty; then its text stands for it.
 	ID string
 	// Instance is the token of the incarnation that the prompt is for. Empty
 	// means whichever runs now.
@@ -29,12 +30,12 @@ type OutcomeState string
 const (
 	OutcomeSubmitted   OutcomeState = "submitted"   // evidence that the agent took it
 	OutcomeUnconfirmed OutcomeState = "unconfirmed" // handed over, no evidence; never send it again blindly
-	OutcomeRefused     OutcomeState = "refused"     // not a byte was sent; Reason says why, try later
+	OutcomeRefused     OutcomeState = "refused"     // nothing reached the agent; Reason says why, try later
 	OutcomeAbsent      OutcomeState = "absent"      // no such session or incarnation; not a byte was sent
 	OutcomeUnsupported OutcomeState = "unsupported" // the session takes no prompts
 )
 
-// RefusalReason is why a delivery was refused before its first byte.
+// RefusalReason is why a delivery was refused.
 type RefusalReason string
 
 // The reasons.
@@ -45,6 +46,9 @@ const (
 	RefusedBusy    RefusalReason = "busy"          // the agent takes no input during a turn
 	RefusedContent RefusalReason = "content"       // the text cannot arrive unchanged
 	RefusedUnready RefusalReason = "not_ready"     // the agent has not drawn its input line yet
+	// RefusedWithdrawn: the agent provably never took the text: it was taken out of the
+	// input line again, or not a byte was sent.
+	RefusedWithdrawn RefusalReason = "withdrawn"
 )
 
 // Outcome is the result of a delivery.

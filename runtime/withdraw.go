@@ -8,11 +8,10 @@ import (
 // Withdrawer is the extension of drivers that can take back a prompt whose
 // delivery was cut off.
 type Withdrawer interface {
-	// Withdraw takes the text of a delivery that was cut off out of the agent's
-	// input again. True is proof that the agent never took it: the text was in
-	// the input line, alone, and is not any more. False proves nothing; a text of
-	// ours that cannot be taken out may be left in part. A person's text is never
-	// touched. d.Content is as it was delivered.
+	// Withdraw is [Settler.Settle] for who wants to know only whether the text may be
+	// sent again. True is proof that the agent never took it and never will: not a
+	// byte was sent, or it is out of the input line again. False proves nothing. A
+	// person's text is never touched.
 	// [ErrSessionNotFound] if the session is missing, [ErrStaleInstance] if
 	// d.Instance is not the current incarnation's token.
 	Withdraw(ctx context.Context, name string, d Delivery) (bool, error)
@@ -25,4 +24,32 @@ func Withdraw(ctx context.Context, p Provider, name string, d Delivery) (bool, e
 		return w.Withdraw(ctx, name, d)
 	}
 	return false, &Error{Op: "withdraw a prompt from", Session: name, Err: errors.ErrUnsupported}
+}
+
+// Settler is the extension of drivers that can tell what became of a delivery
+// after its sender died, or after it ended unconfirmed.
+type Settler interface {
+	// Settle tells what became of the last delivery with d's ID, and brings it to an
+	// end. [OutcomeRefused] with [RefusedWithdrawn] is proof that the agent never took
+	// the text and never will: it may be delivered again. [OutcomeSubmitted] has the
+	// evidence that the agent took it. [OutcomeUnconfirmed] if neither can be proved.
+	// d is as it was delivered; a delivery that is still under way is waited for.
+	// Errors are those of Withdraw.
+	Settle(ctx context.Context, name string, d Delivery) (Outcome, error)
+}
+
+// Settle tells what became of a delivery. Without the extension it asks
+// [Withdraw], which can only tell that it may be sent again.
+func Settle(ctx context.Context, p Provider, name string, d Delivery) (Outcome, error) {
+	if s, ok := As[Settler](p, name); ok {
+		return s.Settle(ctx, name, d)
+	}
+	ok, err := Withdraw(ctx, p, name, d)
+	switch {
+	case ok && err == nil:
+		return Outcome{State: OutcomeRefused, Reason: RefusedWithdrawn}, nil
+	case errors.Is(err, errors.ErrUnsupported):
+		return Outcome{State: OutcomeUnconfirmed, Detail: "the driver cannot tell"}, nil
+	}
+	return Outcome{State: OutcomeUnconfirmed}, err
 }

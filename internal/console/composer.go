@@ -1,6 +1,7 @@
 package console
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -177,11 +178,8 @@ func (c composer) holds(text string, rules agentcli.Composer) holding {
 	if got == want {
 		return holdsOurs
 	}
-	if rest := strings.TrimSpace(replaceAll(rules.Pasted, c.content)); rest != strings.TrimSpace(c.content) {
-		if rest == "" {
-			return holdsOurs
-		}
-		return holdsOther
+	if n := placeholders(c.content, rules); n > 0 {
+		return holdsPasted(c.content, want, n, rules)
 	}
 	switch {
 	case strings.Contains(got, want):
@@ -190,6 +188,42 @@ func (c composer) holds(text string, rules agentcli.Composer) holding {
 		return holdsOurs
 	}
 	return holdsOther
+}
+
+// holdsPasted is holds for content with n placeholders.
+func holdsPasted(content, want string, n int, rules agentcli.Composer) holding {
+	before, after := content, ""
+	for _, p := range rules.Pasted {
+		if cut := p.Replace(content, "\x00"); cut != content {
+			before, after, _ = strings.Cut(cut, "\x00")
+		}
+	}
+	before, after = skeleton(before), skeleton(after)
+	switch {
+	case n > 1:
+		return holdsMore
+	case before+after == "":
+		return holdsOurs
+	case len(before)+len(after) < len(want) && strings.HasPrefix(want, before) && strings.HasSuffix(want, after):
+		return holdsOurs // both ends of a long text are shown
+	}
+	return holdsMore
+}
+
+// bracketed is how programs write what stands for a paste.
+var bracketed = regexp.MustCompile(`\[[^\[\]]*\]`)
+
+// placeholders counts what stands for a paste.
+func placeholders(content string, rules agentcli.Composer) (n int) {
+	for _, part := range bracketed.FindAllString(content, -1) {
+		if agentcli.MatchAny(rules.Pasted, part) {
+			n++
+		}
+	}
+	if n == 0 && replaceAll(rules.Pasted, content) != content {
+		return 1
+	}
+	return n
 }
 
 func replaceAll(patterns []agentcli.Pattern, s string) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/term"
 	"gascity/runtime"
 )
 
@@ -45,7 +46,14 @@ func (d *delivery) pressEnter(ctx context.Context) error {
 		busy: d.v.busy(d.rules.Screen, d.composer()) != "",
 	}
 	d.typed++
-	return d.key(ctx, "Enter")
+	p, err := term.Key("Enter", d.v.Modes)
+	if err != nil {
+		return err
+	}
+	if j, ok := d.t.(Journal); ok {
+		return j.Enter(ctx, p, d.knowsComposer() && strings.TrimSpace(d.composer().content) != "")
+	}
+	return d.t.Send(ctx, p)
 }
 
 // evidence waits until the screen proves that the agent took the prompt.
@@ -122,6 +130,9 @@ func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
 // proof returns the evidence that is on the screen, empty if none is.
 func (d *delivery) proof(ctx context.Context) (string, error) {
 	edge := d.edge()
+	if d.knowsComposer() && d.holds() == holdsOurs {
+		return "", nil // a turn of another text may have begun
+	}
 	switch {
 	case d.emptied() && edge != "":
 		return "composer_emptied+" + edge, nil
@@ -176,7 +187,7 @@ func (d *delivery) edge() string {
 func (d *delivery) emptied() bool {
 	c := d.composer()
 	return d.knowsComposer() && d.echo != holdsNothing && c.found && !c.above &&
-		strings.TrimSpace(c.content) == "" && d.v.Seq > d.enter.frame.Seq && d.v.dialog(d.rules) == nil
+		!d.v.LastHuman.After(d.human) && strings.TrimSpace(c.content) == "" && d.v.Seq > d.enter.frame.Seq && d.v.dialog(d.rules) == nil
 }
 
 // mayRepeat reports whether Enter may be pressed again: the input line still

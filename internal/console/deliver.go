@@ -1,13 +1,16 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/term"
 	"gascity/runtime"
 )
 
@@ -19,9 +22,6 @@ type Prompt struct {
 	Text string
 	// Confirm bounds the wait for evidence after Enter; zero is DefaultConfirm.
 	Confirm time.Duration
-	// Leftovers are texts of earlier deliveries that ended before their Enter. If
-	// the input line still holds exactly one of them, it is emptied first.
-	Leftovers []string
 	// Answer: the text is the answer that the program's own report waits for, which
 	// otherwise holds every prompt up.
 	Answer bool
@@ -33,7 +33,9 @@ type Prompt struct {
 // of it is in the outcome; a refusal means that not a byte was sent. The text is
 // sent once, whatever happens; Enter is pressed only while nobody else can have
 // put anything into the input line, and repeated only while it holds exactly our
-// text. Empty text is submitted without doing anything.
+// text. Empty text is submitted without doing anything. What a delivery left that was
+// cut off must be out of the line and out of what is on its way to the program: see
+// [Resolve]. A [Journal] is told of each step before it is taken.
 //
 // An agent that has exited is an outcome (absent before the first byte,
 // unconfirmed after it). An error is a failure of the terminal or the end of
@@ -49,7 +51,7 @@ func Deliver(ctx context.Context, t Terminal, prompt Prompt, rules Rules) (runti
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
 	}
-	held, no, err := w.prepare(ctx, rules, prompt.Leftovers)
+	held, no, err := w.prepare(ctx, rules)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
 	}
@@ -70,24 +72,15 @@ func Deliver(ctx context.Context, t Terminal, prompt Prompt, rules Rules) (runti
 	return d.run(ctx, paste)
 }
 
-// prepare looks whether a prompt may be delivered now and then keeps back what people type;
-// a text of ours that was left behind is taken away. A refusal that can be seen at once
-// keeps nobody back.
-func (w *watch) prepare(ctx context.Context, rules Rules, leftovers []string) (*lease, *runtime.Outcome, error) {
+// prepare looks whether a prompt may be delivered now and then keeps back what people type.
+// A refusal that can be seen at once keeps nobody back.
+func (w *watch) prepare(ctx context.Context, rules Rules) (*lease, *runtime.Outcome, error) {
 	held := &lease{t: w.t}
-	if _, ours := w.leftover(rules, leftovers); !ours {
-		if no, err := w.refuseFirmly(ctx, rules); err != nil || no != nil {
-			return held, no, err
-		}
+	no, err := w.refuseFirmly(ctx, rules)
+	if err != nil || no != nil {
+		return held, no, err
 	}
-	err := w.renew(ctx, held)
-	if err == nil {
-		err = w.clearLeftover(ctx, rules, leftovers)
-	}
-	if err == nil {
-		err = w.renew(ctx, held)
-	}
-	var no *runtime.Outcome
+	err = w.renew(ctx, held)
 	if err == nil {
 		no, err = w.refuseFirmly(ctx, rules)
 	}
@@ -114,6 +107,11 @@ type delivery struct {
 
 func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, error) {
 	d.before, d.human = d.v.Frame, d.v.LastHuman
+	if j, ok := d.t.(Journal); ok {
+		if err := j.Begin(ctx, d.text, d.undo()); err != nil {
+			return unconfirmed("nothing was sent"), err
+		}
+	}
 	if err := d.t.Send(ctx, paste); err != nil {
 		return unconfirmed("the terminal did not take all of the text"), err
 	}
@@ -128,12 +126,34 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	switch {
 	case err == nil:
 		return outcome, nil
-	case errors.Is(err, ErrExited), errors.Is(err, errHeld):
+	case errors.Is(err, ErrExited), errors.Is(err, errHeld), errors.Is(err, ErrTouched):
 		return unconfirmed("%v", err), nil
 	default:
 		return unconfirmed("given up after the text was sent"), err
 	}
 }
+
+// undo returns the keys that take the text out of the line again, none if that could do
+// anything else. Some programs clear one row at a time.
+func (d *delivery) undo() []byte {
+	if d.rules.Screen.ClearKey == "" || !d.knowsComposer() {
+		return nil
+	}
+	key, err := term.Key(d.rules.Screen.ClearKey, d.v.Modes)
+	if err != nil {
+		return nil
+	}
+	rows := 1 + strings.Count(d.text, "\n") + len(d.text)/minColumns
+	return bytes.Repeat(key, min(rows, maxUndo))
+}
+
+const (
+	// minColumns is how many bytes of a text fill a row of an input line at least.
+	minColumns = 40
+	// maxUndo bounds how often the clear key is sent unseen: a longer text is shown by
+	// something that goes at once, or in part.
+	maxUndo = 100
+)
 
 func unconfirmed(format string, args ...any) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf(format, args...)}

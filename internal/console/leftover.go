@@ -2,8 +2,6 @@ package console
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -14,30 +12,6 @@ const (
 	// time.
 	maxClear = 200
 )
-
-// clearLeftover empties an input line that holds exactly the text of an earlier
-// delivery that was cut off before its Enter: its sender was never told that the
-// agent took it, and left there it would block every later prompt. Anything else
-// in the line is somebody's draft and stays.
-func (w *watch) clearLeftover(ctx context.Context, rules Rules, leftovers []string) error {
-	c, ours := w.leftover(rules, leftovers)
-	if !ours || w.v.humanActive(rules, time.Now()) {
-		return nil
-	}
-	return w.emptyLine(ctx, rules, c)
-}
-
-// leftover returns the input line, and whether it holds exactly one of the texts and can be
-// emptied.
-func (w *watch) leftover(rules Rules, texts []string) (composer, bool) {
-	s := rules.Screen
-	if len(texts) == 0 || s.ClearKey == "" || w.v.Exited {
-		return composer{}, false
-	}
-	c := w.v.readComposer(s.Composer)
-	ours := func(text string) bool { return c.holds(text, s.Composer) == holdsOurs }
-	return c, !c.above && slices.ContainsFunc(texts, ours)
-}
 
 // emptyLine presses the clear key until the input line c is empty, the key shows
 // no effect twice, or a person types.
@@ -63,7 +37,7 @@ func (w *watch) emptyLine(ctx context.Context, rules Rules, c composer) error {
 		if idle++; c.content != before {
 			idle = 0
 		}
-		if !c.found || strings.TrimSpace(c.content) == "" || idle == 2 {
+		if empty(c) || !c.found || idle == 2 {
 			return nil
 		}
 	}

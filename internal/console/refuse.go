@@ -81,6 +81,9 @@ func (v view) refuse(rules Rules, now time.Time) *runtime.Outcome {
 	if s.EnterWhileBusy == agentcli.BusyIgnores && v.busy(s, c) != "" {
 		return refused(runtime.RefusedBusy, "the program takes no input during a turn")
 	}
+	if c.above && len(s.Composer.Marks) > 0 {
+		return refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt: what is between may be a draft")
+	}
 	if c.found && !c.above && strings.TrimSpace(c.content) != "" {
 		return refused(runtime.RefusedDraft, "the input line holds %d characters", utf8.RuneCountInString(c.content))
 	}

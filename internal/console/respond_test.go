@@ -3,6 +3,8 @@ package console
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -157,70 +159,61 @@ func TestRespondToWhatGoesAway(t *testing.T) {
 	}
 }
 
-func TestWithdraw(t *testing.T) {
-	noted := time.Now().Add(-time.Minute)
+// TestResolveRealAgent: the fake agent's own word decides.
+func TestResolveRealAgent(t *testing.T) {
 	tests := map[string]struct {
-		draft string
-		text  string
-		noted time.Time
-		human time.Time
-		want  bool
+		flags, text string
+		entered     bool
+		want        Verdict
 	}{
-		"our text":                   {"left behind", "left behind", noted, time.Time{}, true},
-		"long text":                  {longText, longText, noted, time.Time{}, true},
-		"another text":               {"somebody's draft", "left behind", noted, time.Time{}, false},
-		"our text and more":          {"left behind and more", "left behind", noted, time.Time{}, false},
-		"nothing there":              {"", "left behind", noted, time.Time{}, false},
-		"nobody noted it":            {"left behind", "left behind", time.Time{}, time.Time{}, false},
-		"a person typed since":       {"left behind", "left behind", noted, noted.Add(time.Second), false},
-		"a person typed before that": {"left behind", "left behind", noted, noted.Add(-time.Second), true},
-		"a person types":             {"left behind", "left behind", noted, time.Now().Add(time.Hour), false},
+		"short":                {"", "left behind", false, Withdrawn},
+		"several lines":        {"", longText, false, Withdrawn},
+		"large":                {"", strings.Repeat("large ", 10_000) + "$", false, Withdrawn},
+		"taken":                {"", "taken", true, Taken},
+		"large, taken":         {"", strings.Repeat("large ", 10_000) + "$", true, Taken},
+		"Enter was ignored":    {"--ignore-first-enter", "left behind", true, Withdrawn},
+		"Enter was a new line": {"--newline-within=1m", "left behind", true, Withdrawn},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			rules := realRules(t, "claude")
-			a := newReal(t, "--draft", test.draft)
-			realReady(t, a, rules)
-			a.set(func(f *Frame) { f.LastHuman = test.human })
-			got, err := Withdraw(t.Context(), a, rules, Withdrawal{Text: test.text, Noted: test.noted})
-			if err != nil || got != test.want {
-				t.Fatalf("%v, %v, want %v", got, err, test.want)
-			}
-			if !test.want && a.input() != "" {
-				t.Errorf("it got %q", a.input())
-			}
-			a.set(func(f *Frame) { f.LastHuman = time.Time{} })
-			f, err := a.Frame(t.Context(), 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c := look(f).readComposer(rules.Screen.Composer); test.want != (c.content == "") && test.draft != "" {
-				t.Errorf("the input line holds %q", c.content)
-			}
-			if test.want {
+		for _, profile := range []string{"claude", "generic"} {
+			t.Run(name+", "+profile, func(t *testing.T) {
+				t.Parallel()
+				rules := realRules(t, profile)
+				a := newReal(t, strings.Fields(test.flags)...)
+				realReady(t, a, rules)
+				if err := a.Send(t.Context(), []byte("\x1b[200~"+test.text+"\x1b[201~")); err != nil {
+					t.Fatal(err)
+				}
+				if test.entered {
+					if err := a.Send(t.Context(), []byte("\r")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got, err := Resolve(t.Context(), a, rules, Left{Text: test.text, Entered: test.entered, Seen: true})
+				if err != nil || got.Verdict != test.want || !got.Clean {
+					t.Fatalf("%+v, %v, want %s", got, err, test.want)
+				}
+				var want []string
+				if test.want == Taken {
+					want = append(want, ledger.Sum(test.text))
+				}
+				if strings.HasPrefix(test.flags, "--newline") {
+					return // it takes no prompts at all
+				}
 				if out, err := Deliver(t.Context(), a, Prompt{Text: "next"}, rules); err != nil || out.State != runtime.OutcomeSubmitted {
 					t.Fatalf("%+v, %v", out, err)
 				}
-				if taken := a.taken(t, 1); !taken[0].Is("next") {
-					t.Errorf("the agent took %+v", taken)
+				want = append(want, ledger.Sum("next"))
+				var taken []string
+				for _, r := range a.taken(t, len(want)) {
+					taken = append(taken, r.SHA256)
 				}
-			}
-		})
+				if !slices.Equal(taken, want) {
+					t.Errorf("the agent took %v, want %v", taken, want)
+				}
+			})
+		}
 	}
 }
 
 const longText = "one line of a text\nthat has\nseveral of them\nand is shown\nas a whole by no agent\n$"
-
-// TestWithdrawAfterEnter: a text that the agent took cannot be withdrawn.
-func TestWithdrawAfterEnter(t *testing.T) {
-	rules := realRules(t, "claude")
-	a := newReal(t)
-	realReady(t, a, rules)
-	if out, err := Deliver(t.Context(), a, Prompt{Text: "taken [[busy:300ms]]"}, rules); err != nil || out.State != runtime.OutcomeSubmitted {
-		t.Fatalf("%+v, %v", out, err)
-	}
-	if got, err := Withdraw(t.Context(), a, rules, Withdrawal{Text: "taken [[busy:300ms]]", Noted: time.Now()}); got || err != nil {
-		t.Errorf("%v, %v, want no", got, err)
-	}
-}

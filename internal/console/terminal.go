@@ -71,6 +71,21 @@ type Holder interface {
 	Hold(ctx context.Context) (release func(), err error)
 }
 
+// Journal is a Terminal that keeps an account of deliveries, so that the truth about one
+// that was cut off can be told, see [Resolve].
+type Journal interface {
+	// Begin notes a text before its first byte is sent. undo are the keys that take it
+	// out of the input line; none if there are no such keys.
+	Begin(ctx context.Context, text string, undo []byte) error
+	// Enter writes the key that submits the text, noted before; seen says that the input
+	// line was seen to hold the text. [ErrTouched]: the key was not sent.
+	Enter(ctx context.Context, p []byte, seen bool) error
+}
+
+// ErrTouched reports that other input has come between a text and its Enter, which was not
+// sent.
+var ErrTouched = errors.New("the text was sent, Enter was not: other input came in between")
+
 // HoldLimit is how long a [Holder] keeps people's input back.
 const HoldLimit = 2 * time.Second
 

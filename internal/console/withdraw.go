@@ -6,75 +6,271 @@ import (
 	"time"
 )
 
-// Withdrawal is a text to be taken back.
-type Withdrawal struct {
-	Text string
-	// Noted is when the delivery of it began; zero if no delivery is known that may
-	// have left it.
-	Noted time.Time
+// Left is a delivery that did not come to its end: its text may be in the input line, in
+// part, as a whole or not at all, or still on its way there. Nothing of it is sent any
+// more, and nothing of another delivery since.
+type Left struct {
+	Text    string
+	Entered bool // the key that submits it was sent, or was about to be
+	Seen    bool // the input line held the text before that
+	Touched bool // other input may have reached the line since
+	Undone  bool // before that the keys were sent that take the text out
 }
 
-// Withdraw takes a text of ours that was never submitted out of the input line. True is
-// proof that the program never took it: the line held exactly the text, and holds nothing
-// any more. Nothing is touched, and it is false, where a person may have put anything
-// there, or where the program puts prompts back that it had taken.
-func Withdraw(ctx context.Context, t Terminal, rules Rules, wd Withdrawal) (bool, error) {
+// Verdict is what became of a text.
+type Verdict string
+
+// The verdicts.
+const (
+	Unknown   Verdict = ""
+	Withdrawn Verdict = "withdrawn" // the program never took it and never will
+	Taken     Verdict = "submitted" // the program took it
+)
+
+// Resolution is what came of a delivery that was cut off.
+type Resolution struct {
+	Verdict Verdict
+	// Clean: nothing of the text is in the input line or on its way there any more.
+	Clean bool
+	Why   string // if it is not clean or not known
+}
+
+// Prober is a Terminal that must be told of marks.
+type Prober interface {
+	// Probe writes a mark behind what a delivery may have left in the input line.
+	Probe(ctx context.Context, p []byte) error
+}
+
+// mark is typed behind what may be on its way to a program: it is read after all that.
+const mark = "=.="
+
+const (
+	// resolveLimit bounds how long a program has to show what is in its input line.
+	resolveLimit = 10 * time.Second
+	// unclearSettles is how long a line must show the same to be judged without a mark.
+	unclearSettles = 300 * time.Millisecond
+)
+
+// Resolve finds out what became of a text whose delivery was cut off, and takes it out of
+// the input line. Where the line is ours alone, it types a mark behind everything that may
+// still be on its way: when the mark is on the screen, what is before it is all there is.
+// Then the line is emptied. A person's text is never touched.
+func Resolve(ctx context.Context, t Terminal, rules Rules, left Left) (Resolution, error) {
 	w, err := start(ctx, t)
 	if err != nil {
-		return false, err
+		return Resolution{}, err
 	}
-	held := &lease{t: t}
-	if err := w.renew(ctx, held); err != nil {
-		return false, err
+	r := &resolver{watch: w, held: &lease{t: t}, rules: rules, left: left, end: time.Now().Add(resolveLimit)}
+	if r.blind() {
+		if left.Entered || left.Touched {
+			return Resolution{Clean: true, Why: "nothing is known of this program's input line"}, nil
+		}
+		return Resolution{Why: "a text that was cut off may be in its input line, of which nothing is known"}, nil
 	}
-	defer held.end()
-	if w.v.Exited {
-		return false, ErrExited
+	defer r.held.end()
+	if strings.HasSuffix(skeleton(left.Text), mark) {
+		return Resolution{Why: "the text ends like a mark"}, nil
 	}
-	no, err := w.refuseNow(ctx, rules)
-	if err != nil || no || wd.Noted.IsZero() {
-		return false, err
+	if why, err := r.open(ctx); err != nil || why != "" {
+		return Resolution{Why: why}, err
 	}
-	c, ours := w.leftover(rules, []string{wd.Text})
-	if !ours || !c.found || !w.alone(c, rules, wd) {
-		return false, nil
+	if left.Touched {
+		return r.shared(ctx)
 	}
-	human := w.v.LastHuman
-	if err := w.emptyLine(ctx, rules, c); err != nil {
-		return false, err
-	}
-	return w.stayedEmpty(ctx, rules, human)
+	return r.ours(ctx)
 }
 
-// refuseNow reports whether a person types, or a dialog is up.
-func (w *watch) refuseNow(ctx context.Context, rules Rules) (bool, error) {
-	for end := time.Now().Add(maxRefusal); ; {
-		changed, err := w.next(ctx, min(midPaint-time.Since(w.v.LastOutput), time.Until(end)))
-		if err != nil {
-			return true, err
-		}
-		if !changed {
-			return w.v.humanActive(rules, time.Now()) || w.v.dialog(rules) != nil, nil
-		}
-	}
+type resolver struct {
+	*watch
+	held  *lease
+	rules Rules
+	left  Left
+	end   time.Time
+	human time.Time
 }
 
-// alone reports whether nobody but the delivery can have put into the line what it holds.
-func (w *watch) alone(c composer, rules Rules, wd Withdrawal) bool {
-	if !w.v.LastHuman.After(wd.Noted) {
-		return true
+// blind reports whether nobody could tell this program's input line.
+func (r *resolver) blind() bool {
+	c := r.rules.Screen.Composer
+	return c.Frame == "" || c.Frame == "line" && len(c.Marks) == 0
+}
+
+func (r *resolver) composer() composer { return r.v.readComposer(r.rules.Screen.Composer) }
+
+// open waits until the input line is on the screen and keeps back what people type. It
+// returns why it is not.
+func (r *resolver) open(ctx context.Context) (why string, err error) {
+	err = r.until(ctx, func() bool {
+		why = r.shut()
+		return why == "" && time.Since(r.v.LastOutput) >= midPaint
+	})
+	if err != nil || why != "" {
+		return why, err
 	}
-	return !rules.Screen.RestoresPrompt && skeleton(c.content) == skeleton(wd.Text)
+	if err := r.renew(ctx, r.held); err != nil {
+		return "", err
+	}
+	r.human = r.v.LastHuman
+	return r.shut(), nil
+}
+
+// shut says why the input line cannot be read; empty if it can.
+func (r *resolver) shut() string {
+	c := r.composer()
+	switch {
+	case r.v.Exited:
+		return ErrExited.Error()
+	case r.v.humanActive(r.rules, time.Now()):
+		return "a person types"
+	case r.v.dialog(r.rules) != nil:
+		return "a dialog is up"
+	case !c.found:
+		return "the input line is not on the screen"
+	case r.rules.Screen.EnterWhileBusy == "ignored" && r.v.busy(r.rules.Screen, c) != "":
+		return "the program takes no input during a turn"
+	}
+	return ""
+}
+
+// until waits for frames until done, or the limit has passed.
+func (r *resolver) until(ctx context.Context, done func() bool) error {
+	for !done() {
+		left := time.Until(r.end)
+		if left <= 0 || r.v.Exited {
+			return nil
+		}
+		if _, err := r.next(ctx, min(left, midPaint)); err != nil { // a person's rest changes no frame
+			return err
+		}
+	}
+	return nil
+}
+
+// ours resolves a line into which nobody else has put anything.
+func (r *resolver) ours(ctx context.Context) (Resolution, error) {
+	rest, ok, err := r.probe(ctx)
+	if err != nil || !ok {
+		return Resolution{Why: "the program does not show what it is sent"}, err
+	}
+	res := Resolution{Verdict: Withdrawn}
+	if rest == "" && r.left.Entered {
+		res.Verdict = Taken
+		if !r.left.Seen {
+			res.Verdict = Unknown
+		}
+	}
+	clean, err := r.clear(ctx, rest)
+	if res.Clean = clean; !clean {
+		res.Why = "its input line cannot be emptied"
+		if rest != "" {
+			res.Verdict = Unknown
+		}
+	}
+	return res, err
+}
+
+// shared resolves a line into which a person or somebody's keys may have put something.
+func (r *resolver) shared(ctx context.Context) (Resolution, error) {
+	state := r.composer().content
+	for calm := time.Now().Add(unclearSettles); time.Now().Before(calm); {
+		if _, err := r.next(ctx, time.Until(calm)); err != nil {
+			return Resolution{}, err
+		}
+		if c := r.composer().content; c != state && time.Now().Before(r.end) {
+			state, calm = c, time.Now().Add(unclearSettles)
+		}
+	}
+	c, never := r.composer(), !r.left.Entered
+	got, want := skeleton(c.content), skeleton(r.left.Text)
+	for strings.HasSuffix(got, mark) {
+		got = strings.TrimSuffix(got, mark)
+	}
+	res := Resolution{Clean: true, Why: "other input came after it"}
+	switch {
+	case !c.found || r.v.LastHuman.After(r.human):
+		return Resolution{Why: "a person types"}, nil
+	case empty(c) && never && r.left.Undone:
+		res.Verdict = Withdrawn
+	case empty(c):
+	case got == want && never && r.rules.Screen.ClearKey != "":
+		clean, err := r.clear(ctx, got)
+		if !clean || err != nil {
+			return Resolution{Why: "its input line cannot be emptied"}, err
+		}
+		res.Verdict = Withdrawn
+	case never && r.left.Undone && !strings.Contains(got, want) && placeholders(c.content, r.rules.Screen.Composer) == 0:
+		res.Verdict = Withdrawn // what is there is somebody's
+	}
+	return res, nil
+}
+
+// empty reports whether an input line is provably empty.
+func empty(c composer) bool { return c.found && !c.above && strings.TrimSpace(c.content) == "" }
+
+// probe types the mark and returns what is before it once it is on the screen.
+func (r *resolver) probe(ctx context.Context) (rest string, ok bool, err error) {
+	p := []byte(mark)
+	if r.v.Modes.BracketedPaste {
+		p = []byte("\x1b[200~" + mark + "\x1b[201~")
+	}
+	// A mark that is there already is of a resolver that was cut off: one more is waited for.
+	marks := r.marks()
+	if prober, told := r.t.(Prober); told {
+		err = prober.Probe(ctx, p)
+	} else {
+		err = r.t.Send(ctx, p)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	err = r.until(ctx, func() bool { ok = r.marks() > marks && r.v.dialog(r.rules) == nil; return ok })
+	if err != nil || !ok {
+		return "", false, err
+	}
+	rest = skeleton(r.composer().content)
+	for strings.HasSuffix(rest, mark) {
+		rest = strings.TrimSuffix(rest, mark)
+	}
+	return rest, true, nil
+}
+
+// marks counts the marks at the end of the input line.
+func (r *resolver) marks() (n int) {
+	for s := skeleton(r.composer().content); strings.HasSuffix(s, mark); n++ {
+		s = strings.TrimSuffix(s, mark)
+	}
+	return n
+}
+
+// clear empties the line; it reports whether it is empty and stays so. Without a key for
+// that only a mark can be taken away.
+func (r *resolver) clear(ctx context.Context, rest string) (bool, error) {
+	if err := r.renew(ctx, r.held); err != nil || r.v.LastHuman.After(r.human) {
+		return false, err
+	}
+	if r.rules.Screen.ClearKey == "" {
+		if rest != "" {
+			return false, r.t.Send(ctx, []byte(strings.Repeat("\x7f", len(mark))))
+		}
+		if err := r.t.Send(ctx, []byte(strings.Repeat("\x7f", len(mark)*max(1, r.marks())))); err != nil {
+			return false, err
+		}
+		if err := r.until(ctx, func() bool { return empty(r.composer()) }); err != nil {
+			return false, err
+		}
+	} else if err := r.emptyLine(ctx, r.rules, r.composer()); err != nil {
+		return false, err
+	}
+	return r.stayedEmpty(ctx)
 }
 
 // stayedEmpty reports whether the line is empty and remains so for a moment.
-func (w *watch) stayedEmpty(ctx context.Context, rules Rules, human time.Time) (bool, error) {
+func (r *resolver) stayedEmpty(ctx context.Context) (bool, error) {
 	for end := time.Now().Add(leaving); ; {
-		c := w.v.readComposer(rules.Screen.Composer)
-		if w.v.Exited || w.v.LastHuman.After(human) || !c.found || strings.TrimSpace(c.content) != "" {
+		if r.v.Exited || r.v.LastHuman.After(r.human) || !empty(r.composer()) {
 			return false, nil
 		}
-		changed, err := w.next(ctx, time.Until(end))
+		changed, err := r.next(ctx, time.Until(end))
 		if err != nil || !changed {
 			return err == nil, err
 		}

@@ -39,7 +39,7 @@ func openTest(t *testing.T) (s *Sessions, dir string) {
 	}
 	s, err = OpenTerminals(Options{
 		Dir: filepath.Join(dir, "s"), WorkDir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, Shim: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", os.Args[0], "shim"}, // its default is a second
-	}, nil)
+	}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func (s *Sessions) answerText(ctx context.Context, l Live, asked *runtime.Pendin
 	if text == "" {
 		return refused("there is no text")
 	}
-	l.Answering = true
+	l.Answering, l.Delivery = true, deliveryID("", text)
 	out, err := s.deliver(ctx, l, text, 0)
 	switch {
 	case err != nil:

@@ -54,15 +54,19 @@ type Sessions struct {
 	opts     Options
 	terminal bool
 	deliver  Deliver
+	settle   Settle
 	memory   memory
 }
 
 // Deliver brings one prompt to a session whose input is the caller's alone.
 type Deliver func(ctx context.Context, l Live, text string, confirm time.Duration) (runtime.Outcome, error)
 
+// Settle finds out what became of a delivery that was cut off, l.Delivery.
+type Settle func(ctx context.Context, l Live) (runtime.Outcome, error)
+
 // OpenTerminals opens the sessions of a driver whose agents have a terminal.
-func OpenTerminals(opts Options, deliver Deliver) (*Sessions, error) {
-	s, err := open(opts, deliver)
+func OpenTerminals(opts Options, deliver Deliver, settle Settle) (*Sessions, error) {
+	s, err := open(opts, deliver, settle)
 	if err == nil {
 		s.terminal = true
 	}
@@ -70,9 +74,11 @@ func OpenTerminals(opts Options, deliver Deliver) (*Sessions, error) {
 }
 
 // OpenPipes opens the sessions of a driver whose agents have pipes.
-func OpenPipes(opts Options, deliver Deliver) (*Sessions, error) { return open(opts, deliver) }
+func OpenPipes(opts Options, deliver Deliver, settle Settle) (*Sessions, error) {
+	return open(opts, deliver, settle)
+}
 
-func open(opts Options, deliver Deliver) (*Sessions, error) {
+func open(opts Options, deliver Deliver, settle Settle) (*Sessions, error) {
 	fleet, err := shim.OpenFleet(shim.FleetOptions{Dir: opts.Dir, Command: opts.Shim})
 	if err != nil {
 		return nil, err
@@ -84,7 +90,7 @@ func open(opts Options, deliver Deliver) (*Sessions, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	opts.StopGrace = cmp.Or(opts.StopGrace, shim.DefaultGrace)
-	return &Sessions{fleet: fleet, opts: opts, deliver: deliver}, nil
+	return &Sessions{fleet: fleet, opts: opts, deliver: deliver, settle: settle}, nil
 }
 
 // Close ends what this process does for the sessions. They go on.
@@ -163,7 +169,7 @@ type Live struct {
 	Rules    console.Rules
 	Client   *shim.Client
 	Labels   map[string]string
-	Noted    time.Time // when a delivery last noted what it may leave in the input line
+	Delivery string // the name of the delivery in the journal
 
 	// Answering: the text answers what the program says that it waits for.
 	Answering bool
@@ -203,7 +209,7 @@ func (s *Sessions) liveOf(sight shim.Sight) Live {
 	live := Live{
 		Name: sight.Record.Name, WorkDir: sight.Record.WorkDir, Client: sight.Client,
 		Labels: sight.Record.Labels, Rules: s.rules(*sight.Record),
-		Noted: sight.State.Noted, incarnation: incarnation(sight),
+		incarnation: incarnation(sight),
 	}
 	if sight.Record.Terminal {
 		live.Terminal = terminal{sight.Client}

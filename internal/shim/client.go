@@ -66,7 +66,17 @@ func (c *Client) Text(ctx context.Context, n int) (string, error) {
 
 // Send writes input in one piece.
 func (c *Client) Send(ctx context.Context, p []byte) error {
-	return c.do(ctx, http.MethodPost, "/input", bytes.NewReader(p), nil)
+	return c.input(ctx, "/input", p)
+}
+
+func (c *Client) input(ctx context.Context, path string, p []byte) error {
+	return c.do(ctx, http.MethodPost, path, bytes.NewReader(p), nil)
+}
+
+// Answered counts an answered question: the next one is another, also if it has the same
+// words.
+func (c *Client) Answered(ctx context.Context) error {
+	return c.do(ctx, http.MethodPost, "/answered", nil, nil)
 }
 
 // Keys sends key events by tmux name. An unknown name is an error and nothing is
@@ -265,6 +275,8 @@ func (c *Client) problem(resp *http.Response) error {
 		return fmt.Errorf("session %q: %w", c.name, ErrStale)
 	case codeExited:
 		return fmt.Errorf("session %q: %w", c.name, ErrExited)
+	case codeTouched:
+		return fmt.Errorf("session %q: %w", c.name, ErrTouched)
 	default:
 		return fmt.Errorf("session %q: %s", c.name, p.Detail)
 	}

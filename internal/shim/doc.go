@@ -37,7 +37,14 @@
 // HTTP on the socket; JSON bodies; "Authorization: Bearer <instance token>" on
 // every request. A wrong token is 409 and [ErrStale]. GET /events is a stream of
 // server-sent [Event]s whose end means that the shim is gone; POST /attach
-// switches the connection to frames of [AttachMessage]. PUT /drafts notes what a
-// delivery may leave in the input line if its sender dies on the way. POST /hold keeps
-// back what people type, for as long as its connection stands and [HoldLimit] at most.
+// switches the connection to frames of [AttachMessage]. POST /hold keeps back what
+// people type, for as long as its connection stands and [HoldLimit] at most.
+//
+// POST /lease gives the right to deliver prompts, to one at a time and for as long as
+// its connection stands. Whatever belongs to a delivery carries the number of its lease
+// and is refused when that is over: POST /begin notes the text before the first byte,
+// POST /input?kind=enter the key that submits it, POST /settle what came of it, and GET
+// /journal tells. So whoever delivers after one that was cut off knows what it did, and
+// that nothing of it comes later. Input of others that comes in between, such as a
+// person's key, is preceded by the keys that take the text out of the line again.
 package shim

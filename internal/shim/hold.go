@@ -12,7 +12,10 @@ const HoldLimit = 2 * time.Second
 // A hold keeps what people type back, in order, while a prompt is between its first byte
 // and its Enter. It ends with the connection that asked for it: a sender that dies keeps
 // nobody from typing.
-type hold struct{ over chan struct{} }
+type hold struct {
+	over  chan struct{}
+	timer *time.Timer // ends it; nil if its holder does
+}
 
 // hold answers once the hold stands, and ends it with the request or after HoldLimit.
 func (s *server) hold(w http.ResponseWriter, r *http.Request) {
@@ -63,6 +66,17 @@ func (h *host) holdInput(ctx context.Context) (*hold, error) {
 func (h *host) letGo(held *hold) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.letGoLocked(held)
+}
+
+// letGoLocked ends a hold that stands.
+func (h *host) letGoLocked(held *hold) {
+	if held == nil || h.held != held {
+		return
+	}
+	if held.timer != nil {
+		held.timer.Stop()
+	}
 	h.held = nil
 	close(held.over)
 }
@@ -100,4 +114,12 @@ func (c *Client) Hold(ctx context.Context) (release func(), err error) {
 		cancel()
 		_ = resp.Body.Close() // nothing is read from it
 	}, nil
+}
+
+// serveAnswered counts an answered question.
+func (h *host) serveAnswered(*http.Request) (any, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.answered++
+	return nil, nil
 }

@@ -46,8 +46,9 @@ type host struct {
 	seq        uint64
 	changed    chan struct{} // closed and replaced at each change of seq
 	meta       map[string]string
-	drafts     [][]byte // texts that deliveries may have left in the input line
-	noted      time.Time
+	journal    journal
+	lease      *lease // the right to deliver; nil if nobody has it
+	leases     uint64 // how many there were
 	answered   uint64
 	held       *hold // keeps back what people type; nil if nothing does
 	waiting    int   // viewers that are kept back
@@ -200,7 +201,7 @@ func (h *host) stateLocked() State {
 	cols, rows := h.display.Size()
 	return State{
 		Record: h.record, Agent: h.agent, Exit: h.exit, LastOutput: h.lastOutput, LastHuman: h.lastHuman,
-		Attached: len(h.viewers), Title: h.title, Signs: h.signsLocked(), Noted: h.noted, Answered: h.answered, Cols: cols, Rows: rows,
+		Attached: len(h.viewers), Title: h.title, Signs: h.signsLocked(), Answered: h.answered, Cols: cols, Rows: rows,
 	}
 }
 

@@ -61,7 +61,8 @@ func (h *host) launch() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.record, h.agent, h.exit, h.kept, h.run, h.stopping = record, root, nil, false, r, false
-	h.signs, h.title, h.drafts, h.noted = signs{}, "", nil, time.Time{}
+	h.signs, h.title = signs{}, ""
+	h.journal.restart()
 	h.bumpLocked()
 	streams.Follow(h.write)
 	go h.follow(r, ended)

@@ -69,8 +69,11 @@ func newServer(h *host, token string) *server {
 		"POST /relaunch":  h.serveRelaunch,
 		"POST /clear":     h.serveClear,
 		"PUT /agent":      h.serveAgent,
-		"GET /drafts":     h.serveDrafts,
-		"PUT /drafts":     h.serveSetDrafts,
+		"GET /journal":    h.serveJournal,
+		"POST /begin":     h.serveBegin,
+		"POST /settle":    h.serveSettle,
+		"PUT /hold":       h.serveLeaseHold,
+		"DELETE /hold":    h.serveLeaseFree,
 		"POST /answered":  h.serveAnswered,
 		"GET /meta":       h.serveGetMeta,
 		"PUT /meta":       h.serveSetMeta,
@@ -81,6 +84,7 @@ func newServer(h *host, token string) *server {
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("POST /attach", s.attach)
 	mux.HandleFunc("POST /hold", s.hold)
+	mux.HandleFunc("POST /lease", s.leased)
 	s.http = http.Server{
 		Handler: s.guard(mux), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
@@ -121,6 +125,8 @@ func (s *server) answer(handle route) http.Handler {
 			fail(w, http.StatusBadRequest, codeInvalid, err.Error())
 		case errors.Is(err, ErrExited):
 			fail(w, http.StatusGone, codeExited, err.Error())
+		case errors.Is(err, ErrTouched):
+			fail(w, http.StatusConflict, codeTouched, err.Error())
 		default:
 			fail(w, http.StatusInternalServerError, codeFailed, err.Error())
 		}
@@ -226,7 +232,26 @@ func (h *host) serveInput(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errInvalid, err)
 	}
+	if r.FormValue("lease") == "" {
+		return h.send(r.Context(), p)
+	}
+	end, err := h.beginInput(r)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if !h.spec.Terminal { // half a line in a pipe would be fused with the next
+		return h.send(h.ctx, p)
+	}
 	return h.send(r.Context(), p)
+}
+
+// sendOthers is send for what is no delivery's.
+func (h *host) sendOthers(ctx context.Context, p []byte) (any, error) {
+	h.mu.Lock()
+	undo := h.touchLocked()
+	h.mu.Unlock()
+	return h.send(ctx, append(undo[:len(undo):len(undo)], p...))
 }
 
 func (h *host) send(ctx context.Context, p []byte) (any, error) {
@@ -266,7 +291,7 @@ func (h *host) serveKeys(r *http.Request) (any, error) {
 		}
 		input = append(input, key...)
 	}
-	return h.send(r.Context(), input)
+	return h.sendOthers(r.Context(), input)
 }
 
 func (h *host) serveResize(r *http.Request) (any, error) {
@@ -308,7 +333,7 @@ func (h *host) resizeLocked(cols, rows int) error {
 // the signal to its process group without one.
 func (h *host) serveInterrupt(r *http.Request) (any, error) {
 	if h.spec.Terminal {
-		return h.send(r.Context(), []byte{0x03})
+		return h.sendOthers(r.Context(), []byte{0x03})
 	}
 	h.mu.Lock()
 	root, exited := h.record.Root, h.exit != nil

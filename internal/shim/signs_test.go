@@ -112,9 +112,11 @@ func TestRelaunchForgetsSignsAndScreen(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("again", say+`say '7501;state=idle'; say '2;old title'; echo old words; say '9;4;3'; read a`))
 	frameWith(t, c, "old words")
-	if err := c.SetDrafts(t.Context(), "left"); err != nil {
+	l := leaseOf(t, c)
+	if err := l.Begin(t.Context(), "a", "left", nil); err != nil {
 		t.Fatal(err)
 	}
+	l.Close()
 	if err := c.Relaunch(t.Context(), []string{"/bin/sh", "-c", "echo new words; read a"}, time.Second); err != nil {
 		t.Fatal(err)
 	}
@@ -130,9 +132,8 @@ func TestRelaunchForgetsSignsAndScreen(t *testing.T) {
 	if text, err := c.Text(t.Context(), 0); err != nil || !strings.Contains(text, "old words") {
 		t.Errorf("%v: the scrollback lost what was printed: %q", err, text)
 	}
-	state, err := c.State(t.Context())
-	if drafts, _ := c.Drafts(t.Context()); err != nil || len(drafts) > 0 || !state.Noted.IsZero() {
-		t.Errorf("%v: drafts %q noted at %s are left", err, drafts, state.Noted)
+	if e := entryOf(t, leaseOf(t, c), "a"); e.Open || e.Outcome != OutcomeWithdrawn {
+		t.Errorf("what was never submitted is %+v", e)
 	}
 }
 

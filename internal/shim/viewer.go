@@ -194,6 +194,8 @@ func (v *viewer) enter(h *host, p []byte) error {
 	h.awaitLetGo()
 	now := time.Now()
 	if text := string(p); text != focusIn && text != focusOut {
+		undo := h.touchLocked()
+		p = append(undo[:len(undo):len(undo)], p...)
 		v.activeAt, h.lastHuman = now, now
 		h.fitLocked()
 		h.bumpLocked()

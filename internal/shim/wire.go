@@ -100,7 +100,6 @@ type State struct {
 	Attached   int       `json:"attached"`
 	Title      string    `json:"title,omitempty"`
 	Signs      Signs     `json:"signs,omitzero"`
-	Noted      time.Time `json:"noted,omitzero"`    // when drafts were last noted
 	Answered   uint64    `json:"answered,omitzero"` // questions that were answered through us
 	Cols       int       `json:"cols"`
 	Rows       int       `json:"rows"`
@@ -186,4 +185,5 @@ const (
 	codeExited  = "agent_exited"
 	codeInvalid = "invalid"
 	codeFailed  = "failed"
+	codeTouched = "touched"
 )

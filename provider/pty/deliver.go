@@ -2,58 +2,140 @@ package pty
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"time"
 
 	"gascity/internal/console"
 	"gascity/internal/local"
+	"gascity/internal/shim"
 	"gascity/runtime"
 )
 
-// deliver types one prompt into the session's terminal. The shim is told before
-// what may stand in the input line if this process dies on the way.
+// deliver types one prompt into the session's terminal. What was left of the delivery
+// before it, should that have been cut off, is settled first.
 func deliver(ctx context.Context, l local.Live, text string, confirm time.Duration) (runtime.Outcome, error) {
 	if text == "" {
 		return console.Deliver(ctx, l.Terminal, console.Prompt{}, l.Rules)
 	}
-	left, err := l.Client.Drafts(ctx)
-	if err == nil {
-		err = l.Client.SetDrafts(ctx, append(latest(left, text), text)...)
-	}
+	t, err := l.Lease(ctx)
 	if err != nil {
-		return runtime.Outcome{}, err // nothing was sent
+		return unsent(err)
 	}
-	out, err := console.Deliver(ctx, l.Terminal, console.Prompt{Text: text, Confirm: confirm, Leftovers: left, Answer: l.Answering}, l.Rules)
-	switch out.State {
-	case runtime.OutcomeSubmitted:
-		left = nil
-	case runtime.OutcomeUnconfirmed:
-		left = []string{text}
-	default: // not a byte was sent
+	defer t.Close()
+	if no, err := resolve(ctx, t, l.Rules); err != nil || no != nil {
+		if err != nil {
+			return unsent(err)
+		}
+		return *no, nil
 	}
-	// A note too many is harmless: it is compared with the line before it counts.
-	_ = l.Client.SetDrafts(context.WithoutCancel(ctx), left...)
-	return out, err
+	out, err := console.Deliver(ctx, t, console.Prompt{Text: text, Confirm: confirm, Answer: l.Answering}, l.Rules)
+	if out.State != runtime.OutcomeSubmitted && out.State != runtime.OutcomeUnconfirmed {
+		return out, err // not a byte was sent
+	}
+	return conclude(ctx, t, l.Rules, out, err)
 }
 
-// maxLeft is how many deliveries that were cut off in a row are remembered, and
-// maxLeftBytes how much text of them.
-const (
-	maxLeft      = 7
-	maxLeftBytes = 1 << 20
-)
+// unsent is the outcome of an attempt that failed before its first byte.
+func unsent(err error) (runtime.Outcome, error) {
+	if errors.Is(err, console.ErrExited) {
+		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: err.Error()}, nil
+	}
+	return local.WithdrawnOutcome("not a byte was sent: " + err.Error()), nil
+}
 
-// latest returns the last of the texts, without repetitions and without text.
-func latest(texts []string, text string) []string {
-	kept := slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == text })
-	kept = kept[max(0, len(kept)-maxLeft):]
-	size := 0
-	for i, t := range slices.Backward(kept) {
-		if size += len(t); size > maxLeftBytes {
-			return kept[i+1:]
+// concluding bounds what is done for a delivery whose ctx may have ended.
+const concluding = 15 * time.Second
+
+// conclude notes how a delivery ended. One that held back its Enter takes its text out of
+// the line again.
+func conclude(ctx context.Context, t *local.Leased, rules console.Rules, out runtime.Outcome, cause error) (runtime.Outcome, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concluding)
+	defer cancel()
+	j, err := t.Lease.Journal(ctx, t.ID)
+	if err != nil || j.Asked == nil || !j.Asked.Open {
+		return out, cause
+	}
+	e := *j.Asked
+	e.Outcome, e.Evidence, e.Open = string(out.State), out.Evidence, out.State != runtime.OutcomeSubmitted
+	// What is not noted is found out by who comes next.
+	_ = t.Lease.Settle(ctx, e)
+	if out.State == runtime.OutcomeSubmitted || e.Entered || cause != nil {
+		return out, cause
+	}
+	if _, err := resolve(ctx, t, rules); err != nil {
+		return out, nil //nolint:nilerr // who comes next resolves it
+	}
+	if j, err = t.Lease.Journal(ctx, t.ID); err == nil && j.Asked != nil && j.Asked.Outcome == shim.OutcomeWithdrawn {
+		return local.WithdrawnOutcome(out.Detail), nil
+	}
+	return out, nil
+}
+
+// resolve settles the last delivery if its text may still be in the input line. It returns
+// the refusal of another delivery, should the line not be clean.
+func resolve(ctx context.Context, t *local.Leased, rules console.Rules) (*runtime.Outcome, error) {
+	j, err := t.Lease.Journal(ctx, "")
+	if err != nil || j.Last == nil || !j.Last.Open {
+		return nil, err
+	}
+	e := *j.Last
+	res, err := console.Resolve(ctx, t, rules, console.Left{
+		Text: string(e.Text), Entered: e.Entered, Seen: e.Seen, Touched: e.Touched, Undone: e.Undone,
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.Open = !res.Clean
+	switch res.Verdict {
+	case console.Withdrawn:
+		e.Outcome = shim.OutcomeWithdrawn
+	case console.Taken:
+		e.Outcome, e.Evidence = string(runtime.OutcomeSubmitted), "composer_emptied"
+	case console.Unknown:
+		if res.Clean {
+			e.Outcome = string(runtime.OutcomeUnconfirmed)
 		}
 	}
-	return kept
+	if err := t.Lease.Settle(ctx, e); err != nil {
+		return nil, err
+	}
+	if e.Open {
+		return &runtime.Outcome{
+			State: runtime.OutcomeRefused, Reason: runtime.RefusedDraft, Detail: "a text that was cut off may be in the input line: " + res.Why,
+		}, nil
+	}
+	return nil, nil
+}
+
+// settle finds out what became of a delivery that was cut off.
+func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
+	t, err := l.Lease(ctx)
+	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
+	}
+	defer t.Close()
+	j, err := t.Lease.Journal(ctx, t.ID)
+	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
+	}
+	if out, ok := local.Account(j); ok {
+		return out, nil
+	}
+	no, err := resolve(ctx, t, l.Rules)
+	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
+	}
+	if j, err = t.Lease.Journal(ctx, t.ID); err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
+	}
+	if out, ok := local.Account(j); ok {
+		return out, nil
+	}
+	out := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
+	if no != nil {
+		out.Detail = no.Detail
+	}
+	return out, nil
 }
 
 // NudgeNow keeps the contract of runtime.ImmediateNudgeProvider. A nudge here

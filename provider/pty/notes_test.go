@@ -1,10 +1,11 @@
 package pty_test
 
 import (
+	"errors"
 	"os"
-	"slices"
 	"testing"
 
+	"gascity/internal/shim"
 	"gascity/provider/pty"
 	"gascity/runtime"
 )
@@ -17,14 +18,24 @@ func TestEmptyPromptKeepsTheNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := live.Client.SetDrafts(t.Context(), "cut off"); err != nil {
-		t.Fatal(err)
+	entry := func(act func(*shim.Lease) error) *shim.Entry {
+		l, err := live.Client.Lease(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		j, err := l.Journal(t.Context(), "")
+		if err = errors.Join(err, act(l)); err != nil {
+			t.Fatal(err)
+		}
+		return j.Last
 	}
+	entry(func(l *shim.Lease) error { return l.Begin(t.Context(), "id", "cut off", nil) })
 	if out, err := p.Deliver(t.Context(), "noted", runtime.Delivery{}); err != nil || out.State != runtime.OutcomeSubmitted {
 		t.Errorf("an empty prompt gives %+v, %v, want submitted", out, err)
 	}
-	if notes, err := live.Client.Drafts(t.Context()); err != nil || !slices.Equal(notes, []string{"cut off"}) {
-		t.Errorf("the notes are %q, %v, want the one from before", notes, err)
+	if e := entry(func(*shim.Lease) error { return nil }); e == nil || !e.Open || string(e.Text) != "cut off" {
+		t.Errorf("the journal says %+v, want what was there before", e)
 	}
 }
 

@@ -38,12 +38,13 @@ var (
 	_ runtime.TransportCapabilityProvider = (*Provider)(nil)
 	_ runtime.Sensor                      = (*Provider)(nil)
 	_ runtime.Withdrawer                  = (*Provider)(nil)
+	_ runtime.Settler                     = (*Provider)(nil)
 	_ runtime.InteractionProvider         = (*Provider)(nil)
 )
 
 // Open opens the sessions below cfg.Dir. It starts nothing.
 func Open(cfg Config) (*Provider, error) {
-	sessions, err := local.OpenTerminals(cfg, deliver)
+	sessions, err := local.OpenTerminals(cfg, deliver, settle)
 	if err != nil {
 		return nil, err
 	}

@@ -299,35 +299,39 @@ func TestWithdraw(t *testing.T) {
 	}
 	r := a.sense(t, "ready", func(r runtime.Reading) bool { return of(r, runtime.SourceScreen).Activity == runtime.ActivityIdle })
 	text := "a prompt\nwhose sender died"
-	if err := l.Client.SetDrafts(t.Context(), text); err != nil {
+	id := "the prompt"
+	lease, err := l.Client.Lease(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Client.Send(t.Context(), []byte("\x1b[200~"+text+"\x1b[201~")); err != nil {
+	if err := lease.Begin(t.Context(), id, text, nil); err != nil {
 		t.Fatal(err)
 	}
-	withdraw := func(text, instance string) (bool, error) {
-		return runtime.Withdraw(t.Context(), a.Provider, a.name, runtime.Delivery{Instance: instance, Content: runtime.TextContent(text)})
+	if err := lease.Send(t.Context(), []byte("\x1b[200~"+text+"\x1b[201~")); err != nil {
+		t.Fatal(err)
 	}
-	shown := func() bool {
-		out, err := a.Peek(a.name, 0)
-		return err == nil && strings.Contains(out, "whose sender died")
+	lease.Close()
+	withdraw := func(id, instance string) (bool, error) {
+		return runtime.Withdraw(t.Context(), a.Provider, a.name, runtime.Delivery{ID: id, Instance: instance, Content: runtime.TextContent(text)})
 	}
-	for end := time.Now().Add(20 * time.Second); !shown() && time.Now().Before(end); {
-		a.sense(t, "any", func(runtime.Reading) bool { return true })
-	}
-	if ok, err := withdraw(text, "another"); ok || !errors.Is(err, runtime.ErrStaleInstance) {
+	if ok, err := withdraw(id, "another"); ok || !errors.Is(err, runtime.ErrStaleInstance) {
 		t.Errorf("for another incarnation: %v, %v", ok, err)
 	}
-	if ok, err := withdraw("another text", r.Instance); ok || err != nil {
-		t.Errorf("another text: %v, %v", ok, err)
-	}
-	if ok, err := withdraw(text, r.Instance); !ok || err != nil {
-		t.Errorf("%v, %v, want it taken back", ok, err)
-	}
-	if ok, err := withdraw(text, r.Instance); ok || err != nil {
-		t.Errorf("once more: %v, %v, want no", ok, err)
+	for range 2 {
+		for _, id := range []string{"never begun", id} {
+			if ok, err := withdraw(id, r.Instance); !ok || err != nil {
+				t.Errorf("%s: %v, %v, want it taken back", id, ok, err)
+			}
+		}
 	}
 	a.prompt(t, text)
+	if ok, err := withdraw("", r.Instance); ok || err != nil {
+		t.Errorf("what was taken is withdrawn: %v, %v", ok, err)
+	}
+	out, err := runtime.Settle(t.Context(), a.Provider, a.name, runtime.Delivery{Content: runtime.TextContent(text)})
+	if err != nil || out.State != runtime.OutcomeSubmitted || out.Evidence == "" {
+		t.Errorf("what was taken is %+v, %v", out, err)
+	}
 	if got := a.wait(t, ledger.Prompt, 1); len(got) != 1 || !got[0].Is(text) {
 		t.Errorf("the agent took %+v", got)
 	}

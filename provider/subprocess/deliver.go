@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"gascity/internal/console"
 	"gascity/internal/local"
-	"gascity/internal/shim"
 	"gascity/runtime"
 )
 
@@ -29,8 +29,16 @@ func deliver(ctx context.Context, l local.Live, text string, _ time.Duration) (r
 	if no != nil {
 		return *no, nil
 	}
-	switch err := l.Client.Send(ctx, input); {
-	case errors.Is(err, shim.ErrExited), errors.Is(err, shim.ErrNone):
+	t, err := l.Lease(ctx)
+	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy, Detail: "not a byte was sent: " + err.Error()}, nil
+	}
+	defer t.Close()
+	if err := t.Begin(ctx, "", nil); err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
+	}
+	switch err := t.Enter(ctx, input, false); {
+	case errors.Is(err, console.ErrExited):
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the agent has exited"}, nil
 	case err != nil:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
@@ -70,8 +78,22 @@ func refused(why string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: why}
 }
 
-// Withdraw keeps the contract of runtime.Withdrawer: what was written into a pipe cannot be
-// taken back, so it never proves anything.
-func (p *Provider) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
-	return false, p.CheckInstance(ctx, "withdraw a prompt from", name, d.Instance)
+// settle tells what the journal says: what was written into a pipe cannot be taken back.
+func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
+	t, err := l.Lease(ctx)
+	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
+	}
+	defer t.Close()
+	j, err := t.Lease.Journal(ctx, t.ID)
+	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
+	}
+	if j.Asked != nil && !j.Asked.Entered {
+		return local.WithdrawnOutcome("not a byte of it was sent"), nil
+	}
+	if out, ok := local.Account(j); ok {
+		return out, nil
+	}
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "written to the agent's standard input, which tells nothing"}, nil
 }

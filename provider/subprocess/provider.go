@@ -37,7 +37,7 @@ var (
 
 // Open opens the sessions below cfg.Dir. It starts nothing.
 func Open(cfg Config) (*Provider, error) {
-	sessions, err := local.OpenPipes(cfg, deliver)
+	sessions, err := local.OpenPipes(cfg, deliver, settle)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,240 @@
+package shim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A lease is the right to deliver prompts. One holds it at a time, for as long as its
+// connection stands. It is over when the holder has gone and everything that it sent has
+// been written: nothing of a holder that died can arrive later, for its requests are
+// refused from then on.
+type lease struct {
+	number uint64
+	ended  bool           // nothing more is taken; guarded by the host's mu
+	writes sync.WaitGroup // under way
+	held   *hold          // keeps people's input back; guarded by the host's mu
+	over   chan struct{}
+}
+
+var errLease = errors.New("the lease is over")
+
+// leased answers with the number of the lease once it is granted, and ends it with the
+// request.
+func (s *server) leased(w http.ResponseWriter, r *http.Request) {
+	h := s.host
+	l, err := h.takeLease(r.Context())
+	if err != nil {
+		fail(w, http.StatusGone, codeExited, err.Error())
+		return
+	}
+	defer h.endLease(l)
+	if err := json.NewEncoder(w).Encode(leaseResult{l.number}); err != nil {
+		return
+	}
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		return
+	}
+	select {
+	case <-r.Context().Done():
+	case <-h.ctx.Done():
+	}
+}
+
+type leaseResult struct{ Number uint64 }
+
+func (h *host) takeLease(ctx context.Context) (*lease, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for h.lease != nil {
+		over := h.lease.over
+		h.mu.Unlock()
+		select {
+		case <-over:
+		case <-ctx.Done():
+		case <-h.ctx.Done():
+		}
+		h.mu.Lock()
+		if ctx.Err() != nil || h.ctx.Err() != nil {
+			return nil, ErrExited
+		}
+	}
+	h.leases++
+	h.lease = &lease{number: h.leases, over: make(chan struct{})}
+	return h.lease, nil
+}
+
+func (h *host) endLease(l *lease) {
+	h.mu.Lock()
+	l.ended = true
+	h.mu.Unlock()
+	l.writes.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lease = nil // before the hold: whoever was kept back finds a delivery that was cut off
+	h.letGoLocked(l.held)
+	close(l.over)
+}
+
+// leasedLocked returns the lease of a request.
+func (h *host) leasedLocked(r *http.Request) (*lease, error) {
+	number, err := strconv.ParseUint(r.FormValue("lease"), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("%w: lease: %w", errInvalid, err)
+	}
+	if l := h.lease; l != nil && l.number == number && !l.ended {
+		return l, nil
+	}
+	return nil, errLease
+}
+
+// inputKind is what a piece of input means to the delivery that sends it.
+type inputKind string
+
+const (
+	inputKeys  inputKind = ""      // keys that submit nothing
+	inputEnter inputKind = "enter" // submits the text
+	inputSeen  inputKind = "seen"  // the same, and the input line was seen to hold the text
+	inputProbe inputKind = "probe" // a mark behind the text
+)
+
+// beginInput notes a piece of input of a lease before it is sent. end is called when it is
+// written.
+func (h *host) beginInput(r *http.Request) (end func(), err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l, err := h.leasedLocked(r)
+	if err != nil {
+		return nil, err
+	}
+	kind, e := inputKind(r.FormValue("kind")), h.journal.last
+	switch {
+	case kind == inputKeys:
+	case e == nil || !e.Open:
+		return nil, fmt.Errorf("%w: no delivery is under way", errInvalid)
+	case kind == inputProbe:
+		e.probed = true
+	case e.Touched:
+		return nil, ErrTouched
+	default:
+		e.Entered, e.Seen = true, kind == inputSeen
+	}
+	l.writes.Add(1)
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.extendLocked(l.held)
+		l.writes.Done()
+	}, nil
+}
+
+// serveHold keeps people's input back for a lease. The hold ends with the lease, or after
+// HoldLimit without input of the lease.
+func (h *host) serveLeaseHold(r *http.Request) (any, error) {
+	held, err := h.holdInput(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l, err := h.leasedLocked(r)
+	if err != nil || l.held != nil && h.held != held {
+		h.letGoLocked(held)
+		return nil, errors.Join(err, errLease)
+	}
+	l.held = held
+	held.timer = time.AfterFunc(HoldLimit, func() { h.letGo(held) })
+	return nil, nil
+}
+
+func (h *host) serveLeaseFree(r *http.Request) (any, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l, err := h.leasedLocked(r)
+	if err == nil {
+		h.letGoLocked(l.held)
+		l.held = nil
+	}
+	return nil, err
+}
+
+// extendLocked lets a hold that stands begin anew.
+func (h *host) extendLocked(held *hold) {
+	if held != nil && h.held == held && held.timer != nil {
+		held.timer.Reset(HoldLimit)
+	}
+}
+
+// Lease is the right to deliver prompts into a session. It is for one goroutine.
+type Lease struct {
+	client *Client
+	number uint64
+	cancel context.CancelFunc
+	resp   *http.Response
+}
+
+// Lease waits until nobody else has the right to deliver, and nothing of who had it last is
+// under way. It stands until Close, the end of ctx or of this process.
+func (c *Client) Lease(ctx context.Context) (*Lease, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	resp, err := c.request(ctx, http.MethodPost, "/lease", nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	var granted leaseResult
+	if err := json.NewDecoder(resp.Body).Decode(&granted); err != nil {
+		cancel()
+		_ = resp.Body.Close() // nothing is read from it
+		return nil, c.unreachable(err)
+	}
+	return &Lease{c, granted.Number, cancel, resp}, nil
+}
+
+// Close gives the right back.
+func (l *Lease) Close() {
+	l.cancel()
+	_ = l.resp.Body.Close() // nothing is read from it
+}
+
+func (l *Lease) path(path string) string {
+	return path + "?lease=" + strconv.FormatUint(l.number, 10)
+}
+
+// Send writes input in one piece.
+func (l *Lease) Send(ctx context.Context, p []byte) error { return l.send(ctx, inputKeys, p) }
+
+// Enter writes the key that submits the text of the delivery that was begun; seen says that
+// the input line was seen to hold it. [ErrTouched]: the key was not sent.
+func (l *Lease) Enter(ctx context.Context, p []byte, seen bool) error {
+	kind := inputEnter
+	if seen {
+		kind = inputSeen
+	}
+	return l.send(ctx, kind, p)
+}
+
+// Probe writes a mark behind what a delivery may have left in the input line.
+func (l *Lease) Probe(ctx context.Context, p []byte) error { return l.send(ctx, inputProbe, p) }
+
+func (l *Lease) send(ctx context.Context, kind inputKind, p []byte) error {
+	return l.client.input(ctx, l.path("/input")+"&kind="+string(kind), p)
+}
+
+// Hold keeps back what people type until release is called, the lease ends, or nothing was
+// sent for HoldLimit.
+func (l *Lease) Hold(ctx context.Context) (release func(), err error) {
+	if err := l.client.do(ctx, http.MethodPut, l.path("/hold"), nil, nil); err != nil {
+		return nil, err
+	}
+	return func() {
+		// It ends by itself if this fails.
+		_ = l.client.do(context.WithoutCancel(ctx), http.MethodDelete, l.path("/hold"), nil, nil)
+	}, nil
+}
