@@ -91,6 +91,7 @@ var rooms = []room{
 	{dir: "internal/controller/keep", layer: layerEngine},
 	{dir: "internal/controller/reach", layer: layerEngine},
 	{dir: "internal/controller/account", layer: layerEngine},
+	{dir: "internal/controller/resume", layer: layerEngine},
 	{dir: "internal/controller", layer: layerController},
 	{dir: "internal/api", layer: layerServer},
 	{dir: "internal/workerapi", layer: layerServer},

@@ -30,66 +30,58 @@ func (l *loop) begin(e *entry, kind jobKind, verb plan.Verb, limit time.Duration
 
 // change relaunches an agent in its warm box, or runs its live commands again.
 func (l *loop) change(e *entry, s *plan.Session, a plan.Action) {
-	p, root, began := e.place.provider, l.c.opts.Root, l.now()
-	limit := liveLimit
+	p, began, limit := e.place.provider, l.now(), liveLimit
+	launch := l.launch(s, s.Config, "")
 	if a.Verb == plan.VerbRelaunch {
-		limit = max(s.StartTimeout, startLimit)
+		cfg, ok := l.conversing(e, s)
+		if !ok {
+			return // it goes on with a later pass
+		}
+		launch.Config, limit = cfg, max(s.StartTimeout, startLimit)
 	}
+	launch.LiveOnly = a.Verb == plan.VerbApplyLive
 	l.begin(e, jobChange, a.Verb, limit, func(ctx context.Context) func() {
-		var err error
-		if a.Verb == plan.VerbRelaunch {
-			var cfg runtime.Config
-			if cfg, err = reach.Incarnate(ctx, s, "", l.c.opts.Secrets); err == nil {
-				err = runtime.Relaunch(ctx, p, s.Name, cfg)
-			}
-		} else {
-			err = p.RunLive(s.Name, s.Config)
-		}
-		applied := err == nil || a.Verb == plan.VerbApplyLive && !runtime.IsSessionGone(err)
-		if applied {
-			err = errors.Join(err, reach.Notes{City: root, Agent: s.Agent, Stored: reach.Fingerprints(s)}.Write(p, s.Name))
-		}
-		f := reach.Look(ctx, p, s.Name)
-		return func() { l.changed(e, s, a, changeResult{began, applied, err, f}) }
+		r := launch.Change(ctx, p)
+		return func() { l.changed(e, s, a, began, r) }
 	})
 }
 
-type changeResult struct {
-	began   time.Time
-	applied bool
-	err     error
-	look    reach.Finding
+func (l *loop) launch(s *plan.Session, cfg runtime.Config, token string) *reach.Launch {
+	return &reach.Launch{Root: l.c.opts.Root, Session: s, Config: cfg, Token: token, Secrets: l.c.opts.Secrets}
 }
 
-func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, r changeResult) {
-	if a.Verb == plan.VerbRelaunch && (errors.Is(r.err, runtime.ErrRelaunchUnsupported) || errors.Is(r.err, errors.ErrUnsupported)) {
+func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time, r reach.Changed) {
+	if a.Verb == plan.VerbRelaunch && (errors.Is(r.Err, runtime.ErrRelaunchUnsupported) || errors.Is(r.Err, errors.ErrUnsupported)) {
 		e.place.cold = true // the next decision is a restart
+		l.unready(e)
 		return
 	}
-	if !r.applied {
-		e.stopFault = reach.Fault(r.err)
+	if !r.Applied {
+		l.unready(e)
+		e.stopFault = reach.Fault(r.Err)
 		e.stopAt = l.now().Add(l.c.opts.Jitter(reach.Pause(1)))
 		e.stale, e.lookAt = true, e.stopAt
-		l.c.opts.Logger.Warn("cannot apply a changed configuration", "session", s.Name, "verb", a.Verb, "error", r.err)
+		l.c.opts.Logger.Warn("cannot apply a changed configuration", "session", s.Name, "verb", a.Verb, "error", r.Err)
 		return
 	}
-	if r.err != nil {
-		l.c.opts.Logger.Warn("live commands failed", "session", s.Name, "error", r.err)
+	if r.Err != nil {
+		l.c.opts.Logger.Warn("live commands failed", "session", s.Name, "error", r.Err)
 	}
 	e.rec.Stored = reach.Fingerprints(s)
 	e.touch()
 	kind, text := event.SessionLiveApplied, "live commands were run again"
 	if a.Verb == plan.VerbRelaunch {
 		kind, text = event.SessionRelaunched, "the agent was started again in its place"
-		if r.look.Err == nil && r.look.Seen.InstanceToken != e.rec.Token {
+		if r.Look.Err == nil && r.Look.Seen.InstanceToken != e.rec.Token {
 			e.rec.Epoch++
-			e.identify(r.look.Seen)
+			e.identify(r.Look.Seen)
 		}
-		e.rec.StartedAt, e.rec.Warning = r.began, ""
+		e.before, e.rec.Conversation.Begun = nil, true
+		e.rec.StartedAt, e.rec.Warning = began, ""
 		e.clearSenses()
 	}
 	l.c.emit(kind, e, text, map[string]string{"fields": strings.Join(a.Fields, ",")})
-	l.found(e, r.look)
+	l.found(e, r.Look)
 	l.sense(e)
 }
 
@@ -109,6 +101,7 @@ func (l *loop) adopt(e *entry, s *plan.Session) {
 				return
 			}
 			e.known, e.owner = true, plan.OwnerUs
+			e.rec.Conversation.Begun = e.rec.Conversation.ID != ""
 			e.touch()
 			e.rec.Running, e.rec.Exit = true, nil
 			e.idleSince = l.now()

@@ -74,12 +74,7 @@ func (e *entry) shift(gap time.Duration) {
 		e.touch()
 	}
 	if gap < 0 && (!e.rec.NextAt.IsZero() || len(e.rec.Failures) > 0) && e.rec.Limited == (session.Limit{}) {
-		e.rec.NextAt = shift(e.rec.NextAt, gap)
-		failures := make([]time.Time, 0, len(e.rec.Failures))
-		for _, at := range e.rec.Failures {
-			failures = append(failures, shift(at, gap))
-		}
-		e.rec.Failures = failures
+		e.rec.SetBack(gap)
 		e.touch()
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync/atomic"
 
 	"gascity/client"
+	"gascity/internal/controller/account"
+	"gascity/internal/controller/keep"
 	"gascity/internal/event"
 )
 
@@ -17,7 +17,7 @@ import (
 type Controller struct {
 	opts  Options
 	first Loaded
-	start recalled // what the store held
+	start keep.Recalled // what the store held
 
 	mail  chan func(*loop) // to the loop; never sent to while holding anything
 	ended chan struct{}    // closed when Run has returned
@@ -31,7 +31,7 @@ func Open(ctx context.Context, opts Options) (*Controller, error) {
 		return nil, fmt.Errorf("cannot load the city: %w", err)
 	}
 	c := &Controller{opts: opts, first: loaded, mail: make(chan func(*loop), 256), ended: make(chan struct{})}
-	c.start = c.recall(ctx)
+	c.start = keep.Recall(ctx, opts.Records)
 	l := newLoop(c)
 	l.publish()
 	return c, nil
@@ -98,12 +98,5 @@ func (c *Controller) emit(kind event.Kind, e *entry, text string, data map[strin
 	if _, err := c.opts.Events.Append(ev); err != nil {
 		c.opts.Logger.Error("cannot keep an event", "kind", kind, "session", ev.Session, "error", err)
 	}
-	attrs := []any{"kind", string(kind)}
-	if ev.Session != "" {
-		attrs = append(attrs, "agent", ev.Agent, "session", ev.Session)
-	}
-	for _, k := range slices.Sorted(maps.Keys(data)) {
-		attrs = append(attrs, k, data[k])
-	}
-	c.opts.Logger.Info(text, attrs...)
+	c.opts.Logger.Info(text, account.LogAttrs(&ev)...)
 }

@@ -26,9 +26,10 @@ type entry struct {
 	owner plan.Owner
 	known bool // this controller has started or adopted the incarnation
 
-	claimed   bool   // rec holds the next incarnation, whose start has not begun
-	wakeWhy   string // why a session that sleeps is to run
-	drainTold string // what the agent was told of its drain
+	before    *session.Conversation // before a relaunch whose conversation is in rec; nil: none is due
+	claimed   bool                  // rec holds the next incarnation, whose start has not begun
+	wakeWhy   string                // why a session that sleeps is to run
+	drainTold string                // what the agent was told of its drain
 
 	// the last look
 	stale  bool // it must be looked at before anything is done

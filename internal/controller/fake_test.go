@@ -41,6 +41,7 @@ type fake struct {
 	onSense    func(ctx context.Context, name string) error // before Sense answers
 	startNotes map[string]string                            // what a start notes with its session
 	last       *runtime.Evidence                            // of agents that have ended
+	onCommand  func(command string) error                   // refuses starts, with the lock held
 	onPeek     string                                       // what Peek returns instead of its own
 }
 
@@ -100,6 +101,11 @@ func (f *fake) Start(ctx context.Context, name string, cfg runtime.Config) error
 		err := f.onStart(ctx, name)
 		f.mu.Lock()
 		if err != nil {
+			return &runtime.Error{Op: "start", Session: name, Err: err}
+		}
+	}
+	if f.onCommand != nil {
+		if err := f.onCommand(cfg.Command); err != nil {
 			return &runtime.Error{Op: "start", Session: name, Err: err}
 		}
 	}

@@ -191,16 +191,7 @@ func (l *loop) ended(e *entry) {
 		e.last = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Processes: len(e.tree), Survivors: reach.Survivors(e.tree)}
 		l.countEnd(e)
 	}
-	fault := "the session vanished without a trace"
-	kind := event.SessionLost
-	if exit != nil {
-		kind, fault = event.SessionExited, "the agent "+exit.String()
-		if words := reach.LastWords(e.rec.Screen); words != "" && exit.Code != 0 && exit.Signal == "" {
-			fault += ", saying: " + words
-		}
-	} else if !e.rec.Lost {
-		kind, fault = event.SessionExited, "the agent ended; nobody knows how"
-	}
+	kind, fault := reach.EndOf(&e.rec)
 	if lived >= stableLife {
 		e.rec.Streak = 0
 	}
@@ -208,6 +199,8 @@ func (l *loop) ended(e *entry) {
 	switch {
 	case l.lastWords(e, e.seen.Last):
 		data["reason"] = "the vendor serves nothing for now; no failure"
+	case l.lapsedLate(e, fault):
+		data["reason"] = "its conversation could not be resumed; no failure"
 	case l.ending == nil && s != nil && !s.Suspended && e.rec.Hold.Kind == "":
 		l.fail(e, fault)
 		data["next"] = account.Stamp(e.rec.NextAt)

@@ -13,6 +13,7 @@ import (
 	"gascity/client"
 	"gascity/internal/controller/account"
 	"gascity/internal/controller/keep"
+	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/plan"
 	"gascity/internal/session"
@@ -39,9 +40,7 @@ type loop struct {
 	gists    map[session.Key]account.Gist // what was told last of each view
 	actions  []plan.Action
 
-	poolWants  map[string]int
-	poolFaults map[string]string
-	counting   map[string]bool
+	counts reach.Counts // of pools
 
 	looks int // under way, counted anew by each pass
 
@@ -71,7 +70,7 @@ const activityLag = 250 * time.Millisecond
 func newLoop(c *Controller) *loop {
 	l := &loop{
 		c: c, desired: map[session.Key]*plan.Session{}, places: map[string]*place{}, entries: map[session.Key]*entry{}, sensible: map[*entry]bool{},
-		gists: map[session.Key]account.Gist{}, poolWants: map[string]int{}, poolFaults: map[string]string{}, counting: map[string]bool{},
+		gists:     map[session.Key]account.Gist{},
 		startedAt: c.opts.Now(), versions: 1,
 	}
 	l.saver = keep.New(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {

@@ -45,11 +45,8 @@ func (c *Controller) keep(ctx context.Context, name string, req client.Lifecycle
 
 // undo takes back what an order changed; what was seen since stays.
 func (e *entry) undo(before session.Record, wakeWhy string) {
-	r := &e.rec
-	r.Hold, r.Drain, r.Renew, r.Limited, e.wakeWhy = before.Hold, before.Drain, before.Renew, before.Limited, wakeWhy
-	if len(r.Failures) < len(before.Failures) {
-		r.Failures, r.Streak, r.NextAt, r.Fault = before.Failures, before.Streak, before.NextAt, before.Fault
-	}
+	e.rec.TakeBack(&before)
+	e.wakeWhy = wakeWhy
 }
 
 // addressed finds the session of an order and checks that the incarnation that
@@ -159,9 +156,8 @@ func (l *loop) hold(e *entry, kind session.HoldKind, reason string) (changed boo
 	if err := l.configured(e); err != nil {
 		return false, "", err
 	}
-	e.rec.Hold = session.Hold{Kind: kind, Reason: reason, Since: l.now()}
 	e.rec.Drain, e.wakeWhy = session.Drain{}, ""
-	l.c.emit(event.SessionHeld, e, "the session is kept from running", map[string]string{"hold": string(kind), "reason": reason})
+	l.holdFor(e, session.Hold{Kind: kind, Reason: reason, Since: l.now()})
 	if e.running() || e.unknown() {
 		return true, "it is being ended", nil
 	}
@@ -185,13 +181,20 @@ func (c *Controller) Resume(ctx context.Context, name string, req client.Lifecyc
 	})
 }
 
-// Reset forgets failures, quarantine and limits: a wanted session starts at once.
+// Reset forgets failures, quarantine, limits and the conversation: a wanted session
+// starts at once, and the next start begins a new conversation.
 func (c *Controller) Reset(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	return c.keep(ctx, name, req, func(l *loop, e *entry) (bool, string, error) {
-		if len(e.rec.Failures) == 0 && e.rec.Fault == "" && e.rec.NextAt.IsZero() && e.rec.Limited.Since.IsZero() {
+		talk := &e.rec.Conversation
+		open := talk.ID != "" && !talk.Closed
+		if !open && len(e.rec.Failures) == 0 && e.rec.Fault == "" && e.rec.NextAt.IsZero() && e.rec.Limited.Since.IsZero() {
 			return false, "there is nothing to forget", nil
 		}
 		detail := fmt.Sprintf("%d failures are forgotten", len(e.rec.Failures))
+		if open {
+			talk.Closed, talk.Former = true, nil
+			detail += "; the next start begins a new conversation"
+		}
 		e.rec.Forgive()
 		e.rec.Limited = session.Limit{}
 		e.stopAt, e.stopFault = time.Time{}, ""
@@ -246,11 +249,7 @@ func (c *Controller) DrainState(_ context.Context, name string) (client.Drain, e
 	if err != nil {
 		return client.Drain{}, err
 	}
-	d := t.rec.Drain
-	if d.Epoch == 0 || d.Epoch != t.rec.Epoch {
-		return client.Drain{}, nil
-	}
-	return client.Drain{Draining: true, Reason: d.Reason, Since: d.Since, Deadline: d.Deadline, Acked: !d.Acked.IsZero()}, nil
+	return account.Drain(&t.rec, ""), nil
 }
 
 // RequestRestart asks for a restart at the end of the present turn.
@@ -301,12 +300,7 @@ func (l *loop) tellDrains() {
 		}
 		p, name := e.place.provider, e.rec.Session
 		l.begin(e, jobAdopt, "", lookLimit, func(context.Context) func() {
-			var err error
-			if until == "" {
-				err = p.RemoveMeta(name, reach.MetaDrain)
-			} else {
-				err = p.SetMeta(name, reach.MetaDrain, until)
-			}
+			err := reach.TellDrain(p, name, until)
 			return func() {
 				e.drainTold = until
 				if err != nil && !errors.Is(err, errors.ErrUnsupported) {

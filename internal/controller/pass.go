@@ -80,7 +80,7 @@ func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 		observed = append(observed, l.observed(e))
 	}
 	policy := l.settings().policy()
-	policy.Frozen, policy.Woke, policy.PoolWants = l.frozen, l.woke, l.poolWants
+	policy.Frozen, policy.Woke, policy.PoolWants = l.frozen, l.woke, l.counts.Wants
 	if l.ending != nil {
 		policy.Stopping, policy.StopAfter = true, l.ending.stopAfter
 	}
@@ -147,6 +147,9 @@ func (l *loop) note(e *entry, a plan.Action) {
 	if a.Verb != plan.VerbStart {
 		l.unclaim(e)
 	}
+	if a.Verb != plan.VerbRelaunch && e.job == nil {
+		l.unready(e)
+	}
 	l.keepDecision(e, a)
 	l.move(e, stateOf(a))
 }
@@ -154,10 +157,6 @@ func (l *loop) note(e *entry, a plan.Action) {
 // keepDecision notes in the record what the decision asks to keep.
 func (l *loop) keepDecision(e *entry, a plan.Action) {
 	switch {
-	case a.Hold.Kind != "" && e.rec.Hold.Kind == "":
-		e.rec.Hold = a.Hold
-		e.touch()
-		l.c.emit(event.SessionHeld, e, "the session is kept from running", map[string]string{"hold": string(a.Hold.Kind), "reason": a.Hold.Reason})
 	case a.Woken && e.rec.Hold.Kind != "":
 		l.free(e, e.wakeWhy)
 		e.touch()
@@ -178,9 +177,13 @@ func (l *loop) act() {
 		if e == nil || e.job != nil || e.stale || e.place.provider == nil {
 			continue
 		}
-		if a.Drifted && a.Verb.Ends() && (!e.confirmed || l.now().Sub(e.seen.At) > freshLook) {
+		if (a.Drifted || a.Unasked) && a.Verb.Ends() && (!e.confirmed || l.now().Sub(e.seen.At) > freshLook) {
 			e.stale = true // somebody may have attached meanwhile
 			l.look(e)
+			continue
+		}
+		if a.Hold.Kind != "" && e.rec.Hold.Kind == "" && a.Verb.Acts() {
+			l.holdFor(e, a.Hold) // the stop follows when the store has it
 			continue
 		}
 		if a.Verb.Acts() && !l.permitted(e, a) {
@@ -188,6 +191,14 @@ func (l *loop) act() {
 		}
 		l.carryOut(e, s, a, &left)
 	}
+}
+
+// holdFor keeps the hold that a decision asks for.
+func (l *loop) holdFor(e *entry, h session.Hold) {
+	e.rec.Hold = h
+	e.touch()
+	l.dirty = true
+	l.c.emit(event.SessionHeld, e, "the session is kept from running", map[string]string{"hold": string(h.Kind), "reason": h.Reason})
 }
 
 // places are how many more acts of a kind the limits allow.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"gascity/client"
 	"gascity/internal/controller/keep"
@@ -12,46 +11,21 @@ import (
 	"gascity/internal/session"
 )
 
-const recallLimit = 5 * time.Second // of one reading of the store
-
-// recalled is one reading of the store's records.
-type recalled struct {
-	records []session.Record
-	err     error
-}
-
-// recall reads the records; a store that hangs is given up after a time.
-func (c *Controller) recall(ctx context.Context) recalled {
-	ctx, cancel := context.WithTimeoutCause(ctx, recallLimit, fmt.Errorf("no answer within %v", recallLimit))
-	defer cancel()
-	answer := make(chan recalled, 1)
-	go func() { // a store that ignores ctx keeps it; nothing else does
-		records, err := c.opts.Records.Load(ctx)
-		answer <- recalled{records, err}
-	}()
-	select {
-	case r := <-answer:
-		return r
-	case <-ctx.Done():
-		return recalled{err: context.Cause(ctx)}
-	}
-}
-
 // remember takes over what the store held. While nothing could be read nothing
 // is looked at and nothing is done: a session that somebody put to sleep would
 // be started, and a budget spent twice.
-func (l *loop) remember(r recalled) {
-	if r.err != nil && len(r.records) == 0 {
-		l.unread = fmt.Sprintf("the store's records cannot be read: %v", r.err)
+func (l *loop) remember(r keep.Recalled) {
+	if r.Err != nil && len(r.Records) == 0 {
+		l.unread = fmt.Sprintf("the store's records cannot be read: %v", r.Err)
 		l.recallAt = l.now().Add(keep.Again)
 		return
 	}
-	if r.err != nil {
-		l.c.opts.Logger.Warn("some session records cannot be read", "error", r.err)
+	if r.Err != nil {
+		l.c.opts.Logger.Warn("some session records cannot be read", "error", r.Err)
 	}
 	l.unread = ""
-	for i := range r.records {
-		l.recollect(r.records[i])
+	for i := range r.Records {
+		l.recollect(r.Records[i])
 	}
 }
 
@@ -90,8 +64,8 @@ func (l *loop) recallAgain() {
 		return
 	}
 	l.recalling = true
-	l.spawn(recallLimit, func(ctx context.Context) func() {
-		r := l.c.recall(ctx)
+	l.spawn(keep.Limit, func(ctx context.Context) func() {
+		r := keep.Recall(ctx, l.c.opts.Records)
 		return func() {
 			l.recalling = false
 			if l.ending == nil {
@@ -117,6 +91,8 @@ func (l *loop) life(e *entry, reason string) {
 	life.Session, life.Provider, life.Epoch, life.Instance = r.Session, r.Provider, r.Epoch, r.Instance
 	if life.StartedAt = r.StartedAt; reason != "" {
 		life.Exit, life.EndedAt = r.Exit, l.now()
+		r.Former = &session.Ending{Epoch: r.Epoch, At: life.EndedAt, Exit: r.Exit, Reason: reason, Screen: r.Screen}
+		e.touch()
 	}
 	l.saver.PutLife(life)
 }

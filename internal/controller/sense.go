@@ -175,9 +175,5 @@ func (l *loop) conclude(e *entry) {
 	if s.activity.State == before.State {
 		return
 	}
-	data := map[string]string{"activity": string(s.activity.State), "source": string(s.activity.Source), "confidence": string(s.activity.Confidence)}
-	if s.activity.Kind != "" {
-		data["kind"] = s.activity.Kind
-	}
-	l.c.emit(event.SessionActivity, e, "the agent is "+string(s.activity.State), data)
+	l.c.emit(event.SessionActivity, e, "the agent is "+string(s.activity.State), account.ActivityData(&s.activity))
 }

@@ -9,8 +9,8 @@ import (
 
 	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
+	"gascity/internal/controller/resume"
 	"gascity/internal/event"
-	"gascity/internal/launch"
 	"gascity/internal/plan"
 	"gascity/internal/session"
 	"gascity/runtime"
@@ -26,6 +26,7 @@ func (l *loop) claim(e *entry, s *plan.Session) {
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
 	e.rec.Stored, e.rec.StartedAt, e.rec.Running = reach.Fingerprints(s), l.now(), true
 	e.rec.Agent = s.Agent
+	e.rec.Conversation = resume.Choose(s, e.rec.Conversation, l.now())
 	e.touch()
 }
 
@@ -62,25 +63,22 @@ func (l *loop) judgeStarts() {
 // former incarnation is known to be over.
 func (l *loop) start(e *entry, s *plan.Session) {
 	p, began, token := e.place.provider, l.now(), e.rec.Token
+	cfg, ok := resume.Config(s, e.rec.Conversation)
+	if !ok { // the configuration has changed since
+		l.unclaim(e)
+		l.dirty = true
+		return
+	}
 	e.claimed, e.order = false, plan.OrderNone
-	l.c.emit(event.SessionStarting, e, "a start began", map[string]string{"reason": e.action.Reason})
+	l.c.emit(event.SessionStarting, e, "a start began", account.Starting(e.action.Reason, &e.rec.Conversation))
 	limit := s.StartTimeout
 	if limit <= 0 {
 		limit = startLimit
 	}
 	a := reach.NewAttempt(began, limit)
-	root := l.c.opts.Root
+	launch := l.launch(s, cfg, token)
 	l.begin(e, jobStart, plan.VerbStart, a.Longest(), func(ctx context.Context) func() {
-		cfg, err := reach.Incarnate(ctx, s, token, l.c.opts.Secrets)
-		if err == nil {
-			err = a.Run(ctx, p, s.Name, cfg)
-		}
-		r := startResult{began: began, token: token, err: err, attempt: a}
-		if err == nil {
-			r.noteErr = reach.Notes{City: root, Agent: s.Agent, Stored: reach.Fingerprints(s)}.Write(p, s.Name)
-			r.warning = reach.ReadNote(p, s.Name, launch.MetaWarning)
-			r.look = reach.Look(ctx, p, s.Name)
-		}
+		r := startResult{Started: a.Start(ctx, p, launch), began: began, token: token, attempt: a}
 		return func() { l.started(e, s, r) }
 	})
 	e.job.attempt = a
@@ -90,70 +88,78 @@ func (l *loop) start(e *entry, s *plan.Session) {
 
 // startResult is how a start went.
 type startResult struct {
+	reach.Started
 	began   time.Time
 	token   string
 	attempt *reach.Attempt
-	err     error
-	noteErr error
-	warning string // what the start left open
-	look    reach.Finding
 }
 
 func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	e.touch()
-	if r.err != nil {
+	if r.Err != nil {
 		e.rec.Running = false
 		l.startFailed(e, r)
 		return
 	}
-	if r.noteErr != nil {
-		l.c.opts.Logger.Warn("a later controller will not know what the session was started with", "session", s.Name, "error", r.noteErr)
+	if r.NoteErr != nil {
+		l.c.opts.Logger.Warn("a later controller will not know what the session was started with", "session", s.Name, "error", r.NoteErr)
 	}
 	if e.rec.Fault != "" {
 		e.rec.Restarts++ // it ended, or did not start, and nobody had asked for that
 	}
 	e.known, e.owner, e.tries, e.stopAt, e.stopFault = true, plan.OwnerUs, 0, time.Time{}, ""
 	e.rec.Exit, e.rec.Screen, e.rec.Fault, e.rec.Lost, e.rec.NextAt = nil, "", "", false, time.Time{}
-	e.rec.Warning, e.rec.Renew, e.rec.Limited = r.warning, time.Time{}, session.Limit{}
-	e.rec.Token, e.rec.Handle = cmp.Or(r.look.Seen.InstanceToken, r.token), r.look.Seen.Handle
+	e.rec.Warning, e.rec.Renew, e.rec.Limited = r.Warning, time.Time{}, session.Limit{}
+	e.rec.Token, e.rec.Handle = cmp.Or(r.Look.Seen.InstanceToken, r.token), r.Look.Seen.Handle
+	e.rec.Conversation.Begun = e.rec.Conversation != session.Conversation{}
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
 	data := map[string]string{"instance": e.rec.Instance, "seconds": fmt.Sprintf("%.3f", l.now().Sub(r.began).Seconds())}
-	if r.warning != "" {
-		data["warning"] = r.warning
+	if r.Warning != "" {
+		data["warning"] = r.Warning
 	}
 	e.clearSenses()
 	l.life(e, "")
 	l.c.emit(event.SessionStarted, e, "the agent runs", data) // first: the look may find that it has ended already
-	l.found(e, r.look)
+	l.found(e, r.Look)
 	l.sense(e)
 }
 
 func (l *loop) startFailed(e *entry, r startResult) {
 	e.stale = true
 	switch {
-	case errors.Is(r.err, runtime.ErrSessionExists):
+	case errors.Is(r.Err, runtime.ErrSessionExists):
 		return // somebody else's start; the look leads to its adoption
-	case errors.Is(r.err, runtime.ErrSessionInitializing):
+	case errors.Is(r.Err, runtime.ErrSessionInitializing):
 		e.rec.NextAt = l.now().Add(l.c.opts.Jitter(time.Second))
 		return
 	case l.ending != nil || l.ctx.Err() != nil:
 		return // it was cancelled
 	}
-	fault := reach.Fault(r.err)
-	l.life(e, "its start failed: "+reach.FirstLine(fault))
-	if death, ok := errors.AsType[*runtime.StartupDeath](r.err); ok {
+	fault := reach.Fault(r.Err)
+	lapse, limited := session.ResumeFailure(""), false
+	if death, ok := errors.AsType[*runtime.StartupDeath](r.Err); ok {
 		e.rec.Exit, e.rec.Screen = &death.Exit, death.Output
-		if l.lastWords(e, death.Last) {
-			l.c.emit(event.SessionStartFailed, e, "the start failed: the vendor serves nothing for now",
-				map[string]string{"error": fault, "class": "limited"})
-			return
-		}
+		limited = l.lastWords(e, death.Last)
+		lapse = resume.Failure(&e.rec.Conversation, e.rec.Exit, death.Output)
 	} else if r.attempt.Screen != "" {
 		e.rec.Screen = r.attempt.Screen
 		fault += ", its screen says: " + reach.LastWords(r.attempt.Screen)
 	}
+	if r.attempt.Given && e.rec.Conversation.Resumed() {
+		lapse = session.ResumeOther
+	}
+	l.life(e, "its start failed: "+reach.FirstLine(fault))
+	switch {
+	case limited:
+		l.c.emit(event.SessionStartFailed, e, "the start failed: the vendor serves nothing for now",
+			map[string]string{"error": fault, "class": "limited"})
+		return
+	case l.lapsed(e, lapse, fault):
+		return
+	}
+	e.rec.Conversation.NotBegun()
 	l.fail(e, fault)
 	l.c.emit(event.SessionStartFailed, e, "the start failed: "+reach.FirstLine(e.rec.Fault), map[string]string{
-		"error": e.rec.Fault, "class": r.attempt.Class(r.err), "next": account.Stamp(e.rec.NextAt),
+		"error": e.rec.Fault, "class": r.attempt.Class(r.Err), "next": account.Stamp(e.rec.NextAt),
 	})
 }

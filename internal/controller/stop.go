@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
+	"gascity/internal/controller/resume"
 	"gascity/internal/event"
 	"gascity/internal/plan"
 	"gascity/internal/proc"
@@ -20,42 +22,28 @@ import (
 // stop begins the end of an incarnation: of the one that was observed, and of no
 // successor.
 func (l *loop) stop(e *entry, a plan.Action) {
-	p, name, token := e.place.provider, e.rec.Session, e.rec.Token
-	before, tree := e.seen, e.tree
+	p := e.place.provider
+	victim := &reach.Victim{Name: e.rec.Session, Token: e.rec.Token, Seen: e.seen, Tree: e.tree}
 	if e.order == plan.OrderKill {
 		e.order = plan.OrderNone
 	}
 	l.c.emit(event.SessionStopping, e, "a stop began", map[string]string{"reason": a.Reason})
 	began := l.now()
 	l.begin(e, jobStop, a.Verb, stopLimit, func(ctx context.Context) func() {
-		if tree == nil {
-			tree = reach.Tree(&before)
-		}
-		err := reach.Stop(ctx, p, name, token)
-		left := reach.Survivors(tree)
-		f := reach.Look(ctx, p, name)
-		return func() { l.stopped(e, a, stopResult{began, len(tree), left, err, f}) }
+		r := victim.End(ctx, p)
+		return func() { l.stopped(e, a, began, r) }
 	})
 }
 
-// stopResult is how a stop went.
-type stopResult struct {
-	began     time.Time
-	processes int
-	survivors []int
-	err       error
-	look      reach.Finding
-}
-
-func (l *loop) stopped(e *entry, a plan.Action, r stopResult) {
+func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r reach.Ended) {
 	e.tree = nil
 	e.stops++
 	e.last = client.StopResult{
-		Session: e.rec.Session, Agent: e.rec.Agent, Processes: r.processes, Survivors: r.survivors,
-		Seconds: l.now().Sub(r.began).Seconds(),
+		Session: e.rec.Session, Agent: e.rec.Agent, Processes: r.Processes, Survivors: r.Survivors,
+		Seconds: l.now().Sub(began).Seconds(),
 	}
 	e.touch()
-	if r.err != nil || len(r.survivors) > 0 {
+	if r.Err != nil || len(r.Survivors) > 0 {
 		l.stopFailed(e, r)
 		return
 	}
@@ -64,30 +52,33 @@ func (l *loop) stopped(e *entry, a plan.Action, r stopResult) {
 		e.rec.Exit = nil // it did not end by itself
 	}
 	e.rec.Running, e.rec.Lost, e.rec.NextAt = false, false, time.Time{}
+	if began.Sub(e.rec.StartedAt) >= resume.Settles {
+		e.rec.Conversation.Reached()
+	}
 	e.clearSenses()
 	l.life(e, a.Reason)
-	l.found(e, r.look)
-	l.c.emit(event.SessionStopped, e, "the session was ended", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.processes)})
+	l.found(e, r.Look)
+	l.c.emit(event.SessionStopped, e, "the session was ended", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.Processes)})
 	l.countEnd(e)
 }
 
 // stopFailed puts the next try off. A stale instance is no failure: somebody
 // else has replaced it, and a look tells by what.
-func (l *loop) stopFailed(e *entry, r stopResult) {
+func (l *loop) stopFailed(e *entry, r reach.Ended) {
 	e.stale = true
-	if errors.Is(r.err, runtime.ErrStaleInstance) {
+	if errors.Is(r.Err, runtime.ErrStaleInstance) {
 		return
 	}
 	e.tries++
-	if r.err != nil {
-		e.stopFault = reach.Fault(r.err)
+	if r.Err != nil {
+		e.stopFault = reach.Fault(r.Err)
 	} else {
-		e.stopFault = fmt.Sprintf("processes %v still run", r.survivors)
+		e.stopFault = fmt.Sprintf("processes %v still run", r.Survivors)
 	}
 	e.last.Error = e.stopFault
 	e.stopAt = l.now().Add(l.c.opts.Jitter(reach.Pause(e.tries)))
 	l.c.emit(event.SessionStopFailed, e, "the stop failed: "+reach.FirstLine(e.stopFault),
-		map[string]string{"error": e.stopFault, "survivors": strings.Trim(fmt.Sprint(r.survivors), "[]")})
+		map[string]string{"error": e.stopFault, "survivors": strings.Trim(fmt.Sprint(r.Survivors), "[]")})
 	l.countEnd(e)
 }
 
@@ -152,12 +143,7 @@ func (l *loop) endCity() {
 	for _, e := range left {
 		l.ending.census[e.rec.Session] = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Error: l.whyLeft(e)}
 	}
-	census := client.Census{Sessions: []client.StopResult{}, Clean: true}
-	for _, r := range l.ending.census {
-		census.Sessions = append(census.Sessions, r)
-		census.Clean = census.Clean && r.Error == "" && len(r.Survivors) == 0
-	}
-	slices.SortFunc(census.Sessions, func(a, b client.StopResult) int { return cmp.Compare(a.Session, b.Session) })
+	census := account.Census(l.ending.census)
 	l.ending.closing = true
 	if !census.Clean {
 		l.endedCity(census)
@@ -247,12 +233,9 @@ func (l *loop) closeServers(census client.Census) {
 		}
 	}
 	l.spawn(stopLimit, func(context.Context) func() {
-		var errs []error
-		for _, p := range providers {
-			errs = append(errs, runtime.TeardownServer(p))
-		}
+		err := reach.CloseServers(providers)
 		return func() {
-			if err := errors.Join(errs...); err != nil {
+			if err != nil {
 				l.c.opts.Logger.Warn("cannot end a provider's server", "error", err)
 			}
 			l.endedCity(census)

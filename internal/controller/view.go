@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gascity/client"
+	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/runtime"
@@ -71,11 +72,12 @@ func (c *Controller) Session(_ context.Context, name string) (client.Session, er
 		return client.Session{}, err
 	}
 	out := client.Session{
-		Agent: t.agent, Title: t.seen.Title, LastScreen: t.rec.Screen,
+		Agent: t.agent, Title: t.seen.Title, LastScreen: account.LastScreen(&t.rec),
 		Fingerprints: map[string]string{
 			"core": t.rec.Stored.Core, "provision": t.rec.Stored.Provision, "launch": t.rec.Stored.Launch, "live": t.rec.Stored.Live,
 		},
 	}
+	out.Exit = account.LastExit(out.Exit, &t.rec)
 	if t.config != nil {
 		out.WorkDir, out.Command = t.config.WorkDir, t.config.Command
 	}

@@ -41,6 +41,8 @@ const (
 	SessionDraining Kind = "session.draining"
 	SessionDrained  Kind = "session.drained"
 	SessionLimited  Kind = "session.limited"
+	// SessionResumeFailed says that an agent did not get into its conversation.
+	SessionResumeFailed Kind = "session.resume_failed"
 
 	HostResumed Kind = "host.resumed"
 	ClockJumped Kind = "clock.jumped"
@@ -121,6 +123,9 @@ func Kinds() []KindInfo {
 		{SessionReset, "its failures are forgotten", []Datum{reason}},
 		{SessionDraining, "the agent is asked to wind down", []Datum{reason, {"until", "when it is stopped all the same, RFC 3339"}}},
 		{SessionDrained, "the agent said that it has wound down", nil},
+		{SessionResumeFailed, "the agent could not go on in its conversation; the next start takes the next way", []Datum{
+			{"conversation", "its id"}, {"rung", "how it was tried: resume or repair"}, {"failure", "in use, not found, wrong folder, expired or unclear"}, {"error", "the agent's last words"},
+		}},
 		{SessionLimited, "the vendor serves nothing for now; the session is left alone", []Datum{{"until", "when it does again, RFC 3339; absent: not known"}, {"source", "what told"}}},
 		{HostResumed, "the host slept or stood still; nothing is ended for a timeout for a while", []Datum{{"seconds", "how long"}}},
 		{ClockJumped, "the clock was set back", []Datum{{"seconds", "by how much"}}},

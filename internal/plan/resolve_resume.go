@@ -12,7 +12,7 @@ import (
 // the agent's own is complete: only a resume_command tells how it is resumed.
 func (r *resolver) resume() Resume {
 	a, p := r.agent, r.profile
-	resume := Resume{Fresh: a.WakeMode == config.WakeFresh, Nudge: a.Nudge}
+	resume := Resume{Fresh: a.WakeMode == config.WakeFresh, Nudge: a.Nudge, Mode: a.PermissionMode}
 	fromProfile := a.StartCommand == "" && p.Name != ""
 	all := r.command()
 	if fromProfile && p.SessionIDFlag != "" {

@@ -18,6 +18,7 @@ type Resume struct {
 	Again, New string
 	Fresh      bool   // every start begins a new conversation, whatever is known
 	Nudge      string // what an agent is told whose conversation goes on: no first prompt
+	Mode       string // the permission mode, empty for the agent CLI's own
 }
 
 // ConversationMark stands for a conversation's id in the commands of [Resume].

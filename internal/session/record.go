@@ -39,6 +39,9 @@ type Record struct {
 
 	// Conversation is the vendor's conversation that the agent is in, or was last.
 	Conversation Conversation `json:"conversation,omitzero"`
+	// Former is how the incarnation before the present one ended, or the present
+	// one if it is over; nil if none has.
+	Former *Ending `json:"former,omitempty"` // replaced and never changed
 
 	// What the identity went through.
 	Failures []time.Time `json:"failures,omitempty"` // starts that failed and ends that nobody asked for, oldest first
@@ -92,6 +95,15 @@ type Limit struct {
 	Detail string         `json:"detail,omitempty"`
 }
 
+// Ending is how an incarnation ended.
+type Ending struct {
+	Epoch  uint64        `json:"epoch"`
+	At     time.Time     `json:"at"`
+	Exit   *runtime.Exit `json:"exit,omitempty"`   // nil: nobody saw it, or its end was ordered
+	Reason string        `json:"reason,omitempty"` // in words
+	Screen string        `json:"screen,omitempty"` // what it left on its screen
+}
+
 // Conversation is the vendor's own session, by which an agent can be resumed.
 type Conversation struct {
 	ID    string    `json:"id,omitempty"`  // empty: not known
@@ -99,6 +111,14 @@ type Conversation struct {
 	Mode  string    `json:"mode,omitempty"`
 	Rungs int       `json:"rungs,omitempty"` // rungs of the resume ladder that failed since it last ran
 	At    time.Time `json:"at,omitzero"`     // when the id was learned
+
+	Begun   bool          `json:"begun,omitempty"`   // an agent was ready in it
+	Rung    Rung          `json:"rung,omitempty"`    // how the present incarnation comes to it; empty: it was reported
+	Failure ResumeFailure `json:"failure,omitempty"` // of the last attempt to resume it
+	Closed  bool          `json:"closed,omitempty"`  // a person asked for a new one: it is not resumed
+	// Former is the conversation that could not be resumed and in whose place this
+	// one is. It is tried again as long as this one has not begun.
+	Former *Conversation `json:"former,omitempty"` // replaced and never changed
 }
 
 // Fingerprints are those of package runtime at the time of a start.
@@ -129,4 +149,29 @@ func (r *Record) Fail(at time.Time, keep time.Duration, fault string) {
 // Forgive forgets every failure: the next start is at once.
 func (r *Record) Forgive() {
 	r.Failures, r.Streak, r.NextAt, r.Fault = nil, 0, time.Time{}, ""
+}
+
+// TakeBack undoes what an order changed: its hold, drain and renewal, what it
+// forgave and what it closed. What was seen since stays.
+func (r *Record) TakeBack(before *Record) {
+	r.Hold, r.Drain, r.Renew, r.Limited = before.Hold, before.Drain, before.Renew, before.Limited
+	if r.Conversation.ID == before.Conversation.ID {
+		r.Conversation.Closed, r.Conversation.Former = before.Conversation.Closed, before.Conversation.Former
+	}
+	if len(r.Failures) < len(before.Failures) {
+		r.Failures, r.Streak, r.NextAt, r.Fault = before.Failures, before.Streak, before.NextAt, before.Fault
+	}
+}
+
+// SetBack moves the failures, and the pause after them, by the time by which the
+// clock was set.
+func (r *Record) SetBack(gap time.Duration) {
+	if !r.NextAt.IsZero() {
+		r.NextAt = r.NextAt.Add(gap)
+	}
+	failures := make([]time.Time, 0, len(r.Failures))
+	for _, at := range r.Failures {
+		failures = append(failures, at.Add(gap))
+	}
+	r.Failures = failures
 }

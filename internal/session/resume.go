@@ -81,6 +81,9 @@ const maxRungs = 2
 // Descend notes that an attempt to resume the conversation failed. One that has
 // expired is not tried again.
 func (c *Conversation) Descend(failure ResumeFailure) {
+	if failure != "" {
+		c.Failure = failure
+	}
 	switch failure {
 	case "":
 	case ResumeExpired:
@@ -91,7 +94,48 @@ func (c *Conversation) Descend(failure ResumeFailure) {
 }
 
 // Reached notes that the agent is in the conversation: the ladder is whole again.
-func (c *Conversation) Reached() { c.Rungs = 0 }
+func (c *Conversation) Reached() { c.Rungs, c.Failure = 0, "" }
+
+// Next returns the conversation of the next start: the present one, by the next
+// rung of its ladder, or a new one with the given id. resumable says for a rung
+// whether the agent can be started in a conversation by it.
+//
+// A conversation that never began is none: the one that it took the place of is
+// the present one then. A new one remembers the one that could not be resumed,
+// and nothing of one that was not meant to be.
+func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) Conversation {
+	if !c.Begun {
+		if c.Former == nil {
+			return Conversation{ID: id, Rung: RungFresh}
+		}
+		c = *c.Former
+	}
+	rung := Ladder(c, c.Failure)
+	switch {
+	case c.Closed || !resumable(c, RungResume):
+		return Conversation{ID: id, Rung: RungFresh}
+	case rung == RungFresh:
+		c.Former = nil
+		return Conversation{ID: id, Rung: RungFresh, Former: &c}
+	}
+	c.Rung = rung
+	return c
+}
+
+// Resumed reports whether the present incarnation was started to go on in a
+// conversation that there was.
+func (c *Conversation) Resumed() bool { return c.Rung == RungResume || c.Rung == RungRepair }
+
+// NotBegun notes that a start that was to begin the conversation failed. If
+// nothing told that the former one was at fault, it may well be sound: its ladder
+// is whole again.
+func (c *Conversation) NotBegun() {
+	if !c.Begun && c.Former != nil && c.Former.Failure == ResumeOther {
+		former := *c.Former
+		former.Reached()
+		c.Former = &former
+	}
+}
 
 // Learned is a conversation that an agent reported.
 type Learned struct {

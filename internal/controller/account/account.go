@@ -40,7 +40,7 @@ type Case struct {
 func Explain(city *City, c *Case) client.Explanation {
 	out := client.Explanation{
 		Agent: c.Agent, Decision: string(c.Action.Verb), Reason: c.Action.Reason,
-		NextAt: c.Action.After, Next: c.next(), Exit: c.Agent.Exit, Output: c.output(), LastScreen: c.Record.Screen,
+		NextAt: c.Action.After, Next: c.next(), Exit: LastExit(c.Agent.Exit, &c.Record), Output: c.output(), LastScreen: LastScreen(&c.Record),
 		Failures: c.Record.Failures, Evidence: c.evidence(), Facts: c.facts(city),
 	}
 	for _, warning := range append([]string{c.Record.Warning}, city.Warnings...) {
@@ -56,7 +56,53 @@ func (c *Case) output() string {
 	if strings.Contains(c.Record.Fault, "\n") {
 		return c.Record.Fault
 	}
-	return c.Record.Screen
+	return LastScreen(&c.Record)
+}
+
+// LastExit is how the last incarnation ended, also while the next one runs.
+func LastExit(now string, r *session.Record) string {
+	if now == "" && r.Former != nil && r.Former.Exit != nil {
+		return r.Former.Exit.String()
+	}
+	return now
+}
+
+// LastScreen is what the last incarnation that ended left on its screen.
+func LastScreen(r *session.Record) string {
+	if r.Screen == "" && r.Former != nil {
+		return r.Former.Screen
+	}
+	return r.Screen
+}
+
+// Starting is what is told of a start that begins.
+func Starting(reason string, c *session.Conversation) map[string]string {
+	data := map[string]string{"reason": reason}
+	if c.ID != "" {
+		data["conversation"], data["rung"] = c.ID, string(c.Rung)
+	}
+	return data
+}
+
+// conversation tells how the agent came to its conversation.
+func conversation(c *session.Conversation) string {
+	words := cmp.Or(c.ID, "of an unknown id")
+	if c.Resumed() {
+		words += ", resumed"
+		if c.Rung == session.RungRepair {
+			words += " in " + c.Dir
+		}
+	}
+	if c.Former != nil {
+		words += fmt.Sprintf(", in place of %s, which could not be resumed: %s", c.Former.ID, c.Former.Failure)
+	}
+	if c.Failure != "" {
+		words += "; the last attempt to resume it failed: " + string(c.Failure)
+	}
+	if c.Closed {
+		words += "; the next start begins another"
+	}
+	return words
 }
 
 // next says what happens next, and what has to happen for it.
@@ -120,6 +166,12 @@ func (c *Case) facts(city *City) []client.Fact {
 	}
 	if !rec.Renew.IsZero() {
 		add("restart asked for", "at the end of the turn", rec.Renew)
+	}
+	if rec.Conversation != (session.Conversation{}) {
+		add("conversation", conversation(&rec.Conversation), rec.Conversation.At)
+	}
+	if last := rec.Former; last != nil {
+		add("last end", fmt.Sprintf("incarnation %d: %s", last.Epoch, last.Reason), last.At)
 	}
 	if rec.Fault != "" {
 		var at time.Time

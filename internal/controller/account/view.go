@@ -2,6 +2,8 @@ package account
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"gascity/client"
@@ -53,6 +55,27 @@ func Activity(a *session.Activity) client.Activity {
 		State: cmp.Or(string(a.State), string(runtime.ActivityUnknown)), Kind: a.Kind, Until: a.Until, Source: string(a.Source),
 		Since: a.Since, Confidence: string(a.Confidence), Detail: a.Detail,
 	}
+}
+
+// ActivityData is what is told of an activity that begins.
+func ActivityData(a *session.Activity) map[string]string {
+	data := map[string]string{"activity": string(a.State), "source": string(a.Source), "confidence": string(a.Confidence)}
+	if a.Kind != "" {
+		data["kind"] = a.Kind
+	}
+	return data
+}
+
+// LogAttrs are the attributes of an event in a log.
+func LogAttrs(e *client.Event) []any {
+	attrs := []any{"kind", e.Kind}
+	if e.Session != "" {
+		attrs = append(attrs, "agent", e.Agent, "session", e.Session)
+	}
+	for _, k := range slices.Sorted(maps.Keys(e.Data)) {
+		attrs = append(attrs, k, e.Data[k])
+	}
+	return attrs
 }
 
 // Agent is a session as people see it. The activity is nil unless it runs.

@@ -11,23 +11,37 @@ import (
 	"gascity/runtime"
 )
 
-// Incarnate returns the session's configuration with the environment of one
-// incarnation. An empty token keeps the one that is there.
-func Incarnate(ctx context.Context, s *plan.Session, token string, secrets config.SecretSource) (runtime.Config, error) {
-	cfg := s.Config
+// Launch is one start, or relaunch, of a session.
+type Launch struct {
+	Root    string // the city's folder
+	Session *plan.Session
+	Config  runtime.Config // of the session, and what this start adds to it
+	Token   string         // empty keeps the one that is there
+	Secrets config.SecretSource
+	// LiveOnly leaves the agent alone: only its live commands are run again.
+	LiveOnly bool
+}
+
+func (a *Launch) notes() Notes {
+	return Notes{City: a.Root, Agent: a.Session.Agent, Stored: Fingerprints(a.Session)}
+}
+
+// incarnate returns the configuration with the environment of one incarnation.
+func (a *Launch) incarnate(ctx context.Context) (runtime.Config, error) {
+	cfg, s := a.Config, a.Session
 	env := maps.Clone(cfg.Env)
 	if env == nil {
 		env = map[string]string{}
 	}
 	for name, secret := range s.UpstreamEnv {
-		value, err := secret.Resolve(ctx, secrets)
+		value, err := secret.Resolve(ctx, a.Secrets)
 		if err != nil {
 			return cfg, err
 		}
 		env[name] = value
 	}
-	if token != "" {
-		env["GC_INSTANCE_TOKEN"] = token
+	if a.Token != "" {
+		env["GC_INSTANCE_TOKEN"] = a.Token
 	}
 	cfg.Env = env
 	return cfg, nil

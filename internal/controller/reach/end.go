@@ -70,3 +70,12 @@ func Processes(seen *runtime.Observation) []client.Process {
 	}
 	return out
 }
+
+// CloseServers ends what the sessions of each provider shared.
+func CloseServers(providers []runtime.Provider) error {
+	var errs []error
+	for _, p := range providers {
+		errs = append(errs, runtime.TeardownServer(p))
+	}
+	return errors.Join(errs...)
+}

@@ -121,6 +121,14 @@ func (n Notes) Write(p runtime.Provider, name string) error {
 	return nil
 }
 
+// TellDrain notes with a session until when it is to wind down; empty: it is not.
+func TellDrain(p runtime.Provider, name, until string) error {
+	if until == "" {
+		return p.RemoveMeta(name, MetaDrain)
+	}
+	return p.SetMeta(name, MetaDrain, until)
+}
+
 // maxWords bounds the last words of an agent, in bytes.
 const maxWords = 200
 

@@ -1,0 +1,30 @@
+package account
+
+import (
+	"cmp"
+	"slices"
+
+	"gascity/client"
+	"gascity/internal/session"
+)
+
+// Census is what became of every session, sorted.
+func Census(results map[string]client.StopResult) client.Census {
+	census := client.Census{Sessions: []client.StopResult{}, Clean: true}
+	for _, r := range results {
+		census.Sessions = append(census.Sessions, r)
+		census.Clean = census.Clean && r.Error == "" && len(r.Survivors) == 0
+	}
+	slices.SortFunc(census.Sessions, func(a, b client.StopResult) int { return cmp.Compare(a.Session, b.Session) })
+	return census
+}
+
+// Drain is what an incarnation is told of its drain; an empty instance is the
+// present one. Another one has none.
+func Drain(r *session.Record, instance string) client.Drain {
+	d := r.Drain
+	if d.Epoch == 0 || d.Epoch != r.Epoch || instance != "" && instance != r.Instance {
+		return client.Drain{}
+	}
+	return client.Drain{Draining: true, Reason: d.Reason, Since: d.Since, Deadline: d.Deadline, Acked: !d.Acked.IsZero()}
+}

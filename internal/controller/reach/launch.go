@@ -1,0 +1,93 @@
+package reach
+
+import (
+	"context"
+	"errors"
+
+	"gascity/internal/launch"
+	"gascity/internal/proc"
+	"gascity/runtime"
+)
+
+// Started is how a start went.
+type Started struct {
+	Err     error
+	NoteErr error  // the session does not say what it was started with
+	Warning string // what the start left open
+	Look    Finding
+}
+
+// Start starts a session and looks at what became of it.
+func (a *Attempt) Start(ctx context.Context, p runtime.Provider, l *Launch) (r Started) {
+	name := l.Session.Name
+	cfg, err := l.incarnate(ctx)
+	if err == nil {
+		err = a.Run(ctx, p, name, cfg)
+	}
+	if r.Err = err; err != nil {
+		return r
+	}
+	r.NoteErr = l.notes().Write(p, name)
+	r.Warning = ReadNote(p, name, launch.MetaWarning)
+	r.Look = Look(ctx, p, name)
+	return r
+}
+
+// Changed is how a change of a running session went. An error of one that was
+// applied is a warning.
+type Changed struct {
+	Applied bool
+	Err     error
+	Look    Finding
+}
+
+// Change relaunches an agent, or only runs its live commands again, and notes what
+// the session runs with then.
+func (a *Launch) Change(ctx context.Context, p runtime.Provider) (r Changed) {
+	name := a.Session.Name
+	if a.LiveOnly {
+		r.Err = p.RunLive(name, a.Config)
+	} else {
+		r.Err = a.relaunch(ctx, p)
+	}
+	if r.Applied = r.Err == nil || a.LiveOnly && !runtime.IsSessionGone(r.Err); r.Applied {
+		r.Err = errors.Join(r.Err, a.notes().Write(p, name))
+	}
+	r.Look = Look(ctx, p, name)
+	return r
+}
+
+func (a *Launch) relaunch(ctx context.Context, p runtime.Provider) error {
+	cfg, err := a.incarnate(ctx)
+	if err != nil {
+		return err
+	}
+	return runtime.Relaunch(ctx, p, a.Session.Name, cfg)
+}
+
+// Ended is how a stop went.
+type Ended struct {
+	Processes int
+	Survivors []int
+	Err       error
+	Look      Finding
+}
+
+// Victim is the incarnation that is to end.
+type Victim struct {
+	Name, Token string
+	Seen        runtime.Observation
+	Tree        []proc.Info // its processes as they were counted before; nil: those that it has now
+}
+
+// End ends an incarnation and counts what is left of it.
+func (v *Victim) End(ctx context.Context, p runtime.Provider) (r Ended) {
+	if v.Tree == nil {
+		v.Tree = Tree(&v.Seen)
+	}
+	r.Processes = len(v.Tree)
+	r.Err = Stop(ctx, p, v.Name, v.Token)
+	r.Survivors = Survivors(v.Tree)
+	r.Look = Look(ctx, p, v.Name)
+	return r
+}

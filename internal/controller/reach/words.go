@@ -1,0 +1,22 @@
+package reach
+
+import (
+	"gascity/internal/event"
+	"gascity/internal/session"
+)
+
+// EndOf tells in words how the incarnation of a record ended, although nobody had
+// asked for it.
+func EndOf(r *session.Record) (event.Kind, string) {
+	switch exit := r.Exit; {
+	case exit != nil:
+		fault := "the agent " + exit.String()
+		if words := LastWords(r.Screen); words != "" && exit.Code != 0 && exit.Signal == "" {
+			fault += ", saying: " + words
+		}
+		return event.SessionExited, fault
+	case !r.Lost:
+		return event.SessionExited, "the agent ended; nobody knows how"
+	}
+	return event.SessionLost, "the session vanished without a trace"
+}
