@@ -39,9 +39,6 @@ const (
 	wakeTime      = 30 * time.Second
 	// typing is how long after a person's key no turn is interrupted.
 	typing = 3 * time.Second
-	// inFlight is how long after the engine began nobody is asked for a proof: what
-	// was on its way to an agent when the former engine died must have landed.
-	inFlight = time.Second
 	// maxWithdrawn bounds how often the text of one prompt is taken back and sent
 	// again.
 	maxWithdrawn = 3
@@ -95,7 +92,7 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 		out, err := runtime.Deliver(ctx, v.Provider, v.Session, d)
 		a := prompt.Attempt{Outcome: out, Err: err, Attached: v.Attached}
 		if takeBack && uncertain(out) && !errors.Is(ctx.Err(), context.Canceled) {
-			a.Withdrawn = withdraw(ctx, v, d)
+			a = settle(ctx, v, d, a)
 		}
 		return landing{id: id, bound: bound, attempt: a}
 	})
@@ -112,12 +109,20 @@ func uncertain(out runtime.Outcome) bool {
 	}
 }
 
-// withdraw asks for the proof that the agent did not take the text.
-func withdraw(ctx context.Context, v session.View, d runtime.Delivery) bool {
+// settle asks what came of an attempt that ended without a result: the agent took
+// the text after all, or certainly never will, or nobody can tell.
+func settle(ctx context.Context, v session.View, d runtime.Delivery, a prompt.Attempt) prompt.Attempt {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
 	defer cancel()
-	proof, err := runtime.Withdraw(ctx, v.Provider, v.Session, d)
-	return proof && err == nil
+	out, err := runtime.Settle(ctx, v.Provider, v.Session, d)
+	switch {
+	case err != nil:
+	case out.State == runtime.OutcomeSubmitted:
+		a.Outcome, a.Err = out, nil
+	case out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn:
+		a.Withdrawn = true
+	}
+	return a
 }
 
 // resolve asks what came of an attempt that was cut off.
@@ -129,13 +134,10 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 	if v.Provider == nil {
 		return r.Limit(), true
 	}
-	if from := o.began.Add(inFlight); o.opts.Now().Before(from) {
-		return from, true
-	}
 	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
-		proof := withdraw(ctx, v, runtime.Delivery{ID: r.ID, Instance: v.Token, Content: r.Content})
-		err := errors.New("the hand-over was cut off")
-		return landing{id: id, bound: r.Instance, kind: flightResolve, attempt: prompt.Attempt{Err: err, Withdrawn: proof}}
+		cut := prompt.Attempt{Err: errors.New("the hand-over was cut off")}
+		d := runtime.Delivery{ID: r.ID, Instance: v.Token, Content: r.Content}
+		return landing{id: id, bound: r.Instance, kind: flightResolve, attempt: settle(ctx, v, d, cut)}
 	})
 	return time.Time{}, false
 }

@@ -7,7 +7,7 @@
 // A receipt is saved as injected before the first byte of its text may leave,
 // and what is in memory is never ahead of what is saved. So whoever finds an
 // injected receipt knows that the text may have been sent, and sends it again
-// only after [runtime.Withdraw] has proved that the agent did not take it. While
+// only after [runtime.Settle] has proved that the agent did not take it. While
 // the store cannot save, nothing is sent.
 //
 // # Owners
@@ -68,7 +68,6 @@ type Engine struct {
 	index    map[string]*box // by the ID of an open receipt
 	orphans  []*box          // with open receipts and without an owner
 	degraded string
-	began    time.Time // when the receipts were read
 	forgot   time.Time // when ended receipts were last forgotten
 }
 
@@ -139,7 +138,7 @@ func (e *Engine) load(ctx context.Context) bool {
 			for _, r := range open {
 				e.putLocked(e.boxLocked(r.Session, r.Agent), r)
 			}
-			e.degraded, e.began = "", e.opts.Now() // read by owners, which begin later
+			e.degraded = ""
 			e.mu.Unlock()
 			return true
 		}
