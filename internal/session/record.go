@@ -118,7 +118,17 @@ type Conversation struct {
 	Closed  bool          `json:"closed,omitempty"`  // a person asked for a new one: it is not resumed
 	// Former is the conversation that could not be resumed and in whose place this
 	// one is. It is tried again as long as this one has not begun.
-	Former *Conversation `json:"former,omitempty"` // replaced and never changed
+	Former *Abandoned `json:"former,omitempty"` // replaced and never changed
+}
+
+// Abandoned is a conversation that could not be resumed.
+type Abandoned struct {
+	ID      string        `json:"id"`
+	Dir     string        `json:"dir,omitempty"`
+	Mode    string        `json:"mode,omitempty"`
+	Rungs   int           `json:"rungs,omitempty"`
+	At      time.Time     `json:"at,omitzero"`
+	Failure ResumeFailure `json:"failure"`
 }
 
 // Fingerprints are those of package runtime at the time of a start.

@@ -108,15 +108,14 @@ func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) C
 		if c.Former == nil {
 			return Conversation{ID: id, Rung: RungFresh}
 		}
-		c = *c.Former
+		c = c.Former.Conversation()
 	}
 	rung := Ladder(c, c.Failure)
 	switch {
 	case c.Closed || !resumable(c, RungResume):
 		return Conversation{ID: id, Rung: RungFresh}
 	case rung == RungFresh:
-		c.Former = nil
-		return Conversation{ID: id, Rung: RungFresh, Former: &c}
+		return Conversation{ID: id, Rung: RungFresh, Former: &Abandoned{c.ID, c.Dir, c.Mode, c.Rungs, c.At, c.Failure}}
 	}
 	c.Rung = rung
 	return c
@@ -132,9 +131,14 @@ func (c *Conversation) Resumed() bool { return c.Rung == RungResume || c.Rung ==
 func (c *Conversation) NotBegun() {
 	if !c.Begun && c.Former != nil && c.Former.Failure == ResumeOther {
 		former := *c.Former
-		former.Reached()
+		former.Rungs, former.Failure = 0, ""
 		c.Former = &former
 	}
+}
+
+// Conversation is the conversation as it was when it was given up.
+func (a *Abandoned) Conversation() Conversation {
+	return Conversation{ID: a.ID, Dir: a.Dir, Mode: a.Mode, Rungs: a.Rungs, At: a.At, Begun: true, Failure: a.Failure}
 }
 
 // Learned is a conversation that an agent reported.

@@ -56,7 +56,7 @@ func Config(s *plan.Session, c session.Conversation) (cfg runtime.Config, ok boo
 		cfg, ok = s.WithConversation(c.ID)
 	}
 	if c.Former != nil {
-		cfg = plan.HandOver(cfg, *c.Former, string(c.Former.Failure))
+		cfg = plan.HandOver(cfg, c.Former.Conversation(), string(c.Former.Failure))
 	}
 	return cfg, ok
 }
