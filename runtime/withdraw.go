@@ -32,7 +32,8 @@ type Settler interface {
 	// Settle tells what became of the last delivery with d's ID, and brings it to an
 	// end. [OutcomeRefused] with [RefusedWithdrawn] is proof that the agent never took
 	// the text and never will: it may be delivered again. [OutcomeSubmitted] has the
-	// evidence that the agent took it. [OutcomeUnconfirmed] if neither can be proved.
+	// evidence that the agent took it. [OutcomeUnconfirmed] if neither can be proved;
+	// with a Reason it cannot be told yet, such as behind a dialog: ask again later.
 	// d is as it was delivered; a delivery that is still under way is waited for.
 	// Errors are those of Withdraw.
 	Settle(ctx context.Context, name string, d Delivery) (Outcome, error)

@@ -214,24 +214,39 @@ func (r *resolver) probe(ctx context.Context) (rest string, ok bool, err error) 
 		p = []byte("\x1b[200~" + mark + "\x1b[201~")
 	}
 	// A mark that is there already is of a resolver that was cut off: one more is waited for.
-	marks := r.marks()
-	if prober, told := r.t.(Prober); told {
-		err = prober.Probe(ctx, p)
-	} else {
-		err = r.t.Send(ctx, p)
-	}
-	if err != nil {
-		return "", false, err
-	}
-	err = r.until(ctx, func() bool { ok = r.marks() > marks && r.v.dialog(r.rules) == nil; return ok })
-	if err != nil || !ok {
-		return "", false, err
+	for marks := r.marks(); !ok; {
+		if err := r.sendMark(ctx, p); err != nil {
+			return "", false, err
+		}
+		again := time.Now().Add(markAgain)
+		err := r.until(ctx, func() bool {
+			open := r.v.dialog(r.rules) == nil
+			ok = open && r.marks() > marks
+			return ok || open && time.Now().After(again) && time.Until(r.end) > markAgain
+		})
+		if err != nil || !ok && (r.v.Exited || time.Until(r.end) <= markAgain) {
+			return "", false, err
+		}
 	}
 	rest = skeleton(r.composer().content)
 	for strings.HasSuffix(rest, mark) {
 		rest = strings.TrimSuffix(rest, mark)
 	}
 	return rest, true, nil
+}
+
+// markAgain is how long a mark may take to show before another is typed: a dialog may have
+// swallowed it.
+const markAgain = 2 * time.Second
+
+func (r *resolver) sendMark(ctx context.Context, p []byte) error {
+	if err := r.renew(ctx, r.held); err != nil {
+		return err
+	}
+	if prober, told := r.t.(Prober); told {
+		return prober.Probe(ctx, p)
+	}
+	return r.t.Send(ctx, p)
 }
 
 // marks counts the marks at the end of the input line.

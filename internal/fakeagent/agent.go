@@ -109,7 +109,7 @@ func runAgent(m *modes, in, out *os.File) (int, error) {
 		if m.altScreen {
 			a.face = &fullscreen{out: out, rows: a.rows, cols: a.cols}
 		}
-		go readTerminal(in, a.inputs)
+		go readTerminal(in, a.inputs, m.slowRead)
 	}
 	a.signals = watchSignals(m, b)
 	a.start()

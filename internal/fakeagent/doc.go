@@ -47,6 +47,7 @@
 //	--ignore-input-until-ready  throw away what comes before; otherwise it waits
 //	--enter-lost-until-ready    keep text that comes before, but not Enter
 //	--ignore-first-enter     swallow the first Enter that would submit
+//	--slow-read D            wait so long before each read from the terminal
 //	--newline-within D       an Enter this soon after text is a newline
 //	--merge-queued           queued prompts are consumed as one, joined by an empty line
 //	--restore-on-interrupt   an interrupted prompt returns to the composer

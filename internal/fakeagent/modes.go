@@ -21,7 +21,7 @@ type modes struct {
 	readyPrefix, ui                           string
 	conversations, sessionID, resume, limit   string
 
-	think, slowStart, newlineWithin           time.Duration
+	think, slowStart, slowRead, newlineWithin time.Duration
 	hang, ignoreInput, enterLost, ignoreFirst bool
 	mergeQueued, restoreOnInterrupt           bool
 
@@ -106,6 +106,7 @@ func (m *modes) behaviour(f *flag.FlagSet) {
 	f.StringVar(&m.limit, "limit", "", "end at start with a usage limit that resets then; \"never\" says no time")
 	f.DurationVar(&m.think, "think", 20*time.Millisecond, "time to answer a prompt")
 	f.DurationVar(&m.slowStart, "slow-start", 0, "time between banner and composer")
+	f.DurationVar(&m.slowRead, "slow-read", 0, "wait so long before each read from the terminal")
 	f.DurationVar(&m.newlineWithin, "newline-within", 0, "Enter this soon after text is a newline")
 	f.BoolVar(&m.hang, "hang", false, "never become ready")
 	f.BoolVar(&m.ignoreInput, "ignore-input-until-ready", false, "throw away what comes before ready")

@@ -12,10 +12,14 @@ import (
 	"time"
 )
 
-// readTerminal delivers what comes from the terminal until it is gone.
-func readTerminal(in *os.File, to chan<- chunk) {
+// readTerminal delivers what comes from the terminal until it is gone, waiting before each
+// read.
+func readTerminal(in *os.File, to chan<- chunk, wait time.Duration) {
 	buf := make([]byte, 64<<10)
 	for {
+		if wait > 0 {
+			<-time.After(wait)
+		}
 		n, err := in.Read(buf)
 		if n > 0 {
 			to <- chunk{data: bytes.Clone(buf[:n]), at: time.Now()}

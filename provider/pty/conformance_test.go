@@ -2,6 +2,7 @@ package pty_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) >= 4 && os.Args[1] == "attach" {
 		os.Exit(attachMain(os.Args[2], os.Args[3], os.Args[4:]))
 	}
+	if len(os.Args) == 6 && os.Args[1] == "deliver" {
+		os.Exit(delivererMain(os.Args[2], os.Args[3], os.Args[4], os.Args[5]))
+	}
 	elsewhere.Main(func(dir string) runtime.Provider {
 		p, err := pty.Open(config(dir))
 		if err != nil {
@@ -39,6 +43,10 @@ func TestMain(m *testing.M) {
 		}
 		return p
 	})
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // the tests wait more than they work
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 

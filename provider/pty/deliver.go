@@ -133,7 +133,7 @@ func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 	}
 	out := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
 	if no != nil {
-		out.Detail = no.Detail
+		out.Reason, out.Detail = no.Reason, no.Detail
 	}
 	return out, nil
 }

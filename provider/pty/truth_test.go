@@ -30,6 +30,12 @@ type truth struct {
 
 func begin(t testing.TB, flags string, change ...func(*pty.Config)) *truth {
 	t.Helper()
+	return beginAs(t, "claude", flags, change...)
+}
+
+// beginAs begins a session of which the rules of the provider hold.
+func beginAs(t testing.TB, provider, flags string, change ...func(*pty.Config)) *truth {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "gcpt") //nolint:usetesting // short: it holds sockets
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +57,7 @@ func begin(t testing.TB, flags string, change ...func(*pty.Config)) *truth {
 	})
 	err = p.Start(t.Context(), a.name, runtime.Config{
 		Command: fmt.Sprintf("%s --ledger %s --max-life 3m %s", build.Build(t), a.file, flags),
-		WorkDir: dir, ProviderName: "claude", ReadyPromptPrefix: "❯ ",
+		WorkDir: dir, ProviderName: provider, ReadyPromptPrefix: "❯ ",
 	})
 	if err != nil {
 		t.Fatal(err)

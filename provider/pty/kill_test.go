@@ -1,0 +1,258 @@
+package pty_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/fakeagent/ledger"
+	"gascity/internal/local"
+	"gascity/provider/pty"
+	"gascity/runtime"
+)
+
+// dying is a deliverer that is gone after so many steps: nothing that it did not send then
+// is sent, and nobody cleans up after it.
+type dying struct {
+	*local.Leased
+	left int
+}
+
+var errDead = errors.New("the deliverer is dead")
+
+func (d *dying) step(do func() error) error {
+	if d.left == 0 {
+		d.Close()
+		return errDead
+	}
+	d.left--
+	return do()
+}
+
+func (d *dying) Begin(ctx context.Context, text string, undo []byte) error {
+	return d.step(func() error { return d.Leased.Begin(ctx, text, undo) })
+}
+
+func (d *dying) Enter(ctx context.Context, p []byte, seen bool) error {
+	return d.step(func() error { return d.Leased.Enter(ctx, p, seen) })
+}
+
+func (d *dying) Send(ctx context.Context, p []byte) error {
+	return d.step(func() error { return d.Leased.Send(ctx, p) })
+}
+
+func (d *dying) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+	if d.left == 0 {
+		d.Close()
+		return console.Frame{}, errDead
+	}
+	return d.Leased.Frame(ctx, after)
+}
+
+// dies delivers until it dies.
+func (a *truth) dies(t *testing.T, id, text string, steps int) {
+	t.Helper()
+	l, err := a.Session(t.Context(), "kill the deliverer of", a.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Delivery = id
+	leased, err := l.Lease(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leased.Close()
+	out, err := console.Deliver(t.Context(), &dying{leased, steps}, console.Prompt{Text: text}, l.Rules)
+	if !errors.Is(err, errDead) {
+		t.Fatalf("it lived for %d steps: %+v, %v", steps, out, err)
+	}
+}
+
+// recovers is what the next deliverer does: it finds out, and delivers again what may be.
+// It returns how the prompt ended.
+func (a *truth) recovers(t *testing.T, id, text string) runtime.OutcomeState {
+	t.Helper()
+	d := runtime.Delivery{ID: id, Content: runtime.TextContent(text)}
+	out, err := runtime.Settle(t.Context(), a.Provider, a.name, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(60 * time.Second); out.State == runtime.OutcomeRefused && time.Now().Before(end); {
+		if out, err = a.Deliver(t.Context(), a.name, d); err != nil {
+			t.Fatal(err)
+		}
+		if out.State == runtime.OutcomeUnconfirmed {
+			if out, err = runtime.Settle(t.Context(), a.Provider, a.name, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if out.State != runtime.OutcomeSubmitted {
+		t.Logf("%s of %d bytes: %+v", id, len(text), out)
+	}
+	return out.State
+}
+
+// took fails unless the agent took exactly these texts, in order.
+func (a *truth) took(t *testing.T, texts []string) {
+	t.Helper()
+	var got, want []string
+	for _, r := range a.wait(t, ledger.Prompt, len(texts)) {
+		got = append(got, fmt.Sprintf("%d bytes %s", r.Bytes, r.SHA256))
+	}
+	for _, text := range texts {
+		want = append(want, fmt.Sprintf("%d bytes %s", len(text), ledger.Sum(text)))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the agent took other prompts than were sent: %q", difference(got, want))
+	}
+}
+
+// The sizes of texts, each with a name of its own.
+func textsOf(name string) []string {
+	lines := strings.Repeat("a line of a long prompt, 0123456789\n", 30_000)
+	var texts []string
+	for _, n := range []int{20, 300, 5_000, 60_000} {
+		texts = append(texts, name+" "+strings.ReplaceAll(lines, "\n", " ")[:n]+"$")
+	}
+	return append(texts, name+"\nof three\nlines", name+"\n"+lines[:2_000]+"$", name+" "+lines[:1<<20]+"$")
+}
+
+// TestDelivererDiesAtEachStep: whatever step the death of a deliverer follows, the next one
+// finds out what became of the text: no prompt is fused, cut, doubled or lost.
+func TestDelivererDiesAtEachStep(t *testing.T) {
+	t.Parallel()
+	agents := map[string]string{
+		"good": "", "alternate screen": "--alt-screen", "ignores the first Enter": "--ignore-first-enter",
+		"newline": "--newline-within 60ms", "busy": "--think 500ms", "slow": "--slow-read 150ms",
+	}
+	for name, flags := range agents {
+		for _, provider := range []string{"claude", ""} {
+			if name == "newline" && provider != "" {
+				continue // its profile presses Enter at once
+			}
+			t.Run(name+" "+provider, func(t *testing.T) {
+				t.Parallel()
+				a := beginAs(t, provider, flags)
+				var sent []string
+				for steps := range 4 { // before and after: the note, the text, Enter
+					texts := textsOf(fmt.Sprintf("<died after %d>", steps))
+					if name == "slow" {
+						texts = texts[:2]
+					} else if steps%2 == 0 {
+						texts = texts[:len(texts)-1]
+					}
+					for i, text := range texts {
+						id := fmt.Sprintf("%d-%d", steps, i)
+						a.dies(t, id, text, steps)
+						if state := a.recovers(t, id, text); state != runtime.OutcomeSubmitted {
+							t.Errorf("%s is %s: what became of it could be known", id, state)
+						}
+						sent = append(sent, text)
+					}
+				}
+				a.took(t, sent)
+			})
+		}
+	}
+}
+
+// Who delivers next need not ask: what was left is settled before another byte is sent, and
+// can be asked for later.
+func TestNextDeliverySettlesTheLast(t *testing.T) {
+	t.Parallel()
+	for steps := range 4 {
+		t.Run(fmt.Sprint(steps), func(t *testing.T) {
+			t.Parallel()
+			a := beginAs(t, "", "--think 5ms")
+			text := textsOf("<left>")[steps]
+			a.dies(t, "left", text, steps)
+			a.prompt(t, "next")
+			out, err := runtime.Settle(t.Context(), a.Provider, a.name, runtime.Delivery{ID: "left", Content: runtime.TextContent(text)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if steps == 3 {
+				if out.State != runtime.OutcomeSubmitted {
+					t.Errorf("after Enter it is %+v", out)
+				}
+				a.took(t, []string{text, "next"})
+				return
+			}
+			if out.State != runtime.OutcomeRefused || out.Reason != runtime.RefusedWithdrawn {
+				t.Errorf("it is %+v, want withdrawn", out)
+			}
+			a.took(t, []string{"next"})
+		})
+	}
+}
+
+// delivererMain delivers the text in a file, in a process of its own.
+func delivererMain(dir, name, id, file string) int {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 1
+	}
+	p, err := pty.Open(config(dir))
+	if err != nil {
+		return 1
+	}
+	if _, err = p.Deliver(context.Background(), name, runtime.Delivery{ID: id, Content: runtime.TextContent(string(text))}); err != nil { //nolint:forbidigo // this is a main
+		return 1
+	}
+	return 0
+}
+
+// TestDelivererIsKilled kills processes that deliver at random moments.
+func TestDelivererIsKilled(t *testing.T) {
+	t.Parallel()
+	for name, flags := range map[string]string{"good": "--think 5ms", "slow": "--think 5ms --slow-read 20ms", "ignores the first Enter": "--think 5ms --ignore-first-enter"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := beginAs(t, "", flags)
+			var sent []string
+			for n := range 10 {
+				texts := textsOf(fmt.Sprintf("<killed %d>", n))
+				text, id := texts[n%len(texts)], fmt.Sprint(n)
+				if name == "slow" && len(text) > 100_000 {
+					text = texts[0]
+				}
+				a.kill(t, id, text)
+				if state := a.recovers(t, id, text); state != runtime.OutcomeSubmitted {
+					t.Errorf("%d is %s", n, state)
+				}
+				sent = append(sent, text)
+			}
+			a.took(t, sent)
+		})
+	}
+}
+
+func (a *truth) kill(t *testing.T, id, text string) {
+	t.Helper()
+	dir := filepath.Dir(a.file)
+	file := filepath.Join(dir, "text")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "deliver", dir, a.name, id, file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pause(time.Duration(20+rand.IntN(200)) * time.Millisecond)
+	_ = cmd.Process.Kill() // it may have ended
+	_ = cmd.Wait()         // killed
+}
