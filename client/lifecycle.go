@@ -16,6 +16,7 @@ type LifecycleRequest struct {
 // Drain is whether an agent is to wind down.
 type Drain struct {
 	Draining bool      `json:"draining"`
+	Instance string    `json:"instance,omitempty"` // the incarnation that is to wind down, by its public name
 	Reason   string    `json:"reason,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
 	Deadline time.Time `json:"deadline,omitzero"` // it is stopped then, acknowledged or not
@@ -43,7 +44,8 @@ func (c *Client) Resume(ctx context.Context, name string, req LifecycleRequest) 
 	return call[Done](ctx, c, http.MethodPost, target(name, "resume"), req)
 }
 
-// Reset forgets failures and quarantine: a wanted session starts at once.
+// Reset forgets failures, quarantine and the conversation: a wanted session starts
+// at once, and the next start begins a new conversation.
 func (c *Client) Reset(ctx context.Context, name string, req LifecycleRequest) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, target(name, "reset"), req)
 }

@@ -34,7 +34,7 @@ does not answer is 6, and no reason to wind down.`,
 		Example: "  if gc drain check; then save-my-work && gc drain ack; fi",
 		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			name, _, err := a.me(cmd)
+			name, instance, err := a.me(cmd)
 			if err != nil {
 				return err
 			}
@@ -42,6 +42,9 @@ does not answer is 6, and no reason to wind down.`,
 				drain, err := c.DrainState(cmd.Context(), name)
 				if err != nil {
 					return err
+				}
+				if drain.Instance != "" && drain.Instance != instance {
+					drain = client.Drain{} // a successor's
 				}
 				return a.tellDrain(drain)
 			})

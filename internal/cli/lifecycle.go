@@ -57,7 +57,7 @@ func lives() []life {
 			"is resumed", "runs", runsAgain,
 		},
 		{
-			"reset", "Forget an agent's failures and quarantine", `A wanted agent is started at once.`,
+			"reset", "Forget an agent's failures, quarantine and conversation", `A wanted agent is started at once. The next start, whenever that is, begins a new conversation.`,
 			(*client.Client).Reset,
 			"starts afresh", "is as new", forgiven,
 		},

@@ -22,6 +22,7 @@ type Controller struct {
 	mail  chan func(*loop) // to the loop; never sent to while holding anything
 	ended chan struct{}    // closed when Run has returned
 	view  atomic.Pointer[snapshot]
+	jolt  atomic.Bool // the store has changed for the better or the worse
 }
 
 // Open reads the configuration and the records. It touches no session yet.
@@ -33,7 +34,8 @@ func Open(ctx context.Context, opts Options) (*Controller, error) {
 	c := &Controller{opts: opts, first: loaded, mail: make(chan func(*loop), 256), ended: make(chan struct{})}
 	c.start = keep.Recall(ctx, opts.Records)
 	l := newLoop(c)
-	l.publish()
+	l.decide() // so that every name is known from the first request on
+	c.view.Store(l.snapshot())
 	return c, nil
 }
 

@@ -108,7 +108,7 @@ func (l *loop) observed(e *entry) plan.Observed {
 	if e.running() && l.now().Sub(e.rec.StartedAt) > wakeHolds {
 		e.wakeWhy, o.Wake = "", ""
 	}
-	if l.c.opts.Queued != nil {
+	if l.c.opts.Queued != nil && l.ctx != nil {
 		o.Queued = l.c.opts.Queued(e.rec.Session)
 	}
 	if e.place.blind != "" {

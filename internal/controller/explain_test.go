@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
 	"gascity/internal/plan"
 	"gascity/internal/store/storetest"
@@ -83,7 +84,7 @@ func TestExplainHoldsTheRoot(t *testing.T) {
 					}
 				}
 				store.Set(storetest.Works)
-				if x.Decision == "" || len(x.Facts) < 6 || len(x.Recent) == 0 || len(x.Recent) > recentEvents {
+				if x.Decision == "" || len(x.Facts) < 6 || len(x.Recent) == 0 || len(x.Recent) > account.RecentEvents {
 					t.Errorf("the explanation is thin: %+v", x)
 				}
 			})

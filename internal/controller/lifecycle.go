@@ -9,19 +9,11 @@ import (
 // move brings the record's state to where the decision says the session is, by
 // the machine's own transitions: what is unknown moves nothing.
 func (l *loop) move(e *entry, to session.State) {
-	if to == session.StateUnknown || to == e.rec.State {
-		return
+	moved, err := e.rec.MoveTo(to, l.now())
+	if err != nil {
+		l.c.opts.Logger.Warn("the lifecycle was not expected to take this way", "session", e.rec.Session, "error", err)
 	}
-	from := e.rec.State
-	for _, t := range session.Route(from, to) {
-		next, err := session.Next(e.rec.State, t)
-		if err != nil {
-			l.c.opts.Logger.Warn("the lifecycle was not expected to take this way", "session", e.rec.Session, "error", err)
-		}
-		e.rec.State = next
-	}
-	if e.rec.State != from {
-		e.rec.StateSince = l.now()
+	if moved {
 		e.touch()
 	}
 }

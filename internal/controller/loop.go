@@ -124,7 +124,7 @@ func (l *loop) run(ctx context.Context) error {
 
 // turn makes the passes that are due, and keeps the snapshot young.
 func (l *loop) turn() {
-	l.dirty = l.dirty || !l.wake.IsZero() && !l.now().Before(l.wake)
+	l.dirty = l.c.jolt.Swap(false) || l.dirty || !l.wake.IsZero() && !l.now().Before(l.wake)
 	for l.dirty && !l.leaving {
 		l.dirty = false
 		l.wake = time.Time{}

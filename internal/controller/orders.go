@@ -249,7 +249,7 @@ func (c *Controller) DrainState(_ context.Context, name string) (client.Drain, e
 	if err != nil {
 		return client.Drain{}, err
 	}
-	return account.Drain(&t.rec, ""), nil
+	return account.Drain(&t.rec), nil
 }
 
 // RequestRestart asks for a restart at the end of the present turn.

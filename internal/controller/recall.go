@@ -139,6 +139,11 @@ func (l *loop) judgeStore() {
 	if l.unread != "" {
 		fault = l.unread
 	}
+	if fault == "" && l.c.opts.StoreFault != nil {
+		if err := l.c.opts.StoreFault(); err != nil {
+			fault = fmt.Sprintf("the store is at fault: %v", err)
+		}
+	}
 	l.wakeAt(again)
 	before := l.frozen
 	l.frozen = fault
@@ -147,6 +152,16 @@ func (l *loop) judgeStore() {
 		l.c.emit(event.ControllerDegraded, nil, "the store cannot be relied on: nothing is started or ended", map[string]string{"error": fault})
 	case before != "" && fault == "":
 		l.c.emit(event.ControllerRecovered, nil, "the store can be relied on again", nil)
+	}
+}
+
+// StoreChanged tells that Options.StoreFault answers otherwise than before. It never
+// blocks.
+func (c *Controller) StoreChanged() {
+	c.jolt.Store(true)
+	select {
+	case c.mail <- func(*loop) {}:
+	default: // what is in the mail leads to a turn
 	}
 }
 

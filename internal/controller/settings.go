@@ -76,6 +76,10 @@ type Options struct {
 	// Queued counts the prompts that wait for a session. It is called often and
 	// must not block. Nil: none ever waits.
 	Queued func(session string) int
+	// StoreFault says what is wrong with the store beyond what its answers say, nil
+	// if nothing is. It is called often and must not block; call
+	// [Controller.StoreChanged] when its answer changes. Nil: nothing ever is.
+	StoreFault func() error
 	// Count runs the check of a pool and returns how many members it wants. Nil:
 	// no check is ever run.
 	Count func(ctx context.Context, pool *plan.Pool) (int, error)

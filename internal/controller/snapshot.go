@@ -40,9 +40,14 @@ type target struct {
 
 // publish makes the snapshot anew.
 func (l *loop) publish() {
+	l.viewStale, l.viewAt = false, l.now()
+	before, v := l.c.view.Load(), l.snapshot()
+	l.c.view.Store(v)
+	l.tellChanges(before, v)
+}
+
+func (l *loop) snapshot() *snapshot {
 	now := l.now()
-	l.viewStale, l.viewAt = false, now
-	before := l.c.view.Load()
 	v := &snapshot{
 		config: l.loaded.Config,
 		city: account.City{
@@ -81,8 +86,7 @@ func (l *loop) publish() {
 			v.targets[a.Agent] = t
 		}
 	}
-	l.c.view.Store(v)
-	l.tellChanges(before, v)
+	return v
 }
 
 func (l *loop) degraded() string {

@@ -25,6 +25,11 @@ import (
 func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, store.Options{
 		Path: filepath.Join(k.root, stateFolder, storeFile), Now: k.daemon.opts.Now, Logger: k.logger,
+		OnFault: func(error) {
+			if c := k.controller.Load(); c != nil {
+				c.StoreChanged()
+			}
+		},
 	})
 }
 
@@ -35,12 +40,13 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 		Root: k.root, Version: version, PID: os.Getpid(),
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.hide),
 		Events: db, Records: db, Logger: k.logger,
-		Changed: e.look, Queued: func(session string) int { return e.prompts.QueuedFor(session) }, Count: d.countPool,
+		Changed: e.look, Queued: func(session string) int { return e.prompts.QueuedFor(session) }, Count: d.countPool, StoreFault: db.Fault,
 		Now: d.opts.Now, NewToken: rand.Text, Jitter: jitter,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
+	k.controller.Store(c)
 	environ := d.env.base(agentcli.Builtin())
 	e.prompts = delivery.New(delivery.Options{Store: db, City: c, Events: db, Logger: k.logger, Now: d.opts.Now, NewID: receiptID})
 	e.questions = pending.New(pending.Options{

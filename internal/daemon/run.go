@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -47,6 +48,8 @@ type keeper struct {
 	root   string
 	logger *slog.Logger
 	hide   func(string)
+
+	controller atomic.Pointer[controller.Controller]
 
 	mu        sync.Mutex
 	providers []runtime.Provider

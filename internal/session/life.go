@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"time"
 
 	"gascity/runtime"
@@ -16,6 +17,19 @@ func (r *Record) Move(t Trigger, at time.Time) error {
 	next, err := Next(r.State, t)
 	r.enter(next, at)
 	return err
+}
+
+// MoveTo applies the triggers that lead to a state, see [Route], and reports
+// whether the state is another one then. The unknown state moves nothing.
+func (r *Record) MoveTo(to State, at time.Time) (moved bool, err error) {
+	if to == StateUnknown || to == r.State {
+		return false, nil
+	}
+	from := r.State
+	for _, t := range Route(from, to) {
+		err = errors.Join(err, r.Move(t, at))
+	}
+	return r.State != from, err
 }
 
 func (r *Record) enter(s State, at time.Time) {

@@ -5,7 +5,6 @@ package account
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -183,18 +182,6 @@ func (c *Case) facts(city *City) []client.Fact {
 	if len(city.Foreign) > 0 {
 		add("not this city's", strings.Join(city.Foreign, ", "), city.At)
 	}
-	return out
-}
-
-// Last returns the newest events of a session, at most n of them, oldest first.
-func Last(events []client.Event, name string, n int) []client.Event {
-	var out []client.Event
-	for _, e := range slices.Backward(events) {
-		if e.Session == name && len(out) < n {
-			out = append(out, e)
-		}
-	}
-	slices.Reverse(out)
 	return out
 }
 

@@ -19,12 +19,11 @@ func Census(results map[string]client.StopResult) client.Census {
 	return census
 }
 
-// Drain is what an incarnation is told of its drain; an empty instance is the
-// present one. Another one has none.
-func Drain(r *session.Record, instance string) client.Drain {
+// Drain is what the present incarnation is told of its drain.
+func Drain(r *session.Record) client.Drain {
 	d := r.Drain
-	if d.Epoch == 0 || d.Epoch != r.Epoch || instance != "" && instance != r.Instance {
+	if !r.Draining() {
 		return client.Drain{}
 	}
-	return client.Drain{Draining: true, Reason: d.Reason, Since: d.Since, Deadline: d.Deadline, Acked: !d.Acked.IsZero()}
+	return client.Drain{Draining: true, Instance: r.Instance, Reason: d.Reason, Since: d.Since, Deadline: d.Deadline, Acked: !d.Acked.IsZero()}
 }

@@ -1,0 +1,97 @@
+package controller
+
+import (
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/plan"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+// TestAFaultThatOthersMetFreezesAtOnce has a store whose records are taken and
+// that is at fault all the same.
+func TestAFaultThatOthersMetFreezesAtOnce(t *testing.T) {
+	var fault atomic.Pointer[error]
+	set := func(w *town, err error) {
+		fault.Store(&err)
+		w.c.StoreChanged()
+		w.after(0)
+	}
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.change = func(o *Options) {
+			o.StoreFault = func() error {
+				if err := fault.Load(); err != nil {
+					return *err
+				}
+				return nil
+			}
+		}
+		w.begin()
+		set(w, errors.New("the disk is full"))
+		if status, _ := w.c.Status(t.Context()); status.Controller.Degraded == "" {
+			t.Error("the city is not said to be degraded")
+		}
+		w.fake.end("gc-town-a", 3)
+		w.after(time.Minute)
+		if n := w.fake.number("start"); n != 1 {
+			t.Errorf("%d starts while the store was at fault, want the first one only", n)
+		}
+		set(w, nil)
+		w.after(time.Second)
+		w.want("a", client.StateRunning)
+		if status, _ := w.c.Status(t.Context()); status.Controller.Degraded != "" {
+			t.Errorf("the city is still degraded: %s", status.Controller.Degraded)
+		}
+	})
+}
+
+func TestEveryNameIsKnownBeforeTheFirstTurn(t *testing.T) {
+	w := newTown(t, []string{"a"})
+	w.change = func(o *Options) {
+		o.Queued = func(string) int { t.Error("the queue was asked before the controller ran"); return 0 }
+		o.Changed = func(string) { t.Error("a change was told before the controller ran") }
+	}
+	c, err := Open(t.Context(), w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "gc-town-a"} {
+		if v, err := c.View(name); err != nil || v.Unknown == "" || v.Running || v.Desired != plan.DesiredRunning {
+			t.Errorf("%s is %+v, %v; want that it is to run and that nothing is known yet", name, v, err)
+		}
+	}
+	if _, err := c.View("b"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("a name that nobody configured gives %v", err)
+	}
+}
+
+// TestSomebodyWhoCameUnseenIsNotDisturbed attaches a terminal of which no event
+// tells, just before an agent is to sleep: no hold is kept on a look that is old.
+func TestSomebodyWhoCameUnseenIsNotDisturbed(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 10 * time.Minute })
+		w.begin()
+		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.after(5 * time.Minute)
+		w.fake.set(func(f *fake) { f.sessions["gc-town-a"].attached = 1 })
+		w.after(10 * time.Minute)
+		w.want("a", client.StateRunning)
+		if slices.Contains(w.kinds("gc-town-a"), "session.held") {
+			t.Error("a hold was kept although a terminal is attached")
+		}
+		w.fake.set(func(f *fake) {
+			f.sessions["gc-town-a"].attached = 0
+			f.tell(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a"})
+		})
+		w.after(30 * time.Minute)
+		w.want("a", client.StateAsleep)
+		if r := w.records.record(t, "gc-town-a"); r.Hold.Kind != session.HoldSleep {
+			t.Errorf("the store holds %+v, want the sleep", r.Hold)
+		}
+	})
+}
