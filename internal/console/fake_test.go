@@ -224,6 +224,11 @@ func (a *fakeAgent) act(k string) {
 		a.locked(func() { a.picked = append(a.picked, k) })
 	case k == "\r":
 		a.enter()
+	case k == "\x7f":
+		a.locked(func() {
+			a.content = a.content[:max(0, len(a.content)-1)]
+			a.shown = string(a.content)
+		})
 	case k == "\x15":
 		a.locked(func() { a.content, a.shown = nil, "" })
 	case k[0] >= ' ' && k[0] != 0x7f:

@@ -16,12 +16,13 @@ func TestResolve(t *testing.T) {
 	long := strings.Repeat("a long line of a long prompt, 0123456789; ", 60)
 	tests := map[string]struct {
 		face
-		text  string // of the delivery
-		draft string // what is in the line
-		late  time.Duration
-		left  Left
-		want  Resolution
-		keeps bool // the line keeps what it holds
+		text    string // of the delivery
+		draft   string // what is in the line
+		late    time.Duration
+		left    Left
+		want    Resolution
+		keeps   bool // the line keeps what it holds
+		keyless bool
 	}{
 		"never arrived":             {face: face{style: "rules"}, want: Resolution{Withdrawn, true, ""}},
 		"in the line":               {face: face{style: "rules"}, draft: text, want: Resolution{Withdrawn, true, ""}},
@@ -37,6 +38,9 @@ func TestResolve(t *testing.T) {
 		"taken":                     {face: face{style: "rules"}, left: Left{Entered: true, Seen: true}, want: Resolution{Taken, true, ""}},
 		"entered unseen":            {face: face{style: "rules"}, left: Left{Entered: true}, want: Resolution{Unknown, true, ""}},
 		"touched, empty":            {face: face{style: "rules"}, left: Left{Touched: true}, want: Resolution{Unknown, true, "other input came after it"}},
+		"touched, on its way":       {face: face{style: "rules"}, draft: text, late: 2 * time.Second, left: Left{Touched: true, Undone: true}, want: Resolution{Withdrawn, true, "other input came after it"}},
+		"no key to clear it":        {face: face{style: "open"}, keyless: true, draft: text, want: Resolution{Unknown, false, "its input line cannot be emptied"}, keeps: true},
+		"no key, nothing there":     {face: face{style: "open"}, keyless: true, want: Resolution{Withdrawn, true, ""}},
 		"touched, ours":             {face: face{style: "rules"}, draft: text, left: Left{Touched: true}, want: Resolution{Withdrawn, true, "other input came after it"}},
 		"touched, fused":            {face: face{style: "rules"}, draft: text + " and mine", left: Left{Touched: true}, want: Resolution{Unknown, true, "other input came after it"}, keeps: true},
 		"touched, somebody's":       {face: face{style: "rules"}, draft: "mine", left: Left{Touched: true}, want: Resolution{Unknown, true, "other input came after it"}, keeps: true},
@@ -66,7 +70,11 @@ func TestResolve(t *testing.T) {
 				if left.Text = text; test.text != "" {
 					left.Text = test.text
 				}
-				got, err := Resolve(t.Context(), agent.t, rulesOf(t, test.face), left)
+				rules := rulesOf(t, test.face)
+				if test.keyless {
+					rules.Screen.ClearKey = ""
+				}
+				got, err := Resolve(t.Context(), agent.t, rules, left)
 				if err != nil || got != test.want {
 					t.Fatalf("%+v, %v, want %+v", got, err, test.want)
 				}

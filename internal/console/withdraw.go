@@ -180,18 +180,27 @@ func (r *resolver) shared(ctx context.Context) (Resolution, error) {
 			state, calm = c, time.Now().Add(unclearSettles)
 		}
 	}
-	c, never := r.composer(), !r.left.Entered
-	got, want := skeleton(c.content), skeleton(r.left.Text)
-	for strings.HasSuffix(got, mark) {
-		got = strings.TrimSuffix(got, mark)
+	if empty(r.composer()) { // nobody's draft is there: what is on its way can be waited for
+		if _, ok, err := r.probe(ctx); err != nil || !ok {
+			return Resolution{Why: "the program does not show what it is sent"}, err
+		}
+		if err := r.unmark(ctx); err != nil {
+			return Resolution{}, err
+		}
 	}
+	c, never := r.composer(), !r.left.Entered
+	got, want := unmarked(c), skeleton(r.left.Text)
 	res := Resolution{Clean: true, Why: "other input came after it"}
 	switch {
 	case !c.found || r.v.LastHuman.After(r.human):
 		return Resolution{Why: "a person types"}, nil
-	case empty(c) && never && r.left.Undone:
-		res.Verdict = Withdrawn
-	case empty(c):
+	case got == "":
+		if never && r.left.Undone {
+			res.Verdict = Withdrawn
+		}
+		if res.Clean = empty(c); !res.Clean {
+			res.Why = "its input line cannot be emptied"
+		}
 	case got == want && never && r.rules.Screen.ClearKey != "":
 		clean, err := r.clear(ctx, got)
 		if !clean || err != nil {
@@ -228,11 +237,24 @@ func (r *resolver) probe(ctx context.Context) (rest string, ok bool, err error) 
 			return "", false, err
 		}
 	}
-	rest = skeleton(r.composer().content)
+	return unmarked(r.composer()), true, nil
+}
+
+// unmarked is what a line holds before its marks.
+func unmarked(c composer) string {
+	rest := skeleton(c.content)
 	for strings.HasSuffix(rest, mark) {
 		rest = strings.TrimSuffix(rest, mark)
 	}
-	return rest, true, nil
+	return rest
+}
+
+// unmark takes the marks away and nothing else.
+func (r *resolver) unmark(ctx context.Context) error {
+	if err := r.t.Send(ctx, []byte(strings.Repeat("\x7f", len(mark)*r.marks()))); err != nil {
+		return err
+	}
+	return r.until(ctx, func() bool { return r.marks() == 0 })
 }
 
 // markAgain is how long a mark may take to show before another is typed: a dialog may have
@@ -264,16 +286,14 @@ func (r *resolver) clear(ctx context.Context, rest string) (bool, error) {
 		return false, err
 	}
 	if r.rules.Screen.ClearKey == "" {
-		if rest != "" {
-			return false, r.t.Send(ctx, []byte(strings.Repeat("\x7f", len(mark))))
-		}
-		if err := r.t.Send(ctx, []byte(strings.Repeat("\x7f", len(mark)*max(1, r.marks())))); err != nil {
-			return false, err
-		}
-		if err := r.until(ctx, func() bool { return empty(r.composer()) }); err != nil {
+		if err := r.unmark(ctx); err != nil || rest != "" {
 			return false, err
 		}
 	} else if err := r.emptyLine(ctx, r.rules, r.composer()); err != nil {
+		return false, err
+	}
+	// A program that reads late shows the effect of its keys late, too.
+	if err := r.until(ctx, func() bool { return empty(r.composer()) }); err != nil {
 		return false, err
 	}
 	return r.stayedEmpty(ctx)

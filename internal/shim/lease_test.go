@@ -130,8 +130,8 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 		want   string
 		undone bool
 	}{
-		"cut off":              {"<undo>", func(t *testing.T, l *Lease) { l.Close() }, "<text><undo>ab", true},
-		"no keys known":        {"", func(t *testing.T, l *Lease) { l.Close() }, "<text>ab", false},
+		"cut off":              {"<undo>", func(_ *testing.T, l *Lease) { l.Close() }, "<text><undo>ab", true},
+		"no keys known":        {"", func(_ *testing.T, l *Lease) { l.Close() }, "<text>ab", false},
 		"entered, cut off":     {"<undo>", func(t *testing.T, l *Lease) { must(t, l.Enter(t.Context(), []byte("<cr>"), true)); l.Close() }, "<text><cr><undo>ab", true},
 		"entered, under way":   {"<undo>", func(t *testing.T, l *Lease) { must(t, l.Enter(t.Context(), []byte("<cr>"), true)) }, "<text><cr>ab", false},
 		"the hold has run out": {"<undo>", func(*testing.T, *Lease) {}, "<text><undo>ab", true},

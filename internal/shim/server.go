@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -251,7 +252,7 @@ func (h *host) sendOthers(ctx context.Context, p []byte) (any, error) {
 	h.mu.Lock()
 	undo := h.touchLocked()
 	h.mu.Unlock()
-	return h.send(ctx, append(undo[:len(undo):len(undo)], p...))
+	return h.send(ctx, slices.Concat(undo, p))
 }
 
 func (h *host) send(ctx context.Context, p []byte) (any, error) {

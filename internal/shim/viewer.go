@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"gascity/internal/term"
@@ -194,8 +195,7 @@ func (v *viewer) enter(h *host, p []byte) error {
 	h.awaitLetGo()
 	now := time.Now()
 	if text := string(p); text != focusIn && text != focusOut {
-		undo := h.touchLocked()
-		p = append(undo[:len(undo):len(undo)], p...)
+		p = slices.Concat(h.touchLocked(), p)
 		v.activeAt, h.lastHuman = now, now
 		h.fitLocked()
 		h.bumpLocked()

@@ -63,7 +63,7 @@ func conclude(ctx context.Context, t *local.Leased, rules console.Rules, out run
 		return out, cause
 	}
 	if _, err := resolve(ctx, t, rules); err != nil {
-		return out, nil //nolint:nilerr // who comes next resolves it
+		return out, nil // who comes next resolves it
 	}
 	if j, err = t.Lease.Journal(ctx, t.ID); err == nil && j.Asked != nil && j.Asked.Outcome == shim.OutcomeWithdrawn {
 		return local.WithdrawnOutcome(out.Detail), nil

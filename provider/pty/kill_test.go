@@ -16,6 +16,7 @@ import (
 	"gascity/internal/console"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/local"
+	"gascity/internal/shim"
 	"gascity/provider/pty"
 	"gascity/runtime"
 )
@@ -255,4 +256,44 @@ func (a *truth) kill(t *testing.T, id, text string) {
 	pause(time.Duration(20+rand.IntN(200)) * time.Millisecond)
 	_ = cmd.Process.Kill() // it may have ended
 	_ = cmd.Wait()         // killed
+}
+
+// A person who types when the deliverer dies gets their own line and nothing else, and the
+// prompt is delivered after it.
+func TestPersonTypesWhenTheDelivererDies(t *testing.T) {
+	t.Parallel()
+	for steps := range 3 {
+		t.Run(fmt.Sprint(steps), func(t *testing.T) {
+			t.Parallel()
+			a := beginAs(t, "", "--think 5ms")
+			l, err := a.Session(t.Context(), "look at", a.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn, err := l.Client.Attach(t.Context(), shim.AttachRequest{Cols: 120, Rows: 40})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			go func() { // a person looks; ends with the connection
+				for {
+					if _, err := shim.ReadAttachMessage(conn); err != nil {
+						return
+					}
+				}
+			}()
+			text := textsOf("<a prompt>")[steps]
+			a.dies(t, "id", text, steps)
+			for _, key := range "the person's\r" {
+				if _, err := (shim.AttachMessage{Kind: shim.AttachInput, Payload: []byte(string(key))}).WriteTo(conn); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a.wait(t, ledger.Prompt, 1)
+			if state := a.recovers(t, "id", text); state != runtime.OutcomeSubmitted {
+				t.Errorf("the prompt is %s", state)
+			}
+			a.took(t, []string{"the person's", text})
+		})
+	}
 }
