@@ -241,3 +241,49 @@ func TestTheLastEndStaysVisible(t *testing.T) {
 		check()
 	})
 }
+
+// TestAStartThatWasCutOffIsInItsConversation ends the controller in a start: the
+// next one takes the agent over, and knows its conversation.
+func TestAStartThatWasCutOffIsInItsConversation(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		talks(w)
+		w.begin()
+		id := w.conversation("a", "--id")
+		w.end()
+		r := w.records.record(t, "gc-town-a") // as it was when the start began
+		r.Conversation.Begun = false
+		if err := w.records.Save(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		w.begin()
+		w.fake.end("gc-town-a", 3)
+		w.after(10 * time.Second)
+		if now := w.conversation("a", "--resume"); now != id {
+			t.Errorf("the conversation is %s, want %s", now, id)
+		}
+	})
+}
+
+// TestSomebodyElsesStartIsInNoConversationOfOurs replaces the agent behind the
+// controller's back: what waits for the conversation is not for that one.
+func TestSomebodyElsesStartIsInNoConversationOfOurs(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		talks(w)
+		w.begin()
+		id := w.conversation("a", "--id")
+		w.fake.set(func(f *fake) {
+			s := f.sessions["gc-town-a"]
+			f.sessions["gc-town-a"] = &fakeSession{token: "foreign", cfg: s.cfg, meta: s.meta, began: f.now()}
+			f.tell(runtime.Event{Kind: runtime.EventStarted, Session: "gc-town-a"})
+		})
+		w.after(time.Second)
+		if v, err := w.c.View("a"); err != nil || !v.Running || v.Conversation.ID != "" {
+			t.Errorf("the view of another's incarnation is %+v, %v", v, err)
+		}
+		w.fake.end("gc-town-a", 3)
+		w.after(10 * time.Second)
+		if now := w.conversation("a", "--resume"); now != id {
+			t.Errorf("the conversation is %s, want %s", now, id)
+		}
+	})
+}

@@ -165,6 +165,7 @@ func (l *loop) successor(e *entry, f reach.Finding) {
 	e.touch()
 	e.rec.Epoch++
 	e.identify(f.Seen)
+	e.rec.Conversation = e.rec.Conversation.Aside()
 	e.rec.StartedAt, e.rec.Warning = f.Seen.StartedAt, ""
 	e.rec.Running = e.running()
 	e.rec.Exit = f.Seen.Exit

@@ -115,7 +115,7 @@ func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) C
 	case c.Closed || !resumable(c, RungResume):
 		return Conversation{ID: id, Rung: RungFresh}
 	case rung == RungFresh:
-		return Conversation{ID: id, Rung: RungFresh, Former: &Abandoned{c.ID, c.Dir, c.Mode, c.Rungs, c.At, c.Failure}}
+		return Conversation{ID: id, Rung: RungFresh, Former: c.abandoned()}
 	}
 	c.Rung = rung
 	return c
@@ -134,6 +134,22 @@ func (c *Conversation) NotBegun() {
 		former.Rungs, former.Failure = 0, ""
 		c.Former = &former
 	}
+}
+
+// Aside is the conversation of an incarnation that somebody else has started: nobody
+// knows which. The one that there was is resumed after it.
+func (c Conversation) Aside() Conversation {
+	switch {
+	case c.Closed || c.ID == "" && c.Former == nil:
+		return Conversation{}
+	case !c.Begun:
+		return Conversation{Former: c.Former}
+	}
+	return Conversation{Former: c.abandoned()}
+}
+
+func (c *Conversation) abandoned() *Abandoned {
+	return &Abandoned{ID: c.ID, Dir: c.Dir, Mode: c.Mode, Rungs: c.Rungs, At: c.At, Failure: c.Failure}
 }
 
 // Conversation is the conversation as it was when it was given up.

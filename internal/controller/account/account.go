@@ -92,7 +92,7 @@ func conversation(c *session.Conversation) string {
 			words += " in " + c.Dir
 		}
 	}
-	if c.Former != nil {
+	if c.Former != nil && c.Former.Failure != "" {
 		words += fmt.Sprintf(", in place of %s, which could not be resumed: %s", c.Former.ID, c.Former.Failure)
 	}
 	if c.Failure != "" {
