@@ -15,6 +15,8 @@ type Left struct {
 	Seen    bool // the input line held the text before that
 	Touched bool // other input may have reached the line since
 	Undone  bool // before that the keys were sent that take the text out
+	// Found is what a resolver found that was cut off itself.
+	Found Verdict
 }
 
 // Verdict is what became of a text.
@@ -35,10 +37,12 @@ type Resolution struct {
 	Why   string // if it is not clean or not known
 }
 
-// Prober is a Terminal that must be told of marks.
+// Prober is a Terminal that must be told of what is done to resolve a delivery.
 type Prober interface {
 	// Probe writes a mark behind what a delivery may have left in the input line.
 	Probe(ctx context.Context, p []byte) error
+	// Found notes the truth before the line is emptied, where it could be read.
+	Found(ctx context.Context, v Verdict) error
 }
 
 // mark is typed behind what may be on its way to a program: it is read after all that.
@@ -87,7 +91,21 @@ type resolver struct {
 	left  Left
 	end   time.Time
 	human time.Time
+	asked time.Time // since when a dialog has been up; zero: none is
 }
+
+// asking reports whether a dialog is up and stays: whoever answers it needs the input.
+func (r *resolver) asking() bool {
+	if r.v.dialog(r.rules) == nil {
+		r.asked = time.Time{}
+	} else if r.asked.IsZero() {
+		r.asked = time.Now()
+	}
+	return !r.asked.IsZero() && time.Since(r.asked) > dialogStays
+}
+
+// dialogStays is how long a dialog must be up to be waited for no more.
+const dialogStays = 300 * time.Millisecond
 
 // blind reports whether nobody could tell this program's input line.
 func (r *resolver) blind() bool {
@@ -102,7 +120,7 @@ func (r *resolver) composer() composer { return r.v.readComposer(r.rules.Screen.
 func (r *resolver) open(ctx context.Context) (why string, err error) {
 	err = r.until(ctx, func() bool {
 		why = r.shut()
-		return why == "" && time.Since(r.v.LastOutput) >= midPaint
+		return why == "" && time.Since(r.v.LastOutput) >= midPaint || r.asking()
 	})
 	if err != nil || why != "" {
 		return why, err
@@ -153,32 +171,36 @@ func (r *resolver) ours(ctx context.Context) (Resolution, error) {
 		return Resolution{Why: "the program does not show what it is sent"}, err
 	}
 	res := Resolution{Verdict: Withdrawn}
-	if rest == "" && r.left.Entered {
+	switch {
+	case r.left.Found != Unknown:
+		res.Verdict = r.left.Found
+	case rest == "" && r.left.Entered && r.left.Seen:
 		res.Verdict = Taken
-		if !r.left.Seen {
-			res.Verdict = Unknown
-		}
+	case rest == "" && r.left.Entered, rest != "" && r.rules.Screen.ClearKey == "":
+		res.Verdict = Unknown
+	}
+	if err := r.found(ctx, res.Verdict); err != nil {
+		return Resolution{}, err
 	}
 	clean, err := r.clear(ctx, rest)
 	if res.Clean = clean; !clean {
-		res.Why = "its input line cannot be emptied"
-		if rest != "" {
-			res.Verdict = Unknown
-		}
+		res.Why = notEmptied
 	}
 	return res, err
 }
 
+// found notes a verdict before the line is changed.
+func (r *resolver) found(ctx context.Context, v Verdict) error {
+	if prober, told := r.t.(Prober); told && v != Unknown {
+		return prober.Found(ctx, v)
+	}
+	return nil
+}
+
 // shared resolves a line into which a person or somebody's keys may have put something.
 func (r *resolver) shared(ctx context.Context) (Resolution, error) {
-	state := r.composer().content
-	for calm := time.Now().Add(unclearSettles); time.Now().Before(calm); {
-		if _, err := r.next(ctx, time.Until(calm)); err != nil {
-			return Resolution{}, err
-		}
-		if c := r.composer().content; c != state && time.Now().Before(r.end) {
-			state, calm = c, time.Now().Add(unclearSettles)
-		}
+	if err := r.calm(ctx); err != nil {
+		return Resolution{}, err
 	}
 	if empty(r.composer()) { // nobody's draft is there: what is on its way can be waited for
 		if _, ok, err := r.probe(ctx); err != nil || !ok {
@@ -188,29 +210,48 @@ func (r *resolver) shared(ctx context.Context) (Resolution, error) {
 			return Resolution{}, err
 		}
 	}
-	c, never := r.composer(), !r.left.Entered
-	got, want := unmarked(c), skeleton(r.left.Text)
-	res := Resolution{Clean: true, Why: "other input came after it"}
-	switch {
-	case !c.found || r.v.LastHuman.After(r.human):
+	c := r.composer()
+	if !c.found || r.v.LastHuman.After(r.human) {
 		return Resolution{Why: "a person types"}, nil
-	case got == "":
-		if never && r.left.Undone {
-			res.Verdict = Withdrawn
+	}
+	res := Resolution{Clean: true, Why: "other input came after it"}
+	got, want := unmarked(c), skeleton(r.left.Text)
+	if got == want && !r.left.Entered && r.rules.Screen.ClearKey != "" {
+		if err := r.found(ctx, Withdrawn); err != nil {
+			return Resolution{}, err
 		}
-		if res.Clean = empty(c); !res.Clean {
-			res.Why = "its input line cannot be emptied"
-		}
-	case got == want && never && r.rules.Screen.ClearKey != "":
 		clean, err := r.clear(ctx, got)
-		if !clean || err != nil {
-			return Resolution{Why: "its input line cannot be emptied"}, err
+		if res.Clean = clean; !clean {
+			res.Why = notEmptied
 		}
 		res.Verdict = Withdrawn
-	case never && r.left.Undone && !strings.Contains(got, want) && placeholders(c.content, r.rules.Screen.Composer) == 0:
+		return res, err
+	}
+	if got == "" && !empty(c) {
+		res.Clean, res.Why = false, notEmptied
+	}
+	if r.left.Found != Unknown {
+		res.Verdict = r.left.Found
+	} else if r.left.Undone && !r.left.Entered && !strings.Contains(got, want) && placeholders(c.content, r.rules.Screen.Composer) == 0 {
 		res.Verdict = Withdrawn // what is there is somebody's
 	}
 	return res, nil
+}
+
+const notEmptied = "its input line cannot be emptied"
+
+// calm waits until the line shows the same for a moment.
+func (r *resolver) calm(ctx context.Context) error {
+	state := r.composer().content
+	for calm := time.Now().Add(unclearSettles); time.Now().Before(calm); {
+		if _, err := r.next(ctx, time.Until(calm)); err != nil {
+			return err
+		}
+		if c := r.composer().content; c != state && time.Now().Before(r.end) {
+			state, calm = c, time.Now().Add(unclearSettles)
+		}
+	}
+	return nil
 }
 
 // empty reports whether an input line is provably empty.
@@ -231,9 +272,9 @@ func (r *resolver) probe(ctx context.Context) (rest string, ok bool, err error) 
 		err := r.until(ctx, func() bool {
 			open := r.v.dialog(r.rules) == nil
 			ok = open && r.marks() > marks
-			return ok || open && time.Now().After(again) && time.Until(r.end) > markAgain
+			return ok || r.asking() || open && time.Now().After(again) && time.Until(r.end) > markAgain
 		})
-		if err != nil || !ok && (r.v.Exited || time.Until(r.end) <= markAgain) {
+		if err != nil || !ok && (r.v.Exited || r.asking() || time.Until(r.end) <= markAgain) {
 			return "", false, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"time"
 
 	"gascity/internal/console"
 	"gascity/internal/shim"
@@ -17,6 +18,7 @@ type Leased struct {
 	console.Terminal
 	Lease *shim.Lease
 	ID    string // of the delivery
+	Last  string // of the one before it, while that is resolved
 }
 
 var (
@@ -60,6 +62,19 @@ func (t *Leased) Enter(ctx context.Context, p []byte, seen bool) error {
 // Probe keeps the contract of console.Prober.
 func (t *Leased) Probe(ctx context.Context, p []byte) error { return gone(t.Lease.Probe(ctx, p)) }
 
+// Found keeps the contract of console.Prober.
+func (t *Leased) Found(ctx context.Context, v console.Verdict) error {
+	e := shim.Entry{ID: t.Last, Outcome: string(v), Open: true}
+	if v == console.Taken {
+		e.Evidence = TakenEvidence
+	}
+	return gone(t.Lease.Settle(ctx, e))
+}
+
+// TakenEvidence is the evidence of a text that was in the input line before Enter, and was
+// not any more after it.
+const TakenEvidence = "composer_emptied"
+
 // gone puts console's errors in the place of the shim's.
 func gone(err error) error {
 	switch {
@@ -80,8 +95,33 @@ func deliveryID(id, text string) string {
 	return "text " + hex.EncodeToString(sum[:])
 }
 
-// Settle keeps the contract of runtime.Settler; settle does it with the right to deliver.
+const (
+	// settleLimit is how long it is tried to tell what became of a delivery, settleAgain
+	// how long the input is left to others in between: a dialog that is in the way may
+	// be answered, a person stop typing.
+	settleLimit = 15 * time.Second
+	settleAgain = 200 * time.Millisecond
+)
+
+// Settle keeps the contract of runtime.Settler.
 func (s *Sessions) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	for end := time.Now().Add(settleLimit); ; {
+		out, err := s.settleOnce(ctx, name, d)
+		if err != nil || out.State != runtime.OutcomeUnconfirmed || out.Reason == "" || time.Now().After(end) {
+			return out, err
+		}
+		again := time.NewTimer(settleAgain)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return out, nil
+		}
+	}
+}
+
+// settleOnce asks with the session's input to itself.
+func (s *Sessions) settleOnce(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	var token *string
 	if d.Instance != "" {
 		token = &d.Instance

@@ -79,9 +79,12 @@ func resolve(ctx context.Context, t *local.Leased, rules console.Rules) (*runtim
 		return nil, err
 	}
 	e := *j.Last
-	res, err := console.Resolve(ctx, t, rules, console.Left{
-		Text: string(e.Text), Entered: e.Entered, Seen: e.Seen, Touched: e.Touched, Undone: e.Undone,
-	})
+	t.Last = e.ID
+	left := console.Left{Text: string(e.Text), Entered: e.Entered, Seen: e.Seen, Touched: e.Touched, Undone: e.Undone}
+	if v := console.Verdict(e.Outcome); v == console.Withdrawn || v == console.Taken {
+		left.Found = v
+	}
+	res, err := console.Resolve(ctx, t, rules, left)
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +93,14 @@ func resolve(ctx context.Context, t *local.Leased, rules console.Rules) (*runtim
 	case console.Withdrawn:
 		e.Outcome = shim.OutcomeWithdrawn
 	case console.Taken:
-		e.Outcome, e.Evidence = string(runtime.OutcomeSubmitted), "composer_emptied"
+		e.Outcome, e.Evidence = string(runtime.OutcomeSubmitted), local.TakenEvidence
 	case console.Unknown:
-		if res.Clean {
-			e.Outcome = string(runtime.OutcomeUnconfirmed)
-		}
+		e.Outcome = string(runtime.OutcomeUnconfirmed)
 	}
-	if err := t.Lease.Settle(ctx, e); err != nil {
-		return nil, err
+	if res.Clean || res.Verdict != console.Unknown {
+		if err := t.Lease.Settle(ctx, e); err != nil {
+			return nil, err
+		}
 	}
 	if e.Open {
 		return &runtime.Outcome{

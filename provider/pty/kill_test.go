@@ -51,6 +51,14 @@ func (d *dying) Send(ctx context.Context, p []byte) error {
 	return d.step(func() error { return d.Leased.Send(ctx, p) })
 }
 
+func (d *dying) Probe(ctx context.Context, p []byte) error {
+	return d.step(func() error { return d.Leased.Probe(ctx, p) })
+}
+
+func (d *dying) Found(ctx context.Context, v console.Verdict) error {
+	return d.step(func() error { return d.Leased.Found(ctx, v) })
+}
+
 func (d *dying) Frame(ctx context.Context, after uint64) (console.Frame, error) {
 	if d.left == 0 {
 		d.Close()
@@ -75,6 +83,60 @@ func (a *truth) dies(t *testing.T, id, text string, steps int) {
 	out, err := console.Deliver(t.Context(), &dying{leased, steps}, console.Prompt{Text: text}, l.Rules)
 	if !errors.Is(err, errDead) {
 		t.Fatalf("it lived for %d steps: %+v, %v", steps, out, err)
+	}
+}
+
+// resolverDies resolves what is left until it dies.
+func (a *truth) resolverDies(t *testing.T, steps int) {
+	t.Helper()
+	l, err := a.Session(t.Context(), "kill the resolver of", a.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leased, err := l.Lease(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leased.Close()
+	j, err := leased.Lease.Journal(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := j.Last
+	if e == nil || !e.Open {
+		return
+	}
+	leased.Last = e.ID
+	left := console.Left{Text: string(e.Text), Entered: e.Entered, Seen: e.Seen, Touched: e.Touched, Undone: e.Undone}
+	if e.Outcome == shim.OutcomeWithdrawn || e.Outcome == string(runtime.OutcomeSubmitted) {
+		left.Found = console.Verdict(e.Outcome)
+	}
+	if res, err := console.Resolve(t.Context(), &dying{leased, steps}, l.Rules, left); err != nil && !errors.Is(err, errDead) {
+		t.Fatalf("%+v, %v", res, err)
+	}
+}
+
+// TestResolverDiesToo: who finds out what became of a text may die over it, too.
+func TestResolverDiesToo(t *testing.T) {
+	t.Parallel()
+	for name, flags := range map[string]string{"good": "--think 5ms", "ignores the first Enter": "--think 5ms --ignore-first-enter"} {
+		for steps := 2; steps < 4; steps++ {
+			for dead := range 4 {
+				t.Run(fmt.Sprintf("%s, %d, %d", name, steps, dead), func(t *testing.T) {
+					t.Parallel()
+					a := beginAs(t, "", flags)
+					text := textsOf("<resolved by the dead>")[dead]
+					a.dies(t, "id", text, steps)
+					a.resolverDies(t, dead)
+					a.resolverDies(t, dead)
+					if state := a.recovers(t, "id", text); state != runtime.OutcomeSubmitted {
+						t.Errorf("the prompt is %s", state)
+					}
+					a.prompt(t, "next")
+					a.took(t, []string{text, "next"})
+				})
+			}
+		}
 	}
 }
 
@@ -294,6 +356,34 @@ func TestPersonTypesWhenTheDelivererDies(t *testing.T) {
 				t.Errorf("the prompt is %s", state)
 			}
 			a.took(t, []string{"the person's", text})
+		})
+	}
+}
+
+// A question that comes up over a text whose deliverer died is answered while it is found
+// out what became of the text.
+func TestSettleBehindAQuestion(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"claude", ""} {
+		t.Run("provider "+provider, func(t *testing.T) {
+			t.Parallel()
+			a := beginAs(t, provider, "")
+			ask := "[[busy:500ms]] [[ask:May I?|Yes|No]]"
+			a.prompt(t, ask)
+			a.dies(t, "id", "a prompt", 2)
+			a.sense(t, "asking", func(r runtime.Reading) bool { return r.Pending != nil })
+			answered := make(chan error, 1)
+			go func() {
+				pause(time.Second)
+				answered <- a.Respond(a.name, runtime.InteractionResponse{Action: runtime.ActionChoose, Text: "Yes"})
+			}()
+			if state := a.recovers(t, "id", "a prompt"); state != runtime.OutcomeSubmitted {
+				t.Errorf("the prompt is %s", state)
+			}
+			if err := <-answered; err != nil {
+				t.Error(err)
+			}
+			a.took(t, []string{ask, "a prompt"})
 		})
 	}
 }
