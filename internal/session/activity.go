@@ -25,6 +25,9 @@ type Activity struct {
 	Since      time.Time
 	Confidence Confidence
 	Detail     string
+	// Doubted says that nobody could read for too long what the agent does: the
+	// state is unknown, and it may be in the midst of a turn.
+	Doubted bool
 }
 
 // Rules bound how long evidence is relied on. A zero value means the default
@@ -37,6 +40,10 @@ type Rules struct {
 	// Stale is how old a reading may be. Longer than the time between two regular
 	// readings; 2 min.
 	Stale time.Duration
+	// Doubt is how long what was read is relied on while reads fail, or while the
+	// agent has written and nobody has read since; what is certain, six times as
+	// long. 10 s.
+	Doubt time.Duration
 	// StalePushed is the same for evidence that is pushed and not read, see
 	// [Senses.Push]; 6 h.
 	StalePushed time.Duration
@@ -46,6 +53,7 @@ type Rules struct {
 
 const (
 	defaultHealAfter   = 10 * time.Second
+	defaultDoubt       = 10 * time.Second
 	defaultStale       = 2 * time.Minute
 	defaultStalePushed = 6 * time.Hour
 )

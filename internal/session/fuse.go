@@ -21,6 +21,9 @@ const (
 	// blindFactor is how much longer a source must contradict that has said the
 	// same since before the edge: it may be blind to it.
 	blindFactor = 6
+	// certainFactor is how much longer what is certain is relied on although it
+	// may not hold any more.
+	certainFactor = 6
 	// questionSettles is how long a screen may take to show that a question stands.
 	questionSettles = 2 * time.Second
 )
@@ -32,8 +35,11 @@ const (
 // The most trusted source that is not stale decides. A newer observation of lower
 // trust does not flip it, with these exceptions: a question that is seen wins at
 // once, and so do a limit and background work over an agent that takes input;
-// and what has contradicted for long enough heals a missed edge, as a guess.
-// Without evidence the activity is unknown: silence is never idle.
+// and what has contradicted for long enough heals a missed edge, as a guess. A
+// question is never healed away as long as whoever told of it still says so, or
+// while it is seen to block the agent.
+// Without evidence the activity is unknown: silence is never idle. So it is when
+// nobody could read for a while what the agent does.
 //
 // Next is when the result is due to change without new evidence, or would with a
 // fresh reading; zero if never. Read again and fuse then.
@@ -43,7 +49,11 @@ func Fuse(s *Senses, now time.Time, rules Rules) (activity Activity, explanation
 		f.admit(i)
 	}
 	if len(f.live) == 0 {
-		return Activity{State: runtime.ActivityUnknown, Confidence: Guess, Detail: "nothing tells"}, f.judged, f.next
+		a := Activity{State: runtime.ActivityUnknown, Confidence: Guess, Detail: "nothing tells", Doubted: f.doubted}
+		if f.doubted {
+			a.Detail = "what it does could not be read for too long"
+		}
+		return a, f.judged, f.next
 	}
 	f.choose(f.live[0], "it is the most trusted", s.latest[f.live[0]].confidence)
 	for i := range surpassing {
@@ -55,6 +65,7 @@ func Fuse(s *Senses, now time.Time, rules Rules) (activity Activity, explanation
 
 func (r Rules) withDefaults() Rules {
 	r.HealAfter = cmp.Or(r.HealAfter, defaultHealAfter)
+	r.Doubt = cmp.Or(r.Doubt, defaultDoubt)
 	r.Stale = cmp.Or(r.Stale, defaultStale)
 	r.StalePushed = cmp.Or(r.StalePushed, defaultStalePushed)
 	return r
@@ -70,6 +81,19 @@ func (r *Rules) staleAt(e *sensed) time.Time {
 	return e.At.Add(r.Stale)
 }
 
+// doubtAt is when evidence is not relied on any more that may not hold; zero:
+// it holds.
+func (r *Rules) doubtAt(s *Senses, e *sensed) time.Time {
+	since := s.outdated()
+	if since.IsZero() || e.pushed {
+		return time.Time{}
+	}
+	if e.confidence == Certain {
+		return since.Add(certainFactor * r.Doubt)
+	}
+	return since.Add(r.Doubt)
+}
+
 type fusion struct {
 	senses *Senses
 	now    time.Time
@@ -79,6 +103,7 @@ type fusion struct {
 
 	choice     int
 	confidence Confidence
+	doubted    bool // something would count if it had been read lately
 	next       time.Time
 }
 
@@ -94,10 +119,14 @@ func (f *fusion) admit(i int) {
 	e := &f.senses.latest[i]
 	j := &f.judged[i]
 	j.Evidence, j.Confidence = e.Evidence, e.confidence
-	stale := f.rules.staleAt(e)
+	stale, doubt := f.rules.staleAt(e), f.rules.doubtAt(f.senses, e)
 	switch {
 	case e.Activity == runtime.ActivityUnknown:
 		j.Why = "it says nothing"
+		return
+	case !doubt.IsZero() && !doubt.After(f.now):
+		j.Why = "nobody could read since " + f.senses.outdated().Format(time.TimeOnly) + " whether it still holds"
+		f.doubted = true
 	case !stale.After(f.now):
 		j.Why = fmt.Sprintf("it was read %v ago and is stale", f.now.Sub(e.At).Round(time.Second))
 	case e.Activity == runtime.ActivityLimited && !e.Until.IsZero() && !e.Until.After(f.now):
@@ -110,6 +139,7 @@ func (f *fusion) admit(i int) {
 			f.due(e.Until)
 		}
 	}
+	f.due(doubt)
 }
 
 func (f *fusion) choose(i int, why string, confidence Confidence) {
@@ -169,6 +199,9 @@ func (f *fusion) below() []int { return f.live[slices.Index(f.live, f.choice)+1:
 // choice for long enough.
 func (f *fusion) heal() {
 	chosen := &f.senses.latest[f.choice]
+	if chosen.Activity == runtime.ActivityWaiting && (f.senses.asked || !chosen.pushed) {
+		return // no edge was missed: it is still so
+	}
 	for _, i := range f.below() {
 		e := &f.senses.latest[i]
 		switch opinion(chosen.Activity, e.Activity) {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -14,17 +15,17 @@ type truth struct {
 	from int
 }
 
-// TestLostEdgesHeal plays an agent that tells each change by a status, of which
+// TestLostEdgesHeal plays an agent that tells each change by a hook, of which
 // one in ten is lost, and whose screen is read once a second. The fused activity
 // comes to the truth within the bound, and changes no more often than the truth
 // did, one heal and its end for each lost edge included.
 func TestLostEdgesHeal(t *testing.T) {
 	const settle = 13 // seconds: HealAfter, one reading, and a screen that is late
 	rapid.Check(t, func(rt *rapid.T) {
-		var s Senses
+		s := Senses{instance: "i"}
 		var fused []runtime.Activity
 		phases, end := drawPhases(rt)
-		pushed, lost := truth{}, 0
+		lost := 0
 		for i, phase := range phases {
 			until := end
 			if i+1 < len(phases) {
@@ -33,15 +34,13 @@ func TestLostEdgesHeal(t *testing.T) {
 			if i > 0 && rapid.IntRange(0, 9).Draw(rt, "lost") == 0 {
 				lost++
 			} else {
-				pushed = phase
+				s.Push(asEdge(phase))
 			}
 			for now := phase.from; now < until; now++ {
 				if phase.word == busy || now == phase.from {
 					s.Heard(at(float64(now)))
 				}
-				s.Fold(runtime.Reading{Instance: "i", At: at(float64(now)), Evidence: []runtime.Evidence{
-					says(status, pushed.word, float64(pushed.from), float64(now)), drawn(phases[:i+1], now),
-				}})
+				s.Fold(runtime.Reading{Instance: "i", At: at(float64(now)), Evidence: []runtime.Evidence{drawn(phases[:i+1], now)}})
 				a, judged, _ := Fuse(&s, at(float64(now)), Rules{})
 				if now >= phase.from+settle && a.State != phase.word {
 					rt.Fatalf("%d s into %s it is %s\n%s", now-phase.from, phase.word, a.State, told(judged))
@@ -58,6 +57,11 @@ func TestLostEdgesHeal(t *testing.T) {
 			rt.Fatalf("the truth changed %d times with %d lost edges, the fused activity %d times: %v", len(phases), lost, len(fused), fused)
 		}
 	})
+}
+
+// asEdge is what a hook says at the beginning of a phase.
+func asEdge(phase truth) runtime.Evidence {
+	return says(hook, phase.word, float64(phase.from), float64(phase.from))
 }
 
 // drawn is what the screen shows: the truth, a second late.
@@ -98,6 +102,7 @@ func TestAHealIsNotUndoneByALittleOutput(t *testing.T) {
 	s.Heard(at(50))
 	for now := 101.0; now < 130; now++ {
 		s.Heard(at(now))
+		s.Fold(runtime.Reading{Instance: "i", At: at(now), Evidence: []runtime.Evidence{says(status, busy, 0, now), says(screen, idle, 50, now)}})
 		if a, judged, _ := Fuse(s, at(now), Rules{}); a.State != idle {
 			t.Fatalf("with output after the heal it is %s again\n%s", a.State, told(judged))
 		}
@@ -105,5 +110,83 @@ func TestAHealIsNotUndoneByALittleOutput(t *testing.T) {
 	s.Fold(runtime.Reading{Instance: "i", At: at(130), Evidence: []runtime.Evidence{says(status, busy, 130, 130), says(screen, idle, 50, 130)}})
 	if a, _, _ := Fuse(s, at(130), Rules{}); a.State != busy || a.Confidence != Certain {
 		t.Errorf("after the next edge it is %+v, want busy for certain", a)
+	}
+}
+
+func TestAQuestionIsNeverHealedAwayWhileItStands(t *testing.T) {
+	for _, source := range []runtime.Source{status, screen, transcript} {
+		for _, lower := range []runtime.Activity{idle, busy, ready} {
+			var s Senses
+			for now := range 3600 {
+				shown := says(process, lower, 10, float64(now))
+				if now < 10 {
+					shown = says(process, busy, 0, float64(now))
+				}
+				s.Fold(runtime.Reading{
+					Instance: "i", At: at(float64(now)), Evidence: []runtime.Evidence{asks(source, "permission", 0, float64(now)), shown},
+					Pending: &runtime.PendingInteraction{Kind: "permission", Metadata: map[string]string{runtime.MetaSource: string(source)}},
+				})
+				if a, judged, _ := Fuse(&s, at(float64(now)), Rules{}); a.State != waiting {
+					t.Fatalf("%s still asks after %d s, and it is %s\n%s", source, now, a.State, told(judged))
+				}
+			}
+		}
+	}
+}
+
+func TestAQuestionThatAHookToldOfIsOverWhenTheScreenGoesOn(t *testing.T) {
+	for _, shown := range []runtime.Activity{busy, idle} {
+		var s Senses
+		s.Fold(runtime.Reading{Instance: "i", At: at(1)})
+		s.Push(asks(hook, "permission", 2, 2))
+		s.Heard(at(50))
+		s.Fold(runtime.Reading{Instance: "i", At: at(100), Evidence: []runtime.Evidence{says(screen, shown, 50, 100)}})
+		if a, judged, _ := Fuse(&s, at(100), Rules{}); a.State != shown || a.Confidence != Guess {
+			t.Errorf("50 s after the screen went on it is %+v, want %s\n%s", a, shown, told(judged))
+		}
+	}
+}
+
+// TestWhatNobodyCouldReadForLongIsUnknown covers readings that fail and output
+// that nobody reads.
+func TestWhatNobodyCouldReadForLongIsUnknown(t *testing.T) {
+	doubts := map[string]func(s *Senses, at time.Time){
+		"reads fail":          (*Senses).Failed,
+		"nobody reads output": (*Senses).Heard,
+	}
+	for name, doubt := range doubts {
+		for _, tt := range []struct {
+			source runtime.Source
+			holds  float64 // seconds after the first sign
+		}{{screen, 10}, {transcript, 10}, {status, 60}} {
+			s := sense(says(tt.source, idle, 0, 100))
+			for now := 110.0; now < 110+tt.holds; now++ {
+				doubt(s, at(now))
+				a, _, next := Fuse(s, at(now), Rules{})
+				if a.State != idle || a.Doubted {
+					t.Fatalf("%s, %s: %v s later it is %+v, want idle still", name, tt.source, now-110, a)
+				}
+				if !next.Equal(at(110 + tt.holds)) {
+					t.Fatalf("%s, %s: it is due to change at %v", name, tt.source, next.Sub(noon))
+				}
+			}
+			if a, judged, _ := Fuse(s, at(110+tt.holds), Rules{}); a.State != unknown || !a.Doubted {
+				t.Errorf("%s, %s: after the bound it is %+v, want unknown\n%s", name, tt.source, a, told(judged))
+			}
+			s.Fold(runtime.Reading{Instance: "i", At: at(300), Evidence: []runtime.Evidence{says(tt.source, idle, 0, 300)}})
+			if a, _, _ := Fuse(s, at(300), Rules{}); a.State != idle || a.Doubted {
+				t.Errorf("%s, %s: after a fresh reading it is %+v, want idle", name, tt.source, a)
+			}
+		}
+	}
+}
+
+func TestWhatIsPushedIsNotDoubtedForReadsThatFail(t *testing.T) {
+	var s Senses
+	s.Push(says(hook, busy, 0, 0))
+	s.Failed(at(1))
+	s.Heard(at(2))
+	if a, _, _ := Fuse(&s, at(600), Rules{}); a.State != busy {
+		t.Errorf("ten minutes of failing reads after a hook's word it is %+v, want busy", a)
 	}
 }

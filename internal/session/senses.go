@@ -15,6 +15,11 @@ type Senses struct {
 	instance string
 	readAt   time.Time // of the latest reading
 	latest   []sensed  // the most trusted first, one for each source
+	asked    bool      // the latest reading has a question that blocks the agent
+
+	// Why the latest reading may not hold any more: reads have failed since, and
+	// the agent has written since. Zero if not.
+	failing, unread time.Time
 
 	// The agent's output: when it wrote last, and the longest silence that it broke
 	// since anything was sensed to change.
@@ -41,7 +46,8 @@ func (s *Senses) Fold(reading runtime.Reading) {
 	if reading.At.Before(s.readAt) {
 		return
 	}
-	s.readAt = reading.At
+	s.readAt, s.asked = reading.At, reading.Pending != nil
+	s.failing, s.unread = time.Time{}, time.Time{}
 	says := slices.Clone(reading.Evidence)
 	if p := reading.Pending; p != nil {
 		says = slices.DeleteFunc(says, func(e runtime.Evidence) bool {
@@ -64,6 +70,22 @@ func (s *Senses) Fold(reading runtime.Reading) {
 	}
 }
 
+// Failed notes that the session's channels could not be read. What was read
+// before is relied on for a while only, see [Rules]; fuse again then.
+func (s *Senses) Failed(at time.Time) {
+	if s.failing.IsZero() {
+		s.failing = at
+	}
+}
+
+// outdated is since when what was read may not hold any more; zero: it holds.
+func (s *Senses) outdated() time.Time {
+	if s.failing.IsZero() || !s.unread.IsZero() && s.unread.Before(s.failing) {
+		return s.unread
+	}
+	return s.failing
+}
+
 // asker is the source that told of a question.
 func asker(p *runtime.PendingInteraction) runtime.Source {
 	return cmp.Or(runtime.Source(p.Metadata[runtime.MetaSource]), runtime.SourceScreen)
@@ -74,14 +96,17 @@ func asker(p *runtime.PendingInteraction) runtime.Source {
 // until it is stale. Evidence that is older than the source's latest is ignored.
 func (s *Senses) Push(e runtime.Evidence) { s.put(e, true) }
 
-// Heard notes when the agent wrote last. Without it, silence is not asked for
-// before a missed end of a turn is healed.
+// Heard notes when the agent wrote last; read the session's channels then. Without
+// it, silence is not asked for before a missed end of a turn is healed.
 func (s *Senses) Heard(at time.Time) {
 	if !at.After(s.output) {
 		return
 	}
 	if !s.output.IsZero() {
 		s.silence = max(s.silence, at.Sub(latest(s.output, s.changed)))
+	}
+	if s.unread.IsZero() && !s.readAt.IsZero() && at.After(s.readAt) {
+		s.unread = at
 	}
 	s.output = at
 }
