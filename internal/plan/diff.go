@@ -51,6 +51,7 @@ type place struct{ provider, name string }
 type differ struct {
 	now    time.Time
 	policy Policy
+	city   string
 	most   int // sessions of the city at any instant; zero is no limit
 
 	sessions map[place]*Session
@@ -63,7 +64,7 @@ type differ struct {
 
 func newDiffer(desired Desired, observed []Observed, now time.Time, policy Policy) *differ {
 	d := &differ{
-		now: now, policy: policy,
+		now: now, policy: policy, city: desired.City,
 		sessions: make(map[place]*Session, len(desired.Sessions)), seen: make(map[place]*Observed, len(observed)),
 		agents: make(map[string]*Session, len(desired.Sessions)), homes: map[string][]*Observed{},
 		pools: make(map[string]*pool, len(desired.Pools)), demanded: map[string]string{}, most: desired.MaxSessions,
@@ -76,7 +77,7 @@ func newDiffer(desired Desired, observed []Observed, now time.Time, policy Polic
 	for i := range observed {
 		o := &observed[i]
 		d.seen[place{o.Provider, o.Name}] = o
-		if o.Agent != "" && o.Owner == OwnerUs {
+		if o.Agent != "" && (o.Owner == OwnerUs || o.unattributed()) {
 			d.homes[o.Agent] = append(d.homes[o.Agent], o)
 		}
 	}

@@ -60,9 +60,9 @@ func (d *differ) wake(s *Session, o *Observed) string {
 	switch {
 	case o.Wake != "":
 		return o.Wake
-	case o.Queued == 1:
+	case o.Queued == 1 && o.prompted():
 		return "a prompt waits for it"
-	case o.Queued > 1:
+	case o.prompted():
 		return fmt.Sprintf("%d prompts wait for it", o.Queued)
 	case o.Order == OrderRestart:
 		return "a restart was asked for"
@@ -70,6 +70,13 @@ func (d *differ) wake(s *Session, o *Observed) string {
 		return d.demanded[s.Agent] + " depends on it"
 	}
 	return ""
+}
+
+// prompted reports whether a prompt asks for the session. One that waited already
+// when the session was put to sleep goes on waiting.
+func (o *Observed) prompted() bool {
+	held := o.held()
+	return o.Queued > 0 && (held.Kind != session.HoldSleep || o.PromptAt.IsZero() || o.PromptAt.After(held.Since))
 }
 
 // demand finds the sleeping sessions that another one needs before it can start.

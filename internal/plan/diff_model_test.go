@@ -76,6 +76,7 @@ func drawOrders(t *rapid.T, o *Observed) {
 	past := rapid.Map(rapid.IntRange(0, 600), func(n int) time.Time { return noon.Add(-time.Duration(n) * time.Second) })
 	activities := []runtime.Activity{"", "", runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityReady, runtime.ActivityWaiting, runtime.ActivityLimited, "odd"}
 	o.Activity = session.Activity{State: rapid.SampledFrom(activities).Draw(t, "activity"), Since: past.Draw(t, "since")}
+	o.Activity.Doubted = o.Activity.State == "" && maybe.Draw(t, "doubted")
 	o.Epoch, o.AgeFrom = rapid.Uint64Range(0, 2).Draw(t, "epoch"), past.Draw(t, "age from")
 	o.Pending, o.Seen.Attached = maybe.Draw(t, "pending"), rapid.SampledFrom([]int{0, 0, 0, 0, 1, -1}).Draw(t, "attached")
 	holds := rapid.SampledFrom([]session.HoldKind{"", "", "", "", session.HoldSleep, session.HoldSuspend, "odd"})
@@ -159,6 +160,42 @@ func TestNothingIsDoneToTheUnknown(t *testing.T) {
 	})
 }
 
+// TestWhatIsNotConfiguredIsOnlyTakenOverAndEnded draws former members of a pool
+// and former agents: none of the decisions about them needs a configuration.
+func TestWhatIsNotConfiguredIsOnlyTakenOverAndEnded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		desired, w := drawWorld(t)
+		observed := w.observed()
+		for i := range observed {
+			if rapid.Bool().Draw(t, "member") {
+				observed[i].Agent = "pool-9"
+			}
+		}
+		former := map[string]bool{}
+		for _, s := range desired.Sessions {
+			former[s.Name] = true
+		}
+		kept := desired.Sessions[:rapid.IntRange(0, len(desired.Sessions)).Draw(t, "kept")]
+		for _, s := range kept {
+			delete(former, s.Name)
+		}
+		desired.Sessions, desired.Pools = kept, []Pool{{Agent: "pool", Max: 1}}
+		for _, a := range Diff(desired, observed, noon, drawPolicy(t)) {
+			if !former[a.Session] {
+				continue
+			}
+			switch a.Verb {
+			case VerbNone, VerbWait, VerbStop, VerbDrain, VerbAdopt:
+			default:
+				t.Fatalf("%s of what is not configured", a.Verb)
+			}
+			if a.Rebaseline || a.Drifted || a.Woken || a.Hold != (session.Hold{}) || a.Desired == DesiredRunning {
+				t.Fatalf("a decision that needs a configuration: %+v", a)
+			}
+		}
+	})
+}
+
 func TestNothingIsDoneWhileFrozen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawWorld(t)
@@ -196,7 +233,7 @@ func TestOnlyRestingSessionsArePutToSleepOrStartedAfresh(t *testing.T) {
 		for _, a := range Diff(desired, w.observed(), noon, Policy{Disruptions: 9}) {
 			o := w[place{a.Provider, a.Session}]
 			automatic := a.Hold.Kind != "" || a.Verb == VerbRestart && o.Order == OrderNone || a.Verb == VerbRelaunch
-			if automatic && (o.Pending || o.turn() != "" || o.Seen.Attached > 0) {
+			if automatic && (o.Pending || o.turn() != "" || o.Seen.Attached > 0 || o.Activity.Doubted) {
 				t.Fatalf("%s (%s) of a session that is in use: %+v", a.Verb, a.Reason, o)
 			}
 			if automatic && a.Unasked != o.Renew.IsZero() || a.Unasked && !a.Verb.Ends() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gascity/client"
+	"gascity/internal/agent"
 	"gascity/internal/session"
 )
 
@@ -34,17 +35,27 @@ func (d *differ) countPools(pools []Pool) {
 	}
 }
 
-// ours reports whether what is at a place is, or is about to be, this city's.
+// ours reports whether what is at a place is, is about to be or may be this
+// city's.
 func (d *differ) ours(at place, o *Observed) bool {
-	return o.Owner == OwnerUs || o.Owner == OwnerUnknown && d.sessions[at] != nil
+	return o.Owner == OwnerUs || o.Owner == OwnerUnknown && d.sessions[at] != nil || o.unattributed()
 }
 
 // member reports whether what is at a place belongs, or belonged, to a pool.
+// What has no known agent may belong to any, unless its name tells.
 func (d *differ) member(p *pool, at place, o *Observed) bool {
 	if s := d.sessions[at]; s != nil {
 		return s.Pool == p.Agent
 	}
-	return p.owns(o.Agent)
+	name := o.Agent
+	if name == "" {
+		told, ok := agent.ParseSessionName(d.city, o.Name)
+		if !ok {
+			return true
+		}
+		name = told
+	}
+	return p.owns(name)
 }
 
 // count returns how many members a pool wants. Before its check has succeeded

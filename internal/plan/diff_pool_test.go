@@ -170,6 +170,52 @@ func TestNoMoreSessionsThanTheCityMayHave(t *testing.T) {
 	}
 }
 
+// TestWhatNobodyHasLookedAtCounts has one former session, or one that is merely
+// listed, beside a pool or a city that may have one.
+func TestWhatNobodyHasLookedAtCounts(t *testing.T) {
+	dead := runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}
+	rows := []struct {
+		name  string
+		stray Observed
+		pool  Verb // of a pool that may have one
+		city  Verb // of a city that may have one
+	}{
+		{"a former member by its record", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1}, VerbWait, VerbWait},
+		{"another agent by its record", Observed{Name: "gc-town-other", Agent: "other", Epoch: 1}, VerbStart, VerbWait},
+		{"a record of what was never started", Observed{Name: "gc-town-worker-2", Agent: "worker-2"}, VerbStart, VerbStart},
+		{"a member that is listed", Observed{Name: "gc-town-worker-2"}, VerbWait, VerbWait},
+		{"another agent that is listed", Observed{Name: "gc-town-other"}, VerbStart, VerbWait},
+		{"a name that tells nothing", Observed{Name: "odd"}, VerbWait, VerbWait},
+		{"one whose place is blind", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, Blind: "no answer", Seen: dead}, VerbWait, VerbWait},
+		{"one that is gone", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, Seen: dead}, VerbStart, VerbStart},
+		{"one that is another city's", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, Owner: OwnerOther}, VerbStart, VerbStart},
+	}
+	for _, row := range rows {
+		desired, observed := poolCity(1, 1)
+		desired.City = "town"
+		if a := Diff(desired, append(observed, row.stray), noon, Policy{})[0]; a.Verb != row.pool {
+			t.Errorf("%s: a pool that may have one member decides %s (%s), want %s", row.name, a.Verb, a.Reason, row.pool)
+		}
+		lone := sessionOf("lone")
+		desired = Desired{City: "town", MaxSessions: 1, Sessions: []Session{lone}}
+		if a := Diff(desired, []Observed{gone(lone), row.stray}, noon, Policy{})[0]; a.Verb != row.city {
+			t.Errorf("%s: a city that may have one session decides %s (%s), want %s", row.name, a.Verb, a.Reason, row.city)
+		}
+	}
+}
+
+func TestAnAgentThatMovedWaitsForItsFormerSessionAfterARestart(t *testing.T) {
+	s := sessionOf("a")
+	former := Observed{Name: s.Name, Provider: "former", Agent: "a", Epoch: 1}
+	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
+		t.Errorf("nobody knows whether it still runs at its former place, and the decision is %s: %s", a.Verb, a.Reason)
+	}
+	former.Epoch = 0 // a place that was configured and never used
+	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbStart {
+		t.Errorf("it was never started at its former place, and the decision is %s: %s", a.Verb, a.Reason)
+	}
+}
+
 func TestParseCount(t *testing.T) {
 	for text, want := range map[string]int{"3": 3, "3\n": 3, "looking\n\n 12 \r\n\n": 12, "0": 0} {
 		if n, err := ParseCount([]byte(text)); n != want || err != nil {
@@ -208,6 +254,9 @@ func TestAPoolIsNeverAboveItsMaximum(t *testing.T) {
 					observed = takeOver(observed, o)
 				}
 			}
+			if rapid.IntRange(0, 9).Draw(t, "restart") == 0 {
+				restart(observed)
+			}
 			policy := wanted(rapid.IntRange(0, 6).Draw(t, "wants"))
 			before := alive(observed)
 			for _, a := range Diff(desired, observed, noon, policy) {
@@ -225,6 +274,21 @@ func TestAPoolIsNeverAboveItsMaximum(t *testing.T) {
 			}
 		}
 	})
+}
+
+// restart makes what is known what another controller knows before its first
+// looks: the records.
+func restart(observed []Observed) {
+	for i := range observed {
+		o := &observed[i]
+		if o.Working != "" {
+			o.Epoch = max(o.Epoch, 1) // it is saved before a start
+		}
+		o.Working, o.Known, o.Owner = "", false, OwnerUnknown
+		if o.Epoch != 0 {
+			o.Seen, o.Activity = runtime.Observation{}, session.Activity{}
+		}
+	}
 }
 
 func takeOver(observed []Observed, o Observed) []Observed {
@@ -278,7 +342,9 @@ func chance(t *rapid.T, o *Observed) {
 	case happens == 5 && o.Seen.Session == runtime.Alive:
 		o.Seen = runtime.Observation{} // nobody knows
 	case happens == 6 && o.Seen.Session == runtime.Unknown:
-		o.Seen = living
+		o.Seen, o.Owner = living, OwnerUs
+	case happens == 7 && o.Seen.Session == runtime.Unknown:
+		o.Seen = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}
 	case happens == 7 && o.Seen.Session == runtime.Alive:
 		o.Seen = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}
 	case happens == 8:

@@ -19,6 +19,8 @@ func (d *differ) occupied(o *Observed) string {
 		return "while a question is open"
 	case turn != "":
 		return "while the agent is " + turn
+	case o.Activity.Doubted:
+		return "while nobody can read what the agent does"
 	}
 	return ""
 }
@@ -120,7 +122,7 @@ func (d *differ) rest(a Action, s *Session, o *Observed) Action {
 // so itself, and what it draws then does not count. Of any other only silence
 // tells.
 func (d *differ) idleSince(o *Observed) time.Time {
-	if o.turn() != "" {
+	if o.turn() != "" || o.Activity.Doubted {
 		return time.Time{}
 	}
 	since := o.Seen.LastActivity

@@ -289,3 +289,52 @@ func TestNothingIsStartedOrEndedWhileFrozen(t *testing.T) {
 		t.Errorf("a city that is to end: %+v", a)
 	}
 }
+
+func TestAPromptWakesASleeperIfItIsNewerThanTheHold(t *testing.T) {
+	s := sessionOf("a")
+	for _, row := range []struct {
+		prompt time.Time
+		want   Verb // while it runs
+		asleep Verb // while it does not
+	}{
+		{time.Time{}, VerbNone, VerbStart}, // nobody tells when: any wakes it
+		{noon.Add(-time.Minute), VerbStop, VerbNone},
+		{noon, VerbStop, VerbNone},
+		{noon.Add(time.Second), VerbNone, VerbStart},
+	} {
+		o := healthy(s)
+		o.Hold, o.Queued, o.PromptAt = session.Hold{Kind: session.HoldSleep, Since: noon}, 1, row.prompt
+		if a := one(t, s, o, Policy{}); a.Verb != row.want || a.Woken != (row.want == VerbNone) {
+			t.Errorf("a prompt of %v: the session that is to sleep since %v gets %s (%s), woken %v", row.prompt, noon, a.Verb, a.Reason, a.Woken)
+		}
+		asleep := gone(s)
+		asleep.Hold, asleep.Queued, asleep.PromptAt = o.Hold, 1, row.prompt
+		if a := one(t, s, asleep, Policy{}); a.Verb != row.asleep {
+			t.Errorf("a prompt of %v: the session that sleeps since %v gets %s (%s)", row.prompt, noon, a.Verb, a.Reason)
+		}
+		s := s
+		s.IdleAfter = time.Second
+		o.Hold, o.Activity, o.IdleSince = session.Hold{}, does(runtime.ActivityIdle, noon.Add(-time.Hour)), noon.Add(-time.Hour)
+		if a := one(t, s, o, Policy{}); a.Verb == VerbStop {
+			t.Errorf("a prompt of %v: a session that nobody put to sleep is, although the prompt waits", row.prompt)
+		}
+	}
+}
+
+func TestNothingIsEndedUnaskedWhileNobodyCanReadWhatTheAgentDoes(t *testing.T) {
+	s := sessionOf("a")
+	s.IdleAfter, s.MaxAge = time.Minute, time.Minute
+	o := healthy(s)
+	o.AgeFrom, o.Seen.LastActivity = noon.Add(-time.Hour), noon.Add(-time.Hour)
+	if a := one(t, s, o, Policy{}); a.Verb != VerbRestart {
+		t.Fatalf("an old and silent agent gets %s, the test shows nothing", a.Verb)
+	}
+	o.Activity.Doubted = true
+	if a := one(t, s, o, Policy{}); a.Verb != VerbWait {
+		t.Errorf("an agent whose readings fail gets %s: %s", a.Verb, a.Reason)
+	}
+	s.MaxAge = 0
+	if a := one(t, s, o, Policy{}); a.Verb.Acts() {
+		t.Errorf("an agent whose readings fail gets %s: %s", a.Verb, a.Reason)
+	}
+}

@@ -12,8 +12,10 @@ import (
 type Observed struct {
 	Name     string // the session's name
 	Provider string // the runtime provider's selection
-	Agent    string // the agent that the session was started for, if that is known
-	Owner    Owner
+	// Agent is the agent that the session was started for, by its notes or, as long
+	// as nobody has read them, by the record. Empty: not known.
+	Agent string
+	Owner Owner
 
 	// Blind says why nothing is known of the session or of its whole provider.
 	// If it is not empty, Seen is worthless.
@@ -28,6 +30,9 @@ type Observed struct {
 	Activity session.Activity // what the agent does, by all evidence; the zero value is unknown
 	Pending  bool             // a question for a person is open
 	Queued   int              // prompts that wait for the agent
+	// PromptAt is when the newest prompt that waits was accepted. A session that is
+	// held to sleep is woken by one that is newer than the hold alone; zero: by any.
+	PromptAt time.Time
 	// AgeFrom is when the incarnation started; zero if that is not known.
 	AgeFrom time.Time
 	// IdleSince is the earliest time from which idleness counts: when a terminal
@@ -101,6 +106,12 @@ func (o *Observed) running() bool {
 // reach it any more, but it may still work.
 func (o *Observed) orphaned() bool {
 	return o.Seen.Session == runtime.Dead && o.Seen.Agent == runtime.Alive
+}
+
+// unattributed reports whether something may be there of which nobody has read
+// yet whose it is: it was listed, or a start of it was begun.
+func (o *Observed) unattributed() bool {
+	return o.Owner == OwnerUnknown && (o.Agent == "" || o.Epoch != 0) && (o.unknown() != "" || o.Working != "")
 }
 
 // unknown returns why nothing may be done, empty if everything needed is known.
