@@ -66,6 +66,13 @@ func (a *Attempt) Judge(now time.Time) {
 	close(a.giveUp)
 }
 
+func (a *Attempt) late() error {
+	if took := a.due.Sub(a.began).Round(time.Millisecond); took > a.limit {
+		return fmt.Errorf("not done within %v: a start has %v, and more as long as it prints", took, a.limit)
+	}
+	return fmt.Errorf("not done within %v", a.limit)
+}
+
 // Run starts the session, and takes its screen before it gives up.
 func (a *Attempt) Run(ctx context.Context, p runtime.Provider, name string, cfg runtime.Config) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -76,7 +83,7 @@ func (a *Attempt) Run(ctx context.Context, p runtime.Provider, name string, cfg 
 		select {
 		case <-a.giveUp:
 			a.Screen = peekWithin(p, name, peekLimit)
-			cancel(fmt.Errorf("not done within %v", a.due.Sub(a.began).Round(time.Millisecond)))
+			cancel(a.late())
 		case <-over:
 		}
 	})
