@@ -25,7 +25,7 @@ func (m *Memory) AddReceipt(_ context.Context, r Receipt) (Receipt, bool, error)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, other := range m.kept {
-		if r.Key != "" && other.Key == r.Key && other.Session == r.Session {
+		if r.Key != "" && other.Key == r.Key {
 			return other.clone(), true, nil
 		}
 	}

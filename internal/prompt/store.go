@@ -15,11 +15,14 @@ var ErrEnded = errors.New("the receipt has ended")
 //
 // An error that matches client.ErrUnavailable says that the store cannot be
 // reached now; nothing was changed, unless the error says that it may have been.
+// Changes take effect in the order in which they were asked for: when a later one
+// is answered, an earlier one that ended with an error has taken effect or never
+// will.
 type Store interface {
 	// AddReceipt keeps a new receipt with its content and gives it its Seq, which
-	// is never given again. A key that the same session has used before, and
-	// whose receipt is still kept, returns that receipt and known, and keeps
-	// nothing. An ID that is taken is an error.
+	// is never given again. A key that was used before in the city, and whose
+	// receipt is still kept, returns that receipt and known, and keeps nothing. An ID
+	// that is taken is an error.
 	AddReceipt(ctx context.Context, r Receipt) (kept Receipt, known bool, err error)
 	// SaveReceipt replaces the receipt with the same ID, save its Seq, Session and
 	// Key. Nil content leaves the content as it is; a final state drops it. An

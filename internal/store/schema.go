@@ -18,7 +18,11 @@ const applicationID = 0x67636462
 var firstSchema string
 
 // migrations[i] leads from version i to i+1. They only go forward.
-var migrations = []string{firstSchema}
+var migrations = []string{firstSchema, cityKeys}
+
+// cityKeys: a key stands for one prompt of the city. Until version 1 it did for one
+// of a session, so there may be doubles.
+const cityKeys = "DROP INDEX receipt_key; CREATE INDEX receipt_key ON receipt (key) WHERE key <> ''"
 
 // about is what a database says of itself.
 type about struct{ application, version int }
