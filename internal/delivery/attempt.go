@@ -16,8 +16,10 @@ type landing struct {
 	id      string
 	bound   string // the incarnation that the prompt was for
 	attempt prompt.Attempt
-	note    string // of an interrupt, instead of an attempt
-	woke    error  // of a wake
+	note    string    // of an interrupt, instead of an attempt
+	quiet   time.Time // nothing was interrupted, since a person types; not before
+	failed  error     // of saving that it is interrupted: it was not
+	woke    error     // of a wake
 	kind    flightKind
 	cut     bool // it was ended by the engine's end: nothing is known
 }
@@ -44,8 +46,7 @@ const (
 	maxWithdrawn = 3
 )
 
-// interrupting is the step of an urgent prompt whose turn was interrupted, so
-// that it is done once.
+// interrupting is the step of an urgent prompt whose turn is interrupted.
 const interrupting = "the agent is busy: interrupting its turn"
 
 // fly begins a flight, for at most the given time. Only the owner calls it.
@@ -146,27 +147,57 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 // done is false if the prompt is to be delivered now.
 func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v session.View) (at time.Time, wait, done bool) {
 	now := o.opts.Now()
-	if waiting.Noted(interrupting) {
+	if !waiting.Interrupted.IsZero() {
 		return o.calmBy, true, now.Before(o.calmBy)
+	}
+	if now.Before(o.quietBy) {
+		return o.quietBy, true, true
 	}
 	if calm := v.LastInput.Add(typing); v.Attached > 0 && now.Before(calm) {
 		return calm, true, true
 	}
-	_, err := o.change(ctx, o.box, waiting.ID, func(r prompt.Receipt) (prompt.Receipt, error) {
-		if !r.Waits() {
-			return r, errOver
-		}
-		return r.Note(now, interrupting), nil
-	})
-	if err != nil {
-		at, wait = o.saved(err)
-		return at, wait, true
-	}
 	o.calmBy = now.Add(interruptTime)
-	o.fly(ctx, waiting.ID, 3*interruptTime, func(ctx context.Context) landing {
-		return landing{id: waiting.ID, kind: flightInterrupt, note: interruptTurn(ctx, v, now)}
+	id := waiting.ID
+	o.fly(ctx, id, 3*interruptTime, func(ctx context.Context) landing {
+		l := landing{id: id, kind: flightInterrupt}
+		if l.quiet = o.quietFrom(ctx, v); !l.quiet.IsZero() {
+			return l
+		}
+		if _, l.failed = o.change(ctx, o.box, id, o.noteInterrupt); l.failed != nil {
+			return l
+		}
+		l.note = "not interrupted: a person types"
+		if l.quiet = o.quietFrom(ctx, v); l.quiet.IsZero() { // saving may take a while
+			l.note = interruptTurn(ctx, v, now)
+		}
+		return l
 	})
 	return time.Time{}, false, true
+}
+
+// noteInterrupt notes that the turn is about to be interrupted, before it is.
+func (o *owner) noteInterrupt(r prompt.Receipt) (prompt.Receipt, error) {
+	if !r.Waits() {
+		return r, errOver
+	}
+	r.Interrupted = o.opts.Now()
+	return r.Note(r.Interrupted, interrupting), nil
+}
+
+// quietFrom looks whether a person types, or that cannot be told, and returns from
+// when on it is worth while to look again; zero if nobody does. What the view says
+// of it may be old.
+func (o *owner) quietFrom(ctx context.Context, v session.View) time.Time {
+	now := o.opts.Now()
+	seen, err := runtime.Observe(ctx, v.Provider, v.Session)
+	switch calm := seen.LastInput.Add(typing); {
+	case errors.Is(err, errors.ErrUnsupported):
+	case err != nil:
+		return now.Add(typing)
+	case seen.Attached > 0 && now.Before(calm):
+		return calm
+	}
+	return time.Time{}
 }
 
 // interruptTurn interrupts and waits for the boundary; it returns what came of
@@ -222,10 +253,7 @@ func (o *owner) land(ctx context.Context, l landing) {
 		}
 		return
 	case l.kind == flightInterrupt:
-		if l.note == interruptConfirmed {
-			o.calmBy = time.Time{}
-		}
-		o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) { return r.Note(o.opts.Now(), l.note), nil })
+		o.landInterrupt(ctx, l)
 		return
 	case l.cut && uncertain(l.attempt.Outcome): // the next Run resolves it
 		return
@@ -245,16 +273,49 @@ func (o *owner) land(ctx context.Context, l landing) {
 	})
 }
 
-// until makes a change however often the store fails, until ctx ends.
+// landInterrupt takes over what came of an interrupt. One that a person's typing
+// prevented is tried again when that has rested.
+func (o *owner) landInterrupt(ctx context.Context, l landing) {
+	o.quietBy = l.quiet
+	switch {
+	case l.failed != nil:
+		_, _ = o.saved(l.failed) // what it says is kept in the owner
+		return
+	case l.note == "":
+		return
+	case l.note == interruptConfirmed:
+		o.calmBy = time.Time{}
+	}
+	o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) { return r.Note(o.opts.Now(), l.note), nil })
+}
+
+// lastTime is how long what is known may be saved after the engine's end.
+const lastTime = 2 * time.Second
+
+// until makes a change however often the store fails, until ctx ends; then it
+// tries for a while more: what is known is not to be dropped.
 func (o *owner) until(ctx context.Context, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) {
+	if o.insist(ctx, id, edit) {
+		return
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
+	defer cancel()
+	if !o.insist(last, id, edit) {
+		o.opts.Logger.Error("what came of a prompt is not saved: the next controller asks again", "receipt", id)
+	}
+}
+
+// insist makes a change however often the store fails; it is false if ctx ended
+// first.
+func (o *owner) insist(ctx context.Context, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) bool {
 	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
 		_, err := o.change(ctx, o.box, id, edit)
 		if err == nil || errors.Is(err, errOver) {
-			return
+			return true
 		}
 		o.opts.Logger.Warn("cannot save what came of a prompt", "receipt", id, "error", err)
 		if !pause(ctx, wait) {
-			return
+			return false
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"gascity/client"
 	"gascity/internal/prompt"
@@ -23,7 +24,9 @@ type box struct {
 	bytes    int                        // of their texts
 	why      string                     // why the first one waits
 	owned    bool
-	changed  chan struct{} // closed and replaced by each change
+	changed  map[string]chan struct{} // by the ID of a receipt that is waited for; closed by its next change
+
+	queued atomic.Int64 // of the receipts; those on their way
 }
 
 // errOver reports that a receipt is not open any more.
@@ -34,9 +37,10 @@ func (e *Engine) boxLocked(session, agent string) *box {
 	if b == nil {
 		b = &box{
 			session: session, turn: make(chan struct{}, 1), look: make(chan struct{}, 1),
-			receipts: map[string]*prompt.Receipt{}, changed: make(chan struct{}),
+			receipts: map[string]*prompt.Receipt{}, changed: map[string]chan struct{}{},
 		}
 		e.boxes[session] = b
+		e.named.Store(session, b)
 	}
 	b.agent = agent
 	return b
@@ -56,22 +60,16 @@ func (b *box) listLocked() []*prompt.Receipt {
 
 // putLocked keeps a saved receipt, or drops it if it is final.
 func (e *Engine) putLocked(b *box, r prompt.Receipt) {
-	if old, ok := b.receipts[r.ID]; ok {
-		b.bytes -= old.Bytes
-	}
+	e.dropLocked(b, r.ID)
 	if r.State == prompt.Submitted {
 		r.Content = nil // it is not sent again
 	}
-	if r.State.Final() {
-		delete(b.receipts, r.ID)
-		delete(e.index, r.ID)
-	} else {
+	if !r.State.Final() {
 		b.receipts[r.ID] = &r
 		b.bytes += r.Bytes
+		b.queued.Add(onItsWay(&r))
 		e.index[r.ID] = b
 	}
-	close(b.changed)
-	b.changed = make(chan struct{})
 	if !b.owned && len(b.receipts) > 0 {
 		b.owned = true
 		e.orphans = append(e.orphans, b)
@@ -80,15 +78,36 @@ func (e *Engine) putLocked(b *box, r prompt.Receipt) {
 	b.rouse()
 }
 
-// dropLocked forgets a receipt that the store says is over.
+// dropLocked forgets a receipt, and tells those who wait for its change.
 func (e *Engine) dropLocked(b *box, id string) {
 	if r := b.receipts[id]; r != nil {
 		b.bytes -= r.Bytes
+		b.queued.Add(-onItsWay(r))
 	}
 	delete(b.receipts, id)
 	delete(e.index, id)
-	close(b.changed)
-	b.changed = make(chan struct{})
+	if waited, ok := b.changed[id]; ok {
+		close(waited)
+		delete(b.changed, id)
+	}
+}
+
+// onItsWay counts a receipt that is listed in the queue.
+func onItsWay(r *prompt.Receipt) int64 {
+	if r.Waits() || r.State == prompt.Injected {
+		return 1
+	}
+	return 0
+}
+
+// changeLocked returns what the next change of an open receipt closes.
+func (b *box) changeLocked(id string) <-chan struct{} {
+	waited, ok := b.changed[id]
+	if !ok {
+		waited = make(chan struct{})
+		b.changed[id] = waited
+	}
+	return waited
 }
 
 func (e *Engine) rouse() {

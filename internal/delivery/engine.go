@@ -24,6 +24,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gascity/client"
@@ -63,10 +64,15 @@ type Engine struct {
 	done   chan struct{} // closed when Run returns
 	poke   chan struct{} // there is a box without an owner, or something to forget
 
+	named   sync.Map      // the boxes by their session, for who may not wait for mu
+	calls   atomic.Int64  // that wait for a receipt
+	haunted chan struct{} // there are ghosts
+
 	mu       sync.Mutex // guards the rest and the memory of boxes
 	boxes    map[string]*box
 	index    map[string]*box // by the ID of an open receipt
 	orphans  []*box          // with open receipts and without an owner
+	ghosts   []ghost
 	degraded string
 	forgot   time.Time // when ended receipts were last forgotten
 }
@@ -84,7 +90,7 @@ func New(opts Options) *Engine {
 	}
 	return &Engine{
 		opts: opts, loaded: make(chan struct{}), done: make(chan struct{}), poke: make(chan struct{}, 1),
-		boxes: map[string]*box{}, index: map[string]*box{},
+		haunted: make(chan struct{}, 1), boxes: map[string]*box{}, index: map[string]*box{},
 	}
 }
 
@@ -113,6 +119,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	close(e.loaded)
 	var owners sync.WaitGroup
 	defer owners.Wait()
+	owners.Go(func() { e.layGhosts(ctx) })
 	for {
 		for _, b := range e.unowned() {
 			owners.Go(func() { e.own(ctx, b) })
@@ -126,11 +133,13 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// load reads the open receipts; it is false if ctx ended first.
+// load reads the open receipts, however often the store does not answer; it is
+// false if ctx ended first. One that makes no sense is left where it is: it stops
+// nobody else's.
 func (e *Engine) load(ctx context.Context) bool {
 	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
 		open, err := e.opts.Store.OpenReceipts(ctx)
-		if err == nil || !errors.Is(err, client.ErrUnavailable) && len(open) > 0 {
+		if ctx.Err() == nil && !errors.Is(err, client.ErrUnavailable) {
 			if err != nil {
 				e.opts.Logger.Error("some receipts cannot be read", "error", err)
 			}
@@ -178,39 +187,33 @@ func (e *Engine) forget(ctx context.Context) {
 	}
 }
 
-// Look says that what is known of a session has changed. It never blocks, and
+// Look says that what is known of a session has changed. It waits for nobody, and
 // costs nothing if the session has no open receipts.
 func (e *Engine) Look(name string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if b := e.boxes[name]; b != nil {
-		b.rouse()
+	if b, ok := e.named.Load(name); ok {
+		b.(*box).rouse()
 	}
 }
 
 // Queued returns how many prompts wait for each session that has any.
 func (e *Engine) Queued() map[string]int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	counts := map[string]int{}
-	for name, b := range e.boxes {
-		if n := len(prompt.Queue(b.listLocked())); n > 0 {
-			counts[name] = n
+	e.named.Range(func(name, b any) bool {
+		if n := b.(*box).queued.Load(); n > 0 {
+			counts[name.(string)] = int(n)
 		}
-	}
+		return true
+	})
 	return counts
 }
 
-// QueuedFor returns how many prompts wait for one session. It never blocks for
-// long and costs nothing if there are none.
+// QueuedFor returns how many prompts wait for one session. It waits for nobody.
 func (e *Engine) QueuedFor(session string) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	b := e.boxes[session]
-	if b == nil {
+	b, ok := e.named.Load(session)
+	if !ok {
 		return 0
 	}
-	return len(prompt.Queue(b.listLocked()))
+	return int(b.(*box).queued.Load())
 }
 
 // Degraded says why nothing is sent: the store's last failure; empty when the

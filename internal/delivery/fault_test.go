@@ -140,3 +140,118 @@ func TestIdleEngineRests(t *testing.T) {
 		}
 	}, newAgent("a"))
 }
+
+// What came of an attempt is known, and the store fails until after the engine is
+// told to end: it is saved all the same, and the text is not asked for again.
+func TestOutcomeIsSavedAtTheEnd(t *testing.T) {
+	for _, heals := range []time.Duration{time.Second, 6 * time.Second} { // before and after the grace of a flight
+		a := newAgent("a")
+		inBubble(t, func(r *rig) {
+			faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
+			r.store = faulty
+			r.crash()
+			a.deliver = func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
+				faulty.Set(storetest.FailsWrites)
+				if heals > grace { // it is under way when the end comes
+					<-time.After(3 * time.Second)
+				}
+				return a.took(text), nil
+			}
+			sent := r.send("a", "x")
+			synctest.Wait()
+			r.stop()
+			time.AfterFunc(heals, func() { faulty.Set(storetest.Works) })
+			<-r.ended
+			if kept, err := faulty.Receipt(r.Context(), sent.ID); err != nil || kept.State != prompt.Submitted {
+				r.Errorf("healed after %s the receipt is kept as %s, %v", heals, kept.State, err)
+			}
+			a.deliver = nil
+			r.run()
+			r.want(sent.ID, client.ReceiptConsumed)
+			if len(a.ledger) != 1 {
+				r.Errorf("the agent took %q", a.ledger)
+			}
+		}, a)
+	}
+}
+
+// grace is that of the engine for a flight at its end.
+const grace = 5 * time.Second
+
+// The time of a prompt passes while an attempt is under way: it has expired only
+// with proof that the agent did not take it.
+func TestTimePassesDuringAnAttempt(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(a *agent, text string) (runtime.Outcome, error)
+		want string
+		took int
+	}{
+		{"taken", func(a *agent, text string) (runtime.Outcome, error) { return a.took(text), nil }, client.ReceiptConsumed, 1},
+		{"not a byte was sent", func(*agent, string) (runtime.Outcome, error) {
+			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}, nil
+		}, client.ReceiptExpired, 0},
+		{"taken back", func(a *agent, text string) (runtime.Outcome, error) {
+			a.line = text
+			return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, nil
+		}, client.ReceiptExpired, 0},
+		{"nobody can tell", func(*agent, string) (runtime.Outcome, error) {
+			return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, nil
+		}, client.ReceiptUnconfirmed, 0},
+		{"it fails", func(*agent, string) (runtime.Outcome, error) {
+			return runtime.Outcome{}, errors.New("the connection broke")
+		}, client.ReceiptUnconfirmed, 0},
+	} {
+		a := newAgent("a")
+		inBubble(t, func(r *rig) {
+			a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+				<-time.After(time.Minute)
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				return c.end(a, text)
+			}
+			sent := r.send("a", "x", func(q *client.NudgeRequest) { q.TTL = 10 * time.Second })
+			r.pass(30 * time.Second)
+			r.want(sent.ID, client.ReceiptInjected)
+			r.pass(time.Minute)
+			got := r.want(sent.ID, c.want)
+			injected := slices.ContainsFunc(got.Steps, func(s client.ReceiptStep) bool { return s.State == client.ReceiptInjected })
+			if len(a.ledger) != c.took || got.Attempts != 1 || !injected {
+				r.Errorf("%s: the agent took %q in %d attempts; steps %v", c.name, a.ledger, got.Attempts, got.Steps)
+			}
+		}, a)
+	}
+}
+
+// A person types who the view does not know of yet: no turn is interrupted until
+// that has rested.
+func TestUrgentWaitsForWhoTypes(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) {
+			a.view.Activity.State, a.view.Attached, a.typed = runtime.ActivityBusy, 1, time.Now()
+		})
+		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.view.Activity.State == runtime.ActivityBusy {
+				return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}, nil
+			}
+			return a.took(text), nil
+		}
+		sent := r.send("a", "stop that", func(q *client.NudgeRequest) { q.Priority = "urgent" })
+		for range 10 {
+			r.pass(2 * time.Second)
+			r.edit("a", func(a *agent) { a.typed = time.Now() })
+			r.want(sent.ID, client.ReceiptQueued)
+			if a.interrupted > 0 {
+				r.Fatal("the turn was interrupted while a person typed")
+			}
+		}
+		r.pass(10 * time.Second)
+		r.want(sent.ID, client.ReceiptConsumed)
+		if a.interrupted != 1 {
+			r.Errorf("it was interrupted %d times", a.interrupted)
+		}
+	}, a)
+}

@@ -81,7 +81,8 @@ func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Rec
 
 // Receipt returns a receipt; with wait, "submitted" or "consumed", when it has
 // come so far or ended. If ctx ends first it is client.ErrTimeout, with the
-// receipt as it is then.
+// receipt as it is then. 4,096 calls may wait at once, one more is
+// client.ErrUnavailable.
 func (e *Engine) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
 	if err := checkWait(wait); err != nil {
 		return client.Receipt{}, err
@@ -89,39 +90,90 @@ func (e *Engine) Receipt(ctx context.Context, id, wait string) (client.Receipt, 
 	if err := e.ready(ctx); err != nil {
 		return client.Receipt{}, err
 	}
+	if err := e.beginCall(wait); err != nil {
+		return client.Receipt{}, err
+	}
+	defer e.endCall(wait)
+	return e.await(ctx, id, wait)
+}
+
+// maxCalls is how many calls may wait for receipts at once.
+const maxCalls = 4096
+
+// beginCall reserves the place of a call that waits; the caller calls endCall.
+func (e *Engine) beginCall(wait string) error {
+	if wait == "" {
+		return nil
+	}
+	if e.calls.Add(1) > maxCalls {
+		e.calls.Add(-1)
+		return fmt.Errorf("%w: %d calls wait for receipts already; ask again without waiting", client.ErrUnavailable, maxCalls)
+	}
+	return nil
+}
+
+func (e *Engine) endCall(wait string) {
+	if wait != "" {
+		e.calls.Add(-1)
+	}
+}
+
+// await is Receipt for a call that has its place.
+func (e *Engine) await(ctx context.Context, id, wait string) (client.Receipt, error) {
 	for {
-		r, changed, err := e.read(ctx, id)
-		if err != nil || wait == "" || r.Reached(wait) {
-			return r, err
+		r, b, err := e.read(ctx, id)
+		if err != nil {
+			return client.Receipt{}, err
+		}
+		if wait == "" || (client.Receipt{State: string(r.State)}).Reached(wait) {
+			return e.answer(b, r), nil
+		}
+		changed, same := e.changeOf(b, r)
+		if !same {
+			continue
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return r, fmt.Errorf("%w: the prompt %s is %s", client.ErrTimeout, id, r.State)
+			return e.answer(b, r), fmt.Errorf("%w: the prompt %s is %s", client.ErrTimeout, id, r.State)
 		case <-e.done:
-			return r, fmt.Errorf("%w: the controller ends; the prompt %s is %s and kept", client.ErrUnavailable, id, r.State)
+			return e.answer(b, r), fmt.Errorf("%w: the controller ends; the prompt %s is %s and kept", client.ErrUnavailable, id, r.State)
 		}
 	}
 }
 
-// read returns a receipt; changed is closed when it is another, nil if it is
-// final.
-func (e *Engine) read(ctx context.Context, id string) (r client.Receipt, changed <-chan struct{}, err error) {
+// changeOf returns what the next change of an open receipt of b closes; same is
+// false if it is not any more as it was read.
+func (e *Engine) changeOf(b *box, r prompt.Receipt) (changed <-chan struct{}, same bool) {
 	e.mu.Lock()
-	b := e.index[id]
-	if b != nil {
-		r, changed = b.wireLocked(*b.receipts[id]), b.changed
+	defer e.mu.Unlock()
+	if now := b.receipts[r.ID]; now == nil || now.State != r.State {
+		return nil, false
 	}
-	e.mu.Unlock()
-	if b != nil {
-		return r, changed, nil
+	return b.changeLocked(r.ID), true
+}
+
+// read returns a receipt, and the box that it is open in, nil if it is final. An
+// open one that only the store knows of is taken in.
+func (e *Engine) read(ctx context.Context, id string) (prompt.Receipt, *box, error) {
+	for {
+		e.mu.Lock()
+		if b := e.index[id]; b != nil {
+			defer e.mu.Unlock()
+			return *b.receipts[id], b, nil
+		}
+		e.mu.Unlock()
+		kept, err := e.opts.Store.Receipt(ctx, id)
+		switch {
+		case errors.Is(err, prompt.ErrUnknown):
+			return kept, nil, fmt.Errorf("%w: no prompt has the receipt %q; gc queue list --all shows those that are kept", client.ErrNotFound, id)
+		case err != nil:
+			return kept, nil, fmt.Errorf("%w: cannot read the receipt %s: %w", client.ErrUnavailable, id, err)
+		case kept.State.Final():
+			return kept, nil, nil
+		}
+		if err := e.takeIn(ctx, kept); err != nil {
+			return kept, nil, err
+		}
 	}
-	kept, err := e.opts.Store.Receipt(ctx, id)
-	switch {
-	case errors.Is(err, prompt.ErrUnknown):
-		return r, nil, fmt.Errorf("%w: no prompt has the receipt %q; gc queue list --all shows those that are kept", client.ErrNotFound, id)
-	case err != nil:
-		return r, nil, fmt.Errorf("%w: cannot read the receipt %s: %w", client.ErrUnavailable, id, err)
-	}
-	return wire(&kept), nil, nil
 }

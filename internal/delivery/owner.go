@@ -24,6 +24,7 @@ type owner struct {
 	wakeAt    time.Time // no wake before
 	wakeWait  time.Duration
 	calmBy    time.Time      // an interrupted agent has until then to leave its turn
+	quietBy   time.Time      // no interrupt before: a person types
 	withdrawn map[string]int // how often a text was taken back
 	missing   time.Time      // since when the city does not know the target; zero: it does
 	tried     scene          // at the last attempt

@@ -4,18 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"gascity/client"
-	"gascity/internal/event"
 	"gascity/internal/prompt"
 	"gascity/internal/session"
 )
 
 // Nudge takes a prompt for the target and returns its receipt when it is
 // durable, or, with req.Wait, when it has come so far or ended. A target that
-// takes no prompts is client.ErrRefused. If the store fails it is
-// client.ErrUnavailable.
+// takes no prompts is client.ErrRefused, and so is a key that was used before for
+// another prompt. If the store fails it is client.ErrUnavailable: a prompt without
+// a key is then withdrawn if it was kept all the same, one with a key is sent, and
+// not twice if its sender asks again.
 func (e *Engine) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
 	r, err := e.receiptFor(req)
 	if err == nil {
@@ -29,11 +29,15 @@ func (e *Engine) Nudge(ctx context.Context, target string, req client.NudgeReque
 		return client.Receipt{}, err
 	}
 	r.Session, r.Agent = v.Session, v.Agent
+	if err := e.beginCall(req.Wait); err != nil {
+		return client.Receipt{}, err
+	}
+	defer e.endCall(req.Wait)
 	kept, err := e.accept(ctx, r, v, req)
 	if err != nil {
 		return client.Receipt{}, err
 	}
-	return e.Receipt(ctx, kept.ID, req.Wait)
+	return e.await(ctx, kept.ID, req.Wait)
 }
 
 // receiptFor makes the receipt of a request, checked as far as it can be without
@@ -56,7 +60,7 @@ func (e *Engine) receiptFor(req client.NudgeRequest) (prompt.Receipt, error) {
 	}
 	now := e.opts.Now()
 	return prompt.Receipt{
-		ID: e.opts.NewID(), Content: blocks, Bytes: len(req.Text), Head: head(req.Text), Priority: priority, Key: req.Key, Source: req.Source,
+		ID: e.opts.NewID(), Content: blocks, Bytes: len(req.Text), Head: head(req.Text), Priority: priority, Key: req.Key, Source: req.Source, Digest: digest(blocks),
 		State: prompt.Queued, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(ttl),
 		Steps: []prompt.Step{{State: prompt.Accepted, At: now}, {State: prompt.Queued, At: now}},
 	}, nil
@@ -73,22 +77,23 @@ func (e *Engine) accept(ctx context.Context, r prompt.Receipt, v session.View, r
 	defer b.end()
 	if err := bind(&r, v, req); err != nil {
 		if known, ok := e.known(ctx, b, r.Key); ok {
-			return known, nil
+			return known, samePrompt(known, r)
 		}
 		return prompt.Receipt{}, err
 	}
 	if err := e.room(b, r); err != nil {
 		return prompt.Receipt{}, err
 	}
-	kept, known, err := e.keep(ctx, r)
-	if err != nil || known {
+	kept, known, err := e.keep(ctx, b, r)
+	if err != nil {
 		return kept, err
 	}
-	kept.Content = r.Content
-	e.emit(kept, event.PromptAccepted, "a prompt was accepted", nil)
-	e.mu.Lock()
-	e.putLocked(b, kept)
-	e.mu.Unlock()
+	if !known {
+		kept.Content = r.Content
+	} else if err := samePrompt(kept, r); err != nil {
+		return kept, err
+	}
+	e.put(b, kept)
 	return kept, nil
 }
 
@@ -117,50 +122,6 @@ func (e *Engine) room(b *box, r prompt.Receipt) error {
 		return fmt.Errorf("%w: the queue of %s is full: %d prompts with %d bytes", client.ErrRefused, b.agent, len(b.receipts), b.bytes)
 	}
 	return nil
-}
-
-// keep saves a new receipt. If the store fails after it may have kept it, the
-// store is asked.
-func (e *Engine) keep(ctx context.Context, r prompt.Receipt) (prompt.Receipt, bool, error) {
-	sctx, cancel := context.WithTimeout(ctx, saveTime)
-	defer cancel()
-	kept, known, err := e.opts.Store.AddReceipt(sctx, r)
-	if err == nil {
-		e.degrade("", nil)
-		return kept, known, nil
-	}
-	rctx, cancelRead := context.WithTimeout(context.WithoutCancel(ctx), readTime)
-	defer cancelRead()
-	if kept, again := e.opts.Store.Receipt(rctx, r.ID); again == nil {
-		return kept, false, nil
-	}
-	e.degrade("keep a prompt", err)
-	return prompt.Receipt{}, false, fmt.Errorf("%w: cannot keep the prompt: %w", client.ErrUnavailable, err)
-}
-
-// recent is how many ended receipts of a session are looked at for a key, and
-// listed.
-const recent = 200
-
-// known finds the receipt of a key.
-func (e *Engine) known(ctx context.Context, b *box, key string) (prompt.Receipt, bool) {
-	if key == "" {
-		return prompt.Receipt{}, false
-	}
-	for _, r := range e.open(b) {
-		if r.Key == key {
-			return *r, true
-		}
-	}
-	var receipts []prompt.Receipt
-	if ended, err := e.opts.Store.EndedReceipts(ctx, b.session, recent); err == nil {
-		receipts = ended
-	}
-	i := slices.IndexFunc(receipts, func(r prompt.Receipt) bool { return r.Key == key })
-	if i < 0 {
-		return prompt.Receipt{}, false
-	}
-	return receipts[i], true
 }
 
 // ready waits until the receipts are read.
@@ -227,11 +188,14 @@ func (e *Engine) amend(ctx context.Context, id string, edit func(prompt.Receipt)
 	b := e.index[id]
 	e.mu.Unlock()
 	if b == nil {
-		r, _, err := e.read(ctx, id)
+		r, found, err := e.read(ctx, id)
 		if err != nil {
 			return client.Receipt{}, err
 		}
-		return client.Receipt{}, tooLate(id, r.State)
+		if found == nil {
+			return client.Receipt{}, tooLate(id, string(r.State))
+		}
+		b = found
 	}
 	r, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if !r.Waits() {
@@ -241,9 +205,7 @@ func (e *Engine) amend(ctx context.Context, id string, edit func(prompt.Receipt)
 	})
 	switch {
 	case err == nil:
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		return b.wireLocked(r), nil
+		return e.answer(b, r), nil
 	case errors.Is(err, errOver):
 		return client.Receipt{}, tooLate(id, "over")
 	case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrInvalid), errors.Is(err, client.ErrTimeout):

@@ -1,6 +1,8 @@
 package delivery
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,6 +57,15 @@ func content(text string, files []string) ([]runtime.ContentBlock, error) {
 		blocks = append(blocks, runtime.ContentBlock{Type: runtime.ContentFilePath, Path: file})
 	}
 	return blocks, nil
+}
+
+// digest tells the content of one prompt from that of another.
+func digest(blocks []runtime.ContentBlock) string {
+	sum := sha256.New()
+	for _, b := range blocks {
+		fmt.Fprintf(sum, "%d %s %d %s %s ", len(b.Text), b.Text, len(b.Path), b.Path, b.Type) // a hash never fails
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // replaceText returns the blocks with another text.

@@ -28,6 +28,7 @@ type agent struct {
 	epoch       int
 	woken       int
 	interrupted int
+	typed       time.Time                                                                 // by a person; the view does not know
 	deliver     func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) // nil: taken at once
 }
 
@@ -174,6 +175,13 @@ func (w *town) InterruptInstance(_ context.Context, name, _ string) error {
 		a.view.Activity = session.Activity{State: runtime.ActivityIdle}
 		return nil
 	})
+}
+
+func (w *town) Observe(_ context.Context, name string) (runtime.Observation, error) {
+	a := w.find(name)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return runtime.Observation{Attached: a.view.Attached, LastInput: a.typed, At: time.Now()}, nil
 }
 
 func (w *town) StopInstance(context.Context, string, string) error { return errors.ErrUnsupported }

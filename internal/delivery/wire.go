@@ -21,13 +21,19 @@ func wire(r *prompt.Receipt) client.Receipt {
 	return out
 }
 
-// wireLocked is wire for an open receipt of b, with its place and what it waits
-// for.
-func (b *box) wireLocked(r prompt.Receipt) client.Receipt {
+// answer is wire for a receipt that may be an open one of b, with its place and
+// what it waits for.
+func (e *Engine) answer(b *box, r prompt.Receipt) client.Receipt {
 	out := wire(&r)
-	out.Position = prompt.Position(b.listLocked(), r.ID)
-	if r.Waits() && out.Reason == "" {
-		out.Reason = b.why
+	if b == nil || !r.Waits() {
+		return out
+	}
+	e.mu.Lock()
+	open, why := b.listLocked(), b.why
+	e.mu.Unlock()
+	out.Position = prompt.Position(open, r.ID)
+	if out.Reason == "" {
+		out.Reason = why
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package prompt
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -39,7 +40,7 @@ func (r Receipt) Move(to State, at time.Time, detail string) (Receipt, error) {
 		return r, err
 	}
 	if to == Queued && r.State == Injected {
-		r.Steps = withoutAttempt(r.Steps) // nothing happened: the account says it once
+		r.Steps = withoutRepeat(r.Steps, detail)
 	}
 	r.State = to
 	r.Reason = detail
@@ -48,11 +49,6 @@ func (r Receipt) Move(to State, at time.Time, detail string) (Receipt, error) {
 
 // Note returns the receipt with a step that does not change its state.
 func (r Receipt) Note(at time.Time, detail string) Receipt { return r.noted(at, detail) }
-
-// Noted reports whether a step of the receipt says so.
-func (r Receipt) Noted(detail string) bool {
-	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Detail == detail })
-}
 
 // noted adds a step for the present state, unless the last one says the same.
 func (r Receipt) noted(at time.Time, detail string) Receipt {
@@ -68,12 +64,19 @@ func (r Receipt) noted(at time.Time, detail string) Receipt {
 	return r
 }
 
-// withoutAttempt leaves out the last step if it is an injection.
-func withoutAttempt(steps []Step) []Step {
-	if n := len(steps); n > 0 && steps[n-1].State == Injected {
-		return slices.Clone(steps[:n-1])
+// takenBack begins the reason of an attempt whose text was sent and taken back.
+const takenBack = "taken back unsent: "
+
+// withoutRepeat leaves out the last step, an attempt that not a byte was sent by,
+// if the attempt before it was refused for the same reason: the account says it
+// once, and Attempts counts.
+func withoutRepeat(steps []Step, detail string) []Step {
+	n := len(steps)
+	if n < 3 || strings.HasPrefix(detail, takenBack) || steps[n-1].State != Injected || steps[n-3].State != Injected ||
+		steps[n-2].State != Queued || steps[n-2].Detail != detail {
+		return steps
 	}
-	return steps
+	return slices.Clone(steps[:n-1])
 }
 
 // at is when the receipt last came into the state; UpdatedAt if no step says so.

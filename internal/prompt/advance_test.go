@@ -2,8 +2,11 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
+
+	"gascity/runtime"
 )
 
 var states = []State{Accepted, Queued, Injected, Submitted, Consumed, Expired, Dead, Cancelled, Unconfirmed}
@@ -57,11 +60,28 @@ func TestStepsAreBounded(t *testing.T) {
 			r, _ = r.Move(Injected, at, "")
 			r, _ = r.Move(Queued, at, fmt.Sprint("reason ", i))
 		}
-		if i == 500 && len(r.Steps) != 3 {
-			t.Fatalf("500 refusals for one reason made %d steps, want 3: %v", len(r.Steps), r.Steps)
+		if i == 500 && len(r.Steps) != 4 {
+			t.Fatalf("500 refusals for one reason made %d steps, want 4: %v", len(r.Steps), r.Steps)
 		}
 	}
 	if len(r.Steps) != maxSteps || r.Steps[0].State != Accepted {
 		t.Errorf("the receipt has %d steps and begins with %v", len(r.Steps), r.Steps[0])
+	}
+}
+
+// A text that was sent and taken back stays in the account, however often.
+func TestStepsKeepWhatWasTakenBack(t *testing.T) {
+	at := time.Unix(1000, 0)
+	r := Receipt{State: Queued, Steps: []Step{{State: Queued, At: at}}}
+	for range 3 {
+		r, _ = r.Move(Injected, at, "")
+		r, _ = r.Settle(Attempt{Withdrawn: true, Outcome: runtime.Outcome{Detail: "no echo"}}, at)
+	}
+	var got []State
+	for _, s := range r.Steps {
+		got = append(got, s.State)
+	}
+	if want := []State{Queued, Injected, Queued, Injected, Queued, Injected, Queued}; !slices.Equal(got, want) || r.Reason != "taken back unsent: no echo" {
+		t.Errorf("the steps are %v because of %q, want %v", got, r.Reason, want)
 	}
 }

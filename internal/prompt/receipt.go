@@ -69,6 +69,7 @@ type Receipt struct {
 	Priority Priority `json:"priority"`
 	Key      string   `json:"key,omitempty"`
 	Source   string   `json:"source,omitempty"`
+	Digest   string   `json:"digest,omitempty"` // of the content as it was first sent, to compare what a key stands for
 
 	State    State     `json:"state"`
 	Reason   string    `json:"reason,omitempty"`
@@ -76,6 +77,8 @@ type Receipt struct {
 	Attempts int       `json:"attempts"`
 	NextAt   time.Time `json:"next_at,omitzero"` // no attempt before this
 	Steps    []Step    `json:"steps"`
+	// Interrupted is when the agent's turn was interrupted for it, so that it is once.
+	Interrupted time.Time `json:"interrupted,omitzero"`
 
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`

@@ -25,7 +25,7 @@ func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
 	out := a.Outcome
 	switch {
 	case a.Withdrawn:
-		return r.requeue(a, at, "taken back unsent: "+detailOf(out, a.Err))
+		return r.requeue(a, at, takenBack+detailOf(out, a.Err))
 	case out.State == runtime.OutcomeSubmitted:
 		return r.end(Submitted, at, out.Evidence, out.Detail)
 	case out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedContent:
