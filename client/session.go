@@ -38,7 +38,8 @@ type Output struct {
 
 // KeysRequest are key events by tmux name.
 type KeysRequest struct {
-	Keys []string `json:"keys"`
+	Keys     []string `json:"keys"`
+	Instance string   `json:"instance,omitempty"` // only this incarnation; see Agent.Instance
 }
 
 // CopyRequest copies a file or folder of the controller's machine into a
@@ -46,6 +47,8 @@ type KeysRequest struct {
 type CopyRequest struct {
 	Src    string `json:"src"` // absolute
 	RelDst string `json:"rel_dst,omitempty"`
+
+	Instance string `json:"instance,omitempty"` // only this incarnation; see Agent.Instance
 }
 
 // Done answers a verb: what was changed, or why nothing was.
@@ -115,9 +118,10 @@ func (c *Client) Logs(ctx context.Context, name string, q LogQuery) (io.ReadClos
 	return res.Body, nil
 }
 
-// Interrupt asks the target's agent to abandon its turn.
-func (c *Client) Interrupt(ctx context.Context, name string) (Done, error) {
-	return call[Done](ctx, c, http.MethodPost, target(name, "interrupt"), nil)
+// Interrupt asks the target's agent to abandon its turn. Of the request only the
+// instance counts.
+func (c *Client) Interrupt(ctx context.Context, name string, req LifecycleRequest) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "interrupt"), req)
 }
 
 // Keys sends key events by tmux name. An unknown name is [ErrInvalid] and
@@ -132,7 +136,8 @@ func (c *Client) Copy(ctx context.Context, name string, req CopyRequest) (Done, 
 }
 
 // Kill ends the target's incarnation, every process of it. The controller
-// starts the next one if the agent is still wanted.
-func (c *Client) Kill(ctx context.Context, name string) (StopResult, error) {
-	return call[StopResult](ctx, c, http.MethodPost, target(name, "kill"), nil)
+// starts the next one if the agent is still wanted. Of the request only the
+// instance counts: that of another incarnation is [ErrRefused].
+func (c *Client) Kill(ctx context.Context, name string, req LifecycleRequest) (StopResult, error) {
+	return call[StopResult](ctx, c, http.MethodPost, target(name, "kill"), req)
 }

@@ -87,6 +87,9 @@ const (
 // RestartRequest names what to restart.
 type RestartRequest struct {
 	Targets []string `json:"targets"` // agents or sessions; empty is all
+	// Instance restarts this incarnation only; see Agent.Instance. It goes with one
+	// target.
+	Instance string `json:"instance,omitempty"`
 }
 
 // Status returns the city at a glance.
@@ -98,6 +101,12 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // they have been stopped and their start is under way.
 func (c *Client) Restart(ctx context.Context, targets ...string) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, "/v1/restart", RestartRequest{Targets: append([]string{}, targets...)})
+}
+
+// RestartInstance restarts the target if it is that incarnation still; another
+// one is [ErrRefused].
+func (c *Client) RestartInstance(ctx context.Context, target, instance string) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, "/v1/restart", RestartRequest{Targets: []string{target}, Instance: instance})
 }
 
 // StopCity ends every session, returns what was found and ended, and lets the

@@ -37,13 +37,14 @@ type Views interface {
 	Explain(ctx context.Context, target string) (client.Explanation, error)
 }
 
-// Agents are the verbs on one agent.
+// Agents are the verbs on one agent. A request that names another incarnation
+// than the present one is client.ErrRefused.
 type Agents interface {
 	Peek(ctx context.Context, target string, lines int) (client.Output, error)
-	Interrupt(ctx context.Context, target string) (client.Done, error)
+	Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
 	Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error)
 	Copy(ctx context.Context, target string, req client.CopyRequest) (client.Done, error)
-	Kill(ctx context.Context, target string) (client.StopResult, error) // end the incarnation; the controller brings it back
+	Kill(ctx context.Context, target string, req client.LifecycleRequest) (client.StopResult, error) // end the incarnation; the controller brings it back
 }
 
 // Lifecycle are the verbs on whether a session is to run. They are durable when
@@ -100,7 +101,7 @@ type Conditions interface {
 // Control are the verbs on the city as a whole.
 type Control interface {
 	Reload(ctx context.Context) (client.Done, error)
-	Restart(ctx context.Context, targets []string) (client.Done, error) // empty: all
+	Restart(ctx context.Context, req client.RestartRequest) (client.Done, error)
 	// StopCity ends every session, then lets the controller exit. Progress is on
 	// the event stream.
 	StopCity(ctx context.Context) (client.Census, error)

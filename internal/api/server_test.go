@@ -111,10 +111,10 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"session":    func() error { _, err := c.Session(ctx, "worker"); return err },
 		"peek":       func() error { _, err := c.Peek(ctx, "worker", 5); return err },
 		"nudge":      func() error { _, err := c.Nudge(ctx, "worker", client.NudgeRequest{Text: "hi"}); return err },
-		"interrupt":  func() error { _, err := c.Interrupt(ctx, "worker"); return err },
+		"interrupt":  func() error { _, err := c.Interrupt(ctx, "worker", client.LifecycleRequest{}); return err },
 		"keys":       func() error { _, err := c.Keys(ctx, "worker", client.KeysRequest{Keys: []string{"Enter"}}); return err },
 		"copy":       func() error { _, err := c.Copy(ctx, "worker", client.CopyRequest{Src: "/x"}); return err },
-		"kill":       func() error { _, err := c.Kill(ctx, "worker"); return err },
+		"kill":       func() error { _, err := c.Kill(ctx, "worker", client.LifecycleRequest{}); return err },
 		"reload":     func() error { _, err := c.Reload(ctx); return err },
 		"restart":    func() error { _, err := c.Restart(ctx, "worker"); return err },
 		"pastEvents": func() error { _, err := c.PastEvents(ctx, 0); return err },
@@ -444,7 +444,7 @@ func TestAVerbOutlivesItsCaller(t *testing.T) {
 	c := serveCity(t, city, city.Root, Options{})
 	ctx, hangUp := context.WithCancel(bounded(t))
 	called := make(chan error, 1)
-	go func() { _, err := c.Interrupt(ctx, "worker"); called <- err }()
+	go func() { _, err := c.Interrupt(ctx, "worker", client.LifecycleRequest{}); called <- err }()
 	<-city.entered
 	hangUp()
 	if err := <-called; !errors.Is(err, context.Canceled) {
@@ -462,9 +462,41 @@ type slowCity struct {
 	ended            chan error
 }
 
-func (c *slowCity) Interrupt(ctx context.Context, _ string) (client.Done, error) {
+func (c *slowCity) Interrupt(ctx context.Context, _ string, _ client.LifecycleRequest) (client.Done, error) {
 	close(c.entered)
 	<-c.proceed
 	c.ended <- ctx.Err()
 	return client.Done{}, nil
+}
+
+// TestAVerbMayBeMeantForOneIncarnation covers all verbs that act upon what runs.
+func TestAVerbMayBeMeantForOneIncarnation(t *testing.T) {
+	city, c := serve(t, Options{})
+	city.Set("worker", func(s *client.Session) { s.Instance = "present" })
+	ctx := bounded(t)
+	for _, tt := range []struct {
+		instance string
+		want     error
+	}{{"former", client.ErrRefused}, {"present", nil}, {"", nil}} {
+		_, interrupt := c.Interrupt(ctx, "worker", client.LifecycleRequest{Instance: tt.instance})
+		_, keys := c.Keys(ctx, "worker", client.KeysRequest{Keys: []string{"Enter"}, Instance: tt.instance})
+		_, copied := c.Copy(ctx, "worker", client.CopyRequest{Src: "/x", Instance: tt.instance})
+		_, restart := c.RestartInstance(ctx, "worker", tt.instance)
+		_, kill := c.Kill(ctx, "worker", client.LifecycleRequest{Instance: tt.instance})
+		for verb, err := range map[string]error{"interrupt": interrupt, "keys": keys, "copy": copied, "restart": restart, "kill": kill} {
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%s of the instance %q answers %v, want %v", verb, tt.instance, err, tt.want)
+			}
+		}
+	}
+}
+
+func TestAnEndNeedsNoBody(t *testing.T) {
+	city, _ := serve(t, Options{})
+	h := rawClient(t, city.Root)
+	for _, verb := range []string{"interrupt", "kill"} {
+		if got := request(t, h, http.MethodPost, "/v1/sessions/worker/"+verb, map[string]string{client.VersionHeader: "test"}); got != http.StatusOK {
+			t.Errorf("%s without a body answers %d, want 200", verb, got)
+		}
+	}
 }

@@ -34,8 +34,21 @@ func peek(ctx context.Context, city City, in *peekInput) (*reply[client.Output],
 	return answer(city.Peek(ctx, in.Target, in.Lines))
 }
 
-func interrupt(ctx context.Context, city City, in *Named) (*reply[client.Done], error) {
-	return answer(city.Interrupt(ctx, in.Target))
+// endInput is a verb on one incarnation. Its body may be missing.
+type endInput struct {
+	Named
+	Body *client.LifecycleRequest
+}
+
+func (in *endInput) request() client.LifecycleRequest {
+	if in.Body == nil {
+		return client.LifecycleRequest{}
+	}
+	return *in.Body
+}
+
+func interrupt(ctx context.Context, city City, in *endInput) (*reply[client.Done], error) {
+	return answer(city.Interrupt(ctx, in.Target, in.request()))
 }
 
 // keysInput are key events for a target.
@@ -61,8 +74,8 @@ func copyInto(ctx context.Context, city City, in *copyInput) (*reply[client.Done
 	return answer(city.Copy(ctx, in.Target, in.Body))
 }
 
-func kill(ctx context.Context, city City, in *Named) (*reply[client.StopResult], error) {
-	return answer(city.Kill(ctx, in.Target))
+func kill(ctx context.Context, city City, in *endInput) (*reply[client.StopResult], error) {
+	return answer(city.Kill(ctx, in.Target, in.request()))
 }
 
 // logs streams recorded output. Until its first byte an error is a problem

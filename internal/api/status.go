@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 
 	"gascity/client"
 )
@@ -34,7 +35,10 @@ func status(ctx context.Context, city City, _ *none) (*reply[client.Status], err
 type restartInput struct{ Body client.RestartRequest }
 
 func restart(ctx context.Context, city City, in *restartInput) (*reply[client.Done], error) {
-	return answer(city.Restart(ctx, in.Body.Targets))
+	if in.Body.Instance != "" && len(in.Body.Targets) != 1 {
+		return nil, fmt.Errorf("%w: an instance goes with one target, not with %d", client.ErrInvalid, len(in.Body.Targets))
+	}
+	return answer(city.Restart(ctx, in.Body))
 }
 
 func stopCity(ctx context.Context, city City, _ *none) (*reply[client.Census], error) {

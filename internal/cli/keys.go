@@ -12,22 +12,31 @@ import (
 )
 
 func interruptCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var req client.LifecycleRequest
+	cmd := &cobra.Command{
 		Use:   "interrupt AGENT",
 		Short: "Ask an agent to abandon its turn",
 		Args:  desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				done, err := c.Interrupt(cmd.Context(), args[0])
+				done, err := c.Interrupt(cmd.Context(), args[0], req)
 				return a.tellDone(done, err, "interrupted "+args[0])
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
+	instanceFlag(cmd, &req.Instance)
+	return cmd
+}
+
+// instanceFlag lets a verb be meant for one incarnation.
+func instanceFlag(cmd *cobra.Command, instance *string) {
+	cmd.Flags().StringVar(instance, "instance", "", "only if this incarnation still runs: `name` as in gc session show")
 }
 
 func keysCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var req client.KeysRequest
+	cmd := &cobra.Command{
 		Use:     "keys AGENT KEY...",
 		Short:   "Press keys in an agent's terminal",
 		Long:    `Sends key events by their tmux names (Enter, Escape, Up, C-c, F1; a single character is itself).`,
@@ -35,7 +44,8 @@ func keysCommand(a *app) *cobra.Command {
 		Args:    desk.Between(2, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				done, err := c.Keys(cmd.Context(), args[0], client.KeysRequest{Keys: args[1:]})
+				req.Keys = args[1:]
+				done, err := c.Keys(cmd.Context(), args[0], req)
 				if errors.Is(err, client.ErrInvalid) {
 					err = fmt.Errorf("%w; text is sent with: gc nudge", err)
 				}
@@ -44,17 +54,20 @@ func keysCommand(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
+	instanceFlag(cmd, &req.Instance)
+	return cmd
 }
 
 func copyCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var req client.CopyRequest
+	cmd := &cobra.Command{
 		Use:     "copy AGENT SOURCE [DESTINATION]",
 		Short:   "Copy a file or folder into an agent's work folder",
 		Long:    `DESTINATION is relative to the work folder and cannot leave it; without it the folder itself.`,
 		Example: "  gc copy worker notes.md docs/notes.md",
 		Args:    desk.Between(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := client.CopyRequest{Src: a.Path(args[1])}
+			req.Src = a.Path(args[1])
 			if len(args) > 2 {
 				req.RelDst = args[2]
 			}
@@ -68,6 +81,8 @@ func copyCommand(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.CompleteAgentThenFiles,
 	}
+	instanceFlag(cmd, &req.Instance)
+	return cmd
 }
 
 // tellDone says what a verb did. A verb that did nothing was refused.

@@ -65,14 +65,15 @@ func sessionShowCommand(a *app) *cobra.Command {
 }
 
 func sessionKillCommand(a *app) *cobra.Command {
-	return a.Listing(&cobra.Command{
+	var req client.LifecycleRequest
+	cmd := &cobra.Command{
 		Use:   "kill AGENT",
 		Short: "End an agent's incarnation, every process of it",
 		Long:  `The controller starts the next incarnation if the agent is still wanted.`,
 		Args:  desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				result, err := c.Kill(cmd.Context(), args[0])
+				result, err := c.Kill(cmd.Context(), args[0], req)
 				if err != nil {
 					return err
 				}
@@ -80,7 +81,9 @@ func sessionKillCommand(a *app) *cobra.Command {
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
-	})
+	}
+	instanceFlag(cmd, &req.Instance)
+	return a.Listing(cmd)
 }
 
 func (a *app) tellKill(name string, r client.StopResult) error {

@@ -199,12 +199,16 @@ func (a *app) printCensus(census client.Census) {
 
 func restartCommand(a *app) *cobra.Command {
 	var timeout time.Duration
+	var instance string
 	cmd := &cobra.Command{
 		Use:   "restart [AGENT...]",
 		Short: "Restart agents, all of them if none is named",
 		Long:  `Ends the agents and starts them again, and waits until they run. The controller stays.`,
 		Args:  desk.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if instance != "" && len(args) != 1 {
+				return desk.Usage(cmd, "--instance goes with one agent")
+			}
 			c, err := a.Client()
 			if err != nil {
 				return err
@@ -212,26 +216,32 @@ func restartCommand(a *app) *cobra.Command {
 			defer c.Close()
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			return a.restart(ctx, c, args)
+			return a.restart(ctx, c, client.RestartRequest{Targets: args, Instance: instance})
 		},
 		ValidArgsFunction: a.CompleteAgents,
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultRestartTimeout, "how long to wait for the agents")
+	instanceFlag(cmd, &instance)
 	return cmd
 }
 
-func (a *app) restart(ctx context.Context, c *client.Client, targets []string) error {
+func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartRequest) error {
 	before, err := c.Status(ctx)
 	if err != nil {
 		return err
 	}
-	old := map[string]client.Agent{}
+	targets, old := req.Targets, map[string]client.Agent{}
 	for _, agent := range before.Agents {
 		if len(targets) == 0 || named(agent, targets) {
 			old[agent.Name] = agent
 		}
 	}
-	if _, err := c.Restart(ctx, targets...); errors.Is(err, client.ErrNotFound) {
+	if req.Instance != "" {
+		_, err = c.RestartInstance(ctx, targets[0], req.Instance)
+	} else {
+		_, err = c.Restart(ctx, targets...)
+	}
+	if errors.Is(err, client.ErrNotFound) {
 		for _, target := range targets {
 			if !known(before, target) {
 				return desk.SuggestAgent(ctx, c, target, err)

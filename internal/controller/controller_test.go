@@ -183,7 +183,7 @@ func TestAnAgentWithoutItsSessionIsNotDoubled(t *testing.T) {
 		w.fake.set(func(f *fake) { delete(f.orphans, "gc-town-a") }) // and nobody tells
 		w.after(2 * time.Minute)
 		w.want("a", client.StateRunning)
-		if _, err := w.c.Restart(t.Context(), []string{"b"}); err != nil {
+		if _, err := w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"b"}}); err != nil {
 			t.Fatal(err)
 		}
 		w.after(time.Second)
@@ -232,7 +232,7 @@ func TestACrashLoopEndsInQuarantineWithinItsBudget(t *testing.T) {
 		w.want("steady", client.StateRunning)
 
 		w.fake.set(func(f *fake) { f.onStart = nil })
-		if _, err := w.c.Restart(t.Context(), []string{"a"}); err != nil {
+		if _, err := w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"a"}}); err != nil {
 			t.Fatal(err)
 		}
 		w.after(time.Second)
@@ -370,7 +370,7 @@ func TestASessionThatCannotBeToldAliveIsLeftAlone(t *testing.T) {
 		w.after(5 * time.Minute)
 		w.want("a", client.StateUnknown)
 		w.want("b", client.StateRunning)
-		if _, err := w.c.Kill(t.Context(), "a"); !errors.Is(err, client.ErrRefused) {
+		if _, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{}); !errors.Is(err, client.ErrRefused) {
 			t.Errorf("killing the unknown: %v, want a refusal", err)
 		}
 		if w.fake.number("start") != 2 || w.fake.number("stop") != 0 {

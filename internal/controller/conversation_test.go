@@ -85,11 +85,11 @@ func TestEveryRestartContinuesTheConversation(t *testing.T) {
 		w.fake.vanish("gc-town-a")
 		w.after(time.Minute)
 		still("a loss")
-		if _, err := w.c.Kill(t.Context(), "a"); err != nil {
+		if _, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{}); err != nil {
 			t.Fatal(err)
 		}
 		still("a kill")
-		if _, err := w.c.Restart(t.Context(), []string{"a"}); err != nil {
+		if _, err := w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"a"}}); err != nil {
 			t.Fatal(err)
 		}
 		still("a restart")

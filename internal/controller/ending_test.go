@@ -313,7 +313,7 @@ func TestKillEndsOneIncarnationAndItComesBack(t *testing.T) {
 	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
 		w.begin()
 		before := w.fake.lives()
-		r, err := w.c.Kill(t.Context(), "a")
+		r, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{})
 		if err != nil || r.Session != "gc-town-a" || r.Error != "" {
 			t.Errorf("got %+v, %v", r, err)
 		}
@@ -322,7 +322,7 @@ func TestKillEndsOneIncarnationAndItComesBack(t *testing.T) {
 		if after["gc-town-a"] == "" || after["gc-town-a"] == before["gc-town-a"] || after["gc-town-b"] != before["gc-town-b"] {
 			t.Errorf("before %v, after %v; want a new a and the same b", before, after)
 		}
-		if _, err := w.c.Kill(t.Context(), "nobody"); err == nil {
+		if _, err := w.c.Kill(t.Context(), "nobody", client.LifecycleRequest{}); err == nil {
 			t.Error("killed nobody")
 		}
 	})
@@ -332,7 +332,7 @@ func TestASuccessorIsNeverStopped(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.begin()
 		w.fake.set(func(f *fake) { f.sessions["gc-town-a"].token = "somebody-else" }) // replaced, and no event
-		r, err := w.c.Kill(t.Context(), "a")
+		r, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{})
 		if w.fake.lives()["gc-town-a"] != "somebody-else" && r.Error == "" {
 			t.Errorf("the kill of the former incarnation hit its successor: %+v, %v", r, err)
 		}
@@ -343,7 +343,7 @@ func TestRestartReplacesEverybody(t *testing.T) {
 	inTown(t, names(12), func(t *testing.T, w *town) {
 		w.begin()
 		before := w.fake.lives()
-		done, err := w.c.Restart(t.Context(), nil)
+		done, err := w.c.Restart(t.Context(), client.RestartRequest{})
 		if err != nil || !done.Changed {
 			t.Errorf("got %+v, %v", done, err)
 		}
@@ -375,7 +375,7 @@ func TestVerbsReachTheirSession(t *testing.T) {
 		}
 		w.fake.end("gc-town-a", 1)
 		synctest.Wait()
-		if _, err := w.c.Interrupt(ctx, "a"); err == nil {
+		if _, err := w.c.Interrupt(ctx, "a", client.LifecycleRequest{}); err == nil {
 			t.Error("interrupted the dead")
 		}
 	})

@@ -241,9 +241,9 @@ func (m *model) replace(kind, agent string) {
 	defer cancel()
 	var err error
 	if kind == "kill" {
-		_, err = m.w.c.Kill(ctx, agent)
+		_, err = m.w.c.Kill(ctx, agent, client.LifecycleRequest{})
 	} else {
-		_, err = m.w.c.Restart(ctx, []string{agent})
+		_, err = m.w.c.Restart(ctx, client.RestartRequest{Targets: []string{agent}})
 	}
 	m.in(func() {
 		switch {

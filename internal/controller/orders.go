@@ -60,10 +60,8 @@ func (l *loop) addressed(name, instance string) (*entry, error) {
 		return nil, fmt.Errorf("%w: %s", client.ErrUnavailable, l.unread)
 	case l.ending != nil:
 		return nil, fmt.Errorf("%w: the city ends", client.ErrRefused)
-	case instance != "" && (instance != e.rec.Instance || !e.rec.Running):
-		return nil, fmt.Errorf("%w: stale instance: %s of %s is over", client.ErrRefused, instance, name)
 	}
-	return e, nil
+	return e, fenced(&e.rec, name, instance)
 }
 
 // configured refuses what is of no use for a session that is not configured.

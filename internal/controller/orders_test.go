@@ -76,7 +76,7 @@ func TestOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 		if _, err := w.c.Wake(ctx, "a", none); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "resume") {
 			t.Errorf("waking the suspended gives %v, want a refusal with the remedy", err)
 		}
-		if _, err := w.c.Restart(ctx, []string{"a"}); !errors.Is(err, client.ErrRefused) {
+		if _, err := w.c.Restart(ctx, client.RestartRequest{Targets: []string{"a"}}); !errors.Is(err, client.ErrRefused) {
 			t.Errorf("restarting the suspended gives %v", err)
 		}
 		if _, err := w.c.Sleep(ctx, "nobody", none); !errors.Is(err, client.ErrNotFound) {
@@ -246,8 +246,8 @@ func TestRacingOrdersLeaveOneTruth(t *testing.T) {
 			} {
 				wg.Go(func() { _, _ = verb(t.Context(), "a", none) }) // refusals belong to the race
 			}
-			wg.Go(func() { _, _ = w.c.Kill(t.Context(), "a") })
-			wg.Go(func() { _, _ = w.c.Restart(t.Context(), []string{"a"}) })
+			wg.Go(func() { _, _ = w.c.Kill(t.Context(), "a", client.LifecycleRequest{}) })
+			wg.Go(func() { _, _ = w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"a"}}) })
 			wg.Wait()
 			synctest.Wait()
 		}
@@ -261,6 +261,44 @@ func TestRacingOrdersLeaveOneTruth(t *testing.T) {
 		w.want("a", client.StateRunning)
 		if len(w.fake.lives()) != 1 {
 			t.Errorf("%d agents run", len(w.fake.lives()))
+		}
+	})
+}
+
+func TestAVerbThatIsMeantForAFormerIncarnationIsRefused(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.after(time.Minute)
+		present := w.agent("a").Instance
+		for _, former := range []bool{true, false} {
+			instance, want := present, error(nil)
+			if former {
+				instance, want = "former", client.ErrRefused
+			}
+			ctx := t.Context()
+			_, interrupt := w.c.Interrupt(ctx, "a", client.LifecycleRequest{Instance: instance})
+			_, keys := w.c.Keys(ctx, "a", client.KeysRequest{Keys: []string{"Enter"}, Instance: instance})
+			_, copied := w.c.Copy(ctx, "a", client.CopyRequest{Src: "/x", Instance: instance})
+			for verb, err := range map[string]error{"interrupt": interrupt, "keys": keys, "copy": copied} {
+				if !errors.Is(err, want) {
+					t.Errorf("%s of %q answers %v, want %v", verb, instance, err, want)
+				}
+			}
+		}
+		if _, err := w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"a"}, Instance: "former"}); !errors.Is(err, client.ErrRefused) {
+			t.Errorf("a restart of a former incarnation answers %v", err)
+		}
+		if _, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{Instance: "former"}); !errors.Is(err, client.ErrRefused) {
+			t.Errorf("a kill of a former incarnation answers %v", err)
+		}
+		if w.after(time.Minute); w.agent("a").Instance != present {
+			t.Errorf("the refused verbs ended %s: %s runs", present, w.agent("a").Instance)
+		}
+		if _, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{Instance: present}); err != nil {
+			t.Errorf("a kill of the present incarnation answers %v", err)
+		}
+		if w.after(time.Minute); w.agent("a").Instance == present {
+			t.Error("the kill ended nothing")
 		}
 	})
 }

@@ -66,7 +66,7 @@ func TestABrokenStoreFreezesTheCity(t *testing.T) {
 				if _, err := w.c.Suspend(t.Context(), "a001", client.LifecycleRequest{}); !errors.Is(err, client.ErrUnavailable) {
 					t.Errorf("an order that cannot be kept gives %v, want that it is unavailable", err)
 				}
-				if _, err := w.c.Restart(t.Context(), []string{"a001"}); !errors.Is(err, client.ErrUnavailable) {
+				if _, err := w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"a001"}}); !errors.Is(err, client.ErrUnavailable) {
 					t.Errorf("a restart gives %v, want that it is unavailable", err)
 				}
 

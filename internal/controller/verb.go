@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,11 @@ func (c *Controller) told(t *target, kind event.Kind, text string, data map[stri
 }
 
 // Interrupt asks an agent to abandon its turn.
-func (c *Controller) Interrupt(ctx context.Context, name string) (client.Done, error) {
+func (c *Controller) Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	t, err := c.live(name)
+	if err == nil {
+		err = fenced(&t.rec, name, req.Instance)
+	}
 	if err != nil {
 		return client.Done{}, err
 	}
@@ -36,6 +40,9 @@ func (c *Controller) Interrupt(ctx context.Context, name string) (client.Done, e
 // Keys sends key events to a session.
 func (c *Controller) Keys(_ context.Context, name string, req client.KeysRequest) (client.Done, error) {
 	t, err := c.live(name)
+	if err == nil {
+		err = fenced(&t.rec, name, req.Instance)
+	}
 	if err != nil {
 		return client.Done{}, err
 	}
@@ -48,6 +55,9 @@ func (c *Controller) Keys(_ context.Context, name string, req client.KeysRequest
 // Copy copies a file or folder into a session's work folder.
 func (c *Controller) Copy(_ context.Context, name string, req client.CopyRequest) (client.Done, error) {
 	t, err := c.live(name)
+	if err == nil {
+		err = fenced(&t.rec, name, req.Instance)
+	}
 	if err != nil {
 		return client.Done{}, err
 	}
@@ -59,9 +69,12 @@ func (c *Controller) Copy(_ context.Context, name string, req client.CopyRequest
 
 // Kill ends an incarnation and returns how that went; the agent comes back by
 // itself, unless it is not to run.
-func (c *Controller) Kill(ctx context.Context, name string) (client.StopResult, error) {
+func (c *Controller) Kill(ctx context.Context, name string, req client.LifecycleRequest) (client.StopResult, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.StopResult, error)) {
 		e, err := l.find(name)
+		if err == nil {
+			err = fenced(&e.rec, name, req.Instance)
+		}
 		switch {
 		case err != nil:
 			answer(client.StopResult{}, err)
@@ -95,6 +108,15 @@ func (c *Controller) Kill(ctx context.Context, name string) (client.StopResult, 
 	})
 }
 
+// fenced refuses what is meant for another incarnation than the one that runs;
+// an empty instance is meant for any.
+func fenced(r *session.Record, name, instance string) error {
+	if instance != "" && (instance != r.Instance || !r.Running) {
+		return fmt.Errorf("%w: stale instance: %s of %s is over", client.ErrRefused, instance, name)
+	}
+	return nil
+}
+
 // find finds an entry by the name of its agent or session.
 func (l *loop) find(name string) (*entry, error) {
 	var found *entry
@@ -115,9 +137,12 @@ func (l *loop) find(name string) (*entry, error) {
 // Restart ends the targets and starts them again; one that does not run is
 // started, whatever went wrong with it before. It returns when the former
 // incarnations are gone and the new starts are under way.
-func (c *Controller) Restart(ctx context.Context, names []string) (client.Done, error) {
+func (c *Controller) Restart(ctx context.Context, req client.RestartRequest) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
-		entries, err := l.restartable(names)
+		entries, err := l.restartable(req.Targets)
+		for _, e := range entries {
+			err = cmp.Or(err, fenced(&e.rec, e.rec.Session, req.Instance))
+		}
 		if err != nil || len(entries) == 0 {
 			answer(client.Done{Detail: "there is nothing to restart"}, err)
 			return

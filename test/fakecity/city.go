@@ -207,8 +207,8 @@ func (c *City) Peek(_ context.Context, target string, lines int) (client.Output,
 }
 
 // Interrupt implements api.City.
-func (c *City) Interrupt(_ context.Context, target string) (client.Done, error) {
-	return c.done(target, "interrupted")
+func (c *City) Interrupt(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
+	return c.done(target, req.Instance, "interrupted")
 }
 
 // Keys implements api.City: key names are words.
@@ -218,7 +218,7 @@ func (c *City) Keys(_ context.Context, target string, req client.KeysRequest) (c
 			return client.Done{}, fmt.Errorf("%w: no key is called %q", client.ErrInvalid, key)
 		}
 	}
-	return c.done(target, "sent "+strings.Join(req.Keys, " "))
+	return c.done(target, req.Instance, "sent "+strings.Join(req.Keys, " "))
 }
 
 // Copy implements api.City.
@@ -226,11 +226,11 @@ func (c *City) Copy(_ context.Context, target string, req client.CopyRequest) (c
 	if strings.HasPrefix(req.RelDst, "..") {
 		return client.Done{}, fmt.Errorf("%w: %s is outside the work folder", client.ErrInvalid, req.RelDst)
 	}
-	return c.done(target, filepath.Base(req.Src)+" -> "+req.RelDst)
+	return c.done(target, req.Instance, filepath.Base(req.Src)+" -> "+req.RelDst)
 }
 
-func (c *City) done(target, detail string) (client.Done, error) {
-	s, err := c.find(target)
+func (c *City) done(target, instance, detail string) (client.Done, error) {
+	s, err := c.fenced(target, instance)
 	if err != nil {
 		return client.Done{}, err
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // Kill implements api.City: the incarnation ends and the next one runs.
-func (c *City) Kill(_ context.Context, target string) (client.StopResult, error) {
-	s, err := c.find(target)
+func (c *City) Kill(_ context.Context, target string, req client.LifecycleRequest) (client.StopResult, error) {
+	s, err := c.fenced(target, req.Instance)
 	if err != nil {
 		return client.StopResult{}, err
 	}
@@ -28,9 +28,10 @@ func (c *City) Reload(context.Context) (client.Done, error) {
 }
 
 // Restart implements api.City.
-func (c *City) Restart(_ context.Context, targets []string) (client.Done, error) {
+func (c *City) Restart(_ context.Context, req client.RestartRequest) (client.Done, error) {
+	targets := req.Targets
 	for _, target := range targets {
-		if _, err := c.find(target); err != nil {
+		if _, err := c.fenced(target, req.Instance); err != nil {
 			return client.Done{}, err
 		}
 	}

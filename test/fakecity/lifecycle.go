@@ -10,12 +10,9 @@ import (
 
 // live carries out a verb if the incarnation is the one that is meant.
 func (c *City) live(target string, req client.LifecycleRequest, detail string, change func(*client.Session) error) (client.Done, error) {
-	s, err := c.find(target)
+	s, err := c.fenced(target, req.Instance)
 	if err != nil {
 		return client.Done{}, err
-	}
-	if req.Instance != "" && req.Instance != s.Instance {
-		return client.Done{}, fmt.Errorf("%w: %s runs as %s now, not as %s", client.ErrRefused, s.Name, s.Instance, req.Instance)
 	}
 	before := s.State
 	if err := change(&s); err != nil {
@@ -24,6 +21,15 @@ func (c *City) live(target string, req client.LifecycleRequest, detail string, c
 	s.Reason = req.Reason
 	c.Set(target, func(it *client.Session) { *it = s })
 	return client.Done{Session: s.Session, Changed: s.State != before || detail != "", Detail: detail}, nil
+}
+
+// fenced finds a session and refuses another incarnation than the present one.
+func (c *City) fenced(target, instance string) (client.Session, error) {
+	s, err := c.find(target)
+	if err == nil && instance != "" && instance != s.Instance {
+		return s, fmt.Errorf("%w: %s runs as %s now, not as %s", client.ErrRefused, s.Name, s.Instance, instance)
+	}
+	return s, err
 }
 
 func start(s *client.Session) {
