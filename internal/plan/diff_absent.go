@@ -129,7 +129,7 @@ func (d *differ) limited(s *Session, o *Observed) time.Time {
 	if !o.NextAt.Before(over) {
 		return o.NextAt // spread already, or no limit
 	}
-	return over.Add(spread(limitSpread, s.Name, o.Epoch))
+	return over.Add(spread(limitSpread, s.Name, 0)) // not by the epoch: a start that is being saved has raised it
 }
 
 func limitReason(o *Observed) string {
