@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ func (d *Desk) answer(ctx context.Context, id string, make func(session.Pending)
 	if err != nil {
 		return client.Pending{}, err
 	}
-	failed := runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
+	failed := d.hand(a)
 	if err = d.handed(ctx, a, failed); err != nil {
 		return client.Pending{}, err
 	}
@@ -56,7 +57,34 @@ type attempt struct {
 	entry *entry
 	over  <-chan struct{}
 	view  session.View
+	asked session.Pending // as it was answered
 	reply reply
+}
+
+// handMost is how often an answer is handed over to a dialog that counts.
+const handMost = 5
+
+// hand hands an answer over. A dialog that has ticked since it was read is answered
+// as it is now.
+func (d *Desk) hand(a attempt) error {
+	for range handMost - 1 {
+		err := runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
+		if !errors.Is(err, runtime.ErrInteractionGone) {
+			return err
+		}
+		asked, unread := runtime.Pending(a.view.Provider, a.view.Session)
+		v, unknown := d.opts.City.View(a.view.Session)
+		if unread != nil || asked == nil || unknown != nil || v.Instance != a.asked.Instance {
+			return err
+		}
+		v.Pending = asked
+		now := raise(v, Policy{})
+		if !ticked(&a.asked, now) || !slices.Equal(now.Options, a.asked.Options) {
+			return err
+		}
+		a.asked, a.reply.response.RequestID = *renew(&a.asked, now), now.Request
+	}
+	return runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
 }
 
 // begin reserves the question for one answer and makes that durable.
@@ -86,7 +114,7 @@ func (d *Desk) begin(ctx context.Context, id string, make func(session.Pending) 
 	}
 	e.sending = true
 	d.changeLocked(ctx, e, func(p *session.Pending) { p.Answer, p.AnsweredBy, p.Sent = r.shown, by, time.Time{} })
-	return attempt{id, e, e.over, v, r}, nil
+	return attempt{id: id, entry: e, over: e.over, view: v, asked: *e.Open, reply: r}, nil
 }
 
 // openLocked finds the session of an open question, and says of any other why

@@ -14,6 +14,7 @@
 //   - It is gone when its incarnation is over.
 //   - A reading that cannot be had changes nothing, and neither does an older one.
 //   - The same question after its end is a new episode.
+//   - A dialog that shows a time ("29s left") is one episode while only that changes.
 //
 // # Answers
 //

@@ -46,13 +46,18 @@ func Fold(c Case, v session.View, p Policy, now time.Time) (next Case, ended []s
 	if c.Open != nil && v.Pending != nil && v.Pending.RequestID == c.Open.Request {
 		return c, ended
 	}
-	if c.Open != nil {
-		ended = append(ended, finish(*c.Open, disappeared(c.Open), now))
-		c.Open = nil
-	}
+	var asked *session.Pending
 	if v.Pending != nil {
-		c.Open = raise(v, p)
+		asked = raise(v, p)
 	}
+	switch {
+	case c.Open == nil:
+	case asked != nil && ticked(c.Open, asked):
+		asked = renew(c.Open, asked)
+	default:
+		ended = append(ended, finish(*c.Open, disappeared(c.Open), now))
+	}
+	c.Open = asked
 	return c, ended
 }
 

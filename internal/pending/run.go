@@ -18,7 +18,9 @@ import (
 // ended too. It is called once.
 func (d *Desk) Run(ctx context.Context) error {
 	defer close(d.ended)
-	d.load(ctx)
+	if !d.load(ctx) {
+		return nil
+	}
 	close(d.loaded)
 	var jobs sync.WaitGroup
 	defer jobs.Wait()
@@ -50,11 +52,14 @@ type run struct {
 	jobs *sync.WaitGroup
 }
 
-// load reads the store. Episodes that cannot be read are left to the next
-// reading of their sessions.
-func (d *Desk) load(ctx context.Context) {
-	kept, err := d.opts.Store.LoadPending(ctx)
-	if err != nil {
+// load reads the store; it is false if ctx ended first. Episodes that make no
+// sense are left to the next reading of their sessions.
+func (d *Desk) load(ctx context.Context) bool {
+	kept, err := d.read(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err != nil:
 		d.opts.Logger.Warn("some pending interactions cannot be read", "error", err)
 	}
 	d.mu.Lock()
@@ -73,6 +78,30 @@ func (d *Desk) load(ctx context.Context) {
 	slices.SortStableFunc(d.old, func(a, b session.Pending) int { return a.EndedAt.Compare(b.EndedAt) })
 	d.pruneLocked()
 	d.publishLocked()
+	return true
+}
+
+const (
+	// readFirst and readMost space the tries to read a store that does not answer.
+	readFirst = 100 * time.Millisecond
+	readMost  = 5 * time.Second
+)
+
+// read returns what the store keeps, however often it does not answer, until ctx
+// ends.
+func (d *Desk) read(ctx context.Context) ([]session.Pending, error) {
+	for gap := readFirst; ; gap = min(2*gap, readMost) {
+		kept, err := d.opts.Store.LoadPending(ctx)
+		if !errors.Is(err, client.ErrUnavailable) {
+			return kept, err
+		}
+		d.opts.Logger.Warn("the pending interactions cannot be read yet", "error", err)
+		select {
+		case <-time.After(gap):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // lookAgain marks every session with an open question.
@@ -125,7 +154,11 @@ func (d *Desk) foldLocked(ctx context.Context, name string) (v session.View, kno
 // takeLocked folds a view into an entry, and saves and tells what changed.
 func (d *Desk) takeLocked(ctx context.Context, e *entry, v session.View) {
 	next, ended := Fold(e.Case, v, d.opts.Policy(v.Agent), d.opts.Now())
+	renewed := e.Open != nil && next.Open != e.Open && next.Open != nil && next.Open.ID == e.Open.ID
 	e.Case = next
+	if renewed { // it is saved with the next change: any reading shows the time
+		d.publishLocked()
+	}
 	for _, p := range ended {
 		d.endLocked(ctx, e, p)
 	}

@@ -31,6 +31,7 @@ type agent struct {
 	deaf    bool  // takes answers without effect
 	unread  error // of Pending
 	onTake  func()
+	hasten  int           // Respond finds the next reading of a dialog that counts, so often
 	slow    chan struct{} // Respond waits for it
 }
 
@@ -46,6 +47,14 @@ func (a *agent) Respond(_ string, r runtime.InteractionResponse) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.hasten > 0 && a.asks != nil {
+		a.hasten--
+		next := *a.asks
+		next.RequestID += "+"
+		next.Prompt = fmt.Sprintf("Proceed? (%ds)", a.hasten)
+		a.asks = &next
+		return runtime.ErrInteractionGone
+	}
 	switch {
 	case a.refuse != nil:
 		return a.refuse

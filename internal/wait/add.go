@@ -15,16 +15,17 @@ import (
 
 // Await returns when the condition holds or can never hold; read the state. The
 // end of req.Timeout is client.ErrTimeout, that of ctx its cause. Owner and Text
-// mean nothing here.
+// mean nothing here. 4,096 calls may wait at once, one more is
+// client.ErrUnavailable.
 func (w *Waits) Await(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
 	req.Owner, req.Text = "", ""
 	e, err := w.begin(ctx, req)
 	if err != nil {
 		return client.Wait{}, err
 	}
-	w.mu.Lock()
-	w.putLocked(e)
-	w.mu.Unlock()
+	if err := w.hold(e); err != nil {
+		return client.Wait{}, err
+	}
 	w.poke()
 	select {
 	case <-e.done:
@@ -36,6 +37,7 @@ func (w *Waits) Await(ctx context.Context, req client.WaitRequest) (client.Wait,
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.dropLocked(e)
+	w.calls--
 	switch e.State {
 	case client.WaitOpen:
 		return client.Wait{}, err
@@ -43,6 +45,21 @@ func (w *Waits) Await(ctx context.Context, req client.WaitRequest) (client.Wait,
 		return client.Wait{}, fmt.Errorf("%w: waited %s until %s; %s", client.ErrTimeout, req.Timeout, sentence(e.Wait), cmp.Or(e.Reason, "it did not come true"))
 	}
 	return show(e.Wait), nil
+}
+
+// maxCalls is how many calls may wait at once.
+const maxCalls = 4096
+
+// hold keeps what a call waits for, while it does.
+func (w *Waits) hold(e *entry) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.calls >= maxCalls {
+		return fmt.Errorf("%w: %d calls wait already; ask later, or register the wait: gc wait --register", client.ErrUnavailable, maxCalls)
+	}
+	w.calls++
+	w.putLocked(e)
+	return nil
 }
 
 // AddWait registers a wait of an agent. It is durable when it is answered. A city

@@ -16,7 +16,9 @@ import (
 // ended too. It is called once.
 func (w *Waits) Run(ctx context.Context) error {
 	defer close(w.ended)
-	w.load(ctx)
+	if !w.load(ctx) {
+		return nil
+	}
 	close(w.loaded)
 	var jobs sync.WaitGroup
 	defer jobs.Wait()
@@ -37,10 +39,14 @@ func (w *Waits) Run(ctx context.Context) error {
 	}
 }
 
-// load reads the store.
-func (w *Waits) load(ctx context.Context) {
-	kept, err := w.opts.Store.LoadWaits(ctx)
-	if err != nil {
+// load reads the store; it is false if ctx ended first. A wait that makes no sense
+// is left out.
+func (w *Waits) load(ctx context.Context) bool {
+	kept, err := w.read(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err != nil:
 		w.opts.Logger.Warn("some waits cannot be read", "error", err)
 	}
 	w.mu.Lock()
@@ -61,6 +67,30 @@ func (w *Waits) load(ctx context.Context) {
 		w.putLocked(e)
 	}
 	w.nextAt = w.opts.Now()
+	return true
+}
+
+const (
+	// readFirst and readMost space the tries to read a store that does not answer.
+	readFirst = 100 * time.Millisecond
+	readMost  = 5 * time.Second
+)
+
+// read returns what the store keeps, however often it does not answer, until ctx
+// ends.
+func (w *Waits) read(ctx context.Context) ([]session.Wait, error) {
+	for gap := readFirst; ; gap = min(2*gap, readMost) {
+		kept, err := w.opts.Store.LoadWaits(ctx)
+		if !errors.Is(err, client.ErrUnavailable) {
+			return kept, err
+		}
+		w.opts.Logger.Warn("the waits cannot be read yet", "error", err)
+		select {
+		case <-time.After(gap):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // look looks at what depends on a key.

@@ -80,6 +80,7 @@ type Waits struct {
 	byKey   map[string]map[*entry]struct{} // the same by what they depend on
 	kept    map[string]*entry              // registered ones by ID, recently ended ones too
 	running int                            // commands
+	calls   int                            // that wait
 	telling bool                           // owners are being told
 	tellAt  time.Time                      // not before
 	tellGap time.Duration
