@@ -86,14 +86,14 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 }
 
 // adopt takes over a session that runs already.
-func (l *loop) adopt(e *entry, s *plan.Session) {
-	p, handle, root := e.place.provider, e.seen.Handle, l.c.opts.Root
+func (l *loop) adopt(e *entry) {
+	p, name, handle := e.place.provider, e.rec.Session, e.seen.Handle
 	unclaimed := e.owner == plan.OwnerUnknown
-	current := e.rec.Stored
+	notes := reach.Notes{City: l.c.opts.Root, Agent: e.rec.Agent, Stored: e.rec.Stored}
 	l.begin(e, jobAdopt, plan.VerbAdopt, lookLimit, func(ctx context.Context) func() {
-		err := runtime.Recover(ctx, p, s.Name, handle)
+		err := runtime.Recover(ctx, p, name, handle)
 		if err == nil && unclaimed {
-			err = reach.Notes{City: root, Agent: s.Agent, Stored: current}.Write(p, s.Name)
+			err = notes.Write(p, name)
 		}
 		return func() {
 			if err != nil {

@@ -1,7 +1,9 @@
 package controller
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -94,4 +96,34 @@ func TestSomebodyWhoCameUnseenIsNotDisturbed(t *testing.T) {
 			t.Errorf("the store holds %+v, want the sleep", r.Hold)
 		}
 	})
+}
+
+// badRows is a store some of whose records cannot be decoded, or that tells
+// nothing.
+type badRows struct {
+	*countingStore
+	err error
+}
+
+func (b badRows) Load(context.Context) ([]session.Record, error) { return nil, b.err }
+
+func TestARecordThatCannotBeReadHoldsUpNobody(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err error
+		run int
+	}{
+		"a row": {errors.New("session record gc-town-a (fake): invalid character"), 2},
+		"all":   {fmt.Errorf("%w: the disk does not answer", client.ErrUnavailable), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+				w.store = badRows{w.records, tt.err}
+				w.begin()
+				w.after(time.Hour)
+				if n := len(w.fake.lives()); n != tt.run {
+					t.Errorf("%d of 2 agents run, want %d", n, tt.run)
+				}
+			})
+		})
+	}
 }

@@ -333,8 +333,11 @@ func TestASuccessorIsNeverStopped(t *testing.T) {
 		w.begin()
 		w.fake.set(func(f *fake) { f.sessions["gc-town-a"].token = "somebody-else" }) // replaced, and no event
 		r, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{})
-		if w.fake.lives()["gc-town-a"] != "somebody-else" && r.Error == "" {
+		if w.fake.lives()["gc-town-a"] != "somebody-else" {
 			t.Errorf("the kill of the former incarnation hit its successor: %+v, %v", r, err)
+		}
+		if err == nil && r.Error == "" {
+			t.Errorf("nothing was killed, and the answer is %+v", r)
 		}
 	})
 }

@@ -221,7 +221,7 @@ func (l *loop) carryOut(e *entry, s *plan.Session, a plan.Action, left *places) 
 			l.change(e, s, a)
 		}
 	case plan.VerbAdopt:
-		l.adopt(e, s)
+		l.adopt(e)
 	default:
 	}
 }

@@ -3,11 +3,14 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"gascity/internal/plan"
+	"gascity/runtime"
 )
 
 func TestAPoolFollowsItsCheck(t *testing.T) {
@@ -44,6 +47,38 @@ func TestAPoolFollowsItsCheck(t *testing.T) {
 		w.after(time.Hour)
 		if len(before) != 2 || len(w.fake.lives()) != 2 {
 			t.Errorf("%d members ran and %d run after an hour without a check, want 2", len(before), len(w.fake.lives()))
+		}
+	})
+}
+
+// pooled makes the first n agents the members of one pool that wants all of them.
+func (w *town) pooled(n int) {
+	w.edit(func(d *plan.Desired) {
+		d.Sessions, d.Pools = nil, []plan.Pool{{Agent: "w", Min: n, Max: n, DrainTimeout: time.Minute}}
+		for i := range n {
+			s := agentSession(fmt.Sprint("w-", i+1))
+			s.Pool, s.Number = "w", i+1
+			d.Sessions, d.Pools[0].Members = append(d.Sessions, s), append(d.Pools[0].Members, s.Agent)
+		}
+	})
+}
+
+func TestAFormerMemberIsTakenOverAndEnded(t *testing.T) {
+	inTown(t, nil, func(t *testing.T, w *town) {
+		w.pooled(2)
+		w.begin()
+		w.fake.says("gc-town-w-1", runtime.ActivityIdle)
+		w.fake.says("gc-town-w-2", runtime.ActivityIdle)
+		w.after(time.Minute)
+		w.end()
+		w.pooled(1)
+		w.begin()
+		w.after(5 * time.Minute)
+		if lives := w.fake.lives(); len(lives) != 1 || lives["gc-town-w-1"] == "" {
+			t.Errorf("%v run, want the member that is still configured", lives)
+		}
+		if !slices.Contains(w.kinds("gc-town-w-2"), "session.adopted") {
+			t.Error("the former member was not taken over")
 		}
 	})
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"gascity/client"
@@ -13,9 +14,10 @@ import (
 
 // remember takes over what the store held. While nothing could be read nothing
 // is looked at and nothing is done: a session that somebody put to sleep would
-// be started, and a budget spent twice.
+// be started, and a budget spent twice. A record that is there and cannot be read
+// holds up nobody else: its session is one of which nothing is remembered.
 func (l *loop) remember(r keep.Recalled) {
-	if r.Err != nil && len(r.Records) == 0 {
+	if errors.Is(r.Err, client.ErrUnavailable) {
 		l.unread = fmt.Sprintf("the store's records cannot be read: %v", r.Err)
 		l.recallAt = l.now().Add(keep.Again)
 		return

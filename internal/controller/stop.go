@@ -62,11 +62,12 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r reach.Ended) 
 	l.countEnd(e)
 }
 
-// stopFailed puts the next try off. A stale instance is no failure: somebody
-// else has replaced it, and a look tells by what.
+// stopFailed puts the next try off. A stale instance is no failure of the stop:
+// somebody else has replaced it, and a look tells by what. Whoever asked is told.
 func (l *loop) stopFailed(e *entry, r reach.Ended) {
 	e.stale = true
 	if errors.Is(r.Err, runtime.ErrStaleInstance) {
+		e.last.Error = "nothing was ended: another incarnation has taken its place"
 		return
 	}
 	e.tries++

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"gascity/client"
 	"gascity/internal/session"
 )
 
-// Recalled is one reading of the store's records. Some may be there beside an
-// error.
+// Recalled is one reading of the store's records. An error that is
+// client.ErrUnavailable says that nothing could be read; any other one, that some
+// records could not.
 type Recalled struct {
 	Records []session.Record
 	Err     error
@@ -27,6 +29,6 @@ func Recall(ctx context.Context, store session.Store) Recalled {
 	case r := <-answer:
 		return r
 	case <-ctx.Done():
-		return Recalled{Err: context.Cause(ctx)}
+		return Recalled{Err: fmt.Errorf("%w: %w", client.ErrUnavailable, context.Cause(ctx))}
 	}
 }
