@@ -1,10 +1,13 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"gascity/internal/agentcli"
 	"gascity/internal/console"
+	"gascity/internal/text"
 	"gascity/runtime"
 )
 
@@ -31,11 +34,11 @@ type CommandError struct {
 }
 
 func (e *CommandError) Error() string {
-	text := fmt.Sprintf("command %q failed: %v", e.Command, e.Err)
+	words := fmt.Sprintf("command %q failed: %v", e.Command, e.Err)
 	if out := strings.TrimSpace(e.Output); out != "" {
-		text += "; it printed:\n" + out
+		words += "; it printed:\n" + out
 	}
-	return text
+	return words
 }
 
 // Unwrap returns the cause.
@@ -46,7 +49,18 @@ func (e *CommandError) Unwrap() error { return e.Err }
 type BlockedError struct{ console.Unanswered }
 
 func (e *BlockedError) Error() string {
-	return fmt.Sprintf("a %s dialog is up and was not answered: %s", e.Kind, e.Why)
+	return fmt.Sprintf("%s is up and was not answered: %s", dialogWords(e.Kind), e.Why)
+}
+
+// dialogWords names a dialog with its article.
+func dialogWords(kind agentcli.DialogKind) string {
+	switch {
+	case kind == agentcli.DialogUnknown:
+		return "a dialog of an unknown kind"
+	case kind != "" && strings.ContainsRune("aeiou", rune(kind[0])):
+		return "an " + string(kind) + " dialog"
+	}
+	return "a " + string(kind) + " dialog"
 }
 
 // UndeliveredError says that the first prompt was not seen to arrive. The agent
@@ -57,12 +71,56 @@ type UndeliveredError struct {
 }
 
 func (e *UndeliveredError) Error() string {
-	text := "the first prompt is " + string(e.Outcome.State)
+	words := "the first prompt is " + string(e.Outcome.State)
 	if e.Outcome.Reason != "" {
-		text += " (" + string(e.Outcome.Reason) + ")"
+		words += ": " + text.Plainly(string(e.Outcome.Reason))
 	}
 	if e.Outcome.Detail != "" {
-		text += ": " + e.Outcome.Detail
+		words += ": " + e.Outcome.Detail
 	}
-	return text
+	return words
+}
+
+// Brief tells a failure in one bounded line: what the program printed that
+// failed is not repeated, but for its last line. [error.Error] has all of it, and
+// [Said] the output.
+func Brief(err error) string {
+	words := err.Error()
+	for _, output := range outputs(err) {
+		if printed := strings.TrimSpace(output); printed != "" {
+			words = strings.Replace(words, "; it printed:\n"+printed, ", saying: "+text.Bound(text.LastLine(printed), maxSaid), 1)
+		}
+	}
+	if failed, ok := errors.AsType[*CommandError](err); ok {
+		words = strings.Replace(words, fmt.Sprintf("%q", failed.Command), fmt.Sprintf("%q", text.Bound(failed.Command, maxNamed)), 1)
+	}
+	return text.Brief(words)
+}
+
+const (
+	maxSaid  = 200 // characters of the last line of an output that tell a failure
+	maxNamed = 80  // characters of a command that name it
+)
+
+// Said is what the program that failed has printed: the agent, or a command of
+// the start. Empty if nothing is known of it.
+func Said(err error) string {
+	for _, output := range outputs(err) {
+		if strings.TrimSpace(output) != "" {
+			return output
+		}
+	}
+	return ""
+}
+
+// outputs are what the programs printed whose failure is in err.
+func outputs(err error) []string {
+	var found []string
+	if death, ok := errors.AsType[*runtime.StartupDeath](err); ok {
+		found = append(found, death.Output)
+	}
+	if failed, ok := errors.AsType[*CommandError](err); ok {
+		found = append(found, failed.Output)
+	}
+	return found
 }

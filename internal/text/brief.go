@@ -1,0 +1,47 @@
+package text
+
+import "strings"
+
+const (
+	// maxBrief is how many characters [Brief] keeps, and maxQuoted how many of them
+	// of the last line.
+	maxBrief  = 400
+	maxQuoted = 200
+
+	// quoting is how a sentence ends that the output of a program follows.
+	quoting = "it printed:"
+)
+
+// Brief makes one line of a reason that may quote the output of a program: what
+// happened, and the last line that is not empty, for there programs say why they
+// give up. It is safe for a table, and bounded.
+func Brief(reason string) string {
+	first, rest, more := strings.Cut(strings.TrimSpace(reason), "\n")
+	first = strings.TrimSpace(first)
+	last := LastLine(rest)
+	if !more || last == "" {
+		return Bound(OneLine(first), maxBrief)
+	}
+	last = Bound(last, maxQuoted)
+	if what, quotes := strings.CutSuffix(first, quoting); quotes {
+		return Bound(OneLine(strings.TrimRight(what, "; ")), maxBrief-maxQuoted) + ", saying: " + last
+	}
+	return Bound(OneLine(first), maxBrief-maxQuoted) + " … " + last
+}
+
+// LastLine returns the last line that is not blank, safe for a table.
+func LastLine(words string) string {
+	words = strings.TrimRight(words, " \t\r\n")
+	return OneLine(strings.TrimSpace(words[strings.LastIndexByte(words, '\n')+1:]))
+}
+
+// Bound cuts a text to some characters, and says so with an ellipsis.
+func Bound(words string, most int) string {
+	if len(words) <= most {
+		return words
+	}
+	if runes := []rune(words); len(runes) > most {
+		return strings.TrimRight(string(runes[:most-1]), " ") + "…"
+	}
+	return words
+}

@@ -1,0 +1,18 @@
+package text
+
+import "strings"
+
+// jargon are words of this program's inside that reach people in texts of others,
+// and what they mean.
+func jargon() []string {
+	return []string{
+		"human_typing", "a person was typing",
+		"draft_present", "somebody's text stands in its input line",
+		"dialog_up", "a dialog is up",
+		"not_ready", "its input line is not there yet",
+		"unknown-menu", "menu of an unknown kind",
+	}
+}
+
+// Plainly says in words what a text says in names of this program's inside.
+func Plainly(words string) string { return strings.NewReplacer(jargon()...).Replace(words) }
