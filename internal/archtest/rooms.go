@@ -47,6 +47,8 @@ var rooms = []room{
 	{dir: "internal/text", layer: layerLeaf},
 	{dir: "internal/rawlog", layer: layerLeaf},
 	{dir: "internal/shim/child", layer: layerChild},
+	{dir: "internal/shim/folder", layer: layerChild},
+	{dir: "internal/shim/memory", layer: layerChild},
 	{dir: "internal/shim", layer: layerShim},
 	{dir: "internal/fakeagent/ledger", layer: layerLeaf},
 	{dir: "internal/fakeagent", layer: layerShim, program: true},

@@ -50,10 +50,15 @@ func (d *delivery) pressEnter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if j, ok := d.t.(Journal); ok {
-		return j.Enter(ctx, p, d.knowsComposer() && strings.TrimSpace(d.composer().content) != "")
+	j, ok := d.t.(Journal)
+	switch {
+	case !ok:
+		return d.t.Send(ctx, p)
+	case d.knowsComposer() && strings.TrimSpace(d.composer().content) != "":
+		return j.EnterSeen(ctx, p)
+	default:
+		return j.Enter(ctx, p)
 	}
-	return d.t.Send(ctx, p)
 }
 
 // evidence waits until the screen proves that the agent took the prompt.

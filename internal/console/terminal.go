@@ -77,9 +77,11 @@ type Journal interface {
 	// Begin notes a text before its first byte is sent. undo are the keys that take it
 	// out of the input line; none if there are no such keys.
 	Begin(ctx context.Context, text string, undo []byte) error
-	// Enter writes the key that submits the text, noted before; seen says that the input
-	// line was seen to hold the text. [ErrTouched]: the key was not sent.
-	Enter(ctx context.Context, p []byte, seen bool) error
+	// Enter writes the key that submits the text, noted before. [ErrTouched]: the key was
+	// not sent.
+	Enter(ctx context.Context, p []byte) error
+	// EnterSeen is Enter where the input line was seen to hold the text.
+	EnterSeen(ctx context.Context, p []byte) error
 }
 
 // ErrTouched reports that other input has come between a text and its Enter, which was not

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"time"
 
 	"gascity/internal/console"
@@ -55,8 +56,11 @@ func (t *Leased) Begin(ctx context.Context, text string, undo []byte) error {
 }
 
 // Enter keeps the contract of console.Journal.
-func (t *Leased) Enter(ctx context.Context, p []byte, seen bool) error {
-	return gone(t.Lease.Enter(ctx, p, seen))
+func (t *Leased) Enter(ctx context.Context, p []byte) error { return gone(t.Lease.Enter(ctx, p)) }
+
+// EnterSeen keeps the contract of console.Journal.
+func (t *Leased) EnterSeen(ctx context.Context, p []byte) error {
+	return gone(t.Lease.EnterSeen(ctx, p))
 }
 
 // Probe keeps the contract of console.Prober.
@@ -75,9 +79,12 @@ func (t *Leased) Found(ctx context.Context, v console.Verdict) error {
 // not any more after it.
 const TakenEvidence = "composer_emptied"
 
-// gone puts console's errors in the place of the shim's.
+// gone puts console's errors in the place of the shim's. One that leaves open whether the
+// shim did what it was asked matches [shim.ErrCut] still.
 func gone(err error) error {
 	switch {
+	case errors.Is(err, shim.ErrCut):
+		return fmt.Errorf("%w (%w)", console.ErrExited, shim.ErrCut)
 	case errors.Is(err, shim.ErrNone), errors.Is(err, shim.ErrExited):
 		return console.ErrExited
 	case errors.Is(err, shim.ErrTouched):

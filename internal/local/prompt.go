@@ -100,7 +100,7 @@ func (s *Sessions) Deliver(ctx context.Context, name string, d runtime.Delivery)
 		return err
 	})
 	switch {
-	case errors.Is(err, runtime.ErrStaleInstance):
+	case errors.Is(err, runtime.ErrStaleInstance) && out.State == "":
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: err.Error()}, err
 	case errors.Is(err, runtime.ErrSessionNotFound) && out.State == "":
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "no such session runs"}, nil

@@ -17,23 +17,25 @@ import (
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/shim/folder"
 )
 
 // Client talks to one incarnation's shim. It is safe for concurrent use. All
 // methods return [ErrNone] when the shim is gone and [ErrStale] when the session's
-// shim belongs to another incarnation; then nothing was done.
+// shim belongs to another incarnation; then nothing was done, unless the error is [ErrCut]
+// too.
 type Client struct {
 	name  string
-	dir   folder
+	dir   folder.Folder
 	token string
 	http  *http.Client
 }
 
-func newClient(name string, dir folder, token string) *Client {
+func newClient(name string, dir folder.Folder, token string) *Client {
 	var dialer net.Dialer
 	return &Client{name: name, dir: dir, token: token, http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", dir.sock())
+			return dialer.DialContext(ctx, "unix", dir.Sock())
 		},
 		MaxIdleConnsPerHost: 2, IdleConnTimeout: 15 * time.Second, DisableCompression: true,
 	}}}
@@ -169,7 +171,7 @@ func (c *Client) Events(ctx context.Context, each func(Event)) error {
 // [AttachMessage]s on it and closes it.
 func (c *Client) Attach(ctx context.Context, req AttachRequest) (net.Conn, error) {
 	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "unix", c.dir.sock())
+	conn, err := dialer.DialContext(ctx, "unix", c.dir.Sock())
 	if err != nil {
 		return nil, c.unreachable(err)
 	}
@@ -255,11 +257,16 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 	return resp, nil
 }
 
-// unreachable says [ErrNone] when nobody listens any more.
+// unreachable says [ErrNone] when nobody listens any more, and [ErrCut] with it unless it
+// was so before the first byte.
 func (c *Client) unreachable(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)) {
+		return fmt.Errorf("session %q: %w", c.name, ErrNone)
+	}
 	for _, gone := range []error{syscall.ECONNREFUSED, syscall.ENOENT, syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
 		if errors.Is(err, gone) {
-			return fmt.Errorf("session %q: %w", c.name, ErrNone)
+			return fmt.Errorf("session %q: %w, %w", c.name, ErrNone, ErrCut)
 		}
 	}
 	return fmt.Errorf("session %q: its shim does not answer: %w", c.name, err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gascity/internal/shim/child"
+	"gascity/internal/shim/folder"
 )
 
 // MarkKey is the environment variable that marks every process of an incarnation.
@@ -56,7 +57,7 @@ func OpenFleet(opts FleetOptions) (*Fleet, error) {
 	if !ok || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%s must belong to you and have mode 0700: chmod 700 it, or choose another state folder", opts.Dir)
 	}
-	if path := folderFor(opts.Dir, "").sock(); len(path) > maxSocketPath {
+	if path := folder.For(opts.Dir, "").Sock(); len(path) > maxSocketPath {
 		return nil, fmt.Errorf("%s is too long: its sockets would have paths of %d bytes, the system allows %d", opts.Dir, len(path), maxSocketPath)
 	}
 	f := &Fleet{opts: opts, clients: map[string]*Client{}}
@@ -77,7 +78,7 @@ func (f *Fleet) Close() error {
 
 // Dir returns a session's own folder for files that live and die with it, such
 // as long prompts.
-func (f *Fleet) Dir(name string) string { return folderFor(f.opts.Dir, name).prompts() }
+func (f *Fleet) Dir(name string) string { return folder.For(f.opts.Dir, name).Prompts() }
 
 // Sight is what one look at a session found: a live shim, or what a former one
 // left.
@@ -97,7 +98,7 @@ func (s Sight) Lost() bool {
 
 // Look looks at the named session now. An error means that nothing is known.
 func (f *Fleet) Look(ctx context.Context, name string) (Sight, error) {
-	dir := folderFor(f.opts.Dir, name)
+	dir := folder.For(f.opts.Dir, name)
 	for try := 0; ; try++ {
 		sight, again, err := f.look(ctx, name, dir)
 		if !again || try == 3 {
@@ -111,8 +112,8 @@ func (f *Fleet) Look(ctx context.Context, name string) (Sight, error) {
 const lookLimit = 5 * time.Second
 
 // look is one try; again says that the world changed under it.
-func (f *Fleet) look(ctx context.Context, name string, dir folder) (s Sight, again bool, err error) {
-	token, err := dir.token()
+func (f *Fleet) look(ctx context.Context, name string, dir folder.Folder) (s Sight, again bool, err error) {
+	token, err := dir.Token()
 	if err == nil {
 		c := f.client(name, dir, token)
 		asking, cancel := context.WithTimeoutCause(ctx, lookLimit, fmt.Errorf("session %q: %w", name, ErrSilent))
@@ -133,7 +134,7 @@ func (f *Fleet) look(ctx context.Context, name string, dir folder) (s Sight, aga
 	} else {
 		f.forget(name)
 	}
-	if s.Busy, err = dir.held(); err != nil || s.Busy {
+	if s.Busy, err = dir.Held(); err != nil || s.Busy {
 		return s, false, err
 	}
 	s, err = f.remains(dir, token)
@@ -141,18 +142,18 @@ func (f *Fleet) look(ctx context.Context, name string, dir folder) (s Sight, aga
 }
 
 // remains reads what a former incarnation left.
-func (f *Fleet) remains(dir folder, token string) (Sight, error) {
+func (f *Fleet) remains(dir folder.Folder, token string) (Sight, error) {
 	s := Sight{Token: token}
-	record, err := dir.readRecord()
+	record, err := readRecord(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Sight{}, nil
 	}
-	if err != nil && !errors.Is(err, errDamaged) {
+	if err != nil && !errors.Is(err, folder.ErrDamaged) {
 		return s, err
 	}
 	s.Record = &record // of a damaged one, as after a power failure, only that it was there
-	corpse, err := dir.readCorpse()
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged) {
+	corpse, err := readCorpse(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, folder.ErrDamaged) {
 		return s, nil
 	}
 	s.Corpse = &corpse
@@ -160,7 +161,7 @@ func (f *Fleet) remains(dir folder, token string) (Sight, error) {
 }
 
 // client returns the cached client for the incarnation.
-func (f *Fleet) client(name string, dir folder, token string) *Client {
+func (f *Fleet) client(name string, dir folder.Folder, token string) *Client {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.clients[name]
@@ -216,7 +217,7 @@ func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 		wg.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			state, err := f.examine(ctx, folder(filepath.Join(f.opts.Dir, e.Name())))
+			state, err := f.examine(ctx, folder.Folder(filepath.Join(f.opts.Dir, e.Name())))
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -232,13 +233,13 @@ func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 }
 
 // examine returns the state of the session in a folder, nil if no agent lives there.
-func (f *Fleet) examine(ctx context.Context, dir folder) (*State, error) {
-	record, err := dir.readRecord()
+func (f *Fleet) examine(ctx context.Context, dir folder.Folder) (*State, error) {
+	record, err := readRecord(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil // being made or removed
-	case errors.Is(err, errDamaged):
-		if held, heldErr := dir.held(); heldErr == nil && !held {
+	case errors.Is(err, folder.ErrDamaged):
+		if held, heldErr := dir.Held(); heldErr == nil && !held {
 			return nil, nil // nothing lives there
 		}
 		return nil, err
@@ -255,7 +256,7 @@ func (f *Fleet) examine(ctx context.Context, dir folder) (*State, error) {
 // LockInput takes the session's input for one prompt, so that prompts of several
 // processes never mix. The returned function gives it back.
 func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err error) {
-	file, err := os.OpenFile(folderFor(f.opts.Dir, name).input(), os.O_RDWR, 0) // the shim has made it
+	file, err := os.OpenFile(folder.For(f.opts.Dir, name).Input(), os.O_RDWR, 0) // the shim has made it
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("session %q: %w", name, ErrNone)
 	}
@@ -265,7 +266,7 @@ func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err 
 	retry := time.NewTicker(5 * time.Millisecond)
 	defer retry.Stop()
 	for {
-		err := flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
+		err := folder.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { _ = file.Close() }, nil // which gives the lock back
 		}
@@ -278,4 +279,19 @@ func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err 
 			return nil, errors.Join(context.Cause(ctx), file.Close())
 		}
 	}
+}
+
+func readRecord(f folder.Folder) (Record, error) {
+	var r Record
+	err := folder.ReadJSON(f.Record(), &r)
+	if err == nil && r.Version > recordVersion {
+		err = fmt.Errorf("%s was written by a newer gc (format %d); upgrade this one", f.Record(), r.Version)
+	}
+	return r, err
+}
+
+func readCorpse(f folder.Folder) (Corpse, error) {
+	var c Corpse
+	err := folder.ReadJSON(f.Corpse(), &c)
+	return c, err
 }

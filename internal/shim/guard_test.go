@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"gascity/internal/shim/folder"
 )
 
 // routes are all that a shim answers, with a body that would do something.
@@ -130,8 +132,8 @@ func TestOtherUserIsRefused(t *testing.T) {
 	const nobody = 65534
 	f := testFleet(t)
 	c := start(t, f, spec("mine", "cat"))
-	dir := folderFor(f.opts.Dir, "mine")
-	for _, path := range []string{string(dir), dir.lock(), dir.sock(), dir.instance(), dir.record(), dir.input()} {
+	dir := folder.For(f.opts.Dir, "mine")
+	for _, path := range []string{string(dir), dir.Lock(), dir.Sock(), dir.Instance(), dir.Record(), dir.Input()} {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %v, %v; want nothing for others", path, info.Mode(), err)
@@ -160,7 +162,7 @@ func TestOtherUserIsRefused(t *testing.T) {
 	if got := run(); !strings.Contains(got, "permission denied") {
 		t.Errorf("another user at a private folder: %s", got)
 	}
-	for _, path := range []string{f.opts.Dir, string(dir), dir.sock()} { // as if somebody had opened them
+	for _, path := range []string{f.opts.Dir, string(dir), dir.Sock()} { // as if somebody had opened them
 		if err := os.Chmod(path, 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +191,7 @@ func copyFile(from, to string) error {
 // caller tries every route as whoever it is, with the right token, and prints the
 // answers.
 func caller(dir string) {
-	c := newClient("mine", folder(dir), "token-of-mine")
+	c := newClient("mine", folder.Folder(dir), "token-of-mine")
 	for _, r := range routes {
 		resp, err := c.request(testContext{}, r.method, r.path, strings.NewReader(r.body))
 		if err == nil {
@@ -226,15 +228,15 @@ func TestUnsuitableFleetFolders(t *testing.T) {
 // A socket that a killed shim left is no session, and hinders none.
 func TestStaleSocket(t *testing.T) {
 	f := testFleet(t)
-	dir := folderFor(f.opts.Dir, "stale")
+	dir := folder.For(f.opts.Dir, "stale")
 	if err := os.MkdirAll(string(dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	l, err := listen(dir.sock())
+	l, err := listen(dir.Sock())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(l.Close(), os.WriteFile(dir.instance(), []byte("old"), 0o600)); err != nil {
+	if err := errors.Join(l.Close(), os.WriteFile(dir.Instance(), []byte("old"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := f.Look(t.Context(), "stale"); err != nil || s.Client != nil || s.Record != nil || s.Busy {

@@ -15,13 +15,15 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/rawlog"
 	"gascity/internal/shim/child"
+	"gascity/internal/shim/folder"
+	"gascity/internal/shim/memory"
 	"gascity/internal/term"
 )
 
 // host is a running shim.
 type host struct {
 	// Constant after construction.
-	dir     folder
+	dir     folder.Folder
 	lock    *os.File // the folder's lock, ours until the process ends
 	display display
 	log     *rawlog.Writer
@@ -42,11 +44,11 @@ type host struct {
 	lastOutput time.Time
 	lastHuman  time.Time
 	title      string
-	signs      signs
+	signs      memory.Heard
 	seq        uint64
 	changed    chan struct{} // closed and replaced at each change of seq
 	meta       map[string]string
-	journal    journal
+	deliveries memory.Deliveries
 	lease      *lease // the right to deliver; nil if nobody has it
 	leases     uint64 // how many there were
 	answered   uint64
@@ -76,21 +78,21 @@ const signalGrace = 2 * time.Second
 // Run changes how the process takes signals and closes what it inherited: it is
 // called once, by a program that does nothing else.
 func Run(ctx context.Context, dir string, stdin io.Reader, stdout io.WriteCloser) error {
-	lock, err := inherit(folder(dir))
+	lock, err := inherit(folder.Folder(dir))
 	if err != nil {
 		return err
 	}
 	defaultSignals()
 	limitMemory()
-	h, err := open(folder(dir), stdin)
+	h, err := open(folder.Folder(dir), stdin)
 	if err != nil {
-		return errors.Join(err, folder(dir).remove(), reportStart(stdout, err))
+		return errors.Join(err, folder.Folder(dir).Remove(), reportStart(stdout, err))
 	}
 	h.lock = lock
 	ctx, h.closing = context.WithCancelCause(ctx)
 	h.ctx = ctx
 	if err := h.start(); err != nil {
-		return errors.Join(err, h.dir.remove(), reportStart(stdout, err))
+		return errors.Join(err, h.dir.Remove(), reportStart(stdout, err))
 	}
 	if err := reportStart(stdout, nil); err != nil {
 		h.closing(errUnheard)
@@ -118,7 +120,7 @@ func reportStart(w io.WriteCloser, err error) error {
 	return errors.Join(json.NewEncoder(w).Encode(report), w.Close())
 }
 
-func open(dir folder, stdin io.Reader) (*host, error) {
+func open(dir folder.Folder, stdin io.Reader) (*host, error) {
 	var spec Spec
 	if err := json.NewDecoder(stdin).Decode(&spec); err != nil {
 		return nil, fmt.Errorf("cannot read the spec: %w", err)
@@ -149,13 +151,13 @@ func (h *host) start() error {
 		return err
 	}
 	h.tree = tree
-	if err := writeFile(h.dir.instance(), []byte(h.spec.Instance)); err != nil {
+	if err := folder.WriteFile(h.dir.Instance(), []byte(h.spec.Instance)); err != nil {
 		return err
 	}
-	if err := writeFile(h.dir.input(), nil); err != nil {
+	if err := folder.WriteFile(h.dir.Input(), nil); err != nil {
 		return err
 	}
-	listener, err := listen(h.dir.sock())
+	listener, err := listen(h.dir.Sock())
 	if err != nil {
 		return err
 	}
@@ -185,9 +187,9 @@ func (h *host) serve(ctx context.Context) error {
 	h.events.close()
 	err := errors.Join(stopErr, h.server.shutdown())
 	if errors.Is(context.Cause(ctx), errDone) {
-		return errors.Join(err, os.Remove(h.dir.sock()))
+		return errors.Join(err, os.Remove(h.dir.Sock()))
 	}
-	return errors.Join(err, h.dir.remove())
+	return errors.Join(err, h.dir.Remove())
 }
 
 // bumpLocked tells waiters that the terminal or its state has changed.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/shim/folder"
 )
 
 // starter is another process that starts a session: with signals ignored that a
@@ -136,8 +137,8 @@ func shimFiles(t *testing.T, pid int) {
 // shimByHand runs a shim without the fleet, for what the fleet never does.
 func shimByHand(t *testing.T, f *Fleet, name string) (cmd *exec.Cmd, stdin io.WriteCloser, stdout io.ReadCloser) {
 	t.Helper()
-	dir := folderFor(f.opts.Dir, name)
-	lock, err := dir.claim()
+	dir := folder.For(f.opts.Dir, name)
+	lock, err := dir.Claim()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,7 @@ func expectNothing(t *testing.T, f *Fleet, name string) {
 	if left, err := proc.FindByEnv(MarkKey, "token-of-"+name); err != nil || len(left) > 0 {
 		t.Errorf("left over: %v, %v", left, err)
 	}
-	if _, err := os.Stat(string(folderFor(f.opts.Dir, name))); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(string(folder.For(f.opts.Dir, name))); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is still there: %v", err)
 	}
 }
@@ -227,8 +228,8 @@ func TestShimKilledAtAnyInstantOfTheStart(t *testing.T) {
 func TestStartWithoutRoomForItsRecord(t *testing.T) {
 	f := testFleet(t)
 	cmd, stdin, stdout := shimByHand(t, f, "full")
-	dir := folderFor(f.opts.Dir, "full")
-	if err := os.MkdirAll(filepath.Join(dir.record()+".new", "in the way"), 0o700); err != nil {
+	dir := folder.For(f.opts.Dir, "full")
+	if err := os.MkdirAll(filepath.Join(dir.Record()+".new", "in the way"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	body, err := json.Marshal(spec("full", "trap '' HUP; while :; do sleep 1000; done"))
@@ -292,10 +293,10 @@ func TestFolderRemovedUnderneath(t *testing.T) {
 	removed.MindEvery, socketless.MindEvery = 100*time.Millisecond, 100*time.Millisecond
 	start(t, f, removed)
 	c := start(t, f, socketless)
-	if err := os.RemoveAll(string(folderFor(f.opts.Dir, "removed"))); err != nil {
+	if err := os.RemoveAll(string(folder.For(f.opts.Dir, "removed"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(folderFor(f.opts.Dir, "socketless").sock()); err != nil {
+	if err := os.Remove(folder.For(f.opts.Dir, "socketless").Sock()); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "the end of the session without a folder", func() bool {
@@ -309,11 +310,11 @@ func TestFolderRemovedUnderneath(t *testing.T) {
 func TestDamagedRecord(t *testing.T) {
 	f := testFleet(t)
 	for _, next := range []string{"stop", "start"} {
-		dir := folderFor(f.opts.Dir, "damaged")
+		dir := folder.For(f.opts.Dir, "damaged")
 		if err := os.MkdirAll(string(dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{dir.lock(), dir.record(), dir.corpse(), dir.instance()} {
+		for _, path := range []string{dir.Lock(), dir.Record(), dir.Corpse(), dir.Instance()} {
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}

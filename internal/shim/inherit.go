@@ -3,9 +3,7 @@ package shim
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
 	"strconv"
@@ -13,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"gascity/internal/shim/folder"
 )
 
 // lockFD is where the starter leaves the folder's lock.
@@ -21,10 +21,10 @@ const lockFD = 3
 // inherit takes the lock from the starter and closes every other descriptor that
 // came with it: an agent that runs for weeks must not hold a pipe of whoever typed
 // the command.
-func inherit(dir folder) (*os.File, error) {
+func inherit(dir folder.Folder) (*os.File, error) {
 	syscall.CloseOnExec(lockFD)
-	lock := os.NewFile(lockFD, dir.lock())
-	if !sameFile(lock, dir.lock()) {
+	lock := os.NewFile(lockFD, dir.Lock())
+	if !folder.SameFile(lock, dir.Lock()) {
 		return nil, fmt.Errorf("%s is not locked by the starter; a shim is started by gc, not by hand", dir)
 	}
 	names, err := os.ReadDir("/dev/fd")
@@ -72,27 +72,22 @@ func (h *host) mind(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if gone(h.dir.lock()) {
+		if folder.Gone(h.dir.Lock()) {
 			h.closing(errRemoved)
 			return
 		}
-		if gone(h.dir.sock()) {
+		if folder.Gone(h.dir.Sock()) {
 			h.reopen()
 		}
 		if time.Since(touched) > touchEvery {
 			touched = time.Now()
-			h.dir.touch(touched)
+			h.dir.Touch(touched)
 		}
 	}
 }
 
-func gone(path string) bool {
-	_, err := os.Lstat(path)
-	return errors.Is(err, fs.ErrNotExist)
-}
-
 func (h *host) reopen() {
-	listener, err := listen(h.dir.sock())
+	listener, err := listen(h.dir.Sock())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "shim: cannot make the socket again:", err)
 		return

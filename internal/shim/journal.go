@@ -3,109 +3,35 @@ package shim
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+
+	"gascity/internal/shim/memory"
 )
 
-// Entry is what the shim knows of one delivery of a prompt. A delivery has none until it
-// is begun; the last one of an ID counts.
-type Entry struct {
-	ID   string `json:"id"`
-	Text []byte `json:"text,omitempty"` // while Open
-	// Open: the text, or a part of it, may be in the input line or on its way there.
-	Open bool `json:"open"`
-	// Entered: the key that submits it was sent, or was about to be. Seen: the input line
-	// held the text before that.
-	Entered bool `json:"entered"`
-	Seen    bool `json:"seen"`
-	// Touched: something else may have reached the input line since it was begun.
-	// Undone: the keys that take the text out of the line were sent before that.
-	Touched bool `json:"touched"`
-	Undone  bool `json:"undone"`
-	// Outcome is how it ended, in the words of who settled it; empty: nobody has.
-	Outcome  string `json:"outcome,omitempty"`
-	Evidence string `json:"evidence,omitempty"`
-
-	undo   []byte
-	probed bool // a mark was typed behind the text
-}
-
-// Journal is the account of the deliveries of one incarnation.
-type Journal struct {
-	// Last is the one that was begun last, nil if none was: only its text can be in the
-	// input line.
-	Last *Entry `json:"last,omitempty"`
-	// Asked is the one that was asked for, nil if it was never begun.
-	Asked *Entry `json:"asked,omitempty"`
-	// Forgot: there were more deliveries than are remembered, so that one that is not
-	// known may have been begun.
-	Forgot bool `json:"forgot"`
-}
-
-// maxEntries bounds how many deliveries are remembered.
-const maxEntries = 4096
-
-// journal is guarded by the host's mu. The zero value is empty.
-type journal struct {
-	entries map[string]*Entry
-	order   []*Entry
-	last    *Entry
-	forgot  bool
-}
-
-func (j *journal) begin(e *Entry) {
-	if j.entries == nil {
-		j.entries = map[string]*Entry{}
-	}
-	if j.last != nil {
-		j.last.close()
-	}
-	j.entries[e.ID], j.last = e, e
-	if j.order = append(j.order, e); len(j.order) <= maxEntries {
-		return
-	}
-	oldest := j.order[0]
-	j.order = j.order[1:]
-	if j.entries[oldest.ID] == oldest {
-		delete(j.entries, oldest.ID)
-		j.forgot = true
-	}
-}
-
-func (e *Entry) close() { e.Open, e.Text, e.undo = false, nil, nil }
-
-// restart notes that another process reads the terminal now: what was not submitted never
-// will be.
-func (j *journal) restart() {
-	if e := j.last; e != nil && e.Open {
-		e.Touched = true
-		if !e.Entered {
-			e.Outcome = OutcomeWithdrawn
-		}
-		e.close()
-	}
-}
+// What the shim knows of the deliveries of prompts.
+type (
+	// Entry is what the shim knows of one delivery of a prompt.
+	Entry = memory.Entry
+	// Journal is the account of the deliveries of one incarnation.
+	Journal = memory.Journal
+)
 
 // OutcomeWithdrawn is the outcome of a delivery whose text was taken away unsubmitted.
-const OutcomeWithdrawn = "withdrawn"
+const OutcomeWithdrawn = memory.OutcomeWithdrawn
+
+// ErrTouched reports that somebody else's input has come between a text and the key that
+// submits it; the key was not sent.
+var ErrTouched = memory.ErrTouched
 
 // touchLocked notes that input which is no delivery's is about to be sent. It returns the
-// keys that take a text of ours out of the line first, so that nobody's line is fused with
-// it: where its delivery was cut off, or has lost its hold.
+// keys to be sent before it.
 func (h *host) touchLocked() []byte {
-	e := h.journal.last
-	if e == nil || !e.Open {
-		return nil
+	if h.lease == nil {
+		return h.deliveries.Touch(memory.Gone)
 	}
-	var undo []byte
-	if !e.Touched && (!e.Entered || e.probed || h.lease == nil) {
-		undo = e.undo
-		e.Undone = len(undo) > 0
-	}
-	e.Touched = true
-	return undo
+	return h.deliveries.Touch(memory.There)
 }
 
 type beginRequest struct {
@@ -122,17 +48,7 @@ type settleRequest struct {
 func (h *host) serveJournal(r *http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	j := Journal{Forgot: h.journal.forgot}
-	if e := h.journal.last; e != nil {
-		last := *e
-		j.Last = &last
-	}
-	if e := h.journal.entries[r.FormValue("id")]; e != nil {
-		asked := *e
-		asked.Text = nil
-		j.Asked = &asked
-	}
-	return j, nil
+	return h.deliveries.Journal(r.FormValue("id")), nil
 }
 
 func (h *host) serveBegin(r *http.Request) (any, error) {
@@ -148,7 +64,7 @@ func (h *host) serveBegin(r *http.Request) (any, error) {
 	if _, err := h.leasedLocked(r); err != nil {
 		return nil, err
 	}
-	h.journal.begin(&Entry{ID: req.ID, Text: req.Text, undo: req.Undo, Open: true})
+	h.deliveries.Begin(req.ID, req.Text, req.Undo)
 	return nil, nil
 }
 
@@ -165,13 +81,8 @@ func (h *host) serveSettle(r *http.Request) (any, error) {
 	if _, err := h.leasedLocked(r); err != nil {
 		return nil, err
 	}
-	e := h.journal.entries[req.ID]
-	if e == nil {
+	if !h.deliveries.Settle(Entry{ID: req.ID, Outcome: req.Outcome, Evidence: req.Evidence, Open: req.Open}) {
 		return nil, fmt.Errorf("%w: no delivery %q is known", errInvalid, req.ID)
-	}
-	e.Outcome, e.Evidence = req.Outcome, req.Evidence
-	if !req.Open {
-		e.close()
 	}
 	return nil, nil
 }
@@ -195,7 +106,3 @@ func (l *Lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 func (l *Lease) Settle(ctx context.Context, e Entry) error {
 	return l.client.call(ctx, http.MethodPost, l.path("/settle"), settleRequest{e.ID, e.Outcome, e.Evidence, e.Open}, nil)
 }
-
-// ErrTouched reports that somebody else's input has come between a text and the key that
-// submits it; the key was not sent.
-var ErrTouched = errors.New("other input came between the text and its Enter")

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"gascity/internal/shim/memory"
 )
 
 // A lease is the right to deliver prompts. One holds it at a time, for as long as its
@@ -94,16 +96,6 @@ func (h *host) leasedLocked(r *http.Request) (*lease, error) {
 	return nil, errLease
 }
 
-// inputKind is what a piece of input means to the delivery that sends it.
-type inputKind string
-
-const (
-	inputKeys  inputKind = ""      // keys that submit nothing
-	inputEnter inputKind = "enter" // submits the text
-	inputSeen  inputKind = "seen"  // the same, and the input line was seen to hold the text
-	inputProbe inputKind = "probe" // a mark behind the text
-)
-
 // beginInput notes a piece of input of a lease before it is sent. end is called when it is
 // written.
 func (h *host) beginInput(r *http.Request) (end func(), err error) {
@@ -113,17 +105,11 @@ func (h *host) beginInput(r *http.Request) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, e := inputKind(r.FormValue("kind")), h.journal.last
-	switch {
-	case kind == inputKeys:
-	case e == nil || !e.Open:
-		return nil, fmt.Errorf("%w: no delivery is under way", errInvalid)
-	case kind == inputProbe:
-		e.probed = true
-	case e.Touched:
-		return nil, ErrTouched
-	default:
-		e.Entered, e.Seen = true, kind == inputSeen
+	switch err := h.deliveries.Send(memory.Input(r.FormValue("kind"))); {
+	case errors.Is(err, memory.ErrNoDelivery):
+		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+	case err != nil:
+		return nil, err
 	}
 	l.writes.Add(1)
 	return func() {
@@ -208,22 +194,19 @@ func (l *Lease) path(path string) string {
 }
 
 // Send writes input in one piece.
-func (l *Lease) Send(ctx context.Context, p []byte) error { return l.send(ctx, inputKeys, p) }
+func (l *Lease) Send(ctx context.Context, p []byte) error { return l.send(ctx, memory.Keys, p) }
 
-// Enter writes the key that submits the text of the delivery that was begun; seen says that
-// the input line was seen to hold it. [ErrTouched]: the key was not sent.
-func (l *Lease) Enter(ctx context.Context, p []byte, seen bool) error {
-	kind := inputEnter
-	if seen {
-		kind = inputSeen
-	}
-	return l.send(ctx, kind, p)
-}
+// Enter writes the key that submits the text of the delivery that was begun. [ErrTouched]:
+// the key was not sent.
+func (l *Lease) Enter(ctx context.Context, p []byte) error { return l.send(ctx, memory.Enter, p) }
+
+// EnterSeen is Enter where the input line was seen to hold the text.
+func (l *Lease) EnterSeen(ctx context.Context, p []byte) error { return l.send(ctx, memory.Seen, p) }
 
 // Probe writes a mark behind what a delivery may have left in the input line.
-func (l *Lease) Probe(ctx context.Context, p []byte) error { return l.send(ctx, inputProbe, p) }
+func (l *Lease) Probe(ctx context.Context, p []byte) error { return l.send(ctx, memory.Probe, p) }
 
-func (l *Lease) send(ctx context.Context, kind inputKind, p []byte) error {
+func (l *Lease) send(ctx context.Context, kind memory.Input, p []byte) error {
 	return l.client.input(ctx, l.path("/input")+"&kind="+string(kind), p)
 }
 

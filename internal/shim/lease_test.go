@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +61,7 @@ func TestLease(t *testing.T) {
 	second := <-waiting
 	defer second.Close()
 	for what, err := range map[string]error{
-		"send": first.Send(t.Context(), []byte("<late>")), "enter": first.Enter(t.Context(), []byte("<late>"), true),
+		"send": first.Send(t.Context(), []byte("<late>")), "enter": first.EnterSeen(t.Context(), []byte("<late>")),
 		"probe": first.Probe(t.Context(), []byte("<late>")), "begin": first.Begin(t.Context(), "late", "text", nil),
 		"settle": first.Settle(t.Context(), Entry{ID: "a", Outcome: "late"}),
 	} {
@@ -73,7 +72,7 @@ func TestLease(t *testing.T) {
 	if _, err := first.Hold(t.Context()); err == nil {
 		t.Error("a lease that is over holds input back")
 	}
-	must(t, second.Enter(t.Context(), []byte("<two>"), true))
+	must(t, second.EnterSeen(t.Context(), []byte("<two>")))
 	if f := frameWith(t, c, "<one><two>"); f.Exited {
 		t.Error("it has ended")
 	}
@@ -84,7 +83,7 @@ func TestLease(t *testing.T) {
 	if e := entryOf(t, second, "a"); e.Open || e.Outcome != "done" || e.Evidence != "seen" {
 		t.Errorf("%+v", e)
 	}
-	if err := second.Enter(t.Context(), []byte("x"), true); err == nil {
+	if err := second.EnterSeen(t.Context(), []byte("x")); err == nil {
 		t.Error("Enter was pressed for no delivery")
 	}
 	if j, err := second.Journal(t.Context(), "unknown"); err != nil || j.Asked != nil || j.Forgot {
@@ -132,11 +131,11 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 	}{
 		"cut off":              {"<undo>", func(_ *testing.T, l *Lease) { l.Close() }, "<text><undo>ab", true},
 		"no keys known":        {"", func(_ *testing.T, l *Lease) { l.Close() }, "<text>ab", false},
-		"entered, cut off":     {"<undo>", func(t *testing.T, l *Lease) { must(t, l.Enter(t.Context(), []byte("<cr>"), true)); l.Close() }, "<text><cr><undo>ab", true},
-		"entered, under way":   {"<undo>", func(t *testing.T, l *Lease) { must(t, l.Enter(t.Context(), []byte("<cr>"), true)) }, "<text><cr>ab", false},
+		"entered, cut off":     {"<undo>", func(t *testing.T, l *Lease) { must(t, l.EnterSeen(t.Context(), []byte("<cr>"))); l.Close() }, "<text><cr><undo>ab", true},
+		"entered, under way":   {"<undo>", func(t *testing.T, l *Lease) { must(t, l.EnterSeen(t.Context(), []byte("<cr>"))) }, "<text><cr>ab", false},
 		"the hold has run out": {"<undo>", func(*testing.T, *Lease) {}, "<text><undo>ab", true},
 		"marked, under way": {"<undo>", func(t *testing.T, l *Lease) {
-			must(t, l.Enter(t.Context(), []byte("<cr>"), true))
+			must(t, l.EnterSeen(t.Context(), []byte("<cr>")))
 			must(t, l.Probe(t.Context(), []byte("<mark>")))
 		}, "<text><cr><mark><undo>ab", true},
 		"settled": {"<undo>", func(t *testing.T, l *Lease) {
@@ -161,7 +160,7 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 			test.act(t, l)
 			frameWith(t, c, test.want)
 			if strings.HasSuffix(name, "run out") {
-				if err := l.Enter(t.Context(), []byte("<cr>"), true); !errors.Is(err, ErrTouched) {
+				if err := l.EnterSeen(t.Context(), []byte("<cr>")); !errors.Is(err, ErrTouched) {
 					t.Errorf("Enter behind a person's keys: %v", err)
 				}
 			}
@@ -171,23 +170,5 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 			}
 			drain(t, conn)
 		})
-	}
-}
-
-func TestJournalIsBounded(t *testing.T) {
-	var j journal
-	for i := range maxEntries + 1 {
-		if j.forgot {
-			t.Fatalf("forgot after %d", i)
-		}
-		j.begin(&Entry{ID: fmt.Sprint(i), Text: []byte("x"), Open: true})
-	}
-	if len(j.entries) != maxEntries || len(j.order) != maxEntries || !j.forgot || j.entries["0"] != nil {
-		t.Errorf("%d entries, forgot: %v", len(j.entries), j.forgot)
-	}
-	for id, e := range j.entries {
-		if open := e == j.last; e.Open != open || (e.Text != nil) != open {
-			t.Errorf("%s: %+v", id, e)
-		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/shim/folder"
 )
 
 // marked counts the processes of a session.
@@ -145,7 +146,7 @@ func TestFailedRelaunch(t *testing.T) {
 func TestRelaunchRemovesTheCorpse(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("corpse", "exit 3"))
-	waitFor(t, "the corpse", func() bool { return !gone(folderFor(f.opts.Dir, "corpse").corpse()) })
+	waitFor(t, "the corpse", func() bool { return !folder.Gone(folder.For(f.opts.Dir, "corpse").Corpse()) })
 	if err := c.Relaunch(t.Context(), []string{"/bin/sh", "-c", "trap '' HUP; while :; do sleep 1000; done"}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestExitOnAFullDisk(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("full", "echo last words; read x; exit 7"))
 	frameWith(t, c, "last words")
-	inTheWay := folderFor(f.opts.Dir, "full").corpse() + ".new"
+	inTheWay := folder.For(f.opts.Dir, "full").Corpse() + ".new"
 	if err := os.MkdirAll(filepath.Join(inTheWay, "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -222,11 +223,11 @@ func TestOrphanWithoutItsMark(t *testing.T) {
 // Many who only look do not make a free name look taken.
 func TestLookersDoNotTakeTheName(t *testing.T) {
 	f := testFleet(t)
-	dir := folderFor(f.opts.Dir, "seen")
+	dir := folder.For(f.opts.Dir, "seen")
 	if err := os.MkdirAll(string(dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(dir.lock(), nil, 0o600); err != nil {
+	if err := os.WriteFile(dir.Lock(), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
@@ -238,7 +239,7 @@ func TestLookersDoNotTakeTheName(t *testing.T) {
 				case <-done:
 					return
 				default:
-					if _, err := dir.held(); err != nil {
+					if _, err := dir.Held(); err != nil {
 						t.Error(err)
 						return
 					}

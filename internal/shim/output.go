@@ -40,7 +40,7 @@ func (h *host) notice(n term.Notice) {
 		}
 	case term.ProgramStatus, term.Progress, term.SemanticPrompt:
 		now := time.Now()
-		if h.signs.hear(n, h.run.streams.Foreground(), now) {
+		if h.signs.Hear(n, h.run.streams.Foreground(), now) {
 			h.events.publish(Event{Kind: EventStatus, Time: now, Text: h.signs.Status.Text})
 		}
 	default:

@@ -12,6 +12,8 @@ import (
 
 	"gascity/internal/proc"
 	"gascity/internal/shim/child"
+	"gascity/internal/shim/folder"
+	"gascity/internal/shim/memory"
 )
 
 // run is one agent from its launch to its end.
@@ -53,7 +55,7 @@ func (h *host) launch() error {
 		return errors.Join(fmt.Errorf("cannot run %s: %w", filepath.Base(h.spec.Argv[0]), err), streams.Close())
 	}
 	record.Root = root
-	if err := writeJSON(h.dir.record(), record); err != nil {
+	if err := folder.WriteJSON(h.dir.Record(), record); err != nil {
 		_, stopErr := h.tree.Stop(0)
 		return errors.Join(err, stopErr, streams.Close())
 	}
@@ -61,8 +63,8 @@ func (h *host) launch() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.record, h.agent, h.exit, h.kept, h.run, h.stopping = record, root, nil, false, r, false
-	h.signs, h.title = signs{}, ""
-	h.journal.restart()
+	h.signs, h.title = memory.Heard{}, ""
+	h.deliveries.Restart()
 	h.bumpLocked()
 	streams.Follow(h.write)
 	go h.follow(r, ended)
@@ -84,9 +86,9 @@ func (h *host) newRecord() (Record, error) {
 // bury writes the record of an agent that is about to start, and removes the
 // corpse of the one before.
 func (h *host) bury(record Record) error {
-	err := writeJSON(h.dir.record(), record)
+	err := folder.WriteJSON(h.dir.Record(), record)
 	if err == nil {
-		err = os.Remove(h.dir.corpse())
+		err = os.Remove(h.dir.Corpse())
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -160,7 +162,7 @@ func (h *host) keepLocked(text string) error {
 	if h.kept {
 		return nil
 	}
-	err := writeJSON(h.dir.corpse(), Corpse{Exit: *h.exit, Title: h.title, Text: text, LastActivity: h.lastOutput})
+	err := folder.WriteJSON(h.dir.Corpse(), Corpse{Exit: *h.exit, Title: h.title, Text: text, LastActivity: h.lastOutput})
 	h.kept = err == nil
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gascity/internal/proc"
+	"gascity/internal/shim/folder"
 )
 
 // The test binary is the shim, too.
@@ -147,7 +148,7 @@ func TestSessionOutlivesItsStarter(t *testing.T) {
 			t.Errorf("process %v is alive (%v) after the stop", id, err)
 		}
 	}
-	if _, err := os.Stat(string(folderFor(f.opts.Dir, "one"))); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(string(folder.For(f.opts.Dir, "one"))); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is still there: %v", err)
 	}
 	if _, err := c.State(t.Context()); !errors.Is(err, ErrNone) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/shim/folder"
 )
 
 // Claim is the right to start a session of one name. Nobody else can start it, and
@@ -23,7 +24,7 @@ import (
 type Claim struct {
 	fleet *Fleet
 	name  string
-	dir   folder
+	dir   folder.Folder
 	lock  *os.File // nil once given up
 }
 
@@ -31,11 +32,11 @@ type Claim struct {
 // whose agent has ended is removed. [ErrOrphans] if a former incarnation's shim was
 // killed and its processes still run: stop the session first.
 func (f *Fleet) Claim(ctx context.Context, name string) (*Claim, error) {
-	dir := folderFor(f.opts.Dir, name)
-	lock, err := dir.claim()
+	dir := folder.For(f.opts.Dir, name)
+	lock, err := dir.Claim()
 	for try := 0; errors.Is(err, ErrTaken) && try < claimTries; try++ {
 		if err = f.clearWay(ctx, name); err == nil {
-			lock, err = dir.claim()
+			lock, err = dir.Claim()
 		}
 	}
 	if errors.Is(err, ErrTaken) {
@@ -44,13 +45,13 @@ func (f *Fleet) Claim(ctx context.Context, name string) (*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, _ := dir.token() // none: nothing of it can run
+	token, _ := dir.Token() // none: nothing of it can run
 	left, err := f.remains(dir, token)
 	if err == nil && left.Lost() {
 		err = left.none()
 	}
 	if err == nil {
-		err = dir.clear()
+		err = dir.Clear()
 	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
@@ -88,14 +89,14 @@ func (c *Claim) Start(ctx context.Context, spec Spec) (*Client, error) {
 func (c *Claim) undo() error {
 	err := c.lock.Close()
 	c.lock = nil
-	again, claimErr := c.dir.claim()
+	again, claimErr := c.dir.Claim()
 	if errors.Is(claimErr, ErrTaken) {
 		return err
 	}
 	if claimErr != nil {
 		return errors.Join(err, claimErr)
 	}
-	return errors.Join(err, c.dir.remove(), again.Close())
+	return errors.Join(err, c.dir.Remove(), again.Close())
 }
 
 // GiveUp gives the name back and removes its folder. After a start, or twice, it
@@ -104,7 +105,7 @@ func (c *Claim) GiveUp() error {
 	if c.lock == nil {
 		return nil
 	}
-	err := errors.Join(c.dir.remove(), c.lock.Close())
+	err := errors.Join(c.dir.Remove(), c.lock.Close())
 	c.lock = nil
 	return err
 }
@@ -141,12 +142,12 @@ func (f *Fleet) clearWay(ctx context.Context, name string) error {
 }
 
 // spawn runs the shim and waits for its report.
-func (f *Fleet) spawn(ctx context.Context, dir folder, lock *os.File, spec Spec) error {
+func (f *Fleet) spawn(ctx context.Context, dir folder.Folder, lock *os.File, spec Spec) error {
 	body, err := json.Marshal(spec)
 	if err != nil {
 		return err
 	}
-	stderr, err := os.OpenFile(dir.errors(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	stderr, err := os.OpenFile(dir.Errors(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (f *Fleet) spawn(ctx context.Context, dir folder, lock *os.File, spec Spec)
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
-	} else if said, readErr := os.ReadFile(dir.errors()); readErr == nil && len(bytes.TrimSpace(said)) > 0 {
+	} else if said, readErr := os.ReadFile(dir.Errors()); readErr == nil && len(bytes.TrimSpace(said)) > 0 {
 		err = fmt.Errorf("%w; the shim said: %s", err, bytes.TrimSpace(said))
 	}
 	return errors.Join(err, f.children.end(pid))

@@ -13,13 +13,14 @@ import (
 
 	"gascity/internal/proc"
 	"gascity/internal/shim/child"
+	"gascity/internal/shim/folder"
 )
 
 // Stop ends the session and removes its folder. A token that is not nil must be
 // the current incarnation's ([ErrStale]). No session at all is no error. When it
 // returns nil, nothing of the session is left.
 func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time.Duration) (StopReport, error) {
-	dir := folderFor(f.opts.Dir, name)
+	dir := folder.For(f.opts.Dir, name)
 	retry := time.NewTicker(20 * time.Millisecond)
 	defer retry.Stop()
 	for {
@@ -51,7 +52,7 @@ func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace t
 	if token != nil && sight.Record != nil && sight.Token != *token {
 		return StopReport{}, fmt.Errorf("session %q: %w", name, ErrStale)
 	}
-	dir := folderFor(f.opts.Dir, name)
+	dir := folder.For(f.opts.Dir, name)
 	var report StopReport
 	switch {
 	case sight.Client != nil:
@@ -59,7 +60,7 @@ func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace t
 	case sight.Busy: // its socket is about to appear or to go
 		err = errAgain
 	case sight.Record == nil:
-		err = dir.tidy()
+		err = dir.Tidy()
 	default:
 		report, err = f.sweep(ctx, dir, sight, grace)
 	}
@@ -72,12 +73,12 @@ func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace t
 }
 
 // killSilent ends a shim that does not answer, so that what it holds can be swept.
-func killSilent(ctx context.Context, name string, dir folder, token *string) error {
-	now, err := dir.token()
+func killSilent(ctx context.Context, name string, dir folder.Folder, token *string) error {
+	now, err := dir.Token()
 	if err == nil && token != nil && now != *token {
 		return fmt.Errorf("session %q: %w", name, ErrStale)
 	}
-	record, err := dir.readRecord()
+	record, err := readRecord(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has ended meanwhile
 	}
@@ -109,8 +110,8 @@ func (f *Fleet) stopLive(ctx context.Context, s Sight, grace time.Duration) (Sto
 }
 
 // sweep ends what a killed shim left running and removes the folder.
-func (f *Fleet) sweep(ctx context.Context, dir folder, s Sight, grace time.Duration) (StopReport, error) {
-	lock, err := dir.claim()
+func (f *Fleet) sweep(ctx context.Context, dir folder.Folder, s Sight, grace time.Duration) (StopReport, error) {
+	lock, err := dir.Claim()
 	if err != nil {
 		return StopReport{}, err
 	}
@@ -121,7 +122,7 @@ func (f *Fleet) sweep(ctx context.Context, dir folder, s Sight, grace time.Durat
 			return report, err
 		}
 	}
-	return report, dir.remove()
+	return report, dir.Remove()
 }
 
 func endOrphans(ctx context.Context, s Sight, grace time.Duration) (StopReport, error) {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"gascity/internal/shim/folder"
 )
 
 // Sighting is an [Event] of one session, as [Fleet.Watch] reports it.
@@ -34,7 +36,7 @@ func (f *Fleet) Watch(ctx context.Context, each func(Sighting)) error {
 		return err
 	}
 	defer notify.Close()
-	w := &watch{fleet: f, each: each, notify: notify, followed: map[folder]bool{}, known: map[folder]Record{}, fresh: map[folder]bool{}}
+	w := &watch{fleet: f, each: each, notify: notify, followed: map[folder.Folder]bool{}, known: map[folder.Folder]Record{}, fresh: map[folder.Folder]bool{}}
 	defer w.wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -61,11 +63,11 @@ type watch struct {
 	each      func(Sighting)
 
 	// The loop's own.
-	known map[folder]Record // what was reported as appeared and is not gone
-	fresh map[folder]bool   // folders that were made and in which nothing was seen yet
+	known map[folder.Folder]Record // what was reported as appeared and is not gone
+	fresh map[folder.Folder]bool   // folders that were made and in which nothing was seen yet
 
 	mu       sync.Mutex
-	followed map[folder]bool // folders with a goroutine
+	followed map[folder.Folder]bool // folders with a goroutine
 }
 
 func (w *watch) report(s Sighting) {
@@ -100,16 +102,16 @@ func (w *watch) take(ctx context.Context, e fsnotify.Event) error {
 	case e.Has(fsnotify.Create) && top:
 		w.add(ctx, e.Name)
 	case e.Has(fsnotify.Create) && filepath.Base(e.Name) == "session.json":
-		w.check(ctx, folder(filepath.Dir(e.Name)))
+		w.check(ctx, folder.Folder(filepath.Dir(e.Name)))
 	case e.Has(fsnotify.Remove) && top:
-		w.gone(folder(e.Name))
+		w.gone(folder.Folder(e.Name))
 	}
 	return nil
 }
 
 // gone reports that nothing is left of a session. If it came and went before it was
 // seen, all that can be said is that something was missed.
-func (w *watch) gone(dir folder) {
+func (w *watch) gone(dir folder.Folder) {
 	record, known := w.known[dir]
 	fresh := w.fresh[dir]
 	delete(w.known, dir)
@@ -126,20 +128,20 @@ func (w *watch) gone(dir folder) {
 // add watches a session's folder: its record appears when its agent starts, now
 // or the next time.
 func (w *watch) add(ctx context.Context, dir string) {
-	w.fresh[folder(dir)] = true
+	w.fresh[folder.Folder(dir)] = true
 	if err := w.notify.Add(dir); err != nil {
 		return // removed again already
 	}
-	w.check(ctx, folder(dir))
+	w.check(ctx, folder.Folder(dir))
 }
 
 // check reports the incarnation in the folder if it is a new one, and follows it.
-func (w *watch) check(ctx context.Context, dir folder) {
-	record, err := dir.readRecord()
+func (w *watch) check(ctx context.Context, dir folder.Folder) {
+	record, err := readRecord(dir)
 	if err != nil || record.Root.PID == 0 {
 		return
 	}
-	if held, err := dir.held(); err == nil && !held {
+	if held, err := dir.Held(); err == nil && !held {
 		delete(w.fresh, dir)
 		return
 	}
@@ -152,7 +154,7 @@ func (w *watch) check(ctx context.Context, dir folder) {
 }
 
 // follow reports the events of a session's shim until it is gone.
-func (w *watch) follow(ctx context.Context, dir folder, name string) {
+func (w *watch) follow(ctx context.Context, dir folder.Folder, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.followed[dir] {
@@ -172,9 +174,9 @@ const restream = 20 * time.Millisecond
 // something to follow still: another incarnation, or this one, whose stream was cut
 // because nobody took its events, or could not be had. If not, the folder is not
 // followed any more.
-func (w *watch) stream(ctx context.Context, dir folder, name string) (again bool) {
-	before, recordErr := dir.readRecord()
-	token, err := dir.token()
+func (w *watch) stream(ctx context.Context, dir folder.Folder, name string) (again bool) {
+	before, recordErr := readRecord(dir)
+	token, err := dir.Token()
 	exited := false
 	if err == nil && recordErr == nil {
 		_ = w.fleet.client(name, dir, token).Events(ctx, func(e Event) { // its end is what we want to know
@@ -182,7 +184,7 @@ func (w *watch) stream(ctx context.Context, dir folder, name string) (again bool
 			w.report(Sighting{Name: name, Event: e})
 		})
 	}
-	held, err := dir.held()
+	held, err := dir.Held()
 	if held || err != nil {
 		pause(ctx, restream)
 	}
@@ -194,7 +196,7 @@ func (w *watch) stream(ctx context.Context, dir folder, name string) (again bool
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now, err := dir.readRecord()
+	now, err := readRecord(dir)
 	if err == nil && now.Shim != before.Shim {
 		return true
 	}

@@ -7,15 +7,19 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/rawlog"
 	"gascity/internal/shim/child"
+	"gascity/internal/shim/folder"
 )
 
 // The errors of the client side.
 var (
 	// ErrTaken reports that a live session holds the name.
-	ErrTaken = errors.New("session folder is in use")
+	ErrTaken = folder.ErrTaken
 	// ErrNone reports that there is no live shim: no folder, or nobody holds its
 	// lock.
 	ErrNone = errors.New("no shim")
+	// ErrCut reports, beside ErrNone, that the shim went away while it was asked: what it
+	// was asked may have been done, in part or as a whole.
+	ErrCut = errors.New("cut off in the middle")
 	// ErrStale reports that the shim belongs to another incarnation.
 	ErrStale = errors.New("stale instance")
 	// ErrSilent reports that a shim is there and does not answer.

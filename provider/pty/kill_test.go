@@ -43,8 +43,12 @@ func (d *dying) Begin(ctx context.Context, text string, undo []byte) error {
 	return d.step(func() error { return d.Leased.Begin(ctx, text, undo) })
 }
 
-func (d *dying) Enter(ctx context.Context, p []byte, seen bool) error {
-	return d.step(func() error { return d.Leased.Enter(ctx, p, seen) })
+func (d *dying) Enter(ctx context.Context, p []byte) error {
+	return d.step(func() error { return d.Leased.Enter(ctx, p) })
+}
+
+func (d *dying) EnterSeen(ctx context.Context, p []byte) error {
+	return d.step(func() error { return d.Leased.EnterSeen(ctx, p) })
 }
 
 func (d *dying) Send(ctx context.Context, p []byte) error {

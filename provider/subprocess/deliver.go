@@ -10,6 +10,7 @@ import (
 
 	"gascity/internal/console"
 	"gascity/internal/local"
+	"gascity/internal/shim"
 	"gascity/runtime"
 )
 
@@ -37,8 +38,10 @@ func deliver(ctx context.Context, l local.Live, text string, _ time.Duration) (r
 	if err := t.Begin(ctx, "", nil); err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
 	}
-	switch err := t.Enter(ctx, input, false); {
-	case errors.Is(err, console.ErrExited):
+	switch err := t.Enter(ctx, input); {
+	case errors.Is(err, shim.ErrCut):
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the session ended while the prompt was being written"}, nil
+	case errors.Is(err, console.ErrExited): // not a byte was written
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the agent has exited"}, nil
 	case err != nil:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
