@@ -78,7 +78,9 @@ type Reading struct {
 	// too. The last event of output comes after the last byte, at most 250 ms
 	// later.
 	Again time.Time `json:"again,omitzero"`
-	At    time.Time `json:"at"`
+	// LastInput is when a person last typed; zero if never or unknown.
+	LastInput time.Time `json:"last_input,omitzero"`
+	At        time.Time `json:"at"`
 }
 
 // Sensor is the extension of drivers that can tell what an agent is doing.

@@ -15,6 +15,7 @@ type question struct {
 	dialog  *Dialog // nil: only the program's own report tells
 	kind    string
 	text    string
+	name    string // its text without what changes while it is the same question
 	source  runtime.Source
 	why     string
 	tool    string
@@ -57,6 +58,7 @@ func (v view) asked(rules Rules) (question, bool) {
 	if q.text = strings.Join(lines, "\n"); q.text == "" {
 		q.text = d.Text
 	}
+	q.name = clockless(strings.Join(unhurried(strings.Split(q.text, "\n"), rules), "\n"))
 	q.tool, q.input = toolOf(d.rule, lines)
 	return q, true
 }
@@ -207,11 +209,14 @@ func (q question) options() []string {
 	return labels
 }
 
-// digest names the question: another one has other words or options. The highlighted row
-// does not matter.
+// digest names the question: another one has other words or options. Neither the highlighted
+// row nor a clock matters.
 func (q question) digest() string {
-	words := append([]string{q.text, q.episode}, q.options()...)
-	if q.source == runtime.SourceStatus && q.episode != "" {
+	words := []string{q.name, q.tool, q.input}
+	for _, option := range q.options() {
+		words = append(words, clockless(option))
+	}
+	if q.source == runtime.SourceStatus {
 		words = []string{q.kind, q.episode} // its text may still be drawn
 	}
 	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))

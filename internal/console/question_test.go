@@ -96,6 +96,49 @@ func TestNameOfAQuestion(t *testing.T) {
 	}
 }
 
+// A clock does not make it another question, a number in a command does.
+func TestNameOfATickingQuestion(t *testing.T) {
+	rules := profileRules(t, "claude")
+	rule := strings.Repeat("─", 60)
+	name := func(rows ...string) string {
+		r := Sense(Frame{Seq: 1, Rows: rows}, rules, time.Now())
+		if r.Pending == nil {
+			t.Fatalf("nothing is pending on %q", rows)
+		}
+		return r.Pending.RequestID
+	}
+	clocks := []string{"9s", "12s", "59.5s", "1m 0s", "0:31", "1:02:03", "2 minutes"}
+	faces := map[string]func(clock string) []string{
+		"waiting": func(clock string) []string {
+			return []string{rule, " Bash command", "", "   rm -rf build", "   Remove it", "", " Do you want to proceed? (" + clock + ")", " ❯ 1. Yes", "   2. No", "", " Esc to cancel"}
+		},
+		"in words": func(clock string) []string {
+			return []string{rule, " Go on? It is denied in " + clock + ".", "", " ❯ 1. Yes", "   2. No (esc to cancel, " + clock + " of 10m)"}
+		},
+		"left": func(clock string) []string {
+			return []string{rule, " Go on? " + clock + " left", "", " ❯ 1. Yes", "   2. No"}
+		},
+		"working": func(clock string) []string {
+			return []string{"● Working", "✽ Simmering… (" + clock + " · ↑ 1.2k tokens · esc to interrupt)", "", "Do you want to proceed?", "❯ 1. Yes", "  2. No", "", "Esc to cancel"}
+		},
+	}
+	for what, face := range faces {
+		for _, clock := range clocks[1:] {
+			if name(face(clocks[0])...) != name(face(clock)...) {
+				t.Errorf("%s: with %q instead of %q it is another question", what, clock, clocks[0])
+			}
+		}
+	}
+	command := func(command string) string {
+		return name(rule, " Bash command", "", "   "+command, "   Do it", "", " Do you want to proceed? (3s)", " ❯ 1. Yes", "   2. No", "", " Esc to cancel")
+	}
+	for _, pair := range [][2]string{{"sleep 5s", "sleep 50s"}, {"at in 5m", "at in 6m"}, {"echo (5s)", "echo (6s)"}, {"rm 1", "rm 2"}} {
+		if command(pair[0]) == command(pair[1]) {
+			t.Errorf("%q and %q are the same question", pair[0], pair[1])
+		}
+	}
+}
+
 func TestPendingByStatus(t *testing.T) {
 	rules, now := profileRules(t, "claude"), time.Now()
 	rule := strings.Repeat("─", 60)

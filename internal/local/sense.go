@@ -30,6 +30,7 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 	}
 	l := s.liveOf(sight)
 	reading := runtime.Reading{At: time.Now()}
+	typed := sight.State.LastHuman
 	if l.Terminal != nil {
 		f, err := console.Whole(ctx, l.Terminal)
 		switch {
@@ -38,12 +39,12 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 		case f.Exited:
 			return runtime.Reading{}, &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 		}
-		reading = console.Sense(f, l.Rules, time.Now())
+		reading, typed = console.Sense(f, l.Rules, time.Now()), f.LastHuman
 		s.memory.recall(name, l.incarnation, reading.Evidence)
 	}
 	process.At = reading.At
 	reading.Evidence = append(reading.Evidence, process)
-	reading.Instance = sight.Token
+	reading.Instance, reading.LastInput = sight.Token, typed
 	if p := reading.Pending; p != nil {
 		p.RequestID = l.bind(p.RequestID)
 	}

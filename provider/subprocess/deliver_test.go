@@ -1,0 +1,79 @@
+package subprocess_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gascity/provider/subprocess"
+	"gascity/runtime"
+)
+
+// A prompt of which the agent may have read a part is not said to have reached nobody,
+// whatever ends the session meanwhile.
+func TestEndsWhileBeingDelivered(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(t *testing.T, p *subprocess.Provider){
+		"stopped": func(t *testing.T, p *subprocess.Provider) {
+			if err := p.Stop("one"); err != nil {
+				t.Error(err)
+			}
+		},
+		"shim killed": func(t *testing.T, p *subprocess.Provider) {
+			l, err := p.Session(t.Context(), "look at", "one")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			sight, err := l.Client.State(t.Context())
+			if err == nil {
+				err = syscall.Kill(sight.Record.Shim.PID, syscall.SIGKILL)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		},
+	}
+	for name, end := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, err := os.MkdirTemp("", "gcsd") //nolint:usetesting // short: it holds sockets
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(dir)
+			p, err := subprocess.Open(config(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			took := filepath.Join(dir, "took")
+			cfg := runtime.Config{
+				Command: "head -c 1000 > took; exec sleep 300", WorkDir: dir,
+				Env: map[string]string{"GC_STDIN": "framed", "GC_INSTANCE_TOKEN": "token-aaaaaaaaaaaa"},
+			}
+			if err := p.Start(t.Context(), "one", cfg); err != nil {
+				t.Fatal(err)
+			}
+			defer p.Stop("one")
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				for until := time.Now().Add(20 * time.Second); time.Now().Before(until); <-time.After(5 * time.Millisecond) {
+					if b, err := os.ReadFile(took); err == nil && len(b) > 0 {
+						break
+					}
+				}
+				end(t, p)
+			}()
+			out, err := p.Deliver(t.Context(), "one", runtime.Delivery{ID: "id", Content: runtime.TextContent(strings.Repeat("x", 1<<20))})
+			<-ended
+			if out.State != runtime.OutcomeUnconfirmed {
+				t.Errorf("%+v, %v, want unconfirmed: the agent read a part of it", out, err)
+			}
+		})
+	}
+}
