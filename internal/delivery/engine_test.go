@@ -267,6 +267,7 @@ func TestRemovedAgent(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.edit("a", func(a *agent) { a.view.Ready = false })
 		sent := r.send("a", "x", func(q *client.NudgeRequest) { q.Successor = true })
+		synctest.Wait()
 		gone := r.agents["a"]
 		delete(r.agents, "a")
 		r.engine.Look("s-a")

@@ -150,7 +150,7 @@ func TestOutcomeIsSavedAtTheEnd(t *testing.T) {
 			faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
 			r.store = faulty
 			r.crash()
-			a.deliver = func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
+			a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
 				faulty.Set(storetest.FailsWrites)
 				if heals > grace { // it is under way when the end comes
 					<-time.After(3 * time.Second)
@@ -227,6 +227,11 @@ func TestTimePassesDuringAnAttempt(t *testing.T) {
 // that has rested.
 func TestUrgentWaitsForWhoTypes(t *testing.T) {
 	a := newAgent("a")
+	interrupted := func() int {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.interrupted
+	}
 	inBubble(t, func(r *rig) {
 		r.edit("a", func(a *agent) {
 			a.view.Activity.State, a.view.Attached, a.typed = runtime.ActivityBusy, 1, time.Now()
@@ -244,14 +249,14 @@ func TestUrgentWaitsForWhoTypes(t *testing.T) {
 			r.pass(2 * time.Second)
 			r.edit("a", func(a *agent) { a.typed = time.Now() })
 			r.want(sent.ID, client.ReceiptQueued)
-			if a.interrupted > 0 {
+			if interrupted() > 0 {
 				r.Fatal("the turn was interrupted while a person typed")
 			}
 		}
 		r.pass(10 * time.Second)
 		r.want(sent.ID, client.ReceiptConsumed)
-		if a.interrupted != 1 {
-			r.Errorf("it was interrupted %d times", a.interrupted)
+		if n := interrupted(); n != 1 {
+			r.Errorf("it was interrupted %d times", n)
 		}
 	}, a)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -83,7 +84,7 @@ func (r *rig) ghost(key string) prompt.Receipt {
 	r.pass(time.Minute)
 	open, _ := disk.OpenReceipts(r.Context()) // memory never fails
 	ended, _ := disk.EndedReceipts(r.Context(), "", 0)
-	if all := append(open, ended...); len(all) == 1 {
+	if all := slices.Concat(open, ended); len(all) == 1 {
 		return all[0]
 	}
 	r.Fatal("the store does not keep it")
