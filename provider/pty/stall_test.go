@@ -1,0 +1,83 @@
+package pty_test
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/local"
+	"gascity/runtime"
+)
+
+// stalling is a deliverer whose agent stands still from just before Enter on.
+type stalling struct {
+	*local.Leased
+	stall func()
+}
+
+func (s *stalling) Enter(ctx context.Context, p []byte) error {
+	s.stall()
+	return s.Leased.Enter(ctx, p)
+}
+
+func (s *stalling) EnterSeen(ctx context.Context, p []byte) error {
+	s.stall()
+	return s.Leased.EnterSeen(ctx, p)
+}
+
+// An agent that draws a prompt and then stands still for longer than evidence is waited for
+// reads Enter late. Nobody may hold the prompt for withdrawn meanwhile: it takes it once.
+func TestStalledAgentGetsItOnce(t *testing.T) {
+	t.Parallel()
+	for name, stalled := range map[string]time.Duration{"a little": 1200 * time.Millisecond, "long": 3 * time.Second} {
+		for _, provider := range []string{"claude", ""} {
+			t.Run(fmt.Sprintf("%s, provider %q", name, provider), func(t *testing.T) {
+				t.Parallel()
+				a := beginAs(t, provider, "--think 100ms")
+				l, err := a.Session(t.Context(), "stall", a.name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				state, err := l.Client.State(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.Delivery = "id"
+				leased, err := l.Lease(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer leased.Close()
+				goesOn := make(chan error, 1)
+				begun := false
+				stall := func() {
+					if begun {
+						return
+					}
+					begun = true
+					if err := syscall.Kill(-state.Agent.PID, syscall.SIGSTOP); err != nil {
+						t.Error(err)
+					}
+					time.AfterFunc(stalled, func() { goesOn <- syscall.Kill(-state.Agent.PID, syscall.SIGCONT) })
+				}
+				text := "transfer the money exactly once"
+				out, err := console.Deliver(t.Context(), &stalling{leased, stall}, console.Prompt{Text: text, Confirm: 500 * time.Millisecond}, l.Rules)
+				if err != nil || !begun || out.State != runtime.OutcomeUnconfirmed {
+					t.Fatalf("%+v, %v, stalled: %v", out, err, begun)
+				}
+				leased.Close()
+				if state := a.recovers(t, "id", text); state != runtime.OutcomeSubmitted {
+					t.Errorf("the prompt is %s", state)
+				}
+				if err := <-goesOn; err != nil {
+					t.Error(err)
+				}
+				a.prompt(t, "next")
+				a.took(t, []string{text, "next"})
+			})
+		}
+	}
+}
