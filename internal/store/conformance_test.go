@@ -33,6 +33,7 @@ func TestConformance(t *testing.T) {
 	}
 	storetest.Run(t, storetest.Harness{
 		New: func(t *testing.T) storetest.Stores {
+			dirOf(t) // is removed after the store is closed
 			t.Cleanup(func() {
 				if err := open[t.Name()].Close(); err != nil {
 					t.Error(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"gascity/client"
 	"gascity/internal/event"
@@ -85,6 +86,87 @@ func TestFullDisk(t *testing.T) {
 	checkReceipts(t, db, kept)
 	if got, want := kinds(t, db), "store.degraded session.status store.recovered"; got != want {
 		t.Errorf("the time line is %q, want %q", got, want)
+	}
+}
+
+// TestFullDiskIsOneEpisode: what is small may find room on a full disk. That is
+// no recovery; the end is told once, when there is space for what was refused.
+func TestFullDiskIsOneEpisode(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"records": 100, "prompts": 20_000, "long prompts": 400_000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, told := smallDisk(t, "1500k"), newFaults()
+			path := filepath.Join(dir, "city.db")
+			db := open(t, store.Options{Path: path, OnFault: told.note})
+			if err := db.Save(t.Context(), record("before")); err != nil {
+				t.Fatal(err)
+			}
+			ballast := filepath.Join(dir, "ballast")
+			fillWholeDisk(t, ballast)
+			writeUntil(t, db, size, time.After(2500*time.Millisecond)) // the store tries three times meanwhile
+			if got := told.all(); len(got) != 1 || got[0] == nil {
+				t.Errorf("a full disk is told as %d changes: %v; want one, a fault", len(got), got)
+			}
+			if err := os.Remove(ballast); err != nil {
+				t.Fatal(err)
+			}
+			if is := told.next(t, 1); is != nil || db.Fault() != nil {
+				t.Errorf("there is space again, and the fault is %v, told was %v", db.Fault(), is)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := kinds(t, open(t, store.Options{Path: path})), "store.degraded store.recovered"; got != want {
+				t.Errorf("the time line is %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// writeUntil goes on to write something small and something of the given size.
+func writeUntil(t *testing.T, db *store.DB, size int, end <-chan time.Time) {
+	t.Helper()
+	pace := time.NewTicker(20 * time.Millisecond)
+	defer pace.Stop()
+	refused := 0
+	for n := 0; ; n++ {
+		r := prompt.Receipt{ID: fmt.Sprint("r", n), Session: "s", Content: runtime.TextContent(strings.Repeat("x", size))}
+		_, _, failure := db.AddReceipt(t.Context(), r)
+		for _, err := range []error{failure, db.Save(t.Context(), record("small"))} {
+			if err != nil && !errors.Is(err, store.ErrUnavailable) {
+				t.Fatal(err)
+			}
+			if err != nil {
+				refused++
+			}
+		}
+		select {
+		case <-pace.C:
+		case <-end:
+			if refused == 0 {
+				t.Error("the disk is never full")
+			}
+			return
+		}
+	}
+}
+
+// fillWholeDisk leaves nothing.
+func fillWholeDisk(t *testing.T, name string) {
+	t.Helper()
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = file.Write(make([]byte, 4096))
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -59,6 +59,9 @@ func (e *RowError) Unwrap() error { return e.Err }
 // errSlow is the cause when the store takes longer than its patience.
 var errSlow = errors.New("no answer in time")
 
+// restartNow is what helps when the files are not the store's any more.
+const restartNow = "run gc controller stop, then gc start; agents go on"
+
 // fault is a kind of trouble, and what helps.
 type fault struct{ reason, remedy string }
 
@@ -69,6 +72,8 @@ var (
 	faultDisk     = fault{"the disk does not do as it is told", "look at the system's log and the free space; the store goes on by itself"}
 	faultSlow     = fault{"the disk is too slow", "look what keeps the disk busy; it may have been kept all the same"}
 	faultDamaged  = fault{"the database is damaged", "restart the controller: it sets the database aside and begins a new one; agents go on"}
+	faultGone     = fault{"the file was removed while the controller ran", restartNow}
+	faultReplaced = fault{"the file was replaced while the controller ran", restartNow}
 	faultOther    = fault{"the database does not work", "restart the controller; agents go on"}
 )
 
@@ -97,6 +102,10 @@ func faultOf(err error) (kind fault, known bool) {
 		return engineFault(engine.Code() & 0xff)
 	case errors.Is(err, errSlow):
 		return faultSlow, true
+	case errors.Is(err, errGone):
+		return faultGone, true
+	case errors.Is(err, errReplaced):
+		return faultReplaced, true
 	case errors.Is(err, ErrDamaged):
 		return faultDamaged, true
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -74,6 +75,13 @@ func (f *faults) note(err error) {
 	defer f.mu.Unlock()
 	f.told = append(f.told, err)
 	f.more <- struct{}{}
+}
+
+// all returns everything that was told so far.
+func (f *faults) all() []error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.told)
 }
 
 // next returns what was told as number n.

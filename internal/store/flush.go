@@ -115,14 +115,14 @@ func loadHoles(ctx context.Context, t *tx) (holes []hole, err error) {
 // of what is not to be kept. If there is more it comes again, after what others
 // have to write.
 func (d *DB) flush(ctx context.Context, t *tx) {
-	more := d.flushSome(ctx, t)
-	if d.forgetSome(ctx, t) || more {
+	more, err := d.flushSome(ctx, t)
+	if d.forgetSome(ctx, t) || more && err == nil {
 		d.events.wakeWriter()
 	}
 }
 
 // flushSome writes one portion of events; more is true if there may be another.
-func (d *DB) flushSome(ctx context.Context, t *tx) (more bool) {
+func (d *DB) flushSome(ctx context.Context, t *tx) (more bool, err error) {
 	l := &d.events
 	l.mu.Lock()
 	start := l.startLocked()
@@ -131,14 +131,14 @@ func (d *DB) flushSome(ctx context.Context, t *tx) (more bool) {
 	holes := slices.Clone(l.holes)
 	l.mu.Unlock()
 	if len(some) == 0 {
-		return false
+		return false, nil
 	}
 	after := l.kept
-	err := d.alone(ctx, t, "write events", func(ctx context.Context, t *tx) error {
+	err = d.alone(ctx, t, "write events", func(ctx context.Context, t *tx) error {
 		return writeEvents(ctx, t, some, holes, &after)
 	})
 	if err != nil {
-		return false
+		return false, err
 	}
 	l.kept = after
 	l.mu.Lock()
@@ -148,7 +148,22 @@ func (d *DB) flushSome(ctx context.Context, t *tx) (more bool) {
 	if lost := l.takeLost(); lost > 0 {
 		d.opts.Logger.Warn("events came faster than the disk takes them: readers are told of a gap", "lost", lost)
 	}
-	return true
+	return true, nil
+}
+
+// flushUpto writes the events up to an id.
+func (d *DB) flushUpto(ctx context.Context, t *tx, id uint64) error {
+	for {
+		d.events.mu.Lock()
+		done := d.events.written >= id
+		d.events.mu.Unlock()
+		if done {
+			return nil
+		}
+		if more, err := d.flushSome(ctx, t); err != nil || !more {
+			return err
+		}
+	}
 }
 
 // alone makes a change of the writer's own.

@@ -76,10 +76,12 @@ type DB struct {
 	ending  closer
 
 	reads  *sql.DB
+	places []place // of the files, as they were opened; constant
 	events timeline
 	health health
 	damage *Damage
 
+	tried    int   // bytes at most that a write fault has refused; the writer's
 	closeErr error // of the writer, valid when dead is closed
 }
 
@@ -114,7 +116,7 @@ func open(ctx context.Context, opts Options, steps []string) (*DB, error) {
 	if err != nil {
 		return nil, unavailable("open the store", path, err)
 	}
-	connector, err := sqlite.NewConnector(d.source("query_only(1)"))
+	connector, err := sqlite.NewConnector(d.source("query_only(1)") + "&mode=rw") // never makes a file
 	if err != nil {
 		return nil, errors.Join(unavailable("open the store", path, err), t.close())
 	}
@@ -163,6 +165,10 @@ func (d *DB) openFile(ctx context.Context, steps []string) (*tx, error) {
 	if err := d.makeFile(); err != nil {
 		return nil, err
 	}
+	database, err := placeOf(d.path) // before it is opened: what replaces it from here on is found
+	if err != nil {
+		return nil, err
+	}
 	if err := d.inspectFile(ctx, len(steps)); err != nil {
 		return nil, damaged(err)
 	}
@@ -174,6 +180,11 @@ func (d *DB) openFile(ctx context.Context, steps []string) (*tx, error) {
 	if err := d.prepare(ctx, t, steps); err != nil {
 		return nil, damaged(errors.Join(err, t.close()))
 	}
+	journal, err := placeOf(d.path + "-wal")
+	if err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	d.places = []place{database, journal}
 	return t, nil
 }
 

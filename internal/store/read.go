@@ -13,7 +13,10 @@ func (d *DB) read(ctx context.Context, op string, ask func(context.Context, *sql
 	}
 	bound, cancel := context.WithTimeoutCause(ctx, d.opts.Patience, errSlow)
 	defer cancel()
-	err := d.ask(bound, ask)
+	err := d.unmoved()
+	if err == nil {
+		err = d.ask(bound, ask)
+	}
 	switch {
 	case err == nil:
 	case d.isClosing():

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -14,9 +15,6 @@ const (
 	// grace is how long a caller whose context has ended waits for a change that
 	// is already being made, to learn what became of it.
 	grace = 2 * time.Second
-	// A store with a write fault tries by itself whether it has ended: soon at
-	// first, then less often.
-	firstRetry, lastRetry = 250 * time.Millisecond, 5 * time.Second
 )
 
 // grade is how durable a change is when it has been made.
@@ -123,30 +121,25 @@ func (d *DB) wakeWriter() {
 // handed to it is done.
 func (d *DB) run(ctx context.Context, t *tx) {
 	defer close(d.dead)
-	retry := firstRetry
-	var again <-chan time.Time // set while there is a fault
+	var r retrial
 	for {
 		select {
 		case j := <-d.jobs:
 			d.commit(ctx, t, d.gather(j))
 		case <-d.events.kick:
-			if again == nil {
+			if !r.standing {
 				d.flush(ctx, t)
 			}
 		case <-d.wake:
-		case <-again:
+		case <-r.again:
+			r.again = nil
 			d.probe(ctx, t)
-			again, retry = nil, min(2*retry, lastRetry)
 		case <-d.closing:
 			d.finish(ctx, t)
 			return
 		}
-		switch faulty := d.health.fault() != nil; {
-		case !faulty && (again != nil || retry != firstRetry): // it has ended just now
-			again, retry = nil, firstRetry
+		if over := r.look(d.health.fault()); over {
 			d.flush(ctx, t)
-		case faulty && again == nil:
-			again = time.After(retry)
 		}
 	}
 }
@@ -188,13 +181,17 @@ func (d *DB) commit(ctx context.Context, t *tx, batch []*job) {
 
 // attempt makes all changes or, if it returns an error, none. A change that is
 // refused for reasons of its own is left out and has its error in its job.
+// Success does not end a fault: see [DB.probe].
 func (d *DB) attempt(ctx context.Context, t *tx, batch []*job) (begun bool, err error) {
 	g := survivesKill
+	t.size = 0
 	for _, j := range batch {
 		g = max(g, j.grade)
 	}
-	err = t.begin(ctx, g)
-	begun = err == nil
+	if err = d.unmoved(); err == nil {
+		err = t.begin(ctx, g)
+		begun = err == nil
+	}
 	for _, j := range batch {
 		if err != nil {
 			break
@@ -204,33 +201,19 @@ func (d *DB) attempt(ctx context.Context, t *tx, batch []*job) (begun bool, err 
 		}
 	}
 	if err == nil {
+		err = d.unmoved()
+	}
+	if err == nil {
 		err = t.exec(ctx, "COMMIT")
 	}
 	if err != nil {
 		t.rollback(ctx)
 	}
 	again := begun && len(batch) > 1 // each by itself
-	if _, trouble := faultOf(err); err == nil || trouble && !again {
-		d.health.report(writing, unavailable("write", d.path, err))
+	if _, trouble := faultOf(err); trouble && !again {
+		d.failed(t.size, err)
 	}
 	return begun, err
-}
-
-// probe writes something of no consequence, to learn whether a fault has ended.
-func (d *DB) probe(ctx context.Context, t *tx) {
-	if d.health.of(reading) != nil {
-		// The outcome is reported by the read itself.
-		_ = d.read(ctx, "read", func(ctx context.Context, t *sql.Tx) error {
-			var one int
-			return t.QueryRowContext(ctx, "SELECT one FROM timeline").Scan(&one)
-		})
-	}
-	if d.health.of(writing) != nil {
-		// The outcome is reported by the commit itself.
-		_ = d.alone(ctx, t, "write", func(ctx context.Context, t *tx) error {
-			return t.exec(ctx, "UPDATE timeline SET clean = 0")
-		})
-	}
 }
 
 // finish does what is left to do before the end.
@@ -247,8 +230,7 @@ func (d *DB) finish(ctx context.Context, t *tx) {
 		}
 		break
 	}
-	for d.flushSome(ctx, t) {
-	}
+	_ = d.flushUpto(ctx, t, math.MaxUint64) // it is a fault now, and markClean tells
 	d.closeErr = errors.Join(d.markClean(ctx, t), d.reads.Close(), t.close())
 }
 
@@ -258,6 +240,7 @@ type tx struct {
 	conn     *link
 	prepared map[string]*sql.Stmt
 	grade    grade
+	size     int // of the texts that were handed to the engine in this transaction
 }
 
 // begin starts a transaction of the given grade.
@@ -324,6 +307,14 @@ func (t *tx) change(ctx context.Context, query string, args ...any) (int64, erro
 	statement, err := t.statement(ctx, query)
 	if err != nil {
 		return 0, err
+	}
+	for _, arg := range args {
+		switch text := arg.(type) {
+		case string:
+			t.size += len(text)
+		case []byte:
+			t.size += len(text)
+		}
 	}
 	result, err := statement.ExecContext(ctx, args...)
 	if err != nil {
