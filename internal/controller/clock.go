@@ -69,7 +69,7 @@ func (e *entry) shift(gap time.Duration) {
 	}
 	s := &e.sensing
 	s.due, s.last, s.overdue = shift(s.due, min(gap, 0)), shift(s.last, min(gap, 0)), shift(s.overdue, gap)
-	if e.draining() {
+	if e.rec.Draining() {
 		e.rec.Drain.Deadline = shift(e.rec.Drain.Deadline, gap)
 		e.touch()
 	}

@@ -22,6 +22,8 @@ type entry struct {
 	versions                *uint64 // the newest of any entry
 	saveFault               string
 
+	wakeQueued bool // a prompt has waited since it was woken
+
 	place *place
 	owner plan.Owner
 	known bool // this controller has started or adopted the incarnation
@@ -29,6 +31,7 @@ type entry struct {
 	before    *session.Conversation // before a relaunch whose conversation is in rec; nil: none is due
 	claimed   bool                  // rec holds the next incarnation, whose start has not begun
 	wakeWhy   string                // why a session that sleeps is to run
+	asked     *asked                // the order that is being stored, nil if there is none
 	drainTold string                // what the agent was told of its drain
 
 	// the last look
@@ -105,11 +108,11 @@ func (l *loop) observed(e *entry) plan.Observed {
 		IdleSince: e.idleSince, Warning: e.rec.Warning, Hold: e.rec.Hold, Drain: e.rec.Drain, Limited: e.rec.Limited,
 		Renew: e.rec.Renew, Wake: e.wakeWhy,
 	}
-	if e.running() && l.now().Sub(e.rec.StartedAt) > wakeHolds {
-		e.wakeWhy, o.Wake = "", ""
-	}
 	if l.c.opts.Queued != nil && l.ctx != nil {
 		o.Queued = l.c.opts.Queued(e.rec.Session)
+	}
+	if e.wakeQueued = e.wakeWhy != "" && (e.wakeQueued || o.Queued > 0); l.awoken(e, o.Queued) {
+		e.wakeWhy, o.Wake = "", ""
 	}
 	if e.place.blind != "" {
 		o.Blind = e.place.blind
@@ -121,6 +124,17 @@ func (l *loop) observed(e *entry) plan.Observed {
 		o.Fault = e.stopFault
 	}
 	return o
+}
+
+// awoken reports whether what a session was woken for is over: the prompts, if it
+// was for some, else the time in which whoever woke it may have come.
+func (l *loop) awoken(e *entry, queued int) bool {
+	if e.wakeWhy == "" || !e.running() || !e.known || e.job != nil && e.job.kind == jobStart {
+		return false
+	}
+	until := e.rec.StartedAt.Add(wakeHolds)
+	l.wakeAt(until)
+	return !l.now().Before(until) || e.wakeQueued && queued == 0
 }
 
 // identify takes over which incarnation was seen.

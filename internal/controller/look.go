@@ -93,7 +93,7 @@ func (l *loop) found(e *entry, f reach.Finding) {
 		e.rec.Screen = f.Screen
 		e.touch()
 	}
-	if !e.running() && f.Seen.Session != runtime.Unknown && e.draining() {
+	if !e.running() && f.Seen.Session != runtime.Unknown && e.rec.Draining() {
 		l.endDrain(e)
 		e.rec.Running = false // it was meant to end
 	}

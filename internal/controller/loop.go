@@ -130,7 +130,7 @@ func (l *loop) turn() {
 		l.wake = time.Time{}
 		l.pass()
 		l.publish()
-		l.waiters = slices.DeleteFunc(l.waiters, func(done func() bool) bool { return done() })
+		l.answer()
 	}
 	l.tick = time.Time{}
 	l.readSenses()
@@ -141,6 +141,14 @@ func (l *loop) turn() {
 			l.publish()
 		}
 	}
+}
+
+// answer answers who waits for what has come about. An answer may make others wait.
+func (l *loop) answer() {
+	waiting := l.waiters
+	l.waiters = nil
+	waiting = slices.DeleteFunc(waiting, func(done func() bool) bool { return done() })
+	l.waiters = append(waiting, l.waiters...)
 }
 
 // drain takes what else has come, so that one pass answers for all of it.
@@ -225,7 +233,7 @@ func (l *loop) settleRecords() error {
 			f(l)
 		case n := <-left:
 			l.drain()
-			l.waiters = slices.DeleteFunc(l.waiters, func(done func() bool) bool { return done() })
+			l.answer()
 			l.c.emit(event.ControllerStopped, nil, "the controller ended", nil)
 			if n > 0 {
 				return fmt.Errorf("the controller ended before the store took %d of its records", n)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/order"
 	"gascity/internal/controller/reach"
 	"gascity/internal/plan"
 	"gascity/internal/session"
@@ -144,7 +145,7 @@ func TestADrainEndsWithTheAckOrTheDeadline(t *testing.T) {
 				w.after(time.Second)
 				w.want("a", client.StateDraining)
 				until := w.fake.sessions["gc-town-a"].meta[reach.MetaDrain]
-				if want := fmt.Sprint(time.Now().Add(drainLimit - time.Second).Unix()); until != want {
+				if want := fmt.Sprint(time.Now().Add(order.DrainLimit - time.Second).Unix()); until != want {
 					t.Errorf("the agent was told %q, want %q", until, want)
 				}
 				if d, err := w.c.DrainState(t.Context(), "a"); err != nil || !d.Draining || d.Reason != "upgrade" {

@@ -6,6 +6,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/account"
+	"gascity/internal/controller/order"
 	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/plan"
@@ -159,8 +160,7 @@ func (l *loop) keepDecision(e *entry, a plan.Action) {
 	switch {
 	case a.Woken && e.rec.Hold.Kind != "":
 		l.free(e, e.wakeWhy)
-		e.touch()
-	case a.Verb == plan.VerbDrain && !e.draining():
+	case a.Verb == plan.VerbDrain && !e.rec.Draining():
 		l.beginDrain(e, a.Drain)
 	default:
 	}
@@ -177,9 +177,7 @@ func (l *loop) act() {
 		if e == nil || e.job != nil || e.stale || e.place.provider == nil {
 			continue
 		}
-		if (a.Drifted || a.Unasked) && a.Verb.Ends() && (!e.confirmed || l.now().Sub(e.seen.At) > freshLook) {
-			e.stale = true // somebody may have attached meanwhile
-			l.look(e)
+		if (a.Drifted || a.Unasked) && a.Verb.Ends() && !l.certain(e) {
 			continue
 		}
 		if a.Hold.Kind != "" && e.rec.Hold.Kind == "" && a.Verb.Acts() {
@@ -193,12 +191,27 @@ func (l *loop) act() {
 	}
 }
 
+// certain reports whether what is known of a session is fresh enough to end it
+// although nobody ordered that; if not, it is looked at and read.
+func (l *loop) certain(e *entry) bool {
+	s, ok := &e.sensing, true
+	if !e.confirmed || l.now().Sub(e.seen.At) > freshLook {
+		e.stale, ok = true, false // somebody may have attached meanwhile
+		l.look(e)
+	}
+	if e.running() && !s.deaf && l.now().Sub(s.heardAt) > freshLook {
+		s.needed, ok = true, false
+		l.sense(e)
+	}
+	return ok
+}
+
 // holdFor keeps the hold that a decision asks for.
 func (l *loop) holdFor(e *entry, h session.Hold) {
 	e.rec.Hold = h
 	e.touch()
 	l.dirty = true
-	l.c.emit(event.SessionHeld, e, "the session is kept from running", map[string]string{"hold": string(h.Kind), "reason": h.Reason})
+	l.tell(e, order.Held(h))
 }
 
 // places are how many more acts of a kind the limits allow.

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +41,7 @@ func (l *loop) recollect(r session.Record) {
 	e.version, e.queued, e.stored = 1, 1, 1
 	e.rec.Token, e.rec.Handle = "", "" // they are read from the session itself
 	if !e.rec.State.Known() && e.rec.State != "" {
-		repaired, reason := session.Repair(string(e.rec.State), session.Facts{Draining: e.draining(), Hold: e.rec.Hold.Kind})
+		repaired, reason := session.Repair(string(e.rec.State), session.Facts{Draining: e.rec.Draining(), Hold: e.rec.Hold.Kind})
 		l.c.opts.Logger.Warn("a session record was repaired", "session", r.Session, "reason", reason)
 		e.rec.State, e.rec.StateSince = repaired, l.now()
 		e.touch()
@@ -84,7 +83,11 @@ func (l *loop) save(e *entry) {
 	}
 	e.queued = e.version
 	e.rec.UpdatedAt = l.now()
-	l.saver.Put(keep.Change{Record: e.rec, Version: e.version}) // what it points to is replaced and never changed
+	rec := e.rec // what it points to is replaced and never changed
+	if e.asked != nil {
+		e.asked.Apply(&rec)
+	}
+	l.saver.Put(keep.Change{Record: rec, Version: e.version})
 }
 
 // life tells the history what became of the present incarnation.
@@ -122,6 +125,7 @@ func (l *loop) stored(key session.Key, version uint64, err error) {
 		}
 	case e != nil:
 		e.stored, e.saveFault = max(e.stored, version), ""
+		l.enforce(e)
 	}
 }
 
@@ -165,24 +169,4 @@ func (c *Controller) StoreChanged() {
 	case c.mail <- func(*loop) {}:
 	default: // what is in the mail leads to a turn
 	}
-}
-
-// saved answers once the entry's record is durable; if the store does not take
-// it, undo is run and the answer is an error.
-func (l *loop) saved(e *entry, undo func(), answer func(error)) {
-	version := e.version
-	l.dirty = true
-	l.waiters = append(l.waiters, func() bool {
-		switch {
-		case e.stored >= version:
-			answer(nil)
-		case l.frozen != "" || l.leaving:
-			undo()
-			e.touch()
-			answer(fmt.Errorf("%w: nothing was changed: %s", client.ErrUnavailable, cmp.Or(l.frozen, "the controller ends")))
-		default:
-			return false
-		}
-		return true
-	})
 }

@@ -19,10 +19,13 @@ type sensing struct {
 	judged   []session.Judged
 	pending  *runtime.PendingInteraction
 	readAt   time.Time // of the last reading
+	heardAt  time.Time // when that came
+	needed   bool      // something is to be done once a reading has come
 
 	due     time.Time // when to read again; zero: nothing is due
 	last    time.Time // when the last read began
 	under   bool      // a read is under way
+	hung    bool      // and has been given up
 	overdue time.Time // from then on it counts in no limit
 	faults  int       // reads in a row that failed
 	deaf    bool      // the driver cannot be asked
@@ -69,9 +72,7 @@ func (l *loop) readSenses() {
 		s := &e.sensing
 		switch {
 		case s.under:
-			if now.Before(s.overdue) {
-				l.tickAt(s.overdue) // its place is free then
-			}
+			l.awaitRead(e)
 		case s.due.IsZero() || !e.running() || l.entries[e.rec.Key()] != e:
 			delete(l.sensible, e)
 		case now.Before(s.due):
@@ -87,10 +88,27 @@ func (l *loop) readSenses() {
 	}
 }
 
+// awaitRead waits for a read that is under way. One that is overdue has failed for
+// as long as it does not come: its place is free.
+func (l *loop) awaitRead(e *entry) {
+	s := &e.sensing
+	switch now := l.now(); {
+	case now.Before(s.overdue):
+		l.tickAt(s.overdue)
+	case !s.hung, !s.due.IsZero() && !now.Before(s.due):
+		s.hung, s.due = true, time.Time{}
+		s.senses.Failed(s.overdue)
+		l.conclude(e)
+	case !s.due.IsZero():
+		l.tickAt(s.due)
+	default: // nothing changes before it comes
+	}
+}
+
 // read begins one read. What it says of another incarnation is dropped.
 func (l *loop) read(e *entry) {
 	s, p, name := &e.sensing, e.place.provider, e.rec.Session
-	s.due, s.last, s.under = time.Time{}, l.now(), true
+	s.due, s.last, s.under, s.hung = time.Time{}, l.now(), true, false
 	s.overdue = s.last.Add(senseLimit + overdueAfter)
 	l.aside(senseLimit, func(ctx context.Context) func() {
 		reading, err := runtime.Sense(ctx, p, name)
@@ -107,7 +125,7 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	case !e.running() || e.rec.Token != "" && reading.Instance != "" && reading.Instance != e.rec.Token:
 		return
 	case errors.Is(err, errors.ErrUnsupported):
-		s.deaf, s.due = true, time.Time{}
+		s.deaf, s.due, l.dirty = true, time.Time{}, true
 		if s.words != "" {
 			l.told(e, s.words)
 		}
@@ -117,6 +135,8 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 		return
 	case err != nil:
 		s.faults++
+		s.senses.Failed(l.now())
+		l.conclude(e)
 		l.senseAt(e, l.now().Add(min(l.c.opts.Jitter(reach.Pause(s.faults)), l.settings().Patrol)))
 		return
 	}
@@ -125,7 +145,8 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 		reading.At = l.now()
 	}
 	s.senses.Fold(reading)
-	s.readAt = reading.At
+	s.readAt, s.heardAt = reading.At, l.now()
+	l.dirty, s.needed = l.dirty || s.needed, false
 	if account.Asked(s.pending) != account.Asked(reading.Pending) {
 		l.viewStale, l.dirty = true, true
 	}

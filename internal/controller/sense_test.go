@@ -332,3 +332,44 @@ func TestALimitInTheLastWordsIsNoCrash(t *testing.T) {
 		w.want("a", client.StateRunning)
 	})
 }
+
+// TestWhatCannotBeReadIsNotTakenForIdle has an agent that was idle when it was read
+// last. Nobody can read it any more, and it may work.
+func TestWhatCannotBeReadIsNotTakenForIdle(t *testing.T) {
+	for name, fault := range map[string]func(ctx context.Context, hung chan struct{}) error{
+		"fails": func(context.Context, chan struct{}) error { return errors.New("the shim does not answer in time") },
+		"hangs": func(_ context.Context, hung chan struct{}) error { <-hung; return errors.New("over") },
+	} {
+		for _, prints := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", prints: ", prints), func(t *testing.T) {
+				inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+					hung := make(chan struct{})
+					w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 10 * time.Minute })
+					w.fake.speaks = map[string]runtime.Reading{}
+					w.begin()
+					w.fake.says("gc-town-a", runtime.ActivityIdle)
+					w.after(time.Minute)
+					w.fake.set(func(f *fake) { f.onSense = func(ctx context.Context, _ string) error { return fault(ctx, hung) } })
+					for range 20 * 60 {
+						if prints {
+							w.fake.works("gc-town-a")
+						}
+						w.after(time.Second)
+						if a := w.agent("a"); a.State != client.StateRunning && a.State != client.StateStopping {
+							t.Fatalf("nobody could read it, and it is %s (%s)", a.State, a.Reason)
+						}
+					}
+					w.want("a", client.StateRunning)
+					if n := w.fake.number("stop"); n != 0 {
+						t.Errorf("it was stopped %d times", n)
+					}
+					close(hung)
+					w.fake.set(func(f *fake) { f.onSense = nil })
+					w.fake.works("gc-town-a")
+					w.after(25 * time.Minute)
+					w.want("a", client.StateAsleep) // it was idle all the time, and that can be read again
+				})
+			})
+		}
+	}
+}

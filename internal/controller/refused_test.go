@@ -1,0 +1,125 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/plan"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+// gate is a store whose writes can be made to hang, and then to go on.
+type gate struct {
+	*countingStore
+	mu   sync.Mutex
+	hang chan struct{}
+}
+
+func (g *gate) Save(ctx context.Context, r session.Record) error {
+	g.mu.Lock()
+	hang := g.hang
+	g.mu.Unlock()
+	if hang != nil {
+		select {
+		case <-hang:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return g.countingStore.Save(ctx, r)
+}
+
+func (g *gate) shut() { g.mu.Lock(); defer g.mu.Unlock(); g.hang = make(chan struct{}) }
+func (g *gate) open() { g.mu.Lock(); defer g.mu.Unlock(); close(g.hang); g.hang = nil }
+
+// ordered is an order that somebody waits for.
+type ordered struct {
+	done client.Done
+	err  error
+}
+
+func give(t *testing.T, verb func(context.Context, string, client.LifecycleRequest) (client.Done, error)) chan ordered {
+	answer := make(chan ordered, 1)
+	go func() {
+		done, err := verb(t.Context(), "a", client.LifecycleRequest{})
+		answer <- ordered{done, err}
+	}()
+	synctest.Wait()
+	return answer
+}
+
+// TestAnOrderHasNoEffectBeforeTheStoreHasIt gives two orders while the store hangs.
+func TestAnOrderHasNoEffectBeforeTheStoreHasIt(t *testing.T) {
+	type verb func(context.Context, string, client.LifecycleRequest) (client.Done, error)
+	for name, verbs := range map[string]func(c *Controller) [2]verb{
+		"two":   func(c *Controller) [2]verb { return [2]verb{c.Sleep, c.Suspend} },
+		"equal": func(c *Controller) [2]verb { return [2]verb{c.Suspend, c.Suspend} },
+	} {
+		for _, taken := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+					g := &gate{countingStore: w.records}
+					w.store = g
+					w.begin()
+					w.after(time.Minute)
+					g.shut()
+					one, two := give(t, verbs(w.c)[0]), give(t, verbs(w.c)[1])
+					w.after(time.Second)
+					if v, _ := w.c.View("a"); len(one)+len(two) > 0 || v.Hold.Kind != "" || slices.Contains(w.kinds("gc-town-a"), "session.held") {
+						t.Errorf("before the store has an order, %d and %d are answered, the view is %+v, events are %v", len(one), len(two), v, w.kinds("gc-town-a"))
+					}
+					if !taken {
+						w.after(10 * time.Second)
+					}
+					g.open()
+					w.after(time.Minute)
+					for _, answer := range []ordered{<-one, <-two} {
+						if taken != (answer.err == nil) || !taken && !errors.Is(answer.err, client.ErrUnavailable) {
+							t.Errorf("the store takes it: %v; the answer is %+v", taken, answer)
+						}
+					}
+					state, hold := client.StateRunning, session.HoldKind("")
+					if taken {
+						state, hold = client.StateSuspended, session.HoldSuspend
+					}
+					w.want("a", state)
+					if got := w.records.record(t, "gc-town-a").Hold.Kind; got != hold {
+						t.Errorf("the store has the hold %q, want %q", got, hold)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestWhatIsWokenForAPromptSleepsAgainAfterIt has a prompt that is taken at once.
+func TestWhatIsWokenForAPromptSleepsAgainAfterIt(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		var mu sync.Mutex
+		queued := 0
+		set := func(n int) { mu.Lock(); defer mu.Unlock(); queued = n }
+		w.change = func(o *Options) { o.Queued = func(string) int { mu.Lock(); defer mu.Unlock(); return queued } }
+		w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 5 * time.Second })
+		w.fake.speaks = map[string]runtime.Reading{"gc-town-a": {Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle}}}}
+		w.begin()
+		w.after(time.Minute)
+		w.want("a", client.StateAsleep)
+		set(1)
+		if err := w.c.WakeFor(t.Context(), "a", "a prompt waits for it"); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Second)
+		w.want("a", client.StateRunning)
+		set(0)
+		w.fake.works("gc-town-a")
+		w.after(15 * time.Second)
+		w.want("a", client.StateAsleep)
+	})
+}
