@@ -14,6 +14,7 @@ import (
 	"gascity/client"
 	"gascity/internal/api"
 	"gascity/internal/cli"
+	"gascity/internal/daemon"
 	"gascity/internal/session"
 	"gascity/runtime"
 	"gascity/test/fakecity"
@@ -68,6 +69,10 @@ func dies(root string) func() {
 func (fakeDaemon) Shim(_ context.Context, args []string) int {
 	fmt.Println("shim", args)
 	return len(args)
+}
+
+func (fakeDaemon) Process(pid int) (func() bool, error) {
+	return daemon.New(daemon.Options{}).Process(pid)
 }
 
 func (fakeDaemon) Providers(context.Context) ([]client.Provider, error) {
@@ -229,6 +234,11 @@ func (ls cityLines) populate(city *fakecity.City) {
 			set(func(s *client.Session) { s.Activity.State = l.value })
 		case "reason":
 			set(func(s *client.Session) { s.Reason = l.value })
+		case "says": // what a program printed, with line ends
+			set(func(s *client.Session) { s.Reason = strings.ReplaceAll(l.value, `\n`, "\n") })
+		case "again":
+			again, _ := time.ParseDuration(l.value)
+			set(func(s *client.Session) { s.NextAt = time.Now().Add(again) })
 		case "provider":
 			set(func(s *client.Session) { s.Provider = l.value })
 		case "kind":

@@ -58,10 +58,11 @@ func controllerStopCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			ended := a.endOf(before.Controller)
 			if _, err := c.StopController(cmd.Context()); err != nil {
 				return err
 			}
-			if err := a.awaitGone(cmd.Context(), c, before.Controller); err != nil {
+			if err := a.awaitGone(cmd.Context(), c, before.Controller, ended); err != nil {
 				return err
 			}
 			a.Talk("the controller has ended; the agents go on, the next one takes them over: gc start")

@@ -33,6 +33,10 @@ type Processes interface {
 	// Shim hosts one session: the hidden command that drivers start. It returns
 	// the exit status.
 	Shim(ctx context.Context, args []string) int
+	// Process finds the process that has the pid now. The function says whether
+	// exactly that one has ended, whether its parent has noticed or not; what cannot
+	// be told has not ended.
+	Process(pid int) (ended func() bool, err error)
 }
 
 // ControllerOptions are the parameters of a controller beside its city.

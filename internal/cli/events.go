@@ -21,7 +21,7 @@ func eventsCommand(a *app) *cobra.Command {
 		Long: `Prints the events that the controller remembers; with --follow every new one too, until it is
 interrupted, also across restarts of the controller. With --json one event a line. Ids are never given
 twice: who has read as far as an id goes on with --after. What lies between that id and the oldest
-event that is remembered is lost, and said to be.`,
+event that is remembered is lost, and said to be; an id that no event has had is refused.`,
 		Example: "  gc events --since 1h\n  gc events --follow --json --after 1234",
 		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,6 +46,9 @@ event that is remembered is lost, and said to be.`,
 
 func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.EventQuery) error {
 	page, err := c.FindEvents(ctx, query)
+	if err == nil {
+		err = knownCursor(page, query.After)
+	}
 	if err != nil {
 		return err
 	}
@@ -60,7 +63,25 @@ func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.Eve
 	return nil
 }
 
+// knownCursor refuses an id that no event has had: what came after it cannot be
+// told, and that nothing was lost neither.
+func knownCursor(page client.EventPage, after uint64) error {
+	if !page.Gap || page.Last == 0 || after <= page.Last { // of an empty memory nobody knows what it has forgotten
+		return nil
+	}
+	return fmt.Errorf("%w: no event has the id %d yet, the last one is %d; go on with --after %d", client.ErrInvalid, after, page.Last, page.Last)
+}
+
 func (a *app) followEvents(ctx context.Context, c *client.Client, query client.EventQuery) error {
+	if query.After > 0 {
+		page, err := c.PastEvents(ctx, query.After)
+		if err == nil {
+			err = knownCursor(page, query.After)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	begun := query.After > 0
 	for e, err := range c.FollowEvents(ctx, query) {
 		if gap, lost := errors.AsType[*client.GapError](err); lost {

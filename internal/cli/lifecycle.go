@@ -10,6 +10,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/desk"
+	"gascity/internal/cli/page"
 	"gascity/internal/text"
 )
 
@@ -224,7 +225,7 @@ func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.
 			a.Talk("%s %s", was.Name, verb.goal)
 			return nil
 		case verb.reached(was, is) == desk.Failing:
-			return fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, text.FirstOf(is.Reason, is.Exit, "no reason was given"), is.Name)
+			return fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, text.FirstOf(page.Reason(is.Reason), is.Exit, "no reason was given"), is.Name)
 		}
 		if !desk.PauseFor(ctx, desk.LookAgain, changed) {
 			continue // to say what it waited for

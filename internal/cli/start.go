@@ -48,7 +48,10 @@ func startCommand(a *app) *cobra.Command {
 		Use:   "start",
 		Short: "Start the city's controller and its agents",
 		Long: `Starts the controller in the background, waits until every wanted agent runs or has failed, and
-says which. A controller that runs already is left alone; its agents are waited for all the same.
+says which. A controller that runs already is left alone; its agents are waited for all the same. An
+agent that waits for something that will not come soon is told of with its reason and not waited for:
+the end of a vendor's limit, an agent that has failed, a pool without members. Exit status 1 is for
+those that have failed.
 The controller's own messages are in .gc/log/controller.log.`,
 		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -98,5 +98,7 @@ func (a *app) watchStatus(ctx context.Context, c *client.Client) error {
 	if a.JSON {
 		return a.Line(status)
 	}
-	return a.Picture(a.sheet().Status(status))
+	s := a.sheet()
+	s.Rows = a.Rows()
+	return a.Picture(s.Status(status))
 }

@@ -21,9 +21,6 @@ import (
 const (
 	defaultStopTimeout    = 5 * time.Minute
 	defaultRestartTimeout = 5 * time.Minute
-
-	// farewell is how long a controller that has answered may take to exit.
-	farewell = 10 * time.Second
 )
 
 func stopCommand(a *app) *cobra.Command {
@@ -58,13 +55,14 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
+	ended := a.endOf(before.Controller)
 	census, err := a.stopTold(ctx, c)
 	if err != nil {
 		return err
 	}
 	gone := error(nil)
 	if census.Clean { // else it stays, for another try
-		gone = a.awaitGone(ctx, c, before.Controller)
+		gone = a.awaitGone(ctx, c, before.Controller, ended)
 	}
 	if a.JSON {
 		if err := a.Document(census); err != nil {
@@ -156,28 +154,10 @@ func notEnded(status client.Status) []string {
 	for _, agent := range status.Agents {
 		switch agent.State {
 		case client.StateStopping, client.StateUnknown, client.StateRunning, client.StateStarting:
-			open = append(open, agent.Name+" ("+text.Join(agent.State, page.FirstLine(agent.Reason))+")")
+			open = append(open, agent.Name+" ("+text.Join(agent.State, page.Reason(agent.Reason))+")")
 		}
 	}
 	return open
-}
-
-// awaitGone waits until the controller no longer answers. Another one may do so
-// instead: somebody was waiting to start it.
-func (a *app) awaitGone(parent context.Context, c *client.Client, was client.Controller) error {
-	ctx, cancel := context.WithTimeout(parent, farewell)
-	defer cancel()
-	for pause := probePause; ; pause = min(2*pause, probePauseMax) {
-		status, err := c.Status(ctx)
-		if errors.Is(err, client.ErrNoController) || err == nil && status.Controller.PID != was.PID {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: the controller has done its work but still answers; see .gc/log/controller.log", client.ErrTimeout)
-		case <-time.After(pause):
-		}
-	}
 }
 
 func (a *app) printCensus(census client.Census) {

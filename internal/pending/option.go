@@ -71,19 +71,24 @@ func find(p session.Pending, meant string) (int, error) {
 		case len(hits) == 1:
 			return hits[0], nil
 		case len(hits) > 1:
-			return 0, fmt.Errorf("%w: %q is more than one option of %s: %s", client.ErrInvalid, meant, p.ID, listed(p.Options))
+			return 0, fmt.Errorf("%w: %q is more than one option of %s: %s", client.ErrInvalid, meant, p.ID, listed(p.Options, hits))
 		}
 	}
-	return 0, fmt.Errorf("%w: %q is no option of %s: %s", client.ErrInvalid, meant, p.ID, listed(p.Options))
+	every := make([]int, len(p.Options))
+	for i := range every {
+		every[i] = i
+	}
+	return 0, fmt.Errorf("%w: %q is no option of %s: %s", client.ErrInvalid, meant, p.ID, listed(p.Options, every))
 }
 
-func listed(options []string) string {
+// listed names some of the options, with the numbers that they have among all.
+func listed(options []string, which []int) string {
 	var b strings.Builder
-	for i, label := range options {
-		if i > 0 {
+	for n, i := range which {
+		if n > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "%d %q", i+1, label)
+		fmt.Fprintf(&b, "%d %q", i+1, options[i])
 	}
 	return b.String()
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"gascity/client"
@@ -23,6 +26,8 @@ const (
 	Settled
 	Failing
 	Skipped // not waited for
+	Resting // wanted to rest, and told of with its reason
+	Held    // waits for something that will not come soon: told of, not waited for
 )
 
 // Judge decides about one agent of a status.
@@ -30,7 +35,11 @@ type Judge func(client.Agent) Verdict
 
 // Wanted waits until what should run runs.
 func Wanted(agent client.Agent) Verdict {
-	if agent.Desired != client.StateRunning {
+	switch agent.Desired {
+	case client.StateRunning:
+	case client.StateStopped, client.StateSuspended:
+		return Resting
+	default:
 		return Skipped
 	}
 	switch agent.State {
@@ -49,6 +58,7 @@ func (d *Desk) AwaitAgents(parent context.Context, c *client.Client, of Judge) e
 	changed, stopped := Changes(ctx, c)
 	defer func() { cancel(); <-stopped }()
 	w := d.newVigil(of)
+	w.until, _ = parent.Deadline()
 	for {
 		status, err := c.Status(ctx)
 		if err != nil {
@@ -75,9 +85,22 @@ type Vigil struct {
 	since time.Time
 	open  []string // the agents that are still waited for, with their state
 	said  time.Time
-	last  string // what was said of open
-	blind string // what was said of providers that do not answer
+	last  string              // what was said of open
+	blind string              // what was said of providers that do not answer
+	until time.Time           // when the wait ends; zero: never
+	rests map[string][]string // agents that rest, by the reason
+	still stillness
 }
+
+// stillness is since when nothing moves that an agent could wait for.
+type stillness struct {
+	gist  string
+	since time.Time
+}
+
+// calm is how long nothing must move before what waits is not waited for any
+// longer: what has become possible begins well within it.
+const calm = 3 * time.Second
 
 func (d *Desk) newVigil(of Judge) *Vigil {
 	return &Vigil{Desk: d, judge: of, told: map[string]Verdict{}, since: d.Now()}
@@ -101,7 +124,8 @@ const RemindAfter = 2 * time.Second
 
 // look tells what is new and reports whether nothing is waited for any more.
 func (w *Vigil) look(status client.Status) bool {
-	w.open = nil
+	w.open, w.rests = nil, map[string][]string{}
+	standing := w.standstill(status)
 	if why := status.Controller.Degraded; why != w.blind {
 		if w.blind = why; why != "" {
 			w.Talk("%s  %s", w.PaintTalk(text.Red, "!!"), text.OneLine(why))
@@ -109,25 +133,83 @@ func (w *Vigil) look(status client.Status) bool {
 	}
 	for _, agent := range status.Agents {
 		v := w.judge(agent)
+		if v == Waiting && (standing && idle(agent) || w.far(agent)) {
+			v = Held
+		}
+		if v == Resting {
+			w.rests[agent.Reason] = append(w.rests[agent.Reason], agent.Name)
+		}
 		if v == Settled && w.told[agent.Name] == Failing && w.Relapses(agent) {
 			continue // it has failed before our eyes
 		}
 		if v == Waiting {
 			w.open = append(w.open, fmt.Sprintf("%s (%s)", agent.Name, agent.State))
 		}
-		if v == Waiting || v == Skipped || w.told[agent.Name] == v {
+		if v == Waiting || v == Skipped || v == Resting || w.told[agent.Name] == v {
 			continue
 		}
 		w.told[agent.Name] = v
-		after := fmt.Sprintf("%.1fs", w.Now().Sub(w.since).Seconds())
-		if v == Settled {
-			w.Talk("%s  %s after %s", w.PaintTalk(text.Green, "ok"), agent.Name, after)
-		} else {
-			w.Talk("%s  %s is %s: %s", w.PaintTalk(text.Red, "!!"), agent.Name, agent.State, text.Block(text.FirstOf(agent.Reason, agent.Exit, "no reason was given")))
-		}
+		w.tell(agent, v)
 	}
 	w.Remind(w.open)
 	return len(w.open) == 0
+}
+
+// tell says what became of an agent.
+func (w *Vigil) tell(agent client.Agent, v Verdict) {
+	why := text.Plainly(text.Brief(text.FirstOf(agent.Reason, agent.Exit, "no reason was given")))
+	switch v {
+	case Settled:
+		w.Talk("%s  %s after %.1fs", w.PaintTalk(text.Green, "ok"), agent.Name, w.Now().Sub(w.since).Seconds())
+	case Held:
+		again := ""
+		if left := text.In(w.Now(), agent.NextAt); left != "" {
+			again = "; again in " + left
+		}
+		w.Talk("%s  %s waits: %s%s", w.PaintTalk(text.Yellow, "--"), agent.Name, why, again)
+	default:
+		w.Talk("%s  %s is %s: %s", w.PaintTalk(text.Red, "!!"), agent.Name, agent.State, why)
+	}
+}
+
+// far reports whether nothing happens to an agent before the wait is over.
+func (w *Vigil) far(agent client.Agent) bool {
+	return idle(agent) && !agent.NextAt.IsZero() && !w.until.IsZero() && agent.NextAt.After(w.until)
+}
+
+// idle reports whether the controller does nothing about an agent for now.
+func idle(agent client.Agent) bool {
+	switch agent.State {
+	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateLost:
+		return true
+	}
+	return false
+}
+
+// underway reports whether the controller is doing something about an agent.
+func underway(agent client.Agent) bool {
+	switch agent.State {
+	case client.StateCreating, client.StateStarting, client.StateDraining, client.StateStopping:
+		return true
+	}
+	return false
+}
+
+// standstill reports whether for a while no agent has been on its way that
+// another one could wait for. One that failed is on none: it is told of.
+func (w *Vigil) standstill(status client.Status) bool {
+	var gist strings.Builder
+	moves := false
+	for _, agent := range status.Agents {
+		fmt.Fprintln(&gist, agent.Name, agent.Desired, agent.State, agent.Epoch, agent.Reason)
+		waits := w.judge(agent) == Waiting
+		moves = moves || underway(agent) || waits && !idle(agent) || waits && agent.NextAt.After(w.Now()) && !w.far(agent)
+	}
+	if moves || gist.String() != w.still.gist {
+		w.still = stillness{gist.String(), w.Now()}
+		return false
+	}
+	return w.Now().Sub(w.still.since) >= calm
 }
 
 // Remind says what is waited for, once it takes long and whenever that changes.
@@ -141,22 +223,33 @@ func (w *Vigil) Remind(names []string) {
 	w.last, w.said = open, now
 }
 
-// sum says what became of all.
+// sum says what became of all. What waits for something known has not failed.
 func (w *Vigil) sum() error {
-	good, bad := 0, 0
+	for _, why := range slices.Sorted(maps.Keys(w.rests)) {
+		w.Talk("%s  %s: %s", w.PaintTalk(text.Faint, "--"), text.List(w.rests[why]), text.Plainly(text.Brief(text.FirstOf(why, "not wanted"))))
+	}
+	count := map[Verdict]int{}
 	for _, v := range w.told {
-		if v == Settled {
-			good++
-		} else {
-			bad++
-		}
+		count[v]++
 	}
-	if bad == 0 {
-		w.Talk("%s", runs(good))
-		return nil
+	words := runs(count[Settled])
+	if n := count[Failing]; n > 0 {
+		words += fmt.Sprintf(", %d failed", n)
 	}
-	w.Talk("%s, %d failed; look closer with: gc status", runs(good), bad)
-	return Said(Failed)
+	switch n := count[Held]; {
+	case n == 1:
+		words += ", 1 waits"
+	case n > 1:
+		words += fmt.Sprintf(", %d wait", n)
+	}
+	if count[Failing]+count[Held] > 0 {
+		words += "; look closer with: gc status"
+	}
+	w.Talk("%s", words)
+	if count[Failing] > 0 {
+		return Said(Failed)
+	}
+	return nil
 }
 
 func runs(n int) string {

@@ -47,3 +47,86 @@ func TestAPlaceThatDoesNotAnswerIsToldOnce(t *testing.T) {
 		t.Errorf("the reason why nothing starts was told %d times:\n%s", got, out.String())
 	}
 }
+
+// vigil is one that looks at pictures of the test's, and what it says.
+func vigil(now *time.Time) (*Vigil, *bytes.Buffer) {
+	var out bytes.Buffer
+	d := &Desk{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: func() time.Time { return *now }}}
+	w := d.newVigil(Wanted)
+	w.until = now.Add(2 * time.Minute)
+	return w, &out
+}
+
+func TestWhatComesLaterIsToldAndNotAwaited(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	agent := func(name, state, reason string, next time.Duration) client.Agent {
+		a := client.Agent{Name: name, Desired: client.StateRunning, State: state, Reason: reason}
+		if next > 0 {
+			a.NextAt = now.Add(next)
+		}
+		return a
+	}
+	rests := func(name, state, reason string) client.Agent {
+		return client.Agent{Name: name, Desired: client.StateStopped, State: state, Reason: reason}
+	}
+	for name, c := range map[string]struct {
+		agents []client.Agent
+		want   []string
+		failed bool
+	}{
+		"a limit for hours": {[]client.Agent{agent("a", "running", "", 0), agent("b", "stopped", "limited until tomorrow", 3*time.Hour)}, []string{"--  b waits: limited until tomorrow; again in 3h00m\n", "1 agent runs, 1 waits; look closer"}, false},
+		"quarantine":        {[]client.Agent{agent("a", "quarantined", "5 failures\nlast", time.Hour)}, []string{"!!  a is quarantined: 5 failures … last\n", "no agent runs, 1 failed"}, true},
+		"those that rest": {
+			[]client.Agent{rests("p-1", "stopped", "the pool p wants 0"), rests("p-2", "stopped", "the pool p wants 0"), rests("s", "asleep", "it sleeps")},
+			[]string{"--  s: it sleeps\n", "--  p-1, p-2: the pool p wants 0\n", "no agent runs\n"}, false,
+		},
+	} {
+		w, out := vigil(&now)
+		if !w.look(client.Status{Agents: c.agents}) {
+			t.Errorf("%s is waited for: %q", name, w.open)
+		}
+		if err := w.sum(); (err != nil) != c.failed {
+			t.Errorf("%s ends with %v", name, err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s is told as\n%s\nwant %q", name, out, want)
+			}
+		}
+	}
+}
+
+// TestWhoWaitsForWhatStandsStillIsNotAwaited: what an agent depends on may have
+// failed, or be wanted by nobody.
+func TestWhoWaitsForWhatStandsStillIsNotAwaited(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	waiting := client.Agent{Name: "b", Desired: client.StateRunning, State: client.StateStopped, Reason: "it waits for a"}
+	for name, c := range map[string]struct {
+		dep    client.Agent
+		awaits bool
+	}{
+		"failed":         {client.Agent{Desired: client.StateRunning, State: client.StateFailed, NextAt: now.Add(time.Minute)}, false},
+		"a pool of none": {client.Agent{Desired: client.StateStopped, State: client.StateStopped}, false},
+		"limited":        {client.Agent{Desired: client.StateRunning, State: client.StateStopped, NextAt: now.Add(time.Hour)}, false},
+		"starting":       {client.Agent{Desired: client.StateRunning, State: client.StateStarting}, true},
+		"soon":           {client.Agent{Desired: client.StateRunning, State: client.StateStopped, NextAt: now.Add(20 * time.Second)}, true},
+		"stopping":       {client.Agent{Desired: "absent", State: client.StateStopping}, true},
+		"unknown":        {client.Agent{Desired: client.StateRunning, State: client.StateUnknown}, true},
+	} {
+		w, out := vigil(&now)
+		c.dep.Name = "a"
+		status := client.Status{Agents: []client.Agent{c.dep, waiting}}
+		begun := now
+		if w.look(status) {
+			t.Errorf("%s: nothing is waited for at the first look", name)
+		}
+		for range 8 {
+			now = now.Add(time.Second)
+			w.look(status)
+		}
+		if awaits := len(w.open) > 0; awaits != c.awaits || strings.Contains(out.String(), "--  b waits: it waits for a") == awaits {
+			t.Errorf("%s: waiting is %v, want %v:\n%s", name, awaits, c.awaits, out)
+		}
+		now = begun
+	}
+}

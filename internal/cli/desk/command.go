@@ -46,11 +46,14 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	return Usage(cmd, "%s has no command %q%s", cmd.CommandPath(), name, DidYouMean(name, commandNames(cmd)))
 }
 
-// FlagError says which flag is wrong and which one may be meant.
+// FlagError says which flag is wrong, and which one or what value may be meant.
 func FlagError(cmd *cobra.Command, err error) error {
+	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return Usage(cmd, "--%s cannot be %q; it is %s", value.GetFlag().Name, value.GetValue(), valueWords(value.GetFlag().Value.Type()))
+	}
 	missing, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
-		return Usage(cmd, "%s: %v", cmd.CommandPath(), err)
+		return Usage(cmd, "%v, in: %s", err, cmd.CommandPath())
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
@@ -59,6 +62,19 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return Usage(cmd, "%s has no flag -%s", cmd.CommandPath(), name)
 	}
 	return Usage(cmd, "%s has no flag --%s%s", cmd.CommandPath(), name, DidYouMean("--"+name, known))
+}
+
+// valueWords says what a flag of a type takes.
+func valueWords(kind string) string {
+	switch kind {
+	case "duration":
+		return "a duration such as 5s, 10m or 2h"
+	case "int", "uint", "int64", "uint64":
+		return "a whole number"
+	case "bool":
+		return "true or false"
+	}
+	return "a value of the type " + kind
 }
 
 // Between demands a number of arguments; below zero is any number.

@@ -22,8 +22,8 @@ import (
 	"gascity/internal/text"
 )
 
-// Env is what a command gets from the process it runs in. All fields but Width
-// are required.
+// Env is what a command gets from the process it runs in. All fields but Width and
+// Height are required.
 type Env struct {
 	// Stdin, Stdout and Stderr are the process's streams.
 	Stdin          io.Reader
@@ -36,6 +36,8 @@ type Env struct {
 	IsTerminal func(stream any) bool
 	// Width is the number of columns of the terminal now. Nil or zero is unlimited.
 	Width func() int
+	// Height is the number of its rows. Nil or zero is unlimited.
+	Height func() int
 	// Dir is the current folder.
 	Dir string
 	// Version is this program's version.

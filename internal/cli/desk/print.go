@@ -46,6 +46,16 @@ func (d *Desk) Columns() int {
 	return d.Width()
 }
 
+// Rows is how many rows a picture may have that is drawn over and over on the
+// terminal on standard output, zero if it is none. The row below it is the
+// cursor's.
+func (d *Desk) Rows() int {
+	if d.Height == nil || !d.IsTerminal(d.Stdout) {
+		return 0
+	}
+	return max(0, d.Height()-1)
+}
+
 // PrintText prints an agent's text; a terminal is protected from it.
 func (d *Desk) PrintText(s string) {
 	if d.IsTerminal(d.Stdout) {
@@ -58,9 +68,11 @@ func (d *Desk) PrintText(s string) {
 }
 
 // Picture prints one picture of what is watched: over the former one on a
-// terminal, so that it does not flicker, else below it.
+// terminal, so that it does not flicker, else below it. What the terminal has no
+// rows for is left out at the end, and counted.
 func (d *Desk) Picture(picture string) error {
 	if d.IsTerminal(d.Stdout) {
+		picture = text.Fit(picture, d.Rows(), d.Columns())
 		picture = "\x1b[H" + strings.ReplaceAll(picture, "\n", "\x1b[K\n") + "\x1b[J"
 	} else {
 		picture += "\n"

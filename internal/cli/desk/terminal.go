@@ -15,9 +15,20 @@ func IsTerminal(stream any) bool {
 // TerminalWidth returns the columns of the terminal that the standard output is,
 // zero if it is none.
 func TerminalWidth() int {
-	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil {
-		return 0
-	}
+	columns, _ := terminalSize()
 	return columns
+}
+
+// TerminalHeight returns its rows.
+func TerminalHeight() int {
+	_, rows := terminalSize()
+	return rows
+}
+
+func terminalSize() (columns, rows int) {
+	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return columns, rows
 }

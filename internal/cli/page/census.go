@@ -27,7 +27,7 @@ func NotEnded(r client.StopResult) string {
 	if r.Error == "" && len(r.Survivors) == 0 {
 		return ""
 	}
-	words := text.FirstOf(r.Error, "not ended")
+	words := text.FirstOf(Reason(r.Error), "not ended")
 	if len(r.Survivors) > 0 {
 		words += "; still running: " + strings.Trim(fmt.Sprint(r.Survivors), "[]")
 	}

@@ -21,7 +21,7 @@ func (s Sheet) Event(e client.Event) string {
 	if e.Text == "" {
 		row += who
 	} else {
-		row += s.Pad(text.Bold, who, nameWidth) + "  " + text.OneLine(e.Text)
+		row += s.Pad(text.Bold, who, nameWidth) + "  " + Reason(e.Text)
 	}
 	return strings.TrimRight(row, " ") + "\n"
 }
@@ -44,7 +44,7 @@ func (s Sheet) Plan(plan client.Plan) string {
 		if action.Verb == "none" {
 			continue
 		}
-		why := text.Join(action.Reason, strings.Join(action.Fields, ", "))
+		why := text.Join(Reason(action.Reason), strings.Join(action.Fields, ", "))
 		t.Add(text.Painted(action.Verb, text.Cyan), text.Cell{Text: action.Agent}, text.Cell{Text: action.Session}, text.Cell{Text: text.In(s.Now, action.After)}, text.Cell{Text: why})
 	}
 	if len(t.Rows) == 0 {

@@ -13,6 +13,7 @@ const (
 	// many lines of an agent's output.
 	recentShown = 8
 	linesShown  = 12
+	factWidth   = 200
 )
 
 // Explanation is a page that says at its top what is so and what happens next,
@@ -57,12 +58,12 @@ func (s Sheet) headline(a client.Agent) string {
 func (s Sheet) summary(e client.Explanation) *facts {
 	a := e.Agent
 	f := &facts{}
-	f.add("reason", a.Reason, noteColor(a))
+	f.add("reason", Reason(a.Reason), noteColor(a))
 	f.plain("wanted", a.Desired)
-	f.plain("controller", decision(e.Decision)+": "+text.FirstOf(e.Reason, "no reason was given"))
+	f.plain("controller", decision(e)+": "+text.FirstOf(Reason(e.Reason), "no reason was given"))
 	f.add("next", s.next(e), text.Bold)
 	for _, warning := range e.Warnings {
-		f.add("warning", warning, text.Yellow)
+		f.add("warning", Reason(warning), text.Yellow)
 	}
 	if s.activity(a).Text != "" {
 		f.plain("activity", s.activityFact(a.Activity))
@@ -86,15 +87,18 @@ func (s Sheet) next(e client.Explanation) string {
 	return next + " (in " + left + ", at " + e.NextAt.Local().Format("15:04:05") + ")"
 }
 
-// decision says the plan's verb.
-func decision(verb string) string {
-	switch verb {
-	case "none", "":
+// decision says the plan's verb. What failed waits longer after each failure.
+func decision(e client.Explanation) string {
+	failed := e.Agent.State == client.StateFailed || e.Agent.State == client.StateLost
+	switch {
+	case e.Decision == "none", e.Decision == "":
 		return "leaves it as it is"
-	case "wait":
+	case e.Decision == "wait" && failed && !e.NextAt.IsZero():
+		return "waits (back-off)"
+	case e.Decision == "wait":
 		return "waits"
 	}
-	return verb
+	return e.Decision
 }
 
 func (s Sheet) activityFact(a client.Activity) string {
@@ -108,7 +112,7 @@ func (s Sheet) activityFact(a client.Activity) string {
 	if a.Confidence != "" {
 		words += " (" + a.Confidence + ")"
 	}
-	return strings.Join(optional(words, a.Detail), ", ")
+	return strings.Join(optional(words, Reason(a.Detail)), ", ")
 }
 
 // optional returns the texts that are not empty.
@@ -142,27 +146,40 @@ func (s Sheet) lastEnd(e client.Explanation) string {
 	if e.Exit != "" || len(e.Failures) > 0 {
 		out.WriteString(s.head("the last end"))
 		f := &facts{}
-		f.add("exit", e.Exit, text.Red)
+		f.add("exit", Reason(e.Exit), text.Red)
 		if n := len(e.Failures); n > 0 {
 			f.plain("failures", fmt.Sprintf("%d, the last one %s", n, text.Ago(s.Now, e.Failures[n-1])))
 		}
 		out.WriteString(f.render(s))
 	}
-	out.WriteString(s.quotation("it said last", e.Output))
-	if strings.TrimSpace(e.LastScreen) != strings.TrimSpace(e.Output) {
-		out.WriteString(s.quotation("its screen", e.LastScreen))
+	said, most := printed(e.Output), 0
+	if e.Agent.State == client.StateRunning { // it is over, and not the cause of anything
+		most = linesShown
+	}
+	out.WriteString(s.quotation("it said last", said, most))
+	if !strings.Contains(said, strings.TrimSpace(e.LastScreen)) {
+		out.WriteString(s.quotation("its screen", e.LastScreen, linesShown))
 	}
 	return out.String()
 }
 
-// quotation shows the end of what an agent printed.
-func (s Sheet) quotation(title, words string) string {
+// printed is the output in a text that tells a failure before it.
+func printed(output string) string {
+	first, rest, more := strings.Cut(output, "\n")
+	if more && strings.HasSuffix(strings.TrimSpace(first), "it printed:") {
+		return rest
+	}
+	return output
+}
+
+// quotation shows what an agent printed: the whole of it, or the last lines.
+func (s Sheet) quotation(title, words string, most int) string {
 	words = strings.Trim(words, "\n")
 	if strings.TrimSpace(words) == "" {
 		return ""
 	}
 	lines := strings.Split(words, "\n")
-	if more := len(lines) - linesShown; more > 0 {
+	if more := len(lines) - most; most > 0 && more > 0 {
 		title = fmt.Sprintf("%s (%d lines above it are left out)", title, more)
 		lines = lines[more:]
 	}
@@ -181,14 +198,14 @@ func (s Sheet) evidence(e client.Explanation) string {
 			}
 			says := s.doing(client.Activity{State: v.Activity, Kind: v.Kind, Until: v.Until})
 			t.Add(text.Painted(star, text.Green), text.Cell{Text: v.Source}, text.Cell{Text: says}, text.Cell{Text: text.Ago(s.Now, v.Since)},
-				text.Cell{Text: text.Ago(s.Now, v.ReadAt)}, text.Cell{Text: v.Confidence}, text.Cell{Text: v.Detail})
+				text.Cell{Text: text.Ago(s.Now, v.ReadAt)}, text.Cell{Text: v.Confidence}, text.Cell{Text: Reason(v.Detail)})
 		}
 		out.WriteString(s.head("what tells its activity, * is believed") + s.Table(t))
 	}
 	if len(e.Facts) > 0 {
 		t := &text.Table{Heads: []string{"FACT", "VALUE", "READ"}}
 		for _, v := range e.Facts {
-			t.Add(text.Cell{Text: v.What}, text.Cell{Text: v.Value}, text.Cell{Text: text.Ago(s.Now, v.ReadAt)})
+			t.Add(text.Cell{Text: v.What}, text.Cell{Text: text.Bound(Reason(v.Value), factWidth)}, text.Cell{Text: text.Ago(s.Now, v.ReadAt)})
 		}
 		out.WriteString(s.head("what is known of its life") + s.Table(t))
 	}
@@ -202,7 +219,7 @@ func (s Sheet) recent(events []client.Event) string {
 	var out strings.Builder
 	out.WriteString(s.head("what happened last"))
 	for _, e := range events[max(0, len(events)-recentShown):] {
-		row := s.Paint(text.Faint, e.Time.Local().Format("15:04:05")) + "  " + s.Pad(eventColor(e.Kind), text.OneLine(e.Kind), kindWidth) + "  " + text.OneLine(e.Text)
+		row := s.Paint(text.Faint, e.Time.Local().Format("15:04:05")) + "  " + s.Pad(eventColor(e.Kind), text.OneLine(e.Kind), kindWidth) + "  " + Reason(e.Text)
 		out.WriteString(strings.TrimRight(row, " ") + "\n")
 	}
 	return out.String()

@@ -1,8 +1,9 @@
 // Package page shows a city to a person: each of the client's types as a page or
 // a table. It is pure: values, a clock and a width go in, text comes out.
 //
-// What agents and strangers wrote is made safe for a terminal. Nothing is cut
-// but the beginnings of prompts, which say so with an ellipsis.
+// What agents and strangers wrote is made safe for a terminal. What is cut says
+// so with an ellipsis: the beginnings of prompts, and reasons that quote the
+// output of a program, which an explanation has in full.
 package page
 
 import (
@@ -20,6 +21,7 @@ type Sheet struct {
 	text.Painter
 	Now     time.Time
 	Columns int // of the terminal; zero is unlimited
+	Rows    int // that a picture may have; zero is unlimited
 }
 
 // Table renders a table.
@@ -85,6 +87,9 @@ func (s Sheet) when(t time.Time) string {
 	}
 	return clock(t) + ", " + text.Ago(s.Now, t)
 }
+
+// Reason is a reason in one line, without names of the program's inside.
+func Reason(words string) string { return text.Plainly(text.Brief(words)) }
 
 // FirstLine shortens what has more lines; gc session show has them all.
 func FirstLine(words string) string {

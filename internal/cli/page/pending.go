@@ -53,10 +53,15 @@ func (s Sheet) fate(p client.Pending) string {
 	if len(p.Options) > 0 {
 		how = "answer: gc respond " + p.ID + " 1"
 	}
-	return text.Join(how, p.Why, s.policy(p))
+	return text.Join(how, Reason(p.Why), s.policy(p))
 }
 
+// policy says what happens unless somebody answers. What was reported again is
+// not reported once more.
 func (s Sheet) policy(p client.Pending) string {
+	if !p.Escalated.IsZero() {
+		return "reported again " + text.Ago(s.Now, p.Escalated) + "; it waits on"
+	}
 	left := text.In(s.Now, p.Deadline)
 	if p.Deadline.IsZero() || p.Policy == "wait" || p.Policy == "" {
 		return ""
@@ -70,7 +75,7 @@ func (s Sheet) Waits(list []client.Wait) string {
 	t := &text.Table{Heads: []string{"ID", "OWNER", "WAITS UNTIL", "STATE", "AGE", "ENDS IN", "NOTE"}}
 	for _, w := range list {
 		t.Add(text.Painted(w.ID, text.Bold), text.Cell{Text: w.Owner}, text.Cell{Text: Condition(w)}, text.Painted(w.State, waitColor(w.State)),
-			text.Cell{Text: text.Span(s.Now.Sub(w.CreatedAt))}, text.Cell{Text: text.In(s.Now, w.Deadline)}, text.Cell{Text: text.Join(FirstLine(w.Reason), w.Receipt)})
+			text.Cell{Text: text.Span(s.Now.Sub(w.CreatedAt))}, text.Cell{Text: text.In(s.Now, w.Deadline)}, text.Cell{Text: text.Join(Reason(w.Reason), w.Receipt)})
 	}
 	return s.Table(t)
 }

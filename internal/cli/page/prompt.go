@@ -21,7 +21,7 @@ func (s Sheet) Queue(receipts []client.Receipt) string {
 			priority = ""
 		}
 		t.Add(text.Painted(r.ID, text.Bold), text.Cell{Text: r.Agent}, text.Painted(r.State, receiptColor(r.State)), number(r.Position), text.Cell{Text: priority},
-			text.Cell{Text: r.Source}, text.Cell{Text: text.Span(s.Now.Sub(r.CreatedAt))}, text.Cell{Text: FirstLine(r.Reason)}, text.Painted(beginning(r.Text, textWidth), text.Faint))
+			text.Cell{Text: r.Source}, text.Cell{Text: text.Span(s.Now.Sub(r.CreatedAt))}, text.Cell{Text: Reason(r.Reason)}, text.Painted(beginning(r.Text, textWidth), text.Faint))
 	}
 	return s.Table(t)
 }
@@ -45,7 +45,7 @@ func (s Sheet) Receipt(r client.Receipt) string {
 	f.add("receipt", r.ID, text.Bold)
 	f.plain("agent", r.Agent)
 	f.add("state", r.State, receiptColor(r.State))
-	f.plain("reason", r.Reason)
+	f.plain("reason", text.Plainly(r.Reason))
 	f.plain("evidence", r.Evidence)
 	f.plain("in the queue", position(r.Position))
 	f.plain("priority", r.Priority)
@@ -84,7 +84,7 @@ func (s Sheet) steps(r client.Receipt) string {
 	}
 	t := &text.Table{Heads: []string{"AT", "AFTER", "STEP", "DETAIL"}}
 	for _, step := range r.Steps {
-		t.Add(text.Painted(clock(step.At), text.Faint), text.Cell{Text: after(step.At.Sub(r.Steps[0].At))}, text.Painted(step.State, receiptColor(step.State)), text.Cell{Text: step.Detail})
+		t.Add(text.Painted(clock(step.At), text.Faint), text.Cell{Text: after(step.At.Sub(r.Steps[0].At))}, text.Painted(step.State, receiptColor(step.State)), text.Cell{Text: Reason(step.Detail)})
 	}
 	return "\n" + s.Table(t)
 }

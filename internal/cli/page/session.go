@@ -36,8 +36,8 @@ func (s Sheet) sessionFacts(it client.Session) *facts {
 	f.plain("wanted", it.Desired)
 	f.add("state", it.State, StateColor(it.State))
 	f.plain("activity", s.doing(it.Activity)+sourceOf(it.Activity))
-	f.plain("reason", it.Reason)
-	f.add("warning", it.Warning, text.Yellow)
+	f.plain("reason", reasonBeside(it.LastScreen, it.Reason))
+	f.add("warning", text.Plainly(it.Warning), text.Yellow)
 	f.plain("exit", it.Exit)
 	f.plain("title", it.Title)
 	f.plain("command", it.Command)
@@ -61,6 +61,15 @@ func (s Sheet) sessionFacts(it client.Session) *facts {
 	}
 	f.plain("observed", s.when(it.ReadAt))
 	return f
+}
+
+// reasonBeside is the reason in one line if the output that it quotes is shown
+// too, else all of it.
+func reasonBeside(screen, reason string) string {
+	if strings.Contains(screen, strings.TrimSpace(printed(reason))) || !strings.Contains(strings.TrimSpace(reason), "\n") {
+		return Reason(reason)
+	}
+	return text.Plainly(reason)
 }
 
 func sourceOf(a client.Activity) string {

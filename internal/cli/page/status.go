@@ -25,9 +25,46 @@ func (s Sheet) Status(status client.Status) string {
 		return out.String()
 	}
 	out.WriteByte('\n')
-	out.WriteString(s.agents(status.Agents))
-	out.WriteString(s.alerts(status.Agents))
+	alerts := s.alerts(status.Agents)
+	out.WriteString(s.fitted(s.agents(status.Agents), out.String(), alerts))
+	out.WriteString(alerts)
 	return out.String()
+}
+
+// fitted cuts the end of a table, so that a picture with what stands above and
+// below it has no more rows than the sheet. Its head stays, and the number of
+// agents that are left out.
+func (s Sheet) fitted(table, above, below string) string {
+	left := s.Rows - text.Rows(above, s.Columns) - text.Rows(below, s.Columns)
+	if s.Rows <= 0 || text.Rows(table, s.Columns) <= left {
+		return table
+	}
+	rows := tableRows(table)
+	var out strings.Builder
+	for i, row := range rows {
+		height := text.Rows(row, s.Columns)
+		if i > 0 && left-height < 1 { // one is for what is said here
+			fmt.Fprintf(&out, "%s\n", s.Paint(text.Faint, fmt.Sprintf("… %d more", len(rows)-i)))
+			break
+		}
+		left -= height
+		out.WriteString(row)
+	}
+	return out.String()
+}
+
+// tableRows are the rows of a table with a name in each; what goes on below a row
+// is indented.
+func tableRows(table string) []string {
+	var rows []string
+	for line := range strings.Lines(table) {
+		if len(rows) > 0 && strings.HasPrefix(line, " ") {
+			rows[len(rows)-1] += line
+		} else {
+			rows = append(rows, line)
+		}
+	}
+	return rows
 }
 
 // Controller is one line about the controller.
@@ -82,7 +119,7 @@ func (s Sheet) doing(a client.Activity) string {
 		words += "?"
 	}
 	if a.Kind != "" {
-		words += ": " + a.Kind
+		words += ": " + text.Plainly(a.Kind)
 	}
 	if left := text.In(s.Now, a.Until); left != "" {
 		words += " for " + left
@@ -103,9 +140,9 @@ func (s Sheet) note(agent client.Agent) string {
 	if agent.Desired != agent.State && agent.Desired != client.StateRunning && agent.Desired != "" {
 		parts = append(parts, "wanted: "+agent.Desired)
 	}
-	parts = append(parts, FirstLine(agent.Reason))
+	parts = append(parts, Reason(agent.Reason))
 	if agent.State != client.StateRunning && agent.Exit != "" && !strings.Contains(agent.Reason, agent.Exit) {
-		parts = append(parts, FirstLine(agent.Exit))
+		parts = append(parts, Reason(agent.Exit))
 	}
 	if next := text.In(s.Now, agent.NextAt); next != "" {
 		parts = append(parts, "again in "+next)
@@ -130,7 +167,7 @@ func (s Sheet) alerts(agents []client.Agent) string {
 	for _, agent := range agents {
 		pending += agent.Pending
 		if agent.Warning != "" {
-			fmt.Fprintf(&out, "%s  %s: %s\n", s.Paint(text.Yellow, "!!"), text.OneLine(agent.Name), text.OneLine(FirstLine(agent.Warning)))
+			fmt.Fprintf(&out, "%s  %s: %s\n", s.Paint(text.Yellow, "!!"), text.OneLine(agent.Name), Reason(agent.Warning))
 		}
 	}
 	if pending > 0 {
