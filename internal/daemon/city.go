@@ -38,19 +38,22 @@ func (e *engines) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// city is what the control API serves: the controller and the engines.
+// city is what the control API serves: the controller and the engines. What
+// agents have printed is answered without the values of credentials, but for what
+// stands on a screen now.
 type city struct {
 	*controller.Controller
 	api.Prompts
 	api.Questions
 	api.Conditions
 	engines *engines
+	secrets *redactor
 }
 
 var _ api.City = city{}
 
-func compose(c *controller.Controller, e *engines) city {
-	return city{Controller: c, Prompts: e.prompts, Questions: e.questions, Conditions: e.waits, engines: e}
+func compose(c *controller.Controller, e *engines, secrets *redactor) city {
+	return city{Controller: c, Prompts: e.prompts, Questions: e.questions, Conditions: e.waits, engines: e, secrets: secrets}
 }
 
 // Status adds to the controller's snapshot what waits at the engines.
@@ -64,16 +67,17 @@ func (c city) Status(ctx context.Context) (client.Status, error) {
 	if err != nil {
 		return status, err
 	}
-	if len(queued) == 0 && len(open) == 0 {
-		return status, nil
-	}
 	asked := map[string]int{}
 	for _, q := range open {
 		asked[q.Session]++
 	}
 	status.Agents = slices.Clone(status.Agents) // the snapshot belongs to all readers
+	values := c.secrets.hidden()
 	for i := range status.Agents {
 		a := &status.Agents[i]
+		for _, field := range []*string{&a.Reason, &a.Warning, &a.Exit, &a.Activity.Detail} {
+			*field = conceal(*field, values)
+		}
 		a.Queued, a.Pending = queued[a.Session], asked[a.Session]
 	}
 	return status, nil
@@ -92,5 +96,53 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 		return e, err
 	}
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
-	return e, nil
+	return redacted(c.secrets, e), nil
+}
+
+// Session keeps the contract of api.Views.
+func (c city) Session(ctx context.Context, target string) (client.Session, error) {
+	s, err := c.Controller.Session(ctx, target)
+	return redacted(c.secrets, s), err
+}
+
+// Plan keeps the contract of api.Views.
+func (c city) Plan(ctx context.Context) (client.Plan, error) {
+	p, err := c.Controller.Plan(ctx)
+	return redacted(c.secrets, p), err
+}
+
+// Pending keeps the contract of api.Questions.
+func (c city) Pending(ctx context.Context, target string, which client.Which) ([]client.Pending, error) {
+	list, err := c.Questions.Pending(ctx, target, which)
+	return redacted(c.secrets, list), err
+}
+
+// Respond keeps the contract of api.Questions.
+func (c city) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
+	p, err := c.Questions.Respond(ctx, id, req)
+	return redacted(c.secrets, p), err
+}
+
+// Queue keeps the contract of api.Prompts.
+func (c city) Queue(ctx context.Context, target string, which client.Which) ([]client.Receipt, error) {
+	list, err := c.Prompts.Queue(ctx, target, which)
+	return redacted(c.secrets, list), err
+}
+
+// Receipt keeps the contract of api.Prompts.
+func (c city) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
+	r, err := c.Prompts.Receipt(ctx, id, wait)
+	return redacted(c.secrets, r), err
+}
+
+// Await keeps the contract of api.Conditions.
+func (c city) Await(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
+	w, err := c.Conditions.Await(ctx, req)
+	return redacted(c.secrets, w), err
+}
+
+// Waits keeps the contract of api.Conditions.
+func (c city) Waits(ctx context.Context, which client.Which) ([]client.Wait, error) {
+	list, err := c.Conditions.Waits(ctx, which)
+	return redacted(c.secrets, list), err
 }

@@ -36,10 +36,11 @@ func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
 // assemble makes the controller and the engines over one store.
 func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*controller.Controller, *engines, error) {
 	d, e := k.daemon, &engines{}
+	kept := discreetStore{db, k.secrets}
 	c, err := controller.Open(ctx, controller.Options{
 		Root: k.root, Version: version, PID: os.Getpid(),
-		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.hide),
-		Events: db, Records: db, Logger: k.logger,
+		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.secrets.hide),
+		Events: kept, Records: kept, Logger: k.logger,
 		Changed: e.look, Queued: func(session string) int { return e.prompts.QueuedFor(session) }, Count: d.countPool, StoreFault: db.Fault,
 		Now: d.opts.Now, NewToken: rand.Text, Jitter: jitter,
 	})
@@ -48,16 +49,16 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 	}
 	k.controller.Store(c)
 	environ := d.env.base(agentcli.Builtin())
-	e.prompts = delivery.New(delivery.Options{Store: db, City: c, Events: db, Logger: k.logger, Now: d.opts.Now, NewID: receiptID})
+	e.prompts = delivery.New(delivery.Options{Store: kept, City: c, Events: kept, Logger: k.logger, Now: d.opts.Now, NewID: receiptID})
 	e.questions = pending.New(pending.Options{
-		City: c, Store: db, Events: db, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
+		City: c, Store: kept, Events: kept, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,
 		Notify: func(ctx context.Context, p client.Pending) error {
-			return pending.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, p)
+			return pending.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, redacted(k.secrets, p))
 		},
 	})
 	e.waits = wait.New(wait.Options{
-		City: c, Prompts: e.prompts, Questions: e.questions, Store: db, Events: db,
+		City: c, Prompts: e.prompts, Questions: e.questions, Store: kept, Events: kept,
 		Shell: wait.ShellIn(k.root, environ), Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 	})
 	return c, e, nil

@@ -1,25 +1,17 @@
 package daemon
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
-
-	"gascity/internal/config"
-	"gascity/runtime"
 )
 
 const (
 	logSize  = 8 << 20 // a log is rotated when it would grow past this
 	logsKept = 3       // rotated logs beside the current one
-
-	shortestSecret = 8 // shorter values are words that stand everywhere
 )
 
 // rotatingFile is a log of bounded size. Each write goes to one file as a whole.
@@ -87,61 +79,4 @@ func (f *rotatingFile) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.file.Close()
-}
-
-// redactor replaces the values of credentials in what is written through it.
-type redactor struct {
-	to interface{ Write(b []byte) (int, error) }
-
-	mu     sync.Mutex
-	values [][]byte
-}
-
-// hide adds a value that must never be written.
-func (r *redactor) hide(value string) {
-	if len(value) < shortestSecret {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.values = append(r.values, []byte(value))
-}
-
-// hideEnvironment adds the values of all variables that are called like
-// credentials.
-func (r *redactor) hideEnvironment(env environment) {
-	for _, entry := range env {
-		if name, value, ok := strings.Cut(entry, "="); ok && runtime.CredentialName(name) {
-			r.hide(value)
-		}
-	}
-}
-
-// Write writes b without the hidden values.
-func (r *redactor) Write(b []byte) (int, error) {
-	r.mu.Lock()
-	clean := b
-	for _, value := range r.values {
-		if bytes.Contains(clean, value) {
-			clean = bytes.ReplaceAll(clean, value, []byte(config.Masked))
-		}
-	}
-	r.mu.Unlock()
-	if _, err := r.to.Write(clean); err != nil {
-		return 0, err
-	}
-	return len(b), nil
-}
-
-// newLogger returns the controller's logger, which hides credentials by name and
-// by value.
-func newLogger(to *redactor) *slog.Logger {
-	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{
-		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if runtime.CredentialName(a.Key) {
-				a.Value = slog.StringValue(config.Masked)
-			}
-			return a
-		},
-	}))
 }

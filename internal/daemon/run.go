@@ -17,7 +17,9 @@ import (
 	"gascity/client"
 	"gascity/internal/api"
 	"gascity/internal/cli"
+	"gascity/internal/config"
 	"gascity/internal/controller"
+	"gascity/internal/plan"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -35,19 +37,19 @@ func (d *Daemon) RunController(ctx context.Context, root string, opts cli.Contro
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	hidden := &redactor{to: file}
-	hidden.hideEnvironment(d.env)
-	k := &keeper{daemon: d, root: root, logger: newLogger(hidden), hide: hidden.hide}
+	secrets := &redactor{}
+	secrets.hideEnvironment(d.env)
+	k := &keeper{daemon: d, root: root, logger: newLogger(redactedWriter{secrets, file}), secrets: secrets}
 	defer k.close()
 	return k.run(ctx, opts)
 }
 
 // keeper is one controller with what it stands on.
 type keeper struct {
-	daemon *Daemon
-	root   string
-	logger *slog.Logger
-	hide   func(string)
+	daemon  *Daemon
+	root    string
+	logger  *slog.Logger
+	secrets *redactor
 
 	controller atomic.Pointer[controller.Controller]
 
@@ -82,7 +84,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		defer cancel()
 		return g.run(ctx)
 	})
-	server := api.NewServer(front{compose(c, engines), k, c, db}, api.Options{Version: opts.Version, Log: k.logger})
+	server := api.NewServer(front{compose(c, engines, k.secrets), k, c, db}, api.Options{Version: opts.Version, Log: k.logger})
 	group.Go(func() error {
 		defer cancel()
 		return server.Run(ctx, listener)
@@ -112,7 +114,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 }
 
 // load reads the configuration for the controller.
-func (k *keeper) load(context.Context) (controller.Loaded, error) {
+func (k *keeper) load(ctx context.Context) (controller.Loaded, error) {
 	r, err := k.daemon.read(k.root)
 	if err != nil {
 		return controller.Loaded{}, err
@@ -122,8 +124,25 @@ func (k *keeper) load(context.Context) (controller.Loaded, error) {
 		k.mu.Lock()
 		k.last = r
 		k.mu.Unlock()
+		k.hideWritten(ctx, &r.desired)
 	}
 	return loaded, err
+}
+
+// hideWritten keeps what is written in the configuration as a credential out of
+// all that is kept and shown. What is only referred to is hidden when it is read.
+func (k *keeper) hideWritten(ctx context.Context, desired *plan.Desired) {
+	for i := range desired.Sessions {
+		s := &desired.Sessions[i]
+		k.secrets.hideVariables(s.Config.Env)
+		for _, secret := range s.UpstreamEnv {
+			if secret.Kind() == config.SecretLiteral {
+				if value, err := secret.Resolve(ctx, config.SecretSource{}); err == nil {
+					k.secrets.hide(value)
+				}
+			}
+		}
+	}
 }
 
 // open opens a provider for the controller and keeps it for the end.

@@ -276,7 +276,7 @@ func TestTheLogIsBoundedAndHidesCredentials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hidden := &redactor{to: file}
+	hidden := redactedWriter{&redactor{}, file}
 	hidden.hideEnvironment(environment{"MY_TOKEN=very-secret-value", "OTHER=plain-value-here"})
 	logger := newLogger(hidden)
 	for range 500 {
