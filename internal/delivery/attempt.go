@@ -21,6 +21,7 @@ type landing struct {
 	failed  error     // of saving that it is interrupted: it was not
 	woke    error     // of a wake
 	kind    flightKind
+	later   bool // what came of it cannot be told yet
 	cut     bool // it was ended by the engine's end: nothing is known
 }
 
@@ -41,6 +42,8 @@ const (
 	wakeTime      = 30 * time.Second
 	// typing is how long after a person's key no turn is interrupted.
 	typing = 3 * time.Second
+	// settleAgain is the pause before it is asked for again what cannot be told yet.
+	settleAgain = 2 * time.Second
 	// maxWithdrawn bounds how often the text of one prompt is taken back and sent
 	// again.
 	maxWithdrawn = 3
@@ -87,15 +90,15 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 		return o.saved(err)
 	}
 	o.tried, o.triedAt = sceneOf(v), o.opts.Now()
-	takeBack := o.withdrawn[id] < maxWithdrawn
+	giveUp := o.withdrawn[id] >= maxWithdrawn
 	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
 		d := runtime.Delivery{ID: r.ID, Instance: v.Token, Content: r.Content}
 		out, err := runtime.Deliver(ctx, v.Provider, v.Session, d)
-		a := prompt.Attempt{Outcome: out, Err: err, Attached: v.Attached}
-		if takeBack && uncertain(out) && !errors.Is(ctx.Err(), context.Canceled) {
-			a = settle(ctx, v, d, a)
+		l := landing{id: id, bound: bound, attempt: prompt.Attempt{Outcome: out, Err: err, GiveUp: giveUp, Attached: v.Attached}}
+		if uncertain(out) && !errors.Is(ctx.Err(), context.Canceled) {
+			l.settle(ctx, v, d)
 		}
-		return landing{id: id, bound: bound, attempt: a}
+		return l
 	})
 	return time.Time{}, false
 }
@@ -111,19 +114,20 @@ func uncertain(out runtime.Outcome) bool {
 }
 
 // settle asks what came of an attempt that ended without a result: the agent took
-// the text after all, or certainly never will, or nobody can tell.
-func settle(ctx context.Context, v session.View, d runtime.Delivery, a prompt.Attempt) prompt.Attempt {
+// the text after all, or certainly never will, or nobody can tell, or not yet.
+func (l *landing) settle(ctx context.Context, v session.View, d runtime.Delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
 	defer cancel()
 	out, err := runtime.Settle(ctx, v.Provider, v.Session, d)
 	switch {
 	case err != nil:
 	case out.State == runtime.OutcomeSubmitted:
-		a.Outcome, a.Err = out, nil
+		l.attempt.Outcome, l.attempt.Err = out, nil
 	case out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn:
-		a.Withdrawn = true
+		l.attempt.Withdrawn = true
+	case out.State == runtime.OutcomeUnconfirmed && out.Reason != "":
+		l.later = true
 	}
-	return a
 }
 
 // resolve asks what came of an attempt that was cut off.
@@ -135,10 +139,15 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 	if v.Provider == nil {
 		return r.Limit(), true
 	}
+	if o.opts.Now().Before(o.settleAt) {
+		return o.settleAt, true
+	}
+	giveUp := o.withdrawn[id] >= maxWithdrawn
 	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
-		cut := prompt.Attempt{Err: errors.New("the hand-over was cut off")}
-		d := runtime.Delivery{ID: r.ID, Instance: v.Token, Content: r.Content}
-		return landing{id: id, bound: r.Instance, kind: flightResolve, attempt: settle(ctx, v, d, cut)}
+		cut := prompt.Attempt{Err: errors.New("the hand-over was cut off"), GiveUp: giveUp}
+		l := landing{id: id, bound: r.Instance, kind: flightResolve, attempt: cut}
+		l.settle(ctx, v, runtime.Delivery{ID: r.ID, Instance: v.Token, Content: r.Content})
+		return l
 	})
 	return time.Time{}, false
 }
@@ -256,6 +265,9 @@ func (o *owner) land(ctx context.Context, l landing) {
 		o.landInterrupt(ctx, l)
 		return
 	case l.cut && uncertain(l.attempt.Outcome): // the next Run resolves it
+		return
+	case l.later: // behind a dialog, or a person types: it is asked for again
+		o.settleAt = o.opts.Now().Add(settleAgain)
 		return
 	}
 	if l.attempt.Withdrawn {

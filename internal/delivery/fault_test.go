@@ -53,6 +53,32 @@ func TestCutOffDelivery(t *testing.T) {
 	}
 }
 
+// What cannot be told yet is asked again, and nothing else is sent meanwhile.
+func TestWhatCannotBeToldYetIsAskedAgain(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		a.deliver = func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
+			a.mu.Lock()
+			a.line, a.undecided, a.deliver = text, 3, nil
+			a.mu.Unlock()
+			<-ctx.Done()
+			return runtime.Outcome{}, ctx.Err()
+		}
+		first, second := r.send("a", "x"), r.send("a", "y")
+		synctest.Wait()
+		r.crash()
+		r.pass(3 * time.Second)
+		r.want(first.ID, client.ReceiptInjected)
+		r.want(second.ID, client.ReceiptQueued)
+		r.pass(10 * time.Second)
+		r.want(first.ID, client.ReceiptConsumed)
+		r.want(second.ID, client.ReceiptConsumed)
+		if len(a.ledger) != 2 || a.ledger[0] != "x" {
+			r.Errorf("the agent took %q, want x and y", a.ledger)
+		}
+	}, a)
+}
+
 // A store that cannot save lets nothing out. What it fails to say is asked.
 func TestBrokenStoreSendsNothing(t *testing.T) {
 	a := newAgent("a")

@@ -26,6 +26,7 @@ type owner struct {
 	calmBy    time.Time      // an interrupted agent has until then to leave its turn
 	quietBy   time.Time      // no interrupt before: a person types
 	withdrawn map[string]int // how often a text was taken back
+	settleAt  time.Time      // not before that it is asked again what came of a text
 	missing   time.Time      // since when the city does not know the target; zero: it does
 	tried     scene          // at the last attempt
 	triedAt   time.Time

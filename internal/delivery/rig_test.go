@@ -20,6 +20,7 @@ import (
 // agent is a scripted agent with a ledger: what it really took. Its terminal is a
 // line that a text may be left in.
 type agent struct {
+	undecided   int // how often it cannot be told yet what came of a text
 	mu          sync.Mutex
 	name        string
 	view        session.View
@@ -164,6 +165,23 @@ func (w *town) Withdraw(_ context.Context, name string, d runtime.Delivery) (pro
 		return nil
 	})
 	return proof, err
+}
+
+// Settle is Withdraw, but cannot tell yet as long as the agent says so.
+func (w *town) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	a := w.find(name)
+	a.mu.Lock()
+	a.undecided--
+	later := a.undecided >= 0
+	a.mu.Unlock()
+	if later {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedTyping}, nil
+	}
+	proof, err := w.Withdraw(ctx, name, d)
+	if proof && err == nil {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn}, nil
+	}
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 }
 
 func (w *town) InterruptInstance(_ context.Context, name, _ string) error {

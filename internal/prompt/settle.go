@@ -12,8 +12,10 @@ type Attempt struct {
 	Outcome runtime.Outcome
 	Err     error
 	// Withdrawn is proof that the agent did not take the text, by
-	// [runtime.Withdraw].
+	// [runtime.Settle].
 	Withdrawn bool
+	// GiveUp says that it has been taken back too often to be sent once more.
+	GiveUp bool
 	// Attached is how many terminals the session had.
 	Attached int
 }
@@ -24,6 +26,8 @@ type Attempt struct {
 func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
 	out := a.Outcome
 	switch {
+	case a.Withdrawn && a.GiveUp:
+		return r.end(Dead, at, "", "taken back unsent again and again: "+detailOf(out, a.Err))
 	case a.Withdrawn:
 		return r.requeue(a, at, takenBack+detailOf(out, a.Err))
 	case out.State == runtime.OutcomeSubmitted:
