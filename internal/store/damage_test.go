@@ -143,3 +143,64 @@ func TestNewerDatabaseIsRefusedAndNotTouched(t *testing.T) {
 		t.Errorf("a newer database was touched, error %v", err)
 	}
 }
+
+// TestMissingDatabase: one that is lost is told like a damaged one; a first start
+// is told to nobody.
+func TestMissingDatabase(t *testing.T) {
+	const journal = "what the last life had not yet brought home"
+	nothing := func(*testing.T, string) {}
+	empty := func(t *testing.T, path string) { leave(t, path, "") }
+	tests := map[string]struct {
+		lived  bool
+		before func(t *testing.T, path string)
+		says   string // empty: nothing
+		aside  int    // journals
+	}{
+		"first start":     {false, nothing, "", 0},
+		"first, empty":    {false, empty, "", 0},
+		"missing":         {true, nothing, "there is no city.db", 0},
+		"empty":           {true, empty, "city.db is empty", 0},
+		"journal alone":   {false, func(t *testing.T, path string) { leave(t, path+"-wal", journal) }, "there is no city.db", 1},
+		"sound and lived": {true, func(t *testing.T, path string) { move(t, filledFile(t, true), path) }, "", 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			path, want := filepath.Join(t.TempDir(), "city.db"), ""
+			test.before(t, path)
+			if test.says != "" {
+				want = "store.rebuilt"
+			}
+			db := open(t, store.Options{Path: path, Lived: test.lived})
+			damage := db.Damage()
+			if (damage != nil) != (want != "") || kinds(t, db) != want {
+				t.Fatalf("the damage is %+v, the time line %q; want %q", damage, kinds(t, db), want)
+			}
+			if damage != nil && (damage.File != "" || !errors.Is(damage.Err, store.ErrMissing) || !strings.Contains(damage.Err.Error(), test.says)) {
+				t.Errorf("the damage is %+v, want %q and no file", damage, test.says)
+			}
+			aside, err := filepath.Glob(path + ".damaged-*-wal")
+			if err != nil || len(aside) != test.aside {
+				t.Fatalf("set aside is %v, error %v", aside, err)
+			}
+			for _, name := range aside {
+				if kept, err := os.ReadFile(name); err != nil || string(kept) != journal {
+					t.Errorf("the journal that was left is %q, error %v", kept, err)
+				}
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			again := open(t, store.Options{Path: path, Lived: true})
+			if again.Damage() != nil || kinds(t, again) != want {
+				t.Errorf("the next start finds the damage %+v, the time line %q", again.Damage(), kinds(t, again))
+			}
+		})
+	}
+}
+
+func leave(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

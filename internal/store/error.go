@@ -21,6 +21,9 @@ var (
 	ErrNewer = errors.New("the database is newer than this gc")
 	// ErrClosed reports a call after [DB.Close].
 	ErrClosed = errors.New("the store is closed")
+	// ErrMissing reports that there is no database although the city has lived. It
+	// stands in [Damage] only.
+	ErrMissing = errors.New("the database is missing")
 	// ErrDamaged reports that the database's contents make no sense.
 	ErrDamaged = errors.New("the database is damaged")
 )

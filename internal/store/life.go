@@ -43,8 +43,8 @@ func (d *DB) isClosing() bool {
 	}
 }
 
-// Damage returns what was found damaged when the store was opened, nil if it was
-// sound.
+// Damage returns what was found damaged or missing when the store was opened, nil
+// if it was sound, or this is a first start.
 func (d *DB) Damage() *Damage { return d.damage }
 
 // Fault returns what is wrong with the store now, nil if it works. It is a

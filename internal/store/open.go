@@ -11,9 +11,6 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
-
-	"gascity/client"
-	"gascity/internal/event"
 )
 
 // The defaults of [Options].
@@ -31,6 +28,9 @@ type Options struct {
 	// Path is the database. It and its folder are made if they are missing, for
 	// this user alone.
 	Path string
+	// Lived says that the city has had a life before: a database that is missing
+	// or empty was lost then, see [DB.Damage]. Otherwise it is a first start.
+	Lived bool
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 	// Logger learns of faults and repairs; nil: nobody does.
@@ -56,10 +56,10 @@ type Retention struct {
 	Age    time.Duration
 }
 
-// Damage is what became of a database that made no sense.
+// Damage is what became of a database that made no sense, or was not there.
 type Damage struct {
-	File string // where it is now
-	Err  error  // what was found
+	File string // where it is now; empty: it was missing
+	Err  error  // what was found; matches [ErrDamaged] or [ErrMissing]
 }
 
 // DB is the store of a city: everything but what is in the time line is in the
@@ -88,7 +88,8 @@ type DB struct {
 // Open opens the store, or makes it. A database of an earlier version is
 // migrated, with a copy beside it; one of a later version is an error matching
 // [ErrNewer] and is not touched. One that is damaged is set aside, never
-// removed, and a new one is begun: see [DB.Damage]. Any other trouble is an
+// removed, and a new one is begun, as for one that is missing although the city
+// has lived: see [DB.Damage]. Any other trouble is an
 // error matching [ErrUnavailable].
 //
 // ctx ends the opening; the store itself ends with [DB.Close].
@@ -107,6 +108,9 @@ func open(ctx context.Context, opts Options, steps []string) (*DB, error) {
 		jobs: make(chan *job, maxBatch), wake: make(chan struct{}, 1), closing: make(chan struct{}), dead: make(chan struct{}),
 	}
 	d.health = health{now: opts.Now, change: d.faultChanged}
+	if err := d.findMissing(); err != nil {
+		return nil, unavailable("open the store", path, err)
+	}
 	t, err := d.openFile(ctx, steps)
 	if errors.Is(err, ErrDamaged) {
 		if t, err = d.rebuild(ctx, steps, err); err != nil {
@@ -237,29 +241,6 @@ func (d *DB) prepare(ctx context.Context, t *tx, steps []string) error {
 		}
 	}
 	return d.loadTimeline(ctx, t)
-}
-
-// rebuild sets the damaged database aside and begins a new one.
-func (d *DB) rebuild(ctx context.Context, steps []string, found error) (*tx, error) {
-	aside, err := setAside(d.path, d.opts.Now().UTC().Format("20060102T150405.000Z"))
-	if err != nil {
-		return nil, errors.Join(found, err)
-	}
-	d.damage = &Damage{File: aside, Err: found}
-	return d.openFile(ctx, steps)
-}
-
-// tellDamage tells whoever listens that this is a new database.
-func (d *DB) tellDamage() {
-	if d.damage == nil {
-		return
-	}
-	d.opts.Logger.Error("the city's database was damaged: it has been set aside and a new one begun", "file", d.damage.File, "error", d.damage.Err)
-	_, _ = d.Append(client.Event{ // fails only when closed
-		Kind: string(event.StoreRebuilt),
-		Text: "the city's database was damaged and has been set aside as " + d.damage.File,
-		Data: map[string]string{"file": d.damage.File, "error": d.damage.Err.Error()},
-	})
 }
 
 // damaged marks an error of the engine that says so as [ErrDamaged].

@@ -146,11 +146,12 @@ func create(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// setAside renames the database and its companions. It returns the new name.
+// setAside renames the database and its companions, as far as they are there. It
+// returns the new name of the database.
 func setAside(path, suffix string) (string, error) {
 	aside := path + ".damaged-" + suffix
 	for _, part := range []string{"-wal", "-shm", ""} { // the database last: without it there is nothing to set aside
-		if err := os.Rename(path+part, aside+part); err != nil && (part == "" || !errors.Is(err, os.ErrNotExist)) {
+		if err := os.Rename(path+part, aside+part); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
 	}

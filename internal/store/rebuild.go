@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"gascity/client"
+	"gascity/internal/event"
+)
+
+// findMissing takes note of a database that is not there, or empty, although the
+// city has lived: the caller says so, or a journal has been left behind, which is
+// set aside. It is called before the file is made.
+func (d *DB) findMissing() error {
+	info, err := os.Stat(d.path)
+	if err == nil && info.Size() > 0 {
+		return nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	found := fmt.Errorf("%w: there is no %s, and the city has lived", ErrMissing, filepath.Base(d.path))
+	if err == nil {
+		found = fmt.Errorf("%w: %s is empty, and the city has lived", ErrMissing, filepath.Base(d.path))
+	}
+	_, err = os.Stat(d.path + "-wal")
+	journal := err == nil
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if journal || d.opts.Lived {
+		d.damage = &Damage{Err: found}
+	}
+	if journal {
+		_, err = setAside(d.path, d.stamp())
+		return err
+	}
+	return nil
+}
+
+func (d *DB) stamp() string { return d.opts.Now().UTC().Format("20060102T150405.000Z") }
+
+// rebuild sets the damaged database aside and begins a new one.
+func (d *DB) rebuild(ctx context.Context, steps []string, found error) (*tx, error) {
+	aside, err := setAside(d.path, d.stamp())
+	if err != nil {
+		return nil, errors.Join(found, err)
+	}
+	d.damage = &Damage{File: aside, Err: found}
+	return d.openFile(ctx, steps)
+}
+
+// tellDamage tells whoever listens that this is a new database.
+func (d *DB) tellDamage() {
+	if d.damage == nil {
+		return
+	}
+	text := "the city's database was damaged and has been set aside as " + d.damage.File
+	if d.damage.File == "" {
+		text = "the city's database was missing: what it knew is lost, agents go on"
+	}
+	d.opts.Logger.Error(text+"; a new one has been begun", "file", d.damage.File, "error", d.damage.Err)
+	_, _ = d.Append(client.Event{ // fails only when closed
+		Kind: string(event.StoreRebuilt), Text: text,
+		Data: map[string]string{"file": d.damage.File, "error": d.damage.Err.Error()},
+	})
+}
