@@ -222,7 +222,7 @@ func (a *app) pursue(parent context.Context, c *client.Client, r client.Receipt,
 			break
 		}
 		if look == desk.RemindAfter && !r.Reached(want) && a.IsTerminal(a.Stderr) {
-			a.Talk("%s  %s; Ctrl-C leaves the prompt in the queue", a.PaintTalk(text.Yellow, ".."), text.OneLine(text.FirstOf(r.Reason, "it is "+r.State)))
+			a.Talk("%s  %s; Ctrl-C leaves the prompt in the queue", a.PaintTalk(text.Yellow, ".."), page.Reason(text.FirstOf(r.Reason, "it is "+r.State)))
 		}
 	}
 	return a.tellReceipt(r, until)

@@ -14,6 +14,7 @@ const (
 	recentShown = 8
 	linesShown  = 12
 	factWidth   = 200
+	fewLines    = 4
 )
 
 // Explanation is a page that says at its top what is so and what happens next,
@@ -63,7 +64,7 @@ func (s Sheet) summary(e client.Explanation) *facts {
 	f.plain("controller", decision(e)+": "+text.FirstOf(Reason(e.Reason), "no reason was given"))
 	f.add("next", s.next(e), text.Bold)
 	for _, warning := range e.Warnings {
-		f.add("warning", Reason(warning), text.Yellow)
+		f.add("warning", few(warning), text.Yellow)
 	}
 	if s.activity(a).Text != "" {
 		f.plain("activity", s.activityFact(a.Activity))
@@ -73,6 +74,15 @@ func (s Sheet) summary(e client.Explanation) *facts {
 	f.plain("last output", text.Ago(s.Now, a.ActiveAt))
 	f.plain("restarts", number(a.Restarts).Text)
 	return f
+}
+
+// few leaves a note of a few lines as it is, for they are several notes; one of
+// many quotes a program.
+func few(note string) string {
+	if strings.Count(note, "\n") < fewLines {
+		return text.Plainly(note)
+	}
+	return Reason(note)
 }
 
 func (s Sheet) next(e client.Explanation) string {

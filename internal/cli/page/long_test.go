@@ -40,6 +40,10 @@ func TestALongFailureStandsInFullOnce(t *testing.T) {
 			t.Errorf("a line of the explanation has %d columns: %s", n, line)
 		}
 	}
+	explained.Warnings = []string{"one\ntwo\nthree", "session_setup: " + reason}
+	if got := s.Explanation(explained); strings.Count(got, "--flag  does this") != 62 || !strings.Contains(got, "two\n") {
+		t.Errorf("the warnings are\n%s", got)
+	}
 	explained.Agent.State = client.StateRunning
 	if got := s.Explanation(explained); strings.Count(got, "--flag  does this") > linesShown {
 		t.Errorf("what was cured is told at length:\n%s", got)

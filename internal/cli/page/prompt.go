@@ -101,5 +101,5 @@ func Because(reason string) string {
 	if reason == "" {
 		return ""
 	}
-	return ": " + reason
+	return ": " + Reason(reason)
 }
