@@ -91,6 +91,7 @@ var rooms = []room{
 	{dir: "internal/adapter", layer: layerDriver},
 
 	{dir: "internal/controller/keep", layer: layerEngine},
+	{dir: "internal/controller/order", layer: layerEngine},
 	{dir: "internal/controller/reach", layer: layerEngine},
 	{dir: "internal/controller/account", layer: layerEngine},
 	{dir: "internal/controller/resume", layer: layerEngine},

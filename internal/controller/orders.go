@@ -11,6 +11,7 @@ import (
 	"gascity/internal/controller/account"
 	"gascity/internal/controller/order"
 	"gascity/internal/controller/reach"
+	"gascity/internal/plan"
 	"gascity/internal/session"
 )
 
@@ -105,6 +106,9 @@ func (l *loop) enforce(e *entry) {
 func (l *loop) obey(e *entry, out *order.Outcome) {
 	if out.Wake != "" || out.Unwake {
 		e.wakeWhy, e.wakeQueued, l.dirty = out.Wake, false, true
+	}
+	if out.Unwake && e.order == plan.OrderRestart {
+		e.order = plan.OrderNone // it was asked for before
 	}
 	if out.Retry {
 		e.stopAt, e.stopFault = time.Time{}, ""

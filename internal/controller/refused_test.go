@@ -123,3 +123,22 @@ func TestWhatIsWokenForAPromptSleepsAgainAfterIt(t *testing.T) {
 		w.want("a", client.StateAsleep)
 	})
 }
+
+// TestALaterSleepOverrulesARestart has a restart that cannot be completed.
+func TestALaterSleepOverrulesARestart(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.after(time.Minute)
+		w.fake.set(func(f *fake) { f.down = errDown })
+		restarted := give(t, func(ctx context.Context, name string, _ client.LifecycleRequest) (client.Done, error) {
+			return w.c.Restart(ctx, client.RestartRequest{Targets: []string{name}})
+		})
+		mustDo(t, w.c.Sleep, client.LifecycleRequest{})
+		w.fake.set(func(f *fake) { f.down = nil })
+		w.after(5 * time.Minute)
+		w.want("a", client.StateAsleep)
+		if answer := <-restarted; answer.err == nil {
+			t.Errorf("it sleeps, and the restart is answered with %+v", answer.done)
+		}
+	})
+}

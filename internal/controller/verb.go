@@ -185,8 +185,9 @@ func (l *loop) restarted(stops map[*entry]int) (failed []string, open bool) {
 			failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.last.Error))
 		case l.ending != nil:
 			failed = append(failed, e.rec.Agent+": the city ends")
-		case e.order == plan.OrderRestart && e.job == nil && e.action.Desired != plan.DesiredRunning:
-			e.order = plan.OrderNone // a later order came first
+		case e.order == plan.OrderRestart && e.job == nil && e.action.Desired != plan.DesiredRunning,
+			e.order == plan.OrderNone && e.rec.Hold.Kind != "": // a later order came first
+			e.order = plan.OrderNone
 			failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.action.Reason))
 		case e.order == plan.OrderRestart && e.action.Verb != plan.VerbWait:
 			open = true

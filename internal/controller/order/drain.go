@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
 	"gascity/internal/event"
 	"gascity/internal/session"
 )
@@ -24,14 +23,14 @@ func Drain(reason string, limit time.Duration) Order {
 		case !c.Running:
 			return Outcome{}, fmt.Errorf("%w: %s does not run", client.ErrRefused, r.Session)
 		case r.Draining():
-			return unchanged("it winds down already, until " + account.Stamp(r.Drain.Deadline))
+			return unchanged("it winds down already, until " + stamp(r.Drain.Deadline))
 		}
 		span := max(limit, 0)
 		if c.Session != nil {
 			span = cmp.Or(span, max(c.Session.DrainTimeout, 0))
 		}
 		told := BeginDrain(r, session.Drain{Reason: reason, Deadline: c.Now.Add(cmp.Or(span, DrainLimit)), Then: session.HoldSleep}, c.Now)
-		return kept("it is stopped when it acknowledges, at the latest "+account.Stamp(r.Drain.Deadline), told), nil
+		return kept("it is stopped when it acknowledges, at the latest "+stamp(r.Drain.Deadline), told), nil
 	}
 }
 
@@ -39,7 +38,7 @@ func Drain(reason string, limit time.Duration) Order {
 func BeginDrain(r *session.Record, d session.Drain, now time.Time) Told {
 	d.Epoch, d.Since, d.Acked = r.Epoch, now, time.Time{}
 	r.Drain = d
-	return Told{event.SessionDraining, "the agent is asked to wind down", map[string]string{"reason": d.Reason, "until": account.Stamp(d.Deadline)}}
+	return Told{event.SessionDraining, "the agent is asked to wind down", map[string]string{"reason": d.Reason, "until": stamp(d.Deadline)}}
 }
 
 // EndDrain notes that the incarnation that was to wind down is over.

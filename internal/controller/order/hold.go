@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
 	"gascity/internal/event"
 	"gascity/internal/plan"
 	"gascity/internal/session"
@@ -53,7 +52,7 @@ func Wake(reason string) Order {
 		case r.Hold.Kind == session.HoldSuspend:
 			return Outcome{}, fmt.Errorf("%w: %s is suspended; gc session resume ends that", client.ErrRefused, r.Session)
 		case r.State == session.StateQuarantined:
-			return Outcome{}, fmt.Errorf("%w: %s is in quarantine until %s; gc session reset ends that", client.ErrRefused, r.Session, account.Stamp(c.Action.After))
+			return Outcome{}, fmt.Errorf("%w: %s is in quarantine until %s; gc session reset ends that", client.ErrRefused, r.Session, stamp(c.Action.After))
 		case r.Hold.Kind == session.HoldSleep, r.Draining():
 			return c.free(reason, "it is woken"), nil
 		case c.Running:

@@ -80,3 +80,6 @@ func (c *Change) Apply(r *session.Record) {
 		r.Failures, r.Streak, r.NextAt, r.Fault = to.Failures, to.Streak, to.NextAt, to.Fault
 	}
 }
+
+// stamp is a time that is set, in RFC 3339.
+func stamp(t time.Time) string { return t.Format(time.RFC3339) }
