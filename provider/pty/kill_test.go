@@ -356,6 +356,9 @@ func TestPersonTypesWhenTheDelivererDies(t *testing.T) {
 				}
 			}
 			a.wait(t, ledger.Prompt, 1)
+			if r := a.sense(t, "any", func(runtime.Reading) bool { return true }); time.Since(r.LastInput) > time.Minute {
+				t.Errorf("a person last typed at %v, says the reading of %v", r.LastInput, r.At)
+			}
 			if state := a.recovers(t, "id", text); state != runtime.OutcomeSubmitted {
 				t.Errorf("the prompt is %s", state)
 			}
