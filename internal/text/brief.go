@@ -19,12 +19,14 @@ func Brief(reason string) string {
 	first, rest, more := strings.Cut(strings.TrimSpace(reason), "\n")
 	first = strings.TrimSpace(first)
 	last := LastLine(rest)
+	what, quotes := strings.CutSuffix(first, quoting)
+	what = OneLine(strings.TrimRight(what, "; "))
 	if !more || last == "" {
-		return Bound(OneLine(first), maxBrief)
+		return Bound(what, maxBrief)
 	}
 	last = Bound(last, maxQuoted)
-	if what, quotes := strings.CutSuffix(first, quoting); quotes {
-		return Bound(OneLine(strings.TrimRight(what, "; ")), maxBrief-maxQuoted) + ", saying: " + last
+	if quotes {
+		return Bound(what, maxBrief-maxQuoted) + ", saying: " + last
 	}
 	return Bound(OneLine(first), maxBrief-maxQuoted) + " … " + last
 }
