@@ -174,7 +174,7 @@ func (l *loop) noticed(p *place, ev runtime.Event) {
 		}
 		return
 	}
-	if e.job != nil && e.job.attempt != nil {
+	if e.starting() {
 		e.job.attempt.Moved(l.now())
 	}
 	switch ev.Kind {
@@ -182,7 +182,7 @@ func (l *loop) noticed(p *place, ev runtime.Event) {
 		e.seen.LastActivity = ev.Time
 		e.sensing.senses.Heard(ev.Time)
 		l.viewStale = true
-		if e.running() && !e.sensing.deaf {
+		if (e.running() || e.starting()) && !e.sensing.deaf {
 			l.sense(e)
 		}
 	case runtime.EventTitle:

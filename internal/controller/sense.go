@@ -34,6 +34,7 @@ type sensing struct {
 
 const (
 	senseGap    = 250 * time.Millisecond // between two reads of one session
+	startGap    = 2 * time.Second        // between two reads of one that is being started, if it prints nothing
 	senseLimit  = 5 * time.Second        // of one read
 	sensesAtime = 8                      // reads under way
 	pushedStale = 24 * time.Hour
@@ -73,7 +74,7 @@ func (l *loop) readSenses() {
 		switch {
 		case s.under:
 			l.awaitRead(e)
-		case s.due.IsZero() || !e.running() || l.entries[e.rec.Key()] != e:
+		case s.due.IsZero() || !e.running() && !e.starting() || l.entries[e.rec.Key()] != e:
 			delete(l.sensible, e)
 		case now.Before(s.due):
 			l.tickAt(s.due)
@@ -122,13 +123,16 @@ func (l *loop) read(e *entry) {
 func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	s := &e.sensing
 	switch {
-	case !e.running() || e.rec.Token != "" && reading.Instance != "" && reading.Instance != e.rec.Token:
+	case !e.running() && !e.starting() || e.rec.Token != "" && reading.Instance != "" && reading.Instance != e.rec.Token:
 		return
 	case errors.Is(err, errors.ErrUnsupported):
 		s.deaf, s.due, l.dirty = true, time.Time{}, true
 		if s.words != "" {
 			l.told(e, s.words)
 		}
+		return
+	case e.starting():
+		l.sensedEarly(e, reading, err)
 		return
 	case runtime.IsSessionGone(err):
 		e.stale, l.dirty = true, true
@@ -147,14 +151,38 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	s.senses.Fold(reading)
 	s.readAt, s.heardAt = reading.At, l.now()
 	l.dirty, s.needed = l.dirty || s.needed, false
-	if account.Asked(s.pending) != account.Asked(reading.Pending) {
-		l.viewStale, l.dirty = true, true
-	}
-	s.pending = reading.Pending
+	l.asks(e, reading.Pending)
 	if !reading.Again.IsZero() {
 		l.senseAt(e, reading.Again)
 	}
 	l.conclude(e)
+}
+
+// sensedEarly takes a reading of a session whose start is not complete: only what
+// it asks counts, if nobody but a person may answer: to the rest the start sees.
+// Nobody tells when that changes.
+func (l *loop) sensedEarly(e *entry, reading runtime.Reading, err error) {
+	s := &e.sensing
+	l.senseAt(e, l.now().Add(startGap))
+	if err != nil {
+		return // it does not exist yet, or cannot be read yet
+	}
+	if q := reading.Pending; q != nil && q.Metadata[runtime.MetaWhy] == "" {
+		reading.Pending = nil
+	}
+	l.asks(e, reading.Pending)
+	s.readAt = reading.At
+	if s.readAt.IsZero() {
+		s.readAt = l.now()
+	}
+}
+
+// asks takes what blocks the agent, nil if nothing does.
+func (l *loop) asks(e *entry, question *runtime.PendingInteraction) {
+	if account.Asked(e.sensing.pending) != account.Asked(question) {
+		l.viewStale, l.dirty = true, true
+	}
+	e.sensing.pending = question
 }
 
 // told takes the program's own words of a driver that cannot be asked.
@@ -188,6 +216,10 @@ func (l *loop) conclude(e *entry) {
 		l.senseAt(e, next)
 	}
 	l.viewStale = true
+	if open := reach.StillOpen(e.rec.Warning, s.activity.State); s.pending == nil && open != e.rec.Warning {
+		e.rec.Warning, l.dirty = open, true
+		e.touch()
+	}
 	if s.activity.State == before.State && s.activity.Kind == before.Kind && s.activity.Until.Equal(before.Until) {
 		return
 	}

@@ -82,6 +82,8 @@ func (l *loop) start(e *entry, s *plan.Session) {
 		return func() { l.started(e, s, r) }
 	})
 	e.job.attempt = a
+	e.clearSenses()
+	l.senseAt(e, began.Add(startGap))
 	e.job.overdue = a.Due().Add(overdueAfter)
 	l.wakeAt(a.Due())
 }
@@ -98,6 +100,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	e.touch()
 	if r.Err != nil {
 		e.rec.Running = false
+		e.clearSenses()
 		l.startFailed(e, r)
 		return
 	}

@@ -123,3 +123,51 @@ func TestAStartsWarningIsTold(t *testing.T) {
 		}
 	})
 }
+
+// TestADialogOfAStartIsShownAtOnce has a start that waits for a person: only what
+// nobody else may answer is asked.
+func TestADialogOfAStartIsShownAtOnce(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		asks := func(why string) {
+			q := &runtime.PendingInteraction{RequestID: "q-" + why, Kind: runtime.WaitMenu, Metadata: map[string]string{runtime.MetaWhy: why}}
+			w.fake.set(func(f *fake) { f.speaks = map[string]runtime.Reading{"gc-town-a": {Pending: q}} })
+		}
+		answered := make(chan struct{})
+		w.fake.onStart = func(ctx context.Context, name string) error {
+			w.fake.set(func(f *fake) {
+				f.sessions[name] = &fakeSession{token: "token-1", meta: map[string]string{}, began: f.now()}
+				f.startNotes = map[string]string{launch.MetaWarning: "a trust dialog is up and was not answered: no rule\nthe first prompt is unknown"}
+			})
+			<-answered
+			w.fake.vanish(name)
+			return nil
+		}
+		asks("")
+		w.begin()
+		w.after(5 * time.Second)
+		if v, _ := w.c.View("a"); v.Pending != nil || v.Ready {
+			t.Errorf("a dialog that the start answers is shown: %+v", v)
+		}
+		asks("a person has to trust the folder")
+		w.fake.works("gc-town-a")
+		w.after(time.Second)
+		if v, _ := w.c.View("a"); v.Pending == nil || v.Instance == "" || v.ReadAt.IsZero() || v.Running || v.Ready {
+			t.Errorf("a second after the dialog came up the view is %+v", v)
+		}
+		close(answered)
+		w.after(time.Second)
+		if a := w.agent("a"); !strings.Contains(a.Warning, "dialog") {
+			t.Errorf("the warning is %q, and the dialog stands", a.Warning)
+		}
+		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.after(time.Second)
+		if a := w.agent("a"); a.Warning != "the first prompt is unknown" {
+			t.Errorf("it is %s, and the warning is %q", a.Activity.State, a.Warning)
+		}
+		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.after(time.Second)
+		if a := w.agent("a"); a.Warning != "" {
+			t.Errorf("it is %s, and the warning is %q", a.Activity.State, a.Warning)
+		}
+	})
+}

@@ -44,7 +44,7 @@ func (e *entry) view(a plan.Action, blind string) session.View {
 	starts := e.job != nil && e.job.verb == plan.VerbStart
 	v.Running = running && !ends && !starts
 	v.Ready = v.Running && e.known
-	if running {
+	if running || starts {
 		v.Token, v.Instance = e.rec.Token, e.rec.Instance
 		v.Activity, v.Pending, v.ReadAt = e.sensing.activity, e.sensing.pending, e.sensing.readAt
 	}

@@ -59,6 +59,29 @@ func Fault(err error) string {
 	return text
 }
 
+// undelivered begins what launch.UndeliveredError says.
+const undelivered = "the first prompt is "
+
+// StillOpen returns what of the warnings of a start, one to a line, holds still
+// when the agent has come to an activity and asks nothing: once it takes input no
+// dialog is in its way, and once it is in a turn it has been prompted.
+func StillOpen(warnings string, now runtime.Activity) string {
+	switch now {
+	case runtime.ActivityBusy:
+		return ""
+	case runtime.ActivityIdle, runtime.ActivityReady:
+		var open []string
+		for line := range strings.Lines(warnings) {
+			if strings.Contains(line, undelivered) {
+				open = append(open, line)
+			}
+		}
+		return strings.TrimSpace(strings.Join(open, ""))
+	default:
+		return warnings
+	}
+}
+
 // FirstLine returns what stands before the first line break.
 func FirstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
