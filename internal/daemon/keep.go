@@ -24,13 +24,20 @@ import (
 // openStore opens what the city must not forget.
 func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, store.Options{
-		Path: filepath.Join(k.root, stateFolder, storeFile), Now: k.daemon.opts.Now, Logger: k.logger,
+		Path: filepath.Join(k.root, stateFolder, storeFile), Lived: k.lived(), Now: k.daemon.opts.Now, Logger: k.logger,
 		OnFault: func(error) {
 			if c := k.controller.Load(); c != nil {
 				c.StoreChanged()
 			}
 		},
 	})
+}
+
+// lived reports whether a controller has worked here before, by its log: a store
+// that is missing then has been lost.
+func (k *keeper) lived() bool {
+	info, err := os.Stat(filepath.Join(k.root, stateFolder, logFolder, logFile))
+	return err == nil && info.Size() > 0
 }
 
 // assemble makes the controller and the engines over one store.

@@ -131,7 +131,7 @@ func Kinds() []KindInfo {
 		{ClockJumped, "the clock was set back", []Datum{{"seconds", "by how much"}}},
 		{StoreDegraded, "the city's database does not take what is to be kept, or cannot be read; nothing is started or stopped meanwhile", []Datum{{"error", "what is wrong and what to do"}}},
 		{StoreRecovered, "the city's database works again", []Datum{{"seconds", "how long it did not"}, {"lost", "events that are remembered by nobody"}}},
-		{StoreRebuilt, "the city's database was damaged and has been set aside; a new one was begun", []Datum{{"file", "where the damaged one is"}, {"error", "what was found"}}},
+		{StoreRebuilt, "the city's database was damaged and has been set aside, or was missing; a new one was begun", []Datum{{"file", "where the damaged one is; absent: it was missing"}, {"error", "what was found"}}},
 	}
 	return slices.Concat(kinds, questionKinds(), waitKinds(), promptKinds())
 }
