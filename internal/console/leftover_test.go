@@ -3,6 +3,7 @@ package console
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,9 +114,21 @@ func TestResolve(t *testing.T) {
 // slow lets an agent read everything late, in order.
 func slow(a *fakeAgent, late time.Duration) {
 	program := a.t.program
+	var sending, reading sync.Mutex
+	var queue [][]byte
 	a.t.program = func(p []byte) {
-		p = slices.Clone(p)
-		time.AfterFunc(late, func() { program(p) })
+		sending.Lock()
+		queue = append(queue, slices.Clone(p))
+		sending.Unlock()
+		time.AfterFunc(late, func() { // timers of one moment fire in any order
+			reading.Lock()
+			defer reading.Unlock()
+			sending.Lock()
+			next := queue[0]
+			queue = queue[1:]
+			sending.Unlock()
+			program(next)
+		})
 	}
 }
 

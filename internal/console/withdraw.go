@@ -290,12 +290,14 @@ func unmarked(c composer) string {
 	return rest
 }
 
-// unmark takes the marks away and nothing else.
+// unmark takes the marks away and nothing else. A program may draw each key: the line is
+// itself again when all of the marks have gone.
 func (r *resolver) unmark(ctx context.Context) error {
+	rest := unmarked(r.composer())
 	if err := r.t.Send(ctx, []byte(strings.Repeat("\x7f", len(mark)*r.marks()))); err != nil {
 		return err
 	}
-	return r.until(ctx, func() bool { return r.marks() == 0 })
+	return r.until(ctx, func() bool { return skeleton(r.composer().content) == rest })
 }
 
 // markAgain is how long a mark may take to show before another is typed: a dialog may have
