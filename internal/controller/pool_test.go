@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/client"
 	"gascity/internal/plan"
 	"gascity/runtime"
 )
@@ -79,6 +80,35 @@ func TestAFormerMemberIsTakenOverAndEnded(t *testing.T) {
 		}
 		if !slices.Contains(w.kinds("gc-town-w-2"), "session.adopted") {
 			t.Error("the former member was not taken over")
+		}
+	})
+}
+
+// TestAWokenMemberRunsBesideTheOthers wakes a member that the pool does not want.
+func TestAWokenMemberRunsBesideTheOthers(t *testing.T) {
+	inTown(t, nil, func(t *testing.T, w *town) {
+		w.pooled(3)
+		w.edit(func(d *plan.Desired) { d.Pools[0].Min, d.Pools[0].Check = 1, "" })
+		for i := range 3 {
+			w.fake.says(fmt.Sprint("gc-town-w-", i+1), runtime.ActivityIdle)
+		}
+		w.begin()
+		w.after(time.Minute)
+		done, err := w.c.Wake(t.Context(), "w-2", client.LifecycleRequest{})
+		if err != nil || !done.Changed || done.Detail != "it is woken" {
+			t.Errorf("got %+v, %v", done, err)
+		}
+		w.after(time.Second)
+		if lives := w.fake.lives(); len(lives) != 2 || lives["gc-town-w-2"] == "" {
+			t.Errorf("%v run, want the woken one beside the first", lives)
+		}
+		w.after(40 * time.Second)
+		if lives := w.fake.lives(); len(lives) != 2 || lives["gc-town-w-1"] == "" {
+			t.Errorf("%v run, and the first was never in the way", lives)
+		}
+		w.after(10 * time.Minute)
+		if lives := w.fake.lives(); len(lives) != 1 {
+			t.Errorf("%v run long after it was woken for nothing", lives)
 		}
 	})
 }

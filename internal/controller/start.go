@@ -11,6 +11,7 @@ import (
 	"gascity/internal/controller/reach"
 	"gascity/internal/controller/resume"
 	"gascity/internal/event"
+	"gascity/internal/launch"
 	"gascity/internal/plan"
 	"gascity/internal/session"
 	"gascity/runtime"
@@ -144,6 +145,8 @@ func (l *loop) startFailed(e *entry, r startResult) {
 		e.rec.Exit, e.rec.Screen = &death.Exit, death.Output
 		limited = l.lastWords(e, death.Last)
 		lapse = resume.Failure(&e.rec.Conversation, e.rec.Exit, death.Output)
+	} else if said := launch.Said(r.Err); said != "" {
+		e.rec.Screen = said
 	} else if r.attempt.Screen != "" {
 		e.rec.Screen = r.attempt.Screen
 		fault += ", its screen says: " + reach.LastWords(r.attempt.Screen)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -170,4 +171,28 @@ func TestADialogOfAStartIsShownAtOnce(t *testing.T) {
 			t.Errorf("it is %s, and the warning is %q", a.Activity.State, a.Warning)
 		}
 	})
+}
+
+func TestAFailureIsToldInOneLineAndKeptInFull(t *testing.T) {
+	printed := "loading\n" + strings.Repeat("a line of a long traceback\n", 100) + "no such module: left_pad\n\n"
+	for name, err := range map[string]error{
+		"agent":   &runtime.StartupDeath{Exit: runtime.Exit{Code: 3}, Output: printed},
+		"command": &launch.CommandError{Command: "make ready", Output: printed, Err: errors.New("exit status 2")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+				w.fake.onStart = func(context.Context, string) error { return err }
+				w.begin()
+				w.after(100 * time.Millisecond)
+				a := w.agent("a")
+				if strings.Contains(a.Reason, "\n") || len(a.Reason) > 600 || !strings.Contains(a.Reason, "no such module: left_pad") {
+					t.Errorf("the reason is %q, want one line that ends with the last one printed", a.Reason)
+				}
+				got, explainErr := w.c.Explain(t.Context(), "a")
+				if explainErr != nil || got.Output != printed {
+					t.Errorf("explain has %d of %d characters of the output, %v", len(got.Output), len(printed), explainErr)
+				}
+			})
+		})
+	}
 }

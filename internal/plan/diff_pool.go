@@ -116,7 +116,7 @@ func (d *differ) rank(o *Observed) int {
 		return rankOut
 	case o.perhaps() && o.draining():
 		return rankDraining
-	case o.perhaps() && (d.occupied(o) != "" || o.Queued > 0 || o.Wake != ""):
+	case o.perhaps() && d.occupied(o) != "":
 		return rankNeeded
 	case o.perhaps():
 		return rankRunning

@@ -50,10 +50,11 @@ func Explain(city *City, c *Case) client.Explanation {
 	return out
 }
 
-// output is what the agent said last: what its failed start or its end left.
+// output is what the agent said last: what its failed start or its end left, also
+// if another screen was seen since.
 func (c *Case) output() string {
-	if strings.Contains(c.Record.Fault, "\n") {
-		return c.Record.Fault
+	if last := c.Record.Former; last != nil && last.Screen != "" {
+		return last.Screen
 	}
 	return LastScreen(&c.Record)
 }

@@ -46,13 +46,13 @@ func (a *Attempt) Class(err error) string {
 	return classOther
 }
 
-// Fault says what went wrong, without the operation and the session, which stand
-// beside it everywhere.
+// Fault says in one line what went wrong, without the operation and the session,
+// which stand beside it everywhere. What the program printed is [launch.Said].
 func Fault(err error) string {
 	if outer, ok := errors.AsType[*runtime.Error](err); ok {
 		err = outer.Err
 	}
-	text := strings.TrimSpace(err.Error())
+	text := launch.Brief(err)
 	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
 		text = strings.TrimSuffix(text, ": "+end.Error())
 	}
