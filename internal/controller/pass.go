@@ -104,7 +104,7 @@ func (l *loop) decide() {
 		}
 	}
 	for key, e := range l.entries {
-		if !decided[key] && e.job == nil && !e.stale {
+		if !decided[key] && e.job == nil && !e.stale && !e.unknown() {
 			l.drop(e)
 		}
 	}

@@ -112,3 +112,31 @@ func TestAWokenMemberRunsBesideTheOthers(t *testing.T) {
 		}
 	})
 }
+
+// TestAFormerMemberNobodyCanSeeCounts has one that is listed and cannot be told
+// alive: with it there are as many as may be.
+func TestAFormerMemberNobodyCanSeeCounts(t *testing.T) {
+	inTown(t, nil, func(t *testing.T, w *town) {
+		w.pooled(3)
+		w.begin()
+		w.after(time.Minute)
+		w.end()
+		w.fake.vanish("gc-town-w-1")
+		w.pooled(2)
+		most := 0
+		w.fake.set(func(f *fake) {
+			f.blind["gc-town-w-3"] = true
+			f.onStarted = func(string) { most = max(most, len(f.sessions)) }
+		})
+		w.begin()
+		w.after(3 * time.Second)
+		w.fake.set(func(f *fake) { clear(f.blind) })
+		w.after(5 * time.Minute)
+		if most > 2 {
+			t.Errorf("%d members ran at one instant, 2 may", most)
+		}
+		if n := len(w.fake.lives()); n != 2 {
+			t.Errorf("%d members run in the end, want 2", n)
+		}
+	})
+}

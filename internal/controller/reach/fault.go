@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"gascity/internal/launch"
@@ -59,27 +60,26 @@ func Fault(err error) string {
 	return text
 }
 
-// undelivered begins what launch.UndeliveredError says.
-const undelivered = "the first prompt is "
-
 // StillOpen returns what of the warnings of a start, one to a line, holds still
 // when the agent has come to an activity and asks nothing: once it takes input no
-// dialog is in its way, and once it is in a turn it has been prompted.
+// dialog is in its way, and once it is in a turn it has been prompted. What a
+// set-up command could not do stays undone.
 func StillOpen(warnings string, now runtime.Activity) string {
+	var settled []string // by their steps
 	switch now {
 	case runtime.ActivityBusy:
-		return ""
+		settled = []string{"ready: ", "prompt: "}
 	case runtime.ActivityIdle, runtime.ActivityReady:
-		var open []string
-		for line := range strings.Lines(warnings) {
-			if strings.Contains(line, undelivered) {
-				open = append(open, line)
-			}
-		}
-		return strings.TrimSpace(strings.Join(open, ""))
+		settled = []string{"ready: "}
 	default:
-		return warnings
 	}
+	var open []string
+	for line := range strings.Lines(warnings) {
+		if !slices.ContainsFunc(settled, func(step string) bool { return strings.HasPrefix(line, step) }) {
+			open = append(open, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(open, ""))
 }
 
 // FirstLine returns what stands before the first line break.
