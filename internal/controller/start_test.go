@@ -137,7 +137,7 @@ func TestADialogOfAStartIsShownAtOnce(t *testing.T) {
 		w.fake.onStart = func(ctx context.Context, name string) error {
 			w.fake.set(func(f *fake) {
 				f.sessions[name] = &fakeSession{token: "token-1", meta: map[string]string{}, began: f.now()}
-				f.startNotes = map[string]string{launch.MetaWarning: "a trust dialog is up and was not answered: no rule\nthe first prompt is unknown"}
+				f.startNotes = map[string]string{launch.MetaWarning: "ready: a trust dialog is up and was not answered: no rule\nsession_setup: no theme\nprompt: the first prompt is unknown"}
 			})
 			<-answered
 			w.fake.vanish(name)
@@ -162,12 +162,12 @@ func TestADialogOfAStartIsShownAtOnce(t *testing.T) {
 		}
 		w.fake.says("gc-town-a", runtime.ActivityIdle)
 		w.after(time.Second)
-		if a := w.agent("a"); a.Warning != "the first prompt is unknown" {
+		if a := w.agent("a"); a.Warning != "session_setup: no theme\nprompt: the first prompt is unknown" {
 			t.Errorf("it is %s, and the warning is %q", a.Activity.State, a.Warning)
 		}
 		w.fake.says("gc-town-a", runtime.ActivityBusy)
 		w.after(time.Second)
-		if a := w.agent("a"); a.Warning != "" {
+		if a := w.agent("a"); a.Warning != "session_setup: no theme" {
 			t.Errorf("it is %s, and the warning is %q", a.Activity.State, a.Warning)
 		}
 	})

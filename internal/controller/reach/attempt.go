@@ -44,10 +44,16 @@ func (a *Attempt) Moved(at time.Time) { a.moved = at }
 // Shift moves the deadline by the time in which nobody could do anything.
 func (a *Attempt) Shift(gap time.Duration) {
 	for _, t := range []*time.Time{&a.began, &a.due, &a.hard, &a.moved} {
-		if !t.IsZero() {
-			*t = t.Add(gap)
-		}
+		*t = Shift(*t, gap)
 	}
+}
+
+// Shift moves a time that is set.
+func Shift(t time.Time, gap time.Duration) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(gap)
 }
 
 // Judge moves a deadline that has come, or gives the attempt up.

@@ -2,17 +2,19 @@ package reach
 
 import (
 	"maps"
+	"slices"
 
+	"gascity/internal/launch"
 	"gascity/internal/plan"
 )
 
 // Counts are what the checks of pools said, by the pool's agent. The zero value
 // knows nothing. Not for concurrent use.
 type Counts struct {
-	Wants map[string]int // replaced and never changed
+	Wants  map[string]int    // replaced and never changed
+	Faults map[string]string // why checks fail; replaced and never changed
 
-	under  map[string]bool // checks that run
-	faulty map[string]bool
+	under map[string]bool // checks that run
 }
 
 // Begin reports whether the check of a pool is to be run now: each runs at most
@@ -22,24 +24,32 @@ func (c *Counts) Begin(p *plan.Pool) bool {
 		return false
 	}
 	if c.under == nil {
-		c.under, c.faulty = map[string]bool{}, map[string]bool{}
+		c.under = map[string]bool{}
 	}
 	c.under[p.Agent] = true
 	return true
 }
 
 // End takes the answer of a check, and reports whether it is another one than
-// before, or the first failure in a row. A check that fails changes nothing.
+// before, or the first failure in a row. A check that fails leaves the number.
 func (c *Counts) End(p *plan.Pool, n int, err error) (fresh bool) {
 	delete(c.under, p.Agent)
-	if err != nil {
-		fresh = !c.faulty[p.Agent]
-		c.faulty[p.Agent] = true
-		return fresh
+	_, failed := c.Faults[p.Agent]
+	if err != nil || failed {
+		faults := maps.Clone(c.Faults)
+		if faults == nil {
+			faults = map[string]string{}
+		}
+		if delete(faults, p.Agent); err != nil {
+			faults[p.Agent] = launch.Brief(err)
+		}
+		c.Faults = faults
 	}
-	delete(c.faulty, p.Agent)
+	if err != nil {
+		return !failed
+	}
 	if before, known := c.Wants[p.Agent]; known && before == n {
-		return false
+		return failed
 	}
 	wants := maps.Clone(c.Wants)
 	if wants == nil {
@@ -48,4 +58,13 @@ func (c *Counts) End(p *plan.Pool, n int, err error) (fresh bool) {
 	wants[p.Agent] = n
 	c.Wants = wants
 	return true
+}
+
+// Warnings tell of the checks that fail, sorted.
+func (c *Counts) Warnings() []string {
+	var out []string
+	for _, pool := range slices.Sorted(maps.Keys(c.Faults)) {
+		out = append(out, "the check of the pool "+pool+" fails: "+c.Faults[pool])
+	}
+	return out
 }
