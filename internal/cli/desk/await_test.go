@@ -78,7 +78,8 @@ func TestWhatComesLaterIsToldAndNotAwaited(t *testing.T) {
 		"quarantine":        {[]client.Agent{agent("a", "quarantined", "5 failures\nlast", time.Hour)}, []string{"!!  a is quarantined: 5 failures … last\n", "no agent runs, 1 failed"}, true},
 		"those that rest": {
 			[]client.Agent{rests("p-1", "stopped", "the pool p wants 0"), rests("p-2", "stopped", "the pool p wants 0"), rests("s", "asleep", "it sleeps")},
-			[]string{"--  s: it sleeps\n", "--  p-1, p-2: the pool p wants 0\n", "no agent runs\n"}, false,
+			[]string{"--  s: it sleeps\n", "--  p-1, p-2: the pool p wants 0\n", "no agent runs\n"},
+			false,
 		},
 	} {
 		w, out := vigil(&now)
