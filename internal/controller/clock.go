@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/session"
 )
@@ -31,10 +32,10 @@ func (l *loop) checkClock(since time.Time, meant time.Duration) {
 	l.wakeAt(l.woke.Add(l.settings().Patrol))
 	l.patrol()
 	if l.ending != nil {
-		l.ending.stopAfter, l.ending.giveUp = shift(l.ending.stopAfter, gap), shift(l.ending.giveUp, gap)
+		l.ending.stopAfter, l.ending.giveUp = reach.Shift(l.ending.stopAfter, gap), reach.Shift(l.ending.giveUp, gap)
 	}
 	for _, p := range l.places {
-		p.listedAt = shift(p.listedAt, gap)
+		p.listedAt = reach.Shift(p.listedAt, gap)
 		if gap < 0 {
 			p.listAfter = time.Time{}
 		}
@@ -45,32 +46,24 @@ func (l *loop) checkClock(since time.Time, meant time.Duration) {
 	}
 }
 
-// shift moves a time that is set.
-func shift(t time.Time, gap time.Duration) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return t.Add(gap)
-}
-
 // shift moves what was to happen by the time in which nobody could do anything.
 func (e *entry) shift(gap time.Duration) {
 	for _, t := range []*time.Time{&e.stopAt, &e.driftedAt} {
-		*t = shift(*t, gap)
+		*t = reach.Shift(*t, gap)
 	}
-	if e.lookAt = shift(e.lookAt, gap); gap > 0 {
+	if e.lookAt = reach.Shift(e.lookAt, gap); gap > 0 {
 		e.lookAt = time.Time{}
 	}
 	if e.job != nil {
-		e.job.overdue = shift(e.job.overdue, gap)
+		e.job.overdue = reach.Shift(e.job.overdue, gap)
 		if a := e.job.attempt; a != nil {
 			a.Shift(gap)
 		}
 	}
 	s := &e.sensing
-	s.due, s.last, s.overdue = shift(s.due, min(gap, 0)), shift(s.last, min(gap, 0)), shift(s.overdue, gap)
+	s.due, s.last, s.overdue = reach.Shift(s.due, min(gap, 0)), reach.Shift(s.last, min(gap, 0)), reach.Shift(s.overdue, gap)
 	if e.rec.Draining() {
-		e.rec.Drain.Deadline = shift(e.rec.Drain.Deadline, gap)
+		e.rec.Drain.Deadline = reach.Shift(e.rec.Drain.Deadline, gap)
 		e.touch()
 	}
 	if gap < 0 && (!e.rec.NextAt.IsZero() || len(e.rec.Failures) > 0) && e.rec.Limited == (session.Limit{}) {

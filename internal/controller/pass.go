@@ -81,7 +81,8 @@ func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 		observed = append(observed, l.observed(e))
 	}
 	policy := l.settings().policy()
-	policy.Frozen, policy.Woke, policy.PoolWants = l.frozen, l.woke, l.counts.Wants
+	policy.Frozen, policy.Woke = l.frozen, l.woke
+	policy.PoolWants, policy.PoolFaults = l.counts.Wants, l.counts.Faults
 	if l.ending != nil {
 		policy.Stopping, policy.StopAfter = true, l.ending.stopAfter
 	}

@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"time"
+
+	"gascity/internal/event"
 )
 
 const countLimit = 30 * time.Second // of one pool's check
@@ -22,9 +24,10 @@ func (l *loop) countPools() {
 			return func() {
 				fresh := l.counts.End(p, n, err)
 				if fresh && err != nil {
-					l.c.opts.Logger.Warn("the check of a pool fails; it keeps what it wanted", "agent", p.Agent, "error", err)
+					l.c.emit(event.PoolCheckFailed, nil, "the check of a pool fails; it keeps the number that it wanted",
+						map[string]string{"pool": p.Agent, "error": l.counts.Faults[p.Agent]})
 				}
-				l.dirty = l.dirty || fresh && err == nil
+				l.dirty = l.dirty || fresh
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -48,6 +49,18 @@ func TestAPoolFollowsItsCheck(t *testing.T) {
 		w.after(time.Hour)
 		if len(before) != 2 || len(w.fake.lives()) != 2 {
 			t.Errorf("%d members ran and %d run after an hour without a check, want 2", len(before), len(w.fake.lives()))
+		}
+		said := func(x client.Explanation, _ error) string { return x.Reason + strings.Join(x.Warnings, "") }
+		if told := w.kinds(""); strings.Count(strings.Join(told, " "), "pool.check_failed") != 1 {
+			t.Errorf("told %v, want one failure of the check", told)
+		}
+		if got := said(w.c.Explain(t.Context(), "w-3")); !strings.Contains(got, "wants 2; the check fails: the queue does not answer") || !strings.Contains(got, "the pool w fails") {
+			t.Errorf("a member that does not run is explained by %q", got)
+		}
+		set(2, nil)
+		w.after(time.Minute)
+		if got := said(w.c.Explain(t.Context(), "w-3")); strings.Contains(got, "fails") {
+			t.Errorf("the check works again, and it is explained by %q", got)
 		}
 	})
 }

@@ -52,7 +52,7 @@ func (l *loop) snapshot() *snapshot {
 		config: l.loaded.Config,
 		city: account.City{
 			At: now, Frozen: l.frozen, LoadedAt: l.loadedAt, LoadError: l.loadError,
-			Warnings: l.loaded.Warnings, Foreign: l.foreigners(),
+			Warnings: slices.Concat(l.loaded.Warnings, l.counts.Warnings()), Foreign: l.foreigners(),
 		},
 		targets: make(map[string]*target, 2*len(l.entries)),
 	}

@@ -44,6 +44,8 @@ const (
 	// SessionResumeFailed says that an agent did not get into its conversation.
 	SessionResumeFailed Kind = "session.resume_failed"
 
+	PoolCheckFailed Kind = "pool.check_failed"
+
 	HostResumed Kind = "host.resumed"
 	ClockJumped Kind = "clock.jumped"
 
@@ -127,6 +129,7 @@ func Kinds() []KindInfo {
 			{"conversation", "its id"}, {"rung", "how it was tried: resume or repair"}, {"failure", "in use, not found, wrong folder, expired or unclear"}, {"error", "the agent's last words"},
 		}},
 		{SessionLimited, "the vendor serves nothing for now; the session is left alone", []Datum{{"until", "when it does again, RFC 3339; absent: not known"}, {"source", "what told"}}},
+		{PoolCheckFailed, "the check of a pool fails; it keeps the number that it wanted", []Datum{{"pool", "its agent"}, {"error", "why"}}},
 		{HostResumed, "the host slept or stood still; nothing is ended for a timeout for a while", []Datum{{"seconds", "how long"}}},
 		{ClockJumped, "the clock was set back", []Datum{{"seconds", "by how much"}}},
 		{StoreDegraded, "the city's database does not take what is to be kept, or cannot be read; nothing is started or stopped meanwhile", []Datum{{"error", "what is wrong and what to do"}}},

@@ -16,14 +16,21 @@ type pool struct {
 	want   int
 	wanted map[string]bool // the members that are to run
 	live   int             // sessions that run or may run, former members included
+	fault  string          // why its check fails, empty if it does not
 }
 
-func (p *pool) reason() string { return fmt.Sprintf("the pool %s wants %d", p.Agent, p.want) }
+func (p *pool) reason() string {
+	reason := fmt.Sprintf("the pool %s wants %d", p.Agent, p.want)
+	if p.fault != "" {
+		reason += "; the check fails: " + p.fault + "; it keeps the former number"
+	}
+	return reason
+}
 
 // countPools decides how many members each pool wants, and which.
 func (d *differ) countPools(pools []Pool) {
 	for i := range pools {
-		p := &pool{Pool: &pools[i], wanted: map[string]bool{}}
+		p := &pool{Pool: &pools[i], wanted: map[string]bool{}, fault: d.policy.PoolFaults[pools[i].Agent]}
 		d.pools[p.Agent] = p
 		for at, o := range d.seen {
 			if d.ours(at, o) && d.member(p, at, o) && o.perhaps() {

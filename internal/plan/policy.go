@@ -46,6 +46,8 @@ type Policy struct {
 	// when it last succeeded. It is clamped to the pool's bounds. A pool that is not
 	// here wants its minimum and as many as run.
 	PoolWants map[string]int
+	// PoolFaults holds why the check of a pool fails, as long as it does.
+	PoolFaults map[string]string
 }
 
 // defaultPatrol is the patrol of a policy that has none.
