@@ -72,8 +72,8 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 	kind, text := event.SessionLiveApplied, "live commands were run again"
 	if a.Verb == plan.VerbRelaunch {
 		kind, text = event.SessionRelaunched, "the agent was started again in its place"
+		e.rec.Epoch++ // another process: what was meant for the former one ends here
 		if r.Look.Err == nil && r.Look.Seen.InstanceToken != e.rec.Token {
-			e.rec.Epoch++
 			e.identify(r.Look.Seen)
 		}
 		e.before, e.rec.Conversation.Begun = nil, true

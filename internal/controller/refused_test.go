@@ -142,3 +142,24 @@ func TestALaterSleepOverrulesARestart(t *testing.T) {
 		}
 	})
 }
+
+// TestARelaunchIsAnotherIncarnation relaunches an agent in its box.
+func TestARelaunchIsAnotherIncarnation(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.after(time.Minute)
+		before, _ := w.c.View("a")
+		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.Command = "another program" })
+		if err := w.reload(); err != nil {
+			t.Fatal(err)
+		}
+		w.after(10 * time.Minute)
+		after, _ := w.c.View("a")
+		if w.fake.number("relaunch") != 1 || after.Epoch != before.Epoch+1 || !after.Ready {
+			t.Errorf("after %d relaunches the incarnation is %d, it was %d", w.fake.number("relaunch"), after.Epoch, before.Epoch)
+		}
+		if got := w.records.record(t, "gc-town-a").Epoch; got != after.Epoch {
+			t.Errorf("the store has incarnation %d, want %d", got, after.Epoch)
+		}
+	})
+}
