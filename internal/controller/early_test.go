@@ -55,7 +55,10 @@ func TestAFaultThatOthersMetFreezesAtOnce(t *testing.T) {
 func TestEveryNameIsKnownBeforeTheFirstTurn(t *testing.T) {
 	w := newTown(t, []string{"a"})
 	w.change = func(o *Options) {
-		o.Queued = func(string) int { t.Error("the queue was asked before the controller ran"); return 0 }
+		o.Queued = func(string) (int, time.Time) {
+			t.Error("the queue was asked before the controller ran")
+			return 0, time.Time{}
+		}
 		o.Changed = func(string) { t.Error("a change was told before the controller ran") }
 	}
 	c, err := Open(t.Context(), w.options())

@@ -112,7 +112,7 @@ func (l *loop) observed(e *entry) plan.Observed {
 		Renew: e.rec.Renew, Wake: e.wakeWhy,
 	}
 	if l.c.opts.Queued != nil && l.ctx != nil {
-		o.Queued = l.c.opts.Queued(e.rec.Session)
+		o.Queued, o.PromptAt = l.c.opts.Queued(e.rec.Session)
 	}
 	if e.wakeQueued = e.wakeWhy != "" && (e.wakeQueued || o.Queued > 0); l.awoken(e, o.Queued) {
 		e.wakeWhy, o.Wake = "", ""

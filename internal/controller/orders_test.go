@@ -110,7 +110,7 @@ func TestAPromptWakesTheSleeper(t *testing.T) {
 func TestIdleAgentsSleepAndWake(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		queued := 0
-		w.change = func(o *Options) { o.Queued = func(string) int { return queued } }
+		w.change = func(o *Options) { o.Queued = func(string) (int, time.Time) { return queued, time.Time{} } }
 		w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 10 * time.Minute })
 		w.fake.speaks = map[string]runtime.Reading{}
 		w.begin()

@@ -105,7 +105,9 @@ func TestWhatIsWokenForAPromptSleepsAgainAfterIt(t *testing.T) {
 		var mu sync.Mutex
 		queued := 0
 		set := func(n int) { mu.Lock(); defer mu.Unlock(); queued = n }
-		w.change = func(o *Options) { o.Queued = func(string) int { mu.Lock(); defer mu.Unlock(); return queued } }
+		w.change = func(o *Options) {
+			o.Queued = func(string) (int, time.Time) { mu.Lock(); defer mu.Unlock(); return queued, time.Time{} }
+		}
 		w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 5 * time.Second })
 		w.fake.speaks = map[string]runtime.Reading{"gc-town-a": {Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle}}}}
 		w.begin()

@@ -48,7 +48,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 		Root: k.root, Version: version, PID: os.Getpid(),
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.secrets.hide),
 		Events: kept, Records: kept, Logger: k.logger,
-		Changed: e.look, Queued: func(session string) int { return e.prompts.QueuedFor(session) }, Count: d.countPool, StoreFault: db.Fault,
+		Changed: e.look, Queued: func(session string) (int, time.Time) { return e.prompts.QueuedFor(session) }, Count: d.countPool, StoreFault: db.Fault,
 		Now: d.opts.Now, NewToken: rand.Text, Jitter: jitter,
 	})
 	if err != nil {

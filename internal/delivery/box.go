@@ -27,6 +27,7 @@ type box struct {
 	changed  map[string]chan struct{} // by the ID of a receipt that is waited for; closed by its next change
 
 	queued atomic.Int64 // of the receipts; those on their way
+	newest atomic.Int64 // when the newest of them was accepted, in Unix nanoseconds; of an empty queue it is old
 }
 
 // errOver reports that a receipt is not open any more.
@@ -68,6 +69,7 @@ func (e *Engine) putLocked(b *box, r prompt.Receipt) {
 		b.receipts[r.ID] = &r
 		b.bytes += r.Bytes
 		b.queued.Add(onItsWay(&r))
+		b.newest.Store(max(b.newest.Load(), r.CreatedAt.UnixNano()))
 		e.index[r.ID] = b
 	}
 	if !b.owned && len(b.receipts) > 0 {

@@ -207,13 +207,18 @@ func (e *Engine) Queued() map[string]int {
 	return counts
 }
 
-// QueuedFor returns how many prompts wait for one session. It waits for nobody.
-func (e *Engine) QueuedFor(session string) int {
-	b, ok := e.named.Load(session)
+// QueuedFor returns how many prompts wait for one session, and when the newest was
+// accepted. It waits for nobody.
+func (e *Engine) QueuedFor(session string) (n int, newest time.Time) {
+	found, ok := e.named.Load(session)
 	if !ok {
-		return 0
+		return 0, time.Time{}
 	}
-	return int(b.(*box).queued.Load())
+	b := found.(*box)
+	if n = int(b.queued.Load()); n == 0 {
+		return 0, time.Time{}
+	}
+	return n, time.Unix(0, b.newest.Load())
 }
 
 // Degraded says why nothing is sent: the store's last failure; empty when the

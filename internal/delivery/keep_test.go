@@ -143,7 +143,7 @@ func TestReceiptThatOnlyTheStoreKnows(t *testing.T) {
 			if got, err := r.engine.Receipt(ctx, "stray", client.ReceiptSubmitted); err != nil || got.State != client.ReceiptExpired {
 				r.Errorf("found by %s it is %s after an hour, %v", by, got.State, err)
 			}
-			if n := r.engine.QueuedFor("s-a"); n != 0 {
+			if n, _ := r.engine.QueuedFor("s-a"); n != 0 {
 				r.Errorf("%d prompts wait", n)
 			}
 		}, newAgent("a"))
@@ -284,8 +284,8 @@ func TestWaitingCallsAreBounded(t *testing.T) {
 			r.Errorf("one call more: %v", err)
 		}
 		_, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "y", Wait: client.ReceiptSubmitted})
-		if !errors.Is(err, client.ErrUnavailable) || r.engine.QueuedFor("s-a") != 1 {
-			r.Errorf("one prompt that is waited for more: %v; %d are queued, want 1", err, r.engine.QueuedFor("s-a"))
+		if n, newest := r.engine.QueuedFor("s-a"); !errors.Is(err, client.ErrUnavailable) || n != 1 || newest.IsZero() {
+			r.Errorf("one prompt that is waited for more: %v; %d are queued, the newest since %v, want 1", err, n, newest)
 		}
 		r.want(sent.ID, client.ReceiptQueued)
 		cancel()
