@@ -112,7 +112,7 @@ func refusal(v session.View, name string) error {
 	case v.Desired == desiredAbsent:
 		why = "it is not configured any more"
 	case v.Desired == desiredSuspended, v.Hold.Kind == session.HoldSuspend, string(v.State) == client.StateSuspended:
-		why = "it is suspended; resume it with: gc resume " + name
+		why = "it is suspended; resume it with: gc session resume " + name
 	case v.Unknown != "":
 		return nil
 	case v.Draining, string(v.State) == client.StateDraining:

@@ -318,6 +318,9 @@ func act(t *rapid.T, o *Observed, a Action) {
 		o.Drain = a.Drain
 	case a.Verb.Acts():
 		o.Working = a.Verb
+		if a.Verb == VerbStart {
+			o.Epoch++ // it is saved before the start
+		}
 		if a.Verb.Ends() && o.Seen.Session == runtime.Unknown {
 			t.Fatalf("%s of an unknown session", a.Verb)
 		}
@@ -335,7 +338,6 @@ func chance(t *rapid.T, o *Observed) {
 			o.Seen, o.Known = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, false
 		default:
 			o.Seen, o.Known, o.Owner = living, true, OwnerUs
-			o.Epoch++
 		}
 		o.Working = ""
 	case o.Working != "":
