@@ -43,11 +43,32 @@ type city struct {
 	root   string
 	agent  string // path of the fake agent
 	client *client.Client
+	env    []string // of the controller, beyond the least
 	cmd    *exec.Cmd
 	ended  chan error
 }
 
+// member is one agent of a city: the flags of the fake agent, and what else its
+// entry in city.toml says.
+type member struct {
+	name  string
+	flags string
+	toml  string
+	talks bool // it is of the provider "talker", which resumes conversations
+}
+
+// newCity makes a city of agents that do as they should.
 func newCity(t *testing.T, agents int) *city {
+	t.Helper()
+	crew := make([]member, agents)
+	for i := range crew {
+		crew[i].name = name(i)
+	}
+	return newCrew(t, "", crew)
+}
+
+// newCrew makes a city of the given agents. daemon is added to its section.
+func newCrew(t *testing.T, daemon string, crew []member) *city {
 	t.Helper()
 	gc, err := program()
 	if err != nil {
@@ -66,9 +87,20 @@ func newCity(t *testing.T, agents int) *city {
 		t.Fatal(err)
 	}
 	var toml strings.Builder
-	toml.WriteString("[workspace]\nname = \"town\"\n[daemon]\nshutdown_timeout = \"1s\"\nmax_wakes_per_tick = 8\n")
-	for i := range agents {
-		fmt.Fprintf(&toml, "[[agents]]\nname = %q\nstart_command = \"exec %s --ledger %s\"\nready_prompt_prefix = \"❯\"\n", name(i), c.agent, c.ledger(i))
+	toml.WriteString("[workspace]\nname = \"town\"\n[daemon]\nshutdown_timeout = \"1s\"\nmax_wakes_per_tick = 8\n" + daemon)
+	conversations := filepath.Join(root, "conversations")
+	if err := os.Mkdir(conversations, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(&toml, "[providers.talker]\ncommand = %q\nargs = [\"--conversations\", %q]\nready_prompt_prefix = \"❯\"\n"+
+		"resume_flag = \"--resume\"\nresume_style = \"flag\"\nsession_id_flag = \"--session-id\"\n", c.agent, conversations)
+	for _, m := range crew {
+		if m.talks {
+			fmt.Fprintf(&toml, "[[agents]]\nname = %q\nprovider = \"talker\"\nargs_append = [\"--ledger\", %q]\n%s\n", m.name, c.ledgerOf(m.name), m.toml)
+			continue
+		}
+		fmt.Fprintf(&toml, "[[agents]]\nname = %q\nstart_command = \"exec %s --ledger %s %s\"\nready_prompt_prefix = \"❯\"\n%s\n",
+			m.name, c.agent, c.ledgerOf(m.name), m.flags, m.toml)
 	}
 	if err := os.WriteFile(filepath.Join(root, client.CityFile), []byte(toml.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -79,13 +111,16 @@ func newCity(t *testing.T, agents int) *city {
 
 func name(i int) string { return fmt.Sprintf("a%03d", i) }
 
-func (c *city) ledger(i int) string { return filepath.Join(c.root, "ledger-"+name(i)) }
+func (c *city) ledger(i int) string { return c.ledgerOf(name(i)) }
+
+func (c *city) ledgerOf(agent string) string { return filepath.Join(c.root, "ledger-"+agent) }
 
 // start starts a controller and waits until it answers.
 func (c *city) start() {
 	c.t.Helper()
 	c.cmd = exec.Command(c.gc, "controller", "run", "--city", c.root)
 	c.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.root, "LANG=C.UTF-8"}
+	c.cmd.Env = append(c.cmd.Env, c.env...)
 	log, err := os.OpenFile(filepath.Join(c.root, "stderr"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		c.t.Fatal(err)

@@ -1,0 +1,186 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/fakeagent/ledger"
+)
+
+// hopeless are agents that never come up: their commands, and words of theirs
+// that the reason must hold. COUNT stands for what notes the start.
+var hopeless = []struct{ name, command, flags, words string }{
+	{name: "at-once", command: "COUNT; echo the licence is gone >&2; exit 1", words: "the licence is gone"},
+	{name: "soon", command: "COUNT; sleep 0.2; echo the socket is taken >&2; exit 1", words: "the socket is taken"},
+	{name: "missing", command: "COUNT; exec /nowhere/agent", words: "/nowhere/agent"},
+	{name: "hangs", flags: "--hang", words: "not done within"},
+}
+
+// TestCrashLoopsHaveABudget lets agents fail in every way while the controller is
+// killed again and again: no identity is started more often than max_restarts
+// allows, the reason is the child's own, and a reset starts at once (R6).
+func TestCrashLoopsHaveABudget(t *testing.T) {
+	t.Parallel()
+	const budget = 3
+	crew := make([]member, len(hopeless))
+	for i, h := range hopeless {
+		crew[i] = member{name: h.name, flags: h.flags}
+	}
+	c := newCrew(t, fmt.Sprintf("max_restarts = %d\n[session]\nstartup_timeout = \"1s\"\n", budget), crew)
+	c.command(func(agent string) string {
+		for _, h := range hopeless {
+			if h.name == agent && h.command != "" {
+				return strings.Replace(h.command, "COUNT", "echo x >> "+c.ledgerOf(agent), 1)
+			}
+		}
+		return ""
+	})
+	for n := range setting(t, "GC_E2E_LOOP_KILLS", 5) {
+		c.start()
+		pause(time.Duration(300+900*n) * time.Millisecond) // somewhere in the loop
+		c.kill()
+	}
+	c.start()
+	c.endAdopted(t, "hangs")
+	quarantined := func(s client.Status) bool {
+		return len(s.Agents) > 0 && !slices.ContainsFunc(s.Agents, func(a client.Agent) bool { return a.State != client.StateQuarantined })
+	}
+	status := c.await("in quarantine", quarantined)
+	for i, h := range hopeless {
+		n, most := c.tries(t, i), budget
+		if h.flags == "--hang" {
+			most++ // the one that was ended by order is no failure
+		}
+		t.Logf("%s was started %d times, budget %d", h.name, n, most)
+		if n > most || n == 0 {
+			t.Errorf("%s was started %d times, budget %d", h.name, n, most)
+		}
+	}
+	for _, a := range status.Agents {
+		e, err := c.client.Explain(t.Context(), a.Name)
+		words := hopeless[slices.IndexFunc(hopeless, func(h struct{ name, command, flags, words string }) bool { return h.name == a.Name })].words
+		if err != nil || !strings.Contains(e.Agent.Reason+e.Reason+e.Output+e.Exit, words) {
+			t.Errorf("%s is in quarantine for %q, %q, %q; want the words %q (%v)", a.Name, e.Reason, e.Exit, e.Output, words, err)
+		}
+		if a.NextAt.Before(time.Now()) {
+			t.Errorf("%s is in quarantine until %v", a.Name, a.NextAt)
+		}
+	}
+	before := make([]int, len(hopeless))
+	for i := range hopeless {
+		before[i] = c.tries(t, i)
+	}
+	for i, h := range hopeless {
+		began := time.Now()
+		done, err := c.client.Reset(t.Context(), h.name, client.LifecycleRequest{})
+		accept(t, done, err)
+		for c.tries(t, i) == before[i] && time.Since(began) < 10*time.Second {
+			pause(5 * time.Millisecond)
+		}
+		t.Logf("%s is started %v after its reset", h.name, time.Since(began).Round(time.Millisecond))
+		if c.tries(t, i) == before[i] {
+			t.Errorf("%s is not started after a reset", h.name)
+		}
+	}
+	c.stop()
+}
+
+// endAdopted ends an agent whose controller was killed during its start: it lives,
+// so the next controller leaves it alone, and does not know what it was to become.
+func (c *city) endAdopted(t *testing.T, agent string) {
+	t.Helper()
+	c.await("judging "+agent, func(s client.Status) bool {
+		i := slices.IndexFunc(s.Agents, func(a client.Agent) bool { return a.Name == agent })
+		return i >= 0 && slices.Contains([]string{client.StateRunning, client.StateFailed, client.StateQuarantined}, s.Agents[i].State)
+	})
+	if s, err := c.client.Session(t.Context(), agent); err != nil || s.State != client.StateRunning {
+		return
+	}
+	if _, err := c.client.Kill(t.Context(), agent, client.LifecycleRequest{}); err != nil {
+		t.Errorf("cannot end %s: %v", agent, err)
+	}
+}
+
+// tries counts how often an agent of the hopeless was really started.
+func (c *city) tries(t *testing.T, i int) int {
+	t.Helper()
+	if hopeless[i].command == "" {
+		return len(ledger.Of(c.records(t, hopeless[i].name), ledger.Start))
+	}
+	text, err := os.ReadFile(c.ledgerOf(hopeless[i].name))
+	if err != nil && !os.IsNotExist(err) {
+		t.Error(err)
+	}
+	return strings.Count(string(text), "x")
+}
+
+// command replaces the commands of agents; an empty one stays.
+func (c *city) command(of func(agent string) string) {
+	c.t.Helper()
+	path := c.root + "/" + client.CityFile
+	text, err := os.ReadFile(path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	lines, agent := strings.Split(string(text), "\n"), ""
+	for i, line := range lines {
+		if rest, ok := strings.CutPrefix(line, "name = "); ok {
+			agent = strings.Trim(rest, `"`)
+		}
+		if strings.HasPrefix(line, "start_command = ") {
+			if other := of(agent); other != "" {
+				lines[i] = fmt.Sprintf("start_command = %q", other)
+			}
+		}
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// TestAHangingStartDelaysNobody starts a fleet of which one member never becomes
+// ready: the others start as if it were not there (R6).
+func TestAHangingStartDelaysNobody(t *testing.T) {
+	t.Parallel()
+	const others = 20
+	crew := []member{{name: "a-hangs", flags: "--hang"}}
+	for i := range others {
+		crew = append(crew, member{name: name(i)})
+	}
+	c := newCrew(t, "[session]\nstartup_timeout = \"10m\"\n", crew)
+	began := time.Now()
+	c.start()
+	c.await("running but for the one that hangs", func(s client.Status) bool {
+		return !slices.ContainsFunc(s.Agents, func(a client.Agent) bool { return a.Name != "a-hangs" && a.State != client.StateRunning })
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	events, err := c.client.PastEvents(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var took []time.Duration
+	for _, e := range events.Events {
+		if e.Kind == "session.started" {
+			took = append(took, e.Time.Sub(began))
+		}
+	}
+	slices.Sort(took)
+	if len(took) != others {
+		t.Fatalf("%d starts were completed, want %d", len(took), others)
+	}
+	t.Logf("beside a start that hangs, %d others run after: median %v, last %v", others, took[others/2].Round(time.Millisecond), took[others-1].Round(time.Millisecond))
+	if took[others-1] > 30*time.Second {
+		t.Errorf("the last of %d starts took %v beside one that hangs", others, took[others-1])
+	}
+	if s, err := c.client.Session(ctx, "a-hangs"); err != nil || s.State == client.StateRunning {
+		t.Errorf("the agent that hangs is %s: the test proves nothing (%v)", s.State, err)
+	}
+	c.stop()
+}

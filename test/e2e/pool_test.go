@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"gascity/client"
+)
+
+// processes returns the agents that live now and write this ledger: the process
+// table and not the product's word. What waits for its parent lives no more.
+func processes(ledger string) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		argv, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline")) // empty of a zombie
+		if err != nil {
+			continue
+		}
+		words := bytes.Split(argv, []byte{0})
+		if filepath.Base(string(words[0])) == "fakeagent" && slices.ContainsFunc(words, func(w []byte) bool { return string(w) == ledger }) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// sampler counts living agents every 10 ms until it is ended.
+type sampler struct {
+	cancel  context.CancelFunc
+	group   sync.WaitGroup
+	samples int
+	most    int
+	least   int
+	worst   []int // those of the sample with the most
+}
+
+func sample(t *testing.T, ledgers ...string) *sampler {
+	t.Helper()
+	if goruntime.GOOS != "linux" {
+		t.Skip("the process table is read from /proc")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &sampler{cancel: cancel, least: 1 << 30}
+	s.group.Go(func() {
+		ticks := time.NewTicker(10 * time.Millisecond)
+		defer ticks.Stop()
+		for {
+			var pids []int
+			for _, ledger := range ledgers {
+				pids = append(pids, processes(ledger)...)
+			}
+			s.samples++
+			if len(pids) > s.most {
+				s.most, s.worst = len(pids), pids
+			}
+			s.least = min(s.least, len(pids))
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticks.C:
+			}
+		}
+	})
+	return s
+}
+
+// end stops the counting; then its fields may be read.
+func (s *sampler) end() {
+	s.cancel()
+	s.group.Wait()
+}
+
+// TestAPoolFollowsItsCheck changes what the check of a pool prints: the members
+// follow, never more than max live at any instant, the highest idle one goes
+// first, and a check that fails changes nothing.
+func TestAPoolFollowsItsCheck(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t, "patrol_interval = \"500ms\"\n", []member{
+		{name: "crew", flags: "--osc7501", toml: "drain_timeout = \"2s\"\n[agents.pool]\nmin = 0\nmax = 3\ncheck = \"cat want\""},
+	})
+	want := func(text string) {
+		if err := os.WriteFile(filepath.Join(c.root, "want.new"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(c.root, "want.new"), filepath.Join(c.root, "want")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	members := func(status client.Status) []string {
+		var run []string
+		for _, a := range status.Agents {
+			if a.PID > 0 {
+				run = append(run, a.Name)
+			}
+		}
+		slices.Sort(run)
+		return run
+	}
+	run := func(names ...string) {
+		t.Helper()
+		c.await("a pool of "+strconv.Itoa(len(names)), func(s client.Status) bool { return len(s.Agents) == 3 && slices.Equal(members(s), names) })
+	}
+	want("0")
+	counter := sample(t, c.ledgerOf("crew"))
+	c.start()
+	run()
+	want("1")
+	run("crew-1")
+	want("7") // more than max
+	run("crew-1", "crew-2", "crew-3")
+	nudge(t, c, "crew-3", "[[busy:10m]]")
+	want("2")
+	run("crew-1", "crew-3") // the highest one that nobody uses goes
+	for _, broken := range []string{"", "many", "-"} {
+		want(broken)
+		pause(1500 * time.Millisecond) // three counts that fail
+		if now := members(c.await("answering", func(client.Status) bool { return true })); !slices.Equal(now, []string{"crew-1", "crew-3"}) {
+			t.Errorf("a check that prints %q leaves %q", broken, now)
+		}
+	}
+	if err := os.Remove(filepath.Join(c.root, "want")); err != nil {
+		t.Fatal(err)
+	}
+	pause(1500 * time.Millisecond)
+	if now := members(c.await("answering", func(client.Status) bool { return true })); !slices.Equal(now, []string{"crew-1", "crew-3"}) {
+		t.Errorf("a check that fails leaves %q", now)
+	}
+	want("3")
+	run("crew-1", "crew-2", "crew-3")
+	counter.end()
+	t.Logf("%d samples of the process table: at most %d members at a time, max 3", counter.samples, counter.most)
+	if counter.most > 3 || counter.most == 0 {
+		t.Errorf("%d members lived at a time, max 3: %v", counter.most, counter.worst)
+	}
+	c.stop()
+}

@@ -1,0 +1,352 @@
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"gascity/client"
+	"gascity/internal/fakeagent/ledger"
+)
+
+// setting reads a number that enlarges a test.
+func setting(t *testing.T, variable string, otherwise int) int {
+	t.Helper()
+	if text := os.Getenv(variable); text != "" {
+		if _, err := fmt.Sscan(text, &otherwise); err != nil {
+			t.Fatalf("%s: %v", variable, err)
+		}
+	}
+	return otherwise
+}
+
+// The crew of the soak: every misbehaviour that a prompt may meet.
+var soakCrew = []member{
+	{name: "good"},
+	{name: "reports", flags: "--osc7501"},
+	{name: "deaf-once", flags: "--ignore-first-enter"},
+	{name: "newline", flags: "--newline-within 60ms"},
+	{name: "slow", flags: "--think 300ms --slow-start 2s --ignore-input-until-ready"},
+	{name: "asks", flags: "--osc7501"},
+	{name: "dies"},
+	{name: "shared"}, // with a person at its terminal
+}
+
+// sent is one prompt of a sender.
+type sent struct {
+	sender, n int
+	agent     string
+	text      string
+	key       string
+	receipt   client.Receipt
+}
+
+// TestPromptsReconcile is the proof of receipts: eight senders, agents with every
+// misbehaviour, a controller that is killed again and again, agents that are
+// killed, and a person who types. Afterwards every receipt is compared with what
+// the agents wrote down. GC_E2E_PROMPTS and GC_E2E_SOAK_KILLS enlarge it.
+func TestPromptsReconcile(t *testing.T) {
+	const senders = 8
+	total, deaths := setting(t, "GC_E2E_PROMPTS", 200), setting(t, "GC_E2E_SOAK_KILLS", 20)
+	c := newCrew(t, "max_restarts = 1000\n", soakCrew)
+	c.start()
+	c.await("running", running)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+	defer cancel()
+	var helpers sync.WaitGroup
+	working, enough := context.WithCancel(ctx)
+	helpers.Go(func() { c.answerQuestions(working) })
+	typist := c.sitDown(t, "shared")
+	helpers.Go(func() { typist.typeOn(working) })
+
+	prompts := make([][]sent, senders)
+	var group sync.WaitGroup
+	for i := range senders {
+		group.Go(func() { prompts[i] = c.sendMany(ctx, t, i, total/senders) })
+	}
+	done := make(chan struct{})
+	go func() { group.Wait(); close(done) }()
+	c.disturb(t, done, deaths)
+	all := slices.Concat(prompts...)
+	c.settle(ctx, t)
+	enough()
+	helpers.Wait()
+	typist.leave()
+	for i := range all {
+		r, err := c.client.Receipt(ctx, all[i].receipt.ID, "")
+		if err != nil {
+			t.Fatalf("the receipt %s of %q is gone: %v", all[i].receipt.ID, all[i].key, err)
+		}
+		all[i].receipt = r
+	}
+	c.reconcile(t, all, typist.lines)
+	c.stop()
+}
+
+// disturb kills the controller and, now and then, an agent, until the senders
+// are done and it has happened often enough.
+func (c *city) disturb(t *testing.T, done <-chan struct{}, deaths int) {
+	t.Helper()
+	for n := range deaths {
+		pause(time.Duration(50+rand.IntN(400)) * time.Millisecond)
+		c.kill()
+		c.start()
+		if n%max(1, deaths/3) == 1 {
+			if s, err := c.client.Session(t.Context(), "dies"); err == nil && s.PID > 0 {
+				_ = exec.Command("kill", "-9", fmt.Sprint(s.PID)).Run() // it may have ended meanwhile
+			}
+		}
+	}
+	<-done
+}
+
+// sizes of prompts: most are small.
+func soakSize() int {
+	switch n := rand.IntN(100); {
+	case n < 80:
+		return 1 + rand.IntN(300)
+	case n < 95:
+		return 1000 + rand.IntN(4000)
+	case n < 99:
+		return 60_000 + rand.IntN(10_000)
+	}
+	return 1 << 20
+}
+
+func soakText(sender, n int) string {
+	head := fmt.Sprintf("s%d-%d ", sender, n)
+	text := head + strings.Repeat("lorem ipsum dolor; ", soakSize()/19+1)
+	return strings.TrimSpace(text[:max(len(head)+1, min(len(text), 1<<20))])
+}
+
+// sendMany sends one sender's prompts, each until it is accepted.
+func (c *city) sendMany(ctx context.Context, t *testing.T, sender, n int) []sent {
+	var out []sent
+	for i := range n {
+		m := soakCrew[rand.IntN(len(soakCrew))]
+		p := sent{sender: sender, n: i, agent: m.name, text: soakText(sender, i), key: fmt.Sprintf("s%d-%d", sender, i)}
+		if m.name == "asks" && rand.IntN(3) == 0 {
+			p.text = fmt.Sprintf("s%d-%d [[ask:May I go on?|Yes|No]]", sender, i)
+		}
+		for ctx.Err() == nil {
+			r, err := c.client.Nudge(ctx, p.agent, client.NudgeRequest{Text: p.text, Key: p.key, Source: fmt.Sprintf("sender %d", sender)})
+			if err == nil {
+				p.receipt = r
+				out = append(out, p)
+				break
+			}
+			if errors.Is(err, client.ErrInvalid) || errors.Is(err, client.ErrNotFound) {
+				t.Errorf("prompt %s was not accepted: %v", p.key, err)
+				break
+			}
+			pause(50 * time.Millisecond) // no controller, or an agent that is about to be started again
+		}
+		pause(time.Duration(rand.IntN(60)) * time.Millisecond)
+	}
+	return out
+}
+
+// answerQuestions answers what the agents ask.
+func (c *city) answerQuestions(ctx context.Context) {
+	for ctx.Err() == nil {
+		open, _ := c.client.Pending(ctx, "", client.OnlyOpen) // no controller: next time
+		for _, q := range open {
+			_, _ = c.client.Respond(ctx, q.ID, client.RespondRequest{Option: "Yes", By: "soak"})
+		}
+		pause(100 * time.Millisecond)
+	}
+}
+
+// settle waits until no prompt is on its way any more.
+func (c *city) settle(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for {
+		open, err := c.client.Queue(ctx, "", client.OnlyOpen)
+		if err == nil && len(open) == 0 {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Errorf("these prompts never came to an end: %+v", open)
+			return
+		}
+		pause(100 * time.Millisecond)
+	}
+}
+
+// reconcile compares every receipt with the ledgers.
+func (c *city) reconcile(t *testing.T, all []sent, typed []string) {
+	t.Helper()
+	taken := map[string]map[string]int{} // agent, hash: how often
+	order := map[string][]string{}       // agent: hashes as they were taken
+	for _, m := range soakCrew {
+		records, err := ledger.Read(c.ledgerOf(m.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken[m.name] = map[string]int{}
+		for _, r := range ledger.Prompts(records) {
+			taken[m.name][r.SHA256]++
+			order[m.name] = append(order[m.name], r.SHA256)
+		}
+	}
+	states, known, why := map[string]int{}, map[string]map[string]bool{}, map[string]int{}
+	for _, p := range all {
+		n := taken[p.agent][ledger.Sum(p.text)]
+		states[p.receipt.State]++
+		if p.receipt.State != client.ReceiptConsumed {
+			why[fmt.Sprintf("%s: %s: %s (taken: %v)", p.agent, p.receipt.State, p.receipt.Reason, n > 0)]++
+		}
+		if known[p.agent] == nil {
+			known[p.agent] = map[string]bool{}
+		}
+		known[p.agent][ledger.Sum(p.text)] = true
+		low, high := 0, 0
+		switch p.receipt.State {
+		case client.ReceiptConsumed, client.ReceiptSubmitted:
+			low, high = 1, 1
+		case client.ReceiptUnconfirmed:
+			high = 1
+		}
+		if n < low || n > high {
+			t.Errorf("%s to %s (%d bytes) is %s (%s) and was taken %d times: %+v", p.key, p.agent, len(p.text), p.receipt.State, p.receipt.Reason, n, p.receipt.Steps)
+		}
+	}
+	for _, line := range typed {
+		if n := taken["shared"][ledger.Sum(line)]; n != 1 {
+			t.Errorf("the person typed %q, and it was taken %d times", line, n)
+		}
+		known["shared"][ledger.Sum(line)] = true
+	}
+	for agent, hashes := range taken {
+		for hash := range hashes {
+			if !known[agent][hash] {
+				t.Errorf("%s took a prompt that nobody sent: fused, cut or changed: %s", agent, c.textOf(agent, hash))
+			}
+		}
+	}
+	c.checkOrder(t, all, order)
+	t.Logf("%d prompts, %d typed lines; receipts: %v", len(all), len(typed), table(states))
+	for _, reason := range slices.Sorted(maps.Keys(why)) {
+		t.Logf("%4d  %s", why[reason], reason)
+	}
+	if states[client.ReceiptConsumed] < len(all)/2 {
+		t.Errorf("only %d of %d prompts were consumed: the soak proves little", states[client.ReceiptConsumed], len(all))
+	}
+}
+
+func table(states map[string]int) string {
+	var rows []string
+	for _, state := range slices.Sorted(maps.Keys(states)) {
+		rows = append(rows, fmt.Sprintf("%s %d", state, states[state]))
+	}
+	return strings.Join(rows, ", ")
+}
+
+func (c *city) textOf(agent, hash string) string {
+	records, err := ledger.Read(c.ledgerOf(agent))
+	if err != nil {
+		return err.Error()
+	}
+	for _, r := range ledger.Prompts(records) {
+		if r.SHA256 == hash {
+			return fmt.Sprintf("%d bytes, %.300q", r.Bytes, r.Text)
+		}
+	}
+	return "?"
+}
+
+// checkOrder fails if an agent took two prompts of one sender in another order
+// than they were sent.
+func (c *city) checkOrder(t *testing.T, all []sent, order map[string][]string) {
+	t.Helper()
+	type line struct {
+		agent  string
+		sender int
+	}
+	sequence := map[line][]sent{}
+	for _, p := range all {
+		sequence[line{p.agent, p.sender}] = append(sequence[line{p.agent, p.sender}], p)
+	}
+	for l, prompts := range sequence {
+		slices.SortFunc(prompts, func(a, b sent) int { return cmp.Compare(a.n, b.n) })
+		last := -1
+		for _, p := range prompts {
+			at := slices.Index(order[l.agent], ledger.Sum(p.text))
+			if at < 0 {
+				continue
+			}
+			if at < last {
+				t.Errorf("%s took %s before an earlier prompt of the same sender", l.agent, p.key)
+			}
+			last = at
+		}
+	}
+}
+
+// typist is a person at an agent's terminal.
+type typist struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	tty   *os.File
+	lines []string
+}
+
+func (c *city) sitDown(t *testing.T, agent string) *typist {
+	t.Helper()
+	cmd := exec.Command(c.gc, "attach", agent, "--city", c.root)
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color")
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // a person looks; ends with the terminal
+		buf := make([]byte, 4096)
+		for {
+			if _, err := tty.Read(buf); err != nil {
+				return
+			}
+		}
+	}()
+	return &typist{t: t, cmd: cmd, tty: tty}
+}
+
+// typeOn types lines, key by key with pauses, and submits each.
+func (p *typist) typeOn(ctx context.Context) {
+	for n := 0; ctx.Err() == nil; n++ {
+		line := fmt.Sprintf("person %d %s", n, strings.Repeat("x", rand.IntN(20)))
+		line = strings.TrimSpace(line)
+		for _, r := range line + "\r" {
+			if _, err := p.tty.WriteString(string(r)); err != nil {
+				p.t.Errorf("the person cannot type: %v", err)
+				return
+			}
+			pause(time.Duration(2+rand.IntN(30)) * time.Millisecond)
+		}
+		p.lines = append(p.lines, line)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(500+rand.IntN(5500)) * time.Millisecond):
+		}
+	}
+	pause(time.Second) // the agent takes the last line
+}
+
+func (p *typist) leave() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
+	_ = p.cmd.Wait()                          // by a signal
+	_ = p.tty.Close()
+}
