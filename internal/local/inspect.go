@@ -49,17 +49,17 @@ func (s *Sessions) GetLastActivity(name string) (time.Time, error) {
 func (s *Sessions) ListRunning(prefix string) ([]string, error) {
 	ctx, cancel := bounded()
 	defer cancel()
-	states, err := s.fleet.Running(ctx)
-	names := make([]string, 0, len(states))
-	for _, state := range states {
-		if strings.HasPrefix(state.Name, prefix) {
-			names = append(names, state.Name)
+	all, err := s.fleet.Names(ctx)
+	names := make([]string, 0, len(all))
+	for _, name := range all {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
 		}
 	}
 	switch {
 	case err == nil:
 		return names, nil
-	case len(states) > 0:
+	case len(all) > 0:
 		return names, &runtime.PartialListError{Errs: []error{err}}
 	default:
 		return nil, &runtime.Error{Op: "list", Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}

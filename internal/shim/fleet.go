@@ -206,30 +206,79 @@ func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 	if err != nil {
 		return nil, err
 	}
+	states, err := each(entries, func(e fs.DirEntry) (*State, error) {
+		return f.examine(ctx, folder.Folder(filepath.Join(f.opts.Dir, e.Name())))
+	})
+	slices.SortFunc(states, func(a, b State) int { return cmp.Compare(a.Name, b.Name) })
+	return states, err
+}
+
+// Names is Running for who needs no more than the names. A shim that is well is not
+// woken: its lock and its record tell.
+func (f *Fleet) Names(ctx context.Context) ([]string, error) {
+	entries, err := os.ReadDir(f.opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := each(entries, func(e fs.DirEntry) (*string, error) {
+		dir := folder.Folder(filepath.Join(f.opts.Dir, e.Name()))
+		if name := settled(dir); name != "" {
+			return &name, nil
+		}
+		state, err := f.examine(ctx, dir)
+		if err != nil || state == nil {
+			return nil, err
+		}
+		return &state.Name, nil
+	})
+	slices.Sort(names)
+	return names, err
+}
+
+// settled returns the name of the session in a folder if its shim certainly lives
+// and has not seen its agent end; empty if that takes a closer look.
+func settled(dir folder.Folder) string {
+	record, err := readRecord(dir)
+	if err != nil {
+		return ""
+	}
+	if _, err := dir.Token(); err != nil {
+		return ""
+	}
+	if !folder.Gone(dir.Corpse()) {
+		return ""
+	}
+	if held, err := dir.Held(); err != nil || !held {
+		return ""
+	}
+	return record.Name
+}
+
+// each looks at several folders side by side and gathers what is found.
+func each[T any](entries []fs.DirEntry, look func(fs.DirEntry) (*T, error)) ([]T, error) {
 	var (
-		mu     sync.Mutex
-		wg     sync.WaitGroup
-		states []State
-		errs   []error
-		turn   = make(chan struct{}, lookers)
+		mu    sync.Mutex
+		wg    sync.WaitGroup
+		found []T
+		errs  []error
+		turn  = make(chan struct{}, lookers)
 	)
 	for _, e := range entries {
+		turn <- struct{}{}
 		wg.Go(func() {
-			turn <- struct{}{}
 			defer func() { <-turn }()
-			state, err := f.examine(ctx, folder.Folder(filepath.Join(f.opts.Dir, e.Name())))
+			one, err := look(e)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
 				errs = append(errs, err)
-			} else if state != nil {
-				states = append(states, *state)
+			} else if one != nil {
+				found = append(found, *one)
 			}
 		})
 	}
 	wg.Wait()
-	slices.SortFunc(states, func(a, b State) int { return cmp.Compare(a.Name, b.Name) })
-	return states, errors.Join(errs...)
+	return found, errors.Join(errs...)
 }
 
 // examine returns the state of the session in a folder, nil if no agent lives there.
