@@ -145,8 +145,12 @@ func questionKinds() []KindInfo {
 	answer, by := Datum{"answer", "what was answered"}, Datum{"by", "who answered"}
 	return []KindInfo{
 		{PendingRaised, "the agent is blocked by a question", []Datum{
-			id, kind, asks, {"prompt", "what is asked, at most 1,000 bytes of it"}, {"options", "a JSON array of the labels"},
-			{"tool", "what is to run"}, {"policy", "what happens at the deadline"}, {"deadline", "RFC 3339"},
+			id, kind, asks,
+			{"prompt", "what is asked, at most 1,000 bytes of it"},
+			{"options", "a JSON array of the labels"},
+			{"tool", "what is to run"},
+			{"policy", "what happens at the deadline"},
+			{"deadline", "RFC 3339"},
 		}},
 		{PendingAnswered, "the question was answered through the city, and is gone", []Datum{id, kind, answer, by}},
 		{PendingResolved, "the question is gone without an answer through the city", []Datum{id, kind}},
@@ -168,8 +172,11 @@ func waitKinds() []KindInfo {
 func promptKinds() []KindInfo {
 	evidence := Datum{"evidence", "what proved it"}
 	data := []Datum{
-		{"receipt", "its id"}, {"priority", "system, urgent or normal"}, {"source", "who sent it"},
-		{"instance", "public fingerprint of the incarnation that it is for, or went to"}, {"reason", "why"},
+		{"receipt", "its id"},
+		{"priority", "system, urgent or normal"},
+		{"source", "who sent it"},
+		{"instance", "public fingerprint of the incarnation that it is for, or went to"},
+		{"reason", "why"},
 	}
 	proved := append(slices.Clip(data), evidence)
 	return []KindInfo{

@@ -37,7 +37,10 @@ func TestAPictureFitsItsTerminal(t *testing.T) {
 		rows, columns int
 		want          string
 	}{
-		{0, 0, picture}, {5, 0, picture}, {5, 9, picture}, {6, 8, picture},
+		{0, 0, picture},
+		{5, 0, picture},
+		{5, 9, picture},
+		{6, 8, picture},
 		{4, 0, "head\n\x1b[31mwide wide\x1b[0m\nthree\n… 2 lines more\n"},
 		{5, 8, "head\n\x1b[31mwide wide\x1b[0m\nthree\n… 2 lines more\n"},
 		{4, 8, "head\n\x1b[31mwide wide\x1b[0m\n… 3 lines more\n"},

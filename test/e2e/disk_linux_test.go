@@ -71,4 +71,3 @@ func fill(t *testing.T, path string) {
 		}
 	}
 }
-
