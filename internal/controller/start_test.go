@@ -32,7 +32,7 @@ func TestProgressExtendsAStart(t *testing.T) {
 				began := time.Now()
 				var ended time.Duration
 				w.fake.onPeek = "compiling\nlinking stage 3"
-				w.fake.onStart = func(ctx context.Context, name string) error {
+				w.fake.onStart = func(_ context.Context, name string) error {
 					tick := time.NewTicker(time.Second)
 					defer tick.Stop()
 					for time.Since(began) < row.ready {
@@ -134,7 +134,7 @@ func TestADialogOfAStartIsShownAtOnce(t *testing.T) {
 			w.fake.set(func(f *fake) { f.speaks = map[string]runtime.Reading{"gc-town-a": {Pending: q}} })
 		}
 		answered := make(chan struct{})
-		w.fake.onStart = func(ctx context.Context, name string) error {
+		w.fake.onStart = func(_ context.Context, name string) error {
 			w.fake.set(func(f *fake) {
 				f.sessions[name] = &fakeSession{token: "token-1", meta: map[string]string{}, began: f.now()}
 				f.startNotes = map[string]string{launch.MetaWarning: "ready: a trust dialog is up and was not answered: no rule\nsession_setup: no theme\nprompt: the first prompt is unknown"}

@@ -44,7 +44,7 @@ func TestEndsWhileBeingDelivered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer os.RemoveAll(dir)
+			defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
 			p, err := subprocess.Open(config(dir))
 			if err != nil {
 				t.Fatal(err)
@@ -58,7 +58,7 @@ func TestEndsWhileBeingDelivered(t *testing.T) {
 			if err := p.Start(t.Context(), "one", cfg); err != nil {
 				t.Fatal(err)
 			}
-			defer p.Stop("one")
+			defer p.Stop("one") //nolint:errcheck // it may have ended
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)

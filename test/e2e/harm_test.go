@@ -139,7 +139,9 @@ func TestARebootIsSurvived(t *testing.T) {
 	for _, pid := range victims {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // some end because another one did
 	}
-	<-c.ended
+	if err := <-c.ended; err == nil {
+		t.Error("a killed controller ended in order")
+	}
 	if err := os.RemoveAll(c.shimsDir(t)); err != nil {
 		t.Fatal(err)
 	}
