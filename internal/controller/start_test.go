@@ -32,7 +32,7 @@ func TestProgressExtendsAStart(t *testing.T) {
 				began := time.Now()
 				var ended time.Duration
 				w.fake.onPeek = "compiling\nlinking stage 3"
-				w.fake.onStart = func(_ context.Context, name string) error {
+				w.fake.onStart = func(ctx context.Context, name string) error {
 					tick := time.NewTicker(time.Second)
 					defer tick.Stop()
 					for time.Since(began) < row.ready {
