@@ -64,6 +64,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	s = play(t, "--limit", "never")
+	s.painted("You've hit your limit")
 	if code := s.exit(); code != 1 || strings.Contains(s.output(), "resets") || !strings.Contains(s.output(), "You've hit your limit") {
 		t.Errorf("exit code %d after %q", code, s.output())
 	}
