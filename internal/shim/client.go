@@ -257,6 +257,10 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 	return resp, nil
 }
 
+// closedIdle is what package net/http says, without a value of its own, of a server
+// that ended while its connection was taken into use again.
+const closedIdle = "server closed idle connection"
+
 // unreachable says [ErrNone] when nobody listens any more, and [ErrCut] with it unless it
 // was so before the first byte.
 func (c *Client) unreachable(err error) error {
@@ -264,10 +268,12 @@ func (c *Client) unreachable(err error) error {
 	if errors.As(err, &op) && op.Op == "dial" && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)) {
 		return fmt.Errorf("session %q: %w", c.name, ErrNone)
 	}
+	ended := strings.Contains(err.Error(), closedIdle)
 	for _, gone := range []error{syscall.ECONNREFUSED, syscall.ENOENT, syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
-		if errors.Is(err, gone) {
-			return fmt.Errorf("session %q: %w, %w", c.name, ErrNone, ErrCut)
-		}
+		ended = ended || errors.Is(err, gone)
+	}
+	if ended {
+		return fmt.Errorf("session %q: %w, %w", c.name, ErrNone, ErrCut)
 	}
 	return fmt.Errorf("session %q: its shim does not answer: %w", c.name, err)
 }
