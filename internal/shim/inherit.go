@@ -54,7 +54,7 @@ func defaultSignals() {
 }
 
 const (
-	mindEvery  = 30 * time.Second // hundreds of shims look, and inotify has fewer instances than that
+	mindEvery  = 2 * time.Minute // hundreds of shims look, each look wakes a process, and inotify has fewer instances than that
 	touchEvery = time.Hour
 )
 

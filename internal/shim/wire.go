@@ -56,7 +56,7 @@ type Spec struct {
 	LogSize      int64             `json:"log_size,omitempty"` // bytes before rotation; one former log is kept
 	ProcessNames []string          `json:"process_names,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`     // the driver's own notes, public
-	MindEvery    time.Duration     `json:"mind_every,omitempty"` // between two looks after the folder; zero is 30 s
+	MindEvery    time.Duration     `json:"mind_every,omitempty"` // between two looks after the folder; zero is 2 min
 }
 
 // Record is what stands in session.json: enough to find, check and clean up an

@@ -85,11 +85,11 @@ func (c *city) measureRest(t *testing.T) {
 	})
 	pause(3 * time.Second) // what the prompts began ends
 	shims, alone := c.shims(t), []int{c.cmd.Process.Pid}
-	hosts, busy, forks, written, began := ticksOf(t, shims), ticksOf(t, alone), machineForks(t), c.storeBytes(t), time.Now()
+	hosts, busy, forks, written, began := timeOf(t, shims), timeOf(t, alone), machineForks(t), c.storeBytes(t), time.Now()
 	pause(rest)
 	seconds := time.Since(began).Seconds()
-	own := float64(ticksOf(t, alone)-busy) / 100 / seconds // 100 ticks a second
-	share := own + float64(ticksOf(t, shims)-hosts)/100/seconds
+	own := (timeOf(t, alone) - busy).Seconds() / seconds
+	share := own + (timeOf(t, shims)-hosts).Seconds()/seconds
 	made := float64(machineForks(t)-forks) / seconds
 	t.Logf("at rest for %.0f s the controller and %d shims take %.3f%% of a core, the controller alone %.3f%% and %d MiB; the machine made %.2f processes a second",
 		seconds, len(shims), 100*share, 100*own, residentMiB(t, c.cmd.Process.Pid), made)
@@ -167,28 +167,30 @@ func (c *city) storeBytes(t *testing.T) string {
 	return strings.Join(out, ", ")
 }
 
-func ticksOf(t *testing.T, pids []int) int {
+// timeOf returns the processor time that processes have had, exact to the
+// nanosecond: the ticks of /proc/PID/stat are samples, and say nothing of hundreds of
+// processes that run for a fraction of a tick.
+func timeOf(t *testing.T, pids []int) time.Duration {
 	t.Helper()
-	sum := 0
+	var sum time.Duration
 	for _, pid := range pids {
-		sum += cpuTicks(t, pid)
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+		if err != nil || len(threads) == 0 {
+			t.Fatalf("cannot read the processor time of %d: %v", pid, err)
+		}
+		for _, thread := range threads {
+			var ran int64
+			text, err := os.ReadFile(thread)
+			if err != nil {
+				continue // it has just ended
+			}
+			if _, err := fmt.Sscan(string(text), &ran); err != nil {
+				t.Fatal(err)
+			}
+			sum += time.Duration(ran)
+		}
 	}
 	return sum
-}
-
-func cpuTicks(t *testing.T, pid int) int {
-	t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
-	user, err1 := strconv.Atoi(string(fields[11]))
-	system, err2 := strconv.Atoi(string(fields[12]))
-	if err1 != nil || err2 != nil {
-		t.Fatalf("cannot read the processor time of %d", pid)
-	}
-	return user + system
 }
 
 func residentMiB(t *testing.T, pid int) int {
