@@ -23,7 +23,7 @@ func sightOf(v session.View, err error) prompt.Sight {
 		return prompt.Sight{Known: true, Gone: "the agent is not configured any more"}
 	}
 	s := prompt.Sight{
-		Known: true, Down: !v.Running && down(v), Asleep: asleep(v), Conversation: v.Conversation.ID,
+		Known: true, Down: !v.Running && down(v), Asleep: asleep(v), AsleepAt: v.Hold.Since, Conversation: v.Conversation.ID,
 		Attached: v.Attached, Activity: v.Activity.State, Sure: v.Activity.Confidence == session.Certain || v.Activity.Confidence == session.Likely,
 		Since: v.Activity.Since, ReadAt: v.ReadAt,
 	}

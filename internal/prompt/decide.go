@@ -20,6 +20,9 @@ type Sight struct {
 	Instance string
 	Down     bool
 	Asleep   bool // it is down and a prompt may wake it
+	// AsleepAt is when it was put to sleep; zero: not known. What waited then goes on
+	// waiting: who puts an agent to sleep has seen it.
+	AsleepAt time.Time
 
 	Conversation string // of the incarnation that runs, or of the last one
 	Shut         string // why it takes no prompt now; empty: it may
@@ -248,6 +251,9 @@ func (r *Receipt) outlives() bool { return r.Instance == "" || r.Successor || r.
 
 // wakes reports whether the prompt is a reason to wake the session.
 func (r *Receipt) wakes(s Sight) bool {
+	if !s.AsleepAt.IsZero() && !r.CreatedAt.After(s.AsleepAt) {
+		return false
+	}
 	return r.Instance == "" || r.Successor || r.Conversation != "" && r.Conversation == s.Conversation
 }
 

@@ -58,6 +58,8 @@ func TestDecide(t *testing.T) {
 		{"talk not known yet", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Sight) { s.Instance = "i2" }, 0, VerbWait, ""},
 		{"talk, down", waiting("p", func(r *Receipt) { r.Conversation = "t" }), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbWait, ""},
 		{"for the next, asleep", waiting("p", func(r *Receipt) { r.Instance = "" }), func(s *Sight) { *s = Sight{Known: true, Down: true, Asleep: true} }, 0, VerbWake, ""},
+		{"waited when it was put to sleep", waiting("p", func(r *Receipt) { r.Instance, r.CreatedAt = "", noon.Add(-1) }), func(s *Sight) { *s = Sight{Known: true, Down: true, Asleep: true, AsleepAt: noon} }, 0, VerbWait, ""},
+		{"came after it was put to sleep", waiting("p", func(r *Receipt) { r.Instance, r.CreatedAt = "", noon.Add(1) }), func(s *Sight) { *s = Sight{Known: true, Down: true, Asleep: true, AsleepAt: noon} }, 0, VerbWake, ""},
 		{"for the next, down", waiting("p", func(r *Receipt) { r.Instance = "" }), func(s *Sight) { *s = Sight{Known: true, Down: true} }, 0, VerbWait, ""},
 
 		{"cut off", injected, nil, 0, VerbResolve, ""},

@@ -161,18 +161,6 @@ func (r *Record) Forgive() {
 	r.Failures, r.Streak, r.NextAt, r.Fault = nil, 0, time.Time{}, ""
 }
 
-// TakeBack undoes what an order changed: its hold, drain and renewal, what it
-// forgave and what it closed. What was seen since stays.
-func (r *Record) TakeBack(before *Record) {
-	r.Hold, r.Drain, r.Renew, r.Limited = before.Hold, before.Drain, before.Renew, before.Limited
-	if r.Conversation.ID == before.Conversation.ID {
-		r.Conversation.Closed, r.Conversation.Former = before.Conversation.Closed, before.Conversation.Former
-	}
-	if len(r.Failures) < len(before.Failures) {
-		r.Failures, r.Streak, r.NextAt, r.Fault = before.Failures, before.Streak, before.NextAt, before.Fault
-	}
-}
-
 // SetBack moves the failures, and the pause after them, by the time by which the
 // clock was set.
 func (r *Record) SetBack(gap time.Duration) {
