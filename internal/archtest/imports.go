@@ -29,7 +29,8 @@ var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
 	"internal/agent", "internal/agentcli", "internal/config", "internal/event",
 	"internal/plan", "internal/session", "internal/guard", "internal/text",
-	"internal/cli/desk", "internal/cli/page", "internal/cli/manual",
+	"internal/cli/desk", "internal/cli/page", "internal/cli/manual", "internal/cli/view",
+	"internal/cli/agent", "internal/cli/talk",
 }
 
 // knowsDrivers are the rooms that may import the table of drivers.

@@ -22,8 +22,9 @@ const (
 	layerServer     = 70
 	layerDesk       = 78
 	layerManual     = 79
-	layerCommands   = 80
-	layerAssembly   = 81
+	layerNouns      = 80
+	layerCommands   = 81
+	layerAssembly   = 82
 	layerCommand    = 90
 	layerProgram    = 100
 )
@@ -101,6 +102,9 @@ var rooms = []room{
 	{dir: "internal/cli/desk", layer: layerDesk},
 	{dir: "internal/cli/page", layer: layerDesk},
 	{dir: "internal/cli/manual", layer: layerManual},
+	{dir: "internal/cli/view", layer: layerManual},
+	{dir: "internal/cli/agent", layer: layerNouns},
+	{dir: "internal/cli/talk", layer: layerNouns},
 	{dir: "internal/cli", layer: layerCommands},
 	{dir: "internal/daemon", layer: layerAssembly},
 	{dir: "cmd/gc", layer: layerCommand},

@@ -95,7 +95,7 @@ func configShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.show(config, func(s page.Sheet) string { return s.Config(config) })
+			return a.Show(config, func(s page.Sheet) string { return s.Config(config) })
 		},
 	})
 }

@@ -89,7 +89,7 @@ func controllerStatusCommand(a *app) *cobra.Command {
 			if a.JSON {
 				return a.Document(status.Controller)
 			}
-			fmt.Fprintln(a.Stdout, a.sheet().Controller(status.Controller))
+			fmt.Fprintln(a.Stdout, a.Sheet().Controller(status.Controller))
 			return nil
 		},
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"gascity/internal/cli/desk"
+	"gascity/internal/cli/view"
 )
 
 // Env is everything that a command gets from the process it runs in. All fields
@@ -23,7 +24,7 @@ type Env struct {
 // Run runs one command line and returns its exit status. It returns soon after
 // ctx ends.
 func Run(ctx context.Context, env Env) int {
-	a := &app{Desk: desk.New(env.Env), executable: env.Executable, assembly: env.Daemon}
+	a := &app{View: view.View{Desk: desk.New(env.Env)}, executable: env.Executable, assembly: env.Daemon}
 	root := newRoot(a)
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)

@@ -109,6 +109,6 @@ func (a *app) printEvent(e client.Event) error {
 	if a.JSON {
 		return a.Line(e)
 	}
-	_, err := fmt.Fprint(a.Stdout, a.sheet().Event(e))
+	_, err := fmt.Fprint(a.Stdout, a.Sheet().Event(e))
 	return err
 }

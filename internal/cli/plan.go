@@ -26,11 +26,11 @@ edit would do. Nothing is changed.`,
 				if err != nil {
 					return err
 				}
-				if !a.JSON && a.sheet().Plan(plan) == "" {
+				if !a.JSON && a.Sheet().Plan(plan) == "" {
 					a.Talk("nothing to do: the city is as its configuration says")
 					return nil
 				}
-				return a.show(plan, func(s page.Sheet) string { return s.Plan(plan) })
+				return a.Show(plan, func(s page.Sheet) string { return s.Plan(plan) })
 			})
 		},
 	})
@@ -41,7 +41,7 @@ func (a *app) plan(ctx context.Context, c *client.Client, args []string) (client
 		return c.Plan(ctx)
 	}
 	path := a.Path(args[0])
-	if err := exists(path, args[0]); err != nil {
+	if err := desk.Exists(path, args[0]); err != nil {
 		return client.Plan{}, err
 	}
 	config, err := os.ReadFile(path)

@@ -30,7 +30,7 @@ func providerListCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.show(providers, func(s page.Sheet) string { return s.Providers(providers) })
+			return a.Show(providers, func(s page.Sheet) string { return s.Providers(providers) })
 		},
 	})
 }

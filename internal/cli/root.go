@@ -5,12 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gascity/internal/cli/agent"
 	"gascity/internal/cli/desk"
+	"gascity/internal/cli/talk"
+	"gascity/internal/cli/view"
 )
 
 // app is one run of the program.
 type app struct {
-	desk.Desk
+	view.View
 
 	executable string
 	assembly   Daemon // nil without the daemon
@@ -58,10 +61,11 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: topicConfig, Title: "Its configuration:"},
 		&cobra.Group{ID: topicMachine, Title: "This machine and this program:"},
 	)
-	root.AddCommand(
-		topic(topicCity, initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), pendingCommand(a), respondCommand(a), planCommand(a), eventsCommand(a), controllerCommand(a))...)
-	root.AddCommand(
-		topic(topicAgent, explainCommand(a), attachCommand(a), nudgeCommand(a), queueCommand(a), receiptCommand(a), waitCommand(a), peekCommand(a), logsCommand(a), interruptCommand(a), keysCommand(a), copyCommand(a), sessionCommand(a), primeCommand(a), drainCommand(a))...)
+	root.AddCommand(topic(topicCity, talk.Questions(&a.View)...)...)
+	root.AddCommand(topic(topicCity, initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), planCommand(a), eventsCommand(a), controllerCommand(a))...)
+	root.AddCommand(topic(topicAgent, talk.Commands(&a.View)...)...)
+	root.AddCommand(topic(topicAgent, agent.Commands(&a.View)...)...)
+	root.AddCommand(topic(topicAgent, attachCommand(a), primeCommand(a))...)
 	root.AddCommand(topic(topicConfig, configCommand(a))...)
 	root.AddCommand(topic(topicMachine, doctorCommand(a), providerCommand(a), versionCommand(a), completionCommand(a))...)
 	root.AddCommand(shimCommand(a), docsCommand(a))

@@ -14,6 +14,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/desk"
+	"gascity/internal/cli/view"
 	"gascity/runtime"
 )
 
@@ -28,6 +29,9 @@ func invoke(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	}})
 	return status, out.String(), errs.String()
 }
+
+// at is the desk of a run.
+func at(env desk.Env) view.View { return view.View{Desk: desk.Desk{Env: env}} }
 
 // TestWithoutDaemonNothingCrashes runs every command in a program that has no
 // assembly, in a folder that is no city.
@@ -60,7 +64,7 @@ func TestErrorsBecomeExitStatuses(t *testing.T) {
 	} {
 		for _, err := range errs {
 			var out bytes.Buffer
-			a := &app{Desk: desk.Desk{Env: desk.Env{Stderr: &out}}}
+			a := &app{View: at(desk.Env{Stderr: &out})}
 			if got := a.Fail(t.Context(), fmt.Errorf("wrapped: %w", err)); got != want {
 				t.Errorf("%v ends with %d, want %d", err, got, want)
 			}

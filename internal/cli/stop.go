@@ -165,7 +165,7 @@ func (a *app) printCensus(census client.Census) {
 		a.Talk("no session was running; the controller has ended")
 		return
 	}
-	fmt.Fprint(a.Stdout, a.sheet().Census(census))
+	fmt.Fprint(a.Stdout, a.Sheet().Census(census))
 	if !census.Clean {
 		a.Talk("gc: not everything was ended, and the controller goes on; look closer with gc doctor, try again with gc stop")
 		return
@@ -201,7 +201,7 @@ func restartCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.CompleteAgents,
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultRestartTimeout, "how long to wait for the agents")
-	instanceFlag(cmd, &instance)
+	desk.InstanceFlag(cmd, &instance)
 	return cmd
 }
 
@@ -212,7 +212,7 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 	}
 	targets, old := req.Targets, map[string]client.Agent{}
 	for _, agent := range before.Agents {
-		if len(targets) == 0 || named(agent, targets) {
+		if len(targets) == 0 || desk.Named(agent, targets) {
 			old[agent.Name] = agent
 		}
 	}
@@ -259,18 +259,9 @@ func (a *app) restarted(was, is client.Agent) desk.Verdict {
 	return desk.Settled
 }
 
-func named(agent client.Agent, targets []string) bool {
-	for _, target := range targets {
-		if target == agent.Name || target == agent.Session {
-			return true
-		}
-	}
-	return false
-}
-
 func known(status client.Status, target string) bool {
 	for _, agent := range status.Agents {
-		if named(agent, []string{target}) {
+		if desk.Named(agent, []string{target}) {
 			return true
 		}
 	}

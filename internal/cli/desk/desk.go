@@ -7,7 +7,6 @@
 package desk
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -133,31 +132,6 @@ func (d *Desk) ClientOf(root string) *client.Client {
 	return &client.Client{Root: root, Version: d.Version, Patience: patience, OnSkew: func(ours, theirs string) {
 		d.Talk("gc: this is version %s but the controller is %s; hand over with: gc controller stop && gc start (agents go on)", ours, theirs)
 	}}
-}
-
-// OnCity runs a verb with a client of the city's controller.
-func (d *Desk) OnCity(verb func(*client.Client) error) error {
-	c, err := d.Client()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return verb(c)
-}
-
-// OnTarget runs a verb on the agent or session that an argument names. A name
-// that the controller does not know is followed by what may be meant.
-func (d *Desk) OnTarget(ctx context.Context, name string, verb func(*client.Client) error) error {
-	if name == "" {
-		return fmt.Errorf("%w: an agent's name is empty; gc status lists them", client.ErrInvalid)
-	}
-	return d.OnCity(func(c *client.Client) error {
-		err := verb(c)
-		if errors.Is(err, client.ErrNotFound) {
-			return SuggestAgent(ctx, c, name, err)
-		}
-		return err
-	})
 }
 
 // Listing adds --json to a command.

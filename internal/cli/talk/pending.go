@@ -1,4 +1,4 @@
-package cli
+package talk
 
 import (
 	"context"
@@ -9,28 +9,28 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/desk"
 	"gascity/internal/cli/page"
+	"gascity/internal/cli/view"
 	"gascity/internal/text"
 )
 
 func pendingCommand(a *app) *cobra.Command {
-	var flags watchable
-	return flags.on(a.Listing(&cobra.Command{
+	var flags view.Flags
+	return flags.On(a.Listing(&cobra.Command{
 		Use:   "pending [AGENT]",
 		Short: "Questions of agents that wait for a person",
 		Long: `Shows each question or permission that blocks an agent, with its exact text and options, and what
 happens if nobody answers. Answer one with: gc respond ID OPTION`,
 		Args: desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onAgentIfAny(cmd.Context(), args, func(c *client.Client) error {
-				list := listed[client.Pending]{
-					ask:   func(ctx context.Context) ([]client.Pending, error) { return c.Pending(ctx, first(args), flags.which()) },
-					paged: page.Sheet.Pending,
-					empty: "nobody waits for an answer",
+			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
+				list := view.List[client.Pending]{
+					Ask: func(ctx context.Context) ([]client.Pending, error) {
+						return c.Pending(ctx, desk.First(args), flags.Which())
+					},
+					Paged: page.Sheet.Pending,
+					Empty: "nobody waits for an answer",
 				}
-				if flags.watch {
-					return list.watch(cmd.Context(), a, c)
-				}
-				return list.show(cmd.Context(), a)
+				return list.Show(cmd.Context(), a.View, c, flags)
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
@@ -64,7 +64,7 @@ one that was answered elsewhere meanwhile, or whose agent has ended, is refused.
 			if (req.Option == "") == (req.Text == "") {
 				return desk.Usage(cmd, "what is the answer? give either an option or --text; gc pending shows the options")
 			}
-			return a.onID(cmd.Context(), args[0], questions, func(c *client.Client) error {
+			return a.OnID(cmd.Context(), args[0], questions, func(c *client.Client) error {
 				p, err := c.Respond(cmd.Context(), args[0], req)
 				if err != nil {
 					return err

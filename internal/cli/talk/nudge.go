@@ -1,4 +1,4 @@
-package cli
+package talk
 
 import (
 	"context"
@@ -130,7 +130,7 @@ func (a *app) completeRequest(cmd *cobra.Command, arg string, req *client.NudgeR
 	}
 	for i, file := range req.Files {
 		req.Files[i] = a.Path(file)
-		if err := exists(req.Files[i], file); err != nil {
+		if err := desk.Exists(req.Files[i], file); err != nil {
 			return err
 		}
 	}

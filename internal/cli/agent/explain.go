@@ -1,4 +1,4 @@
-package cli
+package agent
 
 import (
 	"github.com/spf13/cobra"
@@ -23,7 +23,7 @@ last events.`,
 				if err != nil {
 					return err
 				}
-				return a.show(e, func(s page.Sheet) string { return s.Explanation(e) })
+				return a.Show(e, func(s page.Sheet) string { return s.Explanation(e) })
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,

@@ -1,4 +1,4 @@
-package cli
+package talk
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/desk"
 	"gascity/internal/cli/page"
+	"gascity/internal/cli/view"
 	"gascity/internal/text"
 )
 
@@ -46,11 +47,11 @@ an agent, by a prompt.`,
 		Example: "  gc wait worker --for idle --timeout 10m && gc nudge worker 'next one'\n  gc wait --for receipt=ID\n  gc wait builder --for idle --register --text 'the builder is done: look at its work'\n  gc wait --for 'test -e report.md' --timeout 1h",
 		Args:    desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req, err := a.condition(cmd, first(args), flags)
+			req, err := a.condition(cmd, desk.First(args), flags)
 			if err != nil {
 				return err
 			}
-			return a.onAgentIfAny(cmd.Context(), args, func(c *client.Client) error {
+			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
 				if flags.register {
 					return a.register(cmd.Context(), c, req)
 				}
@@ -201,22 +202,19 @@ func (a *app) register(ctx context.Context, c *client.Client, req client.WaitReq
 }
 
 func waitListCommand(a *app) *cobra.Command {
-	var flags watchable
-	return flags.on(a.Listing(&cobra.Command{
+	var flags view.Flags
+	return flags.On(a.Listing(&cobra.Command{
 		Use:   "list",
 		Short: "The waits that agents have registered",
 		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
-				list := listed[client.Wait]{
-					ask:   func(ctx context.Context) ([]client.Wait, error) { return c.Waits(ctx, flags.which()) },
-					paged: page.Sheet.Waits,
-					empty: "no wait is registered",
+				list := view.List[client.Wait]{
+					Ask:   func(ctx context.Context) ([]client.Wait, error) { return c.Waits(ctx, flags.Which()) },
+					Paged: page.Sheet.Waits,
+					Empty: "no wait is registered",
 				}
-				if flags.watch {
-					return list.watch(cmd.Context(), a, c)
-				}
-				return list.show(cmd.Context(), a)
+				return list.Show(cmd.Context(), a.View, c, flags)
 			})
 		},
 	}))
@@ -228,7 +226,7 @@ func waitCancelCommand(a *app) *cobra.Command {
 		Short: "End a registered wait without telling anybody",
 		Args:  desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onID(cmd.Context(), args[0], waits, func(c *client.Client) error {
+			return a.OnID(cmd.Context(), args[0], waits, func(c *client.Client) error {
 				w, err := c.CancelWait(cmd.Context(), args[0])
 				switch {
 				case err != nil:

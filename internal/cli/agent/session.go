@@ -1,10 +1,7 @@
-package cli
+package agent
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +32,7 @@ func sessionListCommand(a *app) *cobra.Command {
 					a.Talk("no sessions")
 					return nil
 				}
-				return a.show(status.Agents, func(s page.Sheet) string { return s.Sessions(status.Agents) })
+				return a.Show(status.Agents, func(s page.Sheet) string { return s.Sessions(status.Agents) })
 			})
 		},
 	})
@@ -52,7 +49,7 @@ func sessionShowCommand(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := a.show(s, func(sheet page.Sheet) string { return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
+				if err := a.Show(s, func(sheet page.Sheet) string { return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
 					return err
 				}
 				fmt.Fprintln(a.Stdout, a.Paint(text.Faint, "\nlast screen"))
@@ -82,7 +79,7 @@ func sessionKillCommand(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
-	instanceFlag(cmd, &req.Instance)
+	desk.InstanceFlag(cmd, &req.Instance)
 	return a.Listing(cmd)
 }
 
@@ -100,13 +97,4 @@ func (a *app) tellKill(name string, r client.StopResult) error {
 		a.Talk("ended %s: %s in %.1fs", name, text.Count(r.Processes, "process"), r.Seconds)
 	}
 	return nil
-}
-
-// exists refuses a source that is not there, named as the user named it.
-func exists(path, as string) error {
-	_, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: there is no file or folder %s", client.ErrNotFound, as)
-	}
-	return err
 }

@@ -1,9 +1,8 @@
-package cli
+package talk
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,40 +10,9 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/desk"
 	"gascity/internal/cli/page"
+	"gascity/internal/cli/view"
 	"gascity/internal/text"
 )
-
-// watchable are the flags of a listing that can be followed.
-type watchable struct{ all, watch bool }
-
-func (w watchable) which() client.Which {
-	if w.all {
-		return client.WithEnded
-	}
-	return client.OnlyOpen
-}
-
-func (w *watchable) on(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().BoolVar(&w.all, "all", false, "the recent ends too")
-	cmd.Flags().BoolVarP(&w.watch, "watch", "w", false, "follow it; with --json one list a line")
-	return cmd
-}
-
-// first is the first argument, or empty.
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
-}
-
-// onAgentIfAny runs a verb on one agent, or on the city if none is named.
-func (a *app) onAgentIfAny(ctx context.Context, args []string, verb func(*client.Client) error) error {
-	if len(args) == 0 {
-		return a.OnCity(verb)
-	}
-	return a.OnTarget(ctx, args[0], verb)
-}
 
 func queueCommand(a *app) *cobra.Command {
 	cmd := queueListCommand(a, "queue [AGENT]")
@@ -55,22 +23,21 @@ func queueCommand(a *app) *cobra.Command {
 }
 
 func queueListCommand(a *app, use string) *cobra.Command {
-	var flags watchable
-	return flags.on(a.Listing(&cobra.Command{
+	var flags view.Flags
+	return flags.On(a.Listing(&cobra.Command{
 		Use:   use,
 		Short: "Prompts on their way: list, edit, cancel",
 		Args:  desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onAgentIfAny(cmd.Context(), args, func(c *client.Client) error {
-				list := listed[client.Receipt]{
-					ask:   func(ctx context.Context) ([]client.Receipt, error) { return c.Queue(ctx, first(args), flags.which()) },
-					paged: page.Sheet.Queue,
-					empty: "no prompt is on its way",
+			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
+				list := view.List[client.Receipt]{
+					Ask: func(ctx context.Context) ([]client.Receipt, error) {
+						return c.Queue(ctx, desk.First(args), flags.Which())
+					},
+					Paged: page.Sheet.Queue,
+					Empty: "no prompt is on its way",
 				}
-				if flags.watch {
-					return list.watch(cmd.Context(), a, c)
-				}
-				return list.show(cmd.Context(), a)
+				return list.Show(cmd.Context(), a.View, c, flags)
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
@@ -168,22 +135,7 @@ func receipts(which client.Which) func(context.Context, *client.Client) ([]strin
 
 // onReceipt runs a verb on the receipt that an argument names.
 func (a *app) onReceipt(ctx context.Context, id string, verb func(*client.Client) error) error {
-	return a.onID(ctx, id, receipts(client.WithEnded), verb)
-}
-
-// onID runs a verb on what an id names. An id that the controller does not know
-// is followed by what may be meant.
-func (a *app) onID(ctx context.Context, id string, list func(context.Context, *client.Client) ([]string, error), verb func(*client.Client) error) error {
-	if id == "" {
-		return fmt.Errorf("%w: the id is empty", client.ErrInvalid)
-	}
-	return a.OnCity(func(c *client.Client) error {
-		err := verb(c)
-		if errors.Is(err, client.ErrNotFound) {
-			return desk.SuggestOf(ctx, c, id, list, err)
-		}
-		return err
-	})
+	return a.OnID(ctx, id, receipts(client.WithEnded), verb)
 }
 
 func receiptCommand(a *app) *cobra.Command {
@@ -209,7 +161,7 @@ exit status is that of gc nudge; without it, it is 0 for any receipt.`,
 				case until.state != "":
 					return a.pursue(cmd.Context(), c, r, until)
 				}
-				return a.show(r, func(s page.Sheet) string { return s.Receipt(r) })
+				return a.Show(r, func(s page.Sheet) string { return s.Receipt(r) })
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),

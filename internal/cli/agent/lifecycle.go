@@ -1,4 +1,4 @@
-package cli
+package agent
 
 import (
 	"context"
@@ -199,7 +199,7 @@ func agentOf(ctx context.Context, c *client.Client, name string) (client.Agent, 
 		return client.Agent{}, err
 	}
 	for _, agent := range status.Agents {
-		if named(agent, []string{name}) {
+		if desk.Named(agent, []string{name}) {
 			return agent, nil
 		}
 	}

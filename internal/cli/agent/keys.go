@@ -1,4 +1,4 @@
-package cli
+package agent
 
 import (
 	"errors"
@@ -25,13 +25,8 @@ func interruptCommand(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
-	instanceFlag(cmd, &req.Instance)
+	desk.InstanceFlag(cmd, &req.Instance)
 	return cmd
-}
-
-// instanceFlag lets a verb be meant for one incarnation.
-func instanceFlag(cmd *cobra.Command, instance *string) {
-	cmd.Flags().StringVar(instance, "instance", "", "only if this incarnation still runs: `name` as in gc session show")
 }
 
 func keysCommand(a *app) *cobra.Command {
@@ -54,7 +49,7 @@ func keysCommand(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
-	instanceFlag(cmd, &req.Instance)
+	desk.InstanceFlag(cmd, &req.Instance)
 	return cmd
 }
 
@@ -71,7 +66,7 @@ func copyCommand(a *app) *cobra.Command {
 			if len(args) > 2 {
 				req.RelDst = args[2]
 			}
-			if err := exists(req.Src, args[1]); err != nil {
+			if err := desk.Exists(req.Src, args[1]); err != nil {
 				return err
 			}
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
@@ -81,7 +76,7 @@ func copyCommand(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.CompleteAgentThenFiles,
 	}
-	instanceFlag(cmd, &req.Instance)
+	desk.InstanceFlag(cmd, &req.Instance)
 	return cmd
 }
 

@@ -1,0 +1,20 @@
+// Package agent holds the commands that look at one agent and act on it: what it
+// shows, how it is, and whether it is to run.
+package agent
+
+import (
+	"github.com/spf13/cobra"
+
+	"gascity/internal/cli/view"
+)
+
+// app is one run of the program.
+type app struct{ *view.View }
+
+// Commands are explain, peek, logs, interrupt, keys, copy, session and drain.
+func Commands(v *view.View) []*cobra.Command {
+	a := &app{v}
+	return []*cobra.Command{
+		explainCommand(a), peekCommand(a), logsCommand(a), interruptCommand(a), keysCommand(a), copyCommand(a), sessionCommand(a), drainCommand(a),
+	}
+}

@@ -1,0 +1,24 @@
+// Package talk holds the commands by which one talks with agents: prompts and
+// what becomes of them, the questions that agents ask, and waits.
+package talk
+
+import (
+	"github.com/spf13/cobra"
+
+	"gascity/internal/cli/view"
+)
+
+// app is one run of the program.
+type app struct{ *view.View }
+
+// Commands are those about prompts and waits: nudge, queue, receipt, wait.
+func Commands(v *view.View) []*cobra.Command {
+	a := &app{v}
+	return []*cobra.Command{nudgeCommand(a), queueCommand(a), receiptCommand(a), waitCommand(a)}
+}
+
+// Questions are the commands about what agents ask: pending, respond.
+func Questions(v *view.View) []*cobra.Command {
+	a := &app{v}
+	return []*cobra.Command{pendingCommand(a), respondCommand(a)}
+}
