@@ -1,0 +1,40 @@
+package worker
+
+import "encoding/json"
+
+// Call is the body of POST /authorize: a tool that the agent wants to use.
+type Call struct {
+	RunID string          `json:"run_id"`
+	ID    string          `json:"id,omitempty"` // the vendor's name of the call; telemetry refers to it
+	Tool  string          `json:"tool"`         // "Bash", "Write", ...
+	Input json.RawMessage `json:"input,omitempty"`
+	// Context is what the caller says of the agent: "role", "rig", "bead_id",
+	// "cwd". The city decides by what it knows itself where the two differ.
+	Context map[string]string `json:"context,omitempty"`
+}
+
+// Effect is what an authorization came to.
+type Effect string
+
+// The effects. A word that is not known is [Deny].
+const (
+	Allow Effect = "allow"
+	Deny  Effect = "deny"
+	// Ask is the answer to a caller that asked not to wait: a person was asked,
+	// see [Decision.Interaction]. The tool is not to be used until an answer allows it.
+	Ask Effect = "ask"
+)
+
+// Decision is the answer to POST /authorize. Allowed alone decides.
+type Decision struct {
+	Allowed bool   `json:"allowed"`
+	Reason  string `json:"reason,omitempty"` // for the agent and for people
+	Effect  Effect `json:"effect,omitempty"`
+	Rule    string `json:"rule,omitempty"` // the id of the rule that decided
+	// Interaction is the id of the question to a person that decided, or that will.
+	Interaction string `json:"interaction,omitempty"`
+}
+
+// Canary is the tool that is asked for when a session starts, to prove that the
+// agent's hook is live. It is always denied, and reaching the city is what counts.
+const Canary = "gc.canary"

@@ -1,0 +1,224 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// AuthorizeWithin bounds a call of [Client.Authorize] that has no earlier end: a
+// vendor's own limit, after which it would let the tool run, is far above it.
+const AuthorizeWithin = 5 * time.Second
+
+// maxAnswer bounds one decoded answer.
+const maxAnswer = 16 << 20
+
+// Client speaks to a city, for a worker or for one who directs workers. Set the
+// fields before the first use and do not change them afterwards; Token and one of
+// Socket and URL are required. Methods may be called concurrently and end with
+// ctx. An error of the city is a [*Problem].
+type Client struct {
+	Socket string // the path of the city's socket
+	URL    string // "http://127.0.0.1:PORT", where no socket can be had
+	Token  string // the run's, from GC_WORKER_TOKEN
+	RunID  string // from GC_RUN_ID; put into bodies that have none
+
+	once sync.Once
+	http *http.Client
+}
+
+// Close closes idle connections. The client can be used again afterwards.
+func (c *Client) Close() { c.transport().CloseIdleConnections() }
+
+// Report reports a transition. Times and run are filled in.
+func (c *Client) Report(ctx context.Context, event Transition, detail Detail) error {
+	body := Lifecycle{Event: event, RunID: c.RunID, Timestamp: time.Now(), Metadata: detail}
+	_, err := call[LifecycleAnswer](ctx, c, http.MethodPost, "/lifecycle", body)
+	return err
+}
+
+// Authorize asks whether a tool may be used. The answer is no whenever there is an
+// error, and Reason then says why; a caller that looks at Allowed alone is safe.
+func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
+	ctx, cancel := context.WithTimeout(ctx, AuthorizeWithin)
+	defer cancel()
+	req.RunID = orElse(req.RunID, c.RunID)
+	d, err := call[Decision](ctx, c, http.MethodPost, "/authorize", req)
+	if err != nil {
+		return Decision{Effect: Deny, Reason: "not authorized, because the city gave no answer: " + err.Error()}, err
+	}
+	if d.Effect != "" && d.Effect != Allow {
+		d.Allowed = false
+	}
+	return d, nil
+}
+
+// Telemetry reports events. A repetition is harmless.
+func (c *Client) Telemetry(ctx context.Context, events ...TelemetryEvent) (TelemetryAnswer, error) {
+	return call[TelemetryAnswer](ctx, c, http.MethodPost, "/telemetry", Telemetry{RunID: c.RunID, Events: events})
+}
+
+// Interaction reports a question, or its end, and returns the city's name for it.
+func (c *Client) Interaction(ctx context.Context, q Interaction) (InteractionAnswer, error) {
+	q.RunID = orElse(q.RunID, c.RunID)
+	return call[InteractionAnswer](ctx, c, http.MethodPost, "/interaction", q)
+}
+
+// ReportHealth answers a health message.
+func (c *Client) ReportHealth(ctx context.Context, h Health) error {
+	h.RunID = orElse(h.RunID, c.RunID)
+	_, err := call[struct{}](ctx, c, http.MethodPost, "/health", h)
+	return err
+}
+
+// Ack acknowledges a message.
+func (c *Client) Ack(ctx context.Context, a Ack) error {
+	a.RunID = orElse(a.RunID, c.RunID)
+	_, err := call[struct{}](ctx, c, http.MethodPost, "/ack", a)
+	return err
+}
+
+// Prompt sends an agent a message. With wait, which is "submitted" or "consumed",
+// it answers when it has come so far or has ended otherwise.
+func (c *Client) Prompt(ctx context.Context, p Prompt, wait Progress) (PromptAnswer, error) {
+	path := "/prompt"
+	if wait != "" {
+		path += "?wait=" + url.QueryEscape(string(wait))
+	}
+	return call[PromptAnswer](ctx, c, http.MethodPost, path, p)
+}
+
+// Context gives an agent sections of context.
+func (c *Client) Context(ctx context.Context, sections Context) (ContextAnswer, error) {
+	return call[ContextAnswer](ctx, c, http.MethodPost, "/context", sections)
+}
+
+// Identity gives an agent its identity and credentials.
+func (c *Client) Identity(ctx context.Context, id Identity) (IdentityAnswer, error) {
+	return call[IdentityAnswer](ctx, c, http.MethodPost, "/identity", id)
+}
+
+// Interrupt ends an agent's turn, and answers when that is confirmed.
+func (c *Client) Interrupt(ctx context.Context, i Interrupt) (InterruptAnswer, error) {
+	return call[InterruptAnswer](ctx, c, http.MethodPost, "/interrupt", i)
+}
+
+// Health asks how a run is.
+func (c *Client) Health(ctx context.Context, run string) (Health, error) {
+	return call[Health](ctx, c, http.MethodGet, "/health?run_id="+url.QueryEscape(run), nil)
+}
+
+// Events returns what was recorded after the cursor, oldest first, of one run or,
+// for a caller that may see them, of all.
+func (c *Client) Events(ctx context.Context, run string, after uint64) ([]Event, error) {
+	q := url.Values{"after": {fmt.Sprint(after)}}
+	if run != "" {
+		q.Set("run_id", run)
+	}
+	return call[[]Event](ctx, c, http.MethodGet, "/events?"+q.Encode(), nil)
+}
+
+func orElse(s, other string) string {
+	if s != "" {
+		return s
+	}
+	return other
+}
+
+func (c *Client) transport() *http.Client {
+	c.once.Do(func() {
+		t := &http.Transport{DisableCompression: true, MaxIdleConns: 4, MaxIdleConnsPerHost: 4}
+		if c.Socket != "" {
+			t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, "unix", c.Socket)
+			}
+		}
+		c.http = &http.Client{Transport: t}
+	})
+	return c.http
+}
+
+// call sends one request and decodes the answer; one without a body is T's zero.
+func call[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
+	var answer T
+	res, err := c.send(ctx, method, path, body, nil)
+	if err != nil {
+		return answer, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusNoContent {
+		return answer, nil
+	}
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&answer); err != nil {
+		return answer, fmt.Errorf("cannot read the city's answer to %s %s: %w", method, path, err)
+	}
+	return answer, nil
+}
+
+// send returns the answer if it is a success; the caller closes its body.
+func (c *Client) send(ctx context.Context, method, path string, body any, header map[string]string) (*http.Response, error) {
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		content = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, orElse(c.URL, "http://city")+path, content)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.Token)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
+	res, err := c.transport().Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("the city does not answer: %w", err)
+	}
+	if res.StatusCode >= http.StatusOK && res.StatusCode < http.StatusMultipleChoices {
+		return res, nil
+	}
+	defer res.Body.Close()
+	return nil, readProblem(res)
+}
+
+// readProblem reads the error of an answer. One that is no problem document gets
+// the code of its HTTP status.
+func readProblem(res *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	if err != nil {
+		return fmt.Errorf("cannot read the city's error %d: %w", res.StatusCode, err)
+	}
+	p := &Problem{}
+	if json.Unmarshal(body, p) == nil && p.Code != "" {
+		return p
+	}
+	p = &Problem{Title: http.StatusText(res.StatusCode), Status: res.StatusCode, Code: "internal"}
+	p.Detail = fmt.Sprintf("the city answered %s: %.200s", res.Status, strings.TrimSpace(string(body)))
+	for _, row := range Codes() {
+		if row.Status == res.StatusCode {
+			p.Code = row.Code
+		}
+	}
+	p.Type = "urn:gascity:worker:" + p.Code
+	return p
+}
+
+// final reports whether trying again cannot help.
+func final(err error) bool {
+	return errors.Is(err, ErrUnauthorized) || errors.Is(err, ErrForbidden) || errors.Is(err, ErrFenced) || errors.Is(err, ErrInvalid)
+}

@@ -1,0 +1,39 @@
+package worker
+
+// ContextMode says on which occasion context is given.
+type ContextMode string
+
+// The modes of context.
+const (
+	FullContext    ContextMode = "full"    // a new conversation
+	CompactContext ContextMode = "compact" // after the conversation was compacted
+	ResumeContext  ContextMode = "resume"  // the conversation was taken up again
+)
+
+// Section is a piece of context. Type is "role", "work", "mail", "checkpoint",
+// "directive" or a word of the sender's own.
+type Section struct {
+	Type    string `json:"type"`
+	Content string `json:"content"`
+	// Nonce stands in Content and is looked for in the conversation: it shows that
+	// the agent got the section. The city sets it.
+	Nonce string `json:"nonce,omitempty"`
+}
+
+// Context is the body of POST /context, and the data of a "context" message. A
+// section reaches an incarnation once for each epoch.
+type Context struct {
+	RunID    string      `json:"run_id"`
+	Sections []Section   `json:"sections"`
+	Mode     ContextMode `json:"mode"`
+	// Epoch counts the compactions of the conversation. The city sets it.
+	Epoch int `json:"epoch,omitempty"`
+}
+
+// ContextAnswer is the answer to POST /context.
+type ContextAnswer struct {
+	Accepted bool   `json:"accepted"`
+	ID       string `json:"id"` // of the message; its progress is told as for a prompt
+	// Skipped are the types of sections that this epoch has had already.
+	Skipped []string `json:"skipped,omitempty"`
+}

@@ -1,0 +1,160 @@
+package worker
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+const (
+	// streamSilence is how long a stream may be silent before it counts as broken:
+	// three heartbeats of the city.
+	streamSilence = 45 * time.Second
+
+	firstPause = 20 * time.Millisecond
+	longPause  = 2 * time.Second
+
+	maxStreamLine = 8 << 20
+)
+
+var (
+	errLeft = errors.New("reader left")
+	errEnd  = errors.New("the run has ended")
+)
+
+// Messages returns what the city has for this run, for as long as ctx and the run
+// last. It connects again after a failure, and goes on behind what it has yielded;
+// a message that was not acknowledged may come twice, with the same ID. It
+// ends without an error when the run has ended, and with one if the city will not
+// have this worker ([ErrUnauthorized], [ErrFenced], ...); while the city cannot be
+// reached it keeps trying. It is for one reader at a time.
+func (c *Client) Messages(ctx context.Context) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		s := &messages{client: c, yield: yield}
+		if err := s.follow(ctx); err != nil {
+			yield(Message{}, err)
+		}
+	}
+}
+
+// messages is one reader's way through the stream. It is used by one goroutine.
+type messages struct {
+	client *Client
+	last   uint64
+	opened bool
+	yield  func(Message, error) bool
+}
+
+func (s *messages) follow(ctx context.Context) error {
+	pause := firstPause
+	for {
+		s.opened = false
+		err := s.read(ctx)
+		switch {
+		case errors.Is(err, errLeft), errors.Is(err, errEnd), ctx.Err() != nil:
+			return nil
+		case final(err):
+			return err
+		case s.opened:
+			pause = firstPause
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+		pause = min(2*pause, longPause)
+	}
+}
+
+// read reads one connection to its end, which is always an error.
+func (s *messages) read(parent context.Context) error {
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	silence := time.AfterFunc(streamSilence, cancel)
+	defer silence.Stop()
+	header := map[string]string{"Accept": "text/event-stream"}
+	if s.last > 0 {
+		header["Last-Event-ID"] = strconv.FormatUint(s.last, 10)
+	}
+	res, err := s.client.send(ctx, http.MethodGet, "/stream?run_id="+url.QueryEscape(s.client.RunID), nil, header)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	s.opened = true
+	return s.parse(res.Body, func() { silence.Reset(streamSilence) })
+}
+
+// parse reads the text/event-stream format; alive is called for each line.
+func (s *messages) parse(body io.Reader, alive func()) error {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, maxStreamLine)
+	var kind string
+	var data []byte
+	for lines.Scan() {
+		alive()
+		line := lines.Bytes()
+		if len(line) == 0 {
+			if err := s.dispatch(kind, data); err != nil {
+				return err
+			}
+			kind, data = "", nil
+			continue
+		}
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(field) {
+		case "event":
+			kind = string(value)
+		case "data":
+			if data != nil {
+				data = append(data, '\n')
+			}
+			data = append(data, value...)
+		default: // the id is in the data too; comments are heartbeats
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("the stream broke: %w", err)
+	}
+	return fmt.Errorf("the stream broke: %w", io.ErrUnexpectedEOF)
+}
+
+func (s *messages) dispatch(kind string, data []byte) error {
+	switch kind {
+	case "":
+		return nil
+	case GapEvent:
+		var gap Gap
+		if err := json.Unmarshal(data, &gap); err != nil {
+			return fmt.Errorf("cannot read a gap in the stream: %w", err)
+		}
+		s.last = max(gap.Next, 1) - 1
+		return nil
+	case LaggedEvent:
+		return fmt.Errorf("the city cut the stream off: %w", io.ErrUnexpectedEOF)
+	case EndEvent:
+		return errEnd
+	}
+	var m Message
+	if err := json.Unmarshal(data, &m); err != nil {
+		return fmt.Errorf("cannot read a message: %w", err)
+	}
+	s.last = m.Seq
+	if !s.yield(m, nil) {
+		return errLeft
+	}
+	return nil
+}
