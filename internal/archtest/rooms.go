@@ -12,9 +12,10 @@ const (
 	layerDouble     = 22
 	layerKnowledge  = 30
 	layerPure       = 40
-	layerLaunch     = 41
-	layerLocal      = 42
-	layerPlan       = 43
+	layerTypist     = 41
+	layerLaunch     = 42
+	layerLocal      = 43
+	layerPlan       = 44
 	layerDriver     = 50
 	layerTable      = 51
 	layerEngine     = 55
@@ -45,6 +46,7 @@ var rooms = []room{
 	{dir: "internal/term", layer: layerLeaf},
 	{dir: "internal/proc", layer: layerLeaf},
 	{dir: "internal/tmuxctl", layer: layerLeaf},
+	{dir: "internal/journal", layer: layerLeaf},
 	{dir: "internal/text", layer: layerLeaf},
 	{dir: "internal/rawlog", layer: layerLeaf},
 	{dir: "internal/shim/child", layer: layerChild},
@@ -72,6 +74,7 @@ var rooms = []room{
 	{dir: "internal/session", layer: layerPure},
 	{dir: "internal/prompt", layer: layerPure},
 	{dir: "internal/guard", layer: layerPure},
+	{dir: "internal/typist", layer: layerTypist},
 	{dir: "internal/launch", layer: layerLaunch},
 	{dir: "internal/local", layer: layerLocal},
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gascity/internal/console"
+	"gascity/internal/journal"
 	"gascity/internal/shim"
 	"gascity/runtime"
 )
@@ -56,15 +57,19 @@ func (t *Leased) Begin(ctx context.Context, text string, undo []byte) error {
 }
 
 // Enter keeps the contract of console.Journal.
-func (t *Leased) Enter(ctx context.Context, p []byte) error { return gone(t.Lease.Enter(ctx, p)) }
+func (t *Leased) Enter(ctx context.Context, p []byte) error {
+	return gone(t.Lease.Type(ctx, journal.Enter, p))
+}
 
 // EnterSeen keeps the contract of console.Journal.
 func (t *Leased) EnterSeen(ctx context.Context, p []byte) error {
-	return gone(t.Lease.EnterSeen(ctx, p))
+	return gone(t.Lease.Type(ctx, journal.Seen, p))
 }
 
 // Probe keeps the contract of console.Prober.
-func (t *Leased) Probe(ctx context.Context, p []byte) error { return gone(t.Lease.Probe(ctx, p)) }
+func (t *Leased) Probe(ctx context.Context, p []byte) error {
+	return gone(t.Lease.Type(ctx, journal.Probe, p))
+}
 
 // Found keeps the contract of console.Prober.
 func (t *Leased) Found(ctx context.Context, v console.Verdict) error {
@@ -156,7 +161,7 @@ func (s *Sessions) Withdraw(ctx context.Context, name string, d runtime.Delivery
 
 // Account is the outcome of a delivery by the journal alone; ok is false if its text may
 // still be in the input line or on its way there.
-func Account(j shim.Journal) (out runtime.Outcome, ok bool) {
+func Account(j shim.Account) (out runtime.Outcome, ok bool) {
 	e := j.Asked
 	switch {
 	case e == nil && j.Forgot:

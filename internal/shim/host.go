@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/journal"
 	"gascity/internal/proc"
 	"gascity/internal/rawlog"
 	"gascity/internal/shim/child"
@@ -48,7 +49,7 @@ type host struct {
 	seq        uint64
 	changed    chan struct{} // closed and replaced at each change of seq
 	meta       map[string]string
-	deliveries memory.Deliveries
+	deliveries journal.Deliveries
 	lease      *lease // the right to deliver; nil if nobody has it
 	leases     uint64 // how many there were
 	answered   uint64

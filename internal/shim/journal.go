@@ -7,31 +7,31 @@ import (
 	"net/http"
 	"net/url"
 
-	"gascity/internal/shim/memory"
+	"gascity/internal/journal"
 )
 
 // What the shim knows of the deliveries of prompts.
 type (
 	// Entry is what the shim knows of one delivery of a prompt.
-	Entry = memory.Entry
-	// Journal is the account of the deliveries of one incarnation.
-	Journal = memory.Journal
+	Entry = journal.Entry
+	// Account is the account of the deliveries of one incarnation.
+	Account = journal.Account
 )
 
 // OutcomeWithdrawn is the outcome of a delivery whose text was taken away unsubmitted.
-const OutcomeWithdrawn = memory.OutcomeWithdrawn
+const OutcomeWithdrawn = journal.OutcomeWithdrawn
 
 // ErrTouched reports that somebody else's input has come between a text and the key that
 // submits it; the key was not sent.
-var ErrTouched = memory.ErrTouched
+var ErrTouched = journal.ErrTouched
 
 // touchLocked notes that input which is no delivery's is about to be sent. It returns the
 // keys to be sent before it.
 func (h *host) touchLocked() []byte {
 	if h.lease == nil {
-		return h.deliveries.Touch(memory.Gone)
+		return h.deliveries.Touch(journal.Gone)
 	}
-	return h.deliveries.Touch(memory.There)
+	return h.deliveries.Touch(journal.There)
 }
 
 type beginRequest struct {
@@ -48,7 +48,7 @@ type settleRequest struct {
 func (h *host) serveJournal(r *http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.deliveries.Journal(r.FormValue("id")), nil
+	return h.deliveries.Account(r.FormValue("id")), nil
 }
 
 func (h *host) serveBegin(r *http.Request) (any, error) {
@@ -87,9 +87,9 @@ func (h *host) serveSettle(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// Journal returns the account of the deliveries, and of the one with the given ID.
-func (l *Lease) Journal(ctx context.Context, id string) (Journal, error) {
-	var j Journal
+// Account returns the account of the deliveries, and of the one with the given ID.
+func (l *Lease) Account(ctx context.Context, id string) (Account, error) {
+	var j Account
 	err := l.client.call(ctx, http.MethodGet, "/journal?id="+url.QueryEscape(id), nil, &j)
 	return j, err
 }

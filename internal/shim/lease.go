@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/shim/memory"
+	"gascity/internal/journal"
 )
 
 // A lease is the right to deliver prompts. One holds it at a time, for as long as its
@@ -105,8 +105,8 @@ func (h *host) beginInput(r *http.Request) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	switch err := h.deliveries.Send(memory.Input(r.FormValue("kind"))); {
-	case errors.Is(err, memory.ErrNoDelivery):
+	switch err := h.deliveries.Send(journal.Input(r.FormValue("kind"))); {
+	case errors.Is(err, journal.ErrNoDelivery):
 		return nil, fmt.Errorf("%w: %w", errInvalid, err)
 	case err != nil:
 		return nil, err
@@ -194,20 +194,12 @@ func (l *Lease) path(path string) string {
 }
 
 // Send writes input in one piece.
-func (l *Lease) Send(ctx context.Context, p []byte) error { return l.send(ctx, memory.Keys, p) }
+func (l *Lease) Send(ctx context.Context, p []byte) error { return l.Type(ctx, journal.Keys, p) }
 
-// Enter writes the key that submits the text of the delivery that was begun. [ErrTouched]:
-// the key was not sent.
-func (l *Lease) Enter(ctx context.Context, p []byte) error { return l.send(ctx, memory.Enter, p) }
-
-// EnterSeen is Enter where the input line was seen to hold the text.
-func (l *Lease) EnterSeen(ctx context.Context, p []byte) error { return l.send(ctx, memory.Seen, p) }
-
-// Probe writes a mark behind what a delivery may have left in the input line.
-func (l *Lease) Probe(ctx context.Context, p []byte) error { return l.send(ctx, memory.Probe, p) }
-
-func (l *Lease) send(ctx context.Context, kind memory.Input, p []byte) error {
-	return l.client.input(ctx, l.path("/input")+"&kind="+string(kind), p)
+// Type writes a piece of input of the delivery that was begun, as what it means to that.
+// [ErrTouched]: the key that submits the text was not sent.
+func (l *Lease) Type(ctx context.Context, in journal.Input, p []byte) error {
+	return l.client.input(ctx, l.path("/input")+"&kind="+string(in), p)
 }
 
 // Hold keeps back what people type until release is called, the lease ends, or nothing was

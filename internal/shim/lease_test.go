@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gascity/internal/journal"
 )
 
 func leaseOf(t *testing.T, c *Client) *Lease {
@@ -23,7 +25,7 @@ func leaseOf(t *testing.T, c *Client) *Lease {
 
 func entryOf(t *testing.T, l *Lease, id string) Entry {
 	t.Helper()
-	j, err := l.Journal(t.Context(), id)
+	j, err := l.Account(t.Context(), id)
 	if err != nil || j.Asked == nil {
 		t.Fatalf("%+v, %v: no entry of %s", j, err, id)
 	}
@@ -61,8 +63,8 @@ func TestLease(t *testing.T) {
 	second := <-waiting
 	defer second.Close()
 	for what, err := range map[string]error{
-		"send": first.Send(t.Context(), []byte("<late>")), "enter": first.EnterSeen(t.Context(), []byte("<late>")),
-		"probe": first.Probe(t.Context(), []byte("<late>")), "begin": first.Begin(t.Context(), "late", "text", nil),
+		"send": first.Send(t.Context(), []byte("<late>")), "enter": first.Type(t.Context(), journal.Seen, []byte("<late>")),
+		"probe": first.Type(t.Context(), journal.Probe, []byte("<late>")), "begin": first.Begin(t.Context(), "late", "text", nil),
 		"settle": first.Settle(t.Context(), Entry{ID: "a", Outcome: "late"}),
 	} {
 		if err == nil {
@@ -72,7 +74,7 @@ func TestLease(t *testing.T) {
 	if _, err := first.Hold(t.Context()); err == nil {
 		t.Error("a lease that is over holds input back")
 	}
-	must(t, second.EnterSeen(t.Context(), []byte("<two>")))
+	must(t, second.Type(t.Context(), journal.Seen, []byte("<two>")))
 	if f := frameWith(t, c, "<one><two>"); f.Exited {
 		t.Error("it has ended")
 	}
@@ -83,10 +85,10 @@ func TestLease(t *testing.T) {
 	if e := entryOf(t, second, "a"); e.Open || e.Outcome != "done" || e.Evidence != "seen" {
 		t.Errorf("%+v", e)
 	}
-	if err := second.EnterSeen(t.Context(), []byte("x")); err == nil {
+	if err := second.Type(t.Context(), journal.Seen, []byte("x")); err == nil {
 		t.Error("Enter was pressed for no delivery")
 	}
-	if j, err := second.Journal(t.Context(), "unknown"); err != nil || j.Asked != nil || j.Forgot {
+	if j, err := second.Account(t.Context(), "unknown"); err != nil || j.Asked != nil || j.Forgot {
 		t.Errorf("%+v, %v", j, err)
 	}
 }
@@ -131,12 +133,12 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 	}{
 		"cut off":              {"<undo>", func(_ *testing.T, l *Lease) { l.Close() }, "<text><undo>ab", true},
 		"no keys known":        {"", func(_ *testing.T, l *Lease) { l.Close() }, "<text>ab", false},
-		"entered, cut off":     {"<undo>", func(t *testing.T, l *Lease) { must(t, l.EnterSeen(t.Context(), []byte("<cr>"))); l.Close() }, "<text><cr><undo>ab", true},
-		"entered, under way":   {"<undo>", func(t *testing.T, l *Lease) { must(t, l.EnterSeen(t.Context(), []byte("<cr>"))) }, "<text><cr>ab", false},
+		"entered, cut off":     {"<undo>", func(t *testing.T, l *Lease) { must(t, l.Type(t.Context(), journal.Seen, []byte("<cr>"))); l.Close() }, "<text><cr><undo>ab", true},
+		"entered, under way":   {"<undo>", func(t *testing.T, l *Lease) { must(t, l.Type(t.Context(), journal.Seen, []byte("<cr>"))) }, "<text><cr>ab", false},
 		"the hold has run out": {"<undo>", func(*testing.T, *Lease) {}, "<text><undo>ab", true},
 		"marked, under way": {"<undo>", func(t *testing.T, l *Lease) {
-			must(t, l.EnterSeen(t.Context(), []byte("<cr>")))
-			must(t, l.Probe(t.Context(), []byte("<mark>")))
+			must(t, l.Type(t.Context(), journal.Seen, []byte("<cr>")))
+			must(t, l.Type(t.Context(), journal.Probe, []byte("<mark>")))
 		}, "<text><cr><mark><undo>ab", true},
 		"settled": {"<undo>", func(t *testing.T, l *Lease) {
 			must(t, l.Settle(t.Context(), Entry{ID: "a", Outcome: "submitted"}))
@@ -160,7 +162,7 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 			test.act(t, l)
 			frameWith(t, c, test.want)
 			if strings.HasSuffix(name, "run out") {
-				if err := l.EnterSeen(t.Context(), []byte("<cr>")); !errors.Is(err, ErrTouched) {
+				if err := l.Type(t.Context(), journal.Seen, []byte("<cr>")); !errors.Is(err, ErrTouched) {
 					t.Errorf("Enter behind a person's keys: %v", err)
 				}
 			}

@@ -51,7 +51,7 @@ const concluding = 15 * time.Second
 func conclude(ctx context.Context, t *local.Leased, rules console.Rules, out runtime.Outcome, cause error) (runtime.Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concluding)
 	defer cancel()
-	j, err := t.Lease.Journal(ctx, t.ID)
+	j, err := t.Lease.Account(ctx, t.ID)
 	if err != nil || j.Asked == nil || !j.Asked.Open {
 		return out, cause
 	}
@@ -65,7 +65,7 @@ func conclude(ctx context.Context, t *local.Leased, rules console.Rules, out run
 	if _, err := resolve(ctx, t, rules); err != nil {
 		return out, nil // who comes next resolves it
 	}
-	if j, err = t.Lease.Journal(ctx, t.ID); err == nil && j.Asked != nil && j.Asked.Outcome == shim.OutcomeWithdrawn {
+	if j, err = t.Lease.Account(ctx, t.ID); err == nil && j.Asked != nil && j.Asked.Outcome == shim.OutcomeWithdrawn {
 		return local.WithdrawnOutcome(out.Detail), nil
 	}
 	return out, nil
@@ -74,7 +74,7 @@ func conclude(ctx context.Context, t *local.Leased, rules console.Rules, out run
 // resolve settles the last delivery if its text may still be in the input line. It returns
 // the refusal of another delivery, should the line not be clean.
 func resolve(ctx context.Context, t *local.Leased, rules console.Rules) (*runtime.Outcome, error) {
-	j, err := t.Lease.Journal(ctx, "")
+	j, err := t.Lease.Account(ctx, "")
 	if err != nil || j.Last == nil || !j.Last.Open {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
 	defer t.Close()
-	j, err := t.Lease.Journal(ctx, t.ID)
+	j, err := t.Lease.Account(ctx, t.ID)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
@@ -128,7 +128,7 @@ func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
 	}
-	if j, err = t.Lease.Journal(ctx, t.ID); err != nil {
+	if j, err = t.Lease.Account(ctx, t.ID); err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
 	if out, ok := local.Account(j); ok {

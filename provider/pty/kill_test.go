@@ -102,7 +102,7 @@ func (a *truth) resolverDies(t *testing.T, steps int) {
 		t.Fatal(err)
 	}
 	defer leased.Close()
-	j, err := leased.Lease.Journal(t.Context(), "")
+	j, err := leased.Lease.Account(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestEmptyPromptKeepsTheNotes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		j, err := l.Journal(t.Context(), "")
+		j, err := l.Account(t.Context(), "")
 		if err = errors.Join(err, act(l)); err != nil {
 			t.Fatal(err)
 		}

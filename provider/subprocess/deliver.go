@@ -88,7 +88,7 @@ func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
 	defer t.Close()
-	j, err := t.Lease.Journal(ctx, t.ID)
+	j, err := t.Lease.Account(ctx, t.ID)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}

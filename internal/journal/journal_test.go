@@ -1,4 +1,4 @@
-package memory
+package journal
 
 import (
 	"fmt"
@@ -7,13 +7,13 @@ import (
 
 func TestJournalIsBounded(t *testing.T) {
 	var j Deliveries
-	for i := range maxEntries + 1 {
+	for i := range DefaultLimit + 1 {
 		if j.forgot {
 			t.Fatalf("forgot after %d", i)
 		}
 		j.Begin(fmt.Sprint(i), []byte("x"), nil)
 	}
-	if len(j.entries) != maxEntries || len(j.order) != maxEntries || !j.forgot || j.entries["0"] != nil {
+	if len(j.entries) != DefaultLimit || len(j.order) != DefaultLimit || !j.forgot || j.entries["0"] != nil {
 		t.Errorf("%d entries, forgot: %v", len(j.entries), j.forgot)
 	}
 	for id, e := range j.entries {

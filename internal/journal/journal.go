@@ -1,9 +1,28 @@
-package memory
+// Package journal is the account of deliveries of prompts into one terminal: what was done
+// to its input line, noted before it is done, so that somebody else can tell the truth
+// about a delivery that was cut off. Nothing here acts. Who owns the terminal keeps the
+// account, in memory or stored: [Deliveries] is JSON.
+package journal
 
-import "errors"
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+)
 
-// Entry is what the shim knows of one delivery of a prompt. A delivery has none until it
-// is begun; the last one of an ID counts.
+// ID is the name of a delivery in the account: its own if it was given one, else its
+// text's.
+func ID(given, text string) string {
+	if given != "" {
+		return given
+	}
+	sum := sha256.Sum256([]byte(text))
+	return "text " + hex.EncodeToString(sum[:])
+}
+
+// Entry is what is known of one delivery of a prompt. A delivery has none until it is
+// begun; the last one of an ID counts.
 type Entry struct {
 	ID   string `json:"id"`
 	Text []byte `json:"text,omitempty"` // while Open
@@ -25,8 +44,8 @@ type Entry struct {
 	probed bool // a mark was typed behind the text
 }
 
-// Journal is the account of the deliveries of one incarnation.
-type Journal struct {
+// Account is what is told of the deliveries into one incarnation.
+type Account struct {
 	// Last is the one that was begun last, nil if none was: only its text can be in the
 	// input line.
 	Last *Entry `json:"last,omitempty"`
@@ -37,12 +56,15 @@ type Journal struct {
 	Forgot bool `json:"forgot"`
 }
 
-// maxEntries bounds how many deliveries are remembered.
-const maxEntries = 4096
+// DefaultLimit bounds how many deliveries are remembered.
+const DefaultLimit = 4096
 
 // Deliveries is what is remembered of them. It is not safe for concurrent use; the zero
 // value is empty.
 type Deliveries struct {
+	// Limit bounds how many are remembered; zero is DefaultLimit.
+	Limit int
+
 	entries map[string]*Entry
 	order   []*Entry
 	last    *Entry
@@ -60,14 +82,14 @@ func (d *Deliveries) Begin(id string, text, undo []byte) {
 	}
 	e := &Entry{ID: id, Text: text, Open: true, undo: undo}
 	d.entries[id], d.last = e, e
-	if d.order = append(d.order, e); len(d.order) <= maxEntries {
-		return
-	}
-	oldest := d.order[0]
-	d.order = d.order[1:]
-	if d.entries[oldest.ID] == oldest {
-		delete(d.entries, oldest.ID)
-		d.forgot = true
+	d.order = append(d.order, e)
+	for len(d.order) > cmp.Or(d.Limit, DefaultLimit) {
+		oldest := d.order[0]
+		d.order = d.order[1:]
+		if d.entries[oldest.ID] == oldest {
+			delete(d.entries, oldest.ID)
+			d.forgot = true
+		}
 	}
 }
 
@@ -166,9 +188,9 @@ func (d *Deliveries) Settle(end Entry) bool {
 	return true
 }
 
-// Journal returns the account, and of the delivery with the given ID.
-func (d *Deliveries) Journal(id string) Journal {
-	j := Journal{Forgot: d.forgot}
+// Account returns the account, and of the delivery with the given ID.
+func (d *Deliveries) Account(id string) Account {
+	j := Account{Forgot: d.forgot}
 	if e := d.last; e != nil {
 		last := *e
 		j.Last = &last

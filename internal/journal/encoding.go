@@ -1,0 +1,42 @@
+package journal
+
+import "encoding/json"
+
+// stored is the account as JSON.
+type stored struct {
+	Deliveries []storedEntry `json:"deliveries,omitempty"` // in their order
+	Forgot     bool          `json:"forgot,omitempty"`
+}
+
+type storedEntry struct {
+	Entry
+
+	Undo   []byte `json:"undo,omitempty"`
+	Probed bool   `json:"probed,omitempty"`
+}
+
+// MarshalJSON encodes the account. It holds the text of the last delivery for as long as
+// that is open, and of no other.
+func (d *Deliveries) MarshalJSON() ([]byte, error) {
+	s := stored{Forgot: d.forgot}
+	for _, e := range d.order {
+		s.Deliveries = append(s.Deliveries, storedEntry{*e, e.undo, e.probed})
+	}
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON puts an account in the place of this one. Limit stays as it is.
+func (d *Deliveries) UnmarshalJSON(data []byte) error {
+	var s stored
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	*d = Deliveries{Limit: d.Limit, forgot: s.Forgot, entries: map[string]*Entry{}}
+	for _, stored := range s.Deliveries {
+		e := &stored.Entry
+		e.undo, e.probed = stored.Undo, stored.Probed
+		d.entries[e.ID], d.last = e, e
+		d.order = append(d.order, e)
+	}
+	return nil
+}

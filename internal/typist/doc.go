@@ -1,0 +1,13 @@
+// Package typist writes to an interactive terminal: one prompt with its confirmation, its
+// way back out of the input line where it was cut off, and the account of all that. It is
+// written once, for every driver that has a terminal; what is on the screen is read by
+// package console.
+//
+// A driver brings a [Lease] and calls [Deliver] and [Settle] with it:
+//
+//	lease := ... // nobody else delivers into this session now, also no other process
+//	defer ...    // and gives it back
+//	outcome, err := typist.Deliver(ctx, lease, journal.ID(d.ID, text), typist.Prompt{Text: text}, rules)
+//
+// Nothing here waits for a fixed time. Every wait is for the next frame, with a deadline.
+package typist

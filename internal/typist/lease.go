@@ -1,0 +1,39 @@
+package typist
+
+import (
+	"context"
+
+	"gascity/internal/console"
+	"gascity/internal/journal"
+)
+
+// Lease is a terminal into which one caller at a time delivers prompts, and the account of
+// what it does: nothing of a caller that was cut off arrives later. A Lease is for one
+// goroutine. One that can keep back what people type is a [console.Holder], too.
+//
+// Its methods return an error that matches [console.ErrExited] when the agent has exited.
+type Lease interface {
+	// Frame and Send keep the contract of Terminal. What Send writes is [journal.Keys].
+	console.Terminal
+	Book
+}
+
+// Book is the account of the deliveries of one incarnation, see [journal.Deliveries] for
+// its rules. It outlives who writes into it: the next one to deliver reads what became of
+// the last delivery.
+type Book interface {
+	// Begin notes a delivery before its first byte is sent. undo are the keys that take
+	// the text out of the input line, to be sent by whoever lets other input in before
+	// the text is submitted; none if there are no such keys.
+	Begin(ctx context.Context, id, text string, undo []byte) error
+	// Type writes input in one piece, as Send does, noted before as what it means to the
+	// delivery that was begun last: [journal.Enter] and [journal.Seen] submit its text,
+	// [journal.Probe] is a mark behind it. An error that matches [journal.ErrTouched]
+	// says that other input came in between, so that nothing was written.
+	Type(ctx context.Context, in journal.Input, p []byte) error
+	// Account returns the account, and of the delivery with the given ID.
+	Account(ctx context.Context, id string) (journal.Account, error)
+	// Settle notes how a delivery ended or what is known of it: the ID, Outcome, Evidence
+	// and Open of e.
+	Settle(ctx context.Context, e journal.Entry) error
+}
