@@ -36,7 +36,7 @@ func (e *entry) view(a plan.Action, blind string) session.View {
 	running := e.running() && blind == ""
 	v := session.View{
 		Agent: a.Agent, Session: a.Session, Provider: e.place.provider, Desired: a.Desired,
-		State: session.State(e.state(a)), Reason: a.Reason, Unknown: blind, Epoch: e.rec.Epoch,
+		State: session.State(e.state(a)), Reason: a.Reason, Spare: a.Spare, Unknown: blind, Epoch: e.rec.Epoch,
 		StartedAt: e.rec.StartedAt, Conversation: e.rec.Conversation, Hold: e.rec.Hold, Draining: e.rec.Draining(),
 		Attached: e.seen.Attached, LastInput: e.seen.LastInput,
 	}

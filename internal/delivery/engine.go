@@ -41,7 +41,8 @@ type City interface {
 	// the city, and its prompts are dead. A session that is not observed yet is a
 	// View with Unknown.
 	View(name string) (session.View, error)
-	// WakeFor asks for a sleeping target to run. It may return before it does.
+	// WakeFor asks for a target to run that sleeps, or that its pool does not want.
+	// It may return before it does.
 	WakeFor(ctx context.Context, name, reason string) error
 }
 

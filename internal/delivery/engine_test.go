@@ -182,6 +182,34 @@ func TestSleeperIsWoken(t *testing.T) {
 	}, newAgent("a"))
 }
 
+// A member that its pool does not want is started by a prompt as a sleeper is, also
+// one that is just on its way out; what has finished is not.
+func TestSpareMemberIsStarted(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) {
+			a.end(client.StateStopping)
+			a.view.Desired, a.view.Spare = "stopped", true
+		})
+		sent := r.send("a", "come")
+		r.pass(time.Minute)
+		r.want(sent.ID, client.ReceiptQueued)
+		r.edit("a", func(a *agent) { a.view.State = client.StateStopped })
+		synctest.Wait()
+		r.want(sent.ID, client.ReceiptConsumed)
+		if n := r.agents["a"].woken; n != 1 {
+			r.Errorf("it was started %d times", n)
+		}
+		r.edit("a", func(a *agent) {
+			a.end(client.StateStopped)
+			a.view.Spare, a.view.Reason = false, "it has finished"
+		})
+		_, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "x"})
+		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "it has finished") || !strings.Contains(err.Error(), "gc explain a") {
+			r.Errorf("one that has finished: %v, want refused with the reason and the remedy", err)
+		}
+	}, newAgent("a"))
+}
+
 // What is not known gets nothing, and nothing dies of it but its time.
 func TestUnknownSendsNothing(t *testing.T) {
 	inBubble(t, func(r *rig) {

@@ -23,7 +23,7 @@ func sightOf(v session.View, err error) prompt.Sight {
 		return prompt.Sight{Known: true, Gone: "the agent is not configured any more"}
 	}
 	s := prompt.Sight{
-		Known: true, Down: !v.Running && down(v), Asleep: asleep(v), AsleepAt: v.Hold.Since, Conversation: v.Conversation.ID,
+		Known: true, Down: !v.Running && down(v), Asleep: rests(v) && down(v), AsleepAt: v.Hold.Since, Conversation: v.Conversation.ID,
 		Attached: v.Attached, Activity: v.Activity.State, Sure: v.Activity.Confidence == session.Certain || v.Activity.Confidence == session.Likely,
 		Since: v.Activity.Since, ReadAt: v.ReadAt,
 	}
@@ -51,8 +51,11 @@ func down(v session.View) bool {
 	return false
 }
 
-func asleep(v session.View) bool {
-	return !v.Running && (string(v.State) == client.StateAsleep || v.Hold.Kind == session.HoldSleep && down(v))
+// rests reports whether the session is meant to be stopped until somebody needs
+// it: it sleeps or is about to, or is a member that its pool does not want. A
+// prompt is a need.
+func rests(v session.View) bool {
+	return !v.Running && (string(v.State) == client.StateAsleep || v.Hold.Kind == session.HoldSleep || v.Spare)
 }
 
 // shut says why no attempt may be made now; empty if one may. A driver that can
@@ -121,8 +124,8 @@ func refusal(v session.View, name string) error {
 		why = "it is quarantined" + because(v.Reason) + "; see: gc explain " + name
 	case string(v.State) == client.StateFailed:
 		why = "it has failed" + because(v.Reason) + "; see: gc explain " + name
-	case v.Desired == desiredStopped && !v.Running && !asleep(v): // a sleeper is meant to be stopped, and is woken
-		why = "it is stopped"
+	case v.Desired == desiredStopped && !v.Running && !rests(v):
+		why = "it is stopped" + because(v.Reason) + "; see: gc explain " + name
 	default:
 		return nil
 	}

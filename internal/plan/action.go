@@ -52,6 +52,10 @@ type Action struct {
 	Fields  []string  // configuration fields behind a drift, sorted
 	After   time.Time // not before this; zero if nothing but an event is waited for
 
+	// Spare says that it is a member that its pool does not want now: who needs it
+	// has it run beyond the number.
+	Spare bool
+
 	// Rebaseline asks to store the present fingerprints without any act: what
 	// was stored is by other rules, or was never known.
 	Rebaseline bool

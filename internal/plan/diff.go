@@ -90,7 +90,7 @@ func newDiffer(desired Desired, observed []Observed, now time.Time, policy Polic
 func (d *differ) configured(s *Session) Action {
 	o := d.at(s)
 	w := d.wants(s, o)
-	a := Action{Verb: VerbNone, Agent: s.Agent, Session: s.Name, Provider: s.Provider, Desired: w.desired}
+	a := Action{Verb: VerbNone, Agent: s.Agent, Session: s.Name, Provider: s.Provider, Desired: w.desired, Spare: w.surplus}
 	if o == nil {
 		return a.with(VerbNone, client.StateUnknown, "it has not been observed yet")
 	}

@@ -19,7 +19,7 @@ type Sight struct {
 	// does. Neither is between the two: it starts, or winds down.
 	Instance string
 	Down     bool
-	Asleep   bool // it is down and a prompt may wake it
+	Asleep   bool // it is down and a prompt may start it
 	// AsleepAt is when it was put to sleep; zero: not known. What waited then goes on
 	// waiting: who puts an agent to sleep has seen it.
 	AsleepAt time.Time
@@ -186,7 +186,7 @@ func (d *decision) attempt(ordered []*Receipt) Action {
 		}
 		fate, why := r.fate(s)
 		if s.Known && s.Asleep && r.wakes(s) {
-			return Action{Verb: VerbWake, ID: r.ID, Detail: "the agent sleeps and is to be woken", At: d.at}
+			return Action{Verb: VerbWake, ID: r.ID, Detail: "the agent rests and is to be started", At: d.at}
 		}
 		if fate != deliverable {
 			if d.why == "" {

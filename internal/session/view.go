@@ -16,6 +16,7 @@ type View struct {
 	Desired  string           // a client Desired word
 	State    State
 	Reason   string // of the state, in words
+	Spare    bool   // a member that its pool does not want now: a prompt makes it run beyond the number
 	Unknown  string // why nothing is known of it; empty if the rest can be relied on
 
 	Running   bool   // seen to run, and no act is about to end it

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/fakeagent/ledger"
 )
 
 // processes returns the agents that live now and write this ledger: the process
@@ -84,6 +85,46 @@ func sample(t *testing.T, ledgers ...string) *sampler {
 func (s *sampler) end() {
 	s.cancel()
 	s.group.Wait()
+}
+
+// TestAPromptStartsAMember sends a prompt to a member of a pool that wants none: that
+// member runs for it, and no other one.
+func TestAPromptStartsAMember(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t, "patrol_interval = \"500ms\"\n", []member{
+		{name: "crew", flags: "--osc7501 --ledger-env GC_AGENT", toml: "[agents.pool]\nmin = 0\nmax = 3"},
+	})
+	c.start()
+	c.await("a pool at rest", func(s client.Status) bool {
+		return len(s.Agents) == 3 && !slices.ContainsFunc(s.Agents, func(a client.Agent) bool { return a.State != client.StateStopped })
+	})
+	r, err := c.client.Nudge(t.Context(), "crew-2", client.NudgeRequest{Text: "are you there?"})
+	if err != nil {
+		t.Fatalf("a prompt for a member that its pool does not want: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if r, err = c.client.Receipt(ctx, r.ID, client.ReceiptConsumed); err != nil || r.State != client.ReceiptConsumed {
+		t.Fatalf("the prompt is %s (%s), %v", r.State, r.Reason, err)
+	}
+	records, err := ledger.Read(c.ledgerOf("crew"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var starts []string
+	took := 0
+	for _, rec := range records {
+		switch {
+		case rec.Kind == ledger.Start:
+			starts = append(starts, rec.Env["GC_AGENT"])
+		case rec.Kind == ledger.Prompt && rec.Is("are you there?"):
+			took++
+		}
+	}
+	if took != 1 || !slices.Equal(starts, []string{"crew-2"}) {
+		t.Errorf("the prompt was taken %d times, by %q; want once by crew-2", took, starts)
+	}
+	c.stop()
 }
 
 // TestAPoolFollowsItsCheck changes what the check of a pool prints: the members
