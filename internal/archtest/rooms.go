@@ -68,6 +68,7 @@ var rooms = []room{
 	{dir: "internal/agentcli", layer: layerKnowledge},
 	{dir: "internal/event", layer: layerKnowledge},
 
+	{dir: "internal/script", layer: layerPure},
 	{dir: "internal/stage", layer: layerPure},
 	{dir: "internal/console", layer: layerPure},
 	{dir: "internal/plan", layer: layerPlan},

@@ -1,0 +1,31 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"gascity/runtime"
+)
+
+var eventKinds = []runtime.EventKind{
+	runtime.EventStarted, runtime.EventExited, runtime.EventGone, runtime.EventOutput,
+	runtime.EventAttached, runtime.EventStatus, runtime.EventTitle, runtime.EventResync,
+}
+
+// ParseEvent reads one line of watch. An event of a kind that is not known has ok
+// false and is skipped; a line that is no event is an error.
+func ParseEvent(line []byte) (e runtime.Event, ok bool, err error) {
+	if err := json.Unmarshal(line, &e); err != nil {
+		return e, false, fmt.Errorf("the line %.80q is no event: %w", line, err)
+	}
+	if !slices.Contains(eventKinds, e.Kind) {
+		return e, false, nil
+	}
+	if e.Kind == runtime.EventResync {
+		e.Session = ""
+	} else if runtime.ValidateName(e.Session) != nil {
+		return e, false, fmt.Errorf("an event of kind %s names the session %.80q", e.Kind, e.Session)
+	}
+	return e, true, nil
+}

@@ -1,0 +1,25 @@
+package script
+
+import "gascity/runtime"
+
+// Observation is the document that observe prints, and each line of observe-all.
+// It travels between a script and gc only, and has the token in it: it is never
+// logged.
+type Observation struct {
+	Name     string `json:"name,omitempty"` // the session's
+	Instance string `json:"instance,omitempty"`
+	Handle   string `json:"handle,omitempty"`
+	runtime.Observation
+}
+
+// NewObservation returns the document for what was seen of a session.
+func NewObservation(name string, obs runtime.Observation) Observation {
+	return Observation{Name: name, Instance: obs.InstanceToken, Handle: obs.Handle, Observation: obs}
+}
+
+// Seen is the observation that the document describes.
+func (o Observation) Seen() runtime.Observation {
+	obs := o.Observation
+	obs.InstanceToken, obs.Handle = o.Instance, o.Handle
+	return obs
+}

@@ -1,0 +1,50 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"gascity/runtime"
+)
+
+// ParseOutcome reads what a script printed about a prompt. ok is false if it
+// printed nothing or something else, which is no receipt. A state that is not known
+// is [runtime.OutcomeUnconfirmed]: the script was reached and proves nothing.
+func ParseOutcome(stdout []byte) (out runtime.Outcome, ok bool) {
+	stdout = bytes.TrimSpace(stdout)
+	if len(stdout) == 0 || stdout[0] != '{' {
+		return runtime.Outcome{}, false
+	}
+	if err := json.Unmarshal(stdout, &out); err != nil || out.State == "" {
+		return runtime.Outcome{}, false
+	}
+	switch out.State {
+	case runtime.OutcomeSubmitted, runtime.OutcomeUnconfirmed, runtime.OutcomeRefused, runtime.OutcomeAbsent, runtime.OutcomeUnsupported:
+	default:
+		out.Detail = "the script says " + string(out.State)
+		out.State = runtime.OutcomeUnconfirmed
+	}
+	if out.State != runtime.OutcomeRefused {
+		out.Reason = ""
+	}
+	return out, true
+}
+
+// Delivery is the document on standard input of deliver and settle.
+type Delivery struct {
+	ID        string                 `json:"id,omitempty"`
+	Instance  string                 `json:"instance,omitempty"`
+	Content   []runtime.ContentBlock `json:"content"`
+	ConfirmMs int64                  `json:"confirm_ms,omitempty"`
+}
+
+// NewDelivery returns the document for a delivery.
+func NewDelivery(d runtime.Delivery) Delivery {
+	return Delivery{ID: d.ID, Instance: d.Instance, Content: d.Content, ConfirmMs: d.Confirm.Milliseconds()}
+}
+
+// Delivery is the delivery that the document describes.
+func (d Delivery) Delivery() runtime.Delivery {
+	return runtime.Delivery{ID: d.ID, Instance: d.Instance, Content: d.Content, Confirm: time.Duration(d.ConfirmMs) * time.Millisecond}
+}
