@@ -13,18 +13,27 @@ import (
 	"gascity/client"
 	"gascity/internal/agentcli"
 	"gascity/internal/cli"
+	"gascity/internal/config"
 	"gascity/internal/fakeagent"
 	"gascity/provider/all"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
 )
 
+// providerFolder is where drivers keep what has to last, in stateFolder.
+const providerFolder = "provider"
+
 // providerConfig is what the drivers of a city are opened with.
 func (d *Daemon) providerConfig(root, dir string, logger *slog.Logger) all.Config {
-	return all.Config{
-		Dir: dir, LogDir: filepath.Join(root, stateFolder, logFolder), WorkDir: root,
-		Env: d.env.base(agentcli.Builtin()), Shim: d.shimCommand(), Logger: logger,
+	cfg := all.Config{
+		Dir: dir, LogDir: filepath.Join(root, stateFolder, logFolder), StateDir: filepath.Join(root, stateFolder, providerFolder),
+		WorkDir: root, City: filepath.Base(root),
+		Env: d.env.base(agentcli.Builtin()), Environ: d.env, Shim: d.shimCommand(), Logger: logger,
 	}
+	if city, err := config.Load(filepath.Join(root, client.CityFile), config.Known{}); err == nil {
+		cfg.City, cfg.Socket = city.Workspace.Name, city.Session.Socket
+	}
+	return cfg
 }
 
 // Provider opens a provider over the city's sessions, without its controller.

@@ -16,15 +16,19 @@ import (
 	"gascity/runtime"
 )
 
-// Config is what the drivers of one city are opened with. All fields but Logger
-// are required.
+// Config is what the drivers of one city are opened with. All fields are
+// required but those that say otherwise.
 type Config struct {
-	Dir     string   // private folder of the city for sockets, short
-	LogDir  string   // for the raw output of sessions
-	WorkDir string   // of agents that have none: the city's folder
-	Env     []string // base environment of agents, "K=V"
-	Shim    []string // the command that runs a shim; a folder is appended to it
-	Logger  *slog.Logger
+	Dir      string   // private folder of the city for sockets, short; it may be lost when nothing runs
+	StateDir string   // private folder of the city for what a driver has to keep; whoever uses it makes it
+	LogDir   string   // for the raw output of sessions
+	WorkDir  string   // of agents that have none: the city's folder. Relative paths of selections begin here
+	City     string   // the city's name
+	Socket   string   // of a multiplexer, as the city names it; empty unless it does
+	Env      []string // base environment of agents, "K=V"
+	Environ  []string // of the tools and scripts that a driver runs itself: gc's own; nil is Env
+	Shim     []string // the command that runs a shim; a folder is appended to it
+	Logger   *slog.Logger
 }
 
 // Driver is one row of the table.
@@ -32,6 +36,7 @@ type Driver struct {
 	Name     string
 	Argument string // what follows the name and a colon, such as "<script>"; empty if nothing may
 	Summary  string
+	Needs    []Tool // the programs that it runs
 	Open     func(cfg Config, argument string) (runtime.Provider, error)
 }
 
