@@ -1,0 +1,282 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"gascity/runtime"
+)
+
+// Call is one call of a script: what its process has.
+type Call struct {
+	Args   []string // after the program's name: operation, session, ...
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+}
+
+// Serve answers one call as a session script does, with what p does, and returns the
+// exit code. When ctx ends, as it should upon SIGTERM, what is under way is cut off.
+// The operation attach uses the calling process's terminal.
+func Serve(ctx context.Context, p runtime.Provider, c Call) (exitCode int) {
+	if len(c.Args) == 0 {
+		fmt.Fprintln(c.Stderr, "usage: <operation> <session> [args...]")
+		return ExitMissing
+	}
+	s := &server{p: p, call: c}
+	if len(c.Args) > 1 {
+		s.name, s.args = c.Args[1], c.Args[2:]
+	}
+	do, ok := handlers()[c.Args[0]]
+	if !ok {
+		return ExitMissing
+	}
+	err := do(s, ctx)
+	var code exitError
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &code):
+		return int(code)
+	case unsupported(err):
+		fmt.Fprintln(c.Stderr, err)
+		return ExitMissing
+	default:
+		fmt.Fprintf(c.Stderr, "%s%v\n", FailureLine(err), err)
+		return ExitFailed
+	}
+}
+
+// exitError is the exit code of a command that ran.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+func unsupported(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, runtime.ErrExecUnsupported)
+}
+
+// server serves one call.
+type server struct {
+	p    runtime.Provider
+	call Call
+	name string
+	args []string
+}
+
+// handlers is the table of what is served.
+func handlers() map[string]func(*server, context.Context) error {
+	return map[string]func(*server, context.Context) error{
+		OpProtocol:          (*server).protocol,
+		OpStart:             (*server).start,
+		OpRunLive:           (*server).runLive,
+		OpStop:              func(s *server, _ context.Context) error { return s.p.Stop(s.name) },
+		OpInterrupt:         func(s *server, _ context.Context) error { return s.p.Interrupt(s.name) },
+		OpStopInstance:      (*server).stopInstance,
+		OpInterruptInstance: (*server).interruptInstance,
+		OpIsRunning:         (*server).isRunning,
+		OpIsAttached:        func(s *server, _ context.Context) error { return s.print(s.p.IsAttached(s.name)) },
+		OpProcessAlive:      (*server).processAlive,
+		OpListRunning:       (*server).listRunning,
+		OpGetLastActivity:   (*server).lastActivity,
+		OpObserve:           (*server).observe,
+		OpObserveAll:        (*server).observeAll,
+		OpAttach: func(s *server, ctx context.Context) error {
+			return runtime.AttachTerminal(ctx, s.p, s.name, runtime.AttachOptions{})
+		},
+		OpNudge:           (*server).nudge,
+		OpDeliver:         (*server).deliver,
+		OpSettle:          (*server).settle,
+		OpSendKeys:        func(s *server, _ context.Context) error { return s.p.SendKeys(s.name, s.args...) },
+		OpPeek:            (*server).peek,
+		OpClearScrollback: func(s *server, _ context.Context) error { return s.p.ClearScrollback(s.name) },
+		OpSetMeta:         (*server).setMeta,
+		OpGetMeta:         (*server).getMeta,
+		OpRemoveMeta:      (*server).removeMeta,
+		OpCopyTo:          (*server).copyTo,
+		OpExec:            (*server).exec,
+		OpWatch:           (*server).watch,
+	}
+}
+
+// protocol tells what p has.
+func (s *server) protocol(context.Context) error {
+	facts := s.p.Capabilities()
+	words := []Capability{CapSequence, CapRunLive}
+	for _, row := range []struct {
+		word Capability
+		has  bool
+	}{
+		{CapAttachment, facts.CanReportAttachment},
+		{CapActivity, facts.CanReportActivity},
+		{CapTerminal, facts.CanAttachTTY},
+		{CapWatch, has[runtime.Watcher](s.p)},
+		{CapObserve, has[runtime.Observer](s.p)},
+		{CapFence, has[runtime.Fencer](s.p)},
+		{CapDeliver, has[runtime.Deliverer](s.p)},
+		{CapSettle, has[runtime.Settler](s.p)},
+		{CapExec, has[runtime.ExecProvider](s.p)},
+	} {
+		if row.has {
+			words = append(words, row.word)
+		}
+	}
+	return s.document(Handshake{Version: Version, Capabilities: words})
+}
+
+func has[T any](p runtime.Provider) bool {
+	_, ok := runtime.As[T](p, "")
+	return ok
+}
+
+func (s *server) start(ctx context.Context) error {
+	var doc Start
+	if err := s.read(&doc); err != nil {
+		return err
+	}
+	return s.p.Start(ctx, s.name, doc.Config())
+}
+
+func (s *server) runLive(context.Context) error {
+	var doc Start
+	if err := s.read(&doc); err != nil {
+		return err
+	}
+	return s.p.RunLive(s.name, doc.Config())
+}
+
+func (s *server) stopInstance(ctx context.Context) error {
+	token, err := s.line()
+	if err != nil {
+		return err
+	}
+	return runtime.StopInstance(ctx, s.p, s.name, token)
+}
+
+func (s *server) interruptInstance(ctx context.Context) error {
+	token, err := s.line()
+	if err != nil {
+		return err
+	}
+	return runtime.InterruptInstance(ctx, s.p, s.name, token)
+}
+
+func (s *server) nudge(ctx context.Context) error {
+	text, err := io.ReadAll(s.call.Stdin)
+	if err != nil {
+		return err
+	}
+	return s.hand(runtime.Deliver(ctx, s.p, s.name, runtime.Delivery{Content: runtime.TextContent(string(text))}))
+}
+
+func (s *server) deliver(ctx context.Context) error {
+	var doc Delivery
+	if err := s.read(&doc); err != nil {
+		return err
+	}
+	return s.hand(runtime.Deliver(ctx, s.p, s.name, doc.Delivery()))
+}
+
+func (s *server) settle(ctx context.Context) error {
+	var doc Delivery
+	if err := s.read(&doc); err != nil {
+		return err
+	}
+	return s.hand(runtime.Settle(ctx, s.p, s.name, doc.Delivery()))
+}
+
+// hand prints an outcome, also beside an error.
+func (s *server) hand(out runtime.Outcome, err error) error {
+	if out.State == "" {
+		return err
+	}
+	return errors.Join(s.document(out), err)
+}
+
+func (s *server) exec(ctx context.Context) error {
+	line, err := io.ReadAll(s.call.Stdin)
+	if err != nil {
+		return err
+	}
+	output, code, err := runtime.Exec(ctx, s.p, s.name, []string{"/bin/sh", "-c", string(line)})
+	if err != nil {
+		return err
+	}
+	if _, err := s.call.Stdout.Write(output); err != nil {
+		return err
+	}
+	if code != 0 {
+		return exitError(code)
+	}
+	return nil
+}
+
+func (s *server) watch(ctx context.Context) error {
+	events, err := runtime.Watch(ctx, s.p)
+	if err != nil {
+		return err
+	}
+	for e := range events {
+		if err := s.document(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read decodes the document on standard input.
+func (s *server) read(doc any) error {
+	data, err := io.ReadAll(s.call.Stdin)
+	if err != nil {
+		return err
+	}
+	if len(strings.TrimSpace(string(data))) == 0 {
+		return nil // every field may be missing
+	}
+	if err := json.Unmarshal(data, doc); err != nil {
+		return fmt.Errorf("cannot read standard input: %w", err)
+	}
+	return nil
+}
+
+// line reads standard input without its last line end.
+func (s *server) line() (string, error) {
+	data, err := io.ReadAll(s.call.Stdin)
+	return strings.TrimSuffix(string(data), "\n"), err
+}
+
+// document prints a value as one line of JSON.
+func (s *server) document(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = s.call.Stdout.Write(append(data, '\n'))
+	return err
+}
+
+func (s *server) print(v any) error {
+	_, err := fmt.Fprintln(s.call.Stdout, v)
+	return err
+}
+
+// argument returns the i-th argument after the name.
+func (s *server) argument(i int, what string) (string, error) {
+	if i >= len(s.args) {
+		return "", fmt.Errorf("%s needs <%s>", s.call.Args[0], what)
+	}
+	return s.args[i], nil
+}
+
+// stamp prints a time as the wire has it; the zero time is an empty line.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}

@@ -1,0 +1,149 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"gascity/runtime"
+)
+
+// isRunning prints what is known for certain; what is not is a failure.
+func (s *server) isRunning(ctx context.Context) error {
+	if !has[runtime.Observer](s.p) {
+		return s.print(s.p.IsRunning(s.name))
+	}
+	obs, err := runtime.Observe(ctx, s.p, s.name)
+	if err != nil {
+		return err
+	}
+	if obs.Session == runtime.Unknown {
+		return &runtime.Error{Op: "look at", Session: s.name, Err: runtime.ErrRuntimeUnavailable}
+	}
+	return s.print(obs.Session == runtime.Alive && obs.Agent != runtime.Dead)
+}
+
+func (s *server) processAlive(context.Context) error {
+	data, err := io.ReadAll(s.call.Stdin)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for name := range strings.Lines(string(data)) {
+		if name = strings.TrimSuffix(name, "\n"); name != "" {
+			names = append(names, name)
+		}
+	}
+	return s.print(s.p.ProcessAlive(s.name, names))
+}
+
+func (s *server) listRunning(context.Context) error {
+	names, err := s.p.ListRunning(s.name)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := s.print(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *server) lastActivity(context.Context) error {
+	at, err := s.p.GetLastActivity(s.name)
+	if err != nil {
+		return err
+	}
+	return s.print(stamp(at))
+}
+
+func (s *server) observe(ctx context.Context) error {
+	obs, err := runtime.Observe(ctx, s.p, s.name)
+	if err != nil {
+		return err
+	}
+	return s.document(NewObservation(s.name, obs))
+}
+
+// observeAll prints the running sessions; the contract lists no others.
+func (s *server) observeAll(ctx context.Context) error {
+	names, err := s.p.ListRunning(s.name)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		obs, err := runtime.Observe(ctx, s.p, name)
+		if err != nil {
+			return err
+		}
+		if err := s.document(NewObservation(name, obs)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// peek prints the text and ends its last line.
+func (s *server) peek(context.Context) error {
+	lines := 0
+	if len(s.args) > 0 {
+		n, err := strconv.Atoi(s.args[0])
+		if err != nil {
+			return fmt.Errorf("peek: %q is no number of lines", s.args[0])
+		}
+		lines = n
+	}
+	text, err := s.p.Peek(s.name, lines)
+	if err != nil || text == "" {
+		return err
+	}
+	return s.print(text)
+}
+
+func (s *server) setMeta(context.Context) error {
+	key, err := s.argument(0, "key")
+	if err != nil {
+		return err
+	}
+	value, err := io.ReadAll(s.call.Stdin)
+	if err != nil {
+		return err
+	}
+	return s.p.SetMeta(s.name, key, string(value))
+}
+
+// getMeta prints the value and a line end, which is not part of it.
+func (s *server) getMeta(context.Context) error {
+	key, err := s.argument(0, "key")
+	if err != nil {
+		return err
+	}
+	value, err := s.p.GetMeta(s.name, key)
+	if err != nil || value == "" {
+		return err
+	}
+	return s.print(value)
+}
+
+func (s *server) removeMeta(context.Context) error {
+	key, err := s.argument(0, "key")
+	if err != nil {
+		return err
+	}
+	return s.p.RemoveMeta(s.name, key)
+}
+
+func (s *server) copyTo(context.Context) error {
+	src, err := s.argument(0, "src")
+	if err != nil {
+		return err
+	}
+	dst := ""
+	if len(s.args) > 1 {
+		dst = s.args[1]
+	}
+	return s.p.CopyTo(s.name, src, dst)
+}
