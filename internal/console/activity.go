@@ -22,7 +22,7 @@ const (
 )
 
 // activity is what the agent seems to be doing, by its own report and its screen.
-func (v view) activity(rules Rules) runtime.Evidence {
+func (v View) activity(rules Rules) runtime.Evidence {
 	if v.Exited {
 		return drawn(runtime.ActivityUnknown, "the agent has exited")
 	}
@@ -44,13 +44,13 @@ func drawn(a runtime.Activity, format string, args ...any) runtime.Evidence {
 
 // screen is what the screen alone tells by the rules. One that is not as they say is
 // unknown, never idle.
-func (v view) screen(rules Rules) runtime.Evidence {
+func (v View) screen(rules Rules) runtime.Evidence {
 	s := rules.Screen
-	if d := v.dialog(rules); d != nil {
+	if d := v.Dialog(rules); d != nil {
 		return v.waiting(d, rules)
 	}
-	c := v.readComposer(s.Composer)
-	if why := v.busy(s, c); why != "" {
+	c := v.Composer(s.Composer)
+	if why := v.Busy(s, c); why != "" {
 		return drawn(runtime.ActivityBusy, "%s", why)
 	}
 	if row, until, ok := v.limited(s); ok {
@@ -59,7 +59,7 @@ func (v view) screen(rules Rules) runtime.Evidence {
 		return e
 	}
 	if !v.inputLine(s) || s.Composer.Frame == "" && !v.anyRow(s.Ready, 0, len(v.rows)) ||
-		s.Composer.Frame == agentcli.FrameLine && (!c.found || c.above) {
+		s.Composer.Frame == agentcli.FrameLine && (!c.Found || c.Above) {
 		return drawn(runtime.ActivityUnknown, "no input line is in sight")
 	}
 	if s.Composer.PlainEdges && !c.plain {
@@ -69,7 +69,7 @@ func (v view) screen(rules Rules) runtime.Evidence {
 }
 
 // waiting is a dialog as evidence. One about a limit says that there is one.
-func (v view) waiting(d *Dialog, rules Rules) runtime.Evidence {
+func (v View) waiting(d *Dialog, rules Rules) runtime.Evidence {
 	if d.Kind != agentcli.DialogLimit {
 		e := drawn(runtime.ActivityWaiting, "a dialog is up: %s", d.Kind)
 		e.Kind = dialogKind(d.Kind)
@@ -85,7 +85,7 @@ func (v view) waiting(d *Dialog, rules Rules) runtime.Evidence {
 }
 
 // rest judges a screen with an input line and no sign of a turn.
-func (v view) rest(s agentcli.Screen, c composer) runtime.Evidence {
+func (v View) rest(s agentcli.Screen, c Composer) runtime.Evidence {
 	var signs []string
 	if len(s.TitleIdle) > 0 && v.Title != "" {
 		if !agentcli.MatchAny(s.TitleIdle, v.Title) {
@@ -111,8 +111,8 @@ func (v view) rest(s agentcli.Screen, c composer) runtime.Evidence {
 	return drawn(runtime.ActivityIdle, "input line, %s", strings.Join(signs, ", "))
 }
 
-// busy returns the sign of a turn that is on the screen, empty if none is.
-func (v view) busy(s agentcli.Screen, c composer) string {
+// Busy returns the sign of a turn that is on the screen, empty if none is.
+func (v View) Busy(s agentcli.Screen, c Composer) string {
 	switch {
 	case agentcli.MatchAny(s.TitleBusy, v.Title):
 		return fmt.Sprintf("busy title %q", v.Title)
@@ -123,8 +123,8 @@ func (v view) busy(s agentcli.Screen, c composer) string {
 }
 
 // liveTop returns the first row of the live part of the screen.
-func (v view) liveTop(c composer) int {
-	if c.found {
+func (v View) liveTop(c Composer) int {
+	if c.Found {
 		return c.top - neighbourhood
 	}
 	for y, v0 := range slices.Backward(v.rows) {

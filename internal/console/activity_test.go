@@ -1,11 +1,8 @@
 package console
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"gascity/runtime"
@@ -88,86 +85,4 @@ func TestSenseNeedsRestWithoutASign(t *testing.T) {
 			t.Errorf("it is to be read again at %s, want %s after the output", got.Again, flowing)
 		}
 	}
-}
-
-func TestIdleWaitsForTheEndOfTheTurn(t *testing.T) {
-	for _, style := range []string{"rules", "line"} {
-		synctest.Test(t, func(t *testing.T) {
-			f := face{style: style, think: 3 * time.Second, spinner: true, titles: style == "rules"}
-			agent, rules := newAgent(f), rulesOf(t, f)
-			if style == "line" {
-				agent.style = "rules" // has a busy mark
-				rules.Screen.Composer.Marks = []string{"❯ "}
-			}
-			agent.text("work", false)
-			agent.key("\r")
-			began := time.Now()
-			err := Idle(t.Context(), agent.t, rules, time.Minute)
-			if took := time.Since(began); err != nil || took < 3*time.Second || took > 3500*time.Millisecond {
-				t.Errorf("%s: %v after %s, want idle just after 3s", style, err, took)
-			}
-		})
-	}
-}
-
-func TestIdleEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := face{style: "rules", dialog: fakeTrust}
-		agent := newAgent(f)
-		agent.showDialog()
-		err := Idle(t.Context(), agent.t, rulesOf(t, f), 5*time.Second)
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "trust") {
-			t.Errorf("%v, want the deadline and what is up", err)
-		}
-		time.AfterFunc(time.Second, func() { agent.t.set(func(f *Frame) { f.Exited = true }) })
-		if err := Idle(t.Context(), agent.t, rulesOf(t, f), 5*time.Second); !errors.Is(err, ErrExited) {
-			t.Errorf("%v, want ErrExited", err)
-		}
-	})
-}
-
-func TestInterrupt(t *testing.T) {
-	tests := map[string]struct {
-		restore string
-		draft   string
-		human   bool
-		want    string
-	}{
-		"nothing comes back":    {"", "", false, "\x1b"},
-		"the prompt comes back": {"our prompt", "", false, "\x1b\x15"},
-		"a draft stays":         {"our prompt", "half", false, "\x1b"},
-		"a person types":        {"", "", true, "\x1b"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := face{style: "rules"}
-				agent := newAgent(f)
-				if test.draft != "" {
-					agent.text(test.draft, false)
-				}
-				time.AfterFunc(100*time.Millisecond, func() {
-					if test.restore != "" {
-						agent.text(test.restore, false)
-					}
-					if test.human {
-						agent.t.human("x")
-					}
-				})
-				if err := Interrupt(t.Context(), agent.t, rulesOf(t, f)); err != nil {
-					t.Fatal(err)
-				}
-				if got := agent.t.input(); got != test.want {
-					t.Errorf("sent %q, want %q", got, test.want)
-				}
-				time.Sleep(time.Second)
-			})
-		})
-	}
-	synctest.Test(t, func(t *testing.T) {
-		agent := newAgent(face{style: "plain"})
-		if err := Interrupt(t.Context(), agent.t, Rules{}); err != nil || agent.t.input() != "\x03" {
-			t.Errorf("%v, sent %q, want C-c", err, agent.t.input())
-		}
-	})
 }

@@ -1,29 +1,31 @@
 package console
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"gascity/internal/agentcli"
 )
 
-// composer is a program's input line as it stands on a screen.
-type composer struct {
-	found bool
-	// above: the cursor has left the row with the mark, so the rows between may
+// Composer is a program's input line as it stands on a screen.
+type Composer struct {
+	Found bool
+	// Above: the cursor has left the row with the mark, so the rows between may
 	// be content or output. Only for [agentcli.FrameLine].
-	above       bool
-	top, bottom int    // its rows, [top, bottom)
-	content     string // what somebody put in; empty if it shows only ghosts
-	plain       bool   // its edges hold no text
+	Above   bool
+	Content string // what somebody put in; empty if it shows only ghosts
+
+	top, bottom int  // its rows, [top, bottom)
+	plain       bool // its edges hold no text
 }
 
-// readComposer finds the program's input line, the lowest one on the screen.
-func (v view) readComposer(rules agentcli.Composer) composer {
-	var c composer
+// Empty reports whether the input line is provably empty.
+func (c Composer) Empty() bool { return c.Found && !c.Above && strings.TrimSpace(c.Content) == "" }
+
+// Composer finds the program's input line, the lowest one on the screen.
+func (v View) Composer(rules agentcli.Composer) Composer {
+	var c Composer
 	switch rules.Frame {
 	case agentcli.FrameRules, agentcli.FrameBox:
 		c = v.framed(rules)
@@ -32,14 +34,14 @@ func (v view) readComposer(rules agentcli.Composer) composer {
 	case agentcli.FrameLine:
 		c = v.line(rules)
 	}
-	if c.found && c.content != "" && agentcli.MatchAny(rules.Ghosts, strings.TrimSpace(c.content)) {
-		c.content = ""
+	if c.Found && c.Content != "" && agentcli.MatchAny(rules.Ghosts, strings.TrimSpace(c.Content)) {
+		c.Content = ""
 	}
 	return c
 }
 
 // framed finds a composer between two rules.
-func (v view) framed(rules agentcli.Composer) composer {
+func (v View) framed(rules agentcli.Composer) Composer {
 	lower, plainLower := -1, false
 	for y, v0 := range slices.Backward(v.rows) {
 		rule, plain := ruleRow(v0)
@@ -47,25 +49,25 @@ func (v view) framed(rules agentcli.Composer) composer {
 			continue // without a mark, any box could be one
 		}
 		if lower > y+1 && v.marked(y+1, rules.Marks) {
-			return composer{
-				found: true, top: y + 1, bottom: lower, plain: plain && plainLower,
-				content: v.content(y+1, lower, rules),
+			return Composer{
+				Found: true, top: y + 1, bottom: lower, plain: plain && plainLower,
+				Content: v.content(y+1, lower, rules),
 			}
 		}
 		lower, plainLower = y, plain
 	}
-	return composer{}
+	return Composer{}
 }
 
 // marked reports whether row y begins with one of the marks; without marks
 // every row does.
-func (v view) marked(y int, marks []string) bool {
+func (v View) marked(y int, marks []string) bool {
 	_, ok := v.mark(y, marks)
 	return ok || len(marks) == 0
 }
 
 // mark returns the rest of row y behind its mark.
-func (v view) mark(y int, marks []string) (rest string, ok bool) {
+func (v View) mark(y int, marks []string) (rest string, ok bool) {
 	for _, mark := range marks {
 		if rest, ok := cutMark(v.rows[y], mark); ok {
 			return rest, true
@@ -76,7 +78,7 @@ func (v view) mark(y int, marks []string) (rest string, ok bool) {
 
 // open finds a composer without a frame: the lowest row with a mark, and what
 // follows it up to a blank row below the cursor, or a rule.
-func (v view) open(rules agentcli.Composer) composer {
+func (v View) open(rules agentcli.Composer) Composer {
 	for y := range slices.Backward(v.rows) {
 		if _, ok := v.mark(y, rules.Marks); !ok {
 			continue
@@ -88,32 +90,32 @@ func (v view) open(rules agentcli.Composer) composer {
 				break
 			}
 		}
-		return composer{found: true, top: y, bottom: end, plain: true, content: v.content(y, end, rules)}
+		return Composer{Found: true, top: y, bottom: end, plain: true, Content: v.content(y, end, rules)}
 	}
-	return composer{}
+	return Composer{}
 }
 
 // line finds the row of the cursor, or the nearest one above it with a mark.
-func (v view) line(rules agentcli.Composer) composer {
+func (v View) line(rules agentcli.Composer) Composer {
 	if v.Cursor.Y >= len(v.rows) {
-		return composer{}
+		return Composer{}
 	}
 	for y := v.Cursor.Y; y >= 0; y-- {
 		if _, ok := v.mark(y, rules.Marks); ok {
 			end := v.Cursor.Y + 1
-			return composer{
-				found: true, above: y < v.Cursor.Y, top: y, bottom: end, plain: true,
-				content: v.content(y, end, rules),
+			return Composer{
+				Found: true, Above: y < v.Cursor.Y, top: y, bottom: end, plain: true,
+				Content: v.content(y, end, rules),
 			}
 		}
 	}
-	return composer{}
+	return Composer{}
 }
 
 // content returns the text of rows [top, bottom) behind the mark, without
 // ghosts and without blank rows at its end. What stands for a paste is content,
 // however it is drawn.
-func (v view) content(top, bottom int, rules agentcli.Composer) string {
+func (v View) content(top, bottom int, rules agentcli.Composer) string {
 	lines := make([]string, 0, bottom-top)
 	for y := top; y < bottom; y++ {
 		text := v.rows[y]
@@ -132,103 +134,8 @@ func (v view) content(top, bottom int, rules agentcli.Composer) string {
 
 // withoutGhosts returns the part of row y that shows text, the end of that row,
 // as somebody typed it.
-func (v view) withoutGhosts(y int, text string) string {
+func (v View) withoutGhosts(y int, text string) string {
 	before := strings.TrimSuffix(v.rows[y], text)
 	typed := v.typed(y, columnsOf(v.Cells(y), utf8.RuneCountInString(before)))
 	return clean(typed)
-}
-
-// skeleton returns the letters, digits and ASCII punctuation of a text: what
-// survives wrapping, indenting and a font's idea of an emoji.
-func skeleton(s string) string {
-	kept := strings.Map(func(r rune) rune {
-		if r > ' ' && r < 0x7f || unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return r
-		}
-		return -1
-	}, s)
-	if kept != "" {
-		return kept
-	}
-	return strings.Join(strings.Fields(s), "")
-}
-
-// holding is whose text a composer holds.
-type holding uint8
-
-const (
-	holdsNothing holding = iota
-	holdsOurs            // exactly our text, or what stands for it
-	holdsMore            // our text and somebody else's
-	holdsOther           // something that cannot be told
-)
-
-// minPart is the least visible part of a long text that identifies it.
-const minPart = 16
-
-// holds compares a composer's content with the text that was pasted.
-func (c composer) holds(text string, rules agentcli.Composer) holding {
-	switch {
-	case !c.found:
-		return holdsOther
-	case strings.TrimSpace(c.content) == "":
-		return holdsNothing
-	}
-	got, want := skeleton(c.content), skeleton(text)
-	if got == want {
-		return holdsOurs
-	}
-	if n := placeholders(c.content, rules); n > 0 {
-		return holdsPasted(c.content, want, n, rules)
-	}
-	switch {
-	case strings.Contains(got, want):
-		return holdsMore
-	case rules.Scrolls && len(got) >= minPart && strings.Contains(want, got):
-		return holdsOurs
-	}
-	return holdsOther
-}
-
-// holdsPasted is holds for content with n placeholders.
-func holdsPasted(content, want string, n int, rules agentcli.Composer) holding {
-	before, after := content, ""
-	for _, p := range rules.Pasted {
-		if cut := p.Replace(content, "\x00"); cut != content {
-			before, after, _ = strings.Cut(cut, "\x00")
-		}
-	}
-	before, after = skeleton(before), skeleton(after)
-	switch {
-	case n > 1:
-		return holdsMore
-	case before+after == "":
-		return holdsOurs
-	case len(before)+len(after) < len(want) && strings.HasPrefix(want, before) && strings.HasSuffix(want, after):
-		return holdsOurs // both ends of a long text are shown
-	}
-	return holdsMore
-}
-
-// bracketed is how programs write what stands for a paste.
-var bracketed = regexp.MustCompile(`\[[^\[\]]*\]`)
-
-// placeholders counts what stands for a paste.
-func placeholders(content string, rules agentcli.Composer) (n int) {
-	for _, part := range bracketed.FindAllString(content, -1) {
-		if agentcli.MatchAny(rules.Pasted, part) {
-			n++
-		}
-	}
-	if n == 0 && replaceAll(rules.Pasted, content) != content {
-		return 1
-	}
-	return n
-}
-
-func replaceAll(patterns []agentcli.Pattern, s string) string {
-	for _, p := range patterns {
-		s = p.Replace(s, "")
-	}
-	return s
 }

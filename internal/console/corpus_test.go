@@ -61,7 +61,7 @@ func readFrame(t *testing.T, path string) (want string, rows []string) {
 // by one option. It returns the option that Enter confirmed.
 func play(rows []string, rules Rules) (chosen string, keys []string, err error) {
 	for range 2 * len(rows) {
-		d := Recognise(Frame{Seq: 1, Rows: rows}, rules)
+		d := Look(Frame{Seq: 1, Rows: rows}).Dialog(rules)
 		if d == nil {
 			return "", keys, errors.New("no dialog recognised")
 		}
@@ -101,7 +101,7 @@ func TestDialogUnderTheInputLineIsConversation(t *testing.T) {
 	_, rows := readFrame(t, filepath.Join(corpus, "claude/trust.no-first-on-no.txt"))
 	rule := strings.Repeat("─", 80)
 	rows = append(rows, "", rule, "❯ ", rule, "  ? for shortcuts")
-	if d := Recognise(Frame{Seq: 1, Rows: rows}, profileRules(t, "claude")); d != nil {
+	if d := Look(Frame{Seq: 1, Rows: rows}).Dialog(profileRules(t, "claude")); d != nil {
 		t.Errorf("recognised %q above the input line: %s", d.Rule, d.Why)
 	}
 }
@@ -109,7 +109,7 @@ func TestDialogUnderTheInputLineIsConversation(t *testing.T) {
 func TestDraftWithAListIsNoDialog(t *testing.T) {
 	rule := strings.Repeat("─", 80)
 	rows := []string{rule, "❯ 1. do this", "  2. do that", rule, "  ? for shortcuts · Enter to confirm"}
-	if d := Recognise(Frame{Seq: 1, Rows: rows}, profileRules(t, "claude")); d != nil {
+	if d := Look(Frame{Seq: 1, Rows: rows}).Dialog(profileRules(t, "claude")); d != nil {
 		t.Errorf("took a draft for the dialog %+v", d)
 	}
 }
@@ -127,7 +127,7 @@ func TestUnknownMenuIsReported(t *testing.T) {
 				if profile == "claude" && name == "radio buttons" {
 					continue // not one of its glyphs
 				}
-				d := Recognise(Frame{Seq: 1, Rows: rows}, profileRules(t, profile))
+				d := Look(Frame{Seq: 1, Rows: rows}).Dialog(profileRules(t, profile))
 				if d == nil || d.Kind != agentcli.DialogUnknown {
 					t.Fatalf("%s: recognised %+v, want an unknown menu", profile, d)
 				}
@@ -153,7 +153,7 @@ func TestOrdinaryScreensAreNoDialogs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rules := profileRules(t, "generic")
 			rules.Screen.Composer.Marks = []string{"> "}
-			if d := Recognise(Frame{Seq: 1, Rows: rows}, rules); d != nil {
+			if d := Look(Frame{Seq: 1, Rows: rows}).Dialog(rules); d != nil {
 				t.Errorf("took it for the dialog %+v", d)
 			}
 		})

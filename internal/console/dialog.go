@@ -27,12 +27,9 @@ type Dialog struct {
 // screenText is how many rows of a screen are kept with a dialog.
 const screenText = 40
 
-// Recognise returns the dialog that is on the screen, nil if none is. A menu
-// that no rule knows, or a known dialog whose options are not as the rule says,
-// is a Dialog with Why.
-func Recognise(f Frame, rules Rules) *Dialog { return look(f).dialog(rules) }
-
-func (v view) dialog(rules Rules) *Dialog {
+// Dialog returns the dialog that is on the screen, nil if none is. A menu that no rule
+// knows, or a known dialog whose options are not as the rule says, is a Dialog with Why.
+func (v View) Dialog(rules Rules) *Dialog {
 	if d := v.knownDialog(rules); d != nil {
 		return d
 	}
@@ -42,7 +39,7 @@ func (v view) dialog(rules Rules) *Dialog {
 	return v.attention(rules)
 }
 
-func (v view) knownDialog(rules Rules) *Dialog {
+func (v View) knownDialog(rules Rules) *Dialog {
 	folded := fold(strings.Join(v.rows, " "))
 	for i, rule := range rules.Dialogs {
 		if !rule.In(rules.Version) || !matches(rule, folded) {
@@ -96,9 +93,9 @@ func (d *Dialog) judge(m menu, rule agentcli.Dialog, want []string) {
 
 // composerBelow reports whether the program's input line is below the menu, or
 // there at all without one: then no dialog is up.
-func (v view) composerBelow(rules Rules, m menu, isMenu bool) bool {
-	c := v.readComposer(rules.Screen.Composer)
-	if !c.found || c.above {
+func (v View) composerBelow(rules Rules, m menu, isMenu bool) bool {
+	c := v.Composer(rules.Screen.Composer)
+	if !c.Found || c.Above {
 		return false
 	}
 	if !isMenu {
@@ -111,7 +108,7 @@ func (v view) composerBelow(rules Rules, m menu, isMenu bool) bool {
 
 // unknownMenu finds a menu that no rule knows: a list of numbered options, or
 // one with a line that says how to choose.
-func (v view) unknownMenu(rules Rules) *Dialog {
+func (v View) unknownMenu(rules Rules) *Dialog {
 	m, ok := v.findMenu(glyphsOf(rules))
 	if !ok || v.composerBelow(rules, m, true) {
 		return nil
@@ -128,9 +125,9 @@ func (v view) unknownMenu(rules Rules) *Dialog {
 
 // atPrompt reports whether the highlighted row is rather the row of a plain
 // program's prompt with a list typed into it.
-func (v view) atPrompt(rules Rules, m menu) bool {
-	c := v.readComposer(rules.Screen.Composer)
-	return c.found && rules.Screen.Composer.Frame == agentcli.FrameLine && c.top == m.options[m.at].Row
+func (v View) atPrompt(rules Rules, m menu) bool {
+	c := v.Composer(rules.Screen.Composer)
+	return c.Found && rules.Screen.Composer.Frame == agentcli.FrameLine && c.top == m.options[m.at].Row
 }
 
 func glyphsOf(rules Rules) []string {
@@ -145,10 +142,10 @@ func glyphsOf(rules Rules) []string {
 }
 
 // attention finds a question that the profile knows by its words alone.
-func (v view) attention(rules Rules) *Dialog {
+func (v View) attention(rules Rules) *Dialog {
 	if !agentcli.MatchAny(rules.Screen.TitleAttention, v.Title) {
-		c := v.readComposer(rules.Screen.Composer)
-		if c.found || !v.anyRow(rules.Screen.Attention, 0, len(v.rows)) {
+		c := v.Composer(rules.Screen.Composer)
+		if c.Found || !v.anyRow(rules.Screen.Attention, 0, len(v.rows)) {
 			return nil
 		}
 	}
@@ -173,7 +170,7 @@ func fold(s string) string {
 	return strings.ToLower(strings.Join(strings.Fields(s), " "))
 }
 
-func (v view) below(m menu, text string) bool {
+func (v View) below(m menu, text string) bool {
 	return strings.Contains(fold(strings.Join(v.rows[m.bottom:], " ")), fold(text))
 }
 

@@ -12,7 +12,7 @@ import (
 // panics, and a dialog that may get a key has its wanted option on the screen.
 func FuzzScreen(f *testing.F) {
 	f.Add("❯ 1. Yes\n  2. No", 0, 1)
-	f.Add(strings.Join(fakeTrust, "\n"), 2, 2)
+	f.Add(trustWords+"\n\n ❯ No, exit\n   Yes, I trust this folder\n\n Enter to confirm", 2, 2)
 	f.Add("────────────\n❯ a\n────────────", 3, 1)
 	f.Add("› \n\n", 0, 0)
 	f.Fuzz(func(t *testing.T, text string, x, y int) {
@@ -20,11 +20,11 @@ func FuzzScreen(f *testing.F) {
 		frame := Frame{Seq: 1, Rows: rows, Cursor: term.Cursor{X: max(0, x), Y: max(0, y)}}
 		for _, name := range agentcli.Builtin().Names() {
 			rules := profileRules(t, name)
-			v := look(frame)
+			v := Look(frame)
 			v.activity(rules)
 			v.ready(rules)
-			v.readComposer(rules.Screen.Composer).holds(text, rules.Screen.Composer)
-			d := v.dialog(rules)
+			v.Composer(rules.Screen.Composer)
+			d := v.Dialog(rules)
 			if d == nil {
 				continue
 			}

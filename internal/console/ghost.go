@@ -33,7 +33,7 @@ func isGhost(s term.Style) bool {
 // typed returns the text of row y from column x on that is not a ghost. A
 // program draws its cursor as one reversed cell, also over a ghost: such a cell
 // alone is one too.
-func (v view) typed(y, x int) string {
+func (v View) typed(y, x int) string {
 	cells := v.Cells(y)
 	var b strings.Builder
 	ghosts, solid, cursors := 0, 0, 0

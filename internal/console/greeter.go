@@ -36,9 +36,9 @@ type Unanswered struct {
 // a key that seems lost may only be late, and a second one would reach the next
 // dialog, whatever is highlighted there.
 type greeter struct {
-	*watch
+	*Watch
 	rules  Rules
-	prompt func(view, Rules) string
+	prompt func(View, Rules) string
 	dialogs
 }
 
@@ -61,25 +61,25 @@ const (
 	maxKeys = 64
 )
 
-func greet(ctx context.Context, t Terminal, rules Rules, prompt func(view, Rules) string) (*greeter, error) {
-	w, err := start(ctx, t)
+func greet(ctx context.Context, t Terminal, rules Rules, prompt func(View, Rules) string) (*greeter, error) {
+	w, err := Follow(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return &greeter{watch: w, rules: rules, prompt: prompt}, nil
+	return &greeter{Watch: w, rules: rules, prompt: prompt}, nil
 }
 
 // until follows the screen until the prompt is seen, whose row it returns, or
 // end has come.
 func (g *greeter) until(ctx context.Context, end time.Time) (seen string, err error) {
 	for {
-		if g.v.Exited {
+		if g.View.Exited {
 			return "", ErrExited
 		}
-		g.now = g.v.dialog(g.rules)
+		g.now = g.View.Dialog(g.rules)
 		wait := time.Until(end)
 		if g.now == nil {
-			if row := g.prompt(g.v, g.rules); row != "" {
+			if row := g.prompt(g.View, g.rules); row != "" {
 				return row, nil
 			}
 			if g.pressed != "" {
@@ -91,7 +91,7 @@ func (g *greeter) until(ctx context.Context, end time.Time) (seen string, err er
 		if wait <= 0 {
 			return "", ctx.Err()
 		}
-		changed, err := g.next(ctx, wait)
+		changed, err := g.Next(ctx, wait)
 		if err != nil {
 			return "", err
 		}
@@ -128,7 +128,7 @@ func (g *greeter) still(ctx context.Context) error {
 	if done {
 		g.answered = append(g.answered, Answer{Rule: g.now.Rule, Kind: g.now.Kind, Label: g.now.Options[g.now.At].Label})
 	}
-	return g.key(ctx, name)
+	return g.Key(ctx, name)
 }
 
 func (g *greeter) report() Dialogs {

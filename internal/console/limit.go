@@ -16,9 +16,9 @@ import (
 const limitRows = 4
 
 // limited returns the row that tells of a limit, and what it says of its end.
-func (v view) limited(s agentcli.Screen) (row, until string, ok bool) {
+func (v View) limited(s agentcli.Screen) (row, until string, ok bool) {
 	bottom, seen := len(v.rows), 0
-	if c := v.readComposer(s.Composer); c.found {
+	if c := v.Composer(s.Composer); c.Found {
 		bottom = c.top
 	}
 	for _, row := range slices.Backward(v.rows[:bottom]) {
@@ -37,7 +37,7 @@ func (v view) limited(s agentcli.Screen) (row, until string, ok bool) {
 }
 
 // promptEcho reports whether a row shows a prompt that was submitted.
-func (v view) promptEcho(row string, c agentcli.Composer) bool {
+func (v View) promptEcho(row string, c agentcli.Composer) bool {
 	return slices.ContainsFunc(c.Marks, func(mark string) bool {
 		_, ok := cutMark(row, mark)
 		return ok

@@ -19,7 +19,7 @@ func TestEveryOrderOfOptions(t *testing.T) {
 	for _, path := range paths {
 		want, rows := readFrame(t, path)
 		rules := profileRules(t, filepath.Base(filepath.Dir(path)))
-		d := Recognise(Frame{Seq: 1, Rows: rows}, rules)
+		d := Look(Frame{Seq: 1, Rows: rows}).Dialog(rules)
 		if want == "-" || d == nil || d.At < 0 {
 			continue
 		}

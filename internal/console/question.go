@@ -33,10 +33,10 @@ const (
 // asked returns what blocks the agent: the dialog that is drawn, else what the program
 // reports. A question whose options are drawn is named by its words; the report adds its
 // kind where no rule knows it.
-func (v view) asked(rules Rules) (question, bool) {
-	report := v.program()
+func (v View) asked(rules Rules) (question, bool) {
+	report := v.Program()
 	blocked := report.State == "blocked"
-	d := v.dialog(rules)
+	d := v.Dialog(rules)
 	if d == nil {
 		if !blocked {
 			return question{}, false
@@ -64,10 +64,10 @@ func (v view) asked(rules Rules) (question, bool) {
 }
 
 // live returns the rows above the input line that belong to the live part of the screen.
-func (v view) live(rules Rules) []string {
-	c := v.readComposer(rules.Screen.Composer)
+func (v View) live(rules Rules) []string {
+	c := v.Composer(rules.Screen.Composer)
 	bottom := len(v.rows)
-	if c.found {
+	if c.Found {
 		bottom = c.top
 	}
 	rows := slices.DeleteFunc(slices.Clone(v.rows[:bottom]), func(row string) bool {
@@ -81,7 +81,7 @@ func (v view) live(rules Rules) []string {
 // questionLines returns the lines of a question as they are drawn, without what is around
 // them: they begin below a rule, else with the paragraph that the dialog is known by, else
 // where nothing else can be meant.
-func (v view) questionLines(d *Dialog) []string {
+func (v View) questionLines(d *Dialog) []string {
 	if len(d.Options) == 0 {
 		return trimBlank(dedent(v.known(d, len(v.rows))))
 	}
@@ -108,7 +108,7 @@ func (v view) questionLines(d *Dialog) []string {
 
 // known returns the rows above bottom from the paragraph on that holds the words of the
 // dialog's rule; without a rule, the last ones.
-func (v view) known(d *Dialog, bottom int) []string {
+func (v View) known(d *Dialog, bottom int) []string {
 	if d.rule == nil {
 		return v.rows[max(0, bottom-looseRows):bottom]
 	}

@@ -38,7 +38,7 @@ func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (R
 		limit = rules.ReadyLimit()
 	}
 	began := time.Now()
-	g, err := greet(ctx, t, rules, view.ready)
+	g, err := greet(ctx, t, rules, View.ready)
 	if err != nil {
 		return Readiness{}, err
 	}
@@ -62,7 +62,7 @@ func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (R
 func Dismiss(ctx context.Context, t Terminal, rules Rules, budget time.Duration) (Dialogs, error) {
 	rules.AnswerDialogs = true
 	end := time.Now().Add(budget)
-	g, err := greet(ctx, t, rules, view.prompting)
+	g, err := greet(ctx, t, rules, View.prompting)
 	if err != nil {
 		return Dialogs{}, err
 	}
@@ -71,7 +71,7 @@ func Dismiss(ctx context.Context, t Terminal, rules Rules, budget time.Duration)
 }
 
 // ready returns the row that shows that the agent is ready, empty if none does.
-func (v view) ready(rules Rules) string {
+func (v View) ready(rules Rules) string {
 	s := rules.Screen
 	if rules.ReadyPrefix != "" {
 		row, ok := v.prefixRow(rules.ReadyPrefix)
@@ -86,7 +86,7 @@ func (v view) ready(rules Rules) string {
 	if s.Composer.Frame == agentcli.FrameLine {
 		return "" // nothing is known of it
 	}
-	if c := v.readComposer(s.Composer); c.found {
+	if c := v.Composer(s.Composer); c.Found {
 		return strings.TrimSpace(v.rows[c.top]) + " "
 	}
 	return ""
@@ -94,11 +94,19 @@ func (v view) ready(rules Rules) string {
 
 // inputLine reports whether the program's input line is there, or cannot be
 // looked for.
-func (v view) inputLine(s agentcli.Screen) bool {
-	return s.Composer.Frame == "" || s.Composer.Frame == agentcli.FrameLine || v.readComposer(s.Composer).found
+func (v View) inputLine(s agentcli.Screen) bool {
+	return s.Composer.Frame == "" || s.Composer.Frame == agentcli.FrameLine || v.Composer(s.Composer).Found
 }
 
-func (v view) firstRow(patterns []agentcli.Pattern) string {
+// Unready reports whether what takes prompts is not on the screen, as far as the rules
+// tell what that is.
+func (v View) Unready(rules Rules) bool {
+	s := rules.Screen
+	return !v.inputLine(s) || s.Composer.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
+		rules.ReadyPrefix != "" && v.blank()
+}
+
+func (v View) firstRow(patterns []agentcli.Pattern) string {
 	for _, row := range v.rows {
 		if text := strings.TrimSpace(row); text != "" && agentcli.MatchAny(patterns, text) {
 			return text
@@ -111,7 +119,7 @@ func (v view) firstRow(patterns []agentcli.Pattern) string {
 const promptEnds = ">$%#❯›"
 
 // prompting is ready with what is common to prompts of any program.
-func (v view) prompting(rules Rules) string {
+func (v View) prompting(rules Rules) string {
 	if row := v.ready(rules); row != "" {
 		return row
 	}

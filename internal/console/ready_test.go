@@ -1,16 +1,15 @@
-package console
+package console_test
 
 import (
 	"context"
 	"errors"
-	"fmt"
+	"gascity/internal/console"
+	"gascity/test/terminal"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"gascity/internal/agentcli"
 )
@@ -18,14 +17,14 @@ import (
 const startDelay = 700 * time.Millisecond
 
 // comesUp paints text after a moment.
-func comesUp(after time.Duration, text string) *fakeTerminal {
-	t := newFake()
-	time.AfterFunc(after, func() { t.print(text) })
+func comesUp(after time.Duration, text string) *terminal.Fake {
+	t := terminal.New()
+	time.AfterFunc(after, func() { t.Print(text) })
 	return t
 }
 
 func TestReadySeesThePromptAtOnce(t *testing.T) {
-	rule := strings.Repeat("─", fakeCols)
+	rule := strings.Repeat("─", terminal.Cols)
 	tests := map[string]struct {
 		profile, prefix, screen string
 	}{
@@ -43,10 +42,10 @@ func TestReadySeesThePromptAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				term := comesUp(startDelay, test.screen)
-				rules := profileRules(t, test.profile)
+				rules := terminal.Rules(t, test.profile)
 				rules.ReadyPrefix, rules.ReadyDelay = test.prefix, 8*time.Second
-				got, err := Ready(t.Context(), term, rules, 0)
-				if err != nil || got.State != ReadyPrompt || got.After-startDelay >= 20*time.Millisecond {
+				got, err := console.Ready(t.Context(), term, rules, 0)
+				if err != nil || got.State != console.ReadyPrompt || got.After-startDelay >= 20*time.Millisecond {
 					t.Errorf("%+v, %v, want the prompt within 20 ms of its paint", got, err)
 				}
 			})
@@ -60,15 +59,15 @@ func TestReadyIsNotFooled(t *testing.T) {
 		"middle of row":  {"generic", "> ", "a > b"},
 		"loading":        {"codex", "› ", "› Ask Codex to do anything\r\n\r\n  loading"},
 		"no frame":       {"claude", "❯ ", "❯ hello"},
-		"a dialog's row": {"claude", "❯ ", strings.Join(fakeTrust, "\r\n")},
+		"a dialog's row": {"claude", "❯ ", strings.Join(terminal.Trust, "\r\n")},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				rules := profileRules(t, test.profile)
+				rules := terminal.Rules(t, test.profile)
 				rules.ReadyPrefix, rules.AnswerDialogs = test.prefix, false
-				got, err := Ready(t.Context(), comesUp(time.Second, test.screen), rules, 0)
-				if err != nil || got.State == ReadyPrompt || got.After != defaultReady {
+				got, err := console.Ready(t.Context(), comesUp(time.Second, test.screen), rules, 0)
+				if err != nil || got.State == console.ReadyPrompt || got.After != 15*time.Second {
 					t.Errorf("%+v, %v, want the end of the wait and no error", got, err)
 				}
 			})
@@ -78,21 +77,21 @@ func TestReadyIsNotFooled(t *testing.T) {
 
 func TestReadyDelayAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rules := Rules{ReadyDelay: 3 * time.Second}
-		if got, err := Ready(t.Context(), newFake(), rules, 0); err != nil || got.State != ReadyDelay || got.After != 3*time.Second {
+		rules := console.Rules{ReadyDelay: 3 * time.Second}
+		if got, err := console.Ready(t.Context(), terminal.New(), rules, 0); err != nil || got.State != console.ReadyDelay || got.After != 3*time.Second {
 			t.Errorf("without a prefix: %+v, %v, want the delay", got, err)
 		}
-		if got, err := Ready(t.Context(), newFake(), Rules{}, 0); err != nil || got.After != 0 {
+		if got, err := console.Ready(t.Context(), terminal.New(), console.Rules{}, 0); err != nil || got.After != 0 {
 			t.Errorf("without any hint: %+v, %v, want no wait", got, err)
 		}
-		term := newFake()
-		time.AfterFunc(time.Second, func() { term.set(func(f *Frame) { f.Exited = true }) })
-		if _, err := Ready(t.Context(), term, Rules{ReadyPrefix: "> "}, 0); !errors.Is(err, ErrExited) {
-			t.Errorf("exit: %v, want ErrExited", err)
+		term := terminal.New()
+		time.AfterFunc(time.Second, func() { term.Set(func(f *console.Frame) { f.Exited = true }) })
+		if _, err := console.Ready(t.Context(), term, console.Rules{ReadyPrefix: "> "}, 0); !errors.Is(err, console.ErrExited) {
+			t.Errorf("exit: %v, want console.ErrExited", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := Ready(ctx, newFake(), Rules{ReadyPrefix: "> "}, 0); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := console.Ready(ctx, terminal.New(), console.Rules{ReadyPrefix: "> "}, 0); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("end of ctx: %v", err)
 		}
 	})
@@ -101,7 +100,7 @@ func TestReadyDelayAndEnds(t *testing.T) {
 // dialogProgram shows dialogs one after the other and then its prompt. It
 // records what was chosen.
 type dialogProgram struct {
-	t       *fakeTerminal
+	t       *terminal.Fake
 	screens [][]string // options; the rest of each is fixed
 	text    []string
 	at      int
@@ -113,7 +112,7 @@ func (p *dialogProgram) draw() {
 	var b strings.Builder
 	b.WriteString("\x1b[H\x1b[2J")
 	if len(p.screens) == 0 {
-		rule := strings.Repeat("─", fakeCols)
+		rule := strings.Repeat("─", terminal.Cols)
 		b.WriteString(rule + "\r\n❯ \r\n" + rule)
 	} else {
 		b.WriteString(p.text[0] + "\r\n\r\n")
@@ -126,7 +125,7 @@ func (p *dialogProgram) draw() {
 		}
 		b.WriteString("\r\n Enter to confirm · Esc to cancel")
 	}
-	p.t.print(b.String())
+	p.t.Print(b.String())
 }
 
 func (p *dialogProgram) take(in []byte) {
@@ -146,8 +145,8 @@ func (p *dialogProgram) take(in []byte) {
 }
 
 func newDialogs(texts []string, screens ...[]string) *dialogProgram {
-	p := &dialogProgram{t: newFake(), screens: screens, text: texts}
-	p.t.program = p.take
+	p := &dialogProgram{t: terminal.New(), screens: screens, text: texts}
+	p.t.Program = p.take
 	p.draw()
 	return p
 }
@@ -161,8 +160,8 @@ func TestReadyAnswersAChain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newDialogs([]string{trustWords, bypassWords},
 			[]string{"No, exit", "Yes, I trust this folder"}, []string{"No, exit", "Yes, I accept"})
-		got, err := Ready(t.Context(), p.t, profileRules(t, "claude"), 0)
-		if err != nil || got.State != ReadyPrompt || got.Unanswered != nil || len(got.Answered) != 2 {
+		got, err := console.Ready(t.Context(), p.t, terminal.Rules(t, "claude"), 0)
+		if err != nil || got.State != console.ReadyPrompt || got.Unanswered != nil || len(got.Answered) != 2 {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if want := []string{"Yes, I trust this folder", "Yes, I accept"}; !slices.Equal(p.chosen, want) {
@@ -174,15 +173,15 @@ func TestReadyAnswersAChain(t *testing.T) {
 func TestReadyLeavesAnUnknownDialogAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newDialogs([]string{trustWords}, []string{"Leave", "Stay"})
-		got, err := Ready(t.Context(), p.t, profileRules(t, "claude"), 0)
-		if err != nil || got.State != ReadyBlocked || got.Unanswered == nil {
+		got, err := console.Ready(t.Context(), p.t, terminal.Rules(t, "claude"), 0)
+		if err != nil || got.State != console.ReadyBlocked || got.Unanswered == nil {
 			t.Fatalf("%+v, %v, want blocked", got, err)
 		}
 		if u := got.Unanswered; u.Kind != agentcli.DialogTrust || !slices.Equal(u.Options, []string{"Leave", "Stay"}) || !strings.Contains(u.Text, trustWords) {
 			t.Errorf("reports %+v", u)
 		}
-		if len(p.t.sent) > 0 {
-			t.Errorf("sent %q", p.t.sent)
+		if len(p.t.Sent) > 0 {
+			t.Errorf("sent %q", p.t.Sent)
 		}
 	})
 }
@@ -191,9 +190,9 @@ func TestDialogThatDoesNotReactGetsOneKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newDialogs([]string{trustWords}, []string{"No, exit", "Yes, I trust this folder"})
 		p.deaf = true
-		got, err := Dismiss(t.Context(), p.t, profileRules(t, "claude"), time.Minute)
-		if err != nil || got.Unanswered == nil || len(p.t.sent) != 1 {
-			t.Errorf("%+v, %v after %q, want one key and a report", got, err, p.t.sent)
+		got, err := console.Dismiss(t.Context(), p.t, terminal.Rules(t, "claude"), time.Minute)
+		if err != nil || got.Unanswered == nil || len(p.t.Sent) != 1 {
+			t.Errorf("%+v, %v after %q, want one key and a report", got, err, p.t.Sent)
 		}
 	})
 }
@@ -201,53 +200,10 @@ func TestDialogThatDoesNotReactGetsOneKey(t *testing.T) {
 func TestPolicyChoosesTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newDialogs([]string{trustWords}, []string{"Yes, I trust this folder", "No, exit"})
-		rules := profileRules(t, "claude")
+		rules := terminal.Rules(t, "claude")
 		rules.Policies = map[agentcli.DialogKind]agentcli.Policy{agentcli.DialogTrust: agentcli.PolicyDecline}
-		if _, err := Dismiss(t.Context(), p.t, rules, time.Minute); err != nil || !slices.Equal(p.chosen, []string{"No, exit"}) {
+		if _, err := console.Dismiss(t.Context(), p.t, rules, time.Minute); err != nil || !slices.Equal(p.chosen, []string{"No, exit"}) {
 			t.Errorf("chose %q, %v", p.chosen, err)
-		}
-	})
-}
-
-// TestNeverAKeyOnAnUnknownLayout draws menus that no rule describes exactly:
-// whatever they look like, they get no key.
-func TestNeverAKeyOnAnUnknownLayout(t *testing.T) {
-	rules := profileRules(t, "claude")
-	known := map[string]bool{}
-	for _, d := range rules.Dialogs {
-		for _, labels := range d.Want {
-			for _, l := range labels {
-				known[canonical(l)] = true
-			}
-		}
-	}
-	words := rapid.SampledFrom([]string{trustWords, bypassWords, "Do you trust the files in this folder?", "Something new", "Update available!"})
-	label := rapid.OneOf(
-		rapid.StringMatching(`[A-Z][a-z]{2,8}( [a-z]{2,8}){0,3}`),
-		rapid.SampledFrom([]string{"Yes", "No, leave", "Yes, I trust this folder and all below", "Yes, I  trust this folder", "Accept"}),
-	).Filter(func(s string) bool { return !known[canonical(s)] })
-	rapid.Check(t, func(t *rapid.T) {
-		options := rapid.SliceOfN(label, 2, 6).Draw(t, "options")
-		at := rapid.IntRange(0, len(options)-1).Draw(t, "at")
-		glyph := rapid.SampledFrom([]string{"❯", "›", "●", ">", "*"}).Draw(t, "glyph")
-		isNumbered := rapid.Bool().Draw(t, "numbered")
-		rows := []string{words.Draw(t, "words"), ""}
-		for i, o := range options {
-			if isNumbered {
-				o = fmt.Sprintf("%d. %s", i+1, o)
-			}
-			mark := " "
-			if i == at {
-				mark = glyph
-			}
-			rows = append(rows, " "+mark+" "+o)
-		}
-		d := Recognise(Frame{Seq: 1, Rows: append(rows, "", "Enter to confirm")}, rules)
-		if d == nil {
-			return
-		}
-		if key, _, err := d.NextKey(); err == nil {
-			t.Fatalf("would press %s on %q", key, rows)
 		}
 	})
 }

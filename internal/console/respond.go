@@ -37,18 +37,17 @@ const (
 // key is pressed onto the question that was asked for; [runtime.ErrInteractionGone] if
 // another one stands or none, and [runtime.AnswerError] if it cannot be answered so: then
 // no key was pressed. Any other error says that keys were, and that the question may still
-// stand. [runtime.ActionText] is not for here, see [Prompt.Answer].
+// stand. [runtime.ActionText] is not for here.
 func Respond(ctx context.Context, t Terminal, rules Rules, a Response) error {
-	w, err := start(ctx, t)
+	w, err := Follow(ctx, t)
 	if err != nil {
 		return err
 	}
-	held := &lease{t: t}
-	if err := w.renew(ctx, held); err != nil {
+	if err := w.Hold(ctx); err != nil {
 		return err
 	}
-	defer held.end()
-	r := &responder{watch: w, held: held, rules: rules, request: a.Request}
+	defer w.Release()
+	r := &responder{Watch: w, rules: rules, request: a.Request}
 	q, err := r.question()
 	if err != nil {
 		return err
@@ -64,18 +63,17 @@ func Respond(ctx context.Context, t Terminal, rules Rules, a Response) error {
 }
 
 type responder struct {
-	*watch
-	held    *lease
+	*Watch
 	rules   Rules
 	request string
 }
 
 // question returns the one that is meant, if it stands.
 func (r *responder) question() (question, error) {
-	if r.v.Exited {
+	if r.View.Exited {
 		return question{}, ErrExited
 	}
-	q, ok := r.v.asked(r.rules)
+	q, ok := r.View.asked(r.rules)
 	if !ok || q.digest() != r.request {
 		return question{}, runtime.ErrInteractionGone
 	}
@@ -94,7 +92,7 @@ func (r *responder) steady(ctx context.Context) (question, error) {
 		if q.dialog != nil {
 			now = q.dialog.state()
 		}
-		changed, err := r.next(ctx, steady)
+		changed, err := r.Next(ctx, steady)
 		if err != nil {
 			return q, err
 		}
@@ -109,7 +107,7 @@ func (r *responder) steady(ctx context.Context) (question, error) {
 func (r *responder) choose(ctx context.Context, want int) error {
 	pressed := 0
 	for range maxKeys {
-		if err := r.renew(ctx, r.held); err != nil {
+		if err := r.Hold(ctx); err != nil {
 			return err
 		}
 		q, err := r.steady(ctx)
@@ -128,7 +126,7 @@ func (r *responder) choose(ctx context.Context, want int) error {
 			name = "Up"
 		}
 		pressed++
-		if err := r.key(ctx, name); err != nil {
+		if err := r.Key(ctx, name); err != nil {
 			return err
 		}
 		moved := func() bool { q, err := r.question(); return err != nil || q.dialog.At != at }
@@ -152,13 +150,13 @@ func afterKeys(err error, pressed int) error {
 // same words may follow at once: it stands below something new, is highlighted elsewhere, or
 // was reported later.
 func (r *responder) confirm(ctx context.Context, q question, name string) error {
-	before := r.v
-	if err := r.key(ctx, name); err != nil {
+	before := r.View
+	if err := r.Key(ctx, name); err != nil {
 		return err
 	}
 	answered := func() bool {
 		now, err := r.question()
-		return err != nil || now.dialog.At != q.dialog.At || r.v.Status != before.Status || r.v.above(now.dialog) != before.above(q.dialog)
+		return err != nil || now.dialog.At != q.dialog.At || r.View.Status != before.Status || r.View.above(now.dialog) != before.above(q.dialog)
 	}
 	if ok, err := r.until(ctx, answerEffect, answered); err != nil || !ok {
 		return errors.Join(err, errUnanswered)
@@ -167,7 +165,7 @@ func (r *responder) confirm(ctx context.Context, q question, name string) error 
 }
 
 // above is what stands above a dialog's options.
-func (v view) above(d *Dialog) string {
+func (v View) above(d *Dialog) string {
 	if len(d.Options) == 0 {
 		return ""
 	}
@@ -188,11 +186,11 @@ func (r *responder) cancel(ctx context.Context, q question, a Response) error {
 // until follows the screen until ok is true or limit has passed.
 func (r *responder) until(ctx context.Context, limit time.Duration, ok func() bool) (bool, error) {
 	for end := time.Now().Add(limit); !ok(); {
-		changed, err := r.next(ctx, time.Until(end))
+		changed, err := r.Next(ctx, time.Until(end))
 		if err != nil || !changed && time.Until(end) <= 0 {
 			return false, err
 		}
-		if !changed && r.v.Exited {
+		if !changed && r.View.Exited {
 			return true, nil
 		}
 	}

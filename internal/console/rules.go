@@ -39,8 +39,6 @@ type Rules struct {
 
 	// HumanQuiet is DefaultHumanQuiet if zero.
 	HumanQuiet time.Duration
-
-	answers bool // the text is the answer that the program says it waits for
 }
 
 // RulesFor returns the rules for a session started with cfg: the profile of its
@@ -73,13 +71,6 @@ func (r Rules) ReadyLimit() time.Duration {
 	default:
 		return min(max(r.ReadyDelay+readyMargin, minReady), maxReady)
 	}
-}
-
-func (r Rules) humanQuiet() time.Duration {
-	if r.HumanQuiet == 0 {
-		return DefaultHumanQuiet
-	}
-	return r.HumanQuiet
 }
 
 // want returns the labels to choose in a dialog of the given rule.

@@ -20,7 +20,7 @@ func Sense(f Frame, rules Rules, now time.Time) runtime.Reading {
 	if !f.LastOutput.IsZero() {
 		f.LastOutput = f.LastOutput.In(now.Location()) // a time of day that is drawn is the reader's
 	}
-	v := look(f)
+	v := Look(f)
 	for _, read := range []func() (runtime.Evidence, bool){v.reported, v.progress, v.shellMark} {
 		if e, ok := read(); ok {
 			r.Evidence = append(r.Evidence, e)
@@ -48,7 +48,7 @@ const askedRests = 300 * time.Millisecond
 
 // aged judges evidence of the screen by the age of the last output, and tells when that
 // will change although nothing is printed.
-func (v view) aged(e runtime.Evidence, now time.Time) (runtime.Evidence, time.Time) {
+func (v View) aged(e runtime.Evidence, now time.Time) (runtime.Evidence, time.Time) {
 	e.Since = v.LastOutput
 	if v.LastOutput.IsZero() {
 		return e, time.Time{}
@@ -68,7 +68,7 @@ func (v view) aged(e runtime.Evidence, now time.Time) (runtime.Evidence, time.Ti
 
 const (
 	// wholeAfter is how old the last output must be for a screen to be taken as it is.
-	wholeAfter = midPaint
+	wholeAfter = 20 * time.Millisecond
 	// maxLooks bounds the looks at a screen that never rests.
 	maxLooks = 4
 )

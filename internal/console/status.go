@@ -9,7 +9,7 @@ import (
 )
 
 // program is the program's own report; its State is empty if there is none.
-func (f Frame) program() term.Status {
+func (f Frame) Program() term.Status {
 	s, _ := term.ParseStatus(f.Status.Text)
 	return s
 }
@@ -44,7 +44,7 @@ func dialogKind(kind agentcli.DialogKind) string {
 
 // reported is what the program says itself. A turn that ended badly has ended too.
 func (f Frame) reported() (runtime.Evidence, bool) {
-	s := f.program()
+	s := f.Program()
 	e := runtime.Evidence{Source: runtime.SourceStatus, Since: f.Status.Since, Detail: "status " + s.State}
 	switch s.State {
 	case "working":

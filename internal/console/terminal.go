@@ -1,7 +1,7 @@
-// Package console decides what to do with an interactive terminal: when an
-// agent is ready, how a known dialog is answered, how a prompt is delivered and
-// when a turn is over. It is written once, against screens, keys and events, for
-// every driver that has a terminal.
+// Package console reads an interactive terminal: when an agent is ready, what it does,
+// what it asks, when a turn is over; and it answers dialogs. It is written once, against
+// screens, keys and events, for every driver that has a terminal. What types prompts is
+// package typist.
 //
 // Nothing here waits for a fixed time. Every wait is for the next frame, with a
 // deadline.
@@ -20,8 +20,8 @@ var ErrExited = errors.New("agent has exited")
 
 // Terminal is a session's terminal as the rules of this package see it. All
 // methods are safe for concurrent use. One call of this package's functions at
-// a time may send to a terminal: the driver holds its input lock around
-// [Ready], [Dismiss], [Deliver] and [Interrupt].
+// a time, or of package typist's, may send to a terminal: the driver holds its input
+// lock around them.
 type Terminal interface {
 	// Frame returns the terminal's state. It waits until its sequence number is
 	// greater than after, or the agent has exited, or ctx ends; zero returns at
@@ -70,23 +70,6 @@ type Holder interface {
 	// Hold keeps it back until release is called, for at most [HoldLimit].
 	Hold(ctx context.Context) (release func(), err error)
 }
-
-// Journal is a Terminal that keeps an account of deliveries, so that the truth about one
-// that was cut off can be told, see [Resolve].
-type Journal interface {
-	// Begin notes a text before its first byte is sent. undo are the keys that take it
-	// out of the input line; none if there are no such keys.
-	Begin(ctx context.Context, text string, undo []byte) error
-	// Enter writes the key that submits the text, noted before. [ErrTouched]: the key was
-	// not sent.
-	Enter(ctx context.Context, p []byte) error
-	// EnterSeen is Enter where the input line was seen to hold the text.
-	EnterSeen(ctx context.Context, p []byte) error
-}
-
-// ErrTouched reports that other input has come between a text and its Enter, which was not
-// sent.
-var ErrTouched = errors.New("the text was sent, Enter was not: other input came in between")
 
 // HoldLimit is how long a [Holder] keeps people's input back.
 const HoldLimit = 2 * time.Second

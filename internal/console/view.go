@@ -8,15 +8,16 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// view is a frame with its rows made comparable: NBSP is a space, box borders
-// are blanks, no trailing spaces. Columns stay where they were.
-type view struct {
+// View is a frame as it is read by the rules of a program: NBSP is a space, box borders
+// are blanks, there are no trailing spaces. Columns stay where they were.
+type View struct {
 	Frame
 	rows []string
 }
 
-func look(f Frame) view {
-	v := view{Frame: f, rows: make([]string, len(f.Rows))}
+// Look reads a frame.
+func Look(f Frame) View {
+	v := View{Frame: f, rows: make([]string, len(f.Rows))}
 	for i, row := range f.Rows {
 		v.rows[i] = clean(row)
 	}
@@ -62,7 +63,7 @@ func cutMark(row, mark string) (rest string, ok bool) {
 func isWordMark(mark string) bool { return utf8.RuneCountInString(mark) <= 3 }
 
 // hasPrefixRow returns the last row that begins with the ready prefix.
-func (v view) prefixRow(prefix string) (string, bool) {
+func (v View) prefixRow(prefix string) (string, bool) {
 	for _, v0 := range slices.Backward(v.rows) {
 		if _, ok := cutMark(v0, prefix); ok {
 			return v0, true
@@ -111,7 +112,7 @@ func cornered(row string) bool {
 }
 
 // blank reports whether nothing is on the screen.
-func (v view) blank() bool {
+func (v View) blank() bool {
 	for _, row := range v.rows {
 		if row != "" {
 			return false
@@ -121,7 +122,7 @@ func (v view) blank() bool {
 }
 
 // text returns the rows that are not empty, at most the last n.
-func (v view) text(n int) string {
+func (v View) text(n int) string {
 	var kept []string
 	for _, row := range v.Rows {
 		if row = strings.TrimRight(row, " "); row != "" {
@@ -132,7 +133,7 @@ func (v view) text(n int) string {
 }
 
 // anyRow reports whether one of rows [from, to) matches one of the patterns.
-func (v view) anyRow(patterns []agentcli.Pattern, from, to int) bool {
+func (v View) anyRow(patterns []agentcli.Pattern, from, to int) bool {
 	for _, row := range v.rows[max(0, from):min(to, len(v.rows))] {
 		if row = strings.TrimSpace(row); row != "" && agentcli.MatchAny(patterns, row) {
 			return true

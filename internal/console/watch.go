@@ -12,28 +12,32 @@ import (
 // end of a repaint before its half-painted screen is judged.
 const repaint = 100 * time.Millisecond
 
-// watch follows the frames of a terminal.
-type watch struct {
-	t Terminal
-	v view
+// Watch follows the frames of a terminal, and holds people's input back while something
+// is typed. It is for one goroutine.
+type Watch struct {
+	Terminal Terminal
+	View     View // of the frame that was taken last
+
+	release func() // nil: nothing is held
+	since   time.Time
 }
 
-// start takes the present frame.
-func start(ctx context.Context, t Terminal) (*watch, error) {
+// Follow takes the present frame.
+func Follow(ctx context.Context, t Terminal) (*Watch, error) {
 	f, err := t.Frame(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	w := &watch{t: t, v: look(f)}
+	w := &Watch{Terminal: t, View: Look(f)}
 	if f.Modes.Synchronized {
-		_, err = w.next(ctx, repaint)
+		_, err = w.Next(ctx, repaint)
 	}
 	return w, err
 }
 
-// next waits up to d for a newer frame; changed is false if none came. The end
+// Next waits up to d for a newer frame; changed is false if none came. The end
 // of ctx is an error, the exit of the agent is not: see Frame.Exited.
-func (w *watch) next(ctx context.Context, d time.Duration) (changed bool, err error) {
+func (w *Watch) Next(ctx context.Context, d time.Duration) (changed bool, err error) {
 	f, ok, err := w.newer(ctx, d)
 	if err != nil || !ok {
 		return false, err
@@ -48,18 +52,18 @@ func (w *watch) next(ctx context.Context, d time.Duration) (changed bool, err er
 		}
 		f = g
 	}
-	w.v = look(f)
+	w.View = Look(f)
 	return true, nil
 }
 
-func (w *watch) newer(ctx context.Context, d time.Duration) (Frame, bool, error) {
-	if w.v.Exited {
+func (w *Watch) newer(ctx context.Context, d time.Duration) (Frame, bool, error) {
+	if w.View.Exited {
 		return Frame{}, false, nil
 	}
-	return w.after(ctx, w.v.Seq, d)
+	return w.after(ctx, w.View.Seq, d)
 }
 
-func (w *watch) after(ctx context.Context, seq uint64, d time.Duration) (Frame, bool, error) {
+func (w *Watch) after(ctx context.Context, seq uint64, d time.Duration) (Frame, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return Frame{}, false, context.Cause(ctx)
 	}
@@ -68,7 +72,7 @@ func (w *watch) after(ctx context.Context, seq uint64, d time.Duration) (Frame, 
 	}
 	wait, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	f, err := w.t.Frame(wait, seq)
+	f, err := w.Terminal.Frame(wait, seq)
 	switch {
 	case err == nil:
 		return f, f.Seq > seq || f.Exited, nil
@@ -81,11 +85,44 @@ func (w *watch) after(ctx context.Context, seq uint64, d time.Duration) (Frame, 
 	}
 }
 
-// key sends one key by its name.
-func (w *watch) key(ctx context.Context, name string) error {
-	p, err := term.Key(name, w.v.Modes)
+// Key sends one key by its name.
+func (w *Watch) Key(ctx context.Context, name string) error {
+	p, err := term.Key(name, w.View.Modes)
 	if err != nil {
 		return err
 	}
-	return w.t.Send(ctx, p)
+	return w.Terminal.Send(ctx, p)
+}
+
+// holdMargin is how much before its end a hold is no longer relied upon.
+const holdMargin = 300 * time.Millisecond
+
+// Hold makes sure that people's input is kept back for another moment, until Release, by
+// a terminal that can: see [Holder]. Where it had to be let through for that, the frame
+// is a new one, and what people typed meanwhile shows in it.
+func (w *Watch) Hold(ctx context.Context) error {
+	holder, ok := w.Terminal.(Holder)
+	if !ok || w.release != nil && time.Since(w.since) < HoldLimit-holdMargin {
+		return nil
+	}
+	w.Release()
+	since := time.Now()
+	release, err := holder.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	w.release, w.since = release, since
+	f, err := w.Terminal.Frame(ctx, 0)
+	if err == nil {
+		w.View = Look(f)
+	}
+	return err
+}
+
+// Release lets people's input through that was kept back, if any is.
+func (w *Watch) Release() {
+	if w.release != nil {
+		w.release()
+		w.release = nil
+	}
 }

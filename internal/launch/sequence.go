@@ -65,7 +65,7 @@ type Sequence struct {
 	// Stage puts overlays and files into the work folder; nil stages nothing.
 	Stage func(ctx context.Context, cfg runtime.Config) error
 	// Deliver brings a prompt to the running agent under the driver's input
-	// lock; nil means [console.Deliver] on the box's terminal.
+	// lock; nil means typist.Type on the box's terminal.
 	Deliver func(ctx context.Context, text string) (runtime.Outcome, error)
 	// Warn gets what went wrong without failing the start: a [*StepError] that may
 	// hold a [*BlockedError], an [*UndeliveredError] or a [*CommandError]. Nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gascity/internal/console"
+	"gascity/internal/journal"
 	"gascity/runtime"
 )
 
@@ -59,7 +60,7 @@ func (s *Sessions) answerText(ctx context.Context, l Live, asked *runtime.Pendin
 	if text == "" {
 		return refused("there is no text")
 	}
-	l.Answering, l.Delivery = true, deliveryID("", text)
+	l.Answering, l.Delivery = true, journal.ID("", text)
 	out, err := s.deliver(ctx, l, text, 0)
 	switch {
 	case err != nil:

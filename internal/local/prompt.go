@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/journal"
 	"gascity/internal/stage"
 	"gascity/runtime"
 )
@@ -94,7 +95,7 @@ func (s *Sessions) Deliver(ctx context.Context, name string, d runtime.Delivery)
 			out = runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: err.Error()}
 			return nil //nolint:nilerr // the outcome says it
 		}
-		l.Delivery = deliveryID(d.ID, text)
+		l.Delivery = journal.ID(d.ID, text)
 		out, err = s.deliver(ctx, l, text, d.Confirm)
 		out.Staged = places
 		return err

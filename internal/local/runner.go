@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
-	"gascity/internal/console"
 	"gascity/internal/launch"
+	"gascity/internal/typist"
 	"gascity/runtime"
 )
 
@@ -113,7 +113,7 @@ func (s *Sessions) interrupt(ctx context.Context, name string, token *string) er
 		if l.Terminal == nil {
 			return l.Client.Interrupt(ctx)
 		}
-		return console.Interrupt(ctx, l.Terminal, l.Rules)
+		return typist.Interrupt(ctx, l.Terminal, l.Rules)
 	})
 }
 

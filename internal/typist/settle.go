@@ -18,57 +18,52 @@ const concluding = 15 * time.Second
 
 // conclude notes how a delivery ended. One that held back its Enter takes its text out of
 // the line again.
-func (a *attempt) conclude(ctx context.Context, rules console.Rules, out runtime.Outcome, cause error) (runtime.Outcome, error) {
+func (to target) conclude(ctx context.Context, rules console.Rules, out runtime.Outcome, cause error) (runtime.Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concluding)
 	defer cancel()
-	j, err := a.Account(ctx, a.id)
+	j, err := to.book.Account(ctx, to.id)
 	if err != nil || j.Asked == nil || !j.Asked.Open {
 		return out, cause
 	}
 	e := *j.Asked
 	e.Outcome, e.Evidence, e.Open = string(out.State), out.Evidence, out.State != runtime.OutcomeSubmitted
 	// What is not noted is found out by who comes next.
-	_ = a.Lease.Settle(ctx, e)
+	_ = to.book.Settle(ctx, e)
 	if out.State == runtime.OutcomeSubmitted || e.Entered || cause != nil {
 		return out, cause
 	}
-	if _, err := a.resolve(ctx, rules); err != nil {
+	if _, err := to.clearWay(ctx, rules); err != nil {
 		return out, nil // who comes next resolves it
 	}
-	if j, err = a.Account(ctx, a.id); err == nil && j.Asked != nil && j.Asked.Outcome == journal.OutcomeWithdrawn {
+	if j, err = to.book.Account(ctx, to.id); err == nil && j.Asked != nil && j.Asked.Outcome == journal.OutcomeWithdrawn {
 		return Withdrawn(out.Detail), nil
 	}
 	return out, nil
 }
 
-// resolve settles the last delivery if its text may still be in the input line. It returns
+// clearWay settles the last delivery if its text may still be in the input line. It returns
 // the refusal of another delivery, should the line not be clean.
-func (a *attempt) resolve(ctx context.Context, rules console.Rules) (*runtime.Outcome, error) {
-	j, err := a.Account(ctx, "")
+func (to target) clearWay(ctx context.Context, rules console.Rules) (*runtime.Outcome, error) {
+	j, err := to.book.Account(ctx, "")
 	if err != nil || j.Last == nil || !j.Last.Open {
 		return nil, err
 	}
 	e := *j.Last
-	a.last = e.ID
-	left := console.Left{Text: string(e.Text), Entered: e.Entered, Seen: e.Seen, Touched: e.Touched, Undone: e.Undone}
-	if v := console.Verdict(e.Outcome); v == console.Withdrawn || v == console.Taken {
-		left.Found = v
-	}
-	res, err := console.Resolve(ctx, a, rules, left)
+	res, err := to.resolve(ctx, rules, e)
 	if err != nil {
 		return nil, err
 	}
 	e.Open = !res.Clean
 	switch res.Verdict {
-	case console.Withdrawn:
+	case withdrawn:
 		e.Outcome = journal.OutcomeWithdrawn
-	case console.Taken:
+	case taken:
 		e.Outcome, e.Evidence = string(runtime.OutcomeSubmitted), takenEvidence
-	case console.Unknown:
+	case unknown:
 		e.Outcome = string(runtime.OutcomeUnconfirmed)
 	}
-	if res.Clean || res.Verdict != console.Unknown {
-		if err := a.Lease.Settle(ctx, e); err != nil {
+	if res.Clean || res.Verdict != unknown {
+		if err := to.book.Settle(ctx, e); err != nil {
 			return nil, err
 		}
 	}
@@ -84,30 +79,30 @@ func (a *attempt) resolve(ctx context.Context, rules console.Rules) (*runtime.Ou
 // cut off: its text is taken out of the input line, or is found to have been taken. An
 // outcome that is unconfirmed and has a Reason may be another one soon, see [Patiently].
 func Settle(ctx context.Context, l Lease, id string, rules console.Rules) (runtime.Outcome, error) {
-	a := &attempt{Lease: l, id: id}
-	unknown := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
-	j, err := a.Account(ctx, id)
+	to := target{l, l, id}
+	open := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
+	j, err := to.book.Account(ctx, id)
 	if err != nil {
-		return unknown, err
+		return open, err
 	}
 	if out, ok := Told(j); ok {
 		return out, nil
 	}
-	no, err := a.resolve(ctx, rules)
+	no, err := to.clearWay(ctx, rules)
 	if err != nil {
-		unknown.Detail = err.Error()
-		return unknown, err
+		open.Detail = err.Error()
+		return open, err
 	}
-	if j, err = a.Account(ctx, id); err != nil {
-		return unknown, err
+	if j, err = to.book.Account(ctx, id); err != nil {
+		return open, err
 	}
 	if out, ok := Told(j); ok {
 		return out, nil
 	}
 	if no != nil {
-		unknown.Reason, unknown.Detail = no.Reason, no.Detail
+		open.Reason, open.Detail = no.Reason, no.Detail
 	}
-	return unknown, nil
+	return open, nil
 }
 
 // Told is the outcome of the delivery that was asked for by the account alone; ok is false

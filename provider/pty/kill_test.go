@@ -15,8 +15,10 @@ import (
 
 	"gascity/internal/console"
 	"gascity/internal/fakeagent/ledger"
+	"gascity/internal/journal"
 	"gascity/internal/local"
 	"gascity/internal/shim"
+	"gascity/internal/typist"
 	"gascity/provider/pty"
 	"gascity/runtime"
 )
@@ -39,28 +41,20 @@ func (d *dying) step(do func() error) error {
 	return do()
 }
 
-func (d *dying) Begin(ctx context.Context, text string, undo []byte) error {
-	return d.step(func() error { return d.Leased.Begin(ctx, text, undo) })
+func (d *dying) Begin(ctx context.Context, id, text string, undo []byte) error {
+	return d.step(func() error { return d.Leased.Begin(ctx, id, text, undo) })
 }
 
-func (d *dying) Enter(ctx context.Context, p []byte) error {
-	return d.step(func() error { return d.Leased.Enter(ctx, p) })
-}
-
-func (d *dying) EnterSeen(ctx context.Context, p []byte) error {
-	return d.step(func() error { return d.Leased.EnterSeen(ctx, p) })
+func (d *dying) Type(ctx context.Context, in journal.Input, p []byte) error {
+	return d.step(func() error { return d.Leased.Type(ctx, in, p) })
 }
 
 func (d *dying) Send(ctx context.Context, p []byte) error {
 	return d.step(func() error { return d.Leased.Send(ctx, p) })
 }
 
-func (d *dying) Probe(ctx context.Context, p []byte) error {
-	return d.step(func() error { return d.Leased.Probe(ctx, p) })
-}
-
-func (d *dying) Found(ctx context.Context, v console.Verdict) error {
-	return d.step(func() error { return d.Leased.Found(ctx, v) })
+func (d *dying) Settle(ctx context.Context, e journal.Entry) error {
+	return d.step(func() error { return d.Leased.Settle(ctx, e) })
 }
 
 func (d *dying) Frame(ctx context.Context, after uint64) (console.Frame, error) {
@@ -78,13 +72,12 @@ func (a *truth) dies(t *testing.T, id, text string, steps int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Delivery = id
 	leased, err := l.Lease(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer leased.Close()
-	out, err := console.Deliver(t.Context(), &dying{leased, steps}, console.Prompt{Text: text}, l.Rules)
+	out, err := typist.Deliver(t.Context(), &dying{leased, steps}, id, typist.Prompt{Text: text}, l.Rules)
 	if !errors.Is(err, errDead) {
 		t.Fatalf("it lived for %d steps: %+v, %v", steps, out, err)
 	}
@@ -102,21 +95,8 @@ func (a *truth) resolverDies(t *testing.T, steps int) {
 		t.Fatal(err)
 	}
 	defer leased.Close()
-	j, err := leased.Lease.Account(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := j.Last
-	if e == nil || !e.Open {
-		return
-	}
-	leased.Last = e.ID
-	left := console.Left{Text: string(e.Text), Entered: e.Entered, Seen: e.Seen, Touched: e.Touched, Undone: e.Undone}
-	if e.Outcome == shim.OutcomeWithdrawn || e.Outcome == string(runtime.OutcomeSubmitted) {
-		left.Found = console.Verdict(e.Outcome)
-	}
-	if res, err := console.Resolve(t.Context(), &dying{leased, steps}, l.Rules, left); err != nil && !errors.Is(err, errDead) {
-		t.Fatalf("%+v, %v", res, err)
+	if out, err := typist.Settle(t.Context(), &dying{leased, steps}, "id", l.Rules); err != nil && !errors.Is(err, errDead) {
+		t.Fatalf("%+v, %v", out, err)
 	}
 }
 

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/console"
+	"gascity/internal/journal"
 	"gascity/internal/local"
+	"gascity/internal/typist"
 	"gascity/runtime"
 )
 
@@ -18,14 +19,9 @@ type stalling struct {
 	stall func()
 }
 
-func (s *stalling) Enter(ctx context.Context, p []byte) error {
+func (s *stalling) Type(ctx context.Context, in journal.Input, p []byte) error {
 	s.stall()
-	return s.Leased.Enter(ctx, p)
-}
-
-func (s *stalling) EnterSeen(ctx context.Context, p []byte) error {
-	s.stall()
-	return s.Leased.EnterSeen(ctx, p)
+	return s.Leased.Type(ctx, in, p)
 }
 
 // An agent that draws a prompt and then stands still for longer than evidence is waited for
@@ -45,7 +41,6 @@ func TestStalledAgentGetsItOnce(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				l.Delivery = "id"
 				leased, err := l.Lease(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -64,7 +59,7 @@ func TestStalledAgentGetsItOnce(t *testing.T) {
 					time.AfterFunc(stalled, func() { goesOn <- syscall.Kill(-state.Agent.PID, syscall.SIGCONT) })
 				}
 				text := "transfer the money exactly once"
-				out, err := console.Deliver(t.Context(), &stalling{leased, stall}, console.Prompt{Text: text, Confirm: 500 * time.Millisecond}, l.Rules)
+				out, err := typist.Deliver(t.Context(), &stalling{leased, stall}, "id", typist.Prompt{Text: text, Confirm: 500 * time.Millisecond}, l.Rules)
 				if err != nil || !begun || out.State != runtime.OutcomeUnconfirmed {
 					t.Fatalf("%+v, %v, stalled: %v", out, err, begun)
 				}

@@ -361,7 +361,7 @@ func TestTypistAndNudges(t *testing.T) {
 		t.Fatal(err)
 	}
 	typed, stop := make(chan []string, 1), make(chan struct{})
-	go func() { typed <- typist(t, conn, stop) }()
+	go func() { typed <- typing(t, conn, stop) }()
 	sent := deliverAll(t, a, nudges)
 	close(stop)
 	lines := <-typed
@@ -417,8 +417,8 @@ func deliverAll(t *testing.T, a *truth, n int) (sent []string) {
 
 func pause(d time.Duration) { <-time.After(d) }
 
-// typist types lines key by key until stop is closed, and reads what it is shown.
-func typist(t *testing.T, conn net.Conn, stop <-chan struct{}) (lines []string) {
+// typing types lines key by key until stop is closed, and reads what it is shown.
+func typing(t *testing.T, conn net.Conn, stop <-chan struct{}) (lines []string) {
 	random := rand.New(rand.NewPCG(1, 2))
 	upTo := func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
 	go func() {

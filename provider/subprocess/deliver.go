@@ -9,8 +9,10 @@ import (
 	"unicode/utf8"
 
 	"gascity/internal/console"
+	"gascity/internal/journal"
 	"gascity/internal/local"
 	"gascity/internal/shim"
+	"gascity/internal/typist"
 	"gascity/runtime"
 )
 
@@ -35,10 +37,10 @@ func deliver(ctx context.Context, l local.Live, text string, _ time.Duration) (r
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy, Detail: "not a byte was sent: " + err.Error()}, nil
 	}
 	defer t.Close()
-	if err := t.Begin(ctx, "", nil); err != nil {
+	if err := t.Begin(ctx, l.Delivery, "", nil); err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
 	}
-	switch err := t.Enter(ctx, input); {
+	switch err := t.Type(ctx, journal.Enter, input); {
 	case errors.Is(err, shim.ErrCut):
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the session ended while the prompt was being written"}, nil
 	case errors.Is(err, console.ErrExited): // not a byte was written
@@ -88,14 +90,14 @@ func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
 	defer t.Close()
-	j, err := t.Lease.Account(ctx, t.ID)
+	j, err := t.Account(ctx, l.Delivery)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
 	if j.Asked != nil && !j.Asked.Entered {
-		return local.WithdrawnOutcome("not a byte of it was sent"), nil
+		return typist.Withdrawn("not a byte of it was sent"), nil
 	}
-	if out, ok := local.Account(j); ok {
+	if out, ok := typist.Told(j); ok {
 		return out, nil
 	}
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "written to the agent's standard input, which tells nothing"}, nil

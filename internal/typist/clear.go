@@ -1,8 +1,11 @@
-package console
+package typist
 
 import (
+	"cmp"
 	"context"
 	"time"
+
+	"gascity/internal/console"
 )
 
 const (
@@ -15,29 +18,29 @@ const (
 
 // emptyLine presses the clear key until the input line c is empty, the key shows
 // no effect twice, or a person types.
-func (w *watch) emptyLine(ctx context.Context, rules Rules, c composer) error {
-	human, idle := w.v.LastHuman, 0
+func emptyLine(ctx context.Context, w *console.Watch, rules console.Rules, c console.Composer) error {
+	human, idle := w.View.LastHuman, 0
 	for range maxClear {
-		before := c.content
-		if err := w.key(ctx, rules.Screen.ClearKey); err != nil {
+		before := c.Content
+		if err := w.Key(ctx, rules.Screen.ClearKey); err != nil {
 			return err
 		}
-		for end := time.Now().Add(clearEffect); c.content == before; {
-			changed, err := w.next(ctx, time.Until(end))
+		for end := time.Now().Add(clearEffect); c.Content == before; {
+			changed, err := w.Next(ctx, time.Until(end))
 			if err != nil {
 				return err
 			}
-			if w.v.Exited || w.v.LastHuman.After(human) {
+			if w.View.Exited || w.View.LastHuman.After(human) {
 				return nil
 			}
-			if c = w.v.readComposer(rules.Screen.Composer); !changed {
+			if c = w.View.Composer(rules.Screen.Composer); !changed {
 				break
 			}
 		}
-		if idle++; c.content != before {
+		if idle++; c.Content != before {
 			idle = 0
 		}
-		if empty(c) || !c.found || idle == 2 {
+		if c.Empty() || !c.Found || idle == 2 {
 			return nil
 		}
 	}
@@ -48,8 +51,8 @@ func (w *watch) emptyLine(ctx context.Context, rules Rules, c composer) error {
 const unechoed = 500 * time.Millisecond
 
 // humanActive reports whether a person typed a moment ago.
-func (v view) humanActive(rules Rules, now time.Time) bool {
-	quiet := rules.humanQuiet()
+func humanActive(v console.View, rules console.Rules, now time.Time) bool {
+	quiet := cmp.Or(rules.HumanQuiet, console.DefaultHumanQuiet)
 	if v.Attached == 0 {
 		quiet = min(quiet, unechoed)
 	}

@@ -1,4 +1,4 @@
-package console
+package typist
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/console"
+	"gascity/internal/journal"
 	"gascity/internal/term"
 	"gascity/runtime"
 )
@@ -28,37 +30,32 @@ const (
 // pressed is an Enter and what the screen was like before it.
 type pressed struct {
 	at     time.Time
-	frame  Frame
+	frame  console.Frame
 	busy   bool
 	status string
 }
 
 // pressEnter sends Enter, as a piece of its own.
 func (d *delivery) pressEnter(ctx context.Context) error {
-	if err := d.renew(ctx, d.held); err != nil {
+	if err := d.Hold(ctx); err != nil {
 		return err
 	}
 	if err := d.mayEnter(); err != nil {
 		return err
 	}
 	d.enter = pressed{
-		at: time.Now(), frame: d.v.Frame, status: d.v.program().State,
-		busy: d.v.busy(d.rules.Screen, d.composer()) != "",
+		at: time.Now(), frame: d.View.Frame, status: d.View.Program().State,
+		busy: d.View.Busy(d.rules.Screen, d.composer()) != "",
 	}
 	d.typed++
-	p, err := term.Key("Enter", d.v.Modes)
+	p, err := term.Key("Enter", d.View.Modes)
 	if err != nil {
 		return err
 	}
-	j, ok := d.t.(Journal)
-	switch {
-	case !ok:
-		return d.t.Send(ctx, p)
-	case d.knowsComposer() && strings.TrimSpace(d.composer().content) != "":
-		return j.EnterSeen(ctx, p)
-	default:
-		return j.Enter(ctx, p)
+	if d.knowsComposer() && strings.TrimSpace(d.composer().Content) != "" {
+		return d.to.input(ctx, journal.Seen, p)
 	}
+	return d.to.input(ctx, journal.Enter, p)
 }
 
 // evidence waits until the screen proves that the agent took the prompt.
@@ -68,12 +65,12 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 	}
 	end := time.Now().Add(d.confirm)
 	for {
-		changed, err := d.next(ctx, min(time.Until(end), d.untilRepeat()))
+		changed, err := d.Next(ctx, min(time.Until(end), d.untilRepeat()))
 		if err != nil {
 			return runtime.Outcome{}, err
 		}
-		if d.v.Exited {
-			return runtime.Outcome{}, ErrExited
+		if d.View.Exited {
+			return runtime.Outcome{}, console.ErrExited
 		}
 		proof, err := d.proof(ctx)
 		if err != nil {
@@ -95,7 +92,7 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 
 // repeatEnter presses Enter again, unless something has come meanwhile.
 func (d *delivery) repeatEnter(ctx context.Context) error {
-	if err := d.renew(ctx, d.held); err != nil || !d.mayRepeat() {
+	if err := d.Hold(ctx); err != nil || !d.mayRepeat() {
 		return err
 	}
 	return d.pressEnter(ctx)
@@ -105,7 +102,7 @@ func (d *delivery) repeatEnter(ctx context.Context) error {
 // taken.
 func (d *delivery) provable() bool {
 	s := d.rules.Screen
-	return d.knowsComposer() || len(s.TitleBusy) > 0 && d.v.Title != "" || d.before.Status.Text != "" ||
+	return d.knowsComposer() || len(s.TitleBusy) > 0 && d.View.Title != "" || d.before.Status.Text != "" ||
 		s.Composer.Frame == "" && len(s.Busy) > 0
 }
 
@@ -114,7 +111,7 @@ func (d *delivery) provable() bool {
 func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
 	end := time.Now().Add(min(blindQuiet, d.confirm))
 	for {
-		changed, err := d.next(ctx, time.Until(end))
+		changed, err := d.Next(ctx, time.Until(end))
 		if err != nil {
 			return runtime.Outcome{}, err
 		}
@@ -122,8 +119,8 @@ func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
 		switch {
 		case err != nil:
 			return runtime.Outcome{}, err
-		case d.v.Exited:
-			return runtime.Outcome{}, ErrExited
+		case d.View.Exited:
+			return runtime.Outcome{}, console.ErrExited
 		case proof != "":
 			return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: proof}, nil
 		case !changed:
@@ -155,11 +152,11 @@ func (d *delivery) proof(ctx context.Context) (string, error) {
 // comes meanwhile is added.
 func (d *delivery) lasting(ctx context.Context, sign string, holds func() bool, wait time.Duration) (string, error) {
 	for end := time.Now().Add(wait); ; {
-		changed, err := d.next(ctx, time.Until(end))
+		changed, err := d.Next(ctx, time.Until(end))
 		switch {
 		case err != nil:
 			return "", err
-		case d.v.Exited, !holds():
+		case d.View.Exited, !holds():
 			return "", nil
 		case d.edge() != "":
 			return sign + "+" + d.edge(), nil
@@ -173,15 +170,15 @@ func (d *delivery) lasting(ctx context.Context, sign string, holds func() bool, 
 // its line: line editors take bracketed paste back when they accept one.
 func (d *delivery) lineClosed() bool {
 	return d.rules.Screen.Composer.Frame == agentcli.FrameLine &&
-		d.enter.frame.Modes.BracketedPaste && !d.v.Modes.BracketedPaste
+		d.enter.frame.Modes.BracketedPaste && !d.View.Modes.BracketedPaste
 }
 
 // edge returns the sign of a turn that was not there before Enter.
 func (d *delivery) edge() string {
-	if status := d.v.program().State; status == "working" && d.enter.status != status {
+	if status := d.View.Program().State; status == "working" && d.enter.status != status {
 		return "status"
 	}
-	if !d.enter.busy && d.v.busy(d.rules.Screen, d.composer()) != "" {
+	if !d.enter.busy && d.View.Busy(d.rules.Screen, d.composer()) != "" {
 		return "busy"
 	}
 	return ""
@@ -191,19 +188,19 @@ func (d *delivery) edge() string {
 // empty now.
 func (d *delivery) emptied() bool {
 	c := d.composer()
-	return d.knowsComposer() && d.echo != holdsNothing && c.found && !c.above &&
-		!d.v.LastHuman.After(d.human) && strings.TrimSpace(c.content) == "" && d.v.Seq > d.enter.frame.Seq && d.v.dialog(d.rules) == nil
+	return d.knowsComposer() && d.echo != holdsNothing && c.Found && !c.Above &&
+		!d.View.LastHuman.After(d.human) && strings.TrimSpace(c.Content) == "" && d.View.Seq > d.enter.frame.Seq && d.View.Dialog(d.rules) == nil
 }
 
 // mayRepeat reports whether Enter may be pressed again: the input line still
 // holds exactly our text, and nothing else has happened.
 func (d *delivery) mayRepeat() bool {
 	return d.typed < maxEnter && time.Since(d.enter.at) >= d.repeatAfter() &&
-		d.holds() == holdsOurs && !d.v.LastHuman.After(d.human)
+		d.holds() == holdsOurs && !d.View.LastHuman.After(d.human)
 }
 
 func (d *delivery) repeatAfter() time.Duration {
-	if d.v.Seq > d.enter.frame.Seq {
+	if d.View.Seq > d.enter.frame.Seq {
 		return againPainted
 	}
 	return againSilent
@@ -224,7 +221,7 @@ func (d *delivery) noEvidence() runtime.Outcome {
 	case holdsMore:
 		return unconfirmed("the input line holds more than the text")
 	default:
-		if dialog := d.v.dialog(d.rules); dialog != nil {
+		if dialog := d.View.Dialog(d.rules); dialog != nil {
 			return unconfirmed("a dialog is up (%s)", dialog.Kind)
 		}
 		return unconfirmed("no sign that the agent took it within %s", d.confirm)

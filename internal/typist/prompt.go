@@ -1,7 +1,8 @@
-package console
+package typist
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/console"
+	"gascity/internal/journal"
 	"gascity/internal/term"
 	"gascity/runtime"
 )
@@ -27,92 +30,97 @@ type Prompt struct {
 	Answer bool
 }
 
-// Deliver brings one prompt to the agent: it looks whether the prompt can be
-// taken now, pastes it in one piece, waits until the paste is on the screen,
-// presses Enter as the profile settles it, and waits for evidence. What became
-// of it is in the outcome; a refusal means that not a byte was sent. The text is
-// sent once, whatever happens; Enter is pressed only while nobody else can have
-// put anything into the input line, and repeated only while it holds exactly our
-// text. Empty text is submitted without doing anything. What a delivery left that was
-// cut off must be out of the line and out of what is on its way to the program: see
-// [Resolve]. A [Journal] is told of each step before it is taken.
-//
-// An agent that has exited is an outcome (absent before the first byte,
-// unconfirmed after it). An error is a failure of the terminal or the end of
-// ctx; the outcome beside it says what may have happened. There is no deadline
-// for the paste itself but ctx: a long text takes as long as the program takes
-// to read it.
-func Deliver(ctx context.Context, t Terminal, prompt Prompt, rules Rules) (runtime.Outcome, error) {
-	if prompt.Text == "" {
+// target is where a delivery goes.
+type target struct {
+	terminal console.Terminal
+	book     Book   // nil: no account is kept
+	id       string // of the delivery in it
+}
+
+// input writes input in one piece, noted before.
+func (to target) input(ctx context.Context, in journal.Input, p []byte) error {
+	if to.book == nil {
+		return to.terminal.Send(ctx, p)
+	}
+	return to.book.Type(ctx, in, p)
+}
+
+// Type brings a prompt to the agent without an account: should the caller be cut off,
+// nobody can tell what became of it. What a delivery left that was cut off must be out of
+// the line and out of what is on its way to the program. Outcome and error are those of
+// [Deliver].
+func Type(ctx context.Context, t console.Terminal, p Prompt, rules console.Rules) (runtime.Outcome, error) {
+	return target{terminal: t}.deliver(ctx, p, rules)
+}
+
+// deliver looks whether the prompt can be taken now, pastes it in one piece, waits until
+// the paste is on the screen, presses Enter as the profile settles it, and waits for
+// evidence. A refusal means that not a byte was sent. The text is sent once, whatever
+// happens; Enter is pressed only while nobody else can have put anything into the input
+// line, and repeated only while it holds exactly our text. There is no deadline for the
+// paste itself but ctx: a long text takes as long as the program takes to read it.
+func (to target) deliver(ctx context.Context, p Prompt, rules console.Rules) (runtime.Outcome, error) {
+	if p.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}
-	rules.answers = prompt.Answer
-	w, err := start(ctx, t)
+	w, err := console.Follow(ctx, to.terminal)
 	if err != nil {
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
+		return unconfirmed("nothing was sent"), err
 	}
-	held, no, err := w.prepare(ctx, rules)
+	defer w.Release()
+	no, err := prepare(ctx, w, p, rules)
 	if err != nil {
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "nothing was sent"}, err
+		return unconfirmed("nothing was sent"), err
 	}
-	defer held.end()
-	paste, odd := w.v.encode(prompt.Text)
+	paste, odd := encode(w.View, p.Text)
 	switch {
-	case w.v.Exited:
-		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: ErrExited.Error()}, nil
+	case w.View.Exited:
+		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: console.ErrExited.Error()}, nil
 	case odd != nil:
 		return *odd, nil
 	case no != nil:
 		return *no, nil
 	}
-	d := &delivery{watch: w, held: held, rules: rules, text: prompt.Text, confirm: prompt.Confirm}
-	if d.confirm == 0 {
-		d.confirm = DefaultConfirm
-	}
+	d := &delivery{Watch: w, to: to, rules: rules, text: p.Text, confirm: cmp.Or(p.Confirm, DefaultConfirm)}
 	return d.run(ctx, paste)
 }
 
 // prepare looks whether a prompt may be delivered now and then keeps back what people type.
 // A refusal that can be seen at once keeps nobody back.
-func (w *watch) prepare(ctx context.Context, rules Rules) (*lease, *runtime.Outcome, error) {
-	held := &lease{t: w.t}
-	no, err := w.refuseFirmly(ctx, rules)
+func prepare(ctx context.Context, w *console.Watch, p Prompt, rules console.Rules) (*runtime.Outcome, error) {
+	no, err := refuseFirmly(ctx, w, p, rules)
 	if err != nil || no != nil {
-		return held, no, err
+		return no, err
 	}
-	err = w.renew(ctx, held)
-	if err == nil {
-		no, err = w.refuseFirmly(ctx, rules)
+	if err := w.Hold(ctx); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		held.end()
-	}
-	return held, no, err
+	return refuseFirmly(ctx, w, p, rules)
 }
 
 // delivery is one prompt between its first byte and its outcome.
 type delivery struct {
-	*watch
-	held    *lease
-	rules   Rules
+	*console.Watch
+	to      target
+	rules   console.Rules
 	text    string
 	confirm time.Duration
 
-	before Frame     // when the paste was sent
-	human  time.Time // when a person had last typed then
-	echo   holding   // what the input line held when it had settled
-	enter  pressed   // the last Enter
-	typed  int       // how many there were
+	before console.Frame // when the paste was sent
+	human  time.Time     // when a person had last typed then
+	echo   holding       // what the input line held when it had settled
+	enter  pressed       // the last Enter
+	typed  int           // how many there were
 }
 
 func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, error) {
-	d.before, d.human = d.v.Frame, d.v.LastHuman
-	if j, ok := d.t.(Journal); ok {
-		if err := j.Begin(ctx, d.text, d.undo()); err != nil {
+	d.before, d.human = d.View.Frame, d.View.LastHuman
+	if d.to.book != nil {
+		if err := d.to.book.Begin(ctx, d.to.id, d.text, d.undo()); err != nil {
 			return unconfirmed("nothing was sent"), err
 		}
 	}
-	if err := d.t.Send(ctx, paste); err != nil {
+	if err := d.Terminal.Send(ctx, paste); err != nil {
 		return unconfirmed("the terminal did not take all of the text"), err
 	}
 	err := d.settle(ctx)
@@ -126,8 +134,10 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	switch {
 	case err == nil:
 		return outcome, nil
-	case errors.Is(err, ErrExited), errors.Is(err, errHeld), errors.Is(err, ErrTouched):
+	case errors.Is(err, console.ErrExited), errors.Is(err, errHeld):
 		return unconfirmed("%v", err), nil
+	case errors.Is(err, journal.ErrTouched):
+		return unconfirmed("%v: %v", errHeld, err), nil
 	default:
 		return unconfirmed("given up after the text was sent"), err
 	}
@@ -139,7 +149,7 @@ func (d *delivery) undo() []byte {
 	if d.rules.Screen.ClearKey == "" || !d.knowsComposer() {
 		return nil
 	}
-	key, err := term.Key(d.rules.Screen.ClearKey, d.v.Modes)
+	key, err := term.Key(d.rules.Screen.ClearKey, d.View.Modes)
 	if err != nil {
 		return nil
 	}
@@ -181,7 +191,7 @@ func (d *delivery) settle(ctx context.Context) error {
 	}
 	patience += time.Duration(len(d.text)) * echoRate
 	for !d.echoed() {
-		changed, err := d.next(ctx, patience) // anew with each frame: progress
+		changed, err := d.Next(ctx, patience) // anew with each frame: progress
 		if err != nil {
 			return err
 		}
@@ -203,7 +213,7 @@ func (d *delivery) echoed() bool {
 	case holdsNothing:
 		return false
 	default:
-		return !slices.Equal(d.before.Rows, d.v.Rows)
+		return !slices.Equal(d.before.Rows, d.View.Rows)
 	}
 }
 
@@ -224,7 +234,7 @@ func (d *delivery) rest(ctx context.Context, rule agentcli.Settle) error {
 		if !now.Before(calm) || !now.Before(end) {
 			return nil
 		}
-		changed, err := d.next(ctx, min(calm.Sub(now), end.Sub(now)))
+		changed, err := d.Next(ctx, min(calm.Sub(now), end.Sub(now)))
 		if err != nil {
 			return err
 		}
@@ -240,36 +250,36 @@ func (d *delivery) rest(ctx context.Context, rule agentcli.Settle) error {
 // settling is what must come to rest: the content of the input line, or the
 // screen if that cannot be read.
 func (d *delivery) settling() string {
-	if c := d.composer(); c.found {
-		return c.content
+	if c := d.composer(); c.Found {
+		return c.Content
 	}
-	return d.v.text(len(d.v.rows))
+	return strings.Join(d.View.Rows, "\n")
 }
 
-func (d *delivery) composer() composer { return d.v.readComposer(d.rules.Screen.Composer) }
+func (d *delivery) composer() console.Composer { return d.View.Composer(d.rules.Screen.Composer) }
 
 func (d *delivery) holds() holding {
-	return d.composer().holds(d.text, d.rules.Screen.Composer)
+	return holds(d.composer(), d.text, d.rules.Screen.Composer)
 }
 
 // knowsComposer reports whether the program's input line was recognised before
 // the paste.
 func (d *delivery) knowsComposer() bool {
-	c := look(d.before).readComposer(d.rules.Screen.Composer)
-	return c.found && !c.above
+	c := console.Look(d.before).Composer(d.rules.Screen.Composer)
+	return c.Found && !c.Above
 }
 
 // disturbed says what has come between the text and its Enter; nil if nothing.
 func (d *delivery) disturbed() error {
 	switch {
-	case d.v.Exited:
-		return ErrExited
-	case d.v.LastHuman.After(d.human):
+	case d.View.Exited:
+		return console.ErrExited
+	case d.View.LastHuman.After(d.human):
 		return fmt.Errorf("%w: a person typed in between", errHeld)
 	case d.holds() == holdsOurs:
 		return nil // what looks like a menu is our own text
 	}
-	if dialog := d.v.dialog(d.rules); dialog != nil {
+	if dialog := d.View.Dialog(d.rules); dialog != nil {
 		return fmt.Errorf("%w: a dialog came up (%s)", errHeld, dialog.Kind)
 	}
 	return nil
@@ -289,7 +299,7 @@ func (d *delivery) mayEnter() error {
 		return fmt.Errorf("%w: the input line holds more than the text", errHeld)
 	case d.echo == holdsNothing && d.knowsComposer():
 		return fmt.Errorf("%w: the text did not appear in the input line", errHeld)
-	case d.knowsComposer() && d.v.Attached > 0:
+	case d.knowsComposer() && d.View.Attached > 0:
 		return fmt.Errorf("%w: the input line cannot be told from what an attached person may have typed", errHeld)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package console
+package typist
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/console"
 	"gascity/internal/term"
 	"gascity/runtime"
 )
@@ -21,7 +22,7 @@ func refused(reason runtime.RefusalReason, format string, args ...any) *runtime.
 
 // encode returns the bytes of a paste, or the refusal of a text that cannot
 // arrive unchanged.
-func (v view) encode(text string) ([]byte, *runtime.Outcome) {
+func encode(v console.View, text string) ([]byte, *runtime.Outcome) {
 	if !utf8.ValidString(text) {
 		return nil, refused(runtime.RefusedContent, "%v", term.ErrNotText)
 	}
@@ -29,7 +30,7 @@ func (v view) encode(text string) ([]byte, *runtime.Outcome) {
 		return nil, refused(runtime.RefusedContent, "nothing of it would show on a screen, so nobody could tell whether it arrived")
 	}
 	if !v.Modes.BracketedPaste {
-		if no := v.checkLine(text); no != nil {
+		if no := checkLine(v, text); no != nil {
 			return nil, no
 		}
 	}
@@ -48,44 +49,44 @@ func visible(r rune) bool {
 
 // checkLine refuses what a program without bracketed paste would take for
 // several inputs, for keys, or not as a whole.
-func (v view) checkLine(text string) *runtime.Outcome {
+func checkLine(v console.View, text string) *runtime.Outcome {
 	if strings.ContainsAny(text, "\r\n") {
 		return refused(runtime.RefusedContent, "the program takes a single line: it did not ask for bracketed paste")
 	}
-	if strings.Contains(text, "\t") && v.Line != LineCooked {
+	if strings.Contains(text, "\t") && v.Line != console.LineCooked {
 		return refused(runtime.RefusedContent, "a tab would act as a key: the program did not ask for bracketed paste")
 	}
-	if len(text) > MaxCookedLine && v.Line != LineRaw {
-		return refused(runtime.RefusedContent, "the line has %d bytes; the terminal carries at most %d", len(text), MaxCookedLine)
+	if len(text) > console.MaxCookedLine && v.Line != console.LineRaw {
+		return refused(runtime.RefusedContent, "the line has %d bytes; the terminal carries at most %d", len(text), console.MaxCookedLine)
 	}
 	return nil
 }
 
-// refuse says why a prompt cannot be delivered onto this screen; nil if it can.
-func (v view) refuse(rules Rules, now time.Time) *runtime.Outcome {
-	if v.humanActive(rules, now) {
+// refuse says why a prompt cannot be delivered onto this screen; nil if it can. answers:
+// it is the answer that the program says it waits for.
+func refuse(v console.View, rules console.Rules, answers bool, now time.Time) *runtime.Outcome {
+	if humanActive(v, rules, now) {
 		return refused(runtime.RefusedTyping, "a person typed %s ago", now.Sub(v.LastHuman).Round(time.Millisecond))
 	}
-	if d := v.dialog(rules); d != nil {
+	if d := v.Dialog(rules); d != nil {
 		return refused(runtime.RefusedDialog, "%s: %s", d.Kind, d.Why)
 	}
-	if v.program().State == "blocked" && !rules.answers {
+	if v.Program().State == "blocked" && !answers {
 		return refused(runtime.RefusedDialog, "the program says that it waits for an answer")
 	}
-	s := rules.Screen
-	if !v.inputLine(s) || s.Composer.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
-		rules.ReadyPrefix != "" && v.blank() {
+	if v.Unready(rules) {
 		return refused(runtime.RefusedUnready, "the input line is not on the screen")
 	}
-	c := v.readComposer(s.Composer)
-	if s.EnterWhileBusy == agentcli.BusyIgnores && v.busy(s, c) != "" {
+	s := rules.Screen
+	c := v.Composer(s.Composer)
+	if s.EnterWhileBusy == agentcli.BusyIgnores && v.Busy(s, c) != "" {
 		return refused(runtime.RefusedBusy, "the program takes no input during a turn")
 	}
-	if c.above && len(s.Composer.Marks) > 0 {
+	if c.Above && len(s.Composer.Marks) > 0 {
 		return refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt: what is between may be a draft")
 	}
-	if c.found && !c.above && strings.TrimSpace(c.content) != "" {
-		return refused(runtime.RefusedDraft, "the input line holds %d characters", utf8.RuneCountInString(c.content))
+	if c.Found && !c.Above && strings.TrimSpace(c.Content) != "" {
+		return refused(runtime.RefusedDraft, "the input line holds %d characters", utf8.RuneCountInString(c.Content))
 	}
 	return nil
 }
@@ -100,16 +101,16 @@ const (
 	maxRefusal = time.Second
 )
 
-// refuseFirmly is [view.refuse] for a screen that may be in motion: the answer
+// refuseFirmly is refuse for a screen that may be in motion: the answer
 // must hold for a moment.
-func (w *watch) refuseFirmly(ctx context.Context, rules Rules) (*runtime.Outcome, error) {
+func refuseFirmly(ctx context.Context, w *console.Watch, p Prompt, rules console.Rules) (*runtime.Outcome, error) {
 	for end := time.Now().Add(maxRefusal); ; {
-		no := w.v.refuse(rules, time.Now())
-		wait := midPaint - time.Since(w.v.LastOutput)
+		no := refuse(w.View, rules, p.Answer, time.Now())
+		wait := midPaint - time.Since(w.View.LastOutput)
 		if no != nil {
 			wait = refusalHolds
 		}
-		changed, err := w.next(ctx, min(wait, time.Until(end)))
+		changed, err := w.Next(ctx, min(wait, time.Until(end)))
 		if err != nil || !changed {
 			return no, err
 		}

@@ -1,4 +1,4 @@
-package console
+package typist
 
 import (
 	"fmt"
@@ -11,7 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gascity/internal/console"
 	"gascity/runtime"
+	"gascity/test/terminal"
 )
 
 // TestTypistAndNudges lets a person type with random timing into the composer
@@ -29,27 +31,24 @@ func TestTypistAndNudges(t *testing.T) {
 
 func typistRound(t *testing.T, style string, random *rand.Rand) {
 	pause := func(limit time.Duration) { time.Sleep(time.Duration(random.Int64N(int64(limit)))) }
-	f := face{style: style, echo: 30 * time.Millisecond}
-	agent := newAgent(f)
+	f := terminal.Face{Style: style, Echo: 30 * time.Millisecond}
+	agent := terminal.NewAgent(f)
 	var ours, theirs []string // what each Enter submitted
 	var input sync.Mutex
-	program := agent.t.program
+	program := agent.T.Program
 	deliver := func(p []byte, person bool) {
 		input.Lock()
 		defer input.Unlock()
 		program(p)
-		agent.mu.Lock()
-		defer agent.mu.Unlock()
-		for _, text := range agent.ledger {
+		for _, text := range agent.Forget() {
 			if person {
 				theirs = append(theirs, text)
 			} else {
 				ours = append(ours, text)
 			}
 		}
-		agent.ledger = nil
 	}
-	agent.t.program = func(p []byte) { deliver(p, false) }
+	agent.T.Program = func(p []byte) { deliver(p, false) }
 	var typed []string
 	done := make(chan struct{})
 	go func() {
@@ -58,16 +57,16 @@ func typistRound(t *testing.T, style string, random *rand.Rand) {
 			pause(8 * time.Second)
 			line := fmt.Sprintf("human%02d", n)
 			for key := range strings.SplitSeq(line, "") {
-				agent.t.set(func(fr *Frame) { fr.LastHuman, fr.Attached = time.Now(), 1 })
+				agent.T.Set(func(fr *console.Frame) { fr.LastHuman, fr.Attached = time.Now(), 1 })
 				deliver([]byte(key), true)
 				pause(300 * time.Millisecond)
 			}
-			agent.t.set(func(fr *Frame) { fr.LastHuman = time.Now() })
+			agent.T.Set(func(fr *console.Frame) { fr.LastHuman = time.Now() })
 			deliver([]byte("\r"), true)
 			typed = append(typed, line)
 		}
 	}()
-	prompts := nudgeUntil(t, agent, rulesOf(t, f), done)
+	prompts := nudgeUntil(t, agent, f.Rules(t), done)
 	all := regexp.MustCompile(`<nudge\d+>`).ReplaceAllString(strings.Join(theirs, ""), "")
 	for _, line := range typed {
 		if strings.Count(all, line) != 1 {
@@ -87,7 +86,7 @@ func typistRound(t *testing.T, style string, random *rand.Rand) {
 }
 
 // nudgeUntil delivers prompts, each until it is no longer refused.
-func nudgeUntil(t *testing.T, agent *fakeAgent, rules Rules, done <-chan struct{}) (prompts []string) {
+func nudgeUntil(t *testing.T, agent *terminal.Agent, rules console.Rules, done <-chan struct{}) (prompts []string) {
 	submitted := 0
 	for n := 0; ; n++ {
 		text := fmt.Sprintf("<nudge%03d>", n)
@@ -101,7 +100,7 @@ func nudgeUntil(t *testing.T, agent *fakeAgent, rules Rules, done <-chan struct{
 				return prompts
 			case <-time.After(100 * time.Millisecond):
 			}
-			got, err := Deliver(t.Context(), agent.t, Prompt{Text: text, Confirm: time.Second}, rules)
+			got, err := Type(t.Context(), agent.T, Prompt{Text: text, Confirm: time.Second}, rules)
 			if err != nil {
 				t.Error(err)
 				return prompts

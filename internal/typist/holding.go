@@ -1,0 +1,105 @@
+package typist
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/console"
+)
+
+// skeleton returns the letters, digits and ASCII punctuation of a text: what
+// survives wrapping, indenting and a font's idea of an emoji.
+func skeleton(s string) string {
+	kept := strings.Map(func(r rune) rune {
+		if r > ' ' && r < 0x7f || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, s)
+	if kept != "" {
+		return kept
+	}
+	return strings.Join(strings.Fields(s), "")
+}
+
+// holding is whose text a composer holds.
+type holding uint8
+
+const (
+	holdsNothing holding = iota
+	holdsOurs            // exactly our text, or what stands for it
+	holdsMore            // our text and somebody else's
+	holdsOther           // something that cannot be told
+)
+
+// minPart is the least visible part of a long text that identifies it.
+const minPart = 16
+
+// holds compares an input line's content with the text that was pasted.
+func holds(c console.Composer, text string, rules agentcli.Composer) holding {
+	switch {
+	case !c.Found:
+		return holdsOther
+	case strings.TrimSpace(c.Content) == "":
+		return holdsNothing
+	}
+	got, want := skeleton(c.Content), skeleton(text)
+	if got == want {
+		return holdsOurs
+	}
+	if n := placeholders(c.Content, rules); n > 0 {
+		return holdsPasted(c.Content, want, n, rules)
+	}
+	switch {
+	case strings.Contains(got, want):
+		return holdsMore
+	case rules.Scrolls && len(got) >= minPart && strings.Contains(want, got):
+		return holdsOurs
+	}
+	return holdsOther
+}
+
+// holdsPasted is holds for content with n placeholders.
+func holdsPasted(content, want string, n int, rules agentcli.Composer) holding {
+	before, after := content, ""
+	for _, p := range rules.Pasted {
+		if cut := p.Replace(content, "\x00"); cut != content {
+			before, after, _ = strings.Cut(cut, "\x00")
+		}
+	}
+	before, after = skeleton(before), skeleton(after)
+	switch {
+	case n > 1:
+		return holdsMore
+	case before+after == "":
+		return holdsOurs
+	case len(before)+len(after) < len(want) && strings.HasPrefix(want, before) && strings.HasSuffix(want, after):
+		return holdsOurs // both ends of a long text are shown
+	}
+	return holdsMore
+}
+
+// bracketed is how programs write what stands for a paste.
+var bracketed = regexp.MustCompile(`\[[^\[\]]*\]`)
+
+// placeholders counts what stands for a paste.
+func placeholders(content string, rules agentcli.Composer) (n int) {
+	for _, part := range bracketed.FindAllString(content, -1) {
+		if agentcli.MatchAny(rules.Pasted, part) {
+			n++
+		}
+	}
+	if n == 0 && replaceAll(rules.Pasted, content) != content {
+		return 1
+	}
+	return n
+}
+
+func replaceAll(patterns []agentcli.Pattern, s string) string {
+	for _, p := range patterns {
+		s = p.Replace(s, "")
+	}
+	return s
+}

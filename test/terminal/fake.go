@@ -1,0 +1,376 @@
+// Package terminal has doubles of terminals for tests: a screen that a test paints, a
+// program with an input line that lives in memory, and the fake agent on a real pseudo
+// terminal.
+package terminal
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/term"
+)
+
+// The size of the terminals.
+const (
+	Cols = 100
+	Rows = 30
+)
+
+// Fake is a console.Terminal over a screen model. It is safe for concurrent use.
+type Fake struct {
+	mu      sync.Mutex
+	screen  *term.Screen
+	frame   console.Frame
+	changed chan struct{}
+
+	Sent    [][]byte       // the input, piece by piece
+	Program func(p []byte) // gets the input; nil: nobody does
+}
+
+// New returns an empty terminal in raw mode.
+func New() *Fake {
+	f := &Fake{changed: make(chan struct{})}
+	f.screen = term.New(Cols, Rows, nil)
+	f.frame.Line = console.LineRaw
+	f.Print("")
+	return f
+}
+
+// Print is output of the program.
+func (f *Fake) Print(text string) {
+	f.Set(func(fr *console.Frame) {
+		_, _ = f.screen.Write([]byte(text)) // a screen takes everything
+		if text != "" {
+			fr.LastOutput = time.Now()
+		}
+		rows := f.screen.Rows()
+		cells := make([][]term.Cell, len(rows))
+		for y := range cells {
+			cells[y] = f.screen.Row(y)
+		}
+		fr.Rows, fr.Cells = rows, func(y int) []term.Cell { return cells[y] }
+		fr.Cursor, fr.Modes, fr.Title = f.screen.Cursor(), f.screen.Modes(), f.screen.Title()
+	})
+}
+
+// Set changes the frame.
+func (f *Fake) Set(change func(*console.Frame)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(&f.frame)
+	f.frame.Seq++
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// Frame keeps the contract of console.Terminal.
+func (f *Fake) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+	for {
+		f.mu.Lock()
+		fr, changed := f.frame, f.changed
+		f.mu.Unlock()
+		if fr.Seq > after || fr.Exited {
+			return fr, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return console.Frame{}, ctx.Err()
+		}
+	}
+}
+
+// Send keeps the contract of console.Terminal.
+func (f *Fake) Send(_ context.Context, p []byte) error {
+	f.mu.Lock()
+	f.Sent = append(f.Sent, slices.Clone(p))
+	program := f.Program
+	f.mu.Unlock()
+	if program != nil {
+		program(p)
+	}
+	return nil
+}
+
+// Input returns everything that was sent.
+func (f *Fake) Input() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return string(slices.Concat(f.Sent...))
+}
+
+// Human is a person typing at an attached terminal.
+func (f *Fake) Human(p string) {
+	f.Set(func(fr *console.Frame) { fr.LastHuman, fr.Attached = time.Now(), 1 })
+	f.Program([]byte(p))
+}
+
+// Face is what a fake agent draws like.
+type Face struct {
+	Style        string        // rules, open, line, plain
+	DropEnters   int           // swallow so many
+	Newline      time.Duration // an Enter so soon after text is a newline
+	Echo         time.Duration // how late text is shown
+	React        time.Duration // how late Enter acts
+	Think        time.Duration // how long a turn takes
+	Placeholder  int           // a paste of at least so many bytes is shown by a placeholder
+	Ghost        string
+	NoPaste      bool // does not ask for bracketed paste
+	Deaf         bool // loses all text
+	DialogAfter  time.Duration
+	DialogOnText bool // a dialog comes up when text arrives
+	Dialog       []string
+	Titles       bool
+	Spinner      bool // the busy screen never rests
+}
+
+// Rules returns the rules that fit a terminal.Face.
+func (f Face) Rules(tb testing.TB) console.Rules {
+	switch f.Style {
+	case "rules":
+		return Rules(tb, "claude")
+	case "open":
+		return Rules(tb, "codex")
+	case "line":
+		r := Rules(tb, "generic")
+		r.ReadyPrefix = "> "
+		r.Screen.Composer.Marks = []string{"> "}
+		return r
+	default:
+		return Rules(tb, "generic")
+	}
+}
+
+// Trust is a dialog as a face may have one.
+var Trust = []string{
+	"Quick safety check: Is this a project you trust?", "", " ❯ No, exit", "   Yes, I trust this folder", "",
+	" Enter to confirm",
+}
+
+// Agent is a composer state machine with a ledger.
+type Agent struct {
+	Face
+	T *Fake
+
+	// What Change may look at and change.
+	Content  []rune
+	Shown    string
+	InDialog bool
+	Picked   []string // keys that reached the dialog
+
+	mu       sync.Mutex
+	pasted   bool // content is shown by a placeholder
+	lastText time.Time
+	busy     int
+	tick     int
+	ledger   []string
+	rest     string // an unfinished paste
+	output   []string
+}
+
+// NewAgent returns an agent that is ready at once.
+func NewAgent(f Face) *Agent {
+	a := &Agent{Face: f, T: New()}
+	if a.Think == 0 {
+		a.Think = 50 * time.Millisecond
+	}
+	a.T.Program = a.Take
+	if !a.NoPaste {
+		a.T.Print("\x1b[?2004h")
+	}
+	if a.DialogAfter > 0 {
+		time.AfterFunc(a.DialogAfter, a.ShowDialog)
+	}
+	a.Change(func() {})
+	return a
+}
+
+// Change changes the agent and draws it.
+func (a *Agent) Change(change func()) {
+	a.mu.Lock()
+	change()
+	screen := a.draw()
+	a.mu.Unlock()
+	a.T.Print(screen)
+}
+
+// ShowDialog puts the face's dialog on the screen.
+func (a *Agent) ShowDialog() { a.Change(func() { a.InDialog = true }) }
+
+// Take reads input: pastes in brackets, keys, text.
+func (a *Agent) Take(p []byte) {
+	s := a.rest + string(p)
+	a.rest = ""
+	for s != "" {
+		if text, ok := strings.CutPrefix(s, "\x1b[200~"); ok {
+			inner, after, whole := strings.Cut(text, "\x1b[201~")
+			if !whole {
+				a.rest = s
+				return
+			}
+			a.Text(inner, true)
+			s = after
+			continue
+		}
+		n := max(1, strings.IndexFunc(s+"\r", func(r rune) bool { return r < ' ' || r == 0x7f }))
+		if strings.HasPrefix(s, "\x1b[") {
+			n = min(3, len(s))
+		}
+		a.key(s[:n])
+		s = s[n:]
+	}
+}
+
+// Text puts a text into the input line.
+func (a *Agent) Text(s string, paste bool) {
+	a.Change(func() {
+		a.lastText = time.Now()
+		if a.Deaf {
+			return
+		}
+		a.Content = append(a.Content, []rune(s)...)
+		a.pasted = paste && a.Placeholder > 0 && len(s) >= a.Placeholder
+		if a.DialogOnText {
+			a.InDialog = true
+		}
+		if a.Echo == 0 {
+			a.Shown = string(a.Content)
+			return
+		}
+		time.AfterFunc(a.Echo, func() { a.Change(func() { a.Shown = string(a.Content) }) })
+	})
+}
+
+func (a *Agent) key(k string) {
+	if k == "\r" && a.React > 0 {
+		time.AfterFunc(a.React, func() { a.act(k) })
+		return
+	}
+	a.act(k)
+}
+
+func (a *Agent) act(k string) {
+	a.mu.Lock()
+	dialog := a.InDialog
+	a.mu.Unlock()
+	switch {
+	case dialog:
+		a.Change(func() { a.Picked = append(a.Picked, k) })
+	case k == "\r":
+		a.enter()
+	case k == "\x7f":
+		a.Change(func() {
+			a.Content = a.Content[:max(0, len(a.Content)-1)]
+			a.Shown = string(a.Content)
+		})
+	case k == "\x15":
+		a.Change(func() { a.Content, a.Shown = nil, "" })
+	case k[0] >= ' ' && k[0] != 0x7f:
+		a.Text(k, false)
+	}
+}
+
+func (a *Agent) enter() {
+	a.Change(func() {
+		switch {
+		case a.DropEnters > 0:
+			a.DropEnters--
+		case a.Newline > 0 && time.Since(a.lastText) < a.Newline:
+			a.Content = append(a.Content, '\n')
+			a.Shown = string(a.Content)
+		case strings.TrimSpace(string(a.Content)) != "":
+			text := strings.TrimRight(string(a.Content), "\n")
+			a.ledger = append(a.ledger, text)
+			a.output = append(a.output, "● You said something")
+			a.Content, a.Shown, a.pasted = nil, "", false
+			a.busy++
+			time.AfterFunc(a.Think, func() { a.Change(func() { a.busy-- }) })
+			if a.Spinner {
+				a.spin()
+			}
+		}
+	})
+}
+
+func (a *Agent) spin() {
+	time.AfterFunc(30*time.Millisecond, func() {
+		a.Change(func() {
+			if a.tick++; a.busy > 0 {
+				a.spin()
+			}
+		})
+	})
+}
+
+// draw returns the whole screen.
+func (a *Agent) draw() string {
+	var b strings.Builder
+	b.WriteString("\x1b[H\x1b[2J")
+	if a.Titles {
+		title := "✳ agent"
+		if a.busy > 0 {
+			title = "◐ agent"
+		}
+		b.WriteString("\x1b]2;" + title + "\a")
+	}
+	lines := slices.Clone(a.output[max(0, len(a.output)-5):])
+	if a.InDialog {
+		b.WriteString(strings.Join(append(lines, a.Dialog...), "\r\n"))
+		return b.String()
+	}
+	cursor := "\x1b[s"
+	shown := strings.ReplaceAll(a.Shown, "\t", "    ")
+	if a.pasted && a.Shown != "" {
+		shown = "[Pasted text #1 +9 lines]"
+	}
+	composer := strings.ReplaceAll(shown, "\n", "\r\n  ") + cursor
+	if a.Shown == "" && a.Ghost != "" {
+		composer = cursor + "\x1b[2m" + a.Ghost + "\x1b[22m"
+	}
+	rule := strings.Repeat("─", Cols)
+	switch a.Style {
+	case "rules":
+		foot := "? for shortcuts"
+		if a.busy > 0 {
+			lines = append(lines, "✽ Simmering… (1s · "+strings.Repeat("·", a.tick%7)+")")
+			foot += " · esc to interrupt"
+		}
+		lines = append(lines, rule, "❯ "+composer, rule, "  "+foot)
+	case "open":
+		lines = append(lines, "", "› "+composer, "", "  model default · ~/work")
+	case "line":
+		lines = append(lines, "> "+composer)
+	default:
+		lines = append(lines, composer)
+	}
+	b.WriteString(strings.Join(lines, "\r\n") + "\x1b[u")
+	return b.String()
+}
+
+// Forget returns what the agent took, and forgets it.
+func (a *Agent) Forget() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	taken := a.ledger
+	a.ledger = nil
+	return taken
+}
+
+// Line returns what is in the input line.
+func (a *Agent) Line() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return string(a.Content)
+}
+
+// Prompts returns what the agent took.
+func (a *Agent) Prompts() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.ledger)
+}

@@ -1,0 +1,125 @@
+package terminal
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/console"
+	"gascity/internal/fakeagent/ledger"
+	"gascity/internal/term"
+	"gascity/test/fakeagent/build"
+)
+
+// Real is the fake agent on a real pseudo terminal.
+type Real struct {
+	*Fake
+	File string // its ledger
+}
+
+// NewReal starts the fake agent. Its output is painted as it comes; what it is
+// sent goes through the kernel's terminal.
+func NewReal(t *testing.T, flags ...string) *Real {
+	t.Helper()
+	a := &Real{Fake: New(), File: filepath.Join(t.TempDir(), "ledger")}
+	cmd := exec.CommandContext(t.Context(), build.Build(t), append([]string{"--ledger", a.File, "--max-life", "2m"}, flags...)...)
+	cmd.Env = []string{"TERM=xterm-256color", "LANG=C.UTF-8"}
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: Rows, Cols: Cols})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replies := make(chan []byte, 64)
+	a.screen = term.New(Cols, Rows, &term.Options{Reply: func(p []byte) { replies <- slices.Clone(p) }})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := tty.Read(buf)
+			if n > 0 {
+				a.Print(string(buf[:n]))
+			}
+			if err != nil {
+				a.Set(func(f *console.Frame) { f.Exited = true })
+				return
+			}
+		}
+	}()
+	a.Program = func(p []byte) {
+		if _, err := tty.Write(p); err != nil {
+			t.Errorf("cannot write to the terminal: %v", err)
+		}
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended by itself
+		_ = cmd.Wait()         // killed
+		_ = tty.Close()        // only read from
+		<-ended
+	})
+	return a
+}
+
+// Taken returns the prompts of the ledger once there are n, or time has run out.
+func (a *Real) Taken(t *testing.T, n int) []ledger.Record {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	records, err := ledger.Wait(ctx, a.File, ledger.Has(ledger.Prompt, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ledger.Prompts(records)
+}
+
+// Rules returns the rules of a built-in profile.
+func Rules(tb testing.TB, profile string) console.Rules {
+	tb.Helper()
+	p, err := agentcli.Builtin().Get(profile)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return console.Rules{Screen: p.Screen, Dialogs: p.Dialogs, ReadyPrefix: p.ReadyPromptPrefix, AnswerDialogs: true}
+}
+
+// RealRules returns the rules of a built-in profile as they fit a [Real].
+func RealRules(tb testing.TB, profile string) console.Rules {
+	rules := Rules(tb, profile)
+	rules.ReadyPrefix = "❯ "
+	if profile == "generic" {
+		rules.Screen.Composer.Marks = []string{"❯ "}
+	}
+	return rules
+}
+
+// Ready waits until the agent takes prompts.
+func (a *Real) Ready(t *testing.T, rules console.Rules) {
+	t.Helper()
+	got, err := console.Ready(t.Context(), a, rules, 30*time.Second)
+	if err != nil || got.State != console.ReadyPrompt {
+		t.Fatalf("%+v, %v\n%s", got, err, strings.Join(a.frame.Rows, "\n"))
+	}
+}
+
+// Wait waits until a frame is as seen says.
+func (a *Real) Wait(t *testing.T, seen func(console.Frame) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for seq := uint64(0); ; {
+		f, err := a.Frame(ctx, seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen(f) {
+			return
+		}
+		seq = f.Seq
+	}
+}
