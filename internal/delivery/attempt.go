@@ -281,8 +281,18 @@ func (o *owner) land(ctx context.Context, l landing) {
 		if r.State == prompt.Submitted || r.State == prompt.Unconfirmed {
 			r.Instance = went
 		}
+		if r.State == prompt.Submitted {
+			o.note(taking{went, at})
+		}
 		return r, err
 	})
+}
+
+// note keeps what the agent took last.
+func (o *owner) note(t taking) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.box.took, o.readAt = t, t.at.Add(quiet)
 }
 
 // landInterrupt takes over what came of an interrupt. One that a person's typing

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"gascity/client"
 	"gascity/internal/prompt"
@@ -24,10 +25,27 @@ type box struct {
 	bytes    int                        // of their texts
 	why      string                     // why the first one waits
 	owned    bool
+	took     taking
 	changed  map[string]chan struct{} // by the ID of a receipt that is waited for; closed by its next change
 
 	queued atomic.Int64 // of the receipts; those on their way
 	newest atomic.Int64 // when the newest of them was accepted, in Unix nanoseconds; of an empty queue it is old
+}
+
+// taking is the last prompt that an incarnation of the session took.
+type taking struct {
+	instance string
+	at       time.Time
+}
+
+// takenBy returns when the incarnation last took a prompt, zero if that is not known.
+func (e *Engine) takenBy(b *box, instance string) time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if instance == "" || b.took.instance != instance {
+		return time.Time{}
+	}
+	return b.took.at
 }
 
 // errOver reports that a receipt is not open any more.

@@ -33,7 +33,7 @@ import (
 	"gascity/internal/session"
 )
 
-// City is what the engine knows of the controller. Both methods are called
+// City is what the engine knows of the controller. Its methods are called
 // concurrently, and never by [Engine.Look].
 type City interface {
 	// View returns what is known of the target, an agent or a session, at once. An
@@ -44,6 +44,10 @@ type City interface {
 	// WakeFor asks for a target to run that sleeps, or that its pool does not want.
 	// It may return before it does.
 	WakeFor(ctx context.Context, name, reason string) error
+	// Sense asks for a fresh reading of what the target is doing. It returns before
+	// that is there; the view has it then, and [Engine.Look] is called if it tells
+	// anything new.
+	Sense(name string)
 }
 
 // Options is what an engine needs.

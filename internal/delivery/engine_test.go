@@ -389,6 +389,47 @@ func TestUrgentInterrupts(t *testing.T) {
 	}, a)
 }
 
+// An urgent prompt that comes when the agent has just taken another one waits for
+// the edge: what is known of the agent is from before.
+func TestUrgentWaitsForTheEdge(t *testing.T) {
+	urgent := func(q *client.NudgeRequest) { q.Priority = "urgent" }
+	read := func(r *rig, activity runtime.Activity) {
+		r.edit("a", func(a *agent) {
+			a.view.Activity.State, a.view.Activity.Since, a.view.ReadAt = activity, time.Now(), time.Now()
+		})
+	}
+	for name, test := range map[string]struct {
+		then        func(r *rig) // after the first prompt was taken and the urgent one accepted
+		interrupted int
+	}{
+		"the turn begins":    {func(r *rig) { r.pass(200 * time.Millisecond); read(r, runtime.ActivityBusy) }, 1},
+		"no turn begins":     {func(r *rig) { r.pass(200 * time.Millisecond); read(r, runtime.ActivityIdle); r.pass(time.Second) }, 0},
+		"nobody looks":       {func(r *rig) { r.pass(5 * time.Second) }, 0},
+		"it is seen at once": {func(r *rig) { read(r, runtime.ActivityBusy) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				read(r, runtime.ActivityIdle)
+				r.pass(time.Minute)
+				first := r.send("a", "work")
+				synctest.Wait()
+				r.want(first.ID, client.ReceiptConsumed)
+				sent := r.send("a", "stop that", urgent)
+				synctest.Wait()
+				if got := r.want(sent.ID, client.ReceiptQueued); !strings.Contains(got.Reason, "began a turn") {
+					r.Errorf("it waits because of %q", got.Reason)
+				}
+				test.then(r)
+				synctest.Wait()
+				r.want(sent.ID, client.ReceiptConsumed)
+				if a := r.agents["a"]; a.interrupted != test.interrupted || !slices.Equal(a.ledger, []string{"work", "stop that"}) {
+					r.Errorf("it was interrupted %d times, want %d, and took %q", a.interrupted, test.interrupted, a.ledger)
+				}
+			}, newAgent("a"))
+		})
+	}
+}
+
 // Without a sign of its own a turn boundary proves that a prompt was worked on.
 func TestConsumedByTurnBoundary(t *testing.T) {
 	a := newAgent("a")
@@ -412,6 +453,23 @@ func TestConsumedByTurnBoundary(t *testing.T) {
 		r.edit("a", func(a *agent) { a.end(client.StateStopped) })
 		synctest.Wait()
 		r.want(second.ID, client.ReceiptUnconfirmed)
+	}, a)
+}
+
+// Of an agent whose turn was over before its taking was told, nothing more is
+// seen: it is read again.
+func TestConsumedThoughNothingChanges(t *testing.T) {
+	a := newAgent("a")
+	inBubble(t, func(r *rig) {
+		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+			out := a.took(text)
+			out.Evidence = "composer_emptied"
+			return out, nil
+		}
+		a.view.Activity.State, a.view.ReadAt = runtime.ActivityIdle, time.Now()
+		sent := r.send("a", "x")
+		r.pass(2 * time.Second)
+		r.want(sent.ID, client.ReceiptConsumed)
 	}, a)
 }
 

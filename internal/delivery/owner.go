@@ -27,6 +27,7 @@ type owner struct {
 	quietBy   time.Time      // no interrupt before: a person types
 	withdrawn map[string]int // how often a text was taken back
 	settleAt  time.Time      // not before that it is asked again what came of a text
+	readAt    time.Time      // when to ask for a reading if none has come since a prompt was taken; zero: it was asked
 	missing   time.Time      // since when the city does not know the target; zero: it does
 	tried     scene          // at the last attempt
 	triedAt   time.Time
@@ -43,6 +44,10 @@ const (
 	wakeMax   = time.Minute
 	// goneAfter is how long a target must be unknown to the city to be gone.
 	goneAfter = 10 * time.Second
+	// quiet is how long after a prompt was taken the agent is read again if it has
+	// shown nothing since, and settled how long until that reading has come for sure.
+	quiet   = 500 * time.Millisecond
+	settled = time.Second
 	// grace is how long an attempt may go on when the engine ends.
 	grace = 5 * time.Second
 )
@@ -118,13 +123,15 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 		}
 		v, err := o.opts.City.View(o.box.session)
 		s, sure := o.judge(v, err, now)
+		s.TakenAt = o.takenBy(o.box, s.Instance)
 		if !o.triedAt.IsZero() && sceneOf(v) != o.tried {
 			s.ChangedAt = o.triedAt.Add(minGap)
 		}
+		reading := o.read(s, now)
 		a := prompt.Decide(open, s, now, o.flight)
 		if at, wait := o.do(ctx, a, v); wait {
 			o.explain(a.Detail)
-			return earlier(earlier(at, a.At), sure), false
+			return earlier(earlier(at, a.At), earlier(sure, reading)), false
 		}
 	}
 	return time.Time{}, false
@@ -145,6 +152,21 @@ func (o *owner) judge(v session.View, err error, now time.Time) (s prompt.Sight,
 		return prompt.Sight{Shut: err.Error()}, sure
 	}
 	return sightOf(v, err), time.Time{}
+}
+
+// read asks for a fresh reading of an agent that took a prompt and has shown
+// nothing since: what came of the prompt may have been seen before its taking was
+// told, and then nothing changes any more. It returns when to do so, zero: not.
+func (o *owner) read(s prompt.Sight, now time.Time) time.Time {
+	switch {
+	case o.readAt.IsZero() || s.TakenAt.IsZero() || s.ReadAt.After(s.TakenAt):
+		return time.Time{}
+	case now.Before(o.readAt):
+		return o.readAt
+	}
+	o.readAt = time.Time{}
+	o.opts.City.Sense(o.box.session)
+	return now.Add(settled)
 }
 
 // do does one action; wait says that nothing else is to be done before at or a

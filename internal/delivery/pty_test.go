@@ -203,6 +203,8 @@ func (h *hamlet) View(name string) (session.View, error) {
 	return v, nil
 }
 
+func (h *hamlet) Sense(name string) { h.read(context.Background(), name) }
+
 func (h *hamlet) WakeFor(context.Context, string, string) error { return client.ErrUnsupported }
 
 // corpus are texts that have been cut, eaten or taken for keys.

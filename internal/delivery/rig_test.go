@@ -118,6 +118,17 @@ func (w *town) WakeFor(_ context.Context, name, _ string) error {
 	return nil
 }
 
+// Sense reads the agent: what it does has been so for a while.
+func (w *town) Sense(name string) {
+	a := w.find(name)
+	a.mu.Lock()
+	blind := a.view.ReadAt.IsZero()
+	a.mu.Unlock()
+	if !blind {
+		w.edit(name, func(a *agent) { a.view.ReadAt = time.Now() })
+	}
+}
+
 // edit changes an agent and has the engine look.
 func (w *town) edit(name string, do func(*agent)) {
 	a := w.find(name)

@@ -32,6 +32,7 @@ type Sight struct {
 	Sure      bool      // the activity is more than a guess
 	Since     time.Time // of the activity
 	ReadAt    time.Time // when the activity was read
+	TakenAt   time.Time // when the incarnation that runs last took a prompt; zero: not known
 	ChangedAt time.Time // attempts are worth while from then on, whatever NextAt says; zero: they are not
 }
 
@@ -198,6 +199,10 @@ func (d *decision) attempt(ordered []*Receipt) Action {
 			d.why = s.Shut
 			return Action{Verb: VerbWait}
 		}
+		if edge := r.edge(s, d.now); !edge.IsZero() {
+			d.why = "it waits to see whether the prompt before it began a turn"
+			return d.wait(edge)
+		}
 		from := r.NextAt
 		if !s.ChangedAt.IsZero() && s.ChangedAt.Before(from) {
 			from = s.ChangedAt
@@ -260,6 +265,26 @@ func (r *Receipt) wakes(s Sight) bool {
 // resting is how long an agent must be seen to rest before that counts: it may be
 // about to show that it began.
 const resting = 500 * time.Millisecond
+
+// edgeBound is how long at most an urgent prompt waits for the beginning of a turn.
+const edgeBound = 5 * time.Second
+
+// edge returns until when an urgent prompt waits because the agent took another one
+// and nobody has looked since then whether a turn began, which would be interrupted
+// first; zero: it does not wait.
+func (r *Receipt) edge(s Sight, now time.Time) time.Time {
+	if r.Priority != Urgent || !r.Interrupted.IsZero() || s.TakenAt.IsZero() || s.ReadAt.IsZero() || s.Activity == runtime.ActivityBusy {
+		return time.Time{}
+	}
+	until := s.TakenAt.Add(edgeBound)
+	if from := later(s.TakenAt, s.Since).Add(resting); s.ReadAt.After(s.TakenAt) && from.Before(until) {
+		until = from
+	}
+	if !now.Before(until) {
+		return time.Time{}
+	}
+	return until
+}
 
 // consumed returns the evidence that a turn worked on the submitted prompt, empty
 // if there is none yet. again is when to ask although nothing changes; zero:
