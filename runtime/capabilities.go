@@ -19,3 +19,20 @@ type ProviderCapabilities struct {
 	// CanAttachTTY means that Attach connects a real terminal.
 	CanAttachTTY bool `json:"can_attach_tty"`
 }
+
+// CapabilitiesFor returns what the driver of the named session can tell, which may
+// be more than a router over it says of all its sessions. Where nothing serves the
+// session it is p's own answer.
+func CapabilitiesFor(p Provider, session string) ProviderCapabilities {
+	for {
+		r, ok := p.(Router)
+		if !ok {
+			return p.Capabilities()
+		}
+		next := r.Route(session)
+		if next == nil {
+			return p.Capabilities()
+		}
+		p = next
+	}
+}

@@ -1,0 +1,107 @@
+package router
+
+import "gascity/runtime"
+
+// missingIsNil turns the answer that there is no such session into success, for
+// the operations where it is one.
+func missingIsNil(err error) error {
+	if runtime.IsSessionGone(err) {
+		return nil
+	}
+	return err
+}
+
+// Attach keeps the contract of runtime.Input.
+func (p *Provider) Attach(name string) error {
+	b, err := p.at("attach to", name)
+	if err != nil {
+		return err
+	}
+	return b.wrap(b.Provider.Attach(name))
+}
+
+// Nudge keeps the contract of runtime.Input.
+func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
+	if len(content) == 0 {
+		return nil
+	}
+	b, err := p.at("nudge", name)
+	if err != nil {
+		return err
+	}
+	return b.wrap(b.Provider.Nudge(name, content))
+}
+
+// SendKeys keeps the contract of runtime.Input.
+func (p *Provider) SendKeys(name string, keys ...string) error {
+	b, err := p.at("send keys to", name)
+	if err != nil {
+		return missingIsNil(err)
+	}
+	return b.wrap(b.Provider.SendKeys(name, keys...))
+}
+
+// Peek keeps the contract of runtime.Output.
+func (p *Provider) Peek(name string, lines int) (string, error) {
+	b, err := p.at("peek at", name)
+	if err != nil {
+		return "", err
+	}
+	text, err := b.Provider.Peek(name, lines)
+	return text, b.wrap(err)
+}
+
+// ClearScrollback keeps the contract of runtime.Output.
+func (p *Provider) ClearScrollback(name string) error {
+	b, err := p.at("clear the scrollback of", name)
+	if err != nil {
+		return missingIsNil(err)
+	}
+	return b.wrap(b.Provider.ClearScrollback(name))
+}
+
+// SetMeta keeps the contract of runtime.MetaStore.
+func (p *Provider) SetMeta(name, key, value string) error {
+	b, err := p.at("set metadata of", name)
+	if err != nil {
+		return err
+	}
+	return b.wrap(b.Provider.SetMeta(name, key, value))
+}
+
+// GetMeta keeps the contract of runtime.MetaStore.
+func (p *Provider) GetMeta(name, key string) (string, error) {
+	b, err := p.at("read metadata of", name)
+	if err != nil {
+		return "", err
+	}
+	value, err := b.Provider.GetMeta(name, key)
+	return value, b.wrap(err)
+}
+
+// RemoveMeta keeps the contract of runtime.MetaStore.
+func (p *Provider) RemoveMeta(name, key string) error {
+	b, err := p.at("remove metadata of", name)
+	if err != nil {
+		return err
+	}
+	return b.wrap(b.Provider.RemoveMeta(name, key))
+}
+
+// CopyTo keeps the contract of runtime.Stager.
+func (p *Provider) CopyTo(name, src, relDst string) error {
+	b, err := p.at("copy to", name)
+	if err != nil {
+		return err
+	}
+	return b.wrap(b.Provider.CopyTo(name, src, relDst))
+}
+
+// RunLive keeps the contract of runtime.Stager.
+func (p *Provider) RunLive(name string, cfg runtime.Config) error {
+	b, err := p.at("apply session_live to", name)
+	if err != nil {
+		return err
+	}
+	return b.wrap(b.Provider.RunLive(name, cfg))
+}

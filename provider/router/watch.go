@@ -1,0 +1,114 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"gascity/runtime"
+)
+
+// firstPause is before the first try to watch a backend again.
+const firstPause = 100 * time.Millisecond
+
+// Watch keeps the contract of runtime.Watcher over all backends. A backend whose
+// events end, or that has none, is no end of the others': it is watched again, and
+// as long as it is not, a resync at intervals says that it has to be looked at.
+// If no backend can be watched now, that is the error.
+func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
+	feeds := make([]<-chan runtime.Event, len(p.backends))
+	var errs []error
+	watched, mute := 0, 0
+	for i, b := range p.backends {
+		feed, err := p.watch(ctx, b)
+		feeds[i] = feed
+		switch {
+		case err == nil:
+			watched++
+		case errors.Is(err, errors.ErrUnsupported):
+			mute++
+		}
+		errs = append(errs, err)
+	}
+	if watched == 0 {
+		if mute < len(p.backends) {
+			errs = withoutUnsupported(errs)
+		}
+		return nil, &runtime.Error{Op: "watch", Err: errors.Join(errs...)}
+	}
+	events := make(chan runtime.Event)
+	var following sync.WaitGroup
+	for i, b := range p.backends {
+		following.Go(func() { p.follow(ctx, b, feeds[i], events) })
+	}
+	go func() {
+		following.Wait()
+		close(events)
+	}()
+	return events, nil
+}
+
+// withoutUnsupported drops the errors of backends that have no events: those that
+// will answer later count.
+func withoutUnsupported(errs []error) []error {
+	var out []error
+	for _, err := range errs {
+		if !errors.Is(err, errors.ErrUnsupported) {
+			out = append(out, err)
+		}
+	}
+	return out
+}
+
+func (p *Provider) watch(ctx context.Context, b *backend) (<-chan runtime.Event, error) {
+	if b.Provider == nil {
+		return nil, b.unavailable(b.Err)
+	}
+	feed, err := runtime.Watch(ctx, b.Provider)
+	return feed, b.wrap(err)
+}
+
+// follow hands on what one backend tells until ctx ends. feed is nil if it could
+// not be watched.
+func (p *Provider) follow(ctx context.Context, b *backend, feed <-chan runtime.Event, to chan<- runtime.Event) {
+	for pause := firstPause; ; {
+		if feed != nil {
+			pause = firstPause
+			for ev := range feed {
+				if !send(ctx, to, ev) {
+					return
+				}
+			}
+		}
+		if !send(ctx, to, runtime.Event{Kind: runtime.EventResync, Time: time.Now()}) || !wait(ctx, pause) {
+			return
+		}
+		pause = min(2*pause, p.cfg.Pause)
+		var err error
+		feed, err = p.watch(ctx, b)
+		if errors.Is(err, errors.ErrUnsupported) {
+			pause = p.cfg.Pause
+		}
+	}
+}
+
+func send(ctx context.Context, to chan<- runtime.Event, ev runtime.Event) bool {
+	select {
+	case to <- ev:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func wait(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
