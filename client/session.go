@@ -137,7 +137,9 @@ func (c *Client) Copy(ctx context.Context, name string, req CopyRequest) (Done, 
 
 // Kill ends the target's incarnation, every process of it. The controller
 // starts the next one if the agent is still wanted. Of the request only the
-// instance counts: that of another incarnation is [ErrRefused].
+// instance and the force count: the instance of another incarnation is [ErrRefused],
+// and so nothing is ended, as [ErrUnavailable], while the city is degraded, unless it
+// is forced; the next incarnation then starts when the city is not any more.
 func (c *Client) Kill(ctx context.Context, name string, req LifecycleRequest) (StopResult, error) {
 	return call[StopResult](ctx, c, http.MethodPost, target(name, "kill"), req)
 }

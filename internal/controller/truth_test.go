@@ -69,10 +69,26 @@ func TestABrokenStoreFreezesTheCity(t *testing.T) {
 				if _, err := w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"a001"}}); !errors.Is(err, client.ErrUnavailable) {
 					t.Errorf("a restart gives %v, want that it is unavailable", err)
 				}
+				if _, err := w.c.Kill(t.Context(), "a009", client.LifecycleRequest{}); !errors.Is(err, client.ErrUnavailable) || !strings.Contains(err.Error(), "--force") {
+					t.Errorf("a kill gives %v, want that it is unavailable and the remedy", err)
+				}
+				if got := w.fake.number("stop"); got != calls["stop"] {
+					t.Errorf("a kill that was refused made %d calls of stop", got-calls["stop"])
+				}
+				if r, err := w.c.Kill(t.Context(), "a009", client.LifecycleRequest{Force: true}); err != nil || r.Session != "gc-town-a009" {
+					t.Errorf("a forced kill gives %+v, %v", r, err)
+				}
+				w.after(time.Minute)
+				if now := w.fake.lives(); now["gc-town-a009"] != "" || len(now) != 18 || w.fake.number("start") != calls["start"] {
+					t.Errorf("after the forced kill %d run: %v; want all but the killed and the crashed", len(now), now)
+				}
 
 				store.Set(storetest.Works)
 				w.after(2 * time.Minute)
 				after := w.fake.lives()
+				if after["gc-town-a009"] == "" || after["gc-town-a009"] == before["gc-town-a009"] {
+					t.Errorf("the killed one was %s and is %s, want it new", before["gc-town-a009"], after["gc-town-a009"])
+				}
 				if status, _ := w.c.Status(t.Context()); status.Controller.Degraded != "" {
 					t.Errorf("after the recovery degraded is %q", status.Controller.Degraded)
 				}

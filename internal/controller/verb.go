@@ -68,7 +68,9 @@ func (c *Controller) Copy(_ context.Context, name string, req client.CopyRequest
 }
 
 // Kill ends an incarnation and returns how that went; the agent comes back by
-// itself, unless it is not to run.
+// itself, unless it is not to run. While nothing can be kept, and so nothing can be
+// started, it ends nothing unless it is forced: the order of a person is evidence
+// enough, and nothing else is done on it.
 func (c *Controller) Kill(ctx context.Context, name string, req client.LifecycleRequest) (client.StopResult, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.StopResult, error)) {
 		e, err := l.find(name)
@@ -79,8 +81,8 @@ func (c *Controller) Kill(ctx context.Context, name string, req client.Lifecycle
 		case err != nil:
 			answer(client.StopResult{}, err)
 			return
-		case l.frozen != "":
-			answer(client.StopResult{}, fmt.Errorf("%w: %s", client.ErrUnavailable, l.frozen))
+		case l.frozen != "" && !req.Force:
+			answer(client.StopResult{}, fmt.Errorf("%w: nothing was ended, for it could not be started again: %s; to end it all the same: gc session kill %s --force", client.ErrUnavailable, l.frozen, name))
 			return
 		case e.unknown():
 			answer(client.StopResult{}, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, name, e.action.Reason))
@@ -205,7 +207,7 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 		return nil, fmt.Errorf("%w: the city ends", client.ErrRefused)
 	}
 	if l.frozen != "" {
-		return nil, fmt.Errorf("%w: %s", client.ErrUnavailable, l.frozen)
+		return nil, l.unkept()
 	}
 	var entries []*entry
 	if all {

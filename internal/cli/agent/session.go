@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -66,21 +67,35 @@ func sessionKillCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kill AGENT",
 		Short: "End an agent's incarnation, every process of it",
-		Long:  `The controller starts the next incarnation if the agent is still wanted.`,
-		Args:  desk.Between(1, 1),
+		Long: `The controller starts the next incarnation if the agent is still wanted. While its store is broken it
+could not, so nothing is ended then unless --force is given.`,
+		Args: desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				result, err := c.Kill(cmd.Context(), args[0], req)
 				if err != nil {
 					return err
 				}
-				return a.tellKill(args[0], result)
+				if err := a.tellKill(args[0], result); err != nil || !req.Force || a.JSON {
+					return err
+				}
+				return a.warnOfKill(cmd.Context(), c, args[0])
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	desk.InstanceFlag(cmd, &req.Instance)
+	cmd.Flags().BoolVar(&req.Force, "force", false, "also while the store is broken; the next incarnation waits for it")
 	return a.Listing(cmd)
+}
+
+// warnOfKill says that nothing comes after what was killed, as long as that is so.
+func (a *app) warnOfKill(ctx context.Context, c *client.Client, name string) error {
+	status, err := c.Status(ctx)
+	if err == nil && status.Controller.Degraded != "" {
+		a.Talk("gc: %s is not started again for now: %s", name, text.OneLine(status.Controller.Degraded))
+	}
+	return err
 }
 
 func (a *app) tellKill(name string, r client.StopResult) error {
