@@ -74,6 +74,7 @@ var rooms = []room{
 	{dir: "internal/plan", layer: layerPlan},
 	{dir: "internal/session", layer: layerPure},
 	{dir: "internal/prompt", layer: layerPure},
+	{dir: "internal/guard/shell", layer: layerKnowledge},
 	{dir: "internal/guard", layer: layerPure},
 	{dir: "internal/typist", layer: layerTypist},
 	{dir: "internal/launch", layer: layerLaunch},

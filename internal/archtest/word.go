@@ -26,7 +26,7 @@ var providerHomes = map[string][]string{
 	"tmux":       {"provider/tmux", "internal/tmuxctl"},
 	"acp":        {"provider/acp", "provider/router", "internal/agentcli", "runtime"},
 	"k8s":        {"provider/k8s"},
-	"ssh":        {"provider/ssh"},
+	"ssh":        {"provider/ssh", "internal/guard/shell"}, // there it is a program in a script
 	"hybrid":     {"provider/router"},
 	"exec:":      {"provider/exec"},
 }

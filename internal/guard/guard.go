@@ -1,0 +1,137 @@
+// Package guard decides whether an agent may use a tool. Rules are data; a shell
+// command is judged on its syntax tree, program by program (see
+// [gascity/internal/guard/shell]). It is pure: no files, no clock, no state.
+//
+// A call has parts: the tool itself, each program that it would run, each file
+// that it names. A part gets the most severe action of the rules that fit it, else
+// the default; the call gets the most severe action of its parts. Where it cannot
+// be told whether a rule fits, because a word depends on what happens when it runs,
+// a rule that denies or asks makes it ask, and a rule that allows does nothing.
+package guard
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Action is what happens to a call.
+type Action string
+
+// The actions, the mildest first.
+const (
+	Allow Action = "allow"
+	Ask   Action = "ask" // a person decides; without an answer it is deny
+	Deny  Action = "deny"
+)
+
+// severity orders actions; the empty one, no word, is below all.
+func (a Action) severity() int {
+	switch a {
+	case "":
+		return 0
+	case Allow:
+		return 1
+	case Ask:
+		return 2
+	case Deny:
+	}
+	return 3
+}
+
+// Known reports whether the action is one of those above.
+func (a Action) Known() bool { return a == Allow || a == Ask || a == Deny }
+
+// Request is a tool that an agent wants to use.
+type Request struct {
+	Tool  string
+	Input json.RawMessage
+	Role  string
+	Agent string
+	Home  string // the agent's home folder; empty is unknown
+	Dir   string // where it works; empty is unknown
+}
+
+// Verdict is the decision on a call.
+type Verdict struct {
+	Action Action
+	Rule   string // the id of the rule that decided; empty is the default
+	Reason string // for the agent and for people
+	Part   string // what it is about: a command or a file; empty is the tool itself
+}
+
+// worse returns the more severe of two verdicts, the first if they are alike.
+func worse(a, b Verdict) Verdict {
+	if b.Action.severity() > a.Action.severity() {
+		return b
+	}
+	return a
+}
+
+// truth is whether something holds, as far as it can be known.
+type truth int8
+
+const (
+	no truth = iota
+	maybe
+	yes
+)
+
+func holds(b bool) truth {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// Decide returns the verdict on a call. It is safe for concurrent use.
+func (p *Policy) Decide(req Request) Verdict {
+	view := p.viewOf(req)
+	tool := view.tool(req)
+	if tool.Action == Deny {
+		return tool
+	}
+	parts, err := partsOf(req)
+	if err != nil {
+		return worse(tool, Verdict{Action: Ask, Rule: RuleUnreadable, Reason: err.Error()})
+	}
+	fallback := tool
+	if fallback.Action == "" {
+		fallback = Verdict{Action: view.fallback, Reason: defaultReason(view.fallback, req.Tool)}
+	}
+	var verdict Verdict
+	for i := range parts {
+		v := view.part(&parts[i], req)
+		if v.Action == "" && !parts[i].incidental(fallback.Action) {
+			v = fallback
+			v.Part = parts[i].name()
+		}
+		verdict = worse(verdict, v)
+	}
+	if verdict.Action == "" {
+		return fallback
+	}
+	return worse(verdict, tool)
+}
+
+// The ids of the rules that are always there.
+const (
+	// RuleHidden asks about a command that runs what cannot be seen.
+	RuleHidden = "hidden-command"
+	// RuleUnreadable asks about a call that cannot be read.
+	RuleUnreadable = "unreadable-call"
+)
+
+func defaultReason(a Action, tool string) string {
+	switch a {
+	case Deny:
+		return fmt.Sprintf("no rule allows %s here", tool)
+	case Ask:
+		return fmt.Sprintf("no rule decides about %s", tool)
+	case Allow:
+	}
+	return ""
+}
+
+// readable makes unknown parts of a word visible.
+func readable(text string) string { return strings.ReplaceAll(text, "\x00", "…") }

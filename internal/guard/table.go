@@ -1,0 +1,78 @@
+package guard
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Table is what a policy is expected to decide, for gc guard test.
+type Table struct {
+	Cases []Case `toml:"case" json:"cases"`
+}
+
+// Case is one expectation. Command is a shell command, in place of Tool and Input.
+type Case struct {
+	Command string         `toml:"command" json:"command,omitempty"`
+	Tool    string         `toml:"tool" json:"tool,omitempty"`
+	Input   map[string]any `toml:"input" json:"input,omitempty"`
+	Role    string         `toml:"role" json:"role,omitempty"`
+	Agent   string         `toml:"agent" json:"agent,omitempty"`
+	Want    Action         `toml:"want" json:"want"`
+	Rule    string         `toml:"rule" json:"rule,omitempty"` // the id that must decide; empty is any
+}
+
+// Result is what came of a case.
+type Result struct {
+	Case    Case    `json:"case"`
+	Verdict Verdict `json:"verdict"`
+	Passed  bool    `json:"passed"`
+}
+
+// DecodeTable reads a table from TOML. name stands in errors.
+func DecodeTable(name string, data []byte) (Table, error) {
+	var t Table
+	if err := strict(name, data, &t); err != nil {
+		return Table{}, err
+	}
+	for i, c := range t.Cases {
+		if !c.Want.Known() {
+			return Table{}, fmt.Errorf("%s: case %d: want is %q, none of allow, ask, deny", name, i+1, c.Want)
+		}
+		if (c.Command == "") == (c.Tool == "") {
+			return Table{}, fmt.Errorf("%s: case %d: give either command or tool", name, i+1)
+		}
+	}
+	return t, nil
+}
+
+// ShellTool is the tool that a plain command stands for.
+const ShellTool = "Bash"
+
+// Request returns the call that a case is about.
+func (c Case) Request() (Request, error) {
+	req := Request{Tool: c.Tool, Role: c.Role, Agent: c.Agent}
+	input := c.Input
+	if c.Command != "" {
+		req.Tool, input = ShellTool, map[string]any{"command": c.Command}
+	}
+	var err error
+	if input != nil {
+		req.Input, err = json.Marshal(input)
+	}
+	return req, err
+}
+
+// Check decides every case of a table. home is that of the agents.
+func (p *Policy) Check(t Table, home string) ([]Result, error) {
+	results := make([]Result, 0, len(t.Cases))
+	for _, c := range t.Cases {
+		req, err := c.Request()
+		if err != nil {
+			return nil, err
+		}
+		req.Home = home
+		v := p.Decide(req)
+		results = append(results, Result{c, v, v.Action == c.Want && (c.Rule == "" || c.Rule == v.Rule)})
+	}
+	return results, nil
+}
