@@ -1,14 +1,17 @@
 package tmuxctl
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Command is one line for tmux, made by [Cmd], [Sequence] or [If]. The zero Command
-// does nothing. A Command with an unusable word is refused by [Client.Do] before
-// anything is sent.
+// is refused by [Client.Do], as is one with an unusable word, before anything is sent.
 type Command struct {
-	name string
-	line string
-	err  error
-	// fenced: the reply is not exactly one block of text that is safe to read.
-	fenced bool
+	// names are the commands in it as far as they are certain to run in this order.
+	names []string
+	line  string
+	err   error
 }
 
 // Cmd is one command of tmux: its name and its words. Each word reaches the command
@@ -17,24 +20,94 @@ type Command struct {
 //
 // What the command itself makes of a word is its own matter: a text that may begin
 // with `-` needs a "--" before it, formats need [Literal].
-func Cmd(name string, words ...string) Command { return command(name, words) }
+func Cmd(name string, words ...string) Command {
+	c := Command{names: []string{name}}
+	if len(words) > maxWords {
+		c.err = fmt.Errorf("%w: %s has %d words, limit %d", ErrWord, name, len(words), maxWords)
+		return c
+	}
+	if !isPlain(name) {
+		c.err = fmt.Errorf("%w: %q is no name of a command", ErrWord, name)
+		return c
+	}
+	var line strings.Builder
+	line.WriteString(name)
+	for _, word := range words {
+		quoted, err := Quote(word)
+		if err != nil {
+			c.err = fmt.Errorf("%s: %w", name, err)
+			return c
+		}
+		line.WriteByte(' ')
+		line.WriteString(quoted)
+	}
+	c.line = line.String()
+	return c
+}
 
 // Sequence carries out the commands in order, stops at the first that fails, and
 // lets nothing else happen in between. It has one reply: the outputs joined, the error of
-// the one that failed.
-func Sequence(commands ...Command) Command { return sequence(commands) }
-
-// If evaluates the format inside the server and carries out then when it is neither
-// empty nor "0", otherwise the other. Check and act are one step: nothing happens in
-// between. Its reply is what the chosen command printed. Formats see the target
-// (a pane id such as "%3"), or the hub when it is empty; a target that does not
-// exist makes every format of it empty.
-func If(target, format string, then, otherwise Command) Command {
-	return conditional(target, format, then, otherwise)
+// the one that failed. Of no commands it is the zero Command.
+func Sequence(commands ...Command) Command {
+	var all Command
+	lines := make([]string, 0, len(commands))
+	for _, c := range commands {
+		if c.err != nil {
+			return c
+		}
+		if c.line == "" {
+			continue
+		}
+		all.names = append(all.names, c.names...)
+		lines = append(lines, c.line)
+	}
+	all.line = strings.Join(lines, " ; ")
+	return all
 }
 
+// If evaluates the format inside the server and carries out then when it is neither
+// empty nor "0", otherwise the other; a zero Command does nothing. Check and act are one
+// step: nothing happens in between. Its reply is what the chosen command printed. The
+// format sees the target (a pane id such as "%3"), or the hub when it is empty; of a target
+// that does not exist each variable is empty.
+func If(target, format string, then, otherwise Command) Command {
+	for _, branch := range []Command{then, otherwise} {
+		if branch.err != nil {
+			return branch
+		}
+	}
+	words := []string{"-F"}
+	if target != "" {
+		words = append(words, "-t", target)
+	}
+	c := Cmd("if-shell", append(words, "--", format)...)
+	if c.err != nil {
+		return c
+	}
+	c.line += " " + block(then)
+	if otherwise.line != "" {
+		c.line += " " + block(otherwise)
+	}
+	return c
+}
+
+func block(c Command) string {
+	if c.line == "" {
+		return `""`
+	}
+	return "{ " + c.line + " }"
+}
+
+// nameAt names the command whose block is the n-th of the reply.
+func (c Command) nameAt(n int) string { return c.names[min(n, len(c.names)-1)] }
+
 // Line returns the command as it is sent, or the reason why it cannot be.
-func (c Command) Line() (string, error) { return c.line, c.err }
+func (c Command) Line() (string, error) {
+	if c.err == nil && c.line == "" {
+		return "", fmt.Errorf("%w: the command is empty", ErrWord)
+	}
+	return c.line, c.err
+}
 
 // Reply is what became of one Command.
 type Reply struct {

@@ -18,6 +18,8 @@ var (
 	ErrInterrupted = errors.New("connection to the tmux server broke before the reply")
 	// ErrClosed: the client was closed.
 	ErrClosed = errors.New("tmux client is closed")
+	// ErrBusy: 65,536 commands await a reply; the server does not answer. Nothing was sent.
+	ErrBusy = errors.New("tmux does not answer")
 	// ErrNotFound: the target (session, window, pane, client or buffer) does not exist.
 	ErrNotFound = errors.New("no such tmux target")
 	// ErrExists: a session or window of that name exists already.

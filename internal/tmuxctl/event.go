@@ -46,7 +46,7 @@ const (
 	ConfigError
 	// Message: a message for our client, such as of display-message. Text.
 	Message
-	// Signal: somebody called the line of [Client.Signal]. Text.
+	// Signal: tmux carried out a command of [Client.Signal]. Text.
 	Signal
 	// Unknown: a notification that this package does not know. Text is the whole line.
 	Unknown

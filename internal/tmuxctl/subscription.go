@@ -19,12 +19,9 @@ const (
 // it, then the oldest is left out and Gap is set; of other events at most 4,096 wait,
 // then all are replaced by one Resync.
 type Subscription struct {
-	queue *queue
+	queue  *queue
+	client *Client
 }
-
-// Subscribe begins to listen. Events from now on are delivered in order. It may be
-// called before the client is connected. Close the subscription when done.
-func (c *Client) Subscribe(wants Wants) *Subscription { return c.subscribe(wants) }
 
 // Next returns the next event and waits for it. Errors: the cause of ctx, ErrClosed
 // after Close of the subscription or of the client, once what waited has been read.
@@ -32,4 +29,9 @@ func (c *Client) Subscribe(wants Wants) *Subscription { return c.subscribe(wants
 func (s *Subscription) Next(ctx context.Context) (Event, error) { return s.queue.next(ctx) }
 
 // Close ends the subscription. It may be called twice and from any goroutine.
-func (s *Subscription) Close() { s.queue.close() }
+func (s *Subscription) Close() {
+	s.client.mu.Lock()
+	delete(s.client.subscriptions, s.queue)
+	s.client.mu.Unlock()
+	s.queue.close()
+}

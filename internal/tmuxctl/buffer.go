@@ -1,0 +1,41 @@
+package tmuxctl
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// LoadBuffer puts the text into a new paste buffer and returns its name. The text goes
+// through a file of mode 0600 beside the socket that is removed at once, never through
+// arguments. Paste it with Cmd("paste-buffer", "-p", "-d", "-b", name, "-t", pane), or
+// give it up with Cmd("delete-buffer", "-b", name). An empty text and a NUL byte are
+// ErrWord. Errors as for Do.
+func (c *Client) LoadBuffer(ctx context.Context, text []byte) (name string, err error) {
+	if len(text) == 0 || bytes.IndexByte(text, 0) >= 0 {
+		return "", fmt.Errorf("%w: a buffer of %d bytes that is empty or holds a NUL byte", ErrWord, len(text))
+	}
+	if _, err := c.ready(ctx); err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp(filepath.Dir(c.options.Socket), ".paste-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(text)
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return "", err
+	}
+	name = "gc-" + rand.Text()
+	if _, err := c.Do(ctx, Cmd("load-buffer", "-b", name, "--", file.Name())); err != nil {
+		return "", err
+	}
+	return name, nil
+}

@@ -1,0 +1,322 @@
+package tmuxctl
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// maxOpen bounds the requests that await a reply: a server that is stopped must not fill our memory.
+const maxOpen = 1 << 16
+
+// errNotSent tells that the connection was broken before the commands were sent.
+var errNotSent = errors.New("not sent")
+
+// connection is one process of tmux in control mode. Three goroutines belong to it: one
+// writes, one reads, and whoever opened it waits for done.
+type connection struct {
+	// Constant after construction.
+	process *exec.Cmd
+	stdin   io.WriteCloser
+	stderr  *tail
+	secret  string
+	publish func(Event)
+	// wake has room for one: there is something to write.
+	wake chan struct{}
+	// done is closed when the process was waited for and both goroutines have ended.
+	done chan struct{}
+
+	// adopted: events are for the subscriptions.
+	adopted atomic.Bool
+	// signalPane is the pane whose output is signals. Constant once adopted.
+	signalPane string
+	// signalled is the beginning of a line of the signal pane. Owned by the reader.
+	signalled []byte
+
+	mu sync.Mutex
+	// outgoing are the bytes to write. Guarded by mu.
+	outgoing []byte
+	// open are the requests whose replies have not begun, oldest first. Guarded by mu.
+	open []*request
+	// sent counts the requests. Guarded by mu.
+	sent uint64
+	// broken: nothing more is sent. Guarded by mu.
+	broken bool
+	// said is what tmux said at the end. Guarded by mu.
+	said string
+}
+
+// connect starts tmux with the arguments. Ending ctx kills it.
+func connect(ctx context.Context, binary string, args, env []string, publish func(Event)) (*connection, error) {
+	secret := make([]byte, 16)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, err
+	}
+	c := &connection{
+		process: exec.CommandContext(ctx, binary, args...),
+		stderr:  &tail{},
+		secret:  hex.EncodeToString(secret) + "-",
+		publish: publish,
+		wake:    make(chan struct{}, 1),
+		done:    make(chan struct{}),
+	}
+	c.process.Env = env
+	c.process.Dir = "/"
+	c.process.Stderr = c.stderr
+	c.process.WaitDelay = time.Second // for its standard error, should anybody hold it open
+	c.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	var err error
+	if c.stdin, err = c.process.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := c.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.process.Start(); err != nil {
+		return nil, err
+	}
+	stop, written := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(written)
+		c.write(stop)
+	}()
+	go func() {
+		defer close(c.done)
+		c.read(stdout)
+		close(stop)
+		_ = c.stdin.Close() // unblocks the writer; the process is ending
+		<-written
+		_ = c.process.Wait() // how a client ends tells nothing: it ends with its connection
+	}()
+	return c, nil
+}
+
+// send hands the commands over; their replies go to the batch, which may be nil.
+func (c *connection) send(b *batch, commands ...Command) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken {
+		return errNotSent
+	}
+	if len(c.open)+len(commands) > maxOpen {
+		return fmt.Errorf("%w: %d commands await a reply", ErrBusy, len(c.open))
+	}
+	for i, command := range commands {
+		c.sent++
+		request := &request{command: command, token: c.secret + strconv.FormatUint(c.sent, 36), batch: b, index: i}
+		c.open = append(c.open, request)
+		c.outgoing = append(c.outgoing, command.line...)
+		c.outgoing = append(c.outgoing, "\ndisplay-message -p "...)
+		c.outgoing = append(c.outgoing, request.token...)
+		c.outgoing = append(c.outgoing, '\n')
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default: // the writer is awake already
+	}
+	return nil
+}
+
+// ask sends the commands and waits for the replies.
+func (c *connection) ask(ctx context.Context, commands ...Command) ([]Reply, error) {
+	b := newBatch(len(commands))
+	if err := c.send(b, commands...); err != nil {
+		return nil, err
+	}
+	return b.wait(ctx)
+}
+
+// write writes what is handed over until stop.
+func (c *connection) write(stop <-chan struct{}) {
+	var bytes []byte
+	for {
+		select {
+		case <-stop:
+			return
+		case <-c.wake:
+		}
+		c.mu.Lock()
+		bytes, c.outgoing = c.outgoing, bytes[:0]
+		c.mu.Unlock()
+		if _, err := c.stdin.Write(bytes); err != nil {
+			return // the process ends or closed its input; the reader sees its end
+		}
+		if cap(bytes) > 1<<20 {
+			bytes = nil
+		}
+	}
+}
+
+// read takes all lines until the process ends or breaks the protocol.
+func (c *connection) read(stdout io.Reader) {
+	t := &transcript{next: c.oldest, event: c.take}
+	input := bufio.NewReaderSize(stdout, 64<<10)
+	var long []byte
+	var err error
+	for err == nil {
+		var line []byte
+		line, err = input.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) && len(long) < maxReply {
+			long, err = append(long, line...), nil
+			continue
+		}
+		if err != nil {
+			break
+		}
+		if len(long) > 0 {
+			line = append(long, line...)
+			long = line[:0]
+		}
+		err = t.feed(bytes.TrimSuffix(line, []byte("\n")))
+		if cap(long) > 1<<20 {
+			long = nil
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		_ = c.process.Process.Kill() // it has not been waited for, so it is ours
+		c.say(err.Error())
+	}
+	c.say(string(t.said))
+	c.end(t.request)
+}
+
+// oldest takes the request whose reply begins.
+func (c *connection) oldest() *request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.open) == 0 {
+		return nil
+	}
+	first := c.open[0]
+	c.open[0] = nil
+	c.open = c.open[1:]
+	return first
+}
+
+// take receives a notification from the transcript.
+func (c *connection) take(event Event) {
+	switch {
+	case event.Kind == exited:
+		c.say(event.Text)
+	case event.Kind == paused:
+		_ = c.send(nil, Cmd("refresh-client", "-A", event.Pane+":continue")) // a broken connection needs no continuing
+		c.tell(Event{Kind: Output, Pane: event.Pane, Gap: true})
+	case event.Kind == continued:
+	case event.Kind == Output && event.Pane == c.signalPane && c.adopted.Load():
+		c.signal(event.Data)
+	default:
+		c.tell(event)
+	}
+}
+
+func (c *connection) tell(event Event) {
+	if c.adopted.Load() {
+		c.publish(event)
+	}
+}
+
+// signal reads the echo of the signal pane: each line is a signal.
+func (c *connection) signal(data []byte) {
+	c.signalled = append(c.signalled, data...)
+	for {
+		line, rest, ok := bytes.Cut(c.signalled, []byte("\n"))
+		if !ok {
+			break
+		}
+		if text := string(bytes.TrimRight(line, "\r")); text != "" {
+			c.publish(Event{Kind: Signal, Text: text})
+		}
+		c.signalled = append(c.signalled[:0], rest...)
+	}
+	if len(c.signalled) > maxSaid {
+		c.signalled = c.signalled[:0]
+	}
+}
+
+// say adds to what is known of the end.
+func (c *connection) say(text string) {
+	if text = string(bytes.TrimSpace([]byte(text))); text == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.said != "" {
+		c.said += ": "
+	}
+	c.said += text
+}
+
+// end lets nothing more be sent. The request that is being answered stays open.
+func (c *connection) end(current *request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken = true
+	if current != nil {
+		c.open = append([]*request{current}, c.open...)
+	}
+}
+
+// last returns what tmux said at the end, to be called after done.
+func (c *connection) last() string {
+	c.say(c.stderr.String())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.said
+}
+
+// fail answers all requests that are still open, to be called after done.
+func (c *connection) fail(err error) {
+	c.mu.Lock()
+	open := c.open
+	c.open = nil
+	c.mu.Unlock()
+	for _, request := range open {
+		request.batch.settle(request.index, Reply{Err: err})
+	}
+}
+
+// hangUp ends the process: at once by closing its input, by force when ctx ends. It returns
+// when everything of the connection has ended.
+func (c *connection) hangUp(ctx context.Context) {
+	c.mu.Lock()
+	c.broken = true
+	c.mu.Unlock()
+	_ = c.stdin.Close() // a second close does no harm
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		_ = c.process.Process.Kill() // an error says that it has ended already
+		<-c.done
+	}
+}
+
+// tail keeps the beginning of what a process writes to its standard error.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p[:min(len(p), maxSaid-len(t.text))]...)
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}

@@ -1,0 +1,80 @@
+package tmuxctl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// listening tells whether somebody accepts connections at the socket. Something else than a
+// socket at the path is ErrSocketPath: tmux would remove it.
+func listening(ctx context.Context, socket string) (bool, error) {
+	info, err := os.Lstat(socket)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("%w: %w", ErrSocketPath, err)
+	case info.Mode().Type() != fs.ModeSocket:
+		return false, fmt.Errorf("%w: %s is not a socket; remove it", ErrSocketPath, socket)
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+	switch {
+	case err == nil:
+		_ = conn.Close() // it said nothing
+		return true, nil
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case errors.Is(err, syscall.EAGAIN):
+		return true, nil // its queue is full
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	}
+	return false, fmt.Errorf("%w: %w", ErrSocketPath, err)
+}
+
+// prepareFolder makes the folder of the socket, or makes sure that nobody else may enter it.
+func prepareFolder(socket string) error {
+	folder := filepath.Dir(socket)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("%w: %w", ErrSocketPath, err)
+	}
+	info, err := os.Stat(folder)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSocketPath, err)
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
+		return fmt.Errorf("%w: the folder %s belongs to user %d", ErrSocketPath, folder, owner.Uid)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%w: others may enter the folder %s, its mode is %#o; make it 0700", ErrSocketPath, folder, info.Mode().Perm())
+	}
+	return nil
+}
+
+// lookUp finds the program in the list of folders. A path is taken as it is.
+func lookUp(binary, path string) (string, error) {
+	if strings.ContainsRune(binary, filepath.Separator) {
+		if !runnable(binary) {
+			return "", fmt.Errorf("%w: %s is not a program", ErrNoTmux, binary)
+		}
+		return binary, nil
+	}
+	for _, folder := range filepath.SplitList(path) {
+		if found := filepath.Join(folder, binary); filepath.IsAbs(folder) && runnable(found) {
+			return found, nil
+		}
+	}
+	return "", fmt.Errorf("%w: no %s in PATH %q", ErrNoTmux, binary, path)
+}
+
+func runnable(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}

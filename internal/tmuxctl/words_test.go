@@ -1,0 +1,134 @@
+package tmuxctl_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"gascity/internal/tmuxctl"
+)
+
+// hostile are words that one layer or another is known to change.
+var hostile = []string{
+	"", ";", "a;", "a\\;", ";;", "-x", "--", "#", "#{pid}", "##", "$HOME", "~", "~root", "~/x", "{", "}", "{ kill-server }", "'", `"`, `\`, `\\`, `a\`,
+	"%1", "%if 1", "=x", "a=b", "@1", "a b", " a", "a ", "\n", "a\nb\n", "\r", "\t", "\x1b[31m", "\x01\x7f", "\xff", "\xff\xfe\x80", "é", "日本語", "👩‍💻",
+	"%end 1 1 1", "a # b", "$(id)", "`id`", "!", "*?[", `\n`, `\101`, `\u00e9`, "\u0085", "\xc3\x28",
+}
+
+func TestWordsArriveByteForByte(t *testing.T) {
+	client := started(t)
+	dir, ctx := t.TempDir(), limit(t)
+	file := filepath.Join(dir, "out")
+	check := func(t interface{ Fatalf(string, ...any) }, word string) {
+		if word == "" {
+			return // a buffer cannot be empty
+		}
+		replies, err := client.Do(ctx, tmuxctl.Cmd("set-buffer", "-b", "w", "--", word), tmuxctl.Cmd("save-buffer", "-b", "w", file))
+		if err != nil {
+			t.Fatalf("%q: %v %v", word, err, replies)
+		}
+		got, err := os.ReadFile(file)
+		if err != nil || string(got) != word {
+			t.Fatalf("%q arrived as %q (%v)", word, got, err)
+		}
+	}
+	for _, word := range hostile {
+		check(t, word)
+	}
+	check(t, strings.Repeat("x;", 100_000))
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune(`;#$~{}'"\%= -`+"\n\x1b"))),
+			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "word")
+		check(t, strings.ReplaceAll(word, "\x00", ""))
+	})
+}
+
+func TestWordsInsideBlocksAreTheSame(t *testing.T) {
+	client := started(t)
+	file := filepath.Join(t.TempDir(), "out")
+	for _, word := range hostile {
+		if word == "" {
+			continue
+		}
+		set := tmuxctl.Sequence(tmuxctl.Cmd("set-buffer", "-b", "w", "--", word), tmuxctl.Cmd("save-buffer", "-b", "w", file))
+		output(t, client, tmuxctl.If("", "1", tmuxctl.If("", "0", tmuxctl.Command{}, set), tmuxctl.Command{}))
+		got, err := os.ReadFile(file)
+		if err != nil || string(got) != word {
+			t.Fatalf("%q arrived as %q (%v)", word, got, err)
+		}
+	}
+}
+
+func TestUnusableWordsAreRefusedBeforeAnythingIsSent(t *testing.T) {
+	client, err := tmuxctl.New(tmuxctl.Options{Socket: "/nowhere/s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, command := range map[string]tmuxctl.Command{
+		"NUL": tmuxctl.Cmd("set-buffer", "a\x00b"), "zero": {}, "empty name": tmuxctl.Cmd(""), "name with blanks": tmuxctl.Cmd("kill-server ; x"),
+		"too many": tmuxctl.Cmd("send-keys", make([]string, 1001)...), "in a block": tmuxctl.If("", "1", tmuxctl.Cmd("a", "\x00"), tmuxctl.Command{}),
+		"in a sequence": tmuxctl.Sequence(tmuxctl.Cmd("a"), tmuxctl.Cmd("b", "\x00")), "empty sequence": tmuxctl.Sequence(),
+	} {
+		if _, err := client.Do(t.Context(), tmuxctl.Cmd("list-sessions"), command); !errors.Is(err, tmuxctl.ErrWord) {
+			t.Errorf("%s: got %v, want ErrWord", name, err)
+		}
+	}
+}
+
+func TestAThousandWordsAreOneCommand(t *testing.T) {
+	client := started(t)
+	id := pane(t, client, "x", "sh", "-c", "stty raw -echo; printf ready; exec cat >"+"/dev/null")
+	keys := append([]string{"-t", id, "-H"}, strings.Split(strings.Repeat("61 ", 997), " ")[:997]...)
+	output(t, client, tmuxctl.Cmd("send-keys", keys...))
+}
+
+func TestBuffersOfAnySizeArrive(t *testing.T) {
+	client := started(t)
+	text := make([]byte, 1<<20)
+	for i := range text {
+		text[i] = byte(i*7+i/255)%255 + 1
+	}
+	name, err := client.LoadBuffer(limit(t), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "out")
+	output(t, client, tmuxctl.Cmd("save-buffer", "-b", name, file))
+	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, text) {
+		t.Fatalf("%d bytes arrived (%v), want the %d that were sent", len(got), err, len(text))
+	}
+	for _, bad := range []string{"", "a\x00"} {
+		if _, err := client.LoadBuffer(limit(t), []byte(bad)); !errors.Is(err, tmuxctl.ErrWord) {
+			t.Errorf("%q: got %v, want ErrWord", bad, err)
+		}
+	}
+}
+
+func TestPastedTextReachesTheProgram(t *testing.T) {
+	client := started(t)
+	file := filepath.Join(t.TempDir(), "got")
+	events := client.Subscribe(tmuxctl.OutputData)
+	defer events.Close()
+	id := pane(t, client, "x", "sh", "-c", `stty raw -echo; printf '\033[?2004hready'; head -c 1048588 > `+file+`; echo done`)
+	await(t, events, "the program", func(e tmuxctl.Event) bool { return e.Kind == tmuxctl.Output && bytes.Contains(e.Data, []byte("ready")) })
+	text := bytes.Repeat([]byte("0123456;"), 1<<17)
+	name, err := client.LoadBuffer(limit(t), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	output(t, client, tmuxctl.Cmd("paste-buffer", "-p", "-d", "-b", name, "-t", id))
+	await(t, events, "the end of the program", func(e tmuxctl.Event) bool { return e.Kind == tmuxctl.Output && bytes.Contains(e.Data, []byte("done")) })
+	got, err := os.ReadFile(file)
+	if want := fmt.Sprintf("\x1b[200~%s\x1b[201~", text); err != nil || string(got) != want {
+		t.Fatalf("the program read %d bytes (%v), want %d", len(got), err, len(want))
+	}
+	if _, err := client.Do(limit(t), tmuxctl.Cmd("show-buffer", "-b", name)); !errors.Is(err, tmuxctl.ErrNotFound) {
+		t.Errorf("the buffer is still there: %v", err)
+	}
+}
