@@ -59,6 +59,27 @@ func RulesFor(cfg runtime.Config, set *agentcli.Set) Rules {
 	return r
 }
 
+// The keys of [Labels].
+const (
+	labelProvider = "provider"
+	labelOverlay  = "overlay"
+	labelReady    = "ready"
+)
+
+// Labels is what is stored with a session of its configuration, so that whoever drives it
+// later has its rules from [RulesOf].
+func Labels(cfg runtime.Config) map[string]string {
+	return map[string]string{labelProvider: cfg.ProviderName, labelOverlay: cfg.ProviderOverlayName, labelReady: cfg.ReadyPromptPrefix}
+}
+
+// RulesOf returns the rules for a session that was started, from its [Labels]: without
+// what matters for a start only.
+func RulesOf(labels map[string]string, set *agentcli.Set) Rules {
+	return RulesFor(runtime.Config{
+		ProviderName: labels[labelProvider], ProviderOverlayName: labels[labelOverlay], ReadyPromptPrefix: labels[labelReady],
+	}, set)
+}
+
 // ReadyLimit is how long [Ready] waits when it is given no limit: 15 s for a
 // prompt, with a ReadyDelay that and 5 s more, between 5 s and 60 s; without a
 // ReadyPrefix the delay alone.

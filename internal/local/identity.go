@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"gascity/internal/proc"
@@ -49,72 +48,33 @@ func (s *Sessions) identified(ctx context.Context, sight *shim.Sight) bool {
 	if err != nil {
 		return true // it ends; there is nothing to find out
 	}
-	if fits, err := matches(root, r.ProcessNames); err != nil || fits {
+	if fits, err := proc.Named(root, r.ProcessNames); err != nil || fits {
 		return true
 	}
 	tree, err := agentTree(*sight)
 	if err != nil {
 		return false
 	}
-	id := agentOf(tree, r)
-	if id == r.Root {
-		return !isShell(root)
+	agent, ok := proc.Agent(tree, r.ProcessNames)
+	if !ok || agent.ID == r.Root {
+		return !root.IsShell()
 	}
-	if err := sight.Client.SetAgent(ctx, id); err != nil {
+	if err := sight.Client.SetAgent(ctx, agent.ID); err != nil {
 		s.opts.Logger.Warn("cannot note the agent's process", "session", r.Name, "error", err)
 		return false
 	}
-	sight.State.Agent = id
+	sight.State.Agent = agent.ID
 	return true
 }
 
-func agentOf(tree []proc.Info, r shim.Record) proc.ID {
-	for _, fits := range []func(proc.Info) bool{
-		func(i proc.Info) bool { fits, err := matches(i, r.ProcessNames); return fits && err == nil },
-		func(i proc.Info) bool { return !isShell(i) },
-	} {
-		if at := slices.IndexFunc(tree, fits); at >= 0 {
-			return tree[at].ID
-		}
-	}
-	return r.Root
-}
-
-// agentLife tells whether the agent lives. The process that was identified
-// decides; if it has ended, another one with a configured name takes its place,
-// as agents do that start themselves again.
+// agentLife tells whether the agent lives.
 func agentLife(sight shim.Sight) runtime.Liveness {
-	alive, err := proc.Alive(sight.State.Agent)
-	if err != nil {
+	alive, err := proc.AgentAlive(sight.State.Agent, func() ([]proc.Info, error) { return agentTree(sight) }, sight.Record.ProcessNames)
+	switch {
+	case err != nil:
 		return runtime.Unknown
-	}
-	if alive {
+	case alive:
 		return runtime.Alive
 	}
-	life := successorLife(sight)
-	if life == runtime.Dead { // a process whose parent ended during the look was in no tree
-		life = successorLife(sight)
-	}
-	return life
-}
-
-func successorLife(sight shim.Sight) runtime.Liveness {
-	tree, err := agentTree(sight)
-	if err != nil {
-		return runtime.Unknown
-	}
-	life := runtime.Dead
-	for _, info := range tree {
-		switch fits, err := matches(info, sight.Record.ProcessNames); {
-		case err != nil:
-			life = runtime.Unknown
-		case fits:
-			return runtime.Alive
-		}
-	}
-	return life
-}
-
-func isShell(i proc.Info) bool {
-	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "fish", "ksh", "tcsh"}, i.Comm)
+	return runtime.Dead
 }

@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -78,30 +77,18 @@ func (s *Sessions) ProcessAlive(name string, processNames []string) bool {
 		return false
 	}
 	tree, err := agentTree(sight)
-	return err == nil && slices.ContainsFunc(tree, func(i proc.Info) bool {
-		fits, err := matches(i, processNames)
-		return fits && err == nil
-	})
+	if err != nil {
+		return false
+	}
+	fits, _ := proc.AnyNamed(tree, processNames) // what cannot be known is no
+	return fits
 }
 
 // agentTree returns the live processes of a session, parents first. The shim is
 // their ancestor, also of those that left their parents.
 func agentTree(sight shim.Sight) ([]proc.Info, error) {
 	tree, err := proc.Tree(sight.Record.Shim.PID)
-	return slices.DeleteFunc(tree, func(i proc.Info) bool { return i.PID == sight.Record.Shim.PID || i.Ended() }), err
-}
-
-// matches reports whether the process has one of the names; an error if that cannot
-// be known. One that has ended has none.
-func matches(i proc.Info, names []string) (bool, error) {
-	if len(names) == 0 {
-		return false, nil
-	}
-	argv, err := proc.Argv(i.PID)
-	if errors.Is(err, proc.ErrGone) {
-		return false, nil
-	}
-	return err == nil && proc.Match(i, argv, names), err
+	return proc.Live(tree, sight.Record.Shim.PID), err
 }
 
 // Observe keeps the contract of runtime.Observer.

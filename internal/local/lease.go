@@ -8,6 +8,7 @@ import (
 	"gascity/internal/console"
 	"gascity/internal/journal"
 	"gascity/internal/shim"
+	"gascity/internal/stage"
 	"gascity/internal/typist"
 	"gascity/runtime"
 )
@@ -91,13 +92,13 @@ func (s *Sessions) settleOnce(ctx context.Context, name string, d runtime.Delive
 	}
 	out := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
 	err := s.Drive(ctx, "settle a prompt of", name, token, func(l Live) (err error) {
-		text := ""
+		var m stage.Message
 		if d.ID == "" {
-			if text, err = PromptText(d.Content); err != nil {
+			if m, err = stage.MessageOf(d.Content); err != nil {
 				return err
 			}
 		}
-		l.Delivery = journal.ID(d.ID, text)
+		l.Delivery = journal.ID(d.ID, m.Text)
 		out, err = s.settle(ctx, l)
 		return err
 	})

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
+	"gascity/internal/typist"
 	"gascity/runtime"
 )
 
@@ -21,8 +21,8 @@ func TestReplacedWhileDelivering(t *testing.T) {
 		}
 	}
 	start("first-token-aaaaaaaa")
-	s.deliver = func(ctx context.Context, l Live, text string, _ time.Duration) (runtime.Outcome, error) {
-		if err := l.Terminal.Send(ctx, []byte(text+"\r")); err != nil {
+	s.deliver = func(ctx context.Context, l Live, p typist.Prompt) (runtime.Outcome, error) {
+		if err := l.Terminal.Send(ctx, []byte(p.Text+"\r")); err != nil {
 			return runtime.Outcome{}, err
 		}
 		if err := s.Stop("one"); err != nil {

@@ -2,10 +2,7 @@ package local
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"sync"
 	"time"
 
 	"gascity/internal/console"
@@ -20,12 +17,12 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 	const op = "sense"
 	sight, err := s.live(ctx, op, name)
 	if err != nil {
-		s.memory.forget(name)
+		s.memory.Forget(name)
 		return runtime.Reading{}, err
 	}
 	process, err := s.process(ctx, &sight)
 	if err != nil {
-		s.memory.forget(name)
+		s.memory.Forget(name)
 		return runtime.Reading{}, &runtime.Error{Op: op, Session: name, Err: err}
 	}
 	l := s.liveOf(sight)
@@ -40,13 +37,13 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 			return runtime.Reading{}, &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 		}
 		reading, typed = console.Sense(f, l.Rules, time.Now()), f.LastHuman
-		s.memory.recall(name, l.incarnation, reading.Evidence)
+		s.memory.Recall(name, l.life, reading.Evidence)
 	}
 	process.At = reading.At
 	reading.Evidence = append(reading.Evidence, process)
 	reading.Instance, reading.LastInput = sight.Token, typed
 	if p := reading.Pending; p != nil {
-		p.RequestID = l.bind(p.RequestID)
+		p.RequestID = console.Bind(l.life, p.RequestID)
 	}
 	return reading, nil
 }
@@ -69,56 +66,7 @@ func (s *Sessions) process(ctx context.Context, sight *shim.Sight) (runtime.Evid
 	return e, nil
 }
 
-// incarnation names one life of a session and what was answered in it so far.
-func incarnation(sight shim.Sight) string {
+// lifeOf names one life of a session and what was answered in it so far.
+func lifeOf(sight shim.Sight) string {
 	return fmt.Sprintf("%s %d %d", sight.Token, sight.Record.StartedAt.UnixNano(), sight.State.Answered)
-}
-
-// bind makes the name of a question one of this incarnation alone, and of this asking: when
-// the question comes again after an answer, it has another name.
-func (l Live) bind(request string) string {
-	sum := sha256.Sum256([]byte(l.incarnation + " " + request))
-	return hex.EncodeToString(sum[:12])
-}
-
-// memory is what the screens said when they were looked at last. It is safe for concurrent
-// use; the zero value is empty.
-type memory struct {
-	mu   sync.Mutex
-	seen map[string]seen // by session
-}
-
-type seen struct {
-	life string
-	runtime.Evidence
-}
-
-// recall gives evidence of the screen that says the same as before its age, and the end of
-// a limit that was told in relative words.
-func (m *memory) recall(name, life string, evidence []runtime.Evidence) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.seen == nil {
-		m.seen = map[string]seen{}
-	}
-	for i := range evidence {
-		e := &evidence[i]
-		if e.Source != runtime.SourceScreen {
-			continue
-		}
-		was, ok := m.seen[name]
-		if ok && was.life == life && was.Activity == e.Activity && was.Kind == e.Kind {
-			e.Since = was.Since
-			if e.Activity == runtime.ActivityLimited && was.Detail == e.Detail {
-				e.Until = was.Until
-			}
-		}
-		m.seen[name] = seen{life, *e}
-	}
-}
-
-func (m *memory) forget(name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.seen, name)
 }

@@ -14,6 +14,7 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/console"
 	"gascity/internal/shim"
+	"gascity/internal/typist"
 	"gascity/runtime"
 )
 
@@ -55,11 +56,11 @@ type Sessions struct {
 	terminal bool
 	deliver  Deliver
 	settle   Settle
-	memory   memory
+	memory   console.Memory
 }
 
 // Deliver brings one prompt to a session whose input is the caller's alone.
-type Deliver func(ctx context.Context, l Live, text string, confirm time.Duration) (runtime.Outcome, error)
+type Deliver func(ctx context.Context, l Live, p typist.Prompt) (runtime.Outcome, error)
 
 // Settle finds out what became of a delivery that was cut off, l.Delivery.
 type Settle func(ctx context.Context, l Live) (runtime.Outcome, error)
@@ -171,10 +172,7 @@ type Live struct {
 	Labels   map[string]string
 	Delivery string // the name of the delivery in the journal
 
-	// Answering: the text answers what the program says that it waits for.
-	Answering bool
-
-	incarnation string
+	life string // names the incarnation, see [console.Bind]
 }
 
 // Drive calls drive with the session's input to itself: no other delivery, also
@@ -209,7 +207,7 @@ func (s *Sessions) liveOf(sight shim.Sight) Live {
 	live := Live{
 		Name: sight.Record.Name, WorkDir: sight.Record.WorkDir, Client: sight.Client,
 		Labels: sight.Record.Labels, Rules: s.rules(*sight.Record),
-		incarnation: incarnation(sight),
+		life: lifeOf(sight),
 	}
 	if sight.Record.Terminal {
 		live.Terminal = terminal{sight.Client}
@@ -217,32 +215,23 @@ func (s *Sessions) liveOf(sight shim.Sight) Live {
 	return live
 }
 
-// The labels of a session's record: what later processes need of its
-// configuration.
-const (
-	labelProvider = "provider"
-	labelOverlay  = "overlay"
-	labelReady    = "ready"
-	// LabelInput is the word of the agent's GC_STDIN variable.
-	LabelInput = "stdin"
-)
+// LabelInput is the label with the word of the agent's GC_STDIN variable, beside
+// [console.Labels].
+const LabelInput = "stdin"
 
 // InputVariable is the variable by which an agent's configuration declares that it
 // reads prompts from its standard input, and how.
 const InputVariable = "GC_STDIN"
 
+// labels are what later processes need of a session's configuration.
 func labels(cfg runtime.Config) map[string]string {
-	return map[string]string{
-		labelProvider: cfg.ProviderName, labelOverlay: cfg.ProviderOverlayName,
-		labelReady: cfg.ReadyPromptPrefix, LabelInput: cfg.Env[InputVariable],
-	}
+	labels := console.Labels(cfg)
+	labels[LabelInput] = cfg.Env[InputVariable]
+	return labels
 }
 
 func (s *Sessions) rules(r shim.Record) console.Rules {
-	rules := console.RulesFor(runtime.Config{
-		ProviderName: r.Labels[labelProvider], ProviderOverlayName: r.Labels[labelOverlay],
-		ReadyPromptPrefix: r.Labels[labelReady], ProcessNames: r.ProcessNames,
-	}, s.opts.Profiles)
+	rules := console.RulesOf(r.Labels, s.opts.Profiles)
 	rules.HumanQuiet = s.opts.HumanQuiet
 	return rules
 }

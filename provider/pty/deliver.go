@@ -2,7 +2,6 @@ package pty
 
 import (
 	"context"
-	"time"
 
 	"gascity/internal/local"
 	"gascity/internal/typist"
@@ -10,17 +9,16 @@ import (
 )
 
 // deliver types one prompt into the session's terminal.
-func deliver(ctx context.Context, l local.Live, text string, confirm time.Duration) (runtime.Outcome, error) {
-	prompt := typist.Prompt{Text: text, Confirm: confirm, Answer: l.Answering}
-	if text == "" {
-		return typist.Type(ctx, l.Terminal, prompt, l.Rules)
+func deliver(ctx context.Context, l local.Live, p typist.Prompt) (runtime.Outcome, error) {
+	if p.Text == "" {
+		return typist.Type(ctx, l.Terminal, p, l.Rules)
 	}
 	t, err := l.Lease(ctx)
 	if err != nil {
 		return typist.Unsent(err)
 	}
 	defer t.Close()
-	return typist.Deliver(ctx, t, l.Delivery, prompt, l.Rules)
+	return typist.Deliver(ctx, t, l.Delivery, p, l.Rules)
 }
 
 // settle finds out what became of a delivery that was cut off.

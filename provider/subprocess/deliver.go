@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"gascity/internal/console"
@@ -24,11 +23,11 @@ const (
 
 // deliver writes one prompt to the agent's standard input. A pipe tells nothing of
 // its reader, so the best outcome is unconfirmed.
-func deliver(ctx context.Context, l local.Live, text string, _ time.Duration) (runtime.Outcome, error) {
-	if text == "" {
+func deliver(ctx context.Context, l local.Live, p typist.Prompt) (runtime.Outcome, error) {
+	if p.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}
-	input, no := encode(l.Labels[local.LabelInput], text)
+	input, no := encode(l.Labels[local.LabelInput], p.Text)
 	if no != nil {
 		return *no, nil
 	}

@@ -1,4 +1,4 @@
-package local
+package stage
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 
 // Text keeps its bytes, files are put into the work folder under names of their own, and
 // the text says where, the same each time.
-func TestPromptText(t *testing.T) {
+func TestMessage(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	file := func(path, text string) string {
 		path = filepath.Join(dir, path)
@@ -30,15 +30,15 @@ func TestPromptText(t *testing.T) {
 	content := append(runtime.TextContent("  read\ttheses \n"), block(one), block(two), block(dot), block(one))
 	want := "  read\ttheses \n\n[File staged: ./.gc/files/x.txt]\n[File staged: ./.gc/files/x-2.txt]\n[File staged: ./.gc/files/.env]\n[File staged: ./.gc/files/x.txt]"
 	for range 2 {
-		if got, err := PromptText(content); err != nil || got != want {
-			t.Errorf("%q, %v, want %q", got, err, want)
+		if got, err := MessageOf(content); err != nil || got.Text != want {
+			t.Errorf("%q, %v, want %q", got.Text, err, want)
 		}
 	}
-	_, files, err := promptText(content)
+	m, err := MessageOf(content)
 	if err != nil {
 		t.Fatal(err)
 	}
-	places, err := stageAll(work, files)
+	places, err := m.Stage(work)
 	if err != nil || !slices.Equal(places, []string{".gc/files/x.txt", ".gc/files/x-2.txt", ".gc/files/.env", ".gc/files/x.txt"}) {
 		t.Errorf("staged %q, %v", places, err)
 	}
@@ -47,7 +47,7 @@ func TestPromptText(t *testing.T) {
 			t.Errorf("%s holds %q, %v, want %q", place, got, err, text)
 		}
 	}
-	if _, err := PromptText([]runtime.ContentBlock{block(filepath.Join(dir, "none"))}); err == nil {
+	if _, err := MessageOf([]runtime.ContentBlock{block(filepath.Join(dir, "none"))}); err == nil {
 		t.Error("a file that is not there is no error")
 	}
 }

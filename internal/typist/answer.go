@@ -1,0 +1,64 @@
+package typist
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/runtime"
+)
+
+// Answer is an answer to what a session asks. Life names the session's life for
+// [console.Bind]; Say delivers a text into its input line.
+type Answer struct {
+	runtime.InteractionResponse
+
+	Life string
+	Say  func(ctx context.Context, p Prompt) (runtime.Outcome, error)
+}
+
+// Respond answers the question that stands on the screen, if it is the one that is meant:
+// by a key on one of its options, or by a text, where the program says that it waits for
+// one and shows no options. [runtime.ErrInteractionGone] if another question stands or
+// none, a [*runtime.AnswerError] if it cannot be answered so: then nothing was typed. Who
+// calls it has the session's input, and gives the session another life afterwards.
+func Respond(ctx context.Context, t console.Terminal, rules console.Rules, a Answer) error {
+	f, err := console.Whole(ctx, t)
+	if err != nil {
+		return err
+	}
+	asked := console.Sense(f, rules, time.Now()).Pending
+	if asked == nil || a.RequestID != "" && a.RequestID != console.Bind(a.Life, asked.RequestID) {
+		return runtime.ErrInteractionGone
+	}
+	if a.Action == runtime.ActionText {
+		return a.say(ctx, asked)
+	}
+	return console.Respond(ctx, t, rules, console.Response{Request: asked.RequestID, Action: a.Action, Text: a.Text})
+}
+
+func (a Answer) say(ctx context.Context, asked *runtime.PendingInteraction) error {
+	refused := func(why string) error {
+		return &runtime.AnswerError{Action: runtime.ActionText, Text: a.Text, Why: why}
+	}
+	if asked.Metadata[runtime.MetaSource] != string(runtime.SourceStatus) || asked.Kind != runtime.WaitQuestion {
+		return refused("it takes no words: choose one of its options")
+	}
+	if a.Text == "" {
+		return refused("there is no text")
+	}
+	out, err := a.Say(ctx, Prompt{Text: a.Text, Answer: true})
+	switch {
+	case err != nil:
+		return err
+	case out.State == runtime.OutcomeSubmitted:
+		return nil
+	case out.State == runtime.OutcomeAbsent:
+		return runtime.ErrSessionNotFound
+	case out.State == runtime.OutcomeUnconfirmed:
+		return errors.New("the answer was typed and not confirmed: " + out.Detail)
+	default:
+		return refused(out.Detail)
+	}
+}

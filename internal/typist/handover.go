@@ -1,0 +1,41 @@
+package typist
+
+import (
+	"errors"
+
+	"gascity/internal/journal"
+	"gascity/internal/stage"
+	"gascity/runtime"
+)
+
+// Hand puts the files of a delivery into the session's work folder and calls deliver with
+// the prompt that refers to them, and its ID in the account. What cannot be handed over is
+// refused.
+func Hand(d runtime.Delivery, workDir string, deliver func(id string, p Prompt) (runtime.Outcome, error)) (runtime.Outcome, error) {
+	message, err := stage.MessageOf(d.Content)
+	var places []string
+	if err == nil {
+		places, err = message.Stage(workDir)
+	}
+	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: err.Error()}, nil
+	}
+	out, err := deliver(journal.ID(d.ID, message.Text), Prompt{Text: message.Text, Confirm: d.Confirm})
+	out.Staged = places
+	return out, err
+}
+
+// Handed is what [runtime.Deliverer] returns when [Hand] returned out, or was not called
+// because of err: a session that is not there is no failure.
+func Handed(out runtime.Outcome, err error) (runtime.Outcome, error) {
+	switch {
+	case err == nil || out.State != "":
+		return out, err
+	case errors.Is(err, runtime.ErrStaleInstance):
+		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: err.Error()}, err
+	case errors.Is(err, runtime.ErrSessionNotFound):
+		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "no such session runs"}, nil
+	}
+	out.State, out.Detail = runtime.OutcomeUnconfirmed, err.Error()
+	return out, err
+}
