@@ -10,12 +10,17 @@ import (
 )
 
 // NudgeRequest is a prompt for an agent.
+//
+// A key belongs to one prompt of the whole city for as long as its receipt is kept,
+// which is a week beyond its end: with another target, text or file it is
+// [ErrRefused]. So a sender that does not know whether its call arrived
+// repeats it as it was.
 type NudgeRequest struct {
 	Text  string   `json:"text,omitempty"`
 	Files []string `json:"files,omitempty"` // absolute paths on the controller's machine; put into the work folder and referred to
 
 	Priority string        `json:"priority,omitempty" enum:"system,urgent,normal"` // empty is normal
-	Key      string        `json:"key,omitempty"`                                  // the same key again gives the same receipt and no second prompt
+	Key      string        `json:"key,omitempty"`                                  // the same key again gives the same receipt and no second prompt; see below
 	TTL      time.Duration `json:"ttl_ns,omitempty"`                               // after that it is not delivered any more; 0 is 24 h
 	Source   string        `json:"source,omitempty"`                               // who sends it, for people
 

@@ -79,7 +79,9 @@ func (c *city) resumesOnce(t *testing.T, agent string) {
 	if n := len(ledger.Of(c.records(t, agent), ledger.Start)); n != 2 {
 		t.Errorf("%s was started %d times, want once after the limit", agent, n-1)
 	}
-	c.awaitAgent(agent, client.StateRunning)
+	if a := c.awaitAgent(agent, client.StateRunning); a.Epoch != 2 {
+		t.Errorf("the incarnation of %s after its limit has number %d, want 2", agent, a.Epoch)
+	}
 }
 
 // waitsUnknown ends an agent by a limit without a known end.
@@ -102,6 +104,9 @@ func (c *city) waitsUnknown(t *testing.T, agent string) {
 	pause(12 * time.Second) // twelve patrols
 	if n := len(ledger.Of(c.records(t, agent), ledger.Start)); n != 1 {
 		t.Errorf("%s was started %d times during its limit", agent, n-1)
+	}
+	if s, err := c.client.Session(ctx, agent); err != nil || s.Epoch != 1 {
+		t.Errorf("during its limit the last incarnation of %s has number %d, %v; want 1", agent, s.Epoch, err)
 	}
 }
 

@@ -26,6 +26,9 @@ const (
 	// to come if it went away before it said so.
 	handTime  = 30 * time.Second
 	handAgain = 200 * time.Millisecond
+	// keepTime is how long one may say that it cannot keep a prompt: it ends, or its
+	// store is slow. What lasts longer is a fault to be told.
+	keepTime = 10 * time.Second
 )
 
 // patience is how long is waited for a receipt.
@@ -167,29 +170,37 @@ func (a *app) prompt(cmd *cobra.Command, arg string) (string, error) {
 	return prompt, nil
 }
 
-// hand gives a prompt to the controller. If that goes away before it answers,
-// the next one is given the same prompt with the same key, which is no second
-// prompt.
+// hand gives a prompt to the controller. If that goes away before it answers, or
+// says that it cannot keep it for the moment, it or the next one is given the same
+// prompt with the same key, which is no second prompt.
 func hand(parent context.Context, c *client.Client, name string, req client.NudgeRequest) (client.Receipt, error) {
 	ctx, cancel := context.WithTimeout(parent, handTime)
 	defer cancel()
 	r, err := c.Nudge(ctx, name, req)
-	if errors.Is(err, client.ErrLost) {
-		for away(err) && desk.PauseFor(ctx, handAgain, nil) {
-			r, err = c.Nudge(ctx, name, req)
+	if errors.Is(err, client.ErrNoController) {
+		return r, err // nobody ever had it
+	}
+	soon, cancelSoon := context.WithTimeout(ctx, keepTime)
+	defer cancelSoon()
+	patience := soon
+	for away(err) {
+		if errors.Is(err, client.ErrLost) {
+			patience = ctx // nobody knows whether it is kept: that is worth some time
 		}
-	} else if !errors.Is(err, client.ErrTimeout) {
-		return r, err
+		if !desk.PauseFor(patience, handAgain, nil) {
+			break
+		}
+		r, err = c.Nudge(ctx, name, req)
 	}
 	switch {
 	case err == nil:
 		return r, nil
 	case parent.Err() != nil:
 		return r, parent.Err()
-	case !away(err) && !errors.Is(err, client.ErrTimeout):
-		return r, err
+	case errors.Is(err, client.ErrTimeout), away(err) && patience == ctx, errors.Is(err, client.ErrNoController):
+		return r, fmt.Errorf("%w: %s may get the prompt, but the controller did not say that it keeps it; ask again without doubling it: the same command with --key %s", client.ErrTimeout, name, req.Key)
 	}
-	return r, fmt.Errorf("%w: %s may get the prompt, but the controller did not say that it keeps it; ask again without doubling it: the same command with --key %s", client.ErrTimeout, name, req.Key)
+	return r, err
 }
 
 // away reports whether nobody answers for the moment.
