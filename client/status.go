@@ -23,6 +23,7 @@ type Controller struct {
 	Version   string    `json:"version"`
 	StartedAt time.Time `json:"started_at"`
 	Degraded  string    `json:"degraded,omitempty"` // why destructive acts are frozen; empty when they are not
+	Notices   []string  `json:"notices,omitempty"`  // what a person should know of since the controller started, such as a store that was lost
 	Stopping  bool      `json:"stopping,omitempty"`
 }
 

@@ -19,6 +19,7 @@ const (
 	layerDriver     = 50
 	layerTable      = 51
 	layerEngine     = 55
+	layerBoard      = 56
 	layerController = 60
 	layerServer     = 70
 	layerDesk       = 78
@@ -101,6 +102,7 @@ var rooms = []room{
 	{dir: "internal/controller/reach", layer: layerEngine},
 	{dir: "internal/controller/account", layer: layerEngine},
 	{dir: "internal/controller/resume", layer: layerEngine},
+	{dir: "internal/controller/board", layer: layerBoard},
 	{dir: "internal/controller", layer: layerController},
 	{dir: "internal/api", layer: layerServer},
 	{dir: "internal/workerapi", layer: layerServer},

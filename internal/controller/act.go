@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
 	"gascity/internal/event"
 	"gascity/internal/plan"
+	"gascity/internal/session"
 	"gascity/runtime"
 )
 
@@ -25,35 +27,40 @@ func (l *loop) begin(e *entry, kind jobKind, verb plan.Verb, limit time.Duration
 		}
 	})
 	l.wakeAt(e.job.overdue)
-	l.viewStale = true
+	l.fade(e)
 }
 
 // change relaunches an agent in its warm box, or runs its live commands again.
 func (l *loop) change(e *entry, s *plan.Session, a plan.Action) {
 	p, began, limit := e.place.provider, l.now(), liveLimit
-	launch := l.launch(s, s.Config, "")
+	launch := l.launch(s, s.Config)
+	launch.LiveOnly = a.Verb == plan.VerbApplyLive
 	if a.Verb == plan.VerbRelaunch {
 		cfg, ok := l.conversing(e, s)
 		if !ok {
 			return // it goes on with a later pass
 		}
 		launch.Config, limit = cfg, max(s.StartTimeout, startLimit)
+		launch.Token, launch.Epoch = l.c.opts.NewToken(), e.rec.Epoch+1
 	}
-	launch.LiveOnly = a.Verb == plan.VerbApplyLive
 	l.begin(e, jobChange, a.Verb, limit, func(ctx context.Context) func() {
 		r := launch.Change(ctx, p)
 		return func() { l.changed(e, s, a, began, r) }
 	})
 }
 
-func (l *loop) launch(s *plan.Session, cfg runtime.Config, token string) *reach.Launch {
-	return &reach.Launch{Root: l.c.opts.Root, Session: s, Config: cfg, Token: token, Secrets: l.c.opts.Secrets}
+func (l *loop) launch(s *plan.Session, cfg runtime.Config) *reach.Launch {
+	return &reach.Launch{Root: l.c.opts.Root, Session: s, Config: cfg, Secrets: l.c.opts.Secrets}
 }
 
 func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time, r reach.Changed) {
 	if a.Verb == plan.VerbRelaunch && (errors.Is(r.Err, runtime.ErrRelaunchUnsupported) || errors.Is(r.Err, errors.ErrUnsupported)) {
 		e.place.cold = true // the next decision is a restart
 		l.unready(e)
+		return
+	}
+	if !r.Applied && r.Renewed {
+		l.relaunchFailed(e, began, r)
 		return
 	}
 	if !r.Applied {
@@ -72,44 +79,90 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 	kind, text := event.SessionLiveApplied, "live commands were run again"
 	if a.Verb == plan.VerbRelaunch {
 		kind, text = event.SessionRelaunched, "the agent was started again in its place"
-		e.rec.Epoch++ // another process: what was meant for the former one ends here
-		if r.Look.Err == nil && r.Look.Seen.InstanceToken != e.rec.Token {
-			e.identify(r.Look.Seen)
+		if !r.Renewed {
+			l.c.opts.Logger.Warn("a relaunch left the incarnation its name; agents there are restarted from now on", "provider", e.rec.Provider)
+			e.place.cold = true
 		}
-		e.before, e.rec.Conversation.Begun = nil, true
-		e.rec.StartedAt, e.rec.Warning = began, ""
-		e.clearSenses()
+		l.renew(e, began, r)
 	}
 	l.c.emit(kind, e, text, map[string]string{"fields": strings.Join(a.Fields, ",")})
 	l.found(e, r.Look)
 	l.sense(e)
 }
 
-// adopt takes over a session that runs already.
-func (l *loop) adopt(e *entry) {
-	p, name, handle := e.place.provider, e.rec.Session, e.seen.Handle
-	unclaimed := e.owner == plan.OwnerUnknown
-	notes := reach.Notes{City: l.c.opts.Root, Agent: e.rec.Agent, Stored: e.rec.Stored}
-	l.begin(e, jobAdopt, plan.VerbAdopt, lookLimit, func(ctx context.Context) func() {
+// renew notes that another process runs in the place of the former one: what was
+// meant for that ends here.
+func (l *loop) renew(e *entry, began time.Time, r reach.Changed) {
+	e.touch()
+	e.rec.Epoch++
+	if r.Look.Err == nil && r.Look.Seen.InstanceToken != e.rec.Token {
+		e.identify(r.Look.Seen)
+	}
+	e.before, e.rec.Conversation.Begun = nil, true
+	e.rec.StartedAt, e.rec.Warning = began, ""
+	e.clearSenses()
+}
+
+// relaunchFailed notes that the agent was replaced and that its start did not come
+// to its end. It is ended and started anew, like one whose start was cut off. One
+// that has ended is found so.
+func (l *loop) relaunchFailed(e *entry, began time.Time, r reach.Changed) {
+	l.renew(e, began, r)
+	if r.Look.Seen.Agent != runtime.Dead {
+		e.cut, e.known, e.rec.Start = true, false, session.StartCut
+		l.fail(e, reach.Fault(r.Err))
+		l.c.emit(event.SessionStartFailed, e, "the agent was replaced, and its start failed: "+reach.FirstLine(e.rec.Fault),
+			map[string]string{"error": e.rec.Fault, "next": account.Stamp(e.rec.NextAt)})
+	}
+	l.found(e, r.Look)
+	l.sense(e)
+}
+
+// adopt takes over a session that runs already. What a start does that was cut off
+// and can be done again is done again.
+func (l *loop) adopt(e *entry, s *plan.Session) {
+	p, name, handle, limit := e.place.provider, e.rec.Session, e.seen.Handle, lookLimit
+	notes := reach.Notes{City: l.c.opts.Root, Agent: e.rec.Agent, Stored: e.rec.Stored, Epoch: e.rec.Epoch, Started: e.rec.Instance}
+	undone := e.action.Cut
+	noted := e.owner != plan.OwnerUnknown && !e.cut && e.noted == e.rec.Epoch
+	var live *plan.Session
+	if e.cut && s != nil && len(s.Config.SessionLive) > 0 {
+		live, notes.Stored.Live, limit = s, s.Live, lookLimit+liveLimit
+	}
+	l.begin(e, jobAdopt, plan.VerbAdopt, limit, func(ctx context.Context) func() {
 		err := runtime.Recover(ctx, p, name, handle)
-		if err == nil && unclaimed {
+		var liveErr error
+		if err == nil && live != nil {
+			liveErr = p.RunLive(name, live.Config)
+		}
+		if err == nil && !noted {
 			err = notes.Write(p, name)
 		}
 		return func() {
-			if err != nil {
-				l.found(e, reach.Finding{Err: fmt.Errorf("it cannot be adopted: %w", err)})
-				return
+			if err == nil && undone {
+				e.rec.Warning = "start: cut off by the end of the controller; nobody knows what of its set-up and first prompt was done"
 			}
-			e.known, e.owner = true, plan.OwnerUs
-			e.rec.Conversation.Begun = e.rec.Conversation.ID != ""
-			e.touch()
-			e.rec.Running, e.rec.Exit = true, nil
-			e.idleSince = l.now()
-			l.c.emit(event.SessionAdopted, e, "a session that ran already was taken over",
-				map[string]string{"instance": e.rec.Instance})
-			l.sense(e)
+			l.adopted(e, notes.Stored, err, liveErr)
 		}
 	})
+}
+
+func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error) {
+	if err != nil {
+		l.found(e, reach.Finding{Err: fmt.Errorf("it cannot be adopted: %w", err)})
+		return
+	}
+	if liveErr != nil {
+		l.c.opts.Logger.Warn("live commands failed", "session", e.rec.Session, "error", liveErr)
+	}
+	e.known, e.owner = true, plan.OwnerUs
+	e.cut, e.rec.Start, e.rec.Stored, e.noted = false, session.StartDone, stored, e.rec.Epoch
+	e.rec.Conversation.Begun = e.rec.Conversation.ID != ""
+	e.touch()
+	e.rec.Running, e.rec.Exit = true, nil
+	e.idleSince = l.now()
+	l.c.emit(event.SessionAdopted, e, "a session that ran already was taken over", map[string]string{"instance": e.rec.Instance})
+	l.sense(e)
 }
 
 // rebaseline stores the present fingerprints: what was stored is by other rules.

@@ -7,22 +7,23 @@ import (
 	"sync/atomic"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
+	"gascity/internal/controller/board"
 	"gascity/internal/controller/keep"
 	"gascity/internal/event"
+	"gascity/internal/session"
 )
 
 // Controller keeps one city true. Its methods may be called concurrently, and
 // answer from the moment that [Controller.Run] runs.
 type Controller struct {
+	*board.Front
 	opts  Options
 	first Loaded
 	start keep.Recalled // what the store held
 
 	mail  chan func(*loop) // to the loop; never sent to while holding anything
 	ended chan struct{}    // closed when Run has returned
-	view  atomic.Pointer[snapshot]
-	jolt  atomic.Bool // the store has changed for the better or the worse
+	jolt  atomic.Bool      // the store has changed for the better or the worse
 }
 
 // Open reads the configuration and the records. It touches no session yet.
@@ -31,11 +32,13 @@ func Open(ctx context.Context, opts Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot load the city: %w", err)
 	}
-	c := &Controller{opts: opts, first: loaded, mail: make(chan func(*loop), 256), ended: make(chan struct{})}
+	front := &board.Front{Board: &board.Board{}, Log: opts.Events, Lines: opts.Logger, Choices: opts.Providers}
+	c := &Controller{Front: front, opts: opts, first: loaded, mail: make(chan func(*loop), 256), ended: make(chan struct{})}
 	c.start = keep.Recall(ctx, opts.Records)
 	l := newLoop(c)
 	l.decide() // so that every name is known from the first request on
-	c.view.Store(l.snapshot())
+	l.publish()
+	front.Board.Changed = opts.Changed
 	return c, nil
 }
 
@@ -91,14 +94,11 @@ func timedOut(ctx context.Context) error {
 	return err
 }
 
-// emit appends an event about an entry, or about the city if e is nil.
+// emit tells of an entry, or about the city if e is nil.
 func (c *Controller) emit(kind event.Kind, e *entry, text string, data map[string]string) {
-	ev := client.Event{Kind: string(kind), Text: text, Data: data}
+	var r *session.Record
 	if e != nil {
-		ev.Agent, ev.Session = e.rec.Agent, e.rec.Session
+		r = &e.rec
 	}
-	if _, err := c.opts.Events.Append(ev); err != nil {
-		c.opts.Logger.Error("cannot keep an event", "kind", kind, "session", ev.Session, "error", err)
-	}
-	c.opts.Logger.Info(text, account.LogAttrs(&ev)...)
+	c.Tell(kind, r, text, data)
 }

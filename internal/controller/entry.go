@@ -26,7 +26,9 @@ type entry struct {
 
 	place *place
 	owner plan.Owner
-	known bool // this controller has started or adopted the incarnation
+	known bool   // this controller has started or adopted the incarnation
+	noted uint64 // the epoch that stands with the session, as far as is known
+	cut   bool   // its start was cut off by the end of the controller that began it
 
 	before    *session.Conversation // before a relaunch whose conversation is in rec; nil: none is due
 	claimed   bool                  // rec holds the next incarnation, whose start has not begun
@@ -103,7 +105,7 @@ func (e *entry) unknown() bool {
 func (l *loop) observed(e *entry) plan.Observed {
 	o := plan.Observed{
 		Name: e.rec.Session, Provider: e.rec.Provider, Agent: e.rec.Agent, Owner: e.owner,
-		Blind: e.blind, Seen: e.seen, Known: e.known, Stored: reach.Stored(&e.rec.Stored), CanRelaunch: e.place.warm(e.rec.Session),
+		Blind: e.blind, Seen: e.seen, Known: e.known, Cut: e.cut, Stored: reach.Stored(&e.rec.Stored), CanRelaunch: e.place.warm(e.rec.Session),
 		Order: e.order, Failures: e.rec.Failures, Fault: e.rec.Fault, Exit: e.rec.Exit, Lost: e.rec.Lost,
 		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted,
 

@@ -42,6 +42,10 @@ type fake struct {
 	startNotes map[string]string                            // what a start notes with its session
 	last       *runtime.Evidence                            // of agents that have ended
 	onCommand  func(command string) error                   // refuses starts, with the lock held
+	onRelaunch func() error                                 // after the agent was replaced, with the lock held
+	halfway    bool                                         // starts make the session and then hang; nothing is undone
+	attached   int                                          // terminals at each session that is started
+	forgetful  bool                                         // a relaunch leaves the token
 	onPeek     string                                       // what Peek returns instead of its own
 }
 
@@ -109,7 +113,13 @@ func (f *fake) Start(ctx context.Context, name string, cfg runtime.Config) error
 			return &runtime.Error{Op: "start", Session: name, Err: err}
 		}
 	}
-	f.sessions[name] = &fakeSession{token: cfg.Env["GC_INSTANCE_TOKEN"], cfg: cfg, meta: map[string]string{}, began: f.now()}
+	f.sessions[name] = &fakeSession{token: cfg.Env["GC_INSTANCE_TOKEN"], cfg: cfg, meta: map[string]string{}, began: f.now(), attached: f.attached}
+	if f.halfway {
+		f.mu.Unlock()
+		<-ctx.Done()
+		f.mu.Lock()
+		return &runtime.Error{Op: "start", Session: name, Err: ctx.Err()}
+	}
 	maps.Copy(f.sessions[name].meta, f.startNotes)
 	f.startLog = append(f.startLog, name)
 	if f.onStarted != nil {
@@ -285,7 +295,14 @@ func (f *fake) Relaunch(_ context.Context, name string, cfg runtime.Config) erro
 	if f.sessions[name] == nil {
 		return runtime.ErrSessionNotFound
 	}
-	f.sessions[name].cfg = cfg
+	s := f.sessions[name]
+	s.cfg, s.began = cfg, f.now()
+	if token := cfg.Env["GC_INSTANCE_TOKEN"]; !f.forgetful {
+		s.token = token
+	}
+	if f.onRelaunch != nil {
+		return f.onRelaunch()
+	}
 	return nil
 }
 

@@ -80,7 +80,7 @@ func (l *loop) found(e *entry, f reach.Finding) {
 	l.settle(e)
 	same := f.Seen.InstanceToken != "" && session.PublicInstance(f.Seen.InstanceToken) == e.rec.Instance
 	if f.Notes != nil {
-		l.attribute(e, *f.Notes, same)
+		l.attribute(e, &f, same)
 	}
 	switch {
 	case f.Seen.Session != runtime.Alive || f.Seen.InstanceToken == e.rec.Token:
@@ -99,7 +99,7 @@ func (l *loop) found(e *entry, f reach.Finding) {
 	}
 	switch {
 	case e.running():
-		if !e.place.streams {
+		if !e.place.streams || e.cut {
 			l.sense(e)
 		}
 		if !e.rec.Running {
@@ -133,8 +133,23 @@ func (l *loop) settle(e *entry) {
 	l.wakeAt(e.again)
 }
 
-// attribute settles whose the session is.
-func (l *loop) attribute(e *entry, n reach.Notes, same bool) {
+// attribute settles whose the session is, and whether its start was complete: that
+// is what the session says, or else what the record does.
+func (l *loop) attribute(e *entry, f *reach.Finding, same bool) {
+	n, seen := f.Notes, session.PublicInstance(f.Seen.InstanceToken)
+	e.noted = n.Epoch
+	if n.Epoch > e.rec.Epoch {
+		e.rec.Epoch = n.Epoch // the record was lost
+		e.touch()
+	}
+	switch {
+	case n.Started == seen && same && e.rec.Start != session.StartDone:
+		e.rec.Start = session.StartDone // and its controller ended before it could say so
+		e.touch()
+	case seen == "", n.Started == seen:
+	default:
+		e.cut = same && e.rec.Start != session.StartDone || n.Started != "" && n.City == l.c.opts.Root
+	}
 	switch n.City {
 	case "":
 		if same {
@@ -163,8 +178,14 @@ func (l *loop) successor(e *entry, f reach.Finding) {
 	}
 	e.known, e.claimed = false, false
 	e.touch()
-	e.rec.Epoch++
+	if e.rec.Epoch++; f.Notes != nil && e.noted != 0 && f.Notes.Started == session.PublicInstance(f.Seen.InstanceToken) {
+		e.rec.Epoch = max(e.rec.Epoch-1, e.noted) // it says which it is
+	}
 	e.identify(f.Seen)
+	e.rec.Start = session.StartDone
+	if e.cut {
+		e.rec.Start = session.StartOpen
+	}
 	e.rec.Conversation = e.rec.Conversation.Aside()
 	e.rec.StartedAt, e.rec.Warning = f.Seen.StartedAt, ""
 	e.rec.Running = e.running()
@@ -177,7 +198,8 @@ func (l *loop) ended(e *entry) {
 	now := l.now()
 	exit := e.seen.Exit
 	lived := now.Sub(e.rec.StartedAt)
-	e.known = false
+	cut := e.rec.Start == session.StartOpen
+	e.known, e.cut, e.rec.Start = false, false, session.StartDone
 	e.touch()
 	e.rec.Running, e.rec.Exit, e.rec.Lost = false, exit, exit == nil && e.seen.Session == runtime.Dead
 	e.clearSenses()
@@ -193,6 +215,9 @@ func (l *loop) ended(e *entry) {
 		l.countEnd(e)
 	}
 	kind, fault := reach.EndOf(&e.rec)
+	if cut && e.rec.Lost {
+		kind, fault = event.SessionStartFailed, "its start was cut off by the end of the controller"
+	}
 	if lived >= stableLife {
 		e.rec.Streak = 0
 	}

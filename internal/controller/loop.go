@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
 	"gascity/internal/controller/keep"
 	"gascity/internal/controller/reach"
 	"gascity/internal/event"
@@ -37,8 +36,10 @@ type loop struct {
 	entries map[session.Key]*entry
 	// sensible are the sessions of which something is to be read
 	sensible map[*entry]bool
-	gists    map[session.Key]account.Gist // what was told last of each view
-	actions  []plan.Action
+	// faded are the sessions that readers see as they were, since when at most
+	faded   map[*entry]bool
+	fadedAt time.Time
+	actions []plan.Action
 
 	counts reach.Counts // of pools
 
@@ -56,8 +57,6 @@ type loop struct {
 
 	waiters   []func() bool // called after each pass, dropped when true
 	dirty     bool          // a pass is due
-	viewStale bool          // the snapshot is older than the entries
-	viewAt    time.Time     // when it was made
 	wake      time.Time     // when to make a pass although nothing happened
 	tick      time.Time     // when to turn without one
 	startedAt time.Time
@@ -70,7 +69,7 @@ const activityLag = 250 * time.Millisecond
 func newLoop(c *Controller) *loop {
 	l := &loop{
 		c: c, desired: map[session.Key]*plan.Session{}, places: map[string]*place{}, entries: map[session.Key]*entry{}, sensible: map[*entry]bool{},
-		gists:     map[session.Key]account.Gist{},
+		faded:     map[*entry]bool{},
 		startedAt: c.opts.Now(), versions: 1,
 	}
 	l.saver = keep.New(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
@@ -134,13 +133,7 @@ func (l *loop) turn() {
 	}
 	l.tick = time.Time{}
 	l.readSenses()
-	if l.viewStale {
-		if due := l.viewAt.Add(activityLag); l.now().Before(due) {
-			l.tickAt(due)
-		} else {
-			l.publish()
-		}
-	}
+	l.refresh()
 }
 
 // answer answers who waits for what has come about. An answer may make others wait.

@@ -292,13 +292,13 @@ func (m *model) crash() {
 // agree fails if two surfaces contradict each other: the status has the record's
 // word, the plan its own.
 func (m *model) agree() {
-	for _, t := range m.w.c.view.Load().order {
-		shown, planned := t.agent.State, t.action.State
-		if t.action.Verb == plan.VerbStart && shown == client.StateCreating {
+	for _, t := range m.w.c.Board.Targets() {
+		shown, planned := t.Agent.State, t.Action.State
+		if t.Action.Verb == plan.VerbStart && shown == client.StateCreating {
 			shown = client.StateStarting
 		}
-		if shown != planned || string(t.view.State) != t.agent.State {
-			m.problem("%s is %s in the status, %s in the plan and %s in the view (%s)", t.rec.Session, shown, planned, t.view.State, t.action.Reason)
+		if shown != planned || string(t.View.State) != t.Agent.State {
+			m.problem("%s is %s in the status, %s in the plan and %s in the view (%s)", t.Record.Session, shown, planned, t.View.State, t.Action.Reason)
 		}
 	}
 }
@@ -322,8 +322,8 @@ func (m *model) settle() {
 	for _, name := range names(modelAgents) {
 		at := "gc-town-" + name
 		var hold session.HoldKind
-		if e := m.w.c.view.Load().targets[at]; e != nil {
-			hold = e.rec.Hold.Kind
+		if e, err := m.w.c.Board.Find(at); err == nil {
+			hold = e.Record.Hold.Kind
 		}
 		asked := m.held[at]
 		switch {

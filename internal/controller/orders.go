@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/controller/account"
+	"gascity/internal/controller/board"
 	"gascity/internal/controller/order"
 	"gascity/internal/controller/reach"
 	"gascity/internal/plan"
@@ -132,7 +132,7 @@ func (l *loop) addressed(name, instance string) (*entry, error) {
 	case l.ending != nil:
 		return nil, fmt.Errorf("%w: the city ends", client.ErrRefused)
 	}
-	return e, fenced(&e.rec, name, instance)
+	return e, board.Fenced(&e.rec, name, instance)
 }
 
 // Wake starts a session that sleeps, or a member that its pool does not want, and
@@ -182,15 +182,6 @@ func (c *Controller) DrainAck(ctx context.Context, name string, req client.Lifec
 // RequestRestart asks for a restart at the end of the present turn.
 func (c *Controller) RequestRestart(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	return c.keep(ctx, name, req, order.Renew)
-}
-
-// DrainState tells whether an agent is to wind down.
-func (c *Controller) DrainState(_ context.Context, name string) (client.Drain, error) {
-	t, err := c.target(name)
-	if err != nil {
-		return client.Drain{}, err
-	}
-	return account.Drain(&t.rec), nil
 }
 
 // free ends a hold that a decision ends.

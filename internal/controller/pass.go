@@ -185,6 +185,10 @@ func (l *loop) act() {
 			l.holdFor(e, a.Hold) // the stop follows when the store has it
 			continue
 		}
+		if a.Cut && a.Verb == plan.VerbStop && e.rec.Start != session.StartCut {
+			l.countCut(e) // the stop follows when the store has it
+			continue
+		}
 		if a.Verb.Acts() && !l.permitted(e, a) {
 			continue
 		}
@@ -215,6 +219,19 @@ func (l *loop) holdFor(e *entry, h session.Hold) {
 	l.tell(e, order.Held(h))
 }
 
+// countCut counts a start that was cut off as one that failed, once for each.
+func (l *loop) countCut(e *entry) {
+	if l.frozen != "" {
+		return
+	}
+	e.rec.Start = session.StartCut
+	e.rec.Conversation.NotBegun()
+	l.fail(e, e.action.Reason)
+	l.dirty = true
+	l.c.emit(event.SessionStartFailed, e, "the start failed: "+e.action.Reason,
+		map[string]string{"error": e.action.Reason, "class": "cut off", "next": account.Stamp(e.rec.NextAt)})
+}
+
 // places are how many more acts of a kind the limits allow.
 type places struct{ starts, stops int }
 
@@ -235,7 +252,7 @@ func (l *loop) carryOut(e *entry, s *plan.Session, a plan.Action, left *places) 
 			l.change(e, s, a)
 		}
 	case plan.VerbAdopt:
-		l.adopt(e)
+		l.adopt(e, s)
 	default:
 	}
 }

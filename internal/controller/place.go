@@ -181,13 +181,13 @@ func (l *loop) noticed(p *place, ev runtime.Event) {
 	case runtime.EventOutput:
 		e.seen.LastActivity = ev.Time
 		e.sensing.senses.Heard(ev.Time)
-		l.viewStale = true
+		l.fade(e)
 		if (e.running() || e.starting()) && !e.sensing.deaf {
 			l.sense(e)
 		}
 	case runtime.EventTitle:
 		e.seen.Title = ev.Text
-		l.viewStale = true
+		l.fade(e)
 	case runtime.EventAttached:
 		l.attached(e, ev.Attached)
 	case runtime.EventStatus:

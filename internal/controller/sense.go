@@ -180,7 +180,7 @@ func (l *loop) sensedEarly(e *entry, reading runtime.Reading, err error) {
 // asks takes what blocks the agent, nil if nothing does.
 func (l *loop) asks(e *entry, question *runtime.PendingInteraction) {
 	if account.Asked(e.sensing.pending) != account.Asked(question) {
-		l.viewStale, l.dirty = true, true
+		l.dirty = true
 	}
 	e.sensing.pending = question
 }
@@ -215,7 +215,7 @@ func (l *loop) conclude(e *entry) {
 	if !next.IsZero() {
 		l.senseAt(e, next)
 	}
-	l.viewStale = true
+	l.fade(e)
 	if open := reach.StillOpen(e.rec.Warning, s.activity.State); s.pending == nil && open != e.rec.Warning {
 		e.rec.Warning, l.dirty = open, true
 		e.touch()

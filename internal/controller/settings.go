@@ -80,6 +80,8 @@ type Options struct {
 	// if nothing is. It is called often and must not block; call
 	// [Controller.StoreChanged] when its answer changes. Nil: nothing ever is.
 	StoreFault func() error
+	// Notices are what people are to know of for as long as the controller runs.
+	Notices []string
 	// Count runs the check of a pool and returns how many members it wants. Nil:
 	// no check is ever run.
 	Count func(ctx context.Context, pool *plan.Pool) (int, error)

@@ -7,86 +7,84 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/account"
+	"gascity/internal/controller/board"
 	"gascity/internal/plan"
 	"gascity/internal/session"
-	"gascity/runtime"
 )
 
-// snapshot is what readers see: made by the loop, never changed afterwards.
-type snapshot struct {
-	status  client.Status
-	plan    client.Plan
-	config  client.Config
-	targets map[string]*target // by agent and by session
-	order   []*target          // each once
-
-	city account.City
-}
-
-// target is what a verb needs to reach a session.
-type target struct {
-	agent    client.Agent
-	rec      session.Record
-	seen     runtime.Observation
-	provider runtime.Provider // nil if it is not open
-	config   *runtime.Config  // nil if the session is not configured
-	blind    string           // why nothing is known, empty otherwise
-	running  bool
-	view     session.View
-	action   plan.Action
-	judged   []session.Judged
-	durable  bool
-}
-
-// publish makes the snapshot anew.
+// publish makes everything that readers see anew.
 func (l *loop) publish() {
-	l.viewStale, l.viewAt = false, l.now()
-	before, v := l.c.view.Load(), l.snapshot()
-	l.c.view.Store(v)
-	l.tellChanges(before, v)
+	clear(l.faded)
+	targets := make([]*board.Target, 0, len(l.actions))
+	for _, a := range l.actions {
+		if e := l.entries[session.Key{Provider: a.Provider, Session: a.Session}]; e != nil {
+			targets = append(targets, l.target(e, a))
+		}
+	}
+	l.c.Board.Publish(l.city(), targets)
 }
 
-func (l *loop) snapshot() *snapshot {
+// fade notes that readers see the entry as it was. That is put right soon.
+func (l *loop) fade(e *entry) {
+	if len(l.faded) == 0 {
+		l.fadedAt = l.now()
+	}
+	l.faded[e] = true
+}
+
+// refresh shows what has faded, and asks for a turn if it is not time yet.
+func (l *loop) refresh() {
+	if len(l.faded) == 0 {
+		return
+	}
+	if due := l.fadedAt.Add(activityLag); l.now().Before(due) {
+		l.tickAt(due)
+		return
+	}
+	for e := range l.faded {
+		l.show(e)
+	}
+}
+
+// show lets readers see one entry as it is now.
+func (l *loop) show(e *entry) {
+	delete(l.faded, e)
+	if l.entries[e.rec.Key()] == e && e.action.Session != "" {
+		l.c.Board.Renew(l.now(), l.target(e, e.action))
+	}
+}
+
+// city is what readers see beside the sessions.
+func (l *loop) city() board.City {
 	now := l.now()
-	v := &snapshot{
-		config: l.loaded.Config,
-		city: account.City{
+	return board.City{
+		Config: l.loaded.Config,
+		Account: account.City{
 			At: now, Frozen: l.frozen, LoadedAt: l.loadedAt, LoadError: l.loadError,
 			Warnings: slices.Concat(l.loaded.Warnings, l.counts.Warnings()), Foreign: l.foreigners(),
 		},
-		targets: make(map[string]*target, 2*len(l.entries)),
-	}
-	v.status = client.Status{
-		City: l.loaded.Desired.City, Root: l.c.opts.Root, At: now, Agents: make([]client.Agent, 0, len(l.actions)),
-		Plan: client.PlanState{LoadedAt: l.loadedAt, Error: l.loadError},
-		Controller: client.Controller{
-			PID: l.c.opts.PID, Version: l.c.opts.Version, StartedAt: l.startedAt,
-			Degraded: l.degraded(), Stopping: l.ending != nil,
+		Status: client.Status{
+			City: l.loaded.Desired.City, Root: l.c.opts.Root, At: now,
+			Plan: client.PlanState{LoadedAt: l.loadedAt, Error: l.loadError},
+			Controller: client.Controller{
+				PID: l.c.opts.PID, Version: l.c.opts.Version, StartedAt: l.startedAt,
+				Degraded: l.degraded(), Notices: l.c.opts.Notices, Stopping: l.ending != nil,
+			},
 		},
 	}
-	v.plan = account.Plan(l.actions, now)
-	for _, a := range l.actions {
-		e := l.entries[session.Key{Provider: a.Provider, Session: a.Session}]
-		if e == nil {
-			continue
-		}
-		agent := e.agent(a)
-		v.status.Agents = append(v.status.Agents, agent)
-		t := &target{
-			agent: agent, rec: e.rec, seen: e.seen, provider: e.place.provider, running: e.running(), blind: e.blindness(),
-			action: a, judged: e.sensing.judged, durable: e.durable(),
-		}
-		t.view = e.view(a, t.blind)
-		v.order = append(v.order, t)
-		if s := l.desired[e.rec.Key()]; s != nil {
-			t.config = &s.Config
-		}
-		v.targets[a.Session] = t
-		if a.Agent != "" && (v.targets[a.Agent] == nil || a.Desired != plan.DesiredAbsent) {
-			v.targets[a.Agent] = t
-		}
+}
+
+// target is the entry as readers see it.
+func (l *loop) target(e *entry, a plan.Action) *board.Target {
+	t := &board.Target{
+		Agent: e.agent(a), Record: e.rec, Seen: e.seen, Provider: e.place.provider, Running: e.running(), Blind: e.blindness(),
+		Action: a, Judged: e.sensing.judged, Durable: e.durable(),
 	}
-	return v
+	t.View = e.view(a, t.Blind)
+	if s := l.desired[e.rec.Key()]; s != nil {
+		t.Config = &s.Config
+	}
+	return t
 }
 
 func (l *loop) degraded() string {

@@ -23,6 +23,7 @@ import (
 func (l *loop) claim(e *entry, s *plan.Session) {
 	e.claimed = true
 	e.rec.Epoch++
+	e.rec.Start = session.StartOpen
 	e.rec.Token, e.rec.Handle = l.c.opts.NewToken(), ""
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
 	e.rec.Stored, e.rec.StartedAt, e.rec.Running = reach.Fingerprints(s), l.now(), true
@@ -40,7 +41,7 @@ func (l *loop) release() {
 
 func (l *loop) unclaim(e *entry) {
 	if e.claimed && e.job == nil {
-		e.claimed, e.rec.Running = false, false
+		e.claimed, e.rec.Running, e.rec.Start = false, false, session.StartDone
 		e.touch()
 	}
 }
@@ -77,7 +78,8 @@ func (l *loop) start(e *entry, s *plan.Session) {
 		limit = startLimit
 	}
 	a := reach.NewAttempt(began, limit)
-	launch := l.launch(s, cfg, token)
+	launch := l.launch(s, cfg)
+	launch.Token, launch.Epoch = token, e.rec.Epoch
 	l.begin(e, jobStart, plan.VerbStart, a.Longest(), func(ctx context.Context) func() {
 		r := startResult{Started: a.Start(ctx, p, launch), began: began, token: token, attempt: a}
 		return func() { l.started(e, s, r) }
@@ -99,6 +101,7 @@ type startResult struct {
 
 func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	e.touch()
+	e.rec.Start = session.StartDone
 	if r.Err != nil {
 		e.rec.Running = false
 		e.clearSenses()

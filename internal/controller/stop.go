@@ -16,6 +16,7 @@ import (
 	"gascity/internal/event"
 	"gascity/internal/plan"
 	"gascity/internal/proc"
+	"gascity/internal/session"
 	"gascity/runtime"
 )
 
@@ -51,7 +52,10 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r reach.Ended) 
 	if e.rec.Running {
 		e.rec.Exit = nil // it did not end by itself
 	}
-	e.rec.Running, e.rec.Lost, e.rec.NextAt = false, false, time.Time{}
+	if e.rec.Start != session.StartCut {
+		e.rec.NextAt = time.Time{}
+	}
+	e.rec.Running, e.rec.Lost, e.rec.Start, e.cut = false, false, session.StartDone, false
 	if began.Sub(e.rec.StartedAt) >= resume.Settles {
 		e.rec.Conversation.Reached()
 	}

@@ -10,62 +10,11 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/controller/reach"
+	"gascity/internal/controller/board"
 	"gascity/internal/event"
 	"gascity/internal/plan"
 	"gascity/internal/session"
 )
-
-// told appends an event about a target, from outside the loop.
-func (c *Controller) told(t *target, kind event.Kind, text string, data map[string]string) {
-	c.emit(kind, &entry{rec: t.rec}, text, data)
-}
-
-// Interrupt asks an agent to abandon its turn.
-func (c *Controller) Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	t, err := c.live(name)
-	if err == nil {
-		err = fenced(&t.rec, name, req.Instance)
-	}
-	if err != nil {
-		return client.Done{}, err
-	}
-	if err := reach.Interrupt(ctx, t.provider, t.rec.Session, t.rec.Token); err != nil {
-		return client.Done{}, reach.Wire(err)
-	}
-	c.told(t, event.SessionInterrupted, "the agent was asked to abandon its turn", nil)
-	return client.Done{Session: t.rec.Session, Changed: true, Detail: "interrupted; the agent has not confirmed it"}, nil
-}
-
-// Keys sends key events to a session.
-func (c *Controller) Keys(_ context.Context, name string, req client.KeysRequest) (client.Done, error) {
-	t, err := c.live(name)
-	if err == nil {
-		err = fenced(&t.rec, name, req.Instance)
-	}
-	if err != nil {
-		return client.Done{}, err
-	}
-	if err := t.provider.SendKeys(t.rec.Session, req.Keys...); err != nil {
-		return client.Done{}, reach.Wire(err)
-	}
-	return client.Done{Session: t.rec.Session, Changed: len(req.Keys) > 0}, nil
-}
-
-// Copy copies a file or folder into a session's work folder.
-func (c *Controller) Copy(_ context.Context, name string, req client.CopyRequest) (client.Done, error) {
-	t, err := c.live(name)
-	if err == nil {
-		err = fenced(&t.rec, name, req.Instance)
-	}
-	if err != nil {
-		return client.Done{}, err
-	}
-	if err := t.provider.CopyTo(t.rec.Session, req.Src, req.RelDst); err != nil {
-		return client.Done{}, reach.Wire(err)
-	}
-	return client.Done{Session: t.rec.Session, Changed: true}, nil
-}
 
 // Kill ends an incarnation and returns how that went; the agent comes back by
 // itself, unless it is not to run. While nothing can be kept, and so nothing can be
@@ -75,7 +24,7 @@ func (c *Controller) Kill(ctx context.Context, name string, req client.Lifecycle
 	return ask(ctx, c, func(l *loop, answer func(client.StopResult, error)) {
 		e, err := l.find(name)
 		if err == nil {
-			err = fenced(&e.rec, name, req.Instance)
+			err = board.Fenced(&e.rec, name, req.Instance)
 		}
 		switch {
 		case err != nil:
@@ -110,15 +59,6 @@ func (c *Controller) Kill(ctx context.Context, name string, req client.Lifecycle
 	})
 }
 
-// fenced refuses what is meant for another incarnation than the one that runs;
-// an empty instance is meant for any.
-func fenced(r *session.Record, name, instance string) error {
-	if instance != "" && (instance != r.Instance || !r.Running) {
-		return fmt.Errorf("%w: stale instance: %s of %s is over", client.ErrRefused, instance, name)
-	}
-	return nil
-}
-
 // find finds an entry by the name of its agent or session.
 func (l *loop) find(name string) (*entry, error) {
 	var found *entry
@@ -143,7 +83,7 @@ func (c *Controller) Restart(ctx context.Context, req client.RestartRequest) (cl
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
 		entries, err := l.restartable(req.Targets)
 		for _, e := range entries {
-			err = cmp.Or(err, fenced(&e.rec, e.rec.Session, req.Instance))
+			err = cmp.Or(err, board.Fenced(&e.rec, e.rec.Session, req.Instance))
 		}
 		if err != nil || len(entries) == 0 {
 			answer(client.Done{Detail: "there is nothing to restart"}, err)

@@ -5,31 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"gascity/internal/controller/account"
 	"gascity/internal/plan"
 	"gascity/internal/session"
 	"gascity/runtime"
 )
-
-// View returns what is known of a session, by its name or its agent's. It reads
-// the snapshot and costs nothing.
-func (c *Controller) View(name string) (session.View, error) {
-	t, err := c.target(name)
-	if err != nil {
-		return session.View{}, err
-	}
-	return t.view, nil
-}
-
-// Views returns what is known of every session, in the order of the status.
-func (c *Controller) Views() []session.View {
-	v := c.view.Load()
-	out := make([]session.View, 0, len(v.order))
-	for _, t := range v.order {
-		out = append(out, t.view)
-	}
-	return out
-}
 
 // view is the entry as those see it who deal with it beside the controller.
 func (e *entry) view(a plan.Action, blind string) session.View {
@@ -50,31 +29,6 @@ func (e *entry) view(a plan.Action, blind string) session.View {
 	}
 	v.Activity.State = cmp.Or(v.Activity.State, runtime.ActivityUnknown)
 	return v
-}
-
-// tellChanges tells who wants to know which sessions are seen otherwise than
-// before.
-func (l *loop) tellChanges(before, after *snapshot) {
-	if l.c.opts.Changed == nil {
-		return
-	}
-	now := make(map[session.Key]bool, len(after.order))
-	for _, t := range after.order {
-		now[t.rec.Key()] = true
-		if g := account.GistOf(&t.view); l.gists[t.rec.Key()] != g {
-			l.gists[t.rec.Key()] = g
-			l.c.opts.Changed(t.rec.Session)
-		}
-	}
-	if before == nil {
-		return
-	}
-	for _, t := range before.order {
-		if key := t.rec.Key(); !now[key] {
-			delete(l.gists, key)
-			l.c.opts.Changed(t.rec.Session)
-		}
-	}
 }
 
 // Sense asks for a fresh reading of a session, such as after an answer was given

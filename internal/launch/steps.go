@@ -86,7 +86,7 @@ func (s Sequence) Start(ctx context.Context, name string, cfg runtime.Config) er
 
 // Relaunch runs the sequence for a new agent in a warm box: pre_start, creation
 // and everything after it, without claim and staging. The box stays when it
-// fails. The instance token is that of cfg.Env.
+// fails. The instance token is that of cfg.Env, or a new one.
 func (s Sequence) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	r := &run{Sequence: s, name: name, cfg: cfg, spec: s.newSpec(name, cfg)}
 	steps := slices.DeleteFunc(slices.Clone(startSteps), func(st step) bool { return slices.Contains(relaunchSkips, st.name) })

@@ -33,7 +33,7 @@ func (b *box) Claim(ctx context.Context) error {
 func (b *box) Create(ctx context.Context, spec launch.Spec) error {
 	argv := shellCommand(spec.Command, b.sessions.opts.Env)
 	if b.claim == nil { // a relaunch: the place stands
-		return translate(b.client.Relaunch(ctx, argv, b.sessions.opts.StopGrace))
+		return b.succeed(ctx, argv, spec)
 	}
 	s := shim.Spec{
 		Name: spec.Name, Instance: spec.Instance, Argv: argv, Dir: spec.WorkDir, Env: b.environ(spec),
@@ -54,6 +54,26 @@ func (b *box) Create(ctx context.Context, spec launch.Spec) error {
 	b.client = client
 	return translate(err)
 }
+
+// succeed replaces the agent by that of another incarnation.
+func (b *box) succeed(ctx context.Context, argv []string, spec launch.Spec) error {
+	next := shim.Successor{Instance: spec.Instance, Vars: map[string]string{}}
+	if epoch := spec.Vars[envEpoch]; epoch != "" {
+		next.Vars[envEpoch] = epoch
+	}
+	if err := b.client.Succeed(ctx, argv, b.sessions.opts.StopGrace, next); err != nil {
+		return translate(err)
+	}
+	sight, err := b.sessions.fleet.Look(ctx, b.name)
+	if err == nil && sight.Client == nil {
+		err = shim.ErrNone
+	}
+	b.client = sight.Client
+	return translate(err)
+}
+
+// envEpoch counts the incarnations of a session.
+const envEpoch = "GC_RUNTIME_EPOCH"
 
 // environ is the agent's environment: the base, the session's own, and what a
 // program needs to know of the terminal that the shim is.

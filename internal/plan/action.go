@@ -67,6 +67,10 @@ type Action struct {
 	// done on a look that is fresh only, for somebody may have come meanwhile.
 	Unasked bool
 
+	// Cut says that the start of the incarnation was cut off: it is ended, which counts
+	// as a start that failed, or taken over with something left undone.
+	Cut bool
+
 	// Drain is what VerbDrain asks to keep; zero with any other verb.
 	Drain session.Drain
 	// Hold is to be kept before the stop is carried out, so that the session

@@ -14,6 +14,8 @@ import (
 func (d *differ) running(a Action, s *Session, o *Observed) Action {
 	a.State = client.StateRunning
 	switch {
+	case o.Cut && o.Order == OrderNone:
+		return d.cut(a, s, o)
 	case !o.Known:
 		return a.with(VerbAdopt, client.StateRunning, "it runs already")
 	case o.Order == OrderRestart:

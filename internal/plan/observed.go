@@ -23,6 +23,7 @@ type Observed struct {
 	Seen  runtime.Observation
 
 	Known       bool   // the controller has started or adopted this incarnation
+	Cut         bool   // its start was cut off by the end of the controller that began it
 	Stored      Stored // what the incarnation was started with
 	CanRelaunch bool   // the driver has warm boxes
 

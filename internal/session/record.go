@@ -26,16 +26,18 @@ type Record struct {
 	StateSince time.Time `json:"state_since,omitzero"`
 
 	// The incarnation that runs, or the last one that did.
-	Epoch     uint64        `json:"epoch,omitempty"`    // counts incarnations: raised and saved before each start
-	Token     string        `json:"-"`                  // its instance token: a capability, never stored and never shown
-	Handle    string        `json:"-"`                  // what runtime.Recover needs; holds the token
-	Instance  string        `json:"instance,omitempty"` // its public name: [PublicInstance] of Token
-	StartedAt time.Time     `json:"started_at,omitzero"`
-	Stored    Fingerprints  `json:"stored,omitzero"` // what it was started with
-	Running   bool          `json:"running,omitempty"`
-	Exit      *runtime.Exit `json:"exit,omitempty"`        // how it ended; nil while it runs, or if nobody saw it
-	Screen    string        `json:"last_screen,omitempty"` // what it left on its screen
-	Warning   string        `json:"warning,omitempty"`     // what its start left open
+	Epoch     uint64       `json:"epoch,omitempty"`    // counts incarnations: raised and saved before each start
+	Token     string       `json:"-"`                  // its instance token: a capability, never stored and never shown
+	Handle    string       `json:"-"`                  // what runtime.Recover needs; holds the token
+	Instance  string       `json:"instance,omitempty"` // its public name: [PublicInstance] of Token
+	StartedAt time.Time    `json:"started_at,omitzero"`
+	Stored    Fingerprints `json:"stored,omitzero"` // what it was started with
+	Running   bool         `json:"running,omitempty"`
+	// Start is how far its start has come. It is saved before the start begins.
+	Start   StartPhase    `json:"start,omitempty"`
+	Exit    *runtime.Exit `json:"exit,omitempty"`        // how it ended; nil while it runs, or if nobody saw it
+	Screen  string        `json:"last_screen,omitempty"` // what it left on its screen
+	Warning string        `json:"warning,omitempty"`     // what its start left open
 
 	// Conversation is the vendor's conversation that the agent is in, or was last.
 	Conversation Conversation `json:"conversation,omitzero"`
@@ -59,6 +61,16 @@ type Record struct {
 
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 }
+
+// StartPhase is how far the start of an incarnation has come.
+type StartPhase string
+
+// The phases of a start.
+const (
+	StartDone StartPhase = ""     // complete, or over
+	StartOpen StartPhase = "open" // begun, and not known to be complete
+	StartCut  StartPhase = "cut"  // cut off by the end of its controller and counted as a failure; the incarnation is to be ended
+)
 
 // Hold keeps a session from running although it is configured.
 type Hold struct {

@@ -104,7 +104,14 @@ func (c *Client) Clear(ctx context.Context) error {
 
 // Relaunch replaces the agent's process by a new one of the given command.
 func (c *Client) Relaunch(ctx context.Context, argv []string, grace time.Duration) error {
-	return c.call(ctx, http.MethodPost, "/relaunch", relaunchRequest{argv, grace}, nil)
+	return c.Succeed(ctx, argv, grace, Successor{})
+}
+
+// Succeed is Relaunch for a new incarnation. From before its first byte on, nothing
+// is taken any more that was meant for the former one: this client is over then. A
+// shim of an earlier release knows no successors and relaunches.
+func (c *Client) Succeed(ctx context.Context, argv []string, grace time.Duration, next Successor) error {
+	return c.call(ctx, http.MethodPost, "/relaunch", relaunchRequest{argv, grace, next}, nil)
 }
 
 // SetAgent tells which process of the tree is the agent.

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gascity/internal/proc"
@@ -46,7 +47,7 @@ func listen(path string) (*net.UnixListener, error) {
 
 type server struct {
 	host   *host
-	token  []byte
+	token  atomic.Pointer[[]byte] // what a request has to carry
 	http   http.Server
 	served sync.WaitGroup // one for each listener
 }
@@ -55,7 +56,8 @@ type server struct {
 type route func(r *http.Request) (any, error)
 
 func newServer(h *host, token string) *server {
-	s := &server{host: h, token: []byte("Bearer " + token)}
+	s := &server{host: h}
+	s.takes(token)
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]route{
 		"GET /state":      h.serveState,
@@ -93,6 +95,12 @@ func newServer(h *host, token string) *server {
 	return s
 }
 
+// takes makes the token the one that requests have to carry.
+func (s *server) takes(token string) {
+	bearer := []byte("Bearer " + token)
+	s.token.Store(&bearer)
+}
+
 type connKey struct{}
 
 // guard lets in our own user with the right token.
@@ -104,7 +112,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 			http.Error(w, "another user's session", http.StatusForbidden)
 			return
 		}
-		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), s.token) != 1 {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), *s.token.Load()) != 1 {
 			fail(w, http.StatusConflict, codeStale, "this is another incarnation")
 			return
 		}
@@ -363,7 +371,7 @@ func (h *host) serveRelaunch(r *http.Request) (any, error) {
 	if len(req.Argv) == 0 {
 		return nil, fmt.Errorf("%w: no command", errInvalid)
 	}
-	return nil, h.relaunch(r.Context(), req.Argv, req.Grace)
+	return nil, h.relaunch(r.Context(), &req)
 }
 
 func (h *host) serveClear(*http.Request) (any, error) {

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+
+	"gascity/internal/shim/folder"
 )
 
 // end ends the agent and everything it started; the caller has the turn. The
@@ -69,17 +73,17 @@ func (h *host) release(ctx context.Context) error {
 	return nil
 }
 
-// relaunch replaces the agent in its warm box: same folder, token, environment,
-// work folder and log. What is on the screen goes into the scrollback, which stays:
+// relaunch replaces the agent in its warm box: same folder, environment, work folder
+// and log, and the token of its successor if that has one. What is on the screen goes into the scrollback, which stays:
 // nobody must take it for the new agent's. If that cannot be started, the session is one
 // whose agent has ended.
-func (h *host) relaunch(ctx context.Context, argv []string, grace time.Duration) error {
+func (h *host) relaunch(ctx context.Context, req *relaunchRequest) error {
 	give, err := h.take(ctx)
 	if err != nil {
 		return err
 	}
 	defer give()
-	report, err := h.end(grace)
+	report, err := h.end(req.Grace)
 	if err == nil && len(report.Survivors) > 0 {
 		err = fmt.Errorf("processes %v do not end", report.Survivors)
 	}
@@ -91,8 +95,12 @@ func (h *host) relaunch(ctx context.Context, argv []string, grace time.Duration)
 		h.resume()
 		return err
 	}
+	if err := h.succeed(req.Successor); err != nil {
+		h.resume()
+		return err
+	}
 	h.mu.Lock()
-	h.spec.Argv, h.exit, h.kept = argv, nil, false
+	h.spec.Argv, h.exit, h.kept = req.Argv, nil, false
 	if h.spec.Terminal {
 		_, rows := h.display.Size()
 		_, _ = h.display.Write([]byte(softReset + strings.Repeat("\r\n", rows) + "\x1b[H")) // never fails
@@ -102,6 +110,39 @@ func (h *host) relaunch(ctx context.Context, argv []string, grace time.Duration)
 		h.resume()
 		return err
 	}
+	return nil
+}
+
+// succeed makes the session that of another incarnation, as long as no agent runs:
+// who holds the token of the former one is refused from here on.
+func (h *host) succeed(next Successor) error {
+	if next.Instance == "" {
+		return nil
+	}
+	if err := folder.WriteFile(h.dir.Instance(), []byte(next.Instance)); err != nil {
+		return err
+	}
+	h.server.takes(next.Instance)
+	h.tree.Mark(next.Instance)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lease != nil {
+		h.lease.ended = true // also for what was let in before
+	}
+	vars := maps.Clone(next.Vars)
+	if vars == nil {
+		vars = map[string]string{}
+	}
+	vars[MarkKey] = next.Instance
+	env := slices.DeleteFunc(slices.Clone(h.spec.Env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		_, other := vars[name]
+		return other
+	})
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		env = append(env, name+"="+vars[name])
+	}
+	h.spec.Instance, h.spec.Env = next.Instance, env
 	return nil
 }
 

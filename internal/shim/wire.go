@@ -164,11 +164,19 @@ type Event struct {
 // StopReport is what a stop found and did.
 type StopReport = child.StopReport
 
+// Successor is the incarnation that takes the place of another one in its box. The
+// zero value is the same one again.
+type Successor struct {
+	Instance string            // its token; empty: that of the former one
+	Vars     map[string]string // what is otherwise in its environment; the token is in any case
+}
+
 type (
 	stopRequest     struct{ Grace time.Duration }
 	relaunchRequest struct {
 		Argv  []string
 		Grace time.Duration
+		Successor
 	}
 	inputResult   struct{ Written int }
 	textResult    struct{ Text string }

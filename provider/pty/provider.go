@@ -95,7 +95,7 @@ func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 }
 
 // Relaunch keeps the contract of runtime.RelaunchProvider: the terminal, its
-// scrollback, the environment and the token stay.
+// scrollback and the environment stay.
 func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	return p.LaunchAgain(ctx, name, cfg)
 }

@@ -150,14 +150,16 @@ func boxCases() []Case {
 				t.Errorf("Exec of a missing command succeeded")
 			}
 		}).needs(NeedExec),
-		prove("relaunch.replaces", "Relaunch starts the agent again in its warm box: the old process is gone, a new one takes prompts under the same name.", func(t T, w *World) {
-			s := w.Start("a", Behaviour{})
+		prove("relaunch.replaces", "Relaunch starts the agent again in its warm box: the old process is gone, a new one takes prompts under the same name and nothing that names the old one.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{PrintEnv: true})
+			old := s.Environ()["GC_INSTANCE_TOKEN"]
 			pid := s.PID()
 			expect(t, nil, runtime.Relaunch(w.ctx, w.Provider, s.Name, s.Agent.Config), "Relaunch")
 			s.Await(LedgerStart, 2)
 			if w.Alive(pid) {
 				t.Errorf("the old agent still runs")
 			}
+			expect(t, runtime.ErrStaleInstance, runtime.InterruptInstance(w.ctx, w.Provider, s.Name, old), "InterruptInstance")
 			if !w.Provider.IsRunning(s.Name) {
 				t.Errorf("the session does not run")
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"reflect"
+	"strconv"
 
 	"gascity/internal/config"
 	"gascity/internal/plan"
@@ -16,14 +17,18 @@ type Launch struct {
 	Root    string // the city's folder
 	Session *plan.Session
 	Config  runtime.Config // of the session, and what this start adds to it
-	Token   string         // empty keeps the one that is there
+	Token   string         // of the incarnation that begins; empty: none does
+	Epoch   uint64         // its number; zero: none begins
 	Secrets config.SecretSource
 	// LiveOnly leaves the agent alone: only its live commands are run again.
 	LiveOnly bool
 }
 
 func (a *Launch) notes() Notes {
-	return Notes{City: a.Root, Agent: a.Session.Agent, Stored: Fingerprints(a.Session)}
+	return Notes{
+		City: a.Root, Agent: a.Session.Agent, Stored: Fingerprints(a.Session),
+		Epoch: a.Epoch, Started: session.PublicInstance(a.Token),
+	}
 }
 
 // incarnate returns the configuration with the environment of one incarnation.
@@ -42,6 +47,9 @@ func (a *Launch) incarnate(ctx context.Context) (runtime.Config, error) {
 	}
 	if a.Token != "" {
 		env["GC_INSTANCE_TOKEN"] = a.Token
+	}
+	if a.Epoch != 0 {
+		env[metaEpoch] = strconv.FormatUint(a.Epoch, 10)
 	}
 	cfg.Env = env
 	return cfg, nil

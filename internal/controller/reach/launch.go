@@ -39,6 +39,7 @@ type Changed struct {
 	Applied bool
 	Err     error
 	Look    Finding
+	Renewed bool // the incarnation that was to begin is there, however the change went
 }
 
 // Change relaunches an agent, or only runs its live commands again, and notes what
@@ -50,10 +51,15 @@ func (a *Launch) Change(ctx context.Context, p runtime.Provider) (r Changed) {
 	} else {
 		r.Err = a.relaunch(ctx, p)
 	}
-	if r.Applied = r.Err == nil || a.LiveOnly && !runtime.IsSessionGone(r.Err); r.Applied {
-		r.Err = errors.Join(r.Err, a.notes().Write(p, name))
-	}
 	r.Look = Look(ctx, p, name)
+	r.Renewed = !a.LiveOnly && r.Look.Err == nil && a.Token != "" && r.Look.Seen.InstanceToken == a.Token
+	if r.Applied = r.Err == nil || a.LiveOnly && !runtime.IsSessionGone(r.Err); r.Applied {
+		notes := a.notes()
+		if !a.LiveOnly && !r.Renewed {
+			notes.Started = "" // the driver has given it no name of its own
+		}
+		r.Err = errors.Join(r.Err, notes.Write(p, name))
+	}
 	return r
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,11 @@ const (
 	metaLaunch    = "GC_LAUNCH_HASH"
 	metaLive      = "GC_LIVE_HASH"
 	metaFields    = "GC_CONFIG_FIELDS"
+	// metaEpoch counts the incarnations, also for a controller that has lost its
+	// store; it is in the agent's environment too.
+	metaEpoch = "GC_RUNTIME_EPOCH"
+	// metaStarted names the incarnation whose start is complete.
+	metaStarted = "GC_STARTED_INSTANCE"
 	// MetaDrain tells an agent to wind down: by when, in Unix seconds.
 	MetaDrain = "GC_DRAIN"
 )
@@ -41,6 +47,8 @@ type Finding struct {
 type Notes struct {
 	City, Agent string
 	Stored      session.Fingerprints
+	Epoch       uint64 // zero: not known
+	Started     string // public name of the last incarnation whose start was complete; empty: not known
 }
 
 // Look looks at a session; of a corpse it takes the last screen too.
@@ -59,9 +67,10 @@ func Look(ctx context.Context, p runtime.Provider, name string) Finding {
 // none.
 func ReadNotes(p runtime.Provider, name string) (*Notes, error) {
 	n := &Notes{}
-	var fields string
+	var fields, epoch string
 	for key, into := range map[string]*string{
 		MetaCity: &n.City, MetaAgent: &n.Agent, metaFields: &fields,
+		metaEpoch: &epoch, metaStarted: &n.Started,
 		metaCore: &n.Stored.Core, metaProvision: &n.Stored.Provision, metaLaunch: &n.Stored.Launch, metaLive: &n.Stored.Live,
 	} {
 		value, err := p.GetMeta(name, key)
@@ -76,6 +85,7 @@ func ReadNotes(p runtime.Provider, name string) (*Notes, error) {
 	if fields != "" && json.Unmarshal([]byte(fields), &n.Stored.Fields) != nil {
 		n.Stored.Fields = nil // only hides which fields drifted
 	}
+	n.Epoch, _ = strconv.ParseUint(epoch, 10, 64) // what is no number tells nothing
 	return n, nil
 }
 
@@ -99,13 +109,20 @@ func Shown(p runtime.Provider, name string) map[string]string {
 	return out
 }
 
-// Write notes with the session what the notes say.
+// Write notes with the session what the notes say; what is not known stays. That the
+// start is complete comes first: the sooner, the less can come between.
 func (n Notes) Write(p runtime.Provider, name string) error {
 	fields, err := json.Marshal(n.Stored.Fields)
 	if err != nil {
 		return err
 	}
+	epoch := ""
+	if n.Epoch != 0 {
+		epoch = strconv.FormatUint(n.Epoch, 10)
+	}
 	for _, note := range [][2]string{
+		{metaStarted, n.Started},
+		{metaEpoch, epoch},
 		{MetaAgent, n.Agent},
 		{metaFields, string(fields)},
 		{metaProvision, n.Stored.Provision},
@@ -114,6 +131,9 @@ func (n Notes) Write(p runtime.Provider, name string) error {
 		{metaCore, n.Stored.Core},
 		{MetaCity, n.City}, // last: who finds it finds the others
 	} {
+		if note[1] == "" && (note[0] == metaStarted || note[0] == metaEpoch) {
+			continue
+		}
 		if err := p.SetMeta(name, note[0], note[1]); err != nil {
 			return fmt.Errorf("cannot write the note %s: %w", note[0], err)
 		}

@@ -16,10 +16,9 @@ import (
 // them for the life of the
 // process, so there is one tree in it.
 type Tree struct {
-	self  proc.ID
-	token string // the instance token, in every member's environment
-
+	self   proc.ID
 	mu     sync.Mutex
+	token  string // the instance token, in every member's environment
 	root   int
 	ended  chan End
 	notify chan struct{} // closed and replaced whenever a process was reaped
@@ -51,6 +50,13 @@ func NewTree(token string) (*Tree, error) {
 		}
 	}()
 	return t, nil
+}
+
+// Mark says that the members have another token from now on. The tree is empty.
+func (t *Tree) Mark(token string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.token = token
 }
 
 // Start begins the root process; its end arrives on the channel.

@@ -22,7 +22,10 @@ func (t *Tree) empty() bool {
 // strays adds members that detached themselves: orphans go to process 1 here, and
 // are known by the instance token in their environment.
 func (t *Tree) strays(members []proc.Info) ([]proc.Info, error) {
-	marked, err := proc.FindByEnv(MarkKey, t.token)
+	t.mu.Lock()
+	token := t.token
+	t.mu.Unlock()
+	marked, err := proc.FindByEnv(MarkKey, token)
 	if err != nil {
 		return members, err
 	}

@@ -1,7 +1,9 @@
 package fake
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"strconv"
@@ -102,7 +104,7 @@ func (f *Provider) Exec(ctx context.Context, name string, argv []string) (output
 	return []byte(result.Stdout), result.Code, err
 }
 
-// Relaunch replaces the model agent; session, token and metadata stay.
+// Relaunch replaces the model agent; session and metadata stay.
 func (f *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := f.called("Relaunch", name, cfg); err != nil {
 		return err
@@ -111,7 +113,7 @@ func (f *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config
 	if s == nil {
 		return notFound("relaunch", name)
 	}
-	box := &session{world: s.world, name: s.name, token: s.token, cfg: cfg}
+	box := &session{world: s.world, name: s.name, token: cmp.Or(cfg.Env["GC_INSTANCE_TOKEN"], rand.Text()), cfg: cfg}
 	box.env = box.environ()
 	program, prompt, err := f.interpret(ctx, box)
 	if err != nil {
@@ -121,7 +123,7 @@ func (f *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config
 	for _, pid := range slices.Clone(s.pids) {
 		s.killLocked(pid, runtime.Exit{Code: -1, Signal: "terminated"})
 	}
-	s.cfg, s.env = cfg, box.env
+	s.cfg, s.env, s.token = cfg, box.env, box.token
 	s.launchLocked(program, prompt)
 	f.world.mu.Unlock()
 	return f.awaitReady(ctx, s)

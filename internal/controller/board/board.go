@@ -1,0 +1,176 @@
+// Package board is what readers see of a city. The controller's loop writes it, all
+// of it or one session; reading costs the loop nothing, and what was read never
+// changes.
+package board
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/controller/account"
+	"gascity/internal/plan"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+// Target is one session as it is seen by those who want to reach it or tell of
+// it. It is immutable.
+type Target struct {
+	Agent    client.Agent
+	Record   session.Record
+	Seen     runtime.Observation
+	Provider runtime.Provider // nil if it is not open
+	Config   *runtime.Config  // nil if the session is not configured
+	Blind    string           // why nothing is known, empty otherwise
+	Running  bool
+	View     session.View
+	Action   plan.Action
+	Judged   []session.Judged
+	Durable  bool
+}
+
+// City is what is seen of the city beside its sessions. It is immutable.
+type City struct {
+	Status  client.Status // without agents
+	Config  client.Config
+	Account account.City
+}
+
+// Board is safe for concurrent readers beside one writer. The zero value is an
+// empty city, and tells nobody.
+type Board struct {
+	// Changed is told by the writer which sessions are seen otherwise than before in
+	// a way that others wait for. Nil: nobody is.
+	Changed func(session string)
+
+	now   atomic.Pointer[picture]
+	gists map[session.Key]account.Gist // the writer's: what was told last
+}
+
+// picture is the city at one moment; its slots are younger.
+type picture struct {
+	city  City
+	order []*slot // each session once, in the order of the decisions
+	keys  map[session.Key]*slot
+	names map[string]*slot // by agent and by session
+}
+
+type slot struct{ atomic.Pointer[Target] }
+
+// Publish replaces everything.
+func (b *Board) Publish(city City, targets []*Target) {
+	p := &picture{
+		city: city, order: make([]*slot, 0, len(targets)),
+		keys: make(map[session.Key]*slot, len(targets)), names: make(map[string]*slot, 2*len(targets)),
+	}
+	for _, t := range targets {
+		s := &slot{}
+		s.Store(t)
+		p.order = append(p.order, s)
+		p.keys[t.Record.Key()] = s
+		p.names[t.Action.Session] = s
+		if agent := t.Action.Agent; agent != "" && (p.names[agent] == nil || t.Action.Desired != plan.DesiredAbsent) {
+			p.names[agent] = s
+		}
+	}
+	before := b.now.Swap(p)
+	for _, t := range targets {
+		b.tell(t)
+	}
+	if before == nil {
+		return
+	}
+	for key := range before.keys {
+		if p.keys[key] == nil {
+			delete(b.gists, key)
+			b.changed(key.Session)
+		}
+	}
+}
+
+// Renew replaces one session. One that is not on the board is for the next
+// [Board.Publish].
+func (b *Board) Renew(at time.Time, t *Target) {
+	before := b.read()
+	s := before.keys[t.Record.Key()]
+	if s == nil {
+		return
+	}
+	s.Store(t)
+	p := *before
+	p.city.Status.At, p.city.Account.At = at, at
+	b.now.Store(&p)
+	b.tell(t)
+}
+
+// tell tells of a session of which others wait to hear.
+func (b *Board) tell(t *Target) {
+	if b.Changed == nil {
+		return
+	}
+	key, gist := t.Record.Key(), account.GistOf(&t.View)
+	if was, known := b.gists[key]; known && was == gist {
+		return
+	}
+	if b.gists == nil {
+		b.gists = map[session.Key]account.Gist{}
+	}
+	b.gists[key] = gist
+	b.changed(key.Session)
+}
+
+func (b *Board) changed(name string) {
+	if b.Changed != nil {
+		b.Changed(name)
+	}
+}
+
+func (b *Board) read() *picture {
+	if p := b.now.Load(); p != nil {
+		return p
+	}
+	return &picture{}
+}
+
+// City returns what is seen beside the sessions.
+func (b *Board) City() City { return b.read().city }
+
+// Targets returns every session, in the order of the decisions.
+func (b *Board) Targets() []*Target {
+	p := b.read()
+	out := make([]*Target, 0, len(p.order))
+	for _, s := range p.order {
+		out = append(out, s.Load())
+	}
+	return out
+}
+
+// Status returns the city at a glance.
+func (b *Board) Status() client.Status {
+	status, targets := b.City().Status, b.Targets()
+	status.Agents = make([]client.Agent, 0, len(targets))
+	for _, t := range targets {
+		status.Agents = append(status.Agents, t.Agent)
+	}
+	return status
+}
+
+// Plan returns what is decided.
+func (b *Board) Plan() client.Plan {
+	targets := b.Targets()
+	actions := make([]plan.Action, 0, len(targets))
+	for _, t := range targets {
+		actions = append(actions, t.Action)
+	}
+	return account.Plan(actions, b.City().Account.At)
+}
+
+// Find finds a session by its name or its agent's.
+func (b *Board) Find(name string) (*Target, error) {
+	if s := b.read().names[name]; s != nil {
+		return s.Load(), nil
+	}
+	return nil, fmt.Errorf("%w: no agent or session is called %q; gc status lists them", client.ErrNotFound, name)
+}

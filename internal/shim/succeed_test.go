@@ -1,0 +1,59 @@
+package shim
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestASuccessorTakesNothingMeantForTheFormer replaces the agent by another
+// incarnation while a delivery has the input: the former client, and its lease,
+// reach nothing; whoever looks finds the new one.
+func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
+	f := testFleet(t)
+	c := start(t, f, spec("warm", "echo first; cat"))
+	frameWith(t, c, "first")
+	if err := c.SetMeta(t.Context(), "k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	lease, err := c.Lease(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lease.Close()
+	if err := lease.Begin(t.Context(), "p-1", "for the former", nil); err != nil {
+		t.Fatal(err)
+	}
+	next := Successor{Instance: "token-of-the-next", Vars: map[string]string{"GC_RUNTIME_EPOCH": "2"}}
+	argv := []string{"/bin/sh", "-c", "echo second $" + MarkKey + " $GC_RUNTIME_EPOCH; cat"}
+	if err := c.Succeed(t.Context(), argv, 0, next); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"input":   c.Send(t.Context(), []byte("for the former\n")),
+		"keys":    c.Keys(t.Context(), []string{"Enter"}),
+		"a lease": lease.Send(t.Context(), []byte("for the former\n")),
+		"a note":  c.SetMeta(t.Context(), "k", "other"),
+	} {
+		if !errors.Is(err, ErrStale) {
+			t.Errorf("%s by the former name: %v, want %v", what, err, ErrStale)
+		}
+	}
+	sight, err := f.Look(t.Context(), "warm")
+	if err != nil || sight.Token != next.Instance || sight.Client == nil {
+		t.Fatalf("a look finds %+v, %v", sight, err)
+	}
+	frameWith(t, sight.Client, "second token-of-the-next 2")
+	if v, _, err := sight.Client.Meta(t.Context(), "k"); err != nil || v != "v" {
+		t.Errorf("the note is %q, %v", v, err)
+	}
+	if text, err := sight.Client.Text(t.Context(), 1); err != nil || text != "second token-of-the-next 2" {
+		t.Errorf("the agent's last line is %q, %v", text, err)
+	}
+	former := "token-of-warm"
+	if _, err := f.Stop(t.Context(), "warm", &former, 0); !errors.Is(err, ErrStale) {
+		t.Errorf("a stop by the former name: %v", err)
+	}
+	if _, err := f.Stop(t.Context(), "warm", &next.Instance, 0); err != nil {
+		t.Errorf("a stop by its own name: %v", err)
+	}
+}
