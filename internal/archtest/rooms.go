@@ -77,6 +77,7 @@ var rooms = []room{
 	{dir: "internal/prompt", layer: layerPure},
 	{dir: "internal/guard/shell", layer: layerKnowledge},
 	{dir: "internal/guard", layer: layerPure},
+	{dir: "internal/usage", layer: layerPure},
 	{dir: "internal/typist", layer: layerTypist},
 	{dir: "internal/launch", layer: layerLaunch},
 	{dir: "internal/local", layer: layerLocal},

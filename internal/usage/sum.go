@@ -1,0 +1,124 @@
+package usage
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// By is what a sum is grouped by.
+type By string
+
+// The groupings.
+const (
+	ByAgent By = "agent"
+	ByModel By = "model"
+	ByDay   By = "day" // in the location of the asked time
+	ByTool  By = "tool"
+	ByAll   By = ""
+)
+
+// Sum is the sum of a group.
+type Sum struct {
+	Group     string     `json:"group"`
+	Responses int        `json:"responses"`
+	Turns     int        `json:"turns"`
+	Tokens    TokenSum   `json:"tokens"`
+	CostUSD   float64    `json:"cost_usd"`          // of those whose cost is known
+	Unpriced  int        `json:"unpriced"`          // responses whose cost is not known
+	Calls     int        `json:"calls,omitempty"`   // of tools
+	Failed    int        `json:"failed,omitempty"`  // of tools
+	TookNS    int64      `json:"took_ns,omitempty"` // of tools
+	First     *time.Time `json:"first,omitempty"`
+	Last      *time.Time `json:"last,omitempty"`
+}
+
+// TokenSum is a sum of tokens. Unknown counts the responses that told no number at all.
+type TokenSum struct {
+	Input      int64 `json:"input"`
+	CacheRead  int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_write"`
+	Output     int64 `json:"output"`
+	Reasoning  int64 `json:"reasoning"`
+	Unknown    int   `json:"unknown,omitempty"`
+}
+
+func (s *TokenSum) add(t Tokens) {
+	for _, row := range []struct {
+		from *int64
+		to   *int64
+	}{{t.Input, &s.Input}, {t.CacheRead, &s.CacheRead}, {t.CacheWrite, &s.CacheWrite}, {t.Output, &s.Output}, {t.Reasoning, &s.Reasoning}} {
+		if row.from != nil {
+			*row.to += *row.from
+		}
+	}
+	if _, known := t.Total(true); !known {
+		s.Unknown++
+	}
+}
+
+// Add sums entries up, the greatest cost first. where is the location of days.
+func Add(entries []Entry, prices Prices, by By, where *time.Location) []Sum {
+	groups := map[string]*Sum{}
+	group := func(name string) *Sum {
+		if groups[name] == nil {
+			groups[name] = &Sum{Group: name}
+		}
+		return groups[name]
+	}
+	for _, e := range entries {
+		if by == ByTool {
+			for _, t := range e.Tools {
+				s := group(t.Name)
+				s.Calls, s.Failed, s.TookNS = s.Calls+t.Calls, s.Failed+t.Failed, s.TookNS+int64(t.Took)
+			}
+			continue
+		}
+		group(nameIn(e, by, where)).entry(e, prices)
+	}
+	sums := make([]Sum, 0, len(groups))
+	for _, s := range groups {
+		sums = append(sums, *s)
+	}
+	slices.SortFunc(sums, func(a, b Sum) int {
+		if by == ByDay {
+			return cmp.Compare(a.Group, b.Group)
+		}
+		return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Calls, a.Calls), cmp.Compare(b.Tokens.Output, a.Tokens.Output), cmp.Compare(a.Group, b.Group))
+	})
+	return sums
+}
+
+func nameIn(e Entry, by By, where *time.Location) string {
+	switch by {
+	case ByAgent:
+		return e.Agent
+	case ByModel:
+		return cmp.Or(e.Model, "unknown")
+	case ByDay:
+		return e.At.In(where).Format(time.DateOnly)
+	case ByTool, ByAll:
+	}
+	return "all"
+}
+
+func (s *Sum) entry(e Entry, prices Prices) {
+	if e.Turn {
+		s.Turns++
+	}
+	if e.Reported.Model != "" || e.Model != "" || e.Cost != nil || e.Tokens != (Tokens{}) {
+		s.Responses++
+		s.Tokens.add(e.Tokens)
+		cost, source := prices.Cost(e)
+		s.CostUSD += cost
+		if source == CostUnknown {
+			s.Unpriced++
+		}
+	}
+	if s.First == nil || e.At.Before(*s.First) {
+		s.First = &e.At
+	}
+	if s.Last == nil || e.At.After(*s.Last) {
+		s.Last = &e.At
+	}
+}

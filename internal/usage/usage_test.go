@@ -1,0 +1,223 @@
+package usage_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"gascity/internal/usage"
+	"gascity/worker"
+)
+
+var start = time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
+
+func n(v int64) *int64 { return &v }
+
+func response(message string, at time.Duration, u worker.Usage) worker.TelemetryEvent {
+	return worker.TelemetryEvent{Type: worker.TurnComplete, Timestamp: start.Add(at), MessageID: message, Usage: &u}
+}
+
+// ingest does what a store does: one entry for a key, merged.
+func ingest(events []worker.TelemetryEvent) []usage.Entry {
+	kept := map[usage.Key]usage.Entry{}
+	var order []usage.Key
+	for _, e := range events {
+		entry, ok := usage.FromEvent(usage.Origin{Run: "r", Session: "s", Agent: "a"}, e)
+		if !ok {
+			continue
+		}
+		if was, known := kept[entry.Key()]; known {
+			entry = usage.Merge(was, entry)
+		} else {
+			order = append(order, entry.Key())
+		}
+		kept[entry.Key()] = entry
+	}
+	out := make([]usage.Entry, 0, len(order))
+	for _, k := range order {
+		out = append(out, kept[k])
+	}
+	return out
+}
+
+func total(t interface{ Fatalf(string, ...any) }, entries []usage.Entry) usage.Sum {
+	sums := usage.Add(entries, usage.Prices{}, usage.ByAll, time.UTC)
+	if len(sums) != 1 {
+		t.Fatalf("got %d sums", len(sums))
+	}
+	return sums[0]
+}
+
+// TestReportsCountOnceInAnyOrder: reports that are repeated, that grow and that come
+// in any order give the same totals.
+func TestReportsCountOnceInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var events []worker.TelemetryEvent
+		var want usage.TokenSum
+		for i := range rapid.IntRange(1, 8).Draw(t, "responses") {
+			in, out := int64(rapid.IntRange(0, 1000).Draw(t, "in")), int64(rapid.IntRange(1, 1000).Draw(t, "out"))
+			want.Input, want.Output = want.Input+in, want.Output+out
+			message := string(rune('a' + i))
+			for k := range rapid.IntRange(1, 4).Draw(t, "growing") {
+				events = append(events, response(message, time.Duration(i)*time.Second, worker.Usage{Model: "m", InputTokens: n(in), OutputTokens: n(min(out, int64(k)))}))
+			}
+			events = append(events, response(message, time.Duration(i)*time.Second, worker.Usage{Model: "m", InputTokens: n(in), OutputTokens: n(out)}))
+		}
+		events = append(events, events...)
+		got := total(t, ingest(rapid.Permutation(events).Draw(t, "order"))).Tokens
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("(-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestVendorsWaysOfCountingBecomeDisjoint(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   worker.Usage
+		want usage.Tokens
+	}{
+		{"disjoint", worker.Usage{InputTokens: n(10), CacheReadTokens: n(90), OutputTokens: n(5)}, usage.Tokens{Input: n(10), CacheRead: n(90), Output: n(5)}},
+		{"cache inside", worker.Usage{InputTokens: n(100), CacheReadTokens: n(90), OutputTokens: n(5), Semantics: worker.CacheInInput}, usage.Tokens{Input: n(10), CacheRead: n(90), Output: n(5)}},
+		{"reasoning inside", worker.Usage{InputTokens: n(100), OutputTokens: n(50), ReasoningTokens: n(30), Semantics: worker.ThinkingInside}, usage.Tokens{Input: n(100), Output: n(20), Reasoning: n(30)}},
+		{"impossible", worker.Usage{InputTokens: n(10), CacheReadTokens: n(90), Semantics: worker.CacheInInput}, usage.Tokens{CacheRead: n(90)}},
+		{"negative", worker.Usage{InputTokens: n(-1), OutputTokens: n(5)}, usage.Tokens{Output: n(5)}},
+		{"unknown", worker.Usage{}, usage.Tokens{}},
+		{"a way nobody knows", worker.Usage{InputTokens: n(10), OutputTokens: n(5), CacheReadTokens: n(1), Semantics: "new"}, usage.Tokens{CacheRead: n(1)}},
+	} {
+		if diff := cmp.Diff(c.want, usage.Normalise(c.in)); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestWhatIsUnknownIsNotZero(t *testing.T) {
+	events := []worker.TelemetryEvent{
+		response("a", 0, worker.Usage{Model: "m", InputTokens: n(1), OutputTokens: n(2)}),
+		response("b", 0, worker.Usage{Model: "m"}),
+		{Type: worker.TurnComplete, Timestamp: start},
+		{Type: worker.ContextPressure, Timestamp: start},
+	}
+	got := total(t, ingest(events))
+	if got.Responses != 2 || got.Tokens.Unknown != 1 || got.Unpriced != 2 || got.Turns != 3 {
+		t.Errorf("got %+v, want 2 responses, 1 unknown, 2 without a price, 3 turns", got)
+	}
+}
+
+func TestCostIsTheSourcesElseTheTables(t *testing.T) {
+	prices, err := usage.DecodePrices("p", []byte(`
+[[price]]
+model = "m*"
+input = 3
+output = 15
+cache_read = 0.3
+[[price]]
+model = "m*"
+since = 2026-03-02
+input = 1
+output = 1
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := worker.Usage{Model: "m-1", InputTokens: n(1_000_000), CacheReadTokens: n(1_000_000), OutputTokens: n(100_000)}
+	told := tokens
+	cost := 0.2325
+	told.CostUSD = &cost
+	other := tokens
+	other.Model = "x"
+	for _, c := range []struct {
+		name   string
+		event  worker.TelemetryEvent
+		want   float64
+		source usage.CostSource
+	}{
+		{"table", response("a", 0, tokens), 3 + 0.3 + 1.5, usage.Priced},
+		{"later price", response("a", 24*time.Hour, tokens), 1.1, usage.Priced},
+		{"told", response("a", 0, told), 0.2325, usage.Told},
+		{"no price", response("a", 0, other), 0, usage.CostUnknown},
+		{"no numbers", response("a", 0, worker.Usage{Model: "m-1"}), 0, usage.CostUnknown},
+	} {
+		got, source := prices.Cost(ingest([]worker.TelemetryEvent{c.event})[0])
+		if math.Abs(got-c.want) > 1e-9 || source != c.source {
+			t.Errorf("%s: got %v %s, want %v %s", c.name, got, source, c.want, c.source)
+		}
+	}
+}
+
+func TestShippedPricesAreSound(t *testing.T) {
+	prices, err := usage.ShippedPrices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(prices.Prices) == 0 || prices.Version == "" {
+		t.Fatal("the table is empty or has no version")
+	}
+	for _, bad := range []string{"[[price]]\nmodel='['\n", "[[price]]\nmodel='a'\ninput=-1\n", "[[price]]\nmodle='a'\n"} {
+		if _, err := usage.DecodePrices("p", []byte(bad)); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+func TestSums(t *testing.T) {
+	events := []worker.TelemetryEvent{
+		response("a", 0, worker.Usage{Model: "m", InputTokens: n(1), OutputTokens: n(2)}),
+		response("b", 24*time.Hour, worker.Usage{Model: "o", InputTokens: n(3), OutputTokens: n(4)}),
+	}
+	events[0].ToolsCalled = []worker.ToolCall{{Name: "Bash", Success: true, DurationMS: 5}, {Name: "Bash", DurationMS: 7}}
+	entries := ingest(events)
+	days := usage.Add(entries, usage.Prices{}, usage.ByDay, time.UTC)
+	if len(days) != 2 || days[0].Group != "2026-03-01" || days[1].Tokens.Output != 4 {
+		t.Errorf("days: %+v", days)
+	}
+	tools := usage.Add(entries, usage.Prices{}, usage.ByTool, time.UTC)
+	if len(tools) != 1 || tools[0].Calls != 2 || tools[0].Failed != 1 || tools[0].TookNS != int64(12*time.Millisecond) {
+		t.Errorf("tools: %+v", tools)
+	}
+	if models := usage.Add(entries, usage.Prices{}, usage.ByModel, time.UTC); len(models) != 2 {
+		t.Errorf("models: %+v", models)
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	now := start.Add(time.Hour)
+	entries := ingest([]worker.TelemetryEvent{
+		response("a", 0, worker.Usage{Model: "m", InputTokens: n(600), OutputTokens: n(0)}),
+		response("b", 50*time.Minute, worker.Usage{Model: "m", InputTokens: n(500), OutputTokens: n(0)}),
+	})
+	budget := usage.Budget{Name: "day", Scope: usage.ScopeAgent, Measure: usage.MeasureTokens, Limit: 1000, Window: 2 * time.Hour, Act: usage.ActHold}
+	got := usage.Breaches([]usage.Budget{budget}, entries, nil, usage.Prices{}, now)
+	if len(got) != 1 || got[0].Who != "a" || got[0].Used != 1100 || !got[0].Until.Equal(start.Add(2*time.Hour)) {
+		t.Fatalf("got %+v, want a breach of 1100 until the first response leaves the window", got)
+	}
+	if act, _ := usage.Worst(got, "s", "a"); act != usage.ActHold {
+		t.Errorf("act: %q", act)
+	}
+	if act, _ := usage.Worst(got, "s2", "b"); act != "" {
+		t.Errorf("another agent's act: %q", act)
+	}
+	if got := usage.Breaches([]usage.Budget{budget}, entries, nil, usage.Prices{}, now.Add(70*time.Minute)); len(got) != 0 {
+		t.Errorf("what has left the window counts: %+v", got)
+	}
+}
+
+// TestSilenceOfABusyAgentUsesABudgetUp: who spends and does not tell is stopped.
+func TestSilenceOfABusyAgentUsesABudgetUp(t *testing.T) {
+	budget := usage.Budget{Name: "b", Scope: usage.ScopeSession, Measure: usage.MeasureTokens, Limit: 1e9, Act: usage.ActInterrupt, Silence: time.Minute}
+	breaches := func(b usage.Busy) int {
+		return len(usage.Breaches([]usage.Budget{budget}, nil, []usage.Busy{b}, usage.Prices{}, start.Add(time.Hour)))
+	}
+	if got := breaches(usage.Busy{Session: "s", Since: start.Add(58 * time.Minute)}); got != 1 {
+		t.Errorf("two silent minutes: %d breaches", got)
+	}
+	if got := breaches(usage.Busy{Session: "s", Since: start, Told: start.Add(59*time.Minute + 30*time.Second)}); got != 0 {
+		t.Errorf("told half a minute ago: %d breaches", got)
+	}
+	if got := breaches(usage.Busy{Session: "s"}); got != 0 {
+		t.Errorf("idle: %d breaches", got)
+	}
+}
