@@ -1,0 +1,86 @@
+package workerapi
+
+import (
+	"context"
+
+	"gascity/worker"
+)
+
+// City is what the worker API asks and tells. Its methods may be called
+// concurrently. Errors match the sentinels of package worker; one without becomes
+// an internal problem, whose text does not leave the city.
+type City interface {
+	Tokens
+	Reports
+	Orders
+	Guard
+	Streams
+}
+
+// Tokens tell who speaks.
+type Tokens interface {
+	// Authenticate returns for whom a token speaks. Unknown and dead tokens are
+	// [worker.ErrUnauthorized]; that of an incarnation whose place another has taken
+	// is [worker.ErrFenced]. It takes the same time for every wrong token.
+	Authenticate(token string) (Caller, error)
+}
+
+// Caller is who speaks: the worker of a run, or the owner of the city, who directs
+// them all.
+type Caller struct {
+	Run   string // of the worker; empty for the owner
+	Owner bool
+}
+
+// Speaks reports whether the caller may speak for a run.
+func (c Caller) Speaks(run string) bool { return c.Run != "" && c.Run == run }
+
+// Directs reports whether the caller may give a run orders: the owner may, and a
+// worker its own run.
+func (c Caller) Directs(run string) bool { return c.Owner || c.Speaks(run) }
+
+// Reports take what the worker of a run tells.
+type Reports interface {
+	Lifecycle(ctx context.Context, run string, r worker.Lifecycle) (worker.LifecycleAnswer, error)
+	Telemetry(ctx context.Context, run string, t worker.Telemetry) (worker.TelemetryAnswer, error)
+	Interaction(ctx context.Context, run string, q worker.Interaction) (worker.InteractionAnswer, error)
+	ReportHealth(ctx context.Context, run string, h worker.Health) error
+	Ack(ctx context.Context, run string, a worker.Ack) error
+}
+
+// Orders are what others have for a run. An unknown run is [worker.ErrNotFound].
+type Orders interface {
+	// Prompt answers when the prompt is durable, or has come as far as wait says.
+	Prompt(ctx context.Context, p worker.Prompt, wait worker.Progress) (worker.PromptAnswer, error)
+	Context(ctx context.Context, c worker.Context) (worker.ContextAnswer, error)
+	Identity(ctx context.Context, id worker.Identity) (worker.IdentityAnswer, error)
+	// Interrupt answers when the end of the turn is confirmed, or ctx ends.
+	Interrupt(ctx context.Context, i worker.Interrupt) (worker.InterruptAnswer, error)
+	// Health asks the worker if one is connected, for a short time, and tells what the
+	// city knows otherwise.
+	Health(ctx context.Context, run string) (worker.Health, error)
+}
+
+// Guard decides about tools. An error is a denial.
+type Guard interface {
+	Authorize(ctx context.Context, run string, c worker.Call) (worker.Decision, error)
+}
+
+// Streams are what runs are sent.
+type Streams interface {
+	// Stream calls send with what the run has been sent after the given number and
+	// not acknowledged, then with each new message, until ctx ends, send fails or the
+	// run ends. A second stream of a run takes the place of the first, which ends
+	// with [worker.ErrRefused].
+	Stream(ctx context.Context, run string, after uint64, send func(Item) error) error
+	// Events returns what was recorded after the cursor, at most a page; of all runs
+	// if run is empty.
+	Events(ctx context.Context, run string, after uint64) ([]worker.Event, error)
+}
+
+// Item is one event of a stream: a message, a gap, or the run's end.
+type Item struct {
+	Message *worker.Message
+	Gap     *worker.Gap
+	End     bool
+}
