@@ -136,6 +136,25 @@ func (d *Deliveries) Touch(by Deliverer) []byte {
 	return undo
 }
 
+// Taint notes that other input may have reached the line, as Touch does, where it came
+// without asking: nothing can be taken out first. It reports whether that is news.
+func (d *Deliveries) Taint() bool {
+	e := d.last
+	if e == nil || !e.Open || e.Touched {
+		return false
+	}
+	e.Touched = true
+	return true
+}
+
+// NotEntered takes back that the key was sent that submits the last text: it is known that
+// it was not.
+func (d *Deliveries) NotEntered() {
+	if e := d.last; e != nil && e.Open {
+		e.Entered, e.Seen = false, false
+	}
+}
+
 // Input is what a piece of input means to the delivery that sends it.
 type Input string
 

@@ -1,0 +1,206 @@
+package tmux
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/journal"
+	"gascity/internal/shim/folder"
+	"gascity/internal/tmuxctl"
+	"gascity/internal/typist"
+)
+
+// account is the account of deliveries as it is on the disk. It is written before what it
+// tells is done. Only who has the session's input reads and writes it.
+type account struct {
+	Deliveries journal.Deliveries `json:"deliveries"`
+	Launches   int                `json:"launches"` // of the program that it is about
+	Begun      int                `json:"begun"`    // counts the deliveries
+	// Human is when a person had typed last, as the server counts, when the last delivery
+	// was begun: any later input may be in the line.
+	Human time.Time `json:"human,omitzero"`
+	// Enters counts the keys that submit. The server counts those that it was sent.
+	// First is the number of the first of the last delivery, zero if it was not sent.
+	Enters int `json:"enters"`
+	First  int `json:"first"`
+}
+
+// lease is the right to deliver into a session. Nothing of a deliverer that lost it
+// arrives: the server carries out only what has the present number.
+type lease struct {
+	*terminal
+
+	number string // nobody has had it before
+	book   account
+}
+
+var _ typist.Lease = (*lease)(nil)
+
+// lease takes the right; the caller has the session's input.
+func (s seat) lease(ctx context.Context) (*lease, error) {
+	l := &lease{terminal: s.terminal}
+	err := folder.ReadJSON(accountFile(l.dir()), &l.book)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	// From here on nothing of a former deliverer arrives.
+	l.number = rand.Text()
+	entered, err := s.provider.act(ctx, s.record, s.fence(), tmuxctl.Sequence(
+		tmuxctl.Cmd("set-option", "-p", "-t", s.target(), "@"+optionLease, l.number),
+		tmuxctl.Cmd("display-message", "-p", "-t", s.target(), formatOf("@"+optionEntered)),
+	))
+	if err != nil {
+		return nil, gone(err)
+	}
+	return l, l.reconcile(ctx, number(string(entered)))
+}
+
+func (l *lease) dir() folder.Folder { return l.provider.dir(l.record.Name) }
+
+func (l *lease) save() error { return folder.WriteJSON(accountFile(l.dir()), &l.book) }
+
+// reconcile puts into the account what has happened since it was written.
+func (l *lease) reconcile(ctx context.Context, entered int) error {
+	changed := false
+	if l.book.Launches != l.record.Launches {
+		l.book.Deliveries.Restart()
+		l.book.Launches, changed = l.record.Launches, true
+	}
+	if l.book.First > entered { // its deliverer was cut off before the key was sent
+		l.book.Deliveries.NotEntered()
+		l.book.First, changed = 0, true
+	}
+	touched, err := l.touched(ctx)
+	if err != nil {
+		return err
+	}
+	if touched && l.book.Deliveries.Taint() {
+		changed = true
+	}
+	if !changed {
+		return nil
+	}
+	return l.save()
+}
+
+// touched reports whether a person may have typed since the last delivery was begun.
+func (l *lease) touched(ctx context.Context) (bool, error) {
+	if l.book.Begun == 0 {
+		return false, nil
+	}
+	at, err := l.provider.humanAt(ctx, l.record)
+	return !at.Equal(l.book.Human), gone(err)
+}
+
+// fence is the condition of everything that a delivery sends.
+func (l *lease) fence() string {
+	return "#{&&:" + l.record.fence() + ",#{==:#{@" + optionLease + "}," + l.number + "}}"
+}
+
+// unseen is the condition that no person has typed since the delivery was begun.
+func (l *lease) unseen() string {
+	at := l.book.Human
+	if at.IsZero() {
+		return "#{==:#{session_activity},#{session_created}}"
+	}
+	return "#{==:#{session_activity}," + strconv.FormatInt(at.Unix(), 10) + "}"
+}
+
+// Send keeps the contract of console.Terminal.
+func (l *lease) Send(ctx context.Context, p []byte) error {
+	return l.send(ctx, l.fence(), p, tmuxctl.Command{})
+}
+
+// Begin keeps the contract of typist.Book.
+func (l *lease) Begin(ctx context.Context, id, text string, undo []byte) error {
+	at, err := l.provider.humanAt(ctx, l.record)
+	if err != nil {
+		return gone(err)
+	}
+	l.book.Human, l.book.First = at, 0
+	l.book.Begun++
+	l.book.Deliveries.Begin(id, []byte(text), undo)
+	return l.save()
+}
+
+// Type keeps the contract of typist.Book.
+func (l *lease) Type(ctx context.Context, in journal.Input, p []byte) error {
+	if err := l.book.Deliveries.Send(in); err != nil {
+		return err
+	}
+	if in != journal.Enter && in != journal.Seen {
+		if err := l.save(); err != nil {
+			return err
+		}
+		return l.Send(ctx, p)
+	}
+	l.book.Enters++
+	l.book.First = cmp.Or(l.book.First, l.book.Enters)
+	if err := l.save(); err != nil {
+		return err
+	}
+	condition := "#{&&:" + l.fence() + "," + l.unseen() + "}"
+	count := tmuxctl.Cmd("set-option", "-p", "-t", l.record.target(), "@"+optionEntered, strconv.Itoa(l.book.Enters))
+	err := l.send(ctx, condition, p, count)
+	if !errors.Is(err, console.ErrExited) {
+		return err
+	}
+	return l.refused(ctx, err)
+}
+
+// refused finds out why the server did not press Enter.
+func (l *lease) refused(ctx context.Context, cause error) error {
+	touched, err := l.touched(ctx)
+	if err != nil || !touched {
+		return cause
+	}
+	if l.book.First == l.book.Enters {
+		l.book.First = 0
+		l.book.Deliveries.NotEntered()
+	}
+	l.book.Deliveries.Taint()
+	return errors.Join(journal.ErrTouched, l.save())
+}
+
+// Account keeps the contract of typist.Book.
+func (l *lease) Account(ctx context.Context, id string) (journal.Account, error) {
+	touched, err := l.touched(ctx)
+	if err == nil && touched && l.book.Deliveries.Taint() {
+		err = l.save()
+	}
+	return l.book.Deliveries.Account(id), err
+}
+
+// Settle keeps the contract of typist.Book.
+func (l *lease) Settle(_ context.Context, e journal.Entry) error {
+	if !l.book.Deliveries.Settle(e) {
+		return fmt.Errorf("delivery %s: %w", e.ID, journal.ErrNoDelivery)
+	}
+	return l.save()
+}
+
+// interject sends keys that are no delivery's: those that take a text of ours out of the
+// line come first. The caller has the session's input.
+func (s seat) interject(ctx context.Context, send func(ctx context.Context, l *lease) error) error {
+	l, err := s.lease(ctx)
+	if err != nil {
+		return err
+	}
+	undo := l.book.Deliveries.Touch(journal.Gone)
+	if err := l.save(); err != nil {
+		return err
+	}
+	if len(undo) > 0 {
+		if err := l.Send(ctx, undo); err != nil {
+			return err
+		}
+	}
+	return send(ctx, l)
+}

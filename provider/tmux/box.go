@@ -1,0 +1,309 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/launch"
+	"gascity/internal/proc"
+	"gascity/internal/shim/folder"
+	"gascity/internal/tmuxctl"
+	"gascity/runtime"
+)
+
+// box is one session's place while the start sequence works on it.
+type box struct {
+	provider *Provider
+	name     string
+	cfg      runtime.Config
+	again    *record  // of the box that stands: a relaunch
+	lock     *os.File // the claim; nil once the session stands
+	record   *record  // once it does
+	pane     *pane
+}
+
+var _ launch.Box = (*box)(nil)
+
+func (b *box) dir() folder.Folder { return b.provider.dir(b.name) }
+
+// Claim keeps the contract of launch.Box.
+func (b *box) Claim(ctx context.Context) error {
+	p := b.provider
+	lock, err := b.dir().Claim()
+	if err != nil {
+		return err
+	}
+	r, err := readRecord(b.dir())
+	if err == nil && r != nil {
+		err = p.clearWay(ctx, r)
+	}
+	if err == nil {
+		err = wipe(b.dir())
+	}
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	b.lock = lock
+	return nil
+}
+
+// clearWay removes what is left of a session whose agent has ended. The caller has its
+// lock.
+func (p *Provider) clearWay(ctx context.Context, r *record) error {
+	s, err := p.stateOf(ctx, r)
+	switch {
+	case errors.Is(err, errNotOurs):
+		pids, err := r.orphans()
+		var unreadable *proc.UnreadableError
+		if err != nil && !errors.As(err, &unreadable) {
+			return err
+		}
+		if len(pids) > 0 {
+			return fmt.Errorf("session %q: %w: %v; stop the session first", r.Name, errOrphans, pids)
+		}
+		return nil
+	case err != nil:
+		return err
+	case !s.dead:
+		return runtime.ErrSessionExists
+	}
+	return p.raze(ctx, r, 0)
+}
+
+// Create keeps the contract of launch.Box.
+func (b *box) Create(ctx context.Context, spec launch.Spec) error {
+	if b.again != nil {
+		return b.relaunch(ctx, spec)
+	}
+	r, err := b.prepare(ctx, spec)
+	if err != nil {
+		return err
+	}
+	launcher, err := b.writeLauncher(spec, r.WorkDir)
+	if err != nil {
+		return err
+	}
+	s, err := b.raise(ctx, r, launcher)
+	if err != nil {
+		return errors.Join(err, remove(launcher))
+	}
+	r.Window, r.Pane = s.window, s.pane
+	r.Root = identify(s.pid)
+	r.Agent = r.Root
+	server, _, _ := b.provider.server.ctl.Server()
+	r.Server = server.PID
+	b.record = r
+	if err := r.write(b.dir()); err != nil {
+		return err
+	}
+	b.pane = b.provider.town.know(r, s)
+	err = b.lock.Close() // whoever wants to start it now finds it
+	b.lock = nil
+	return err
+}
+
+// prepare makes what is on the disk before anything is in the server.
+func (b *box) prepare(ctx context.Context, spec launch.Spec) (*record, error) {
+	if err := b.provider.server.start(ctx); err != nil {
+		return nil, err
+	}
+	boot, err := proc.BootID()
+	if err != nil {
+		return nil, err
+	}
+	r := &record{
+		Version: recordVersion, Name: b.name, WorkDir: spec.WorkDir, Labels: console.Labels(b.cfg), ProcessNames: b.cfg.ProcessNames,
+		StartedAt: time.Now(), Boot: boot, Launches: 1, token: spec.Instance,
+	}
+	if r.WorkDir == "" {
+		if r.WorkDir, err = b.provider.workDir(); err != nil {
+			return nil, err
+		}
+	}
+	return r, errors.Join(
+		folder.WriteFile(b.dir().Instance(), []byte(r.token)),
+		folder.WriteFile(b.dir().Input(), nil),
+		r.write(b.dir()),
+	)
+}
+
+// raise makes the session in one step: a pane that does nothing, our marks on it, its size,
+// its place in the hub, and only then the agent, which never sees another size.
+func (b *box) raise(ctx context.Context, r *record, launcher string) (state, error) {
+	target := "=" + r.Name + ":"
+	set := func(kind, name, value string) tmuxctl.Command {
+		return tmuxctl.Cmd("set-option", kind, "-t", target, name, value)
+	}
+	mouse := "off"
+	if b.cfg.MouseOn {
+		mouse = "on"
+	}
+	size := []string{"-x", fmt.Sprint(cols), "-y", fmt.Sprint(rows)}
+	create := append([]string{"-d", "-E", "-s", r.Name, "-n", r.Name, "-c", r.WorkDir}, size...)
+	commands := []tmuxctl.Command{
+		tmuxctl.Cmd("new-session", append(create, "--", shellPath, "-c", ":")...),
+		set("-p", "@"+optionInstance, r.hash()),
+		set("-p", "@"+optionSession, r.Name),
+		set("-w", "window-size", "manual"),
+		tmuxctl.Cmd("resize-window", append([]string{"-t", target}, size...)...),
+		tmuxctl.Cmd("select-pane", "-t", target, "-T", ""),
+		tmuxctl.Cmd("set-option", "-t", target, "mouse", mouse),
+		tmuxctl.Cmd("link-window", "-d", "-s", target, "-t", "="+hub+":"),
+		tmuxctl.Cmd("respawn-pane", "-k", "-c", r.WorkDir, "-t", target, "--", shellPath, launcher),
+		tmuxctl.Cmd("display-message", "-p", "-t", target, stateFields),
+	}
+	reply, err := b.provider.server.do(ctx, tmuxctl.Sequence(commands...))
+	if err != nil {
+		if !errors.Is(err, tmuxctl.ErrExists) {
+			b.abandon(ctx, r)
+		}
+		return state{}, err
+	}
+	lines := reply[0].Lines()
+	if len(lines) == 0 {
+		return state{}, errors.New("tmux did not tell of the new session")
+	}
+	s, err := parseState(lines[len(lines)-1])
+	if err == nil && s.hash != r.hash() {
+		err = fmt.Errorf("tmux told of another session: %q", s.name)
+	}
+	return s, err
+}
+
+// abandon takes away a session that was made in part.
+func (b *box) abandon(ctx context.Context, r *record) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	list, err := b.provider.list(ctx)
+	if err != nil {
+		return // then nothing of it can be taken away
+	}
+	for _, s := range list {
+		if s.hash == r.hash() {
+			r.Window, r.Pane, r.Root = s.window, s.pane, identify(s.pid)
+			_ = b.provider.raze(ctx, r, -1) // the start fails in any case
+		}
+	}
+}
+
+// identify returns the identity of a process of the server's; one that has ended already
+// has no start time.
+func identify(pid int) proc.ID {
+	info, err := proc.Stat(pid)
+	if err != nil {
+		return proc.ID{PID: pid}
+	}
+	return info.ID
+}
+
+// relaunch starts another agent in the pane that stands.
+func (b *box) relaunch(ctx context.Context, spec launch.Spec) error {
+	p, r := b.provider, b.again
+	lock, err := claimFolder(ctx, b.dir())
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if r, err = readRecord(b.dir()); err != nil {
+		return err
+	}
+	if r == nil || r.token != b.again.token {
+		return runtime.ErrSessionNotFound
+	}
+	if err := r.endTree(ctx, p.cfg.StopGrace); err != nil {
+		return err
+	}
+	spec.Instance, spec.Vars[markKey] = r.token, r.token
+	launcher, err := b.writeLauncher(spec, r.WorkDir)
+	if err != nil {
+		return err
+	}
+	reply, err := p.act(ctx, r, r.alike(), tmuxctl.Sequence(
+		tmuxctl.Cmd("respawn-pane", "-k", "-c", r.WorkDir, "-t", r.target(), "--", shellPath, launcher),
+		tmuxctl.Cmd("display-message", "-p", "-t", r.target(), stateFields),
+	))
+	if err != nil {
+		return errors.Join(err, remove(launcher))
+	}
+	s, err := parseState(lastLine(string(reply)))
+	if err != nil {
+		return err
+	}
+	r.Root = identify(s.pid)
+	r.Agent, r.ProcessNames, r.Labels = r.Root, b.cfg.ProcessNames, console.Labels(b.cfg)
+	r.Launches++
+	b.record = r
+	b.pane = p.town.know(r, s)
+	b.pane.relaunched()
+	return r.write(b.dir())
+}
+
+// Terminal keeps the contract of launch.Box.
+func (b *box) Terminal() console.Terminal { return &terminal{b.provider, b.record, b.pane} }
+
+// Life keeps the contract of launch.Box.
+func (b *box) Life(ctx context.Context, wait time.Duration) (launch.Life, error) {
+	end := time.Now().Add(wait)
+	for {
+		seq, changed := b.pane.state()
+		s, err := b.provider.stateOf(ctx, b.record)
+		switch {
+		case errors.Is(err, errNotOurs):
+			return launch.Life{}, runtime.ErrSessionNotFound
+		case err != nil:
+			return launch.Life{}, err
+		case s.dead:
+			text, err := b.provider.text(ctx, b.record, lastLines)
+			return launch.Life{Exit: s.exit, Output: text}, err
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			return launch.Life{Alive: true}, nil
+		}
+		if err := await(ctx, b.pane, seq, changed, left); err != nil {
+			return launch.Life{}, err
+		}
+	}
+}
+
+// await returns when the pane has changed or the time has passed.
+func await(ctx context.Context, _ *pane, _ uint64, changed <-chan struct{}, limit time.Duration) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// lastLines is how much of an agent's output is told with its end.
+const lastLines = 80
+
+// Destroy keeps the contract of launch.Box.
+func (b *box) Destroy(ctx context.Context) error {
+	switch {
+	case b.again != nil:
+		return nil // the place stays
+	case b.record == nil || b.lock != nil:
+		err := b.dir().Remove()
+		if b.lock != nil {
+			err = errors.Join(err, b.lock.Close())
+			b.lock = nil
+		}
+		return err
+	}
+	return b.provider.stop(ctx, b.name, &b.record.token, -1)
+}
+
+func lastLine(text string) string {
+	text = strings.TrimRight(text, "\n")
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

@@ -1,0 +1,72 @@
+package tmux_test
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"gascity/provider/tmux"
+	"gascity/runtime"
+	"gascity/runtime/runtimetest"
+	"gascity/runtime/runtimetest/elsewhere"
+	"gascity/test/fakeagent/build"
+)
+
+// The test binary starts sessions from another process, too.
+func TestMain(m *testing.M) {
+	elsewhere.Main(func(dir string) runtime.Provider {
+		p, err := tmux.Open(config(dir))
+		if err != nil {
+			panic(err)
+		}
+		return p
+	})
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // the tests wait more than they work
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+func config(dir string) tmux.Config {
+	return tmux.Config{
+		Dir: filepath.Join(dir, "tmux"), LogDir: filepath.Join(dir, "log"), WorkDir: dir,
+		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"},
+	}
+}
+
+// needsTmux skips the test where there is none, unless GC_TEST_REQUIRE names it.
+func needsTmux(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed")
+	}
+}
+
+// city is a provider that takes its server along when it is closed.
+type city struct{ *tmux.Provider }
+
+func (c city) Close() error { return errors.Join(c.TeardownServer(), c.Provider.Close()) }
+
+func open(t runtimetest.T, dir string) runtime.Provider {
+	p, err := tmux.Open(config(dir))
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	return city{p}
+}
+
+func TestConformance(t *testing.T) {
+	needsTmux(t)
+	runtimetest.Run(t, runtimetest.Harness{
+		New: open, Reopen: open, Elsewhere: elsewhere.Start, Patience: 30 * time.Second,
+		Agent: runtimetest.Program{Path: build.Build(t), Edit: func(cfg *runtime.Config, b runtimetest.Behaviour) {
+			cfg.ProviderName = "claude"
+			cfg.EmitsPermissionWarning = b.Dialog
+		}}.Agent,
+	})
+}

@@ -1,0 +1,170 @@
+package tmux
+
+import (
+	"context"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/journal"
+	"gascity/internal/stage"
+	"gascity/internal/term"
+	"gascity/internal/typist"
+	"gascity/runtime"
+)
+
+// Deliver keeps the contract of runtime.Deliverer.
+func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	var out runtime.Outcome
+	err := p.drive(ctx, "nudge", name, tokenOf(d), func(s seat) (err error) {
+		out, err = typist.Hand(d, s.WorkDir, func(id string, prompt typist.Prompt) (runtime.Outcome, error) {
+			return s.deliver(ctx, id, prompt)
+		})
+		return err
+	})
+	return typist.Handed(out, err)
+}
+
+// tokenOf is the token that a delivery names; nil if it names none.
+func tokenOf(d runtime.Delivery) *string {
+	if d.Instance == "" {
+		return nil
+	}
+	return &d.Instance
+}
+
+func (s seat) deliver(ctx context.Context, id string, prompt typist.Prompt) (runtime.Outcome, error) {
+	if prompt.Text == "" {
+		return typist.Type(ctx, s.terminal, prompt, s.rules)
+	}
+	l, err := s.lease(ctx)
+	if err != nil {
+		return typist.Unsent(err)
+	}
+	return typist.Deliver(ctx, l, id, prompt, s.rules)
+}
+
+// Settle keeps the contract of runtime.Settler.
+func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	return typist.Patiently(ctx, func() (runtime.Outcome, error) { return p.settleOnce(ctx, name, d) })
+}
+
+// settleOnce asks with the session's input to itself.
+func (p *Provider) settleOnce(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	out := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
+	err := p.drive(ctx, "settle a prompt of", name, tokenOf(d), func(s seat) error {
+		text := ""
+		if d.ID == "" {
+			m, err := stage.MessageOf(d.Content)
+			if err != nil {
+				return err
+			}
+			text = m.Text
+		}
+		l, err := s.lease(ctx)
+		if err != nil {
+			return err
+		}
+		out, err = typist.Settle(ctx, l, journal.ID(d.ID, text), s.rules)
+		return err
+	})
+	return out, err
+}
+
+// Withdraw keeps the contract of runtime.Withdrawer.
+func (p *Provider) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
+	out, err := p.Settle(ctx, name, d)
+	return err == nil && out.State == runtime.OutcomeRefused, err
+}
+
+// nudgeTime bounds a nudge, whose signature has no context. A megabyte takes as long as
+// the agent takes to read it.
+const nudgeTime = 5 * time.Minute
+
+// Nudge keeps the contract of runtime.Input.
+func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
+	ctx, cancel := context.WithTimeout(context.Background(), nudgeTime) //nolint:forbidigo // the contract's method has no ctx
+	defer cancel()
+	out, err := p.Deliver(ctx, name, runtime.Delivery{Content: content})
+	if err == nil {
+		err = runtime.NudgeError(out)
+	}
+	return fold("nudge", name, err)
+}
+
+// NudgeNow keeps the contract of runtime.ImmediateNudgeProvider. A nudge here never waits
+// for an idle agent: it is handed over or refused.
+func (p *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
+	return p.Nudge(name, content)
+}
+
+// SendKeys keeps the contract of runtime.Input.
+func (p *Provider) SendKeys(name string, keys ...string) error {
+	const op = "send keys to"
+	for _, key := range keys {
+		if _, err := term.Key(key, term.Modes{}); err != nil {
+			return &runtime.Error{Op: op, Session: name, Err: err}
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) //nolint:forbidigo // the contract's method has no ctx
+	defer cancel()
+	err := p.drive(ctx, op, name, nil, func(s seat) error {
+		return s.interject(ctx, func(ctx context.Context, l *lease) error { return l.press(ctx, keys) })
+	})
+	if runtime.IsSessionGone(err) {
+		return nil
+	}
+	return err
+}
+
+// press sends keys as the program wants them now.
+func (l *lease) press(ctx context.Context, keys []string) error {
+	f, err := l.Frame(ctx, 0)
+	if err != nil {
+		return err
+	}
+	var all []byte
+	for _, key := range keys {
+		p, err := term.Key(key, f.Modes)
+		if err != nil {
+			return err
+		}
+		all = append(all, p...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return l.Send(ctx, all)
+}
+
+// WaitForIdle keeps the contract of runtime.IdleWaitProvider.
+func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
+	const op = "wait for idle"
+	s, err := p.live(ctx, op, name)
+	if err != nil {
+		return err
+	}
+	seat := p.seatOf(s)
+	return fold(op, name, console.Idle(ctx, seat.terminal, seat.rules, timeout))
+}
+
+// DismissKnownDialogs keeps the contract of runtime.DialogProvider.
+func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
+	return p.drive(ctx, "dismiss dialogs of", name, nil, func(s seat) error {
+		_, err := console.Dismiss(ctx, s.terminal, s.rules, timeout)
+		return err
+	})
+}
+
+// CopyTo keeps the contract of runtime.Stager.
+func (p *Provider) CopyTo(name, src, relDst string) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	s, err := p.look(ctx, "copy to", name)
+	if err != nil || s.state == nil {
+		return err
+	}
+	if missing(src) {
+		return nil
+	}
+	return fold("copy to", name, stage.CopyTo(s.record.WorkDir, src, relDst))
+}

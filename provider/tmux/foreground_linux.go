@@ -1,0 +1,22 @@
+package tmux
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+)
+
+// foreground returns the process group in the foreground of the terminal of a process; 0
+// if that is not known.
+func foreground(pid int) int {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
+	const tpgid = 5 // after the name: state, ppid, pgrp, session, tty
+	if len(fields) <= tpgid {
+		return 0
+	}
+	return max(0, number(string(fields[tpgid])))
+}

@@ -1,0 +1,198 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/proc"
+	"gascity/internal/tmuxctl"
+	"gascity/runtime"
+)
+
+// IsRunning keeps the contract of runtime.Inspector.
+func (p *Provider) IsRunning(name string) bool {
+	ctx, cancel := bounded()
+	defer cancel()
+	s, err := p.see(ctx, name)
+	return err == nil && s.live()
+}
+
+// IsAttached keeps the contract of runtime.Inspector.
+func (p *Provider) IsAttached(name string) bool {
+	ctx, cancel := bounded()
+	defer cancel()
+	s, err := p.see(ctx, name)
+	return err == nil && s.live() && s.state.attached > 0
+}
+
+// GetLastActivity keeps the contract of runtime.Inspector. It is by the second for output
+// that this process has not heard itself.
+func (p *Provider) GetLastActivity(name string) (time.Time, error) {
+	ctx, cancel := bounded()
+	defer cancel()
+	s, err := p.look(ctx, "look at", name)
+	if err != nil || s.state == nil {
+		return time.Time{}, err
+	}
+	return p.lastOutput(s), nil
+}
+
+// lastOutput is when the session printed last.
+func (p *Provider) lastOutput(s sight) time.Time {
+	pane := p.town.know(s.record, *s.state)
+	p.town.mu.Lock()
+	defer p.town.mu.Unlock()
+	if pane.lastOutput.IsZero() {
+		return s.state.output
+	}
+	return pane.lastOutput
+}
+
+// ListRunning keeps the contract of runtime.Inspector.
+func (p *Provider) ListRunning(prefix string) ([]string, error) {
+	ctx, cancel := bounded()
+	defer cancel()
+	list, err := p.list(ctx)
+	if absent(err) {
+		return []string{}, nil
+	}
+	if err != nil {
+		return nil, &runtime.Error{Op: "list", Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
+	}
+	names := []string{}
+	for _, s := range list {
+		if !s.dead && strings.HasPrefix(s.name, prefix) {
+			names = append(names, s.name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// ProcessAlive keeps the contract of runtime.Inspector.
+func (p *Provider) ProcessAlive(name string, processNames []string) bool {
+	if len(processNames) == 0 {
+		return true
+	}
+	ctx, cancel := bounded()
+	defer cancel()
+	s, err := p.see(ctx, name)
+	if err != nil || !s.live() {
+		return false
+	}
+	tree, err := s.record.tree()
+	if err != nil {
+		return false
+	}
+	alive, _ := proc.AnyNamed(tree, processNames) // what cannot be known is no yes
+	return alive
+}
+
+// Observe keeps the contract of runtime.Observer.
+func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
+	obs := runtime.Observation{At: time.Now()}
+	s, err := p.see(ctx, name)
+	if err != nil {
+		return obs, &runtime.Error{Op: "observe", Session: name, Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
+	}
+	obs.Session, obs.Agent = runtime.Dead, runtime.Dead
+	if r := s.record; r != nil {
+		obs.InstanceToken, obs.Handle = r.token, r.token
+		obs.PID, obs.StartTime, obs.StartedAt = r.Root.PID, r.Root.Start, r.StartedAt
+	}
+	switch {
+	case s.busy:
+		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
+	case s.live():
+		p.observeLive(&obs, s)
+	case s.state != nil:
+		exit := s.state.exit
+		obs.Session, obs.Exit, obs.Title, obs.Attached = runtime.Alive, &exit, s.state.title, s.state.attached
+		obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.human
+		if text, err := p.text(ctx, s.record, lastLines); err == nil { // else the next look finds it
+			obs.Last = console.Last(text, console.RulesOf(s.record.Labels, p.cfg.Profiles), exit.At)
+		}
+	case s.lost():
+		obs.Agent = s.record.afterlife()
+	}
+	return obs, nil
+}
+
+func (p *Provider) observeLive(obs *runtime.Observation, s sight) {
+	obs.Session, obs.Attached, obs.Title = runtime.Alive, s.state.attached, s.state.title
+	obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.human
+	p.identified(s.record)
+	obs.PID, obs.StartTime = s.record.Agent.PID, s.record.Agent.Start
+	obs.Agent = s.record.life()
+}
+
+// afterlife looks for what a lost session left: its agent is alive as long as any process
+// carries its token.
+func (r *record) afterlife() runtime.Liveness {
+	pids, err := r.orphans()
+	switch {
+	case len(pids) > 0:
+		return runtime.Alive
+	case err != nil:
+		return runtime.Unknown
+	default:
+		return runtime.Dead
+	}
+}
+
+// Peek keeps the contract of runtime.Output.
+func (p *Provider) Peek(name string, lines int) (string, error) {
+	ctx, cancel := bounded()
+	defer cancel()
+	const op = "peek at"
+	s, err := p.look(ctx, op, name)
+	if err != nil {
+		return "", err
+	}
+	if s.state == nil {
+		return "", &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
+	}
+	text, err := p.text(ctx, s.record, lines)
+	return text, fold(op, name, err)
+}
+
+// text returns the last n lines of a pane with what has scrolled off; n <= 0 means all.
+func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
+	reply, err := p.server.ask(ctx, tmuxctl.Cmd("capture-pane", "-p", "-S", "-", "-t", r.target()))
+	if errors.Is(err, tmuxctl.ErrNotFound) || absent(err) {
+		return "", errFenced
+	}
+	if err != nil {
+		return "", err
+	}
+	all := reply.Lines()
+	for i, line := range all {
+		all[i] = strings.TrimRight(line, " \t\r")
+	}
+	for len(all) > 0 && all[len(all)-1] == "" {
+		all = all[:len(all)-1]
+	}
+	if n > 0 {
+		all = all[max(0, len(all)-n):]
+	}
+	return strings.Join(all, "\n"), nil
+}
+
+// ClearScrollback keeps the contract of runtime.Output.
+func (p *Provider) ClearScrollback(name string) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	s, err := p.look(ctx, "clear", name)
+	if err != nil || s.state == nil {
+		return err
+	}
+	_, err = p.act(ctx, s.record, s.record.alike(), tmuxctl.Cmd("clear-history", "-t", s.record.target()))
+	if errors.Is(err, errFenced) {
+		return nil
+	}
+	return fold("clear", name, err)
+}

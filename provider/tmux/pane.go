@@ -1,0 +1,213 @@
+package tmux
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"path/filepath"
+	"time"
+
+	"gascity/internal/rawlog"
+	"gascity/internal/shim/memory"
+	"gascity/internal/term"
+	"gascity/internal/tmuxctl"
+	"gascity/runtime"
+)
+
+// pane is what was heard of one pane. All is guarded by the town's mutex but what is
+// constant.
+type pane struct {
+	town    *town
+	id      string
+	scanner *term.Scanner
+	modes   modeScanner
+
+	name, hash string // empty until it is known whose pane it is
+	number     uint64 // the how manyeth session to become known
+	pid        int    // whose end is waited for
+	dead       bool
+	attached   int
+
+	seq        uint64
+	changed    chan struct{} // closed and replaced at each change of seq
+	lastOutput time.Time
+	heard      memory.Heard
+	recalled   bool // what another process had heard was taken over
+	log        *rawlog.Writer
+
+	told    time.Time   // of the last event of output
+	telling *time.Timer // of the next one; nil if none is due
+	unsaved bool        // what was heard is not noted in the server yet
+}
+
+func newPane(t *town, id string) *pane {
+	p := &pane{town: t, id: id, seq: 1, changed: make(chan struct{})}
+	p.scanner = term.NewScanner(p.noticeLocked)
+	return p
+}
+
+// bumpLocked wakes who waits for another screen.
+func (p *pane) bumpLocked() {
+	p.seq++
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// state returns the present number and what is closed when there is another one.
+func (p *pane) state() (seq uint64, changed <-chan struct{}) {
+	p.town.mu.Lock()
+	defer p.town.mu.Unlock()
+	return p.seq, p.changed
+}
+
+// outputPause is the shortest time between two events of output of a session.
+const outputPause = 250 * time.Millisecond
+
+// hearLocked takes output of the pane's program.
+func (p *pane) hearLocked(data []byte, now time.Time) {
+	p.lastOutput = now
+	_, _ = p.scanner.Write(data) // never fails
+	if p.modes.write(data) {
+		p.unsaved = true
+	}
+	if p.log != nil {
+		_ = p.log.Write(data, now) // it says so itself, once, and tries again later
+	}
+	p.bumpLocked()
+	if p.telling == nil {
+		p.telling = time.AfterFunc(time.Until(p.told.Add(outputPause)), p.tellOutput)
+	}
+}
+
+func (p *pane) tellOutput() {
+	t := p.town
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p.telling, p.told = nil, time.Now()
+	if p.name == "" || t.ctx.Err() != nil {
+		return
+	}
+	t.tellLocked(runtime.Event{Kind: runtime.EventOutput, Session: p.name, Time: p.told})
+	if p.unsaved && t.listener != nil {
+		p.unsaved = false
+		t.wg.Go(p.save)
+	}
+}
+
+// noticeLocked takes what the program tells its terminal.
+func (p *pane) noticeLocked(n term.Notice) {
+	now := time.Now()
+	switch n.Kind { //nolint:exhaustive // the others are nobody's business
+	case term.Title:
+		p.tellLocked(runtime.Event{Kind: runtime.EventTitle, Time: now, Text: n.Text})
+	case term.ProgramStatus:
+		if n.Payload == "?" {
+			if p.town.listener != nil && p.name != "" {
+				p.town.wg.Go(p.answer)
+			}
+			return
+		}
+	}
+	if p.heard.Hear(n, foreground(p.pid), now) {
+		p.unsaved = true
+		if n.Kind == term.ProgramStatus {
+			p.tellLocked(runtime.Event{Kind: runtime.EventStatus, Time: now, Status: p.heard.Status.Text})
+		}
+	}
+}
+
+func (p *pane) tellLocked(e runtime.Event) {
+	if e.Session = p.name; e.Session != "" {
+		p.town.tellLocked(e)
+	}
+}
+
+// statusAnswer tells a program that its reports are read.
+const statusAnswer = "\x1b]7501;?\x1b\\"
+
+// answer tells the program that its reports are read.
+func (p *pane) answer() {
+	p.note(keysCommand(p.id, []byte(statusAnswer)))
+}
+
+// save notes in the server what was heard, for the process that listens next.
+func (p *pane) save() {
+	p.town.mu.Lock()
+	paste, signs := p.modes.paste, p.heard.Signs
+	p.town.mu.Unlock()
+	encoded, err := json.Marshal(signs)
+	if err != nil {
+		return
+	}
+	p.note(tmuxctl.Sequence(
+		tmuxctl.Cmd("set-option", "-p", "-t", p.id, "@"+optionPaste, flag(paste)),
+		tmuxctl.Cmd("set-option", "-p", "-t", p.id, "@"+optionSigns, base64.StdEncoding.EncodeToString(encoded)),
+	))
+}
+
+// note carries out a command if the pane is still the incarnation's.
+func (p *pane) note(command tmuxctl.Command) {
+	ctx, cancel := context.WithTimeout(p.town.ctx, patience)
+	defer cancel()
+	condition := "#{==:#{@" + optionInstance + "}," + p.hash + "}"
+	if _, err := p.town.p.server.ask(ctx, tmuxctl.If(p.id, condition, command, tmuxctl.Command{})); err != nil && ctx.Err() == nil {
+		p.town.p.cfg.Logger.Debug("cannot note what a program told", "session", p.name, "error", err)
+	}
+}
+
+// recallLocked takes over what another process had noted.
+func (p *pane) recallLocked(paste, signs string) {
+	if p.recalled {
+		return
+	}
+	p.recalled = true
+	if !p.modes.known {
+		p.modes.paste = paste == "1"
+	}
+	raw, err := base64.StdEncoding.DecodeString(signs)
+	var s memory.Signs
+	if err != nil || json.Unmarshal(raw, &s) != nil || p.heard.Signs != (memory.Signs{}) {
+		return
+	}
+	p.heard.Signs = s
+}
+
+// relaunchedLocked forgets what another program had told.
+func (p *pane) relaunched() {
+	p.town.mu.Lock()
+	defer p.town.mu.Unlock()
+	p.heard, p.modes, p.scanner, p.recalled = memory.Heard{}, modeScanner{known: true}, term.NewScanner(p.noticeLocked), true
+	p.unsaved = true
+	p.bumpLocked()
+}
+
+// openLog opens the raw log of a session that is known.
+func (p *pane) openLog() {
+	cfg := p.town.p.cfg
+	if p.log != nil || cfg.LogDir == "" || p.town.listener == nil {
+		return
+	}
+	log, err := rawlog.Open(filepath.Join(cfg.LogDir, p.name+".log"), cfg.LogSize)
+	if err != nil {
+		cfg.Logger.Warn("cannot keep the output of a session", "session", p.name, "error", err)
+	}
+	p.log = log
+}
+
+func (p *pane) close() {
+	if p.telling != nil {
+		p.telling.Stop()
+		p.telling = nil
+	}
+	if p.log != nil {
+		p.log.Close()
+		p.log = nil
+	}
+}
+
+func flag(on bool) string {
+	if on {
+		return "1"
+	}
+	return "0"
+}

@@ -1,0 +1,110 @@
+package tmux
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gascity/internal/proc"
+	"gascity/internal/shim/folder"
+)
+
+// markKey is the variable that marks every process of an incarnation. Its value is the
+// instance token.
+const markKey = "GC_INSTANCE_TOKEN"
+
+// record is what later processes need to know of an incarnation. The token is in a file of
+// its own.
+type record struct {
+	Version      int               `json:"version"`
+	Name         string            `json:"name"`
+	WorkDir      string            `json:"work_dir"`
+	Labels       map[string]string `json:"labels,omitempty"`
+	ProcessNames []string          `json:"process_names,omitempty"`
+	StartedAt    time.Time         `json:"started_at"`
+	Boot         string            `json:"boot"`
+	Root         proc.ID           `json:"root"`  // the process that was started
+	Agent        proc.ID           `json:"agent"` // the agent, as far as it is known: Root at first
+	Window       string            `json:"window,omitempty"`
+	Pane         string            `json:"pane,omitempty"`
+	Server       int               `json:"server,omitempty"` // the pid of the server
+	Launches     int               `json:"launches"`         // how often an agent was started in this box
+	Answered     int               `json:"answered"`         // how many questions were
+
+	token string
+}
+
+const recordVersion = 1
+
+// target names the pane in its session.
+func (r *record) target() string { return "=" + r.Name + ":" + r.Window + "." + r.Pane }
+
+// hash stands for the token where everybody may read it.
+func (r *record) hash() string { return hashOf(r.token) }
+
+func hashOf(token string) string {
+	sum := sha256.Sum256([]byte("gc instance " + token))
+	return hex.EncodeToString(sum[:12])
+}
+
+// readRecord returns what is on the disk; nil if the session does not exist, or was begun
+// and never came to be.
+func readRecord(dir folder.Folder) (*record, error) {
+	r := &record{}
+	err := folder.ReadJSON(dir.Record(), r)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Version > recordVersion {
+		return nil, fmt.Errorf("%s was written by a newer gc (format %d); upgrade this one", dir.Record(), r.Version)
+	}
+	r.token, err = dir.Token()
+	if errors.Is(err, fs.ErrNotExist) { // it is being removed
+		return nil, nil
+	}
+	return r, err
+}
+
+func (r *record) write(dir folder.Folder) error { return folder.WriteJSON(dir.Record(), r) }
+
+// accountFile is the file of the account of deliveries.
+func accountFile(dir folder.Folder) string { return filepath.Join(string(dir), "account.json") }
+
+// wipe removes what a former incarnation left, all but the lock.
+func wipe(dir folder.Folder) error {
+	err := os.Remove(accountFile(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, dir.Clear())
+}
+
+// sameBoot reports whether identities of processes in the record still mean something.
+func (r *record) sameBoot() bool {
+	boot, err := proc.BootID()
+	return err != nil || boot == r.Boot
+}
+
+// errOrphans reports processes of a session whose server is gone.
+var errOrphans = errors.New("processes of a lost session still run")
+
+// orphans returns the processes that carry the incarnation's token.
+func (r *record) orphans() ([]int, error) {
+	if !r.sameBoot() {
+		return nil, nil
+	}
+	found, err := proc.FindByEnv(markKey, r.token)
+	var pids []int
+	for _, m := range found {
+		pids = append(pids, m.PID)
+	}
+	return pids, err
+}

@@ -1,0 +1,216 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"gascity/internal/launch"
+	"gascity/internal/proc"
+	"gascity/internal/shim/folder"
+	"gascity/internal/stage"
+	"gascity/internal/tmuxctl"
+	"gascity/internal/typist"
+	"gascity/runtime"
+)
+
+// Start keeps the contract of runtime.Runner.
+func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	if err := runtime.ValidateName(name); err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	b := &box{provider: p, name: name, cfg: cfg}
+	if err := p.sequence(b).Start(ctx, name, cfg); err != nil {
+		return fold("start", name, err)
+	}
+	p.identify(ctx, name)
+	return nil
+}
+
+// Relaunch keeps the contract of runtime.RelaunchProvider: the pane, what has scrolled off
+// its screen, its metadata and the token stay.
+func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
+	s, err := p.look(ctx, "relaunch", name)
+	if err != nil {
+		return err
+	}
+	if s.state == nil {
+		return &runtime.Error{Op: "relaunch", Session: name, Err: runtime.ErrSessionNotFound}
+	}
+	b := &box{provider: p, name: name, cfg: cfg, again: s.record, record: s.record, pane: p.town.know(s.record, *s.state)}
+	if err := p.sequence(b).Relaunch(ctx, name, cfg); err != nil {
+		return fold("relaunch", name, err)
+	}
+	p.identify(ctx, name)
+	return nil
+}
+
+// RunLive keeps the contract of runtime.Stager.
+func (p *Provider) RunLive(name string, cfg runtime.Config) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	const op = "run live commands of"
+	s, err := p.live(ctx, op, name)
+	if err != nil {
+		return err
+	}
+	b := &box{provider: p, name: name, cfg: cfg, again: s.record, record: s.record, pane: p.town.know(s.record, *s.state)}
+	return fold(op, name, p.sequence(b).Live(ctx, name, cfg))
+}
+
+func (p *Provider) sequence(b *box) launch.Sequence {
+	var warnings []string
+	return launch.Sequence{
+		Box: b, Profiles: p.cfg.Profiles, Environ: p.cfg.Env, PrivateDir: b.dir().Prompts(), Stage: p.stageFiles,
+		Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
+			return p.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text)})
+		},
+		SetupTimeout: p.cfg.SetupTimeout,
+		Warn: func(err error) {
+			p.cfg.Logger.Warn("start went on after a failure", "session", b.name, "error", err)
+			warnings = append(warnings, launch.Brief(err))
+			if err := p.SetMeta(b.name, launch.MetaWarning, strings.Join(warnings, "\n")); err != nil {
+				p.cfg.Logger.Warn("cannot note what the start left open", "session", b.name, "error", err)
+			}
+		},
+	}
+}
+
+// stageFiles puts overlays and files into the work folder. What it kept instead of
+// overwriting goes to the log.
+func (p *Provider) stageFiles(ctx context.Context, cfg runtime.Config) error {
+	dirs := append(append([]string{}, cfg.PackOverlayDirs...), cfg.OverlayDir)
+	report, err := stage.Stage(ctx, stage.Request{
+		WorkDir: cfg.WorkDir, PackOverlayDirs: cfg.PackOverlayDirs, OverlayDir: cfg.OverlayDir,
+		Slots: runtime.EffectiveOverlayProviderNames(cfg, dirs...), CopyFiles: cfg.CopyFiles,
+	})
+	for _, warning := range report.Warnings {
+		p.cfg.Logger.Warn(warning, "work_dir", cfg.WorkDir)
+	}
+	return err
+}
+
+// Stop keeps the contract of runtime.Runner.
+func (p *Provider) Stop(name string) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	return fold("stop", name, p.stop(ctx, name, nil, p.cfg.StopGrace))
+}
+
+// StopInstance keeps the contract of runtime.Fencer.
+func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
+	return fold("stop", name, p.stop(ctx, name, &token, p.cfg.StopGrace))
+}
+
+// stop stops the incarnation with the token, any without one.
+func (p *Provider) stop(ctx context.Context, name string, token *string, grace time.Duration) error {
+	if runtime.ValidateName(name) != nil {
+		return nil //nolint:nilerr // such a session cannot exist
+	}
+	dir := p.dir(name)
+	r, err := readRecord(dir)
+	if err != nil || r == nil {
+		return err
+	}
+	lock, err := claimFolder(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if r, err = readRecord(dir); err != nil {
+		return err
+	}
+	if r == nil { // another one has stopped it
+		return dir.Remove()
+	}
+	if token != nil && *token != r.token {
+		return runtime.ErrStaleInstance
+	}
+	if err := p.raze(ctx, r, grace); err != nil {
+		return err
+	}
+	return dir.Remove()
+}
+
+// claimFolder waits for the session's lock: somebody may be starting or stopping it.
+func claimFolder(ctx context.Context, dir folder.Folder) (lock *os.File, err error) {
+	err = retry(ctx, func() (err error) { lock, err = dir.Claim(); return err }, folder.ErrTaken)
+	return lock, err
+}
+
+// raze ends the processes of an incarnation and takes its window out of the server. The
+// caller has the session's lock.
+func (p *Provider) raze(ctx context.Context, r *record, grace time.Duration) error {
+	if r.Pane == "" { // its starter was killed between the two
+		list, err := p.list(ctx)
+		if err != nil && !absent(err) {
+			return err
+		}
+		for _, s := range list {
+			if s.hash == r.hash() {
+				r.Window, r.Pane, r.Root = s.window, s.pane, identify(s.pid)
+			}
+		}
+	}
+	if err := r.endTree(ctx, grace); err != nil {
+		return err
+	}
+	if r.Pane != "" {
+		_, err := p.act(ctx, r, r.alike(), tmuxctl.Cmd("kill-window", "-t", r.Window))
+		if err != nil && !errors.Is(err, errFenced) && ignoreLoss(err) != nil {
+			return err
+		}
+	}
+	p.town.forget(r.Name, r.hash())
+	return nil
+}
+
+// endTree ends every process of the incarnation. A negative grace asks nobody first.
+func (r *record) endTree(ctx context.Context, grace time.Duration) error {
+	if !r.sameBoot() || r.Root.PID == 0 && r.token == "" {
+		return nil
+	}
+	opts := &proc.KillOptions{Grace: grace, MarkKey: markKey, MarkValue: r.token}
+	if grace == 0 {
+		opts.Grace = -1
+	}
+	root := r.Root
+	if root.PID <= 1 { // only the mark is known
+		root = proc.ID{PID: 1 << 30}
+	}
+	_, err := proc.KillTree(ctx, root, opts)
+	return err
+}
+
+// Interrupt keeps the contract of runtime.Runner.
+func (p *Provider) Interrupt(name string) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	err := p.interrupt(ctx, name, nil)
+	if runtime.IsSessionGone(err) {
+		return nil
+	}
+	return err
+}
+
+// InterruptInstance keeps the contract of runtime.Fencer.
+func (p *Provider) InterruptInstance(ctx context.Context, name, token string) error {
+	return p.interrupt(ctx, name, &token)
+}
+
+func (p *Provider) interrupt(ctx context.Context, name string, token *string) error {
+	return p.drive(ctx, "interrupt", name, token, func(s seat) error {
+		return s.interject(ctx, func(ctx context.Context, l *lease) error { return typist.Interrupt(ctx, l, s.rules) })
+	})
+}
+
+// Recover keeps the contract of runtime.Recoverer. The handle is the instance token.
+func (p *Provider) Recover(ctx context.Context, name, handle string) error {
+	s, err := p.live(ctx, "recover", name)
+	if err == nil && s.record.token != handle {
+		err = &runtime.Error{Op: "recover", Session: name, Err: runtime.ErrStaleInstance}
+	}
+	return err
+}

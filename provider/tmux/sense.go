@@ -1,0 +1,111 @@
+package tmux
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/journal"
+	"gascity/internal/typist"
+	"gascity/runtime"
+)
+
+// Sense keeps the contract of runtime.Sensor. What a program told its terminal counts for
+// as long as it is in the foreground; of the screen it is only known how long it has said
+// the same to this process, or at least: since the last output.
+func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, error) {
+	const op = "sense"
+	s, err := p.live(ctx, op, name)
+	if err != nil {
+		p.memory.Forget(name)
+		return runtime.Reading{}, err
+	}
+	process, err := p.process(s.record)
+	if err != nil {
+		p.memory.Forget(name)
+		return runtime.Reading{}, &runtime.Error{Op: op, Session: name, Err: err}
+	}
+	seat := p.seatOf(s)
+	f, err := console.Whole(ctx, seat.terminal)
+	switch {
+	case err != nil:
+		return runtime.Reading{}, fold(op, name, err)
+	case f.Exited:
+		return runtime.Reading{}, &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
+	}
+	reading := console.Sense(f, seat.rules, time.Now())
+	p.memory.Recall(name, seat.lifeName(), reading.Evidence)
+	process.At = reading.At
+	reading.Evidence = append(reading.Evidence, process)
+	reading.Instance, reading.LastInput = s.record.token, f.LastHuman
+	if asked := reading.Pending; asked != nil {
+		asked.RequestID = console.Bind(seat.lifeName(), asked.RequestID)
+	}
+	return reading, nil
+}
+
+// process is what the agent's process tells: nothing of what it does, but that it is
+// there. [runtime.ErrSessionNotFound] if it has ended, although a shell around it may live.
+func (p *Provider) process(r *record) (runtime.Evidence, error) {
+	p.identified(r)
+	e := runtime.Evidence{
+		Source: runtime.SourceProcess, Activity: runtime.ActivityUnknown, Since: r.StartedAt,
+		Detail: fmt.Sprintf("process %d lives", r.Agent.PID),
+	}
+	switch r.life() {
+	case runtime.Dead:
+		return e, runtime.ErrSessionNotFound
+	case runtime.Unknown:
+		e.Detail = "it cannot be known whether the agent's process lives"
+	case runtime.Alive:
+	}
+	return e, nil
+}
+
+// lifeName names one life of a session and what was answered in it so far.
+func (r *record) lifeName() string {
+	return fmt.Sprintf("%s %d %d", r.token, r.StartedAt.UnixNano(), r.Answered)
+}
+
+// Pending keeps the contract of runtime.InteractionProvider.
+func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
+	ctx, cancel := bounded()
+	defer cancel()
+	reading, err := p.Sense(ctx, name)
+	return reading.Pending, fold("read pending interaction of", name, err)
+}
+
+// Respond keeps the contract of runtime.InteractionProvider. It takes the session's input;
+// a question is answered in the incarnation that asks it.
+func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
+	ctx, cancel := bounded()
+	defer cancel()
+	return p.drive(ctx, "respond to", name, nil, func(s seat) error {
+		err := typist.Respond(ctx, s.terminal, s.rules, typist.Answer{
+			InteractionResponse: response, Life: s.lifeName(),
+			Say: func(ctx context.Context, prompt typist.Prompt) (runtime.Outcome, error) {
+				return s.deliver(ctx, journal.ID("", prompt.Text), prompt)
+			},
+		})
+		if err != nil {
+			return err
+		}
+		return p.answered(ctx, s.record)
+	})
+}
+
+// answered notes that a question was answered. Who drives later reads it.
+func (p *Provider) answered(ctx context.Context, r *record) error {
+	lock, err := claimFolder(ctx, p.dir(r.Name))
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	now, err := readRecord(p.dir(r.Name))
+	if err != nil || now == nil || now.token != r.token {
+		return err
+	}
+	now.Answered++
+	return now.write(p.dir(r.Name))
+}

@@ -1,0 +1,177 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"gascity/internal/tmuxctl"
+	"gascity/runtime"
+)
+
+// The options of a pane of ours. Those of metadata begin with optionMeta.
+const (
+	optionInstance = "gc_instance" // hash of the token
+	optionSession  = "gc_session"  // name of the session
+	optionLease    = "gc_lease"    // number of the present right to deliver
+	optionEntered  = "gc_entered"  // the delivery whose Enter was sent
+	optionPaste    = "gc_paste"    // bracketed paste, as it was heard last
+	optionSigns    = "gc_signs"    // what the program told of itself, as it was heard last
+	optionMeta     = "gc_meta_"
+)
+
+// state is what the server says of one of our panes.
+type state struct {
+	name, hash    string
+	pane, window  string
+	dead          bool
+	exit          runtime.Exit // with dead
+	pid           int
+	attached      int
+	created       time.Time // of the session
+	human, output time.Time // by the second
+	width, height int
+	title         string
+}
+
+// stateFields is the format of a state. The title is last: it can hold anything.
+var stateFields = formatOf("@"+optionInstance, "@"+optionSession, "pane_id", "window_id", "pane_dead", "pane_dead_status",
+	"pane_dead_signal", "pane_dead_time", "pane_pid", "session_attached", "session_created", "session_activity", "window_activity",
+	"window_width", "window_height", "pane_title")
+
+const stateCount = 16
+
+// formatOf makes a format of variables with blanks between them.
+func formatOf(names ...string) string {
+	for i, name := range names {
+		names[i] = "#{" + name + "}"
+	}
+	return strings.Join(names, " ")
+}
+
+// errNotOurs reports a pane that does not exist, or is none of ours.
+var errNotOurs = errors.New("no such pane")
+
+func parseState(line string) (state, error) {
+	f := strings.SplitN(line, " ", stateCount)
+	if len(f) < stateCount {
+		return state{}, fmt.Errorf("cannot understand tmux: %q", line)
+	}
+	if f[0] == "" {
+		return state{}, errNotOurs
+	}
+	s := state{
+		hash: f[0], name: f[1], pane: f[2], window: f[3], dead: f[4] == "1",
+		pid: number(f[8]), attached: number(f[9]), created: moment(f[10]), output: moment(f[12]),
+		width: number(f[13]), height: number(f[14]), title: f[15],
+	}
+	if at := moment(f[11]); at.After(s.created) {
+		s.human = at.Add(time.Second - 1) // it is told by the second: at the end of it
+	}
+	if s.dead {
+		s.exit = exitOf(f[5], f[6], f[7])
+	}
+	return s, nil
+}
+
+// exitOf reads how a process ended. A tmux that does not tell the signal says nothing at
+// all of a process that one ended.
+func exitOf(status, signal, at string) runtime.Exit {
+	e := runtime.Exit{Code: number(status), At: moment(at)}
+	switch n := number(signal); {
+	case n > 0:
+		e.Code, e.Signal = -1, syscall.Signal(n).String()
+	case status == "":
+		e.Code, e.Signal = -1, "unknown"
+	}
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	return e
+}
+
+// number is zero for what is none.
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}
+
+// moment is zero for what is none.
+func moment(s string) time.Time {
+	if n := number(s); n > 0 {
+		return time.Unix(int64(n), 0)
+	}
+	return time.Time{}
+}
+
+// stateOf asks for the state of the incarnation's pane; errNotOurs if it has none.
+func (p *Provider) stateOf(ctx context.Context, r *record) (state, error) {
+	if r.Pane == "" {
+		return state{}, errNotOurs
+	}
+	reply, err := p.server.ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", r.target(), stateFields))
+	if absent(err) || errors.Is(err, tmuxctl.ErrNotFound) {
+		return state{}, errNotOurs
+	}
+	if err != nil {
+		return state{}, err
+	}
+	s, err := parseState(string(reply.Output))
+	if err == nil && (s.hash != r.hash() || s.pane != r.Pane) {
+		err = errNotOurs
+	}
+	return s, err
+}
+
+// list asks for all panes of ours in one query.
+func (p *Provider) list(ctx context.Context) ([]state, error) {
+	format := "#{session_name} " + stateFields
+	reply, err := p.server.ask(ctx, tmuxctl.Cmd("list-panes", "-a", "-F", format))
+	if err != nil {
+		return nil, err
+	}
+	var all []state
+	for _, line := range reply.Lines() {
+		session, rest, _ := strings.Cut(line, " ")
+		s, err := parseState(rest)
+		if errors.Is(err, errNotOurs) || session != s.name { // of a person, or seen through another session
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// fence is the format that holds for this incarnation's pane alone, and while its agent
+// lives.
+func (r *record) fence() string {
+	return "#{&&:#{==:#{@" + optionInstance + "}," + r.hash() + "},#{==:#{pane_dead},0}}"
+}
+
+// alike is the format that holds for this incarnation's pane alone, whether or not its
+// agent lives.
+func (r *record) alike() string { return "#{==:#{@" + optionInstance + "}," + r.hash() + "}" }
+
+// errFenced reports that a command was not carried out: the incarnation is over.
+var errFenced = errors.New("the session has ended")
+
+// fenced is what a fenced command prints if it was not carried out.
+const fencedWord = "gc-fenced"
+
+// act carries out the command inside the server if the condition holds for the pane;
+// errFenced if not.
+func (p *Provider) act(ctx context.Context, r *record, condition string, command tmuxctl.Command) ([]byte, error) {
+	reply, err := p.server.ask(ctx, tmuxctl.If(r.target(), condition, command, tmuxctl.Cmd("display-message", "-p", fencedWord)))
+	switch {
+	case absent(err), errors.Is(err, tmuxctl.ErrNotFound), err == nil && string(reply.Output) == fencedWord:
+		return nil, errFenced
+	}
+	return reply.Output, err
+}

@@ -1,0 +1,200 @@
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/term"
+	"gascity/internal/tmuxctl"
+)
+
+// terminal is the pane of one incarnation for the rules of package console. Its screen is
+// asked for, never guessed: output only says that it may be another one.
+type terminal struct {
+	provider *Provider
+	record   *record
+	pane     *pane
+}
+
+var _ console.Terminal = (*terminal)(nil)
+
+// screenFields is what is asked for beside the cells. The state is last: it ends with the
+// title.
+var screenFields = formatOf("cursor_x", "cursor_y", "cursor_flag", "alternate_on", "keypad_cursor_flag", "keypad_flag",
+	"wrap_flag", "insert_flag", "origin_flag", "mouse_standard_flag", "mouse_button_flag", "mouse_all_flag", "mouse_sgr_flag",
+	"mouse_utf8_flag", "pane_width", "pane_height", "pane_tty", "@"+optionPaste, "@"+optionSigns) + " " + stateFields
+
+const screenCount = 20
+
+// Frame keeps the contract of console.Terminal.
+func (t *terminal) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+	seq, changed := t.pane.state()
+	for after > 0 && seq <= after {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return console.Frame{}, ctx.Err()
+		}
+		seq, changed = t.pane.state()
+	}
+	target := t.record.target()
+	reply, err := t.provider.server.ask(ctx, tmuxctl.Sequence(
+		tmuxctl.Cmd("display-message", "-p", "-t", target, screenFields),
+		tmuxctl.Cmd("capture-pane", "-p", "-e", "-t", target),
+	))
+	switch {
+	case absent(err), errors.Is(err, tmuxctl.ErrNotFound):
+		return console.Frame{Seq: max(seq, after+1), Exited: true}, nil
+	case err != nil && ctx.Err() != nil:
+		return console.Frame{}, ctx.Err()
+	case err != nil:
+		return console.Frame{}, err
+	}
+	first, cells, _ := bytes.Cut(reply.Output, []byte("\n"))
+	fields := strings.SplitN(string(first), " ", screenCount)
+	s, err := parseState(fields[len(fields)-1])
+	if len(fields) < screenCount || errors.Is(err, errNotOurs) || err == nil && s.hash != t.record.hash() {
+		return console.Frame{Seq: max(seq, after+1), Exited: true}, nil
+	}
+	if err != nil {
+		return console.Frame{}, err
+	}
+	t.provider.town.saw(s)
+	return t.frame(max(seq, after), fields, s, cells), nil
+}
+
+// frame makes a frame of what was answered.
+func (t *terminal) frame(seq uint64, f []string, s state, cells []byte) console.Frame {
+	width, height := max(1, number(f[14])), max(1, number(f[15]))
+	screen := term.New(width, height, &term.Options{Scrollback: -1})
+	screen.Write(redraw(cells, height))
+	on := func(i int) bool { return f[i] == "1" }
+	modes := term.Modes{
+		AltScreen: on(3), AppCursorKeys: on(4), AppKeypad: on(5), AutoWrap: on(6), Insert: on(7), Origin: on(8), CursorVisible: on(2),
+	}
+	switch {
+	case on(11):
+		modes.Mouse = term.MouseAny
+	case on(10):
+		modes.Mouse = term.MouseButton
+	case on(9):
+		modes.Mouse = term.MouseNormal
+	}
+	switch {
+	case on(12):
+		modes.MouseEncoding = term.MouseSGR
+	case on(13):
+		modes.MouseEncoding = term.MouseUTF8
+	}
+	frame := console.Frame{
+		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.title, Line: lineMode(f[16]),
+		Cursor: term.Cursor{X: min(number(f[0]), width-1), Y: min(number(f[1]), height-1), PendingWrap: number(f[0]) >= width, Visible: on(2)},
+		// An exit that the server has not told yet is none: its last words are on their way.
+		LastOutput: s.output, LastHuman: s.human, Attached: s.attached, Exited: s.dead,
+	}
+	t.pane.describe(&frame, f[17], f[18])
+	return frame
+}
+
+// describe adds what only output tells.
+func (p *pane) describe(f *console.Frame, paste, signs string) {
+	p.town.mu.Lock()
+	defer p.town.mu.Unlock()
+	p.recallLocked(paste, signs)
+	f.Modes.BracketedPaste, f.Modes.Synchronized = p.modes.paste, p.modes.synchronized
+	if !p.lastOutput.IsZero() {
+		f.LastOutput = p.lastOutput
+	}
+	if f.Exited {
+		return
+	}
+	heard := p.heard.By(foreground(p.pid))
+	f.Status = console.Sign{Text: heard.Status.Text, Since: heard.Status.Since}
+	f.Progress = console.Sign{Text: heard.Progress.Text, Since: heard.Progress.Since}
+	f.Mark = console.Sign{Text: heard.Mark.Text, Since: heard.Mark.Since}
+}
+
+// redraw makes of captured rows what draws them on a blank screen. Rows are drawn without
+// wrapping, and with the line drawing set that tmux writes as SO.
+func redraw(cells []byte, height int) []byte {
+	var b bytes.Buffer
+	b.WriteString("\x1b)0\x1b[?7l")
+	for y, row := range bytes.SplitN(cells, []byte("\n"), height) {
+		if y > 0 {
+			b.WriteString("\r\n")
+		}
+		b.Write(row)
+	}
+	return b.Bytes()
+}
+
+// Send keeps the contract of console.Terminal. The server takes all bytes at once and
+// keeps those that the program has not read.
+func (t *terminal) Send(ctx context.Context, p []byte) error {
+	return t.send(ctx, t.record.fence(), p, tmuxctl.Command{})
+}
+
+// send writes the bytes under a condition, after carrying out a command in the same step.
+func (t *terminal) send(ctx context.Context, condition string, p []byte, before tmuxctl.Command) error {
+	target := t.record.target()
+	if len(p) <= maxInline {
+		_, err := t.provider.act(ctx, t.record, condition, tmuxctl.Sequence(before, keysCommand(target, p)))
+		return gone(err)
+	}
+	name, err := t.provider.server.ctl.LoadBuffer(ctx, p)
+	if err != nil {
+		return gone(err)
+	}
+	_, err = t.provider.act(ctx, t.record, condition, tmuxctl.Sequence(before, pasteCommand(target, name)))
+	if err != nil {
+		// It is gone with its paste, or nobody may find it.
+		_, _ = t.provider.server.do(context.WithoutCancel(ctx), tmuxctl.Cmd("delete-buffer", "-b", name))
+	}
+	return gone(err)
+}
+
+// maxInline is how many bytes go with the command itself; more go by a private file.
+const maxInline = 8 << 10
+
+// inlineBuffer is the paste buffer of small inputs. It exists within one step only.
+const inlineBuffer = "gc-input"
+
+// keysCommand writes bytes to a pane as they are, whatever mode a person has put it in.
+func keysCommand(target string, p []byte) tmuxctl.Command {
+	if bytes.IndexByte(p, 0) < 0 {
+		return tmuxctl.Sequence(tmuxctl.Cmd("set-buffer", "-b", inlineBuffer, "--", string(p)), pasteCommand(target, inlineBuffer))
+	}
+	var pieces []tmuxctl.Command
+	for len(p) > 0 { // a buffer holds no NUL
+		n := min(len(p), 512)
+		words := []string{"-t", target, "-H"}
+		for _, b := range p[:n] {
+			words = append(words, hex.EncodeToString([]byte{b}))
+		}
+		pieces, p = append(pieces, tmuxctl.Cmd("send-keys", words...)), p[n:]
+	}
+	return tmuxctl.Sequence(pieces...)
+}
+
+func pasteCommand(target, buffer string) tmuxctl.Command {
+	return tmuxctl.Cmd("paste-buffer", "-r", "-d", "-b", buffer, "-t", target)
+}
+
+// gone puts console's error in the place of ours.
+func gone(err error) error {
+	if errors.Is(err, errFenced) || absent(err) || errors.Is(err, tmuxctl.ErrServerLost) {
+		return console.ErrExited
+	}
+	return err
+}
+
+// humanAt is when a person typed last, as the server counts.
+func (p *Provider) humanAt(ctx context.Context, r *record) (time.Time, error) {
+	s, err := p.stateOf(ctx, r)
+	return s.human, err
+}

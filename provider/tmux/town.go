@@ -1,0 +1,329 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"gascity/internal/proc"
+	"gascity/internal/shim/folder"
+	"gascity/internal/tmuxctl"
+	"gascity/runtime"
+)
+
+// town is what this process has heard of the sessions. It decides nothing: who needs the
+// truth asks the server. It tells when something has changed.
+type town struct {
+	p   *Provider
+	sub *tmuxctl.Subscription
+	wg  sync.WaitGroup
+	ctx context.Context //nolint:containedctx // the provider's life
+
+	dirty chan struct{} // full when the list of sessions is to be read anew
+
+	mu       sync.Mutex
+	panes    map[string]*pane    // by id
+	sessions map[string]*pane    // by name
+	ended    map[string]struct{} // hashes of incarnations that are over: none comes back
+	count    uint64              // increases with every session that becomes known
+	feeds    map[*feed]struct{}
+	listener *os.File // the lock of the process that keeps logs and answers; nil if another one has it
+}
+
+func newTown(p *Provider) *town {
+	return &town{
+		p: p, dirty: make(chan struct{}, 1), panes: map[string]*pane{}, sessions: map[string]*pane{},
+		ended: map[string]struct{}{}, feeds: map[*feed]struct{}{},
+	}
+}
+
+// run listens until ctx ends.
+func (t *town) run(ctx context.Context) {
+	t.ctx = ctx
+	t.sub = t.p.server.ctl.Subscribe(tmuxctl.OutputData)
+	t.wg.Go(t.hear)
+	t.wg.Go(t.survey)
+}
+
+// close returns when everything has ended that run began. Its ctx has ended.
+func (t *town) close() {
+	t.sub.Close()
+	t.wg.Wait()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, pane := range t.panes {
+		pane.close()
+	}
+	if t.listener != nil {
+		_ = t.listener.Close() // which gives the lock back
+	}
+}
+
+// hear takes the server's notifications.
+func (t *town) hear() {
+	for {
+		e, err := t.sub.Next(t.ctx)
+		if err != nil {
+			return
+		}
+		switch e.Kind { //nolint:exhaustive // the others change nothing that is asked for
+		case tmuxctl.Output:
+			t.output(e)
+		case tmuxctl.ServerLost:
+			t.lose(e.Text)
+		case tmuxctl.Resync:
+			t.tell(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
+			t.bump()
+			t.touch()
+		case tmuxctl.ClientSession, tmuxctl.ClientDetached, tmuxctl.PaneMode, tmuxctl.Layout:
+			t.bump()
+			t.touch()
+		case tmuxctl.SessionsChanged, tmuxctl.WindowAdd, tmuxctl.WindowClose:
+			t.touch()
+		}
+	}
+}
+
+// touch has the list read anew.
+func (t *town) touch() {
+	select {
+	case t.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// bump makes every screen one that may have changed.
+func (t *town) bump() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, pane := range t.panes {
+		pane.bumpLocked()
+	}
+}
+
+func (t *town) output(e tmuxctl.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	pane := t.panes[e.Pane]
+	if pane == nil {
+		pane = t.paneLocked(e.Pane)
+		t.touch()
+	}
+	pane.hearLocked(e.Data, time.Now())
+}
+
+func (t *town) paneLocked(id string) *pane {
+	pane := newPane(t, id)
+	t.panes[id] = pane
+	return pane
+}
+
+// lose takes notice that the server has ended: that is one line in the log and the end of
+// every session.
+func (t *town) lose(why string) {
+	t.mu.Lock()
+	n := len(t.sessions)
+	for _, pane := range t.sessions {
+		t.endLocked(pane)
+	}
+	for id, pane := range t.panes {
+		pane.close()
+		pane.bumpLocked()
+		delete(t.panes, id)
+	}
+	t.mu.Unlock()
+	if n > 0 {
+		t.p.cfg.Logger.Error("the tmux server is gone, its sessions are lost", "sessions", n, "why", why)
+	}
+}
+
+// survey reads the list of sessions whenever it may have changed.
+func (t *town) survey() {
+	for {
+		select {
+		case <-t.dirty:
+		case <-t.ctx.Done():
+			return
+		}
+		t.listen()
+		t.mu.Lock()
+		began := t.count
+		t.mu.Unlock()
+		ctx, cancel := context.WithTimeout(t.ctx, patience)
+		list, err := t.p.list(ctx)
+		if absent(err) {
+			list, err = nil, nil
+		}
+		if err != nil && t.ctx.Err() == nil && !errors.Is(err, tmuxctl.ErrClosed) {
+			t.p.cfg.Logger.Warn("cannot list the sessions of tmux", "error", err)
+		}
+		if err == nil {
+			t.compare(list, began)
+			t.p.fit(ctx, list)
+		}
+		cancel()
+	}
+}
+
+// compare takes a whole list that was asked for when began sessions had become known.
+func (t *town) compare(list []state, began uint64) {
+	there := map[string]bool{}
+	for _, s := range list {
+		there[s.hash] = true
+		t.saw(s)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, pane := range t.sessions {
+		if !there[pane.hash] && pane.number <= began {
+			t.endLocked(pane)
+		}
+	}
+}
+
+// know takes the state of one session and returns its pane.
+func (t *town) know(r *record, s state) *pane {
+	t.saw(s)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	pane := t.panes[r.Pane]
+	if pane == nil { // it has just ended
+		pane = newPane(t, r.Pane)
+		pane.name, pane.hash = r.Name, r.hash()
+	}
+	return pane
+}
+
+// saw compares one state with what is known and tells what has changed.
+func (t *town) saw(s state) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, over := t.ended[s.hash]; over {
+		return
+	}
+	known := t.sessions[s.name]
+	if known != nil && known.hash != s.hash {
+		t.endLocked(known)
+		known = nil
+	}
+	now := time.Now()
+	if known == nil {
+		if known = t.panes[s.pane]; known == nil {
+			known = t.paneLocked(s.pane)
+		}
+		t.count++
+		known.name, known.hash, known.number = s.name, s.hash, t.count
+		t.sessions[s.name] = known
+		known.openLog()
+		t.tellLocked(runtime.Event{Kind: runtime.EventStarted, Session: s.name, Time: now})
+	}
+	if known.attached != s.attached {
+		known.attached = s.attached
+		known.bumpLocked()
+		t.tellLocked(runtime.Event{Kind: runtime.EventAttached, Session: s.name, Time: now, Attached: s.attached})
+	}
+	switch {
+	case s.dead && !known.dead:
+		known.dead = true
+		known.bumpLocked()
+		exit := s.exit
+		t.tellLocked(runtime.Event{Kind: runtime.EventExited, Session: s.name, Time: now, Exit: &exit})
+	case !s.dead && (known.dead || known.pid != s.pid):
+		known.dead, known.pid = false, s.pid
+		t.wg.Go(func() { t.awaitEnd(known, s.pid) })
+	}
+}
+
+// endLocked takes notice that an incarnation is over.
+func (t *town) endLocked(pane *pane) {
+	t.ended[pane.hash] = struct{}{}
+	if t.sessions[pane.name] == pane {
+		delete(t.sessions, pane.name)
+	}
+	if t.panes[pane.id] == pane {
+		delete(t.panes, pane.id)
+	}
+	pane.dead = true
+	pane.bumpLocked()
+	pane.close()
+	t.tellLocked(runtime.Event{Kind: runtime.EventGone, Session: pane.name, Time: time.Now()})
+}
+
+// forget takes notice that this process has ended an incarnation.
+func (t *town) forget(name, hash string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if pane := t.sessions[name]; pane != nil && pane.hash == hash {
+		t.endLocked(pane)
+	}
+	t.ended[hash] = struct{}{}
+}
+
+// collected bounds how long the server takes to notice the end of a process of its own.
+const collected = 10 * time.Second
+
+// awaitEnd waits until the pane's process has ended, and then until the server has
+// collected it: only then it knows how.
+func (t *town) awaitEnd(pane *pane, pid int) {
+	info, err := proc.Stat(pid)
+	if err == nil {
+		err = proc.WaitGone(t.ctx, info.ID)
+	}
+	if t.ctx.Err() != nil {
+		return
+	}
+	if err != nil && !errors.Is(err, proc.ErrGone) {
+		t.p.cfg.Logger.Warn("cannot wait for the end of an agent", "session", pane.name, "error", err)
+		return
+	}
+	end := time.Now().Add(collected)
+	for pause := time.Millisecond; time.Now().Before(end); pause = min(2*pause, 100*time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.ctx, patience)
+		reply, err := t.p.server.ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", pane.id, stateFields))
+		cancel()
+		if err != nil {
+			t.touch()
+			return
+		}
+		s, err := parseState(string(reply.Output))
+		if err != nil || s.hash != pane.hash {
+			t.touch()
+			return
+		}
+		if s.dead || s.pid != pid {
+			t.saw(s)
+			return
+		}
+		select {
+		case <-time.After(pause):
+		case <-t.ctx.Done():
+			return
+		}
+	}
+}
+
+// listen makes this process the one that keeps the logs and answers programs, if nobody
+// else is.
+func (t *town) listen() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.listener != nil {
+		return
+	}
+	file, err := os.OpenFile(filepath.Join(t.p.cfg.Dir, "listener.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return // the next survey tries again
+	}
+	if folder.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		_ = file.Close() // nothing was written
+		return
+	}
+	t.listener = file
+	for _, pane := range t.sessions {
+		pane.openLog()
+	}
+}
