@@ -78,7 +78,7 @@ type Engine struct {
 	index    map[string]*box // by the ID of an open receipt
 	orphans  []*box          // with open receipts and without an owner
 	ghosts   []ghost
-	degraded string
+	degraded string    // the store's last failure, empty when it works
 	forgot   time.Time // when ended receipts were last forgotten
 }
 
@@ -224,14 +224,6 @@ func (e *Engine) QueuedFor(session string) (n int, newest time.Time) {
 		return 0, time.Time{}
 	}
 	return n, time.Unix(0, b.newest.Load())
-}
-
-// Degraded says why nothing is sent: the store's last failure; empty when the
-// store works.
-func (e *Engine) Degraded() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.degraded
 }
 
 // degrade notes a failure of the store; a nil err is its end.

@@ -65,8 +65,8 @@ func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Rec
 				place++
 				listed.Position = place
 			}
-			if place == 1 && listed.Reason == "" {
-				listed.Reason = b.why
+			if place == 1 {
+				listed.Reason = e.whyLocked(b, listed.Reason)
 			}
 			queue = append(queue, listed)
 		}

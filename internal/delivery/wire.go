@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"maps"
 
 	"gascity/client"
@@ -29,13 +30,19 @@ func (e *Engine) answer(b *box, r prompt.Receipt) client.Receipt {
 		return out
 	}
 	e.mu.Lock()
-	open, why := b.listLocked(), b.why
+	open := b.listLocked()
+	out.Reason = e.whyLocked(b, out.Reason)
 	e.mu.Unlock()
 	out.Position = prompt.Position(open, r.ID)
-	if out.Reason == "" {
-		out.Reason = why
-	}
 	return out
+}
+
+// whyLocked is why a prompt waits of which its receipt says own.
+func (e *Engine) whyLocked(b *box, own string) string {
+	if e.degraded != "" {
+		return "nothing is sent: " + e.degraded
+	}
+	return cmp.Or(own, b.why)
 }
 
 // kinds are the events of the states that somebody may wait for.
