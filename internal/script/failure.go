@@ -2,13 +2,26 @@ package script
 
 import (
 	"errors"
+	"strconv"
 	"strings"
+	"time"
 
 	"gascity/runtime"
 )
 
 // failurePrefix begins the line of standard error that names a sentinel.
 const failurePrefix = "gc-error: "
+
+// wordDied may be followed by how the agent ended: an exit code or a signal's name.
+const wordDied = "session-died"
+
+// exitWord tells how an agent ended.
+func exitWord(e runtime.Exit) string {
+	if e.Signal != "" {
+		return e.Signal
+	}
+	return strconv.Itoa(e.Code)
+}
 
 // The words of a failure. One sentinel has one word.
 var failures = []struct {
@@ -18,7 +31,7 @@ var failures = []struct {
 	{"session-not-found", runtime.ErrSessionNotFound},
 	{"session-exists", runtime.ErrSessionExists},
 	{"session-initializing", runtime.ErrSessionInitializing},
-	{"session-died", runtime.ErrSessionDiedDuringStartup},
+	{wordDied, runtime.ErrSessionDiedDuringStartup},
 	{"stale-instance", runtime.ErrStaleInstance},
 	{"unavailable", runtime.ErrRuntimeUnavailable},
 	{"no-terminal", runtime.ErrAttachUnsupported},
@@ -26,9 +39,17 @@ var failures = []struct {
 	{"invalid-name", runtime.ErrInvalidName},
 }
 
-// FailureLine returns the line of standard error that tells err's sentinel, with
-// its line end; empty if it has none.
-func FailureLine(err error) string {
+// Failure returns what standard error says of err: the line that names its sentinel,
+// if it has one, and the text for people.
+func Failure(err error) string {
+	var death *runtime.StartupDeath
+	if errors.As(err, &death) {
+		return failurePrefix + wordDied + " " + exitWord(death.Exit) + "\n" + death.Output + "\n"
+	}
+	return failureLine(err) + err.Error() + "\n"
+}
+
+func failureLine(err error) string {
 	for _, f := range failures {
 		if errors.Is(err, f.sentinel) {
 			return failurePrefix + f.word + "\n"
@@ -55,12 +76,19 @@ func ParseFailure(stderr string) (sentinel error, text string) {
 			rest = append(rest, line)
 		}
 	}
-	return sentinel, strings.TrimSpace(strings.Join(rest, "\n"))
+	text = strings.TrimSpace(strings.Join(rest, "\n"))
+	if death, ok := sentinel.(*runtime.StartupDeath); ok {
+		death.Output = text
+	}
+	return sentinel, text
 }
 
 func sentinelOf(word string) error {
 	if reason, ok := strings.CutPrefix(word, "refused "); ok {
 		return &runtime.RefusedError{Reason: runtime.RefusalReason(reason)}
+	}
+	if how, ok := strings.CutPrefix(word, wordDied); ok {
+		return death(strings.TrimSpace(how))
 	}
 	for _, f := range failures {
 		if f.word == word {
@@ -68,4 +96,15 @@ func sentinelOf(word string) error {
 		}
 	}
 	return nil
+}
+
+// death reads how an agent ended; what is not told is code -1.
+func death(how string) *runtime.StartupDeath {
+	exit := runtime.Exit{Code: -1, At: time.Now()}
+	if code, err := strconv.Atoi(how); err == nil {
+		exit.Code = code
+	} else {
+		exit.Signal = how
+	}
+	return &runtime.StartupDeath{Exit: exit}
 }

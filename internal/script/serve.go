@@ -47,7 +47,7 @@ func Serve(ctx context.Context, p runtime.Provider, c Call) (exitCode int) {
 		fmt.Fprintln(c.Stderr, err)
 		return ExitMissing
 	default:
-		fmt.Fprintf(c.Stderr, "%s%v\n", FailureLine(err), err)
+		io.WriteString(c.Stderr, Failure(err)) //nolint:errcheck,gosec // nobody can be told
 		return ExitFailed
 	}
 }

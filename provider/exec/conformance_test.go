@@ -1,0 +1,65 @@
+package exec_test
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"gascity/provider/exec"
+	"gascity/runtime"
+	"gascity/runtime/runtimetest"
+	"gascity/runtime/runtimetest/elsewhere"
+	"gascity/runtime/runtimetest/fake"
+	"gascity/test/fakeagent/build"
+)
+
+// The whole contract through the wire: each call of the driver is a process of the
+// test binary, which hands it to the fake.
+func TestConformance(t *testing.T) {
+	var mu sync.Mutex
+	var ends []func()
+	h := fake.Harness(func(f *fake.Provider) runtime.Provider {
+		dir := must(os.MkdirTemp("", "gcx"))
+		served := serve(dir, f)
+		mu.Lock()
+		ends = append(ends, func() { served.close(); os.RemoveAll(dir) })
+		mu.Unlock()
+		return must(exec.Open(exec.Config{
+			Script: linkSelf(dir, asFake), Dir: dir, NotesDir: filepath.Join(dir, "notes"),
+			Env: baseEnv("HOME="+dir, envSocket+"="+filepath.Join(dir, "socket")),
+		}))
+	})
+	results := runtimetest.Run(t, h)
+	for _, end := range ends {
+		end()
+	}
+	report(t, results)
+}
+
+// The same over real processes: provider/subprocess, opened anew for each call.
+func TestConformanceSubprocess(t *testing.T) {
+	open := func(_ runtimetest.T, dir string) runtime.Provider { return must(exec.Open(subprocessScript(dir))) }
+	report(t, runtimetest.Run(t, runtimetest.Harness{
+		New: open, Reopen: open, Elsewhere: elsewhere.Start,
+		Agent: runtimetest.Program{
+			Path: build.Build(t), Flags: []string{"--plain", "--framed"},
+			Edit: func(cfg *runtime.Config, _ runtimetest.Behaviour) {
+				cfg.ReadyPromptPrefix = "fakeagent ready"
+				cfg.Env = map[string]string{"GC_STDIN": "framed"}
+			},
+		}.Agent,
+	}))
+}
+
+func report(t *testing.T, results []runtimetest.Result) {
+	t.Helper()
+	count := map[runtimetest.Status]int{}
+	for _, r := range results {
+		count[r.Status]++
+		if r.Status == runtimetest.NotApplicable {
+			t.Logf("%s: %v", r.ID, r.Detail)
+		}
+	}
+	t.Logf("%v of %d cases", count, len(results))
+}

@@ -1,0 +1,186 @@
+package exec
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"gascity/internal/script"
+	"gascity/runtime"
+)
+
+// Deliver keeps the contract of runtime.Deliverer. What the script prints about the
+// prompt is believed; without that a prompt that was handed over is unconfirmed, also
+// if the script failed.
+func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	if runtime.ValidateName(name) != nil {
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
+	}
+	release, err := p.inputs.take(ctx, name)
+	if err != nil {
+		return refused(runtime.RefusedBusy, "not a byte was sent: "+err.Error()), err
+	}
+	defer release()
+	if err := context.Cause(ctx); err != nil {
+		return refused(runtime.RefusedBusy, "not a byte was sent: "+err.Error()), err
+	}
+	if p.caps.Has(script.CapDeliver) {
+		return p.handOver(ctx, name, script.OpDeliver, d)
+	}
+	return p.send(ctx, name, d)
+}
+
+// Settle keeps the contract of runtime.Settler. Without the capability nothing can be
+// proved once the delivery is over.
+func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	if p.caps.Has(script.CapSettle) && runtime.ValidateName(name) == nil {
+		return p.handOver(ctx, name, script.OpSettle, d)
+	}
+	release, err := p.inputs.take(ctx, name)
+	if err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedBusy}, err
+	}
+	defer release()
+	if err := p.there(ctx, "settle a prompt of", name); err != nil {
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
+	}
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the script tells nothing of a prompt afterwards"}, nil
+}
+
+// handOver lets a script that knows deliveries take one.
+func (p *Provider) handOver(ctx context.Context, name, op string, d runtime.Delivery) (runtime.Outcome, error) {
+	if !utf8.ValidString(runtime.FlattenText(d.Content)) {
+		return refused(runtime.RefusedContent, "the text is not UTF-8"), nil // JSON would change it
+	}
+	data, err := json.Marshal(script.NewDelivery(d))
+	if err != nil {
+		return refused(runtime.RefusedContent, err.Error()), err
+	}
+	r, err := p.call(ctx, request{op: op, name: name, stdin: data})
+	if out, ok := script.ParseOutcome(r.out); ok {
+		return out, err
+	}
+	return p.judge(r, err, len(data))
+}
+
+// send types a prompt by the operation nudge or by the carrier.
+func (p *Provider) send(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	text := runtime.FlattenText(d.Content)
+	if text == "" {
+		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
+	}
+	if !utf8.ValidString(text) || strings.IndexFunc(text, isControl) >= 0 {
+		return refused(runtime.RefusedContent, "the text has a control character or is not UTF-8"), nil
+	}
+	if out, err, stop := p.addressee(ctx, name, d.Instance); stop {
+		return out, err
+	}
+	text, staged := p.stageFiles(ctx, name, d.Content)
+	if out, done, err := p.typeIn(ctx, name, text); done {
+		out.Staged = staged
+		return out, err
+	}
+	r, err := p.call(ctx, request{op: script.OpNudge, name: name, stdin: []byte(text)})
+	out, ok := script.ParseOutcome(r.out)
+	if !ok || err != nil {
+		out, err = p.judge(r, err, len(text))
+	}
+	out.Staged = staged
+	return out, err
+}
+
+// addressee looks whether the session is there and the one that is meant.
+func (p *Provider) addressee(ctx context.Context, name, instance string) (out runtime.Outcome, err error, stop bool) { //nolint:revive // err stands beside its outcome
+	obs, err := p.ask(ctx, name)
+	switch {
+	case isMissing(err): // a script that cannot say who is there; nudge itself will
+	case err != nil:
+		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), nil, true
+	case running(obs) == runtime.Dead:
+		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the session does not run"}, nil, true
+	}
+	if instance == "" {
+		return out, nil, false
+	}
+	switch err := p.identify(ctx, name, instance); {
+	case err == nil:
+		return out, nil, false
+	case runtime.IsSessionGone(err):
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil, true
+	case errors.Is(err, runtime.ErrStaleInstance):
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, err, true
+	default:
+		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), nil, true
+	}
+}
+
+// judge finds the outcome of a call that told none.
+func (p *Provider) judge(r reply, err error, size int) (runtime.Outcome, error) {
+	var no *runtime.RefusedError
+	switch {
+	case err == nil && !r.read:
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf("the script ended before it had read the text: at most %d of %d bytes", r.taken, size)}, nil
+	case err == nil:
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the script reports no receipt"}, nil
+	case isMissing(err):
+		return runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: err.Error()}, nil
+	case runtime.IsSessionGone(err):
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
+	case errors.Is(err, runtime.ErrStaleInstance):
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, err
+	case errors.As(err, &no):
+		return refused(no.Reason, err.Error()), nil
+	case errors.Is(err, runtime.ErrInputUnsupported):
+		return runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: err.Error()}, nil
+	case errors.Is(err, errNotRun):
+		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), err
+	}
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
+}
+
+// stageFiles copies the files of a prompt into the work folder and returns the text
+// that refers to them. One that cannot be copied is referred to by its name.
+func (p *Provider) stageFiles(ctx context.Context, name string, content []runtime.ContentBlock) (text string, staged []string) {
+	blocks := make([]runtime.ContentBlock, 0, len(content))
+	for _, b := range content {
+		if b.Type == runtime.ContentFilePath && b.Path != "" {
+			base := filepath.Base(b.Path)
+			if _, err := p.call(ctx, request{op: script.OpCopyTo, name: name, args: []string{b.Path, base}, verb: "copy to"}); err == nil {
+				staged = append(staged, base)
+				b = runtime.ContentBlock{Type: runtime.ContentText, Text: "[File staged: ./" + base + "]"}
+			}
+		}
+		blocks = append(blocks, b)
+	}
+	return runtime.FlattenText(blocks), staged
+}
+
+// isControl finds what could become a key event.
+func isControl(r rune) bool {
+	return r < 0x20 && r != '\t' && r != '\n' || r >= 0x7f && r < 0xa0
+}
+
+func refused(why runtime.RefusalReason, detail string) runtime.Outcome {
+	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: why, Detail: detail}
+}
+
+// Nudge keeps the contract of runtime.Input.
+func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
+	ctx, cancel := p.bounded()
+	defer cancel()
+	out, err := p.Deliver(ctx, name, runtime.Delivery{Content: content})
+	if err == nil {
+		err = runtime.NudgeError(out)
+	}
+	if err == nil {
+		return nil
+	}
+	if out.State == runtime.OutcomeUnsupported {
+		err = &missingError{runtime.ErrInputUnsupported}
+	}
+	return &runtime.Error{Op: "nudge", Session: name, Err: err}
+}

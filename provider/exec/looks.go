@@ -1,0 +1,162 @@
+package exec
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"gascity/internal/script"
+	"gascity/runtime"
+)
+
+// looks shares one listing among everybody who looks at a session at about the same
+// time: two hundred looks are one run of the script. A listing proves presence only;
+// of a session that is not in it the script is asked.
+type looks struct {
+	p *Provider
+
+	mu     sync.Mutex // guards the rest
+	last   *listing
+	flight *flight
+	epoch  int                 // grows with everything that may have changed the sessions
+	seen   map[string]struct{} // sessions that are known to exist
+	barren bool                // the script cannot list
+}
+
+// listing is what one run has found.
+type listing struct {
+	at    time.Time
+	found map[string]runtime.Observation
+}
+
+// flight is a run that is under way.
+type flight struct {
+	epoch int
+	done  chan struct{}
+	found *listing // valid once done; nil if it failed
+}
+
+// find looks for the session in a listing that is fresh, else in one that it waits
+// for. It has ok false if the listing does not prove that the session runs.
+func (l *looks) find(ctx context.Context, name string) (obs runtime.Observation, ok bool) {
+	l.mu.Lock()
+	if l.barren || l.p.cfg.Fresh < 0 {
+		l.mu.Unlock()
+		return obs, false
+	}
+	if l.last != nil && time.Since(l.last.at) < l.p.cfg.Fresh {
+		obs, ok = l.last.found[name]
+		l.mu.Unlock()
+		return obs, ok
+	}
+	f := l.flight
+	if f == nil || f.epoch != l.epoch {
+		f = &flight{epoch: l.epoch, done: make(chan struct{})}
+		l.flight = f
+		l.mu.Unlock()
+		l.fly(ctx, f)
+	} else {
+		l.mu.Unlock()
+	}
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+		return obs, false
+	}
+	if f.found == nil {
+		return obs, false
+	}
+	obs, ok = f.found.found[name]
+	return obs, ok
+}
+
+// fly makes the listing, in the caller's time: if that is cut off, those who wait ask
+// for themselves.
+func (l *looks) fly(ctx context.Context, f *flight) {
+	defer close(f.done)
+	began := time.Now()
+	found, err := l.list(ctx, began)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.flight == f {
+		l.flight = nil
+	}
+	if err != nil {
+		l.barren = l.barren || isMissing(err)
+		return
+	}
+	f.found = &listing{at: began, found: found}
+	if f.epoch == l.epoch {
+		l.last = f.found
+	}
+}
+
+func (l *looks) list(ctx context.Context, now time.Time) (map[string]runtime.Observation, error) {
+	if l.p.caps.Has(script.CapObserve) {
+		return l.observeAll(ctx)
+	}
+	names, err := l.p.list(ctx, "")
+	var partial *runtime.PartialListError
+	if err != nil && !errors.As(err, &partial) {
+		return nil, err
+	}
+	found := make(map[string]runtime.Observation, len(names))
+	for _, name := range names {
+		found[name] = runtime.Observation{Session: runtime.Alive, Agent: runtime.Alive, Attached: -1, At: now}
+	}
+	return found, nil
+}
+
+// observeAll reads the observations of all sessions. A line that is none is left out.
+func (l *looks) observeAll(ctx context.Context) (map[string]runtime.Observation, error) {
+	r, err := l.p.call(ctx, request{op: script.OpObserveAll})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]runtime.Observation{}
+	for line := range bytes.Lines(r.out) {
+		var doc script.Observation
+		doc.Attached = -1
+		if json.Unmarshal(line, &doc) == nil && doc.Session == runtime.Alive && runtime.ValidateName(doc.Name) == nil {
+			found[doc.Name] = doc.Seen()
+		}
+	}
+	return found, nil
+}
+
+// changed makes every listing until now worthless.
+func (l *looks) changed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.epoch++
+	l.last = nil
+}
+
+// know remembers a session that exists.
+func (l *looks) know(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil {
+		l.seen = map[string]struct{}{}
+	}
+	l.seen[name] = struct{}{}
+}
+
+// forget drops a session that does not exist.
+func (l *looks) forget(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.seen, name)
+}
+
+// known returns the sessions that are remembered, sorted.
+func (l *looks) known() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Sorted(maps.Keys(l.seen))
+}

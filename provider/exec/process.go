@@ -1,0 +1,245 @@
+package exec
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	osexec "os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"gascity/runtime"
+)
+
+// errTimeLimit is the cause when a script is killed for its time.
+var errTimeLimit = fmt.Errorf("it does not end in time: %w", context.DeadlineExceeded)
+
+// errOutput is the cause when a script is killed for what it prints.
+var errOutput = errors.New("it prints more than can be read")
+
+// order is one process of the script.
+type order struct {
+	args  []string
+	stdin []byte
+	limit time.Duration // of the process; zero means ctx alone bounds it
+	most  int           // bytes of standard output
+	grace time.Duration // between SIGTERM and SIGKILL
+	alone bool          // what is left of its process group is killed
+}
+
+// errNotRun says that no process was made: nothing has happened.
+var errNotRun = errors.New("it was not run")
+
+// ending is how a process of the script ended.
+type ending struct {
+	out    []byte
+	stderr string
+	code   int
+	read   bool // the script has taken all of its input, or had none
+	taken  int  // bytes of the input that went into the pipe
+}
+
+const (
+	// pipeGrace is how long background processes may hold the output open after the
+	// script has exited.
+	pipeGrace = 500 * time.Millisecond
+	// stderrKept is how much of standard error's end is kept.
+	stderrKept = 8 << 10
+)
+
+// run runs the script once. The error says that it was not run, or was killed; the
+// ending is valid beside an error, too. What a script exits with is no error here.
+func (p *Provider) run(ctx context.Context, o order) (ending, error) {
+	if err := context.Cause(ctx); err != nil {
+		return ending{code: -1, read: true}, fmt.Errorf("%w: %w", errNotRun, err)
+	}
+	c, err := p.launch(o)
+	if err != nil {
+		return ending{code: -1, read: true}, err
+	}
+	return c.wait(ctx, o)
+}
+
+// child is a running script with our ends of its pipes.
+type child struct {
+	cmd                   *osexec.Cmd
+	stdin, stdout, stderr *os.File
+}
+
+// launch starts the script in a process group of its own.
+func (p *Provider) launch(o order) (*child, error) {
+	c := &child{cmd: osexec.Command(p.path, o.args...)} //nolint:noctx // its group is killed, see wait
+	c.cmd.Dir, c.cmd.Env = p.cfg.Dir, p.cfg.Env
+	if c.cmd.Env == nil {
+		c.cmd.Env = []string{} // not ours
+	}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var theirs []*os.File
+	err := func() error {
+		for _, pipe := range []struct {
+			ours **os.File
+			give func(r, w *os.File) (mine, its *os.File)
+		}{
+			{&c.stdin, func(r, w *os.File) (*os.File, *os.File) { c.cmd.Stdin = r; return w, r }},
+			{&c.stdout, func(r, w *os.File) (*os.File, *os.File) { c.cmd.Stdout = w; return r, w }},
+			{&c.stderr, func(r, w *os.File) (*os.File, *os.File) { c.cmd.Stderr = w; return r, w }},
+		} {
+			r, w, err := os.Pipe()
+			if err != nil {
+				return err
+			}
+			mine, its := pipe.give(r, w)
+			*pipe.ours, theirs = mine, append(theirs, its)
+		}
+		return c.cmd.Start()
+	}()
+	for _, f := range theirs {
+		f.Close() //nolint:errcheck,gosec // the child's end of a pipe
+	}
+	if err != nil {
+		c.closeAll()
+		return nil, fmt.Errorf("%w: %w: %w", runtime.ErrRuntimeUnavailable, errNotRun, err)
+	}
+	return c, nil
+}
+
+func (c *child) closeAll() {
+	for _, f := range []*os.File{c.stdin, c.stdout, c.stderr} {
+		if f != nil {
+			f.Close() //nolint:errcheck,gosec // our end of a pipe; closed twice is closed
+		}
+	}
+}
+
+// wait feeds the script, reads what it prints and waits for its end.
+func (c *child) wait(ctx context.Context, o order) (ending, error) {
+	if o.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.limit, errTimeLimit)
+		defer cancel()
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var e ending
+	var pipes sync.WaitGroup
+	out, stderr := &head{most: o.most, over: func() { stop(errOutput) }}, &tail{most: stderrKept}
+	pipes.Go(func() { e.taken, e.read = feed(c.stdin, o.stdin) })
+	pipes.Go(func() { drain(out, c.stdout) })
+	pipes.Go(func() { drain(stderr, c.stderr) })
+	err := c.end(ctx, o)
+	c.letGo(&pipes)
+	e.out, e.stderr, e.code = out.kept, string(stderr.kept), c.cmd.ProcessState.ExitCode()
+	return e, err
+}
+
+// end waits for the exit of the script and kills its group when ctx ends first, or
+// afterwards if the order says so. The error is why it was killed.
+func (c *child) end(ctx context.Context, o order) error {
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		c.cmd.Wait() //nolint:errcheck,gosec // the process state tells
+	}()
+	defer func() { <-exited }()
+	select {
+	case <-exited:
+		if o.alone {
+			c.signal(syscall.SIGKILL)
+		}
+		return nil
+	case <-ctx.Done():
+	}
+	cause := context.Cause(ctx)
+	if !errors.Is(cause, errOutput) {
+		c.signal(syscall.SIGTERM)
+		grace := time.NewTimer(o.grace)
+		defer grace.Stop()
+		select {
+		case <-exited:
+		case <-grace.C:
+		}
+	}
+	c.signal(syscall.SIGKILL)
+	return cause
+}
+
+// signal reaches the whole group; one that is gone is fine.
+func (c *child) signal(sig syscall.Signal) {
+	_ = syscall.Kill(-c.cmd.Process.Pid, sig) // ESRCH: gone; EPERM: not ours any more
+}
+
+// letGo closes our ends, at once if nothing holds the other ones, otherwise after a
+// moment.
+func (c *child) letGo(pipes *sync.WaitGroup) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		pipes.Wait()
+	}()
+	c.stdin.SetWriteDeadline(time.Now()) //nolint:errcheck,gosec // whoever reads it now is not the script
+	moment := time.NewTimer(pipeGrace)
+	defer moment.Stop()
+	select {
+	case <-done:
+	case <-moment.C:
+	}
+	for _, f := range []*os.File{c.stdin, c.stdout, c.stderr} {
+		f.SetDeadline(time.Now()) //nolint:errcheck,gosec // closing follows
+	}
+	<-done
+	c.closeAll()
+}
+
+// feed writes the input and closes it.
+func feed(w *os.File, data []byte) (taken int, all bool) {
+	taken, err := w.Write(data)
+	w.Close() //nolint:errcheck,gosec // the script sees the end of its input
+	return taken, err == nil
+}
+
+func drain(w io.Writer, r io.Reader) {
+	io.Copy(w, r) //nolint:errcheck,gosec // the end of a pipe, or its deadline
+}
+
+// head keeps the beginning of what is written and reports more than that, once.
+type head struct {
+	kept []byte
+	most int
+	over func()
+	told bool
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	room := h.most - len(h.kept)
+	if len(p) > room && !h.told {
+		h.told = true
+		h.over()
+	}
+	h.kept = append(h.kept, p[:min(len(p), max(room, 0))]...)
+	return len(p), nil
+}
+
+// tail keeps the end of what is written.
+type tail struct {
+	kept []byte
+	most int
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	if len(p) >= t.most {
+		t.kept = append(t.kept[:0], p[len(p)-t.most:]...)
+		return len(p), nil
+	}
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - t.most; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	return len(p), nil
+}
+
+// trimmed is text output without its trailing line ends.
+func trimmed(out []byte) string { return string(bytes.TrimRight(out, "\r\n")) }

@@ -1,0 +1,205 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gascity/internal/script"
+	"gascity/runtime"
+)
+
+const (
+	readyLines = 120
+	readyLimit = 60 * time.Second // for the prompt to come into sight
+	firstLook  = 50 * time.Millisecond
+	lastLook   = 500 * time.Millisecond
+	deathLines = 80
+	unsureLook = 3 // looks that may fail before the start does
+)
+
+// awaitReady waits until the agent has shown its prompt, or for the time that it
+// needs, and makes sure that it lives.
+func (p *Provider) awaitReady(ctx context.Context, name string, cfg runtime.Config) error {
+	if err := p.signOfLife(ctx, name); err != nil {
+		return err
+	}
+	delay := time.Duration(cfg.ReadyDelayMs) * time.Millisecond
+	switch {
+	case cfg.ReadyPromptPrefix != "":
+		if err := p.awaitPrompt(ctx, name, cfg.ReadyPromptPrefix, readyLimit+delay); err != nil {
+			return err
+		}
+	case delay > 0:
+		if err := pause(ctx, min(delay, readyLimit)); err != nil {
+			return err
+		}
+	default:
+		return nil
+	}
+	return p.signOfLife(ctx, name)
+}
+
+// awaitPrompt looks until a line begins with the prefix. That it does not, or that the
+// script cannot show the screen, is no failure if the agent lives.
+func (p *Provider) awaitPrompt(ctx context.Context, name, prefix string, limit time.Duration) error {
+	until := time.Now().Add(limit)
+	for wait := firstLook; time.Now().Before(until); wait = min(2*wait, lastLook) {
+		text, err := p.peek(ctx, name, readyLines)
+		switch {
+		case isMissing(err):
+			return nil
+		case err == nil && promptIn(text, prefix):
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+		if wait >= lastLook {
+			if err := p.signOfLife(ctx, name); err != nil {
+				return err
+			}
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// promptIn reports whether a line of the screen begins with the prefix; a no-break
+// space is a space, and blanks at the prefix's end may be missing.
+func promptIn(text, prefix string) bool {
+	plain := func(s string) string { return strings.ReplaceAll(s, "\u00a0", " ") }
+	prefix = plain(prefix)
+	for line := range strings.SplitSeq(plain(text), "\n") {
+		if strings.HasPrefix(line, prefix) || strings.TrimSpace(line) == strings.TrimSpace(prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// signOfLife returns a [*runtime.StartupDeath] if the session does not run any more.
+func (p *Provider) signOfLife(ctx context.Context, name string) error {
+	var obs runtime.Observation
+	var err error
+	for range unsureLook {
+		obs, err = p.ask(ctx, name)
+		if err == nil || isMissing(err) || ctx.Err() != nil {
+			break
+		}
+		if err := pause(ctx, lastLook); err != nil {
+			return err
+		}
+	}
+	switch {
+	case isMissing(err):
+		p.cfg.Logger.Warn("the script has no is-running, so that no start can be verified", "script", p.cfg.Script, "session", name)
+		return nil
+	case err != nil:
+		return fmt.Errorf("no sign of life: %w", err)
+	case running(obs) != runtime.Dead:
+		return nil
+	}
+	death := &runtime.StartupDeath{Exit: runtime.Exit{Code: -1, At: time.Now()}}
+	if obs.Exit != nil {
+		death.Exit = *obs.Exit
+	}
+	if text, err := p.peek(ctx, name, deathLines); err == nil {
+		death.Output = text
+	}
+	return death
+}
+
+// pause waits, unless ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Peek keeps the contract of runtime.Output.
+func (p *Provider) Peek(name string, lines int) (string, error) {
+	ctx, cancel := p.bounded()
+	defer cancel()
+	if runtime.ValidateName(name) != nil {
+		return "", &runtime.Error{Op: "peek at", Session: name, Err: runtime.ErrSessionNotFound}
+	}
+	text, err := p.peek(ctx, name, lines)
+	if err != nil || text != "" {
+		return text, err
+	}
+	return "", p.there(ctx, "peek at", name)
+}
+
+func (p *Provider) peek(ctx context.Context, name string, lines int) (string, error) {
+	lines = max(lines, 0)
+	out, done, err := p.carried(ctx, name, "peek at", tmuxPeek(lines))
+	if !done {
+		var r reply
+		r, err = p.call(ctx, request{op: script.OpPeek, name: name, args: []string{fmt.Sprint(lines)}, verb: "peek at"})
+		out = r.out
+	}
+	if err != nil {
+		return "", err
+	}
+	return lastLines(string(out), lines), nil
+}
+
+// lastLines returns the last n lines, right trimmed and without blank lines at the
+// end; all for 0.
+func lastLines(text string, n int) string {
+	all := strings.Split(strings.ToValidUTF8(text, "\ufffd"), "\n")
+	for i := range all {
+		all[i] = strings.TrimRight(all[i], " \t\r")
+	}
+	for len(all) > 0 && all[len(all)-1] == "" {
+		all = all[:len(all)-1]
+	}
+	if n > 0 && len(all) > n {
+		all = all[len(all)-n:]
+	}
+	return strings.Join(all, "\n")
+}
+
+// ClearScrollback keeps the contract of runtime.Output.
+func (p *Provider) ClearScrollback(name string) error {
+	if runtime.ValidateName(name) != nil {
+		return nil
+	}
+	ctx, cancel := p.bounded()
+	defer cancel()
+	if _, done, err := p.carried(ctx, name, "clear", tmuxClear); done {
+		return err
+	}
+	_, err := p.call(ctx, request{op: script.OpClearScrollback, name: name, verb: "clear"})
+	if runtime.IsSessionGone(err) {
+		return nil
+	}
+	return err
+}
+
+// SendKeys keeps the contract of runtime.Input. Which names of keys exist is the
+// script's business.
+func (p *Provider) SendKeys(name string, keys ...string) error {
+	if len(keys) == 0 || runtime.ValidateName(name) != nil {
+		return nil
+	}
+	ctx, cancel := p.bounded()
+	defer cancel()
+	if _, done, err := p.carried(ctx, name, "send keys to", tmuxKeys(keys)); done {
+		return err
+	}
+	_, err := p.call(ctx, request{op: script.OpSendKeys, name: name, args: keys, verb: "send keys to"})
+	if runtime.IsSessionGone(err) || isMissing(err) && errors.Is(p.there(ctx, "send keys to", name), runtime.ErrSessionNotFound) {
+		return nil
+	}
+	return err
+}

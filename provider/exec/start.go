@@ -1,0 +1,255 @@
+package exec
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"gascity/internal/script"
+	"gascity/runtime"
+)
+
+// cleanUpLimit bounds the undoing of a start whose ctx has ended.
+const cleanUpLimit = 60 * time.Second
+
+// Start keeps the contract of runtime.Runner. What runs in the session's place is the
+// script's: pre_start, staging, set-up. Readiness and the first prompt are the
+// driver's, unless the script declares the whole sequence.
+func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	if err := runtime.ValidateName(name); err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	cfg = identified(name, cfg)
+	var err error
+	if p.caps.Has(script.CapSequence) {
+		err = p.startWhole(ctx, name, cfg)
+	} else {
+		err = p.startSteps(ctx, name, cfg)
+	}
+	p.looks.changed()
+	return caused(ctx, err)
+}
+
+// caused adds why ctx ended to an error that does not say it.
+func caused(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
+// identified returns cfg with the variables that every agent finds.
+func identified(name string, cfg runtime.Config) runtime.Config {
+	cfg = runtime.SyncWorkDirEnv(cfg)
+	env := maps.Clone(cfg.Env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	env["GC_SESSION_NAME"] = name
+	env[metaToken] = cmp.Or(env[metaToken], newToken())
+	cfg.Env = env
+	return cfg
+}
+
+// startWhole is the start by a script that runs the whole sequence.
+func (p *Provider) startWhole(ctx context.Context, name string, cfg runtime.Config) error {
+	if err := p.begin(ctx, name, script.NewStart(cfg).WithSequence(cfg)); err != nil {
+		return err
+	}
+	p.looks.know(name)
+	if p.caps.Has(script.CapObserve) {
+		return nil
+	}
+	return p.mark(ctx, name, cfg)
+}
+
+// startSteps is the start by a script that only makes the session.
+func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Config) error {
+	release, err := p.starts.take(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer release()
+	switch obs, err := p.ask(ctx, name); {
+	case err != nil && !isMissing(err):
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	case err == nil && running(obs) == runtime.Alive:
+		return &runtime.Error{Op: "start", Session: name, Err: runtime.ErrSessionExists}
+	}
+	if err := p.notes.clear(name); err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	typed, err := p.typesPrompts(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	doc := script.NewStart(cfg)
+	if !typed {
+		doc = doc.WithNudge(cfg)
+	}
+	p.carrier.forget(name)
+	switch err := p.begin(ctx, name, doc); {
+	case errors.Is(err, runtime.ErrSessionExists), isMissing(err):
+		return err // nothing was started
+	case err != nil:
+		return p.undo(ctx, name, err)
+	}
+	p.looks.changed()
+	if err := p.conclude(ctx, name, cfg, typed); err != nil {
+		return p.undo(ctx, name, err)
+	}
+	return nil
+}
+
+// begin calls provision, if the script has it, and start.
+func (p *Provider) begin(ctx context.Context, name string, doc script.Start) error {
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	if p.caps.Has(script.CapProvision) && p.caps.Has(script.CapExec) {
+		if _, err := p.call(ctx, request{op: script.OpProvision, name: name, stdin: data, verb: "start"}); err != nil {
+			return err
+		}
+	}
+	r, err := p.call(ctx, request{op: script.OpStart, name: name, stdin: data})
+	return p.startError(name, r, err)
+}
+
+// startError finds the sentinel of a start that failed.
+func (p *Provider) startError(name string, r reply, err error) error {
+	se, ok := errors.AsType[*ScriptError](err)
+	switch {
+	case !ok:
+		return err
+	case se.Err == nil && strings.Contains(strings.ToLower(r.stderr), "already exists"):
+		se.Err = runtime.ErrSessionExists
+	case errors.Is(se.Err, runtime.ErrSessionDiedDuringStartup):
+		se.Stderr = "" // it is the death's output
+	}
+	return &runtime.Error{Op: "start", Session: name, Err: se}
+}
+
+// typesPrompts reports whether the first prompt is for the operation nudge. A script
+// that does not have it gets the prompt with its start; to find out, it is asked to
+// say nothing to nobody.
+func (p *Provider) typesPrompts(ctx context.Context, cfg runtime.Config) (bool, error) {
+	if cfg.Nudge == "" || p.caps.Has(script.CapDeliver) || p.caps.Has(script.CapExec) {
+		return true, nil
+	}
+	_, err := p.call(ctx, request{op: script.OpNudge, name: "gc-probe-" + newToken()[:8]})
+	if isMissing(err) {
+		return false, nil
+	}
+	return true, nil //nolint:nilerr // a failure is an answer: the operation is there
+}
+
+// mark gives the session its token, by which its incarnation is known.
+func (p *Provider) mark(ctx context.Context, name string, cfg runtime.Config) error {
+	if err := p.setMeta(ctx, name, metaToken, cfg.Env[metaToken]); err != nil {
+		return fmt.Errorf("its incarnation cannot be marked: %w", err)
+	}
+	p.tokens.set(name, cfg.Env[metaToken])
+	return nil
+}
+
+// conclude does what follows the script's start.
+func (p *Provider) conclude(ctx context.Context, name string, cfg runtime.Config, typed bool) error {
+	p.looks.know(name)
+	if err := p.mark(ctx, name, cfg); err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	if cfg.Lifecycle == runtime.LifecycleOneShot || !cfg.WantsManagedStart() {
+		return nil
+	}
+	if err := p.awaitReady(ctx, name, cfg); err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	if cfg.Nudge == "" || !typed {
+		return nil
+	}
+	out, err := p.Deliver(ctx, name, runtime.Delivery{Content: runtime.TextContent(cfg.Nudge)})
+	if err == nil {
+		err = runtime.NudgeError(out)
+	}
+	if err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: fmt.Errorf("the first prompt: %w", err)}
+	}
+	return nil
+}
+
+// undo ends what a start that failed has left. The session was not there before.
+func (p *Provider) undo(ctx context.Context, name string, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
+	defer cancel()
+	p.tokens.forget(name)
+	if err := p.stop(ctx, name); err != nil {
+		return errors.Join(cause, fmt.Errorf("something of it may still run: %w", err))
+	}
+	return cause
+}
+
+// Stop keeps the contract of runtime.Runner. The script is believed only if the
+// session does not run afterwards.
+func (p *Provider) Stop(name string) error {
+	if runtime.ValidateName(name) != nil {
+		return nil
+	}
+	ctx, cancel := p.bounded()
+	defer cancel()
+	release, err := p.starts.take(ctx, name)
+	if err != nil {
+		return &runtime.Error{Op: "stop", Session: name, Err: err}
+	}
+	defer release()
+	return p.stop(ctx, name)
+}
+
+func (p *Provider) stop(ctx context.Context, name string) error {
+	defer p.looks.changed()
+	if _, err := p.call(ctx, request{op: script.OpStop, name: name}); err != nil && !runtime.IsSessionGone(err) {
+		return err
+	}
+	if obs, err := p.ask(ctx, name); err == nil && running(obs) == runtime.Alive {
+		return &runtime.Error{Op: "stop", Session: name, Err: fmt.Errorf("script %s stop: exit code 0, but the session still runs", p.cfg.Script)}
+	}
+	return p.gone(name)
+}
+
+// gone forgets a session that was stopped.
+func (p *Provider) gone(name string) error {
+	p.looks.changed()
+	p.looks.forget(name)
+	p.tokens.forget(name)
+	p.carrier.forget(name)
+	return p.notes.clear(name)
+}
+
+// Interrupt keeps the contract of runtime.Runner.
+func (p *Provider) Interrupt(name string) error {
+	if runtime.ValidateName(name) != nil {
+		return nil
+	}
+	ctx, cancel := p.bounded()
+	defer cancel()
+	return p.interrupt(ctx, name)
+}
+
+func (p *Provider) interrupt(ctx context.Context, name string) error {
+	if _, done, err := p.carried(ctx, name, "interrupt", tmuxInterrupt); done {
+		return err
+	}
+	_, err := p.call(ctx, request{op: script.OpInterrupt, name: name})
+	if runtime.IsSessionGone(err) {
+		return nil
+	}
+	return err
+}
