@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,13 +67,13 @@ func (p *Provider) clearWay(ctx context.Context, r *record) error {
 		if len(pids) > 0 {
 			return fmt.Errorf("session %q: %w: %v; stop the session first", r.Name, errOrphans, pids)
 		}
-		return nil
+		return p.raze(ctx, r, -1)
 	case err != nil:
 		return err
 	case !s.dead:
 		return runtime.ErrSessionExists
 	}
-	return p.raze(ctx, r, 0)
+	return p.raze(ctx, r, -1)
 }
 
 // Create keeps the contract of launch.Box.
@@ -183,11 +184,8 @@ func (b *box) abandon(ctx context.Context, r *record) {
 	if err != nil {
 		return // then nothing of it can be taken away
 	}
-	for _, s := range list {
-		if s.hash == r.hash() {
-			r.Window, r.Pane, r.Root = s.window, s.pane, identify(s.pid)
-			_ = b.provider.raze(ctx, r, -1) // the start fails in any case
-		}
+	if slices.ContainsFunc(list, func(s state) bool { return s.hash == r.hash() }) {
+		_ = b.provider.raze(ctx, r, -1) // the start fails in any case
 	}
 }
 
@@ -201,15 +199,16 @@ func identify(pid int) proc.ID {
 	return info.ID
 }
 
-// relaunch starts another agent in the pane that stands.
+// relaunch starts the agent of another incarnation in the pane that stands.
 func (b *box) relaunch(ctx context.Context, spec launch.Spec) error {
-	p, r := b.provider, b.again
+	p := b.provider
 	lock, err := claimFolder(ctx, b.dir())
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	if r, err = readRecord(b.dir()); err != nil {
+	r, err := readRecord(b.dir())
+	if err != nil {
 		return err
 	}
 	if r == nil || r.token != b.again.token {
@@ -218,29 +217,43 @@ func (b *box) relaunch(ctx context.Context, spec launch.Spec) error {
 	if err := r.endTree(ctx, p.cfg.StopGrace); err != nil {
 		return err
 	}
-	spec.Instance, spec.Vars[markKey] = r.token, r.token
+	former := *r
+	r.token, r.StartedAt, r.ProcessNames, r.Labels = spec.Instance, time.Now(), b.cfg.ProcessNames, console.Labels(b.cfg)
+	r.Launches++
 	launcher, err := b.writeLauncher(spec, r.WorkDir)
 	if err != nil {
 		return err
 	}
-	reply, err := p.act(ctx, r, r.alike(), tmuxctl.Sequence(
-		tmuxctl.Cmd("respawn-pane", "-k", "-c", r.WorkDir, "-t", r.target(), "--", shellPath, launcher),
-		tmuxctl.Cmd("display-message", "-p", "-t", r.target(), stateFields),
-	))
+	// Whoever has the former token is refused from here on.
+	if err := errors.Join(folder.WriteFile(b.dir().Instance(), []byte(r.token)), r.write(b.dir())); err != nil {
+		return err
+	}
+	s, err := b.respawn(ctx, &former, r, launcher)
 	if err != nil {
 		return errors.Join(err, remove(launcher))
 	}
-	s, err := parseState(lastLine(string(reply)))
-	if err != nil {
-		return err
-	}
 	r.Root = identify(s.pid)
-	r.Agent, r.ProcessNames, r.Labels = r.Root, b.cfg.ProcessNames, console.Labels(b.cfg)
-	r.Launches++
-	b.record = r
+	r.Agent, b.record = r.Root, r
 	b.pane = p.town.know(r, s)
-	b.pane.relaunched()
 	return r.write(b.dir())
+}
+
+// respawn gives the former incarnation's pane to the next one, in one step.
+func (b *box) respawn(ctx context.Context, former, next *record, launcher string) (state, error) {
+	unset := func(name string) tmuxctl.Command {
+		return tmuxctl.Cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)
+	}
+	reply, err := b.provider.act(ctx, former, former.alike(), tmuxctl.Sequence(
+		tmuxctl.Cmd("set-option", "-p", "-t", next.target(), "@"+optionInstance, next.hash()),
+		unset(optionPaste), unset(optionSigns), unset(optionLease),
+		tmuxctl.Cmd("select-pane", "-t", next.target(), "-T", ""),
+		tmuxctl.Cmd("respawn-pane", "-k", "-c", next.WorkDir, "-t", next.target(), "--", shellPath, launcher),
+		tmuxctl.Cmd("display-message", "-p", "-t", next.target(), stateFields),
+	))
+	if err != nil {
+		return state{}, err
+	}
+	return parseState(lastLine(string(reply)))
 }
 
 // Terminal keeps the contract of launch.Box.
@@ -250,7 +263,7 @@ func (b *box) Terminal() console.Terminal { return &terminal{b.provider, b.recor
 func (b *box) Life(ctx context.Context, wait time.Duration) (launch.Life, error) {
 	end := time.Now().Add(wait)
 	for {
-		seq, changed := b.pane.state()
+		_, changed := b.pane.state()
 		s, err := b.provider.stateOf(ctx, b.record)
 		switch {
 		case errors.Is(err, errNotOurs):
@@ -265,14 +278,14 @@ func (b *box) Life(ctx context.Context, wait time.Duration) (launch.Life, error)
 		if left <= 0 {
 			return launch.Life{Alive: true}, nil
 		}
-		if err := await(ctx, b.pane, seq, changed, left); err != nil {
+		if err := await(ctx, changed, left); err != nil {
 			return launch.Life{}, err
 		}
 	}
 }
 
 // await returns when the pane has changed or the time has passed.
-func await(ctx context.Context, _ *pane, _ uint64, changed <-chan struct{}, limit time.Duration) error {
+func await(ctx context.Context, changed <-chan struct{}, limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {

@@ -172,15 +172,6 @@ func (p *pane) recallLocked(paste, signs string) {
 	p.heard.Signs = s
 }
 
-// relaunchedLocked forgets what another program had told.
-func (p *pane) relaunched() {
-	p.town.mu.Lock()
-	defer p.town.mu.Unlock()
-	p.heard, p.modes, p.scanner, p.recalled = memory.Heard{}, modeScanner{known: true}, term.NewScanner(p.noticeLocked), true
-	p.unsaved = true
-	p.bumpLocked()
-}
-
 // openLog opens the raw log of a session that is known.
 func (p *pane) openLog() {
 	cfg := p.town.p.cfg

@@ -143,23 +143,25 @@ func claimFolder(ctx context.Context, dir folder.Folder) (lock *os.File, err err
 // raze ends the processes of an incarnation and takes its window out of the server. The
 // caller has the session's lock.
 func (p *Provider) raze(ctx context.Context, r *record, grace time.Duration) error {
-	if r.Pane == "" { // its starter was killed between the two
-		list, err := p.list(ctx)
-		if err != nil && !absent(err) {
-			return err
-		}
-		for _, s := range list {
-			if s.hash == r.hash() {
-				r.Window, r.Pane, r.Root = s.window, s.pane, identify(s.pid)
-			}
-		}
-	}
 	if err := r.endTree(ctx, grace); err != nil {
 		return err
 	}
-	if r.Pane != "" {
-		_, err := p.act(ctx, r, r.alike(), tmuxctl.Cmd("kill-window", "-t", r.Window))
-		if err != nil && !errors.Is(err, errFenced) && ignoreLoss(err) != nil {
+	list, err := p.list(ctx)
+	if err != nil && !absent(err) {
+		return err
+	}
+	for _, s := range list {
+		if s.name != r.Name {
+			continue
+		}
+		if s.hash != r.hash() && !s.dead { // its starter was killed before it could note it
+			if _, err := proc.KillTree(ctx, identify(s.pid), &proc.KillOptions{Grace: grace}); err != nil {
+				return err
+			}
+		}
+		_, err := p.server.do(ctx, tmuxctl.If("="+s.name+":"+s.window+"."+s.pane, "#{==:#{@"+optionInstance+"},"+s.hash+"}",
+			tmuxctl.Cmd("kill-window", "-t", s.window), tmuxctl.Command{}))
+		if err != nil && !errors.Is(err, tmuxctl.ErrNotFound) && ignoreLoss(err) != nil {
 			return err
 		}
 	}
@@ -173,9 +175,6 @@ func (r *record) endTree(ctx context.Context, grace time.Duration) error {
 		return nil
 	}
 	opts := &proc.KillOptions{Grace: grace, MarkKey: markKey, MarkValue: r.token}
-	if grace == 0 {
-		opts.Grace = -1
-	}
 	root := r.Root
 	if root.PID <= 1 { // only the mark is known
 		root = proc.ID{PID: 1 << 30}

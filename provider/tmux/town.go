@@ -207,7 +207,7 @@ func (t *town) saw(s state) {
 	}
 	known := t.sessions[s.name]
 	if known != nil && known.hash != s.hash {
-		t.endLocked(known)
+		t.replaceLocked(known, s)
 		known = nil
 	}
 	now := time.Now()
@@ -238,8 +238,23 @@ func (t *town) saw(s state) {
 	}
 }
 
+// replaceLocked takes notice that another incarnation has come in the place of one. In its
+// warm box it is not gone before.
+func (t *town) replaceLocked(known *pane, s state) {
+	if known.id != s.pane {
+		t.endLocked(known)
+		return
+	}
+	t.leaveLocked(known)
+}
+
 // endLocked takes notice that an incarnation is over.
 func (t *town) endLocked(pane *pane) {
+	t.leaveLocked(pane)
+	t.tellLocked(runtime.Event{Kind: runtime.EventGone, Session: pane.name, Time: time.Now()})
+}
+
+func (t *town) leaveLocked(pane *pane) {
 	t.ended[pane.hash] = struct{}{}
 	if t.sessions[pane.name] == pane {
 		delete(t.sessions, pane.name)
@@ -250,7 +265,6 @@ func (t *town) endLocked(pane *pane) {
 	pane.dead = true
 	pane.bumpLocked()
 	pane.close()
-	t.tellLocked(runtime.Event{Kind: runtime.EventGone, Session: pane.name, Time: time.Now()})
 }
 
 // forget takes notice that this process has ended an incarnation.
