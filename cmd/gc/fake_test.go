@@ -16,6 +16,7 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/daemon"
 	"gascity/internal/session"
+	"gascity/internal/socket"
 	"gascity/runtime"
 	"gascity/test/fakecity"
 )
@@ -44,7 +45,7 @@ func (fakeDaemon) RunController(parent context.Context, root string, opts cli.Co
 	if v := lines.first("version"); v != "" {
 		city.Version, opts.Version = v, v
 	}
-	l, err := api.Listen(ctx, client.SocketPath(root))
+	l, err := socket.Listen(ctx, client.SocketPath(root))
 	if err != nil {
 		return err
 	}

@@ -9,39 +9,26 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/socket"
 )
-
-// peer is who holds the other end of a connection.
-type peer struct {
-	uid, pid int
-	err      error // why it is not known
-}
-
-type peerKey struct{}
 
 // meet asks the kernel who has connected.
 func (s *Server) meet(ctx context.Context, conn net.Conn) context.Context {
-	var who peer
-	if unix, ok := conn.(*net.UnixConn); ok {
-		who.uid, who.pid, who.err = s.peerUID(unix)
-	} else {
-		who.err = fmt.Errorf("%T is no Unix connection", conn)
-	}
-	return context.WithValue(ctx, peerKey{}, who)
+	return socket.Meet(ctx, conn, s.peerUID)
 }
 
 // admit refuses who may not speak to the controller at all: another user, and a
 // browser. Browsers can be made to send requests to odd places, but then they
 // send an Origin, or the Host that they believe to talk to.
 func (s *Server) admit(r *http.Request) error {
-	who, met := r.Context().Value(peerKey{}).(peer)
+	who, met := socket.PeerOf(r.Context())
 	switch {
 	case !met:
 		return fmt.Errorf("%w: unknown connection", client.ErrForbidden)
-	case who.err != nil:
-		return fmt.Errorf("%w: cannot tell who is connected: %w", client.ErrForbidden, who.err)
-	case who.uid != s.owner && who.uid != 0:
-		return fmt.Errorf("%w: user %d (process %d) is not this controller's owner", client.ErrForbidden, who.uid, who.pid)
+	case who.Err != nil:
+		return fmt.Errorf("%w: cannot tell who is connected: %w", client.ErrForbidden, who.Err)
+	case who.UID != s.owner && who.UID != 0:
+		return fmt.Errorf("%w: user %d (process %d) is not this controller's owner", client.ErrForbidden, who.UID, who.PID)
 	case r.Header.Get("Origin") != "" || r.Header.Get("Referer") != "":
 		return fmt.Errorf("%w: the request comes from a web page", client.ErrForbidden)
 	case r.Host != client.APIHost && r.Host != "localhost":

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gascity/client"
+	"gascity/internal/socket"
 	"gascity/test/fakecity"
 )
 
@@ -45,7 +46,7 @@ func serveCity(t *testing.T, city City, root string, opts Options) *client.Clien
 // start runs the server until the test ends or stop is called.
 func start(t *testing.T, s *Server, root string) (c *client.Client, stop func()) {
 	t.Helper()
-	l, err := Listen(t.Context(), client.SocketPath(root))
+	l, err := socket.Listen(t.Context(), client.SocketPath(root))
 	if err != nil {
 		t.Fatal(err)
 	}

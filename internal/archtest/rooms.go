@@ -64,6 +64,7 @@ var rooms = []room{
 	{dir: "runtime/runtimetest/elsewhere", layer: layerNames},
 	{dir: "runtime/runtimetest/fake", layer: layerDouble},
 	{dir: "internal/agent", layer: layerNames},
+	{dir: "internal/socket", layer: layerNames},
 
 	{dir: "internal/config", layer: layerKnowledge},
 	{dir: "internal/agentcli", layer: layerKnowledge},

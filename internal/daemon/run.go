@@ -20,6 +20,7 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/controller"
 	"gascity/internal/plan"
+	"gascity/internal/socket"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -69,7 +70,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	if err != nil {
 		return err
 	}
-	listener, err := api.Listen(ctx, client.SocketPath(k.root))
+	listener, err := socket.Listen(ctx, client.SocketPath(k.root))
 	if err != nil {
 		return err
 	}

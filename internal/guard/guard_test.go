@@ -34,7 +34,7 @@ func shellCall(script string) guard.Request {
 	if err != nil {
 		panic(err)
 	}
-	return guard.Request{Tool: "Bash", Input: input, Home: "/home/u", Dir: "/home/u/work"}
+	return guard.Request{Tool: "Bash", Input: input, Home: "/home/u", Dir: "/home/u/repo"}
 }
 
 // TestShippedSetsDecide reads the tables of testdata: what each shipped set decides.

@@ -48,11 +48,9 @@ func harmless(w shell.Word) bool {
 
 // Tools differ in how they name their input. A script is a script whatever the tool
 // is called, so the names of all are looked for.
-var (
-	scriptFields = [...]string{"command", "cmd", "script", "shell_command", "commands"}
-	fileFields   = [...]string{
-		"file_path", "path", "filename", "file", "notebook_path", "target_file", "absolute_path", "old_path", "new_path", "paths", "files", "file_paths", "dir_path",
-	}
+const (
+	scriptFields = "command cmd script shell_command commands"
+	fileFields   = "file_path path filename file notebook_path target_file absolute_path old_path new_path paths files file_paths dir_path"
 )
 
 // errNoObject reports an input that is no JSON object.
@@ -68,7 +66,7 @@ func partsOf(req Request) ([]part, error) {
 		return nil, fmt.Errorf("%w: %w", errNoObject, err)
 	}
 	var parts []part
-	for _, field := range scriptFields {
+	for field := range strings.FieldsSeq(scriptFields) {
 		commands, err := commandsOf(fields[field], req)
 		if err != nil {
 			return nil, err
@@ -77,7 +75,7 @@ func partsOf(req Request) ([]part, error) {
 			parts = append(parts, partsOfCommand(&commands[i])...)
 		}
 	}
-	for _, field := range fileFields {
+	for field := range strings.FieldsSeq(fileFields) {
 		for _, text := range texts(fields[field]) {
 			parts = append(parts, part{file: &shell.Word{Text: text, Known: true}})
 		}

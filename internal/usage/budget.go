@@ -163,7 +163,9 @@ func (a *account) entry(b Budget, e Entry, prices Prices) {
 	switch b.Measure {
 	case MeasureTokens:
 		var n int64
-		n, known = e.Tokens.Total(b.Cached)
+		if n, known = e.Tokens.Fresh(); b.Cached {
+			n, known = e.Tokens.Total()
+		}
 		amount = float64(n)
 	case MeasureUSD:
 		var source CostSource

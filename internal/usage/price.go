@@ -78,7 +78,7 @@ func (p Prices) Cost(e Entry) (float64, CostSource) {
 		return *e.Cost, Told
 	}
 	price, ok := p.of(e.Model, e.At)
-	if _, known := e.Tokens.Total(true); !ok || !known || e.Tokens.Input == nil || e.Tokens.Output == nil {
+	if _, known := e.Tokens.Total(); !ok || !known || e.Tokens.Input == nil || e.Tokens.Output == nil {
 		return 0, CostUnknown
 	}
 	sum := 0.0

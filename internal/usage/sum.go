@@ -52,7 +52,7 @@ func (s *TokenSum) add(t Tokens) {
 			*row.to += *row.from
 		}
 	}
-	if _, known := t.Total(true); !known {
+	if _, known := t.Total(); !known {
 		s.Unknown++
 	}
 }

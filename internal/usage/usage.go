@@ -29,13 +29,17 @@ type Tokens struct {
 	Reasoning  *int64 `json:"reasoning,omitempty"`
 }
 
-// Total is the sum of what is known, and whether nothing is. cached says whether
-// tokens read from the cache count.
-func (t Tokens) Total(cached bool) (sum int64, known bool) {
-	buckets := []*int64{t.Input, t.CacheWrite, t.Output, t.Reasoning}
-	if cached {
-		buckets = append(buckets, t.CacheRead)
-	}
+// Total is the sum of what is known; not known if nothing is.
+func (t Tokens) Total() (sum int64, known bool) {
+	return add(t.Input, t.CacheRead, t.CacheWrite, t.Output, t.Reasoning)
+}
+
+// Fresh is Total without what was read from the cache.
+func (t Tokens) Fresh() (sum int64, known bool) {
+	return add(t.Input, t.CacheWrite, t.Output, t.Reasoning)
+}
+
+func add(buckets ...*int64) (sum int64, known bool) {
 	for _, b := range buckets {
 		if b != nil {
 			sum, known = sum+*b, true

@@ -1,4 +1,6 @@
-package api
+// Package socket is the Unix sockets on which a controller is reached: made in a
+// private place, and only where nobody else is served; and who is at the other end.
+package socket
 
 import (
 	"context"
