@@ -3,6 +3,9 @@
 package all
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +14,7 @@ import (
 	"strings"
 
 	"gascity/client"
+	"gascity/provider/exec"
 	"gascity/provider/pty"
 	"gascity/provider/subprocess"
 	"gascity/runtime"
@@ -49,7 +53,22 @@ func Drivers() []Driver {
 		{Name: "subprocess", Summary: "plain child processes with pipes, for agents without a terminal", Open: func(cfg Config, _ string) (runtime.Provider, error) {
 			return subprocess.Open(cfg.local("subprocess"))
 		}},
+		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript},
 	}
+}
+
+// openScript opens the driver of a session script. Each script has folders of its own.
+func openScript(cfg Config, argument string) (runtime.Provider, error) {
+	env := cfg.Environ
+	if env == nil {
+		env = cfg.Env
+	}
+	sum := sha256.Sum256([]byte(argument))
+	own := filepath.Join(cmp.Or(cfg.StateDir, cfg.Dir), "exec", hex.EncodeToString(sum[:4]))
+	return exec.Open(exec.Config{
+		Script: argument, Dir: cfg.WorkDir, Env: env, Logger: cfg.Logger,
+		StateDir: filepath.Join(own, "state"), NotesDir: filepath.Join(own, "notes"),
+	})
 }
 
 // local is the configuration of a driver whose sessions are shims here.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -22,7 +23,8 @@ type Config struct {
 	Dir string
 	// Env is the script's whole environment, "K=V".
 	Env []string
-	// StateDir becomes GC_EXEC_STATE_DIR. Empty leaves what Env says.
+	// StateDir becomes GC_EXEC_STATE_DIR unless Env has that already. It is made, for
+	// the user alone, when it is missing. Empty: there is none.
 	StateDir string
 	// NotesDir is a private folder for the metadata of sessions of a script that has
 	// no set-meta; made when it is needed. Empty: in memory.
@@ -94,11 +96,8 @@ func Open(cfg Config) (*Provider, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	if cfg.StateDir != "" {
-		if cfg.StateDir, err = filepath.Abs(cfg.StateDir); err != nil {
-			return nil, fmt.Errorf("cannot use the state folder of the session script: %w", err)
-		}
-		cfg.Env = append(cfg.Env[:len(cfg.Env):len(cfg.Env)], "GC_EXEC_STATE_DIR="+cfg.StateDir)
+	if cfg.Env, err = withStateDir(cfg); err != nil {
+		return nil, fmt.Errorf("cannot make the state folder of the session script: %w", err)
 	}
 	p := &Provider{
 		cfg: cfg, path: path, quick: make(slots, quickAtOnce), long: make(slots, longAtOnce),
@@ -109,6 +108,20 @@ func Open(cfg Config) (*Provider, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+const envStateDir = "GC_EXEC_STATE_DIR"
+
+// withStateDir returns the script's environment.
+func withStateDir(cfg Config) ([]string, error) {
+	if cfg.StateDir == "" || envValue(cfg.Env, envStateDir) != "" {
+		return cfg.Env, nil
+	}
+	dir, err := filepath.Abs(cfg.StateDir)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	return append(cfg.Env[:len(cfg.Env):len(cfg.Env)], envStateDir+"="+dir), err
 }
 
 // shakeHands asks the script what it can do.
