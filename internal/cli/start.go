@@ -92,6 +92,9 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	default:
 		return err
 	}
+	for _, notice := range status.Controller.Notices {
+		a.Talk("!! %s", text.OneLine(notice))
+	}
 	if flags.noWait {
 		return nil
 	}

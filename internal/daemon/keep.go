@@ -40,6 +40,20 @@ func (k *keeper) lived() bool {
 	return err == nil && info.Size() > 0
 }
 
+// notices tell people for as long as the controller runs what was lost before.
+func notices(db *store.DB) []string {
+	damage := db.Damage()
+	if damage == nil {
+		return nil
+	}
+	what := "the city's database was missing"
+	if damage.File != "" {
+		what = "the city's database was damaged and is kept as " + damage.File
+	}
+	return []string{what + ": who was suspended, asleep or in quarantine runs again, and what was queued is gone; agents that ran go on. " +
+		"Suspend again who is not to run; the notice ends with the controller"}
+}
+
 // assemble makes the controller and the engines over one store.
 func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*controller.Controller, *engines, error) {
 	d, e := k.daemon, &engines{}
@@ -48,7 +62,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 		Root: k.root, Version: version, PID: os.Getpid(),
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.secrets.hide),
 		Events: kept, Records: kept, Logger: k.logger,
-		Changed: e.look, Queued: func(session string) (int, time.Time) { return e.prompts.QueuedFor(session) }, Count: d.countPool, StoreFault: db.Fault,
+		Changed: e.look, Queued: func(session string) (int, time.Time) { return e.prompts.QueuedFor(session) }, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db),
 		Now: d.opts.Now, NewToken: rand.Text, Jitter: jitter,
 	})
 	if err != nil {

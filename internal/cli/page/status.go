@@ -16,6 +16,9 @@ func (s Sheet) Status(status client.Status) string {
 	if why := status.Controller.Degraded; why != "" {
 		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Red, "!! degraded, nothing is stopped or restarted until it is cured:"), text.OneLine(why))
 	}
+	for _, notice := range status.Controller.Notices {
+		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Yellow, "!!"), text.OneLine(notice))
+	}
 	if status.Plan.Error != "" {
 		fmt.Fprintf(&out, "%s\n", s.Paint(text.Red, "the last change of the configuration was not taken, the former one is in force:"))
 		fmt.Fprintln(&out, text.Indent(status.Plan.Error, indent))
