@@ -1,6 +1,7 @@
 package subprocess_test
 
 import (
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +54,8 @@ func TestEndsWhileBeingDelivered(t *testing.T) {
 			took := filepath.Join(dir, "took")
 			cfg := runtime.Config{
 				Command: "head -c 1000 > took; exec sleep 300", WorkDir: dir,
-				Env: map[string]string{"GC_STDIN": "framed", "GC_INSTANCE_TOKEN": "token-aaaaaaaaaaaa"},
+				// The token is nobody else's: who ends a session ends every process that has its token.
+				Env: map[string]string{"GC_STDIN": "framed", "GC_INSTANCE_TOKEN": "token-" + rand.Text()},
 			}
 			if err := p.Start(t.Context(), "one", cfg); err != nil {
 				t.Fatal(err)
@@ -62,8 +64,12 @@ func TestEndsWhileBeingDelivered(t *testing.T) {
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
-				for until := time.Now().Add(20 * time.Second); time.Now().Before(until); <-time.After(5 * time.Millisecond) {
+				for until := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
 					if b, err := os.ReadFile(took); err == nil && len(b) > 0 {
+						break
+					}
+					if time.Now().After(until) {
+						t.Error("the agent never read a byte")
 						break
 					}
 				}
