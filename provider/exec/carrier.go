@@ -205,7 +205,7 @@ func (p *Provider) typeIn(ctx context.Context, name, text string) (out runtime.O
 // agent. The text is in no argument of any program: printf is a part of the shell.
 func tmuxType(text, id string) []string {
 	buffer := "gc-" + id
-	finish := fmt.Sprintf("tmux paste-buffer -p -d -b %s -t =main: || exit 98\nsleep 0.5\ntmux send-keys -t =main: Enter\n", buffer)
+	finish := fmt.Sprintf("tmux paste-buffer -p -r -d -b %s -t =main: || exit 98\nsleep 0.5\ntmux send-keys -t =main: Enter\n", buffer)
 	if len(text) <= chunk {
 		return []string{fmt.Sprintf("printf %%s %s | tmux load-buffer -b %s - || exit 98\n", quote(text), buffer) + finish}
 	}

@@ -47,6 +47,8 @@ const (
 	// pipeGrace is how long background processes may hold the output open after the
 	// script has exited.
 	pipeGrace = 500 * time.Millisecond
+	// pipeHolds is at least what fits into a pipe.
+	pipeHolds = 1 << 20
 	// stderrKept is how much of standard error's end is kept.
 	stderrKept = 8 << 10
 )
@@ -187,8 +189,8 @@ func (c *child) letGo(pipes *sync.WaitGroup) {
 	case <-done:
 	case <-moment.C:
 	}
-	for _, f := range []*os.File{c.stdin, c.stdout, c.stderr} {
-		f.SetDeadline(time.Now()) //nolint:errcheck,gosec // closing follows
+	for _, f := range []*os.File{c.stdout, c.stderr} {
+		f.SetReadDeadline(time.Now()) //nolint:errcheck,gosec // closing follows
 	}
 	<-done
 	c.closeAll()
@@ -201,8 +203,25 @@ func feed(w *os.File, data []byte) (taken int, all bool) {
 	return taken, err == nil
 }
 
-func drain(w io.Writer, r io.Reader) {
-	io.Copy(w, r) //nolint:errcheck,gosec // the end of a pipe, or its deadline
+// drain reads to the end of the output, or to its deadline. What the script has
+// written before it ended counts, however late we come to read it: a machine that
+// stands still for a moment loses nothing.
+func drain(w io.Writer, r *os.File) {
+	_, err := io.Copy(w, r)
+	if !errors.Is(err, os.ErrDeadlineExceeded) || r.SetReadDeadline(time.Time{}) != nil {
+		return
+	}
+	pipe, err := r.SyscallConn()
+	if err != nil {
+		return
+	}
+	buf := make([]byte, pipeHolds)
+	pipe.Read(func(fd uintptr) bool { //nolint:errcheck,gosec // it never waits
+		if n, err := syscall.Read(int(fd), buf); err == nil && n > 0 {
+			w.Write(buf[:n]) //nolint:errcheck,gosec // into memory
+		}
+		return true
+	})
 }
 
 // head keeps the beginning of what is written and reports more than that, once.

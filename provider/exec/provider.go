@@ -126,11 +126,11 @@ func withStateDir(cfg Config) ([]string, error) {
 
 // shakeHands asks the script what it can do.
 func (p *Provider) shakeHands() error {
-	ctx, cancel := context.WithTimeout(context.Background(), p.cfg.Handshake) //nolint:forbidigo // a constructor of the table has no ctx
+	ctx, cancel := context.WithTimeout(context.Background(), 2*p.cfg.Handshake) //nolint:forbidigo // a constructor of the table has no ctx
 	defer cancel()
 	r, err := p.call(ctx, request{op: script.OpProtocol})
 	switch {
-	case errors.Is(err, errTimeLimit), errors.Is(err, runtime.ErrRuntimeUnavailable):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, runtime.ErrRuntimeUnavailable):
 		return fmt.Errorf("cannot use the session script %q: its handshake: %w", p.cfg.Script, err)
 	case err != nil:
 		p.cfg.Logger.Warn("the session script fails its handshake, so it has no capabilities", "script", p.cfg.Script, "error", err)

@@ -1,0 +1,159 @@
+package exec_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gascity/provider/exec"
+	"gascity/runtime"
+)
+
+// place is the folder of one script of a test.
+type place struct {
+	t   *testing.T
+	dir string
+}
+
+// prelude is the beginning of each script of these tests: it records its calls.
+const prelude = `#!/bin/sh
+op="$1" name="$2"
+D=${0%/*}
+printf '%s\n' "$*" >> "$D/calls"
+`
+
+// fleet is the rest of a script that has sessions: one file for each.
+const fleet = `case "$op" in
+start) cat > "$D/$name.start"; : > "$D/$name.up" ;;
+stop) rm -f "$D/$name.up" "$D/$name".meta.* ;;
+is-running) [ -e "$D/$name.up" ] && echo true || echo false ;;
+list-running) cd "$D"; for f in "$name"*.up; do [ -e "$f" ] && echo "${f%.up}"; done; exit 0 ;;
+set-meta) cat > "$D/$name.meta.$3" ;;
+get-meta) [ -e "$D/$name.meta.$3" ] && cat "$D/$name.meta.$3"; exit 0 ;;
+remove-meta) rm -f "$D/$name.meta.$3" ;;
+nudge) cat > "$D/$name.nudge" ;;
+interrupt) : ;;
+peek) echo ready; echo "> " ;;
+*) exit 2 ;;
+esac
+`
+
+// newPlace makes a folder with a script, of which body is the rest.
+func newPlace(t *testing.T, body string) *place {
+	t.Helper()
+	pl := &place{t: t, dir: t.TempDir()}
+	pl.write("script", prelude+body)
+	return pl
+}
+
+// write makes a program. No other test may fork meanwhile: its child would hold the
+// file open for writing, and nobody could run it.
+func (pl *place) write(name, text string) {
+	pl.t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(filepath.Join(pl.dir, name), []byte(text), 0o700); err != nil {
+		pl.t.Fatal(err)
+	}
+}
+
+func (pl *place) config() exec.Config {
+	return exec.Config{Script: "./script", Dir: pl.dir, Env: baseEnv("HOME=" + pl.dir)}
+}
+
+// open opens the driver, with its configuration changed by edits.
+func (pl *place) open(edits ...func(*exec.Config)) *exec.Provider {
+	pl.t.Helper()
+	cfg := pl.config()
+	for _, edit := range edits {
+		edit(&cfg)
+	}
+	p, err := exec.Open(cfg)
+	if err != nil {
+		pl.t.Fatalf("Open: %v", err)
+	}
+	return p
+}
+
+// limit bounds each operation.
+func limit(d time.Duration) func(*exec.Config) { return func(c *exec.Config) { c.Limit = d } }
+
+// calls returns the recorded calls of an operation: its arguments.
+func (pl *place) calls(op string) []string {
+	pl.t.Helper()
+	var found []string
+	for line := range strings.Lines(pl.read("calls")) {
+		line = strings.TrimSuffix(line, "\n")
+		if first, rest, _ := strings.Cut(line, " "); first == op {
+			found = append(found, rest)
+		}
+	}
+	return found
+}
+
+// read returns a file of the place, empty if there is none.
+func (pl *place) read(name string) string {
+	pl.t.Helper()
+	data, err := os.ReadFile(filepath.Join(pl.dir, name))
+	if err != nil && !os.IsNotExist(err) {
+		pl.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// start starts a session that the script has no part in but to record it.
+func (pl *place) start(p runtime.Provider, name string) {
+	pl.t.Helper()
+	if err := p.Start(pl.t.Context(), name, runtime.Config{Command: "agent"}); err != nil {
+		pl.t.Fatalf("Start: %v", err)
+	}
+}
+
+// until waits for what ought to happen.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 20 s", what)
+		}
+	}
+}
+
+// gone waits until the processes whose numbers the file lists have ended.
+func (pl *place) gone(file string, count int) {
+	pl.t.Helper()
+	pids := pl.pids(file, count)
+	until(pl.t, "the end of the script's processes", func() bool {
+		for _, pid := range pids {
+			if alive(pid) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// pids waits for that many process numbers in a file.
+func (pl *place) pids(file string, count int) []int {
+	pl.t.Helper()
+	var pids []int
+	until(pl.t, "process numbers in "+file, func() bool {
+		pids = pids[:0]
+		for _, word := range strings.Fields(pl.read(file)) {
+			if pid, err := strconv.Atoi(word); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+		return len(pids) >= count
+	})
+	return pids
+}
+
+// alive reports whether the process runs; a zombie does not.
+func alive(pid int) bool { return local.Alive(pid) }
+
+var text = runtime.TextContent
