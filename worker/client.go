@@ -32,8 +32,9 @@ type Client struct {
 	Token  string // the run's, from GC_WORKER_TOKEN
 	RunID  string // from GC_RUN_ID; put into bodies that have none
 
-	once sync.Once
-	http *http.Client
+	once  sync.Once
+	http  *http.Client
+	inbox inbox
 }
 
 // Close closes idle connections. The client can be used again afterwards.
@@ -80,9 +81,11 @@ func (c *Client) ReportHealth(ctx context.Context, h Health) error {
 	return err
 }
 
-// Ack acknowledges a message.
+// Ack acknowledges a message. Should the message come again, the last
+// acknowledgement is repeated for it.
 func (c *Client) Ack(ctx context.Context, a Ack) error {
 	a.RunID = orElse(a.RunID, c.RunID)
+	c.inbox.note(a)
 	_, err := call[struct{}](ctx, c, http.MethodPost, "/ack", a)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -32,9 +33,10 @@ var (
 )
 
 // Messages returns what the city has for this run, for as long as ctx and the run
-// last. It connects again after a failure, and goes on behind what it has yielded;
-// a message that was not acknowledged may come twice, with the same ID. It
-// ends without an error when the run has ended, and with one if the city will not
+// last. It connects again after a failure, and goes on behind what it has yielded.
+// A message that the city sends again, because it does not know how far it has come,
+// is not yielded again by this client; another process of the run may get one that its
+// predecessor had, with the same ID. It ends without an error when the run has ended, and with one if the city will not
 // have this worker ([ErrUnauthorized], [ErrFenced], ...); while the city cannot be
 // reached it keeps trying. It is for one reader at a time.
 func (c *Client) Messages(ctx context.Context) iter.Seq2[Message, error] {
@@ -94,11 +96,11 @@ func (s *messages) read(parent context.Context) error {
 	}
 	defer res.Body.Close()
 	s.opened = true
-	return s.parse(res.Body, func() { silence.Reset(streamSilence) })
+	return s.parse(ctx, res.Body, func() { silence.Reset(streamSilence) })
 }
 
 // parse reads the text/event-stream format; alive is called for each line.
-func (s *messages) parse(body io.Reader, alive func()) error {
+func (s *messages) parse(ctx context.Context, body io.Reader, alive func()) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxStreamLine)
 	var kind string
@@ -107,7 +109,7 @@ func (s *messages) parse(body io.Reader, alive func()) error {
 		alive()
 		line := lines.Bytes()
 		if len(line) == 0 {
-			if err := s.dispatch(kind, data); err != nil {
+			if err := s.dispatch(ctx, kind, data); err != nil {
 				return err
 			}
 			kind, data = "", nil
@@ -132,7 +134,7 @@ func (s *messages) parse(body io.Reader, alive func()) error {
 	return fmt.Errorf("the stream broke: %w", io.ErrUnexpectedEOF)
 }
 
-func (s *messages) dispatch(kind string, data []byte) error {
+func (s *messages) dispatch(ctx context.Context, kind string, data []byte) error {
 	switch kind {
 	case "":
 		return nil
@@ -153,8 +155,52 @@ func (s *messages) dispatch(kind string, data []byte) error {
 		return fmt.Errorf("cannot read a message: %w", err)
 	}
 	s.last = m.Seq
+	if ack, seen := s.client.inbox.take(m.ID); seen {
+		if ack.State != "" {
+			return s.client.Ack(ctx, ack)
+		}
+		return nil
+	}
 	if !s.yield(m, nil) {
 		return errLeft
 	}
 	return nil
+}
+
+// maxInbox is how many messages are remembered.
+const maxInbox = 4096
+
+// inbox knows which messages have come, and what was last said of them. The zero
+// value is empty.
+type inbox struct {
+	mu    sync.Mutex
+	acks  map[string]Ack
+	order []string
+}
+
+// take notes a message; seen says that it has come before.
+func (b *inbox) take(id string) (ack Ack, seen bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if ack, seen = b.acks[id]; seen || id == "" {
+		return ack, seen
+	}
+	if b.acks == nil {
+		b.acks = map[string]Ack{}
+	}
+	b.acks[id] = Ack{}
+	if b.order = append(b.order, id); len(b.order) > maxInbox {
+		delete(b.acks, b.order[0])
+		b.order = b.order[1:]
+	}
+	return Ack{}, false
+}
+
+// note keeps the last acknowledgement of a message that has come.
+func (b *inbox) note(a Ack) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, seen := b.acks[a.ID]; seen {
+		b.acks[a.ID] = a
+	}
 }

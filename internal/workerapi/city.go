@@ -68,19 +68,21 @@ type Guard interface {
 
 // Streams are what runs are sent.
 type Streams interface {
-	// Stream calls send with what the run has been sent after the given number and
-	// not acknowledged, then with each new message, until ctx ends, send fails or the
-	// run ends. A second stream of a run takes the place of the first, which ends
-	// with [worker.ErrRefused].
-	Stream(ctx context.Context, run string, after uint64, send func(Item) error) error
+	// Stream returns what the run has been sent after the given number and has not
+	// acknowledged, then each new message. The channel is closed when ctx ends, when
+	// the run has ended (after an End), when another stream of the run takes its place,
+	// and when its reader is too slow (after a Lagged): the city never waits for one. It
+	// holds at least one message that is ready, if there is one.
+	Stream(ctx context.Context, run string, after uint64) (<-chan Item, error)
 	// Events returns what was recorded after the cursor, at most a page; of all runs
 	// if run is empty.
 	Events(ctx context.Context, run string, after uint64) ([]worker.Event, error)
 }
 
-// Item is one event of a stream: a message, a gap, or the run's end.
+// Item is one event of a stream: a message, a gap, or why it ends.
 type Item struct {
 	Message *worker.Message
 	Gap     *worker.Gap
-	End     bool
+	End     bool // the run has ended
+	Lagged  bool // the reader was too slow; it may come again
 }

@@ -1,0 +1,71 @@
+package workerapi
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"gascity/internal/socket"
+	"gascity/worker"
+)
+
+// admitUnix refuses who may not speak on the socket at all: another user, and a
+// browser that was led there.
+func (s *Server) admitUnix(r *http.Request) error {
+	who, met := socket.PeerOf(r.Context())
+	switch {
+	case !met:
+		return fmt.Errorf("%w: unknown connection", worker.ErrForbidden)
+	case who.Err != nil:
+		return fmt.Errorf("%w: cannot tell who is connected: %w", worker.ErrForbidden, who.Err)
+	case who.UID != s.owner && who.UID != 0:
+		return fmt.Errorf("%w: user %d (process %d) is not this city's owner", worker.ErrForbidden, who.UID, who.PID)
+	}
+	return admitNoPage(r)
+}
+
+// admitLoopback refuses what does not mean this port: a page of a browser, and a
+// name that somebody has pointed at the loopback address.
+func admitLoopback(addr *net.TCPAddr) func(*http.Request) error {
+	port := strconv.Itoa(addr.Port)
+	return func(r *http.Request) error {
+		host, p, err := net.SplitHostPort(r.Host)
+		if err != nil || p != port || host != "127.0.0.1" && host != "localhost" && host != "::1" {
+			return fmt.Errorf("%w: host %q is not this city", worker.ErrForbidden, r.Host)
+		}
+		return admitNoPage(r)
+	}
+}
+
+func admitNoPage(r *http.Request) error {
+	if r.Header.Get("Origin") != "" || r.Header.Get("Referer") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
+		return fmt.Errorf("%w: the request comes from a web page", worker.ErrForbidden)
+	}
+	return nil
+}
+
+// caller is who speaks, by the token.
+func (s *Server) caller(r *http.Request) (Caller, error) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return Caller{}, fmt.Errorf("%w: the header Authorization: Bearer with the run's token (GC_WORKER_TOKEN) is missing", worker.ErrUnauthorized)
+	}
+	return s.city.Authenticate(token)
+}
+
+// may checks a caller's right to speak for a run, or to give it orders.
+func (row route) may(who Caller, run string) error {
+	switch {
+	case run == "" && row.all && who.Owner:
+		return nil
+	case run == "":
+		return fmt.Errorf("%w: run_id is missing", worker.ErrInvalid)
+	case row.who == workers && who.Speaks(run), row.who == directors && who.Directs(run):
+		return nil
+	case row.who == workers && who.Owner:
+		return fmt.Errorf("%w: only the run's own worker may do this", worker.ErrForbidden)
+	}
+	return fmt.Errorf("%w: the token is that of another run", worker.ErrForbidden)
+}

@@ -1,0 +1,205 @@
+package workerapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"time"
+
+	"gascity/worker"
+)
+
+// binding is what a route does, and the types of its request and its answer.
+type binding struct {
+	serve           func(s *Server, row route, who Caller, w http.ResponseWriter, r *http.Request) error
+	request, answer reflect.Type // nil: none
+}
+
+// guarded is a route behind the check of its caller.
+func (s *Server) guarded(row route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, err := s.caller(r)
+		if err == nil {
+			err = row.serve.serve(s, row, who, w, r)
+		}
+		if err != nil {
+			s.refuse(w, r, err)
+		}
+	}
+}
+
+// body makes the binding of a route with a JSON body. run finds its run_id; empty
+// means the caller's own.
+func body[I, O any](run func(*I) *string, do func(ctx context.Context, c City, run string, in I, q url.Values) (O, error)) binding {
+	return binding{
+		request: reflect.TypeFor[I](), answer: reflect.TypeFor[O](),
+		serve: func(s *Server, row route, who Caller, w http.ResponseWriter, r *http.Request) error {
+			var in I
+			if err := decode(w, r, row, &in); err != nil {
+				return err
+			}
+			id := run(&in)
+			if *id == "" {
+				*id = who.Run
+			}
+			if err := row.may(who, *id); err != nil {
+				return err
+			}
+			ctx, cancel := s.bound(r, row)
+			defer cancel()
+			out, err := do(ctx, s.city, *id, in, r.URL.Query())
+			if err != nil {
+				return late(ctx, err)
+			}
+			return write(w, out)
+		},
+	}
+}
+
+// query makes the binding of a route without a body.
+func query[O any](do func(ctx context.Context, c City, run string, q url.Values) (O, error)) binding {
+	return binding{
+		answer: reflect.TypeFor[O](),
+		serve: func(s *Server, row route, who Caller, w http.ResponseWriter, r *http.Request) error {
+			q := r.URL.Query()
+			run := q.Get("run_id")
+			if run == "" && !row.all {
+				run = who.Run
+			}
+			if run == "" && row.all && !who.Owner {
+				run = who.Run
+			}
+			if err := row.may(who, run); err != nil {
+				return err
+			}
+			ctx, cancel := s.bound(r, row)
+			defer cancel()
+			out, err := do(ctx, s.city, run, q)
+			if err != nil {
+				return late(ctx, err)
+			}
+			return write(w, out)
+		},
+	}
+}
+
+// events reads the page after a cursor.
+func events(ctx context.Context, c City, run string, q url.Values) ([]worker.Event, error) {
+	after, err := number(q.Get("after"))
+	if err != nil {
+		return nil, err
+	}
+	page, err := c.Events(ctx, run, after)
+	if page == nil && err == nil {
+		page = []worker.Event{}
+	}
+	return page, err
+}
+
+func number(text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %q is no number of an event", worker.ErrInvalid, text)
+	}
+	return n, nil
+}
+
+// bound is the context of a handler: it ends with its connection, with the server,
+// and with the limit of its route.
+func (s *Server) bound(r *http.Request, row route) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	unhook := func() bool { return true }
+	if own, ok := r.Context().Value(lifeKey{}).(*life); ok {
+		unhook = context.AfterFunc(own.closing, func() { cancel(errEnding) })
+	}
+	if row.limit == 0 {
+		return ctx, func() { unhook(); cancel(nil) }
+	}
+	limited, stop := context.WithTimeout(ctx, row.limit)
+	return limited, func() { stop(); unhook(); cancel(nil) }
+}
+
+// errEnding is why a wait is over that nothing else has ended.
+var errEnding = fmt.Errorf("%w: the city's controller is ending; ask the next one again", worker.ErrUnavailable)
+
+// late says in the words of the API that a time is over.
+func late(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+	case errors.Is(cause, errEnding):
+		return errEnding
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: the city took too long", worker.ErrTimeout)
+	}
+	return err
+}
+
+// decode reads a JSON body. Fields that are not known are ignored: they are newer.
+func decode(w http.ResponseWriter, r *http.Request, row route, into any) error {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return fmt.Errorf("%w: Content-Type is %q, must be application/json", worker.ErrInvalid, r.Header.Get("Content-Type"))
+	}
+	control := http.NewResponseController(w)
+	if err := control.SetReadDeadline(time.Now().Add(slow)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, row.body))
+	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		return fmt.Errorf("%w: the body has more than %d bytes", worker.ErrTooLarge, row.body)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the body broke off: %w", worker.ErrInvalid, err)
+	}
+	if err := control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return fmt.Errorf("%w: the body is empty", worker.ErrInvalid)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%w: %w", worker.ErrInvalid, err)
+	}
+	return nil
+}
+
+// write answers with a value; an empty one is 204.
+func write[O any](w http.ResponseWriter, out O) error {
+	if _, empty := any(out).(none); empty {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // the reader has gone; nobody is left to tell
+	return nil
+}
+
+const problemType = "application/problem+json"
+
+func writeProblem(w http.ResponseWriter, p *worker.Problem) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		http.Error(w, p.Detail, p.Status)
+		return
+	}
+	w.Header().Set("Content-Type", problemType)
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(text) // as above
+}

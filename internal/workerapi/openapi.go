@@ -1,0 +1,99 @@
+package workerapi
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gascity/worker"
+)
+
+// apiVersion is the version of the wire, not of the program.
+const apiVersion = "1"
+
+const description = `The Factory Worker API of one city, on the Unix socket <city>/.runtime/worker.sock and, where a worker
+cannot use one, on a port of 127.0.0.1 that stands in <city>/.runtime/worker-<session>.port. Every request carries
+"Authorization: Bearer" with the run's token (GC_WORKER_TOKEN). Errors are RFC 9457 problem documents with a stable code.
+Unknown fields are ignored on both sides.`
+
+// Description returns the OpenAPI 3.1 document of the worker API, indented.
+func Description() ([]byte, error) {
+	text, err := json.MarshalIndent(describe(), "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(text, '\n'), nil
+}
+
+func describe() *huma.OpenAPI {
+	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	doc := &huma.OpenAPI{
+		OpenAPI:    "3.1.0",
+		Info:       &huma.Info{Title: "Gas City worker API", Version: apiVersion, Description: description},
+		Components: &huma.Components{Schemas: schemas, SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}},
+		Security:   []map[string][]string{{"token": {}}},
+	}
+	problems := map[string]*huma.Response{"default": {
+		Description: "A problem: " + strings.Join(codes(), ", "),
+		Content:     map[string]*huma.MediaType{problemType: {Schema: schemas.Schema(reflect.TypeFor[worker.Problem](), true, "Problem")}},
+	}}
+	for _, row := range routes() {
+		doc.AddOperation(row.operation(schemas, maps.Clone(problems)))
+	}
+	for _, kind := range []reflect.Type{reflect.TypeFor[worker.Message](), reflect.TypeFor[worker.Gap](), reflect.TypeFor[worker.Reply](), reflect.TypeFor[worker.Compact](), reflect.TypeFor[worker.Snapshot]()} {
+		schemas.Schema(kind, true, kind.Name())
+	}
+	for _, schema := range schemas.Map() {
+		schema.AdditionalProperties = true
+	}
+	return doc
+}
+
+func codes() []string {
+	var out []string
+	for _, c := range worker.Codes() {
+		out = append(out, c.Code+" ("+strconv.Itoa(c.Status)+")")
+	}
+	return out
+}
+
+// operation describes one row.
+func (row route) operation(schemas huma.Registry, responses map[string]*huma.Response) *huma.Operation {
+	op := &huma.Operation{OperationID: row.id, Method: row.method, Path: row.path, Summary: row.summary, Responses: responses}
+	ok := &huma.Response{Description: "The answer"}
+	switch answer := row.serve.answer; {
+	case answer == nil:
+		ok.Content = map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}
+		op.Responses["200"] = ok
+	case answer == reflect.TypeFor[none]():
+		op.Responses["204"] = &huma.Response{Description: "Taken"}
+	default:
+		ok.Content = map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(answer, true, row.id)}}
+		op.Responses["200"] = ok
+	}
+	if row.serve.request != nil {
+		op.RequestBody = &huma.RequestBody{
+			Required: true,
+			Content:  map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(row.serve.request, true, row.id)}},
+		}
+	}
+	op.Parameters = row.parameters()
+	return op
+}
+
+func (row route) parameters() []*huma.Param {
+	text := &huma.Schema{Type: huma.TypeString}
+	all := []*huma.Param{
+		{Name: "run_id", In: "query", Schema: text, Description: "the run; without it the caller's own"},
+		{Name: "after", In: "query", Schema: text, Description: "the number of the last one that the reader has"},
+		{Name: "wait", In: "query", Schema: text, Description: "submitted or consumed"},
+		{Name: "Last-Event-ID", In: "header", Schema: text, Description: "as after"},
+	}
+	names := map[string][]string{"stream": {"run_id", "after", "Last-Event-ID"}, "events": {"run_id", "after"}, "health": {"run_id"}, "prompt": {"wait"}}[row.id]
+	return slices.DeleteFunc(all, func(p *huma.Param) bool { return !slices.Contains(names, p.Name) })
+}

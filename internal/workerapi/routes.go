@@ -1,0 +1,96 @@
+package workerapi
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"gascity/worker"
+)
+
+// who may call a route.
+type who int
+
+const (
+	workers   who = iota // the run's own worker
+	directors            // the owner of the city, and a worker for its own run
+)
+
+const (
+	quick  = 10 * time.Second
+	slow   = time.Minute
+	always = 0 // no limit: a stream, or an answer that waits
+
+	smallBody  = 256 << 10
+	promptBody = 8 << 20 // 1 MiB of text, each byte escaped
+	eventsBody = 4 << 20
+)
+
+// route is one row of the table.
+type route struct {
+	method, path string
+	who          who
+	all          bool          // without a run it is about all, for the owner
+	limit        time.Duration // of the handler; zero is none
+	body         int64         // limit of the request body in bytes
+	id           string        // OpenAPI operation id
+	summary      string
+	serve        binding
+}
+
+// routes is the worker API.
+func routes() []route {
+	const get, post = http.MethodGet, http.MethodPost
+	return []route{
+		{method: post, path: "/lifecycle", limit: quick, body: smallBody, id: "lifecycle", summary: "A transition of the run", serve: body(func(b *worker.Lifecycle) *string { return &b.RunID },
+			func(ctx context.Context, c City, run string, b worker.Lifecycle, _ url.Values) (worker.LifecycleAnswer, error) {
+				return c.Lifecycle(ctx, run, b)
+			})},
+		{method: post, path: "/authorize", limit: always, body: eventsBody, id: "authorize", summary: "May the agent use this tool with this input", serve: body(func(b *worker.Call) *string { return &b.RunID },
+			func(ctx context.Context, c City, run string, b worker.Call, _ url.Values) (worker.Decision, error) {
+				return c.Authorize(ctx, run, b)
+			})},
+		{method: post, path: "/telemetry", limit: quick, body: eventsBody, id: "telemetry", summary: "What happened and what it cost", serve: body(func(b *worker.Telemetry) *string { return &b.RunID },
+			func(ctx context.Context, c City, run string, b worker.Telemetry, _ url.Values) (worker.TelemetryAnswer, error) {
+				return c.Telemetry(ctx, run, b)
+			})},
+		{method: post, path: "/interaction", limit: quick, body: eventsBody, id: "interaction", summary: "A question that holds the agent up, or its end", serve: body(func(b *worker.Interaction) *string { return &b.RunID },
+			func(ctx context.Context, c City, run string, b worker.Interaction, _ url.Values) (worker.InteractionAnswer, error) {
+				return c.Interaction(ctx, run, b)
+			})},
+		{method: post, path: "/health", limit: quick, body: smallBody, id: "report-health", summary: "The answer to a health message", serve: body(func(b *worker.Health) *string { return &b.RunID },
+			func(ctx context.Context, c City, run string, b worker.Health, _ url.Values) (none, error) {
+				return none{}, c.ReportHealth(ctx, run, b)
+			})},
+		{method: post, path: "/ack", limit: quick, body: smallBody, id: "ack", summary: "How far the worker has come with a message", serve: body(func(b *worker.Ack) *string { return &b.RunID },
+			func(ctx context.Context, c City, run string, b worker.Ack, _ url.Values) (none, error) {
+				return none{}, c.Ack(ctx, run, b)
+			})},
+		{method: get, path: "/stream", limit: always, id: "stream", summary: "What the city has for the run, as server-sent events", serve: stream()},
+
+		{method: post, path: "/prompt", who: directors, limit: always, body: promptBody, id: "prompt", summary: "A message for the agent; with a wait, answered when it has come so far", serve: body(func(b *worker.Prompt) *string { return &b.RunID },
+			func(ctx context.Context, c City, _ string, b worker.Prompt, q url.Values) (worker.PromptAnswer, error) {
+				return c.Prompt(ctx, b, worker.Progress(q.Get("wait")))
+			})},
+		{method: post, path: "/context", who: directors, limit: slow, body: promptBody, id: "context", summary: "Sections of context, each once for an epoch", serve: body(func(b *worker.Context) *string { return &b.RunID },
+			func(ctx context.Context, c City, _ string, b worker.Context, _ url.Values) (worker.ContextAnswer, error) {
+				return c.Context(ctx, b)
+			})},
+		{method: post, path: "/identity", who: directors, limit: slow, body: smallBody, id: "identity", summary: "Identity and credentials of the run", serve: body(func(b *worker.Identity) *string { return &b.RunID },
+			func(ctx context.Context, c City, _ string, b worker.Identity, _ url.Values) (worker.IdentityAnswer, error) {
+				return c.Identity(ctx, b)
+			})},
+		{method: post, path: "/interrupt", who: directors, limit: slow, body: smallBody, id: "interrupt", summary: "End the turn; answered when that is confirmed", serve: body(func(b *worker.Interrupt) *string { return &b.RunID },
+			func(ctx context.Context, c City, _ string, b worker.Interrupt, _ url.Values) (worker.InterruptAnswer, error) {
+				return c.Interrupt(ctx, b)
+			})},
+		{method: get, path: "/health", who: directors, limit: quick, id: "health", summary: "How the run is", serve: query(func(ctx context.Context, c City, run string, _ url.Values) (worker.Health, error) {
+			return c.Health(ctx, run)
+		})},
+		{method: get, path: "/events", who: directors, all: true, limit: quick, id: "events", summary: "What was recorded after a cursor", serve: query(events)},
+	}
+}
+
+// none is the answer of a report that has none: 204.
+type none struct{}

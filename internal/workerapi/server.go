@@ -1,0 +1,172 @@
+package workerapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"gascity/internal/proc"
+	"gascity/internal/socket"
+	"gascity/worker"
+)
+
+const (
+	// grace is how long a server that is told to end waits for its handlers.
+	grace = 5 * time.Second
+
+	headerTime = 10 * time.Second
+	idleTime   = 2 * time.Minute
+	maxHeader  = 16 << 10
+
+	heartbeat = 15 * time.Second
+	maxStall  = 10 * time.Second
+)
+
+// Options are what a server may be told. The zero value works.
+type Options struct {
+	// Log takes what is refused and what goes wrong, never a token or a body. Nil
+	// discards.
+	Log *slog.Logger
+	// Heartbeat is how often a silent stream shows that it lives; zero is 15 s.
+	Heartbeat time.Duration
+	// PeerUID tells the user at the other end of a Unix connection. Nil asks the
+	// kernel.
+	PeerUID func(*net.UnixConn) (uid, pid int, err error)
+}
+
+// Server serves the worker API of one city.
+type Server struct {
+	// constant after construction
+	city      City
+	log       *slog.Logger
+	heartbeat time.Duration
+	stall     time.Duration
+	peerUID   func(*net.UnixConn) (uid, pid int, err error)
+	owner     int
+	mux       *http.ServeMux
+}
+
+// NewServer makes a server. It serves nothing before [Server.Run].
+func NewServer(city City, opts Options) *Server {
+	s := &Server{
+		city: city, log: opts.Log, heartbeat: opts.Heartbeat, stall: maxStall, peerUID: opts.PeerUID, owner: os.Getuid(), mux: http.NewServeMux(),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.heartbeat <= 0 {
+		s.heartbeat = heartbeat
+	}
+	if s.peerUID == nil {
+		s.peerUID = proc.PeerUID
+	}
+	for _, row := range routes() {
+		s.mux.HandleFunc(row.method+" "+row.path, s.guarded(row))
+	}
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, fmt.Errorf("%w: no such path as %s %s", worker.ErrNotFound, r.Method, r.URL.Path))
+	})
+	return s
+}
+
+// life is one run of a server.
+type life struct {
+	closing, hard         context.Context //nolint:containedctx // the life of the server, not of a request
+	startClosing, endHard context.CancelFunc
+}
+
+type lifeKey struct{}
+
+// Run serves on l, a Unix or a loopback TCP listener, until ctx ends, then lets
+// handlers finish for 5 s, and returns nil when all have. It closes l. It may be
+// called for several listeners at once.
+func (s *Server) Run(ctx context.Context, l net.Listener) error {
+	var own life
+	own.closing, own.startClosing = context.WithCancel(context.WithoutCancel(ctx))
+	own.hard, own.endHard = context.WithCancel(context.WithoutCancel(ctx))
+	defer own.startClosing()
+	defer own.endHard()
+	base := context.WithValue(own.hard, lifeKey{}, &own)
+	server := &http.Server{
+		Handler:           s.handler(l.Addr()),
+		ReadHeaderTimeout: headerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return socket.Meet(ctx, c, s.peerUID) },
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("the worker socket failed: %w", err)
+	case <-ctx.Done():
+	}
+	own.startClosing()
+	waiting, cancel := context.WithTimeout(own.hard, grace)
+	defer cancel()
+	err := server.Shutdown(waiting)
+	if errors.Is(err, context.DeadlineExceeded) {
+		own.endHard()
+		err = server.Close()
+	}
+	if end := <-served; !errors.Is(end, http.ErrServerClosed) {
+		err = errors.Join(err, end)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot end the worker socket: %w", err)
+	}
+	return nil
+}
+
+// handler is the routes behind the checks of a transport.
+func (s *Server) handler(addr net.Addr) http.Handler {
+	admit := s.admitUnix
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		admit = admitLoopback(tcp)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		defer s.recover(w, r)
+		if err := admit(r); err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		s.mux.ServeHTTP(w, r)
+	})
+}
+
+// recover turns a handler's panic into a problem: one bad request must not end the
+// controller.
+func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares it the same way
+		panic(cause)
+	}
+	s.log.Error("a handler of the worker API panicked", "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
+	writeProblem(w, worker.ProblemOf(errDefect))
+}
+
+var errDefect = errors.New("the city has a defect")
+
+// refuse answers with the problem of err and logs it.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	p := worker.ProblemOf(err)
+	attrs := []any{"method", r.Method, "path", r.URL.Path, "code", p.Code, "error", err}
+	if who, ok := socket.PeerOf(r.Context()); ok && who.Err == nil {
+		attrs = append(attrs, "uid", who.UID, "pid", who.PID)
+	}
+	s.log.Warn("a request of the worker API was refused", attrs...)
+	writeProblem(w, p)
+}
