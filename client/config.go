@@ -23,6 +23,8 @@ type Provider struct {
 	Name         string   `json:"name"`
 	Summary      string   `json:"summary"`
 	Default      bool     `json:"default,omitempty"`
+	Version      string   `json:"version,omitempty"` // of the tools that it runs
+	Problem      string   `json:"problem,omitempty"` // why it cannot work here, and the remedy
 	Capabilities []string `json:"capabilities"`
 	Extensions   []string `json:"extensions"`
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ type checker struct {
 	// decoded are the decoder's errors: a value that could not be read is not
 	// judged again.
 	decoded []*Error
+
+	routeFails bool // and that has been said
 }
 
 func (c *checker) fail(at Origin, hint, format string, args ...any) {
@@ -68,10 +71,23 @@ func (c *checker) workspace() {
 func (c *checker) session() {
 	s := &c.city.Session
 	c.runtime(s.Keys, "provider", s.Provider)
+	c.backends(s.Auto.Keys, s.Auto)
+	c.backends(s.Hybrid.Keys, s.Hybrid)
 	c.positive(s.Keys, "startup_timeout", int64(s.StartupTimeout))
 	c.positive(s.Keys, "setup_timeout", int64(s.SetupTimeout))
 	if s.SetupMaxTimeout > 0 && s.SetupMaxTimeout < s.SetupTimeout {
 		c.fail(s.Origin("setup_max_timeout"), "", "setup_max_timeout (%s) is shorter than setup_timeout (%s)", s.SetupMaxTimeout, s.SetupTimeout)
+	}
+}
+
+// backends checks a section whose values are runtime providers.
+func (c *checker) backends(keys Keys, section any) {
+	for _, f := range fieldsOf(reflect.TypeOf(section)) {
+		selection := reflect.ValueOf(section).FieldByIndex(f.index).String()
+		c.runtime(keys, f.name, selection)
+		if c.known.runtime(selection).Route != nil {
+			c.fail(keys.Origin(f.name), "name one where sessions run", "%q only routes sessions to others", selection)
+		}
 	}
 }
 

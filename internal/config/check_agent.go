@@ -13,7 +13,7 @@ func (c *checker) agent(a *Agent) {
 		c.fail(a.Origin("dir"), "it is a rig's name or a folder inside the city; another folder goes to work_dir", "%q is no dir of an agent", a.Dir)
 	}
 	c.agentCLI(a.Keys, a.Provider)
-	c.runtime(a.Keys, "session", a.Session)
+	c.place(a)
 	c.variables(a.Keys, a.Env)
 	c.toRun(a)
 	c.pool(a)
@@ -26,6 +26,21 @@ func (c *checker) agent(a *Agent) {
 		c.fail(a.Origin("upstream"), suggest(a.Upstream, names), "there is no [upstreams.%s]", a.Upstream)
 	}
 	c.agentFiles(a)
+}
+
+// place checks where the agent is to run. A place that is not there keeps nobody
+// else from running.
+func (c *checker) place(a *Agent) {
+	_, _, err := c.city.RuntimeFor(a, "", c.known)
+	errs, ok := AsErrors(err)
+	switch {
+	case !ok:
+	case a.Has("session"):
+		c.city.Faults = append(c.city.Faults, errs...)
+	case c.known.CheckRuntime(c.city.Session.Provider) == nil && !c.routeFails:
+		c.routeFails = true // of all the others, too
+		c.fail(c.city.Session.Origin("provider"), "", "%s", errs[0].Message)
+	}
 }
 
 // toRun checks that there is a command and that the prompt can reach it.

@@ -24,6 +24,9 @@ type City struct {
 
 	// Notes are remarks on what was read: keys that have no effect yet.
 	Notes []*Error `toml:"-"`
+	// Faults are mistakes that keep one agent from running, and no other: it names a
+	// place to run at that is not there.
+	Faults []*Error `toml:"-"`
 
 	source []byte
 }

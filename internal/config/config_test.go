@@ -26,9 +26,32 @@ func known() config.Known {
 				}
 				return nil
 			}},
+			{Name: "byname", Route: func(r config.Routing) (string, error) {
+				switch hybrid := r.Settings.Hybrid; {
+				case r.Settings.RemoteMatch == "" || !strings.Contains(r.Session, r.Settings.RemoteMatch):
+					return firstOf(hybrid.Local, "term"), nil
+				case hybrid.Remote == "":
+					return "", errors.New("there is no remote")
+				default:
+					return hybrid.Remote, nil
+				}
+			}},
+			{Name: "bytransport", Transports: []string{"talk"}, Route: func(r config.Routing) (string, error) {
+				if r.Transport != "" {
+					return firstOf(r.Settings.Auto.ACP, r.Transport), nil
+				}
+				return firstOf(r.Settings.Auto.Default, "term"), nil
+			}},
 		},
 		AgentCLIs: []string{"robot", "helper", "generic"},
 	}
+}
+
+func firstOf(written, otherwise string) string {
+	if written != "" {
+		return written
+	}
+	return otherwise
 }
 
 func parse(t *testing.T, text string) *config.City {
@@ -195,7 +218,10 @@ func TestMistakes(t *testing.T) {
 		"unknown runtime":       {"[session]\nprovider = 'trem'\n", "2:12", `no runtime provider "trem"`, "remote:[user@]host[:port]"},
 		"runtime without arg":   {"[session]\nprovider = 'script'\n", "2:12", `"script" is no runtime provider`, "script:<script>"},
 		"runtime with arg":      {"[session]\nprovider = 'term:x'\n", "2:12", `"term:x" is no runtime provider`, "write term"},
-		"runtime checks arg":    {agent + "session = 'remote:h:0'\n", "4:11", "remote:h:0: port 0", ""},
+		"runtime checks arg":    {"[session]\nprovider = 'remote:h:0'\n", "2:12", "remote:h:0: port 0", ""},
+		"backend unknown":       {"[session.hybrid]\nremote = 'trem'\n", "2:10", `no runtime provider "trem"`, `"term"`},
+		"backend that routes":   {"[session.hybrid]\nlocal = 'byname'\n", "2:9", `"byname" only routes`, "where sessions run"},
+		"backend missing":       {"[session]\nprovider = 'byname'\nremote_match = 'w'\n" + agent + "[[agents]]\nname='w2'\nstart_command='x'\n", "2:12", "no remote", ""},
 		"session template":      {"[workspace]\nsession_template = '{{.Nope}}'\n" + agent, "2:20", "Nope", ".Agent"},
 		"broken template":       {"[workspace]\nsession_template = '{{'\n" + agent, "2:20", "session_template", ".Agent"},
 		"template not distinct": {"[workspace]\nsession_template = 'same'\n" + agent + "[[agents]]\nname='v'\nstart_command='x'\n", "2:20", "not distinct", ""},
@@ -255,7 +281,7 @@ func TestTheCaretStandsUnderThePlace(t *testing.T) {
 	want := "city.toml:2:13: there is no runtime provider \"térm\"\n" +
 		"  2 | \tprovider = \"térm\"\n" +
 		"    | \t           ^^^^^^\n" +
-		"    = did you mean \"term\"? Known: term, plain, script:<script>, remote:[user@]host[:port]"
+		"    = did you mean \"term\"? Known: term, plain, script:<script>, remote:[user@]host[:port], byname, bytransport"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -24,6 +24,19 @@ type Runtime struct {
 	Argument string
 	// Check judges the argument; nil accepts any that is not empty.
 	Check func(argument string) error
+	// Route makes it one that only routes: it chooses the runtime provider of a
+	// session, or says what is missing for that. Nil for all others.
+	Route func(Routing) (selection string, err error)
+	// Transports are values of an agent's session that mean a transport, which Route
+	// turns into a provider.
+	Transports []string
+}
+
+// Routing is what a session is routed by.
+type Routing struct {
+	Session   string // its name
+	Transport string // one of the runtime's Transports, else empty
+	Settings  *Session
 }
 
 // Form returns how the provider is written: "name" or "name:<argument>".

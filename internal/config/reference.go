@@ -41,7 +41,8 @@ and the function ` + "`quote`" + ` for the shell. A prompt template also sees th
 credentials: ` + "`{{.MY_VARIABLE}}`" + `. A name that is not there is an error.
 
 **Where an agent runs.** The agent's ` + "`session`" + `, else the variable ` + "`GC_SESSION`" + `, else ` + "`[session] provider`" + `, else the
-embedded terminal.
+embedded terminal. A provider that only routes chooses another one for each session. An unknown name in an agent's ` + "`session`" + `
+keeps that agent from starting, and no other.
 
 **The first prompt** is the beacon line, a blank line and the rendered ` + "`prompt_template`" + `. It reaches the agent as
 ` + "`prompt_mode`" + ` says. With ` + "`none`" + ` it is typed once the agent is ready, together with ` + "`nudge`" + `: the prompt first, a blank
@@ -61,6 +62,8 @@ func referenceSections() []referenceSection {
 	return []referenceSection{
 		{"[workspace]", "The city as a whole.", reflect.TypeFor[Workspace]()},
 		{"[session]", "How sessions run.", reflect.TypeFor[Session]()},
+		{"[session.auto]", "Where sessions run in a city with `provider = \"auto\"`, which routes by transport: agents with `session = \"acp\"` and the others.", reflect.TypeFor[AutoSession]()},
+		{"[session.hybrid]", "Where sessions run in a city with `provider = \"hybrid\"`, which routes by name, see `remote_match`.", reflect.TypeFor[HybridSession]()},
 		{"[session.acp]", "Sessions over the Agent Client Protocol. *Later.*", reflect.TypeFor[ACPSession]()},
 		{"[session.k8s]", "Sessions in pods. *Later.*", reflect.TypeFor[K8sSession]()},
 		{"[daemon]", "The controller.", reflect.TypeFor[Daemon]()},

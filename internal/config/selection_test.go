@@ -28,8 +28,61 @@ func TestSelectionOfTheRuntime(t *testing.T) {
 		}
 	}
 	_, _, err := city.RuntimeFor(nil, "trem", known())
-	if err == nil || !strings.Contains(err.Error(), "environment GC_SESSION") || !strings.Contains(err.Error(), "plain, script:<script>") {
+	if err == nil || !strings.Contains(err.Error(), "environment GC_SESSION") || !strings.Contains(err.Error(), "script:<script>") {
 		t.Errorf("an unknown GC_SESSION gives %v", err)
+	}
+}
+
+// Each row is a city, and for its agents "w" and "far" where they run.
+func TestRoutesOfTheRuntime(t *testing.T) {
+	const agents = "[[agents]]\nname='w'\nstart_command='x'\n[[agents]]\nname='far'\nstart_command='x'\n"
+	byName := "[session]\nprovider='byname'\nremote_match='far'\n[session.hybrid]\nremote='remote:h'\n"
+	for name, c := range map[string]struct {
+		text, env, near, far string
+	}{
+		"by name":              {byName + agents, "", "term", "remote:h"},
+		"by name, other local": {byName + "local='plain'\n" + agents, "", "plain", "remote:h"},
+		"own session wins":     {byName + agents + "session='plain'\n", "", "term", "plain"},
+		"one agent is routed":  {strings.Replace(byName, "'byname'", "'plain'", 1) + agents + "session='byname'\n", "", "plain", "remote:h"},
+		"environment":          {strings.Replace(byName, "'byname'", "'plain'", 1) + agents, "byname", "term", "remote:h"},
+		"environment wins":     {byName + agents, "plain", "plain", "plain"},
+		"by transport":         {"[session]\nprovider='bytransport'\n[session.auto]\nacp='script:./talk'\n" + agents + "session='talk'\n", "", "term", "script:./talk"},
+		"transport, default":   {"[session]\nprovider='bytransport'\n[session.auto]\ndefault='plain'\n" + agents + "session='term'\n", "", "plain", "term"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			city := parse(t, c.text)
+			for i, want := range []string{c.near, c.far} {
+				got, _, err := city.RuntimeFor(&city.Agents[i], c.env, known())
+				if err != nil || got != want {
+					t.Errorf("%s runs at %q, %v, want %q", city.Agents[i].Name, got, err, want)
+				}
+			}
+			if len(city.Faults) > 0 {
+				t.Errorf("faults: %v", city.Faults)
+			}
+		})
+	}
+}
+
+// TestAnUnknownPlaceIsTheAgentsFault proves that it is no mistake of the city's.
+func TestAnUnknownPlaceIsTheAgentsFault(t *testing.T) {
+	const agents = "[[agents]]\nname='w'\nstart_command='x'\n[[agents]]\nname='v'\nstart_command='x'\n"
+	for selection, want := range map[string]string{
+		"trem":       `city.toml:7:9: there is no runtime provider "trem"; did you mean "term"?`,
+		"remote:h:0": "city.toml:7:9: remote:h:0: port 0; write remote:[user@]host[:port]",
+		"script":     `city.toml:7:9: "script" is no runtime provider; write script:<script>`,
+	} {
+		city := parse(t, agents+"session='"+selection+"'\n")
+		if len(city.Faults) != 1 || !strings.HasPrefix(city.Faults[0].Brief(), want) {
+			t.Errorf("the faults are %v, want %s", city.Faults, want)
+		}
+		if got, _, err := city.RuntimeFor(&city.Agents[1], "", known()); err == nil || got != selection {
+			t.Errorf("RuntimeFor = %q, %v, want what was written and an error", got, err)
+		}
+	}
+	city := parse(t, "[session]\nprovider='bytransport'\n"+agents+"session='talk'\n")
+	if len(city.Faults) != 1 || !strings.Contains(city.Faults[0].Message, `"talk"`) {
+		t.Errorf("a transport without a driver: %v", city.Faults)
 	}
 }
 

@@ -10,7 +10,7 @@ type Session struct {
 	SetupTimeout      time.Duration `toml:"setup_timeout" default:"10s" doc:"Bound of one command of pre_start, session_setup and session_live."`
 	SetupMaxTimeout   time.Duration `toml:"setup_max_timeout" doc:"With it setup_timeout bounds silence, and this the whole command. Default: none."`
 	Socket            string        `toml:"socket" doc:"Name of a multiplexer's socket. Default: the city's name."`
-	RemoteMatch       string        `toml:"remote_match" doc:"Part of the names of sessions that run remotely, where a provider routes by name."`
+	RemoteMatch       string        `toml:"remote_match" doc:"Part of the names of sessions that run remotely, where the provider routes by name. The variable GC_HYBRID_REMOTE_MATCH wins over it. Empty: none."`
 	NudgeReadyTimeout time.Duration `toml:"nudge_ready_timeout" default:"10s" doc:"How long a prompt waits for a session that is not ready to take it." later:"not needed: a prompt waits by its receipt"`
 	NudgeLockTimeout  time.Duration `toml:"nudge_lock_timeout" default:"30s" doc:"How long a prompt waits for the one before it." later:"not needed: a prompt waits by its receipt"`
 
@@ -21,8 +21,25 @@ type Session struct {
 	ProgressStallTimeout    time.Duration `toml:"progress_stall_timeout" doc:"Silence that counts as a stall." later:"stalls"`
 	ClaimHolderStallTimeout time.Duration `toml:"claim_holder_stall_timeout" doc:"The same for a session that holds work." later:"stalls"`
 
+	Auto   AutoSession   `toml:"auto" doc:"Where sessions run when they are routed by transport."`
+	Hybrid HybridSession `toml:"hybrid" doc:"Where sessions run when they are routed by name."`
+
 	ACP ACPSession `toml:"acp" doc:"The Agent Client Protocol." later:"acp"`
 	K8s K8sSession `toml:"k8s" doc:"Kubernetes." later:"k8s"`
+}
+
+// AutoSession names the places of a provider that routes by transport.
+type AutoSession struct {
+	Keys
+	Default string `toml:"default" doc:"The provider of sessions without a transport of their own. Default: that of a city that names none."`
+	ACP     string `toml:"acp" doc:"The provider of agents with session = \"acp\". Default: the one of that name."`
+}
+
+// HybridSession names the places of a provider that routes by name.
+type HybridSession struct {
+	Keys
+	Local  string `toml:"local" doc:"The provider of sessions whose name does not hold remote_match. Default: that of a city that names none."`
+	Remote string `toml:"remote" doc:"The provider of those whose name does. Needed where remote_match is set."`
 }
 
 // ACPSession holds the options of sessions over the Agent Client Protocol.

@@ -35,7 +35,10 @@ func (d *Daemon) ShowConfig(_ context.Context, root string) (client.Config, erro
 
 // CheckConfig returns every mistake in the configuration.
 func (d *Daemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault, error) {
-	_, err := d.read(root)
+	r, err := d.read(root)
+	if err == nil {
+		err = config.Join(r.city.Faults)
+	}
 	if err == nil {
 		return nil, nil
 	}

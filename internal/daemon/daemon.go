@@ -73,12 +73,36 @@ const (
 )
 
 // known is what a configuration may name.
-func known() config.Known {
+func (d *Daemon) known() config.Known {
 	k := config.Known{AgentCLIs: agentcli.Builtin().Names()}
 	for _, driver := range all.Drivers() {
-		k.Runtimes = append(k.Runtimes, config.Runtime{Name: driver.Name, Argument: driver.Argument})
+		k.Runtimes = append(k.Runtimes, config.Runtime{
+			Name: driver.Name, Argument: driver.Argument, Route: d.route(driver), Transports: driver.Transports,
+		})
 	}
 	return k
+}
+
+// route turns the routing of a driver into that of the configuration.
+func (d *Daemon) route(driver all.Driver) func(config.Routing) (string, error) {
+	if driver.Route == nil {
+		return nil
+	}
+	return func(r config.Routing) (string, error) {
+		return driver.Route(d.routing(r.Settings), r.Session, r.Transport)
+	}
+}
+
+// remoteMatch is the variable that wins over remote_match.
+const remoteMatch = "GC_HYBRID_REMOTE_MATCH"
+
+// routing is what the city's configuration says about it.
+func (d *Daemon) routing(s *config.Session) all.Routing {
+	r := all.Routing{Default: s.Auto.Default, ACP: s.Auto.ACP, Local: s.Hybrid.Local, Remote: s.Hybrid.Remote, Match: s.RemoteMatch}
+	if match, ok := d.env.lookup(remoteMatch); ok {
+		r.Match = match
+	}
+	return r
 }
 
 // shimCommand is the command that runs a shim.

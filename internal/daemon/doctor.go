@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/provider/all"
+	"gascity/runtime"
 )
 
 // examination is one run of the doctor. Checks run in order, from what
@@ -301,14 +304,56 @@ func (x *examination) providers() {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // nothing was started there
 	for _, selection := range x.selected {
-		p, err := all.Open(selection, x.providerConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler)))
-		if err != nil {
-			x.problem("provider."+selection, err.Error(), "gc provider list shows what there is")
-			continue
-		}
-		x.ok("provider."+selection, "opens")
-		if err := all.Close(p); err != nil {
-			x.warn("provider."+selection, err.Error(), "")
+		x.provider(selection, dir)
+	}
+}
+
+// provider looks whether one provider can work here. Nothing is started.
+func (x *examination) provider(selection, dir string) {
+	check, users := "provider."+selection, x.users(selection)
+	cfg := x.providerConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
+	if x.root != "" {
+		cfg.WorkDir = x.root
+	}
+	version, err := all.Version(x.ctx, selection, cfg)
+	if missing, ok := errors.AsType[*all.MissingTool](err); ok {
+		x.problem(check, missing.Err.Error()+users, cmp.Or(missing.Tool.Cure, "install "+missing.Tool.Name))
+		return
+	}
+	var p runtime.Provider
+	if err == nil {
+		p, err = all.Open(selection, cfg)
+	}
+	if err != nil {
+		x.problem(check, err.Error()+users, "gc provider list shows what there is")
+		return
+	}
+	if version != "" {
+		version = " (" + version + ")"
+	}
+	x.ok(check, "opens%s%s", version, users)
+	if err := all.Close(p); err != nil {
+		x.warn(check, err.Error(), "")
+	}
+}
+
+// usersShown is how many agents are named that run at a provider.
+const usersShown = 5
+
+// users says which agents run at a provider.
+func (x *examination) users(selection string) string {
+	var names []string
+	for i := range x.r.desired.Sessions {
+		if s := &x.r.desired.Sessions[i]; s.Provider == selection {
+			names = append(names, s.Agent)
 		}
 	}
+	if len(names) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(names) - usersShown; n > 0 {
+		names, more = names[:usersShown], fmt.Sprintf(" and %d more", n)
+	}
+	return "; used by " + strings.Join(names, ", ") + more
 }

@@ -26,7 +26,7 @@ type reading struct {
 
 // read reads and resolves the city's configuration.
 func (d *Daemon) read(root string) (reading, error) {
-	city, err := config.Load(filepath.Join(root, client.CityFile), known())
+	city, err := config.Load(filepath.Join(root, client.CityFile), d.known())
 	if err != nil {
 		return reading{}, err
 	}
@@ -48,7 +48,7 @@ func (d *Daemon) read(root string) (reading, error) {
 // imagine resolves another configuration as if it were the city's own.
 func (d *Daemon) imagine(root string, req client.PreviewRequest) (plan.Desired, error) {
 	path := cmp.Or(req.Path, filepath.Join(root, client.CityFile))
-	city, err := config.Parse(path, []byte(req.Config), known())
+	city, err := config.Parse(path, []byte(req.Config), d.known())
 	if err != nil {
 		return plan.Desired{}, err
 	}
@@ -59,7 +59,7 @@ func (d *Daemon) imagine(root string, req client.PreviewRequest) (plan.Desired, 
 
 func (d *Daemon) inputs() plan.Inputs {
 	return plan.Inputs{
-		Profiles: agentcli.Builtin(), Known: known(), RuntimeOverride: d.env.runtimeOverride(),
+		Profiles: agentcli.Builtin(), Known: d.known(), RuntimeOverride: d.env.runtimeOverride(),
 		LookupEnv: d.env.lookup, ReadFile: os.ReadFile, Now: d.opts.Now(), Binary: d.opts.Executable,
 	}
 }

@@ -25,15 +25,25 @@ const providerFolder = "provider"
 
 // providerConfig is what the drivers of a city are opened with.
 func (d *Daemon) providerConfig(root, dir string, logger *slog.Logger) all.Config {
-	cfg := all.Config{
+	city := d.section(root)
+	return all.Config{
 		Dir: dir, LogDir: filepath.Join(root, stateFolder, logFolder), StateDir: filepath.Join(root, stateFolder, providerFolder),
-		WorkDir: root, City: filepath.Base(root),
+		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: d.routing(&city.Session),
 		Env: d.env.base(agentcli.Builtin()), Environ: d.env, Shim: d.shimCommand(), Logger: logger,
 	}
-	if city, err := config.Load(filepath.Join(root, client.CityFile), config.Known{}); err == nil {
-		cfg.City, cfg.Socket = city.Workspace.Name, city.Session.Socket
+}
+
+// section reads what drivers need of the city's configuration. They have to be
+// opened although it is faulty: its sessions run.
+func (d *Daemon) section(root string) *config.City {
+	path := filepath.Join(root, client.CityFile)
+	text, err := os.ReadFile(path)
+	if err == nil {
+		if city, err := config.Parse(path, text, config.Known{}); err == nil {
+			return city
+		}
 	}
-	return cfg
+	return &config.City{Workspace: config.Workspace{Name: filepath.Base(root)}}
 }
 
 // Provider opens a provider over the city's sessions, without its controller.
@@ -49,23 +59,40 @@ func (d *Daemon) Providers(ctx context.Context) ([]client.Provider, error) {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // it is empty
 	var out []client.Provider
+	cfg := d.providerConfig(dir, dir, slog.New(slog.DiscardHandler))
 	for i, driver := range all.Drivers() {
-		row := client.Provider{
-			Name: driver.Name, Summary: driver.Summary, Default: i == 0, Capabilities: []string{}, Extensions: []string{},
+		row, err := describe(ctx, driver, cfg)
+		if err != nil {
+			return nil, err
 		}
-		if driver.Argument != "" {
-			row.Name += ":" + driver.Argument
-		} else if p, err := driver.Open(d.providerConfig(dir, dir, slog.New(slog.DiscardHandler)), ""); err == nil {
-			row.Capabilities, row.Extensions = capabilities(p), extensions(p)
-			if err := all.Close(p); err != nil {
-				return nil, err
-			}
-		} else {
-			row.Summary += "; not usable here: " + err.Error()
-		}
+		row.Default = i == 0
 		out = append(out, row)
 	}
 	return out, ctx.Err()
+}
+
+// describe tells what a driver can do, and whether it can work here. It starts no
+// session and no server.
+func describe(ctx context.Context, driver all.Driver, cfg all.Config) (client.Provider, error) {
+	row := client.Provider{Name: driver.Name, Summary: driver.Summary, Capabilities: []string{}, Extensions: []string{}}
+	if driver.Argument != "" {
+		row.Name += ":" + driver.Argument
+	}
+	var err error
+	if row.Version, err = driver.Probe(ctx, cfg); err != nil {
+		row.Problem = err.Error()
+		return row, nil
+	}
+	if driver.Argument != "" {
+		return row, nil // what it can do is up to the argument
+	}
+	p, err := driver.Open(cfg, "")
+	if err != nil {
+		row.Problem = err.Error()
+		return row, nil
+	}
+	row.Capabilities, row.Extensions = capabilities(p), extensions(p)
+	return row, all.Close(p)
 }
 
 // capabilities names what the driver can tell.
@@ -122,7 +149,7 @@ const checkedAtOnce = 4
 
 // CheckProvider runs the conformance cases on a provider in a temporary place.
 // The agents that they drive are this program under the fake agent's name.
-func (d *Daemon) CheckProvider(ctx context.Context, _, selection string, report func(cli.CheckResult)) error {
+func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, report func(cli.CheckResult)) error {
 	if selection == "" {
 		selection = all.Drivers()[0].Name
 	}
@@ -135,8 +162,14 @@ func (d *Daemon) CheckProvider(ctx context.Context, _, selection string, report 
 	if err := os.Symlink(d.opts.Executable, program.Path); err != nil {
 		return fmt.Errorf("cannot make the fake agent: %w", err)
 	}
+	routing := all.Routing{}
+	if root != "" {
+		routing = d.routing(&d.section(root).Session)
+	}
 	openIn := func(dir string) (runtime.Provider, error) {
-		return all.Open(selection, d.providerConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler)))
+		cfg := d.providerConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
+		cfg.Routing = routing
+		return all.Open(selection, cfg)
 	}
 	first, err := openIn(place)
 	if err != nil {

@@ -147,8 +147,8 @@ func (k *keeper) hideWritten(ctx context.Context, desired *plan.Desired) {
 }
 
 // open opens a provider for the controller and keeps it for the end.
-func (k *keeper) open(_ context.Context, selection string) (runtime.Provider, error) {
-	p, err := k.daemon.open(k.root, selection, k.logger)
+func (k *keeper) open(ctx context.Context, selection string) (runtime.Provider, error) {
+	p, err := k.place(ctx, selection)
 	if err == nil {
 		k.mu.Lock()
 		k.providers = append(k.providers, p)

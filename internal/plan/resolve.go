@@ -143,10 +143,7 @@ func (r *resolver) warn(at config.Origin, message string) {
 
 func (r *resolver) session() Session {
 	a := r.agent
-	selection, _, err := r.city.RuntimeFor(a, r.in.RuntimeOverride, r.in.Known)
-	if errs, ok := config.AsErrors(err); ok {
-		r.errs = append(r.errs, errs...)
-	}
+	selection := r.place()
 	r.program, r.args = r.words()
 	session := Session{
 		Agent:        a.QualifiedName(),
@@ -170,6 +167,25 @@ func (r *resolver) session() Session {
 		}
 	}
 	return session
+}
+
+// place returns the runtime provider of the agent. One that is named by the agent
+// alone and is not there keeps no other agent from running: its start will fail.
+func (r *resolver) place() string {
+	selection, origin, err := r.city.RuntimeFor(r.agent, r.in.RuntimeOverride, r.in.Known)
+	errs, ok := config.AsErrors(err)
+	switch {
+	case !ok:
+	case r.agent.Has("session") && selection != "":
+		message := errs[0].Message
+		if errs[0].Hint != "" {
+			message += "; " + errs[0].Hint
+		}
+		r.warn(origin, "it cannot start: "+message)
+	default:
+		r.errs = append(r.errs, errs...)
+	}
+	return selection
 }
 
 func (r *resolver) config() runtime.Config {

@@ -4,6 +4,7 @@ package all
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"gascity/client"
 	"gascity/provider/exec"
 	"gascity/provider/pty"
+	"gascity/provider/router"
 	"gascity/provider/subprocess"
 	"gascity/runtime"
 )
@@ -32,6 +34,7 @@ type Config struct {
 	Env      []string // base environment of agents, "K=V"
 	Environ  []string // of the tools and scripts that a driver runs itself: gc's own; nil is Env
 	Shim     []string // the command that runs a shim; a folder is appended to it
+	Routing  Routing  // between backends, of the providers that only route
 	Logger   *slog.Logger
 }
 
@@ -42,6 +45,12 @@ type Driver struct {
 	Summary  string
 	Needs    []Tool // the programs that it runs
 	Open     func(cfg Config, argument string) (runtime.Provider, error)
+
+	// Route, of a provider that only routes, chooses the selection of another one for
+	// a session. Nil for all others.
+	Route func(r Routing, session, transport string) (string, error)
+	// Transports are what Route tells apart.
+	Transports []string
 }
 
 // Drivers returns the table, the default first.
@@ -54,19 +63,23 @@ func Drivers() []Driver {
 			return subprocess.Open(cfg.local("subprocess"))
 		}},
 		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript},
+		{
+			Name: "auto", Summary: "routes by transport: agents that speak the Agent Client Protocol, and the others",
+			Open: openAuto, Route: routeAuto, Transports: []string{router.TransportACP},
+		},
+		{
+			Name: "hybrid", Summary: "routes by name: agents here, and those far away",
+			Open: openHybrid, Route: routeHybrid,
+		},
 	}
 }
 
 // openScript opens the driver of a session script. Each script has folders of its own.
 func openScript(cfg Config, argument string) (runtime.Provider, error) {
-	env := cfg.Environ
-	if env == nil {
-		env = cfg.Env
-	}
 	sum := sha256.Sum256([]byte(argument))
 	own := filepath.Join(cmp.Or(cfg.StateDir, cfg.Dir), "exec", hex.EncodeToString(sum[:4]))
 	return exec.Open(exec.Config{
-		Script: argument, Dir: cfg.WorkDir, Env: env, Logger: cfg.Logger,
+		Script: argument, Dir: cfg.WorkDir, Env: cfg.environ(), Logger: cfg.Logger,
 		StateDir: filepath.Join(own, "state"), NotesDir: filepath.Join(own, "notes"),
 	})
 }
@@ -82,16 +95,39 @@ func (cfg Config) local(name string) pty.Config {
 // Open opens the provider that a selection names: "name" or "name:argument". An
 // unknown one is an error matching client.ErrNotFound that lists the known.
 func Open(selection string, cfg Config) (runtime.Provider, error) {
+	driver, argument, err := find(selection)
+	if err != nil {
+		return nil, err
+	}
+	p, err := driver.Open(cfg, argument)
+	if err != nil {
+		return nil, err // and no interface that holds a nil
+	}
+	return p, nil
+}
+
+// Version returns what the tools of the provider that a selection names say of
+// their version, see [Driver.Probe], or why it cannot work here: it is unknown, as
+// for [Open], or what it needs is not there. It starts nothing.
+func Version(ctx context.Context, selection string, cfg Config) (string, error) {
+	driver, _, err := find(selection)
+	if err != nil {
+		return "", err
+	}
+	return driver.Probe(ctx, cfg)
+}
+
+func find(selection string) (driver Driver, argument string, err error) {
 	name, argument, _ := strings.Cut(selection, ":")
 	drivers := Drivers()
 	at := slices.IndexFunc(drivers, func(d Driver) bool { return d.Name == name })
 	if at < 0 || drivers[at].Argument == "" && argument != "" {
-		return nil, fmt.Errorf("%w: there is no runtime provider %q; known are: %s", client.ErrNotFound, selection, strings.Join(Names(), ", "))
+		return Driver{}, "", fmt.Errorf("%w: there is no runtime provider %q; known are: %s", client.ErrNotFound, selection, strings.Join(Names(), ", "))
 	}
 	if drivers[at].Argument != "" && argument == "" {
-		return nil, fmt.Errorf("%w: the runtime provider %q needs an argument: %s:%s", client.ErrNotFound, name, name, drivers[at].Argument)
+		return Driver{}, "", fmt.Errorf("%w: the runtime provider %q needs an argument: %s:%s", client.ErrNotFound, name, name, drivers[at].Argument)
 	}
-	return drivers[at].Open(cfg, argument)
+	return drivers[at], argument, nil
 }
 
 // Names returns how each provider is selected, the default first.

@@ -113,8 +113,6 @@ func (e *MissingTool) Error() string {
 // Unwrap returns the cause.
 func (e *MissingTool) Unwrap() error { return e.Err }
 
-var _ error = (*MissingTool)(nil)
-
 // IsMissing reports whether err says that a tool is not there.
 func IsMissing(err error) bool {
 	_, ok := errors.AsType[*MissingTool](err)

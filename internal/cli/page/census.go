@@ -36,14 +36,17 @@ func NotEnded(r client.StopResult) string {
 
 // Providers lists what agents can run in.
 func (s Sheet) Providers(providers []client.Provider) string {
-	t := &text.Table{Heads: []string{"PROVIDER", "", "WHAT IT IS", "CAN"}}
+	t := &text.Table{Heads: []string{"PROVIDER", "", "VERSION", "WHAT IT IS", "CAN"}}
 	for _, p := range providers {
 		mark := ""
 		if p.Default {
 			mark = "default"
 		}
-		can := strings.Join(append(append([]string{}, p.Capabilities...), p.Extensions...), " ")
-		t.Add(text.Painted(p.Name, text.Bold), text.Painted(mark, text.Green), text.Cell{Text: p.Summary}, text.Painted(can, text.Faint))
+		last := text.Painted(strings.Join(append(append([]string{}, p.Capabilities...), p.Extensions...), " "), text.Faint)
+		if p.Problem != "" {
+			last = text.Painted(p.Problem, text.Red)
+		}
+		t.Add(text.Painted(p.Name, text.Bold), text.Painted(mark, text.Green), text.Cell{Text: p.Version}, text.Cell{Text: p.Summary}, last)
 	}
 	return s.Table(t)
 }

@@ -1,0 +1,225 @@
+package all
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"gascity/runtime"
+)
+
+// Late is a place that is not there yet: a provider that this program does not
+// have, or whose tools are missing, and where no session has ever been. It holds no
+// session; a start tries to open the provider, and fails with why it cannot be
+// opened. Once it is open, it is that provider.
+//
+// It is safe for concurrent use.
+type Late struct {
+	open func(ctx context.Context) (runtime.Provider, error)
+
+	mu     sync.Mutex
+	inner  runtime.Provider // nil until it is open
+	opened chan struct{}    // closed then
+}
+
+var (
+	_ runtime.Provider = (*Late)(nil)
+	_ runtime.Router   = (*Late)(nil)
+	_ runtime.Observer = (*Late)(nil)
+	_ runtime.Watcher  = (*Late)(nil)
+)
+
+// NewLate returns a place that open will open. It is called for each start until it
+// succeeds.
+func NewLate(open func(ctx context.Context) (runtime.Provider, error)) *Late {
+	return &Late{open: open, opened: make(chan struct{})}
+}
+
+// Route keeps the contract of runtime.Router.
+func (l *Late) Route(string) runtime.Provider { return l.now() }
+
+func (l *Late) now() runtime.Provider {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.inner
+}
+
+// Start keeps the contract of runtime.Runner.
+func (l *Late) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	p, err := l.try(ctx)
+	if err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	return p.Start(ctx, name, cfg)
+}
+
+func (l *Late) try(ctx context.Context) (runtime.Provider, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inner != nil {
+		return l.inner, nil
+	}
+	p, err := l.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.inner = p
+	close(l.opened)
+	return p, nil
+}
+
+// Observe keeps the contract of runtime.Observer.
+func (l *Late) Observe(ctx context.Context, name string) (runtime.Observation, error) {
+	if p := l.now(); p != nil {
+		return runtime.Observe(ctx, p, name)
+	}
+	return runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead, At: time.Now()}, nil
+}
+
+// Watch keeps the contract of runtime.Watcher. Before the provider is open the
+// events end with its opening: the next watch is the provider's.
+func (l *Late) Watch(ctx context.Context) (<-chan runtime.Event, error) {
+	if p := l.now(); p != nil {
+		return runtime.Watch(ctx, p)
+	}
+	events := make(chan runtime.Event, 1)
+	events <- runtime.Event{Kind: runtime.EventResync, Time: time.Now()}
+	go func() {
+		defer close(events)
+		select {
+		case <-l.opened:
+		case <-ctx.Done():
+		}
+	}()
+	return events, nil
+}
+
+// Close closes the provider if it is open.
+func (l *Late) Close() error {
+	if p := l.now(); p != nil {
+		return Close(p)
+	}
+	return nil
+}
+
+// missing is the error of an operation that needs a session.
+func missing(op, name string) error {
+	return &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
+}
+
+// ask asks the provider, or answers for a place without sessions.
+func ask[V any](l *Late, question func(runtime.Provider) (V, error), otherwise error) (V, error) {
+	if p := l.now(); p != nil {
+		return question(p)
+	}
+	var none V
+	return none, otherwise
+}
+
+// tell is ask without an answer.
+func (l *Late) tell(order func(runtime.Provider) error, otherwise error) error {
+	if p := l.now(); p != nil {
+		return order(p)
+	}
+	return otherwise
+}
+
+// Stop keeps the contract of runtime.Runner.
+func (l *Late) Stop(name string) error {
+	return l.tell(func(p runtime.Provider) error { return p.Stop(name) }, nil)
+}
+
+// Interrupt keeps the contract of runtime.Runner.
+func (l *Late) Interrupt(name string) error {
+	return l.tell(func(p runtime.Provider) error { return p.Interrupt(name) }, nil)
+}
+
+// IsRunning keeps the contract of runtime.Inspector.
+func (l *Late) IsRunning(name string) bool {
+	p := l.now()
+	return p != nil && p.IsRunning(name)
+}
+
+// IsAttached keeps the contract of runtime.Inspector.
+func (l *Late) IsAttached(name string) bool {
+	p := l.now()
+	return p != nil && p.IsAttached(name)
+}
+
+// ProcessAlive keeps the contract of runtime.Inspector.
+func (l *Late) ProcessAlive(name string, processNames []string) bool {
+	p := l.now()
+	return len(processNames) == 0 || p != nil && p.ProcessAlive(name, processNames)
+}
+
+// ListRunning keeps the contract of runtime.Inspector.
+func (l *Late) ListRunning(prefix string) ([]string, error) {
+	return ask(l, func(p runtime.Provider) ([]string, error) { return p.ListRunning(prefix) }, nil)
+}
+
+// GetLastActivity keeps the contract of runtime.Inspector.
+func (l *Late) GetLastActivity(name string) (time.Time, error) {
+	return ask(l, func(p runtime.Provider) (time.Time, error) { return p.GetLastActivity(name) }, nil)
+}
+
+// Attach keeps the contract of runtime.Input.
+func (l *Late) Attach(name string) error {
+	return l.tell(func(p runtime.Provider) error { return p.Attach(name) }, missing("attach to", name))
+}
+
+// Nudge keeps the contract of runtime.Input.
+func (l *Late) Nudge(name string, content []runtime.ContentBlock) error {
+	otherwise := missing("nudge", name)
+	if len(content) == 0 {
+		otherwise = nil
+	}
+	return l.tell(func(p runtime.Provider) error { return p.Nudge(name, content) }, otherwise)
+}
+
+// SendKeys keeps the contract of runtime.Input.
+func (l *Late) SendKeys(name string, keys ...string) error {
+	return l.tell(func(p runtime.Provider) error { return p.SendKeys(name, keys...) }, nil)
+}
+
+// Peek keeps the contract of runtime.Output.
+func (l *Late) Peek(name string, lines int) (string, error) {
+	return ask(l, func(p runtime.Provider) (string, error) { return p.Peek(name, lines) }, missing("peek at", name))
+}
+
+// ClearScrollback keeps the contract of runtime.Output.
+func (l *Late) ClearScrollback(name string) error {
+	return l.tell(func(p runtime.Provider) error { return p.ClearScrollback(name) }, nil)
+}
+
+// SetMeta keeps the contract of runtime.MetaStore.
+func (l *Late) SetMeta(name, key, value string) error {
+	return l.tell(func(p runtime.Provider) error { return p.SetMeta(name, key, value) }, missing("set metadata of", name))
+}
+
+// GetMeta keeps the contract of runtime.MetaStore.
+func (l *Late) GetMeta(name, key string) (string, error) {
+	return ask(l, func(p runtime.Provider) (string, error) { return p.GetMeta(name, key) }, missing("read metadata of", name))
+}
+
+// RemoveMeta keeps the contract of runtime.MetaStore.
+func (l *Late) RemoveMeta(name, key string) error {
+	return l.tell(func(p runtime.Provider) error { return p.RemoveMeta(name, key) }, missing("remove metadata of", name))
+}
+
+// CopyTo keeps the contract of runtime.Stager.
+func (l *Late) CopyTo(name, src, relDst string) error {
+	return l.tell(func(p runtime.Provider) error { return p.CopyTo(name, src, relDst) }, missing("copy to", name))
+}
+
+// RunLive keeps the contract of runtime.Stager.
+func (l *Late) RunLive(name string, cfg runtime.Config) error {
+	return l.tell(func(p runtime.Provider) error { return p.RunLive(name, cfg) }, missing("apply session_live to", name))
+}
+
+// Capabilities claims nothing before the provider is open.
+func (l *Late) Capabilities() runtime.ProviderCapabilities {
+	if p := l.now(); p != nil {
+		return p.Capabilities()
+	}
+	return runtime.ProviderCapabilities{}
+}
