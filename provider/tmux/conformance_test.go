@@ -3,12 +3,15 @@ package tmux_test
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"gascity/internal/proc"
 	"gascity/provider/tmux"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
@@ -48,16 +51,36 @@ func needsTmux(t *testing.T) {
 }
 
 // city is a provider that takes its server along when it is closed.
-type city struct{ *tmux.Provider }
+type city struct {
+	*tmux.Provider
+	dir string
+}
 
-func (c city) Close() error { return errors.Join(c.TeardownServer(), c.Provider.Close()) }
+func (c city) Close() error {
+	return errors.Join(c.TeardownServer(), c.Provider.Close(), serverless(c.dir))
+}
+
+// serverless is an error if a server of that folder runs.
+func serverless(dir string) error {
+	all, err := proc.List()
+	if err != nil {
+		return err
+	}
+	for _, info := range all {
+		argv, err := proc.Argv(info.PID)
+		if err == nil && !info.Ended() && strings.Contains(strings.Join(argv, " "), "-S "+dir+"/") {
+			return fmt.Errorf("process %d is left: %q", info.PID, argv)
+		}
+	}
+	return nil
+}
 
 func open(t runtimetest.T, dir string) runtime.Provider {
 	p, err := tmux.Open(config(dir))
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
-	return city{p}
+	return city{p, dir}
 }
 
 func TestConformance(t *testing.T) {

@@ -29,6 +29,8 @@ type state struct {
 	name, hash    string
 	pane, window  string
 	dead          bool
+	collected     bool         // with dead: the server knows how it ended
+	timed         bool         // with dead: it tells when, as one does that tells signals, too
 	exit          runtime.Exit // with dead
 	pid           int
 	attached      int
@@ -73,7 +75,7 @@ func parseState(line string) (state, error) {
 		s.human = at.Add(time.Second - 1) // it is told by the second: at the end of it
 	}
 	if s.dead {
-		s.exit = exitOf(f[5], f[6], f[7])
+		s.exit, s.collected, s.timed = exitOf(f[5], f[6], f[7]), f[5] != "" || number(f[6]) > 0, f[7] != ""
 	}
 	return s, nil
 }
@@ -108,23 +110,55 @@ func moment(s string) time.Time {
 	return time.Time{}
 }
 
+// collectLimit is how long a server may take to know how a process ended whose terminal it
+// has seen close. One before 3.3 never knows the signal, and is not waited for.
+const (
+	collectLimit    = 10 * time.Second
+	collectLimitOld = time.Second
+)
+
+// final reports whether the server knows, or never will know, how the agent ended that it
+// was seen to end at a time.
+func (s state) final(began time.Time) bool {
+	limit := collectLimitOld
+	if s.timed {
+		limit = collectLimit
+	}
+	return s.collected || time.Since(began) > limit
+}
+
 // stateOf asks for the state of the incarnation's pane; errNotOurs if it has none.
 func (p *Provider) stateOf(ctx context.Context, r *record) (state, error) {
 	if r.Pane == "" {
 		return state{}, errNotOurs
 	}
-	reply, err := p.server.ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", r.target(), stateFields))
+	began := time.Now()
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		s, err := p.paneState(ctx, r.target())
+		if err == nil && (s.hash != r.hash() || s.pane != r.Pane) {
+			err = errNotOurs
+		}
+		if err != nil || !s.dead || s.final(began) {
+			return s, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return state{}, context.Cause(ctx)
+		}
+	}
+}
+
+// paneState asks once for the state of a pane.
+func (p *Provider) paneState(ctx context.Context, target string) (state, error) {
+	reply, err := p.server.ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", target, stateFields))
 	if absent(err) || errors.Is(err, tmuxctl.ErrNotFound) {
 		return state{}, errNotOurs
 	}
 	if err != nil {
 		return state{}, err
 	}
-	s, err := parseState(string(reply.Output))
-	if err == nil && (s.hash != r.hash() || s.pane != r.Pane) {
-		err = errNotOurs
-	}
-	return s, err
+	return parseState(string(reply.Output))
 }
 
 // list asks for all panes of ours in one query.

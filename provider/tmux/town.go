@@ -227,6 +227,7 @@ func (t *town) saw(s state) {
 		t.tellLocked(runtime.Event{Kind: runtime.EventAttached, Session: s.name, Time: now, Attached: s.attached})
 	}
 	switch {
+	case s.dead && !s.collected: // who waits for its end asks again
 	case s.dead && !known.dead:
 		known.dead = true
 		known.bumpLocked()
@@ -277,8 +278,8 @@ func (t *town) forget(name, hash string) {
 	t.ended[hash] = struct{}{}
 }
 
-// collected bounds how long the server takes to notice the end of a process of its own.
-const collected = 10 * time.Second
+// reapLimit bounds how long the server takes to notice the end of a process of its own.
+const reapLimit = 15 * time.Second
 
 // awaitEnd waits until the pane's process has ended, and then until the server has
 // collected it: only then it knows how.
@@ -294,21 +295,17 @@ func (t *town) awaitEnd(pane *pane, pid int) {
 		t.p.cfg.Logger.Warn("cannot wait for the end of an agent", "session", pane.name, "error", err)
 		return
 	}
-	end := time.Now().Add(collected)
-	for pause := time.Millisecond; time.Now().Before(end); pause = min(2*pause, 100*time.Millisecond) {
+	began := time.Now()
+	for pause := time.Millisecond; time.Since(began) < reapLimit; pause = min(2*pause, 100*time.Millisecond) {
 		ctx, cancel := context.WithTimeout(t.ctx, patience)
-		reply, err := t.p.server.ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", pane.id, stateFields))
+		s, err := t.p.paneState(ctx, pane.id)
 		cancel()
-		if err != nil {
-			t.touch()
-			return
-		}
-		s, err := parseState(string(reply.Output))
 		if err != nil || s.hash != pane.hash {
 			t.touch()
 			return
 		}
-		if s.dead || s.pid != pid {
+		s.collected = s.final(began)
+		if s.dead && s.collected || s.pid != pid {
 			t.saw(s)
 			return
 		}
