@@ -71,6 +71,7 @@ var rooms = []room{
 	{dir: "internal/event", layer: layerKnowledge},
 
 	{dir: "internal/script", layer: layerPure},
+	{dir: "internal/checkup", layer: layerPure},
 	{dir: "internal/stage", layer: layerPure},
 	{dir: "internal/console", layer: layerPure},
 	{dir: "internal/plan", layer: layerPlan},
@@ -79,6 +80,7 @@ var rooms = []room{
 	{dir: "internal/guard/shell", layer: layerKnowledge},
 	{dir: "internal/guard", layer: layerPure},
 	{dir: "internal/usage", layer: layerPure},
+	{dir: "internal/run", layer: layerPure},
 	{dir: "internal/typist", layer: layerTypist},
 	{dir: "internal/launch", layer: layerLaunch},
 	{dir: "internal/local", layer: layerLocal},
@@ -97,6 +99,7 @@ var rooms = []room{
 	{dir: "internal/delivery", layer: layerEngine},
 	{dir: "internal/pending", layer: layerEngine},
 	{dir: "internal/wait", layer: layerEngine},
+	{dir: "internal/exchange", layer: layerEngine},
 	{dir: "internal/adapter", layer: layerDriver},
 
 	{dir: "internal/controller/keep", layer: layerEngine},

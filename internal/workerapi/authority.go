@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gascity/internal/run"
 	"gascity/internal/socket"
 	"gascity/worker"
 )
@@ -47,22 +48,22 @@ func admitNoPage(r *http.Request) error {
 }
 
 // caller is who speaks, by the token.
-func (s *Server) caller(r *http.Request) (Caller, error) {
+func (s *Server) caller(r *http.Request) (run.Caller, error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return Caller{}, fmt.Errorf("%w: the header Authorization: Bearer with the run's token (GC_WORKER_TOKEN) is missing", worker.ErrUnauthorized)
+		return run.Caller{}, fmt.Errorf("%w: the header Authorization: Bearer with the run's token (GC_WORKER_TOKEN) is missing", worker.ErrUnauthorized)
 	}
 	return s.city.Authenticate(token)
 }
 
 // may checks a caller's right to speak for a run, or to give it orders.
-func (row route) may(who Caller, run string) error {
+func (row route) may(who run.Caller, id string) error {
 	switch {
-	case run == "" && row.all && who.Owner:
+	case id == "" && row.all && who.Owner:
 		return nil
-	case run == "":
+	case id == "":
 		return fmt.Errorf("%w: run_id is missing", worker.ErrInvalid)
-	case row.who == workers && who.Speaks(run), row.who == directors && who.Directs(run):
+	case row.who == workers && who.Speaks(id), row.who == directors && who.Directs(id):
 		return nil
 	case row.who == workers && who.Owner:
 		return fmt.Errorf("%w: only the run's own worker may do this", worker.ErrForbidden)

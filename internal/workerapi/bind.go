@@ -14,12 +14,13 @@ import (
 	"strconv"
 	"time"
 
+	"gascity/internal/run"
 	"gascity/worker"
 )
 
 // binding is what a route does, and the types of its request and its answer.
 type binding struct {
-	serve           func(s *Server, row route, who Caller, w http.ResponseWriter, r *http.Request) error
+	serve           func(s *Server, row route, who run.Caller, w http.ResponseWriter, r *http.Request) error
 	request, answer reflect.Type // nil: none
 }
 
@@ -36,17 +37,17 @@ func (s *Server) guarded(row route) http.HandlerFunc {
 	}
 }
 
-// body makes the binding of a route with a JSON body. run finds its run_id; empty
+// body makes the binding of a route with a JSON body. of finds its run_id; empty
 // means the caller's own.
-func body[I, O any](run func(*I) *string, do func(ctx context.Context, c City, run string, in I, q url.Values) (O, error)) binding {
+func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id string, in I, q url.Values) (O, error)) binding {
 	return binding{
 		request: reflect.TypeFor[I](), answer: reflect.TypeFor[O](),
-		serve: func(s *Server, row route, who Caller, w http.ResponseWriter, r *http.Request) error {
+		serve: func(s *Server, row route, who run.Caller, w http.ResponseWriter, r *http.Request) error {
 			var in I
 			if err := decode(w, r, row, &in); err != nil {
 				return err
 			}
-			id := run(&in)
+			id := of(&in)
 			if *id == "" {
 				*id = who.Run
 			}
@@ -65,24 +66,24 @@ func body[I, O any](run func(*I) *string, do func(ctx context.Context, c City, r
 }
 
 // query makes the binding of a route without a body.
-func query[O any](do func(ctx context.Context, c City, run string, q url.Values) (O, error)) binding {
+func query[O any](do func(ctx context.Context, c City, id string, q url.Values) (O, error)) binding {
 	return binding{
 		answer: reflect.TypeFor[O](),
-		serve: func(s *Server, row route, who Caller, w http.ResponseWriter, r *http.Request) error {
+		serve: func(s *Server, row route, who run.Caller, w http.ResponseWriter, r *http.Request) error {
 			q := r.URL.Query()
-			run := q.Get("run_id")
-			if run == "" && !row.all {
-				run = who.Run
+			id := q.Get("run_id")
+			if id == "" && !row.all {
+				id = who.Run
 			}
-			if run == "" && row.all && !who.Owner {
-				run = who.Run
+			if id == "" && row.all && !who.Owner {
+				id = who.Run
 			}
-			if err := row.may(who, run); err != nil {
+			if err := row.may(who, id); err != nil {
 				return err
 			}
 			ctx, cancel := s.bound(r, row)
 			defer cancel()
-			out, err := do(ctx, s.city, run, q)
+			out, err := do(ctx, s.city, id, q)
 			if err != nil {
 				return late(ctx, err)
 			}
@@ -92,12 +93,12 @@ func query[O any](do func(ctx context.Context, c City, run string, q url.Values)
 }
 
 // events reads the page after a cursor.
-func events(ctx context.Context, c City, run string, q url.Values) ([]worker.Event, error) {
+func events(ctx context.Context, c City, id string, q url.Values) ([]worker.Event, error) {
 	after, err := number(q.Get("after"))
 	if err != nil {
 		return nil, err
 	}
-	page, err := c.Events(ctx, run, after)
+	page, err := c.Events(ctx, id, after)
 	if page == nil && err == nil {
 		page = []worker.Event{}
 	}

@@ -3,6 +3,7 @@ package workerapi
 import (
 	"context"
 
+	"gascity/internal/run"
 	"gascity/worker"
 )
 
@@ -22,30 +23,16 @@ type Tokens interface {
 	// Authenticate returns for whom a token speaks. Unknown and dead tokens are
 	// [worker.ErrUnauthorized]; that of an incarnation whose place another has taken
 	// is [worker.ErrFenced]. It takes the same time for every wrong token.
-	Authenticate(token string) (Caller, error)
+	Authenticate(token string) (run.Caller, error)
 }
-
-// Caller is who speaks: the worker of a run, or the owner of the city, who directs
-// them all.
-type Caller struct {
-	Run   string // of the worker; empty for the owner
-	Owner bool
-}
-
-// Speaks reports whether the caller may speak for a run.
-func (c Caller) Speaks(run string) bool { return c.Run != "" && c.Run == run }
-
-// Directs reports whether the caller may give a run orders: the owner may, and a
-// worker its own run.
-func (c Caller) Directs(run string) bool { return c.Owner || c.Speaks(run) }
 
 // Reports take what the worker of a run tells.
 type Reports interface {
-	Lifecycle(ctx context.Context, run string, r worker.Lifecycle) (worker.LifecycleAnswer, error)
-	Telemetry(ctx context.Context, run string, t worker.Telemetry) (worker.TelemetryAnswer, error)
-	Interaction(ctx context.Context, run string, q worker.Interaction) (worker.InteractionAnswer, error)
-	ReportHealth(ctx context.Context, run string, h worker.Health) error
-	Ack(ctx context.Context, run string, a worker.Ack) error
+	Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (worker.LifecycleAnswer, error)
+	Telemetry(ctx context.Context, id string, t worker.Telemetry) (worker.TelemetryAnswer, error)
+	Interaction(ctx context.Context, id string, q worker.Interaction) (worker.InteractionAnswer, error)
+	ReportHealth(ctx context.Context, id string, h worker.Health) error
+	Ack(ctx context.Context, id string, a worker.Ack) error
 }
 
 // Orders are what others have for a run. An unknown run is [worker.ErrNotFound].
@@ -58,12 +45,12 @@ type Orders interface {
 	Interrupt(ctx context.Context, i worker.Interrupt) (worker.InterruptAnswer, error)
 	// Health asks the worker if one is connected, for a short time, and tells what the
 	// city knows otherwise.
-	Health(ctx context.Context, run string) (worker.Health, error)
+	Health(ctx context.Context, id string) (worker.Health, error)
 }
 
 // Guard decides about tools. An error is a denial.
 type Guard interface {
-	Authorize(ctx context.Context, run string, c worker.Call) (worker.Decision, error)
+	Authorize(ctx context.Context, id string, c worker.Call) (worker.Decision, error)
 }
 
 // Streams are what runs are sent.
@@ -73,16 +60,8 @@ type Streams interface {
 	// the run has ended (after an End), when another stream of the run takes its place,
 	// and when its reader is too slow (after a Lagged): the city never waits for one. It
 	// holds at least one message that is ready, if there is one.
-	Stream(ctx context.Context, run string, after uint64) (<-chan Item, error)
+	Stream(ctx context.Context, id string, after uint64) (<-chan run.Item, error)
 	// Events returns what was recorded after the cursor, at most a page; of all runs
 	// if run is empty.
-	Events(ctx context.Context, run string, after uint64) ([]worker.Event, error)
-}
-
-// Item is one event of a stream: a message, a gap, or why it ends.
-type Item struct {
-	Message *worker.Message
-	Gap     *worker.Gap
-	End     bool // the run has ended
-	Lagged  bool // the reader was too slow; it may come again
+	Events(ctx context.Context, id string, after uint64) ([]worker.Event, error)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/run"
 	"gascity/internal/workerapi"
 	"gascity/worker"
 )
@@ -24,7 +25,7 @@ type oneRun struct {
 	mu      sync.Mutex
 	told    []string
 	changed chan struct{}
-	send    chan workerapi.Item
+	send    chan run.Item
 }
 
 const (
@@ -59,11 +60,11 @@ func (c *oneRun) await(t *testing.T, text string) {
 	}
 }
 
-func (c *oneRun) Authenticate(token string) (workerapi.Caller, error) {
+func (c *oneRun) Authenticate(token string) (run.Caller, error) {
 	if token != theToken {
-		return workerapi.Caller{}, worker.ErrUnauthorized
+		return run.Caller{}, worker.ErrUnauthorized
 	}
-	return workerapi.Caller{Run: theRun}, nil
+	return run.Caller{Run: theRun}, nil
 }
 
 func (c *oneRun) Lifecycle(_ context.Context, _ string, r worker.Lifecycle) (worker.LifecycleAnswer, error) {
@@ -109,9 +110,9 @@ func (c *oneRun) Authorize(_ context.Context, _ string, call worker.Call) (worke
 	return worker.Decision{Reason: "force push"}, nil
 }
 
-func (c *oneRun) Stream(ctx context.Context, _ string, after uint64) (<-chan workerapi.Item, error) {
+func (c *oneRun) Stream(ctx context.Context, _ string, after uint64) (<-chan run.Item, error) {
 	c.tell("stream after %d", after)
-	out := make(chan workerapi.Item)
+	out := make(chan run.Item)
 	go func() { // ends with ctx; its end closes the channel
 		defer close(out)
 		for {
@@ -167,7 +168,7 @@ func TestTheExamplesAreCompleteWorkers(t *testing.T) {
 					t.Skipf("%s is not installed", tool)
 				}
 			}
-			city := &oneRun{changed: make(chan struct{}), send: make(chan workerapi.Item)}
+			city := &oneRun{changed: make(chan struct{}), send: make(chan run.Item)}
 			path := serve(t, city)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -190,7 +191,7 @@ func TestTheExamplesAreCompleteWorkers(t *testing.T) {
 					t.Fatal(err)
 				}
 				id := fmt.Sprintf("p-%d", i+1)
-				city.send <- workerapi.Item{Message: &worker.Message{Seq: uint64(i + 1), ID: id, Kind: worker.PromptMessage, At: time.Now(), Data: data}}
+				city.send <- run.Item{Message: &worker.Message{Seq: uint64(i + 1), ID: id, Kind: worker.PromptMessage, At: time.Now(), Data: data}}
 				city.await(t, "ack "+id+" consumed")
 				if !lines.Scan() {
 					t.Fatalf("no answer: %v", lines.Err())
@@ -205,7 +206,7 @@ func TestTheExamplesAreCompleteWorkers(t *testing.T) {
 			}
 			city.await(t, `authorize Bash {"command":"git push --force"}`)
 			city.await(t, "lifecycle started \nlifecycle ready \nstream after 0\nlifecycle busy p-1\nack p-1 submitted\nlifecycle idle p-1\nack p-1 consumed")
-			city.send <- workerapi.Item{End: true}
+			city.send <- run.Item{End: true}
 			if err := cmd.Wait(); err != nil {
 				t.Errorf("the worker ended with %v", err)
 			}

@@ -44,28 +44,28 @@ func routes() []route {
 	const get, post = http.MethodGet, http.MethodPost
 	return []route{
 		{method: post, path: "/lifecycle", limit: quick, body: smallBody, id: "lifecycle", summary: "A transition of the run", serve: body(func(b *worker.Lifecycle) *string { return &b.RunID },
-			func(ctx context.Context, c City, run string, b worker.Lifecycle, _ url.Values) (worker.LifecycleAnswer, error) {
-				return c.Lifecycle(ctx, run, b)
+			func(ctx context.Context, c City, id string, b worker.Lifecycle, _ url.Values) (worker.LifecycleAnswer, error) {
+				return c.Lifecycle(ctx, id, b)
 			})},
 		{method: post, path: "/authorize", limit: always, body: eventsBody, id: "authorize", summary: "May the agent use this tool with this input", serve: body(func(b *worker.Call) *string { return &b.RunID },
-			func(ctx context.Context, c City, run string, b worker.Call, _ url.Values) (worker.Decision, error) {
-				return c.Authorize(ctx, run, b)
+			func(ctx context.Context, c City, id string, b worker.Call, _ url.Values) (worker.Decision, error) {
+				return c.Authorize(ctx, id, b)
 			})},
 		{method: post, path: "/telemetry", limit: quick, body: eventsBody, id: "telemetry", summary: "What happened and what it cost", serve: body(func(b *worker.Telemetry) *string { return &b.RunID },
-			func(ctx context.Context, c City, run string, b worker.Telemetry, _ url.Values) (worker.TelemetryAnswer, error) {
-				return c.Telemetry(ctx, run, b)
+			func(ctx context.Context, c City, id string, b worker.Telemetry, _ url.Values) (worker.TelemetryAnswer, error) {
+				return c.Telemetry(ctx, id, b)
 			})},
 		{method: post, path: "/interaction", limit: quick, body: eventsBody, id: "interaction", summary: "A question that holds the agent up, or its end", serve: body(func(b *worker.Interaction) *string { return &b.RunID },
-			func(ctx context.Context, c City, run string, b worker.Interaction, _ url.Values) (worker.InteractionAnswer, error) {
-				return c.Interaction(ctx, run, b)
+			func(ctx context.Context, c City, id string, b worker.Interaction, _ url.Values) (worker.InteractionAnswer, error) {
+				return c.Interaction(ctx, id, b)
 			})},
 		{method: post, path: "/health", limit: quick, body: smallBody, id: "report-health", summary: "The answer to a health message", serve: body(func(b *worker.Health) *string { return &b.RunID },
-			func(ctx context.Context, c City, run string, b worker.Health, _ url.Values) (none, error) {
-				return none{}, c.ReportHealth(ctx, run, b)
+			func(ctx context.Context, c City, id string, b worker.Health, _ url.Values) (none, error) {
+				return none{}, c.ReportHealth(ctx, id, b)
 			})},
 		{method: post, path: "/ack", limit: quick, body: smallBody, id: "ack", summary: "How far the worker has come with a message", serve: body(func(b *worker.Ack) *string { return &b.RunID },
-			func(ctx context.Context, c City, run string, b worker.Ack, _ url.Values) (none, error) {
-				return none{}, c.Ack(ctx, run, b)
+			func(ctx context.Context, c City, id string, b worker.Ack, _ url.Values) (none, error) {
+				return none{}, c.Ack(ctx, id, b)
 			})},
 		{method: get, path: "/stream", limit: always, id: "stream", summary: "What the city has for the run, as server-sent events", serve: stream()},
 
@@ -85,8 +85,8 @@ func routes() []route {
 			func(ctx context.Context, c City, _ string, b worker.Interrupt, _ url.Values) (worker.InterruptAnswer, error) {
 				return c.Interrupt(ctx, b)
 			})},
-		{method: get, path: "/health", who: directors, limit: quick, id: "health", summary: "How the run is", serve: query(func(ctx context.Context, c City, run string, _ url.Values) (worker.Health, error) {
-			return c.Health(ctx, run)
+		{method: get, path: "/health", who: directors, limit: quick, id: "health", summary: "How the run is", serve: query(func(ctx context.Context, c City, id string, _ url.Values) (worker.Health, error) {
+			return c.Health(ctx, id)
 		})},
 		{method: get, path: "/events", who: directors, all: true, limit: quick, id: "events", summary: "What was recorded after a cursor", serve: query(events)},
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"gascity/internal/run"
 	"gascity/worker"
 )
 
@@ -14,12 +15,12 @@ import (
 func stream() binding { return binding{serve: serveStream} }
 
 // serveStream writes a run's messages until its end.
-func serveStream(s *Server, row route, who Caller, w http.ResponseWriter, r *http.Request) error {
-	run := r.URL.Query().Get("run_id")
-	if run == "" {
-		run = who.Run
+func serveStream(s *Server, row route, who run.Caller, w http.ResponseWriter, r *http.Request) error {
+	id := r.URL.Query().Get("run_id")
+	if id == "" {
+		id = who.Run
 	}
-	if err := row.may(who, run); err != nil {
+	if err := row.may(who, id); err != nil {
 		return err
 	}
 	text := r.Header.Get("Last-Event-ID")
@@ -32,7 +33,7 @@ func serveStream(s *Server, row route, who Caller, w http.ResponseWriter, r *htt
 	}
 	ctx, cancel := s.bound(r, row)
 	defer cancel()
-	items, err := s.city.Stream(ctx, run, after)
+	items, err := s.city.Stream(ctx, id, after)
 	if err != nil {
 		return late(ctx, err)
 	}
@@ -51,7 +52,7 @@ type sse struct {
 
 // follow writes until the city ends the stream. A reader that is gone, or does not
 // take what is sent in time, ends it by stop.
-func (out *sse) follow(items <-chan Item, stop func(), pulse time.Duration) {
+func (out *sse) follow(items <-chan run.Item, stop func(), pulse time.Duration) {
 	out.w.Header().Set("Content-Type", "text/event-stream")
 	out.print(": the stream of a run\n\n")
 	beat := time.NewTicker(pulse)
@@ -72,7 +73,7 @@ func (out *sse) follow(items <-chan Item, stop func(), pulse time.Duration) {
 	}
 }
 
-func (out *sse) item(i Item) {
+func (out *sse) item(i run.Item) {
 	switch {
 	case i.Message != nil:
 		out.data(string(i.Message.Kind), i.Message.Seq, i.Message)

@@ -1,0 +1,128 @@
+package run
+
+import (
+	"cmp"
+	"time"
+
+	"gascity/runtime"
+	"gascity/worker"
+)
+
+// Life is what a worker has told of its run. Reports may come repeated, late and in
+// any order: a life keeps the latest of each kind, and what follows is a function of
+// those alone.
+type Life struct {
+	Reports map[worker.Transition]worker.Lifecycle `json:"reports,omitempty"`
+}
+
+// skew is how far in the future a report may say that it happened; what is beyond
+// is taken for the time of its arrival.
+const skew = 5 * time.Second
+
+// Told returns the life after a report that came at the given time. late says that
+// it changed nothing. A life is never changed in place.
+func (l Life) Told(r worker.Lifecycle, at time.Time) (after Life, late bool) {
+	if r.Timestamp.IsZero() || r.Timestamp.After(at.Add(skew)) {
+		r.Timestamp = at
+	}
+	if was, ok := l.Reports[r.Event]; ok && order(r, was) <= 0 {
+		return l, true
+	}
+	before := l.State()
+	next := Life{Reports: make(map[worker.Transition]worker.Lifecycle, len(l.Reports)+1)}
+	for event, report := range l.Reports {
+		next.Reports[event] = report
+	}
+	next.Reports[r.Event] = r
+	after = next
+	return after, after.State() == before && before != r.Event
+}
+
+// order compares two reports by when they happened.
+func order(a, b worker.Lifecycle) int {
+	return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.Seq, b.Seq))
+}
+
+// State is the transition that holds; empty if nothing was told. An end holds until
+// a later start; a start is over with the first word after it.
+func (l Life) State() worker.Transition {
+	started, begun := l.Reports[worker.Started]
+	since := func(r worker.Lifecycle) bool { return !begun || order(r, started) >= 0 }
+	for _, end := range []worker.Transition{worker.Stopped, worker.Stopping} {
+		if r, ok := l.Reports[end]; ok && since(r) {
+			return end
+		}
+	}
+	state := worker.Transition("")
+	if begun {
+		state = worker.Started
+	}
+	var last worker.Lifecycle
+	for _, event := range []worker.Transition{worker.Ready, worker.Idle, worker.Busy} {
+		if r, ok := l.Reports[event]; ok && since(r) && (last.Event == "" || order(r, last) >= 0) {
+			state, last = event, r
+		}
+	}
+	return state
+}
+
+// Last is the report of the state that holds; zero if nothing was told.
+func (l Life) Last() worker.Lifecycle { return l.Reports[l.State()] }
+
+// Offers reports whether the worker has offered an ability.
+func (l Life) Offers(ability string) bool {
+	for _, offer := range l.Reports[worker.Started].Metadata.Offers {
+		if offer == ability {
+			return true
+		}
+	}
+	return false
+}
+
+// Conversation is the vendor's id of the conversation, as told last.
+func (l Life) Conversation() string {
+	var last worker.Lifecycle
+	for _, r := range l.Reports {
+		if r.Metadata.ConversationID != "" && (last.Event == "" || order(r, last) > 0) {
+			last = r
+		}
+	}
+	return last.Metadata.ConversationID
+}
+
+// ContextUsage is the fraction of the context that is used, as told last; nil if it
+// never was.
+func (l Life) ContextUsage() *float64 {
+	var last worker.Lifecycle
+	for _, r := range l.Reports {
+		if r.Metadata.ContextUsage != nil && (last.Event == "" || order(r, last) > 0) {
+			last = r
+		}
+	}
+	return last.Metadata.ContextUsage
+}
+
+// Evidence is what the life says of the agent's activity; not ok if it says nothing.
+func (l Life) Evidence(now time.Time) (runtime.Evidence, bool) {
+	r := l.Last()
+	e := runtime.Evidence{Source: runtime.SourceWorker, Since: r.Timestamp, At: now, Detail: "the worker says " + string(r.Event)}
+	switch r.Event {
+	case worker.Busy:
+		e.Activity = runtime.ActivityBusy
+	case worker.Ready:
+		e.Activity = runtime.ActivityIdle
+	case worker.Idle:
+		e.Activity = runtime.ActivityIdle
+		switch {
+		case r.Metadata.Reason == worker.TurnLimited:
+			e.Activity = runtime.ActivityLimited
+		case r.Metadata.Background > 0:
+			e.Activity = runtime.ActivityBackground
+		}
+	case worker.Started, worker.Stopping, worker.Stopped:
+		e.Activity = runtime.ActivityUnknown
+	default:
+		return runtime.Evidence{}, false
+	}
+	return e, true
+}
