@@ -205,12 +205,16 @@ func (p *Provider) TeardownServer() error {
 			return &runtime.Error{Op: "tear down the server of", Session: s.name, Err: errors.New("the session still runs: stop it first")}
 		}
 	}
+	clients, err := p.controlClients(ctx)
 	server, _, known := p.server.ctl.Server()
-	_, err = p.server.do(ctx, tmuxctl.Cmd("kill-server"))
-	if known {
-		err = errors.Join(ignoreLoss(err), awaitGone(ctx, server.PID))
+	if err == nil {
+		_, err = p.server.do(ctx, tmuxctl.Cmd("kill-server"))
 	}
-	return fold("tear down the server of", "", ignoreLoss(err))
+	err = ignoreLoss(err)
+	if err == nil && known {
+		err = awaitServer(ctx, server.PID, clients)
+	}
+	return fold("tear down the server of", "", err)
 }
 
 // ignoreLoss drops what tells that the server has ended.

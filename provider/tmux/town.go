@@ -164,6 +164,9 @@ func (t *town) survey() {
 		if err == nil {
 			t.compare(list, began)
 			t.p.fit(ctx, list)
+			if err := t.p.tidy(ctx); err != nil && !absent(err) && t.ctx.Err() == nil {
+				t.p.cfg.Logger.Debug("cannot tidy up the clients of tmux", "error", err)
+			}
 		}
 		cancel()
 	}

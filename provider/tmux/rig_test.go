@@ -1,0 +1,220 @@
+package tmux_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/internal/fakeagent/ledger"
+	"gascity/provider/tmux"
+	"gascity/runtime"
+	"gascity/test/fakeagent/build"
+)
+
+// limit is how long a test waits for what ought to happen.
+const limit = 30 * time.Second
+
+// rig is a city whose agents are fake ones.
+type rig struct {
+	*tmux.Provider
+	t   *testing.T
+	dir string
+}
+
+func newRig(t *testing.T, change ...func(*tmux.Config)) *rig {
+	t.Helper()
+	needsTmux(t)
+	dir, err := os.MkdirTemp("", "gctm") //nolint:usetesting // short: it holds sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(dir)
+	for _, c := range change {
+		c(&cfg)
+	}
+	p, err := tmux.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{p, t, dir}
+	t.Cleanup(func() {
+		names, err := p.ListRunning("")
+		for _, name := range names {
+			err = errors.Join(err, p.Stop(name))
+		}
+		if err := errors.Join(err, p.TeardownServer(), p.Close(), serverless(dir)); err != nil {
+			t.Error(err)
+		}
+		_ = os.RemoveAll(dir) // a temporary folder
+	})
+	return r
+}
+
+// agent is one fake agent and what it wrote down.
+type agent struct {
+	*rig
+	name, file string
+}
+
+// start starts a fake agent of which the rules of the provider hold.
+func (r *rig) start(name, provider, flags string) *agent {
+	r.t.Helper()
+	a := &agent{r, name, filepath.Join(r.dir, name+".ledger")}
+	err := r.Start(r.t.Context(), name, runtime.Config{
+		Command: fmt.Sprintf("exec %s --ledger %s --max-life 5m %s", build.Build(r.t), a.file, flags),
+		WorkDir: r.dir, ProviderName: provider, ReadyPromptPrefix: "❯ ",
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return a
+}
+
+// shell starts a command.
+func (r *rig) shell(name, command string, env map[string]string) {
+	r.t.Helper()
+	if err := r.Start(r.t.Context(), name, runtime.Config{Command: command, WorkDir: r.dir, Env: env}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (a *agent) prompt(text string) {
+	a.t.Helper()
+	out, err := a.Deliver(a.t.Context(), a.name, runtime.Delivery{Content: runtime.TextContent(text)})
+	if err != nil || out.State != runtime.OutcomeSubmitted {
+		a.t.Fatalf("%+v, %v", out, err)
+	}
+}
+
+func (a *agent) wait(kind string, n int) []ledger.Record {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(a.t.Context(), limit)
+	defer cancel()
+	records, err := ledger.Wait(ctx, a.file, ledger.Has(kind, n))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return ledger.Of(records, kind)
+}
+
+// took fails unless the agent took exactly these texts, in order.
+func (a *agent) took(texts ...string) {
+	a.t.Helper()
+	var got, want []string
+	for _, r := range a.wait(ledger.Prompt, len(texts)) {
+		got = append(got, fmt.Sprintf("%d bytes %.8s", r.Bytes, r.SHA256))
+	}
+	for _, text := range texts {
+		want = append(want, fmt.Sprintf("%d bytes %.8s", len(text), ledger.Sum(text)))
+	}
+	if !slices.Equal(got, want) {
+		a.t.Errorf("the agent took %q, want %q", got, want)
+	}
+}
+
+// until waits for something that ought to happen.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(limit)
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%s: not within %s", what, limit)
+		}
+	}
+}
+
+// ask runs a tmux command on the city's server, as a person may.
+func (r *rig) ask(args ...string) string {
+	r.t.Helper()
+	out, err := exec.CommandContext(r.t.Context(), "tmux", append([]string{"-S", filepath.Join(r.dir, "tmux", "s")}, args...)...).CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("tmux %q: %v: %s", args, err, out)
+	}
+	return strings.TrimRight(string(out), "\n")
+}
+
+// desk is a terminal with a person: a tmux of our own.
+type desk struct {
+	t     *testing.T
+	dir   string
+	seats int
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gcdesk") //nolint:usetesting // short: it holds a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &desk{t: t, dir: dir}
+	t.Cleanup(func() {
+		kill := exec.Command("tmux", "-S", filepath.Join(dir, "s"), "kill-server") // the test's context has ended
+		_ = kill.Run()                                                             // it may have no server
+		_ = os.RemoveAll(dir)                                                      // a temporary folder
+	})
+	return d
+}
+
+func (d *desk) tmux(args ...string) string {
+	d.t.Helper()
+	cmd := exec.CommandContext(d.t.Context(), "tmux", append([]string{"-S", filepath.Join(d.dir, "s"), "-f", "/dev/null"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("tmux %v: %v: %s", args, err, out)
+	}
+	return strings.TrimRight(string(out), "\n")
+}
+
+// sit opens a window of the size in which somebody attaches to the session.
+func (d *desk) sit(cols, rows int, dir, name string, flags ...string) (pane string) {
+	d.t.Helper()
+	d.seats++
+	self, err := os.Executable()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	pane = fmt.Sprintf("w%d", d.seats)
+	script := fmt.Sprintf("echo my own text; %s attach %s %s %s; echo left $?; exec cat", self, dir, name, strings.Join(flags, " "))
+	d.tmux("new-session", "-d", "-s", pane, "-x", fmt.Sprint(cols), "-y", fmt.Sprint(rows), script, ";", "set", "-g", "status", "off",
+		";", "set", "-g", "window-size", "manual", ";", "resize-window", "-t", pane, "-x", fmt.Sprint(cols), "-y", fmt.Sprint(rows))
+	return pane
+}
+
+func (d *desk) shows(pane, text string) {
+	d.t.Helper()
+	until(d.t, fmt.Sprintf("the terminal shows %q, it has\n%s", text, d.tmux("capture-pane", "-p", "-t", pane)), func() bool {
+		return strings.Contains(d.tmux("capture-pane", "-p", "-t", pane), text)
+	})
+}
+
+func (d *desk) keys(pane string, keys ...string) {
+	d.t.Helper()
+	d.tmux(append([]string{"send-keys", "-t", pane}, keys...)...)
+}
+
+// attachMain is a person's gc attach: a program that runs in a real terminal.
+func attachMain(dir, name string, flags []string) int {
+	cfg := config(dir)
+	cfg.Environ = os.Environ()
+	p, err := tmux.Open(cfg)
+	if err != nil {
+		fmt.Println(err)
+		return 2
+	}
+	if err := p.AttachTerminal(context.Background(), name, runtime.AttachOptions{ReadOnly: len(flags) > 0}); err != nil { //nolint:forbidigo // this is a main
+		fmt.Println("attach failed:", err)
+		return 1
+	}
+	return 0
+}
