@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -54,7 +55,8 @@ type member struct {
 	name  string
 	flags string
 	toml  string
-	talks bool // it is of the provider "talker", which resumes conversations
+	talks bool   // it is of the provider "talker", which resumes conversations
+	ready string // what it shows when it is ready; empty: its prompt line
 }
 
 // newCity makes a city of agents that do as they should.
@@ -99,8 +101,8 @@ func newCrew(t *testing.T, daemon string, crew []member) *city {
 			fmt.Fprintf(&toml, "[[agents]]\nname = %q\nprovider = \"talker\"\nargs_append = [\"--ledger\", %q]\n%s\n", m.name, c.ledgerOf(m.name), m.toml)
 			continue
 		}
-		fmt.Fprintf(&toml, "[[agents]]\nname = %q\nstart_command = \"exec %s --ledger %s %s\"\nready_prompt_prefix = \"❯\"\n%s\n",
-			m.name, c.agent, c.ledgerOf(m.name), m.flags, m.toml)
+		fmt.Fprintf(&toml, "[[agents]]\nname = %q\nstart_command = \"exec %s --ledger %s %s\"\nready_prompt_prefix = %q\n%s\n",
+			m.name, c.agent, c.ledgerOf(m.name), m.flags, cmp.Or(m.ready, "❯"), m.toml)
 	}
 	if err := os.WriteFile(filepath.Join(root, client.CityFile), []byte(toml.String()), 0o600); err != nil {
 		t.Fatal(err)

@@ -33,18 +33,6 @@ func setting(t *testing.T, variable string, otherwise int) int {
 	return otherwise
 }
 
-// The crew of the soak: every misbehaviour that a prompt may meet.
-var soakCrew = []member{
-	{name: "good"},
-	{name: "reports", flags: "--osc7501"},
-	{name: "deaf-once", flags: "--ignore-first-enter"},
-	{name: "newline", flags: "--newline-within 60ms"},
-	{name: "slow", flags: "--think 300ms --slow-start 2s --ignore-input-until-ready"},
-	{name: "asks", flags: "--osc7501"},
-	{name: "dies"},
-	{name: "shared"}, // with a person at its terminal
-}
-
 // sent is one prompt of a sender.
 type sent struct {
 	sender, n int
@@ -57,11 +45,13 @@ type sent struct {
 // TestPromptsReconcile is the proof of receipts: eight senders, agents with every
 // misbehaviour, a controller that is killed again and again, agents that are
 // killed, and a person who types. Afterwards every receipt is compared with what
-// the agents wrote down. GC_E2E_PROMPTS and GC_E2E_SOAK_KILLS enlarge it.
+// the agents wrote down. GC_E2E_PROMPTS and GC_E2E_SOAK_KILLS enlarge it,
+// GC_E2E_PROVIDERS has the agents run on several providers, see [soakCrew].
 func TestPromptsReconcile(t *testing.T) {
 	const senders = 8
 	total, deaths := setting(t, "GC_E2E_PROMPTS", 200), setting(t, "GC_E2E_SOAK_KILLS", 20)
-	c := newCrew(t, "max_restarts = 1000\n", soakCrew)
+	crew := soakCrew()
+	c := newCrew(t, "max_restarts = 1000\n", members(crew))
 	c.start()
 	c.await("running", running)
 
@@ -70,22 +60,30 @@ func TestPromptsReconcile(t *testing.T) {
 	var helpers sync.WaitGroup
 	working, enough := context.WithCancel(ctx)
 	helpers.Go(func() { c.answerQuestions(working) })
-	typist := c.sitDown(t, "shared")
-	helpers.Go(func() { typist.typeOn(working) })
+	typists := map[string]*typist{}
+	for _, s := range crew {
+		if s.sat {
+			p := c.sitDown(t, s.name)
+			typists[s.name] = p
+			helpers.Go(func() { p.typeOn(working) })
+		}
+	}
 
 	prompts := make([][]sent, senders)
 	var group sync.WaitGroup
 	for i := range senders {
-		group.Go(func() { prompts[i] = c.sendMany(ctx, t, i, total/senders) })
+		group.Go(func() { prompts[i] = c.sendMany(ctx, t, crew, i, total/senders) })
 	}
 	done := make(chan struct{})
 	go func() { group.Wait(); close(done) }()
-	c.disturb(t, done, deaths)
+	c.disturb(t, crew, done, deaths)
 	all := slices.Concat(prompts...)
 	c.settle(ctx, t)
 	enough()
 	helpers.Wait()
-	typist.leave()
+	for _, p := range typists {
+		p.leave()
+	}
 	for i := range all {
 		r, err := c.client.Receipt(ctx, all[i].receipt.ID, "")
 		if err != nil {
@@ -93,21 +91,23 @@ func TestPromptsReconcile(t *testing.T) {
 		}
 		all[i].receipt = r
 	}
-	c.reconcile(t, all, typist.lines)
+	c.reconcile(t, crew, all, typists)
 	c.stop()
 }
 
 // disturb kills the controller and, now and then, an agent, until the senders
 // are done and it has happened often enough.
-func (c *city) disturb(t *testing.T, done <-chan struct{}, deaths int) {
+func (c *city) disturb(t *testing.T, crew []soaker, done <-chan struct{}, deaths int) {
 	t.Helper()
 	for n := range deaths {
 		pause(time.Duration(50+rand.IntN(400)) * time.Millisecond)
 		c.kill()
 		c.start()
 		if n%max(1, deaths/3) == 1 {
-			if s, err := c.client.Session(t.Context(), "dies"); err == nil && s.PID > 0 {
-				_ = exec.Command("kill", "-9", fmt.Sprint(s.PID)).Run() // it may have ended meanwhile
+			for _, m := range crew {
+				if s, err := c.client.Session(t.Context(), m.name); m.is("dies") && err == nil && s.PID > 0 {
+					_ = exec.Command("kill", "-9", fmt.Sprint(s.PID)).Run() // it may have ended meanwhile
+				}
 			}
 		}
 	}
@@ -134,12 +134,12 @@ func soakText(sender, n int) string {
 }
 
 // sendMany sends one sender's prompts, each until it is accepted.
-func (c *city) sendMany(ctx context.Context, t *testing.T, sender, n int) []sent {
+func (c *city) sendMany(ctx context.Context, t *testing.T, crew []soaker, sender, n int) []sent {
 	var out []sent
 	for i := range n {
-		m := soakCrew[rand.IntN(len(soakCrew))]
+		m := crew[rand.IntN(len(crew))]
 		p := sent{sender: sender, n: i, agent: m.name, text: soakText(sender, i), key: fmt.Sprintf("s%d-%d", sender, i)}
-		if m.name == "asks" && rand.IntN(3) == 0 {
+		if m.is("asks") && rand.IntN(3) == 0 {
 			p.text = fmt.Sprintf("s%d-%d [[ask:May I go on?|Yes|No]]", sender, i)
 		}
 		for ctx.Err() == nil {
@@ -188,11 +188,17 @@ func (c *city) settle(ctx context.Context, t *testing.T) {
 }
 
 // reconcile compares every receipt with the ledgers.
-func (c *city) reconcile(t *testing.T, all []sent, typed []string) {
+func (c *city) reconcile(t *testing.T, crew []soaker, all []sent, typists map[string]*typist) {
 	t.Helper()
 	taken := map[string]map[string]int{} // agent, hash: how often
 	order := map[string][]string{}       // agent: hashes as they were taken
-	for _, m := range soakCrew {
+	tallies := map[string]*tally{}       // by the provider
+	at := map[string]*tally{}            // by the agent
+	for _, m := range crew {
+		if tallies[m.place] == nil {
+			tallies[m.place] = &tally{states: map[string]int{}, mute: m.mute}
+		}
+		at[m.name] = tallies[m.place]
 		records, err := ledger.Read(c.ledgerOf(m.name))
 		if err != nil {
 			t.Fatal(err)
@@ -203,10 +209,10 @@ func (c *city) reconcile(t *testing.T, all []sent, typed []string) {
 			order[m.name] = append(order[m.name], r.SHA256)
 		}
 	}
-	states, known, why := map[string]int{}, map[string]map[string]bool{}, map[string]int{}
+	known, why := map[string]map[string]bool{}, map[string]int{}
 	for _, p := range all {
 		n := taken[p.agent][ledger.Sum(p.text)]
-		states[p.receipt.State]++
+		at[p.agent].count(p.receipt.State, n)
 		if p.receipt.State != client.ReceiptConsumed {
 			why[fmt.Sprintf("%s: %s: %s (taken: %v)", p.agent, p.receipt.State, p.receipt.Reason, n > 0)]++
 		}
@@ -225,11 +231,18 @@ func (c *city) reconcile(t *testing.T, all []sent, typed []string) {
 			t.Errorf("%s to %s (%d bytes) is %s (%s) and was taken %d times: %+v", p.key, p.agent, len(p.text), p.receipt.State, p.receipt.Reason, n, p.receipt.Steps)
 		}
 	}
-	for _, line := range typed {
-		if n := taken["shared"][ledger.Sum(line)]; n != 1 {
-			t.Errorf("the person typed %q, and it was taken %d times", line, n)
+	typed := 0
+	for agent, p := range typists {
+		for _, line := range p.lines {
+			if n := taken[agent][ledger.Sum(line)]; n != 1 {
+				t.Errorf("the person at %s typed %q, and it was taken %d times", agent, line, n)
+			}
+			if known[agent] == nil {
+				known[agent] = map[string]bool{}
+			}
+			known[agent][ledger.Sum(line)] = true
 		}
-		known["shared"][ledger.Sum(line)] = true
+		typed += len(p.lines)
 	}
 	for agent, hashes := range taken {
 		for hash := range hashes {
@@ -239,12 +252,39 @@ func (c *city) reconcile(t *testing.T, all []sent, typed []string) {
 		}
 	}
 	c.checkOrder(t, all, order)
-	t.Logf("%d prompts, %d typed lines; receipts: %v", len(all), len(typed), table(states))
+	t.Logf("%d prompts, %d typed lines", len(all), typed)
+	for _, place := range slices.Sorted(maps.Keys(tallies)) {
+		tallies[place].report(t, cmp.Or(place, "the city's provider"))
+	}
 	for _, reason := range slices.Sorted(maps.Keys(why)) {
 		t.Logf("%4d  %s", why[reason], reason)
 	}
-	if states[client.ReceiptConsumed] < len(all)/2 {
-		t.Errorf("only %d of %d prompts were consumed: the soak proves little", states[client.ReceiptConsumed], len(all))
+}
+
+// tally is what became of the prompts on one provider.
+type tally struct {
+	states map[string]int
+	sent   int
+	taken  int // by the ledgers
+	mute   bool
+}
+
+func (y *tally) count(state string, taken int) {
+	y.states[state]++
+	y.sent++
+	y.taken += taken
+}
+
+// report fails if too little came through for the soak to prove anything.
+func (y *tally) report(t *testing.T, place string) {
+	t.Helper()
+	t.Logf("%s: %d prompts, %d taken; receipts: %s", place, y.sent, y.taken, table(y.states))
+	proved := y.states[client.ReceiptConsumed]
+	if y.mute {
+		proved = y.taken
+	}
+	if proved < y.sent/2 {
+		t.Errorf("%s: only %d of %d prompts came through: the soak proves little", place, proved, y.sent)
 	}
 }
 
@@ -321,6 +361,9 @@ func (c *city) sitDown(t *testing.T, agent string) *typist {
 			}
 		}
 	}()
+	c.await("with a person at "+agent, func(s client.Status) bool { // or the keys are nobody's
+		return slices.ContainsFunc(s.Agents, func(a client.Agent) bool { return a.Name == agent && a.Attached > 0 })
+	})
 	return &typist{t: t, cmd: cmd, tty: tty}
 }
 
