@@ -36,6 +36,8 @@ type loop struct {
 	entries map[session.Key]*entry
 	// sensible are the sessions of which something is to be read
 	sensible map[*entry]bool
+	// edges are the sessions of which something has changed that concerns nobody else
+	edges map[*entry]bool
 	// faded are the sessions that readers see as they were, since when at most
 	faded   map[*entry]bool
 	fadedAt time.Time
@@ -69,7 +71,7 @@ const activityLag = 250 * time.Millisecond
 func newLoop(c *Controller) *loop {
 	l := &loop{
 		c: c, desired: map[session.Key]*plan.Session{}, places: map[string]*place{}, entries: map[session.Key]*entry{}, sensible: map[*entry]bool{},
-		faded:     map[*entry]bool{},
+		edges: map[*entry]bool{}, faded: map[*entry]bool{},
 		startedAt: c.opts.Now(), versions: 1,
 	}
 	l.saver = keep.New(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
@@ -124,6 +126,9 @@ func (l *loop) run(ctx context.Context) error {
 // turn makes the passes that are due, and keeps the snapshot young.
 func (l *loop) turn() {
 	l.dirty = l.c.jolt.Swap(false) || l.dirty || !l.wake.IsZero() && !l.now().Before(l.wake)
+	if !l.dirty {
+		l.takeEdges()
+	}
 	for l.dirty && !l.leaving {
 		l.dirty = false
 		l.wake = time.Time{}

@@ -80,17 +80,22 @@ func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 	for _, e := range l.entries {
 		observed = append(observed, l.observed(e))
 	}
+	return observed, l.policy()
+}
+
+func (l *loop) policy() plan.Policy {
 	policy := l.settings().policy()
 	policy.Frozen, policy.Woke = l.frozen, l.woke
 	policy.PoolWants, policy.PoolFaults = l.counts.Wants, l.counts.Faults
 	if l.ending != nil {
 		policy.Stopping, policy.StopAfter = true, l.ending.stopAfter
 	}
-	return observed, policy
+	return policy
 }
 
 // decide asks the diff about every session and takes note of the answers.
 func (l *loop) decide() {
+	clear(l.edges)
 	observed, policy := l.facts()
 	l.actions = plan.Diff(l.loaded.Desired, observed, l.now(), policy)
 	decided := make(map[session.Key]bool, len(l.actions))

@@ -212,5 +212,5 @@ func (l *loop) attached(e *entry, n int) {
 		l.c.emit(kind, e, text, map[string]string{"attached": fmt.Sprint(n)})
 	}
 	e.seen.Attached = n
-	l.dirty = true
+	l.edge(e)
 }

@@ -145,6 +145,10 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 		return
 	}
 	s.faults = 0
+	if reading.LastInput.After(e.seen.LastInput) {
+		e.seen.LastInput = reading.LastInput // no event tells of what a person types
+		l.fade(e)
+	}
 	if reading.At.IsZero() {
 		reading.At = l.now()
 	}
@@ -180,7 +184,7 @@ func (l *loop) sensedEarly(e *entry, reading runtime.Reading, err error) {
 // asks takes what blocks the agent, nil if nothing does.
 func (l *loop) asks(e *entry, question *runtime.PendingInteraction) {
 	if account.Asked(e.sensing.pending) != account.Asked(question) {
-		l.dirty = true
+		l.edge(e)
 	}
 	e.sensing.pending = question
 }
@@ -217,13 +221,14 @@ func (l *loop) conclude(e *entry) {
 	}
 	l.fade(e)
 	if open := reach.StillOpen(e.rec.Warning, s.activity.State); s.pending == nil && open != e.rec.Warning {
-		e.rec.Warning, l.dirty = open, true
+		e.rec.Warning = open
 		e.touch()
+		l.edge(e)
 	}
 	if s.activity.State == before.State && s.activity.Kind == before.Kind && s.activity.Until.Equal(before.Until) {
 		return
 	}
-	l.dirty = true
+	l.edge(e)
 	l.limit(e)
 	if s.activity.State == before.State {
 		return

@@ -18,7 +18,7 @@ func (l *loop) publish() {
 	targets := make([]*board.Target, 0, len(l.actions))
 	for _, a := range l.actions {
 		if e := l.entries[session.Key{Provider: a.Provider, Session: a.Session}]; e != nil {
-			targets = append(targets, l.target(e, a))
+			targets = append(targets, l.target(e, e.action))
 		}
 	}
 	l.c.Board.Publish(l.city(), targets)

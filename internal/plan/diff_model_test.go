@@ -53,6 +53,7 @@ func drawObserved(t *rapid.T, s Session) (Observed, bool) {
 		o.Seen.Exit = &runtime.Exit{Code: rapid.IntRange(0, 1).Draw(t, "code")}
 	}
 	o.Known = rapid.Bool().Draw(t, "known")
+	o.Cut = rapid.Float64Range(0, 1).Draw(t, "cut") > 0.9
 	o.CanRelaunch = rapid.Bool().Draw(t, "warm")
 	o.Owner = rapid.SampledFrom([]Owner{OwnerUs, OwnerUs, OwnerUs, OwnerUnknown, OwnerOther}).Draw(t, "owner")
 	o.Order = rapid.SampledFrom([]Order{OrderNone, OrderNone, OrderNone, OrderRestart, OrderKill}).Draw(t, "order")

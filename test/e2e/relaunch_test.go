@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/fakeagent/ledger"
+)
+
+// TestNothingForTheFormerReachesARelaunchedAgent lets a prompt wait for an agent in
+// whose input line a draft stands, and relaunches that agent in its terminal: the
+// prompt was for the one before, and so is every order that names it (R5).
+func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t, "patrol_interval = \"500ms\"\n", []member{{name: "warm", toml: "# launch"}})
+	c.start()
+	before := agentIn(c.await("running", running), "warm")
+	done, err := c.client.Keys(t.Context(), "warm", client.KeysRequest{Keys: []string{"d", "r", "a", "f", "t"}, Instance: before.Instance})
+	accept(t, done, err)
+	pause(time.Second)
+	queued, err := c.client.Nudge(t.Context(), "warm", client.NudgeRequest{Text: "for the former"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.await("holding the prompt", func(client.Status) bool {
+		r, err := c.client.Receipt(t.Context(), queued.ID, "")
+		return err == nil && r.State == client.ReceiptQueued
+	})
+	c.change("# launch", drifted)
+	c.renewed(t, "warm", before.PID)
+	after := agentIn(c.await("running", running), "warm")
+	events, err := c.client.PastEvents(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	warm := false
+	for _, e := range events.Events {
+		warm = warm || e.Kind == "session.relaunched"
+	}
+	if !warm || after.Instance == before.Instance || after.Epoch != before.Epoch+1 {
+		t.Fatalf("relaunched in its terminal: %v; it is %s of %d, it was %s of %d", warm, after.Instance, after.Epoch, before.Instance, before.Epoch)
+	}
+	former := client.LifecycleRequest{Instance: before.Instance}
+	for name, order := range map[string]func() error{
+		"kill":  func() error { _, err := c.client.Kill(t.Context(), "warm", former); return err },
+		"drain": func() error { _, err := c.client.Drain(t.Context(), "warm", former); return err },
+		"nudge": func() error {
+			_, err := c.client.Nudge(t.Context(), "warm", client.NudgeRequest{Text: "too late", Instance: before.Instance})
+			return err
+		},
+	} {
+		if err := order(); !errors.Is(err, client.ErrRefused) {
+			t.Errorf("%s for the former incarnation: %v", name, err)
+		}
+	}
+	r, err := c.client.Receipt(t.Context(), queued.ID, client.ReceiptConsumed)
+	if err != nil || r.State != client.ReceiptDead {
+		t.Errorf("the prompt for the former is %s: %s (%v)", r.State, r.Reason, err)
+	}
+	nudge(t, c, "warm", "for the present one")
+	prompts := ledger.Of(c.records(t, "warm"), ledger.Prompt)
+	if len(prompts) != 1 || prompts[0].Text != "for the present one" {
+		t.Errorf("the agents were prompted %+v", prompts)
+	}
+	c.kill()
+	c.start()
+	if again := agentIn(c.await("running", running), "warm"); again.PID != after.PID || again.Instance != after.Instance || again.Epoch != after.Epoch {
+		t.Errorf("another controller finds %s of %d, process %d", again.Instance, again.Epoch, again.PID)
+	}
+	c.stop()
+}
