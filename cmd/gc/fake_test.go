@@ -104,6 +104,12 @@ func (d fakeDaemon) CheckProvider(ctx context.Context, root, selection string, r
 	return nil
 }
 
+func (d fakeDaemon) CheckOperations(ctx context.Context, root, selection string, report func(cli.CheckResult)) error {
+	return d.CheckProvider(ctx, root, selection, report)
+}
+
+func (fakeDaemon) ServeProvider(context.Context, string, string, []string) int { return 2 }
+
 func (fakeDaemon) StarterConfig(_ context.Context, city string) ([]byte, error) {
 	return fmt.Appendf(nil, "[workspace]\nname = %q\n\n[[agents]]\nname = \"worker\"\n", city), nil
 }

@@ -59,6 +59,12 @@ type Drivers interface {
 	// is gone afterwards, and reports each result. An error means that the cases
 	// could not be run; a failed case is none. root may be empty.
 	CheckProvider(ctx context.Context, root, selection string, report func(CheckResult)) error
+	// CheckOperations tries it operation by operation with one session, for the
+	// author of a session script, in the same way.
+	CheckOperations(ctx context.Context, root, selection string, report func(CheckResult)) error
+	// ServeProvider answers one call of a session script, operation, session and
+	// the rest, and returns the exit status of the wire.
+	ServeProvider(ctx context.Context, root, selection string, args []string) int
 }
 
 // Configs reads and writes configurations without a controller.

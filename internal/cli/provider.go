@@ -13,7 +13,7 @@ import (
 
 func providerCommand(a *app) *cobra.Command {
 	return desk.Group("provider", "Where agents can run: list, check", `A provider is a kind of place where agents run. No controller is needed for these commands.`,
-		providerListCommand(a), providerCheckCommand(a))
+		providerListCommand(a), providerCheckCommand(a), providerServeCommand(a))
 }
 
 func providerListCommand(a *app) *cobra.Command {
@@ -36,12 +36,14 @@ func providerListCommand(a *app) *cobra.Command {
 }
 
 func providerCheckCommand(a *app) *cobra.Command {
-	var all bool
+	var all, operations, contract bool
 	cmd := &cobra.Command{
 		Use:   "check [PROVIDER]",
 		Short: "Prove that a provider keeps the contract on this machine",
 		Long: `Runs the conformance cases, the same that its tests run, with real sessions in a temporary place that
-is gone afterwards. Without a name it is the default provider. Exit status 1 if a case fails.`,
+is gone afterwards. Without a name it is the default provider. A session script (exec:<script>) is tried
+operation by operation instead, unless --contract is given: what works, what is missing, what is wrong.
+Exit status 1 if a case fails.`,
 		Args: desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := a.daemon()
@@ -53,7 +55,12 @@ is gone afterwards. Without a name it is the default provider. Exit status 1 if 
 				return err
 			}
 			check := &check{app: a, all: all}
-			if err := daemon.CheckProvider(cmd.Context(), root, strings.Join(args, ""), check.report); err != nil {
+			selection := strings.Join(args, "")
+			try := daemon.CheckProvider
+			if operations || strings.Contains(selection, ":") && !contract {
+				try = daemon.CheckOperations
+			}
+			if err := try(cmd.Context(), root, selection, check.report); err != nil {
 				return err
 			}
 			return check.sum()
@@ -61,6 +68,9 @@ is gone afterwards. Without a name it is the default provider. Exit status 1 if 
 		ValidArgsFunction: a.completeProviders,
 	}
 	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show the cases that pass too")
+	cmd.Flags().BoolVar(&operations, "operations", false, "try operation by operation, with one session")
+	cmd.Flags().BoolVar(&contract, "contract", false, "run the whole contract, also on a script")
+	cmd.MarkFlagsMutuallyExclusive("operations", "contract")
 	return a.Listing(cmd)
 }
 

@@ -1,0 +1,114 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gascity/internal/checkup"
+	"gascity/internal/cli"
+	"gascity/internal/fakeagent"
+	"gascity/internal/script"
+	"gascity/provider/all"
+	"gascity/runtime"
+	"gascity/runtime/runtimetest"
+)
+
+// scripted is a provider whose abilities come from a handshake.
+type scripted interface{ Handshake() script.Handshake }
+
+// CheckOperations tries a provider operation by operation in a temporary place. The
+// agent is this program under the fake agent's name.
+func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, report func(cli.CheckResult)) error {
+	if selection == "" {
+		selection = all.Drivers()[0].Name
+	}
+	place, err := os.MkdirTemp(publicPlace, "gc-check-")
+	if err != nil {
+		return fmt.Errorf("cannot make a place for the check: %w", err)
+	}
+	defer os.RemoveAll(place) //nolint:errcheck // nothing runs there any more
+	subject := checkup.Subject{
+		Agent: runtimetest.Program{Path: filepath.Join(place, fakeagent.Name)}, Dir: place,
+		Report: func(f checkup.Finding) { report(operationResult(f)) },
+	}
+	if err := os.Symlink(d.opts.Executable, subject.Agent.Path); err != nil {
+		return fmt.Errorf("cannot make the fake agent: %w", err)
+	}
+	if selection, err = withPath(selection, root); err != nil {
+		return err
+	}
+	p, err := all.Open(selection, d.providerConfig(place, filepath.Join(place, "s"), slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return err
+	}
+	defer all.Close(p) //nolint:errcheck // its sessions are gone
+	subject.Provider = p
+	adapt(&subject.Agent, p)
+	if s, ok := p.(scripted); ok {
+		for _, word := range s.Handshake().Capabilities {
+			subject.Declared = append(subject.Declared, string(word))
+		}
+		if !s.Handshake().Has(script.CapSequence) && !p.Capabilities().CanAttachTTY {
+			adapt(&subject.Agent, terminal{p}) // it types, whatever it declares
+		}
+	}
+	return checkup.Run(ctx, subject)
+}
+
+// terminal is a provider that has terminals.
+type terminal struct{ runtime.Provider }
+
+func (terminal) Capabilities() runtime.ProviderCapabilities {
+	return runtime.ProviderCapabilities{CanAttachTTY: true}
+}
+
+// withPath makes the path of a selection absolute that is relative to the city, or to
+// the present folder where there is none.
+func withPath(selection, root string) (string, error) {
+	kind, argument, _ := strings.Cut(selection, ":")
+	if !strings.HasPrefix(argument, "./") && !strings.HasPrefix(argument, "../") {
+		return selection, nil
+	}
+	path, err := filepath.Abs(filepath.Join(root, argument))
+	return kind + ":" + path, err
+}
+
+func operationResult(f checkup.Finding) cli.CheckResult {
+	r := cli.CheckResult{ID: f.Operation, Sentence: f.Promise, Result: cli.CheckFail, Detail: f.Detail, Took: f.Took.Round(time.Millisecond)}
+	switch f.Status {
+	case checkup.Works:
+		r.Result = cli.CheckPass
+	case checkup.Unsupported, checkup.Untried:
+		r.Result, r.Detail = cli.CheckSkip, string(f.Status)+": "+f.Detail
+	case checkup.Wrong:
+	}
+	return r
+}
+
+// ServeProvider answers one call of a session script with what a provider does. Its
+// world is the script's state folder, if one is set, else the city.
+func (d *Daemon) ServeProvider(ctx context.Context, root, selection string, args []string) int {
+	if state := d.env.get("GC_EXEC_STATE_DIR"); filepath.IsAbs(state) {
+		root = filepath.Join(state, "served")
+	}
+	if root == "" {
+		fmt.Fprintln(d.opts.Stderr, "gc: there is no city here, and GC_EXEC_STATE_DIR is not set: nowhere to keep sessions")
+		return script.ExitFailed
+	}
+	p, err := d.open(root, selection, slog.New(slog.DiscardHandler))
+	if err != nil {
+		fmt.Fprintln(d.opts.Stderr, "gc:", err)
+		return script.ExitFailed
+	}
+	code := script.Serve(ctx, p, script.Call{Args: args, Stdin: d.opts.Stdin, Stdout: d.opts.Stdout, Stderr: d.opts.Stderr})
+	if err := all.Close(p); err != nil && code == script.ExitOK {
+		fmt.Fprintln(d.opts.Stderr, "gc:", err)
+		return script.ExitFailed
+	}
+	return code
+}
