@@ -10,6 +10,7 @@ import (
 
 	"gascity/internal/journal"
 	"gascity/internal/local"
+	"gascity/internal/proc"
 	"gascity/internal/typist"
 	"gascity/runtime"
 )
@@ -58,6 +59,7 @@ func TestStalledAgentGetsItOnce(t *testing.T) {
 					if err := syscall.Kill(-state.Agent.PID, syscall.SIGSTOP); err != nil {
 						t.Error(err)
 					}
+					a.stopped(t, state.Agent.PID)
 					time.AfterFunc(stalled, func() { over.Store(true); goesOn <- syscall.Kill(-state.Agent.PID, syscall.SIGCONT) })
 				}
 				text := "transfer the money exactly once"
@@ -77,4 +79,15 @@ func TestStalledAgentGetsItOnce(t *testing.T) {
 			})
 		}
 	}
+}
+
+// stopped waits until a process stands still: a signal only asks for it.
+func (*truth) stopped(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); pause(time.Millisecond) {
+		if info, err := proc.Stat(pid); err == nil && info.State == proc.StateStopped {
+			return
+		}
+	}
+	t.Errorf("process %d does not stop", pid)
 }
