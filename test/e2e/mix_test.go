@@ -1,0 +1,317 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/fakeagent/ledger"
+)
+
+// piped are the flags of a fake agent that runs everywhere, also without a
+// terminal, and pipedToml what its entry says.
+const (
+	piped     = "--plain --framed"
+	pipedToml = "ready_prompt_prefix = \"fakeagent ready\"\nenv = { GC_STDIN = \"framed\" }\n"
+)
+
+// places returns the providers that this program has and that work here, as an
+// agent's session names them.
+func (c *city) places(t *testing.T) []string {
+	t.Helper()
+	var rows []client.Provider
+	if err := json.Unmarshal([]byte(c.run(t, "provider", "list", "--json")), &rows); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, row := range rows {
+		switch {
+		case row.Name == "auto", row.Name == "hybrid":
+		case row.Problem != "":
+			t.Logf("%s is left out: %s", row.Name, row.Problem)
+		case row.Name == "exec:<script>":
+			for _, tool := range []string{"tmux", "screen"} {
+				out = append(out, c.script(t, tool)...)
+			}
+		case !strings.Contains(row.Name, "<"):
+			out = append(out, row.Name)
+		}
+	}
+	return out
+}
+
+// script puts one of the shipped session scripts into the city, if its tool works
+// here.
+func (c *city) script(t *testing.T, tool string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "contrib", "session-scripts", "gc-session-"+tool))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exec.LookPath(tool); err != nil {
+		if slices.Contains(strings.Split(os.Getenv("GC_TEST_REQUIRE"), ","), tool) {
+			t.Fatal(err)
+		}
+		t.Logf("the session script of %s is left out: %v", tool, err)
+		return nil
+	}
+	if err := os.WriteFile(filepath.Join(c.root, "session-"+tool), text, 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	return []string{"exec:./session-" + tool}
+}
+
+// addPiped adds an agent that runs everywhere to city.toml.
+func (c *city) addPiped(name, session string) { c.add(name, session, piped, pipedToml) }
+
+// addFor adds an agent that can be prompted where it runs.
+func (c *city) addFor(name, session string) {
+	if session == "subprocess" {
+		c.addPiped(name, session)
+		return
+	}
+	c.add(name, session, "", "ready_prompt_prefix = \"❯\"\n")
+}
+
+func (c *city) add(name, session, flags, toml string) {
+	c.t.Helper()
+	path := filepath.Join(c.root, client.CityFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	own := ""
+	if session != "" {
+		own = fmt.Sprintf("session = %q\n", session)
+	}
+	c.write(string(text) + fmt.Sprintf("[[agents]]\nname = %q\nstart_command = \"exec %s %s --ledger %s\"\n%s%s",
+		name, c.agent, flags, c.ledgerOf(name), toml, own))
+}
+
+// settled waits until each agent runs at its place, once, and returns the
+// processes by agent.
+func (c *city) settled(want map[string]string) map[string]int {
+	c.t.Helper()
+	c.await(fmt.Sprintf("running at %v", want), func(s client.Status) bool {
+		for name, provider := range want {
+			if a := agentIn(s, name); a.State != client.StateRunning || a.Provider != provider {
+				return false
+			}
+		}
+		return true
+	})
+	out := map[string]int{}
+	for name := range want {
+		alive := processes(c.ledgerOf(name))
+		if len(alive) != 1 {
+			c.t.Errorf("%s runs in the processes %v, want one", name, alive)
+			continue
+		}
+		out[name] = alive[0]
+	}
+	return out
+}
+
+// told prompts an agent and waits until its ledger has the prompt, once: not every
+// place can tell that it arrived.
+func (c *city) told(t *testing.T, name, text string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := c.client.Nudge(ctx, name, client.NudgeRequest{Text: text})
+	if err != nil {
+		t.Errorf("%s is not prompted: %v", name, err)
+		return
+	}
+	for ctx.Err() == nil {
+		if prompts := ledger.Prompts(c.records(t, name)); len(prompts) == 1 && prompts[0].Text == text {
+			return
+		}
+		pause(50 * time.Millisecond)
+	}
+	r, err = c.client.Receipt(t.Context(), r.ID, "")
+	t.Errorf("%s never got its prompt; the receipt is %+v, %v", name, r, err)
+}
+
+// once proves that no incarnation of the agents ever ran beside its predecessor.
+func (c *city) once(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if dup := overlaps(c.records(t, name)); dup != "" {
+			t.Errorf("%s: %s", name, dup)
+		}
+	}
+}
+
+// TestACityMixesPlaces runs an agent at every provider that there is, and two whose
+// provider is not there: each is observed, prompted, killed and adopted at its place
+// and all end with the city; the two are told why, and hold up nobody.
+func TestACityMixesPlaces(t *testing.T) {
+	c := newCrew(t, "[session]\nprovider = \"auto\"\n", nil)
+	where := map[string]string{"plain": "pty"} // where auto sends whom it is not told of
+	c.addFor("plain", "")
+	for i, place := range c.places(t) {
+		where[fmt.Sprintf("at%d", i)] = place
+		c.addFor(fmt.Sprintf("at%d", i), place)
+	}
+	if len(where) < 3 {
+		t.Fatalf("there are only the places %v", where)
+	}
+	t.Logf("places: %v", where)
+	c.addPiped("typo", "ptty")
+	c.addPiped("talker", "acp")
+	c.start()
+	before := c.settled(where)
+	for name, words := range map[string]string{"typo": `there is no runtime provider "ptty"`, "talker": `there is no runtime provider "acp"`} {
+		c.await(name+" told why it cannot start", func(s client.Status) bool {
+			a := agentIn(s, name)
+			return a.State != client.StateRunning && strings.Contains(a.Reason, words)
+		})
+	}
+	for name := range where {
+		c.told(t, name, "hello "+name)
+	}
+	c.kill()
+	c.start()
+	after := c.settled(where)
+	for name, pid := range before {
+		if after[name] != pid {
+			t.Errorf("%s at %s was process %d and is %d after a restart of the controller", name, where[name], pid, after[name])
+		}
+		if r, err := c.client.Kill(t.Context(), name, client.LifecycleRequest{}); err != nil || len(r.Survivors) > 0 {
+			t.Errorf("cannot kill %s at %s: %+v, %v", name, where[name], r, err)
+		}
+	}
+	c.await("running again", func(client.Status) bool {
+		for name, pid := range after {
+			if alive := processes(c.ledgerOf(name)); len(alive) != 1 || alive[0] == pid {
+				return false
+			}
+		}
+		return true
+	})
+	c.settled(where)
+	census := c.stop()
+	if !census.Clean {
+		t.Errorf("the census of the end is %+v", census)
+	}
+	for name := range where {
+		if alive := processes(c.ledgerOf(name)); len(alive) > 0 {
+			t.Errorf("%s at %s lives on as %v", name, where[name], alive)
+		}
+		if !slices.ContainsFunc(census.Sessions, func(r client.StopResult) bool { return r.Agent == name }) {
+			t.Errorf("%s is not in the census %+v", name, census)
+		}
+	}
+	c.once(t, slices.Sorted(maps.Keys(where))...)
+}
+
+// TestAnAgentMovesBetweenPlaces sends one agent through all providers by edits of
+// its session, one of them while no controller runs: it is stopped at the old place
+// before it starts at the new one, and its neighbour is left alone.
+func TestAnAgentMovesBetweenPlaces(t *testing.T) {
+	c := newCrew(t, "", nil)
+	c.addPiped("stays", "")
+	c.addPiped("moves", "pty")
+	places := c.places(t)
+	c.start()
+	neighbour := c.settled(map[string]string{"stays": "pty", "moves": "pty"})["stays"]
+	at := "pty"
+	for i, next := range append(slices.Clone(places[1:]), "pty") {
+		if i == 1 { // the controller is away during this edit
+			c.kill()
+			text, err := os.ReadFile(filepath.Join(c.root, client.CityFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.write(strings.Replace(string(text), fmt.Sprintf("session = %q", at), fmt.Sprintf("session = %q", next), 1))
+			c.start()
+		} else {
+			c.edit(fmt.Sprintf("session = %q", at), fmt.Sprintf("session = %q", next))
+		}
+		now := c.settled(map[string]string{"stays": "pty", "moves": next})
+		if now["stays"] != neighbour {
+			t.Errorf("the neighbour was restarted when the other moved from %s to %s", at, next)
+		}
+		at = next
+	}
+	if starts := len(ledger.Of(c.records(t, "moves"), ledger.Start)); starts != len(places)+1 {
+		t.Errorf("it was started %d times, want once at each of %v and once more", starts, places)
+	}
+	if census := c.stop(); !census.Clean {
+		t.Errorf("the census of the end is %+v", census)
+	}
+	c.once(t, "stays", "moves")
+	if left := processes(c.ledgerOf("moves")); len(left) > 0 {
+		t.Errorf("it lives on as %v", left)
+	}
+}
+
+// TestSessionsAreRoutedByName routes by GC_SESSION=hybrid and changes the pattern:
+// only whose route changes moves, old place first, also across a restart of the
+// controller.
+func TestSessionsAreRoutedByName(t *testing.T) {
+	c := newCrew(t, "[session]\nremote_match = \"far\"\n[session.hybrid]\nremote = \"subprocess\"\n", nil)
+	c.env = []string{"GC_SESSION=hybrid"}
+	for _, name := range []string{"near", "far", "home"} {
+		c.addPiped(name, "")
+	}
+	c.start()
+	first := c.settled(map[string]string{"near": "pty", "far": "subprocess", "home": "pty"})
+	c.kill()
+	c.start()
+	routes := map[string]string{"near": "pty", "far": "subprocess", "home": "pty"}
+	for name, pid := range c.settled(routes) {
+		if first[name] != pid {
+			t.Errorf("%s was routed otherwise after a restart: process %d, then %d", name, first[name], pid)
+		}
+	}
+	c.edit("remote_match = \"far\"", "remote_match = \"near\"")
+	second := c.settled(map[string]string{"near": "subprocess", "far": "pty", "home": "pty"})
+	if second["home"] != first["home"] {
+		t.Error("an agent was restarted whose route did not change")
+	}
+	if census := c.stop(); !census.Clean {
+		t.Errorf("the census of the end is %+v", census)
+	}
+	c.once(t, "near", "far", "home")
+}
+
+// TestAMissingToolIsNamed looks at the providers and the doctor of a machine that
+// lacks the tool of one: both say so and name a cure, and nothing is started.
+func TestAMissingToolIsNamed(t *testing.T) {
+	c := newCrew(t, "", nil)
+	c.addPiped("typo", "ptty")
+	c.addPiped("plain", "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := c.said(ctx, "doctor")
+	if err == nil || !strings.Contains(out, "provider.ptty") || !strings.Contains(out, `there is no runtime provider "ptty"`) || !strings.Contains(out, "used by typo") {
+		t.Errorf("the doctor says (%v):\n%s", err, out)
+	}
+	out, err = c.said(ctx, "config", "check")
+	if err == nil || !strings.Contains(out, `did you mean "pty"?`) || !strings.Contains(out, `session = "ptty"`) {
+		t.Errorf("the check of the configuration says (%v):\n%s", err, out)
+	}
+	out, err = c.said(ctx, "provider", "list")
+	if err != nil || !strings.Contains(out, "hybrid") || !strings.Contains(out, "auto") {
+		t.Errorf("the list says (%v):\n%s", err, out)
+	}
+}
+
+// said runs a command of gc and returns what it says and how it ended.
+func (c *city) said(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, c.gc, append(args, "--city", c.root)...)
+	cmd.Env = append(os.Environ(), "COLUMNS=500", "NO_COLOR=1")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
