@@ -108,7 +108,7 @@ func (l *lease) fence() string {
 func (l *lease) unseen() string {
 	at := l.book.Human
 	if at.IsZero() {
-		return "#{==:#{session_activity},#{session_created}}"
+		return "#{==:#{session_last_attached},}"
 	}
 	return "#{==:#{session_activity}," + strconv.FormatInt(at.Unix(), 10) + "}"
 }

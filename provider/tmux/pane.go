@@ -32,7 +32,7 @@ type pane struct {
 	changed    chan struct{} // closed and replaced at each change of seq
 	lastOutput time.Time
 	heard      memory.Heard
-	recalled   bool // what another process had heard was taken over
+	listened   bool // the program has told something since this process listens
 	log        *rawlog.Writer
 
 	told    time.Time   // of the last event of output
@@ -109,7 +109,7 @@ func (p *pane) noticeLocked(n term.Notice) {
 		}
 	}
 	if p.heard.Hear(n, foreground(p.pid), now) {
-		p.unsaved = true
+		p.unsaved, p.listened = true, true
 		if n.Kind == term.ProgramStatus {
 			p.tellLocked(runtime.Event{Kind: runtime.EventStatus, Time: now, Status: p.heard.Status.Text})
 		}
@@ -155,21 +155,19 @@ func (p *pane) note(command tmuxctl.Command) {
 	}
 }
 
-// recallLocked takes over what another process had noted.
+// recallLocked takes over what another process has noted, until the program tells this one.
 func (p *pane) recallLocked(paste, signs string) {
-	if p.recalled {
-		return
-	}
-	p.recalled = true
 	if !p.modes.known {
 		p.modes.paste = paste == "1"
 	}
-	raw, err := base64.StdEncoding.DecodeString(signs)
-	var s memory.Signs
-	if err != nil || json.Unmarshal(raw, &s) != nil || p.heard.Signs != (memory.Signs{}) {
+	if p.listened || signs == "" {
 		return
 	}
-	p.heard.Signs = s
+	raw, err := base64.StdEncoding.DecodeString(signs)
+	var s memory.Signs
+	if err == nil && json.Unmarshal(raw, &s) == nil {
+		p.heard.Signs = s
+	}
 }
 
 // openLog opens the raw log of a session that is known.

@@ -187,7 +187,7 @@ func (d *desk) sit(cols, rows int, dir, name string, flags ...string) (pane stri
 	pane = fmt.Sprintf("w%d", d.seats)
 	script := fmt.Sprintf("echo my own text; %s attach %s %s %s; echo left $?; exec cat", self, dir, name, strings.Join(flags, " "))
 	d.tmux("new-session", "-d", "-s", pane, "-x", fmt.Sprint(cols), "-y", fmt.Sprint(rows), script, ";", "set", "-g", "status", "off",
-		";", "set", "-g", "window-size", "manual", ";", "resize-window", "-t", pane, "-x", fmt.Sprint(cols), "-y", fmt.Sprint(rows))
+		";", "resize-window", "-t", pane, "-x", fmt.Sprint(cols), "-y", fmt.Sprint(rows))
 	return pane
 }
 

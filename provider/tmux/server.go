@@ -142,6 +142,8 @@ func (s *server) do(ctx context.Context, commands ...tmuxctl.Command) ([]tmuxctl
 				return nil, err
 			}
 		case errors.Is(err, tmuxctl.ErrInterrupted) && ctx.Err() == nil && try == 0 && reads(commands):
+		case errors.Is(err, tmuxctl.ErrNoTmux) && missing(s.socket):
+			return nil, fmt.Errorf("%w at %s", tmuxctl.ErrNoServer, s.socket) // nor is there a program to ask it with
 		default:
 			return replies, err
 		}

@@ -34,15 +34,14 @@ type state struct {
 	exit          runtime.Exit // with dead
 	pid           int
 	attached      int
-	created       time.Time // of the session
-	human, output time.Time // by the second
+	human, output time.Time // by the second; human is zero if nobody was ever attached
 	width, height int
 	title         string
 }
 
 // stateFields is the format of a state. The title is last: it can hold anything.
 var stateFields = formatOf("@"+optionInstance, "@"+optionSession, "pane_id", "window_id", "pane_dead", "pane_dead_status",
-	"pane_dead_signal", "pane_dead_time", "pane_pid", "session_attached", "session_created", "session_activity", "window_activity",
+	"pane_dead_signal", "pane_dead_time", "pane_pid", "session_attached", "session_last_attached", "session_activity", "window_activity",
 	"window_width", "window_height", "pane_title")
 
 const stateCount = 16
@@ -68,11 +67,11 @@ func parseState(line string) (state, error) {
 	}
 	s := state{
 		hash: f[0], name: f[1], pane: f[2], window: f[3], dead: f[4] == "1",
-		pid: number(f[8]), attached: number(f[9]), created: moment(f[10]), output: moment(f[12]),
+		pid: number(f[8]), attached: number(f[9]), output: moment(f[12]),
 		width: number(f[13]), height: number(f[14]), title: f[15],
 	}
-	if at := moment(f[11]); at.After(s.created) {
-		s.human = at.Add(time.Second - 1) // it is told by the second: at the end of it
+	if f[10] != "" {
+		s.human = moment(f[11]).Add(time.Second - 1) // it is told by the second: at the end of it
 	}
 	if s.dead {
 		s.exit, s.collected, s.timed = exitOf(f[5], f[6], f[7]), f[5] != "" || number(f[6]) > 0, f[7] != ""

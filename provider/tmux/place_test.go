@@ -1,0 +1,377 @@
+package tmux_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"gascity/internal/fakeagent/ledger"
+	"gascity/internal/proc"
+	"gascity/provider/tmux"
+	"gascity/runtime"
+)
+
+// A person's tmux with an odd configuration, also around us, is neither read nor touched.
+func TestThePersonsTmuxIsLeftAlone(t *testing.T) {
+	needsTmux(t)
+	home, err := os.MkdirTemp("", "gchome") //nolint:usetesting // short: it holds a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) }) // a temporary folder
+	odd := "set -g base-index 5\nset -g pane-base-index 3\nset -g remain-on-exit off\nset -g default-command 'sleep 1'\nset -g window-size smallest\nset -g prefix C-a\n"
+	if err := os.WriteFile(filepath.Join(home, ".tmux.conf"), []byte(odd), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(home, "theirs")
+	theirs := func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), "tmux", append([]string{"-S", socket, "-f", filepath.Join(home, ".tmux.conf")}, args...)...)
+		cmd.Env = append(os.Environ(), "HOME="+home)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("tmux %q: %v: %s", args, err, out)
+		}
+		return string(out)
+	}
+	theirs("new-session", "-d", "-s", "s", "cat")
+	defer theirs("kill-server")
+	look := func() string {
+		return theirs("list-sessions") + theirs("show-options", "-g") + theirs("list-keys") + theirs("show-environment", "-g") + theirs("show-hooks", "-g")
+	}
+	before := look()
+	t.Setenv("TMUX", socket+",1,0")
+	t.Setenv("TMUX_PANE", "%0")
+	r := newRig(t, func(cfg *tmux.Config) {
+		cfg.Env = append(cfg.Env, "TMUX="+socket+",1,0", "TMUX_PANE=%77", "TERM=xterm-odd", "HOME="+home)
+	})
+	a := r.start("s", "claude", "--print-env-to "+filepath.Join(r.dir, "env"))
+	a.prompt("hello")
+	env, err := os.ReadFile(filepath.Join(r.dir, "env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, foreign := range []string{socket, "%77", "xterm-odd"} {
+		if strings.Contains(string(env), foreign) {
+			t.Errorf("the agent was told %q of the person's terminal", foreign)
+		}
+	}
+	if after := look(); after != before {
+		t.Errorf("the person's server was\n%s\nand is\n%s", before, after)
+	}
+}
+
+// Somebody with a tiny terminal who looks at a session has no say in the size of others, and
+// none in this one's after they have left.
+func TestTinyClientsDoNotShrinkAgents(t *testing.T) {
+	t.Parallel()
+	r, d := newRig(t), newDesk(t)
+	one := r.start("one", "", "")
+	d.sit(2, 1, r.dir, "one")
+	until(t, "somebody is attached", func() bool { return r.IsAttached("one") })
+	until(t, "the looked at session follows", func() bool { return r.ask("display-message", "-p", "-t", "=one:", "#{window_width}") == "2" })
+	two := r.start("two", "", "")
+	if rec := two.wait(ledger.Start, 1)[0]; rec.Cols != 200 || rec.Rows != 50 {
+		t.Errorf("the other agent was started with %dx%d", rec.Cols, rec.Rows)
+	}
+	for _, rec := range ledger.Of(all(t, two.file), ledger.Resize) {
+		t.Errorf("the other agent was told of a resize: %+v", rec)
+	}
+	d.tmux("kill-session", "-t", "w1")
+	until(t, "nobody is attached", func() bool { return !r.IsAttached("one") })
+	until(t, "it has its own size again", func() bool {
+		return r.ask("display-message", "-p", "-t", "=one:", "#{window_width}x#{window_height}") == "200x50"
+	})
+	one.prompt("still well")
+	one.took("still well")
+}
+
+func all(t *testing.T, file string) []ledger.Record {
+	t.Helper()
+	records, err := ledger.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+// A person attaches, types, detaches with either key, and comes back, also from inside a
+// tmux; an end of the agent is told.
+func TestAttachAsAPersonDoes(t *testing.T) {
+	t.Parallel()
+	r, d := newRig(t), newDesk(t)
+	r.shell("shell", "exec bash --norc --noprofile -i", map[string]string{"PS1": "ready> "})
+	s := d.sit(100, 30, r.dir, "shell")
+	d.shows(s, "ready>")
+	d.keys(s, "echo hello-$((40+2)); stty size", "Enter")
+	d.shows(s, "hello-42")
+	d.shows(s, "29 100") // the status line has the last row
+	until(t, "a key is told", func() bool {
+		obs, err := r.Observe(t.Context(), "shell")
+		return err == nil && obs.Attached == 1 && time.Since(obs.LastInput) < time.Minute
+	})
+	d.keys(s, "C-b", "d")
+	d.shows(s, "left 0")
+	d.shows(s, "my own text")
+	again := d.sit(90, 20, r.dir, "shell")
+	d.shows(again, "hello-42")
+	d.keys(again, `C-\`)
+	d.shows(again, "left 0")
+	reader := d.sit(90, 20, r.dir, "shell", "read-only")
+	d.shows(reader, "hello-42")
+	d.keys(reader, "echo not-$((1+1))", "Enter")
+	d.keys(reader, "C-b", "d")
+	d.shows(reader, "left 0")
+	if text, err := r.Peek("shell", 0); err != nil || strings.Contains(text, "not-") {
+		t.Errorf("a read-only client has typed: %q, %v", text, err)
+	}
+	last := d.sit(90, 20, r.dir, "shell")
+	d.shows(last, "hello-42")
+	if err := r.Stop("shell"); err != nil {
+		t.Fatal(err)
+	}
+	d.shows(last, "[shell was stopped]")
+}
+
+// A prompt waits for a person who types, and never mixes with what they typed.
+func TestPromptWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	r, d := newRig(t, func(cfg *tmux.Config) { cfg.HumanQuiet = 2 * time.Second }), newDesk(t)
+	a := r.start("s", "claude", "")
+	s := d.sit(100, 30, r.dir, "s")
+	until(t, "somebody is attached", func() bool { return r.IsAttached("s") })
+	d.keys(s, "a draft")
+	d.shows(s, "a draft")
+	out, err := r.Deliver(t.Context(), "s", runtime.Delivery{Content: runtime.TextContent("a prompt")})
+	if err != nil || out.State != runtime.OutcomeRefused {
+		t.Fatalf("beside a draft: %+v, %v", out, err)
+	}
+	d.keys(s, "Enter")
+	until(t, "the prompt is taken", func() bool {
+		out, err = r.Deliver(t.Context(), "s", runtime.Delivery{ID: "p", Content: runtime.TextContent("a prompt")})
+		return err != nil || out.State == runtime.OutcomeSubmitted
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.took("a draft", "a prompt")
+}
+
+// Values that no shell or multiplexer would like arrive byte for byte, names that are no
+// variables are left out, and what is to be unset is.
+func TestHostileEnvironment(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(cfg *tmux.Config) {
+		cfg.Env = append(cfg.Env, "BASH_FUNC_x%%=() { echo; }", "GONE=base", "KEPT=$(id) `id` ~ !! \xff\n'\"\\;#{pid}")
+	})
+	want := map[string]string{
+		"NEWLINES": "a\nb\n\n", "QUOTES": `'"'"'\''`, "DOLLARS": "$HOME ${PATH} $(id) `id`", "FORMAT": "#{pane_id} #[fg=red] %H;", "BYTES": "\x01\x1b[31m\xff\xfe",
+		"LONG": strings.Repeat("x", 100_000), "TMUX_TMPDIR": "/nowhere", "EQUALS": "==a=b", "KEPT": "$(id) `id` ~ !! \xff\n'\"\\;#{pid}",
+	}
+	env := map[string]string{"GONE": "", "HOME": ""}
+	for name, v := range want {
+		env[name] = v
+	}
+	file := filepath.Join(r.dir, "env")
+	r.shell("s", "exec cat /proc/self/environ > "+file+".new && mv "+file+".new "+file+"; exec sleep 1000", nil)
+	if err := r.Stop("s"); err != nil {
+		t.Fatal(err)
+	}
+	r.shell("s", "cat /proc/self/environ > "+file+".new && mv "+file+".new "+file+"; exec sleep 1000", env)
+	var got []byte
+	until(t, "the environment is written", func() (ok bool) {
+		data, err := os.ReadFile(file)
+		got = data
+		return err == nil
+	})
+	entries := strings.Split(string(got), "\x00")
+	for name, v := range want {
+		if !slices.Contains(entries, name+"="+v) {
+			t.Errorf("%s is not %.60q", name, v)
+		}
+	}
+	for _, entry := range entries {
+		for _, name := range []string{"GONE=", "HOME=", "BASH_FUNC"} {
+			if strings.HasPrefix(entry, name) {
+				t.Errorf("there is %q", entry)
+			}
+		}
+	}
+}
+
+// A secret of the environment is in no argument, in nothing that tmux would list, and in no
+// file that stays.
+func TestSecretsAreNowhereToBeRead(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-5f2b8a"
+	r := newRig(t)
+	stop := make(chan struct{})
+	var found sync.Map
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			list, _ := proc.List() // what ends meanwhile is not there
+			for _, info := range list {
+				argv, _ := proc.Argv(info.PID)
+				if text := strings.Join(argv, " "); strings.Contains(text, canary) {
+					found.Store(text, true)
+				}
+			}
+		}
+	})
+	for n := range 5 {
+		name := fmt.Sprintf("s%d", n)
+		err := r.Start(t.Context(), name, runtime.Config{
+			Command: "exec cat", WorkDir: r.dir, Env: map[string]string{"API_KEY": canary, "GC_INSTANCE_TOKEN": canary + name},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	found.Range(func(text, _ any) bool { t.Errorf("an argument: %v", text); return true })
+	for _, list := range [][]string{
+		{"show-environment", "-g"}, {"show-environment", "-t", "=s1"}, {"show-options", "-g"}, {"show-options", "-s"}, {"show-options", "-t", "=s1:"},
+		{"show-options", "-p", "-t", "=s1:"}, {"show-options", "-w", "-t", "=s1:"}, {"list-buffers"}, {"show-messages"},
+		{"list-panes", "-a", "-F", "#{pane_start_command} #{pane_current_command} #{pane_title}"},
+	} {
+		if strings.Contains(r.ask(list...), canary) {
+			t.Errorf("it is in %v", list)
+		}
+	}
+	err := filepath.WalkDir(r.dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		info, statErr := e.Info()
+		if errors.Join(err, statErr) == nil && strings.Contains(string(data), canary) && (filepath.Base(path) != "instance" || info.Mode().Perm() != 0o600) {
+			t.Errorf("it is in %s", path)
+		}
+		return errors.Join(err, statErr)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A city whose path is too long for a socket works all the same.
+func TestLongPaths(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(cfg *tmux.Config) { cfg.Dir = filepath.Join(cfg.Dir, strings.Repeat("long", 30)) })
+	r.shell("s", "exec cat", nil)
+	if !r.IsRunning("s") {
+		t.Error("it does not run")
+	}
+}
+
+// Without tmux there is one clear error that names the way out.
+func TestMissingTmux(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(cfg *tmux.Config) { cfg.Env = []string{"PATH=/nowhere"} })
+	err := r.Start(t.Context(), "s", runtime.Config{Command: "cat", WorkDir: r.dir})
+	if err == nil || !strings.Contains(err.Error(), "tmux is not installed") || !strings.Contains(err.Error(), `"pty"`) || !strings.Contains(err.Error(), "/nowhere") {
+		t.Errorf("Start = %v", err)
+	}
+	if names, err := r.ListRunning(""); len(names) > 0 || err != nil {
+		t.Errorf("ListRunning = %q, %v", names, err)
+	}
+}
+
+// When the server is killed under load, all sessions are gone and said to be, what survived
+// is told and taken away by Stop, and nothing starts a server but Start.
+func TestServerIsKilled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	events, err := r.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for n := range 8 {
+		names = append(names, fmt.Sprintf("s%d", n))
+		r.shell(names[n], "yes flood", nil)
+	}
+	r.shell("stubborn", "trap '' HUP TERM; exec sleep 1000", nil)
+	pid := number(t, r.ask("display-message", "-p", "#{pid}"))
+	delivering := make(chan error, 1)
+	go func() {
+		_, err := r.Deliver(t.Context(), names[0], runtime.Delivery{Content: runtime.TextContent("a prompt")})
+		delivering <- err
+	}()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	gone := map[string]bool{}
+	until(t, "every session is told to be gone", func() bool {
+		select {
+		case e := <-events:
+			if e.Kind == runtime.EventGone {
+				gone[e.Session] = true
+			}
+		default:
+		}
+		return len(gone) == 9
+	})
+	if err := <-delivering; err != nil {
+		t.Logf("the delivery: %v", err)
+	}
+	for _, name := range names {
+		until(t, name+" is dead", func() bool {
+			obs, err := r.Observe(t.Context(), name)
+			return err == nil && obs.Session == runtime.Dead && obs.Agent == runtime.Dead
+		})
+	}
+	obs, err := r.Observe(t.Context(), "stubborn")
+	if err != nil || obs.Session != runtime.Dead || obs.Agent != runtime.Alive {
+		t.Errorf("what survived is %s in a session %s, %v", obs.Agent, obs.Session, err)
+	}
+	if names, err := r.ListRunning(""); err != nil || len(names) > 0 {
+		t.Errorf("ListRunning = %q, %v", names, err)
+	}
+	err = r.Start(t.Context(), "stubborn", runtime.Config{Command: "cat", WorkDir: r.dir})
+	if !errors.Is(err, runtime.ErrSessionExists) {
+		t.Errorf("a start beside what survived = %v", err)
+	}
+	if err := serverless(r.dir); err != nil {
+		t.Errorf("something started a server: %v", err)
+	}
+	if err := r.Stop("stubborn"); err != nil {
+		t.Error(err)
+	}
+	if left, err := proc.FindByEnv("GC_SESSION_NAME", "stubborn"); err != nil || slices.ContainsFunc(left, func(m proc.EnvMatch) bool { return strings.HasPrefix(dirOf(m.PID), r.dir) }) {
+		t.Errorf("after Stop there are %v, %v", left, err)
+	}
+	for _, name := range append(names[:1:1], "stubborn") {
+		r.shell(name, "exec cat", nil)
+		if !r.IsRunning(name) {
+			t.Errorf("%s does not run again", name)
+		}
+	}
+}
+
+func dirOf(pid int) string {
+	dir, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)) // none: it has ended
+	return dir
+}
+
+func number(t *testing.T, text string) (n int) {
+	t.Helper()
+	if _, err := fmt.Sscan(text, &n); err != nil {
+		t.Fatalf("%q is no number", text)
+	}
+	return n
+}

@@ -1,0 +1,210 @@
+package tmux_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/internal/fakeagent/ledger"
+	"gascity/provider/tmux"
+	"gascity/runtime"
+)
+
+func of(r runtime.Reading, source runtime.Source) runtime.Activity {
+	for _, e := range r.Evidence {
+		if e.Source == source {
+			return e.Activity
+		}
+	}
+	return ""
+}
+
+// sense reads until ok is true.
+func (a *agent) sense(what string, ok func(runtime.Reading) bool) runtime.Reading {
+	a.t.Helper()
+	for end := time.Now().Add(limit); ; {
+		r, err := runtime.Sense(a.t.Context(), a.Provider, a.name)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		if ok(r) {
+			return r
+		}
+		if time.Now().After(end) {
+			a.t.Fatalf("%s: %+v, pending %+v", what, r.Evidence, r.Pending)
+		}
+	}
+}
+
+// What a program tells its terminal is heard through tmux, and remembered by the process
+// that comes next.
+func TestSenseFollowsATurn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.start("s", "claude", "--osc7501 --osc9 --osc133")
+	says := func(status, progress, mark, screen runtime.Activity) func(runtime.Reading) bool {
+		return func(r runtime.Reading) bool {
+			return of(r, runtime.SourceStatus) == status && of(r, runtime.SourceProgress) == progress && of(r, runtime.SourceMark) == mark && of(r, runtime.SourceScreen) == screen
+		}
+	}
+	resting := says(runtime.ActivityIdle, "", runtime.ActivityReady, runtime.ActivityIdle)
+	a.sense("idle", resting)
+	a.prompt("[[busy:1500ms]]")
+	a.sense("busy", says(runtime.ActivityBusy, runtime.ActivityBusy, runtime.ActivityBusy, runtime.ActivityBusy))
+	a.wait(ledger.Answered, 1)
+	a.sense("idle again", resting)
+	until(t, "what was heard is noted", func() bool {
+		return r.ask("display-message", "-p", "-t", "=s:", "#{@gc_paste}") == "1" && r.ask("display-message", "-p", "-t", "=s:", "#{@gc_signs}") != ""
+	})
+	next, err := tmux.Open(config(r.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	adopted := &agent{&rig{next, t, r.dir}, "s", a.file}
+	until(t, "the next process knows it, too", func() bool {
+		reading, err := next.Sense(t.Context(), "s")
+		return err == nil && of(reading, runtime.SourceStatus) == runtime.ActivityIdle && resting(reading)
+	})
+	adopted.prompt("of two\nlines") // which takes brackets
+	a.took("[[busy:1500ms]]", "of two\nlines")
+}
+
+// A program that asks whether its reports are read gets an answer, one from all processes
+// together.
+func TestReportsAreAnswered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	second, err := tmux.Open(config(r.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	file := filepath.Join(r.dir, "answer")
+	r.shell("s", `stty raw -echo; sleep 0.2; printf '\033]7501;?\033\\'; dd bs=1 count=9 of=`+file+` 2>/dev/null; stty sane; echo done; exec cat`, nil)
+	if _, err := second.ListRunning(""); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "an answer comes", func() bool {
+		data, err := os.ReadFile(file)
+		return err == nil && string(data) == "\x1b]7501;?\x1b"
+	})
+	until(t, "it goes on", func() bool { text, err := r.Peek("s", 0); return err == nil && strings.Contains(text, "done") })
+}
+
+// A crash is an event within a tenth of a second, whoever listens.
+func TestCrashIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	events, err := r.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(r.dir, "at")
+	r.shell("s", "sleep 0.5; date +%s%N > "+file+"; exit 3", nil)
+	for e := range events {
+		if e.Kind != runtime.EventExited {
+			continue
+		}
+		data, err := os.ReadFile(file)
+		if err != nil || e.Exit == nil || e.Exit.Code != 3 {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		var at int64
+		if _, err := fmt.Sscan(string(data), &at); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("told after %s", e.Time.Sub(time.Unix(0, at)))
+		return
+	}
+}
+
+// Another process that opens the city finds its sessions, tokens and metadata; names that
+// begin alike are kept apart.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	names := []string{"worker-1", "worker-10", "worker-1x", "worker", "Worker"}
+	tokens := map[string]string{}
+	for _, name := range names {
+		r.start(name, "", "")
+		if err := r.SetMeta(name, "who", name); err != nil {
+			t.Fatal(err)
+		}
+		obs, err := r.Observe(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens[name] = obs.InstanceToken
+	}
+	next, err := tmux.Open(config(r.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	got, err := next.ListRunning("")
+	slices.Sort(names)
+	if err != nil || !slices.Equal(got, names) {
+		t.Errorf("ListRunning = %q, %v", got, err)
+	}
+	for _, name := range names {
+		obs, err := next.Observe(t.Context(), name)
+		who, metaErr := next.GetMeta(name, "who")
+		if err != nil || metaErr != nil || obs.InstanceToken != tokens[name] || obs.Agent != runtime.Alive || who != name {
+			t.Errorf("%s: %s, is %q: %v, %v", name, obs.Agent, who, err, metaErr)
+		}
+		a := &agent{&rig{next, t, r.dir}, name, filepath.Join(r.dir, name+".ledger")}
+		a.prompt("for " + name)
+		a.took("for " + name)
+	}
+	if err := next.Stop("worker-1"); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := r.ListRunning("worker-1"); err != nil || !slices.Equal(left, []string{"worker-10", "worker-1x"}) {
+		t.Errorf("after the stop of worker-1 there are %q, %v", left, err)
+	}
+}
+
+// The raw output is kept, and outlives session and server.
+func TestRawOutputIsKept(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.shell("s", "printf 'first \\033[31mred\\033[m\\n'; sleep 0.3; echo last; exec cat", nil)
+	until(t, "it is in the log", func() bool {
+		data, err := os.ReadFile(filepath.Join(r.dir, "log", "s.log"))
+		return err == nil && strings.Contains(string(data), "first \x1b[31mred\x1b[m\r\nlast\r\n")
+	})
+}
+
+// Fifty sessions that flood their terminals hold up nobody's prompt for long.
+func TestFloodHoldsUpNobody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes the whole machine")
+	}
+	r := newRig(t, func(cfg *tmux.Config) { cfg.LogDir = "" })
+	a := r.start("quiet", "claude", "")
+	a.prompt("before the flood")
+	timed := func(text string) time.Duration {
+		began := time.Now()
+		a.prompt(text)
+		return time.Since(began)
+	}
+	alone := timed("alone")
+	for n := range 50 {
+		r.shell(fmt.Sprintf("flood-%d", n), "while :; do echo the quick brown fox jumps over the lazy dog; done", nil)
+	}
+	var during []time.Duration
+	for n := range 5 {
+		during = append(during, timed(fmt.Sprintf("in the flood %d", n)))
+	}
+	slices.Sort(during)
+	t.Logf("a prompt takes %s alone, in the flood %s (all: %s)", alone, during[2], during)
+	if during[2] > 5*time.Second {
+		t.Errorf("a prompt takes %s in the flood", during[2])
+	}
+	a.took("before the flood", "alone", "in the flood 0", "in the flood 1", "in the flood 2", "in the flood 3", "in the flood 4")
+}
