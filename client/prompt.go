@@ -51,7 +51,7 @@ type Receipt struct {
 	Session   string        `json:"session"`
 	Instance  string        `json:"instance,omitempty"` // the incarnation that it is for, or went to; empty: the next one
 	State     string        `json:"state"`
-	Reason    string        `json:"reason,omitempty"`   // of an end, or why it waits
+	Reason    string        `json:"reason,omitempty"`   // of an end, or why it waits, in words; after a refused attempt it begins with a word, see RefusalTyping
 	Evidence  string        `json:"evidence,omitempty"` // what proved the state: "composer_emptied+busy", ...
 	Priority  string        `json:"priority"`
 	Source    string        `json:"source,omitempty"`
@@ -66,6 +66,17 @@ type Receipt struct {
 	ExpiresAt time.Time     `json:"expires_at"`
 	Steps     []ReceiptStep `json:"steps,omitempty"` // how it came here, oldest first; not in listings
 }
+
+// The words with which the reason of a receipt or the detail of a step begins, a
+// colon after them, when a session did not take an attempt: not a byte arrived, and it is
+// tried again. "human_typing: ..." and so on; new ones may come.
+const (
+	RefusalTyping  = "human_typing"  // a person typed a moment ago
+	RefusalDraft   = "draft_present" // somebody's text stands in the input line
+	RefusalDialog  = "dialog_up"     // a dialog or question would swallow it
+	RefusalBusy    = "busy"          // the agent takes no input during a turn
+	RefusalUnready = "not_ready"     // the input line is not there yet
+)
 
 // ReceiptStep is one step of a receipt.
 type ReceiptStep struct {
