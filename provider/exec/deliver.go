@@ -79,6 +79,9 @@ func (p *Provider) send(ctx context.Context, name string, d runtime.Delivery) (r
 	if out, err, stop := p.addressee(ctx, name, d.Instance); stop {
 		return out, err
 	}
+	if d := p.blocked(ctx, name); d != nil {
+		return refused(runtime.RefusedDialog, fmt.Sprintf("a dialog is up (%s)", d.Kind)), nil
+	}
 	text, staged := p.stageFiles(ctx, name, d.Content)
 	if out, done, err := p.typeIn(ctx, name, text); done {
 		out.Staged = staged

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"gascity/internal/agentcli"
 	"gascity/internal/script"
 	"gascity/runtime"
 )
@@ -35,6 +36,8 @@ type Config struct {
 	// Fresh is how long a listing may tell that a session is alive. Zero: 1 s;
 	// negative: a listing is never used twice.
 	Fresh time.Duration
+	// Profiles is what is known of agent CLIs; nil means the built-in set.
+	Profiles *agentcli.Set
 	// Logger gets warnings that fail nothing; nil drops them.
 	Logger *slog.Logger
 }
@@ -61,6 +64,8 @@ type Provider struct {
 	tokens  tokens
 	notes   *notes
 	carrier carrier
+
+	programs programs
 }
 
 var (
@@ -93,6 +98,9 @@ func Open(cfg Config) (*Provider, error) {
 	cfg.StartLimit = cmp.Or(cfg.StartLimit, defaultStart)
 	cfg.Handshake = cmp.Or(cfg.Handshake, defaultHandshake)
 	cfg.Fresh = cmp.Or(cfg.Fresh, defaultFresh)
+	if cfg.Profiles == nil {
+		cfg.Profiles = agentcli.Builtin()
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/console"
 	"gascity/internal/script"
 	"gascity/runtime"
 )
@@ -21,51 +22,30 @@ const (
 )
 
 // awaitReady waits until the agent has shown its prompt, or for the time that it
-// needs, and makes sure that it lives.
+// needs, and makes sure that it lives. Dialogs that are known are answered on the way,
+// if the configuration wants that.
 func (p *Provider) awaitReady(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := p.signOfLife(ctx, name); err != nil {
 		return err
 	}
+	rules := console.RulesFor(cfg, p.cfg.Profiles)
+	dialogs := rules.AnswerDialogs && len(rules.Dialogs) > 0
 	delay := time.Duration(cfg.ReadyDelayMs) * time.Millisecond
+	var err error
 	switch {
 	case cfg.ReadyPromptPrefix != "":
-		if err := p.awaitPrompt(ctx, name, cfg.ReadyPromptPrefix, readyLimit+delay); err != nil {
-			return err
-		}
+		err = p.greet(ctx, name, rules, readyLimit+delay)
+	case dialogs:
+		err = p.greet(ctx, name, rules, max(delay, dialogLimit))
 	case delay > 0:
-		if err := pause(ctx, min(delay, readyLimit)); err != nil {
-			return err
-		}
+		err = pause(ctx, min(delay, readyLimit))
 	default:
 		return nil
 	}
-	return p.signOfLife(ctx, name)
-}
-
-// awaitPrompt looks until a line begins with the prefix. That it does not, or that the
-// script cannot show the screen, is no failure if the agent lives.
-func (p *Provider) awaitPrompt(ctx context.Context, name, prefix string, limit time.Duration) error {
-	until := time.Now().Add(limit)
-	for wait := firstLook; time.Now().Before(until); wait = min(2*wait, lastLook) {
-		text, err := p.peek(ctx, name, readyLines)
-		switch {
-		case isMissing(err):
-			return nil
-		case err == nil && promptIn(text, prefix):
-			return nil
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		}
-		if wait >= lastLook {
-			if err := p.signOfLife(ctx, name); err != nil {
-				return err
-			}
-		}
-		if err := pause(ctx, wait); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	return nil
+	return p.signOfLife(ctx, name)
 }
 
 // promptIn reports whether a line of the screen begins with the prefix; a no-break

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/launch"
 	"gascity/internal/script"
 	"gascity/runtime"
 )
@@ -170,18 +171,32 @@ func (p *Provider) conclude(ctx context.Context, name string, cfg runtime.Config
 	if cfg.Lifecycle == runtime.LifecycleOneShot || !cfg.WantsManagedStart() {
 		return nil
 	}
+	if err := p.introduce(ctx, name, cfg); err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
 	if err := p.awaitReady(ctx, name, cfg); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
 	if cfg.Nudge == "" || !typed {
 		return nil
 	}
-	out, err := p.Deliver(ctx, name, runtime.Delivery{Content: runtime.TextContent(cfg.Nudge)})
-	if err == nil {
-		err = runtime.NudgeError(out)
+	return p.firstPrompt(ctx, name, cfg.Nudge)
+}
+
+// firstPrompt types the prompt of a start. That it was not seen to arrive fails nothing:
+// the agent runs, and a note tells.
+func (p *Provider) firstPrompt(ctx context.Context, name, text string) error {
+	out, err := p.Deliver(ctx, name, runtime.Delivery{Content: runtime.TextContent(text)})
+	switch {
+	case ctx.Err() != nil:
+		return &runtime.Error{Op: "start", Session: name, Err: context.Cause(ctx)}
+	case out.State == runtime.OutcomeSubmitted, err == nil && out.State == runtime.OutcomeUnconfirmed:
+		return nil
 	}
-	if err != nil {
-		return &runtime.Error{Op: "start", Session: name, Err: fmt.Errorf("the first prompt: %w", err)}
+	why := &launch.StepError{Step: "nudge", Err: &launch.UndeliveredError{Text: text, Outcome: out}}
+	p.cfg.Logger.Warn("the first prompt was not delivered", "session", name, "outcome", out.State, "error", err)
+	if err := p.setMeta(ctx, name, launch.MetaWarning, launch.Brief(why)); err != nil {
+		p.cfg.Logger.Warn("the warning of a start cannot be kept", "session", name, "error", err)
 	}
 	return nil
 }
@@ -230,6 +245,7 @@ func (p *Provider) gone(name string) error {
 	p.looks.forget(name)
 	p.tokens.forget(name)
 	p.carrier.forget(name)
+	p.programs.forget(name)
 	return p.notes.clear(name)
 }
 

@@ -1,0 +1,159 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/runtime"
+)
+
+const (
+	dialogLimit = 8 * time.Second // for dialogs, where no prompt is known
+	screenRows  = 50              // of a screen that is only known by its last lines
+	maxKeys     = 64              // of one start
+)
+
+// greet looks at the screen until a line begins with the prompt and no dialog is up, and
+// answers the known dialogs: one key for each state that stands still, and never the
+// same one again. That the prompt does not come, or that the script cannot show the
+// screen, is no failure if the agent lives.
+func (p *Provider) greet(ctx context.Context, name string, rules console.Rules, limit time.Duration) error {
+	until := time.Now().Add(limit)
+	last, pressed, keys := "", "", 0
+	for wait := firstLook; time.Now().Before(until); wait = min(2*wait, lastLook) {
+		text, err := p.peek(ctx, name, readyLines)
+		d := dialogIn(text, rules)
+		switch {
+		case isMissing(err):
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+		case d == nil && promptIn(text, rules.ReadyPrefix):
+			return nil
+		case d != nil && rules.AnswerDialogs && text == last && text != pressed && keys < maxKeys:
+			pressed, wait = text, firstLook
+			keys++
+			if err := p.answer(name, d); err != nil {
+				return err
+			}
+		}
+		last = text
+		if wait >= lastLook {
+			if err := p.signOfLife(ctx, name); err != nil {
+				return err
+			}
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer presses the next key of a dialog. One whose layout is not as it is known gets
+// none: a person has to look.
+func (p *Provider) answer(name string, d *console.Dialog) error {
+	key, _, err := d.NextKey()
+	if err != nil {
+		p.cfg.Logger.Warn("a dialog is up that a person has to answer", "session", name, "dialog", d.Kind, "why", err)
+		return nil
+	}
+	if err := p.SendKeys(name, key); err != nil {
+		return fmt.Errorf("a dialog is up (%s) and cannot be answered: %w", d.Kind, err)
+	}
+	return nil
+}
+
+// dialogIn returns the dialog on the screen whose last lines text is.
+func dialogIn(text string, rules console.Rules) *console.Dialog {
+	if text == "" {
+		return nil
+	}
+	rows := strings.Split(text, "\n")
+	if len(rows) > screenRows {
+		rows = rows[len(rows)-screenRows:]
+	}
+	f := console.Frame{Seq: 1, Rows: rows}
+	f.Cursor.Y = len(rows) - 1
+	return console.Look(f).Dialog(rules)
+}
+
+// The notes by which the rules of a session's program are found again.
+const (
+	metaProgram = "GC_PROVIDER"
+	metaOverlay = "GC_PROVIDER_OVERLAY"
+)
+
+// programs remembers what runs in the sessions. The zero value is useful.
+type programs struct {
+	mu    sync.Mutex
+	known map[string]runtime.Config
+}
+
+func (m *programs) get(name string) (runtime.Config, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	cfg, ok := m.known[name]
+	return cfg, ok
+}
+
+func (m *programs) set(name string, cfg runtime.Config) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		m.known = map[string]runtime.Config{}
+	}
+	m.known[name] = runtime.Config{ProviderName: cfg.ProviderName, ProviderOverlayName: cfg.ProviderOverlayName}
+}
+
+func (m *programs) forget(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.known, name)
+}
+
+// introduce keeps what program a session runs, for prompts that come later.
+func (p *Provider) introduce(ctx context.Context, name string, cfg runtime.Config) error {
+	p.programs.set(name, cfg)
+	for key, value := range map[string]string{metaProgram: cfg.ProviderName, metaOverlay: cfg.ProviderOverlayName} {
+		if value == "" {
+			continue
+		}
+		if err := p.setMeta(ctx, name, key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blocked returns the known dialog that is up, nil if none is seen or nothing is known
+// of the program.
+func (p *Provider) blocked(ctx context.Context, name string) *console.Dialog {
+	cfg, ok := p.programs.get(name)
+	if !ok {
+		var err, err2 error
+		cfg.ProviderName, err = p.getMeta(ctx, name, metaProgram)
+		cfg.ProviderOverlayName, err2 = p.getMeta(ctx, name, metaOverlay)
+		if err != nil || err2 != nil {
+			return nil
+		}
+		p.programs.set(name, cfg)
+	}
+	rules := console.RulesFor(cfg, p.cfg.Profiles)
+	if len(rules.Dialogs) == 0 {
+		return nil
+	}
+	text, err := p.peek(ctx, name, screenRows)
+	if err != nil {
+		return nil
+	}
+	if d := dialogIn(text, rules); d != nil && d.Rule != "" {
+		return d
+	}
+	return nil
+}
