@@ -136,7 +136,7 @@ func Kinds() []KindInfo {
 		{StoreRecovered, "the city's database works again", []Datum{{"seconds", "how long it did not"}, {"lost", "events that are remembered by nobody"}}},
 		{StoreRebuilt, "the city's database was damaged and has been set aside, or was missing; a new one was begun", []Datum{{"file", "where the damaged one is; absent: it was missing"}, {"error", "what was found"}}},
 	}
-	return slices.Concat(kinds, questionKinds(), waitKinds(), promptKinds())
+	return slices.Concat(kinds, questionKinds(), waitKinds(), promptKinds(), workerKinds())
 }
 
 func questionKinds() []KindInfo {

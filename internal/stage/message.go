@@ -70,8 +70,13 @@ func (m Message) placeFor(src string) string {
 // Stage copies the message's files into the work folder and returns their places below it,
 // also with an error: those that were copied by then.
 func (m Message) Stage(workDir string) (places []string, err error) {
+	return m.StageBy(func(src, dst string) error { return CopyTo(workDir, src, dst) })
+}
+
+// StageBy is Stage where copying is somebody else's: dst is below the work folder.
+func (m Message) StageBy(copyTo func(src, dst string) error) (places []string, err error) {
 	for _, f := range m.files {
-		if err := CopyTo(workDir, f.src, f.dst); err != nil {
+		if err := copyTo(f.src, f.dst); err != nil {
 			return places, fmt.Errorf("cannot hand over %s: %w", f.src, err)
 		}
 		places = append(places, f.dst)

@@ -1,0 +1,32 @@
+package event
+
+import "strings"
+
+// What workers report through the worker API.
+const (
+	WorkerLifecycle   Kind = "worker.lifecycle"
+	WorkerTelemetry   Kind = "worker.telemetry"
+	WorkerInteraction Kind = "worker.interaction"
+	WorkerAuthorize   Kind = "worker.authorize"
+	WorkerAck         Kind = "worker.ack"
+	WorkerHealth      Kind = "worker.health"
+	WorkerConnected   Kind = "worker.connected"
+)
+
+// WorkerReport returns the name of a report in the worker API; not ok if it is none.
+func (k Kind) WorkerReport() (name string, ok bool) { return strings.CutPrefix(string(k), "worker.") }
+
+func workerKinds() []KindInfo {
+	run, body := Datum{"run", "the run_id"}, Datum{"body", "the report as JSON, without contents and credentials"}
+	return []KindInfo{
+		{WorkerConnected, "a worker has opened its stream", []Datum{run}},
+		{WorkerLifecycle, "a worker told of a transition of its run", []Datum{run, body, {"late", "true: it changed nothing"}}},
+		{WorkerTelemetry, "a worker told of what happened and what it cost", []Datum{run, body}},
+		{WorkerInteraction, "a worker told of a question, or of its end", []Datum{run, body}},
+		{WorkerAuthorize, "it was decided whether a tool may be used", []Datum{
+			run, body, {"tool", "which"}, {"action", "allow, ask or deny"}, {"rule", "the id of the rule that decided"}, {"input", "sha256 of the tool's input"}, {"microseconds", "how long it took, without the time of a person"},
+		}},
+		{WorkerAck, "a worker told how far it has come with what it was sent", []Datum{run, body}},
+		{WorkerHealth, "a worker told how it is", []Datum{run, body}},
+	}
+}

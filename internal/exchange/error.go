@@ -1,0 +1,34 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gascity/client"
+	"gascity/worker"
+)
+
+var (
+	errFenced       = fmt.Errorf("%w: this incarnation has ended, or another one has its place", worker.ErrFenced)
+	errEarly        = fmt.Errorf("%w: the city does not know all its sessions yet; ask again", worker.ErrUnavailable)
+	errUnknownToken = fmt.Errorf("%w: nobody has this token", worker.ErrUnauthorized)
+	errNoPrompts    = fmt.Errorf("%w: the city takes no prompts now", worker.ErrUnavailable)
+)
+
+// inWords puts the worker API's sentinels in the place of the city's.
+func inWords(err error) error {
+	for _, pair := range []struct{ from, to error }{
+		{client.ErrNotFound, worker.ErrNotFound},
+		{client.ErrRefused, worker.ErrRefused},
+		{client.ErrTimeout, worker.ErrTimeout},
+		{context.DeadlineExceeded, worker.ErrTimeout},
+		{client.ErrInvalid, worker.ErrInvalid},
+		{client.ErrUnavailable, worker.ErrUnavailable},
+	} {
+		if errors.Is(err, pair.from) {
+			return fmt.Errorf("%w: %w", pair.to, err)
+		}
+	}
+	return err
+}
