@@ -102,7 +102,7 @@ func (e *Engine) abandon(a *active) {
 // by its channel.
 func (o *over) Route(name string) runtime.Provider {
 	below := o.Provider
-	if _, warm := runtime.As[runtime.RelaunchProvider](below, name); warm && name != "" {
+	if _, can := runtime.As[runtime.RelaunchProvider](below, name); can && name != "" {
 		below = &warm{below, o}
 	}
 	if a := o.engine.of(name); a != nil && a.speaks() {
