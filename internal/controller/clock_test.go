@@ -116,3 +116,35 @@ func TestAClockThatIsSetBackStopsNothing(t *testing.T) {
 		w.fake.says("gc-town-a", runtime.ActivityBusy)
 	})
 }
+
+// TestAStandstillIsNotMadeUpFor lets five minutes pass in which the controller stood
+// still: it looks at everything once, and not once for each patrol that it missed.
+func TestAStandstillIsNotMadeUpFor(t *testing.T) {
+	const agents = 100
+	inTown(t, names(agents), func(t *testing.T, w *town) {
+		leap := w.leaps(true)
+		w.edit(func(d *plan.Desired) {
+			for i := range d.Sessions {
+				d.Sessions[i].IdleAfter = 2 * time.Minute
+			}
+		})
+		for _, name := range names(agents) {
+			w.fake.says("gc-town-"+name, runtime.ActivityIdle)
+		}
+		w.begin()
+		w.after(time.Minute)
+		before := w.fake.snapshotCalls()
+		leap(5 * time.Minute)
+		for range 40 { // what happened meanwhile
+			w.fake.works("gc-town-a000")
+		}
+		w.after(10 * time.Second)
+		after := w.fake.snapshotCalls()
+		bounds := map[string]int{"observe": 2 * agents, "sense": 2 * agents, "list": 2, "start": 0, "stop": 0, "interrupt": 0}
+		for call, most := range bounds {
+			if n := after[call] - before[call]; n > most {
+				t.Errorf("%d times %s in the 10 s after it, want at most %d", n, call, most)
+			}
+		}
+	})
+}
