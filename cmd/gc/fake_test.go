@@ -83,6 +83,8 @@ func (fakeDaemon) Providers(context.Context) ([]client.Provider, error) {
 	}, nil
 }
 
+func (fakeDaemon) Places(string) ([]string, error) { return []string{"fake", "broken"}, nil }
+
 func (fakeDaemon) Provider(_ context.Context, _, selection string) (runtime.Provider, error) {
 	if selection != "fake" {
 		return nil, fmt.Errorf("%w: no provider %q; known are: fake, broken", client.ErrNotFound, selection)

@@ -51,6 +51,9 @@ type ControllerOptions struct {
 type Drivers interface {
 	// Providers lists them, the default first.
 	Providers(ctx context.Context) ([]client.Provider, error)
+	// Places lists the selections at which sessions of the city may be: those that
+	// its controller has ever opened.
+	Places(root string) ([]string, error)
 	// Provider opens the one that selection names ("kind" or "kind:argument")
 	// over the city's sessions. The controller is not needed. An unknown
 	// selection is an error matching client.ErrNotFound that lists the known.

@@ -86,20 +86,18 @@ func (a *app) stopLess(ctx context.Context, root string, err error) error {
 	if _, statErr := os.Stat(filepath.Join(root, ".gc", "runtime-dir")); statErr != nil || a.assembly == nil {
 		return err // no session was ever started, or all were ended
 	}
-	providers, listErr := a.assembly.Providers(ctx)
+	places, listErr := a.assembly.Places(root)
 	if listErr != nil {
 		return err
 	}
 	var names []string
-	for _, p := range providers {
-		provider, openErr := a.assembly.Provider(ctx, root, p.Name)
+	for _, place := range places {
+		provider, openErr := a.assembly.Provider(ctx, root, place)
 		if openErr != nil {
-			continue // the city cannot be using it
+			continue // nothing can be said of it here
 		}
-		running, listErr := provider.ListRunning("")
-		if listErr == nil {
-			names = append(names, running...)
-		}
+		running, _ := provider.ListRunning("") // what is known of a part helps, too
+		names = append(names, running...)
 	}
 	if len(names) == 0 {
 		return err

@@ -30,7 +30,7 @@ func (x *examination) leftovers() {
 	}
 	var found []string
 	tokens := map[string]bool{}
-	for _, selection := range x.selected {
+	for _, selection := range x.places() {
 		for name, token := range x.sessions(selection) {
 			tokens[token] = true
 			if !wanted[name] {
@@ -49,6 +49,18 @@ func (x *examination) leftovers() {
 	if len(found)+len(orphans) == 0 {
 		x.ok("sessions", "nothing is left over")
 	}
+}
+
+// places are the providers that the city selects, and those where it may have left
+// something.
+func (x *examination) places() []string {
+	used, err := usedSelections(x.root)
+	if err != nil {
+		x.warn("sessions", err.Error(), "make .gc readable for this user")
+	}
+	places := slices.Concat(x.selected, used)
+	slices.Sort(places)
+	return slices.Compact(places)
 }
 
 // sessions returns the instance tokens of what runs under a provider, by name.

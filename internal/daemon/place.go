@@ -61,6 +61,21 @@ func (k *keeper) openUsed(ctx context.Context, selection string) (runtime.Provid
 	return p, nil
 }
 
+// Places lists the providers at which sessions of the city may be. A city that is
+// older than usedFile may have some at each that needs no argument.
+func (d *Daemon) Places(root string) ([]string, error) {
+	used, err := usedSelections(root)
+	if err != nil || len(used) > 0 {
+		return used, err
+	}
+	for _, driver := range all.Drivers() {
+		if driver.Argument == "" && driver.Route == nil {
+			used = append(used, driver.Name)
+		}
+	}
+	return used, nil
+}
+
 // usedSelections returns what usedFile says.
 func usedSelections(root string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(root, stateFolder, providerFolder, usedFile))

@@ -1,0 +1,92 @@
+package daemon
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gascity/client"
+	"gascity/internal/cli"
+	"gascity/provider/all"
+)
+
+// two agents, one of them at a place that is not there.
+const strange = oneAgent + `
+[[agents]]
+name = "b"
+start_command = "sleep 1000"
+session = "ptty"
+`
+
+// TestAStrangePlaceConcernsItsAgentOnly starts a city with an agent whose provider
+// is unknown: it fails and says why, the other one runs, the end is clean, and only
+// the provider that was open is noted.
+func TestAStrangePlaceConcernsItsAgentOnly(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, strange)
+	r := runController(t, d, root)
+	r.until("a", "running", isRunning)
+	r.until("b", "failed for its place", func(a client.Agent) bool {
+		return a.PID == 0 && strings.Contains(a.Reason, `there is no runtime provider "ptty"`)
+	})
+	used, err := usedSelections(root)
+	if err != nil || !slices.Equal(used, []string{all.Drivers()[0].Name}) {
+		t.Errorf("noted are %v, %v", used, err)
+	}
+	faults, err := d.CheckConfig(t.Context(), root)
+	if err != nil || len(faults) != 1 || faults[0].Line == 0 || !strings.Contains(faults[0].Hint, `"pty"`) {
+		t.Errorf("the check of the configuration finds %+v, %v", faults, err)
+	}
+	bad, _ := examine(t, d, root)
+	if !slices.ContainsFunc(bad, func(f cli.Finding) bool {
+		return f.Check == "provider.ptty" && strings.Contains(f.Message, "used by b")
+	}) {
+		t.Errorf("the doctor finds %+v", bad)
+	}
+	r.stopCity()
+}
+
+// TestAPlaceThatWasUsedIsNeverTakenForEmpty proves that a provider which cannot be
+// opened any more is unknown, and not without sessions.
+func TestAPlaceThatWasUsedIsNeverTakenForEmpty(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, oneAgent)
+	k := &keeper{daemon: d, root: root, logger: slog.New(slog.DiscardHandler)}
+	if p, err := k.place(t.Context(), "ptty"); err != nil {
+		t.Errorf("a place that never was = %v, %v, want one without sessions", p, err)
+	}
+	for range 2 {
+		if err := noteUsed(root, "ptty"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(root, stateFolder, providerFolder, usedFile)); err != nil || string(text) != "ptty\n" {
+		t.Errorf("noted is %q, %v", text, err)
+	}
+	if p, err := k.place(t.Context(), "ptty"); err == nil {
+		t.Errorf("a place that was used = %v, want an error", p)
+	}
+	if places, err := d.Places(root); err != nil || !slices.Equal(places, []string{"ptty"}) {
+		t.Errorf("Places = %v, %v", places, err)
+	}
+}
+
+// TestRoutesOfTheEnvironment proves which remote_match wins.
+func TestRoutesOfTheEnvironment(t *testing.T) {
+	const text = oneAgent + "[session]\nprovider = \"hybrid\"\nremote_match = \"town\"\n[session.hybrid]\nremote = \"subprocess\"\n"
+	root := newCity(t, text)
+	for match, want := range map[string]string{"-": "subprocess", "": "pty", "nobody": "pty"} {
+		d := newDaemon(t)
+		if match != "-" {
+			d = New(Options{Environ: append(slices.Clone(d.opts.Environ), remoteMatch+"="+match), Executable: d.opts.Executable})
+		}
+		r, err := d.read(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.desired.Sessions[0].Provider; got != want {
+			t.Errorf("with %s=%s the agent runs at %s, want %s", remoteMatch, match, got, want)
+		}
+	}
+}
