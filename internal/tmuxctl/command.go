@@ -12,6 +12,8 @@ type Command struct {
 	names []string
 	line  string
 	err   error
+	// nested: it carries out others, see takeApart.
+	nested bool
 }
 
 // Cmd is one command of tmux: its name and its words. Each word reaches the command
@@ -58,7 +60,7 @@ func Sequence(commands ...Command) Command {
 		if c.line == "" {
 			continue
 		}
-		all.names = append(all.names, c.names...)
+		all.names, all.nested = append(all.names, c.names...), all.nested || c.nested
 		lines = append(lines, c.line)
 	}
 	all.line = strings.Join(lines, " ; ")
@@ -68,8 +70,9 @@ func Sequence(commands ...Command) Command {
 // If evaluates the format inside the server and carries out then when it is neither
 // empty nor "0", otherwise the other; a zero Command does nothing. Check and act are one
 // step: nothing happens in between. Its reply is what the chosen command printed. The
-// format sees the target (a pane id such as "%3"), or the hub when it is empty; of a target
-// that does not exist each variable is empty.
+// format sees the target, or the hub when it is empty. When the target is the id of a pane
+// ("%3") that does not exist, the condition does not hold. Any other target that does not exist
+// is silently the hub: the format must then name something that only the target has.
 func If(target, format string, then, otherwise Command) Command {
 	for _, branch := range []Command{then, otherwise} {
 		if branch.err != nil {
@@ -80,10 +83,14 @@ func If(target, format string, then, otherwise Command) Command {
 	if target != "" {
 		words = append(words, "-t", target)
 	}
+	if strings.HasPrefix(target, "%") {
+		format = "#{&&:#{==:#{pane_id}," + target + "}," + format + "}"
+	}
 	c := Cmd("if-shell", append(words, "--", format)...)
 	if c.err != nil {
 		return c
 	}
+	c.nested = true
 	c.line += " " + block(then)
 	if otherwise.line != "" {
 		c.line += " " + block(otherwise)

@@ -113,9 +113,14 @@ func (c *Client) openOnce(ctx context.Context, binary string, how manner) (opene
 			return opened{}, err
 		}
 	}
+	unlock, err := c.alone(ctx)
+	if err != nil {
+		return opened{}, err
+	}
+	defer unlock()
 	// The process outlives the call; hangUp and the end of its input end it.
 	life := context.WithoutCancel(ctx)
-	connection, err := connect(life, binary, c.arguments(), c.options.Env, c.publish)
+	connection, err := connect(life, binary, c.arguments(how), c.options.Env, c.publish)
 	if err != nil {
 		return opened{}, fmt.Errorf("cannot start %s: %w", binary, err)
 	}
@@ -134,12 +139,18 @@ func (c *Client) openOnce(ctx context.Context, binary string, how manner) (opene
 }
 
 // arguments attach to the hub or make it. Its program reads what Signal types there; the terminal
-// echoes it, and the echo is told.
-func (c *Client) arguments() []string {
-	return []string{
-		"-u", "-S", c.options.Socket, "-f", c.options.Config, "-C", "new-session", "-A", "-s", c.options.Hub,
-		"-x", strconv.Itoa(c.options.Width), "-y", strconv.Itoa(c.options.Height), "/bin/sh", "-c", "exec cat >/dev/null",
+// echoes it, and the echo is told. new-session starts a server that has ended since it was asked
+// for; behind if-shell it never does.
+func (c *Client) arguments(how manner) []string {
+	hub := []string{
+		"-A", "-s", c.options.Hub, "-x", strconv.Itoa(c.options.Width), "-y", strconv.Itoa(c.options.Height), "/bin/sh", "-c", "exec cat >/dev/null",
 	}
+	args := []string{"-u", "-S", c.options.Socket, "-f", c.options.Config, "-C"}
+	line, err := Cmd("new-session", hub...).Line()
+	if how == mayStart || err != nil {
+		return append(append(args, "new-session"), hub...)
+	}
+	return append(args, "if-shell", "-F", "1", line)
 }
 
 // signalOption holds the id of the pane that signals are typed into.
@@ -152,19 +163,24 @@ func (c *Client) greet(ctx context.Context, connection *connection) (opened, err
 		Cmd("display-message", "-p", "#{pid} #{start_time} #{version}"),
 		Cmd("list-commands", "refresh-client"),
 		Cmd("list-commands", "new-session"),
+		Cmd("list-commands", "set-hook"),
 		If(hub, "#{"+signalOption+"}", Command{}, Cmd("set-option", "-F", "-t", hub, signalOption, "#{pane_id}")),
 		Cmd("display-message", "-p", "-t", hub, "#{"+signalOption+"}"),
 	)
 	if err != nil {
 		return opened{}, err
 	}
-	made := opened{connection: connection, features: featuresOf(replies[1].Output, replies[2].Output)}
+	made := opened{connection: connection, features: featuresOf(replies[1].Output, replies[2].Output, replies[3].Output)}
 	if made.server, err = parseServer(string(replies[0].Output)); err != nil {
 		return opened{}, err
 	}
-	connection.signalPane = string(replies[4].Output)
+	connection.signalPane = string(replies[5].Output)
 	var set []Command
+	if strings.Contains(string(replies[1].Output), "[-F flags]") {
+		connection.hush = hushAll
+	}
 	if made.features.Pause {
+		connection.hush = hushPane
 		set = append(set, Cmd("refresh-client", "-f", "pause-after=1,ignore-size"))
 	}
 	set = append(set, c.monitorsNow()...)
@@ -205,13 +221,14 @@ func parseServer(text string) (Server, error) {
 	return Server{PID: pid, Started: time.Unix(started, 0), Version: words[2]}, nil
 }
 
-// featuresOf reads the usage of refresh-client and of new-session.
-func featuresOf(refresh, session []byte) Features {
+// featuresOf reads the usage of refresh-client, new-session and set-hook.
+func featuresOf(refresh, session, hook []byte) Features {
 	flags := strings.Contains(string(refresh), "[-f flags]")
 	return Features{
 		Pause:      flags && strings.Contains(string(refresh), "[-A pane:state]"),
 		IgnoreSize: flags,
 		Monitors:   strings.Contains(string(refresh), "[-B name:what:format]"),
+		PaneHooks:  strings.Contains(string(hook), "target-pane"),
 		SessionEnv: strings.Contains(string(session), "[-e environment]"),
 	}
 }

@@ -29,6 +29,7 @@ type connection struct {
 	// Constant after construction.
 	process *exec.Cmd
 	stdin   io.WriteCloser
+	stdout  io.ReadCloser
 	stderr  *tail
 	secret  string
 	publish func(Event)
@@ -41,14 +42,19 @@ type connection struct {
 	adopted atomic.Bool
 	// signalPane is the pane whose output is signals. Constant once adopted.
 	signalPane string
+	// hush is how to quieten the server. Constant once adopted.
+	hush hush
 	// signalled is the beginning of a line of the signal pane. Owned by the reader.
 	signalled []byte
+	throttle  throttle
 
 	mu sync.Mutex
 	// outgoing are the bytes to write. Guarded by mu.
 	outgoing []byte
 	// open are the requests whose replies have not begun, oldest first. Guarded by mu.
 	open []*request
+	// resting are the panes that were paused by us, the first to be continued first. Guarded by mu.
+	resting []resting
 	// sent counts the requests. Guarded by mu.
 	sent uint64
 	// broken: nothing more is sent. Guarded by mu.
@@ -80,8 +86,7 @@ func connect(ctx context.Context, binary string, args, env []string, publish fun
 	if c.stdin, err = c.process.StdinPipe(); err != nil {
 		return nil, err
 	}
-	stdout, err := c.process.StdoutPipe()
-	if err != nil {
+	if c.stdout, err = c.process.StdoutPipe(); err != nil {
 		return nil, err
 	}
 	if err := c.process.Start(); err != nil {
@@ -94,7 +99,7 @@ func connect(ctx context.Context, binary string, args, env []string, publish fun
 	}()
 	go func() {
 		defer close(c.done)
-		c.read(stdout)
+		c.read()
 		close(stop)
 		_ = c.stdin.Close() // unblocks the writer; the process is ending
 		<-written
@@ -141,11 +146,18 @@ func (c *connection) ask(ctx context.Context, commands ...Command) ([]Reply, err
 // write writes what is handed over until stop.
 func (c *connection) write(stop <-chan struct{}) {
 	var bytes []byte
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
+		if next, some := c.wakeRested(time.Now()); some {
+			timer.Reset(next)
+		}
 		select {
 		case <-stop:
 			return
 		case <-c.wake:
+		case <-timer.C:
+			continue
 		}
 		c.mu.Lock()
 		bytes, c.outgoing = c.outgoing, bytes[:0]
@@ -160,9 +172,9 @@ func (c *connection) write(stop <-chan struct{}) {
 }
 
 // read takes all lines until the process ends or breaks the protocol.
-func (c *connection) read(stdout io.Reader) {
+func (c *connection) read() {
 	t := &transcript{next: c.oldest, event: c.take}
-	input := bufio.NewReaderSize(stdout, 64<<10)
+	input := bufio.NewReaderSize(c.stdout, 64<<10)
 	var long []byte
 	var err error
 	for err == nil {
@@ -214,10 +226,26 @@ func (c *connection) take(event Event) {
 		_ = c.send(nil, Cmd("refresh-client", "-A", event.Pane+":continue")) // a broken connection needs no continuing
 		c.tell(Event{Kind: Output, Pane: event.Pane, Gap: true})
 	case event.Kind == continued:
-	case event.Kind == Output && event.Pane == c.signalPane && c.adopted.Load():
-		c.signal(event.Data)
+	case event.Kind == Output && c.adopted.Load():
+		c.output(event)
 	default:
 		c.tell(event)
+	}
+}
+
+// output receives what a pane printed.
+func (c *connection) output(event Event) {
+	if event.Pane == c.signalPane {
+		c.signal(event.Data)
+		return
+	}
+	c.publish(event)
+	if c.hush == hushNever {
+		return
+	}
+	now := time.Now()
+	if loud := c.throttle.add(event.Pane, len(event.Data), now); len(loud) > 0 {
+		c.pause(loud, now)
 	}
 }
 
@@ -298,6 +326,7 @@ func (c *connection) hangUp(ctx context.Context) {
 	case <-c.done:
 	case <-ctx.Done():
 		_ = c.process.Process.Kill() // an error says that it has ended already
+		_ = c.stdout.Close()         // the server holds the other end too
 		<-c.done
 	}
 }

@@ -50,6 +50,9 @@ type Features struct {
 	Monitors bool
 	// IgnoreSize: our client has no say in the size of windows by its own flag (3.2).
 	IgnoreSize bool
+	// PaneHooks: pane-died and pane-exited are hooks of windows and panes (set-hook -gw), not of
+	// sessions (set-hook -g) (3.2).
+	PaneHooks bool
 	// SessionEnv: new-session and respawn-pane know -e (3.2, 3.0).
 	SessionEnv bool
 }

@@ -39,6 +39,7 @@ var refusals = []struct {
 	{"invalid hook: ", ErrUnknown},
 	{"unknown hook: ", ErrUnknown},
 	{"usage: ", ErrUnknown},
+	{"parse error: usage: ", ErrUnknown},
 }
 
 // refusal returns the error for what tmux said of a command.

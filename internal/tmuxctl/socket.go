@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // listening tells whether somebody accepts connections at the socket. Something else than a
@@ -56,6 +57,39 @@ func prepareFolder(socket string) error {
 		return fmt.Errorf("%w: others may enter the folder %s, its mode is %#o; make it 0700", ErrSocketPath, folder, info.Mode().Perm())
 	}
 	return nil
+}
+
+// lockPause is how long to wait before a lock that is held is tried again.
+const lockPause = 5 * time.Millisecond
+
+// alone waits until no other client of this package connects to the server. tmux up to 3.3a at
+// least crashes, with all its sessions, when a session is made, closed or renamed while a
+// control client introduces itself; making the hub is such a moment.
+func (c *Client) alone(ctx context.Context) (unlock func(), err error) {
+	file, err := os.OpenFile(c.options.Socket+".connect", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSocketPath, err)
+	}
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = file.Close() }, nil // closing gives the lock back
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			_ = file.Close() // the lock says what is wrong
+			return nil, fmt.Errorf("cannot lock %s: %w", file.Name(), err)
+		}
+		select {
+		case <-time.After(lockPause):
+			continue
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-c.closing:
+			err = ErrClosed
+		}
+		_ = file.Close() // nothing was written
+		return nil, err
+	}
 }
 
 // lookUp finds the program in the list of folders. A path is taken as it is.

@@ -156,8 +156,8 @@ func (t *transcript) finish() {
 // stood between blocks that is not certain to come from tmux: it is left out.
 func takeApart(command Command, raw []byte) (reply Reply, notes []byte, sound bool) {
 	sound = true
-	var output []byte
-	for blocks := 0; len(raw) > 0; {
+	var ours, others blocks
+	for len(raw) > 0 {
 		key, begins := bytes.CutPrefix(firstLine(raw), beginMark)
 		if !begins {
 			notes, sound = certain(raw)
@@ -169,18 +169,40 @@ func takeApart(command Command, raw []byte) (reply Reply, notes []byte, sound bo
 			break
 		}
 		raw = rest
-		if !isOurs(key) {
-			continue
-		}
-		if failed {
-			reply.Err = refusal(command.nameAt(blocks), string(bytes.TrimSuffix(body, []byte("\n"))))
+		if isOurs(key) {
+			ours.add(command, body, failed)
 		} else {
-			output = append(output, body...)
+			others.add(command, body, failed)
 		}
-		blocks++
 	}
-	reply.Output = bytes.TrimSuffix(output, []byte("\n"))
-	return reply, notes, sound
+	// Before 3.2 the commands within a nested one are not marked as ours.
+	if command.nested && ours.count == 1 && ours.err == nil && others.count > 0 {
+		ours = others
+	}
+	return Reply{Output: bytes.TrimSuffix(ours.output, []byte("\n")), Err: ours.failure()}, notes, sound
+}
+
+// blocks joins what blocks say.
+type blocks struct {
+	count  int
+	output []byte
+	err    *CommandError
+}
+
+func (b *blocks) add(command Command, body []byte, failed bool) {
+	if failed {
+		b.err = refusal(command.nameAt(b.count), string(bytes.TrimSuffix(body, []byte("\n"))))
+	} else {
+		b.output = append(b.output, body...)
+	}
+	b.count++
+}
+
+func (b *blocks) failure() error {
+	if b.err == nil {
+		return nil
+	}
+	return b.err
 }
 
 // blockOf returns the body of the block that raw begins with and what follows it. The

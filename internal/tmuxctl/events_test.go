@@ -1,0 +1,191 @@
+package tmuxctl_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/internal/tmuxctl"
+)
+
+func TestEventsOfSessions(t *testing.T) {
+	client := started(t)
+	events := client.Subscribe(tmuxctl.OutputData)
+	defer events.Close()
+	id := pane(t, client, "x", "cat")
+	await(t, events, "the new session", ofKind(tmuxctl.SessionsChanged))
+	window := output(t, client, tmuxctl.Cmd("display-message", "-p", "-t", id, "#{window_id}"))
+	output(t, client, tmuxctl.Cmd("rename-window", "-t", window, "a  b"))
+	await(t, events, "the new name", func(e tmuxctl.Event) bool {
+		return e.Kind == tmuxctl.WindowRenamed && e.Window == window && e.Text == "a  b"
+	})
+	output(t, client, tmuxctl.Cmd("send-keys", "-t", id, "-l", "--", "héllo\\;"))
+	var got string
+	await(t, events, "the echo", func(e tmuxctl.Event) bool {
+		if e.Kind == tmuxctl.Output && e.Pane == id {
+			got += string(e.Data)
+		}
+		return strings.Contains(got, "héllo\\;")
+	})
+	output(t, client, tmuxctl.Cmd("copy-mode", "-t", id))
+	await(t, events, "the mode", func(e tmuxctl.Event) bool { return e.Kind == tmuxctl.PaneMode && e.Pane == id })
+	output(t, client, tmuxctl.Cmd("rename-session", "-t", "=x", "y"))
+	await(t, events, "the session's name", func(e tmuxctl.Event) bool { return e.Kind == tmuxctl.SessionRenamed && e.Text == "y" })
+	output(t, client, tmuxctl.Cmd("kill-session", "-t", "=y"))
+	output(t, client, tmuxctl.Cmd("kill-window", "-t", window))
+	await(t, events, "the end of the window", func(e tmuxctl.Event) bool { return e.Kind == tmuxctl.WindowClose && e.Window == window })
+}
+
+// tmux tells a control client nothing of a pane that died and remains: a hook does.
+func TestASignalOfAHookTellsOfADeadPane(t *testing.T) {
+	client := started(t)
+	events := client.Subscribe(tmuxctl.OutputNone)
+	defer events.Close()
+	line, err := client.Signal("died").Line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, features, _ := client.Server()
+	hooks := "-g"
+	if features.PaneHooks {
+		hooks = "-gw"
+	}
+	output(t, client, tmuxctl.Sequence(tmuxctl.Cmd("set-option", "-gw", "remain-on-exit", "on"), tmuxctl.Cmd("set-hook", hooks, "pane-died", line)))
+	// tmux 3.3a now and then learns of the death of a child only when something else wakes it.
+	if features.Monitors {
+		if err := client.Monitor(limit(t), "dead", "%*", "#{pane_dead}"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 3 {
+		id := pane(t, client, fmt.Sprint("x", i), "sh", "-c", "read line; exit 3")
+		begin := time.Now()
+		output(t, client, tmuxctl.Cmd("send-keys", "-t", id, "Enter"))
+		told := await(t, events, "the death", func(e tmuxctl.Event) bool {
+			return e.Kind == tmuxctl.Signal && e.Text == "died" || e.Kind == tmuxctl.Monitored && e.Pane == id && e.Text == "1"
+		})
+		t.Logf("told by kind %d after %v", told.Kind, time.Since(begin))
+	}
+	if _, err := client.Signal("a\nb").Line(); !errors.Is(err, tmuxctl.ErrWord) {
+		t.Errorf("a signal of two lines: %v", err)
+	}
+}
+
+func TestAMonitorTellsOfAChange(t *testing.T) {
+	client := started(t)
+	if _, features, _ := client.Server(); !features.Monitors {
+		if err := client.Monitor(limit(t), "m", "", "#{session_name}"); !errors.Is(err, tmuxctl.ErrUnknown) {
+			t.Errorf("without monitors: %v", err)
+		}
+		t.Skip("this tmux has no monitors")
+	}
+	events := client.Subscribe(tmuxctl.OutputNone)
+	defer events.Close()
+	if err := client.Monitor(limit(t), "m", "", "#{@value}: #{session_name}"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, events, "the first value", func(e tmuxctl.Event) bool { return e.Monitor == "m" && e.Text == ": "+client.Hub() })
+	output(t, client, tmuxctl.Cmd("set-option", "-t", "="+client.Hub()+":", "@value", "7"))
+	await(t, events, "the next value", func(e tmuxctl.Event) bool { return e.Monitor == "m" && e.Text == "7: "+client.Hub() })
+	if err := client.Unmonitor(limit(t), "m"); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Unmonitor(limit(t), "none"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestIfChecksAndActsAtOnce(t *testing.T) {
+	client := started(t)
+	id := pane(t, client, "x", "cat")
+	output(t, client, tmuxctl.Cmd("set-option", "-p", "-t", id, "@token", "abc"))
+	say := func(text string) tmuxctl.Command { return tmuxctl.Cmd("display-message", "-p", text) }
+	check := tmuxctl.If(id, "#{==:#{@token},abc}", tmuxctl.Sequence(say("one;"), say("two")), say("other"))
+	if got := output(t, client, check); got != "one;\ntwo" {
+		t.Errorf("the condition holds: got %q", got)
+	}
+	if got := output(t, client, tmuxctl.If(id, "#{==:#{@token},abd}", say("then"), say("other"))); got != "other" {
+		t.Errorf("the condition does not hold: got %q", got)
+	}
+	if got := output(t, client, tmuxctl.If("%999", "#{pane_id}", say("then"), say("other"))); got != "other" {
+		t.Errorf("no such pane: got %q", got)
+	}
+	if got := output(t, client, tmuxctl.If(id, "1", tmuxctl.Command{}, say("other"))); got != "" {
+		t.Errorf("nothing to do: got %q", got)
+	}
+	_, err := client.Do(limit(t), tmuxctl.If(id, "1", tmuxctl.Sequence(say("a"), tmuxctl.Cmd("has-session", "-t", "=none"), say("b")), tmuxctl.Command{}))
+	if !errors.Is(err, tmuxctl.ErrNotFound) {
+		t.Errorf("a command in it fails: got %v", err)
+	}
+}
+
+func TestRefusalsAreTyped(t *testing.T) {
+	client := started(t)
+	pane(t, client, "x", "cat")
+	for _, test := range []struct {
+		command tmuxctl.Command
+		want    error
+	}{
+		{tmuxctl.Cmd("has-session", "-t", "=y"), tmuxctl.ErrNotFound},
+		{tmuxctl.Cmd("list-panes", "-t", "%99"), tmuxctl.ErrNotFound},
+		{tmuxctl.Cmd("select-window", "-t", "@99"), tmuxctl.ErrNotFound},
+		{tmuxctl.Cmd("capture-pane", "-p", "-t", "=y:"), tmuxctl.ErrNotFound},
+		{tmuxctl.Cmd("show-buffer", "-b", "none"), tmuxctl.ErrNotFound},
+		{tmuxctl.Cmd("paste-buffer", "-b", "none"), tmuxctl.ErrNotFound},
+		{tmuxctl.Cmd("show-environment", "-t", "=x", "NONE"), tmuxctl.ErrNotFound},
+		{tmuxctl.Cmd("detach-client", "-t", "none"), tmuxctl.ErrNotFound},
+		{tmuxctl.Cmd("new-session", "-d", "-s", "x"), tmuxctl.ErrExists},
+		{tmuxctl.Cmd("rename-session", "-t", "="+client.Hub(), "x"), tmuxctl.ErrExists},
+		{tmuxctl.Cmd("no-command"), tmuxctl.ErrUnknown},
+		{tmuxctl.Cmd("list-sessions", "-Q"), tmuxctl.ErrUnknown},
+		{tmuxctl.Cmd("set-option", "-g", "no-option", "x"), tmuxctl.ErrUnknown},
+		{tmuxctl.Cmd("set-hook", "-g", "no-hook", "x"), tmuxctl.ErrUnknown},
+	} {
+		_, err := client.Do(limit(t), test.command)
+		var refused *tmuxctl.CommandError
+		if !errors.Is(err, test.want) || !errors.As(err, &refused) {
+			line, _ := test.command.Line()
+			t.Errorf("%s: got %v, want %v", line, err, test.want)
+		}
+	}
+}
+
+func TestACallThatIsGivenUpLeavesTheOthersTheirReplies(t *testing.T) {
+	client := started(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for i := range 100 {
+		if _, err := client.Do(ended, tmuxctl.Cmd("display-message", "-p", "lost")); err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if got := output(t, client, tmuxctl.Cmd("display-message", "-p", fmt.Sprint(i))); got != fmt.Sprint(i) {
+			t.Fatalf("got the reply %q, want %d", got, i)
+		}
+	}
+}
+
+func TestWhatAPaneShowsIsNeverTheProtocol(t *testing.T) {
+	client := started(t)
+	events := client.Subscribe(tmuxctl.OutputData)
+	defer events.Close()
+	// The numbers of the next replies are easy to guess; the pane shows the ends of a thousand of them.
+	script := `n=$(date +%s); i=0; while [ $i -lt 400 ]; do for s in 0 1; do echo "%end $((n+s)) $((i+200)) 1"; done; i=$((i+1)); done; echo %exit; echo ready; read x`
+	script = "read line; " + script
+	id := pane(t, client, "x", "sh", "-c", script)
+	output(t, client, tmuxctl.Cmd("send-keys", "-t", id, "Enter"))
+	var seen string
+	await(t, events, "the pane", func(e tmuxctl.Event) bool {
+		seen += string(e.Data)
+		return e.Pane == id && strings.Contains(seen, "ready")
+	})
+	shown := output(t, client, tmuxctl.Cmd("capture-pane", "-p", "-S", "-", "-t", id))
+	if lines := strings.Count(shown, "%end "); lines != 800 || !strings.Contains(shown, "%exit\nready") {
+		t.Errorf("%d of 800 lines came", lines)
+	}
+	if got := output(t, client, tmuxctl.Cmd("display-message", "-p", "next")); got != "next" {
+		t.Errorf("the next reply is %q", got)
+	}
+}

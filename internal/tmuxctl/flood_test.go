@@ -1,0 +1,148 @@
+package tmuxctl_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"gascity/internal/tmuxctl"
+)
+
+// flood starts panes that print without end and returns their sessions.
+func flood(t testing.TB, client *tmuxctl.Client, panes int) []string {
+	t.Helper()
+	var sessions []string
+	for i := range panes {
+		sessions = append(sessions, fmt.Sprint("flood", i))
+		output(t, client, tmuxctl.Cmd("new-session", "-d", "-s", sessions[i], "yes", "0123456789012345678901234567890123456789"))
+	}
+	return sessions
+}
+
+// roundTrip is the median time of a command about another pane, and of a process of tmux
+// that asks the same, taken in turn.
+func roundTrip(t testing.TB, client *tmuxctl.Client, o tmuxctl.Options, turns int) (ours, process time.Duration) {
+	t.Helper()
+	var all [2][]time.Duration
+	for range turns {
+		begin := time.Now()
+		output(t, client, tmuxctl.Cmd("display-message", "-p", "-t", "=quiet:", "#{pane_pid}"))
+		all[0] = append(all[0], time.Since(begin))
+		begin = time.Now()
+		if err := exec.CommandContext(limit(t), o.Binary, "-S", o.Socket, "display-message", "-p", "-t", "=quiet:", "#{pane_pid}").Run(); err != nil {
+			t.Fatal(err)
+		}
+		all[1] = append(all[1], time.Since(begin))
+	}
+	slices.Sort(all[0])
+	slices.Sort(all[1])
+	return all[0][turns/2], all[1][turns/2]
+}
+
+// A server of tmux is one thread: what it takes to parse a flood, everybody pays. Hearing the flood must not
+// add to it, and an operation must stay cheaper than a process of tmux that does the same.
+func TestAFloodDoesNotHoldUpReplies(t *testing.T) {
+	o := options(t)
+	client := newClient(t, o)
+	if _, err := client.Start(limit(t)); err != nil {
+		t.Fatal(err)
+	}
+	quiet := pane(t, client, "quiet", "cat")
+	idle, _ := roundTrip(t, client, o, 20)
+	sessions := flood(t, client, 20)
+	unheard, _ := roundTrip(t, client, o, 20)
+	events := client.Subscribe(tmuxctl.OutputData)
+	defer events.Close()
+	for _, session := range sessions {
+		output(t, client, tmuxctl.Cmd("link-window", "-d", "-s", "="+session+":", "-t", "="+client.Hub()+":"))
+	}
+	heard, process := roundTrip(t, client, o, 20)
+	t.Logf("round trip: idle %v, flood that nobody hears %v, flood heard %v, a process during it %v", idle, unheard, heard, process)
+	if heard > 5*unheard+time.Millisecond {
+		t.Errorf("a reply takes %v during a flood that is heard, %v when it is not", heard, unheard)
+	}
+	if heard > process {
+		t.Errorf("a reply takes %v, a process of tmux %v", heard, process)
+	}
+
+	gap := hearAgain(t, client, events, quiet)
+	if _, features, _ := client.Server(); features.Pause && !gap {
+		await(t, events, "a gap in the flood", func(e tmuxctl.Event) bool { return e.Gap })
+	}
+}
+
+// hearAgain types into a pane that echoes until the echo is heard: what it prints while it is
+// paused is a gap. It tells whether there was one.
+func hearAgain(t testing.TB, client *tmuxctl.Client, events *tmuxctl.Subscription, pane string) (gap bool) {
+	t.Helper()
+	ctx := limit(t)
+	for {
+		output(t, client, tmuxctl.Cmd("send-keys", "-t", pane, "-l", "--", "needle"))
+		soon, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+		for {
+			event, err := events.Next(soon)
+			if ctx.Err() != nil {
+				t.Fatalf("%s is not heard any more", pane)
+			}
+			if err != nil {
+				break
+			}
+			if len(event.Data) > 256<<10 {
+				t.Errorf("one event holds %d bytes", len(event.Data))
+			}
+			gap = gap || event.Gap
+			if event.Pane == pane && bytes.Contains(event.Data, []byte("needle")) {
+				cancel()
+				return gap
+			}
+		}
+		cancel()
+	}
+}
+
+func TestPausedPanesAreHeardAgain(t *testing.T) {
+	client := started(t)
+	events := client.Subscribe(tmuxctl.OutputData)
+	defer events.Close()
+	id := pane(t, client, "x", "sh", "-c", "read line; head -c 3000000 /dev/zero | tr '\\0' x; exec cat")
+	output(t, client, tmuxctl.Cmd("send-keys", "-t", id, "Enter"))
+	_, features, _ := client.Server()
+	await(t, events, "a gap", func(e tmuxctl.Event) bool {
+		return e.Pane == id && e.Gap || e.Kind == tmuxctl.Resync && !features.Pause
+	})
+	hearAgain(t, client, events, id)
+}
+
+func TestAReaderThatSleepsHoldsUpNobody(t *testing.T) {
+	client := started(t)
+	asleep := client.Subscribe(tmuxctl.OutputData)
+	defer asleep.Close()
+	for i := range 5000 {
+		if i%1000 == 0 {
+			output(t, client, tmuxctl.Cmd("display-message", "-p", "x"))
+		}
+		if _, err := client.Do(limit(t), tmuxctl.Cmd("rename-window", "-t", "="+client.Hub()+":", fmt.Sprint("n", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events := 0
+	for ; ; events++ {
+		event, err := asleep.Next(limit(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if event.Kind == tmuxctl.WindowRenamed && event.Text == "n4999" {
+			break
+		}
+		if events == 0 && event.Kind != tmuxctl.Resync {
+			t.Errorf("the first event after too many is %v, want a Resync", event)
+		}
+	}
+	if events > 4096 {
+		t.Errorf("%d events waited", events)
+	}
+}
