@@ -3,6 +3,7 @@ package exec_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestConformance(t *testing.T) {
 		ends = append(ends, func() { served.close(); os.RemoveAll(dir) })
 		mu.Unlock()
 		return must(exec.Open(exec.Config{
-			Script: linkSelf(dir, asFake), Dir: dir, NotesDir: filepath.Join(dir, "notes"),
+			Script: link(dir, asFake), Dir: dir, NotesDir: filepath.Join(dir, "notes"),
 			Env: baseEnv("HOME="+dir, envSocket+"="+filepath.Join(dir, "socket")),
 		}))
 	})
@@ -37,10 +38,11 @@ func TestConformance(t *testing.T) {
 	report(t, results)
 }
 
-// The same over real processes: provider/subprocess, opened anew for each call.
+// What only real processes show, over provider/subprocess that is opened anew for each
+// call: the rest is the same wire.
 func TestConformanceSubprocess(t *testing.T) {
 	open := func(_ runtimetest.T, dir string) runtime.Provider { return must(exec.Open(subprocessScript(dir))) }
-	report(t, runtimetest.Run(t, runtimetest.Harness{
+	h := runtimetest.Harness{
 		New: open, Reopen: open, Elsewhere: elsewhere.Start,
 		Agent: runtimetest.Program{
 			Path: build.Build(t), Flags: []string{"--plain", "--framed"},
@@ -49,7 +51,19 @@ func TestConformanceSubprocess(t *testing.T) {
 				cfg.Env = map[string]string{"GC_STDIN": "framed"}
 			},
 		}.Agent,
-	}))
+	}
+	real := regexp.MustCompile(`^(start|stop|interrupt|running|process|restart)\.`)
+	for _, c := range runtimetest.Cases() {
+		if !real.MatchString(c.ID) {
+			continue
+		}
+		t.Run(c.ID, func(t *testing.T) {
+			t.Parallel()
+			if r := c.Check(t.Context(), h); r.Status != runtimetest.Passed {
+				t.Errorf("%s %s: %v", r.ID, r.Status, r.Detail)
+			}
+		})
+	}
 }
 
 func report(t *testing.T, results []runtimetest.Result) {
