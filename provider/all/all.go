@@ -19,6 +19,7 @@ import (
 	"gascity/provider/pty"
 	"gascity/provider/router"
 	"gascity/provider/subprocess"
+	"gascity/provider/tmux"
 	"gascity/runtime"
 )
 
@@ -62,6 +63,9 @@ func Drivers() []Driver {
 		{Name: "subprocess", Summary: "plain child processes with pipes, for agents without a terminal", Open: func(cfg Config, _ string) (runtime.Provider, error) {
 			return subprocess.Open(cfg.local("subprocess"))
 		}},
+		{Name: "tmux", Summary: "sessions of a tmux server of the city's own, where a person can look in with tmux", Needs: []Tool{{
+			Name: "tmux", Version: []string{"-V"}, Cure: "install tmux 3.0 or newer, or choose the provider that needs nothing, pty",
+		}}, Open: openTmux},
 		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript},
 		{
 			Name: "auto", Summary: "routes by transport: agents that speak the Agent Client Protocol, and the others",
@@ -72,6 +76,14 @@ func Drivers() []Driver {
 			Open: openHybrid, Route: routeHybrid,
 		},
 	}
+}
+
+// openTmux opens the driver of the city's own tmux server.
+func openTmux(cfg Config, _ string) (runtime.Provider, error) {
+	return tmux.Open(tmux.Config{
+		Dir: filepath.Join(cfg.Dir, "tmux"), LogDir: cfg.LogDir, WorkDir: cfg.WorkDir, Socket: cfg.Socket,
+		Env: cfg.Env, Environ: cfg.environ(), Logger: cfg.Logger,
+	})
 }
 
 // openScript opens the driver of a session script. Each script has folders of its own.

@@ -54,7 +54,7 @@ func (s seat) lease(ctx context.Context) (*lease, error) {
 	l.number = rand.Text()
 	entered, err := s.provider.act(ctx, s.record, s.fence(), tmuxctl.Sequence(
 		tmuxctl.Cmd("set-option", "-p", "-t", s.target(), "@"+optionLease, l.number),
-		tmuxctl.Cmd("display-message", "-p", "-t", s.target(), formatOf("@"+optionEntered)),
+		tmuxctl.Cmd("display-message", "-p", "-t", s.target(), "#{@"+optionEntered+"}"),
 	))
 	if err != nil {
 		return nil, gone(err)

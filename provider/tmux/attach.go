@@ -47,7 +47,7 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 // client runs the person's client. It has the person's environment: only terminals matter
 // in it, and the server takes none of it over.
 func (p *Provider) client(ctx context.Context, name string, opts runtime.AttachOptions) error {
-	binary, err := lookPath(p.cfg.Binary, value(p.cfg.Env, "PATH"))
+	binary, err := lookPath(p.cfg.Binary, value(p.cfg.Environ, "PATH"))
 	if err != nil {
 		return err
 	}

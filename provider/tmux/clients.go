@@ -20,7 +20,7 @@ const optionOwner = "gc_owner_"
 
 // controlClients returns the processes of all control clients.
 func (p *Provider) controlClients(ctx context.Context) ([]int, error) {
-	reply, err := p.server.ask(ctx, tmuxctl.Cmd("list-clients", "-F", formatOf("client_control_mode", "client_pid")))
+	reply, err := p.server.ask(ctx, tmuxctl.Cmd("list-clients", "-F", "#{client_control_mode} #{client_pid}"))
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"gascity/internal/console"
 	"gascity/internal/journal"
+	"gascity/internal/shim/folder"
 	"gascity/internal/stage"
 	"gascity/internal/term"
 	"gascity/internal/typist"
@@ -163,7 +164,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	if err != nil || s.state == nil {
 		return err
 	}
-	if missing(src) {
+	if folder.Gone(src) {
 		return nil
 	}
 	return fold("copy to", name, stage.CopyTo(s.record.WorkDir, src, relDst))

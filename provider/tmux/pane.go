@@ -11,6 +11,7 @@ import (
 	"gascity/internal/shim/memory"
 	"gascity/internal/term"
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tty"
 	"gascity/runtime"
 )
 
@@ -20,7 +21,7 @@ type pane struct {
 	town    *town
 	id      string
 	scanner *term.Scanner
-	modes   modeScanner
+	modes   tty.Modes
 
 	name, hash string // empty until it is known whose pane it is
 	number     uint64 // the how manyeth session to become known
@@ -34,6 +35,7 @@ type pane struct {
 	heard      memory.Heard
 	listened   bool // the program has told something since this process listens
 	log        *rawlog.Writer
+	early      []byte // output of a pane of which it is not known yet whose it is
 
 	told    time.Time   // of the last event of output
 	telling *time.Timer // of the next one; nil if none is due
@@ -60,6 +62,9 @@ func (p *pane) state() (seq uint64, changed <-chan struct{}) {
 	return p.seq, p.changed
 }
 
+// maxEarly bounds the output that waits for a log.
+const maxEarly = 256 << 10
+
 // outputPause is the shortest time between two events of output of a session.
 const outputPause = 250 * time.Millisecond
 
@@ -67,11 +72,14 @@ const outputPause = 250 * time.Millisecond
 func (p *pane) hearLocked(data []byte, now time.Time) {
 	p.lastOutput = now
 	_, _ = p.scanner.Write(data) // never fails
-	if p.modes.write(data) {
+	if p.modes.Write(data) {
 		p.unsaved = true
 	}
-	if p.log != nil {
+	switch {
+	case p.log != nil:
 		_ = p.log.Write(data, now) // it says so itself, once, and tries again later
+	case p.name == "" && len(p.early) < maxEarly:
+		p.early = append(p.early, data...)
 	}
 	p.bumpLocked()
 	if p.telling == nil {
@@ -108,7 +116,7 @@ func (p *pane) noticeLocked(n term.Notice) {
 			return
 		}
 	}
-	if p.heard.Hear(n, foreground(p.pid), now) {
+	if p.heard.Hear(n, tty.Foreground(p.pid), now) {
 		p.unsaved, p.listened = true, true
 		if n.Kind == term.ProgramStatus {
 			p.tellLocked(runtime.Event{Kind: runtime.EventStatus, Time: now, Status: p.heard.Status.Text})
@@ -133,7 +141,7 @@ func (p *pane) answer() {
 // save notes in the server what was heard, for the process that listens next.
 func (p *pane) save() {
 	p.town.mu.Lock()
-	paste, signs := p.modes.paste, p.heard.Signs
+	paste, signs := p.modes.Paste, p.heard.Signs
 	p.town.mu.Unlock()
 	encoded, err := json.Marshal(signs)
 	if err != nil {
@@ -157,8 +165,8 @@ func (p *pane) note(command tmuxctl.Command) {
 
 // recallLocked takes over what another process has noted, until the program tells this one.
 func (p *pane) recallLocked(paste, signs string) {
-	if !p.modes.known {
-		p.modes.paste = paste == "1"
+	if !p.modes.Known {
+		p.modes.Paste = paste == "1"
 	}
 	if p.listened || signs == "" {
 		return
@@ -172,7 +180,8 @@ func (p *pane) recallLocked(paste, signs string) {
 
 // openLog opens the raw log of a session that is known.
 func (p *pane) openLog() {
-	cfg := p.town.p.cfg
+	cfg, early := p.town.p.cfg, p.early
+	p.early = nil
 	if p.log != nil || cfg.LogDir == "" || p.town.listener == nil {
 		return
 	}
@@ -181,6 +190,9 @@ func (p *pane) openLog() {
 		cfg.Logger.Warn("cannot keep the output of a session", "session", p.name, "error", err)
 	}
 	p.log = log
+	if len(early) > 0 {
+		_ = log.Write(early, time.Now()) // as above
+	}
 }
 
 func (p *pane) close() {

@@ -89,7 +89,10 @@ func TestTinyClientsDoNotShrinkAgents(t *testing.T) {
 	until(t, "it has its own size again", func() bool {
 		return r.ask("display-message", "-p", "-t", "=one:", "#{window_width}x#{window_height}") == "200x50"
 	})
-	one.prompt("still well")
+	until(t, "a prompt is taken", func() bool { // having come and gone is a person's act, too
+		out, err := r.Deliver(t.Context(), "one", runtime.Delivery{Content: runtime.TextContent("still well")})
+		return err == nil && out.State == runtime.OutcomeSubmitted
+	})
 	one.took("still well")
 }
 

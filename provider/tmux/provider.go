@@ -51,9 +51,13 @@ type Config struct {
 	WorkDir string
 	// Env is the base environment of agents and set-up commands, "K=V".
 	Env []string
-	// Environ is the environment of a person's tmux client: gc's own. Nil means Env.
+	// Environ is the environment of a person's tmux client, and says where tmux is: gc's
+	// own. Nil means Env.
 	Environ []string
-	// Binary is the program: a name that is looked up in PATH of Env, or a path. Empty
+	// Socket is the name of the server's socket in Dir; empty means "s". An absolute path is
+	// taken as it is.
+	Socket string
+	// Binary is the program: a name that is looked up in PATH of Environ, or a path. Empty
 	// means "tmux".
 	Binary string
 	// Profiles is what is known of agent CLIs; nil means the built-in set.
@@ -114,7 +118,7 @@ func Open(cfg Config) (*Provider, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	cfg.StopGrace = cmp.Or(cfg.StopGrace, defaultGrace)
-	cfg.Binary = cmp.Or(cfg.Binary, "tmux")
+	cfg.Binary, cfg.Socket = cmp.Or(cfg.Binary, "tmux"), cmp.Or(cfg.Socket, "s")
 	if cfg.Environ == nil {
 		cfg.Environ = cfg.Env
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"gascity/internal/launch"
@@ -178,6 +179,17 @@ func (r *record) endTree(ctx context.Context, grace time.Duration) error {
 	root := r.Root
 	if root.PID <= 1 { // only the mark is known
 		root = proc.ID{PID: 1 << 30}
+	}
+	if grace >= 0 {
+		tree, err := r.tree()
+		if err != nil {
+			return err
+		}
+		for _, info := range tree {
+			if info.MindsOnlyHangup() {
+				_ = proc.Signal(info.ID, syscall.SIGHUP) // gone is what we want
+			}
+		}
 	}
 	_, err := proc.KillTree(ctx, root, opts)
 	return err

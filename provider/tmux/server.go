@@ -47,13 +47,13 @@ func openServer(cfg Config) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	socket, err := socketPath(dir)
+	socket, err := socketPath(dir, cfg.Socket)
 	if err != nil {
 		return nil, err
 	}
 	s := &server{cfg: cfg, socket: socket, conf: filepath.Join(dir, "tmux.conf"), env: serverEnv(cfg.Env)}
 	s.ctl, err = tmuxctl.New(tmuxctl.Options{
-		Socket: socket, Binary: cfg.Binary, Path: value(cfg.Env, "PATH"), Config: s.conf, Env: s.env,
+		Socket: socket, Binary: cfg.Binary, Path: value(cfg.Environ, "PATH"), Config: s.conf, Env: s.env,
 		Hub: hub, Width: cols, Height: rows, Logger: cfg.Logger,
 	})
 	return s, err
@@ -77,11 +77,18 @@ func private(dir string) error {
 
 // socketPath is in the folder, or, where that is too long for a socket, in a private
 // folder of the user's that follows from it.
-func socketPath(dir string) (string, error) {
-	if path := filepath.Join(dir, "s"); len(path) <= maxSocketPath {
+func socketPath(dir, name string) (string, error) {
+	path := name
+	if !filepath.IsAbs(name) {
+		if name != filepath.Base(name) || name == "." || name == ".." {
+			return "", fmt.Errorf("a tmux socket cannot be called %q: choose a name without slashes, or an absolute path", name)
+		}
+		path = filepath.Join(dir, name)
+	}
+	if len(path) <= maxSocketPath {
 		return path, nil
 	}
-	sum := sha256.Sum256([]byte(dir))
+	sum := sha256.Sum256([]byte(path))
 	short := filepath.Join(os.TempDir(), fmt.Sprintf("gc-tmux-%d", os.Getuid()))
 	if len(short) > maxSocketPath-20 {
 		short = fmt.Sprintf("/tmp/gc-tmux-%d", os.Getuid())
@@ -142,7 +149,7 @@ func (s *server) do(ctx context.Context, commands ...tmuxctl.Command) ([]tmuxctl
 				return nil, err
 			}
 		case errors.Is(err, tmuxctl.ErrInterrupted) && ctx.Err() == nil && try == 0 && reads(commands):
-		case errors.Is(err, tmuxctl.ErrNoTmux) && missing(s.socket):
+		case errors.Is(err, tmuxctl.ErrNoTmux) && folder.Gone(s.socket):
 			return nil, fmt.Errorf("%w at %s", tmuxctl.ErrNoServer, s.socket) // nor is there a program to ask it with
 		default:
 			return replies, err

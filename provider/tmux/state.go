@@ -40,19 +40,12 @@ type state struct {
 }
 
 // stateFields is the format of a state. The title is last: it can hold anything.
-var stateFields = formatOf("@"+optionInstance, "@"+optionSession, "pane_id", "window_id", "pane_dead", "pane_dead_status",
-	"pane_dead_signal", "pane_dead_time", "pane_pid", "session_attached", "session_last_attached", "session_activity", "window_activity",
-	"window_width", "window_height", "pane_title")
-
-const stateCount = 16
-
-// formatOf makes a format of variables with blanks between them.
-func formatOf(names ...string) string {
-	for i, name := range names {
-		names[i] = "#{" + name + "}"
-	}
-	return strings.Join(names, " ")
-}
+const (
+	stateFields = "#{@" + optionInstance + "} #{@" + optionSession + "} #{pane_id} #{window_id} #{pane_dead} #{pane_dead_status} " +
+		"#{pane_dead_signal} #{pane_dead_time} #{pane_pid} #{session_attached} #{session_last_attached} #{session_activity} " +
+		"#{window_activity} #{window_width} #{window_height} #{pane_title}"
+	stateCount = 16
+)
 
 // errNotOurs reports a pane that does not exist, or is none of ours.
 var errNotOurs = errors.New("no such pane")

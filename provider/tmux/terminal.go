@@ -11,6 +11,7 @@ import (
 	"gascity/internal/console"
 	"gascity/internal/term"
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tty"
 )
 
 // terminal is the pane of one incarnation for the rules of package console. Its screen is
@@ -25,11 +26,12 @@ var _ console.Terminal = (*terminal)(nil)
 
 // screenFields is what is asked for beside the cells. The state is last: it ends with the
 // title.
-var screenFields = formatOf("cursor_x", "cursor_y", "cursor_flag", "alternate_on", "keypad_cursor_flag", "keypad_flag",
-	"wrap_flag", "insert_flag", "origin_flag", "mouse_standard_flag", "mouse_button_flag", "mouse_all_flag", "mouse_sgr_flag",
-	"mouse_utf8_flag", "pane_width", "pane_height", "pane_tty", "@"+optionPaste, "@"+optionSigns) + " " + stateFields
-
-const screenCount = 20
+const (
+	screenFields = "#{cursor_x} #{cursor_y} #{cursor_flag} #{alternate_on} #{keypad_cursor_flag} #{keypad_flag} #{wrap_flag} " +
+		"#{insert_flag} #{origin_flag} #{mouse_standard_flag} #{mouse_button_flag} #{mouse_all_flag} #{mouse_sgr_flag} " +
+		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + optionPaste + "} #{@" + optionSigns + "} " + stateFields
+	screenCount = 20
+)
 
 // Frame keeps the contract of console.Terminal.
 func (t *terminal) Frame(ctx context.Context, after uint64) (console.Frame, error) {
@@ -92,7 +94,7 @@ func (t *terminal) frame(seq uint64, f []string, s state, cells []byte) console.
 		modes.MouseEncoding = term.MouseUTF8
 	}
 	frame := console.Frame{
-		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.title, Line: lineMode(f[16]),
+		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.title, Line: lineMode(tty.LineOf(f[16])),
 		Cursor: term.Cursor{X: min(number(f[0]), width-1), Y: min(number(f[1]), height-1), PendingWrap: number(f[0]) >= width, Visible: on(2)},
 		// An exit that the server has not told yet is none: its last words are on their way.
 		LastOutput: s.output, LastHuman: s.human, Attached: s.attached, Exited: s.dead,
@@ -106,17 +108,28 @@ func (p *pane) describe(f *console.Frame, paste, signs string) {
 	p.town.mu.Lock()
 	defer p.town.mu.Unlock()
 	p.recallLocked(paste, signs)
-	f.Modes.BracketedPaste, f.Modes.Synchronized = p.modes.paste, p.modes.synchronized
+	f.Modes.BracketedPaste, f.Modes.Synchronized = p.modes.Paste, p.modes.Synchronized
 	if !p.lastOutput.IsZero() {
 		f.LastOutput = p.lastOutput
 	}
 	if f.Exited {
 		return
 	}
-	heard := p.heard.By(foreground(p.pid))
+	heard := p.heard.By(tty.Foreground(p.pid))
 	f.Status = console.Sign{Text: heard.Status.Text, Since: heard.Status.Since}
 	f.Progress = console.Sign{Text: heard.Progress.Text, Since: heard.Progress.Since}
 	f.Mark = console.Sign{Text: heard.Mark.Text, Since: heard.Mark.Since}
+}
+
+func lineMode(l tty.Line) console.LineMode {
+	switch l {
+	case tty.Raw:
+		return console.LineRaw
+	case tty.Cooked:
+		return console.LineCooked
+	default:
+		return console.LineUnknown
+	}
 }
 
 // redraw makes of captured rows what draws them on a blank screen. Rows are drawn without

@@ -44,6 +44,7 @@ func newTown(p *Provider) *town {
 // run listens until ctx ends.
 func (t *town) run(ctx context.Context) {
 	t.ctx = ctx
+	t.listen()
 	t.sub = t.p.server.ctl.Subscribe(tmuxctl.OutputData)
 	t.wg.Go(t.hear)
 	t.wg.Go(t.survey)

@@ -1,11 +1,13 @@
-package tmux
+package tty
 
-// modeScanner finds in the output of a program whether it takes pastes in brackets, and
-// whether it is in the middle of a repaint: tmux tells of neither.
-type modeScanner struct {
-	paste        bool // 2004
-	synchronized bool // 2026
-	known        bool // the program has said something of it
+// Modes finds in the output of a program what not every multiplexer tells: whether it takes
+// pastes in brackets, and whether it is in the middle of a repaint. Sequences may be cut
+// anywhere between two calls of Write. The zero value is a program that has said nothing; it
+// is used by one goroutine at a time.
+type Modes struct {
+	Paste        bool // 2004
+	Synchronized bool // 2026
+	Known        bool // the program has said something of pastes
 
 	state  byte   // 0, or the last byte of an unfinished "ESC [ ? n ; n"
 	params []byte // between "?" and the final byte
@@ -14,16 +16,16 @@ type modeScanner struct {
 // maxParams bounds an unfinished sequence.
 const maxParams = 64
 
-// write scans p and reports whether the mode of pastes has changed.
-func (m *modeScanner) write(p []byte) bool {
-	before := m.paste
+// Write scans p and reports whether the mode of pastes has changed.
+func (m *Modes) Write(p []byte) bool {
+	before := m.Paste
 	for _, b := range p {
 		switch {
 		case b == 0x1b:
 			m.state, m.params = b, m.params[:0]
 		case m.state == 0:
 		case m.state == 0x1b && b == 'c': // RIS
-			m.state, m.paste, m.synchronized, m.known = 0, false, false, true
+			m.state, m.Paste, m.Synchronized, m.Known = 0, false, false, true
 		case m.state == 0x1b && b == '[':
 			m.state = b
 		case m.state == '[' && (b == '?' || b == '!'):
@@ -39,10 +41,10 @@ func (m *modeScanner) write(p []byte) bool {
 			m.state = 0
 		}
 	}
-	return m.paste != before
+	return m.Paste != before
 }
 
-func (m *modeScanner) set(on bool) {
+func (m *Modes) set(on bool) {
 	n := 0
 	for _, b := range append(m.params, ';') {
 		if b != ';' {
@@ -51,9 +53,9 @@ func (m *modeScanner) set(on bool) {
 		}
 		switch n {
 		case 2004:
-			m.paste, m.known = on, true
+			m.Paste, m.Known = on, true
 		case 2026:
-			m.synchronized = on
+			m.Synchronized = on
 		}
 		n = 0
 	}

@@ -1,10 +1,10 @@
-package tmux
+package tty
 
 import "golang.org/x/sys/unix"
 
-// foreground returns the process group in the foreground of the terminal of a process; 0
+// Foreground returns the process group in the foreground of the terminal of a process; 0
 // if that is not known.
-func foreground(pid int) int {
+func Foreground(pid int) int {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
 		return 0

@@ -1,4 +1,4 @@
-package tmux
+package tty
 
 import (
 	"bytes"
@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// foreground returns the process group in the foreground of the terminal of a process; 0
+// Foreground returns the process group in the foreground of the terminal of a process; 0
 // if that is not known.
-func foreground(pid int) int {
+func Foreground(pid int) int {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0
@@ -18,5 +18,9 @@ func foreground(pid int) int {
 	if len(fields) <= tpgid {
 		return 0
 	}
-	return max(0, number(string(fields[tpgid])))
+	group, err := strconv.Atoi(string(fields[tpgid]))
+	if err != nil {
+		return 0
+	}
+	return max(0, group)
 }
