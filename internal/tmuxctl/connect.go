@@ -176,11 +176,8 @@ func (c *Client) greet(ctx context.Context, connection *connection) (opened, err
 	}
 	connection.signalPane = string(replies[5].Output)
 	var set []Command
-	if strings.Contains(string(replies[1].Output), "[-F flags]") {
-		connection.hush = hushAll
-	}
 	if made.features.Pause {
-		connection.hush = hushPane
+		connection.canPause = true
 		set = append(set, Cmd("refresh-client", "-f", "pause-after=1,ignore-size"))
 	}
 	set = append(set, c.monitorsNow()...)

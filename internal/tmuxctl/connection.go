@@ -42,8 +42,9 @@ type connection struct {
 	adopted atomic.Bool
 	// signalPane is the pane whose output is signals. Constant once adopted.
 	signalPane string
-	// hush is how to quieten the server. Constant once adopted.
-	hush hush
+	// canPause: the server pauses panes. Constant once adopted. Before 3.2 it cannot, and what
+	// it sends of a flood is only dropped by the subscriptions.
+	canPause bool
 	// signalled is the beginning of a line of the signal pane. Owned by the reader.
 	signalled []byte
 	throttle  throttle
@@ -240,7 +241,7 @@ func (c *connection) output(event Event) {
 		return
 	}
 	c.publish(event)
-	if c.hush == hushNever {
+	if !c.canPause {
 		return
 	}
 	now := time.Now()

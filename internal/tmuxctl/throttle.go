@@ -49,18 +49,6 @@ func (t *throttle) reset(now time.Time) {
 	t.began, t.total = now, 0
 }
 
-// hush is how a server is told to send less.
-type hush uint8
-
-const (
-	// hushNever: it cannot be told (before 3.1).
-	hushNever hush = iota
-	// hushAll: all output is dropped for a while (3.1).
-	hushAll
-	// hushPane: the output of one pane is dropped for a while (3.2).
-	hushPane
-)
-
 // resting are panes that were paused together, until they are to be continued.
 type resting struct {
 	panes []string
@@ -72,17 +60,14 @@ func (c *connection) pause(panes []string, now time.Time) {
 	c.mu.Lock()
 	c.resting = append(c.resting, resting{panes, now.Add(rest)})
 	c.mu.Unlock()
-	_ = c.send(nil, c.hushing(panes, ":pause", "no-output")...) // a broken connection needs no pauses
+	_ = c.send(nil, toEach(panes, "pause")...) // a broken connection needs no pauses
 }
 
-// hushing are the commands that pause or continue the panes.
-func (c *connection) hushing(panes []string, action, flag string) []Command {
-	if c.hush == hushAll {
-		return []Command{Cmd("refresh-client", "-F", flag)}
-	}
+// toEach are the commands that do the action to each pane.
+func toEach(panes []string, action string) []Command {
 	commands := make([]Command, 0, len(panes))
 	for _, pane := range panes {
-		commands = append(commands, Cmd("refresh-client", "-A", pane+action))
+		commands = append(commands, Cmd("refresh-client", "-A", pane+":"+action))
 	}
 	return commands
 }
@@ -101,15 +86,10 @@ func (c *connection) wakeRested(now time.Time) (next time.Duration, some bool) {
 	c.mu.Unlock()
 	for _, group := range rested {
 		// What is told of the pause stands inside the reply to our command, so the gap is told here.
-		// While all are quiet, any of them may have printed.
-		if c.hush == hushAll {
-			c.tell(Event{Kind: Resync})
-		} else {
-			for _, pane := range group.panes {
-				c.tell(Event{Kind: Output, Pane: pane, Gap: true})
-			}
+		for _, pane := range group.panes {
+			c.tell(Event{Kind: Output, Pane: pane, Gap: true})
 		}
-		_ = c.send(nil, c.hushing(group.panes, ":continue", "!no-output")...) // as in pause
+		_ = c.send(nil, toEach(group.panes, "continue")...) // as in pause
 	}
 	return next, some
 }
