@@ -112,14 +112,14 @@ func (w world) apply(s *Session, a Action) {
 	}
 	switch a.Verb {
 	case VerbStop:
-		o.Seen, o.Known, o.Order = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, false, OrderNone
+		o.Seen, o.Known, o.Cut, o.Order = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, false, false, OrderNone
 		if a.Hold.Kind != "" {
 			o.Hold = a.Hold
 		}
 	case VerbStart, VerbRestart, VerbRelaunch:
 		*o = healthy(*s)
 	case VerbAdopt:
-		o.Known, o.Owner = true, OwnerUs
+		o.Known, o.Cut, o.Owner = true, false, OwnerUs
 	case VerbApplyLive:
 		o.Stored.Live, o.Stored.Fields = s.Live, s.Fields
 	default:

@@ -24,7 +24,7 @@ func TestReviewIsWhatDiffWouldSay(t *testing.T) {
 			if rapid.Float64Range(0, 1).Draw(t, "drifted") > 0.7 {
 				o.Stored.Core, o.Stored.Launch = "v1:other", "v1:other"
 			}
-			if rapid.Float64Range(0, 1).Draw(t, "sound") > 0.2 {
+			if rapid.Float64Range(0, 1).Draw(t, "sound") < 0.9 {
 				w[place{s.Provider, s.Name}] = &o
 			}
 		}
@@ -54,7 +54,7 @@ func TestReviewIsWhatDiffWouldSay(t *testing.T) {
 			}
 		}
 	})
-	if reviewed < tried/4 {
+	if reviewed < tried/10 {
 		t.Errorf("%d answers of %d: the test proves nothing", reviewed, tried)
 	}
 }
