@@ -120,8 +120,7 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 		obs, err := r.Observe(t.Context(), "shell")
 		return err == nil && obs.Attached == 1 && time.Since(obs.LastInput) < time.Minute
 	})
-	d.keys(s, "C-b", "d")
-	d.shows(s, "left 0")
+	d.leave(s)
 	d.shows(s, "my own text")
 	again := d.sit(90, 20, r.dir, "shell")
 	d.shows(again, "hello-42")
@@ -130,8 +129,7 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 	reader := d.sit(90, 20, r.dir, "shell", "read-only")
 	d.shows(reader, "hello-42")
 	d.keys(reader, "echo not-$((1+1))", "Enter")
-	d.keys(reader, "C-b", "d")
-	d.shows(reader, "left 0")
+	d.leave(reader)
 	if text, err := r.Peek("shell", 0); err != nil || strings.Contains(text, "not-") {
 		t.Errorf("a read-only client has typed: %q, %v", text, err)
 	}

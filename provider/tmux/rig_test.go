@@ -203,6 +203,23 @@ func (d *desk) keys(pane string, keys ...string) {
 	d.tmux(append([]string{"send-keys", "-t", pane}, keys...)...)
 }
 
+// leave presses tmux's keys until they are not taken for a paste: two within a millisecond
+// are.
+func (d *desk) leave(pane string) {
+	d.t.Helper()
+	until(d.t, "the person has left", func() bool {
+		text := d.tmux("capture-pane", "-p", "-t", pane)
+		if strings.Contains(text, "left 0") {
+			return true
+		}
+		if strings.Contains(text, "C-b d leaves") {
+			d.keys(pane, "C-b")
+			d.keys(pane, "d")
+		}
+		return false
+	})
+}
+
 // attachMain is a person's gc attach: a program that runs in a real terminal.
 func attachMain(dir, name string, flags []string) int {
 	cfg := config(dir)
