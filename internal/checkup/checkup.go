@@ -8,8 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,9 +92,7 @@ const token = "gc-check-token"
 
 func withToken(env map[string]string) map[string]string {
 	out := map[string]string{"GC_INSTANCE_TOKEN": token}
-	for key, value := range env {
-		out[key] = value
-	}
+	maps.Copy(out, env)
 	return out
 }
 
@@ -139,14 +139,7 @@ func (v *visit) try(a attempt) Finding {
 }
 
 func (v *visit) declares(words []string) bool {
-	for _, word := range words {
-		for _, declared := range v.Declared {
-			if word == declared {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(v.Declared, word) })
 }
 
 func missing(err error) bool {

@@ -42,8 +42,7 @@ var failures = []struct {
 // Failure returns what standard error says of err: the line that names its sentinel,
 // if it has one, and the text for people.
 func Failure(err error) string {
-	var death *runtime.StartupDeath
-	if errors.As(err, &death) {
+	if death, ok := errors.AsType[*runtime.StartupDeath](err); ok {
 		return failurePrefix + wordDied + " " + exitWord(death.Exit) + "\n" + death.Output + "\n"
 	}
 	return failureLine(err) + err.Error() + "\n"
@@ -55,16 +54,15 @@ func failureLine(err error) string {
 			return failurePrefix + f.word + "\n"
 		}
 	}
-	var refused *runtime.RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*runtime.RefusedError](err); ok {
 		return failurePrefix + "refused " + string(refused.Reason) + "\n"
 	}
 	return ""
 }
 
-// ParseFailure reads the standard error of a script that failed: the sentinel that
-// one of its lines names, nil if none does, and the rest, which is for people.
-func ParseFailure(stderr string) (sentinel error, text string) {
+// ParseFailure reads the standard error of a script that failed: the text for people,
+// and the sentinel that one of its lines names, nil if none does.
+func ParseFailure(stderr string) (text string, sentinel error) {
 	var rest []string
 	for line := range strings.SplitSeq(stderr, "\n") {
 		word, ok := strings.CutPrefix(line, failurePrefix)
@@ -77,10 +75,10 @@ func ParseFailure(stderr string) (sentinel error, text string) {
 		}
 	}
 	text = strings.TrimSpace(strings.Join(rest, "\n"))
-	if death, ok := sentinel.(*runtime.StartupDeath); ok {
+	if death, ok := errors.AsType[*runtime.StartupDeath](sentinel); ok {
 		death.Output = text
 	}
-	return sentinel, text
+	return text, sentinel
 }
 
 func sentinelOf(word string) error {

@@ -61,18 +61,18 @@ func TestFailureKeepsItsSentinel(t *testing.T) {
 		runtime.ErrSessionNotFound, runtime.ErrSessionExists, runtime.ErrSessionInitializing, runtime.ErrStaleInstance,
 		runtime.ErrRuntimeUnavailable, runtime.ErrAttachUnsupported, runtime.ErrInputUnsupported, runtime.ErrInvalidName,
 	} {
-		got, text := script.ParseFailure(script.Failure(fmt.Errorf("cannot: %w", sentinel)))
+		text, got := script.ParseFailure(script.Failure(fmt.Errorf("cannot: %w", sentinel)))
 		if !errors.Is(got, sentinel) || !strings.Contains(text, "cannot") || strings.Contains(text, "gc-error") {
 			t.Errorf("%v becomes %v, %q", sentinel, got, text)
 		}
 	}
-	got, text := script.ParseFailure(script.Failure(&runtime.StartupDeath{Exit: runtime.Exit{Code: 7}, Output: "last words"}))
+	text, got := script.ParseFailure(script.Failure(&runtime.StartupDeath{Exit: runtime.Exit{Code: 7}, Output: "last words"}))
 	var death *runtime.StartupDeath
 	if !errors.As(got, &death) || death.Exit.Code != 7 || death.Output != "last words" || text != "last words" {
 		t.Errorf("a death becomes %v, %q", got, text)
 	}
 	for _, foreign := range []string{"tmux: command not found", "session not found", "gc-error:", "gc-error: something", " gc-error: session-not-found", "no gc-error: session-not-found"} {
-		if got, _ := script.ParseFailure(foreign); got != nil {
+		if _, got := script.ParseFailure(foreign); got != nil {
 			t.Errorf("%q becomes %v, want no sentinel", foreign, got)
 		}
 	}
@@ -215,6 +215,8 @@ func FuzzParse(f *testing.F) {
 		if e, ok, err := script.ParseEvent(data); ok && (err != nil || e.Kind != runtime.EventResync && runtime.ValidateName(e.Session) != nil) {
 			t.Errorf("%q is the event %+v", data, e)
 		}
-		script.ParseFailure(string(data))
+		if _, err := script.ParseFailure(string(data)); err != nil && !bytes.Contains(data, []byte("gc-error: ")) {
+			t.Errorf("%q is %v", data, err)
+		}
 	})
 }

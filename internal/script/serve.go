@@ -265,12 +265,12 @@ func (s *server) print(v any) error {
 	return err
 }
 
-// argument returns the i-th argument after the name.
-func (s *server) argument(i int, what string) (string, error) {
-	if i >= len(s.args) {
+// argument returns the first argument after the name.
+func (s *server) argument(what string) (string, error) {
+	if len(s.args) == 0 {
 		return "", fmt.Errorf("%s needs <%s>", s.call.Args[0], what)
 	}
-	return s.args[i], nil
+	return s.args[0], nil
 }
 
 // stamp prints a time as the wire has it; the zero time is an empty line.

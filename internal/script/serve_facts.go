@@ -104,7 +104,7 @@ func (s *server) peek(context.Context) error {
 }
 
 func (s *server) setMeta(context.Context) error {
-	key, err := s.argument(0, "key")
+	key, err := s.argument("key")
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (s *server) setMeta(context.Context) error {
 
 // getMeta prints the value and a line end, which is not part of it.
 func (s *server) getMeta(context.Context) error {
-	key, err := s.argument(0, "key")
+	key, err := s.argument("key")
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (s *server) getMeta(context.Context) error {
 }
 
 func (s *server) removeMeta(context.Context) error {
-	key, err := s.argument(0, "key")
+	key, err := s.argument("key")
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (s *server) removeMeta(context.Context) error {
 }
 
 func (s *server) copyTo(context.Context) error {
-	src, err := s.argument(0, "src")
+	src, err := s.argument("src")
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (p *Provider) call(ctx context.Context, q request) (reply, error) {
 // exitError is the error of a script that has exited with another code than 0.
 func (p *Provider) exitError(op string, e ending) *ScriptError {
 	se := &ScriptError{Script: p.cfg.Script, Op: op, Code: e.code}
-	se.Err, se.Stderr = script.ParseFailure(e.stderr)
+	se.Stderr, se.Err = script.ParseFailure(e.stderr)
 	if e.code == script.ExitMissing {
 		se.Err = unsupported(op)
 	}

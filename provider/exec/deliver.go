@@ -97,12 +97,12 @@ func (p *Provider) send(ctx context.Context, name string, d runtime.Delivery) (r
 }
 
 // addressee looks whether the session is there and the one that is meant.
-func (p *Provider) addressee(ctx context.Context, name, instance string) (out runtime.Outcome, err error, stop bool) { //nolint:revive // err stands beside its outcome
+func (p *Provider) addressee(ctx context.Context, name, instance string) (out runtime.Outcome, err error, stop bool) {
 	obs, err := p.ask(ctx, name)
 	switch {
 	case isMissing(err): // a script that cannot say who is there; nudge itself will
 	case err != nil:
-		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), nil, true
+		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), nil, true //nolint:nilerr // the outcome tells it
 	case running(obs) == runtime.Dead:
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the session does not run"}, nil, true
 	}

@@ -21,7 +21,7 @@ func (p *Provider) ask(ctx context.Context, name string) (runtime.Observation, e
 	obs := runtime.Observation{Attached: -1, At: now}
 	if runtime.ValidateName(name) != nil {
 		obs.Session, obs.Agent = runtime.Dead, runtime.Dead
-		return obs, nil
+		return obs, nil //nolint:nilerr // what has no valid name does not exist
 	}
 	if p.caps.Has(script.CapObserve) {
 		return p.askInFull(ctx, name)
@@ -94,13 +94,14 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 
 // complete adds what the script was not asked for.
 func (p *Provider) complete(ctx context.Context, name string, obs runtime.Observation) runtime.Observation {
-	switch {
-	case obs.Session == runtime.Dead:
+	switch obs.Session {
+	case runtime.Dead:
 		p.tokens.forget(name)
 		p.looks.forget(name)
 		return obs
-	case obs.Session == runtime.Alive:
+	case runtime.Alive:
 		p.looks.know(name)
+	case runtime.Unknown:
 	}
 	if !p.caps.Has(script.CapObserve) && obs.InstanceToken == "" {
 		obs.InstanceToken, _ = p.token(ctx, name, false) // unknown is empty
@@ -183,7 +184,7 @@ func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339Nano, string(bytes.TrimSpace(r.out)))
 	if err != nil {
-		return time.Time{}, nil //nolint:nilerr // the wire: anything else is unknown
+		return time.Time{}, nil // the wire: anything else is unknown
 	}
 	return at, nil
 }

@@ -42,9 +42,11 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "cannot build the session script: %v\n%s", err, out)
 		os.Exit(1)
 	}
-	os.Setenv(envProgram, program)
+	if err := os.Setenv(envProgram, program); err != nil {
+		panic(err)
+	}
 	code := m.Run()
-	os.RemoveAll(dir)
+	os.RemoveAll(dir) //nolint:errcheck // a temporary folder
 	os.Exit(code)
 }
 
@@ -93,15 +95,15 @@ type (
 // host serves providers of this process to script processes.
 type host struct {
 	l    net.Listener
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // a host lives as long as it listens
 	stop context.CancelFunc
 	wait sync.WaitGroup
 }
 
 // serve listens in dir for calls that p answers.
 func serve(dir string, p runtime.Provider) *host {
-	h := &host{l: must(net.Listen("unix", filepath.Join(dir, "socket")))}
-	h.ctx, h.stop = context.WithCancel(context.Background())
+	h := &host{l: must(new(net.ListenConfig).Listen(context.Background(), "unix", filepath.Join(dir, "socket")))} //nolint:forbidigo // as below
+	h.ctx, h.stop = context.WithCancel(context.Background())                                                      //nolint:forbidigo // the worlds of all cases share a host
 	h.wait.Go(func() {
 		for {
 			conn, err := h.l.Accept()
@@ -138,7 +140,7 @@ func (h *host) answer(conn net.Conn, p runtime.Provider) {
 	}()
 	frames := &framer{enc: json.NewEncoder(conn)}
 	code := script.Serve(ctx, p, script.Call{Args: a.Args, Stdin: readerOf(a.Stdin), Stdout: frames.out(), Stderr: frames.err()})
-	frames.send(frame{Code: &code})
+	frames.send(frame{Code: &code}) //nolint:errcheck // the script may have gone
 	conn.Close()
 	<-gone
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"gascity/internal/agentcli"
@@ -129,7 +130,7 @@ func withStateDir(cfg Config) ([]string, error) {
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
 	}
-	return append(cfg.Env[:len(cfg.Env):len(cfg.Env)], envStateDir+"="+dir), err
+	return append(slices.Clip(cfg.Env), envStateDir+"="+dir), err
 }
 
 // shakeHands asks the script what it can do.

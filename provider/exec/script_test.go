@@ -3,6 +3,7 @@ package exec_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -128,12 +129,7 @@ func (pl *place) gone(file string, count int) {
 	pl.t.Helper()
 	pids := pl.pids(file, count)
 	until(pl.t, "the end of the script's processes", func() bool {
-		for _, pid := range pids {
-			if alive(pid) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(pids, alive)
 	})
 }
 
@@ -143,7 +139,7 @@ func (pl *place) pids(file string, count int) []int {
 	var pids []int
 	until(pl.t, "process numbers in "+file, func() bool {
 		pids = pids[:0]
-		for _, word := range strings.Fields(pl.read(file)) {
+		for word := range strings.FieldsSeq(pl.read(file)) {
 			if pid, err := strconv.Atoi(word); err == nil {
 				pids = append(pids, pid)
 			}

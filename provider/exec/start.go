@@ -88,10 +88,7 @@ func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Conf
 	if err := p.notes.clear(name); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
-	typed, err := p.typesPrompts(ctx, cfg)
-	if err != nil {
-		return err
-	}
+	typed := p.typesPrompts(ctx, cfg)
 	doc := script.NewStart(cfg)
 	if !typed {
 		doc = doc.WithNudge(cfg)
@@ -142,15 +139,12 @@ func (p *Provider) startError(name string, r reply, err error) error {
 // typesPrompts reports whether the first prompt is for the operation nudge. A script
 // that does not have it gets the prompt with its start; to find out, it is asked to
 // say nothing to nobody.
-func (p *Provider) typesPrompts(ctx context.Context, cfg runtime.Config) (bool, error) {
+func (p *Provider) typesPrompts(ctx context.Context, cfg runtime.Config) bool {
 	if cfg.Nudge == "" || p.caps.Has(script.CapDeliver) || p.caps.Has(script.CapExec) {
-		return true, nil
+		return true
 	}
 	_, err := p.call(ctx, request{op: script.OpNudge, name: "gc-probe-" + newToken()[:8]})
-	if isMissing(err) {
-		return false, nil
-	}
-	return true, nil //nolint:nilerr // a failure is an answer: the operation is there
+	return !isMissing(err) // another failure is an answer: the operation is there
 }
 
 // mark gives the session its token, by which its incarnation is known.

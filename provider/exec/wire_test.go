@@ -71,7 +71,7 @@ func TestExitTwo(t *testing.T) {
 	p := pl.open()
 	src := filepath.Join(pl.dir, "script")
 	unsupported := map[string]error{
-		"start":     (pl.open()).Start(t.Context(), "two", runtime.Config{}), // taken, see below
+		"start":     pl.open().Start(t.Context(), "two", runtime.Config{}), // taken, see below
 		"stop":      p.Stop("one"),
 		"interrupt": p.Interrupt("one"),
 		"nudge":     p.Nudge("one", text("x")),
@@ -324,7 +324,7 @@ peek) mkdir "$D/p.$$"; set -- "$D"/p.*; echo $# >> "$D/counts"; sleep 0.05; rmdi
 	}
 	wait.Wait()
 	most := 0
-	for _, word := range strings.Fields(pl.read("counts")) {
+	for word := range strings.FieldsSeq(pl.read("counts")) {
 		n, _ := strconv.Atoi(word)
 		most = max(most, n)
 	}
