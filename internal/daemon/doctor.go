@@ -316,7 +316,7 @@ func (x *examination) provider(selection, dir string) {
 		cfg.WorkDir = x.root
 	}
 	version, err := all.Version(x.ctx, selection, cfg)
-	if missing, ok := errors.AsType[*all.MissingTool](err); ok {
+	if missing, ok := errors.AsType[*all.MissingToolError](err); ok {
 		x.problem(check, missing.Err.Error()+users, cmp.Or(missing.Tool.Cure, "install "+missing.Tool.Name))
 		return
 	}

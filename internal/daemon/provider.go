@@ -81,7 +81,7 @@ func describe(ctx context.Context, driver all.Driver, cfg all.Config) (client.Pr
 	var err error
 	if row.Version, err = driver.Probe(ctx, cfg); err != nil {
 		row.Problem = err.Error()
-		return row, nil
+		return row, nil //nolint:nilerr // it is what the row tells
 	}
 	if driver.Argument != "" {
 		return row, nil // what it can do is up to the argument
@@ -89,7 +89,7 @@ func describe(ctx context.Context, driver all.Driver, cfg all.Config) (client.Pr
 	p, err := driver.Open(cfg, "")
 	if err != nil {
 		row.Problem = err.Error()
-		return row, nil
+		return row, nil //nolint:nilerr // it is what the row tells
 	}
 	row.Capabilities, row.Extensions = capabilities(p), extensions(p)
 	return row, all.Close(p)

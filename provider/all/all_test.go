@@ -142,7 +142,7 @@ func TestLateHoldsNothingUntilItIsOpen(t *testing.T) {
 	if err := late.Start(t.Context(), "a", runtime.Config{}); err != nil || !p.IsRunning("a") || !late.IsRunning("a") {
 		t.Errorf("Start = %v once it is there", err)
 	}
-	for range events { //nolint:revive // the opening ends them, so that the provider's own are asked for
+	for range events {
 	}
 	if _, ok := runtime.As[runtime.Deliverer](late, "a"); !ok {
 		t.Error("the provider's extensions are hidden")

@@ -65,11 +65,11 @@ func (d Driver) Probe(ctx context.Context, cfg Config) (string, error) {
 	for _, tool := range d.Needs {
 		path, err := cfg.LookPath(tool.Name)
 		if err != nil {
-			return "", &MissingTool{Driver: d.Name, Tool: tool, Err: err}
+			return "", &MissingToolError{Driver: d.Name, Tool: tool, Err: err}
 		}
 		version, err := tool.version(ctx, path, cfg.environ())
 		if err != nil {
-			return "", &MissingTool{Driver: d.Name, Tool: tool, Err: err}
+			return "", &MissingToolError{Driver: d.Name, Tool: tool, Err: err}
 		}
 		versions = append(versions, version)
 	}
@@ -94,15 +94,15 @@ func (t Tool) version(ctx context.Context, path string, env []string) (string, e
 	return cmp.Or(line, t.Name), nil
 }
 
-// MissingTool says that a driver cannot work here for the want of a program. It
+// MissingToolError says that a driver cannot work here for the want of a program. It
 // matches client.ErrUnsupported.
-type MissingTool struct {
+type MissingToolError struct {
 	Driver string
 	Tool   Tool
 	Err    error
 }
 
-func (e *MissingTool) Error() string {
+func (e *MissingToolError) Error() string {
 	text := fmt.Sprintf("the provider %s cannot work here: %v", e.Driver, e.Err)
 	if e.Tool.Cure != "" {
 		text += "; " + e.Tool.Cure
@@ -111,10 +111,10 @@ func (e *MissingTool) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *MissingTool) Unwrap() error { return e.Err }
+func (e *MissingToolError) Unwrap() error { return e.Err }
 
 // IsMissing reports whether err says that a tool is not there.
 func IsMissing(err error) bool {
-	_, ok := errors.AsType[*MissingTool](err)
+	_, ok := errors.AsType[*MissingToolError](err)
 	return ok
 }

@@ -309,7 +309,7 @@ type sure struct{ *router.Provider }
 func (m sure) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	obs, err := m.Provider.Observe(ctx, name)
 	if err != nil {
-		return runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, nil
+		return runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, nil //nolint:nilerr // that is what is wrong with it
 	}
 	return obs, nil
 }

@@ -247,7 +247,7 @@ func TestWatchOutlivesOneBackend(t *testing.T) {
 		start(t, ending.Provider, "f2")
 		await(t, events, runtime.EventStarted, "f2")
 		cancel()
-		for range events { //nolint:revive // until it is closed
+		for range events {
 		}
 	})
 }
@@ -313,7 +313,7 @@ func TestABackendWithoutEventsIsLookedAtByTheClock(t *testing.T) {
 			t.Errorf("%d calls to look within ten minutes, want one each minute", count)
 		}
 		cancel()
-		for range events { //nolint:revive // until it is closed
+		for range events {
 		}
 		if _, err := func() (<-chan runtime.Event, error) {
 			p, _, _ := pair(t, func(cfg *router.Config) {

@@ -40,7 +40,7 @@ func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, er
 // somebody who does not know it.
 func addRuntime(found []runtime.LiveRuntime, r runtime.LiveRuntime) []runtime.LiveRuntime {
 	at := slices.IndexFunc(found, func(x runtime.LiveRuntime) bool {
-		return x.PID == r.PID && x.SessionID == r.SessionID && x.Epoch == r.Epoch && x.City == r.City && !(x.IsTracked && r.IsTracked)
+		return x.PID == r.PID && x.SessionID == r.SessionID && x.Epoch == r.Epoch && x.City == r.City && (!x.IsTracked || !r.IsTracked)
 	})
 	if at < 0 {
 		return append(found, r)
