@@ -203,7 +203,7 @@ func (h *hamlet) View(name string) (session.View, error) {
 	return v, nil
 }
 
-func (h *hamlet) Sense(name string) { h.read(context.Background(), name) }
+func (h *hamlet) Sense(name string) { h.read(context.Background(), name) } //nolint:forbidigo // the method has no ctx
 
 func (h *hamlet) WakeFor(context.Context, string, string) error { return client.ErrUnsupported }
 

@@ -195,25 +195,31 @@ func (d *decision) attempt(ordered []*Receipt) Action {
 			}
 			continue
 		}
-		if s.Shut != "" {
-			d.why = s.Shut
-			return Action{Verb: VerbWait}
-		}
-		if edge := r.edge(s, d.now); !edge.IsZero() {
-			d.why = "it waits to see whether the prompt before it began a turn"
-			return d.wait(edge)
-		}
-		from := r.NextAt
-		if !s.ChangedAt.IsZero() && s.ChangedAt.Before(from) {
-			from = s.ChangedAt
-		}
-		if d.now.Before(from) {
-			d.why = r.Reason
-			return d.wait(from)
-		}
-		return Action{Verb: VerbDeliver, ID: r.ID, At: d.at}
+		return d.deliver(r)
 	}
 	return Action{Verb: VerbWait}
+}
+
+// deliver returns the attempt at the prompt whose turn it is, or why it waits.
+func (d *decision) deliver(r *Receipt) Action {
+	s := d.sight
+	if s.Shut != "" {
+		d.why = s.Shut
+		return Action{Verb: VerbWait}
+	}
+	if edge := r.edge(s, d.now); !edge.IsZero() {
+		d.why = "it waits to see whether the prompt before it began a turn"
+		return d.wait(edge)
+	}
+	from := r.NextAt
+	if !s.ChangedAt.IsZero() && s.ChangedAt.Before(from) {
+		from = s.ChangedAt
+	}
+	if d.now.Before(from) {
+		d.why = r.Reason
+		return d.wait(from)
+	}
+	return Action{Verb: VerbDeliver, ID: r.ID, At: d.at}
 }
 
 // fate is what the present incarnation means for a prompt that waits.

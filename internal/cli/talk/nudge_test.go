@@ -30,7 +30,7 @@ func (a *answers) dial(context.Context) (net.Conn, error) {
 	if len(a.list) > 1 {
 		a.list = a.list[1:]
 	}
-	if next == client.ErrNoController {
+	if err, failed := next.(error); failed && errors.Is(err, client.ErrNoController) {
 		return nil, &client.NoControllerError{City: "/town"}
 	}
 	ours, theirs := net.Pipe()
