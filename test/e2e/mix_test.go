@@ -286,32 +286,66 @@ func TestSessionsAreRoutedByName(t *testing.T) {
 	c.once(t, "near", "far", "home")
 }
 
-// TestAMissingToolIsNamed looks at the providers and the doctor of a machine that
-// lacks the tool of one: both say so and name a cure, and nothing is started.
+// TestAMissingToolIsNamed runs a city on a machine that lacks the tool of one
+// provider, with an agent there and one at a provider that nobody has: list, doctor
+// and status name the tool and its cure, the check of the configuration the mistake,
+// and the third agent runs and ends as if nothing were wrong.
 func TestAMissingToolIsNamed(t *testing.T) {
 	c := newCrew(t, "", nil)
 	c.addPiped("typo", "ptty")
+	c.addPiped("toolless", "tmux")
 	c.addPiped("plain", "")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	bin := filepath.Join(c.root, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"sh", "env"} {
+		path, err := exec.LookPath(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(path, filepath.Join(bin, tool)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.env = []string{"PATH=" + bin}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	out, err := c.said(ctx, "doctor")
-	if err == nil || !strings.Contains(out, "provider.ptty") || !strings.Contains(out, `there is no runtime provider "ptty"`) || !strings.Contains(out, "used by typo") {
-		t.Errorf("the doctor says (%v):\n%s", err, out)
+	for _, command := range []struct {
+		words []string
+		fails bool
+		says  []string
+	}{
+		{words: []string{"provider", "list"}, says: []string{"hybrid", "auto", "tmux is not in PATH", "install tmux", "pty"}},
+		{words: []string{"config", "check"}, fails: true, says: []string{`did you mean "pty"?`, `session = "ptty"`}},
+		{words: []string{"doctor"}, fails: true, says: []string{
+			"provider.ptty", `there is no runtime provider "ptty"`, "used by typo",
+			"provider.tmux", "tmux is not in PATH", "used by toolless", "install tmux",
+		}},
+	} {
+		out, err := c.said(ctx, command.words...)
+		for _, words := range command.says {
+			if (err != nil) != command.fails || !strings.Contains(out, words) {
+				t.Errorf("gc %v (%v) does not say %q:\n%s", command.words, err, words, out)
+			}
+		}
 	}
-	out, err = c.said(ctx, "config", "check")
-	if err == nil || !strings.Contains(out, `did you mean "pty"?`) || !strings.Contains(out, `session = "ptty"`) {
-		t.Errorf("the check of the configuration says (%v):\n%s", err, out)
+	c.start()
+	c.settled(map[string]string{"plain": "pty"})
+	for name, words := range map[string]string{"typo": `there is no runtime provider "ptty"`, "toolless": "install tmux"} {
+		c.await(name+" told why it cannot start", func(s client.Status) bool {
+			return strings.Contains(agentIn(s, name).Reason, words)
+		})
 	}
-	out, err = c.said(ctx, "provider", "list")
-	if err != nil || !strings.Contains(out, "hybrid") || !strings.Contains(out, "auto") {
-		t.Errorf("the list says (%v):\n%s", err, out)
+	if census := c.stop(); !census.Clean {
+		t.Errorf("the census of the end is %+v", census)
 	}
 }
 
 // said runs a command of gc and returns what it says and how it ended.
 func (c *city) said(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, c.gc, append(args, "--city", c.root)...)
-	cmd.Env = append(os.Environ(), "COLUMNS=500", "NO_COLOR=1")
+	cmd.Env = append(append(os.Environ(), "COLUMNS=500", "NO_COLOR=1"), c.env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
