@@ -119,11 +119,13 @@ func TestPastedTextReachesTheProgram(t *testing.T) {
 	output(t, client, tmuxctl.Cmd("send-keys", "-t", id, "Enter"))
 	await(t, events, "the program", func(e tmuxctl.Event) bool { return e.Kind == tmuxctl.Output && bytes.Contains(e.Data, []byte("ready")) })
 	text := bytes.Repeat([]byte("0123456;"), 1<<17)
-	name, err := client.LoadBuffer(limit(t), text)
-	if err != nil {
+	var name string
+	if _, err := client.WithBuffer(limit(t), text, func(buffer string) tmuxctl.Command {
+		name = buffer
+		return tmuxctl.Cmd("paste-buffer", "-p", "-d", "-b", buffer, "-t", id)
+	}); err != nil {
 		t.Fatal(err)
 	}
-	output(t, client, tmuxctl.Cmd("paste-buffer", "-p", "-d", "-b", name, "-t", id))
 	await(t, events, "the end of the program", func(e tmuxctl.Event) bool { return e.Kind == tmuxctl.Output && bytes.Contains(e.Data, []byte("done")) })
 	got, err := os.ReadFile(file)
 	if want := fmt.Sprintf("\x1b[200~%s\x1b[201~", text); err != nil || string(got) != want {

@@ -1,0 +1,235 @@
+// Package tmux measures what an operation on a tmux session costs over the lasting
+// control client, beside a process of tmux that does the same, in turn in one run.
+//
+//	go test -run '^$' -bench . -benchtime 200x ./bench/tmux
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/internal/tmuxctl"
+)
+
+// processes is how many processes of tmux are timed for each operation.
+const processes = 20
+
+// town is a server with sessions that do nothing, and our client of it.
+type town struct {
+	client *tmuxctl.Client
+	binary string
+	socket string
+	// pane and session are the one that is asked about.
+	pane, session string
+}
+
+func open(b *testing.B, sessions int) *town {
+	b.Helper()
+	binary, err := exec.LookPath("tmux")
+	if path := os.Getenv("GC_TEST_TMUX"); path != "" {
+		binary, err = path, nil
+	}
+	if err != nil {
+		b.Skip("tmux is not installed")
+	}
+	dir, err := os.MkdirTemp("/tmp", "tbench") //nolint:usetesting // short: it holds a socket
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := &town{binary: binary, socket: filepath.Join(dir, "s"), session: "s" + strconv.Itoa(sessions-1)}
+	w.client, err = tmuxctl.New(tmuxctl.Options{
+		Socket: w.socket, Binary: binary, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm"},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := w.client.Start(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.Context()), 10*time.Second)
+		defer cancel()
+		if err := w.client.Close(ctx); err != nil {
+			b.Error(err)
+		}
+		w.process(ctx, b, nil, "kill-server")
+		_ = os.RemoveAll(dir) // a temporary folder
+	})
+	for i := range sessions {
+		name := fmt.Sprint("s", i)
+		replies, err := w.client.Do(b.Context(),
+			tmuxctl.Cmd("new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "200", "-y", "50", "-s", name, "sh", "-c", "i=0; while [ $i -lt 45 ]; do echo line $i of the screen of an agent; i=$((i+1)); done; stty raw -echo; exec cat >/dev/null"),
+			tmuxctl.Cmd("link-window", "-d", "-s", "="+name+":", "-t", "="+w.client.Hub()+":"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		w.pane = string(replies[0].Output)
+	}
+	return w
+}
+
+// process runs tmux once, as a driver without a lasting client does.
+func (w *town) process(ctx context.Context, b *testing.B, stdin []byte, args ...string) {
+	b.Helper()
+	command := exec.CommandContext(ctx, w.binary, append([]string{"-S", w.socket}, args...)...)
+	command.Stdin = bytes.NewReader(stdin)
+	if out, err := command.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %v: %s", args, err, out)
+	}
+}
+
+// operation is one thing a driver does, both ways.
+type operation struct {
+	name string
+	ours func(ctx context.Context, w *town) error
+	// stdin and args are those of the one process.
+	stdin []byte
+	args  func(w *town) []string
+}
+
+const panesFormat = "#{session_name} #{pane_id} #{pane_dead} #{pane_pid} #{session_attached} #{window_activity}"
+
+var text = []byte(strings.Repeat("a prompt of one line; ", 47)[:1023] + "\n")
+
+var operations = []operation{
+	do("is-running", func(w *town) []string {
+		return []string{"display-message", "-p", "-t", "=" + w.session + ":", "#{pane_dead} #{pane_pid}"}
+	}),
+	do("list", func(*town) []string { return []string{"list-sessions", "-F", "#{session_name}"} }),
+	do("list-panes", func(*town) []string { return []string{"list-panes", "-a", "-F", panesFormat} }),
+	do("peek", func(w *town) []string { return []string{"capture-pane", "-p", "-t", w.pane} }),
+	do("set-meta", func(w *town) []string {
+		return []string{"set-option", "-t", "=" + w.session + ":", "@meta_key", "value"}
+	}),
+	do("get-meta", func(w *town) []string {
+		return []string{"show-options", "-qv", "-t", "=" + w.session + ":", "@meta_key"}
+	}),
+	do("send-keys", func(w *town) []string { return []string{"send-keys", "-t", w.pane, "-l", "--", string(text)} }),
+	{
+		name: "send-text", stdin: text,
+		ours: func(ctx context.Context, w *town) error {
+			_, err := w.client.WithBuffer(ctx, text, func(buffer string) tmuxctl.Command {
+				return tmuxctl.Cmd("paste-buffer", "-p", "-d", "-b", buffer, "-t", w.pane)
+			})
+			return err
+		},
+		args: func(w *town) []string {
+			return []string{"load-buffer", "-b", "p", "-", ";", "paste-buffer", "-p", "-d", "-b", "p", "-t", w.pane}
+		},
+	},
+}
+
+// do is an operation that is the same one command both ways.
+func do(name string, args func(w *town) []string) operation {
+	return operation{name: name, args: args, ours: func(ctx context.Context, w *town) error {
+		words := args(w)
+		_, err := w.client.Do(ctx, tmuxctl.Cmd(words[0], words[1:]...))
+		return err
+	}}
+}
+
+// BenchmarkOperation reports the medians in microseconds and how many of ours fit into one process.
+func BenchmarkOperation(b *testing.B) {
+	for _, sessions := range []int{1, 50, 200} {
+		b.Run(fmt.Sprint("sessions=", sessions), func(b *testing.B) {
+			w := open(b, sessions)
+			for _, op := range operations {
+				b.Run(op.name, func(b *testing.B) { measure(b, w, op) })
+			}
+		})
+	}
+}
+
+func measure(b *testing.B, w *town, op operation) {
+	var ours, theirs []time.Duration
+	b.ReportAllocs()
+	for b.Loop() {
+		begin := time.Now()
+		if err := op.ours(b.Context(), w); err != nil {
+			b.Fatal(err)
+		}
+		ours = append(ours, time.Since(begin))
+	}
+	for range processes {
+		begin := time.Now()
+		w.process(b.Context(), b, op.stdin, op.args(w)...)
+		theirs = append(theirs, time.Since(begin))
+	}
+	one, other := median(ours), median(theirs)
+	b.ReportMetric(float64(one.Microseconds()), "µs/ours")
+	b.ReportMetric(float64(other.Microseconds()), "µs/process")
+	b.ReportMetric(float64(other)/float64(one), "ratio")
+}
+
+func median(times []time.Duration) time.Duration {
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+// BenchmarkPipelined is the cost of one command of fifty that are sent at once.
+func BenchmarkPipelined(b *testing.B) {
+	w := open(b, 50)
+	commands := make([]tmuxctl.Command, 50)
+	for i := range commands {
+		commands[i] = tmuxctl.Cmd("display-message", "-p", "-t", fmt.Sprint("=s", i, ":"), "#{pane_dead} #{pane_pid}")
+	}
+	for b.Loop() {
+		if _, err := w.client.Do(b.Context(), commands...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(commands)), "µs/command")
+}
+
+// BenchmarkIdle is what a connected client with 200 idle sessions keeps on the heap, and what the server
+// and this process spend on them in a second.
+func BenchmarkIdle(b *testing.B) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	w := open(b, 200)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	server, _, _ := w.client.Server()
+	const rest = 10 * time.Second
+	theirs, ours := ticks(b, server.PID), ticks(b, os.Getpid())
+	select {
+	case <-time.After(rest):
+	case <-b.Context().Done():
+	}
+	for b.Loop() {
+		continue // the rest was measured once
+	}
+	b.ReportMetric(float64(ticks(b, server.PID)-theirs)*10/rest.Seconds(), "ms/s-server")
+	b.ReportMetric(float64(ticks(b, os.Getpid())-ours)*10/rest.Seconds(), "ms/s-ours")
+	b.ReportMetric(float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/1024, "KiB/client")
+}
+
+// ticks is the processor time of a process in hundredths of a second.
+func ticks(b *testing.B, pid int) int {
+	b.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		b.Skip("processor time is read from /proc")
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	user, err := strconv.Atoi(fields[11])
+	if err != nil {
+		b.Fatal(err)
+	}
+	system, err := strconv.Atoi(fields[12])
+	if err != nil {
+		b.Fatal(err)
+	}
+	return user + system
+}
