@@ -1,0 +1,125 @@
+package scripts_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"gascity/internal/fakeagent/ledger"
+)
+
+// Prompts of any size arrive byte for byte: the agent's own sums say so.
+func TestSizes(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *script) {
+		var texts []string
+		for _, size := range []int{1, 511, 512, 513, 4095, 4096, 4097, 64 << 10, 1 << 20} {
+			texts = append(texts, filler(size))
+		}
+		s.start("a", "--think 1ms", nil).prompts(texts...)
+	})
+}
+
+// filler has lines with other than ASCII characters, and that many bytes.
+func filler(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "%d größe ☃ 'q' %x\n", i, i*2654435761)
+	}
+	return strings.ToValidUTF8(b.String()[:size-1], "") + strings.Repeat("!", size-len(strings.ToValidUTF8(b.String()[:size-1], "")))
+}
+
+// What a terminal would take for keys is refused, and nothing of it arrives.
+func TestControlCharacters(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *script) {
+		a := s.start("a", "", nil)
+		for _, text := range []string{"a\x1b[201~b", "\x03", "a\x00b", "a\x7fb", "a\rb", "a\u009b201~b"} {
+			if r := s.call(text, "nudge", "a"); r.code == 0 || !strings.Contains(r.stdout, `"state":"refused"`) || !strings.Contains(r.stderr, "gc-error: refused content") {
+				t.Errorf("nudge of %q exits %d and prints %q, want it refused", text, r.code, r.stdout)
+			}
+		}
+		a.prompts("alone")
+	})
+}
+
+// Two at once never interleave, and none is lost.
+func TestTwoAtOnce(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *script) {
+		a := s.start("a", "--think 1ms", nil)
+		var wait sync.WaitGroup
+		texts := []string{strings.Repeat("a", 3000), strings.Repeat("b", 5000), "c", "d\ne"}
+		for _, text := range texts {
+			wait.Go(func() { s.do(text, "nudge", "a") })
+		}
+		wait.Wait()
+		got := a.await(ledger.Prompt, len(texts))
+		for _, text := range texts {
+			n := 0
+			for _, r := range got {
+				if r.Is(text) {
+					n++
+				}
+			}
+			if n != 1 {
+				t.Errorf("the prompt of %d bytes was consumed %d times, want once", len(text), n)
+			}
+		}
+	})
+}
+
+// Of several starts of one name one succeeds.
+func TestStartsAtOnce(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *script) {
+		var wait sync.WaitGroup
+		var mu sync.Mutex
+		codes := map[int]int{}
+		for range 5 {
+			wait.Go(func() {
+				r := s.call(`{"command": "exec sleep 300"}`, "start", "a")
+				mu.Lock()
+				defer mu.Unlock()
+				if codes[r.code]++; r.code != 0 && !strings.Contains(r.stderr, "gc-error: session-exists") {
+					t.Errorf("a start that lost says %q", r.stderr)
+				}
+			})
+		}
+		wait.Wait()
+		if codes[0] != 1 || codes[1] != 4 {
+			t.Errorf("the starts exit %v, want one 0 and four 1", codes)
+		}
+	})
+}
+
+// An agent that loses its first Enter gets a second one, and the text once.
+func TestLostEnter(t *testing.T) {
+	everywhere(t, func(_ *testing.T, s *script) {
+		s.start("a", "--ignore-first-enter", nil).prompts("only once", "and then this")
+	})
+}
+
+// An agent that did not ask for bracketed paste gets none, and one that tells nothing
+// is not said to have taken the prompt.
+func TestNoEvidence(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *script) {
+		a := s.start("a", "--no-bracketed-paste", func(d document) { delete(d, "ready_prompt_prefix") })
+		a.await(ledger.Ready, 1)
+		if out := s.do("one line", "nudge", "a"); !strings.Contains(out, `"state":"unconfirmed"`) {
+			t.Errorf("nudge prints %q, want unconfirmed", out)
+		}
+		if got := a.await(ledger.Prompt, 1); !got[0].Is("one line") {
+			t.Errorf("the agent consumed %q", got[0].Text)
+		}
+	})
+}
+
+// While a dialog is up nothing is typed.
+func TestDialog(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *script) {
+		a := s.start("a", "--dialog trust-no-first", nil)
+		a.await(ledger.DialogShown, 1)
+		if r := s.call("text", "nudge", "a"); r.code == 0 || !strings.Contains(r.stdout, `"reason":"not_ready"`) {
+			t.Errorf("nudge exits %d and prints %q, want it refused", r.code, r.stdout)
+		}
+		s.says("true\n", "", "is-running", "a")
+	})
+}
