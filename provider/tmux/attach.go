@@ -37,7 +37,7 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	if !term.IsTerminal(int(os.Stdin.Fd())) || !term.IsTerminal(int(os.Stdout.Fd())) {
 		return &runtime.Error{Op: op, Session: name, Err: errors.New("standard input and output are no terminal")}
 	}
-	if err := p.client(ctx, name, opts); err != nil {
+	if err := p.client(ctx, s.record, opts); err != nil {
 		return fold(op, name, err)
 	}
 	p.farewell(s.record)
@@ -46,12 +46,12 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 
 // client runs the person's client. It has the person's environment: only terminals matter
 // in it, and the server takes none of it over.
-func (p *Provider) client(ctx context.Context, name string, opts runtime.AttachOptions) error {
+func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOptions) error {
 	binary, err := lookPath(p.cfg.Binary, value(p.cfg.Environ, "PATH"))
 	if err != nil {
 		return err
 	}
-	args := []string{"-u", "-S", p.server.socket, "attach-session", "-E", "-t", "=" + name}
+	args := []string{"-u", "-S", p.server.socket, "attach-session", "-E", "-t", r.Session}
 	if opts.ReadOnly {
 		args = append(args, "-r")
 	}
@@ -96,6 +96,16 @@ func lookPath(program, path string) (string, error) {
 	return "", fmt.Errorf("%w: no %s in %s", tmuxctl.ErrNoTmux, program, path)
 }
 
+// sweep ends what a person has killed: their session is gone, only the hub keeps the window.
+func (p *Provider) sweep(ctx context.Context, strays []state) {
+	for _, s := range strays {
+		condition := "#{&&:#{==:#{@" + optionInstance + "}," + s.hash + "},#{==:#{window_linked_sessions},1}}"
+		if _, err := p.server.ask(ctx, tmuxctl.If(s.pane, condition, tmuxctl.Cmd("kill-window", "-t", s.window), tmuxctl.Command{})); err != nil {
+			p.cfg.Logger.Debug("cannot end a window", "session", s.name, "error", err)
+		}
+	}
+}
+
 // fit gives windows that nobody looks at any more their own size again.
 func (p *Provider) fit(ctx context.Context, list []state) {
 	for _, s := range list {
@@ -104,7 +114,7 @@ func (p *Provider) fit(ctx context.Context, list []state) {
 		}
 		condition := "#{&&:#{==:#{@" + optionInstance + "}," + s.hash + "},#{==:#{session_attached},0}}"
 		resize := tmuxctl.Cmd("resize-window", "-t", s.window, "-x", fmt.Sprint(cols), "-y", fmt.Sprint(rows))
-		if _, err := p.server.ask(ctx, tmuxctl.If("="+s.name+":"+s.window+"."+s.pane, condition, resize, tmuxctl.Command{})); err != nil {
+		if _, err := p.server.ask(ctx, tmuxctl.If(s.session+":"+s.window+"."+s.pane, condition, resize, tmuxctl.Command{})); err != nil {
 			p.cfg.Logger.Debug("cannot resize a window", "session", s.name, "error", err)
 		}
 	}

@@ -93,7 +93,7 @@ func (b *box) Create(ctx context.Context, spec launch.Spec) error {
 	if err != nil {
 		return errors.Join(err, remove(launcher))
 	}
-	r.Window, r.Pane = s.window, s.pane
+	r.Session, r.Window, r.Pane = s.session, s.window, s.pane
 	r.Root = identify(s.pid)
 	r.Agent = r.Root
 	server, _, _ := b.provider.server.ctl.Server()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"hash/maphash"
 	"path/filepath"
 	"time"
 
@@ -35,6 +36,7 @@ type pane struct {
 	heard      memory.Heard
 	listened   bool // the program has told something since this process listens
 	log        *rawlog.Writer
+	digest     uint64 // of the screen that was asked for last
 	early      []byte // output of a pane of which it is not known yet whose it is
 
 	told    time.Time   // of the last event of output
@@ -60,6 +62,26 @@ func (p *pane) state() (seq uint64, changed <-chan struct{}) {
 	p.town.mu.Lock()
 	defer p.town.mu.Unlock()
 	return p.seq, p.changed
+}
+
+func (p *pane) bump() {
+	p.town.mu.Lock()
+	defer p.town.mu.Unlock()
+	p.bumpLocked()
+}
+
+// remember notes what the screen was.
+func (p *pane) remember(screen []byte) {
+	p.town.mu.Lock()
+	defer p.town.mu.Unlock()
+	p.digest = maphash.Bytes(p.town.seed, screen)
+}
+
+// differs reports whether the screen is another one than was noted.
+func (p *pane) differs(screen []byte) bool {
+	p.town.mu.Lock()
+	defer p.town.mu.Unlock()
+	return p.digest != maphash.Bytes(p.town.seed, screen)
 }
 
 // maxEarly bounds the output that waits for a log.

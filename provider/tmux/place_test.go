@@ -269,6 +269,41 @@ func TestSecretsAreNowhereToBeRead(t *testing.T) {
 	}
 }
 
+// A person may rename a session, split its window and kill it by hand.
+func TestPersonRearrangesASession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	events, err := r.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := r.start("s", "claude", "")
+	r.ask("split-window", "-t", "=s:", "cat")
+	r.ask("new-window", "-t", "=s:", "cat")
+	r.ask("rename-session", "-t", "=s", "theirs")
+	a.prompt("where am I")
+	a.took("where am I")
+	if names, err := r.ListRunning(""); err != nil || !slices.Equal(names, []string{"s"}) {
+		t.Errorf("ListRunning = %q, %v", names, err)
+	}
+	r.ask("kill-session", "-t", "=theirs")
+	for e := range events {
+		if e.Kind == runtime.EventGone && e.Session == "s" {
+			break
+		}
+	}
+	until(t, "its agent has ended", func() bool {
+		obs, err := r.Observe(t.Context(), "s")
+		return err == nil && obs.Session == runtime.Dead && obs.Agent == runtime.Dead
+	})
+	r.start("s", "claude", "").prompt("again")
+	r.ask("new-window", "-t", "=s:", "cat")
+	if err := r.Stop("s"); err != nil {
+		t.Fatal(err)
+	}
+	r.shell("s", "exec cat", nil)
+}
+
 // A city whose path is too long for a socket works all the same.
 func TestLongPaths(t *testing.T) {
 	t.Parallel()

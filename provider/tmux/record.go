@@ -28,8 +28,9 @@ type record struct {
 	ProcessNames []string          `json:"process_names,omitempty"`
 	StartedAt    time.Time         `json:"started_at"`
 	Boot         string            `json:"boot"`
-	Root         proc.ID           `json:"root"`  // the process that was started
-	Agent        proc.ID           `json:"agent"` // the agent, as far as it is known: Root at first
+	Root         proc.ID           `json:"root"`              // the process that was started
+	Agent        proc.ID           `json:"agent"`             // the agent, as far as it is known: Root at first
+	Session      string            `json:"session,omitempty"` // as the server calls it: "$1", "@1" and "%1"
 	Window       string            `json:"window,omitempty"`
 	Pane         string            `json:"pane,omitempty"`
 	Server       int               `json:"server,omitempty"` // the pid of the server
@@ -41,8 +42,8 @@ type record struct {
 
 const recordVersion = 1
 
-// target names the pane in its session.
-func (r *record) target() string { return "=" + r.Name + ":" + r.Window + "." + r.Pane }
+// target names the pane in its session, whatever a person calls that.
+func (r *record) target() string { return r.Session + ":" + r.Window + "." + r.Pane }
 
 // hash stands for the token where everybody may read it.
 func (r *record) hash() string { return hashOf(r.token) }

@@ -85,11 +85,19 @@ func (r *rig) shell(name, command string, env map[string]string) {
 	}
 }
 
+// prompt delivers the text. One that is refused has left nothing, and is tried again: a
+// machine under load may take its time to show an echo.
 func (a *agent) prompt(text string) {
 	a.t.Helper()
-	out, err := a.Deliver(a.t.Context(), a.name, runtime.Delivery{Content: runtime.TextContent(text)})
-	if err != nil || out.State != runtime.OutcomeSubmitted {
-		a.t.Fatalf("%+v, %v", out, err)
+	for end := time.Now().Add(limit); ; {
+		out, err := a.Deliver(a.t.Context(), a.name, runtime.Delivery{Content: runtime.TextContent(text)})
+		switch {
+		case err == nil && out.State == runtime.OutcomeSubmitted:
+			return
+		case err != nil || out.State != runtime.OutcomeRefused || time.Now().After(end):
+			a.t.Fatalf("%+v, %v", out, err)
+		}
+		a.t.Logf("refused: %+v", out)
 	}
 }
 

@@ -147,9 +147,13 @@ func (p *Provider) raze(ctx context.Context, r *record, grace time.Duration) err
 	if err := r.endTree(ctx, grace); err != nil {
 		return err
 	}
-	list, err := p.list(ctx)
+	list, strays, err := p.listAll(ctx)
 	if err != nil && !absent(err) {
 		return err
+	}
+	for _, s := range strays {
+		s.session = "" // it is the hub's
+		list = append(list, s)
 	}
 	for _, s := range list {
 		if s.name != r.Name {
@@ -160,14 +164,23 @@ func (p *Provider) raze(ctx context.Context, r *record, grace time.Duration) err
 				return err
 			}
 		}
-		_, err := p.server.do(ctx, tmuxctl.If("="+s.name+":"+s.window+"."+s.pane, "#{==:#{@"+optionInstance+"},"+s.hash+"}",
-			tmuxctl.Cmd("kill-window", "-t", s.window), tmuxctl.Command{}))
+		_, err := p.server.do(ctx, tmuxctl.If(s.pane, "#{==:#{@"+optionInstance+"},"+s.hash+"}",
+			s.kill(), tmuxctl.Command{}))
 		if err != nil && !errors.Is(err, tmuxctl.ErrNotFound) && ignoreLoss(err) != nil {
 			return err
 		}
 	}
 	p.town.forget(r.Name, r.hash())
 	return nil
+}
+
+// kill takes the window out of the server, and the session with what a person has added.
+func (s state) kill() tmuxctl.Command {
+	window := tmuxctl.Cmd("kill-window", "-t", s.window)
+	if s.session == "" {
+		return window
+	}
+	return tmuxctl.Sequence(window, tmuxctl.Cmd("kill-session", "-t", s.session))
 }
 
 // endTree ends every process of the incarnation. A negative grace asks nobody first.

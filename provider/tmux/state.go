@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"gascity/internal/proc"
 	"gascity/internal/tmuxctl"
 	"gascity/runtime"
 )
@@ -27,10 +28,10 @@ const (
 // state is what the server says of one of our panes.
 type state struct {
 	name, hash    string
-	pane, window  string
+	pane, window  string // and the session's id
+	session       string
 	dead          bool
 	collected     bool         // with dead: the server knows how it ended
-	timed         bool         // with dead: it tells when, as one does that tells signals, too
 	exit          runtime.Exit // with dead
 	pid           int
 	attached      int
@@ -41,10 +42,10 @@ type state struct {
 
 // stateFields is the format of a state. The title is last: it can hold anything.
 const (
-	stateFields = "#{@" + optionInstance + "} #{@" + optionSession + "} #{pane_id} #{window_id} #{pane_dead} #{pane_dead_status} " +
+	stateFields = "#{@" + optionInstance + "} #{@" + optionSession + "} #{pane_id} #{window_id} #{session_id} #{pane_dead} #{pane_dead_status} " +
 		"#{pane_dead_signal} #{pane_dead_time} #{pane_pid} #{session_attached} #{session_last_attached} #{session_activity} " +
 		"#{window_activity} #{window_width} #{window_height} #{pane_title}"
-	stateCount = 16
+	stateCount = 17
 )
 
 // errNotOurs reports a pane that does not exist, or is none of ours.
@@ -59,15 +60,15 @@ func parseState(line string) (state, error) {
 		return state{}, errNotOurs
 	}
 	s := state{
-		hash: f[0], name: f[1], pane: f[2], window: f[3], dead: f[4] == "1",
-		pid: number(f[8]), attached: number(f[9]), output: moment(f[12]),
-		width: number(f[13]), height: number(f[14]), title: f[15],
+		hash: f[0], name: f[1], pane: f[2], window: f[3], session: f[4], dead: f[5] == "1",
+		pid: number(f[9]), attached: number(f[10]), output: moment(f[13]),
+		width: number(f[14]), height: number(f[15]), title: f[16],
 	}
-	if f[10] != "" {
-		s.human = moment(f[11]).Add(time.Second - 1) // it is told by the second: at the end of it
+	if f[11] != "" {
+		s.human = moment(f[12]).Add(time.Second - 1) // it is told by the second: at the end of it
 	}
 	if s.dead {
-		s.exit, s.collected, s.timed = exitOf(f[5], f[6], f[7]), f[5] != "" || number(f[6]) > 0, f[7] != ""
+		s.exit, s.collected = exitOf(f[6], f[7], f[8]), f[6] != "" || number(f[7]) > 0
 	}
 	return s, nil
 }
@@ -103,35 +104,37 @@ func moment(s string) time.Time {
 }
 
 // collectLimit is how long a server may take to know how a process ended whose terminal it
-// has seen close. One before 3.3 never knows the signal, and is not waited for.
-const (
-	collectLimit    = 10 * time.Second
-	collectLimitOld = time.Second
-)
-
-// final reports whether the server knows, or never will know, how the agent ended that it
-// was seen to end at a time.
-func (s state) final(began time.Time) bool {
-	limit := collectLimitOld
-	if s.timed {
-		limit = collectLimit
-	}
-	return s.collected || time.Since(began) > limit
-}
+// has seen close.
+const collectLimit = 10 * time.Second
 
 // stateOf asks for the state of the incarnation's pane; errNotOurs if it has none.
 func (p *Provider) stateOf(ctx context.Context, r *record) (state, error) {
 	if r.Pane == "" {
 		return state{}, errNotOurs
 	}
-	began := time.Now()
+	return p.settled(ctx, r.target(), r.hash(), r.Pane)
+}
+
+// settled is paneState of an incarnation. When its agent has ended it waits until the server
+// knows how, or has collected the process and will never know: one before 3.3 does not tell
+// signals.
+func (p *Provider) settled(ctx context.Context, target, hash, pane string) (state, error) {
+	began, gone := time.Now(), false
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		s, err := p.paneState(ctx, r.target())
-		if err == nil && (s.hash != r.hash() || s.pane != r.Pane) {
+		s, err := p.paneState(ctx, target)
+		if err == nil && (s.hash != hash || s.pane != pane) {
 			err = errNotOurs
 		}
-		if err != nil || !s.dead || s.final(began) {
+		if err != nil || !s.dead || s.collected {
 			return s, err
+		}
+		if gone || time.Since(began) > collectLimit {
+			s.collected = true
+			return s, nil
+		}
+		_, err = proc.Stat(s.pid)
+		if gone = errors.Is(err, proc.ErrGone); gone {
+			continue // it was collected between the two
 		}
 		select {
 		case <-time.After(pause):
@@ -155,24 +158,36 @@ func (p *Provider) paneState(ctx context.Context, target string) (state, error) 
 
 // list asks for all panes of ours in one query.
 func (p *Provider) list(ctx context.Context) ([]state, error) {
-	format := "#{session_name} " + stateFields
-	reply, err := p.server.ask(ctx, tmuxctl.Cmd("list-panes", "-a", "-F", format))
+	all, _, err := p.listAll(ctx)
+	return all, err
+}
+
+// listAll also returns those whose session somebody has killed: nothing shows their windows
+// but the hub.
+func (p *Provider) listAll(ctx context.Context) (all, strays []state, err error) {
+	reply, err := p.server.ask(ctx, tmuxctl.Cmd("list-panes", "-a", "-F", "#{session_name} #{window_linked_sessions} "+stateFields))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []state
+	seen := map[string]bool{}
 	for _, line := range reply.Lines() {
-		session, rest, _ := strings.Cut(line, " ")
-		s, err := parseState(rest)
-		if errors.Is(err, errNotOurs) || session != s.name { // of a person, or seen through another session
+		words := strings.SplitN(line, " ", 3)
+		if len(words) < 3 {
 			continue
 		}
-		if err != nil {
-			return nil, err
+		s, err := parseState(words[2])
+		switch {
+		case errors.Is(err, errNotOurs): // of a person, or the hub's own
+		case err != nil:
+			return nil, nil, err
+		case words[0] == hub && words[1] == "1":
+			strays = append(strays, s)
+		case words[0] != hub && !seen[s.hash]: // a person may have linked it into another session
+			seen[s.hash] = true
+			all = append(all, s)
 		}
-		all = append(all, s)
 	}
-	return all, nil
+	return all, strays, nil
 }
 
 // fence is the format that holds for this incarnation's pane alone, and while its agent

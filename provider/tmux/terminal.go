@@ -35,20 +35,11 @@ const (
 
 // Frame keeps the contract of console.Terminal.
 func (t *terminal) Frame(ctx context.Context, after uint64) (console.Frame, error) {
-	seq, changed := t.pane.state()
-	for after > 0 && seq <= after {
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return console.Frame{}, ctx.Err()
-		}
-		seq, changed = t.pane.state()
+	seq, err := t.await(ctx, after)
+	if err != nil {
+		return console.Frame{}, err
 	}
-	target := t.record.target()
-	reply, err := t.provider.server.ask(ctx, tmuxctl.Sequence(
-		tmuxctl.Cmd("display-message", "-p", "-t", target, screenFields),
-		tmuxctl.Cmd("capture-pane", "-p", "-e", "-t", target),
-	))
+	reply, err := t.capture(ctx)
 	switch {
 	case absent(err), errors.Is(err, tmuxctl.ErrNotFound):
 		return console.Frame{Seq: max(seq, after+1), Exited: true}, nil
@@ -57,6 +48,7 @@ func (t *terminal) Frame(ctx context.Context, after uint64) (console.Frame, erro
 	case err != nil:
 		return console.Frame{}, err
 	}
+	t.pane.remember(reply.Output)
 	first, cells, _ := bytes.Cut(reply.Output, []byte("\n"))
 	fields := strings.SplitN(string(first), " ", screenCount)
 	s, err := parseState(fields[len(fields)-1])
@@ -68,6 +60,41 @@ func (t *terminal) Frame(ctx context.Context, after uint64) (console.Frame, erro
 	}
 	t.provider.town.saw(s)
 	return t.frame(max(seq, after), fields, s, cells), nil
+}
+
+// healAfter is how long a screen that is waited for is believed not to have changed because
+// nothing was heard: a notification may be lost with a connection.
+const healAfter = time.Second
+
+// await returns the number of a screen after the given one.
+func (t *terminal) await(ctx context.Context, after uint64) (seq uint64, err error) {
+	heal := time.NewTicker(healAfter)
+	defer heal.Stop()
+	for {
+		seq, changed := t.pane.state()
+		if after == 0 || seq > after {
+			return seq, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-heal.C:
+			reply, err := t.capture(ctx)
+			if err != nil || t.pane.differs(reply.Output) {
+				t.pane.bump()
+			}
+		}
+	}
+}
+
+// capture asks for the state and the cells of the pane in one step.
+func (t *terminal) capture(ctx context.Context) (tmuxctl.Reply, error) {
+	target := t.record.target()
+	return t.provider.server.ask(ctx, tmuxctl.Sequence(
+		tmuxctl.Cmd("display-message", "-p", "-t", target, screenFields),
+		tmuxctl.Cmd("capture-pane", "-p", "-e", "-t", target),
+	))
 }
 
 // frame makes a frame of what was answered.

@@ -3,6 +3,7 @@ package tmux
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,6 +24,7 @@ type town struct {
 	wg  sync.WaitGroup
 	ctx context.Context //nolint:containedctx // the provider's life
 
+	seed  maphash.Seed  // of digests of screens
 	dirty chan struct{} // full when the list of sessions is to be read anew
 
 	mu       sync.Mutex
@@ -36,7 +38,7 @@ type town struct {
 
 func newTown(p *Provider) *town {
 	return &town{
-		p: p, dirty: make(chan struct{}, 1), panes: map[string]*pane{}, sessions: map[string]*pane{},
+		p: p, seed: maphash.MakeSeed(), dirty: make(chan struct{}, 1), panes: map[string]*pane{}, sessions: map[string]*pane{},
 		ended: map[string]struct{}{}, feeds: map[*feed]struct{}{},
 	}
 }
@@ -155,9 +157,9 @@ func (t *town) survey() {
 		began := t.count
 		t.mu.Unlock()
 		ctx, cancel := context.WithTimeout(t.ctx, patience)
-		list, err := t.p.list(ctx)
+		list, strays, err := t.p.listAll(ctx)
 		if absent(err) {
-			list, err = nil, nil
+			err = nil
 		}
 		if err != nil && t.ctx.Err() == nil && !errors.Is(err, tmuxctl.ErrClosed) {
 			t.p.cfg.Logger.Warn("cannot list the sessions of tmux", "error", err)
@@ -165,6 +167,7 @@ func (t *town) survey() {
 		if err == nil {
 			t.compare(list, began)
 			t.p.fit(ctx, list)
+			t.p.sweep(ctx, strays)
 			if err := t.p.tidy(ctx); err != nil && !absent(err) && t.ctx.Err() == nil {
 				t.p.cfg.Logger.Debug("cannot tidy up the clients of tmux", "error", err)
 			}
@@ -299,17 +302,16 @@ func (t *town) awaitEnd(pane *pane, pid int) {
 		t.p.cfg.Logger.Warn("cannot wait for the end of an agent", "session", pane.name, "error", err)
 		return
 	}
-	began := time.Now()
-	for pause := time.Millisecond; time.Since(began) < reapLimit; pause = min(2*pause, 100*time.Millisecond) {
+	end := time.Now().Add(reapLimit)
+	for pause := time.Millisecond; time.Now().Before(end); pause = min(2*pause, 100*time.Millisecond) {
 		ctx, cancel := context.WithTimeout(t.ctx, patience)
-		s, err := t.p.paneState(ctx, pane.id)
+		s, err := t.p.settled(ctx, pane.id, pane.hash, pane.id)
 		cancel()
-		if err != nil || s.hash != pane.hash {
+		if err != nil {
 			t.touch()
 			return
 		}
-		s.collected = s.final(began)
-		if s.dead && s.collected || s.pid != pid {
+		if s.dead || s.pid != pid {
 			t.saw(s)
 			return
 		}
