@@ -27,6 +27,7 @@ race:
 
 lint:
 	$(LINT) run
+	scripts/shellcheck
 
 fmt:
 	$(LINT) fmt
