@@ -127,6 +127,7 @@ var rooms = []room{
 	{dir: "test", layer: layerProgram, deep: true},
 	{dir: "bench", layer: layerProgram, deep: true},
 	{dir: "examples", layer: layerProgram, deep: true},
+	{dir: "contrib", layer: layerProgram, deep: true},
 }
 
 // layerOf returns the layer of the folder; ok is false for an unknown room.

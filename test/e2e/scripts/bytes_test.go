@@ -11,7 +11,7 @@ import (
 
 // Prompts of any size arrive byte for byte: the agent's own sums say so.
 func TestSizes(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	everywhere(t, func(_ *testing.T, s *script) {
 		var texts []string
 		for _, size := range []int{1, 511, 512, 513, 4095, 4096, 4097, 64 << 10, 1 << 20} {
 			texts = append(texts, filler(size))

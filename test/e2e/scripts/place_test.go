@@ -61,18 +61,22 @@ func open(t *testing.T, name string) *script {
 		"gc-session-tmux": {"tmux"}, "gc-session-screen": {"screen"}, "gc-session-docker": {"tmux"}, "gc-session-k8s": {"tmux"},
 		"gc-session-ssh": {"tmux", "sshd", "ssh"},
 	}[name]...)
-	dir, err := os.MkdirTemp("", "gcs")
+	dir, err := os.MkdirTemp("", "gcs") //nolint:usetesting // the path of a socket is short
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("the world stays: %v", err)
+		}
+	})
 	stub := must(filepath.Abs("testdata/stub"))
 	s := &script{t: t, path: must(filepath.Abs(filepath.Join(folder, name))), dir: dir, env: []string{
 		"PATH=" + stub + ":" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "TMPDIR=" + dir, "STUB=" + dir,
 		"GC_EXEC_STATE_DIR=" + filepath.Join(dir, "state"), "GC_DOCKER_IMAGE=agents:1", "GC_K8S_IMAGE=agents:1",
 	}}
 	t.Cleanup(func() {
-		for _, session := range strings.Fields(s.call("", "list-running", "").stdout) {
+		for session := range strings.FieldsSeq(s.call("", "list-running", "").stdout) {
 			s.call("", "stop", session)
 		}
 	})

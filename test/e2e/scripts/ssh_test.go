@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -10,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"gascity/internal/fakeagent/ledger"
 )
@@ -23,7 +23,7 @@ func (s *script) serveSSH() {
 		s.tool("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(s.dir, key))
 	}
 	s.write("authorized", string(must(os.ReadFile(filepath.Join(s.dir, "user.pub")))))
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))
+	listener := must(new(net.ListenConfig).Listen(s.t.Context(), "tcp", "127.0.0.1:0"))
 	port := listener.Addr().(*net.TCPAddr).Port
 	listener.Close()
 	s.write("sshd_config", fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\nHostKey %s/host\nAuthorizedKeysFile %s/authorized\n"+
@@ -43,7 +43,7 @@ func (s *script) serveSSH() {
 	}
 	s.t.Cleanup(func() { sshd.Process.Kill(); sshd.Wait() })
 	until(s.t, "sshd answers", func() bool {
-		c, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
+		c, err := new(net.Dialer).DialContext(s.t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
 			c.Close()
 		}
@@ -51,10 +51,10 @@ func (s *script) serveSSH() {
 	})
 	s.env = append(s.env, "GC_SSH_HOST=box", "GC_SSH_CONFIG="+filepath.Join(s.dir, "ssh_config"), "GC_SSH_STATE="+filepath.Join(s.dir, "there's state"))
 	s.t.Cleanup(func() { // before the sshd ends
-		for _, session := range strings.Fields(s.call("", "list-running", "").stdout) {
+		for session := range strings.FieldsSeq(s.call("", "list-running", "").stdout) {
 			s.call("", "stop", session)
 		}
-		end := osexec.Command("ssh", "-F", filepath.Join(s.dir, "ssh_config"), "-o", "ControlPath="+filepath.Join(s.dir, "state/ssh/%C"), "-O", "exit", "box") //nolint:noctx // the test's own ctx has ended
+		end := osexec.CommandContext(context.WithoutCancel(s.t.Context()), "ssh", "-F", filepath.Join(s.dir, "ssh_config"), "-o", "ControlPath="+filepath.Join(s.dir, "state/ssh/%C"), "-O", "exit", "box")
 		if out, err := end.CombinedOutput(); err != nil {
 			s.t.Logf("the connection was not ended: %v %s", err, out)
 		}
