@@ -75,6 +75,7 @@ var rooms = []room{
 	{dir: "internal/checkup", layer: layerPure},
 	{dir: "internal/stage", layer: layerPure},
 	{dir: "internal/scan", layer: layerPure},
+	{dir: "internal/feed", layer: layerPure},
 	{dir: "internal/console", layer: layerPure},
 	{dir: "internal/plan", layer: layerPlan},
 	{dir: "internal/session", layer: layerPure},

@@ -117,7 +117,7 @@ func (p *pane) tellOutput() {
 	if p.name == "" || t.ctx.Err() != nil {
 		return
 	}
-	t.tellLocked(runtime.Event{Kind: runtime.EventOutput, Session: p.name, Time: p.told})
+	t.feeds.Tell(runtime.Event{Kind: runtime.EventOutput, Session: p.name, Time: p.told})
 	if p.unsaved && t.listener != nil {
 		p.unsaved = false
 		t.wg.Go(p.save)
@@ -148,7 +148,7 @@ func (p *pane) noticeLocked(n term.Notice) {
 
 func (p *pane) tellLocked(e runtime.Event) {
 	if e.Session = p.name; e.Session != "" {
-		p.town.tellLocked(e)
+		p.town.feeds.Tell(e)
 	}
 }
 

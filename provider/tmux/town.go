@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"gascity/internal/feed"
 	"gascity/internal/proc"
 	"gascity/internal/shim/folder"
 	"gascity/internal/tmuxctl"
@@ -24,7 +25,8 @@ type town struct {
 	wg  sync.WaitGroup
 	ctx context.Context //nolint:containedctx // the provider's life
 
-	seed  maphash.Seed  // of digests of screens
+	seed  maphash.Seed // of digests of screens
+	feeds feed.Feeds
 	dirty chan struct{} // full when the list of sessions is to be read anew
 
 	mu       sync.Mutex
@@ -32,14 +34,13 @@ type town struct {
 	sessions map[string]*pane    // by name
 	ended    map[string]struct{} // hashes of incarnations that are over: none comes back
 	count    uint64              // increases with every session that becomes known
-	feeds    map[*feed]struct{}
-	listener *os.File // the lock of the process that keeps logs and answers; nil if another one has it
+	listener *os.File            // the lock of the process that keeps logs and answers; nil if another one has it
 }
 
 func newTown(p *Provider) *town {
 	return &town{
 		p: p, seed: maphash.MakeSeed(), dirty: make(chan struct{}, 1), panes: map[string]*pane{}, sessions: map[string]*pane{},
-		ended: map[string]struct{}{}, feeds: map[*feed]struct{}{},
+		ended: map[string]struct{}{},
 	}
 }
 
@@ -56,6 +57,7 @@ func (t *town) run(ctx context.Context) {
 func (t *town) close() {
 	t.sub.Close()
 	t.wg.Wait()
+	t.feeds.Wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, pane := range t.panes {
@@ -79,7 +81,7 @@ func (t *town) hear() {
 		case tmuxctl.ServerLost:
 			t.lose(e.Text)
 		case tmuxctl.Resync:
-			t.tell(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
+			t.feeds.Tell(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
 			t.bump()
 			t.touch()
 		case tmuxctl.ClientSession, tmuxctl.ClientDetached, tmuxctl.PaneMode, tmuxctl.Layout:
@@ -226,12 +228,12 @@ func (t *town) saw(s state) {
 		known.name, known.hash, known.number = s.name, s.hash, t.count
 		t.sessions[s.name] = known
 		known.openLog()
-		t.tellLocked(runtime.Event{Kind: runtime.EventStarted, Session: s.name, Time: now})
+		t.feeds.Tell(runtime.Event{Kind: runtime.EventStarted, Session: s.name, Time: now})
 	}
 	if known.attached != s.attached {
 		known.attached = s.attached
 		known.bumpLocked()
-		t.tellLocked(runtime.Event{Kind: runtime.EventAttached, Session: s.name, Time: now, Attached: s.attached})
+		t.feeds.Tell(runtime.Event{Kind: runtime.EventAttached, Session: s.name, Time: now, Attached: s.attached})
 	}
 	switch {
 	case s.dead && !s.collected: // who waits for its end asks again
@@ -239,7 +241,7 @@ func (t *town) saw(s state) {
 		known.dead = true
 		known.bumpLocked()
 		exit := s.exit
-		t.tellLocked(runtime.Event{Kind: runtime.EventExited, Session: s.name, Time: now, Exit: &exit})
+		t.feeds.Tell(runtime.Event{Kind: runtime.EventExited, Session: s.name, Time: now, Exit: &exit})
 	case !s.dead && (known.dead || known.pid != s.pid):
 		known.dead, known.pid = false, s.pid
 		t.wg.Go(func() { t.awaitEnd(known, s.pid) })
@@ -259,7 +261,7 @@ func (t *town) replaceLocked(known *pane, s state) {
 // endLocked takes notice that an incarnation is over.
 func (t *town) endLocked(pane *pane) {
 	t.leaveLocked(pane)
-	t.tellLocked(runtime.Event{Kind: runtime.EventGone, Session: pane.name, Time: time.Now()})
+	t.feeds.Tell(runtime.Event{Kind: runtime.EventGone, Session: pane.name, Time: time.Now()})
 }
 
 func (t *town) leaveLocked(pane *pane) {
