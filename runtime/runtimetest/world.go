@@ -193,6 +193,9 @@ func (w *World) close() {
 			w.t.Errorf("%sStop(%s) = %v, want nil", cleanUp, name, err)
 		}
 	}
+	if err := runtime.TeardownServer(w.Provider); err != nil {
+		w.t.Errorf("%sTeardownServer() = %v, want nil", cleanUp, err)
+	}
 	for _, agent := range w.agents {
 		w.sweep(agent)
 	}
