@@ -10,7 +10,7 @@ import (
 )
 
 func stores(db *store.DB) storetest.Stores {
-	return storetest.Stores{Records: db, Pending: db, Waits: db, History: db, Receipts: db, Events: db}
+	return storetest.Stores{Records: db, Pending: db, Waits: db, History: db, Receipts: db, Events: db, Usage: db}
 }
 
 func TestConformance(t *testing.T) {
@@ -21,9 +21,10 @@ func TestConformance(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		const ages = 100 * 365 * 24 * time.Hour
 		db, err := store.Open(t.Context(), store.Options{
 			Path:   filepath.Join(dirOf(t), "city.db"),
-			Retain: store.Retention{Age: 100 * 365 * 24 * time.Hour}, // the cases live in the past
+			Retain: store.Retention{Age: ages, UsageAge: ages}, // the cases live in the past
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -21,6 +21,9 @@ const (
 	defaultEvents = 100_000
 	defaultBytes  = 64 << 20
 	defaultAge    = 30 * 24 * time.Hour
+
+	defaultUsage    = 1_000_000
+	defaultUsageAge = 400 * 24 * time.Hour
 )
 
 // Options say how a store is opened. Path is required, the rest has defaults.
@@ -50,10 +53,16 @@ type Options struct {
 // Retention is how many events are kept. The oldest go first, in portions, when
 // others are written, as soon as one limit is passed; the newest one always
 // stays. Zero fields are the defaults: 100,000 events, 64 MiB, 30 days.
+//
+// Of what was spent Usage entries are kept, and none that is older than UsageAge:
+// 1,000,000 and 400 days.
 type Retention struct {
 	Events int
 	Bytes  int64
 	Age    time.Duration
+
+	Usage    int
+	UsageAge time.Duration
 }
 
 // Damage is what became of a database that made no sense, or was not there.
@@ -81,6 +90,7 @@ type DB struct {
 	health health
 	damage *Damage
 
+	spent    spent // the writer's
 	tried    int   // bytes at most that a write fault has refused; the writer's
 	closeErr error // of the writer, valid when dead is closed
 }
@@ -156,6 +166,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Retain.Age <= 0 {
 		o.Retain.Age = defaultAge
+	}
+	if o.Retain.Usage <= 0 {
+		o.Retain.Usage = defaultUsage
+	}
+	if o.Retain.UsageAge <= 0 {
+		o.Retain.UsageAge = defaultUsageAge
 	}
 	return o
 }

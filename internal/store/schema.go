@@ -18,11 +18,25 @@ const applicationID = 0x67636462
 var firstSchema string
 
 // migrations[i] leads from version i to i+1. They only go forward.
-var migrations = []string{firstSchema, cityKeys}
+var migrations = []string{firstSchema, cityKeys, usageKeys}
 
 // cityKeys: a key stands for one prompt of the city. Until version 1 it did for one
 // of a session, so there may be doubles.
 const cityKeys = "DROP INDEX receipt_key; CREATE INDEX receipt_key ON receipt (key) WHERE key <> ''"
+
+// usageKeys: what was spent is kept once for each response. Until version 2 the
+// table was there and nothing wrote it.
+const usageKeys = `
+DROP TABLE usage;
+CREATE TABLE usage (
+	run     TEXT NOT NULL,
+	message TEXT NOT NULL,
+	at      INTEGER NOT NULL,
+	body    TEXT NOT NULL, -- usage.Entry
+	PRIMARY KEY (run, message)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX usage_at ON usage (at);
+`
 
 // about is what a database says of itself.
 type about struct{ application, version int }

@@ -3,6 +3,8 @@ package usage
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"time"
 )
@@ -18,7 +20,7 @@ const (
 	MeasureTime   Measure = "time" // seconds in which an agent was busy
 )
 
-// Act is what happens when a budget is used up.
+// Act is what happens as soon as a budget is used up.
 type Act string
 
 // The acts, the mildest first.
@@ -29,7 +31,8 @@ const (
 	ActStop      Act = "stop"      // the session is stopped and held
 )
 
-func (a Act) severity() int {
+// Severity orders the acts, the mildest first; zero is none.
+func (a Act) Severity() int {
 	switch a {
 	case ActWarn:
 		return 1
@@ -47,14 +50,15 @@ func (a Act) severity() int {
 type Budget struct {
 	Name    string
 	Scope   Scope
-	Match   string // the agent or session that it is for; empty is each of them
+	Match   string // the agents or sessions that it is for, as a pattern of package path; empty is each of them
 	Measure Measure
 	Limit   float64
 	Window  time.Duration // zero is for ever
 	Act     Act
 	Cached  bool // tokens read from the cache count too
-	// Silence is how long an agent may be busy without telling what it spends, before
-	// the budget counts as used up. Zero is as long as it likes.
+	// Silence is how long an agent may be busy without telling anything that the
+	// budget counts, before the budget is taken to be used up. Zero is as long as it
+	// likes.
 	Silence time.Duration
 }
 
@@ -68,89 +72,161 @@ const (
 	ScopeCity    Scope = "city"
 )
 
-// Busy is what is known of a session that spends time and perhaps more.
+// Busy is what is known of a session of the city.
 type Busy struct {
 	Session, Agent string
-	Since          time.Time     // it has been busy; zero: it is not
-	Told           time.Time     // when it last told what it spends; zero: never
-	Spent          time.Duration // busy in the window, without the time since Since
+	Since          time.Time // it has been busy; zero: it is not
 }
 
-// Breach is a budget that is used up by somebody.
-type Breach struct {
+// Use is how much of a budget somebody has used.
+type Use struct {
 	Budget Budget
 	Who    string // a session, an agent, or empty for the city
 	Used   float64
+	// Over says that the budget is used up.
+	Over bool
 	// Unknown says that it is more than Used: responses without numbers, or silence.
 	Unknown string
-	Until   time.Time // when enough of it will have left the window, if nothing more is spent; zero is never
+	// Silent are the sessions that are busy at this moment and have told nothing for
+	// longer than they may, with since when.
+	Silent map[string]time.Time
+	Until  time.Time // when enough of it will have left the window, if nothing more is spent; zero: not over, or never
 }
 
-// Text says what is used up, in one line.
-func (b Breach) Text() string {
-	text := fmt.Sprintf("budget %s: %.4g of %.4g %s", b.Budget.Name, b.Used, b.Budget.Limit, b.Budget.Measure)
-	if b.Budget.Window > 0 {
-		text += " in " + b.Budget.Window.String()
+// Text says what is used, in one line.
+func (u Use) Text() string {
+	text := fmt.Sprintf("budget %s: %s of %s", u.Budget.Name, u.Budget.Measure.Amount(u.Used), u.Budget.Measure.Amount(u.Budget.Limit))
+	if u.Budget.Window > 0 {
+		text += " in " + span(u.Budget.Window)
 	}
-	if b.Unknown != "" {
-		text += "; " + b.Unknown
+	if u.Unknown != "" {
+		text += "; " + u.Unknown
 	}
 	return text
 }
 
-// Breaches compares spending with budgets. entries need not be sorted.
-func Breaches(budgets []Budget, entries []Entry, busy []Busy, prices Prices, now time.Time) []Breach {
-	var out []Breach
+// Amount says how much that is, in words.
+func (m Measure) Amount(v float64) string {
+	switch m {
+	case MeasureUSD:
+		return fmt.Sprintf("$%.2f", v)
+	case MeasureTime:
+		return (time.Duration(v) * time.Second).String()
+	case MeasureTokens, MeasureTurns:
+	}
+	return fmt.Sprintf("%s %s", thousands(int64(v)), m)
+}
+
+func thousands(n int64) string {
+	text := fmt.Sprint(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// span is a duration without the zeros at its end.
+func span(d time.Duration) string {
+	switch {
+	case d >= time.Hour && d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d >= time.Minute && d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return d.String()
+}
+
+// Breaches returns the budgets that are used up, see [Uses].
+func Breaches(budgets []Budget, entries []Entry, busy []Busy, prices Prices, now time.Time) []Use {
+	return slices.DeleteFunc(Uses(budgets, entries, busy, prices, now), func(u Use) bool { return !u.Over })
+}
+
+// Uses compares spending with budgets: one row for each budget and each one who has
+// an account of it, in the order of the budgets and then by name. entries need not
+// be sorted; busy are all sessions, those too that are not busy.
+func Uses(budgets []Budget, entries []Entry, busy []Busy, prices Prices, now time.Time) []Use {
+	var out []Use
 	for _, b := range budgets {
-		accounts := map[string]*account{}
-		of := func(session, agent string) *account {
-			who, ok := b.who(session, agent)
-			if !ok {
-				return nil
-			}
-			if accounts[who] == nil {
-				accounts[who] = &account{who: who}
-			}
-			return accounts[who]
-		}
-		for _, e := range entries {
-			if a := of(e.Session, e.Agent); a != nil && (b.Window == 0 || e.At.After(now.Add(-b.Window))) {
-				a.entry(b, e, prices)
-			}
-		}
-		for _, s := range busy {
-			if a := of(s.Session, s.Agent); a != nil {
-				a.busy(b, s, now)
-			}
-		}
-		for _, a := range accounts {
-			if breach, ok := a.breach(b); ok {
-				out = append(out, breach)
-			}
+		accounts := accountsOf(b, entries, busy, prices, now)
+		for _, who := range slices.Sorted(maps.Keys(accounts)) {
+			out = append(out, accounts[who].use(b))
 		}
 	}
 	return out
+}
+
+func accountsOf(b Budget, entries []Entry, busy []Busy, prices Prices, now time.Time) map[string]*account {
+	accounts := map[string]*account{}
+	of := func(session, agent string) *account {
+		who, ok := b.who(session, agent)
+		if !ok {
+			return nil
+		}
+		if accounts[who] == nil {
+			accounts[who] = &account{who: who, told: map[string]time.Time{}, silences: map[string]silence{}}
+		}
+		return accounts[who]
+	}
+	if b.Scope == ScopeCity {
+		of("", "")
+	}
+	for _, e := range entries {
+		if e.Lift != b.Name || e.Lift == "" {
+			continue
+		}
+		if a := of(e.Session, e.Agent); a != nil && e.At.After(a.lifted) {
+			a.lifted = e.At
+		}
+	}
+	for _, e := range entries {
+		if e.Lift != "" || b.Window > 0 && !e.At.After(now.Add(-b.Window)) {
+			continue
+		}
+		if a := of(e.Session, e.Agent); a != nil && e.At.After(a.lifted) {
+			a.entry(b, e, prices)
+		}
+	}
+	for _, s := range busy {
+		if a := of(s.Session, s.Agent); a != nil {
+			a.busy(b, s, now)
+		}
+	}
+	return accounts
 }
 
 // who is the account that a session's spending goes to.
 func (b Budget) who(session, agent string) (string, bool) {
 	switch b.Scope {
 	case ScopeSession:
-		return session, b.Match == "" || b.Match == session || b.Match == agent
+		return session, b.fits(session) || b.fits(agent)
 	case ScopeAgent:
-		return agent, b.Match == "" || b.Match == agent
+		return agent, b.fits(agent)
 	case ScopeCity:
 	}
 	return "", true
 }
 
+// fits reports whether the budget is for somebody. A pattern that is none is for
+// nobody; it was refused before.
+func (b Budget) fits(name string) bool {
+	if b.Match == "" || b.Match == name {
+		return true
+	}
+	fits, err := path.Match(b.Match, name)
+	return err == nil && fits
+}
+
 // account adds up for one budget and one spender.
 type account struct {
-	who     string
-	used    float64
-	unknown int
-	silent  string
-	spends  []spend
+	who      string
+	lifted   time.Time // what came until then does not count
+	used     float64
+	unknown  int
+	spends   []spend
+	told     map[string]time.Time // when a session last told what the budget counts
+	silences map[string]silence   // of sessions, the last
+	silent   map[string]time.Time // sessions that are silent now, since when
+	mute     string
 }
 
 type spend struct {
@@ -158,62 +234,122 @@ type spend struct {
 	amount float64
 }
 
+// silence is one that was noted.
+type silence struct {
+	at   time.Time
+	long time.Duration
+	who  string
+}
+
 func (a *account) entry(b Budget, e Entry, prices Prices) {
-	amount, known := 0.0, true
+	switch {
+	case e.Silent > 0:
+		if b.Silence > 0 && e.Silent >= b.Silence && e.At.After(a.silences[e.Session].at) {
+			a.silences[e.Session] = silence{e.At, e.Silent, cmp.Or(e.Agent, e.Session)}
+		}
+		return
+	case e.Busy > 0:
+		if b.Measure == MeasureTime {
+			a.spend(e.At, e.Busy.Seconds())
+		}
+		return
+	}
+	amount, known := b.amount(e, prices)
+	switch {
+	case known:
+		if e.At.After(a.told[e.Session]) {
+			a.told[e.Session] = e.At
+		}
+	case e.Model != "" || e.Tokens != (Tokens{}):
+		a.unknown++
+	}
+	a.spend(e.At, amount)
+}
+
+func (a *account) spend(at time.Time, amount float64) {
+	if amount != 0 {
+		a.used += amount
+		a.spends = append(a.spends, spend{at, amount})
+	}
+}
+
+// amount is what an entry that was told adds, and whether it tells.
+func (b Budget) amount(e Entry, prices Prices) (amount float64, known bool) {
 	switch b.Measure {
 	case MeasureTokens:
-		var n int64
-		if n, known = e.Tokens.Fresh(); b.Cached {
+		n, known := e.Tokens.Fresh()
+		if b.Cached {
 			n, known = e.Tokens.Total()
 		}
-		amount = float64(n)
+		return float64(n), known
 	case MeasureUSD:
-		var source CostSource
-		amount, source = prices.Cost(e)
-		known = source != CostUnknown
+		amount, source := prices.Cost(e)
+		return amount, source != CostUnknown
 	case MeasureTurns:
 		if e.Turn {
 			amount = 1
 		}
 	case MeasureTime:
 	}
-	if !known && (e.Model != "" || e.Tokens != (Tokens{})) {
-		a.unknown++
-	}
-	a.used += amount
-	a.spends = append(a.spends, spend{e.At, amount})
+	return amount, true
 }
 
+// busy looks whether a session is silent now.
 func (a *account) busy(b Budget, s Busy, now time.Time) {
-	if b.Measure == MeasureTime {
-		a.used += s.Spent.Seconds()
-		if !s.Since.IsZero() {
-			a.used += now.Sub(s.Since).Seconds()
-		}
+	if b.Silence == 0 || s.Since.IsZero() {
+		return
 	}
 	last := s.Since
-	if s.Told.After(last) {
-		last = s.Told
+	for _, at := range []time.Time{a.told[s.Session], a.lifted} {
+		if at.After(last) {
+			last = at
+		}
 	}
-	if b.Silence > 0 && !s.Since.IsZero() && now.Sub(last) >= b.Silence {
-		a.silent = fmt.Sprintf("%s has been busy for %s without telling what it spends", cmp.Or(s.Agent, s.Session), now.Sub(last).Round(time.Second))
+	if now.Sub(last) < b.Silence {
+		return
 	}
+	if a.silent == nil {
+		a.silent = map[string]time.Time{}
+	}
+	a.silent[s.Session] = last
+	a.mute = fmt.Sprintf("%s has been busy for %s without telling what it spends", cmp.Or(s.Agent, s.Session), now.Sub(last).Round(time.Second))
 }
 
-func (a *account) breach(b Budget) (Breach, bool) {
-	if a.used < b.Limit && a.silent == "" {
-		return Breach{}, false
+func (a *account) use(b Budget) Use {
+	out := Use{Budget: b, Who: a.who, Used: a.used, Silent: a.silent, Unknown: a.mute}
+	over := a.used >= b.Limit
+	if over {
+		out.Until = a.until(b)
 	}
-	out := Breach{Budget: b, Who: a.who, Used: a.used, Unknown: a.silent, Until: a.until(b)}
+	ends := len(a.silent) == 0 && (!over || !out.Until.IsZero())
+	for _, session := range slices.Sorted(maps.Keys(a.silences)) {
+		s := a.silences[session]
+		if a.told[session].After(s.at) {
+			continue // it tells again
+		}
+		over = true
+		if out.Unknown == "" {
+			out.Unknown = fmt.Sprintf("%s was busy for %s without telling what it spends", s.who, s.long.Round(time.Second))
+		}
+		if end := s.at.Add(b.Window); b.Window == 0 {
+			ends = false
+		} else if end.After(out.Until) {
+			out.Until = end
+		}
+	}
+	out.Over = over || len(a.silent) > 0
+	if !ends {
+		out.Until = time.Time{}
+	}
 	if out.Unknown == "" && a.unknown > 0 {
 		out.Unknown = fmt.Sprintf("%d responses told no numbers", a.unknown)
 	}
-	return out, true
+	return out
 }
 
 // until is when so much has left the window that the rest is below the limit.
 func (a *account) until(b Budget) time.Time {
-	if b.Window == 0 || a.used < b.Limit || b.Measure == MeasureTime {
+	if b.Window == 0 {
 		return time.Time{}
 	}
 	left := a.used
@@ -226,14 +362,24 @@ func (a *account) until(b Budget) time.Time {
 	return time.Time{}
 }
 
-// Worst returns the most severe act that breaches demand of a session; empty if none
-// does.
-func Worst(breaches []Breach, session, agent string) (Act, Breach) {
+// Of reports whether a use binds a session.
+func (u Use) Of(session, agent string) bool {
+	who, ok := u.Budget.who(session, agent)
+	return ok && who == u.Who
+}
+
+// Worst returns the most severe act that the breaches demand of a session, with the
+// breach that lasts longest of those that demand it; empty if none does.
+func Worst(breaches []Use, session, agent string) (Act, Use) {
 	var act Act
-	var worst Breach
-	for _, b := range breaches {
-		if who, ok := b.Budget.who(session, agent); ok && who == b.Who && b.Budget.Act.severity() > act.severity() {
-			act, worst = b.Budget.Act, b
+	var worst Use
+	for _, u := range breaches {
+		if !u.Over || !u.Of(session, agent) {
+			continue
+		}
+		more := cmp.Compare(u.Budget.Act.Severity(), act.Severity())
+		if more > 0 || more == 0 && act != "" && !worst.Until.IsZero() && (u.Until.IsZero() || u.Until.After(worst.Until)) {
+			act, worst = u.Budget.Act, u
 		}
 	}
 	return act, worst

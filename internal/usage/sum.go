@@ -33,24 +33,24 @@ type Sum struct {
 	Last      *time.Time `json:"last,omitempty"`
 }
 
-// TokenSum is a sum of tokens. Unknown counts the responses that told no number at all.
+// TokenSum is a sum of tokens. A bucket of which nobody told anything is nil.
+// Unknown counts the responses that told no number at all.
 type TokenSum struct {
-	Input      int64 `json:"input"`
-	CacheRead  int64 `json:"cache_read"`
-	CacheWrite int64 `json:"cache_write"`
-	Output     int64 `json:"output"`
-	Reasoning  int64 `json:"reasoning"`
-	Unknown    int   `json:"unknown,omitempty"`
+	Tokens
+	Unknown int `json:"unknown,omitempty"`
 }
 
 func (s *TokenSum) add(t Tokens) {
-	for _, row := range []struct {
-		from *int64
-		to   *int64
-	}{{t.Input, &s.Input}, {t.CacheRead, &s.CacheRead}, {t.CacheWrite, &s.CacheWrite}, {t.Output, &s.Output}, {t.Reasoning, &s.Reasoning}} {
-		if row.from != nil {
-			*row.to += *row.from
+	for _, row := range []struct{ from, to **int64 }{
+		{&t.Input, &s.Input}, {&t.CacheRead, &s.CacheRead}, {&t.CacheWrite, &s.CacheWrite}, {&t.Output, &s.Output}, {&t.Reasoning, &s.Reasoning},
+	} {
+		if *row.from == nil {
+			continue
 		}
+		if *row.to == nil {
+			*row.to = new(int64)
+		}
+		**row.to += **row.from
 	}
 	if _, known := t.Total(); !known {
 		s.Unknown++
@@ -67,6 +67,9 @@ func Add(entries []Entry, prices Prices, by By, where *time.Location) []Sum {
 		return groups[name]
 	}
 	for _, e := range entries {
+		if e.own() {
+			continue // it says nothing that was spent
+		}
 		if by == ByTool {
 			for _, t := range e.Tools {
 				s := group(t.Name)
@@ -84,9 +87,16 @@ func Add(entries []Entry, prices Prices, by By, where *time.Location) []Sum {
 		if by == ByDay {
 			return cmp.Compare(a.Group, b.Group)
 		}
-		return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Calls, a.Calls), cmp.Compare(b.Tokens.Output, a.Tokens.Output), cmp.Compare(a.Group, b.Group))
+		return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Calls, a.Calls), cmp.Compare(value(b.Tokens.Output), value(a.Tokens.Output)), cmp.Compare(a.Group, b.Group))
 	})
 	return sums
+}
+
+func value(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
 }
 
 func nameIn(e Entry, by By, where *time.Location) string {

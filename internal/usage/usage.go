@@ -10,7 +10,6 @@
 package usage
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -64,7 +63,16 @@ type Entry struct {
 	Reported worker.Usage `json:"reported"`
 	Tools    []Tool       `json:"tools,omitempty"`
 	Turn     bool         `json:"turn,omitempty"` // it ended a turn
+
+	// The rest is what the city notes by itself, each in an entry of its own.
+
+	Busy   time.Duration `json:"busy,omitempty"`   // an agent worked so long, until At
+	Silent time.Duration `json:"silent,omitempty"` // and told nothing of what it spent for so long
+	Lift   string        `json:"lift,omitempty"`   // a person has lifted the budget of that name: what was spent before At counts no more
 }
+
+// own reports whether the city has made the entry, and no worker has told it.
+func (e Entry) own() bool { return e.Busy > 0 || e.Silent > 0 || e.Lift != "" }
 
 // Tool is how often a tool was used in a turn.
 type Tool struct {
@@ -79,15 +87,6 @@ type Key struct{ Run, Message string }
 
 // Key returns the entry's key.
 func (e Entry) Key() Key { return Key{e.Run, e.Message} }
-
-// Store keeps entries.
-type Store interface {
-	// PutUsage adds entries; one that is there already is replaced by what
-	// [Merge] makes of the two.
-	PutUsage(ctx context.Context, entries []Entry) error
-	// Usage returns the entries since a time, oldest first.
-	Usage(ctx context.Context, since time.Time) ([]Entry, error)
-}
 
 // Origin is where a report came from.
 type Origin struct{ Run, Session, Agent string }
@@ -205,7 +204,7 @@ func Merge(a, b Entry) Entry {
 		Reasoning: greater(a.Tokens.Reasoning, b.Tokens.Reasoning),
 	}
 	out.Cost = greater(a.Cost, b.Cost)
-	out.Turn = a.Turn || b.Turn
+	out.Turn, out.Busy, out.Silent = a.Turn || b.Turn, max(a.Busy, b.Busy), max(a.Silent, b.Silent)
 	if out.Model == "" {
 		out.Model = a.Model
 	}

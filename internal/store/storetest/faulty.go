@@ -11,6 +11,7 @@ import (
 	"gascity/internal/event"
 	"gascity/internal/prompt"
 	"gascity/internal/session"
+	"gascity/internal/usage"
 )
 
 // ErrFault is what a [Faulty] fails with unless it was told otherwise.
@@ -24,6 +25,7 @@ type Stores struct {
 	History  session.HistoryStore
 	Receipts prompt.Store
 	Events   event.Log
+	Usage    usage.Store
 }
 
 // Memory returns empty stores that forget everything when their process ends.
@@ -32,7 +34,7 @@ func Memory(now func() time.Time) Stores {
 	sessions := &session.Memory{}
 	return Stores{
 		Records: sessions, Pending: sessions, Waits: sessions, History: sessions,
-		Receipts: &prompt.Memory{}, Events: event.NewMemory(10_000, 0, now),
+		Receipts: &prompt.Memory{}, Events: event.NewMemory(10_000, 0, now), Usage: &usage.Memory{},
 	}
 }
 
@@ -69,6 +71,7 @@ var (
 	_ session.HistoryStore = (*Faulty)(nil)
 	_ prompt.Store         = (*Faulty)(nil)
 	_ event.Log            = (*Faulty)(nil)
+	_ usage.Store          = (*Faulty)(nil)
 )
 
 // NewFaulty returns a wrapper that works until it is told otherwise.

@@ -49,6 +49,10 @@ func Run(t *testing.T, h Harness) {
 		"receipt.ended":           receiptEnded,
 		"receipt.forget":          receiptForget,
 		"receipt.order":           receiptOrder,
+		"usage.kept":              usageKept,
+		"usage.merged":            usageMerged,
+		"usage.since":             usageSince,
+		"usage.concurrent":        usageConcurrent,
 		"event.order":             eventOrder,
 		"event.after":             eventAfter,
 		"event.stale":             eventStale,
@@ -109,6 +113,8 @@ func fill(v reflect.Value, n *int) {
 		v.SetString("text ✓ <&> \"" + string(rune('a'+*n%26)))
 	case reflect.Bool:
 		v.SetBool(true)
+	case reflect.Float64:
+		v.SetFloat(float64(*n) / 8)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(int64(*n))
 	case reflect.Uint64:

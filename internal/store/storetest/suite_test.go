@@ -12,6 +12,6 @@ func TestConformanceOfMemory(t *testing.T) {
 func TestConformanceOfFaultyThatWorks(t *testing.T) {
 	Run(t, Harness{New: func(*testing.T) Stores {
 		f := NewFaulty(Memory(time.Now))
-		return Stores{f, f, f, f, f, f}
+		return Stores{f, f, f, f, f, f, f}
 	}})
 }

@@ -1,0 +1,25 @@
+package storetest
+
+import (
+	"context"
+	"time"
+
+	"gascity/internal/usage"
+)
+
+// PutUsage implements usage.Store.
+func (f *Faulty) PutUsage(ctx context.Context, entries []usage.Entry) (kept []usage.Kept, err error) {
+	err = f.write(ctx, func() error {
+		kept, err = f.stores.Usage.PutUsage(ctx, entries)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return kept, nil
+}
+
+// Usage implements usage.Store.
+func (f *Faulty) Usage(ctx context.Context, since time.Time) ([]usage.Entry, error) {
+	return list(ctx, f, "usage since "+since.String(), func() ([]usage.Entry, error) { return f.stores.Usage.Usage(ctx, since) })
+}
