@@ -193,6 +193,9 @@ func (s seat) interject(ctx context.Context, send func(ctx context.Context, l *l
 	if err != nil {
 		return err
 	}
+	if last := l.book.Deliveries.Account("").Last; last == nil || !last.Open {
+		return send(ctx, l)
+	}
 	undo := l.book.Deliveries.Touch(journal.Gone)
 	if err := l.save(); err != nil {
 		return err

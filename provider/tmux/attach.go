@@ -99,7 +99,7 @@ func lookPath(program, path string) (string, error) {
 // sweep ends what a person has killed: their session is gone, only the hub keeps the window.
 func (p *Provider) sweep(ctx context.Context, strays []state) {
 	for _, s := range strays {
-		condition := "#{&&:#{==:#{@" + optionInstance + "}," + s.hash + "},#{==:#{window_linked_sessions},1}}"
+		condition := "#{&&:#{==:#{@" + optionInstance + "}," + s.hash + "},#{==:#{session_name}," + hub + "}}"
 		if _, err := p.server.ask(ctx, tmuxctl.If(s.pane, condition, tmuxctl.Cmd("kill-window", "-t", s.window), tmuxctl.Command{})); err != nil {
 			p.cfg.Logger.Debug("cannot end a window", "session", s.name, "error", err)
 		}

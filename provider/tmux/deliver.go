@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -117,24 +118,36 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 	return err
 }
 
-// press sends keys as the program wants them now.
+// press sends keys as the program wants them now. Its modes are asked for only where they
+// matter.
 func (l *lease) press(ctx context.Context, keys []string) error {
-	f, err := l.Frame(ctx, 0)
-	if err != nil {
+	plain, err := encode(keys, term.Modes{})
+	if err != nil || len(plain) == 0 {
 		return err
 	}
-	var all []byte
-	for _, key := range keys {
-		p, err := term.Key(key, f.Modes)
+	special, err := encode(keys, term.Modes{AppCursorKeys: true, AppKeypad: true, NewLine: true, ModifyOtherKeys: 2, KittyKeyboard: 31})
+	if err != nil || !bytes.Equal(plain, special) {
+		f, err := l.Frame(ctx, 0)
 		if err != nil {
 			return err
 		}
+		if plain, err = encode(keys, f.Modes); err != nil {
+			return err
+		}
+	}
+	return l.Send(ctx, plain)
+}
+
+func encode(keys []string, modes term.Modes) ([]byte, error) {
+	var all []byte
+	for _, key := range keys {
+		p, err := term.Key(key, modes)
+		if err != nil {
+			return nil, err
+		}
 		all = append(all, p...)
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	return l.Send(ctx, all)
+	return all, nil
 }
 
 // WaitForIdle keeps the contract of runtime.IdleWaitProvider.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,19 +57,14 @@ func (p *Provider) lastOutput(s sight) time.Time {
 func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	ctx, cancel := bounded()
 	defer cancel()
-	list, err := p.list(ctx)
+	names, err := p.running(ctx)
 	if absent(err) {
 		return []string{}, nil
 	}
 	if err != nil {
 		return nil, &runtime.Error{Op: "list", Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
 	}
-	names := []string{}
-	for _, s := range list {
-		if !s.dead && strings.HasPrefix(s.name, prefix) {
-			names = append(names, s.name)
-		}
-	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
 	slices.Sort(names)
 	return names, nil
 }
@@ -162,7 +158,11 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 
 // text returns the last n lines of a pane with what has scrolled off; n <= 0 means all.
 func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
-	reply, err := p.server.ask(ctx, tmuxctl.Cmd("capture-pane", "-p", "-S", "-", "-t", r.target()))
+	first := "-"
+	if n > 0 {
+		first = "-" + strconv.Itoa(n) // above the screen, the lower rows of which may be blank
+	}
+	reply, err := p.server.ask(ctx, tmuxctl.Cmd("capture-pane", "-p", "-S", first, "-t", r.target()))
 	if errors.Is(err, tmuxctl.ErrNotFound) || absent(err) {
 		return "", errFenced
 	}

@@ -156,35 +156,50 @@ func (p *Provider) paneState(ctx context.Context, target string) (state, error) 
 	return parseState(string(reply.Output))
 }
 
+// running asks for the names of all sessions that run, and for nothing else: the server
+// takes its time for every field of every pane. All windows of ours are in the hub.
+func (p *Provider) running(ctx context.Context) ([]string, error) {
+	reply, err := p.server.ask(ctx, tmuxctl.Cmd("list-panes", "-s", "-t", "="+hub+":", "-F", "#{pane_dead} #{@"+optionSession+"}"))
+	names := []string{}
+	for _, line := range reply.Lines() {
+		if name, alive := strings.CutPrefix(line, "0 "); alive && name != "" {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
 // list asks for all panes of ours in one query.
 func (p *Provider) list(ctx context.Context) ([]state, error) {
 	all, _, err := p.listAll(ctx)
 	return all, err
 }
 
-// listAll also returns those whose session somebody has killed: nothing shows their windows
-// but the hub.
+// listAll also returns those that only the hub shows: somebody has killed their sessions.
 func (p *Provider) listAll(ctx context.Context) (all, strays []state, err error) {
-	reply, err := p.server.ask(ctx, tmuxctl.Cmd("list-panes", "-a", "-F", "#{session_name} #{window_linked_sessions} "+stateFields))
+	reply, err := p.server.ask(ctx, tmuxctl.Cmd("list-panes", "-a", "-F", "#{session_name} "+stateFields))
 	if err != nil {
 		return nil, nil, err
 	}
 	seen := map[string]bool{}
+	var linked []state
 	for _, line := range reply.Lines() {
-		words := strings.SplitN(line, " ", 3)
-		if len(words) < 3 {
-			continue
-		}
-		s, err := parseState(words[2])
+		session, rest, _ := strings.Cut(line, " ")
+		s, err := parseState(rest)
 		switch {
 		case errors.Is(err, errNotOurs): // of a person, or the hub's own
 		case err != nil:
 			return nil, nil, err
-		case words[0] == hub && words[1] == "1":
-			strays = append(strays, s)
-		case words[0] != hub && !seen[s.hash]: // a person may have linked it into another session
+		case session == hub:
+			linked = append(linked, s)
+		case !seen[s.hash]: // a person may have linked it into another session
 			seen[s.hash] = true
 			all = append(all, s)
+		}
+	}
+	for _, s := range linked {
+		if !seen[s.hash] {
+			strays = append(strays, s)
 		}
 	}
 	return all, strays, nil
