@@ -11,6 +11,9 @@ type Call struct {
 	// Context is what the caller says of the agent: "role", "rig", "bead_id",
 	// "cwd". The city decides by what it knows itself where the two differ.
 	Context map[string]string `json:"context,omitempty"`
+	// Wait is how long the caller waits should a person have to be asked; the city waits
+	// no longer, and says no then. Zero is the city's own limit.
+	Wait Seconds `json:"wait_seconds,omitempty"`
 }
 
 // Effect is what an authorization came to.
@@ -20,9 +23,6 @@ type Effect string
 const (
 	Allow Effect = "allow"
 	Deny  Effect = "deny"
-	// Ask is the answer to a caller that asked not to wait: a person was asked,
-	// see [Decision.Interaction]. The tool is not to be used until an answer allows it.
-	Ask Effect = "ask"
 )
 
 // Decision is the answer to POST /authorize. Allowed alone decides.
@@ -31,7 +31,7 @@ type Decision struct {
 	Reason  string `json:"reason,omitempty"` // for the agent and for people
 	Effect  Effect `json:"effect,omitempty"`
 	Rule    string `json:"rule,omitempty"` // the id of the rule that decided
-	// Interaction is the id of the question to a person that decided, or that will.
+	// Interaction is the id of the question to a person that decided.
 	Interaction string `json:"interaction,omitempty"`
 }
 

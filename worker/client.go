@@ -12,12 +12,20 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// AuthorizeWithin bounds a call of [Client.Authorize] that has no earlier end: a
-// vendor's own limit, after which it would let the tool run, is far above it.
-const AuthorizeWithin = 5 * time.Second
+const (
+	// AuthorizeWithin bounds a call of [Client.Authorize] that has no earlier end: it is
+	// longer than a city asks a person. A hook gives it an earlier end, below the limit
+	// of its vendor, after which that would let the tool run.
+	AuthorizeWithin = 70 * time.Second
+
+	// reachWithin bounds how long an authorization looks for a city that cannot be
+	// reached: one that is being restarted is back by then.
+	reachWithin = 3 * time.Second
+)
 
 // maxAnswer bounds one decoded answer.
 const maxAnswer = 16 << 20
@@ -26,6 +34,10 @@ const maxAnswer = 16 << 20
 // fields before the first use and do not change them afterwards; Token and one of
 // Socket and URL are required. Methods may be called concurrently and end with
 // ctx. An error of the city is a [*Problem].
+//
+// What a worker tells ([Client.Report], [Client.Ack], [Client.Telemetry],
+// [Client.Interaction], [Client.ReportHealth]) is repeated until the city has it or
+// ctx ends: a city may be restarted at any time. All of it may be repeated.
 type Client struct {
 	Socket string // the path of the city's socket
 	URL    string // "http://127.0.0.1:PORT", where no socket can be had
@@ -34,6 +46,7 @@ type Client struct {
 
 	once  sync.Once
 	http  *http.Client
+	token atomic.Pointer[string] // the newest, once the city has sent one
 	inbox inbox
 }
 
@@ -43,41 +56,51 @@ func (c *Client) Close() { c.transport().CloseIdleConnections() }
 // Report reports a transition. Times and run are filled in.
 func (c *Client) Report(ctx context.Context, event Transition, detail Detail) error {
 	body := Lifecycle{Event: event, RunID: c.RunID, Timestamp: time.Now(), Metadata: detail}
-	_, err := call[LifecycleAnswer](ctx, c, http.MethodPost, "/lifecycle", body)
+	_, err := tell[LifecycleAnswer](ctx, c, "/lifecycle", body)
 	return err
 }
 
 // Authorize asks whether a tool may be used. The answer is no whenever there is an
-// error, and Reason then says why; a caller that looks at Allowed alone is safe.
+// error, and Reason then says why; a caller that looks at Allowed alone is safe. It
+// ends with ctx, and by [AuthorizeWithin]; the city gives up asking a person shortly
+// before.
 func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
 	ctx, cancel := context.WithTimeout(ctx, AuthorizeWithin)
 	defer cancel()
 	req.RunID = orElse(req.RunID, c.RunID)
-	d, err := call[Decision](ctx, c, http.MethodPost, "/authorize", req)
+	if end, ok := ctx.Deadline(); ok && req.Wait == 0 {
+		req.Wait = max(1, Seconds(time.Until(end)/time.Second)-1)
+	}
+	reach, stop := context.WithTimeout(ctx, reachWithin)
+	defer stop()
+	d, err := again(reach, func() (Decision, error) { return call[Decision](ctx, c, http.MethodPost, "/authorize", req) })
 	if err != nil {
 		return Decision{Effect: Deny, Reason: "not authorized, because the city gave no answer: " + err.Error()}, err
 	}
 	if d.Effect != "" && d.Effect != Allow {
 		d.Allowed = false
 	}
+	if !d.Allowed {
+		d.Effect, d.Reason = Deny, orElse(d.Reason, "the city does not allow it")
+	}
 	return d, nil
 }
 
 // Telemetry reports events. A repetition is harmless.
 func (c *Client) Telemetry(ctx context.Context, events ...TelemetryEvent) (TelemetryAnswer, error) {
-	return call[TelemetryAnswer](ctx, c, http.MethodPost, "/telemetry", Telemetry{RunID: c.RunID, Events: events})
+	return tell[TelemetryAnswer](ctx, c, "/telemetry", Telemetry{RunID: c.RunID, Events: events})
 }
 
 // Interaction reports a question, or its end, and returns the city's name for it.
 func (c *Client) Interaction(ctx context.Context, q Interaction) (InteractionAnswer, error) {
 	q.RunID = orElse(q.RunID, c.RunID)
-	return call[InteractionAnswer](ctx, c, http.MethodPost, "/interaction", q)
+	return tell[InteractionAnswer](ctx, c, "/interaction", q)
 }
 
 // ReportHealth answers a health message.
 func (c *Client) ReportHealth(ctx context.Context, h Health) error {
 	h.RunID = orElse(h.RunID, c.RunID)
-	_, err := call[struct{}](ctx, c, http.MethodPost, "/health", h)
+	_, err := tell[struct{}](ctx, c, "/health", h)
 	return err
 }
 
@@ -86,7 +109,7 @@ func (c *Client) ReportHealth(ctx context.Context, h Health) error {
 func (c *Client) Ack(ctx context.Context, a Ack) error {
 	a.RunID = orElse(a.RunID, c.RunID)
 	c.inbox.note(a)
-	_, err := call[struct{}](ctx, c, http.MethodPost, "/ack", a)
+	_, err := tell[struct{}](ctx, c, "/ack", a)
 	return err
 }
 
@@ -145,9 +168,58 @@ func (c *Client) transport() *http.Client {
 				return (&net.Dialer{}).DialContext(ctx, "unix", c.Socket)
 			}
 		}
-		c.http = &http.Client{Transport: t}
+		// A city never sends anybody elsewhere: what does is no city.
+		stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		c.http = &http.Client{Transport: t, CheckRedirect: stay}
 	})
 	return c.http
+}
+
+// credential is the token that holds now.
+func (c *Client) credential() string {
+	if t := c.token.Load(); t != nil {
+		return *t
+	}
+	return c.Token
+}
+
+// tell sends a report until the city has it.
+func tell[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+	return again(ctx, func() (T, error) { return call[T](ctx, c, http.MethodPost, path, body) })
+}
+
+// again does something until it succeeds, fails for a reason that stays, or ctx ends.
+func again[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		answer, err := do()
+		if err == nil || !passing(err) || !rest(ctx, pause) {
+			return answer, err
+		}
+	}
+}
+
+// passing reports whether an error may be gone the next time: the city is not there,
+// or says so.
+func passing(err error) bool {
+	if errors.Is(err, ErrUnavailable) {
+		return true
+	}
+	_, answered := errors.AsType[*Problem](err)
+	return !answered && errors.Is(err, errUnreached)
+}
+
+var errUnreached = errors.New("the city does not answer")
+
+// rest waits; false if ctx ends first.
+func rest(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // call sends one request and decodes the answer; one without a body is T's zero.
@@ -161,8 +233,13 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 	if res.StatusCode == http.StatusNoContent {
 		return answer, nil
 	}
-	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&answer); err != nil {
-		return answer, fmt.Errorf("cannot read the city's answer to %s %s: %w", method, path, err)
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return answer, fmt.Errorf("%w: its answer to %s %s broke off: %w", errUnreached, method, path, err)
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		var none T
+		return none, fmt.Errorf("cannot read the city's answer to %s %s: %w", method, path, err)
 	}
 	return answer, nil
 }
@@ -181,7 +258,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any, header
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+c.Token)
+	req.Header.Set("Authorization", "Bearer "+c.credential())
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -190,7 +267,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any, header
 	}
 	res, err := c.transport().Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("the city does not answer: %w", err)
+		return nil, fmt.Errorf("%w: %w", errUnreached, err)
 	}
 	if res.StatusCode >= http.StatusOK && res.StatusCode < http.StatusMultipleChoices {
 		return res, nil
@@ -204,7 +281,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any, header
 func readProblem(res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	if err != nil {
-		return fmt.Errorf("cannot read the city's error %d: %w", res.StatusCode, err)
+		return fmt.Errorf("%w: its error %d broke off: %w", errUnreached, res.StatusCode, err)
 	}
 	p := &Problem{}
 	if json.Unmarshal(body, p) == nil && p.Code != "" {

@@ -11,6 +11,9 @@ type Identity struct {
 	SessionID   string            `json:"session_id,omitempty"`
 	Credentials *Credentials      `json:"credentials,omitempty"`
 	Env         map[string]string `json:"env,omitempty"`
+	// Token is the run's new token for this API, from the city alone: the worker uses it
+	// from now on, and acknowledges when it does. [Client] uses it by itself.
+	Token Secret `json:"token,omitempty"`
 }
 
 // Credentials are what the agent shows to its model. They are in memory only: no

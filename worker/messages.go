@@ -36,9 +36,9 @@ var (
 // last. It connects again after a failure, and goes on behind what it has yielded.
 // A message that the city sends again, because it does not know how far it has come,
 // is not yielded again by this client; another process of the run may get one that its
-// predecessor had, with the same ID. It ends without an error when the run has ended, and with one if the city will not
-// have this worker ([ErrUnauthorized], [ErrFenced], ...); while the city cannot be
-// reached it keeps trying. It is for one reader at a time.
+// predecessor had, with the same ID. It ends without an error when the run has ended,
+// and with one if the city will not have this worker ([ErrUnauthorized], [ErrFenced],
+// ...); while the city cannot be reached it keeps trying. It is for one reader at a time.
 func (c *Client) Messages(ctx context.Context) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		s := &messages{client: c, yield: yield}
@@ -52,28 +52,23 @@ func (c *Client) Messages(ctx context.Context) iter.Seq2[Message, error] {
 type messages struct {
 	client *Client
 	last   uint64
-	opened bool
 	yield  func(Message, error) bool
 }
 
 func (s *messages) follow(ctx context.Context) error {
 	pause := firstPause
 	for {
-		s.opened = false
+		began := time.Now()
 		err := s.read(ctx)
 		switch {
 		case errors.Is(err, errLeft), errors.Is(err, errEnd), ctx.Err() != nil:
 			return nil
 		case final(err):
 			return err
-		case s.opened:
+		case time.Since(began) > longPause: // one that breaks at once is not tried again at once
 			pause = firstPause
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !rest(ctx, pause) {
 			return nil
 		}
 		pause = min(2*pause, longPause)
@@ -95,7 +90,6 @@ func (s *messages) read(parent context.Context) error {
 		return err
 	}
 	defer res.Body.Close()
-	s.opened = true
 	return s.parse(ctx, res.Body, func() { silence.Reset(streamSilence) })
 }
 
@@ -155,6 +149,9 @@ func (s *messages) dispatch(ctx context.Context, kind string, data []byte) error
 		return fmt.Errorf("cannot read a message: %w", err)
 	}
 	s.last = m.Seq
+	if taken, err := s.client.takeToken(ctx, m); taken || err != nil {
+		return err
+	}
 	if ack, seen := s.client.inbox.take(m.ID); seen {
 		if ack.State != "" {
 			return s.client.Ack(ctx, ack)
@@ -165,6 +162,21 @@ func (s *messages) dispatch(ctx context.Context, kind string, data []byte) error
 		return errLeft
 	}
 	return nil
+}
+
+// takeToken uses a new token from now on. It reports whether the message held nothing
+// else.
+func (c *Client) takeToken(ctx context.Context, m Message) (bool, error) {
+	var id Identity
+	if m.Kind != IdentityMessage || json.Unmarshal(m.Data, &id) != nil || id.Token == "" {
+		return false, nil
+	}
+	token := string(id.Token)
+	c.token.Store(&token)
+	if id.Credentials != nil || len(id.Env) > 0 {
+		return false, nil
+	}
+	return true, c.Ack(ctx, Ack{ID: m.ID, State: Consumed})
 }
 
 // maxInbox is how many messages are remembered.

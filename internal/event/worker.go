@@ -11,6 +11,7 @@ const (
 	WorkerAck         Kind = "worker.ack"
 	WorkerHealth      Kind = "worker.health"
 	WorkerConnected   Kind = "worker.connected"
+	WorkerBypass      Kind = "worker.bypass"
 )
 
 // WorkerReport returns the name of a report in the worker API; not ok if it is none.
@@ -27,6 +28,7 @@ func workerKinds() []KindInfo {
 			run, body, {"tool", "which"}, {"action", "allow, ask or deny"}, {"rule", "the id of the rule that decided"}, {"input", "sha256 of the tool's input"}, {"microseconds", "how long it took, without the time of a person"},
 		}},
 		{WorkerAck, "a worker told how far it has come with what it was sent", []Datum{run, body}},
+		{WorkerBypass, "a tool has run although it was denied: the guard was bypassed", []Datum{run, body, {"tool", "which"}}},
 		{WorkerHealth, "a worker told how it is", []Datum{run, body}},
 	}
 }

@@ -3,11 +3,12 @@ package exchange
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"gascity/internal/run"
-	"gascity/runtime"
 	"gascity/worker"
 )
 
@@ -16,26 +17,43 @@ type active struct {
 	engine                       *Engine
 	session, agent, instance, id string
 
+	// guarded by Engine.mu
+	starts int       // how many starts of it are under way
+	begun  time.Time // when it was started here; zero if it was not
+	seen   bool      // the controller has shown it since
+
+	noting sync.Mutex // held while its memory is written, and before mu
+	noted  string     // what was written last; guarded by noting
+
 	mu       sync.Mutex
 	changed  chan struct{} // closed and replaced by each change
-	starting bool
 	over     bool
+	recalled bool // what an earlier controller knew is known here
 	life     run.Life
 	box      run.Mailbox
 	reader   *reader
+	streamed bool      // its worker has opened a stream at some time
+	leftAt   time.Time // when the last stream ended
 	asked    []*question
+	answered []string // the worker's ids of questions that are over, the newest last
 	health   worker.Health
+	usage    *float64  // of the context, as telemetry told last
+	limited  time.Time // the end of the vendor's limit that was told last
+	denied   []string  // the vendor's names of calls that were denied, the newest last
 	heard    time.Time // when the worker last said anything
-	sent     []string  // the prompts that went by the stream, the newest last
+	sent     []string  // names of the prompts that went by the stream, the newest last
 	given    given
-	verified map[string]bool // context messages whose nonces were looked for
+	identity string // name of the last identity message
 	counter  int
+
+	generation, told int // of tokens: the newest, and the newest that the worker has
 }
 
 // reader is a stream that is open.
 type reader struct {
-	items chan run.Item
-	gone  chan struct{} // closed when it has been replaced or cut off
+	items  chan run.Item
+	gone   chan struct{} // closed when it has been replaced or cut off
+	lagged bool          // it was cut off because it was too slow; set before gone is closed
 }
 
 // maxLag is how many items a reader may be behind.
@@ -45,18 +63,6 @@ func newActive(e *Engine, name, agent, instance string) *active {
 	return &active{
 		engine: e, session: name, agent: agent, instance: instance, id: run.ID(instance), changed: make(chan struct{}),
 	}
-}
-
-func (a *active) isStarting() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.starting
-}
-
-func (a *active) setStarting(is bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.starting = is
 }
 
 // changeLocked wakes who waits.
@@ -86,11 +92,47 @@ func (a *active) until(ctx context.Context, done func() bool) bool {
 	}
 }
 
-// connected reports whether a worker reads the run's stream.
-func (a *active) connected() bool {
+// speaks reports whether a worker has ever spoken for the run.
+func (a *active) speaks() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.reader != nil
+	return a.streamed || len(a.life.Reports) > 0 || len(a.asked) > 0
+}
+
+// presence is whether a worker reads the run's stream.
+type presence int
+
+const (
+	absent    presence = iota
+	returning          // it did a moment ago
+	present
+)
+
+// returnWithin is how long a worker that was connected is waited for: after a broken
+// connection, or after another controller.
+const returnWithin = 15 * time.Second
+
+func (a *active) presence() presence {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.presenceLocked(returnWithin)
+}
+
+func (a *active) presenceLocked(within time.Duration) presence {
+	switch {
+	case a.reader != nil:
+		return present
+	case a.streamed && a.engine.opts.Now().Sub(a.leftAt) < within:
+		return returning
+	}
+	return absent
+}
+
+// offers reports whether the worker is connected and has offered an ability.
+func (a *active) offers(ability string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.reader != nil && a.life.Offers(ability)
 }
 
 // close ends the run's stream with a last item, if that says anything. With an end
@@ -109,11 +151,12 @@ func (a *active) cutLocked(last run.Item) {
 	if r == nil {
 		return
 	}
-	a.reader = nil
+	a.reader, a.leftAt = nil, a.engine.opts.Now()
 	if last != (run.Item{}) {
 		select {
 		case r.items <- last:
-		default: // its queue is full, which is a reason of its own
+		default:
+			r.lagged = true
 		}
 	}
 	close(r.gone)
@@ -129,7 +172,10 @@ func (a *active) putLocked(kind worker.MessageKind, id string, data any) (*run.L
 	if l := a.box.Find(id); l != nil {
 		return l, nil
 	}
-	l := a.box.Put(worker.Message{ID: id, Kind: kind, At: a.engine.opts.Now(), Data: text})
+	l, err := a.box.Put(worker.Message{ID: id, Kind: kind, At: a.engine.opts.Now(), Data: text})
+	if err != nil {
+		return nil, err
+	}
 	a.sendLocked(l.Message)
 	a.changeLocked()
 	return l, nil
@@ -146,60 +192,43 @@ func (a *active) sendLocked(m worker.Message) {
 			l.Sent = true
 		}
 	default:
+		a.reader.lagged = true
 		a.cutLocked(run.Item{})
 	}
 }
 
-// MetaMemory is the note in which a session keeps what a later controller must know
-// of its run.
-const MetaMemory = "GC_WORKER_RUN"
-
-// memory is that.
-type memory struct {
-	Life  run.Life `json:"life"`
-	Sent  []string `json:"sent,omitempty"`
-	Given given    `json:"given,omitzero"`
-}
-
-// maxSent is how many prompts by the stream are remembered.
-const maxSent = 8
-
-// noteLocked is what is to be remembered.
-func (a *active) noteLocked() (string, error) {
-	text, err := json.Marshal(memory{a.life, a.sent, a.given})
-	return string(text), err
-}
-
-// remember keeps the run's memory with its session.
-func (a *active) remember(p runtime.Provider) error {
-	a.mu.Lock()
-	text, err := a.noteLocked()
-	a.mu.Unlock()
-	if err != nil || p == nil {
-		return err
-	}
-	return p.SetMeta(a.session, MetaMemory, text)
-}
-
-// recall reads what an earlier controller knew. What was told meanwhile stays.
-func (a *active) recall(p runtime.Provider) {
-	if p == nil {
-		return
-	}
-	text, err := p.GetMeta(a.session, MetaMemory)
-	var m memory
-	if err != nil || text == "" || json.Unmarshal([]byte(text), &m) != nil {
-		return // a run without a past, or one that tells again
-	}
+// tell gives the worker a message with a new name.
+func (a *active) tell(kind worker.MessageKind, prefix string, data any) (id string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, r := range m.Life.Reports {
-		a.life, _ = a.life.Told(r, a.engine.opts.Now())
+	a.counter++
+	id = prefix + "-" + strconv.FormatInt(a.engine.opts.Now().UnixNano(), 36) + "-" + strconv.Itoa(a.counter)
+	if _, err := a.putLocked(kind, id, data); err != nil {
+		return "", full(err)
 	}
-	a.sent = append(m.Sent, a.sent...)
-	a.given.Epoch += m.Given.Epoch
-	if len(a.given.Types) == 0 {
-		a.given.Types = m.Given.Types
+	return id, nil
+}
+
+// order gives the worker a message, waits until it has ended, and takes it back
+// then: who asked is gone, and it must not be obeyed at another time. It returns what
+// was said, nil if nothing was.
+func (a *active) order(ctx context.Context, kind worker.MessageKind, data any) (*run.Letter, error) {
+	id, err := a.tell(kind, string(kind), data)
+	if err != nil {
+		return nil, err
 	}
-	a.changeLocked()
+	said := a.until(ctx, func() bool { return a.box.Find(id).Ended() })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.box.Drop(id)
+	if l := a.box.Find(id); said && l != nil {
+		return l, nil
+	}
+	return nil, nil //nolint:nilnil // nothing was said
+}
+
+// remembered appends to a list of which the newest are kept.
+func remembered(list []string, item string, limit int) []string {
+	list = append(list, item)
+	return slices.Clone(list[max(0, len(list)-limit):])
 }

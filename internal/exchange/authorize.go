@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,6 +32,7 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 	if verdict.Action == guard.Ask {
 		d = e.ask(ctx, a, c, verdict)
 	}
+	a.decided(c, d)
 	sum := sha256.Sum256(c.Input)
 	e.record(a, event.WorkerAuthorize, d, map[string]string{
 		"tool": c.Tool, "action": string(verdict.Action), "rule": verdict.Rule, "input": hex.EncodeToString(sum[:]),
@@ -72,41 +74,80 @@ const (
 	optionDeny  = "deny"
 )
 
+// maxDenied is how many denied calls are remembered.
+const maxDenied = 256
+
+// decided remembers a call that was denied: it must not turn up among those that ran.
+func (a *active) decided(c worker.Call, d worker.Decision) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.heard = a.engine.opts.Now()
+	switch {
+	case c.ID == "":
+	case d.Allowed:
+		a.denied = slices.DeleteFunc(a.denied, func(id string) bool { return id == c.ID })
+	case !slices.Contains(a.denied, c.ID):
+		a.denied = remembered(a.denied, c.ID, maxDenied)
+	}
+}
+
+// patience is how long a person is waited for.
+func (e *Engine) patience(c worker.Call) time.Duration {
+	if c.Wait > 0 && c.Wait < worker.Seconds(e.opts.AskTimeout/time.Second) {
+		return time.Duration(c.Wait) * time.Second
+	}
+	return e.opts.AskTimeout
+}
+
 // ask asks a person.
 func (e *Engine) ask(ctx context.Context, a *active, c worker.Call, verdict guard.Verdict) worker.Decision {
-	ctx, cancel := context.WithTimeout(ctx, e.opts.AskTimeout)
+	wait := e.patience(c)
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	deadline := e.opts.Now().Add(e.opts.AskTimeout)
-	about := c.Tool
-	if verdict.Part != "" {
-		about += ": " + verdict.Part
+	d := worker.Decision{Effect: worker.Deny, Rule: verdict.Rule}
+	q := a.askPerson(c, verdict, e.opts.Now().Add(wait))
+	if q == nil {
+		d.Reason = verdict.Reason + ": a person has to allow it, and too many questions stand already"
+		return d
 	}
-	a.mu.Lock()
-	a.counter++
-	q := a.raiseLocked(worker.Interaction{
-		Event: worker.Raised, ID: "authorize-" + strconv.Itoa(a.counter), Kind: runtime.WaitPermission, Tool: c.Tool, Input: c.Input, Deadline: &deadline,
-		Text:    fmt.Sprintf("May the agent use %s? %s", about, verdict.Reason),
-		Options: []worker.Option{{ID: optionAllow, Label: "Allow once", Kind: "allow_once"}, {ID: optionDeny, Label: "Deny", Kind: "deny"}},
-	})
-	q.guard = true
-	a.changeLocked()
-	a.mu.Unlock()
 	e.opts.City.Sense(a.session)
-	answered := a.until(ctx, func() bool { return q.answer != nil })
+	a.until(ctx, func() bool { return q.answer != nil })
 	a.mu.Lock()
-	a.resolveLocked(q.ID)
 	reply := q.answer
+	a.forgetQuestionLocked(q)
 	a.changeLocked()
 	a.mu.Unlock()
 	e.opts.City.Sense(a.session)
-	d := worker.Decision{Effect: worker.Deny, Rule: verdict.Rule, Interaction: q.request}
+	d.Interaction = q.request
 	switch {
-	case !answered:
-		d.Reason = fmt.Sprintf("%s: nobody has allowed it within %s", verdict.Reason, e.opts.AskTimeout)
+	case reply == nil:
+		d.Reason = fmt.Sprintf("%s: a person has to allow it, and nobody has within %s", verdict.Reason, wait)
 	case reply.Option == optionAllow:
 		d.Allowed, d.Effect, d.Reason = true, worker.Allow, "a person has allowed it"
 	default:
 		d.Reason = verdict.Reason + ": a person has denied it"
 	}
 	return d
+}
+
+// askPerson raises a question of the guard; nil if too many stand.
+func (a *active) askPerson(c worker.Call, verdict guard.Verdict, deadline time.Time) *question {
+	about := c.Tool
+	if verdict.Part != "" {
+		about += ": " + verdict.Part
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.asked) >= maxQuestions {
+		return nil
+	}
+	a.counter++
+	q := &question{guard: true, request: a.requestOf("authorize " + strconv.Itoa(a.counter)), Interaction: worker.Interaction{
+		RunID: a.id, Event: worker.Raised, Kind: runtime.WaitPermission, Tool: c.Tool, Input: c.Input, Deadline: &deadline,
+		Text:    fmt.Sprintf("May the agent use %s? %s", about, verdict.Reason),
+		Options: []worker.Option{{ID: optionAllow, Label: "Allow once", Kind: "allow_once"}, {ID: optionDeny, Label: "Deny", Kind: "deny"}},
+	}}
+	a.asked = append(a.asked, q)
+	a.changeLocked()
+	return q
 }

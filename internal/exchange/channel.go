@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/run"
-	"gascity/internal/stage"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -39,6 +37,9 @@ func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, erro
 	reading, err := runtime.Sense(ctx, c.Provider, name)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
+		if !c.Provider.IsRunning(name) {
+			return runtime.Reading{}, &runtime.Error{Op: "sense", Session: name, Err: runtime.ErrSessionNotFound}
+		}
 		reading = runtime.Reading{At: time.Now(), Instance: c.run.instance}
 	case err != nil:
 		return reading, err
@@ -47,168 +48,28 @@ func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, erro
 	}
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
-	if e, ok := c.run.life.Evidence(reading.At); ok {
-		reading.Evidence = append(reading.Evidence, e)
-	}
-	if len(c.run.asked) > 0 {
-		q := c.run.asked[0]
-		reading.Pending = q.interaction()
-		reading.Evidence = slices.DeleteFunc(reading.Evidence, func(e runtime.Evidence) bool { return e.Source == runtime.SourceWorker })
-		reading.Evidence = append(reading.Evidence, runtime.Evidence{
-			Source: runtime.SourceWorker, Activity: runtime.ActivityWaiting, Kind: reading.Pending.Kind, At: reading.At, Detail: "the worker asks",
-		})
-	}
+	c.run.evidenceLocked(&reading)
 	return reading, nil
 }
 
-// confirmWithin bounds the wait for a worker's word on a prompt.
-const confirmWithin = 30 * time.Second
-
-// The evidence of a prompt that the worker has taken.
-const takenByWorker = "worker"
-
-// Deliver keeps the contract of runtime.Deliverer.
-func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	a := c.run
-	switch {
-	case d.Instance != "" && d.Instance != a.instance:
-		return runtime.Outcome{State: runtime.OutcomeAbsent}, &runtime.Error{Op: "nudge", Session: name, Err: runtime.ErrStaleInstance}
-	case !a.connected():
-		return runtime.Deliver(ctx, c.Provider, name, d)
-	case d.ID == "":
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "a prompt by a worker's stream needs an ID"}, nil
+// evidenceLocked adds what the worker says to a reading. What one says that was
+// connected and is gone gets old.
+func (a *active) evidenceLocked(r *runtime.Reading) {
+	e, ok := a.life.Evidence(r.At)
+	if ok && e.Activity == runtime.ActivityLimited && a.limited.After(r.At) {
+		e.Until = a.limited
 	}
-	if no, ok := a.refusal(); !ok {
-		return no, nil
+	if standing := a.standingLocked(); len(standing) > 0 {
+		r.Pending, ok = standing[0].interaction(), true
+		e = runtime.Evidence{Source: runtime.SourceWorker, Activity: runtime.ActivityWaiting, Kind: r.Pending.Kind, At: r.At, Detail: "the worker asks"}
 	}
-	text, staged, err := c.text(name, d.Content)
-	if err != nil {
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: err.Error()}, nil //nolint:nilerr // the outcome says it
+	if !ok {
+		return
 	}
-	a.mu.Lock()
-	a.sent = append(a.sent, d.ID)
-	a.sent = a.sent[max(0, len(a.sent)-maxSent):]
-	a.mu.Unlock()
-	if err := a.remember(c.Provider); err != nil {
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Detail: "not a byte was sent: " + err.Error()}, nil //nolint:nilerr // as above
+	if a.reader == nil && a.streamed && a.leftAt.Before(r.At) {
+		e.At = a.leftAt
 	}
-	a.mu.Lock()
-	_, err = a.putLocked(worker.PromptMessage, d.ID, worker.Prompt{RunID: a.id, Content: text, Priority: worker.Normal})
-	a.mu.Unlock()
-	if err != nil {
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: err.Error()}, nil //nolint:nilerr // as above
-	}
-	confirm := d.Confirm
-	if confirm <= 0 {
-		confirm = confirmWithin
-	}
-	out := a.await(ctx, d.ID, confirm)
-	out.Staged = staged
-	return out, nil
-}
-
-// text is a prompt's text; its files are staged.
-func (c *channel) text(name string, content []runtime.ContentBlock) (text string, staged []string, err error) {
-	message, err := stage.MessageOf(content)
-	if err != nil {
-		return "", nil, err
-	}
-	staged, err = message.StageBy(func(src, dst string) error { return c.Provider.CopyTo(name, src, dst) })
-	return message.Text, staged, err
-}
-
-// refusal says why the run takes no prompt now.
-func (a *active) refusal() (runtime.Outcome, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	out := runtime.Outcome{State: runtime.OutcomeRefused}
-	switch state := a.life.State(); {
-	case len(a.asked) > 0:
-		out.Reason, out.Detail = runtime.RefusedDialog, "the agent waits for an answer"
-	case state == worker.Busy:
-		out.Reason, out.Detail = runtime.RefusedBusy, "the worker says that it is busy"
-	case state != worker.Ready && state != worker.Idle:
-		out.Reason, out.Detail = runtime.RefusedUnready, "the worker has not said that it is ready"
-	default:
-		return out, true
-	}
-	return out, false
-}
-
-// await waits for a worker's word on a prompt.
-func (a *active) await(ctx context.Context, id string, confirm time.Duration) runtime.Outcome {
-	ctx, cancel := context.WithTimeout(ctx, confirm)
-	defer cancel()
-	said := a.until(ctx, func() bool {
-		l := a.box.Find(id)
-		return l != nil && (l.State == worker.Submitted || l.Ended())
-	})
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	l := a.box.Find(id)
-	switch {
-	case l == nil:
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the prompt is not known any more"}
-	case !said && a.box.Take(id):
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Detail: "the worker did not fetch it"}
-	case !said:
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the worker has said nothing of it"}
-	}
-	return outcomeOf(l)
-}
-
-// outcomeOf is a worker's word in the terms of deliveries.
-func outcomeOf(l *run.Letter) runtime.Outcome {
-	switch l.State {
-	case worker.Submitted, worker.Consumed:
-		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: takenByWorker, Detail: l.Detail}
-	case worker.Refused:
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Detail: l.Detail}
-	case worker.Received, worker.Failed:
-	}
-	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: l.Detail}
-}
-
-// settleWithin bounds the wait for a worker to repeat its word.
-const settleWithin = 10 * time.Second
-
-// Settle keeps the contract of runtime.Settler. A prompt whose fate this controller
-// does not know is sent again under its ID: a worker that has had it repeats its
-// word and does no more.
-func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	a := c.run
-	if d.Instance != "" && d.Instance != a.instance {
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, &runtime.Error{Op: "settle a prompt of", Session: name, Err: runtime.ErrStaleInstance}
-	}
-	a.mu.Lock()
-	ours := slices.Contains(a.sent, d.ID)
-	l := a.box.Find(d.ID)
-	a.mu.Unlock()
-	switch {
-	case !ours && l == nil:
-		return runtime.Settle(ctx, c.Provider, name, d)
-	case l != nil:
-		return a.await(ctx, d.ID, settleWithin), nil
-	case !a.connected():
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedUnready, Detail: "its worker is not connected"}, nil
-	}
-	message, err := stage.MessageOf(d.Content)
-	if err != nil {
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, nil //nolint:nilerr // the outcome says it
-	}
-	a.mu.Lock()
-	_, err = a.putLocked(worker.PromptMessage, d.ID, worker.Prompt{RunID: a.id, Content: message.Text, Priority: worker.Normal})
-	a.mu.Unlock()
-	if err != nil {
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, nil //nolint:nilerr // as above
-	}
-	return a.await(ctx, d.ID, settleWithin), nil
-}
-
-// Withdraw keeps the contract of runtime.Withdrawer.
-func (c *channel) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
-	out, err := c.Settle(ctx, name, d)
-	return err == nil && out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn, err
+	r.Evidence = append(slices.Clone(r.Evidence), e)
 }
 
 // StopInstance keeps the contract of runtime.Fencer.
@@ -223,54 +84,55 @@ func (c *channel) InterruptInstance(ctx context.Context, name, token string) err
 	if token != a.instance {
 		return &runtime.Error{Op: "interrupt", Session: name, Err: runtime.ErrStaleInstance}
 	}
-	a.mu.Lock()
-	offers := a.reader != nil && a.life.Offers(worker.OfferInterrupt)
-	a.mu.Unlock()
-	if !offers {
+	if !a.offers(worker.OfferInterrupt) {
 		return runtime.InterruptInstance(ctx, c.Provider, name, token)
-	}
-	_, id, err := a.tell(worker.InterruptMessage, "interrupt", worker.Interrupt{RunID: a.id})
-	if err != nil {
-		return &runtime.Error{Op: "interrupt", Session: name, Err: err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, interruptWithin)
 	defer cancel()
-	if !a.until(ctx, func() bool { return a.box.Find(id).Ended() }) {
-		return &runtime.Error{Op: "interrupt", Session: name, Err: errNoBoundary}
+	l, err := a.order(ctx, worker.InterruptMessage, worker.Interrupt{RunID: a.id})
+	switch {
+	case err != nil:
+	case l == nil:
+		err = errNoBoundary
+	case l.State != worker.Consumed:
+		err = fmt.Errorf("%w: %s", errNoBoundary, l.Detail)
+	default:
+		return nil
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if l := a.box.Find(id); l.State != worker.Consumed {
-		return &runtime.Error{Op: "interrupt", Session: name, Err: fmt.Errorf("%w: %s", errNoBoundary, l.Detail)}
-	}
-	return nil
+	return &runtime.Error{Op: "interrupt", Session: name, Err: err}
 }
 
-var errNoBoundary = errors.New("the worker has not confirmed the end of its turn")
-
 // WaitForInterruptBoundary keeps the contract of
-// runtime.InterruptBoundaryWaitProvider: the worker says that it is idle.
+// runtime.InterruptBoundaryWaitProvider: the worker says that it is idle. Where no
+// worker tells of turns it is up to the place.
 func (c *channel) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
 	a := c.run
+	if a.presence() == absent && !a.tellsTurns() {
+		return runtime.WaitForInterruptBoundary(ctx, c.Provider, name, since, timeout)
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if a.until(ctx, func() bool {
 		state := a.life.State()
-		return (state == worker.Idle || state == worker.Ready) && (!a.life.Last().Timestamp.Before(since) || state == worker.Ready)
+		return state == worker.Ready || state == worker.Idle
 	}) {
 		return nil
 	}
 	return &runtime.Error{Op: "confirm the interrupt of", Session: name, Err: errNoBoundary}
 }
 
+// tellsTurns reports whether the worker has told of a turn.
+func (a *active) tellsTurns() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.life.Reports[worker.Busy].Event != ""
+}
+
 // Pending keeps the contract of runtime.InteractionProvider.
 func (c *channel) Pending(name string) (*runtime.PendingInteraction, error) {
-	c.run.mu.Lock()
-	if len(c.run.asked) > 0 {
-		defer c.run.mu.Unlock()
-		return c.run.asked[0].interaction(), nil
+	if p := c.run.pending(); p != nil {
+		return p, nil
 	}
-	c.run.mu.Unlock()
 	p, err := runtime.Pending(c.Provider, name)
 	if errors.Is(err, runtime.ErrInteractionUnsupported) {
 		return nil, nil //nolint:nilnil // nothing is asked
@@ -284,43 +146,28 @@ const answerWithin = 30 * time.Second
 // Respond keeps the contract of runtime.InteractionProvider.
 func (c *channel) Respond(name string, r runtime.InteractionResponse) error {
 	a := c.run
-	a.mu.Lock()
-	at := slices.IndexFunc(a.asked, func(q *question) bool { return q.request == r.RequestID || r.RequestID == "" })
-	if at < 0 {
-		a.mu.Unlock()
-		err := runtime.Respond(c.Provider, name, r)
+	q, err := a.answer(r)
+	switch {
+	case err != nil:
+		return &runtime.Error{Op: "respond to", Session: name, Err: err}
+	case q == nil:
+		err = runtime.Respond(c.Provider, name, r)
 		if errors.Is(err, runtime.ErrInteractionUnsupported) {
 			err = &runtime.Error{Op: "respond to", Session: name, Err: runtime.ErrInteractionGone}
 		}
 		return err
 	}
-	q := a.asked[at]
-	reply, err := q.reply(r)
-	if err == nil && q.answer != nil {
-		err = runtime.ErrInteractionGone
-	}
-	if err == nil {
-		q.answer = &reply
-		if !q.guard {
-			_, err = a.putLocked(worker.ReplyMessage, "reply-"+q.request, reply)
-		}
-		a.changeLocked()
-	}
-	a.mu.Unlock()
-	if err != nil {
-		return &runtime.Error{Op: "respond to", Session: name, Err: err}
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin) //nolint:forbidigo // the contract's method has no ctx
 	defer cancel()
-	gone := func() bool { return !slices.Contains(a.asked, q) || !q.guard && a.box.Find("reply-"+q.request).Ended() }
-	if !a.until(ctx, gone) {
-		return &runtime.Error{Op: "respond to", Session: name, Err: errNotTaken}
+	gone := a.until(ctx, func() bool { return !slices.Contains(a.asked, q) || a.box.Find(q.reply).Ended() })
+	if err := a.answeredBy(q, gone); err != nil {
+		return &runtime.Error{Op: "respond to", Session: name, Err: err}
 	}
-	a.mu.Lock()
-	a.resolveLocked(q.ID)
-	a.changeLocked()
-	a.mu.Unlock()
 	return nil
 }
 
-var errNotTaken = errors.New("the answer was handed over, and the worker has not taken it yet")
+var (
+	errNoBoundary = errors.New("the worker has not confirmed the end of its turn")
+	errNotTaken   = errors.New("the answer was handed over, and the worker has not taken it yet")
+	errNoAnswer   = errors.New("the worker could not give the answer")
+)

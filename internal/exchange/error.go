@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"gascity/client"
+	"gascity/internal/run"
 	"gascity/worker"
 )
 
@@ -13,8 +14,17 @@ var (
 	errFenced       = fmt.Errorf("%w: this incarnation has ended, or another one has its place", worker.ErrFenced)
 	errEarly        = fmt.Errorf("%w: the city does not know all its sessions yet; ask again", worker.ErrUnavailable)
 	errUnknownToken = fmt.Errorf("%w: nobody has this token", worker.ErrUnauthorized)
+	errNoPlace      = fmt.Errorf("%w: the session cannot be reached", worker.ErrUnavailable)
 	errNoPrompts    = fmt.Errorf("%w: the city takes no prompts now", worker.ErrUnavailable)
 )
+
+// full says in the words of the worker API that a mailbox is full.
+func full(err error) error {
+	if errors.Is(err, run.ErrFull) {
+		return fmt.Errorf("%w: %w", worker.ErrRefused, err)
+	}
+	return err
+}
 
 // inWords puts the worker API's sentinels in the place of the city's.
 func inWords(err error) error {

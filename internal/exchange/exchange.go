@@ -9,13 +9,13 @@
 // it is the city.
 //
 // Messages are not durable in themselves. Each follows from something that is, such
-// as a receipt, carries its id, and is sent again until it is acknowledged.
+// as a receipt, carries its id, and is sent again until it is acknowledged. By which
+// way a prompt went is kept with its session before its first byte goes.
 package exchange
 
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -34,10 +34,10 @@ import (
 type City interface {
 	// View returns what is known of a session.
 	View(name string) (session.View, error)
-	// Sense asks for a fresh reading of what a session is doing.
+	// Sense asks for a fresh reading of what a session is doing. It does not wait for it.
 	Sense(name string)
-	// Settled reports whether every session of the city is known: until then a token
-	// that nobody knows proves nothing.
+	// Settled reports whether every session of the city is known, and [Engine.Look]
+	// was called for each: until then a token that nobody knows proves nothing.
 	Settled() bool
 }
 
@@ -51,7 +51,7 @@ type Prompts interface {
 type Options struct {
 	City    City
 	Events  event.Log
-	Prompts Prompts // set before Run; nil: prompts are refused
+	Prompts Prompts // nil: prompts are refused
 	// Judge decides about a call. Nil: nothing is guarded, everything is allowed.
 	Judge func(v session.View, c worker.Call) guard.Verdict
 	// Spend keeps what was spent; it returns how many entries were new or changed.
@@ -59,8 +59,8 @@ type Options struct {
 	Spend func(ctx context.Context, entries []usage.Entry) (int, error)
 	// Owner is the token of the city's owner; empty: there is none.
 	Owner string
-	// Socket is told to agents.
-	Socket string
+	// Socket is told to agents, and URL to those that cannot use one; empty: not.
+	Socket, URL string
 
 	AskTimeout time.Duration // of a question of the guard; zero is one minute
 	Logger     *slog.Logger
@@ -73,12 +73,21 @@ type Engine struct {
 	looks chan struct{} // has room for one: there is something in pending
 
 	mu      sync.Mutex
-	runs    map[string]*active            // by session
-	byID    map[string]*active            // by run id
-	tokens  map[[sha256.Size]byte]*active // of runs that live
-	fenced  map[[sha256.Size]byte]bool    // of runs whose place others have taken
-	order   [][sha256.Size]byte           // of fenced, the oldest first
-	pending map[string]bool               // sessions to look at
+	runs    map[string]*active           // by session
+	byID    map[string]*active           // by run id; also those that are being started
+	tokens  map[[sha256.Size]byte]ticket // of runs that live
+	fenced  map[[sha256.Size]byte]bool   // tokens of runs that have ended
+	order   [][sha256.Size]byte          // of fenced, the oldest first
+	past    map[string]bool              // ids of runs whose place others have taken
+	pasts   []string                     // of past, the oldest first
+	pending map[string]bool              // sessions to look at
+	looking map[string]bool              // sessions that are being looked at
+}
+
+// ticket is for whom a token speaks.
+type ticket struct {
+	run   *active
+	until time.Time // zero: as long as the run
 }
 
 // New returns an engine that knows no run.
@@ -94,7 +103,8 @@ func New(opts Options) *Engine {
 	}
 	return &Engine{
 		opts: opts, looks: make(chan struct{}, 1), runs: map[string]*active{}, byID: map[string]*active{},
-		tokens: map[[sha256.Size]byte]*active{}, fenced: map[[sha256.Size]byte]bool{}, pending: map[string]bool{},
+		tokens: map[[sha256.Size]byte]ticket{}, fenced: map[[sha256.Size]byte]bool{}, past: map[string]bool{},
+		pending: map[string]bool{}, looking: map[string]bool{},
 	}
 }
 
@@ -103,100 +113,79 @@ func (e *Engine) Look(name string) {
 	e.mu.Lock()
 	e.pending[name] = true
 	e.mu.Unlock()
+	e.kick()
+}
+
+func (e *Engine) kick() {
 	select {
 	case e.looks <- struct{}{}:
-	default:
+	default: // it will look anyway
 	}
 }
 
+// maxLooks is how many sessions are looked at at a time: one whose place hangs must
+// not hold up the others.
+const maxLooks = 32
+
 // Run works until ctx ends; then every stream is closed. It is called once.
 func (e *Engine) Run(ctx context.Context) error {
+	var work sync.WaitGroup
+	defer work.Wait()
 	defer e.closeAll()
+	room := make(chan struct{}, maxLooks)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-e.looks:
 		}
-		e.mu.Lock()
-		names := e.pending
-		e.pending = map[string]bool{}
-		e.mu.Unlock()
-		for name := range names {
-			e.see(name)
+		for _, name := range e.due() {
+			work.Go(func() {
+				select {
+				case room <- struct{}{}:
+					e.see(name)
+					<-room
+				case <-ctx.Done():
+				}
+				e.seen(name)
+			})
 		}
 	}
 }
 
-// see follows what the controller knows of a session: a run that it sees and the
-// engine does not is taken up, one whose incarnation has ended is ended.
-func (e *Engine) see(name string) {
-	v, err := e.opts.City.View(name)
-	if err != nil && !errors.Is(err, client.ErrNotFound) || v.Unknown != "" {
-		return // nothing is known
-	}
+// due takes the sessions that are to be looked at; one that is being looked at waits.
+func (e *Engine) due() []string {
 	e.mu.Lock()
-	a := e.runs[name]
-	e.mu.Unlock()
-	switch {
-	case a != nil && a.isStarting():
-	case v.Token != "" && (a == nil || a.instance != v.Token):
-		a = e.begin(v.Session, v.Agent, v.Token)
-		a.recall(v.Provider)
-	case v.Token == "" && !v.Running && a != nil:
-		e.end(a)
-	}
-}
-
-// begin takes up a run. A run of another incarnation in its place is ended.
-func (e *Engine) begin(name, agent, instance string) *active {
-	e.mu.Lock()
-	was := e.runs[name]
-	if was != nil && was.instance == instance {
-		e.mu.Unlock()
-		return was
-	}
-	a := newActive(e, name, agent, instance)
-	if was != nil {
-		e.forgetLocked(was)
-	}
-	e.runs[name], e.byID[a.id] = a, a
-	e.tokens[run.Fold(run.Token(instance, 0))] = a
-	e.mu.Unlock()
-	if was != nil {
-		was.close(run.Item{End: true})
-	}
-	return a
-}
-
-// end ends a run: its token is dead, its stream over.
-func (e *Engine) end(a *active) {
-	e.mu.Lock()
-	if e.runs[a.session] == a {
-		e.forgetLocked(a)
-	}
-	e.mu.Unlock()
-	a.close(run.Item{End: true})
-}
-
-// maxFenced is how many dead tokens are remembered, to tell their workers more than
-// that they are unknown.
-const maxFenced = 4096
-
-func (e *Engine) forgetLocked(a *active) {
-	delete(e.runs, a.session)
-	delete(e.byID, a.id)
-	for token, of := range e.tokens {
-		if of != a {
-			continue
-		}
-		delete(e.tokens, token)
-		e.fenced[token] = true
-		if e.order = append(e.order, token); len(e.order) > maxFenced {
-			delete(e.fenced, e.order[0])
-			e.order = e.order[1:]
+	defer e.mu.Unlock()
+	var names []string
+	for name := range e.pending {
+		if !e.looking[name] {
+			delete(e.pending, name)
+			e.looking[name] = true
+			names = append(names, name)
 		}
 	}
+	return names
+}
+
+func (e *Engine) seen(name string) {
+	e.mu.Lock()
+	delete(e.looking, name)
+	again := e.pending[name]
+	e.mu.Unlock()
+	if again {
+		e.kick()
+	}
+}
+
+// settled reports whether every run of the city is known here.
+func (e *Engine) settled() bool {
+	if !e.opts.City.Settled() { // first: after it every session is pending, looked at, or known
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.pending)+len(e.looking) == 0
 }
 
 func (e *Engine) closeAll() {
@@ -205,63 +194,4 @@ func (e *Engine) closeAll() {
 	for _, a := range e.runs {
 		a.close(run.Item{})
 	}
-}
-
-// of returns the run of a session, nil if none is known.
-func (e *Engine) of(name string) *active {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.runs[name]
-}
-
-// named returns a run by its id.
-func (e *Engine) named(id string) (*active, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if a := e.byID[id]; a != nil {
-		return a, nil
-	}
-	return nil, &unknownRun{id, e.opts.City.Settled()}
-}
-
-// unknownRun is a run that the engine does not know.
-type unknownRun struct {
-	id      string
-	settled bool
-}
-
-func (u *unknownRun) Error() string {
-	if !u.settled {
-		return "the city does not know all its sessions yet; ask again"
-	}
-	return "there is no run " + u.id
-}
-
-// Is reports whether target is the sentinel of the answer: a run may turn up as long
-// as not all sessions are known.
-func (u *unknownRun) Is(target error) bool {
-	if !u.settled {
-		return target == worker.ErrUnavailable
-	}
-	return target == worker.ErrNotFound
-}
-
-// Authenticate keeps the contract of workerapi.Tokens.
-func (e *Engine) Authenticate(token string) (run.Caller, error) {
-	folded := run.Fold(token)
-	if e.opts.Owner != "" && folded == run.Fold(e.opts.Owner) {
-		return run.Caller{Owner: true}, nil
-	}
-	e.mu.Lock()
-	a, fenced := e.tokens[folded], e.fenced[folded]
-	e.mu.Unlock()
-	switch {
-	case a != nil:
-		return run.Caller{Run: a.id}, nil
-	case fenced:
-		return run.Caller{}, errFenced
-	case !e.opts.City.Settled():
-		return run.Caller{}, errEarly
-	}
-	return run.Caller{}, errUnknownToken
 }

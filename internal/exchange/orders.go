@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -33,7 +34,7 @@ func (e *Engine) Prompt(ctx context.Context, p worker.Prompt, wait worker.Progre
 		priority = worker.Normal
 	}
 	r, err := e.opts.Prompts.Nudge(ctx, a.session, client.NudgeRequest{
-		Text: p.Content, Priority: string(priority), Key: p.Key, TTL: time.Duration(p.TTL) * time.Second, Source: p.Source,
+		Text: p.Content, Priority: string(priority), Key: p.Key, TTL: p.TTL.Duration(), Source: p.Source,
 		Instance: session.PublicInstance(a.instance), Wait: string(wait),
 	})
 	if err != nil {
@@ -51,30 +52,20 @@ func (e *Engine) Identity(ctx context.Context, id worker.Identity) (worker.Ident
 	if err != nil {
 		return worker.IdentityAnswer{}, err
 	}
-	a.mu.Lock()
-	offers := a.life.Offers(worker.OfferIdentity)
-	a.mu.Unlock()
-	if !offers {
-		return worker.IdentityAnswer{}, fmt.Errorf("%w: the run's worker does not apply identities", worker.ErrRefused)
-	}
-	_, message, err := a.tell(worker.IdentityMessage, "identity", id)
-	if err != nil {
-		return worker.IdentityAnswer{}, err
-	}
-	return worker.IdentityAnswer{Accepted: true, ID: message}, nil
-}
-
-// tell gives the worker a message with a new name.
-func (a *active) tell(kind worker.MessageKind, prefix string, data any) (seq uint64, id string, err error) {
+	id.Token = "" // the city alone gives tokens
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.counter++
-	id = prefix + "-" + strconv.FormatInt(a.engine.opts.Now().UnixNano(), 36) + "-" + strconv.Itoa(a.counter)
-	l, err := a.putLocked(kind, id, data)
-	if err != nil {
-		return 0, "", err
+	if !a.life.Offers(worker.OfferIdentity) {
+		return worker.IdentityAnswer{}, fmt.Errorf("%w: the run's worker does not apply identities", worker.ErrRefused)
 	}
-	return l.Seq, id, nil
+	a.box.Drop(a.identity) // an older one must not come after this
+	a.counter++
+	a.identity = "identity-" + strconv.FormatInt(e.opts.Now().UnixNano(), 36) + "-" + strconv.Itoa(a.counter)
+	message := a.identity
+	if _, err := a.putLocked(worker.IdentityMessage, message, id); err != nil {
+		return worker.IdentityAnswer{}, full(err)
+	}
+	return worker.IdentityAnswer{Accepted: true, ID: message}, nil
 }
 
 // interruptWithin bounds the wait for the end of a turn.
@@ -110,29 +101,40 @@ func (e *Engine) Health(ctx context.Context, id string) (worker.Health, error) {
 	if err != nil {
 		return worker.Health{}, err
 	}
-	a.mu.Lock()
-	ask := a.reader != nil && a.life.Offers(worker.OfferHealth)
-	a.mu.Unlock()
-	if ask {
+	if a.offers(worker.OfferHealth) {
 		ctx, cancel := context.WithTimeout(ctx, healthWithin)
 		defer cancel()
-		_, message, err := a.tell(worker.HealthMessage, "health", struct{}{})
-		if err == nil && a.until(ctx, func() bool { return a.health.Question == message }) {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			return a.health, nil
+		if h, ok := a.askHealth(ctx); ok {
+			return h, nil
 		}
 	}
 	return a.known(e.opts.Now()), nil
+}
+
+// askHealth asks the worker itself; not ok if it does not answer in time. The question
+// is taken back then.
+func (a *active) askHealth(ctx context.Context) (worker.Health, bool) {
+	id, err := a.tell(worker.HealthMessage, "health", struct{}{})
+	if err != nil {
+		return worker.Health{}, false
+	}
+	ok := a.until(ctx, func() bool { return a.health.Question == id || a.box.Find(id).Ended() })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.box.Drop(id)
+	return a.health, ok && a.health.Question == id
 }
 
 // known is what the city knows of a run's health.
 func (a *active) known(now time.Time) worker.Health {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	h := worker.Health{RunID: a.id, Status: worker.Healthy, CurrentState: string(a.life.State()), ContextUsage: a.life.ContextUsage()}
+	h := worker.Health{RunID: a.id, Status: worker.Healthy, CurrentState: cmp.Or(string(a.life.State()), "unknown"), ContextUsage: a.usage}
+	if h.ContextUsage == nil {
+		h.ContextUsage = a.life.ContextUsage()
+	}
 	if started := a.life.Reports[worker.Started].Timestamp; !started.IsZero() {
-		h.UptimeSeconds = int64(now.Sub(started).Seconds())
+		h.UptimeSeconds = max(0, int64(now.Sub(started).Seconds()))
 	}
 	if !a.heard.IsZero() {
 		heard := a.heard

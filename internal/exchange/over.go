@@ -11,6 +11,7 @@ import (
 // The variables by which an agent finds its city.
 const (
 	VariableSocket = "GC_WORKER_SOCKET"
+	VariableURL    = "GC_WORKER_URL"
 	VariableToken  = "GC_WORKER_TOKEN"
 	VariableRun    = "GC_RUN_ID"
 
@@ -41,81 +42,48 @@ func (o *over) begin(name string, cfg runtime.Config, start func(runtime.Config)
 	if instance == "" {
 		return start(cfg)
 	}
-	was := o.engine.of(name)
-	a := newActive(o.engine, name, cfg.Env[variableAgent], instance)
-	a.starting = true
-	o.engine.expect(a)
+	a := o.engine.expect(name, cfg.Env[variableAgent], instance)
+	generation, _ := a.generations()
 	cfg.Env = maps.Clone(cfg.Env)
-	cfg.Env[VariableSocket], cfg.Env[VariableToken], cfg.Env[VariableRun] = o.engine.opts.Socket, run.Token(instance, 0), a.id
-	err := start(cfg)
-	a.setStarting(false)
-	if err != nil {
+	cfg.Env[VariableToken], cfg.Env[VariableRun] = run.Token(instance, generation), a.id
+	for name, value := range map[string]string{VariableSocket: o.engine.opts.Socket, VariableURL: o.engine.opts.URL} {
+		if value != "" {
+			cfg.Env[name] = value
+		}
+	}
+	if err := start(cfg); err != nil {
 		o.engine.abandon(a)
 		return err
 	}
-	o.engine.replace(was, a)
+	o.engine.started(a)
 	return nil
-}
-
-// expect makes the token of a run that is being started known. The run of the name,
-// should there be one, stays until the start has succeeded: it may not have been
-// this caller's to replace.
-func (e *Engine) expect(a *active) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.byID[a.id] = a
-	e.tokens[run.Fold(run.Token(a.instance, 0))] = a
-	if e.runs[a.session] == nil {
-		e.runs[a.session] = a
-	}
-}
-
-// replace puts a run that has been started in the place of another.
-func (e *Engine) replace(was, a *active) {
-	e.mu.Lock()
-	now := e.runs[a.session]
-	if now != nil && now != a {
-		e.forgetLocked(now)
-	}
-	e.runs[a.session] = a
-	e.mu.Unlock()
-	for _, old := range []*active{was, now} {
-		if old != nil && old != a {
-			old.close(run.Item{End: true})
-		}
-	}
-}
-
-// abandon forgets a run whose start has failed.
-func (e *Engine) abandon(a *active) {
-	e.mu.Lock()
-	delete(e.byID, a.id)
-	delete(e.tokens, run.Fold(run.Token(a.instance, 0)))
-	if e.runs[a.session] == a {
-		delete(e.runs, a.session)
-	}
-	e.mu.Unlock()
-	a.close(run.Item{End: true})
 }
 
 // Route keeps the contract of runtime.Router: a session whose worker has spoken goes
 // by its channel.
 func (o *over) Route(name string) runtime.Provider {
 	below := o.Provider
-	if _, can := runtime.As[runtime.RelaunchProvider](below, name); can && name != "" {
+	if name == "" {
+		return below
+	}
+	if _, can := runtime.As[runtime.RelaunchProvider](below, name); can {
 		below = &warm{below, o}
 	}
-	if a := o.engine.of(name); a != nil && a.speaks() {
+	switch a := o.engine.of(name); {
+	case a == nil:
+		return &unsure{below}
+	case a.speaks():
 		return &channel{below, a}
+	case !a.knowsPast():
+		return &unsure{below}
 	}
 	return below
 }
 
-// speaks reports whether a worker has ever spoken for the run.
-func (a *active) speaks() bool {
+func (a *active) knowsPast() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.reader != nil || len(a.life.Reports) > 0 || len(a.asked) > 0
+	return a.recalled
 }
 
 // warm is a provider below that can launch again.
@@ -135,4 +103,45 @@ func (w *warm) Route(string) runtime.Provider { return w.Provider }
 // Relaunch keeps the contract of runtime.RelaunchProvider.
 func (w *warm) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	return w.over.begin(name, cfg, func(cfg runtime.Config) error { return runtime.Relaunch(ctx, w.Provider, name, cfg) })
+}
+
+// unsure is a session of which the engine does not know yet whether an earlier
+// controller spoke to its worker: after a restart, for a moment. What its note says is
+// heeded, and all else goes below.
+type unsure struct{ runtime.Provider }
+
+var (
+	_ runtime.Router     = (*unsure)(nil)
+	_ runtime.Deliverer  = (*unsure)(nil)
+	_ runtime.Settler    = (*unsure)(nil)
+	_ runtime.Withdrawer = (*unsure)(nil)
+)
+
+// Route keeps the contract of runtime.Router.
+func (u *unsure) Route(string) runtime.Provider { return u.Provider }
+
+// Deliver keeps the contract of runtime.Deliverer.
+func (u *unsure) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	if d.Instance != "" {
+		if m, err := recalledBy(u.Provider, name, run.ID(d.Instance)); err == nil && m.Streamed {
+			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: detailReturning}, nil
+		}
+	}
+	return runtime.Deliver(ctx, u.Provider, name, d)
+}
+
+// Settle keeps the contract of runtime.Settler.
+func (u *unsure) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	if d.Instance != "" {
+		m, err := recalledBy(u.Provider, name, run.ID(d.Instance))
+		if err != nil || newestName(m.Sent, d.ID) != "" {
+			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedUnready, Detail: detailReturning}, nil //nolint:nilerr // it is asked for again
+		}
+	}
+	return runtime.Settle(ctx, u.Provider, name, d)
+}
+
+// Withdraw keeps the contract of runtime.Withdrawer.
+func (u *unsure) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
+	return withdrawn(u.Settle(ctx, name, d))
 }

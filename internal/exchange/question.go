@@ -3,6 +3,7 @@ package exchange
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,49 +17,151 @@ import (
 type question struct {
 	worker.Interaction
 	request string        // the name by which it is answered; it is one of this run alone
-	guard   bool          // the guard asks; the answer is an option's kind
+	guard   bool          // the guard asks; a worker can neither change nor resolve it
 	answer  *worker.Reply // nil until it is answered
+	reply   string        // the ID of the message with the answer
 }
 
-// maxQuestions bounds the questions that stand at once; the oldest go first.
-const maxQuestions = 64
+const (
+	// maxQuestions bounds the questions that stand at once.
+	maxQuestions = 64
+	// maxAnswered bounds the questions that are remembered as over.
+	maxAnswered = 256
+)
 
-// raiseLocked notes a question. One that stands already is brought up to date.
+// raiseLocked notes what a worker asks. One that stands already is brought up to date.
+// The oldest gives way if there are too many.
 func (a *active) raiseLocked(q worker.Interaction) *question {
 	q.RunID = a.id
 	if at := a.askedLocked(q.ID); at >= 0 {
 		a.asked[at].Interaction = q
 		return a.asked[at]
 	}
-	a.counter++
-	sum := sha256.Sum256([]byte(a.instance + " question " + q.ID + " " + strconv.Itoa(a.counter)))
-	asked := &question{Interaction: q, request: hex.EncodeToString(sum[:12])}
-	a.asked = append(a.asked, asked)
-	if len(a.asked) > maxQuestions {
-		a.asked = slices.Delete(a.asked, 0, 1)
+	for len(a.asked) >= maxQuestions {
+		at := slices.IndexFunc(a.asked, func(q *question) bool { return !q.guard })
+		if at < 0 {
+			break
+		}
+		a.forgetQuestionLocked(a.asked[at])
 	}
+	asked := &question{Interaction: q, request: a.requestOf("question " + q.ID)}
+	a.asked = append(a.asked, asked)
 	return asked
 }
 
-func (a *active) askedLocked(id string) int {
-	return slices.IndexFunc(a.asked, func(q *question) bool { return q.ID == id })
+// requestOf is the name of a question of this run.
+func (a *active) requestOf(text string) string {
+	sum := sha256.Sum256([]byte(a.instance + " " + text))
+	return hex.EncodeToString(sum[:12])
 }
 
-// resolveLocked takes a question away, and returns its name; empty if there is none.
+// askedLocked finds what the worker asks under an ID of its own.
+func (a *active) askedLocked(id string) int {
+	return slices.IndexFunc(a.asked, func(q *question) bool { return !q.guard && q.ID == id })
+}
+
+// resolveLocked takes a question of the worker away, and returns its name. It is not
+// raised again under its ID: reports may come late.
 func (a *active) resolveLocked(id string) string {
+	if !slices.Contains(a.answered, id) {
+		a.answered = remembered(a.answered, id, maxAnswered)
+	}
 	at := a.askedLocked(id)
 	if at < 0 {
 		return ""
 	}
 	name := a.asked[at].request
-	a.asked = slices.Delete(a.asked, at, at+1)
+	a.forgetQuestionLocked(a.asked[at])
 	return name
+}
+
+// forgetQuestionLocked takes a question away, with an answer that is on its way.
+func (a *active) forgetQuestionLocked(q *question) {
+	a.asked = slices.DeleteFunc(slices.Clone(a.asked), func(x *question) bool { return x == q })
+	if q.reply != "" && a.box.Find(q.reply) != nil && !a.box.Find(q.reply).Ended() {
+		a.box.Drop(q.reply)
+	}
 }
 
 // dropQuestionsLocked takes every question away that the worker has asked: the agent
 // that asked is gone.
 func (a *active) dropQuestionsLocked() {
-	a.asked = slices.DeleteFunc(a.asked, func(q *question) bool { return !q.guard })
+	for _, q := range a.asked {
+		if !q.guard {
+			a.forgetQuestionLocked(q)
+		}
+	}
+}
+
+// standingLocked are the questions that an answer is waited for. After its deadline
+// nobody waits.
+func (a *active) standingLocked() []*question {
+	now := a.engine.opts.Now()
+	for _, q := range a.asked {
+		if !q.guard && q.Deadline != nil && now.After(*q.Deadline) {
+			a.resolveLocked(q.ID)
+		}
+	}
+	return a.asked
+}
+
+// pending is the first question, nil if there is none.
+func (a *active) pending() *runtime.PendingInteraction {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if standing := a.standingLocked(); len(standing) > 0 {
+		return standing[0].interaction()
+	}
+	return nil
+}
+
+// answer gives a question its answer, and returns it; nil if it is none of these.
+func (a *active) answer(r runtime.InteractionResponse) (*question, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	standing := a.standingLocked()
+	at := slices.IndexFunc(standing, func(q *question) bool { return q.request == r.RequestID || r.RequestID == "" })
+	if at < 0 {
+		return nil, nil //nolint:nilnil // another's question
+	}
+	q := standing[at]
+	reply, err := q.replyTo(r)
+	if err != nil {
+		return nil, err
+	}
+	if q.answer != nil {
+		return nil, runtime.ErrInteractionGone
+	}
+	if !q.guard {
+		a.counter++
+		id := "reply-" + q.request + "-" + strconv.Itoa(a.counter)
+		if _, err := a.putLocked(worker.ReplyMessage, id, reply); err != nil {
+			return nil, err
+		}
+		q.reply = id
+	}
+	q.answer = &reply
+	a.changeLocked()
+	return q, nil
+}
+
+// answeredBy is what came of an answer. The worker may refuse it; then the question
+// stands, and can be answered again.
+func (a *active) answeredBy(q *question, gone bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.changeLocked()
+	switch l := a.box.Find(q.reply); {
+	case !gone && !slices.Contains(a.asked, q):
+	case !gone:
+		return errNotTaken
+	case l != nil && (l.State == worker.Refused || l.State == worker.Failed) && slices.Contains(a.asked, q):
+		q.answer, q.reply = nil, ""
+		return fmt.Errorf("%w: %s", errNoAnswer, l.Detail)
+	case !q.guard:
+		a.resolveLocked(q.ID)
+	}
+	return nil
 }
 
 // interaction is a question in the terms of providers.
@@ -79,9 +182,9 @@ func (q *question) interaction() *runtime.PendingInteraction {
 	return p
 }
 
-// reply is an answer in the terms of the worker. An answer that cannot be given is a
+// replyTo is an answer in the terms of the worker. An answer that cannot be given is a
 // [*runtime.AnswerError].
-func (q *question) reply(r runtime.InteractionResponse) (worker.Reply, error) {
+func (q *question) replyTo(r runtime.InteractionResponse) (worker.Reply, error) {
 	out := worker.Reply{RunID: q.RunID, Interaction: q.ID}
 	refuse := func(why string) (worker.Reply, error) {
 		return worker.Reply{}, &runtime.AnswerError{Action: r.Action, Text: r.Text, Why: why}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"gascity/client"
 	"gascity/internal/event"
@@ -76,20 +78,8 @@ func (e *Engine) Lifecycle(_ context.Context, id string, r worker.Lifecycle) (wo
 	}
 	e.record(a, event.WorkerLifecycle, r, more)
 	e.opts.City.Sense(a.session)
-	e.rememberLater(a)
+	e.keep(a)
 	return worker.LifecycleAnswer{Accepted: true, Late: late}, nil
-}
-
-// rememberLater keeps the memory of a run with its session. A report is not held up
-// for that.
-func (e *Engine) rememberLater(a *active) {
-	v, err := e.opts.City.View(a.session)
-	if err != nil || v.Provider == nil {
-		return
-	}
-	if err := a.remember(v.Provider); err != nil {
-		e.opts.Logger.Debug("what a worker told is not kept with its session", "session", a.session, "error", err)
-	}
 }
 
 // Telemetry keeps the contract of workerapi.Reports.
@@ -102,32 +92,72 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 		return worker.TelemetryAnswer{}, fmt.Errorf("%w: there are no events", worker.ErrInvalid)
 	}
 	now := e.opts.Now()
-	var entries []usage.Entry
-	for i := range t.Events {
-		if at := t.Events[i].Timestamp; at.IsZero() || at.After(now) {
-			t.Events[i].Timestamp = now
-		}
-		if entry, ok := usage.FromEvent(usage.Origin{Run: a.id, Session: a.session, Agent: a.agent}, t.Events[i]); ok {
-			entries = append(entries, entry)
-		}
-	}
+	entries := entriesOf(a, t.Events, now)
 	recorded := len(entries)
 	if e.opts.Spend != nil && len(entries) > 0 {
 		if recorded, err = e.opts.Spend(ctx, entries); err != nil {
 			return worker.TelemetryAnswer{}, fmt.Errorf("%w: what was spent cannot be kept: %w", worker.ErrUnavailable, err)
 		}
 	}
+	bypassed, compacted := a.learn(t.Events, now)
+	e.record(a, event.WorkerTelemetry, t, nil)
+	for _, call := range bypassed {
+		e.opts.Logger.Error("a tool has run although it was denied", "session", a.session, "tool", call.Name)
+		e.record(a, event.WorkerBypass, call, map[string]string{"tool": call.Name})
+	}
+	if compacted {
+		e.keep(a)
+	}
+	e.opts.City.Sense(a.session)
+	return worker.TelemetryAnswer{Recorded: recorded, Known: len(entries) - recorded}, nil
+}
+
+// entriesOf are what events say was spent. An event is named as it was reported, so
+// that a repetition is one whenever it comes; one from the future happened now.
+func entriesOf(a *active, events []worker.TelemetryEvent, now time.Time) []usage.Entry {
+	var entries []usage.Entry
+	for i := range events {
+		entry, ok := usage.FromEvent(usage.Origin{Run: a.id, Session: a.session, Agent: a.agent}, events[i])
+		if at := events[i].Timestamp; at.IsZero() || at.After(now) {
+			events[i].Timestamp, entry.At = now, now
+		}
+		if ok {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}
+
+// learn takes from telemetry what is more than spending: calls that ran although they
+// were denied, and whether the conversation was compacted.
+func (a *active) learn(events []worker.TelemetryEvent, now time.Time) (bypassed []worker.ToolCall, compacted bool) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.heard = now
-	for i := range t.Events {
-		if t.Events[i].Type == worker.Compacted {
-			a.compactedLocked()
+	for i := range events {
+		ev := &events[i]
+		switch ev.Type {
+		case worker.Compacted:
+			compacted = a.compactedLocked(ev.Timestamp) || compacted
+		case worker.RateLimited:
+			a.limited = time.Time{}
+			if ev.Until != nil {
+				a.limited = *ev.Until
+			}
+		default: // its usage counts, whatever it is
+		}
+		if u := ev.ContextUsage; u != nil && *u >= 0 && *u <= 1 {
+			a.usage = u
+		}
+		for _, call := range ev.ToolsCalled {
+			if at := slices.Index(a.denied, call.CallID); at >= 0 && call.CallID != "" {
+				bypassed = append(bypassed, call)
+				a.denied = slices.Delete(a.denied, at, at+1)
+			}
 		}
 	}
 	a.changeLocked()
-	a.mu.Unlock()
-	e.record(a, event.WorkerTelemetry, t, nil)
-	return worker.TelemetryAnswer{Recorded: recorded, Known: len(entries) - recorded}, nil
+	return bypassed, compacted
 }
 
 // Ack keeps the contract of workerapi.Reports.
@@ -145,14 +175,14 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 	a.heard = e.opts.Now()
 	letter, news := a.box.Ack(ack)
 	if letter == nil { // it was sent before this controller began
-		letter = a.box.Put(worker.Message{ID: ack.ID, At: a.heard})
-		_, news = a.box.Ack(ack)
+		news = a.box.Heard(ack) != nil
 	}
 	a.changeLocked()
 	a.mu.Unlock()
 	if news {
 		e.record(a, event.WorkerAck, ack, nil)
 		e.opts.City.Sense(a.session)
+		e.rotated(a, ack)
 	}
 	return e.verify(ctx, a, ack.ID)
 }
@@ -190,6 +220,9 @@ func (e *Engine) Interaction(_ context.Context, id string, q worker.Interaction)
 	name := ""
 	switch q.Event {
 	case worker.Raised:
+		if slices.Contains(a.answered, q.ID) { // late: it is over
+			break
+		}
 		name = a.raiseLocked(q).request
 	case worker.Resolved:
 		name = a.resolveLocked(q.ID)
@@ -202,5 +235,6 @@ func (e *Engine) Interaction(_ context.Context, id string, q worker.Interaction)
 	q.Input = nil // it may hold anything
 	e.record(a, event.WorkerInteraction, q, nil)
 	e.opts.City.Sense(a.session)
+	e.keep(a)
 	return worker.InteractionAnswer{ID: name}, nil
 }

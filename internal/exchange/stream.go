@@ -14,14 +14,31 @@ func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan ru
 	if err != nil {
 		return nil, err
 	}
+	r, err := a.open(after)
+	if err != nil {
+		return nil, err
+	}
+	e.record(a, event.WorkerConnected, nil, nil)
+	e.keep(a)
+	out := make(chan run.Item, 1)
+	go a.feed(ctx, r, out) // it ends with ctx or the reader, and closes out
+	e.opts.City.Sense(a.session)
+	return out, nil
+}
+
+// open makes a reader in the place of the one that there is.
+func (a *active) open(after uint64) (*reader, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.over {
 		return nil, errFenced
 	}
 	a.cutLocked(run.Item{})
+	if err := a.pushTokenLocked(); err != nil {
+		return nil, err
+	}
 	r := &reader{items: make(chan run.Item, maxLag), gone: make(chan struct{})}
-	a.reader = r
+	a.reader, a.streamed = r, true
 	open, gap := a.box.Open(after)
 	if gap != nil {
 		r.items <- run.Item{Gap: gap}
@@ -30,10 +47,7 @@ func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan ru
 		a.sendLocked(m)
 	}
 	a.changeLocked()
-	out := make(chan run.Item, 1)
-	go a.feed(ctx, r, out) // it ends with ctx or the reader, and closes out
-	e.opts.City.Sense(a.session)
-	return out, nil
+	return r, nil
 }
 
 // feed hands items to one reader.
@@ -55,16 +69,15 @@ func (a *active) feed(ctx context.Context, r *reader, out chan<- run.Item) {
 	}
 }
 
-// rest hands over what is queued. A reader that was cut off because its queue was
-// full is told so.
+// rest hands over what is queued. A reader that was cut off because it was too slow
+// is told so.
 func (a *active) rest(ctx context.Context, r *reader, out chan<- run.Item) {
-	lagged := len(r.items) == maxLag
 	for len(r.items) > 0 {
 		if !hand(ctx, out, <-r.items) {
 			return
 		}
 	}
-	if lagged {
+	if r.lagged {
 		hand(ctx, out, run.Item{Lagged: true})
 	}
 }
@@ -82,7 +95,7 @@ func hand(ctx context.Context, out chan<- run.Item, i run.Item) bool {
 func (a *active) left(r *reader) {
 	a.mu.Lock()
 	if a.reader == r {
-		a.reader = nil
+		a.reader, a.leftAt = nil, a.engine.opts.Now()
 		a.changeLocked()
 	}
 	a.mu.Unlock()

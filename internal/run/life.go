@@ -22,20 +22,47 @@ const skew = 5 * time.Second
 // Told returns the life after a report that came at the given time. late says that
 // it changed nothing. A life is never changed in place.
 func (l Life) Told(r worker.Lifecycle, at time.Time) (after Life, late bool) {
+	r = clipped(r)
 	if r.Timestamp.IsZero() || r.Timestamp.After(at.Add(skew)) {
 		r.Timestamp = at
 	}
 	if was, ok := l.Reports[r.Event]; ok && order(r, was) <= 0 {
 		return l, true
 	}
+	r.Timestamp = l.apart(r)
 	before := l.State()
-	next := Life{Reports: make(map[worker.Transition]worker.Lifecycle, len(l.Reports)+1)}
+	after = Life{Reports: map[worker.Transition]worker.Lifecycle{r.Event: r}}
 	for event, report := range l.Reports {
-		next.Reports[event] = report
+		if event != r.Event {
+			after.Reports[event] = report
+		}
 	}
-	next.Reports[r.Event] = r
-	after = next
 	return after, after.State() == before && before != r.Event
+}
+
+// apart is the time of a report, moved behind those of other reports that have no
+// number and the same time: with a clock of whole seconds a short turn would look
+// like one that never ends.
+func (l Life) apart(r worker.Lifecycle) time.Time {
+	at := r.Timestamp
+	taken := map[int64]bool{}
+	for event, report := range l.Reports {
+		taken[report.Timestamp.UnixNano()] = taken[report.Timestamp.UnixNano()] || event != r.Event && report.Seq == 0
+	}
+	for r.Seq == 0 && taken[at.UnixNano()] {
+		at = at.Add(1)
+	}
+	return at
+}
+
+// With returns the life with the reports of another one, as remembered.
+func (l Life) With(other Life, at time.Time) Life {
+	for _, event := range []worker.Transition{worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped} {
+		if r, ok := other.Reports[event]; ok {
+			l, _ = l.Told(r, at)
+		}
+	}
+	return l
 }
 
 // order compares two reports by when they happened.

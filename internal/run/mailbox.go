@@ -1,14 +1,15 @@
 package run
 
 import (
+	"errors"
 	"slices"
-	"time"
 
 	"gascity/worker"
 )
 
 // Mailbox is what a run is sent and how far it has come with that. Messages stay
-// until they are acknowledged; one that is not is sent again to each new reader.
+// until they are acknowledged; one that is not is sent again to each new reader. The
+// zero value is empty.
 type Mailbox struct {
 	seq      uint64
 	messages []*Letter
@@ -19,34 +20,60 @@ type Letter struct {
 	worker.Message
 	State  worker.Progress // empty: nothing was said of it
 	Detail string
-	Sent   bool // it has been handed to a reader
+	Sent   bool // a reader has had it, or may have
 	Nonces []string
 }
 
-// Ended reports whether nothing more is to be heard of a letter.
+// Ended reports whether nothing more is to be heard of a letter; not of none.
 func (l *Letter) Ended() bool {
-	return l.State == worker.Consumed || l.State == worker.Refused || l.State == worker.Failed
+	return l != nil && (l.State == worker.Consumed || l.State == worker.Refused || l.State == worker.Failed)
 }
 
-// maxLetters is how many messages are remembered; the oldest that have ended go
-// first.
-const maxLetters = 256
+// The bounds of a mailbox. What was acknowledged goes first, and what was not stays.
+const (
+	maxLetters = 256
+	maxBytes   = 32 << 20 // of what was not acknowledged
+)
+
+// ErrFull reports a mailbox whose worker fetches nothing.
+var ErrFull = errors.New("too much waits for the worker already")
 
 // Put adds a message, or finds the one that is there with its ID.
-func (b *Mailbox) Put(m worker.Message) *Letter {
+func (b *Mailbox) Put(m worker.Message) (*Letter, error) {
 	if l := b.Find(m.ID); l != nil {
-		return l
+		return l, nil
+	}
+	if !b.room(len(m.Data)) {
+		return nil, ErrFull
 	}
 	b.seq++
 	m.Seq = b.seq
 	l := &Letter{Message: m}
 	b.messages = append(b.messages, l)
-	if len(b.messages) > maxLetters {
-		if at := slices.IndexFunc(b.messages, (*Letter).Ended); at >= 0 {
+	return l, nil
+}
+
+// room makes room for one letter more: the oldest that ended goes, else the oldest of
+// which something was heard.
+func (b *Mailbox) room(size int) bool {
+	for _, l := range b.messages {
+		if l.State == "" {
+			size += len(l.Data)
+		}
+	}
+	if size > maxBytes {
+		return false
+	}
+	for _, may := range []func(*Letter) bool{(*Letter).Ended, func(l *Letter) bool { return l.State != "" }} {
+		for len(b.messages) >= maxLetters {
+			at := slices.IndexFunc(b.messages, may)
+			if at < 0 {
+				break
+			}
 			b.messages = slices.Delete(b.messages, at, at+1)
 		}
 	}
-	return l
+	return len(b.messages) < maxLetters
 }
 
 // Find returns the letter with an ID, nil if there is none.
@@ -61,47 +88,66 @@ func (b *Mailbox) Find(id string) *Letter {
 
 // Take takes a message back that no reader has had. It reports whether it could.
 func (b *Mailbox) Take(id string) bool {
-	at := slices.IndexFunc(b.messages, func(l *Letter) bool { return l.ID == id })
-	if at < 0 || b.messages[at].Sent || b.messages[at].State != "" {
+	if l := b.Find(id); l == nil || l.Sent || l.State != "" {
 		return false
 	}
-	b.messages = slices.Delete(b.messages, at, at+1)
+	b.Drop(id)
 	return true
 }
 
+// Drop forgets a message: it is not sent again.
+func (b *Mailbox) Drop(id string) {
+	b.messages = slices.DeleteFunc(b.messages, func(l *Letter) bool { return l.ID == id })
+}
+
 // Open returns what a new reader is to get, which has read up to the given number:
-// everything of which nothing was heard. What it has read already gets a new number.
-// A gap says that the reader knows numbers that this mailbox never gave.
+// everything of which nothing was heard, in the order in which it was put. If one of
+// them has a number that the reader knows, they all get new ones. A gap says that the
+// reader knows numbers that this mailbox never gave.
 func (b *Mailbox) Open(after uint64) (open []worker.Message, gap *worker.Gap) {
 	if after > b.seq {
 		gap = &worker.Gap{From: after, Next: after + 1}
 		b.seq = after
 	}
-	for _, l := range b.messages {
-		if l.State != "" {
-			continue
-		}
-		if l.Seq <= after {
+	waiting := slices.DeleteFunc(slices.Clone(b.messages), func(l *Letter) bool { return l.State != "" })
+	renumber := slices.ContainsFunc(waiting, func(l *Letter) bool { return l.Seq <= after })
+	for _, l := range waiting {
+		if renumber {
 			b.seq++
 			l.Seq = b.seq
 		}
 		open = append(open, l.Message)
 	}
-	slices.SortFunc(open, func(x, y worker.Message) int { return int(x.Seq) - int(y.Seq) }) //nolint:gosec // small
 	return open, gap
 }
 
 // Ack notes how far a message has come. It reports whether that is news; a message
-// never goes back, and one that nobody knows is not noted.
+// never goes back, and one that nobody knows is not noted. What is in a message is
+// forgotten then, but for context, whose arrival is verified.
 func (b *Mailbox) Ack(a worker.Ack) (l *Letter, news bool) {
 	l = b.Find(a.ID)
 	if l == nil || l.Ended() || rank(a.State) <= rank(l.State) {
 		return l, false
 	}
-	l.State, l.Detail, l.Sent = a.State, a.Detail, true
-	l.Nonces = append(l.Nonces, a.Nonces...)
+	l.State, l.Detail, l.Sent = a.State, clip(a.Detail), true
+	l.Nonces = append(l.Nonces, a.Nonces[:min(len(a.Nonces), maxNonces)]...)
+	if l.Kind != worker.ContextMessage {
+		l.Data = nil
+	}
 	return l, true
 }
+
+// Heard notes an acknowledgement of a message that was sent before this mailbox was.
+func (b *Mailbox) Heard(a worker.Ack) *Letter {
+	l, err := b.Put(worker.Message{ID: a.ID, At: a.At})
+	if err != nil { // full of what the worker has not fetched: it can repeat itself
+		return nil
+	}
+	b.Ack(a)
+	return l
+}
+
+const maxNonces = 256
 
 // rank orders progress.
 func rank(p worker.Progress) int {
@@ -114,12 +160,4 @@ func rank(p worker.Progress) int {
 		return 3
 	}
 	return 0
-}
-
-// Last returns when the newest message was sent; zero if there is none.
-func (b *Mailbox) Last() time.Time {
-	if len(b.messages) == 0 {
-		return time.Time{}
-	}
-	return b.messages[len(b.messages)-1].At
 }

@@ -2,6 +2,8 @@ package run_test
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -99,8 +101,64 @@ func TestTokensAreBoundToTheirRun(t *testing.T) {
 	}
 }
 
+// TestAShortTurnOfACoarseClockEnds: reports of one second hold in the order in which
+// they come.
+func TestAShortTurnOfACoarseClockEnds(t *testing.T) {
+	l := told(report(worker.Started, 1), report(worker.Ready, 1), report(worker.Busy, 1), report(worker.Idle, 1), report(worker.Busy, 1))
+	if l.State() != worker.Idle {
+		t.Errorf("after a turn within a second, and a repetition, the run is %q", l.State())
+	}
+}
+
+// TestWhatAWorkerTellsIsBounded: whatever it says, and whatever it leaves undone, a
+// run's memory stays small.
+func TestWhatAWorkerTellsIsBounded(t *testing.T) {
+	long := strings.Repeat("x", 1<<16)
+	r := report(worker.Started, 1)
+	r.Metadata = worker.Detail{Reason: long, Agent: long, Offers: slices.Repeat([]string{long}, 1000)}
+	text, err := json.Marshal(told(r))
+	if err != nil || len(text) > 16<<10 {
+		t.Errorf("a report is remembered with %d bytes, %v", len(text), err)
+	}
+	var box run.Mailbox
+	for i := range 10_000 { // acknowledged, and never ended
+		box.Heard(worker.Ack{ID: strconv.Itoa(i), State: worker.Received, Detail: long})
+	}
+	if box.Find("9999") == nil || box.Find("1") != nil {
+		t.Error("what was acknowledged is not forgotten, or the newest is")
+	}
+	n := 0
+	for ; n < 10_000; n++ { // never fetched
+		if _, err := box.Put(message("m" + strconv.Itoa(n))); err != nil {
+			break
+		}
+	}
+	if n != 256 || box.Find("m0") == nil {
+		t.Errorf("%d messages wait for a worker that fetches none", n)
+	}
+}
+
+// TestTheOrderStaysThroughARestart: a reader with numbers of a former controller gets
+// what waits in the order in which it was put.
+func TestTheOrderStaysThroughARestart(t *testing.T) {
+	var box run.Mailbox
+	for _, id := range []string{"a", "b", "c"} {
+		put(t, &box, id)
+	}
+	open, _ := box.Open(2)
+	if ids(open) != "a b c" || open[0].Seq <= 2 || open[1].Seq <= open[0].Seq || open[2].Seq <= open[1].Seq {
+		t.Errorf("got %v", open)
+	}
+}
+
 func message(id string) worker.Message {
 	return worker.Message{ID: id, Kind: worker.PromptMessage, Data: json.RawMessage(`{}`)}
+}
+
+func put(t interface{ Fatal(args ...any) }, box *run.Mailbox, id string) {
+	if _, err := box.Put(message(id)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func ids(list []worker.Message) string {
@@ -123,7 +181,7 @@ func TestWhatIsNotAcknowledgedIsSentAgain(t *testing.T) {
 			switch rapid.IntRange(0, 2).Draw(t, "step") {
 			case 0:
 				n++
-				box.Put(message(string(rune('A' + n%50))))
+				put(t, &box, string(rune('A'+n%50)))
 			case 1:
 				open, gap := box.Open(last)
 				if gap != nil {
@@ -151,9 +209,9 @@ func TestWhatIsNotAcknowledgedIsSentAgain(t *testing.T) {
 
 func TestMailbox(t *testing.T) {
 	var box run.Mailbox
-	box.Put(message("a"))
-	box.Put(message("b"))
-	if box.Put(message("a")).Seq != 1 {
+	put(t, &box, "a")
+	put(t, &box, "b")
+	if again, err := box.Put(message("a")); err != nil || again.Seq != 1 {
 		t.Error("a message was put twice")
 	}
 	open, _ := box.Open(0)
@@ -173,7 +231,7 @@ func TestMailbox(t *testing.T) {
 	if open, gap := box.Open(40); len(open) != 0 || gap == nil || gap.Next != 41 {
 		t.Errorf("after a number that was never given: %v, %+v", open, gap)
 	}
-	if box.Put(message("c")).Seq <= 40 {
+	if later, err := box.Put(message("c")); err != nil || later.Seq <= 40 {
 		t.Error("numbers went back")
 	}
 }

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"maps"
@@ -103,7 +104,7 @@ func (w *world) with(name string, do func(*session)) bool {
 
 func (w *world) newSession(name string, cfg runtime.Config) *session {
 	return &session{
-		world: w, name: name, token: rand.Text(), cfg: cfg, startedAt: time.Now(),
+		world: w, name: name, token: cmp.Or(cfg.Env["GC_INSTANCE_TOKEN"], rand.Text()), cfg: cfg, startedAt: time.Now(),
 		meta: map[string]string{}, detach: make(chan struct{}),
 	}
 }
