@@ -1,0 +1,62 @@
+package scripts_test
+
+import (
+	osexec "os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/internal/fakeagent/ledger"
+)
+
+// attach runs the operation on a terminal and returns what types there.
+func (s *script) attach(session string) (typed func(text string)) {
+	s.t.Helper()
+	needs(s.t, "script")
+	cmd := osexec.CommandContext(s.t.Context(), "script", "-qfec", "exec "+s.path+" attach "+session, "/dev/null")
+	cmd.Env, cmd.Dir, cmd.WaitDelay = append(s.env, "TERM=xterm-256color", "TMUX=/nested,1,0"), s.dir, time.Second
+	stdin := must(cmd.StdinPipe())
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return func(text string) {
+		if _, err := stdin.Write([]byte(text)); err != nil {
+			s.t.Errorf("cannot type: %v", err)
+		}
+	}
+}
+
+// A person who attaches sees and types to the agent, is told of, and peeking goes on.
+func TestAttach(t *testing.T) {
+	everywhere(t, attachAndType)
+}
+
+func TestAttachSSH(t *testing.T) {
+	s := open(t, "gc-session-ssh")
+	s.serveSSH()
+	attachAndType(t, s)
+}
+
+func attachAndType(t *testing.T, s *script) {
+	a := s.start("worker", "", nil)
+	a.await(ledger.Ready, 1)
+	s.fails("session-not-found", "", "attach", "work")
+	typed := s.attach("worker")
+	until(t, "somebody is attached", func() bool { return s.do("", "is-attached", "worker") == "true\n" })
+	typed("from a person\r")
+	if got := a.await(ledger.Prompt, 1); !got[0].Is("from a person") {
+		t.Errorf("%s: the agent consumed %q", filepath.Base(s.path), got[0].Text)
+	}
+	s.says("true\n", "", "is-attached", "worker")
+	until(t, "a peek shows it", func() bool { return strings.Contains(s.do("", "peek", "worker", "0"), "You said (13 bytes") })
+	if filepath.Base(s.path) == "gc-session-screen" {
+		return // it may refuse while a terminal of another size shows another picture
+	}
+	s.do("from gc", "nudge", "worker")
+	if got := a.await(ledger.Prompt, 2); !got[1].Is("from gc") {
+		t.Errorf("%s: the agent consumed %q beside the person", filepath.Base(s.path), got[1].Text)
+	}
+	s.says("true\n", "", "is-attached", "worker")
+}
