@@ -3,6 +3,7 @@ package scripts_test
 import (
 	osexec "os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ func (s *script) attach(session string) (typed func(text string)) {
 	s.t.Helper()
 	needs(s.t, "script")
 	cmd := osexec.CommandContext(s.t.Context(), "script", "-qfec", "exec "+s.path+" attach "+session, "/dev/null")
-	cmd.Env, cmd.Dir, cmd.WaitDelay = append(s.env, "TERM=xterm-256color", "TMUX=/nested,1,0"), s.dir, time.Second
+	cmd.Env, cmd.Dir, cmd.WaitDelay = slices.Concat(s.env, []string{"TERM=xterm-256color", "TMUX=/nested,1,0"}), s.dir, time.Second
 	stdin := must(cmd.StdinPipe())
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
