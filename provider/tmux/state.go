@@ -132,15 +132,26 @@ func (p *Provider) settled(ctx context.Context, target, hash, pane string) (stat
 			s.collected = true
 			return s, nil
 		}
-		_, err = proc.Stat(s.pid)
+		info, err := proc.Stat(s.pid)
 		if gone = errors.Is(err, proc.ErrGone); gone {
 			continue // it was collected between the two
+		}
+		if err == nil && info.State == proc.StateZombie {
+			wakeReaper(info)
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return state{}, context.Cause(ctx)
 		}
+	}
+}
+
+// wakeReaper has the server collect a process that has ended: tmux 3.3 sometimes misses the
+// signal, and then leaves it until the next one.
+func wakeReaper(ended proc.Info) {
+	if parent, err := proc.Stat(ended.PPID); err == nil {
+		_ = proc.Signal(parent.ID, syscall.SIGCHLD) // who is not told is asked again
 	}
 }
 

@@ -317,6 +317,9 @@ func (t *town) awaitEnd(pane *pane, pid int) {
 			t.saw(s)
 			return
 		}
+		if info, err := proc.Stat(pid); err == nil && info.Ended() {
+			wakeReaper(info)
+		}
 		select {
 		case <-time.After(pause):
 		case <-t.ctx.Done():
