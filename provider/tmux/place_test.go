@@ -314,6 +314,30 @@ func TestLongPaths(t *testing.T) {
 	}
 }
 
+// A whole city may be started at once, by several processes.
+func TestManyStartAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	second, err := tmux.Open(config(r.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	var wg sync.WaitGroup
+	for n := range 40 {
+		p := []*tmux.Provider{r.Provider, second}[n%2]
+		wg.Go(func() {
+			if err := p.Start(t.Context(), fmt.Sprintf("s%d", n), runtime.Config{Command: "exec cat", WorkDir: r.dir}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if names, err := r.ListRunning(""); err != nil || len(names) != 40 {
+		t.Errorf("%d run, %v", len(names), err)
+	}
+}
+
 // Without tmux there is one clear error that names the way out.
 func TestMissingTmux(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ type server struct {
 
 func openServer(cfg Config) (*server, error) {
 	for _, dir := range []string{cfg.Dir, filepath.Join(cfg.Dir, "sessions")} {
-		if err := private(dir); err != nil {
+		if err := folder.Private(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -57,22 +57,6 @@ func openServer(cfg Config) (*server, error) {
 		Hub: hub, Width: cols, Height: rows, Logger: cfg.Logger,
 	})
 	return s, err
-}
-
-// private makes the folder, or checks that nobody else may enter it.
-func private(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s must belong to you and have mode 0700: chmod 700 it, or choose another state folder", dir)
-	}
-	return nil
 }
 
 // socketPath is in the folder, or, where that is too long for a socket, in a private
@@ -94,7 +78,7 @@ func socketPath(dir, name string) (string, error) {
 		short = fmt.Sprintf("/tmp/gc-tmux-%d", os.Getuid())
 	}
 	for _, dir := range []string{short, filepath.Join(short, hex.EncodeToString(sum[:8]))} {
-		if err := private(dir); err != nil {
+		if err := folder.Private(dir); err != nil {
 			return "", err
 		}
 		short = dir
@@ -126,12 +110,32 @@ func value(env []string, name string) string {
 	return ""
 }
 
-// start takes up the server or starts it.
-func (s *server) start(ctx context.Context) error {
-	if err := folder.WriteFile(s.conf, []byte(s.configuration())); err != nil {
+// configured calls do with the configuration written, one process and goroutine after the
+// other.
+func (s *server) configured(ctx context.Context, do func() error) error {
+	lock, err := os.OpenFile(filepath.Join(filepath.Dir(s.conf), "server.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
 		return err
 	}
-	_, err := s.ctl.Start(ctx)
+	defer lock.Close()
+	err = retry(ctx, func() error { return folder.Flock(lock, syscall.LOCK_EX|syscall.LOCK_NB) }, syscall.EWOULDBLOCK)
+	if err == nil {
+		err = folder.WriteFile(s.conf, []byte(s.configuration()))
+	}
+	if err != nil {
+		return err
+	}
+	return do()
+}
+
+// start takes up the server or starts it. Two that start one at once would have one each.
+func (s *server) start(ctx context.Context) error {
+	if _, _, known := s.ctl.Server(); known {
+		if _, err := s.ctl.Start(ctx); err == nil {
+			return nil
+		}
+	}
+	err := s.configured(ctx, func() error { _, err := s.ctl.Start(ctx); return err })
 	if errors.Is(err, tmuxctl.ErrNoTmux) {
 		return fmt.Errorf("%w; install it, or choose the provider that needs nothing: session provider \"pty\"", err)
 	}
@@ -187,10 +191,10 @@ func reads(commands []tmuxctl.Command) bool {
 func (p *Provider) ConfigureServer() error {
 	ctx, cancel := bounded()
 	defer cancel()
-	if err := folder.WriteFile(p.server.conf, []byte(p.server.configuration())); err != nil {
+	err := p.server.configured(ctx, func() error {
+		_, err := p.server.do(ctx, tmuxctl.Cmd("source-file", p.server.conf))
 		return err
-	}
-	_, err := p.server.do(ctx, tmuxctl.Cmd("source-file", p.server.conf))
+	})
 	if absent(err) {
 		return nil
 	}

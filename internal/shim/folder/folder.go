@@ -234,6 +234,22 @@ func WriteFile(path string, b []byte) error {
 	return os.Rename(tmp, path)
 }
 
+// Private makes the folder, or checks that nobody else may enter it.
+func Private(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s must belong to you and have mode 0700: chmod 700 it, or choose another state folder", dir)
+	}
+	return nil
+}
+
 // Gone reports whether there is nothing at path.
 func Gone(path string) bool {
 	_, err := os.Lstat(path)
