@@ -26,7 +26,8 @@ type Explanation struct {
 
 	Pending []Pending `json:"pending,omitempty"`
 	Queue   []Receipt `json:"queue,omitempty"`
-	Recent  []Event   `json:"recent,omitempty"` // its last events, oldest first
+	Recent  []Event   `json:"recent,omitempty"`  // its last events, oldest first
+	Budgets []Budget  `json:"budgets,omitempty"` // those that bind it
 }
 
 // Evidence is what one source says about the activity.

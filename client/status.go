@@ -14,7 +14,9 @@ type Status struct {
 	Controller Controller `json:"controller"`
 	Plan       PlanState  `json:"plan"`
 	Agents     []Agent    `json:"agents"`
-	At         time.Time  `json:"at"` // when the snapshot was made
+	At         time.Time  `json:"at"`                // when the snapshot was made
+	Burn       *Burn      `json:"burn,omitempty"`    // nil: nothing was spent of late
+	Budgets    []Budget   `json:"budgets,omitempty"` // those that are used up
 }
 
 // Controller is the process that keeps the city true.
@@ -56,6 +58,8 @@ type Agent struct {
 	Instance  string    `json:"instance,omitempty"` // public fingerprint of the instance token, never the token
 	Drift     []string  `json:"drift,omitempty"`    // configuration fields that differ from what it was started with
 	ReadAt    time.Time `json:"read_at,omitzero"`   // when the session was last observed
+	Burn      *Burn     `json:"burn,omitempty"`     // nil: it spent nothing of late
+	Held      string    `json:"held,omitempty"`     // why it gets no new prompts although it could take them: a budget
 }
 
 // Activity is what a running agent is doing, as far as anybody can tell.

@@ -163,6 +163,19 @@ func (c *Controller) Resume(ctx context.Context, name string, req client.Lifecyc
 	return c.keep(ctx, name, req, order.Resume(req.Reason))
 }
 
+// Withhold ends a session until [Controller.Allow]: its budget is used up. That is no
+// failure. It is durable when it returns.
+func (c *Controller) Withhold(ctx context.Context, name, reason string, until time.Time) error {
+	_, err := c.keep(ctx, name, client.LifecycleRequest{}, order.Withhold(reason, until))
+	return err
+}
+
+// Allow ends what Withhold began.
+func (c *Controller) Allow(ctx context.Context, name, reason string) error {
+	_, err := c.keep(ctx, name, client.LifecycleRequest{}, order.Allow(reason))
+	return err
+}
+
 // Reset forgets failures, quarantine, limits and the conversation: a wanted session
 // starts at once, and the next start begins a new conversation.
 func (c *Controller) Reset(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {

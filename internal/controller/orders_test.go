@@ -88,6 +88,59 @@ func TestOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+// TestOutOfItsBudget: the session is ended without being a failure, stays so under
+// another controller and whatever asks for it, and comes back when it is allowed.
+func TestOutOfItsBudget(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.begin()
+		until := time.Now().Add(3 * time.Hour)
+		if err := w.c.Withhold(t.Context(), "gc-town-a", "budget day is used up", until); err != nil {
+			t.Fatal(err)
+		}
+		w.after(10 * time.Second)
+		w.want("a", client.StateSuspended)
+		if a := w.agent("a"); a.Restarts != 0 || !a.NextAt.Equal(until) || !strings.Contains(a.Reason, "budget day is used up") {
+			t.Errorf("it is shown as %+v, want no restart, the reason and until when", a)
+		}
+		w.end()
+		w.begin()
+		ctx, none := t.Context(), client.LifecycleRequest{}
+		if err := w.c.WakeFor(ctx, "a", "a prompt waits for it"); err != nil {
+			t.Errorf("a prompt for it gives %v, want that it waits", err)
+		}
+		for name, err := range map[string]error{
+			"wake": second(w.c.Wake(ctx, "a", none)), "resume": second(w.c.Resume(ctx, "a", none)),
+			"restart": second(w.c.Restart(ctx, client.RestartRequest{Targets: []string{"a"}})),
+		} {
+			if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "budget day") {
+				t.Errorf("%s gives %v, want a refusal with the reason", name, err)
+			}
+		}
+		w.after(24 * time.Hour)
+		w.want("a", client.StateSuspended)
+		if r := w.records.record(t, "gc-town-a"); len(r.Failures) > 0 || r.Streak > 0 || r.Hold.Kind != session.HoldBudget {
+			t.Errorf("the store holds %+v, want the hold and no failure", r)
+		}
+		if err := w.c.Allow(ctx, "a", "the window has passed"); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Second)
+		w.want("a", client.StateRunning)
+		if err := w.c.Allow(ctx, "a", "again"); err != nil {
+			t.Errorf("to allow it for the second time gives %v", err)
+		}
+		mustDo(t, w.c.Suspend, none)
+		if err := w.c.Withhold(ctx, "a", "budget day is used up", until); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.c.Allow(ctx, "a", "the window has passed"); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Hour)
+		w.want("a", client.StateSuspended) // a person said so
+	})
+}
+
 func TestAPromptWakesTheSleeper(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.begin()

@@ -172,6 +172,8 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 			return nil, fmt.Errorf("%w: %s is suspended; change that in city.toml", client.ErrRefused, name)
 		case e.rec.Hold.Kind == session.HoldSuspend:
 			return nil, fmt.Errorf("%w: %s is suspended; gc session resume ends that", client.ErrRefused, name)
+		case e.rec.Hold.Kind == session.HoldBudget:
+			return nil, fmt.Errorf("%w: %s is out of its budget (%s)", client.ErrRefused, name, e.rec.Hold.Reason)
 		case e.unknown():
 			return nil, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, name, e.action.Reason)
 		}

@@ -56,6 +56,11 @@ type Options struct {
 	City   City         // required
 	Events event.Log    // required
 
+	// Hold says why a session gets no new prompts for now; empty: it may have them.
+	// Such a session is not woken for them either. It must not block; call
+	// [Engine.Look] when its answer changes. Nil: nothing is ever held.
+	Hold func(v session.View) string
+
 	Logger *slog.Logger     // nil: nothing is logged
 	Now    func() time.Time // nil: time.Now
 	NewID  func() string    // nil: random ones; unique for ever
@@ -89,6 +94,9 @@ func New(opts Options) *Engine {
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.Hold == nil {
+		opts.Hold = func(session.View) string { return "" }
 	}
 	if opts.NewID == nil {
 		opts.NewID = rand.Text

@@ -123,6 +123,9 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 		}
 		v, err := o.opts.City.View(o.box.session)
 		s, sure := o.judge(v, err, now)
+		if err == nil {
+			s.Held = o.opts.Hold(v)
+		}
 		s.TakenAt = o.takenBy(o.box, s.Instance)
 		if !o.triedAt.IsZero() && sceneOf(v) != o.tried {
 			s.ChangedAt = o.triedAt.Add(minGap)

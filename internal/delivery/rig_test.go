@@ -29,6 +29,7 @@ type agent struct {
 	epoch       int
 	woken       int
 	interrupted int
+	held        string                                                                    // why it gets nothing
 	typed       time.Time                                                                 // by a person; the view does not know
 	deliver     func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) // nil: taken at once
 }
@@ -108,6 +109,13 @@ func (w *town) View(name string) (session.View, error) {
 	v := a.view
 	v.Provider = w
 	return v, nil
+}
+
+func (w *town) hold(v session.View) string {
+	a := w.find(v.Session)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held
 }
 
 func (w *town) WakeFor(_ context.Context, name, _ string) error {
@@ -265,7 +273,7 @@ func (r *rig) run() {
 // begin begins a life.
 func (r *rig) begin() {
 	w := &town{agents: r.agents}
-	w.engine = delivery.New(delivery.Options{Store: mortal{r.store, w}, City: w, Events: r.events})
+	w.engine = delivery.New(delivery.Options{Store: mortal{r.store, w}, City: w, Events: r.events, Hold: w.hold})
 	r.town = w
 	ctx, stop := context.WithCancel(r.Context())
 	ended := make(chan struct{})

@@ -114,6 +114,8 @@ func refusal(v session.View, name string) error {
 	switch {
 	case v.Desired == desiredAbsent:
 		why = "it is not configured any more"
+	case v.Hold.Kind == session.HoldBudget:
+		return nil // it waits for the budget
 	case v.Desired == desiredSuspended, v.Hold.Kind == session.HoldSuspend, string(v.State) == client.StateSuspended:
 		why = "it is suspended; resume it with: gc session resume " + name
 	case v.Unknown != "":

@@ -120,7 +120,7 @@ func Kinds() []KindInfo {
 		{SessionActivity, "what the agent does has changed, as far as anybody can tell", []Datum{
 			{"activity", "the new word"}, {"kind", "what is waited for"}, {"source", "what told"}, {"confidence", "certain, likely or guess"},
 		}},
-		{SessionHeld, "the session is kept from running", []Datum{{"hold", "sleep or suspend"}, reason}},
+		{SessionHeld, "the session is kept from running", []Datum{{"hold", "sleep, suspend or budget"}, reason}},
 		{SessionReleased, "nothing keeps the session from running any more", []Datum{reason}},
 		{SessionReset, "its failures are forgotten", []Datum{reason}},
 		{SessionDraining, "the agent is asked to wind down", []Datum{reason, {"until", "when it is stopped all the same, RFC 3339"}}},
@@ -136,7 +136,7 @@ func Kinds() []KindInfo {
 		{StoreRecovered, "the city's database works again", []Datum{{"seconds", "how long it did not"}, {"lost", "events that are remembered by nobody"}}},
 		{StoreRebuilt, "the city's database was damaged and has been set aside, or was missing; a new one was begun", []Datum{{"file", "where the damaged one is; absent: it was missing"}, {"error", "what was found"}}},
 	}
-	return slices.Concat(kinds, questionKinds(), waitKinds(), promptKinds(), workerKinds())
+	return slices.Concat(kinds, questionKinds(), waitKinds(), promptKinds(), workerKinds(), budgetKinds())
 }
 
 func questionKinds() []KindInfo {

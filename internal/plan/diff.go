@@ -147,6 +147,7 @@ func stateDuring(v Verb) string {
 func (d *differ) ending(a Action, o *Observed, w want) Action {
 	switch {
 	case !o.exists():
+		a.After = w.until
 		return a.with(VerbNone, w.state, w.reason)
 	case d.policy.Stopping && o.running() && d.now.Before(d.policy.StopAfter):
 		return a.until(d.policy.StopAfter, client.StateStopping, "it was interrupted and may end by itself")

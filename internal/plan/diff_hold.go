@@ -18,6 +18,7 @@ type want struct {
 	desired, state, reason string
 	woken                  bool // it was held, and is not any more
 	surplus                bool // a member beyond what its pool wants
+	until                  time.Time
 }
 
 var cityEnds = want{desired: DesiredStopped, state: client.StateStopped, reason: "the city ends"}
@@ -39,6 +40,8 @@ func (d *differ) wants(s *Session, o *Observed) want {
 	case held.Kind == "" || woken:
 	case held.Kind == session.HoldSleep:
 		return want{desired: DesiredStopped, state: client.StateAsleep, reason: because("it sleeps", held.Reason)}
+	case held.Kind == session.HoldBudget:
+		return want{desired: DesiredSuspended, state: client.StateSuspended, reason: because("it is out of its budget", held.Reason), until: held.Until}
 	default: // a hold that nobody knows keeps more, not less
 		return want{desired: DesiredSuspended, state: client.StateSuspended, reason: because("it is suspended", held.Reason)}
 	}

@@ -80,7 +80,7 @@ func drawOrders(t *rapid.T, o *Observed) {
 	o.Activity.Doubted = o.Activity.State == "" && maybe.Draw(t, "doubted")
 	o.Epoch, o.AgeFrom = rapid.Uint64Range(0, 2).Draw(t, "epoch"), past.Draw(t, "age from")
 	o.Pending, o.Seen.Attached = maybe.Draw(t, "pending"), rapid.SampledFrom([]int{0, 0, 0, 0, 1, -1}).Draw(t, "attached")
-	holds := rapid.SampledFrom([]session.HoldKind{"", "", "", "", session.HoldSleep, session.HoldSuspend, "odd"})
+	holds := rapid.SampledFrom([]session.HoldKind{"", "", "", "", session.HoldSleep, session.HoldSuspend, session.HoldBudget, "odd"})
 	o.Hold.Kind = holds.Draw(t, "hold")
 	if maybe.Draw(t, "drain") {
 		o.Drain = session.Drain{Epoch: 1, Since: past.Draw(t, "drain since"), Deadline: past.Draw(t, "deadline"), Then: holds.Draw(t, "then")}

@@ -62,6 +62,12 @@ func TestDecisionsAboutHoldsAndRest(t *testing.T) {
 		{"drain of a predecessor", func(_ *Session, o *Observed) { drain(o, ""); o.Epoch = 5; o.Drain.Acked = noon }, VerbNone, client.StateRunning, "as configured", time.Time{}},
 		{"drain, unknown", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Acked = noon; o.Blind = "x" }, VerbNone, client.StateUnknown, "", time.Time{}},
 		{"drain, then sleep", func(s *Session, o *Observed) { *o = gone(*s); drain(o, session.HoldSleep) }, VerbNone, client.StateAsleep, "to rest", time.Time{}},
+		{"out of its budget", func(s *Session, o *Observed) {
+			*o = gone(*s)
+			o.Hold = hold(session.HoldBudget)
+			o.Queued, o.Wake = 1, "asked"
+		}, VerbNone, client.StateSuspended, "budget", time.Time{}},
+		{"out of its budget, running", func(_ *Session, o *Observed) { o.Hold = hold(session.HoldBudget) }, VerbStop, client.StateStopping, "budget", time.Time{}},
 		{"drain, then suspended", func(s *Session, o *Observed) { *o = gone(*s); drain(o, session.HoldSuspend) }, VerbNone, client.StateSuspended, "to rest", time.Time{}},
 		{"drain, then again", func(s *Session, o *Observed) { *o = gone(*s); drain(o, "") }, VerbStart, client.StateStarting, "", time.Time{}},
 

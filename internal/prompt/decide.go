@@ -26,7 +26,10 @@ type Sight struct {
 
 	Conversation string // of the incarnation that runs, or of the last one
 	Shut         string // why it takes no prompt now; empty: it may
-	Attached     int
+	// Held says why it gets no new prompts although it may take them: nobody hands one
+	// over, and nobody wakes it for one. What is on its way already ends as it does.
+	Held     string
+	Attached int
 
 	Activity  runtime.Activity
 	Sure      bool      // the activity is more than a guess
@@ -184,6 +187,10 @@ func (d *decision) attempt(ordered []*Receipt) Action {
 		}
 		if r.State != Queued {
 			continue
+		}
+		if s.Held != "" {
+			d.why = s.Held
+			return Action{Verb: VerbWait}
 		}
 		fate, why := r.fate(s)
 		if s.Known && s.Asleep && r.wakes(s) {

@@ -77,6 +77,7 @@ type Hold struct {
 	Kind   HoldKind  `json:"kind,omitempty"`
 	Reason string    `json:"reason,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
+	Until  time.Time `json:"until,omitzero"` // when it is expected to end by itself, for people; zero: not known
 }
 
 // HoldKind is how a hold ends.
@@ -86,6 +87,7 @@ type HoldKind string
 const (
 	HoldSleep   HoldKind = "sleep"   // until it is woken: by hand, by a prompt, by demand
 	HoldSuspend HoldKind = "suspend" // until it is resumed by hand
+	HoldBudget  HoldKind = "budget"  // until its budget allows it again
 )
 
 // Drain asks the running incarnation to wind down. It belongs to one incarnation

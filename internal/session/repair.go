@@ -95,7 +95,7 @@ func held(s State, hold HoldKind) State {
 	switch hold {
 	case HoldSleep:
 		return StateAsleep
-	case HoldSuspend:
+	case HoldSuspend, HoldBudget:
 		return StateSuspended
 	default:
 		return s

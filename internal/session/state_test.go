@@ -258,7 +258,7 @@ func TestARepairIsFinal(t *testing.T) {
 		word := rapid.OneOf(rapid.Map(rapid.SampledFrom(States()), func(s State) string { return string(s) }), rapid.String()).Draw(rt, "stored")
 		facts := Facts{
 			Session: lives.Draw(rt, "session"), Agent: lives.Draw(rt, "agent"), Draining: rapid.Bool().Draw(rt, "draining"),
-			Hold: rapid.SampledFrom([]HoldKind{"", HoldSleep, HoldSuspend}).Draw(rt, "hold"),
+			Hold: rapid.SampledFrom([]HoldKind{"", HoldSleep, HoldSuspend, HoldBudget}).Draw(rt, "hold"),
 		}
 		got, _ := Repair(word, facts)
 		if !got.Known() {

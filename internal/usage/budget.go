@@ -206,6 +206,12 @@ func (b Budget) who(session, agent string) (string, bool) {
 	return "", true
 }
 
+// Binds reports whether the budget is for a session.
+func (b Budget) Binds(session, agent string) bool {
+	_, ok := b.who(session, agent)
+	return ok
+}
+
 // fits reports whether the budget is for somebody. A pattern that is none is for
 // nobody; it was refused before.
 func (b Budget) fits(name string) bool {

@@ -3,6 +3,7 @@ package order
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"gascity/client"
 	"gascity/internal/event"
@@ -51,6 +52,8 @@ func Wake(reason string) Order {
 			return Outcome{}, fmt.Errorf("%w: %s is suspended in city.toml", client.ErrRefused, r.Session)
 		case r.Hold.Kind == session.HoldSuspend:
 			return Outcome{}, fmt.Errorf("%w: %s is suspended; gc session resume ends that", client.ErrRefused, r.Session)
+		case r.Hold.Kind == session.HoldBudget:
+			return Outcome{}, c.withheld()
 		case r.State == session.StateQuarantined:
 			return Outcome{}, fmt.Errorf("%w: %s is in quarantine until %s; gc session reset ends that", client.ErrRefused, r.Session, stamp(c.Action.After))
 		case r.Hold.Kind == session.HoldSleep, r.Draining():
@@ -69,7 +72,7 @@ func Wake(reason string) Order {
 // quarantine starts when that is over.
 func WakeFor(reason string) Order {
 	return func(c *Case) (Outcome, error) {
-		if c.Record.Draining() || c.Running || c.Record.State == session.StateQuarantined {
+		if c.Record.Draining() || c.Running || c.Record.State == session.StateQuarantined || c.Record.Hold.Kind == session.HoldBudget {
 			return Outcome{}, nil
 		}
 		return Wake(reason)(c)
@@ -84,6 +87,8 @@ func Sleep(reason string) Order {
 			return unchanged("it sleeps already")
 		case session.HoldSuspend:
 			return unchanged("it is suspended, which is more")
+		case session.HoldBudget:
+			return unchanged("it is out of its budget, which is more")
 		}
 		return c.hold(session.HoldSleep, reason)
 	}
@@ -103,7 +108,12 @@ func (c *Case) hold(kind session.HoldKind, reason string) (Outcome, error) {
 	if err := c.configured(); err != nil {
 		return Outcome{}, err
 	}
-	c.Record.Drain, c.Record.Hold = session.Drain{}, session.Hold{Kind: kind, Reason: reason, Since: c.Now}
+	return c.keepFrom(session.Hold{Kind: kind, Reason: reason, Since: c.Now})
+}
+
+// keepFrom puts a hold into force.
+func (c *Case) keepFrom(h session.Hold) (Outcome, error) {
+	c.Record.Drain, c.Record.Hold = session.Drain{}, h
 	detail := "it does not run"
 	if c.Running || c.Unknown {
 		detail = "it is being ended"
@@ -111,6 +121,35 @@ func (c *Case) hold(kind session.HoldKind, reason string) (Outcome, error) {
 	out := kept(detail, Held(c.Record.Hold))
 	out.Unwake = true
 	return out, nil
+}
+
+// Withhold ends a session until its budget allows it again. What a person has ordered
+// is more; sleep is less.
+func Withhold(reason string, until time.Time) Order {
+	return func(c *Case) (Outcome, error) {
+		if c.Record.Hold.Kind == session.HoldSuspend {
+			return unchanged("it is suspended, which is more")
+		}
+		if err := c.configured(); err != nil {
+			return Outcome{}, err
+		}
+		return c.keepFrom(session.Hold{Kind: session.HoldBudget, Reason: reason, Since: c.Now, Until: until})
+	}
+}
+
+// Allow ends what Withhold began.
+func Allow(reason string) Order {
+	return func(c *Case) (Outcome, error) {
+		if c.Record.Hold.Kind != session.HoldBudget {
+			return unchanged("its budget does not keep it from running")
+		}
+		return c.free(reason, "its budget allows it again"), nil
+	}
+}
+
+// withheld refuses to run what is out of its budget.
+func (c *Case) withheld() error {
+	return fmt.Errorf("%w: %s is out of its budget (%s)", client.ErrRefused, c.Record.Session, c.Record.Hold.Reason)
 }
 
 // Resume ends a suspension, and a drain.
@@ -124,6 +163,8 @@ func Resume(reason string) Order {
 			return c.free(reason, "it is resumed"), nil
 		case c.Session.Suspended:
 			return Outcome{}, fmt.Errorf("%w: %s is suspended in city.toml", client.ErrRefused, c.Record.Session)
+		case c.Record.Hold.Kind == session.HoldBudget:
+			return Outcome{}, c.withheld()
 		}
 		return unchanged("it is not suspended")
 	}

@@ -1,0 +1,259 @@
+// Package budget keeps what agents spend, and holds them to their budgets: it
+// compares the one with the other whenever something is told, and when time alone
+// decides, and has the city act. It needs no agent and no model for that.
+//
+// What it knows follows from the entries that the store keeps. What nobody has told
+// yet, such as the time of an agent that works and the silence of one that does not
+// say what it spends, it writes down as entries of its own. So another controller
+// comes to the same verdicts.
+//
+// As long as the entries are not read, nothing is known to be left of any budget,
+// and whoever has one that holds prompts gets none.
+package budget
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/session"
+	"gascity/internal/usage"
+)
+
+// City is what the engine knows of the controller. Its methods are called
+// concurrently, and never by [Engine.Look], [Engine.Spend] or [Engine.Hold].
+type City interface {
+	// Views returns what is known of every session.
+	Views() []session.View
+	// Interrupt asks an incarnation to abandon its turn.
+	Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error)
+	// Withhold ends a session and keeps it from running until [City.Allow]. That is
+	// no failure of the session. It is durable when it returns. until is for people;
+	// zero is not known.
+	Withhold(ctx context.Context, name, reason string, until time.Time) error
+	// Allow ends what Withhold began; without that it does nothing.
+	Allow(ctx context.Context, name, reason string) error
+}
+
+// Rules are the budgets in force and what models cost.
+type Rules struct {
+	Budgets []usage.Budget
+	Prices  usage.Prices
+}
+
+// Options is what an engine needs. All but the last three are required.
+type Options struct {
+	City   City
+	Store  usage.Store
+	Events event.Log
+	// Rules returns those in force. It is called often and must not block; what it
+	// returned is not changed.
+	Rules func() Rules
+
+	// Changed is told of sessions for which [Engine.Hold] answers otherwise than
+	// before. It must not block. Nil: nobody is.
+	Changed func(session string)
+	Logger  *slog.Logger     // nil: nothing is logged
+	Now     func() time.Time // nil: time.Now
+}
+
+// Engine is the book-keeper of one city. Its methods are safe for concurrent use.
+type Engine struct {
+	opts Options
+	poke chan struct{} // has room for one: there is something to look at
+
+	mu       sync.Mutex
+	rules    Rules
+	book     book
+	loaded   bool   // the book is complete
+	missing  string // why it is not
+	uses     []usage.Use
+	judgedAt time.Time
+	cost     time.Duration // of the last judgement
+	held     map[string]string
+	counted  map[spender]total
+	tripped  map[string]int // budgets that were used up since the engine began, by name
+}
+
+// New returns an engine that does nothing until [Engine.Run].
+func New(opts Options) *Engine {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Engine{
+		opts: opts, poke: make(chan struct{}, 1), rules: opts.Rules(), missing: "it has not been read yet", held: map[string]string{},
+		counted: map[spender]total{}, tripped: map[string]int{},
+	}
+}
+
+// Look says that a session has changed. It never blocks.
+func (e *Engine) Look(string) { e.rouse() }
+
+func (e *Engine) rouse() {
+	select {
+	case e.poke <- struct{}{}:
+	default: // it is going to look
+	}
+}
+
+// Spend keeps what was spent and returns how many entries told anything new. When it
+// returns, a budget that is used up by them is in force. What the store did not take
+// is an error, and was not answered for: it is to come again.
+func (e *Engine) Spend(ctx context.Context, entries []usage.Entry) (int, error) {
+	kept, err := e.opts.Store.PutUsage(ctx, entries)
+	e.mu.Lock()
+	changed := e.keptLocked(kept, err)
+	due := e.loaded && !e.dueLocked().After(e.opts.Now())
+	e.mu.Unlock()
+	if due && changed > 0 {
+		e.judge(e.opts.City.Views())
+	}
+	e.rouse()
+	return changed, err
+}
+
+// keptLocked takes over what the store has. When it failed, nobody knows what it has.
+func (e *Engine) keptLocked(kept []usage.Kept, err error) (changed int) {
+	if err != nil {
+		e.book.stale = true
+		return 0
+	}
+	for _, k := range kept {
+		e.book.put(k.Now, e.rules.Prices)
+		if k.Changed() {
+			changed++
+			e.countLocked(k)
+		}
+	}
+	return changed
+}
+
+// pace bounds the part of a processor that judging takes, as one in so many.
+const pace = 20
+
+// dueLocked is when to judge again at the earliest.
+func (e *Engine) dueLocked() time.Time { return e.judgedAt.Add(pace * e.cost) }
+
+// judge compares what is known with the budgets, and puts the verdict into force.
+func (e *Engine) judge(views []session.View) {
+	e.mu.Lock()
+	began := time.Now()
+	now := e.opts.Now()
+	if timed(e.rules.Budgets) {
+		e.book.growing(now)
+	}
+	e.uses = usage.Uses(e.rules.Budgets, e.book.list(now), e.book.busy(views), e.rules.Prices, now)
+	e.judgedAt, e.cost = now, time.Since(began)
+	changed := e.holdLocked(views)
+	e.mu.Unlock()
+	e.tell(changed)
+}
+
+func (e *Engine) tell(sessions []string) {
+	if e.opts.Changed == nil {
+		return
+	}
+	for _, name := range sessions {
+		e.opts.Changed(name)
+	}
+}
+
+// Hold says why a session gets no new prompts; empty: it may have them. It never
+// blocks for long.
+func (e *Engine) Hold(v session.View) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.holdOfLocked(v)
+}
+
+// Held reports whether a session gets no new prompts, as [Engine.Hold] says it of the
+// view that it was last judged by.
+func (e *Engine) Held(name string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.held[name] != ""
+}
+
+func (e *Engine) holdOfLocked(v session.View) string {
+	if !e.loaded {
+		for _, b := range e.rules.Budgets {
+			if b.Act.Severity() >= usage.ActHold.Severity() && b.Binds(v.Session, v.Agent) {
+				return fmt.Sprintf("budget %s: what was spent is not known: %s", b.Name, e.missing)
+			}
+		}
+		return ""
+	}
+	act, use := usage.Worst(e.uses, v.Session, v.Agent)
+	if act.Severity() < usage.ActHold.Severity() {
+		return ""
+	}
+	return e.inForce(use)
+}
+
+// inForce says what is used up, and how that ends.
+func (e *Engine) inForce(u usage.Use) string {
+	if u.Until.IsZero() {
+		return fmt.Sprintf("%s; until the limit is raised in city.toml, or: gc usage lift %s", u.Text(), u.Budget.Name)
+	}
+	form := "15:04:05"
+	if until, now := u.Until.Local(), e.opts.Now().Local(); until.YearDay() != now.YearDay() || until.Year() != now.Year() {
+		form = "2006-01-02 15:04"
+	}
+	return u.Text() + "; until " + u.Until.Local().Format(form)
+}
+
+// holdLocked notes who is held, and returns for whom that has changed.
+func (e *Engine) holdLocked(views []session.View) (changed []string) {
+	held := make(map[string]string, len(e.held))
+	for _, v := range views {
+		why := e.holdOfLocked(v)
+		if why != "" {
+			held[v.Session] = why
+		}
+		if why != e.held[v.Session] {
+			changed = append(changed, v.Session)
+		}
+	}
+	e.held = held
+	return changed
+}
+
+// refresh takes the rules in force over, and reads the store again if that is needed
+// for them.
+func (e *Engine) refresh(ctx context.Context) error {
+	rules := e.opts.Rules()
+	e.mu.Lock()
+	if !reflect.DeepEqual(rules, e.rules) {
+		e.book.stale = true
+	}
+	e.rules = rules
+	fresh := e.loaded && !e.book.stale
+	e.book.stale = false // what fails from here on makes it so again
+	from := reach(rules.Budgets, e.opts.Now())
+	e.mu.Unlock()
+	if fresh {
+		return nil
+	}
+	entries, err := e.opts.Store.Usage(ctx, from)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if unreadable(err) {
+		e.book.stale, e.missing = true, err.Error()
+		return err
+	}
+	if err != nil {
+		e.opts.Logger.Error("some of what was spent cannot be read and does not count", "error", err)
+	}
+	e.book.span = spanOf(rules.Budgets)
+	e.book.replace(entries, rules.Prices)
+	e.loaded, e.missing = true, ""
+	return nil
+}
