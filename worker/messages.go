@@ -52,6 +52,7 @@ func (c *Client) Messages(ctx context.Context) iter.Seq2[Message, error] {
 type messages struct {
 	client *Client
 	last   uint64
+	news   bool // something was yielded since the last connection began
 	yield  func(Message, error) bool
 }
 
@@ -59,13 +60,14 @@ func (s *messages) follow(ctx context.Context) error {
 	pause := firstPause
 	for {
 		began := time.Now()
+		s.news = false
 		err := s.read(ctx)
 		switch {
 		case errors.Is(err, errLeft), errors.Is(err, errEnd), ctx.Err() != nil:
 			return nil
 		case final(err):
 			return err
-		case time.Since(began) > longPause: // one that breaks at once is not tried again at once
+		case s.news, time.Since(began) > longPause: // one that breaks at once is not tried again at once
 			pause = firstPause
 		}
 		if !rest(ctx, pause) {
@@ -158,6 +160,7 @@ func (s *messages) dispatch(ctx context.Context, kind string, data []byte) error
 		}
 		return nil
 	}
+	s.news = true
 	if !s.yield(m, nil) {
 		return errLeft
 	}

@@ -37,7 +37,9 @@ type rig struct {
 	mu         sync.Mutex
 	controller *controller
 	prompts    []client.NudgeRequest
-	onNote     func() // called after the provider has kept a note
+	has        func(prompt string) bool // whether the worker has got a prompt; nil: it is not asked
+	onPrompt   func()                   // called when the worker has got a prompt, before it says so
+	onNote     func()                   // called after the provider has kept a note
 }
 
 // controller is one life of the city's controller.
@@ -45,6 +47,7 @@ type controller struct {
 	rig      *rig
 	engine   *exchange.Engine
 	provider runtime.Provider
+	life     context.Context //nolint:containedctx // that of the process
 	kill     func()
 	settled  atomic.Bool
 }
@@ -66,7 +69,6 @@ func newRig(t testing.TB, edit func(*exchange.Options)) *rig {
 		edit(&r.opts)
 	}
 	r.begin()
-	t.Cleanup(func() { r.now().kill() })
 	return r
 }
 
@@ -87,6 +89,47 @@ func (n noting) SetMeta(name, key, value string) error {
 	return err
 }
 
+// Settle tells, as a driver with a journal does, that what it never got is not with
+// the agent.
+func (n noting) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	if len(n.Provider.Calls("Deliver")) == 0 {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn}, nil
+	}
+	return runtime.Settle(ctx, n.Provider, name, d)
+}
+
+// killable is a listener whose connections end with it, as with their process.
+type killable struct {
+	net.Listener
+	mu    sync.Mutex
+	dead  bool
+	conns []net.Conn
+}
+
+func (k *killable) Accept() (net.Conn, error) {
+	conn, err := k.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dead {
+		_ = conn.Close() // it came too late
+	}
+	k.conns = append(k.conns, conn)
+	return conn, nil
+}
+
+func (k *killable) kill() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.dead = true
+	_ = k.Listener.Close() // the process is gone
+	for _, conn := range k.conns {
+		_ = conn.Close() // as above
+	}
+}
+
 // begin begins a controller.
 func (r *rig) begin() *controller {
 	r.Helper()
@@ -95,16 +138,19 @@ func (r *rig) begin() *controller {
 	opts.City = c
 	c.engine = exchange.New(opts)
 	c.provider = c.engine.Over(noting{r.place, r})
-	l, err := net.Listen("unix", r.path)
+	plain, err := net.Listen("unix", r.path)
 	if err != nil {
 		r.Fatal(err)
 	}
+	l := &killable{Listener: plain}
 	ctx, cancel := context.WithCancel(context.Background())
+	c.life = ctx
 	server := workerapi.NewServer(c.engine, workerapi.Options{Heartbeat: 50 * time.Millisecond})
 	var ended sync.WaitGroup
 	ended.Go(func() { r.must(c.engine.Run(ctx)) })
-	ended.Go(func() { r.must(server.Run(ctx, l)) })
-	c.kill = sync.OnceFunc(func() { cancel(); ended.Wait() })
+	ended.Go(func() { _ = server.Run(ctx, l) }) // its listener is taken away
+	c.kill = sync.OnceFunc(func() { l.kill(); cancel() })
+	r.Cleanup(func() { c.kill(); ended.Wait() })
 	r.mu.Lock()
 	r.controller = c
 	r.mu.Unlock()
@@ -245,7 +291,7 @@ func (r *rig) work(env map[string]string, act func(*agent, worker.Message), offe
 	r.Cleanup(func() { cancel(); a.Close() })
 	r.eventually("the worker is connected", func() bool {
 		h, err := r.owner().Health(ctx, env["GC_RUN_ID"])
-		return err == nil && h.Status == worker.Healthy
+		return err == nil && h.Status != worker.Degraded
 	})
 	return a
 }
@@ -256,6 +302,12 @@ func (a *agent) take(ctx context.Context, m worker.Message) {
 	close(a.changed)
 	a.changed = make(chan struct{})
 	a.mu.Unlock()
+	a.rig.mu.Lock()
+	then := a.rig.onPrompt
+	a.rig.mu.Unlock()
+	if then != nil && m.Kind == worker.PromptMessage {
+		then()
+	}
 	switch {
 	case a.act != nil:
 		a.act(a, m)
@@ -328,13 +380,16 @@ func (r *rig) deliver(d runtime.Delivery) runtime.Outcome {
 		if settle {
 			do = runtime.Settle
 		}
-		out, err := do(context.Background(), c.provider, "a", d)
+		out, err := do(c.life, c.provider, "a", d)
 		switch {
 		case c != r.now(): // it was killed: whatever it says, nobody has heard it
 			settle = true
 		case err != nil && !errors.Is(err, runtime.ErrSessionNotFound):
 			r.Fatalf("deliver %s: %v", d.ID, err)
 		case out.State == runtime.OutcomeRefused:
+			if r.has != nil && r.has(d.ID) {
+				r.Fatalf("the worker has prompt %s, and it is said that it never got it: %+v", d.ID, out)
+			}
 			settle = false
 		case out.State == runtime.OutcomeUnconfirmed && (!settle || out.Reason != ""):
 			settle = true

@@ -5,4 +5,6 @@ import "gascity/internal/run"
 // credentials are what the agent of an incarnation is told.
 type credentials struct{ token, run string }
 
-func runtimeEnv(instance string) credentials { return credentials{run.Token(instance, 0), run.ID(instance)} }
+func runtimeEnv(instance string) credentials {
+	return credentials{run.Token(instance, 0), run.ID(instance)}
+}
