@@ -44,24 +44,36 @@ func (a Action) Known() bool { return a == Allow || a == Ask || a == Deny }
 
 // Request is a tool that an agent wants to use.
 type Request struct {
-	Tool  string
-	Input json.RawMessage
-	Role  string
-	Agent string
-	Home  string // the agent's home folder; empty is unknown
-	Dir   string // where it works; empty is unknown
+	Tool  string          `json:"tool"`
+	Input json.RawMessage `json:"input,omitempty"`
+	Role  string          `json:"role,omitempty"`
+	Agent string          `json:"agent,omitempty"`
+	Home  string          `json:"home,omitempty"` // the agent's home folder; empty is unknown
+	Dir   string          `json:"dir,omitempty"`  // where it works; empty is unknown
+	Now   string          `json:"now,omitempty"`  // where it says that it is now; empty is Dir
 }
 
 // Verdict is the decision on a call.
 type Verdict struct {
-	Action Action
-	Rule   string // the id of the rule that decided; empty is the default
-	Reason string // for the agent and for people
-	Part   string // what it is about: a command or a file; empty is the tool itself
+	Action Action `json:"action"`
+	Rule   string `json:"rule,omitempty"`   // the id of the rule that decided; empty is the default
+	Reason string `json:"reason,omitempty"` // for the agent and for people
+	Part   string `json:"part,omitempty"`   // what it is about: a command or a file; empty is the tool itself
 }
 
-// worse returns the more severe of two verdicts, the first if they are alike.
-func worse(a, b Verdict) Verdict {
+// PartVerdict is what one part of a call came to.
+type PartVerdict struct {
+	Verdict
+
+	// Via are the programs that it was seen through, outermost first.
+	Via []string `json:"via,omitempty"`
+	// Incidental says that it needs no permission of its own: no rule is about it, and
+	// another part answers for it.
+	Incidental bool `json:"incidental,omitempty"`
+}
+
+// Worse returns the more severe of two verdicts, the first if they are alike.
+func Worse(a, b Verdict) Verdict {
 	if b.Action.severity() > a.Action.severity() {
 		return b
 	}
@@ -72,8 +84,9 @@ func worse(a, b Verdict) Verdict {
 type truth int8
 
 const (
-	no truth = iota
-	maybe
+	no    truth = iota
+	maybe       // it depends on the run
+	some        // in some of the cases that come one after the other
 	yes
 )
 
@@ -84,16 +97,41 @@ func holds(b bool) truth {
 	return no
 }
 
+// not is the truth of the contrary.
+func (t truth) not() truth {
+	switch t {
+	case yes:
+		return no
+	case no:
+		return yes
+	case maybe, some:
+	}
+	return t
+}
+
+// at bounds a truth.
+func (t truth) at(most truth) truth { return min(t, most) }
+
 // Decide returns the verdict on a call. It is safe for concurrent use.
-func (p *Policy) Decide(req Request) Verdict {
+func (p *Policy) Decide(req Request) Verdict { return p.judge(req, nil) }
+
+// Explain returns the verdict on a call and what each of its parts came to.
+func (p *Policy) Explain(req Request) (Verdict, []PartVerdict) {
+	var parts []PartVerdict
+	v := p.judge(req, func(part PartVerdict) { parts = append(parts, part) })
+	return v, parts
+}
+
+// judge decides, and tells of each part.
+func (p *Policy) judge(req Request, tell func(PartVerdict)) Verdict {
 	view := p.viewOf(req)
 	tool := view.tool(req)
 	if tool.Action == Deny {
 		return tool
 	}
-	parts, err := partsOf(req)
+	parts, err := p.partsOf(req)
 	if err != nil {
-		return worse(tool, Verdict{Action: Ask, Rule: RuleUnreadable, Reason: err.Error()})
+		return Worse(tool, Verdict{Action: Ask, Rule: RuleUnreadable, Reason: err.Error()})
 	}
 	fallback := tool
 	if fallback.Action == "" {
@@ -102,16 +140,23 @@ func (p *Policy) Decide(req Request) Verdict {
 	var verdict Verdict
 	for i := range parts {
 		v := view.part(&parts[i], req)
-		if v.Action == "" && !parts[i].incidental(fallback.Action) {
+		incidental := v.Action == "" && parts[i].incidental(fallback.Action)
+		if v.Action == "" && !incidental {
 			v = fallback
 			v.Part = parts[i].name()
 		}
-		verdict = worse(verdict, v)
+		v = Worse(v, parts[i].hidden())
+		if tell != nil {
+			told := PartVerdict{Verdict: v, Via: parts[i].via(), Incidental: incidental}
+			told.Part = parts[i].name()
+			tell(told)
+		}
+		verdict = Worse(verdict, v)
 	}
 	if verdict.Action == "" {
 		return fallback
 	}
-	return worse(verdict, tool)
+	return Worse(verdict, tool)
 }
 
 // The ids of the rules that are always there.

@@ -49,7 +49,7 @@ func TestShippedSetsDecide(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			results, err := policy(t, name).Check(table, "/home/u")
+			results, err := policy(t, name).Check(table, func(r *guard.Request) { r.Home = "/home/u" })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestWhatCannotBeKnownIsAsked(t *testing.T) {
 		"sh -c \"$SCRIPT\"":                              guard.Ask,
 		"eval $X":                                        guard.Ask,
 		"source <(x)":                                    guard.Ask,
-		"git -c alias.p='!git push -f' p":                guard.Ask,
+		"git -c alias.p='!git push -f' p":                guard.Deny,
 		"cat list | xargs rm -r":                         guard.Ask,
 		"find . -exec rm -rf {} \\;":                     guard.Ask,
 		"if":                                             guard.Ask,

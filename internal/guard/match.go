@@ -1,40 +1,34 @@
 package guard
 
 import (
-	"path"
+	"slices"
 	"strings"
 
 	"gascity/internal/guard/shell"
 )
 
-// glob reports whether text fits a pattern in which * stands for any characters
-// and ? for one.
+// glob reports whether text fits a pattern in which * stands for any characters and
+// ? for one; a backslash takes the meaning of the next one away.
 func glob(pattern, text string) bool {
-	for pattern != "" {
-		switch pattern[0] {
-		case '*':
-			pattern = strings.TrimLeft(pattern, "*")
-			if pattern == "" {
-				return true
-			}
-			for i := range len(text) + 1 {
-				if glob(pattern, text[i:]) {
-					return true
-				}
-			}
+	p, t := 0, 0
+	star, from := -1, 0
+	for t < len(text) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, from = p, t
+			p++
+		case p < len(pattern) && pattern[p] == '\\' && p+1 < len(pattern) && pattern[p+1] == text[t]:
+			p, t = p+2, t+1
+		case p < len(pattern) && pattern[p] != '\\' && (pattern[p] == '?' || pattern[p] == text[t]):
+			p, t = p+1, t+1
+		case star < 0:
 			return false
-		case '?':
-			if text == "" {
-				return false
-			}
 		default:
-			if text == "" || text[0] != pattern[0] {
-				return false
-			}
+			from++
+			p, t = star+1, from
 		}
-		pattern, text = pattern[1:], text[1:]
 	}
-	return text == ""
+	return strings.Trim(pattern[p:], "*") == ""
 }
 
 // anyGlob reports whether one of the patterns fits; none fit everything.
@@ -48,19 +42,40 @@ func anyGlob(patterns []string, text string) bool {
 }
 
 // meet reports whether there is a text that fits both patterns: * in each stands
-// for any characters.
+// for any characters. It takes time that grows with the product of their lengths.
 func meet(a, b string) bool {
-	switch {
-	case a == "" && b == "":
-		return true
-	case a != "" && a[0] == '*':
-		return meet(a[1:], b) || b != "" && meet(a, b[1:])
-	case b != "" && b[0] == '*':
-		return meet(b[1:], a) || a != "" && meet(a[1:], b)
-	case a == "" || b == "":
-		return false
+	if !strings.ContainsAny(b, "*?") {
+		return glob(a, b)
 	}
-	return (a[0] == b[0] || a[0] == '?' || b[0] == '?') && meet(a[1:], b[1:])
+	// ways[j] says whether what has been read of a meets the first j of b.
+	ways := make([]bool, len(b)+1)
+	ways[0] = true
+	for j := range len(b) {
+		ways[j+1] = ways[j] && b[j] == '*'
+	}
+	for i := 0; i < len(a); i++ {
+		letter, literal := a[i], false
+		if letter == '\\' && i+1 < len(a) {
+			i++
+			letter, literal = a[i], true
+		}
+		before := ways[0] // of the former row, at j
+		ways[0] = ways[0] && letter == '*' && !literal
+		for j := range len(b) {
+			above := ways[j+1]
+			one := letter == b[j] || b[j] == '?' || letter == '?' && !literal
+			switch {
+			case letter == '*' && !literal:
+				ways[j+1] = above || ways[j]
+			case b[j] == '*':
+				ways[j+1] = above || before || ways[j]
+			default:
+				ways[j+1] = before && one
+			}
+			before = above
+		}
+	}
+	return ways[len(b)]
 }
 
 // maxMeet bounds the words that are compared as patterns: the comparison takes
@@ -73,25 +88,30 @@ func wild(text string) string { return strings.ReplaceAll(text, string(shell.Unk
 // fits says whether a word is one that fits a pattern.
 func fits(pattern string, w shell.Word) truth {
 	if w.Any != nil {
-		return best(w.Any, func(w shell.Word) truth { return fits(pattern, w) })
+		return each(w.Any, func(w shell.Word) truth { return fits(pattern, w) })
 	}
 	switch {
 	case w.Known && glob(pattern, w.Text):
 		return yes
+	case w.Glob && w.Known:
+		return holds(globbed(pattern, w.Text)).at(maybe)
 	case w.Split, !w.Known && (len(w.Text) > maxMeet || meet(pattern, wild(w.Text))):
 		return maybe
 	}
 	return no
 }
 
-// best is the best truth of several words; maybe at most, where they come one after
-// the other.
-func best(words []shell.Word, of func(shell.Word) truth) truth {
-	t := no
+// each is the truth of several words that come one after the other.
+func each(words []shell.Word, of func(shell.Word) truth) truth {
+	most, least := no, yes
 	for _, w := range words {
-		t = max(t, of(w))
+		t := of(w)
+		most, least = max(most, t), min(least, t)
 	}
-	return t
+	if most == yes && least < yes {
+		return some
+	}
+	return most
 }
 
 // term is one entry of a rule's any, all or none: options or patterns of arguments.
@@ -114,7 +134,7 @@ func termOf(text string) term {
 
 // minAbbreviation is the shortest beginning of a long option that is taken for it:
 // most programs accept any that is not ambiguous.
-const minAbbreviation = len("--fo")
+const minAbbreviation = len("--m")
 
 // among says whether the term is among the words of a command.
 func (t term) among(words []shell.Word, more bool) truth {
@@ -150,7 +170,11 @@ func isOption(w shell.Word) bool { return w.Known && len(w.Text) > 1 && w.Text[0
 // option says whether a word is the option, or holds it.
 func option(name string, w shell.Word) truth {
 	if w.Any != nil {
-		return best(w.Any, func(w shell.Word) truth { return option(name, w) })
+		return each(w.Any, func(w shell.Word) truth { return option(name, w) })
+	}
+	if w.Glob && w.Known && strings.ContainsRune("*?[-", rune(w.Text[0])) { // of a file that is called like an option
+		cluster := len(name) == 2 && !strings.ContainsAny(w.Text, "./") && !strings.HasPrefix(w.Text, "--")
+		return holds(cluster || globbed(name, w.Text)).at(maybe)
 	}
 	if !w.Known {
 		head := w.Text[:strings.IndexByte(w.Text, shell.Unknown)]
@@ -175,50 +199,66 @@ func option(name string, w shell.Word) truth {
 // head is a program and the first of its words, as a rule names them.
 type head []string
 
-func headOf(text string) head { return strings.Fields(text) }
+func headOf(text string) head {
+	h := strings.Fields(text)
+	h[0] = strings.ToLower(h[0]) // some file systems do not tell capitals apart
+	return h
+}
 
-// begins says whether a command begins so. The program's own options may come in
-// between, with a value each.
-func (h head) begins(c *shell.Command) (truth, []shell.Word) {
-	if len(c.Words) == 0 {
-		return no, nil
-	}
-	program := c.Words[0]
-	if program.Known {
-		program.Text = path.Base(program.Text)
-	}
-	t := fits(h[0], program)
+// valueOptions are the options of a program, before its command, that take the next
+// word as their value. Where a program is not here, any option may.
+var valueOptions = map[string][]string{
+	"git":       {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env", "--attr-source"},
+	"gh":        {"-R", "--repo", "--hostname"},
+	"docker":    {"-H", "--host", "-c", "--context", "-l", "--log-level", "--config"},
+	"kubectl":   {"-n", "--namespace", "--context", "--kubeconfig", "-s", "--server", "--cluster", "--user", "--token", "--as"},
+	"terraform": {}, "npm": {"--prefix", "-C", "-w", "--workspace"}, "go": {"-C"}, "cargo": {"-C", "--config", "-Z"},
+}
+
+// begins says whether a command begins so, and returns the words that are left. The
+// program's own options may come in between, with a value each.
+func (h head) begins(c *shell.Command, program string) (truth, []shell.Word) {
+	t := holds(glob(h[0], program))
 	words := c.Words[1:]
+	if t == no || len(h) == 1 {
+		return t, words
+	}
+	takes, exact := valueOptions[program]
+	left := make([]shell.Word, 0, len(words))
 	wanted := h[1:]
 	after := false // the word before was an option, which may take this one as its value
-	for i := 0; len(wanted) > 0; i++ {
-		if t == no {
-			return no, nil
-		}
-		if i == len(words) {
-			if c.More {
-				return min(t, maybe), nil
-			}
-			return no, nil
-		}
+	otherwise, rest := no, []shell.Word(nil)
+	for i := 0; i < len(words); i++ {
 		w := words[i]
-		if isOption(w) {
+		if len(w.Text) > 1 && w.Text[0] == '-' && w.Any == nil {
+			left = append(left, w)
 			after = !strings.Contains(w.Text, "=")
+			if exact {
+				if slices.Contains(takes, w.Text) {
+					i++
+				}
+				after = false
+			}
 			continue
 		}
-		switch fits(wanted[0], w) {
-		case yes:
-			wanted = wanted[1:]
-			words = append(append(make([]shell.Word, 0, len(words)), words[:i]...), words[i+1:]...)
-			i--
-		case maybe:
-			return min(t, maybe), words
-		case no:
-			if !after {
-				return no, nil
+		fit := fits(wanted[0], w)
+		switch {
+		case fit == no && !after:
+			return otherwise, rest
+		case fit == no:
+			left = append(left, w)
+		case fit == maybe && after && !w.Split: // a value, or the command
+			otherwise, rest = maybe, slices.Concat(left, words[i+1:])
+		default:
+			t = min(t, fit)
+			if wanted = wanted[1:]; len(wanted) == 0 || w.Split {
+				return t, append(left, words[i+1:]...)
 			}
 		}
 		after = false
 	}
-	return t, words
+	if c.More {
+		return t.at(maybe), left
+	}
+	return otherwise, rest
 }

@@ -1,9 +1,6 @@
 package guard
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,7 +11,9 @@ import (
 type part struct {
 	command *shell.Command
 	file    *shell.Word
-	access  Access // of the file; empty is not known
+	access  Access       // of the file; empty is not known
+	folders []shell.Word // where a file may be, beside where the agent works
+	behind  []string     // of a file: what it was seen through
 }
 
 func (p *part) name() string {
@@ -25,20 +24,39 @@ func (p *part) name() string {
 		words := make([]string, len(p.command.Words))
 		for i, w := range p.command.Words {
 			words[i] = readable(w.Text)
+			if w.Any != nil {
+				words[i] = readable(w.Any[0].Text) + "…"
+			}
 		}
 		return strings.Join(words, " ")
 	}
 	return p.command.Text
 }
 
+func (p *part) via() []string {
+	if p.command == nil {
+		return p.behind
+	}
+	return p.command.Via
+}
+
 // incidental reports whether a part that no rule is about needs no permission of its
-// own: what is read, which the tool or program that reads it answers for, and a
-// program that only runs others, which are parts of their own.
+// own: what is read, which the tool or program that reads it answers for, a
+// program that only runs others, which are parts of their own, and what is only
+// mentioned.
 func (p *part) incidental(fallback Action) bool {
 	if p.file != nil {
 		return p.access != Write || fallback == Allow || harmless(*p.file)
 	}
-	return len(p.command.Words) == 0
+	return len(p.command.Words) == 0 || p.command.Mentioned
+}
+
+// hidden is the verdict on what a part hides; without an action if it hides nothing.
+func (p *part) hidden() Verdict {
+	if p.command == nil || p.command.Hidden == "" || p.command.Mentioned {
+		return Verdict{}
+	}
+	return Verdict{Action: Ask, Rule: RuleHidden, Reason: p.command.Hidden, Part: p.name()}
 }
 
 // harmless reports whether writing there changes nothing.
@@ -46,80 +64,52 @@ func harmless(w shell.Word) bool {
 	return w.Known && slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, w.Text)
 }
 
-// Tools differ in how they name their input. A script is a script whatever the tool
-// is called, so the names of all are looked for.
-const (
-	scriptFields = "command cmd script shell_command commands"
-	fileFields   = "file_path path filename file notebook_path target_file absolute_path old_path new_path paths files file_paths dir_path"
-)
-
-// errNoObject reports an input that is no JSON object.
-var errNoObject = errors.New("the tool's input is no JSON object")
-
-// partsOf returns the parts of a call. An error says why it cannot be read.
-func partsOf(req Request) ([]part, error) {
-	if len(req.Input) == 0 || string(req.Input) == "null" {
-		return nil, nil
-	}
-	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(req.Input, &fields); err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoObject, err)
-	}
-	var parts []part
-	for field := range strings.FieldsSeq(scriptFields) {
-		commands, err := commandsOf(fields[field], req)
-		if err != nil {
-			return nil, err
-		}
-		for i := range commands {
-			parts = append(parts, partsOfCommand(&commands[i])...)
-		}
-	}
-	for field := range strings.FieldsSeq(fileFields) {
-		for _, text := range texts(fields[field]) {
-			parts = append(parts, part{file: &shell.Word{Text: text, Known: true}})
-		}
-	}
-	return parts, nil
-}
-
 // partsOfCommand are a command and the files of its redirections.
 func partsOfCommand(c *shell.Command) []part {
 	parts := []part{{command: c}}
 	for i := range c.Reads {
-		parts = append(parts, part{file: &c.Reads[i], access: Read})
+		parts = append(parts, part{file: &c.Reads[i], access: Read, folders: c.Folders, behind: c.Via})
 	}
 	for i := range c.Writes {
-		parts = append(parts, part{file: &c.Writes[i], access: Write})
+		parts = append(parts, part{file: &c.Writes[i], access: Write, folders: c.Folders, behind: c.Via})
 	}
 	return parts
 }
 
-// commandsOf reads a script, or the words of one program.
-func commandsOf(raw json.RawMessage, req Request) ([]shell.Command, error) {
-	opts := shell.Options{Home: req.Home}
-	var script string
-	if len(raw) == 0 || json.Unmarshal(raw, &script) == nil {
-		return shell.Parse(script, opts)
+// habit is what is known of how a program uses the files that its words name.
+type habit int8
+
+const (
+	// tells: it does not open files that it is not known to be about, as far as a rule
+	// of files is concerned.
+	tells habit = iota
+	// seeks: it reads files, and shows what is looked for.
+	seeks
+	// dumps: it reads files, and shows or copies them.
+	dumps
+)
+
+// habitOf returns the habit of a program. Only words that are not known are judged
+// by it: a word that names a file does so whatever the program is.
+func habitOf(program string) habit {
+	switch program {
+	case "cat", "tac", "head", "tail", "less", "more", "most", "bat", "batcat", "nl", "pr", "base64", "base32", "xxd", "od", "hexdump", "strings", "tar", "zip", "gzip", "zcat", "7z", "cpio",
+		"cp", "scp", "rsync", "sftp", "install", "curl", "wget", "nc", "ncat", "socat", "openssl", "dd", "gpg", "age", "uuencode", "paste", "split", "rev":
+		return dumps
+	case "grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "cut", "tr", "sort", "uniq", "comm", "diff", "cmp", "join", "fold", "fmt", "jq", "yq", "xmllint", "column",
+		"mv", "ln", "link", "tee", "vim", "vi", "nano", "emacs", "ed", "ex", "perl", "python", "python3", "ruby", "node", "php", "mapfile", "readarray", "source", ".", "ssh-add", "ssh-keygen", "expand", "look", "ul", "iconv":
+		return seeks
 	}
-	if argv := texts(raw); len(argv) > 0 {
-		return shell.Argv(argv, opts), nil
-	}
-	return nil, fmt.Errorf("the command is neither a text nor a list of words: %.80s", raw)
+	return tells
 }
 
-// texts are the texts of a JSON text or list of texts; none if it is something else.
-func texts(raw json.RawMessage) []string {
-	var one string
-	if len(raw) == 0 {
-		return nil
+// onlyReads reports whether a program changes none of the files that its words
+// name.
+func onlyReads(program string) bool {
+	switch program {
+	case "cat", "tac", "head", "tail", "less", "more", "bat", "nl", "base64", "xxd", "od", "hexdump", "strings", "grep", "egrep", "fgrep", "rg", "ag", "cut", "uniq", "comm", "diff", "cmp", "wc", "ls", "stat",
+		"file", "du", "test", "[", "cd", "find", "jq", "realpath", "readlink", "basename", "dirname", "echo", "printf", "sha256sum", "md5sum", "source", ".", "pushd", "tree", "git":
+		return true
 	}
-	if json.Unmarshal(raw, &one) == nil {
-		return []string{one}
-	}
-	var many []string
-	if json.Unmarshal(raw, &many) != nil {
-		return nil
-	}
-	return many
+	return false
 }

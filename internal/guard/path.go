@@ -11,19 +11,33 @@ import (
 
 // place is a pattern of files: ** is any number of folders, * and ? stay within
 // one. A pattern without a leading / or ~ fits at any depth.
-type place struct{ parts []string }
+type place struct {
+	parts []string
+	key   int // the last part with a letter: a word that names it is about the place
+}
 
 func placeOf(pattern string) place {
 	if !strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "~") && !strings.HasPrefix(pattern, "**/") {
 		pattern = "**/" + pattern
 	}
-	return place{strings.Split(strings.TrimPrefix(pattern, "/"), "/")}
+	p := place{parts: strings.Split(strings.TrimPrefix(strings.ToLower(pattern), "/"), "/")}
+	for i, part := range p.parts {
+		if telling(part) && part != "~" {
+			p.key = i
+		}
+	}
+	return p
 }
+
+// telling reports whether a part has more than stars.
+func telling(part string) bool { return strings.Trim(part, "*?.") != "" }
 
 // file is what a word names as a file, taken apart.
 type file struct {
-	parts []string // folders and name; where something is not known there is a star
+	parts []string // folders and name, in small letters; where something is not known there is a star
 	kind  fileKind
+	whole string // of a pattern: its text
+	doubt bool   // it depends on where the script is then
 	any   []file // the values that it takes one after the other
 }
 
@@ -33,68 +47,86 @@ type fileKind int8
 const (
 	exact   fileKind = iota // it is that
 	pattern                 // the shell looks for names that fit
+	listed                  // a program has looked for names here
 	partial                 // the stars may be anything
 	opaque                  // nothing
 )
 
-// fileOf takes a word apart.
-func fileOf(w shell.Word, req Request) file {
+// maxFolders bounds the depth of a path that is compared.
+const maxFolders = 128
+
+// fileOf takes a word apart, as it is in a folder.
+func fileOf(w shell.Word, folder *shell.Word, req Request) file {
 	if w.Any != nil {
 		f := file{any: make([]file, len(w.Any))}
 		for i, each := range w.Any {
-			f.any[i] = fileOf(each, req)
+			f.any[i] = fileOf(each, folder, req)
 		}
 		return f
 	}
-	text := w.Text
-	if _, value, ok := strings.Cut(text, "="); ok && strings.HasPrefix(text, "-") {
-		text = value // --file=path
+	text, known := w.Text, w.Known
+	f := file{kind: exact, doubt: folder != nil}
+	if folder != nil && !rooted(text) {
+		text, known = folder.Text+"/"+text, known && folder.Known
+		if folder.Any != nil {
+			text, known = string(shell.Unknown)+"/"+w.Text, false
+		}
 	}
-	text = strings.TrimPrefix(text, "@") // as curl and others name a file
-	f := file{kind: exact}
 	switch {
-	case !w.Known && len(text) > maxMeet:
+	case !known && len(text) > maxMeet, strings.Count(text, "/") > maxFolders:
 		return file{kind: opaque}
-	case !w.Known:
+	case w.Listed && folder == nil:
+		f.kind = listed
+	case !known:
 		f.kind = partial
-	case w.Glob:
+	case w.Glob || folder != nil && folder.Glob:
 		f.kind = pattern
 	}
-	f.parts = strings.Split(strings.TrimPrefix(wild(absolute(text, req)), "/"), "/")
+	f.whole = absolute(text, req)
+	f.parts = strings.Split(strings.TrimPrefix(strings.ToLower(wild(f.whole)), "/"), "/")
 	return f
 }
 
-// holds says whether a file fits. home is the folder that ~ is, taken apart.
-func (p place) holds(f file, home []string) truth {
-	if f.any != nil {
-		t := no
-		for _, each := range f.any {
-			t = max(t, p.holds(each, home))
-		}
-		return t
-	}
-	parts := f.parts
-	mine := p.parts
+func rooted(text string) bool {
+	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~") || strings.HasPrefix(text, string(shell.Unknown))
+}
+
+// match is how well a file fits a place.
+type match int8
+
+const (
+	apart     match = iota // it does not
+	uncertain              // nothing that is known of its name says so
+	about                  // what is known of its name says that it may
+	certain
+)
+
+// fit says how a file fits. home is the folder that ~ is, taken apart.
+func (p place) fit(f file, home []string) match {
+	parts, mine, key := f.parts, p.parts, p.key
 	if mine[0] == "~" && len(home) > 0 {
 		if f.kind == exact && (len(parts) < len(home) || !slices.Equal(parts[:len(home)], home)) {
-			return no
+			return apart
 		}
-		mine = append(slices.Clip(home), mine[1:]...)
+		mine, key = slices.Concat(home, mine[1:]), key+len(home)-1
 	}
 	switch f.kind {
 	case exact:
-		return holds(within(mine, parts, glob, false))
+		if within(mine, parts, fitting{same: glob, key: key}) > 0 {
+			return certain
+		}
+		return apart
 	case pattern:
-		return holds(within(mine, parts, globbed, false)).at(maybe)
-	case partial:
-		return holds(within(mine, parts, meet, true)).at(maybe)
+		if f.whole == "/"+strings.Join(mine, "/") {
+			return certain
+		}
+		return match(within(mine, parts, fitting{same: globbed, key: key}))
+	case listed, partial:
+		return match(within(mine, parts, fitting{same: meet, key: key, deep: true}))
 	case opaque:
 	}
-	return maybe
+	return uncertain
 }
-
-// at bounds a truth.
-func (t truth) at(most truth) truth { return min(t, most) }
 
 // somewhere is where an agent works if that is not known: far from any place that a
 // rule is about.
@@ -103,36 +135,70 @@ const somewhere = "/-/-/-/-"
 // absolute is the file that a text names: its dots resolved, from the place where
 // the agent works. Links are not followed: that would take the file system.
 func absolute(text string, req Request) string {
+	if text == "~" && req.Home != "" {
+		return req.Home
+	}
 	if rest, ok := strings.CutPrefix(text, "~/"); ok && req.Home != "" {
 		text = req.Home + "/" + rest
 	}
-	if !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "~") && !strings.HasPrefix(text, string(shell.Unknown)) {
-		text = path.Join("/", cmp.Or(req.Dir, somewhere), text)
+	if !rooted(text) {
+		text = cmp.Or(req.Dir, somewhere) + "/" + text
 	}
-	if strings.ContainsRune(text, shell.Unknown) {
-		return text
+	text = path.Clean(text)
+	if rest, ok := strings.CutPrefix(text, "/proc/"); ok { // another way to the root, and to where a process works
+		_, rest, _ = strings.Cut(strings.TrimPrefix(rest, "self/task/"), "/")
+		if below, ok := strings.CutPrefix(rest, "root"); ok && (below == "" || below[0] == '/') {
+			return absolute(cmp.Or(below, "/"), req)
+		}
+		if below, ok := strings.CutPrefix(rest, "cwd/"); ok {
+			return absolute(below, req)
+		}
 	}
-	return path.Clean(text)
+	return text
 }
 
-// within reports whether folders and name fit a pattern's, each by same. A part that
-// is not known may be several folders, if deep.
-func within(pattern, parts []string, same func(pattern, part string) bool, deep bool) bool {
+// fitting is how parts are compared.
+type fitting struct {
+	same func(pattern, part string) bool
+	key  int  // the part of the pattern that tells what it is about
+	deep bool // a part that is not known may be several folders
+	tell bool // the key was met by something that is known
+}
+
+// within says how folders and name fit a pattern's: 0 not, 1 without anything that
+// tells, 2 with it.
+func within(pattern, parts []string, by fitting) int {
 	if len(pattern) == 0 {
-		return len(parts) == 0
+		switch {
+		case len(parts) > 0:
+			return 0
+		case by.tell:
+			return int(about)
+		}
+		return int(uncertain)
 	}
+	next := by
+	next.key--
+	best := 0
 	if pattern[0] == "**" {
 		for i := range len(parts) + 1 {
-			if within(pattern[1:], parts[i:], same, deep) {
-				return true
+			if best = max(best, within(pattern[1:], parts[i:], next)); best == int(about) {
+				break
 			}
 		}
-		return false
+		return best
 	}
-	if deep && len(parts) > 0 && parts[0] == "*" && len(pattern) > 1 && within(pattern[1:], parts, same, deep) {
-		return true
+	if len(parts) == 0 {
+		return 0
 	}
-	return len(parts) > 0 && same(pattern[0], parts[0]) && within(pattern[1:], parts[1:], same, deep)
+	if by.deep && parts[0] == "*" && len(pattern) > 1 {
+		best = within(pattern[1:], parts, next)
+	}
+	if by.same(pattern[0], parts[0]) {
+		next.tell = by.tell || by.key == 0 && telling(parts[0])
+		best = max(best, within(pattern[1:], parts[1:], next))
+	}
+	return best
 }
 
 // globbed reports whether a pattern in a script may name a file that fits. A star at

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -13,6 +12,8 @@ import (
 
 // Policy is a checked sheet, ready to decide. It does not change.
 type Policy struct {
+	sheet    Sheet
+	parsers  shell.Parsers
 	fallback Action
 	rules    index
 	roles    []role
@@ -37,12 +38,13 @@ type compiled struct {
 	Rule
 	heads          []head
 	any, all, none []term
-	places         []place
+	places         places
 }
 
 // RuleError is a fault of a rule. It names the rule and the remedy.
 type RuleError struct {
 	Set, Rule string
+	Line      int // of the rule in its file; zero is not known
 	Fault     string
 }
 
@@ -50,64 +52,98 @@ func (e *RuleError) Error() string {
 	return fmt.Sprintf("rule %q of %q: %s", e.Rule, e.Set, e.Fault)
 }
 
-// Compile checks a sheet. The error joins a [*RuleError] for each fault.
+// DisableError is the id of a rule that is not wanted, and that is not there.
+type DisableError struct{ ID string }
+
+func (e *DisableError) Error() string {
+	return fmt.Sprintf("there is no rule %q to disable", e.ID)
+}
+
+// Compile checks a sheet. The error joins a [*RuleError] for each fault, and a
+// [*DisableError] for each unknown id.
 func Compile(sheet Sheet) (*Policy, error) {
-	var faults []error
-	seen := map[string]string{}
-	build := func(sets []Set, fallback Action) (index, Action) {
-		var out index
-		for _, set := range sets {
-			fallback = cmp.Or(fallback, set.Default)
-			for _, rule := range set.Rules {
-				if slices.Contains(sheet.Disable, rule.ID) {
-					continue
-				}
-				if err := check(set, rule, seen); err != nil {
-					faults = append(faults, err)
-					continue
-				}
-				out.add(compile(rule))
-			}
-		}
-		return out, fallback
-	}
-	p := &Policy{}
-	p.rules, p.fallback = build(sheet.Sets, sheet.Default)
+	b := builder{sheet: sheet, sets: map[string]string{}}
+	p := &Policy{sheet: sheet}
+	p.rules, p.fallback = b.build(sheet.Sets, sheet.Default)
 	p.fallback = cmp.Or(p.fallback, Allow)
 	for _, r := range sheet.Roles {
 		one := role{pattern: r.Role}
-		one.rules, one.fallback = build(r.Sets, r.Default)
+		one.rules, one.fallback = b.build(r.Sets, r.Default)
 		p.roles = append(p.roles, one)
 	}
-	return p, errors.Join(faults...)
+	for _, id := range sheet.Disable {
+		if _, ok := b.sets[id]; !ok {
+			b.faults = append(b.faults, &DisableError{id})
+		}
+	}
+	if err := errors.Join(b.faults...); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
-// check returns the fault of a rule.
-func check(set Set, r Rule, seen map[string]string) error {
-	fault := ""
-	switch where := seen[r.ID]; {
+// Sheet returns what the policy was made from. Nobody changes it.
+func (p *Policy) Sheet() Sheet { return p.sheet }
+
+// builder makes the indexes of a policy.
+type builder struct {
+	sheet  Sheet
+	sets   map[string]string // the set of each rule
+	faults []error
+}
+
+// build makes the index of some sets. Without a default of its own it has the most
+// severe one of the sets.
+func (b *builder) build(sets []Set, fallback Action) (index, Action) {
+	var out index
+	severest := Action("")
+	for _, set := range sets {
+		if set.Default != "" && !set.Default.Known() {
+			b.faults = append(b.faults, &RuleError{Set: set.Name, Fault: fmt.Sprintf("default %q is none of allow, ask, deny", set.Default)})
+		}
+		if set.Default.severity() > severest.severity() {
+			severest = set.Default
+		}
+		here := map[string]bool{}
+		for _, rule := range set.Rules {
+			fault := b.fault(set, rule)
+			if here[rule.ID] && rule.ID != "" {
+				fault = "another rule of the set has that id"
+			}
+			here[rule.ID] = true
+			switch {
+			case fault != "":
+				b.faults = append(b.faults, &RuleError{Set: set.Name, Rule: rule.ID, Line: rule.Line, Fault: fault})
+			case !slices.Contains(b.sheet.Disable, rule.ID):
+				out.add(compile(rule))
+			}
+			b.sets[rule.ID] = set.Name
+		}
+	}
+	return out, cmp.Or(fallback, severest)
+}
+
+// fault returns what is wrong with a rule.
+func (b *builder) fault(set Set, r Rule) string {
+	switch where := b.sets[r.ID]; {
 	case r.ID == "":
-		fault = "it has no id"
+		return "it has no id"
 	case where != "" && where != set.Name:
-		fault = fmt.Sprintf("another rule of that id is in %q", where)
+		return fmt.Sprintf("another rule of that id is in %q", where)
 	case !r.Action.Known():
-		fault = fmt.Sprintf("action %q is none of allow, ask, deny", r.Action)
+		return fmt.Sprintf("action %q is none of allow, ask, deny", r.Action)
 	case r.Access != "" && r.Access != Read && r.Access != Write:
-		fault = fmt.Sprintf("access %q is neither read nor write", r.Access)
+		return fmt.Sprintf("access %q is neither read nor write", r.Access)
 	case r.Access != "" && len(r.Paths) == 0:
-		fault = "access says how files are used, and it has no paths"
+		return "access says how files are used, and it has no paths"
 	case len(r.Commands) == 0 && len(r.Any)+len(r.All)+len(r.None) > 0:
-		fault = "any, all and none are about the words of a command, and it has no commands"
+		return "any, all and none are about the words of a command, and it has no commands"
 	case slices.ContainsFunc(r.Commands, func(c string) bool { return strings.TrimSpace(c) == "" }):
-		fault = "a command is empty"
-	case slices.Contains(r.Paths, ""):
-		fault = "a path is empty"
+		return "a command is empty"
+	case slices.ContainsFunc(slices.Concat(r.Any, r.All, r.None, r.Paths, r.Tools, r.Roles, r.Agents), func(s string) bool { return s == "" }):
+		return "a pattern is empty"
 	}
-	if fault != "" {
-		return &RuleError{Set: set.Name, Rule: r.ID, Fault: fault}
-	}
-	seen[r.ID] = set.Name
-	return nil
+	return ""
 }
 
 func compile(r Rule) *compiled {
@@ -135,7 +171,7 @@ func (x *index) add(c *compiled) {
 		for i, h := range c.heads {
 			one := *c
 			one.heads = c.heads[i : i+1]
-			if strings.ContainsAny(h[0], "*?") {
+			if strings.ContainsAny(h[0], "*?\\") {
 				x.others = append(x.others, &one)
 				continue
 			}
@@ -178,7 +214,7 @@ func (c *compiled) concerns(req Request) bool {
 func (c *compiled) verdict(t truth, name string) Verdict {
 	v := Verdict{Action: c.Action, Rule: c.ID, Reason: c.Reason, Part: name}
 	switch {
-	case t == no, t == maybe && c.Action == Allow:
+	case t == no, t < yes && c.Action == Allow:
 		return Verdict{}
 	case t == maybe && c.Action == Deny:
 		v.Action, v.Reason = Ask, "it cannot be told beforehand whether this applies: "+c.Reason
@@ -192,130 +228,9 @@ func (v view) tool(req Request) Verdict {
 	for _, x := range v.indexes {
 		for _, c := range x.tools {
 			if c.concerns(req) {
-				verdict = worse(verdict, c.verdict(yes, ""))
+				verdict = Worse(verdict, c.verdict(yes, ""))
 			}
 		}
 	}
 	return verdict
-}
-
-// part is the verdict on a part; without an action if no rule is about it.
-func (v view) part(p *part, req Request) Verdict {
-	f := facts{req: req, part: p}
-	if req.Home != "" {
-		f.home = strings.Split(strings.Trim(req.Home, "/"), "/")
-	}
-	if p.file != nil {
-		f.files = []file{fileOf(*p.file, req)}
-	} else {
-		f.files = argumentsOf(p.command, req)
-	}
-	for _, x := range v.indexes {
-		if p.command != nil {
-			for _, c := range x.about(p.command) {
-				f.consider(c, c.command(&f))
-			}
-			for _, c := range x.others {
-				f.consider(c, c.command(&f))
-			}
-		}
-		for _, c := range x.files {
-			f.consider(c, c.names(&f, p.access, p.command != nil))
-		}
-	}
-	if p.command != nil && p.command.Hidden != "" {
-		f.verdict = worse(f.verdict, Verdict{Action: Ask, Rule: RuleHidden, Reason: p.command.Hidden, Part: p.name()})
-	}
-	return f.verdict
-}
-
-// facts are what is known of one part while rules are held against it.
-type facts struct {
-	req     Request
-	part    *part
-	files   []file
-	home    []string
-	verdict Verdict
-}
-
-// consider adds what a rule comes to.
-func (f *facts) consider(c *compiled, t truth) {
-	if t != no && c.concerns(f.req) {
-		f.verdict = worse(f.verdict, c.verdict(t, f.part.name()))
-	}
-}
-
-// argumentsOf are the words of a command that may name files.
-func argumentsOf(c *shell.Command, req Request) []file {
-	var files []file
-	for i, w := range c.Words {
-		if i > 0 && (!isOption(w) || strings.Contains(w.Text, "=")) {
-			files = append(files, fileOf(w, req))
-		}
-	}
-	return files
-}
-
-// about returns the rules about a command's program; all of them where that is not
-// known.
-func (x *index) about(c *shell.Command) []*compiled {
-	if len(c.Words) == 0 || len(x.programs) == 0 {
-		return nil
-	}
-	if c.Words[0].Known {
-		return x.programs[path.Base(c.Words[0].Text)]
-	}
-	var all []*compiled
-	for _, rules := range x.programs {
-		all = append(all, rules...)
-	}
-	return all
-}
-
-// command says whether a rule about commands is about this one.
-func (c *compiled) command(f *facts) truth {
-	cmd := f.part.command
-	t, words := c.heads[0].begins(cmd)
-	if t == no {
-		return no
-	}
-	if len(c.any) > 0 {
-		one := no
-		for _, term := range c.any {
-			one = max(one, term.among(words, cmd.More))
-		}
-		t = min(t, one)
-	}
-	for _, term := range c.all {
-		t = min(t, term.among(words, cmd.More))
-	}
-	for _, term := range c.none {
-		t = min(t, yes-term.among(words, cmd.More))
-	}
-	if len(c.places) > 0 && t != no {
-		found := c.names(f, "", true)
-		if cmd.More {
-			found = max(found, maybe)
-		}
-		t = min(t, found)
-	}
-	return t
-}
-
-// names says whether one of the files is one of the rule's. How a program uses its
-// arguments is not known: a rule about writing needs one that is known.
-func (c *compiled) names(f *facts, access Access, arguments bool) truth {
-	if c.Access != "" && access != "" && c.Access != access {
-		return no
-	}
-	t := no
-	for _, file := range f.files {
-		for _, p := range c.places {
-			t = max(t, p.holds(file, f.home))
-		}
-	}
-	if t == maybe && arguments && c.Access == Write {
-		return no
-	}
-	return t
 }

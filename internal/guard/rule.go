@@ -19,6 +19,8 @@ type Rule struct {
 
 	Paths  []string `toml:"paths" json:"paths,omitempty" doc:"Patterns of files: **/.env, ~/.ssh/**. With commands: of their arguments."`
 	Access Access   `toml:"access" json:"access,omitempty" doc:"read or write: only files that a redirection or a tool of that kind uses so. Empty is both."`
+
+	Line int `toml:"-" json:"line,omitempty"` // of its table in its file; zero is not known
 }
 
 // Access is how a file is used.
@@ -41,7 +43,7 @@ type Set struct {
 // Sheet is a policy before it is checked: the sets in force everywhere, and those
 // of roles.
 type Sheet struct {
-	Default Action // of what no rule fits; empty is allow
+	Default Action // of what no rule fits; empty is the most severe of the sets', else allow
 	Sets    []Set
 	Roles   []RoleSheet
 	Disable []string // ids of rules of shipped sets that are not wanted

@@ -50,7 +50,40 @@ func Decode(name string, data []byte) (Set, error) {
 	if set.Name == "" {
 		set.Name = name
 	}
+	for i, line := range linesOf(data) {
+		if i < len(set.Rules) {
+			set.Rules[i].Line = line
+		}
+	}
 	return set, nil
+}
+
+// linesOf returns where the tables of the rules begin.
+func linesOf(data []byte) []int {
+	var lines []int
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		if text := bytes.ReplaceAll(line, []byte(" "), nil); bytes.HasPrefix(text, []byte("[[rules]]")) {
+			lines = append(lines, number)
+		}
+	}
+	return lines
+}
+
+// FileError is a fault of a text of rules or cases, with its place.
+type FileError struct {
+	File         string
+	Line, Column int // from 1; zero is not known
+	Fault        string
+	Unknown      string // the key that is unknown; empty is another fault
+}
+
+func (e *FileError) Error() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Fault
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Fault)
 }
 
 // strict reads TOML; an unknown key is an error.
@@ -58,14 +91,15 @@ func strict(name string, data []byte, into any) error {
 	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(into)
 	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {
 		row, column := unknown.Errors[0].Position()
-		return fmt.Errorf("%s:%d:%d: unknown key %q", name, row, column, strings.Join(unknown.Errors[0].Key(), "."))
+		key := unknown.Errors[0].Key()
+		return &FileError{name, row, column, fmt.Sprintf("unknown key %q", strings.Join(key, ".")), key[len(key)-1]}
 	}
 	if fault, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, column := fault.Position()
-		return fmt.Errorf("%s:%d:%d: %s", name, row, column, strings.TrimPrefix(fault.Error(), "toml: "))
+		return &FileError{File: name, Line: row, Column: column, Fault: strings.TrimPrefix(fault.Error(), "toml: ")}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return &FileError{File: name, Fault: err.Error()}
 	}
 	return nil
 }

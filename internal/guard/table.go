@@ -17,6 +17,7 @@ type Case struct {
 	Input   map[string]any `toml:"input" json:"input,omitempty"`
 	Role    string         `toml:"role" json:"role,omitempty"`
 	Agent   string         `toml:"agent" json:"agent,omitempty"`
+	Dir     string         `toml:"dir" json:"dir,omitempty"` // where the agent works; empty is where that agent does
 	Want    Action         `toml:"want" json:"want"`
 	Rule    string         `toml:"rule" json:"rule,omitempty"` // the id that must decide; empty is any
 }
@@ -50,7 +51,7 @@ const ShellTool = "Bash"
 
 // Request returns the call that a case is about.
 func (c Case) Request() (Request, error) {
-	req := Request{Tool: c.Tool, Role: c.Role, Agent: c.Agent}
+	req := Request{Tool: c.Tool, Role: c.Role, Agent: c.Agent, Dir: c.Dir}
 	input := c.Input
 	if c.Command != "" {
 		req.Tool, input = ShellTool, map[string]any{"command": c.Command}
@@ -62,15 +63,18 @@ func (c Case) Request() (Request, error) {
 	return req, err
 }
 
-// Check decides every case of a table. home is that of the agents.
-func (p *Policy) Check(t Table, home string) ([]Result, error) {
+// Check decides every case of a table. place, if it is not nil, adds to a request
+// what is known of its agent.
+func (p *Policy) Check(t Table, place func(*Request)) ([]Result, error) {
 	results := make([]Result, 0, len(t.Cases))
 	for _, c := range t.Cases {
 		req, err := c.Request()
 		if err != nil {
 			return nil, err
 		}
-		req.Home = home
+		if place != nil {
+			place(&req)
+		}
 		v := p.Decide(req)
 		results = append(results, Result{c, v, v.Action == c.Want && (c.Rule == "" || c.Rule == v.Rule)})
 	}

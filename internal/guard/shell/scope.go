@@ -11,48 +11,42 @@ import (
 type scope struct {
 	reader   *reader
 	source   string
-	via      []string
+	within   Command // what the script runs in the place of
 	depth    int
+	script   *scriptSurvey
+	values   map[string]value  // of variables
 	loops    map[string][]Word // the values of loop variables
-	assigned map[string]bool   // variables that the script sets somewhere
+	straight bool              // every run of the script comes by here, once
+	turned   bool              // the shell has another input from here on
+}
+
+// place is a command at this place, without words.
+func (s *scope) place(text string) Command {
+	c := s.within
+	c.Words, c.Reads, c.Writes, c.More, c.Listed, c.Hidden = nil, nil, nil, false, false, ""
+	c.Text = brief(text)
+	return c
 }
 
 func (s *scope) stmts(list []*syntax.Stmt, in input) {
-	if s.assigned == nil {
-		s.assigned = map[string]bool{}
-		for _, st := range list {
-			s.noteAssigned(st)
-		}
-	}
 	for _, st := range list {
+		if s.turned {
+			in = input{redirected: true}
+		}
 		s.stmt(st, in)
 	}
-}
-
-// noteAssigned notes which variables are set anywhere below a node.
-func (s *scope) noteAssigned(n syntax.Node) {
-	syntax.Walk(n, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Assign:
-			if n.Name != nil {
-				s.assigned[n.Name.Value] = true
-			}
-		case *syntax.CallExpr: // read, mapfile, printf -v, getopts, unset: by name
-			for _, w := range n.Args[min(1, len(n.Args)):] {
-				if lit := w.Lit(); syntax.ValidName(lit) {
-					s.assigned[lit] = true
-				}
-			}
-		}
-		return true
-	})
 }
 
 func (s *scope) stmt(st *syntax.Stmt, in input) {
 	if st == nil {
 		return
 	}
-	c := Command{Via: s.via, Text: brief(s.text(st))}
+	if st.Background || st.Coprocess {
+		inner := *s
+		inner.straight = false
+		s = &inner
+	}
+	c := s.place(s.text(st))
 	in = s.redirect(st.Redirs, &c, in)
 	switch cmd := st.Cmd.(type) {
 	case *syntax.CallExpr:
@@ -62,11 +56,22 @@ func (s *scope) stmt(st *syntax.Stmt, in input) {
 		s.binary(cmd, in)
 	case *syntax.ForClause:
 		s.loop(cmd, in)
+	case *syntax.Block:
+		inner := *s
+		inner.stmts(cmd.Stmts, in)
+	case *syntax.FuncDecl, *syntax.CoprocClause: // their input is whatever the caller gives
+		s.below(st.Cmd, input{redirected: true})
+	case *syntax.DeclClause:
+		s.declare(cmd)
+	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+		s.below(st.Cmd, in)
+		s.literals(st.Cmd)
+	case nil:
 	default:
 		s.below(st.Cmd, in)
 	}
 	if len(c.Reads)+len(c.Writes) > 0 {
-		s.reader.found = append(s.reader.found, c)
+		s.reader.add(c)
 	}
 }
 
@@ -83,12 +88,18 @@ func (s *scope) redirect(redirs []*syntax.Redirect, c *Command, in input) input 
 	for _, r := range redirs {
 		s.substitutions(r.Word)
 		s.substitutions(r.Hdoc)
+		if r.Op == syntax.WordHdoc {
+			s.reader.expansions(*c, s.word(r.Word), s.depth)
+		}
 		switch r.Op {
 		case syntax.RdrIn, syntax.RdrInOut:
 			c.Reads = append(c.Reads, s.word(r.Word))
+			if r.Op == syntax.RdrInOut {
+				c.Writes = append(c.Writes, s.word(r.Word))
+			}
 			in = input{redirected: true}
 		case syntax.Hdoc, syntax.DashHdoc:
-			w := s.word(r.Hdoc)
+			w := s.document(r)
 			in = input{redirected: true, known: w.Known, text: w.Text}
 		case syntax.WordHdoc:
 			w := s.word(r.Word)
@@ -114,56 +125,57 @@ func isDescriptor(w Word) bool {
 func (s *scope) call(cmd *syntax.CallExpr, c Command, in input) {
 	for _, a := range cmd.Assigns {
 		s.below(a, input{})
+		s.environ(a)
 	}
 	for _, w := range cmd.Args {
 		s.substitutions(w)
 	}
 	if len(cmd.Args) == 0 {
+		for _, a := range cmd.Assigns {
+			s.set(a)
+		}
 		if len(c.Reads)+len(c.Writes) > 0 {
-			s.reader.found = append(s.reader.found, c)
+			s.reader.add(c)
 		}
 		return
 	}
 	c.Words = s.words(cmd.Args)
+	if len(c.Words) == 0 { // an empty variable
+		return
+	}
+	if c.Words[0].Known && c.Words[0].Text == "exec" && len(c.Words) == 1 && in.redirected {
+		s.turned = true
+	}
 	s.reader.command(c, in, s.depth)
+}
+
+// declare reads export and its like.
+func (s *scope) declare(d *syntax.DeclClause) {
+	s.below(d, input{})
+	for _, a := range d.Args {
+		s.environ(a)
+		if v := d.Variant.Value; v == "export" || v == "readonly" {
+			s.set(a)
+		}
+	}
 }
 
 // binary reads a list or a pipe.
 func (s *scope) binary(cmd *syntax.BinaryCmd, in input) {
-	s.stmt(cmd.X, in)
+	inner := *s
+	inner.straight = s.straight && cmd.Op == syntax.AndStmt
+	inner.stmt(cmd.X, in)
 	if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
 		in = s.output(cmd.X)
 	}
-	s.stmt(cmd.Y, in)
-}
-
-// output is what a command writes, if that is plain to see.
-func (s *scope) output(st *syntax.Stmt) input {
-	in := input{redirected: true}
-	call, ok := st.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 || len(st.Redirs) > 0 {
-		return in
-	}
-	words := s.words(call.Args)
-	var parts []string
-	for _, w := range words {
-		if !w.Known || w.Glob {
-			return in
-		}
-		parts = append(parts, w.Text)
-	}
-	switch {
-	case parts[0] == "echo" && (len(parts) == 1 || !strings.HasPrefix(parts[1], "-") && !strings.Contains(strings.Join(parts, ""), `\`)):
-		return input{redirected: true, known: true, text: strings.Join(parts[1:], " ")}
-	case parts[0] == "printf" && len(parts) == 2 && !strings.ContainsAny(parts[1], `%\`):
-		return input{redirected: true, known: true, text: parts[1]}
-	}
-	return in
+	inner.stmt(cmd.Y, in)
+	s.turned = s.turned || inner.turned
 }
 
 // loop reads a for clause; its variable takes the values of its list.
 func (s *scope) loop(cmd *syntax.ForClause, in input) {
 	inner := *s
+	inner.straight = false
 	if iter, ok := cmd.Loop.(*syntax.WordIter); ok {
 		for _, w := range iter.Items {
 			s.substitutions(w)
@@ -172,35 +184,39 @@ func (s *scope) loop(cmd *syntax.ForClause, in input) {
 		if inner.loops == nil {
 			inner.loops = map[string][]Word{}
 		}
-		delete(inner.loops, iter.Name.Value)
-		if values, ok := s.values(iter.Items); ok && !assignedIn(cmd.Do, iter.Name.Value) {
-			inner.loops[iter.Name.Value] = values
+		name := iter.Name.Value
+		delete(inner.loops, name)
+		for _, w := range s.words(iter.Items) {
+			s.reader.expansions(s.place(w.Text), w, s.depth)
+		}
+		if values, ok := s.loopValues(iter.Items); ok && !cmd.Select && !s.script.opaque && !assignedIn(cmd.Do, name) {
+			inner.loops[name] = values
 		}
 	} else {
 		s.below(cmd.Loop, input{})
 	}
-	for _, st := range cmd.Do {
-		inner.stmt(st, in)
-	}
+	inner.stmts(cmd.Do, in)
 }
 
-// values are the words of a loop's list; not ok if one of them is not known.
-func (s *scope) values(items []*syntax.Word) ([]Word, bool) {
+// assignedIn reports whether a loop's body sets the variable.
+func assignedIn(body []*syntax.Stmt, name string) bool {
+	for _, st := range body {
+		if in := survey(st); in.opaque || in.sets[name] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// loopValues are the words of a loop's list; not ok if one of them is not known.
+func (s *scope) loopValues(items []*syntax.Word) ([]Word, bool) {
 	values := s.words(items)
 	for _, w := range values {
-		if !w.Known {
+		if !w.Known && !w.Listed {
 			return nil, false
 		}
 	}
 	return values, len(values) > 0 && len(values) <= maxWords
-}
-
-func assignedIn(body []*syntax.Stmt, name string) bool {
-	inner := &scope{assigned: map[string]bool{}}
-	for _, st := range body {
-		inner.noteAssigned(st)
-	}
-	return inner.assigned[name]
 }
 
 // substitutions reads the commands that run so that a word gets its value.
@@ -212,13 +228,23 @@ func (s *scope) substitutions(w *syntax.Word) {
 
 // below reads the statements inside a node, whatever it is.
 func (s *scope) below(n syntax.Node, in input) {
-	if n == nil {
-		return
-	}
+	inner := *s
+	inner.straight = false
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if st, ok := n.(*syntax.Stmt); ok {
-			s.stmt(st, in)
+			inner.stmt(st, in)
 			return false
+		}
+		return true
+	})
+}
+
+// literals reads the quoted texts inside a node that the shell may evaluate again,
+// as it does with the names of elements.
+func (s *scope) literals(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok {
+			s.reader.expansions(s.place(""), s.word(w), s.depth)
 		}
 		return true
 	})

@@ -6,13 +6,18 @@ import (
 )
 
 // text reads a script that is a word of a command.
-func (r *reader) text(c Command, script Word, depth int) {
-	if !script.Known {
-		c.Hidden = "it runs a script that depends on " + describe(script)
-		r.found = append(r.found, c)
+func (r *reader) text(c Command, script Word, in input, depth int) {
+	if script.Any != nil {
+		for _, w := range script.Any {
+			r.text(c, w, in, depth)
+		}
 		return
 	}
-	r.nested(c, script.Text, c.Via, depth)
+	if !script.Known {
+		r.hide(c, "it runs a script that depends on "+describe(script))
+		return
+	}
+	r.nested(c, script.Text, in, depth)
 }
 
 // joined reads the script that words make when they are put together.
@@ -20,132 +25,197 @@ func (r *reader) joined(c Command, words []Word, depth int) {
 	parts := make([]string, len(words))
 	for i, w := range words {
 		if !w.Known {
-			c.Hidden = "it runs a script that depends on " + describe(w)
-			r.found = append(r.found, c)
+			r.hide(c, "it runs a script that depends on "+describe(w))
 			return
 		}
 		parts[i] = w.Text
 	}
-	r.nested(c, strings.Join(parts, " "), c.Via, depth)
+	r.nested(c, strings.Join(parts, " "), input{}, depth)
 }
 
 // eval reads the script that the words of eval make.
 func (r *reader) eval(c Command, depth int) {
-	r.found = append(r.found, c)
+	r.add(c)
 	if len(c.Words) > 1 {
 		r.joined(behind(c, "eval"), c.Words[1:], depth)
+	}
+	if c.More {
+		r.hide(behind(c, "eval"), "it runs words that are added later")
 	}
 }
 
 // source marks a script that does not come from a plain file.
-func (r *reader) source(c Command) {
-	if len(c.Words) > 1 && !c.Words[1].Known {
-		c.Hidden = "it runs a script from " + describe(c.Words[1])
+func (r *reader) source(c Command, in input, depth int) {
+	words := c.Words[1:]
+	if len(words) > 0 && words[0].Known && words[0].Text == "--" {
+		words = words[1:]
 	}
-	r.found = append(r.found, c)
+	switch {
+	case len(words) == 0 && c.More, len(words) > 0 && !words[0].Known:
+		c.Hidden = "it runs a script from a place that is not known"
+	case len(words) > 0 && stream(words[0]):
+		r.fromInput(c, in, depth)
+		return
+	}
+	r.add(c)
+}
+
+// stream reports whether a file is what a program gets from others as it runs.
+func stream(w Word) bool {
+	return w.Text == "/dev/stdin" || strings.HasPrefix(w.Text, "/dev/fd/") || strings.HasPrefix(w.Text, "/proc/") && strings.Contains(w.Text, "/fd/")
+}
+
+// fromInput reads a script that comes from a command's input.
+func (r *reader) fromInput(c Command, in input, depth int) {
+	if !in.known {
+		r.hide(c, "it runs a script that comes from its input")
+		return
+	}
+	r.add(c)
+	program, _ := name(c.Words[0])
+	r.nested(behind(c, program), in.text, input{redirected: true}, depth)
+}
+
+// invocation is how a shell is started.
+type invocation struct {
+	script  bool   // the first word is one
+	input   bool   // the script comes from the input
+	words   []Word // after the options
+	unknown *Word
+}
+
+// invoked takes the options of a shell off its words.
+func invoked(words []Word) invocation {
+	v := invocation{words: words}
+	for len(v.words) > 0 {
+		w := v.words[0]
+		if !w.Known && w.Any == nil {
+			v.unknown = &w
+			return v
+		}
+		if len(w.Text) < 2 || w.Text[0] != '-' && w.Text[0] != '+' {
+			return v
+		}
+		v.words = v.words[1:]
+		if w.Text == "--" {
+			return v
+		}
+		if strings.HasPrefix(w.Text, "--") {
+			if long, value, ok := strings.Cut(w.Text, "="); long == "--command" || long == "--init-command" { // as fish has them
+				v.script = true
+				if ok {
+					v.words = append([]Word{{Text: value, Known: true}}, v.words...)
+				}
+				return v
+			}
+			if slices.Contains([]string{"--rcfile", "--init-file", "--emulate"}, w.Text) {
+				v.words = v.words[min(1, len(v.words)):]
+			}
+			continue
+		}
+		if strings.ContainsAny(w.Text, "oO") {
+			v.words = v.words[min(1, len(v.words)):]
+		}
+		if w.Text[0] == '-' {
+			v.script = v.script || strings.ContainsAny(w.Text, "cC")
+			v.input = v.input || strings.Contains(w.Text, "s")
+		}
+	}
+	return v
 }
 
 // shell reads the script of a shell: a word, its input, or a file that is not
 // looked into.
-func (r *reader) shell(c Command, name string, in input, depth int) {
-	r.found = append(r.found, c)
-	at := len(r.found) - 1
-	script := false
-	words := c.Words[1:]
-	for len(words) > 0 {
-		w := words[0]
-		if !w.Known && w.Any == nil {
-			r.found[at].Hidden = "what it runs depends on " + describe(w)
-			return
-		}
-		if len(w.Text) < 2 || w.Text[0] != '-' && w.Text[0] != '+' {
-			break
-		}
-		words = words[1:]
-		switch {
-		case w.Text == "--":
-		case w.Text == "--rcfile", w.Text == "--init-file", w.Text == "-o", w.Text == "+o", w.Text == "-O", w.Text == "+O":
-			words = words[min(1, len(words)):]
-			continue
-		case w.Text[0] == '-' && w.Text[1] != '-' && strings.Contains(w.Text, "c"):
-			script = true
-			continue
-		case w.Text[0] == '-' && w.Text[1] != '-' && strings.Contains(w.Text, "s"):
-			words = nil
-		default:
-			continue
-		}
-		break
+func (r *reader) shell(c Command, program string, in input, depth int) {
+	v := invoked(c.Words[1:])
+	inner := behind(c, program)
+	for _, w := range c.Words[1:] {
+		r.expansions(inner, w, depth)
 	}
 	switch {
-	case script && len(words) == 0:
-	case script:
-		r.text(behind(c, name), words[0], depth)
-	case len(words) > 0 && words[0].Text != "-" && words[0].Text != "/dev/stdin":
-		if strings.ContainsRune(words[0].Text, Unknown) || strings.HasPrefix(words[0].Text, "/dev/fd/") || strings.HasPrefix(words[0].Text, "/proc/self/fd/") {
-			r.found[at].Hidden = "it runs a script from " + describe(words[0])
+	case v.unknown != nil:
+		r.hide(c, "what it runs depends on "+describe(*v.unknown))
+	case v.script && len(v.words) > 0:
+		r.add(c)
+		r.text(inner, v.words[0], in, depth)
+	case v.script && c.More, len(v.words) == 0 && c.More:
+		r.hide(c, "it runs a script that is added later")
+	case v.script:
+		r.add(c)
+	case !v.input && len(v.words) > 0 && v.words[0].Text != "-" && !stream(v.words[0]):
+		if strings.ContainsRune(v.words[0].Text, Unknown) {
+			c.Hidden = "it runs a script from " + describe(v.words[0])
 		}
-	case in.known:
-		r.nested(c, in.text, behind(c, name).Via, depth)
+		r.add(c)
+	case len(v.words) > 0 && stream(v.words[0]) && v.words[0].Text != "/dev/stdin":
+		r.hide(c, "it runs a script that another program writes")
 	case in.redirected:
-		r.found[at].Hidden = "it runs a script that comes from its input"
+		r.fromInput(c, in, depth)
+	default:
+		r.add(c)
 	}
 }
 
 // scripts reads the scripts that trap and alias keep for later.
-func (r *reader) scripts(c Command, name string, depth int) {
+func (r *reader) scripts(c Command, program string, depth int) {
 	words := c.Words[1:]
-	if name == "trap" {
-		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
-			words = words[1:]
-		}
+	for len(words) > 0 && words[0].Known && strings.HasPrefix(words[0].Text, "-") && (words[0].Text != "-" || program == "alias") {
+		words = words[1:]
+	}
+	if program == "trap" {
 		if len(words) > 1 {
-			r.text(behind(c, name), words[0], depth)
+			r.text(behind(c, program), words[0], input{}, depth)
 		}
 		return
 	}
 	for _, w := range words {
 		_, value, ok := strings.Cut(w.Text, "=")
 		if ok {
-			r.text(behind(c, name), Word{Text: value, Known: w.Known}, depth)
+			r.text(behind(c, program), Word{Text: value, Known: w.Known}, input{}, depth)
 		}
 	}
 }
 
+// executing are the options of find and of its like after which a command stands.
+var executing = map[string][]string{
+	"find": {"-exec", "-execdir", "-ok", "-okdir"},
+	"fd":   {"-x", "-X", "--exec", "--exec-batch"}, "fdfind": {"-x", "-X", "--exec", "--exec-batch"},
+}
+
 // find follows -exec and its like.
-func (r *reader) find(c Command, depth int) {
+func (r *reader) find(c Command, program string, depth int) {
 	words := c.Words[1:]
 	for i := 0; i < len(words); i++ {
-		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, words[i].Text) {
+		if !words[i].Known {
+			if words[i].Split {
+				r.hide(behind(c, program), "it may run a command that depends on "+describe(words[i]))
+			}
+			continue
+		}
+		if !slices.Contains(executing[program], words[i].Text) {
 			continue
 		}
 		end := i + 1
 		for end < len(words) && words[end].Text != ";" && words[end].Text != "+" {
 			end++
 		}
-		inner := behind(c, "find")
+		inner := behind(c, program)
 		inner.Words, inner.Reads, inner.Writes = nil, nil, nil
 		for _, w := range words[i+1 : end] {
-			if strings.Contains(w.Text, "{}") {
-				w = Word{Text: strings.ReplaceAll(w.Text, "{}", string(Unknown))}
-			}
-			inner.Words = append(inner.Words, w)
+			inner.Words = append(inner.Words, placeholders(w, "{}"))
 		}
+		inner.More = inner.More || program != "find"
 		r.command(inner, input{redirected: true}, depth+1)
 		i = end
 	}
 }
 
-// hideAliases marks a git that brings commands of its own along.
-func hideAliases(c Command) Command {
-	for i, w := range c.Words {
-		setting := w.Text
-		if i > 0 && c.Words[i-1].Text == "-c" || strings.HasPrefix(setting, "--config-env=") {
-			setting = strings.ToLower(strings.TrimPrefix(setting, "--config-env="))
-			if strings.HasPrefix(setting, "alias.") || !w.Known && strings.HasPrefix(setting, string(Unknown)) {
-				c.Hidden = "it defines an alias in its own words"
-			}
+// placeholders makes what a program replaces in a word unknown.
+func placeholders(w Word, marks ...string) Word {
+	for _, mark := range marks {
+		if mark != "" && strings.Contains(w.Text, mark) {
+			w.Text, w.Known = strings.ReplaceAll(w.Text, mark, string(Unknown)), false
 		}
 	}
-	return c
+	return w
 }

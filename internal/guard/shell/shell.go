@@ -9,18 +9,28 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The limits of what is read; beyond them a command is hidden.
+// The limits of what is read; beyond them a script is an error, or a command is
+// hidden. They bound time and memory for whatever an agent may send.
 const (
 	// MaxScript is the most bytes of a script.
-	MaxScript = 1 << 20
-	maxDepth  = 12
-	maxWords  = 4096 // of one command, after brace expansion
+	MaxScript   = 256 << 10
+	maxDepth    = 12    // scripts in scripts
+	maxWords    = 4096  // of one command, after brace expansion
+	maxCommands = 4000  // of one call
+	maxAllWords = 40000 // of one call
+	maxOpen     = 400   // brackets that are open at once
+	maxBrackets = 10000 // of a script
+	maxKeywords = 5000  // of a script
+	maxFolders  = 12    // that a script may be in
 )
 
 // Command is one program that a script may run.
@@ -29,12 +39,20 @@ type Command struct {
 	Words []Word
 	// More says that further words are added when it runs, as by xargs.
 	More bool
+	// Listed says of those words that they are names which a program has found here.
+	Listed bool
 	// Reads and Writes are the files of its redirections.
 	Reads, Writes []Word
+	// Folders are where it may run, beside where the script begins: what the script
+	// or the command itself changes to.
+	Folders []Word
 	// Via are the programs that it was found behind, outermost first.
 	Via []string
 	// Hidden says why something that it runs cannot be seen; empty if all can.
 	Hidden string
+	// Mentioned says that it stands in a text that may become a command, or may not:
+	// a string in a program of another language, a doubtful reading of options.
+	Mentioned bool
 	// Text is its source, shortened, for people.
 	Text string
 }
@@ -42,33 +60,88 @@ type Command struct {
 // Options are what is known of the place where a script runs.
 type Options struct {
 	Home string // of the user; empty is unknown
+	// Parsers are used again; nil makes new ones.
+	Parsers *Parsers
 }
+
+// Parsers keeps parsers for use by many goroutines. The zero value is ready.
+type Parsers struct{ pool sync.Pool }
+
+func (p *Parsers) parse(text string) (*syntax.File, error) {
+	if p == nil {
+		return newParser().Parse(strings.NewReader(text), "")
+	}
+	parser, ok := p.pool.Get().(*syntax.Parser)
+	if !ok {
+		parser = newParser()
+	}
+	defer p.pool.Put(parser)
+	return parser.Parse(strings.NewReader(text), "")
+}
+
+func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 
 // Parse returns the commands of a script in the order of their text. A script that
 // cannot be parsed is an error with the position of the fault.
 func Parse(script string, opts Options) ([]Command, error) {
 	r := &reader{opts: opts}
-	if err := r.script(script, nil, 0); err != nil {
+	if err := r.script(script, Command{}, input{}, 0); err != nil {
 		return nil, err
 	}
-	return r.found, nil
+	return r.result()
 }
 
 // Argv returns the commands of one program that is started without a shell.
-func Argv(argv []string, opts Options) []Command {
+func Argv(argv []string, opts Options) ([]Command, error) {
 	r := &reader{opts: opts}
 	words := make([]Word, len(argv))
 	for i, arg := range argv {
+		if err := fit(arg); err != nil {
+			return nil, err
+		}
 		words[i] = Word{Text: arg, Known: true}
 	}
 	r.command(Command{Words: words, Text: brief(strings.Join(argv, " "))}, input{}, 0)
-	return r.found
+	return r.result()
 }
 
 // reader is one reading of a script.
 type reader struct {
-	opts  Options
-	found []Command
+	opts    Options
+	found   []Command
+	words   int
+	folders []Word // that the script changes to
+	full    bool   // a limit was passed
+}
+
+var errTooMuch = errors.New("the script runs too many commands to be judged")
+
+func (r *reader) result() ([]Command, error) {
+	if r.full {
+		return nil, errTooMuch
+	}
+	if len(r.folders) > 0 {
+		for i := range r.found {
+			r.found[i].Folders = append(slices.Clip(r.folders), r.found[i].Folders...)
+		}
+	}
+	return r.found, nil
+}
+
+// add takes up a command.
+func (r *reader) add(c Command) {
+	r.words += len(c.Words)
+	if r.full || len(r.found) >= maxCommands || r.words > maxAllWords {
+		r.full = true
+		return
+	}
+	r.found = append(r.found, c)
+}
+
+// hide takes up a command that hides what it runs.
+func (r *reader) hide(c Command, why string) {
+	c.Hidden = why
+	r.add(c)
 }
 
 // input is where a command's standard input comes from.
@@ -76,35 +149,85 @@ type input struct {
 	redirected bool   // not from where the script's own comes
 	known      bool   // it is text
 	text       string // that
+	listed     bool   // it is names that a program has found here
 }
 
-// script reads a script that runs behind the programs via.
-func (r *reader) script(text string, via []string, depth int) error {
-	if len(text) > MaxScript {
-		return fmt.Errorf("the script has %d bytes; at most %d are read", len(text), MaxScript)
+// script reads a script that runs in the place of a command.
+func (r *reader) script(text string, within Command, in input, depth int) error {
+	if err := fit(text); err != nil {
+		return err
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	file, err := r.opts.Parsers.parse(text)
 	if err != nil {
 		return fmt.Errorf("the script cannot be read: %w", err)
 	}
-	s := &scope{reader: r, source: text, via: via, depth: depth}
-	s.stmts(file.Stmts, input{})
+	s := &scope{reader: r, source: text, within: within, depth: depth, script: survey(file), straight: true}
+	s.stmts(file.Stmts, in)
+	return nil
+}
+
+// fit refuses a text that shells do not agree about, or that would take the
+// parser too much of the stack.
+func fit(text string) error {
+	switch {
+	case len(text) > MaxScript:
+		return fmt.Errorf("the script has %d bytes; at most %d are read", len(text), MaxScript)
+	case strings.ContainsRune(text, Unknown):
+		return errors.New("the script holds a NUL byte")
+	case strings.Contains(text, "\r"):
+		return errors.New("the script holds a carriage return, which shells take in different ways")
+	}
+	open, brackets := 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '[', '{':
+			brackets++
+			if open++; open > maxOpen || brackets > maxBrackets {
+				return errors.New("the script is nested too deep, or has too many brackets")
+			}
+		case ')', ']', '}':
+			open = max(0, open-1)
+		}
+	}
+	if len(text) < maxKeywords {
+		return nil
+	}
+	keywords := 0
+	for _, word := range []string{"if", "while", "until", "case", "time", "coproc", "for", "select", "function", "`"} {
+		keywords += strings.Count(text, word)
+	}
+	if keywords > maxKeywords {
+		return errors.New("the script is nested too deep, or has too many keywords")
+	}
 	return nil
 }
 
 // nested reads a script that a command would run; one that cannot be read makes the
 // command hidden.
-func (r *reader) nested(c Command, text string, via []string, depth int) {
+func (r *reader) nested(c Command, text string, in input, depth int) {
 	if depth >= maxDepth {
-		c.Hidden = "it is nested too deep"
-		r.found = append(r.found, c)
+		r.hide(c, "it is nested too deep")
 		return
 	}
 	at := len(r.found)
-	if err := r.script(text, via, depth+1); err != nil {
+	if err := r.script(text, c, in, depth+1); err != nil {
 		r.found = r.found[:at]
-		c.Hidden = err.Error()
-		r.found = append(r.found, c)
+		r.hide(c, err.Error())
+	}
+}
+
+// mention reads a text that may become a script. If it is none, it says nothing.
+func (r *reader) mention(c Command, text string, depth int) {
+	if depth >= maxDepth || !strings.ContainsAny(text, " \t\n") {
+		return
+	}
+	at := len(r.found)
+	c.Mentioned = true
+	if err := r.script(text, c, input{}, depth+1); err != nil {
+		r.found = r.found[:at]
+	}
+	for i := at; i < len(r.found); i++ {
+		r.found[i].Mentioned, r.found[i].Hidden = true, ""
 	}
 }
 
@@ -112,9 +235,23 @@ const maxText = 160
 
 // brief is a text on one line, shortened.
 func brief(text string) string {
+	short := len(text) <= 4*maxText
+	if !short {
+		text = text[:4*maxText]
+	}
 	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + " ..."
+	if len(text) > maxText || !short {
+		text = strings.ToValidUTF8(text[:min(len(text), maxText)], "") + " ..."
 	}
 	return text
+}
+
+// name is the name of a program: the last part of its path.
+func name(w Word) (string, bool) {
+	text := w.Text
+	if at := strings.LastIndexByte(text, '/'); at >= 0 {
+		text = text[at+1:]
+	}
+	text = strings.TrimPrefix(text, "=") // as one shell finds a program
+	return text, w.Any == nil && !w.Glob && (w.Known || !w.Split && len(text) > 0 && strings.IndexByte(text, byte(Unknown)) < 0)
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -22,25 +23,22 @@ type Word struct {
 	Split bool
 	// Glob says that it is a pattern for the names of files.
 	Glob bool
+	// Listed says that what is unknown are names that a program has found here.
+	Listed bool
 	// Any are the values that it takes one after the other, as a loop's variable does;
 	// Text is unknown then.
 	Any []Word
 }
 
-// Could reports whether the word may turn out to be one that fits, by its known
-// parts. fits gets what comes before the first unknown part and after the last.
-func (w Word) Could(fits func(head, tail string) bool) bool {
-	first := strings.IndexRune(w.Text, Unknown)
-	if first < 0 {
-		return fits(w.Text, "")
-	}
-	return fits(w.Text[:first], w.Text[strings.LastIndexByte(w.Text, Unknown)+1:])
-}
-
-// words returns what a word of the source becomes: several with braces.
+// words returns what a word of the source becomes: several with braces, or where
+// the words of a variable are known.
 func (s *scope) words(list []*syntax.Word) []Word {
 	var out []Word
 	for _, w := range list {
+		if values, ok := s.fields(w); ok {
+			out = append(out, values...)
+			continue
+		}
 		if !syntax.SplitBraces(w) {
 			out = append(out, s.word(w))
 			continue
@@ -63,22 +61,61 @@ func (s *scope) word(w *syntax.Word) Word {
 	if values, ok := s.looped(w); ok {
 		return Word{Text: string(Unknown), Any: values}
 	}
-	f := &flattener{scope: s, known: true}
+	f := &flattener{scope: s, known: true, listed: true}
 	for i, part := range w.Parts {
 		f.part(part, i == 0)
 	}
-	return Word{Text: f.text.String(), Known: f.known, Split: f.split, Glob: f.glob}
+	return f.word()
+}
+
+// document returns the text of a here-document.
+func (s *scope) document(r *syntax.Redirect) Word {
+	quoted := slices.ContainsFunc(r.Word.Parts, func(p syntax.WordPart) bool {
+		lit, ok := p.(*syntax.Lit)
+		return !ok || strings.Contains(lit.Value, `\`)
+	})
+	if r.Hdoc == nil {
+		return Word{Known: true}
+	}
+	f := &flattener{scope: s, known: true, listed: true}
+	for _, part := range r.Hdoc.Parts {
+		switch lit, ok := part.(*syntax.Lit); {
+		case ok && quoted:
+			f.text.WriteString(lit.Value)
+		case ok:
+			f.text.WriteString(unescape(lit.Value, "\\$`"))
+		default:
+			f.expansion(part, false)
+		}
+	}
+	w := f.word()
+	if r.Op == syntax.DashHdoc {
+		lines := strings.SplitAfter(w.Text, "\n")
+		for i := range lines {
+			lines[i] = strings.TrimLeft(lines[i], "\t")
+		}
+		w.Text = strings.Join(lines, "")
+	}
+	return w
+}
+
+// single returns the only part of a word, out of its quotes.
+func single(w *syntax.Word) (part syntax.WordPart, quoted bool) {
+	if len(w.Parts) != 1 {
+		return nil, false
+	}
+	if q, ok := w.Parts[0].(*syntax.DblQuoted); ok {
+		if len(q.Parts) == 1 {
+			return q.Parts[0], true
+		}
+		return nil, true
+	}
+	return w.Parts[0], false
 }
 
 // looped returns the values of a word that is just the variable of a loop.
 func (s *scope) looped(w *syntax.Word) ([]Word, bool) {
-	if len(w.Parts) != 1 {
-		return nil, false
-	}
-	part := w.Parts[0]
-	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
-		part = q.Parts[0]
-	}
+	part, _ := single(w)
 	p, ok := part.(*syntax.ParamExp)
 	if !ok || !plain(p) {
 		return nil, false
@@ -88,23 +125,31 @@ func (s *scope) looped(w *syntax.Word) ([]Word, bool) {
 }
 
 // plain reports whether a parameter expansion is a variable's value as it is.
-func plain(p *syntax.ParamExp) bool {
-	return p.Param != nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Index == nil && p.Slice == nil &&
-		p.Repl == nil && p.Exp == nil && p.Names == 0 && len(p.Modifiers) == 0
+func plain(p *syntax.ParamExp) bool { return simple(p) && p.Index == nil }
+
+// simple is plain, or a whole array.
+func simple(p *syntax.ParamExp) bool {
+	return p.Param != nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Flags == nil && p.NestedParam == nil &&
+		p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0 && len(p.Modifiers) == 0
 }
 
 // flattener puts the parts of a word together.
 type flattener struct {
-	scope *scope
-	text  strings.Builder
-	known bool
-	split bool
-	glob  bool
+	scope  *scope
+	text   strings.Builder
+	known  bool
+	split  bool
+	glob   bool
+	listed bool // all that is unknown is listed
+}
+
+func (f *flattener) word() Word {
+	return Word{Text: f.text.String(), Known: f.known, Split: f.split, Glob: f.glob, Listed: !f.known && f.listed}
 }
 
 func (f *flattener) unknown(split bool) {
 	f.text.WriteRune(Unknown)
-	f.known = false
+	f.known, f.listed = false, false
 	f.split = f.split || split
 }
 
@@ -125,6 +170,8 @@ func (f *flattener) part(part syntax.WordPart, first bool) {
 	case *syntax.ExtGlob:
 		f.glob = true
 		f.unknown(true)
+	case *syntax.ProcSubst: // the name of a pipe
+		f.text.WriteString("/dev/fd/63")
 	default:
 		f.expansion(part, true)
 	}
@@ -146,26 +193,48 @@ func (f *flattener) single(p *syntax.SglQuoted) {
 
 // expansion adds what the shell puts in the place of a variable or a substitution.
 func (f *flattener) expansion(part syntax.WordPart, split bool) {
-	p, ok := part.(*syntax.ParamExp)
-	if ok && plain(p) && p.Param.Value == "HOME" && f.scope.reader.opts.Home != "" && !f.scope.assigned["HOME"] {
-		f.text.WriteString(f.scope.reader.opts.Home)
-		return
-	}
-	if _, arithmetic := part.(*syntax.ArithmExp); arithmetic {
+	switch p := part.(type) {
+	case *syntax.ParamExp:
+		if text, ok := f.scope.value(p); ok && (!split || !special(text)) {
+			f.text.WriteString(text)
+			return
+		}
+	case *syntax.CmdSubst:
+		out := f.scope.captured(p)
+		if out.listed {
+			f.text.WriteRune(Unknown)
+			f.known, f.split = false, f.split || split
+			return
+		}
+		if text := strings.TrimRight(out.text, "\n"); out.known && (!split || !special(text)) {
+			f.text.WriteString(text)
+			return
+		}
+	case *syntax.ArithmExp:
 		split = false
 	}
 	f.unknown(split)
 }
 
+// special reports whether a text outside quotes becomes something else.
+func special(text string) bool { return strings.ContainsAny(text, " \t\n*?[\\") || text == "" }
+
 // literal adds unquoted text.
 func (f *flattener) literal(value string, first bool) {
-	if rest, ok := strings.CutPrefix(value, "~"); first && ok && (rest == "" || rest[0] == '/') {
-		if home := f.scope.reader.opts.Home; home != "" {
+	if first && strings.HasPrefix(value, "~") {
+		user, _, _ := strings.Cut(value[1:], "/")
+		home := f.scope.reader.opts.Home
+		switch {
+		case user == "" && home != "":
 			f.text.WriteString(home)
-		} else {
+		case user == "":
 			f.text.WriteByte('~')
+		case strings.HasSuffix(home, "/"+user):
+			f.text.WriteString(home)
+		default: // another user's, or a former folder
+			f.unknown(false)
 		}
-		value = rest
+		value = value[1+len(user):]
 	}
 	for i := 0; i < len(value); i++ {
 		switch c := value[i]; c {

@@ -1,0 +1,243 @@
+package guard
+
+import (
+	"path"
+	"strings"
+
+	"gascity/internal/guard/shell"
+)
+
+// facts are what is known of one part while rules are held against it.
+type facts struct {
+	req     Request
+	part    *part
+	program string
+	habit   habit
+	files   []file
+	home    []string
+	verdict Verdict
+}
+
+// part is the verdict on a part; without an action if no rule is about it.
+func (v view) part(p *part, req Request) Verdict {
+	f := facts{req: req, part: p}
+	if req.Home != "" {
+		f.home = strings.Split(strings.Trim(strings.ToLower(path.Clean(req.Home)), "/"), "/")
+	}
+	switch {
+	case p.file != nil:
+		f.files = filesOf(nil, *p.file, p.folders, req)
+		f.habit = dumps
+	case len(p.command.Words) > 0:
+		f.program = programOf(p.command.Words[0])
+		f.habit = habitOf(f.program)
+		f.files = argumentsOf(p.command, req)
+	}
+	for _, x := range v.indexes {
+		if p.command != nil {
+			for _, c := range x.about(f.program) {
+				f.consider(c, c.command(&f))
+			}
+			for _, c := range x.others {
+				f.consider(c, c.command(&f))
+			}
+		}
+		for _, c := range x.files {
+			f.consider(c, c.names(&f))
+		}
+	}
+	return f.verdict
+}
+
+// programOf is the name of a program as rules give it.
+func programOf(w shell.Word) string {
+	return strings.ToLower(strings.TrimPrefix(path.Base(w.Text), "="))
+}
+
+// consider adds what a rule comes to.
+func (f *facts) consider(c *compiled, t truth) {
+	if t == no || !c.concerns(f.req) || c.Action == Allow && f.part.command != nil && f.part.command.Mentioned {
+		return
+	}
+	f.verdict = Worse(f.verdict, c.verdict(t, f.part.name()))
+}
+
+// argumentsOf are the files that the words of a command may name.
+func argumentsOf(c *shell.Command, req Request) []file {
+	var files []file
+	for i, w := range c.Words {
+		if i == 0 {
+			continue
+		}
+		if !isOption(w) {
+			files = filesOf(files, w, c.Folders, req)
+		}
+		for _, text := range attached(w.Text) {
+			inner := w
+			inner.Text = text
+			files = filesOf(files, inner, c.Folders, req)
+		}
+	}
+	return files
+}
+
+// attached are the texts in a word that may name files too: --file=path, -Ipath,
+// @path, file://path, from:to.
+func attached(text string) []string {
+	if !strings.ContainsAny(text, "=:@<") && (len(text) < 3 || text[0] != '-' || text[1] == '-') {
+		return nil
+	}
+	var out []string
+	add := func(s string) {
+		if s != "" && !strings.HasPrefix(s, "//") {
+			out = append(out, s)
+		}
+	}
+	if rest, ok := strings.CutPrefix(text, "file:"); ok {
+		return append(out, "/"+strings.TrimLeft(rest, "/"))
+	}
+	if len(text) > 2 && text[0] == '-' && text[1] != '-' {
+		add(strings.TrimLeft(text[2:], "@<"))
+	}
+	_, value, ok := strings.Cut(text, "=")
+	for _, s := range []string{value, text} {
+		if s == "" || s == text && !strings.ContainsAny(s[:1], "@<") && ok {
+			continue
+		}
+		s = strings.TrimLeft(s, "@<")
+		if s != text {
+			add(s)
+		}
+	}
+	if !strings.Contains(text, "://") && strings.Contains(text, ":") {
+		for s := range strings.SplitSeq(text, ":") {
+			add(s)
+		}
+	}
+	return out
+}
+
+// filesOf appends what a word names: as it is, and in the folders that a script
+// changes to.
+func filesOf(files []file, w shell.Word, folders []shell.Word, req Request) []file {
+	here := fileOf(w, nil, req)
+	here.doubt = len(folders) > 0 && !rooted(w.Text)
+	files = append(files, here)
+	if rooted(w.Text) || w.Any != nil && len(w.Any) > 0 && rooted(w.Any[0].Text) {
+		return files
+	}
+	if req.Now != "" && req.Now != req.Dir {
+		other := req
+		other.Dir, other.Now = req.Now, ""
+		there := fileOf(w, nil, other)
+		there.doubt = true
+		files = append(files, there)
+	}
+	for i := range folders {
+		files = append(files, fileOf(w, &folders[i], req))
+	}
+	return files
+}
+
+// about returns the rules about a program.
+func (x *index) about(program string) []*compiled { return x.programs[program] }
+
+// command says whether a rule about commands is about this one.
+func (c *compiled) command(f *facts) truth {
+	cmd := f.part.command
+	if len(cmd.Words) == 0 {
+		return no
+	}
+	t, words := c.heads[0].begins(cmd, f.program)
+	if t == no {
+		return no
+	}
+	if len(c.any) > 0 {
+		one := no
+		for _, term := range c.any {
+			one = max(one, term.among(words, cmd.More))
+		}
+		t = min(t, one)
+	}
+	for _, term := range c.all {
+		t = min(t, term.among(words, cmd.More))
+	}
+	for _, term := range c.none {
+		t = min(t, term.among(words, cmd.More).not())
+	}
+	if len(c.places) > 0 && t != no {
+		found := c.places.truth(f, func(m match, _ fileKind) bool { return m > apart })
+		if cmd.More {
+			found = max(found, maybe)
+		}
+		t = min(t, found)
+	}
+	return t
+}
+
+// names says whether one of the files of a part is one of the rule's. How a program
+// uses its arguments is known of some only.
+func (c *compiled) names(f *facts) truth {
+	access := f.part.access
+	if f.part.command != nil && c.Access == Write && onlyReads(f.program) {
+		return no
+	}
+	if c.Access != "" && access != "" && c.Access != access {
+		return no
+	}
+	writes := access == Write || c.Access == Write
+	t := c.places.truth(f, func(m match, kind fileKind) bool {
+		switch {
+		case m >= about:
+			return true
+		case m == apart || writes:
+			return false
+		case kind == pattern || kind == listed:
+			return f.habit == dumps
+		}
+		return f.habit >= seeks
+	})
+	if f.part.command != nil && f.part.command.More && c.Access != Write && (f.habit == dumps || f.habit == seeks && !f.part.command.Listed) {
+		t = max(t, maybe)
+	}
+	return t
+}
+
+// places are those that a rule is about.
+type places []place
+
+// truth says whether one of the files is there. counts decides which matches that
+// are not certain do.
+func (ps places) truth(f *facts, counts func(m match, kind fileKind) bool) truth {
+	t := no
+	for i := range f.files {
+		t = max(t, ps.of(&f.files[i], f.home, counts))
+	}
+	return t
+}
+
+func (ps places) of(f *file, home []string, counts func(m match, kind fileKind) bool) truth {
+	if f.any != nil {
+		most, least := no, yes
+		for i := range f.any {
+			t := ps.of(&f.any[i], home, counts)
+			most, least = max(most, t), min(least, t)
+		}
+		if most == yes && least < yes {
+			return some
+		}
+		return most
+	}
+	t := no
+	for _, p := range ps {
+		switch m := p.fit(*f, home); {
+		case m == certain && f.doubt:
+			t = max(t, some)
+		case m == certain:
+			return yes
+		case counts(m, f.kind):
+			t = max(t, maybe)
+		}
+	}
+	return t
+}

@@ -1,0 +1,244 @@
+package guard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gascity/internal/guard/shell"
+)
+
+// Tools differ in how they name their input. A script is a script whatever the tool
+// is called, so the names of all are looked for, at any depth, in small letters and
+// without underscores.
+var inputFields = map[string]fieldKind{
+	"command": scriptField, "cmd": scriptField, "script": scriptField, "shellcommand": scriptField, "commandline": scriptField, "bash": scriptField,
+	"chars": scriptField, "keystrokes": scriptField, "commands": scriptsField,
+	"args": wordsField, "arguments": wordsField, "argv": wordsField,
+	"filepath": fileField, "path": fileField, "filename": fileField, "file": fileField, "notebookpath": fileField, "targetfile": fileField,
+	"absolutepath": fileField, "relativepath": fileField, "oldpath": fileField, "newpath": fileField, "paths": fileField, "files": fileField,
+	"filepaths": fileField, "dirpath": fileField, "directory": fileField, "source": fileField, "destination": fileField, "uri": fileField, "relativeworkspacepath": fileField,
+	"cwd": folderField, "workdir": folderField, "workingdirectory": folderField, "workingdir": folderField, "dir": folderField,
+	"input": patchField, "patch": patchField,
+}
+
+type fieldKind int8
+
+const (
+	otherField   fieldKind = iota
+	scriptField            // a script, or the words of one program
+	scriptsField           // scripts
+	wordsField             // the words after the program that another field names
+	fileField
+	folderField // where it runs
+	patchField  // it may be a patch that names files
+)
+
+// maxNesting bounds how deep an input is looked into.
+const maxNesting = 6
+
+var (
+	errNoObject = errors.New("the tool's input is no JSON object")
+	errNUL      = errors.New("the tool's input holds a NUL byte")
+)
+
+// partsOf returns the parts of a call. An error says why it cannot be read.
+func (p *Policy) partsOf(req Request) ([]part, error) {
+	if len(req.Input) == 0 || string(req.Input) == "null" {
+		return nil, nil
+	}
+	g := &gatherer{opts: shell.Options{Home: req.Home, Parsers: &p.parsers}}
+	if err := g.object(req.Input, 0); err != nil {
+		return nil, err
+	}
+	for i := range g.parts {
+		if c := g.parts[i].command; c != nil {
+			c.Folders = append(c.Folders, g.folders...)
+		}
+		g.parts[i].folders = append(slices.Clip(g.parts[i].folders), g.folders...)
+	}
+	return g.parts, nil
+}
+
+// gatherer collects the parts of an input.
+type gatherer struct {
+	opts    shell.Options
+	parts   []part
+	folders []shell.Word
+}
+
+// object reads an object and what is in it.
+func (g *gatherer) object(raw json.RawMessage, depth int) error {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return fmt.Errorf("%w: %w", errNoObject, err)
+	}
+	names := make([]string, 0, len(fields))
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var program string
+	var words []string
+	for _, name := range names {
+		kind := inputFields[plainName(name)]
+		if kind == wordsField {
+			words = texts(fields[name])
+		}
+		if kind == scriptField && program == "" {
+			program = text(fields[name])
+		}
+		if err := g.field(kind, fields[name], depth); err != nil {
+			return err
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	commands, err := shell.Argv(append([]string{program}, words...), g.opts)
+	if err != nil {
+		return err
+	}
+	g.add(commands)
+	return nil
+}
+
+// plainName is a field's name in the way of the table.
+func plainName(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+}
+
+func (g *gatherer) field(kind fieldKind, raw json.RawMessage, depth int) error {
+	switch kind {
+	case scriptField, scriptsField:
+		return g.script(kind, raw)
+	case fileField, folderField:
+		return g.files(kind, raw, depth)
+	case patchField:
+		for _, path := range patched(text(raw)) {
+			g.parts = append(g.parts, part{file: &shell.Word{Text: path, Known: true}, access: Write})
+		}
+	case wordsField, otherField:
+	}
+	return g.below(raw, depth)
+}
+
+// below looks into what a field holds.
+func (g *gatherer) below(raw json.RawMessage, depth int) error {
+	if len(raw) == 0 || depth >= maxNesting {
+		return nil
+	}
+	switch raw[0] {
+	case '{':
+		return g.object(raw, depth+1)
+	case '[':
+		var items []json.RawMessage
+		if json.Unmarshal(raw, &items) != nil {
+			return nil
+		}
+		for _, item := range items {
+			if err := g.below(item, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// script reads a script, the words of one program, or scripts.
+func (g *gatherer) script(kind fieldKind, raw json.RawMessage) error {
+	many := texts(raw)
+	switch {
+	case len(many) == 0 && (string(raw) == "null" || string(raw) == "[]"):
+		return nil
+	case len(many) == 0 && raw[0] == '{':
+		return g.object(raw, 1)
+	case len(many) == 0:
+		return fmt.Errorf("the command is neither a text nor a list of words: %.80s", raw)
+	case raw[0] == '"' || kind == scriptsField:
+		for _, script := range many {
+			commands, err := shell.Parse(script, g.opts)
+			if err != nil {
+				return err
+			}
+			g.add(commands)
+		}
+		return nil
+	}
+	commands, err := shell.Argv(many, g.opts)
+	if err == nil {
+		g.add(commands)
+	}
+	for _, word := range many {
+		for _, path := range patched(word) {
+			g.parts = append(g.parts, part{file: &shell.Word{Text: path, Known: true}, access: Write})
+		}
+	}
+	return err
+}
+
+func (g *gatherer) add(commands []shell.Command) {
+	for i := range commands {
+		g.parts = append(g.parts, partsOfCommand(&commands[i])...)
+	}
+}
+
+func (g *gatherer) files(kind fieldKind, raw json.RawMessage, depth int) error {
+	all := texts(raw)
+	for _, text := range all {
+		if strings.ContainsRune(text, shell.Unknown) {
+			return errNUL
+		}
+		w := shell.Word{Text: text, Known: true}
+		if kind == folderField {
+			g.folders = append(g.folders, w)
+		}
+		g.parts = append(g.parts, part{file: &w})
+	}
+	if len(all) == 0 {
+		return g.below(raw, depth)
+	}
+	return nil
+}
+
+// patched are the files that a patch names.
+func patched(text string) []string {
+	if !strings.Contains(text, "*** Begin Patch") {
+		return nil
+	}
+	var paths []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		for _, head := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
+			if path, ok := strings.CutPrefix(line, head); ok {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}
+
+func text(raw json.RawMessage) string {
+	var one string
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &one) != nil {
+		return ""
+	}
+	return one
+}
+
+// texts are the texts of a JSON text or list of texts; none if it is something else.
+func texts(raw json.RawMessage) []string {
+	if len(raw) == 0 {
+		return nil
+	}
+	if raw[0] == '"' {
+		return []string{text(raw)}
+	}
+	var many []string
+	if json.Unmarshal(raw, &many) != nil {
+		return nil
+	}
+	return many
+}

@@ -1,0 +1,85 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// programs that variables name: their values are scripts.
+var scriptVariables = map[string]bool{
+	"GIT_SSH": true, "GIT_SSH_COMMAND": true, "GIT_EXTERNAL_DIFF": true, "GIT_EDITOR": true, "GIT_SEQUENCE_EDITOR": true, "GIT_PAGER": true,
+	"GIT_ASKPASS": true, "GIT_PROXY_COMMAND": true, "EDITOR": true, "VISUAL": true, "FCEDIT": true, "PAGER": true, "MANPAGER": true, "BROWSER": true,
+	"SSH_ASKPASS": true, "SUDO_ASKPASS": true, "RSYNC_RSH": true, "CVS_RSH": true, "PROMPT_COMMAND": true, "FZF_DEFAULT_COMMAND": true,
+	"LESSOPEN": true, "LESSCLOSE": true, "SUDO_EDITOR": true, "SYSTEMD_EDITOR": true, "SYSTEMD_PAGER": true, "KUBE_EDITOR": true,
+}
+
+// environ judges a variable that a script sets.
+func (s *scope) environ(a *syntax.Assign) {
+	if a.Name == nil || a.Value == nil {
+		if a.Array != nil {
+			s.literals(a.Array)
+		}
+		return
+	}
+	c := s.place(a.Name.Value + "=" + s.text(a.Value))
+	s.reader.variable(c, a.Name.Value, s.word(a.Value), s.depth)
+}
+
+// variable judges a variable that is set for a command or for the rest of a script.
+func (r *reader) variable(c Command, name string, value Word, depth int) {
+	r.expansions(c, value, depth)
+	c = behind(c, name+"=")
+	switch {
+	case scriptVariables[name] && value.Known:
+		if strings.TrimSpace(value.Text) != "" && value.Text != "-" {
+			at := len(r.found)
+			r.nested(c, strings.TrimPrefix(value.Text, "|"), input{}, depth)
+			for i := at; i < len(r.found); i++ {
+				r.found[i].Mentioned = true
+			}
+		}
+	case scriptVariables[name]:
+		r.hide(c, "it sets "+name+", which is a command, to "+describe(value))
+	case strings.HasPrefix(name, "GIT_CONFIG_KEY_"), strings.HasPrefix(name, "GIT_CONFIG_VALUE_"), name == "GIT_CONFIG_PARAMETERS", name == "GIT_CONFIG_COUNT":
+		r.hide(c, "it changes git's settings by "+name)
+	case name == "CDPATH":
+		r.folder(Word{Text: string(Unknown)})
+	}
+}
+
+// expansions reads the substitutions in a text that the shell may evaluate a second
+// time.
+func (r *reader) expansions(c Command, w Word, depth int) {
+	if w.Any != nil || !strings.Contains(w.Text, "$(") && !strings.Contains(w.Text, "`") && !strings.Contains(w.Text, "${ ") {
+		return
+	}
+	text := strings.ReplaceAll(w.Text, string(Unknown), "$unknown")
+	r.mention(c, ": <<GC_END_OF_TEXT\n"+text+"\nGC_END_OF_TEXT\n", depth)
+}
+
+// folder notes that the script changes to a folder.
+func (r *reader) folder(to Word) {
+	if to.Any != nil {
+		for _, w := range to.Any {
+			r.folder(w)
+		}
+		return
+	}
+	former := r.folders
+	if len(former)*2+1 > maxFolders {
+		former, to = nil, Word{Text: string(Unknown)}
+	}
+	r.folders = append(r.folders, to)
+	for _, f := range former {
+		r.folders = append(r.folders, joined(f, to))
+	}
+}
+
+// joined is a folder below another one.
+func joined(base, to Word) Word {
+	if strings.HasPrefix(to.Text, "/") || strings.HasPrefix(to.Text, "~") || strings.HasPrefix(to.Text, string(Unknown)) {
+		return to
+	}
+	return Word{Text: base.Text + "/" + to.Text, Known: base.Known && to.Known, Glob: base.Glob || to.Glob}
+}

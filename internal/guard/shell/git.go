@@ -1,0 +1,191 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// gitValues are git's own options that take the next word as their value.
+var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env", "--attr-source", "--list-cmds"}
+
+// git judges git, and what its options and settings run.
+func (r *reader) git(c Command, program string, depth int) {
+	if sub, ok := strings.CutPrefix(program, "git-"); ok {
+		c.Words = append([]Word{{Text: "git", Known: true}, {Text: sub, Known: true}}, c.Words[1:]...)
+	} else if program == "hub" {
+		c.Words = append([]Word{{Text: "git", Known: true}}, c.Words[1:]...)
+	}
+	at := len(r.found)
+	r.add(c)
+	inner := behind(c, "git")
+	inner.Words, inner.Reads, inner.Writes = nil, nil, nil
+	words := c.Words[1:]
+	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+		w := words[0]
+		words = words[1:]
+		setting := w
+		switch {
+		case slices.Contains(gitValues, w.Text) && len(words) > 0:
+			setting, words = words[0], words[1:]
+			if w.Text != "-c" && w.Text != "--config-env" {
+				continue
+			}
+		case strings.HasPrefix(w.Text, "--config-env="):
+			setting.Text = strings.TrimPrefix(w.Text, "--config-env=")
+		default:
+			continue
+		}
+		if why := r.settingWord(inner, setting, depth); why != "" && !r.full {
+			r.found[at].Hidden = why
+		}
+	}
+	if len(words) == 0 || !words[0].Known || r.full {
+		return
+	}
+	if why := r.subcommand(inner, words[0].Text, words[1:], depth); why != "" && !r.full {
+		r.found[at].Hidden = why
+	}
+}
+
+func (r *reader) settingWord(c Command, w Word, depth int) (why string) {
+	key, value, _ := strings.Cut(w.Text, "=")
+	return r.setting(c, key, Word{Text: value, Known: w.Known}, depth)
+}
+
+// settings that git reads as commands, and those that change what other commands
+// do; patterns of their names in small letters.
+var (
+	scriptSettings = []string{
+		"core.sshcommand", "core.pager", "core.editor", "core.fsmonitor", "core.askpass", "core.gitproxy", "core.alternaterefscommand", "sequence.editor", "diff.external", "diff.*.command", "diff.*.textconv",
+		"difftool.*.cmd", "mergetool.*.cmd", "merge.*.driver", "filter.*.clean", "filter.*.smudge", "filter.*.process", "gpg.program", "gpg.*.program", "pager.*",
+		"interactive.difffilter", "man.*.cmd", "browser.*.cmd", "uploadpack.packobjectshook", "remote.*.uploadpack", "remote.*.receivepack", "trailer.*.command", "trailer.*.cmd",
+		"credential.helper", "credential.*.helper", "sendemail.*cmd", "tar.*.command",
+	}
+	steeringSettings = []string{"remote.*.push", "remote.*.mirror", "include.path", "includeif.*", "core.hookspath", "url.*", "init.templatedir", "protocol.ext.allow", "core.worktree"}
+)
+
+// setting judges a setting of git. why is the reason if it hides what git will do.
+func (r *reader) setting(c Command, key string, value Word, depth int) (why string) {
+	key = strings.ToLower(key)
+	fits := func(pattern string) bool {
+		ok, err := path.Match(pattern, strings.ReplaceAll(key, "/", "|"))
+		return ok && err == nil
+	}
+	c = behind(c, key)
+	switch {
+	case strings.ContainsRune(key, Unknown):
+		return "it changes a setting that is not known"
+	case strings.HasPrefix(key, "alias."):
+		switch script, bang := strings.CutPrefix(value.Text, "!"); {
+		case !value.Known:
+			return "it defines an alias that is not known"
+		case bang:
+			r.nested(c, script+` "$@"`, input{}, depth)
+		default:
+			r.nested(c, "git "+value.Text+` "$@"`, input{}, depth)
+		}
+		return "it defines an alias"
+	case slices.ContainsFunc(scriptSettings, fits):
+		if !value.Known {
+			return "it makes a command of " + describe(value)
+		}
+		r.mention(c, strings.TrimPrefix(value.Text, "!")+" .", depth)
+		if program := strings.TrimPrefix(value.Text, "!"); strings.ContainsAny(program, ";&|$`(<>") {
+			return "it makes a script one of git's commands"
+		}
+	case slices.ContainsFunc(steeringSettings, fits):
+		return "it changes what git does elsewhere"
+	}
+	return ""
+}
+
+// gitScripts are the options of git's commands whose value is a script.
+var gitScripts = map[string][]string{
+	"rebase": {"-x", "--exec"}, "difftool": {"-x", "--extcmd"}, "grep": {"-O", "--open-files-in-pager"}, "clone": {"-u", "--upload-pack"},
+	"filter-branch": {"--env-filter", "--tree-filter", "--index-filter", "--msg-filter", "--commit-filter", "--parent-filter", "--tag-name-filter", "--setup"},
+	"send-email":    {"--sendmail-cmd", "--to-cmd", "--cc-cmd"},
+	"":              {"--upload-pack", "--receive-pack", "--exec"}, // of any
+}
+
+// subcommand judges what a command of git runs.
+func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why string) {
+	switch sub {
+	case "config":
+		return r.configure(c, words, depth)
+	case "bisect", "submodule":
+		verb := map[string]string{"bisect": "run", "submodule": "foreach"}[sub]
+		at := slices.IndexFunc(words, func(w Word) bool { return w.Text == verb })
+		if at < 0 {
+			return ""
+		}
+		words = words[at+1:]
+		for len(words) > 0 && words[0].Known && strings.HasPrefix(words[0].Text, "-") {
+			words = words[1:]
+		}
+		if len(words) > 0 {
+			r.joined(behind(c, sub), words, depth)
+		}
+		return ""
+	}
+	for i, w := range words {
+		if script, ok := strings.CutPrefix(w.Text, "ext::"); ok {
+			r.text(behind(c, "ext"), Word{Text: script, Known: w.Known}, input{}, depth)
+		}
+		if sub == "clone" && (w.Text == "-c" || w.Text == "--config") && i+1 < len(words) {
+			if hides := r.settingWord(c, words[i+1], depth); hides != "" {
+				why = hides
+			}
+		}
+		if script, ok := gitScript(sub, words[i:]); ok {
+			r.text(behind(c, sub), script, input{}, depth)
+		}
+	}
+	return why
+}
+
+// gitScript returns the script that the first of the words has as its value.
+func gitScript(sub string, words []Word) (Word, bool) {
+	for _, o := range slices.Concat(gitScripts[sub], gitScripts[""]) {
+		w := words[0]
+		switch {
+		case w.Text == o && o != "-O" && o != "--open-files-in-pager" && len(words) > 1:
+			return words[1], true
+		case len(o) == 2 && strings.HasPrefix(w.Text, o) && len(w.Text) > 2 && !strings.HasPrefix(w.Text, "--"):
+			return Word{Text: w.Text[2:], Known: w.Known}, true
+		case strings.HasPrefix(w.Text, o+"="):
+			return Word{Text: w.Text[len(o)+1:], Known: w.Known}, true
+		}
+	}
+	return Word{}, false
+}
+
+// configure judges git config: a setting that is written holds for later commands.
+func (r *reader) configure(c Command, words []Word, depth int) (why string) {
+	var plain []Word
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case w.Known && slices.Contains([]string{"--get", "--get-all", "--get-regexp", "--list", "-l", "--unset", "--unset-all", "--get-urlmatch", "--remove-section"}, w.Text):
+			return ""
+		case w.Known && (w.Text == "-f" || w.Text == "--file" || w.Text == "--type" || w.Text == "--comment" || w.Text == "--default"):
+			i++
+		case w.Known && strings.HasPrefix(w.Text, "-"):
+		default:
+			plain = append(plain, w)
+		}
+	}
+	if len(plain) > 0 && plain[0].Known && slices.Contains([]string{"get", "list", "unset", "edit", "remove-section", "rename-section"}, plain[0].Text) {
+		return ""
+	}
+	if len(plain) > 0 && plain[0].Known && plain[0].Text == "set" {
+		plain = plain[1:]
+	}
+	if len(plain) < 2 {
+		if len(plain) == 1 && plain[0].Split {
+			return "it changes a setting that is not known"
+		}
+		return ""
+	}
+	return r.setting(c, plain[0].Text, plain[1], depth)
+}

@@ -1,0 +1,110 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// captured is what a substitution becomes, if that is plain to see.
+func (s *scope) captured(p *syntax.CmdSubst) input {
+	if len(p.Stmts) != 1 || p.TempFile || p.ReplyVar {
+		return input{}
+	}
+	return s.output(p.Stmts[0])
+}
+
+// output is what a command writes, if that is plain to see.
+func (s *scope) output(st *syntax.Stmt) input {
+	in := input{redirected: true, listed: s.lists(st)}
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 {
+		return in
+	}
+	words := s.words(call.Args)
+	parts := make([]string, len(words))
+	for i, w := range words {
+		if !w.Known || w.Glob {
+			return in
+		}
+		parts[i] = w.Text
+	}
+	if len(parts) == 1 && parts[0] == "cat" && len(st.Redirs) == 1 {
+		c := Command{}
+		return s.redirectText(st.Redirs[0], &c, in)
+	}
+	if len(st.Redirs) > 0 {
+		return in
+	}
+	switch {
+	case parts[0] == "echo" && (len(parts) == 1 || !strings.HasPrefix(parts[1], "-") && !strings.Contains(strings.Join(parts, ""), `\`)):
+		return input{redirected: true, known: true, text: strings.Join(parts[1:], " ")}
+	case parts[0] == "printf" && len(parts) == 2 && !strings.ContainsAny(parts[1], `%\`):
+		return input{redirected: true, known: true, text: parts[1]}
+	case parts[0] == "printf" && len(parts) == 3 && (parts[1] == "%s" || parts[1] == `%s\n`):
+		return input{redirected: true, known: true, text: parts[2]}
+	}
+	return in
+}
+
+// redirectText is the text that a here-document gives a command.
+func (s *scope) redirectText(r *syntax.Redirect, c *Command, otherwise input) input {
+	var w Word
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		w = s.document(r)
+	case syntax.WordHdoc:
+		w = s.word(r.Word)
+	default:
+		return otherwise
+	}
+	return input{redirected: true, known: w.Known, text: w.Text}
+}
+
+// listers are the programs that write names of files which they find, and the words
+// that they need for it; withers are those with which they write something else.
+var (
+	listers = map[string][]string{
+		"ls": nil, "find": nil, "fd": nil, "fdfind": nil, "rg": {"-l", "--files", "--files-with-matches", "-il", "-rl"},
+		"grep": {"-l", "-rl", "-lr", "-ril", "-rli", "-lri", "-rln", "--files-with-matches"}, "git": {"ls-files", "--name-only"},
+	}
+	withers = []string{"-printf", "-fprintf", "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch", "--format", "--pretty", "-c", "--replace"}
+	sieves  = []string{"grep", "sort", "uniq", "head", "tail"}
+)
+
+// lists reports whether a command writes names of files that it finds where the
+// script runs, and nothing else.
+func (s *scope) lists(st *syntax.Stmt) bool {
+	if pipe, ok := st.Cmd.(*syntax.BinaryCmd); ok && pipe.Op == syntax.Pipe {
+		program, _ := s.plainCall(pipe.Y)
+		return slices.Contains(sieves, program) && s.lists(pipe.X)
+	}
+	program, words := s.plainCall(st)
+	needs, ok := listers[program]
+	if !ok {
+		return false
+	}
+	for _, w := range words {
+		option, _, _ := strings.Cut(w.Text, "=")
+		here := w.Known && !strings.HasPrefix(w.Text, "/") && !strings.HasPrefix(w.Text, "~") && !strings.Contains(w.Text, "..")
+		if !here || slices.Contains(withers, option) {
+			return false
+		}
+	}
+	return len(needs) == 0 || slices.ContainsFunc(words, func(w Word) bool { return slices.Contains(needs, w.Text) })
+}
+
+// plainCall returns the program and the further words of a command without
+// assignments.
+func (s *scope) plainCall(st *syntax.Stmt) (string, []Word) {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 {
+		return "", nil
+	}
+	words := s.words(call.Args)
+	if len(words) == 0 || !words[0].Known {
+		return "", nil
+	}
+	return words[0].Text, words[1:]
+}

@@ -1,0 +1,180 @@
+package shell
+
+import (
+	"maps"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// value is what a variable holds.
+type value struct {
+	words []Word // one, unless it is an array
+	array bool
+}
+
+// maxValue bounds the text of a variable that is followed.
+const maxValue = 4096
+
+// scriptSurvey is what a script does to its variables anywhere.
+type scriptSurvey struct {
+	sets   map[string]int // how often each is set
+	opaque bool           // something may set any of them
+}
+
+// survey counts who is set where. A variable that is set exactly once, before it is
+// used and on every way there, has that value.
+func survey(n syntax.Node) *scriptSurvey {
+	s := &scriptSurvey{sets: map[string]int{}}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Assign:
+			s.assign(n)
+		case *syntax.WordIter:
+			s.sets[n.Name.Value]++
+		case *syntax.CoprocClause:
+			s.opaque = true
+		case *syntax.Redirect:
+			if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
+				s.sets[strings.Trim(n.N.Value, "{}")] += 2
+			}
+		case *syntax.ParamExp:
+			if n.Exp != nil && n.Param != nil { // ${x:=y}
+				s.sets[n.Param.Value] += 2
+			}
+			if n.Excl {
+				s.opaque = true
+			}
+		case *syntax.CallExpr: // read, mapfile, printf -v, getopts, unset, let: by name
+			s.call(n)
+		case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause:
+			s.arithmetic(n)
+		}
+		return true
+	})
+	return s
+}
+
+func (s *scriptSurvey) assign(a *syntax.Assign) {
+	switch {
+	case a.Name == nil:
+		if a.Value == nil || !strings.HasPrefix(a.Value.Lit(), "-") || strings.Contains(a.Value.Lit(), "n") {
+			s.opaque = true // declare "$x", declare -n
+		}
+	case a.Naked:
+	case a.Append, a.Index != nil:
+		s.sets[a.Name.Value] += 2
+	default:
+		s.sets[a.Name.Value]++
+	}
+}
+
+// setters are the builtins that set variables which their words name.
+var setters = map[string]bool{
+	"read": true, "mapfile": true, "readarray": true, "printf": true, "getopts": true, "unset": true, "let": true, "wait": true,
+	"declare": true, "typeset": true, "local": true, "export": true, "readonly": true, "integer": true, "set": true,
+}
+
+func (s *scriptSurvey) call(c *syntax.CallExpr) {
+	if len(c.Args) == 0 {
+		return
+	}
+	program := strings.ReplaceAll(c.Args[0].Lit(), `\`, "")
+	switch program {
+	case "", "eval", "source", ".", "trap", "enable", "builtin", "command", "alias":
+		s.opaque = true // it may set any of them
+	}
+	for _, w := range c.Args[1:] {
+		text, _, _ := strings.Cut(w.Lit(), "=")
+		if syntax.ValidName(text) {
+			s.sets[text] += 2
+		} else if setters[program] && w.Lit() == "" {
+			s.opaque = true
+		}
+	}
+}
+
+func (s *scriptSurvey) arithmetic(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
+			s.sets[w.Lit()] += 2
+		}
+		return true
+	})
+}
+
+// set notes the value that a variable gets here.
+func (s *scope) set(a *syntax.Assign) {
+	if a.Name == nil || a.Naked || !s.straight || s.script.opaque || s.script.sets[a.Name.Value] != 1 {
+		return
+	}
+	v := value{array: a.Array != nil}
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Index != nil || e.Value == nil {
+				return
+			}
+			v.words = append(v.words, s.words([]*syntax.Word{e.Value})...)
+		}
+	} else {
+		w := s.word(a.Value)
+		w.Glob = false // nothing is looked for in an assignment
+		v.words = []Word{w}
+	}
+	size := 0
+	for _, w := range v.words {
+		if size += len(w.Text); !w.Known || w.Glob || size > maxValue {
+			return
+		}
+	}
+	if s.values == nil {
+		s.values = map[string]value{}
+	} else {
+		s.values = maps.Clone(s.values)
+	}
+	s.values[a.Name.Value] = v
+}
+
+// value returns the text of a variable.
+func (s *scope) value(p *syntax.ParamExp) (string, bool) {
+	if !plain(p) {
+		return "", false
+	}
+	name := p.Param.Value
+	if name == "HOME" && s.reader.opts.Home != "" && s.script.sets[name] == 0 && !s.script.opaque {
+		return s.reader.opts.Home, true
+	}
+	v, ok := s.values[name]
+	if !ok || v.array {
+		return "", false
+	}
+	return v.words[0].Text, true
+}
+
+// fields returns the words that a variable becomes which is a word of its own.
+func (s *scope) fields(w *syntax.Word) ([]Word, bool) {
+	part, quoted := single(w)
+	p, ok := part.(*syntax.ParamExp)
+	if !ok || !simple(p) || s.script.sets["IFS"] > 0 {
+		return nil, false
+	}
+	v, ok := s.values[p.Param.Value]
+	if !ok {
+		return nil, false
+	}
+	switch index, _ := p.Index.(*syntax.Word); {
+	case v.array != (p.Index != nil):
+		return nil, false
+	case v.array && (index == nil || index.Lit() != "@" && (index.Lit() != "*" || quoted)):
+		return nil, false
+	case quoted:
+		return v.words, true
+	}
+	var out []Word
+	for _, w := range v.words {
+		for field := range strings.FieldsSeq(w.Text) {
+			out = append(out, Word{Text: field, Known: true, Glob: strings.ContainsAny(field, "*?[")})
+		}
+	}
+	return out, true
+}
