@@ -10,6 +10,7 @@ import (
 	"gascity/internal/api"
 	"gascity/internal/controller"
 	"gascity/internal/delivery"
+	"gascity/internal/exchange"
 	"gascity/internal/pending"
 	"gascity/internal/wait"
 )
@@ -20,6 +21,7 @@ type engines struct {
 	prompts   *delivery.Engine
 	questions *pending.Desk
 	waits     *wait.Waits
+	workers   *exchange.Engine
 }
 
 // look tells every engine that a session has changed. It never blocks.
@@ -27,6 +29,7 @@ func (e *engines) look(session string) {
 	e.prompts.Look(session)
 	e.questions.Look(session)
 	e.waits.Look(session)
+	e.workers.Look(session)
 }
 
 // run lets the engines work until ctx ends or one of them fails.
@@ -35,6 +38,7 @@ func (e *engines) run(ctx context.Context) error {
 	group.Go(func() error { return e.prompts.Run(ctx) })
 	group.Go(func() error { return e.questions.Run(ctx) })
 	group.Go(func() error { return e.waits.Run(ctx) })
+	group.Go(func() error { return e.workers.Run(ctx) })
 	return group.Wait()
 }
 

@@ -58,6 +58,9 @@ func notices(db *store.DB) []string {
 func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*controller.Controller, *engines, error) {
 	d, e := k.daemon, &engines{}
 	kept := discreetStore{db, k.secrets}
+	if err := k.openExchange(e, kept); err != nil {
+		return nil, nil, err
+	}
 	c, err := controller.Open(ctx, controller.Options{
 		Root: k.root, Version: version, PID: os.Getpid(),
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.secrets.hide),

@@ -19,6 +19,7 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/controller"
+	"gascity/internal/exchange"
 	"gascity/internal/plan"
 	"gascity/internal/socket"
 	"gascity/provider/all"
@@ -53,6 +54,7 @@ type keeper struct {
 	secrets *redactor
 
 	controller atomic.Pointer[controller.Controller]
+	workers    *exchange.Engine // from assemble on
 
 	mu        sync.Mutex
 	providers []runtime.Provider
@@ -78,6 +80,10 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	workers, err := k.listenForWorkers(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var group errgroup.Group
@@ -89,6 +95,10 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	group.Go(func() error {
 		defer cancel()
 		return server.Run(ctx, listener)
+	})
+	group.Go(func() error {
+		defer cancel()
+		return k.serveWorkers(ctx, workers)
 	})
 	group.Go(func() error {
 		defer cancel()
@@ -153,6 +163,7 @@ func (k *keeper) open(ctx context.Context, selection string) (runtime.Provider, 
 		k.mu.Lock()
 		k.providers = append(k.providers, p)
 		k.mu.Unlock()
+		p = k.workers.Over(p)
 	}
 	return p, err
 }

@@ -46,6 +46,7 @@ type Board struct {
 	Changed func(session string)
 
 	now   atomic.Pointer[picture]
+	knows atomic.Bool // every session was known when all were told of last
 	gists map[session.Key]account.Gist // the writer's: what was told last
 }
 
@@ -79,6 +80,7 @@ func (b *Board) Publish(city City, targets []*Target) {
 	for _, t := range targets {
 		b.tell(t)
 	}
+	b.knows.Store(b.Changed != nil && p.known())
 	if before == nil {
 		return
 	}
@@ -103,6 +105,23 @@ func (b *Board) Renew(at time.Time, t *Target) {
 	p.city.Status.At, p.city.Account.At = at, at
 	b.now.Store(&p)
 	b.tell(t)
+	if b.Changed != nil && !b.knows.Load() {
+		b.knows.Store(p.known())
+	}
+}
+
+// Settled reports whether every session of the city is known, and those who wait to
+// hear of sessions have been told of each.
+func (b *Board) Settled() bool { return b.knows.Load() }
+
+// known reports whether every session is.
+func (p *picture) known() bool {
+	for _, s := range p.order {
+		if s.Load().View.Unknown != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // tell tells of a session of which others wait to hear.

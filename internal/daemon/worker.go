@@ -1,0 +1,98 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"gascity/client"
+	"gascity/internal/exchange"
+	"gascity/internal/session"
+	"gascity/internal/socket"
+	"gascity/internal/workerapi"
+)
+
+const (
+	// workerSocket is beside the control socket, ownerFile in stateFolder.
+	workerSocket = "worker.sock"
+	ownerFile    = "worker.token"
+)
+
+// workerPath is where the worker API of a city is reached.
+func workerPath(root string) string {
+	return filepath.Join(filepath.Dir(client.SocketPath(root)), workerSocket)
+}
+
+// openExchange makes the exchange of the city. Its owner may direct all workers, and
+// shows that by a token that only this user can read and that is new with each
+// controller.
+func (k *keeper) openExchange(e *engines, kept discreetStore) error {
+	owner := rand.Text()
+	k.secrets.hide(owner)
+	if err := os.WriteFile(filepath.Join(k.root, stateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
+		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
+	}
+	e.workers = exchange.New(exchange.Options{
+		City: lateCity{k}, Prompts: latePrompts{e}, Events: kept, Owner: owner, Socket: workerPath(k.root),
+		Logger: k.logger, Now: k.daemon.opts.Now,
+	})
+	k.workers = e.workers
+	return nil
+}
+
+// serveWorkers serves the worker API until ctx ends.
+func (k *keeper) serveWorkers(ctx context.Context, l net.Listener) error {
+	return workerapi.NewServer(k.workers, workerapi.Options{Log: k.logger}).Run(ctx, l)
+}
+
+// listenForWorkers opens the socket of the worker API.
+func (k *keeper) listenForWorkers(ctx context.Context) (net.Listener, error) {
+	l, err := socket.Listen(ctx, workerPath(k.root))
+	if err != nil {
+		return nil, fmt.Errorf("cannot serve the worker API: %w", err)
+	}
+	return l, nil
+}
+
+// lateCity is the controller for those who are made before it.
+type lateCity struct{ keeper *keeper }
+
+var errNoCity = errors.New("the controller is not there yet")
+
+// View keeps the contract of exchange.City.
+func (c lateCity) View(name string) (session.View, error) {
+	if it := c.keeper.controller.Load(); it != nil {
+		return it.View(name)
+	}
+	return session.View{}, errNoCity
+}
+
+// Sense keeps the contract of exchange.City.
+func (c lateCity) Sense(name string) {
+	if it := c.keeper.controller.Load(); it != nil {
+		it.Sense(name)
+	}
+}
+
+// Settled keeps the contract of exchange.City.
+func (c lateCity) Settled() bool {
+	it := c.keeper.controller.Load()
+	return it != nil && it.Settled()
+}
+
+// latePrompts is the queue of prompts for those who are made before it.
+type latePrompts struct{ engines *engines }
+
+// Nudge keeps the contract of exchange.Prompts.
+func (p latePrompts) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
+	return p.engines.prompts.Nudge(ctx, target, req)
+}
+
+// Receipt keeps the contract of exchange.Prompts.
+func (p latePrompts) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
+	return p.engines.prompts.Receipt(ctx, id, wait)
+}
