@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -105,4 +107,18 @@ func (c *Client) Budgets(ctx context.Context) ([]Budget, error) {
 // any more.
 func (c *Client) LiftBudget(ctx context.Context, name string, req LiftRequest) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, "/v1/budgets/"+url.PathEscape(name)+"/lift", req)
+}
+
+// Metrics returns the city's metrics in the text format of Prometheus.
+func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
+	res, err := c.send(ctx, http.MethodGet, "/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the metrics: %w", c.explain(ctx, err))
+	}
+	return text, nil
 }

@@ -260,6 +260,11 @@ func (ls cityLines) populate(city *fakecity.City) {
 			set(func(s *client.Session) { s.Exit, s.PID = l.value, 0 })
 		case "token":
 			set(func(s *client.Session) { s.Instance = session.PublicInstance(l.value) })
+		case "spent": // tokens, of which the cost is not known
+			n, _ := strconv.ParseInt(l.value, 10, 64)
+			sum := client.UsageSum{Group: agent, Responses: 1, Turns: 1, Tokens: client.UsageTokens{Input: &n, Output: &n}, Unpriced: 1}
+			city.SetUsage(client.Usage{Prices: "2026-03-01", Groups: []client.UsageSum{sum}, Total: sum},
+				client.Budget{Name: "day", Scope: "agent", Who: agent, Measure: "tokens", Used: float64(2 * n), Limit: float64(n), Act: "hold", Over: true})
 		case "degraded":
 			city.Degrade(l.value)
 		case "broken":

@@ -117,6 +117,9 @@ func (s *Server) endStream(w *countingWriter, r *http.Request, err error) {
 // streamParameters describes the parameters that streams read by themselves.
 func streamParameters(row route) []*huma.Param {
 	text := &huma.Schema{Type: huma.TypeString}
+	if row.limit > 0 {
+		return nil // it has none
+	}
 	if strings.Contains(row.path, "{target}") {
 		return []*huma.Param{
 			{Name: "target", In: "path", Required: true, Schema: text, Description: "an agent's name or a session's name"},

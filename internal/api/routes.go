@@ -70,6 +70,11 @@ func routes() []route {
 		{post, "/v1/waits", writes, slow, smallBody, "add-wait", "Register a durable wait, whose end is a prompt for its owner", bind(addWait)},
 		{del, "/v1/waits/{id}", writes, slow, 0, "cancel-wait", "End a registered wait", bind(cancelWait)},
 
+		{get, "/v1/usage", reads, quick, 0, "usage", "What was spent, summed up", bind(spent)},
+		{get, "/v1/budgets", reads, quick, 0, "budgets", "How much of each budget is used", bind(budgets)},
+		{post, "/v1/budgets/{name}/lift", writes, slow, smallBody, "lift-budget", "Let a budget that is used up begin anew", bind(liftBudget)},
+		{get, "/metrics", reads, quick, 0, "metrics", "Metrics in the text format of Prometheus", stream(metricsType, metrics)},
+
 		{post, "/v1/sessions/{target}/wake", writes, slow, smallBody, "wake", "Start a session that sleeps", bind(wake)},
 		{post, "/v1/sessions/{target}/sleep", writes, slow, smallBody, "sleep", "End a session until it is woken, by hand or by a prompt", bind(sleep)},
 		{post, "/v1/sessions/{target}/suspend", writes, slow, smallBody, "suspend", "End a session until it is resumed by hand", bind(suspend)},

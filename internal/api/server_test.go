@@ -96,6 +96,9 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 	city.Add("deep", client.StateRunning)
 	city.Set("deep", func(s *client.Session) { s.Activity.State = "busy" })
 	city.Emit("session.running", client.Agent{Name: "worker"}, "hello")
+	n, cost := int64(1), 0.5
+	sum := client.UsageSum{Group: "worker", Tokens: client.UsageTokens{Input: &n}, CostUSD: &cost, First: time.Now()}
+	city.SetUsage(client.Usage{Groups: []client.UsageSum{sum, {}}}, client.Budget{Name: "day", Until: time.Now()})
 	server := NewServer(city, Options{Version: "test"})
 	check := &describedTransport{t: t, server: server, seen: map[string]bool{}}
 	root := city.Root
@@ -126,6 +129,10 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"prompts":    func() error { return walkPrompts(ctx, c) },
 		"questions":  func() error { return walkQuestions(ctx, c) },
 		"conditions": func() error { return walkConditions(ctx, c) },
+		"usage":      func() error { _, err := c.Usage(ctx, client.UsageRequest{}); return err },
+		"budgets":    func() error { _, err := c.Budgets(ctx); return err },
+		"lift":       func() error { _, err := c.LiftBudget(ctx, "day", client.LiftRequest{}); return err },
+		"metrics":    func() error { _, err := c.Metrics(ctx); return err },
 	}
 	for name, call := range calls {
 		if err := call(); err != nil {
@@ -290,6 +297,10 @@ func (d *describedTransport) operation(r *http.Request) *huma.Operation {
 				pattern += "/" + verb
 			}
 		}
+	}
+	if rest, ok := strings.CutPrefix(pattern, "/v1/budgets/"); ok {
+		_, verb, _ := strings.Cut(rest, "/")
+		pattern = "/v1/budgets/{name}/" + verb
 	}
 	item := d.server.api.OpenAPI().Paths[pattern]
 	if item == nil {

@@ -51,6 +51,7 @@ var rooms = []room{
 	{dir: "internal/journal", layer: layerLeaf},
 	{dir: "internal/text", layer: layerLeaf},
 	{dir: "internal/rawlog", layer: layerLeaf},
+	{dir: "internal/metric", layer: layerLeaf},
 	{dir: "internal/shim/child", layer: layerChild},
 	{dir: "internal/shim/folder", layer: layerChild},
 	{dir: "internal/shim/memory", layer: layerChild},

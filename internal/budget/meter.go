@@ -1,11 +1,19 @@
 package budget
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"gascity/internal/metric"
 	"gascity/internal/usage"
 )
 
 // spender is whose spending a counter counts.
 type spender struct{ agent, model string }
+
+// maxSpenders bounds the counters.
+const maxSpenders = 2000
 
 // total is what was told since the engine began.
 type total struct {
@@ -21,6 +29,9 @@ func (e *Engine) countLocked(k usage.Kept) {
 		return
 	}
 	key := spender{k.Now.Agent, k.Now.Model}
+	if _, known := e.counted[key]; !known && len(e.counted) >= maxSpenders {
+		key.model = "other" // workers name models as they like
+	}
 	t := e.counted[key]
 	var was usage.Entry
 	if k.Was != nil {
@@ -53,4 +64,57 @@ func grow(sum **int64, was, now *int64) {
 	if was != nil {
 		**sum -= *was
 	}
+}
+
+// Metrics returns what agents have spent since the engine began, and what became of
+// budgets. A counter begins anew with each controller.
+func (e *Engine) Metrics() []metric.Family {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	tokens := metric.Family{Name: "gc_usage_tokens_total", Help: "Tokens that were told, by disjoint kinds.", Type: metric.Counter}
+	responses := metric.Family{Name: "gc_usage_responses_total", Help: "Responses of models.", Type: metric.Counter}
+	turns := metric.Family{Name: "gc_usage_turns_total", Help: "Turns that ended.", Type: metric.Counter}
+	cost := metric.Family{Name: "gc_usage_cost_usd_total", Help: "What is known of the cost, in US dollars.", Type: metric.Counter}
+	for _, key := range slices.SortedFunc(maps.Keys(e.counted), compare) {
+		t, model := e.counted[key], cmp.Or(key.model, "unknown")
+		for _, row := range []struct {
+			kind string
+			n    *int64
+		}{
+			{"input", t.tokens.Input}, {"cache_read", t.tokens.CacheRead}, {"cache_write", t.tokens.CacheWrite},
+			{"output", t.tokens.Output}, {"reasoning", t.tokens.Reasoning},
+		} {
+			if row.n != nil { // what nobody told is not zero
+				tokens.Add(float64(*row.n), "agent", key.agent, "model", model, "kind", row.kind)
+			}
+		}
+		responses.Add(float64(t.responses), "agent", key.agent, "model", model)
+		turns.Add(float64(t.turns), "agent", key.agent, "model", model)
+		if t.usd > 0 {
+			cost.Add(t.usd, "agent", key.agent, "model", model)
+		}
+	}
+	used := metric.Family{Name: "gc_budget_used_ratio", Help: "How much of a budget is used, 1 being all.", Type: metric.Gauge}
+	over := metric.Family{Name: "gc_budget_over", Help: "Whether a budget is used up.", Type: metric.Gauge}
+	for _, u := range e.uses {
+		labels := []string{"budget", u.Budget.Name, "scope", string(u.Budget.Scope), "who", u.Who}
+		used.Add(u.Used/u.Budget.Limit, labels...)
+		over.Add(truth(u.Over), labels...)
+	}
+	breaches := metric.Family{Name: "gc_budget_breaches_total", Help: "How often a budget was used up.", Type: metric.Counter}
+	for _, b := range e.rules.Budgets {
+		breaches.Add(float64(e.tripped[b.Name]), "budget", b.Name)
+	}
+	return []metric.Family{tokens, responses, turns, cost, used, over, breaches}
+}
+
+func compare(a, b spender) int {
+	return cmp.Or(cmp.Compare(a.agent, b.agent), cmp.Compare(a.model, b.model))
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }

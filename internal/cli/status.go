@@ -18,7 +18,9 @@ func statusCommand(a *app) *cobra.Command {
 		Long: `Shows the controller, whether the configuration on disk is in force, and each agent: STATE is the
 session's life, ACTIVITY what the agent does (a question mark stands after a guess), UP how long it
 runs, OUTPUT when it last printed something, PENDING how many questions wait for a person, QUEUED how
-many prompts wait for it. With --watch the picture follows the city until it is interrupted.`,
+many prompts wait for it, SPENDS how many tokens a minute and dollars an hour it took over the last ten
+minutes, as far as that is known (? is not, + is at least so much). With --watch the picture follows
+the city until it is interrupted.`,
 		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -89,8 +90,8 @@ func FirstOf(texts ...string) string {
 	return ""
 }
 
-// ParseMoment returns the time that a person means: a duration is that long
-// before now, else it is a date, or a date and a time, of now's time zone unless
+// ParseMoment returns the time that a person means: a duration, also of days such as
+// 7d, is that long before now, else it is a date, or a date and a time, of now's time zone unless
 // it says otherwise. Empty is the zero time.
 func ParseMoment(now time.Time, text string) (time.Time, error) {
 	if text == "" {
@@ -98,6 +99,11 @@ func ParseMoment(now time.Time, text string) (time.Time, error) {
 	}
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return now.AddDate(0, 0, -int(n)), nil //nolint:gosec // 16 bits
+		}
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
 		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {

@@ -47,6 +47,8 @@ type City struct {
 	drains    map[string]client.Drain // guarded by mu; by session
 	awaited   chan struct{}           // guarded by mu; see Awaited
 	degraded  string                  // guarded by mu
+	usage     client.Usage            // guarded by mu
+	budgets   []client.Budget         // guarded by mu
 	looks     int                     // guarded by mu; at the status, while the city ends
 }
 

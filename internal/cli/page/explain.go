@@ -27,6 +27,10 @@ func (s Sheet) Explanation(e client.Explanation) string {
 		out.WriteString(s.head("waits for a person"))
 		out.WriteString(text.Indent(s.plainly().Pending(e.Pending), indent) + "\n")
 	}
+	if len(e.Budgets) > 0 {
+		out.WriteString(s.head("budgets"))
+		out.WriteString(s.Budgets(e.Budgets))
+	}
 	if len(e.Queue) > 0 {
 		out.WriteString(s.head("prompts on their way"))
 		out.WriteString(s.Queue(e.Queue))
@@ -63,6 +67,7 @@ func (s Sheet) summary(e client.Explanation) *facts {
 	f.plain("wanted", a.Desired)
 	f.plain("controller", decision(e)+": "+text.FirstOf(Reason(e.Reason), "no reason was given"))
 	f.add("next", s.next(e), text.Bold)
+	f.add("held", text.Plainly(a.Held), text.Yellow)
 	for _, warning := range e.Warnings {
 		f.add("warning", few(warning), text.Yellow)
 	}

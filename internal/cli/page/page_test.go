@@ -42,6 +42,11 @@ func fill(v reflect.Value) {
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(reflect.ValueOf(hostile), reflect.ValueOf(hostile))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Float64:
+		v.SetFloat(3)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(3)
 	case reflect.Uint64:
@@ -84,6 +89,9 @@ func TestNothingReachesTheTerminal(t *testing.T) {
 		"explain up": s.Explanation(running),
 		"census":     s.Census(filled[client.Census]()),
 		"providers":  s.Providers(filled[[]client.Provider]()),
+		"usage":      s.Usage(filled[client.Usage]()),
+		"tools":      s.Usage(client.Usage{By: "tool", Groups: filled[[]client.UsageSum]()}),
+		"budgets":    s.Budgets(filled[[]client.Budget]()),
 		"config":     s.Config(filled[client.Config]()),
 	} {
 		if at := strings.IndexFunc(page, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }); at >= 0 {

@@ -13,6 +13,9 @@ func (s Sheet) Status(status client.Status) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s  %s\n", s.Paint(text.Bold, text.OneLine(status.City)), status.Root)
 	fmt.Fprintln(&out, s.Controller(status.Controller))
+	if words := burn(status.Burn); words != "" {
+		fmt.Fprintf(&out, "spends %s\n", words)
+	}
 	if why := status.Controller.Degraded; why != "" {
 		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Red, "!! degraded, nothing is stopped or restarted until it is cured:"), text.OneLine(why))
 	}
@@ -28,7 +31,7 @@ func (s Sheet) Status(status client.Status) string {
 		return out.String()
 	}
 	out.WriteByte('\n')
-	alerts := s.alerts(status.Agents)
+	alerts := s.alerts(status)
 	out.WriteString(s.fitted(s.agents(status.Agents), out.String(), alerts))
 	out.WriteString(alerts)
 	return out.String()
@@ -80,7 +83,7 @@ func (s Sheet) Controller(c client.Controller) string {
 }
 
 func (s Sheet) agents(agents []client.Agent) string {
-	t := &text.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "PID", "ATTACHED", "NOTE"}}
+	t := &text.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "SPENDS", "PID", "ATTACHED", "NOTE"}}
 	for _, agent := range agents {
 		up := ""
 		if agent.State == client.StateRunning && !agent.StartedAt.IsZero() {
@@ -91,7 +94,7 @@ func (s Sheet) agents(agents []client.Agent) string {
 		t.Add(
 			text.Cell{Text: agent.Name}, text.Painted(agent.State, StateColor(agent.State)), s.activity(agent), text.Cell{Text: up},
 			text.Cell{Text: text.Ago(s.Now, agent.ActiveAt)}, pending, number(agent.Queued),
-			number(agent.PID), number(agent.Attached), text.Painted(s.note(agent), noteColor(agent)),
+			text.Cell{Text: burn(agent.Burn)}, number(agent.PID), number(agent.Attached), text.Painted(s.note(agent), noteColor(agent)),
 		)
 	}
 	return s.Table(t)
@@ -147,6 +150,9 @@ func (s Sheet) note(agent client.Agent) string {
 	if agent.State != client.StateRunning && agent.Exit != "" && !strings.Contains(agent.Reason, agent.Exit) {
 		parts = append(parts, Reason(agent.Exit))
 	}
+	if agent.Held != "" && !strings.Contains(agent.Reason, "budget") {
+		parts = append(parts, "held by a budget")
+	}
 	if next := text.In(s.Now, agent.NextAt); next != "" {
 		parts = append(parts, "again in "+next)
 	}
@@ -162,12 +168,35 @@ func (s Sheet) note(agent client.Agent) string {
 	return text.Join(parts...)
 }
 
-// alerts are the lines below the table: what a start left open, and who waits
-// for a person.
-func (s Sheet) alerts(agents []client.Agent) string {
+// budgetAlert is a budget that is used up, and what follows.
+func (s Sheet) budgetAlert(b client.Budget) string {
+	words := text.OneLine(b.Text)
+	if b.Who != "" {
+		words = text.OneLine(b.Who) + ", " + words
+	}
+	switch b.Act {
+	case "hold":
+		words += "; new prompts wait"
+	case "interrupt":
+		words += "; its turn was ended and new prompts wait"
+	case "stop":
+		words += "; stopped"
+	}
+	if left := text.In(s.Now, b.Until); left != "" {
+		words += ", again in " + left
+	}
+	return words
+}
+
+// alerts are the lines below the table: budgets that are used up, what a start left
+// open, and who waits for a person.
+func (s Sheet) alerts(status client.Status) string {
 	var out strings.Builder
+	for _, b := range status.Budgets {
+		fmt.Fprintf(&out, "%s  %s\n", s.Paint(text.Yellow, "$$"), s.budgetAlert(b))
+	}
 	pending := 0
-	for _, agent := range agents {
+	for _, agent := range status.Agents {
 		pending += agent.Pending
 		if agent.Warning != "" {
 			fmt.Fprintf(&out, "%s  %s: %s\n", s.Paint(text.Yellow, "!!"), text.OneLine(agent.Name), Reason(agent.Warning))

@@ -1,0 +1,95 @@
+package page
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gascity/client"
+)
+
+func num(v int64) *int64     { return &v }
+func usd(v float64) *float64 { return &v }
+
+func TestUsagePage(t *testing.T) {
+	u := client.Usage{
+		By: "agent", Since: noon.Add(-24 * time.Hour), At: noon, Prices: "2026-03-01",
+		Groups: []client.UsageSum{
+			{Group: "coder", Responses: 212, Turns: 41, Tokens: client.UsageTokens{Input: num(1_234_567), CacheRead: num(45_600_000), Output: num(98_700)}, CostUSD: usd(12.5), Unpriced: 2},
+			{Group: "worker", Responses: 4, Turns: 3, Untold: 1, Tokens: client.UsageTokens{Input: num(999), CacheRead: num(0), Output: num(12)}, CostUSD: usd(1.5)},
+			{Group: "mute", Responses: 1, Untold: 1, Unpriced: 1},
+		},
+		Total: client.UsageSum{Responses: 217, Turns: 44, Untold: 2, Unpriced: 3, Tokens: client.UsageTokens{Input: num(1_235_566), CacheRead: num(45_600_000), Output: num(98_712)}, CostUSD: usd(14)},
+	}
+	want := `$14.00+ in the last 1d00h, prices of 2026-03-01
+
+AGENT   TURNS  RESPONSES   INPUT  CACHE READ  OUTPUT     COST
+coder      41        212   1.23M       45.6M   98.7k  $12.50+  ████████████████
+worker      3          4    999+          0+     12+    $1.50  █▉
+mute        -          1       ?           ?       ?        ?
+total      44        217  1.24M+      45.6M+  98.7k+  $14.00+
+
+2 responses told no tokens, 3 responses without a known price: ? is not known, + is at least so much
+`
+	if diff := cmp.Diff(want, (Sheet{Now: noon}).Usage(u)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestUsageOfTools(t *testing.T) {
+	u := client.Usage{By: "tool", Prices: "p", Groups: []client.UsageSum{{Group: "Bash", Calls: 12, Failed: 2, ToolSeconds: 90}, {Group: "Read", Calls: 3, ToolSeconds: 0.03}}}
+	want := `all that is kept, prices of p
+
+TOOL  CALLS  FAILED  TIME  EACH
+Bash     12       2    1m  7.5s
+Read      3       -  30ms  10ms
+`
+	if diff := cmp.Diff(want, (Sheet{Now: noon}).Usage(u)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestBudgetsPage(t *testing.T) {
+	got := (Sheet{Now: noon}).Budgets([]client.Budget{
+		{Name: "day", Scope: "city", Measure: "usd", Used: 20.5, Limit: 20, Window: 86400, Act: "hold", Over: true, Until: noon.Add(2 * time.Hour)},
+		{Name: "tokens", Scope: "agent", Who: "coder", Measure: "tokens", Used: 850_000, Limit: 1_000_000, Window: 3600, Act: "interrupt", Unknown: "2 responses told no numbers"},
+		{Name: "ever", Scope: "session", Who: "gc-x", Measure: "time", Used: 7200, Limit: 3600, Act: "stop", Over: true},
+	})
+	want := `BUDGET  FOR       USED                         LIMIT                 ACT        NOTE
+day     the city  $20.50         ████████████  $20.00 in 1d00h       hold       used up, again in 2h00m
+tokens  coder     850k tokens+   ██████████░░  1.00M tokens in 1h00m interrupt  2 responses told no numbers
+ever    gc-x      2h00m          ████████████  1h00m                 stop       used up; raise its limit, or: gc usage lift ever
+`
+	squeeze := func(s string) string {
+		var out []string
+		for line := range strings.Lines(s) {
+			out = append(out, strings.Join(strings.Fields(line), " "))
+		}
+		return strings.Join(out, "\n")
+	}
+	if diff := cmp.Diff(squeeze(want), squeeze(got)); diff != "" {
+		t.Errorf("(-want +got)\n%s\n%s", diff, got)
+	}
+}
+
+// TestStatusTellsWhatIsSpent: only where something is.
+func TestStatusTellsWhatIsSpent(t *testing.T) {
+	agent := client.Agent{Name: "a", State: client.StateRunning, Desired: client.StateRunning}
+	quiet := client.Status{City: "c", Agents: []client.Agent{agent}}
+	if got := (Sheet{Now: noon}).Status(quiet); strings.Contains(strings.ToLower(got), "spends") {
+		t.Errorf("a city that spends nothing has a column for it:\n%s", got)
+	}
+	busy := quiet
+	agent.Burn, agent.Held = &client.Burn{TokensPerMinute: usd(12_340), USDPerHour: usd(4.1)}, "budget day: used up"
+	busy.Agents = []client.Agent{agent}
+	busy.Burn = &client.Burn{TokensPerMinute: usd(20_000), Partial: true}
+	busy.Budgets = []client.Budget{{Name: "day", Who: "a", Act: "hold", Over: true, Text: "budget day: 1,100 tokens of 1,000 tokens in 1h", Until: noon.Add(time.Minute)}}
+	got := (Sheet{Now: noon}).Status(busy)
+	for _, want := range []string{"spends 20.0k/min+\n", "12.3k/min $4.10/h", "held by a budget", "$$  a, budget day: 1,100 tokens of 1,000 tokens in 1h; new prompts wait, again in 1m"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}

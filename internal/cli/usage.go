@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/desk"
+	"gascity/internal/cli/page"
+)
+
+func usageCommand(a *app) *cobra.Command {
+	var by, since string
+	cmd := &cobra.Command{
+		Use:   "usage",
+		Short: "What the agents have spent, and what is left of their budgets",
+		Long: `Sums up what workers told of the responses of their models: each response once, tokens in disjoint
+columns, the cost as the worker told it, else by the table of prices. A ? is what nobody told, and a +
+says that there is more than that. Costs without a + are complete.`,
+		Example: "  gc usage\n  gc usage --by model --since 7d\n  gc usage budgets\n  gc usage lift day",
+		Args:    desk.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from, err := a.Since(cmp.Or(since, "24h"))
+			if err != nil {
+				return err
+			}
+			return a.OnCity(func(c *client.Client) error {
+				u, err := c.Usage(cmd.Context(), client.UsageRequest{By: by, Since: from})
+				switch {
+				case err != nil:
+					return err
+				case len(u.Groups) == 0 && !a.JSON:
+					a.Talk("nothing was spent, as far as any worker told")
+					return nil
+				}
+				return a.Show(u, func(s page.Sheet) string { return s.Usage(u) })
+			})
+		},
+	}
+	cmd.Flags().StringVar(&by, "by", "agent", "what is summed up: agent, model, day or tool")
+	cmd.Flags().StringVar(&since, "since", "", "from which `time` on: a duration such as 7d, or a moment (default 24h)")
+	desk.Words(cmd, "by", "agent", "model", "day", "tool")
+	cmd.AddCommand(budgetsCommand(a), liftCommand(a))
+	return a.Listing(cmd)
+}
+
+func budgetsCommand(a *app) *cobra.Command {
+	return a.Listing(&cobra.Command{
+		Use:   "budgets",
+		Short: "How much of each budget is used",
+		Long: `Lists each budget of city.toml with each agent, session or city that has an account of it: what is
+used within its window, its limit, and what happens when it is used up.`,
+		Args: desk.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.OnCity(func(c *client.Client) error {
+				list, err := c.Budgets(cmd.Context())
+				switch {
+				case err != nil:
+					return err
+				case len(list) == 0 && !a.JSON:
+					a.Talk("there is no budget; add one to %s: [[usage.budgets]]", client.CityFile)
+					return nil
+				}
+				return a.Show(list, func(s page.Sheet) string { return s.Budgets(list) })
+			})
+		},
+	})
+}
+
+func liftCommand(a *app) *cobra.Command {
+	var who string
+	cmd := &cobra.Command{
+		Use:   "lift BUDGET",
+		Short: "Let a budget that is used up begin anew",
+		Long: `What was spent until now does not count for that budget any more, for everybody who has used it up or
+for one agent or session; what it held back goes on. What was spent stays in gc usage.`,
+		Example: "  gc usage lift day\n  gc usage lift day --for worker",
+		Args:    desk.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.OnCity(func(c *client.Client) error {
+				done, err := c.LiftBudget(cmd.Context(), args[0], client.LiftRequest{Who: who})
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return a.Document(done)
+				}
+				a.Talk("%s", done.Detail)
+				return nil
+			})
+		},
+		ValidArgsFunction: a.Candidates(1, budgetNames),
+	}
+	cmd.Flags().StringVar(&who, "for", "", "only this `agent` or session")
+	return a.Listing(cmd)
+}
+
+func budgetNames(ctx context.Context, c *client.Client) ([]string, error) {
+	list, err := c.Budgets(ctx)
+	var names []string
+	for _, b := range list {
+		names = append(names, b.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
