@@ -10,6 +10,7 @@ import (
 var standardOnly = map[string][]string{
 	"runtime":             nil,
 	"worker":              nil,
+	"worker/workertest":   {"worker"},
 	"client":              nil,
 	"runtime/runtimetest": {"runtime"},
 	"internal/agent":      {"runtime"},

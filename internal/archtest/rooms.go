@@ -61,6 +61,7 @@ var rooms = []room{
 
 	{dir: "runtime", layer: layerContract},
 	{dir: "worker", layer: layerContract},
+	{dir: "worker/workertest", layer: layerNames},
 	{dir: "client", layer: layerContract},
 	{dir: "runtime/runtimetest", layer: layerNames},
 	{dir: "runtime/runtimetest/elsewhere", layer: layerNames},

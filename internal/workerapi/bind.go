@@ -105,12 +105,15 @@ func events(ctx context.Context, c City, id string, q url.Values) ([]worker.Even
 	return page, err
 }
 
+// maxNumber is the greatest number of an event: every reader of JSON has it exact.
+const maxNumber = 1 << 53
+
 func number(text string) (uint64, error) {
 	if text == "" {
 		return 0, nil
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
+	if err != nil || n > maxNumber {
 		return 0, fmt.Errorf("%w: %q is no number of an event", worker.ErrInvalid, text)
 	}
 	return n, nil
@@ -185,8 +188,20 @@ func write[O any](w http.ResponseWriter, out O) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if err := deadline(w); err != nil {
+		return err
+	}
 	_, _ = w.Write(text) // the reader has gone; nobody is left to tell
 	return nil
+}
+
+// deadline gives a reader a while to take an answer: nothing waits for it for ever.
+func deadline(w http.ResponseWriter) error {
+	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slow))
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
 }
 
 const problemType = "application/problem+json"

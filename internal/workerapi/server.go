@@ -136,6 +136,10 @@ func (s *Server) handler(addr net.Addr) http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		defer s.recover(w, r)
+		if err := deadline(w); err != nil { // that of the last answer of the connection may be over
+			s.log.Debug("a connection of the worker API is gone", "error", err)
+			return
+		}
 		if err := admit(r); err != nil {
 			s.refuse(w, r, err)
 			return
@@ -168,5 +172,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		attrs = append(attrs, "uid", who.UID, "pid", who.PID)
 	}
 	s.log.Warn("a request of the worker API was refused", attrs...)
+	if err := deadline(w); err != nil {
+		return // the connection is gone
+	}
 	writeProblem(w, p)
 }

@@ -1,0 +1,152 @@
+package workerapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"gascity/internal/run"
+	"gascity/worker"
+)
+
+// paper is a city that knows two runs and the owner, says something to everything, and
+// keeps what reached it.
+type paper struct {
+	mu    sync.Mutex
+	calls []string
+	left  int // streams that have ended
+	fail  error
+	items chan run.Item // of each stream; nil: it ends at once
+}
+
+// The tokens of the paper city.
+const (
+	tokenOne   = "token-of-run-one-4711"
+	tokenTwo   = "token-of-run-two-4711"
+	tokenDead  = "token-of-a-dead-run-4711"
+	tokenOwner = "token-of-the-owner-4711"
+)
+
+func (c *paper) called(name, id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if name == "left" {
+		c.left++
+		return nil
+	}
+	c.calls = append(c.calls, name+" "+id)
+	return c.fail
+}
+
+func (c *paper) took() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	calls := c.calls
+	c.calls = nil
+	return calls
+}
+
+func (c *paper) ended() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.left
+}
+
+func (c *paper) failWith(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fail = err
+}
+
+func (c *paper) Authenticate(token string) (run.Caller, error) {
+	switch token {
+	case tokenOne:
+		return run.Caller{Run: "one"}, nil
+	case tokenTwo:
+		return run.Caller{Run: "two"}, nil
+	case tokenOwner:
+		return run.Caller{Owner: true}, nil
+	case tokenDead:
+		return run.Caller{}, fmt.Errorf("%w: it has ended", worker.ErrFenced)
+	}
+	return run.Caller{}, fmt.Errorf("%w: nobody has this token", worker.ErrUnauthorized)
+}
+
+func (c *paper) Lifecycle(_ context.Context, id string, _ worker.Lifecycle) (worker.LifecycleAnswer, error) {
+	return worker.LifecycleAnswer{Accepted: true, Late: true}, c.called("lifecycle", id)
+}
+
+func (c *paper) Telemetry(_ context.Context, id string, _ worker.Telemetry) (worker.TelemetryAnswer, error) {
+	return worker.TelemetryAnswer{Recorded: 1, Known: 2}, c.called("telemetry", id)
+}
+
+func (c *paper) Interaction(_ context.Context, id string, _ worker.Interaction) (worker.InteractionAnswer, error) {
+	return worker.InteractionAnswer{ID: "q"}, c.called("interaction", id)
+}
+
+func (c *paper) ReportHealth(_ context.Context, id string, _ worker.Health) error {
+	return c.called("report-health", id)
+}
+
+func (c *paper) Ack(_ context.Context, id string, _ worker.Ack) error { return c.called("ack", id) }
+
+func (c *paper) Prompt(_ context.Context, p worker.Prompt, wait worker.Progress) (worker.PromptAnswer, error) {
+	return worker.PromptAnswer{Accepted: true, Queued: true, Position: 1, ID: "r", State: "queued", Reason: string(wait)}, c.called("prompt", p.RunID)
+}
+
+func (c *paper) Context(_ context.Context, x worker.Context) (worker.ContextAnswer, error) {
+	return worker.ContextAnswer{Accepted: true, ID: "c", Skipped: []string{"role"}}, c.called("context", x.RunID)
+}
+
+func (c *paper) Identity(_ context.Context, x worker.Identity) (worker.IdentityAnswer, error) {
+	return worker.IdentityAnswer{Accepted: true, ID: "i"}, c.called("identity", x.RunID)
+}
+
+func (c *paper) Interrupt(_ context.Context, x worker.Interrupt) (worker.InterruptAnswer, error) {
+	return worker.InterruptAnswer{Confirmed: true, Detail: "d"}, c.called("interrupt", x.RunID)
+}
+
+func (c *paper) Health(_ context.Context, id string) (worker.Health, error) {
+	at := time.Now()
+	return worker.Health{Status: worker.Healthy, RunID: id, CurrentState: "idle", LastActivity: &at}, c.called("health", id)
+}
+
+func (c *paper) Authorize(_ context.Context, id string, _ worker.Call) (worker.Decision, error) {
+	return worker.Decision{Allowed: true, Effect: worker.Allow, Rule: "r", Reason: "w", Interaction: "q"}, c.called("authorize", id)
+}
+
+func (c *paper) Stream(ctx context.Context, id string, _ uint64) (<-chan run.Item, error) {
+	if err := c.called("stream", id); err != nil {
+		return nil, err
+	}
+	out := make(chan run.Item)
+	go func() { // ends with ctx
+		defer close(out)
+		defer func() { _ = c.called("left", id) }()
+		for {
+			select {
+			case i, open := <-c.items:
+				if !open || c.items == nil {
+					return
+				}
+				select {
+				case out <- i:
+				case <-ctx.Done():
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out, nil
+}
+
+func (c *paper) Events(_ context.Context, id string, _ uint64) ([]worker.Event, error) {
+	return []worker.Event{{Seq: 1, At: time.Now(), RunID: id, Kind: "lifecycle", Data: json.RawMessage(`{"event":"idle"}`)}, {Seq: 2, At: time.Now(), RunID: id, Kind: "connected"}}, c.called("events", id)
+}
+
+var errOdd = errors.New("odd: secret detail")

@@ -1,0 +1,62 @@
+package workerapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// ListenLoopback listens on a random port of 127.0.0.1, for workers that cannot use a
+// Unix socket. Anybody on the machine can connect: only the token protects it.
+func ListenLoopback(ctx context.Context) (*net.TCPListener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on the loopback address: %w", err)
+	}
+	tcp, ok := l.(*net.TCPListener)
+	if !ok {
+		return nil, errors.Join(errors.New("the loopback listener is none of TCP"), l.Close())
+	}
+	return tcp, nil
+}
+
+// PortFile is the file that tells the worker of a session the port, below the city's
+// runtime folder.
+func PortFile(dir, session string) string {
+	return filepath.Join(dir, "worker-"+url.PathEscape(session)+".port")
+}
+
+// WritePort tells the worker of a session the port of a listener. The file has mode
+// 0600, and is there as a whole or not at all.
+func WritePort(dir, session string, l net.Listener) error {
+	addr, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		return fmt.Errorf("%s is no port", l.Addr())
+	}
+	file, err := os.CreateTemp(dir, ".worker-*.port") // mode 0600
+	if err != nil {
+		return fmt.Errorf("cannot write a port file: %w", err)
+	}
+	_, err = file.WriteString(strconv.Itoa(addr.Port) + "\n")
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), PortFile(dir, session))
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("cannot write a port file: %w", err), os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// RemovePort takes the port file of a session away; one that is not there is nil.
+func RemovePort(dir, session string) error {
+	if err := os.Remove(PortFile(dir, session)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot remove a port file: %w", err)
+	}
+	return nil
+}

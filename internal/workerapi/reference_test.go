@@ -1,0 +1,128 @@
+package workerapi
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gascity/worker"
+)
+
+var update = flag.Bool("update", false, "write the generated references")
+
+func TestReferenceIsCurrent(t *testing.T) {
+	described, err := Description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"worker-api.md": reference(), "worker-openapi.json": string(described)} {
+		path := filepath.Join("..", "..", "docs", "reference", name)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("docs/reference/%s is out of date, run make gen (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+const referenceHead = `# Worker API
+
+Made from the table of routes by ` + "`make gen`" + `; do not edit. The full description with all types is
+[worker-openapi.json](worker-openapi.json). In Go use package [worker](../../worker), which has the types, the errors and a client;
+complete workers in Go, Python and shell are in [examples/worker](../../examples/worker).
+
+The API is HTTP on the Unix socket ` + "`<city>/.runtime/worker.sock`" + `, mode 0600 in a folder of mode 0700, and where a worker cannot use
+one on a port of 127.0.0.1 that stands in ` + "`<city>/.runtime/worker-<session>.port`" + `. An agent has the socket in ` + "`GC_WORKER_SOCKET`" + `,
+its run in ` + "`GC_RUN_ID`" + ` and its token in ` + "`GC_WORKER_TOKEN`" + `. Every request carries ` + "`Authorization: Bearer`" + ` with the token. It speaks for its
+run alone and dies with it. Requests of another user, of a web page (` + "`Origin`, `Referer`" + `), or to another host are refused. Bodies are
+` + "`application/json`" + `. Unknown fields are ignored on both sides; an unknown word of an enumeration is the absence of news, never permission.
+
+` + "```sh" + `
+curl --unix-socket "$GC_WORKER_SOCKET" -H "Authorization: Bearer $GC_WORKER_TOKEN" --json '{"event":"ready"}' http://city/lifecycle
+` + "```" + `
+
+## Routes
+
+| route | who | what it does | body up to |
+|---|---|---|---|
+`
+
+const referenceStream = `
+## Stream
+
+` + "`GET /stream`" + ` answers with server-sent events, one for each message: its ` + "`id`" + ` is the message's ` + "`seq`" + `, its ` + "`event`" + ` the kind, its ` + "`data`" + `
+the message as JSON on one line. After a broken connection the reader comes again with ` + "`Last-Event-ID`" + `. A message is sent again to
+each new reader until ` + "`POST /ack`" + ` has named its ` + "`id`" + `: who gets one twice acts once, and repeats its last word. A silent stream has a
+comment every 15 s.
+
+| event | data | the worker |
+|---|---|---|
+| ` + "`prompt`" + ` | Prompt | hands it to the agent; ` + "`submitted`" + ` when that has taken it, ` + "`consumed`" + ` when a turn worked on it, ` + "`refused`" + ` if it provably did not get it |
+| ` + "`context`" + ` | Context | puts the sections into the conversation; ` + "`consumed`" + ` with the nonces that it has seen there |
+| ` + "`identity`" + ` | Identity | applies it without a restart; from then on uses ` + "`token`" + `, if there is one |
+| ` + "`interrupt`" + ` | Interrupt | ends the turn; ` + "`consumed`" + ` when nothing of it goes on |
+| ` + "`compact`" + ` | Compact | makes its context smaller |
+| ` + "`health`" + ` | none | answers by ` + "`POST /health`" + ` with ` + "`question`" + ` |
+| ` + "`reply`" + ` | Reply | has the answer to a question that it raised |
+| ` + "`snapshot`" + ` | Snapshot | may decide these tools by itself while the city cannot be reached |
+| ` + "`gap`" + ` | Gap | nothing: what it has not acknowledged is sent anew |
+| ` + "`lagged`" + ` | {} | was too slow and is cut off; it connects again |
+| ` + "`end`" + ` | {} | ends: its run is over |
+
+A message of a kind that a worker does not know it acknowledges as ` + "`refused`" + `.
+
+## Problems
+
+Errors are RFC 9457 problem documents (` + "`application/problem+json`" + `) with the members type, title, status, detail and code. The code
+is stable; in Go it matches the sentinel.
+
+| code | status | sentinel |
+|---|---|---|
+`
+
+// reference returns docs/reference/worker-api.md.
+func reference() string {
+	var out strings.Builder
+	out.WriteString(referenceHead)
+	for _, row := range routes() {
+		who, size := "the run's worker", "no body"
+		if row.who == directors {
+			who = "the owner, and the run's worker"
+		}
+		if row.body > 0 {
+			size = fmt.Sprintf("%d KiB", row.body>>10)
+		}
+		fmt.Fprintf(&out, "| `%s %s` | %s | %s | %s |\n", row.method, row.path, who, row.summary, size)
+	}
+	out.WriteString(referenceStream)
+	for _, row := range worker.Codes() {
+		fmt.Fprintf(&out, "| `%s` | %d | `Err%s` |\n", row.Code, row.Status, sentinelOf(row.Code))
+	}
+	out.WriteString("| `internal` | 500 | none: a defect, or an error that nobody foresaw |\n")
+	return out.String()
+}
+
+// sentinelOf is the Go name of a code.
+func sentinelOf(code string) string {
+	if code == "timed_out" {
+		return "Timeout"
+	}
+	var out strings.Builder
+	for word := range strings.SplitSeq(code, "_") {
+		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return out.String()
+}

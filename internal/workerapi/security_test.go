@@ -1,0 +1,500 @@
+package workerapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gascity/internal/run"
+	"gascity/internal/workerapi"
+	"gascity/worker"
+)
+
+// endpoint is a route with a request that is in order, but for its run and token.
+type endpoint struct {
+	id, method, path, body string
+	directs                bool // the owner may
+}
+
+var endpoints = []endpoint{
+	{id: "lifecycle", method: "POST", path: "/lifecycle", body: `{"run_id":"one","event":"dreaming","newer":{"x":1}}`},
+	{id: "authorize", method: "POST", path: "/authorize", body: `{"run_id":"one","tool":"Bash","input":{"command":"ls"}}`},
+	{id: "telemetry", method: "POST", path: "/telemetry", body: `{"run_id":"one","events":[{"type":"from the future","timestamp":"2026-03-01T15:01:00Z"}]}`},
+	{id: "interaction", method: "POST", path: "/interaction", body: `{"run_id":"one","event":"raised","id":"q","kind":"riddle"}`},
+	{id: "report-health", method: "POST", path: "/health", body: `{"run_id":"one","status":"radiant","context_usage":null,"error":null}`},
+	{id: "ack", method: "POST", path: "/ack", body: `{"run_id":"one","id":"m","state":"consumed"}`},
+	{id: "stream", method: "GET", path: "/stream?run_id=one"},
+	{id: "prompt", method: "POST", path: "/prompt", body: `{"run_id":"one","content":"hello","priority":"leisurely"}`, directs: true},
+	{id: "context", method: "POST", path: "/context", body: `{"run_id":"one","sections":[{"type":"role","content":"x"}],"mode":"full"}`, directs: true},
+	{id: "identity", method: "POST", path: "/identity", body: `{"run_id":"one"}`, directs: true},
+	{id: "interrupt", method: "POST", path: "/interrupt", body: `{"run_id":"one"}`, directs: true},
+	{id: "health", method: "GET", path: "/health?run_id=one", directs: true},
+	{id: "events", method: "GET", path: "/events?run_id=one", directs: true},
+}
+
+// desk is a server under test, by one of its transports.
+type desk struct {
+	t      *testing.T
+	city   *paper
+	client *http.Client
+	base   string
+	addr   net.Addr
+	uid    int // of who is at the other end
+
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+func (d *desk) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.log.Write(p)
+}
+
+func (d *desk) logged() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	text := d.log.String()
+	d.log.Reset()
+	return text
+}
+
+func newDesk(t *testing.T, tcp bool) *desk {
+	t.Helper()
+	d := &desk{t: t, city: &paper{}, base: "http://city", uid: os.Getuid()}
+	closed := make(chan run.Item)
+	close(closed)
+	d.city.items = closed
+	var l net.Listener
+	var err error
+	path := filepath.Join(shortDir(t), "w.sock")
+	if tcp {
+		l, err = workerapi.ListenLoopback(t.Context())
+	} else {
+		l, err = net.Listen("unix", path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.addr = l.Addr()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, d.addr.Network(), d.addr.String())
+	}}
+	if tcp {
+		d.base = "http://" + d.addr.String()
+	}
+	d.client = &http.Client{Transport: transport}
+	server := workerapi.NewServer(d.city, workerapi.Options{
+		Log: slog.New(slog.NewTextHandler(d, nil)), PeerUID: func(*net.UnixConn) (int, int, error) { return d.uid, 77, nil },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx, l) }()
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// serve serves a city on a Unix socket until the test ends.
+func serve(t *testing.T, city workerapi.City) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "w.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	server := workerapi.NewServer(city, workerapi.Options{})
+	server.Stall(200 * time.Millisecond)
+	go func() { ended <- server.Run(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return path
+}
+
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gcw") //nolint:usetesting // a socket path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// ask sends a request, edited, and returns the answer with its body.
+func (d *desk) ask(e endpoint, token string, edit func(*http.Request)) (*http.Response, string) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, e.method, d.base+e.path, strings.NewReader(e.body))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if e.body != "" {
+		req.Header.Set("Content-Type", "application/json; charset=utf-8")
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if edit != nil {
+		edit(req)
+	}
+	res, err := d.client.Do(req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+// attack is a request that must be refused.
+type attack struct {
+	name, token string
+	edit        func(*http.Request)
+	body        func(endpoint) string // nil: as it is; only of endpoints with a body
+	code        string
+	by          string // "tcp", "unix", empty: both
+}
+
+func with(name, value string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}
+
+func replaced(text string) func(endpoint) string { return func(endpoint) string { return text } }
+
+var attacks = []attack{
+	{name: "no token", code: "unauthorized"},
+	{name: "an empty token", edit: with("Authorization", "Bearer "), code: "unauthorized"},
+	{name: "another scheme", token: tokenOne, edit: with("Authorization", "Basic "+tokenOne), code: "unauthorized"},
+	{name: "a wrong token", token: "guess-4711", code: "unauthorized"},
+	{name: "another run's token", token: tokenTwo, code: "forbidden"},
+	{name: "a dead run's token", token: tokenDead, code: "fenced"},
+	{name: "a page's Origin", token: tokenOne, edit: with("Origin", "https://evil.example"), code: "forbidden"},
+	{name: "a null Origin", token: tokenOne, edit: with("Origin", "null"), code: "forbidden"},
+	{name: "a page's Referer", token: tokenOne, edit: with("Referer", "https://evil.example/x"), code: "forbidden"},
+	{name: "a page's fetch", token: tokenOne, edit: with("Sec-Fetch-Site", "cross-site"), code: "forbidden"},
+	{name: "another host", token: tokenOne, edit: func(r *http.Request) { r.Host = "evil.example" }, code: "forbidden", by: "tcp"},
+	{name: "another port", token: tokenOne, edit: func(r *http.Request) { r.Host = "127.0.0.1:1" }, code: "forbidden", by: "tcp"},
+	{name: "a second user", token: tokenOne, code: "forbidden", by: "second user"},
+	{name: "no content type", token: tokenOne, edit: func(r *http.Request) { r.Header.Del("Content-Type") }, code: "invalid", body: func(e endpoint) string { return e.body }},
+	{name: "a form's content type", token: tokenOne, edit: with("Content-Type", "text/plain"), code: "invalid", body: func(e endpoint) string { return e.body }},
+	{name: "garbage", token: tokenOne, body: replaced("\x00\xff{{{"), code: "invalid"},
+	{name: "half a body", token: tokenOne, body: func(e endpoint) string { return e.body[:len(e.body)/2] }, code: "invalid"},
+	{name: "a list", token: tokenOne, body: replaced(`[1]`), code: "invalid"},
+	{name: "nothing", token: tokenOne, body: replaced(" "), code: "invalid"},
+	{name: "too much", token: tokenOne, body: func(e endpoint) string { return e.body[:len(e.body)-1] + strings.Repeat(" ", 9<<20) + "}" }, code: "too_large"},
+}
+
+// TestEveryAttackOnEveryEndpointIsRefused: with the right code, without reaching the
+// city, and with a line in the log that has no token.
+func TestEveryAttackOnEveryEndpointIsRefused(t *testing.T) {
+	for _, place := range []string{"unix", "tcp", "second user"} {
+		d := newDesk(t, place == "tcp")
+		if place == "second user" {
+			d.uid = os.Getuid() + 1
+		}
+		for _, e := range endpoints {
+			for _, a := range attacks {
+				if (a.by != "" || place == "second user") && a.by != place || a.body != nil && e.body == "" {
+					continue
+				}
+				attacked := e
+				if a.body != nil {
+					attacked.body = a.body(e)
+				}
+				d.refused(place+" "+e.id+" "+a.name, attacked, a.token, a.edit, a.code)
+			}
+			if !e.directs && place != "second user" {
+				d.refused(place+" "+e.id+" the owner for a run", e, tokenOwner, nil, "forbidden")
+			}
+		}
+	}
+}
+
+func (d *desk) refused(name string, e endpoint, token string, edit func(*http.Request), code string) {
+	d.t.Helper()
+	res, body := d.ask(e, token, edit)
+	var p worker.Problem
+	if err := json.Unmarshal([]byte(body), &p); err != nil || p.Code != code || p.Status != res.StatusCode || res.Header.Get("Content-Type") != "application/problem+json" {
+		d.t.Errorf("%s: %d %.300s, want %s", name, res.StatusCode, body, code)
+	}
+	if got := d.city.took(); len(got) != 0 {
+		d.t.Errorf("%s: it has reached the city: %v", name, got)
+	}
+	log := d.logged()
+	if !strings.Contains(log, "refused") || !strings.Contains(log, "code="+code) {
+		d.t.Errorf("%s: logged %q", name, log)
+	}
+	if strings.Contains(log+body, "4711") {
+		d.t.Errorf("%s: the token is in the answer or in the log:\n%s\n%s", name, body, log)
+	}
+}
+
+// TestWhatIsInOrderIsServed: on both transports, by the run's worker and where it may
+// by the owner, and each answer is as described. It shows that the attacks above fail
+// for their own reasons.
+func TestWhatIsInOrderIsServed(t *testing.T) {
+	doc := described(t)
+	for _, tcp := range []bool{false, true} {
+		d := newDesk(t, tcp)
+		for _, e := range endpoints {
+			tokens := []string{tokenOne}
+			if e.directs {
+				tokens = append(tokens, tokenOwner)
+			}
+			for _, token := range tokens {
+				res, body := d.ask(e, token, nil)
+				if got := d.city.took(); res.StatusCode >= 300 || len(got) != 1 || got[0] != e.id+" one" {
+					t.Errorf("%s, TCP %t: %d %s, reached the city as %v", e.id, tcp, res.StatusCode, body, got)
+				}
+				doc.check(t, e, res, body)
+			}
+		}
+		for _, err := range []error{worker.ErrNotFound, worker.ErrUnavailable, errOdd} {
+			d.city.failWith(err)
+			for _, e := range endpoints {
+				res, body := d.ask(e, tokenOne, nil)
+				doc.check(t, e, res, body)
+				if res.StatusCode < 400 || strings.Contains(body, "secret detail") {
+					t.Errorf("%s with a city that says %v: %d %s", e.id, err, res.StatusCode, body)
+				}
+			}
+			d.city.took()
+		}
+		if log := d.logged(); strings.Contains(log, "4711") {
+			t.Errorf("a token is in the log:\n%s", log)
+		}
+	}
+}
+
+// document is the description, for the check of answers.
+type document struct {
+	huma.OpenAPI
+	Schemas huma.Registry
+}
+
+func described(t *testing.T) document {
+	t.Helper()
+	text, err := workerapi.Description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string `json:"operationId"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, methods := range doc.Paths {
+		n += len(methods)
+	}
+	if n != len(endpoints) {
+		t.Errorf("%d operations are described, %d are tested", n, len(endpoints))
+	}
+	described, schemas := workerapi.Described()
+	return document{*described, schemas}
+}
+
+// check holds an answer against the description.
+func (doc document) check(t *testing.T, e endpoint, res *http.Response, body string) {
+	t.Helper()
+	path, _, _ := strings.Cut(e.path, "?")
+	item := doc.Paths[path]
+	if item == nil {
+		t.Fatalf("%s is not described", path)
+	}
+	op := item.Get
+	if e.method == http.MethodPost {
+		op = item.Post
+	}
+	if op == nil || op.OperationID != e.id {
+		t.Fatalf("%s %s is not described as %s", e.method, path, e.id)
+	}
+	as := op.Responses[strconv.Itoa(res.StatusCode)]
+	if as == nil && res.StatusCode >= 400 {
+		as = op.Responses["default"]
+	}
+	if as == nil {
+		t.Errorf("%s answered %d, which is not described", e.id, res.StatusCode)
+		return
+	}
+	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
+	media := as.Content[kind]
+	switch {
+	case len(as.Content) == 0 && body == "", kind == "text/event-stream" && media != nil:
+		return
+	case media == nil:
+		t.Errorf("%s answered %d with %q, which is not described", e.id, res.StatusCode, kind)
+		return
+	}
+	var value any
+	if err := json.Unmarshal([]byte(body), &value); err != nil {
+		t.Errorf("%s answered %s: %v", e.id, body, err)
+		return
+	}
+	result := &huma.ValidateResult{}
+	huma.Validate(doc.Schemas, media.Schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, value, result)
+	for _, err := range result.Errors {
+		t.Errorf("%s answered %s: %v", e.id, body, err)
+	}
+}
+
+// TestTheValidatorCanFail: an answer that is not as described is found.
+func TestTheValidatorCanFail(t *testing.T) {
+	doc := described(t)
+	probe := &testing.T{}
+	doc.check(probe, endpoints[1], &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}}, `{"allowed":"yes"}`)
+	if !probe.Failed() {
+		t.Error("a decision that is a text passes for one")
+	}
+}
+
+func TestPathsAndMethodsThatThereAreNot(t *testing.T) {
+	d := newDesk(t, false)
+	for _, e := range []endpoint{{method: "GET", path: "/"}, {method: "DELETE", path: "/prompt"}, {method: "GET", path: "/authorize"}, {method: "POST", path: "/stream", body: "{}"}} {
+		d.refused(e.method+" "+e.path, e, tokenOne, nil, "not_found")
+	}
+}
+
+// TestAMissingRunIsTheCallersOwn, but not the owner's, who has none.
+func TestAMissingRunIsTheCallersOwn(t *testing.T) {
+	d := newDesk(t, false)
+	for _, e := range endpoints {
+		e.path, _, _ = strings.Cut(e.path, "?")
+		e.body = strings.Replace(e.body, `"run_id":"one"`, `"x":0`, 1)
+		d.ask(e, tokenTwo, nil)
+		if got := d.city.took(); len(got) != 1 || got[0] != e.id+" two" {
+			t.Errorf("%s without a run reached the city as %v", e.id, got)
+		}
+		res, body := d.ask(e, tokenOwner, nil)
+		if got := d.city.took(); e.id == "events" && (len(got) != 1 || got[0] != "events ") || e.id != "events" && (len(got) != 0 || res.StatusCode < 400) {
+			t.Errorf("%s of the owner without a run: %d %s, %v", e.id, res.StatusCode, body, got)
+		}
+	}
+}
+
+func TestNumbersOfEvents(t *testing.T) {
+	d := newDesk(t, false)
+	for _, number := range []string{"-1", "x", "18446744073709551615", "9007199254740993"} {
+		d.refused("stream after "+number, endpoint{method: "GET", path: "/stream?run_id=one"}, tokenOne, with("Last-Event-ID", number), "invalid")
+		d.refused("events after "+number, endpoint{method: "GET", path: "/events?run_id=one&after=" + number}, tokenOne, nil, "invalid")
+	}
+}
+
+// TestTheLoopbackFallback: the port stands in a file that only we can read.
+func TestTheLoopbackFallback(t *testing.T) {
+	d := newDesk(t, true)
+	dir := t.TempDir()
+	l, err := workerapi.ListenLoopback(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := workerapi.WritePort(dir, "rig/agent", l); err != nil {
+		t.Fatal(err)
+	}
+	path := workerapi.PortFile(dir, "rig/agent")
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 || filepath.Dir(path) != dir {
+		t.Fatalf("the port file %s: %v, %v", path, info, err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || "127.0.0.1:"+strings.TrimSpace(string(text)) != l.Addr().String() {
+		t.Errorf("the port file says %q, %v; the port is %s", text, err, l.Addr())
+	}
+	for range 2 {
+		if err := workerapi.RemovePort(dir, "rig/agent"); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	host, _, err := net.SplitHostPort(d.addr.String())
+	if err != nil || host != "127.0.0.1" {
+		t.Errorf("it listens on %s", d.addr)
+	}
+	c := &worker.Client{URL: d.base, Token: tokenOne, RunID: "one"}
+	defer c.Close()
+	if decision, err := c.Authorize(t.Context(), worker.Call{Tool: "Bash"}); err != nil || !decision.Allowed {
+		t.Errorf("by the port: %+v, %v", decision, err)
+	}
+}
+
+// TestASlowReaderIsCutOff: it is told that it was too slow if it can be, and the
+// handler ends although it takes nothing.
+func TestASlowReaderIsCutOff(t *testing.T) {
+	city := &paper{items: make(chan run.Item)}
+	path := serve(t, city)
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET /stream?run_id=one HTTP/1.1\r\nHost: city\r\nAuthorization: Bearer "+tokenOne+"\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	big, err := json.Marshal(strings.Repeat("x", 1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := time.After(time.Minute)
+	for i := uint64(1); ; i++ {
+		if city.ended() > 0 {
+			return
+		}
+		select {
+		case city.items <- run.Item{Message: &worker.Message{Seq: i, ID: "m", Kind: worker.PromptMessage, Data: big}}:
+		case <-time.After(50 * time.Millisecond):
+		case <-end:
+			t.Fatal("a reader that takes nothing is never cut off")
+		}
+	}
+}
+
+func TestLaggedIsTheLastEvent(t *testing.T) {
+	d := newDesk(t, false)
+	d.city.items = make(chan run.Item, 3)
+	d.city.items <- run.Item{Gap: &worker.Gap{From: 4, Next: 9}}
+	d.city.items <- run.Item{Lagged: true}
+	close(d.city.items)
+	_, body := d.ask(endpoint{method: "GET", path: "/stream?run_id=one"}, tokenOne, nil)
+	if !strings.HasSuffix(body, "event: gap\ndata: {\"from\":4,\"next\":9}\n\nevent: lagged\ndata: {}\n\n") {
+		t.Errorf("got %q", body)
+	}
+}

@@ -1,0 +1,301 @@
+package workertest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/worker"
+)
+
+// Word is one thing that a worker said.
+type Word struct {
+	Path string // "/lifecycle", "/ack", "/authorize", "/stream", ...
+	Body map[string]any
+}
+
+// text is a member of the body that is a text.
+func (w Word) text(name string) string {
+	s, _ := w.Body[name].(string) // another type is no text
+	return s
+}
+
+// String is the word in short: the path, and what tells it apart from others.
+func (w Word) String() string {
+	parts := []string{w.Path}
+	for _, name := range []string{"event", "id", "state", "tool", "after"} {
+		if s := w.text(name); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// City is a city with one run. Its methods are safe for concurrent use.
+type City struct {
+	// Decide answers an authorization; nil denies. Set it before the first request.
+	Decide func(worker.Call) worker.Decision
+
+	dir, path, run, token string
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced by each change
+	server  *http.Server
+	words   []Word
+	seq     uint64
+	open    []worker.Message // not acknowledged
+	readers int
+	cut     chan struct{} // closed to end the stream that is open
+	over    bool
+}
+
+// NewCity makes a city that listens on a socket in a folder of its own. Close it.
+func NewCity() (*City, error) {
+	dir, err := os.MkdirTemp("", "gcw")
+	if err != nil {
+		return nil, err
+	}
+	c := &City{dir: dir, path: filepath.Join(dir, "w.sock"), run: "run-1", token: "token-1", changed: make(chan struct{}), cut: make(chan struct{})}
+	if err := c.Up(context.Background()); err != nil { //nolint:forbidigo // listening takes no time
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return c, nil
+}
+
+// Env is what the worker has to find in its environment.
+func (c *City) Env() []string {
+	return []string{"GC_WORKER_SOCKET=" + c.path, "GC_WORKER_TOKEN=" + c.token, "GC_RUN_ID=" + c.run}
+}
+
+// Client returns a client of the city's run.
+func (c *City) Client() *worker.Client {
+	return &worker.Client{Socket: c.path, Token: c.token, RunID: c.run}
+}
+
+// Up makes the city answer.
+func (c *City) Up(ctx context.Context) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", c.path)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: c.mux(), ReadHeaderTimeout: time.Minute}
+	c.mu.Lock()
+	c.server = server
+	c.mu.Unlock()
+	go func() { _ = server.Serve(l) }() // until Down, which ends it with the listener
+	return nil
+}
+
+// Down takes the city away, with all its connections, until [City.Up].
+func (c *City) Down() error {
+	c.mu.Lock()
+	server := c.server
+	c.mu.Unlock()
+	return server.Close()
+}
+
+// Close ends the city and removes its folder.
+func (c *City) Close() error { return errors.Join(c.Down(), os.RemoveAll(c.dir)) }
+
+// Send sends a message to the worker, now or when it connects, and again to each
+// connection until it is acknowledged.
+func (c *City) Send(id string, kind worker.MessageKind, data any) error {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seq++
+	c.open = append(c.open, worker.Message{Seq: c.seq, ID: id, Kind: kind, At: time.Now(), Data: text})
+	c.changeLocked()
+	return nil
+}
+
+// Prompt sends a prompt.
+func (c *City) Prompt(id, content string) error {
+	return c.Send(id, worker.PromptMessage, worker.Prompt{RunID: c.run, Content: content, Priority: worker.Normal})
+}
+
+// Cut breaks the worker's stream off.
+func (c *City) Cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.cut)
+	c.cut = make(chan struct{})
+}
+
+// End ends the run.
+func (c *City) End() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	c.changeLocked()
+}
+
+// Words returns what the worker has said so far.
+func (c *City) Words() []Word {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]Word(nil), c.words...)
+}
+
+// Await waits until is says so of what the worker has said; an error tells what it was
+// when ctx ends first.
+func (c *City) Await(ctx context.Context, is func([]Word) bool) error {
+	for {
+		c.mu.Lock()
+		words, changed := append([]Word(nil), c.words...), c.changed
+		c.mu.Unlock()
+		if is(words) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%w; the worker said: %v", context.Cause(ctx), words)
+		}
+	}
+}
+
+func (c *City) changeLocked() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func (c *City) heard(w Word) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.words = append(c.words, w)
+	if w.Path == "/ack" {
+		kept := c.open[:0:0]
+		for _, m := range c.open {
+			if m.ID != w.text("id") {
+				kept = append(kept, m)
+			}
+		}
+		c.open = kept
+	}
+	c.changeLocked()
+}
+
+func (c *City) mux() http.Handler {
+	mux := http.NewServeMux()
+	answers := map[string]any{
+		"/lifecycle": worker.LifecycleAnswer{Accepted: true}, "/telemetry": worker.TelemetryAnswer{}, "/interaction": worker.InteractionAnswer{ID: "question"},
+		"/health": nil, "/ack": nil,
+	}
+	for path, answer := range answers {
+		mux.HandleFunc("POST "+path, c.report(func(http.ResponseWriter, []byte) any { return answer }))
+	}
+	mux.HandleFunc("POST /authorize", c.report(func(_ http.ResponseWriter, body []byte) any {
+		var call worker.Call
+		if json.Unmarshal(body, &call) != nil || c.Decide == nil {
+			return worker.Decision{Effect: worker.Deny, Reason: "nothing is allowed here"}
+		}
+		return c.Decide(call)
+	}))
+	mux.HandleFunc("GET /stream", c.stream)
+	return mux
+}
+
+// refused answers who has not the run's token, or speaks when the run is over.
+func (c *City) refused(w http.ResponseWriter, r *http.Request) bool {
+	c.mu.Lock()
+	over := c.over
+	c.mu.Unlock()
+	err := error(nil)
+	switch {
+	case r.Header.Get("Authorization") != "Bearer "+c.token:
+		err = worker.ErrUnauthorized
+	case over && r.URL.Path == "/stream":
+		err = worker.ErrFenced
+	default:
+		return false
+	}
+	p := worker.ProblemOf(err)
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // the reader may be gone
+	return true
+}
+
+func (c *City) report(answer func(http.ResponseWriter, []byte) any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if c.refused(w, r) {
+			return
+		}
+		var raw json.RawMessage
+		word := Word{Path: r.URL.Path, Body: map[string]any{}}
+		if json.NewDecoder(r.Body).Decode(&raw) != nil || json.Unmarshal(raw, &word.Body) != nil || r.Header.Get("Content-Type") != "application/json" {
+			c.heard(Word{Path: "invalid " + r.URL.Path})
+			http.Error(w, "no JSON", http.StatusUnprocessableEntity)
+			return
+		}
+		c.heard(word)
+		out := answer(w, raw)
+		if out == nil {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(out) // as above
+	}
+}
+
+// stream writes what is not acknowledged, then what comes, until it is cut.
+func (c *City) stream(w http.ResponseWriter, r *http.Request) {
+	if c.refused(w, r) {
+		return
+	}
+	after, err := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64)
+	if err != nil {
+		after = 0
+	}
+	c.mu.Lock()
+	cut := c.cut
+	for i := range c.open {
+		c.seq++
+		c.open[i].Seq = c.seq
+	}
+	c.mu.Unlock()
+	c.heard(Word{Path: "/stream", Body: map[string]any{"after": strconv.FormatUint(after, 10)}})
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprint(w, ": a made up city\n\n")
+	var last uint64
+	for {
+		c.mu.Lock()
+		open, over, changed := append([]worker.Message(nil), c.open...), c.over, c.changed
+		c.mu.Unlock()
+		for _, m := range open {
+			if m.Seq > last {
+				last = m.Seq
+				text, _ := json.Marshal(m) // all of it came from JSON
+				fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", m.Seq, m.Kind, text)
+			}
+		}
+		if over {
+			fmt.Fprint(w, "event: end\ndata: {}\n\n")
+			return
+		}
+		if http.NewResponseController(w).Flush() != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-cut:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
