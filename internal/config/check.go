@@ -54,6 +54,7 @@ func (c *checker) check() {
 	c.members()
 	c.dependencies()
 	c.sessionNames()
+	c.usage()
 }
 
 func (c *checker) workspace() {

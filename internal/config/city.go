@@ -18,6 +18,7 @@ type City struct {
 	Chat          ChatSessions        `toml:"chat_sessions" doc:"Sessions that people open by hand." later:"manual sessions"`
 	Providers     map[string]Provider `toml:"providers" doc:"Agent CLIs: new ones, and changes of those that gc knows."`
 	Upstreams     map[string]Upstream `toml:"upstreams" doc:"Who serves the model."`
+	Usage         Usage               `toml:"usage" doc:"What agents spend, and how much they may."`
 	Rigs          []Rig               `toml:"rigs" doc:"Folders outside the city that agents work in."`
 	NamedSessions []NamedSession      `toml:"named_session" doc:"Sessions with fixed names." later:"named sessions"`
 	Agents        []Agent             `toml:"agents" alias:"agent" doc:"The workers. [[agent]] is the same."`

@@ -130,6 +130,8 @@ func (d *decoder) value(e *entry, f field, target reflect.Value, keys *Keys) {
 		target.Set(reflect.ValueOf(n.plain()))
 	case t == reflect.TypeFor[Secret]():
 		d.secret(e, target)
+	case t == reflect.TypeFor[Amount]():
+		target.Set(reflect.ValueOf(d.amount(n, f.name)))
 	case isSection(t):
 		if d.want(e, tableKind) {
 			d.table(n, target, "["+e.name+"]")

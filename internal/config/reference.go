@@ -72,6 +72,8 @@ func referenceSections() []referenceSection {
 		{"[agents.pending]", "What becomes of the questions of the agent above that nobody answers.", reflect.TypeFor[Pending]()},
 		{"[providers.<name>]", "An agent CLI: a new one, or a change of one that gc knows.", reflect.TypeFor[Provider]()},
 		{"[upstreams.<name>]", "Who serves the model. Changing the `upstream` of an agent relaunches it; a change of the values here is used by the next start or relaunch.", reflect.TypeFor[Upstream]()},
+		{"[usage]", "What agents spend, and what a token costs. See [how to limit spending](../how-to/limit-spending.md).", reflect.TypeFor[Usage]()},
+		{"[[usage.budgets]]", "A limit of what agents may spend. It is enforced by the controller, without a model.", reflect.TypeFor[Budget]()},
 		{"[[rigs]]", "A folder outside the city that agents work in.", reflect.TypeFor[Rig]()},
 		{"[[named_session]]", "A session with a fixed name. *Later.*", reflect.TypeFor[NamedSession]()},
 		{"[chat_sessions]", "Sessions that people open by hand. *Later.*", reflect.TypeFor[ChatSessions]()},
@@ -115,6 +117,8 @@ func typeName(t reflect.Type) string {
 		return "duration or `off`"
 	case reflect.TypeFor[Secret]():
 		return "credential"
+	case reflect.TypeFor[Amount]():
+		return "number or duration"
 	case reflect.TypeFor[[]CopyEntry]():
 		return "tables with `src` and `rel_dst`"
 	}

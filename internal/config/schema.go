@@ -67,6 +67,9 @@ func mapSchema(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Pattern: durationPattern + "|^0$"}
 	case reflect.TypeFor[OptionalDuration]():
 		return &jsonschema.Schema{Type: "string", Pattern: durationPattern + "|^0$|^off$"}
+	case reflect.TypeFor[Amount]():
+		number := &jsonschema.Schema{Type: "number", ExclusiveMinimum: json.Number("0")}
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{number, {Type: "string", Pattern: durationPattern}}}
 	case reflect.TypeFor[Secret]():
 		return secretSchema()
 	case reflect.TypeFor[map[string][]string]():
@@ -102,6 +105,7 @@ func secretSchema() *jsonschema.Schema {
 
 func sectionTypes() []reflect.Type {
 	return []reflect.Type{
+		reflect.TypeFor[Usage](), reflect.TypeFor[Budget](),
 		reflect.TypeFor[City](), reflect.TypeFor[Workspace](), reflect.TypeFor[ChatSessions](), reflect.TypeFor[Rig](),
 		reflect.TypeFor[NamedSession](), reflect.TypeFor[Agent](), reflect.TypeFor[CopyEntry](), reflect.TypeFor[Provider](),
 		reflect.TypeFor[Upstream](), reflect.TypeFor[Session](), reflect.TypeFor[ACPSession](), reflect.TypeFor[K8sSession](),

@@ -43,6 +43,10 @@ func (c *City) Values() []Value {
 		section := c.Upstreams[name]
 		add("upstreams."+name, &section)
 	}
+	add("usage", &c.Usage)
+	for i := range c.Usage.Budgets {
+		add("usage.budgets."+c.Usage.Budgets[i].Name, &c.Usage.Budgets[i])
+	}
 	for i := range c.Rigs {
 		add("rigs."+c.Rigs[i].Name, &c.Rigs[i])
 	}
@@ -66,6 +70,7 @@ func sectionValues(prefix string, section reflect.Value) []Value {
 		case isSection(f.typ):
 			values = append(values, sectionValues(path, value)...)
 		case !keys.Has(f.name) && f.preset == "":
+		case isSection(elem(f.typ)) && f.typ != reflect.TypeFor[[]CopyEntry](): // listed by itself
 		case f.typ == reflect.TypeFor[map[string]string]():
 			for _, name := range slices.Sorted(maps.Keys(value.Interface().(map[string]string))) {
 				shown := Mask(name, value.Interface().(map[string]string)[name])

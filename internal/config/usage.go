@@ -1,0 +1,166 @@
+package config
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Usage is the section of what agents spend.
+type Usage struct {
+	Keys
+	Prices  string   `toml:"prices" doc:"File with the table of prices; relative to the city. Default: the one that comes with gc."`
+	Budgets []Budget `toml:"budgets" doc:"Limits of what agents may spend."`
+}
+
+// Budget is a [[usage.budgets]] section.
+type Budget struct {
+	Keys
+	Name    string        `toml:"name" doc:"Its name, unique."`
+	Scope   BudgetScope   `toml:"scope" default:"agent" doc:"Whose spending is added up: each session's, each agent's, or that of all."`
+	Match   string        `toml:"match" doc:"Only agents, or sessions, of that name or pattern; * is any text without a slash. Default: all."`
+	Measure BudgetMeasure `toml:"measure" doc:"What is counted: tokens, US dollars, turns, or the time in which an agent works."`
+	Limit   Amount        `toml:"limit" doc:"How much it may be: a number, of time a duration."`
+	Window  time.Duration `toml:"window" doc:"Only what was spent within that time counts. Default: all that is kept."`
+	Act     BudgetAct     `toml:"act" default:"warn" doc:"What happens when it is used up: people are warned; new prompts are held; the turn is interrupted too; the session is stopped, until the budget allows it again."`
+	Cached  bool          `toml:"cached" doc:"Tokens read from the vendor's cache count too."`
+	Silence time.Duration `toml:"silence" doc:"How long an agent may work without telling anything that is counted, before the budget is taken to be used up. Default: as long as it likes."`
+}
+
+// BudgetScope is whose spending a budget adds up.
+type BudgetScope string
+
+// Words lists the allowed values.
+func (BudgetScope) Words() []string { return []string{"session", "agent", "city"} }
+
+// BudgetMeasure is what a budget counts.
+type BudgetMeasure string
+
+// MeasureTime counts time, and has durations as limits.
+const MeasureTime BudgetMeasure = "time"
+
+// Words lists the allowed values.
+func (BudgetMeasure) Words() []string { return []string{"tokens", "usd", "turns", string(MeasureTime)} }
+
+// BudgetAct is what happens when a budget is used up.
+type BudgetAct string
+
+// Words lists the allowed values.
+func (BudgetAct) Words() []string { return []string{"warn", "hold", "interrupt", "stop"} }
+
+// Amount is a limit. The zero value is an absent key.
+type Amount struct {
+	Value float64       // of a number
+	Span  time.Duration // of a duration
+}
+
+// String returns the value as it is written in a city.toml.
+func (a Amount) String() string {
+	if a.Span > 0 {
+		return quoted(a.Span.String())
+	}
+	return strconv.FormatFloat(a.Value, 'f', -1, 64)
+}
+
+// amount decodes a limit.
+func (d *decoder) amount(n *node, name string) (a Amount) {
+	var err error
+	switch n.kind {
+	case stringKind:
+		if a.Span, err = parseDuration(n.text); err != nil {
+			d.fail(n.at, `write a number, or of time a duration such as "2h"`, "%s: %v", name, err)
+		}
+	case integerKind:
+		var whole int64
+		whole, err = strconv.ParseInt(n.text, 0, 64)
+		if a.Value = float64(whole); err != nil {
+			d.fail(n.at, "", "%s: %s is no number that fits", name, n.text)
+		}
+	case floatKind:
+		if a.Value, err = strconv.ParseFloat(strings.ReplaceAll(n.text, "_", ""), 64); err != nil {
+			d.fail(n.at, "", "%s: %s is no number that fits", name, n.text)
+		}
+	default:
+		d.fail(n.at, "", "%s must be a number or a duration, not %s", name, n.kind)
+	}
+	return a
+}
+
+func (c *checker) usage() {
+	u := &c.city.Usage
+	c.file(u.Origin("prices"), "prices", u.Prices)
+	seen := map[string]Origin{}
+	for i := range u.Budgets {
+		b := &u.Budgets[i]
+		if c.name(b.Keys, "name", b.Name) {
+			if first, ok := seen[b.Name]; ok {
+				c.fail(b.Origin("name"), fmt.Sprintf("the first one is at %s", first), "there are two budgets named %q", b.Name)
+			}
+			seen[b.Name] = b.Origin("name")
+		}
+		c.budget(b)
+	}
+}
+
+func (c *checker) budget(b *Budget) {
+	if !b.Has("measure") {
+		c.fail(b.Header(), `add measure = "tokens", "usd", "turns" or "time"`, "the budget %q does not say what it counts", b.Name)
+	}
+	c.limit(b)
+	c.positive(b.Keys, "window", int64(b.Window))
+	c.positive(b.Keys, "silence", int64(b.Silence))
+	if _, err := path.Match(b.Match, ""); err != nil {
+		c.fail(b.Origin("match"), "", "%q is no pattern", b.Match)
+	}
+	switch {
+	case b.Match != "" && b.Scope == "city":
+		c.fail(b.Origin("match"), `leave it out, or write scope = "agent"`, "a budget of the city is everybody's")
+	case b.Cached && b.Measure != "tokens":
+		c.fail(b.Origin("cached"), `it goes with measure = "tokens"`, "%s are not read from a cache", b.Measure)
+	}
+	if b.Match != "" && b.Scope == "agent" && !c.matchesAgent(b.Match) {
+		c.fail(b.Origin("match"), suggest(b.Match, c.agentNames()), "no agent is called %q", b.Match)
+	}
+}
+
+func (c *checker) limit(b *Budget) {
+	at := b.Origin("limit")
+	timed := b.Measure == MeasureTime
+	switch {
+	case !b.Has("limit"):
+		c.fail(b.Header(), "add limit = ...", "the budget %q has no limit", b.Name)
+	case timed && b.Limit.Span <= 0:
+		c.fail(at, `write it like "2h"`, "the limit of a time is a duration above zero")
+	case !timed && b.Measure != "" && b.Limit.Span > 0:
+		c.fail(at, `durations go with measure = "time"`, "the limit of %s is a number", b.Measure)
+	case !timed && b.Limit.Span == 0 && !(b.Limit.Value > 0 && b.Limit.Value <= 1e18):
+		c.fail(at, `suspended = true keeps an agent from running`, "a limit is a number above zero")
+	case b.Measure == "turns" && b.Limit.Value < 1:
+		c.fail(at, "", "less than one turn is none")
+	}
+}
+
+func (c *checker) agentNames() []string {
+	var names []string
+	for i := range c.city.Agents {
+		a := &c.city.Agents[i]
+		names = append(names, a.QualifiedName())
+		if scale, ok := a.Scale(); ok {
+			for number := range min(scale.Max, mostMembers) {
+				member := a.Member(number + 1)
+				names = append(names, member.QualifiedName())
+			}
+		}
+	}
+	return names
+}
+
+func (c *checker) matchesAgent(pattern string) bool {
+	return slices.ContainsFunc(c.agentNames(), func(name string) bool {
+		fits, err := path.Match(pattern, name)
+		return err != nil || fits // a faulty pattern is told of by itself
+	})
+}
