@@ -74,19 +74,23 @@ func dialogIn(text string, rules console.Rules) *console.Dialog {
 	if text == "" {
 		return nil
 	}
-	rows := strings.Split(text, "\n")
-	if len(rows) > screenRows {
-		rows = rows[len(rows)-screenRows:]
-	}
+	rows := screenOf(text)
 	f := console.Frame{Seq: 1, Rows: rows}
 	f.Cursor.Y = len(rows) - 1
 	return console.Look(f).Dialog(rules)
+}
+
+// screenOf returns the rows of the screen whose last lines text is.
+func screenOf(text string) []string {
+	rows := strings.Split(text, "\n")
+	return rows[max(0, len(rows)-screenRows):]
 }
 
 // The notes by which the rules of a session's program are found again.
 const (
 	metaProgram = "GC_PROVIDER"
 	metaOverlay = "GC_PROVIDER_OVERLAY"
+	metaReady   = "GC_READY_PREFIX"
 )
 
 // programs remembers what runs in the sessions. The zero value is useful.
@@ -108,7 +112,9 @@ func (m *programs) set(name string, cfg runtime.Config) {
 	if m.known == nil {
 		m.known = map[string]runtime.Config{}
 	}
-	m.known[name] = runtime.Config{ProviderName: cfg.ProviderName, ProviderOverlayName: cfg.ProviderOverlayName}
+	m.known[name] = runtime.Config{
+		ProviderName: cfg.ProviderName, ProviderOverlayName: cfg.ProviderOverlayName, ReadyPromptPrefix: cfg.ReadyPromptPrefix,
+	}
 }
 
 func (m *programs) forget(name string) {
@@ -120,7 +126,9 @@ func (m *programs) forget(name string) {
 // introduce keeps what program a session runs, for prompts that come later.
 func (p *Provider) introduce(ctx context.Context, name string, cfg runtime.Config) error {
 	p.programs.set(name, cfg)
-	for key, value := range map[string]string{metaProgram: cfg.ProviderName, metaOverlay: cfg.ProviderOverlayName} {
+	for key, value := range map[string]string{
+		metaProgram: cfg.ProviderName, metaOverlay: cfg.ProviderOverlayName, metaReady: cfg.ReadyPromptPrefix,
+	} {
 		if value == "" {
 			continue
 		}
@@ -131,29 +139,49 @@ func (p *Provider) introduce(ctx context.Context, name string, cfg runtime.Confi
 	return nil
 }
 
-// blocked returns the known dialog that is up, nil if none is seen or nothing is known
-// of the program.
+// blocked returns the dialog or menu that is up, nil if none is seen. A script that cannot
+// show the screen hides it.
 func (p *Provider) blocked(ctx context.Context, name string) *console.Dialog {
-	cfg, ok := p.programs.get(name)
-	if !ok {
-		var err, err2 error
-		cfg.ProviderName, err = p.getMeta(ctx, name, metaProgram)
-		cfg.ProviderOverlayName, err2 = p.getMeta(ctx, name, metaOverlay)
-		if err != nil || err2 != nil {
-			return nil
-		}
-		p.programs.set(name, cfg)
-	}
-	rules := console.RulesFor(cfg, p.cfg.Profiles)
-	if len(rules.Dialogs) == 0 {
+	cfg, err := p.program(ctx, name)
+	if err != nil {
 		return nil
 	}
 	text, err := p.peek(ctx, name, screenRows)
 	if err != nil {
 		return nil
 	}
-	if d := dialogIn(text, rules); d != nil && d.Rule != "" {
-		return d
+	rules := console.RulesFor(cfg, p.cfg.Profiles)
+	d := dialogIn(text, rules)
+	if d == nil || d.Rule == "" && promptUnder(text, d, rules.ReadyPrefix) {
+		return nil
 	}
-	return nil
+	return d
+}
+
+// program returns what is known of the program in a session.
+func (p *Provider) program(ctx context.Context, name string) (runtime.Config, error) {
+	cfg, ok := p.programs.get(name)
+	if ok {
+		return cfg, nil
+	}
+	for key, value := range map[string]*string{
+		metaProgram: &cfg.ProviderName, metaOverlay: &cfg.ProviderOverlayName, metaReady: &cfg.ReadyPromptPrefix,
+	} {
+		var err error
+		if *value, err = p.getMeta(ctx, name, key); err != nil {
+			return cfg, err
+		}
+	}
+	p.programs.set(name, cfg)
+	return cfg, nil
+}
+
+// promptUnder reports whether the input line stands under what looks like a menu: then
+// that is a list in the conversation.
+func promptUnder(text string, d *console.Dialog, prefix string) bool {
+	if prefix == "" || len(d.Options) == 0 {
+		return false
+	}
+	rows := screenOf(text)
+	return promptIn(strings.Join(rows[d.Options[len(d.Options)-1].Row+1:], "\n"), prefix)
 }

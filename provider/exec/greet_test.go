@@ -1,6 +1,7 @@
 package exec_test
 
 import (
+	"os"
 	osexec "os/exec"
 	"path/filepath"
 	"strings"
@@ -92,5 +93,46 @@ func TestNoPromptIntoDialog(t *testing.T) {
 	}
 	if n := pl.recorded(runtimetest.LedgerPrompt) + pl.recorded(runtimetest.LedgerDialog); n > 0 || !p.IsRunning("one") {
 		t.Errorf("the dialog got a key")
+	}
+}
+
+// menus is a script whose session shows what is in the file screen.
+const menus = "case \"$op\" in peek) cat \"$D/screen\"; exit ;; esac\n" + fleet
+
+// What a program shows that no rule knows: a prompt would choose an option of the first
+// two. The others are at their input line.
+func TestNoPromptIntoUnknownMenu(t *testing.T) {
+	t.Parallel()
+	const asked = "❯ delete them\n● Shall I?\n──────\n Delete all?\n"
+	for name, c := range map[string]struct {
+		screen string
+		up     bool
+	}{
+		"numbers":             {asked + " ❯ 1. Yes\n   2. No\n Esc to cancel\n", true},
+		"no numbers":          {asked + " ❯ Yes\n   No\n\n Esc to cancel\n\n\n", true},
+		"list in a prompt":    {"❯ 1. build it\n  2. test it\n● done\n──────\n❯ \n──────\n  ? for help\n", false},
+		"answered, on screen": {asked + " ❯ 1. Yes\n   2. No\n Esc to cancel\n❯ \n", false},
+		"nothing":             {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pl := newPlace(t, menus)
+			pl.write("screen", "❯ \n")
+			p := pl.open()
+			if err := p.Start(t.Context(), "one", runtime.Config{Command: "c", ReadyPromptPrefix: "❯"}); err != nil {
+				t.Fatal(err)
+			}
+			pl.write("screen", c.screen)
+			for _, p := range []*exec.Provider{p, pl.open()} { // the next gc knows it too
+				out, err := p.Deliver(t.Context(), "one", runtime.Delivery{Content: text("1 and more")})
+				refused := out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedDialog
+				if refused != c.up || err != nil {
+					t.Errorf("Deliver = %+v, %v; want a refusal for the menu: %v", out, err, c.up)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(pl.dir, "one.nudge")); (err == nil) == c.up {
+				t.Errorf("the text reached the script: %v, want %v", err == nil, !c.up)
+			}
+		})
 	}
 }
