@@ -9,77 +9,63 @@ SOCKET, TOKEN, RUN = (os.environ[k] for k in ("GC_WORKER_SOCKET", "GC_WORKER_TOK
 
 
 def request(method, path, body=None, **header):
-    """Ask until the city answers: it may be restarted at any time."""
     header |= {"Authorization": "Bearer " + TOKEN, "Content-Type": "application/json"}
-    while True:
+    while True:  # the city's controller may be restarted at any moment
         try:
             conn = http.client.HTTPConnection("city")
             conn.sock = socket.socket(socket.AF_UNIX)
             conn.sock.connect(SOCKET)
             conn.request(method, path, body and json.dumps({"run_id": RUN, **body}), header)
             answer = conn.getresponse()
+            if answer.status < 300:
+                return answer
+            if answer.status != 503:
+                raise SystemExit(f"{method} {path}: {answer.read().decode()}")
         except (OSError, http.client.HTTPException):
-            answer = None
-        if answer and answer.status < 300:
-            return answer
-        if answer and answer.status != 503:  # 410: the run is over
-            raise SystemExit(answer.status != 410 and f"{method} {path}: {answer.read().decode()}")
+            pass
         time.sleep(0.1)
 
 
 def post(path, **body):
-    text = request("POST", path, body).read()
+    text = request("POST", path, body).read()  # a repetition is harmless
     return json.loads(text) if text else None
 
 
-acks = {}  # the last word on each message
-
-
-def ack(message, state):
-    acks[message["id"]] = state
-    post("/ack", id=message["id"], state=state)
-
-
-def events(last):
-    """The lines of one connection; a stream that breaks just ends."""
-    try:
-        for line in request("GET", "/stream?run_id=" + RUN, **{"Last-Event-ID": last}):
-            yield line.decode().rstrip("\n").partition(": ")
-    except (OSError, http.client.HTTPException):
-        pass
-
-
 def messages():
-    last = "0"
-    while True:
+    last, done = {}, {}
+    while True:  # a stream that breaks goes on where it was
         kind = ""
-        for name, _, value in events(last):
-            if name == "event":
-                kind = value
-            elif name == "data" and kind == "end":
-                return
-            elif name == "data" and kind not in ("gap", "lagged"):
-                message = json.loads(value)
-                last = str(message["seq"])
-                if message["id"] not in acks:
+        try:
+            for line in request("GET", "/stream?run_id=" + RUN, **last):
+                name, _, value = line.decode().rstrip("\n").partition(": ")
+                if name == "event":
+                    kind = value
+                elif name == "data" and kind == "end":
+                    return
+                elif name == "data" and kind not in ("gap", "lagged"):
+                    message = json.loads(value)
+                    last = {"Last-Event-ID": str(message["seq"])}
+                    if message["id"] in done:  # one that comes twice is acted on once
+                        post("/ack", id=message["id"], state=done[message["id"]])
+                        continue
+                    done[message["id"]] = "consumed" if message["kind"] == "prompt" else "refused"
                     yield message
-                else:  # one that comes twice is acted on once
-                    ack(message, acks[message["id"]])
-        time.sleep(0.1)
+        except (OSError, http.client.HTTPException):
+            pass
 
 
 post("/lifecycle", event="started", metadata={"agent": "python"})
 post("/lifecycle", event="ready")
 for message in messages():
     if message["kind"] != "prompt":
-        ack(message, "refused")
+        post("/ack", id=message["id"], state="refused")
         continue
     post("/lifecycle", event="busy", metadata={"prompt_id": message["id"]})
-    ack(message, "submitted")
+    post("/ack", id=message["id"], state="submitted")
     content = message["data"]["content"]
     if content.startswith("run: "):
         decision = post("/authorize", tool="Bash", input={"command": content[5:]})
         content = f"allowed: {decision['allowed']} {decision.get('reason', '')}"
     print("answer:", content, flush=True)
     post("/lifecycle", event="idle", metadata={"prompt_id": message["id"]})
-    ack(message, "consumed")
+    post("/ack", id=message["id"], state="consumed")

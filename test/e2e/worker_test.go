@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/runtime"
+)
+
+// workers are the sample workers of examples/worker, by the agent that runs each.
+// What they need to run comes with their commands.
+func workers(t *testing.T, root string) map[string]string {
+	t.Helper()
+	examples, err := filepath.Abs("../../examples/worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := map[string]string{"go": filepath.Join(root, "worker"), "python": "python3 " + filepath.Join(examples, "python", "worker.py"), "shell": filepath.Join(examples, "shell", "worker.sh")}
+	build := exec.Command("go", "build", "-o", commands["go"], "gascity/examples/worker/go")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("cannot build the sample worker: %v\n%s", err, out)
+	}
+	for name, tools := range map[string][]string{"python": {"python3"}, "shell": {"curl", "jq"}} {
+		for _, tool := range tools {
+			if _, err := exec.LookPath(tool); err != nil {
+				t.Logf("%s is not installed: the worker in %s is left out", tool, name)
+				delete(commands, name)
+			}
+		}
+	}
+	return commands
+}
+
+// newWorkers makes a city of the sample workers.
+func newWorkers(t *testing.T) (c *city, names []string) {
+	t.Helper()
+	c = newCrew(t, "", nil)
+	path := filepath.Join(c.root, client.CityFile)
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for name, command := range workers(t, c.root) {
+		names = append(names, name)
+		if _, err := fmt.Fprintf(file, "[[agents]]\nname = %q\nsession = \"subprocess\"\nstart_command = %q\n", name, "exec "+command); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c, names
+}
+
+// idleByWorker reports whether every agent says itself that it is idle.
+func idleByWorker(status client.Status) bool {
+	for _, a := range status.Agents {
+		if a.Activity.State != string(runtime.ActivityIdle) || a.Activity.Source != string(runtime.SourceWorker) {
+			return false
+		}
+	}
+	return running(status)
+}
+
+// TestWorkersInACity: agents that speak the worker API are known by what they say,
+// and take each prompt once although the controller is killed again and again.
+func TestWorkersInACity(t *testing.T) {
+	t.Parallel()
+	const prompts, kills = 20, 4
+	c, names := newWorkers(t)
+	c.start()
+	c.await("known by its workers", idleByWorker)
+	sent := make(chan error, len(names)*prompts)
+	for _, name := range names {
+		go func() {
+			for i := range prompts {
+				sent <- c.hand(name, fmt.Sprintf("%s prompt %d.", name, i))
+			}
+		}()
+	}
+	for range kills {
+		pause(400 * time.Millisecond)
+		c.kill()
+		c.start()
+	}
+	for range len(names) * prompts {
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, name := range names {
+		text, err := c.client.Peek(ctx, name, 10*prompts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range prompts {
+			if n := strings.Count(text.Text, fmt.Sprintf("answer: %s prompt %d.", name, i)); n != 1 {
+				t.Errorf("%s answered prompt %d %d times", name, i, n)
+			}
+		}
+	}
+	if census := c.stop(); !census.Clean {
+		t.Errorf("census %+v", census)
+	}
+}
+
+// hand gives a prompt to an agent and waits until it was worked on, whatever becomes
+// of the controllers.
+func (c *city) hand(agent, text string) error {
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	for {
+		r, err := c.client.Nudge(ctx, agent, client.NudgeRequest{Text: text, Key: text, Wait: client.ReceiptConsumed})
+		switch {
+		case err == nil && r.State == client.ReceiptConsumed:
+			return nil
+		case err == nil && r.Ended() && r.State != client.ReceiptSubmitted:
+			return fmt.Errorf("%q ended %s: %s", text, r.State, r.Reason)
+		case ctx.Err() != nil:
+			return fmt.Errorf("%q: %w (%v)", text, ctx.Err(), err)
+		case err != nil && !errors.Is(err, client.ErrNoController) && !errors.Is(err, client.ErrLost) && !errors.Is(err, client.ErrUnavailable) && !errors.Is(err, client.ErrTimeout):
+			return fmt.Errorf("%q: %w", text, err)
+		}
+		pause(50 * time.Millisecond)
+	}
+}
