@@ -98,7 +98,7 @@ func (e *entry) exists() bool {
 
 // unknown reports whether nobody can say if the session exists.
 func (e *entry) unknown() bool {
-	return e.blind != "" || e.place.blind != "" || e.seen.Session == runtime.Unknown
+	return e.blind != "" || e.place.sight.To(e.rec.Session) != "" || e.seen.Session == runtime.Unknown
 }
 
 // observed is what a diff is told of an entry.
@@ -119,8 +119,8 @@ func (l *loop) observed(e *entry) plan.Observed {
 	if e.wakeQueued = e.wakeWhy != "" && (e.wakeQueued || o.Queued > 0); l.awoken(e, o.Queued) {
 		e.wakeWhy, o.Wake = "", ""
 	}
-	if e.place.blind != "" {
-		o.Blind = e.place.blind
+	if why := e.place.sight.To(e.rec.Session); why != "" {
+		o.Blind = why
 	}
 	if e.job != nil {
 		o.Working = e.job.verb

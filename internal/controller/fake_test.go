@@ -25,6 +25,7 @@ type fake struct {
 	streams    bool
 	down       error                                        // answer of every question
 	partial    bool                                         // listings are incomplete
+	listed     []string                                     // all that listings have, if they are incomplete; nil: they are not
 	blind      map[string]bool                              // sessions that cannot be told alive from dead
 	onStart    func(ctx context.Context, name string) error // before the agent exists
 	stubborn   map[string]int                               // stops that fail before one works; <0: all
@@ -318,8 +319,9 @@ func (f *fake) ListRunning(prefix string) ([]string, error) {
 		}
 	}
 	slices.Sort(names)
-	if f.partial {
-		return nil, &runtime.PartialListError{Errs: []error{errors.New("half of it does not answer")}}
+	if f.partial || f.listed != nil {
+		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(f.listed, name) })
+		return names, &runtime.PartialListError{Errs: []error{errors.New("half of it does not answer")}}
 	}
 	return names, nil
 }

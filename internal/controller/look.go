@@ -26,7 +26,7 @@ func (l *loop) look(e *entry) {
 			e.stale = true
 		}
 	}
-	if !e.stale || e.job != nil || e.place.provider == nil || e.place.blind != "" {
+	if !e.stale || e.job != nil || e.place.provider == nil || e.place.sight.To(e.rec.Session) != "" {
 		return
 	}
 	if l.now().Before(e.lookAt) {

@@ -48,7 +48,7 @@ func (l *loop) keep(name, instance string, do order.Order, answer func(client.Do
 		return
 	}
 	c := &order.Case{
-		Record: e.rec, Session: l.desired[e.rec.Key()], Action: e.action, Now: l.now(), Running: e.running(), Unknown: e.unknown(),
+		Record: e.rec, Session: l.configured(e), Action: e.action, Now: l.now(), Running: e.running(), Unknown: e.unknown(),
 	}
 	out, err := do(c)
 	done := client.Done{Session: e.rec.Session, Changed: out.Changed, Detail: out.Detail}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -85,7 +86,7 @@ func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 
 func (l *loop) policy() plan.Policy {
 	policy := l.settings().policy()
-	policy.Frozen, policy.Woke = l.frozen, l.woke
+	policy.Frozen, policy.Woke, policy.Closed = l.frozen, l.woke, l.closed()
 	policy.PoolWants, policy.PoolFaults = l.counts.Wants, l.counts.Faults
 	if l.ending != nil {
 		policy.Stopping, policy.StopAfter = true, l.ending.stopAfter
@@ -116,12 +117,48 @@ func (l *loop) decide() {
 	}
 }
 
+// configured returns what is configured of an entry's agent: also at another place,
+// where it cannot be started yet.
+func (l *loop) configured(e *entry) *plan.Session {
+	if s := l.desired[e.rec.Key()]; s != nil || !e.action.Stays {
+		return s
+	}
+	return l.byAgent(e.rec.Agent)
+}
+
+// byAgent returns what is configured of an agent, nil if nothing is.
+func (l *loop) byAgent(name string) *plan.Session {
+	sessions := l.loaded.Desired.Sessions
+	i := slices.IndexFunc(sessions, func(s plan.Session) bool { return s.Agent == name })
+	if i < 0 || name == "" {
+		return nil
+	}
+	return &sessions[i]
+}
+
+// bequeath hands what belongs to the agent and not to its place to where it is
+// configured now.
+func (l *loop) bequeath(e *entry) {
+	s := l.byAgent(e.rec.Agent)
+	if s == nil || e.owner == plan.OwnerOther {
+		return
+	}
+	heir := l.entries[session.Key{Provider: s.Provider, Session: s.Name}]
+	if heir == nil || heir == e || heir.job != nil && heir.job.kind != jobLook || heir.running() || heir.rec.Running {
+		return
+	}
+	heir.rec.Inherit(&e.rec)
+	heir.touch()
+	l.save(heir) // before the other is forgotten
+}
+
 // drop forgets an entry that is neither configured nor there. A foreign one is
 // not looked at again before it has left the list.
 func (l *loop) drop(e *entry) {
 	if e.exists() && e.owner != plan.OwnerUs {
 		e.place.foreign[e.rec.Session] = true
 	}
+	l.bequeath(e)
 	l.forget(e)
 }
 

@@ -16,10 +16,9 @@ type place struct {
 	provider  runtime.Provider // nil until it is open
 	opening   bool
 
+	sight   reach.Sight
 	streams bool // events are pushed: the patrol asks for one list only
 
-	blind     string    // why nothing is known of any session here
-	blinds    int       // failures in a row
 	listing   bool      // a listing is under way
 	listedAt  time.Time // when it began
 	wanted    bool      // a listing is due
@@ -37,11 +36,22 @@ func (p *place) warm(name string) bool {
 	return ok
 }
 
+// closed returns why nothing can be started, by place.
+func (l *loop) closed() map[string]string {
+	out := map[string]string{}
+	for _, p := range l.places {
+		if why := p.sight.Closed(); why != "" {
+			out[p.selection] = why
+		}
+	}
+	return out
+}
+
 // placeFor returns the place of a selection and begins to open it if it is new.
 func (l *loop) placeFor(selection string) *place {
 	p, ok := l.places[selection]
 	if !ok {
-		p = &place{selection: selection, blind: "its provider is being opened", foreign: map[string]bool{}}
+		p = &place{selection: selection, sight: reach.Unopened(), foreign: map[string]bool{}}
 		l.places[selection] = p
 		l.open(p)
 	}
@@ -58,7 +68,8 @@ func (l *loop) open(p *place) {
 		return func() {
 			p.opening = false
 			if err != nil {
-				l.setBlind(p, fmt.Sprintf("its provider cannot be opened: %v", err))
+				p.sight.NotOpened(err)
+				l.unlisted(p)
 				return
 			}
 			p.provider = provider
@@ -89,21 +100,22 @@ func (l *loop) resync(p *place, streams bool) {
 	}
 }
 
-// setBlind notes that nothing is known of the place, and tries again later.
-func (l *loop) setBlind(p *place, why string) {
-	fresh := p.blinds == 0
-	p.blind, p.blinds, p.wanted = why, p.blinds+1, true
-	p.listAfter = l.now().Add(min(l.c.opts.Jitter(reach.Pause(p.blinds)), l.settings().Patrol))
-	if fresh {
-		l.c.emit(event.ControllerDegraded, nil, "the provider cannot be observed", map[string]string{"provider": p.selection, "error": why})
+// unlisted notes that a place has just failed to tell of its sessions, and tries again
+// later.
+func (l *loop) unlisted(p *place) {
+	p.wanted = true
+	p.listAfter = l.now().Add(min(l.c.opts.Jitter(reach.Pause(p.sight.Failures)), l.settings().Patrol))
+	if p.sight.Failures == 1 {
+		l.c.emit(event.ControllerDegraded, nil, "the provider cannot be observed", map[string]string{"provider": p.selection, "error": p.sight.Fault()})
 	}
 }
 
 // list begins one listing of the place if one is due.
 func (l *loop) list(p *place) {
 	now := l.now()
-	if p.listing && now.Sub(p.listedAt) > lookLimit+overdueAfter && p.blind == "" {
-		l.setBlind(p, "its sessions cannot be listed: no answer for "+now.Sub(p.listedAt).Round(time.Second).String())
+	if p.listing && now.Sub(p.listedAt) > lookLimit+overdueAfter && !p.sight.Blind() {
+		p.sight.Lose("its sessions cannot be listed: no answer for " + now.Sub(p.listedAt).Round(time.Second).String())
+		l.unlisted(p)
 	}
 	switch {
 	case !p.wanted, p.listing, p.opening:
@@ -118,28 +130,32 @@ func (l *loop) list(p *place) {
 	}
 	p.wanted, p.listing, p.listedAt = false, true, now
 	l.wakeAt(now.Add(lookLimit + overdueAfter + time.Millisecond))
-	l.spawn(lookLimit, func(context.Context) func() {
-		names, err := p.provider.ListRunning("")
-		return func() { l.listed(p, names, err) }
+	l.spawn(lookLimit, func(ctx context.Context) func() {
+		listing := reach.List(ctx, p.provider)
+		return func() { l.listed(p, listing) }
 	})
 }
 
-// listed compares a listing with what is known. It only ever causes looks.
-func (l *loop) listed(p *place, names []string, err error) {
+// listed compares a listing with what is known. It only ever causes looks. Of one that
+// is incomplete, what it has is known; of the rest nothing is.
+func (l *loop) listed(p *place, listing reach.Listing) {
 	p.listing = false
-	if err != nil {
-		l.setBlind(p, fmt.Sprintf("its sessions cannot be listed: %v", err))
-		return
-	}
-	if p.blinds > 0 {
+	if p.sight.Take(&listing) {
 		l.c.emit(event.ControllerRecovered, nil, "the provider can be observed again", map[string]string{"provider": p.selection})
 		l.resync(p, p.streams)
 		p.wanted = false
 	}
-	p.blind, p.blinds = "", 0
-	there := make(map[string]bool, len(names))
-	for _, name := range names {
+	if p.sight.Failures > 0 {
+		l.unlisted(p)
+	}
+	if p.sight.Blind() {
+		return
+	}
+	there := make(map[string]bool, len(listing.Names))
+	for _, name := range listing.Names {
 		there[name] = true
+	}
+	for name := range there {
 		e := l.at(p, name)
 		switch {
 		case e == nil && !p.foreign[name]:
@@ -149,7 +165,7 @@ func (l *loop) listed(p *place, names []string, err error) {
 		}
 	}
 	for name := range p.foreign {
-		if !there[name] {
+		if !there[name] && !listing.Partial {
 			delete(p.foreign, name)
 		}
 	}

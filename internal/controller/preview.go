@@ -9,10 +9,16 @@ import (
 )
 
 // Preview returns what would be done by another configuration of the city. It
-// changes nothing.
-func (c *Controller) Preview(ctx context.Context, desired plan.Desired) (client.Plan, error) {
+// changes nothing. closed says of places why they cannot be opened; of one that the
+// controller has asked itself, it knows better.
+func (c *Controller) Preview(ctx context.Context, desired plan.Desired, closed map[string]string) (client.Plan, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Plan, error)) {
 		observed, policy := l.facts()
+		for selection, why := range closed {
+			if l.places[selection] == nil {
+				policy.Closed[selection] = why
+			}
+		}
 		answer(account.Plan(plan.Preview(desired, observed, l.now(), policy), l.now()), nil)
 	})
 }

@@ -93,8 +93,8 @@ func (l *loop) degraded() string {
 		why = append(why, l.frozen)
 	}
 	for _, p := range l.places {
-		if p.blinds > 0 {
-			why = append(why, fmt.Sprintf("provider %s: %s", p.selection, p.blind))
+		if p.sight.Failures > 0 {
+			why = append(why, fmt.Sprintf("provider %s: %s", p.selection, p.sight.Fault()))
 		}
 	}
 	slices.Sort(why)

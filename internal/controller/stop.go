@@ -143,7 +143,7 @@ func (l *loop) endCity() {
 		if slices.ContainsFunc(left, func(e *entry) bool { return e.place == p }) {
 			continue // its sessions say it
 		}
-		l.ending.census["*"+p.selection] = client.StopResult{Session: "*", Error: fmt.Sprintf("the sessions of %s could not be counted: %s", p.selection, p.blind)}
+		l.ending.census["*"+p.selection] = client.StopResult{Session: "*", Error: fmt.Sprintf("the sessions of %s could not be counted: %s", p.selection, p.sight.Fault())}
 	}
 	for _, e := range left {
 		l.ending.census[e.rec.Session] = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Error: l.whyLeft(e)}
@@ -162,7 +162,7 @@ func (l *loop) endCity() {
 func (l *loop) uncounted() []*place {
 	var out []*place
 	for _, p := range l.places {
-		if p.wanted || p.listing || p.opening || p.blind != "" {
+		if p.wanted || p.listing || p.opening || p.sight.Fault() != "" {
 			out = append(out, p)
 		}
 	}
@@ -185,15 +185,10 @@ func (l *loop) unsettled(e *entry) bool {
 }
 
 func (l *loop) whyLeft(e *entry) string {
-	switch {
-	case e.job != nil:
+	if e.job != nil {
 		return fmt.Sprintf("its %s does not end", cmp.Or(string(e.job.verb), "interrupt"))
-	case e.place.blind != "":
-		return e.place.blind
-	case e.blind != "":
-		return e.blind
 	}
-	return cmp.Or(e.stopFault, e.action.Reason)
+	return cmp.Or(e.place.sight.To(e.rec.Session), e.blind, e.stopFault, e.action.Reason)
 }
 
 // interruptAll asks every running agent once to end by itself, and counts its

@@ -66,7 +66,7 @@ func (l *loop) find(name string) (*entry, error) {
 		if e.rec.Session != name && e.rec.Agent != name || e.owner == plan.OwnerOther {
 			continue
 		}
-		if found == nil || l.desired[e.rec.Key()] != nil {
+		if found == nil || e.action.Stays || l.desired[e.rec.Key()] != nil && !found.action.Stays {
 			found = e
 		}
 	}
@@ -164,8 +164,13 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := l.desired[e.rec.Key()]
+		s := l.configured(e)
+		away := e.action.Stays && s != nil && l.closed()[s.Provider] != ""
 		switch {
+		case away && all:
+			continue
+		case away:
+			return nil, fmt.Errorf("%w: %s would not come back: %s", client.ErrRefused, name, e.action.Reason)
 		case s == nil:
 			return nil, fmt.Errorf("%w: %s is not configured any more", client.ErrRefused, name)
 		case s.Suspended:

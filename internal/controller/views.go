@@ -47,7 +47,7 @@ func (c *Controller) Sense(name string) {
 
 // blindness says why nothing is known of the entry, empty if something is.
 func (e *entry) blindness() string {
-	why := cmp.Or(e.place.blind, e.blind)
+	why := cmp.Or(e.place.sight.To(e.rec.Session), e.blind)
 	if why == "" && e.seen.Session == runtime.Unknown {
 		why = "it has not been observed yet"
 	}

@@ -40,7 +40,7 @@ func (f front) Preview(ctx context.Context, req client.PreviewRequest) (client.P
 	if err != nil {
 		return client.Plan{}, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
-	return f.controller.Preview(ctx, desired)
+	return f.controller.Preview(ctx, desired, f.keeper.closed(ctx, &desired))
 }
 
 // Logs keeps the contract of api.Recorder. The drivers keep what was printed in

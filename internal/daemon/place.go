@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"gascity/client"
+	"gascity/internal/plan"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -104,4 +105,22 @@ func noteUsed(root, selection string) (err error) {
 		return err
 	}
 	return file.Sync()
+}
+
+// closed says which of the places that a configuration names cannot be opened, and
+// why. It opens none.
+func (k *keeper) closed(ctx context.Context, desired *plan.Desired) map[string]string {
+	cfg := k.daemon.providerConfig(k.root, k.root, slog.New(slog.DiscardHandler))
+	out, asked := map[string]string{}, map[string]bool{}
+	for i := range desired.Sessions {
+		selection := desired.Sessions[i].Provider
+		if asked[selection] {
+			continue
+		}
+		asked[selection] = true
+		if _, err := all.Version(ctx, selection, cfg); err != nil {
+			out[selection] = err.Error()
+		}
+	}
+	return out
 }

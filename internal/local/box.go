@@ -57,10 +57,7 @@ func (b *box) Create(ctx context.Context, spec launch.Spec) error {
 
 // succeed replaces the agent by that of another incarnation.
 func (b *box) succeed(ctx context.Context, argv []string, spec launch.Spec) error {
-	next := shim.Successor{Instance: spec.Instance, Vars: map[string]string{}}
-	if epoch := spec.Vars[envEpoch]; epoch != "" {
-		next.Vars[envEpoch] = epoch
-	}
+	next := shim.Successor{Instance: spec.Instance, Env: b.environ(spec), ProcessNames: b.cfg.ProcessNames, Labels: labels(b.cfg)}
 	if err := b.client.Succeed(ctx, argv, b.sessions.opts.StopGrace, next); err != nil {
 		return translate(err)
 	}
@@ -71,9 +68,6 @@ func (b *box) succeed(ctx context.Context, argv []string, spec launch.Spec) erro
 	b.client = sight.Client
 	return translate(err)
 }
-
-// envEpoch counts the incarnations of a session.
-const envEpoch = "GC_RUNTIME_EPOCH"
 
 // environ is the agent's environment: the base, the session's own, and what a
 // program needs to know of the terminal that the shim is.

@@ -52,6 +52,10 @@ type Action struct {
 	Fields  []string  // configuration fields behind a drift, sorted
 	After   time.Time // not before this; zero if nothing but an event is waited for
 
+	// Stays says that it runs on where it is not configured any more: its agent is to
+	// move, and cannot yet.
+	Stays bool
+
 	// Spare says that it is a member that its pool does not want now: who needs it
 	// has it run beyond the number.
 	Spare bool

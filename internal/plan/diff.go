@@ -187,6 +187,11 @@ func (d *differ) stray(o *Observed) Action {
 	if decided, ok := d.untouchable(a, o); ok {
 		return decided
 	}
+	if s := d.agents[o.Agent]; s != nil {
+		if decided, ok := d.moved(a, s, o); ok {
+			return decided
+		}
+	}
 	if p := d.poolOf(o.Agent); p != nil && !d.policy.Stopping && o.exists() {
 		return d.shrink(a, o, p)
 	}

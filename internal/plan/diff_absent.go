@@ -30,6 +30,9 @@ func (d *differ) absent(a Action, s *Session, o *Observed) Action {
 	case d.now.Before(o.NextAt):
 		return a.until(o.NextAt, state, o.lastEnd())
 	}
+	if former := d.former(s); former != nil && d.stays(s, former) != "" {
+		return a.with(VerbWait, client.StateStopped, d.stays(s, former))
+	}
 	if former := d.elsewhere(s); former != "" {
 		return a.with(VerbWait, state, former)
 	}

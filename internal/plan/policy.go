@@ -31,6 +31,11 @@ type Policy struct {
 	// in a turn are always waited for.
 	Quiet, DriftWait time.Duration
 
+	// Closed holds, by the runtime provider's selection, why nothing can be started
+	// there: it is not known, cannot be opened, or does not answer. An agent that runs
+	// elsewhere and is to move there goes on where it is.
+	Closed map[string]string
+
 	// Frozen says why nothing may be started or ended, empty if it may: every
 	// such act is decided as a wait with that reason. What a person has asked to
 	// end now, the city or a session, ends nevertheless.

@@ -187,3 +187,18 @@ func (r *Record) SetBack(gap time.Duration) {
 	}
 	r.Failures = failures
 }
+
+// Inherit takes over what belongs to the agent and not to the place where former ran,
+// as far as the record has none of its own: what holds it, the number of its last
+// incarnation and its conversation, the vendor's limit. Nothing of r runs.
+func (r *Record) Inherit(former *Record) {
+	if r.Hold.Kind == "" {
+		r.Hold = former.Hold
+	}
+	if r.Limited == (Limit{}) {
+		r.Limited = former.Limited
+	}
+	if r.Epoch < former.Epoch {
+		r.Epoch, r.Conversation = former.Epoch, former.Conversation
+	}
+}

@@ -104,14 +104,15 @@ func (c *Client) Clear(ctx context.Context) error {
 
 // Relaunch replaces the agent's process by a new one of the given command.
 func (c *Client) Relaunch(ctx context.Context, argv []string, grace time.Duration) error {
-	return c.Succeed(ctx, argv, grace, Successor{})
+	return c.call(ctx, http.MethodPost, "/relaunch", relaunchRequest{Argv: argv, Grace: grace}, nil)
 }
 
 // Succeed is Relaunch for a new incarnation. From before its first byte on, nothing
 // is taken any more that was meant for the former one: this client is over then. A
-// shim of an earlier release knows no successors and relaunches.
+// shim of an earlier release knows no successors: [errors.ErrUnsupported], and nothing
+// was done.
 func (c *Client) Succeed(ctx context.Context, argv []string, grace time.Duration, next Successor) error {
-	return c.call(ctx, http.MethodPost, "/relaunch", relaunchRequest{argv, grace, next}, nil)
+	return c.call(ctx, http.MethodPost, "/succeed", relaunchRequest{argv, grace, next}, nil)
 }
 
 // SetAgent tells which process of the tree is the agent.
@@ -287,6 +288,9 @@ func (c *Client) unreachable(err error) error {
 
 func (c *Client) problem(resp *http.Response) error {
 	var p problem
+	if resp.StatusCode == http.StatusNotFound {
+		return fmt.Errorf("session %q: its shim is of an earlier release: %w", c.name, errors.ErrUnsupported)
+	}
 	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
 		return fmt.Errorf("session %q: its shim answered %s", c.name, resp.Status)
 	}

@@ -70,6 +70,7 @@ func newServer(h *host, token string) *server {
 		"POST /stop":      h.serveStop,
 		"POST /release":   h.serveRelease,
 		"POST /relaunch":  h.serveRelaunch,
+		"POST /succeed":   h.serveRelaunch,
 		"POST /clear":     h.serveClear,
 		"PUT /agent":      h.serveAgent,
 		"GET /journal":    h.serveJournal,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -73,10 +72,10 @@ func (h *host) release(ctx context.Context) error {
 	return nil
 }
 
-// relaunch replaces the agent in its warm box: same folder, environment, work folder
-// and log, and the token of its successor if that has one. What is on the screen goes into the scrollback, which stays:
-// nobody must take it for the new agent's. If that cannot be started, the session is one
-// whose agent has ended.
+// relaunch replaces the agent in its warm box: same folder, work folder and log, and the
+// token and environment of its successor if there is one. What is on the screen goes into
+// the scrollback, which stays: nobody must take it for the new agent's. If that cannot be
+// started, the session is one whose agent has ended.
 func (h *host) relaunch(ctx context.Context, req *relaunchRequest) error {
 	give, err := h.take(ctx)
 	if err != nil {
@@ -129,20 +128,9 @@ func (h *host) succeed(next Successor) error {
 	if h.lease != nil {
 		h.lease.ended = true // also for what was let in before
 	}
-	vars := maps.Clone(next.Vars)
-	if vars == nil {
-		vars = map[string]string{}
-	}
-	vars[MarkKey] = next.Instance
-	env := slices.DeleteFunc(slices.Clone(h.spec.Env), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		_, other := vars[name]
-		return other
-	})
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		env = append(env, name+"="+vars[name])
-	}
-	h.spec.Instance, h.spec.Env = next.Instance, env
+	env := slices.DeleteFunc(next.Env, func(entry string) bool { return strings.HasPrefix(entry, MarkKey+"=") })
+	h.spec.Instance, h.spec.Env = next.Instance, append(env, MarkKey+"="+next.Instance)
+	h.spec.ProcessNames, h.spec.Labels = next.ProcessNames, next.Labels
 	return nil
 }
 

@@ -2,6 +2,7 @@ package shim
 
 import (
 	"errors"
+	"os"
 	"testing"
 )
 
@@ -10,7 +11,9 @@ import (
 // reach nothing; whoever looks finds the new one.
 func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
 	f := testFleet(t)
-	c := start(t, f, spec("warm", "echo first; cat"))
+	first := spec("warm", "echo first; cat")
+	first.Env = append(first.Env, "KEY=of the former", "FORMER=x")
+	c := start(t, f, first)
 	frameWith(t, c, "first")
 	if err := c.SetMeta(t.Context(), "k", "v"); err != nil {
 		t.Fatal(err)
@@ -23,8 +26,8 @@ func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
 	if err := lease.Begin(t.Context(), "p-1", "for the former", nil); err != nil {
 		t.Fatal(err)
 	}
-	next := Successor{Instance: "token-of-the-next", Vars: map[string]string{"GC_RUNTIME_EPOCH": "2"}}
-	argv := []string{"/bin/sh", "-c", "echo second $" + MarkKey + " $GC_RUNTIME_EPOCH; cat"}
+	next := Successor{Instance: "token-of-the-next", Env: append(os.Environ(), "GC_RUNTIME_EPOCH=2", "KEY=of the next", MarkKey+"=forged"), Labels: map[string]string{"family": "other"}}
+	argv := []string{"/bin/sh", "-c", "echo second $" + MarkKey + " $GC_RUNTIME_EPOCH $KEY$FORMER; cat"}
 	if err := c.Succeed(t.Context(), argv, 0, next); err != nil {
 		t.Fatal(err)
 	}
@@ -42,11 +45,14 @@ func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
 	if err != nil || sight.Token != next.Instance || sight.Client == nil {
 		t.Fatalf("a look finds %+v, %v", sight, err)
 	}
-	frameWith(t, sight.Client, "second token-of-the-next 2")
+	frameWith(t, sight.Client, "second token-of-the-next 2 of the next")
+	if sight.Record.Labels["family"] != "other" {
+		t.Errorf("its record is %+v", sight.Record)
+	}
 	if v, _, err := sight.Client.Meta(t.Context(), "k"); err != nil || v != "v" {
 		t.Errorf("the note is %q, %v", v, err)
 	}
-	if text, err := sight.Client.Text(t.Context(), 1); err != nil || text != "second token-of-the-next 2" {
+	if text, err := sight.Client.Text(t.Context(), 1); err != nil || text != "second token-of-the-next 2 of the next" {
 		t.Errorf("the agent's last line is %q, %v", text, err)
 	}
 	former := "token-of-warm"

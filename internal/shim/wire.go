@@ -167,8 +167,12 @@ type StopReport = child.StopReport
 // Successor is the incarnation that takes the place of another one in its box. The
 // zero value is the same one again.
 type Successor struct {
-	Instance string            // its token; empty: that of the former one
-	Vars     map[string]string // what is otherwise in its environment; the token is in any case
+	Instance string   // its token; empty: that of the former one, and all else is its too
+	Env      []string // its environment, "K=V"; the token is added
+
+	// As in [Spec].
+	ProcessNames []string
+	Labels       map[string]string
 }
 
 type (

@@ -44,6 +44,12 @@ func (l *Late) now() runtime.Provider {
 	return l.inner
 }
 
+// Open tries to open the provider, as a start does. It is nil once it is open.
+func (l *Late) Open(ctx context.Context) error {
+	_, err := l.try(ctx)
+	return err
+}
+
 // Start keeps the contract of runtime.Runner.
 func (l *Late) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	p, err := l.try(ctx)

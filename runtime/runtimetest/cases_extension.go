@@ -150,11 +150,13 @@ func boxCases() []Case {
 				t.Errorf("Exec of a missing command succeeded")
 			}
 		}).needs(NeedExec),
-		prove("relaunch.replaces", "Relaunch starts the agent again in its warm box: the old process is gone, a new one takes prompts under the same name and nothing that names the old one.", func(t T, w *World) {
+		prove("relaunch.replaces", "Relaunch starts the agent again in its warm box, in the environment that it is given: the old process is gone, a new one takes prompts under the same name and nothing that names the old one.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			old := s.Environ()["GC_INSTANCE_TOKEN"]
 			pid := s.PID()
-			expect(t, nil, runtime.Relaunch(w.ctx, w.Provider, s.Name, s.Agent.Config), "Relaunch")
+			cfg := s.Agent.Config
+			cfg.Env = with(cfg.Env, map[string]string{"OF_THE_NEXT": "it's\n$new"})
+			expect(t, nil, runtime.Relaunch(w.ctx, w.Provider, s.Name, cfg), "Relaunch")
 			s.Await(LedgerStart, 2)
 			if w.Alive(pid) {
 				t.Errorf("the old agent still runs")
@@ -165,6 +167,9 @@ func boxCases() []Case {
 			}
 			s.Nudge("hello again")
 			s.consumed("hello again")
+			if env := s.Environ(); env["OF_THE_NEXT"] != "it's\n$new" || env["GC_INSTANCE_TOKEN"] == old {
+				t.Errorf("the new agent has the environment of the old one: %v", env)
+			}
 		}).needs(NeedRelaunch),
 		prove("relaunch.missing", "Relaunch of a missing box is ErrSessionNotFound.", func(t T, w *World) {
 			agent := w.Agent(Behaviour{})

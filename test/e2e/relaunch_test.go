@@ -1,7 +1,14 @@
 package e2e
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,4 +77,64 @@ func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
 		t.Errorf("another controller finds %s of %d, process %d", again.Instance, again.Epoch, again.PID)
 	}
 	c.stop()
+}
+
+// TestARelaunchedAgentHasTheEnvironmentOfItsUpstream changes the upstream of an agent:
+// the one that is started in the same terminal has the variables and the credential of
+// the new one and nothing of the former, and no command line ever shows a credential.
+func TestARelaunchedAgentHasTheEnvironmentOfItsUpstream(t *testing.T) {
+	t.Parallel()
+	const canary = "c4n4ry-2b8e"
+	outside := t.TempDir()
+	environ := filepath.Join(outside, "environ")
+	var toml strings.Builder
+	toml.WriteString("patrol_interval = \"500ms\"\ndrift_drain_timeout = \"1s\"\n")
+	for _, name := range []string{"first", "second"} {
+		file := filepath.Join(outside, name)
+		if err := os.WriteFile(file, []byte(canary+"-"+name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&toml, "[upstreams.%s]\napi_key = \"file:%s\"\nenv = { LEVEL = %q, ONLY_%s = \"1\" }\n", name, file, name, strings.ToUpper(name))
+	}
+	c := newCrew(t, toml.String(), []member{{name: "warm", flags: "--print-env-to " + environ, toml: "provider = \"claude\"\nupstream = \"first\""}})
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	var shown sync.Map
+	group.Go(func() { watchCommandLines(ctx, canary, &shown) })
+	c.start()
+	before := agentIn(c.await("running", running), "warm")
+	c.change(`upstream = "first"`, `upstream = "second"`)
+	c.await("relaunched", func(s client.Status) bool {
+		a := agentIn(s, "warm")
+		return a.State == client.StateRunning && a.PID != 0 && a.PID != before.PID
+	})
+	nudge(t, c, "warm", "hello")
+	text, err := os.ReadFile(environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := "\x00" + string(text)
+	for _, want := range []string{"LEVEL=second", "ONLY_SECOND=1", canary + "-second", "GC_RUNTIME_EPOCH=2", "TERM=xterm-256color"} {
+		if !strings.Contains(got, want+"\x00") {
+			t.Errorf("the relaunched agent has no %s", want)
+		}
+	}
+	for _, former := range []string{"ONLY_FIRST", canary + "-first"} {
+		if strings.Contains(got, former) {
+			t.Errorf("the relaunched agent has %s of the former upstream", former)
+		}
+	}
+	events, err := c.client.PastEvents(t.Context(), 0)
+	if err != nil || !slices.ContainsFunc(events.Events, func(e client.Event) bool { return e.Kind == "session.relaunched" }) {
+		t.Errorf("it was not started again in its terminal (%v)", err)
+	}
+	cancel()
+	group.Wait()
+	shown.Range(func(line, _ any) bool {
+		t.Errorf("a command line shows the credential: %q", line)
+		return true
+	})
+	searchFiles(t, c.shimsDir(t), canary)
+	c.stop()
+	searchFiles(t, c.root, canary)
 }

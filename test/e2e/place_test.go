@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/fakeagent/ledger"
+)
+
+// TestATypoInThePlaceEndsNobody edits the place of a running agent to one that is not
+// known, and then to one whose tool is missing: it goes on where it is, takes prompts,
+// outlives its controller and says why. It moves once the tool is there, and an edit
+// that is taken back was none.
+func TestATypoInThePlaceEndsNobody(t *testing.T) {
+	t.Parallel()
+	tmux, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Skip("tmux is not installed here")
+	}
+	c := newCrew(t, "patrol_interval = \"500ms\"\n", nil)
+	c.addFor("one", "pty")
+	bin := filepath.Join(c.root, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := func(path string) {
+		if err := os.Symlink(path, filepath.Join(bin, filepath.Base(path))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tool := range []string{"sh", "env"} {
+		path, err := exec.LookPath(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		link(path)
+	}
+	c.env = []string{"PATH=" + bin}
+	c.start()
+	pid := c.settled(map[string]string{"one": "pty"})["one"]
+	goesOn := func(why string) {
+		t.Helper()
+		c.await("told why the agent does not move", func(s client.Status) bool {
+			for _, a := range s.Agents {
+				if a.Provider == "pty" && a.State == client.StateRunning && strings.Contains(a.Reason, why) && strings.HasSuffix(a.Reason, "; it goes on at pty") {
+					return true
+				}
+			}
+			return false
+		})
+		pause(1500 * time.Millisecond) // patrols
+		if alive := processes(c.ledgerOf("one")); len(alive) != 1 || alive[0] != pid {
+			t.Fatalf("the agent was process %d and is %v", pid, alive)
+		}
+		for _, words := range [][]string{{"explain", "one"}, {"plan"}, {"status"}} {
+			if out := c.run(t, words...); !strings.Contains(out, "it goes on at pty") {
+				t.Errorf("gc %v does not say that it goes on:\n%s", words, out)
+			}
+		}
+	}
+	preview := func(place string) string {
+		text, err := os.ReadFile(filepath.Join(c.root, client.CityFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(c.root, "other.toml")
+		if err := os.WriteFile(file, []byte(strings.Replace(string(text), `session = "pty"`, `session = "`+place+`"`, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return c.run(t, "plan", file)
+	}
+	for _, place := range []string{"ptty", "tmux"} {
+		if out := preview(place); !strings.Contains(out, "it goes on at pty") || strings.Contains(out, "stop ") {
+			t.Errorf("the plan of a move to %s:\n%s", place, out)
+		}
+	}
+	c.edit(`session = "pty"`, `session = "ptty"`)
+	goesOn(`there is no runtime provider "ptty"`)
+	c.told(t, "one", "hello")
+	c.kill()
+	c.start()
+	goesOn(`there is no runtime provider "ptty"`)
+	c.edit(`session = "ptty"`, `session = "pty"`)
+	if now := c.settled(map[string]string{"one": "pty"})["one"]; now != pid {
+		t.Errorf("it was process %d, and is %d after the edit was taken back", pid, now)
+	}
+	c.edit(`session = "pty"`, `session = "tmux"`)
+	goesOn("tmux is not in PATH")
+	link(tmux)
+	c.await("moved", func(s client.Status) bool {
+		return len(s.Agents) == 1 && s.Agents[0].Provider == "tmux" && s.Agents[0].State == client.StateRunning
+	})
+	if now := c.settled(map[string]string{"one": "tmux"})["one"]; now == pid {
+		t.Error("it is at its new place, and still the same process")
+	}
+	if starts := len(ledger.Of(c.records(t, "one"), ledger.Start)); starts != 2 {
+		t.Errorf("it was started %d times, want once at each place", starts)
+	}
+	c.once(t, "one")
+	if census := c.stop(); !census.Clean {
+		t.Errorf("the census of the end is %+v", census)
+	}
+}
