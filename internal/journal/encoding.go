@@ -6,6 +6,8 @@ import "encoding/json"
 type stored struct {
 	Deliveries []storedEntry `json:"deliveries,omitempty"` // in their order
 	Forgot     bool          `json:"forgot,omitempty"`
+	Unread     bool          `json:"unread,omitempty"`
+	News       bool          `json:"news,omitempty"`
 }
 
 type storedEntry struct {
@@ -18,7 +20,7 @@ type storedEntry struct {
 // MarshalJSON encodes the account. It holds the text of the last delivery for as long as
 // that is open, and of no other.
 func (d *Deliveries) MarshalJSON() ([]byte, error) {
-	s := stored{Forgot: d.forgot}
+	s := stored{Forgot: d.forgot, Unread: d.unread, News: d.news}
 	for _, e := range d.order {
 		s.Deliveries = append(s.Deliveries, storedEntry{*e, e.undo, e.probed})
 	}
@@ -31,7 +33,7 @@ func (d *Deliveries) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	*d = Deliveries{Limit: d.Limit, forgot: s.Forgot, entries: map[string]*Entry{}}
+	*d = Deliveries{Limit: d.Limit, forgot: s.Forgot, unread: s.Unread, news: s.News, entries: map[string]*Entry{}}
 	for _, stored := range s.Deliveries {
 		e := &stored.Entry
 		e.undo, e.probed = stored.Undo, stored.Probed

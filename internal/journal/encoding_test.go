@@ -29,7 +29,7 @@ func TestStoredAccountIsTheSame(t *testing.T) {
 				stored.Begin(id, []byte("text of "+id), undo)
 			},
 			"send": func(t *rapid.T) {
-				in := rapid.SampledFrom([]Input{Keys, Enter, Seen, Probe}).Draw(t, "input")
+				in := rapid.SampledFrom([]Input{Keys, Text, Enter, Seen, Probe, Clear}).Draw(t, "input")
 				same("send", fmt.Sprint(stored.Send(in)), fmt.Sprint(kept.Send(in)))
 			},
 			"touch": func(t *rapid.T) {

@@ -5,6 +5,7 @@
 package journal
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,6 +29,11 @@ type Entry struct {
 	Text []byte `json:"text,omitempty"` // while Open
 	// Open: the text, or a part of it, may be in the input line or on its way there.
 	Open bool `json:"open"`
+	// Unsent: not a byte of the text was sent, though marks may have been.
+	Unsent bool `json:"unsent,omitempty"`
+	// Marks is how many marks may be in the input line, or on their way there, behind all
+	// else.
+	Marks int `json:"marks,omitempty"`
 	// Entered: the key that submits it was sent, or was about to be. Seen: the input line
 	// held the text before that.
 	Entered bool `json:"entered"`
@@ -54,6 +60,9 @@ type Account struct {
 	// Forgot: there were more deliveries than are remembered, so that one that is not
 	// known may have been begun.
 	Forgot bool `json:"forgot"`
+	// Unread: other input has come since a text was sent last. Whatever the screen shows,
+	// the program may not have read it yet.
+	Unread bool `json:"unread,omitempty"`
 }
 
 // DefaultLimit bounds how many deliveries are remembered.
@@ -69,6 +78,8 @@ type Deliveries struct {
 	order   []*Entry
 	last    *Entry
 	forgot  bool
+	unread  bool // other input has come since a text was sent
+	news    bool // and since the account was read
 }
 
 // Begin notes a delivery before its first byte is sent. undo are the keys that take the
@@ -80,7 +91,7 @@ func (d *Deliveries) Begin(id string, text, undo []byte) {
 	if d.last != nil {
 		d.last.close()
 	}
-	e := &Entry{ID: id, Text: text, Open: true, undo: undo}
+	e := &Entry{ID: id, Text: text, Open: true, Unsent: true, undo: undo}
 	d.entries[id], d.last = e, e
 	d.order = append(d.order, e)
 	for len(d.order) > cmp.Or(d.Limit, DefaultLimit) {
@@ -93,11 +104,12 @@ func (d *Deliveries) Begin(id string, text, undo []byte) {
 	}
 }
 
-func (e *Entry) close() { e.Open, e.Text, e.undo = false, nil, nil }
+func (e *Entry) close() { e.Open, e.Text, e.undo, e.Marks = false, nil, nil, 0 }
 
 // Restart notes that another process reads the terminal now: what was not submitted never
 // will be.
 func (d *Deliveries) Restart() {
+	d.unread = false
 	if e := d.last; e != nil && e.Open {
 		e.Touched = true
 		if !e.Entered {
@@ -110,7 +122,7 @@ func (d *Deliveries) Restart() {
 // OutcomeWithdrawn is the outcome of a delivery whose text was taken away unsubmitted.
 const OutcomeWithdrawn = "withdrawn"
 
-// Deliverer is whether somebody has the right to deliver.
+// Deliverer is whether who began the last delivery still has the right to deliver.
 type Deliverer uint8
 
 // The deliverers.
@@ -120,25 +132,35 @@ const (
 )
 
 // Touch notes that input which is no delivery's is about to be sent. It returns the keys
-// that take a text of ours out of the line first, so that nobody's line is fused with it:
-// where its delivery was cut off, or has lost its hold.
+// to be sent before it, so that nobody's line is fused with what is ours: those that take
+// the text out of the line, where its delivery was cut off or has lost its hold, and those
+// that take marks away. They reach nothing else: no other input has come since the text, or
+// since the marks.
 func (d *Deliveries) Touch(by Deliverer) []byte {
+	d.unread, d.news = true, true
 	e := d.last
 	if e == nil || !e.Open {
 		return nil
 	}
-	var undo []byte
-	if !e.Touched && (!e.Entered || e.probed || by == Gone) {
-		undo = e.undo
-		e.Undone = len(undo) > 0
+	undo := unmark(e.Marks)
+	if !e.Touched && !e.Unsent && len(e.undo) > 0 && (!e.Entered || e.probed || by == Gone) {
+		undo, e.Undone = e.undo, true
 	}
-	e.Touched = true
+	e.Touched, e.Marks = true, 0
 	return undo
 }
+
+// Mark is what is typed to learn what a program has read: it stands behind all that was
+// sent before it.
+const Mark = "=.="
+
+// unmark returns the keys that take marks away from the end of a line.
+func unmark(marks int) []byte { return bytes.Repeat([]byte{0x7f}, marks*len(Mark)) }
 
 // Taint notes that other input may have reached the line, as Touch does, where it came
 // without asking: nothing can be taken out first. It reports whether that is news.
 func (d *Deliveries) Taint() bool {
+	d.unread, d.news = true, true
 	e := d.last
 	if e == nil || !e.Open || e.Touched {
 		return false
@@ -147,48 +169,88 @@ func (d *Deliveries) Taint() bool {
 	return true
 }
 
-// NotEntered takes back that the key was sent that submits the last text: it is known that
-// it was not.
-func (d *Deliveries) NotEntered() {
-	if e := d.last; e != nil && e.Open {
+// NotSent takes back that a piece of input was sent last: it is known that it was not.
+func (d *Deliveries) NotSent(in Input) {
+	e := d.last
+	if e == nil || !e.Open {
+		return
+	}
+	switch in {
+	case Text:
+		e.Unsent = true
+	case Enter, Seen:
 		e.Entered, e.Seen = false, false
+	case Probe:
+		e.Marks = max(0, e.Marks-1)
+	case Keys, Clear: // nothing is known by them
 	}
 }
 
 // Input is what a piece of input means to the delivery that sends it.
 type Input string
 
-// The inputs.
+// The inputs. What is sent with Text, Enter or Seen is sent only if no other input has come
+// since the delivery was begun, with Probe or Clear only if none has since the account was
+// read: nobody else's input is submitted, marked or deleted by them.
 const (
-	Keys  Input = ""      // keys that submit nothing
+	Keys  Input = ""      // keys that submit and delete nothing
+	Text  Input = "text"  // the text: what was sent before is known to have been read
 	Enter Input = "enter" // submits the text
 	Seen  Input = "seen"  // the same, and the input line was seen to hold the text
-	Probe Input = "probe" // a mark behind the text
+	Probe Input = "probe" // a [Mark]
+	Clear Input = "clear" // takes marks or text out of the line, also where no delivery is under way
 )
 
 var (
-	// ErrTouched reports that somebody else's input has come between a text and the key
-	// that submits it; the key was not sent.
-	ErrTouched = errors.New("other input came between the text and its Enter")
+	// ErrTouched reports that somebody else's input came before a piece of input; the
+	// piece was not sent.
+	ErrTouched = errors.New("other input came first")
 	// ErrNoDelivery reports input of a delivery that was not begun, or has ended.
 	ErrNoDelivery = errors.New("no delivery is under way")
+	// ErrInput reports an input that is none of those known here.
+	ErrInput = errors.New("unknown kind of input")
 )
 
-// Send notes a piece of input of the last delivery before it is sent. With an error it must
-// not be.
+// Send notes a piece of input of the last delivery at the moment when it is sent: other
+// input comes before both or after both. With an error it must not be sent.
 func (d *Deliveries) Send(in Input) error {
 	e := d.last
+	if e != nil && !e.Open {
+		e = nil
+	}
+	switch in {
+	case Keys:
+		if e != nil {
+			e.Unsent = false
+		}
+		return nil
+	case Clear:
+		if d.news {
+			return ErrTouched
+		}
+		if e != nil {
+			e.Marks = 0
+		}
+		return nil
+	case Text, Enter, Seen, Probe:
+	default:
+		return ErrInput
+	}
 	switch {
-	case in == Keys:
-	case e == nil || !e.Open:
+	case e == nil:
 		return ErrNoDelivery
-	case in == Probe:
-		e.probed = true
-	case e.Touched:
+	case in == Probe && d.news, in != Probe && e.Touched:
 		return ErrTouched
+	case in == Probe:
+		e.Marks++
+		e.probed = e.probed || !e.Unsent
+		return nil
+	case in == Text:
+		d.unread = false
 	default:
 		e.Entered, e.Seen = true, in == Seen
 	}
+	e.Unsent = false
 	return nil
 }
 
@@ -207,9 +269,11 @@ func (d *Deliveries) Settle(end Entry) bool {
 	return true
 }
 
-// Account returns the account, and of the delivery with the given ID.
+// Account returns the account, and of the delivery with the given ID, to who has the right
+// to deliver.
 func (d *Deliveries) Account(id string) Account {
-	j := Account{Forgot: d.forgot}
+	d.news = false
+	j := Account{Forgot: d.forgot, Unread: d.unread}
 	if e := d.last; e != nil {
 		last := *e
 		j.Last = &last

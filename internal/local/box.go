@@ -117,7 +117,7 @@ func (b *box) Terminal() console.Terminal {
 
 func (b *box) Life(ctx context.Context, wait time.Duration) (launch.Life, error) {
 	if wait > 0 {
-		if err := b.awaitEnd(ctx, wait); err != nil {
+		if err := awaitExit(ctx, b.client, wait); err != nil {
 			return launch.Life{}, err
 		}
 	}
@@ -142,11 +142,12 @@ func (b *box) Life(ctx context.Context, wait time.Duration) (launch.Life, error)
 // lastLines is how much of an agent's output is told with its end.
 const lastLines = 80
 
-// awaitEnd returns when the agent has ended or the time has passed.
-func (b *box) awaitEnd(ctx context.Context, wait time.Duration) error {
+// awaitExit returns when the end of the agent is known, its shim is gone or the time has
+// passed.
+func awaitExit(ctx context.Context, client *shim.Client, wait time.Duration) error {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	err := b.client.Events(waiting, func(e shim.Event) {
+	err := client.Events(waiting, func(e shim.Event) {
 		if e.Exit != nil {
 			cancel()
 		}

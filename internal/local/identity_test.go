@@ -194,3 +194,26 @@ func TestUnreadableIsUnknown(t *testing.T) {
 		t.Errorf("a shim that does not answer: session %v, agent %v, %v; want unknown and an error", obs.Session, obs.Agent, err)
 	}
 }
+
+// An agent is never said to be dead before it is known how it ended, also while its last
+// words are being read.
+func TestDeadWithItsExit(t *testing.T) {
+	s, dir := openTest(t)
+	cfg := runtime.Config{Command: "(for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do echo $i; sleep 0.02; done) & exec cat", WorkDir: dir}
+	if err := s.Start(t.Context(), "d", cfg); err != nil {
+		t.Fatal(err)
+	}
+	first := observe(t, s, "d")
+	sight, err := s.fleet.Look(t.Context(), "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kill(t, proc.ID{PID: first.PID, Start: first.StartTime})
+	obs := observe(t, s, "d")
+	if obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Signal != "killed" {
+		t.Errorf("the agent is %v with exit %v, want dead with a signal", obs.Agent, obs.Exit)
+	}
+	if state, err := sight.Client.State(t.Context()); err != nil || state.Exit == nil {
+		t.Errorf("%+v, %v", state.Exit, err)
+	}
+}

@@ -91,12 +91,31 @@ func agentTree(sight shim.Sight) ([]proc.Info, error) {
 	return proc.Live(tree, sight.Record.Shim.PID), err
 }
 
-// Observe keeps the contract of runtime.Observer.
+// Observe keeps the contract of runtime.Observer. An agent whose end is being drawn up is
+// dead once that is known; until then nothing is known of it.
 func (s *Sessions) Observe(ctx context.Context, name string) (runtime.Observation, error) {
-	obs := runtime.Observation{At: time.Now()}
+	obs, noting, err := s.observe(ctx, name)
+	if err != nil || noting == nil {
+		return obs, err
+	}
+	if err := awaitExit(ctx, noting, noteLimit); err != nil {
+		return obs, &runtime.Error{Op: "observe", Session: name, Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
+	}
+	obs, _, err = s.observe(ctx, name)
+	return obs, err
+}
+
+// noteLimit bounds the wait for the end of an agent whose process has ended. Its last words
+// are waited for by the shim, which takes a second at most.
+const noteLimit = 2 * time.Second
+
+// observe is one look. noting is the shim of an agent that has ended, which has not drawn
+// up its end yet.
+func (s *Sessions) observe(ctx context.Context, name string) (obs runtime.Observation, noting *shim.Client, err error) {
+	obs.At = time.Now()
 	sight, err := s.look(ctx, "observe", name)
 	if err != nil {
-		return obs, &runtime.Error{Op: "observe", Session: name, Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
+		return obs, nil, &runtime.Error{Op: "observe", Session: name, Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
 	}
 	obs.InstanceToken, obs.Handle = sight.Token, sight.Token
 	if r := sight.Record; r != nil {
@@ -106,9 +125,9 @@ func (s *Sessions) Observe(ctx context.Context, name string) (runtime.Observatio
 	case sight.Busy:
 		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
 	case sight.Client != nil:
-		return s.observeLive(ctx, obs, sight)
+		noting = s.observeLive(ctx, &obs, sight)
 	case sight.Lost():
-		return observeLost(obs, sight)
+		observeLost(&obs, sight)
 	default:
 		obs.Session, obs.Agent = runtime.Dead, runtime.Dead
 		if c := sight.Corpse; c != nil {
@@ -117,30 +136,34 @@ func (s *Sessions) Observe(ctx context.Context, name string) (runtime.Observatio
 			obs.Last = console.Last(tail(c.Text, lastLines), s.rules(*sight.Record), exit.At)
 		}
 	}
-	return obs, nil
+	return obs, noting, nil
 }
 
-func (s *Sessions) observeLive(ctx context.Context, obs runtime.Observation, sight shim.Sight) (runtime.Observation, error) {
+func (s *Sessions) observeLive(ctx context.Context, obs *runtime.Observation, sight shim.Sight) (noting *shim.Client) {
 	state := sight.State
-	obs.Attached, obs.LastActivity, obs.LastInput, obs.Title = state.Attached, state.LastOutput, state.LastHuman, state.Title
+	obs.Session, obs.Attached, obs.LastActivity, obs.LastInput, obs.Title = runtime.Alive, state.Attached, state.LastOutput, state.LastHuman, state.Title
 	if state.Exit != nil {
 		exit := exitOf(*state.Exit)
-		obs.Session, obs.Agent, obs.Exit = runtime.Alive, runtime.Dead, &exit
+		obs.Agent, obs.Exit = runtime.Dead, &exit
 		if text, err := sight.Client.Text(ctx, lastLines); err == nil { // else the next look finds it on the disk
 			obs.Last = console.Last(text, s.rules(*sight.Record), exit.At)
 		}
-		return obs, nil
+		return nil
 	}
-	obs.Session = runtime.Alive
 	s.identified(ctx, &sight)
 	obs.PID, obs.StartTime = state.Agent.PID, state.Agent.Start
 	obs.Agent = agentLife(sight)
-	return obs, nil
+	// Around an agent that has ended a shell may live on, and be all that is told of it.
+	if live, err := proc.Alive(sight.Record.Root); obs.Agent == runtime.Dead && (err != nil || !live) {
+		obs.Agent = runtime.Unknown
+		return sight.Client
+	}
+	return nil
 }
 
 // observeLost looks at a session whose shim was killed. The session is dead; its
 // agent is alive as long as any process carries its token.
-func observeLost(obs runtime.Observation, sight shim.Sight) (runtime.Observation, error) {
+func observeLost(obs *runtime.Observation, sight shim.Sight) {
 	obs.Session, obs.Agent = runtime.Dead, runtime.Dead
 	pids, err := sight.Orphans()
 	switch {
@@ -149,5 +172,4 @@ func observeLost(obs runtime.Observation, sight shim.Sight) (runtime.Observation
 	case err != nil:
 		obs.Agent = runtime.Unknown
 	}
-	return obs, nil
 }

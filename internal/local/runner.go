@@ -113,7 +113,12 @@ func (s *Sessions) interrupt(ctx context.Context, name string, token *string) er
 		if l.Terminal == nil {
 			return l.Client.Interrupt(ctx)
 		}
-		return typist.Interrupt(ctx, l.Terminal, l.Rules)
+		t, err := l.Lease(ctx)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		return typist.Interrupt(ctx, t, l.Rules)
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"gascity/internal/shim/child"
 )
 
 // HoldLimit is how long what people type is kept back at most.
@@ -81,12 +83,11 @@ func (h *host) letGoLocked(held *hold) {
 	close(held.over)
 }
 
-// awaitLetGo returns when nothing is held back. Called with mu held, which it lets go of
-// meanwhile.
-func (h *host) awaitLetGo() {
-	if h.held == nil {
-		return
-	}
+// awaitLetGo returns the way to the agent when nothing is held back. No hold begins from
+// then on until passed: what was kept back once comes before the next hold.
+func (h *host) awaitLetGo() *child.Input {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.waiting++
 	for h.held != nil && h.ctx.Err() == nil {
 		over := h.held.over
@@ -97,6 +98,13 @@ func (h *host) awaitLetGo() {
 		}
 		h.mu.Lock()
 	}
+	return h.run.input
+}
+
+// passed lets holds begin again, for somebody whose input does not come.
+func (h *host) passed() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.waiting--
 	h.bumpLocked()
 }

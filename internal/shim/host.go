@@ -79,7 +79,7 @@ const signalGrace = 2 * time.Second
 // Run changes how the process takes signals and closes what it inherited: it is
 // called once, by a program that does nothing else.
 func Run(ctx context.Context, dir string, stdin io.Reader, stdout io.WriteCloser) error {
-	lock, err := inherit(folder.Folder(dir))
+	lock, err := folder.Inherit(folder.Folder(dir))
 	if err != nil {
 		return err
 	}

@@ -21,17 +21,17 @@ type (
 // OutcomeWithdrawn is the outcome of a delivery whose text was taken away unsubmitted.
 const OutcomeWithdrawn = journal.OutcomeWithdrawn
 
-// ErrTouched reports that somebody else's input has come between a text and the key that
-// submits it; the key was not sent.
+// ErrTouched reports that somebody else's input has come before a piece of input, which was
+// not sent.
 var ErrTouched = journal.ErrTouched
 
 // touchLocked notes that input which is no delivery's is about to be sent. It returns the
 // keys to be sent before it.
 func (h *host) touchLocked() []byte {
-	if h.lease == nil {
-		return h.deliveries.Touch(journal.Gone)
+	if h.lease != nil && h.lease.begun {
+		return h.deliveries.Touch(journal.There)
 	}
-	return h.deliveries.Touch(journal.There)
+	return h.deliveries.Touch(journal.Gone)
 }
 
 type beginRequest struct {
@@ -48,6 +48,9 @@ type settleRequest struct {
 func (h *host) serveJournal(r *http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if _, err := h.leasedLocked(r); err != nil {
+		return nil, err
+	}
 	return h.deliveries.Account(r.FormValue("id")), nil
 }
 
@@ -61,9 +64,11 @@ func (h *host) serveBegin(r *http.Request) (any, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, err := h.leasedLocked(r); err != nil {
+	l, err := h.leasedLocked(r)
+	if err != nil {
 		return nil, err
 	}
+	l.begun = true
 	h.deliveries.Begin(req.ID, req.Text, req.Undo)
 	return nil, nil
 }
@@ -90,7 +95,7 @@ func (h *host) serveSettle(r *http.Request) (any, error) {
 // Account returns the account of the deliveries, and of the one with the given ID.
 func (l *Lease) Account(ctx context.Context, id string) (Account, error) {
 	var j Account
-	err := l.client.call(ctx, http.MethodGet, "/journal?id="+url.QueryEscape(id), nil, &j)
+	err := l.client.call(ctx, http.MethodGet, l.path("/journal")+"&id="+url.QueryEscape(id), nil, &j)
 	return j, err
 }
 

@@ -20,6 +20,7 @@ import (
 type lease struct {
 	number uint64
 	ended  bool           // nothing more is taken; guarded by the host's mu
+	begun  bool           // the last delivery is this holder's; guarded by the host's mu
 	writes sync.WaitGroup // under way
 	held   *hold          // keeps people's input back; guarded by the host's mu
 	over   chan struct{}
@@ -96,19 +97,12 @@ func (h *host) leasedLocked(r *http.Request) (*lease, error) {
 	return nil, errLease
 }
 
-// beginInput notes a piece of input of a lease before it is sent. end is called when it is
-// written.
+// beginInput begins a piece of input of a lease. end is called when it is written.
 func (h *host) beginInput(r *http.Request) (end func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l, err := h.leasedLocked(r)
 	if err != nil {
-		return nil, err
-	}
-	switch err := h.deliveries.Send(journal.Input(r.FormValue("kind"))); {
-	case errors.Is(err, journal.ErrNoDelivery):
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
-	case err != nil:
 		return nil, err
 	}
 	l.writes.Add(1)
@@ -118,6 +112,17 @@ func (h *host) beginInput(r *http.Request) (end func(), err error) {
 		h.extendLocked(l.held)
 		l.writes.Done()
 	}, nil
+}
+
+// note notes a piece of input of a delivery when it is its turn to be written.
+func (h *host) note(in journal.Input) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := h.deliveries.Send(in)
+	if errors.Is(err, journal.ErrNoDelivery) || errors.Is(err, journal.ErrInput) {
+		return fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	return err
 }
 
 // serveHold keeps people's input back for a lease. The hold ends with the lease, or after
@@ -197,7 +202,7 @@ func (l *Lease) path(path string) string {
 func (l *Lease) Send(ctx context.Context, p []byte) error { return l.Type(ctx, journal.Keys, p) }
 
 // Type writes a piece of input of the delivery that was begun, as what it means to that.
-// [ErrTouched]: the key that submits the text was not sent.
+// [ErrTouched]: other input came first, see [journal.Input], and it was not written.
 func (l *Lease) Type(ctx context.Context, in journal.Input, p []byte) error {
 	return l.client.input(ctx, l.path("/input")+"&kind="+string(in), p)
 }

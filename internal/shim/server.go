@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gascity/internal/journal"
 	"gascity/internal/proc"
 	"gascity/internal/term"
 )
@@ -242,8 +243,9 @@ func (h *host) serveInput(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errInvalid, err)
 	}
+	ctx := r.Context()
 	if r.FormValue("lease") == "" {
-		return h.send(r.Context(), p)
+		return h.send(ctx, func() ([]byte, error) { return p, nil })
 	}
 	end, err := h.beginInput(r)
 	if err != nil {
@@ -251,31 +253,33 @@ func (h *host) serveInput(r *http.Request) (any, error) {
 	}
 	defer end()
 	if !h.spec.Terminal { // half a line in a pipe would be fused with the next
-		return h.send(h.ctx, p)
+		ctx = h.ctx
 	}
-	return h.send(r.Context(), p)
+	return h.send(ctx, func() ([]byte, error) { return p, h.note(journal.Input(r.FormValue("kind"))) })
 }
 
 // sendOthers is send for what is no delivery's.
 func (h *host) sendOthers(ctx context.Context, p []byte) (any, error) {
-	h.mu.Lock()
-	undo := h.touchLocked()
-	h.mu.Unlock()
-	return h.send(ctx, slices.Concat(undo, p))
+	return h.send(ctx, func() ([]byte, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return slices.Concat(h.touchLocked(), p), nil
+	})
 }
 
-func (h *host) send(ctx context.Context, p []byte) (any, error) {
+// send writes what next returns when it is its turn.
+func (h *host) send(ctx context.Context, next func() ([]byte, error)) (any, error) {
 	h.mu.Lock()
 	input, exited := h.run.input, h.exit != nil
 	h.mu.Unlock()
 	if exited {
 		return nil, ErrExited
 	}
-	n, err := input.Write(ctx, p)
+	n, err := input.WriteNext(ctx, next)
 	if err != nil {
-		return nil, fmt.Errorf("wrote %d of %d bytes: %w", n, len(p), err)
+		err = fmt.Errorf("after %d bytes: %w", n, err)
 	}
-	return inputResult{Written: n}, nil
+	return nil, err
 }
 
 func (h *host) serveKeys(r *http.Request) (any, error) {

@@ -188,35 +188,47 @@ func (v *viewer) take(h *host, m AttachMessage) error {
 
 func clamp(side int) int { return min(max(side, 1), maxSide) }
 
-// enter passes on what was typed. A report that the viewer's window gained or lost
-// the focus is not a person typing.
+// enter passes on what was typed, in its turn.
 func (v *viewer) enter(h *host, p []byte) error {
-	h.mu.Lock()
-	h.awaitLetGo()
-	now := time.Now()
-	if text := string(p); text != focusIn && text != focusOut {
-		p = slices.Concat(h.touchLocked(), p)
-		v.activeAt, h.lastHuman = now, now
-		h.fitLocked()
-		h.bumpLocked()
-	}
-	input, ended := h.run.input, h.exit != nil
-	h.mu.Unlock()
-	if ended {
-		return nil
-	}
+	input := h.awaitLetGo()
 	patience := inputPatience
 	if v.deaf {
 		patience = deafPatience
 	}
 	ctx, cancel := context.WithTimeout(h.ctx, patience)
 	defer cancel()
-	_, err := input.Write(ctx, p)
+	passed := false
+	_, err := input.WriteNext(ctx, func() ([]byte, error) {
+		passed = true
+		return v.typed(h, p)
+	})
+	if !passed {
+		h.passed()
+	}
 	v.deaf = errors.Is(err, context.DeadlineExceeded)
 	if h.ctx.Err() != nil {
 		return err
 	}
 	return nil // the agent has ended, or does not read
+}
+
+// typed notes what a person typed when it is its turn, and returns what is to be sent. A
+// report that the viewer's window gained or lost the focus is not a person typing.
+func (v *viewer) typed(h *host, p []byte) ([]byte, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	defer h.bumpLocked()
+	h.waiting--
+	if h.exit != nil {
+		return nil, ErrExited
+	}
+	if text := string(p); text != focusIn && text != focusOut {
+		p = slices.Concat(h.touchLocked(), p)
+		v.activeAt = time.Now()
+		h.lastHuman = v.activeAt
+		h.fitLocked()
+	}
+	return p, nil
 }
 
 const focusIn, focusOut = "\x1b[I", "\x1b[O"

@@ -182,7 +182,6 @@ type (
 		Grace time.Duration
 		Successor
 	}
-	inputResult   struct{ Written int }
 	textResult    struct{ Text string }
 	resizeRequest struct{ Cols, Rows int }
 	metaValue     struct {

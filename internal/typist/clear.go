@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"gascity/internal/console"
+	"gascity/internal/journal"
+	"gascity/internal/term"
 )
 
 const (
@@ -16,13 +18,23 @@ const (
 	maxClear = 200
 )
 
+// clearKey presses the clear key, which deletes nothing that was typed since the account
+// was read.
+func (to target) clearKey(ctx context.Context, v console.View, rules console.Rules) error {
+	p, err := term.Key(rules.Screen.ClearKey, v.Modes)
+	if err != nil {
+		return err
+	}
+	return to.input(ctx, journal.Clear, p)
+}
+
 // emptyLine presses the clear key until the input line c is empty, the key shows
 // no effect twice, or a person types.
-func emptyLine(ctx context.Context, w *console.Watch, rules console.Rules, c console.Composer) error {
+func (to target) emptyLine(ctx context.Context, w *console.Watch, rules console.Rules, c console.Composer) error {
 	human, idle := w.View.LastHuman, 0
 	for range maxClear {
 		before := c.Content
-		if err := w.Key(ctx, rules.Screen.ClearKey); err != nil {
+		if err := to.clearKey(ctx, w.View, rules); err != nil {
 			return err
 		}
 		for end := time.Now().Add(clearEffect); c.Content == before; {

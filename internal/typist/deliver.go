@@ -29,9 +29,6 @@ func Deliver(ctx context.Context, l Lease, id string, p Prompt, rules console.Ru
 		return *no, nil
 	}
 	out, err := to.deliver(ctx, p, rules)
-	if out.State != runtime.OutcomeSubmitted && out.State != runtime.OutcomeUnconfirmed {
-		return out, err // not a byte was sent
-	}
 	return to.conclude(ctx, rules, out, err)
 }
 

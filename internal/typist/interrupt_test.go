@@ -37,7 +37,7 @@ func TestInterrupt(t *testing.T) {
 						agent.T.Human("x")
 					}
 				})
-				if err := Interrupt(t.Context(), agent.T, f.Rules(t)); err != nil {
+				if err := Interrupt(t.Context(), newDesk(agent.T), f.Rules(t)); err != nil {
 					t.Fatal(err)
 				}
 				if got := agent.T.Input(); got != test.want {
@@ -49,7 +49,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		agent := terminal.NewAgent(terminal.Face{Style: "plain"})
-		if err := Interrupt(t.Context(), agent.T, console.Rules{}); err != nil || agent.T.Input() != "\x03" {
+		if err := Interrupt(t.Context(), newDesk(agent.T), console.Rules{}); err != nil || agent.T.Input() != "\x03" {
 			t.Errorf("%v, sent %q, want C-c", err, agent.T.Input())
 		}
 	})

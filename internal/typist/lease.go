@@ -26,12 +26,13 @@ type Book interface {
 	// the text out of the input line, to be sent by whoever lets other input in before
 	// the text is submitted; none if there are no such keys.
 	Begin(ctx context.Context, id, text string, undo []byte) error
-	// Type writes input in one piece, as Send does, noted before as what it means to the
-	// delivery that was begun last: [journal.Enter] and [journal.Seen] submit its text,
-	// [journal.Probe] is a mark behind it. An error that matches [journal.ErrTouched]
-	// says that other input came in between, so that nothing was written.
+	// Type writes input in one piece, as Send does, and notes what it means to the delivery
+	// that was begun last. Note and input are one step: input of others comes before both
+	// or after both. An error that matches [journal.ErrTouched] says that it came before,
+	// see [journal.Input], so that nothing was written.
 	Type(ctx context.Context, in journal.Input, p []byte) error
-	// Account returns the account, and of the delivery with the given ID.
+	// Account returns the account, and of the delivery with the given ID. What is marked
+	// or deleted later relies on it: see [journal.Input].
 	Account(ctx context.Context, id string) (journal.Account, error)
 	// Settle notes how a delivery ended or what is known of it: the ID, Outcome, Evidence
 	// and Open of e.

@@ -37,7 +37,7 @@ type target struct {
 	id       string // of the delivery in it
 }
 
-// input writes input in one piece, noted before.
+// input writes input in one piece, noted as what it means.
 func (to target) input(ctx context.Context, in journal.Input, p []byte) error {
 	if to.book == nil {
 		return to.terminal.Send(ctx, p)
@@ -115,12 +115,13 @@ type delivery struct {
 
 func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, error) {
 	d.before, d.human = d.View.Frame, d.View.LastHuman
-	if d.to.book != nil {
-		if err := d.to.book.Begin(ctx, d.to.id, d.text, d.undo()); err != nil {
-			return unconfirmed("nothing was sent"), err
-		}
+	if no, err := d.begin(ctx); err != nil || no != nil {
+		return notBegun(no), err
 	}
-	if err := d.Terminal.Send(ctx, paste); err != nil {
+	switch err := d.to.input(ctx, journal.Text, paste); {
+	case errors.Is(err, journal.ErrTouched):
+		return *refused(runtime.RefusedTyping, "%v", err), nil
+	case err != nil:
 		return unconfirmed("the terminal did not take all of the text"), err
 	}
 	err := d.settle(ctx)
@@ -141,6 +142,38 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	default:
 		return unconfirmed("given up after the text was sent"), err
 	}
+}
+
+// notBegun is the outcome of a text of which not a byte was sent.
+func notBegun(no *runtime.Outcome) runtime.Outcome {
+	if no != nil {
+		return *no
+	}
+	return unconfirmed("nothing was sent")
+}
+
+// begin notes the delivery. Where a person typed since the last one, an input line that
+// looks empty may be an old picture: it is proved to be empty.
+func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
+	if d.to.book == nil {
+		return nil, nil
+	}
+	if err := d.to.book.Begin(ctx, d.to.id, d.text, d.undo()); err != nil {
+		return nil, err
+	}
+	if !d.knowsComposer() {
+		return nil, nil
+	}
+	j, err := d.to.book.Account(ctx, d.to.id)
+	if err != nil || !j.Unread {
+		return nil, err
+	}
+	no, err := proveEmpty(ctx, d.Watch, d.to, d.rules)
+	if errors.Is(err, journal.ErrTouched) {
+		return refused(runtime.RefusedTyping, "%v", err), nil
+	}
+	d.before, d.human = d.View.Frame, d.View.LastHuman
+	return no, err
 }
 
 // undo returns the keys that take the text out of the line again, none if that could do

@@ -2,6 +2,7 @@ package typist
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -28,9 +29,6 @@ type resolution struct {
 	Why   string // if it is not clean or not known
 }
 
-// mark is typed behind what may be on its way to a program: it is read after all that.
-const mark = "=.="
-
 const (
 	// resolveLimit bounds how long a program has to show what is in its input line.
 	resolveLimit = 10 * time.Second
@@ -40,29 +38,44 @@ const (
 
 // resolve finds out what became of a delivery that did not come to its end, and takes its
 // text out of the input line: it may be there in part, as a whole or not at all, or still
-// be on its way; nothing of it is sent any more, and nothing of another delivery since. Where the line is ours alone, it types a mark behind everything that may
-// still be on its way: when the mark is on the screen, what is before it is all there is.
-// Then the line is emptied. A person's text is never touched.
+// be on its way; nothing of it is sent any more, and nothing of another delivery since.
+// Where nobody's draft is seen, it types a mark behind everything that may still be on its
+// way: when the mark is on the screen, what is before it is all there is. What is the
+// text's is taken away then. A person's text is never touched: nothing is marked or taken
+// away once other input has come.
 func (to target) resolve(ctx context.Context, rules console.Rules, e journal.Entry) (resolution, error) {
+	if e.Unsent && e.Marks == 0 {
+		return resolution{Verdict: withdrawn, Clean: true}, nil
+	}
 	w, err := console.Follow(ctx, to.terminal)
 	if err != nil {
 		return resolution{}, err
 	}
 	defer w.Release()
 	r := &resolver{Watch: w, to: to, rules: rules, left: e, end: time.Now().Add(resolveLimit)}
+	res, err := r.resolve(ctx)
+	if errors.Is(err, journal.ErrTouched) {
+		return resolution{Why: typing}, nil
+	}
+	return res, err
+}
+
+const typing = "a person types"
+
+func (r *resolver) resolve(ctx context.Context) (resolution, error) {
 	if r.blind() {
-		if e.Entered || e.Touched {
+		if r.left.Entered || r.left.Touched {
 			return resolution{Clean: true, Why: "nothing is known of this program's input line"}, nil
 		}
 		return resolution{Why: "a text that was cut off may be in its input line, of which nothing is known"}, nil
 	}
-	if strings.HasSuffix(skeleton(string(e.Text)), mark) {
+	if !r.left.Unsent && strings.HasSuffix(skeleton(string(r.left.Text)), mark) {
 		return resolution{Why: "the text ends like a mark"}, nil
 	}
 	if why, err := r.open(ctx); err != nil || why != "" {
 		return resolution{Why: why}, err
 	}
-	if e.Touched {
+	if r.left.Touched {
 		return r.shared(ctx)
 	}
 	return r.ours(ctx)
@@ -112,8 +125,30 @@ func (r *resolver) open(ctx context.Context) (why string, err error) {
 	if err := r.Hold(ctx); err != nil {
 		return "", err
 	}
+	if err := r.recall(ctx); err != nil {
+		return "", err
+	}
 	r.human = r.View.LastHuman
 	return r.shut(), nil
+}
+
+// recall reads the account anew, and then the screen: other input may have come since.
+func (r *resolver) recall(ctx context.Context) error {
+	if r.to.book == nil {
+		return nil
+	}
+	j, err := r.to.book.Account(ctx, "")
+	if err != nil {
+		return err
+	}
+	if j.Last != nil && j.Last.ID == r.left.ID {
+		r.left = *j.Last
+	}
+	f, err := r.Terminal.Frame(ctx, 0)
+	if err == nil {
+		r.View = console.Look(f)
+	}
+	return err
 }
 
 // shut says why the input line cannot be read; empty if it can.
@@ -123,7 +158,7 @@ func (r *resolver) shut() string {
 	case r.View.Exited:
 		return console.ErrExited.Error()
 	case humanActive(r.View, r.rules, time.Now()):
-		return "a person types"
+		return typing
 	case r.View.Dialog(r.rules) != nil:
 		return "a dialog is up"
 	case !c.Found:
@@ -152,7 +187,14 @@ func (r *resolver) until(ctx context.Context, done func() bool) error {
 func (r *resolver) ours(ctx context.Context) (resolution, error) {
 	rest, ok, err := r.probe(ctx)
 	if err != nil || !ok {
-		return resolution{Why: "the program does not show what it is sent"}, err
+		return resolution{Why: notShown}, err
+	}
+	if r.left.Unsent {
+		err := r.unmark(ctx)
+		return resolution{Verdict: withdrawn, Clean: err == nil}, err
+	}
+	if !r.holdsOnlyOurs() {
+		return resolution{Why: "the input line holds more than the text"}, r.unmark(ctx)
 	}
 	res := resolution{Verdict: withdrawn}
 	switch {
@@ -163,6 +205,11 @@ func (r *resolver) ours(ctx context.Context) (resolution, error) {
 	case rest == "" && r.left.Entered, rest != "" && r.rules.Screen.ClearKey == "":
 		res.Verdict = unknown
 	}
+	return r.cleared(ctx, res, rest)
+}
+
+// cleared is a resolution of a line that holds what is ours and nothing else.
+func (r *resolver) cleared(ctx context.Context, res resolution, rest string) (resolution, error) {
 	if err := r.found(ctx, res.Verdict); err != nil {
 		return resolution{}, err
 	}
@@ -171,6 +218,15 @@ func (r *resolver) ours(ctx context.Context) (resolution, error) {
 		res.Why = notEmptied
 	}
 	return res, err
+}
+
+// holdsOnlyOurs reports whether the line holds the text, a part of it or nothing, but for
+// marks.
+func (r *resolver) holdsOnlyOurs() bool {
+	c, text := r.composer(), string(r.left.Text)
+	c.Content = trimMarks(c.Content)
+	h := holds(c, text, r.rules.Screen.Composer)
+	return h == holdsNothing || h == holdsOurs || strings.HasPrefix(skeleton(text), skeleton(c.Content))
 }
 
 // before is what a resolver found that was cut off itself.
@@ -198,9 +254,17 @@ func (r *resolver) shared(ctx context.Context) (resolution, error) {
 	if err := r.calm(ctx); err != nil {
 		return resolution{}, err
 	}
-	if r.composer().Empty() { // nobody's draft is there: what is on its way can be waited for
-		if _, ok, err := r.probe(ctx); err != nil || !ok {
-			return resolution{Why: "the program does not show what it is sent"}, err
+	want := skeleton(string(r.left.Text))
+	ours := func() bool {
+		return unmarked(r.composer()) == want && !r.left.Entered && r.rules.Screen.ClearKey != ""
+	}
+	if r.composer().Empty() || ours() { // no draft is seen: what is on its way can be waited for
+		rest, ok, err := r.probe(ctx)
+		if err != nil || !ok {
+			return resolution{Why: notShown}, err
+		}
+		if rest != "" && ours() {
+			return r.cleared(ctx, resolution{Verdict: withdrawn, Why: elsewhere}, rest)
 		}
 		if err := r.unmark(ctx); err != nil {
 			return resolution{}, err
@@ -208,21 +272,10 @@ func (r *resolver) shared(ctx context.Context) (resolution, error) {
 	}
 	c := r.composer()
 	if !c.Found || r.View.LastHuman.After(r.human) {
-		return resolution{Why: "a person types"}, nil
+		return resolution{Why: typing}, nil
 	}
-	res := resolution{Clean: true, Why: "other input came after it"}
-	got, want := unmarked(c), skeleton(string(r.left.Text))
-	if got == want && !r.left.Entered && r.rules.Screen.ClearKey != "" {
-		if err := r.found(ctx, withdrawn); err != nil {
-			return resolution{}, err
-		}
-		clean, err := r.clear(ctx, got)
-		if res.Clean = clean; !clean {
-			res.Why = notEmptied
-		}
-		res.Verdict = withdrawn
-		return res, err
-	}
+	res := resolution{Clean: true, Why: elsewhere}
+	got := unmarked(c)
 	if got == "" && !c.Empty() {
 		res.Clean, res.Why = false, notEmptied
 	}
@@ -233,6 +286,11 @@ func (r *resolver) shared(ctx context.Context) (resolution, error) {
 	}
 	return res, nil
 }
+
+const (
+	notShown  = "the program does not show what it is sent"
+	elsewhere = "other input came after it"
+)
 
 const notEmptied = "its input line cannot be emptied"
 
@@ -250,68 +308,6 @@ func (r *resolver) calm(ctx context.Context) error {
 	return nil
 }
 
-// probe types the mark and returns what is before it once it is on the screen.
-func (r *resolver) probe(ctx context.Context) (rest string, ok bool, err error) {
-	p := []byte(mark)
-	if r.View.Modes.BracketedPaste {
-		p = []byte("\x1b[200~" + mark + "\x1b[201~")
-	}
-	// A mark that is there already is of a resolver that was cut off: one more is waited for.
-	for marks := r.marks(); !ok; {
-		if err := r.sendMark(ctx, p); err != nil {
-			return "", false, err
-		}
-		again := time.Now().Add(markAgain)
-		err := r.until(ctx, func() bool {
-			open := r.View.Dialog(r.rules) == nil
-			ok = open && r.marks() > marks
-			return ok || r.asking() || open && time.Now().After(again) && time.Until(r.end) > markAgain
-		})
-		if err != nil || !ok && (r.View.Exited || r.asking() || time.Until(r.end) <= markAgain) {
-			return "", false, err
-		}
-	}
-	return unmarked(r.composer()), true, nil
-}
-
-// unmarked is what a line holds before its marks.
-func unmarked(c console.Composer) string {
-	rest := skeleton(c.Content)
-	for strings.HasSuffix(rest, mark) {
-		rest = strings.TrimSuffix(rest, mark)
-	}
-	return rest
-}
-
-// unmark takes the marks away and nothing else. A program may draw each key: the line is
-// itself again when all of the marks have gone.
-func (r *resolver) unmark(ctx context.Context) error {
-	rest := unmarked(r.composer())
-	if err := r.Terminal.Send(ctx, []byte(strings.Repeat("\x7f", len(mark)*r.marks()))); err != nil {
-		return err
-	}
-	return r.until(ctx, func() bool { return skeleton(r.composer().Content) == rest })
-}
-
-// markAgain is how long a mark may take to show before another is typed: a dialog may have
-// swallowed it.
-const markAgain = 2 * time.Second
-
-func (r *resolver) sendMark(ctx context.Context, p []byte) error {
-	if err := r.Hold(ctx); err != nil {
-		return err
-	}
-	return r.to.input(ctx, journal.Probe, p)
-}
-
-// marks counts the marks at the end of the input line.
-func (r *resolver) marks() (n int) {
-	for s := skeleton(r.composer().Content); strings.HasSuffix(s, mark); n++ {
-		s = strings.TrimSuffix(s, mark)
-	}
-	return n
-}
-
 // clear empties the line; it reports whether it is empty and stays so. Without a key for
 // that only a mark can be taken away.
 func (r *resolver) clear(ctx context.Context, rest string) (bool, error) {
@@ -322,7 +318,7 @@ func (r *resolver) clear(ctx context.Context, rest string) (bool, error) {
 		if err := r.unmark(ctx); err != nil || rest != "" {
 			return false, err
 		}
-	} else if err := emptyLine(ctx, r.Watch, r.rules, r.composer()); err != nil {
+	} else if err := r.to.emptyLine(ctx, r.Watch, r.rules, r.composer()); err != nil {
 		return false, err
 	}
 	// A program that reads late shows the effect of its keys late, too.

@@ -113,6 +113,11 @@ func TestResolve(t *testing.T) {
 
 // slow lets an agent read everything late, in order.
 func slow(a *terminal.Agent, late time.Duration) {
+	slowBy(a, func() time.Duration { return late })
+}
+
+// slowBy is slow by what late says, of what is sent later no less.
+func slowBy(a *terminal.Agent, late func() time.Duration) {
 	program := a.T.Program
 	var sending, reading sync.Mutex
 	var queue [][]byte
@@ -120,7 +125,7 @@ func slow(a *terminal.Agent, late time.Duration) {
 		sending.Lock()
 		queue = append(queue, slices.Clone(p))
 		sending.Unlock()
-		time.AfterFunc(late, func() { // timers of one moment fire in any order
+		time.AfterFunc(late(), func() { // timers of one moment fire in any order
 			reading.Lock()
 			defer reading.Unlock()
 			sending.Lock()

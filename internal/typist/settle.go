@@ -26,6 +26,10 @@ func (to target) conclude(ctx context.Context, rules console.Rules, out runtime.
 		return out, cause
 	}
 	e := *j.Asked
+	if e.Unsent { // marks that are left are taken away by who comes next
+		_ = to.book.Settle(ctx, journal.Entry{ID: e.ID, Outcome: journal.OutcomeWithdrawn, Open: e.Marks > 0})
+		return out, cause
+	}
 	e.Outcome, e.Evidence, e.Open = string(out.State), out.Evidence, out.State != runtime.OutcomeSubmitted
 	// What is not noted is found out by who comes next.
 	_ = to.book.Settle(ctx, e)
@@ -113,6 +117,8 @@ func Told(j journal.Account) (out runtime.Outcome, ok bool) {
 	case e == nil && j.Forgot:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "too long ago: the session does not remember it"}, true
 	case e == nil:
+		return Withdrawn("not a byte of it was sent"), true
+	case e.Unsent && !e.Entered:
 		return Withdrawn("not a byte of it was sent"), true
 	case e.Outcome == journal.OutcomeWithdrawn:
 		return Withdrawn("it was taken out of the input line"), true

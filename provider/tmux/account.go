@@ -39,6 +39,7 @@ type lease struct {
 
 	number string // nobody has had it before
 	book   account
+	read   time.Time // when a person had typed last when the account was read
 }
 
 var _ typist.Lease = (*lease)(nil)
@@ -74,29 +75,13 @@ func (l *lease) reconcile(ctx context.Context, entered int) error {
 		l.book.Launches, changed = l.record.Launches, true
 	}
 	if l.book.First > entered { // its deliverer was cut off before the key was sent
-		l.book.Deliveries.NotEntered()
+		l.book.Deliveries.NotSent(journal.Enter)
 		l.book.First, changed = 0, true
 	}
-	touched, err := l.touched(ctx)
-	if err != nil {
+	if _, err := l.Account(ctx, ""); err != nil || !changed {
 		return err
 	}
-	if touched && l.book.Deliveries.Taint() {
-		changed = true
-	}
-	if !changed {
-		return nil
-	}
 	return l.save()
-}
-
-// touched reports whether a person may have typed since the last delivery was begun.
-func (l *lease) touched(ctx context.Context) (bool, error) {
-	if l.book.Begun == 0 {
-		return false, nil
-	}
-	at, err := l.provider.humanAt(ctx, l.record)
-	return !at.Equal(l.book.Human), gone(err)
 }
 
 // fence is the condition of everything that a delivery sends.
@@ -104,9 +89,8 @@ func (l *lease) fence() string {
 	return "#{&&:" + l.record.fence() + ",#{==:#{@" + optionLease + "}," + l.number + "}}"
 }
 
-// unseen is the condition that no person has typed since the delivery was begun.
-func (l *lease) unseen() string {
-	at := l.book.Human
+// unseen is the condition that no person has typed since then, as the server counts.
+func unseen(at time.Time) string {
 	if at.IsZero() {
 		return "#{==:#{session_last_attached},}"
 	}
@@ -120,11 +104,10 @@ func (l *lease) Send(ctx context.Context, p []byte) error {
 
 // Begin keeps the contract of typist.Book.
 func (l *lease) Begin(ctx context.Context, id, text string, undo []byte) error {
-	at, err := l.provider.humanAt(ctx, l.record)
-	if err != nil {
-		return gone(err)
+	if _, err := l.Account(ctx, id); err != nil {
+		return err
 	}
-	l.book.Human, l.book.First = at, 0
+	l.book.Human, l.book.First = l.read, 0
 	l.book.Begun++
 	l.book.Deliveries.Begin(id, []byte(text), undo)
 	return l.save()
@@ -135,35 +118,40 @@ func (l *lease) Type(ctx context.Context, in journal.Input, p []byte) error {
 	if err := l.book.Deliveries.Send(in); err != nil {
 		return err
 	}
-	if in != journal.Enter && in != journal.Seen {
-		if err := l.save(); err != nil {
-			return err
-		}
-		return l.Send(ctx, p)
+	var count tmuxctl.Command
+	condition := "#{&&:" + l.fence() + "," + unseen(l.book.Human) + "}"
+	switch in {
+	case journal.Keys:
+		condition = l.fence()
+	case journal.Probe, journal.Clear:
+		condition = "#{&&:" + l.fence() + "," + unseen(l.read) + "}"
+	case journal.Enter, journal.Seen:
+		l.book.Enters++
+		l.book.First = cmp.Or(l.book.First, l.book.Enters)
+		count = tmuxctl.Cmd("set-option", "-p", "-t", l.record.target(), "@"+optionEntered, strconv.Itoa(l.book.Enters))
+	case journal.Text:
 	}
-	l.book.Enters++
-	l.book.First = cmp.Or(l.book.First, l.book.Enters)
 	if err := l.save(); err != nil {
 		return err
 	}
-	condition := "#{&&:" + l.fence() + "," + l.unseen() + "}"
-	count := tmuxctl.Cmd("set-option", "-p", "-t", l.record.target(), "@"+optionEntered, strconv.Itoa(l.book.Enters))
 	err := l.send(ctx, condition, p, count)
 	if !errors.Is(err, console.ErrExited) {
 		return err
 	}
-	return l.refused(ctx, err)
+	return l.refused(ctx, in, err)
 }
 
-// refused finds out why the server did not press Enter.
-func (l *lease) refused(ctx context.Context, cause error) error {
-	touched, err := l.touched(ctx)
-	if err != nil || !touched {
+// refused finds out why the server did not send a piece of input.
+func (l *lease) refused(ctx context.Context, in journal.Input, cause error) error {
+	at, err := l.provider.humanAt(ctx, l.record)
+	if err != nil || at.Equal(l.read) && at.Equal(l.book.Human) {
 		return cause
 	}
-	if l.book.First == l.book.Enters {
-		l.book.First = 0
-		l.book.Deliveries.NotEntered()
+	if submits := in == journal.Enter || in == journal.Seen; !submits || l.book.First == l.book.Enters {
+		if submits {
+			l.book.First = 0
+		}
+		l.book.Deliveries.NotSent(in)
 	}
 	l.book.Deliveries.Taint()
 	return errors.Join(journal.ErrTouched, l.save())
@@ -171,10 +159,14 @@ func (l *lease) refused(ctx context.Context, cause error) error {
 
 // Account keeps the contract of typist.Book.
 func (l *lease) Account(ctx context.Context, id string) (journal.Account, error) {
-	touched, err := l.touched(ctx)
-	if err == nil && touched && l.book.Deliveries.Taint() {
+	at, err := l.provider.humanAt(ctx, l.record)
+	if err != nil {
+		return journal.Account{}, gone(err)
+	}
+	if !at.Equal(l.book.Human) && l.book.Deliveries.Taint() {
 		err = l.save()
 	}
+	l.read = at
 	return l.book.Deliveries.Account(id), err
 }
 

@@ -226,7 +226,11 @@ func (p *Provider) InterruptInstance(ctx context.Context, name, token string) er
 
 func (p *Provider) interrupt(ctx context.Context, name string, token *string) error {
 	return p.drive(ctx, "interrupt", name, token, func(s seat) error {
-		return s.interject(ctx, func(ctx context.Context, l *lease) error { return typist.Interrupt(ctx, l, s.rules) })
+		l, err := s.lease(ctx)
+		if err != nil {
+			return err
+		}
+		return typist.Interrupt(ctx, l, s.rules)
 	})
 }
 

@@ -49,12 +49,25 @@ const finishLimit = 2 * time.Second
 // what is not taken within two seconds. A paste that is cut off so is ended before
 // the next piece: to the program everything after it would be pasted, too.
 func (q *Input) Write(ctx context.Context, p []byte) (int, error) {
+	return q.WriteNext(ctx, func() ([]byte, error) { return p, nil })
+}
+
+// WriteNext is Write of what next returns when it is its turn. What next notes has the
+// order of what is sent. An error of it is returned, and nothing is sent.
+func (q *Input) WriteNext(ctx context.Context, next func() ([]byte, error)) (int, error) {
 	select {
 	case <-q.turn:
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}
 	defer func() { q.turn <- struct{}{} }()
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	p, err := next()
+	if err != nil {
+		return 0, err
+	}
 	patience := time.Duration(0)
 	if bytes.HasPrefix(p, []byte(pasteBegin)) {
 		patience = finishLimit
