@@ -4,10 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"gascity/client"
 	"gascity/internal/fakeagent/ledger"
 )
 
@@ -29,17 +34,9 @@ func TestANudgeSurvivesHandovers(t *testing.T) {
 	go func() {
 		defer close(sent)
 		for i := range prompts {
-			for {
-				words := []string{"nudge", "a", fmt.Sprintf("prompt %d", i), "--key", fmt.Sprintf("k%d", i), "--wait", "submitted", "--city", c.root}
-				out, err := exec.Command(c.gc, words...).CombinedOutput()
-				if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == exitNoController {
-					none++
-					continue
-				}
-				if err != nil {
-					failed <- fmt.Sprintf("prompt %d: %v: %s", i, err, out)
-				}
-				break
+			words, missed := c.submit("a", fmt.Sprintf("prompt %d", i))
+			if none += missed; words != "" {
+				failed <- words
 			}
 		}
 	}()
@@ -69,4 +66,106 @@ func TestANudgeSurvivesHandovers(t *testing.T) {
 	}
 	t.Logf("%d prompts over %d handovers; %d times no controller was there at all", prompts, handovers, none)
 	c.stop()
+}
+
+// submit hands a prompt over with the program itself, again as long as there is no
+// controller that has heard of it. It returns what went wrong, and how often none was
+// there.
+func (c *city) submit(agent, text string) (fault string, none int) {
+	words := []string{"nudge", agent, text, "--key", agent + text, "--wait", "submitted", "--city", c.root}
+	for {
+		out, err := exec.Command(c.gc, words...).CombinedOutput()
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == exitNoController {
+			none++
+			continue
+		}
+		if err != nil {
+			return fmt.Sprintf("%s to %s: %v: %s", text, agent, err, out), none
+		}
+		return "", none
+	}
+}
+
+// TestAFleetDoesNotFeelHandovers hands a city of six agents under load, one of them
+// suspended, from one controller to the next by gc controller stop and gc start, with two
+// that start at once: nobody ends, what is held stays held, and each prompt is worked on
+// once (R30 in small).
+func TestAFleetDoesNotFeelHandovers(t *testing.T) {
+	t.Parallel()
+	const agents, prompts, handovers = 6, 20, 5
+	crew := []member{{name: "held"}}
+	for i := range agents {
+		crew = append(crew, member{name: name(i), flags: fmt.Sprintf("--think %dms", 1+40*i)})
+	}
+	c := newCrew(t, "", crew)
+	c.start()
+	c.await("running", running)
+	c.run(t, "session", "suspend", "held")
+	up := func(s client.Status) bool {
+		s.Agents = slices.DeleteFunc(s.Agents, func(a client.Agent) bool { return a.Name == "held" && a.State == client.StateSuspended })
+		return len(s.Agents) == agents && running(s)
+	}
+	first := c.await("running but for the one that is held", up)
+	before, charge := pids(first), first.Controller.PID
+	var sending sync.WaitGroup
+	failed := make(chan string, agents*prompts)
+	for i := range agents {
+		sending.Go(func() {
+			for n := range prompts {
+				if words, _ := c.submit(name(i), fmt.Sprintf("prompt %d", n)); words != "" {
+					failed <- words
+				}
+			}
+		})
+	}
+	for i := range handovers {
+		pause(700 * time.Millisecond)
+		c.run(t, "controller", "stop")
+		if i == 0 {
+			if err := <-c.ended; err != nil {
+				t.Errorf("the first controller ended with %v", err)
+			}
+			c.ended = make(chan error) // the others are nobody's children
+		}
+		var racing sync.WaitGroup
+		for range 2 {
+			racing.Go(func() { c.run(t, "start") })
+		}
+		racing.Wait()
+		after := c.await("running but for the one that is held", up)
+		if diff := cmp.Diff(before, pids(after)); diff != "" {
+			t.Fatalf("after hand-over %d (-before +after):\n%s", i+1, diff)
+		}
+		if after.Controller.PID == charge {
+			t.Errorf("hand-over %d left the controller %d in charge", i+1, charge)
+		}
+		charge = after.Controller.PID
+	}
+	sending.Wait()
+	close(failed)
+	for words := range failed {
+		t.Error(words)
+	}
+	for i := range agents {
+		taken := map[string]int{}
+		for _, r := range ledger.Prompts(c.records(t, name(i))) {
+			taken[r.Text]++
+		}
+		for n := range prompts {
+			if times := taken[fmt.Sprintf("prompt %d", n)]; times != 1 {
+				t.Errorf("%s worked on prompt %d %d times", name(i), n, times)
+			}
+		}
+		if starts := len(ledger.Of(c.records(t, name(i)), ledger.Start)); starts != 1 {
+			t.Errorf("%s was started %d times", name(i), starts)
+		}
+	}
+	if starts := len(ledger.Of(c.records(t, "held"), ledger.Start)); starts != 1 {
+		t.Errorf("the one that is held was started %d times", starts)
+	}
+	census, err := c.client.StopCity(t.Context())
+	if err != nil || !census.Clean {
+		t.Fatalf("the end: %+v, %v", census, err)
+	}
+	c.cmd = nil
 }
