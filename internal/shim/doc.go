@@ -46,5 +46,7 @@
 // POST /input?kind=enter the key that submits it, POST /settle what came of it, and GET
 // /journal tells. So whoever delivers after one that was cut off knows what it did, and
 // that nothing of it comes later. Input of others that comes in between, such as a
-// person's key, is preceded by the keys that take the text out of the line again.
+// person's key, is preceded by the keys that take the text out of the line again. What is
+// noted and what is sent has one order, so that a piece which other input came before is
+// refused: a deliverer that was starved for longer than its hold deletes nobody's key.
 package shim

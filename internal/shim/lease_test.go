@@ -174,3 +174,42 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 		})
 	}
 }
+
+// A deliverer that was starved until its hold had run out deletes and marks nothing of what
+// a person typed meanwhile, once or more: it has to know of it first.
+func TestStarvedDeliverer(t *testing.T) {
+	c := start(t, testFleet(t), spec("starved", `stty raw -echo; echo go; exec cat -v`))
+	frameWith(t, c, "go")
+	conn := attach(t, c, AttachRequest{Cols: 80, Rows: 24})
+	attached(t, c, 1)
+	l := leaseOf(t, c)
+	_, err := l.Hold(t.Context())
+	must(t, err)
+	must(t, l.Begin(t.Context(), "a", "text", []byte("<undo>")))
+	must(t, l.Type(t.Context(), journal.Text, []byte("<text>")))
+	send(t, conn, AttachInput, []byte("p")) // waits for the end of the hold
+	frameWith(t, c, "<text><undo>p")
+	inputs := []journal.Input{journal.Clear, journal.Probe, journal.Seen, journal.Text}
+	for _, in := range inputs {
+		if err := l.Type(t.Context(), in, []byte("<no>")); !errors.Is(err, ErrTouched) {
+			t.Errorf("%s behind a person's key: %v", in, err)
+		}
+	}
+	if e := entryOf(t, l, "a"); !e.Touched || !e.Undone {
+		t.Errorf("%+v", e)
+	}
+	for i, in := range inputs {
+		if err := l.Type(t.Context(), in, []byte("<yes>")); (err == nil) != (i < 2) {
+			t.Errorf("%s, knowing of the key: %v", in, err)
+		}
+	}
+	send(t, conn, AttachInput, []byte("q"))
+	frameWith(t, c, "<text><undo>p<yes><yes>^?^?^?q")
+	if err := l.Type(t.Context(), journal.Clear, []byte("<no>")); !errors.Is(err, ErrTouched) {
+		t.Errorf("clear behind another key: %v", err)
+	}
+	if err := l.Type(t.Context(), "another", nil); err == nil || errors.Is(err, ErrTouched) {
+		t.Errorf("an unknown input: %v", err)
+	}
+	drain(t, conn)
+}

@@ -351,7 +351,7 @@ func TestTypistAndNudges(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("GC_TEST_NUDGES")); err == nil {
 		nudges = n
 	}
-	a := begin(t, "--think 5ms", func(c *pty.Config) { c.HumanQuiet = 80 * time.Millisecond })
+	a := begin(t, "--think 5ms --max-life 15m", func(c *pty.Config) { c.HumanQuiet = 80 * time.Millisecond })
 	l, err := a.Session(t.Context(), "look at", a.name)
 	if err != nil {
 		t.Fatal(err)
