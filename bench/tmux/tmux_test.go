@@ -35,13 +35,7 @@ type town struct {
 
 func open(b *testing.B, sessions int) *town {
 	b.Helper()
-	binary, err := exec.LookPath("tmux")
-	if path := os.Getenv("GC_TEST_TMUX"); path != "" {
-		binary, err = path, nil
-	}
-	if err != nil {
-		b.Skip("tmux is not installed")
-	}
+	binary := program(b)
 	dir, err := os.MkdirTemp("/tmp", "tbench") //nolint:usetesting // short: it holds a socket
 	if err != nil {
 		b.Fatal(err)
@@ -165,10 +159,16 @@ func measure(b *testing.B, w *town, op operation) {
 		w.process(b.Context(), b, op.stdin, op.args(w)...)
 		theirs = append(theirs, time.Since(begin))
 	}
+	report(b, ours, theirs)
+}
+
+func report(b *testing.B, ours, theirs []time.Duration) {
+	b.Helper()
 	one, other := median(ours), median(theirs)
 	b.ReportMetric(float64(one.Microseconds()), "µs/ours")
 	b.ReportMetric(float64(other.Microseconds()), "µs/process")
 	b.ReportMetric(float64(other)/float64(one), "ratio")
+	b.ReportMetric(float64(theirs[len(theirs)/10])/float64(ours[len(ours)/10]), "ratio-undisturbed")
 }
 
 func median(times []time.Duration) time.Duration {

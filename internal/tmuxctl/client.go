@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // Client is one control client of one server. All methods may be called concurrently.
@@ -15,6 +16,8 @@ type Client struct {
 	gate chan struct{}
 	// closing is closed by Close.
 	closing chan struct{}
+	// changes is what Changes returns.
+	changes atomic.Uint64
 	// keepers are the goroutines that mend connections.
 	keepers sync.WaitGroup
 
@@ -180,6 +183,7 @@ func (c *Client) afterward(ctx context.Context, broken *connection) error {
 // enterLocked sets the state. connection is nil in all states but connected.
 func (c *Client) enterLocked(state clientState, connection *connection) {
 	c.state, c.connection = state, connection
+	c.changes.Add(1)
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
@@ -198,8 +202,18 @@ func (c *Client) Subscribe(wants Wants) *Subscription {
 	return &Subscription{queue: q, client: c}
 }
 
+// Changes counts what the server told of windows and sessions that came, went, or got another name or
+// pane, and what broke or mended the connection. When Do returns, everything is counted that the server
+// told before it answered: what was asked for before stays true as far as it is about these things, if the count
+// is the same after another reply. The ends of programs whose panes remain are not told.
+func (c *Client) Changes() uint64 { return c.changes.Load() }
+
 // publish gives the event to all subscriptions.
 func (c *Client) publish(event Event) {
+	switch event.Kind { //nolint:exhaustive // the others are no such changes
+	case Resync, WindowAdd, WindowClose, WindowRenamed, WindowPane, SessionsChanged, SessionRenamed:
+		c.changes.Add(1)
+	}
 	if event.Kind == Unknown {
 		c.options.Logger.Debug("tmux said something unknown", "line", event.Text)
 	}

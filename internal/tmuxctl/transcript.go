@@ -176,7 +176,7 @@ func takeApart(command Command, raw []byte) (reply Reply, notes []byte, sound bo
 		}
 	}
 	// Before 3.2 the commands within a nested one are not marked as ours.
-	if command.nested && ours.count == 1 && ours.err == nil && others.count > 0 {
+	if command.nested && len(ours.output) == 0 && ours.err == nil && others.count > 0 {
 		ours = others
 	}
 	return Reply{Output: bytes.TrimSuffix(ours.output, []byte("\n")), Err: ours.failure()}, notes, sound

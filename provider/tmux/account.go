@@ -6,8 +6,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"gascity/internal/console"
@@ -20,6 +23,8 @@ import (
 // account is the account of deliveries as it is on the disk. It is written before what it
 // tells is done. Only who has the session's input reads and writes it.
 type account struct {
+	// Open: a text of the last delivery may be in the line. It is the first field, see quiet.
+	Open       bool               `json:"open"`
 	Deliveries journal.Deliveries `json:"deliveries"`
 	Launches   int                `json:"launches"` // of the program that it is about
 	Begun      int                `json:"begun"`    // counts the deliveries
@@ -53,22 +58,46 @@ func (s seat) lease(ctx context.Context) (*lease, error) {
 	}
 	// From here on nothing of a former deliverer arrives.
 	l.number = rand.Text()
-	entered, err := s.provider.act(ctx, s.record, s.fence(), tmuxctl.Sequence(
+	answer, err := s.provider.act(ctx, s.record, s.fence(), tmuxctl.Sequence(
 		tmuxctl.Cmd("set-option", "-p", "-t", s.target(), "@"+optionLease, l.number),
-		tmuxctl.Cmd("display-message", "-p", "-t", s.target(), "#{@"+optionEntered+"}"),
+		tmuxctl.Cmd("display-message", "-p", "-t", s.target(), "#{@"+optionEntered+"} "+stateFields),
 	))
 	if err != nil {
 		return nil, gone(err)
 	}
-	return l, l.reconcile(ctx, number(string(entered)))
+	entered, fields, _ := strings.Cut(string(answer), " ")
+	now, err := parseState(fields)
+	if err != nil {
+		return nil, err
+	}
+	return l, l.reconcile(number(entered), now.human)
 }
 
 func (l *lease) dir() folder.Folder { return l.provider.dir(l.record.Name) }
 
-func (l *lease) save() error { return folder.WriteJSON(accountFile(l.dir()), &l.book) }
+func (l *lease) save() error {
+	last := l.book.Deliveries.Account("").Last
+	l.book.Open = last != nil && last.Open
+	return folder.WriteJSON(accountFile(l.dir()), &l.book)
+}
 
-// reconcile puts into the account what has happened since it was written.
-func (l *lease) reconcile(ctx context.Context, entered int) error {
+// quiet reports whether it is certain from the beginning of an account that no text of ours
+// is in the line. The account of a long life is long.
+func quiet(path string) bool {
+	const shut = `{"open":false,`
+	file, err := os.Open(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) // nothing was ever delivered
+	}
+	defer file.Close()
+	head := make([]byte, len(shut))
+	_, err = io.ReadFull(file, head)
+	return err == nil && string(head) == shut
+}
+
+// reconcile puts into the account what has happened since it was written: how many keys that
+// submit the server has sent, and when a person typed last.
+func (l *lease) reconcile(entered int, human time.Time) error {
 	changed := false
 	if l.book.Launches != l.record.Launches {
 		l.book.Deliveries.Restart()
@@ -78,10 +107,16 @@ func (l *lease) reconcile(ctx context.Context, entered int) error {
 		l.book.Deliveries.NotSent(journal.Enter)
 		l.book.First, changed = 0, true
 	}
-	if _, err := l.Account(ctx, ""); err != nil || !changed {
-		return err
+	if l.saw(human) || changed {
+		return l.save()
 	}
-	return l.save()
+	return nil
+}
+
+// saw takes notice of when a person typed last, and reports whether that is news.
+func (l *lease) saw(human time.Time) bool {
+	l.read = human
+	return !human.Equal(l.book.Human) && l.book.Deliveries.Taint()
 }
 
 // fence is the condition of everything that a delivery sends.
@@ -163,10 +198,9 @@ func (l *lease) Account(ctx context.Context, id string) (journal.Account, error)
 	if err != nil {
 		return journal.Account{}, gone(err)
 	}
-	if !at.Equal(l.book.Human) && l.book.Deliveries.Taint() {
+	if l.saw(at) {
 		err = l.save()
 	}
-	l.read = at
 	return l.book.Deliveries.Account(id), err
 }
 

@@ -248,6 +248,7 @@ func (b *box) respawn(ctx context.Context, former, next *record, launcher string
 		unset(optionPaste), unset(optionSigns), unset(optionLease),
 		tmuxctl.Cmd("select-pane", "-t", next.target(), "-T", ""),
 		tmuxctl.Cmd("respawn-pane", "-k", "-c", next.WorkDir, "-t", next.target(), "--", shellPath, launcher),
+		tmuxctl.Cmd("rename-window", "-t", next.target(), "#{window_name}"), // which is told to all clients
 		tmuxctl.Cmd("display-message", "-p", "-t", next.target(), stateFields),
 	))
 	if err != nil {

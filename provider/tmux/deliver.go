@@ -1,7 +1,6 @@
 package tmux
 
 import (
-	"bytes"
 	"context"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 	"gascity/internal/journal"
 	"gascity/internal/shim/folder"
 	"gascity/internal/stage"
-	"gascity/internal/term"
 	"gascity/internal/typist"
 	"gascity/runtime"
 )
@@ -97,57 +95,6 @@ func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 // for an idle agent: it is handed over or refused.
 func (p *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 	return p.Nudge(name, content)
-}
-
-// SendKeys keeps the contract of runtime.Input.
-func (p *Provider) SendKeys(name string, keys ...string) error {
-	const op = "send keys to"
-	for _, key := range keys {
-		if _, err := term.Key(key, term.Modes{}); err != nil {
-			return &runtime.Error{Op: op, Session: name, Err: err}
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) //nolint:forbidigo // the contract's method has no ctx
-	defer cancel()
-	err := p.drive(ctx, op, name, nil, func(s seat) error {
-		return s.interject(ctx, func(ctx context.Context, l *lease) error { return l.press(ctx, keys) })
-	})
-	if runtime.IsSessionGone(err) {
-		return nil
-	}
-	return err
-}
-
-// press sends keys as the program wants them now. Its modes are asked for only where they
-// matter.
-func (l *lease) press(ctx context.Context, keys []string) error {
-	plain, err := encode(keys, term.Modes{})
-	if err != nil || len(plain) == 0 {
-		return err
-	}
-	special, err := encode(keys, term.Modes{AppCursorKeys: true, AppKeypad: true, NewLine: true, ModifyOtherKeys: 2, KittyKeyboard: 31})
-	if err != nil || !bytes.Equal(plain, special) {
-		f, err := l.Frame(ctx, 0)
-		if err != nil {
-			return err
-		}
-		if plain, err = encode(keys, f.Modes); err != nil {
-			return err
-		}
-	}
-	return l.Send(ctx, plain)
-}
-
-func encode(keys []string, modes term.Modes) ([]byte, error) {
-	var all []byte
-	for _, key := range keys {
-		p, err := term.Key(key, modes)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p...)
-	}
-	return all, nil
 }
 
 // WaitForIdle keeps the contract of runtime.IdleWaitProvider.

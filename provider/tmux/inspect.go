@@ -3,7 +3,6 @@ package tmux
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,8 +17,21 @@ import (
 func (p *Provider) IsRunning(name string) bool {
 	ctx, cancel := bounded()
 	defer cancel()
+	if p.stands(ctx, name) {
+		return true
+	}
 	s, err := p.see(ctx, name)
 	return err == nil && s.live()
+}
+
+// stands asks whether the incarnation that is known runs. If it does not, another may.
+func (p *Provider) stands(ctx context.Context, name string) bool {
+	r, err := p.records.recall(p.dir(name))
+	if err != nil || r == nil || r.Pane == "" {
+		return false
+	}
+	reply, err := p.server.ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", r.target(), "#{@"+optionInstance+"} #{pane_id} #{pane_dead}"))
+	return err == nil && string(reply.Output) == r.hash()+" "+r.Pane+" 0"
 }
 
 // IsAttached keeps the contract of runtime.Inspector.
@@ -64,9 +76,13 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	if err != nil {
 		return nil, &runtime.Error{Op: "list", Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
-	slices.Sort(names)
-	return names, nil
+	found := make([]string, 0, len(names))
+	for _, name := range names {
+		if strings.HasPrefix(name, prefix) {
+			found = append(found, name)
+		}
+	}
+	return found, nil
 }
 
 // ProcessAlive keeps the contract of runtime.Inspector.
@@ -145,6 +161,11 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 	ctx, cancel := bounded()
 	defer cancel()
 	const op = "peek at"
+	if r, err := p.records.recall(p.dir(name)); err == nil && r != nil && r.Pane != "" {
+		if text, err := p.text(ctx, r, lines); err == nil {
+			return text, nil
+		}
+	}
 	s, err := p.look(ctx, op, name)
 	if err != nil {
 		return "", err
@@ -156,13 +177,17 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 	return text, fold(op, name, err)
 }
 
-// text returns the last n lines of a pane with what has scrolled off; n <= 0 means all.
+// text returns the last n lines of the incarnation's pane with what has scrolled off; n <= 0
+// means all. It is errFenced if there is no such pane.
 func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 	first := "-"
 	if n > 0 {
 		first = "-" + strconv.Itoa(n) // above the screen, the lower rows of which may be blank
 	}
-	reply, err := p.server.ask(ctx, tmuxctl.Cmd("capture-pane", "-p", "-S", first, "-t", r.target()))
+	reply, err := p.server.ask(ctx, tmuxctl.Sequence(
+		tmuxctl.Cmd("display-message", "-p", "-t", r.target(), "#{@"+optionInstance+"} #{pane_id}"),
+		tmuxctl.Cmd("capture-pane", "-p", "-S", first, "-t", r.target()),
+	))
 	if errors.Is(err, tmuxctl.ErrNotFound) || absent(err) {
 		return "", errFenced
 	}
@@ -170,14 +195,18 @@ func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 		return "", err
 	}
 	all := reply.Lines()
-	for i, line := range all {
-		all[i] = strings.TrimRight(line, " \t\r")
+	if len(all) == 0 || all[0] != r.hash()+" "+r.Pane {
+		return "", errFenced
 	}
-	for len(all) > 0 && all[len(all)-1] == "" {
+	all = all[1:]
+	for len(all) > 0 && strings.TrimRight(all[len(all)-1], " \t\r") == "" {
 		all = all[:len(all)-1]
 	}
 	if n > 0 {
 		all = all[max(0, len(all)-n):]
+	}
+	for i, line := range all {
+		all[i] = strings.TrimRight(line, " \t\r")
 	}
 	return strings.Join(all, "\n"), nil
 }

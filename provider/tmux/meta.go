@@ -57,7 +57,7 @@ func (p *Provider) meta(op, name string, command func(*record) tmuxctl.Command) 
 
 func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*record) tmuxctl.Command) ([]byte, error) {
 	for try := 0; ; try++ {
-		r, err := readRecord(p.dir(name))
+		r, err := p.records.recall(p.dir(name))
 		if err == nil && r == nil {
 			err = runtime.ErrSessionNotFound
 		}

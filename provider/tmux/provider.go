@@ -82,7 +82,10 @@ type Provider struct {
 	cfg    Config
 	server *server
 	town   *town
-	memory console.Memory
+	roster roster
+	// records are those that were read.
+	records recalls
+	memory  console.Memory
 
 	end  context.CancelFunc
 	work sync.WaitGroup

@@ -128,6 +128,7 @@ func (p *Provider) settled(ctx context.Context, target, hash, pane string) (stat
 		if err != nil || !s.dead || s.collected {
 			return s, err
 		}
+		p.roster.spoil()
 		if gone || time.Since(began) > collectLimit {
 			s.collected = true
 			return s, nil
@@ -165,19 +166,6 @@ func (p *Provider) paneState(ctx context.Context, target string) (state, error) 
 		return state{}, err
 	}
 	return parseState(string(reply.Output))
-}
-
-// running asks for the names of all sessions that run, and for nothing else: the server
-// takes its time for every field of every pane. All windows of ours are in the hub.
-func (p *Provider) running(ctx context.Context) ([]string, error) {
-	reply, err := p.server.ask(ctx, tmuxctl.Cmd("list-panes", "-s", "-t", "="+hub+":", "-F", "#{pane_dead} #{@"+optionSession+"}"))
-	names := []string{}
-	for _, line := range reply.Lines() {
-		if name, alive := strings.CutPrefix(line, "0 "); alive && name != "" {
-			names = append(names, name)
-		}
-	}
-	return names, err
 }
 
 // list asks for all panes of ours in one query.
@@ -229,16 +217,24 @@ func (r *record) alike() string { return "#{==:#{@" + optionInstance + "}," + r.
 // errFenced reports that a command was not carried out: the incarnation is over.
 var errFenced = errors.New("the session has ended")
 
-// fenced is what a fenced command prints if it was not carried out.
+// fencedWord is what a fenced command prints if it was not carried out.
 const fencedWord = "gc-fenced"
 
 // act carries out the command inside the server if the condition holds for the pane;
 // errFenced if not.
 func (p *Provider) act(ctx context.Context, r *record, condition string, command tmuxctl.Command) ([]byte, error) {
 	reply, err := p.server.ask(ctx, tmuxctl.If(r.target(), condition, command, tmuxctl.Cmd("display-message", "-p", fencedWord)))
-	switch {
-	case absent(err), errors.Is(err, tmuxctl.ErrNotFound), err == nil && string(reply.Output) == fencedWord:
-		return nil, errFenced
+	if err = fenced(reply.Output, err); err != nil {
+		return nil, err
 	}
-	return reply.Output, err
+	return reply.Output, nil
+}
+
+// fenced is errFenced if what a fenced command printed, or its error, says that it was not
+// carried out.
+func fenced(output []byte, err error) error {
+	if absent(err) || errors.Is(err, tmuxctl.ErrNotFound) || err == nil && string(output) == fencedWord {
+		return errFenced
+	}
+	return err
 }

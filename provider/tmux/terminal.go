@@ -182,24 +182,20 @@ func (t *terminal) Send(ctx context.Context, p []byte) error {
 // send writes the bytes under a condition, after carrying out a command in the same step.
 func (t *terminal) send(ctx context.Context, condition string, p []byte, before tmuxctl.Command) error {
 	target := t.record.target()
-	if len(p) <= maxInline {
+	if len(p) <= maxInline || bytes.IndexByte(p, 0) >= 0 {
 		_, err := t.provider.act(ctx, t.record, condition, tmuxctl.Sequence(before, keysCommand(target, p)))
 		return gone(err)
 	}
-	name, err := t.provider.server.ctl.LoadBuffer(ctx, p)
-	if err != nil {
-		return gone(err)
-	}
-	_, err = t.provider.act(ctx, t.record, condition, tmuxctl.Sequence(before, pasteCommand(target, name)))
-	if err != nil {
-		// It is gone with its paste, or nobody may find it.
-		_, _ = t.provider.server.do(context.WithoutCancel(ctx), tmuxctl.Cmd("delete-buffer", "-b", name))
-	}
-	return gone(err)
+	out, err := t.provider.server.ctl.WithBuffer(ctx, p, func(name string) tmuxctl.Command {
+		return tmuxctl.If(target, condition, tmuxctl.Sequence(before, pasteCommand(target, name)),
+			tmuxctl.Sequence(tmuxctl.Cmd("delete-buffer", "-b", name), tmuxctl.Cmd("display-message", "-p", fencedWord)))
+	})
+	return gone(fenced(out, err))
 }
 
-// maxInline is how many bytes go with the command itself; more go by a private file.
-const maxInline = 8 << 10
+// maxInline is how many bytes go with the command itself; more go by a private file, which
+// the server reads faster than it parses words. What holds a NUL always goes inline.
+const maxInline = 256
 
 // inlineBuffer is the paste buffer of small inputs. It exists within one step only.
 const inlineBuffer = "gc-input"

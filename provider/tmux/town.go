@@ -146,14 +146,26 @@ func (t *town) lose(why string) {
 	}
 }
 
+// surveyShare bounds what surveys take of the server's time, while many sessions come or go:
+// each is followed by a pause of so many times what it took.
+const surveyShare = 4
+
 // survey reads the list of sessions whenever it may have changed.
 func (t *town) survey() {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
 	for {
+		select {
+		case <-pause.C:
+		case <-t.ctx.Done():
+			return
+		}
 		select {
 		case <-t.dirty:
 		case <-t.ctx.Done():
 			return
 		}
+		asked := time.Now()
 		t.listen()
 		t.mu.Lock()
 		began := t.count
@@ -175,6 +187,7 @@ func (t *town) survey() {
 			}
 		}
 		cancel()
+		pause.Reset(min(surveyShare*time.Since(asked), outputPause))
 	}
 }
 
@@ -240,10 +253,12 @@ func (t *town) saw(s state) {
 	case s.dead && !known.dead:
 		known.dead = true
 		known.bumpLocked()
+		t.p.roster.spoil()
 		exit := s.exit
 		t.feeds.Tell(runtime.Event{Kind: runtime.EventExited, Session: s.name, Time: now, Exit: &exit})
 	case !s.dead && (known.dead || known.pid != s.pid):
 		known.dead, known.pid = false, s.pid
+		t.p.roster.spoil()
 		t.wg.Go(func() { t.awaitEnd(known, s.pid) })
 	}
 }
@@ -266,6 +281,8 @@ func (t *town) endLocked(pane *pane) {
 
 func (t *town) leaveLocked(pane *pane) {
 	t.ended[pane.hash] = struct{}{}
+	t.p.roster.spoil()
+	t.p.records.drop(t.p.dir(pane.name))
 	if t.sessions[pane.name] == pane {
 		delete(t.sessions, pane.name)
 	}
@@ -285,6 +302,7 @@ func (t *town) forget(name, hash string) {
 		t.endLocked(pane)
 	}
 	t.ended[hash] = struct{}{}
+	t.p.roster.spoil()
 }
 
 // reapLimit bounds how long the server takes to notice the end of a process of its own.
@@ -297,6 +315,7 @@ func (t *town) awaitEnd(pane *pane, pid int) {
 	if err == nil {
 		err = proc.WaitGone(t.ctx, info.ID)
 	}
+	t.p.roster.spoil()
 	if t.ctx.Err() != nil {
 		return
 	}

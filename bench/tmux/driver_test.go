@@ -1,0 +1,185 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	provider "gascity/provider/tmux"
+	"gascity/runtime"
+)
+
+// city is a driver with sessions that do nothing.
+type city struct {
+	*provider.Provider
+	binary, socket string
+	names          []string
+}
+
+func openCity(b *testing.B, sessions int) *city {
+	b.Helper()
+	binary := program(b)
+	dir, err := os.MkdirTemp("/tmp", "tcity") //nolint:usetesting // short: it holds a socket
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := &city{binary: binary, socket: filepath.Join(dir, "tmux", "s")}
+	c.Provider, err = provider.Open(provider.Config{
+		Dir: filepath.Join(dir, "tmux"), LogDir: filepath.Join(dir, "log"), WorkDir: dir, Binary: binary,
+		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		for _, name := range c.names {
+			if err := c.Stop(name); err != nil {
+				b.Error(err)
+			}
+		}
+		if err := errors.Join(c.TeardownServer(), c.Close()); err != nil {
+			b.Error(err)
+		}
+		_ = os.RemoveAll(dir) // a temporary folder
+	})
+	const screen = "i=0; while [ $i -lt 45 ]; do echo line $i of the screen of an agent; i=$((i+1)); done; stty raw -echo; exec cat >/dev/null"
+	for n := range sessions {
+		name := fmt.Sprint("s", n)
+		if err := c.Start(b.Context(), name, runtime.Config{Command: screen, WorkDir: dir}); err != nil {
+			b.Fatal(err)
+		}
+		c.names = append(c.names, name)
+	}
+	select {
+	case <-time.After(settling):
+	case <-b.Context().Done():
+	}
+	for _, name := range c.names { // whatever is read once was read
+		if !c.IsRunning(name) {
+			b.Fatalf("%s does not run", name)
+		}
+	}
+	return c
+}
+
+// settling is how long a city gets to see all that it has started.
+const settling = 2 * time.Second
+
+// program is the tmux that is measured.
+func program(b *testing.B) string {
+	b.Helper()
+	if path := os.Getenv("GC_TEST_TMUX"); path != "" {
+		return path
+	}
+	path, err := exec.LookPath("tmux")
+	if err != nil {
+		b.Skip("tmux is not installed")
+	}
+	return path
+}
+
+// typed are the key events of a text.
+var typed = strings.Split("go on with the tests", "")
+
+var typedKiB = strings.Split(string(text[:1023])+"x", "")
+
+// act is an operation of the contract, and the words of the one process that does as much.
+type act struct {
+	name  string
+	do    func(c *city, name string) error
+	stdin []byte
+	args  func(name string) []string
+}
+
+var acts = []act{
+	{name: "is-running", do: func(c *city, name string) error {
+		if !c.IsRunning(name) {
+			return fmt.Errorf("%s does not run", name)
+		}
+		return nil
+	}, args: func(name string) []string {
+		return []string{"display-message", "-p", "-t", "=" + name + ":", "#{pane_dead} #{pane_pid}"}
+	}},
+	{name: "list", do: func(c *city, _ string) error {
+		names, err := c.ListRunning("")
+		if err == nil && len(names) != len(c.names) {
+			err = fmt.Errorf("%d sessions run of %d", len(names), len(c.names))
+		}
+		return err
+	}, args: func(string) []string { return []string{"list-sessions", "-F", "#{session_name}"} }},
+	{name: "peek", do: func(c *city, name string) error {
+		text, err := c.Peek(name, 20)
+		if err == nil && !strings.HasSuffix(text, "line 44 of the screen of an agent") {
+			err = fmt.Errorf("the screen is %q", text)
+		}
+		return err
+	}, args: func(name string) []string { return []string{"capture-pane", "-p", "-S", "-20", "-t", "=" + name + ":"} }},
+	{name: "send-keys", do: func(c *city, name string) error { return c.SendKeys(name, typed...) }, args: func(name string) []string {
+		return []string{"send-keys", "-t", "=" + name + ":", "-l", "--", strings.Join(typed, "")}
+	}},
+	{name: "send-1KiB", do: func(c *city, name string) error { return c.SendKeys(name, typedKiB...) }, stdin: text, args: func(name string) []string {
+		return []string{"load-buffer", "-b", "p", "-", ";", "paste-buffer", "-p", "-d", "-b", "p", "-t", "=" + name + ":"}
+	}},
+	{name: "set-meta", do: func(c *city, name string) error { return c.SetMeta(name, "key", "value") }, args: func(name string) []string {
+		return []string{"set-option", "-t", "=" + name + ":", "@meta_key", "value"}
+	}},
+	{name: "get-meta", do: func(c *city, name string) error {
+		value, err := c.GetMeta(name, "key")
+		if err == nil && value != "value" {
+			err = fmt.Errorf("the value is %q", value)
+		}
+		return err
+	}, args: func(name string) []string {
+		return []string{"show-options", "-qv", "-t", "=" + name + ":", "@meta_key"}
+	}},
+	{name: "observe", do: func(c *city, name string) error {
+		_, err := c.Observe(context.Background(), name) //nolint:usetesting,forbidigo // the benchmark bounds it
+		return err
+	}, args: func(name string) []string {
+		return []string{"display-message", "-p", "-t", "=" + name + ":", "#{pane_dead} #{pane_pid}"}
+	}},
+}
+
+// BenchmarkDriver reports the same as BenchmarkOperation for the operations of the contract: with
+// the session's record, its incarnation's fence and whatever else the driver keeps.
+func BenchmarkDriver(b *testing.B) {
+	for _, sessions := range []int{1, 50, 200} {
+		b.Run(fmt.Sprint("sessions=", sessions), func(b *testing.B) {
+			c := openCity(b, sessions)
+			for _, a := range acts {
+				b.Run(a.name, func(b *testing.B) { c.measure(b, a) })
+			}
+		})
+	}
+}
+
+// between is how many of ours are timed between two processes.
+const between = 5
+
+func (c *city) measure(b *testing.B, a act) {
+	var ours, theirs []time.Duration
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		name := c.names[n%len(c.names)]
+		begin := time.Now()
+		if err := a.do(c, name); err != nil {
+			b.Fatal(err)
+		}
+		ours = append(ours, time.Since(begin))
+		if n%between > 0 {
+			continue
+		}
+		b.StopTimer()
+		begin = time.Now()
+		(&town{binary: c.binary, socket: c.socket}).process(b.Context(), b, a.stdin, a.args(name)...)
+		theirs = append(theirs, time.Since(begin))
+		b.StartTimer()
+	}
+	report(b, ours, theirs)
+}

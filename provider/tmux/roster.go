@@ -1,0 +1,78 @@
+package tmux
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gascity/internal/tmuxctl"
+)
+
+// rosterAge is how long a list is believed although nothing was heard: a pane whose program
+// closes its terminal and lives on, or which a person starts anew, is not told of.
+const rosterAge = time.Second
+
+// roster is the list of sessions that run, as the server told it last. It is kept until the
+// server tells of a window or a session, a process of ours ends, or the connection breaks.
+// Whoever asks for it has the server answer in any case, and so hears what it had told
+// before: what has been done before is never missed.
+type roster struct {
+	spoils atomic.Uint64
+
+	mu    sync.Mutex
+	names []string // nil if there is none; nobody changes it
+	at    time.Time
+	when  moments
+}
+
+// moments are the counts of what makes a list another one.
+type moments struct{ changes, spoils uint64 }
+
+// spoil has the list asked for anew.
+func (r *roster) spoil() { r.spoils.Add(1) }
+
+func (p *Provider) moments() moments {
+	return moments{p.server.ctl.Changes(), p.roster.spoils.Load()}
+}
+
+// running returns the names of all sessions that run, in order. They are shared.
+func (p *Provider) running(ctx context.Context) ([]string, error) {
+	r := &p.roster
+	r.mu.Lock()
+	names, at, when := r.names, r.at, r.when
+	r.mu.Unlock()
+	if names != nil && time.Since(at) < rosterAge && when == p.moments() {
+		_, err := p.server.ask(ctx, tmuxctl.Cmd("display-message", "-p", "."))
+		if err != nil || when == p.moments() {
+			return names, err
+		}
+	}
+	at, when = time.Now(), p.moments()
+	names, err := p.askRunning(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at.After(r.at) {
+		r.names, r.at, r.when = names, at, when
+	}
+	return names, nil
+}
+
+// askRunning asks for the names of all sessions that run, and for nothing else: the server
+// takes its time for every field of every pane. All windows of ours are in the hub.
+func (p *Provider) askRunning(ctx context.Context) ([]string, error) {
+	reply, err := p.server.ask(ctx, tmuxctl.Cmd("list-panes", "-s", "-t", "="+hub+":", "-F", "#{pane_dead} #{@"+optionSession+"}"))
+	names := []string{}
+	for _, line := range reply.Lines() {
+		if name, alive := strings.CutPrefix(line, "0 "); alive && name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
