@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,7 +53,7 @@ type desk struct {
 	client *http.Client
 	base   string
 	addr   net.Addr
-	uid    int // of who is at the other end
+	uid    atomic.Int64 // of who is at the other end
 
 	mu  sync.Mutex
 	log bytes.Buffer
@@ -74,7 +75,8 @@ func (d *desk) logged() string {
 
 func newDesk(t *testing.T, tcp bool) *desk {
 	t.Helper()
-	d := &desk{t: t, city: &paper{}, base: "http://city", uid: os.Getuid()}
+	d := &desk{t: t, city: &paper{}, base: "http://city"}
+	d.uid.Store(int64(os.Getuid()))
 	closed := make(chan run.Item)
 	close(closed)
 	d.city.items = closed
@@ -98,7 +100,7 @@ func newDesk(t *testing.T, tcp bool) *desk {
 	}
 	d.client = &http.Client{Transport: transport}
 	server := workerapi.NewServer(d.city, workerapi.Options{
-		Log: slog.New(slog.NewTextHandler(d, nil)), PeerUID: func(*net.UnixConn) (int, int, error) { return d.uid, 77, nil },
+		Log: slog.New(slog.NewTextHandler(d, nil)), PeerUID: func(*net.UnixConn) (int, int, error) { return int(d.uid.Load()), 77, nil },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -223,7 +225,7 @@ func TestEveryAttackOnEveryEndpointIsRefused(t *testing.T) {
 	for _, place := range []string{"unix", "tcp", "second user"} {
 		d := newDesk(t, place == "tcp")
 		if place == "second user" {
-			d.uid = os.Getuid() + 1
+			d.uid.Store(int64(os.Getuid()) + 1)
 		}
 		for _, e := range endpoints {
 			for _, a := range attacks {

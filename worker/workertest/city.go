@@ -50,6 +50,7 @@ type City struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced by each change
 	server  *http.Server
+	served  chan struct{} // closed when it has ended
 	words   []Word
 	seq     uint64
 	open    []worker.Message // not acknowledged
@@ -88,19 +89,25 @@ func (c *City) Up(ctx context.Context) error {
 		return err
 	}
 	server := &http.Server{Handler: c.mux(), ReadHeaderTimeout: time.Minute}
+	served := make(chan struct{})
 	c.mu.Lock()
-	c.server = server
+	c.server, c.served = server, served
 	c.mu.Unlock()
-	go func() { _ = server.Serve(l) }() // until Down, which ends it with the listener
+	go func() { // Down waits for it
+		defer close(served)
+		_ = server.Serve(l) // until Down, which closes the listener too
+	}()
 	return nil
 }
 
 // Down takes the city away, with all its connections, until [City.Up].
 func (c *City) Down() error {
 	c.mu.Lock()
-	server := c.server
+	server, served := c.server, c.served
 	c.mu.Unlock()
-	return server.Close()
+	err := server.Close()
+	<-served
+	return err
 }
 
 // Close ends the city and removes its folder.

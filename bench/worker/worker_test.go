@@ -1,0 +1,279 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gascity/internal/event"
+	"gascity/internal/exchange"
+	"gascity/internal/guard"
+	"gascity/internal/run"
+	"gascity/internal/session"
+	"gascity/internal/workerapi"
+	"gascity/runtime"
+	"gascity/runtime/runtimetest/fake"
+	"gascity/worker"
+)
+
+const instance = "instance"
+
+// city is a controller with one session.
+type city struct{ place runtime.Provider }
+
+func (c city) View(name string) (session.View, error) {
+	return session.View{Agent: "polecat", Session: name, Provider: c.place, Running: true, Token: instance}, nil
+}
+func (city) Sense(string)  {}
+func (city) Settled() bool { return true }
+
+// policy is 300 rules: those that are shipped, and more of their kinds.
+func policy(b *testing.B) *guard.Policy {
+	b.Helper()
+	var sets []guard.Set
+	n := 0
+	for _, name := range []string{"dangerous-command", "protected-branch", "secrets-reading"} {
+		set, err := guard.ShippedSet(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sets = append(sets, set)
+		n += len(set.Rules)
+	}
+	own := guard.Set{Name: "own"}
+	for i := 0; n < 300; i++ {
+		r := guard.Rule{ID: fmt.Sprint("own-", i), Action: guard.Deny, Reason: "own"}
+		switch i % 3 {
+		case 0:
+			r.Commands, r.Any = []string{fmt.Sprintf("program%d sub", i)}, []string{"-f|--force"}
+		case 1:
+			r.Paths = []string{fmt.Sprintf("**/secret%d/*.pem", i)}
+		default:
+			r.Commands, r.Any = []string{"git push"}, []string{fmt.Sprintf("--option%d", i)}
+		}
+		own.Rules = append(own.Rules, r)
+		n++
+	}
+	p, err := guard.Compile(guard.Sheet{Sets: append(sets, own)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return p
+}
+
+var commands = []string{
+	"git status", "git push --force origin main", "cd /src/app && go test ./... 2>&1 | tail -20", `sudo sh -c "rm -rf /tmp/x"`,
+	`for f in *.go; do gofmt -l "$f"; done`, "cat <<EOF > notes.md\nsome text\nEOF",
+}
+
+func inputs(b *testing.B) []json.RawMessage {
+	b.Helper()
+	var out []json.RawMessage
+	for _, c := range commands {
+		text, err := json.Marshal(map[string]string{"command": c})
+		if err != nil {
+			b.Fatal(err)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// BenchmarkGuard is one decision by 300 rules, without a server.
+func BenchmarkGuard(b *testing.B) {
+	p := policy(b)
+	for i, input := range inputs(b) {
+		b.Run(fmt.Sprintf("%.12s", commands[i]), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Decide(guard.Request{Tool: "Bash", Input: input, Role: "polecat", Home: "/home/x", Dir: "/src/app"})
+			}
+		})
+	}
+}
+
+// judge decides by 300 rules.
+func judge(b *testing.B) func(session.View, worker.Call) guard.Verdict {
+	b.Helper()
+	p := policy(b)
+	return func(v session.View, c worker.Call) guard.Verdict {
+		verdict := p.Decide(guard.Request{Tool: c.Tool, Input: c.Input, Role: v.Agent, Home: "/home/x"})
+		if verdict.Action == guard.Ask { // nobody is there to be asked
+			verdict.Action = guard.Deny
+		}
+		return verdict
+	}
+}
+
+// place is a server of the worker API with a guard of 300 rules, and one beside it
+// whose handler reads its body and answers nothing.
+type place struct{ worker, empty *http.Client }
+
+func newPlace(b *testing.B, judge func(session.View, worker.Call) guard.Verdict) place {
+	b.Helper()
+	dir, err := os.MkdirTemp("", "gcb") //nolint:usetesting // a socket path must be short
+	if err != nil {
+		b.Fatal(err)
+	}
+	below := fake.New()
+	e := exchange.New(exchange.Options{City: city{below}, Events: event.NewMemory(1000, 0, time.Now), Socket: "x", Judge: judge})
+	cfg := runtime.Config{Command: "x", Env: map[string]string{"GC_INSTANCE_TOKEN": instance}}
+	if err := e.Over(below).Start(b.Context(), "polecat", cfg); err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	listen := func(name string) net.Listener {
+		l, err := net.Listen("unix", filepath.Join(dir, name))
+		if err != nil {
+			b.Fatal(err)
+		}
+		return l
+	}
+	api, plain := listen("w.sock"), listen("e.sock")
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			b.Error(err)
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})}
+	ended.Go(func() { _ = server.Serve(plain) }) // until it is closed
+	ended.Go(func() {
+		if err := workerapi.NewServer(e, workerapi.Options{}).Run(ctx, api); err != nil {
+			b.Error(err)
+		}
+	})
+	out := place{client(filepath.Join(dir, "w.sock")), client(filepath.Join(dir, "e.sock"))}
+	b.Cleanup(func() {
+		out.worker.CloseIdleConnections()
+		out.empty.CloseIdleConnections()
+		cancel()
+		_ = server.Close() // nobody speaks to it any more
+		ended.Wait()
+		if err := os.RemoveAll(dir); err != nil {
+			b.Error(err)
+		}
+	})
+	return out
+}
+
+func client(path string) *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		MaxIdleConnsPerHost: 256, DisableCompression: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		},
+	}}
+}
+
+// ask sends a request and reads its answer.
+func ask(ctx context.Context, c *http.Client, token string, body []byte) (int, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://city/authorize", bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := c.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	return res.StatusCode, err
+}
+
+func bodies(b *testing.B) [][]byte {
+	b.Helper()
+	var out [][]byte
+	for i, input := range inputs(b) {
+		text, err := json.Marshal(worker.Call{ID: fmt.Sprint("c", i), Tool: "Bash", Input: input})
+		if err != nil {
+			b.Fatal(err)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// BenchmarkAuthorize is one POST /authorize over the socket, beside one to an empty
+// handler, in turns: ratio is what it costs in terms of that, with 300 rules and with
+// none.
+func BenchmarkAuthorize(b *testing.B) {
+	b.Run("300rules", func(b *testing.B) { authorize(b, newPlace(b, judge(b))) })
+	b.Run("norules", func(b *testing.B) { authorize(b, newPlace(b, nil)) })
+}
+
+func authorize(b *testing.B, p place) {
+	b.Helper()
+	all, token := bodies(b), run.Token(instance, 0)
+	var took, empty []time.Duration
+	for i := 0; b.Loop(); i++ {
+		body := all[i%len(all)]
+		for _, side := range []struct {
+			client *http.Client
+			took   *[]time.Duration
+			want   int
+		}{{p.worker, &took, http.StatusOK}, {p.empty, &empty, http.StatusNoContent}} {
+			began := time.Now()
+			status, err := ask(b.Context(), side.client, token, body)
+			*side.took = append(*side.took, time.Since(began))
+			if err != nil || status != side.want {
+				b.Fatal(status, err)
+			}
+		}
+	}
+	b.ReportMetric(float64(quantile(took, 50))/float64(quantile(empty, 50)), "ratio")
+	b.ReportMetric(float64(quantile(took, 50).Microseconds()), "us/decision")
+	b.ReportMetric(float64(quantile(empty, 50).Microseconds()), "us/empty")
+	b.ReportMetric(float64(quantile(took, 99).Microseconds()), "us/p99")
+}
+
+// BenchmarkThroughput is 200 callers at once, beside as many of an empty handler.
+func BenchmarkThroughput(b *testing.B) {
+	p, all, token := newPlace(b, judge(b)), bodies(b), run.Token(instance, 0)
+	for name, c := range map[string]*http.Client{"authorize": p.worker, "empty": p.empty} {
+		b.Run(name, func(b *testing.B) {
+			var refused atomic.Int64
+			var mu sync.Mutex
+			var took []time.Duration
+			b.SetParallelism(100)
+			began := time.Now()
+			b.RunParallel(func(pb *testing.PB) {
+				var own []time.Duration
+				for i := 0; pb.Next(); i++ {
+					at := time.Now()
+					if status, err := ask(b.Context(), c, token, all[i%len(all)]); err != nil || status >= 300 {
+						refused.Add(1)
+					}
+					own = append(own, time.Since(at))
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				took = append(took, own...)
+			})
+			b.ReportMetric(float64(len(took))/time.Since(began).Seconds(), "calls/s")
+			b.ReportMetric(float64(quantile(took, 99).Microseconds()), "us/p99")
+			b.ReportMetric(float64(refused.Load()), "refused")
+		})
+	}
+}
+
+func quantile(took []time.Duration, percent int) time.Duration {
+	if len(took) == 0 {
+		return 0
+	}
+	slices.Sort(took)
+	return took[(len(took)-1)*percent/100]
+}
