@@ -8,6 +8,7 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -127,6 +128,9 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 // load reads the configuration for the controller.
 func (k *keeper) load(ctx context.Context) (controller.Loaded, error) {
 	r, err := k.daemon.read(k.root)
+	if err == nil {
+		err = k.emptied()
+	}
 	if err != nil {
 		return controller.Loaded{}, err
 	}
@@ -138,6 +142,20 @@ func (k *keeper) load(ctx context.Context) (controller.Loaded, error) {
 		k.hideWritten(ctx, &r.desired)
 	}
 	return loaded, err
+}
+
+// emptied refuses a file without a word in a city that has had a controller: an editor
+// or a full disk leaves one behind, and nobody ends a fleet that way.
+func (k *keeper) emptied() error {
+	path := filepath.Join(k.root, client.CityFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(string(text)) == "" && k.lived() {
+		return fmt.Errorf("%w: %s is empty; put back what was there (gc stop ends the agents, and [workspace] alone is a city without any)", client.ErrInvalid, path)
+	}
+	return nil
 }
 
 // hideWritten keeps what is written in the configuration as a credential out of

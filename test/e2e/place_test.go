@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"gascity/client"
 	"gascity/internal/fakeagent/ledger"
 )
@@ -105,4 +107,42 @@ func TestATypoInThePlaceEndsNobody(t *testing.T) {
 	if census := c.stop(); !census.Clean {
 		t.Errorf("the census of the end is %+v", census)
 	}
+}
+
+// TestAnEmptiedConfigurationEndsNobody leaves city.toml without a word, as a full disk
+// and some editors do, in a city that has its folder's name: nobody ends, and the next
+// controller ends nobody either.
+func TestAnEmptiedConfigurationEndsNobody(t *testing.T) {
+	t.Parallel()
+	c := newCity(t, 2)
+	path := filepath.Join(c.root, client.CityFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := strings.Replace(string(text), `name = "town"`, `name = "`+filepath.Base(c.root)+`"`, 1)
+	c.write(whole)
+	c.start()
+	before := pids(c.await("running", running))
+	for _, empty := range []string{"", "\n \n"} {
+		c.write(empty)
+		status := c.await("told that the file is empty", func(s client.Status) bool { return strings.Contains(s.Plan.Error, "is empty") })
+		if diff := cmp.Diff(before, pids(status)); diff != "" || !running(status) {
+			t.Errorf("agents ended for a file without a word:\n%s", diff)
+		}
+		c.write(whole)
+		c.await("read again", func(s client.Status) bool { return s.Plan.Error == "" })
+	}
+	c.write("")
+	c.await("told that the file is empty", func(s client.Status) bool { return s.Plan.Error != "" })
+	c.kill()
+	if out, err := c.said(t.Context(), "controller", "run"); err == nil || !strings.Contains(out, "is empty") {
+		t.Errorf("a controller starts without a configuration (%v):\n%s", err, out)
+	}
+	c.write(whole)
+	c.start()
+	if diff := cmp.Diff(before, pids(c.await("running", running))); diff != "" {
+		t.Errorf("after the file was put back (-before +after):\n%s", diff)
+	}
+	c.stop()
 }
