@@ -56,6 +56,11 @@ func (o *over) begin(name string, cfg runtime.Config, start func(runtime.Config)
 		return err
 	}
 	o.engine.started(a)
+	if a.speaks() { // what it has said while it was started could not be kept before
+		if err := a.remember(o.Provider); err != nil {
+			o.engine.opts.Logger.Debug("what a worker told is not kept with its session", "session", name, "error", err)
+		}
+	}
 	return nil
 }
 

@@ -188,3 +188,35 @@ func TestASilentWorkerConfirmsNothing(t *testing.T) {
 		t.Errorf("a busy worker: %+v, %v", out, err)
 	}
 }
+
+// TestAWorkerMaySpeakWhileItIsStarted: what it says then is known to a later
+// controller too, which else would wait for its ready for ever.
+func TestAWorkerMaySpeakWhileItIsStarted(t *testing.T) {
+	r := newRig(t, nil)
+	r.blind.Store(true)
+	r.onStart = func(env map[string]string) {
+		c := clientOf(env)
+		defer c.Close()
+		r.must(c.Report(r.within(), worker.Started, worker.Detail{}))
+		r.must(c.Report(r.within(), worker.Ready, worker.Detail{}))
+	}
+	env := r.start("a", "one")
+	r.blind.Store(false)
+	r.restart()
+	c := clientOf(env)
+	defer c.Close()
+	go func() {
+		for m, err := range c.Messages(r.within()) {
+			if err == nil {
+				_ = c.Ack(r.within(), worker.Ack{ID: m.ID, State: worker.Submitted}) // what it comes to is seen below
+			}
+		}
+	}()
+	r.eventually("it is connected", func() bool {
+		h, err := r.owner().Health(r.within(), c.RunID)
+		return err == nil && h.Status == worker.Healthy
+	})
+	if out := r.deliver(delivery("p", "one", "hello")); out.State != runtime.OutcomeSubmitted || len(r.place.Calls("Deliver")) != 0 {
+		t.Errorf("after a restart: %+v", out)
+	}
+}

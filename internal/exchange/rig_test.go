@@ -39,7 +39,9 @@ type rig struct {
 	prompts    []client.NudgeRequest
 	has        func(prompt string) bool // whether the worker has got a prompt; nil: it is not asked
 	onPrompt   func()                   // called when the worker has got a prompt, before it says so
-	onNote     func()                   // called after the provider has kept a note
+	onStart    func(env map[string]string)
+	blind      atomic.Bool // the controller sees no session
+	onNote     func()      // called after the provider has kept a note
 }
 
 // controller is one life of the city's controller.
@@ -85,6 +87,15 @@ func (n noting) SetMeta(name, key, value string) error {
 	n.rig.mu.Unlock()
 	if then != nil && key == exchange.MetaMemory {
 		then()
+	}
+	return err
+}
+
+// Start starts the session; its agent may speak before it is known to run.
+func (n noting) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	err := n.Provider.Start(ctx, name, cfg)
+	if n.rig.onStart != nil {
+		n.rig.onStart(cfg.Env)
 	}
 	return err
 }
@@ -208,6 +219,9 @@ func (r *rig) prompted() []client.NudgeRequest {
 // The controller is the city of its engine.
 
 func (c *controller) View(name string) (session.View, error) {
+	if c.rig.blind.Load() {
+		return session.View{}, client.ErrUnavailable
+	}
 	obs, err := runtime.Observe(context.Background(), c.rig.place, name)
 	if err != nil {
 		return session.View{}, err
