@@ -54,7 +54,8 @@ type UsageTokens struct {
 	Reasoning  *int64 `json:"reasoning"` // nil too where the vendor counts it as output
 }
 
-// Burn is how fast somebody spends, over the last ten minutes.
+// Burn is how fast somebody spends, over the last ten minutes or since the first
+// response in them.
 type Burn struct {
 	TokensPerMinute *float64 `json:"tokens_per_minute"` // without those from the cache; nil: not known
 	USDPerHour      *float64 `json:"usd_per_hour"`      // nil: not known

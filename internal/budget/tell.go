@@ -159,10 +159,10 @@ func (e *Engine) Status(s *client.Status) {
 			of(burns, entry.Session).add(entry, e.rules.Prices)
 		}
 	}
-	s.Burn = city.shown()
+	s.Burn = city.shown(now)
 	for i := range s.Agents {
 		a := &s.Agents[i]
-		a.Burn, a.Held = of(burns, a.Session).shown(), e.heldLocked(a)
+		a.Burn, a.Held = of(burns, a.Session).shown(now), e.heldLocked(a)
 	}
 	s.Budgets = nil
 	for _, b := range shown(e.uses) {
@@ -197,6 +197,7 @@ func (b *book) recent(e usage.Entry, now time.Time) bool {
 
 // burn is what was spent of late.
 type burn struct {
+	first             time.Time
 	tokens            int64
 	usd               float64
 	told, priced, all int
@@ -213,7 +214,9 @@ func (b *burn) add(e usage.Entry, prices usage.Prices) {
 	if e.Model == "" && e.Cost == nil && e.Tokens == (usage.Tokens{}) {
 		return // a turn or tools, and no response
 	}
-	b.all++
+	if b.all++; b.first.IsZero() || e.At.Before(b.first) {
+		b.first = e.At
+	}
 	if n, known := e.Tokens.Fresh(); known {
 		b.tokens += n
 		b.told++
@@ -224,17 +227,19 @@ func (b *burn) add(e usage.Entry, prices usage.Prices) {
 	}
 }
 
-func (b *burn) shown() *client.Burn {
+// shown is the speed since the first of it, of a minute at least.
+func (b *burn) shown(now time.Time) *client.Burn {
 	if b.all == 0 {
 		return nil
 	}
+	over := max(now.Sub(b.first), time.Minute)
 	out := &client.Burn{Partial: b.told < b.all || b.priced < b.all}
 	if b.told > 0 {
-		v := float64(b.tokens) / burning.Minutes()
+		v := float64(b.tokens) / over.Minutes()
 		out.TokensPerMinute = &v
 	}
 	if b.priced > 0 {
-		v := b.usd / burning.Hours()
+		v := b.usd / over.Hours()
 		out.USDPerHour = &v
 	}
 	return out

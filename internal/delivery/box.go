@@ -24,6 +24,7 @@ type box struct {
 	receipts map[string]*prompt.Receipt // as they are saved; replaced, never changed
 	bytes    int                        // of their texts
 	why      string                     // why the first one waits
+	held     string                     // why none is handed over for now, see Options.Hold
 	owned    bool
 	took     taking
 	changed  map[string]chan struct{} // by the ID of a receipt that is waited for; closed by its next change
@@ -153,7 +154,7 @@ func (e *Engine) release(b *box) bool {
 	if len(b.receipts) > 0 {
 		return false
 	}
-	b.owned, b.why = false, ""
+	b.owned, b.why, b.held = false, "", ""
 	e.rouse() // it may be time to forget
 	return true
 }

@@ -133,7 +133,7 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 		reading := o.read(s, now)
 		a := prompt.Decide(open, s, now, o.flight)
 		if at, wait := o.do(ctx, a, v); wait {
-			o.explain(a.Detail)
+			o.explain(a.Detail, s.Held)
 			return earlier(earlier(at, a.At), earlier(sure, reading)), false
 		}
 	}
@@ -198,10 +198,10 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // explain keeps why the first prompt waits, for those who ask.
-func (o *owner) explain(why string) {
+func (o *owner) explain(why, held string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.box.why = why
+	o.box.why, o.box.held = why, held
 }
 
 // saved notes how a change went. After a failure of the store nothing is done for

@@ -42,7 +42,7 @@ func (e *Engine) whyLocked(b *box, own string) string {
 	if e.degraded != "" {
 		return "nothing is sent: " + e.degraded
 	}
-	return cmp.Or(own, b.why)
+	return cmp.Or(b.held, own, b.why)
 }
 
 // kinds are the events of the states that somebody may wait for.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -95,7 +96,9 @@ type Use struct {
 
 // Text says what is used, in one line.
 func (u Use) Text() string {
-	text := fmt.Sprintf("budget %s: %s of %s", u.Budget.Name, u.Budget.Measure.Amount(u.Used), u.Budget.Measure.Amount(u.Budget.Limit))
+	used, unit, _ := strings.Cut(u.Budget.Measure.Amount(u.Used), " ")
+	limit, _, _ := strings.Cut(u.Budget.Measure.Amount(u.Budget.Limit), " ")
+	text := strings.TrimSpace(fmt.Sprintf("budget %s: %s of %s %s", u.Budget.Name, used, limit, unit))
 	if u.Budget.Window > 0 {
 		text += " in " + span(u.Budget.Window)
 	}
@@ -348,7 +351,10 @@ func (a *account) use(b Budget) Use {
 		out.Until = time.Time{}
 	}
 	if out.Unknown == "" && a.unknown > 0 {
-		out.Unknown = fmt.Sprintf("%d responses told no numbers", a.unknown)
+		out.Unknown = fmt.Sprintf("%d more responses told no tokens", a.unknown)
+		if b.Measure == MeasureUSD {
+			out.Unknown = fmt.Sprintf("what %d more responses cost is not known", a.unknown)
+		}
 	}
 	return out
 }

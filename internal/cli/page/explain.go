@@ -67,7 +67,9 @@ func (s Sheet) summary(e client.Explanation) *facts {
 	f.plain("wanted", a.Desired)
 	f.plain("controller", decision(e)+": "+text.FirstOf(Reason(e.Reason), "no reason was given"))
 	f.add("next", s.next(e), text.Bold)
-	f.add("held", text.Plainly(a.Held), text.Yellow)
+	if !strings.Contains(a.Reason, a.Held) {
+		f.add("held", text.Plainly(a.Held), text.Yellow)
+	}
 	for _, warning := range e.Warnings {
 		f.add("warning", few(warning), text.Yellow)
 	}

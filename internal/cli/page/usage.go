@@ -66,8 +66,15 @@ func (s Sheet) usageHead(u client.Usage) string {
 
 // round is a span that a person has asked for in whole units.
 func round(d time.Duration) string {
-	if d > time.Hour {
+	const day = 24 * time.Hour
+	if d >= time.Hour {
 		d = d.Round(time.Minute)
+	}
+	switch {
+	case d > day && d%day == 0:
+		return fmt.Sprintf("%dd", d/day)
+	case d >= time.Hour && d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
 	}
 	return text.Span(d)
 }
@@ -256,7 +263,7 @@ func more(b client.Budget) string {
 func limit(b client.Budget) string {
 	words := amount(b.Measure, b.Limit)
 	if b.Window > 0 {
-		words += " in " + text.Span(seconds(b.Window))
+		words += " in " + round(seconds(b.Window))
 	}
 	return words
 }

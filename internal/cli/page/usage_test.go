@@ -23,7 +23,7 @@ func TestUsagePage(t *testing.T) {
 		},
 		Total: client.UsageSum{Responses: 217, Turns: 44, Untold: 2, Unpriced: 3, Tokens: client.UsageTokens{Input: num(1_235_566), CacheRead: num(45_600_000), Output: num(98_712)}, CostUSD: usd(14)},
 	}
-	want := `$14.00+ in the last 1d00h, prices of 2026-03-01
+	want := `$14.00+ in the last 24h, prices of 2026-03-01
 
 AGENT   TURNS  RESPONSES   INPUT  CACHE READ  OUTPUT     COST
 coder      41        212   1.23M       45.6M   98.7k  $12.50+  ████████████████
@@ -58,8 +58,8 @@ func TestBudgetsPage(t *testing.T) {
 		{Name: "ever", Scope: "session", Who: "gc-x", Measure: "time", Used: 7200, Limit: 3600, Act: "stop", Over: true},
 	})
 	want := `BUDGET  FOR       USED                         LIMIT                 ACT        NOTE
-day     the city  $20.50         ████████████  $20.00 in 1d00h       hold       used up, again in 2h00m
-tokens  coder     850k tokens+   ██████████░░  1.00M tokens in 1h00m interrupt  2 responses told no numbers
+day     the city  $20.50         ████████████  $20.00 in 24h       hold       used up, again in 2h00m
+tokens  coder     850k tokens+   ██████████░░  1.00M tokens in 1h interrupt  2 responses told no numbers
 ever    gc-x      2h00m          ████████████  1h00m                 stop       used up; raise its limit, or: gc usage lift ever
 `
 	squeeze := func(s string) string {

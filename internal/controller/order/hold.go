@@ -149,7 +149,7 @@ func Allow(reason string) Order {
 
 // withheld refuses to run what is out of its budget.
 func (c *Case) withheld() error {
-	return fmt.Errorf("%w: %s is out of its budget (%s)", client.ErrRefused, c.Record.Session, c.Record.Hold.Reason)
+	return fmt.Errorf("%w: %s is out of its budget (%s); raise the limit in city.toml, or: gc usage lift", client.ErrRefused, c.Record.Session, c.Record.Hold.Reason)
 }
 
 // Resume ends a suspension, and a drain.
