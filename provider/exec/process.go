@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	osexec "os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -30,6 +31,9 @@ type order struct {
 	grace time.Duration // between SIGTERM and SIGKILL
 	alone bool          // what is left of its process group is killed
 }
+
+// envInput is the variable with the number of bytes of a script's standard input.
+const envInput = "GC_EXEC_STDIN_BYTES"
 
 // errNotRun says that no process was made: nothing has happened.
 var errNotRun = errors.New("it was not run")
@@ -75,10 +79,9 @@ type child struct {
 // launch starts the script in a process group of its own.
 func (p *Provider) launch(o order) (*child, error) {
 	c := &child{cmd: osexec.Command(p.path, o.args...)} //nolint:noctx // its group is killed, see wait
-	c.cmd.Dir, c.cmd.Env = p.cfg.Dir, p.cfg.Env
-	if c.cmd.Env == nil {
-		c.cmd.Env = []string{} // not ours
-	}
+	c.cmd.Dir = p.cfg.Dir
+	// The death of this process in the middle of the input looks like the input's end.
+	c.cmd.Env = append(slices.Clone(p.cfg.Env), fmt.Sprint(envInput, "=", len(o.stdin)))
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var theirs []*os.File
 	err := func() error {

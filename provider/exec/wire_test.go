@@ -363,3 +363,19 @@ watch) echo $$ >> "$D/pids"
 		t.Errorf("events %q, want %q", got, want)
 	}
 }
+
+// A script can tell an input that its sender's death has cut off.
+func TestScriptKnowsTheLengthOfItsInput(t *testing.T) {
+	t.Parallel()
+	pl := newPlace(t, "[ \"$op\" != nudge ] || printf %s \"$GC_EXEC_STDIN_BYTES\" > \"$D/length\"\n"+fleet)
+	p := pl.open()
+	if err := p.Start(t.Context(), "one", runtime.Config{Command: "c"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Nudge("one", text("twelve bytes")); err != nil {
+		t.Fatal(err)
+	}
+	if got := pl.read("length"); got != "12" {
+		t.Errorf("the script was told of %q bytes, want 12", got)
+	}
+}

@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -94,6 +95,40 @@ func TestStartsAtOnce(t *testing.T) {
 func TestLostEnter(t *testing.T) {
 	everywhere(t, func(_ *testing.T, s *script) {
 		s.start("a", "--ignore-first-enter", nil).prompts("only once", "and then this")
+	})
+}
+
+// A text whose sender died in the middle is not typed, and such a value is not kept.
+func TestCutInput(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *script) {
+		a := s.start("a", "", nil)
+		a.await(ledger.Ready, 1)
+		whole := *s
+		s.env = append(slices.Clone(s.env), "GC_EXEC_STDIN_BYTES=9")
+		if r := s.call("only a p", "nudge", "a"); r.code == 0 || !strings.Contains(r.stdout, `"state":"refused"`) {
+			t.Errorf("nudge of a part exits %d and prints %q, want it refused", r.code, r.stdout)
+		}
+		if r := s.call("only a p", "set-meta", "a", "key"); r.code != 1 {
+			t.Errorf("set-meta of a part exits %d, want 1", r.code)
+		}
+		s.says("", "", "get-meta", "a", "key")
+		s.do("the value", "set-meta", "a", "key")
+		s.says("the value\n", "", "get-meta", "a", "key")
+		s.env = whole.env
+		a.prompts("this only")
+	})
+}
+
+// A menu that a prompt brings up is not answered by another Enter, although the prompt
+// stands above it as it stood in the input line.
+func TestNoEnterIntoMenu(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *script) {
+		a := s.start("a", "", nil)
+		const prompt = "[[askfor:12s|Delete all?|Yes|No]]"
+		s.do(prompt, "nudge", "a")
+		if got := a.await(ledger.Choice, 1); got[0].Choice != "(gone)" {
+			t.Errorf("the menu was answered with %q", got[0].Choice)
+		}
 	})
 }
 
