@@ -203,9 +203,6 @@ func reconnects(r *run) error {
 			return fmt.Errorf("it does not come again: %w", err)
 		}
 	}
-	if !slices.ContainsFunc(r.Words(), func(w Word) bool { return w.Path == "/stream" && w.text("after") != "0" }) {
-		return fmt.Errorf("it comes again without Last-Event-ID: %v", r.Words())
-	}
 	return r.once(ids...)
 }
 
