@@ -58,7 +58,7 @@ func TestHoldIsInForceWhenTheReportIsAnswered(t *testing.T) {
 			t.Errorf("held beyond the window: %s", why)
 		}
 		r.acts()
-		if got := strings.Join(r.town.changed, " "); got != "s-a s-a" {
+		if got := strings.Join(r.town.toldOf(), " "); got != "s-a s-a" {
 			t.Errorf("those who wait were told of %q, want the begin and the end", got)
 		}
 	})
@@ -118,7 +118,7 @@ func TestStop(t *testing.T) {
 		if r.hold("a") == "" {
 			t.Error("another controller does not know that the budget is used up")
 		}
-		if until := r.town.at("a").Hold.Until; time.Until(until) > time.Hour || time.Until(until) < 59*time.Minute {
+		if until := r.town.until("a"); time.Until(until) > time.Hour || time.Until(until) < 59*time.Minute {
 			t.Errorf("it is held until %s", until)
 		}
 		time.Sleep(time.Hour + time.Second)

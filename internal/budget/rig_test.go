@@ -106,6 +106,18 @@ func (w *town) refuse(err error) {
 	w.fail = err
 }
 
+func (w *town) until(name string) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at(name).Hold.Until
+}
+
+func (w *town) toldOf() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.changed)
+}
+
 func (w *town) taken() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
