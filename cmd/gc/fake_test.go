@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +15,10 @@ import (
 	"gascity/client"
 	"gascity/internal/api"
 	"gascity/internal/cli"
+	"gascity/internal/config"
 	"gascity/internal/daemon"
+	"gascity/internal/guard"
+	"gascity/internal/rulebook"
 	"gascity/internal/session"
 	"gascity/internal/socket"
 	"gascity/runtime"
@@ -271,4 +275,42 @@ func (ls cityLines) populate(city *fakecity.City) {
 			city.Break(l.value)
 		}
 	}
+}
+
+// Guard reads the rules as the assembly does.
+func (fakeDaemon) Guard(_ context.Context, root string, more []string) (cli.Guarding, error) {
+	city, err := config.Load(filepath.Join(root, client.CityFile), config.Known{RuleSets: guard.Shipped()})
+	if err != nil {
+		return cli.Guarding{}, err
+	}
+	src := rulebook.Source{City: city, Read: os.ReadFile}
+	for i := range city.Agents {
+		src.Agents = append(src.Agents, guard.Request{Agent: city.Agents[i].Name, Role: city.Agents[i].Name, Dir: root})
+	}
+	rules, err := rulebook.Compile(src)
+	if err != nil {
+		return cli.Guarding{}, err
+	}
+	out := cli.Guarding{Policy: rules.Policy(), On: rules.Guarded() || len(more) > 0, AskTimeout: rules.AskTimeout(), Agent: func(name string) (guard.Request, error) {
+		req, known := rules.Request(name)
+		if !known {
+			return req, fmt.Errorf("%w: no agent is called %q; %s", client.ErrNotFound, name, config.Suggest(name, slices.Values(rules.Agents())))
+		}
+		return req, nil
+	}}
+	out.Policy, err = rules.With(more, os.ReadFile)
+	if errors.Is(err, rulebook.ErrNoSet) {
+		err = fmt.Errorf("%w: %w", client.ErrNotFound, err)
+	}
+	return out, err
+}
+
+// GuardCalls reads a file of calls.
+func (fakeDaemon) GuardCalls(_ context.Context, root string, since time.Time) ([]guard.Call, error) {
+	file, err := os.Open(filepath.Join(root, ".gc", "log", "guard.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return rulebook.ReadCalls(file, since)
 }

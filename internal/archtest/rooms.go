@@ -105,6 +105,7 @@ var rooms = []room{
 	{dir: "internal/pending", layer: layerEngine},
 	{dir: "internal/wait", layer: layerEngine},
 	{dir: "internal/exchange", layer: layerEngine},
+	{dir: "internal/rulebook", layer: layerEngine},
 	{dir: "internal/budget", layer: layerEngine},
 	{dir: "internal/adapter", layer: layerDriver},
 

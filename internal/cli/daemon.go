@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/guard"
 	"gascity/runtime"
 )
 
@@ -16,6 +17,7 @@ type Daemon interface {
 	Processes
 	Drivers
 	Configs
+	Guards
 	// Doctor looks for everything that can be wrong with the city and the
 	// machine, without a controller if there is none, and reports each finding
 	// as soon as it is made. An error means that it could not look; a problem
@@ -84,6 +86,25 @@ type Configs interface {
 	// Prime returns the text that tells the agent who and where it is: its
 	// rendered prompt template. An unknown agent is client.ErrNotFound.
 	Prime(ctx context.Context, root, agent string) (string, error)
+}
+
+// Guards reads the rules of tools without a controller.
+type Guards interface {
+	// Guard returns the rules of the city, with more rule sets, by their names or
+	// files. A faulty configuration is an error.
+	Guard(ctx context.Context, root string, more []string) (Guarding, error)
+	// GuardCalls returns the recorded calls that are not older than since, the oldest
+	// first.
+	GuardCalls(ctx context.Context, root string, since time.Time) ([]guard.Call, error)
+}
+
+// Guarding is what the rules of a city come to.
+type Guarding struct {
+	Policy     *guard.Policy
+	On         bool          // the city has a guard; without it everything is allowed
+	AskTimeout time.Duration // how long a person has
+	// Agent returns what is known of an agent; client.ErrNotFound.
+	Agent func(name string) (guard.Request, error)
 }
 
 // ConfigFault is one mistake in a configuration.

@@ -31,7 +31,7 @@ const rootLong = `gc runs and supervises a city of AI coding agents: what city.t
 started, kept running, and can be watched, prompted and stopped from here.
 
 Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 timed out,
-6 no controller.`
+6 no controller, 7 a person would be asked.`
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
@@ -66,7 +66,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(topic(topicAgent, talk.Commands(&a.View)...)...)
 	root.AddCommand(topic(topicAgent, agent.Commands(&a.View)...)...)
 	root.AddCommand(topic(topicAgent, attachCommand(a), primeCommand(a))...)
-	root.AddCommand(topic(topicConfig, configCommand(a))...)
+	root.AddCommand(topic(topicConfig, configCommand(a), guardCommand(a))...)
 	root.AddCommand(topic(topicMachine, doctorCommand(a), providerCommand(a), versionCommand(a), completionCommand(a))...)
 	root.AddCommand(shimCommand(a), docsCommand(a))
 	return root

@@ -40,6 +40,7 @@ func (c *checker) check() {
 	c.workspace()
 	c.session()
 	c.daemon()
+	c.guard()
 	c.rigs()
 	for _, name := range slices.Sorted(maps.Keys(c.city.Providers)) {
 		c.provider(name, c.city.Providers[name])

@@ -14,6 +14,8 @@ type Known struct {
 	Runtimes []Runtime
 	// AgentCLIs are the built-in profiles.
 	AgentCLIs []string
+	// RuleSets are the rule sets of the guard.
+	RuleSets []string
 }
 
 // Runtime is a runtime provider that may be selected.

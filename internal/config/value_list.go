@@ -34,6 +34,16 @@ func (c *City) Values() []Value {
 	add("workspace", &c.Workspace)
 	add("session", &c.Session)
 	add("daemon", &c.Daemon)
+	if c.Guarded() {
+		add("guard", &c.Guard)
+		for _, pattern := range c.Guard.Patterns() {
+			section := c.Guard.Roles[pattern]
+			add("guard.roles."+pattern, &section)
+		}
+		for i := range c.Guard.Rules {
+			add("guard.rules."+c.Guard.Rules[i].ID, &c.Guard.Rules[i])
+		}
+	}
 	add("chat_sessions", &c.Chat)
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		section := c.Providers[name]

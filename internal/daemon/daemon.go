@@ -11,6 +11,7 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/cli"
 	"gascity/internal/config"
+	"gascity/internal/guard"
 	"gascity/internal/shim"
 	"gascity/provider/all"
 )
@@ -74,7 +75,7 @@ const (
 
 // known is what a configuration may name.
 func (d *Daemon) known() config.Known {
-	k := config.Known{AgentCLIs: agentcli.Builtin().Names()}
+	k := config.Known{AgentCLIs: agentcli.Builtin().Names(), RuleSets: guard.Shipped()}
 	for _, driver := range all.Drivers() {
 		k.Runtimes = append(k.Runtimes, config.Runtime{
 			Name: driver.Name, Argument: driver.Argument, Route: d.route(driver), Transports: driver.Transports,

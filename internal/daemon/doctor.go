@@ -81,6 +81,7 @@ func (x *examination) config() {
 		for _, w := range r.warnings {
 			x.warn("config", w, "")
 		}
+		x.guarded()
 	case faulty:
 		for _, e := range errs {
 			x.problem("config", e.Brief(), "edit "+path)

@@ -16,18 +16,18 @@ const guardEvery = 5 * time.Second
 // errOusted reports that somebody removed the controller's lock or its socket.
 var errOusted = errors.New("the controller ends, the agents go on")
 
-// guard watches over what makes this process the city's only controller, which
+// sentry watches over what makes this process the city's only controller, which
 // everybody can reach. When a person has removed it, to go on would mean two
 // controllers for one city, or one that nobody can tell to stop.
-type guard struct {
+type sentry struct {
 	files    map[string]os.FileInfo // as they were made
 	listener *net.UnixListener
 	every    time.Duration
 }
 
 // newGuard remembers the lock and the socket as they are now.
-func newGuard(root string, listener *net.UnixListener, every time.Duration) (*guard, error) {
-	g := &guard{files: map[string]os.FileInfo{}, listener: listener, every: every}
+func newGuard(root string, listener *net.UnixListener, every time.Duration) (*sentry, error) {
+	g := &sentry{files: map[string]os.FileInfo{}, listener: listener, every: every}
 	for _, path := range []string{filepath.Join(root, stateFolder, lockFile), listener.Addr().String()} {
 		info, err := os.Lstat(path)
 		if err != nil {
@@ -40,7 +40,7 @@ func newGuard(root string, listener *net.UnixListener, every time.Duration) (*gu
 
 // run returns nil when ctx ends, and an error matching errOusted when one of the
 // files is gone or another one.
-func (g *guard) run(ctx context.Context) error {
+func (g *sentry) run(ctx context.Context) error {
 	tick := time.NewTicker(g.every)
 	defer tick.Stop()
 	for {

@@ -15,12 +15,14 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/controller"
 	"gascity/internal/plan"
+	"gascity/internal/rulebook"
 )
 
 // reading is a configuration with everything that follows from it.
 type reading struct {
 	city     *config.City
 	desired  plan.Desired
+	rules    *rulebook.Rules
 	warnings []string
 }
 
@@ -42,7 +44,8 @@ func (d *Daemon) read(root string) (reading, error) {
 		r.warnings = append(r.warnings, fmt.Sprintf("%s: agent %s: %s", w.Origin, w.Agent, w.Message))
 	}
 	r.desired = desired
-	return r, nil
+	r.rules, err = d.rules(city, desired)
+	return r, err
 }
 
 // imagine resolves another configuration as if it were the city's own.
@@ -97,7 +100,7 @@ func (d *Daemon) shown(city *config.City) (client.Config, error) {
 // named returns the files and folders that the configuration was made from,
 // beside city.toml: a change of one of them is a change of the configuration.
 func (r reading) named() []string {
-	var paths []string
+	paths := rulebook.Files(r.city)
 	for i := range r.city.Agents {
 		if p := r.city.Agents[i].PromptTemplate; p != "" {
 			paths = append(paths, r.city.Abs(p))

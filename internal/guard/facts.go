@@ -69,12 +69,12 @@ func argumentsOf(c *shell.Command, req Request) []file {
 		if i == 0 {
 			continue
 		}
-		if !isOption(w) {
+		if len(w.Text) < 2 || w.Text[0] != '-' || w.Any != nil {
 			files = filesOf(files, w, c.Folders, req)
 		}
 		for _, text := range attached(w.Text) {
 			inner := w
-			inner.Text = text
+			inner.Text, inner.Known = text, w.Known || !strings.ContainsRune(text, shell.Unknown) && !w.Split
 			files = filesOf(files, inner, c.Folders, req)
 		}
 	}
@@ -89,7 +89,7 @@ func attached(text string) []string {
 	}
 	var out []string
 	add := func(s string) {
-		if s != "" && !strings.HasPrefix(s, "//") {
+		if s != "" {
 			out = append(out, s)
 		}
 	}

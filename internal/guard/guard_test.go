@@ -3,6 +3,7 @@ package guard_test
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -252,6 +253,25 @@ func TestArgumentListsAreJudgedToo(t *testing.T) {
 		if v := p.Decide(guard.Request{Tool: "shell", Input: json.RawMessage(input)}); v.Action != want {
 			t.Errorf("%s: got %s (%s), want %s", input, v.Action, v.Reason, want)
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the generated reference")
+
+func TestReferenceIsCurrent(t *testing.T) {
+	want, err := guard.Reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "../../docs/reference/guard.md"
+	if *update {
+		if err := os.WriteFile(path, want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != string(want) {
+		t.Errorf("%s is out of date, run make gen (%v)", path, err)
 	}
 }
 

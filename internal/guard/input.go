@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func (p *Policy) partsOf(req Request) ([]part, error) {
 	if len(req.Input) == 0 || string(req.Input) == "null" {
 		return nil, nil
 	}
-	g := &gatherer{opts: shell.Options{Home: req.Home, Parsers: &p.parsers}}
+	g := &gatherer{opts: shell.Options{Home: req.Home, Dir: cmp.Or(req.Now, req.Dir), Parsers: &p.parsers}}
 	if err := g.object(req.Input, 0); err != nil {
 		return nil, err
 	}
@@ -107,6 +108,9 @@ func (g *gatherer) object(raw json.RawMessage, depth int) error {
 
 // plainName is a field's name in the way of the table.
 func plainName(name string) string {
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") == "" {
+		return name
+	}
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
@@ -191,7 +195,7 @@ func (g *gatherer) files(kind fieldKind, raw json.RawMessage, depth int) error {
 		if strings.ContainsRune(text, shell.Unknown) {
 			return errNUL
 		}
-		w := shell.Word{Text: text, Known: true}
+		w := shell.Word{Text: strings.TrimPrefix(text, "file://"), Known: true}
 		if kind == folderField {
 			g.folders = append(g.folders, w)
 		}

@@ -122,7 +122,9 @@ type term struct {
 
 func termOf(text string) term {
 	var t term
-	for each := range strings.SplitSeq(text, "|") {
+	const bar = "\x01" // one that is meant
+	for each := range strings.SplitSeq(strings.ReplaceAll(text, `\|`, bar), "|") {
+		each = strings.ReplaceAll(each, bar, "|")
 		if len(each) > 1 && each[0] == '-' {
 			t.options = append(t.options, each)
 		} else {
@@ -215,6 +217,30 @@ var valueOptions = map[string][]string{
 	"terraform": {}, "npm": {"--prefix", "-C", "-w", "--workspace"}, "go": {"-C"}, "cargo": {"-C", "--config", "-Z"},
 }
 
+// refused reports whether the first word that may be a command is surely another one
+// than wanted. Most rules end here.
+func refused(wanted string, words []shell.Word, takes []string, exact bool) bool {
+	after := false
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if len(w.Text) > 1 && w.Text[0] == '-' && w.Any == nil {
+			if exact && slices.Contains(takes, w.Text) {
+				i++
+			}
+			after = !exact && !strings.Contains(w.Text, "=")
+			continue
+		}
+		if fits(wanted, w) != no {
+			return false
+		}
+		if !after {
+			return true
+		}
+		after = false
+	}
+	return true
+}
+
 // begins says whether a command begins so, and returns the words that are left. The
 // program's own options may come in between, with a value each.
 func (h head) begins(c *shell.Command, program string) (truth, []shell.Word) {
@@ -224,6 +250,9 @@ func (h head) begins(c *shell.Command, program string) (truth, []shell.Word) {
 		return t, words
 	}
 	takes, exact := valueOptions[program]
+	if !c.More && refused(h[1], words, takes, exact) {
+		return no, nil
+	}
 	left := make([]shell.Word, 0, len(words))
 	wanted := h[1:]
 	after := false // the word before was an option, which may take this one as its value

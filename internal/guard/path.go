@@ -83,8 +83,34 @@ func fileOf(w shell.Word, folder *shell.Word, req Request) file {
 		f.kind = pattern
 	}
 	f.whole = absolute(text, req)
-	f.parts = strings.Split(strings.TrimPrefix(strings.ToLower(wild(f.whole)), "/"), "/")
+	if f.kind == partial {
+		f.parts = unknownParts(f.whole)
+	} else {
+		f.parts = strings.Split(strings.TrimPrefix(strings.ToLower(wild(f.whole)), "/"), "/")
+	}
 	return f
+}
+
+// unknownParts takes a name apart that is known in part. What is not known may be
+// several folders, and may lead out of those before it.
+func unknownParts(text string) []string {
+	parts := []string{"*"}
+	rest := strings.ToLower(text[max(0, strings.IndexByte(text, byte(shell.Unknown))):])
+	for i, part := range strings.Split(rest, "/") {
+		at := strings.LastIndexByte(part, byte(shell.Unknown))
+		switch {
+		case part == "" || part == ".":
+		case part == "..":
+			parts = append(parts[:max(1, len(parts)-1)], "*")
+		case at < 0:
+			parts = append(parts, part)
+		case i > 0:
+			parts = append(parts, "*", wild(part))
+		case at < len(part)-1 || !strings.Contains(rest, "/"):
+			parts = append(parts, wild(part))
+		}
+	}
+	return parts
 }
 
 func rooted(text string) bool {
@@ -105,8 +131,11 @@ const (
 func (p place) fit(f file, home []string) match {
 	parts, mine, key := f.parts, p.parts, p.key
 	if mine[0] == "~" && len(home) > 0 {
-		if f.kind == exact && (len(parts) < len(home) || !slices.Equal(parts[:len(home)], home)) {
-			return apart
+		if f.kind == exact {
+			if len(parts) < len(home) || !slices.Equal(parts[:len(home)], home) || within(mine[1:], parts[len(home):], fitting{same: glob}) == 0 {
+				return apart
+			}
+			return certain
 		}
 		mine, key = slices.Concat(home, mine[1:]), key+len(home)-1
 	}
@@ -122,7 +151,11 @@ func (p place) fit(f file, home []string) match {
 		}
 		return match(within(mine, parts, fitting{same: globbed, key: key}))
 	case listed, partial:
-		return match(within(mine, parts, fitting{same: meet, key: key, deep: true}))
+		m := match(within(mine, parts, fitting{same: meet, key: key, deep: true}))
+		if last := parts[len(parts)-1]; m == uncertain && mine[len(mine)-1] == "**" && strings.HasPrefix(strings.TrimLeft(last, "*"), ".") && telling(last) {
+			return apart // a name of some kind, in a folder that nothing speaks for
+		}
+		return m
 	case opaque:
 	}
 	return uncertain
@@ -143,6 +176,9 @@ func absolute(text string, req Request) string {
 	}
 	if !rooted(text) {
 		text = cmp.Or(req.Dir, somewhere) + "/" + text
+	}
+	if strings.ContainsRune(text, shell.Unknown) {
+		return text
 	}
 	text = path.Clean(text)
 	if rest, ok := strings.CutPrefix(text, "/proc/"); ok { // another way to the root, and to where a process works
@@ -195,11 +231,31 @@ func within(pattern, parts []string, by fitting) int {
 		best = within(pattern[1:], parts, next)
 	}
 	if by.same(pattern[0], parts[0]) {
-		next.tell = by.tell || by.key == 0 && telling(parts[0])
+		next.tell = by.tell || by.key == 0 && speaks(pattern[0], parts[0])
 		best = max(best, within(pattern[1:], parts[1:], next))
 	}
 	return best
 }
+
+// speaks reports whether what is known of a part is what is known of a pattern's.
+func speaks(pattern, part string) bool {
+	share := func(a, b string, in func(s, of string) bool) bool {
+		return a != "" && b != "" && (in(a, b) || in(b, a))
+	}
+	return share(before(pattern), before(part), strings.HasPrefix) || share(behind(pattern), behind(part), strings.HasSuffix)
+}
+
+const wildcards = "*?["
+
+// before and behind are the texts before the first and behind the last wildcard.
+func before(s string) string {
+	if at := strings.IndexAny(s, wildcards); at >= 0 {
+		return s[:at]
+	}
+	return s
+}
+
+func behind(s string) string { return s[strings.LastIndexAny(s, wildcards+"]")+1:] }
 
 // globbed reports whether a pattern in a script may name a file that fits. A star at
 // its beginning stands for no dot.

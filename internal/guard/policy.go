@@ -82,6 +82,12 @@ func Compile(sheet Sheet) (*Policy, error) {
 	return p, nil
 }
 
+// Default is what happens to what no rule is about, if no role says otherwise.
+func (p *Policy) Default() Action { return p.fallback }
+
+// Disabled reports whether a rule is not wanted.
+func (s Sheet) Disabled(id string) bool { return slices.Contains(s.Disable, id) }
+
 // Sheet returns what the policy was made from. Nobody changes it.
 func (p *Policy) Sheet() Sheet { return p.sheet }
 

@@ -34,10 +34,12 @@ const (
 
 // Set is a collection of rules with a name.
 type Set struct {
-	Name    string `toml:"name" json:"name"`
-	Summary string `toml:"summary" json:"summary,omitempty"`
+	Name    string `toml:"name" json:"name" doc:"Its name, for messages. Default: that of the file."`
+	Summary string `toml:"summary" json:"summary,omitempty" doc:"One line for people."`
 	Default Action `toml:"default" json:"default,omitempty" doc:"What happens to what no rule fits; empty leaves it to the others."`
 	Rules   []Rule `toml:"rules" json:"rules"`
+
+	File string `toml:"-" json:"file,omitempty"` // that it was read from; empty is none
 }
 
 // Sheet is a policy before it is checked: the sets in force everywhere, and those

@@ -3,6 +3,8 @@ package guard
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"time"
 )
 
 // Table is what a policy is expected to decide, for gc guard test.
@@ -79,4 +81,27 @@ func (p *Policy) Check(t Table, place func(*Request)) ([]Result, error) {
 		results = append(results, Result{c, v, v.Action == c.Want && (c.Rule == "" || c.Rule == v.Rule)})
 	}
 	return results, nil
+}
+
+// Call is a call that was decided about, as it is kept for gc guard replay.
+type Call struct {
+	At      time.Time `json:"at"`
+	Session string    `json:"session,omitempty"`
+	Request
+	Verdict
+
+	Cut bool `json:"cut,omitempty"` // the input was too long to be kept
+}
+
+// Keys are the keys of files of rules.
+func Keys() []string {
+	var keys []string
+	for _, t := range []reflect.Type{reflect.TypeFor[Set](), reflect.TypeFor[Rule]()} {
+		for field := range t.Fields() {
+			if key := field.Tag.Get("toml"); key != "" && key != "-" {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
 }

@@ -22,6 +22,7 @@ const (
 	Refused      = 4
 	TimedOut     = 5
 	NoController = 6
+	Asked        = 7 // of gc guard check: a person would decide
 )
 
 // exits is the table from sentinels to exit statuses.

@@ -107,7 +107,10 @@ func (r *reader) change(c Command) {
 		r.folder(Word{Text: r.opts.Home, Known: true})
 	case len(words) == 0:
 		r.folder(Word{Text: "~", Known: true})
-	case words[0].Text != "-":
+	case words[0].Text == "-":
+	case r.repeats > 0 && strings.HasPrefix(words[0].Text, ".."): // who knows how often
+		r.folder(Word{Text: string(Unknown)})
+	default:
 		r.folder(words[0])
 	}
 }

@@ -36,6 +36,10 @@ func (r *reader) git(c Command, program string, depth int) {
 		default:
 			continue
 		}
+		if strings.HasPrefix(w.Text, "--config-env") { // the value is that of a variable
+			key, _, _ := strings.Cut(setting.Text, "=")
+			setting = Word{Text: key + "=" + string(Unknown)}
+		}
 		if why := r.settingWord(inner, setting, depth); why != "" && !r.full {
 			r.found[at].Hidden = why
 		}

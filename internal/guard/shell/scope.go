@@ -2,6 +2,7 @@ package shell
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -55,14 +56,22 @@ func (s *scope) stmt(st *syntax.Stmt, in input) {
 	case *syntax.BinaryCmd:
 		s.binary(cmd, in)
 	case *syntax.ForClause:
+		s.reader.repeats++
 		s.loop(cmd, in)
+		s.reader.repeats--
+	case *syntax.WhileClause:
+		s.reader.repeats++
+		s.below(st.Cmd, in)
+		s.reader.repeats--
 	case *syntax.Block:
 		inner := *s
 		inner.stmts(cmd.Stmts, in)
 	case *syntax.FuncDecl, *syntax.CoprocClause: // their input is whatever the caller gives
+		s.reader.repeats++
 		s.below(st.Cmd, input{redirected: true})
+		s.reader.repeats--
 	case *syntax.DeclClause:
-		s.declare(cmd)
+		s.declare(cmd, c)
 	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
 		s.below(st.Cmd, in)
 		s.literals(st.Cmd)
@@ -143,15 +152,36 @@ func (s *scope) call(cmd *syntax.CallExpr, c Command, in input) {
 	if len(c.Words) == 0 { // an empty variable
 		return
 	}
+	if slices.ContainsFunc(cmd.Args, qualified) {
+		c.Hidden = "it holds a pattern that some shells run"
+		s.reader.add(c)
+		return
+	}
 	if c.Words[0].Known && c.Words[0].Text == "exec" && len(c.Words) == 1 && in.redirected {
 		s.turned = true
 	}
 	s.reader.command(c, in, s.depth)
 }
 
-// declare reads export and its like.
-func (s *scope) declare(d *syntax.DeclClause) {
+// qualified reports whether a pattern of a word may be one that runs a command, as in
+// *(e:'command':).
+func qualified(w *syntax.Word) bool {
+	return slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
+		g, ok := p.(*syntax.ExtGlob)
+		return ok && strings.ContainsAny(g.Pattern.Value, "'\":$`+")
+	})
+}
+
+// declare reads export and its like. One that names nothing shows what there is.
+func (s *scope) declare(d *syntax.DeclClause, c Command) {
 	s.below(d, input{})
+	if !slices.ContainsFunc(d.Args, func(a *syntax.Assign) bool { return a.Name != nil }) {
+		c.Words = []Word{{Text: d.Variant.Value, Known: true}}
+		for _, a := range d.Args {
+			c.Words = append(c.Words, s.word(a.Value))
+		}
+		s.reader.add(c)
+	}
 	for _, a := range d.Args {
 		s.environ(a)
 		if v := d.Variant.Value; v == "export" || v == "readonly" {

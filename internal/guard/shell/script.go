@@ -202,12 +202,22 @@ func (r *reader) find(c Command, program string, depth int) {
 		inner := behind(c, program)
 		inner.Words, inner.Reads, inner.Writes = nil, nil, nil
 		for _, w := range words[i+1 : end] {
-			inner.Words = append(inner.Words, placeholders(w, "{}"))
+			marked := placeholders(w, "{}")
+			if !marked.Known && w.Known && !slices.ContainsFunc(words[:i], elsewhere) {
+				marked.Listed, marked.Text = true, "./"+strings.TrimPrefix(marked.Text, "./")
+			}
+			inner.Words = append(inner.Words, marked)
 		}
 		inner.More = inner.More || program != "find"
 		r.command(inner, input{redirected: true}, depth+1)
 		i = end
 	}
+}
+
+// elsewhere reports whether a word may name a place that is not below the folder
+// where the script is.
+func elsewhere(w Word) bool {
+	return !w.Known || strings.HasPrefix(w.Text, "/") || strings.HasPrefix(w.Text, "~") || strings.Contains(w.Text, "..")
 }
 
 // placeholders makes what a program replaces in a word unknown.

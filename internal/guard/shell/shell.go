@@ -60,6 +60,7 @@ type Command struct {
 // Options are what is known of the place where a script runs.
 type Options struct {
 	Home string // of the user; empty is unknown
+	Dir  string // where the script begins; empty is unknown
 	// Parsers are used again; nil makes new ones.
 	Parsers *Parsers
 }
@@ -112,6 +113,7 @@ type reader struct {
 	words   int
 	folders []Word // that the script changes to
 	full    bool   // a limit was passed
+	repeats int    // loops and functions around what is read
 }
 
 var errTooMuch = errors.New("the script runs too many commands to be judged")

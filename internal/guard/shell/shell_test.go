@@ -74,7 +74,7 @@ func TestParse(t *testing.T) {
 		"bash <<E\nrm x\nE":                    {"bash", "bash: rm x"},
 		"bash <<E\nrm $x\nE":                   {"bash HIDDEN"},
 		"cat f | xargs -n1 rm -rf":             {"cat f", "xargs -n1 rm -rf", "xargs: rm -rf ..."},
-		"find . -exec rm {} \\; -print":        {"find . -exec rm {} ; -print", "find: rm [?]"},
+		"find . -exec rm {} \\; -print":        {"find . -exec rm {} ; -print", "find: rm [./?]"},
 		"for b in a b; do rm $b \"x$b\"; done": {"rm {a,b} [x?]"},
 		"for b in a; do b=$Y; rm $b; done":     {"rm [?]*"},
 		"for b in $(ls); do rm $b; done":       {"ls", "rm {[?]*}"},

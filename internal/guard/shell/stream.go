@@ -87,8 +87,7 @@ func (s *scope) lists(st *syntax.Stmt) bool {
 	}
 	for _, w := range words {
 		option, _, _ := strings.Cut(w.Text, "=")
-		here := w.Known && !strings.HasPrefix(w.Text, "/") && !strings.HasPrefix(w.Text, "~") && !strings.Contains(w.Text, "..")
-		if !here || slices.Contains(withers, option) {
+		if elsewhere(w) || slices.Contains(withers, option) {
 			return false
 		}
 	}

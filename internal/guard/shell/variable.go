@@ -20,6 +20,7 @@ const maxValue = 4096
 type scriptSurvey struct {
 	sets   map[string]int // how often each is set
 	opaque bool           // something may set any of them
+	moves  bool           // to another folder
 }
 
 // survey counts who is set where. A variable that is set exactly once, before it is
@@ -81,6 +82,8 @@ func (s *scriptSurvey) call(c *syntax.CallExpr) {
 	}
 	program := strings.ReplaceAll(c.Args[0].Lit(), `\`, "")
 	switch program {
+	case "cd", "pushd", "popd", "chdir":
+		s.moves = true
 	case "", "eval", "source", ".", "trap", "enable", "builtin", "command", "alias":
 		s.opaque = true // it may set any of them
 	}
@@ -143,6 +146,9 @@ func (s *scope) value(p *syntax.ParamExp) (string, bool) {
 	name := p.Param.Value
 	if name == "HOME" && s.reader.opts.Home != "" && s.script.sets[name] == 0 && !s.script.opaque {
 		return s.reader.opts.Home, true
+	}
+	if name == "PWD" && s.reader.opts.Dir != "" && s.script.sets[name] == 0 && !s.script.opaque && !s.script.moves {
+		return s.reader.opts.Dir, true
 	}
 	v, ok := s.values[name]
 	if !ok || v.array {

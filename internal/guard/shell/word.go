@@ -144,6 +144,9 @@ type flattener struct {
 }
 
 func (f *flattener) word() Word {
+	if f.known && f.text.String() == "[" { // a program
+		f.glob = false
+	}
 	return Word{Text: f.text.String(), Known: f.known, Split: f.split, Glob: f.glob, Listed: !f.known && f.listed}
 }
 

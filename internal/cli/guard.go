@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/desk"
+	"gascity/internal/guard"
+	"gascity/internal/text"
+)
+
+func guardCommand(a *app) *cobra.Command {
+	return desk.Group("guard", "What agents may do with their tools: check, test, list, replay", `These commands read city.toml as it is on disk; no controller is needed.`,
+		guardCheckCommand(a), guardTestCommand(a), guardListCommand(a), guardReplayCommand(a))
+}
+
+// guarding reads the rules of the city.
+func (a *app) guarding(cmd *cobra.Command, more []string) (Guarding, error) {
+	daemon, root, err := a.daemonAndRoot()
+	if err != nil {
+		return Guarding{}, err
+	}
+	return daemon.Guard(cmd.Context(), root, more)
+}
+
+// subject is whom a call is judged for.
+type subject struct{ agent, role, dir string }
+
+func (s *subject) on(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.agent, "agent", "", "the call is this `agent`'s")
+	cmd.Flags().StringVar(&s.role, "role", "", "the call is of an agent with this `role`")
+	cmd.Flags().StringVar(&s.dir, "dir", "", "the agent works in this `folder` (default: where it does, else the current one)")
+}
+
+// request is what is known of the subject.
+func (a *app) request(g Guarding, s subject) (guard.Request, error) {
+	req := guard.Request{Role: s.role, Home: a.Getenv("HOME"), Dir: a.Dir}
+	if s.agent != "" {
+		known, err := g.Agent(s.agent)
+		if err != nil {
+			return req, err
+		}
+		req = known
+	}
+	if s.role != "" {
+		req.Role = s.role
+	}
+	if s.dir != "" {
+		req.Dir = a.Path(s.dir)
+	}
+	return req, nil
+}
+
+// checked is what gc guard check prints.
+type checked struct {
+	guard.Verdict
+
+	Guarded bool                `json:"guarded"` // the city has a guard at all
+	Role    string              `json:"role,omitempty"`
+	Agent   string              `json:"agent,omitempty"`
+	Parts   []guard.PartVerdict `json:"parts"`
+}
+
+func guardCheckCommand(a *app) *cobra.Command {
+	var who subject
+	var tool, input string
+	cmd := &cobra.Command{
+		Use:   "check [SCRIPT]",
+		Short: "What the rules decide about a shell command or a tool, and why",
+		Long: `Judges a shell script ("-" reads it from the input), or with --tool any tool and its input. Nothing
+is run. Each program that the script would start is a part of its own, also one behind others:
+"sudo: sh: git push" is a git push by a shell by sudo.
+
+Exit status: 0 allow, 4 deny, 7 ask (a person would decide).`,
+		Example: "  gc guard check \"git push --force\"\n  gc guard check --agent worker --tool Write --input '{\"file_path\":\".env\"}'",
+		Args:    desk.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (len(args) == 0) == (tool == "") && input == "" {
+				return desk.Usage(cmd, "give either a script or --tool")
+			}
+			g, err := a.guarding(cmd, nil)
+			if err != nil {
+				return err
+			}
+			req, err := a.request(g, who)
+			if err != nil {
+				return err
+			}
+			if req.Tool, req.Input, err = a.callOf(cmd, tool, input, args); err != nil {
+				return err
+			}
+			out := checked{Guarded: g.On, Role: req.Role, Agent: req.Agent}
+			if out.Verdict, out.Parts = g.Policy.Explain(req); !g.On {
+				out.Verdict, out.Parts = guard.Verdict{Action: guard.Allow, Reason: "city.toml has no [guard]: everything is allowed"}, nil
+			}
+			return a.showChecked(out)
+		},
+	}
+	who.on(cmd)
+	cmd.Flags().StringVar(&tool, "tool", "", "the `name` of a tool, in place of a shell command")
+	cmd.Flags().StringVar(&input, "input", "", "the tool's input, `JSON`")
+	return a.Listing(cmd)
+}
+
+// maxScript bounds a script that is read from the input.
+const maxScript = 16 << 20
+
+// callOf is the call that the arguments mean.
+func (a *app) callOf(cmd *cobra.Command, tool, input string, args []string) (string, json.RawMessage, error) {
+	if tool != "" {
+		if len(args) > 0 {
+			return "", nil, desk.Usage(cmd, "give either a script or --tool")
+		}
+		if input != "" && !json.Valid([]byte(input)) {
+			return "", nil, desk.Usage(cmd, "--input is no JSON")
+		}
+		return tool, json.RawMessage(input), nil
+	}
+	if input != "" || len(args) == 0 {
+		return "", nil, desk.Usage(cmd, "--input belongs to --tool")
+	}
+	script := args[0]
+	if script == "-" {
+		data, err := io.ReadAll(io.LimitReader(a.Stdin, maxScript))
+		if err != nil {
+			return "", nil, fmt.Errorf("cannot read the script: %w", err)
+		}
+		script = string(data)
+	}
+	raw, err := json.Marshal(map[string]string{"command": script})
+	return guard.ShellTool, raw, err
+}
+
+func (a *app) showChecked(out checked) error {
+	if a.JSON {
+		out.Parts = append([]guard.PartVerdict{}, out.Parts...)
+		if err := a.Document(out); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.Stdout, "%s%s\n", a.action(out.Action), said(out.Verdict))
+		t := &text.Table{Heads: []string{"", "PART", "RULE"}}
+		for _, p := range out.Parts {
+			t.Add(actionCell(p), text.Cell{Text: text.OneLine(strings.Join(slices.Concat(p.Via, []string{p.Part}), ": "))}, text.Painted(p.Rule, text.Faint))
+		}
+		if len(out.Parts) > 0 {
+			a.Print(t)
+		}
+	}
+	return exitOf(out.Action)
+}
+
+// said are the rule and the reason of a verdict.
+func said(v guard.Verdict) string {
+	rule := v.Rule
+	if rule == "" {
+		rule = "default"
+	}
+	if v.Reason == "" {
+		return "  " + rule
+	}
+	return "  " + rule + ": " + text.OneLine(v.Reason)
+}
+
+func (a *app) action(action guard.Action) string { return a.Paint(actionColor(action), string(action)) }
+
+func actionColor(action guard.Action) text.Color {
+	switch action {
+	case guard.Deny:
+		return text.Red
+	case guard.Ask:
+		return text.Yellow
+	case guard.Allow:
+	}
+	return text.Green
+}
+
+func actionCell(p guard.PartVerdict) text.Cell {
+	if p.Incidental || p.Action == "" {
+		return text.Painted("-", text.Faint)
+	}
+	return text.Painted(string(p.Action), actionColor(p.Action))
+}
+
+// exitOf is the exit status of a decision.
+func exitOf(action guard.Action) error {
+	switch action {
+	case guard.Deny:
+		return desk.Said(desk.Refused)
+	case guard.Ask:
+		return desk.Said(desk.Asked)
+	case guard.Allow:
+	}
+	return nil
+}
+
+func guardTestCommand(a *app) *cobra.Command {
+	var all bool
+	var who subject
+	cmd := &cobra.Command{
+		Use:   "test FILE",
+		Short: "Hold the rules against a table of expectations",
+		Long: `The file is TOML: case = [{command = "git push -f", want = "deny", rule = "force-push"}, ...], or
+[[case]] tables. A case has a command, or a tool with its input; who asks, by agent or role; and
+what is wanted: allow, ask or deny, and the rule if that matters. Exit status 1 if a case fails.`,
+		Example: "  gc guard test rules/expectations.toml",
+		Args:    desk.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := a.Path(args[0])
+			if err := desk.Exists(path, args[0]); err != nil {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return fmt.Errorf("cannot read the table: %w", err)
+			}
+			table, err := guard.DecodeTable(args[0], data)
+			if err != nil {
+				return fmt.Errorf("%w: %w", client.ErrInvalid, err)
+			}
+			g, err := a.guarding(cmd, nil)
+			if err != nil {
+				return err
+			}
+			results, err := a.results(g, who, table)
+			if err != nil {
+				return err
+			}
+			return a.showResults(results, all)
+		},
+	}
+	who.on(cmd)
+	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show the cases that pass too")
+	return a.Listing(cmd)
+}
+
+// results decides the cases; what a case says of its agent counts before the flags.
+func (a *app) results(g Guarding, who subject, table guard.Table) ([]guard.Result, error) {
+	var missing error
+	results, err := g.Policy.Check(table, func(req *guard.Request) {
+		one := who
+		if req.Agent != "" {
+			one.agent = req.Agent
+		}
+		if req.Role != "" {
+			one.role = req.Role
+		}
+		known, err := a.request(g, one)
+		if err != nil {
+			missing = err
+		}
+		req.Agent, req.Role, req.Home = known.Agent, known.Role, known.Home
+		if req.Dir == "" {
+			req.Dir = known.Dir
+		}
+	})
+	if missing != nil {
+		return nil, missing
+	}
+	return results, err
+}
+
+func (a *app) showResults(results []guard.Result, all bool) error {
+	failed := 0
+	for _, r := range results {
+		if !r.Passed {
+			failed++
+		}
+		if a.JSON || r.Passed && !all {
+			continue
+		}
+		mark, paint := "ok  ", text.Green
+		if !r.Passed {
+			mark, paint = "FAIL", text.Red
+		}
+		what := r.Case.Command
+		if what == "" {
+			what = fmt.Sprintf("%s %v", r.Case.Tool, r.Case.Input)
+		}
+		want := string(r.Case.Want)
+		if r.Case.Rule != "" {
+			want += " by " + r.Case.Rule
+		}
+		fmt.Fprintf(a.Stdout, "%s  %s\n", a.Paint(paint, mark), text.OneLine(what))
+		if !r.Passed {
+			fmt.Fprintf(a.Stdout, "      want %s, got %s%s\n", want, r.Verdict.Action, said(r.Verdict))
+		}
+	}
+	if a.JSON {
+		if err := a.Document(append([]guard.Result{}, results...)); err != nil {
+			return err
+		}
+	} else {
+		a.Talk("%s, %d failed", text.Count(len(results), "case"), failed)
+	}
+	if failed > 0 {
+		return desk.Said(desk.Failed)
+	}
+	return nil
+}
