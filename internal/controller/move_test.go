@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,32 +16,49 @@ import (
 	"gascity/runtime"
 )
 
+// fault is why a place is not there, nil if it is.
+type fault struct{ atomic.Pointer[error] }
+
+func faulty(words string) *fault {
+	f := &fault{}
+	err := errors.New(words)
+	f.Store(&err)
+	return f
+}
+
+func (f *fault) err() error {
+	if err := f.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
 // late is a place that is not there yet.
 type late struct {
 	*fake
-	missing *error
+	missing *fault
 }
 
-func (l late) Open(context.Context) error { return *l.missing }
+func (l late) Open(context.Context) error { return l.missing.err() }
 
 func (l late) Start(ctx context.Context, name string, cfg runtime.Config) error {
-	if *l.missing != nil {
-		return &runtime.Error{Op: "start", Session: name, Err: *l.missing}
+	if err := l.missing.err(); err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
 	return l.fake.Start(ctx, name, cfg)
 }
 
-// twoPlaces gives a town a second place. open says, when it is opened and later, whether
-// it is there; how says whether its opening fails or only its starts.
-func (w *town) twoPlaces(missing *error, refuses bool) *fake {
+// twoPlaces gives a town a second place, and says why it is not there; refuses says
+// whether its opening fails or only its starts.
+func (w *town) twoPlaces(missing *fault, refuses bool) *fake {
 	other := newFake()
 	w.change = func(o *Options) {
 		o.Provider = func(_ context.Context, selection string) (runtime.Provider, error) {
 			switch {
 			case selection == "fake":
 				return w.fake, nil
-			case refuses && *missing != nil:
-				return nil, *missing
+			case refuses && missing.err() != nil:
+				return nil, missing.err()
 			}
 			return late{other, missing}, nil
 		}
@@ -80,8 +98,8 @@ func TestAnAgentGoesOnUntilItsNewPlaceCanBeOpened(t *testing.T) {
 	for _, refuses := range []bool{false, true} {
 		t.Run(fmt.Sprint("opening fails: ", refuses), func(t *testing.T) {
 			inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
-				missing := errors.New("its tool is not here")
-				other := w.twoPlaces(&missing, refuses)
+				missing := faulty("its tool is not here")
+				other := w.twoPlaces(missing, refuses)
 				w.begin()
 				before := w.fake.lives()
 				w.moveTo("elsewhere")
@@ -114,7 +132,7 @@ func TestAnAgentGoesOnUntilItsNewPlaceCanBeOpened(t *testing.T) {
 				if diff := cmp.Diff(before, w.fake.lives()); diff != "" {
 					t.Fatalf("agents were ended:\n%s", diff)
 				}
-				missing = nil
+				missing.Store(nil)
 				w.after(2 * time.Minute)
 				if here, there := w.fake.lives(), other.lives(); len(here) != 0 || len(there) != 2 {
 					t.Errorf("once the place is there, %v run at the former and %v at the new", here, there)
@@ -130,8 +148,8 @@ func TestAnAgentGoesOnUntilItsNewPlaceCanBeOpened(t *testing.T) {
 // TestAnEditOfThePlaceCanBeTakenBack takes a typo back: it was as if nothing had been.
 func TestAnEditOfThePlaceCanBeTakenBack(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		missing := errors.New("there is no such provider")
-		w.twoPlaces(&missing, false)
+		missing := faulty("there is no such provider")
+		w.twoPlaces(missing, false)
 		w.begin()
 		before := w.fake.lives()
 		w.moveTo("typo")
@@ -151,8 +169,8 @@ func TestAnEditOfThePlaceCanBeTakenBack(t *testing.T) {
 // edit and while the new place is not there: neither runs anywhere before it is resumed.
 func TestWhoIsHeldIsHeldAtTheNewPlace(t *testing.T) {
 	inTown(t, []string{"before", "during"}, func(t *testing.T, w *town) {
-		missing := errors.New("its tool is not here")
-		other := w.twoPlaces(&missing, false)
+		missing := faulty("its tool is not here")
+		other := w.twoPlaces(missing, false)
 		w.begin()
 		suspend := func(name string) {
 			if _, err := w.c.Suspend(t.Context(), name, client.LifecycleRequest{}); err != nil {
@@ -164,7 +182,7 @@ func TestWhoIsHeldIsHeldAtTheNewPlace(t *testing.T) {
 		w.moveTo("elsewhere")
 		w.after(time.Minute)
 		suspend("during")
-		missing = nil
+		missing.Store(nil)
 		w.after(5 * time.Minute)
 		w.end()
 		w.begin()
@@ -190,8 +208,7 @@ func TestWhoIsHeldIsHeldAtTheNewPlace(t *testing.T) {
 // TestABusyAgentMovesAfterItsTurn moves an agent that is at work.
 func TestABusyAgentMovesAfterItsTurn(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
-		var missing error
-		other := w.twoPlaces(&missing, false)
+		other := w.twoPlaces(&fault{}, false)
 		w.fake.says("gc-town-a", runtime.ActivityIdle)
 		w.begin()
 		w.fake.says("gc-town-a", runtime.ActivityBusy)

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -123,33 +122,38 @@ func (l *loop) configured(e *entry) *plan.Session {
 	if s := l.desired[e.rec.Key()]; s != nil || !e.action.Stays {
 		return s
 	}
-	return l.byAgent(e.rec.Agent)
-}
-
-// byAgent returns what is configured of an agent, nil if nothing is.
-func (l *loop) byAgent(name string) *plan.Session {
-	sessions := l.loaded.Desired.Sessions
-	i := slices.IndexFunc(sessions, func(s plan.Session) bool { return s.Agent == name })
-	if i < 0 || name == "" {
-		return nil
-	}
-	return &sessions[i]
+	return l.loaded.Desired.Of(e.rec.Agent)
 }
 
 // bequeath hands what belongs to the agent and not to its place to where it is
 // configured now.
 func (l *loop) bequeath(e *entry) {
-	s := l.byAgent(e.rec.Agent)
-	if s == nil || e.owner == plan.OwnerOther {
-		return
+	if s := l.loaded.Desired.Of(e.rec.Agent); s != nil {
+		l.inherit(l.entries[session.Key{Provider: s.Provider, Session: s.Name}], e)
 	}
-	heir := l.entries[session.Key{Provider: s.Provider, Session: s.Name}]
-	if heir == nil || heir == e || heir.job != nil && heir.job.kind != jobLook || heir.running() || heir.rec.Running {
-		return
+}
+
+// inherits takes over what the agent had at its former places. It is called before a
+// start is begun, and reports whether that is to be decided again.
+func (l *loop) inherits(heir *entry) (changed bool) {
+	for _, e := range l.entries {
+		if e.rec.Agent == heir.rec.Agent && l.inherit(heir, e) {
+			changed = true
+		}
 	}
-	heir.rec.Inherit(&e.rec)
+	l.dirty = l.dirty || changed
+	return changed
+}
+
+// inherit moves what belongs to the agent from one place to another, where nothing runs.
+func (l *loop) inherit(heir, e *entry) (changed bool) {
+	if heir == nil || heir == e || e.owner == plan.OwnerOther || heir.rec.Running || heir.job != nil && heir.job.kind != jobLook || !heir.rec.Inherit(&e.rec) {
+		return false
+	}
 	heir.touch()
+	e.touch()
 	l.save(heir) // before the other is forgotten
+	return true
 }
 
 // drop forgets an entry that is neither configured nor there. A foreign one is

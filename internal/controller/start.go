@@ -21,6 +21,9 @@ import (
 // waits until the store has both, so that no crash of the controller can begin
 // the same one twice or forget that it was begun.
 func (l *loop) claim(e *entry, s *plan.Session) {
+	if l.inherits(e) {
+		return
+	}
 	e.claimed = true
 	e.rec.Epoch++
 	e.rec.Start = session.StartOpen

@@ -7,6 +7,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"gascity/internal/config"
@@ -23,6 +24,15 @@ type Desired struct {
 	// MaxSessions bounds how many sessions of the city run at any instant; zero
 	// is no limit.
 	MaxSessions int
+}
+
+// Of returns the session of an agent, nil if there is none.
+func (d *Desired) Of(agent string) *Session {
+	i := slices.IndexFunc(d.Sessions, func(s Session) bool { return s.Agent == agent })
+	if i < 0 {
+		return nil
+	}
+	return &d.Sessions[i]
 }
 
 // PendingPolicy is what becomes of a question that nobody answers.

@@ -190,15 +190,17 @@ func (r *Record) SetBack(gap time.Duration) {
 
 // Inherit takes over what belongs to the agent and not to the place where former ran,
 // as far as the record has none of its own: what holds it, the number of its last
-// incarnation and its conversation, the vendor's limit. Nothing of r runs.
-func (r *Record) Inherit(former *Record) {
-	if r.Hold.Kind == "" {
-		r.Hold = former.Hold
+// incarnation and its conversation, the vendor's limit. What holds it holds it at one
+// place: former is rid of that. Nothing of r runs. It reports whether r has changed.
+func (r *Record) Inherit(former *Record) (changed bool) {
+	if r.Hold.Kind == "" && former.Hold.Kind != "" {
+		r.Hold, former.Hold, changed = former.Hold, Hold{}, true
 	}
-	if r.Limited == (Limit{}) {
-		r.Limited = former.Limited
+	if r.Limited == (Limit{}) && former.Limited != (Limit{}) {
+		r.Limited, former.Limited, changed = former.Limited, Limit{}, true
 	}
 	if r.Epoch < former.Epoch {
-		r.Epoch, r.Conversation = former.Epoch, former.Conversation
+		r.Epoch, r.Conversation, changed = former.Epoch, former.Conversation, true
 	}
+	return changed
 }
