@@ -16,11 +16,11 @@ import (
 // attempts is the table, in the order of a session's life.
 func attempts() []attempt {
 	return []attempt{
-		{operation: "is-running", promise: "a session that does not exist is certainly not there", try: (*visit).nobody},
-		{operation: "stop", promise: "stopping what does not exist is fine", try: func(v *visit) (string, error) { return "", v.Provider.Stop(none) }},
-		{operation: "start", promise: "start makes a session that runs", try: (*visit).start},
+		{operation: "is-running", must: true, promise: "a session that does not exist is certainly not there", try: (*visit).nobody},
+		{operation: "stop", must: true, promise: "stopping what does not exist is fine", try: func(v *visit) (string, error) { return "", v.Provider.Stop(none) }},
+		{operation: "start", must: true, promise: "start makes a session that runs", try: (*visit).start},
 		{operation: "start", promise: "a name that is taken is refused", alive: true, try: (*visit).startAgain},
-		{operation: "is-running", promise: "the session is there", alive: true, try: (*visit).somebody},
+		{operation: "is-running", must: true, promise: "the session is there", alive: true, try: (*visit).somebody},
 		{operation: "list-running", promise: "the session is listed, by its prefix and without", alive: true, try: (*visit).list},
 		{operation: "process-alive", promise: "the agent's process is found, another is not", alive: true, try: (*visit).processes},
 		{operation: "set-meta", promise: "metadata is kept, replaced and removed, byte for byte", alive: true, try: (*visit).meta},
@@ -37,7 +37,7 @@ func attempts() []attempt {
 		{operation: "run-live", promise: "session_live runs again", words: []string{"run-live"}, alive: true, try: (*visit).live},
 		{operation: "watch", promise: "a watch begins", words: []string{"watch"}, try: (*visit).watch},
 		{operation: "stop", promise: "another incarnation's token does not stop it", words: []string{"fence"}, alive: true, try: (*visit).fence},
-		{operation: "stop", promise: "the session and its processes are gone", alive: true, try: (*visit).stop},
+		{operation: "stop", must: true, promise: "the session and its processes are gone", alive: true, try: (*visit).stop},
 		{operation: "stop", promise: "stopping twice is fine", try: func(v *visit) (string, error) { return "", v.Provider.Stop(session) }},
 		{operation: "nudge", promise: "a prompt for nobody is not delivered", try: (*visit).nudgeNobody},
 		{operation: "interrupt", promise: "interrupting nobody is fine", try: func(v *visit) (string, error) { return "", v.Provider.Interrupt(none) }},

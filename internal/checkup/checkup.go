@@ -110,6 +110,7 @@ type attempt struct {
 	operation, promise string
 	words              []string // of the handshake that promise it
 	alive              bool     // needs the session
+	must               bool     // nothing runs at a provider without it
 	try                func(*visit) (string, error)
 }
 
@@ -128,6 +129,8 @@ func (v *visit) try(a attempt) Finding {
 	case err == nil:
 	case errors.Is(err, errUntried):
 		f.Status, f.Detail = Untried, err.Error()
+	case missing(err) && a.must:
+		f.Status, f.Detail = Wrong, "no session can be run without it: "+err.Error()
 	case missing(err) && !v.declares(a.words):
 		f.Status, f.Detail = Unsupported, err.Error()
 	case missing(err):

@@ -1,6 +1,7 @@
 package checkup_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -42,6 +43,7 @@ func status(found []checkup.Finding, operation string) checkup.Status {
 type broken struct {
 	*fake.Provider
 	stop, keys error
+	start      error
 	deaf       bool
 }
 
@@ -50,6 +52,13 @@ func (b broken) Stop(name string) error {
 		return nil //nolint:nilerr // it lies
 	}
 	return b.Provider.Stop(name)
+}
+
+func (b broken) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	if b.start != nil {
+		return b.start
+	}
+	return b.Provider.Start(ctx, name, cfg)
 }
 
 func (b broken) SendKeys(string, ...string) error { return b.keys }
@@ -69,6 +78,7 @@ func TestRunFindsWhatIsWrong(t *testing.T) {
 		"stop lies":         {p: broken{stop: errors.New("x")}, operation: "stop", want: checkup.Wrong},
 		"no keys":           {p: broken{keys: errors.ErrUnsupported}, operation: "send-keys", want: checkup.Unsupported},
 		"keys are declared": {p: broken{keys: errors.ErrUnsupported}, declared: []string{"tty.attach"}, operation: "send-keys", want: checkup.Wrong},
+		"no start":          {p: broken{start: errors.ErrUnsupported}, operation: "start", want: checkup.Wrong},
 		"start lies":        {p: broken{deaf: true}, operation: "start", want: checkup.Wrong},
 	}
 	for name, tt := range tests {

@@ -227,8 +227,12 @@ func (p *Provider) stop(ctx context.Context, name string) error {
 	if _, err := p.call(ctx, request{op: script.OpStop, name: name}); err != nil && !runtime.IsSessionGone(err) {
 		return err
 	}
-	if obs, err := p.ask(ctx, name); err == nil && running(obs) == runtime.Alive {
-		return &runtime.Error{Op: "stop", Session: name, Err: fmt.Errorf("script %s stop: exit code 0, but the session still runs", p.cfg.Script)}
+	switch obs, err := p.ask(ctx, name); {
+	case isMissing(err): // nobody can tell
+	case err != nil:
+		return fmt.Errorf("script %s stop: exit code 0, but whether the session is gone cannot be told: %w", p.cfg.Script, err)
+	case running(obs) != runtime.Dead:
+		return &runtime.Error{Op: "stop", Session: name, Err: fmt.Errorf("script %s stop: exit code 0, but the session is %s", p.cfg.Script, running(obs))}
 	}
 	return p.gone(name)
 }

@@ -379,3 +379,27 @@ func TestScriptKnowsTheLengthOfItsInput(t *testing.T) {
 		t.Errorf("the script was told of %q bytes, want 12", got)
 	}
 }
+
+// A stop is a success only if the session is seen to be gone: a script that swallows the
+// failure of its place proves nothing.
+func TestStopThatNobodyCanVerify(t *testing.T) {
+	t.Parallel()
+	pl := newPlace(t, "if [ -e \"$D/away\" ]; then case \"$op\" in stop) exit 0 ;; is-running) echo no route >&2; exit 1 ;; esac; fi\n"+fleet)
+	p := pl.open()
+	if err := p.Start(t.Context(), "one", runtime.Config{Command: "c"}); err != nil {
+		t.Fatal(err)
+	}
+	pl.write("away", "")
+	if err := p.Stop("one"); !errors.Is(err, runtime.ErrRuntimeUnavailable) {
+		t.Errorf("Stop = %v, want ErrRuntimeUnavailable", err)
+	}
+	if err := os.Remove(filepath.Join(pl.dir, "away")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.StopInstance(t.Context(), "one", "another"); !errors.Is(err, runtime.ErrStaleInstance) {
+		t.Errorf("StopInstance = %v: the session's incarnation was forgotten", err)
+	}
+	if err := p.Stop("one"); err != nil || p.IsRunning("one") {
+		t.Errorf("Stop = %v", err)
+	}
+}
