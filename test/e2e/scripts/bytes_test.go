@@ -114,6 +114,10 @@ func TestCutInput(t *testing.T) {
 		s.says("", "", "get-meta", "a", "key")
 		s.do("the value", "set-meta", "a", "key")
 		s.says("the value\n", "", "get-meta", "a", "key")
+		if r := s.call("", "start", "b"); r.code != 1 {
+			t.Errorf("start without its document exits %d, want 1", r.code)
+		}
+		s.says("false\n", "", "is-running", "b")
 		s.env = whole.env
 		a.prompts("this only")
 	})
