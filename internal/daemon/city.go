@@ -8,6 +8,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/api"
+	"gascity/internal/budget"
 	"gascity/internal/controller"
 	"gascity/internal/delivery"
 	"gascity/internal/exchange"
@@ -22,6 +23,7 @@ type engines struct {
 	questions *pending.Desk
 	waits     *wait.Waits
 	workers   *exchange.Engine
+	spending  *budget.Engine
 }
 
 // look tells every engine that a session has changed. It never blocks.
@@ -30,6 +32,7 @@ func (e *engines) look(session string) {
 	e.questions.Look(session)
 	e.waits.Look(session)
 	e.workers.Look(session)
+	e.spending.Look(session)
 }
 
 // run lets the engines work until ctx ends or one of them fails.
@@ -39,6 +42,7 @@ func (e *engines) run(ctx context.Context) error {
 	group.Go(func() error { return e.questions.Run(ctx) })
 	group.Go(func() error { return e.waits.Run(ctx) })
 	group.Go(func() error { return e.workers.Run(ctx) })
+	group.Go(func() error { return e.spending.Run(ctx) })
 	return group.Wait()
 }
 
@@ -84,6 +88,7 @@ func (c city) Status(ctx context.Context) (client.Status, error) {
 		}
 		a.Queued, a.Pending = queued[a.Session], asked[a.Session]
 	}
+	c.engines.spending.Status(&status)
 	return status, nil
 }
 
@@ -99,6 +104,7 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 	if e.Queue, err = c.Queue(ctx, e.Agent.Session, client.OnlyOpen); err != nil {
 		return e, err
 	}
+	c.engines.spending.Explain(&e)
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
 	return redacted(c.secrets, e), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/api"
+	"gascity/internal/budget"
 	"gascity/internal/controller"
 	"gascity/internal/rawlog"
 	"gascity/internal/store"
@@ -23,6 +24,7 @@ type front struct {
 	keeper     *keeper
 	controller *controller.Controller
 	events     *store.DB
+	spending   *budget.Engine
 }
 
 var (

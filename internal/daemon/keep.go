@@ -65,15 +65,16 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 		Root: k.root, Version: version, PID: os.Getpid(),
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.secrets.hide),
 		Events: kept, Records: kept, Logger: k.logger,
-		Changed: e.look, Queued: func(session string) (int, time.Time) { return e.prompts.QueuedFor(session) }, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db),
+		Changed: e.look, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db),
 		Now: d.opts.Now, NewToken: rand.Text, Jitter: jitter,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	k.controller.Store(c)
+	k.openSpending(e, c, kept)
 	environ := d.env.base(agentcli.Builtin())
-	e.prompts = delivery.New(delivery.Options{Store: kept, City: c, Events: kept, Logger: k.logger, Now: d.opts.Now, NewID: receiptID})
+	e.prompts = delivery.New(delivery.Options{Store: kept, City: c, Events: kept, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.spending.Hold})
 	e.questions = pending.New(pending.Options{
 		City: c, Store: kept, Events: kept, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,

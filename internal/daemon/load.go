@@ -12,6 +12,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/agentcli"
+	"gascity/internal/budget"
 	"gascity/internal/config"
 	"gascity/internal/controller"
 	"gascity/internal/plan"
@@ -23,6 +24,7 @@ type reading struct {
 	city     *config.City
 	desired  plan.Desired
 	rules    *rulebook.Rules
+	spending budget.Rules
 	warnings []string
 }
 
@@ -33,6 +35,9 @@ func (d *Daemon) read(root string) (reading, error) {
 		return reading{}, err
 	}
 	r := reading{city: city}
+	if r.spending, err = budget.RulesOf(city); err != nil {
+		return reading{}, err
+	}
 	for _, note := range city.Notes {
 		r.warnings = append(r.warnings, note.Brief())
 	}
@@ -100,7 +105,7 @@ func (d *Daemon) shown(city *config.City) (client.Config, error) {
 // named returns the files and folders that the configuration was made from,
 // beside city.toml: a change of one of them is a change of the configuration.
 func (r reading) named() []string {
-	paths := rulebook.Files(r.city)
+	paths := append(rulebook.Files(r.city), r.city.Abs(r.city.Usage.Prices))
 	for i := range r.city.Agents {
 		if p := r.city.Agents[i].PromptTemplate; p != "" {
 			paths = append(paths, r.city.Abs(p))

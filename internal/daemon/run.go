@@ -17,11 +17,14 @@ import (
 
 	"gascity/client"
 	"gascity/internal/api"
+	"gascity/internal/budget"
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/controller"
 	"gascity/internal/exchange"
+	"gascity/internal/metric"
 	"gascity/internal/plan"
+	"gascity/internal/rulebook"
 	"gascity/internal/socket"
 	"gascity/provider/all"
 	"gascity/runtime"
@@ -42,8 +45,14 @@ func (d *Daemon) RunController(ctx context.Context, root string, opts cli.Contro
 	defer func() { err = errors.Join(err, file.Close()) }()
 	secrets := &redactor{}
 	secrets.hideEnvironment(d.env)
-	k := &keeper{daemon: d, root: root, logger: newLogger(redactedWriter{secrets, file}), secrets: secrets}
+	k := &keeper{daemon: d, root: root, logger: newLogger(redactedWriter{secrets, file}), secrets: secrets, judged: judged()}
 	defer k.close()
+	judge, calls, err := d.openJudge(root, secrets, k.logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, calls.Close()) }()
+	k.judge = judge
 	return k.run(ctx, opts)
 }
 
@@ -56,6 +65,9 @@ type keeper struct {
 
 	controller atomic.Pointer[controller.Controller]
 	workers    *exchange.Engine // from assemble on
+	spending   *budget.Engine   // as above
+	judged     *metric.Histogram
+	judge      *rulebook.Judge
 
 	mu        sync.Mutex
 	providers []runtime.Provider
@@ -92,7 +104,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		defer cancel()
 		return g.run(ctx)
 	})
-	server := api.NewServer(front{compose(c, engines, k.secrets), k, c, db}, api.Options{Version: opts.Version, Log: k.logger})
+	server := api.NewServer(front{compose(c, engines, k.secrets), k, c, db, engines.spending}, api.Options{Version: opts.Version, Log: k.logger})
 	group.Go(func() error {
 		defer cancel()
 		return server.Run(ctx, listener)
@@ -140,6 +152,10 @@ func (k *keeper) load(ctx context.Context) (controller.Loaded, error) {
 		k.last = r
 		k.mu.Unlock()
 		k.hideWritten(ctx, &r.desired)
+		k.judge.Use(r.rules)
+		if k.spending != nil {
+			k.spending.Look("") // its rules may be others
+		}
 	}
 	return loaded, err
 }

@@ -38,7 +38,7 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 	}
 	e.workers = exchange.New(exchange.Options{
 		City: lateCity{k}, Prompts: latePrompts{e}, Events: kept, Owner: owner, Socket: workerPath(k.root),
-		Logger: k.logger, Now: k.daemon.opts.Now,
+		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Judge, Asking: k.judge.AskTimeout, Spend: e.spend,
 	})
 	k.workers = e.workers
 	return nil
@@ -46,7 +46,7 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 
 // serveWorkers serves the worker API until ctx ends.
 func (k *keeper) serveWorkers(ctx context.Context, l net.Listener) error {
-	return workerapi.NewServer(k.workers, workerapi.Options{Log: k.logger}).Run(ctx, l)
+	return workerapi.NewServer(timedWorkers{k.workers, k.judged}, workerapi.Options{Log: k.logger}).Run(ctx, l)
 }
 
 // listenForWorkers opens the socket of the worker API.

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -93,10 +94,14 @@ func (a *active) decided(c worker.Call, d worker.Decision) {
 
 // patience is how long a person is waited for.
 func (e *Engine) patience(c worker.Call) time.Duration {
-	if c.Wait > 0 && c.Wait < worker.Seconds(e.opts.AskTimeout/time.Second) {
+	timeout := e.opts.AskTimeout
+	if e.opts.Asking != nil {
+		timeout = cmp.Or(e.opts.Asking(), timeout)
+	}
+	if c.Wait > 0 && c.Wait < worker.Seconds(timeout/time.Second) {
 		return time.Duration(c.Wait) * time.Second
 	}
-	return e.opts.AskTimeout
+	return timeout
 }
 
 // ask asks a person.

@@ -63,6 +63,8 @@ type Options struct {
 	Socket, URL string
 
 	AskTimeout time.Duration // of a question of the guard; zero is one minute
+	// Asking is AskTimeout where it may change; zero leaves it at that. It may be nil.
+	Asking func() time.Duration
 	Logger     *slog.Logger
 	Now        func() time.Time
 }

@@ -1,0 +1,155 @@
+package daemon
+
+import (
+	"context"
+	"io"
+	"maps"
+	"slices"
+	"syscall"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/api"
+	"gascity/internal/budget"
+	"gascity/internal/controller"
+	"gascity/internal/exchange"
+	"gascity/internal/metric"
+	"gascity/internal/usage"
+	"gascity/worker"
+)
+
+// openSpending makes the book-keeper of the city.
+func (k *keeper) openSpending(e *engines, c *controller.Controller, kept discreetStore) {
+	e.spending = budget.New(budget.Options{
+		City: c, Store: kept, Events: kept, Rules: k.budgets, Changed: func(session string) { e.prompts.Look(session) },
+		Logger: k.logger, Now: k.daemon.opts.Now,
+	})
+	k.spending = e.spending
+}
+
+// budgets are the budgets and prices of the configuration in force.
+func (k *keeper) budgets() budget.Rules {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.last.spending
+}
+
+// queuedFor counts the prompts that are a reason to run a session: what is held by a
+// budget is none.
+func (e *engines) queuedFor(session string) (int, time.Time) {
+	if e.spending != nil && e.spending.Held(session) {
+		return 0, time.Time{}
+	}
+	return e.prompts.QueuedFor(session)
+}
+
+// spend keeps what was spent, see exchange.Options.
+func (e *engines) spend(ctx context.Context, entries []usage.Entry) (int, error) {
+	return e.spending.Spend(ctx, entries)
+}
+
+// judged is how long decisions about tools take, without those that a person is
+// asked about.
+func judged() *metric.Histogram {
+	return metric.NewHistogram(
+		100*time.Microsecond, 250*time.Microsecond, 500*time.Microsecond, time.Millisecond, 2500*time.Microsecond, 5*time.Millisecond,
+		10*time.Millisecond, 25*time.Millisecond, 100*time.Millisecond, 250*time.Millisecond, time.Second,
+	)
+}
+
+// timedWorkers are the workers of a city whose questions are timed.
+type timedWorkers struct {
+	*exchange.Engine
+	took *metric.Histogram
+}
+
+// Authorize keeps the contract of workerapi.Guard.
+func (w timedWorkers) Authorize(ctx context.Context, id string, c worker.Call) (worker.Decision, error) {
+	began := time.Now()
+	d, err := w.Engine.Authorize(ctx, id, c)
+	if d.Interaction == "" {
+		w.took.Observe(time.Since(began))
+	}
+	return d, err
+}
+
+var (
+	_ api.Spending = front{}
+	_ api.Metered  = front{}
+)
+
+// Usage keeps the contract of api.Spending.
+func (f front) Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error) {
+	return f.spending.Usage(ctx, req)
+}
+
+// Budgets keeps the contract of api.Spending.
+func (f front) Budgets(ctx context.Context) ([]client.Budget, error) { return f.spending.Budgets(ctx) }
+
+// LiftBudget keeps the contract of api.Spending.
+func (f front) LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error) {
+	return f.spending.LiftBudget(ctx, name, req)
+}
+
+// Metrics keeps the contract of api.Metered.
+func (f front) Metrics(ctx context.Context, w io.Writer) error {
+	status, err := f.Status(ctx)
+	if err != nil {
+		return err
+	}
+	queue, err := f.Queue(ctx, "", client.OnlyOpen)
+	if err != nil {
+		return err
+	}
+	sessions, activities, prompts := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, a := range status.Agents {
+		sessions[a.State]++
+		if a.State == client.StateRunning {
+			activities[a.Activity.State]++
+		}
+	}
+	for _, r := range queue {
+		prompts[r.State]++
+	}
+	families := []metric.Family{
+		counted("gc_sessions", "Sessions by the state of their life.", "state", sessions),
+		counted("gc_session_activities", "Running sessions by what their agents do.", "activity", activities),
+		counted("gc_prompts", "Prompts on their way, by state.", "state", prompts),
+		f.keeper.judged.Family("gc_authorize_seconds", "How long it took to decide whether a tool may be used, where no person was asked."),
+		metric.Of(metric.Gauge, "gc_controller_start_seconds", "When the controller began, in seconds since 1970.", float64(status.Controller.StartedAt.Unix())),
+		metric.Of(metric.Gauge, "gc_controller_degraded", "Whether acts that end something are frozen.", truth(status.Controller.Degraded != "")),
+	}
+	families = append(families, cost()...)
+	return metric.Write(w, append(families, f.spending.Metrics()...))
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func counted(name, help, label string, counts map[string]int) metric.Family {
+	f := metric.Family{Name: name, Help: help, Type: metric.Gauge}
+	for _, value := range slices.Sorted(maps.Keys(counts)) {
+		f.Add(float64(counts[value]), label, value)
+	}
+	return f
+}
+
+// cost is what the controller costs the machine, and the programs that it has run and
+// waited for.
+func cost() []metric.Family {
+	f := metric.Family{Name: "gc_controller_cpu_seconds_total", Help: "Processor time, of the controller itself and of the programs that it ran.", Type: metric.Counter}
+	for _, of := range []struct {
+		who  int
+		name string
+	}{{syscall.RUSAGE_SELF, "controller"}, {syscall.RUSAGE_CHILDREN, "programs"}} {
+		var u syscall.Rusage
+		if syscall.Getrusage(of.who, &u) == nil {
+			f.Add(time.Duration(u.Utime.Nano()+u.Stime.Nano()).Seconds(), "of", of.name)
+		}
+	}
+	return []metric.Family{f}
+}
