@@ -65,8 +65,8 @@ type Options struct {
 	AskTimeout time.Duration // of a question of the guard; zero is one minute
 	// Asking is AskTimeout where it may change; zero leaves it at that. It may be nil.
 	Asking func() time.Duration
-	Logger     *slog.Logger
-	Now        func() time.Time
+	Logger *slog.Logger
+	Now    func() time.Time
 }
 
 // Engine is the exchange of one city. Its methods are safe for concurrent use.
