@@ -71,7 +71,7 @@ func (terminal) Capabilities() runtime.ProviderCapabilities {
 // the present folder where there is none.
 func withPath(selection, root string) (string, error) {
 	kind, argument, _ := strings.Cut(selection, ":")
-	if !strings.HasPrefix(argument, "./") && !strings.HasPrefix(argument, "../") {
+	if !strings.Contains(argument, "/") || filepath.IsAbs(argument) {
 		return selection, nil
 	}
 	path, err := filepath.Abs(filepath.Join(root, argument))

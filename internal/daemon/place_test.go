@@ -90,3 +90,21 @@ func TestRoutesOfTheEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// TestAScriptIsOfTheCity gives both checks of a provider a script by a relative path:
+// it is the one in the city's folder, not in the place of the check.
+func TestAScriptIsOfTheCity(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, oneAgent)
+	report := func(r cli.CheckResult) { t.Errorf("a case was run: %+v", r) }
+	for _, path := range []string{"./none", "below/none"} {
+		want := filepath.Join(root, path)
+		for name, check := range map[string]func() error{
+			"contract":   func() error { return d.CheckProvider(t.Context(), root, "exec:"+path, report) },
+			"operations": func() error { return d.CheckOperations(t.Context(), root, "exec:"+path, report) },
+		} {
+			if err := check(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("the %s of %s: %v, want an error that names %s", name, path, err, want)
+			}
+		}
+	}
+}

@@ -153,6 +153,10 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, repo
 	if selection == "" {
 		selection = all.Drivers()[0].Name
 	}
+	selection, err := withPath(selection, root)
+	if err != nil {
+		return err
+	}
 	place, err := os.MkdirTemp(publicPlace, "gc-check-")
 	if err != nil {
 		return fmt.Errorf("cannot make a place for the cases: %w", err)
