@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -64,6 +65,21 @@ E`, `ruby -e 'exec("git push -f")'`, `split --filter='git push -f' x`, `docker r
 	} {
 		if v := p.Decide(shellCall(script)); v.Action == guard.Allow {
 			t.Errorf("%.200s\n\tis allowed (%s)", script, v.Reason)
+		}
+	}
+}
+
+// TestMoreDisguisesAreSeenThrough reads a force push in many disguises, one after each
+// line with a %.
+func TestMoreDisguisesAreSeenThrough(t *testing.T) {
+	p := policy(t, "dangerous-command")
+	data, err := os.ReadFile("testdata/disguises.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for script := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n%\n") {
+		if v := p.Decide(shellCall(script)); v.Action == guard.Allow {
+			t.Errorf("%s\n\tis allowed", script)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func filesOf(files []file, w shell.Word, folders []shell.Word, req Request) []fi
 	here := fileOf(w, nil, req)
 	here.doubt = len(folders) > 0 && !rooted(w.Text)
 	files = append(files, here)
-	if rooted(w.Text) || w.Any != nil && len(w.Any) > 0 && rooted(w.Any[0].Text) {
+	if rooted(w.Text) || len(w.Any) > 0 && rooted(w.Any[0].Text) {
 		return files
 	}
 	if req.Now != "" && req.Now != req.Dir {

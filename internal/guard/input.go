@@ -139,8 +139,8 @@ func (g *gatherer) below(raw json.RawMessage, depth int) error {
 		return g.object(raw, depth+1)
 	case '[':
 		var items []json.RawMessage
-		if json.Unmarshal(raw, &items) != nil {
-			return nil
+		if err := json.Unmarshal(raw, &items); err != nil {
+			return fmt.Errorf("%w: %w", errNoObject, err)
 		}
 		for _, item := range items {
 			if err := g.below(item, depth+1); err != nil {

@@ -253,41 +253,55 @@ func (h head) begins(c *shell.Command, program string) (truth, []shell.Word) {
 	if !c.More && refused(h[1], words, takes, exact) {
 		return no, nil
 	}
-	left := make([]shell.Word, 0, len(words))
-	wanted := h[1:]
-	after := false // the word before was an option, which may take this one as its value
-	otherwise, rest := no, []shell.Word(nil)
+	s := search{wanted: h[1:], left: make([]shell.Word, 0, len(words)), t: t}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if len(w.Text) > 1 && w.Text[0] == '-' && w.Any == nil {
-			left = append(left, w)
-			after = !strings.Contains(w.Text, "=")
-			if exact {
-				if slices.Contains(takes, w.Text) {
-					i++
-				}
-				after = false
+			s.left = append(s.left, w)
+			s.after = !exact && !strings.Contains(w.Text, "=")
+			if exact && slices.Contains(takes, w.Text) {
+				i++
 			}
 			continue
 		}
-		fit := fits(wanted[0], w)
-		switch {
-		case fit == no && !after:
-			return otherwise, rest
-		case fit == no:
-			left = append(left, w)
-		case fit == maybe && after && !w.Split: // a value, or the command
-			otherwise, rest = maybe, slices.Concat(left, words[i+1:])
-		default:
-			t = min(t, fit)
-			if wanted = wanted[1:]; len(wanted) == 0 || w.Split {
-				return t, append(left, words[i+1:]...)
-			}
+		if s.word(w, words[i+1:]) {
+			return s.t, s.left
 		}
-		after = false
 	}
 	if c.More {
-		return t.at(maybe), left
+		return s.t.at(maybe), s.left
 	}
-	return otherwise, rest
+	return s.otherwise, s.rest
+}
+
+// search looks for the words of a head among those of a command.
+type search struct {
+	wanted    []string
+	left      []shell.Word // that are not the head's
+	t         truth
+	after     bool         // the word before was an option, which may take this one as its value
+	otherwise truth        // if a word that may be a value is not one
+	rest      []shell.Word // left then
+}
+
+// word takes up a word that is no option. It reports whether that ends the search.
+func (s *search) word(w shell.Word, next []shell.Word) (done bool) {
+	fit, after := fits(s.wanted[0], w), s.after
+	s.after = false
+	switch {
+	case fit == no && !after:
+		s.t, s.left = s.otherwise, s.rest
+		return true
+	case fit == no:
+		s.left = append(s.left, w)
+	case fit == maybe && after && !w.Split: // a value, or the command
+		s.otherwise, s.rest = maybe, slices.Concat(s.left, next)
+	default:
+		s.t, s.wanted = min(s.t, fit), s.wanted[1:]
+		if len(s.wanted) == 0 || w.Split {
+			s.left = append(s.left, next...)
+			return true
+		}
+	}
+	return false
 }

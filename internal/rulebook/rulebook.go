@@ -219,7 +219,7 @@ func ruleFault(src Source, sheet guard.Sheet, fault *guard.RuleError) *config.Er
 }
 
 func unjoined(err error) []error {
-	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // it is the outermost one that joins
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		return many.Unwrap()
 	}
 	return []error{err}

@@ -133,7 +133,7 @@ func TestWithoutAGuardAllIsAllowedAndWithoutRulesNothing(t *testing.T) {
 
 func TestMistakesHaveTheirPlace(t *testing.T) {
 	for _, c := range []struct{ name, toml, file, want string }{
-		{"unknown set", "[guard]\nsets = ['read-onyl']\n", "", `city.toml:2:9: there is no rule set "read-onyl"; did you mean "read-only"?`},
+		{"unknown set", "[guard]\nsets = ['read-olny']\n", "", `city.toml:2:9: there is no rule set "read-olny"; did you mean "read-only"?`},
 		{"unknown set of a role", "[guard.roles.x]\nsets = ['nothing']\n", "", "city.toml:2:9: there is no rule set"},
 		{"unknown key", "[guard]\nset = ['read-only']\n", "", `city.toml:2:1: unknown key "set" in [guard]; did you mean "sets"?`},
 		{"unknown action", "[[guard.rules]]\nid='a'\naction='dny'\n", "", `city.toml:3:8: action cannot be "dny"; did you mean "deny"?`},

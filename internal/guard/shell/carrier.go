@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -133,67 +134,58 @@ const maxDoubts = 4
 
 // option takes an option off the words, with its value.
 func (k carrier) option(l *load, words []Word) []Word {
-	text, rest := words[0].Text, words[1:]
-	take := func() (Word, bool) {
-		if len(rest) == 0 {
-			return Word{}, false
-		}
-		w := rest[0]
-		rest = rest[1:]
-		return w, true
+	if strings.HasPrefix(words[0].Text, "--") {
+		return k.long(l, words)
 	}
-	if strings.HasPrefix(text, "--") {
-		long, value, given := strings.Cut(text, "=")
-		switch {
-		case long == "--replace":
-			l.mark = "{}"
-			if value != "" {
-				l.mark = value
-			}
-		case slices.Contains(k.texts, long):
-			w := Word{Text: value, Known: true}
-			if !given {
-				w, _ = take()
-			}
-			l.script = &w
-		case given:
-		case slices.Contains(k.longs, long):
-			_, _ = take()
-		default:
-			k.doubt(l, rest)
-		}
-		return rest
-	}
+	text := words[0].Text
 	for i := 1; i < len(text); i++ {
-		letter, value := text[i], text[i+1:]
+		letter := text[i]
 		switch {
-		case strings.IndexByte(k.text, letter) >= 0:
-			w := Word{Text: value, Known: true}
-			if value == "" {
-				w, _ = take()
-			}
-			l.script = &w
-			return rest
-		case strings.IndexByte(k.values, letter) >= 0:
-			if value == "" {
-				w, _ := take()
-				value = w.Text
-			}
-			if k.more && (letter == 'I' || letter == 'J') {
-				l.mark = value
-			}
-			return rest
-		case k.more && letter == 'i':
-			l.mark = "{}"
-			if value != "" {
-				l.mark = value
-			}
-			return rest
+		case strings.IndexByte(k.text+k.values, letter) >= 0, k.more && letter == 'i':
+			return k.valued(l, letter, text[i+1:], words[1:])
 		case strings.IndexByte(k.flags, letter) >= 0, letter >= '0' && letter <= '9':
 		default:
-			k.doubt(l, rest)
-			return rest
+			k.doubt(l, words[1:])
+			return words[1:]
 		}
+	}
+	return words[1:]
+}
+
+// valued takes the value of an option of one letter: what is attached to it, else the
+// next word.
+func (k carrier) valued(l *load, letter byte, attached string, rest []Word) []Word {
+	w := Word{Text: attached, Known: true}
+	if attached == "" && letter != 'i' && len(rest) > 0 {
+		w, rest = rest[0], rest[1:]
+	}
+	switch {
+	case strings.IndexByte(k.text, letter) >= 0:
+		l.script = &w
+	case k.more && letter == 'i':
+		l.mark = cmp.Or(attached, "{}")
+	case k.more && (letter == 'I' || letter == 'J'):
+		l.mark = w.Text
+	}
+	return rest
+}
+
+// long takes a long option.
+func (k carrier) long(l *load, words []Word) []Word {
+	long, value, given := strings.Cut(words[0].Text, "=")
+	rest := words[1:]
+	w := Word{Text: value, Known: true}
+	takes := slices.Contains(k.texts, long) || slices.Contains(k.longs, long)
+	if takes && !given && len(rest) > 0 {
+		w, rest = rest[0], rest[1:]
+	}
+	switch {
+	case long == "--replace":
+		l.mark = cmp.Or(value, "{}")
+	case slices.Contains(k.texts, long):
+		l.script = &w
+	case !takes && !given:
+		k.doubt(l, rest)
 	}
 	return rest
 }

@@ -77,6 +77,9 @@ func (r *reader) other(c Command, program string, in input, depth int) {
 			r.expansions(behind(c, program), w, depth)
 		}
 	}
+	if program == "ssh" || program == "scp" || program == "sftp" {
+		r.connections(c, program, depth)
+	}
 	k, ok := carrierOf(program)
 	if !ok {
 		r.add(c)
@@ -84,9 +87,6 @@ func (r *reader) other(c Command, program string, in input, depth int) {
 		return
 	}
 	r.carried(c, program, k, in, depth)
-	if program == "ssh" || program == "scp" || program == "sftp" {
-		r.connections(c, program, depth)
-	}
 }
 
 // evaluators are builtins that evaluate their words once more, as names of elements.

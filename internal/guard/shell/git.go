@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -112,24 +113,16 @@ var gitScripts = map[string][]string{
 	"":              {"--upload-pack", "--receive-pack", "--exec"}, // of any
 }
 
+// gitVerbs are the commands of git that run a command after a word.
+var gitVerbs = map[string]string{"bisect": "run", "submodule": "foreach"}
+
 // subcommand judges what a command of git runs.
 func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why string) {
-	switch sub {
-	case "config":
+	switch {
+	case sub == "config":
 		return r.configure(c, words, depth)
-	case "bisect", "submodule":
-		verb := map[string]string{"bisect": "run", "submodule": "foreach"}[sub]
-		at := slices.IndexFunc(words, func(w Word) bool { return w.Text == verb })
-		if at < 0 {
-			return ""
-		}
-		words = words[at+1:]
-		for len(words) > 0 && words[0].Known && strings.HasPrefix(words[0].Text, "-") {
-			words = words[1:]
-		}
-		if len(words) > 0 {
-			r.joined(behind(c, sub), words, depth)
-		}
+	case gitVerbs[sub] != "":
+		r.afterVerb(c, sub, words, depth)
 		return ""
 	}
 	for i, w := range words {
@@ -137,15 +130,28 @@ func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why
 			r.text(behind(c, "ext"), Word{Text: script, Known: w.Known}, input{}, depth)
 		}
 		if sub == "clone" && (w.Text == "-c" || w.Text == "--config") && i+1 < len(words) {
-			if hides := r.settingWord(c, words[i+1], depth); hides != "" {
-				why = hides
-			}
+			why = cmp.Or(why, r.settingWord(c, words[i+1], depth))
 		}
 		if script, ok := gitScript(sub, words[i:]); ok {
 			r.text(behind(c, sub), script, input{}, depth)
 		}
 	}
 	return why
+}
+
+// afterVerb judges the command that git bisect run and its like run.
+func (r *reader) afterVerb(c Command, sub string, words []Word, depth int) {
+	at := slices.IndexFunc(words, func(w Word) bool { return w.Text == gitVerbs[sub] })
+	if at < 0 {
+		return
+	}
+	words = words[at+1:]
+	for len(words) > 0 && words[0].Known && strings.HasPrefix(words[0].Text, "-") {
+		words = words[1:]
+	}
+	if len(words) > 0 {
+		r.joined(behind(c, sub), words, depth)
+	}
 }
 
 // gitScript returns the script that the first of the words has as its value.

@@ -8,7 +8,7 @@ import (
 
 // languages are the programs whose words, or whose input, may be a program of
 // another language that runs commands. The texts in it are judged as mentioned.
-var languages = regexp.MustCompile(`^(python[0-9.]*|pypy[0-9.]*|perl[0-9.]*|ruby[0-9.]*|node|nodejs|deno|bun|php[0-9.]*|lua[0-9.]*|luajit|tclsh|wish|expect|osascript|Rscript|julia|[gmn]?awk|busybox-awk|g?sed|vim?|nvim|vimdiff|view|ex|ed|emacs|gdb|lldb|psql|mysql|sqlite3|ftp|tar|gtar|bsdtar|make|gmake|zip|rsync|scala|groovy|elixir|erl|tmux|screen|at|batch|crontab|npm|pnpm|yarn|docker|podman|nerdctl|split|sort|rg|less|man|socat|nc|ncat)$`)
+var languages = regexp.MustCompile(`^(python[0-9.]*|pypy[0-9.]*|perl[0-9.]*|ruby[0-9.]*|node|nodejs|deno|bun|php[0-9.]*|lua[0-9.]*|luajit|tclsh|wish|expect|osascript|Rscript|julia|[gmn]?awk|busybox-awk|g?sed|vim?|nvim|vimdiff|view|ex|ed|emacs|gdb|lldb|psql|mysql|sqlite3|ftp|tar|gtar|bsdtar|make|gmake|zip|rsync|scala|groovy|elixir|erl|tmux|screen|at|batch|crontab|npm|pnpm|yarn|docker|podman|nerdctl|split|sort|rg|less|man|socat|nc|ncat|scp|sftp|nix)$`)
 
 // quoted finds the texts in a program.
 var quoted = regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|/([^/\n]{4,})/e")
@@ -26,7 +26,7 @@ func (r *reader) interpreted(c Command, program string, in input, depth int) {
 	for _, w := range c.Words[1:] {
 		r.mentions(inner, w.Text, depth)
 	}
-	if slices.Contains([]string{"docker", "podman", "nerdctl", "npm", "pnpm", "yarn", "tmux", "screen"}, program) {
+	if slices.Contains([]string{"docker", "podman", "nerdctl", "npm", "pnpm", "yarn", "tmux", "screen", "nix", "gdb", "lldb"}, program) {
 		r.tails(inner, c.Words[1:], depth)
 	}
 	if in.known {
@@ -42,7 +42,7 @@ func (r *reader) mentions(c Command, text string, depth int) {
 	}
 	text = strings.ReplaceAll(text, string(Unknown), "$unknown")
 	r.mention(c, text, depth)
-	if option, value, ok := strings.Cut(text, "="); ok && strings.HasPrefix(option, "--") {
+	if option, value, ok := strings.Cut(text, "="); ok && !strings.ContainsAny(option, " \t\n") {
 		r.mention(c, value, depth)
 	}
 	var all []string
@@ -55,7 +55,7 @@ func (r *reader) mentions(c Command, text string, depth int) {
 	if len(all) > 1 {
 		r.mention(c, strings.Join(all, " "), depth)
 	}
-	for _, mark := range []string{"!", "exec=", "--to-command=", "EXEC:", "SYSTEM:", "1e ", "e "} {
+	for _, mark := range []string{"!", "spawn ", "shell ", "system ", "exec=", "--to-command=", "EXEC:", "SYSTEM:", "1e ", "e "} {
 		if _, command, ok := strings.Cut(text, mark); ok && (len(mark) > 2 || strings.Contains(text, " ")) {
 			r.mention(c, command, depth)
 		}

@@ -85,7 +85,7 @@ func limitCarrier(name string) (carrier, bool) {
 		return carrier{flags: "cCfhiLrStTV", values: "eopsuAaDFlnwx"}, true
 	case "perf":
 		return carrier{flags: "avrgd", values: "eoFCp", skip: 1}, true
-	case "valgrind", "gdb", "lldb", "rr":
+	case "valgrind", "rr":
 		return carrier{}, true
 	case "flock":
 		return carrier{flags: "sxeunoFv", values: "wE", longs: []string{"--timeout", "--wait", "--conflict-exit-code"}, text: "c", texts: []string{"--command"}, skip: 1}, true
@@ -134,7 +134,7 @@ func toolCarrier(name string) (carrier, bool) {
 		return carrier{flags: "0kmXqtvu", values: "jaSNnILdC", longs: []string{"--jobs", "--colsep", "--delay", "--arg-file", "--sshlogin", "--joblog", "--results", "--timeout", "--tag"}, more: true}, true
 	case "npx", "bunx", "pnpx", "uvx", "pipx":
 		return carrier{flags: "yq", values: "p", text: "c", texts: []string{"--call"}, longs: []string{"--package", "--from", "--with", "--python"}}, true
-	case "vagrant", "nix-shell", "nix":
+	case "vagrant", "nix-shell":
 		return carrier{text: "c", texts: []string{"--command", "--run"}, skip: -1}, true
 	case "poetry", "pipenv", "pdm", "hatch", "rye", "uv", "bundle", "rbenv", "pyenv", "asdf", "conda", "mamba":
 		return carrier{skip: 1, values: "np", longs: []string{"--name", "--prefix", "--with", "--python", "--project", "--directory", "--group", "--extra"}}, true

@@ -97,31 +97,36 @@ func invoked(words []Word) invocation {
 			return v
 		}
 		v.words = v.words[1:]
-		if w.Text == "--" {
+		if w.Text == "--" || v.option(w.Text) {
 			return v
-		}
-		if strings.HasPrefix(w.Text, "--") {
-			if long, value, ok := strings.Cut(w.Text, "="); long == "--command" || long == "--init-command" { // as fish has them
-				v.script = true
-				if ok {
-					v.words = append([]Word{{Text: value, Known: true}}, v.words...)
-				}
-				return v
-			}
-			if slices.Contains([]string{"--rcfile", "--init-file", "--emulate"}, w.Text) {
-				v.words = v.words[min(1, len(v.words)):]
-			}
-			continue
-		}
-		if strings.ContainsAny(w.Text, "oO") {
-			v.words = v.words[min(1, len(v.words)):]
-		}
-		if w.Text[0] == '-' {
-			v.script = v.script || strings.ContainsAny(w.Text, "cC")
-			v.input = v.input || strings.Contains(w.Text, "s")
 		}
 	}
 	return v
+}
+
+// option takes up an option of a shell. last says that the script follows it.
+func (v *invocation) option(text string) (last bool) {
+	long, value, given := strings.Cut(strings.ToLower(text), "=")
+	switch {
+	case slices.Contains([]string{"--command", "--init-command", "-command", "-comman", "-comma", "-comm", "-com"}, long): // as some have them
+		v.script = true
+		if given {
+			v.words = append([]Word{{Text: text[len(text)-len(value):], Known: true}}, v.words...)
+		}
+		return true
+	case slices.Contains([]string{"--rcfile", "--init-file", "--emulate"}, long) && !given:
+		v.words = v.words[min(1, len(v.words)):]
+	case strings.HasPrefix(text, "--"):
+	default:
+		if strings.ContainsAny(text, "oO") {
+			v.words = v.words[min(1, len(v.words)):]
+		}
+		if text[0] == '-' {
+			v.script = v.script || strings.ContainsAny(text, "cC")
+			v.input = v.input || strings.Contains(text, "s")
+		}
+	}
+	return false
 }
 
 // shell reads the script of a shell: a word, its input, or a file that is not

@@ -31,8 +31,7 @@ func (s *scope) output(st *syntax.Stmt) input {
 		parts[i] = w.Text
 	}
 	if len(parts) == 1 && parts[0] == "cat" && len(st.Redirs) == 1 {
-		c := Command{}
-		return s.redirectText(st.Redirs[0], &c, in)
+		return s.redirectText(st.Redirs[0], in)
 	}
 	if len(st.Redirs) > 0 {
 		return in
@@ -49,7 +48,7 @@ func (s *scope) output(st *syntax.Stmt) input {
 }
 
 // redirectText is the text that a here-document gives a command.
-func (s *scope) redirectText(r *syntax.Redirect, c *Command, otherwise input) input {
+func (s *scope) redirectText(r *syntax.Redirect, otherwise input) input {
 	var w Word
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:

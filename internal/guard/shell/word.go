@@ -186,7 +186,7 @@ func (f *flattener) single(p *syntax.SglQuoted) {
 		return
 	}
 	text, _, err := expand.Format(nil, p.Value, nil)
-	if err != nil {
+	if err != nil || strings.Contains(p.Value, `\c`) {
 		f.unknown(false)
 		return
 	}
@@ -224,6 +224,10 @@ func special(text string) bool { return strings.ContainsAny(text, " \t\n*?[\\") 
 
 // literal adds unquoted text.
 func (f *flattener) literal(value string, first bool) {
+	if name, rest, ok := strings.Cut(value, "=~"); first && ok && syntax.ValidName(name) { // as in an assignment
+		f.text.WriteString(name + "=")
+		value = "~" + rest
+	}
 	if first && strings.HasPrefix(value, "~") {
 		user, _, _ := strings.Cut(value[1:], "/")
 		home := f.scope.reader.opts.Home
