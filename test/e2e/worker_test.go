@@ -39,10 +39,10 @@ func workers(t *testing.T, root string) map[string]string {
 	return commands
 }
 
-// newWorkers makes a city of the sample workers.
-func newWorkers(t *testing.T) (c *city, names []string) {
+// newWorkers makes a city of the sample workers; more stands in its city.toml.
+func newWorkers(t *testing.T, more string) (c *city, names []string) {
 	t.Helper()
-	c = newCrew(t, "", nil)
+	c = newCrew(t, more, nil)
 	path := filepath.Join(c.root, client.CityFile)
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -73,7 +73,7 @@ func idleByWorker(status client.Status) bool {
 func TestWorkersInACity(t *testing.T) {
 	t.Parallel()
 	const prompts, kills = 20, 4
-	c, names := newWorkers(t)
+	c, names := newWorkers(t, "")
 	c.start()
 	c.await("known by its workers", idleByWorker)
 	sent := make(chan error, len(names)*prompts)
@@ -118,7 +118,7 @@ func (c *city) hand(agent, text string) error {
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
 	for {
-		r, err := c.client.Nudge(ctx, agent, client.NudgeRequest{Text: text, Key: text, Wait: client.ReceiptConsumed})
+		r, err := c.client.Nudge(ctx, agent, client.NudgeRequest{Text: text, Key: agent + " " + text, Wait: client.ReceiptConsumed})
 		switch {
 		case err == nil && r.State == client.ReceiptConsumed:
 			return nil
@@ -131,4 +131,56 @@ func (c *city) hand(agent, text string) error {
 		}
 		pause(50 * time.Millisecond)
 	}
+}
+
+// TestWorkersAreGuarded: a worker that asks before it uses a tool is denied what the
+// rules forbid, and gets a person's answer where they say so.
+func TestWorkersAreGuarded(t *testing.T) {
+	t.Parallel()
+	c, names := newWorkers(t, "[guard]\nsets = [\"dangerous-command\"]\n")
+	c.start()
+	c.await("known by its workers", idleByWorker)
+	for _, name := range names {
+		if err := c.hand(name, "run: git push --force origin main"); err != nil {
+			t.Error(err)
+		}
+		c.shows(name, "allowed: false a force push destroys what others have pushed")
+		answered := make(chan error, 1)
+		go func() { answered <- c.hand(name, "run: git reset --hard") }()
+		id := c.asked(name)
+		p, err := c.client.Respond(t.Context(), id, client.RespondRequest{Option: "Allow once"})
+		if err != nil {
+			t.Errorf("cannot answer %+v: %v", p, err)
+		}
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+		c.shows(name, "allowed: true a person has allowed it")
+	}
+	if census := c.stop(); !census.Clean {
+		t.Errorf("census %+v", census)
+	}
+}
+
+// shows waits until an agent has printed a text, whatever the case of its letters.
+func (c *city) shows(agent, text string) {
+	c.t.Helper()
+	c.await("showing "+text, func(client.Status) bool {
+		out, err := c.client.Peek(c.t.Context(), agent, 20)
+		return err == nil && strings.Contains(strings.ToLower(out.Text), text)
+	})
+}
+
+// asked waits until an agent asks something, and returns the name of the question.
+func (c *city) asked(agent string) (id string) {
+	c.t.Helper()
+	c.await("asking", func(client.Status) bool {
+		open, err := c.client.Pending(c.t.Context(), agent, client.OnlyOpen)
+		if err != nil || len(open) == 0 {
+			return false
+		}
+		id = open[0].ID
+		return true
+	})
+	return id
 }
