@@ -107,6 +107,18 @@ func TestWorkersInACity(t *testing.T) {
 			}
 		}
 	}
+	u, err := c.client.Usage(ctx, client.UsageRequest{By: "agent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sum := range u.Groups {
+		if sum.Turns != prompts {
+			t.Errorf("%s told of %d turns: %+v", sum.Group, sum.Turns, sum)
+		}
+	}
+	if len(u.Groups) != len(names) {
+		t.Errorf("usage of %d agents: %+v", len(u.Groups), u)
+	}
 	if census := c.stop(); !census.Clean {
 		t.Errorf("census %+v", census)
 	}

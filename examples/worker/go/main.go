@@ -1,5 +1,5 @@
 // A complete worker of the Factory Worker API: it answers each prompt with its own
-// words, and asks before it runs what stands behind "run: ".
+// words, asks before it runs what stands behind "run: ", and tells what that took.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"strings"
+	"time"
 
 	"gascity/worker"
 )
@@ -31,7 +32,9 @@ func main() {
 			answer = fmt.Sprintf("allowed: %t %s", d.Allowed, d.Reason) // an error is a no, with its reason
 		}
 		fmt.Println("answer:", answer)
-		report(c.Report(ctx, worker.Idle, worker.Detail{PromptID: m.ID}), c.Ack(ctx, worker.Ack{ID: m.ID, State: worker.Consumed}))
+		in, out := int64(len(p.Content)), int64(len(answer))
+		_, err = c.Telemetry(ctx, worker.TelemetryEvent{Type: worker.TurnComplete, Timestamp: time.Now(), MessageID: m.ID, Usage: &worker.Usage{InputTokens: &in, OutputTokens: &out, Model: "echo", Source: "estimate"}})
+		report(err, c.Report(ctx, worker.Idle, worker.Detail{PromptID: m.ID}), c.Ack(ctx, worker.Ack{ID: m.ID, State: worker.Consumed}))
 	}
 }
 

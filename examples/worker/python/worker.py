@@ -67,5 +67,8 @@ for message in messages():
         decision = post("/authorize", tool="Bash", input={"command": content[5:]})
         content = f"allowed: {decision['allowed']} {decision.get('reason', '')}"
     print("answer:", content, flush=True)
+    usage = {"input_tokens": len(message["data"]["content"]), "output_tokens": len(content), "model": "echo", "source": "estimate"}
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    post("/telemetry", events=[{"type": "turn_complete", "timestamp": now, "message_id": message["id"], "usage": usage}])
     post("/lifecycle", event="idle", metadata={"prompt_id": message["id"]})
     post("/ack", id=message["id"], state="consumed")

@@ -31,6 +31,8 @@ prompt() { # prompt ID CONTENT
 		;;
 	esac
 	printf 'answer: %s\n' "$answer"
+	usage="{input_tokens: ${#2}, output_tokens: ${#answer}, model: \"echo\", source: \"estimate\"}"
+	say /telemetry "{events: [{type: \"turn_complete\", timestamp: \"$(date -u +%FT%TZ)\", message_id: \"$1\", usage: $usage}]}"
 	say /lifecycle "{event: \"idle\", metadata: {prompt_id: \"$1\"}}"
 }
 
