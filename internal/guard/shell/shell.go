@@ -26,11 +26,12 @@ const (
 	maxDepth    = 12    // scripts in scripts
 	maxWords    = 4096  // of one command, after brace expansion
 	maxCommands = 4000  // of one call
-	maxAllWords = 40000 // of one call
+	maxAllWords = 20000 // of one call
 	maxOpen     = 400   // brackets that are open at once
 	maxBrackets = 10000 // of a script
 	maxKeywords = 5000  // of a script
 	maxFolders  = 12    // that a script may be in
+	maxPlaces   = 2000  // commands in folders
 )
 
 // Command is one program that a script may run.
@@ -121,6 +122,9 @@ var errTooMuch = errors.New("the script runs too many commands to be judged")
 func (r *reader) result() ([]Command, error) {
 	if r.full {
 		return nil, errTooMuch
+	}
+	if len(r.folders)*len(r.found) > maxPlaces {
+		r.folders = []Word{{Text: string(Unknown)}}
 	}
 	if len(r.folders) > 0 {
 		for i := range r.found {
