@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"maps"
+	"time"
 
 	"gascity/internal/run"
 	"gascity/runtime"
@@ -81,8 +82,41 @@ func (o *over) Route(name string) runtime.Provider {
 		return &channel{below, a}
 	case !a.knowsPast():
 		return &unsure{below}
+	case a.isYoung():
+		return &unheard{below}
 	}
 	return below
+}
+
+// youth is how long after its start an agent may take to speak to its city.
+const youth = 30 * time.Second
+
+// isYoung reports whether a worker may be about to speak for the run.
+func (a *active) isYoung() bool {
+	a.engine.mu.Lock()
+	defer a.engine.mu.Unlock()
+	return !a.begun.IsZero() && a.engine.opts.Now().Sub(a.begun) < youth
+}
+
+// unheard is a session whose worker, should it have one, has not spoken yet: that the
+// place cannot give it prompts does not say that nobody can.
+type unheard struct{ runtime.Provider }
+
+var (
+	_ runtime.Router    = (*unheard)(nil)
+	_ runtime.Deliverer = (*unheard)(nil)
+)
+
+// Route keeps the contract of runtime.Router.
+func (u *unheard) Route(string) runtime.Provider { return u.Provider }
+
+// Deliver keeps the contract of runtime.Deliverer.
+func (u *unheard) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	out, err := runtime.Deliver(ctx, u.Provider, name, d)
+	if err == nil && out.State == runtime.OutcomeUnsupported {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "no worker speaks for the agent yet, and otherwise " + out.Detail}, nil
+	}
+	return out, err
 }
 
 func (a *active) knowsPast() bool {

@@ -151,7 +151,7 @@ func TestWorkersAreGuarded(t *testing.T) {
 	t.Parallel()
 	c, names := newWorkers(t, "[guard]\nsets = [\"dangerous-command\"]\n")
 	c.start()
-	c.await("known by its workers", idleByWorker)
+	c.await("running", running) // its workers may not have spoken yet: their prompts wait
 	for _, name := range names {
 		if err := c.hand(name, "run: git push --force origin main"); err != nil {
 			t.Error(err)

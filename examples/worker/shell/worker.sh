@@ -6,6 +6,7 @@ set -u
 umask 077
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 printf 'header = "Authorization: Bearer %s"\nheader = "Content-Type: application/json"\n' "$GC_WORKER_TOKEN" >"$folder/config"
 
 call() { curl -s --fail-with-body --unix-socket "$GC_WORKER_SOCKET" -K "$folder/config" "$@"; }
