@@ -96,6 +96,9 @@ func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Deliv
 			return refused(runtime.RefusedWithdrawn, "not a byte was sent: "+err.Error()), nil //nolint:nilerr // the outcome says it
 		}
 	}
+	if a.isYoung() { // its worker speaks, and is about to listen
+		return (&unheard{c.Provider}).Deliver(ctx, name, d)
+	}
 	return runtime.Deliver(ctx, c.Provider, name, d)
 }
 
