@@ -78,6 +78,7 @@ var rooms = []room{
 	{dir: "internal/stage", layer: layerPure},
 	{dir: "internal/scan", layer: layerPure},
 	{dir: "internal/feed", layer: layerPure},
+	{dir: "internal/tmuxhost", layer: layerPure},
 	{dir: "internal/console", layer: layerPure},
 	{dir: "internal/plan", layer: layerPlan},
 	{dir: "internal/session", layer: layerPure},

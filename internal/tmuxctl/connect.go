@@ -164,17 +164,18 @@ func (c *Client) greet(ctx context.Context, connection *connection) (opened, err
 		Cmd("list-commands", "refresh-client"),
 		Cmd("list-commands", "new-session"),
 		Cmd("list-commands", "set-hook"),
+		Cmd("list-commands", "set-environment"),
 		If(hub, "#{"+signalOption+"}", Command{}, Cmd("set-option", "-F", "-t", hub, signalOption, "#{pane_id}")),
 		Cmd("display-message", "-p", "-t", hub, "#{"+signalOption+"}"),
 	)
 	if err != nil {
 		return opened{}, err
 	}
-	made := opened{connection: connection, features: featuresOf(replies[1].Output, replies[2].Output, replies[3].Output)}
+	made := opened{connection: connection, features: featuresOf(replies[1:5])}
 	if made.server, err = parseServer(string(replies[0].Output)); err != nil {
 		return opened{}, err
 	}
-	connection.signalPane = string(replies[5].Output)
+	connection.signalPane = string(replies[6].Output)
 	var set []Command
 	if made.features.Pause {
 		connection.canPause = true
@@ -218,15 +219,17 @@ func parseServer(text string) (Server, error) {
 	return Server{PID: pid, Started: time.Unix(started, 0), Version: words[2]}, nil
 }
 
-// featuresOf reads the usage of refresh-client, new-session and set-hook.
-func featuresOf(refresh, session, hook []byte) Features {
-	flags := strings.Contains(string(refresh), "[-f flags]")
+// featuresOf reads the usage of refresh-client, new-session, set-hook and set-environment.
+func featuresOf(usages []Reply) Features {
+	says := func(command int, words string) bool { return strings.Contains(string(usages[command].Output), words) }
+	flags := says(0, "[-f flags]")
 	return Features{
-		Pause:      flags && strings.Contains(string(refresh), "[-A pane:state]"),
+		Pause:      flags && says(0, "[-A pane:state]"),
 		IgnoreSize: flags,
-		Monitors:   strings.Contains(string(refresh), "[-B name:what:format]"),
-		PaneHooks:  strings.Contains(string(hook), "target-pane"),
-		SessionEnv: strings.Contains(string(session), "[-e environment]"),
+		Monitors:   says(0, "[-B name:what:format]"),
+		PaneHooks:  says(2, "target-pane"),
+		SessionEnv: says(1, "[-e environment]"),
+		HiddenEnv:  says(3, "[-Fh"),
 	}
 }
 

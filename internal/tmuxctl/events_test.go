@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -187,5 +188,39 @@ func TestWhatAPaneShowsIsNeverTheProtocol(t *testing.T) {
 	}
 	if got := output(t, client, tmuxctl.Cmd("display-message", "-p", "next")); got != "next" {
 		t.Errorf("the next reply is %q", got)
+	}
+}
+
+// What a process of tmux has done is counted when the next reply has come.
+func TestChangesAreCountedBeforeTheReply(t *testing.T) {
+	o := options(t)
+	client := newClient(t, o)
+	if _, err := client.Start(limit(t)); err != nil {
+		t.Fatal(err)
+	}
+	tmux := func(args ...string) {
+		t.Helper()
+		if out, err := exec.CommandContext(limit(t), o.Binary, append([]string{"-S", o.Socket}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v: %s", args, err, out)
+		}
+	}
+	ask := func() uint64 {
+		t.Helper()
+		output(t, client, tmuxctl.Cmd("display-message", "-p", "x"))
+		return client.Changes()
+	}
+	tmux("new-session", "-d", "-s", "x", "exec cat", ";", "link-window", "-d", "-s", "=x:", "-t", "="+client.Hub()+":")
+	for _, words := range [][]string{
+		{"new-session", "-d", "-s", "y", "exec cat"}, {"rename-window", "-t", "=x:", "other"}, {"new-window", "-d", "-t", "=y:", "exec cat"},
+		{"kill-session", "-t", "=y"}, {"unlink-window", "-t", "=x:"}, {"kill-window", "-t", "=" + client.Hub() + ":other"},
+	} {
+		before := ask()
+		if again := ask(); again != before {
+			t.Errorf("before %q: nothing was done, and the count went from %d to %d", words, before, again)
+		}
+		tmux(words...)
+		if ask() == before {
+			t.Errorf("%q is not counted", words)
+		}
 	}
 }

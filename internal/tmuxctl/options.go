@@ -55,6 +55,8 @@ type Features struct {
 	PaneHooks bool
 	// SessionEnv: new-session and respawn-pane know -e (3.2, 3.0).
 	SessionEnv bool
+	// HiddenEnv: a session keeps variables that its programs do not get (3.2).
+	HiddenEnv bool
 }
 
 // maxSocket is the longest path of a socket that all systems take, in bytes.

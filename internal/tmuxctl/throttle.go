@@ -9,7 +9,9 @@ const (
 	// print most are paused: 1 MiB/s. tmux sends a control client 1 to 4 MB/s of a flood, and
 	// a reply waits behind what is queued.
 	windowBytes = 256 << 10
-	// rest is how long a pane stays paused. Its program goes on.
+	// rest is how long a pane stays paused. Its program goes on. Turning panes off instead
+	// (refresh-client -A PANE:off), so that the server does not read them, is no way: all of
+	// 3.3a to 3.6a crash when such a pane is turned on again.
 	rest = 250 * time.Millisecond
 )
 

@@ -17,6 +17,7 @@ import (
 	"gascity/internal/journal"
 	"gascity/internal/shim/folder"
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
 	"gascity/internal/typist"
 )
 
@@ -59,18 +60,18 @@ func (s seat) lease(ctx context.Context) (*lease, error) {
 	// From here on nothing of a former deliverer arrives.
 	l.number = rand.Text()
 	answer, err := s.provider.act(ctx, s.record, s.fence(), tmuxctl.Sequence(
-		tmuxctl.Cmd("set-option", "-p", "-t", s.target(), "@"+optionLease, l.number),
-		tmuxctl.Cmd("display-message", "-p", "-t", s.target(), "#{@"+optionEntered+"} "+stateFields),
+		tmuxctl.Cmd("set-option", "-p", "-t", s.target(), "@"+tmuxhost.OptionLease, l.number),
+		tmuxctl.Cmd("display-message", "-p", "-t", s.target(), "#{@"+tmuxhost.OptionEntered+"} "+tmuxhost.StateFields),
 	))
 	if err != nil {
 		return nil, gone(err)
 	}
 	entered, fields, _ := strings.Cut(string(answer), " ")
-	now, err := parseState(fields)
+	now, err := tmuxhost.Parse(fields)
 	if err != nil {
 		return nil, err
 	}
-	return l, l.reconcile(number(entered), now.human)
+	return l, l.reconcile(tmuxhost.Number(entered), now.Human)
 }
 
 func (l *lease) dir() folder.Folder { return l.provider.dir(l.record.Name) }
@@ -121,7 +122,7 @@ func (l *lease) saw(human time.Time) bool {
 
 // fence is the condition of everything that a delivery sends.
 func (l *lease) fence() string {
-	return "#{&&:" + l.record.fence() + ",#{==:#{@" + optionLease + "}," + l.number + "}}"
+	return "#{&&:" + l.record.fence() + ",#{==:#{@" + tmuxhost.OptionLease + "}," + l.number + "}}"
 }
 
 // unseen is the condition that no person has typed since then, as the server counts.
@@ -163,7 +164,7 @@ func (l *lease) Type(ctx context.Context, in journal.Input, p []byte) error {
 	case journal.Enter, journal.Seen:
 		l.book.Enters++
 		l.book.First = cmp.Or(l.book.First, l.book.Enters)
-		count = tmuxctl.Cmd("set-option", "-p", "-t", l.record.target(), "@"+optionEntered, strconv.Itoa(l.book.Enters))
+		count = tmuxctl.Cmd("set-option", "-p", "-t", l.record.target(), "@"+tmuxhost.OptionEntered, strconv.Itoa(l.book.Enters))
 	case journal.Text:
 	}
 	if err := l.save(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
 	"gascity/runtime"
 )
 
@@ -47,11 +48,11 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 // client runs the person's client. It has the person's environment: only terminals matter
 // in it, and the server takes none of it over.
 func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOptions) error {
-	binary, err := lookPath(p.cfg.Binary, value(p.cfg.Environ, "PATH"))
+	binary, err := lookPath(p.cfg.Binary, tmuxhost.Value(p.cfg.Environ, "PATH"))
 	if err != nil {
 		return err
 	}
-	args := []string{"-u", "-S", p.server.socket, "attach-session", "-E", "-t", r.Session}
+	args := []string{"-u", "-S", p.server.Socket(), "attach-session", "-E", "-t", r.Session}
 	if opts.ReadOnly {
 		args = append(args, "-r")
 	}
@@ -78,8 +79,8 @@ func (p *Provider) farewell(r *record) {
 	case err != nil:
 	case s.record == nil || s.record.token != r.token || s.state == nil:
 		fmt.Fprintf(os.Stderr, "[%s was stopped]\n", r.Name)
-	case s.state.dead:
-		fmt.Fprintf(os.Stderr, "[%s %s]\n", r.Name, s.state.exit)
+	case s.state.Dead:
+		fmt.Fprintf(os.Stderr, "[%s %s]\n", r.Name, s.state.Exit)
 	}
 }
 
@@ -94,28 +95,4 @@ func lookPath(program, path string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%w: no %s in %s", tmuxctl.ErrNoTmux, program, path)
-}
-
-// sweep ends what a person has killed: their session is gone, only the hub keeps the window.
-func (p *Provider) sweep(ctx context.Context, strays []state) {
-	for _, s := range strays {
-		condition := "#{&&:#{==:#{@" + optionInstance + "}," + s.hash + "},#{==:#{session_name}," + hub + "}}"
-		if _, err := p.server.ask(ctx, tmuxctl.If(s.pane, condition, tmuxctl.Cmd("kill-window", "-t", s.window), tmuxctl.Command{})); err != nil {
-			p.cfg.Logger.Debug("cannot end a window", "session", s.name, "error", err)
-		}
-	}
-}
-
-// fit gives windows that nobody looks at any more their own size again.
-func (p *Provider) fit(ctx context.Context, list []state) {
-	for _, s := range list {
-		if s.attached > 0 || s.width == cols && s.height == rows {
-			continue
-		}
-		condition := "#{&&:#{==:#{@" + optionInstance + "}," + s.hash + "},#{==:#{session_attached},0}}"
-		resize := tmuxctl.Cmd("resize-window", "-t", s.window, "-x", fmt.Sprint(cols), "-y", fmt.Sprint(rows))
-		if _, err := p.server.ask(ctx, tmuxctl.If(s.session+":"+s.window+"."+s.pane, condition, resize, tmuxctl.Command{})); err != nil {
-			p.cfg.Logger.Debug("cannot resize a window", "session", s.name, "error", err)
-		}
-	}
 }

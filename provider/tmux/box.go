@@ -14,6 +14,7 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/shim/folder"
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
 	"gascity/runtime"
 )
 
@@ -58,7 +59,7 @@ func (b *box) Claim(ctx context.Context) error {
 func (p *Provider) clearWay(ctx context.Context, r *record) error {
 	s, err := p.stateOf(ctx, r)
 	switch {
-	case errors.Is(err, errNotOurs):
+	case errors.Is(err, tmuxhost.ErrNotOurs):
 		pids, err := r.orphans()
 		var unreadable *proc.UnreadableError
 		if err != nil && !errors.As(err, &unreadable) {
@@ -70,7 +71,7 @@ func (p *Provider) clearWay(ctx context.Context, r *record) error {
 		return p.raze(ctx, r, -1)
 	case err != nil:
 		return err
-	case !s.dead:
+	case !s.Dead:
 		return runtime.ErrSessionExists
 	}
 	return p.raze(ctx, r, -1)
@@ -93,10 +94,10 @@ func (b *box) Create(ctx context.Context, spec launch.Spec) error {
 	if err != nil {
 		return errors.Join(err, remove(launcher))
 	}
-	r.Session, r.Window, r.Pane = s.session, s.window, s.pane
-	r.Root = identify(s.pid)
+	r.Session, r.Window, r.Pane = s.Session, s.Window, s.Pane
+	r.Root = tmuxhost.Identify(s.PID)
 	r.Agent = r.Root
-	server, _, _ := b.provider.server.ctl.Server()
+	server, _, _ := b.provider.server.Client().Server()
 	r.Server = server.PID
 	b.record = r
 	if err := r.write(b.dir()); err != nil {
@@ -110,7 +111,7 @@ func (b *box) Create(ctx context.Context, spec launch.Spec) error {
 
 // prepare makes what is on the disk before anything is in the server.
 func (b *box) prepare(ctx context.Context, spec launch.Spec) (*record, error) {
-	if err := b.provider.server.start(ctx); err != nil {
+	if err := b.provider.server.Start(ctx); err != nil {
 		return nil, err
 	}
 	boot, err := proc.BootID()
@@ -135,7 +136,7 @@ func (b *box) prepare(ctx context.Context, spec launch.Spec) (*record, error) {
 
 // raise makes the session in one step: a pane that does nothing, our marks on it, its size,
 // its place in the hub, and only then the agent, which never sees another size.
-func (b *box) raise(ctx context.Context, r *record, launcher string) (state, error) {
+func (b *box) raise(ctx context.Context, r *record, launcher string) (tmuxhost.State, error) {
 	target := "=" + r.Name + ":"
 	set := func(kind, name, value string) tmuxctl.Command {
 		return tmuxctl.Cmd("set-option", kind, "-t", target, name, value)
@@ -144,34 +145,34 @@ func (b *box) raise(ctx context.Context, r *record, launcher string) (state, err
 	if b.cfg.MouseOn {
 		mouse = "on"
 	}
-	size := []string{"-x", fmt.Sprint(cols), "-y", fmt.Sprint(rows)}
+	size := []string{"-x", fmt.Sprint(tmuxhost.Cols), "-y", fmt.Sprint(tmuxhost.Rows)}
 	create := append([]string{"-d", "-E", "-s", r.Name, "-n", r.Name, "-c", r.WorkDir}, size...)
 	commands := []tmuxctl.Command{
 		tmuxctl.Cmd("new-session", append(create, "--", shellPath, "-c", ":")...),
-		set("-p", "@"+optionInstance, r.hash()),
-		set("-p", "@"+optionSession, r.Name),
+		set("-p", "@"+tmuxhost.OptionInstance, r.hash()),
+		set("-p", "@"+tmuxhost.OptionSession, r.Name),
 		set("-w", "window-size", "manual"),
 		tmuxctl.Cmd("resize-window", append([]string{"-t", target}, size...)...),
 		tmuxctl.Cmd("select-pane", "-t", target, "-T", ""),
 		tmuxctl.Cmd("set-option", "-t", target, "mouse", mouse),
-		tmuxctl.Cmd("link-window", "-d", "-s", target, "-t", "="+hub+":"),
+		tmuxctl.Cmd("link-window", "-d", "-s", target, "-t", "="+tmuxhost.Hub+":"),
 		tmuxctl.Cmd("respawn-pane", "-k", "-c", r.WorkDir, "-t", target, "--", shellPath, launcher),
-		tmuxctl.Cmd("display-message", "-p", "-t", target, stateFields),
+		tmuxctl.Cmd("display-message", "-p", "-t", target, tmuxhost.StateFields),
 	}
-	reply, err := b.provider.server.do(ctx, tmuxctl.Sequence(commands...))
+	reply, err := b.provider.server.Do(ctx, tmuxctl.Sequence(commands...))
 	if err != nil {
 		if !errors.Is(err, tmuxctl.ErrExists) {
 			b.abandon(ctx, r)
 		}
-		return state{}, err
+		return tmuxhost.State{}, err
 	}
 	lines := reply[0].Lines()
 	if len(lines) == 0 {
-		return state{}, errors.New("tmux did not tell of the new session")
+		return tmuxhost.State{}, errors.New("tmux did not tell of the new session")
 	}
-	s, err := parseState(lines[len(lines)-1])
-	if err == nil && s.hash != r.hash() {
-		err = fmt.Errorf("tmux told of another session: %q", s.name)
+	s, err := tmuxhost.Parse(lines[len(lines)-1])
+	if err == nil && s.Hash != r.hash() {
+		err = fmt.Errorf("tmux told of another session: %q", s.Name)
 	}
 	return s, err
 }
@@ -180,23 +181,13 @@ func (b *box) raise(ctx context.Context, r *record, launcher string) (state, err
 func (b *box) abandon(ctx context.Context, r *record) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	list, err := b.provider.list(ctx)
+	list, _, err := b.provider.server.List(ctx)
 	if err != nil {
 		return // then nothing of it can be taken away
 	}
-	if slices.ContainsFunc(list, func(s state) bool { return s.hash == r.hash() }) {
+	if slices.ContainsFunc(list, func(s tmuxhost.State) bool { return s.Hash == r.hash() }) {
 		_ = b.provider.raze(ctx, r, -1) // the start fails in any case
 	}
-}
-
-// identify returns the identity of a process of the server's; one that has ended already
-// has no start time.
-func identify(pid int) proc.ID {
-	info, err := proc.Stat(pid)
-	if err != nil {
-		return proc.ID{PID: pid}
-	}
-	return info.ID
 }
 
 // relaunch starts the agent of another incarnation in the pane that stands.
@@ -232,29 +223,29 @@ func (b *box) relaunch(ctx context.Context, spec launch.Spec) error {
 	if err != nil {
 		return errors.Join(err, remove(launcher))
 	}
-	r.Root = identify(s.pid)
+	r.Root = tmuxhost.Identify(s.PID)
 	r.Agent, b.record = r.Root, r
 	b.pane = p.town.know(r, s)
 	return r.write(b.dir())
 }
 
 // respawn gives the former incarnation's pane to the next one, in one step.
-func (b *box) respawn(ctx context.Context, former, next *record, launcher string) (state, error) {
+func (b *box) respawn(ctx context.Context, former, next *record, launcher string) (tmuxhost.State, error) {
 	unset := func(name string) tmuxctl.Command {
 		return tmuxctl.Cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)
 	}
 	reply, err := b.provider.act(ctx, former, former.alike(), tmuxctl.Sequence(
-		tmuxctl.Cmd("set-option", "-p", "-t", next.target(), "@"+optionInstance, next.hash()),
-		unset(optionPaste), unset(optionSigns), unset(optionLease),
+		tmuxctl.Cmd("set-option", "-p", "-t", next.target(), "@"+tmuxhost.OptionInstance, next.hash()),
+		unset(tmuxhost.OptionPaste), unset(tmuxhost.OptionSigns), unset(tmuxhost.OptionLease),
 		tmuxctl.Cmd("select-pane", "-t", next.target(), "-T", ""),
 		tmuxctl.Cmd("respawn-pane", "-k", "-c", next.WorkDir, "-t", next.target(), "--", shellPath, launcher),
 		tmuxctl.Cmd("rename-window", "-t", next.target(), "#{window_name}"), // which is told to all clients
-		tmuxctl.Cmd("display-message", "-p", "-t", next.target(), stateFields),
+		tmuxctl.Cmd("display-message", "-p", "-t", next.target(), tmuxhost.StateFields),
 	))
 	if err != nil {
-		return state{}, err
+		return tmuxhost.State{}, err
 	}
-	return parseState(lastLine(string(reply)))
+	return tmuxhost.Parse(lastLine(string(reply)))
 }
 
 // Terminal keeps the contract of launch.Box.
@@ -267,13 +258,13 @@ func (b *box) Life(ctx context.Context, wait time.Duration) (launch.Life, error)
 		_, changed := b.pane.state()
 		s, err := b.provider.stateOf(ctx, b.record)
 		switch {
-		case errors.Is(err, errNotOurs):
+		case errors.Is(err, tmuxhost.ErrNotOurs):
 			return launch.Life{}, runtime.ErrSessionNotFound
 		case err != nil:
 			return launch.Life{}, err
-		case s.dead:
+		case s.Dead:
 			text, err := b.provider.text(ctx, b.record, lastLines)
-			return launch.Life{Exit: s.exit, Output: text}, err
+			return launch.Life{Exit: s.Exit, Output: text}, err
 		}
 		left := time.Until(end)
 		if left <= 0 {

@@ -21,6 +21,11 @@ import (
 
 // The test binary starts sessions from another process, too.
 func TestMain(m *testing.M) {
+	if path := os.Getenv("GC_TEST_TMUX"); path != "" { // the people in the tests use the same one
+		if err := os.Setenv("PATH", filepath.Dir(path)+":"+os.Getenv("PATH")); err != nil {
+			panic(err)
+		}
+	}
 	elsewhere.Main(func(dir string) runtime.Provider {
 		p, err := tmux.Open(config(dir))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"gascity/internal/console"
 	"gascity/internal/proc"
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
 	"gascity/runtime"
 )
 
@@ -30,7 +31,7 @@ func (p *Provider) stands(ctx context.Context, name string) bool {
 	if err != nil || r == nil || r.Pane == "" {
 		return false
 	}
-	reply, err := p.server.ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", r.target(), "#{@"+optionInstance+"} #{pane_id} #{pane_dead}"))
+	reply, err := p.server.Ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", r.target(), "#{@"+tmuxhost.OptionInstance+"} #{pane_id} #{pane_dead}"))
 	return err == nil && string(reply.Output) == r.hash()+" "+r.Pane+" 0"
 }
 
@@ -39,7 +40,7 @@ func (p *Provider) IsAttached(name string) bool {
 	ctx, cancel := bounded()
 	defer cancel()
 	s, err := p.see(ctx, name)
-	return err == nil && s.live() && s.state.attached > 0
+	return err == nil && s.live() && s.state.Attached > 0
 }
 
 // GetLastActivity keeps the contract of runtime.Inspector. It is by the second for output
@@ -60,7 +61,7 @@ func (p *Provider) lastOutput(s sight) time.Time {
 	p.town.mu.Lock()
 	defer p.town.mu.Unlock()
 	if pane.lastOutput.IsZero() {
-		return s.state.output
+		return s.state.Output
 	}
 	return pane.lastOutput
 }
@@ -69,8 +70,8 @@ func (p *Provider) lastOutput(s sight) time.Time {
 func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	ctx, cancel := bounded()
 	defer cancel()
-	names, err := p.running(ctx)
-	if absent(err) {
+	names, err := p.server.Running(ctx)
+	if tmuxhost.Absent(err) {
 		return []string{}, nil
 	}
 	if err != nil {
@@ -122,9 +123,9 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 	case s.live():
 		p.observeLive(&obs, s)
 	case s.state != nil:
-		exit := s.state.exit
-		obs.Session, obs.Exit, obs.Title, obs.Attached = runtime.Alive, &exit, s.state.title, s.state.attached
-		obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.human
+		exit := s.state.Exit
+		obs.Session, obs.Exit, obs.Title, obs.Attached = runtime.Alive, &exit, s.state.Title, s.state.Attached
+		obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.Human
 		if text, err := p.text(ctx, s.record, lastLines); err == nil { // else the next look finds it
 			obs.Last = console.Last(text, console.RulesOf(s.record.Labels, p.cfg.Profiles), exit.At)
 		}
@@ -135,8 +136,8 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 }
 
 func (p *Provider) observeLive(obs *runtime.Observation, s sight) {
-	obs.Session, obs.Attached, obs.Title = runtime.Alive, s.state.attached, s.state.title
-	obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.human
+	obs.Session, obs.Attached, obs.Title = runtime.Alive, s.state.Attached, s.state.Title
+	obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.Human
 	p.identified(s.record)
 	obs.PID, obs.StartTime = s.record.Agent.PID, s.record.Agent.Start
 	obs.Agent = s.record.life()
@@ -184,11 +185,11 @@ func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 	if n > 0 {
 		first = "-" + strconv.Itoa(n) // above the screen, the lower rows of which may be blank
 	}
-	reply, err := p.server.ask(ctx, tmuxctl.Sequence(
-		tmuxctl.Cmd("display-message", "-p", "-t", r.target(), "#{@"+optionInstance+"} #{pane_id}"),
+	reply, err := p.server.Ask(ctx, tmuxctl.Sequence(
+		tmuxctl.Cmd("display-message", "-p", "-t", r.target(), "#{@"+tmuxhost.OptionInstance+"} #{pane_id}"),
 		tmuxctl.Cmd("capture-pane", "-p", "-S", first, "-t", r.target()),
 	))
-	if errors.Is(err, tmuxctl.ErrNotFound) || absent(err) {
+	if errors.Is(err, tmuxctl.ErrNotFound) || tmuxhost.Absent(err) {
 		return "", errFenced
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"errors"
+	"gascity/internal/tmuxhost"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ var tellsOfPane = []string{"TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "TERM_PR
 func (b *box) writeLauncher(spec launch.Spec, workDir string) (path string, err error) {
 	env := b.environ(spec)
 	return launch.Script{
-		Dir: workDir, Unset: unwanted(b.provider.server.env, env, spec), Env: env, Argv: argv(spec, env),
+		Dir: workDir, Unset: unwanted(b.provider.server.Env(), env, spec), Env: env, Argv: argv(spec, env),
 	}.Write(b.dir().Prompts())
 }
 
@@ -43,7 +44,7 @@ func (b *box) environ(spec launch.Spec) []string {
 func unwanted(server, env []string, spec launch.Spec) []string {
 	var names []string
 	for _, entry := range server {
-		if name, _, _ := strings.Cut(entry, "="); value(env, name) == "" {
+		if name, _, _ := strings.Cut(entry, "="); tmuxhost.Value(env, name) == "" {
 			names = append(names, name)
 		}
 	}
@@ -53,7 +54,7 @@ func unwanted(server, env []string, spec launch.Spec) []string {
 		}
 	}
 	for _, name := range []string{"LC_CTYPE", "SHELL", "OLDPWD"} {
-		if value(env, name) == "" && !slices.Contains(names, name) {
+		if tmuxhost.Value(env, name) == "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -65,7 +66,7 @@ func argv(spec launch.Spec, env []string) []string {
 	if spec.Command != "" {
 		return []string{shellPath, "-c", spec.Command}
 	}
-	if shell := value(env, "SHELL"); filepath.IsAbs(shell) {
+	if shell := tmuxhost.Value(env, "SHELL"); filepath.IsAbs(shell) {
 		return []string{shell}
 	}
 	return []string{shellPath}

@@ -7,19 +7,28 @@ import (
 	"errors"
 
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
 	"gascity/runtime"
 )
 
-// Metadata are options of the pane, so that they end with it. Keys and values are encoded:
-// tmux knows few characters in a name, and prints values as it likes.
+// Metadata are hidden variables of the session, so that they end with it and no program gets
+// them. Where the server has none they are options of the pane, which take it longer the more
+// windows it has. Keys and values are encoded: tmux knows few characters in a name, and
+// prints values as it likes.
 
-func metaOption(key string) string { return "@" + optionMeta + hex.EncodeToString([]byte(key)) }
+// metaPrefix begins their names.
+const metaPrefix = "gc_meta_"
+
+func metaName(key string) string { return metaPrefix + hex.EncodeToString([]byte(key)) }
 
 // SetMeta keeps the contract of runtime.MetaStore.
 func (p *Provider) SetMeta(name, key, value string) error {
 	encoded := base64.StdEncoding.EncodeToString([]byte(value))
 	_, err := p.meta("set metadata of", name, func(r *record) tmuxctl.Command {
-		return tmuxctl.Cmd("set-option", "-p", "-t", r.target(), metaOption(key), encoded)
+		if p.hidesMeta() {
+			return tmuxctl.Cmd("set-environment", "-h", "-t", r.Session, metaName(key), encoded)
+		}
+		return tmuxctl.Cmd("set-option", "-p", "-t", r.target(), "@"+metaName(key), encoded)
 	})
 	return err
 }
@@ -28,7 +37,11 @@ func (p *Provider) SetMeta(name, key, value string) error {
 func (p *Provider) GetMeta(name, key string) (string, error) {
 	const op = "read metadata of"
 	encoded, err := p.meta(op, name, func(r *record) tmuxctl.Command {
-		return tmuxctl.Cmd("display-message", "-p", "-t", r.target(), "#{"+metaOption(key)+"}")
+		format := "#{@" + metaName(key) + "}"
+		if p.hidesMeta() {
+			format = "#{" + metaName(key) + "}"
+		}
+		return tmuxctl.Cmd("display-message", "-p", "-t", r.target(), format)
 	})
 	if err != nil {
 		return "", err
@@ -40,7 +53,10 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 // RemoveMeta keeps the contract of runtime.MetaStore.
 func (p *Provider) RemoveMeta(name, key string) error {
 	_, err := p.meta("remove metadata of", name, func(r *record) tmuxctl.Command {
-		return tmuxctl.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), metaOption(key))
+		if p.hidesMeta() {
+			return tmuxctl.Cmd("set-environment", "-u", "-t", r.Session, metaName(key))
+		}
+		return tmuxctl.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+metaName(key))
 	})
 	return err
 }
@@ -51,6 +67,11 @@ func (p *Provider) meta(op, name string, command func(*record) tmuxctl.Command) 
 	defer cancel()
 	if runtime.ValidateName(name) != nil {
 		return nil, &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
+	}
+	if _, _, known := p.server.Client().Server(); !known { // what it can is asked first
+		if _, err := p.server.Ask(ctx, tmuxctl.Cmd("display-message", "-p", ".")); err != nil && !tmuxhost.Absent(err) {
+			return nil, fold(op, name, err)
+		}
 	}
 	return p.metaOf(ctx, op, name, command)
 }
@@ -69,4 +90,10 @@ func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*re
 			return out, fold(op, name, err)
 		}
 	}
+}
+
+// hidesMeta reports whether the server that is known keeps hidden variables.
+func (p *Provider) hidesMeta() bool {
+	_, features, _ := p.server.Client().Server()
+	return features.HiddenEnv
 }

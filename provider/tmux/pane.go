@@ -12,6 +12,7 @@ import (
 	"gascity/internal/shim/memory"
 	"gascity/internal/term"
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
 	"gascity/internal/tty"
 	"gascity/runtime"
 )
@@ -170,8 +171,8 @@ func (p *pane) save() {
 		return
 	}
 	p.note(tmuxctl.Sequence(
-		tmuxctl.Cmd("set-option", "-p", "-t", p.id, "@"+optionPaste, flag(paste)),
-		tmuxctl.Cmd("set-option", "-p", "-t", p.id, "@"+optionSigns, base64.StdEncoding.EncodeToString(encoded)),
+		tmuxctl.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxhost.OptionPaste, flag(paste)),
+		tmuxctl.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxhost.OptionSigns, base64.StdEncoding.EncodeToString(encoded)),
 	))
 }
 
@@ -179,8 +180,8 @@ func (p *pane) save() {
 func (p *pane) note(command tmuxctl.Command) {
 	ctx, cancel := context.WithTimeout(p.town.ctx, patience)
 	defer cancel()
-	condition := "#{==:#{@" + optionInstance + "}," + p.hash + "}"
-	if _, err := p.town.p.server.ask(ctx, tmuxctl.If(p.id, condition, command, tmuxctl.Command{})); err != nil && ctx.Err() == nil {
+	condition := "#{==:#{@" + tmuxhost.OptionInstance + "}," + p.hash + "}"
+	if _, err := p.town.p.server.Ask(ctx, tmuxctl.If(p.id, condition, command, tmuxctl.Command{})); err != nil && ctx.Err() == nil {
 		p.town.p.cfg.Logger.Debug("cannot note what a program told", "session", p.name, "error", err)
 	}
 }

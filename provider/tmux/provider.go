@@ -7,8 +7,8 @@
 //
 // A session is one tmux session of the same name with one pane of ours. The pane carries
 // a hash of the instance token (@gc_instance); every act that types or destroys is carried
-// out by the server under the condition that the pane still has it. Metadata are options
-// of the pane. The window is linked into the hub, the session of the control client, or
+// out by the server under the condition that the pane still has it. Metadata are hidden
+// variables of the session. The window is linked into the hub, the session of the control client, or
 // its output could not be heard.
 //
 // What must not be read from tmux lies in a private folder (0700) for each session: the
@@ -33,6 +33,7 @@ import (
 	"gascity/internal/console"
 	"gascity/internal/shim/folder"
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
 	"gascity/runtime"
 )
 
@@ -80,9 +81,8 @@ const defaultGrace = 5 * time.Second
 // concurrent use; several may be open over one folder, in one process or many.
 type Provider struct {
 	cfg    Config
-	server *server
+	server *tmuxhost.Server
 	town   *town
-	roster roster
 	// records are those that were read.
 	records recalls
 	memory  console.Memory
@@ -125,7 +125,12 @@ func Open(cfg Config) (*Provider, error) {
 	if cfg.Environ == nil {
 		cfg.Environ = cfg.Env
 	}
-	server, err := openServer(cfg)
+	server, err := tmuxhost.Open(tmuxhost.Config{
+		Dir: cfg.Dir, Socket: cfg.Socket, Binary: cfg.Binary, Env: cfg.Env, Environ: cfg.Environ, Logger: cfg.Logger,
+	})
+	if err == nil {
+		err = folder.Private(filepath.Join(cfg.Dir, "sessions"))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +147,7 @@ func (p *Provider) Close() error {
 	p.end()
 	ctx, cancel := bounded()
 	defer cancel()
-	err := p.server.ctl.Close(ctx)
+	err := p.server.Client().Close(ctx)
 	p.town.close()
 	return err
 }

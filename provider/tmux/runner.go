@@ -13,6 +13,7 @@ import (
 	"gascity/internal/shim/folder"
 	"gascity/internal/stage"
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
 	"gascity/internal/typist"
 	"gascity/runtime"
 )
@@ -137,7 +138,7 @@ func (p *Provider) stop(ctx context.Context, name string, token *string, grace t
 
 // claimFolder waits for the session's lock: somebody may be starting or stopping it.
 func claimFolder(ctx context.Context, dir folder.Folder) (lock *os.File, err error) {
-	err = retry(ctx, func() (err error) { lock, err = dir.Claim(); return err }, folder.ErrTaken)
+	err = tmuxhost.Retry(ctx, func() (err error) { lock, err = dir.Claim(); return err }, folder.ErrTaken)
 	return lock, err
 }
 
@@ -147,40 +148,31 @@ func (p *Provider) raze(ctx context.Context, r *record, grace time.Duration) err
 	if err := r.endTree(ctx, grace); err != nil {
 		return err
 	}
-	list, strays, err := p.listAll(ctx)
-	if err != nil && !absent(err) {
+	list, strays, err := p.server.List(ctx)
+	if err != nil && !tmuxhost.Absent(err) {
 		return err
 	}
 	for _, s := range strays {
-		s.session = "" // it is the hub's
+		s.Session = "" // it is the hub's
 		list = append(list, s)
 	}
 	for _, s := range list {
-		if s.name != r.Name {
+		if s.Name != r.Name {
 			continue
 		}
-		if s.hash != r.hash() && !s.dead { // its starter was killed before it could note it
-			if _, err := proc.KillTree(ctx, identify(s.pid), &proc.KillOptions{Grace: grace}); err != nil {
+		if s.Hash != r.hash() && !s.Dead { // its starter was killed before it could note it
+			if _, err := proc.KillTree(ctx, tmuxhost.Identify(s.PID), &proc.KillOptions{Grace: grace}); err != nil {
 				return err
 			}
 		}
-		_, err := p.server.do(ctx, tmuxctl.If(s.pane, "#{==:#{@"+optionInstance+"},"+s.hash+"}",
-			s.kill(), tmuxctl.Command{}))
-		if err != nil && !errors.Is(err, tmuxctl.ErrNotFound) && ignoreLoss(err) != nil {
+		_, err := p.server.Do(ctx, tmuxctl.If(s.Pane, "#{==:#{@"+tmuxhost.OptionInstance+"},"+s.Hash+"}",
+			s.Kill(), tmuxctl.Command{}))
+		if err != nil && !errors.Is(err, tmuxctl.ErrNotFound) && tmuxhost.IgnoreLoss(err) != nil {
 			return err
 		}
 	}
 	p.town.forget(r.Name, r.hash())
 	return nil
-}
-
-// kill takes the window out of the server, and the session with what a person has added.
-func (s state) kill() tmuxctl.Command {
-	window := tmuxctl.Cmd("kill-window", "-t", s.window)
-	if s.session == "" {
-		return window
-	}
-	return tmuxctl.Sequence(window, tmuxctl.Cmd("kill-session", "-t", s.session))
 }
 
 // endTree ends every process of the incarnation. A negative grace asks nobody first.

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"errors"
+	"gascity/internal/tmuxhost"
 
 	"gascity/internal/scan"
 	"gascity/runtime"
@@ -12,14 +13,14 @@ import (
 func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	ctx, cancel := bounded()
 	defer cancel()
-	list, listErr := p.list(ctx)
-	if absent(listErr) {
+	list, _, listErr := p.server.List(ctx)
+	if tmuxhost.Absent(listErr) {
 		listErr = nil
 	}
 	tracked := map[int]string{}
 	for _, s := range list {
-		if !s.dead {
-			tracked[s.pid] = s.name
+		if !s.Dead {
+			tracked[s.PID] = s.Name
 		}
 	}
 	found, err := scan.Find(id, tracked)

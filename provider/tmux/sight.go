@@ -3,26 +3,25 @@ package tmux
 import (
 	"context"
 	"errors"
+	"gascity/internal/tmuxhost"
 	"io/fs"
 	"os"
 	"syscall"
-	"time"
 
 	"gascity/internal/console"
-	"gascity/internal/proc"
 	"gascity/internal/shim/folder"
 	"gascity/runtime"
 )
 
 // sight is what one look at a session found.
 type sight struct {
-	record *record // nil if there is no such session
-	state  *state  // nil if the server has no pane for it
-	busy   bool    // somebody is starting or ending it just now
+	record *record         // nil if there is no such session
+	state  *tmuxhost.State // nil if the server has no pane for it
+	busy   bool            // somebody is starting or ending it just now
 }
 
 // live reports whether the session runs.
-func (s sight) live() bool { return s.state != nil && !s.state.dead }
+func (s sight) live() bool { return s.state != nil && !s.state.Dead }
 
 // lost reports whether the server, or somebody else, took the session away.
 func (s sight) lost() bool { return s.record != nil && s.state == nil && !s.busy }
@@ -46,7 +45,7 @@ func (p *Provider) see(ctx context.Context, name string) (sight, error) {
 				p.town.know(r, state)
 				return s, nil
 			}
-			if !errors.Is(err, errNotOurs) {
+			if !errors.Is(err, tmuxhost.ErrNotOurs) {
 				return sight{record: r}, err
 			}
 		}
@@ -113,9 +112,6 @@ func (p *Provider) drive(ctx context.Context, op, name string, token *string, do
 	return fold(op, name, do(p.seatOf(s)))
 }
 
-// lockRetry is how often a lock is tried that somebody has.
-const lockRetry = 5 * time.Millisecond
-
 // lockInput takes the session's input. The returned function gives it back.
 func lockInput(ctx context.Context, dir folder.Folder) (unlock func(), err error) {
 	file, err := os.OpenFile(dir.Input(), os.O_RDWR, 0) // the start has made it
@@ -125,37 +121,9 @@ func lockInput(ctx context.Context, dir folder.Folder) (unlock func(), err error
 	if err != nil {
 		return nil, err
 	}
-	err = retry(ctx, func() error { return folder.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB) }, syscall.EWOULDBLOCK)
+	err = tmuxhost.Retry(ctx, func() error { return folder.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB) }, syscall.EWOULDBLOCK)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return func() { _ = file.Close() }, nil // which gives the lock back
-}
-
-// retry calls try until its error is another one than busy.
-func retry(ctx context.Context, try func() error, busy error) error {
-	tick := time.NewTicker(lockRetry)
-	defer tick.Stop()
-	for {
-		if err := try(); !errors.Is(err, busy) {
-			return err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// awaitGone waits until the process has ended.
-func awaitGone(ctx context.Context, pid int) error {
-	info, err := proc.Stat(pid)
-	if errors.Is(err, proc.ErrGone) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return proc.WaitGone(ctx, info.ID)
 }

@@ -11,6 +11,7 @@ import (
 	"gascity/internal/console"
 	"gascity/internal/term"
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
 	"gascity/internal/tty"
 )
 
@@ -29,7 +30,7 @@ var _ console.Terminal = (*terminal)(nil)
 const (
 	screenFields = "#{cursor_x} #{cursor_y} #{cursor_flag} #{alternate_on} #{keypad_cursor_flag} #{keypad_flag} #{wrap_flag} " +
 		"#{insert_flag} #{origin_flag} #{mouse_standard_flag} #{mouse_button_flag} #{mouse_all_flag} #{mouse_sgr_flag} " +
-		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + optionPaste + "} #{@" + optionSigns + "} " + stateFields
+		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + tmuxhost.OptionPaste + "} #{@" + tmuxhost.OptionSigns + "} " + tmuxhost.StateFields
 	screenCount = 20
 )
 
@@ -41,7 +42,7 @@ func (t *terminal) Frame(ctx context.Context, after uint64) (console.Frame, erro
 	}
 	reply, err := t.capture(ctx)
 	switch {
-	case absent(err), errors.Is(err, tmuxctl.ErrNotFound):
+	case tmuxhost.Absent(err), errors.Is(err, tmuxctl.ErrNotFound):
 		return console.Frame{Seq: max(seq, after+1), Exited: true}, nil
 	case err != nil && ctx.Err() != nil:
 		return console.Frame{}, ctx.Err()
@@ -51,8 +52,8 @@ func (t *terminal) Frame(ctx context.Context, after uint64) (console.Frame, erro
 	t.pane.remember(reply.Output)
 	first, cells, _ := bytes.Cut(reply.Output, []byte("\n"))
 	fields := strings.SplitN(string(first), " ", screenCount)
-	s, err := parseState(fields[len(fields)-1])
-	if len(fields) < screenCount || errors.Is(err, errNotOurs) || err == nil && s.hash != t.record.hash() {
+	s, err := tmuxhost.Parse(fields[len(fields)-1])
+	if len(fields) < screenCount || errors.Is(err, tmuxhost.ErrNotOurs) || err == nil && s.Hash != t.record.hash() {
 		return console.Frame{Seq: max(seq, after+1), Exited: true}, nil
 	}
 	if err != nil {
@@ -91,15 +92,15 @@ func (t *terminal) await(ctx context.Context, after uint64) (seq uint64, err err
 // capture asks for the state and the cells of the pane in one step.
 func (t *terminal) capture(ctx context.Context) (tmuxctl.Reply, error) {
 	target := t.record.target()
-	return t.provider.server.ask(ctx, tmuxctl.Sequence(
+	return t.provider.server.Ask(ctx, tmuxctl.Sequence(
 		tmuxctl.Cmd("display-message", "-p", "-t", target, screenFields),
 		tmuxctl.Cmd("capture-pane", "-p", "-e", "-t", target),
 	))
 }
 
 // frame makes a frame of what was answered.
-func (t *terminal) frame(seq uint64, f []string, s state, cells []byte) console.Frame {
-	width, height := max(1, number(f[14])), max(1, number(f[15]))
+func (t *terminal) frame(seq uint64, f []string, s tmuxhost.State, cells []byte) console.Frame {
+	width, height := max(1, tmuxhost.Number(f[14])), max(1, tmuxhost.Number(f[15]))
 	screen := term.New(width, height, &term.Options{Scrollback: -1})
 	screen.Write(redraw(cells, height))
 	on := func(i int) bool { return f[i] == "1" }
@@ -121,10 +122,10 @@ func (t *terminal) frame(seq uint64, f []string, s state, cells []byte) console.
 		modes.MouseEncoding = term.MouseUTF8
 	}
 	frame := console.Frame{
-		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.title, Line: lineMode(tty.LineOf(f[16])),
-		Cursor: term.Cursor{X: min(number(f[0]), width-1), Y: min(number(f[1]), height-1), PendingWrap: number(f[0]) >= width, Visible: on(2)},
+		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: lineMode(tty.LineOf(f[16])),
+		Cursor: term.Cursor{X: min(tmuxhost.Number(f[0]), width-1), Y: min(tmuxhost.Number(f[1]), height-1), PendingWrap: tmuxhost.Number(f[0]) >= width, Visible: on(2)},
 		// An exit that the server has not told yet is none: its last words are on their way.
-		LastOutput: s.output, LastHuman: s.human, Attached: s.attached, Exited: s.dead,
+		LastOutput: s.Output, LastHuman: s.Human, Attached: s.Attached, Exited: s.Dead,
 	}
 	t.pane.describe(&frame, f[17], f[18])
 	return frame
@@ -181,29 +182,41 @@ func (t *terminal) Send(ctx context.Context, p []byte) error {
 
 // send writes the bytes under a condition, after carrying out a command in the same step.
 func (t *terminal) send(ctx context.Context, condition string, p []byte, before tmuxctl.Command) error {
-	target := t.record.target()
-	if len(p) <= maxInline || bytes.IndexByte(p, 0) >= 0 {
+	switch target := t.record.target(); {
+	case bytes.IndexByte(p, 0) >= 0: // a buffer holds no NUL
 		_, err := t.provider.act(ctx, t.record, condition, tmuxctl.Sequence(before, keysCommand(target, p)))
 		return gone(err)
+	case len(p) <= maxInline:
+		reply, err := t.provider.server.Ask(ctx, tmuxctl.Sequence(setCommand(p), t.paste(condition, inlineBuffer, before)))
+		return gone(fenced(reply.Output, err))
 	}
-	out, err := t.provider.server.ctl.WithBuffer(ctx, p, func(name string) tmuxctl.Command {
-		return tmuxctl.If(target, condition, tmuxctl.Sequence(before, pasteCommand(target, name)),
-			tmuxctl.Sequence(tmuxctl.Cmd("delete-buffer", "-b", name), tmuxctl.Cmd("display-message", "-p", fencedWord)))
-	})
+	out, err := t.provider.server.Client().WithBuffer(ctx, p, func(name string) tmuxctl.Command { return t.paste(condition, name, before) })
 	return gone(fenced(out, err))
 }
 
-// maxInline is how many bytes go with the command itself; more go by a private file, which
-// the server reads faster than it parses words. What holds a NUL always goes inline.
-const maxInline = 256
+// paste does away with a buffer: into the pane if the condition holds. The text is outside of
+// the condition because the server takes its time for words within one.
+func (t *terminal) paste(condition, buffer string, before tmuxctl.Command) tmuxctl.Command {
+	target := t.record.target()
+	return tmuxctl.If(target, condition, tmuxctl.Sequence(before, pasteCommand(target, buffer)),
+		tmuxctl.Sequence(tmuxctl.Cmd("delete-buffer", "-b", buffer), tmuxctl.Cmd("display-message", "-p", fencedWord)))
+}
+
+// maxInline is how many bytes go with the command itself; more go by a private file: that
+// takes as long to write as the server takes to parse so many.
+const maxInline = 2 << 10
 
 // inlineBuffer is the paste buffer of small inputs. It exists within one step only.
 const inlineBuffer = "gc-input"
 
+func setCommand(p []byte) tmuxctl.Command {
+	return tmuxctl.Cmd("set-buffer", "-b", inlineBuffer, "--", string(p))
+}
+
 // keysCommand writes bytes to a pane as they are, whatever mode a person has put it in.
 func keysCommand(target string, p []byte) tmuxctl.Command {
 	if bytes.IndexByte(p, 0) < 0 {
-		return tmuxctl.Sequence(tmuxctl.Cmd("set-buffer", "-b", inlineBuffer, "--", string(p)), pasteCommand(target, inlineBuffer))
+		return tmuxctl.Sequence(setCommand(p), pasteCommand(target, inlineBuffer))
 	}
 	var pieces []tmuxctl.Command
 	for len(p) > 0 { // a buffer holds no NUL
@@ -223,7 +236,7 @@ func pasteCommand(target, buffer string) tmuxctl.Command {
 
 // gone puts console's error in the place of ours.
 func gone(err error) error {
-	if errors.Is(err, errFenced) || absent(err) || errors.Is(err, tmuxctl.ErrServerLost) {
+	if errors.Is(err, errFenced) || tmuxhost.Absent(err) || errors.Is(err, tmuxctl.ErrServerLost) {
 		return console.ErrExited
 	}
 	return err
@@ -232,5 +245,5 @@ func gone(err error) error {
 // humanAt is when a person typed last, as the server counts.
 func (p *Provider) humanAt(ctx context.Context, r *record) (time.Time, error) {
 	s, err := p.stateOf(ctx, r)
-	return s.human, err
+	return s.Human, err
 }

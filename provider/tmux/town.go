@@ -14,6 +14,7 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/shim/folder"
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
 	"gascity/runtime"
 )
 
@@ -48,7 +49,7 @@ func newTown(p *Provider) *town {
 func (t *town) run(ctx context.Context) {
 	t.ctx = ctx
 	t.listen()
-	t.sub = t.p.server.ctl.Subscribe(tmuxctl.OutputData)
+	t.sub = t.p.server.Client().Subscribe(tmuxctl.OutputData)
 	t.wg.Go(t.hear)
 	t.wg.Go(t.survey)
 }
@@ -171,8 +172,8 @@ func (t *town) survey() {
 		began := t.count
 		t.mu.Unlock()
 		ctx, cancel := context.WithTimeout(t.ctx, patience)
-		list, strays, err := t.p.listAll(ctx)
-		if absent(err) {
+		list, strays, err := t.p.server.List(ctx)
+		if tmuxhost.Absent(err) {
 			err = nil
 		}
 		if err != nil && t.ctx.Err() == nil && !errors.Is(err, tmuxctl.ErrClosed) {
@@ -180,9 +181,9 @@ func (t *town) survey() {
 		}
 		if err == nil {
 			t.compare(list, began)
-			t.p.fit(ctx, list)
-			t.p.sweep(ctx, strays)
-			if err := t.p.tidy(ctx); err != nil && !absent(err) && t.ctx.Err() == nil {
+			t.p.server.Fit(ctx, list)
+			t.p.server.Sweep(ctx, strays)
+			if err := t.p.server.Tidy(ctx); err != nil && !tmuxhost.Absent(err) && t.ctx.Err() == nil {
 				t.p.cfg.Logger.Debug("cannot tidy up the clients of tmux", "error", err)
 			}
 		}
@@ -192,10 +193,10 @@ func (t *town) survey() {
 }
 
 // compare takes a whole list that was asked for when began sessions had become known.
-func (t *town) compare(list []state, began uint64) {
+func (t *town) compare(list []tmuxhost.State, began uint64) {
 	there := map[string]bool{}
 	for _, s := range list {
-		there[s.hash] = true
+		there[s.Hash] = true
 		t.saw(s)
 	}
 	t.mu.Lock()
@@ -208,7 +209,7 @@ func (t *town) compare(list []state, began uint64) {
 }
 
 // know takes the state of one session and returns its pane.
-func (t *town) know(r *record, s state) *pane {
+func (t *town) know(r *record, s tmuxhost.State) *pane {
 	t.saw(s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -221,52 +222,52 @@ func (t *town) know(r *record, s state) *pane {
 }
 
 // saw compares one state with what is known and tells what has changed.
-func (t *town) saw(s state) {
+func (t *town) saw(s tmuxhost.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, over := t.ended[s.hash]; over {
+	if _, over := t.ended[s.Hash]; over {
 		return
 	}
-	known := t.sessions[s.name]
-	if known != nil && known.hash != s.hash {
+	known := t.sessions[s.Name]
+	if known != nil && known.hash != s.Hash {
 		t.replaceLocked(known, s)
 		known = nil
 	}
 	now := time.Now()
 	if known == nil {
-		if known = t.panes[s.pane]; known == nil {
-			known = t.paneLocked(s.pane)
+		if known = t.panes[s.Pane]; known == nil {
+			known = t.paneLocked(s.Pane)
 		}
 		t.count++
-		known.name, known.hash, known.number = s.name, s.hash, t.count
-		t.sessions[s.name] = known
+		known.name, known.hash, known.number = s.Name, s.Hash, t.count
+		t.sessions[s.Name] = known
 		known.openLog()
-		t.feeds.Tell(runtime.Event{Kind: runtime.EventStarted, Session: s.name, Time: now})
+		t.feeds.Tell(runtime.Event{Kind: runtime.EventStarted, Session: s.Name, Time: now})
 	}
-	if known.attached != s.attached {
-		known.attached = s.attached
+	if known.attached != s.Attached {
+		known.attached = s.Attached
 		known.bumpLocked()
-		t.feeds.Tell(runtime.Event{Kind: runtime.EventAttached, Session: s.name, Time: now, Attached: s.attached})
+		t.feeds.Tell(runtime.Event{Kind: runtime.EventAttached, Session: s.Name, Time: now, Attached: s.Attached})
 	}
 	switch {
-	case s.dead && !s.collected: // who waits for its end asks again
-	case s.dead && !known.dead:
+	case s.Dead && !s.Collected: // who waits for its end asks again
+	case s.Dead && !known.dead:
 		known.dead = true
 		known.bumpLocked()
-		t.p.roster.spoil()
-		exit := s.exit
-		t.feeds.Tell(runtime.Event{Kind: runtime.EventExited, Session: s.name, Time: now, Exit: &exit})
-	case !s.dead && (known.dead || known.pid != s.pid):
-		known.dead, known.pid = false, s.pid
-		t.p.roster.spoil()
-		t.wg.Go(func() { t.awaitEnd(known, s.pid) })
+		t.p.server.Spoil()
+		exit := s.Exit
+		t.feeds.Tell(runtime.Event{Kind: runtime.EventExited, Session: s.Name, Time: now, Exit: &exit})
+	case !s.Dead && (known.dead || known.pid != s.PID):
+		known.dead, known.pid = false, s.PID
+		t.p.server.Spoil()
+		t.wg.Go(func() { t.awaitEnd(known, s.PID) })
 	}
 }
 
 // replaceLocked takes notice that another incarnation has come in the place of one. In its
 // warm box it is not gone before.
-func (t *town) replaceLocked(known *pane, s state) {
-	if known.id != s.pane {
+func (t *town) replaceLocked(known *pane, s tmuxhost.State) {
+	if known.id != s.Pane {
 		t.endLocked(known)
 		return
 	}
@@ -281,7 +282,7 @@ func (t *town) endLocked(pane *pane) {
 
 func (t *town) leaveLocked(pane *pane) {
 	t.ended[pane.hash] = struct{}{}
-	t.p.roster.spoil()
+	t.p.server.Spoil()
 	t.p.records.drop(t.p.dir(pane.name))
 	if t.sessions[pane.name] == pane {
 		delete(t.sessions, pane.name)
@@ -302,7 +303,7 @@ func (t *town) forget(name, hash string) {
 		t.endLocked(pane)
 	}
 	t.ended[hash] = struct{}{}
-	t.p.roster.spoil()
+	t.p.server.Spoil()
 }
 
 // reapLimit bounds how long the server takes to notice the end of a process of its own.
@@ -315,7 +316,7 @@ func (t *town) awaitEnd(pane *pane, pid int) {
 	if err == nil {
 		err = proc.WaitGone(t.ctx, info.ID)
 	}
-	t.p.roster.spoil()
+	t.p.server.Spoil()
 	if t.ctx.Err() != nil {
 		return
 	}
@@ -326,18 +327,18 @@ func (t *town) awaitEnd(pane *pane, pid int) {
 	end := time.Now().Add(reapLimit)
 	for pause := time.Millisecond; time.Now().Before(end); pause = min(2*pause, 100*time.Millisecond) {
 		ctx, cancel := context.WithTimeout(t.ctx, patience)
-		s, err := t.p.settled(ctx, pane.id, pane.hash, pane.id)
+		s, err := t.p.server.Settled(ctx, pane.id, pane.hash, pane.id)
 		cancel()
 		if err != nil {
 			t.touch()
 			return
 		}
-		if s.dead || s.pid != pid {
+		if s.Dead || s.PID != pid {
 			t.saw(s)
 			return
 		}
 		if info, err := proc.Stat(pid); err == nil && info.Ended() {
-			wakeReaper(info)
+			tmuxhost.WakeReaper(info)
 		}
 		select {
 		case <-time.After(pause):

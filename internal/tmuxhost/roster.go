@@ -1,4 +1,4 @@
-package tmux
+package tmuxhost
 
 import (
 	"context"
@@ -31,27 +31,27 @@ type roster struct {
 // moments are the counts of what makes a list another one.
 type moments struct{ changes, spoils uint64 }
 
-// spoil has the list asked for anew.
-func (r *roster) spoil() { r.spoils.Add(1) }
+// Spoil has the list of [Server.Running] asked for anew: a program has ended or begun.
+func (s *Server) Spoil() { s.roster.spoils.Add(1) }
 
-func (p *Provider) moments() moments {
-	return moments{p.server.ctl.Changes(), p.roster.spoils.Load()}
+func (s *Server) moments() moments {
+	return moments{s.ctl.Changes(), s.roster.spoils.Load()}
 }
 
-// running returns the names of all sessions that run, in order. They are shared.
-func (p *Provider) running(ctx context.Context) ([]string, error) {
-	r := &p.roster
+// Running returns the names of all sessions that run, in order. They are shared.
+func (s *Server) Running(ctx context.Context) ([]string, error) {
+	r := &s.roster
 	r.mu.Lock()
 	names, at, when := r.names, r.at, r.when
 	r.mu.Unlock()
-	if names != nil && time.Since(at) < rosterAge && when == p.moments() {
-		_, err := p.server.ask(ctx, tmuxctl.Cmd("display-message", "-p", "."))
-		if err != nil || when == p.moments() {
+	if names != nil && time.Since(at) < rosterAge && when == s.moments() {
+		_, err := s.Ask(ctx, tmuxctl.Cmd("display-message", "-p", "."))
+		if err != nil || when == s.moments() {
 			return names, err
 		}
 	}
-	at, when = time.Now(), p.moments()
-	names, err := p.askRunning(ctx)
+	at, when = time.Now(), s.moments()
+	names, err := s.askRunning(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func (p *Provider) running(ctx context.Context) ([]string, error) {
 
 // askRunning asks for the names of all sessions that run, and for nothing else: the server
 // takes its time for every field of every pane. All windows of ours are in the hub.
-func (p *Provider) askRunning(ctx context.Context) ([]string, error) {
-	reply, err := p.server.ask(ctx, tmuxctl.Cmd("list-panes", "-s", "-t", "="+hub+":", "-F", "#{pane_dead} #{@"+optionSession+"}"))
+func (s *Server) askRunning(ctx context.Context) ([]string, error) {
+	reply, err := s.Ask(ctx, tmuxctl.Cmd("list-panes", "-s", "-t", "="+Hub+":", "-F", "#{pane_dead} #{@"+OptionSession+"}"))
 	names := []string{}
 	for _, line := range reply.Lines() {
 		if name, alive := strings.CutPrefix(line, "0 "); alive && name != "" {

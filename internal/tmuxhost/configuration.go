@@ -1,4 +1,4 @@
-package tmux
+package tmuxhost
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 //
 // The size of windows is not set to manual here but for each window: tmux 3.3 crashes when
 // it makes a session while that is the default.
-func (s *server) configuration() string {
+func (s *Server) configuration() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by gc. Changes are lost.\n")
 	for _, line := range []string{
@@ -58,12 +58,12 @@ func (s *server) configuration() string {
 
 // followClient lets a window of ours follow the size of the person who comes to see it.
 // When the last one has left, the driver gives it its own size again.
-const followClient = `"if-shell -F '#{&&:#{@` + optionInstance + `},#{==:#{client_control_mode},0}}' 'set-option -w window-size latest'"`
+const followClient = `"if-shell -F '#{&&:#{@` + OptionInstance + `},#{==:#{client_control_mode},0}}' 'set-option -w window-size latest'"`
 
 // terminal256 is the name of tmux's own terminal, where the system knows it.
 func terminal256(env []string) string {
-	dirs := []string{value(env, "TERMINFO"), filepath.Join(value(env, "HOME"), ".terminfo"), "/etc/terminfo", "/lib/terminfo", "/usr/share/terminfo", "/usr/lib/terminfo", "/usr/share/lib/terminfo", "/opt/homebrew/share/terminfo", "/usr/local/share/terminfo"}
-	dirs = append(dirs, filepath.SplitList(value(env, "TERMINFO_DIRS"))...)
+	dirs := []string{Value(env, "TERMINFO"), filepath.Join(Value(env, "HOME"), ".terminfo"), "/etc/terminfo", "/lib/terminfo", "/usr/share/terminfo", "/usr/lib/terminfo", "/usr/share/lib/terminfo", "/opt/homebrew/share/terminfo", "/usr/local/share/terminfo"}
+	dirs = append(dirs, filepath.SplitList(Value(env, "TERMINFO_DIRS"))...)
 	for _, dir := range dirs {
 		for _, letter := range []string{"t", "74"} {
 			if _, err := os.Stat(filepath.Join(dir, letter, "tmux-256color")); err == nil {

@@ -1,0 +1,264 @@
+// Package tmuxhost is the tmux server of one city: its socket, its configuration, who its
+// clients are, and what it says of the panes that are ours. It knows neither agents nor
+// records: what may be done to a pane is the driver's to say.
+package tmuxhost
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"gascity/internal/shim/folder"
+	"gascity/internal/tmuxctl"
+)
+
+const (
+	// Hub is the session of the control client. No session of the contract can have
+	// this name.
+	Hub = "~gc"
+	// Cols and Rows are the size of a session to which nobody is attached.
+	Cols, Rows = 200, 50
+	// scrollback is how many lines are kept above the screen.
+	scrollback = 10_000
+	// maxSocketPath is what every system allows, without the final NUL.
+	maxSocketPath = 103
+)
+
+// Config says where the server is. All is required.
+type Config struct {
+	// Dir is the private folder of the configuration, and of the socket unless that is an
+	// absolute path.
+	Dir, Socket string
+	// Binary is the program, a name in PATH of Environ or a path.
+	Binary string
+	// Env is the base environment of agents: what a program needs to run at all goes to
+	// the server.
+	Env, Environ []string
+	Logger       *slog.Logger
+}
+
+// Server is the city's tmux server, which need not run. It is safe for concurrent use.
+type Server struct {
+	cfg    Config
+	ctl    *tmuxctl.Client
+	socket string
+	conf   string
+	env    []string // of the server: no secret is in it, panes inherit it
+	roster roster
+}
+
+// Open makes the folders. It starts no server.
+func Open(cfg Config) (*Server, error) {
+	if err := folder.Private(cfg.Dir); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := socketPath(dir, cfg.Socket)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, socket: socket, conf: filepath.Join(dir, "tmux.conf"), env: serverEnv(cfg.Env)}
+	s.ctl, err = tmuxctl.New(tmuxctl.Options{
+		Socket: socket, Binary: cfg.Binary, Path: Value(cfg.Environ, "PATH"), Config: s.conf, Env: s.env,
+		Hub: Hub, Width: Cols, Height: Rows, Logger: cfg.Logger,
+	})
+	return s, err
+}
+
+// Client is the control client.
+func (s *Server) Client() *tmuxctl.Client { return s.ctl }
+
+// Socket is the path of the server's socket.
+func (s *Server) Socket() string { return s.socket }
+
+// Env is the server's own environment, which its panes inherit.
+func (s *Server) Env() []string { return s.env }
+
+// socketPath is in the folder, or, where that is too long for a socket, in a private
+// folder of the user's that follows from it.
+func socketPath(dir, name string) (string, error) {
+	path := name
+	if !filepath.IsAbs(name) {
+		if name != filepath.Base(name) || name == "." || name == ".." {
+			return "", fmt.Errorf("a tmux socket cannot be called %q: choose a name without slashes, or an absolute path", name)
+		}
+		path = filepath.Join(dir, name)
+	}
+	if len(path) <= maxSocketPath {
+		return path, nil
+	}
+	sum := sha256.Sum256([]byte(path))
+	short := filepath.Join(os.TempDir(), fmt.Sprintf("gc-tmux-%d", os.Getuid()))
+	if len(short) > maxSocketPath-20 {
+		short = fmt.Sprintf("/tmp/gc-tmux-%d", os.Getuid())
+	}
+	for _, dir := range []string{short, filepath.Join(short, hex.EncodeToString(sum[:8]))} {
+		if err := folder.Private(dir); err != nil {
+			return "", err
+		}
+		short = dir
+	}
+	return filepath.Join(short, "s"), nil
+}
+
+// inherited are the variables that the server gets from the base environment: what a
+// program needs to run at all, and nothing that could be a secret.
+var inherited = []string{"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TERMINFO", "TERMINFO_DIRS", "TZ"}
+
+func serverEnv(base []string) []string {
+	var env []string
+	for _, name := range inherited {
+		if v := Value(base, name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// Value returns a variable of an environment; the first entry counts.
+func Value(env []string, name string) string {
+	for _, entry := range env {
+		if v, ok := strings.CutPrefix(entry, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// configured calls do with the configuration written, one process and goroutine after the
+// other.
+func (s *Server) configured(ctx context.Context, do func() error) error {
+	lock, err := os.OpenFile(filepath.Join(filepath.Dir(s.conf), "server.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	err = Retry(ctx, func() error { return folder.Flock(lock, syscall.LOCK_EX|syscall.LOCK_NB) }, syscall.EWOULDBLOCK)
+	if err == nil {
+		err = folder.WriteFile(s.conf, []byte(s.configuration()))
+	}
+	if err != nil {
+		return err
+	}
+	return do()
+}
+
+// Start takes up the server or starts it. Two that start one at once would have one each.
+func (s *Server) Start(ctx context.Context) error {
+	if _, _, known := s.ctl.Server(); known {
+		if _, err := s.ctl.Start(ctx); err == nil {
+			return nil
+		}
+	}
+	err := s.configured(ctx, func() error { _, err := s.ctl.Start(ctx); return err })
+	if errors.Is(err, tmuxctl.ErrNoTmux) {
+		return fmt.Errorf("%w; install it, or choose the provider that needs nothing: session provider \"pty\"", err)
+	}
+	return err
+}
+
+// Do sends commands to the server that runs. After a loss it takes up another one that
+// somebody may have started. Without a server the error matches [tmuxctl.ErrNoServer].
+func (s *Server) Do(ctx context.Context, commands ...tmuxctl.Command) ([]tmuxctl.Reply, error) {
+	replies, err := s.ctl.Do(ctx, commands...)
+	for try := 0; err != nil && try < 3; try++ {
+		switch {
+		case errors.Is(err, tmuxctl.ErrServerLost):
+			if _, err := s.ctl.Attach(ctx); err != nil {
+				return nil, err
+			}
+		case errors.Is(err, tmuxctl.ErrInterrupted) && ctx.Err() == nil && try == 0 && reads(commands):
+		case errors.Is(err, tmuxctl.ErrNoTmux) && folder.Gone(s.socket):
+			return nil, fmt.Errorf("%w at %s", tmuxctl.ErrNoServer, s.socket) // nor is there a program to ask it with
+		default:
+			return replies, err
+		}
+		replies, err = s.ctl.Do(ctx, commands...)
+	}
+	return replies, err
+}
+
+// Ask is Do for one command that changes nothing.
+func (s *Server) Ask(ctx context.Context, command tmuxctl.Command) (tmuxctl.Reply, error) {
+	replies, err := s.Do(ctx, command)
+	if len(replies) == 0 {
+		return tmuxctl.Reply{}, err
+	}
+	return replies[0], err
+}
+
+// Absent reports whether err says for certain that there is no server.
+func Absent(err error) bool { return errors.Is(err, tmuxctl.ErrNoServer) }
+
+// reads reports whether the commands may be sent twice.
+func reads(commands []tmuxctl.Command) bool {
+	for _, c := range commands {
+		line, err := c.Line()
+		if err != nil || !strings.HasPrefix(line, "display-message") && !strings.HasPrefix(line, "list-") && !strings.HasPrefix(line, "capture-pane") {
+			return false
+		}
+	}
+	return true
+}
+
+// IgnoreLoss drops what tells that the server has ended.
+func IgnoreLoss(err error) error {
+	for _, lost := range []error{tmuxctl.ErrServerLost, tmuxctl.ErrNoServer, tmuxctl.ErrInterrupted} {
+		if errors.Is(err, lost) {
+			return nil
+		}
+	}
+	return err
+}
+
+// Configure applies the present configuration to a server that runs.
+func (s *Server) Configure(ctx context.Context) error {
+	return s.configured(ctx, func() error {
+		_, err := s.Do(ctx, tmuxctl.Cmd("source-file", s.conf))
+		return err
+	})
+}
+
+// Shut ends the server with all that runs in it, and waits until it has ended.
+func (s *Server) Shut(ctx context.Context) error {
+	_, err := s.Do(ctx, tmuxctl.Cmd("display-message", "-p", ".")) // which takes up one that runs
+	server, _, known := s.ctl.Server()
+	if err == nil {
+		_, err = s.Do(ctx, tmuxctl.Cmd("kill-server"))
+	}
+	err = IgnoreLoss(err)
+	if err == nil && known {
+		err = s.awaitServer(ctx, server.PID)
+	}
+	return err
+}
+
+// lockRetry is how often a lock is tried that somebody has.
+const lockRetry = 5 * time.Millisecond
+
+// Retry calls try until its error is another one than busy.
+func Retry(ctx context.Context, try func() error, busy error) error {
+	tick := time.NewTicker(lockRetry)
+	defer tick.Stop()
+	for {
+		if err := try(); !errors.Is(err, busy) {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

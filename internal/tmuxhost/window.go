@@ -1,0 +1,41 @@
+package tmuxhost
+
+import (
+	"context"
+	"fmt"
+
+	"gascity/internal/tmuxctl"
+)
+
+// Kill takes the window out of the server, and the session with what a person has added.
+func (s State) Kill() tmuxctl.Command {
+	window := tmuxctl.Cmd("kill-window", "-t", s.Window)
+	if s.Session == "" {
+		return window
+	}
+	return tmuxctl.Sequence(window, tmuxctl.Cmd("kill-session", "-t", s.Session))
+}
+
+// Sweep ends what a person has killed: their session is gone, only the hub keeps the window.
+func (s *Server) Sweep(ctx context.Context, strays []State) {
+	for _, pane := range strays {
+		condition := "#{&&:#{==:#{@" + OptionInstance + "}," + pane.Hash + "},#{==:#{session_name}," + Hub + "}}"
+		if _, err := s.Ask(ctx, tmuxctl.If(pane.Pane, condition, tmuxctl.Cmd("kill-window", "-t", pane.Window), tmuxctl.Command{})); err != nil {
+			s.cfg.Logger.Debug("cannot end a window", "session", pane.Name, "error", err)
+		}
+	}
+}
+
+// Fit gives windows that nobody looks at any more their own size again.
+func (s *Server) Fit(ctx context.Context, list []State) {
+	for _, pane := range list {
+		if pane.Attached > 0 || pane.Width == Cols && pane.Height == Rows {
+			continue
+		}
+		condition := "#{&&:#{==:#{@" + OptionInstance + "}," + pane.Hash + "},#{==:#{session_attached},0}}"
+		resize := tmuxctl.Cmd("resize-window", "-t", pane.Window, "-x", fmt.Sprint(Cols), "-y", fmt.Sprint(Rows))
+		if _, err := s.Ask(ctx, tmuxctl.If(pane.Session+":"+pane.Window+"."+pane.Pane, condition, resize, tmuxctl.Command{})); err != nil {
+			s.cfg.Logger.Debug("cannot resize a window", "session", pane.Name, "error", err)
+		}
+	}
+}

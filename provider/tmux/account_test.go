@@ -1,0 +1,48 @@
+package tmux
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gascity/internal/journal"
+	"gascity/internal/shim/folder"
+)
+
+// Keys go straight to a pane only if it is certain that none of our texts is in its line.
+func TestQuietIsCertain(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "account.json")
+	if !quiet(path) {
+		t.Error("what was never written to is not quiet")
+	}
+	l := &lease{terminal: &terminal{provider: &Provider{cfg: Config{Dir: dir}}, record: &record{Name: "s"}}}
+	path = accountFile(l.dir())
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, want bool) {
+		t.Helper()
+		if err := l.save(); err != nil {
+			t.Fatal(err)
+		}
+		if got := quiet(path); got != want {
+			t.Errorf("%s: quiet is %v", what, got)
+		}
+	}
+	check("an empty account", true)
+	l.book.Deliveries.Begin("1", []byte("text"), []byte("\x15"))
+	check("a text on its way", false)
+	l.book.Deliveries.Settle(journal.Entry{ID: "1", Outcome: "unconfirmed", Open: true})
+	check("a text that may be in the line", false)
+	l.book.Deliveries.Settle(journal.Entry{ID: "1", Outcome: "submitted"})
+	check("a text that was taken", true)
+	for _, other := range []string{"", "{", `{"open":true,`, `{"deliveries":{}}`} {
+		if err := folder.WriteFile(path, []byte(other)); err != nil {
+			t.Fatal(err)
+		}
+		if quiet(path) {
+			t.Errorf("%q is quiet", other)
+		}
+	}
+}

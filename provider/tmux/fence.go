@@ -1,0 +1,52 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+
+	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
+)
+
+// fence is the format that holds for this incarnation's pane alone, and while its agent
+// lives.
+func (r *record) fence() string {
+	return "#{&&:#{==:#{@" + tmuxhost.OptionInstance + "}," + r.hash() + "},#{==:#{pane_dead},0}}"
+}
+
+// alike is the format that holds for this incarnation's pane alone, whether or not its
+// agent lives.
+func (r *record) alike() string { return "#{==:#{@" + tmuxhost.OptionInstance + "}," + r.hash() + "}" }
+
+// errFenced reports that a command was not carried out: the incarnation is over.
+var errFenced = errors.New("the session has ended")
+
+// fencedWord is what a fenced command prints if it was not carried out.
+const fencedWord = "gc-fenced"
+
+// act carries out the command inside the server if the condition holds for the pane;
+// errFenced if not.
+func (p *Provider) act(ctx context.Context, r *record, condition string, command tmuxctl.Command) ([]byte, error) {
+	reply, err := p.server.Ask(ctx, tmuxctl.If(r.target(), condition, command, tmuxctl.Cmd("display-message", "-p", fencedWord)))
+	if err = fenced(reply.Output, err); err != nil {
+		return nil, err
+	}
+	return reply.Output, nil
+}
+
+// fenced is errFenced if what a fenced command printed, or its error, says that it was not
+// carried out.
+func fenced(output []byte, err error) error {
+	if tmuxhost.Absent(err) || errors.Is(err, tmuxctl.ErrNotFound) || err == nil && string(output) == fencedWord {
+		return errFenced
+	}
+	return err
+}
+
+// stateOf asks for the state of the incarnation's pane; [tmuxhost.ErrNotOurs] if it has none.
+func (p *Provider) stateOf(ctx context.Context, r *record) (tmuxhost.State, error) {
+	if r.Pane == "" {
+		return tmuxhost.State{}, tmuxhost.ErrNotOurs
+	}
+	return p.server.Settled(ctx, r.target(), r.hash(), r.Pane)
+}

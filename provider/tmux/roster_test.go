@@ -1,0 +1,125 @@
+package tmux_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"gascity/provider/tmux"
+	"gascity/runtime"
+)
+
+// A list that is kept is never older than what somebody else has done before it is asked for.
+func TestListKnowsWhatOthersDid(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	other, err := tmux.Open(config(r.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r.shell("stays", "exec cat", nil)
+	cfg := runtime.Config{Command: "exec cat", WorkDir: r.dir}
+	want := func(names ...string) {
+		t.Helper()
+		for range 3 { // the first may ask, the others do not
+			if got, err := r.ListRunning(""); err != nil || !slices.Equal(got, names) {
+				t.Fatalf("ListRunning = %q, %v, want %q", got, err, names)
+			}
+		}
+	}
+	for range 5 {
+		want("stays")
+		if err := other.Start(t.Context(), "comes", cfg); err != nil {
+			t.Fatal(err)
+		}
+		want("comes", "stays")
+		r.ask("kill-session", "-t", "=stays")
+		until(t, "the killed session is gone", func() bool {
+			names, err := r.ListRunning("")
+			return err == nil && slices.Equal(names, []string{"comes"})
+		})
+		if err := errors.Join(other.Stop("stays"), other.Start(t.Context(), "stays", cfg), other.Stop("comes")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("stays")
+}
+
+// An agent that has ended is in no list, and is in the next one after its relaunch by
+// another process.
+func TestListFollowsEndAndRelaunch(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	other, err := tmux.Open(config(r.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	file := filepath.Join(r.dir, "end")
+	cfg := runtime.Config{Command: "while ! [ -e " + file + " ]; do sleep 0.02; done", WorkDir: r.dir}
+	if err := r.Start(t.Context(), "s", cfg); err != nil {
+		t.Fatal(err)
+	}
+	lists := func(n int) bool {
+		names, err := r.ListRunning("")
+		return err == nil && len(names) == n
+	}
+	for range 3 {
+		if !lists(1) || !lists(1) {
+			t.Fatal("the session is not listed")
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the agent has ended", func() bool {
+			obs, err := other.Observe(t.Context(), "s")
+			return err == nil && obs.Agent == runtime.Dead
+		})
+		until(t, "the list says so", func() bool { return lists(0) })
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Relaunch(t.Context(), "s", cfg); err != nil {
+			t.Fatal(err)
+		}
+		if !lists(1) {
+			t.Fatal("after the relaunch the session is not listed")
+		}
+	}
+}
+
+// A control client whose owner was killed while it connected is not listed by the server, and
+// must not keep it from ending.
+func TestTeardownTakesOrphansAlong(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.shell("s", "exec cat", nil)
+	socket := filepath.Join(r.dir, "tmux", "s")
+	for range 3 {
+		orphan := exec.Command("sh", "-c", "exec tmux -S "+socket+" -C attach-session -t =~gc: </dev/null") //nolint:noctx // the teardown ends it
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		orphan.Stdout = write // nobody reads it
+		if err := orphan.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = errors.Join(orphan.Wait(), read.Close(), write.Close()) })
+	}
+	if err := errors.Join(r.Stop("s"), r.TeardownServer(), serverless(r.dir)); err != nil {
+		t.Error(err)
+	}
+}
