@@ -10,8 +10,8 @@ const (
 	// a reply waits behind what is queued.
 	windowBytes = 256 << 10
 	// rest is how long a pane stays paused. Its program goes on. Turning panes off instead
-	// (refresh-client -A PANE:off), so that the server does not read them, is no way: all of
-	// 3.3a to 3.6a crash when such a pane is turned on again.
+	// (refresh-client -A PANE:off), so that the server does not read them, is no way: 3.3a, 3.5a
+	// and 3.6a crashed soon after such panes were turned on again.
 	rest = 250 * time.Millisecond
 )
 
