@@ -139,7 +139,7 @@ var acts = []act{
 		return []string{"show-options", "-qv", "-t", "=" + name + ":", "@meta_key"}
 	}},
 	{name: "observe", do: func(c *city, name string) error {
-		_, err := c.Observe(context.Background(), name) //nolint:usetesting,forbidigo // the benchmark bounds it
+		_, err := c.Observe(context.Background(), name) // the benchmark bounds it
 		return err
 	}, args: func(name string) []string {
 		return []string{"display-message", "-p", "-t", "=" + name + ":", "#{pane_dead} #{pane_pid}"}

@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,12 +194,12 @@ func BenchmarkPipelined(b *testing.B) {
 // BenchmarkIdle is what a connected client with 200 idle sessions keeps on the heap, and what the server
 // and this process spend on them in a second.
 func BenchmarkIdle(b *testing.B) {
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
+	var before, after goruntime.MemStats
+	goruntime.GC()
+	goruntime.ReadMemStats(&before)
 	w := open(b, 200)
-	runtime.GC()
-	runtime.ReadMemStats(&after)
+	goruntime.GC()
+	goruntime.ReadMemStats(&after)
 	server, _, _ := w.client.Server()
 	const rest = 10 * time.Second
 	theirs, ours := ticks(b, server.PID), ticks(b, os.Getpid())
