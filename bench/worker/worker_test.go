@@ -135,7 +135,7 @@ func newPlace(b *testing.B, judge func(session.View, worker.Call) guard.Verdict)
 	ctx, cancel := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
 	listen := func(name string) net.Listener {
-		l, err := net.Listen("unix", filepath.Join(dir, name))
+		l, err := new(net.ListenConfig).Listen(b.Context(), "unix", filepath.Join(dir, name))
 		if err != nil {
 			b.Fatal(err)
 		}
