@@ -157,15 +157,7 @@ func (b *book) follow(views []session.View, now time.Time, timed bool) {
 			w = nil
 		}
 		if w == nil {
-			since := v.Activity.Since
-			if since.IsZero() || since.After(now) {
-				since = now
-			}
-			w = &stretch{run: runOf(v), agent: v.Agent, since: since, from: since, savedAt: now}
-			if b.noted(v.Session, since) {
-				w.from = now
-			}
-			b.working[v.Session] = w
+			w = b.begin(v, now)
 		}
 		if timed && now.Sub(w.from) >= longest || now.Sub(w.savedAt) >= saveEvery {
 			b.stretch(v.Session, w, now, timed)
@@ -177,6 +169,21 @@ func (b *book) follow(views []session.View, now time.Time, timed bool) {
 			delete(b.working, name)
 		}
 	}
+}
+
+// begin notes that a session is busy since it said so, and counts from now on what
+// somebody before us has counted.
+func (b *book) begin(v *session.View, now time.Time) *stretch {
+	since := v.Activity.Since
+	if since.IsZero() || since.After(now) {
+		since = now
+	}
+	w := &stretch{run: runOf(v), agent: v.Agent, since: since, from: since, savedAt: now}
+	if b.noted(v.Session, since) {
+		w.from = now
+	}
+	b.working[v.Session] = w
+	return w
 }
 
 // noted reports whether something is noted already of a session's work after a time,

@@ -81,8 +81,11 @@ func (e *Engine) Metrics() []metric.Family {
 			kind string
 			n    *int64
 		}{
-			{"input", t.tokens.Input}, {"cache_read", t.tokens.CacheRead}, {"cache_write", t.tokens.CacheWrite},
-			{"output", t.tokens.Output}, {"reasoning", t.tokens.Reasoning},
+			{"input", t.tokens.Input},
+			{"cache_read", t.tokens.CacheRead},
+			{"cache_write", t.tokens.CacheWrite},
+			{"output", t.tokens.Output},
+			{"reasoning", t.tokens.Reasoning},
 		} {
 			if row.n != nil { // what nobody told is not zero
 				tokens.Add(float64(*row.n), "agent", key.agent, "model", model, "kind", row.kind)

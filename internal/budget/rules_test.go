@@ -49,8 +49,8 @@ silence = "5m"
 	if diff := cmp.Diff(want, rules.Budgets); diff != "" || rules.Prices.Version != "mine" {
 		t.Errorf("prices %q, budgets (-want +got)\n%s", rules.Prices.Version, diff)
 	}
-	write("my.toml", "version = \"mine\"\n[[price]]\nmodle = \"m\"\n")
-	if _, err := budget.RulesOf(city); err == nil || !strings.Contains(err.Error(), `my.toml:3:1: unknown key "price.modle"`) || !strings.Contains(err.Error(), "city.toml:3") {
+	write("my.toml", "version = \"mine\"\n[[price]]\nmodell = \"m\"\n")
+	if _, err := budget.RulesOf(city); err == nil || !strings.Contains(err.Error(), `my.toml:3:1: unknown key "price.modell"`) || !strings.Contains(err.Error(), "city.toml:3") {
 		t.Errorf("a mistake in the table is %v, want its place and that of its name", err)
 	}
 	city.Usage.Prices = ""

@@ -41,7 +41,8 @@ type hall struct {
 }
 
 func (h *hall) View(name string) (session.View, error) {
-	seen, err := runtime.Observe(context.Background(), h.place, name)
+	ctx := context.Background() //nolint:forbidigo // the method has no ctx
+	seen, err := runtime.Observe(ctx, h.place, name)
 	if err != nil {
 		return session.View{}, err
 	}
@@ -49,9 +50,9 @@ func (h *hall) View(name string) (session.View, error) {
 		Session: name, Agent: name, Provider: h.provider, Desired: "running", State: session.StateRunning, Running: true, Ready: true,
 		Token: seen.InstanceToken, Instance: session.PublicInstance(seen.InstanceToken), ReadAt: time.Now(),
 	}
-	reading, err := runtime.Sense(context.Background(), h.provider, name)
+	reading, err := runtime.Sense(ctx, h.provider, name)
 	if err != nil {
-		return v, nil //nolint:nilerr // nothing is known of its activity
+		return v, nil // nothing is known of its activity
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,7 +102,7 @@ func open(t *testing.T, rules budget.Rules) (*hall, *worker.Client) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "w.sock")
-	l, err := net.Listen("unix", path)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func open(t *testing.T, rules budget.Rules) (*hall, *worker.Client) {
 	h.prompts = delivery.New(delivery.Options{Store: kept.Receipts, City: h, Events: kept.Events, Hold: h.spending.Hold})
 	h.workers = exchange.New(exchange.Options{City: h, Events: kept.Events, Socket: path, Spend: h.spending.Spend, Owner: "owner"})
 	h.provider = h.workers.Over(h.place)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var ended sync.WaitGroup
 	for _, run := range []func(context.Context) error{
 		h.spending.Run, h.prompts.Run, h.workers.Run,
@@ -179,7 +180,7 @@ func (l *ledger) count() (prompts, interrupts int) {
 // work answers prompts by turn, until the test ends.
 func (l *ledger) work(t *testing.T, c *worker.Client, turn func(ctx context.Context, id string)) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var ended sync.WaitGroup
 	t.Cleanup(func() { cancel(); ended.Wait() })
 	for _, report := range []worker.Transition{worker.Started, worker.Ready} {
@@ -193,10 +194,12 @@ func (l *ledger) work(t *testing.T, c *worker.Client, turn func(ctx context.Cont
 				return
 			}
 			l.mu.Lock()
-			if m.Kind == worker.PromptMessage {
+			switch m.Kind {
+			case worker.PromptMessage:
 				l.prompts = append(l.prompts, m.ID)
-			} else if m.Kind == worker.InterruptMessage {
+			case worker.InterruptMessage:
 				l.interrupted++
+			default:
 			}
 			l.mu.Unlock()
 			if m.Kind == worker.PromptMessage {
