@@ -10,18 +10,17 @@ import (
 	"gascity/client"
 )
 
-func num(v int64) *int64     { return &v }
-func usd(v float64) *float64 { return &v }
+func num(v int) *int64 { return new(int64(v)) }
 
 func TestUsagePage(t *testing.T) {
 	u := client.Usage{
 		By: "agent", Since: noon.Add(-24 * time.Hour), At: noon, Prices: "2026-03-01",
 		Groups: []client.UsageSum{
-			{Group: "coder", Responses: 212, Turns: 41, Tokens: client.UsageTokens{Input: num(1_234_567), CacheRead: num(45_600_000), Output: num(98_700)}, CostUSD: usd(12.5), Unpriced: 2},
-			{Group: "worker", Responses: 4, Turns: 3, Untold: 1, Tokens: client.UsageTokens{Input: num(999), CacheRead: num(0), Output: num(12)}, CostUSD: usd(1.5)},
+			{Group: "coder", Responses: 212, Turns: 41, Tokens: client.UsageTokens{Input: num(1_234_567), CacheRead: num(45_600_000), Output: num(98_700)}, CostUSD: new(12.5), Unpriced: 2},
+			{Group: "worker", Responses: 4, Turns: 3, Untold: 1, Tokens: client.UsageTokens{Input: num(999), CacheRead: num(0), Output: num(12)}, CostUSD: new(1.5)},
 			{Group: "mute", Responses: 1, Untold: 1, Unpriced: 1},
 		},
-		Total: client.UsageSum{Responses: 217, Turns: 44, Untold: 2, Unpriced: 3, Tokens: client.UsageTokens{Input: num(1_235_566), CacheRead: num(45_600_000), Output: num(98_712)}, CostUSD: usd(14)},
+		Total: client.UsageSum{Responses: 217, Turns: 44, Untold: 2, Unpriced: 3, Tokens: client.UsageTokens{Input: num(1_235_566), CacheRead: num(45_600_000), Output: num(98_712)}, CostUSD: new(14.0)},
 	}
 	want := `$14.00+ in the last 24h, prices of 2026-03-01
 
@@ -82,9 +81,9 @@ func TestStatusTellsWhatIsSpent(t *testing.T) {
 		t.Errorf("a city that spends nothing has a column for it:\n%s", got)
 	}
 	busy := quiet
-	agent.Burn, agent.Held = &client.Burn{TokensPerMinute: usd(12_340), USDPerHour: usd(4.1)}, "budget day: used up"
+	agent.Burn, agent.Held = &client.Burn{TokensPerMinute: new(12_340.0), USDPerHour: new(4.1)}, "budget day: used up"
 	busy.Agents = []client.Agent{agent}
-	busy.Burn = &client.Burn{TokensPerMinute: usd(20_000), Partial: true}
+	busy.Burn = &client.Burn{TokensPerMinute: new(20_000.0), Partial: true}
 	busy.Budgets = []client.Budget{{Name: "day", Who: "a", Act: "hold", Over: true, Text: "budget day: 1,100 tokens of 1,000 tokens in 1h", Until: noon.Add(time.Minute)}}
 	got := (Sheet{Now: noon}).Status(busy)
 	for _, want := range []string{"spends 20.0k/min+\n", "12.3k/min $4.10/h", "held by a budget", "$$  a, budget day: 1,100 tokens of 1,000 tokens in 1h; new prompts wait, again in 1m"} {
