@@ -3,8 +3,6 @@ package console_test
 import (
 	"context"
 	"errors"
-	"gascity/internal/console"
-	"gascity/test/terminal"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +10,8 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/console"
+	"gascity/test/terminal"
 )
 
 const startDelay = 700 * time.Millisecond

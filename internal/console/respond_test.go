@@ -3,13 +3,13 @@ package console_test
 import (
 	"context"
 	"errors"
-	"gascity/internal/console"
-	"gascity/test/terminal"
 	"testing"
 	"time"
 
+	"gascity/internal/console"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/runtime"
+	"gascity/test/terminal"
 )
 
 // ask makes the agent ask and returns the name of its question.

@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// program is the program's own report; its State is empty if there is none.
+// Program is the program's own report; its State is empty if there is none.
 func (f Frame) Program() term.Status {
 	s, _ := term.ParseStatus(f.Status.Text)
 	return s
