@@ -46,7 +46,7 @@ type Board struct {
 	Changed func(session string)
 
 	now   atomic.Pointer[picture]
-	knows atomic.Bool // every session was known when all were told of last
+	knows atomic.Bool                  // every session was known when all were told of last
 	gists map[session.Key]account.Gist // the writer's: what was told last
 }
 
