@@ -94,7 +94,7 @@ func TestAgentsAreKnownToTheGuard(t *testing.T) {
 	if err != nil || len(faults) > 0 {
 		t.Errorf("the configuration has %v, %v", faults, err)
 	}
-	write(t, filepath.Join(root, client.CityFile), strings.Replace(guardedCity, "dangerous", "dangerus", 1))
+	write(t, filepath.Join(root, client.CityFile), strings.Replace(guardedCity, "dangerous", "dangerouss", 1))
 	if faults, err = d.CheckConfig(t.Context(), root); err != nil || len(faults) != 1 || !strings.Contains(faults[0].Hint, "dangerous-command") {
 		t.Errorf("a typo: %+v, %v", faults, err)
 	}
