@@ -11,8 +11,13 @@ func budgetKinds() []KindInfo {
 	name, who := Datum{"budget", "its name"}, Datum{"who", "the session or agent; absent: the city"}
 	return []KindInfo{
 		{BudgetExceeded, "a budget is used up, and its act is in force; told again by a controller that begins meanwhile", []Datum{
-			name, who, {"act", "warn, hold, interrupt or stop"}, {"measure", "tokens, usd, turns or time"}, {"used", "how much, as far as it is known"}, {"limit", "how much there is"},
-			{"unknown", "why it may be more"}, {"until", "when it is over if nothing more is spent, RFC 3339; absent: not by itself"},
+			name, who,
+			{"act", "warn, hold, interrupt or stop"},
+			{"measure", "tokens, usd, turns or time"},
+			{"used", "how much, as far as it is known"},
+			{"limit", "how much there is"},
+			{"unknown", "why it may be more"},
+			{"until", "when it is over if nothing more is spent, RFC 3339; absent: not by itself"},
 		}},
 		{BudgetReleased, "a budget is not used up any more", []Datum{name, who}},
 		{BudgetLifted, "a person let a budget begin anew", []Datum{name, who}},
