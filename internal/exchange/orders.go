@@ -47,7 +47,7 @@ func (e *Engine) Prompt(ctx context.Context, p worker.Prompt, wait worker.Progre
 
 // Identity keeps the contract of workerapi.Orders. Credentials are handed on and not
 // kept.
-func (e *Engine) Identity(ctx context.Context, id worker.Identity) (worker.IdentityAnswer, error) {
+func (e *Engine) Identity(_ context.Context, id worker.Identity) (worker.IdentityAnswer, error) {
 	a, err := e.named(id.RunID)
 	if err != nil {
 		return worker.IdentityAnswer{}, err

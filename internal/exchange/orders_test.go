@@ -141,7 +141,7 @@ func TestAnInterruptIsConfirmedOrTakenBack(t *testing.T) {
 		t.Errorf("interrupted: %+v, %v", answer, err)
 	}
 	a.cancel()
-	<-a.done
+	r.must(<-a.done)
 	deaf := r.work(env, func(*agent, worker.Message) {}, worker.OfferInterrupt)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -152,7 +152,7 @@ func TestAnInterruptIsConfirmedOrTakenBack(t *testing.T) {
 		t.Errorf("another incarnation's interrupt: %v", err)
 	}
 	deaf.cancel()
-	<-deaf.done
+	r.must(<-deaf.done)
 	next := r.work(env, nil, worker.OfferInterrupt)
 	if out := r.deliver(delivery("p", "one", "hello")); out.State != runtime.OutcomeSubmitted || len(next.had(worker.InterruptMessage)) != 0 {
 		t.Errorf("after it had been given up the worker got %v", next.had(worker.InterruptMessage))
@@ -174,7 +174,7 @@ func TestHealthIsTheWorkersOwnOrWhatIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.cancel()
-	<-a.done
+	r.must(<-a.done)
 	r.eventually("it is not connected", func() bool { return r.health(a.RunID).Status == worker.Degraded })
 	if h := r.health(a.RunID); h.Asked || h.ContextUsage == nil || *h.ContextUsage != used || h.CurrentState != "ready" {
 		t.Errorf("what is known: %+v", h)

@@ -52,7 +52,7 @@ func TestOneOfTwentyStartsWins(t *testing.T) {
 			var all sync.WaitGroup
 			for i := range 20 {
 				all.Go(func() {
-					err := r.now().provider.Start(context.Background(), "a", config("a", instance(i)))
+					err := r.now().provider.Start(r.Context(), "a", config("a", instance(i)))
 					if err == nil {
 						won <- instance(i)
 					} else if !errors.Is(err, runtime.ErrSessionExists) {

@@ -33,6 +33,11 @@ func refused(reason runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: reason, Detail: detail}
 }
 
+// unsent is the outcome of a prompt that was not sent because of err.
+func unsent(err error) runtime.Outcome {
+	return refused(runtime.RefusedWithdrawn, "not a byte was sent: "+err.Error())
+}
+
 func unconfirmed(reason runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: reason, Detail: detail}
 }
@@ -59,14 +64,14 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	}
 	text, staged, err := c.text(name, d.Content)
 	if err != nil {
-		return refused(runtime.RefusedContent, err.Error()), nil //nolint:nilerr // the outcome says it
+		return refused(runtime.RefusedContent, err.Error()), nil
 	}
 	id := a.goesByStream(d.ID)
 	if err := a.remember(c.Provider); err != nil {
-		return refused(runtime.RefusedWithdrawn, "not a byte was sent: "+err.Error()), nil //nolint:nilerr // as above
+		return unsent(err), nil
 	}
 	if _, err := a.prompt(id, text); err != nil {
-		return refused(runtime.RefusedUnready, err.Error()), nil //nolint:nilerr // as above
+		return refused(runtime.RefusedUnready, err.Error()), nil
 	}
 	confirm := d.Confirm
 	if confirm <= 0 {
@@ -93,7 +98,7 @@ func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Deliv
 	a.mu.Unlock()
 	if id != "" {
 		if err := a.remember(c.Provider); err != nil {
-			return refused(runtime.RefusedWithdrawn, "not a byte was sent: "+err.Error()), nil //nolint:nilerr // the outcome says it
+			return unsent(err), nil
 		}
 	}
 	if a.isYoung() { // its worker speaks, and is about to listen
@@ -231,10 +236,10 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 	}
 	message, err := stage.MessageOf(d.Content)
 	if err != nil {
-		return unconfirmed("", err.Error()), nil //nolint:nilerr // the outcome says it
+		return unconfirmed("", err.Error()), nil
 	}
 	if err := a.promptAgain(id, message.Text); err != nil {
-		return unconfirmed(runtime.RefusedUnready, err.Error()), nil //nolint:nilerr // as above
+		return unconfirmed(runtime.RefusedUnready, err.Error()), nil
 	}
 	return a.await(ctx, id, settleWithin), nil
 }

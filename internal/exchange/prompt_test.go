@@ -1,7 +1,6 @@
 package exchange_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -136,7 +135,7 @@ func TestAPromptWaitsForAWorkerThatReturns(t *testing.T) {
 	r.restart()
 	a := r.work(r.start("a", "one"), nil)
 	a.cancel()
-	<-a.done
+	r.must(<-a.done)
 	r.eventually("its stream has ended", func() bool { return r.health(a.RunID).Status == worker.Degraded })
 	d := delivery("p", "one", "hello")
 	for range 2 { // also after a restart, which does not know it yet
@@ -157,7 +156,7 @@ func TestAPromptWaitsForAWorkerThatReturns(t *testing.T) {
 
 func (r *rig) health(run string) worker.Health {
 	r.Helper()
-	h, err := r.owner().Health(context.Background(), run)
+	h, err := r.owner().Health(r.Context(), run)
 	if err != nil {
 		r.Fatal(err)
 	}

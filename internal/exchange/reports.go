@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,9 +25,7 @@ const (
 // a report has happened whether it is written down or not.
 func (e *Engine) record(a *active, kind event.Kind, body any, more map[string]string) {
 	data := map[string]string{dataRun: a.id}
-	for key, value := range more {
-		data[key] = value
-	}
+	maps.Copy(data, more)
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {

@@ -149,12 +149,12 @@ func (r *rig) begin() *controller {
 	opts.City = c
 	c.engine = exchange.New(opts)
 	c.provider = c.engine.Over(noting{r.place, r})
-	plain, err := net.Listen("unix", r.path)
+	plain, err := new(net.ListenConfig).Listen(r.Context(), "unix", r.path)
 	if err != nil {
 		r.Fatal(err)
 	}
 	l := &killable{Listener: plain}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	c.life = ctx
 	server := workerapi.NewServer(c.engine, workerapi.Options{Heartbeat: 50 * time.Millisecond})
 	var ended sync.WaitGroup
@@ -194,7 +194,7 @@ func (r *rig) restart() *controller {
 	return r.begin()
 }
 
-func (r *rig) Nudge(_ context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
+func (r *rig) Nudge(_ context.Context, _ string, req client.NudgeRequest) (client.Receipt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, p := range r.prompts {
@@ -222,7 +222,7 @@ func (c *controller) View(name string) (session.View, error) {
 	if c.rig.blind.Load() {
 		return session.View{}, client.ErrUnavailable
 	}
-	obs, err := runtime.Observe(context.Background(), c.rig.place, name)
+	obs, err := runtime.Observe(context.WithoutCancel(c.rig.Context()), c.rig.place, name)
 	if err != nil {
 		return session.View{}, err
 	}
@@ -288,7 +288,7 @@ type agent struct {
 func (r *rig) work(env map[string]string, act func(*agent, worker.Message), offers ...string) *agent {
 	r.Helper()
 	a := &agent{Client: clientOf(env), rig: r, act: act, changed: make(chan struct{}), done: make(chan error, 1)}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	a.cancel = cancel
 	r.must(a.Report(ctx, worker.Started, worker.Detail{Offers: offers}))
 	r.must(a.Report(ctx, worker.Ready, worker.Detail{}))
@@ -373,7 +373,7 @@ func (r *rig) eventually(what string, is func() bool) {
 
 // within gives a context that ends with patience.
 func (r *rig) within() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
 	r.Cleanup(cancel)
 	return ctx
 }

@@ -202,7 +202,7 @@ func (e *Engine) named(id string) (*active, error) {
 	a := e.byID[id]
 	e.mu.Unlock()
 	if a == nil {
-		return nil, &unknownRun{id, e.settled()}
+		return nil, &unknownRunError{id, e.settled()}
 	}
 	return a, nil
 }
@@ -229,13 +229,13 @@ func (e *Engine) Authenticate(token string) (run.Caller, error) {
 	return run.Caller{}, errUnknownToken
 }
 
-// unknownRun is a run that the engine does not know.
-type unknownRun struct {
+// unknownRunError is a run that the engine does not know.
+type unknownRunError struct {
 	id      string
 	settled bool
 }
 
-func (u *unknownRun) Error() string {
+func (u *unknownRunError) Error() string {
 	if !u.settled {
 		return "the city does not know all its sessions yet; ask again"
 	}
@@ -244,7 +244,7 @@ func (u *unknownRun) Error() string {
 
 // Is reports whether target is the sentinel of the answer: a run may turn up as long
 // as not all sessions are known.
-func (u *unknownRun) Is(target error) bool {
+func (u *unknownRunError) Is(target error) bool {
 	if !u.settled {
 		return target == worker.ErrUnavailable
 	}
