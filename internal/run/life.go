@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"gascity/runtime"
@@ -98,12 +99,7 @@ func (l Life) Last() worker.Lifecycle { return l.Reports[l.State()] }
 
 // Offers reports whether the worker has offered an ability.
 func (l Life) Offers(ability string) bool {
-	for _, offer := range l.Reports[worker.Started].Metadata.Offers {
-		if offer == ability {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(l.Reports[worker.Started].Metadata.Offers, ability)
 }
 
 // Conversation is the vendor's id of the conversation, as told last.
