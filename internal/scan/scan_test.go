@@ -15,13 +15,16 @@ import (
 // is that one.
 func TestFindAndTerminate(t *testing.T) {
 	id := t.Name() + time.Now().Format("150405.000000000")
-	cmd := exec.Command("/bin/sh", "-c", "sleep 1000 & wait") //nolint:noctx // it is ended below
+	cmd := exec.Command("/bin/sh", "-c", "sleep 1000 & wait")
 	cmd.Env = []string{"PATH=/usr/bin:/bin", sessionIDKey + "=" + id, epochKey + "=7", "GC_CITY=the city", markKey + "=" + id}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // how it ends depends on which of its processes is ended first
+	}()
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended
 	want := runtime.LiveRuntime{SessionID: id, City: "the city", Epoch: 7, PID: cmd.Process.Pid, ProviderName: "s", IsTracked: true}
 	var found []runtime.LiveRuntime
