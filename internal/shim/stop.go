@@ -129,7 +129,8 @@ func (h *host) succeed(next Successor) error {
 		h.lease.ended = true // also for what was let in before
 	}
 	env := slices.DeleteFunc(next.Env, func(entry string) bool { return strings.HasPrefix(entry, MarkKey+"=") })
-	h.spec.Instance, h.spec.Env = next.Instance, append(env, MarkKey+"="+next.Instance)
+	env = append(env, MarkKey+"="+next.Instance)
+	h.spec.Instance, h.spec.Env = next.Instance, env
 	h.spec.ProcessNames, h.spec.Labels = next.ProcessNames, next.Labels
 	return nil
 }
