@@ -158,43 +158,53 @@ func Uses(budgets []Budget, entries []Entry, busy []Busy, prices Prices, now tim
 	return out
 }
 
-func accountsOf(b Budget, entries []Entry, busy []Busy, prices Prices, now time.Time) map[string]*account {
-	accounts := map[string]*account{}
-	of := func(session, agent string) *account {
-		who, ok := b.who(session, agent)
-		if !ok {
-			return nil
-		}
-		if accounts[who] == nil {
-			accounts[who] = &account{who: who, told: map[string]time.Time{}, silences: map[string]silence{}}
-		}
-		return accounts[who]
+// accounts are those of a budget by whose they are.
+type accounts map[string]*account
+
+// of is the account that a session's spending goes to; nil if it goes to none.
+func (as accounts) of(b Budget, session, agent string) *account {
+	who, ok := b.who(session, agent)
+	if !ok {
+		return nil
 	}
-	if b.Scope == ScopeCity {
-		of("", "")
+	if as[who] == nil {
+		as[who] = &account{who: who, told: map[string]time.Time{}, silences: map[string]silence{}}
 	}
+	return as[who]
+}
+
+// lift notes when each account was lifted last.
+func (as accounts) lift(b Budget, entries []Entry) {
 	for _, e := range entries {
 		if e.Lift != b.Name || e.Lift == "" {
 			continue
 		}
-		if a := of(e.Session, e.Agent); a != nil && e.At.After(a.lifted) {
+		if a := as.of(b, e.Session, e.Agent); a != nil && e.At.After(a.lifted) {
 			a.lifted = e.At
 		}
 	}
+}
+
+func accountsOf(b Budget, entries []Entry, busy []Busy, prices Prices, now time.Time) accounts {
+	as := accounts{}
+	if b.Scope == ScopeCity {
+		as.of(b, "", "")
+	}
+	as.lift(b, entries)
 	for _, e := range entries {
 		if e.Lift != "" || b.Window > 0 && !e.At.After(now.Add(-b.Window)) {
 			continue
 		}
-		if a := of(e.Session, e.Agent); a != nil && e.At.After(a.lifted) {
+		if a := as.of(b, e.Session, e.Agent); a != nil && e.At.After(a.lifted) {
 			a.entry(b, e, prices)
 		}
 	}
 	for _, s := range busy {
-		if a := of(s.Session, s.Agent); a != nil {
+		if a := as.of(b, s.Session, s.Agent); a != nil {
 			a.busy(b, s, now)
 		}
 	}
-	return accounts
+	return as
 }
 
 // who is the account that a session's spending goes to.

@@ -86,8 +86,11 @@ func (p Prices) Cost(e Entry) (float64, CostSource) {
 		tokens *int64
 		price  float64
 	}{
-		{e.Tokens.Input, price.Input}, {e.Tokens.CacheRead, price.CacheRead}, {e.Tokens.CacheWrite, price.CacheWrite},
-		{e.Tokens.Output, price.Output}, {e.Tokens.Reasoning, price.Output},
+		{e.Tokens.Input, price.Input},
+		{e.Tokens.CacheRead, price.CacheRead},
+		{e.Tokens.CacheWrite, price.CacheWrite},
+		{e.Tokens.Output, price.Output},
+		{e.Tokens.Reasoning, price.Output},
 	} {
 		if row.tokens != nil {
 			sum += float64(*row.tokens) * row.price / 1e6

@@ -14,7 +14,8 @@ import (
 
 var start = time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
 
-func n(v int64) *int64 { return &v }
+// n is a number that was told.
+func n(v int) *int64 { return new(int64(v)) }
 
 func response(message string, at time.Duration, u worker.Usage) worker.TelemetryEvent {
 	return worker.TelemetryEvent{Type: worker.TurnComplete, Timestamp: start.Add(at), MessageID: message, Usage: &u}
@@ -62,9 +63,9 @@ func TestReportsCountOnceInAnyOrder(t *testing.T) {
 			input, output = input+in, output+out
 			message := string(rune('a' + i))
 			for k := range rapid.IntRange(1, 4).Draw(t, "growing") {
-				events = append(events, response(message, time.Duration(i)*time.Second, worker.Usage{Model: "m", InputTokens: n(in), OutputTokens: n(min(out, int64(k)))}))
+				events = append(events, response(message, time.Duration(i)*time.Second, worker.Usage{Model: "m", InputTokens: new(in), OutputTokens: new(min(out, int64(k)))}))
 			}
-			events = append(events, response(message, time.Duration(i)*time.Second, worker.Usage{Model: "m", InputTokens: n(in), OutputTokens: n(out)}))
+			events = append(events, response(message, time.Duration(i)*time.Second, worker.Usage{Model: "m", InputTokens: new(in), OutputTokens: new(out)}))
 		}
 		events = append(events, events...)
 		got := total(t, ingest(rapid.Permutation(events).Draw(t, "order"))).Tokens
@@ -156,7 +157,7 @@ func TestShippedPricesAreSound(t *testing.T) {
 	if len(prices.Prices) == 0 || prices.Version == "" {
 		t.Fatal("the table is empty or has no version")
 	}
-	for _, bad := range []string{"[[price]]\nmodel='['\n", "[[price]]\nmodel='a'\ninput=-1\n", "[[price]]\nmodle='a'\n"} {
+	for _, bad := range []string{"[[price]]\nmodel='['\n", "[[price]]\nmodel='a'\ninput=-1\n", "[[price]]\nmodell='a'\n"} {
 		if _, err := usage.DecodePrices("p", []byte(bad)); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
