@@ -86,7 +86,7 @@ func newDesk(t *testing.T, tcp bool) *desk {
 	if tcp {
 		l, err = workerapi.ListenLoopback(t.Context())
 	} else {
-		l, err = net.Listen("unix", path)
+		l, err = new(net.ListenConfig).Listen(t.Context(), "unix", path)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func newDesk(t *testing.T, tcp bool) *desk {
 	server := workerapi.NewServer(d.city, workerapi.Options{
 		Log: slog.New(slog.NewTextHandler(d, nil)), PeerUID: func(*net.UnixConn) (int, int, error) { return int(d.uid.Load()), 77, nil },
 	})
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(ctx, l) }()
 	t.Cleanup(func() {
@@ -119,7 +119,7 @@ func newDesk(t *testing.T, tcp bool) *desk {
 func serve(t *testing.T, city workerapi.City) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "w.sock")
-	l, err := net.Listen("unix", path)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +151,15 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// ask sends a request, edited, and returns the answer with its body.
-func (d *desk) ask(e endpoint, token string, edit func(*http.Request)) (*http.Response, string) {
+// answer is a response that was read to its end.
+type answer struct {
+	status int
+	kind   string // its media type with parameters
+	body   string
+}
+
+// ask sends a request, edited, and returns the answer.
+func (d *desk) ask(e endpoint, token string, edit func(*http.Request)) answer {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
 	defer cancel()
@@ -178,7 +185,7 @@ func (d *desk) ask(e endpoint, token string, edit func(*http.Request)) (*http.Re
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return res, string(body)
+	return answer{res.StatusCode, res.Header.Get("Content-Type"), string(body)}
 }
 
 // attack is a request that must be refused.
@@ -247,20 +254,20 @@ func TestEveryAttackOnEveryEndpointIsRefused(t *testing.T) {
 
 func (d *desk) refused(name string, e endpoint, token string, edit func(*http.Request), code string) {
 	d.t.Helper()
-	res, body := d.ask(e, token, edit)
+	got := d.ask(e, token, edit)
 	var p worker.Problem
-	if err := json.Unmarshal([]byte(body), &p); err != nil || p.Code != code || p.Status != res.StatusCode || res.Header.Get("Content-Type") != "application/problem+json" {
-		d.t.Errorf("%s: %d %.300s, want %s", name, res.StatusCode, body, code)
+	if err := json.Unmarshal([]byte(got.body), &p); err != nil || p.Code != code || p.Status != got.status || got.kind != "application/problem+json" {
+		d.t.Errorf("%s: %d %.300s, want %s", name, got.status, got.body, code)
 	}
-	if got := d.city.took(); len(got) != 0 {
-		d.t.Errorf("%s: it has reached the city: %v", name, got)
+	if took := d.city.took(); len(took) != 0 {
+		d.t.Errorf("%s: it has reached the city: %v", name, took)
 	}
 	log := d.logged()
 	if !strings.Contains(log, "refused") || !strings.Contains(log, "code="+code) {
 		d.t.Errorf("%s: logged %q", name, log)
 	}
-	if strings.Contains(log+body, "4711") {
-		d.t.Errorf("%s: the token is in the answer or in the log:\n%s\n%s", name, body, log)
+	if strings.Contains(log+got.body, "4711") {
+		d.t.Errorf("%s: the token is in the answer or in the log:\n%s\n%s", name, got.body, log)
 	}
 }
 
@@ -277,20 +284,20 @@ func TestWhatIsInOrderIsServed(t *testing.T) {
 				tokens = append(tokens, tokenOwner)
 			}
 			for _, token := range tokens {
-				res, body := d.ask(e, token, nil)
-				if got := d.city.took(); res.StatusCode >= 300 || len(got) != 1 || got[0] != e.id+" one" {
-					t.Errorf("%s, TCP %t: %d %s, reached the city as %v", e.id, tcp, res.StatusCode, body, got)
+				answer := d.ask(e, token, nil)
+				if got := d.city.took(); answer.status >= 300 || len(got) != 1 || got[0] != e.id+" one" {
+					t.Errorf("%s, TCP %t: %d %s, reached the city as %v", e.id, tcp, answer.status, answer.body, got)
 				}
-				doc.check(t, e, res, body)
+				doc.check(t, e, answer)
 			}
 		}
 		for _, err := range []error{worker.ErrNotFound, worker.ErrUnavailable, errOdd} {
 			d.city.failWith(err)
 			for _, e := range endpoints {
-				res, body := d.ask(e, tokenOne, nil)
-				doc.check(t, e, res, body)
-				if res.StatusCode < 400 || strings.Contains(body, "secret detail") {
-					t.Errorf("%s with a city that says %v: %d %s", e.id, err, res.StatusCode, body)
+				answer := d.ask(e, tokenOne, nil)
+				doc.check(t, e, answer)
+				if answer.status < 400 || strings.Contains(answer.body, "secret detail") {
+					t.Errorf("%s with a city that says %v: %d %s", e.id, err, answer.status, answer.body)
 				}
 			}
 			d.city.took()
@@ -333,7 +340,7 @@ func described(t *testing.T) document {
 }
 
 // check holds an answer against the description.
-func (doc document) check(t *testing.T, e endpoint, res *http.Response, body string) {
+func (doc document) check(t *testing.T, e endpoint, a answer) {
 	t.Helper()
 	path, _, _ := strings.Cut(e.path, "?")
 	item := doc.Paths[path]
@@ -347,32 +354,32 @@ func (doc document) check(t *testing.T, e endpoint, res *http.Response, body str
 	if op == nil || op.OperationID != e.id {
 		t.Fatalf("%s %s is not described as %s", e.method, path, e.id)
 	}
-	as := op.Responses[strconv.Itoa(res.StatusCode)]
-	if as == nil && res.StatusCode >= 400 {
+	as := op.Responses[strconv.Itoa(a.status)]
+	if as == nil && a.status >= 400 {
 		as = op.Responses["default"]
 	}
 	if as == nil {
-		t.Errorf("%s answered %d, which is not described", e.id, res.StatusCode)
+		t.Errorf("%s answered %d, which is not described", e.id, a.status)
 		return
 	}
-	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
+	kind, _, _ := strings.Cut(a.kind, ";")
 	media := as.Content[kind]
 	switch {
-	case len(as.Content) == 0 && body == "", kind == "text/event-stream" && media != nil:
+	case len(as.Content) == 0 && a.body == "", kind == "text/event-stream" && media != nil:
 		return
 	case media == nil:
-		t.Errorf("%s answered %d with %q, which is not described", e.id, res.StatusCode, kind)
+		t.Errorf("%s answered %d with %q, which is not described", e.id, a.status, kind)
 		return
 	}
 	var value any
-	if err := json.Unmarshal([]byte(body), &value); err != nil {
-		t.Errorf("%s answered %s: %v", e.id, body, err)
+	if err := json.Unmarshal([]byte(a.body), &value); err != nil {
+		t.Errorf("%s answered %s: %v", e.id, a.body, err)
 		return
 	}
 	result := &huma.ValidateResult{}
 	huma.Validate(doc.Schemas, media.Schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, value, result)
 	for _, err := range result.Errors {
-		t.Errorf("%s answered %s: %v", e.id, body, err)
+		t.Errorf("%s answered %s: %v", e.id, a.body, err)
 	}
 }
 
@@ -380,7 +387,7 @@ func (doc document) check(t *testing.T, e endpoint, res *http.Response, body str
 func TestTheValidatorCanFail(t *testing.T) {
 	doc := described(t)
 	probe := &testing.T{}
-	doc.check(probe, endpoints[1], &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}}, `{"allowed":"yes"}`)
+	doc.check(probe, endpoints[1], answer{200, "application/json", `{"allowed":"yes"}`})
 	if !probe.Failed() {
 		t.Error("a decision that is a text passes for one")
 	}
@@ -403,9 +410,9 @@ func TestAMissingRunIsTheCallersOwn(t *testing.T) {
 		if got := d.city.took(); len(got) != 1 || got[0] != e.id+" two" {
 			t.Errorf("%s without a run reached the city as %v", e.id, got)
 		}
-		res, body := d.ask(e, tokenOwner, nil)
-		if got := d.city.took(); e.id == "events" && (len(got) != 1 || got[0] != "events ") || e.id != "events" && (len(got) != 0 || res.StatusCode < 400) {
-			t.Errorf("%s of the owner without a run: %d %s, %v", e.id, res.StatusCode, body, got)
+		answer := d.ask(e, tokenOwner, nil)
+		if got := d.city.took(); e.id == "events" && (len(got) != 1 || got[0] != "events ") || e.id != "events" && (len(got) != 0 || answer.status < 400) {
+			t.Errorf("%s of the owner without a run: %d %s, %v", e.id, answer.status, answer.body, got)
 		}
 	}
 }
@@ -463,7 +470,7 @@ func TestTheLoopbackFallback(t *testing.T) {
 func TestASlowReaderIsCutOff(t *testing.T) {
 	city := &paper{items: make(chan run.Item)}
 	path := serve(t, city)
-	conn, err := net.Dial("unix", path)
+	conn, err := new(net.Dialer).DialContext(t.Context(), "unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -495,7 +502,7 @@ func TestLaggedIsTheLastEvent(t *testing.T) {
 	d.city.items <- run.Item{Gap: &worker.Gap{From: 4, Next: 9}}
 	d.city.items <- run.Item{Lagged: true}
 	close(d.city.items)
-	_, body := d.ask(endpoint{method: "GET", path: "/stream?run_id=one"}, tokenOne, nil)
+	body := d.ask(endpoint{method: "GET", path: "/stream?run_id=one"}, tokenOne, nil).body
 	if !strings.HasSuffix(body, "event: gap\ndata: {\"from\":4,\"next\":9}\n\nevent: lagged\ndata: {}\n\n") {
 		t.Errorf("got %q", body)
 	}
