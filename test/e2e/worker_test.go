@@ -137,7 +137,7 @@ func (c *city) hand(agent, text string) error {
 		case err == nil && r.Ended() && r.State != client.ReceiptSubmitted:
 			return fmt.Errorf("%q ended %s: %s", text, r.State, r.Reason)
 		case ctx.Err() != nil:
-			return fmt.Errorf("%q: %w (%v)", text, ctx.Err(), err)
+			return fmt.Errorf("%q: %w", text, errors.Join(ctx.Err(), err))
 		case err != nil && !errors.Is(err, client.ErrNoController) && !errors.Is(err, client.ErrLost) && !errors.Is(err, client.ErrUnavailable) && !errors.Is(err, client.ErrTimeout):
 			return fmt.Errorf("%q: %w", text, err)
 		}
