@@ -64,7 +64,7 @@ func (s *messages) follow(ctx context.Context) error {
 		err := s.read(ctx)
 		switch {
 		case errors.Is(err, errLeft), errors.Is(err, errEnd), ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // whoever reads has left, or the city has said its last
 		case final(err):
 			return err
 		case s.news, time.Since(began) > longPause: // one that breaks at once is not tried again at once
@@ -172,7 +172,7 @@ func (s *messages) dispatch(ctx context.Context, kind string, data []byte) error
 func (c *Client) takeToken(ctx context.Context, m Message) (bool, error) {
 	var id Identity
 	if m.Kind != IdentityMessage || json.Unmarshal(m.Data, &id) != nil || id.Token == "" {
-		return false, nil
+		return false, nil //nolint:nilerr // what has no token that we can read is left to the reader
 	}
 	token := string(id.Token)
 	c.token.Store(&token)
