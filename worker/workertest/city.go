@@ -54,8 +54,7 @@ type City struct {
 	words   []Word
 	seq     uint64
 	open    []worker.Message // not acknowledged
-	readers int
-	cut     chan struct{} // closed to end the stream that is open
+	cut     chan struct{}    // closed to end the stream that is open
 	over    bool
 }
 

@@ -78,7 +78,7 @@ func TestWhatTheExamplesAnswer(t *testing.T) {
 			}
 		}
 		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if err := city.Await(ctx, func(words []workertest.Word) bool { return strings.Contains(join(words), "/ack p2 consumed") }); err != nil {
 				t.Errorf("%s: %v", name, err)

@@ -12,7 +12,7 @@ import (
 // The test binary is a bad worker, too.
 func TestMain(m *testing.M) {
 	if breaks := os.Getenv("WORKERTEST_BREAKS"); breaks != "" {
-		if err := bad(context.Background(), breaks); err != nil {
+		if err := bad(context.Background(), breaks); err != nil { //nolint:forbidigo // this is a main
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
