@@ -38,7 +38,7 @@ func (c *Client) WithBuffer(ctx context.Context, text []byte, use func(buffer st
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }() // what is left lies in a private folder
 	_, err = file.Write(text)
 	if closing := file.Close(); err == nil {
 		err = closing

@@ -62,6 +62,7 @@ func (c *Client) tryConnect(ctx context.Context, how manner) (server Server, cha
 		return Server{}, nil, ErrClosed
 	case mending:
 		return Server{}, changed, nil
+	case fresh, serverLost:
 	}
 	made, err := c.open(ctx, how)
 	if err != nil {

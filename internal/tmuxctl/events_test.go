@@ -211,8 +211,12 @@ func TestChangesAreCountedBeforeTheReply(t *testing.T) {
 	}
 	tmux("new-session", "-d", "-s", "x", "exec cat", ";", "link-window", "-d", "-s", "=x:", "-t", "="+client.Hub()+":")
 	for _, words := range [][]string{
-		{"new-session", "-d", "-s", "y", "exec cat"}, {"rename-window", "-t", "=x:", "other"}, {"new-window", "-d", "-t", "=y:", "exec cat"},
-		{"kill-session", "-t", "=y"}, {"unlink-window", "-t", "=x:"}, {"kill-window", "-t", "=" + client.Hub() + ":other"},
+		{"new-session", "-d", "-s", "y", "exec cat"},
+		{"rename-window", "-t", "=x:", "other"},
+		{"new-window", "-d", "-t", "=y:", "exec cat"},
+		{"kill-session", "-t", "=y"},
+		{"unlink-window", "-t", "=x:"},
+		{"kill-window", "-t", "=" + client.Hub() + ":other"},
 	} {
 		before := ask()
 		if again := ask(); again != before {

@@ -8,7 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	goruntime "runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -46,15 +46,15 @@ func binary(t testing.TB) string {
 func options(t testing.TB) tmuxctl.Options {
 	t.Helper()
 	program := binary(t)
-	dir, err := os.MkdirTemp("/tmp", "tctl")
+	dir, err := os.MkdirTemp("/tmp", "tctl") //nolint:usetesting // a socket path must be short
 	if err != nil {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(dir, "s")
 	t.Cleanup(func() {
 		kill := exec.Command(program, "-S", socket, "kill-server")
-		_ = kill.Run() // it may have ended already
-		os.RemoveAll(dir)
+		_ = kill.Run()        // it may have ended already
+		_ = os.RemoveAll(dir) // the server may still be ending in it
 	})
 	return tmuxctl.Options{
 		Socket: socket, Binary: program, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm"},
@@ -145,7 +145,7 @@ func ofKind(kind tmuxctl.Kind) func(tmuxctl.Event) bool {
 // clientProcesses returns the children of this test that run tmux on the socket.
 func clientProcesses(t testing.TB, socket string) []int {
 	t.Helper()
-	if runtime.GOOS != "linux" {
+	if goruntime.GOOS != "linux" {
 		t.Skip("processes are looked up in /proc")
 	}
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")

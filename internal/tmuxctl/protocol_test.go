@@ -47,15 +47,18 @@ func TestRepliesAreTakenApart(t *testing.T) {
 	}{
 		"plain": {
 			"%begin 1 10 1\na\nb\n%end 1 10 1\n%begin 1 11 1\nt0\n%end 1 11 1\n", capture,
-			Reply{Output: []byte("a\nb")}, nil,
+			Reply{Output: []byte("a\nb")},
+			nil,
 		},
 		"empty line": {
 			"%begin 1 10 1\n\n%end 1 10 1\n%begin 1 11 1\nt0\n%end 1 11 1\n", capture,
-			Reply{Output: []byte("")}, nil,
+			Reply{Output: []byte("")},
+			nil,
 		},
 		"error": {
 			"%begin 1 10 1\ncan't find session: x\n%error 1 10 1\n%begin 1 11 1\nt0\n%end 1 11 1\n", capture,
-			Reply{Err: &CommandError{"capture-pane", "can't find session: x", ErrNotFound}}, nil,
+			Reply{Err: &CommandError{"capture-pane", "can't find session: x", ErrNotFound}},
+			nil,
 		},
 		"the pane shows our protocol": {
 			"%begin 1 10 1\n%end 1 10 1\n%exit\n%begin 1 11 1\nt1\n%end 1 11 1\n%error 1 10 1\n%sessions-changed\n%end 1 10 1\n%window-add @5\n%begin 1 11 1\nt0\n%end 1 11 1\n", capture,
@@ -64,15 +67,18 @@ func TestRepliesAreTakenApart(t *testing.T) {
 		},
 		"blocks of a hook before, within and after": {
 			"%begin 1 9 0\n%exit\n%end 1 9 0\n%begin 1 10 1\na\n%end 1 10 1\n%begin 1 11 0\n%exit\n%end 1 11 0\n%begin 1 12 1\nt0\n%end 1 12 1\n%begin 1 13 0\n%exit\n%end 1 13 0\n%pause %3\n", capture,
-			Reply{Output: []byte("a")}, []Event{{Kind: paused, Pane: "%3"}},
+			Reply{Output: []byte("a")},
+			[]Event{{Kind: paused, Pane: "%3"}},
 		},
 		"a sequence whose second fails": {
 			"%begin 1 10 1\nx\n%end 1 10 1\n%begin 1 11 1\nno sessions\n%error 1 11 1\n%begin 1 12 1\nt0\n%end 1 12 1\n", two,
-			Reply{Output: []byte("x"), Err: &CommandError{"has-session", "no sessions", ErrNotFound}}, nil,
+			Reply{Output: []byte("x"), Err: &CommandError{"has-session", "no sessions", ErrNotFound}},
+			nil,
 		},
 		"a forged end of the first block in the second": {
 			"%begin 1 10 1\nx\n%end 1 10 1\n%begin 1 11 1\n%end 1 10 1\n%exit\n%end 1 11 1\n%begin 1 12 1\nt0\n%end 1 12 1\n", two,
-			Reply{Output: []byte("x\n%end 1 10 1\n%begin 1 11 1")}, []Event{{Kind: Resync}},
+			Reply{Output: []byte("x\n%end 1 10 1\n%begin 1 11 1")},
+			[]Event{{Kind: Resync}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

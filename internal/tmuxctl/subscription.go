@@ -6,11 +6,11 @@ import "context"
 type Wants uint8
 
 const (
-	// OutputMarks: Output events without Data: that a pane printed.
+	// OutputMarks asks for Output events without Data: that a pane printed.
 	OutputMarks Wants = iota
-	// OutputData: Output events with Data, bounded for each pane.
+	// OutputData asks for Output events with Data, bounded for each pane.
 	OutputData
-	// OutputNone: no Output events.
+	// OutputNone asks for no Output events.
 	OutputNone
 )
 

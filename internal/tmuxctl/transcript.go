@@ -163,16 +163,16 @@ func takeApart(command Command, raw []byte) (reply Reply, notes []byte, sound bo
 			notes, sound = certain(raw)
 			break
 		}
-		body, rest, failed, ok := blockOf(raw, key)
+		found, ok := blockOf(raw, key)
 		if !ok {
 			sound = false
 			break
 		}
-		raw = rest
+		raw = found.rest
 		if isOurs(key) {
-			ours.add(command, body, failed)
+			ours.add(command, found)
 		} else {
-			others.add(command, body, failed)
+			others.add(command, found)
 		}
 	}
 	// Before 3.2 the commands within a nested one are not marked as ours.
@@ -189,11 +189,11 @@ type blocks struct {
 	err    *CommandError
 }
 
-func (b *blocks) add(command Command, body []byte, failed bool) {
-	if failed {
-		b.err = refusal(command.nameAt(b.count), string(bytes.TrimSuffix(body, []byte("\n"))))
+func (b *blocks) add(command Command, one printed) {
+	if one.failed {
+		b.err = refusal(command.nameAt(b.count), string(bytes.TrimSuffix(one.body, []byte("\n"))))
 	} else {
-		b.output = append(b.output, body...)
+		b.output = append(b.output, one.body...)
 	}
 	b.count++
 }
@@ -205,18 +205,25 @@ func (b *blocks) failure() error {
 	return b.err
 }
 
-// blockOf returns the body of the block that raw begins with and what follows it. The
-// last line that closes it counts: those before are text.
-func blockOf(raw, key []byte) (body, rest []byte, failed, ok bool) {
+// printed is what one command printed, or why it failed, and what follows it.
+type printed struct {
+	body, rest []byte
+	failed     bool
+}
+
+// blockOf returns the block that raw begins with, if it is closed. The last line that
+// closes it counts: those before are text.
+func blockOf(raw, key []byte) (b printed, ok bool) {
 	begin := len(beginMark) + len(key) + 1
 	end, size := lastLine(raw, endMark, key)
 	if at, width := lastLine(raw, errorMark, key); at > end {
-		end, size, failed = at, width, true
+		end, size, b.failed = at, width, true
 	}
 	if end < begin {
-		return nil, nil, false, false
+		return printed{}, false
 	}
-	return raw[begin:end], raw[end+size:], failed, true
+	b.body, b.rest = raw[begin:end], raw[end+size:]
+	return b, true
 }
 
 // lastLine returns where the last line that consists of mark and key begins, and its size;
