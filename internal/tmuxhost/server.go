@@ -24,8 +24,10 @@ const (
 	// Hub is the session of the control client. No session of the contract can have
 	// this name.
 	Hub = "~gc"
-	// Cols and Rows are the size of a session to which nobody is attached.
-	Cols, Rows = 200, 50
+	// Cols is the width of a session to which nobody is attached.
+	Cols = 200
+	// Rows is the height of such a session.
+	Rows = 50
 	// scrollback is how many lines are kept above the screen.
 	scrollback = 10_000
 	// maxSocketPath is what every system allows, without the final NUL.
