@@ -42,7 +42,7 @@ func (a *agent) kill(id, text string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	cmd := exec.Command(self, "deliver", a.dir, a.name, id, file) //nolint:noctx // it is killed
+	cmd := exec.Command(self, "deliver", a.dir, a.name, id, file) // it is killed
 	if err := cmd.Start(); err != nil {
 		a.t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package tmux
 
 import (
 	"errors"
-	"gascity/internal/tmuxhost"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"gascity/internal/launch"
+	"gascity/internal/tmuxhost"
 )
 
 const shellPath = "/bin/sh"

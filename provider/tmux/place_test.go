@@ -3,6 +3,7 @@ package tmux_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -177,9 +178,7 @@ func TestHostileEnvironment(t *testing.T) {
 		"LONG": strings.Repeat("x", 100_000), "TMUX_TMPDIR": "/nowhere", "EQUALS": "==a=b", "KEPT": "$(id) `id` ~ !! \xff\n'\"\\;#{pid}",
 	}
 	env := map[string]string{"GONE": "", "HOME": ""}
-	for name, v := range want {
-		env[name] = v
-	}
+	maps.Copy(env, want)
 	file := filepath.Join(r.dir, "env")
 	r.shell("s", "exec cat /proc/self/environ > "+file+".new && mv "+file+".new "+file+"; exec sleep 1000", nil)
 	if err := r.Stop("s"); err != nil {
@@ -245,8 +244,15 @@ func TestSecretsAreNowhereToBeRead(t *testing.T) {
 	wg.Wait()
 	found.Range(func(text, _ any) bool { t.Errorf("an argument: %v", text); return true })
 	for _, list := range [][]string{
-		{"show-environment", "-g"}, {"show-environment", "-t", "=s1"}, {"show-options", "-g"}, {"show-options", "-s"}, {"show-options", "-t", "=s1:"},
-		{"show-options", "-p", "-t", "=s1:"}, {"show-options", "-w", "-t", "=s1:"}, {"list-buffers"}, {"show-messages"},
+		{"show-environment", "-g"},
+		{"show-environment", "-t", "=s1"},
+		{"show-options", "-g"},
+		{"show-options", "-s"},
+		{"show-options", "-t", "=s1:"},
+		{"show-options", "-p", "-t", "=s1:"},
+		{"show-options", "-w", "-t", "=s1:"},
+		{"list-buffers"},
+		{"show-messages"},
 		{"list-panes", "-a", "-F", "#{pane_start_command} #{pane_current_command} #{pane_title}"},
 	} {
 		if strings.Contains(r.ask(list...), canary) {

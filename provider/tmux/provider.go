@@ -26,7 +26,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"gascity/internal/agentcli"
@@ -87,8 +86,7 @@ type Provider struct {
 	records recalls
 	memory  console.Memory
 
-	end  context.CancelFunc
-	work sync.WaitGroup
+	end context.CancelFunc
 }
 
 var (

@@ -109,7 +109,7 @@ func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 // stop stops the incarnation with the token, any without one.
 func (p *Provider) stop(ctx context.Context, name string, token *string, grace time.Duration) error {
 	if runtime.ValidateName(name) != nil {
-		return nil //nolint:nilerr // such a session cannot exist
+		return nil // such a session cannot exist
 	}
 	dir := p.dir(name)
 	r, err := readRecord(dir)

@@ -2,9 +2,9 @@ package tmux
 
 import (
 	"errors"
-	"gascity/internal/tmuxhost"
 
 	"gascity/internal/scan"
+	"gascity/internal/tmuxhost"
 	"gascity/runtime"
 )
 

@@ -3,13 +3,13 @@ package tmux
 import (
 	"context"
 	"errors"
-	"gascity/internal/tmuxhost"
 	"io/fs"
 	"os"
 	"syscall"
 
 	"gascity/internal/console"
 	"gascity/internal/shim/folder"
+	"gascity/internal/tmuxhost"
 	"gascity/runtime"
 )
 
@@ -33,32 +33,38 @@ func (p *Provider) see(ctx context.Context, name string) (sight, error) {
 	}
 	dir := p.dir(name)
 	for try := 0; ; try++ {
-		r, err := readRecord(dir)
-		if err != nil {
-			return sight{}, err
+		s, err := p.glance(ctx, dir)
+		if err != nil || s.record == nil || s.state != nil || s.busy || try == 2 {
+			return s, err
 		}
-		s := sight{record: r}
-		if r != nil {
-			state, err := p.stateOf(ctx, r)
-			if err == nil {
-				s.state = &state
-				p.town.know(r, state)
-				return s, nil
-			}
-			if !errors.Is(err, tmuxhost.ErrNotOurs) {
-				return sight{record: r}, err
-			}
-		}
-		if s.busy, err = dir.Held(); err != nil {
-			return sight{}, err
-		}
-		if r == nil || s.busy || try == 2 {
-			return s, nil
-		}
-		if now, err := readRecord(dir); err != nil || now != nil && now.token == r.token && now.Pane == r.Pane {
+		if now, err := readRecord(dir); err != nil || now != nil && now.token == s.record.token && now.Pane == s.record.Pane {
 			return s, err // it did not change while we looked
 		}
 	}
+}
+
+// glance is one attempt to see: what it found may be changing.
+func (p *Provider) glance(ctx context.Context, dir folder.Folder) (sight, error) {
+	r, err := readRecord(dir)
+	if err != nil {
+		return sight{}, err
+	}
+	s := sight{record: r}
+	if r != nil {
+		state, err := p.stateOf(ctx, r)
+		if err == nil {
+			s.state = &state
+			p.town.know(r, state)
+			return s, nil
+		}
+		if !errors.Is(err, tmuxhost.ErrNotOurs) {
+			return s, err
+		}
+	}
+	if s.busy, err = dir.Held(); err != nil {
+		return sight{}, err
+	}
+	return s, nil
 }
 
 // look is see with the names in the error.
