@@ -115,6 +115,7 @@ type ConfigFault struct {
 	Message string `json:"message"`
 	Excerpt string `json:"excerpt,omitempty"` // the line and a caret below it
 	Hint    string `json:"hint,omitempty"`    // "did you mean ...?"
+	Alone   bool   `json:"alone,omitempty"`   // it keeps one agent from running, and no other
 }
 
 // The levels of a [Finding].

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -217,6 +218,9 @@ func (a *app) checkBeforeStart(ctx context.Context, root string) error {
 		return nil
 	}
 	a.printFaults(faults)
+	if !slices.ContainsFunc(faults, func(f ConfigFault) bool { return !f.Alone }) {
+		return nil // the others run, or must be looked after
+	}
 	a.Talk("gc: nothing was started")
 	return desk.Said(desk.Failed)
 }

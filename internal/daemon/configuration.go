@@ -36,7 +36,8 @@ func (d *Daemon) ShowConfig(_ context.Context, root string) (client.Config, erro
 // CheckConfig returns every mistake in the configuration.
 func (d *Daemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault, error) {
 	r, err := d.read(root)
-	if err == nil {
+	alone := err == nil
+	if alone {
 		err = config.Join(r.city.Faults)
 	}
 	if err == nil {
@@ -48,7 +49,7 @@ func (d *Daemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault,
 	}
 	faults := make([]cli.ConfigFault, len(errs))
 	for i, e := range errs {
-		faults[i] = cli.ConfigFault{File: e.File, Line: e.Line, Column: e.Column, Message: e.Message, Hint: e.Hint, Excerpt: excerpt(e)}
+		faults[i] = cli.ConfigFault{File: e.File, Line: e.Line, Column: e.Column, Message: e.Message, Hint: e.Hint, Excerpt: excerpt(e), Alone: alone}
 	}
 	return faults, nil
 }
