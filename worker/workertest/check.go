@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -95,6 +96,7 @@ func one(ctx context.Context, o Options, c test) (err error) {
 		cmd.Env = cmd.Environ()
 	}
 	cmd.Env = append(cmd.Env, city.Env()...)
+	whole(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -104,12 +106,31 @@ func one(ctx context.Context, o Options, c test) (err error) {
 		defer close(done)
 		r.ended <- cmd.Wait()
 	}()
-	defer func() { cancel(); <-done }()
+	defer func() { cancel(); <-done; end(cmd) }()
 	if err := r.awaitAll("/stream"); err != nil {
 		return err
 	}
 	return c.do(r)
 }
+
+// whole makes a worker a process group of its own, which is ended as a whole: what a
+// worker has started must not outlive it.
+func whole(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+	cmd.WaitDelay = leaveWithin
+	if cmd.Cancel != nil {
+		cmd.Cancel = func() error { end(cmd); return nil }
+	}
+}
+
+// leaveWithin bounds the wait for what holds a worker's output after its end.
+const leaveWithin = 5 * time.Second
+
+// end ends a worker's group. One that is gone already is as good.
+func end(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 // said counts the words that begin so.
 func said(words []Word, prefix string) int {
