@@ -13,11 +13,14 @@ import (
 // host is taken to have slept or its clock to have been set.
 const jumpBound = 10 * time.Second
 
-// checkClock compares how long the loop has waited with how long it meant to.
-// After a jump every deadline moves with it, everything is looked at again, and
-// for one patrol nothing is ended for a timeout.
-func (l *loop) checkClock(since time.Time, meant time.Duration) {
-	passed := l.now().Round(0).Sub(since.Round(0)) // on the wall: what a suspend leaves out counts
+// checkClock compares how long it is since the clock was checked last with how long
+// the loop meant to wait in between. After a jump every deadline moves with it,
+// everything is looked at again, and for one patrol nothing is ended for a timeout.
+// It is asked after each wait, and after each decision before anything is done: the
+// host may stand still anywhere.
+func (l *loop) checkClock(meant time.Duration) (jumped bool) {
+	passed := l.now().Round(0).Sub(l.checked.Round(0)) // on the wall: what a suspend leaves out counts
+	l.checked = l.now()
 	gap := passed - min(meant, l.settings().Patrol)
 	switch {
 	case gap > jumpBound:
@@ -26,7 +29,7 @@ func (l *loop) checkClock(since time.Time, meant time.Duration) {
 		gap = passed
 		l.c.emit(event.ClockJumped, nil, "the clock was set back", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
 	default:
-		return
+		return false
 	}
 	l.woke = l.now()
 	l.wakeAt(l.woke.Add(l.settings().Patrol))
@@ -44,13 +47,12 @@ func (l *loop) checkClock(since time.Time, meant time.Duration) {
 		e.shift(gap)
 		e.stale = true
 	}
+	return true
 }
 
 // shift moves what was to happen by the time in which nobody could do anything.
 func (e *entry) shift(gap time.Duration) {
-	for _, t := range []*time.Time{&e.stopAt, &e.driftedAt} {
-		*t = reach.Shift(*t, gap)
-	}
+	e.stopAt, e.driftedAt = reach.Shift(e.stopAt, gap), reach.Shift(e.driftedAt, gap)
 	if e.lookAt = reach.Shift(e.lookAt, gap); gap > 0 {
 		e.lookAt = time.Time{}
 	}

@@ -63,6 +63,7 @@ type loop struct {
 	tick      time.Time     // when to turn without one
 	startedAt time.Time
 	woke      time.Time // when time last jumped; zero: it never did
+	checked   time.Time // when the clock was checked last
 }
 
 // activityLag is how old the snapshot may be about output and titles.
@@ -72,7 +73,7 @@ func newLoop(c *Controller) *loop {
 	l := &loop{
 		c: c, desired: map[session.Key]*plan.Session{}, places: map[string]*place{}, entries: map[session.Key]*entry{}, sensible: map[*entry]bool{},
 		edges: map[*entry]bool{}, faded: map[*entry]bool{},
-		startedAt: c.opts.Now(), versions: 1,
+		startedAt: c.opts.Now(), checked: c.opts.Now(), versions: 1,
 	}
 	l.saver = keep.New(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
 		l.send(func() { l.stored(key, version, err) })
@@ -105,7 +106,7 @@ func (l *loop) run(ctx context.Context) error {
 		if l.leaving {
 			break
 		}
-		pause, since := l.pause(), l.now()
+		pause := l.pause()
 		timer.Reset(pause)
 		select {
 		case f := <-l.c.mail:
@@ -118,7 +119,7 @@ func (l *loop) run(ctx context.Context) error {
 		case <-ctx.Done():
 			l.leaving = true
 		}
-		l.checkClock(since, pause)
+		l.checkClock(pause)
 	}
 	return l.leave()
 }

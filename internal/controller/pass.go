@@ -60,7 +60,9 @@ func (l *loop) pass() {
 	for _, e := range l.entries { // in no order: none comes last every time
 		l.look(e)
 	}
-	l.decide()
+	if l.decide(); l.checkClock(0) {
+		l.decide()
+	}
 	if l.ending != nil {
 		l.endCity()
 	}
