@@ -38,7 +38,7 @@ gen:
 
 # Real daemons, clusters and agent CLIs.
 e2e:
-	scripts/tools tmux python3 screen jq git ps cc ssh sshd
+	scripts/tools tmux python3 screen jq curl git ps cc ssh sshd
 	scripts/tests heavy -timeout 27m -count=1
 
 # What must hold before a change is handed in.

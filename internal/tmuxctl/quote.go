@@ -68,10 +68,6 @@ func isPlain(word string) bool {
 	return true
 }
 
-// Literal writes a text so that a format yields it unchanged: each # is doubled. Commands
-// that also expand times (display-message) still expand % in it.
-func Literal(text string) string { return strings.ReplaceAll(text, "#", "##") }
-
 // splitLines returns the lines of the text; none when it is empty.
 func splitLines(text []byte) []string {
 	if len(text) == 0 {

@@ -31,6 +31,9 @@ func workers(t *testing.T, root string) map[string]string {
 	for name, tools := range map[string][]string{"python": {"python3"}, "shell": {"curl", "jq"}} {
 		for _, tool := range tools {
 			if _, err := exec.LookPath(tool); err != nil {
+				if strings.Contains(","+os.Getenv("GC_TEST_REQUIRE")+",", ","+tool+",") {
+					t.Fatalf("%s is required by GC_TEST_REQUIRE and not installed", tool)
+				}
 				t.Logf("%s is not installed: the worker in %s is left out", tool, name)
 				delete(commands, name)
 			}
