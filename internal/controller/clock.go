@@ -16,11 +16,12 @@ const jumpBound = 10 * time.Second
 // checkClock compares how long it is since the clock was checked last with how long
 // the loop meant to wait in between. After a jump every deadline moves with it,
 // everything is looked at again, and for one patrol nothing is ended for a timeout.
-// It is asked after each wait, and after each decision before anything is done: the
-// host may stand still anywhere.
-func (l *loop) checkClock(meant time.Duration) (jumped bool) {
-	passed := l.now().Round(0).Sub(l.checked.Round(0)) // on the wall: what a suspend leaves out counts
+// The host may stand still anywhere: what is decided by then rests on a look that is
+// too old to act on, and the next wait shows it.
+func (l *loop) checkClock(meant time.Duration) {
+	before := l.checked
 	l.checked = l.now()
+	passed := l.checked.Round(0).Sub(before.Round(0)) // on the wall: what a suspend leaves out counts
 	gap := passed - min(meant, l.settings().Patrol)
 	switch {
 	case gap > jumpBound:
@@ -29,9 +30,9 @@ func (l *loop) checkClock(meant time.Duration) (jumped bool) {
 		gap = passed
 		l.c.emit(event.ClockJumped, nil, "the clock was set back", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
 	default:
-		return false
+		return
 	}
-	l.woke = l.now()
+	l.woke = l.checked
 	l.wakeAt(l.woke.Add(l.settings().Patrol))
 	l.patrol()
 	if l.ending != nil {
@@ -47,13 +48,11 @@ func (l *loop) checkClock(meant time.Duration) (jumped bool) {
 		e.shift(gap)
 		e.stale = true
 	}
-	return true
 }
 
 // shift moves what was to happen by the time in which nobody could do anything.
 func (e *entry) shift(gap time.Duration) {
-	e.stopAt, e.driftedAt = reach.Shift(e.stopAt, gap), reach.Shift(e.driftedAt, gap)
-	if e.lookAt = reach.Shift(e.lookAt, gap); gap > 0 {
+	if e.stopAt, e.driftedAt, e.lookAt = reach.Shift(e.stopAt, gap), reach.Shift(e.driftedAt, gap), reach.Shift(e.lookAt, gap); gap > 0 {
 		e.lookAt = time.Time{}
 	}
 	if e.job != nil {

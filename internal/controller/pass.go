@@ -60,9 +60,7 @@ func (l *loop) pass() {
 	for _, e := range l.entries { // in no order: none comes last every time
 		l.look(e)
 	}
-	if l.decide(); l.checkClock(0) {
-		l.decide()
-	}
+	l.decide()
 	if l.ending != nil {
 		l.endCity()
 	}
