@@ -73,6 +73,7 @@ var rooms = []room{
 	{dir: "internal/agentcli", layer: layerKnowledge},
 	{dir: "internal/event", layer: layerKnowledge},
 
+	{dir: "internal/redact", layer: layerPure},
 	{dir: "internal/script", layer: layerPure},
 	{dir: "internal/checkup", layer: layerPure},
 	{dir: "internal/stage", layer: layerPure},

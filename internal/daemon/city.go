@@ -13,6 +13,7 @@ import (
 	"gascity/internal/delivery"
 	"gascity/internal/exchange"
 	"gascity/internal/pending"
+	"gascity/internal/redact"
 	"gascity/internal/wait"
 )
 
@@ -55,12 +56,12 @@ type city struct {
 	api.Questions
 	api.Conditions
 	engines *engines
-	secrets *redactor
+	secrets *redact.Redactor
 }
 
 var _ api.City = city{}
 
-func compose(c *controller.Controller, e *engines, secrets *redactor) city {
+func compose(c *controller.Controller, e *engines, secrets *redact.Redactor) city {
 	return city{Controller: c, Prompts: e.prompts, Questions: e.questions, Conditions: e.waits, engines: e, secrets: secrets}
 }
 
@@ -80,14 +81,13 @@ func (c city) Status(ctx context.Context) (client.Status, error) {
 		asked[q.Session]++
 	}
 	status.Agents = slices.Clone(status.Agents) // the snapshot belongs to all readers
-	values := c.secrets.hidden()
+	shown := make([]*string, 0, 4*len(status.Agents))
 	for i := range status.Agents {
 		a := &status.Agents[i]
-		for _, field := range []*string{&a.Reason, &a.Warning, &a.Exit, &a.Activity.Detail} {
-			*field = conceal(*field, values)
-		}
+		shown = append(shown, &a.Reason, &a.Warning, &a.Exit, &a.Activity.Detail)
 		a.Queued, a.Pending = queued[a.Session], asked[a.Session]
 	}
+	c.secrets.Texts(shown...)
 	c.engines.spending.Status(&status)
 	return status, nil
 }
@@ -106,53 +106,53 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 	}
 	c.engines.spending.Explain(&e)
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
-	return redacted(c.secrets, e), nil
+	return redact.Value(c.secrets, e), nil
 }
 
 // Session keeps the contract of api.Views.
 func (c city) Session(ctx context.Context, target string) (client.Session, error) {
 	s, err := c.Controller.Session(ctx, target)
-	return redacted(c.secrets, s), err
+	return redact.Value(c.secrets, s), err
 }
 
 // Plan keeps the contract of api.Views.
 func (c city) Plan(ctx context.Context) (client.Plan, error) {
 	p, err := c.Controller.Plan(ctx)
-	return redacted(c.secrets, p), err
+	return redact.Value(c.secrets, p), err
 }
 
 // Pending keeps the contract of api.Questions.
 func (c city) Pending(ctx context.Context, target string, which client.Which) ([]client.Pending, error) {
 	list, err := c.Questions.Pending(ctx, target, which)
-	return redacted(c.secrets, list), err
+	return redact.Value(c.secrets, list), err
 }
 
 // Respond keeps the contract of api.Questions.
 func (c city) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
 	p, err := c.Questions.Respond(ctx, id, req)
-	return redacted(c.secrets, p), err
+	return redact.Value(c.secrets, p), err
 }
 
 // Queue keeps the contract of api.Prompts.
 func (c city) Queue(ctx context.Context, target string, which client.Which) ([]client.Receipt, error) {
 	list, err := c.Prompts.Queue(ctx, target, which)
-	return redacted(c.secrets, list), err
+	return redact.Value(c.secrets, list), err
 }
 
 // Receipt keeps the contract of api.Prompts.
 func (c city) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
 	r, err := c.Prompts.Receipt(ctx, id, wait)
-	return redacted(c.secrets, r), err
+	return redact.Value(c.secrets, r), err
 }
 
 // Await keeps the contract of api.Conditions.
 func (c city) Await(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
 	w, err := c.Conditions.Await(ctx, req)
-	return redacted(c.secrets, w), err
+	return redact.Value(c.secrets, w), err
 }
 
 // Waits keeps the contract of api.Conditions.
 func (c city) Waits(ctx context.Context, which client.Which) ([]client.Wait, error) {
 	list, err := c.Conditions.Waits(ctx, which)
-	return redacted(c.secrets, list), err
+	return redact.Value(c.secrets, list), err
 }

@@ -7,6 +7,7 @@ import (
 	"gascity/client"
 	"gascity/internal/event"
 	prompts "gascity/internal/prompt"
+	"gascity/internal/redact"
 	"gascity/internal/session"
 	"gascity/internal/store"
 )
@@ -18,7 +19,7 @@ import (
 type discreetStore struct {
 	*store.DB
 
-	secrets *redactor
+	secrets *redact.Redactor
 }
 
 var (
@@ -33,11 +34,11 @@ var (
 // Save keeps the contract of session.Store.
 func (s discreetStore) Save(ctx context.Context, r session.Record) error {
 	for _, field := range []*string{&r.Screen, &r.Fault, &r.Warning, &r.Hold.Reason, &r.Drain.Reason, &r.Limited.Detail} {
-		*field = s.secrets.text(*field)
+		*field = s.secrets.Text(*field)
 	}
 	if r.Former != nil {
 		former := *r.Former
-		former.Reason, former.Screen = s.secrets.text(former.Reason), s.secrets.text(former.Screen)
+		former.Reason, former.Screen = s.secrets.Text(former.Reason), s.secrets.Text(former.Screen)
 		r.Former = &former
 	}
 	return s.DB.Save(ctx, r)
@@ -45,18 +46,18 @@ func (s discreetStore) Save(ctx context.Context, r session.Record) error {
 
 // SaveIncarnation keeps the contract of session.HistoryStore.
 func (s discreetStore) SaveIncarnation(ctx context.Context, i session.Incarnation) error {
-	i.Reason = s.secrets.text(i.Reason)
+	i.Reason = s.secrets.Text(i.Reason)
 	return s.DB.SaveIncarnation(ctx, i)
 }
 
 // SavePending keeps the contract of session.PendingStore.
 func (s discreetStore) SavePending(ctx context.Context, p session.Pending) error {
-	return s.DB.SavePending(ctx, redacted(s.secrets, p))
+	return s.DB.SavePending(ctx, redact.Value(s.secrets, p))
 }
 
 // SaveWait keeps the contract of session.WaitStore.
 func (s discreetStore) SaveWait(ctx context.Context, w session.Wait) error {
-	w.Reason = s.secrets.text(w.Reason)
+	w.Reason = s.secrets.Text(w.Reason)
 	return s.DB.SaveWait(ctx, w)
 }
 
@@ -71,16 +72,16 @@ func (s discreetStore) SaveReceipt(ctx context.Context, r prompts.Receipt) error
 }
 
 func (s discreetStore) receipt(r prompts.Receipt) prompts.Receipt {
-	r.Head, r.Reason, r.Evidence = s.secrets.text(r.Head), s.secrets.text(r.Reason), s.secrets.text(r.Evidence)
+	r.Head, r.Reason, r.Evidence = s.secrets.Text(r.Head), s.secrets.Text(r.Reason), s.secrets.Text(r.Evidence)
 	r.Steps = slices.Clone(r.Steps)
 	for i := range r.Steps {
-		r.Steps[i].Detail = s.secrets.text(r.Steps[i].Detail)
+		r.Steps[i].Detail = s.secrets.Text(r.Steps[i].Detail)
 	}
 	return r
 }
 
 // Append keeps the contract of event.Log.
 func (s discreetStore) Append(e client.Event) (client.Event, error) {
-	e.Text, e.Data = s.secrets.text(e.Text), s.secrets.data(e.Data)
+	e.Text, e.Data = s.secrets.Text(e.Text), s.secrets.Data(e.Data)
 	return s.DB.Append(e)
 }

@@ -17,6 +17,7 @@ import (
 	"gascity/internal/pending"
 	"gascity/internal/plan"
 	"gascity/internal/proc"
+	"gascity/internal/redact"
 	"gascity/internal/store"
 	"gascity/internal/wait"
 )
@@ -63,7 +64,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 	}
 	c, err := controller.Open(ctx, controller.Options{
 		Root: k.root, Version: version, PID: os.Getpid(),
-		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.secrets.hide),
+		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.secrets.Hide),
 		Events: kept, Records: kept, Logger: k.logger,
 		Changed: e.look, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db),
 		Now: d.opts.Now, NewToken: rand.Text, Jitter: jitter,
@@ -79,7 +80,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 		City: c, Store: kept, Events: kept, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,
 		Notify: func(ctx context.Context, p client.Pending) error {
-			return pending.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, redacted(k.secrets, p))
+			return pending.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, redact.Value(k.secrets, p))
 		},
 	})
 	e.waits = wait.New(wait.Options{

@@ -18,6 +18,7 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/guard"
 	"gascity/internal/plan"
+	"gascity/internal/redact"
 	"gascity/internal/rulebook"
 )
 
@@ -40,12 +41,12 @@ func (d *Daemon) rules(city *config.City, desired plan.Desired) (*rulebook.Rules
 
 // openJudge returns a judge without rules, which denies everything, and the file of
 // the calls that it decides about.
-func (d *Daemon) openJudge(root string, secrets *redactor, logger *slog.Logger) (*rulebook.Judge, *rotatingFile, error) {
+func (d *Daemon) openJudge(root string, secrets *redact.Redactor, logger *slog.Logger) (*rulebook.Judge, *rotatingFile, error) {
 	file, err := openLog(filepath.Join(root, stateFolder, logFolder, guardFile), guardSize)
 	if err != nil {
 		return nil, nil, err
 	}
-	return rulebook.NewJudge(rulebook.Options{Record: file, Conceal: secrets.text, Logger: logger, Now: d.opts.Now}), file, nil
+	return rulebook.NewJudge(rulebook.Options{Record: file, Conceal: secrets.Text, Logger: logger, Now: d.opts.Now}), file, nil
 }
 
 // Guard returns the rules of the city.toml on disk, with more rule sets or files.

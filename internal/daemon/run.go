@@ -24,6 +24,7 @@ import (
 	"gascity/internal/exchange"
 	"gascity/internal/metric"
 	"gascity/internal/plan"
+	"gascity/internal/redact"
 	"gascity/internal/rulebook"
 	"gascity/internal/socket"
 	"gascity/provider/all"
@@ -43,9 +44,9 @@ func (d *Daemon) RunController(ctx context.Context, root string, opts cli.Contro
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	secrets := &redactor{}
-	secrets.hideEnvironment(d.env)
-	k := &keeper{daemon: d, root: root, logger: newLogger(redactedWriter{secrets, file}), secrets: secrets, judged: judged()}
+	secrets := &redact.Redactor{}
+	secrets.HideEnvironment(d.env)
+	k := &keeper{daemon: d, root: root, logger: redact.NewLogger(redact.Writer{Redactor: secrets, To: file}), secrets: secrets, judged: judged()}
 	defer k.close()
 	judge, calls, err := d.openJudge(root, secrets, k.logger)
 	if err != nil {
@@ -61,7 +62,7 @@ type keeper struct {
 	daemon  *Daemon
 	root    string
 	logger  *slog.Logger
-	secrets *redactor
+	secrets *redact.Redactor
 
 	controller atomic.Pointer[controller.Controller]
 	workers    *exchange.Engine // from assemble on
@@ -179,11 +180,11 @@ func (k *keeper) emptied() error {
 func (k *keeper) hideWritten(ctx context.Context, desired *plan.Desired) {
 	for i := range desired.Sessions {
 		s := &desired.Sessions[i]
-		k.secrets.hideVariables(s.Config.Env)
+		k.secrets.HideVariables(s.Config.Env)
 		for _, secret := range s.UpstreamEnv {
 			if secret.Kind() == config.SecretLiteral {
 				if value, err := secret.Resolve(ctx, config.SecretSource{}); err == nil {
-					k.secrets.hide(value)
+					k.secrets.Hide(value)
 				}
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli"
+	"gascity/internal/redact"
 )
 
 const twoAgents = `
@@ -276,9 +277,9 @@ func TestTheLogIsBoundedAndHidesCredentials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hidden := redactedWriter{&redactor{}, file}
-	hidden.hideEnvironment(environment{"MY_TOKEN=very-secret-value", "OTHER=plain-value-here"})
-	logger := newLogger(hidden)
+	hidden := redact.Writer{Redactor: &redact.Redactor{}, To: file}
+	hidden.HideEnvironment(environment{"MY_TOKEN=very-secret-value", "OTHER=plain-value-here"})
+	logger := redact.NewLogger(hidden)
 	for range 500 {
 		logger.Info("a message with very-secret-value in it", "api_key", "also-secret", "other", "plain-value-here")
 	}

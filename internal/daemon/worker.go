@@ -32,7 +32,7 @@ func workerPath(root string) string {
 // controller.
 func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 	owner := rand.Text()
-	k.secrets.hide(owner)
+	k.secrets.Hide(owner)
 	if err := os.WriteFile(filepath.Join(k.root, stateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
 		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
 	}

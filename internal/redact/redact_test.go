@@ -1,4 +1,4 @@
-package daemon
+package redact
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ import (
 
 func TestNoTextHoldsASecret(t *testing.T) {
 	const secret = "sk-very-secret-0123456789"
-	r := &redactor{}
-	r.hide(secret)
-	r.hide("short")
-	r.hide(`quo"ted\secret`)
+	r := &Redactor{}
+	r.Hide(secret)
+	r.Hide("short")
+	r.Hide(`quo"ted\secret`)
 	for text, want := range map[string]string{
 		"":                          "",
 		"a short word":              "a short word",
@@ -30,33 +30,33 @@ func TestNoTextHoldsASecret(t *testing.T) {
 		`{"key":"quo\"ted\\secret"}`:                                   `{"key":"` + config.Masked + `"}`,
 		`quo"ted\secret`:                                               config.Masked,
 	} {
-		if got := r.text(text); got != want {
+		if got := r.Text(text); got != want {
 			t.Errorf("%q reads %q, want %q", text, got, want)
 		}
 	}
 }
 
 func TestALongerSecretIsHiddenAsAWhole(t *testing.T) {
-	r := &redactor{}
-	r.hide("12345678")
-	r.hide("1234567890ab")
-	if got := r.text("x1234567890aby"); got != "x"+config.Masked+"y" {
+	r := &Redactor{}
+	r.Hide("12345678")
+	r.Hide("1234567890ab")
+	if got := r.Text("x1234567890aby"); got != "x"+config.Masked+"y" {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestSecretsAreASetOfBoundedSize(t *testing.T) {
-	r := &redactor{}
+	r := &Redactor{}
 	for range 10_000 {
-		r.hide("the-same-secret")
+		r.Hide("the-same-secret")
 	}
 	if n := len(r.hidden()); n != 1 {
 		t.Errorf("one value is kept %d times", n)
 	}
 	for i := range 10_000 {
-		r.hide(fmt.Sprintf("another-secret-%d", i))
+		r.Hide(fmt.Sprintf("another-secret-%d", i))
 	}
-	if n := len(r.hidden()); n != secretsKept || r.text("another-secret-9999") != config.Masked {
+	if n := len(r.hidden()); n != secretsKept || r.Text("another-secret-9999") != config.Masked {
 		t.Errorf("%d values are kept, want %d with the latest", n, secretsKept)
 	}
 }
@@ -70,10 +70,10 @@ func TestCopiesAreRedactedAndOriginalsAreNot(t *testing.T) {
 			Recent: []client.Event{{Text: word, Data: map[string]string{"error": word}}},
 		}
 	}
-	r := &redactor{}
-	r.hide("very-secret")
+	r := &Redactor{}
+	r.Hide("very-secret")
 	original := build("very-secret")
-	if diff := cmp.Diff(build(config.Masked), redacted(r, original)); diff != "" {
+	if diff := cmp.Diff(build(config.Masked), Value(r, original)); diff != "" {
 		t.Errorf("the copy is not as it should be:\n%s", diff)
 	}
 	if diff := cmp.Diff(build("very-secret"), original); diff != "" {
@@ -82,14 +82,14 @@ func TestCopiesAreRedactedAndOriginalsAreNot(t *testing.T) {
 }
 
 func TestEventDataIsHiddenByNameToo(t *testing.T) {
-	r := &redactor{}
-	r.hide("very-secret")
+	r := &Redactor{}
+	r.Hide("very-secret")
 	given := map[string]string{"api_key": "unknown", "error": "it said very-secret", "empty_token": ""}
 	want := map[string]string{"api_key": config.Masked, "error": "it said " + config.Masked, "empty_token": ""}
-	if diff := cmp.Diff(want, r.data(given)); diff != "" || given["api_key"] != "unknown" {
+	if diff := cmp.Diff(want, r.Data(given)); diff != "" || given["api_key"] != "unknown" {
 		t.Error(diff)
 	}
-	if r.data(nil) != nil {
+	if r.Data(nil) != nil {
 		t.Error("no data became some")
 	}
 }
@@ -107,9 +107,9 @@ func TestASecretIsFoundWhereverItIsWrapped(t *testing.T) {
 			}
 			b.WriteByte(text[i])
 		}
-		r := &redactor{}
-		r.hide(secret)
-		if got := strings.ReplaceAll(r.text(b.String()), "\n", ""); strings.Contains(got, secret) {
+		r := &Redactor{}
+		r.Hide(secret)
+		if got := strings.ReplaceAll(r.Text(b.String()), "\n", ""); strings.Contains(got, secret) {
 			rt.Fatalf("%q still holds %q", got, secret)
 		}
 	})
@@ -119,9 +119,9 @@ func FuzzRedactor(f *testing.F) {
 	f.Add("a very-secret text", "very-secret")
 	f.Add("a\nvery-\nsecret\n", "very-secret")
 	f.Fuzz(func(t *testing.T, text, secret string) {
-		r := &redactor{}
-		r.hide(secret)
-		got := r.text(text)
+		r := &Redactor{}
+		r.Hide(secret)
+		got := r.Text(text)
 		asterisks := strings.Trim(secret, "*") == ""
 		if len(secret) >= shortestSecret && !asterisks && strings.Contains(text, secret) && got == text {
 			t.Errorf("%q still holds %q", got, secret)
@@ -133,13 +133,13 @@ func FuzzRedactor(f *testing.F) {
 }
 
 func BenchmarkRedactText(b *testing.B) {
-	r := &redactor{}
+	r := &Redactor{}
 	for i := range 20 {
-		r.hide(fmt.Sprintf("secret-number-%d-of-twenty", i))
+		r.Hide(fmt.Sprintf("secret-number-%d-of-twenty", i))
 	}
 	screen := strings.Repeat("a line of a screen as agents draw it, without anything secret\n", 50)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.text(screen)
+		r.Text(screen)
 	}
 }

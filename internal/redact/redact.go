@@ -1,4 +1,6 @@
-package daemon
+// Package redact takes the values of credentials out of what is kept, logged or
+// shown.
+package redact
 
 import (
 	"bytes"
@@ -20,15 +22,15 @@ const (
 	secretsKept    = 512 // values; the ones that were hidden longest ago are forgotten
 )
 
-// redactor knows the values of credentials and takes them out of what is kept or
+// Redactor knows the values of credentials and takes them out of what is kept or
 // shown. The zero value knows none. Safe for concurrent use.
-type redactor struct {
+type Redactor struct {
 	mu     sync.RWMutex
 	values []string // the latest last; each once
 }
 
-// hide adds a value that must never be kept or shown.
-func (r *redactor) hide(value string) {
+// Hide adds a value that must never be kept or shown.
+func (r *Redactor) Hide(value string) {
 	if len(value) < shortestSecret {
 		return
 	}
@@ -43,28 +45,28 @@ func (r *redactor) hide(value string) {
 	r.values = values[max(0, len(values)-secretsKept):]
 }
 
-// hideEnvironment adds the values of all variables that are called like
+// HideEnvironment adds the values of all variables that are called like
 // credentials.
-func (r *redactor) hideEnvironment(env environment) {
+func (r *Redactor) HideEnvironment(env []string) {
 	for _, entry := range env {
 		if name, value, ok := strings.Cut(entry, "="); ok && runtime.CredentialName(name) {
-			r.hide(value)
+			r.Hide(value)
 		}
 	}
 }
 
-// hideVariables is hideEnvironment for variables by name.
-func (r *redactor) hideVariables(env map[string]string) {
+// HideVariables is HideEnvironment for variables by name.
+func (r *Redactor) HideVariables(env map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if runtime.CredentialName(name) {
-			r.hide(env[name])
+			r.Hide(env[name])
 		}
 	}
 }
 
 // hidden returns the values, the longest first: one may be a part of another.
 // Nobody changes the result.
-func (r *redactor) hidden() []string {
+func (r *Redactor) hidden() []string {
 	r.mu.RLock()
 	values := slices.Clone(r.values)
 	r.mu.RUnlock()
@@ -72,9 +74,9 @@ func (r *redactor) hidden() []string {
 	return values
 }
 
-// text returns s without the hidden values, not even one that a terminal has
+// Text returns s without the hidden values, not even one that a terminal has
 // wrapped.
-func (r *redactor) text(s string) string {
+func (r *Redactor) Text(s string) string {
 	if len(s) < shortestSecret {
 		return s
 	}
@@ -140,21 +142,29 @@ func unwrap(s string) (flat string, at []int) {
 	return string(b), at
 }
 
-// data returns a map without the hidden values: those of names like credentials'
+// Texts is Text for many texts at once, in place.
+func (r *Redactor) Texts(texts ...*string) {
+	values := r.hidden()
+	for _, s := range texts {
+		*s = conceal(*s, values)
+	}
+}
+
+// Data returns a map without the hidden values: those of names like credentials'
 // are hidden as a whole.
-func (r *redactor) data(m map[string]string) map[string]string {
+func (r *Redactor) Data(m map[string]string) map[string]string {
 	out := maps.Clone(m)
 	for name, value := range out {
-		if out[name] = r.text(value); value != "" && runtime.CredentialName(name) {
+		if out[name] = r.Text(value); value != "" && runtime.CredentialName(name) {
 			out[name] = config.Masked
 		}
 	}
 	return out
 }
 
-// redacted returns a copy of v in which no text holds a hidden value: fields,
+// Value returns a copy of v in which no text holds a hidden value: fields,
 // elements and what pointers lead to.
-func redacted[T any](r *redactor, v T) T {
+func Value[T any](r *Redactor, v T) T {
 	values := r.hidden()
 	if len(values) == 0 {
 		return v
@@ -209,30 +219,30 @@ func redactedCopy(v reflect.Value, values []string) reflect.Value {
 	}
 }
 
-// redactedWriter writes without the hidden values.
-type redactedWriter struct {
-	*redactor
+// Writer writes without the hidden values.
+type Writer struct {
+	*Redactor
 
-	to io.Writer
+	To io.Writer
 }
 
 // Write writes b without the hidden values.
-func (w redactedWriter) Write(b []byte) (int, error) {
+func (w Writer) Write(b []byte) (int, error) {
 	clean := b
 	for _, value := range w.hidden() {
 		if bytes.Contains(clean, []byte(value)) {
 			clean = bytes.ReplaceAll(clean, []byte(value), []byte(config.Masked))
 		}
 	}
-	if _, err := w.to.Write(clean); err != nil {
+	if _, err := w.To.Write(clean); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// newLogger returns the controller's logger, which hides credentials by name and
+// NewLogger returns the controller's logger, which hides credentials by name and
 // by value.
-func newLogger(to redactedWriter) *slog.Logger {
+func NewLogger(to Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if runtime.CredentialName(a.Key) {
