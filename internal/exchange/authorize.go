@@ -34,12 +34,17 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 		d = e.ask(ctx, a, c, verdict)
 	}
 	a.decided(c, d)
+	e.recordDecision(a, c, d, verdict, took)
+	return d, nil
+}
+
+// recordDecision puts a decision into the city's time line.
+func (e *Engine) recordDecision(a *active, c worker.Call, d worker.Decision, verdict guard.Verdict, took time.Duration) {
 	sum := sha256.Sum256(c.Input)
 	e.record(a, event.WorkerAuthorize, d, map[string]string{
 		"tool": c.Tool, "action": string(verdict.Action), "rule": verdict.Rule, "input": hex.EncodeToString(sum[:]),
 		"microseconds": strconv.FormatInt(took.Microseconds(), 10),
 	})
-	return d, nil
 }
 
 func effectOf(action guard.Action) worker.Effect {

@@ -24,7 +24,8 @@ const (
 // record puts a report into the city's time line. What cannot be recorded is logged:
 // a report has happened whether it is written down or not.
 func (e *Engine) record(a *active, kind event.Kind, body any, more map[string]string) {
-	data := map[string]string{dataRun: a.id}
+	data := make(map[string]string, len(more)+2)
+	data[dataRun] = a.id
 	maps.Copy(data, more)
 	if body != nil {
 		text, err := json.Marshal(body)

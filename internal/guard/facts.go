@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"gascity/internal/guard/shell"
@@ -33,20 +34,55 @@ func (v view) part(p *part, req Request) Verdict {
 		f.habit = habitOf(f.program)
 		f.files = argumentsOf(p.command, req)
 	}
+	certain := !slices.ContainsFunc(f.files, func(f file) bool { return f.kind != exact || f.any != nil }) && (p.command == nil || !p.command.More)
+	var room [32]int
 	for _, x := range v.indexes {
 		if p.command != nil {
-			for _, c := range x.about(f.program) {
-				f.consider(c, c.command(&f))
+			if known := x.programs[f.program]; known != nil {
+				f.commands(known)
 			}
-			for _, c := range x.others {
-				f.consider(c, c.command(&f))
-			}
+			f.commands(&x.others)
 		}
-		for _, c := range x.files {
-			f.consider(c, c.names(&f))
+		if !certain {
+			for _, c := range x.files {
+				f.consider(c, c.names(&f))
+			}
+			continue
+		}
+		for _, i := range x.about(room[:0], f.files) {
+			f.consider(x.files[i], x.files[i].names(&f))
 		}
 	}
 	return f.verdict
+}
+
+// beginning is how a command begins, in the eyes of a head.
+type beginning struct {
+	known bool
+	truth truth
+	words []shell.Word // after it
+}
+
+// commands holds the rules about a program against a part.
+func (f *facts) commands(p *program) {
+	if len(p.rules) == 0 || len(f.part.command.Words) == 0 {
+		return
+	}
+	var room [48]beginning
+	begun := room[:]
+	if len(p.heads) > len(room) {
+		begun = make([]beginning, len(p.heads))
+	}
+	for _, c := range p.rules {
+		b := &begun[c.head]
+		if !b.known {
+			b.known = true
+			b.truth, b.words = p.heads[c.head].begins(f.part.command, f.program)
+		}
+		if b.truth != no {
+			f.consider(c, c.command(f, b.truth, b.words))
+		}
+	}
 }
 
 // programOf is the name of a program as rules give it.
@@ -139,19 +175,10 @@ func filesOf(files []file, w shell.Word, folders []shell.Word, req Request) []fi
 	return files
 }
 
-// about returns the rules about a program.
-func (x *index) about(program string) []*compiled { return x.programs[program] }
-
-// command says whether a rule about commands is about this one.
-func (c *compiled) command(f *facts) truth {
+// command says whether a rule about commands is about this one, which begins as it
+// says as far as t tells, with words left.
+func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 	cmd := f.part.command
-	if len(cmd.Words) == 0 {
-		return no
-	}
-	t, words := c.heads[0].begins(cmd, f.program)
-	if t == no {
-		return no
-	}
 	if len(c.any) > 0 {
 		one := no
 		for _, term := range c.any {
@@ -228,8 +255,12 @@ func (ps places) of(f *file, home []string, counts func(m match, kind fileKind) 
 		}
 		return most
 	}
-	t := no
-	for _, p := range ps {
+	t, telling := no, !counts(uncertain, f.kind)
+	for i := range ps {
+		p := &ps[i]
+		if p.apart(f, telling) {
+			continue
+		}
 		switch m := p.fit(*f, home); {
 		case m == certain && f.doubt:
 			t = max(t, some)

@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -331,5 +333,52 @@ func BenchmarkDecide(b *testing.B) {
 				p.Decide(req)
 			}
 		})
+	}
+}
+
+// TestTheIndexMissesNoRule decides what the tables hold by rules whose places the index
+// knows by a name, and by the same rules written so that it knows none.
+func TestTheIndexMissesNoRule(t *testing.T) {
+	for _, name := range guard.Shipped() {
+		set, err := guard.ShippedSet(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := policy(t, name)
+		for i := range set.Rules {
+			set.Rules[i].Paths = slices.Clone(set.Rules[i].Paths)
+			for j, pattern := range set.Rules[i].Paths {
+				set.Rules[i].Paths[j] = regexp.MustCompile(`[a-zA-Z]+`).ReplaceAllStringFunc(pattern, func(word string) string {
+					return word[:len(word)-1] + `\` + word[len(word)-1:]
+				})
+			}
+		}
+		scanned, err := guard.Compile(guard.Sheet{Sets: []guard.Set{set}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{name, "dangerous-command", "secrets-reading"} {
+			data, err := os.ReadFile("testdata/" + file + ".toml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			table, err := guard.DecodeTable(file, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range table.Cases {
+				if strings.ContainsAny(c.Command, "*?[$`") { // what is not certain is compared as a pattern
+					continue
+				}
+				req, err := c.Request()
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Home = "/home/u"
+				if got, want := plain.Decide(req), scanned.Decide(req); got.Action != want.Action || got.Rule != want.Rule {
+					t.Errorf("%s of %s: got %s by %q, want %s by %q as without an index", c.Command, file, got.Action, got.Rule, want.Action, want.Rule)
+				}
+			}
+		}
 	}
 }

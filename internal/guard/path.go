@@ -13,7 +13,10 @@ import (
 // one. A pattern without a leading / or ~ fits at any depth.
 type place struct {
 	parts []string
-	key   int // the last part with a letter: a word that names it is about the place
+	ends  ends   // of the part that is the key
+	key   int    // the last part with a letter: a word that names it is about the place
+	named string // what every file there has among its parts; empty if there is none
+	whole string // as a pattern of a script names it
 }
 
 func placeOf(pattern string) place {
@@ -26,7 +29,36 @@ func placeOf(pattern string) place {
 			p.key = i
 		}
 	}
+	p.ends = endsOf(p.parts[p.key])
+	p.named, p.whole = p.literal(), "/"+strings.Join(p.parts, "/")
 	return p
+}
+
+// apart reports quickly that a file is surely not one of the place's, or, should
+// only what is known of its name count, that nothing of it tells so.
+func (p place) apart(f *file, telling bool) bool {
+	switch {
+	case f.kind == exact:
+		return p.named != "" && !slices.Contains(f.parts, p.named)
+	case !telling || f.kind == opaque || p.parts[p.key] == "~" || f.kind == pattern && p.spelled(f.whole):
+		return false
+	}
+	return !slices.ContainsFunc(f.ends, p.ends.tell)
+}
+
+// spelled reports whether a pattern of a script may be the place's own.
+func (p place) spelled(pattern string) bool {
+	return pattern == p.whole || p.parts[0] == "~" && strings.HasSuffix(pattern, strings.TrimPrefix(p.whole, "/~"))
+}
+
+// literal is a part that every file there has, empty if there is none.
+func (p place) literal() string {
+	for _, part := range slices.Backward(p.parts) {
+		if part != "" && part != "~" && !strings.ContainsAny(part, "*?\\") {
+			return part
+		}
+	}
+	return ""
 }
 
 // telling reports whether a part has more than stars.
@@ -35,6 +67,7 @@ func telling(part string) bool { return strings.Trim(part, "*?.") != "" }
 // file is what a word names as a file, taken apart.
 type file struct {
 	parts []string // folders and name, in small letters; where something is not known there is a star
+	ends  []ends   // of parts, unless it is exact
 	kind  fileKind
 	whole string // of a pattern: its text
 	doubt bool   // it depends on where the script is then
@@ -87,6 +120,12 @@ func fileOf(w shell.Word, folder *shell.Word, req Request) file {
 		f.parts = unknownParts(f.whole)
 	} else {
 		f.parts = strings.Split(strings.TrimPrefix(strings.ToLower(wild(f.whole)), "/"), "/")
+	}
+	if f.kind != exact {
+		f.ends = make([]ends, len(f.parts))
+		for i, part := range f.parts {
+			f.ends[i] = endsOf(part)
+		}
 	}
 	return f
 }
@@ -146,7 +185,7 @@ func (p place) fit(f file, home []string) match {
 		}
 		return apart
 	case pattern:
-		if f.whole == "/"+strings.Join(mine, "/") {
+		if p.spelled(f.whole) && f.whole == "/"+strings.Join(mine, "/") {
 			return certain
 		}
 		return match(within(mine, parts, fitting{same: globbed, key: key}))
@@ -231,31 +270,36 @@ func within(pattern, parts []string, by fitting) int {
 		best = within(pattern[1:], parts, next)
 	}
 	if by.same(pattern[0], parts[0]) {
-		next.tell = by.tell || by.key == 0 && speaks(pattern[0], parts[0])
+		next.tell = by.tell || by.key == 0 && endsOf(pattern[0]).tell(endsOf(parts[0]))
 		best = max(best, within(pattern[1:], parts[1:], next))
 	}
 	return best
 }
 
-// speaks reports whether what is known of a part is what is known of a pattern's.
-func speaks(pattern, part string) bool {
-	share := func(a, b string, in func(s, of string) bool) bool {
-		return a != "" && b != "" && (in(a, b) || in(b, a))
-	}
-	return share(before(pattern), before(part), strings.HasPrefix) || share(behind(pattern), behind(part), strings.HasSuffix)
-}
+// ends are the texts before the first and behind the last wildcard of a part: what is
+// known of it.
+type ends struct{ before, behind string }
 
 const wildcards = "*?["
 
-// before and behind are the texts before the first and behind the last wildcard.
-func before(s string) string {
-	if at := strings.IndexAny(s, wildcards); at >= 0 {
-		return s[:at]
+func endsOf(part string) ends {
+	e := ends{part, part[strings.LastIndexAny(part, wildcards+"]")+1:]}
+	if at := strings.IndexAny(part, wildcards); at >= 0 {
+		e.before = part[:at]
 	}
-	return s
+	return e
 }
 
-func behind(s string) string { return s[strings.LastIndexAny(s, wildcards+"]")+1:] }
+// tell reports whether what is known of a part is what is known of another.
+func (e ends) tell(of ends) bool {
+	switch a, b := e.before, of.before; {
+	case a == "" || b == "":
+	case strings.HasPrefix(a, b), strings.HasPrefix(b, a):
+		return true
+	}
+	a, b := e.behind, of.behind
+	return a != "" && b != "" && (strings.HasSuffix(a, b) || strings.HasSuffix(b, a))
+}
 
 // globbed reports whether a pattern in a script may name a file that fits. A star at
 // its beginning stands for no dot.

@@ -16,6 +16,7 @@ type Policy struct {
 	parsers  shell.Parsers
 	fallback Action
 	rules    index
+	none     index // of an agent without a role of its own
 	roles    []role
 }
 
@@ -27,16 +28,34 @@ type role struct {
 
 // index finds the rules that may be about a call quickly.
 type index struct {
-	tools    []*compiled            // about a tool as a whole
-	files    []*compiled            // about files
-	programs map[string][]*compiled // about a program, by its name
-	others   []*compiled            // about programs by a pattern
+	tools    []*compiled         // about a tool as a whole
+	files    []*compiled         // about files
+	named    map[string][]int    // of files: those about a file or a folder of that name
+	anywhere []int               // of files: those that no name tells
+	programs map[string]*program // about a program, by its name
+	others   program             // about programs by a pattern
+}
+
+// program are the rules about one program.
+type program struct {
+	heads []head // each once
+	rules []*compiled
+}
+
+func (p *program) add(c *compiled, h head) {
+	c.head = slices.IndexFunc(p.heads, func(known head) bool { return slices.Equal(known, h) })
+	if c.head < 0 {
+		c.head = len(p.heads)
+		p.heads = append(p.heads, h)
+	}
+	p.rules = append(p.rules, c)
 }
 
 // compiled is a rule with its texts taken apart.
 type compiled struct {
 	Rule
 	heads          []head
+	head           int // in its program
 	any, all, none []term
 	places         places
 }
@@ -178,19 +197,54 @@ func (x *index) add(c *compiled) {
 			one := *c
 			one.heads = c.heads[i : i+1]
 			if strings.ContainsAny(h[0], "*?\\") {
-				x.others = append(x.others, &one)
+				x.others.add(&one, h)
 				continue
 			}
 			if x.programs == nil {
-				x.programs = map[string][]*compiled{}
+				x.programs = map[string]*program{}
 			}
-			x.programs[h[0]] = append(x.programs[h[0]], &one)
+			if x.programs[h[0]] == nil {
+				x.programs[h[0]] = new(program)
+			}
+			x.programs[h[0]].add(&one, h)
 		}
 	case len(c.places) > 0:
-		x.files = append(x.files, c)
+		x.addFiles(c)
 	default:
 		x.tools = append(x.tools, c)
 	}
+}
+
+// addFiles takes up a rule about files. A name of a place that has no wildcard must
+// be among those of every file there.
+func (x *index) addFiles(c *compiled) {
+	at := len(x.files)
+	x.files = append(x.files, c)
+	for _, p := range c.places {
+		name := p.named
+		switch {
+		case name == "" && !slices.Contains(x.anywhere, at):
+			x.anywhere = append(x.anywhere, at)
+		case name != "" && !slices.Contains(x.named[name], at):
+			if x.named == nil {
+				x.named = map[string][]int{}
+			}
+			x.named[name] = append(x.named[name], at)
+		}
+	}
+}
+
+// about appends the rules that may be about files, of which all are certain, in
+// their order.
+func (x *index) about(rules []int, files []file) []int {
+	rules = append(rules, x.anywhere...)
+	for i := range files {
+		for _, name := range files[i].parts {
+			rules = append(rules, x.named[name]...)
+		}
+	}
+	slices.Sort(rules)
+	return slices.Compact(rules)
 }
 
 // view is the part of a policy that is about one agent.
@@ -200,7 +254,7 @@ type view struct {
 }
 
 func (p *Policy) viewOf(req Request) view {
-	v := view{indexes: [2]*index{&p.rules, {}}, fallback: p.fallback}
+	v := view{indexes: [2]*index{&p.rules, &p.none}, fallback: p.fallback}
 	for i := range p.roles {
 		r := &p.roles[i]
 		if glob(r.pattern, req.Role) || glob(r.pattern, req.Agent) {

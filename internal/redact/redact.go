@@ -27,6 +27,7 @@ const (
 type Redactor struct {
 	mu     sync.RWMutex
 	values []string // the latest last; each once
+	sorted []string // the longest first; it is replaced, never changed
 }
 
 // Hide adds a value that must never be kept or shown.
@@ -43,6 +44,8 @@ func (r *Redactor) Hide(value string) {
 	values := slices.DeleteFunc(slices.Clone(r.values), func(v string) bool { return slices.Contains(forms, v) })
 	values = append(values, forms...)
 	r.values = values[max(0, len(values)-secretsKept):]
+	r.sorted = slices.Clone(r.values)
+	slices.SortStableFunc(r.sorted, func(a, b string) int { return len(b) - len(a) })
 }
 
 // HideEnvironment adds the values of all variables that are called like
@@ -68,10 +71,8 @@ func (r *Redactor) HideVariables(env map[string]string) {
 // Nobody changes the result.
 func (r *Redactor) hidden() []string {
 	r.mu.RLock()
-	values := slices.Clone(r.values)
-	r.mu.RUnlock()
-	slices.SortStableFunc(values, func(a, b string) int { return len(b) - len(a) })
-	return values
+	defer r.mu.RUnlock()
+	return r.sorted
 }
 
 // Text returns s without the hidden values, not even one that a terminal has

@@ -1,9 +1,12 @@
 package workerapi
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -27,17 +30,39 @@ func (s *Server) admitUnix(r *http.Request) error {
 	return admitNoPage(r)
 }
 
-// admitLoopback refuses what does not mean this port: a page of a browser, and a
-// name that somebody has pointed at the loopback address.
-func admitLoopback(addr *net.TCPAddr) func(*http.Request) error {
+// admitLoopback refuses another user, where the system tells who is connected, and what
+// does not mean this port: a page of a browser, and a name that somebody has pointed at
+// the loopback address.
+func (s *Server) admitLoopback(addr *net.TCPAddr) func(*http.Request) error {
 	port := strconv.Itoa(addr.Port)
 	return func(r *http.Request) error {
+		switch who, _ := socket.PeerOf(r.Context()); {
+		case errors.Is(who.Err, errors.ErrUnsupported): // the token alone protects it
+		case who.Err != nil:
+			return fmt.Errorf("%w: cannot tell who is connected: %w", worker.ErrForbidden, who.Err)
+		case who.UID != s.owner && who.UID != 0:
+			return fmt.Errorf("%w: user %d is not this city's owner", worker.ErrForbidden, who.UID)
+		}
 		host, p, err := net.SplitHostPort(r.Host)
 		if err != nil || p != port || host != "127.0.0.1" && host != "localhost" && host != "::1" {
 			return fmt.Errorf("%w: host %q is not this city", worker.ErrForbidden, r.Host)
 		}
 		return admitNoPage(r)
 	}
+}
+
+// meet notes who is at the other end of a connection.
+func (s *Server) meet(ctx context.Context, c net.Conn) context.Context {
+	if _, tcp := c.(*net.TCPConn); !tcp {
+		return socket.Meet(ctx, c, s.peerUID)
+	}
+	who := socket.Peer{}
+	local, err := netip.ParseAddrPort(c.LocalAddr().String())
+	remote, bad := netip.ParseAddrPort(c.RemoteAddr().String())
+	if who.Err = errors.Join(err, bad); who.Err == nil {
+		who.UID, who.Err = s.loopbackUID(local, remote)
+	}
+	return socket.Met(ctx, who)
 }
 
 func admitNoPage(r *http.Request) error {

@@ -151,14 +151,14 @@ func late(ctx context.Context, err error) error {
 
 // decode reads a JSON body. Fields that are not known are ignored: they are newer.
 func decode(w http.ResponseWriter, r *http.Request, row route, into any) error {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return fmt.Errorf("%w: Content-Type is %q, must be application/json", worker.ErrInvalid, r.Header.Get("Content-Type"))
+	if kind := r.Header.Get("Content-Type"); !isJSON(kind) {
+		return fmt.Errorf("%w: Content-Type is %q, must be application/json", worker.ErrInvalid, kind)
 	}
 	control := http.NewResponseController(w)
 	if err := control.SetReadDeadline(time.Now().Add(slow)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, row.body))
+	text, err := readAll(http.MaxBytesReader(w, r.Body, row.body), min(r.ContentLength, row.body))
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		return fmt.Errorf("%w: the body has more than %d bytes", worker.ErrTooLarge, row.body)
 	}
@@ -177,8 +177,35 @@ func decode(w http.ResponseWriter, r *http.Request, row route, into any) error {
 	return nil
 }
 
+const jsonType = "application/json"
+
+func isJSON(kind string) bool {
+	if kind == jsonType {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(kind)
+	return err == nil && kind == jsonType
+}
+
+// maxAhead bounds the room that is made for a body before it is there.
+const maxAhead = 64 << 10
+
+// readAll reads a body of which the sender says how long it is; less than zero is not
+// known.
+func readAll(body io.Reader, length int64) ([]byte, error) {
+	if length < 0 || length > maxAhead {
+		return io.ReadAll(body)
+	}
+	text := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead))
+	_, err := text.ReadFrom(body)
+	return text.Bytes(), err
+}
+
 // write answers with a value; an empty one is 204.
 func write[O any](w http.ResponseWriter, out O) error {
+	if err := deadline(w); err != nil {
+		return err
+	}
 	if _, empty := any(out).(none); empty {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
@@ -187,10 +214,7 @@ func write[O any](w http.ResponseWriter, out O) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	if err := deadline(w); err != nil {
-		return err
-	}
+	w.Header().Set("Content-Type", jsonType)
 	_, _ = w.Write(text) // the reader has gone; nobody is left to tell
 	return nil
 }

@@ -10,12 +10,17 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
-// ListenLoopback listens on a random port of 127.0.0.1, for workers that cannot use a
-// Unix socket. Anybody on the machine can connect: only the token protects it.
-func ListenLoopback(ctx context.Context) (*net.TCPListener, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
+// ListenLoopback listens on a port of 127.0.0.1, for workers that cannot use a Unix
+// socket: on the wanted one, if it is free, else on a random one. Zero wants none.
+// Anybody on the machine can connect: the token protects it, and on Linux the user.
+func ListenLoopback(ctx context.Context, want int) (*net.TCPListener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(want)))
+	if err != nil && want != 0 {
+		return ListenLoopback(ctx, 0)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on the loopback address: %w", err)
 	}
@@ -59,4 +64,26 @@ func RemovePort(dir, session string) error {
 		return fmt.Errorf("cannot remove a port file: %w", err)
 	}
 	return nil
+}
+
+// RenewPorts tells the workers of all sessions that were told a port the one of l;
+// with none it takes their files away.
+func RenewPorts(dir string, l net.Listener) error {
+	paths, err := filepath.Glob(filepath.Join(dir, "worker-*.port"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "worker-"), ".port")
+		session, bad := url.PathUnescape(name)
+		if bad != nil {
+			continue // none of ours
+		}
+		if l == nil {
+			err = errors.Join(err, RemovePort(dir, session))
+		} else {
+			err = errors.Join(err, WritePort(dir, session, l))
+		}
+	}
+	return err
 }

@@ -2,12 +2,14 @@ package workerapi_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gascity/internal/proc"
 	"gascity/internal/run"
 	"gascity/internal/workerapi"
 	"gascity/worker"
@@ -84,7 +87,7 @@ func newDesk(t *testing.T, tcp bool) *desk {
 	var err error
 	path := filepath.Join(shortDir(t), "w.sock")
 	if tcp {
-		l, err = workerapi.ListenLoopback(t.Context())
+		l, err = workerapi.ListenLoopback(t.Context(), 0)
 	} else {
 		l, err = new(net.ListenConfig).Listen(t.Context(), "unix", path)
 	}
@@ -101,6 +104,13 @@ func newDesk(t *testing.T, tcp bool) *desk {
 	d.client = &http.Client{Transport: transport}
 	server := workerapi.NewServer(d.city, workerapi.Options{
 		Log: slog.New(slog.NewTextHandler(d, nil)), PeerUID: func(*net.UnixConn) (int, int, error) { return int(d.uid.Load()), 77, nil },
+		LoopbackUID: func(local, remote netip.AddrPort) (int, error) {
+			real, err := proc.LoopbackUID(local, remote)
+			if claimed := int(d.uid.Load()); claimed != os.Getuid() {
+				return claimed, nil
+			}
+			return real, err
+		},
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
@@ -229,14 +239,15 @@ var attacks = []attack{
 // TestEveryAttackOnEveryEndpointIsRefused: with the right code, without reaching the
 // city, and with a line in the log that has no token.
 func TestEveryAttackOnEveryEndpointIsRefused(t *testing.T) {
-	for _, place := range []string{"unix", "tcp", "second user"} {
-		d := newDesk(t, place == "tcp")
-		if place == "second user" {
+	for _, place := range []string{"unix", "tcp", "second user", "second user by TCP"} {
+		d := newDesk(t, strings.HasSuffix(strings.ToLower(place), "tcp"))
+		second := strings.HasPrefix(place, "second user")
+		if second {
 			d.uid.Store(int64(os.Getuid()) + 1)
 		}
 		for _, e := range endpoints {
 			for _, a := range attacks {
-				if (a.by != "" || place == "second user") && a.by != place || a.body != nil && e.body == "" {
+				if (a.by != "" || second) && !strings.HasPrefix(place, cmp.Or(a.by, "-")) || a.body != nil && e.body == "" {
 					continue
 				}
 				attacked := e
@@ -245,7 +256,7 @@ func TestEveryAttackOnEveryEndpointIsRefused(t *testing.T) {
 				}
 				d.refused(place+" "+e.id+" "+a.name, attacked, a.token, a.edit, a.code)
 			}
-			if !e.directs && place != "second user" {
+			if !e.directs && !second {
 				d.refused(place+" "+e.id+" the owner for a run", e, tokenOwner, nil, "forbidden")
 			}
 		}
@@ -429,7 +440,7 @@ func TestNumbersOfEvents(t *testing.T) {
 func TestTheLoopbackFallback(t *testing.T) {
 	d := newDesk(t, true)
 	dir := t.TempDir()
-	l, err := workerapi.ListenLoopback(t.Context())
+	l, err := workerapi.ListenLoopback(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

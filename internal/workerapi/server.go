@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"runtime/debug"
 	"time"
@@ -38,6 +39,9 @@ type Options struct {
 	// PeerUID tells the user at the other end of a Unix connection. Nil asks the
 	// kernel.
 	PeerUID func(*net.UnixConn) (uid, pid int, err error)
+	// LoopbackUID tells the same of a TCP connection, by both addresses; where it
+	// is errors.ErrUnsupported the token alone counts. Nil asks the kernel.
+	LoopbackUID func(local, remote netip.AddrPort) (uid int, err error)
 }
 
 // Server serves the worker API of one city.
@@ -49,13 +53,17 @@ type Server struct {
 	stall     time.Duration
 	peerUID   func(*net.UnixConn) (uid, pid int, err error)
 	owner     int
-	mux       *http.ServeMux
+
+	loopbackUID func(local, remote netip.AddrPort) (uid int, err error)
+
+	mux *http.ServeMux
 }
 
 // NewServer makes a server. It serves nothing before [Server.Run].
 func NewServer(city City, opts Options) *Server {
 	s := &Server{
 		city: city, log: opts.Log, heartbeat: opts.Heartbeat, stall: maxStall, peerUID: opts.PeerUID, owner: os.Getuid(), mux: http.NewServeMux(),
+		loopbackUID: opts.LoopbackUID,
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -65,6 +73,9 @@ func NewServer(city City, opts Options) *Server {
 	}
 	if s.peerUID == nil {
 		s.peerUID = proc.PeerUID
+	}
+	if s.loopbackUID == nil {
+		s.loopbackUID = proc.LoopbackUID
 	}
 	for _, row := range routes() {
 		s.mux.HandleFunc(row.method+" "+row.path, s.guarded(row))
@@ -100,7 +111,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		BaseContext:       func(net.Listener) context.Context { return base },
-		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return socket.Meet(ctx, c, s.peerUID) },
+		ConnContext:       s.meet,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -130,15 +141,17 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 func (s *Server) handler(addr net.Addr) http.Handler {
 	admit := s.admitUnix
 	if tcp, ok := addr.(*net.TCPAddr); ok {
-		admit = admitLoopback(tcp)
+		admit = s.admitLoopback(tcp)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		defer s.recover(w, r)
-		if err := deadline(w); err != nil { // that of the last answer of the connection may be over
-			s.log.Debug("a connection of the worker API is gone", "error", err)
-			return
+		if r.Header.Get("Expect") != "" { // it is answered before the handler does; who writes sets a deadline otherwise
+			if err := deadline(w); err != nil {
+				s.log.Debug("a connection of the worker API is gone", "error", err)
+				return
+			}
 		}
 		if err := admit(r); err != nil {
 			s.refuse(w, r, err)
@@ -159,7 +172,9 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 		panic(cause)
 	}
 	s.log.Error("a handler of the worker API panicked", "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
-	writeProblem(w, worker.ProblemOf(errDefect))
+	if deadline(w) == nil { // else the connection is gone
+		writeProblem(w, worker.ProblemOf(errDefect))
+	}
 }
 
 var errDefect = errors.New("the city has a defect")

@@ -251,9 +251,25 @@ func (s *scope) loopValues(items []*syntax.Word) ([]Word, bool) {
 
 // substitutions reads the commands that run so that a word gets its value.
 func (s *scope) substitutions(w *syntax.Word) {
-	if w != nil {
+	if w != nil && !literal(w.Parts) {
 		s.below(w, input{})
 	}
+}
+
+// literal reports whether nothing runs so that the parts of a word get their value.
+func literal(parts []syntax.WordPart) bool {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+		case *syntax.DblQuoted:
+			if !literal(p.Parts) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // below reads the statements inside a node, whatever it is.
