@@ -52,7 +52,10 @@ func (d *Daemon) RunController(ctx context.Context, root string, opts cli.Contro
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, calls.Close()) }()
+	defer func() {
+		judge.Close()
+		err = errors.Join(err, calls.Close())
+	}()
 	k.judge = judge
 	return k.run(ctx, opts)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -175,6 +176,7 @@ func TestCallsAreKeptWithoutCredentials(t *testing.T) {
 	call.Input = []byte(strings.ReplaceAll(string(call.Input), "hunter2", `\u0068unter2`)) // however it is written
 	j.Judge(session.View{Agent: "shop/polecat-2", Session: "s"}, call)
 	j.Judge(session.View{Agent: "shop/polecat-2"}, bash("echo "+strings.Repeat("x", rulebook.MaxInput)))
+	j.Close()
 	record.WriteString(`{"at":"2026-`)
 	if strings.Contains(record.String(), "hunter2") {
 		t.Errorf("a credential was kept: %s", record.String())
@@ -213,20 +215,86 @@ func TestAFullDiskChangesNoDecision(t *testing.T) {
 			t.Errorf("got %+v", v)
 		}
 	}
+	j.Close()
 	if n := strings.Count(log.String(), "not kept"); n != 1 {
 		t.Errorf("it was said %d times", n)
 	}
 }
 
-// TestAFaultOfTheGuardDenies lets the redactor panic in the place of any fault.
+// TestAFaultOfTheGuardDenies lets the clock panic in the place of any fault.
 func TestAFaultOfTheGuardDenies(t *testing.T) {
 	rules, err := compile(t, "[guard]\n", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := rulebook.NewJudge(rulebook.Options{Record: &bytes.Buffer{}, Conceal: func(string) string { panic("x") }, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	opts := rulebook.Options{Record: &bytes.Buffer{}, Conceal: strings.Clone, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { panic("x") }}
+	j := rulebook.NewJudge(opts)
+	defer j.Close()
 	j.Use(rules)
 	if v := j.Judge(session.View{}, bash("ls")); v.Action != guard.Deny {
 		t.Errorf("got %+v", v)
+	}
+}
+
+// TestNothingIsKeptThatCannotBeMadeDiscreet lets the redactor panic: neither the call
+// nor the judge comes to harm, and the text is not written.
+func TestNothingIsKeptThatCannotBeMadeDiscreet(t *testing.T) {
+	rules, err := compile(t, "[guard]\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record bytes.Buffer
+	conceal := func(s string) string {
+		if strings.Contains(s, "one") {
+			panic("x")
+		}
+		return s
+	}
+	j := rulebook.NewJudge(rulebook.Options{Record: &record, Conceal: conceal, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	j.Use(rules)
+	for _, script := range []string{"echo one", "echo two"} {
+		if v := j.Judge(session.View{}, bash(script)); v.Action != guard.Allow {
+			t.Errorf("got %+v", v)
+		}
+	}
+	j.Close()
+	if text := record.String(); strings.Contains(text, "one") || strings.Count(text, "\n") != 1 || !strings.Contains(text, "echo two") {
+		t.Errorf("kept: %s", text)
+	}
+}
+
+// hung is a disk that does not answer until it is let go.
+type hung struct {
+	bytes.Buffer
+	free chan struct{}
+}
+
+func (h *hung) Write(b []byte) (int, error) {
+	<-h.free
+	return h.Buffer.Write(b)
+}
+
+// TestAHungDiskHoldsNoDecisionUp asks for more than can wait while nothing can be
+// written: each is decided, what is lost is said, and the rest is kept.
+func TestAHungDiskHoldsNoDecisionUp(t *testing.T) {
+	rules, err := compile(t, "[guard]\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	disk := &hung{free: make(chan struct{})}
+	j := rulebook.NewJudge(rulebook.Options{Record: disk, Conceal: strings.Clone, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now})
+	j.Use(rules)
+	const calls = 5000
+	for range calls {
+		if v := j.Judge(session.View{}, bash("ls")); v.Action != guard.Allow {
+			t.Fatalf("got %+v", v)
+		}
+	}
+	close(disk.free)
+	j.Close()
+	kept := bytes.Count(disk.Bytes(), []byte("\n"))
+	if kept == 0 || kept == calls || !strings.Contains(log.String(), fmt.Sprintf("lost=%d", calls-kept)) {
+		t.Errorf("%d of %d calls were kept; log: %s", kept, calls, log.String())
 	}
 }
