@@ -30,7 +30,10 @@ type TelemetryEvent struct {
 	Timestamp time.Time `json:"timestamp"`
 	// MessageID names the response of the model, as the vendor does. Without one the
 	// event counts by its content.
-	MessageID    string     `json:"message_id,omitempty"`
+	MessageID string `json:"message_id,omitempty"`
+	// PromptID names, for [TurnComplete], the message of the prompt that the turn has
+	// worked on: that is [Consumed] by it, as by an acknowledgement.
+	PromptID     string     `json:"prompt_id,omitempty"`
 	Usage        *Usage     `json:"usage,omitempty"`
 	ToolsCalled  []ToolCall `json:"tools_called,omitempty"`
 	Until        *time.Time `json:"until,omitempty"`

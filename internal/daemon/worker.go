@@ -92,6 +92,11 @@ func (p latePrompts) Nudge(ctx context.Context, target string, req client.NudgeR
 	return p.engines.prompts.Nudge(ctx, target, req)
 }
 
+// Worked keeps the contract of exchange.Prompts.
+func (p latePrompts) Worked(ctx context.Context, id, instance string) error {
+	return p.engines.prompts.Worked(ctx, id, instance)
+}
+
 // Receipt keeps the contract of exchange.Prompts.
 func (p latePrompts) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
 	return p.engines.prompts.Receipt(ctx, id, wait)

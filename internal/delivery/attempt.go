@@ -266,7 +266,7 @@ func (o *owner) land(ctx context.Context, l landing) {
 		return
 	case l.cut && uncertain(l.attempt.Outcome): // the next Run resolves it
 		return
-	case l.later: // behind a dialog, or a person types: it is asked for again
+	case l.later && !o.hasWorked(l.id): // behind a dialog, or a person types: it is asked for again
 		o.settleAt = o.opts.Now().Add(settleAgain)
 		return
 	}
@@ -274,9 +274,18 @@ func (o *owner) land(ctx context.Context, l landing) {
 		o.withdrawn[l.id]++
 	}
 	at := o.opts.Now()
+	o.landOutcome(ctx, l, at)
+}
+
+// landOutcome saves what came of an attempt. An agent that says meanwhile that it has
+// worked on the prompt has taken it, whatever the attempt has seen of that.
+func (o *owner) landOutcome(ctx context.Context, l landing, at time.Time) {
 	o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		went := r.Instance
 		r.Instance = l.bound
+		if o.hasWorked(l.id) {
+			l.attempt = prompt.Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: prompt.WithWorked(l.attempt.Outcome.Evidence), Detail: l.attempt.Outcome.Detail}}
+		}
 		r, err := r.Settle(l.attempt, at)
 		if r.State == prompt.Submitted || r.State == prompt.Unconfirmed {
 			r.Instance = went

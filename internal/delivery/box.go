@@ -27,6 +27,7 @@ type box struct {
 	held     string                     // why none is handed over for now, see Options.Hold
 	owned    bool
 	took     taking
+	worked   map[string]bool          // injected receipts that the agent says it has worked on; what came of their attempt is not saved yet
 	changed  map[string]chan struct{} // by the ID of a receipt that is waited for; closed by its next change
 
 	queued atomic.Int64 // of the receipts; those on their way
@@ -57,7 +58,7 @@ func (e *Engine) boxLocked(session, agent string) *box {
 	if b == nil {
 		b = &box{
 			session: session, turn: make(chan struct{}, 1), look: make(chan struct{}, 1),
-			receipts: map[string]*prompt.Receipt{}, changed: map[string]chan struct{}{},
+			receipts: map[string]*prompt.Receipt{}, changed: map[string]chan struct{}{}, worked: map[string]bool{},
 		}
 		e.boxes[session] = b
 		e.named.Store(session, b)
@@ -80,7 +81,11 @@ func (b *box) listLocked() []*prompt.Receipt {
 
 // putLocked keeps a saved receipt, or drops it if it is final.
 func (e *Engine) putLocked(b *box, r prompt.Receipt) {
+	worked := b.worked[r.ID]
 	e.dropLocked(b, r.ID)
+	if worked && r.State == prompt.Injected {
+		b.worked[r.ID] = true
+	}
 	if r.State == prompt.Submitted {
 		r.Content = nil // it is not sent again
 	}
@@ -106,6 +111,7 @@ func (e *Engine) dropLocked(b *box, id string) {
 		b.queued.Add(-onItsWay(r))
 	}
 	delete(b.receipts, id)
+	delete(b.worked, id)
 	delete(e.index, id)
 	if waited, ok := b.changed[id]; ok {
 		close(waited)

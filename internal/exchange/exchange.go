@@ -45,6 +45,9 @@ type City interface {
 type Prompts interface {
 	Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error)
 	Receipt(ctx context.Context, id, wait string) (client.Receipt, error)
+	// Worked takes the word of an incarnation, by its public name, that a turn has worked
+	// on the prompt of a receipt. It may come repeated, and late.
+	Worked(ctx context.Context, id, instance string) error
 }
 
 // Options is what an engine needs. City and Events are required.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/prompt"
 	"gascity/internal/run"
 	"gascity/internal/stage"
 	"gascity/runtime"
@@ -21,9 +22,6 @@ const (
 	// goneWithin is how long it is asked for again what became of a prompt whose
 	// worker is gone.
 	goneWithin = 2 * time.Minute
-
-	// takenByWorker is the evidence of a prompt that the worker has taken.
-	takenByWorker = "worker"
 
 	detailReturning = "its worker is about to connect again"
 )
@@ -199,8 +197,10 @@ func (a *active) await(ctx context.Context, id string, confirm time.Duration) ru
 // outcomeOf is a worker's word in the terms of deliveries.
 func outcomeOf(l *run.Letter) runtime.Outcome {
 	switch l.State {
-	case worker.Submitted, worker.Consumed:
-		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: takenByWorker, Detail: l.Detail}
+	case worker.Submitted:
+		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: prompt.SignWorker, Detail: l.Detail}
+	case worker.Consumed:
+		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: prompt.WithWorked(""), Detail: l.Detail}
 	case worker.Refused:
 		return refused(runtime.RefusedWithdrawn, l.Detail)
 	case worker.Received, worker.Failed:

@@ -50,7 +50,7 @@ func known(t worker.Transition) bool {
 }
 
 // Lifecycle keeps the contract of workerapi.Reports.
-func (e *Engine) Lifecycle(_ context.Context, id string, r worker.Lifecycle) (worker.LifecycleAnswer, error) {
+func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (worker.LifecycleAnswer, error) {
 	a, err := e.named(id)
 	if err != nil {
 		return worker.LifecycleAnswer{}, err
@@ -79,7 +79,23 @@ func (e *Engine) Lifecycle(_ context.Context, id string, r worker.Lifecycle) (wo
 	e.record(a, event.WorkerLifecycle, r, more)
 	e.opts.City.Sense(a.session)
 	e.keep(a)
+	if err := e.names(ctx, a, r.Metadata.PromptID, progressOf(r.Event)); err != nil {
+		return worker.LifecycleAnswer{}, err // the worker repeats it
+	}
 	return worker.LifecycleAnswer{Accepted: true, Late: late}, nil
+}
+
+// progressOf is what a transition says of the prompt that it names: a turn works on
+// it, or is done with it.
+func progressOf(t worker.Transition) worker.Progress {
+	switch t {
+	case worker.Busy:
+		return worker.Submitted
+	case worker.Idle:
+		return worker.Consumed
+	default:
+		return ""
+	}
 }
 
 // Telemetry keeps the contract of workerapi.Reports.
@@ -109,6 +125,14 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 		e.keep(a)
 	}
 	e.opts.City.Sense(a.session)
+	for i := range t.Events {
+		if t.Events[i].Type != worker.TurnComplete {
+			continue
+		}
+		if err := e.names(ctx, a, t.Events[i].PromptID, worker.Consumed); err != nil {
+			return worker.TelemetryAnswer{}, err // the worker repeats it; what was spent counts once
+		}
+	}
 	return worker.TelemetryAnswer{Recorded: recorded, Known: len(entries) - recorded}, nil
 }
 
@@ -183,6 +207,9 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 		e.record(a, event.WorkerAck, ack, nil)
 		e.opts.City.Sense(a.session)
 		e.rotated(a, ack)
+	}
+	if err := e.worked(ctx, a, ack.ID); err != nil {
+		return err // the worker repeats it
 	}
 	return e.verify(ctx, a, ack.ID)
 }

@@ -37,6 +37,7 @@ type rig struct {
 	mu         sync.Mutex
 	controller *controller
 	prompts    []client.NudgeRequest
+	worked     []string                 // what a worker said it has worked on: receipt and incarnation
 	has        func(prompt string) bool // whether the worker has got a prompt; nil: it is not asked
 	onPrompt   func()                   // called when the worker has got a prompt, before it says so
 	onStart    func(env map[string]string)
@@ -204,6 +205,13 @@ func (r *rig) Nudge(_ context.Context, _ string, req client.NudgeRequest) (clien
 	}
 	r.prompts = append(r.prompts, req)
 	return client.Receipt{ID: fmt.Sprint("receipt-", len(r.prompts)-1), State: client.ReceiptQueued, Position: len(r.prompts)}, nil
+}
+
+func (r *rig) Worked(_ context.Context, id, instance string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.worked = append(r.worked, id+" "+instance)
+	return nil
 }
 
 func (r *rig) Receipt(context.Context, string, string) (client.Receipt, error) {

@@ -279,6 +279,16 @@ func (r *Receipt) wakes(s Sight) bool {
 // about to show that it began.
 const resting = 500 * time.Millisecond
 
+// tellingTurns is resting for an agent whose worker has taken the prompt.
+const tellingTurns = 5 * time.Second
+
+// The signs of evidence that are an agent's own word: its worker has taken the prompt,
+// and a turn has worked on it.
+const (
+	SignWorker = "worker"
+	SignWorked = "consumed"
+)
+
 // edgeBound is how long at most an urgent prompt waits for the beginning of a turn.
 const edgeBound = 5 * time.Second
 
@@ -303,21 +313,26 @@ func (r *Receipt) edge(s Sight, now time.Time) time.Time {
 // if there is none yet. again is when to ask although nothing changes; zero:
 // never.
 //
-// A turn that began with the submission is evidence from the driver. Else it is
-// a turn boundary: the agent is read after the submission, and rests.
+// A turn that began with the submission is evidence from the driver, and so is the
+// agent's own word, see [Receipt.Worked]. Else it is a turn boundary: the agent is read
+// after the submission, and rests. One that tells of turns itself is given longer to
+// tell of this one, unless it has told of its end since.
 func (r *Receipt) consumed(s Sight, now time.Time) (evidence string, again time.Time) {
 	for sign := range strings.SplitSeq(r.Evidence, "+") {
-		if sign == "busy" || sign == "status" {
+		if sign == "busy" || sign == "status" || sign == SignWorked {
 			return r.Evidence, time.Time{}
 		}
 	}
-	submitted := r.at(Submitted)
+	submitted, rest := r.at(Submitted), resting
 	rests := s.Activity == runtime.ActivityIdle || s.Activity == runtime.ActivityReady || s.Sure && s.Activity == runtime.ActivityBackground
 	if !s.Known || s.Instance != r.Instance || !rests || !s.ReadAt.After(submitted) {
 		return "", time.Time{}
 	}
 	since := later(submitted, s.Since)
-	if from := since.Add(resting); now.Before(from) {
+	if r.Evidence == SignWorker && !s.Since.After(submitted) {
+		rest = tellingTurns
+	}
+	if from := since.Add(rest); now.Before(from) {
 		return "", from
 	}
 	return strings.TrimPrefix(r.Evidence+"+turn_boundary", "+"), time.Time{}

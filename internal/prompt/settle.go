@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"gascity/runtime"
@@ -45,6 +46,23 @@ func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
 	default:
 		return r.end(Unconfirmed, at, "", detailOf(out, a.Err))
 	}
+}
+
+// Worked returns the submitted receipt consumed by the agent's own word.
+func (r Receipt) Worked(at time.Time) (Receipt, error) {
+	r.Evidence = WithWorked(r.Evidence)
+	return r.Move(Consumed, at, r.Reason)
+}
+
+// WithWorked adds the agent's own word to an evidence.
+func WithWorked(evidence string) string {
+	if evidence == "" {
+		evidence = SignWorker
+	}
+	if strings.Contains(evidence, SignWorked) {
+		return evidence
+	}
+	return evidence + "+" + SignWorked
 }
 
 // detailOf is the outcome in words.

@@ -122,11 +122,12 @@ func (b *Mailbox) Open(after uint64) (open []worker.Message, gap *worker.Gap) {
 }
 
 // Ack notes how far a message has come. It reports whether that is news; a message
-// never goes back, and one that nobody knows is not noted. What is in a message is
+// never goes back: one that the agent has taken cannot be refused any more. One that
+// nobody knows is not noted. What is in a message is
 // forgotten then, but for context, whose arrival is verified.
 func (b *Mailbox) Ack(a worker.Ack) (l *Letter, news bool) {
 	l = b.Find(a.ID)
-	if l == nil || l.Ended() || rank(a.State) <= rank(l.State) {
+	if l == nil || l.Ended() || rank(a.State) <= rank(l.State) || a.State == worker.Refused && l.State == worker.Submitted {
 		return l, false
 	}
 	l.State, l.Detail, l.Sent = a.State, clip(a.Detail), true
