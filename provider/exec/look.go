@@ -46,7 +46,8 @@ func (p *Provider) ask(ctx context.Context, name string) (runtime.Observation, e
 }
 
 func (p *Provider) askInFull(ctx context.Context, name string) (runtime.Observation, error) {
-	nothing := runtime.Observation{Attached: -1, At: time.Now()}
+	began := time.Now()
+	nothing := runtime.Observation{Attached: -1, At: began}
 	r, err := p.call(ctx, request{op: script.OpObserve, name: name})
 	if runtime.IsSessionGone(err) {
 		nothing.Session, nothing.Agent = runtime.Dead, runtime.Dead
@@ -60,11 +61,7 @@ func (p *Provider) askInFull(ctx context.Context, name string) (runtime.Observat
 	if err := json.Unmarshal(r.out, &doc); err != nil {
 		return nothing, &runtime.Error{Op: "observe", Session: name, Err: fmt.Errorf("%w: script %s observe: no observation is printed: %w", runtime.ErrRuntimeUnavailable, p.cfg.Script, err)}
 	}
-	obs := doc.Seen()
-	if obs.At.IsZero() {
-		obs.At = nothing.At
-	}
-	return obs, nil
+	return p.clock.ours(doc.Seen(), began, time.Now()), nil
 }
 
 // unknown makes sure that a failure to look is never read as evidence.

@@ -98,7 +98,7 @@ func (l *looks) fly(ctx context.Context, f *flight) {
 
 func (l *looks) list(ctx context.Context, now time.Time) (map[string]runtime.Observation, error) {
 	if l.p.caps.Has(script.CapObserve) {
-		return l.observeAll(ctx)
+		return l.observeAll(ctx, now)
 	}
 	names, err := l.p.list(ctx, "")
 	var partial *runtime.PartialListError
@@ -113,17 +113,17 @@ func (l *looks) list(ctx context.Context, now time.Time) (map[string]runtime.Obs
 }
 
 // observeAll reads the observations of all sessions. A line that is none is left out.
-func (l *looks) observeAll(ctx context.Context) (map[string]runtime.Observation, error) {
+func (l *looks) observeAll(ctx context.Context, began time.Time) (map[string]runtime.Observation, error) {
 	r, err := l.p.call(ctx, request{op: script.OpObserveAll})
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]runtime.Observation{}
+	ended, found := time.Now(), map[string]runtime.Observation{}
 	for line := range bytes.Lines(r.out) {
 		var doc script.Observation
 		doc.Attached = -1
 		if json.Unmarshal(line, &doc) == nil && doc.Session == runtime.Alive && runtime.ValidateName(doc.Name) == nil {
-			found[doc.Name] = doc.Seen()
+			found[doc.Name] = l.p.clock.ours(doc.Seen(), began, ended)
 		}
 	}
 	return found, nil

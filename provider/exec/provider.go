@@ -65,6 +65,7 @@ type Provider struct {
 	tokens  tokens
 	notes   *notes
 	carrier carrier
+	clock   clock
 
 	programs programs
 }
