@@ -27,6 +27,7 @@ import (
 	"gascity/internal/redact"
 	"gascity/internal/rulebook"
 	"gascity/internal/socket"
+	"gascity/internal/workerapi"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -68,6 +69,7 @@ type keeper struct {
 	secrets *redact.Redactor
 
 	controller atomic.Pointer[controller.Controller]
+	port       *workerapi.Port  // of the worker API; nil: there is none
 	workers    *exchange.Engine // from assemble on
 	spending   *budget.Engine   // as above
 	judged     *metric.Histogram
@@ -85,6 +87,10 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if k.port, err = k.openPort(ctx); err != nil {
+		return err
+	}
+	defer k.port.Close()
 	c, engines, err := k.assemble(ctx, db, opts.Version)
 	if err != nil {
 		return err

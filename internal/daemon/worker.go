@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sync/errgroup"
+
 	"gascity/client"
 	"gascity/internal/exchange"
 	"gascity/internal/session"
@@ -37,6 +39,7 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
 	}
 	e.workers = exchange.New(exchange.Options{
+		URL: k.port.URL(), Announce: k.port.Announce, Retire: k.retire,
 		City: lateCity{k}, Prompts: latePrompts{e}, Events: kept, Owner: owner, Socket: workerPath(k.root),
 		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Judge, Asking: k.judge.AskTimeout, Spend: e.spend,
 	})
@@ -44,9 +47,28 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 	return nil
 }
 
-// serveWorkers serves the worker API until ctx ends.
+// serveWorkers serves the worker API until ctx ends, on l and on the port, if there is
+// one.
 func (k *keeper) serveWorkers(ctx context.Context, l net.Listener) error {
-	return workerapi.NewServer(timedWorkers{k.workers, k.judged}, workerapi.Options{Log: k.logger}).Run(ctx, l)
+	server := workerapi.NewServer(timedWorkers{k.workers, k.judged}, workerapi.Options{Log: k.logger})
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return server.Run(ctx, l) })
+	if k.port.Open() {
+		group.Go(func() error { return server.Run(ctx, k.port.Listener()) })
+	}
+	return group.Wait()
+}
+
+// portFile, in stateFolder, has the port of the worker API: agents that run know it.
+const portFile = "worker.port"
+
+// openPort opens the port of the worker API, if the configuration wants one.
+func (k *keeper) openPort(ctx context.Context) (*workerapi.Port, error) {
+	dir, kept := filepath.Dir(workerPath(k.root)), filepath.Join(k.root, stateFolder, portFile)
+	if !k.daemon.section(k.root).Daemon.WorkerHTTP {
+		return nil, workerapi.RenewPorts(dir, nil)
+	}
+	return workerapi.OpenPort(ctx, dir, kept)
 }
 
 // listenForWorkers opens the socket of the worker API.
@@ -56,6 +78,13 @@ func (k *keeper) listenForWorkers(ctx context.Context) (net.Listener, error) {
 		return nil, fmt.Errorf("cannot serve the worker API: %w", err)
 	}
 	return l, nil
+}
+
+// retire takes away what a session's run was told.
+func (k *keeper) retire(session string) {
+	if err := k.port.Forget(session); err != nil {
+		k.logger.Warn("a port file is left behind", "session", session, "error", err)
+	}
 }
 
 // lateCity is the controller for those who are made before it.

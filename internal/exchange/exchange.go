@@ -64,6 +64,12 @@ type Options struct {
 	Owner string
 	// Socket is told to agents, and URL to those that cannot use one; empty: not.
 	Socket, URL string
+	// Announce is called before an agent is started, which fails with its error. Nil:
+	// nobody wants to know.
+	Announce func(session string) error
+	// Retire is called when the run of a session has ended and no other has its place.
+	// Nil: nobody wants to know.
+	Retire func(session string)
 
 	AskTimeout time.Duration // of a question of the guard; zero is one minute
 	// Asking is AskTimeout where it may change; zero leaves it at that. It may be nil.

@@ -43,6 +43,11 @@ func (o *over) begin(name string, cfg runtime.Config, start func(runtime.Config)
 	if instance == "" {
 		return start(cfg)
 	}
+	if announce := o.engine.opts.Announce; announce != nil {
+		if err := announce(name); err != nil {
+			return err
+		}
+	}
 	a := o.engine.expect(name, cfg.Env[variableAgent], instance)
 	generation, _ := a.generations()
 	cfg.Env = maps.Clone(cfg.Env)

@@ -105,11 +105,15 @@ func (e *Engine) registerLocked(a *active) {
 // end ends a run: its tokens are dead, its stream over.
 func (e *Engine) end(a *active) {
 	e.mu.Lock()
-	if e.runs[a.session] == a && a.starts == 0 {
+	last := e.runs[a.session] == a && a.starts == 0
+	if last {
 		e.forgetLocked(a, false)
 	}
 	e.mu.Unlock()
 	a.close(run.Item{End: true})
+	if last && e.opts.Retire != nil {
+		e.opts.Retire(a.session)
+	}
 }
 
 // forgetLocked takes a run away. If another one has its place it never comes back.

@@ -23,6 +23,11 @@ func Meet(ctx context.Context, conn net.Conn, ask func(*net.UnixConn) (uid, pid 
 	} else {
 		who.Err = fmt.Errorf("%T is no Unix connection", conn)
 	}
+	return Met(ctx, who)
+}
+
+// Met notes a peer that is known otherwise, for [PeerOf].
+func Met(ctx context.Context, who Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, who)
 }
 

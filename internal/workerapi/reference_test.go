@@ -45,7 +45,8 @@ Made from the table of routes by ` + "`make gen`" + `; do not edit. The full des
 complete workers in Go, Python and shell are in [examples/worker](../../examples/worker).
 
 The API is HTTP on the Unix socket ` + "`<city>/.runtime/worker.sock`" + `, mode 0600 in a folder of mode 0700, and where a worker cannot use
-one on a port of 127.0.0.1 that stands in ` + "`<city>/.runtime/worker-<session>.port`" + `. An agent has the socket in ` + "`GC_WORKER_SOCKET`" + `,
+one, with ` + "`worker_http = true`" + ` in ` + "`[daemon]`" + `, on a port of 127.0.0.1 that stands in ` + "`<city>/.runtime/worker-<session>.port`" + `. An agent has the
+socket in ` + "`GC_WORKER_SOCKET`, the port's address in `GC_WORKER_URL`" + `,
 its run in ` + "`GC_RUN_ID`" + ` and its token in ` + "`GC_WORKER_TOKEN`" + `. Every request carries ` + "`Authorization: Bearer`" + ` with the token. It speaks for its
 run alone and dies with it. Requests of another user, of a web page (` + "`Origin`, `Referer`" + `), or to another host are refused. Bodies are
 ` + "`application/json`" + `. Unknown fields are ignored on both sides; an unknown word of an enumeration is the absence of news, never permission.
