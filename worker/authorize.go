@@ -14,6 +14,9 @@ type Call struct {
 	// Wait is how long the caller waits should a person have to be asked; the city waits
 	// no longer, and says no then. Zero is the city's own limit.
 	Wait Seconds `json:"wait_seconds,omitempty"`
+	// Ask says that the agent's own rules want a person to be asked: the city asks one,
+	// unless a rule of its own decides.
+	Ask bool `json:"ask,omitempty"`
 }
 
 // Effect is what an authorization came to.

@@ -40,6 +40,11 @@ type Detail struct {
 	Offers         []string `json:"offers,omitempty"`          // started: what it can do, see [Offer]
 	ContextUsage   *float64 `json:"context_usage,omitempty"`   // 0 to 1, of the context window
 	Background     int      `json:"background,omitempty"`      // idle: tasks that still run behind it
+	// Via says by what the worker knows, see [ViaHook]; empty is of itself.
+	Via string `json:"via,omitempty"`
+	// PromptHash is, for busy, the prompt that was taken where it came by another way
+	// than the stream: the SHA-256 in hex of its text without the white space around it.
+	PromptHash string `json:"prompt_hash,omitempty"`
 }
 
 // The reasons that an idle report may give for the end of its turn.
@@ -49,6 +54,10 @@ const (
 	TurnFailed      = "failed"  // the model or the runtime failed; see telemetry
 	TurnLimited     = "limited" // a usage limit; the telemetry event has its end
 )
+
+// ViaHook says that a hook of the agent CLI told: some ends of turns have none, so the
+// city heals what such a report says by what it sees.
+const ViaHook = "hook"
 
 // The abilities that a worker may offer with started. What it does not offer it
 // is not asked for by the stream, except that a prompt is always sent.

@@ -20,6 +20,9 @@ func main() {
 	if fakeagent.Called(os.Args[0]) {
 		os.Exit(fakeagent.Main(os.Args[1:]))
 	}
+	if status, called := hook(os.Args[1:]); called {
+		os.Exit(status)
+	}
 	executable, _ := os.Executable() // without one, gc start says so
 	os.Exit(run(executable, daemon.New(daemon.Options{Environ: os.Environ(), Executable: executable, Version: version})))
 }

@@ -28,7 +28,7 @@ var hiddenFromDrivers = []string{
 // contracts and packages without effects.
 var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
-	"internal/agent", "internal/agentcli", "internal/config", "internal/event",
+	"internal/agent", "internal/agentcli", "internal/agentcli/hooks", "internal/config", "internal/event",
 	"internal/plan", "internal/session", "internal/guard", "internal/text",
 	"internal/cli/desk", "internal/cli/page", "internal/cli/manual", "internal/cli/view",
 	"internal/cli/agent", "internal/cli/talk",

@@ -71,9 +71,11 @@ var rooms = []room{
 
 	{dir: "internal/config", layer: layerKnowledge},
 	{dir: "internal/agentcli", layer: layerKnowledge},
+	{dir: "internal/agentcli/hooks", layer: layerKnowledge},
 	{dir: "internal/event", layer: layerKnowledge},
 
 	{dir: "internal/redact", layer: layerPure},
+	{dir: "internal/outpost", layer: layerPure},
 	{dir: "internal/script", layer: layerPure},
 	{dir: "internal/checkup", layer: layerPure},
 	{dir: "internal/stage", layer: layerPure},

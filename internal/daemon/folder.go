@@ -22,6 +22,7 @@ const (
 	choiceFile    = "runtime-dir" // in stateFolder: which folder holds the sockets of shims
 	lockFile      = "controller.lock"
 	logFolder     = "log"
+	hooksFolder   = "hooks" // in stateFolder: what the agents' hooks need
 	storeFile     = "city.db"
 	logFile       = "controller.log"
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
+	"gascity/internal/adapter"
 	"gascity/internal/api"
 	"gascity/internal/budget"
 	"gascity/internal/cli"
@@ -207,7 +208,7 @@ func (k *keeper) open(ctx context.Context, selection string) (runtime.Provider, 
 		k.mu.Lock()
 		k.providers = append(k.providers, p)
 		k.mu.Unlock()
-		p = k.workers.Over(p)
+		p = k.workers.Over(adapter.Over(p, adapter.Options{Dir: filepath.Join(k.root, stateFolder, hooksFolder), Program: k.daemon.opts.Executable}))
 	}
 	return p, err
 }

@@ -28,6 +28,9 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 		return worker.Decision{}, fmt.Errorf("%w: tool is missing", worker.ErrInvalid)
 	}
 	verdict := e.judge(a, c)
+	if c.Ask && verdict.Action == guard.Allow && verdict.Rule == "" {
+		verdict.Action, verdict.Reason = guard.Ask, "The agent's own rules want a person to be asked"
+	}
 	took := time.Since(began)
 	d := worker.Decision{Allowed: verdict.Action == guard.Allow, Effect: effectOf(verdict.Action), Rule: verdict.Rule, Reason: verdict.Reason}
 	if verdict.Action == guard.Ask {

@@ -107,8 +107,12 @@ func (c *channel) InterruptInstance(ctx context.Context, name, token string) err
 // worker tells of turns it is up to the place.
 func (c *channel) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
 	a := c.run
-	if a.presence() == absent && !a.tellsTurns() {
-		return runtime.WaitForInterruptBoundary(ctx, c.Provider, name, since, timeout)
+	if a.presence() == absent && (!a.tellsTurns() || a.byHook()) {
+		err := runtime.WaitForInterruptBoundary(ctx, c.Provider, name, since, timeout)
+		if err == nil && a.byHook() {
+			a.cutShort()
+		}
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -126,6 +130,28 @@ func (a *active) tellsTurns() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.life.Reports[worker.Busy].Event != ""
+}
+
+// byHook reports whether the state that holds was told by a hook: an interrupt may
+// have none.
+func (a *active) byHook() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.life.Last().Metadata.Via == worker.ViaHook
+}
+
+// cutShort notes the end of a turn of which no hook tells.
+func (a *active) cutShort() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last := a.life.Last(); last.Event == worker.Busy {
+		now := a.engine.opts.Now()
+		a.life, _ = a.life.Told(worker.Lifecycle{
+			Event: worker.Idle, RunID: a.id, Timestamp: now,
+			Metadata: worker.Detail{Reason: worker.TurnInterrupted, Via: worker.ViaHook, ConversationID: last.Metadata.ConversationID},
+		}, now)
+		a.changeLocked()
+	}
 }
 
 // Pending keeps the contract of runtime.InteractionProvider.

@@ -115,6 +115,7 @@ func (r *resolver) ownEnv(cfg runtime.Config) map[string]string {
 		"GC_PROVIDER":            r.profile.Name,
 		"GC_READY_PROMPT_PREFIX": cfg.ReadyPromptPrefix,
 		"GC_BIN":                 r.in.Binary,
+		"GC_HOOKS":               r.hooked(),
 	} {
 		if value != "" {
 			own[name] = value

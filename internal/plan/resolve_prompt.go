@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/agentcli/hooks"
 	"gascity/internal/config"
 	"gascity/runtime"
 )
@@ -78,6 +79,27 @@ func (r *resolver) hooks() bool {
 	}
 	names := r.installedHooks()
 	return r.profile.SupportsHooks && (slices.Contains(names, r.profile.Name) || slices.Contains(names, r.profile.Family))
+}
+
+// hooked is whose hooks the agent gets when it starts: those of its agent CLI, where
+// install_agent_hooks names it, or where nothing is said and the command is the agent
+// CLI's own. A command of somebody else's may not know the arguments.
+func (r *resolver) hooked() string {
+	p := r.profile
+	if _, known := hooks.Lookup(p.Family); !known || !p.SupportsHooks {
+		return ""
+	}
+	if r.agent.Has("install_agent_hooks") || r.city.Workspace.Has("install_agent_hooks") {
+		if names := r.installedHooks(); !slices.Contains(names, p.Name) && !slices.Contains(names, p.Family) {
+			return ""
+		}
+		return p.Family
+	}
+	section := r.city.Providers[p.Name]
+	if r.agent.StartCommand != "" || section.Has("command") {
+		return ""
+	}
+	return p.Family
 }
 
 // render renders the prompt template. It sees the agent's own variables too,

@@ -129,6 +129,9 @@ func (l Life) ContextUsage() *float64 {
 func (l Life) Evidence(now time.Time) (runtime.Evidence, bool) {
 	r := l.Last()
 	e := runtime.Evidence{Source: runtime.SourceWorker, Since: r.Timestamp, At: now, Detail: "the worker says " + string(r.Event)}
+	if r.Metadata.Via == worker.ViaHook {
+		e.Source, e.Detail = runtime.SourceHook, "a hook says "+string(r.Event)
+	}
 	switch r.Event {
 	case worker.Busy:
 		e.Activity = runtime.ActivityBusy

@@ -1,0 +1,64 @@
+package adapter
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"gascity/internal/agentcli/hooks"
+)
+
+// The variables of an agent with hooks.
+const (
+	VariableHooks  = "GC_HOOKS"    // whose hooks it has
+	VariableFolder = "GC_HOOK_DIR" // where the hooks' own files are
+)
+
+// Installed is how one session uses its hooks.
+type Installed struct {
+	Path string            // of the file that tells of them
+	Args []string          // to be appended to the agent's command
+	Env  map[string]string // to be added to its environment
+}
+
+// Install writes the hooks of an agent CLI for one session into a folder of its own;
+// no file of the user's is read or changed. program is the path of gc. What is there
+// is replaced.
+func Install(cli hooks.CLI, program, dir string) (Installed, error) {
+	path := filepath.Join(dir, filepath.FromSlash(cli.File))
+	text, err := cli.Settings(program)
+	if err != nil {
+		return Installed{}, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return Installed{}, fmt.Errorf("the hooks have no folder: %w", err)
+	}
+	if err := replace(path, text); err != nil {
+		return Installed{}, err
+	}
+	args, env, err := cli.Launch(program, dir, path)
+	if err != nil {
+		return Installed{}, err
+	}
+	env[VariableFolder] = dir
+	return Installed{Path: path, Args: args, Env: env}, nil
+}
+
+// replace writes a file in one step.
+func replace(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	if err != nil {
+		return fmt.Errorf("the hooks cannot be written: %w", err)
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // after success it is not there any more
+	if _, err = f.Write(text); err == nil {
+		err = f.Close()
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("the hooks cannot be written: %w", err)
+	}
+	return nil
+}

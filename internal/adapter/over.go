@@ -1,0 +1,135 @@
+package adapter
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gascity/internal/agentcli/hooks"
+	"gascity/runtime"
+)
+
+// Options is what the hooks of a city's sessions need.
+type Options struct {
+	Dir     string // where each session gets a folder of its own
+	Program string // the path of gc
+}
+
+// Over returns a provider that gives an agent its hooks when it starts: one whose
+// environment says in [VariableHooks] whose they are. They go with the session.
+func Over(p runtime.Provider, opts Options) runtime.Provider { return &over{p, opts} }
+
+type over struct {
+	runtime.Provider
+	opts Options
+}
+
+var _ runtime.Router = (*over)(nil)
+
+// Start keeps the contract of runtime.Runner.
+func (o *over) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	cfg, err := o.hooked(name, cfg)
+	if err != nil {
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	return o.Provider.Start(ctx, name, cfg)
+}
+
+// Stop keeps the contract of runtime.Runner.
+func (o *over) Stop(name string) error {
+	err := o.Provider.Stop(name)
+	if err == nil {
+		o.forget(name)
+	}
+	return err
+}
+
+// Route keeps the contract of runtime.Router.
+func (o *over) Route(name string) runtime.Provider {
+	below := o.Provider
+	if name == "" {
+		return below
+	}
+	if _, can := runtime.As[runtime.RelaunchProvider](below, name); can {
+		below = &warm{below, o}
+	}
+	if _, can := runtime.As[runtime.Fencer](below, name); can {
+		below = &fenced{below, o}
+	}
+	return below
+}
+
+// hooked is a start with hooks.
+func (o *over) hooked(name string, cfg runtime.Config) (runtime.Config, error) {
+	cli, ok := hooks.Lookup(cfg.Env[VariableHooks])
+	if !ok || cfg.Command == "" {
+		return cfg, nil
+	}
+	installed, err := Install(cli, o.opts.Program, o.folder(name))
+	if err != nil {
+		return cfg, err
+	}
+	for _, arg := range installed.Args {
+		cfg.Command += " " + quote(arg)
+	}
+	cfg.Env = maps.Clone(cfg.Env)
+	maps.Copy(cfg.Env, installed.Env)
+	return cfg, nil
+}
+
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// folder is a session's own: its name may have anything in it.
+func (o *over) folder(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return filepath.Join(o.opts.Dir, hex.EncodeToString(sum[:8]))
+}
+
+// forget removes a session's hooks. What cannot be removed is replaced by its next
+// start, and used by nobody before.
+func (o *over) forget(name string) { _ = os.RemoveAll(o.folder(name)) }
+
+// warm is a provider below that can launch again.
+type warm struct {
+	runtime.Provider
+	over *over
+}
+
+// Route keeps the contract of runtime.Router.
+func (w *warm) Route(string) runtime.Provider { return w.Provider }
+
+// Relaunch keeps the contract of runtime.RelaunchProvider.
+func (w *warm) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
+	cfg, err := w.over.hooked(name, cfg)
+	if err != nil {
+		return &runtime.Error{Op: "relaunch", Session: name, Err: err}
+	}
+	return runtime.Relaunch(ctx, w.Provider, name, cfg)
+}
+
+// fenced is a provider below that acts on incarnations.
+type fenced struct {
+	runtime.Provider
+	over *over
+}
+
+// Route keeps the contract of runtime.Router.
+func (f *fenced) Route(string) runtime.Provider { return f.Provider }
+
+// StopInstance keeps the contract of runtime.Fencer.
+func (f *fenced) StopInstance(ctx context.Context, name, token string) error {
+	err := runtime.StopInstance(ctx, f.Provider, name, token)
+	if err == nil {
+		f.over.forget(name)
+	}
+	return err
+}
+
+// InterruptInstance keeps the contract of runtime.Fencer.
+func (f *fenced) InterruptInstance(ctx context.Context, name, token string) error {
+	return runtime.InterruptInstance(ctx, f.Provider, name, token)
+}

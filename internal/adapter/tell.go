@@ -1,0 +1,88 @@
+package adapter
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+
+	"gascity/internal/agentcli/hooks"
+	"gascity/worker"
+)
+
+// tell reports what an event means.
+func (h *hook) tell(ctx context.Context) error {
+	if h.in.AgentID != "" && h.event.Means != hooks.Tool {
+		return nil // a sub-agent's turns are not the agent's
+	}
+	switch h.event.Means {
+	case hooks.Begin:
+		return h.begin(ctx)
+	case hooks.Prompt:
+		return h.report(ctx, worker.Busy, worker.Detail{PromptHash: PromptHash(h.in.Prompt)})
+	case hooks.Turn:
+		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnDone, Background: h.in.BackgroundTasks()})
+		return errors.Join(err, h.spent(ctx))
+	case hooks.Failure:
+		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnFailed})
+		_, told := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Failure, Timestamp: h.began, Message: h.in.ErrorText()})
+		return errors.Join(err, told, h.spent(ctx))
+	case hooks.Interrupt:
+		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnInterrupted})
+		return errors.Join(err, h.spent(ctx))
+	case hooks.Tool:
+		_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{
+			Type: worker.ToolUsed, Timestamp: h.began, ToolsCalled: []worker.ToolCall{{Name: h.in.ToolName, Success: true, CallID: h.in.ToolUseID}},
+		})
+		return err
+	case hooks.Compacted:
+		_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Compacted, Timestamp: h.began})
+		return err
+	case hooks.Notice:
+		if h.in.Notice == hooks.NoticeIdle { // it heals the end of a turn that no hook told of
+			return h.report(ctx, worker.Idle, worker.Detail{})
+		}
+	case hooks.End:
+		return h.end(ctx)
+	case hooks.Guard, hooks.Ask:
+	}
+	return nil
+}
+
+// begin tells of a conversation. A compaction goes on with the turn that it is in.
+func (h *hook) begin(ctx context.Context) error {
+	if h.in.Source == hooks.SourceCompact {
+		return nil
+	}
+	detail := worker.Detail{Agent: h.cli.Name}
+	if h.in.Source != hooks.SourceClear {
+		if err := h.report(ctx, worker.Started, detail); err != nil {
+			return err
+		}
+	}
+	return h.report(ctx, worker.Ready, worker.Detail{})
+}
+
+// end tells that the conversation is left, for another one or for good.
+func (h *hook) end(ctx context.Context) error {
+	err := h.spent(ctx)
+	if h.in.Reason == hooks.SourceClear || h.in.Reason == hooks.SourceResume {
+		return err
+	}
+	return errors.Join(err, h.report(ctx, worker.Stopping, worker.Detail{Reason: h.in.Reason}))
+}
+
+func (h *hook) report(ctx context.Context, event worker.Transition, detail worker.Detail) error {
+	detail.Via, detail.ConversationID = worker.ViaHook, h.in.SessionID
+	return h.client.Report(ctx, event, detail)
+}
+
+// PromptHash names a prompt by its text, without the white space around it.
+func PromptHash(text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

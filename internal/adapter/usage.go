@@ -1,0 +1,147 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	// maxPiece is how much of a transcript is read at a time, maxBatch how many
+	// responses are told at once.
+	maxPiece = 16 << 20
+	maxBatch = 500
+	// readFile has how far each transcript was read, in the hooks' own folder.
+	readFile = "read.json"
+)
+
+// spent tells what the agent's model took, from its transcript. It is read by the hook
+// and not by the city: the hook stands where the file is, also in a pod. What is told
+// twice counts once.
+func (h *hook) spent(ctx context.Context) error {
+	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
+		return nil
+	}
+	dir := h.Getenv(VariableFolder)
+	read := readTo(dir)
+	h.await(ctx, h.in.TranscriptPath, read[h.in.TranscriptPath])
+	var failed []error
+	for _, path := range transcripts(h.in.TranscriptPath) {
+		to, err := h.spentIn(ctx, path, read[path])
+		failed = append(failed, err)
+		read[path] = to
+	}
+	return errors.Join(append(failed, keepRead(dir, read))...)
+}
+
+const (
+	// writtenWithin bounds the wait for the end of a turn to be in its transcript: what
+	// comes later is told with the next turn.
+	writtenWithin = time.Second
+	lookEvery     = 15 * time.Millisecond
+)
+
+// await waits until the transcript has the turn's last words: agent CLIs write it
+// beside their work.
+func (h *hook) await(ctx context.Context, path string, from int64) {
+	words, err := json.Marshal(h.in.LastMessage)
+	if err != nil || h.in.LastMessage == "" {
+		return
+	}
+	words = words[1:min(len(words)-1, 100)]
+	ctx, cancel := context.WithTimeout(ctx, writtenWithin)
+	defer cancel()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		if text, err := tail(path, from); err == nil && bytes.Contains(text, words) {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tail is what a file has behind from, at most a piece.
+func tail(path string, from int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	return io.ReadAll(io.NewSectionReader(f, from, maxPiece))
+}
+
+// transcripts are the conversation's and those of its sub-agents, which stand in a
+// folder of its name.
+func transcripts(path string) []string {
+	beside, err := filepath.Glob(strings.TrimSuffix(path, filepath.Ext(path)) + "/subagents/*.jsonl")
+	if err != nil {
+		beside = nil // the path is no pattern, and there are none
+	}
+	return append([]string{path}, beside...)
+}
+
+// spentIn tells what is new in one transcript behind from, and returns to where it was
+// told.
+func (h *hook) spentIn(ctx context.Context, path string, from int64) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return 0, nil // nothing was said yet
+		}
+		return from, err
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	if info, err := f.Stat(); err != nil || info.Size() < from {
+		from = 0 // it was written anew
+	}
+	for {
+		text := make([]byte, maxPiece)
+		n, err := f.ReadAt(text, from)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return from, err
+		}
+		events, used := h.cli.Usage.Usage(text[:n])
+		for len(events) > 0 {
+			batch := events[:min(len(events), maxBatch)]
+			if _, err := h.client.Telemetry(ctx, batch...); err != nil {
+				return from, err
+			}
+			events = events[len(batch):]
+		}
+		if used == 0 {
+			return from, nil
+		}
+		from += int64(used)
+	}
+}
+
+func readTo(dir string) map[string]int64 {
+	read := map[string]int64{}
+	text, err := os.ReadFile(filepath.Join(dir, readFile))
+	if dir == "" || err != nil || json.Unmarshal(text, &read) != nil {
+		return map[string]int64{} // all of it is told again
+	}
+	return read
+}
+
+func keepRead(dir string, read map[string]int64) error {
+	if dir == "" {
+		return nil
+	}
+	text, err := json.Marshal(read)
+	if err != nil {
+		return err
+	}
+	return replace(filepath.Join(dir, readFile), text)
+}

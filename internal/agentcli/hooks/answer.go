@@ -1,0 +1,60 @@
+package hooks
+
+import "encoding/json"
+
+// Blocked is the exit status that keeps a tool from running with every vendor. Its
+// reason goes to standard error, and nothing to standard output.
+const Blocked = 2
+
+// specific is the answer of [FormSpecific].
+type specific struct {
+	Output output `json:"hookSpecificOutput"`
+}
+
+type output struct {
+	Event    string   `json:"hookEventName"`
+	Decision string   `json:"permissionDecision,omitempty"`
+	Reason   string   `json:"permissionDecisionReason,omitempty"`
+	Asked    *verdict `json:"decision,omitempty"`
+	Context  string   `json:"additionalContext,omitempty"`
+}
+
+type verdict struct {
+	Behavior string `json:"behavior"`
+	Message  string `json:"message,omitempty"`
+}
+
+// Allowed is the answer that a tool may run. Empty leaves it to the agent CLI.
+func (c CLI) Allowed(e Event) ([]byte, error) {
+	if c.Form != FormSpecific || e.Means != Ask {
+		return nil, nil
+	}
+	return json.Marshal(specific{output{Event: e.Name, Asked: &verdict{Behavior: "allow"}}})
+}
+
+// AllowedByPerson is Allowed where a person has said so: the agent CLI need not ask
+// again.
+func (c CLI) AllowedByPerson(e Event, reason string) ([]byte, error) {
+	if c.Form != FormSpecific || e.Means == Ask {
+		return c.Allowed(e)
+	}
+	return json.Marshal(specific{output{Event: e.Name, Decision: "allow", Reason: reason}})
+}
+
+// Refused is the answer to a question of the agent CLI that a person, or the city for
+// one, has answered with no. ok is false where only the exit status says so.
+func (c CLI) Refused(e Event, reason string) (text []byte, ok bool) {
+	if c.Form != FormSpecific || e.Means != Ask {
+		return nil, false
+	}
+	text, err := json.Marshal(specific{output{Event: e.Name, Asked: &verdict{Behavior: "deny", Message: reason}}})
+	return text, err == nil
+}
+
+// Context is the answer that gives the model a text.
+func (c CLI) Context(e Event, text string) ([]byte, error) {
+	if text == "" {
+		return nil, nil
+	}
+	return json.Marshal(specific{output{Event: e.Name, Context: text}})
+}

@@ -1,0 +1,67 @@
+package hooks
+
+import (
+	_ "embed" // the programs that agent CLIs load
+	"time"
+)
+
+//go:embed pi.ts
+var piScript string
+
+//go:embed opencode.js
+var opencodeScript string
+
+// table is everything that is known, measured with the versions that the profiles name.
+func table() []CLI {
+	return []CLI{
+		{
+			Name: "claude", Form: FormSpecific, Unit: time.Second, File: "claude-settings.json", Usage: CodecBlocks,
+			Args: []string{"--settings", MarkFile},
+			Events: []Event{
+				{"SessionStart", Begin},
+				{"UserPromptSubmit", Prompt},
+				{"PreToolUse", Guard},
+				{"PermissionRequest", Ask},
+				{"PostToolUse", Tool},
+				{"PostCompact", Compacted},
+				{"Notification", Notice},
+				{"Stop", Turn},           // not after an interrupt, nor after an error of the API
+				{"StopFailure", Failure}, // not if a person gave up while it was tried again
+				{"SessionEnd", End},
+			},
+		},
+		{
+			Name: "codex", Form: FormSpecific, Unit: time.Second, File: "hooks.json", Usage: CodecRollout,
+			// Its own folder has the user's login: the hooks are given as configuration.
+			Args: []string{"--dangerously-bypass-hook-trust", "-c", MarkHooks},
+			Events: []Event{
+				{"SessionStart", Begin},
+				{"UserPromptSubmit", Prompt}, // also of a prompt that steers a turn
+				{"PreToolUse", Guard},
+				{"PermissionRequest", Ask},
+				{"PostToolUse", Tool},
+				{"PostCompact", Compacted},
+				{"Interrupt", Interrupt},
+				{"Stop", Turn},
+				{"SessionEnd", End},
+			},
+		},
+		{
+			Name: "gemini", Form: FormPlain, Unit: time.Millisecond, File: "gemini-settings.json", Usage: CodecFolded,
+			Env: map[string]string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH": MarkFile},
+			Events: []Event{ // never AfterModel and PreCompress: each chunk and each call
+				{"SessionStart", Begin},
+				{"BeforeAgent", Prompt},
+				{"BeforeTool", Guard},
+				{"AfterTool", Tool},
+				{"AfterAgent", Turn}, // also after a cancel
+				{"SessionEnd", End},  // up to three times
+			},
+		},
+		{Name: "pi", Form: FormPlain, File: "gascity.ts", Script: piScript, Args: []string{"-e", MarkFile}},
+		{
+			Name: "opencode", Form: FormPlain, File: "plugin/gascity.js", Script: opencodeScript,
+			Env: map[string]string{"OPENCODE_CONFIG_DIR": MarkDir},
+		},
+	}
+}
