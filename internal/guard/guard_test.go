@@ -144,6 +144,42 @@ func TestWhatCannotBeKnownIsAsked(t *testing.T) {
 	}
 }
 
+// TestADynamicWordIsAsked proves the rule of the reference: ask, unless what is denied is
+// so in every reading, or in one that is sure to come.
+func TestADynamicWordIsAsked(t *testing.T) {
+	p := policy(t, "dangerous-command", "secrets-reading")
+	for script, want := range map[string]guard.Action{
+		`rm -rf "$X"`:                          guard.Ask,
+		`rm -rf $X`:                            guard.Ask,
+		`rm -rf "$X"/*`:                        guard.Ask,
+		`rm -rf /$X`:                           guard.Ask,
+		`rm -rf ~/"$X"`:                        guard.Ask,
+		`rm -rf "${X:-/}"`:                     guard.Ask,
+		`rm -rf "$X/usr"`:                      guard.Ask,
+		`rm -rf "$(pwd)"`:                      guard.Ask,
+		`read X; rm -rf "$X"`:                  guard.Ask,
+		`X=$1; rm -rf "$X"`:                    guard.Ask,
+		`test -n "$Y" && X=/; rm -rf "$X"`:     guard.Ask, // it may not have been set
+		`rm $FLAGS /`:                          guard.Ask,
+		`"$RM" -rf /`:                          guard.Ask,
+		`cat "$F"`:                             guard.Ask,
+		`cat ~/.ssh/"$F"`:                      guard.Ask,
+		`dd of="$DEV"`:                         guard.Ask,
+		`X=/; rm -rf "$X"`:                     guard.Deny, // there is one reading
+		`X=; rm -rf "$X/"`:                     guard.Deny,
+		`git push --force "$X"`:                guard.Deny, // in every reading
+		`rm -rf / "$X"`:                        guard.Deny,
+		`for d in build /; do rm -rf $d; done`: guard.Deny, // one is sure to come
+		`X=build; rm -rf "$X"`:                 guard.Allow,
+		`echo "$X"`:                            guard.Allow, // no rule could be about it
+		`go test -run "$X" ./...`:              guard.Allow,
+	} {
+		if v := p.Decide(shellCall(script)); v.Action != want {
+			t.Errorf("%s\n\tgot %s by %q (%s), want %s", script, v.Action, v.Rule, v.Reason, want)
+		}
+	}
+}
+
 func TestTheMostSevereRuleDecides(t *testing.T) {
 	set, err := guard.Decode("mine", []byte(`
 [[rules]]
