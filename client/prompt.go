@@ -24,6 +24,10 @@ type NudgeRequest struct {
 	TTL      time.Duration `json:"ttl_ns,omitempty"`                               // after that it is not delivered any more; 0 is 24 h
 	Source   string        `json:"source,omitempty"`                               // who sends it, for people
 
+	// Metadata goes along with the prompt to agents that take it in structured form:
+	// "from", "bead_id", ...; at most 32 entries and 16 KiB.
+	Metadata map[string]string `json:"metadata,omitempty"`
+
 	Instance  string `json:"instance,omitempty"`  // only to this incarnation; see Agent.Instance
 	Successor bool   `json:"successor,omitempty"` // also to a later incarnation than the one that runs now
 
@@ -65,6 +69,8 @@ type Receipt struct {
 	UpdatedAt time.Time     `json:"updated_at"`
 	ExpiresAt time.Time     `json:"expires_at"`
 	Steps     []ReceiptStep `json:"steps,omitempty"` // how it came here, oldest first; not in listings
+
+	Metadata map[string]string `json:"metadata,omitempty"` // what its sender had go along with it
 }
 
 // The words with which the reason of a receipt or the detail of a step begins, a

@@ -20,6 +20,11 @@ type Delivery struct {
 	// Confirm bounds the wait for evidence that the agent took the prompt. Zero
 	// means the driver's default.
 	Confirm time.Duration
+	// Priority, Source and Metadata are what the sender said of the prompt, for agents
+	// that take prompts in structured form; all others get the content alone. Priority is
+	// "system", "urgent" or "normal"; empty is normal. Metadata is not changed.
+	Priority, Source string
+	Metadata         map[string]string
 }
 
 // OutcomeState is what became of a delivery.

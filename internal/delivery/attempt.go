@@ -92,7 +92,7 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 	o.tried, o.triedAt = sceneOf(v), o.opts.Now()
 	giveUp := o.withdrawn[id] >= maxWithdrawn
 	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
-		d := runtime.Delivery{ID: r.ID, Instance: v.Token, Content: r.Content}
+		d := handed(&r, v)
 		out, err := runtime.Deliver(ctx, v.Provider, v.Session, d)
 		l := landing{id: id, bound: bound, attempt: prompt.Attempt{Outcome: out, Err: err, GiveUp: giveUp, Attached: v.Attached}}
 		if uncertain(out) && !errors.Is(ctx.Err(), context.Canceled) {
@@ -101,6 +101,13 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 		return l
 	})
 	return time.Time{}, false
+}
+
+// handed is a receipt as it is handed to the incarnation of a view.
+func handed(r *prompt.Receipt, v session.View) runtime.Delivery {
+	return runtime.Delivery{
+		ID: r.ID, Instance: v.Token, Content: r.Content, Priority: priorityWord(r.Priority), Source: r.Source, Metadata: r.Metadata,
+	}
 }
 
 // uncertain reports whether the agent may or may not have got the text.
@@ -146,7 +153,7 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
 		cut := prompt.Attempt{Err: errors.New("the hand-over was cut off"), GiveUp: giveUp}
 		l := landing{id: id, bound: r.Instance, kind: flightResolve, attempt: cut}
-		l.settle(ctx, v, runtime.Delivery{ID: r.ID, Instance: v.Token, Content: r.Content})
+		l.settle(ctx, v, handed(r, v))
 		return l
 	})
 	return time.Time{}, false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"gascity/client"
 	"gascity/internal/prompt"
@@ -58,8 +59,12 @@ func (e *Engine) receiptFor(req client.NudgeRequest) (prompt.Receipt, error) {
 	if err := checkWait(req.Wait); err != nil {
 		return prompt.Receipt{}, err
 	}
+	if err := checkMetadata(req.Metadata); err != nil {
+		return prompt.Receipt{}, err
+	}
 	now := e.opts.Now()
 	return prompt.Receipt{
+		Metadata: maps.Clone(req.Metadata),
 		ID: e.opts.NewID(), Content: blocks, Bytes: len(req.Text), Head: head(req.Text), Priority: priority, Key: req.Key, Source: req.Source, Digest: digest(blocks),
 		State: prompt.Queued, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(ttl),
 		Steps: []prompt.Step{{State: prompt.Accepted, At: now}, {State: prompt.Queued, At: now}},

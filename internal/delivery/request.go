@@ -25,6 +25,9 @@ const (
 	maxWaitingBytes = 64 << 20
 	// headBytes is how much of a text is shown in listings.
 	headBytes = 200
+	// maxMetadata and maxMetadataBytes bound what goes along with a prompt.
+	maxMetadata      = 32
+	maxMetadataBytes = 16 << 10
 )
 
 func invalid(format string, args ...any) error {
@@ -57,6 +60,21 @@ func content(text string, files []string) ([]runtime.ContentBlock, error) {
 		blocks = append(blocks, runtime.ContentBlock{Type: runtime.ContentFilePath, Path: file})
 	}
 	return blocks, nil
+}
+
+// checkMetadata bounds what goes along with a prompt.
+func checkMetadata(m map[string]string) error {
+	size := 0
+	for key, value := range m {
+		if key == "" || !utf8.ValidString(key) || !utf8.ValidString(value) {
+			return invalid("the metadata %q is nameless, or not UTF-8", key)
+		}
+		size += len(key) + len(value)
+	}
+	if len(m) > maxMetadata || size > maxMetadataBytes {
+		return invalid("the metadata has %d entries and %d bytes, the limit is %d and %d", len(m), size, maxMetadata, maxMetadataBytes)
+	}
+	return nil
 }
 
 // digest tells the content of one prompt from that of another.

@@ -67,6 +67,7 @@ type town struct {
 	runtime.Provider
 	agents map[string]*agent
 	engine *delivery.Engine
+	watch  func(d runtime.Delivery) // sees what is handed over; nil: nobody does
 
 	mu   sync.Mutex // held while something takes effect
 	dead bool
@@ -158,6 +159,9 @@ func (w *town) Deliver(ctx context.Context, name string, d runtime.Delivery) (ou
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
 	case d.Instance != current:
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, &runtime.Error{Op: "deliver", Session: name, Err: runtime.ErrStaleInstance}
+	}
+	if w.watch != nil {
+		w.watch(d)
 	}
 	text := runtime.FlattenText(d.Content)
 	if do != nil {

@@ -16,6 +16,7 @@ func wire(r *prompt.Receipt) client.Receipt {
 		Priority: priorityWord(r.Priority), Source: r.Source, Key: r.Key, Text: r.Head, Bytes: r.Bytes, Files: filesOf(r.Content),
 		Attempts: r.Attempts, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, ExpiresAt: r.ExpiresAt,
 	}
+	out.Metadata = r.Metadata
 	for _, s := range r.Steps {
 		out.Steps = append(out.Steps, client.ReceiptStep{State: string(s.State), At: s.At, Detail: s.Detail})
 	}

@@ -34,7 +34,7 @@ func (e *Engine) Prompt(ctx context.Context, p worker.Prompt, wait worker.Progre
 		priority = worker.Normal
 	}
 	r, err := e.opts.Prompts.Nudge(ctx, a.session, client.NudgeRequest{
-		Text: p.Content, Priority: string(priority), Key: p.Key, TTL: p.TTL.Duration(), Source: p.Source,
+		Text: p.Content, Priority: string(priority), Key: p.Key, TTL: p.TTL.Duration(), Source: p.Source, Metadata: p.Metadata,
 		Instance: session.PublicInstance(a.instance), Wait: string(wait),
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -68,7 +69,7 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	if err := a.remember(c.Provider); err != nil {
 		return unsent(err), nil
 	}
-	if _, err := a.prompt(id, text); err != nil {
+	if _, err := a.prompt(id, text, d); err != nil {
 		return refused(runtime.RefusedUnready, err.Error()), nil
 	}
 	confirm := d.Confirm
@@ -149,11 +150,13 @@ func (a *active) goesByStream(id string) string {
 	return next
 }
 
-// prompt sends a prompt.
-func (a *active) prompt(id, text string) (*run.Letter, error) {
+// prompt sends a prompt, with what its sender said of it.
+func (a *active) prompt(id, text string, d runtime.Delivery) (*run.Letter, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.putLocked(worker.PromptMessage, id, worker.Prompt{RunID: a.id, Content: text, Priority: worker.Normal})
+	return a.putLocked(worker.PromptMessage, id, worker.Prompt{
+		RunID: a.id, Content: text, Priority: cmp.Or(worker.Priority(d.Priority), worker.Normal), Source: d.Source, Metadata: d.Metadata,
+	})
 }
 
 // refusal says why the run takes no prompt now.
@@ -238,7 +241,7 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 	if err != nil {
 		return unconfirmed("", err.Error()), nil
 	}
-	if err := a.promptAgain(id, message.Text); err != nil {
+	if err := a.promptAgain(id, message.Text, d); err != nil {
 		return unconfirmed(runtime.RefusedUnready, err.Error()), nil
 	}
 	return a.await(ctx, id, settleWithin), nil
@@ -246,8 +249,8 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 
 // promptAgain sends a prompt that an earlier controller may have sent: that no reader
 // of this one has had it proves nothing.
-func (a *active) promptAgain(id, text string) error {
-	l, err := a.prompt(id, text)
+func (a *active) promptAgain(id, text string, d runtime.Delivery) error {
+	l, err := a.prompt(id, text, d)
 	if err != nil {
 		return err
 	}

@@ -83,6 +83,8 @@ type Receipt struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	ExpiresAt time.Time `json:"expires_at"`
+
+	Metadata map[string]string `json:"metadata,omitempty"` // the sender's; never changed in place
 }
 
 // Step is one step of a receipt.
