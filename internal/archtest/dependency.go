@@ -23,6 +23,7 @@ var dependencies = []dependency{
 	{"github.com/danielgtaylor/huma/v2", []string{"internal/api", "internal/workerapi"}},
 	{"github.com/fsnotify/fsnotify", []string{"internal/shim", "internal/rawlog", "internal/controller", "internal/daemon", "internal/adapter"}},
 	{"github.com/google/go-cmp", nil},
+	{"github.com/hashicorp/yamux", []string{"internal/outpost"}},
 	{"github.com/invopop/jsonschema", []string{"internal/config"}},
 	{"github.com/pelletier/go-toml/v2", []string{"internal/config", "internal/agentcli", "internal/guard", "internal/usage"}},
 	{"github.com/rogpeppe/go-internal", nil},

@@ -1,0 +1,91 @@
+package outpost
+
+import (
+	"context"
+	"time"
+
+	"gascity/runtime"
+)
+
+// IsRunning keeps the contract of runtime.Inspector.
+func (p *Provider) IsRunning(name string) bool {
+	yes, err := look[bool](p, "is-running", name, nothing{})
+	return yes && err == nil
+}
+
+// IsAttached keeps the contract of runtime.Inspector.
+func (p *Provider) IsAttached(name string) bool {
+	yes, err := look[bool](p, "is-attached", name, nothing{})
+	return yes && err == nil
+}
+
+// ProcessAlive keeps the contract of runtime.Inspector.
+func (p *Provider) ProcessAlive(name string, processNames []string) bool {
+	if len(processNames) == 0 {
+		return true // no check is possible
+	}
+	yes, err := look[bool](p, "process-alive", name, processNames)
+	return yes && err == nil
+}
+
+// ListRunning keeps the contract of runtime.Inspector.
+func (p *Provider) ListRunning(prefix string) ([]string, error) {
+	return look[[]string](p, "list-running", "", prefix)
+}
+
+// GetLastActivity keeps the contract of runtime.Inspector.
+func (p *Provider) GetLastActivity(name string) (time.Time, error) {
+	return look[time.Time](p, "last-activity", name, nothing{})
+}
+
+// Observe keeps the contract of runtime.Observer.
+func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
+	o, err := ask[observation](ctx, p.link, "observe", name, nothing{})
+	if o.At.IsZero() { // there was no answer
+		o.At = time.Now()
+	}
+	return o.unpack(), err
+}
+
+// Sense keeps the contract of runtime.Sensor.
+func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, error) {
+	r, err := ask[reading](ctx, p.link, "sense", name, nothing{})
+	return r.unpack(), err
+}
+
+// Peek keeps the contract of runtime.Output.
+func (p *Provider) Peek(name string, lines int) (string, error) {
+	return look[string](p, "peek", name, lines)
+}
+
+// Pending keeps the contract of runtime.InteractionProvider.
+func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
+	return look[*runtime.PendingInteraction](p, "pending", name, nothing{})
+}
+
+// WaitForIdle keeps the contract of runtime.IdleWaitProvider.
+func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
+	_, err := ask[nothing](ctx, p.link, "wait-for-idle", name, bounded{Limit: timeout})
+	return err
+}
+
+// WaitForInterruptBoundary keeps the contract of runtime.InterruptBoundaryWaitProvider.
+func (p *Provider) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
+	_, err := ask[nothing](ctx, p.link, "wait-for-boundary", name, bounded{since, timeout})
+	return err
+}
+
+// FindRuntimesBySessionID keeps the contract of runtime.ProcessTableScanner, on the far
+// machine.
+func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
+	return look[[]runtime.LiveRuntime](p, "find-runtimes", "", id)
+}
+
+// TerminateRuntime keeps the contract of runtime.ProcessTableScanner.
+func (p *Provider) TerminateRuntime(r runtime.LiveRuntime) error { return act(p, "terminate", "", r) }
+
+// SupportsTransport keeps the contract of runtime.TransportCapabilityProvider.
+func (p *Provider) SupportsTransport(transport string) bool {
+	yes, err := look[bool](p, "supports-transport", "", transport)
+	return yes && err == nil
+}
