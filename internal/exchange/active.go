@@ -39,7 +39,10 @@ type active struct {
 	health   worker.Health
 	usage    *float64  // of the context, as telemetry told last
 	limited  time.Time // the end of the vendor's limit that was told last
+	settling time.Time // until then the place may still show a question that was answered
 	denied   []string  // the vendor's names of calls that were denied, the newest last
+	proved   bool      // the worker has asked the guard
+	bypass   string    // what ran although it was denied, the newest
 	heard    time.Time // when the worker last said anything
 	sent     []string  // names of the prompts that went by the stream, the newest last
 	given    given

@@ -27,6 +27,7 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 	if c.Tool == "" {
 		return worker.Decision{}, fmt.Errorf("%w: tool is missing", worker.ErrInvalid)
 	}
+	e.proves(a)
 	verdict := e.judge(a, c)
 	if c.Ask && verdict.Action == guard.Allow && verdict.Rule == "" {
 		verdict.Action, verdict.Reason = guard.Ask, "The agent's own rules want a person to be asked"
@@ -124,15 +125,20 @@ func (e *Engine) ask(ctx context.Context, a *active, c worker.Call, verdict guar
 		return d
 	}
 	e.opts.City.Sense(a.session)
-	a.until(ctx, func() bool { return q.answer != nil })
+	a.until(ctx, func() bool { return q.answer != nil || q.over })
 	a.mu.Lock()
-	reply := q.answer
+	reply, over := q.answer, q.over
 	a.forgetQuestionLocked(q)
+	if q.twin {
+		a.settling = e.opts.Now().Add(twinSettles)
+	}
 	a.changeLocked()
 	a.mu.Unlock()
 	e.opts.City.Sense(a.session)
 	d.Interaction = q.request
 	switch {
+	case over:
+		d.Reason = "it was answered at the agent"
 	case reply == nil:
 		d.Reason = fmt.Sprintf("%s: a person has to allow it, and nobody has within %s", verdict.Reason, wait)
 	case reply.Option == optionAllow:
@@ -155,7 +161,7 @@ func (a *active) askPerson(c worker.Call, verdict guard.Verdict, deadline time.T
 		return nil
 	}
 	a.counter++
-	q := &question{guard: true, request: a.requestOf("authorize " + strconv.Itoa(a.counter)), Interaction: worker.Interaction{
+	q := &question{guard: true, twin: c.Ask, request: a.requestOf("authorize " + strconv.Itoa(a.counter)), Interaction: worker.Interaction{
 		RunID: a.id, Event: worker.Raised, Kind: runtime.WaitPermission, Tool: c.Tool, Input: c.Input, Deadline: &deadline,
 		Text:    fmt.Sprintf("May the agent use %s? %s", about, verdict.Reason),
 		Options: []worker.Option{{ID: optionAllow, Label: "Allow once", Kind: "allow_once"}, {ID: optionDeny, Label: "Deny", Kind: "deny"}},

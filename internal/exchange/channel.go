@@ -55,6 +55,7 @@ func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, erro
 // evidenceLocked adds what the worker says to a reading. What one says that was
 // connected and is gone gets old.
 func (a *active) evidenceLocked(r *runtime.Reading) {
+	a.twinsLocked(r)
 	e, ok := a.life.Evidence(r.At)
 	if ok && e.Activity == runtime.ActivityLimited && a.limited.After(r.At) {
 		e.Until = a.limited
@@ -160,7 +161,7 @@ func (c *channel) Pending(name string) (*runtime.PendingInteraction, error) {
 		return p, nil
 	}
 	p, err := runtime.Pending(c.Provider, name)
-	if errors.Is(err, runtime.ErrInteractionUnsupported) {
+	if errors.Is(err, runtime.ErrInteractionUnsupported) || err == nil && c.run.settles(p) {
 		return nil, nil //nolint:nilnil // nothing is asked
 	}
 	return p, err

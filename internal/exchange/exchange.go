@@ -57,6 +57,14 @@ type Options struct {
 	Prompts Prompts // nil: prompts are refused
 	// Judge decides about a call. Nil: nothing is guarded, everything is allowed.
 	Judge func(v session.View, c worker.Call) guard.Verdict
+	// Regime is what the city wants of its guard. Nil: there is none.
+	Regime func() guard.Regime
+	// Ready says that a session has shown that it asks the guard: it may get prompts. It
+	// must not block. Nil: nobody is told.
+	Ready func(session string)
+	// Punish has the city stop or interrupt an incarnation, by its public name, that ran
+	// what was denied. Nil: it is only told of.
+	Punish func(ctx context.Context, session, instance, reason string, act guard.Bypass) error
 	// Spend keeps what was spent; it returns how many entries were new or changed.
 	// Nil: it is not kept.
 	Spend func(ctx context.Context, entries []usage.Entry) (int, error)
@@ -80,8 +88,9 @@ type Options struct {
 
 // Engine is the exchange of one city. Its methods are safe for concurrent use.
 type Engine struct {
-	opts  Options
-	looks chan struct{} // has room for one: there is something in pending
+	opts   Options
+	looks  chan struct{} // has room for one: there is something in pending
+	crimes chan crime
 
 	mu      sync.Mutex
 	runs    map[string]*active           // by session
@@ -113,7 +122,7 @@ func New(opts Options) *Engine {
 		opts.AskTimeout = time.Minute
 	}
 	return &Engine{
-		opts: opts, looks: make(chan struct{}, 1), runs: map[string]*active{}, byID: map[string]*active{},
+		opts: opts, looks: make(chan struct{}, 1), crimes: make(chan crime, maxCrimes), runs: map[string]*active{}, byID: map[string]*active{},
 		tokens: map[[sha256.Size]byte]ticket{}, fenced: map[[sha256.Size]byte]bool{}, past: map[string]bool{},
 		pending: map[string]bool{}, looking: map[string]bool{},
 	}
@@ -148,6 +157,9 @@ func (e *Engine) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case c := <-e.crimes:
+			work.Go(func() { e.punish(ctx, c) })
+			continue
 		case <-e.looks:
 		}
 		for _, name := range e.due() {

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -24,6 +25,8 @@ type memory struct {
 	Sent       []string             `json:"sent,omitempty"`
 	Given      given                `json:"given,omitzero"`
 	Asked      []worker.Interaction `json:"asked,omitempty"`
+	Proved     bool                 `json:"proved,omitempty"`
+	Bypass     string               `json:"bypass,omitempty"`
 }
 
 const (
@@ -36,7 +39,7 @@ const (
 // noteLocked is what is to be remembered. What is asked gives way if it is too much:
 // first what is to run, then the oldest.
 func (a *active) noteLocked() (string, error) {
-	m := memory{a.id, a.generation, a.told, a.streamed, a.life, a.sent, a.given, nil}
+	m := memory{a.id, a.generation, a.told, a.streamed, a.life, a.sent, a.given, nil, a.proved, a.bypass}
 	for _, q := range a.asked {
 		if !q.guard {
 			m.Asked = append(m.Asked, q.Interaction)
@@ -128,6 +131,7 @@ func (a *active) recall(p runtime.Provider) error {
 	a.life = a.life.With(m.Life, a.engine.opts.Now())
 	a.sent = append(m.Sent, a.sent...)
 	a.given = m.Given.with(a.given)
+	a.proved, a.bypass = a.proved || m.Proved, cmp.Or(a.bypass, m.Bypass)
 	a.generation, a.told = max(a.generation, m.Generation), max(a.told, m.Told)
 	if m.Streamed && !a.streamed {
 		a.streamed, a.leftAt = true, a.engine.opts.Now()

@@ -18,6 +18,9 @@ type question struct {
 	worker.Interaction
 	request string        // the name by which it is answered; it is one of this run alone
 	guard   bool          // the guard asks; a worker can neither change nor resolve it
+	twin    bool          // the agent CLI asks the same at its own place: see twinsLocked
+	shown   bool          // it was seen to
+	over    bool          // it was answered there
 	answer  *worker.Reply // nil until it is answered
 	reply   string        // the ID of the message with the answer
 }

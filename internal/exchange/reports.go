@@ -120,8 +120,9 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 	for _, call := range bypassed {
 		e.opts.Logger.Error("a tool has run although it was denied", "session", a.session, "tool", call.Name)
 		e.record(a, event.WorkerBypass, call, map[string]string{"tool": call.Name})
+		e.bypassedBy(a, call)
 	}
-	if compacted {
+	if compacted || len(bypassed) > 0 {
 		e.keep(a)
 	}
 	e.opts.City.Sense(a.session)

@@ -1,0 +1,50 @@
+package exchange
+
+import (
+	"slices"
+	"time"
+
+	"gascity/runtime"
+)
+
+// twinSettles is how long the place may show a question after the city has answered
+// it.
+const twinSettles = 3 * time.Second
+
+// twinsLocked makes one of a question that the agent CLI shows at its own place and
+// that its hook asks the city: answered at the city, it is not asked again while the
+// place still shows it; answered at the place, which has shown it and does not any
+// more, it is over here, for no hook tells of that.
+func (a *active) twinsLocked(r *runtime.Reading) {
+	shown := r.Pending != nil
+	for _, q := range a.asked {
+		switch {
+		case !q.twin || q.answer != nil || q.over:
+		case shown:
+			q.shown = true
+		case q.shown:
+			q.over = true
+			a.changeLocked()
+		}
+	}
+	a.asked = slices.DeleteFunc(slices.Clone(a.asked), func(q *question) bool { return q.over })
+	if a.settlesLocked(r.Pending) {
+		r.Pending = nil
+		r.Evidence = slices.DeleteFunc(slices.Clone(r.Evidence), func(e runtime.Evidence) bool { return e.Activity == runtime.ActivityWaiting })
+		if r.Again.IsZero() || r.Again.After(a.settling) {
+			r.Again = a.settling
+		}
+	}
+}
+
+// settlesLocked reports whether a question of the place is one that the city has
+// answered a moment ago.
+func (a *active) settlesLocked(p *runtime.PendingInteraction) bool {
+	return p != nil && p.Kind == runtime.WaitPermission && a.engine.opts.Now().Before(a.settling)
+}
+
+func (a *active) settles(p *runtime.PendingInteraction) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.settlesLocked(p)
+}
