@@ -57,6 +57,7 @@ type Receipt struct {
 	State     string        `json:"state"`
 	Reason    string        `json:"reason,omitempty"`   // of an end, or why it waits, in words; after a refused attempt it begins with a word, see RefusalTyping
 	Evidence  string        `json:"evidence,omitempty"` // what proved the state: "composer_emptied+busy", ...
+	Closed    bool          `json:"closed,omitempty"`   // of a submitted one: it ended so, nothing will tell more; see Reason
 	Priority  string        `json:"priority"`
 	Source    string        `json:"source,omitempty"`
 	Key       string        `json:"key,omitempty"`
@@ -92,7 +93,7 @@ type ReceiptStep struct {
 }
 
 // Ended reports whether nothing will change the receipt any more, save that a
-// submitted one may become consumed.
+// submitted one that is not closed may become consumed.
 func (r Receipt) Ended() bool {
 	switch r.State {
 	case ReceiptAccepted, ReceiptQueued, ReceiptInjected:
@@ -104,7 +105,7 @@ func (r Receipt) Ended() bool {
 // Reached reports whether the receipt has come as far as state, submitted or
 // consumed, or has ended without.
 func (r Receipt) Reached(state string) bool {
-	return r.Ended() && (r.State != ReceiptSubmitted || state != ReceiptConsumed)
+	return r.Ended() && (r.State != ReceiptSubmitted || r.Closed || state != ReceiptConsumed)
 }
 
 // EditRequest changes a prompt that waits. Nil leaves as it is.

@@ -89,7 +89,7 @@ func (e *Engine) putLocked(b *box, r prompt.Receipt) {
 	if r.State == prompt.Submitted {
 		r.Content = nil // it is not sent again
 	}
-	if !r.State.Final() {
+	if !r.Final() {
 		b.receipts[r.ID] = &r
 		b.bytes += r.Bytes
 		b.queued.Add(onItsWay(&r))

@@ -452,7 +452,10 @@ func TestConsumedByTurnBoundary(t *testing.T) {
 		synctest.Wait()
 		r.edit("a", func(a *agent) { a.end(client.StateStopped) })
 		synctest.Wait()
-		r.want(second.ID, client.ReceiptUnconfirmed)
+		got, err := r.engine.Receipt(t.Context(), second.ID, client.ReceiptConsumed)
+		if err != nil || got.State != client.ReceiptSubmitted || !got.Closed || got.Reason == "" {
+			t.Errorf("the receipt is %s, closed %v (%s), %v; want it submitted, closed and why", got.State, got.Closed, got.Reason, err)
+		}
 	}, a)
 }
 

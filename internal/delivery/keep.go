@@ -116,7 +116,7 @@ func (e *Engine) lay(ctx context.Context, g ghost) bool {
 		return true
 	case err != nil:
 		return false
-	case r.State.Final():
+	case r.Final():
 		e.tell(r)
 		return true
 	}
@@ -139,7 +139,7 @@ func (e *Engine) has(id string) bool {
 // put takes a receipt that the store keeps into its box, unless it is there or has
 // ended. The caller has the turn of b, and read the receipt in it.
 func (e *Engine) put(b *box, kept prompt.Receipt) {
-	if kept.State.Final() || e.has(kept.ID) {
+	if kept.Final() || e.has(kept.ID) {
 		return
 	}
 	e.emit(kept, event.PromptAccepted, "a prompt was accepted", nil)

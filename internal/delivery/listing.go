@@ -125,7 +125,7 @@ func (e *Engine) await(ctx context.Context, id, wait string) (client.Receipt, er
 		if err != nil {
 			return client.Receipt{}, err
 		}
-		if wait == "" || (client.Receipt{State: string(r.State)}).Reached(wait) {
+		if wait == "" || (client.Receipt{State: string(r.State), Closed: r.Closed}).Reached(wait) {
 			return e.answer(b, r), nil
 		}
 		changed, same := e.changeOf(b, r)
@@ -169,7 +169,7 @@ func (e *Engine) read(ctx context.Context, id string) (prompt.Receipt, *box, err
 			return kept, nil, fmt.Errorf("%w: no prompt has the receipt %q; gc queue list --all shows those that are kept", client.ErrNotFound, id)
 		case err != nil:
 			return kept, nil, fmt.Errorf("%w: cannot read the receipt %s: %w", client.ErrUnavailable, id, err)
-		case kept.State.Final():
+		case kept.Final():
 			return kept, nil, nil
 		}
 		if err := e.takeIn(ctx, kept); err != nil {

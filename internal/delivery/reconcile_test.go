@@ -292,8 +292,8 @@ func (s *storm) reconcile(want int) {
 		count[got.State]++
 		ok := taken[p.text] == 0
 		switch got.State {
-		case client.ReceiptConsumed:
-			ok = taken[p.text] == 1
+		case client.ReceiptConsumed, client.ReceiptSubmitted: // a submitted one has ended so
+			ok = (got.State == client.ReceiptConsumed || got.Closed) && taken[p.text] == 1
 		case client.ReceiptUnconfirmed:
 			ok = taken[p.text] <= 1
 		case client.ReceiptDead, client.ReceiptExpired:

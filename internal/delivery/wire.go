@@ -12,7 +12,7 @@ import (
 // wire is a receipt as clients see it.
 func wire(r *prompt.Receipt) client.Receipt {
 	out := client.Receipt{
-		ID: r.ID, Agent: r.Agent, Session: r.Session, Instance: r.Instance, State: string(r.State), Reason: r.Reason, Evidence: r.Evidence,
+		ID: r.ID, Agent: r.Agent, Session: r.Session, Instance: r.Instance, State: string(r.State), Reason: r.Reason, Evidence: r.Evidence, Closed: r.Closed,
 		Priority: priorityWord(r.Priority), Source: r.Source, Key: r.Key, Text: r.Head, Bytes: r.Bytes, Files: filesOf(r.Content),
 		Attempts: r.Attempts, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, ExpiresAt: r.ExpiresAt,
 	}

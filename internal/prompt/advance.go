@@ -14,7 +14,7 @@ var next = map[State][]State{
 	Accepted:  {Queued, Expired, Dead, Cancelled},
 	Queued:    {Injected, Expired, Dead, Cancelled},
 	Injected:  {Queued, Submitted, Unconfirmed, Dead},
-	Submitted: {Consumed, Unconfirmed},
+	Submitted: {Consumed, Submitted}, // to itself closes it
 }
 
 // Advance returns nil if a receipt may go from one state to the other. It is
@@ -39,6 +39,10 @@ func (r Receipt) Move(to State, at time.Time, detail string) (Receipt, error) {
 	if err := Advance(r.State, to); err != nil {
 		return r, err
 	}
+	if r.Closed {
+		return r, fmt.Errorf("the prompt is %s and closed, it cannot become %s", r.State, to)
+	}
+	r.Closed = r.State == Submitted && to == Submitted
 	if to == Queued && r.State == Injected {
 		r.Steps = withoutRepeat(r.Steps, detail)
 	}

@@ -17,7 +17,7 @@ func TestAdvanceIsTotal(t *testing.T) {
 		"accepted>queued": true, "accepted>expired": true, "accepted>dead": true, "accepted>cancelled": true,
 		"queued>injected": true, "queued>expired": true, "queued>dead": true, "queued>cancelled": true,
 		"injected>queued": true, "injected>submitted": true, "injected>unconfirmed": true, "injected>dead": true,
-		"submitted>consumed": true, "submitted>unconfirmed": true,
+		"submitted>consumed": true, "submitted>submitted": true,
 	}
 	words := append([]State{"", "delivered"}, states...)
 	for _, from := range words {
@@ -83,5 +83,20 @@ func TestStepsKeepWhatWasTakenBack(t *testing.T) {
 	}
 	if want := []State{Queued, Injected, Queued, Injected, Queued, Injected, Queued}; !slices.Equal(got, want) || r.Reason != "taken back unsent: no echo" {
 		t.Errorf("the steps are %v because of %q, want %v", got, r.Reason, want)
+	}
+}
+
+// What the agent took is closed as it is, once, and says why.
+func TestSubmittedIsClosedAsItIs(t *testing.T) {
+	at := time.Unix(1000, 0)
+	taken := Receipt{State: Submitted, Evidence: "composer"}
+	closed, err := taken.Move(Submitted, at, "its agent ended")
+	if err != nil || !closed.Final() || taken.Final() || closed.Reason != "its agent ended" || closed.Evidence != "composer" {
+		t.Errorf("closed = %+v, %v", closed, err)
+	}
+	for _, to := range states {
+		if again, err := closed.Move(to, at, ""); err == nil || again.State != Submitted || !again.Closed {
+			t.Errorf("a closed receipt went to %s: %+v", to, again)
+		}
 	}
 }

@@ -166,9 +166,9 @@ func (d *decision) dueSubmitted(r *Receipt) Action {
 	ended := s.Known && (s.Gone != "" || s.Down || s.Instance != "" && s.Instance != r.Instance)
 	switch {
 	case ended:
-		return move(r, Unconfirmed, reasonTurnless)
+		return move(r, Submitted, reasonTurnless)
 	case !d.now.Before(r.Limit()):
-		return move(r, Unconfirmed, reasonTurnBound)
+		return move(r, Submitted, reasonTurnBound)
 	}
 	if !again.IsZero() {
 		d.wait(again)

@@ -80,10 +80,10 @@ func TestDecide(t *testing.T) {
 		{"read before", taken("composer_emptied"), func(s *Sight) { s.ReadAt = noon.Add(-1) }, time.Minute, VerbWait, ""},
 		{"still busy", taken("composer_emptied"), func(s *Sight) { s.ReadAt, s.Activity = noon.Add(1), runtime.ActivityBusy }, time.Minute, VerbWait, ""},
 		{"waits for a person", taken("composer_emptied"), func(s *Sight) { s.ReadAt, s.Activity = noon.Add(1), runtime.ActivityWaiting }, time.Minute, VerbWait, ""},
-		{"ended without a turn", taken("composer_emptied"), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbMove, Unconfirmed},
+		{"ended without a turn", taken("composer_emptied"), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbMove, Submitted},
 		{"ended after its turn began", taken("busy"), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbMove, Consumed},
 		{"taken, unknown", taken("x"), func(s *Sight) { *s = Sight{Down: true} }, time.Hour, VerbWait, ""},
-		{"no turn for a day", taken("x"), func(s *Sight) { *s = Sight{} }, ConsumeBound, VerbMove, Unconfirmed},
+		{"no turn for a day", taken("x"), func(s *Sight) { *s = Sight{} }, ConsumeBound, VerbMove, Submitted},
 	} {
 		s := open()
 		if c.sight != nil {

@@ -38,7 +38,7 @@ func (m *Memory) AddReceipt(_ context.Context, r Receipt) (Receipt, bool, error)
 	m.seq++
 	r.Seq = m.seq
 	r = r.clone()
-	if r.State.Final() {
+	if r.Final() {
 		r.Content = nil
 	}
 	m.kept[r.ID] = r
@@ -53,7 +53,7 @@ func (m *Memory) SaveReceipt(_ context.Context, r Receipt) error {
 	if !ok {
 		return fmt.Errorf("cannot save receipt %s: %w", r.ID, ErrUnknown)
 	}
-	if old.State.Final() && !r.State.Final() {
+	if old.Final() && !r.Final() {
 		return fmt.Errorf("cannot save receipt %s as %s: %w (%s)", r.ID, r.State, ErrEnded, old.State)
 	}
 	r = r.clone()
@@ -61,7 +61,7 @@ func (m *Memory) SaveReceipt(_ context.Context, r Receipt) error {
 	if r.Content == nil {
 		r.Content = old.Content
 	}
-	if r.State.Final() {
+	if r.Final() {
 		r.Content = nil
 	}
 	m.kept[r.ID] = r
@@ -72,7 +72,7 @@ func (m *Memory) SaveReceipt(_ context.Context, r Receipt) error {
 func (m *Memory) OpenReceipts(context.Context) ([]Receipt, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.pickLocked(func(r Receipt) bool { return !r.State.Final() }), nil
+	return m.pickLocked(func(r Receipt) bool { return !r.Final() }), nil
 }
 
 // Receipt implements [Store].
@@ -90,7 +90,7 @@ func (m *Memory) Receipt(_ context.Context, id string) (Receipt, error) {
 func (m *Memory) EndedReceipts(_ context.Context, session string, limit int) ([]Receipt, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	ended := m.pickLocked(func(r Receipt) bool { return r.State.Final() && (session == "" || r.Session == session) })
+	ended := m.pickLocked(func(r Receipt) bool { return r.Final() && (session == "" || r.Session == session) })
 	slices.SortStableFunc(ended, func(a, b Receipt) int {
 		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), cmp.Compare(b.Seq, a.Seq))
 	})
@@ -105,7 +105,7 @@ func (m *Memory) ForgetReceipts(_ context.Context, before time.Time) (int, error
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	had := len(m.kept)
-	maps.DeleteFunc(m.kept, func(_ string, r Receipt) bool { return r.State.Final() && r.UpdatedAt.Before(before) })
+	maps.DeleteFunc(m.kept, func(_ string, r Receipt) bool { return r.Final() && r.UpdatedAt.Before(before) })
 	return had - len(m.kept), nil
 }
 

@@ -19,7 +19,7 @@ type world struct {
 }
 
 // Whatever happens, receipts are never lost or made, nothing leaves a final
-// state, order holds, no text is sent twice without proof, and none is open
+// state, what the agent took stays taken, order holds, no text is sent twice without proof, and none is open
 // beyond its limit.
 func TestReceiptsReconcile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -34,7 +34,7 @@ func TestReceiptsReconcile(t *testing.T) {
 		w.sight = Sight{}
 		w.work(t)
 		for _, r := range w.receipts {
-			if !r.State.Final() {
+			if !r.Final() {
 				t.Fatalf("%s is %s for ever", r.ID, r.State)
 			}
 		}
@@ -114,7 +114,7 @@ func (w *world) work(t *rapid.T) {
 	for range 200 {
 		var receipts []*Receipt
 		for _, r := range w.receipts {
-			if !r.State.Final() {
+			if !r.Final() {
 				receipts = append(receipts, &r)
 			}
 		}
@@ -164,10 +164,13 @@ func (w *world) deliver(t *rapid.T, i int) {
 }
 
 func (w *world) move(t *rapid.T, i int, to State) {
-	before := w.receipts[i].State
+	before := w.receipts[i]
 	r, err := w.receipts[i].Move(to, w.now, "")
 	if err != nil || before.Final() {
-		t.Fatalf("%s: %s to %s: %v", r.ID, before, to, err)
+		t.Fatalf("%s: %s to %s: %v", r.ID, before.State, to, err)
+	}
+	if before.State == Submitted && r.State != Submitted && r.State != Consumed {
+		t.Fatalf("%s went back from %s to %s", r.ID, before.State, r.State)
 	}
 	w.receipts[i] = r
 }
@@ -190,7 +193,7 @@ func (w *world) check(t *rapid.T) {
 		if w.bytes[r.ID] > 1 || w.bytes[r.ID] == 1 && (r.State == Dead || r.State == Expired || r.State == Cancelled) {
 			t.Fatalf("%s is %s and its text was sent %d times", r.ID, r.State, w.bytes[r.ID])
 		}
-		if limit := r.Limit(); !r.State.Final() && r.ID != w.flight && !w.now.Before(limit) {
+		if limit := r.Limit(); !r.Final() && r.ID != w.flight && !w.now.Before(limit) {
 			t.Fatalf("%s is %s at %s, beyond %s", r.ID, r.State, w.now, limit)
 		}
 	}

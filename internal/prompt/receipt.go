@@ -39,6 +39,10 @@ func (s State) Final() bool {
 	}
 }
 
+// Final reports whether nothing changes the receipt any more. What the agent has taken never
+// becomes less than that: it is closed where it stands.
+func (r Receipt) Final() bool { return r.State.Final() || r.Closed }
+
 // Priority is the class of a prompt; a lower one goes first.
 type Priority int
 
@@ -74,6 +78,7 @@ type Receipt struct {
 	State    State     `json:"state"`
 	Reason   string    `json:"reason,omitempty"`
 	Evidence string    `json:"evidence,omitempty"`
+	Closed   bool      `json:"closed,omitempty"` // submitted, and nothing will tell more
 	Attempts int       `json:"attempts"`
 	NextAt   time.Time `json:"next_at,omitzero"` // no attempt before this
 	Steps    []Step    `json:"steps"`

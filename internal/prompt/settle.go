@@ -89,7 +89,7 @@ func (r Receipt) requeue(a Attempt, at time.Time, why string) (Receipt, error) {
 func (r Receipt) end(to State, at time.Time, evidence, detail string) (Receipt, error) {
 	r.Evidence = evidence
 	moved, err := r.Move(to, at, detail)
-	if to.Final() {
+	if moved.Final() {
 		moved.NextAt = time.Time{}
 	}
 	return moved, err

@@ -48,7 +48,7 @@ func addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prompt.Recei
 		return prompt.Receipt{}, false, fmt.Errorf("receipt %s: the id is taken", r.ID)
 	}
 	err = t.exec(ctx, "INSERT INTO receipt (id, session, key, final, updated, body) VALUES (?, ?, ?, ?, ?, '')",
-		r.ID, r.Session, r.Key, r.State.Final(), nanos(r.UpdatedAt))
+		r.ID, r.Session, r.Key, r.Final(), nanos(r.UpdatedAt))
 	if err != nil {
 		return prompt.Receipt{}, false, err
 	}
@@ -58,7 +58,7 @@ func addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prompt.Recei
 	if err := writeReceipt(ctx, t, &r); err != nil {
 		return prompt.Receipt{}, false, err
 	}
-	if r.State.Final() {
+	if r.Final() {
 		r.Content = nil
 	}
 	return r, false, nil
@@ -75,7 +75,7 @@ func (d *DB) SaveReceipt(ctx context.Context, r prompt.Receipt) error {
 			return err
 		case !found:
 			return fmt.Errorf("receipt %s: %w", r.ID, prompt.ErrUnknown)
-		case final && !r.State.Final():
+		case final && !r.Final():
 			return fmt.Errorf("receipt %s: %w, it cannot become %s", r.ID, prompt.ErrEnded, r.State)
 		}
 		return writeReceipt(ctx, t, &r)
@@ -88,7 +88,7 @@ func writeReceipt(ctx context.Context, t *tx, r *prompt.Receipt) error {
 	if err != nil {
 		return fmt.Errorf("receipt %s: %w", r.ID, err)
 	}
-	final := r.State.Final()
+	final := r.Final()
 	if err := t.exec(ctx, "UPDATE receipt SET final = ?, updated = ?, body = ? WHERE seq = ?",
 		final, nanos(r.UpdatedAt), string(body), r.Seq); err != nil {
 		return err

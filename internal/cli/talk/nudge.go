@@ -277,6 +277,9 @@ func nudgeEnd(r client.Receipt, until patience) (status int, sentence string) {
 	case client.ReceiptConsumed:
 		return desk.Done, fmt.Sprintf("%s has worked on the prompt (%s)", r.Agent, text.FirstOf(r.Evidence, "confirmed"))
 	case client.ReceiptSubmitted:
+		if until.state == client.ReceiptConsumed && r.Closed {
+			return desk.TimedOut, fmt.Sprintf("gc: %s took the prompt, and nothing will show whether it has worked on it%s; look with: gc peek %s", r.Agent, detail, r.Agent)
+		}
 		if until.state == client.ReceiptConsumed {
 			return desk.TimedOut, fmt.Sprintf("gc: %s took the prompt, but nothing shows yet that it has worked on it; see: gc receipt %s", r.Agent, r.ID)
 		}

@@ -41,7 +41,7 @@ func (s *suite) open(want ...prompt.Receipt) {
 func receiptKept(s *suite) {
 	s.open()
 	r := filled[prompt.Receipt](1)
-	r.State = prompt.Injected
+	r.State, r.Closed = prompt.Injected, false
 	want := r
 	kept := s.add(r)
 	if kept.Seq == 0 {
