@@ -59,7 +59,12 @@ type Agent struct {
 	Drift     []string  `json:"drift,omitempty"`    // configuration fields that differ from what it was started with
 	ReadAt    time.Time `json:"read_at,omitzero"`   // when the session was last observed
 	Burn      *Burn     `json:"burn,omitempty"`     // nil: it spent nothing of late
-	Held      string    `json:"held,omitempty"`     // why it gets no new prompts although it could take them: a budget
+	Held      string    `json:"held,omitempty"`     // why it gets no new prompts although it could take them: a budget, its guard
+	// Guard is "guarded", "unguarded" (its worker has not shown that it asks before it
+	// uses a tool) or "bypassed" (a tool ran although it was denied). Empty: the city has
+	// no guard, or the agent does not run.
+	Guard       string `json:"guard,omitempty"`
+	GuardDetail string `json:"guard_detail,omitempty"`
 }
 
 // Activity is what a running agent is doing, as far as anybody can tell.

@@ -13,6 +13,8 @@ type Guard struct {
 	RuleSources
 	Disable    []string             `toml:"disable" doc:"Ids of rules that are not wanted."`
 	AskTimeout time.Duration        `toml:"ask_timeout" default:"1m" doc:"How long a person has to allow a call that a rule asks about. Then it is denied."`
+	Unguarded  GuardLapse           `toml:"unguarded" default:"hold" doc:"What becomes of a session whose worker has not shown that it asks before it uses a tool: it gets no prompts, or gets them all the same."`
+	OnBypass   GuardBypass          `toml:"on_bypass" default:"stop" doc:"What happens to a session that ran a tool which was denied: it is suspended until a person resumes it, its turn is ended, or it is only told of."`
 	Roles      map[string]GuardRole `toml:"roles" doc:"What holds for some roles beside the rest. The first pattern in the file that fits an agent's role or name counts."`
 	Rules      []GuardRule          `toml:"rules" doc:"Rules of this city."`
 }
@@ -68,6 +70,24 @@ type GuardAccess string
 
 // Words lists the allowed values.
 func (GuardAccess) Words() []string { return []string{"read", "write"} }
+
+// GuardLapse is what becomes of a session that does not ask.
+type GuardLapse string
+
+// What may become of it.
+const (
+	LapseHold   GuardLapse = "hold"
+	LapseReport GuardLapse = "report"
+)
+
+// Words lists the allowed values.
+func (GuardLapse) Words() []string { return []string{string(LapseHold), string(LapseReport)} }
+
+// GuardBypass is what happens to a session that ran what was denied.
+type GuardBypass string
+
+// Words lists the allowed values.
+func (GuardBypass) Words() []string { return []string{"stop", "interrupt", "report"} }
 
 // Guarded reports whether the city has a guard at all.
 func (c *City) Guarded() bool { return c.Has("guard") }

@@ -89,6 +89,9 @@ func (c city) Status(ctx context.Context) (client.Status, error) {
 	}
 	c.secrets.Texts(shown...)
 	c.engines.spending.Status(&status)
+	for i := range status.Agents {
+		c.engines.guarded(&status.Agents[i], c.View)
+	}
 	return status, nil
 }
 
@@ -105,6 +108,7 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 		return e, err
 	}
 	c.engines.spending.Explain(&e)
+	c.engines.guarded(&e.Agent, c.View)
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
 	return redact.Value(c.secrets, e), nil
 }

@@ -41,7 +41,11 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 	e.workers = exchange.New(exchange.Options{
 		URL: k.port.URL(), Announce: k.port.Announce, Retire: k.retire,
 		City: lateCity{k}, Prompts: latePrompts{e}, Events: kept, Owner: owner, Socket: workerPath(k.root),
-		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Judge, Asking: k.judge.AskTimeout, Spend: e.spend,
+		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Judge, Regime: k.judge.Regime, Punish: k.punish, Ready: func(session string) {
+			if e.prompts != nil {
+				e.prompts.Look(session)
+			}
+		}, Asking: k.judge.AskTimeout, Spend: e.spend,
 	})
 	k.workers = e.workers
 	return nil

@@ -56,6 +56,15 @@ func (j *Judge) AskTimeout() time.Duration {
 	return 0
 }
 
+// Regime is what the city wants of its guard, by the rules in force. As long as there
+// are none it is on: nobody gets work before it is known.
+func (j *Judge) Regime() guard.Regime {
+	if r := j.rules.Load(); r != nil {
+		return r.regime
+	}
+	return guard.Regime{On: true}
+}
+
 // Judge decides about a call of a session. A fault of the guard itself denies.
 func (j *Judge) Judge(v session.View, c worker.Call) (verdict guard.Verdict) {
 	defer func() {

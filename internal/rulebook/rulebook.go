@@ -31,6 +31,7 @@ type Rules struct {
 	agents map[string]guard.Request // by name
 	home   string
 	asking time.Duration
+	regime guard.Regime
 }
 
 // Compile checks and compiles the rules of a configuration. A mistake is a
@@ -45,6 +46,7 @@ func Compile(src Source) (*Rules, error) {
 		return nil, faultsOf(src, sheet, err)
 	}
 	r := &Rules{policy: policy, on: src.City.Guarded(), agents: map[string]guard.Request{}, home: src.Home, asking: src.City.Guard.AskTimeout}
+	r.regime = guard.Regime{On: r.on, Lenient: src.City.Guard.Unguarded == config.LapseReport, OnBypass: guard.Bypass(src.City.Guard.OnBypass)}
 	for _, a := range src.Agents {
 		r.agents[a.Agent] = a
 	}

@@ -59,6 +59,16 @@ func (s Sheet) headline(a client.Agent) string {
 	return line
 }
 
+func guardColor(word string) text.Color {
+	switch word {
+	case "guarded":
+		return text.Faint
+	case "bypassed":
+		return text.Red
+	}
+	return text.Yellow
+}
+
 // summary is the answer to "what is the matter?".
 func (s Sheet) summary(e client.Explanation) *facts {
 	a := e.Agent
@@ -69,6 +79,9 @@ func (s Sheet) summary(e client.Explanation) *facts {
 	f.add("next", s.next(e), text.Bold)
 	if !strings.Contains(a.Reason, a.Held) {
 		f.add("held", text.Plainly(a.Held), text.Yellow)
+	}
+	if a.Guard != "" {
+		f.add("guard", text.Plainly(text.FirstOf(a.GuardDetail, a.Guard)), guardColor(a.Guard))
 	}
 	for _, warning := range e.Warnings {
 		f.add("warning", few(warning), text.Yellow)

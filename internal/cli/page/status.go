@@ -150,8 +150,11 @@ func (s Sheet) note(agent client.Agent) string {
 	if agent.State != client.StateRunning && agent.Exit != "" && !strings.Contains(agent.Reason, agent.Exit) {
 		parts = append(parts, Reason(agent.Exit))
 	}
-	if agent.Held != "" && !strings.Contains(agent.Reason, "budget") {
+	if strings.HasPrefix(agent.Held, "budget") && !strings.Contains(agent.Reason, "budget") {
 		parts = append(parts, "held by a budget")
+	}
+	if agent.Guard != "" && agent.Guard != "guarded" {
+		parts = append(parts, agent.Guard)
 	}
 	if next := text.In(s.Now, agent.NextAt); next != "" {
 		parts = append(parts, "again in "+next)

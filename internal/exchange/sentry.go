@@ -1,0 +1,129 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"gascity/internal/guard"
+	"gascity/internal/session"
+	"gascity/worker"
+)
+
+// The words of what is known of the guard of a session.
+const (
+	Guarded   = "guarded"   // its worker has asked at least once
+	Unguarded = "unguarded" // it has not
+	Bypassed  = "bypassed"  // a tool ran although it was denied
+)
+
+// regime is what the city wants of its guard.
+func (e *Engine) regime() guard.Regime {
+	if e.opts.Regime == nil {
+		return guard.Regime{}
+	}
+	return e.opts.Regime()
+}
+
+// GuardOf says in one of the words above what is known of the guard of a session, and
+// more of it for people; empty if nothing is guarded or the session does not run.
+func (e *Engine) GuardOf(name string) (word, detail string) {
+	if !e.regime().On {
+		return "", ""
+	}
+	a := e.of(name)
+	if a == nil {
+		return "", ""
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.bypass != "":
+		return Bypassed, a.bypass
+	case a.proved:
+		return Guarded, ""
+	}
+	return Unguarded, detailUnguarded
+}
+
+const detailUnguarded = "unguarded: its worker has not shown yet that it asks before it uses a tool"
+
+// Hold says why a session gets no prompts because of its guard; empty: it may have
+// them. It never blocks for long.
+func (e *Engine) Hold(v session.View) string {
+	if r := e.regime(); !r.On || r.Lenient || !v.Running || v.Token == "" {
+		return ""
+	}
+	if a := e.of(v.Session); a != nil && a.instance == v.Token {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.proved {
+			return ""
+		}
+	}
+	return detailUnguarded
+}
+
+// proves notes that the worker asks before it uses a tool.
+func (e *Engine) proves(a *active) {
+	a.mu.Lock()
+	first := !a.proved
+	a.proved = true
+	a.mu.Unlock()
+	if first {
+		e.opts.City.Sense(a.session)
+		if e.opts.Ready != nil {
+			e.opts.Ready(a.session)
+		}
+		e.keep(a)
+	}
+}
+
+// bypassedBy notes that a tool ran although it was denied, and has the city act.
+func (e *Engine) bypassedBy(a *active, call worker.ToolCall) {
+	reason := fmt.Sprintf("the guard was bypassed: %s ran at %s although it was denied", brief(call.Name), e.opts.Now().UTC().Format(time.RFC3339))
+	a.mu.Lock()
+	a.bypass = reason
+	a.mu.Unlock()
+	act := cmp.Or(e.regime().OnBypass, guard.BypassStop)
+	if act == guard.BypassReport || e.opts.Punish == nil {
+		return
+	}
+	select {
+	case e.crimes <- crime{a, reason, act}:
+	default:
+		e.opts.Logger.Error("too many sessions bypass the guard at once: one goes on", "session", a.session)
+	}
+}
+
+// crime is a bypass that the city acts on.
+type crime struct {
+	run    *active
+	reason string
+	act    guard.Bypass
+}
+
+const (
+	maxCrimes   = 256
+	punishTime  = 30 * time.Second
+	punishAgain = 3 // times
+)
+
+// punish has the city act until it has, a few times.
+func (e *Engine) punish(ctx context.Context, c crime) {
+	ctx, cancel := context.WithTimeout(ctx, punishTime)
+	defer cancel()
+	for range punishAgain {
+		err := e.opts.Punish(ctx, c.run.session, session.PublicInstance(c.run.instance), c.reason, c.act)
+		if err == nil {
+			e.opts.Logger.Warn("a session that bypassed the guard was dealt with", "session", c.run.session, "act", c.act)
+			return
+		}
+		e.opts.Logger.Error("a session that bypassed the guard could not be dealt with", "session", c.run.session, "act", c.act, "error", err)
+	}
+}
+
+const maxToolName = 64
+
+func brief(name string) string { return name[:min(len(name), maxToolName)] }
