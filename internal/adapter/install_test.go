@@ -1,0 +1,67 @@
+package adapter_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gascity/internal/adapter"
+	"gascity/internal/agentcli/hooks"
+	"gascity/runtime"
+	"gascity/runtime/runtimetest/fake"
+)
+
+func TestASessionGetsItsHooks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	below := fake.New()
+	p := adapter.Over(below, adapter.Options{Dir: dir, Program: "/opt/it's/gc"})
+	env := map[string]string{adapter.VariableHooks: "claude"}
+	if err := p.Start(t.Context(), "a-b", runtime.Config{Command: "agent --x", Env: env}); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("files %v, %v", paths, err)
+	}
+	text, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var settings struct{ Hooks map[string][]json.RawMessage }
+	if err := json.Unmarshal(text, &settings); err != nil || len(settings.Hooks["PreToolUse"]) != 1 {
+		t.Errorf("settings %s, %v", text, err)
+	}
+	if len(env) != 1 {
+		t.Errorf("the caller's environment was changed: %v", env)
+	}
+	if err := p.Stop("a-b"); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+func TestInstalled(t *testing.T) {
+	t.Parallel()
+	for _, name := range hooks.Names() {
+		cli, _ := hooks.Lookup(name)
+		dir := t.TempDir()
+		got, err := adapter.Install(cli, "/bin/gc", dir)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(got.Path); err != nil || !strings.HasPrefix(got.Path, dir) {
+			t.Errorf("%s: %s, %v", name, got.Path, err)
+		}
+		if all := strings.Join(got.Args, " "); strings.Contains(all, "{file}") || strings.Contains(all, "{hooks}") {
+			t.Errorf("%s: a mark is left in %s", name, all)
+		}
+		if len(got.Args) == 0 && len(got.Env) < 2 {
+			t.Errorf("%s: nothing makes the agent use it", name)
+		}
+	}
+}
