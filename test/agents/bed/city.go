@@ -1,0 +1,191 @@
+package bed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/test/agents/mockmodel"
+)
+
+// Patience is how long anything of an agent may take on a loaded machine.
+const Patience = 2 * time.Minute
+
+// Member is one agent of a city.
+type Member struct {
+	Name  string // in the city; also the mock's caller
+	CLI   string
+	Seeds Seeds // empty: [Seeded]
+	TOML  string
+	Bare  bool // it gets no first prompt
+}
+
+// City is a city of real agents that is driven by gc's commands.
+type City struct {
+	Root   string
+	GC     string
+	Model  *mockmodel.Server
+	Wire   *Tripwire
+	Client *client.Client
+	Seats  map[string]Seat
+	Found  map[string]Installed // by agent
+	env    []string
+}
+
+// program is gc: $GC_AGENTS_GC, else it is built once for the test process.
+var program = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("GC_AGENTS_GC"); path != "" {
+		return path, nil
+	}
+	dir, err := os.MkdirTemp("", "gc-agents-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "gc")
+	cmd := exec.Command("go", "build", "-o", path, "gascity/cmd/gc") //nolint:noctx // the test's deadline ends it
+	cmd.Stderr = os.Stderr
+	return path, cmd.Run()
+})
+
+// Leave removes what a test process built; TestMain calls it at the end.
+func Leave() {
+	if path, err := program(); err == nil && os.Getenv("GC_AGENTS_GC") == "" {
+		_ = os.RemoveAll(filepath.Dir(path)) // a temporary folder
+	}
+}
+
+// Need returns the CLI, installed. The test is skipped where that cannot be.
+func Need(tb testing.TB, name string) Installed {
+	tb.Helper()
+	c, err := Pinned(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	shelf, err := OpenShelf()
+	if err != nil {
+		tb.Skipf("agents: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(tb.Context(), 5*time.Minute)
+	defer cancel()
+	found, err := shelf.Install(ctx, c)
+	if err != nil {
+		tb.Skipf("agents: %s cannot be installed: %v", name, err)
+	}
+	return found
+}
+
+// Open makes a city of the members on the runtime provider and starts it with gc
+// start. It is stopped and removed at the end of the test at the latest.
+func Open(tb testing.TB, provider string, members ...Member) *City {
+	tb.Helper()
+	found := map[string]Installed{}
+	for _, m := range members {
+		found[m.Name] = Need(tb, m.CLI)
+	}
+	gc, err := program()
+	if err != nil {
+		tb.Fatalf("cannot build gc: %v", err)
+	}
+	dir, err := os.MkdirTemp("/tmp", "gca-") // socket paths are short
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		tb.Fatal(err)
+	}
+	c := &City{Root: dir, GC: gc, Found: found, Seats: map[string]Seat{}, Client: &client.Client{Root: dir, Version: "dev"}}
+	if c.Model, err = mockmodel.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	if c.Wire, err = Tension(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { c.remove(tb) })
+	path := []string{}
+	for _, f := range found {
+		path = append(path, f.Bin)
+	}
+	c.env = []string{"PATH=" + strings.Join(path, ":") + ":/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(dir, "nobody"), "LANG=C.UTF-8"}
+	if err := c.write(provider, members); err != nil {
+		tb.Fatal(err)
+	}
+	if out, err := c.Run(tb.Context(), "start"); err != nil {
+		tb.Fatalf("gc start: %v\n%s", err, out)
+	}
+	return c
+}
+
+// write writes city.toml and the agents' homes.
+func (c *City) write(provider string, members []Member) error {
+	var toml strings.Builder
+	fmt.Fprintf(&toml, "[workspace]\nname = \"town\"\n[session]\nprovider = %q\n[daemon]\nshutdown_timeout = \"5s\"\n", provider)
+	for _, m := range members {
+		if m.Seeds == "" {
+			m.Seeds = Seeded
+		}
+		seat, err := Sit(c.Found[m.Name].CLI, filepath.Join(c.Root, m.Name), m.Seeds, c.Model.URL(m.Name), c.Wire.URL)
+		if err != nil {
+			return err
+		}
+		c.Seats[m.Name] = seat
+		fmt.Fprintf(&toml, "[[agents]]\nname = %q\nprovider = %q\nwork_dir = %q\n%s\n", m.Name, m.CLI, filepath.Join(m.Name, "work"), m.TOML)
+		if len(seat.Args) > 0 {
+			fmt.Fprintf(&toml, "args_append = [%s]\n", quoted(seat.Args))
+		}
+		toml.WriteString("[agents.env]\n")
+		for _, name := range slices.Sorted(maps.Keys(seat.Env)) {
+			fmt.Fprintf(&toml, "%s = %q\n", name, seat.Env[name])
+		}
+	}
+	return os.WriteFile(filepath.Join(c.Root, client.CityFile), []byte(toml.String()), 0o600)
+}
+
+func quoted(words []string) string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = fmt.Sprintf("%q", word)
+	}
+	return strings.Join(out, ", ")
+}
+
+// Run runs gc with the city and returns what it printed.
+func (c *City) Run(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.GC, append(args, "--city", c.Root)...)
+	cmd.Env, cmd.Dir = c.env, c.Root
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// remove takes away what the city left, also after a failed test.
+func (c *City) remove(tb testing.TB) {
+	if _, err := os.Stat(filepath.Join(c.Root, client.CityFile)); err == nil {
+		out, err := c.Run(context.Background(), "stop")
+		if err != nil && tb.Failed() {
+			tb.Logf("gc stop: %v\n%s", err, out)
+		}
+	}
+	err := errors.Join(c.Model.Close(), c.Wire.Close())
+	if choice, readErr := os.ReadFile(filepath.Join(c.Root, ".gc", "runtime-dir")); readErr == nil {
+		if dir := strings.TrimSpace(string(choice)); strings.Contains(dir, "/gc") {
+			_ = os.RemoveAll(dir) // a temporary folder
+		}
+	}
+	if os.Getenv("GC_AGENTS_KEEP") == "" {
+		err = errors.Join(err, os.RemoveAll(c.Root))
+	}
+	if err != nil {
+		tb.Error(err)
+	}
+}

@@ -1,0 +1,129 @@
+package bed
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+)
+
+// Key is the dummy key that every agent gets.
+const Key = "sk-test-dummy-0123456789-0123456789"
+
+// Seat is an agent's throw-away home with its work folder.
+type Seat struct {
+	Home, Work string
+	Env        map[string]string // what the agent needs beside its PATH
+	Args       []string          // further arguments of its command
+}
+
+// Seeds is what a home holds when the agent comes.
+type Seeds string
+
+// The seeds.
+const (
+	Fresh  Seeds = "fresh"  // only what is needed to get beyond a vendor's server
+	Seeded Seeds = "seeded" // everything that keeps dialogs from coming up
+)
+
+// Sit makes a home for the CLI in the folder, with the given model and proxy.
+func Sit(c CLI, dir string, seeds Seeds, model, proxy string) (Seat, error) {
+	s := Seat{Home: filepath.Join(dir, "home"), Work: filepath.Join(dir, "work")}
+	for _, folder := range []string{s.Home, s.Work} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return s, err
+		}
+	}
+	s.Env = map[string]string{
+		"HOME": s.Home, "XDG_CONFIG_HOME": filepath.Join(s.Home, ".config"), "XDG_DATA_HOME": filepath.Join(s.Home, ".local", "share"),
+		"XDG_CACHE_HOME": filepath.Join(s.Home, ".cache"), "XDG_STATE_HOME": filepath.Join(s.Home, ".local", "state"),
+		"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "http_proxy": proxy, "https_proxy": proxy,
+		"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost",
+	}
+	furnish := map[string]func(Seat, Seeds, string) (Seat, error){
+		"claude": claude, "claude-agent-acp": claude, "codex": codex, "codex-acp": codex, "gemini": gemini, "opencode": opencode, "pi": pi,
+	}[c.Name]
+	if furnish == nil {
+		return s, fmt.Errorf("no home is known for %s", c.Name)
+	}
+	return furnish(s, seeds, model)
+}
+
+type object map[string]any
+
+// put writes a JSON file into the home.
+func (s Seat) put(v any, path ...string) error {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return s.write(string(raw), path...)
+}
+
+func (s Seat) write(text string, path ...string) error {
+	file := filepath.Join(append([]string{s.Home}, path...)...)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(text), 0o600)
+}
+
+func (s Seat) with(env map[string]string) Seat {
+	maps.Copy(s.Env, env)
+	return s
+}
+
+func claude(s Seat, seeds Seeds, model string) (Seat, error) {
+	// Without this it looks for the vendor's server before it draws anything.
+	state := object{"hasCompletedOnboarding": true}
+	if seeds == Seeded {
+		state["customApiKeyResponses"] = object{"approved": []string{Key[len(Key)-20:]}}
+		state["projects"] = object{s.Work: object{"hasTrustDialogAccepted": true}}
+		if err := s.put(object{"skipDangerousModePermissionPrompt": true}, ".claude", "settings.json"); err != nil {
+			return s, err
+		}
+	}
+	return s.with(map[string]string{
+		"ANTHROPIC_BASE_URL": model, "ANTHROPIC_API_KEY": Key, "CLAUDE_CONFIG_DIR": filepath.Join(s.Home, ".claude"),
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1", "IS_SANDBOX": "1",
+	}), s.put(state, ".claude", ".claude.json")
+}
+
+func codex(s Seat, _ Seeds, model string) (Seat, error) {
+	config := fmt.Sprintf("model = \"mock-model\"\nmodel_provider = \"mock\"\ncheck_for_update_on_startup = false\n"+
+		"[model_providers.mock]\nname = \"mock\"\nbase_url = %q\nenv_key = \"OPENAI_API_KEY\"\nwire_api = \"responses\"\n", model+"/v1")
+	s.Args = []string{"--no-daemon"}
+	return s.with(map[string]string{"CODEX_HOME": filepath.Join(s.Home, ".codex"), "OPENAI_API_KEY": Key}), s.write(config, ".codex", "config.toml")
+}
+
+func gemini(s Seat, seeds Seeds, model string) (Seat, error) {
+	settings := object{"privacy": object{"usageStatisticsEnabled": false}, "general": object{"disableAutoUpdate": true}}
+	if seeds == Seeded {
+		settings["security"] = object{"auth": object{"selectedType": "gemini-api-key"}}
+		if err := s.put(object{s.Work: "TRUST_FOLDER"}, ".gemini", "trustedFolders.json"); err != nil {
+			return s, err
+		}
+	}
+	s.Args = []string{"-m", "gemini-2.5-flash"}
+	return s.with(map[string]string{"GEMINI_API_KEY": Key, "GOOGLE_GEMINI_BASE_URL": model, "COLORTERM": "truecolor"}), s.put(settings, ".gemini", "settings.json")
+}
+
+func opencode(s Seat, _ Seeds, model string) (Seat, error) {
+	return s, s.put(object{
+		"model": "mock/mock-model", "small_model": "mock/mock-model", "autoupdate": false, "share": "disabled",
+		"provider": object{"mock": object{
+			"npm": "@ai-sdk/openai-compatible", "options": object{"baseURL": model + "/v1", "apiKey": Key},
+			"models": object{"mock-model": object{"name": "mock"}},
+		}},
+	}, ".config", "opencode", "opencode.json")
+}
+
+func pi(s Seat, _ Seeds, model string) (Seat, error) {
+	if err := s.put(object{"defaultProvider": "mock", "defaultModel": "mock-model"}, ".pi", "agent", "settings.json"); err != nil {
+		return s, err
+	}
+	return s.with(map[string]string{"PI_OFFLINE": "1"}), s.put(object{"providers": object{"mock": object{
+		"baseUrl": model + "/v1", "api": "openai-completions", "apiKey": Key, "models": []object{{"id": "mock-model"}},
+	}}}, ".pi", "agent", "models.json")
+}

@@ -1,0 +1,277 @@
+package agents
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/test/agents/bed"
+	"gascity/test/agents/mockmodel"
+)
+
+// TestADay takes a CLI through its life on a provider with a terminal: start, prompts of
+// every size, a turn that is watched, one that is interrupted, words that mean something
+// to a shell, a death and the stop. The model's log is the oracle of it all.
+func TestADay(t *testing.T) {
+	providers := []string{"pty"}
+	if setting("GC_AGENTS_TMUX", 0) > 0 {
+		providers = append(providers, "tmux")
+	}
+	for _, name := range driven("claude", "pi", "codex", "gemini", "opencode") {
+		for _, provider := range providers {
+			t.Run(name+"/"+provider, func(t *testing.T) { day(t, name, provider) })
+		}
+	}
+}
+
+func day(t *testing.T, name, provider string) {
+	began := time.Now()
+	c := bed.Open(t, provider, bed.Member{Name: "a", CLI: name})
+	a := of(t, c, "a")
+	up := time.Since(began)
+	a.ready()
+	a.primed()
+	in := where(provider)
+	note(t, a.found, "launch", "gc start returned after %.1f s, idle after its first turn at %.1f s%s", up.Seconds(), time.Since(began).Seconds(), in)
+	for _, step := range []struct {
+		name string
+		do   func(*agent, string)
+	}{{"delivery", delivery}, {"state", state}, {"interrupt", interrupt}, {"shell", shell}, {"resume", resume}} {
+		ok := t.Run(step.name, func(t *testing.T) { step.do(of(t, c, "a"), in) })
+		if !ok {
+			return // what follows would tell nothing
+		}
+	}
+	took := closed(of(t, c, "a"))
+	note(t, a.found, "stop", "no process left %.1f s after gc stop%s", took.Seconds(), in)
+}
+
+// where says in a figure what is not the usual provider.
+func where(provider string) string {
+	if provider == "pty" {
+		return ""
+	}
+	return " (on " + provider + ")"
+}
+
+// sizes are those of the prompts, in bytes.
+var sizes = []int{60, 1 << 10, 10 << 10, 100 << 10}
+
+// delivery sends prompts of every size: each reaches the model once, unchanged and alone,
+// and its receipt says so (R1).
+func delivery(a *agent, in string) {
+	n := setting("GC_AGENTS_PROMPTS", 5)
+	heardBefore := len(a.Model.Prompts(a.name))
+	var told []string
+	var want []string
+	for _, size := range sizes {
+		var took []time.Duration
+		pasted := 0
+		for i := range n {
+			text := letter(fmt.Sprintf("%d-%d", size, i), size)
+			want = append(want, text)
+			began := time.Now()
+			r := a.say(text, client.ReceiptConsumed)
+			p, _ := a.heard(text)
+			took = append(took, p.At.Sub(began))
+			if p.Pasted {
+				pasted++
+			}
+			if r.Evidence == "" {
+				a.t.Errorf("the receipt %s has no evidence: %+v", r.ID, r)
+			}
+		}
+		told = append(told, fmt.Sprintf("%s %d of %d (%s%s)", bytes(size), n, n, spread(took), demoted(pasted, n)))
+	}
+	got := a.Model.Prompts(a.name)[heardBefore:]
+	if len(got) != len(want) {
+		a.t.Errorf("the model heard %d prompts, %d were sent", len(got), len(want))
+	}
+	for i := range min(len(got), len(want)) {
+		if !same(got[i].Text, want[i]) {
+			a.t.Errorf("prompt %d is %.100q..., sent was %.100q...", i, got[i].Text, want[i])
+		}
+	}
+	note(a.t, a.found, "delivery", "%s%s", strings.Join(told, "; "), in)
+}
+
+func demoted(pasted, n int) string {
+	if pasted == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of %d told to the model as pasted", pasted, n)
+}
+
+func bytes(n int) string {
+	if n < 1<<10 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
+
+// letter is a prompt of the size with all that terminals and shells trip over.
+func letter(name string, size int) string {
+	const line = "the «quick» $HOME `fox` said \"it's; done\" \\ & 日本 😀 /etc/* #1 @you !x {a}\n\tindented: 100% [ok] "
+	text := "Letter " + name + ": "
+	for len(text) < size-20 {
+		text += line[:min(len(line), len(line))]
+	}
+	text = strings.ToValidUTF8(text[:min(len(text), max(size-10, len(name)+10))], "")
+	return strings.TrimRight(text, " \n\t") + " end." + name[:1]
+}
+
+// state watches a turn: it is busy from the prompt on, and idle soon after the model's
+// last byte (R2).
+func state(a *agent, in string) {
+	n := setting("GC_AGENTS_TURNS", 3)
+	var late []time.Duration
+	for i := range n {
+		text := fmt.Sprintf("Turn %d [[delay:0.5]][[slow:1.5]][[text:%s]]", i, strings.Repeat("some more words ", 30))
+		a.say(text, client.ReceiptSubmitted)
+		_, r := a.heard(text)
+		ctx, cancel := a.patient()
+		wrong := 0
+		for {
+			s, err := a.Client.Session(ctx, a.name)
+			if err != nil {
+				a.fail("cannot be observed: %v", err)
+			}
+			now := time.Now()
+			r = a.Model.Requests()[r.N-1]
+			idle := s.Activity.State == "idle" || s.Activity.State == "ready"
+			if !r.Ended.IsZero() && idle {
+				late = append(late, max(0, s.Activity.Since.Sub(r.Ended)))
+				if now.Sub(r.Ended) > 10*time.Second {
+					a.t.Errorf("it was seen idle %v after the end of its turn", now.Sub(r.Ended))
+				}
+				break
+			}
+			if r.Ended.IsZero() && idle && now.Sub(r.At) > 300*time.Millisecond {
+				wrong++
+			}
+			<-time.After(20 * time.Millisecond)
+		}
+		cancel()
+		if wrong > 0 {
+			a.t.Errorf("in turn %d it was said to be idle %d times while the model spoke", i, wrong)
+		}
+	}
+	note(a.t, a.found, "state", "never idle in %d turns; idle since %s after the last byte%s", n, spread(late), in)
+}
+
+// interrupt cuts a turn off: the model notices, and the next prompt comes alone (R11).
+func interrupt(a *agent, in string) {
+	var took []time.Duration
+	for i, moment := range []string{"before a word", "in the middle"} {
+		heard := len(a.Model.Prompts(a.name))
+		text := fmt.Sprintf("Cut %d [[delay:60]]", i)
+		if i == 1 {
+			text = fmt.Sprintf("Cut %d [[slow:60]][[text:%s]]", i, strings.Repeat("some more words ", 30))
+		}
+		a.say(text, client.ReceiptSubmitted)
+		_, r := a.heard(text)
+		if i == 1 {
+			a.sees("some more words")
+		}
+		began := time.Now()
+		if out, err := a.Run(a.t.Context(), "session", "interrupt", a.name); err != nil {
+			a.fail("cannot be interrupted %s: %v\n%s", moment, err, out)
+		}
+		ctx, cancel := a.patient()
+		if err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return all[r.N-1].Aborted }); err != nil {
+			a.fail("the model was not told of the interrupt %s: %v", moment, err)
+		}
+		cancel()
+		took = append(took, a.Model.Requests()[r.N-1].Ended.Sub(began))
+		next := fmt.Sprintf("After the cut %d", i)
+		a.say(next, client.ReceiptConsumed)
+		a.heard(next)
+		got := a.Model.Prompts(a.name)[heard:]
+		if len(got) != 2 || !same(got[1].Text, next) {
+			a.t.Errorf("after the interrupt %s the model heard %+v", moment, got)
+		}
+	}
+	note(a.t, a.found, "interrupt", "request cut off (%s), next prompt alone, before the first word and in mid-answer%s", spread(took), in)
+}
+
+// sees waits until the screen holds the words.
+func (a *agent) sees(words string) {
+	a.t.Helper()
+	ctx, cancel := a.patient()
+	defer cancel()
+	for {
+		out, err := a.Client.Peek(ctx, a.name, 60)
+		if err == nil && strings.Contains(out.Text, words) {
+			return
+		}
+		if ctx.Err() != nil {
+			a.fail("never shows %q", words)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// shell sends what the CLI would take for something else than a prompt if it was typed: it
+// reaches the model or is refused, and no shell runs it.
+func shell(a *agent, _ string) {
+	trap := filepath.Join(a.Seats[a.name].Work, "trap")
+	for _, text := range []string{"!touch " + trap, "! touch " + trap + " # and more"} {
+		ctx, cancel := a.patient()
+		r, err := a.Client.Nudge(ctx, a.name, client.NudgeRequest{Text: text})
+		if err == nil {
+			r, err = a.Client.Receipt(ctx, r.ID, client.ReceiptConsumed)
+		}
+		heard := slices.ContainsFunc(a.Model.Prompts(a.name), func(p mockmodel.Prompt) bool { return strings.Contains(p.Text, strings.TrimLeft(text, "! ")) })
+		a.t.Logf("%q: receipt %s (%s), heard %v, %v", text, r.State, r.Reason, heard, err)
+		if (r.State == client.ReceiptConsumed || r.State == client.ReceiptSubmitted) && !heard {
+			a.t.Errorf("%q is said to be %s, and the model never heard it", text, r.State)
+		}
+		cancel()
+		if _, err := os.Stat(trap); err == nil {
+			a.fail("%q ran as a shell command", text)
+		}
+	}
+}
+
+// resume kills the agent: it comes back in the same conversation (R8).
+func resume(a *agent, in string) {
+	a.say("Remember the word xylophone-7", client.ReceiptConsumed)
+	before, err := a.Client.Session(a.t.Context(), a.name)
+	if err != nil || before.PID == 0 {
+		a.fail("has no process: %v", err)
+	}
+	began := time.Now()
+	if out, err := a.Run(a.t.Context(), "session", "kill", a.name); err != nil {
+		a.fail("cannot be killed: %v\n%s", err, out)
+	}
+	ctx, cancel := a.patient()
+	defer cancel()
+	for {
+		s, err := a.Client.Session(ctx, a.name)
+		if err == nil && s.PID != before.PID && s.State == client.StateRunning {
+			break
+		}
+		if ctx.Err() != nil {
+			a.fail("never came back")
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	a.ready()
+	took := time.Since(began)
+	a.say("What was the word?", client.ReceiptConsumed)
+	_, r := a.heard("What was the word?")
+	kept := slices.Contains(r.History, "Remember the word xylophone-7")
+	if !kept && a.found.Name == "claude" {
+		a.t.Errorf("the conversation began anew: %.300q", r.History)
+	}
+	if kept {
+		note(a.t, a.found, "resume", "the same conversation %.1f s after a kill%s", took.Seconds(), in)
+	} else {
+		note(a.t, a.found, "resume", "back %.1f s after a kill, in a new conversation%s", took.Seconds(), in)
+	}
+}

@@ -1,0 +1,194 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/test/agents/bed"
+	"gascity/test/agents/figure"
+	"gascity/test/agents/mockmodel"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	bed.Leave()
+	if err := figures.save(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// figures is what this test process measures.
+var figures notes
+
+type notes struct {
+	mu    sync.Mutex
+	sheet figure.Sheet // guarded by mu
+}
+
+// note keeps a figure and logs it.
+func note(t *testing.T, found bed.Installed, column, format string, args ...any) {
+	t.Helper()
+	text := fmt.Sprintf(format, args...)
+	t.Logf("%s %s, %s: %s", found.Name, found.Version, column, text)
+	if t.Failed() {
+		return
+	}
+	figures.mu.Lock()
+	defer figures.mu.Unlock()
+	if figures.sheet == nil {
+		figures.sheet = figure.Sheet{}
+	}
+	figures.sheet.Set(found.Name, found.Version, column, figure.Cell{Text: text, Day: time.Now().Format(time.DateOnly)})
+}
+
+func (n *notes) save() error {
+	path := os.Getenv("GC_AGENTS_FIGURES")
+	if path == "" || n.sheet == nil {
+		return nil
+	}
+	return n.sheet.Save(path)
+}
+
+// driven returns the CLIs of this run that are among the given ones.
+func driven(names ...string) []string {
+	wanted := []string{"claude", "pi"}
+	if list := os.Getenv("GC_TEST_AGENTS"); list != "" {
+		wanted = strings.Split(list, ",")
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(wanted, name) && !slices.Contains(wanted, "all") })
+}
+
+// setting is a number from the environment.
+func setting(name string, usual int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return usual
+}
+
+// agent is one agent of a city, as a test uses it.
+type agent struct {
+	*bed.City
+	t     *testing.T
+	name  string
+	found bed.Installed
+}
+
+func of(t *testing.T, c *bed.City, name string) *agent {
+	return &agent{City: c, t: t, name: name, found: c.Found[name]}
+}
+
+// patient bounds one step.
+func (a *agent) patient() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(a.t.Context(), bed.Patience)
+}
+
+// ready waits until the agent takes prompts and has answered what it was told at
+// its start.
+func (a *agent) ready() {
+	a.t.Helper()
+	ctx, cancel := a.patient()
+	defer cancel()
+	if _, err := a.Client.Await(ctx, client.WaitRequest{Target: a.name, For: client.WaitIdle}); err != nil {
+		a.fail("never was idle: %v", err)
+	}
+}
+
+// fail ends the test with all that is known of the agent.
+func (a *agent) fail(format string, args ...any) {
+	a.t.Helper()
+	ctx := a.t.Context()
+	screen, _ := a.Client.Peek(ctx, a.name, 60)               // the test fails anyway
+	session, _ := a.Client.Session(ctx, a.name)               // the same
+	open, _ := a.Client.Pending(ctx, a.name, client.OnlyOpen) // the same
+	events, _ := a.Client.PastEvents(ctx, 0)                  // the same
+	var told []string
+	for _, e := range events.Events {
+		if e.Agent == a.name {
+			told = append(told, e.Time.Format("05.000 ")+e.Kind+" "+e.Text)
+		}
+	}
+	a.t.Fatalf("%s: %s\nstate %s, activity %+v, warning %q, pending %+v\nevents:\n%s\nscreen:\n%s", a.name, fmt.Sprintf(format, args...),
+		session.State, session.Activity, session.Warning, open, strings.Join(told[max(0, len(told)-20):], "\n"), trimmed(screen.Text))
+}
+
+// trimmed leaves out empty rows.
+func trimmed(screen string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(screen, "\n"), func(row string) bool { return strings.TrimSpace(row) == "" }), "\n")
+}
+
+// say sends a prompt and waits until the receipt has the state.
+func (a *agent) say(text, state string) client.Receipt {
+	a.t.Helper()
+	ctx, cancel := a.patient()
+	defer cancel()
+	r, err := a.Client.Nudge(ctx, a.name, client.NudgeRequest{Text: text})
+	if err != nil {
+		a.fail("takes no prompt: %v", err)
+	}
+	if r, err = a.Client.Receipt(ctx, r.ID, state); err != nil || !slices.Contains([]string{client.ReceiptSubmitted, client.ReceiptConsumed}, r.State) {
+		a.fail("the receipt of %d bytes is %s (%s), steps %+v: %v", len(text), r.State, r.Reason, r.Steps, err)
+	}
+	return r
+}
+
+// heard waits for the prompt in the model's log, and returns the request that
+// brought it.
+func (a *agent) heard(text string) (mockmodel.Prompt, mockmodel.Request) {
+	a.t.Helper()
+	ctx, cancel := a.patient()
+	defer cancel()
+	var found mockmodel.Prompt
+	err := a.Model.Await(ctx, func([]mockmodel.Request) bool {
+		for _, p := range a.Model.Prompts(a.name) {
+			if same(p.Text, text) {
+				found = p
+				return true
+			}
+		}
+		return false
+	})
+	if err != nil {
+		var got []string
+		for _, p := range a.Model.Prompts(a.name) {
+			got = append(got, fmt.Sprintf("%.200q", p.Text))
+		}
+		a.fail("the model never heard %.100q: %v; it heard:\n%s", text, err, strings.Join(got, "\n"))
+	}
+	return found, a.Model.Requests()[found.First-1]
+}
+
+// primed waits until the model has heard the first prompt.
+func (a *agent) primed() {
+	a.t.Helper()
+	ctx, cancel := a.patient()
+	defer cancel()
+	if said, err := a.Model.AwaitPrompts(ctx, a.name, 1); err != nil || !strings.HasPrefix(said[0].Text, "[town] "+a.name) {
+		a.fail("the model never heard the first prompt: %v, %+v", err, said)
+	}
+}
+
+// same compares a prompt with what reached the model. A space at the end is lost
+// or added by some CLIs.
+func same(got, want string) bool {
+	return strings.TrimRight(got, " \n") == strings.TrimRight(want, " \n")
+}
+
+// spread tells the middle and the greatest of durations.
+func spread(all []time.Duration) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	return fmt.Sprintf("p50 %.2f s, max %.2f s", sorted[len(sorted)/2].Seconds(), sorted[len(sorted)-1].Seconds())
+}
