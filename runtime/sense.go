@@ -81,6 +81,32 @@ type Reading struct {
 	// LastInput is when a person last typed; zero if never or unknown.
 	LastInput time.Time `json:"last_input,omitzero"`
 	At        time.Time `json:"at"`
+	// Ended is the word of the agent's own side that it has ended, nil if it has not
+	// said so. It proves nothing of a process: that is up to [Observe].
+	Ended *End `json:"ended,omitempty"`
+}
+
+// End is how an agent has ended by its own side's word.
+type End struct {
+	Exit    *Exit     `json:"exit,omitempty"` // nil: it has not said how
+	Crashed bool      `json:"crashed,omitempty"`
+	Detail  string    `json:"detail,omitempty"` // why, for people
+	At      time.Time `json:"at"`
+}
+
+// String is the end in words.
+func (e *End) String() string {
+	words := "it ended"
+	if e.Crashed {
+		words = "it crashed"
+	}
+	if e.Exit != nil {
+		words = e.Exit.String()
+	}
+	if e.Detail != "" {
+		words += " (" + e.Detail + ")"
+	}
+	return words
 }
 
 // Sensor is the extension of drivers that can tell what an agent is doing.

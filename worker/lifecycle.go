@@ -14,6 +14,8 @@ const (
 	Idle     Transition = "idle"     // the turn is over, it waits for input
 	Stopping Transition = "stopping" // it has begun to end
 	Stopped  Transition = "stopped"  // it has ended, see [Detail.ExitCode]
+	Crashed  Transition = "crashed"  // it has ended although nobody asked, see [Detail.ExitCode]
+	Errored  Transition = "error"    // it lives and cannot work; any later word ends that
 )
 
 // Lifecycle is the body of POST /lifecycle.

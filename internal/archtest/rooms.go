@@ -118,6 +118,7 @@ var rooms = []room{
 	{dir: "internal/controller/reach", layer: layerEngine},
 	{dir: "internal/controller/account", layer: layerEngine},
 	{dir: "internal/controller/resume", layer: layerEngine},
+	{dir: "internal/controller/settings", layer: layerEngine},
 	{dir: "internal/controller/board", layer: layerBoard},
 	{dir: "internal/controller", layer: layerController},
 	{dir: "internal/api", layer: layerServer},

@@ -111,7 +111,7 @@ func (l *loop) observed(e *entry) plan.Observed {
 
 		Epoch: e.rec.Epoch, Activity: e.sensing.activity, Pending: e.sensing.pending != nil, AgeFrom: e.rec.StartedAt,
 		IdleSince: e.idleSince, Warning: e.rec.Warning, Hold: e.rec.Hold, Drain: e.rec.Drain, Limited: e.rec.Limited,
-		Renew: e.rec.Renew, Wake: e.wakeWhy,
+		Renew: e.rec.Renew, Wake: e.wakeWhy, Ended: e.sensing.ended,
 	}
 	if l.c.opts.Queued != nil && l.ctx != nil {
 		o.Queued, o.PromptAt = l.c.opts.Queued(e.rec.Session)

@@ -16,7 +16,7 @@ import (
 
 // take puts a reading of the configuration into force.
 func (l *loop) take(loaded Loaded) {
-	loaded.Settings = loaded.Settings.withDefaults()
+	loaded.Settings = loaded.Settings.Defaulted()
 	former := l.desired
 	l.loaded, l.loadedAt, l.loadError = loaded, l.now(), ""
 	l.desired = make(map[session.Key]*plan.Session, len(loaded.Desired.Sessions))
@@ -84,7 +84,7 @@ func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 }
 
 func (l *loop) policy() plan.Policy {
-	policy := l.settings().policy()
+	policy := l.settings().Policy()
 	policy.Frozen, policy.Woke, policy.Closed = l.frozen, l.woke, l.closed()
 	policy.PoolWants, policy.PoolFaults = l.counts.Wants, l.counts.Faults
 	if l.ending != nil {

@@ -18,9 +18,10 @@ type sensing struct {
 	activity session.Activity
 	judged   []session.Judged
 	pending  *runtime.PendingInteraction
-	readAt   time.Time // of the last reading
-	heardAt  time.Time // when that came
-	needed   bool      // something is to be done once a reading has come
+	ended    *runtime.End // by its own side's word; nil: it has not said so
+	readAt   time.Time    // of the last reading
+	heardAt  time.Time    // when that came
+	needed   bool         // something is to be done once a reading has come
 
 	due     time.Time // when to read again; zero: nothing is due
 	last    time.Time // when the last read began
@@ -156,6 +157,7 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	s.readAt, s.heardAt = reading.At, l.now()
 	l.dirty, s.needed = l.dirty || s.needed, false
 	l.asks(e, reading.Pending)
+	l.says(e, reading.Ended)
 	if !reading.Again.IsZero() {
 		l.senseAt(e, reading.Again)
 	}
@@ -179,6 +181,15 @@ func (l *loop) sensedEarly(e *entry, reading runtime.Reading, err error) {
 	if s.readAt.IsZero() {
 		s.readAt = l.now()
 	}
+}
+
+// says takes the word of the agent's own side that it has ended. Its place is looked at
+// then, and tells.
+func (l *loop) says(e *entry, end *runtime.End) {
+	if (e.sensing.ended == nil) != (end == nil) {
+		e.stale, e.lookAt, l.dirty = true, time.Time{}, true
+	}
+	e.sensing.ended = end
 }
 
 // asks takes what blocks the agent, nil if nothing does.

@@ -1,13 +1,13 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/config"
+	"gascity/internal/controller/settings"
 	"gascity/internal/event"
 	"gascity/internal/plan"
 	"gascity/internal/session"
@@ -22,30 +22,8 @@ type Loaded struct {
 	Warnings []string
 }
 
-// Settings are the controller's own parameters. A zero value means the default
-// that stands beside it.
-type Settings struct {
-	Patrol        time.Duration // between two looks at everything; 30 s
-	Shutdown      time.Duration // between interrupt and stop when the city ends; 5 s
-	MaxRestarts   int           // failures within RestartWindow before quarantine; no limit
-	RestartWindow time.Duration // 1 h
-	Starts        int           // at a time; 5
-	Looks         int           // at a time; 8
-	Disruptions   int           // sessions down for a changed configuration at a time; 3
-	Quiet         time.Duration // silence before a changed configuration restarts an agent; 30 s
-	DriftWait     time.Duration // how long that silence is waited for; for ever
-}
-
-func (s Settings) withDefaults() Settings {
-	s.Patrol = cmp.Or(s.Patrol, 30*time.Second)
-	s.Shutdown = cmp.Or(s.Shutdown, 5*time.Second)
-	s.RestartWindow = cmp.Or(s.RestartWindow, time.Hour)
-	s.Starts = cmp.Or(s.Starts, 5)
-	s.Looks = cmp.Or(s.Looks, 8)
-	s.Disruptions = cmp.Or(s.Disruptions, 3)
-	s.Quiet = cmp.Or(s.Quiet, 30*time.Second)
-	return s
-}
+// Settings are the controller's own parameters.
+type Settings = settings.Settings
 
 // Options are what a controller is made of. All fields are required, except those
 // that say what nil means.
@@ -114,11 +92,3 @@ const (
 
 	leaveLimit = 15 * time.Second // for jobs to return when the controller ends
 )
-
-// policy turns the settings into the rules of a diff.
-func (s Settings) policy() plan.Policy {
-	return plan.Policy{
-		MaxRestarts: s.MaxRestarts, RestartWindow: s.RestartWindow, Patrol: s.Patrol,
-		Disruptions: s.Disruptions, Quiet: s.Quiet, DriftWait: s.DriftWait,
-	}
-}

@@ -59,11 +59,25 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r reach.Ended) 
 	if began.Sub(e.rec.StartedAt) >= resume.Settles {
 		e.rec.Conversation.Reached()
 	}
+	l.cleared(e, a)
 	e.clearSenses()
 	l.life(e, a.Reason)
 	l.found(e, r.Look)
 	l.c.emit(event.SessionStopped, e, "the session was ended", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.Processes)})
 	l.countEnd(e)
+}
+
+// cleared takes note of how an incarnation ended that was cleared away after it had
+// ended by its own word.
+func (l *loop) cleared(e *entry, a plan.Action) {
+	end := e.sensing.ended
+	if !a.Over || end == nil {
+		return
+	}
+	e.rec.Exit = end.Exit
+	if s := l.desired[e.rec.Key()]; s == nil || s.Config.Lifecycle != runtime.LifecycleOneShot || end.Crashed {
+		l.fail(e, a.Reason)
+	}
 }
 
 // stopFailed puts the next try off. A stale instance is no failure of the stop:

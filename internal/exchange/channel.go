@@ -23,6 +23,7 @@ var (
 	_ runtime.Settler                       = (*channel)(nil)
 	_ runtime.Withdrawer                    = (*channel)(nil)
 	_ runtime.Sensor                        = (*channel)(nil)
+	_ runtime.Observer                      = (*channel)(nil)
 	_ runtime.InteractionProvider           = (*channel)(nil)
 	_ runtime.Fencer                        = (*channel)(nil)
 	_ runtime.InterruptBoundaryWaitProvider = (*channel)(nil)
@@ -49,6 +50,7 @@ func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, erro
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
 	c.run.evidenceLocked(&reading)
+	reading.Ended = c.run.life.End()
 	return reading, nil
 }
 
@@ -71,6 +73,21 @@ func (a *active) evidenceLocked(r *runtime.Reading) {
 		e.At = a.leftAt
 	}
 	r.Evidence = append(slices.Clone(r.Evidence), e)
+}
+
+// Observe keeps the contract of runtime.Observer. Whether the agent has ended the place
+// alone tells; how, its worker does where the place cannot.
+func (c *channel) Observe(ctx context.Context, name string) (runtime.Observation, error) {
+	seen, err := runtime.Observe(ctx, c.Provider, name)
+	if err != nil || seen.Agent != runtime.Dead || seen.Exit != nil || seen.InstanceToken != "" && seen.InstanceToken != c.run.instance {
+		return seen, err
+	}
+	c.run.mu.Lock()
+	defer c.run.mu.Unlock()
+	if end := c.run.life.End(); end != nil {
+		seen.Exit = end.Exit
+	}
+	return seen, nil
 }
 
 // StopInstance keeps the contract of runtime.Fencer.

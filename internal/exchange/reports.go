@@ -43,7 +43,7 @@ func (e *Engine) record(a *active, kind event.Kind, body any, more map[string]st
 // known transitions are taken; others are a newer worker's, and are recorded only.
 func known(t worker.Transition) bool {
 	switch t {
-	case worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped:
+	case worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped, worker.Crashed, worker.Errored:
 		return true
 	}
 	return false
@@ -67,7 +67,7 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	var late bool
 	a.life, late = a.life.Told(r, now)
 	a.heard = now
-	if !late && (r.Event == worker.Started || r.Event == worker.Stopped) {
+	if !late && (r.Event == worker.Started || r.Event == worker.Stopped || r.Event == worker.Crashed) {
 		a.dropQuestionsLocked()
 	}
 	a.changeLocked()

@@ -75,6 +75,10 @@ type Action struct {
 	// as a start that failed, or taken over with something left undone.
 	Cut bool
 
+	// Over says that the incarnation has ended by its own word: that it is cleared away is
+	// the end of one that ended by itself.
+	Over bool
+
 	// Drain is what VerbDrain asks to keep; zero with any other verb.
 	Drain session.Drain
 	// Hold is to be kept before the stop is carried out, so that the session

@@ -22,6 +22,8 @@ func (d *differ) running(a Action, s *Session, o *Observed) Action {
 		return a.with(VerbRestart, client.StateStopping, "a restart was asked for")
 	case o.draining():
 		return d.drained(a, o)
+	case o.Ended != nil:
+		return d.selfEnded(a, o)
 	case s.Config.Lifecycle == runtime.LifecycleOneShot:
 		return a.with(VerbNone, client.StateRunning, "it runs once, to its end")
 	}

@@ -41,6 +41,9 @@ type Observed struct {
 	// nothing to what Seen and Activity tell.
 	IdleSince time.Time
 	Warning   string // what the last start left open
+	// Ended is the word of the agent's own side that the incarnation has ended; nil: it
+	// has not said so. Its place may show otherwise.
+	Ended *runtime.End
 
 	// What somebody asked for, as the record keeps it.
 	Hold    session.Hold

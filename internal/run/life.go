@@ -58,7 +58,7 @@ func (l Life) apart(r worker.Lifecycle) time.Time {
 
 // With returns the life with the reports of another one, as remembered.
 func (l Life) With(other Life, at time.Time) Life {
-	for _, event := range []worker.Transition{worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped} {
+	for _, event := range []worker.Transition{worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Errored, worker.Stopping, worker.Stopped, worker.Crashed} {
 		if r, ok := other.Reports[event]; ok {
 			l, _ = l.Told(r, at)
 		}
@@ -76,7 +76,7 @@ func order(a, b worker.Lifecycle) int {
 func (l Life) State() worker.Transition {
 	started, begun := l.Reports[worker.Started]
 	since := func(r worker.Lifecycle) bool { return !begun || order(r, started) >= 0 }
-	for _, end := range []worker.Transition{worker.Stopped, worker.Stopping} {
+	for _, end := range []worker.Transition{worker.Crashed, worker.Stopped, worker.Stopping} {
 		if r, ok := l.Reports[end]; ok && since(r) {
 			return end
 		}
@@ -86,7 +86,7 @@ func (l Life) State() worker.Transition {
 		state = worker.Started
 	}
 	var last worker.Lifecycle
-	for _, event := range []worker.Transition{worker.Ready, worker.Idle, worker.Busy} {
+	for _, event := range []worker.Transition{worker.Ready, worker.Errored, worker.Idle, worker.Busy} {
 		if r, ok := l.Reports[event]; ok && since(r) && (last.Event == "" || order(r, last) >= 0) {
 			state, last = event, r
 		}
@@ -145,10 +145,30 @@ func (l Life) Evidence(now time.Time) (runtime.Evidence, bool) {
 		case r.Metadata.Background > 0:
 			e.Activity = runtime.ActivityBackground
 		}
-	case worker.Started, worker.Stopping, worker.Stopped:
+	case worker.Started, worker.Stopping, worker.Stopped, worker.Crashed, worker.Errored:
 		e.Activity = runtime.ActivityUnknown
+		if end := l.End(); end != nil {
+			e.Detail += ": " + end.String()
+		}
 	default:
 		return runtime.Evidence{}, false
 	}
 	return e, true
+}
+
+// End is how the agent ended by its worker's word, nil if it has not said that it has.
+// It proves nothing of a process.
+func (l Life) End() *runtime.End {
+	r := l.Last()
+	if r.Event != worker.Stopped && r.Event != worker.Crashed {
+		return nil
+	}
+	end := &runtime.End{At: r.Timestamp, Crashed: r.Event == worker.Crashed, Detail: r.Metadata.Reason}
+	switch m := r.Metadata; {
+	case m.Signal != "":
+		end.Exit = &runtime.Exit{Code: -1, Signal: m.Signal, At: r.Timestamp}
+	case m.ExitCode != nil:
+		end.Exit = &runtime.Exit{Code: *m.ExitCode, At: r.Timestamp}
+	}
+	return end
 }

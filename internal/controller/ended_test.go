@@ -1,0 +1,78 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/runtime"
+)
+
+// TestAnAgentThatHasEndedByItsOwnWord: its place is looked at then. What is left of it is
+// cleared away before another one is started, how it ended counts as its end, nobody
+// else is touched, and an explanation says why.
+func TestAnAgentThatHasEndedByItsOwnWord(t *testing.T) {
+	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.begin()
+		w.after(time.Minute)
+		looks, other := w.fake.number("observe"), w.agent("b").Instance
+		before := w.agent("a").Instance
+		w.fake.onStarted = func(name string) { delete(w.fake.speaks, name) }
+		w.fake.says("gc-town-a", runtime.ActivityUnknown, func(r *runtime.Reading) {
+			r.Evidence[0].Source = runtime.SourceWorker
+			r.Ended = &runtime.End{At: time.Now(), Exit: &runtime.Exit{Code: 3}}
+		})
+		w.after(time.Second)
+		if w.fake.number("observe") == looks {
+			t.Error("its place was not looked at")
+		}
+		if got := w.agent("a"); got.Instance != before || !strings.Contains(got.Reason, "its worker says that it exited with code 3") {
+			t.Errorf("at once it is %+v", got)
+		}
+		w.fake.onStop = func(name string) {
+			if name != "gc-town-a" {
+				t.Errorf("%s was ended for the word of another", name)
+			}
+		}
+		w.fake.stubborn["gc-town-a"] = 2
+		starts := len(w.fake.startLog)
+		w.after(11 * time.Second)
+		if n := len(w.fake.startLog); n != starts {
+			t.Errorf("another incarnation was started while the process lived: %v", w.fake.startLog)
+		}
+		w.after(time.Minute)
+		got := w.agent("a")
+		if got.Instance == before || got.State != "running" || len(w.fake.startLog) != starts+1 {
+			t.Errorf("after a minute it is %+v; starts %v", got, w.fake.startLog[starts:])
+		}
+		if r := w.records.record(t, "gc-town-a"); len(r.Failures) != 1 || r.Former == nil || r.Former.Exit == nil || r.Former.Exit.Code != 3 {
+			t.Errorf("its end is kept as %+v of %+v", r.Failures, r.Former)
+		}
+		if w.agent("b").Instance != other {
+			t.Error("another agent was started anew")
+		}
+	})
+}
+
+// TestAMissedAnswerEndsNothing: a worker that says nothing any more, a reading that fails
+// and a place that does not answer are evidence, and nobody is ended or started for it.
+func TestAMissedAnswerEndsNothing(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.begin()
+		w.after(time.Minute)
+		w.fake.says("gc-town-a", runtime.ActivityBusy, func(r *runtime.Reading) { r.Evidence[0].Source = runtime.SourceWorker })
+		w.after(time.Minute)
+		w.fake.mu.Lock()
+		delete(w.fake.speaks, "gc-town-a") // silence
+		w.fake.mu.Unlock()
+		before, starts := w.agent("a").Instance, len(w.fake.startLog)
+		w.fake.onStop = func(name string) { t.Errorf("%s was ended because nobody heard of it", name) }
+		w.after(3 * time.Hour)
+		if got := w.agent("a"); got.Instance != before || got.State != "running" || len(w.fake.startLog) != starts {
+			t.Errorf("it is %+v; starts %v", got, w.fake.startLog[starts:])
+		}
+		w.fake.onStop = nil
+	})
+}
