@@ -71,6 +71,12 @@ func dies(root string) func() {
 	}
 }
 
+func (fakeDaemon) ServeOutpost(context.Context, string, string) error { return client.ErrUnsupported }
+
+func (fakeDaemon) AttachOutpost(context.Context, string, string, string, runtime.AttachOptions) error {
+	return client.ErrUnsupported
+}
+
 func (fakeDaemon) Shim(_ context.Context, args []string) int {
 	fmt.Println("shim", args)
 	return len(args)

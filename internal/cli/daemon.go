@@ -35,6 +35,11 @@ type Processes interface {
 	// Shim hosts one session: the hidden command that drivers start. It returns
 	// the exit status.
 	Shim(ctx context.Context, args []string) int
+	// ServeOutpost serves a local provider on standard input and output, over sessions
+	// that are kept below the folder. It returns when the near end has gone.
+	ServeOutpost(ctx context.Context, folder, selection string) error
+	// AttachOutpost connects this process's terminal to one of them.
+	AttachOutpost(ctx context.Context, folder, selection, name string, opts runtime.AttachOptions) error
 	// Process finds the process that has the pid now. The function says whether
 	// exactly that one has ended, whether its parent has noticed or not; what cannot
 	// be told has not ended.

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"gascity/internal/cli/desk"
+	"gascity/runtime"
+)
+
+// outpostCommand is for drivers: what they run on another host or in a pod.
+func outpostCommand(a *app) *cobra.Command {
+	cmd := desk.Group("outpost", "Be the far end of a driver", `Drivers of other places run this there; people do not.`,
+		outpostServeCommand(a), outpostAttachCommand(a))
+	cmd.Hidden = true
+	return cmd
+}
+
+func outpostServeCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve FOLDER PROVIDER",
+		Short: "Serve a provider on standard input and output",
+		Args:  desk.Between(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			daemon, err := a.daemon()
+			if err != nil {
+				return err
+			}
+			return daemon.ServeOutpost(cmd.Context(), args[0], args[1])
+		},
+	}
+}
+
+func outpostAttachCommand(a *app) *cobra.Command {
+	var opts runtime.AttachOptions
+	cmd := &cobra.Command{
+		Use:   "attach FOLDER PROVIDER SESSION",
+		Short: "Connect this terminal to a session of an outpost",
+		Args:  desk.Between(3, 3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			daemon, err := a.daemon()
+			if err != nil {
+				return err
+			}
+			return daemon.AttachOutpost(cmd.Context(), args[0], args[1], args[2], opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.ReadOnly, "read-only", false, "look on: send no keys and no size")
+	cmd.Flags().StringArrayVar(&opts.DetachKeys, "detach-keys", nil, "`keys` that detach instead, by tmux name; may be given several times")
+	return cmd
+}

@@ -1,0 +1,56 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"gascity/internal/outpost"
+	"gascity/provider/all"
+	"gascity/runtime"
+)
+
+// outpostFolder is where an outpost keeps what is carried over to it, in stateFolder.
+const outpostFolder = "outpost"
+
+// ServeOutpost serves a local provider on standard input and output, until the near end
+// closes them. The folder takes the place of a city's: sessions are found in it again.
+func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) error {
+	p, err := d.openOutpost(folder, selection)
+	if err != nil {
+		return err
+	}
+	err = outpost.Serve(ctx, p, stdio{d.opts.Stdin, d.opts.Stdout}, outpost.ServeOptions{
+		Dir: filepath.Join(folder, stateFolder, outpostFolder), Version: d.opts.Version,
+	})
+	return errors.Join(err, all.Close(p))
+}
+
+// AttachOutpost connects the terminal of this process to a session of an outpost.
+func (d *Daemon) AttachOutpost(ctx context.Context, folder, selection, name string, opts runtime.AttachOptions) error {
+	p, err := d.openOutpost(folder, selection)
+	if err != nil {
+		return err
+	}
+	return errors.Join(runtime.AttachTerminal(ctx, p, name, opts), all.Close(p))
+}
+
+func (d *Daemon) openOutpost(folder, selection string) (runtime.Provider, error) {
+	if !filepath.IsAbs(folder) {
+		return nil, fmt.Errorf("the outpost's folder %q is not absolute", folder)
+	}
+	if err := os.MkdirAll(folder, private); err != nil {
+		return nil, fmt.Errorf("the outpost has no folder: %w", err)
+	}
+	return d.open(folder, selection, slog.New(slog.DiscardHandler))
+}
+
+// stdio is a process's standard input and output as one connection.
+type stdio struct {
+	io.Reader
+	io.WriteCloser
+}
