@@ -89,9 +89,19 @@ func (o *over) folder(name string) string {
 	return filepath.Join(o.opts.Dir, hex.EncodeToString(sum[:8]))
 }
 
-// forget removes a session's hooks. What cannot be removed is replaced by its next
+// forget removes a session's hooks, but for how far its transcripts were read: its
+// next incarnation may go on with them. What cannot be removed is replaced by the next
 // start, and used by nobody before.
-func (o *over) forget(name string) { _ = os.RemoveAll(o.folder(name)) }
+func (o *over) forget(name string) {
+	dir := o.folder(name)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() != readFile {
+			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
+	_ = os.Remove(dir) // it stays if it is not empty
+}
 
 // warm is a provider below that can launch again.
 type warm struct {

@@ -55,13 +55,20 @@ func (h *hook) begin(ctx context.Context) error {
 	if h.in.Source == hooks.SourceCompact {
 		return nil
 	}
+	if h.in.Source == hooks.SourceResume {
+		if err := h.skipPast(); err != nil {
+			return err
+		}
+	}
 	detail := worker.Detail{Agent: h.cli.Name}
+	var proved error // a city with a guard gives no work without it, and says so
 	if h.in.Source != hooks.SourceClear {
 		if err := h.report(ctx, worker.Started, detail); err != nil {
 			return err
 		}
+		proved = h.client.Prove(ctx)
 	}
-	return h.report(ctx, worker.Ready, worker.Detail{})
+	return errors.Join(h.report(ctx, worker.Ready, worker.Detail{}), proved)
 }
 
 // end tells that the conversation is left, for another one or for good.

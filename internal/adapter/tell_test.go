@@ -27,6 +27,10 @@ type ear struct {
 }
 
 func (e *ear) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/authorize" { // the canary
+		_ = json.NewEncoder(w).Encode(worker.Decision{Effect: worker.Deny, Rule: worker.Canary}) // the client says if it is cut off
+		return
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	body, _ := io.ReadAll(r.Body)
@@ -175,6 +179,14 @@ func TestUsageIsToldOnce(t *testing.T) {
 	write(line("m3", "three") + line("m4", "fo")[:30])
 	if got := stop("three"); !slices.Equal(got, []string{"m3"}) {
 		t.Errorf("told %v, want what is complete and new", got)
+	}
+	write(line("m0", "past")[:10])
+	told(t, "claude", map[string]string{adapter.VariableFolder: dir}, `{"hook_event_name":"SessionStart","source":"resume","transcript_path":"`+path+`"}`)
+	other := t.TempDir()
+	env := map[string]string{adapter.VariableFolder: other}
+	e := told(t, "claude", env, `{"hook_event_name":"SessionStart","source":"resume","transcript_path":"`+path+`"}`, `{"hook_event_name":"Stop","transcript_path":"`+path+`"}`)
+	if len(e.events) > 0 {
+		t.Errorf("a conversation that was taken up tells of its past: %v", e.events)
 	}
 	if err := os.WriteFile(path, []byte(line("m5", "five")), 0o600); err != nil {
 		t.Fatal(err)

@@ -2,10 +2,12 @@ package adapter
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,6 +127,9 @@ func (h *hook) spentIn(ctx context.Context, path string, from int64) (int64, err
 			return from, err
 		}
 		events, used := h.cli.Usage.Usage(text[:n])
+		for i := range events {
+			events[i].Usage.Model = cmp.Or(events[i].Usage.Model, h.in.Model)
+		}
 		for len(events) > 0 {
 			batch := events[:min(len(events), maxBatch)]
 			if _, err := h.client.Telemetry(ctx, batch...); err != nil {
@@ -137,6 +142,22 @@ func (h *hook) spentIn(ctx context.Context, path string, from int64) (int64, err
 		}
 		from += int64(used)
 	}
+}
+
+// skipPast leaves out what a conversation that is taken up again took before: it was
+// told by whoever had it then. What this session itself has read of it goes on.
+func (h *hook) skipPast() error {
+	dir := h.Getenv(VariableFolder)
+	read := readTo(dir)
+	for _, path := range transcripts(h.in.TranscriptPath) {
+		if _, known := read[path]; known {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil {
+			read[path] = info.Size()
+		}
+	}
+	return keepRead(dir, read)
 }
 
 func readTo(dir string) map[string]int64 {
@@ -152,6 +173,10 @@ func keepRead(dir string, read map[string]int64) error {
 	if dir == "" {
 		return nil
 	}
+	maps.DeleteFunc(read, func(path string, _ int64) bool {
+		_, err := os.Stat(path)
+		return errors.Is(err, os.ErrNotExist)
+	})
 	text, err := json.Marshal(read)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ type Input struct {
 	Cwd            string          `json:"cwd"`
 	Event          string          `json:"hook_event_name"`
 	Mode           string          `json:"permission_mode"`
+	Model          string          `json:"model"`
 	Prompt         string          `json:"prompt"`
 	Source         string          `json:"source"` // of the beginning of a session: startup, resume, clear, compact
 	Reason         string          `json:"reason"`

@@ -1,1 +1,141 @@
+// Made by gc. It tells the agent's city what the agent does, and asks it before each
+// tool. Outside a city it does nothing.
+import * as http from "node:http";
+import { createHash } from "node:crypto";
 
+const env = process.env;
+const socket = env.GC_WORKER_SOCKET, base = env.GC_WORKER_URL, token = env.GC_WORKER_TOKEN, run = env.GC_RUN_ID;
+const decideWithin = 65_000, tellWithin = 3_000, maxAnswer = 1 << 20;
+
+// post sends one report and resolves to the answer; it rejects upon everything else.
+function post(path: string, body: Record<string, unknown>, within: number): Promise<any> {
+  return new Promise((resolve, reject) => {
+    const text = JSON.stringify({ run_id: run, ...body });
+    const target = socket ? { socketPath: socket, path } : { ...split(base!), path };
+    const request = http.request(
+      {
+        ...target,
+        method: "POST",
+        headers: { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text), Authorization: "Bearer " + token },
+        agent: false,
+      },
+      (response) => {
+        let answer = "";
+        response.setEncoding("utf8");
+        response.on("data", (piece) => {
+          answer += piece;
+          if (answer.length > maxAnswer) request.destroy(new Error("the city says too much"));
+        });
+        response.on("error", reject);
+        response.on("aborted", () => reject(new Error("the city broke off")));
+        response.on("end", () => {
+          clearTimeout(timer);
+          const code = response.statusCode ?? 0;
+          if (code < 200 || code > 299) return reject(new Error("the city answers " + code + " " + answer.slice(0, 200)));
+          try {
+            resolve(answer === "" ? {} : JSON.parse(answer));
+          } catch (error) {
+            reject(error);
+          }
+        });
+      },
+    );
+    const timer = setTimeout(() => request.destroy(new Error("the city gave no answer in time")), within);
+    request.on("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    request.end(text);
+  });
+}
+
+function split(url: string) {
+  const u = new URL(url);
+  return { host: u.hostname, port: u.port };
+}
+
+// What is told goes one after the other, and never holds the agent up.
+let queue: Promise<unknown> = Promise.resolve();
+function tell(path: string, body: Record<string, unknown>): Promise<unknown> {
+  queue = queue.then(() => post(path, body, tellWithin)).catch(() => undefined);
+  return queue;
+}
+
+let conversation = "";
+function life(event: string, metadata: Record<string, unknown> = {}) {
+  return tell("/lifecycle", { event, timestamp: new Date().toISOString(), metadata: { via: "hook", conversation_id: conversation, ...metadata } });
+}
+
+function telemetry(event: Record<string, unknown>) {
+  return tell("/telemetry", { events: [{ timestamp: new Date().toISOString(), ...event }] });
+}
+
+function hash(text: string) {
+  const trimmed = (text ?? "").trim();
+  return trimmed === "" ? "" : createHash("sha256").update(trimmed, "utf8").digest("hex");
+}
+
+function known(n: unknown) {
+  return typeof n === "number" ? n : undefined;
+}
+
+export default function (pi: any) {
+  if (!token || !run || (!socket && !base)) return;
+  let failed = "";
+  let count = 0;
+
+  pi.on("session_start", async (event: any, ctx: any) => {
+    conversation = ctx?.sessionManager?.getSessionId?.() ?? "";
+    if (event.reason === "startup" || event.reason === "resume") await life("started", { agent: "pi" });
+    await life("ready");
+  });
+  pi.on("before_agent_start", async (event: any) => {
+    failed = "";
+    await life("busy", { prompt_hash: hash(event.prompt) });
+  });
+  // A handler that fails keeps the tool from running, and so does one without an answer.
+  pi.on("tool_call", async (event: any, ctx: any) => {
+    try {
+      const decision = await post(
+        "/authorize",
+        { id: event.toolCallId, tool: event.toolName, input: event.input, context: { cwd: ctx?.cwd ?? "" }, wait_seconds: decideWithin / 1000 - 5 },
+        decideWithin,
+      );
+      if (decision?.allowed === true && (decision.effect === undefined || decision.effect === "allow")) return undefined;
+      return { block: true, reason: (decision?.reason || "the city does not allow it") + (decision?.rule ? " (rule " + decision.rule + ")" : "") };
+    } catch (error: any) {
+      return { block: true, reason: "not authorized, because the city gave no answer: " + (error?.message ?? error) };
+    }
+  });
+  pi.on("tool_result", (event: any) => {
+    void telemetry({ type: "tool_used", tools_called: [{ name: event.toolName, success: !event.isError, duration_ms: 0, call_id: event.toolCallId }] });
+  });
+  pi.on("message_end", (event: any) => {
+    const message = event.message;
+    if (message?.role !== "assistant" || !message.usage) return;
+    if (message.stopReason === "error") failed = message.errorMessage ?? "the model failed";
+    const used = message.usage;
+    if (!used.totalTokens) return; // aborted ones have nothing
+    void telemetry({
+      type: "turn_complete",
+      message_id: message.responseId ?? conversation + "-" + message.timestamp + "-" + ++count,
+      usage: {
+        input_tokens: known(used.input),
+        output_tokens: known(used.output),
+        cache_read_tokens: known(used.cacheRead),
+        cache_creation_tokens: known(used.cacheWrite),
+        model: message.model,
+      },
+    });
+  });
+  pi.on("session_compact", () => {
+    void telemetry({ type: "compacted" });
+  });
+  pi.on("agent_settled", async () => {
+    if (failed) void telemetry({ type: "error", message: failed });
+    await life("idle", { reason: failed ? "failed" : "done" });
+  });
+  pi.on("session_shutdown", async (event: any) => {
+    if (event.reason === "quit") await life("stopping", { reason: "quit" });
+  });
+}

@@ -33,7 +33,8 @@ func table() []CLI {
 		{
 			Name: "codex", Form: FormSpecific, Unit: time.Second, File: "hooks.json", Usage: CodecRollout,
 			// Its own folder has the user's login: the hooks are given as configuration.
-			Args: []string{"--dangerously-bypass-hook-trust", "-c", MarkHooks},
+			// Its daemon would run the hooks of all sessions, with one environment.
+			Args: []string{"--no-daemon", "--dangerously-bypass-hook-trust", "-c", MarkHooks},
 			Events: []Event{
 				{"SessionStart", Begin},
 				{"UserPromptSubmit", Prompt}, // also of a prompt that steers a turn
