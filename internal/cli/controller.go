@@ -95,6 +95,26 @@ func controllerStatusCommand(a *app) *cobra.Command {
 	})
 }
 
+// hostCommand is for a driver: the process between a session's shim and an agent that
+// speaks the Agent Client Protocol.
+func hostCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:                "acp-host",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			daemon, err := a.daemon()
+			if err != nil {
+				return err
+			}
+			if status := daemon.HostACP(cmd.Context(), args); status != desk.Done {
+				return desk.Said(status)
+			}
+			return nil
+		},
+	}
+}
+
 // shimCommand is for drivers: the process that hosts one session.
 func shimCommand(a *app) *cobra.Command {
 	return &cobra.Command{

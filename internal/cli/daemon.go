@@ -35,6 +35,9 @@ type Processes interface {
 	// Shim hosts one session: the hidden command that drivers start. It returns
 	// the exit status.
 	Shim(ctx context.Context, args []string) int
+	// HostACP speaks with one agent of the Agent Client Protocol: the hidden command
+	// between a shim and such an agent. It returns the exit status.
+	HostACP(ctx context.Context, args []string) int
 	// ServeOutpost serves a local provider on standard input and output, over sessions
 	// that are kept below the folder. It returns when the near end has gone.
 	ServeOutpost(ctx context.Context, folder, selection string) error

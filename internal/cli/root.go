@@ -68,7 +68,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(topic(topicAgent, attachCommand(a), primeCommand(a))...)
 	root.AddCommand(topic(topicConfig, configCommand(a), guardCommand(a))...)
 	root.AddCommand(topic(topicMachine, doctorCommand(a), providerCommand(a), versionCommand(a), completionCommand(a))...)
-	root.AddCommand(shimCommand(a), outpostCommand(a), docsCommand(a))
+	root.AddCommand(shimCommand(a), hostCommand(a), outpostCommand(a), docsCommand(a))
 	return root
 }
 

@@ -29,9 +29,9 @@ type Provider struct {
 	PathCheck      string            `toml:"path_check" doc:"Program that must be found." later:"doctor"`
 	PrintArgs      []string          `toml:"print_args" doc:"Arguments of a run without a terminal." later:"titles"`
 	TitleModel     string            `toml:"title_model" doc:"Model that makes titles." later:"titles"`
-	SupportsACP    bool              `toml:"supports_acp" doc:"The agent CLI speaks the Agent Client Protocol." later:"acp"`
-	ACPCommand     string            `toml:"acp_command" doc:"Command with that protocol." later:"acp"`
-	ACPArgs        []string          `toml:"acp_args" doc:"Its arguments." later:"acp"`
+	SupportsACP    bool              `toml:"supports_acp" doc:"The agent CLI speaks the Agent Client Protocol."`
+	ACPCommand     string            `toml:"acp_command" doc:"Command with that protocol."`
+	ACPArgs        []string          `toml:"acp_args" doc:"Its arguments."`
 }
 
 // Upstream is an [upstreams.<name>] section: who serves the model. Its name is

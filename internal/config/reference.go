@@ -64,7 +64,7 @@ func referenceSections() []referenceSection {
 		{"[session]", "How sessions run.", reflect.TypeFor[Session]()},
 		{"[session.auto]", "Where sessions run in a city with `provider = \"auto\"`, which routes by transport: agents with `session = \"acp\"` and the others.", reflect.TypeFor[AutoSession]()},
 		{"[session.hybrid]", "Where sessions run in a city with `provider = \"hybrid\"`, which routes by name, see `remote_match`.", reflect.TypeFor[HybridSession]()},
-		{"[session.acp]", "Sessions over the Agent Client Protocol. *Later.*", reflect.TypeFor[ACPSession]()},
+		{"[session.acp]", "Sessions over the Agent Client Protocol.", reflect.TypeFor[ACPSession]()},
 		{"[session.k8s]", "Sessions in pods. *Later.*", reflect.TypeFor[K8sSession]()},
 		{"[daemon]", "The controller.", reflect.TypeFor[Daemon]()},
 		{"[guard]", "What agents may do with their tools. A city without it allows everything. See [how to guard tools](../how-to/guard-tools.md).", reflect.TypeFor[Guard]()},

@@ -24,7 +24,7 @@ type Session struct {
 	Auto   AutoSession   `toml:"auto" doc:"Where sessions run when they are routed by transport."`
 	Hybrid HybridSession `toml:"hybrid" doc:"Where sessions run when they are routed by name."`
 
-	ACP ACPSession `toml:"acp" doc:"The Agent Client Protocol." later:"acp"`
+	ACP ACPSession `toml:"acp" doc:"The Agent Client Protocol."`
 	K8s K8sSession `toml:"k8s" doc:"Kubernetes." later:"k8s"`
 }
 
@@ -45,9 +45,9 @@ type HybridSession struct {
 // ACPSession holds the options of sessions over the Agent Client Protocol.
 type ACPSession struct {
 	Keys
-	HandshakeTimeout  time.Duration `toml:"handshake_timeout" default:"30s" doc:"Bound of the handshake." later:"acp"`
-	NudgeBusyTimeout  time.Duration `toml:"nudge_busy_timeout" default:"60s" doc:"How long a prompt waits for the turn before it." later:"acp"`
-	OutputBufferLines int           `toml:"output_buffer_lines" default:"1000" doc:"Lines kept for peek." later:"acp"`
+	HandshakeTimeout  time.Duration `toml:"handshake_timeout" default:"30s" doc:"Bound of the handshake."`
+	NudgeBusyTimeout  time.Duration `toml:"nudge_busy_timeout" default:"60s" doc:"How long a prompt waits for the turn before it."`
+	OutputBufferLines int           `toml:"output_buffer_lines" default:"1000" doc:"Lines kept for peek."`
 }
 
 // K8sSession holds the options of sessions in pods.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"gascity/internal/acphost"
 	"gascity/internal/agentcli"
 	"gascity/internal/cli"
 	"gascity/internal/config"
@@ -68,6 +69,11 @@ func (d *Daemon) Shim(ctx context.Context, args []string) int {
 	return 0
 }
 
+// HostACP speaks with one agent between a shim and it, see acphost.Run.
+func (d *Daemon) HostACP(ctx context.Context, args []string) int {
+	return acphost.Run(ctx, acphost.Options{Args: args, Environ: d.env, Stdout: d.opts.Stdout, Version: d.opts.Version})
+}
+
 const (
 	exitFailed = 1
 	exitUsage  = 2
@@ -108,6 +114,14 @@ func (d *Daemon) routing(s *config.Session) all.Routing {
 
 // shimCommand is the command that runs a shim.
 func (d *Daemon) shimCommand() []string { return []string{d.opts.Executable, "shim"} }
+
+// acp is what the city's configuration says of the Agent Client Protocol.
+func (d *Daemon) acp(s *config.ACPSession) all.ACP {
+	return all.ACP{
+		Host: []string{d.opts.Executable, "acp-host"}, HandshakeTimeout: s.HandshakeTimeout,
+		BusyTimeout: s.NudgeBusyTimeout, Lines: s.OutputBufferLines,
+	}
+}
 
 // environment is a process environment, "K=V".
 type environment []string

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/acphost"
 	"gascity/internal/agentcli"
 	"gascity/internal/cli"
 	"gascity/internal/config"
@@ -28,7 +29,7 @@ func (d *Daemon) providerConfig(root, dir string, logger *slog.Logger) all.Confi
 	city := d.section(root)
 	return all.Config{
 		Dir: dir, LogDir: filepath.Join(root, stateFolder, logFolder), StateDir: filepath.Join(root, stateFolder, providerFolder),
-		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: d.routing(&city.Session),
+		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: d.routing(&city.Session), ACP: d.acp(&city.Session.ACP),
 		Env: d.env.base(agentcli.Builtin()), Environ: d.env, Shim: d.shimCommand(), Logger: logger,
 	}
 }
@@ -203,18 +204,23 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, repo
 // adapt makes the fake agent one that the provider can drive: with a screen like
 // that of a known agent CLI, or with prompts on its standard input.
 func adapt(program *runtimetest.Program, p runtime.Provider) {
-	if !p.Capabilities().CanAttachTTY {
-		program.Flags = []string{"--plain", "--framed"}
-		program.Edit = func(cfg *runtime.Config, _ runtimetest.Behaviour) {
-			cfg.ReadyPromptPrefix = "fakeagent ready"
-			cfg.Env = map[string]string{"GC_STDIN": "framed"}
+	if p.Capabilities().CanAttachTTY {
+		family := imitated(agentcli.Builtin())
+		program.Edit = func(cfg *runtime.Config, b runtimetest.Behaviour) {
+			cfg.ProviderName = family
+			cfg.EmitsPermissionWarning = b.Dialog
 		}
 		return
 	}
-	family := imitated(agentcli.Builtin())
-	program.Edit = func(cfg *runtime.Config, b runtimetest.Behaviour) {
-		cfg.ProviderName = family
-		cfg.EmitsPermissionWarning = b.Dialog
+	if _, ok := runtime.As[runtime.InteractionProvider](p, ""); ok { // without a terminal it asks by the protocol
+		program.Flags = []string{"--acp"}
+		program.Edit = func(cfg *runtime.Config, _ runtimetest.Behaviour) { cfg.ReadyPromptPrefix = acphost.ReadyPrefix }
+		return
+	}
+	program.Flags = []string{"--plain", "--framed"}
+	program.Edit = func(cfg *runtime.Config, _ runtimetest.Behaviour) {
+		cfg.ReadyPromptPrefix = "fakeagent ready"
+		cfg.Env = map[string]string{"GC_STDIN": "framed"}
 	}
 }
 

@@ -42,6 +42,7 @@ type agent struct {
 	book    *book
 	out     *os.File
 	face    face
+	speech  *speech // the face, or nil
 	cwd     string
 	inputs  chan chunk
 	signals chan os.Signal
@@ -95,7 +96,11 @@ func runAgent(m *modes, in, out *os.File) (int, error) {
 		return 1, err
 	}
 	restore := func() error { return nil }
-	if m.plain {
+	if m.protocol {
+		a.speech = &speech{out: out, faults: m.faults, a: a}
+		a.face = a.speech
+		go readPrompts(in, false, a.inputs)
+	} else if m.plain {
 		a.face = &plain{out: out}
 		go readPrompts(in, m.frame, a.inputs)
 	} else {

@@ -105,6 +105,22 @@
 // input is a prompt, answers go to the standard output, and the end of input ends it when all
 // is answered. --framed reads LENGTH, newline, that many bytes instead.
 //
+// With --acp it speaks the Agent Client Protocol instead: sessions may be new or loaded, a
+// menu is a permission request, a turn begins with a plan. --acp-fault NAME[,NAME]
+// makes it misbehave:
+//
+//	no-initialize    never answer initialize
+//	auth             want to be signed in to, by the method "key"
+//	odd-permission   options without what they need, and of kinds that nobody knows
+//	extra            members and kinds of updates that nobody knows
+//	load-fails       refuse session/load
+//	silent           no sign at the beginning of a turn, and no answer at its end
+//	deaf             ignore session/cancel
+//	internal-error   answer each prompt with -32603
+//	partial          write in pieces of seven bytes
+//	long-line        a line of 65 MiB before each turn
+//	string-ids       ids of requests are strings
+//
 // # Directives
 //
 // Inside a prompt, obeyed in order before the answer:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,8 @@ type modes struct {
 	redrawFlood  int64
 	dialogs      []string
 	plain, frame bool
+	faults       []string
+	protocol     bool
 	prompt       string
 
 	report *os.File // to the process in front, or nil
@@ -53,6 +56,7 @@ func parseModes(args []string, stderr io.Writer) (*modes, error) {
 	m.processes(f)
 	dialogs := f.String("dialog", "", "comma-separated dialogs at start: "+strings.Join(dialogNames(), ", "))
 	env := f.String("ledger-env", "", "comma-separated names of environment variables to record")
+	fault := f.String("acp-fault", "", "comma-separated faults of --acp: "+strings.Join(faults, ", "))
 	flood := f.String("redraw-flood", "", "emit redraws of this size (such as 100MB) before ready")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -60,7 +64,13 @@ func parseModes(args []string, stderr io.Writer) (*modes, error) {
 	if rest := strings.Join(f.Args(), " "); rest != "" {
 		m.prompt = rest
 	}
-	m.ledgerEnv, m.dialogs = split(*env), split(*dialogs)
+	m.ledgerEnv, m.dialogs, m.faults = split(*env), split(*dialogs), split(*fault)
+	for _, name := range m.faults {
+		if !slices.Contains(faults, name) {
+			return nil, fmt.Errorf("unknown --acp-fault %q: want one of %s", name, strings.Join(faults, ", "))
+		}
+	}
+	m.plain = m.plain || m.protocol
 	if _, ok := looks()[m.ui]; !ok {
 		return nil, fmt.Errorf("unknown --ui %q: want new-spinner, new-box or bare", m.ui)
 	}
@@ -115,6 +125,7 @@ func (m *modes) behaviour(f *flag.FlagSet) {
 	f.BoolVar(&m.mergeQueued, "merge-queued", false, "consume all queued prompts as one")
 	f.BoolVar(&m.restoreOnInterrupt, "restore-on-interrupt", false, "an interrupted prompt returns to the composer")
 	f.BoolVar(&m.plain, "plain", false, "no terminal: prompts are lines of the standard input")
+	f.BoolVar(&m.protocol, "acp", false, "no terminal: speak the Agent Client Protocol")
 	f.BoolVar(&m.frame, "framed", false, "with --plain: prompts are LENGTH, newline, bytes")
 }
 

@@ -37,7 +37,11 @@ func (a *agent) puts(step directive) bool {
 func (a *agent) putQuestion(m *menu) {
 	a.ask = m
 	a.status("blocked", m.kind)
-	a.face.print(m.plainText(a.m.plain))
+	if a.speech == nil {
+		a.face.print(m.plainText(a.m.plain))
+	} else {
+		a.speech.request(m)
+	}
 	a.redraw() // the record says that it can be seen
 	a.book.write(ledger.Record{Kind: ledger.Asked, Dialog: m.name})
 	a.answerFromPipe()
@@ -78,6 +82,7 @@ func (a *agent) hitLimit(arg string) {
 	a.turn = nil
 	a.face.print("● " + text)
 	a.book.write(ledger.Record{Kind: ledger.Limited, Reason: until})
+	a.reply("refusal")
 	if exit {
 		a.leave(1, "limit")
 		return

@@ -50,6 +50,9 @@ func (a *agent) begin(text []byte, source string) {
 	if a.m.osc133 {
 		a.osc("133;C")
 	}
+	if a.speech != nil {
+		a.speech.begun()
+	}
 	a.status("working", "")
 	a.spin()
 	a.advance()
@@ -133,7 +136,15 @@ func (a *agent) finish() {
 	a.face.print(answer(text))
 	a.book.write(ledger.Record{Kind: ledger.Answered, Bytes: len(text), SHA256: ledger.Sum(string(text))})
 	a.status("done", "")
+	a.reply("end_turn")
 	a.rest()
+}
+
+// reply ends the turn for who speaks the protocol with us.
+func (a *agent) reply(reason string) {
+	if a.speech != nil {
+		a.speech.ended(reason)
+	}
 }
 
 // interrupt cuts the turn off.
@@ -143,6 +154,7 @@ func (a *agent) interrupt() {
 	a.cancel("step")
 	a.face.print("  ⎿  Interrupted")
 	a.book.write(a.book.text(ledger.Record{Kind: ledger.Interrupted}, text))
+	a.reply("cancelled")
 	if a.m.restoreOnInterrupt {
 		a.comp.cursor = 0
 		a.comp.insert(text)

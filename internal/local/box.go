@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -37,7 +38,7 @@ func (b *box) Create(ctx context.Context, spec launch.Spec) error {
 	}
 	s := shim.Spec{
 		Name: spec.Name, Instance: spec.Instance, Argv: argv, Dir: spec.WorkDir, Env: b.environ(spec),
-		Terminal: b.sessions.terminal, Cols: shim.DefaultCols, Rows: shim.DefaultRows, Scrollback: shim.DefaultScrollback,
+		Terminal: b.sessions.terminal, Cols: shim.DefaultCols, Rows: shim.DefaultRows, Scrollback: cmp.Or(b.sessions.opts.Scrollback, shim.DefaultScrollback),
 		LogSize: b.sessions.opts.LogSize, ProcessNames: b.cfg.ProcessNames, Labels: labels(b.cfg),
 	}
 	if dir := b.sessions.opts.LogDir; dir != "" {

@@ -17,7 +17,7 @@ func (s *Sessions) Deliver(ctx context.Context, name string, d runtime.Delivery)
 	var out runtime.Outcome
 	err := s.Drive(ctx, "nudge", name, token, func(l Live) (err error) {
 		out, err = typist.Hand(d, l.WorkDir, func(id string, p typist.Prompt) (runtime.Outcome, error) {
-			l.Delivery = id
+			l.Delivery, l.Once = id, d.ID != ""
 			return s.deliver(ctx, l, p)
 		})
 		return err

@@ -15,6 +15,13 @@ func (s *Sessions) Start(ctx context.Context, name string, cfg runtime.Config) e
 	if err := runtime.ValidateName(name); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
+	if s.host != nil {
+		prepared, err := s.host.Prepare(name, s.fleet.Dir(name), cfg)
+		if err != nil {
+			return &runtime.Error{Op: "start", Session: name, Err: err}
+		}
+		cfg = prepared
+	}
 	b := &box{sessions: s, name: name, cfg: cfg}
 	if err := s.sequence(b).Start(ctx, name, cfg); err != nil {
 		return ErrorOf("start", name, err)
@@ -110,7 +117,10 @@ func (s *Sessions) InterruptInstance(ctx context.Context, name, token string) er
 
 func (s *Sessions) interrupt(ctx context.Context, name string, token *string) error {
 	return s.Drive(ctx, "interrupt", name, token, func(l Live) error {
-		if l.Terminal == nil {
+		switch {
+		case s.host != nil:
+			return s.host.Interrupt(ctx, l)
+		case l.Terminal == nil:
 			return l.Client.Interrupt(ctx)
 		}
 		t, err := l.Lease(ctx)

@@ -39,10 +39,18 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 		reading, typed = console.Sense(f, l.Rules, time.Now()), f.LastHuman
 		s.memory.Recall(name, l.life, reading.Evidence)
 	}
+	if s.host != nil {
+		said, pending, err := s.host.Sense(ctx, l)
+		if err != nil {
+			return runtime.Reading{}, ErrorOf(op, name, err)
+		}
+		said.At = reading.At
+		reading.Evidence, reading.Pending = append(reading.Evidence, said), pending
+	}
 	process.At = reading.At
 	reading.Evidence = append(reading.Evidence, process)
 	reading.Instance, reading.LastInput = sight.Token, typed
-	if p := reading.Pending; p != nil {
+	if p := reading.Pending; p != nil && s.host == nil {
 		p.RequestID = console.Bind(l.life, p.RequestID)
 	}
 	return reading, nil

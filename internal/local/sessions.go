@@ -41,6 +41,9 @@ type Options struct {
 	// StopGrace is how long agents get to end by themselves; zero means
 	// shim.DefaultGrace.
 	StopGrace time.Duration
+	// Scrollback is how many lines of output are kept for peek; zero means
+	// shim.DefaultScrollback.
+	Scrollback int
 	// HumanQuiet is how long prompts wait after the last key of a person who is
 	// attached; zero means console.DefaultHumanQuiet.
 	HumanQuiet time.Duration
@@ -56,6 +59,7 @@ type Sessions struct {
 	terminal bool
 	deliver  Deliver
 	settle   Settle
+	host     Host // nil without one
 	memory   console.Memory
 }
 
@@ -171,6 +175,9 @@ type Live struct {
 	Client   *shim.Client
 	Labels   map[string]string
 	Delivery string // the name of the delivery in the journal
+	Once     bool   // the delivery was given that name: there is no other of it
+	Folder   string // the session's own, private
+	Instance string // its token
 
 	life string // names the incarnation, see [console.Bind]
 }
@@ -186,11 +193,13 @@ func (s *Sessions) Drive(ctx context.Context, op, name string, instance *string,
 	if instance != nil && *instance != sight.Token {
 		return &runtime.Error{Op: op, Session: name, Err: runtime.ErrStaleInstance}
 	}
-	unlock, err := s.fleet.LockInput(ctx, name)
-	if err != nil {
-		return ErrorOf(op, name, err)
+	if s.host == nil {
+		unlock, err := s.fleet.LockInput(ctx, name)
+		if err != nil {
+			return ErrorOf(op, name, err)
+		}
+		defer unlock()
 	}
-	defer unlock()
 	return ErrorOf(op, name, drive(s.liveOf(sight)))
 }
 
@@ -207,6 +216,7 @@ func (s *Sessions) liveOf(sight shim.Sight) Live {
 	live := Live{
 		Name: sight.Record.Name, WorkDir: sight.Record.WorkDir, Client: sight.Client,
 		Labels: sight.Record.Labels, Rules: s.rules(*sight.Record),
+		Folder: s.fleet.Dir(sight.Record.Name), Instance: sight.Token,
 		life: lifeOf(sight),
 	}
 	if sight.Record.Terminal {

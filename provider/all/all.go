@@ -13,8 +13,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"gascity/client"
+	"gascity/provider/acp"
 	"gascity/provider/exec"
 	"gascity/provider/pty"
 	"gascity/provider/router"
@@ -35,8 +37,18 @@ type Config struct {
 	Env      []string // base environment of agents, "K=V"
 	Environ  []string // of the tools and scripts that a driver runs itself: gc's own; nil is Env
 	Shim     []string // the command that runs a shim; a folder is appended to it
+	ACP      ACP      // of agents that speak the Agent Client Protocol
 	Routing  Routing  // between backends, of the providers that only route
 	Logger   *slog.Logger
+}
+
+// ACP is what concerns agents that speak the Agent Client Protocol. Zero means the
+// driver's default.
+type ACP struct {
+	Host             []string // the command that runs a host; the first prompt is appended to it
+	HandshakeTimeout time.Duration
+	BusyTimeout      time.Duration // for the turn before a prompt
+	Lines            int           // of output, kept for peek
 }
 
 // Driver is one row of the table.
@@ -66,6 +78,7 @@ func Drivers() []Driver {
 		{Name: "tmux", Summary: "sessions of a tmux server of the city's own, where a person can look in with tmux", Needs: []Tool{{
 			Name: "tmux", Version: []string{"-V"}, Cure: "install tmux 3.0 or newer, or choose the provider that needs nothing, pty",
 		}}, Open: openTmux},
+		{Name: "acp", Summary: "agents that speak the Agent Client Protocol, without a terminal", Open: openACP},
 		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript},
 		{
 			Name: "auto", Summary: "routes by transport: agents that speak the Agent Client Protocol, and the others",
@@ -83,6 +96,15 @@ func openTmux(cfg Config, _ string) (runtime.Provider, error) {
 	return tmux.Open(tmux.Config{
 		Dir: filepath.Join(cfg.Dir, "tmux"), LogDir: cfg.LogDir, WorkDir: cfg.WorkDir, Socket: cfg.Socket,
 		Env: cfg.Env, Environ: cfg.environ(), Logger: cfg.Logger,
+	})
+}
+
+// openACP opens the driver of agents that speak the Agent Client Protocol.
+func openACP(cfg Config, _ string) (runtime.Provider, error) {
+	options := cfg.local("acp")
+	options.Scrollback = cfg.ACP.Lines
+	return acp.Open(acp.Config{
+		Options: options, Host: cfg.ACP.Host, HandshakeTimeout: cfg.ACP.HandshakeTimeout, BusyTimeout: cfg.ACP.BusyTimeout,
 	})
 }
 

@@ -1,6 +1,7 @@
 package runtimetest
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -116,7 +117,10 @@ func interruptCases() []Case {
 			other.Nudge("a long task")
 			other.AwaitPrompt("a long task")
 			expect(t, nil, w.Provider.Interrupt(w.Name("worker-1")), "Interrupt")
-			other.Nudge("the next task") // it waits, unless the turn was cut off
+			// It waits or is refused, unless the turn was cut off.
+			if refused, ok := errors.AsType[*runtime.RefusedError](w.Provider.Nudge(other.Name, runtime.TextContent("the next task"))); ok && refused.Reason != runtime.RefusedBusy {
+				t.Errorf("Nudge during a turn: %v", refused)
+			}
 			sent := time.Now()
 			expect(t, nil, w.Provider.Interrupt(other.Name), "Interrupt")
 			if cut := other.Await(LedgerInterrupted, 1)[0].Time; cut.Before(sent) {

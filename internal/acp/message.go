@@ -1,0 +1,72 @@
+package acp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// message is one JSON-RPC message: a request has ID and Method, a notification Method
+// alone, a response ID alone.
+type message struct {
+	Version string          `json:"jsonrpc,omitempty"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *Error          `json:"error,omitempty"`
+}
+
+const rpcVersion = "2.0"
+
+// parse reads a line. More than one message is a batch; none with a nil error is an
+// empty line.
+func parse(line []byte) ([]message, error) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return nil, nil
+	}
+	if line[0] == '[' {
+		var batch []json.RawMessage
+		if err := json.Unmarshal(line, &batch); err != nil {
+			return nil, err
+		}
+		all := make([]message, 0, len(batch))
+		for _, raw := range batch {
+			m, err := parseOne(raw)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, m)
+		}
+		return all, nil
+	}
+	m, err := parseOne(line)
+	if err != nil {
+		return nil, err
+	}
+	return []message{m}, nil
+}
+
+func parseOne(raw []byte) (message, error) {
+	var m message
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return m, err
+	}
+	if isNull(m.ID) {
+		m.ID = nil
+	}
+	if m.Method == "" && m.ID == nil && m.Error == nil {
+		return m, fmt.Errorf("no message of the protocol")
+	}
+	return m, nil
+}
+
+func isNull(raw json.RawMessage) bool {
+	return len(raw) == 0 || string(raw) == "null"
+}
+
+// idKey makes ids comparable: 7 and "7" are the same one, since some peers answer a
+// number by its text.
+func idKey(raw json.RawMessage) string { return strings.Trim(string(bytes.TrimSpace(raw)), `"`) }

@@ -1,0 +1,30 @@
+package acp
+
+// Version is the version of the protocol that this package speaks.
+const Version = 1
+
+// The methods of an agent.
+const (
+	MethodInitialize   = "initialize"
+	MethodAuthenticate = "authenticate"
+	MethodNew          = "session/new"
+	MethodLoad         = "session/load"
+	MethodResume       = "session/resume"
+	MethodPrompt       = "session/prompt"
+	MethodCancel       = "session/cancel" // a notification
+	MethodSetMode      = "session/set_mode"
+)
+
+// The methods of a client.
+const (
+	MethodUpdate          = "session/update" // a notification
+	MethodPermission      = "session/request_permission"
+	MethodReadFile        = "fs/read_text_file"
+	MethodWriteFile       = "fs/write_text_file"
+	MethodTerminalCreate  = "terminal/create"
+	MethodTerminalOutput  = "terminal/output"
+	MethodTerminalWait    = "terminal/wait_for_exit"
+	MethodTerminalKill    = "terminal/kill"
+	MethodTerminalRelease = "terminal/release"
+	MethodCancelRequest   = "$/cancel_request" // a notification, of both sides
+)

@@ -1,0 +1,173 @@
+package acp
+
+import "encoding/json"
+
+// Implementation names a program.
+type Implementation struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
+}
+
+// InitializeParams begin a connection.
+type InitializeParams struct {
+	ProtocolVersion    int                `json:"protocolVersion"`
+	ClientCapabilities ClientCapabilities `json:"clientCapabilities"`
+	ClientInfo         Implementation     `json:"clientInfo"`
+}
+
+// ClientCapabilities are what a client serves.
+type ClientCapabilities struct {
+	FS       FSCapabilities `json:"fs"`
+	Terminal bool           `json:"terminal"`
+}
+
+// FSCapabilities are the file methods that a client serves.
+type FSCapabilities struct {
+	ReadTextFile  bool `json:"readTextFile"`
+	WriteTextFile bool `json:"writeTextFile"`
+}
+
+// InitializeResult is the agent's answer. A version other than [Version] is one that
+// the agent speaks instead.
+type InitializeResult struct {
+	ProtocolVersion   int               `json:"protocolVersion"`
+	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
+	AgentInfo         *Implementation   `json:"agentInfo"`
+	AuthMethods       []AuthMethod      `json:"authMethods"`
+}
+
+// AgentCapabilities are what an agent can do.
+type AgentCapabilities struct {
+	LoadSession         bool            `json:"loadSession"`
+	MCP                 MCPCapabilities `json:"mcpCapabilities"`
+	SessionCapabilities struct {
+		Resume json.RawMessage `json:"resume"`
+	} `json:"sessionCapabilities"`
+}
+
+// Resumes reports whether the agent can go on with a session without replaying it.
+func (a AgentCapabilities) Resumes() bool { return !isNull(a.SessionCapabilities.Resume) }
+
+// MCPCapabilities are the transports of MCP servers that an agent knows beside stdio.
+type MCPCapabilities struct {
+	HTTP bool `json:"http"`
+	SSE  bool `json:"sse"`
+}
+
+// AuthMethod is one way to sign in.
+type AuthMethod struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// AuthenticateParams choose one.
+type AuthenticateParams struct {
+	MethodID string `json:"methodId"`
+}
+
+// MCPServer is a server that the agent is to connect to: of stdio without a Type, with
+// Command, Args and Env; of "http" and "sse" with URL and Headers. The lists of its kind must not be nil.
+type MCPServer struct {
+	Type    string
+	Name    string
+	Command string
+	Args    []string
+	Env     []Variable
+	URL     string
+	Headers []Variable
+}
+
+// MarshalJSON writes only the members of its kind.
+func (s MCPServer) MarshalJSON() ([]byte, error) {
+	if s.Type == "" {
+		return json.Marshal(struct {
+			Name    string     `json:"name"`
+			Command string     `json:"command"`
+			Args    []string   `json:"args"`
+			Env     []Variable `json:"env"`
+		}{s.Name, s.Command, s.Args, s.Env})
+	}
+	return json.Marshal(struct {
+		Type    string     `json:"type"`
+		Name    string     `json:"name"`
+		URL     string     `json:"url"`
+		Headers []Variable `json:"headers"`
+	}{s.Type, s.Name, s.URL, s.Headers})
+}
+
+// Variable is a name with a value.
+type Variable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// SessionParams open a session; SessionID names one to load or resume. MCPServers
+// must not be nil.
+type SessionParams struct {
+	SessionID  string      `json:"sessionId,omitempty"`
+	Cwd        string      `json:"cwd"`
+	MCPServers []MCPServer `json:"mcpServers"`
+}
+
+// SessionResult is the answer to it. A loaded session keeps its id.
+type SessionResult struct {
+	SessionID string `json:"sessionId"`
+	Modes     *Modes `json:"modes"`
+}
+
+// Modes are the ways that an agent can work in.
+type Modes struct {
+	Current   string `json:"currentModeId"`
+	Available []Mode `json:"availableModes"`
+}
+
+// Mode is one of them.
+type Mode struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// SetModeParams change it.
+type SetModeParams struct {
+	SessionID string `json:"sessionId"`
+	ModeID    string `json:"modeId"`
+}
+
+// PromptParams begin a turn.
+type PromptParams struct {
+	SessionID string  `json:"sessionId"`
+	Prompt    []Block `json:"prompt"`
+}
+
+// CancelParams end it.
+type CancelParams struct {
+	SessionID string `json:"sessionId"`
+}
+
+// Block is a piece of content; this package writes and reads the text of those of
+// type "text" and the names of the others.
+type Block struct {
+	Type string `json:"type"`
+	Text string `json:"text,omitempty"`
+	Name string `json:"name,omitempty"`
+	URI  string `json:"uri,omitempty"`
+}
+
+// TextBlock is a block of text.
+func TextBlock(text string) Block { return Block{Type: "text", Text: text} }
+
+// PromptResult ends a turn.
+type PromptResult struct {
+	StopReason string          `json:"stopReason"`
+	Usage      json.RawMessage `json:"usage,omitempty"`
+	Meta       json.RawMessage `json:"_meta,omitempty"`
+}
+
+// The reasons for the end of a turn; there may be others.
+const (
+	StopEndTurn   = "end_turn"
+	StopCancelled = "cancelled"
+	StopRefusal   = "refusal"
+)

@@ -1,0 +1,159 @@
+package acphost
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// stderrKept is how much of an agent's standard error goes into a failure.
+const stderrKept = 4096
+
+// drainTime bounds the wait for the last output of an agent that has ended: who it left
+// behind may hold its pipes for ever.
+const drainTime = 500 * time.Millisecond
+
+// child is the agent's process, the leader of a process group.
+type child struct {
+	cmd            *exec.Cmd
+	in             io.WriteCloser
+	out            io.ReadCloser
+	page           *page
+	errors         io.ReadCloser
+	stderr         sync.WaitGroup
+	ended          chan struct{} // closed when the process has ended
+	mu             sync.Mutex
+	tail           []byte // of standard error
+	closeStdinOnce sync.Once
+}
+
+// startChild runs command with sh.
+func startChild(command string, env []string, p *page) (*child, error) {
+	c := &child{cmd: exec.Command("/bin/sh", "-c", command), page: p, ended: make(chan struct{})}
+	c.cmd.Env = slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, SpecVariable+"=") })
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var theirs []*os.File
+	defer func() {
+		for _, f := range theirs {
+			_ = f.Close() // the child has its own
+		}
+	}()
+	var ours [3]*os.File
+	for i := range ours {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		ours[i] = r
+		their := w
+		if i == 0 {
+			ours[i], their = w, r
+		}
+		theirs = append(theirs, their)
+	}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	c.in, c.out, c.errors = ours[0], ours[1], ours[2]
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	c.stderr.Go(c.readErrors)
+	go func() { // ends with the process
+		_ = c.cmd.Wait() // how it ended is in its state
+		close(c.ended)
+	}()
+	return c, nil
+}
+
+// readErrors prints what the agent says on its standard error, line by line, and keeps
+// the end of it.
+func (c *child) readErrors() {
+	r := bufio.NewReaderSize(c.errors, 64<<10)
+	for {
+		line, err := r.ReadSlice('\n') // of a longer one a piece
+		if len(line) > 0 {
+			c.page.line(string(line))
+			c.mu.Lock()
+			c.tail = append(c.tail, line...)
+			c.tail = c.tail[max(0, len(c.tail)-stderrKept):]
+			c.mu.Unlock()
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}
+
+// lastErrors is the end of its standard error.
+func (c *child) lastErrors() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(c.tail), "?"))
+}
+
+// drain waits for the last output, served being closed when all of it was read.
+func (c *child) drain(served <-chan struct{}) {
+	limit := time.NewTimer(drainTime)
+	defer limit.Stop()
+	all := make(chan struct{})
+	go func() {
+		<-served
+		c.stderr.Wait()
+		close(all)
+	}()
+	select {
+	case <-all:
+	case <-limit.C:
+	}
+	_ = c.out.Close() // what holds the other ends is not the agent
+	_ = c.errors.Close()
+	<-all
+}
+
+// closeStdin tells the agent that nobody speaks to it any more.
+func (c *child) closeStdin() {
+	c.closeStdinOnce.Do(func() { _ = c.in.Close() }) // it is the end either way
+}
+
+// signal reaches the agent and all that it runs in its group.
+func (c *child) signal(sig syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, sig) } // gone is what we want
+
+// end ends the agent: end of input, SIGTERM, SIGKILL.
+func (c *child) end(grace time.Duration) {
+	c.closeStdin()
+	for _, sig := range []syscall.Signal{0, syscall.SIGTERM, syscall.SIGKILL} {
+		if sig != 0 {
+			c.signal(sig)
+		}
+		wait := time.NewTimer(cmp.Or(grace, time.Second))
+		select {
+		case <-c.ended:
+			wait.Stop()
+			return
+		case <-wait.C:
+		}
+	}
+}
+
+// passOn ends this process as the agent ended. It returns the exit code where it
+// does not end by a signal.
+func (c *child) passOn() int {
+	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return c.cmd.ProcessState.ExitCode()
+	}
+	switch sig := status.Signal(); sig {
+	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE:
+		dieBy(sig)
+		fallthrough
+	default: // those that would make the Go runtime print a trace of this program
+		return 128 + int(sig)
+	}
+}

@@ -1,0 +1,255 @@
+package acphost
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"gascity/internal/acp"
+	"gascity/runtime"
+)
+
+// host is one running host.
+type host struct {
+	// Constant after construction.
+	spec  Spec
+	dir   string // the working folder
+	env   []string
+	token string
+	nonce string // in the ids of questions
+	page  *page
+	child *child
+	conn  *acp.Conn
+	tools *workshop
+
+	mu      sync.Mutex
+	changed chan struct{} // closed at the next change
+	seq     uint64
+	ready   bool
+	over    bool // the agent has ended
+
+	name         string
+	conversation string
+	mode         string
+	modes        []string
+	usage        json.RawMessage
+
+	turn     *turn
+	turns    int
+	since    time.Time // of the present activity
+	last     string    // how the last turn ended, if there is something to say
+	boundary time.Time
+	line     []*entry // prompts that wait for their turn
+	book     map[string]*entry
+	order    []string // of the book
+	asked    []*question
+	count    int // of questions
+}
+
+// Options are what [Run] needs of its process.
+type Options struct {
+	Args    []string // after "--": the first prompt, if there is one
+	Environ []string
+	Stdout  io.Writer
+	Version string // of gc
+}
+
+// Run is the program. It returns its exit status when the agent has ended; for an agent that
+// ended by a signal it does not return.
+func Run(ctx context.Context, opts Options) int {
+	p := &page{w: opts.Stdout}
+	spec, token, err := specOf(opts.Environ)
+	if err != nil {
+		p.line("acp: " + err.Error())
+		return 2
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		p.line("acp: " + err.Error())
+		return 1
+	}
+	h := &host{
+		spec: spec, token: token, dir: dir, env: opts.Environ, nonce: strings.ToLower(rand.Text()[:10]), page: p,
+		changed: make(chan struct{}), since: time.Now(), book: map[string]*entry{},
+	}
+	if first := firstPrompt(opts.Args); first != "" {
+		e := h.announce("first", false)
+		h.enqueue(e, first)
+	}
+	return h.run(ctx, opts.Version)
+}
+
+func specOf(environ []string) (spec Spec, token string, err error) {
+	var raw string
+	for _, e := range environ {
+		name, value, _ := strings.Cut(e, "=")
+		switch name {
+		case SpecVariable:
+			raw = value
+		case tokenVariable:
+			token = value
+		}
+	}
+	if raw == "" {
+		return spec, "", errors.New("this program is started by gc itself: it has no " + SpecVariable)
+	}
+	if err := json.Unmarshal([]byte(raw), &spec); err != nil {
+		return spec, "", fmt.Errorf("%s cannot be read: %w", SpecVariable, err)
+	}
+	if spec.Handshake <= 0 {
+		spec.Handshake = DefaultHandshake
+	}
+	return spec, token, nil
+}
+
+func firstPrompt(args []string) string {
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	return strings.Join(args, " ")
+}
+
+// run lives as long as the agent.
+func (h *host) run(ctx context.Context, version string) int {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server, err := listen(h)
+	if err != nil {
+		h.page.line("acp: " + err.Error())
+		return 1
+	}
+	if h.child, err = startChild(h.spec.Command, h.env, h.page); err != nil {
+		h.page.line("acp: the agent cannot be started: " + err.Error())
+		_ = server.close() // it ends with us
+		return 1
+	}
+	h.tools = newWorkshop(h.dir, h.env)
+	h.conn = acp.NewConn(h.child.out, h.child.in, h)
+	var work sync.WaitGroup
+	served := make(chan struct{})
+	work.Go(func() {
+		defer close(served)
+		if err := h.conn.Serve(ctx); err != nil && ctx.Err() == nil {
+			h.page.line("acp: " + err.Error())
+		}
+	})
+	work.Go(func() { server.serve(ctx) })
+	failed := make(chan error, 1)
+	work.Go(func() { failed <- h.handshake(ctx, version) })
+	code := h.live(signals, failed)
+	h.child.drain(served)
+	h.ends()
+	h.tools.close()
+	cancel()
+	_ = server.close() // it ends with us
+	work.Wait()
+	if code >= 0 {
+		return code
+	}
+	return h.child.passOn()
+}
+
+// live returns when the agent has ended; code is negative unless the host itself failed.
+func (h *host) live(signals <-chan os.Signal, failed <-chan error) (code int) {
+	for {
+		select {
+		case <-h.child.ended:
+			return -1
+		case err := <-failed:
+			failed = nil
+			if err == nil || errors.Is(err, acp.ErrClosed) && h.endsBy(drainTime) {
+				continue
+			}
+			h.page.line(h.explain(err))
+			h.child.end(0)
+			return 1
+		case sig := <-signals:
+			if sig == syscall.SIGINT {
+				_ = h.conn.Notify(acp.MethodCancel, acp.CancelParams{SessionID: h.conversationID()}) // an agent that cannot be told ends by itself
+				continue
+			}
+			h.child.closeStdin()
+			go h.child.end(time.Second) // ends with the process; whoever sent the signal ends it otherwise
+		}
+	}
+}
+
+// endsBy reports whether the agent ends within d: then its end is the news.
+func (h *host) endsBy(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-h.child.ended:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// explain is why the handshake failed, with the last words of the agent.
+func (h *host) explain(err error) string {
+	text := "acp: the handshake with the agent failed: " + err.Error()
+	if last := h.child.lastErrors(); last != "" {
+		text += "\nacp: the agent's standard error ended with:\n" + last
+	}
+	return text
+}
+
+func (h *host) conversationID() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.conversation
+}
+
+// tell says that something has changed. h.mu is held.
+func (h *host) tell() {
+	h.seq++
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// ends marks the end of the agent for all who wait.
+func (h *host) ends() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+	h.tell()
+}
+
+// state is what is known now. h.mu is held.
+func (h *host) state() State {
+	s := State{
+		Seq: h.seq, Since: h.since, Name: h.name, Conversation: h.conversation, Mode: h.mode, Modes: h.modes,
+		Boundary: h.boundary, Waiting: len(h.line), Turns: h.turns, Usage: h.usage,
+	}
+	if h.child != nil {
+		s.Agent = h.child.cmd.Process.Pid
+	}
+	switch {
+	case !h.ready:
+		s.Activity, s.Detail = runtime.ActivityUnknown, "the handshake is under way"
+	case len(h.asked) > 0:
+		q := h.asked[0]
+		s.Activity, s.Detail, s.Since, s.Pending = runtime.ActivityWaiting, "permission request", q.at, q.interaction()
+	case h.turn != nil:
+		s.Activity, s.Detail = runtime.ActivityBusy, "turn in progress"
+		if h.turn.cancelled {
+			s.Detail = "turn is being cancelled"
+		}
+	default:
+		s.Activity, s.Detail = runtime.ActivityIdle, h.last
+	}
+	return s
+}

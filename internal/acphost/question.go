@@ -1,0 +1,170 @@
+package acphost
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/internal/acp"
+	"gascity/runtime"
+)
+
+// Further actions of an answer, beside those of package runtime.
+const (
+	ActionApproveAlways = "approve_always"
+	ActionDenyAlways    = "deny_always"
+)
+
+// question is a permission that the agent waits for.
+type question struct {
+	id     string
+	at     time.Time
+	params acp.PermissionParams
+
+	once   sync.Once
+	result acp.PermissionResult
+	done   chan struct{}
+}
+
+func (q *question) answer(r acp.PermissionResult) {
+	q.once.Do(func() {
+		q.result = r
+		close(q.done)
+	})
+}
+
+// ask holds a permission request until somebody answers it or it falls away.
+func (h *host) ask(ctx context.Context, p acp.PermissionParams) (acp.PermissionResult, error) {
+	h.taken("permission request")
+	h.mu.Lock()
+	if h.turn != nil && h.turn.cancelled || h.over {
+		h.mu.Unlock()
+		return acp.Cancelled(), nil
+	}
+	h.count++
+	q := &question{id: fmt.Sprintf("acp-%s-%d", h.nonce, h.count), at: time.Now(), params: p, done: make(chan struct{})}
+	h.asked = append(h.asked, q)
+	h.page.line("? " + q.title() + " [" + strings.Join(q.names(), "|") + "]")
+	h.tell()
+	h.mu.Unlock()
+	select {
+	case <-q.done:
+	case <-ctx.Done(): // the agent does not ask any more
+		q.answer(acp.Cancelled())
+	}
+	h.mu.Lock()
+	h.asked = slices.DeleteFunc(h.asked, func(o *question) bool { return o == q })
+	h.tell()
+	h.mu.Unlock()
+	return q.result, nil
+}
+
+func (q *question) title() string {
+	return cmp.Or(q.params.Tool.Title, q.params.Tool.Kind, "permission")
+}
+
+func (q *question) names() []string {
+	names := make([]string, 0, len(q.params.Options))
+	for _, o := range q.params.Options {
+		names = append(names, cmp.Or(o.Name, o.ID))
+	}
+	return names
+}
+
+// interaction is the question as everybody else sees it.
+func (q *question) interaction() *runtime.PendingInteraction {
+	meta := map[string]string{runtime.MetaSource: string(runtime.SourceACP), runtime.MetaTool: cmp.Or(q.params.Tool.Kind, q.params.Tool.Title)}
+	if input := q.params.Tool.RawInput; len(input) > 0 {
+		meta[runtime.MetaInput] = string(input)
+	}
+	for i, o := range q.params.Options {
+		n := "option_" + strconv.Itoa(i) + "_"
+		meta[n+"id"], meta[n+"kind"], meta[n+"name"] = o.ID, o.Kind, o.Name
+	}
+	return &runtime.PendingInteraction{
+		RequestID: q.id, Kind: runtime.WaitPermission, Prompt: q.title(), Options: q.names(), Metadata: meta,
+	}
+}
+
+// respond answers the question that stands.
+func (h *host) respond(r runtime.InteractionResponse) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at := 0
+	if r.RequestID != "" {
+		at = slices.IndexFunc(h.asked, func(q *question) bool { return q.id == r.RequestID })
+	}
+	if at < 0 || at >= len(h.asked) {
+		return runtime.ErrInteractionGone
+	}
+	q := h.asked[at]
+	result, err := choose(q.params.Options, r)
+	if err != nil {
+		return err
+	}
+	q.answer(result)
+	h.asked = slices.Delete(h.asked, at, at+1)
+	h.page.line("= " + cmp.Or(nameOf(q.params.Options, result.Outcome.OptionID), result.Outcome.Outcome))
+	h.tell()
+	return nil
+}
+
+func nameOf(options []acp.Option, id string) string {
+	for _, o := range options {
+		if o.ID == id && id != "" {
+			return cmp.Or(o.Name, o.ID)
+		}
+	}
+	return ""
+}
+
+// choose is the agent's option for an answer. What grants or refuses once is never
+// replaced by what does for ever, nor the other way round.
+func choose(options []acp.Option, r runtime.InteractionResponse) (acp.PermissionResult, error) {
+	kind := map[string]string{
+		runtime.ActionApprove: acp.AllowOnce, ActionApproveAlways: acp.AllowAlways,
+		runtime.ActionDeny: acp.RejectOnce, ActionDenyAlways: acp.RejectAlways,
+	}[r.Action]
+	switch {
+	case r.Action == runtime.ActionCancel:
+		return acp.Cancelled(), nil
+	case kind != "":
+		if o, ok := acp.OptionOfKind(options, kind); ok {
+			return acp.Selected(o.ID), nil
+		}
+		return acp.PermissionResult{}, &runtime.AnswerError{Action: r.Action, Text: r.Text, Why: "the agent offers no option of the kind " + kind + "; choose one by its label, or cancel"}
+	case r.Action == runtime.ActionChoose:
+		return byLabel(options, r)
+	}
+	return acp.PermissionResult{}, &runtime.AnswerError{Action: r.Action, Text: r.Text, Why: "a permission is answered by one of its options"}
+}
+
+// byLabel finds the option that is called so, by its name, its id or its number.
+func byLabel(options []acp.Option, r runtime.InteractionResponse) (acp.PermissionResult, error) {
+	for _, called := range []func(acp.Option) bool{
+		func(o acp.Option) bool { return cmp.Or(o.Name, o.ID) == r.Text },
+		func(o acp.Option) bool { return o.ID == r.Text },
+	} {
+		var found []acp.Option
+		for _, o := range options {
+			if called(o) {
+				found = append(found, o)
+			}
+		}
+		switch {
+		case len(found) == 1:
+			return acp.Selected(found[0].ID), nil
+		case len(found) > 1:
+			return acp.PermissionResult{}, &runtime.AnswerError{Action: r.Action, Text: r.Text, Why: "several options are called so; choose by number"}
+		}
+	}
+	if n, err := strconv.Atoi(r.Text); err == nil && n >= 1 && n <= len(options) {
+		return acp.Selected(options[n-1].ID), nil
+	}
+	return acp.PermissionResult{}, &runtime.AnswerError{Action: r.Action, Text: r.Text, Why: "there is no such option"}
+}

@@ -1,0 +1,167 @@
+package acphost
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os/exec"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"gascity/internal/acp"
+)
+
+// Bounds of commands that are run for an agent.
+const (
+	maxTerminals   = 64
+	outputDefault  = 1 << 20
+	outputMost     = 16 << 20
+	terminalLinger = 500 * time.Millisecond // for who holds its output after its end
+)
+
+// terminal is one command that was run for the agent, in a process group of its own.
+type terminal struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended
+
+	mu     sync.Mutex
+	kept   []byte
+	limit  int
+	cut    bool
+	status acp.ExitStatus // valid once done
+}
+
+// Write keeps the end of the output.
+func (t *terminal) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - t.limit; over > 0 {
+		for over < len(t.kept) && !utf8.RuneStart(t.kept[over]) {
+			over++
+		}
+		t.kept, t.cut = slices.Clone(t.kept[over:]), true
+	}
+	return len(p), nil
+}
+
+func (w *workshop) create(p acp.TerminalParams) (acp.TerminalRef, error) {
+	dir := cmp.Or(p.Cwd, w.dir)
+	if _, err := w.inside(dir); err != nil {
+		return acp.TerminalRef{}, err
+	}
+	t := &terminal{done: make(chan struct{}), limit: min(cmp.Or(max(p.OutputByteLimit, 0), outputDefault), outputMost)}
+	t.cmd = exec.Command(p.Command, p.Args...)
+	if len(p.Args) == 0 { // agents put a whole line there
+		t.cmd = exec.Command("/bin/sh", "-c", p.Command)
+	}
+	t.cmd.Dir, t.cmd.Env = dir, slices.Clone(w.env)
+	for _, v := range p.Env {
+		t.cmd.Env = append(t.cmd.Env, v.Name+"="+v.Value)
+	}
+	t.cmd.Stdout, t.cmd.Stderr = t, t
+	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	t.cmd.WaitDelay = terminalLinger
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || len(w.terminals) >= maxTerminals {
+		return acp.TerminalRef{}, errors.New("no more terminals: release those that have ended")
+	}
+	if err := t.cmd.Start(); err != nil {
+		return acp.TerminalRef{}, err
+	}
+	go t.await()
+	w.count++
+	id := "t" + strconv.Itoa(w.count)
+	w.terminals[id] = t
+	return acp.TerminalRef{TerminalID: id}, nil
+}
+
+// await waits for the end of the command.
+func (t *terminal) await() {
+	_ = t.cmd.Wait() // how it ended is in its state
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if status, ok := t.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		name := status.Signal().String()
+		t.status.Signal = &name
+	} else {
+		code := t.cmd.ProcessState.ExitCode()
+		t.status.Code = &code
+	}
+	close(t.done)
+}
+
+// end kills the command and all of its group.
+func (t *terminal) end() {
+	select {
+	case <-t.done:
+		return
+	default:
+	}
+	_ = syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL) // gone is what we want
+	<-t.done
+}
+
+func (w *workshop) terminal(id string) (*terminal, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t := w.terminals[id]; t != nil {
+		return t, nil
+	}
+	return nil, &acp.Error{Code: acp.CodeResourceNotFound, Message: "there is no terminal " + id}
+}
+
+func (w *workshop) output(p acp.TerminalRef) (acp.TerminalOutput, error) {
+	t, err := w.terminal(p.TerminalID)
+	if err != nil {
+		return acp.TerminalOutput{}, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := acp.TerminalOutput{Output: string(t.kept), Truncated: t.cut}
+	if t.status != (acp.ExitStatus{}) {
+		status := t.status
+		out.Exit = &status
+	}
+	return out, nil
+}
+
+func (w *workshop) wait(ctx context.Context, p acp.TerminalRef) (acp.ExitStatus, error) {
+	t, err := w.terminal(p.TerminalID)
+	if err != nil {
+		return acp.ExitStatus{}, err
+	}
+	select {
+	case <-t.done:
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.status, nil
+	case <-ctx.Done():
+		return acp.ExitStatus{}, &acp.Error{Code: acp.CodeCancelled, Message: "cancelled"}
+	}
+}
+
+func (w *workshop) kill(p acp.TerminalRef) error {
+	t, err := w.terminal(p.TerminalID)
+	if err == nil {
+		t.end()
+	}
+	return err
+}
+
+func (w *workshop) release(p acp.TerminalRef) error {
+	t, err := w.terminal(p.TerminalID)
+	if err != nil {
+		return err
+	}
+	t.end()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.terminals, p.TerminalID)
+	return nil
+}

@@ -1,0 +1,124 @@
+package acphost
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"gascity/internal/acp"
+	"gascity/runtime"
+)
+
+// turn is the agent's work on one prompt. host.mu guards it.
+type turn struct {
+	entry     *entry
+	written   chan struct{} // closed when the prompt has left, or cannot
+	ended     chan struct{}
+	cancelled bool
+}
+
+// begin starts a turn. h.mu is held.
+func (h *host) begin(e *entry) {
+	t := &turn{entry: e, written: make(chan struct{}), ended: make(chan struct{})}
+	text := e.text
+	e.text = ""
+	h.turn, h.since, h.last = t, time.Now(), ""
+	h.tell()
+	params := acp.PromptParams{SessionID: h.conversation, Prompt: []acp.Block{acp.TextBlock(text)}}
+	go func() { // ends with the answer or the connection
+		h.page.line("> " + strings.ReplaceAll(text, "\n", "\n> "))
+		p, err := h.conn.Start(acp.MethodPrompt, params)
+		close(t.written)
+		var result acp.PromptResult
+		if err == nil {
+			<-p.Answered()
+			err = p.Result(&result)
+		}
+		h.finish(t, result, err)
+	}()
+}
+
+// taken notes a sign that the agent has taken the prompt of the present turn.
+func (h *host) taken(sign string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.turn != nil {
+		h.turn.entry.prove(sign)
+	}
+}
+
+func (e *entry) prove(sign string) {
+	if e.sign == "" && e.refused == "" && !e.failed {
+		e.sign = sign
+		close(e.settled)
+	}
+}
+
+// finish ends a turn with the agent's answer.
+func (h *host) finish(t *turn, result acp.PromptResult, err error) {
+	h.page.rest()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.judge(t.entry, err)
+	h.turn, h.since, h.last = nil, time.Now(), ""
+	h.turns++
+	switch {
+	case err != nil:
+		h.last = "the last turn failed: " + err.Error()
+	case result.StopReason != acp.StopEndTurn && result.StopReason != "":
+		h.last = "the last turn ended: " + result.StopReason
+	}
+	if len(result.Usage) > 0 {
+		h.usage = result.Usage
+	} else if len(result.Meta) > 0 {
+		h.usage = result.Meta
+	}
+	if t.cancelled || result.StopReason == acp.StopCancelled {
+		h.boundary = h.since
+	}
+	for _, q := range h.asked {
+		q.answer(acp.Cancelled())
+	}
+	h.asked = nil
+	if h.last != "" {
+		h.page.line("acp: " + h.last)
+	} else {
+		h.page.line("acp: ready")
+	}
+	close(t.ended)
+	h.tell()
+	h.next()
+}
+
+// judge is what an answer says of its prompt. h.mu is held.
+func (h *host) judge(e *entry, err error) {
+	var told *acp.Error
+	switch {
+	case err == nil:
+		e.prove("the turn's answer")
+	case !errors.As(err, &told):
+		if e.sign == "" && e.refused == "" && !e.failed {
+			e.failed, e.detail = true, "the agent ended before it gave a sign: "+err.Error()
+			close(e.settled)
+		}
+	case e.sign != "": // it has worked on it
+	case told.Code == acp.CodeInvalidParams, told.Code == acp.CodeInvalidRequest, told.Code == acp.CodeParse, told.Code == acp.CodeMethodNotFound:
+		e.refused, e.detail = runtime.RefusedContent, "the agent refused it: "+told.Error()
+		close(e.settled)
+	case told.Code == acp.CodeAuthRequired:
+		e.refused, e.detail = runtime.RefusedUnready, "the agent wants to be signed in to: "+told.Error()
+		close(e.settled)
+	default:
+		e.detail = "the turn failed: " + told.Error()
+		e.prove("the agent's error")
+	}
+}
+
+// Bounds of an interrupt.
+const (
+	cancelTime = 10 * time.Second // for the answer of a cancelled turn
+	signalTime = time.Second      // after each SIGINT
+)
+
+// errUnsettled says that a turn goes on that was to be cancelled.
+var errUnsettled = errors.New("the agent does not end its turn: it was told to cancel, and sent SIGINT twice")

@@ -1,0 +1,110 @@
+package acphost
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"gascity/internal/acp"
+)
+
+// Notification keeps the contract of acp.Handler.
+func (h *host) Notification(method string, params json.RawMessage) {
+	if method != acp.MethodUpdate {
+		return // whatever it says, there is nothing to do about it
+	}
+	var p acp.UpdateParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		h.page.line("acp: an update that cannot be read: " + err.Error())
+		return
+	}
+	u := p.Update
+	if words, ok := turnUpdates[u.Kind]; ok {
+		h.taken(words)
+	}
+	switch u.Kind {
+	case acp.UpdateAgentMessage, acp.UpdateAgentThought:
+		h.page.chunk(u.Kind, u.Content.Text)
+	case acp.UpdateToolCall, acp.UpdateToolChange:
+		h.showTool(u.Tool)
+	case acp.UpdatePlan:
+		var b strings.Builder
+		for _, e := range u.Plan {
+			b.WriteString("[plan " + e.Status + "] " + e.Content + "\n")
+		}
+		if b.Len() > 0 {
+			h.page.line(b.String())
+		}
+	case acp.UpdateMode:
+		h.mu.Lock()
+		h.mode = u.Mode
+		h.tell()
+		h.mu.Unlock()
+	case acp.UpdateUsage:
+		h.mu.Lock()
+		h.usage = u.Raw
+		h.tell()
+		h.mu.Unlock()
+	}
+}
+
+// turnUpdates are the kinds that only the work on a prompt brings forth.
+var turnUpdates = map[string]string{
+	acp.UpdateUserMessage: "user message", acp.UpdateAgentMessage: "agent message", acp.UpdateAgentThought: "agent thought",
+	acp.UpdateToolCall: "tool call", acp.UpdateToolChange: "tool call", acp.UpdatePlan: "plan",
+}
+
+func (h *host) showTool(t acp.ToolCall) {
+	var b strings.Builder
+	if t.Title != "" {
+		b.WriteString("[tool: " + t.Title + "]")
+	} else if t.Status != "" && t.Status != "in_progress" {
+		b.WriteString("[tool " + t.Status + "]")
+	}
+	for _, text := range t.Texts {
+		b.WriteString("\n" + text)
+	}
+	if b.Len() > 0 {
+		h.page.line(strings.TrimPrefix(b.String(), "\n"))
+	}
+}
+
+// Stray keeps the contract of acp.Handler: what is no message is printed.
+func (h *host) Stray(line string) {
+	const most = 4096
+	if len(line) > most {
+		line = line[:most] + "..."
+	}
+	h.page.line(strings.ToValidUTF8(line, "?"))
+}
+
+// Request keeps the contract of acp.Handler.
+func (h *host) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	switch method {
+	case acp.MethodPermission:
+		return serve(params, func(p acp.PermissionParams) (any, error) { return h.ask(ctx, p) })
+	case acp.MethodReadFile:
+		return serve(params, func(p acp.ReadFileParams) (any, error) { return h.tools.read(p) })
+	case acp.MethodWriteFile:
+		return serve(params, func(p acp.WriteFileParams) (any, error) { return struct{}{}, h.tools.write(p) })
+	case acp.MethodTerminalCreate:
+		return serve(params, func(p acp.TerminalParams) (any, error) { return h.tools.create(p) })
+	case acp.MethodTerminalOutput:
+		return serve(params, func(p acp.TerminalRef) (any, error) { return h.tools.output(p) })
+	case acp.MethodTerminalWait:
+		return serve(params, func(p acp.TerminalRef) (any, error) { return h.tools.wait(ctx, p) })
+	case acp.MethodTerminalKill:
+		return serve(params, func(p acp.TerminalRef) (any, error) { return struct{}{}, h.tools.kill(p) })
+	case acp.MethodTerminalRelease:
+		return serve(params, func(p acp.TerminalRef) (any, error) { return struct{}{}, h.tools.release(p) })
+	}
+	return nil, acp.MethodNotFound(method)
+}
+
+func serve[P any](raw json.RawMessage, do func(P) (any, error)) (any, error) {
+	var p P
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return nil, acp.InvalidParams(err.Error())
+	}
+	return do(p)
+}

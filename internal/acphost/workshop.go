@@ -1,0 +1,157 @@
+package acphost
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"gascity/internal/acp"
+)
+
+// workshop is what the agent may do by our hands: files and commands of the work
+// folder. Links are followed and must not lead out of it.
+type workshop struct {
+	dir string // without links
+	env []string
+
+	mu        sync.Mutex
+	terminals map[string]*terminal
+	count     int
+	closed    bool
+}
+
+func newWorkshop(dir string, env []string) *workshop {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	w := &workshop{dir: dir, terminals: map[string]*terminal{}}
+	for _, e := range env {
+		if !strings.HasPrefix(e, SpecVariable+"=") {
+			w.env = append(w.env, e)
+		}
+	}
+	return w
+}
+
+// maxFile is the largest file that is read or written for an agent: it has to fit a message.
+const maxFile = acp.MaxLine / 2
+
+// inside returns path relative to the work folder. The part of it that exists is
+// without links.
+func (w *workshop) inside(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", acp.InvalidParams("the path " + path + " is not absolute")
+	}
+	existing, rest := filepath.Clean(path), ""
+	for {
+		real, err := filepath.EvalSymlinks(existing)
+		if err == nil {
+			existing = real
+			break
+		}
+		if _, err := os.Lstat(existing); err == nil || existing == filepath.Dir(existing) {
+			return "", acp.InvalidParams("the path " + path + " leads nowhere") // a broken link
+		}
+		rest = filepath.Join(filepath.Base(existing), rest)
+		existing = filepath.Dir(existing)
+	}
+	rel, err := filepath.Rel(w.dir, filepath.Join(existing, rest))
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", acp.InvalidParams("the path " + path + " is outside of the work folder " + w.dir)
+	}
+	return rel, nil
+}
+
+// root opens the work folder so that no link, also none made meanwhile, leads out of it.
+func (w *workshop) root(path string) (*os.Root, string, error) {
+	rel, err := w.inside(path)
+	if err != nil {
+		return nil, "", err
+	}
+	root, err := os.OpenRoot(w.dir)
+	return root, rel, err
+}
+
+func (w *workshop) read(p acp.ReadFileParams) (acp.ReadFileResult, error) {
+	root, rel, err := w.root(p.Path)
+	if err != nil {
+		return acp.ReadFileResult{}, err
+	}
+	defer root.Close()
+	info, err := root.Stat(rel)
+	if err == nil && !info.Mode().IsRegular() {
+		err = acp.InvalidParams(p.Path + " is not a regular file")
+	}
+	var f *os.File
+	if err == nil {
+		f, err = root.Open(rel)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &acp.Error{Code: acp.CodeResourceNotFound, Message: p.Path + " does not exist"}
+	}
+	if err != nil {
+		return acp.ReadFileResult{}, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = acp.InvalidParams(fmt.Sprintf("%s is larger than %d bytes", p.Path, maxFile))
+	}
+	return acp.ReadFileResult{Content: linesOf(string(text), p.Line, p.Limit)}, err
+}
+
+// linesOf returns so many lines from a line on, counted from 1; zero is from the first,
+// and all.
+func linesOf(text string, from, limit int) string {
+	for range max(from-1, 0) {
+		_, rest, ok := strings.Cut(text, "\n")
+		if !ok {
+			return ""
+		}
+		text = rest
+	}
+	if limit <= 0 {
+		return text
+	}
+	end := 0
+	for range limit {
+		n := strings.IndexByte(text[end:], '\n')
+		if n < 0 {
+			return text
+		}
+		end += n + 1
+	}
+	return text[:end]
+}
+
+func (w *workshop) write(p acp.WriteFileParams) error {
+	root, rel, err := w.root(p.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if info, err := root.Stat(rel); err == nil && !info.Mode().IsRegular() {
+		return acp.InvalidParams(p.Path + " is not a regular file")
+	}
+	if err := root.MkdirAll(filepath.Dir(rel), 0o777); err != nil {
+		return err
+	}
+	return root.WriteFile(rel, []byte(p.Content), 0o666)
+}
+
+// close ends all commands.
+func (w *workshop) close() {
+	w.mu.Lock()
+	w.closed = true
+	all := w.terminals
+	w.terminals = map[string]*terminal{}
+	w.mu.Unlock()
+	for _, t := range all {
+		t.end()
+	}
+}

@@ -1,0 +1,33 @@
+package local
+
+import (
+	"context"
+
+	"gascity/internal/typist"
+	"gascity/runtime"
+)
+
+// Host is the way in of a driver that has a program of its own between the shim and the
+// agent: what reaches the agent, and what is known of it, goes through that program,
+// which does one thing at a time by itself. So nothing here takes the input's lock.
+type Host interface {
+	// Prepare returns the configuration that runs the program for cfg. folder is the
+	// session's private folder.
+	Prepare(name, folder string, cfg runtime.Config) (runtime.Config, error)
+	// Deliver and Settle are as [Deliver] and [Settle].
+	Deliver(ctx context.Context, l Live, p typist.Prompt) (runtime.Outcome, error)
+	Settle(ctx context.Context, l Live) (runtime.Outcome, error)
+	// Interrupt cuts the agent's turn off.
+	Interrupt(ctx context.Context, l Live) error
+	// Sense is what the program knows of the agent's activity.
+	Sense(ctx context.Context, l Live) (runtime.Evidence, *runtime.PendingInteraction, error)
+}
+
+// OpenHosted opens the sessions of a driver whose agents have such a program.
+func OpenHosted(opts Options, host Host) (*Sessions, error) {
+	s, err := open(opts, host.Deliver, host.Settle)
+	if err == nil {
+		s.host = host
+	}
+	return s, err
+}

@@ -1,0 +1,61 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"gascity/internal/acphost"
+	"gascity/internal/local"
+	"gascity/internal/typist"
+	"gascity/runtime"
+)
+
+// confirmTime is how long a sign of the agent is waited for by default. Some think for a
+// while before they say anything.
+const confirmTime = 10 * time.Second
+
+// Deliver keeps the contract of local.Host: the prompt waits for the turns before it, and is
+// submitted when the agent shows that it works on it.
+func (w *way) Deliver(ctx context.Context, l local.Live, p typist.Prompt) (runtime.Outcome, error) {
+	if p.Text == "" {
+		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
+	}
+	if !utf8.ValidString(p.Text) || strings.IndexFunc(p.Text, isControl) >= 0 {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "the text has a control character or is not UTF-8"}, nil
+	}
+	out, err := clientOf(l).Deliver(ctx, acphost.Delivery{
+		ID: l.Delivery, Once: l.Once, Text: p.Text, Busy: w.cfg.BusyTimeout, Confirm: cmp.Or(p.Confirm, confirmTime),
+	})
+	switch {
+	case errors.Is(err, acphost.ErrNoHost):
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "not a byte was sent: " + err.Error()}, nil
+	case err != nil && out.State == runtime.OutcomeAbsent && ctx.Err() != nil: // not a byte was sent
+		return out, err
+	}
+	return out, err
+}
+
+// isControl finds what is refused everywhere, so that a prompt means the same on
+// each driver.
+func isControl(r rune) bool {
+	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r >= 0x7f && r < 0xa0
+}
+
+// Settle keeps the contract of local.Host. The host remembers what it sent for as long as
+// the incarnation lives.
+func (w *way) Settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
+	return clientOf(l).Settle(ctx, l.Delivery)
+}
+
+// Interrupt keeps the contract of local.Host: it returns when the turn has ended.
+func (w *way) Interrupt(ctx context.Context, l local.Live) error {
+	err := clientOf(l).Cancel(ctx)
+	if errors.Is(err, acphost.ErrNoHost) {
+		return nil // there is no turn before the handshake
+	}
+	return err
+}
