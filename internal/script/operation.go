@@ -33,6 +33,7 @@ const (
 	OpRunLive           = "run-live"
 	OpObserve           = "observe"
 	OpObserveAll        = "observe-all"
+	OpScreen            = "screen"
 	OpStopInstance      = "stop-instance"
 	OpInterruptInstance = "interrupt-instance"
 	OpDeliver           = "deliver"
@@ -90,6 +91,7 @@ func Operations() []Operation {
 		{Name: OpWatch, Stdout: "events, one per line", Needs: CapWatch, Reads: true},
 		{Name: OpObserve, Args: argName, Stdout: "observation", Needs: CapObserve, Reads: true},
 		{Name: OpObserveAll, Args: "<prefix>", Stdout: "observations, one per line", Needs: CapObserve, Reads: true},
+		{Name: OpScreen, Args: argName, Stdout: "screen", Needs: CapScreen, Reads: true},
 		{Name: OpStopInstance, Args: argName, Stdin: "instance token", Needs: CapFence},
 		{Name: OpInterruptInstance, Args: argName, Stdin: "instance token", Needs: CapFence},
 		{Name: OpDeliver, Args: argName, Stdin: "delivery", Stdout: "outcome", Needs: CapDeliver},

@@ -23,6 +23,7 @@ const (
 	CapWatch      Capability = "watch"             // watch streams events
 	CapRunLive    Capability = "run-live"          // run-live runs session_live again
 	CapObserve    Capability = "observe"           // observe and observe-all
+	CapScreen     Capability = "screen"            // screen prints the screen with styles and cursor
 	CapFence      Capability = "fence"             // stop-instance and interrupt-instance
 	CapDeliver    Capability = "deliver"           // deliver takes a prompt with its fence
 	CapSettle     Capability = "settle"            // settle tells what became of a delivery

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gascity/internal/console"
 	"gascity/internal/script"
 	"gascity/runtime"
 )
@@ -79,8 +80,8 @@ func (p *Provider) send(ctx context.Context, name string, d runtime.Delivery) (r
 	if out, err, stop := p.addressee(ctx, name, d.Instance); stop {
 		return out, err
 	}
-	if d := p.blocked(ctx, name); d != nil {
-		return refused(runtime.RefusedDialog, fmt.Sprintf("a dialog is up (%s)", d.Kind)), nil
+	if no := p.inTheWay(ctx, name); no != nil {
+		return *no, nil
 	}
 	text, staged := p.stageFiles(ctx, name, d.Content)
 	if out, done, err := p.typeIn(ctx, name, text); done {
@@ -105,6 +106,8 @@ func (p *Provider) addressee(ctx context.Context, name, instance string) (out ru
 		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), nil, true //nolint:nilerr // the outcome tells it
 	case running(obs) == runtime.Dead:
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the session does not run"}, nil, true
+	case typing(obs):
+		return refused(runtime.RefusedTyping, "a person typed less than "+(console.DefaultHumanQuiet+clockGrain).String()+" ago"), nil, true
 	}
 	if instance == "" {
 		return out, nil, false

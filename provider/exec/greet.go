@@ -141,16 +141,11 @@ func (p *Provider) introduce(ctx context.Context, name string, cfg runtime.Confi
 
 // blocked returns the dialog or menu that is up, nil if none is seen. A script that cannot
 // show the screen hides it.
-func (p *Provider) blocked(ctx context.Context, name string) *console.Dialog {
-	cfg, err := p.program(ctx, name)
-	if err != nil {
-		return nil
-	}
+func (p *Provider) blocked(ctx context.Context, name string, rules console.Rules) *console.Dialog {
 	text, err := p.peek(ctx, name, screenRows)
 	if err != nil {
 		return nil
 	}
-	rules := console.RulesFor(cfg, p.cfg.Profiles)
 	d := dialogIn(text, rules)
 	if d == nil || d.Rule == "" && promptUnder(text, d, rules.ReadyPrefix) {
 		return nil

@@ -55,7 +55,13 @@ func attachAndType(t *testing.T, s *script) {
 	if filepath.Base(s.path) == "gc-session-screen" {
 		return // it may refuse while a terminal of another size shows another picture
 	}
-	s.do("from gc", "nudge", "worker")
+	until(t, "the person has not typed for a while", func() bool {
+		r := s.call("from gc", "nudge", "worker")
+		if r.code != 0 && !strings.Contains(r.stderr, "gc-error: refused human_typing") {
+			t.Fatalf("nudge exits %d and says %q", r.code, r.stderr)
+		}
+		return r.code == 0
+	})
 	if got := a.await(ledger.Prompt, 2); !got[1].Is("from gc") {
 		t.Errorf("%s: the agent consumed %q beside the person", filepath.Base(s.path), got[1].Text)
 	}

@@ -1,0 +1,118 @@
+package exec
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"gascity/internal/console"
+	"gascity/internal/script"
+	"gascity/internal/term"
+	"gascity/runtime"
+)
+
+// inTheWay looks at the screen and returns the refusal of a prompt: a dialog is up, or a draft
+// stands in the input line. Nil if nothing is seen: a script that declares no screen cannot tell a
+// draft from what the agent suggests there, so that no draft is seen.
+func (p *Provider) inTheWay(ctx context.Context, name string) *runtime.Outcome {
+	cfg, err := p.program(ctx, name)
+	if err != nil {
+		return nil
+	}
+	rules := console.RulesFor(cfg, p.cfg.Profiles)
+	if d := p.blocked(ctx, name, rules); d != nil {
+		out := refused(runtime.RefusedDialog, fmt.Sprintf("a dialog is up (%s)%s", d.Kind, because(d.Why)))
+		return &out
+	}
+	if !p.caps.Has(script.CapScreen) {
+		return nil
+	}
+	no := p.drafted(ctx, name, rules)
+	if no == nil || pause(ctx, draftHolds) != nil {
+		return no
+	}
+	return p.drafted(ctx, name, rules)
+}
+
+// draftHolds is how long a draft must stand: a screen that is being painted may show what is none.
+const draftHolds = 100 * time.Millisecond
+
+// drafted is the refusal because of a draft, or because it cannot be told whether there is one.
+func (p *Provider) drafted(ctx context.Context, name string, rules console.Rules) *runtime.Outcome {
+	v, err := p.view(ctx, name)
+	if err != nil {
+		out := refused(runtime.RefusedUnready, "the screen cannot be seen: "+err.Error())
+		return &out
+	}
+	c := v.Composer(rules.Screen.Composer)
+	n := utf8.RuneCountInString(strings.TrimSpace(c.Content))
+	switch {
+	case c.Above && len(rules.Screen.Composer.Marks) > 0:
+		out := refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt: what is between may be a draft")
+		return &out
+	case c.Found && !c.Above && n > 0:
+		out := refused(runtime.RefusedDraft, fmt.Sprintf("the input line holds %d characters", n))
+		return &out
+	}
+	return nil
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}
+
+// view asks the script for the screen as it is now.
+func (p *Provider) view(ctx context.Context, name string) (console.View, error) {
+	r, err := p.call(ctx, request{op: script.OpScreen, name: name, verb: "look at the screen of"})
+	if err != nil {
+		return console.View{}, err
+	}
+	s, err := script.ParseScreen(r.out)
+	if err != nil {
+		return console.View{}, fmt.Errorf("script %s screen: %w", p.cfg.Script, err)
+	}
+	return console.Look(frameOf(s)), nil
+}
+
+// frameOf draws the rows on a blank screen, without wrapping. Without styles the cursor is what
+// tells: an agent draws a suggestion behind it, and what a person has typed stands before it.
+func frameOf(s script.Screen) console.Frame {
+	screen := term.New(s.Cols, s.Rows, &term.Options{Scrollback: -1})
+	var b bytes.Buffer
+	b.WriteString("\x1b)0\x1b[?7l")
+	for y, row := range bytes.SplitN(s.Cells, []byte("\n"), s.Rows+1) {
+		if y == s.Rows {
+			break
+		}
+		fmt.Fprintf(&b, "\x1b[%d;1H%s", y+1, row)
+	}
+	screen.Write(b.Bytes())
+	f := console.Frame{Seq: 1, Rows: screen.Rows(), Cells: screen.Row, Cursor: term.Cursor{X: min(s.X, s.Cols-1), Y: s.Y, Visible: true}}
+	if !s.Styles {
+		f.Cells = func(y int) []term.Cell { return suggested(screen.Row(y), y, f.Cursor) }
+	}
+	return f
+}
+
+// suggested draws what stands behind the cursor in its row as a suggestion.
+func suggested(cells []term.Cell, y int, cursor term.Cursor) []term.Cell {
+	if y != cursor.Y {
+		return cells
+	}
+	drawn := append([]term.Cell(nil), cells...)
+	for x := cursor.X; x < len(drawn); x++ {
+		drawn[x].Style.Attr |= term.Dim
+	}
+	return drawn
+}
+
+// typing reports whether a person typed a moment ago. The clock of a place may count seconds.
+func typing(obs runtime.Observation) bool {
+	return obs.Attached != 0 && !obs.LastInput.IsZero() && time.Since(obs.LastInput) < console.DefaultHumanQuiet+clockGrain
+}
