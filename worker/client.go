@@ -143,7 +143,7 @@ func (c *Client) Health(ctx context.Context, run string) (Health, error) {
 	return call[Health](ctx, c, http.MethodGet, "/health?run_id="+url.QueryEscape(run), nil)
 }
 
-// Events returns what was recorded after the cursor, oldest first, of one run or,
+// Events returns what was recorded after the cursor, oldest first, at most 1,000 of them, of one run or,
 // for a caller that may see them, of all.
 func (c *Client) Events(ctx context.Context, run string, after uint64) ([]Event, error) {
 	q := url.Values{"after": {fmt.Sprint(after)}}

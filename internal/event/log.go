@@ -19,6 +19,9 @@ type Log interface {
 	// forgotten already. An id that this log never gave, as of an earlier one,
 	// is a gap too: everything is returned.
 	After(id uint64) (events []client.Event, gap bool, err error)
+	// Page is After for at most limit events, 1 or more, without reading the others. What
+	// is left out follows the last one that is returned.
+	Page(id uint64, limit int) (events []client.Event, err error)
 	// Since returns the id of the newest event that is older than t: what comes
 	// after it has happened since. It is zero if there is none that old.
 	Since(t time.Time) (id uint64, err error)
@@ -78,6 +81,17 @@ func (m *Memory) After(id uint64) ([]client.Event, bool, error) {
 		return slices.Clone(m.events), true, nil
 	}
 	return slices.Clone(m.events[id+1-first:]), false, nil
+}
+
+// Page implements [Log].
+func (m *Memory) Page(id uint64, limit int) ([]client.Event, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	events := m.events
+	if first := m.last - uint64(len(events)) + 1; id >= first && id <= m.last {
+		events = events[id+1-first:]
+	}
+	return slices.Clone(events[:min(len(events), max(1, limit))]), nil
 }
 
 // Since implements [Log].

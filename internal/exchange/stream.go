@@ -2,7 +2,9 @@ package exchange
 
 import (
 	"context"
+	"time"
 
+	"gascity/client"
 	"gascity/internal/event"
 	"gascity/internal/run"
 	"gascity/worker"
@@ -102,25 +104,64 @@ func (a *active) left(r *reader) {
 	a.engine.opts.City.Sense(a.session)
 }
 
-// maxPage is how many events one answer has.
+// maxPage is how many events one answer has, and one look into the time line.
 const maxPage = 1000
 
-// Events keeps the contract of workerapi.Streams.
-func (e *Engine) Events(_ context.Context, id string, after uint64) ([]worker.Event, error) {
-	past, _, err := e.opts.Events.After(after)
-	if err != nil {
-		return nil, err
+// Events keeps the contract of workerapi.Streams. The time line is read page by page: an
+// answer costs the same memory however long that is. What was recorded before a run
+// began is not looked at for it.
+func (e *Engine) Events(ctx context.Context, id string, after uint64, limit int) ([]worker.Event, error) {
+	if limit <= 0 || limit > maxPage {
+		limit = maxPage
+	}
+	if begun := e.begun(id); after == 0 && !begun.IsZero() {
+		first, err := e.opts.Events.Since(begun)
+		if err != nil {
+			return nil, err
+		}
+		after = first
 	}
 	page := []worker.Event{}
-	for _, entry := range past {
-		name, ours := event.Kind(entry.Kind).WorkerReport()
-		if !ours || id != "" && entry.Data[dataRun] != id {
-			continue
+	for ctx.Err() == nil {
+		past, err := e.opts.Events.Page(after, maxPage)
+		if err != nil {
+			return nil, err
 		}
-		page = append(page, worker.Event{Seq: entry.ID, At: entry.Time, RunID: entry.Data[dataRun], Kind: name, Data: []byte(entry.Data[dataBody])})
-		if len(page) == maxPage {
-			break
+		for i := range past {
+			if ev, ours := reported(&past[i], id); ours {
+				page = append(page, ev)
+			}
+			if len(page) == limit {
+				return page, nil
+			}
 		}
+		if len(past) < maxPage || past[len(past)-1].ID <= after {
+			return page, nil
+		}
+		after = past[len(past)-1].ID
 	}
-	return page, nil
+	return nil, ctx.Err()
+}
+
+// begun is when the incarnation of a run started; zero: not known, or no run was named.
+func (e *Engine) begun(id string) time.Time {
+	a, err := e.named(id)
+	if err != nil {
+		return time.Time{}
+	}
+	v, err := e.opts.City.View(a.session)
+	if err != nil || v.StartedAt.IsZero() {
+		return time.Time{}
+	}
+	return v.StartedAt.Add(-unseenWithin) // its worker may have spoken before it was seen
+}
+
+// reported is what a worker of the run reported by an entry of the time line; not ours
+// if it is none. An empty run is any.
+func reported(entry *client.Event, id string) (ev worker.Event, ours bool) {
+	name, ours := event.Kind(entry.Kind).WorkerReport()
+	if !ours || id != "" && entry.Data[dataRun] != id {
+		return worker.Event{}, false
+	}
+	return worker.Event{Seq: entry.ID, At: entry.Time, RunID: entry.Data[dataRun], Kind: name, Data: []byte(entry.Data[dataBody])}, true
 }

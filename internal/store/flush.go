@@ -298,6 +298,17 @@ func (d *DB) olderEvents(ctx context.Context, t *sql.Tx, p *past, id uint64) (ev
 	if id >= p.last {
 		id = 0
 	}
+	events, bad, err := eventsBetween(ctx, t, id, p.start, -1)
+	gap = gap || bad
+	if id+1 < p.start {
+		return append(events, p.tail...), gap, err
+	}
+	return append(events, p.tail[id+1-p.start:]...), gap, err
+}
+
+// eventsBetween reads the events with ids between two, at most limit of them; a negative
+// limit is none. bad says that one is there that nobody can read.
+func eventsBetween(ctx context.Context, t *sql.Tx, after, before uint64, limit int) (events []client.Event, bad bool, err error) {
 	err = each(ctx, t, func(rows *sql.Rows) error {
 		var body []byte
 		if err := rows.Scan(&body); err != nil {
@@ -305,14 +316,11 @@ func (d *DB) olderEvents(ctx context.Context, t *sql.Tx, p *past, id uint64) (ev
 		}
 		var e client.Event
 		if err := json.Unmarshal(body, &e); err != nil {
-			gap = true // it is there, and nobody can read it
+			bad = true
 			return nil //nolint:nilerr // one bad event is a gap
 		}
 		events = append(events, e)
 		return nil
-	}, "SELECT body FROM event WHERE id > ? AND id < ? ORDER BY id", id, p.start)
-	if id+1 < p.start {
-		return append(events, p.tail...), gap, err
-	}
-	return append(events, p.tail[id+1-p.start:]...), gap, err
+	}, "SELECT body FROM event WHERE id > ? AND id < ? ORDER BY id LIMIT ?", after, before, limit)
+	return events, bad, err
 }

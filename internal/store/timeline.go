@@ -177,6 +177,34 @@ func (d *DB) After(id uint64) (events []client.Event, gap bool, err error) {
 	return events, gap, nil
 }
 
+// Page implements event.Log.
+func (d *DB) Page(id uint64, limit int) (events []client.Event, err error) {
+	limit = max(1, limit)
+	l := &d.events
+	l.mu.Lock()
+	start, last := l.startLocked(), l.last
+	if id > last {
+		id = 0
+	}
+	var tail []client.Event // what of it follows the id, and may be returned
+	if from := max(id+1, start); from-start < uint64(len(l.tail)) {
+		tail = l.tail[from-start:]
+		tail = slices.Clone(tail[:min(len(tail), limit)])
+	}
+	l.mu.Unlock()
+	if id+1 >= start {
+		return tail, nil
+	}
+	err = d.read(d.base, "read the events", func(ctx context.Context, t *sql.Tx) error {
+		events, _, err = eventsBetween(ctx, t, id, start, limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return append(events, tail[:min(len(tail), limit-len(events))]...), nil
+}
+
 // Since implements event.Log.
 func (d *DB) Since(t time.Time) (id uint64, err error) {
 	d.events.mu.Lock()

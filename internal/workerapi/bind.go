@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
@@ -98,7 +99,11 @@ func events(ctx context.Context, c City, id string, q url.Values) ([]worker.Even
 	if err != nil {
 		return nil, err
 	}
-	page, err := c.Events(ctx, id, after)
+	limit, err := number(q.Get("limit"))
+	if err != nil {
+		return nil, err
+	}
+	page, err := c.Events(ctx, id, after, int(min(limit, math.MaxInt32))) //nolint:gosec // bounded
 	if page == nil && err == nil {
 		page = []worker.Event{}
 	}

@@ -61,7 +61,7 @@ type Streams interface {
 	// and when its reader is too slow (after a Lagged): the city never waits for one. It
 	// holds at least one message that is ready, if there is one.
 	Stream(ctx context.Context, id string, after uint64) (<-chan run.Item, error)
-	// Events returns what was recorded after the cursor, at most a page; of all runs
-	// if run is empty.
-	Events(ctx context.Context, id string, after uint64) ([]worker.Event, error)
+	// Events returns what was recorded after the cursor, at most limit events or, if that
+	// is 0 or too many, a page; of all runs if run is empty.
+	Events(ctx context.Context, id string, after uint64, limit int) ([]worker.Event, error)
 }

@@ -145,7 +145,7 @@ func (c *paper) Stream(ctx context.Context, id string, _ uint64) (<-chan run.Ite
 	return out, nil
 }
 
-func (c *paper) Events(_ context.Context, id string, _ uint64) ([]worker.Event, error) {
+func (c *paper) Events(_ context.Context, id string, _ uint64, _ int) ([]worker.Event, error) {
 	return []worker.Event{{Seq: 1, At: time.Now(), RunID: id, Kind: "lifecycle", Data: json.RawMessage(`{"event":"idle"}`)}, {Seq: 2, At: time.Now(), RunID: id, Kind: "connected"}}, c.called("events", id)
 }
 

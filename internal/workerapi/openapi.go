@@ -94,6 +94,6 @@ func (row route) parameters() []*huma.Param {
 		{Name: "wait", In: "query", Schema: text, Description: "submitted or consumed"},
 		{Name: "Last-Event-ID", In: "header", Schema: text, Description: "as after"},
 	}
-	names := map[string][]string{"stream": {"run_id", "after", "Last-Event-ID"}, "events": {"run_id", "after"}, "health": {"run_id"}, "prompt": {"wait"}}[row.id]
+	names := map[string][]string{"stream": {"run_id", "after", "Last-Event-ID"}, "events": {"run_id", "after", "limit"}, "health": {"run_id"}, "prompt": {"wait"}}[row.id]
 	return slices.DeleteFunc(all, func(p *huma.Param) bool { return !slices.Contains(names, p.Name) })
 }

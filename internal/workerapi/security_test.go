@@ -432,6 +432,7 @@ func TestNumbersOfEvents(t *testing.T) {
 	d := newDesk(t, false)
 	for _, number := range []string{"-1", "x", "18446744073709551615", "9007199254740993"} {
 		d.refused("stream after "+number, endpoint{method: "GET", path: "/stream?run_id=one"}, tokenOne, with("Last-Event-ID", number), "invalid")
+		d.refused("so many events: "+number, endpoint{method: "GET", path: "/events?run_id=one&limit=" + number}, tokenOne, nil, "invalid")
 		d.refused("events after "+number, endpoint{method: "GET", path: "/events?run_id=one&after=" + number}, tokenOne, nil, "invalid")
 	}
 }

@@ -31,6 +31,11 @@ func (s *suite) after(id uint64, wantGap bool, want ...client.Event) {
 	if gap != wantGap {
 		s.t.Errorf("after %d the gap is %v, want %v", id, gap, wantGap)
 	}
+	for limit := range len(want) + 1 {
+		page, err := s.Events.Page(id, limit+1)
+		s.must(err)
+		s.same("a page of the past", want[:min(len(want), limit+1)], page)
+	}
 }
 
 func eventOrder(s *suite) {

@@ -80,6 +80,11 @@ func (f *Faulty) After(id uint64) ([]client.Event, bool, error) {
 	return page.events, page.gap, err
 }
 
+// Page implements event.Log.
+func (f *Faulty) Page(id uint64, limit int) ([]client.Event, error) {
+	return read(forever{}, f, fmt.Sprint("page after ", id, " of ", limit), func() ([]client.Event, error) { return f.stores.Events.Page(id, limit) })
+}
+
 // Since implements event.Log.
 func (f *Faulty) Since(t time.Time) (uint64, error) {
 	return read(forever{}, f, "events since "+t.String(), func() (uint64, error) { return f.stores.Events.Since(t) })
