@@ -23,6 +23,10 @@ type Screen struct {
 	TitleIdle      []Pattern `toml:"title_idle"`
 	TitleAttention []Pattern `toml:"title_attention"`
 
+	// MessageMarks: its marks of shell integration (OSC 133) go around messages
+	// and not around commands, so they tell nothing of what it does.
+	MessageMarks bool `toml:"message_marks"`
+
 	// Settle tells when Enter may follow a paste. The last entry whose MinBytes
 	// the text reaches holds; without entries, [DefaultSettle].
 	Settle []Settle `toml:"settle"`

@@ -22,7 +22,7 @@ func Sense(f Frame, rules Rules, now time.Time) runtime.Reading {
 	}
 	v := Look(f)
 	for _, read := range []func() (runtime.Evidence, bool){v.reported, v.progress, v.shellMark} {
-		if e, ok := read(); ok {
+		if e, ok := read(); ok && (e.Source != runtime.SourceMark || !rules.Screen.MessageMarks) {
 			r.Evidence = append(r.Evidence, e)
 		}
 	}
