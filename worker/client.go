@@ -86,6 +86,20 @@ func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
 	return d, nil
 }
 
+// Prove asks for the canary, as a worker does before its first prompt: it shows the city
+// that the worker asks before it uses a tool. A city with a guard gives it no work
+// otherwise. An error says that nothing is proved.
+func (c *Client) Prove(ctx context.Context) error {
+	d, err := c.Authorize(ctx, Call{Tool: Canary})
+	switch {
+	case err != nil:
+		return fmt.Errorf("the guard is not proved: %w", err)
+	case d.Allowed || d.Rule != Canary:
+		return fmt.Errorf("the guard is not proved: the city does not know the tool %s", Canary)
+	}
+	return nil
+}
+
 // Telemetry reports events. A repetition is harmless.
 func (c *Client) Telemetry(ctx context.Context, events ...TelemetryEvent) (TelemetryAnswer, error) {
 	return tell[TelemetryAnswer](ctx, c, "/telemetry", Telemetry{RunID: c.RunID, Events: events})

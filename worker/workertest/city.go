@@ -205,7 +205,10 @@ func (c *City) mux() http.Handler {
 	}
 	mux.HandleFunc("POST /authorize", c.report(func(_ http.ResponseWriter, body []byte) any {
 		var call worker.Call
-		if json.Unmarshal(body, &call) != nil || c.Decide == nil {
+		switch err := json.Unmarshal(body, &call); {
+		case err == nil && call.Tool == worker.Canary:
+			return worker.Decision{Effect: worker.Deny, Rule: worker.Canary, Reason: "the guard is live"}
+		case err != nil, c.Decide == nil:
 			return worker.Decision{Effect: worker.Deny, Reason: "nothing is allowed here"}
 		}
 		return c.Decide(call)

@@ -17,8 +17,7 @@ import (
 func main() {
 	ctx := context.Background()
 	c := &worker.Client{Socket: os.Getenv("GC_WORKER_SOCKET"), Token: os.Getenv("GC_WORKER_TOKEN"), RunID: os.Getenv("GC_RUN_ID")}
-	report(c.Report(ctx, worker.Started, worker.Detail{Agent: "echo"}))
-	report(c.Report(ctx, worker.Ready, worker.Detail{}))
+	report(c.Report(ctx, worker.Started, worker.Detail{Agent: "echo"}), c.Prove(ctx), c.Report(ctx, worker.Ready, worker.Detail{}))
 	for m, err := range c.Messages(ctx) {
 		var p worker.Prompt
 		if err != nil || m.Kind != worker.PromptMessage || json.Unmarshal(m.Data, &p) != nil {

@@ -55,6 +55,7 @@ def messages():
 
 
 post("/lifecycle", event="started", metadata={"agent": "python"})
+post("/authorize", tool="gc.canary")  # it shows that we ask: without it a city with a guard gives no work
 post("/lifecycle", event="ready")
 for message in messages():
     if message["kind"] != "prompt":

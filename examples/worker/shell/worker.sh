@@ -52,6 +52,7 @@ message() { # message JSON
 }
 
 say /lifecycle '{event: "started", metadata: {agent: "shell"}}' || exit 1
+say /authorize '{tool: "gc.canary"}' || exit 1 # it shows that we ask: without it a city with a guard gives no work
 say /lifecycle '{event: "ready"}' || exit 1
 until [ -e "$folder/end" ]; do # a stream that breaks is opened again
 	call -N "http://city/stream?run_id=$GC_RUN_ID" | while IFS= read -r line; do

@@ -1,0 +1,159 @@
+package exchange_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"gascity/internal/event"
+	"gascity/internal/exchange"
+	"gascity/internal/guard"
+	"gascity/internal/session"
+	"gascity/worker"
+)
+
+// guarded is a city with a guard that denies force pushes by name of the tool.
+func guarded(t *testing.T, edit func(*exchange.Options)) *rig {
+	t.Helper()
+	return newRig(t, func(o *exchange.Options) {
+		o.Regime = func() guard.Regime { return guard.Regime{On: true} }
+		o.Judge = func(_ session.View, c worker.Call) guard.Verdict {
+			if c.Tool == "Bash" {
+				return guard.Verdict{Action: guard.Deny, Rule: "no-shell", Reason: "no shell here"}
+			}
+			return guard.Verdict{Action: guard.Allow}
+		}
+		if edit != nil {
+			edit(o)
+		}
+	})
+}
+
+// hold is what keeps prompts from a session.
+func (r *rig) hold(name string) string {
+	v, err := r.now().View(name)
+	r.must(err)
+	return r.now().engine.Hold(v)
+}
+
+// TestASessionThatHasNotShownThatItAsksGetsNoWork: the canary ends the hold, what it
+// shows outlives the controller, and another incarnation has to show it again.
+func TestASessionThatHasNotShownThatItAsksGetsNoWork(t *testing.T) {
+	t.Parallel()
+	told := make(chan string, 8)
+	r := guarded(t, func(o *exchange.Options) { o.Ready = func(name string) { told <- name } })
+	env := r.start("s", "one")
+	if why := r.hold("s"); why == "" {
+		t.Error("a session whose worker has not spoken may have prompts")
+	}
+	w := clientOf(env)
+	r.must(w.Report(r.within(), worker.Started, worker.Detail{}))
+	r.must(w.Report(r.within(), worker.Ready, worker.Detail{}))
+	if word, why := r.now().engine.GuardOf("s"); r.hold("s") == "" || word != exchange.Unguarded || why == "" {
+		t.Errorf("its reports alone free it: %q, %q", word, why)
+	}
+	r.must(w.Prove(r.within()))
+	if word, _ := r.now().engine.GuardOf("s"); r.hold("s") != "" || word != exchange.Guarded {
+		t.Errorf("after the canary it is %q and held: %q", word, r.hold("s"))
+	}
+	select {
+	case name := <-told:
+		if name != "s" {
+			t.Errorf("told of %q", name)
+		}
+	case <-time.After(patience):
+		t.Error("nobody was told that it may have prompts")
+	}
+	r.restart()
+	r.eventually("known again", func() bool { word, _ := r.now().engine.GuardOf("s"); return word == exchange.Guarded })
+	if why := r.hold("s"); why != "" {
+		t.Errorf("another controller has forgotten it: %s", why)
+	}
+	r.must(r.now().provider.Stop("s"))
+	r.start("s", "two")
+	if word, _ := r.now().engine.GuardOf("s"); r.hold("s") == "" || word != exchange.Unguarded {
+		t.Errorf("another incarnation is %q", word)
+	}
+}
+
+// TestACityMayLetTheUnguardedWork: nothing is held where it says so, or where there is no
+// guard, and what is so is still shown.
+func TestACityMayLetTheUnguardedWork(t *testing.T) {
+	t.Parallel()
+	regime := guard.Regime{On: true, Lenient: true}
+	r := guarded(t, func(o *exchange.Options) { o.Regime = func() guard.Regime { return regime } })
+	r.start("s", "one")
+	if word, _ := r.now().engine.GuardOf("s"); r.hold("s") != "" || word != exchange.Unguarded {
+		t.Errorf("held: %q, %q", r.hold("s"), word)
+	}
+	regime = guard.Regime{}
+	if word, _ := r.now().engine.GuardOf("s"); r.hold("s") != "" || word != "" {
+		t.Errorf("without a guard: %q, %q", r.hold("s"), word)
+	}
+}
+
+// TestABypassIsPunishedAtOnce has a worker that cheats: it asks, is denied, and reports
+// that the tool ran. In less than a second the city is told to act, by its policy.
+func TestABypassIsPunishedAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, act := range []guard.Bypass{guard.BypassStop, guard.BypassInterrupt, guard.BypassReport} {
+		t.Run(string(act), func(t *testing.T) {
+			t.Parallel()
+			type deed struct {
+				session, instance, reason string
+				act                       guard.Bypass
+				at                        time.Time
+			}
+			var once sync.Once
+			deeds := make(chan deed, 8)
+			r := guarded(t, func(o *exchange.Options) {
+				o.Regime = func() guard.Regime { return guard.Regime{On: true, OnBypass: act} }
+				o.Punish = func(_ context.Context, session, instance, reason string, act guard.Bypass) (err error) {
+					once.Do(func() { err = context.DeadlineExceeded }) // the first attempt fails
+					deeds <- deed{session, instance, reason, act, time.Now()}
+					return err
+				}
+			})
+			w := clientOf(r.start("s", "one"))
+			r.must(w.Prove(r.within()))
+			d, err := w.Authorize(r.within(), worker.Call{ID: "call-1", Tool: "Bash"})
+			r.must(err)
+			if d.Allowed {
+				t.Fatal("it was allowed")
+			}
+			began := time.Now()
+			for range 2 { // a report that comes twice is one bypass
+				_, err = w.Telemetry(r.within(), worker.TelemetryEvent{Type: worker.ToolUsed, Timestamp: began, ToolsCalled: []worker.ToolCall{{Name: "Bash", CallID: "call-1"}, {Name: "Read", CallID: "call-2"}}})
+				r.must(err)
+			}
+			events, _, err := r.opts.Events.After(0)
+			r.must(err)
+			n := 0
+			for _, e := range events {
+				if e.Kind == string(event.WorkerBypass) {
+					n++
+				}
+			}
+			if word, why := r.now().engine.GuardOf("s"); n != 1 || word != exchange.Bypassed || why == "" {
+				t.Errorf("%d events, it is %q: %q", n, word, why)
+			}
+			if act == guard.BypassReport {
+				if len(deeds) > 0 {
+					t.Errorf("the city was to act: %+v", <-deeds)
+				}
+				return
+			}
+			for range 2 {
+				select {
+				case got := <-deeds:
+					if got.session != "s" || got.instance != session.PublicInstance("one") || got.act != act || got.at.Sub(began) > time.Second {
+						t.Errorf("after %s: %+v", got.at.Sub(began), got)
+					}
+				case <-time.After(patience):
+					t.Fatal("nothing was done")
+				}
+			}
+		})
+	}
+}
