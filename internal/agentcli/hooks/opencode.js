@@ -1,1 +1,132 @@
+// Made by gc. It tells the agent's city what the agent does, and asks it before each
+// tool. Outside a city it does nothing.
+import * as http from "node:http";
+import { createHash } from "node:crypto";
 
+const env = process.env;
+const socket = env.GC_WORKER_SOCKET, base = env.GC_WORKER_URL, token = env.GC_WORKER_TOKEN, run = env.GC_RUN_ID;
+const decideWithin = 65_000, tellWithin = 3_000, maxAnswer = 1 << 20;
+
+// post sends one report and resolves to the answer; it rejects upon everything else.
+function post(path, body, within) {
+  return new Promise((resolve, reject) => {
+    const text = JSON.stringify({ run_id: run, ...body });
+    const url = base ? new URL(base) : undefined;
+    const target = socket ? { socketPath: socket, path } : { host: url.hostname, port: url.port, path };
+    const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text), Authorization: "Bearer " + token };
+    const timer = setTimeout(() => request.destroy(new Error("the city gave no answer in time")), within);
+    const fail = (error) => {
+      clearTimeout(timer);
+      reject(error);
+    };
+    const request = http.request({ ...target, method: "POST", headers, agent: false }, (response) => {
+      let answer = "";
+      response.setEncoding("utf8");
+      response.on("data", (piece) => {
+        answer += piece;
+        if (answer.length > maxAnswer) request.destroy(new Error("the city says too much"));
+      });
+      response.on("error", fail);
+      response.on("aborted", () => fail(new Error("the city broke off")));
+      response.on("end", () => {
+        clearTimeout(timer);
+        const code = response.statusCode ?? 0;
+        if (code < 200 || code > 299) return reject(new Error("the city answers " + code + " " + answer.slice(0, 200)));
+        try {
+          resolve(answer === "" ? {} : JSON.parse(answer));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+    request.on("error", fail);
+    request.end(text);
+  });
+}
+
+// What is told goes one after the other, and never holds the agent up.
+let queue = Promise.resolve();
+function tell(path, body) {
+  queue = queue.then(() => post(path, body, tellWithin)).catch(() => undefined);
+  return queue;
+}
+
+let conversation = "";
+function life(event, metadata = {}) {
+  return tell("/lifecycle", { event, timestamp: new Date().toISOString(), metadata: { via: "hook", conversation_id: conversation, ...metadata } });
+}
+
+function telemetry(event) {
+  return tell("/telemetry", { events: [{ timestamp: new Date().toISOString(), ...event }] });
+}
+
+function hash(text) {
+  const trimmed = (text ?? "").trim();
+  return trimmed === "" ? "" : createHash("sha256").update(trimmed, "utf8").digest("hex");
+}
+
+export const Gascity = async () => {
+  if (!token || !run || (!socket && !base)) return {};
+  void life("started", { agent: "opencode" });
+  void tell("/authorize", { tool: "gc.canary" }); // it shows the city that it asks before each tool
+  void life("ready");
+  const children = new Set(); // sessions of sub-agents: their turns are not the agent's
+  let failed = "";
+  return {
+    "chat.message": async (input, output) => {
+      if (children.has(input?.sessionID)) return;
+      conversation = input?.sessionID ?? conversation;
+      failed = "";
+      const text = (output?.parts ?? []).filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("");
+      void life("busy", { prompt_hash: hash(text) });
+    },
+    // What is thrown keeps the tool from running.
+    "tool.execute.before": async (input, output) => {
+      let decision;
+      try {
+        decision = await post("/authorize", { id: input.callID, tool: input.tool, input: output?.args ?? {}, wait_seconds: decideWithin / 1000 - 5 }, decideWithin);
+      } catch (error) {
+        throw new Error("not authorized, because the city gave no answer: " + (error?.message ?? error));
+      }
+      if (decision?.allowed === true && (decision.effect === undefined || decision.effect === "allow")) return;
+      throw new Error((decision?.reason || "the city does not allow it") + (decision?.rule ? " (rule " + decision.rule + ")" : ""));
+    },
+    "tool.execute.after": async (input) => {
+      void telemetry({ type: "tool_used", tools_called: [{ name: input.tool, success: true, duration_ms: 0, call_id: input.callID }] });
+    },
+    event: async ({ event }) => {
+      const about = event?.properties ?? {};
+      if (event.type === "session.created" && about.info?.parentID) children.add(about.info.id);
+      if (children.has(about.sessionID)) return;
+      switch (event.type) {
+        case "session.error":
+          failed = about.error?.data?.message ?? about.error?.name ?? "it failed";
+          break;
+        case "session.compacted":
+          void telemetry({ type: "compacted" });
+          break;
+        case "message.updated": {
+          const info = about.info;
+          if (info?.role !== "assistant" || !info.time?.completed || !info.tokens) break;
+          void telemetry({
+            type: "turn_complete",
+            message_id: info.id,
+            usage: {
+              input_tokens: info.tokens.input,
+              output_tokens: info.tokens.output,
+              cache_read_tokens: info.tokens.cache?.read,
+              cache_creation_tokens: info.tokens.cache?.write,
+              reasoning_tokens: info.tokens.reasoning,
+              model: info.modelID,
+            },
+          });
+          break;
+        }
+        case "session.idle":
+          if (failed) void telemetry({ type: "error", message: failed });
+          void life("idle", { reason: failed ? "failed" : "done" });
+          break;
+      }
+    },
+  };
+};

@@ -86,7 +86,10 @@ export default function (pi: any) {
 
   pi.on("session_start", async (event: any, ctx: any) => {
     conversation = ctx?.sessionManager?.getSessionId?.() ?? "";
-    if (event.reason === "startup" || event.reason === "resume") await life("started", { agent: "pi" });
+    if (event.reason === "startup" || event.reason === "resume") {
+      await life("started", { agent: "pi" });
+      await tell("/authorize", { tool: "gc.canary" }); // it shows the city that it asks before each tool
+    }
     await life("ready");
   });
   pi.on("before_agent_start", async (event: any) => {
