@@ -87,15 +87,19 @@ func delivery(a *agent, in string) {
 			}
 		}
 		told = append(told, fmt.Sprintf("%s %d of %d (%s%s)", bytes(size), n, n, spread(took), demoted(pasted, n)))
+		a.t.Log(told[len(told)-1])
 	}
 	got := a.Model.Prompts(a.name)[heardBefore:]
 	if len(got) != len(want) {
 		a.t.Errorf("the model heard %d prompts, %d were sent", len(got), len(want))
 	}
 	for i := range min(len(got), len(want)) {
-		if !same(got[i].Text, want[i]) {
+		if !a.same(got[i].Text, want[i]) {
 			a.t.Errorf("prompt %d is %.100q..., sent was %.100q...", i, got[i].Text, want[i])
 		}
+	}
+	if a.untabs() {
+		told = append(told, "a tab arrives as four spaces")
 	}
 	note(a.t, a.found, "delivery", "%s%s", strings.Join(told, "; "), in)
 }
@@ -179,7 +183,7 @@ func interrupt(a *agent, in string) {
 			a.sees("some more words")
 		}
 		began := time.Now()
-		if out, err := a.Run(a.t.Context(), "session", "interrupt", a.name); err != nil {
+		if out, err := a.Run(a.t.Context(), "interrupt", a.name); err != nil {
 			a.fail("cannot be interrupted %s: %v\n%s", moment, err, out)
 		}
 		ctx, cancel := a.patient()
@@ -192,7 +196,7 @@ func interrupt(a *agent, in string) {
 		a.say(next, client.ReceiptConsumed)
 		a.heard(next)
 		got := a.Model.Prompts(a.name)[heard:]
-		if len(got) != 2 || !same(got[1].Text, next) {
+		if len(got) != 2 || !a.same(got[1].Text, next) {
 			a.t.Errorf("after the interrupt %s the model heard %+v", moment, got)
 		}
 	}

@@ -151,7 +151,7 @@ func (a *agent) heard(text string) (mockmodel.Prompt, mockmodel.Request) {
 	var found mockmodel.Prompt
 	err := a.Model.Await(ctx, func([]mockmodel.Request) bool {
 		for _, p := range a.Model.Prompts(a.name) {
-			if same(p.Text, text) {
+			if a.same(p.Text, text) {
 				found = p
 				return true
 			}
@@ -179,10 +179,16 @@ func (a *agent) primed() {
 }
 
 // same compares a prompt with what reached the model. A space at the end is lost
-// or added by some CLIs.
-func same(got, want string) bool {
+// or added by some CLIs, and some draw tabs before they take them.
+func (a *agent) same(got, want string) bool {
+	if a.untabs() {
+		want = strings.ReplaceAll(want, "\t", "    ")
+	}
 	return strings.TrimRight(got, " \n") == strings.TrimRight(want, " \n")
 }
+
+// untabs reports whether the CLI makes four spaces of a tab that is pasted.
+func (a *agent) untabs() bool { return slices.Contains([]string{"claude", "pi"}, a.found.Name) }
 
 // spread tells the middle and the greatest of durations.
 func spread(all []time.Duration) string {

@@ -19,7 +19,7 @@ import (
 )
 
 // Patience is how long anything of an agent may take on a loaded machine.
-const Patience = 2 * time.Minute
+const Patience = 90 * time.Second
 
 // Member is one agent of a city.
 type Member struct {

@@ -186,7 +186,10 @@ func unwrap(text string) (bare string, pasted bool) {
 		before, after, found := strings.Cut(rest, "<pasted_content")
 		out.WriteString(before)
 		if !found {
-			return out.String(), pasted
+			if pasted {
+				return strings.Trim(out.String(), "\n"), pasted
+			}
+			return text, false
 		}
 		_, inner, opened := strings.Cut(after, ">")
 		inner, behind, closed := strings.Cut(inner, "</pasted_content")
