@@ -67,7 +67,8 @@ type Sign struct {
 
 // Holder is a Terminal that can keep back what people type.
 type Holder interface {
-	// Hold keeps it back until release is called, for at most [HoldLimit].
+	// Hold keeps it back until release is called, for at most [HoldLimit] from the first key
+	// on. Release is nil if there is nobody to hold, or no way: nothing is kept back then.
 	Hold(ctx context.Context) (release func(), err error)
 }
 

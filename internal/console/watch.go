@@ -108,7 +108,7 @@ func (w *Watch) Hold(ctx context.Context) error {
 	w.Release()
 	since := time.Now()
 	release, err := holder.Hold(ctx)
-	if err != nil {
+	if err != nil || release == nil {
 		return err
 	}
 	w.release, w.since = release, since
@@ -117,6 +117,16 @@ func (w *Watch) Hold(ctx context.Context) error {
 		w.View = Look(f)
 	}
 	return err
+}
+
+// Renew begins a hold that has lasted for a while anew, before something is typed that must
+// not be let go of halfway. What people typed meanwhile shows in the frame.
+func (w *Watch) Renew(ctx context.Context) error {
+	if w.release == nil || time.Since(w.since) < HoldLimit/4 {
+		return nil
+	}
+	w.Release()
+	return w.Hold(ctx)
 }
 
 // Release lets people's input through that was kept back, if any is.

@@ -83,7 +83,7 @@ type opened struct {
 
 // open starts a process that is attached to the hub of the server.
 func (c *Client) open(ctx context.Context, how manner) (opened, error) {
-	binary, err := lookUp(c.options.Binary, c.options.Path)
+	binary, err := LookUp(c.options.Binary, c.options.Path)
 	if err != nil {
 		return opened{}, err
 	}

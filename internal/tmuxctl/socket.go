@@ -92,8 +92,9 @@ func (c *Client) alone(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// lookUp finds the program in the list of folders. A path is taken as it is.
-func lookUp(binary, path string) (string, error) {
+// LookUp finds the program in the list of folders. A path is taken as it is. What is not
+// found is [ErrNoTmux].
+func LookUp(binary, path string) (string, error) {
 	if strings.ContainsRune(binary, filepath.Separator) {
 		if !runnable(binary) {
 			return "", fmt.Errorf("%w: %s is not a program", ErrNoTmux, binary)

@@ -53,6 +53,9 @@ func (s *Server) configuration() string {
 	} {
 		fmt.Fprintln(&b, line)
 	}
+	for _, line := range s.keys() {
+		fmt.Fprintln(&b, line)
+	}
 	return b.String()
 }
 

@@ -172,6 +172,9 @@ func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 	if errors.Is(err, journal.ErrTouched) {
 		return refused(runtime.RefusedTyping, "%v", err), nil
 	}
+	if no == nil && err == nil {
+		err = d.Renew(ctx) // text and Enter in one hold; who types in between is noticed with the text
+	}
 	d.before, d.human = d.View.Frame, d.View.LastHuman
 	return no, err
 }

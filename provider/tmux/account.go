@@ -46,6 +46,7 @@ type lease struct {
 	number string // nobody has had it before
 	book   account
 	read   time.Time // when a person had typed last when the account was read
+	table  bool      // people's keys can be kept back
 }
 
 var _ typist.Lease = (*lease)(nil)
@@ -61,18 +62,28 @@ func (s seat) lease(ctx context.Context) (*lease, error) {
 	l.number = rand.Text()
 	answer, err := s.provider.act(ctx, s.record, s.fence(), tmuxctl.Sequence(
 		tmuxctl.Cmd("set-option", "-p", "-t", s.target(), "@"+tmuxhost.OptionLease, l.number),
-		tmuxctl.Cmd("display-message", "-p", "-t", s.target(), "#{@"+tmuxhost.OptionEntered+"} "+tmuxhost.StateFields),
+		tmuxctl.Cmd("display-message", "-p", "-t", s.target(), leaseFields+tmuxhost.StateFields),
 	))
 	if err != nil {
 		return nil, gone(err)
 	}
-	entered, fields, _ := strings.Cut(string(answer), " ")
-	now, err := tmuxhost.Parse(fields)
+	fields := strings.SplitN(string(answer), " ", leaseCount)
+	now, err := tmuxhost.Parse(fields[len(fields)-1])
 	if err != nil {
 		return nil, err
 	}
-	return l, l.reconcile(tmuxhost.Number(entered), now.Human)
+	l.attached, l.table = now.Attached, fields[1] == tmuxhost.KeyTable
+	if stale := fields[2]; stale != "" { // of a deliverer that was cut off
+		_ = s.provider.lift(ctx, s.record, stale) // or it is over meanwhile
+	}
+	return l, l.reconcile(tmuxhost.Number(fields[0]), now.Human)
 }
+
+// leaseFields is what is asked for with the right, before the state.
+const (
+	leaseFields = "#{@" + tmuxhost.OptionEntered + "} #{key-table} #{@" + tmuxhost.OptionHold + "} "
+	leaseCount  = 4
+)
 
 func (l *lease) dir() folder.Folder { return l.provider.dir(l.record.Name) }
 
@@ -155,12 +166,12 @@ func (l *lease) Type(ctx context.Context, in journal.Input, p []byte) error {
 		return err
 	}
 	var count tmuxctl.Command
-	condition := "#{&&:" + l.fence() + "," + unseen(l.book.Human) + "}"
+	condition := "#{&&:" + l.fence() + "," + l.unseen(l.book.Human) + "}"
 	switch in {
 	case journal.Keys:
 		condition = l.fence()
 	case journal.Probe, journal.Clear:
-		condition = "#{&&:" + l.fence() + "," + unseen(l.read) + "}"
+		condition = "#{&&:" + l.fence() + "," + l.unseen(l.read) + "}"
 	case journal.Enter, journal.Seen:
 		l.book.Enters++
 		l.book.First = cmp.Or(l.book.First, l.book.Enters)
@@ -179,7 +190,7 @@ func (l *lease) Type(ctx context.Context, in journal.Input, p []byte) error {
 
 // refused finds out why the server did not send a piece of input.
 func (l *lease) refused(ctx context.Context, in journal.Input, cause error) error {
-	at, err := l.provider.humanAt(ctx, l.record)
+	at, err := l.human(ctx)
 	if err != nil || at.Equal(l.read) && at.Equal(l.book.Human) {
 		return cause
 	}
@@ -195,7 +206,7 @@ func (l *lease) refused(ctx context.Context, in journal.Input, cause error) erro
 
 // Account keeps the contract of typist.Book.
 func (l *lease) Account(ctx context.Context, id string) (journal.Account, error) {
-	at, err := l.provider.humanAt(ctx, l.record)
+	at, err := l.human(ctx)
 	if err != nil {
 		return journal.Account{}, gone(err)
 	}

@@ -48,7 +48,7 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 // client runs the person's client. It has the person's environment: only terminals matter
 // in it, and the server takes none of it over.
 func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOptions) error {
-	binary, err := lookPath(p.cfg.Binary, tmuxhost.Value(p.cfg.Environ, "PATH"))
+	binary, err := tmuxctl.LookUp(p.cfg.Binary, tmuxhost.Value(p.cfg.Environ, "PATH"))
 	if err != nil {
 		return err
 	}
@@ -82,17 +82,4 @@ func (p *Provider) farewell(r *record) {
 	case s.state.Dead:
 		fmt.Fprintf(os.Stderr, "[%s %s]\n", r.Name, s.state.Exit)
 	}
-}
-
-// lookPath finds a program in the folders of a PATH.
-func lookPath(program, path string) (string, error) {
-	if strings.ContainsRune(program, '/') || path == "" {
-		return exec.LookPath(program)
-	}
-	for dir := range strings.SplitSeq(path, ":") {
-		if found, err := exec.LookPath(dir + "/" + program); err == nil {
-			return found, nil
-		}
-	}
-	return "", fmt.Errorf("%w: no %s in %s", tmuxctl.ErrNoTmux, program, path)
 }

@@ -249,7 +249,9 @@ func (b *box) respawn(ctx context.Context, former, next *record, launcher string
 }
 
 // Terminal keeps the contract of launch.Box.
-func (b *box) Terminal() console.Terminal { return &terminal{b.provider, b.record, b.pane} }
+func (b *box) Terminal() console.Terminal {
+	return &terminal{provider: b.provider, record: b.record, pane: b.pane}
+}
 
 // Life keeps the contract of launch.Box.
 func (b *box) Life(ctx context.Context, wait time.Duration) (launch.Life, error) {

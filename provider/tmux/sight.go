@@ -96,7 +96,7 @@ func (p *Provider) seatOf(s sight) seat {
 	rules := console.RulesOf(s.record.Labels, p.cfg.Profiles)
 	rules.HumanQuiet = p.cfg.HumanQuiet
 	pane := p.town.know(s.record, *s.state)
-	return seat{record: s.record, provider: p, pane: pane, rules: rules, terminal: &terminal{p, s.record, pane}}
+	return seat{record: s.record, provider: p, pane: pane, rules: rules, terminal: &terminal{provider: p, record: s.record, pane: pane}}
 }
 
 // drive calls do with the session's input to itself: nothing that another process or

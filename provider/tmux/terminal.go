@@ -21,6 +21,9 @@ type terminal struct {
 	provider *Provider
 	record   *record
 	pane     *pane
+	// What follows is for the goroutine of a lease.
+	attached int // people, when it was asked last
+	kept     keep
 }
 
 var _ console.Terminal = (*terminal)(nil)
@@ -30,8 +33,8 @@ var _ console.Terminal = (*terminal)(nil)
 const (
 	screenFields = "#{cursor_x} #{cursor_y} #{cursor_flag} #{alternate_on} #{keypad_cursor_flag} #{keypad_flag} #{wrap_flag} " +
 		"#{insert_flag} #{origin_flag} #{mouse_standard_flag} #{mouse_button_flag} #{mouse_all_flag} #{mouse_sgr_flag} " +
-		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + tmuxhost.OptionPaste + "} #{@" + tmuxhost.OptionSigns + "} " + tmuxhost.StateFields
-	screenCount = 20
+		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + tmuxhost.OptionPaste + "} #{@" + tmuxhost.OptionSigns + "} " + keepFields + " " + tmuxhost.StateFields
+	screenCount = 22
 )
 
 // Frame keeps the contract of console.Terminal.
@@ -126,6 +129,10 @@ func (t *terminal) frame(seq uint64, f []string, s tmuxhost.State, cells []byte)
 		Cursor: term.Cursor{X: min(tmuxhost.Number(f[0]), width-1), Y: min(tmuxhost.Number(f[1]), height-1), PendingWrap: tmuxhost.Number(f[0]) >= width, Visible: on(2)},
 		// An exit that the server has not told yet is none: its last words are on their way.
 		LastOutput: s.Output, LastHuman: s.Human, Attached: s.Attached, Exited: s.Dead,
+	}
+	t.attached = s.Attached
+	if t.kept.waits(f[19], f[20]) {
+		frame.LastHuman = t.kept.human
 	}
 	t.pane.describe(&frame, f[17], f[18])
 	return frame

@@ -1,0 +1,105 @@
+package tmux
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
+)
+
+// keep is what people type being kept back: by the server, which has each key wait that is
+// not for tmux itself, see [tmuxhost.KeyTable]. The zero value is none.
+type keep struct {
+	id    string    // nobody has had it before
+	human time.Time // when a person had typed last when it began, as the server counts
+}
+
+var _ console.Holder = (*lease)(nil)
+
+// keepFields tell which keep stands for a pane, and which one a key waits for.
+const keepFields = "#{@" + tmuxhost.OptionHold + "} #{@" + tmuxhost.OptionHeld + "}"
+
+// stands is the condition that keys wait for it.
+func (k keep) stands() string {
+	return "#{&&:#{==:#{@" + tmuxhost.OptionHold + "}," + k.id + "},#{==:#{@" + tmuxhost.OptionHeld + "}," + k.id + "}}"
+}
+
+// waits reports whether keys wait for it, by what was told by keepFields. The server counts
+// such a key although nobody has got it.
+func (k keep) waits(hold, held string) bool { return k.id != "" && hold == k.id && held == k.id }
+
+// Hold keeps the contract of console.Holder. Where nobody is attached, or the server is none
+// that can, there is nothing to release.
+func (l *lease) Hold(ctx context.Context) (release func(), err error) {
+	if l.attached == 0 || !l.table {
+		return nil, nil
+	}
+	k, target := keep{id: rand.Text()}, l.record.target()
+	answer, err := l.provider.act(ctx, l.record, l.fence(), tmuxctl.Sequence(
+		tmuxctl.Cmd("wait-for", "-L", k.id),
+		tmuxctl.Cmd("set-option", "-p", "-t", target, "@"+tmuxhost.OptionHold, k.id),
+		tmuxctl.Cmd("display-message", "-p", "-t", target, tmuxhost.StateFields),
+	))
+	if err != nil {
+		return nil, gone(err)
+	}
+	now, err := tmuxhost.Parse(string(answer))
+	if err == nil {
+		k.human = now.Human
+		l.kept = k
+		if l.saw(now.Human) {
+			err = l.save()
+		}
+	}
+	if err != nil {
+		l.release(ctx, k)
+		return nil, err
+	}
+	return func() { l.release(ctx, k) }, nil
+}
+
+// release lets through what waits. Should that fail, the server does it by itself.
+func (l *lease) release(ctx context.Context, k keep) {
+	if l.kept == k {
+		l.kept = keep{}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), console.HoldLimit)
+	defer cancel()
+	if err := l.provider.lift(ctx, l.record, k.id); err != nil {
+		l.provider.cfg.Logger.Debug("people's keys are not let through at once", "session", l.record.Name, "error", err)
+	}
+}
+
+// lift ends a keep that stands; what is over already is an error.
+func (p *Provider) lift(ctx context.Context, r *record, id string) error {
+	_, err := p.server.Ask(ctx, tmuxctl.Sequence(
+		tmuxctl.Cmd("wait-for", "-U", id),
+		tmuxctl.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+tmuxhost.OptionHold),
+	))
+	return err
+}
+
+// human is when the last key of a person went to the program, as the server counts.
+func (l *lease) human(ctx context.Context) (time.Time, error) {
+	if l.kept.id != "" {
+		reply, err := l.provider.server.Ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", l.record.target(), keepFields))
+		hold, held, _ := strings.Cut(string(reply.Output), " ")
+		if err == nil && l.kept.waits(hold, held) {
+			return l.kept.human, nil
+		}
+	}
+	return l.provider.humanAt(ctx, l.record)
+}
+
+// unseen is the condition that no key of a person has gone to the program since then, as the
+// server counts.
+func (l *lease) unseen(at time.Time) string {
+	if l.kept.id == "" || !at.Equal(l.kept.human) {
+		return unseen(at)
+	}
+	return "#{||:" + unseen(at) + "," + l.kept.stands() + "}"
+}

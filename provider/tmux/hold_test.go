@@ -1,0 +1,310 @@
+package tmux_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"gascity/internal/fakeagent/ledger"
+	"gascity/provider/tmux"
+	"gascity/runtime"
+)
+
+// person is somebody who is attached with a terminal of their own.
+type person struct {
+	t   *testing.T
+	tty *os.File
+}
+
+func (r *rig) person(name string) *person {
+	r.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(r.t.Context(), self, "attach", r.dir, name)
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color")
+	before := r.attached(name)
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 51, Cols: 200})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	gone := make(chan struct{})
+	go func() { _, _ = io.Copy(io.Discard, tty); close(gone) }() // who looks; until the terminal ends
+	r.t.Cleanup(func() {
+		_ = tty.Close() // which ends the client
+		_ = cmd.Wait()  // by a signal
+		<-gone
+	})
+	until(r.t, "somebody is attached", func() bool { return r.attached(name) > before })
+	return &person{r.t, tty}
+}
+
+func (r *rig) attached(name string) int {
+	obs, err := r.Observe(r.t.Context(), name)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return obs.Attached
+}
+
+func (p *person) types(text string) {
+	p.t.Helper()
+	if _, err := p.tty.WriteString(text); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// interrupt types a line, key by key, from the moment on in which the terminal shows the
+// text, or it is over.
+func (r *rig) interrupt(p *person, name, text, line string, over <-chan struct{}) {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for shown := false; !shown; {
+		select {
+		case <-over:
+			shown = true
+		case <-look.C:
+			screen, err := r.Peek(name, 0)
+			shown = err != nil || strings.Contains(screen, text)
+		}
+	}
+	for _, key := range line {
+		p.types(string(key))
+		<-time.After(2 * time.Millisecond) // a person's pace
+	}
+}
+
+// People type their lines at the very moment in which a text of ours stands in the input
+// line: whatever they type comes behind its Enter, whole and in order. A machine so loaded
+// that Enter comes later than keys wait is told by the outcome: never is it *submitted*.
+func TestKeysWaitForTheEnterOfAPrompt(t *testing.T) {
+	t.Parallel()
+	const agents, prompts = 12, 9
+	r := newRig(t, func(cfg *tmux.Config) { cfg.HumanQuiet = time.Millisecond })
+	var everyone sync.WaitGroup
+	var waited, late atomic.Int32
+	for i := range agents {
+		name := fmt.Sprintf("s%d", i)
+		a := r.start(name, "claude", "")
+		p := r.person(name)
+		everyone.Go(func() {
+			seen := ""
+			for n := range prompts {
+				prompt, line := fmt.Sprintf("prompt %d of ours, é漢", n), fmt.Sprintf("person %d at their own line", n)
+				over := make(chan struct{})
+				var typing sync.WaitGroup
+				typing.Go(func() { r.interrupt(p, name, prompt, line+"\r", over) })
+				submitted := a.insist(runtime.Delivery{ID: prompt, Content: runtime.TextContent(prompt)})
+				close(over)
+				typing.Wait()
+				if !submitted {
+					late.Add(1)
+					return // what stands where is known no more
+				}
+				got := a.wait(ledger.Prompt, 2*n+2)
+				if at := 2 * n; len(got) != at+2 || got[at].Text != prompt || got[at+1].Text != line {
+					t.Errorf("%s took %+v for %q and %q", name, got[at:], prompt, line)
+					return
+				}
+				if held := r.ask("display-message", "-p", "-t", "="+name+":", "#{@gc_held}"); held != seen {
+					seen = held
+					waited.Add(1)
+				}
+			}
+		})
+	}
+	everyone.Wait()
+	t.Logf("%d prompts: keys waited at %d; %d sessions were too slow", agents*prompts, waited.Load(), late.Load())
+	if waited.Load() < prompts {
+		t.Error("hardly any key has waited: this proves little")
+	}
+}
+
+// insist delivers until the prompt is not refused, and reports whether it was submitted.
+func (a *agent) insist(d runtime.Delivery) bool {
+	for end := time.Now().Add(2 * limit); ; {
+		out, err := a.Deliver(a.t.Context(), a.name, d)
+		if err != nil || time.Now().After(end) {
+			a.t.Errorf("%s: %+v, %v", a.name, out, err)
+			return false
+		}
+		if out.State != runtime.OutcomeRefused {
+			return out.State == runtime.OutcomeSubmitted
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// keyLog starts a program that notes each byte it reads, and returns what it has read so
+// far.
+func (r *rig) keyLog(name string) func() string {
+	r.t.Helper()
+	file := filepath.Join(r.dir, name+".keys")
+	r.shell(name, `stty raw -echo; printf '\033[?2004h'; exec cat > `+file, nil)
+	return func() string {
+		p, err := os.ReadFile(file)
+		if err != nil {
+			return ""
+		}
+		return string(p)
+	}
+}
+
+// hold holds a session's keys as a deliverer does.
+func (r *rig) hold(name, id string) {
+	r.t.Helper()
+	r.ask("wait-for", "-L", id, ";", "set-option", "-p", "-t", "="+name+":", "@gc_hold", id)
+}
+
+func (r *rig) letGo(name, id string) {
+	r.t.Helper()
+	r.ask("wait-for", "-U", id, ";", "set-option", "-p", "-u", "-t", "="+name+":", "@gc_hold")
+}
+
+// Whatever a person types while keys are kept back arrives afterwards as it would have.
+func TestKeysThatWaitedArriveAsTheyAre(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	read := r.keyLog("s")
+	p := r.person("s")
+	paste := "\x1b[200~pasted\ntext;\x02d\x1b[201~"
+	for i, keys := range []string{"plain text; 'quoted' #{pane_id}\r", "é漢🙂", "\x1b[A\x1b[B", "\x1bOP\x1b[15~", "\x1bx", "\x01\x03\x7f\t", paste, "~$HOME"} {
+		id := fmt.Sprintf("hold-%d", i)
+		r.hold("s", id)
+		before := read()
+		p.types(keys)
+		until(t, "a key waits", func() bool { return r.ask("display-message", "-p", "-t", "=s:", "#{@gc_held}") == id })
+		r.ask("send-keys", "-t", "=s:", "-l", "[ours]")
+		until(t, "ours is there", func() bool { return read() == before+"[ours]" })
+		r.letGo("s", id)
+		until(t, fmt.Sprintf("%q arrives behind %q", keys, read()), func() bool { return read() == before+"[ours]"+keys })
+	}
+}
+
+// Several people at one session, each in their own order.
+func TestKeysOfSeveralPeopleWait(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	read := r.keyLog("s")
+	one, two := r.person("s"), r.person("s")
+	r.hold("s", "hold")
+	for i := range 20 {
+		one.types(string(rune('a' + i)))
+		two.types(string(rune('A' + i)))
+	}
+	until(t, "a key waits", func() bool { return r.ask("display-message", "-p", "-t", "=s:", "#{@gc_held}") == "hold" })
+	r.letGo("s", "hold")
+	until(t, "all have arrived", func() bool { return len(read()) == 40 })
+	lower := strings.Map(func(c rune) rune {
+		if c < 'a' {
+			return -1
+		}
+		return c
+	}, read())
+	upper := strings.Map(func(c rune) rune {
+		if c >= 'a' {
+			return -1
+		}
+		return c
+	}, read())
+	if lower != "abcdefghijklmnopqrst" || upper != "ABCDEFGHIJKLMNOPQRST" {
+		t.Errorf("they arrived as %q", read())
+	}
+}
+
+// Whoever holds keys back and dies keeps nobody from typing, nor the next deliverer.
+func TestKeysAreLetThroughByThemselves(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	read := r.keyLog("s")
+	p := r.person("s")
+	r.hold("s", "of-the-dead")
+	began := time.Now()
+	p.types("hello")
+	until(t, "they arrive", func() bool { return read() == "hello" })
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("they were not kept back: %s", took)
+	}
+	p.types(" again")
+	until(t, "the next ones arrive", func() bool { return read() == "hello again" })
+	if left := r.ask("display-message", "-p", "-t", "=s:", "#{@gc_hold}"); left != "" {
+		t.Errorf("%q still stands", left)
+	}
+}
+
+// The prefix is the person's own at any moment: they leave while keys are kept back.
+func TestAPersonLeavesWhileKeysWait(t *testing.T) {
+	t.Parallel()
+	r, d := newRig(t), newDesk(t)
+	read := r.keyLog("s")
+	seat := d.sit(100, 30, r.dir, "s")
+	until(t, "somebody is attached", func() bool { return r.IsAttached("s") })
+	r.hold("s", "hold")
+	d.leave(seat)
+	again := d.sit(100, 30, r.dir, "s")
+	until(t, "somebody is attached", func() bool { return r.IsAttached("s") })
+	d.keys(again, `C-\`)
+	d.shows(again, "left 0")
+	if got := read(); got != "" {
+		t.Errorf("the program has got %q", got)
+	}
+	last := d.sit(100, 30, r.dir, "s")
+	until(t, "somebody is attached", func() bool { return r.IsAttached("s") })
+	d.keys(last, "C-b", "C-b", "x") // the prefix itself
+	until(t, "they arrive", func() bool { return read() == "\x02x" })
+}
+
+// A deliverer is killed while it holds the keys of a person, who is typing: none is lost,
+// and all are there when keys have waited as long as they may.
+func TestAKilledDelivererKeepsNobodyFromTyping(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, p := r.start("s", "claude", ""), r.person("s")
+	file := filepath.Join(r.dir, "text")
+	if err := os.WriteFile(file, []byte("of the killed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for held := false; !held; { // it is refused as long as the person has just come
+		cmd := exec.CommandContext(t.Context(), self, "deliver", r.dir, "s", "killed", file)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() { defer close(ended); _ = cmd.Wait() }() // killed, or refused
+		for over := false; !over && !held; {
+			select {
+			case <-ended:
+				over = true
+			default:
+				held = r.ask("display-message", "-p", "-t", "=s:", "#{@gc_hold}") != ""
+			}
+		}
+		_ = cmd.Process.Kill() // or it has ended
+		<-ended
+	}
+	p.types("a line")
+	until(t, "they are there", func() bool {
+		text, err := r.Peek("s", 0)
+		return err == nil && strings.Contains(text, "a line")
+	})
+	until(t, "nothing is kept back", func() bool { return r.ask("display-message", "-p", "-t", "=s:", "#{@gc_hold}") == "" })
+	p.types(" of mine\r")
+	rec := a.wait(ledger.Prompt, 1)[0]
+	if !strings.HasSuffix(rec.Text, "a line of mine") {
+		t.Errorf("the agent took %q", rec.Text)
+	}
+}
