@@ -39,6 +39,7 @@ func (i Identity) QualifiedName() string {
 type Launch struct {
 	Provider       string            `toml:"provider" doc:"The agent CLI: a built-in profile or a [providers.<name>]."`
 	Upstream       string            `toml:"upstream" doc:"The [upstreams.<name>] that serves the model."`
+	Credentials    []string          `toml:"credentials" doc:"Names of the [credentials.<name>] that the agent gets: in their variables when it starts, and by its worker whenever they are renewed."`
 	StartCommand   string            `toml:"start_command" alias:"command" doc:"The shell command, in place of the provider's command and args; a template."`
 	Args           []string          `toml:"args" doc:"Arguments, appended to the command, each quoted. They replace the provider's."`
 	ArgsAppend     []string          `toml:"args_append" doc:"Further arguments after args or the provider's args."`

@@ -48,6 +48,7 @@ func (c *checker) check() {
 	for _, name := range slices.Sorted(maps.Keys(c.city.Upstreams)) {
 		c.upstream(c.city.Upstreams[name])
 	}
+	c.credentials()
 	for i := range c.city.Agents {
 		c.agent(&c.city.Agents[i])
 	}

@@ -12,17 +12,18 @@ type City struct {
 	Path string `toml:"-"` // city.toml, as given to [Load]
 	Root string `toml:"-"` // the city's folder, absolute: that of Path
 
-	Workspace     Workspace           `toml:"workspace" doc:"The city as a whole."`
-	Session       Session             `toml:"session" doc:"How sessions run."`
-	Daemon        Daemon              `toml:"daemon" doc:"The controller."`
-	Guard         Guard               `toml:"guard" doc:"What agents may do with their tools. Without it everything."`
-	Chat          ChatSessions        `toml:"chat_sessions" doc:"Sessions that people open by hand." later:"manual sessions"`
-	Providers     map[string]Provider `toml:"providers" doc:"Agent CLIs: new ones, and changes of those that gc knows."`
-	Upstreams     map[string]Upstream `toml:"upstreams" doc:"Who serves the model."`
-	Usage         Usage               `toml:"usage" doc:"What agents spend, and how much they may."`
-	Rigs          []Rig               `toml:"rigs" doc:"Folders outside the city that agents work in."`
-	NamedSessions []NamedSession      `toml:"named_session" doc:"Sessions with fixed names." later:"named sessions"`
-	Agents        []Agent             `toml:"agents" alias:"agent" doc:"The workers. [[agent]] is the same."`
+	Workspace     Workspace             `toml:"workspace" doc:"The city as a whole."`
+	Session       Session               `toml:"session" doc:"How sessions run."`
+	Daemon        Daemon                `toml:"daemon" doc:"The controller."`
+	Guard         Guard                 `toml:"guard" doc:"What agents may do with their tools. Without it everything."`
+	Chat          ChatSessions          `toml:"chat_sessions" doc:"Sessions that people open by hand." later:"manual sessions"`
+	Providers     map[string]Provider   `toml:"providers" doc:"Agent CLIs: new ones, and changes of those that gc knows."`
+	Upstreams     map[string]Upstream   `toml:"upstreams" doc:"Who serves the model."`
+	Credentials   map[string]Credential `toml:"credentials" doc:"Credentials that gc keeps fresh, in memory alone."`
+	Usage         Usage                 `toml:"usage" doc:"What agents spend, and how much they may."`
+	Rigs          []Rig                 `toml:"rigs" doc:"Folders outside the city that agents work in."`
+	NamedSessions []NamedSession        `toml:"named_session" doc:"Sessions with fixed names." later:"named sessions"`
+	Agents        []Agent               `toml:"agents" alias:"agent" doc:"The workers. [[agent]] is the same."`
 
 	// Notes are remarks on what was read: keys that have no effect yet.
 	Notes []*Error `toml:"-"`

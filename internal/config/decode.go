@@ -219,10 +219,10 @@ func (d *decoder) secret(e *entry, target reflect.Value) {
 	case n.kind != tableKind:
 		d.fail(n.at, `write "env:NAME" or {env = "NAME"}`, "%s must be a string or a table, not %s", e.name, n.kind)
 	case len(n.entries) != 1:
-		d.fail(e.at, "write env, file or command", "%s needs exactly one reference, not %d", e.name, len(n.entries))
+		d.fail(e.at, "write env, file, command or credential", "%s needs exactly one reference, not %d", e.name, len(n.entries))
 	default:
 		ref := n.entries[0]
-		kinds := []string{string(SecretEnv), string(SecretFile), string(SecretCommand)}
+		kinds := []string{string(SecretEnv), string(SecretFile), string(SecretCommand), string(SecretCredential)}
 		switch {
 		case !slices.Contains(kinds, ref.name):
 			d.fail(ref.at, suggest(ref.name, kinds), "unknown kind of reference %q in %s", ref.name, e.name)

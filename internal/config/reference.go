@@ -75,6 +75,7 @@ func referenceSections() []referenceSection {
 		{"[agents.pending]", "What becomes of the questions of the agent above that nobody answers.", reflect.TypeFor[Pending]()},
 		{"[providers.<name>]", "An agent CLI: a new one, or a change of one that gc knows.", reflect.TypeFor[Provider]()},
 		{"[upstreams.<name>]", "Who serves the model. Changing the `upstream` of an agent relaunches it; a change of the values here is used by the next start or relaunch.", reflect.TypeFor[Upstream]()},
+		{"[credentials.<name>]", "A credential that gc keeps fresh, in memory alone, once for all agents that name it. `api_key` and `auth_token` of an upstream take it as `credential:<name>`. See [how to share a login](../how-to/share-a-login.md).", reflect.TypeFor[Credential]()},
 		{"[usage]", "What agents spend, and what a token costs. See [how to limit spending](../how-to/limit-spending.md).", reflect.TypeFor[Usage]()},
 		{"[[usage.budgets]]", "A limit of what agents may spend. It is enforced by the controller, without a model.", reflect.TypeFor[Budget]()},
 		{"[[rigs]]", "A folder outside the city that agents work in.", reflect.TypeFor[Rig]()},

@@ -93,7 +93,7 @@ func mapSchema(t reflect.Type) *jsonschema.Schema {
 func secretSchema() *jsonschema.Schema {
 	one := uint64(1)
 	properties := jsonschema.NewProperties()
-	for _, kind := range []SecretKind{SecretEnv, SecretFile, SecretCommand} {
+	for _, kind := range []SecretKind{SecretEnv, SecretFile, SecretCommand, SecretCredential} {
 		properties.Set(string(kind), &jsonschema.Schema{Type: "string"})
 	}
 	table := &jsonschema.Schema{
@@ -105,7 +105,7 @@ func secretSchema() *jsonschema.Schema {
 
 func sectionTypes() []reflect.Type {
 	return []reflect.Type{
-		reflect.TypeFor[Usage](), reflect.TypeFor[Budget](),
+		reflect.TypeFor[Usage](), reflect.TypeFor[Budget](), reflect.TypeFor[Credential](),
 		reflect.TypeFor[City](), reflect.TypeFor[Workspace](), reflect.TypeFor[ChatSessions](), reflect.TypeFor[Rig](),
 		reflect.TypeFor[NamedSession](), reflect.TypeFor[Agent](), reflect.TypeFor[CopyEntry](), reflect.TypeFor[Provider](),
 		reflect.TypeFor[Upstream](), reflect.TypeFor[Session](), reflect.TypeFor[ACPSession](), reflect.TypeFor[K8sSession](),

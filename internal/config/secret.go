@@ -15,6 +15,8 @@ const (
 	SecretEnv     SecretKind = "env"     // in a variable of the controller
 	SecretFile    SecretKind = "file"    // in a file
 	SecretCommand SecretKind = "command" // in the output of a shell command
+	// SecretCredential is the value of a [credentials.<name>].
+	SecretCredential SecretKind = "credential"
 )
 
 // Secret is a credential or the reference to one. Nothing prints its value:
@@ -32,10 +34,10 @@ const Masked = "********"
 // path, the command line, or the value of a literal.
 func NewSecret(kind SecretKind, text string) Secret { return Secret{kind, text} }
 
-// ParseSecret reads the short form: env:NAME, file:PATH, command:LINE, or else
-// the value itself.
+// ParseSecret reads the short form: env:NAME, file:PATH, command:LINE, credential:NAME,
+// or else the value itself.
 func ParseSecret(text string) Secret {
-	for _, kind := range []SecretKind{SecretEnv, SecretFile, SecretCommand} {
+	for _, kind := range []SecretKind{SecretEnv, SecretFile, SecretCommand, SecretCredential} {
 		if rest, ok := strings.CutPrefix(text, string(kind)+":"); ok {
 			return Secret{kind, rest}
 		}
@@ -80,11 +82,13 @@ func (s Secret) GoString() string { return s.String() }
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // SecretSource reads the values that secrets refer to. All functions are
-// required.
+// required but Credential.
 type SecretSource struct {
 	Env     func(name string) (string, bool)
 	File    func(path string) ([]byte, error)
 	Command func(ctx context.Context, line string) ([]byte, error)
+	// Credential returns that of a name which is good now. Nil: there are none.
+	Credential func(ctx context.Context, name string) (string, error)
 }
 
 // Resolve returns the secret's value, without the line end that files and
@@ -105,6 +109,13 @@ func (s Secret) Resolve(ctx context.Context, from SecretSource) (string, error) 
 		data, err = from.File(s.text)
 	case SecretCommand:
 		data, err = from.Command(ctx, s.text)
+	case SecretCredential:
+		if from.Credential == nil {
+			return "", fmt.Errorf("nobody keeps credentials here: %s", s)
+		}
+		var value string
+		value, err = from.Credential(ctx, s.text)
+		data = []byte(value)
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot read the secret %s: %w", s, err)

@@ -76,6 +76,7 @@ type Daemon struct {
 	StartReadyTimeout time.Duration `toml:"start_ready_timeout" default:"5m" doc:"How long gc start waits for the controller."`
 	OnPending         string        `toml:"on_pending" doc:"Shell command that tells a person of an agent's question, run once for each."`
 	WorkerHTTP        bool          `toml:"worker_http" doc:"Serve the worker API on a port of 127.0.0.1 too, for agents that cannot use a Unix socket; they get its address as GC_WORKER_URL. Read when the controller starts."`
+	WorkerTokenAge    time.Duration `toml:"worker_token_age" doc:"Age at which a worker that applies identities gets a new token for the worker API, by its stream. Programs that have the old one in their environment are shut out. Read when the controller starts. Default: a token is good as long as its run."`
 	TickDebounce      time.Duration `toml:"tick_debounce" default:"200ms" doc:"Quiet time after an edit of city.toml before it is read again; saves that never rest are read after ten times that."`
 
 	NudgeDispatcher NudgeDispatcher `toml:"nudge_dispatcher" doc:"Who delivers queued prompts." later:"not needed: the controller delivers"`

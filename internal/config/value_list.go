@@ -53,6 +53,10 @@ func (c *City) Values() []Value {
 		section := c.Upstreams[name]
 		add("upstreams."+name, &section)
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Credentials)) {
+		section := c.Credentials[name]
+		add("credentials."+name, &section)
+	}
 	add("usage", &c.Usage)
 	for i := range c.Usage.Budgets {
 		add("usage.budgets."+c.Usage.Budgets[i].Name, &c.Usage.Budgets[i])

@@ -10,6 +10,7 @@ import (
 	"gascity/internal/api"
 	"gascity/internal/budget"
 	"gascity/internal/controller"
+	"gascity/internal/credential"
 	"gascity/internal/delivery"
 	"gascity/internal/exchange"
 	"gascity/internal/pending"
@@ -25,6 +26,7 @@ type engines struct {
 	waits     *wait.Waits
 	workers   *exchange.Engine
 	spending  *budget.Engine
+	broker    *credential.Broker
 }
 
 // look tells every engine that a session has changed. It never blocks.
@@ -34,6 +36,7 @@ func (e *engines) look(session string) {
 	e.waits.Look(session)
 	e.workers.Look(session)
 	e.spending.Look(session)
+	e.broker.Look(session)
 }
 
 // run lets the engines work until ctx ends or one of them fails.
@@ -44,6 +47,7 @@ func (e *engines) run(ctx context.Context) error {
 	group.Go(func() error { return e.waits.Run(ctx) })
 	group.Go(func() error { return e.workers.Run(ctx) })
 	group.Go(func() error { return e.spending.Run(ctx) })
+	group.Go(func() error { return e.broker.Run(ctx) })
 	return group.Wait()
 }
 

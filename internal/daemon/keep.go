@@ -62,9 +62,10 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 	if err := k.openExchange(e, kept); err != nil {
 		return nil, nil, err
 	}
+	k.openBroker(e, kept)
 	c, err := controller.Open(ctx, controller.Options{
 		Root: k.root, Version: version, PID: os.Getpid(),
-		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: d.secrets(k.secrets.Hide),
+		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: k.values(),
 		Events: kept, Records: kept, Logger: k.logger,
 		Changed: e.look, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db),
 		Now: d.opts.Now, NewToken: rand.Text, Jitter: jitter,

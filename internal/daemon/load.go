@@ -106,6 +106,9 @@ func (d *Daemon) shown(city *config.City) (client.Config, error) {
 // beside city.toml: a change of one of them is a change of the configuration.
 func (r reading) named() []string {
 	paths := append(rulebook.Files(r.city), r.city.Abs(r.city.Usage.Prices))
+	for _, c := range r.city.Credentials {
+		paths = append(paths, r.city.Abs(c.File))
+	}
 	for i := range r.city.Agents {
 		if p := r.city.Agents[i].PromptTemplate; p != "" {
 			paths = append(paths, r.city.Abs(p))

@@ -22,6 +22,7 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/controller"
+	"gascity/internal/credential"
 	"gascity/internal/exchange"
 	"gascity/internal/metric"
 	"gascity/internal/plan"
@@ -70,9 +71,10 @@ type keeper struct {
 	secrets *redact.Redactor
 
 	controller atomic.Pointer[controller.Controller]
-	port       *workerapi.Port  // of the worker API; nil: there is none
-	workers    *exchange.Engine // from assemble on
-	spending   *budget.Engine   // as above
+	port       *workerapi.Port    // of the worker API; nil: there is none
+	workers    *exchange.Engine   // from assemble on
+	spending   *budget.Engine     // as above
+	broker     *credential.Broker // as above
 	judged     *metric.Histogram
 	judge      *rulebook.Judge
 
@@ -137,6 +139,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		return engines.run(ctx)
 	})
 	group.Go(func() error { return k.watch(ctx, c) })
+	group.Go(func() error { return k.workers.RotateEvery(ctx, d.section(k.root).Daemon.WorkerTokenAge) })
 	if opts.Ready != nil {
 		opts.Ready()
 	}
@@ -164,6 +167,7 @@ func (k *keeper) load(ctx context.Context) (controller.Loaded, error) {
 		k.mu.Unlock()
 		k.hideWritten(ctx, &r.desired)
 		k.judge.Use(r.rules)
+		k.broker.Configure(r.city, &r.desired)
 		if k.spending != nil {
 			k.spending.Look("") // its rules may be others
 		}

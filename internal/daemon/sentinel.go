@@ -10,9 +10,9 @@ import (
 	"gascity/internal/session"
 )
 
-// hold says why a session gets no prompts: its budget, or its guard.
+// hold says why a session gets no prompts: its budget, its guard, or a credential.
 func (e *engines) hold(v session.View) string {
-	return cmp.Or(e.spending.Hold(v), e.workers.Hold(v))
+	return cmp.Or(e.spending.Hold(v), e.workers.Hold(v), e.broker.Hold(v.Session))
 }
 
 // guarded adds to what is shown of an agent what is known of its guard.
@@ -22,7 +22,7 @@ func (e *engines) guarded(a *client.Agent, view func(string) (session.View, erro
 	}
 	a.Guard, a.GuardDetail = e.workers.GuardOf(a.Session)
 	if v, err := view(a.Session); err == nil {
-		a.Held = cmp.Or(a.Held, e.workers.Hold(v))
+		a.Held = cmp.Or(a.Held, e.workers.Hold(v), e.broker.Hold(v.Session))
 	}
 }
 

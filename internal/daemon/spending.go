@@ -119,7 +119,7 @@ func (f front) Metrics(ctx context.Context, w io.Writer) error {
 		metric.Of(metric.Gauge, "gc_controller_start_seconds", "When the controller began, in seconds since 1970.", float64(status.Controller.StartedAt.Unix())),
 		metric.Of(metric.Gauge, "gc_controller_degraded", "Whether acts that end something are frozen.", truth(status.Controller.Degraded != "")),
 	}
-	families = append(families, cost()...)
+	families = append(append(families, cost()...), f.keeper.broker.Metrics()...)
 	return metric.Write(w, append(families, f.spending.Metrics()...))
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -40,6 +41,7 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 	}
 	e.workers = exchange.New(exchange.Options{
 		URL: k.port.URL(), Announce: k.port.Announce, Retire: k.retire,
+		Joined: func(name string) { e.broker.Look(name) }, Expiring: func(name string, until time.Time) { e.broker.Expiring(name, until) },
 		City: lateCity{k}, Prompts: latePrompts{e}, Events: kept, Owner: owner, Socket: workerPath(k.root),
 		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Judge, Regime: k.judge.Regime, Punish: k.punish, Ready: func(session string) {
 			if e.prompts != nil {

@@ -14,10 +14,18 @@ const (
 	WorkerBypass      Kind = "worker.bypass"
 )
 
+// How the credentials of agents are.
+const (
+	CredentialGood    Kind = "credential.good"
+	CredentialFailing Kind = "credential.failing"
+	CredentialExpired Kind = "credential.expired"
+)
+
 // WorkerReport returns the name of a report in the worker API; not ok if it is none.
 func (k Kind) WorkerReport() (name string, ok bool) { return strings.CutPrefix(string(k), "worker.") }
 
 func workerKinds() []KindInfo {
+	account, end := Datum{"credential", "its name in city.toml"}, Datum{"until", "when it ends, RFC 3339; absent: not known"}
 	run, body := Datum{"run", "the run_id"}, Datum{"body", "the report as JSON, without contents and credentials"}
 	return []KindInfo{
 		{WorkerConnected, "a worker has opened its stream", []Datum{run}},
@@ -30,5 +38,8 @@ func workerKinds() []KindInfo {
 		{WorkerAck, "a worker told how far it has come with what it was sent", []Datum{run, body}},
 		{WorkerBypass, "a tool has run although it was denied: the guard was bypassed", []Datum{run, body, {"tool", "which"}}},
 		{WorkerHealth, "a worker told how it is", []Datum{run, body}},
+		{CredentialGood, "a credential can be had, or could be renewed again", []Datum{account, end}},
+		{CredentialFailing, "a credential could not be renewed, and is good still", []Datum{account, end, {"error", "why"}}},
+		{CredentialExpired, "a credential has ended or cannot be had: sessions with it get no new prompts until it can", []Datum{account, {"error", "why"}}},
 	}
 }

@@ -46,7 +46,8 @@ type active struct {
 	heard    time.Time // when the worker last said anything
 	sent     []string  // names of the prompts that went by the stream, the newest last
 	given    given
-	identity string // name of the last identity message
+	identity string            // name of the last identity message
+	owned    map[string]string // names of the last messages with credentials, by account
 	counter  int
 
 	generation, told int // of tokens: the newest, and the newest that the worker has

@@ -78,6 +78,11 @@ type Options struct {
 	// Retire is called when the run of a session has ended and no other has its place.
 	// Nil: nobody wants to know.
 	Retire func(session string)
+	// Joined is called when the worker of a session may take credentials from now on,
+	// see [Engine.Push], and Expiring when one says that its credential ends. Nil: nobody
+	// wants to know.
+	Joined   func(session string)
+	Expiring func(session string, until time.Time)
 
 	AskTimeout time.Duration // of a question of the guard; zero is one minute
 	// Asking is AskTimeout where it may change; zero leaves it at that. It may be nil.

@@ -82,6 +82,9 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	if err := e.names(ctx, a, r.Metadata.PromptID, progressOf(r.Event)); err != nil {
 		return worker.LifecycleAnswer{}, err // the worker repeats it
 	}
+	if r.Event == worker.Started {
+		e.joined(a)
+	}
 	return worker.LifecycleAnswer{Accepted: true, Late: late}, nil
 }
 
@@ -125,6 +128,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 	if compacted || len(bypassed) > 0 {
 		e.keep(a)
 	}
+	e.expiring(a, t.Events)
 	e.opts.City.Sense(a.session)
 	for i := range t.Events {
 		if t.Events[i].Type != worker.TurnComplete {

@@ -1,7 +1,11 @@
 package exchange
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,5 +86,30 @@ func (e *Engine) rotated(a *active, ack worker.Ack) {
 	e.mu.Unlock()
 	if now > was {
 		e.keep(a)
+	}
+}
+
+// RotateEvery gives the workers of all runs new tokens, again and again, until ctx
+// ends. Zero is never.
+func (e *Engine) RotateEvery(ctx context.Context, age time.Duration) error {
+	if age <= 0 {
+		return nil
+	}
+	tick := time.NewTicker(age)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		e.mu.Lock()
+		names := slices.Collect(maps.Keys(e.runs))
+		e.mu.Unlock()
+		for _, name := range names {
+			if err := e.Rotate(name); err != nil && !errors.Is(err, worker.ErrRefused) && !errors.Is(err, worker.ErrNotFound) {
+				e.opts.Logger.Warn("a worker keeps its token", "session", name, "error", err)
+			}
+		}
 	}
 }

@@ -66,6 +66,7 @@ func (e *Engine) takeUp(v session.View) {
 		time.AfterFunc(recallAgain, func() { e.Look(v.Session) })
 	}
 	e.adopt(a)
+	e.joined(a)
 }
 
 // adopt gives a run that was seen its place. A run of another incarnation there is

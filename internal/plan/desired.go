@@ -54,6 +54,9 @@ type Session struct {
 	// addresses and credentials, resolved by the caller just before a start or
 	// relaunch. They take part in no fingerprint; the upstream's name does.
 	UpstreamEnv map[string]config.Secret
+	// Credentials are the names of those that its worker gets whenever they are
+	// renewed, beside those in UpstreamEnv. They take part in no fingerprint.
+	Credentials []string
 
 	// The fingerprints of Config, computed once.
 	Core, Provision, Launch, Live string

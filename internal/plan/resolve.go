@@ -152,6 +152,7 @@ func (r *resolver) session() Session {
 		Config:       r.config(),
 		Suspended:    a.Suspended || r.city.Workspace.Suspended || r.rig != nil && r.rig.Suspended,
 		UpstreamEnv:  r.upstreamEnv(),
+		Credentials:  a.Credentials,
 		StartTimeout: r.city.Session.StartupTimeout,
 		Pool:         r.pool,
 		IdleAfter:    idleAfter(a),

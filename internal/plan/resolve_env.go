@@ -127,11 +127,19 @@ func (r *resolver) ownEnv(cfg runtime.Config) map[string]string {
 // upstreamEnv returns the variables of the agent's upstream. Those that the
 // agent sets itself are left out.
 func (r *resolver) upstreamEnv() map[string]config.Secret {
+	env := map[string]config.Secret{}
+	for _, name := range r.agent.Credentials {
+		if variable := r.city.Credentials[name].Variable; variable != "" && !r.agent.Has("env."+variable) {
+			env[variable] = config.NewSecret(config.SecretCredential, name)
+		}
+	}
 	upstream, ok := r.city.Upstreams[r.agent.Upstream]
 	if !ok {
-		return nil
+		if len(env) == 0 {
+			return nil
+		}
+		return env
 	}
-	env := map[string]config.Secret{}
 	for name, value := range upstream.Env {
 		env[name] = config.NewSecret(config.SecretLiteral, value)
 	}

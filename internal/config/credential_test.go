@@ -1,0 +1,47 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/internal/config"
+)
+
+func TestCredentialSections(t *testing.T) {
+	const good = `
+[credentials.team]
+command = "login"
+[upstreams.u]
+auth_token = "credential:team"
+[[agents]]
+name = "a"
+start_command = "x"
+credentials = ["team"]
+`
+	city, err := config.Parse("city.toml", []byte(good), config.Known{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := city.Credentials["team"]; c.RefreshBefore != 5*time.Minute || c.Timeout != 30*time.Second || c.Type != "token" {
+		t.Errorf("the defaults are %+v", c)
+	}
+	if s := city.Upstreams["u"].AuthToken; s.Kind() != config.SecretCredential || s.Reference() != "team" {
+		t.Errorf("the upstream's token is %s", s)
+	}
+	for old, row := range map[string]struct{ now, wrong string }{
+		`command = "login"`:      {``, "has 0 sources"},
+		`command = "login" `:     {`command = "login"` + "\nenv = \"X\"", "has 2 sources"},
+		`command = "login"  `:    {`env = "X"` + "\nlifetime = \"1h\"", "cannot be renewed"},
+		`credentials = ["team"]`: {`credentials = ["tame"]`, "there is no [credentials.tame]"},
+		`"credential:team"`:      {`"credential:other"`, "there is no [credentials.other]"},
+		`command = "login"   `:   {`command = "login"` + "\nvariable = \"A B\"", "no name of an environment variable"},
+		`command = "login"    `:  {`command = "login"` + "\ntype = \"x\"", "x"},
+		`command = "login"     `: {`command = "login"` + "\ntimeout = \"0s\"", "cannot be zero"},
+	} {
+		text := strings.Replace(good, strings.TrimSpace(old), row.now, 1)
+		if _, err := config.Parse("city.toml", []byte(text), config.Known{}); err == nil || !strings.Contains(err.Error(), row.wrong) {
+			t.Errorf("%s: %v, want something of %q", row.now, err, row.wrong)
+		}
+	}
+}

@@ -1,0 +1,434 @@
+package credential_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gascity/internal/credential"
+	"gascity/worker"
+)
+
+// The test binary is the helper that logs in, too.
+func TestMain(m *testing.M) {
+	if address := os.Getenv("CREDENTIAL_TEST_LOGIN"); address != "" {
+		os.Exit(login(address, os.Args[1]))
+	}
+	os.Exit(m.Run())
+}
+
+// login trades the refresh token in a file for an access token and the next one.
+func login(address, path string) int {
+	token, err := os.ReadFile(path)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	res, err := http.Post(address, "text/plain", strings.NewReader(string(token))) //nolint:noctx // a program
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		fmt.Fprintln(os.Stderr, "invalid_grant: log in again")
+		return 1
+	}
+	var grant struct {
+		Access, Refresh string
+		Expires         time.Time
+	}
+	if err := errors.Join(json.Unmarshal(body, &grant), os.WriteFile(path, []byte(grant.Refresh), 0o600)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return print(map[string]any{"value": grant.Access, "expires_at": grant.Expires})
+}
+
+func print(v any) int {
+	if json.NewEncoder(os.Stdout).Encode(v) != nil {
+		return 1
+	}
+	return 0
+}
+
+// vendor is a login service: a refresh token is good once, and whoever comes with a
+// used one logs everybody out.
+type vendor struct {
+	clock *clock
+	life  time.Duration
+
+	mu      sync.Mutex
+	refresh string
+	grants  int
+	stolen  int
+	down    bool
+}
+
+func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case v.down:
+		http.Error(w, "no", http.StatusServiceUnavailable)
+		return
+	case err != nil || string(body) != v.refresh:
+		v.stolen++
+		http.Error(w, "invalid_grant", http.StatusBadRequest)
+		return
+	}
+	v.grants++
+	v.refresh = fmt.Sprint("refresh-", v.grants)
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the reader may be gone
+		"Access": fmt.Sprint("access-", v.grants), "Refresh": v.refresh, "Expires": v.clock.Now().Add(v.life),
+	})
+}
+
+// counts tells how many renewals there were, and how many used tokens came again.
+func (v *vendor) counts() (grants, stolen int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.grants, v.stolen
+}
+
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// shared is a login that a vendor serves, and the source of it.
+func shared(t *testing.T, c *clock) (*vendor, credential.Source, credential.World) {
+	t.Helper()
+	v := &vendor{clock: c, life: time.Hour, refresh: "refresh-0"}
+	server := httptest.NewServer(v)
+	t.Cleanup(server.Close)
+	path := filepath.Join(t.TempDir(), "login")
+	if err := os.WriteFile(path, []byte(v.refresh), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ := []string{"CREDENTIAL_TEST_LOGIN=" + server.URL, "GORACE=atexit_sleep_ms=0"}
+	return v, credential.Source{Command: "'" + self + "' '" + path + "'"}, credential.World{Environ: environ, Dir: t.TempDir(), Now: c.Now}
+}
+
+// TestFiftyAgentsShareALogin: over many expiries, in two cities, each renewal takes
+// place once for all agents of a city, and nobody is logged out.
+func TestFiftyAgentsShareALogin(t *testing.T) {
+	c := &clock{now: time.Now()}
+	v, source, world := shared(t, c)
+	locks := credential.Locks{Dir: filepath.Join(t.TempDir(), "locks")}
+	var cities []*credential.Broker
+	for range 2 {
+		b := credential.New(credential.Options{World: world, Locks: locks})
+		b.Use([]credential.Account{{Name: "shared", Source: source}}, nil)
+		cities = append(cities, b)
+	}
+	const rounds, agents = 6, 50
+	for round := range rounds {
+		for which, b := range cities {
+			before, _ := v.counts()
+			var wg sync.WaitGroup
+			var other atomic.Int64
+			for range agents {
+				wg.Go(func() {
+					got, err := b.Get(t.Context(), "shared")
+					if err != nil || string(got.Secret) != fmt.Sprint("access-", before+1) {
+						other.Add(1)
+						t.Errorf("city %d: %q, %v", which, string(got.Secret), err)
+					}
+				})
+			}
+			wg.Wait()
+			if grants, stolen := v.counts(); grants != before+1 || stolen != 0 {
+				t.Fatalf("round %d: %d agents have renewed %d times, %d logged out", round, agents, grants-before, stolen)
+			}
+		}
+		c.pass(2 * time.Hour)
+	}
+	both := sync.WaitGroup{} // at the same time: one after the other, by the lock
+	for _, b := range cities {
+		for range agents {
+			both.Go(func() {
+				if _, err := b.Get(t.Context(), "shared"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	both.Wait()
+	if grants, stolen := v.counts(); grants != 2*rounds+2 || stolen != 0 {
+		t.Errorf("%d grants, %d used tokens came again", grants, stolen)
+	}
+}
+
+// board takes what is pushed, and tells of states.
+type board struct {
+	mu     sync.Mutex
+	had    map[string][]string // by session
+	absent map[string]bool     // sessions without a worker
+	states []credential.State
+	news   chan struct{}
+}
+
+func newBoard() *board {
+	return &board{had: map[string][]string{}, absent: map[string]bool{}, news: make(chan struct{}, 1000)}
+}
+
+func (b *board) push(session string, c worker.Credentials) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.absent[session] {
+		return "", worker.ErrRefused
+	}
+	if had := b.had[session]; len(had) == 0 || had[len(had)-1] != string(c.Value) {
+		b.had[session] = append(had, string(c.Value))
+		b.news <- struct{}{}
+	}
+	return "run-" + session, nil
+}
+
+func (b *board) told(s credential.State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.states = append(b.states, s)
+	b.news <- struct{}{}
+}
+
+func (b *board) await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	end := time.After(30 * time.Second)
+	for {
+		b.mu.Lock()
+		ok := is()
+		b.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-b.news:
+		case <-end:
+			t.Fatalf("not within 30 s: %s; %v, %v", what, b.had, b.states)
+		}
+	}
+}
+
+func (b *board) phases() string {
+	var out []string
+	for _, s := range b.states {
+		out = append(out, string(s.Phase))
+	}
+	return strings.Join(out, " ")
+}
+
+func run(t *testing.T, b *credential.Broker) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- b.Run(t.Context()) }()
+	t.Cleanup(func() {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestRenewalsReachEveryHolderBeforeTheEnd, without anybody asking; an outage is told
+// once, takes nothing away, and is over with one renewal.
+func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
+	c := &clock{now: time.Now()}
+	v, source, world := shared(t, c)
+	desk := newBoard()
+	desk.absent["late"] = true
+	b := credential.New(credential.Options{World: world, Push: desk.push, Told: desk.told})
+	leases := []credential.Lease{{Session: "late", Accounts: []string{"shared"}}}
+	for i := range 24 {
+		leases = append(leases, credential.Lease{Session: fmt.Sprint("s", i), Accounts: []string{"shared"}})
+	}
+	b.Use([]credential.Account{{Name: "shared", Type: "oauth", Source: source, Before: 10 * time.Minute}}, leases)
+	run(t, b)
+	everybody := func(value string) func() bool {
+		return func() bool {
+			for i := range 24 {
+				if had := desk.had[fmt.Sprint("s", i)]; len(had) == 0 || had[len(had)-1] != value {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	desk.await(t, "everybody has the first", everybody("access-1"))
+	desk.mu.Lock()
+	desk.absent["late"] = false
+	desk.mu.Unlock()
+	b.Look("late")
+	desk.await(t, "who came late has it", func() bool { return len(desk.had["late"]) == 1 })
+
+	c.pass(51 * time.Minute) // 9 before its end
+	b.Look("s0")
+	desk.await(t, "everybody has the second", everybody("access-2"))
+
+	v.mu.Lock()
+	v.down = true
+	v.mu.Unlock()
+	c.pass(51 * time.Minute)
+	b.Look("s0")
+	desk.await(t, "the outage is told", func() bool { return desk.phases() == "good failing" })
+	if got, err := b.Get(t.Context(), "shared"); err != nil || got.Secret != "access-2" {
+		t.Errorf("a failed renewal took away what is good still: %v", err)
+	}
+	for range 3 { // it fails again and again
+		c.pass(4 * time.Minute)
+		b.Look("s0")
+	}
+	desk.await(t, "the end is told", func() bool { return desk.phases() == "good failing expired" })
+	if why := b.Hold("s3"); !strings.Contains(why, "shared") || !strings.Contains(why, "log in again") {
+		t.Errorf("held for %q", why)
+	}
+	if _, err := b.Get(t.Context(), "shared"); err == nil {
+		t.Error("an ended credential is handed out")
+	}
+	v.mu.Lock()
+	v.down = false
+	v.mu.Unlock()
+	c.pass(5 * time.Minute)
+	b.Look("s0")
+	desk.await(t, "everybody has the third", everybody("access-3"))
+	desk.await(t, "the end of the outage is told", func() bool { return desk.phases() == "good failing expired good" })
+	if why := b.Hold("s3"); why != "" {
+		t.Errorf("still held: %s", why)
+	}
+	if grants, stolen := v.counts(); grants != 3 || stolen != 0 {
+		t.Errorf("%d grants, %d used tokens came again", grants, stolen)
+	}
+}
+
+// TestAWorkersWordCounts: it knows of an end of which the source did not tell.
+func TestAWorkersWordCounts(t *testing.T) {
+	c := &clock{now: time.Now()}
+	v, source, world := shared(t, c)
+	v.life = 1000 * time.Hour
+	desk := newBoard()
+	b := credential.New(credential.Options{World: world, Push: desk.push})
+	b.Use([]credential.Account{{Name: "shared", Source: source, Before: 5 * time.Minute}}, []credential.Lease{{Session: "a", Accounts: []string{"shared"}}})
+	run(t, b)
+	desk.await(t, "the first is there", func() bool { return len(desk.had["a"]) == 1 })
+	b.Look("a")
+	c.pass(time.Minute)
+	deadline := time.Now().Add(30 * time.Second)
+	for b.States()[0].Expires.Sub(c.Now()) > time.Hour && time.Now().Before(deadline) { // until the giving is noted
+		b.Expiring("a", c.Now().Add(2*time.Minute))
+		b.Look("a")
+	}
+	c.pass(time.Minute + 30*time.Second)
+	b.Look("a")
+	desk.await(t, "it is renewed", func() bool { return len(desk.had["a"]) == 2 })
+}
+
+func TestWhatHelpersDo(t *testing.T) {
+	const secret = "hunter2-4711"
+	dir := t.TempDir()
+	file := filepath.Join(dir, "cred")
+	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	world := credential.World{Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: dir, Now: time.Now, Lookup: func(name string) (string, bool) {
+		return secret, name == "THERE"
+	}}
+	for name, row := range map[string]struct {
+		source credential.Source
+		wrong  string // empty: it gives the secret
+	}{
+		"a variable":           {credential.Source{Env: "THERE"}, ""},
+		"a file":               {credential.Source{File: file}, ""},
+		"no file":              {credential.Source{File: file + "x"}, "no such file"},
+		"a folder":             {credential.Source{File: dir}, "is no file"},
+		"a command":            {credential.Source{Command: "cat cred"}, ""},
+		"JSON":                 {credential.Source{Command: `printf '{"value":"` + secret + `","expires_at":"2999-01-01T00:00:00Z"}'`}, ""},
+		"nothing":              {credential.Source{Command: "true"}, "empty"},
+		"failure":              {credential.Source{Command: "cat cred; echo 'please log in' >&2; exit 3"}, "please log in"},
+		"garbage":              {credential.Source{Command: `printf 'hunter2-4711\n\000\033[2Jmore'`}, "one line"},
+		"half of JSON":         {credential.Source{Command: `printf '{"value":"hunter2-4711'`}, "no JSON object"},
+		"JSON of another type": {credential.Source{Command: `printf '{"value":["hunter2-4711"]}'`}, "no JSON object"},
+		"an ended one":         {credential.Source{Command: `printf '{"value":"hunter2-4711","expires_at":"2020-01-01T00:00:00Z"}'`}, "ended already"},
+		"no end of output":     {credential.Source{Command: "yes hunter2-4711", Timeout: 300 * time.Millisecond}, "within"},
+		"a hang":               {credential.Source{Command: "sleep 1000", Timeout: 300 * time.Millisecond}, "within"},
+		"a hang with a child":  {credential.Source{Command: "sleep 1000 & sleep 1000", Timeout: 300 * time.Millisecond}, "within"},
+		"a lot":                {credential.Source{Command: "head -c 200000 /dev/zero | tr '\\0' x"}, "more than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := row.source.Read(t.Context(), world)
+			switch {
+			case row.wrong == "" && (err != nil || got.Secret != secret):
+				t.Errorf("got %v", err)
+			case row.wrong != "" && (err == nil || !strings.Contains(err.Error(), row.wrong)):
+				t.Errorf("got %v, want something of %q", err, row.wrong)
+			case err != nil && strings.Contains(err.Error(), "hunter2") && !strings.Contains(row.source.Command, "yes"):
+				t.Errorf("the value is in the error: %v", err)
+			}
+			if text := fmt.Sprintf("%v %+v %#v", got, got, got); strings.Contains(text, "hunter2") {
+				t.Errorf("a value formats as %s", text)
+			}
+		})
+	}
+}
+
+// TestAHangingHelperHoldsUpNobodyElse: another account is served meanwhile, and the end
+// of the broker does not wait for it.
+func TestAHangingHelperHoldsUpNobodyElse(t *testing.T) {
+	desk := newBoard()
+	world := credential.World{Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Now: time.Now}
+	b := credential.New(credential.Options{World: world, Push: desk.push})
+	b.Use([]credential.Account{
+		{Name: "hangs", Source: credential.Source{Command: "sleep 1000"}}, {Name: "works", Source: credential.Source{Command: "echo fine"}},
+	}, []credential.Lease{{Session: "a", Accounts: []string{"hangs", "works"}}})
+	run(t, b)
+	desk.await(t, "the other one is there", func() bool { return len(desk.had["a"]) == 1 && desk.had["a"][0] == "fine" })
+}
+
+// TestAChangedFileIsReadAgain as soon as the configuration is.
+func TestAChangedFileIsReadAgain(t *testing.T) {
+	desk := newBoard()
+	file := filepath.Join(t.TempDir(), "cred")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("one")
+	b := credential.New(credential.Options{World: credential.World{Now: time.Now}, Push: desk.push})
+	use := func() {
+		b.Use([]credential.Account{{Name: "x", Source: credential.Source{File: file}}}, []credential.Lease{{Session: "a", Accounts: []string{"x"}}})
+	}
+	use()
+	run(t, b)
+	desk.await(t, "the first", func() bool { return len(desk.had["a"]) == 1 })
+	write("two")
+	use()
+	desk.await(t, "the second", func() bool { return len(desk.had["a"]) == 2 && desk.had["a"][1] == "two" })
+}

@@ -1,0 +1,49 @@
+package credential
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Locks is a folder with a file for each shared login: whoever renews one holds its
+// lock, so that two cities of one user do not do so at the same time.
+type Locks struct{ Dir string }
+
+// lockAgain is the pause between two tries for a lock that another process has: there
+// is no event for it.
+const lockAgain = 50 * time.Millisecond
+
+// Hold waits for the lock of a command, and returns what lets it go.
+func (l Locks) Hold(ctx context.Context, command string) (release func(), err error) {
+	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot lock the login: %w", err)
+	}
+	sum := sha256.Sum256([]byte(command))
+	file, err := os.OpenFile(filepath.Join(l.Dir, hex.EncodeToString(sum[:8])+".lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the login: %w", err)
+	}
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = file.Close() }, nil // closing unlocks; nothing was written
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(fmt.Errorf("cannot lock the login: %w", err), file.Close())
+		}
+		timer := time.NewTimer(lockAgain)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, errors.Join(fmt.Errorf("another city renews the login: %w", context.Cause(ctx)), file.Close())
+		}
+	}
+}

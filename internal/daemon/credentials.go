@@ -1,0 +1,52 @@
+package daemon
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/config"
+	"gascity/internal/credential"
+	"gascity/internal/event"
+)
+
+// openBroker makes the broker of the city's credentials.
+func (k *keeper) openBroker(e *engines, events event.Log) {
+	d, now := k.daemon, k.daemon.opts.Now
+	if now == nil {
+		now = time.Now
+	}
+	herald := credential.Herald(events, k.logger)
+	k.broker = credential.New(credential.Options{
+		World: credential.World{Lookup: d.env.lookup, Environ: d.env.base(agentcli.Builtin()), Dir: k.root, Now: now},
+		Push:  e.workers.Push, Hide: k.secrets.Hide, Logger: k.logger, Locks: credential.Locks{Dir: d.lockFolder()},
+		Told: func(s credential.State) {
+			herald(s)
+			for _, name := range k.broker.Holders(s.Name) { // its prompts wait, or go on
+				e.prompts.Look(name)
+			}
+		},
+	})
+	e.broker = k.broker
+}
+
+// lockFolder is where cities of this user meet that share a login.
+func (d *Daemon) lockFolder() string {
+	if base := d.env.get("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
+		return filepath.Join(base, "gc", "credentials")
+	}
+	return filepath.Join(publicPlace, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
+}
+
+// values are the credentials of agents, for their starts.
+func (k *keeper) values() config.SecretSource {
+	source := k.daemon.secrets(k.secrets.Hide)
+	source.Credential = func(ctx context.Context, name string) (string, error) {
+		v, err := k.broker.Get(ctx, name)
+		return string(v.Secret), err
+	}
+	return source
+}
