@@ -9,6 +9,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -97,6 +98,19 @@ type Profile struct {
 
 	Screen  Screen   `toml:"screen"`
 	Dialogs []Dialog `toml:"dialogs"`
+}
+
+// Speaking returns the profile of the same CLI as a program that speaks the Agent Client
+// Protocol: its command for that, and nothing that concerns a terminal. ok is false if the
+// profile does not know how.
+func (p Profile) Speaking() (speaking Profile, ok bool) {
+	if p.ACPCommand == "" && p.ACPArgs == nil {
+		return p, false
+	}
+	p.Command, p.Args = cmp.Or(p.ACPCommand, p.Command), p.ACPArgs
+	p.ReadyPromptPrefix, p.ReadyDelayMs, p.EmitsPermissionWarning, p.AcceptStartupDialogs = "", 0, false, nil
+	p.ResumeFlag, p.SessionIDFlag, p.PermissionModes, p.PermissionMode = "", "", nil, ""
+	return p, true
 }
 
 // Argv returns the command with its arguments in the given permission mode; the

@@ -19,6 +19,7 @@ var dependencies = []dependency{
 	{"github.com/cenkalti/backoff/v5", []string{anywhere}},
 	{"github.com/charmbracelet/x/ansi", []string{"internal/term"}},
 	{"github.com/clipperhouse/displaywidth", []string{"internal/term", "internal/text"}},
+	{"github.com/coder/acp-go-sdk", nil},
 	{"github.com/creack/pty", []string{"internal/shim/child"}},
 	{"github.com/danielgtaylor/huma/v2", []string{"internal/api", "internal/workerapi"}},
 	{"github.com/fsnotify/fsnotify", []string{"internal/shim", "internal/rawlog", "internal/controller", "internal/daemon", "internal/adapter"}},

@@ -29,6 +29,9 @@ type Runtime struct {
 	// Route makes it one that only routes: it chooses the runtime provider of a
 	// session, or says what is missing for that. Nil for all others.
 	Route func(Routing) (selection string, err error)
+	// Protocol says that agents speak the Agent Client Protocol there: their CLI is run
+	// with its acp_command and acp_args.
+	Protocol bool
 	// Transports are values of an agent's session that mean a transport, which Route
 	// turns into a provider.
 	Transports []string

@@ -67,6 +67,10 @@ func (c *City) route(route func(Routing) (string, error), a *Agent, transport st
 	return selection, nil
 }
 
+// Protocol reports whether agents speak the Agent Client Protocol where a selection
+// runs them.
+func (k Known) Protocol(selection string) bool { return k.runtime(selection).Protocol }
+
 // runtime returns the runtime provider that a selection names, the zero one if
 // none has the name.
 func (k Known) runtime(selection string) Runtime {

@@ -85,6 +85,7 @@ func (d *Daemon) known() config.Known {
 	for _, driver := range all.Drivers() {
 		k.Runtimes = append(k.Runtimes, config.Runtime{
 			Name: driver.Name, Argument: driver.Argument, Route: d.route(driver), Transports: driver.Transports,
+			Protocol: driver.Protocol,
 		})
 	}
 	return k

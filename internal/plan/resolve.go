@@ -144,6 +144,9 @@ func (r *resolver) warn(at config.Origin, message string) {
 func (r *resolver) session() Session {
 	a := r.agent
 	selection := r.place()
+	if r.in.Known.Protocol(selection) {
+		r.speak()
+	}
 	r.program, r.args = r.words()
 	session := Session{
 		Agent:        a.QualifiedName(),
@@ -187,6 +190,19 @@ func (r *resolver) place() string {
 		r.errs = append(r.errs, errs...)
 	}
 	return selection
+}
+
+// speak makes the agent's CLI one that speaks the Agent Client Protocol. Who has a
+// start_command has said how.
+func (r *resolver) speak() {
+	if r.profile.Name == "" || r.agent.StartCommand != "" {
+		return
+	}
+	speaking, ok := r.profile.Speaking()
+	if !ok {
+		r.fail(r.agent.Place("provider"), "provider %q is not known to speak the Agent Client Protocol; set acp_command and acp_args in [providers.%s], or start_command here", r.profile.Name, r.profile.Name)
+	}
+	r.profile = speaking
 }
 
 func (r *resolver) config() runtime.Config {

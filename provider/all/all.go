@@ -62,6 +62,8 @@ type Driver struct {
 	// Route, of a provider that only routes, chooses the selection of another one for
 	// a session. Nil for all others.
 	Route func(r Routing, session, transport string) (string, error)
+	// Protocol says that its agents speak the Agent Client Protocol.
+	Protocol bool
 	// Transports are what Route tells apart.
 	Transports []string
 }
@@ -78,7 +80,7 @@ func Drivers() []Driver {
 		{Name: "tmux", Summary: "sessions of a tmux server of the city's own, where a person can look in with tmux", Needs: []Tool{{
 			Name: "tmux", Version: []string{"-V"}, Cure: "install tmux 3.0 or newer, or choose the provider that needs nothing, pty",
 		}}, Open: openTmux},
-		{Name: "acp", Summary: "agents that speak the Agent Client Protocol, without a terminal", Open: openACP},
+		{Name: "acp", Summary: "agents that speak the Agent Client Protocol, without a terminal", Open: openACP, Protocol: true},
 		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript},
 		{
 			Name: "auto", Summary: "routes by transport: agents that speak the Agent Client Protocol, and the others",
