@@ -99,7 +99,6 @@ var rooms = []room{
 	{dir: "provider/pty", layer: layerDriver},
 	{dir: "provider/subprocess", layer: layerDriver},
 	{dir: "provider/tmux", layer: layerDriver},
-	{dir: "provider/ssh", layer: layerDriver},
 	{dir: "provider/exec", layer: layerDriver},
 	{dir: "provider/acp", layer: layerDriver},
 	{dir: "provider/k8s", layer: layerDriver},

@@ -24,6 +24,9 @@ func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) err
 	if err != nil {
 		return err
 	}
+	if err := outpost.Announce(d.opts.Stdout); err != nil {
+		return errors.Join(err, all.Close(p))
+	}
 	err = outpost.Serve(ctx, p, stdio{d.opts.Stdin, d.opts.Stdout}, outpost.ServeOptions{
 		Dir: filepath.Join(folder, stateFolder, outpostFolder), Version: d.opts.Version,
 	})

@@ -1,0 +1,174 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"gascity/internal/outpost"
+	"gascity/runtime"
+)
+
+// Config is what the driver of one host is opened with. Program and ID are required.
+type Config struct {
+	Target string // [user@]host[:port]
+	// ID names the outpost over there: one city has the same one always. Letters, digits
+	// and dashes.
+	ID string
+	// Dir is a private folder here, for the socket that ssh processes share. Empty: none
+	// is shared, and attaching connects anew.
+	Dir string
+	// Program is gc for this machine, which is brought to hosts of the same kind;
+	// Programs are those for others, by "linux/arm64".
+	Program  string
+	Programs map[string]string
+	// Options are further arguments of ssh, such as "-F", "file".
+	Options []string
+	// Environ is the environment of ssh: it needs HOME, PATH and perhaps SSH_AUTH_SOCK.
+	Environ []string
+	// Worker is the socket of this city's worker API, empty if agents over there get none.
+	Worker string
+	// Connect bounds making the connection, the program's way included. Zero means 60 s.
+	Connect time.Duration
+	Logger  *slog.Logger
+}
+
+// Provider runs agents on one host. Safe for concurrent use.
+type Provider struct {
+	*outpost.Provider
+
+	host *host
+}
+
+// place is the driver over there.
+const place = "pty"
+
+// persist is how long, in seconds, the connection that all share stays when nobody uses
+// it: no user of it may take it away from the others when it ends.
+const persist = 5
+
+// Open returns the driver. Nothing is connected before it is asked for something.
+func Open(cfg Config) (*Provider, error) {
+	target, err := ParseTarget(cfg.Target)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.ID == "" || strings.Trim(cfg.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" {
+		return nil, fmt.Errorf("the outpost's name %q is not made of letters, digits and dashes", cfg.ID)
+	}
+	if cfg.Connect <= 0 {
+		cfg.Connect = time.Minute
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &host{cfg: cfg, target: target}
+	opts := outpost.Options{
+		Where: "host " + target.String(), Dial: h.dial, Attach: h.attach, Socket: cfg.Worker,
+		Capabilities: runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true},
+	}
+	if cfg.Worker != "" {
+		opts.Worker = func(ctx context.Context) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", cfg.Worker)
+		}
+	}
+	return &Provider{outpost.Open(opts), h}, nil
+}
+
+// host is the way to one host.
+type host struct {
+	cfg    Config
+	target Target
+}
+
+// command is an ssh process that runs one line of shell over there.
+func (h *host) command(ctx context.Context, line string, flags ...string) *exec.Cmd {
+	args := append([]string{"-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=2"}, flags...)
+	if h.cfg.Dir != "" {
+		args = append(args, "-o", "ControlMaster=auto", "-o", "ControlPersist="+strconv.Itoa(persist), "-o", "ControlPath="+filepath.Join(h.cfg.Dir, "ssh-%C"))
+	}
+	args = append(args, h.cfg.Options...)
+	args = append(args, h.target.args()...)
+	cmd := exec.CommandContext(ctx, "ssh", append(args, line)...) //nolint:gosec // the user's ssh, to the user's host
+	cmd.Env = h.cfg.Environ
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+// dial runs the outpost over there, and brings the program first if it is not there.
+func (h *host) dial(ctx context.Context) (io.ReadWriteCloser, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.cfg.Connect)
+	defer cancel()
+	if h.cfg.Dir != "" {
+		if err := os.MkdirAll(h.cfg.Dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	program, err := fingerprint(h.cfg.Program)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := h.serve(ctx, program)
+	if missing, ok := errors.AsType[*missingError](err); ok {
+		if program, err = h.bring(ctx, missing.system); err != nil {
+			return nil, err
+		}
+		conn, err = h.serve(ctx, program)
+	}
+	if err != nil {
+		return nil, err // and no interface that holds a nil
+	}
+	return conn, nil
+}
+
+// serve connects to an outpost that runs the program with the given checksum.
+func (h *host) serve(ctx context.Context, program string) (*connection, error) {
+	conn, err := start(h.command(context.WithoutCancel(ctx), h.run(program, "serve", `"$folder"`, place)))
+	if err != nil {
+		return nil, fmt.Errorf("ssh cannot be started: %w; is it installed?", err)
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // Await sees it
+	err = outpost.Await(conn)
+	if !stop() {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, conn.failed(err)
+	}
+	return conn, nil
+}
+
+// attach connects the terminal of this process.
+func (h *host) attach(ctx context.Context, name string, opts runtime.AttachOptions) error {
+	program, err := h.installed(ctx)
+	if err != nil {
+		return &runtime.Error{Op: "attach to", Session: name, Err: err}
+	}
+	args := []string{"attach", `"$folder"`, place, quote(name)}
+	if opts.ReadOnly {
+		args = append(args, "--read-only")
+	}
+	for _, keys := range opts.DetachKeys {
+		args = append(args, "--detach-keys", quote(keys))
+	}
+	cmd := h.command(ctx, h.run(program, args...), "-t")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err = cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == exitLost {
+		err = fmt.Errorf("%w: the connection to %s was lost", runtime.ErrRuntimeUnavailable, h.target)
+	}
+	if err != nil {
+		return &runtime.Error{Op: "attach to", Session: name, Err: err}
+	}
+	return nil
+}
