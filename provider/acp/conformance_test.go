@@ -34,6 +34,13 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case len(os.Args) > 1 && os.Args[1] == "acp-host":
 		os.Exit(acphost.Run(context.Background(), acphost.Options{Args: os.Args[2:], Environ: os.Environ(), Stdout: os.Stdout, Version: "test"})) //nolint:forbidigo // this is a main
+	case len(os.Args) == 5 && os.Args[1] == "deliver":
+		p, err := acp.Open(config(os.Args[2]))
+		if err == nil {
+			_, err = p.Deliver(context.Background(), "one", runtime.Delivery{ID: os.Args[3], Content: runtime.TextContent(os.Args[4])}) //nolint:forbidigo // this is a main
+		}
+		fmt.Fprintln(os.Stderr, "the deliverer ended:", err)
+		os.Exit(1)
 	}
 	elsewhere.Main(func(dir string) runtime.Provider {
 		p, err := acp.Open(config(dir))
