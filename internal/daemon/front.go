@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"gascity/client"
@@ -55,7 +56,20 @@ func (f front) Logs(ctx context.Context, target string, q client.LogQuery, w io.
 	path := filepath.Join(f.keeper.root, stateFolder, logFolder, session.Session+".log")
 	err = rawlog.Copy(ctx, w, path, rawlog.Query{Since: q.Since, Follow: q.Follow})
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s has printed nothing yet", client.ErrNotFound, target)
+		return f.unlogged(ctx, target, q, w)
 	}
+	return err
+}
+
+// unlogged is Logs of a session whose place keeps no record here: what it still shows.
+func (f front) unlogged(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
+	shown, err := f.Peek(ctx, target, 0)
+	switch {
+	case err != nil || strings.TrimSpace(shown.Text) == "":
+		return fmt.Errorf("%w: %s has printed nothing yet", client.ErrNotFound, target)
+	case !q.Since.IsZero():
+		return fmt.Errorf("%w: the place of %s keeps no record of when it printed what; see what it shows with: gc peek %s", client.ErrUnsupported, target, target)
+	}
+	_, err = io.WriteString(w, strings.TrimRight(shown.Text, "\n")+"\n")
 	return err
 }
