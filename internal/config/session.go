@@ -25,6 +25,7 @@ type Session struct {
 	Hybrid HybridSession `toml:"hybrid" doc:"Where sessions run when they are routed by name."`
 
 	ACP ACPSession `toml:"acp" doc:"The Agent Client Protocol."`
+	SSH SSHSession `toml:"ssh" doc:"Hosts that are reached by ssh."`
 	K8s K8sSession `toml:"k8s" doc:"Kubernetes." later:"k8s"`
 }
 
@@ -48,6 +49,14 @@ type ACPSession struct {
 	HandshakeTimeout  time.Duration `toml:"handshake_timeout" default:"30s" doc:"Bound of the handshake."`
 	NudgeBusyTimeout  time.Duration `toml:"nudge_busy_timeout" default:"60s" doc:"How long a prompt waits for the turn before it."`
 	OutputBufferLines int           `toml:"output_buffer_lines" default:"1000" doc:"Lines kept for peek."`
+}
+
+// SSHSession holds the options of sessions on other hosts.
+type SSHSession struct {
+	Keys
+	Options        []string          `toml:"options" doc:"Further arguments of ssh, such as [\"-F\", \"file\"]. Your own ssh configuration holds anyway."`
+	Programs       map[string]string `toml:"programs" doc:"Files of gc for hosts of another kind than this machine, by \"linux/arm64\". It is brought there."`
+	ConnectTimeout time.Duration     `toml:"connect_timeout" default:"60s" doc:"Bound of making a connection, gc's way there included."`
 }
 
 // K8sSession holds the options of sessions in pods.

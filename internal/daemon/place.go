@@ -52,7 +52,7 @@ func (k *keeper) openUsed(ctx context.Context, selection string) (runtime.Provid
 	if _, err := all.Version(ctx, selection, d.providerConfig(k.root, k.root, slog.New(slog.DiscardHandler))); err != nil {
 		return nil, err
 	}
-	p, err := d.open(k.root, selection, k.logger)
+	p, err := d.openFor(k.root, selection, workerPath(k.root), k.logger)
 	if err != nil {
 		return nil, err
 	}

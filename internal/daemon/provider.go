@@ -29,9 +29,16 @@ func (d *Daemon) providerConfig(root, dir string, logger *slog.Logger) all.Confi
 	city := d.section(root)
 	return all.Config{
 		Dir: dir, LogDir: filepath.Join(root, stateFolder, logFolder), StateDir: filepath.Join(root, stateFolder, providerFolder),
-		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: d.routing(&city.Session), ACP: d.acp(&city.Session.ACP),
+		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: d.routing(&city.Session), ACP: d.acp(&city.Session.ACP), Far: d.far(root, &city.Session),
 		Env: d.env.base(agentcli.Builtin()), Environ: d.env, Shim: d.shimCommand(), Logger: logger,
 	}
+}
+
+// far is what the city's configuration says about places on other machines.
+func (d *Daemon) far(root string, s *config.Session) all.Far {
+	return all.Far{ID: cityID(root), Program: d.opts.Executable, SSH: all.SSH{
+		Programs: s.SSH.Programs, Options: s.SSH.Options, Connect: s.SSH.ConnectTimeout,
+	}}
 }
 
 // section reads what drivers need of the city's configuration. They have to be

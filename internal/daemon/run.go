@@ -236,11 +236,18 @@ func jitter(d time.Duration) time.Duration {
 
 // open opens a provider over the city's sessions.
 func (d *Daemon) open(root, selection string, logger *slog.Logger) (runtime.Provider, error) {
+	return d.openFor(root, selection, "", logger)
+}
+
+// openFor opens a provider whose far agents reach the worker API behind a socket.
+func (d *Daemon) openFor(root, selection, worker string, logger *slog.Logger) (runtime.Provider, error) {
 	dir, err := d.runtimeDir(root)
 	if err != nil {
 		return nil, err
 	}
-	p, err := all.Open(selection, d.providerConfig(root, dir, logger))
+	cfg := d.providerConfig(root, dir, logger)
+	cfg.Far.Worker = worker
+	p, err := all.Open(selection, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the provider: %w", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"gascity/provider/exec"
 	"gascity/provider/pty"
 	"gascity/provider/router"
+	"gascity/provider/ssh"
 	"gascity/provider/subprocess"
 	"gascity/provider/tmux"
 	"gascity/runtime"
@@ -38,6 +39,7 @@ type Config struct {
 	Environ  []string // of the tools and scripts that a driver runs itself: gc's own; nil is Env
 	Shim     []string // the command that runs a shim; a folder is appended to it
 	ACP      ACP      // of agents that speak the Agent Client Protocol
+	Far      Far      // of places on other machines
 	Routing  Routing  // between backends, of the providers that only route
 	Logger   *slog.Logger
 }
@@ -49,6 +51,21 @@ type ACP struct {
 	HandshakeTimeout time.Duration
 	BusyTimeout      time.Duration // for the turn before a prompt
 	Lines            int           // of output, kept for peek
+}
+
+// Far is what concerns places on other machines.
+type Far struct {
+	ID      string // names this city over there: letters, digits and dashes
+	Program string // gc for this machine; it is brought there
+	Worker  string // socket of the worker API; only the controller offers it
+	SSH     SSH
+}
+
+// SSH is what concerns hosts that are reached by ssh. Zero means the defaults.
+type SSH struct {
+	Programs map[string]string // gc for other kinds of hosts, by "linux/arm64"
+	Options  []string          // further arguments of ssh
+	Connect  time.Duration     // bound of making a connection
 }
 
 // Driver is one row of the table.
@@ -81,6 +98,9 @@ func Drivers() []Driver {
 			Name: "tmux", Version: []string{"-V"}, Cure: "install tmux 3.0 or newer, or choose the provider that needs nothing, pty",
 		}}, Open: openTmux},
 		{Name: "acp", Summary: "agents that speak the Agent Client Protocol, without a terminal", Open: openACP, Protocol: true},
+		{Name: "ssh", Argument: "[user@]host[:port]", Summary: "embedded terminals on another host, by your own ssh", Needs: []Tool{{
+			Name: "ssh", Version: []string{"-V"}, Cure: "install an ssh client",
+		}}, Open: openSSH},
 		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript},
 		{
 			Name: "auto", Summary: "routes by transport: agents that speak the Agent Client Protocol, and the others",
@@ -108,6 +128,18 @@ func openACP(cfg Config, _ string) (runtime.Provider, error) {
 	return acp.Open(acp.Config{
 		Options: options, Host: cfg.ACP.Host, HandshakeTimeout: cfg.ACP.HandshakeTimeout, BusyTimeout: cfg.ACP.BusyTimeout,
 	})
+}
+
+// openSSH opens the driver of one host. All of a city share one connection to it.
+func openSSH(cfg Config, argument string) (runtime.Provider, error) {
+	p, err := ssh.Open(ssh.Config{
+		Target: argument, Place: "pty", ID: cfg.Far.ID, Dir: filepath.Join(cfg.Dir, "ssh"), Program: cfg.Far.Program, Programs: cfg.Far.SSH.Programs,
+		Options: cfg.Far.SSH.Options, Environ: cfg.environ(), Worker: cfg.Far.Worker, Connect: cfg.Far.SSH.Connect, Logger: cfg.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", client.ErrInvalid, err)
+	}
+	return p, nil
 }
 
 // openScript opens the driver of a session script. Each script has folders of its own.

@@ -18,9 +18,10 @@ import (
 	"gascity/runtime"
 )
 
-// Config is what the driver of one host is opened with. Program and ID are required.
+// Config is what the driver of one host is opened with. Target, Place, Program and ID are required.
 type Config struct {
 	Target string // [user@]host[:port]
+	Place  string // the driver over there
 	// ID names the outpost over there: one city has the same one always. Letters, digits
 	// and dashes.
 	ID string
@@ -48,9 +49,6 @@ type Provider struct {
 
 	host *host
 }
-
-// place is the driver over there.
-const place = "pty"
 
 // persist is how long, in seconds, the connection that all share stays when nobody uses
 // it: no user of it may take it away from the others when it ends.
@@ -133,7 +131,7 @@ func (h *host) dial(ctx context.Context) (io.ReadWriteCloser, error) {
 
 // serve connects to an outpost that runs the program with the given checksum.
 func (h *host) serve(ctx context.Context, program string) (*connection, error) {
-	conn, err := start(h.command(context.WithoutCancel(ctx), h.run(program, "serve", `"$folder"`, place)))
+	conn, err := start(h.command(context.WithoutCancel(ctx), h.run(program, "serve", `"$folder"`, h.cfg.Place)))
 	if err != nil {
 		return nil, fmt.Errorf("ssh cannot be started: %w; is it installed?", err)
 	}
@@ -154,7 +152,7 @@ func (h *host) attach(ctx context.Context, name string, opts runtime.AttachOptio
 	if err != nil {
 		return &runtime.Error{Op: "attach to", Session: name, Err: err}
 	}
-	args := []string{"attach", `"$folder"`, place, quote(name)}
+	args := []string{"attach", `"$folder"`, h.cfg.Place, quote(name)}
 	if opts.ReadOnly {
 		args = append(args, "--read-only")
 	}

@@ -22,6 +22,9 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
+// place is the driver over there.
+const place = "pty"
+
 // far is an sshd on this machine, whose users have their homes below a temporary folder.
 type far struct {
 	dir, program string
@@ -124,7 +127,7 @@ func (f *far) write(t *testing.T, name, text string) {
 func (f *far) config(world string) ssh.Config {
 	sum := sha256.Sum256([]byte(world))
 	return ssh.Config{
-		Target: "box", ID: hex.EncodeToString(sum[:6]), Dir: filepath.Join(f.dir, "m"), Program: f.program,
+		Target: "box", Place: place, ID: hex.EncodeToString(sum[:6]), Dir: filepath.Join(f.dir, "m"), Program: f.program,
 		Options: []string{"-F", filepath.Join(f.dir, "ssh_config")}, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir},
 	}
 }
