@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case len(os.Args) > 1 && os.Args[1] == "acp-host":
 		os.Exit(acphost.Run(context.Background(), acphost.Options{Args: os.Args[2:], Environ: os.Environ(), Stdout: os.Stdout, Version: "test"})) //nolint:forbidigo // this is a main
+	case len(os.Args) == 2 && os.Args[1] == "peer":
+		runPeer()
+		os.Exit(0)
 	case len(os.Args) == 5 && os.Args[1] == "deliver":
 		p, err := acp.Open(config(os.Args[2]))
 		if err == nil {
