@@ -65,6 +65,20 @@ type Agent struct {
 	// no guard, or the agent does not run.
 	Guard       string `json:"guard,omitempty"`
 	GuardDetail string `json:"guard_detail,omitempty"`
+	// Worker is what the agent's worker has told of the run; nil: none has spoken.
+	Worker *Worker `json:"worker,omitempty"`
+}
+
+// Worker is how a run is by what its worker has told. That it says nothing is no
+// evidence of anything.
+type Worker struct {
+	RunID         string    `json:"run_id"`
+	Status        string    `json:"status" enum:"healthy,degraded,unhealthy"`
+	State         string    `json:"state"` // the last transition that it told, or "unknown"
+	UptimeSeconds int64     `json:"uptime_seconds"`
+	HeardAt       time.Time `json:"heard_at,omitzero"`       // when it last said anything
+	ContextUsage  *float64  `json:"context_usage,omitempty"` // 0 to 1, of the context window; nil: not known
+	Detail        string    `json:"detail,omitempty"`        // what is wrong with it
 }
 
 // Activity is what a running agent is doing, as far as anybody can tell.

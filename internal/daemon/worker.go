@@ -136,3 +136,21 @@ func (p latePrompts) Worked(ctx context.Context, id, instance string) error {
 func (p latePrompts) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
 	return p.engines.prompts.Receipt(ctx, id, wait)
 }
+
+// attended adds what an agent's worker has told.
+func (e *engines) attended(a *client.Agent) {
+	if a.Instance == "" {
+		return // it does not run
+	}
+	h, ok := e.workers.Known(a.Session)
+	if !ok {
+		return
+	}
+	a.Worker = &client.Worker{RunID: h.RunID, Status: string(h.Status), State: h.CurrentState, UptimeSeconds: h.UptimeSeconds, ContextUsage: h.ContextUsage}
+	if h.LastActivity != nil {
+		a.Worker.HeardAt = *h.LastActivity
+	}
+	if h.Error != nil {
+		a.Worker.Detail = *h.Error
+	}
+}

@@ -111,6 +111,16 @@ func (e *Engine) Health(ctx context.Context, id string) (worker.Health, error) {
 	return a.known(e.opts.Now()), nil
 }
 
+// Known returns what the city knows of the health of a session's run without asking its
+// worker; not ok if no worker has ever spoken for it.
+func (e *Engine) Known(session string) (worker.Health, bool) {
+	a := e.of(session)
+	if a == nil || !a.speaks() {
+		return worker.Health{}, false
+	}
+	return a.known(e.opts.Now()), true
+}
+
 // askHealth asks the worker itself; not ok if it does not answer in time. The question
 // is taken back then.
 func (a *active) askHealth(ctx context.Context) (worker.Health, bool) {
@@ -136,9 +146,18 @@ func (a *active) known(now time.Time) worker.Health {
 	if started := a.life.Reports[worker.Started].Timestamp; !started.IsZero() {
 		h.UptimeSeconds = max(0, int64(now.Sub(started).Seconds()))
 	}
-	if !a.heard.IsZero() {
-		heard := a.heard
+	heard := a.heard
+	if heard.IsZero() { // by this controller
+		heard = a.life.Last().Timestamp
+	}
+	if !heard.IsZero() {
 		h.LastActivity = &heard
+	}
+	if told := a.health; told.Asked && told.Status != "" {
+		h.Status, h.Error = told.Status, told.Error // its own last word
+		if h.ContextUsage == nil {
+			h.ContextUsage = told.ContextUsage
+		}
 	}
 	if a.reader == nil {
 		h.Status = worker.Degraded

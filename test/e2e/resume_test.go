@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/fakeagent/ledger"
+	"gascity/runtime"
 )
 
 // oneOf waits until an agent runs that is not the given process, and returns it.
@@ -198,6 +200,9 @@ func TestAWaitingPromptFollowsItsConversation(t *testing.T) {
 	for agent, want := range map[string]bool{"goes-on": true, "begins": false} {
 		before := c.oneOf(agent, 0)
 		nudge(t, c, agent, "[[busy:10m]]")
+		c.await("in its long turn", func(status client.Status) bool { // that it took the prompt does not say that it has begun: the next one may still be typed
+			return slices.ContainsFunc(status.Agents, func(a client.Agent) bool { return a.Name == agent && a.Activity.State == string(runtime.ActivityBusy) })
+		})
 		r, err := c.client.Nudge(t.Context(), agent, client.NudgeRequest{Text: "for this conversation"})
 		if err != nil || r.Ended() {
 			t.Fatalf("%s: the prompt does not wait: %+v, %v", agent, r, err)

@@ -110,6 +110,15 @@ func TestWorkersInACity(t *testing.T) {
 			}
 		}
 	}
+	status, err := c.client.Status(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range status.Agents {
+		if w := a.Worker; w == nil || w.RunID == "" || w.Status != "healthy" || w.State != "idle" || w.HeardAt.IsZero() {
+			t.Errorf("of the worker of %s it is shown %+v", a.Name, w)
+		}
+	}
 	u, err := c.client.Usage(ctx, client.UsageRequest{By: "agent"})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"gascity/client"
 	"gascity/internal/text"
@@ -79,6 +80,9 @@ func (s Sheet) summary(e client.Explanation) *facts {
 	f.add("next", s.next(e), text.Bold)
 	if !strings.Contains(a.Reason, a.Held) {
 		f.add("held", text.Plainly(a.Held), text.Yellow)
+	}
+	if a.Worker != nil {
+		f.plain("worker", s.worker(a.Worker))
 	}
 	if a.Guard != "" {
 		f.add("guard", text.Plainly(text.FirstOf(a.GuardDetail, a.Guard)), guardColor(a.Guard))
@@ -253,4 +257,25 @@ func (s Sheet) recent(events []client.Event) string {
 		out.WriteString(strings.TrimRight(row, " ") + "\n")
 	}
 	return out.String()
+}
+
+// worker is what a worker has told, in one line.
+func (s Sheet) worker(w *client.Worker) string {
+	words := text.FirstOf(w.Status, "unknown")
+	if w.Detail != "" {
+		words += " (" + text.Plainly(w.Detail) + ")"
+	}
+	words += ", says " + text.FirstOf(text.Plainly(w.State), "nothing") + fmt.Sprintf(", up %s", text.Span(time.Duration(w.UptimeSeconds)*time.Second))
+	if !w.HeardAt.IsZero() {
+		words += ", heard " + text.Ago(s.Now, w.HeardAt)
+	}
+	return words + used(w) + ", run " + text.Plainly(w.RunID)
+}
+
+// used is how much of the context is used, empty if that is not known.
+func used(w *client.Worker) string {
+	if w == nil || w.ContextUsage == nil {
+		return ""
+	}
+	return fmt.Sprintf(", context %.0f%% used", *w.ContextUsage*100)
 }

@@ -153,6 +153,9 @@ func (s Sheet) note(agent client.Agent) string {
 	if strings.HasPrefix(agent.Held, "budget") && !strings.Contains(agent.Reason, "budget") {
 		parts = append(parts, "held by a budget")
 	}
+	if words := strings.TrimPrefix(used(agent.Worker), ", "); words != "" {
+		parts = append(parts, words)
+	}
 	if agent.Guard != "" && agent.Guard != "guarded" {
 		parts = append(parts, agent.Guard)
 	}
