@@ -14,6 +14,8 @@ type Call struct {
 	// Wait is how long the caller waits should a person have to be asked; the city waits
 	// no longer, and says no then. Zero is the city's own limit.
 	Wait Seconds `json:"wait_seconds,omitempty"`
+	// Allowance asks for a [Allowance] with the answer.
+	Allowance bool `json:"allowance,omitempty"`
 	// Ask says that the agent's own rules want a person to be asked: the city asks one,
 	// unless a rule of its own decides.
 	Ask bool `json:"ask,omitempty"`
@@ -36,6 +38,8 @@ type Decision struct {
 	Rule    string `json:"rule,omitempty"` // the id of the rule that decided
 	// Interaction is the id of the question to a person that decided.
 	Interaction string `json:"interaction,omitempty"`
+	// Allowance is what may be decided without the city, if the call asked for it.
+	Allowance *Allowance `json:"allowance,omitempty"`
 }
 
 // Canary is the tool that is asked for when a session starts, to prove that the

@@ -48,6 +48,8 @@ type Client struct {
 	http  *http.Client
 	token atomic.Pointer[string] // the newest, once the city has sent one
 	inbox inbox
+
+	allowance atomic.Pointer[Allowance] // what counts while the city does not answer; nil: nothing
 }
 
 // Close closes idle connections. The client can be used again afterwards.
@@ -71,12 +73,25 @@ func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
 	if end, ok := ctx.Deadline(); ok && req.Wait == 0 {
 		req.Wait = max(1, Seconds(time.Until(end)/time.Second)-1)
 	}
+	known := c.allowance.Load()
+	req.Allowance = known == nil || time.Until(known.Until) < AllowanceLife/2
+	passes := known != nil && !req.Ask && time.Now().Before(known.Until) && known.RunID == req.RunID && known.Allows(req)
+	asking := ctx
+	if passes { // it is not worth a longer wait
+		short, stop := context.WithTimeout(ctx, reachWithin)
+		defer stop()
+		asking = short
+	}
 	reach, stop := context.WithTimeout(ctx, reachWithin)
 	defer stop()
-	d, err := again(reach, func() (Decision, error) { return call[Decision](ctx, c, http.MethodPost, "/authorize", req) })
+	d, err := again(reach, func() (Decision, error) { return call[Decision](asking, c, http.MethodPost, "/authorize", req) })
+	if err != nil && passes && unanswered(err) && !errors.Is(ctx.Err(), context.Canceled) && time.Now().Before(known.Until) {
+		return Decision{Allowed: true, Effect: Allow, Rule: RuleAllowance, Reason: "the city does not answer; this tool only reads: " + err.Error()}, nil
+	}
 	if err != nil {
 		return Decision{Effect: Deny, Reason: "not authorized, because the city gave no answer: " + err.Error()}, err
 	}
+	c.learn(d.Allowance)
 	if d.Effect != "" && d.Effect != Allow {
 		d.Allowed = false
 	}
@@ -84,6 +99,23 @@ func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
 		d.Effect, d.Reason = Deny, orElse(d.Reason, "the city does not allow it")
 	}
 	return d, nil
+}
+
+// RuleAllowance is the rule of a decision that the client has made by an [Allowance].
+const RuleAllowance = "allowance"
+
+// learn keeps a allowance that counts. One that does not is as none.
+func (c *Client) learn(s *Allowance) {
+	if s != nil && s.Check(c.credential(), c.RunID, time.Now()) == nil {
+		c.allowance.Store(s)
+	}
+}
+
+// unanswered reports whether an error says nothing about the call: the city was not
+// reached, cannot decide, or said what nobody understands. A refusal is none.
+func unanswered(err error) bool {
+	_, answered := errors.AsType[*Problem](err)
+	return !answered || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrTimeout)
 }
 
 // Prove asks for the canary, as a worker does before its first prompt: it shows the city

@@ -43,7 +43,7 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 		URL: k.port.URL(), Announce: k.port.Announce, Retire: k.retire,
 		Joined: func(name string) { e.broker.Look(name) }, Expiring: func(name string, until time.Time) { e.broker.Expiring(name, until) },
 		City: lateCity{k}, Prompts: latePrompts{e}, Events: kept, Owner: owner, Socket: workerPath(k.root),
-		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Judge, Regime: k.judge.Regime, Punish: k.punish, Ready: func(session string) {
+		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Judge, Regime: k.judge.Regime, Readers: k.judge.Readers, Punish: k.punish, Ready: func(session string) {
 			if e.prompts != nil {
 				e.prompts.Look(session)
 			}

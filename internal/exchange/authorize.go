@@ -39,6 +39,9 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 	}
 	a.decided(c, d)
 	e.recordDecision(a, c, d, verdict, took)
+	if c.Allowance {
+		d.Allowance = e.allowance(a)
+	}
 	return d, nil
 }
 

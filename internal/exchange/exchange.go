@@ -59,6 +59,9 @@ type Options struct {
 	Judge func(v session.View, c worker.Call) guard.Verdict
 	// Regime is what the city wants of its guard. Nil: there is none.
 	Regime func() guard.Regime
+	// Readers are the tools that a session may use while the city does not answer, and the
+	// texts that must not stand in their inputs. Nil: there are none.
+	Readers func(v session.View) (tools, except []string)
 	// Ready says that a session has shown that it asks the guard: it may get prompts. It
 	// must not block. Nil: nobody is told.
 	Ready func(session string)

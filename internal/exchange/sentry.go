@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gascity/internal/guard"
+	"gascity/internal/run"
 	"gascity/internal/session"
 	"gascity/worker"
 )
@@ -63,6 +64,26 @@ func (e *Engine) Hold(v session.View) string {
 		}
 	}
 	return detailUnguarded
+}
+
+// allowance is what the worker may decide without the city for a while; nil if that is
+// nothing. It is signed with the token that the worker has.
+func (e *Engine) allowance(a *active) *worker.Allowance {
+	if e.opts.Readers == nil {
+		return nil
+	}
+	v, err := e.opts.City.View(a.session)
+	if err != nil {
+		return nil
+	}
+	tools, except := e.opts.Readers(v)
+	if len(tools) == 0 {
+		return nil
+	}
+	_, told := a.generations()
+	until := e.opts.Now().Add(worker.AllowanceLife).UTC().Truncate(time.Second)
+	s := worker.Allowance{RunID: a.id, Until: until, Tools: tools, Except: except}.Sign(run.Token(a.instance, told))
+	return &s
 }
 
 // proves notes that the worker asks before it uses a tool.

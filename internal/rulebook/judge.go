@@ -65,6 +65,17 @@ func (j *Judge) Regime() guard.Regime {
 	return guard.Regime{On: true}
 }
 
+// Readers are the tools that a session may use while nobody can decide, see
+// [guard.Policy.Readers].
+func (j *Judge) Readers(v session.View) (tools, except []string) {
+	r := j.rules.Load()
+	if r == nil {
+		return nil, nil
+	}
+	req, _ := r.Request(v.Agent)
+	return r.policy.Readers(req)
+}
+
 // Judge decides about a call of a session. A fault of the guard itself denies.
 func (j *Judge) Judge(v session.View, c worker.Call) (verdict guard.Verdict) {
 	defer func() {

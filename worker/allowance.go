@@ -1,0 +1,132 @@
+package worker
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Allowance is what a worker may decide by itself while its city does not answer: tools
+// that only read, for a while. Everything else is denied then. It is signed for one
+// run.
+type Allowance struct {
+	RunID string    `json:"run_id"`
+	Until time.Time `json:"until"` // in UTC, without fractions of a second
+	// Tools are the names of those that may be used, as they are.
+	Tools []string `json:"tools"`
+	// Except are texts in small letters: with an input, or a folder, in which one of them
+	// stands no tool may be used.
+	Except []string `json:"except,omitempty"`
+	// MAC is the base64url HMAC-SHA256 of the other members, by a key that is the
+	// HMAC-SHA256 of "allowance" by the run's token.
+	MAC string `json:"mac"`
+}
+
+// AllowanceLife is how long an allowance holds at most, whatever it says.
+const AllowanceLife = 10 * time.Minute
+
+// ErrAllowance reports an allowance that does not count.
+var ErrAllowance = errors.New("the allowance does not count")
+
+// Sign returns the allowance signed with a run's token.
+func (s Allowance) Sign(token string) Allowance {
+	s.MAC = base64.RawURLEncoding.EncodeToString(s.sum(token))
+	return s
+}
+
+func (s Allowance) sum(token string) []byte {
+	key := hmac.New(sha256.New, []byte(token))
+	key.Write([]byte("allowance"))
+	mac := hmac.New(sha256.New, key.Sum(nil))
+	for _, list := range [][]string{{s.RunID, s.Until.UTC().Format(time.RFC3339)}, s.Tools, s.Except} {
+		fmt.Fprintf(mac, "%d\n", len(list))
+		for _, text := range list {
+			fmt.Fprintf(mac, "%d %s\n", len(text), text)
+		}
+	}
+	return mac.Sum(nil)
+}
+
+// Check returns nil if the allowance was signed with the token, is of the run, and holds
+// at the time; else an error matching [ErrAllowance].
+func (s Allowance) Check(token, run string, now time.Time) error {
+	mac, err := base64.RawURLEncoding.DecodeString(s.MAC)
+	switch {
+	case err != nil || token == "" || !hmac.Equal(mac, s.sum(token)):
+		return fmt.Errorf("%w: it is not signed with the run's token", ErrAllowance)
+	case s.RunID != run:
+		return fmt.Errorf("%w: it is that of another run", ErrAllowance)
+	case !now.Before(s.Until) || s.Until.Sub(now) > AllowanceLife:
+		return fmt.Errorf("%w: it holds until %s, and it is %s", ErrAllowance, s.Until, now)
+	}
+	return nil
+}
+
+// Allows reports whether the allowance lets a call pass. It does not check the allowance.
+func (s Allowance) Allows(c Call) bool {
+	known := false
+	for _, tool := range s.Tools {
+		known = known || tool == c.Tool
+	}
+	if !known {
+		return false
+	}
+	if len(s.Except) == 0 {
+		return true
+	}
+	var input any
+	if len(c.Input) > 0 && json.Unmarshal(c.Input, &input) != nil {
+		return false
+	}
+	for _, text := range c.Context {
+		if s.excepts(text) {
+			return false
+		}
+	}
+	return !s.exceptsIn(input, 0)
+}
+
+// maxDepth bounds how deep an input is looked into; what is deeper is not allowed.
+const maxDepth = 32
+
+func (s Allowance) exceptsIn(value any, depth int) bool {
+	if depth > maxDepth {
+		return true
+	}
+	switch v := value.(type) {
+	case string:
+		return s.excepts(v)
+	case []any:
+		for _, item := range v {
+			if s.exceptsIn(item, depth+1) {
+				return true
+			}
+		}
+	case map[string]any:
+		for name, item := range v {
+			if s.excepts(name) || s.exceptsIn(item, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// excepts reports whether a text may name what is excepted: a pattern may name anything.
+func (s Allowance) excepts(text string) bool {
+	if strings.ContainsAny(text, "*?[{\x00") {
+		return true
+	}
+	text = strings.ToLower(text)
+	for _, part := range s.Except {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
