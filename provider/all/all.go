@@ -75,6 +75,9 @@ type Driver struct {
 	Summary  string
 	Needs    []Tool // the programs that it runs
 	Open     func(cfg Config, argument string) (runtime.Provider, error)
+	// Check looks whether the argument names something that Open could use, and makes nothing. Nil
+	// where there is nothing to look for.
+	Check func(cfg Config, argument string) error
 
 	// Route, of a provider that only routes, chooses the selection of another one for
 	// a session. Nil for all others.
@@ -101,7 +104,7 @@ func Drivers() []Driver {
 		{Name: "ssh", Argument: "[user@]host[:port]", Summary: "embedded terminals on another host, by your own ssh", Needs: []Tool{{
 			Name: "ssh", Version: []string{"-V"}, Cure: "install an ssh client",
 		}}, Open: openSSH},
-		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript},
+		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript, Check: checkScript},
 		{
 			Name: "auto", Summary: "routes by transport: agents that speak the Agent Client Protocol, and the others",
 			Open: openAuto, Route: routeAuto, Transports: []string{router.TransportACP},
@@ -142,6 +145,11 @@ func openSSH(cfg Config, argument string) (runtime.Provider, error) {
 	return p, nil
 }
 
+// checkScript looks for a session script.
+func checkScript(cfg Config, argument string) error {
+	return exec.Check(exec.Config{Script: argument, Dir: cfg.WorkDir, Env: cfg.environ()})
+}
+
 // openScript opens the driver of a session script. Each script has folders of its own.
 func openScript(cfg Config, argument string) (runtime.Provider, error) {
 	sum := sha256.Sum256([]byte(argument))
@@ -178,9 +186,14 @@ func Open(selection string, cfg Config) (runtime.Provider, error) {
 // their version, see [Driver.Probe], or why it cannot work here: it is unknown, as
 // for [Open], or what it needs is not there. It starts nothing.
 func Version(ctx context.Context, selection string, cfg Config) (string, error) {
-	driver, _, err := find(selection)
+	driver, argument, err := find(selection)
 	if err != nil {
 		return "", err
+	}
+	if driver.Check != nil {
+		if err := driver.Check(cfg, argument); err != nil {
+			return "", err
+		}
 	}
 	return driver.Probe(ctx, cfg)
 }

@@ -148,3 +148,22 @@ func TestLateHoldsNothingUntilItIsOpen(t *testing.T) {
 		t.Error("the provider's extensions are hidden")
 	}
 }
+
+// A script that is missing is known before anything is started at it, and nothing is made by looking.
+func TestVersionLooksForScripts(t *testing.T) {
+	cfg := config(t)
+	for script, want := range map[string]string{"exec:./none": "./none", "exec:none": "PATH", "exec:./plain": "not executable", "exec:./good": ""} {
+		for name, mode := range map[string]os.FileMode{"plain": 0o600, "good": 0o700} {
+			if err := os.WriteFile(filepath.Join(cfg.WorkDir, name), []byte("#!/bin/sh\nexit 2\n"), mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := Version(t.Context(), script, cfg)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("Version(%s) = %v, want %q", script, err, want)
+		}
+	}
+	if made, err := os.ReadDir(cfg.WorkDir); err != nil || len(made) != 2 {
+		t.Errorf("looking made %v, %v", made, err)
+	}
+}

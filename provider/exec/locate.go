@@ -9,6 +9,12 @@ import (
 	"strings"
 )
 
+// Check finds the script and says why it is none. Nothing is run or made.
+func Check(cfg Config) error {
+	_, err := locate(cfg)
+	return err
+}
+
 // locate returns the absolute path of the script, which exists and is executable.
 func locate(cfg Config) (string, error) {
 	if cfg.Script == "" {
