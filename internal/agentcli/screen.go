@@ -3,6 +3,7 @@ package agentcli
 import (
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // Screen is how to read an agent CLI's screen. Rows are matched without a box
@@ -26,6 +27,13 @@ type Screen struct {
 	// MessageMarks: its marks of shell integration (OSC 133) go around messages
 	// and not around commands, so they tell nothing of what it does.
 	MessageMarks bool `toml:"message_marks"`
+
+	// Shell begins an input that the program runs as a shell command ("!"), past
+	// every guard; blanks before it do not matter. ShellGuard is put before a prompt
+	// that begins so, and keeps it one. Without a guard such a prompt is refused.
+	// Empty: no input is a shell command.
+	Shell      string `toml:"shell"`
+	ShellGuard string `toml:"shell_guard"`
 
 	// Settle tells when Enter may follow a paste. The last entry whose MinBytes
 	// the text reaches holds; without entries, [DefaultSettle].
@@ -172,4 +180,13 @@ func MatchAny(patterns []Pattern, s string) bool {
 		}
 	}
 	return false
+}
+
+// Prompt returns what to put into the input line so that the text is a prompt and
+// not a shell command; ok is false if nothing is known that would do.
+func (s Screen) Prompt(text string) (line string, ok bool) {
+	if s.Shell == "" || !strings.HasPrefix(strings.TrimSpace(text), s.Shell) {
+		return text, true
+	}
+	return s.ShellGuard + text, s.ShellGuard != ""
 }

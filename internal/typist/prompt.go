@@ -72,16 +72,22 @@ func (to target) deliver(ctx context.Context, p Prompt, rules console.Rules) (ru
 	if err != nil {
 		return unconfirmed("nothing was sent"), err
 	}
-	paste, odd := encode(w.View, p.Text)
+	line, harmless := rules.Screen.Prompt(p.Text)
+	if p.Answer {
+		line, harmless = p.Text, true // not for the input line
+	}
+	paste, odd := encode(w.View, line)
 	switch {
 	case w.View.Exited:
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: console.ErrExited.Error()}, nil
+	case !harmless:
+		return *refused(runtime.RefusedContent, "the program would run it as a shell command: it begins with %q", rules.Screen.Shell), nil
 	case odd != nil:
 		return *odd, nil
 	case no != nil:
 		return *no, nil
 	}
-	d := &delivery{Watch: w, to: to, rules: rules, text: p.Text, confirm: cmp.Or(p.Confirm, DefaultConfirm)}
+	d := &delivery{Watch: w, to: to, rules: rules, text: line, confirm: cmp.Or(p.Confirm, DefaultConfirm)}
 	return d.run(ctx, paste)
 }
 

@@ -281,3 +281,31 @@ func TestSettleIsPerVendor(t *testing.T) {
 		}
 	}
 }
+
+// TestAShellCommandStaysAPrompt: what the program would run as a shell command, past every
+// guard, is changed so that it does not, or is refused.
+func TestAShellCommandStaysAPrompt(t *testing.T) {
+	for _, test := range []struct{ guard, text, taken string }{
+		{" ", "!rm -rf x", " !rm -rf x"},
+		{" ", " \n!rm -rf x", "  \n!rm -rf x"},
+		{"", "!rm -rf x", ""},
+		{"", "no! not that", "no! not that"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			face := terminal.Face{Style: "rules"}
+			agent, rules := terminal.NewAgent(face), face.Rules(t)
+			rules.Screen.Shell, rules.Screen.ShellGuard = "!", test.guard
+			got, err := Type(t.Context(), agent.T, Prompt{Text: test.text}, rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.taken == "" {
+				if got.State != runtime.OutcomeRefused || len(agent.Prompts()) > 0 {
+					t.Errorf("%q without a guard is %+v, the agent took %q", test.text, got, agent.Prompts())
+				}
+			} else if got.State != runtime.OutcomeSubmitted || !slices.Equal(agent.Prompts(), []string{test.taken}) {
+				t.Errorf("%q is %+v, the agent took %q", test.text, got, agent.Prompts())
+			}
+		})
+	}
+}
