@@ -14,14 +14,17 @@ const (
 	EventAttached EventKind = "attached" // the number of terminals changed; Attached is set
 	EventStatus   EventKind = "status"   // the program told its state; Status is set
 	EventTitle    EventKind = "title"    // the terminal's title changed; Text is set
-	EventResync   EventKind = "resync"   // events may have been lost: look at everything again
+	// EventServerLost: what all sessions of the driver shared has ended by itself, and they
+	// with it; Text says how it is known. Each of them is told to be gone, too.
+	EventServerLost EventKind = "server-lost"
+	EventResync     EventKind = "resync" // events may have been lost: look at everything again
 )
 
 // Event says that something happened and where to look. It is never the only
 // evidence for an act: a consumer observes the session again.
 type Event struct {
 	Kind     EventKind `json:"kind"`
-	Session  string    `json:"session,omitempty"` // empty for resync
+	Session  string    `json:"session,omitempty"` // empty for resync and server-lost
 	Time     time.Time `json:"time"`
 	Exit     *Exit     `json:"exit,omitempty"`
 	Attached int       `json:"attached,omitempty"`

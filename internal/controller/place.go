@@ -65,6 +65,11 @@ func (l *loop) open(p *place) {
 	p.opening = true
 	l.spawn(openLimit, func(ctx context.Context) func() {
 		provider, err := l.c.opts.Provider(ctx, p.selection)
+		if err == nil {
+			if err := runtime.ConfigureServer(provider); err != nil { // of an earlier release's server
+				l.c.opts.Logger.Warn("cannot apply the settings of a server that runs", "provider", p.selection, "error", err)
+			}
+		}
 		return func() {
 			p.opening = false
 			if err != nil {
@@ -181,6 +186,9 @@ func (l *loop) noticed(p *place, ev runtime.Event) {
 	if ev.Kind == runtime.EventResync {
 		l.resync(p, true)
 		return
+	}
+	if ev.Kind == runtime.EventServerLost {
+		l.c.emit(event.ServerLost, nil, "the server of the sessions has ended", map[string]string{"provider": p.selection, "error": ev.Text})
 	}
 	e := l.at(p, ev.Session)
 	if e == nil {

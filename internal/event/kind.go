@@ -14,6 +14,7 @@ const (
 	ControllerReloadFailed Kind = "controller.reload_failed"
 	ControllerDegraded     Kind = "controller.degraded"
 	ControllerRecovered    Kind = "controller.recovered"
+	ServerLost             Kind = "server.lost"
 
 	SessionStarting    Kind = "session.starting"
 	SessionStarted     Kind = "session.started"
@@ -99,6 +100,7 @@ func Kinds() []KindInfo {
 		{ControllerReloadFailed, "the configuration was refused, the former one stays in force", []Datum{{"error", "why"}}},
 		{ControllerDegraded, "a provider cannot be observed, or what happens cannot be stored; nothing is started or stopped there", []Datum{{"provider", "which; absent: the store"}, {"error", "why"}}},
 		{ControllerRecovered, "the provider can be observed, or the store relied on, again", []Datum{{"provider", "which; absent: the store"}}},
+		{ServerLost, "what all sessions of a provider share, as a tmux server, ended by itself, and they with it", []Datum{{"provider", "which"}, {"error", "how it is known"}}},
 		{SessionStarting, "a start began", []Datum{reason}},
 		{SessionStarted, "the agent runs and is ready", []Datum{instance, {"seconds", "how long the start took"}, {"warning", "what it left open"}}},
 		{SessionStartFailed, "a start failed and left nothing behind", []Datum{{"error", "why, with the agent's last output"}, {"class", "missing binary, exit, dialog, timeout, setup, limited or other"}, next}},

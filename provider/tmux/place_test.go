@@ -381,17 +381,23 @@ func TestServerIsKilled(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	gone := map[string]bool{}
+	gone, lost := map[string]bool{}, 0
 	until(t, "every session is told to be gone", func() bool {
 		select {
 		case e := <-events:
-			if e.Kind == runtime.EventGone {
+			switch e.Kind { //nolint:exhaustive // the others are of before
+			case runtime.EventServerLost:
+				lost++
+			case runtime.EventGone:
 				gone[e.Session] = true
 			}
 		default:
 		}
 		return len(gone) == 9
 	})
+	if lost != 1 {
+		t.Errorf("the loss of the server was told %d times", lost)
+	}
 	if err := <-delivering; err != nil {
 		t.Logf("the delivery: %v", err)
 	}

@@ -133,6 +133,9 @@ func (t *town) paneLocked(id string) *pane {
 func (t *town) lose(why string) {
 	t.mu.Lock()
 	n := len(t.sessions)
+	if n > 0 {
+		t.feeds.Tell(runtime.Event{Kind: runtime.EventServerLost, Time: time.Now(), Text: why})
+	}
 	for _, pane := range t.sessions {
 		t.endLocked(pane)
 	}

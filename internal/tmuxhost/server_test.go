@@ -1,0 +1,207 @@
+package tmuxhost_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
+)
+
+// open returns a server of a folder of its own, which is shut at the end.
+func open(t *testing.T, socket string) *tmuxhost.Server {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed")
+	}
+	dir, err := os.MkdirTemp("", "gchost") //nolint:usetesting // short: it holds a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SECRET=of the agents", "LANG=C.UTF-8"}
+	s, err := tmuxhost.Open(tmuxhost.Config{
+		Dir: dir, Socket: socket, Binary: "tmux", Env: env, Environ: env, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+		defer cancel()
+		if err := errors.Join(s.Shut(ctx), s.Client().Close(ctx)); err != nil {
+			t.Error(err)
+		}
+		_ = os.RemoveAll(dir) // a temporary folder
+	})
+	return s
+}
+
+func start(t *testing.T) *tmuxhost.Server {
+	t.Helper()
+	s := open(t, "s")
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func ask(t *testing.T, s *tmuxhost.Server, command tmuxctl.Command) string {
+	t.Helper()
+	reply, err := s.Ask(t.Context(), command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(reply.Output)
+}
+
+// raise makes a pane of ours with its name and its place in the hub.
+func raise(t *testing.T, s *tmuxhost.Server, name, command string) {
+	t.Helper()
+	target := "=" + name + ":"
+	ask(t, s, tmuxctl.Sequence(
+		tmuxctl.Cmd("new-session", "-d", "-s", name, "-x", "200", "-y", "50", command),
+		tmuxctl.Cmd("set-option", "-p", "-t", target, "@"+tmuxhost.OptionInstance, "hash-of-"+name),
+		tmuxctl.Cmd("set-option", "-p", "-t", target, "@"+tmuxhost.OptionSession, name),
+		tmuxctl.Cmd("link-window", "-d", "-s", target, "-t", "="+tmuxhost.Hub+":"),
+	))
+}
+
+func TestWithoutAServerNothingIsStarted(t *testing.T) {
+	t.Parallel()
+	s := open(t, "s")
+	if _, err := s.Ask(t.Context(), tmuxctl.Cmd("display-message", "-p", ".")); !tmuxhost.Absent(err) {
+		t.Errorf("a question = %v", err)
+	}
+	if err := s.Configure(t.Context()); !tmuxhost.Absent(err) {
+		t.Errorf("Configure = %v", err)
+	}
+	if _, err := os.Stat(s.Socket()); err == nil {
+		t.Error("there is a socket")
+	}
+}
+
+func TestSocketHasAShortPathOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"a/b", "..", "."} {
+		if _, err := tmuxhost.Open(tmuxhost.Config{Dir: t.TempDir(), Socket: bad, Binary: "tmux"}); err == nil {
+			t.Errorf("a socket may be called %q", bad)
+		}
+	}
+	deep := filepath.Join(t.TempDir(), strings.Repeat("d", 60), strings.Repeat("e", 60))
+	one, err := tmuxhost.Open(tmuxhost.Config{Dir: deep, Socket: "s", Binary: "tmux"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := tmuxhost.Open(tmuxhost.Config{Dir: deep, Socket: "t", Binary: "tmux"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = os.Remove(filepath.Dir(one.Socket())) // empty folders in the temporary one
+		_ = os.Remove(filepath.Dir(two.Socket()))
+	})
+	if len(one.Socket()) > 103 || one.Socket() == two.Socket() {
+		t.Errorf("the sockets are %q and %q", one.Socket(), two.Socket())
+	}
+}
+
+// The server has what programs need to run and no more, and every line of its configuration
+// is understood.
+func TestServerIsConfigured(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	if env := ask(t, s, tmuxctl.Cmd("show-environment", "-g")); strings.Contains(env, "SECRET") || !strings.Contains(env, "PATH=") {
+		t.Errorf("the server's environment is %s", env)
+	}
+	if err := s.Configure(t.Context()); err != nil {
+		t.Errorf("its configuration: %v", err)
+	}
+	if got := ask(t, s, tmuxctl.Cmd("show-options", "-gv", "key-table")); got != tmuxhost.KeyTable {
+		t.Errorf("the key table of people is %q", got)
+	}
+	keys := ask(t, s, tmuxctl.Cmd("list-keys", "-T", tmuxhost.KeyTable))
+	for _, key := range []string{"Any", `C-\\`, "WheelUpPane"} {
+		if !strings.Contains(keys, " "+key+" ") {
+			t.Errorf("%s is not bound in\n%s", key, keys)
+		}
+	}
+}
+
+// Panes of people are none of ours, a session that a person killed is a stray, and the list
+// of what runs is never behind what was done.
+func TestListTellsWhatIsOurs(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	raise(t, s, "one", "exec cat")
+	raise(t, s, "two", "exec cat")
+	ask(t, s, tmuxctl.Cmd("new-session", "-d", "-s", "theirs", "exec cat"))
+	names, err := s.Running(t.Context())
+	if err != nil || strings.Join(names, " ") != "one two" {
+		t.Fatalf("Running = %q, %v", names, err)
+	}
+	all, strays, err := s.List(t.Context())
+	if err != nil || len(all) != 2 || len(strays) != 0 {
+		t.Fatalf("List = %+v, %+v, %v", all, strays, err)
+	}
+	ask(t, s, tmuxctl.Cmd("kill-session", "-t", "=two"))
+	if all, strays, err = s.List(t.Context()); err != nil || len(all) != 1 || len(strays) != 1 || strays[0].Name != "two" {
+		t.Fatalf("List = %+v, %+v, %v", all, strays, err)
+	}
+	s.Sweep(t.Context(), strays)
+	if names, err = s.Running(t.Context()); err != nil || strings.Join(names, " ") != "one" {
+		t.Errorf("Running = %q, %v", names, err)
+	}
+	if _, err := s.Ask(t.Context(), all[0].Kill()); err != nil && !errors.Is(err, tmuxctl.ErrNotFound) { // with its last window
+		t.Fatal(err)
+	}
+	if names, err = s.Running(t.Context()); err != nil || len(names) != 0 {
+		t.Errorf("Running = %q, %v", names, err)
+	}
+}
+
+// How a program ended is told when the server knows it, and not before.
+func TestSettledKnowsTheEnd(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	raise(t, s, "one", "exit 7")
+	all, _, err := s.List(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("List = %+v, %v", all, err)
+	}
+	for !all[0].Dead {
+		if all[0], err = s.Settled(t.Context(), all[0].Pane, all[0].Hash, all[0].Pane); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if end, err := s.Settled(t.Context(), all[0].Pane, all[0].Hash, all[0].Pane); err != nil || !end.Collected || end.Exit.Code != 7 {
+		t.Errorf("Settled = %+v, %v", end, err)
+	}
+	if _, err := s.Settled(t.Context(), all[0].Pane, "another", all[0].Pane); !errors.Is(err, tmuxhost.ErrNotOurs) {
+		t.Errorf("another incarnation = %v", err)
+	}
+	if _, err := s.Settled(t.Context(), "%99", all[0].Hash, "%99"); !errors.Is(err, tmuxhost.ErrNotOurs) {
+		t.Errorf("no pane = %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("hash name %1 @1 $1 0    123 1 1795296637 1795296638 1795296638 200 50 a title of words")
+	f.Add("hash name %1 @1 $1 1 3  1795296638 123 0  1795296638 1795296638 200 50 ")
+	f.Add("                ")
+	f.Fuzz(func(t *testing.T, line string) {
+		s, err := tmuxhost.Parse(line)
+		if err == nil && s.Hash == "" {
+			t.Errorf("%q is a pane of nobody: %+v", line, s)
+		}
+		if err == nil && s.Collected && !s.Dead {
+			t.Errorf("%q has ended and lives: %+v", line, s)
+		}
+	})
+}
