@@ -312,6 +312,10 @@ func (fakeDaemon) Guard(_ context.Context, root string, more []string) (cli.Guar
 }
 
 // GuardCalls reads a file of calls.
+func (fakeDaemon) InstallHooks(name, dir string) (string, error) { return name + " " + dir, nil }
+
+func (fakeDaemon) UninstallHooks(string, string) error { return nil }
+
 func (fakeDaemon) GuardCalls(_ context.Context, root string, since time.Time) ([]guard.Call, error) {
 	file, err := os.Open(filepath.Join(root, ".gc", "log", "guard.jsonl"))
 	if err != nil {

@@ -62,3 +62,15 @@ func replace(path string, text []byte) error {
 	}
 	return nil
 }
+
+// Uninstall removes the files of hooks from their folder.
+func Uninstall(cli hooks.CLI, dir string) error {
+	path := filepath.Join(dir, filepath.FromSlash(cli.File))
+	err := os.Remove(path)
+	for _, other := range []string{filepath.Join(dir, readFile), filepath.Dir(path)} {
+		if other != dir {
+			_ = os.Remove(other) // there may be none, or somebody else's files in it
+		}
+	}
+	return err
+}

@@ -18,6 +18,7 @@ type Daemon interface {
 	Drivers
 	Configs
 	Guards
+	Hooks
 	// Doctor looks for everything that can be wrong with the city and the
 	// machine, without a controller if there is none, and reports each finding
 	// as soon as it is made. An error means that it could not look; a problem
@@ -104,6 +105,15 @@ type Guards interface {
 	// GuardCalls returns the recorded calls that are not older than since, the oldest
 	// first.
 	GuardCalls(ctx context.Context, root string, since time.Time) ([]guard.Call, error)
+}
+
+// Hooks are those of agent CLIs that are started by hand.
+type Hooks interface {
+	// InstallHooks writes an agent CLI's hooks into a folder of its own, and returns the
+	// command line that starts it with them. What is not known is client.ErrNotFound.
+	InstallHooks(name, dir string) (launch string, err error)
+	// UninstallHooks removes them. That they are not there is no error.
+	UninstallHooks(name, dir string) error
 }
 
 // Guarding is what the rules of a city come to.

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"gascity/internal/agentcli/hooks"
+	"gascity/internal/cli/desk"
+)
+
+func hookCommand(a *app) *cobra.Command {
+	return desk.Group("hook", "What agent CLIs tell their city, and what they ask it", `An agent whose agent CLI has hooks gets them when it starts; nothing of the user's is read or changed.
+These commands are for a look at them, and for an agent CLI that is started by hand.`,
+		hookListCommand(a), hookInstallCommand(a), hookUninstallCommand(a), hookRunCommand(a))
+}
+
+func hookListCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [PROFILE]",
+		Short: "The agent CLIs whose hooks are known, and what each event means",
+		Args:  desk.Between(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "PROFILE\tEVENT\tMEANS\tWITHIN")
+			for _, name := range hooks.Names() {
+				if len(args) > 0 && args[0] != name {
+					continue
+				}
+				cli, _ := hooks.Lookup(name)
+				if cli.Script != "" {
+					fmt.Fprintf(w, "%s\t%s\tloaded by the agent CLI\t\n", name, cli.File)
+				}
+				for _, e := range cli.Events {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, e.Name, e.Means, e.Within())
+				}
+			}
+			return w.Flush()
+		},
+		ValidArgs: hooks.Names(),
+	}
+}
+
+// hookPlace is where hooks are installed for an agent CLI.
+type hookPlace struct{ name, dir string }
+
+func (p *hookPlace) on(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.name, "for", "", "the agent CLI's `profile`: "+strings.Join(hooks.Names(), ", "))
+	cmd.Flags().StringVar(&p.dir, "dir", "", "a `folder` of its own (required)")
+}
+
+func (p *hookPlace) check(cmd *cobra.Command) (hooks.CLI, error) {
+	cli, ok := hooks.Lookup(p.name)
+	switch {
+	case !ok:
+		return cli, desk.Usage(cmd, "the hooks of %q are not known; say --for with one of %s", p.name, strings.Join(hooks.Names(), ", "))
+	case p.dir == "":
+		return cli, desk.Usage(cmd, "in which folder? say --dir")
+	}
+	return cli, nil
+}
+
+func hookInstallCommand(a *app) *cobra.Command {
+	var place hookPlace
+	cmd := &cobra.Command{
+		Use:   "install --for PROFILE --dir FOLDER",
+		Short: "Write an agent CLI's hooks into a folder, and tell how to start it with them",
+		Long: `Writes the hooks' file into a folder of its own, and prints the variables and the arguments with which the
+agent CLI uses it. The settings of the user stay as they are. An agent of a city needs none of this.`,
+		Example: "  gc hook install --for claude --dir ~/.cache/gc-hooks",
+		Args:    desk.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := place.check(cmd); err != nil {
+				return err
+			}
+			daemon, err := a.daemon()
+			if err != nil {
+				return err
+			}
+			launch, err := daemon.InstallHooks(place.name, a.Path(place.dir))
+			if err == nil {
+				fmt.Fprintln(a.Stdout, launch)
+			}
+			return err
+		},
+	}
+	place.on(cmd)
+	return cmd
+}
+
+func hookUninstallCommand(a *app) *cobra.Command {
+	var place hookPlace
+	cmd := &cobra.Command{
+		Use:   "uninstall --for PROFILE --dir FOLDER",
+		Short: "Remove what gc hook install has written",
+		Args:  desk.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := place.check(cmd); err != nil {
+				return err
+			}
+			daemon, err := a.daemon()
+			if err != nil {
+				return err
+			}
+			return daemon.UninstallHooks(place.name, a.Path(place.dir))
+		},
+	}
+	place.on(cmd)
+	return cmd
+}
+
+// hookRunCommand is for the help alone: the program answers a hook before it looks at
+// its commands.
+func hookRunCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "run [--for PROFILE] [--within DURATION] EVENT",
+		Short: "Answer an agent CLI's hook: agent CLIs call it",
+		Long: `Reads what the agent CLI tells on its input, tells the city, and for a tool asks it. The exit status is 2,
+with a reason on standard error, if a tool must not run or if that cannot be told; an agent CLI takes every
+other status for leave. The city is found by GC_WORKER_SOCKET (or GC_WORKER_URL), GC_WORKER_TOKEN and GC_RUN_ID.`,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return desk.Usage(cmd, "this program cannot answer hooks")
+		},
+	}
+}
