@@ -3,6 +3,7 @@ package tmux
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,7 +131,7 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 			obs.Last = console.Last(text, console.RulesOf(s.record.Labels, p.cfg.Profiles), exit.At)
 		}
 	case s.lost():
-		obs.Agent = s.record.afterlife()
+		s.record.observeLost(&obs)
 	}
 	return obs, nil
 }
@@ -143,17 +144,19 @@ func (p *Provider) observeLive(obs *runtime.Observation, s sight) {
 	obs.Agent = s.record.life()
 }
 
-// afterlife looks for what a lost session left: its agent is alive as long as any process
-// carries its token.
-func (r *record) afterlife() runtime.Liveness {
+// observeLost looks for what a lost session left: its agent is alive as long as any process
+// carries its token, and that is the one to be named.
+func (r *record) observeLost(obs *runtime.Observation) {
 	pids, err := r.orphans()
 	switch {
 	case len(pids) > 0:
-		return runtime.Alive
+		obs.Agent = runtime.Alive
+		if !slices.Contains(pids, obs.PID) {
+			left := tmuxhost.Identify(pids[0])
+			obs.PID, obs.StartTime = left.PID, left.Start
+		}
 	case err != nil:
-		return runtime.Unknown
-	default:
-		return runtime.Dead
+		obs.Agent = runtime.Unknown
 	}
 }
 

@@ -372,6 +372,7 @@ func TestServerIsKilled(t *testing.T) {
 		r.shell(names[n], "yes flood", nil)
 	}
 	r.shell("stubborn", "trap '' HUP TERM; exec sleep 1000", nil)
+	r.shell("helped", "setsid sleep 1000 & exec cat", nil)
 	pid := number(t, r.ask("display-message", "-p", "#{pid}"))
 	delivering := make(chan error, 1)
 	go func() {
@@ -393,7 +394,7 @@ func TestServerIsKilled(t *testing.T) {
 			}
 		default:
 		}
-		return len(gone) == 9
+		return len(gone) == 10
 	})
 	if lost != 1 {
 		t.Errorf("the loss of the server was told %d times", lost)
@@ -411,6 +412,11 @@ func TestServerIsKilled(t *testing.T) {
 	if err != nil || obs.Session != runtime.Dead || obs.Agent != runtime.Alive {
 		t.Errorf("what survived is %s in a session %s, %v", obs.Agent, obs.Session, err)
 	}
+	until(t, "who is told to be alive lives", func() bool { // cat ends a moment after its terminal
+		obs, err = r.Observe(t.Context(), "helped")
+		info, gone := proc.Stat(obs.PID)
+		return err == nil && obs.Agent == runtime.Alive && gone == nil && info.Comm == "sleep"
+	})
 	if names, err := r.ListRunning(""); err != nil || len(names) > 0 {
 		t.Errorf("ListRunning = %q, %v", names, err)
 	}
@@ -421,7 +427,7 @@ func TestServerIsKilled(t *testing.T) {
 	if err := serverless(r.dir); err != nil {
 		t.Errorf("something started a server: %v", err)
 	}
-	if err := r.Stop("stubborn"); err != nil {
+	if err := errors.Join(r.Stop("stubborn"), r.Stop("helped")); err != nil {
 		t.Error(err)
 	}
 	if left, err := proc.FindByEnv("GC_SESSION_NAME", "stubborn"); err != nil || slices.ContainsFunc(left, func(m proc.EnvMatch) bool { return strings.HasPrefix(dirOf(m.PID), r.dir) }) {
