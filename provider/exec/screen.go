@@ -24,7 +24,7 @@ func (p *Provider) inTheWay(ctx context.Context, name string) *runtime.Outcome {
 	}
 	rules := console.RulesFor(cfg, p.cfg.Profiles)
 	if d := p.blocked(ctx, name, rules); d != nil {
-		out := refused(runtime.RefusedDialog, fmt.Sprintf("a dialog is up (%s)%s", d.Kind, because(d.Why)))
+		out := refused(runtime.RefusedDialog, fmt.Sprintf("%s%s", d.Kind, because(d.Why)))
 		return &out
 	}
 	if !p.caps.Has(script.CapScreen) {
