@@ -110,6 +110,9 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	obs := runtime.Observation{At: time.Now()}
 	s, err := p.see(ctx, name)
+	if err == nil {
+		s, err = p.ended(ctx, s)
+	}
 	if err != nil {
 		return obs, &runtime.Error{Op: "observe", Session: name, Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
 	}
@@ -134,6 +137,33 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 		s.record.observeLost(&obs)
 	}
 	return obs, nil
+}
+
+// endLimit is how long the server may take to notice an end.
+const endLimit = 2 * time.Second
+
+// ended waits, where what the server started has ended and the server does not know yet,
+// until it does: how it ended is a moment away.
+func (p *Provider) ended(ctx context.Context, s sight) (sight, error) {
+	began := time.Now()
+	for pause := time.Millisecond; s.live() && time.Since(began) < endLimit; pause = min(2*pause, 50*time.Millisecond) {
+		info, err := proc.Stat(s.state.PID)
+		switch {
+		case err == nil && info.Ended():
+			tmuxhost.WakeReaper(info)
+		case !errors.Is(err, proc.ErrGone):
+			return s, nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return s, context.Cause(ctx)
+		}
+		if s, err = p.see(ctx, s.record.Name); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
 }
 
 func (p *Provider) observeLive(obs *runtime.Observation, s sight) {

@@ -441,6 +441,31 @@ func TestServerIsKilled(t *testing.T) {
 	}
 }
 
+// Whoever looks at the very moment of an end is told how it came, too.
+func TestAnEndIsToldWithItsExit(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for n := range 20 {
+		name := fmt.Sprintf("s%d", n)
+		r.shell(name, "exec cat", nil)
+		obs, err := r.Observe(t.Context(), name)
+		if err != nil || obs.Agent != runtime.Alive {
+			t.Fatalf("%+v, %v", obs, err)
+		}
+		if err := syscall.Kill(obs.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for obs.Agent == runtime.Alive {
+			if obs, err = r.Observe(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Code == 0 {
+			t.Errorf("%s: %+v", name, obs)
+		}
+	}
+}
+
 func dirOf(pid int) string {
 	dir, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)) // none: it has ended
 	return dir
