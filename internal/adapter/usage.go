@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -62,7 +61,7 @@ func (h *hook) await(ctx context.Context, path string, from int64) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
-		if text, err := tail(path, from); err == nil && h.said(text, words) {
+		if text, err := tail(path, from); err == nil && h.cli.Usage.Has(text, words) {
 			return
 		}
 		select {
@@ -71,19 +70,6 @@ func (h *hook) await(ctx context.Context, path string, from int64) {
 			return
 		}
 	}
-}
-
-// said reports whether a response with these words is in a piece of a transcript. The
-// prompt may have them, too.
-func (h *hook) said(text, words []byte) bool {
-	for line := range bytes.Lines(text) {
-		if bytes.Contains(line, words) {
-			if events, _ := h.cli.Usage.Usage(line); len(events) > 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // tail is what a file has behind from, at most a piece.

@@ -59,6 +59,27 @@ func (c Codec) Usage(text []byte) (events []worker.TelemetryEvent, used int) {
 	return events, used
 }
 
+// Has reports whether a response with these words is in a piece of a transcript, and
+// accounted for. The prompt may have them, too.
+func (c Codec) Has(text, words []byte) bool {
+	if c == CodecRollout { // it accounts for a response behind its words
+		at := bytes.LastIndex(text, words)
+		if at < 0 {
+			return false
+		}
+		events, _ := c.Usage(text[bytes.LastIndexByte(text[:at], '\n')+1:])
+		return len(events) > 0
+	}
+	for line := range bytes.Lines(text) {
+		if bytes.Contains(line, words) {
+			if events, _ := c.Usage(line); len(events) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // record is a line of any of the transcripts.
 type record struct {
 	Type      string    `json:"type"`

@@ -68,6 +68,28 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+func TestHas(t *testing.T) {
+	t.Parallel()
+	const asked, said = `{"type":"user","message":{"content":"say fin"}}` + "\n", `{"type":"assistant","message":{"id":"m","content":"fin","usage":{}}}` + "\n"
+	const words, spent = `{"type":"response_item","payload":{"content":"fin"}}` + "\n", `{"type":"token_usage_record","payload":{"response_id":"r","usage":{}}}` + "\n"
+	for _, c := range []struct {
+		codec hooks.Codec
+		text  string
+		want  bool
+	}{
+		{hooks.CodecBlocks, asked, false},
+		{hooks.CodecBlocks, asked + said[:len(said)-1], false},
+		{hooks.CodecBlocks, asked + said, true},
+		{hooks.CodecRollout, spent + words, false},
+		{hooks.CodecRollout, spent + words + spent, true},
+		{hooks.CodecRollout, spent, false},
+	} {
+		if got := c.codec.Has([]byte(c.text), []byte("fin")); got != c.want {
+			t.Errorf("%s: %v of %q", c.codec, got, c.text)
+		}
+	}
+}
+
 // FuzzUsage: a transcript that is read in two pieces, cut anywhere, tells the same as
 // one that is read at once.
 func FuzzUsage(f *testing.F) {
