@@ -140,11 +140,13 @@ func TestCancelledRequestEnds(t *testing.T) {
 
 func TestEndFailsCalls(t *testing.T) {
 	w := connect(t)
-	p, err := func() (*Pending, error) {
-		go w.hear(t)
-		return w.Start("m", nil)
+	heard := make(chan error, 1)
+	go func() {
+		_, err := w.out.next()
+		heard <- err
 	}()
-	if err != nil {
+	p, err := w.Start("m", nil)
+	if err := errors.Join(err, <-heard); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.in.Close(); err != nil {

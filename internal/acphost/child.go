@@ -37,7 +37,7 @@ type child struct {
 
 // startChild runs command with sh.
 func startChild(command string, env []string, p *page) (*child, error) {
-	c := &child{cmd: exec.Command("/bin/sh", "-c", command), page: p, ended: make(chan struct{})}
+	c := &child{cmd: exec.Command("/bin/sh", "-c", command), page: p, ended: make(chan struct{})} //nolint:noctx // it lives as long as this program
 	c.cmd.Env = slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, SpecVariable+"=") })
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var theirs []*os.File

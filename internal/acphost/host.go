@@ -125,7 +125,7 @@ func (h *host) run(ctx context.Context, version string) int {
 	defer signal.Stop(signals)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	server, err := listen(h)
+	server, err := listen(ctx, h)
 	if err != nil {
 		h.page.line("acp: " + err.Error())
 		return 1

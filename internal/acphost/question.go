@@ -39,12 +39,12 @@ func (q *question) answer(r acp.PermissionResult) {
 }
 
 // ask holds a permission request until somebody answers it or it falls away.
-func (h *host) ask(ctx context.Context, p acp.PermissionParams) (acp.PermissionResult, error) {
+func (h *host) ask(ctx context.Context, p acp.PermissionParams) acp.PermissionResult {
 	h.taken("permission request")
 	h.mu.Lock()
 	if h.turn != nil && h.turn.cancelled || h.over {
 		h.mu.Unlock()
-		return acp.Cancelled(), nil
+		return acp.Cancelled()
 	}
 	h.count++
 	q := &question{id: fmt.Sprintf("acp-%s-%d", h.nonce, h.count), at: time.Now(), params: p, done: make(chan struct{})}
@@ -61,7 +61,7 @@ func (h *host) ask(ctx context.Context, p acp.PermissionParams) (acp.PermissionR
 	h.asked = slices.DeleteFunc(h.asked, func(o *question) bool { return o == q })
 	h.tell()
 	h.mu.Unlock()
-	return q.result, nil
+	return q.result
 }
 
 func (q *question) title() string {

@@ -25,14 +25,14 @@ const requestTime = 30 * time.Second
 
 // listen makes the socket, which only this user can reach. One that a former host has
 // left behind is replaced: the shim runs one host at a time.
-func listen(h *host) (*server, error) {
+func listen(ctx context.Context, h *host) (*server, error) {
 	if err := os.MkdirAll(filepath.Dir(h.spec.Socket), 0o700); err != nil {
 		return nil, err
 	}
 	if err := os.Remove(h.spec.Socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	l, err := net.Listen("unix", h.spec.Socket)
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", h.spec.Socket)
 	if err != nil {
 		return nil, err
 	}

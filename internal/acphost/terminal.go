@@ -55,9 +55,9 @@ func (w *workshop) create(p acp.TerminalParams) (acp.TerminalRef, error) {
 		return acp.TerminalRef{}, err
 	}
 	t := &terminal{done: make(chan struct{}), limit: min(cmp.Or(max(p.OutputByteLimit, 0), outputDefault), outputMost)}
-	t.cmd = exec.Command(p.Command, p.Args...)
-	if len(p.Args) == 0 { // agents put a whole line there
-		t.cmd = exec.Command("/bin/sh", "-c", p.Command)
+	t.cmd = exec.Command(p.Command, p.Args...) //nolint:noctx // it is ended by kill, release and the end of the agent
+	if len(p.Args) == 0 {                      // agents put a whole line there
+		t.cmd = exec.Command("/bin/sh", "-c", p.Command) //nolint:noctx // as above
 	}
 	t.cmd.Dir, t.cmd.Env = dir, slices.Clone(w.env)
 	for _, v := range p.Env {

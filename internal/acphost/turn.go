@@ -2,6 +2,7 @@ package acphost
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ func (h *host) begin(e *entry) {
 	h.tell()
 	params := acp.PromptParams{SessionID: h.conversation, Prompt: []acp.Block{acp.TextBlock(text)}}
 	go func() { // ends with the answer or the connection
-		h.page.line("> " + strings.ReplaceAll(text, "\n", "\n> "))
+		h.page.line(quoted(text))
 		p, err := h.conn.Start(acp.MethodPrompt, params)
 		close(t.written)
 		var result acp.PromptResult
@@ -36,6 +37,18 @@ func (h *host) begin(e *entry) {
 		}
 		h.finish(t, result, err)
 	}()
+}
+
+// quotedBytes is how much of a prompt is shown; the agent gets all of it.
+const quotedBytes = 2000
+
+// quoted is a prompt as it is shown.
+func quoted(text string) string {
+	shown := text
+	if len(text) > quotedBytes {
+		shown = strings.ToValidUTF8(text[:quotedBytes], "") + fmt.Sprintf("... (%d bytes)", len(text))
+	}
+	return "> " + strings.ReplaceAll(shown, "\n", "\n> ")
 }
 
 // taken notes a sign that the agent has taken the prompt of the present turn.

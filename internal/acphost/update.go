@@ -82,7 +82,7 @@ func (h *host) Stray(line string) {
 func (h *host) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	switch method {
 	case acp.MethodPermission:
-		return serve(params, func(p acp.PermissionParams) (any, error) { return h.ask(ctx, p) })
+		return serve(params, func(p acp.PermissionParams) (any, error) { return h.ask(ctx, p), nil })
 	case acp.MethodReadFile:
 		return serve(params, func(p acp.ReadFileParams) (any, error) { return h.tools.read(p) })
 	case acp.MethodWriteFile:

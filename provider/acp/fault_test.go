@@ -129,7 +129,8 @@ func TestHandshakeThatFails(t *testing.T) {
 		"wrong method": {func(_ *acp.Config, r *runtime.Config) { r.Env = map[string]string{"GC_ACP_AUTH": "other"} }, []string{"--acp-fault", "auth"}, []string{`no method "other"`, "key"}},
 		"load fails": {
 			func(_ *acp.Config, r *runtime.Config) { r.Env = map[string]string{"GC_ACP_SESSION": "former"} },
-			[]string{"--acp-fault", "load-fails"}, []string{"session/load", "Resource not found: former"},
+			[]string{"--acp-fault", "load-fails"},
+			[]string{"session/load", "Resource not found: former"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -98,14 +98,14 @@ func (a *peer) act(ctx context.Context, id sdk.SessionId, words string) (string,
 	verb, rest, _ := strings.Cut(words, " ")
 	switch verb {
 	case "read":
-		r, err := a.conn.ReadTextFile(ctx, sdk.ReadTextFileRequest{SessionId: id, Path: rest, Line: sdk.Ptr(2), Limit: sdk.Ptr(1)})
+		r, err := a.conn.ReadTextFile(ctx, sdk.ReadTextFileRequest{SessionId: id, Path: rest, Line: new(2), Limit: new(1)})
 		return "read: " + r.Content, err
 	case "write":
 		path, text, _ := strings.Cut(rest, " ")
 		_, err := a.conn.WriteTextFile(ctx, sdk.WriteTextFileRequest{SessionId: id, Path: path, Content: text})
 		return "written", err
 	case "run":
-		t, err := a.conn.CreateTerminal(ctx, sdk.CreateTerminalRequest{SessionId: id, Command: "/bin/sh", Args: []string{"-c", rest}, OutputByteLimit: sdk.Ptr(10)})
+		t, err := a.conn.CreateTerminal(ctx, sdk.CreateTerminalRequest{SessionId: id, Command: "/bin/sh", Args: []string{"-c", rest}, OutputByteLimit: new(10)})
 		if err != nil {
 			return "", err
 		}
@@ -121,7 +121,7 @@ func (a *peer) act(ctx context.Context, id sdk.SessionId, words string) (string,
 		return fmt.Sprintf("ran: %q %v, exit %d", out.Output, out.Truncated, *exit.ExitCode), err
 	case "ask":
 		r, err := a.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{
-			SessionId: id, ToolCall: sdk.ToolCallUpdate{ToolCallId: "t", Title: sdk.Ptr(rest), RawInput: map[string]any{"path": "/x"}},
+			SessionId: id, ToolCall: sdk.ToolCallUpdate{ToolCallId: "t", Title: new(rest), RawInput: map[string]any{"path": "/x"}},
 			Options: []sdk.PermissionOption{
 				{Kind: sdk.PermissionOptionKindAllowAlways, Name: "Always", OptionId: "always"},
 				{Kind: sdk.PermissionOptionKindAllowOnce, Name: "Once", OptionId: "once"},

@@ -42,7 +42,7 @@ func (c *city) places(t *testing.T) []string {
 			for _, tool := range []string{"tmux", "screen"} {
 				out = append(out, c.script(t, tool)...)
 			}
-		case !strings.Contains(row.Name, "<"):
+		case !strings.ContainsAny(row.Name, "<["):
 			out = append(out, row.Name)
 		}
 	}
@@ -75,8 +75,12 @@ func (c *city) addPiped(name, session string) { c.add(name, session, piped, pipe
 
 // addFor adds an agent that can be prompted where it runs.
 func (c *city) addFor(name, session string) {
-	if session == "subprocess" {
+	switch session {
+	case "subprocess":
 		c.addPiped(name, session)
+		return
+	case "acp":
+		c.add(name, session, "--acp", "")
 		return
 	}
 	c.add(name, session, "", "ready_prompt_prefix = \"❯\"\n")
@@ -168,10 +172,10 @@ func TestACityMixesPlaces(t *testing.T) {
 	}
 	t.Logf("places: %v", where)
 	c.addPiped("typo", "ptty")
-	c.addPiped("talker", "acp")
+	c.addPiped("talker", "warp")
 	c.start()
 	before := c.settled(where)
-	for name, words := range map[string]string{"typo": `there is no runtime provider "ptty"`, "talker": `there is no runtime provider "acp"`} {
+	for name, words := range map[string]string{"typo": `there is no runtime provider "ptty"`, "talker": `there is no runtime provider "warp"`} {
 		c.await(name+" told why it cannot start", func(s client.Status) bool {
 			a := agentIn(s, name)
 			return a.State != client.StateRunning && strings.Contains(a.Reason, words)

@@ -1,0 +1,198 @@
+package agents
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gascity/internal/local"
+	"gascity/provider/acp"
+	"gascity/runtime"
+	"gascity/test/agents/bed"
+	"gascity/test/agents/mockmodel"
+)
+
+// speaker is a session of a real agent that speaks the Agent Client Protocol.
+type speaker struct {
+	*acp.Provider
+	model *mockmodel.Server
+	found bed.Installed
+	seat  bed.Seat
+}
+
+// gc is the program that plays shim and host.
+var gc = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("GC_AGENTS_GC"); path != "" {
+		return path, nil
+	}
+	dir, err := os.MkdirTemp("", "gc-acp-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "gc")
+	return path, exec.Command("go", "build", "-o", path, "gascity/cmd/gc").Run() //nolint:noctx // the test's deadline ends it
+})
+
+func speak(t *testing.T, name string, args ...string) *speaker {
+	t.Helper()
+	found := bed.Need(t, name)
+	program, err := gc()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("/tmp", "gcs-") //nolint:usetesting // socket paths are short
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := mockmodel.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire, err := bed.Tension()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seat, err := bed.Sit(found.CLI, filepath.Join(dir, "seat"), bed.Seeded, model.URL(name), wire.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := acp.Open(acp.Config{
+		Options: local.Options{
+			Dir: filepath.Join(dir, "s"), Shim: []string{program, "shim"},
+			Env: []string{"PATH=" + found.Bin + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"},
+		},
+		Host: []string{program, "acp-host"}, HandshakeTimeout: bed.Patience,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			out, err := p.Peek("one", 60)
+			t.Logf("%s\n%v", out, err)
+		}
+		if err := errors.Join(p.Stop("one"), p.Close(), model.Close(), os.RemoveAll(dir)); err != nil {
+			t.Error(err)
+		}
+	})
+	began := time.Now()
+	err = p.Start(t.Context(), "one", runtime.Config{
+		Command: "exec " + strings.Join(append([]string{found.Path}, args...), " "), WorkDir: seat.Work, Env: seat.Env, ReadyPromptPrefix: ">",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	note(t, found, "ACP start", "%.1f s", time.Since(began).Seconds())
+	return &speaker{p, model, found, seat}
+}
+
+func (s *speaker) deliver(t *testing.T, id, text string) {
+	t.Helper()
+	out, err := s.Deliver(t.Context(), "one", runtime.Delivery{ID: id, Content: runtime.TextContent(text), Confirm: bed.Patience})
+	if err != nil || out.State != runtime.OutcomeSubmitted {
+		t.Fatalf("%.40s: %+v, %v", text, out, err)
+	}
+}
+
+func (s *speaker) rest(t *testing.T) {
+	t.Helper()
+	if err := s.WaitForIdle(t.Context(), "one", bed.Patience); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAgentsSpeakACP drives each agent by the protocol: prompts to 100 KB, a permission, a
+// turn that is cut off. What reached the model is read from the mock.
+func TestAgentsSpeakACP(t *testing.T) {
+	flags := map[string][]string{"gemini": {"--acp", "-m", "gemini-2.5-flash"}, "opencode": {"acp"}}
+	for _, name := range driven("claude-agent-acp", "codex-acp", "gemini", "opencode") {
+		t.Run(name, func(t *testing.T) {
+			s := speak(t, name, flags[name]...)
+			s.deliver(t, "a", "Say it. [[text:I say it]]")
+			s.rest(t)
+			long := "Count these. " + strings.Repeat("0123456789 abcdefghi ", 5000) + "[[text:many]]"
+			s.deliver(t, "b", long)
+			s.rest(t)
+			prompts := s.model.Prompts(name)
+			if len(prompts) != 2 || prompts[0].Text != "Say it. [[text:I say it]]" || prompts[1].Text != long {
+				t.Errorf("the model got %d prompts", len(prompts))
+			}
+			s.permit(t)
+			s.cut(t)
+		})
+	}
+}
+
+const notAsked = "not asked"
+
+// permit lets a command run that is asked for.
+func (s *speaker) permit(t *testing.T) {
+	t.Helper()
+	s.deliver(t, "c", "Do it. [[tool:touch RAN]] [[text:done]]")
+	asked := notAsked
+	for until := time.Now().Add(bed.Patience); ; <-time.After(20 * time.Millisecond) {
+		q, err := s.Pending("one")
+		if err != nil || time.Now().After(until) {
+			t.Fatalf("neither a question nor an end: %v", err)
+		}
+		if q != nil {
+			asked = "asked " + strings.Join(q.Options, ", ")
+			if err := s.Respond("one", runtime.InteractionResponse{RequestID: q.RequestID, Action: runtime.ActionApprove}); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		if r, err := s.Sense(t.Context(), "one"); err == nil && r.Evidence[0].Activity == runtime.ActivityIdle {
+			break
+		}
+	}
+	s.rest(t)
+	if _, err := os.Stat(filepath.Join(s.seat.Work, "RAN")); err != nil && asked != notAsked {
+		t.Errorf("the command did not run (%s): %v", asked, err)
+	} else if err != nil {
+		asked += ", and it did not run" // the agent has another way to name its shell than the mock knows
+	}
+	note(t, s.found, "ACP permission", "%s", asked)
+}
+
+// cut ends a turn that waits for the model; the next prompt arrives alone.
+func (s *speaker) cut(t *testing.T) {
+	t.Helper()
+	s.handOver(t, "d", "Wait. [[delay:60]]")
+	if err := s.model.Await(t.Context(), func(all []mockmodel.Request) bool {
+		return strings.Contains(strings.Join(textsOf(s.model.Prompts("")), "\n"), "[[delay:60]]")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	since := time.Now()
+	if err := s.Interrupt("one"); err != nil {
+		t.Fatal(err)
+	}
+	note(t, s.found, "ACP interrupt", "%.2f s", time.Since(since).Seconds())
+	s.deliver(t, "e", "Go on. [[text:gone on]]")
+	s.rest(t)
+	if all := s.model.Prompts(""); len(all) == 0 || all[len(all)-1].Text != "Go on. [[text:gone on]]" {
+		t.Errorf("the last prompt was %+v", all)
+	}
+}
+
+// handOver delivers a prompt that the agent gives no sign of before the model answers.
+func (s *speaker) handOver(t *testing.T, id, text string) {
+	t.Helper()
+	out, err := s.Deliver(t.Context(), "one", runtime.Delivery{ID: id, Content: runtime.TextContent(text), Confirm: time.Second})
+	if err != nil || out.State != runtime.OutcomeSubmitted && out.State != runtime.OutcomeUnconfirmed {
+		t.Fatalf("%.40s: %+v, %v", text, out, err)
+	}
+}
+
+func textsOf(prompts []mockmodel.Prompt) (all []string) {
+	for _, p := range prompts {
+		all = append(all, p.Text)
+	}
+	return all
+}
