@@ -1,4 +1,4 @@
-# Ten targets; CI runs the same ones. Portable make, everything longer than a
+# Twelve targets; CI runs the same ones. Portable make, everything longer than a
 # line is in scripts/.
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -6,7 +6,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 GO      := go
 LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: build demo test race lint fmt gen e2e check release
+.PHONY: build demo test test-agents test-agents-latest race lint fmt gen e2e check release
 
 # bin/gc: one static binary, no cgo.
 build:
@@ -18,8 +18,18 @@ demo: build
 
 # The tools that tests drive, then unit, conformance and CLI tiers.
 test:
-	scripts/tools tmux python3 vim less git htop ps cc
+	scripts/tools tmux python3 vim less git htop ps cc npm
 	scripts/tests light -shuffle=on -timeout 14m
+
+# Every pinned agent CLI from npm, in cities of its own; writes docs/reference/agents.md.
+test-agents:
+	scripts/tools npm cc
+	scripts/agents pinned
+
+# The same with the newest versions: says what moved, and never fails.
+test-agents-latest:
+	scripts/tools npm cc
+	scripts/agents latest
 
 # The same tiers without looking for tools, never from the cache.
 race:

@@ -230,9 +230,15 @@ func shell(a *agent, _ string) {
 		if err == nil {
 			r, err = a.Client.Receipt(ctx, r.ID, client.ReceiptConsumed)
 		}
-		heard := slices.ContainsFunc(a.Model.Prompts(a.name), func(p mockmodel.Prompt) bool { return strings.Contains(p.Text, strings.TrimLeft(text, "! ")) })
+		taken := err == nil && (r.State == client.ReceiptConsumed || r.State == client.ReceiptSubmitted)
+		heard := false
+		if taken {
+			heard = a.Model.Await(ctx, func([]mockmodel.Request) bool {
+				return slices.ContainsFunc(a.Model.Prompts(a.name), func(p mockmodel.Prompt) bool { return strings.HasSuffix(p.Text, text) })
+			}) == nil
+		}
 		a.t.Logf("%q: receipt %s (%s), heard %v, %v", text, r.State, r.Reason, heard, err)
-		if (r.State == client.ReceiptConsumed || r.State == client.ReceiptSubmitted) && !heard {
+		if taken && !heard {
 			a.t.Errorf("%q is said to be %s, and the model never heard it", text, r.State)
 		}
 		cancel()

@@ -128,7 +128,7 @@ func Open(tb testing.TB, provider string, members ...Member) *City {
 // write writes city.toml and the agents' homes.
 func (c *City) write(provider string, members []Member) error {
 	var toml strings.Builder
-	fmt.Fprintf(&toml, "[workspace]\nname = \"town\"\n[session]\nprovider = %q\n[daemon]\nshutdown_timeout = \"5s\"\n", provider)
+	fmt.Fprintf(&toml, "[workspace]\nname = \"town\"\n[session]\nprovider = %q\n[daemon]\nshutdown_timeout = \"2s\"\n", provider)
 	for _, m := range members {
 		if m.Seeds == "" {
 			m.Seeds = Seeded

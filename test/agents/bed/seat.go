@@ -93,7 +93,6 @@ func claude(s Seat, seeds Seeds, model string) (Seat, error) {
 func codex(s Seat, _ Seeds, model string) (Seat, error) {
 	config := fmt.Sprintf("model = \"mock-model\"\nmodel_provider = \"mock\"\ncheck_for_update_on_startup = false\n"+
 		"[model_providers.mock]\nname = \"mock\"\nbase_url = %q\nenv_key = \"OPENAI_API_KEY\"\nwire_api = \"responses\"\n", model+"/v1")
-	s.Args = []string{"--no-daemon"}
 	return s.with(map[string]string{"CODEX_HOME": filepath.Join(s.Home, ".codex"), "OPENAI_API_KEY": Key}), s.write(config, ".codex", "config.toml")
 }
 

@@ -111,7 +111,8 @@ page. A cell says "not measured" until a test has filled it.
 
 - *launch*: from ` + "`gc start`" + ` to a session that takes prompts, with no dialog to answer.
 - *dialogs*: start-up dialogs of a new home that gc answered, by what the CLI stored afterwards.
-- *state*: busy seen in each turn, and the time from the mock's last byte to idle.
+- *state*: turns in which it was never said to be idle while the model spoke, and the time from the mock's last
+  byte to idle.
 - *delivery*: prompts that reached the model once, unchanged and alone, of those that were sent; time from the
   nudge to the model's request.
 - *interrupt*: the request was cut off, and the next prompt came alone.

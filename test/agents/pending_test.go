@@ -1,0 +1,98 @@
+package agents
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/test/agents/bed"
+	"gascity/test/agents/mockmodel"
+)
+
+// TestPermissionPrompts has agents that may do nothing unasked call a tool: the CLI's own
+// question is listed, a person answers it by the label of an option, and the tool runs or
+// does not (R4).
+func TestPermissionPrompts(t *testing.T) {
+	for _, name := range driven("claude") {
+		t.Run(name, func(t *testing.T) {
+			c := bed.Open(t, "pty", bed.Member{Name: "asks", CLI: name, TOML: `permission_mode = "manual"`})
+			a := of(t, c, "asks")
+			a.ready()
+			a.primed()
+			var listed, acted []time.Duration
+			for _, answer := range []string{"yes", "no"} {
+				trap := filepath.Join(c.Seats["asks"].Work, answer)
+				began, p := a.asked("Please [[tool:touch " + answer + "]][[text:over]]")
+				listed = append(listed, p.Since.Sub(began))
+				answered := time.Now()
+				if out, err := c.Run(t.Context(), "respond", p.ID, label(p, answer)); err != nil {
+					a.fail("%q is no answer to %q: %v\n%s", label(p, answer), p.Options, err, out)
+				}
+				if answer == "yes" {
+					a.over()
+					acted = append(acted, time.Since(answered))
+				} else {
+					a.ready()
+				}
+				if _, err := os.Stat(trap); (err == nil) != (answer == "yes") {
+					a.fail("the answer was %q, and the tool ran: %v", answer, err == nil)
+				}
+			}
+			note(t, a.found, "pending", "listed %s after the model's call; allowed and denied by the options' labels, the tool ran and the model heard of it %s after the answer",
+				spread(listed), spread(acted))
+			closed(a)
+		})
+	}
+}
+
+// label is the option that says so, in the words of the hook or of the screen.
+func label(p client.Pending, answer string) string {
+	words := map[string][]string{"yes": {"Allow once", "Yes"}, "no": {"Deny", "No"}}[answer]
+	for _, option := range p.Options {
+		if slices.Contains(words, option) {
+			return option
+		}
+	}
+	return answer
+}
+
+// asked sends a prompt and waits for the question that it raises. began is the end of the
+// model's response.
+func (a *agent) asked(text string) (began time.Time, p client.Pending) {
+	a.t.Helper()
+	a.say(text, client.ReceiptSubmitted)
+	_, r := a.heard(text)
+	ctx, cancel := a.patient()
+	defer cancel()
+	for {
+		open, err := a.Client.Pending(ctx, a.name, client.OnlyOpen)
+		if err == nil && len(open) > 0 {
+			if open[0].Kind != "permission" || open[0].Input == "" {
+				a.t.Errorf("it is listed as %+v", open[0])
+			}
+			return a.Model.Requests()[r.N-1].Ended, open[0]
+		}
+		if ctx.Err() != nil {
+			a.fail("never asks: %v", err)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// over waits until the model was told what the tool gave.
+func (a *agent) over() {
+	a.t.Helper()
+	ctx, cancel := a.patient()
+	defer cancel()
+	n := len(a.Model.Prompts(a.name))
+	err := a.Model.Await(ctx, func(all []mockmodel.Request) bool {
+		last := all[len(all)-1]
+		return len(last.Results) > 0 && len(a.Model.Prompts(a.name)) == n && !last.Ended.IsZero()
+	})
+	if err != nil {
+		a.fail("the model never heard of its tool: %v", err)
+	}
+}
