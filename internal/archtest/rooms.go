@@ -114,6 +114,7 @@ var rooms = []room{
 	{dir: "internal/rulebook", layer: layerEngine},
 	{dir: "internal/budget", layer: layerEngine},
 	{dir: "internal/credential", layer: layerEngine},
+	{dir: "internal/otlp", layer: layerEngine},
 	{dir: "internal/adapter", layer: layerDriver},
 
 	{dir: "internal/controller/keep", layer: layerEngine},

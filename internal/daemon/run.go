@@ -117,7 +117,8 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		defer cancel()
 		return g.run(ctx)
 	})
-	server := api.NewServer(front{compose(c, engines, k.secrets), k, c, db, engines.spending}, api.Options{Version: opts.Version, Log: k.logger})
+	facade := front{compose(c, engines, k.secrets), k, c, db, engines.spending}
+	server := api.NewServer(facade, api.Options{Version: opts.Version, Log: k.logger})
 	group.Go(func() error {
 		defer cancel()
 		return server.Run(ctx, listener)
@@ -139,6 +140,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		return engines.run(ctx)
 	})
 	group.Go(func() error { return k.watch(ctx, c) })
+	group.Go(func() error { return k.export(ctx, facade, opts.Version) })
 	group.Go(func() error { return k.workers.RotateEvery(ctx, d.section(k.root).Daemon.WorkerTokenAge) })
 	if opts.Ready != nil {
 		opts.Ready()

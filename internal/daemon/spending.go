@@ -93,13 +93,22 @@ func (f front) LiftBudget(ctx context.Context, name string, req client.LiftReque
 
 // Metrics keeps the contract of api.Metered.
 func (f front) Metrics(ctx context.Context, w io.Writer) error {
-	status, err := f.Status(ctx)
+	families, err := f.families(ctx)
 	if err != nil {
 		return err
 	}
+	return metric.Write(w, families)
+}
+
+// families are the metrics of the city.
+func (f front) families(ctx context.Context) ([]metric.Family, error) {
+	status, err := f.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
 	queue, err := f.Queue(ctx, "", client.OnlyOpen)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sessions, activities, prompts := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, a := range status.Agents {
@@ -120,7 +129,7 @@ func (f front) Metrics(ctx context.Context, w io.Writer) error {
 		metric.Of(metric.Gauge, "gc_controller_degraded", "Whether acts that end something are frozen.", truth(status.Controller.Degraded != "")),
 	}
 	families = append(append(families, cost()...), f.keeper.broker.Metrics()...)
-	return metric.Write(w, append(families, f.spending.Metrics()...))
+	return append(families, f.spending.Metrics()...), nil
 }
 
 func truth(is bool) float64 {

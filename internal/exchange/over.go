@@ -16,6 +16,7 @@ const (
 	VariableToken  = "GC_WORKER_TOKEN"
 	VariableRun    = "GC_RUN_ID"
 
+	variableTrace    = "TRACEPARENT" // W3C trace context
 	variableInstance = "GC_INSTANCE_TOKEN"
 	variableAgent    = "GC_AGENT"
 )
@@ -52,6 +53,9 @@ func (o *over) begin(name string, cfg runtime.Config, start func(runtime.Config)
 	generation, _ := a.generations()
 	cfg.Env = maps.Clone(cfg.Env)
 	cfg.Env[VariableToken], cfg.Env[VariableRun] = run.Token(instance, generation), a.id
+	if cfg.Env[variableTrace] == "" {
+		cfg.Env[variableTrace] = run.TraceParent(a.id)
+	}
 	for name, value := range map[string]string{VariableSocket: o.engine.opts.Socket, VariableURL: o.engine.opts.URL} {
 		if value != "" {
 			cfg.Env[name] = value

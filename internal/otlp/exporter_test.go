@@ -1,0 +1,311 @@
+package otlp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/event"
+	"gascity/internal/metric"
+	"gascity/internal/otlp"
+	"gascity/internal/run"
+	"gascity/worker"
+)
+
+// The wire, as the definition of OTLP has it, read on its own: what is misspelt or of
+// another type fails to decode.
+type keyValue struct {
+	Key   string
+	Value struct {
+		StringValue *string
+		IntValue    *json.Number `json:",string"`
+		DoubleValue *float64
+	}
+}
+
+type received struct {
+	ResourceSpans []struct {
+		Resource   struct{ Attributes []keyValue }
+		ScopeSpans []struct {
+			Scope struct{ Name, Version string }
+			Spans []spanOf
+		}
+	}
+	ResourceMetrics []struct {
+		Resource     struct{ Attributes []keyValue }
+		ScopeMetrics []struct {
+			Scope   struct{ Name, Version string }
+			Metrics []metricOf
+		}
+	}
+}
+
+type spanOf struct {
+	TraceID, SpanID, ParentSpanID, Name string
+	Kind                                int
+	StartTimeUnixNano, EndTimeUnixNano  json.Number
+	Attributes                          []keyValue
+	Status                              struct {
+		Code    int
+		Message string
+	}
+}
+
+type dataOf struct {
+	DataPoints []struct {
+		Attributes                      []keyValue
+		StartTimeUnixNano, TimeUnixNano json.Number
+		AsDouble                        *float64
+		Count                           json.Number
+		Sum                             float64
+		BucketCounts                    []json.Number
+		ExplicitBounds                  []float64
+	}
+	AggregationTemporality int
+	IsMonotonic            bool
+}
+
+type metricOf struct {
+	Name, Description, Unit string
+	Gauge, Sum, Histogram   *dataOf
+}
+
+// collector is a receiver of OTLP.
+type collector struct {
+	t    *testing.T
+	hang chan struct{} // nil: it answers
+	code int
+
+	mu      sync.Mutex
+	spans   []spanOf
+	metrics map[string]metricOf
+	asked   int
+	header  http.Header
+	news    chan struct{}
+}
+
+func newCollector(t *testing.T) (*collector, *httptest.Server) {
+	c := &collector{t: t, metrics: map[string]metricOf{}, news: make(chan struct{}, 1000), code: http.StatusOK}
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	return c, server
+}
+
+func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	c.mu.Lock()
+	c.asked++
+	c.header = r.Header
+	hang, code := c.hang, c.code
+	c.mu.Unlock()
+	if hang != nil {
+		<-hang
+	}
+	var got received
+	decoder := json.NewDecoder(strings.NewReader(string(body)))
+	decoder.DisallowUnknownFields()
+	if err == nil {
+		err = decoder.Decode(&got)
+	}
+	if err != nil || r.Header.Get("Content-Type") != "application/json" {
+		c.t.Errorf("%s: %v\n%s", r.URL.Path, err, body)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w.WriteHeader(code)
+	if code != http.StatusOK {
+		return
+	}
+	for _, rs := range got.ResourceSpans {
+		for _, ss := range rs.ScopeSpans {
+			c.spans = append(c.spans, ss.Spans...)
+		}
+	}
+	for _, rm := range got.ResourceMetrics {
+		for _, sm := range rm.ScopeMetrics {
+			for _, m := range sm.Metrics {
+				c.metrics[m.Name] = m
+			}
+		}
+	}
+	c.news <- struct{}{}
+}
+
+func (c *collector) await(what string, is func() bool) {
+	c.t.Helper()
+	end := time.After(20 * time.Second)
+	for {
+		c.mu.Lock()
+		ok := is()
+		c.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-c.news:
+		case <-end:
+			c.t.Fatalf("not within 20 s: %s: %+v", what, c.spans)
+		}
+	}
+}
+
+func attribute(list []keyValue, key string) string {
+	for _, a := range list {
+		switch {
+		case a.Key != key:
+		case a.Value.StringValue != nil:
+			return *a.Value.StringValue
+		case a.Value.IntValue != nil:
+			return a.Value.IntValue.String()
+		case a.Value.DoubleValue != nil:
+			return fmt.Sprint(*a.Value.DoubleValue)
+		}
+	}
+	return ""
+}
+
+const runID = "run-0123456789abcdef"
+
+func report(t *testing.T, log event.Log, kind event.Kind, body any) {
+	t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Append(client.Event{Kind: string(kind), Agent: "rig/one", Session: "gc-town-one", Data: map[string]string{"run": runID, "body": string(text)}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func turn(id string, in, out int64) worker.Telemetry {
+	return worker.Telemetry{RunID: runID, Events: []worker.TelemetryEvent{{
+		Type: worker.TurnComplete, Timestamp: time.Now(), MessageID: id, Usage: &worker.Usage{InputTokens: &in, OutputTokens: &out, Model: "m-1"},
+		ToolsCalled: []worker.ToolCall{{Name: "Bash", Success: false, DurationMS: 1200, CallID: "c1"}},
+	}}}
+}
+
+func start(t *testing.T, log event.Log, target otlp.Target) (x *otlp.Exporter, stop func() time.Duration) {
+	t.Helper()
+	target.Traces, target.Metrics = 20*time.Millisecond, 20*time.Millisecond
+	x = otlp.New(otlp.Options{
+		Target: target, Events: log, City: "town", Version: "9",
+		Metrics: func(context.Context) ([]metric.Family, error) {
+			return []metric.Family{metric.Of(metric.Gauge, "gc_sessions", "Sessions.", 3)}, nil
+		},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- x.Run(ctx) }()
+	return x, func() time.Duration {
+		began := time.Now()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		return time.Since(began)
+	}
+}
+
+// TestARunIsATrace: the run, its responses of the model and its tools, by the names of
+// the conventions, below the context that the agent was given.
+func TestARunIsATrace(t *testing.T) {
+	c, server := newCollector(t)
+	target, err := otlp.TargetOf(func(name string) string {
+		return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": server.URL + "/", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20b"}[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := event.NewMemory(1000, 0, time.Now)
+	_, stop := start(t, log, target)
+	c.await("metrics", func() bool { return c.metrics["gc_sessions"].Gauge != nil }) // it reads the time line by now
+	report(t, log, event.WorkerLifecycle, worker.Lifecycle{Event: worker.Started, RunID: runID})
+	report(t, log, event.WorkerLifecycle, worker.Lifecycle{Event: worker.Busy, RunID: runID, Metadata: worker.Detail{ConversationID: "conv"}})
+	report(t, log, event.WorkerTelemetry, turn("msg-1", 12000, 3500))
+	report(t, log, event.WorkerLifecycle, worker.Lifecycle{Event: worker.Stopped, RunID: runID})
+	c.await("three spans", func() bool { return len(c.spans) == 3 })
+	c.await("the tokens", func() bool { return c.metrics["gen_ai.client.token.usage"].Histogram != nil })
+	stop()
+	parts := strings.Split(run.TraceParent(runID), "-")
+	chat, tool, agent := c.spans[0], c.spans[1], c.spans[2]
+	for _, s := range c.spans {
+		if s.TraceID != parts[1] || len(s.TraceID) != 32 || len(s.SpanID) != 16 || attribute(s.Attributes, "gascity.run_id") != runID || s.StartTimeUnixNano > s.EndTimeUnixNano {
+			t.Errorf("span %+v", s)
+		}
+	}
+	if agent.Name != "invoke_agent rig/one" || agent.SpanID != parts[2] || agent.ParentSpanID != "" || chat.ParentSpanID != agent.SpanID || tool.ParentSpanID != chat.SpanID {
+		t.Errorf("the tree is %+v", c.spans)
+	}
+	for key, want := range map[string]string{
+		"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-1", "gen_ai.usage.input_tokens": "12000", "gen_ai.usage.output_tokens": "3500",
+		"gen_ai.response.id": "msg-1", "gen_ai.agent.name": "rig/one", "gen_ai.conversation.id": "conv", "gen_ai.usage.cache_read.input_tokens": "",
+	} {
+		if got := attribute(chat.Attributes, key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	if tool.Name != "execute_tool Bash" || tool.Status.Code != 2 || attribute(tool.Attributes, "gen_ai.tool.call.id") != "c1" {
+		t.Errorf("the tool is %+v", tool)
+	}
+	if h := c.metrics["gen_ai.client.token.usage"].Histogram; h.AggregationTemporality != 2 || len(h.DataPoints) != 2 || len(h.DataPoints[0].BucketCounts) != len(h.DataPoints[0].ExplicitBounds)+1 || h.DataPoints[0].Sum+h.DataPoints[1].Sum != 15500 {
+		t.Errorf("the tokens are %+v", h)
+	}
+	if c.header.Get("X-Key") != "a b" {
+		t.Errorf("the header is %q", c.header)
+	}
+}
+
+// TestABadCollectorLosesTelemetryAlone: one that hangs, one that refuses and one that is
+// not there; the time line goes on at once, the loss is counted, and the end does not
+// wait long.
+func TestABadCollectorLosesTelemetryAlone(t *testing.T) {
+	hanging, slow := newCollector(t)
+	hanging.hang = make(chan struct{})
+	t.Cleanup(func() { close(hanging.hang) }) // before the server is closed
+	refusing, no := newCollector(t)
+	refusing.code = http.StatusServiceUnavailable
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for name, url := range map[string]string{"hanging": slow.URL, "refusing": no.URL, "gone": gone.URL} {
+		t.Run(name, func(t *testing.T) {
+			log := event.NewMemory(100_000, 0, time.Now)
+			x, stop := start(t, log, otlp.Target{URL: url, Timeout: time.Minute})
+			began := time.Now()
+			for i := range 3_000 {
+				report(t, log, event.WorkerTelemetry, turn(fmt.Sprint("msg-", i), 1, 1))
+			}
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("3,000 events took %s", took)
+			}
+			if took := stop(); took > 10*time.Second {
+				t.Errorf("the end took %s", took)
+			}
+			if x.Lost() == 0 {
+				t.Error("nothing was lost, they say")
+			}
+		})
+	}
+}
+
+func TestTargets(t *testing.T) {
+	for endpoint, good := range map[string]bool{"": true, "http://127.0.0.1:4318": true, "collector:4317": false, "ftp://x": false} {
+		target, err := otlp.TargetOf(func(name string) string {
+			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}[name]
+		})
+		if (err == nil) != good || err == nil && target.URL != endpoint {
+			t.Errorf("%q: %+v, %v", endpoint, target, err)
+		}
+	}
+	off, err := otlp.TargetOf(func(string) string { return "true" })
+	if err != nil || off.URL != "" {
+		t.Errorf("OTEL_SDK_DISABLED: %+v, %v", off, err)
+	}
+}

@@ -1,0 +1,222 @@
+package otlp
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/event"
+	tracer "gascity/internal/run"
+	"gascity/worker"
+)
+
+// fold turns events into spans and into what is counted. It is used by one goroutine.
+type fold struct {
+	began time.Time
+	runs  map[string]*life
+	usage map[usageKey]*histogram
+}
+
+// life is what is known of a run that goes on.
+type life struct {
+	begun, busy  time.Time
+	agent        string
+	conversation string
+	turns        int
+}
+
+type usageKey struct{ kind, model, agent string }
+
+// bounds are those that the conventions advise for tokens.
+func bounds() []float64 {
+	return []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
+}
+
+type histogram struct {
+	counts []uint64
+	sum    float64
+	count  uint64
+}
+
+// maxRuns bounds what is kept of runs whose end nobody told.
+const maxRuns = 10_000
+
+func newFold(began time.Time) *fold {
+	return &fold{began: began, runs: map[string]*life{}, usage: map[usageKey]*histogram{}}
+}
+
+// take returns the spans that an event ends.
+func (f *fold) take(e client.Event) []span {
+	run := e.Data["run"]
+	if run == "" {
+		return nil
+	}
+	it := f.runs[run]
+	if it == nil {
+		if len(f.runs) >= maxRuns {
+			clear(f.runs)
+		}
+		it = &life{begun: e.Time, agent: e.Agent}
+		f.runs[run] = it
+	}
+	body := []byte(e.Data["body"])
+	switch event.Kind(e.Kind) {
+	case event.WorkerLifecycle:
+		var l worker.Lifecycle
+		if json.Unmarshal(body, &l) == nil {
+			return f.lifecycle(run, it, l, e)
+		}
+	case event.WorkerTelemetry:
+		var t worker.Telemetry
+		if json.Unmarshal(body, &t) == nil {
+			return f.telemetry(run, it, t, e)
+		}
+	default: // it belongs to no span
+	}
+	return nil
+}
+
+func (f *fold) lifecycle(run string, it *life, l worker.Lifecycle, e client.Event) []span {
+	if c := l.Metadata.ConversationID; c != "" {
+		it.conversation = c
+	}
+	switch l.Event {
+	case worker.Started:
+		it.begun = e.Time
+	case worker.Busy:
+		it.busy = e.Time
+	case worker.Stopped:
+		delete(f.runs, run)
+		s := span{
+			TraceID: tracer.TraceID(run), SpanID: tracer.SpanID(run), Name: "invoke_agent " + it.agent, Kind: 1, Start: nanos(it.begun), End: nanos(e.Time),
+			Attributes: it.common(run, "invoke_agent", e),
+		}
+		if code := l.Metadata.ExitCode; code != nil && *code != 0 || l.Metadata.Signal != "" {
+			s.Status = status{2, l.Metadata.Reason}
+			s.Attributes = append(s.Attributes, text("error.type", "exit"))
+		}
+		return []span{s}
+	default: // it begins and ends nothing
+	}
+	return nil
+}
+
+// common is what every span of a run says.
+func (it *life) common(run, operation string, e client.Event) []attribute {
+	return attributes(map[string]string{
+		"gen_ai.operation.name": operation, "gen_ai.agent.name": it.agent, "gen_ai.agent.id": run, "gen_ai.conversation.id": it.conversation,
+		"gascity.run_id": run, "gascity.session": e.Session,
+	})
+}
+
+func (f *fold) telemetry(run string, it *life, t worker.Telemetry, e client.Event) []span {
+	var out []span
+	for _, turn := range t.Events {
+		end := turn.Timestamp
+		if end.IsZero() {
+			end = e.Time
+		}
+		parent := tracer.SpanID(run)
+		if turn.Usage != nil {
+			s := f.chat(run, it, turn, e, end)
+			parent = s.SpanID
+			out = append(out, s)
+		}
+		for i, call := range turn.ToolsCalled {
+			s := span{
+				TraceID: tracer.TraceID(run), SpanID: tracer.SpanID(run + " tool " + strconv.FormatUint(e.ID, 10) + " " + call.CallID + strconv.Itoa(i)), ParentID: parent, Kind: 1,
+				Name: "execute_tool " + call.Name, Start: nanos(end.Add(-time.Duration(call.DurationMS) * time.Millisecond)), End: nanos(end),
+				Attributes: append(it.common(run, "execute_tool", e), attributes(map[string]string{"gen_ai.tool.name": call.Name, "gen_ai.tool.call.id": call.CallID})...),
+			}
+			if !call.Success {
+				s.Status.Code = 2
+				s.Attributes = append(s.Attributes, text("error.type", "tool"))
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// chat is the span of one response of a model.
+func (f *fold) chat(run string, it *life, turn worker.TelemetryEvent, e client.Event, end time.Time) span {
+	u := turn.Usage
+	it.turns++
+	name := turn.MessageID
+	if name == "" {
+		name = strconv.FormatUint(e.ID, 10) + "-" + strconv.Itoa(it.turns)
+	}
+	start := it.busy
+	if start.IsZero() || start.After(end) {
+		start = end
+	}
+	s := span{
+		TraceID: tracer.TraceID(run), SpanID: tracer.SpanID(run + " turn " + name), ParentID: tracer.SpanID(run), Name: strings.TrimSpace("chat " + u.Model), Kind: 3,
+		Start: nanos(start), End: nanos(end), Attributes: it.common(run, "chat", e),
+	}
+	s.Attributes = append(s.Attributes, attributes(map[string]string{
+		"gen_ai.request.model": u.Model, "gen_ai.response.model": u.Model, "gen_ai.response.id": turn.MessageID,
+	})...)
+	for _, row := range []struct {
+		key, kind string
+		n         *int64
+	}{
+		{"gen_ai.usage.input_tokens", "input", u.InputTokens}, {"gen_ai.usage.output_tokens", "output", u.OutputTokens},
+		{"gen_ai.usage.cache_read.input_tokens", "", u.CacheReadTokens}, {"gen_ai.usage.cache_creation.input_tokens", "", u.CacheCreationTokens},
+	} {
+		if row.n == nil {
+			continue // unknown is not zero
+		}
+		s.Attributes = append(s.Attributes, number(row.key, *row.n))
+		if row.kind != "" {
+			f.observe(usageKey{row.kind, u.Model, it.agent}, float64(*row.n))
+		}
+	}
+	if u.CostUSD != nil {
+		s.Attributes = append(s.Attributes, real("gascity.cost_usd", *u.CostUSD))
+	}
+	return s
+}
+
+// maxSeries bounds the metrics: models are words of agents.
+const maxSeries = 1000
+
+func (f *fold) observe(key usageKey, n float64) {
+	h := f.usage[key]
+	if h == nil {
+		if len(f.usage) >= maxSeries {
+			return
+		}
+		h = &histogram{counts: make([]uint64, len(bounds())+1)}
+		f.usage[key] = h
+	}
+	at, _ := slices.BinarySearch(bounds(), n)
+	h.counts[at]++
+	h.count++
+	h.sum += n
+}
+
+// meter is the histogram of tokens, as the conventions name it.
+func (f *fold) meter(now time.Time) []instrument {
+	set := &points{Temporality: 2}
+	for key, h := range f.usage {
+		sum := h.sum // the next event changes it
+		p := point{
+			Start: nanos(f.began), Time: nanos(now), Count: strconv.FormatUint(h.count, 10), Sum: &sum, Bounds: bounds(),
+			Attributes: attributes(map[string]string{
+				"gen_ai.operation.name": "chat", "gen_ai.token.type": key.kind, "gen_ai.request.model": key.model, "gen_ai.agent.name": key.agent,
+			}),
+		}
+		for _, n := range h.counts {
+			p.Counts = append(p.Counts, strconv.FormatUint(n, 10))
+		}
+		set.Points = append(set.Points, p)
+	}
+	if len(set.Points) == 0 {
+		return nil
+	}
+	return []instrument{{Name: "gen_ai.client.token.usage", Unit: "{token}", Description: "Tokens of responses of models.", Histogram: set}}
+}
