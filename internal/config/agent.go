@@ -126,6 +126,15 @@ type Rest struct {
 // Attention says what becomes of the agent's questions.
 type Attention struct {
 	Pending Pending `toml:"pending" doc:"What happens to a question of the agent that nobody answers."`
+	Context Context `toml:"context" doc:"What happens when the agent's context window fills up."`
+}
+
+// Context is the [agents.context] section: what becomes of a context that fills up.
+type Context struct {
+	Keys
+	WarnAt    int           `toml:"warn_at" doc:"Percent of the context window, as the agent's worker tells it, from which on it is told of by the event worker.context. Default: never."`
+	CompactAt int           `toml:"compact_at" doc:"Percent from which on the worker is asked to compact the conversation, between two turns. It must offer to. Default: never."`
+	Within    time.Duration `toml:"within" doc:"How long a compaction may take: meanwhile the agent gets no prompts and is not restarted for its configuration, its age or by its own wish. Default: 5m."`
 }
 
 // Pending is the [agents.pending] section: what becomes of a question that

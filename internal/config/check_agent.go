@@ -18,6 +18,7 @@ func (c *checker) agent(a *Agent) {
 	c.toRun(a)
 	c.pool(a)
 	c.pending(a)
+	c.context(&a.Context)
 	if _, ok := c.city.Upstreams[a.Upstream]; a.Upstream != "" && !ok {
 		names := make([]string, 0, len(c.city.Upstreams))
 		for name := range c.city.Upstreams {

@@ -108,6 +108,18 @@ func (c *checker) members() {
 	}
 }
 
+func (c *checker) context(x *Context) {
+	c.positive(x.Keys, "within", int64(x.Within))
+	for name, at := range map[string]int{"warn_at": x.WarnAt, "compact_at": x.CompactAt} {
+		if x.Has(name) && (at < 1 || at > 100) {
+			c.fail(x.Origin(name), "write a number from 1 to 100", "%s is %d, no percentage", name, at)
+		}
+	}
+	if x.Has("warn_at") && x.Has("compact_at") && x.WarnAt > x.CompactAt {
+		c.fail(x.Origin("warn_at"), "write a number that is less than compact_at", "warn_at is %d, more than compact_at", x.WarnAt)
+	}
+}
+
 func (c *checker) pending(a *Agent) {
 	p := &a.Pending
 	c.positive(p.Keys, "after", int64(p.After))

@@ -73,6 +73,7 @@ func referenceSections() []referenceSection {
 		{"[[agents]]", "A worker; `[[agent]]` is the same.", reflect.TypeFor[Agent]()},
 		{"[agents.pool]", "Several sessions of the agent above. It stands after the agent's own keys.", reflect.TypeFor[Pool]()},
 		{"[agents.pending]", "What becomes of the questions of the agent above that nobody answers.", reflect.TypeFor[Pending]()},
+		{"[agents.context]", "What becomes of the context window of the agent above when it fills up.", reflect.TypeFor[Context]()},
 		{"[providers.<name>]", "An agent CLI: a new one, or a change of one that gc knows.", reflect.TypeFor[Provider]()},
 		{"[upstreams.<name>]", "Who serves the model. Changing the `upstream` of an agent relaunches it; a change of the values here is used by the next start or relaunch.", reflect.TypeFor[Upstream]()},
 		{"[credentials.<name>]", "A credential that gc keeps fresh, in memory alone, once for all agents that name it. `api_key` and `auth_token` of an upstream take it as `credential:<name>`. See [how to share a login](../how-to/share-a-login.md).", reflect.TypeFor[Credential]()},

@@ -95,7 +95,7 @@ func (c city) Status(ctx context.Context) (client.Status, error) {
 	c.engines.spending.Status(&status)
 	for i := range status.Agents {
 		c.engines.guarded(&status.Agents[i], c.View)
-		c.engines.attended(&status.Agents[i])
+		status.Agents[i].Worker = c.engines.workers.Told(status.Agents[i].Session, status.Agents[i].Instance)
 	}
 	return status, nil
 }
@@ -114,7 +114,7 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 	}
 	c.engines.spending.Explain(&e)
 	c.engines.guarded(&e.Agent, c.View)
-	c.engines.attended(&e.Agent)
+	e.Agent.Worker = c.engines.workers.Told(e.Agent.Session, e.Agent.Instance)
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
 	return redact.Value(c.secrets, e), nil
 }

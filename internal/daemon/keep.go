@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"gascity/internal/api"
 	"gascity/internal/controller"
 	"gascity/internal/delivery"
+	"gascity/internal/exchange/pressure"
 	"gascity/internal/pending"
 	"gascity/internal/plan"
 	"gascity/internal/proc"
@@ -102,14 +104,20 @@ var (
 
 // policy is what the configuration in force says about an agent's questions.
 func (k *keeper) policy(agent string) pending.Policy {
+	p := k.desired(agent).Pending
+	return pending.Policy{Mode: p.Policy, After: p.After, Answer: p.Answer}
+}
+
+// desired is what the configuration in force says of an agent; zero: nothing.
+func (k *keeper) desired(agent string) plan.Session {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for i := range k.last.desired.Sessions {
-		if s := &k.last.desired.Sessions[i]; s.Agent == agent {
-			return pending.Policy{Mode: s.Pending.Policy, After: s.Pending.After, Answer: s.Pending.Answer}
-		}
-	}
-	return pending.Policy{}
+	return *cmp.Or(k.last.desired.Of(agent), &plan.Session{})
+}
+
+// pressure is what the configuration in force says about an agent's context.
+func (k *keeper) pressure(agent string) pressure.Rules {
+	return pressure.Rules(k.desired(agent).Context)
 }
 
 // notifier is the command of the configuration in force that tells people of

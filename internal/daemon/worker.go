@@ -47,7 +47,7 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 			if e.prompts != nil {
 				e.prompts.Look(session)
 			}
-		}, Asking: k.judge.AskTimeout, Spend: e.spend,
+		}, Asking: k.judge.AskTimeout, Spend: e.spend, Pressure: k.pressure,
 	})
 	k.workers = e.workers
 	return nil
@@ -130,27 +130,4 @@ func (p latePrompts) Nudge(ctx context.Context, target string, req client.NudgeR
 // Worked keeps the contract of exchange.Prompts.
 func (p latePrompts) Worked(ctx context.Context, id, instance string) error {
 	return p.engines.prompts.Worked(ctx, id, instance)
-}
-
-// Receipt keeps the contract of exchange.Prompts.
-func (p latePrompts) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
-	return p.engines.prompts.Receipt(ctx, id, wait)
-}
-
-// attended adds what an agent's worker has told.
-func (e *engines) attended(a *client.Agent) {
-	if a.Instance == "" {
-		return // it does not run
-	}
-	h, ok := e.workers.Known(a.Session)
-	if !ok {
-		return
-	}
-	a.Worker = &client.Worker{RunID: h.RunID, Status: string(h.Status), State: h.CurrentState, UptimeSeconds: h.UptimeSeconds, ContextUsage: h.ContextUsage}
-	if h.LastActivity != nil {
-		a.Worker.HeardAt = *h.LastActivity
-	}
-	if h.Error != nil {
-		a.Worker.Detail = *h.Error
-	}
 }

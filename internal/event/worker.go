@@ -12,6 +12,7 @@ const (
 	WorkerHealth      Kind = "worker.health"
 	WorkerConnected   Kind = "worker.connected"
 	WorkerBypass      Kind = "worker.bypass"
+	WorkerContext     Kind = "worker.context"
 )
 
 // How the credentials of agents are.
@@ -37,6 +38,7 @@ func workerKinds() []KindInfo {
 		}},
 		{WorkerAck, "a worker told how far it has come with what it was sent", []Datum{run, body}},
 		{WorkerBypass, "a tool has run although it was denied: the guard was bypassed", []Datum{run, body, {"tool", "which"}}},
+		{WorkerContext, "the context of a run fills up", []Datum{run, {"step", "warn; compact: its worker was asked to; compacted: that is over; overdue: its worker has not said so in time"}, {"usage", "how full it was"}}},
 		{WorkerHealth, "a worker told how it is", []Datum{run, body}},
 		{CredentialGood, "a credential can be had, or could be renewed again", []Datum{account, end}},
 		{CredentialFailing, "a credential could not be renewed, and is good still", []Datum{account, end, {"error", "why"}}},

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/exchange/pressure"
 	"gascity/internal/run"
 	"gascity/worker"
 )
@@ -25,30 +26,32 @@ type active struct {
 	noting sync.Mutex // held while its memory is written, and before mu
 	noted  string     // what was written last; guarded by noting
 
-	mu       sync.Mutex
-	changed  chan struct{} // closed and replaced by each change
-	over     bool
-	recalled bool // what an earlier controller knew is known here
-	life     run.Life
-	box      run.Mailbox
-	reader   *reader
-	streamed bool      // its worker has opened a stream at some time
-	leftAt   time.Time // when the last stream ended
-	asked    []*question
-	answered []string // the worker's ids of questions that are over, the newest last
-	health   worker.Health
-	usage    *float64  // of the context, as telemetry told last
-	limited  time.Time // the end of the vendor's limit that was told last
-	settling time.Time // until then the place may still show a question that was answered
-	denied   []string  // the vendor's names of calls that were denied, the newest last
-	proved   bool      // the worker has asked the guard
-	bypass   string    // what ran although it was denied, the newest
-	heard    time.Time // when the worker last said anything
-	sent     []string  // names of the prompts that went by the stream, the newest last
-	given    given
-	identity string            // name of the last identity message
-	owned    map[string]string // names of the last messages with credentials, by account
-	counter  int
+	mu         sync.Mutex
+	changed    chan struct{} // closed and replaced by each change
+	over       bool
+	recalled   bool // what an earlier controller knew is known here
+	life       run.Life
+	box        run.Mailbox
+	reader     *reader
+	streamed   bool      // its worker has opened a stream at some time
+	leftAt     time.Time // when the last stream ended
+	asked      []*question
+	answered   []string // the worker's ids of questions that are over, the newest last
+	health     worker.Health
+	usage      *float64 // of the context, as telemetry told last
+	lock       pressure.Lock
+	compaction string    // name of the last compact message
+	limited    time.Time // the end of the vendor's limit that was told last
+	settling   time.Time // until then the place may still show a question that was answered
+	denied     []string  // the vendor's names of calls that were denied, the newest last
+	proved     bool      // the worker has asked the guard
+	bypass     string    // what ran although it was denied, the newest
+	heard      time.Time // when the worker last said anything
+	sent       []string  // names of the prompts that went by the stream, the newest last
+	given      given
+	identity   string            // name of the last identity message
+	owned      map[string]string // names of the last messages with credentials, by account
+	counter    int
 
 	generation, told int // of tokens: the newest, and the newest that the worker has
 }

@@ -62,6 +62,9 @@ func (a *active) evidenceLocked(r *runtime.Reading) {
 	if ok && e.Activity == runtime.ActivityLimited && a.limited.After(r.At) {
 		e.Until = a.limited
 	}
+	if a.lock.Held() {
+		e, ok = runtime.Evidence{Source: runtime.SourceWorker, Activity: runtime.ActivityBusy, Since: a.lock.Since, At: r.At, Detail: "its context is being compacted"}, true
+	}
 	if standing := a.standingLocked(); len(standing) > 0 {
 		r.Pending, ok = standing[0].interaction(), true
 		e = runtime.Evidence{Source: runtime.SourceWorker, Activity: runtime.ActivityWaiting, Kind: r.Pending.Kind, At: r.At, Detail: "the worker asks"}

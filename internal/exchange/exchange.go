@@ -22,6 +22,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/event"
+	"gascity/internal/exchange/pressure"
 	"gascity/internal/guard"
 	"gascity/internal/run"
 	"gascity/internal/session"
@@ -44,7 +45,6 @@ type City interface {
 // Prompts is the queue of the city.
 type Prompts interface {
 	Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error)
-	Receipt(ctx context.Context, id, wait string) (client.Receipt, error)
 	// Worked takes the word of an incarnation, by its public name, that a turn has worked
 	// on the prompt of a receipt. It may come repeated, and late.
 	Worked(ctx context.Context, id, instance string) error
@@ -86,6 +86,9 @@ type Options struct {
 	// wants to know.
 	Joined   func(session string)
 	Expiring func(session string, until time.Time)
+
+	// Pressure returns what becomes of an agent whose context fills up. Nil: nothing.
+	Pressure func(agent string) pressure.Rules
 
 	AskTimeout time.Duration // of a question of the guard; zero is one minute
 	// Asking is AskTimeout where it may change; zero leaves it at that. It may be nil.

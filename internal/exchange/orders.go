@@ -111,14 +111,22 @@ func (e *Engine) Health(ctx context.Context, id string) (worker.Health, error) {
 	return a.known(e.opts.Now()), nil
 }
 
-// Known returns what the city knows of the health of a session's run without asking its
-// worker; not ok if no worker has ever spoken for it.
-func (e *Engine) Known(session string) (worker.Health, bool) {
-	a := e.of(session)
-	if a == nil || !a.speaks() {
-		return worker.Health{}, false
+// Told returns what the city knows of the health of an incarnation, by its public name,
+// without asking its worker; nil if no worker has ever spoken for it.
+func (e *Engine) Told(name, instance string) *client.Worker {
+	a := e.of(name)
+	if a == nil || !a.speaks() || session.PublicInstance(a.instance) != instance {
+		return nil
 	}
-	return a.known(e.opts.Now()), true
+	h := a.known(e.opts.Now())
+	w := &client.Worker{RunID: h.RunID, Status: string(h.Status), State: h.CurrentState, UptimeSeconds: h.UptimeSeconds, ContextUsage: h.ContextUsage}
+	if h.LastActivity != nil {
+		w.HeardAt = *h.LastActivity
+	}
+	if h.Error != nil {
+		w.Detail = *h.Error
+	}
+	return w
 }
 
 // askHealth asks the worker itself; not ok if it does not answer in time. The question
@@ -142,6 +150,9 @@ func (a *active) known(now time.Time) worker.Health {
 	h := worker.Health{RunID: a.id, Status: worker.Healthy, CurrentState: cmp.Or(string(a.life.State()), "unknown"), ContextUsage: a.usage}
 	if h.ContextUsage == nil {
 		h.ContextUsage = a.life.ContextUsage()
+	}
+	if a.lock.Held() {
+		h.CurrentState = "compacting"
 	}
 	if started := a.life.Reports[worker.Started].Timestamp; !started.IsZero() {
 		h.UptimeSeconds = max(0, int64(now.Sub(started).Seconds()))

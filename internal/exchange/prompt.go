@@ -166,6 +166,8 @@ func (a *active) refusal() (runtime.Outcome, bool) {
 	switch state := a.life.State(); {
 	case len(a.standingLocked()) > 0:
 		return refused(runtime.RefusedDialog, "the agent waits for an answer"), false
+	case a.lock.Held():
+		return refused(runtime.RefusedBusy, "its context is being compacted"), false
 	case state == worker.Busy:
 		return refused(runtime.RefusedBusy, "the worker says that it is busy"), false
 	case state != worker.Ready && state != worker.Idle:

@@ -79,6 +79,7 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	e.record(a, event.WorkerLifecycle, r, more)
 	e.opts.City.Sense(a.session)
 	e.keep(a)
+	e.press(a)
 	if err := e.names(ctx, a, r.Metadata.PromptID, progressOf(r.Event)); err != nil {
 		return worker.LifecycleAnswer{}, err // the worker repeats it
 	}
@@ -130,6 +131,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 	}
 	e.expiring(a, t.Events)
 	e.opts.City.Sense(a.session)
+	e.press(a)
 	for i := range t.Events {
 		if t.Events[i].Type != worker.TurnComplete {
 			continue
@@ -213,6 +215,7 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 		e.opts.City.Sense(a.session)
 		e.rotated(a, ack)
 	}
+	e.press(a)
 	if err := e.worked(ctx, a, ack.ID); err != nil {
 		return err // the worker repeats it
 	}

@@ -214,10 +214,6 @@ func (r *rig) Worked(_ context.Context, id, instance string) error {
 	return nil
 }
 
-func (r *rig) Receipt(context.Context, string, string) (client.Receipt, error) {
-	return client.Receipt{}, client.ErrNotFound
-}
-
 func (r *rig) prompted() []client.NudgeRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -76,5 +76,14 @@ type Session struct {
 	DrainTimeout time.Duration // how long a drain waits for its acknowledgement
 
 	Pending PendingPolicy
+	// Context is what becomes of a context window that fills up.
+	Context ContextPolicy
 	Resume  Resume
+}
+
+// ContextPolicy is what becomes of a context window that fills up. The thresholds are
+// fractions of it; zero is never. Within bounds a compaction; zero is the default.
+type ContextPolicy struct {
+	WarnAt, CompactAt float64
+	Within            time.Duration
 }

@@ -86,6 +86,11 @@ func (b *Mailbox) Find(id string) *Letter {
 	return nil
 }
 
+// Waits reports whether a message of a kind has not ended.
+func (b *Mailbox) Waits(kind worker.MessageKind) bool {
+	return slices.ContainsFunc(b.messages, func(l *Letter) bool { return l.Kind == kind && !l.Ended() })
+}
+
 // Take takes a message back that no reader has had. It reports whether it could.
 func (b *Mailbox) Take(id string) bool {
 	if l := b.Find(id); l == nil || l.Sent || l.State != "" {

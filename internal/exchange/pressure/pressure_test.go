@@ -1,0 +1,59 @@
+package pressure_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"gascity/internal/exchange/pressure"
+)
+
+// TestOneAtATime: whatever is seen, a compaction is begun only if none is under way, the
+// agent is idle, able and stays; it holds the lock for no longer than it may; none follows
+// another too soon; and nobody is warned twice of one rise.
+func TestOneAtATime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rules := pressure.Rules{WarnAt: 0.7, CompactAt: 0.9, Within: time.Minute}
+		var l pressure.Lock
+		now := time.Unix(1e9, 0)
+		var last time.Time
+		warned := false
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 120).Draw(t, "seconds")) * time.Second)
+			s := pressure.Sight{
+				Idle: rapid.Bool().Draw(t, "idle"), Offers: rapid.Bool().Draw(t, "offers"), Ends: rapid.Bool().Draw(t, "ends"), Done: rapid.Bool().Draw(t, "done"),
+			}
+			if rapid.Bool().Draw(t, "known") {
+				usage := rapid.Float64Range(0, 1).Draw(t, "usage")
+				s.Usage = &usage
+			}
+			before := l
+			next, act, at := l.Next(rules, s, now)
+			l = next
+			switch act {
+			case pressure.Compact:
+				if before.Held() || !s.Idle || !s.Offers || s.Ends || *s.Usage < 0.9 || !last.IsZero() && now.Sub(last) < 10*time.Minute {
+					t.Fatalf("a compaction is begun at %s after %s on %+v", now, last, s)
+				}
+				last = now
+			case pressure.Warn:
+				if warned || *s.Usage < 0.7 {
+					t.Fatalf("warned on %+v", s)
+				}
+				warned = true
+			case pressure.Freed, pressure.Overdue:
+				if !before.Held() || l.Held() {
+					t.Fatalf("%s of %+v leaves %+v", act, before, l)
+				}
+			case pressure.Nothing:
+			}
+			if s.Usage != nil && *s.Usage < 0.7 && !before.Held() {
+				warned = false
+			}
+			if l.Held() && (now.Sub(l.Since) >= time.Minute || at.Sub(l.Since) != time.Minute) {
+				t.Fatalf("the lock is held since %s at %s, looked at again at %s", l.Since, now, at)
+			}
+		}
+	})
+}
