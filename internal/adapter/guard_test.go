@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -27,13 +28,17 @@ type city struct {
 
 func newCity(t *testing.T, serve http.HandlerFunc) *city {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "gc-hook-") // short: a socket's path has a limit
+	dir, err := os.MkdirTemp("", "gc-hook-") //nolint:usetesting // a socket's path has a limit
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
 	c := &city{t: t, socket: filepath.Join(dir, "s"), serve: serve}
-	l, err := net.Listen("unix", c.socket)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", c.socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +55,7 @@ func decision(text string) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, text)
+		fmt.Fprint(w, text)
 	}
 }
 
@@ -122,7 +127,7 @@ func guards(t *testing.T) map[string]hooks.CLI {
 func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 	t.Parallel()
 	gone := filepath.Join(t.TempDir(), "gone")
-	hang := func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	cut := func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err == nil {
@@ -131,12 +136,12 @@ func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 	}
 	half := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
-		io.WriteString(w, `{"allowed":true`)
+		fmt.Fprint(w, `{"allowed":true`)
 	}
 	status := func(code int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(code)
-			io.WriteString(w, `{"allowed":true}`)
+			fmt.Fprint(w, `{"allowed":true}`)
 		}
 	}
 	type fault struct {

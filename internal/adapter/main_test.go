@@ -28,7 +28,11 @@ func TestMain(m *testing.M) {
 		signal.Notify(forever, os.Interrupt)
 		<-forever
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	os.Exit(answer(args))
+}
+
+func answer(args []string) int {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt) //nolint:forbidigo // it is the program
 	defer cancel()
-	os.Exit(adapter.Run(ctx, adapter.Call{Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}))
+	return adapter.Run(ctx, adapter.Call{Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv})
 }

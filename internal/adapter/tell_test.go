@@ -3,6 +3,7 @@ package adapter_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -44,7 +45,7 @@ func (e *ear) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		json.Unmarshal(body, &t) //nolint:errcheck // as above
 		e.events = append(e.events, t.Events...)
 	}
-	io.WriteString(w, "{}")
+	fmt.Fprint(w, "{}")
 }
 
 // told is what the events of one agent CLI made the city hear.

@@ -78,7 +78,7 @@ func tail(path string, from int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it is only read
+	defer f.Close()
 	return io.ReadAll(io.NewSectionReader(f, from, maxPiece))
 }
 
@@ -102,7 +102,7 @@ func (h *hook) spentIn(ctx context.Context, path string, from int64) (int64, err
 		}
 		return from, err
 	}
-	defer f.Close() //nolint:errcheck // it is only read
+	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.Size() < from {
 		from = 0 // it was written anew
 	}

@@ -14,7 +14,7 @@ import (
 func hookCommand(a *app) *cobra.Command {
 	return desk.Group("hook", "What agent CLIs tell their city, and what they ask it", `An agent whose agent CLI has hooks gets them when it starts; nothing of the user's is read or changed.
 These commands are for a look at them, and for an agent CLI that is started by hand.`,
-		hookListCommand(a), hookInstallCommand(a), hookUninstallCommand(a), hookRunCommand(a))
+		hookListCommand(a), hookInstallCommand(a), hookUninstallCommand(a), hookRunCommand())
 }
 
 func hookListCommand(a *app) *cobra.Command {
@@ -51,15 +51,15 @@ func (p *hookPlace) on(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.dir, "dir", "", "a `folder` of its own (required)")
 }
 
-func (p *hookPlace) check(cmd *cobra.Command) (hooks.CLI, error) {
-	cli, ok := hooks.Lookup(p.name)
+func (p *hookPlace) check(cmd *cobra.Command) error {
+	_, ok := hooks.Lookup(p.name)
 	switch {
 	case !ok:
-		return cli, desk.Usage(cmd, "the hooks of %q are not known; say --for with one of %s", p.name, strings.Join(hooks.Names(), ", "))
+		return desk.Usage(cmd, "the hooks of %q are not known; say --for with one of %s", p.name, strings.Join(hooks.Names(), ", "))
 	case p.dir == "":
-		return cli, desk.Usage(cmd, "in which folder? say --dir")
+		return desk.Usage(cmd, "in which folder? say --dir")
 	}
-	return cli, nil
+	return nil
 }
 
 func hookInstallCommand(a *app) *cobra.Command {
@@ -69,10 +69,10 @@ func hookInstallCommand(a *app) *cobra.Command {
 		Short: "Write an agent CLI's hooks into a folder, and tell how to start it with them",
 		Long: `Writes the hooks' file into a folder of its own, and prints the variables and the arguments with which the
 agent CLI uses it. The settings of the user stay as they are. An agent of a city needs none of this.`,
-		Example: "  gc hook install --for claude --dir ~/.cache/gc-hooks",
+		Example: "  gc hook install --for " + hooks.Names()[0] + " --dir ~/.cache/gc-hooks",
 		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := place.check(cmd); err != nil {
+			if err := place.check(cmd); err != nil {
 				return err
 			}
 			daemon, err := a.daemon()
@@ -97,7 +97,7 @@ func hookUninstallCommand(a *app) *cobra.Command {
 		Short: "Remove what gc hook install has written",
 		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := place.check(cmd); err != nil {
+			if err := place.check(cmd); err != nil {
 				return err
 			}
 			daemon, err := a.daemon()
@@ -113,7 +113,7 @@ func hookUninstallCommand(a *app) *cobra.Command {
 
 // hookRunCommand is for the help alone: the program answers a hook before it looks at
 // its commands.
-func hookRunCommand(a *app) *cobra.Command {
+func hookRunCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run [--for PROFILE] [--within DURATION] EVENT",
 		Short: "Answer an agent CLI's hook: agent CLIs call it",
