@@ -227,7 +227,9 @@ func (s *speech) request(m *menu) {
 	}
 	if s.has("odd-permission") {
 		options = []any{
-			7, map[string]any{"name": "nameless"}, map[string]any{"optionId": "o0", "name": "Always", "kind": "allow_always"},
+			7,
+			map[string]any{"name": "nameless"},
+			map[string]any{"optionId": "o0", "name": "Always", "kind": "allow_always"},
 			map[string]any{"optionId": "o1", "name": "Odd", "kind": "allow_until_tomorrow"},
 		}
 	}
