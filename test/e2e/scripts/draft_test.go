@@ -113,7 +113,8 @@ func TestTypingDefersPrompt(t *testing.T) {
 
 // The death of an agent is told by watch, and how it died is known then.
 func TestWatchTellsDeath(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *script) {
+	{
+		s := open(t, "gc-session-tmux")
 		p := s.driver()
 		events, err := p.Watch(t.Context())
 		if err != nil {
@@ -131,7 +132,7 @@ func TestWatchTellsDeath(t *testing.T) {
 		if obs, err := p.Observe(t.Context(), "a"); err != nil || obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Signal != "killed" {
 			t.Errorf("Observe = %+v, %v, want it dead by a signal", obs, err)
 		}
-	})
+	}
 }
 
 // expect waits for an event of a session; others may come before it.
