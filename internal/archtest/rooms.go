@@ -52,6 +52,7 @@ var rooms = []room{
 	{dir: "internal/text", layer: layerLeaf},
 	{dir: "internal/rawlog", layer: layerLeaf},
 	{dir: "internal/metric", layer: layerLeaf},
+	{dir: "internal/logfile", layer: layerLeaf},
 	{dir: "internal/acp", layer: layerLeaf},
 	{dir: "internal/shim/child", layer: layerChild},
 	{dir: "internal/shim/folder", layer: layerChild},

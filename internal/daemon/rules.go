@@ -17,6 +17,7 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/guard"
+	"gascity/internal/logfile"
 	"gascity/internal/plan"
 	"gascity/internal/redact"
 	"gascity/internal/rulebook"
@@ -24,7 +25,7 @@ import (
 
 const (
 	guardFile = "guard.jsonl" // the calls of tools, in logFolder
-	guardSize = 8 << 20       // of one file; there are logsKept more
+	guardSize = 8 << 20       // of one file; there are logfile.Kept more
 )
 
 // rules compiles the guard of a configuration.
@@ -41,8 +42,8 @@ func (d *Daemon) rules(city *config.City, desired plan.Desired) (*rulebook.Rules
 
 // openJudge returns a judge without rules, which denies everything, and the file of
 // the calls that it decides about.
-func (d *Daemon) openJudge(root string, secrets *redact.Redactor, logger *slog.Logger) (*rulebook.Judge, *rotatingFile, error) {
-	file, err := openLog(filepath.Join(root, stateFolder, logFolder, guardFile), guardSize)
+func (d *Daemon) openJudge(root string, secrets *redact.Redactor, logger *slog.Logger) (*rulebook.Judge, *logfile.File, error) {
+	file, err := logfile.Open(filepath.Join(root, stateFolder, logFolder, guardFile), guardSize)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,7 +81,7 @@ func (d *Daemon) Guard(_ context.Context, root string, more []string) (cli.Guard
 func (d *Daemon) GuardCalls(_ context.Context, root string, since time.Time) ([]guard.Call, error) {
 	name := filepath.Join(root, stateFolder, logFolder, guardFile)
 	var calls []guard.Call
-	for i := logsKept; i >= 0; i-- {
+	for i := logfile.Kept; i >= 0; i-- {
 		file := name
 		if i > 0 {
 			file = fmt.Sprintf("%s.%d", name, i)

@@ -24,6 +24,7 @@ import (
 	"gascity/internal/controller"
 	"gascity/internal/credential"
 	"gascity/internal/exchange"
+	"gascity/internal/logfile"
 	"gascity/internal/metric"
 	"gascity/internal/plan"
 	"gascity/internal/redact"
@@ -42,7 +43,7 @@ func (d *Daemon) RunController(ctx context.Context, root string, opts cli.Contro
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	file, err := openLog(filepath.Join(root, stateFolder, logFolder, logFile), logSize)
+	file, err := logfile.Open(filepath.Join(root, stateFolder, logFolder, logFile), 8<<20)
 	if err != nil {
 		return err
 	}

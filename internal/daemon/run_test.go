@@ -12,6 +12,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli"
+	"gascity/internal/logfile"
 	"gascity/internal/redact"
 )
 
@@ -273,7 +274,7 @@ func TestTheCallersShellIsNoDrift(t *testing.T) {
 
 func TestTheLogIsBoundedAndHidesCredentials(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log", "controller.log")
-	file, err := openLog(path, 4<<10)
+	file, err := logfile.Open(path, 4<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,8 +288,8 @@ func TestTheLogIsBoundedAndHidesCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := filepath.Glob(path + "*")
-	if err != nil || len(all) != logsKept+1 {
-		t.Errorf("files are %v (%v), want the log and %d old ones", all, err, logsKept)
+	if err != nil || len(all) != logfile.Kept+1 {
+		t.Errorf("files are %v (%v), want the log and %d old ones", all, err, logfile.Kept)
 	}
 	for _, name := range all {
 		data, err := os.ReadFile(name)

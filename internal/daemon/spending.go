@@ -3,9 +3,6 @@ package daemon
 import (
 	"context"
 	"io"
-	"maps"
-	"slices"
-	"syscall"
 	"time"
 
 	"gascity/client"
@@ -121,14 +118,14 @@ func (f front) families(ctx context.Context) ([]metric.Family, error) {
 		prompts[r.State]++
 	}
 	families := []metric.Family{
-		counted("gc_sessions", "Sessions by the state of their life.", "state", sessions),
-		counted("gc_session_activities", "Running sessions by what their agents do.", "activity", activities),
-		counted("gc_prompts", "Prompts on their way, by state.", "state", prompts),
+		metric.Counted("gc_sessions", "Sessions by the state of their life.", "state", sessions),
+		metric.Counted("gc_session_activities", "Running sessions by what their agents do.", "activity", activities),
+		metric.Counted("gc_prompts", "Prompts on their way, by state.", "state", prompts),
 		f.keeper.judged.Family("gc_authorize_seconds", "How long it took to decide whether a tool may be used, where no person was asked."),
 		metric.Of(metric.Gauge, "gc_controller_start_seconds", "When the controller began, in seconds since 1970.", float64(status.Controller.StartedAt.Unix())),
 		metric.Of(metric.Gauge, "gc_controller_degraded", "Whether acts that end something are frozen.", truth(status.Controller.Degraded != "")),
 	}
-	families = append(append(families, cost()...), f.keeper.broker.Metrics()...)
+	families = append(append(families, metric.Cost("gc_controller_cpu_seconds_total")...), f.keeper.broker.Metrics()...)
 	return append(families, f.spending.Metrics()...), nil
 }
 
@@ -137,28 +134,4 @@ func truth(is bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-func counted(name, help, label string, counts map[string]int) metric.Family {
-	f := metric.Family{Name: name, Help: help, Type: metric.Gauge}
-	for _, value := range slices.Sorted(maps.Keys(counts)) {
-		f.Add(float64(counts[value]), label, value)
-	}
-	return f
-}
-
-// cost is what the controller costs the machine, and the programs that it has run and
-// waited for.
-func cost() []metric.Family {
-	f := metric.Family{Name: "gc_controller_cpu_seconds_total", Help: "Processor time, of the controller itself and of the programs that it ran.", Type: metric.Counter}
-	for _, of := range []struct {
-		who  int
-		name string
-	}{{syscall.RUSAGE_SELF, "controller"}, {syscall.RUSAGE_CHILDREN, "programs"}} {
-		var u syscall.Rusage
-		if syscall.Getrusage(of.who, &u) == nil {
-			f.Add(time.Duration(u.Utime.Nano()+u.Stime.Nano()).Seconds(), "of", of.name)
-		}
-	}
-	return []metric.Family{f}
 }

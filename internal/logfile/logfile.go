@@ -1,4 +1,5 @@
-package daemon
+// Package logfile writes logs of bounded size.
+package logfile
 
 import (
 	"errors"
@@ -9,13 +10,17 @@ import (
 	"sync"
 )
 
+// Kept is how many rotated logs there are beside the current one.
+const Kept = 3
+
 const (
-	logSize  = 8 << 20 // a log is rotated when it would grow past this
-	logsKept = 3       // rotated logs beside the current one
+	private     = 0o700
+	privateFile = 0o600
 )
 
-// rotatingFile is a log of bounded size. Each write goes to one file as a whole.
-type rotatingFile struct {
+// File is a log of bounded size. Each write goes to one file as a whole. It is safe
+// for concurrent use.
+type File struct {
 	path string
 	size int64 // limit
 
@@ -24,15 +29,17 @@ type rotatingFile struct {
 	written int64
 }
 
-func openLog(path string, size int64) (*rotatingFile, error) {
+// Open opens a log that is rotated when it would grow past size bytes. It makes its
+// folder.
+func Open(path string, size int64) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), private); err != nil {
 		return nil, fmt.Errorf("cannot make the folder for logs: %w", err)
 	}
-	f := &rotatingFile{path: path, size: size}
+	f := &File{path: path, size: size}
 	return f, f.open()
 }
 
-func (f *rotatingFile) open() error {
+func (f *File) open() error {
 	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, privateFile)
 	if err != nil {
 		return fmt.Errorf("cannot open the log: %w", err)
@@ -46,7 +53,7 @@ func (f *rotatingFile) open() error {
 }
 
 // Write appends b, in a new file if the present one is full.
-func (f *rotatingFile) Write(b []byte) (int, error) {
+func (f *File) Write(b []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.written > 0 && f.written+int64(len(b)) > f.size {
@@ -60,8 +67,8 @@ func (f *rotatingFile) Write(b []byte) (int, error) {
 }
 
 // rotateLocked shifts log to log.1, log.1 to log.2 and so on; the oldest goes.
-func (f *rotatingFile) rotateLocked() error {
-	for i := logsKept; i > 0; i-- {
+func (f *File) rotateLocked() error {
+	for i := Kept; i > 0; i-- {
 		from := f.path
 		if i > 1 {
 			from = fmt.Sprintf("%s.%d", f.path, i-1)
@@ -75,7 +82,7 @@ func (f *rotatingFile) rotateLocked() error {
 }
 
 // Close closes the file.
-func (f *rotatingFile) Close() error {
+func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.file.Close()

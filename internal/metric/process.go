@@ -1,0 +1,33 @@
+package metric
+
+import (
+	"maps"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Counted is a gauge with one label and a value for each of its words.
+func Counted(name, help, label string, counts map[string]int) Family {
+	f := Family{Name: name, Help: help, Type: Gauge}
+	for _, value := range slices.Sorted(maps.Keys(counts)) {
+		f.Add(float64(counts[value]), label, value)
+	}
+	return f
+}
+
+// Cost is what the process costs the machine, and the programs that it has run and
+// waited for.
+func Cost(name string) []Family {
+	f := Family{Name: name, Help: "Processor time, of the controller itself and of the programs that it ran.", Type: Counter}
+	for _, of := range []struct {
+		who  int
+		name string
+	}{{syscall.RUSAGE_SELF, "controller"}, {syscall.RUSAGE_CHILDREN, "programs"}} {
+		var u syscall.Rusage
+		if syscall.Getrusage(of.who, &u) == nil {
+			f.Add(time.Duration(u.Utime.Nano()+u.Stime.Nano()).Seconds(), "of", of.name)
+		}
+	}
+	return []Family{f}
+}
