@@ -82,6 +82,11 @@ func (fakeDaemon) Shim(_ context.Context, args []string) int {
 	return len(args)
 }
 
+func (fakeDaemon) HostACP(_ context.Context, args []string) int {
+	fmt.Println("acp-host", args)
+	return len(args)
+}
+
 func (fakeDaemon) Process(pid int) (func() bool, error) {
 	return daemon.New(daemon.Options{}).Process(pid)
 }
