@@ -76,6 +76,7 @@ var rooms = []room{
 	{dir: "internal/agentcli/hooks", layer: layerKnowledge},
 	{dir: "internal/event", layer: layerKnowledge},
 
+	{dir: "internal/premises", layer: layerNames},
 	{dir: "internal/redact", layer: layerPure},
 	{dir: "internal/outpost", layer: layerPure},
 	{dir: "internal/script", layer: layerPure},

@@ -11,6 +11,7 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/credential"
 	"gascity/internal/event"
+	"gascity/internal/premises"
 )
 
 // openBroker makes the broker of the city's credentials.
@@ -38,7 +39,7 @@ func (d *Daemon) lockFolder() string {
 	if base := d.env.get("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
 		return filepath.Join(base, "gc", "credentials")
 	}
-	return filepath.Join(publicPlace, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
+	return filepath.Join(premises.PublicPlace, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
 }
 
 // values are the credentials of agents, for their starts.

@@ -19,6 +19,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli"
 	"gascity/internal/config"
+	"gascity/internal/premises"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -96,14 +97,14 @@ func (x *examination) config() {
 // folders looks at who may enter the city's private folders.
 func (x *examination) folders() {
 	fine := true
-	for _, name := range []string{stateFolder, runtimeFolder} {
+	for _, name := range []string{premises.StateFolder, premises.RuntimeFolder} {
 		dir := filepath.Join(x.root, name)
 		info, err := os.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // made by the first start
 		}
 		if err == nil {
-			err = checkPrivate(dir, info)
+			err = premises.CheckPrivate(dir, info)
 		}
 		if err != nil {
 			fine = false
@@ -113,7 +114,7 @@ func (x *examination) folders() {
 	if info, err := os.Stat(x.root); err != nil || unix.Access(x.root, unix.W_OK) != nil {
 		x.problem("folder", fmt.Sprintf("the city's folder %s cannot be written", x.root), "make it writable for this user")
 	} else if fine {
-		x.ok("folder", "%s and what is private in it belong to this user (mode %04o)", x.root, info.Mode().Perm())
+		x.ok("folder", "%s and what is premises.Private in it belong to this user (mode %04o)", x.root, info.Mode().Perm())
 	}
 }
 
@@ -136,14 +137,14 @@ func ownedByUs(info fs.FileInfo) bool {
 }
 
 func (x *examination) runtimeFolder() {
-	dir, err := x.runtimeDir(x.root)
+	dir, err := premises.RuntimeDir(x.root, x.env.get(runtimeBase))
 	if err != nil {
-		x.problem("runtime-dir", err.Error(), "make the folder private, or remove "+filepath.Join(x.root, stateFolder, choiceFile)+", if it is there, when no agent runs")
+		x.problem("runtime-dir", err.Error(), "make the folder premises.Private, or remove "+filepath.Join(x.root, premises.StateFolder, premises.ChoiceFile)+", if it is there, when no agent runs")
 		return
 	}
-	if len(dir)+tailLength > client.MaxSocketPath {
+	if len(dir)+premises.TailLength > client.MaxSocketPath {
 		x.problem("runtime-dir", fmt.Sprintf("the sockets below %s would have more than %d bytes", dir, client.MaxSocketPath),
-			"remove "+filepath.Join(x.root, stateFolder, choiceFile)+" when no agent runs")
+			"remove "+filepath.Join(x.root, premises.StateFolder, premises.ChoiceFile)+" when no agent runs")
 		return
 	}
 	x.ok("runtime-dir", "sockets of sessions are in %s", dir)
@@ -151,7 +152,7 @@ func (x *examination) runtimeFolder() {
 
 // lock looks for a controller that holds the city without answering.
 func (x *examination) lock() {
-	held, who, err := locked(x.root)
+	held, who, err := premises.Locked(x.root)
 	c := x.client()
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second)
@@ -187,7 +188,7 @@ func (x *examination) client() *client.Client {
 // socket looks at the control socket's place.
 func (x *examination) socket() {
 	path := client.SocketPath(x.root)
-	if short := filepath.Join(x.root, runtimeFolder); filepath.Dir(path) != short {
+	if short := filepath.Join(x.root, premises.RuntimeFolder); filepath.Dir(path) != short {
 		x.warn("socket", fmt.Sprintf("the city's path is long, so the control socket is %s", path), "")
 	}
 	info, err := os.Lstat(path)
@@ -210,7 +211,7 @@ func (x *examination) socket() {
 // staleSocket tells a socket that a dead controller left from one that somebody
 // else holds.
 func (x *examination) staleSocket(path string) {
-	held, _, err := locked(x.root)
+	held, _, err := premises.Locked(x.root)
 	if err == nil && held {
 		return // the lock's finding says it
 	}
@@ -265,7 +266,7 @@ const (
 
 // disk looks at the space where logs and sockets go.
 func (x *examination) disk() {
-	places := []string{publicPlace}
+	places := []string{premises.PublicPlace}
 	if x.root != "" {
 		places = append(places, x.root)
 	}
@@ -298,9 +299,9 @@ func (x *examination) providers() {
 			}
 		}
 	}
-	dir, err := os.MkdirTemp(publicPlace, "gc-doctor-")
+	dir, err := os.MkdirTemp(premises.PublicPlace, "gc-doctor-")
 	if err != nil {
-		x.problem("provider", "cannot make a temporary folder: "+err.Error(), "make "+publicPlace+" writable")
+		x.problem("provider", "cannot make a temporary folder: "+err.Error(), "make "+premises.PublicPlace+" writable")
 		return
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // nothing was started there

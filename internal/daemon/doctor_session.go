@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/premises"
 	"gascity/internal/proc"
 	"gascity/provider/all"
 	"gascity/runtime"
@@ -143,7 +144,7 @@ func (x *examination) prompt() {
 }
 
 func (x *examination) tryPrompt(ctx context.Context, selection string) (err error) {
-	dir, err := os.MkdirTemp(publicPlace, "gc-doctor-")
+	dir, err := os.MkdirTemp(premises.PublicPlace, "gc-doctor-")
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli"
+	"gascity/internal/premises"
 )
 
 const oneAgent = `
@@ -109,11 +110,11 @@ func faults() []fault {
 			return d
 		}, "", "place"},
 		{"private folder is open", func(t *testing.T, root string, d *Daemon) *Daemon {
-			makeMode(t, filepath.Join(root, stateFolder), 0o777)
+			makeMode(t, filepath.Join(root, premises.StateFolder), 0o777)
 			return d
 		}, "folder.", "others may enter"},
 		{"socket folder is open", func(t *testing.T, root string, d *Daemon) *Daemon {
-			makeMode(t, filepath.Join(root, runtimeFolder), 0o755)
+			makeMode(t, filepath.Join(root, premises.RuntimeFolder), 0o755)
 			return d
 		}, "folder.", "others may enter"},
 		{"stale socket", func(t *testing.T, root string, d *Daemon) *Daemon {
@@ -125,7 +126,7 @@ func faults() []fault {
 			return d
 		}, "socket", "no socket"},
 		{"controller that holds the city without answering", func(t *testing.T, root string, d *Daemon) *Daemon {
-			release, err := lockCity(t.Context(), root, 4242)
+			release, err := premises.Lock(t.Context(), root, 4242)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +165,7 @@ func faults() []fault {
 		{"unsafe folder for sockets", func(t *testing.T, root string, d *Daemon) *Daemon {
 			open := filepath.Join(root, "open")
 			makeMode(t, open, 0o777)
-			write(t, filepath.Join(root, stateFolder, choiceFile), open)
+			write(t, filepath.Join(root, premises.StateFolder, premises.ChoiceFile), open)
 			return d
 		}, "runtime-dir", "others may enter"},
 		{"unknown provider", func(_ *testing.T, _ string, d *Daemon) *Daemon {
@@ -229,7 +230,7 @@ func TestTheDoctorNamesEachFault(t *testing.T) {
 func TestTheDoctorsWordsAreTrue(t *testing.T) {
 	t.Run("a file in the place of a folder", func(t *testing.T) {
 		root := newCity(t, oneAgent)
-		write(t, filepath.Join(root, stateFolder), "")
+		write(t, filepath.Join(root, premises.StateFolder), "")
 		bad, _ := examine(t, newDaemon(t), root)
 		i := slices.IndexFunc(bad, func(f cli.Finding) bool { return f.Check == "folder.gc" })
 		if i < 0 || strings.Contains(bad[i].Remedy, "chmod") || !strings.Contains(bad[i].Remedy, "out of the way") {
@@ -238,7 +239,7 @@ func TestTheDoctorsWordsAreTrue(t *testing.T) {
 	})
 	t.Run("a controller that hangs", func(t *testing.T) {
 		root, d := newCity(t, oneAgent), newDaemon(t)
-		release, err := lockCity(t.Context(), root, 4242)
+		release, err := premises.Lock(t.Context(), root, 4242)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,11 +266,11 @@ start_command = "sleep 1"
 work_dir = "nowhere"
 pre_start = ["true"]
 `)
-	makeMode(t, filepath.Join(root, runtimeFolder), 0o755)
+	makeMode(t, filepath.Join(root, premises.RuntimeFolder), 0o755)
 	leaveSocketIn(t, root)
 	makeMode(t, filepath.Join(root, "open"), 0o777)
-	write(t, filepath.Join(root, stateFolder, choiceFile), filepath.Join(root, "open"))
-	makeMode(t, filepath.Join(root, stateFolder), 0o777)
+	write(t, filepath.Join(root, premises.StateFolder, premises.ChoiceFile), filepath.Join(root, "open"))
+	makeMode(t, filepath.Join(root, premises.StateFolder), 0o777)
 	d := newDaemon(t)
 	d.opts.Executable = "/bin/false"
 	bad, _ := examine(t, d, root)

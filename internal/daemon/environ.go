@@ -19,6 +19,9 @@ var (
 	passedPrefixes = []string{"LC_", "XDG_"}
 )
 
+// runtimeBase is the variable that says where a user's sockets belong.
+const runtimeBase = "XDG_RUNTIME_DIR"
+
 // runtimeOverride returns the runtime provider that GC_SESSION selects. In an
 // agent's own environment the variable is the name of its session, and selects
 // nothing.

@@ -14,6 +14,7 @@ import (
 	"gascity/internal/api"
 	"gascity/internal/budget"
 	"gascity/internal/controller"
+	"gascity/internal/premises"
 	"gascity/internal/rawlog"
 	"gascity/internal/store"
 )
@@ -53,7 +54,7 @@ func (f front) Logs(ctx context.Context, target string, q client.LogQuery, w io.
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(f.keeper.root, stateFolder, logFolder, session.Session+".log")
+	path := filepath.Join(f.keeper.root, premises.StateFolder, premises.LogFolder, session.Session+".log")
 	err = rawlog.Copy(ctx, w, path, rawlog.Query{Since: q.Since, Follow: q.Follow})
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.unlogged(ctx, target, q, w)

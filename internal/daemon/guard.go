@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"gascity/internal/premises"
 )
 
 // guardEvery is how often a controller makes sure that the city is still its own.
@@ -28,7 +30,7 @@ type sentry struct {
 // newGuard remembers the lock and the socket as they are now.
 func newGuard(root string, listener *net.UnixListener, every time.Duration) (*sentry, error) {
 	g := &sentry{files: map[string]os.FileInfo{}, listener: listener, every: every}
-	for _, path := range []string{filepath.Join(root, stateFolder, lockFile), listener.Addr().String()} {
+	for _, path := range []string{filepath.Join(root, premises.StateFolder, premises.LockFile), listener.Addr().String()} {
 		info, err := os.Lstat(path)
 		if err != nil {
 			return nil, fmt.Errorf("cannot look at what was just made: %w", err)

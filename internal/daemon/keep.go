@@ -18,6 +18,7 @@ import (
 	"gascity/internal/exchange/pressure"
 	"gascity/internal/pending"
 	"gascity/internal/plan"
+	"gascity/internal/premises"
 	"gascity/internal/proc"
 	"gascity/internal/redact"
 	"gascity/internal/store"
@@ -27,7 +28,7 @@ import (
 // openStore opens what the city must not forget.
 func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, store.Options{
-		Path: filepath.Join(k.root, stateFolder, storeFile), Lived: k.lived(), Now: k.daemon.opts.Now, Logger: k.logger,
+		Path: filepath.Join(k.root, premises.StateFolder, premises.StoreFile), Lived: k.lived(), Now: k.daemon.opts.Now, Logger: k.logger,
 		OnFault: func(error) {
 			if c := k.controller.Load(); c != nil {
 				c.StoreChanged()
@@ -39,7 +40,7 @@ func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
 // lived reports whether a controller has worked here before, by its log: a store
 // that is missing then has been lost.
 func (k *keeper) lived() bool {
-	info, err := os.Stat(filepath.Join(k.root, stateFolder, logFolder, logFile))
+	info, err := os.Stat(filepath.Join(k.root, premises.StateFolder, premises.LogFolder, premises.LogFile))
 	return err == nil && info.Size() > 0
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli"
+	"gascity/internal/premises"
 )
 
 // The test binary is the shim, too.
@@ -56,10 +57,10 @@ func newCity(t *testing.T, toml string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if choice, err := os.ReadFile(filepath.Join(root, stateFolder, choiceFile)); err == nil {
+		if choice, err := os.ReadFile(filepath.Join(root, premises.StateFolder, premises.ChoiceFile)); err == nil {
 			if d := newDaemon(t); len(choice) > 1 {
-				dir, err := d.runtimeDir(root)
-				if err == nil && filepath.Base(dir) == cityID(root) {
+				dir, err := premises.RuntimeDir(root, d.env.get(runtimeBase))
+				if err == nil && filepath.Base(dir) == premises.ID(root) {
 					_ = os.RemoveAll(dir)
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"gascity/internal/checkup"
 	"gascity/internal/cli"
 	"gascity/internal/fakeagent"
+	"gascity/internal/premises"
 	"gascity/internal/script"
 	"gascity/provider/all"
 	"gascity/runtime"
@@ -27,7 +28,7 @@ func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, re
 	if selection == "" {
 		selection = all.Drivers()[0].Name
 	}
-	place, err := os.MkdirTemp(publicPlace, "gc-check-")
+	place, err := os.MkdirTemp(premises.PublicPlace, "gc-check-")
 	if err != nil {
 		return fmt.Errorf("cannot make a place for the check: %w", err)
 	}

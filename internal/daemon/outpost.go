@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"gascity/internal/outpost"
+	"gascity/internal/premises"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -28,7 +29,7 @@ func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) err
 		return errors.Join(err, all.Close(p))
 	}
 	err = outpost.Serve(ctx, p, stdio{d.opts.Stdin, d.opts.Stdout}, outpost.ServeOptions{
-		Dir: filepath.Join(folder, stateFolder, outpostFolder), Version: d.opts.Version,
+		Dir: filepath.Join(folder, premises.StateFolder, outpostFolder), Version: d.opts.Version,
 	})
 	return errors.Join(err, all.Close(p))
 }
@@ -46,7 +47,7 @@ func (d *Daemon) openOutpost(folder, selection string) (runtime.Provider, error)
 	if !filepath.IsAbs(folder) {
 		return nil, fmt.Errorf("the outpost's folder %q is not absolute", folder)
 	}
-	if err := os.MkdirAll(folder, private); err != nil {
+	if err := os.MkdirAll(folder, premises.Private); err != nil {
 		return nil, fmt.Errorf("the outpost has no folder: %w", err)
 	}
 	return d.open(folder, selection, slog.New(slog.DiscardHandler))

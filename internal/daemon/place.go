@@ -13,6 +13,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/plan"
+	"gascity/internal/premises"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -79,7 +80,7 @@ func (d *Daemon) Places(root string) ([]string, error) {
 
 // usedSelections returns what usedFile says.
 func usedSelections(root string) ([]string, error) {
-	text, err := os.ReadFile(filepath.Join(root, stateFolder, providerFolder, usedFile))
+	text, err := os.ReadFile(filepath.Join(root, premises.StateFolder, providerFolder, usedFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot read which providers were used: %w", err)
 	}
@@ -92,11 +93,11 @@ func noteUsed(root, selection string) (err error) {
 	if err != nil || slices.Contains(used, selection) || strings.Contains(selection, "\n") {
 		return err
 	}
-	dir := filepath.Join(root, stateFolder, providerFolder)
-	if err := os.MkdirAll(dir, private); err != nil {
+	dir := filepath.Join(root, premises.StateFolder, providerFolder)
+	if err := os.MkdirAll(dir, premises.Private); err != nil {
 		return fmt.Errorf("cannot note which providers are used: %w", err)
 	}
-	file, err := os.OpenFile(filepath.Join(dir, usedFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, privateFile)
+	file, err := os.OpenFile(filepath.Join(dir, usedFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, premises.PrivateFile)
 	if err != nil {
 		return fmt.Errorf("cannot note which providers are used: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli"
+	"gascity/internal/premises"
 	"gascity/provider/all"
 )
 
@@ -61,7 +62,7 @@ func TestAPlaceThatWasUsedIsNeverTakenForEmpty(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(root, stateFolder, providerFolder, usedFile)); err != nil || string(text) != "ptty\n" {
+	if text, err := os.ReadFile(filepath.Join(root, premises.StateFolder, providerFolder, usedFile)); err != nil || string(text) != "ptty\n" {
 		t.Errorf("noted is %q, %v", text, err)
 	}
 	if p, err := k.place(t.Context(), "ptty"); err == nil {

@@ -16,6 +16,7 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/fakeagent"
+	"gascity/internal/premises"
 	"gascity/provider/all"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
@@ -28,7 +29,7 @@ const providerFolder = "provider"
 func (d *Daemon) providerConfig(root, dir string, logger *slog.Logger) all.Config {
 	city := d.section(root)
 	return all.Config{
-		Dir: dir, LogDir: filepath.Join(root, stateFolder, logFolder), StateDir: filepath.Join(root, stateFolder, providerFolder),
+		Dir: dir, LogDir: filepath.Join(root, premises.StateFolder, premises.LogFolder), StateDir: filepath.Join(root, premises.StateFolder, providerFolder),
 		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: d.routing(&city.Session), ACP: d.acp(&city.Session.ACP), Far: d.far(root, &city.Session),
 		Env: d.env.base(agentcli.Builtin()), Environ: d.env, Shim: d.shimCommand(), Logger: logger,
 	}
@@ -36,7 +37,7 @@ func (d *Daemon) providerConfig(root, dir string, logger *slog.Logger) all.Confi
 
 // far is what the city's configuration says about places on other machines.
 func (d *Daemon) far(root string, s *config.Session) all.Far {
-	return all.Far{ID: cityID(root), Program: d.opts.Executable, SSH: all.SSH{
+	return all.Far{ID: premises.ID(root), Program: d.opts.Executable, SSH: all.SSH{
 		Programs: s.SSH.Programs, Options: s.SSH.Options, Connect: s.SSH.ConnectTimeout,
 	}}
 }
@@ -165,7 +166,7 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, repo
 	if err != nil {
 		return err
 	}
-	place, err := os.MkdirTemp(publicPlace, "gc-check-")
+	place, err := os.MkdirTemp(premises.PublicPlace, "gc-check-")
 	if err != nil {
 		return fmt.Errorf("cannot make a place for the cases: %w", err)
 	}

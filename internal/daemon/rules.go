@@ -19,6 +19,7 @@ import (
 	"gascity/internal/guard"
 	"gascity/internal/logfile"
 	"gascity/internal/plan"
+	"gascity/internal/premises"
 	"gascity/internal/redact"
 	"gascity/internal/rulebook"
 )
@@ -43,7 +44,7 @@ func (d *Daemon) rules(city *config.City, desired plan.Desired) (*rulebook.Rules
 // openJudge returns a judge without rules, which denies everything, and the file of
 // the calls that it decides about.
 func (d *Daemon) openJudge(root string, secrets *redact.Redactor, logger *slog.Logger) (*rulebook.Judge, *logfile.File, error) {
-	file, err := logfile.Open(filepath.Join(root, stateFolder, logFolder, guardFile), guardSize)
+	file, err := logfile.Open(filepath.Join(root, premises.StateFolder, premises.LogFolder, guardFile), guardSize)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +80,7 @@ func (d *Daemon) Guard(_ context.Context, root string, more []string) (cli.Guard
 
 // GuardCalls returns the calls that are kept, the oldest first.
 func (d *Daemon) GuardCalls(_ context.Context, root string, since time.Time) ([]guard.Call, error) {
-	name := filepath.Join(root, stateFolder, logFolder, guardFile)
+	name := filepath.Join(root, premises.StateFolder, premises.LogFolder, guardFile)
 	var calls []guard.Call
 	for i := logfile.Kept; i >= 0; i-- {
 		file := name

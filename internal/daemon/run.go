@@ -27,6 +27,7 @@ import (
 	"gascity/internal/logfile"
 	"gascity/internal/metric"
 	"gascity/internal/plan"
+	"gascity/internal/premises"
 	"gascity/internal/redact"
 	"gascity/internal/rulebook"
 	"gascity/internal/socket"
@@ -38,12 +39,12 @@ import (
 // RunController runs the city's controller until ctx ends or it is told to exit.
 // The end of ctx leaves the sessions running.
 func (d *Daemon) RunController(ctx context.Context, root string, opts cli.ControllerOptions) (err error) {
-	release, err := lockCity(ctx, root, os.Getpid())
+	release, err := premises.Lock(ctx, root, os.Getpid())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	file, err := logfile.Open(filepath.Join(root, stateFolder, logFolder, logFile), 8<<20)
+	file, err := logfile.Open(filepath.Join(root, premises.StateFolder, premises.LogFolder, premises.LogFile), 8<<20)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		defer cancel()
 		err := c.Run(ctx)
 		if err == nil && ctx.Err() == nil {
-			d.tidy(k.root) // while it still answers: who waits for its end may remove the city then
+			premises.Tidy(k.root) // while it still answers: who waits for its end may remove the city then
 		}
 		return err
 	})
@@ -150,7 +151,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		k.logger.Error(err.Error())
 		return err
 	}
-	d.tidy(k.root)
+	premises.Tidy(k.root)
 	return err
 }
 
@@ -215,7 +216,7 @@ func (k *keeper) open(ctx context.Context, selection string) (runtime.Provider, 
 		k.mu.Lock()
 		k.providers = append(k.providers, p)
 		k.mu.Unlock()
-		p = k.workers.Over(adapter.Over(p, adapter.Options{Dir: filepath.Join(k.root, stateFolder, hooksFolder), Program: k.daemon.opts.Executable}))
+		p = k.workers.Over(adapter.Over(p, adapter.Options{Dir: filepath.Join(k.root, premises.StateFolder, premises.HooksFolder), Program: k.daemon.opts.Executable}))
 	}
 	return p, err
 }
@@ -244,7 +245,7 @@ func (d *Daemon) open(root, selection string, logger *slog.Logger) (runtime.Prov
 
 // openFor opens a provider whose far agents reach the worker API behind a socket.
 func (d *Daemon) openFor(root, selection, worker string, logger *slog.Logger) (runtime.Provider, error) {
-	dir, err := d.runtimeDir(root)
+	dir, err := premises.RuntimeDir(root, d.env.get(runtimeBase))
 	if err != nil {
 		return nil, err
 	}

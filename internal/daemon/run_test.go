@@ -13,6 +13,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli"
 	"gascity/internal/logfile"
+	"gascity/internal/premises"
 	"gascity/internal/redact"
 )
 
@@ -71,7 +72,7 @@ func TestACityLivesFromStartToStop(t *testing.T) {
 	if _, err := os.Stat(client.SocketPath(root)); err == nil {
 		t.Error("the control socket survived the stop")
 	}
-	if dirs, _ := filepath.Glob("/tmp/gc-*/" + cityID(root)); len(dirs) > 0 {
+	if dirs, _ := filepath.Glob("/tmp/gc-*/" + premises.ID(root)); len(dirs) > 0 {
 		t.Errorf("the stop left %v", dirs)
 	}
 }
@@ -111,16 +112,16 @@ func TestOneControllerForEachCity(t *testing.T) {
 // lock for a moment more.
 func TestAStartWaitsForTheControllerBeforeIt(t *testing.T) {
 	root := newCity(t, "[workspace]\nname = \"town\"\n")
-	release, err := lockCity(t.Context(), root, 4242)
+	release, err := premises.Lock(t.Context(), root, 4242)
 	if err != nil {
 		t.Fatal(err)
 	}
 	released := make(chan error)
 	go func() {
-		<-time.After(5 * lockPause)
+		<-time.After(5 * 20 * time.Millisecond)
 		released <- release()
 	}()
-	again, err := lockCity(t.Context(), root, 4243)
+	again, err := premises.Lock(t.Context(), root, 4243)
 	if err != nil {
 		t.Errorf("a lock that is about to be free gives %v", err)
 	} else if err := again(); err != nil {
@@ -132,13 +133,13 @@ func TestAStartWaitsForTheControllerBeforeIt(t *testing.T) {
 }
 
 func TestAControllerThatIsOustedEndsAndLeavesItsAgents(t *testing.T) {
-	for _, taken := range []string{stateFolder, runtimeFolder} {
+	for _, taken := range []string{premises.StateFolder, premises.RuntimeFolder} {
 		t.Run(taken, func(t *testing.T) {
 			d, root := newDaemon(t), newCity(t, twoAgents)
 			d.guardEvery = 10 * time.Millisecond
 			r := runController(t, d, root)
 			echo := r.until("echo", "running", isRunning)
-			choice, err := os.ReadFile(filepath.Join(root, stateFolder, choiceFile))
+			choice, err := os.ReadFile(filepath.Join(root, premises.StateFolder, premises.ChoiceFile))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +155,7 @@ func TestAControllerThatIsOustedEndsAndLeavesItsAgents(t *testing.T) {
 			case <-time.After(patience):
 				t.Fatal("a controller without " + taken + " goes on")
 			}
-			write(t, filepath.Join(root, stateFolder, choiceFile), string(choice))
+			write(t, filepath.Join(root, premises.StateFolder, premises.ChoiceFile), string(choice))
 			next := runController(t, d, root)
 			if again := next.until("echo", "running", isRunning); again.PID != echo.PID {
 				t.Errorf("the next controller has process %d, want %d: agents go on", again.PID, echo.PID)
@@ -310,22 +311,22 @@ func TestTheRuntimeFolderIsChosenOnce(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(short) }) // nothing runs there
 	root := newCity(t, "")
-	first, err := newDaemon(t, "XDG_RUNTIME_DIR="+short).runtimeDir(root)
+	first, err := premises.RuntimeDir(root, short)
 	if err != nil || !strings.HasPrefix(first, short) {
 		t.Fatalf("chose %s, %v; want a folder in XDG_RUNTIME_DIR", first, err)
 	}
-	if again, err := newDaemon(t).runtimeDir(root); err != nil || again != first {
+	if again, err := premises.RuntimeDir(root, ""); err != nil || again != first {
 		t.Errorf("another environment gets %s, %v; want %s", again, err, first)
 	}
 	if err := os.Chmod(first, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if dir, err := newDaemon(t).runtimeDir(root); !errors.Is(err, client.ErrForbidden) {
+	if dir, err := premises.RuntimeDir(root, ""); !errors.Is(err, client.ErrForbidden) {
 		t.Errorf("a folder that others may enter gives %s, %v; want a refusal", dir, err)
 	}
 	other := newCity(t, "")
-	long, err := newDaemon(t, "XDG_RUNTIME_DIR=/tmp/"+strings.Repeat("x", 90)).runtimeDir(other)
-	if err != nil || len(long)+tailLength > client.MaxSocketPath {
+	long, err := premises.RuntimeDir(other, "/tmp/"+strings.Repeat("x", 90))
+	if err != nil || len(long)+premises.TailLength > client.MaxSocketPath {
 		t.Errorf("with a long XDG_RUNTIME_DIR got %s, %v; want a short folder", long, err)
 	}
 }

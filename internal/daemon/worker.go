@@ -14,6 +14,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/exchange"
+	"gascity/internal/premises"
 	"gascity/internal/session"
 	"gascity/internal/socket"
 	"gascity/internal/workerapi"
@@ -36,7 +37,7 @@ func workerPath(root string) string {
 func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 	owner := rand.Text()
 	k.secrets.Hide(owner)
-	if err := os.WriteFile(filepath.Join(k.root, stateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(k.root, premises.StateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
 		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
 	}
 	e.workers = exchange.New(exchange.Options{
@@ -70,7 +71,7 @@ const portFile = "worker.port"
 
 // openPort opens the port of the worker API, if the configuration wants one.
 func (k *keeper) openPort(ctx context.Context) (*workerapi.Port, error) {
-	dir, kept := filepath.Dir(workerPath(k.root)), filepath.Join(k.root, stateFolder, portFile)
+	dir, kept := filepath.Dir(workerPath(k.root)), filepath.Join(k.root, premises.StateFolder, portFile)
 	if !k.daemon.section(k.root).Daemon.WorkerHTTP {
 		return nil, workerapi.RenewPorts(dir, nil)
 	}

@@ -1,4 +1,4 @@
-package daemon
+package premises
 
 import (
 	"context"
@@ -15,16 +15,16 @@ import (
 	"gascity/client"
 )
 
-// lockCity makes this process the city's one controller until release is called
+// Lock makes this process the city's one controller until release is called
 // or it ends, whatever it dies of. If there is one already, the error matches
 // client.ErrRefused and names its process; one that is about to end, or was just
 // killed, is waited for.
-func lockCity(ctx context.Context, root string, pid int) (release func() error, err error) {
-	path := filepath.Join(root, stateFolder, lockFile)
-	if err := os.MkdirAll(filepath.Dir(path), private); err != nil {
+func Lock(ctx context.Context, root string, pid int) (release func() error, err error) {
+	path := filepath.Join(root, StateFolder, LockFile)
+	if err := os.MkdirAll(filepath.Dir(path), Private); err != nil {
 		return nil, fmt.Errorf("cannot make the city's folder: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, privateFile)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, PrivateFile)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the controller's lock: %w", err)
 	}
@@ -78,9 +78,9 @@ func holder(file *os.File) string {
 	return ""
 }
 
-// locked reports whether some process holds the lock of the city, and which.
-func locked(root string) (held bool, who string, err error) {
-	file, err := os.Open(filepath.Join(root, stateFolder, lockFile))
+// Locked reports whether some process holds the lock of the city, and which.
+func Locked(root string) (held bool, who string, err error) {
+	file, err := os.Open(filepath.Join(root, StateFolder, LockFile))
 	if err != nil {
 		return false, "", err
 	}

@@ -1,0 +1,172 @@
+// Package premises knows the folders and files of a city: where they are, who may enter
+// them, and which process is its controller.
+package premises
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"gascity/client"
+)
+
+// Folders and files of a city.
+const (
+	StateFolder   = ".gc"
+	RuntimeFolder = ".runtime"
+	ChoiceFile    = "runtime-dir" // in StateFolder: which folder holds the sockets of shims
+	LockFile      = "controller.lock"
+	LogFolder     = "log"
+	HooksFolder   = "hooks" // in StateFolder: what the agents' hooks need
+	StoreFile     = "city.db"
+	LogFile       = "controller.log"
+
+	Private     = 0o700 // the mode of a folder that nobody else may enter
+	PrivateFile = 0o600
+
+	// TailLength is what a driver adds to the folder: its name, a session's
+	// folder and the socket.
+	TailLength = len("/subprocess/0123456789abcdef/sock")
+	idBytes    = 6
+)
+
+// PublicPlace is where folders of all users are; it is short on every platform.
+const PublicPlace = "/tmp"
+
+// ID names a city in short paths.
+func ID(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return hex.EncodeToString(sum[:idBytes])
+}
+
+// RuntimeDir returns the folder for the sockets of the city's shims, which is
+// private and short. The first choice depends on base, the folder of the user's
+// sockets if there is one, and is written down; whoever comes later, from whatever
+// environment, reads it there, so that it finds the same shims.
+func RuntimeDir(root, base string) (string, error) {
+	choice := filepath.Join(root, StateFolder, ChoiceFile)
+	if err := os.MkdirAll(filepath.Dir(choice), Private); err != nil {
+		return "", fmt.Errorf("cannot make the city's folder: %w", err)
+	}
+	written, err := os.ReadFile(choice)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("cannot read where the sessions are: %w", err)
+	}
+	if dir := strings.TrimSpace(string(written)); filepath.IsAbs(dir) {
+		if err := MakePrivate(dir); err == nil {
+			return dir, nil
+		} else if _, there := os.Lstat(dir); there == nil {
+			return "", err // it is there, and not ours alone
+		}
+	}
+	var errs []error
+	for _, dir := range candidates(root, base) {
+		if err := MakePrivate(dir); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if len(written) > 0 {
+			return dir, choose(choice, dir, os.Rename)
+		}
+		if err := choose(choice, dir, os.Link); errors.Is(err, fs.ErrExist) {
+			return RuntimeDir(root, base) // another process has just chosen
+		} else if err != nil {
+			return "", err
+		}
+		return dir, nil
+	}
+	return "", fmt.Errorf("there is no Private folder for the sockets of sessions; set XDG_RUNTIME_DIR to one: %w", errors.Join(errs...))
+}
+
+// Tidy removes the folder for sockets if no session is left in it. Only the
+// city's controller calls it: nobody else starts sessions.
+func Tidy(root string) {
+	choice := filepath.Join(root, StateFolder, ChoiceFile)
+	written, err := os.ReadFile(choice)
+	dir := strings.TrimSpace(string(written))
+	if err != nil || filepath.Base(dir) != ID(root) {
+		return
+	}
+	drivers, err := os.ReadDir(dir)
+	for _, driver := range drivers {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, driver.Name()))) // only if it is empty
+	}
+	if err == nil && os.Remove(dir) == nil {
+		_ = os.Remove(choice) // it names nothing any more; left behind, it is used again
+	}
+}
+
+// candidates returns where the sockets may be, the best first.
+func candidates(root, base string) []string {
+	var dirs []string
+	if filepath.IsAbs(base) {
+		if dir := filepath.Join(base, "gc", ID(root)); len(dir)+TailLength <= client.MaxSocketPath {
+			dirs = append(dirs, dir)
+		}
+	}
+	return append(dirs, filepath.Join(PublicPlace, "gc-"+strconv.Itoa(os.Getuid()), ID(root)))
+}
+
+// choose writes a choice down in one step: by a link, which never replaces what
+// another process has just written, or by a rename.
+func choose(file, dir string, put func(from, to string) error) error {
+	temporary, err := os.CreateTemp(filepath.Dir(file), ChoiceFile+"-*")
+	if err != nil {
+		return fmt.Errorf("cannot note where the sessions are: %w", err)
+	}
+	defer os.Remove(temporary.Name()) //nolint:errcheck // it is renamed, or worthless
+	_, err = temporary.WriteString(dir + "\n")
+	if err = errors.Join(err, temporary.Close()); err == nil {
+		err = put(temporary.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot note where the sessions are: %w", err)
+	}
+	return nil
+}
+
+// MakePrivate makes the folder, and the one above where everybody could have
+// made it, and refuses what is not this user's alone.
+func MakePrivate(dir string) error {
+	above := filepath.Dir(dir)
+	if client.PublicPlace(above) {
+		if err := ownFolder(above); err != nil {
+			return err
+		}
+	} else if err := os.MkdirAll(above, Private); err != nil {
+		return err
+	}
+	return ownFolder(dir)
+}
+
+func ownFolder(dir string) error {
+	if err := os.Mkdir(dir, Private); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	return CheckPrivate(dir, info)
+}
+
+// CheckPrivate refuses a folder that another user could read or replace.
+func CheckPrivate(dir string, info fs.FileInfo) error {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("%w: %s is not a folder", client.ErrForbidden, dir)
+	case ok && int(owner.Uid) != os.Getuid():
+		return fmt.Errorf("%w: %s belongs to user %d", client.ErrForbidden, dir, owner.Uid)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%w: others may enter %s (mode %04o); cure it with: chmod 700 %s", client.ErrForbidden, dir, info.Mode().Perm(), dir)
+	}
+	return nil
+}
