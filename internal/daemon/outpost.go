@@ -15,8 +15,10 @@ import (
 	"gascity/runtime"
 )
 
-// outpostFolder is where an outpost keeps what is carried over to it, in stateFolder.
-const outpostFolder = "outpost"
+const (
+	outpostFolder = "outpost" // of what is carried over to an outpost, in its state folder
+	outpostSocket = "worker"  // of its worker API, in the folder of its sockets
+)
 
 // ServeOutpost serves a local provider on standard input and output, until the near end
 // closes them. The folder takes the place of a city's: sessions are found in it again.
@@ -25,11 +27,15 @@ func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) err
 	if err != nil {
 		return err
 	}
+	sockets, err := outpostSockets(folder)
+	if err != nil {
+		return errors.Join(err, all.Close(p))
+	}
 	if err := outpost.Announce(d.opts.Stdout); err != nil {
 		return errors.Join(err, all.Close(p))
 	}
 	err = outpost.Serve(ctx, p, stdio{d.opts.Stdin, d.opts.Stdout}, outpost.ServeOptions{
-		Dir: filepath.Join(folder, premises.StateFolder, outpostFolder), Version: d.opts.Version,
+		Dir: filepath.Join(folder, premises.StateFolder, outpostFolder), Socket: filepath.Join(sockets, outpostSocket), Version: d.opts.Version,
 	})
 	return errors.Join(err, all.Close(p))
 }
@@ -50,8 +56,15 @@ func (d *Daemon) openOutpost(folder, selection string) (runtime.Provider, error)
 	if err := os.MkdirAll(folder, premises.Private); err != nil {
 		return nil, fmt.Errorf("the outpost has no folder: %w", err)
 	}
+	if _, err := outpostSockets(folder); err != nil { // whoever opens it finds what was chosen
+		return nil, err
+	}
 	return d.open(folder, selection, slog.New(slog.DiscardHandler))
 }
+
+// outpostSockets is the folder of an outpost's sockets. That of the login is not used: many
+// hosts remove it at the last logout, and sessions live longer than a connection.
+func outpostSockets(folder string) (string, error) { return premises.RuntimeDir(folder, "") }
 
 // stdio is a process's standard input and output as one connection.
 type stdio struct {

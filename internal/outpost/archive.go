@@ -13,6 +13,7 @@ import (
 // pack writes the file or folder at path as a tar archive whose one root is its base
 // name, as a stream: nothing is held in memory. Devices, sockets and pipes are left out.
 func pack(w io.Writer, path string) error {
+	path = filepath.Clean(path)
 	root, base := filepath.Dir(path), filepath.Base(path)
 	archive := tar.NewWriter(w)
 	err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {

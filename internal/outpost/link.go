@@ -20,9 +20,11 @@ type Options struct {
 	// Where names the place in errors: "host alpha".
 	Where string
 	// Dial connects to a new far end, whose program runs [Serve]. It is called again
-	// after the connection was lost, never twice at once. Its context ends with the call
-	// that needs the connection.
+	// after the connection was lost, never twice at once. All calls that need the
+	// connection wait for it and share its error; one that is given up does not end it.
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
+	// Connect bounds Dial and the greeting. Zero means 2 minutes.
+	Connect time.Duration
 	// Worker connects to the city's worker API on this machine. Nil: agents over there
 	// have none. Socket is the path of its socket as agents of this machine are told.
 	Worker func(ctx context.Context) (net.Conn, error)
@@ -43,19 +45,36 @@ type link struct {
 	end  context.CancelFunc
 	work sync.WaitGroup // the goroutines of connections
 
-	dialing chan struct{} // holds one token: who has it may dial
+	carrying chan struct{} // holds a token for each upload that is under way
 
 	mu      sync.Mutex
 	session *yamux.Session // nil before the first dial
 	far     greeting
+	attempt *attempt // under way, else nil
+	failed  error    // of the last attempt
 	closed  bool
 }
 
+// attempt is one dial, for which everybody waits.
+type attempt struct {
+	done    chan struct{}
+	session *yamux.Session // with err, once done is closed
+	err     error
+}
+
+const (
+	usualConnect = 2 * time.Minute
+	// carriedAtOnce keeps what waits on its way to a far end over a slow link below what
+	// the keep-alive stands.
+	carriedAtOnce = 4
+)
+
 func newLink(opts Options) *link {
+	if opts.Connect <= 0 {
+		opts.Connect = usualConnect
+	}
 	life, end := context.WithCancel(context.Background()) //nolint:forbidigo // ends with close
-	l := &link{opts: opts, life: life, end: end, dialing: make(chan struct{}, 1)}
-	l.dialing <- struct{}{}
-	return l
+	return &link{opts: opts, life: life, end: end, carrying: make(chan struct{}, carriedAtOnce)}
 }
 
 // errClosed is the answer of a provider that was closed.
@@ -63,57 +82,70 @@ var errClosed = errors.New("it was closed")
 
 // connected returns the connection, a new one if there is none.
 func (l *link) connected(ctx context.Context) (*yamux.Session, error) {
-	if s := l.present(); s != nil {
-		return s, nil
-	}
-	select {
-	case <-l.dialing:
-	case <-ctx.Done():
-		return nil, l.unreachable(context.Cause(ctx))
-	}
-	defer func() { l.dialing <- struct{}{} }()
-	if s := l.present(); s != nil {
-		return s, nil
-	}
-	return l.dial(ctx)
-}
-
-func (l *link) present() *yamux.Session {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.session == nil || l.session.IsClosed() {
-		return nil
-	}
-	return l.session
-}
-
-func (l *link) dial(ctx context.Context) (*yamux.Session, error) {
-	if l.life.Err() != nil {
+	if l.closed {
+		l.mu.Unlock()
 		return nil, l.unreachable(errClosed)
 	}
+	if s := l.session; s != nil && !s.IsClosed() {
+		l.mu.Unlock()
+		return s, nil
+	}
+	a, before := l.attempt, l.failed
+	if a == nil {
+		a = &attempt{done: make(chan struct{})}
+		l.attempt = a
+		l.work.Go(func() { l.try(a) })
+	}
+	l.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.session, a.err
+	case <-ctx.Done():
+		err := context.Cause(ctx)
+		if before != nil {
+			err = fmt.Errorf("%w; the last time: %w", err, before)
+		}
+		return nil, l.unreachable(err)
+	}
+}
+
+// try dials once, and tells all who wait.
+func (l *link) try(a *attempt) {
+	session, far, err := l.dial()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil && l.closed {
+		session.Close() //nolint:errcheck // nobody has it
+		err = errClosed
+	}
+	if l.failed = err; err != nil {
+		a.err = l.unreachable(err)
+	} else {
+		a.session, l.session, l.far = session, session, far
+		l.work.Go(func() { l.forward(session) })
+	}
+	l.attempt = nil
+	close(a.done)
+}
+
+func (l *link) dial() (*yamux.Session, greeting, error) {
+	ctx, cancel := context.WithTimeout(l.life, l.opts.Connect)
+	defer cancel()
 	conn, err := l.opts.Dial(ctx)
 	if err != nil {
-		return nil, l.unreachable(err)
+		return nil, greeting{}, err
 	}
 	session, err := yamux.Client(conn, settings())
 	if err != nil {
-		conn.Close() //nolint:errcheck // nothing was sent
-		return nil, l.unreachable(err)
+		return nil, greeting{}, errors.Join(err, conn.Close())
 	}
 	far, err := greet(ctx, session, l.opts.Worker != nil)
 	if err != nil {
 		session.Close() //nolint:errcheck // the reason is known
-		return nil, l.unreachable(err)
+		return nil, greeting{}, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		session.Close() //nolint:errcheck // see above
-		return nil, l.unreachable(errClosed)
-	}
-	l.session, l.far = session, far
-	l.work.Go(func() { l.forward(session) })
-	return session, nil
+	return session, far, nil
 }
 
 // greet proves that the far end is an outpost of the same protocol.
@@ -184,8 +216,9 @@ func (l *link) lost(ctx context.Context, cause error) error {
 
 // goodbyePause is how long a call that was given up waits for the far end's last word, so
 // that nothing is under way there when it returns; of a launch it is what taking it back
-// may last.
+// may last. A look changes nothing and waits for nothing.
 const (
+	lookPause    = 0
 	goodbyePause = 5 * time.Second
 	launchPause  = 45 * time.Second
 )

@@ -40,7 +40,7 @@ func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 
 // Observe keeps the contract of runtime.Observer.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
-	o, err := ask[observation](ctx, p.link, "observe", name, nothing{})
+	o, err := askFor[observation](ctx, p.link, call{"observe", name, nothing{}, lookPause})
 	if o.At.IsZero() { // there was no answer
 		o.At = time.Now()
 	}
@@ -49,7 +49,7 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 
 // Sense keeps the contract of runtime.Sensor.
 func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, error) {
-	r, err := ask[reading](ctx, p.link, "sense", name, nothing{})
+	r, err := askFor[reading](ctx, p.link, call{"sense", name, nothing{}, lookPause})
 	return r.unpack(), err
 }
 
@@ -65,13 +65,13 @@ func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 
 // WaitForIdle keeps the contract of runtime.IdleWaitProvider.
 func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
-	_, err := ask[nothing](ctx, p.link, "wait-for-idle", name, bounded{Limit: timeout})
+	_, err := askFor[nothing](ctx, p.link, call{"wait-for-idle", name, bounded{Limit: timeout}, lookPause})
 	return err
 }
 
 // WaitForInterruptBoundary keeps the contract of runtime.InterruptBoundaryWaitProvider.
 func (p *Provider) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
-	_, err := ask[nothing](ctx, p.link, "wait-for-boundary", name, bounded{since, timeout})
+	_, err := askFor[nothing](ctx, p.link, call{"wait-for-boundary", name, bounded{since, timeout}, lookPause})
 	return err
 }
 

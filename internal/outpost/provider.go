@@ -41,7 +41,7 @@ const (
 func look[Out any](p *Provider, op, name string, body any) (Out, error) {
 	ctx, cancel := p.link.brief(p.link.opts.Ask, usualAsk)
 	defer cancel()
-	return ask[Out](ctx, p.link, op, name, body)
+	return askFor[Out](ctx, p.link, call{op, name, body, lookPause})
 }
 
 // act changes something without a context of the caller's.
@@ -68,7 +68,7 @@ func (p *Provider) launch(ctx context.Context, op, name string, cfg runtime.Conf
 		return &runtime.Error{Op: op, Session: name, Err: err}
 	}
 	bag := &baggage{link: p.link}
-	defer bag.drop(ctx)
+	defer bag.drop()
 	cfg, err := bag.config(ctx, cfg)
 	if err != nil {
 		return &runtime.Error{Op: op, Session: name, Err: err}
@@ -138,7 +138,7 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	ctx, cancel := p.link.brief(p.link.opts.Act, usualAct)
 	defer cancel()
 	bag := &baggage{link: p.link}
-	defer bag.drop(ctx)
+	defer bag.drop()
 	if err := bag.take(ctx, &src); err != nil {
 		return &runtime.Error{Op: "copy to", Session: name, Err: err}
 	}
@@ -207,7 +207,7 @@ func (p *Provider) nudge(op, name string, content []runtime.ContentBlock) error 
 	ctx, cancel := p.link.brief(p.link.opts.Act, usualAct)
 	defer cancel()
 	bag := &baggage{link: p.link}
-	defer bag.drop(ctx)
+	defer bag.drop()
 	content, err := bag.content(ctx, content)
 	if err != nil {
 		return &runtime.Error{Op: op, Session: name, Err: err}
@@ -220,7 +220,7 @@ func (p *Provider) nudge(op, name string, content []runtime.ContentBlock) error 
 // sent; when it is lost meanwhile, Settle tells afterwards what became of the prompt.
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	bag := &baggage{link: p.link}
-	defer bag.drop(ctx)
+	defer bag.drop()
 	content, err := bag.content(ctx, d.Content)
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: err.Error()}, nil

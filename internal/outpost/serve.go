@@ -2,6 +2,7 @@ package outpost
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/yamux"
 
@@ -22,6 +24,9 @@ type ServeOptions struct {
 	// Dir is a private folder of the outpost: what was carried over until it is used, and
 	// the worker API's socket. It is made if it is not there.
 	Dir string
+	// Socket is where the worker API is reached over there. Empty: in Dir. Its folder is
+	// private, and its path is shorter than that of a socket may be by 8 bytes.
+	Socket string
 	// Version is told to the near end.
 	Version string
 }
@@ -43,6 +48,7 @@ func Serve(ctx context.Context, p runtime.Provider, conn io.ReadWriteCloser, opt
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &server{provider: p, opts: opts, session: session, uploads: map[string]bool{}}
+	s.sweep()
 	var closing sync.WaitGroup
 	closing.Go(func() {
 		<-ctx.Done()
@@ -108,6 +114,7 @@ func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		_, _ = in.ReadByte() // the caller writes nothing more: this is its goodbye
+		farewell(stream)
 		cancel()
 	})
 	if op.finishes {
@@ -118,6 +125,12 @@ func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
 	abort(stream) // ends the wait for a goodbye
 	cancel()
 	watching.Wait()
+}
+
+// farewell bounds what is written to a caller that has said goodbye: it may not read any
+// more, and then nothing would ever make room.
+func farewell(stream *yamux.Stream) {
+	_ = stream.SetWriteDeadline(time.Now().Add(launchPause)) // never fails
 }
 
 func reply(stream io.Writer, body any, err error) {
@@ -146,6 +159,7 @@ func (s *server) watch(ctx context.Context, stream *yamux.Stream) {
 	var goodbye sync.WaitGroup
 	goodbye.Go(func() {
 		_, _ = stream.Read(make([]byte, 1))
+		farewell(stream)
 		cancel()
 	})
 	for e := range events {
@@ -171,7 +185,7 @@ func (s *server) greet(ctx context.Context, h hello) (greeting, error) {
 	if !h.Worker {
 		return g, nil
 	}
-	path := filepath.Join(s.opts.Dir, workerSocket)
+	path := cmp.Or(s.opts.Socket, filepath.Join(s.opts.Dir, workerSocket))
 	if err := s.listen(ctx, path); err != nil {
 		return g, err
 	}

@@ -2,13 +2,18 @@ package outpost
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
+
+	"github.com/hashicorp/yamux"
 
 	"gascity/runtime"
 )
@@ -27,10 +32,36 @@ func (s *server) upload(archive *bufio.Reader) (string, error) {
 	s.uploads[dir] = true
 	s.mu.Unlock()
 	base, err := unpack(archive, dir)
+	if err == nil {
+		err = complete(archive)
+	}
 	if err != nil {
 		return "", errors.Join(err, s.discard([]string{filepath.Join(dir, "x")}))
 	}
 	return filepath.Join(dir, filepath.FromSlash(base)), nil
+}
+
+// complete reads what the near end says behind an archive that is whole: one that ends
+// between two files looks like it.
+func complete(archive *bufio.Reader) error {
+	var end request
+	if err := readLine(archive, &end); err != nil || end.Op != opUpload {
+		return fmt.Errorf("the archive was cut off: %w", cmp.Or(err, io.ErrUnexpectedEOF))
+	}
+	return nil
+}
+
+// staleAfter is the age of what an outpost left that was killed.
+const staleAfter = 24 * time.Hour
+
+// sweep removes what former outposts left.
+func (s *server) sweep() {
+	left, _ := filepath.Glob(filepath.Join(s.opts.Dir, uploadPattern)) // the pattern is right
+	for _, dir := range left {
+		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > staleAfter {
+			os.RemoveAll(dir) //nolint:errcheck // the next one tries again
+		}
+	}
 }
 
 // discard removes what was uploaded, by the paths that were answered. Other paths are
@@ -74,6 +105,12 @@ func (l *link) carry(ctx context.Context, path string) (far string, carried bool
 	} else if err != nil {
 		return "", false, err
 	}
+	select {
+	case l.carrying <- struct{}{}:
+		defer func() { <-l.carrying }()
+	case <-ctx.Done():
+		return "", false, context.Cause(ctx)
+	}
 	stream, err := l.open(ctx)
 	if err != nil {
 		return "", false, err
@@ -81,24 +118,57 @@ func (l *link) carry(ctx context.Context, path string) (far string, carried bool
 	defer abort(stream)
 	stop := context.AfterFunc(ctx, func() { abort(stream) })
 	defer stop()
-	if err := writeLine(stream, request{Op: opUpload}); err != nil {
-		return "", false, l.lost(ctx, err)
-	}
-	if err := pack(stream, path); err != nil {
+	a, err := l.send(ctx, stream, path)
+	switch {
+	case err != nil:
 		return "", false, err
-	}
-	if err := stream.Close(); err != nil { // of the writing side: the end of the archive
-		return "", false, l.lost(ctx, err)
-	}
-	var a answer
-	if err := readLine(bufio.NewReader(stream), &a); err != nil {
-		return "", false, l.lost(ctx, err)
-	}
-	if a.Err != nil {
+	case a.Err != nil:
 		return "", false, a.Err.unpack()
 	}
 	far, err = decode[string](a.Body)
 	return far, err == nil, err
+}
+
+// send writes the archive and reads the answer, which may come before its end: the far
+// end's disk is full.
+func (l *link) send(ctx context.Context, stream *yamux.Stream, path string) (a answer, err error) {
+	var unread error
+	told := make(chan struct{})
+	l.work.Go(func() {
+		defer close(told)
+		unread = readLine(bufio.NewReader(stream), &a)
+		_ = stream.SetWriteDeadline(time.Unix(1, 0)) // never fails
+	})
+	out := &sink{Writer: stream}
+	err = errors.Join(writeLine(out, request{Op: opUpload}), pack(out, path))
+	if err == nil {
+		err = writeLine(out, request{Op: opUpload}) // see complete
+	}
+	if err != nil && out.err == nil { // of this machine
+		abort(stream)
+		<-told
+		return answer{}, err
+	}
+	<-told
+	if unread != nil {
+		return answer{}, l.lost(ctx, unread)
+	}
+	return a, nil
+}
+
+// sink tells errors of writing from those of what is written.
+type sink struct {
+	io.Writer
+
+	err error
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	n, err := s.Writer.Write(p)
+	if err != nil {
+		s.err = err
+	}
+	return n, err
 }
 
 // baggage is what was carried over for one call.
@@ -108,10 +178,13 @@ type baggage struct {
 }
 
 // drop removes it at the far end; what cannot be removed goes with the connection.
-func (b *baggage) drop(ctx context.Context) {
-	if len(b.paths) > 0 {
-		_, _ = ask[nothing](context.WithoutCancel(ctx), b.link, "discard", "", names{b.paths}) // see above
+func (b *baggage) drop() {
+	if len(b.paths) == 0 {
+		return
 	}
+	ctx, cancel := b.link.brief(b.link.opts.Ask, usualAsk)
+	defer cancel()
+	_, _ = ask[nothing](ctx, b.link, "discard", "", names{b.paths}) // see above
 }
 
 func (b *baggage) take(ctx context.Context, path *string) error {

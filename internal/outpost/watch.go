@@ -19,6 +19,10 @@ const eventsKept = 256
 // everything.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	w := &watcher{link: p.link, out: make(chan runtime.Event, eventsKept), tried: make(chan struct{})}
+	if p.link.life.Err() != nil {
+		close(w.out)
+		return w.out, nil
+	}
 	p.link.work.Go(func() {
 		defer close(w.out)
 		w.run(ctx)

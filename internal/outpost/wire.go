@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -61,10 +62,10 @@ func settings() *yamux.Config {
 	c := yamux.DefaultConfig()
 	c.KeepAliveInterval = 15 * time.Second
 	c.ConnectionWriteTimeout = 15 * time.Second
-	c.StreamOpenTimeout = 0  // the calls have deadlines
-	c.StreamCloseTimeout = 0 // a copy may take long
-	c.AcceptBacklog = 1024   // as many calls may be on their way
-	c.MaxStreamWindowSize = 1 << 20
+	c.StreamOpenTimeout = 0         // the calls have deadlines
+	c.StreamCloseTimeout = 0        // a copy may take long
+	c.AcceptBacklog = 1024          // as many calls may be on their way
+	c.MaxStreamWindowSize = 1 << 18 // more would hold up the keep-alive of a slow link
 	c.LogOutput = io.Discard
 	return c
 }
@@ -74,8 +75,19 @@ func writeLine(w io.Writer, v any) error {
 	if err != nil {
 		return fmt.Errorf("cannot encode %T: %w", v, err)
 	}
-	_, err = w.Write(append(line, '\n'))
-	return err
+	return inPieces(w, append(line, '\n'))
+}
+
+// piece is how much is written at once: other streams get their turn in between.
+const piece = 32 << 10
+
+func inPieces(w io.Writer, data []byte) error {
+	for some := range slices.Chunk(data, piece) {
+		if _, err := w.Write(some); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // jsonOf encodes v, and refuses text that would not arrive as it is.

@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"strconv"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/yamux"
 )
@@ -17,17 +19,18 @@ import (
 // listen makes the far socket of the worker API. A former outpost's is replaced: the
 // connection that asked last is the one that has a controller behind it.
 func (s *server) listen(ctx context.Context, path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	own := path + "." + strconv.FormatInt(int64(os.Getpid()), 36)
+	if err := os.Remove(own); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the socket of the worker API is in the way: %w", err)
 	}
 	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "unix", path)
+	listener, err := config.Listen(ctx, "unix", own)
 	if err != nil {
 		return fmt.Errorf("agents over there cannot reach the worker API: %w", err)
 	}
 	listener.(*net.UnixListener).SetUnlinkOnClose(false) // it may be a successor's by then
-	if err := os.Chmod(path, 0o600); err != nil {
-		return errors.Join(err, listener.Close())
+	if err := errors.Join(os.Chmod(own, 0o600), os.Rename(own, path)); err != nil {
+		return errors.Join(err, listener.Close(), os.RemoveAll(own))
 	}
 	s.mu.Lock()
 	s.listener = listener
@@ -55,7 +58,7 @@ func (s *server) tunnel(listener net.Listener) {
 			}
 			defer abort(stream)
 			if writeLine(stream, request{Op: opWorker}) == nil {
-				splice(conn, stream)
+				splice(conn, stream, s.session.CloseChan())
 			}
 		})
 	}
@@ -85,7 +88,7 @@ func (l *link) forward(session *yamux.Session) {
 				return // the worker sees the end of its connection, and tries again
 			}
 			defer conn.Close()
-			splice(conn, buffered{in, stream})
+			splice(conn, buffered{in, stream}, session.CloseChan())
 		})
 	}
 }
@@ -100,14 +103,19 @@ func (b buffered) Read(p []byte) (int, error) { return b.Reader.Read(p) }
 
 func (b buffered) WriteTo(w io.Writer) (int64, error) { return b.Reader.WriteTo(w) }
 
-// splice copies in both directions until both have ended. The end of one direction is
-// handed on.
-func splice(conn net.Conn, stream interface {
-	io.ReadWriteCloser
-},
-) {
-	var back sync.WaitGroup
-	back.Go(func() {
+// splice copies in both directions until both have ended, or the connection is lost: then
+// conn is closed, whose peer would wait for ever. The end of one direction is handed on.
+func splice(conn net.Conn, stream channel, lost <-chan struct{}) {
+	over := make(chan struct{})
+	var sides, watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-lost:
+			conn.Close()
+		case <-over:
+		}
+	})
+	sides.Go(func() {
 		_, _ = io.Copy(stream, conn) // the end of either side is the end
 		stream.Close()               //nolint:errcheck // of the writing side
 	})
@@ -115,5 +123,14 @@ func splice(conn net.Conn, stream interface {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite() //nolint:errcheck // the peer has gone
 	}
-	back.Wait()
+	_ = stream.SetWriteDeadline(time.Now().Add(launchPause)) // never fails; who has ended may read no more
+	sides.Wait()
+	close(over)
+	watching.Wait()
+}
+
+// channel is a stream of the connection.
+type channel interface {
+	io.ReadWriteCloser
+	SetWriteDeadline(deadline time.Time) error
 }
