@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/adapter"
 	"gascity/internal/api"
 	"gascity/internal/cli"
 	"gascity/internal/config"
@@ -135,6 +136,7 @@ func (fakeDaemon) ShowConfig(_ context.Context, root string) (client.Config, err
 	return client.Config{Path: filepath.Join(root, client.CityFile), Values: []client.ConfigValue{
 		{Key: "workspace.name", Value: `"x"`, Origin: "city.toml:2"},
 		{Key: "session.provider", Value: `"fake"`, Origin: "default"},
+		{Key: "agents.worker.provider", Value: `"claude"`, Origin: "city.toml:5"},
 	}}, nil
 }
 
@@ -316,11 +318,13 @@ func (fakeDaemon) Guard(_ context.Context, root string, more []string) (cli.Guar
 	return out, err
 }
 
+func (fakeDaemon) InstallHooks(name, dir string) (string, error) {
+	return adapter.InstallByHand(name, "/opt/it's gc", dir)
+}
+
+func (fakeDaemon) UninstallHooks(name, dir string) error { return adapter.UninstallByHand(name, dir) }
+
 // GuardCalls reads a file of calls.
-func (fakeDaemon) InstallHooks(name, dir string) (string, error) { return name + " " + dir, nil }
-
-func (fakeDaemon) UninstallHooks(string, string) error { return nil }
-
 func (fakeDaemon) GuardCalls(_ context.Context, root string, since time.Time) ([]guard.Call, error) {
 	file, err := os.Open(filepath.Join(root, ".gc", "log", "guard.jsonl"))
 	if err != nil {

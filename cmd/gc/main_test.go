@@ -17,6 +17,9 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gc": func() {
 		version = "1.0"
+		if status, called := hook(os.Args[1:]); called {
+			os.Exit(status)
+		}
 		os.Exit(run(os.Args[0], fakeDaemon{}))
 	}})
 }

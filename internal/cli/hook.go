@@ -2,18 +2,21 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"gascity/client"
 	"gascity/internal/agentcli/hooks"
 	"gascity/internal/cli/desk"
 )
 
 func hookCommand(a *app) *cobra.Command {
-	return desk.Group("hook", "What agent CLIs tell their city, and what they ask it", `An agent whose agent CLI has hooks gets them when it starts; nothing of the user's is read or changed.
-These commands are for a look at them, and for an agent CLI that is started by hand.`,
+	return desk.Group("hook", "What agent CLIs tell their city, and what they ask it", `An agent whose agent CLI has hooks gets them when it starts; nothing of the user's is
+read or changed. These commands are for a look at them, and for an agent CLI that is
+started by hand.`,
 		hookListCommand(a), hookInstallCommand(a), hookUninstallCommand(a), hookRunCommand())
 }
 
@@ -47,35 +50,70 @@ func hookListCommand(a *app) *cobra.Command {
 type hookPlace struct{ name, dir string }
 
 func (p *hookPlace) on(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.name, "for", "", "the agent CLI's `profile`: "+strings.Join(hooks.Names(), ", "))
+	cmd.Flags().StringVar(&p.name, "for", "", "the agent CLI's `profile`, instead of an agent: "+strings.Join(hooks.Names(), ", "))
 	cmd.Flags().StringVar(&p.dir, "dir", "", "a `folder` of its own (required)")
+	cmd.ValidArgs = hooks.Names()
 }
 
-func (p *hookPlace) check(cmd *cobra.Command) error {
-	_, ok := hooks.Lookup(p.name)
-	switch {
-	case !ok:
-		return desk.Usage(cmd, "the hooks of %q are not known; say --for with one of %s", p.name, strings.Join(hooks.Names(), ", "))
-	case p.dir == "":
-		return desk.Usage(cmd, "in which folder? say --dir")
+// of completes the place by the command's argument: an agent of the city, or a profile.
+func (p *hookPlace) of(a *app, cmd *cobra.Command, args []string) (Daemon, error) {
+	daemon, err := a.daemon()
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	switch {
+	case len(args) > 0 && p.name != "":
+		return nil, desk.Usage(cmd, "say either an agent or --for")
+	case len(args) > 0:
+		if p.name, err = a.profileOf(cmd, daemon, args[0]); err != nil {
+			return nil, err
+		}
+	case p.name == "":
+		return nil, desk.Usage(cmd, "for which agent? Say one of the city, or --for with one of %s", strings.Join(hooks.Names(), ", "))
+	}
+	if p.dir == "" {
+		return nil, desk.Usage(cmd, "in which folder? say --dir")
+	}
+	if _, ok := hooks.Lookup(p.name); !ok {
+		return nil, fmt.Errorf("%w: the hooks of %q; known are those of %s", client.ErrNotFound, p.name, strings.Join(hooks.Names(), ", "))
+	}
+	return daemon, nil
+}
+
+// profileOf is the agent CLI that a name stands for: an agent's of the city, else its own.
+func (a *app) profileOf(cmd *cobra.Command, daemon Daemon, name string) (string, error) {
+	if _, ok := hooks.Lookup(name); ok {
+		return name, nil
+	}
+	root, err := a.Root()
+	if err != nil {
+		return "", err
+	}
+	config, err := daemon.ShowConfig(cmd.Context(), root)
+	if err != nil {
+		return "", err
+	}
+	for _, v := range config.Values {
+		if v.Key == "agents."+name+".provider" {
+			return strconv.Unquote(v.Value)
+		}
+	}
+	return "", fmt.Errorf("%w: neither an agent nor an agent CLI with hooks is called %q; known hooks are those of %s", client.ErrNotFound, name, strings.Join(hooks.Names(), ", "))
 }
 
 func hookInstallCommand(a *app) *cobra.Command {
 	var place hookPlace
 	cmd := &cobra.Command{
-		Use:   "install --for PROFILE --dir FOLDER",
+		Use:   "install [AGENT] --dir FOLDER",
 		Short: "Write an agent CLI's hooks into a folder, and tell how to start it with them",
-		Long: `Writes the hooks' file into a folder of its own, and prints the variables and the arguments with which the
-agent CLI uses it. The settings of the user stay as they are. An agent of a city needs none of this.`,
-		Example: "  gc hook install --for " + hooks.Names()[0] + " --dir ~/.cache/gc-hooks",
-		Args:    desk.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := place.check(cmd); err != nil {
-				return err
-			}
-			daemon, err := a.daemon()
+		Long: `Writes the hooks' file into a folder of its own, and prints the variables and the
+arguments with which the agent CLI uses it. AGENT is one of the city, whose agent CLI
+is taken, or an agent CLI itself. The settings of the user stay as they are. An agent
+of a city needs none of this.`,
+		Example: "  gc hook install " + hooks.Names()[0] + " --dir ~/.cache/gc-hooks",
+		Args:    desk.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			daemon, err := place.of(a, cmd, args)
 			if err != nil {
 				return err
 			}
@@ -93,14 +131,11 @@ agent CLI uses it. The settings of the user stay as they are. An agent of a city
 func hookUninstallCommand(a *app) *cobra.Command {
 	var place hookPlace
 	cmd := &cobra.Command{
-		Use:   "uninstall --for PROFILE --dir FOLDER",
+		Use:   "uninstall [AGENT] --dir FOLDER",
 		Short: "Remove what gc hook install has written",
-		Args:  desk.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := place.check(cmd); err != nil {
-				return err
-			}
-			daemon, err := a.daemon()
+		Args:  desk.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			daemon, err := place.of(a, cmd, args)
 			if err != nil {
 				return err
 			}
@@ -117,9 +152,11 @@ func hookRunCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run [--for PROFILE] [--within DURATION] EVENT",
 		Short: "Answer an agent CLI's hook: agent CLIs call it",
-		Long: `Reads what the agent CLI tells on its input, tells the city, and for a tool asks it. The exit status is 2,
-with a reason on standard error, if a tool must not run or if that cannot be told; an agent CLI takes every
-other status for leave. The city is found by GC_WORKER_SOCKET (or GC_WORKER_URL), GC_WORKER_TOKEN and GC_RUN_ID.`,
+		Long: `Reads what the agent CLI tells on its input, tells the city, and for a tool asks it.
+The exit status is 2, with a reason on standard error, if a tool must not run or if
+that cannot be told; an agent CLI takes every other status for leave. The city is found
+by GC_WORKER_SOCKET (or GC_WORKER_URL), GC_WORKER_TOKEN and GC_RUN_ID.`,
+		Args:               cobra.ArbitraryArgs, // an event's, which the program has taken
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return desk.Usage(cmd, "this program cannot answer hooks")
