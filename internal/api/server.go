@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -17,15 +16,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/proc"
-)
-
-const (
-	// grace is how long a server that is told to end waits for its handlers.
-	grace = 5 * time.Second
-
-	headerTime = 10 * time.Second
-	idleTime   = 2 * time.Minute
-	maxHeader  = 16 << 10
+	"gascity/internal/socket"
 )
 
 // Options are what a server may be told. The zero value works.
@@ -55,10 +46,6 @@ type Server struct {
 	api       huma.API
 	mux       *http.ServeMux
 	routes    *guardedMux
-
-	// closing ends when the streams have to end, hard when everything has to.
-	closing, hard         context.Context //nolint:containedctx // the life of the server, not of a request
-	startClosing, endHard context.CancelFunc
 }
 
 // NewServer makes a server. It serves nothing before [Server.Run].
@@ -92,43 +79,9 @@ func NewServer(city City, opts Options) *Server {
 }
 
 // Run serves on l until ctx ends, then lets handlers finish for 5 s, and returns
-// nil when all have. It closes l. It may be called once.
+// nil when all have. It closes l.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
-	s.closing, s.startClosing = context.WithCancel(context.WithoutCancel(ctx))
-	s.hard, s.endHard = context.WithCancel(context.WithoutCancel(ctx))
-	defer s.startClosing()
-	defer s.endHard()
-	server := &http.Server{
-		Handler:           s.Handler(),
-		ReadHeaderTimeout: headerTime,
-		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-		BaseContext:       func(net.Listener) context.Context { return s.hard },
-		ConnContext:       s.meet,
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("the control socket failed: %w", err)
-	case <-ctx.Done():
-	}
-	s.startClosing()
-	waiting, cancel := context.WithTimeout(s.hard, grace)
-	defer cancel()
-	err := server.Shutdown(waiting)
-	if errors.Is(err, context.DeadlineExceeded) {
-		s.endHard()
-		err = server.Close()
-	}
-	if end := <-served; !errors.Is(end, http.ErrServerClosed) {
-		err = errors.Join(err, end)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot end the control socket: %w", err)
-	}
-	return nil
+	return socket.Service{Name: "control socket", Handler: s.Handler(), Log: s.log, Connect: s.meet}.Run(ctx, l)
 }
 
 // Handler returns the routes behind their checks. A request's connection has to

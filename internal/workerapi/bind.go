@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gascity/internal/run"
+	"gascity/internal/socket"
 	"gascity/worker"
 )
 
@@ -128,10 +129,7 @@ func number(text string) (uint64, error) {
 // and with the limit of its route.
 func (s *Server) bound(r *http.Request, row route) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	unhook := func() bool { return true }
-	if own, ok := r.Context().Value(lifeKey{}).(*life); ok {
-		unhook = context.AfterFunc(own.closing, func() { cancel(errEnding) })
-	}
+	unhook := socket.LifeOf(r.Context()).OnClosing(func() { cancel(errEnding) })
 	if row.limit == 0 {
 		return ctx, func() { unhook(); cancel(nil) }
 	}

@@ -18,13 +18,6 @@ import (
 )
 
 const (
-	// grace is how long a server that is told to end waits for its handlers.
-	grace = 5 * time.Second
-
-	headerTime = 10 * time.Second
-	idleTime   = 2 * time.Minute
-	maxHeader  = 16 << 10
-
 	heartbeat = 15 * time.Second
 	maxStall  = 10 * time.Second
 )
@@ -86,55 +79,11 @@ func NewServer(city City, opts Options) *Server {
 	return s
 }
 
-// life is one run of a server.
-type life struct {
-	closing, hard         context.Context //nolint:containedctx // the life of the server, not of a request
-	startClosing, endHard context.CancelFunc
-}
-
-type lifeKey struct{}
-
 // Run serves on l, a Unix or a loopback TCP listener, until ctx ends, then lets
 // handlers finish for 5 s, and returns nil when all have. It closes l. It may be
 // called for several listeners at once.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
-	var own life
-	own.closing, own.startClosing = context.WithCancel(context.WithoutCancel(ctx))
-	own.hard, own.endHard = context.WithCancel(context.WithoutCancel(ctx))
-	defer own.startClosing()
-	defer own.endHard()
-	base := context.WithValue(own.hard, lifeKey{}, &own)
-	server := &http.Server{
-		Handler:           s.handler(l.Addr()),
-		ReadHeaderTimeout: headerTime,
-		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-		BaseContext:       func(net.Listener) context.Context { return base },
-		ConnContext:       s.meet,
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("the worker socket failed: %w", err)
-	case <-ctx.Done():
-	}
-	own.startClosing()
-	waiting, cancel := context.WithTimeout(own.hard, grace)
-	defer cancel()
-	err := server.Shutdown(waiting)
-	if errors.Is(err, context.DeadlineExceeded) {
-		own.endHard()
-		err = server.Close()
-	}
-	if end := <-served; !errors.Is(end, http.ErrServerClosed) {
-		err = errors.Join(err, end)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot end the worker socket: %w", err)
-	}
-	return nil
+	return socket.Service{Name: "worker socket", Handler: s.handler(l.Addr()), Log: s.log, Connect: s.meet}.Run(ctx, l)
 }
 
 // handler is the routes behind the checks of a transport.
