@@ -164,7 +164,7 @@ func (f *fold) chat(run string, it *life, turn worker.TelemetryEvent, e client.E
 		key, kind string
 		n         *int64
 	}{
-		{"gen_ai.usage.input_tokens", "input", u.InputTokens}, {"gen_ai.usage.output_tokens", "output", u.OutputTokens},
+		{"gen_ai.usage.input_tokens", "input", allInput(u)}, {"gen_ai.usage.output_tokens", "output", u.OutputTokens},
 		{"gen_ai.usage.cache_read.input_tokens", "", u.CacheReadTokens}, {"gen_ai.usage.cache_creation.input_tokens", "", u.CacheCreationTokens},
 	} {
 		if row.n == nil {
@@ -197,6 +197,20 @@ func (f *fold) observe(key usageKey, n float64) {
 	h.counts[at]++
 	h.count++
 	h.sum += n
+}
+
+// allInput counts all tokens that went in, as the conventions do: those of the cache too.
+func allInput(u *worker.Usage) *int64 {
+	if u.InputTokens == nil || u.Semantics != "" && u.Semantics != worker.Disjoint {
+		return u.InputTokens
+	}
+	n := *u.InputTokens
+	for _, more := range []*int64{u.CacheReadTokens, u.CacheCreationTokens} {
+		if more != nil {
+			n += *more
+		}
+	}
+	return &n
 }
 
 // meter is the histogram of tokens, as the conventions name it.
