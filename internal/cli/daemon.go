@@ -44,6 +44,8 @@ type Processes interface {
 	ServeOutpost(ctx context.Context, folder, selection string) error
 	// AttachOutpost connects this process's terminal to one of them.
 	AttachOutpost(ctx context.Context, folder, selection, name string, opts runtime.AttachOptions) error
+	// HoldOutpost is the first process of a pod, until ctx ends.
+	HoldOutpost(ctx context.Context, folder, selection string) error
 	// Process finds the process that has the pid now. The function says whether
 	// exactly that one has ended, whether its parent has noticed or not; what cannot
 	// be told has not ended.

@@ -10,7 +10,7 @@ import (
 // outpostCommand is for drivers: what they run on another host or in a pod.
 func outpostCommand(a *app) *cobra.Command {
 	cmd := desk.Group("outpost", "Be the far end of a driver", `Drivers of other places run this there; people do not.`,
-		outpostServeCommand(a), outpostAttachCommand(a))
+		outpostServeCommand(a), outpostAttachCommand(a), outpostHoldCommand(a))
 	cmd.Hidden = true
 	return cmd
 }
@@ -47,4 +47,19 @@ func outpostAttachCommand(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&opts.ReadOnly, "read-only", false, "look on: send no keys and no size")
 	cmd.Flags().StringArrayVar(&opts.DetachKeys, "detach-keys", nil, "`keys` that detach instead, by tmux name; may be given several times")
 	return cmd
+}
+
+func outpostHoldCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "hold FOLDER PROVIDER",
+		Short: "Be the first process of a pod: sessions live as long as it",
+		Args:  desk.Between(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			daemon, err := a.daemon()
+			if err != nil {
+				return err
+			}
+			return daemon.HoldOutpost(cmd.Context(), args[0], args[1])
+		},
+	}
 }

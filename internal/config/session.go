@@ -26,7 +26,7 @@ type Session struct {
 
 	ACP ACPSession `toml:"acp" doc:"The Agent Client Protocol."`
 	SSH SSHSession `toml:"ssh" doc:"Hosts that are reached by ssh."`
-	K8s K8sSession `toml:"k8s" doc:"Kubernetes." later:"k8s"`
+	K8s K8sSession `toml:"k8s" doc:"Kubernetes."`
 }
 
 // AutoSession names the places of a provider that routes by transport.
@@ -59,17 +59,19 @@ type SSHSession struct {
 	ConnectTimeout time.Duration     `toml:"connect_timeout" default:"60s" doc:"Bound of making a connection, gc's way there included."`
 }
 
-// K8sSession holds the options of sessions in pods.
+// K8sSession holds the options of sessions in pods. The GC_K8S_ variables win over them, and
+// those in an agent's env are its own.
 type K8sSession struct {
 	Keys
-	Namespace  string `toml:"namespace" doc:"Namespace of the pods." later:"k8s"`
-	Image      string `toml:"image" doc:"Image of the pods." later:"k8s"`
-	Context    string `toml:"context" doc:"Context of the client configuration." later:"k8s"`
-	CPURequest string `toml:"cpu_request" doc:"Requested processor time." later:"k8s"`
-	MemRequest string `toml:"mem_request" doc:"Requested memory." later:"k8s"`
-	CPULimit   string `toml:"cpu_limit" doc:"Limit of processor time." later:"k8s"`
-	MemLimit   string `toml:"mem_limit" doc:"Limit of memory." later:"k8s"`
-	Prebaked   bool   `toml:"prebaked" doc:"The image holds the working folder." later:"k8s"`
+	Namespace  string `toml:"namespace" default:"gc" doc:"Namespace of the pods. It must be there."`
+	Image      string `toml:"image" doc:"Image of the pods. It needs a shell, and the agent."`
+	Context    string `toml:"context" doc:"Context of the client configuration. Default: the current one."`
+	CPURequest string `toml:"cpu_request" default:"500m" doc:"Requested processor time."`
+	MemRequest string `toml:"mem_request" default:"1Gi" doc:"Requested memory."`
+	CPULimit   string `toml:"cpu_limit" default:"2" doc:"Limit of processor time."`
+	MemLimit   string `toml:"mem_limit" default:"4Gi" doc:"Limit of memory."`
+	Prebaked   bool   `toml:"prebaked" doc:"The image has gc in its PATH. Otherwise it is brought into each pod."`
+	Template   string `toml:"template" doc:"A pod in JSON, or the path of a file with it: volumes, secrets, security contexts and whatever else pods have. Its container agent is the agent's."`
 }
 
 // Daemon is the section of the controller.

@@ -7,7 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"gascity/internal/outpost"
 	"gascity/internal/premises"
@@ -37,6 +39,32 @@ func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) err
 	err = outpost.Serve(ctx, p, stdio{d.opts.Stdin, d.opts.Stdout}, outpost.ServeOptions{
 		Dir: filepath.Join(folder, premises.StateFolder, outpostFolder), Socket: filepath.Join(sockets, outpostSocket), Version: d.opts.Version,
 	})
+	return errors.Join(err, all.Close(p))
+}
+
+// HoldOutpost is the first process of a pod. It takes in what others leave behind, and
+// ends the sessions of the folder when ctx ends; with it goes the pod.
+func (d *Daemon) HoldOutpost(ctx context.Context, folder, selection string) error {
+	p, err := d.openOutpost(folder, selection)
+	if err != nil {
+		return err
+	}
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	defer signal.Stop(ended)
+	for ctx.Err() == nil {
+		for pid, err := 1, error(nil); pid > 0 && err == nil; {
+			pid, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil) // it starts no process itself
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+	}
+	names, err := p.ListRunning("")
+	for _, name := range names {
+		err = errors.Join(err, p.Stop(name))
+	}
 	return errors.Join(err, all.Close(p))
 }
 

@@ -39,6 +39,9 @@ func (d *Daemon) providerConfig(root, dir string, logger *slog.Logger) all.Confi
 func (d *Daemon) far(root string, s *config.Session) all.Far {
 	return all.Far{ID: premises.ID(root), Program: d.opts.Executable, SSH: all.SSH{
 		Programs: s.SSH.Programs, Options: s.SSH.Options, Connect: s.SSH.ConnectTimeout,
+	}, K8s: all.K8s{
+		Context: s.K8s.Context, Namespace: s.K8s.Namespace, Image: s.K8s.Image, Prebaked: s.K8s.Prebaked, Template: s.K8s.Template,
+		CPURequest: s.K8s.CPURequest, MemRequest: s.K8s.MemRequest, CPULimit: s.K8s.CPULimit, MemLimit: s.K8s.MemLimit,
 	}}
 }
 

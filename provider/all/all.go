@@ -18,6 +18,7 @@ import (
 	"gascity/client"
 	"gascity/provider/acp"
 	"gascity/provider/exec"
+	"gascity/provider/k8s"
 	"gascity/provider/pty"
 	"gascity/provider/router"
 	"gascity/provider/ssh"
@@ -59,7 +60,11 @@ type Far struct {
 	Program string // gc for this machine; it is brought there
 	Worker  string // socket of the worker API; only the controller offers it
 	SSH     SSH
+	K8s     K8s // the GC_K8S_ variables of the environment win
 }
+
+// K8s is what concerns pods.
+type K8s = k8s.Settings
 
 // SSH is what concerns hosts that are reached by ssh. Zero means the defaults.
 type SSH struct {
@@ -104,6 +109,7 @@ func Drivers() []Driver {
 		{Name: "ssh", Argument: "[user@]host[:port]", Summary: "embedded terminals on another host, by your own ssh", Needs: []Tool{{
 			Name: "ssh", Version: []string{"-V"}, Cure: "install an ssh client",
 		}}, Open: openSSH},
+		{Name: "k8s", Summary: "embedded terminals in pods of a Kubernetes cluster", Open: openK8s},
 		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript, Check: checkScript},
 		{
 			Name: "auto", Summary: "routes by transport: agents that speak the Agent Client Protocol, and the others",
@@ -143,6 +149,14 @@ func openSSH(cfg Config, argument string) (runtime.Provider, error) {
 		return nil, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
 	return p, nil
+}
+
+// openK8s opens the driver of pods. All of a city share one watch.
+func openK8s(cfg Config, _ string) (runtime.Provider, error) {
+	return k8s.Open(k8s.Config{
+		Settings: cfg.Far.K8s.With(k8s.Environ(cfg.environ())), ID: cfg.Far.ID, Place: "pty", Program: cfg.Far.Program, Programs: cfg.Far.SSH.Programs,
+		Worker: cfg.Far.Worker, Terminal: cfg.Variable("TERM"), Logger: cfg.Logger,
+	})
 }
 
 // checkScript looks for a session script.

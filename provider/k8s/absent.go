@@ -1,0 +1,91 @@
+package k8s
+
+import (
+	"context"
+	"time"
+
+	"gascity/runtime"
+)
+
+// absent answers extensions for a session whose pod cannot be asked, and why.
+type absent struct {
+	*Provider
+
+	err error
+}
+
+// Route ends the way.
+func (a absent) Route(string) runtime.Provider { return nil }
+
+// outcome is that of a prompt for nobody.
+func (a absent) outcome() (runtime.Outcome, error) {
+	if runtime.IsSessionGone(a.err) {
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
+	}
+	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: a.err.Error()}, nil
+}
+
+// Deliver keeps the contract of runtime.Deliverer.
+func (a absent) Deliver(context.Context, string, runtime.Delivery) (runtime.Outcome, error) {
+	return a.outcome()
+}
+
+// Settle keeps the contract of runtime.Settler. What became of a prompt is not known here.
+func (a absent) Settle(context.Context, string, runtime.Delivery) (runtime.Outcome, error) {
+	if runtime.IsSessionGone(a.err) {
+		return a.outcome()
+	}
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: a.err.Error()}, a.err
+}
+
+// Withdraw keeps the contract of runtime.Withdrawer.
+func (a absent) Withdraw(context.Context, string, runtime.Delivery) (bool, error) {
+	return false, a.err
+}
+
+// Sense keeps the contract of runtime.Sensor.
+func (a absent) Sense(context.Context, string) (runtime.Reading, error) {
+	return runtime.Reading{}, a.err
+}
+
+// Pending keeps the contract of runtime.InteractionProvider.
+func (a absent) Pending(string) (*runtime.PendingInteraction, error) { return nil, a.err }
+
+// Respond keeps the contract of runtime.InteractionProvider.
+func (a absent) Respond(string, runtime.InteractionResponse) error { return a.err }
+
+// WaitForIdle keeps the contract of runtime.IdleWaitProvider.
+func (a absent) WaitForIdle(context.Context, string, time.Duration) error { return a.err }
+
+// WaitForInterruptBoundary keeps the contract of runtime.InterruptBoundaryWaitProvider.
+func (a absent) WaitForInterruptBoundary(context.Context, string, time.Time, time.Duration) error {
+	return a.err
+}
+
+// NudgeNow keeps the contract of runtime.ImmediateNudgeProvider.
+func (a absent) NudgeNow(_ string, content []runtime.ContentBlock) error {
+	if len(content) == 0 {
+		return nil
+	}
+	return a.err
+}
+
+// DismissKnownDialogs keeps the contract of runtime.DialogProvider.
+func (a absent) DismissKnownDialogs(context.Context, string, time.Duration) error { return a.err }
+
+// Exec keeps the contract of runtime.ExecProvider.
+func (a absent) Exec(context.Context, string, []string) (output []byte, code int, err error) {
+	return nil, 0, a.err
+}
+
+// Relaunch keeps the contract of runtime.RelaunchProvider.
+func (a absent) Relaunch(context.Context, string, runtime.Config) error { return a.err }
+
+// Recover keeps the contract of runtime.Recoverer.
+func (a absent) Recover(context.Context, string, string) error { return a.err }
+
+// AttachTerminal keeps the contract of runtime.Attacher.
+func (a absent) AttachTerminal(context.Context, string, runtime.AttachOptions) error { return a.err }
+
+// ResetInterruptedTurn keeps the contract of runtime.InterruptedTurnResetProvider.
+func (a absent) ResetInterruptedTurn(context.Context, string) error { return a.err }

@@ -1,0 +1,86 @@
+package k8s
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/remotecommand"
+	utilexec "k8s.io/client-go/util/exec"
+
+	"gascity/runtime"
+)
+
+// attach connects the terminal of this process.
+func (p *Provider) attach(ctx context.Context, pod *corev1.Pod, name string, opts runtime.AttachOptions) error {
+	fail := func(err error) error { return &runtime.Error{Op: "attach to", Session: name, Err: err} }
+	in := int(os.Stdin.Fd())
+	if !term.IsTerminal(in) || !term.IsTerminal(int(os.Stdout.Fd())) {
+		return fail(errors.New("standard input and output are no terminal"))
+	}
+	args := []string{"attach", outpostFolder, p.cfg.Place, name}
+	if opts.ReadOnly {
+		args = append(args, "--read-only")
+	}
+	for _, keys := range opts.DetachKeys {
+		args = append(args, "--detach-keys", keys)
+	}
+	argv := append([]string{"/bin/sh", "-c", `TERM=$0 exec "$@"`, cmp.Or(p.cfg.Terminal, "xterm")}, p.program(pod, args...)...)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	streams := remotecommand.StreamOptions{Stdin: os.Stdin, Stdout: os.Stdout, Tty: true, TerminalSizeQueue: newSizes(ctx, in)}
+	executor, err := p.cluster.executor(pod.Name, containerAgent, streams, argv)
+	if err != nil {
+		return fail(err)
+	}
+	state, err := term.MakeRaw(in)
+	if err != nil {
+		return fail(err)
+	}
+	err = executor.StreamWithContext(ctx, streams)
+	if err := term.Restore(in, state); err != nil {
+		return fail(err)
+	}
+	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
+		return fail(fmt.Errorf("it ended with code %d", exit.Code))
+	}
+	if err != nil {
+		return fail(fmt.Errorf("%w: %w", runtime.ErrRuntimeUnavailable, err))
+	}
+	return nil
+}
+
+// sizes tells the size of a terminal, now and each time that it changes.
+type sizes struct {
+	ctx     context.Context //nolint:containedctx // the library asks without one
+	fd      int
+	changes chan os.Signal
+}
+
+func newSizes(ctx context.Context, fd int) *sizes {
+	s := &sizes{ctx: ctx, fd: fd, changes: make(chan os.Signal, 1)}
+	signal.Notify(s.changes, syscall.SIGWINCH)
+	context.AfterFunc(ctx, func() { signal.Stop(s.changes) })
+	s.changes <- syscall.SIGWINCH // now
+	return s
+}
+
+// Next waits for a change. Nil says that there will be none.
+func (s *sizes) Next() *remotecommand.TerminalSize {
+	for {
+		select {
+		case <-s.changes:
+		case <-s.ctx.Done():
+			return nil
+		}
+		if width, height, err := term.GetSize(s.fd); err == nil && width > 0 && height > 0 {
+			return &remotecommand.TerminalSize{Width: uint16(width), Height: uint16(height)} //nolint:gosec // a terminal's
+		}
+	}
+}

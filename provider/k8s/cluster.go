@@ -1,0 +1,249 @@
+package k8s
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"gascity/runtime"
+)
+
+// cluster speaks to the API server: pods and events of one namespace. Nothing is read or
+// connected before the first request.
+type cluster struct {
+	settings Settings
+
+	mu     sync.Mutex
+	config *rest.Config
+	http   *http.Client
+	space  string
+}
+
+// askLimit bounds one request that is no watch.
+const askLimit = 30 * time.Second
+
+// open reads the client configuration: KUBECONFIG, the user's file, or that of the pod
+// that gc itself runs in.
+func (c *cluster) open() (*rest.Config, *http.Client, string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.http != nil {
+		return c.config, c.http, c.space, nil
+	}
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		clientcmd.NewDefaultClientConfigLoadingRules(), &clientcmd.ConfigOverrides{CurrentContext: c.settings.Context})
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, nil, "", fmt.Errorf("%w: there is no way to a cluster: %w", runtime.ErrRuntimeUnavailable, err)
+	}
+	config.QPS, config.UserAgent = -1, "gc"
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, nil, "", fmt.Errorf("%w: there is no way to a cluster: %w", runtime.ErrRuntimeUnavailable, err)
+	}
+	c.config, c.http, c.space = config, client, cmp.Or(c.settings.Namespace, "gc")
+	return c.config, c.http, c.space, nil
+}
+
+// address is that of something in the namespace.
+func (c *cluster) address(config *rest.Config, space string, query url.Values, parts ...string) (*url.URL, error) {
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", runtime.ErrRuntimeUnavailable, err)
+	}
+	out := base.JoinPath(append([]string{"api", "v1", "namespaces", space}, parts...)...)
+	out.RawQuery = query.Encode()
+	return out, nil
+}
+
+// send makes one request. The answer's body is the caller's to close, and its status is
+// a good one.
+func (c *cluster) send(ctx context.Context, method string, body any, query url.Values, parts ...string) (*http.Response, error) {
+	config, client, space, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	address, err := c.address(config, space, query, parts...)
+	if err != nil {
+		return nil, err
+	}
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, address.String(), content)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "application/json")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		return nil, fmt.Errorf("%w: the cluster does not answer: %w", runtime.ErrRuntimeUnavailable, err)
+	}
+	if response.StatusCode/100 == 2 {
+		return response, nil
+	}
+	defer response.Body.Close()
+	return nil, refusal(response)
+}
+
+// StatusError is a request that the API server refused.
+type StatusError struct {
+	Code   int    // of HTTP
+	Reason string // Kubernetes' own word
+	Text   string
+	Kind   error // what it means
+}
+
+func (e *StatusError) Error() string { return fmt.Sprintf("%v: %s", e.Kind, e.Text) }
+
+// Unwrap returns what it means.
+func (e *StatusError) Unwrap() error { return e.Kind }
+
+// errConflict says that what was meant is another one by now; errTaken that the name is.
+var (
+	errNotThere = errors.New("it is not there")
+	errTaken    = errors.New("the name is taken")
+	errConflict = errors.New("it is another one by now")
+	errTooOld   = errors.New("the watch is too old")
+)
+
+// statusLimit bounds what is read of a refusal.
+const statusLimit = 64 << 10
+
+func refusal(response *http.Response) error {
+	var status metav1.Status
+	text, _ := io.ReadAll(io.LimitReader(response.Body, statusLimit)) // what came says enough
+	_ = json.Unmarshal(text, &status)                                 // or it is no Status, and its text is told
+	e := &StatusError{Code: response.StatusCode, Reason: string(status.Reason), Text: cmp.Or(status.Message, strings.TrimSpace(string(text)), response.Status)}
+	e.Kind = meaning(e, &status)
+	return e
+}
+
+// meaning is what a refusal is to us. What may be different the next time is unknown.
+func meaning(e *StatusError, status *metav1.Status) error {
+	space := status.Details != nil && status.Details.Kind == "namespaces"
+	switch {
+	case e.Code == http.StatusNotFound && space:
+		return ErrNoNamespace
+	case e.Code == http.StatusNotFound:
+		return errNotThere
+	case e.Code == http.StatusConflict && status.Reason == metav1.StatusReasonAlreadyExists:
+		return errTaken
+	case e.Code == http.StatusConflict:
+		return errConflict
+	case e.Code == http.StatusGone:
+		return errTooOld
+	case e.Code == http.StatusForbidden && strings.Contains(e.Text, "exceeded quota"):
+		return ErrQuota
+	case strings.Contains(e.Text, "admission webhook"), e.Code == http.StatusForbidden && strings.Contains(e.Text, "violates PodSecurity"),
+		strings.Contains(e.Text, "ValidatingAdmissionPolicy"):
+		return ErrNotAdmitted
+	case e.Code == http.StatusForbidden, e.Code == http.StatusUnauthorized:
+		return ErrForbidden
+	case e.Code == http.StatusUnprocessableEntity, e.Code == http.StatusBadRequest:
+		return ErrInvalidPod
+	}
+	return runtime.ErrRuntimeUnavailable
+}
+
+func decode[T any](response *http.Response, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	var out T
+	if err := json.NewDecoder(response.Body).Decode(&out); err != nil {
+		return nil, fmt.Errorf("%w: the cluster's answer was cut off: %w", runtime.ErrRuntimeUnavailable, err)
+	}
+	return &out, nil
+}
+
+func (c *cluster) get(ctx context.Context, name string) (*corev1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	return decode[corev1.Pod](c.send(ctx, http.MethodGet, nil, nil, "pods", name))
+}
+
+func (c *cluster) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	return decode[corev1.Pod](c.send(ctx, http.MethodPost, pod, nil, "pods"))
+}
+
+// remove deletes the pod with that identity and no other. One that is gone is no error.
+func (c *cluster) remove(ctx context.Context, pod *corev1.Pod, grace int64) error {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	options := metav1.DeleteOptions{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, GracePeriodSeconds: &grace,
+		Preconditions: &metav1.Preconditions{UID: &pod.UID},
+	}
+	response, err := c.send(ctx, http.MethodDelete, options, nil, "pods", pod.Name)
+	switch {
+	case errors.Is(err, errNotThere), errors.Is(err, errConflict):
+		return nil
+	case err != nil:
+		return err
+	}
+	return response.Body.Close()
+}
+
+func (c *cluster) list(ctx context.Context, city string) (*corev1.PodList, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	return decode[corev1.PodList](c.send(ctx, http.MethodGet, nil, url.Values{"labelSelector": {selector(city)}}, "pods"))
+}
+
+// watchFor is how long the API server keeps one watch open.
+const watchFor = 5 * time.Minute
+
+func (c *cluster) watch(ctx context.Context, city, version string) (*http.Response, error) {
+	return c.send(ctx, http.MethodGet, nil, url.Values{
+		"labelSelector": {selector(city)}, "watch": {"1"}, "resourceVersion": {version}, "allowWatchBookmarks": {"true"},
+		"timeoutSeconds": {fmt.Sprint(int(watchFor.Seconds()))},
+	}, "pods")
+}
+
+// told returns what the cluster says of a pod, the newest last.
+func (c *cluster) told(ctx context.Context, pod *corev1.Pod) []string {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	list, err := decode[corev1.EventList](c.send(ctx, http.MethodGet, nil, url.Values{"fieldSelector": {"involvedObject.uid=" + string(pod.UID)}}, "events"))
+	if err != nil {
+		return nil // it is only explained less
+	}
+	slices.SortStableFunc(list.Items, func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	var out []string
+	for i := range list.Items {
+		if e := &list.Items[i]; e.Type == corev1.EventTypeWarning {
+			out = append(out, e.Reason+": "+e.Message)
+		}
+	}
+	return out
+}

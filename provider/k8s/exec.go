@@ -1,0 +1,150 @@
+package k8s
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"sync"
+
+	"k8s.io/client-go/tools/remotecommand"
+	utilexec "k8s.io/client-go/util/exec"
+	"k8s.io/streaming/pkg/httpstream"
+
+	"gascity/internal/outpost"
+	"gascity/runtime"
+)
+
+// executor runs a command in a container: by WebSocket, or by SPDY where the way there
+// does not let it through.
+func (c *cluster) executor(pod, container string, streams remotecommand.StreamOptions, argv []string) (remotecommand.Executor, error) {
+	config, _, space, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	query := url.Values{"container": {container}, "command": argv}
+	for name, wanted := range map[string]bool{"stdin": streams.Stdin != nil, "stdout": streams.Stdout != nil, "stderr": streams.Stderr != nil, "tty": streams.Tty} {
+		if wanted {
+			query.Set(name, "true")
+		}
+	}
+	address, err := c.address(config, space, query, "pods", pod, "exec")
+	if err != nil {
+		return nil, err
+	}
+	socket, err := remotecommand.NewWebSocketExecutor(config, "GET", address.String())
+	if err != nil {
+		return nil, err
+	}
+	spdy, err := remotecommand.NewSPDYExecutor(config, "POST", address)
+	if err != nil {
+		return nil, err
+	}
+	return remotecommand.NewFallbackExecutor(socket, spdy, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	})
+}
+
+// run runs a command in a container to its end. Its exit code is no error.
+func (c *cluster) run(ctx context.Context, pod, container string, in io.Reader, argv ...string) (output string, code int, err error) {
+	var out, bad tail
+	streams := remotecommand.StreamOptions{Stdin: in, Stdout: &out, Stderr: &bad}
+	executor, err := c.executor(pod, container, streams, argv)
+	if err != nil {
+		return "", 0, err
+	}
+	err = executor.StreamWithContext(ctx, streams)
+	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
+		return out.String() + bad.String(), exit.Code, nil
+	}
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return "", 0, fmt.Errorf("cannot run %s in the pod: %w", argv[0], err)
+	}
+	return out.String(), 0, nil
+}
+
+// connection is an exec whose standard input and output are those of the far end.
+type connection struct {
+	*io.PipeReader // its output
+	*io.PipeWriter // its input
+
+	cancel context.CancelFunc
+	said   tail
+	ended  chan struct{}
+	err    error // how it ended, once it has
+}
+
+// connect runs a command in a container as a connection, which outlives ctx.
+func (c *cluster) connect(ctx context.Context, pod, container string, argv []string) (*connection, error) {
+	input, writer := io.Pipe()
+	reader, output := io.Pipe()
+	conn := &connection{PipeReader: reader, PipeWriter: writer, ended: make(chan struct{})}
+	streams := remotecommand.StreamOptions{Stdin: input, Stdout: output, Stderr: &conn.said}
+	executor, err := c.executor(pod, container, streams, argv)
+	if err != nil {
+		return nil, err
+	}
+	ctx, conn.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(conn.ended)
+		conn.err = executor.StreamWithContext(ctx, streams)
+		output.CloseWithError(io.EOF)          //nolint:errcheck // never fails
+		input.CloseWithError(io.ErrClosedPipe) //nolint:errcheck // never fails
+	}()
+	stop := context.AfterFunc(ctx, func() { reader.CloseWithError(io.ErrClosedPipe) }) //nolint:errcheck // never fails
+	go func() {
+		<-conn.ended
+		stop()
+	}()
+	return conn, nil
+}
+
+func (c *connection) Read(p []byte) (int, error) { return c.PipeReader.Read(p) }
+
+func (c *connection) Write(p []byte) (int, error) { return c.PipeWriter.Write(p) }
+
+// Close ends the connection. The far end sees the end of its input.
+func (c *connection) Close() error {
+	c.PipeWriter.Close() //nolint:errcheck // never fails
+	c.PipeReader.Close() //nolint:errcheck // never fails
+	c.cancel()
+	<-c.ended
+	return nil
+}
+
+// failed tells why no outpost answered.
+func (c *connection) failed(cause error) error {
+	c.Close() //nolint:errcheck // never fails
+	said := c.said.String()
+	if printed, ok := errors.AsType[*outpost.NoOutpostError](cause); ok && c.err != nil && !errors.Is(c.err, context.Canceled) {
+		return fmt.Errorf("%w: no outpost answers in the pod: %w; %s%s", runtime.ErrRuntimeUnavailable, c.err, printed.Printed, said)
+	}
+	return fmt.Errorf("%w; %s", cause, said)
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+const tailKept = 4 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	t.kept = t.kept[max(0, len(t.kept)-tailKept):]
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.TrimSpace(t.kept))
+}

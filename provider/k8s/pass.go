@@ -1,0 +1,197 @@
+package k8s
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"gascity/runtime"
+)
+
+// missingIsNil turns the answer that there is no such session into success, for the
+// operations where it is one.
+func missingIsNil(err error) error {
+	if runtime.IsSessionGone(err) {
+		return nil
+	}
+	return err
+}
+
+// Interrupt keeps the contract of runtime.Runner.
+func (p *Provider) Interrupt(name string) error {
+	w, err := p.at("interrupt", name)
+	if err != nil {
+		return missingIsNil(err)
+	}
+	return w.out.Interrupt(name)
+}
+
+// IsRunning keeps the contract of runtime.Inspector.
+func (p *Provider) IsRunning(name string) bool {
+	w, err := p.at("look at", name)
+	return err == nil && w.out.IsRunning(name)
+}
+
+// IsAttached keeps the contract of runtime.Inspector.
+func (p *Provider) IsAttached(name string) bool {
+	w, err := p.at("look at", name)
+	return err == nil && w.out.IsAttached(name)
+}
+
+// ProcessAlive keeps the contract of runtime.Inspector.
+func (p *Provider) ProcessAlive(name string, processNames []string) bool {
+	if len(processNames) == 0 {
+		return true // no check is possible
+	}
+	w, err := p.at("look at", name)
+	return err == nil && w.out.ProcessAlive(name, processNames)
+}
+
+// asked is how many pods are asked at a time.
+const asked = 32
+
+// ListRunning keeps the contract of runtime.Inspector.
+func (p *Provider) ListRunning(prefix string) ([]string, error) {
+	err := p.known(p.life)
+	pods, viewErr := p.view.all()
+	if err = errors.Join(err, viewErr); err != nil {
+		return nil, &runtime.Error{Op: "list", Err: unknown(err)}
+	}
+	var mu sync.Mutex
+	var names []string
+	var silent []error
+	var group errgroup.Group
+	group.SetLimit(asked)
+	for name, pod := range pods {
+		if !strings.HasPrefix(name, prefix) || Judge(pod, nil).Phase != Running {
+			continue
+		}
+		group.Go(func() error {
+			found, err := p.way(name, pod).out.ListRunning(name)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				silent = append(silent, err)
+			}
+			if slices.Contains(found, name) {
+				names = append(names, name)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // errors are in silent
+	slices.Sort(names)
+	switch {
+	case len(silent) > 0 && len(names) == 0:
+		return nil, &runtime.Error{Op: "list", Err: unknown(errors.Join(silent...))}
+	case len(silent) > 0:
+		return names, &runtime.PartialListError{Errs: silent}
+	}
+	return names, nil
+}
+
+// GetLastActivity keeps the contract of runtime.Inspector.
+func (p *Provider) GetLastActivity(name string) (time.Time, error) {
+	w, err := p.at("look at", name)
+	if err != nil {
+		return time.Time{}, missingIsNil(err)
+	}
+	return w.out.GetLastActivity(name)
+}
+
+// Attach keeps the contract of runtime.Input.
+func (p *Provider) Attach(name string) error {
+	w, err := p.at("attach to", name)
+	if err != nil {
+		return err
+	}
+	return w.out.Attach(name)
+}
+
+// Nudge keeps the contract of runtime.Input.
+func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
+	if len(content) == 0 {
+		return nil
+	}
+	w, err := p.at("nudge", name)
+	if err != nil {
+		return err
+	}
+	return w.out.Nudge(name, content)
+}
+
+// SendKeys keeps the contract of runtime.Input.
+func (p *Provider) SendKeys(name string, keys ...string) error {
+	w, err := p.at("send keys to", name)
+	if err != nil {
+		return missingIsNil(err)
+	}
+	return w.out.SendKeys(name, keys...)
+}
+
+// Peek keeps the contract of runtime.Output.
+func (p *Provider) Peek(name string, lines int) (string, error) {
+	w, err := p.at("peek at", name)
+	if err != nil {
+		return "", err
+	}
+	return w.out.Peek(name, lines)
+}
+
+// ClearScrollback keeps the contract of runtime.Output.
+func (p *Provider) ClearScrollback(name string) error {
+	w, err := p.at("clear the scrollback of", name)
+	if err != nil {
+		return missingIsNil(err)
+	}
+	return w.out.ClearScrollback(name)
+}
+
+// SetMeta keeps the contract of runtime.MetaStore.
+func (p *Provider) SetMeta(name, key, value string) error {
+	w, err := p.at("set metadata of", name)
+	if err != nil {
+		return err
+	}
+	return w.out.SetMeta(name, key, value)
+}
+
+// GetMeta keeps the contract of runtime.MetaStore.
+func (p *Provider) GetMeta(name, key string) (string, error) {
+	w, err := p.at("read metadata of", name)
+	if err != nil {
+		return "", err
+	}
+	return w.out.GetMeta(name, key)
+}
+
+// RemoveMeta keeps the contract of runtime.MetaStore.
+func (p *Provider) RemoveMeta(name, key string) error {
+	w, err := p.at("remove metadata of", name)
+	if err != nil {
+		return err
+	}
+	return w.out.RemoveMeta(name, key)
+}
+
+// CopyTo keeps the contract of runtime.Stager.
+func (p *Provider) CopyTo(name, src, relDst string) error {
+	w, err := p.at("copy to", name)
+	if err != nil {
+		return missingIsNil(err)
+	}
+	return w.out.CopyTo(name, src, relDst)
+}
+
+// RunLive keeps the contract of runtime.Stager.
+func (p *Provider) RunLive(name string, cfg runtime.Config) error {
+	w, err := p.at("apply session_live to", name)
+	if err != nil {
+		return err
+	}
+	return w.out.RunLive(name, cfg)
+}

@@ -1,0 +1,259 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"gascity/internal/feed"
+	"gascity/runtime"
+)
+
+// Provider runs agents in pods. Safe for concurrent use.
+type Provider struct {
+	cfg     Config
+	cluster *cluster
+	view    *view
+	life    context.Context //nolint:containedctx // of the provider: its watch, and calls without a context
+	end     context.CancelFunc
+	work    sync.WaitGroup
+	begin   func()
+	feeds   feed.Feeds
+
+	mu       sync.Mutex
+	ways     map[string]*way     // by the session's name
+	starts   map[string]struct{} // under way in this process
+	watching bool                // somebody follows events
+	closed   bool
+}
+
+var (
+	_ runtime.Provider = (*Provider)(nil)
+	_ runtime.Router   = (*Provider)(nil)
+	_ runtime.Observer = (*Provider)(nil)
+	_ runtime.Watcher  = (*Provider)(nil)
+	_ runtime.Fencer   = (*Provider)(nil)
+)
+
+// Open returns the driver. Nothing is asked of the cluster before it is needed.
+func Open(cfg Config) (*Provider, error) {
+	if cfg.ID == "" || strings.Trim(cfg.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" || len(cfg.ID) > labelLimit {
+		return nil, fmt.Errorf("the city's name in the cluster, %q, is not made of letters and digits", cfg.ID)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	cfg.Limits = cfg.Limits.filled()
+	p := &Provider{cfg: cfg, cluster: &cluster{settings: cfg.Settings}, ways: map[string]*way{}, starts: map[string]struct{}{}}
+	p.life, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
+	p.view = newView(p.cluster, cfg.ID, p.changed)
+	p.begin = sync.OnceFunc(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.closed {
+			p.work.Go(func() { p.view.run(p.life) })
+		}
+	})
+	return p, nil
+}
+
+// Close ends the watch and all connections. Sessions live on.
+func (p *Provider) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	ways := p.ways
+	p.ways = map[string]*way{}
+	p.mu.Unlock()
+	p.end()
+	for _, w := range ways {
+		w.close()
+	}
+	p.work.Wait()
+	p.feeds.Wait()
+	return nil
+}
+
+// known begins to watch and waits until it is known which pods there are.
+func (p *Provider) known(ctx context.Context) error {
+	p.begin()
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	return p.view.ready(ctx)
+}
+
+// changed is told of each change of the view.
+func (p *Provider) changed(pod *corev1.Pod, gone bool) {
+	if pod == nil {
+		p.feeds.Tell(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
+		p.followAll()
+		return
+	}
+	name := rawName(pod)
+	switch {
+	case gone:
+		p.forget(name, pod.UID)
+		p.feeds.Tell(runtime.Event{Kind: runtime.EventGone, Session: name, Time: time.Now()})
+	case Judge(pod, nil).Phase == Ended:
+		p.feeds.Tell(runtime.Event{Kind: runtime.EventExited, Session: name, Exit: exitOf(pod), Time: time.Now()})
+	default:
+		p.follow(name, pod)
+	}
+}
+
+// Capabilities says that everything is known.
+func (p *Provider) Capabilities() runtime.ProviderCapabilities { return capabilities }
+
+var capabilities = runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true}
+
+// usualAsk bounds questions that have no context.
+const usualAsk = 15 * time.Second
+
+// at returns the way to a session whose pod runs.
+func (p *Provider) at(op, name string) (*way, error) {
+	ctx, cancel := context.WithTimeout(p.life, usualAsk)
+	defer cancel()
+	return p.atContext(ctx, op, name)
+}
+
+func (p *Provider) atContext(ctx context.Context, op, name string) (*way, error) {
+	fail := func(err error) (*way, error) { return nil, &runtime.Error{Op: op, Session: name, Err: err} }
+	if runtime.ValidateName(name) != nil {
+		return fail(runtime.ErrSessionNotFound)
+	}
+	if err := p.known(ctx); err != nil {
+		return fail(err)
+	}
+	pod, err := p.view.pod(name)
+	if err != nil {
+		return fail(err)
+	}
+	if pod == nil {
+		return fail(runtime.ErrSessionNotFound)
+	}
+	switch c := Judge(pod, nil); c.Phase {
+	case Running:
+		return p.way(name, pod), nil
+	case Ended, Leaving:
+		return fail(fmt.Errorf("%w: %w", runtime.ErrSessionNotFound, c.Err))
+	default:
+		return fail(errors.Join(fmt.Errorf("%w: its pod is %s", runtime.ErrSessionInitializing, c.Phase), c.Err))
+	}
+}
+
+// Route keeps the contract of runtime.Router: extensions are those of the outpost in the
+// session's pod.
+func (p *Provider) Route(session string) runtime.Provider {
+	w, err := p.at("find", session)
+	if err != nil {
+		return absent{p, err}
+	}
+	return w.out
+}
+
+// Observe keeps the contract of runtime.Observer. It makes no request of the cluster, but
+// that of a connection to a pod that has none yet.
+func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
+	obs := runtime.Observation{Attached: -1, At: time.Now()}
+	dead := func() (runtime.Observation, error) {
+		obs.Session, obs.Agent, obs.Attached = runtime.Dead, runtime.Dead, 0
+		return obs, nil
+	}
+	if runtime.ValidateName(name) != nil {
+		return dead()
+	}
+	err := p.known(ctx)
+	var pod *corev1.Pod
+	if err == nil {
+		pod, err = p.view.pod(name)
+	}
+	if err != nil {
+		return obs, &runtime.Error{Op: "observe", Session: name, Err: unknown(err)}
+	}
+	if pod == nil {
+		return dead()
+	}
+	obs.StartedAt = age(pod).Time
+	switch c := Judge(pod, nil); c.Phase {
+	case Running:
+	case Ended:
+		obs.Session, obs.Agent, obs.Exit, obs.Attached = runtime.Alive, runtime.Dead, c.Exit, 0
+		return obs, nil
+	default:
+		obs.Session = runtime.Alive // somebody starts it, or it is on its way out
+		return obs, nil
+	}
+	return p.observeIn(ctx, name, pod)
+}
+
+// observeIn asks the outpost of a pod that runs.
+func (p *Provider) observeIn(ctx context.Context, name string, pod *corev1.Pod) (runtime.Observation, error) {
+	obs, err := p.way(name, pod).out.Observe(ctx, name)
+	if err != nil {
+		return obs, err
+	}
+	if obs.Session == runtime.Dead { // the pod is there without it: it is being started, or was left so
+		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
+		if p.abandoned(pod) {
+			obs.Agent = runtime.Dead
+		}
+	}
+	return obs, nil
+}
+
+// abandoned reports whether a pod is older than any start lasts.
+func (p *Provider) abandoned(pod *corev1.Pod) bool {
+	l := p.cfg.Limits
+	return time.Since(age(pod).Time) > l.Schedule+l.Pull+2*l.Prepare
+}
+
+// Watch keeps the contract of runtime.Watcher.
+func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
+	p.begin()
+	p.mu.Lock()
+	p.watching = true
+	p.mu.Unlock()
+	events := p.feeds.Add(ctx, p.life)
+	if err := p.known(ctx); err == nil {
+		p.followAll()
+	}
+	return events, nil
+}
+
+// followAll follows the events of all pods that run.
+func (p *Provider) followAll() {
+	pods, err := p.view.all()
+	if err != nil {
+		return
+	}
+	for name, pod := range pods {
+		p.follow(name, pod)
+	}
+}
+
+// follow hands on the events of one pod, if somebody wants them and it runs.
+func (p *Provider) follow(name string, pod *corev1.Pod) {
+	p.mu.Lock()
+	wanted := p.watching && !p.closed
+	p.mu.Unlock()
+	if !wanted || Judge(pod, nil).Phase != Running {
+		return
+	}
+	w := p.way(name, pod)
+	w.follow.Do(func() {
+		p.work.Go(func() {
+			events, err := w.out.Watch(p.life)
+			if err != nil {
+				return
+			}
+			for e := range events {
+				p.feeds.Tell(e)
+			}
+		})
+	})
+}

@@ -1,0 +1,311 @@
+package k8s
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"gascity/runtime"
+)
+
+// Start keeps the contract of runtime.Runner: a pod is made, gc brought into it, and the
+// agent started there. What cannot get better ends it at once with the cluster's words;
+// each phase has a limit. Whatever fails, the pod is taken back.
+func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
+	fail := func(err error) error {
+		if err == nil {
+			return nil
+		}
+		if own, ok := err.(*runtime.Error); ok { //nolint:errorlint // only the outermost
+			return own
+		}
+		return &runtime.Error{Op: "start", Session: name, Err: err}
+	}
+	if err := runtime.ValidateName(name); err != nil {
+		return fail(err)
+	}
+	if !p.claim(name) {
+		return fail(runtime.ErrSessionExists)
+	}
+	defer p.release(name)
+	if err := p.known(ctx); err != nil {
+		return fail(err)
+	}
+	if err := p.clear(ctx, name); err != nil {
+		return fail(err)
+	}
+	cfg = withWorkDir(cfg)
+	pod, err := manifest(order{city: p.cfg.ID, session: name, place: p.cfg.Place, try: rand.Text(), settings: p.cfg.Settings.With(cfg.Env), cfg: cfg})
+	if err != nil {
+		return fail(err)
+	}
+	if pod, err = p.create(ctx, pod); err != nil {
+		return fail(err)
+	}
+	p.view.learn(pod)
+	s := &starting{Provider: p, name: name, uid: pod.UID}
+	if err = s.bringUp(ctx, cfg); err != nil {
+		err = s.because(err)
+		s.takeBack(ctx, pod)
+	}
+	return fail(err)
+}
+
+// withWorkDir names the folder that the pod has for a session without one.
+func withWorkDir(cfg runtime.Config) runtime.Config {
+	cfg.WorkDir = workDir(cfg)
+	return runtime.SyncWorkDirEnv(cfg)
+}
+
+// claim notes a start in this process.
+func (p *Provider) claim(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, busy := p.starts[name]; busy {
+		return false
+	}
+	p.starts[name] = struct{}{}
+	return true
+}
+
+func (p *Provider) release(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.starts, name)
+}
+
+// clear makes sure that the name is free. A pod in which nothing lives is removed, by its
+// identity; one of which that is not certain is not touched.
+func (p *Provider) clear(ctx context.Context, name string) error {
+	pod, err := p.view.pod(name)
+	if err != nil || pod == nil {
+		return err
+	}
+	switch c := Judge(pod, nil); c.Phase {
+	case Leaving:
+		return p.gone(ctx, name, pod)
+	case Ended:
+	case Running:
+		obs, err := p.observeIn(ctx, name, pod)
+		switch {
+		case err != nil:
+			return err
+		case obs.Agent == runtime.Alive:
+			return runtime.ErrSessionExists
+		case obs.Agent == runtime.Unknown:
+			return runtime.ErrSessionInitializing
+		}
+	default:
+		if !p.abandoned(pod) {
+			return errors.Join(fmt.Errorf("%w: its pod is %s", runtime.ErrSessionInitializing, c.Phase), c.Err)
+		}
+	}
+	if err := p.cluster.remove(ctx, pod, 0); err != nil {
+		return err
+	}
+	return p.gone(ctx, name, pod)
+}
+
+// gone waits until the view has seen that the pod is no more.
+func (p *Provider) gone(ctx context.Context, name string, pod *corev1.Pod) error {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Limits.Stop)
+	defer cancel()
+	err := p.view.wait(ctx, func() bool {
+		now, err := p.view.pod(name)
+		return err == nil && (now == nil || now.UID != pod.UID)
+	})
+	if err == nil {
+		return nil
+	}
+	now, viewErr := p.view.pod(name)
+	if now != nil {
+		viewErr = errors.Join(viewErr, Judge(now, nil).Err)
+	}
+	return errors.Join(fmt.Errorf("pod %s is still there: %w", pod.Name, err), viewErr)
+}
+
+// create makes the pod. A refused request is no answer: it is made again, with growing
+// pauses, and an answer that was lost is found by the mark of this start.
+func (p *Provider) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.Limits.Prepare)
+	defer cancel()
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 250*time.Millisecond, 10*time.Second
+	for {
+		made, err := p.cluster.create(ctx, pod)
+		if errors.Is(err, errTaken) {
+			there, getErr := p.cluster.get(ctx, pod.Name)
+			switch {
+			case getErr == nil && there.Annotations[annotationTry] == pod.Annotations[annotationTry]:
+				return there, nil
+			case getErr == nil && (there.Labels[labelCity] != pod.Labels[labelCity] || rawName(there) != rawName(pod)):
+				return nil, fmt.Errorf("pod %s is not this city's: %w", pod.Name, errTaken)
+			}
+			return nil, runtime.ErrSessionInitializing // somebody else has just begun
+		}
+		if err == nil || !errors.Is(err, runtime.ErrRuntimeUnavailable) {
+			return made, err
+		}
+		p.cfg.Logger.Warn("a pod could not be made, and is tried again", "pod", pod.Name, "error", err)
+		timer := time.NewTimer(pause.NextBackOff())
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// starting is one start whose pod was made.
+type starting struct {
+	*Provider
+
+	name    string
+	uid     types.UID
+	brought bool
+}
+
+// bringUp waits for the pod and starts the agent in it.
+func (s *starting) bringUp(ctx context.Context, cfg runtime.Config) error {
+	pod, err := s.awaitRunning(ctx)
+	if err != nil {
+		return err
+	}
+	w := s.way(s.name, pod)
+	if err := s.reach(ctx, w); err != nil {
+		return err
+	}
+	return w.out.Start(ctx, s.name, cfg)
+}
+
+// awaitRunning follows the pod through its phases, each with its limit.
+func (s *starting) awaitRunning(ctx context.Context) (*corev1.Pod, error) {
+	var phase Phase
+	limit := time.NewTimer(s.cfg.Limits.Schedule)
+	defer limit.Stop()
+	for {
+		next := s.view.next()
+		pod, err := s.view.pod(s.name)
+		if err == nil {
+			if pod == nil || pod.UID != s.uid {
+				return nil, &ReasonError{ErrPodEnded, "somebody deleted it"}
+			}
+			c := Judge(pod, nil)
+			if c.Phase != phase {
+				phase = c.Phase
+				limit.Reset(s.cfg.Limits.of(phase))
+			}
+			if c.Err != nil && !c.Hope {
+				return nil, c.Err
+			}
+			if phase == Running {
+				return pod, nil
+			}
+			if err := s.bringOnce(ctx, pod); err != nil {
+				return nil, err
+			}
+		}
+		select {
+		case <-next:
+		case <-limit.C:
+			return nil, fmt.Errorf("its pod is still %s after %v: %w", phase, s.cfg.Limits.of(phase), context.DeadlineExceeded)
+		case <-ctx.Done():
+			return nil, fmt.Errorf("its pod is still %s: %w", phase, context.Cause(ctx))
+		}
+	}
+}
+
+// bringOnce brings the program when somebody waits for it.
+func (s *starting) bringOnce(ctx context.Context, pod *corev1.Pod) error {
+	for i := range pod.Status.InitContainerStatuses {
+		status := &pod.Status.InitContainerStatuses[i]
+		if status.Name != containerProgram || status.State.Running == nil || s.brought {
+			continue
+		}
+		s.brought = true
+		return s.insist(ctx, func(ctx context.Context) error { return s.bring(ctx, pod) })
+	}
+	return nil
+}
+
+// reach connects to the pod's outpost.
+func (s *starting) reach(ctx context.Context, w *way) error { return s.insist(ctx, w.out.Reach) }
+
+// insist tries what may fail for a moment: a container that runs may not take an exec yet.
+func (s *starting) insist(ctx context.Context, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.Prepare)
+	defer cancel()
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 100*time.Millisecond, 2*time.Second
+	for {
+		err := try(ctx)
+		if err == nil || errors.Is(err, ErrCannotRun) {
+			return err
+		}
+		if pod, viewErr := s.view.pod(s.name); viewErr == nil && (pod == nil || pod.UID != s.uid || !Judge(pod, nil).Hope) {
+			return err
+		}
+		timer := time.NewTimer(pause.NextBackOff())
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// because adds what the cluster says of the pod to why a start failed.
+func (s *starting) because(err error) error {
+	pod, viewErr := s.view.pod(s.name)
+	if viewErr != nil || pod == nil || pod.UID != s.uid {
+		return err
+	}
+	c := Judge(pod, s.cluster.told(context.WithoutCancel(s.life), pod))
+	if c.Err == nil {
+		return err
+	}
+	if reason, ok := errors.AsType[*ReasonError](err); ok && errors.Is(c.Err, reason.Kind) {
+		return c.Err
+	}
+	return errors.Join(err, c.Err)
+}
+
+// takeBack removes the pod of a start that failed.
+func (s *starting) takeBack(ctx context.Context, pod *corev1.Pod) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Limits.Stop)
+	defer cancel()
+	err := s.insistRemove(ctx, pod)
+	if err == nil {
+		err = s.gone(ctx, s.name, pod)
+	}
+	if err != nil {
+		s.cfg.Logger.Error("the pod of a start that failed stays", "pod", pod.Name, "error", err)
+	}
+}
+
+// insistRemove deletes a pod as often as the cluster does not answer.
+func (p *Provider) insistRemove(ctx context.Context, pod *corev1.Pod) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 100*time.Millisecond, 10*time.Second
+	for {
+		err := p.cluster.remove(ctx, pod, 1)
+		if err == nil || !errors.Is(err, runtime.ErrRuntimeUnavailable) {
+			return err
+		}
+		timer := time.NewTimer(pause.NextBackOff())
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}

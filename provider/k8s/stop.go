@@ -1,0 +1,98 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"gascity/runtime"
+)
+
+// Stop keeps the contract of runtime.Runner: the pod is gone when it returns nil.
+func (p *Provider) Stop(name string) error {
+	ctx, cancel := context.WithTimeout(p.life, p.cfg.Limits.Stop)
+	defer cancel()
+	return p.stop(ctx, name, nil)
+}
+
+// StopInstance keeps the contract of runtime.Fencer.
+func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
+	return p.stop(ctx, name, func(pod *corev1.Pod) error {
+		obs, err := p.observeIn(ctx, name, pod)
+		switch {
+		case err != nil:
+			return err
+		case obs.InstanceToken != token:
+			return runtime.ErrStaleInstance
+		}
+		return nil
+	})
+}
+
+// InterruptInstance keeps the contract of runtime.Fencer.
+func (p *Provider) InterruptInstance(ctx context.Context, name, token string) error {
+	w, err := p.atContext(ctx, "interrupt", name)
+	if runtime.IsSessionGone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return w.out.InterruptInstance(ctx, name, token)
+}
+
+// stop ends the pod that is there now, if meant agrees.
+func (p *Provider) stop(ctx context.Context, name string, meant func(*corev1.Pod) error) error {
+	fail := func(err error) error {
+		if err == nil {
+			return nil
+		}
+		return &runtime.Error{Op: "stop", Session: name, Err: err}
+	}
+	if runtime.ValidateName(name) != nil {
+		return nil
+	}
+	if err := p.known(ctx); err != nil {
+		return fail(err)
+	}
+	pod, err := p.cluster.get(ctx, podName(p.cfg.ID, name))
+	if errors.Is(err, errNotThere) {
+		return nil
+	}
+	if err != nil {
+		return fail(err)
+	}
+	if rawName(pod) != name || pod.Labels[labelCity] != p.cfg.ID {
+		return nil // somebody else's
+	}
+	p.view.learn(pod)
+	if Judge(pod, nil).Phase == Running {
+		if meant != nil {
+			if err := meant(pod); err != nil {
+				return fail(err)
+			}
+		}
+		p.quiet(ctx, name, pod)
+	}
+	if err := p.insistRemove(ctx, pod); err != nil {
+		return fail(err)
+	}
+	return fail(p.gone(ctx, name, pod))
+}
+
+// quiet lets the outpost end the agent in its own way first. What it does not end goes
+// with the pod.
+func (p *Provider) quiet(ctx context.Context, name string, pod *corev1.Pod) {
+	ctx, cancel := context.WithTimeout(ctx, usualAsk)
+	defer cancel()
+	ended := make(chan struct{})
+	p.work.Go(func() {
+		defer close(ended)
+		_ = p.way(name, pod).out.Stop(name) // see above
+	})
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+}

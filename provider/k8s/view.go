@@ -1,0 +1,222 @@
+package k8s
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gascity/runtime"
+)
+
+// view is what is known of the city's pods: one list and one watch for all of them.
+type view struct {
+	cluster *cluster
+	city    string
+	changed func(pod *corev1.Pod, gone bool) // called for each change, without the lock; nil pod: look at all
+
+	mu      sync.Mutex
+	pods    map[string]*corev1.Pod // by the session's name
+	err     error                  // why nothing is known; nil while the watch stands
+	started bool
+	moved   chan struct{} // closed at each change, and replaced
+}
+
+func newView(c *cluster, city string, changed func(*corev1.Pod, bool)) *view {
+	return &view{cluster: c, city: city, changed: changed, err: errNoView, moved: make(chan struct{}), pods: map[string]*corev1.Pod{}}
+}
+
+var errNoView = fmt.Errorf("%w: the cluster was not asked yet", runtime.ErrRuntimeUnavailable)
+
+// pod returns the session's pod, nil if it certainly has none.
+func (v *view) pod(session string) (*corev1.Pod, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.pods[session], v.err
+}
+
+func (v *view) all() (map[string]*corev1.Pod, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	out := make(map[string]*corev1.Pod, len(v.pods))
+	for name, pod := range v.pods {
+		out[name] = pod
+	}
+	return out, v.err
+}
+
+// next returns a channel that is closed at the next change.
+func (v *view) next() <-chan struct{} {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.moved
+}
+
+// wait waits until ask is content with what is known.
+func (v *view) wait(ctx context.Context, ask func() bool) error {
+	for {
+		next := v.next()
+		if ask() {
+			return nil
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// ready waits until it is known what there is, or why not.
+func (v *view) ready(ctx context.Context) error {
+	err := errNoView
+	waited := v.wait(ctx, func() bool {
+		_, err = v.pod("")
+		return !errors.Is(err, errNoView)
+	})
+	return errors.Join(err, waited)
+}
+
+// learn takes what an answer of the API server said before the watch tells it.
+func (v *view) learn(pod *corev1.Pod) { v.put(pod, false) }
+
+func (v *view) put(pod *corev1.Pod, gone bool) {
+	name := rawName(pod)
+	if name == "" || pod.Name != podName(v.city, name) {
+		return // somebody else's, with our labels
+	}
+	v.mu.Lock()
+	had := v.pods[name]
+	switch {
+	case gone && had != nil && had.UID == pod.UID:
+		delete(v.pods, name)
+	case !gone && (had == nil || had.UID != pod.UID && !had.CreationTimestamp.After(pod.CreationTimestamp.Time) || had.UID == pod.UID && !older(pod, had)):
+		v.pods[name] = pod
+	}
+	v.moveLocked()
+	v.mu.Unlock()
+	v.changed(pod, gone)
+}
+
+// older compares two states of one pod.
+func older(a, b *corev1.Pod) bool {
+	if len(a.ResourceVersion) != len(b.ResourceVersion) {
+		return len(a.ResourceVersion) < len(b.ResourceVersion)
+	}
+	return a.ResourceVersion < b.ResourceVersion
+}
+
+func (v *view) moveLocked() {
+	close(v.moved)
+	v.moved = make(chan struct{})
+}
+
+// lose notes that nothing is known any more.
+func (v *view) lose(err error) {
+	v.mu.Lock()
+	first := v.err == nil || errors.Is(v.err, errNoView)
+	v.err = err
+	v.moveLocked()
+	v.mu.Unlock()
+	if first {
+		v.changed(nil, false)
+	}
+}
+
+// run keeps the view until ctx ends. After a failure it asks again with growing pauses.
+func (v *view) run(ctx context.Context) {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 100*time.Millisecond, 15*time.Second
+	for ctx.Err() == nil {
+		version, err := v.fill(ctx)
+		for err == nil {
+			pause.Reset()
+			version, err = v.follow(ctx, version)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, errTooOld) {
+			v.lose(err)
+		}
+		timer := time.NewTimer(pause.NextBackOff())
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+// fill lists all pods, and forgets those that are not there any more.
+func (v *view) fill(ctx context.Context) (version string, err error) {
+	list, err := v.cluster.list(ctx, v.city)
+	if err != nil {
+		return "", unknown(err)
+	}
+	pods := map[string]*corev1.Pod{}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if name := rawName(pod); name != "" && pod.Name == podName(v.city, name) {
+			pods[name] = pod
+		}
+	}
+	v.mu.Lock()
+	v.pods, v.err = pods, nil
+	v.moveLocked()
+	v.mu.Unlock()
+	v.changed(nil, false)
+	return list.ResourceVersion, nil
+}
+
+// unknown makes an error say that nothing could be observed.
+func unknown(err error) error {
+	if err == nil || errors.Is(err, runtime.ErrRuntimeUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", runtime.ErrRuntimeUnavailable, err)
+}
+
+// follow reads one watch to its end. A good end is no error: the next one goes on there.
+func (v *view) follow(ctx context.Context, version string) (string, error) {
+	response, err := v.cluster.watch(ctx, v.city, version)
+	if err != nil {
+		if errors.Is(err, errTooOld) {
+			return version, err
+		}
+		return version, unknown(err)
+	}
+	defer response.Body.Close()
+	began := time.Now()
+	for in := json.NewDecoder(response.Body); ; {
+		var event struct {
+			Type   string          `json:"type"`
+			Object json.RawMessage `json:"object"`
+		}
+		if err := in.Decode(&event); err != nil {
+			if time.Since(began) > watchFor-time.Second {
+				return version, nil // its time is over
+			}
+			return version, fmt.Errorf("%w: the watch was lost: %w", runtime.ErrRuntimeUnavailable, err)
+		}
+		if event.Type == "ERROR" {
+			var status metav1.Status
+			_ = json.Unmarshal(event.Object, &status) // whatever it is, everything is listed again
+			return version, fmt.Errorf("%w: %s", errTooOld, status.Message)
+		}
+		var pod corev1.Pod
+		if err := json.Unmarshal(event.Object, &pod); err != nil {
+			return version, fmt.Errorf("%w: the watch cannot be read: %w", runtime.ErrRuntimeUnavailable, err)
+		}
+		version = pod.ResourceVersion
+		if event.Type != "BOOKMARK" {
+			v.put(&pod, event.Type == "DELETED")
+		}
+	}
+}

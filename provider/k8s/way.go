@@ -1,0 +1,162 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path"
+	goruntime "runtime"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"gascity/internal/outpost"
+	"gascity/runtime"
+)
+
+// way is the connection to one pod's outpost.
+type way struct {
+	uid    types.UID
+	out    *outpost.Provider
+	follow sync.Once
+}
+
+func (w *way) close() {
+	w.out.Close() //nolint:errcheck // never fails
+}
+
+// way returns that to the pod. One to a former pod of the session is given up.
+func (p *Provider) way(name string, pod *corev1.Pod) *way {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.ways[name]
+	if w != nil && w.uid == pod.UID {
+		return w
+	}
+	if w != nil {
+		p.giveUpLocked(w)
+	}
+	w = &way{uid: pod.UID, out: outpost.Open(p.options(name, pod))}
+	if p.closed {
+		p.giveUpLocked(w)
+		return w
+	}
+	p.ways[name] = w
+	return w
+}
+
+func (p *Provider) giveUpLocked(w *way) { p.work.Go(w.close) }
+
+// forget gives up the way to a pod that is gone.
+func (p *Provider) forget(name string, uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := p.ways[name]; w != nil && w.uid == uid {
+		delete(p.ways, name)
+		p.giveUpLocked(w)
+	}
+}
+
+func (p *Provider) options(name string, pod *corev1.Pod) outpost.Options {
+	opts := outpost.Options{
+		Where: "pod " + pod.Name, Socket: p.cfg.Worker, Capabilities: capabilities,
+		Dial: func(ctx context.Context) (io.ReadWriteCloser, error) { return p.dial(ctx, name, pod) },
+		Attach: func(ctx context.Context, name string, opts runtime.AttachOptions) error {
+			return p.attach(ctx, pod, name, opts)
+		},
+	}
+	if p.cfg.Worker != "" {
+		opts.Worker = func(ctx context.Context) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", p.cfg.Worker)
+		}
+	}
+	return opts
+}
+
+// dial runs an outpost in the pod.
+func (p *Provider) dial(ctx context.Context, name string, pod *corev1.Pod) (io.ReadWriteCloser, error) {
+	if now, err := p.view.pod(name); err == nil && (now == nil || now.UID != pod.UID) {
+		return nil, errors.New("the pod is gone")
+	}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	conn, err := p.cluster.connect(ctx, pod.Name, containerAgent, p.program(pod, "serve", outpostFolder, p.cfg.Place))
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.PipeReader.CloseWithError(context.Cause(ctx)) }) //nolint:errcheck // never fails
+	err = outpost.Await(conn)
+	if !stop() {
+		conn.Close() //nolint:errcheck // never fails
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, conn.failed(err)
+	}
+	return conn, nil
+}
+
+// program is a command of gc in the pod.
+func (p *Provider) program(pod *corev1.Pod, args ...string) []string {
+	file := "gc"
+	for i := range pod.Spec.InitContainers {
+		if pod.Spec.InitContainers[i].Name == containerProgram {
+			file = programPath
+		}
+	}
+	return append([]string{file, "outpost"}, args...)
+}
+
+// bring copies gc into the pod. It has its name only when it is complete, and the init
+// container waits for that.
+func (p *Provider) bring(ctx context.Context, pod *corev1.Pod) error {
+	said, code, err := p.cluster.run(ctx, pod.Name, containerProgram, nil, "/bin/sh", "-c", "uname -sm")
+	if err != nil {
+		return err
+	}
+	file, system := p.cfg.Program, systemOf(said)
+	if code == 0 && system != goruntime.GOOS+"/"+goruntime.GOARCH {
+		var ok bool
+		if file, ok = p.cfg.Programs[system]; !ok {
+			return fmt.Errorf("%w: the node is %s and gc here is for %s/%s: build gc for it and name the file in [session.ssh] programs, or use an image with gc in it (prebaked)",
+				ErrCannotRun, system, goruntime.GOOS, goruntime.GOARCH)
+		}
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	line := fmt.Sprintf(`set -e; umask 077; mkdir -p %[1]s; part=%[1]s/part-$$; cat >"$part"; [ "$(wc -c <"$part")" -eq %[2]d ] || { rm -f "$part"; echo "it was cut off on its way" >&2; exit 1; }; `+
+		`chmod 755 "$part"; mv "$part" %[3]s`, path.Dir(programPath), info.Size(), programPath)
+	said, code, err = p.cluster.run(ctx, pod.Name, containerProgram, in, "/bin/sh", "-c", line)
+	if err != nil {
+		return fmt.Errorf("cannot bring gc into the pod: %w", err)
+	}
+	if code != 0 {
+		return fmt.Errorf("%w: gc could not be brought into the pod: %s", ErrCannotRun, said)
+	}
+	return nil
+}
+
+// systemOf reads uname -sm as Go says it: "linux/amd64".
+func systemOf(said string) string {
+	system, machine, _ := strings.Cut(strings.ToLower(strings.TrimSpace(said)), " ")
+	switch machine {
+	case "x86_64":
+		machine = "amd64"
+	case "aarch64":
+		machine = "arm64"
+	}
+	return system + "/" + machine
+}
