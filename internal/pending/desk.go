@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/due"
 	"gascity/internal/event"
 	"gascity/internal/session"
 )
@@ -64,11 +65,8 @@ type Desk struct {
 
 	loaded chan struct{} // closed when the store has been read
 	ended  chan struct{} // closed when Run returns
-	wake   chan struct{} // holds one value if there is something to do
+	due    *due.Set      // sessions to look at
 	shown  atomic.Pointer[[]client.Pending]
-
-	lookMu sync.Mutex
-	looks  map[string]struct{} // sessions to look at
 
 	mu      sync.Mutex // held over saves, so never by Look and listings
 	entries map[string]*entry
@@ -95,8 +93,8 @@ func New(opts Options) *Desk {
 		opts.Policy = func(string) Policy { return Policy{} }
 	}
 	d := &Desk{
-		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
-		looks: map[string]struct{}{}, entries: map[string]*entry{}, unsaved: map[string]session.Pending{}, forget: map[string]struct{}{},
+		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), due: due.NewSet(),
+		entries: map[string]*entry{}, unsaved: map[string]session.Pending{}, forget: map[string]struct{}{},
 	}
 	d.alerts = &alerts{notify: d.notify}
 	d.shown.Store(&[]client.Pending{})
@@ -105,30 +103,7 @@ func New(opts Options) *Desk {
 
 // Look says that something about the session has changed. It never blocks and
 // may be called at any time.
-func (d *Desk) Look(session string) {
-	d.lookMu.Lock()
-	d.looks[session] = struct{}{}
-	d.lookMu.Unlock()
-	d.poke()
-}
-
-func (d *Desk) poke() {
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (d *Desk) takeLooks() []string {
-	d.lookMu.Lock()
-	defer d.lookMu.Unlock()
-	names := make([]string, 0, len(d.looks))
-	for name := range d.looks {
-		names = append(names, name)
-	}
-	clear(d.looks)
-	return names
-}
+func (d *Desk) Look(session string) { d.due.Mark(session) }
 
 // Pending lists what blocks agents, oldest first; of one agent or session if
 // target is not empty. An unknown target is client.ErrNotFound.

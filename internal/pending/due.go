@@ -81,7 +81,7 @@ func (r *run) carryOut(ctx context.Context, name, id string) {
 		d.opts.Logger.Warn("cannot carry out the policy of a pending interaction", "pending", id, "agent", e.Open.Agent, "error", err)
 		r.escalateLocked(ctx, e, err.Error())
 	}
-	d.poke()
+	d.due.Wake()
 }
 
 // changeLocked replaces the open episode: shown ones are never changed.

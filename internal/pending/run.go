@@ -29,13 +29,13 @@ func (d *Desk) Run(ctx context.Context) error {
 		r.look(ctx, v.Session)
 	}
 	for {
-		for _, name := range d.takeLooks() {
+		for _, name := range d.due.Take() {
 			r.look(ctx, name)
 		}
 		next := r.settle(ctx)
 		timer := time.NewTimer(next)
 		select {
-		case <-d.wake:
+		case <-d.due.Woken():
 		case <-timer.C:
 			d.lookAgain()
 		case <-ctx.Done():
@@ -253,7 +253,7 @@ func (d *Desk) saveLocked(ctx context.Context, p session.Pending) {
 		}
 		d.unsaved[p.ID] = p
 		d.saveAt = d.opts.Now().Add(saveEvery)
-		d.poke()
+		d.due.Wake()
 		return
 	}
 	delete(d.unsaved, p.ID)

@@ -26,7 +26,7 @@ func (w *Waits) Await(ctx context.Context, req client.WaitRequest) (client.Wait,
 	if err := w.hold(e); err != nil {
 		return client.Wait{}, err
 	}
-	w.poke()
+	w.due.Wake()
 	select {
 	case <-e.done:
 	case <-w.ended:
@@ -104,7 +104,7 @@ func (w *Waits) register(ctx context.Context, e *entry) (client.Wait, error) {
 	}
 	w.kept[e.ID] = e
 	w.putLocked(e)
-	w.poke()
+	w.due.Wake()
 	w.emit(event.WaitAdded, e.Wait, fmt.Sprintf("%s waits until %s", e.Owner, sentence(e.Wait)), map[string]string{
 		"id": e.ID, "for": e.For, "deadline": e.Deadline.Format(time.RFC3339),
 	})
@@ -179,7 +179,7 @@ func (w *Waits) putLocked(e *entry) {
 			w.byKey[key] = map[*entry]struct{}{}
 		}
 		w.byKey[key][e] = struct{}{}
-		w.mark(key)
+		w.due.Mark(key)
 	}
 	w.dueLocked(e.due())
 }

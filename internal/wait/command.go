@@ -67,5 +67,5 @@ func (w *Waits) ranCommand(ctx context.Context, e *entry, err error) {
 	e.next = w.opts.Now().Add(e.gap)
 	e.gap = min(2*e.gap, lastGap)
 	w.dueLocked(e.next)
-	w.poke()
+	w.due.Wake()
 }

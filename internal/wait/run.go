@@ -24,12 +24,12 @@ func (w *Waits) Run(ctx context.Context) error {
 	defer jobs.Wait()
 	jobs.Go(func() { w.follow(ctx) })
 	for {
-		for _, key := range w.takeLooks() {
+		for _, key := range w.due.Take() {
 			w.look(ctx, key)
 		}
 		timer := time.NewTimer(w.pass(ctx, &jobs))
 		select {
-		case <-w.wake:
+		case <-w.due.Woken():
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
@@ -221,7 +221,7 @@ func (w *Waits) endLocked(ctx context.Context, e *entry, v verdict) {
 			"id": e.ID, "for": e.For, "state": e.State, "reason": e.Reason,
 		})
 		w.dueLocked(e.EndedAt) // some may be forgotten now
-		w.poke()
+		w.due.Wake()
 	}
 	close(e.done)
 }
@@ -311,7 +311,7 @@ func (w *Waits) named(e client.Event) {
 	defer w.mu.Unlock()
 	for _, value := range e.Data {
 		if key := keyThing + value; w.byKey[key] != nil {
-			w.mark(key)
+			w.due.Mark(key)
 		}
 	}
 }
@@ -321,7 +321,7 @@ func (w *Waits) markThings() {
 	defer w.mu.Unlock()
 	for e := range w.entries {
 		if e.For == client.WaitReceipt || e.For == client.WaitPending {
-			w.mark(e.key())
+			w.due.Mark(e.key())
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (w *Waits) tellAll(ctx context.Context, untold []session.Wait) {
 		w.tellGap = min(max(2*w.tellGap, tellGap), tellMost)
 		w.tellAt = w.opts.Now().Add(w.tellGap)
 	}
-	w.poke()
+	w.due.Wake()
 }
 
 // tell tells one owner. done is false if it is to be tried again; why says that

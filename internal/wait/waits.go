@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/due"
 	"gascity/internal/event"
 	"gascity/internal/session"
 )
@@ -70,10 +71,7 @@ type Waits struct {
 
 	loaded chan struct{} // closed when the store has been read
 	ended  chan struct{} // closed when Run returns
-	wake   chan struct{} // holds one value if there is something to do
-
-	lookMu sync.Mutex
-	looks  map[string]struct{} // keys to look at: see [entry.key]
+	due    *due.Set      // keys to look at: see [entry.key]
 
 	mu      sync.Mutex
 	entries map[*entry]struct{}            // open ones
@@ -123,47 +121,22 @@ func (e *entry) key() string {
 // New returns the waits of a city. They do nothing before they run.
 func New(opts Options) *Waits {
 	return &Waits{
-		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), wake: make(chan struct{}, 1),
-		looks: map[string]struct{}{}, entries: map[*entry]struct{}{}, byKey: map[string]map[*entry]struct{}{},
+		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), due: due.NewSet(),
+		entries: map[*entry]struct{}{}, byKey: map[string]map[*entry]struct{}{},
 		kept: map[string]*entry{}, unsaved: map[string]struct{}{},
 	}
 }
 
 // Look says that something about the session has changed. It never blocks and
 // may be called at any time.
-func (w *Waits) Look(session string) { w.mark(keySession + session) }
+func (w *Waits) Look(session string) { w.due.Mark(keySession + session) }
 
 // LookReceipt says that something about a receipt has changed, like Look. Events
 // that name it say so too.
-func (w *Waits) LookReceipt(id string) { w.mark(keyThing + id) }
+func (w *Waits) LookReceipt(id string) { w.due.Mark(keyThing + id) }
 
 // LookPending is [Waits.LookReceipt] for a pending interaction.
-func (w *Waits) LookPending(id string) { w.mark(keyThing + id) }
-
-func (w *Waits) mark(key string) {
-	w.lookMu.Lock()
-	w.looks[key] = struct{}{}
-	w.lookMu.Unlock()
-	w.poke()
-}
-
-func (w *Waits) poke() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (w *Waits) takeLooks() []string {
-	w.lookMu.Lock()
-	defer w.lookMu.Unlock()
-	keys := make([]string, 0, len(w.looks))
-	for key := range w.looks {
-		keys = append(keys, key)
-	}
-	clear(w.looks)
-	return keys
-}
+func (w *Waits) LookPending(id string) { w.due.Mark(keyThing + id) }
 
 // Waits lists the registered waits, oldest first.
 func (w *Waits) Waits(ctx context.Context, which client.Which) ([]client.Wait, error) {
