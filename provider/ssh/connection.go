@@ -2,12 +2,14 @@ package ssh
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 
 	"gascity/internal/outpost"
 )
@@ -68,36 +70,71 @@ type missingError struct {
 
 func (e *missingError) Error() string { return "gc is not on a host that is " + e.system }
 
+// lastWords bounds how long a far end that is no outpost may go on.
+const lastWords = 5 * time.Second
+
 // failed tells why no outpost answered.
 func (c *connection) failed(cause error) error {
-	// It has ended, or has printed something that is no outpost's: waiting for it would be
-	// for nothing.
-	c.WriteCloser.Close() //nolint:errcheck // see above
+	// It has ended, or has printed something that is no outpost's: a login shell that
+	// prints for ever, for one.
+	timer := time.AfterFunc(lastWords, func() { _ = c.cmd.Process.Kill() }) // it may have ended
+	defer timer.Stop()
+	c.WriteCloser.Close() //nolint:errcheck // it is wanted no more
+	if printed, ok := errors.AsType[*outpost.NoOutpostError](cause); ok && !errors.Is(printed.Err, io.EOF) {
+		_ = c.cmd.Process.Kill() // it would go on
+	}
 	err := c.cmd.Wait()
 	c.ending.Do(func() {}) // and is not waited for again
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	var printed *outpost.NoOutpostError
-	errors.As(cause, &printed)
+	printed, spoke := errors.AsType[*outpost.NoOutpostError](cause)
 	switch said := c.said.String(); {
-	case ok && exit.ExitCode() == exitMissing && printed != nil:
+	case ok && exit.ExitCode() == exitMissing && spoke:
 		return &missingError{systemOf(printed.Printed)}
 	case ok && exit.ExitCode() == exitLost:
-		return fmt.Errorf("ssh: %s", said)
+		return &lostError{said}
 	case said != "":
 		return fmt.Errorf("%w; %s", cause, said)
 	}
 	return cause
 }
 
+// lostError is what ssh itself says of a connection that it could not make.
+type lostError struct{ said string }
+
+func (e *lostError) Error() string {
+	text := "ssh: " + cmp.Or(e.said, "it gave up without a word")
+	if cure := e.cure(); cure != "" {
+		text += "; " + cure
+	}
+	return text
+}
+
+// cure is what a person has to do where ssh would ask, which it cannot without a terminal.
+func (e *lostError) cure() string {
+	switch {
+	case strings.Contains(e.said, "REMOTE HOST IDENTIFICATION HAS CHANGED"):
+		return "its key is another one than before: find out why, then remove the old one with ssh-keygen -R"
+	case strings.Contains(e.said, "Host key verification failed"):
+		return "its key is not known: connect once by hand with ssh, and accept it"
+	case strings.Contains(e.said, "Permission denied"):
+		return "no key was accepted, and nobody is there to type a password: load one into your ssh agent, or name it in your ssh configuration"
+	}
+	return ""
+}
+
 // systemOf reads the last line of uname -sm as Go says it: "linux/amd64".
 func systemOf(printed string) string {
 	lines := strings.Split(strings.TrimSpace(printed), "\n")
-	system, machine, _ := strings.Cut(strings.ToLower(lines[len(lines)-1]), " ")
-	switch machine {
-	case "x86_64":
+	system, machine, _ := strings.Cut(strings.ToLower(strings.TrimSpace(lines[len(lines)-1])), " ")
+	switch {
+	case machine == "x86_64":
 		machine = "amd64"
-	case "aarch64":
+	case machine == "aarch64":
 		machine = "arm64"
+	case strings.HasPrefix(machine, "armv"):
+		machine = "arm"
+	case len(machine) == 4 && strings.HasSuffix(machine, "86"):
+		machine = "386"
 	}
 	return system + "/" + machine
 }

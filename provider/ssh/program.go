@@ -23,7 +23,7 @@ const (
 // the user's shell is, it only has to know how to run another one.
 func (h *host) run(program string, args ...string) string {
 	return "exec sh -c " + quote("program="+programFolder+"/gc-"+program+"; folder="+outpostFolder+"/"+h.cfg.ID+`"; `+
-		`[ -x "$program" ] || { uname -sm; exit `+fmt.Sprint(exitMissing)+`; }; `+
+		`[ -x "$program" ] || { echo; uname -sm; exit `+fmt.Sprint(exitMissing)+`; }; `+
 		`exec "$program" outpost `+strings.Join(args, " "))
 }
 
@@ -52,14 +52,23 @@ func (h *host) bring(ctx context.Context, system string) (program string, err er
 	h.cfg.Logger.Info("bringing gc to a host", "host", h.target.String(), "bytes", info.Size())
 	line := fmt.Sprintf(`set -e; umask 077; dir=%s; mkdir -p "$dir"; part=$dir/part-$$; trap 'rm -f "$part"' EXIT; cat >"$part"; `+
 		`[ "$(wc -c <"$part")" -eq %d ] || { echo "the program was cut off on its way" >&2; exit 1; }; `+
-		`chmod 700 "$part"; mv "$part" "$dir/gc-%s"`, programFolder, info.Size(), program)
+		`chmod 700 "$part"; mv "$part" "$dir/gc-%s"; cd "$dir"; `+tidy, programFolder, info.Size(), program)
 	cmd := h.command(ctx, "exec sh -c "+quote(line))
 	cmd.Stdin = file
-	if said, err := cmd.CombinedOutput(); err != nil {
+	said, err := cmd.CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("bringing gc to %s (%d MiB) took longer than [session.ssh] connect_timeout: raise it: %w", h.target, info.Size()>>20, context.Cause(ctx))
+	case err != nil:
 		return "", fmt.Errorf("cannot bring gc to %s: %w; %s", h.target, err, strings.TrimSpace(string(said)))
 	}
 	return program, nil
 }
+
+// tidy removes old programs but the newest few and those that somebody runs: agents over
+// there call the one that they were started by. Where nobody can tell, all stay.
+const tidy = `running=$(ps -A -o args=) && [ -n "$running" ] || exit 0; ls -t gc-* | tail -n +5 | while read -r old; do ` +
+	`case $running in *"$old"*) ;; *) rm -f -- "$old" ;; esac; done`
 
 // installed returns the checksum of the program that runs over there, of those that there
 // are here.
@@ -67,7 +76,7 @@ func (h *host) installed(ctx context.Context) (string, error) {
 	if len(h.cfg.Programs) == 0 {
 		return fingerprint(h.cfg.Program)
 	}
-	said, err := h.command(ctx, "uname -sm").Output()
+	said, err := h.command(ctx, "exec sh -c 'echo; uname -sm'").Output()
 	if err != nil {
 		return "", fmt.Errorf("cannot ask %s what it is: %w", h.target, err)
 	}

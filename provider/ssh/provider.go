@@ -2,6 +2,8 @@ package ssh
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -71,7 +73,7 @@ func Open(cfg Config) (*Provider, error) {
 	}
 	h := &host{cfg: cfg, target: target}
 	opts := outpost.Options{
-		Where: "host " + target.String(), Dial: h.dial, Attach: h.attach, Socket: cfg.Worker,
+		Where: "host " + target.String(), Dial: h.dial, Connect: cfg.Connect, Attach: h.attach, Socket: cfg.Worker,
 		Capabilities: runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true},
 	}
 	if cfg.Worker != "" {
@@ -89,11 +91,31 @@ type host struct {
 	target Target
 }
 
+// What ssh adds to the path of its socket until it is ready, and how long it may be then.
+const (
+	controlTail = 18
+	maxSocket   = 103
+)
+
+// controlPath is the socket of the connection that ssh processes share. It is empty if
+// there would be no room for its path: then each makes its own.
+func (h *host) controlPath() string {
+	if h.cfg.Dir == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{h.target.String()}, h.cfg.Options...), "\x00")))
+	path := filepath.Join(h.cfg.Dir, hex.EncodeToString(sum[:4]))
+	if len(path)+controlTail > maxSocket {
+		return ""
+	}
+	return strings.ReplaceAll(path, "%", "%%")
+}
+
 // command is an ssh process that runs one line of shell over there.
 func (h *host) command(ctx context.Context, line string, flags ...string) *exec.Cmd {
 	args := append([]string{"-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=2"}, flags...)
-	if h.cfg.Dir != "" {
-		args = append(args, "-o", "ControlMaster=auto", "-o", "ControlPersist="+strconv.Itoa(persist), "-o", "ControlPath="+filepath.Join(h.cfg.Dir, "ssh-%C"))
+	if path := h.controlPath(); path != "" {
+		args = append(args, "-o", "ControlMaster=auto", "-o", "ControlPersist="+strconv.Itoa(persist), "-o", "ControlPath="+path)
 	}
 	args = append(args, h.cfg.Options...)
 	args = append(args, h.target.args()...)
@@ -105,8 +127,6 @@ func (h *host) command(ctx context.Context, line string, flags ...string) *exec.
 
 // dial runs the outpost over there, and brings the program first if it is not there.
 func (h *host) dial(ctx context.Context) (io.ReadWriteCloser, error) {
-	ctx, cancel := context.WithTimeout(ctx, h.cfg.Connect)
-	defer cancel()
 	if h.cfg.Dir != "" {
 		if err := os.MkdirAll(h.cfg.Dir, 0o700); err != nil {
 			return nil, err
@@ -133,7 +153,7 @@ func (h *host) dial(ctx context.Context) (io.ReadWriteCloser, error) {
 func (h *host) serve(ctx context.Context, program string) (*connection, error) {
 	conn, err := start(h.command(context.WithoutCancel(ctx), h.run(program, "serve", `"$folder"`, h.cfg.Place)))
 	if err != nil {
-		return nil, fmt.Errorf("ssh cannot be started: %w; is it installed?", err)
+		return nil, fmt.Errorf("ssh cannot be started: %w; install an ssh client", err)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // Await sees it
 	err = outpost.Await(conn)

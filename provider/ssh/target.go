@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Target is where an ssh command leads: [user@]host[:port]. An IPv6 address stands in
@@ -22,7 +24,7 @@ func ParseTarget(text string) (Target, error) {
 	host := text
 	if user, rest, ok := strings.Cut(text, "@"); ok {
 		t.User, host = user, rest
-		if user == "" || strings.ContainsAny(user, " \t\n/:@") {
+		if user == "" || strings.ContainsFunc(user, unfit) || strings.Contains(user, ":") {
 			return t, fmt.Errorf("ssh target %q: %q is no user", text, user)
 		}
 	}
@@ -52,12 +54,12 @@ func cutPort(text string) (host string, port int, err error) {
 		if _, err := netip.ParseAddr(text); err != nil {
 			return "", 0, errors.New("an IPv6 address with a port needs brackets")
 		}
-		return text, 0, nil
+		host, text = text, ""
 	default:
 		host, _, _ = strings.Cut(text, ":")
 		text = text[len(host):]
 	}
-	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == '/' || r == 0x7f }) {
+	if host == "" || strings.ContainsFunc(host, unfit) {
 		return "", 0, fmt.Errorf("%q is no host", host)
 	}
 	if text == "" {
@@ -65,10 +67,15 @@ func cutPort(text string) (host string, port int, err error) {
 	}
 	digits, ok := strings.CutPrefix(text, ":")
 	port, err = strconv.Atoi(digits)
-	if !ok || err != nil || port < 1 || port > 65535 {
+	if !ok || err != nil || port < 1 || port > 65535 || digits[0] == '+' {
 		return "", 0, fmt.Errorf("%q is no port between 1 and 65535", digits)
 	}
 	return host, port, nil
+}
+
+// unfit is true for what no user and no host has.
+func unfit(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("/@[]", r) || r == utf8.RuneError
 }
 
 // String writes the target as it is read.
