@@ -84,6 +84,23 @@ type Reading struct {
 	// Ended is the word of the agent's own side that it has ended, nil if it has not
 	// said so. It proves nothing of a process: that is up to [Observe].
 	Ended *End `json:"ended,omitempty"`
+	// Conversation is the vendor's own session that the agent says it is in, nil if
+	// it has not said so.
+	Conversation *Conversation `json:"conversation,omitempty"`
+}
+
+// VariableConversation names, in the environment of an agent without a terminal that
+// keeps conversations, the one that it is to go on with; VariableMode the mode to work in.
+const (
+	VariableConversation = "GC_ACP_SESSION"
+	VariableMode         = "GC_ACP_MODE"
+)
+
+// Conversation is the vendor's own session, by which an agent can be resumed.
+type Conversation struct {
+	ID   string `json:"id"`
+	Dir  string `json:"dir,omitempty"`  // the folder that it belongs to; empty: where the agent was started
+	Mode string `json:"mode,omitempty"` // that the agent works in now; empty: not known
 }
 
 // End is how an agent has ended by its own side's word.

@@ -60,11 +60,15 @@ func (h *host) open(ctx context.Context, about acp.InitializeResult) (acp.Sessio
 		case about.AgentCapabilities.LoadSession:
 			method = acp.MethodLoad
 		default:
-			return acp.SessionResult{}, fmt.Errorf("the agent cannot go on with a conversation, %s", h.spec.Conversation)
+			return acp.SessionResult{}, fmt.Errorf("the agent offers neither session/resume nor session/load: it cannot go on with a conversation, here %s", h.spec.Conversation)
 		}
 	}
 	var opened acp.SessionResult
-	if err := h.conn.Call(ctx, method, params, &opened); err != nil {
+	err := h.conn.Call(ctx, method, params, &opened)
+	switch {
+	case acp.IsCode(err, acp.CodeResourceNotFound) && method != acp.MethodNew:
+		return opened, fmt.Errorf("%s: the conversation %s was not found: %w", method, h.spec.Conversation, err)
+	case err != nil:
 		return opened, fmt.Errorf("%s: %w", method, err)
 	}
 	if h.spec.Conversation != "" {

@@ -231,7 +231,7 @@ func (h *host) ends() {
 // state is what is known now. h.mu is held.
 func (h *host) state() State {
 	s := State{
-		Seq: h.seq, Since: h.since, Name: h.name, Conversation: h.conversation, Mode: h.mode, Modes: h.modes,
+		Seq: h.seq, Since: h.since, Name: h.name, Conversation: h.conversation, Dir: h.dir, Mode: h.mode, Modes: h.modes,
 		Boundary: h.boundary, Waiting: len(h.line), Turns: h.turns, Usage: h.usage,
 	}
 	if h.child != nil {

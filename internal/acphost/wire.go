@@ -85,6 +85,7 @@ type State struct {
 	Agent        int                         `json:"agent,omitempty"` // process number
 	Name         string                      `json:"name,omitempty"`  // the agent's, by its own word, with its version
 	Conversation string                      `json:"conversation,omitempty"`
+	Dir          string                      `json:"dir,omitempty"` // where the agent works
 	Mode         string                      `json:"mode,omitempty"`
 	Modes        []string                    `json:"modes,omitempty"`
 	Boundary     time.Time                   `json:"boundary,omitzero"` // when a cancelled turn last ended

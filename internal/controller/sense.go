@@ -1,12 +1,14 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
+	"gascity/internal/controller/resume"
 	"gascity/internal/event"
 	"gascity/internal/session"
 	"gascity/runtime"
@@ -150,14 +152,15 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 		e.seen.LastInput = reading.LastInput // no event tells of what a person types
 		l.fade(e)
 	}
-	if reading.At.IsZero() {
-		reading.At = l.now()
-	}
+	reading.At = cmp.Or(reading.At, l.now())
 	s.senses.Fold(reading)
 	s.readAt, s.heardAt = reading.At, l.now()
 	l.dirty, s.needed = l.dirty || s.needed, false
 	l.asks(e, reading.Pending)
 	l.says(e, reading.Ended)
+	if resume.Told(&e.rec.Conversation, l.desired[e.rec.Key()], reading) {
+		e.touch()
+	}
 	if !reading.Again.IsZero() {
 		l.senseAt(e, reading.Again)
 	}
@@ -177,10 +180,7 @@ func (l *loop) sensedEarly(e *entry, reading runtime.Reading, err error) {
 		reading.Pending = nil
 	}
 	l.asks(e, reading.Pending)
-	s.readAt = reading.At
-	if s.readAt.IsZero() {
-		s.readAt = l.now()
-	}
+	s.readAt = cmp.Or(reading.At, l.now())
 }
 
 // says takes the word of the agent's own side that it has ended. Its place is looked at

@@ -128,7 +128,7 @@ func Kinds() []KindInfo {
 		{SessionDraining, "the agent is asked to wind down", []Datum{reason, {"until", "when it is stopped all the same, RFC 3339"}}},
 		{SessionDrained, "the agent said that it has wound down", nil},
 		{SessionResumeFailed, "the agent could not go on in its conversation; the next start takes the next way", []Datum{
-			{"conversation", "its id"}, {"rung", "how it was tried: resume or repair"}, {"failure", "in use, not found, wrong folder, expired or unclear"}, {"error", "the agent's last words"},
+			{"conversation", "its id"}, {"rung", "how it was tried: resume or repair"}, {"failure", "in use, not found, wrong folder, expired, not offered or unclear"}, {"error", "the agent's last words"},
 		}},
 		{SessionLimited, "the vendor serves nothing for now; the session is left alone", []Datum{{"until", "when it does again, RFC 3339; absent: not known"}, {"source", "what told"}}},
 		{PoolCheckFailed, "the check of a pool fails; it keeps the number that it wanted", []Datum{{"pool", "its agent"}, {"error", "why"}}},

@@ -51,6 +51,9 @@ func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, erro
 	defer c.run.mu.Unlock()
 	c.run.evidenceLocked(&reading)
 	reading.Ended = c.run.life.End()
+	if id := c.run.life.Conversation(); id != "" && reading.Conversation == nil {
+		reading.Conversation = &runtime.Conversation{ID: id}
+	}
 	return reading, nil
 }
 

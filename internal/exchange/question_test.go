@@ -202,3 +202,18 @@ func TestAToolThatRanAlthoughItWasDeniedIsNoticed(t *testing.T) {
 		t.Errorf("recorded: %s", got)
 	}
 }
+
+// TestAConversationThatAWorkerNamesIsTold, also by a controller that comes later: who
+// restarts the agent goes on in it.
+func TestAConversationThatAWorkerNamesIsTold(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.work(r.start("a", "one"), nil)
+	r.must(a.Report(r.within(), worker.Ready, worker.Detail{ConversationID: "talk-1"}))
+	for _, when := range []string{"now", "after a restart"} {
+		r.eventually("the conversation is told "+when, func() bool {
+			reading, err := runtime.Sense(r.within(), r.now().provider, "a")
+			return err == nil && reading.Conversation != nil && reading.Conversation.ID == "talk-1"
+		})
+		r.restart()
+	}
+}

@@ -138,7 +138,11 @@ func (a *agent) start() {
 			record.Env[key] = value
 		}
 	}
-	talk, refused := openConversation(a.m)
+	var talk *conversation
+	var refused error
+	if !a.m.protocol { // there the peer opens it
+		talk, refused = openConversation(a.m)
+	}
 	if talk != nil {
 		record.Conversation, record.Turns = talk.id, talk.turns
 	}

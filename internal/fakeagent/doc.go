@@ -114,6 +114,7 @@
 //	odd-permission   options without what they need, and of kinds that nobody knows
 //	extra            members and kinds of updates that nobody knows
 //	load-fails       refuse session/load
+//	no-load          do not offer session/load
 //	silent           no sign at the beginning of a turn, and no answer at its end
 //	deaf             ignore session/cancel
 //	internal-error   answer each prompt with -32603

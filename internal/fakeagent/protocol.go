@@ -13,7 +13,7 @@ import (
 
 // faults are what --acp-fault takes; doc.go describes them.
 var faults = []string{
-	"no-initialize", "auth", "odd-permission", "extra", "load-fails", "silent", "deaf", "internal-error", "partial", "long-line", "string-ids",
+	"no-initialize", "auth", "odd-permission", "extra", "load-fails", "silent", "deaf", "internal-error", "partial", "long-line", "string-ids", "no-load",
 }
 
 // speech is the Agent Client Protocol as this agent speaks it: the face of --acp. It
@@ -100,7 +100,7 @@ func (s *speech) take(line []byte) {
 		}
 		s.answer(m.ID, map[string]any{
 			"protocolVersion": 1, "authMethods": methods, "agentInfo": map[string]any{"name": "fakeagent", "version": "1"},
-			"agentCapabilities": map[string]any{"loadSession": true},
+			"agentCapabilities": map[string]any{"loadSession": !s.has("no-load")},
 		})
 	case "authenticate":
 		s.signed = true
@@ -108,7 +108,7 @@ func (s *speech) take(line []byte) {
 	case "session/new", "session/load":
 		s.open(m.ID, m.Method, m.Params)
 	case "session/set_mode":
-		s.answer(m.ID, map[string]any{})
+		s.setMode(m.ID, m.Params)
 	case "session/prompt":
 		s.prompt(m.ID, m.Params)
 	case "session/cancel":
@@ -140,10 +140,13 @@ func (s *speech) open(id json.RawMessage, method string, params json.RawMessage)
 	case method == "session/load" && s.has("load-fails"):
 		s.fail(id, -32002, "Resource not found: "+p.SessionID)
 		return
-	case method == "session/load":
+	case method == "session/load" && s.a.m.conversations == "":
 		s.session = p.SessionID
 	default:
 		s.session = "fake-" + strings.ToLower(rand.Text()[:8])
+	}
+	if s.a.m.conversations != "" && !s.converse(id, method, p.SessionID) {
+		return
 	}
 	result := map[string]any{"modes": map[string]any{"currentModeId": "default", "availableModes": []any{
 		map[string]any{"id": "default", "name": "Default"}, map[string]any{"id": "careful", "name": "Careful"},
@@ -155,6 +158,39 @@ func (s *speech) open(id json.RawMessage, method string, params json.RawMessage)
 	for _, server := range p.Servers {
 		s.a.book.write(ledger.Record{Kind: ledger.Dialog, Dialog: "mcp server", Choice: server.Name})
 	}
+}
+
+// converse opens a stored conversation; it is false if that was refused.
+func (s *speech) converse(id json.RawMessage, method, name string) bool {
+	m := *s.a.m
+	m.sessionID, m.resume = s.session, ""
+	if method == "session/load" {
+		m.resume = name
+	}
+	talk, err := openConversation(&m)
+	switch {
+	case err != nil && m.resume != "" && !strings.Contains(err.Error(), "in use"):
+		s.fail(id, -32002, "Resource not found: "+name)
+		return false
+	case err != nil:
+		s.fail(id, -32603, err.Error())
+		return false
+	}
+	s.a.talk, s.session = talk, talk.id
+	s.a.book.write(ledger.Record{Kind: ledger.Dialog, Dialog: "conversation", Conversation: talk.id, Turns: talk.turns})
+	return true
+}
+
+func (s *speech) setMode(id, params json.RawMessage) {
+	var p struct {
+		ModeID string `json:"modeId"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil || p.ModeID != "default" && p.ModeID != "careful" {
+		s.fail(id, -32602, "Invalid params: modeId")
+		return
+	}
+	s.a.book.write(ledger.Record{Kind: ledger.Dialog, Dialog: "mode", Choice: p.ModeID})
+	s.answer(id, map[string]any{})
 }
 
 func (s *speech) prompt(id, params json.RawMessage) {

@@ -19,8 +19,15 @@ type Host interface {
 	Settle(ctx context.Context, l Live) (runtime.Outcome, error)
 	// Interrupt cuts the agent's turn off.
 	Interrupt(ctx context.Context, l Live) error
-	// Sense is what the program knows of the agent's activity.
-	Sense(ctx context.Context, l Live) (runtime.Evidence, *runtime.PendingInteraction, error)
+	// Sense is what the program knows of the agent.
+	Sense(ctx context.Context, l Live) (Said, error)
+}
+
+// Said is what such a program knows of its agent.
+type Said struct {
+	Evidence     runtime.Evidence
+	Pending      *runtime.PendingInteraction
+	Conversation *runtime.Conversation // nil: not known yet
 }
 
 // OpenHosted opens the sessions of a driver whose agents have such a program.

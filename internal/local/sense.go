@@ -40,12 +40,12 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 		s.memory.Recall(name, l.life, reading.Evidence)
 	}
 	if s.host != nil {
-		said, pending, err := s.host.Sense(ctx, l)
+		said, err := s.host.Sense(ctx, l)
 		if err != nil {
 			return runtime.Reading{}, ErrorOf(op, name, err)
 		}
-		said.At = reading.At
-		reading.Evidence, reading.Pending = append(reading.Evidence, said), pending
+		said.Evidence.At = reading.At
+		reading.Evidence, reading.Pending, reading.Conversation = append(reading.Evidence, said.Evidence), said.Pending, said.Conversation
 	}
 	process.At = reading.At
 	reading.Evidence = append(reading.Evidence, process)

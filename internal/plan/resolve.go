@@ -144,7 +144,8 @@ func (r *resolver) warn(at config.Origin, message string) {
 func (r *resolver) session() Session {
 	a := r.agent
 	selection := r.place()
-	if r.in.Known.Protocol(selection) {
+	protocol := r.in.Known.Protocol(selection)
+	if protocol {
 		r.speak()
 	}
 	r.program, r.args = r.words()
@@ -164,7 +165,7 @@ func (r *resolver) session() Session {
 		DrainTimeout: drainTimeout(a),
 		Pending:      pendingPolicy(a),
 		Context:      ContextPolicy{float64(a.Context.WarnAt) / 100, float64(a.Context.CompactAt) / 100, a.Context.Within},
-		Resume:       r.resume(),
+		Resume:       r.resume(protocol),
 	}
 	for _, name := range a.DependsOn {
 		if target, ok := r.city.Dependency(a, name); ok {

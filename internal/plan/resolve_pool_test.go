@@ -278,3 +278,20 @@ func TestAnotherConfigurationCanBeTried(t *testing.T) {
 		t.Errorf("trying it changed what was observed: %s", diff)
 	}
 }
+
+func TestADriverContinuesAConversationByItsEnvironment(t *testing.T) {
+	s := resolve(t, robotAgent+robot)
+	s.Resume = plan.Resume{Protocol: true}
+	c := session.Conversation{ID: "x", Mode: "careful"}
+	cfg, ok := s.ResumeCommand(c, session.RungResume)
+	if !ok || cfg.Command != s.Config.Command || cfg.Env[runtime.VariableConversation] != "x" || cfg.Env[runtime.VariableMode] != "careful" {
+		t.Errorf("resumed, %v: %q with %v", ok, cfg.Command, cfg.Env)
+	}
+	if _, leaks := s.Config.Env[runtime.VariableConversation]; leaks {
+		t.Error("the next fresh start would continue it")
+	}
+	s.Config.Env = map[string]string{runtime.VariableMode: "plan"}
+	if cfg, _ = s.ResumeCommand(c, session.RungResume); cfg.Env[runtime.VariableMode] != "plan" {
+		t.Errorf("the mode is %q, not that of the configuration", cfg.Env[runtime.VariableMode])
+	}
+}

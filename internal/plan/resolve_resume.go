@@ -9,10 +9,15 @@ import (
 )
 
 // resume settles how the agent's conversation is continued. A start_command of
-// the agent's own is complete: only a resume_command tells how it is resumed.
-func (r *resolver) resume() Resume {
+// the agent's own is complete: only a resume_command tells how it is resumed. With
+// protocol the agent's driver continues it, and no command does.
+func (r *resolver) resume(protocol bool) Resume {
 	a, p := r.agent, r.profile
 	resume := Resume{Fresh: a.WakeMode == config.WakeFresh, Nudge: a.Nudge, Mode: a.PermissionMode}
+	if protocol {
+		resume.Protocol, resume.Mode = true, ""
+		return resume
+	}
 	fromProfile := a.StartCommand == "" && p.Name != ""
 	all := r.command()
 	if fromProfile && p.SessionIDFlag != "" {

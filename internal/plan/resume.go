@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -19,6 +21,9 @@ type Resume struct {
 	Fresh      bool   // every start begins a new conversation, whatever is known
 	Nudge      string // what an agent is told whose conversation goes on: no first prompt
 	Mode       string // the permission mode, empty for the agent CLI's own
+	// Protocol says that the agent's driver opens conversations: their ids travel in
+	// the environment, see runtime.VariableConversation, and the command stays.
+	Protocol bool
 }
 
 // ConversationMark stands for a conversation's id in the commands of [Resume].
@@ -35,11 +40,20 @@ var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,255}$`)
 // [session.RungFresh], if the agent is to, if it cannot resume, or if the id is
 // none that may stand in a command.
 func (s *Session) ResumeCommand(c session.Conversation, rung session.Rung) (cfg runtime.Config, ok bool) {
-	if rung == session.RungFresh || s.Resume.Fresh || s.Resume.Again == "" || !plainID.MatchString(c.ID) {
+	if rung == session.RungFresh || s.Resume.Fresh || s.Resume.Again == "" && !s.Resume.Protocol || !plainID.MatchString(c.ID) {
 		return runtime.Config{}, false
 	}
 	cfg = s.Config
-	cfg.Command = strings.ReplaceAll(s.Resume.Again, ConversationMark, c.ID)
+	if s.Resume.Protocol {
+		cfg.Env = maps.Clone(cfg.Env)
+		if cfg.Env == nil {
+			cfg.Env = map[string]string{}
+		}
+		cfg.Env[runtime.VariableConversation] = c.ID
+		cfg.Env[runtime.VariableMode] = cmp.Or(cfg.Env[runtime.VariableMode], c.Mode)
+	} else {
+		cfg.Command = strings.ReplaceAll(s.Resume.Again, ConversationMark, c.ID)
+	}
 	cfg.PromptSuffix, cfg.PromptFlag, cfg.Nudge = "", "", s.Resume.Nudge
 	if rung == session.RungRepair && c.Dir != "" {
 		cfg.WorkDir = c.Dir

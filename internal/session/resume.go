@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"strings"
 	"time"
 	"unicode"
@@ -27,6 +28,7 @@ const (
 	ResumeNotFound ResumeFailure = "not found"    // there is no such conversation, or not in this folder
 	ResumeWrongDir ResumeFailure = "wrong folder" // it belongs to another folder
 	ResumeExpired  ResumeFailure = "expired"      // the vendor keeps it no more
+	ResumeUnable   ResumeFailure = "not offered"  // the agent goes on with no conversation
 	ResumeOther    ResumeFailure = "unclear"      // the agent ended, and its words tell nothing of it
 )
 
@@ -62,7 +64,7 @@ func ClassifyResume(exit *runtime.Exit, output string, patterns []ResumePattern)
 // One that is in use is tried once more: whoever had it is often about to end.
 // One that is not found may only be sought in the wrong folder.
 func Ladder(c Conversation, failure ResumeFailure) Rung {
-	if c.ID == "" || failure == ResumeExpired || c.Rungs >= maxRungs {
+	if c.ID == "" || failure == ResumeExpired || failure == ResumeUnable || c.Rungs >= maxRungs {
 		return RungFresh
 	}
 	switch failure {
@@ -79,14 +81,14 @@ func Ladder(c Conversation, failure ResumeFailure) Rung {
 const maxRungs = 2
 
 // Descend notes that an attempt to resume the conversation failed. One that has
-// expired is not tried again.
+// expired is not tried again, nor one of an agent that cannot.
 func (c *Conversation) Descend(failure ResumeFailure) {
 	if failure != "" {
 		c.Failure = failure
 	}
 	switch failure {
 	case "":
-	case ResumeExpired:
+	case ResumeExpired, ResumeUnable:
 		c.Rungs = maxRungs
 	default:
 		c.Rungs = min(c.Rungs+1, maxRungs)
@@ -168,14 +170,27 @@ type Learned struct {
 
 const maxConversationID = 256
 
-// Learn takes over a conversation that was reported, and reports whether it did.
-// An id from an error is never kept, nor one that cannot be an id: longer than 256
-// bytes, or with blanks or control characters in it.
+// Learn takes over a conversation that was reported, and reports whether that was
+// news. Of the one that the agent is known to be in only folder and mode are. An id
+// from an error is never kept, nor one that cannot be an id: longer than 256 bytes,
+// or with blanks or control characters in it.
+//
+// An agent whose conversation had no id yet is in the same one as before: what it is
+// in place of is remembered. That a person asked for a new one holds for any.
 func (c *Conversation) Learn(l Learned) bool {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar }
 	if !l.Running || l.ID == "" || len(l.ID) > maxConversationID || strings.HasPrefix(l.ID, "-") || strings.ContainsFunc(l.ID, odd) {
 		return false
 	}
-	*c = Conversation{ID: l.ID, Dir: l.Dir, Mode: l.Mode, At: l.At}
-	return true
+	before := *c
+	switch {
+	case c.ID != l.ID:
+		*c = Conversation{ID: l.ID, Dir: l.Dir, Mode: l.Mode, At: l.At, Begun: true, Closed: before.Closed}
+		if f := before.Former; before.ID == "" && f != nil && f.ID != l.ID {
+			c.Rung, c.Former = before.Rung, f
+		}
+	default:
+		c.Dir, c.Mode, c.Begun = cmp.Or(l.Dir, c.Dir), cmp.Or(l.Mode, c.Mode), true
+	}
+	return *c != before
 }

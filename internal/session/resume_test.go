@@ -119,7 +119,28 @@ func TestAnIDFromAnErrorIsNeverKept(t *testing.T) {
 		}
 	}
 	c := kept
-	if want := (Conversation{ID: "new", Dir: "/v", Mode: "ask", At: at(5)}); !c.Learn(Learned{ID: "new", Dir: "/v", Mode: "ask", At: at(5), Running: true}) || c != want {
+	if want := (Conversation{ID: "new", Dir: "/v", Mode: "ask", At: at(5), Begun: true}); !c.Learn(Learned{ID: "new", Dir: "/v", Mode: "ask", At: at(5), Running: true}) || c != want {
 		t.Errorf("the conversation is %+v, want %+v", c, want)
+	}
+}
+
+// TestWhatIsLearnedKeepsTheRest is about reports that come again and again, of an agent that
+// may have begun in place of another conversation.
+func TestWhatIsLearnedKeepsTheRest(t *testing.T) {
+	former := &Abandoned{ID: "old", Failure: ResumeUnable}
+	c := Conversation{Begun: true, Rung: RungFresh, Former: former, Dir: "/w"}
+	l := Learned{ID: "new", Dir: "/w", At: at(1), Running: true}
+	if !c.Learn(l) || c.Former != former || !c.Begun || c.Rung != RungFresh {
+		t.Errorf("after the first word: %+v", c)
+	}
+	if l.At = at(2); c.Learn(l) || !c.At.Equal(at(1)) {
+		t.Errorf("the same again is news: %+v", c)
+	}
+	if l.Mode = "careful"; !c.Learn(l) || c.Mode != "careful" || c.Former != former {
+		t.Errorf("after a change of mode: %+v", c)
+	}
+	c.Closed, l.ID = true, "cleared"
+	if !c.Learn(l) || !c.Closed || c.Former != nil {
+		t.Errorf("in another conversation: %+v", c)
 	}
 }

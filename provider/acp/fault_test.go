@@ -161,9 +161,12 @@ func TestHandshakeChoices(t *testing.T) {
 	if err != nil || !strings.Contains(out, "conversation former") {
 		t.Errorf("Peek = %q, %v", out, err)
 	}
-	until(t, "both servers are known", func() bool { return len(p.records(t, ledger.Dialog)) == 2 })
-	if got := p.records(t, ledger.Dialog); got[0].Choice != "a" || got[1].Choice != "b" {
-		t.Errorf("servers %+v, want a and b in the order of their names", got)
+	until(t, "both servers and the mode are known", func() bool { return len(p.records(t, ledger.Dialog)) == 3 })
+	if got := p.records(t, ledger.Dialog); got[0].Choice != "a" || got[1].Choice != "b" || got[2].Choice != "careful" {
+		t.Errorf("servers and mode %+v, want a and b in the order of their names, then careful", got)
+	}
+	if r, err := p.Sense(t.Context(), "one"); err != nil || r.Conversation == nil || *r.Conversation != (runtime.Conversation{ID: "former", Dir: p.dir, Mode: "careful"}) {
+		t.Errorf("it is in %+v, %v", r.Conversation, err)
 	}
 }
 

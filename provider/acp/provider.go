@@ -122,7 +122,7 @@ const startMargin = 2 * time.Second
 func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, error) {
 	spec := acphost.Spec{
 		Command: cmp.Or(cfg.Command, `exec "${SHELL:-/bin/sh}"`), Socket: filepath.Join(folder, socketName), MCPServers: cfg.MCPServers, Handshake: w.cfg.HandshakeTimeout,
-		Conversation: cfg.Env["GC_ACP_SESSION"], Mode: cfg.Env["GC_ACP_MODE"], Auth: cfg.Env["GC_ACP_AUTH"],
+		Conversation: cfg.Env[runtime.VariableConversation], Mode: cfg.Env[runtime.VariableMode], Auth: cfg.Env["GC_ACP_AUTH"],
 	}
 	raw, err := json.Marshal(spec)
 	if err != nil {
@@ -150,19 +150,23 @@ func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, err
 
 // Sense keeps the contract of local.Host. A host that has not come up yet, or is about to
 // end, tells nothing.
-func (w *way) Sense(ctx context.Context, l local.Live) (runtime.Evidence, *runtime.PendingInteraction, error) {
-	e := runtime.Evidence{Source: runtime.SourceACP, Activity: runtime.ActivityUnknown}
+func (w *way) Sense(ctx context.Context, l local.Live) (local.Said, error) {
+	said := local.Said{Evidence: runtime.Evidence{Source: runtime.SourceACP, Activity: runtime.ActivityUnknown}}
+	e := &said.Evidence
 	state, err := clientOf(l).State(ctx, 0)
 	switch {
 	case errors.Is(err, acphost.ErrNoHost):
 		e.Detail = err.Error()
-		return e, nil, nil
+		return said, nil
 	case err != nil:
-		return e, nil, err
+		return said, err
 	}
 	e.Activity, e.Since, e.Detail = state.Activity, state.Since, state.Detail
-	if state.Pending != nil {
+	if said.Pending = state.Pending; state.Pending != nil {
 		e.Kind = state.Pending.Kind
 	}
-	return e, state.Pending, nil
+	if state.Conversation != "" {
+		said.Conversation = &runtime.Conversation{ID: state.Conversation, Dir: state.Dir, Mode: state.Mode}
+	}
+	return said, nil
 }

@@ -4,6 +4,7 @@
 package resume
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"strings"
@@ -61,6 +62,20 @@ func Config(s *plan.Session, c session.Conversation) (cfg runtime.Config, ok boo
 	return cfg, ok
 }
 
+// Told takes over the conversation that a running agent says it is in, and reports
+// whether that is news. A command that runs once is never resumed.
+func Told(c *session.Conversation, s *plan.Session, r runtime.Reading) bool {
+	said := r.Conversation
+	if said == nil || s == nil || s.Config.Lifecycle == runtime.LifecycleOneShot {
+		return false
+	}
+	l := session.Learned{ID: said.ID, Dir: said.Dir, Mode: said.Mode, At: r.At, Running: true}
+	if l.ID != c.ID {
+		l.Dir, l.Mode = cmp.Or(l.Dir, c.Dir, s.Config.WorkDir), cmp.Or(l.Mode, s.Resume.Mode)
+	}
+	return c.Learn(l)
+}
+
 // notFoundCode is what a shell says of a command that it cannot find.
 const notFoundCode = 127
 
@@ -76,6 +91,7 @@ func patterns() []session.ResumePattern {
 		{Failure: session.ResumeInUse, Text: "session id already in use"},
 		{Failure: session.ResumeInUse, Text: "session is already in use"},
 		{Failure: session.ResumeInUse, Text: "conversation is already in use"},
+		{Failure: session.ResumeUnable, Text: "it cannot go on with a conversation"},
 		{Failure: session.ResumeExpired, Text: "conversation has expired"},
 		{Failure: session.ResumeExpired, Text: "session has expired"},
 		{Failure: session.ResumeExpired, Text: idMark + " has expired"},
