@@ -190,21 +190,23 @@ func hold(t *testing.T, path string) {
 	}
 }
 
-// TestAWaitingPromptFollowsItsConversation queues prompts behind a long turn and
+// TestAWaitingPromptFollowsItsConversation queues prompts behind a question and
 // kills the agent: the successor that goes on in the conversation gets them, one in
-// a new conversation does not (R1, R8).
+// a new conversation does not (R1, R8). Behind a turn they would not certainly wait:
+// an agent that takes input during a turn is offered them, and of one that is killed
+// while it is typed to nobody can tell what it took.
 func TestAWaitingPromptFollowsItsConversation(t *testing.T) {
 	c := newCrew(t, "", []member{{name: "goes-on", talks: true}, {name: "begins", talks: true}})
 	c.start()
 	defer c.stop()
 	for agent, want := range map[string]bool{"goes-on": true, "begins": false} {
 		before := c.oneOf(agent, 0)
-		nudge(t, c, agent, "[[busy:10m]]")
-		c.await("in its long turn", func(status client.Status) bool { // that it took the prompt does not say that it has begun: the next one may still be typed
-			return slices.ContainsFunc(status.Agents, func(a client.Agent) bool { return a.Name == agent && a.Activity.State == string(runtime.ActivityBusy) })
+		nudge(t, c, agent, "[[ask:May I go on?|Yes|No]]")
+		c.await("at its question", func(status client.Status) bool { // from then on nothing is typed
+			return slices.ContainsFunc(status.Agents, func(a client.Agent) bool { return a.Name == agent && a.Activity.State == string(runtime.ActivityWaiting) })
 		})
 		r, err := c.client.Nudge(t.Context(), agent, client.NudgeRequest{Text: "for this conversation"})
-		if err != nil || r.Ended() {
+		if err != nil || r.Ended() || r.Attempts != 0 {
 			t.Fatalf("%s: the prompt does not wait: %+v, %v", agent, r, err)
 		}
 		if !want {
