@@ -18,7 +18,7 @@ func TestAnAgentThatHasEndedByItsOwnWord(t *testing.T) {
 		w.after(time.Minute)
 		looks, other := w.fake.number("observe"), w.agent("b").Instance
 		before := w.agent("a").Instance
-		w.fake.onStarted = func(name string) { delete(w.fake.speaks, name) }
+		w.fake.set(func(f *fake) { f.onStarted = func(name string) { delete(f.speaks, name) } })
 		w.fake.says("gc-town-a", runtime.ActivityUnknown, func(r *runtime.Reading) {
 			r.Evidence[0].Source = runtime.SourceWorker
 			r.Ended = &runtime.End{At: time.Now(), Exit: &runtime.Exit{Code: 3}}
@@ -30,21 +30,23 @@ func TestAnAgentThatHasEndedByItsOwnWord(t *testing.T) {
 		if got := w.agent("a"); got.Instance != before || !strings.Contains(got.Reason, "its worker says that it exited with code 3") {
 			t.Errorf("at once it is %+v", got)
 		}
-		w.fake.onStop = func(name string) {
-			if name != "gc-town-a" {
-				t.Errorf("%s was ended for the word of another", name)
+		w.fake.set(func(f *fake) {
+			f.onStop = func(name string) {
+				if name != "gc-town-a" {
+					t.Errorf("%s was ended for the word of another", name)
+				}
 			}
-		}
-		w.fake.stubborn["gc-town-a"] = 2
-		starts := len(w.fake.startLog)
+			f.stubborn["gc-town-a"] = 2
+		})
+		starts := len(w.fake.starts())
 		w.after(11 * time.Second)
-		if n := len(w.fake.startLog); n != starts {
-			t.Errorf("another incarnation was started while the process lived: %v", w.fake.startLog)
+		if n := len(w.fake.starts()); n != starts {
+			t.Errorf("another incarnation was started while the process lived: %v", w.fake.starts())
 		}
 		w.after(time.Minute)
 		got := w.agent("a")
-		if got.Instance == before || got.State != "running" || len(w.fake.startLog) != starts+1 {
-			t.Errorf("after a minute it is %+v; starts %v", got, w.fake.startLog[starts:])
+		if got.Instance == before || got.State != "running" || len(w.fake.starts()) != starts+1 {
+			t.Errorf("after a minute it is %+v; starts %v", got, w.fake.starts()[starts:])
 		}
 		if r := w.records.record(t, "gc-town-a"); len(r.Failures) != 1 || r.Former == nil || r.Former.Exit == nil || r.Former.Exit.Code != 3 {
 			t.Errorf("its end is kept as %+v of %+v", r.Failures, r.Former)
@@ -67,12 +69,14 @@ func TestAMissedAnswerEndsNothing(t *testing.T) {
 		w.fake.mu.Lock()
 		delete(w.fake.speaks, "gc-town-a") // silence
 		w.fake.mu.Unlock()
-		before, starts := w.agent("a").Instance, len(w.fake.startLog)
-		w.fake.onStop = func(name string) { t.Errorf("%s was ended because nobody heard of it", name) }
+		before, starts := w.agent("a").Instance, len(w.fake.starts())
+		w.fake.set(func(f *fake) {
+			f.onStop = func(name string) { t.Errorf("%s was ended because nobody heard of it", name) }
+		})
 		w.after(3 * time.Hour)
-		if got := w.agent("a"); got.Instance != before || got.State != "running" || len(w.fake.startLog) != starts {
-			t.Errorf("it is %+v; starts %v", got, w.fake.startLog[starts:])
+		if got := w.agent("a"); got.Instance != before || got.State != "running" || len(w.fake.starts()) != starts {
+			t.Errorf("it is %+v; starts %v", got, w.fake.starts()[starts:])
 		}
-		w.fake.onStop = nil
+		w.fake.set(func(f *fake) { f.onStop = nil })
 	})
 }
