@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/agentcli"
 	"gascity/internal/delivery"
 	"gascity/internal/event"
 	"gascity/internal/fakeagent/ledger"
@@ -232,11 +233,13 @@ func sized(n int) string {
 	return b.String()[:n-1] + "."
 }
 
-// What arrives is what was sent, to the byte, or nothing at all.
+// What arrives is what was sent, to the byte and behind the guard of its program, or
+// nothing at all.
 func TestCorpusArrivesOrIsRefused(t *testing.T) {
 	t.Parallel()
 	h := openHamlet(t, shortDir(t))
 	texts := corpus()
+	screen := agentcli.Builtin().Resolve("claude", "").Screen
 	books := []string{h.begin(t, "one", "--think", "1ms"), h.begin(t, "two", "--think", "1ms"), h.begin(t, "three", "--think", "1ms")}
 	names := []string{"one", "two", "three"}
 	type sending struct{ what, name, id string }
@@ -261,7 +264,8 @@ func TestCorpusArrivesOrIsRefused(t *testing.T) {
 		odd := strings.ContainsAny(texts[s.what], "\x00\x1b\x03\a\r") || strings.Contains(texts[s.what], "\u009b")
 		switch got.State {
 		case client.ReceiptConsumed:
-			arrived[ledger.Sum(texts[s.what])]++
+			line, _ := screen.Prompt(texts[s.what]) // what its program would run as a command is kept a prompt
+			arrived[ledger.Sum(line)]++
 		case client.ReceiptDead:
 			if !odd {
 				t.Errorf("%s was refused: %s", s.what, got.Reason)
