@@ -73,11 +73,6 @@ func (a absent) NudgeNow(_ string, content []runtime.ContentBlock) error {
 // DismissKnownDialogs keeps the contract of runtime.DialogProvider.
 func (a absent) DismissKnownDialogs(context.Context, string, time.Duration) error { return a.err }
 
-// Exec keeps the contract of runtime.ExecProvider.
-func (a absent) Exec(context.Context, string, []string) (output []byte, code int, err error) {
-	return nil, 0, a.err
-}
-
 // Relaunch keeps the contract of runtime.RelaunchProvider.
 func (a absent) Relaunch(context.Context, string, runtime.Config) error { return a.err }
 

@@ -24,7 +24,7 @@ func (p *Provider) attach(ctx context.Context, pod *corev1.Pod, name string, opt
 	if !term.IsTerminal(in) || !term.IsTerminal(int(os.Stdout.Fd())) {
 		return fail(errors.New("standard input and output are no terminal"))
 	}
-	args := []string{"attach", outpostFolder, p.cfg.Place, name}
+	args := []string{"attach", outpostFolder(pod.Name), p.cfg.Place, name}
 	if opts.ReadOnly {
 		args = append(args, "--read-only")
 	}

@@ -57,15 +57,41 @@ func (c *cluster) run(ctx context.Context, pod, container string, in io.Reader, 
 	}
 	err = executor.StreamWithContext(ctx, streams)
 	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
-		return out.String() + bad.String(), exit.Code, nil
+		return out.String() + "\n" + bad.String(), exit.Code, nil
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return "", 0, fmt.Errorf("cannot run %s in the pod: %w", argv[0], err)
+		return out.String(), 0, fmt.Errorf("cannot run %s in the pod: %w", argv[0], err)
 	}
 	return out.String(), 0, nil
+}
+
+// Exec keeps the contract of runtime.ExecProvider.
+func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
+	const op = "exec in"
+	fail := func(err error) ([]byte, int, error) { return nil, 0, &runtime.Error{Op: op, Session: name, Err: err} }
+	if len(argv) == 0 {
+		return fail(errors.New("there is no command"))
+	}
+	if _, err := p.atContext(ctx, op, name); err != nil {
+		return nil, 0, err
+	}
+	var out bytes.Buffer
+	streams := remotecommand.StreamOptions{Stdout: &out, Stderr: io.Discard}
+	executor, err := p.cluster.executor(podName(p.cfg.ID, name), containerAgent, streams, argv)
+	if err != nil {
+		return fail(err)
+	}
+	err = executor.StreamWithContext(ctx, streams)
+	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
+		return out.Bytes(), exit.Code, nil
+	}
+	if err != nil {
+		return fail(errors.Join(context.Cause(ctx), err))
+	}
+	return out.Bytes(), 0, nil
 }
 
 // connection is an exec whose standard input and output are those of the far end.
@@ -84,7 +110,7 @@ func (c *cluster) connect(ctx context.Context, pod, container string, argv []str
 	input, writer := io.Pipe()
 	reader, output := io.Pipe()
 	conn := &connection{PipeReader: reader, PipeWriter: writer, ended: make(chan struct{})}
-	streams := remotecommand.StreamOptions{Stdin: input, Stdout: output, Stderr: &conn.said}
+	streams := remotecommand.StreamOptions{Stdin: endless{input}, Stdout: output, Stderr: &conn.said}
 	executor, err := c.executor(pod, container, streams, argv)
 	if err != nil {
 		return nil, err
@@ -102,6 +128,18 @@ func (c *cluster) connect(ctx context.Context, pod, container string, argv []str
 		stop()
 	}()
 	return conn, nil
+}
+
+// endless tells the closing of a pipe as its end: the library would complain on standard
+// error.
+type endless struct{ *io.PipeReader }
+
+func (e endless) Read(p []byte) (int, error) {
+	n, err := e.PipeReader.Read(p)
+	if errors.Is(err, io.ErrClosedPipe) {
+		err = io.EOF
+	}
+	return n, err
 }
 
 func (c *connection) Read(p []byte) (int, error) { return c.PipeReader.Read(p) }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,11 +29,10 @@ const (
 	containerAgent   = "agent"
 	containerProgram = "gc-program" // waits until the program is there
 
-	folderGC      = "/gc"         // ours
-	programPath   = "/gc/bin/gc"  // brought here
-	outpostFolder = "/gc/outpost" // sessions are found in it again
-	homeFolder    = "/gc-home"
-	usualWorkDir  = "/workspace"
+	folderGC     = "/gc"        // ours
+	programPath  = "/gc/bin/gc" // brought here
+	homeFolder   = "/gc-home"
+	usualWorkDir = "/workspace"
 )
 
 // labelLimit is how long a label's value and a host's name may be.
@@ -44,6 +44,12 @@ func podName(city, session string) string {
 	sum := sha256.Sum256([]byte(city + "\x00" + session))
 	tail := "-" + hex.EncodeToString(sum[:8])
 	return "gc-" + strings.TrimRight(cut(slug(session), labelLimit-len("gc-")-len(tail)), "-") + tail
+}
+
+// outpostFolder is where sessions are found again in a pod. Pods that share processes do
+// not share it.
+func outpostFolder(pod string) string {
+	return path.Join(folderGC, "outpost"+pod[strings.LastIndex(pod, "-"):])
 }
 
 // slug makes lower-case letters, digits and dashes of a session's name.
@@ -177,35 +183,40 @@ func (o order) container(c *corev1.Container) {
 	if o.settings.Prebaked {
 		program = "gc"
 	}
-	c.Command, c.Args = []string{program, "outpost", "hold", outpostFolder, o.place}, nil
+	c.Command, c.Args = []string{program, "outpost", "hold", outpostFolder(podName(o.city, o.session)), o.place}, nil
 	c.WorkingDir = folderGC
 	set := map[string]bool{}
 	for _, v := range c.Env {
 		set[v.Name] = true
 	}
-	if !set["HOME"] {
-		c.Env = append(c.Env, corev1.EnvVar{Name: "HOME", Value: homeFolder})
+	for name, value := range map[string]string{"HOME": homeFolder, "XDG_RUNTIME_DIR": folderGC + "/run"} {
+		if !set[name] {
+			c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
+		}
 	}
+	slices.SortFunc(c.Env, func(a, b corev1.EnvVar) int { return strings.Compare(a.Name, b.Name) })
 	if !o.settings.Root && c.SecurityContext == nil {
 		c.SecurityContext = &corev1.SecurityContext{
 			AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
 			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		}
 	}
-	mount(c, "gc", folderGC)
-	mount(c, "gc-home", homeFolder)
-	mount(c, "gc-tmp", "/tmp")
-	mount(c, "gc-work", workDir(o.cfg))
-}
-
-// mount adds a volume unless the template has one at that path, or above it.
-func mount(c *corev1.Container, volume, at string) {
-	for _, m := range c.VolumeMounts {
-		if at == m.MountPath || strings.HasPrefix(at, strings.TrimSuffix(m.MountPath, "/")+"/") {
-			return
+	theirs := c.VolumeMounts
+	for _, m := range []corev1.VolumeMount{
+		{Name: "gc", MountPath: folderGC}, {Name: "gc-home", MountPath: homeFolder}, {Name: "gc-tmp", MountPath: "/tmp"},
+		{Name: "gc-work", MountPath: workDir(o.cfg)},
+	} {
+		if !covered(theirs, m.MountPath) {
+			c.VolumeMounts = append(c.VolumeMounts, m)
 		}
 	}
-	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: at})
+}
+
+// covered reports whether the template has a volume at that path, or above it.
+func covered(mounts []corev1.VolumeMount, at string) bool {
+	return slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool {
+		return at == m.MountPath || strings.HasPrefix(at, strings.TrimSuffix(m.MountPath, "/")+"/")
+	})
 }
 
 // workDir is the agent's folder: the one that it has everywhere.

@@ -86,7 +86,7 @@ func (p *Provider) dial(ctx context.Context, name string, pod *corev1.Pod) (io.R
 	}
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	conn, err := p.cluster.connect(ctx, pod.Name, containerAgent, p.program(pod, "serve", outpostFolder, p.cfg.Place))
+	conn, err := p.cluster.connect(ctx, pod.Name, containerAgent, p.program(pod, "serve", outpostFolder(pod.Name), p.cfg.Place))
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +113,9 @@ func (p *Provider) program(pod *corev1.Pod, args ...string) []string {
 	return append([]string{file, "outpost"}, args...)
 }
 
+// brought is said when the program is complete.
+const brought = "gc-is-complete"
+
 // bring copies gc into the pod. It has its name only when it is complete, and the init
 // container waits for that.
 func (p *Provider) bring(ctx context.Context, pod *corev1.Pod) error {
@@ -138,8 +141,11 @@ func (p *Provider) bring(ctx context.Context, pod *corev1.Pod) error {
 		return err
 	}
 	line := fmt.Sprintf(`set -e; umask 077; mkdir -p %[1]s; part=%[1]s/part-$$; cat >"$part"; [ "$(wc -c <"$part")" -eq %[2]d ] || { rm -f "$part"; echo "it was cut off on its way" >&2; exit 1; }; `+
-		`chmod 755 "$part"; mv "$part" %[3]s`, path.Dir(programPath), info.Size(), programPath)
+		`chmod 755 "$part"; echo %[4]s; mv "$part" %[3]s`, path.Dir(programPath), info.Size(), programPath, brought)
 	said, code, err = p.cluster.run(ctx, pod.Name, containerProgram, in, "/bin/sh", "-c", line)
+	if strings.Contains(said, brought) {
+		return nil // the container ends as soon as the program has its name, and this command with it
+	}
 	if err != nil {
 		return fmt.Errorf("cannot bring gc into the pod: %w", err)
 	}
