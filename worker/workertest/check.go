@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"gascity/worker"
 )
 
 // Options tell how to come by a worker.
@@ -20,13 +19,20 @@ type Options struct {
 	// added to its Env.
 	Command func(ctx context.Context) *exec.Cmd
 	// ToolPrompt is a prompt upon which the worker wants to use a tool; empty leaves out
-	// the cases about authorization.
+	// the cases about authorization. [FileMark] in it becomes the path of a file that is not
+	// there, which the tool must make: it shows whether the tool was used.
 	ToolPrompt string
+	// LongPrompt is a prompt upon which it works until it is interrupted; empty tries an
+	// interrupt between two turns only.
+	LongPrompt string
 	// Only names the cases to run; empty are all.
 	Only []string
 	// Patience is how long a case waits for the worker; zero is 30 seconds.
 	Patience time.Duration
 }
+
+// FileMark stands for the path of a file in [Options.ToolPrompt].
+const FileMark = "{file}"
 
 // Result is what became of a case.
 type Result struct {
@@ -34,54 +40,85 @@ type Result struct {
 	Sentence string
 	Err      error // nil: the worker keeps it
 	Skipped  bool
+	Reason   string // why it was left out
+	Took     time.Duration
 }
 
 // test is one promise.
 type test struct {
 	id, sentence string
-	tools        bool // it needs Options.ToolPrompt
+	tools        bool   // it needs Options.ToolPrompt
+	offer        string // it needs this ability
 	do           func(*run) error
 }
 
-// tests is the contract of a worker.
-func tests() []test {
-	return []test{
-		{id: "started", sentence: "It reports started, then ready, and opens its stream.", do: func(r *run) error { return r.awaitAll("/lifecycle started", "/lifecycle ready", "/stream") }},
-		{id: "prompts", sentence: "It takes prompts in order, each once: busy, submitted, idle, consumed.", do: prompts},
-		{id: "repeated", sentence: "A message that comes twice is acted on once, and its last word is repeated.", do: repeated},
-		{id: "reconnects", sentence: "It comes again after its stream broke, and nothing is lost or done twice.", do: reconnects},
-		{id: "restarted", sentence: "It waits for a city that is gone for a while.", do: restarted},
-		{id: "unknown", sentence: "A message of a kind that it does not know is refused, and it goes on.", do: unknown},
-		{id: "asks", tools: true, sentence: "It asks before it uses a tool, and between busy and idle.", do: asks},
-		{id: "ends", sentence: "It ends with its run.", do: ends},
-	}
-}
+// skip is why a case cannot be tried.
+type skip string
 
-// Check runs the cases, each with a worker and a city of its own, at the same time. The
-// results are in the order of the contract.
-func Check(ctx context.Context, o Options) []Result {
+func (s skip) Error() string { return string(s) }
+
+// Check runs the cases, a few at the same time, each with a worker and a city of its
+// own. The results are in the order of the contract. An unknown name in Only is an error.
+func Check(ctx context.Context, o Options) ([]Result, error) {
 	if o.Patience <= 0 {
 		o.Patience = 30 * time.Second
 	}
-	cases := slices.DeleteFunc(tests(), func(c test) bool { return len(o.Only) > 0 && !slices.Contains(o.Only, c.id) })
-	results := make([]Result, len(cases))
-	var all sync.WaitGroup
-	for i, c := range cases {
-		results[i] = Result{ID: c.id, Sentence: c.sentence, Skipped: c.tools && o.ToolPrompt == ""}
-		if !results[i].Skipped {
-			all.Go(func() { results[i].Err = one(ctx, o, c) })
+	cases := tests()
+	for _, id := range o.Only {
+		if !slices.ContainsFunc(cases, func(c test) bool { return c.id == id }) {
+			return nil, fmt.Errorf("there is no promise %q", id)
 		}
 	}
+	cases = slices.DeleteFunc(cases, func(c test) bool { return len(o.Only) > 0 && !slices.Contains(o.Only, c.id) })
+	results := make([]Result, len(cases))
+	var all sync.WaitGroup
+	places := make(chan struct{}, together)
+	for i, c := range cases {
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			results[i] = result(ctx, o, c)
+		})
+	}
 	all.Wait()
-	return results
+	return results, ctx.Err()
+}
+
+// Promises are the names of the cases, in the order of the contract.
+func Promises() []string {
+	var names []string
+	for _, c := range tests() {
+		names = append(names, c.id)
+	}
+	return names
+}
+
+// together is how many cases are tried at the same time.
+const together = 4
+
+func result(ctx context.Context, o Options, c test) Result {
+	r := Result{ID: c.id, Sentence: c.sentence}
+	began := time.Now()
+	err := error(skip("it needs a prompt upon which the worker wants to use a tool"))
+	if !c.tools || o.ToolPrompt != "" {
+		err = one(ctx, o, c)
+	}
+	r.Took = time.Since(began)
+	if why, left := errors.AsType[skip](err); left {
+		r.Skipped, r.Reason = true, string(why)
+		return r
+	}
+	r.Err = err
+	return r
 }
 
 // run is a worker that runs.
 type run struct {
 	*City
-	ctx   context.Context //nolint:containedctx // that of the case
-	tool  string
-	ended chan error // of its process
+	ctx     context.Context //nolint:containedctx // that of the case
+	options Options
+	file    string     // for the tool
+	ended   chan error // of its process
 }
 
 // one tries a case.
@@ -102,15 +139,21 @@ func one(ctx context.Context, o Options, c test) (err error) {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	r := &run{City: city, ctx: ctx, tool: o.ToolPrompt, ended: make(chan error, 1)}
+	r := &run{City: city, ctx: ctx, options: o, file: filepath.Join(city.dir, "used"), ended: make(chan error, 1)}
 	done := make(chan struct{})
+	starting, tooSoon := context.WithCancelCause(ctx)
 	go func() { // one waits for it below
 		defer close(done)
-		r.ended <- cmd.Wait()
+		err := cmd.Wait()
+		r.ended <- err
+		tooSoon(fmt.Errorf("it ended before it opened its stream (%v)", cmd.ProcessState)) //nolint:errorlint // no error
 	}()
 	defer func() { cancel(); <-done; end(cmd) }()
-	if err := r.awaitAll("/stream"); err != nil {
+	if err := r.Await(starting, func(words []Word) bool { return said(words, streamPath) > 0 }); err != nil {
 		return err
+	}
+	if c.offer != "" && !r.offers(c.offer) {
+		return skip(fmt.Sprintf("it does not offer %q with started", c.offer))
 	}
 	return c.do(r)
 }
@@ -158,145 +201,14 @@ func (r *run) awaitAll(prefixes ...string) error {
 	})
 }
 
-// turn sends a prompt and waits until it is consumed.
-func (r *run) turn(id, content string) error {
-	if err := r.Prompt(id, content); err != nil {
-		return err
-	}
-	return r.awaitAll("/ack " + id + " consumed")
-}
-
-// once checks that each prompt was worked on once.
-func (r *run) once(ids ...string) error {
-	for _, id := range ids {
-		n := 0
-		for _, w := range r.Words() {
-			metadata, _ := w.Body["metadata"].(map[string]any) // of another type it has no id
-			if w.Path == "/lifecycle" && w.text("event") == "busy" && metadata["prompt_id"] == id {
-				n++
-			}
-		}
-		if n != 1 {
-			return fmt.Errorf("it was busy with prompt %s %d times, must be once; it said: %v", id, n, r.Words())
-		}
-	}
-	return nil
-}
-
-func prompts(r *run) error {
-	for _, id := range []string{"p1", "p2", "p3"} { // together: it takes one after the other
-		if err := r.Prompt(id, "say \"hi\"\n — ünïcode "+id); err != nil {
-			return err
-		}
-	}
-	if err := r.awaitAll("/lifecycle busy", "/ack p1 submitted", "/lifecycle idle", "/ack p1 consumed", "/lifecycle busy", "/ack p2 submitted", "/lifecycle idle", "/ack p2 consumed", "/ack p3 consumed"); err != nil {
-		return err
-	}
-	return r.once("p1", "p2", "p3")
-}
-
-func repeated(r *run) error {
-	if err := r.turn("p1", "one"); err != nil {
-		return err
-	}
-	was := said(r.Words(), "/ack p1 consumed")
-	if err := r.Prompt("p1", "one"); err != nil {
-		return err
-	}
-	if err := r.Await(r.ctx, func(words []Word) bool { return said(words, "/ack p1 consumed") > was }); err != nil {
-		return fmt.Errorf("its last word is not repeated: %w", err)
-	}
-	if err := r.turn("p2", "two"); err != nil {
-		return err
-	}
-	return r.once("p1", "p2")
-}
-
-func reconnects(r *run) error {
-	var ids []string
-	for i := range 3 {
-		id := fmt.Sprint("p", i)
-		ids = append(ids, id)
-		streams := said(r.Words(), "/stream")
-		if err := r.turn(id, id); err != nil {
-			return err
-		}
-		r.Cut()
-		if err := r.Await(r.ctx, func(words []Word) bool { return said(words, "/stream") > streams }); err != nil {
-			return fmt.Errorf("it does not come again: %w", err)
-		}
-	}
-	return r.once(ids...)
-}
-
-// away is how long the city is gone.
-const away = 300 * time.Millisecond
-
-func restarted(r *run) error {
-	if err := r.turn("p1", "one"); err != nil {
-		return err
-	}
-	if err := r.Down(); err != nil {
-		return err
-	}
-	if err := r.Prompt("p2", "two"); err != nil {
-		return err
-	}
-	timer := time.NewTimer(away)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case err := <-r.ended:
-		r.ended <- err
-		return fmt.Errorf("it ended when the city was gone: %w", err)
-	}
-	if err := r.Up(r.ctx); err != nil {
-		return err
-	}
-	if err := r.awaitAll("/ack p2 consumed"); err != nil {
-		return err
-	}
-	return r.once("p1", "p2")
-}
-
-func unknown(r *run) error {
-	if err := r.Send("m1", "from the future", map[string]any{"x": 1}); err != nil {
-		return err
-	}
-	if err := r.awaitAll("/ack m1 refused"); err != nil {
-		return err
-	}
-	return r.turn("p1", "one")
-}
-
-func asks(r *run) error {
-	if err := r.turn("p1", r.tool); err != nil {
-		return err
-	}
-	if err := r.awaitAll("/lifecycle busy", "/authorize", "/lifecycle idle"); err != nil {
-		return err
-	}
+// offers reports whether the worker has said that it can do something.
+func (r *run) offers(ability string) bool {
 	for _, w := range r.Words() {
-		if w.Path == "/authorize" && w.text("tool") != worker.Canary && (w.text("tool") == "" || w.Body["input"] == nil) {
-			return fmt.Errorf("it does not say which tool, or with which input: %v", w.Body)
+		detail, _ := w.Body["metadata"].(map[string]any) // of another type it offers nothing
+		offers, _ := detail["offers"].([]any)            // as above
+		if w.Path == "/lifecycle" && slices.Contains(offers, any(ability)) {
+			return true
 		}
 	}
-	return nil
-}
-
-func ends(r *run) error {
-	if err := r.turn("p1", "one"); err != nil {
-		return err
-	}
-	r.End()
-	select {
-	case err := <-r.ended:
-		r.ended <- err
-		if err != nil {
-			return fmt.Errorf("it ended with %w", err)
-		}
-		return nil
-	case <-r.ctx.Done():
-		return fmt.Errorf("it goes on: %w", context.Cause(r.ctx))
-	}
+	return false
 }

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,7 +32,7 @@ func (w Word) text(name string) string {
 // String is the word in short: the path, and what tells it apart from others.
 func (w Word) String() string {
 	parts := []string{w.Path}
-	for _, name := range []string{"event", "id", "state", "tool", "after"} {
+	for _, name := range []string{"event", "id", "state", "tool", "question", "after"} {
 		if s := w.text(name); s != "" {
 			parts = append(parts, s)
 		}
@@ -45,7 +45,7 @@ type City struct {
 	// Decide answers an authorization; nil denies. Set it before the first request.
 	Decide func(worker.Call) worker.Decision
 
-	dir, path, run, token string
+	dir, path, run string
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced by each change
@@ -53,9 +53,13 @@ type City struct {
 	served  chan struct{} // closed when it has ended
 	words   []Word
 	seq     uint64
-	open    []worker.Message // not acknowledged
-	cut     chan struct{}    // closed to end the stream that is open
+	open    []letter      // not acknowledged
+	cut     chan struct{} // closed to end the stream that is open
 	over    bool
+	keys    keys
+	faults  map[string]Fault // of authorizations and reports, by path
+	newer   bool
+	allows  bool
 }
 
 // NewCity makes a city that listens on a socket in a folder of its own. Close it.
@@ -64,7 +68,7 @@ func NewCity() (*City, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &City{dir: dir, path: filepath.Join(dir, "w.sock"), run: "run-1", token: "token-1", changed: make(chan struct{}), cut: make(chan struct{})}
+	c := &City{dir: dir, path: filepath.Join(dir, "w.sock"), run: "run-1", keys: keys{now: "token-1"}, faults: map[string]Fault{}, changed: make(chan struct{}), cut: make(chan struct{})}
 	if err := c.Up(context.Background()); err != nil { //nolint:forbidigo // listening takes no time
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -73,12 +77,12 @@ func NewCity() (*City, error) {
 
 // Env is what the worker has to find in its environment.
 func (c *City) Env() []string {
-	return []string{"GC_WORKER_SOCKET=" + c.path, "GC_WORKER_TOKEN=" + c.token, "GC_RUN_ID=" + c.run}
+	return []string{"GC_WORKER_SOCKET=" + c.path, "GC_WORKER_TOKEN=" + c.token(), "GC_RUN_ID=" + c.run}
 }
 
 // Client returns a client of the city's run.
 func (c *City) Client() *worker.Client {
-	return &worker.Client{Socket: c.path, Token: c.token, RunID: c.run}
+	return &worker.Client{Socket: c.path, Token: c.token(), RunID: c.run}
 }
 
 // Up makes the city answer.
@@ -122,7 +126,7 @@ func (c *City) Send(id string, kind worker.MessageKind, data any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seq++
-	c.open = append(c.open, worker.Message{Seq: c.seq, ID: id, Kind: kind, At: time.Now(), Data: text})
+	c.open = append(c.open, letter{Message: worker.Message{Seq: c.seq, ID: id, Kind: kind, At: time.Now(), Data: text}})
 	c.changeLocked()
 	return nil
 }
@@ -182,14 +186,16 @@ func (c *City) heard(w Word) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.words = append(c.words, w)
-	if w.Path == "/ack" {
-		kept := c.open[:0:0]
-		for _, m := range c.open {
-			if m.ID != w.text("id") {
-				kept = append(kept, m)
-			}
-		}
-		c.open = kept
+	id := ""
+	switch w.Path {
+	case "/ack":
+		id = w.text("id")
+		c.keys.acknowledged(id, worker.Progress(w.text("state")))
+	case "/health":
+		id = w.text("question")
+	}
+	if id != "" {
+		c.open = slices.DeleteFunc(slices.Clone(c.open), func(l letter) bool { return l.ID == id })
 	}
 	c.changeLocked()
 }
@@ -205,38 +211,61 @@ func (c *City) mux() http.Handler {
 	}
 	mux.HandleFunc("POST /authorize", c.report(func(_ http.ResponseWriter, body []byte) any {
 		var call worker.Call
-		switch err := json.Unmarshal(body, &call); {
+		err := json.Unmarshal(body, &call)
+		c.mu.Lock()
+		allows := c.allows
+		c.mu.Unlock()
+		switch {
 		case err == nil && call.Tool == worker.Canary:
 			return worker.Decision{Effect: worker.Deny, Rule: worker.Canary, Reason: "the guard is live"}
+		case err == nil && allows:
+			return worker.Decision{Allowed: true, Effect: worker.Allow}
 		case err != nil, c.Decide == nil:
 			return worker.Decision{Effect: worker.Deny, Reason: "nothing is allowed here"}
 		}
 		return c.Decide(call)
 	}))
-	mux.HandleFunc("GET /stream", c.stream)
+	mux.HandleFunc("GET "+streamPath, c.stream)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		c.heard(Word{Path: invalid + r.Method + " " + r.URL.Path})
+		problem(w, worker.ErrNotFound)
+	})
 	return mux
 }
 
 // refused answers who has not the run's token, or speaks when the run is over.
 func (c *City) refused(w http.ResponseWriter, r *http.Request) bool {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c.mu.Lock()
-	over := c.over
+	over, known := c.over, c.keys.good(token)
 	c.mu.Unlock()
 	err := error(nil)
 	switch {
-	case r.Header.Get("Authorization") != "Bearer "+c.token:
+	case !known:
+		c.heard(Word{Path: wrongToken + r.URL.Path})
 		err = worker.ErrUnauthorized
-	case over && r.URL.Path == "/stream":
+	case over && r.URL.Path == streamPath:
 		err = worker.ErrFenced
 	default:
 		return false
 	}
+	problem(w, err)
+	return true
+}
+
+func problem(w http.ResponseWriter, err error) {
 	p := worker.ProblemOf(err)
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p) // the reader may be gone
-	return true
 }
+
+// What a request that is not as it must be is noted as, before its path.
+const (
+	wrongToken = "wrong token "
+	invalid    = "invalid "
+	streamPath = "/stream"
+)
 
 func (c *City) report(answer func(http.ResponseWriter, []byte) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -246,65 +275,28 @@ func (c *City) report(answer func(http.ResponseWriter, []byte) any) http.Handler
 		var raw json.RawMessage
 		word := Word{Path: r.URL.Path, Body: map[string]any{}}
 		if json.NewDecoder(r.Body).Decode(&raw) != nil || json.Unmarshal(raw, &word.Body) != nil || r.Header.Get("Content-Type") != "application/json" {
-			c.heard(Word{Path: "invalid " + r.URL.Path})
+			c.heard(Word{Path: invalid + r.URL.Path})
 			http.Error(w, "no JSON", http.StatusUnprocessableEntity)
 			return
 		}
+		c.mu.Lock()
+		fault, newer := c.faults[r.URL.Path], c.newer
+		c.mu.Unlock()
 		c.heard(word)
+		if fault != nil {
+			fault(w)
+			return
+		}
 		out := answer(w, raw)
 		if out == nil {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(out) // as above
-	}
-}
-
-// stream writes what is not acknowledged, then what comes, until it is cut.
-func (c *City) stream(w http.ResponseWriter, r *http.Request) {
-	if c.refused(w, r) {
-		return
-	}
-	after, err := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64)
-	if err != nil {
-		after = 0
-	}
-	c.mu.Lock()
-	cut := c.cut
-	for i := range c.open {
-		c.seq++
-		c.open[i].Seq = c.seq
-	}
-	c.mu.Unlock()
-	c.heard(Word{Path: "/stream", Body: map[string]any{"after": strconv.FormatUint(after, 10)}})
-	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprint(w, ": a made up city\n\n")
-	var last uint64
-	for {
-		c.mu.Lock()
-		open, over, changed := append([]worker.Message(nil), c.open...), c.over, c.changed
-		c.mu.Unlock()
-		for _, m := range open {
-			if m.Seq > last {
-				last = m.Seq
-				text, _ := json.Marshal(m) // all of it came from JSON
-				fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", m.Seq, m.Kind, text)
-			}
+		text, _ := json.Marshal(out) // all of it can be encoded
+		if newer {
+			text = later(text)
 		}
-		if over {
-			fmt.Fprint(w, "event: end\ndata: {}\n\n")
-			return
-		}
-		if http.NewResponseController(w).Flush() != nil {
-			return
-		}
-		select {
-		case <-changed:
-		case <-cut:
-			return
-		case <-r.Context().Done():
-			return
-		}
+		_, _ = w.Write(text) // the reader may be gone
 	}
 }

@@ -2,9 +2,9 @@
 // language, keeps what it promises: it drives the program by a city that is made up for
 // the purpose, over a real socket, and tells which promises it broke.
 //
-//	results := workertest.Check(ctx, workertest.Options{
+//	results, err := workertest.Check(ctx, workertest.Options{
 //		Command: func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, "./my-worker") },
 //	})
 //
-// [City] alone serves tests that need a city and no judgement.
+// `gc worker check -- COMMAND` does the same from the command line. [City] alone serves tests that need a city and no judgement.
 package workertest

@@ -8,12 +8,13 @@ import time
 SOCKET, TOKEN, RUN = (os.environ[k] for k in ("GC_WORKER_SOCKET", "GC_WORKER_TOKEN", "GC_RUN_ID"))
 
 
-def request(method, path, body=None, **header):
-    header |= {"Authorization": "Bearer " + TOKEN, "Content-Type": "application/json"}
+def request(method, path, body=None, header={}, tries=None, timeout=None):
+    header = header | {"Authorization": "Bearer " + TOKEN, "Content-Type": "application/json"}
     while True:  # the city's controller may be restarted at any moment
         try:
             conn = http.client.HTTPConnection("city")
             conn.sock = socket.socket(socket.AF_UNIX)
+            conn.sock.settimeout(timeout)
             conn.sock.connect(SOCKET)
             conn.request(method, path, body and json.dumps({"run_id": RUN, **body}), header)
             answer = conn.getresponse()
@@ -21,8 +22,11 @@ def request(method, path, body=None, **header):
                 return answer
             if answer.status != 503:
                 raise SystemExit(f"{method} {path}: {answer.read().decode()}")
-        except (OSError, http.client.HTTPException):
-            pass
+            tries = tries and tries - 1
+        except (OSError, http.client.HTTPException) as error:
+            tries = 0 if tries and isinstance(error, TimeoutError) else tries and tries - 1
+        if tries == 0:
+            raise ConnectionError("the city does not answer")
         time.sleep(0.1)
 
 
@@ -31,12 +35,21 @@ def post(path, **body):
     return json.loads(text) if text else None
 
 
+def ask(tool, **arguments):  # every error is a no; a city that restarts is waited for, and one that asks a person
+    try:
+        body = {"tool": tool, "input": arguments, "wait_seconds": 60}
+        decision = json.loads(request("POST", "/authorize", body, tries=30, timeout=70).read())
+        return decision["allowed"] is True, decision.get("reason", "")
+    except (Exception, SystemExit) as error:
+        return False, f"not authorized: {error}"
+
+
 def messages():
     last, done = {}, {}
     while True:  # a stream that breaks goes on where it was
         kind = ""
         try:
-            for line in request("GET", "/stream?run_id=" + RUN, **last):
+            for line in request("GET", "/stream?run_id=" + RUN, header=last):
                 name, _, value = line.decode().rstrip("\n").partition(": ")
                 if name == "event":
                     kind = value
@@ -65,8 +78,7 @@ for message in messages():
     post("/ack", id=message["id"], state="submitted")
     content = message["data"]["content"]
     if content.startswith("run: "):
-        decision = post("/authorize", tool="Bash", input={"command": content[5:]})
-        content = f"allowed: {decision['allowed']} {decision.get('reason', '')}"
+        content = "allowed: {} {}".format(*ask("Bash", command=content[5:]))
     print("answer:", content, flush=True)
     usage = {"input_tokens": len(message["data"]["content"]), "output_tokens": len(content), "model": "echo", "source": "estimate"}
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

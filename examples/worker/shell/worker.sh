@@ -21,15 +21,24 @@ post() { # post PATH JSON: until it is taken, for the city's controller may be r
 }
 say() { post "$@" >/dev/null; }
 
+ask() { # ask COMMAND: every error is a no; a city that restarts is waited for, and one that asks a person
+	jq -cn --arg run "$GC_RUN_ID" --arg c "$1" '{run_id: $run, tool: "Bash", input: {command: $c}, wait_seconds: 60}' >"$folder/body"
+	tries=0
+	until decision=$(call --max-time 70 --data-binary "@$folder/body" http://city/authorize); do
+		case $? in
+		7 | 52 | 56) [ $((tries += 1)) -lt 30 ] && sleep 0.1 && continue ;; # it is not there
+		esac
+		break
+	done
+	printf '%s' "${decision:-null}" | jq -er '"allowed: \(.allowed == true) \(.reason // .detail // "the city does not answer")"' 2>/dev/null || echo 'allowed: false the city talks nonsense'
+}
+
 prompt() { # prompt ID CONTENT
 	say /lifecycle "{event: \"busy\", metadata: {prompt_id: \"$1\"}}"
 	say /ack "{id: \"$1\", state: \"submitted\"}"
 	answer=$2
 	case $2 in
-	'run: '*)
-		input=$(jq -cn --arg c "${2#run: }" '{command: $c}')
-		answer=$(post /authorize "{tool: \"Bash\", input: $input}" | jq -r '"allowed: \(.allowed) \(.reason // "")"')
-		;;
+	'run: '*) answer=$(ask "${2#run: }") ;;
 	esac
 	printf 'answer: %s\n' "$answer"
 	usage="{input_tokens: ${#2}, output_tokens: ${#answer}, model: \"echo\", source: \"estimate\"}"
@@ -55,8 +64,9 @@ say /lifecycle '{event: "started", metadata: {agent: "shell"}}' || exit 1
 say /authorize '{tool: "gc.canary"}' || exit 1 # it shows that we ask: without it a city with a guard gives no work
 say /lifecycle '{event: "ready"}' || exit 1
 until [ -e "$folder/end" ]; do # a stream that breaks is opened again
-	call -N "http://city/stream?run_id=$GC_RUN_ID" | while IFS= read -r line; do
+	call -N "http://city/stream?run_id=$GC_RUN_ID" | while IFS= read -r line || [ -n "$line" ]; do
 		case $line in
+		'{'*'"code":"unauthorized"'* | '{'*'"code":"fenced"'*) : >"$folder/end" && exit ;; # the city has another one
 		'event: end') : >"$folder/end" && exit ;;
 		'event: '*) kind=${line#event: } ;;
 		'data: '*) case $kind in gap | lagged) ;; *) message "${line#data: }" ;; esac ;;

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"os/exec"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gascity/internal/cli/desk"
+	"gascity/worker/workertest"
+)
+
+func workerCommand(a *app) *cobra.Command {
+	return desk.Group("worker", "Programs that speak for agents: check", `A worker reports for an agent, takes its prompts and asks before it uses a tool, by the worker API.
+No controller is needed for these commands.`, workerCheckCommand(a))
+}
+
+func workerCheckCommand(a *app) *cobra.Command {
+	var o workertest.Options
+	var all, quiet bool
+	cmd := &cobra.Command{
+		Use:   "check [flags] -- COMMAND [ARGUMENT]...",
+		Short: "Prove that a worker keeps what the worker API asks of it",
+		Long: `Starts the command once for each promise, with GC_WORKER_SOCKET, GC_WORKER_TOKEN and GC_RUN_ID of a made up
+city on a private socket, drives it through its life, and tells which promises it keeps: pass, fail, or skip with the
+reason. What a worker does not offer with "started" is left out, and what concerns tools without --tool-prompt.
+Exit status 1 if a promise is broken.`,
+		Example: `gc worker check -- python3 worker.py
+gc worker check --tool-prompt 'run: touch {file}' --long-prompt 'run: sleep 1000' -- ./my-worker --quiet
+gc worker check --only prompts,restarted --json -- ./my-worker`,
+		Args: desk.Between(1, maxScriptArgs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Command = func(ctx context.Context) *exec.Cmd {
+				c := exec.CommandContext(ctx, args[0], args[1:]...)
+				c.Dir = a.Dir
+				if !quiet {
+					c.Stderr = a.Stderr
+				}
+				return c
+			}
+			if _, err := exec.LookPath(a.program(args[0])); err != nil {
+				return err
+			}
+			for _, id := range o.Only {
+				if err := desk.OneOf(cmd, "only", id, workertest.Promises()...); err != nil {
+					return err
+				}
+			}
+			results, err := workertest.Check(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			check := &check{app: a, all: all}
+			for _, r := range results {
+				check.report(resultOf(r))
+			}
+			return check.sum()
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault // programs and files
+		},
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // the rest is the worker's
+	flags.BoolVarP(&all, "verbose", "v", false, "show the promises that it keeps too")
+	flags.BoolVarP(&quiet, "quiet", "q", false, "do not show what the worker writes on its standard error")
+	flags.StringVar(&o.ToolPrompt, "tool-prompt", "", "a `prompt` upon which it uses a tool; {file} is a path that the tool must make")
+	flags.StringVar(&o.LongPrompt, "long-prompt", "", "a `prompt` upon which it works until it is interrupted")
+	flags.StringSliceVar(&o.Only, "only", nil, "try these `promises` alone")
+	flags.DurationVar(&o.Patience, "patience", 30*time.Second, "how long a promise waits for the worker")
+	desk.Words(cmd, "only", workertest.Promises()...)
+	return a.Listing(cmd)
+}
+
+// program is where to look for a program that is named by a path.
+func (a *app) program(name string) string {
+	if c := exec.Command(name); c.Path == name { //nolint:noctx // it is not started
+		return a.Path(name)
+	}
+	return name
+}
+
+func resultOf(r workertest.Result) CheckResult {
+	out := CheckResult{ID: r.ID, Sentence: r.Sentence, Result: CheckPass, Detail: r.Reason, Took: r.Took}
+	switch {
+	case r.Skipped:
+		out.Result = CheckSkip
+	case r.Err != nil:
+		out.Result, out.Detail = CheckFail, r.Err.Error()
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package workertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"gascity/worker"
+)
+
+// letter is what waits for the worker: a message, or an event that is written once.
+type letter struct {
+	worker.Message
+
+	event string // of an event: all of its lines
+	last  bool   // the stream ends behind it
+}
+
+// Gap tells the worker, once, that messages were lost to it.
+func (c *City) Gap() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seq += 10
+	c.open = append(c.open, letter{Message: worker.Message{Seq: c.seq}, event: fmt.Sprintf("event: %s\ndata: {\"from\":%d,\"next\":%d}\n\n", worker.GapEvent, c.seq-9, c.seq+1)})
+	c.changeLocked()
+}
+
+// Lag cuts the worker off as one that was too slow.
+func (c *City) Lag() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seq++
+	c.open = append(c.open, letter{Message: worker.Message{Seq: c.seq}, event: "event: " + worker.LaggedEvent + "\ndata: {}\n\n", last: true})
+	c.changeLocked()
+}
+
+// Age makes the city one of a later version, which says more than this one: members
+// that nobody knows yet, and lines of the stream that mean nothing.
+func (c *City) Age() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.newer = true
+}
+
+// later adds members to an object.
+func later(object []byte) []byte {
+	if len(object) < 2 || object[0] != '{' {
+		return object
+	}
+	more := []byte(`{"from_the_future":{"a":[1,null,"x"]}`)
+	if object[1] != '}' {
+		more = append(more, ',')
+	}
+	return append(more, object[1:]...)
+}
+
+// stream writes what is not acknowledged, then what comes, until it is cut.
+func (c *City) stream(w http.ResponseWriter, r *http.Request) {
+	if c.refused(w, r) {
+		return
+	}
+	after, err := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64)
+	if err != nil {
+		after = 0
+	}
+	c.mu.Lock()
+	cut := c.cut
+	for i := range c.open {
+		c.seq++
+		c.open[i].Seq = c.seq
+	}
+	c.mu.Unlock()
+	c.heard(Word{Path: streamPath, Body: map[string]any{"after": strconv.FormatUint(after, 10)}})
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprint(w, ": a made up city\n\n")
+	for last, more := uint64(0), true; more; {
+		c.mu.Lock()
+		changed, over := c.changed, c.over
+		text, end := c.unwrittenLocked(&last)
+		c.mu.Unlock()
+		if _, err := w.Write(text); err != nil {
+			return
+		}
+		if over {
+			fmt.Fprintf(w, "event: %s\ndata: {}\n\n", worker.EndEvent)
+		}
+		if over || end || http.NewResponseController(w).Flush() != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-cut:
+			more = false
+		case <-r.Context().Done():
+			more = false
+		}
+	}
+}
+
+// unwrittenLocked is what stands behind the number last, which it moves. end says that
+// the stream ends with it.
+func (c *City) unwrittenLocked(last *uint64) (out []byte, end bool) {
+	kept := c.open[:0:0]
+	for _, l := range c.open {
+		if l.event == "" || l.Seq <= *last || end {
+			kept = append(kept, l)
+		}
+		if l.Seq <= *last || end {
+			continue
+		}
+		*last = l.Seq
+		if l.event != "" {
+			out, end = append(out, l.event...), l.last
+			continue
+		}
+		text, _ := json.Marshal(l.Message) // all of it came from JSON
+		if c.newer {
+			text = later(text)
+			out = append(out, ": a comment\nretry: 20\nwhatever: it means\n"...)
+		}
+		out = fmt.Appendf(out, "id: %d\nevent: %s\ndata: %s\n\n", l.Seq, l.Kind, text)
+	}
+	c.open = kept
+	return out, end
+}

@@ -1,0 +1,124 @@
+package workertest
+
+import (
+	"fmt"
+	"slices"
+
+	"gascity/worker"
+)
+
+// done waits until a message is acknowledged to its end, which must be consumed, and
+// returns that word.
+func (r *run) done(id string) (Word, error) {
+	var last Word
+	err := r.Await(r.ctx, func(words []Word) bool {
+		for _, w := range words {
+			if s := worker.Progress(w.text("state")); w.Path == "/ack" && w.text("id") == id && (s == worker.Consumed || s == worker.Refused || s == worker.Failed) {
+				last = w
+			}
+		}
+		return last.Path != ""
+	})
+	if err == nil && last.text("state") != string(worker.Consumed) {
+		err = fmt.Errorf("it offers to do it, and says %v", last.Body)
+	}
+	return last, err
+}
+
+func interrupt(r *run) error {
+	if r.options.LongPrompt != "" {
+		if err := r.Prompt("p1", r.options.LongPrompt); err != nil {
+			return err
+		}
+		if err := r.awaitAll("/lifecycle busy"); err != nil {
+			return err
+		}
+	}
+	if err := r.Send("i1", worker.InterruptMessage, worker.Interrupt{RunID: r.City.run, Reason: "a test"}); err != nil {
+		return err
+	}
+	if _, err := r.done("i1"); err != nil {
+		return err
+	}
+	if r.options.LongPrompt != "" {
+		if err := r.awaitAll("/lifecycle busy", "/lifecycle idle"); err != nil {
+			return fmt.Errorf("the turn goes on: %w", err)
+		}
+	}
+	return r.turn("p2", "two")
+}
+
+func sections(r *run) error {
+	want := []string{"nonce-71", "nonce-72"}
+	c := worker.Context{RunID: r.City.run, Mode: worker.FullContext, Sections: []worker.Section{
+		{Type: "role", Content: "You are a test. [nonce-71]", Nonce: want[0]}, {Type: "of tomorrow", Content: "It will be late. [nonce-72]", Nonce: want[1]},
+	}}
+	for range 2 { // twice: it was lost on the way, as far as the city knows
+		was := said(r.Words(), "/ack c1 consumed")
+		if err := r.Send("c1", worker.ContextMessage, c); err != nil {
+			return err
+		}
+		if err := r.Await(r.ctx, func(words []Word) bool {
+			return said(words, "/ack c1 consumed") > was || said(words, "/ack c1 refused") > 0
+		}); err != nil {
+			return err
+		}
+		w, err := r.done("c1")
+		if err != nil {
+			return err
+		}
+		got := []string{}
+		nonces, _ := w.Body["nonces"].([]any) // of another type there are none
+		for _, n := range nonces {
+			got = append(got, fmt.Sprint(n))
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			return fmt.Errorf("it has seen the nonces %v, must be %v", got, want)
+		}
+	}
+	return r.turn("p1", "one")
+}
+
+func rotation(r *run) error {
+	for _, id := range []string{"1", "2"} {
+		if err := r.turn("p"+id, id); err != nil {
+			return err
+		}
+		if err := r.Rotate("t" + id); err != nil {
+			return err
+		}
+		if _, err := r.done("t" + id); err != nil {
+			return err
+		}
+		r.Cut() // the stream that is open has the old one
+	}
+	if err := r.turn("p3", "three"); err != nil {
+		return err
+	}
+	for _, w := range r.Words() {
+		if said([]Word{w}, "wrong") > 0 {
+			return fmt.Errorf("it comes with a token that is dead: %v", w)
+		}
+	}
+	return r.once("p1", "p2", "p3")
+}
+
+func health(r *run) error {
+	if err := r.Send("h1", worker.HealthMessage, struct{}{}); err != nil {
+		return err
+	}
+	return r.awaitAll("/health h1")
+}
+
+func compact(r *run) error {
+	if err := r.turn("p1", "one"); err != nil {
+		return err
+	}
+	if err := r.Send("m1", worker.CompactMessage, worker.Compact{RunID: r.City.run, Reason: "a test"}); err != nil {
+		return err
+	}
+	if _, err := r.done("m1"); err != nil {
+		return err
+	}
+	return r.turn("p2", "two")
+}

@@ -1,0 +1,121 @@
+package workertest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"gascity/worker"
+)
+
+// toolPrompt is the prompt that makes the worker use a tool, or another one.
+func (r *run) toolPrompt(other string) string {
+	if r.options.ToolPrompt == "" {
+		return other
+	}
+	return strings.ReplaceAll(r.options.ToolPrompt, FileMark, r.file)
+}
+
+func (r *run) showsUse() bool { return strings.Contains(r.options.ToolPrompt, FileMark) }
+
+// unused checks that no tool was used: none has made the file, none is reported.
+func (r *run) unused() error {
+	if _, err := os.Stat(r.file); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the tool was used: its file is there (%v)", err)
+	}
+	for _, w := range r.Words() {
+		events, _ := w.Body["events"].([]any) // of another type there are none
+		for _, e := range events {
+			event, _ := e.(map[string]any)            // as above
+			calls, _ := event["tools_called"].([]any) // as above
+			for _, c := range calls {
+				if call, _ := c.(map[string]any); call["success"] == true { // as above
+					return fmt.Errorf("it reports that the tool was used: %v", call)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func canary(r *run) error {
+	if err := r.turn("p1", "one"); err != nil {
+		return err
+	}
+	for _, w := range r.Words() {
+		switch {
+		case said([]Word{w}, "/authorize "+worker.Canary) > 0:
+			return nil
+		case said([]Word{w}, "/lifecycle busy") > 0:
+			return fmt.Errorf("it works before it has asked for the tool %s: a city with a guard gives it no prompts", worker.Canary)
+		}
+	}
+	return errors.New("it was never busy")
+}
+
+func asks(r *run) error {
+	if err := r.turn("p1", r.toolPrompt("")); err != nil {
+		return err
+	}
+	asked, busy := false, false
+	for _, w := range r.Words() {
+		switch {
+		case w.Path == "/lifecycle":
+			busy = w.text("event") == string(worker.Busy)
+		case w.Path != "/authorize" || w.text("tool") == worker.Canary:
+		case w.text("tool") == "" || w.Body["input"] == nil:
+			return fmt.Errorf("it does not say which tool, or with which input: %v", w.Body)
+		case !busy:
+			return fmt.Errorf("it asks outside of a turn: %v", w)
+		default:
+			asked = true
+		}
+	}
+	if !asked {
+		return fmt.Errorf("it does not ask; it said: %v", r.Words())
+	}
+	return nil
+}
+
+func denied(r *run) error {
+	for _, id := range []string{"p1", "p2"} {
+		if err := r.turn(id, r.toolPrompt("")); err != nil {
+			return err
+		}
+	}
+	return r.unused()
+}
+
+func allowed(r *run) error {
+	if !r.showsUse() {
+		return skip("nothing shows whether the tool was used: " + FileMark + " does not stand in the prompt")
+	}
+	r.Allow()
+	if err := r.turn("p1", r.toolPrompt("")); err != nil {
+		return err
+	}
+	if _, err := os.Stat(r.file); err != nil {
+		return fmt.Errorf("the tool was allowed and not used: %w", err)
+	}
+	return nil
+}
+
+func failsClosed(r *run) error {
+	if err := r.awaitAll("/lifecycle ready"); err != nil {
+		return err
+	}
+	r.Allow() // should the fault not reach it, that shows
+	for i, fault := range []Fault{Broken, Failing, Garbled} {
+		r.Fail("/authorize", fault)
+		if err := r.turn(fmt.Sprint("p", i), r.toolPrompt("")); err != nil {
+			return fmt.Errorf("%s: %w", [...]string{"the connection breaks", "the city has a defect", "the answer is garbage"}[i], err)
+		}
+		if err := r.unused(); err != nil {
+			return err
+		}
+	}
+	r.Fail("/authorize", nil)
+	return r.turn("p9", "one")
+}
