@@ -45,7 +45,8 @@ type Detail struct {
 	// Via says by what the worker knows, see [ViaHook]; empty is of itself.
 	Via string `json:"via,omitempty"`
 	// PromptHash is, for busy, the prompt that was taken where it came by another way
-	// than the stream: the SHA-256 in hex of its text without the white space around it.
+	// than the stream: the SHA-256 in hex of its words with one space between two, where
+	// words are what blanks, tabs and ends of lines separate. See [PromptHash].
 	PromptHash string `json:"prompt_hash,omitempty"`
 }
 

@@ -2,10 +2,7 @@ package adapter
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"strings"
 
 	"gascity/internal/agentcli/hooks"
 	"gascity/worker"
@@ -20,7 +17,7 @@ func (h *hook) tell(ctx context.Context) error {
 	case hooks.Begin:
 		return h.begin(ctx)
 	case hooks.Prompt:
-		return h.report(ctx, worker.Busy, worker.Detail{PromptHash: PromptHash(h.in.Prompt)})
+		return h.report(ctx, worker.Busy, worker.Detail{PromptHash: worker.PromptHash(h.cli.PromptText(h.in))})
 	case hooks.Turn:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnDone, Background: h.in.BackgroundTasks()})
 		return errors.Join(err, h.spent(ctx))
@@ -83,13 +80,4 @@ func (h *hook) end(ctx context.Context) error {
 func (h *hook) report(ctx context.Context, event worker.Transition, detail worker.Detail) error {
 	detail.Via, detail.ConversationID = worker.ViaHook, h.in.SessionID
 	return h.client.Report(ctx, event, detail)
-}
-
-// PromptHash names a prompt by its text, without the white space around it.
-func PromptHash(text string) string {
-	if text = strings.TrimSpace(text); text == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
 }

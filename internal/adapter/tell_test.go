@@ -132,7 +132,7 @@ func TestWhatIsToldOfATurn(t *testing.T) {
 		`{"session_id":"s1","hook_event_name":"Stop","background_tasks":[{"id":1},{"id":2}]}`,
 		`{"session_id":"s1","hook_event_name":"PostCompact"}`,
 	)
-	if got := e.life[0].Metadata; got.PromptHash != adapter.PromptHash("fix it") || got.ConversationID != "s1" {
+	if got := e.life[0].Metadata; got.PromptHash != worker.PromptHash(" fix\n\tit ") || got.ConversationID != "s1" {
 		t.Errorf("the prompt is told as %+v", got)
 	}
 	if got := e.life[1].Metadata.Background; got != 2 {

@@ -15,9 +15,11 @@ import (
 	"gascity/client"
 	"gascity/internal/exchange"
 	"gascity/internal/premises"
+	receipt "gascity/internal/prompt"
 	"gascity/internal/session"
 	"gascity/internal/socket"
 	"gascity/internal/workerapi"
+	"gascity/worker"
 )
 
 const (
@@ -49,6 +51,7 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 				e.prompts.Look(session)
 			}
 		}, Asking: k.judge.AskTimeout, Spend: e.spend, Pressure: k.pressure,
+		Sections: func(agent string, mode worker.ContextMode) []worker.Section { return k.desired(agent).Primer.Sections(mode) },
 	})
 	k.workers = e.workers
 	return nil
@@ -131,4 +134,9 @@ func (p latePrompts) Nudge(ctx context.Context, target string, req client.NudgeR
 // Worked keeps the contract of exchange.Prompts.
 func (p latePrompts) Worked(ctx context.Context, id, instance string) error {
 	return p.engines.prompts.Worked(ctx, id, instance)
+}
+
+// Heard keeps the contract of exchange.Prompts.
+func (p latePrompts) Heard(ctx context.Context, w receipt.Word) error {
+	return p.engines.prompts.Heard(ctx, w)
 }

@@ -89,6 +89,7 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 	if err != nil {
 		return o.saved(err)
 	}
+	o.name(&r)
 	o.tried, o.triedAt = sceneOf(v), o.opts.Now()
 	giveUp := o.withdrawn[id] >= maxWithdrawn
 	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
@@ -149,6 +150,7 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 	if o.opts.Now().Before(o.settleAt) {
 		return o.settleAt, true
 	}
+	o.name(r)
 	giveUp := o.withdrawn[id] >= maxWithdrawn
 	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
 		cut := prompt.Attempt{Err: errors.New("the hand-over was cut off"), GiveUp: giveUp}
@@ -273,7 +275,7 @@ func (o *owner) land(ctx context.Context, l landing) {
 		return
 	case l.cut && uncertain(l.attempt.Outcome): // the next Run resolves it
 		return
-	case l.later && !o.hasWorked(l.id): // behind a dialog, or a person types: it is asked for again
+	case l.later && o.word(l.id, "") == "": // behind a dialog, or a person types: it is asked for again
 		o.settleAt = o.opts.Now().Add(settleAgain)
 		return
 	}
@@ -285,13 +287,15 @@ func (o *owner) land(ctx context.Context, l landing) {
 }
 
 // landOutcome saves what came of an attempt. An agent that says meanwhile that it has
-// worked on the prompt has taken it, whatever the attempt has seen of that.
+// taken the prompt has, whatever the attempt has seen of that; but not one of which not
+// a byte was sent, whose like a person has typed.
 func (o *owner) landOutcome(ctx context.Context, l landing, at time.Time) {
 	o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		went := r.Instance
 		r.Instance = l.bound
-		if o.hasWorked(l.id) {
-			l.attempt = prompt.Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: prompt.WithWorked(l.attempt.Outcome.Evidence), Detail: l.attempt.Outcome.Detail}}
+		out := l.attempt.Outcome
+		if word := o.word(l.id, out.Evidence); word != "" && (l.attempt.Withdrawn || o.hasWorked(l.id) || out.State == runtime.OutcomeSubmitted || uncertain(out)) {
+			l.attempt = prompt.Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: word, Detail: out.Detail}}
 		}
 		r, err := r.Settle(l.attempt, at)
 		if r.State == prompt.Submitted || r.State == prompt.Unconfirmed {

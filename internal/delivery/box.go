@@ -28,6 +28,8 @@ type box struct {
 	owned    bool
 	took     taking
 	worked   map[string]bool          // injected receipts that the agent says it has worked on; what came of their attempt is not saved yet
+	heard    map[string]time.Time     // by receipt, handed over: when a hook of the agent said that the prompt began a turn
+	names    map[string]string        // of their prompts, by which hooks call them
 	changed  map[string]chan struct{} // by the ID of a receipt that is waited for; closed by its next change
 
 	queued atomic.Int64 // of the receipts; those on their way
@@ -59,6 +61,7 @@ func (e *Engine) boxLocked(session, agent string) *box {
 		b = &box{
 			session: session, turn: make(chan struct{}, 1), look: make(chan struct{}, 1),
 			receipts: map[string]*prompt.Receipt{}, changed: map[string]chan struct{}{}, worked: map[string]bool{},
+			heard: map[string]time.Time{}, names: map[string]string{},
 		}
 		e.boxes[session] = b
 		e.named.Store(session, b)
@@ -81,10 +84,17 @@ func (b *box) listLocked() []*prompt.Receipt {
 
 // putLocked keeps a saved receipt, or drops it if it is final.
 func (e *Engine) putLocked(b *box, r prompt.Receipt) {
-	worked := b.worked[r.ID]
+	worked, name := b.worked[r.ID], b.names[r.ID]
+	at, heard := b.heard[r.ID]
 	e.dropLocked(b, r.ID)
 	if worked && r.State == prompt.Injected {
 		b.worked[r.ID] = true
+	}
+	if handedOver := r.State == prompt.Injected || r.State == prompt.Submitted && !r.Final(); handedOver {
+		b.names[r.ID] = name
+		if heard {
+			b.heard[r.ID] = at
+		}
 	}
 	if r.State == prompt.Submitted {
 		r.Content = nil // it is not sent again
@@ -112,6 +122,8 @@ func (e *Engine) dropLocked(b *box, id string) {
 	}
 	delete(b.receipts, id)
 	delete(b.worked, id)
+	delete(b.heard, id)
+	delete(b.names, id)
 	delete(e.index, id)
 	if waited, ok := b.changed[id]; ok {
 		close(waited)

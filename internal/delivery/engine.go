@@ -83,8 +83,9 @@ type Engine struct {
 	index    map[string]*box // by the ID of an open receipt
 	orphans  []*box          // with open receipts and without an owner
 	ghosts   []ghost
-	degraded string    // the store's last failure, empty when it works
-	forgot   time.Time // when ended receipts were last forgotten
+	tells    map[string]string // the incarnation, by its session, whose hooks tell of its prompts
+	degraded string            // the store's last failure, empty when it works
+	forgot   time.Time         // when ended receipts were last forgotten
 }
 
 // New returns an engine that does nothing until [Engine.Run].
@@ -104,6 +105,7 @@ func New(opts Options) *Engine {
 	return &Engine{
 		opts: opts, loaded: make(chan struct{}), done: make(chan struct{}), poke: make(chan struct{}, 1),
 		haunted: make(chan struct{}, 1), boxes: map[string]*box{}, index: map[string]*box{},
+		tells: map[string]string{},
 	}
 }
 

@@ -127,6 +127,7 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 			s.Held = o.opts.Hold(v)
 		}
 		s.TakenAt = o.takenBy(o.box, s.Instance)
+		s.Tells = o.tellsOf(o.box.session, s.Instance)
 		if !o.triedAt.IsZero() && sceneOf(v) != o.tried {
 			s.ChangedAt = o.triedAt.Add(minGap)
 		}

@@ -24,6 +24,7 @@ import (
 	"gascity/internal/event"
 	"gascity/internal/exchange/pressure"
 	"gascity/internal/guard"
+	"gascity/internal/prompt"
 	"gascity/internal/run"
 	"gascity/internal/session"
 	"gascity/internal/usage"
@@ -48,6 +49,9 @@ type Prompts interface {
 	// Worked takes the word of an incarnation, by its public name, that a turn has worked
 	// on the prompt of a receipt. It may come repeated, and late.
 	Worked(ctx context.Context, id, instance string) error
+	// Heard takes what a hook says of the prompts that reach its agent, see
+	// [prompt.Word].
+	Heard(ctx context.Context, w prompt.Word) error
 }
 
 // Options is what an engine needs. City and Events are required.
@@ -87,6 +91,8 @@ type Options struct {
 	Joined   func(session string)
 	Expiring func(session string, until time.Time)
 
+	// Sections are what the city tells an agent of itself in a mode. Nil: nothing.
+	Sections func(agent string, mode worker.ContextMode) []worker.Section
 	// Pressure returns what becomes of an agent whose context fills up. Nil: nothing.
 	Pressure func(agent string) pressure.Rules
 

@@ -16,6 +16,7 @@ import (
 	"gascity/client"
 	"gascity/internal/event"
 	"gascity/internal/exchange"
+	"gascity/internal/prompt"
 	"gascity/internal/session"
 	"gascity/internal/workerapi"
 	"gascity/runtime"
@@ -37,7 +38,8 @@ type rig struct {
 	mu         sync.Mutex
 	controller *controller
 	prompts    []client.NudgeRequest
-	worked     []string                 // what a worker said it has worked on: receipt and incarnation
+	worked     []string // what a worker said it has worked on: receipt and incarnation
+	heard      []prompt.Word
 	has        func(prompt string) bool // whether the worker has got a prompt; nil: it is not asked
 	onPrompt   func()                   // called when the worker has got a prompt, before it says so
 	onStart    func(env map[string]string)
@@ -211,6 +213,13 @@ func (r *rig) Worked(_ context.Context, id, instance string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.worked = append(r.worked, id+" "+instance)
+	return nil
+}
+
+func (r *rig) Heard(_ context.Context, w prompt.Word) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.heard = append(r.heard, w)
 	return nil
 }
 

@@ -3,7 +3,9 @@ package exchange
 import (
 	"context"
 	"strings"
+	"time"
 
+	"gascity/internal/prompt"
 	"gascity/internal/session"
 	"gascity/worker"
 )
@@ -42,6 +44,25 @@ func (e *Engine) names(ctx context.Context, a *active, message string, state wor
 		return nil
 	}
 	return e.worked(ctx, a, message)
+}
+
+// heard hands on what a hook says of the prompts that reach its agent: one begins a
+// turn, or the turn is over. That it waits for its user, without a word of a turn's end,
+// says nothing of prompts.
+func (e *Engine) heard(ctx context.Context, a *active, r worker.Lifecycle, now time.Time) error {
+	begun := r.Event == worker.Busy && r.Metadata.PromptHash != ""
+	over := r.Event == worker.Idle && r.Metadata.Reason != ""
+	if r.Metadata.Via != worker.ViaHook || !begun && !over || e.opts.Prompts == nil {
+		return nil
+	}
+	w := prompt.Word{Session: a.session, Instance: session.PublicInstance(a.instance), At: now}
+	if !r.Timestamp.IsZero() && r.Timestamp.Before(now) {
+		w.At = r.Timestamp
+	}
+	if begun {
+		w.Hash = r.Metadata.PromptHash
+	}
+	return inWords(e.opts.Prompts.Heard(ctx, w))
 }
 
 // baseName is the receipt of a prompt's message, whichever attempt that was.

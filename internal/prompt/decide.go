@@ -36,6 +36,7 @@ type Sight struct {
 	Since     time.Time // of the activity
 	ReadAt    time.Time // when the activity was read
 	TakenAt   time.Time // when the incarnation that runs last took a prompt; zero: not known
+	Tells     bool      // a hook of the agent's names each prompt that begins a turn
 	ChangedAt time.Time // attempts are worth while from then on, whatever NextAt says; zero: they are not
 }
 
@@ -167,6 +168,8 @@ func (d *decision) dueSubmitted(r *Receipt) Action {
 	switch {
 	case ended:
 		return move(r, Submitted, reasonTurnless)
+	case !d.now.Before(r.Limit()) && strings.Contains(r.Evidence, SignHook): // its turn was told of, and goes on
+		return Action{Verb: VerbMove, ID: r.ID, To: Consumed, Evidence: r.Evidence, Detail: r.Reason}
 	case !d.now.Before(r.Limit()):
 		return move(r, Submitted, reasonTurnBound)
 	}
@@ -279,6 +282,10 @@ func (r *Receipt) wakes(s Sight) bool {
 // about to show that it began.
 const resting = 500 * time.Millisecond
 
+// tellingWord is how long the hook of an agent that has them has to name a prompt, before
+// what was seen of it from outside counts alone.
+const tellingWord = 3 * time.Second
+
 // tellingTurns is resting for an agent whose worker has taken the prompt.
 const tellingTurns = 5 * time.Second
 
@@ -309,6 +316,16 @@ func (r *Receipt) edge(s Sight, now time.Time) time.Time {
 	return until
 }
 
+// spokenFor reports whether the agent's own side has spoken of the prompt.
+func (r *Receipt) spokenFor() bool {
+	for sign := range strings.SplitSeq(r.Evidence, "+") {
+		if sign == SignWorker || sign == SignWorked || sign == SignHook {
+			return true
+		}
+	}
+	return false
+}
+
 // consumed returns the evidence that a turn worked on the submitted prompt, empty
 // if there is none yet. again is when to ask although nothing changes; zero:
 // never.
@@ -318,6 +335,9 @@ func (r *Receipt) edge(s Sight, now time.Time) time.Time {
 // after the submission, and rests. One that tells of turns itself is given longer to
 // tell of this one, unless it has told of its end since.
 func (r *Receipt) consumed(s Sight, now time.Time) (evidence string, again time.Time) {
+	if from := r.at(Submitted).Add(tellingWord); s.Tells && s.Instance == r.Instance && !r.spokenFor() && now.Before(from) {
+		return "", from
+	}
 	for sign := range strings.SplitSeq(r.Evidence, "+") {
 		if sign == "busy" || sign == "status" || sign == SignWorked {
 			return r.Evidence, time.Time{}
@@ -329,7 +349,7 @@ func (r *Receipt) consumed(s Sight, now time.Time) (evidence string, again time.
 		return "", time.Time{}
 	}
 	since := later(submitted, s.Since)
-	if r.Evidence == SignWorker && !s.Since.After(submitted) {
+	if (r.Evidence == SignWorker || r.Evidence == SignHook) && !s.Since.After(submitted) {
 		rest = tellingTurns
 	}
 	if from := since.Add(rest); now.Before(from) {

@@ -71,7 +71,7 @@ func delivery(a *agent, in string) {
 	var want []string
 	for _, size := range sizes {
 		var took []time.Duration
-		pasted := 0
+		pasted, named := 0, 0
 		for i := range n {
 			text := letter(fmt.Sprintf("%d-%d", size, i), size)
 			want = append(want, text)
@@ -82,9 +82,15 @@ func delivery(a *agent, in string) {
 			if p.Pasted {
 				pasted++
 			}
-			if r.Evidence == "" {
+			switch {
+			case r.Evidence == "":
 				a.t.Errorf("the receipt %s has no evidence: %+v", r.ID, r)
+			case strings.HasPrefix(r.Evidence, "hook"):
+				named++
 			}
+		}
+		if named < n && slices.Contains([]string{"claude", "codex", "pi"}, a.found.Name) {
+			a.t.Errorf("of %d prompts of %s, the CLI's hook has named %d", n, bytes(size), named)
 		}
 		told = append(told, fmt.Sprintf("%s %d of %d (%s%s)", bytes(size), n, n, spread(took), demoted(pasted, n)))
 		a.t.Log(told[len(told)-1])

@@ -94,6 +94,8 @@ type CLI struct {
 	// [MarkDir] for its folder, [MarkHooks] (after its flag) for the hooks as TOML values.
 	Args []string
 	Env  map[string]string
+	// Pasted is the element, if any, in which it puts what was pasted into a prompt.
+	Pasted string
 	// Usage is how its transcript accounts for tokens.
 	Usage Codec
 }

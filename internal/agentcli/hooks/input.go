@@ -3,6 +3,7 @@ package hooks
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Input is what an agent CLI tells a hook, in the names that they have in common.
@@ -43,6 +44,27 @@ func ParseInput(text []byte) (Input, error) {
 		return Input{}, fmt.Errorf("what the agent CLI told cannot be read: %w", err)
 	}
 	return in, nil
+}
+
+// PromptText is the prompt as it was given to the agent CLI: without the elements that
+// it puts around what was pasted, whose ends repeat their id.
+func (c CLI) PromptText(in Input) string {
+	if c.Pasted == "" {
+		return in.Prompt
+	}
+	var text strings.Builder
+	rest := in.Prompt
+	for {
+		before, pasted, found := strings.Cut(rest, "<"+c.Pasted+" id=\"")
+		id, pasted, opened := strings.Cut(pasted, "\">")
+		inside, after, closed := strings.Cut(pasted, "</"+c.Pasted+" id=\""+id+"\">")
+		if !found || !opened || !closed {
+			text.WriteString(rest)
+			return text.String()
+		}
+		text.WriteString(before + inside)
+		rest = after
+	}
 }
 
 // BackgroundTasks is how many tasks still run behind an ended turn.

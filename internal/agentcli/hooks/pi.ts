@@ -71,8 +71,8 @@ function telemetry(event: Record<string, unknown>) {
 }
 
 function hash(text: string) {
-  const trimmed = (text ?? "").trim();
-  return trimmed === "" ? "" : createHash("sha256").update(trimmed, "utf8").digest("hex");
+  const words = (text ?? "").split(/[ \t\n\v\f\r]+/).filter((word) => word !== "").join(" ");
+  return words === "" ? "" : createHash("sha256").update(words, "utf8").digest("hex");
 }
 
 function known(n: unknown) {

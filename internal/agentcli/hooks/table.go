@@ -15,7 +15,7 @@ var opencodeScript string
 func table() []CLI {
 	return []CLI{
 		{
-			Name: "claude", Form: FormSpecific, Unit: time.Second, File: "claude-settings.json", Usage: CodecBlocks,
+			Name: "claude", Form: FormSpecific, Unit: time.Second, File: "claude-settings.json", Usage: CodecBlocks, Pasted: "pasted_content",
 			Args: []string{"--settings", MarkFile},
 			Events: []Event{
 				{"SessionStart", Begin},

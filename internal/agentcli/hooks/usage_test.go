@@ -119,3 +119,24 @@ func FuzzUsage(f *testing.F) {
 		}
 	})
 }
+
+// TestPromptText: what an agent CLI puts around pasted words is not the prompt's.
+func TestPromptText(t *testing.T) {
+	t.Parallel()
+	claude, _ := hooks.Lookup("claude")
+	codex, _ := hooks.Lookup("codex")
+	for _, c := range []struct {
+		cli       hooks.CLI
+		got, want string
+	}{
+		{claude, "\n\n<pasted_content id=\"a8f0\">\none</pasted_content>\ntwo\n</pasted_content id=\"a8f0\">", "\n\n\none</pasted_content>\ntwo\n"},
+		{claude, "first <pasted_content id=\"1\">a</pasted_content id=\"1\"> then <pasted_content id=\"2\">b</pasted_content id=\"2\">.", "first a then b."},
+		{claude, "what is <pasted_content id=\"x\">?", "what is <pasted_content id=\"x\">?"},
+		{claude, "</pasted_content>", "</pasted_content>"},
+		{codex, "<pasted_content id=\"1\">a</pasted_content>", "<pasted_content id=\"1\">a</pasted_content>"},
+	} {
+		if got := c.cli.PromptText(hooks.Input{Prompt: c.got}); got != c.want {
+			t.Errorf("%q is %q, want %q", c.got, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"gascity/internal/prompt"
+	"gascity/internal/stage"
+	"gascity/worker"
+)
+
+// Heard takes what the hooks of an agent CLI say of the prompts that reach it, however
+// they did: that one has begun a turn, or that the turn is over. A receipt whose prompt
+// it is goes on by that. What is said of a prompt that a person typed, of another
+// incarnation or of a time before the prompt was handed over changes nothing. It is kept
+// when it returns nil.
+func (e *Engine) Heard(ctx context.Context, w prompt.Word) error {
+	if err := e.ready(ctx); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	if w.Hash != "" {
+		e.tells[w.Session] = w.Instance
+	}
+	b := e.boxes[w.Session]
+	e.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	var failed []error
+	if w.Hash == "" {
+		for _, r := range e.open(b) {
+			failed = append(failed, e.turnEnded(ctx, b, r.ID, w))
+		}
+	} else if id := e.taken(b, w); id != "" {
+		failed = append(failed, e.begun(ctx, b, id, w))
+	}
+	return errors.Join(failed...)
+}
+
+// taken finds the receipt whose prompt has begun a turn: the first that was handed over
+// and of which that was not said yet.
+func (e *Engine) taken(b *box, w prompt.Word) (id string) {
+	e.mu.Lock()
+	open := b.listLocked()
+	e.mu.Unlock()
+	var first *prompt.Receipt
+	for _, r := range open {
+		if !r.Begins(w) || e.nameOf(b, r) != w.Hash || !e.heardAt(b, r).IsZero() {
+			continue
+		}
+		if first == nil || r.Seq < first.Seq {
+			first = r
+		}
+	}
+	if first == nil {
+		return ""
+	}
+	return first.ID
+}
+
+// nameOf names the prompt of a receipt, as a hook does. The text of a submitted one is
+// not kept, its name is.
+func (e *Engine) nameOf(b *box, r *prompt.Receipt) string {
+	e.mu.Lock()
+	name := b.names[r.ID]
+	e.mu.Unlock()
+	if name != "" || r.State != prompt.Injected {
+		return name
+	}
+	m, err := stage.MessageOf(r.Content)
+	if err != nil {
+		return ""
+	}
+	return worker.PromptHash(m.Text)
+}
+
+// heardAt is when the agent's hook said that the prompt began a turn; zero: it has not.
+func (e *Engine) heardAt(b *box, r *prompt.Receipt) time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if at, ok := b.heard[r.ID]; ok {
+		return at
+	}
+	if r.State == prompt.Submitted && strings.Contains(r.Evidence, prompt.SignHook) {
+		return r.UpdatedAt
+	}
+	return time.Time{}
+}
+
+// begun notes that a prompt has begun a turn. The end of its attempt takes that over.
+func (e *Engine) begun(ctx context.Context, b *box, id string, w prompt.Word) error {
+	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
+		if !r.Begins(w) {
+			return r, errOver
+		}
+		e.mu.Lock()
+		b.heard[id] = w.At
+		e.mu.Unlock()
+		if r.State == prompt.Submitted {
+			return r.Heard(e.opts.Now()), nil
+		}
+		b.rouse()
+		return r, errOver
+	})
+	return unlessOver(err)
+}
+
+// turnEnded notes that the turn is over which a prompt has begun.
+func (e *Engine) turnEnded(ctx context.Context, b *box, id string, w prompt.Word) error {
+	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
+		at := e.heardAt(b, &r)
+		if r.Instance != w.Instance || at.IsZero() || !w.At.After(at) {
+			return r, errOver
+		}
+		switch r.State {
+		case prompt.Submitted:
+			return r.Worked(e.opts.Now())
+		case prompt.Injected:
+			e.mu.Lock()
+			b.worked[id] = true
+			e.mu.Unlock()
+			b.rouse()
+		default: // nothing of it has reached the agent
+		}
+		return r, errOver
+	})
+	return unlessOver(err)
+}
+
+func unlessOver(err error) error {
+	if errors.Is(err, errOver) {
+		return nil
+	}
+	return err
+}
+
+// tellsOf reports whether an incarnation's hooks tell of its prompts.
+func (e *Engine) tellsOf(session, instance string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return instance != "" && e.tells[session] == instance
+}
+
+// name keeps the name of a prompt that is about to be handed over.
+func (o *owner) name(r *prompt.Receipt) {
+	name := o.nameOf(o.box, r)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.box.names[r.ID] = name
+}
+
+// word is the agent's own word of an injected prompt as evidence; empty: it has none.
+func (o *owner) word(id, seen string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, ok := o.box.heard[id]; ok {
+		seen = prompt.SignHook
+	} else if !o.box.worked[id] {
+		return ""
+	}
+	if o.box.worked[id] {
+		return prompt.WithWorked(seen)
+	}
+	return seen
+}

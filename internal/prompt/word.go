@@ -1,0 +1,26 @@
+package prompt
+
+import "time"
+
+// SignHook is the sign of evidence that a hook of the agent CLI has named the prompt as
+// what began a turn.
+const SignHook = "hook"
+
+// Word is what a hook of an agent CLI says of the prompts that reach its agent.
+type Word struct {
+	Session, Instance string    // Instance is the incarnation's public name
+	Hash              string    // of the prompt that has begun a turn, see worker.PromptHash; empty: the turn is over
+	At                time.Time // when
+}
+
+// Begins reports whether a word about a prompt with the receipt's text can be about
+// the receipt's: its incarnation had it handed over before.
+func (r Receipt) Begins(w Word) bool {
+	return (r.State == Injected || r.State == Submitted) && r.Instance == w.Instance && !w.At.Before(r.at(Injected))
+}
+
+// Heard returns the submitted receipt with the better evidence of a hook.
+func (r Receipt) Heard(at time.Time) Receipt {
+	r.Evidence = SignHook
+	return r.Note(at, r.Reason)
+}
