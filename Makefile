@@ -6,7 +6,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 GO      := go
 LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: build demo test test-agents test-agents-latest race lint fmt gen e2e check release
+.PHONY: build demo test test-agents test-agents-latest race lint fmt gen e2e test-cluster check release
 
 # bin/gc: one static binary, no cgo.
 build:
@@ -30,6 +30,10 @@ test-agents:
 test-agents-latest:
 	scripts/tools npm cc
 	scripts/agents latest
+
+# Agents in pods of a real Kubernetes, made and taken down on this machine. Needs root.
+test-cluster:
+	scripts/cluster
 
 # The same tiers without looking for tools, never from the cache.
 race:

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 
 	"gascity/runtime"
 )
@@ -52,6 +54,9 @@ func (c *cluster) open() (*rest.Config, *http.Client, string, error) {
 		return nil, nil, "", fmt.Errorf("%w: there is no way to a cluster: %w", runtime.ErrRuntimeUnavailable, err)
 	}
 	config.QPS, config.UserAgent = -1, "gc"
+	// The library tells the end of each connection on standard error, where a person's terminal
+	// may be. What matters comes as errors.
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, nil, "", fmt.Errorf("%w: there is no way to a cluster: %w", runtime.ErrRuntimeUnavailable, err)

@@ -41,7 +41,9 @@ func TestCityInPods(t *testing.T) {
 		return string(out)
 	}
 	gc("start")
-	t.Cleanup(func() { gc("stop") })
+	t.Cleanup(func() {
+		_ = osexec.CommandContext(context.WithoutCancel(t.Context()), program("gc"), "--city", root, "stop").Run() // it has stopped, if all is well
+	})
 	eventually(t, "both agents", func() bool { return strings.Count(running(t, root), "Running") == 2 })
 	gc("nudge", "one", "hello from the city")
 	eventually(t, "the prompt on its screen", func() bool {
