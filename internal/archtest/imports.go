@@ -31,7 +31,7 @@ var openToCLI = []string{
 	"internal/agent", "internal/agentcli", "internal/agentcli/hooks", "internal/config", "internal/event",
 	"internal/plan", "internal/session", "internal/guard", "internal/text",
 	"internal/cli/desk", "internal/cli/page", "internal/cli/manual", "internal/cli/view",
-	"internal/cli/agent", "internal/cli/talk",
+	"internal/cli/agent", "internal/cli/talk", "internal/cli/editor", "internal/acp",
 }
 
 // knowsDrivers are the rooms that may import the table of drivers.

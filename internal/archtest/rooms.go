@@ -137,6 +137,7 @@ var rooms = []room{
 	{dir: "internal/cli/view", layer: layerManual},
 	{dir: "internal/cli/agent", layer: layerNouns},
 	{dir: "internal/cli/talk", layer: layerNouns},
+	{dir: "internal/cli/editor", layer: layerNouns},
 	{dir: "internal/cli", layer: layerCommands},
 	{dir: "internal/daemon", layer: layerAssembly},
 	{dir: "cmd/gc", layer: layerCommand},

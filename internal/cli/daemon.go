@@ -15,6 +15,7 @@ import (
 // the exit status. All methods are called from one goroutine.
 type Daemon interface {
 	Processes
+	Outposts
 	Drivers
 	Configs
 	Guards
@@ -39,6 +40,14 @@ type Processes interface {
 	// HostACP speaks with one agent of the Agent Client Protocol: the hidden command
 	// between a shim and such an agent. It returns the exit status.
 	HostACP(ctx context.Context, args []string) int
+	// Process finds the process that has the pid now. The function says whether
+	// exactly that one has ended, whether its parent has noticed or not; what cannot
+	// be told has not ended.
+	Process(pid int) (ended func() bool, err error)
+}
+
+// Outposts are the roles that this program plays on other machines.
+type Outposts interface {
 	// ServeOutpost serves a local provider on standard input and output, over sessions
 	// that are kept below the folder. It returns when the near end has gone.
 	ServeOutpost(ctx context.Context, folder, selection string) error
@@ -46,10 +55,6 @@ type Processes interface {
 	AttachOutpost(ctx context.Context, folder, selection, name string, opts runtime.AttachOptions) error
 	// HoldOutpost is the first process of a pod, until ctx ends.
 	HoldOutpost(ctx context.Context, folder, selection string) error
-	// Process finds the process that has the pid now. The function says whether
-	// exactly that one has ended, whether its parent has noticed or not; what cannot
-	// be told has not ended.
-	Process(pid int) (ended func() bool, err error)
 }
 
 // ControllerOptions are the parameters of a controller beside its city.
