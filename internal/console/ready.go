@@ -30,8 +30,8 @@ type Readiness struct {
 // Ready waits until the agent's prompt is on the screen and no dialog is,
 // judging each frame as it comes; without a ReadyPrefix it waits for the
 // profile's input line, at most for the ReadyDelay. With AnswerDialogs, known
-// dialogs are answered on the way. The wait ends after limit; zero means
-// rules.ReadyLimit(). That end is no error, see [Readiness.State]. The error
+// dialogs are answered on the way. The wait ends limit after its beginning, or after the
+// last answer; zero means rules.ReadyLimit(). That end is no error, see [Readiness.State]. The error
 // matches [ErrExited] if the agent exited, and ctx's error if that ended.
 func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (Readiness, error) {
 	if limit == 0 {
@@ -42,6 +42,7 @@ func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (R
 	if err != nil {
 		return Readiness{}, err
 	}
+	g.more = limit
 	seen, err := g.until(ctx, began.Add(limit))
 	r := Readiness{State: ReadyPrompt, Seen: seen, After: time.Since(began), Dialogs: g.report()}
 	switch {
@@ -98,11 +99,18 @@ func (v View) inputLine(s agentcli.Screen) bool {
 	return s.Composer.Frame == "" || s.Composer.Frame == agentcli.FrameLine || v.Composer(s.Composer).Found
 }
 
+// Deaf reports whether the kernel collects lines for a program that is known to read keys:
+// what is sent now is printed into its screen, and may be dropped.
+func (v View) Deaf(rules Rules) bool {
+	frame := rules.Screen.Composer.Frame
+	return v.Line == LineCooked && frame != "" && frame != agentcli.FrameLine
+}
+
 // Unready reports whether what takes prompts is not on the screen, as far as the rules
 // tell what that is.
 func (v View) Unready(rules Rules) bool {
 	s := rules.Screen
-	return !v.inputLine(s) || s.Composer.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
+	return v.Deaf(rules) || !v.inputLine(s) || s.Composer.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
 		rules.ReadyPrefix != "" && v.blank()
 }
 

@@ -53,6 +53,7 @@ type Frame struct {
 	Cells func(y int) []term.Cell
 
 	Line       LineMode
+	Input      InputState
 	LastOutput time.Time // when the last output byte came
 	LastHuman  time.Time // when a person last typed through an attached terminal; zero if never
 	Attached   int       // attached terminals with input
@@ -88,3 +89,13 @@ const (
 // MaxCookedLine is the longest line, without its Enter, that a terminal in
 // cooked mode can carry; the kernel drops what is beyond.
 const MaxCookedLine = 4095
+
+// InputState is what became of the input that was sent. It may change without a new frame.
+type InputState uint8
+
+// The states.
+const (
+	InputUnknown InputState = iota
+	InputRead               // the program has read all of it
+	InputWaiting            // the program has not: what it shows does not count the rest
+)

@@ -8,6 +8,7 @@ import (
 	"gascity/internal/console"
 	"gascity/internal/shim"
 	"gascity/internal/term"
+	"gascity/internal/tty"
 )
 
 // terminal is a shim's terminal for the rules of package console.
@@ -34,7 +35,7 @@ func (t terminal) Frame(ctx context.Context, after uint64) (console.Frame, error
 	return console.Frame{
 		Seq: f.Seq, Rows: screen.Rows(), Cursor: screen.Cursor(), Modes: screen.Modes(), Title: f.Title,
 		Status: signOf(f.Signs.Status), Progress: signOf(f.Signs.Progress), Mark: signOf(f.Signs.Mark),
-		Cells: screen.Row, Line: lineMode(f.Line), LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
+		Cells: screen.Row, Line: lineMode(f.Line), Input: inputOf(f.Input), LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
 	}, nil
 }
 
@@ -57,6 +58,17 @@ func lineMode(m shim.LineMode) console.LineMode {
 		return console.LineCooked
 	default:
 		return console.LineUnknown
+	}
+}
+
+func inputOf(i tty.Input) console.InputState {
+	switch i {
+	case tty.InputRead:
+		return console.InputRead
+	case tty.InputWaiting:
+		return console.InputWaiting
+	default:
+		return console.InputUnknown
 	}
 }
 

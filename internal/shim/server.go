@@ -210,7 +210,7 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 		}
 	}
 	f := Frame{
-		Seq: h.seq, Title: h.title, Signs: h.signsLocked(), Line: h.run.streams.LineMode(),
+		Seq: h.seq, Title: h.title, Signs: h.signsLocked(), Line: h.run.streams.LineMode(), Input: h.run.streams.Taken(),
 		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
 	}
 	if screen, ok := h.screen(); ok {

@@ -8,6 +8,7 @@ import (
 	"gascity/internal/rawlog"
 	"gascity/internal/shim/child"
 	"gascity/internal/shim/folder"
+	"gascity/internal/tty"
 )
 
 // The errors of the client side.
@@ -120,6 +121,7 @@ type Frame struct {
 	Title      string    `json:"title,omitempty"`
 	Signs      Signs     `json:"signs,omitzero"`
 	Line       LineMode  `json:"line"`
+	Input      tty.Input `json:"input,omitzero"` // unknown to a shim that does not tell
 	LastOutput time.Time `json:"last_output,omitzero"`
 	LastHuman  time.Time `json:"last_human,omitzero"`
 	Attached   int       `json:"attached"`

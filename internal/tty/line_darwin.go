@@ -2,4 +2,7 @@ package tty
 
 import "golang.org/x/sys/unix"
 
-const getSettings = unix.TIOCGETA
+const (
+	getSettings = unix.TIOCGETA
+	getWaiting  = 0x4004667f // FIONREAD
+)

@@ -2,4 +2,7 @@ package tty
 
 import "golang.org/x/sys/unix"
 
-const getSettings = unix.TCGETS
+const (
+	getSettings = unix.TCGETS
+	getWaiting  = unix.TIOCINQ
+)

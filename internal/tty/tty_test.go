@@ -3,7 +3,10 @@ package tty
 import (
 	"os"
 	"testing"
+	"time"
 
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 )
 
@@ -46,10 +49,62 @@ func TestModesInPieces(t *testing.T) {
 	})
 }
 
+// A program that reads keys has read them or not; of a line that nobody has ended nothing is
+// known.
+func TestInputIsReadOrWaits(t *testing.T) {
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer slave.Close()
+	is := func(line Line, input Input) {
+		t.Helper()
+		for end := time.Now().Add(10 * time.Second); ; {
+			gotLine, gotInput := LineOf(slave.Name())
+			if gotLine == line && gotInput == input {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("line %d with input %d, want %d with %d", gotLine, gotInput, line, input)
+			}
+			<-time.After(time.Millisecond)
+		}
+	}
+	write := func(text string) {
+		t.Helper()
+		if _, err := master.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is(Cooked, InputUnknown)
+	write("a line\n")
+	is(Cooked, InputWaiting)
+	if _, err := slave.Read(make([]byte, 64)); err != nil {
+		t.Fatal(err)
+	}
+	is(Cooked, InputUnknown)
+	settings, err := unix.IoctlGetTermios(int(slave.Fd()), getSettings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings.Lflag &^= unix.ICANON | unix.ECHO
+	if err := unix.IoctlSetTermios(int(slave.Fd()), setSettings, settings); err != nil {
+		t.Fatal(err)
+	}
+	is(Raw, InputRead)
+	write("\x1b[B")
+	is(Raw, InputWaiting)
+	if _, err := slave.Read(make([]byte, 64)); err != nil {
+		t.Fatal(err)
+	}
+	is(Raw, InputRead)
+}
+
 func TestWhatIsNoTerminalIsUnknown(t *testing.T) {
 	for _, path := range []string{"/nowhere", os.DevNull} {
-		if got := LineOf(path); got != Unknown {
-			t.Errorf("%s is %d", path, got)
+		if line, input := LineOf(path); line != Unknown || input != InputUnknown {
+			t.Errorf("%s is %d with input %d", path, line, input)
 		}
 	}
 	if got := Foreground(1 << 30); got != 0 {

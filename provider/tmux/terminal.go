@@ -124,8 +124,9 @@ func (t *terminal) frame(seq uint64, f []string, s tmuxhost.State, cells []byte)
 	case on(13):
 		modes.MouseEncoding = term.MouseUTF8
 	}
+	line, input := lineMode(tty.LineOf(f[16]))
 	frame := console.Frame{
-		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: lineMode(tty.LineOf(f[16])),
+		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: line, Input: input,
 		Cursor: term.Cursor{X: min(tmuxhost.Number(f[0]), width-1), Y: min(tmuxhost.Number(f[1]), height-1), PendingWrap: tmuxhost.Number(f[0]) >= width, Visible: on(2)},
 		// An exit that the server has not told yet is none: its last words are on their way.
 		LastOutput: s.Output, LastHuman: s.Human, Attached: s.Attached, Exited: s.Dead,
@@ -156,15 +157,9 @@ func (p *pane) describe(f *console.Frame, paste, signs string) {
 	f.Mark = console.Sign{Text: heard.Mark.Text, Since: heard.Mark.Since}
 }
 
-func lineMode(l tty.Line) console.LineMode {
-	switch l {
-	case tty.Raw:
-		return console.LineRaw
-	case tty.Cooked:
-		return console.LineCooked
-	default:
-		return console.LineUnknown
-	}
+func lineMode(l tty.Line, i tty.Input) (console.LineMode, console.InputState) {
+	line := map[tty.Line]console.LineMode{tty.Raw: console.LineRaw, tty.Cooked: console.LineCooked}[l]
+	return line, map[tty.Input]console.InputState{tty.InputRead: console.InputRead, tty.InputWaiting: console.InputWaiting}[i]
 }
 
 // redraw makes of captured rows what draws them on a blank screen. Rows are drawn without

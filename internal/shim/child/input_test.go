@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gascity/internal/tty"
 )
 
 // terminal returns a raw terminal's input, and the program's end of it.
@@ -115,5 +117,14 @@ func TestTerminalCanBePolled(t *testing.T) {
 	}
 	if _, err := s.out.Read(make([]byte, 10)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a read past its deadline: %v", err)
+	}
+	if _, err := s.in.WriteString("nobody reads this\n"); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); s.Taken() != tty.InputWaiting; {
+		if time.Now().After(end) {
+			t.Fatalf("input that nobody reads is told as %d", s.Taken())
+		}
+		<-time.After(time.Millisecond)
 	}
 }

@@ -1,6 +1,10 @@
 package child
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"gascity/internal/tty"
+)
 
 // LineMode is who edits the terminal's input line.
 type LineMode uint8
@@ -34,4 +38,14 @@ func (s *Streams) LineMode() LineMode {
 		return LineUnknown
 	}
 	return mode
+}
+
+// Taken asks the kernel whether the program has read what was written to its terminal. It
+// may change without any output.
+func (s *Streams) Taken() tty.Input {
+	if s.path == "" {
+		return tty.InputUnknown
+	}
+	_, input := tty.LineOf(s.path)
+	return input
 }

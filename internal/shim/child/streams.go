@@ -32,6 +32,7 @@ type Streams struct {
 	out      *os.File // what we read from; the same as in for a terminal
 	child    []*os.File
 	terminal bool
+	path     string // of the agent's end of a terminal
 
 	followed   bool
 	drained    chan struct{} // closed when out has ended
@@ -47,7 +48,7 @@ func Open(c Command) (*Streams, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.in, s.out, s.child = master, master, []*os.File{slave, slave, slave}
+		s.in, s.out, s.child, s.path = master, master, []*os.File{slave, slave, slave}, slave.Name()
 		if err := s.Resize(c.Cols, c.Rows); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
