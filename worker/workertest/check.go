@@ -146,7 +146,7 @@ func one(ctx context.Context, o Options, c test) (err error) {
 		defer close(done)
 		err := cmd.Wait()
 		r.ended <- err
-		tooSoon(fmt.Errorf("it ended before it opened its stream (%v)", cmd.ProcessState)) //nolint:errorlint // no error
+		tooSoon(fmt.Errorf("it ended before it opened its stream (%v)", cmd.ProcessState))
 	}()
 	defer func() { cancel(); <-done; end(cmd) }()
 	if err := r.Await(starting, func(words []Word) bool { return said(words, streamPath) > 0 }); err != nil {

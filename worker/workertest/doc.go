@@ -6,5 +6,7 @@
 //		Command: func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, "./my-worker") },
 //	})
 //
-// `gc worker check -- COMMAND` does the same from the command line. [City] alone serves tests that need a city and no judgement.
+// [CheckServer] does the same from the other side, with any city. `gc worker check --
+// COMMAND` is [Check] from the command line. [City] alone serves tests that need a city
+// and no judgement.
 package workertest

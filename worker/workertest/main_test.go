@@ -36,7 +36,6 @@ type program struct {
 	c, told     *worker.Client // told is by what it speaks
 	prompts     chan worker.Message
 	interrupted chan string
-	working     chan struct{} // closed when the turn has ended
 }
 
 func connect() *worker.Client {

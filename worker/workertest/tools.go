@@ -22,8 +22,11 @@ func (r *run) showsUse() bool { return strings.Contains(r.options.ToolPrompt, Fi
 
 // unused checks that no tool was used: none has made the file, none is reported.
 func (r *run) unused() error {
-	if _, err := os.Stat(r.file); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the tool was used: its file is there (%v)", err)
+	switch _, err := os.Stat(r.file); {
+	case err == nil:
+		return errors.New("the tool was used: its file is there")
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
 	for _, w := range r.Words() {
 		events, _ := w.Body["events"].([]any) // of another type there are none

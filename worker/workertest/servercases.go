@@ -1,0 +1,303 @@
+package workertest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gascity/worker"
+)
+
+// serverTests is the contract of a city.
+func serverTests() []serverTest {
+	return []serverTest{
+		{"token", "Who has no token of a run that lives is unauthorized, and a token speaks for its run alone.", tokens},
+		{"wire", "What is no JSON, no object of its type, too large or unknown is a problem with its code.", wire},
+		{"newer", "Members and events that the city does not know are taken.", newerWorker},
+		{"canary", "The canary is denied by its own rule.", provesCanary},
+		{"prompt", "A prompt comes by the stream with its content, an id and a number.", prompted},
+		{"again", "What is not acknowledged comes to each new reader under its id, and nothing else does.", again},
+		{"order", "Messages come in the order of their numbers.", ordered},
+		{"context", "Sections carry nonces that stand in their text, and come once.", givesContext},
+		{"interrupt", "An interrupt is confirmed when its worker has said so.", interrupts},
+		{"identity", "An identity comes by the stream.", identifies},
+		{"health", "A question about health is answered by the worker.", asksHealth},
+		{"events", "What was reported can be read again, in order, each once, page by page.", recorded},
+		{"end", "The stream of a run that has ended says so, and its token is dead.", over},
+	}
+}
+
+const jsonKind = "application/json"
+
+func tokens(p *peer) error {
+	other, err := p.server.Begin(p.ctx, p.name+"-other")
+	if err != nil {
+		return err
+	}
+	mine := fmt.Sprintf(`{"run_id":%q,"event":"idle"}`, p.run.ID)
+	return errors.Join(
+		p.refuses("unauthorized", "/lifecycle", jsonKind, "", mine),
+		p.refuses("unauthorized", "/lifecycle", jsonKind, p.run.Token+"x", mine),
+		p.refuses("forbidden", "/lifecycle", jsonKind, other.Token, mine),
+		p.refuses("forbidden", "/authorize", jsonKind, other.Token, fmt.Sprintf(`{"run_id":%q,"tool":"Read"}`, p.run.ID)),
+		p.refuses("forbidden", "/ack", jsonKind, other.Token, fmt.Sprintf(`{"run_id":%q,"id":"x","state":"consumed"}`, p.run.ID)),
+	)
+}
+
+func wire(p *peer) error {
+	token := p.run.Token
+	return errors.Join(
+		p.refuses("invalid", "/lifecycle", jsonKind, token, `{"event":`),
+		p.refuses("invalid", "/lifecycle", jsonKind, token, ``),
+		p.refuses("invalid", "/lifecycle", jsonKind, token, `{"event":7}`),
+		p.refuses("invalid", "/lifecycle", jsonKind, token, `{}`),
+		p.refuses("invalid", "/lifecycle", "text/plain", token, `{"event":"idle"}`),
+		p.refuses("invalid", "/ack", jsonKind, token, `{"id":"x","state":"cosmic"}`),
+		p.refuses("invalid", "/authorize", jsonKind, token, `{"input":{}}`),
+		p.refuses("too_large", "/lifecycle", jsonKind, token, `{"event":"idle","x":"`+strings.Repeat("x", 1<<20)+`"}`),
+		p.refuses("not_found", "/nowhere", jsonKind, token, `{}`),
+	)
+}
+
+func newerWorker(p *peer) error {
+	for path, body := range map[string]string{
+		"/lifecycle": `{"event":"levitating","later":{"a":[1]}}`, "/telemetry": `{"events":[{"type":"dreamt","timestamp":"2026-01-01T00:00:00Z","later":1}]}`,
+	} {
+		if a, err := p.post(path, jsonKind, p.run.Token, body); err != nil || a.status != 200 {
+			return fmt.Errorf("POST %s %s is answered %d %s, %w", path, body, a.status, a.body, err)
+		}
+	}
+	return nil
+}
+
+func provesCanary(p *peer) error { return p.Prove(p.ctx) }
+
+// sent gives the run a prompt, and waits until it has come.
+func (p *peer) sent(content string) (worker.Message, error) {
+	if err := p.server.Prompt(p.ctx, p.name, content); err != nil {
+		return worker.Message{}, err
+	}
+	m, err := p.next(worker.PromptMessage)
+	if err != nil {
+		return m, err
+	}
+	var prompt worker.Prompt
+	if err := json.Unmarshal(m.Data, &prompt); err != nil || prompt.Content != content || m.ID == "" || m.Seq == 0 {
+		return m, fmt.Errorf("the prompt %q came as %+v with %s, %w", content, m, m.Data, err)
+	}
+	return m, nil
+}
+
+func prompted(p *peer) error {
+	p.connect()
+	m, err := p.sent("say \"hi\"\n — ünïcode")
+	return errors.Join(err, p.ack(m, worker.Submitted), p.ack(m, worker.Consumed))
+}
+
+func again(p *peer) error {
+	p.connect()
+	first, err := p.sent("one")
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		p.connect()
+		m, err := p.next(worker.PromptMessage)
+		if err != nil {
+			return fmt.Errorf("to a new reader: %w", err)
+		}
+		if m.ID != first.ID {
+			return fmt.Errorf("it comes again as %s, was %s", m.ID, first.ID)
+		}
+	}
+	if err := errors.Join(p.ack(first, worker.Submitted), p.ack(first, worker.Consumed)); err != nil {
+		return err
+	}
+	p.connect()
+	second, err := p.sent("two") // were the first sent again, it would come before
+	return errors.Join(err, p.ack(second, worker.Consumed))
+}
+
+func ordered(p *peer) error {
+	p.connect()
+	last := uint64(0)
+	for i := range 5 {
+		m, err := p.sent(fmt.Sprint("number ", i))
+		if err != nil {
+			return err
+		}
+		if m.Seq <= last {
+			return fmt.Errorf("message %d comes behind %d", m.Seq, last)
+		}
+		last = m.Seq
+		if err := errors.Join(p.ack(m, worker.Submitted), p.ack(m, worker.Consumed)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func givesContext(p *peer) error {
+	p.connect()
+	c := worker.Context{RunID: p.run.ID, Mode: worker.FullContext, Sections: []worker.Section{{Type: "role", Content: "a test"}, {Type: "work", Content: "to test"}}}
+	if a, err := p.Context(p.ctx, c); err != nil || !a.Accepted {
+		return fmt.Errorf("context is answered %+v, %w", a, err)
+	}
+	m, err := p.next(worker.ContextMessage)
+	if err != nil {
+		return err
+	}
+	var got worker.Context
+	if err := json.Unmarshal(m.Data, &got); err != nil || len(got.Sections) != 2 {
+		return fmt.Errorf("the sections came as %s, %w", m.Data, err)
+	}
+	var nonces []string
+	for _, s := range got.Sections {
+		if s.Nonce == "" || !strings.Contains(s.Content, s.Nonce) {
+			return fmt.Errorf("the nonce %q does not stand in %q", s.Nonce, s.Content)
+		}
+		nonces = append(nonces, s.Nonce)
+	}
+	if err := p.ack(m, worker.Consumed, nonces...); err != nil {
+		return err
+	}
+	a, err := p.Context(p.ctx, c)
+	if slices.Sort(a.Skipped); err != nil || !slices.Equal(a.Skipped, []string{"role", "work"}) {
+		return fmt.Errorf("given again it is answered %+v, %w", a, err)
+	}
+	return nil
+}
+
+func interrupts(p *peer) error {
+	p.connect()
+	done := make(chan error, 1)
+	go func() { // one waits for it below
+		a, err := p.Interrupt(p.ctx, worker.Interrupt{RunID: p.run.ID, Reason: "a test"})
+		if err == nil && !a.Confirmed {
+			err = fmt.Errorf("it is not confirmed: %+v", a)
+		}
+		done <- err
+	}()
+	m, err := p.next(worker.InterruptMessage)
+	if err == nil {
+		err = errors.Join(p.Report(p.ctx, worker.Idle, worker.Detail{}), p.ack(m, worker.Consumed))
+	}
+	return errors.Join(err, <-done)
+}
+
+func identifies(p *peer) error {
+	p.connect()
+	if a, err := p.Identity(p.ctx, worker.Identity{RunID: p.run.ID, Env: map[string]string{"CHECK": "1"}}); err != nil || !a.Accepted {
+		return fmt.Errorf("an identity is answered %+v, %w", a, err)
+	}
+	m, err := p.next(worker.IdentityMessage)
+	if err != nil {
+		return err
+	}
+	var id worker.Identity
+	if err := json.Unmarshal(m.Data, &id); err != nil || id.Env["CHECK"] != "1" {
+		return fmt.Errorf("the identity came as %s, %w", m.Data, err)
+	}
+	return p.ack(m, worker.Consumed)
+}
+
+func asksHealth(p *peer) error {
+	p.connect()
+	if _, err := p.sent("one"); err != nil { // the stream is open
+		return err
+	}
+	type reply struct {
+		worker.Health
+		err error
+	}
+	replies := make(chan reply, 1)
+	go func() { // one waits for it below
+		h, err := p.Health(p.ctx, p.run.ID)
+		replies <- reply{h, err}
+	}()
+	usage := 0.25
+	var r reply
+	for waiting := true; waiting; {
+		select {
+		case m := <-p.got: // it may be a question that somebody else has put
+			if m.Kind != worker.HealthMessage {
+				continue
+			}
+			if err := p.ReportHealth(p.ctx, worker.Health{Status: worker.Healthy, CurrentState: "busy", Question: m.ID, ContextUsage: &usage}); err != nil {
+				return errors.Join(err, (<-replies).err)
+			}
+		case r = <-replies:
+			waiting = false
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	if !r.Asked || r.Status != worker.Healthy || r.ContextUsage == nil || *r.ContextUsage != usage {
+		return fmt.Errorf("the health is told as %+v", r.Health)
+	}
+	return nil
+}
+
+func recorded(p *peer) error {
+	const reports = 30
+	for i := range reports {
+		event := worker.Busy
+		if i%2 == 1 {
+			event = worker.Idle
+		}
+		if err := p.Report(p.ctx, event, worker.Detail{PromptID: fmt.Sprint("e", i)}); err != nil {
+			return err
+		}
+	}
+	var found []string
+	for after := uint64(0); ; {
+		page, err := p.Events(p.ctx, p.run.ID, after)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, e := range page {
+			if e.Seq <= after || e.RunID != p.run.ID {
+				return fmt.Errorf("event %d of run %q comes behind %d", e.Seq, e.RunID, after)
+			}
+			after = e.Seq
+			var l worker.Lifecycle
+			if json.Unmarshal(e.Data, &l) == nil && l.Metadata.PromptID != "" {
+				found = append(found, l.Metadata.PromptID)
+			}
+		}
+	}
+	for i := range reports {
+		if i >= len(found) || found[i] != fmt.Sprint("e", i) {
+			return fmt.Errorf("the reports are recorded as %v", found)
+		}
+	}
+	return nil
+}
+
+func over(p *peer) error {
+	p.connect()
+	if m, err := p.sent("one"); err != nil {
+		return err
+	} else if err := p.ack(m, worker.Consumed); err != nil {
+		return err
+	}
+	if err := p.server.End(p.ctx, p.name); err != nil {
+		return err
+	}
+	select {
+	case <-p.ended: // by its event, or by a refusal
+	case <-p.ctx.Done():
+		return errors.New("the stream goes on")
+	}
+	a, err := p.post("/lifecycle", jsonKind, p.run.Token, `{"event":"idle"}`)
+	if err != nil || a.status != 401 && a.status != 410 {
+		return fmt.Errorf("a dead token is answered %d %s, %w", a.status, a.body, err)
+	}
+	return nil
+}
