@@ -7,6 +7,7 @@ import (
 	"gascity/client"
 	"gascity/internal/guard"
 	"gascity/runtime"
+	"gascity/worker"
 )
 
 // Daemon is what the assembly lends to the commands that need more than a
@@ -15,7 +16,6 @@ import (
 // the exit status. All methods are called from one goroutine.
 type Daemon interface {
 	Processes
-	Outposts
 	Drivers
 	Configs
 	Guards
@@ -40,13 +40,15 @@ type Processes interface {
 	// HostACP speaks with one agent of the Agent Client Protocol: the hidden command
 	// between a shim and such an agent. It returns the exit status.
 	HostACP(ctx context.Context, args []string) int
+	Outposts
+
 	// Process finds the process that has the pid now. The function says whether
 	// exactly that one has ended, whether its parent has noticed or not; what cannot
 	// be told has not ended.
 	Process(pid int) (ended func() bool, err error)
 }
 
-// Outposts are the roles that this program plays on other machines.
+// Outposts are the far ends of drivers.
 type Outposts interface {
 	// ServeOutpost serves a local provider on standard input and output, over sessions
 	// that are kept below the folder. It returns when the near end has gone.
@@ -99,9 +101,9 @@ type Configs interface {
 	CheckConfig(ctx context.Context, root string) ([]ConfigFault, error)
 	// ConfigSchema returns the JSON Schema of city.toml.
 	ConfigSchema() ([]byte, error)
-	// Prime returns the text that tells the agent who and where it is: its
-	// rendered prompt template. An unknown agent is client.ErrNotFound.
-	Prime(ctx context.Context, root, agent string) (string, error)
+	// Prime returns the sections that tell an agent who and where it is, as it is given
+	// them in a mode. An unknown agent is client.ErrNotFound.
+	Prime(ctx context.Context, root, agent string, mode worker.ContextMode) ([]worker.Section, error)
 }
 
 // Guards reads the rules of tools without a controller.
