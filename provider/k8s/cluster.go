@@ -30,7 +30,12 @@ import (
 type cluster struct {
 	settings Settings
 
-	mu     sync.Mutex
+	mu   sync.Mutex
+	line *line // nil until it is read
+}
+
+// line is the way to the API server.
+type line struct {
 	config *rest.Config
 	http   *http.Client
 	space  string
@@ -41,17 +46,17 @@ const askLimit = 30 * time.Second
 
 // open reads the client configuration: KUBECONFIG, the user's file, or that of the pod
 // that gc itself runs in.
-func (c *cluster) open() (*rest.Config, *http.Client, string, error) {
+func (c *cluster) open() (*line, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.http != nil {
-		return c.config, c.http, c.space, nil
+	if c.line != nil {
+		return c.line, nil
 	}
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		clientcmd.NewDefaultClientConfigLoadingRules(), &clientcmd.ConfigOverrides{CurrentContext: c.settings.Context})
 	config, err := loader.ClientConfig()
 	if err != nil {
-		return nil, nil, "", fmt.Errorf("%w: there is no way to a cluster: %w", runtime.ErrRuntimeUnavailable, err)
+		return nil, fmt.Errorf("%w: there is no way to a cluster: %w", runtime.ErrRuntimeUnavailable, err)
 	}
 	config.QPS, config.UserAgent = -1, "gc"
 	// The library tells the end of each connection on standard error, where a person's terminal
@@ -59,19 +64,19 @@ func (c *cluster) open() (*rest.Config, *http.Client, string, error) {
 	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, nil, "", fmt.Errorf("%w: there is no way to a cluster: %w", runtime.ErrRuntimeUnavailable, err)
+		return nil, fmt.Errorf("%w: there is no way to a cluster: %w", runtime.ErrRuntimeUnavailable, err)
 	}
-	c.config, c.http, c.space = config, client, cmp.Or(c.settings.Namespace, "gc")
-	return c.config, c.http, c.space, nil
+	c.line = &line{config, client, cmp.Or(c.settings.Namespace, "gc")}
+	return c.line, nil
 }
 
 // address is that of something in the namespace.
-func (c *cluster) address(config *rest.Config, space string, query url.Values, parts ...string) (*url.URL, error) {
-	base, _, err := rest.DefaultServerUrlFor(config)
+func (l *line) address(query url.Values, parts ...string) (*url.URL, error) {
+	base, _, err := rest.DefaultServerUrlFor(l.config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", runtime.ErrRuntimeUnavailable, err)
 	}
-	out := base.JoinPath(append([]string{"api", "v1", "namespaces", space}, parts...)...)
+	out := base.JoinPath(append([]string{"api", "v1", "namespaces", l.space}, parts...)...)
 	out.RawQuery = query.Encode()
 	return out, nil
 }
@@ -79,11 +84,11 @@ func (c *cluster) address(config *rest.Config, space string, query url.Values, p
 // send makes one request. The answer's body is the caller's to close, and its status is
 // a good one.
 func (c *cluster) send(ctx context.Context, method string, body any, query url.Values, parts ...string) (*http.Response, error) {
-	config, client, space, err := c.open()
+	l, err := c.open()
 	if err != nil {
 		return nil, err
 	}
-	address, err := c.address(config, space, query, parts...)
+	address, err := l.address(query, parts...)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +108,7 @@ func (c *cluster) send(ctx context.Context, method string, body any, query url.V
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	response, err := client.Do(request)
+	response, err := l.http.Do(request)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause

@@ -20,7 +20,7 @@ import (
 // executor runs a command in a container: by WebSocket, or by SPDY where the way there
 // does not let it through.
 func (c *cluster) executor(pod, container string, streams remotecommand.StreamOptions, argv []string) (remotecommand.Executor, error) {
-	config, _, space, err := c.open()
+	line, err := c.open()
 	if err != nil {
 		return nil, err
 	}
@@ -30,15 +30,15 @@ func (c *cluster) executor(pod, container string, streams remotecommand.StreamOp
 			query.Set(name, "true")
 		}
 	}
-	address, err := c.address(config, space, query, "pods", pod, "exec")
+	address, err := line.address(query, "pods", pod, "exec")
 	if err != nil {
 		return nil, err
 	}
-	socket, err := remotecommand.NewWebSocketExecutor(config, "GET", address.String())
+	socket, err := remotecommand.NewWebSocketExecutor(line.config, "GET", address.String())
 	if err != nil {
 		return nil, err
 	}
-	spdy, err := remotecommand.NewSPDYExecutor(config, "POST", address)
+	spdy, err := remotecommand.NewSPDYExecutor(line.config, "POST", address)
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +119,10 @@ func (c *cluster) connect(ctx context.Context, pod, container string, argv []str
 	go func() {
 		defer close(conn.ended)
 		conn.err = executor.StreamWithContext(ctx, streams)
-		output.CloseWithError(io.EOF)          //nolint:errcheck // never fails
-		input.CloseWithError(io.ErrClosedPipe) //nolint:errcheck // never fails
+		output.CloseWithError(io.EOF)
+		input.CloseWithError(io.ErrClosedPipe)
 	}()
-	stop := context.AfterFunc(ctx, func() { reader.CloseWithError(io.ErrClosedPipe) }) //nolint:errcheck // never fails
+	stop := context.AfterFunc(ctx, func() { reader.CloseWithError(io.ErrClosedPipe) })
 	go func() {
 		<-conn.ended
 		stop()

@@ -203,7 +203,9 @@ func (o order) container(c *corev1.Container) {
 	}
 	theirs := c.VolumeMounts
 	for _, m := range []corev1.VolumeMount{
-		{Name: "gc", MountPath: folderGC}, {Name: "gc-home", MountPath: homeFolder}, {Name: "gc-tmp", MountPath: "/tmp"},
+		{Name: "gc", MountPath: folderGC},
+		{Name: "gc-home", MountPath: homeFolder},
+		{Name: "gc-tmp", MountPath: "/tmp"},
 		{Name: "gc-work", MountPath: workDir(o.cfg)},
 	} {
 		if !covered(theirs, m.MountPath) {

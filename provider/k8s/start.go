@@ -192,25 +192,13 @@ func (s *starting) awaitRunning(ctx context.Context) (*corev1.Pod, error) {
 	defer limit.Stop()
 	for {
 		next := s.view.next()
-		pod, err := s.view.pod(s.name)
-		if err == nil {
-			if pod == nil || pod.UID != s.uid {
-				return nil, &ReasonError{ErrPodEnded, "somebody deleted it"}
-			}
-			c := Judge(pod, nil)
-			if c.Phase != phase {
-				phase = c.Phase
-				limit.Reset(s.cfg.Limits.of(phase))
-			}
-			if c.Err != nil && !c.Hope {
-				return nil, c.Err
-			}
-			if phase == Running {
-				return pod, nil
-			}
-			if err := s.bringOnce(ctx, pod); err != nil {
-				return nil, err
-			}
+		pod, now, err := s.look(ctx)
+		if err != nil || now == Running {
+			return pod, err
+		}
+		if now != "" && now != phase {
+			phase = now
+			limit.Reset(s.cfg.Limits.of(phase))
 		}
 		select {
 		case <-next:
@@ -220,6 +208,23 @@ func (s *starting) awaitRunning(ctx context.Context) (*corev1.Pod, error) {
 			return nil, fmt.Errorf("its pod is still %s: %w", phase, context.Cause(ctx))
 		}
 	}
+}
+
+// look says how far the pod is, empty if that is not known now, and brings the program
+// when it is time. An error is one that waiting does not cure.
+func (s *starting) look(ctx context.Context) (*corev1.Pod, Phase, error) {
+	pod, err := s.view.pod(s.name)
+	if err != nil {
+		return nil, "", nil //nolint:nilerr // unknown is no failure
+	}
+	if pod == nil || pod.UID != s.uid {
+		return nil, "", &ReasonError{ErrPodEnded, "somebody deleted it"}
+	}
+	c := Judge(pod, nil)
+	if c.Err != nil && !c.Hope {
+		return nil, c.Phase, c.Err
+	}
+	return pod, c.Phase, s.bringOnce(ctx, pod)
 }
 
 // bringOnce brings the program when somebody waits for it.

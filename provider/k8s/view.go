@@ -21,11 +21,10 @@ type view struct {
 	city    string
 	changed func(pod *corev1.Pod, gone bool) // called for each change, without the lock; nil pod: look at all
 
-	mu      sync.Mutex
-	pods    map[string]*corev1.Pod // by the session's name
-	err     error                  // why nothing is known; nil while the watch stands
-	started bool
-	moved   chan struct{} // closed at each change, and replaced
+	mu    sync.Mutex
+	pods  map[string]*corev1.Pod // by the session's name
+	err   error                  // why nothing is known; nil while the watch stands
+	moved chan struct{}          // closed at each change, and replaced
 }
 
 func newView(c *cluster, city string, changed func(*corev1.Pod, bool)) *view {

@@ -90,7 +90,7 @@ func (p *Provider) dial(ctx context.Context, name string, pod *corev1.Pod) (io.R
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { conn.PipeReader.CloseWithError(context.Cause(ctx)) }) //nolint:errcheck // never fails
+	stop := context.AfterFunc(ctx, func() { conn.PipeReader.CloseWithError(context.Cause(ctx)) })
 	err = outpost.Await(conn)
 	if !stop() {
 		conn.Close() //nolint:errcheck // never fails
