@@ -35,6 +35,10 @@ type Screen struct {
 	Shell      string `toml:"shell"`
 	ShellGuard string `toml:"shell_guard"`
 
+	// Command begins an input that the program may take for a command of its own ("/"),
+	// which begins a turn or does not. Empty: no input is one.
+	Command string `toml:"command"`
+
 	// Settle tells when Enter may follow a paste. The last entry whose MinBytes
 	// the text reaches holds; without entries, [DefaultSettle].
 	Settle []Settle `toml:"settle"`
@@ -189,4 +193,9 @@ func (s Screen) Prompt(text string) (line string, ok bool) {
 		return text, true
 	}
 	return s.ShellGuard + text, s.ShellGuard != ""
+}
+
+// IsCommand reports whether the program may take the text for a command of its own.
+func (s Screen) IsCommand(text string) bool {
+	return s.Command != "" && strings.HasPrefix(strings.TrimSpace(text), s.Command)
 }

@@ -70,6 +70,7 @@ const (
 	reasonCut       = "the hand-over was cut off, and the agent ended before anybody could tell what came of it"
 	reasonCutTime   = "the hand-over was cut off, and nobody could tell what came of it in time"
 	reasonTurnless  = "the agent took it and ended before a turn was seen to work on it"
+	reasonCommand   = "the agent took it, perhaps for a command of its own; no turn was seen to work on it"
 	reasonTurnBound = "the agent took it; no turn was seen to work on it"
 )
 
@@ -160,7 +161,10 @@ func (d *decision) dueInjected(r *Receipt) Action {
 
 func (d *decision) dueSubmitted(r *Receipt) Action {
 	evidence, again := r.consumed(d.sight, d.now)
-	if evidence != "" {
+	switch {
+	case evidence != "" && r.maybeCommand(): // an agent at rest is no sign of a turn
+		return move(r, Submitted, reasonCommand)
+	case evidence != "":
 		return Action{Verb: VerbMove, ID: r.ID, To: Consumed, Evidence: evidence, Detail: r.Reason}
 	}
 	s := d.sight
@@ -296,6 +300,16 @@ const (
 	SignWorked = "consumed"
 )
 
+// signCommand is in the evidence of a prompt that its program may have taken for a command
+// of its own.
+const signCommand = "command"
+
+// maybeCommand reports whether the program may have taken the prompt for a command of its
+// own. Its own word that a turn began takes the place of that evidence.
+func (r *Receipt) maybeCommand() bool {
+	return !r.spokenFor() && slices.Contains(strings.Split(r.Evidence, "+"), signCommand)
+}
+
 // edgeBound is how long at most an urgent prompt waits for the beginning of a turn.
 const edgeBound = 5 * time.Second
 
@@ -349,7 +363,7 @@ func (r *Receipt) consumed(s Sight, now time.Time) (evidence string, again time.
 		return "", time.Time{}
 	}
 	since := later(submitted, s.Since)
-	if (r.Evidence == SignWorker || r.Evidence == SignHook) && !s.Since.After(submitted) {
+	if (r.Evidence == SignWorker || r.Evidence == SignHook || r.maybeCommand()) && !s.Since.After(submitted) {
 		rest = tellingTurns
 	}
 	if from := since.Add(rest); now.Before(from) {

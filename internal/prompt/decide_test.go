@@ -130,3 +130,32 @@ func TestNothingOvertakes(t *testing.T) {
 		t.Errorf("a prompt for a conversation that nobody has resumed holds up the others: %+v", got)
 	}
 }
+
+// What a program may have taken for a command of its own is not said to be consumed because
+// the agent rests: only a turn that was told of proves that.
+func TestACommandIsNotConsumedByRest(t *testing.T) {
+	rests := open()
+	rests.ReadAt = noon.Add(tellingTurns)
+	for evidence, want := range map[string]State{
+		"composer_emptied":                  Consumed,
+		"composer_emptied+command":          Submitted,
+		"composer_emptied+command+consumed": Consumed,
+		"status":                            Consumed,
+		SignHook:                            Consumed,
+	} {
+		r := taken(evidence)
+		got := Decide([]*Receipt{&r}, rests, noon.Add(tellingTurns), "")
+		if got.Verb != VerbMove || got.To != want || want == Submitted && got.Detail != reasonCommand {
+			t.Errorf("%s: %+v, want it %s", evidence, got, want)
+		}
+	}
+	r := taken("composer_emptied+command")
+	if got := Decide([]*Receipt{&r}, rests, noon.Add(resting), ""); got.Verb != VerbWait {
+		t.Errorf("so soon: %+v, want a wait for the word of a turn", got)
+	}
+	if got := Decide([]*Receipt{ptr(r.Heard(noon))}, rests, noon.Add(tellingTurns), ""); got.To != Consumed {
+		t.Errorf("a turn that was told of: %+v, want it consumed", got)
+	}
+}
+
+func ptr(r Receipt) *Receipt { return &r }

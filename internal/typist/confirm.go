@@ -90,6 +90,18 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 	}
 }
 
+// signCommand is added to the evidence of an input that the program may have taken for a
+// command of its own: that it was taken does not mean that a turn began.
+const signCommand = "command"
+
+// ofCommand adds to the evidence that the input may have been a command, unless a turn began.
+func (d *delivery) ofCommand(out runtime.Outcome) runtime.Outcome {
+	if out.State == runtime.OutcomeSubmitted && d.rules.Screen.IsCommand(d.text) && d.edge() == "" {
+		out.Evidence += "+" + signCommand
+	}
+	return out
+}
+
 // repeatEnter presses Enter again, unless something has come meanwhile.
 func (d *delivery) repeatEnter(ctx context.Context) error {
 	if err := d.Hold(ctx); err != nil || !d.mayRepeat() {

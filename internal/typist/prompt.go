@@ -137,6 +137,7 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	var outcome runtime.Outcome
 	if err == nil {
 		outcome, err = d.evidence(ctx)
+		outcome = d.ofCommand(outcome)
 	}
 	switch {
 	case err == nil:

@@ -309,3 +309,19 @@ func TestAShellCommandStaysAPrompt(t *testing.T) {
 		})
 	}
 }
+
+// TestACommandIsToldAsOne: what the program may take for a command of its own is submitted,
+// and its evidence says so.
+func TestACommandIsToldAsOne(t *testing.T) {
+	for text, command := range map[string]bool{"/nonsense": true, " /nonsense": true, "no/nonsense": false} {
+		synctest.Test(t, func(t *testing.T) {
+			face := terminal.Face{Style: "rules"}
+			agent, rules := terminal.NewAgent(face), face.Rules(t)
+			rules.Screen.Busy = nil // no turn begins that could be seen
+			got, err := Type(t.Context(), agent.T, Prompt{Text: text}, rules)
+			if err != nil || got.State != runtime.OutcomeSubmitted || strings.HasSuffix(got.Evidence, "+command") != command {
+				t.Errorf("%q is %+v, %v", text, got, err)
+			}
+		})
+	}
+}
