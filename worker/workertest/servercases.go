@@ -226,7 +226,8 @@ func asksHealth(p *peer) error {
 				continue
 			}
 			if err := p.ReportHealth(p.ctx, worker.Health{Status: worker.Healthy, CurrentState: "busy", Question: m.ID, ContextUsage: &usage}); err != nil {
-				return errors.Join(err, (<-replies).err)
+				r = <-replies
+				return errors.Join(err, r.err)
 			}
 		case r = <-replies:
 			waiting = false
@@ -243,27 +244,35 @@ func asksHealth(p *peer) error {
 
 func recorded(p *peer) error {
 	const reports = 30
+	var want []string
 	for i := range reports {
 		event := worker.Busy
 		if i%2 == 1 {
 			event = worker.Idle
 		}
-		if err := p.Report(p.ctx, event, worker.Detail{PromptID: fmt.Sprint("e", i)}); err != nil {
+		id := fmt.Sprint("e", i)
+		want = append(want, id)
+		if err := p.Report(p.ctx, event, worker.Detail{PromptID: id}); err != nil {
 			return err
 		}
 	}
-	var found []string
+	found, err := p.recorded()
+	if err == nil && !slices.Equal(found, want) {
+		err = fmt.Errorf("the reports are recorded as %v", found)
+	}
+	return err
+}
+
+// recorded are the prompts that the recorded reports name.
+func (p *peer) recorded() (found []string, err error) {
 	for after := uint64(0); ; {
 		page, err := p.Events(p.ctx, p.run.ID, after)
-		if err != nil {
-			return err
-		}
-		if len(page) == 0 {
-			break
+		if err != nil || len(page) == 0 {
+			return found, err
 		}
 		for _, e := range page {
 			if e.Seq <= after || e.RunID != p.run.ID {
-				return fmt.Errorf("event %d of run %q comes behind %d", e.Seq, e.RunID, after)
+				return nil, fmt.Errorf("event %d of run %q comes behind %d", e.Seq, e.RunID, after)
 			}
 			after = e.Seq
 			var l worker.Lifecycle
@@ -272,12 +281,6 @@ func recorded(p *peer) error {
 			}
 		}
 	}
-	for i := range reports {
-		if i >= len(found) || found[i] != fmt.Sprint("e", i) {
-			return fmt.Errorf("the reports are recorded as %v", found)
-		}
-	}
-	return nil
 }
 
 func over(p *peer) error {

@@ -1,0 +1,307 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gascity/internal/exchange"
+	"gascity/internal/guard"
+	"gascity/internal/run"
+	"gascity/internal/session"
+	"gascity/internal/store"
+	"gascity/internal/workerapi"
+	"gascity/runtime"
+	"gascity/runtime/runtimetest/fake"
+	"gascity/worker"
+)
+
+// crew is a city of many sessions.
+type crew struct{ place runtime.Provider }
+
+func (c crew) View(name string) (session.View, error) {
+	return session.View{Agent: name, Session: name, Provider: c.place, Running: true, Token: "instance-of-" + name}, nil
+}
+func (crew) Sense(string)  {}
+func (crew) Settled() bool { return true }
+
+// size is a number of the environment, or the one for every day.
+func size(t *testing.T, name string, usual int) int {
+	t.Helper()
+	n, err := strconv.Atoi(os.Getenv(name))
+	if err != nil {
+		return usual
+	}
+	return n
+}
+
+// load is a city with connected workers over a real store.
+type load struct {
+	*testing.T
+	socket  string
+	engine  *exchange.Engine
+	place   runtime.Provider
+	turns   int
+	retried atomic.Int64 // prompts that were not taken at once
+
+	mu   sync.Mutex
+	took map[string][]time.Duration
+}
+
+// TestLoad is a day of connected workers without the waiting: each has a prompt every
+// half hour, asks for a tool, and tells what the turn took. Nothing may be lost: each
+// prompt is consumed once, each report is in the time line once. GC_LOAD_WORKERS and
+// GC_LOAD_TURNS set the size; 1000 and 48 are the day at full size.
+func TestLoad(t *testing.T) {
+	workers := size(t, "GC_LOAD_WORKERS", 100)
+	l := newLoad(t, size(t, "GC_LOAD_TURNS", 8), workers)
+	began, from := time.Now(), heap()
+	middle := l.day(workers, l.turns/2, 0)
+	end := l.day(workers, l.turns-l.turns/2, l.turns/2)
+	spent := time.Since(began)
+	l.account(workers)
+	t.Logf("%d workers, %d turns each, %s; %d deliveries tried again", workers, l.turns, spent.Round(time.Millisecond), l.retried.Load())
+	t.Logf("heap with all clients: %d KiB before the workers, %d KiB at half, %d KiB at the end", from>>10, middle>>10, end>>10)
+	for _, name := range slices.Sorted(maps.Keys(l.took)) {
+		t.Logf("%-10s %7d calls, p50 %8s, p99 %8s", name, len(l.took[name]), quantile(l.took[name], 50).Round(10*time.Microsecond), quantile(l.took[name], 99).Round(10*time.Microsecond))
+	}
+	// What grows with each turn would have doubled what the first half has taken.
+	if taken := int64(middle) - int64(from); int64(end)-int64(middle) > taken/2+int64(workers)<<14 {
+		t.Errorf("the heap grows: %d, %d, %d bytes", from, middle, end)
+	}
+}
+
+func heap() uint64 {
+	var m goruntime.MemStats
+	goruntime.GC()
+	goruntime.GC()
+	goruntime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func newLoad(t *testing.T, turns, workers int) *load {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gcl") //nolint:usetesting // a socket path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "store.db"), Retain: store.Retention{Events: 10_000_000, Bytes: 16 << 30}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := fake.New()
+	l := &load{T: t, socket: filepath.Join(dir, "w.sock"), turns: turns, took: map[string][]time.Duration{}}
+	city := &crew{}
+	l.engine = exchange.New(exchange.Options{City: city, Events: db, Socket: l.socket, Owner: "owner", Judge: func(session.View, worker.Call) guard.Verdict {
+		return guard.Verdict{Action: guard.Allow}
+	}})
+	l.place = l.engine.Over(below)
+	city.place = l.place
+	for i := range workers {
+		name := fmt.Sprint("w", i)
+		if err := l.place.Start(t.Context(), name, runtime.Config{Command: "x", Env: map[string]string{"GC_INSTANCE_TOKEN": "instance-of-" + name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", l.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		if err := workerapi.NewServer(l.engine, workerapi.Options{}).Run(ctx, listener); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		ended.Wait()
+		if err := errors.Join(db.Close(), os.RemoveAll(dir)); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// timed notes how long a call took.
+func (l *load) timed(name string, do func() error) error {
+	began := time.Now()
+	err := do()
+	took := time.Since(began)
+	l.mu.Lock()
+	l.took[name] = append(l.took[name], took)
+	l.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// day has all workers connected and do turns, and returns the heap while they still are.
+func (l *load) day(workers, turns, first int) uint64 {
+	l.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.Context()), 20*time.Minute)
+	defer cancel()
+	var working, connected sync.WaitGroup
+	for i := range workers {
+		name := fmt.Sprint("w", i)
+		done := make(chan string, 1)
+		connected.Go(func() { l.work(ctx, name, done) })
+		working.Go(func() {
+			for n := range turns {
+				if err := l.prompt(ctx, name, fmt.Sprint(name, "-p", first+n), done); err != nil {
+					l.Errorf("%s: turn %d: %v", name, first+n, err)
+					return
+				}
+			}
+		})
+	}
+	working.Wait()
+	used := heap()
+	cancel()
+	connected.Wait()
+	return used
+}
+
+// prompt hands a prompt over, again until the worker has it, and waits for its turn's end.
+func (l *load) prompt(ctx context.Context, name, id string, done <-chan string) error {
+	d := runtime.Delivery{ID: id, Instance: "instance-of-" + name, Content: runtime.TextContent("review " + id), Confirm: time.Minute}
+	for {
+		h, err := l.engine.Health(ctx, run.ID(d.Instance))
+		if err == nil && h.Status != worker.Degraded {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(5 * time.Millisecond):
+			l.retried.Add(1)
+		}
+	}
+	if err := l.timed("deliver", func() error { _, err := runtime.Deliver(ctx, l.place, name, d); return err }); err != nil {
+		return err
+	}
+	select {
+	case got := <-done:
+		if got != id {
+			return fmt.Errorf("it worked on %s, must be %s", got, id)
+		}
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// work is a worker until ctx ends.
+func (l *load) work(ctx context.Context, name string, done chan<- string) {
+	instance := "instance-of-" + name
+	c := &worker.Client{Socket: l.socket, Token: run.Token(instance, 0), RunID: run.ID(instance)}
+	defer c.Close()
+	if err := errors.Join(c.Report(ctx, worker.Started, worker.Detail{}), c.Report(ctx, worker.Ready, worker.Detail{})); err != nil {
+		l.Errorf("%s: %v", name, err)
+		return
+	}
+	for m, err := range c.Messages(ctx) {
+		if err == nil && m.Kind == worker.PromptMessage {
+			err = l.turn(ctx, c, m)
+		}
+		if err != nil {
+			l.Errorf("%s: %v", name, err)
+			return
+		}
+		done <- m.ID
+	}
+}
+
+func (l *load) turn(ctx context.Context, c *worker.Client, m worker.Message) error {
+	tokens := int64(1000)
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"lifecycle", func() error { return c.Report(ctx, worker.Busy, worker.Detail{PromptID: m.ID}) }},
+		{"ack", func() error { return c.Ack(ctx, worker.Ack{ID: m.ID, State: worker.Submitted}) }},
+		{"authorize", func() error {
+			d, err := c.Authorize(ctx, worker.Call{ID: m.ID, Tool: "Bash", Input: json.RawMessage(`{"command":"git status"}`)})
+			if err == nil && !d.Allowed {
+				err = errors.New(d.Reason)
+			}
+			return err
+		}},
+		{"telemetry", func() error {
+			_, err := c.Telemetry(ctx, worker.TelemetryEvent{Type: worker.TurnComplete, Timestamp: time.Now(), MessageID: m.ID, Usage: &worker.Usage{InputTokens: &tokens, Model: "m"}})
+			return err
+		}},
+		{"lifecycle", func() error { return c.Report(ctx, worker.Idle, worker.Detail{PromptID: m.ID}) }},
+		{"ack", func() error { return c.Ack(ctx, worker.Ack{ID: m.ID, State: worker.Consumed}) }},
+	} {
+		if err := l.timed(step.name, step.do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// account looks for every report in the time line.
+func (l *load) account(workers int) {
+	l.Helper()
+	got := map[string]int{}
+	for after, more := uint64(0), true; more; {
+		page, err := l.engine.Events(context.WithoutCancel(l.Context()), "", after, 1000)
+		if err != nil {
+			l.Fatal(err)
+		}
+		for _, e := range page {
+			var body struct {
+				Event    string `json:"event"`
+				Metadata struct {
+					PromptID string `json:"prompt_id"`
+				} `json:"metadata"`
+				Events []worker.TelemetryEvent `json:"events"`
+			}
+			if err := json.Unmarshal(e.Data, &body); err != nil && len(e.Data) > 0 {
+				l.Error(err)
+			}
+			switch {
+			case body.Metadata.PromptID != "":
+				got[body.Event+" "+body.Metadata.PromptID]++
+			case len(body.Events) == 1:
+				got["telemetry "+body.Events[0].MessageID]++
+			default:
+				got[e.Kind+" "+e.RunID]++
+			}
+			after = e.Seq
+		}
+		more = len(page) > 0
+	}
+	lost := 0
+	for i := range workers {
+		for n := range l.turns {
+			for _, what := range []string{"busy", "idle", "telemetry"} {
+				if got[fmt.Sprintf("%s w%d-p%d", what, i, n)] != 1 {
+					lost++
+				}
+			}
+		}
+		if id := run.ID(fmt.Sprint("instance-of-w", i)); got["authorize "+id] != l.turns {
+			lost++
+			l.Logf("%d decisions of w%d are recorded", got["authorize "+id], i)
+		}
+	}
+	if lost > 0 {
+		l.Errorf("%d reports are not in the time line once", lost)
+	}
+}
