@@ -19,11 +19,13 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/daemon"
 	"gascity/internal/guard"
+	"gascity/internal/primer"
 	"gascity/internal/rulebook"
 	"gascity/internal/session"
 	"gascity/internal/socket"
 	"gascity/runtime"
 	"gascity/test/fakecity"
+	"gascity/worker"
 )
 
 // fakeDaemon is an assembly without providers: its controller serves a
@@ -163,17 +165,17 @@ func (fakeDaemon) ConfigSchema() ([]byte, error) {
 	return []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema"}`), nil
 }
 
-func (fakeDaemon) Prime(_ context.Context, root, agent string) (string, error) {
+func (fakeDaemon) Prime(_ context.Context, root, agent string, mode worker.ContextMode) ([]worker.Section, error) {
 	lines, err := readLines(root)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, l := range lines {
 		if l.key == "name" && l.value == agent {
-			return "You are " + agent + ".\n", nil
+			return primer.Parts{Agent: agent, Role: "You are " + agent + ".\n"}.Sections(mode), nil
 		}
 	}
-	return "", fmt.Errorf("%w: no agent %q", client.ErrNotFound, agent)
+	return nil, fmt.Errorf("%w: no agent %q", client.ErrNotFound, agent)
 }
 
 func (fakeDaemon) Doctor(_ context.Context, root string, report func(cli.Finding)) error {

@@ -83,6 +83,7 @@ var rooms = []room{
 	{dir: "internal/script", layer: layerPure},
 	{dir: "internal/checkup", layer: layerPure},
 	{dir: "internal/stage", layer: layerPure},
+	{dir: "internal/primer", layer: layerPure},
 	{dir: "internal/scan", layer: layerPure},
 	{dir: "internal/feed", layer: layerPure},
 	{dir: "internal/tmuxhost", layer: layerPure},

@@ -7,14 +7,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/desk"
+	"gascity/internal/primer"
+	"gascity/worker"
 )
 
+// primed is what gc prime prints as JSON.
+type primed struct {
+	Agent    string             `json:"agent"`
+	Mode     worker.ContextMode `json:"mode"`
+	Sections []worker.Section   `json:"sections"`
+}
+
 func primeCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var word string
+	cmd := &cobra.Command{
 		Use:   "prime [AGENT]",
 		Short: "Tell an agent who and where it is",
-		Long: `Prints the agent's rendered prompt. Agents run it themselves; without a name it is the agent in whose
-session it is run ($GC_AGENT). No controller is needed.`,
+		Long: `Prints the sections of context that the city gives an agent: who it is, its role and rules, its first
+task, and, in the modes compact and resume, where its history is. Agents run it themselves; without a
+name it is the agent in whose session it is run ($GC_AGENT). A section that is too long for its mode is
+cut, and says so; what an agent is given after a compaction is what --mode compact prints. No controller
+is needed.`,
 		Args: desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := strings.Join(args, "")
@@ -24,17 +37,26 @@ session it is run ($GC_AGENT). No controller is needed.`,
 			if name == "" {
 				return desk.Usage(cmd, "which agent? GC_AGENT is not set, so name one: gc prime AGENT")
 			}
+			mode, err := primer.Mode(word)
+			if err != nil {
+				return desk.Usage(cmd, "%v", err)
+			}
 			daemon, root, err := a.daemonAndRoot()
 			if err != nil {
 				return err
 			}
-			text, err := daemon.Prime(cmd.Context(), root, name)
+			sections, err := daemon.Prime(cmd.Context(), root, name, mode)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(a.Stdout, strings.TrimRight(text, "\n"))
+			if a.JSON {
+				return a.Document(primed{name, mode, append([]worker.Section{}, sections...)})
+			}
+			fmt.Fprintln(a.Stdout, primer.Text(sections))
 			return nil
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
+	cmd.Flags().StringVar(&word, "mode", string(worker.FullContext), "for a new conversation (full), a compacted one (compact) or one taken up again (resume)")
+	return a.Listing(cmd)
 }

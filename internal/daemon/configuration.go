@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
-
-	"mvdan.cc/sh/v3/shell"
 
 	"gascity/client"
 	"gascity/internal/cli"
 	"gascity/internal/config"
-	"gascity/internal/plan"
+	"gascity/worker"
 )
 
 // StarterConfig returns the city.toml of a new city.
@@ -71,28 +68,17 @@ func missing(root string, err error) error {
 	return err
 }
 
-// Prime returns what tells an agent who and where it is.
-func (d *Daemon) Prime(_ context.Context, root, agent string) (string, error) {
+// Prime returns the sections that tell an agent who and where it is, see
+// [primer.Parts.Sections].
+func (d *Daemon) Prime(_ context.Context, root, agent string, mode worker.ContextMode) ([]worker.Section, error) {
 	r, err := d.read(root)
 	if err != nil {
-		return "", missing(root, err)
+		return nil, missing(root, err)
 	}
 	for i := range r.desired.Sessions {
 		if s := &r.desired.Sessions[i]; s.Agent == agent || s.Name == agent {
-			return prompt(s)
+			return s.Primer.Sections(mode), nil
 		}
 	}
-	return "", fmt.Errorf("%w: no agent is called %q; gc status lists them", client.ErrNotFound, agent)
-}
-
-// prompt returns the first prompt of a session as the agent would get it.
-func prompt(s *plan.Session) (string, error) {
-	if s.Config.PromptSuffix == "" {
-		return s.Config.Nudge, nil
-	}
-	words, err := shell.Fields(s.Config.PromptSuffix, nil)
-	if err != nil {
-		return "", fmt.Errorf("cannot read the prompt of %s: %w", s.Agent, err)
-	}
-	return strings.Join(words, " "), nil
+	return nil, fmt.Errorf("%w: no agent is called %q; gc status lists them", client.ErrNotFound, agent)
 }

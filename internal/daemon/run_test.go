@@ -14,7 +14,9 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/logfile"
 	"gascity/internal/premises"
+	"gascity/internal/primer"
 	"gascity/internal/redact"
+	"gascity/worker"
 )
 
 const twoAgents = `
@@ -173,7 +175,7 @@ func TestAnAgentCanAskAboutItsCity(t *testing.T) {
 	if faults, err := d.CheckConfig(t.Context(), root); err != nil || len(faults) > 0 {
 		t.Errorf("an agent that checks the configuration gets %+v, %v", faults, err)
 	}
-	if _, err := d.Prime(t.Context(), root, "echo"); err != nil {
+	if _, err := d.Prime(t.Context(), root, "echo", worker.FullContext); err != nil {
 		t.Errorf("an agent that asks who it is gets %v", err)
 	}
 	d = newDaemon(t, "GC_SESSION=tmuxx", "GC_SESSION_NAME=gc-town-echo")
@@ -342,11 +344,11 @@ prompt_mode = "arg"
 prompt_template = "p.md"
 `)
 	write(t, filepath.Join(root, "p.md"), "It's {{.Agent}}'s \"job\".\nTwo lines; $HOME stays.\n")
-	text, err := newDaemon(t).Prime(t.Context(), root, "a")
-	if err != nil || !strings.Contains(text, "It's a's \"job\".\nTwo lines; $HOME stays.") {
+	sections, err := newDaemon(t).Prime(t.Context(), root, "a", worker.FullContext)
+	if text := primer.Text(sections); err != nil || !strings.Contains(text, "It's a's \"job\".\nTwo lines; $HOME stays.") {
 		t.Errorf("prime gives %q, %v", text, err)
 	}
-	if _, err := newDaemon(t).Prime(t.Context(), root, "b"); !errors.Is(err, client.ErrNotFound) {
+	if _, err := newDaemon(t).Prime(t.Context(), root, "b", worker.FullContext); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("priming nobody gives %v", err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"gascity/internal/session"
 	"gascity/internal/socket"
 	"gascity/internal/workerapi"
+	"gascity/worker"
 )
 
 const (
@@ -50,6 +51,9 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 				e.prompts.Look(session)
 			}
 		}, Asking: k.judge.AskTimeout, Spend: e.spend, Pressure: k.pressure,
+		Sections: func(agent string, mode worker.ContextMode) []worker.Section {
+			return k.desired(agent).Primer.Sections(mode)
+		},
 	})
 	k.workers = e.workers
 	return nil

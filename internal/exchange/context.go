@@ -36,6 +36,8 @@ type given struct {
 	// nothing: should the message be lost with its controller, it is sent again under
 	// its name.
 	Open map[string][]string `json:"open,omitempty"`
+	// Owed: the city's own sections of this epoch are to be given still.
+	Owed bool `json:"owed,omitempty"`
 }
 
 // with adds what was given since.
@@ -218,7 +220,7 @@ func (a *active) compactedLocked(at time.Time) bool {
 	for id := range a.given.Open {
 		a.box.Drop(id)
 	}
-	a.given = given{Epoch: a.given.Epoch + 1, Compacted: at}
+	a.given = given{Epoch: a.given.Epoch + 1, Compacted: at, Owed: a.engine.opts.Sections != nil}
 	return true
 }
 

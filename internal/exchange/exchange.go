@@ -91,6 +91,8 @@ type Options struct {
 	Joined   func(session string)
 	Expiring func(session string, until time.Time)
 
+	// Sections are what the city tells an agent of itself in a mode. Nil: nothing.
+	Sections func(agent string, mode worker.ContextMode) []worker.Section
 	// Pressure returns what becomes of an agent whose context fills up. Nil: nothing.
 	Pressure func(agent string) pressure.Rules
 

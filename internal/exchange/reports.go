@@ -79,6 +79,7 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	e.record(a, event.WorkerLifecycle, r, more)
 	e.opts.City.Sense(a.session)
 	e.keep(a)
+	e.renew(ctx, a)
 	e.press(a)
 	if err := e.names(ctx, a, r.Metadata.PromptID, progressOf(r.Event)); err != nil {
 		return worker.LifecycleAnswer{}, err // the worker repeats it
@@ -135,6 +136,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 		e.keep(a)
 	}
 	e.expiring(a, t.Events)
+	e.renew(ctx, a) // before prompts that waited for the end of a compaction
 	e.opts.City.Sense(a.session)
 	e.press(a)
 	for i := range t.Events {
@@ -213,8 +215,13 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 	if letter == nil { // it was sent before this controller began
 		news = a.box.Heard(ack) != nil
 	}
+	compacted := a.obeyedLocked(ack)
 	a.changeLocked()
 	a.mu.Unlock()
+	if compacted {
+		e.keep(a)
+	}
+	e.renew(ctx, a)
 	if news {
 		e.record(a, event.WorkerAck, ack, nil)
 		e.opts.City.Sense(a.session)

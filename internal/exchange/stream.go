@@ -22,6 +22,7 @@ func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan ru
 	}
 	e.record(a, event.WorkerConnected, nil, nil)
 	e.keep(a)
+	e.renew(ctx, a)
 	out := make(chan run.Item, 1)
 	go a.feed(ctx, r, out) // it ends with ctx or the reader, and closes out
 	e.opts.City.Sense(a.session)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gascity/internal/config"
+	"gascity/internal/primer"
 	"gascity/runtime"
 )
 
@@ -78,7 +79,10 @@ type Session struct {
 	Pending PendingPolicy
 	// Context is what becomes of a context window that fills up.
 	Context ContextPolicy
-	Resume  Resume
+	// Primer is what it is told of itself. It takes part in no fingerprint: what changed in
+	// it changed in Config too.
+	Primer primer.Parts
+	Resume Resume
 }
 
 // ContextPolicy is what becomes of a context window that fills up. The thresholds are

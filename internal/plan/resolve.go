@@ -6,6 +6,7 @@ import (
 	"gascity/internal/agent"
 	"gascity/internal/agentcli"
 	"gascity/internal/config"
+	"gascity/internal/primer"
 	"gascity/runtime"
 )
 
@@ -101,6 +102,7 @@ type resolver struct {
 	pool    string   // the qualified name of the pool whose member it is; empty: none
 	program string   // the shell command without its arguments
 	args    []string // each one quoted
+	parts   primer.Parts
 
 	vars     map[string]string // what templates see
 	errs     []*config.Error
@@ -167,6 +169,7 @@ func (r *resolver) session() Session {
 		Context:      ContextPolicy{float64(a.Context.WarnAt) / 100, float64(a.Context.CompactAt) / 100, a.Context.Within},
 		Resume:       r.resume(protocol),
 	}
+	session.Primer = r.parts
 	for _, name := range a.DependsOn {
 		if target, ok := r.city.Dependency(a, name); ok {
 			session.DependsOn = append(session.DependsOn, target)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -8,13 +9,15 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/agentcli/hooks"
 	"gascity/internal/config"
+	"gascity/internal/primer"
 	"gascity/runtime"
 )
 
-// prompt fills in the first prompt and the nudge.
+// prompt fills in the first prompt and the nudge, and keeps the parts that they have.
 func (r *resolver) prompt(cfg *runtime.Config) {
 	a := r.agent
 	cfg.Nudge = a.Nudge
+	r.parts = primer.Parts{Agent: a.QualifiedName(), Task: a.Nudge}
 	text := r.promptText()
 	if text != "" {
 		mode, flag := r.promptMode()
@@ -65,11 +68,13 @@ func (r *resolver) promptText() string {
 	if a.PromptTemplate == "" && (family == "" || family == agentcli.Generic) {
 		return ""
 	}
+	r.parts.Identity = fmt.Sprintf("[%s] %s", r.vars["City"], r.vars["Agent"])
 	beacon := runtime.FormatBeaconAt(r.vars["City"], r.vars["Agent"], !r.hooks(), r.in.Now)
 	if a.PromptTemplate == "" {
 		return beacon
 	}
-	return join(beacon, r.render())
+	r.parts.Role = r.render()
+	return join(beacon, r.parts.Role)
 }
 
 // hooks reports whether the agent's hooks prime it.
