@@ -41,7 +41,7 @@ func day(t *testing.T, name, provider string) {
 	for _, step := range []struct {
 		name string
 		do   func(*agent, string)
-	}{{"delivery", delivery}, {"state", state}, {"interrupt", interrupt}, {"shell", shell}, {"resume", resume}} {
+	}{{"delivery", delivery}, {"state", state}, {"interrupt", interrupt}, {"shell", shell}, {"command", command}, {"resume", resume}} {
 		ok := t.Run(step.name, func(t *testing.T) { step.do(of(t, c, "a"), in) })
 		if !ok {
 			return // what follows would tell nothing
@@ -251,6 +251,30 @@ func shell(a *agent, _ string) {
 		if _, err := os.Stat(trap); err == nil {
 			a.fail("%q ran as a shell command", text)
 		}
+	}
+}
+
+// command sends what is no prompt but a command that the CLI does not know: it is not said
+// to be consumed unless the model hears it, and the next prompt comes alone.
+func command(a *agent, _ string) {
+	ctx, cancel := a.patient()
+	defer cancel()
+	const text = "/nonsense-9"
+	heard := len(a.Model.Prompts(a.name))
+	r, err := a.Client.Nudge(ctx, a.name, client.NudgeRequest{Text: text})
+	if err == nil {
+		r, err = a.Client.Receipt(ctx, r.ID, client.ReceiptConsumed)
+	}
+	a.t.Logf("%q: receipt %s (%s), evidence %s, %v", text, r.State, r.Reason, r.Evidence, err)
+	const next = "After the command"
+	a.say(next, client.ReceiptConsumed)
+	a.heard(next)
+	got := a.Model.Prompts(a.name)[heard:]
+	if !a.same(got[len(got)-1].Text, next) {
+		a.t.Errorf("after %q the model heard %+v", text, got)
+	}
+	if told := len(got) > 1; r.State == client.ReceiptConsumed && !told {
+		a.t.Errorf("%q is said to be %s by %s, and the model never heard it", text, r.State, r.Evidence)
 	}
 }
 
