@@ -102,11 +102,11 @@ func (c *connection) failed(cause error) error {
 type lostError struct{ said string }
 
 func (e *lostError) Error() string {
-	text := "ssh: " + cmp.Or(e.said, "it gave up without a word")
+	said := strings.TrimPrefix(e.said, "ssh: ")
 	if cure := e.cure(); cure != "" {
-		text += "; " + cure
+		said = strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:]) + "; " + cure
 	}
-	return text
+	return "ssh: " + cmp.Or(said, "it gave up without a word")
 }
 
 // cure is what a person has to do where ssh would ask, which it cannot without a terminal.
