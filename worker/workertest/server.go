@@ -96,6 +96,9 @@ func (p *peer) client(r Run) *worker.Client {
 	return &worker.Client{Socket: p.server.Socket, Token: r.Token, RunID: r.ID}
 }
 
+// contextUsage is what the worker answers to questions about its health.
+const contextUsage = 0.25
+
 // connect opens the stream anew, as a process that has seen nothing.
 func (p *peer) connect() {
 	p.hangUp()
@@ -105,6 +108,9 @@ func (p *peer) connect() {
 	p.reading.Go(func() {
 		defer c.Close()
 		for m, err := range c.Messages(ctx) {
+			if usage := contextUsage; err == nil && m.Kind == worker.HealthMessage {
+				err = c.ReportHealth(ctx, worker.Health{Status: worker.Healthy, CurrentState: "busy", Question: m.ID, ContextUsage: &usage})
+			}
 			if err != nil {
 				ended <- err
 				return

@@ -208,36 +208,12 @@ func asksHealth(p *peer) error {
 	if _, err := p.sent("one"); err != nil { // the stream is open
 		return err
 	}
-	type reply struct {
-		worker.Health
-		err error
+	r, err := p.Health(p.ctx, p.run.ID)
+	if err != nil {
+		return err
 	}
-	replies := make(chan reply, 1)
-	go func() { // one waits for it below
-		h, err := p.Health(p.ctx, p.run.ID)
-		replies <- reply{h, err}
-	}()
-	usage := 0.25
-	var r reply
-	for waiting := true; waiting; {
-		select {
-		case m := <-p.got: // it may be a question that somebody else has put
-			if m.Kind != worker.HealthMessage {
-				continue
-			}
-			if err := p.ReportHealth(p.ctx, worker.Health{Status: worker.Healthy, CurrentState: "busy", Question: m.ID, ContextUsage: &usage}); err != nil {
-				r = <-replies
-				return errors.Join(err, r.err)
-			}
-		case r = <-replies:
-			waiting = false
-		}
-	}
-	if r.err != nil {
-		return r.err
-	}
-	if !r.Asked || r.Status != worker.Healthy || r.ContextUsage == nil || *r.ContextUsage != usage {
-		return fmt.Errorf("the health is told as %+v", r.Health)
+	if !r.Asked || r.Status != worker.Healthy || r.ContextUsage == nil || *r.ContextUsage != contextUsage {
+		return fmt.Errorf("the health is told as %+v", r)
 	}
 	return nil
 }
