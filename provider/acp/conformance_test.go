@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -78,9 +79,25 @@ func open(t runtimetest.T, dir string) runtime.Provider {
 	return p
 }
 
+// shared are the beginnings of the cases that the rooms below this driver keep, for the
+// drivers of child processes too: test/e2e/acp tries those, and all others again.
+var shared = []string{
+	"activity.", "copy.", "keys.", "list.", "live.", "meta.", "peek.", "process.", "recover.", "restart.", "running.", "scan.", "stop.daemon", "stop.setsid", "stop.start", "stop.concurrent",
+	"start.ctx", "start.duplicate", "start.overlay", "start.pre-start", "start.replaces", "start.setup", "start.work-dir", "watch.slow", "withdraw.stale",
+}
+
 func TestConformance(t *testing.T) {
+	skip := map[string]string{}
+	for _, c := range runtimetest.Cases() {
+		for _, beginning := range shared {
+			if strings.HasPrefix(c.ID, beginning) {
+				skip[c.ID] = "test/e2e/acp tries it"
+			}
+		}
+	}
 	runtimetest.Run(t, runtimetest.Harness{
-		New: open, Reopen: open, Elsewhere: elsewhere.Start,
+		Skip: skip,
+		New:  open, Reopen: open, Elsewhere: elsewhere.Start,
 		Agent: runtimetest.Program{
 			Path: build.Build(t), Flags: []string{"--acp"},
 			Edit: func(cfg *runtime.Config, _ runtimetest.Behaviour) { cfg.ReadyPromptPrefix = acphost.ReadyPrefix },

@@ -1,0 +1,275 @@
+package acphost_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gascity/internal/acphost"
+	"gascity/internal/fakeagent/ledger"
+	"gascity/runtime"
+	"gascity/test/fakeagent/build"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "host" {
+		os.Exit(acphost.Run(context.Background(), acphost.Options{Args: os.Args[2:], Environ: os.Environ(), Stdout: os.Stdout, Version: "test"})) //nolint:forbidigo // this is a main
+	}
+	os.Exit(m.Run())
+}
+
+const token = "t0ken"
+
+// bench is one host with a fake agent.
+type bench struct {
+	acphost.Client
+	t      *testing.T
+	cmd    *exec.Cmd
+	page   *paper
+	ledger string
+	ended  chan struct{}
+}
+
+// paper is what a host prints.
+type paper struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (p *paper) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+func begin(t *testing.T, flags string) *bench {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gch") //nolint:usetesting // short: it holds a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, ledger: filepath.Join(dir, "ledger"), page: &paper{}, ended: make(chan struct{})}
+	spec, err := json.Marshal(acphost.Spec{Command: "exec " + build.Build(t) + " --acp --ledger " + b.ledger + " " + flags, Socket: filepath.Join(dir, "acp")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Client = acphost.Client{Socket: filepath.Join(dir, "acp"), Instance: token}
+	b.cmd = exec.Command(self, "host")
+	b.cmd.Dir, b.cmd.Stdout, b.cmd.Stderr = dir, b.page, os.Stderr
+	b.cmd.Env = append(os.Environ(), acphost.SpecVariable+"="+string(spec), "GC_INSTANCE_TOKEN="+token, "GORACE=atexit_sleep_ms=0")
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(b.ended)
+		_ = b.cmd.Wait() // how it ends is looked at where it matters
+	}()
+	t.Cleanup(func() {
+		_ = b.cmd.Process.Signal(os.Interrupt)
+		_ = b.cmd.Process.Signal(os.Kill)
+		<-b.ended
+		_ = os.RemoveAll(dir) // a temporary folder
+	})
+	b.until("it is ready", func(s acphost.State) bool { return s.Conversation != "" })
+	return b
+}
+
+// until waits for a state of the host.
+func (b *bench) until(what string, is func(acphost.State) bool) acphost.State {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
+	defer cancel()
+	var seen uint64
+	for {
+		s, err := b.State(ctx, seen)
+		switch {
+		case err == nil && is(s):
+			return s
+		case err == nil:
+			seen = s.Seq
+		case ctx.Err() != nil:
+			b.t.Fatalf("not within 30 s: %s", what)
+		default:
+			<-time.After(20 * time.Millisecond) // it is not up yet
+		}
+	}
+}
+
+func (b *bench) give(id, text string, busy time.Duration) (runtime.Outcome, error) {
+	return b.Deliver(b.t.Context(), acphost.Delivery{ID: id, Once: true, Text: text, Busy: busy, Confirm: 10 * time.Second})
+}
+
+func (b *bench) prompts() []ledger.Record {
+	b.t.Helper()
+	all, err := ledger.Read(b.ledger)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return ledger.Prompts(all)
+}
+
+func want(t *testing.T, out runtime.Outcome, err error, state runtime.OutcomeState, reason runtime.RefusalReason) {
+	t.Helper()
+	if err != nil || out.State != state || out.Reason != reason {
+		t.Errorf("got %+v, %v; want %s %s", out, err, state, reason)
+	}
+}
+
+// One prompt is with the agent; the next waits in order, for a bounded time.
+func TestALineOfOne(t *testing.T) {
+	t.Parallel()
+	b := begin(t, "")
+	out, err := b.give("a", "[[busy:1s]] first", time.Minute)
+	want(t, out, err, runtime.OutcomeSubmitted, "")
+	out, err = b.give("late", "too late", 50*time.Millisecond)
+	want(t, out, err, runtime.OutcomeRefused, runtime.RefusedBusy)
+	out, err = b.give("b", "second", time.Minute)
+	want(t, out, err, runtime.OutcomeSubmitted, "")
+	b.until("both turns are over", func(s acphost.State) bool { return s.Turns == 2 })
+	if got := b.prompts(); len(got) != 2 || !got[0].Is("[[busy:1s]] first") || !got[1].Is("second") {
+		t.Errorf("the agent got %+v", got)
+	}
+	out, err = b.Settle(t.Context(), "late")
+	want(t, out, err, runtime.OutcomeRefused, runtime.RefusedWithdrawn)
+}
+
+// The same name is the same prompt, whoever brings it and how often.
+func TestANameIsSentOnce(t *testing.T) {
+	t.Parallel()
+	b := begin(t, "")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if out, err := b.give("a", "once", time.Minute); err != nil || out.State == runtime.OutcomeAbsent {
+				t.Errorf("%+v, %v", out, err)
+			}
+		})
+	}
+	all.Wait()
+	out, err := b.give("a", "once", time.Minute)
+	want(t, out, err, runtime.OutcomeSubmitted, "")
+	out, err = b.Settle(t.Context(), "a")
+	want(t, out, err, runtime.OutcomeSubmitted, "")
+	if got := b.prompts(); len(got) != 1 {
+		t.Errorf("the agent got %d prompts", len(got))
+	}
+}
+
+// A caller who dies with the text in his hands, or while it waits, has sent nothing; one
+// who is slow holds up nobody.
+func TestCallersWhoDieOrDawdle(t *testing.T) {
+	t.Parallel()
+	b := begin(t, "")
+	slow, err := new(net.Dialer).DialContext(t.Context(), "unix", b.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slow.Write([]byte(`{"op":"deliver","instance":"` + token + `","id":"slow"}` + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slow.Read(make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := b.give("a", "[[busy:2s]]", time.Minute)
+	want(t, out, err, runtime.OutcomeSubmitted, "")
+	if err := slow.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, die := context.WithCancel(t.Context())
+	dead := make(chan struct{})
+	go func() {
+		defer close(dead)
+		_, _ = b.Deliver(ctx, acphost.Delivery{ID: "dies", Text: "never", Busy: time.Minute, Confirm: time.Minute}) // nobody reads it
+	}()
+	b.until("it waits in line", func(s acphost.State) bool { return s.Waiting == 1 })
+	die()
+	<-dead
+	b.until("it is out of the line", func(s acphost.State) bool { return s.Waiting == 0 })
+	for _, id := range []string{"slow", "dies", "unheard of"} {
+		out, err := b.Settle(t.Context(), id)
+		want(t, out, err, runtime.OutcomeRefused, runtime.RefusedWithdrawn)
+	}
+	b.until("the turn is over", func(s acphost.State) bool { return s.Turns == 1 })
+	if got := b.prompts(); len(got) != 1 {
+		t.Errorf("the agent got %d prompts, want the first alone", len(got))
+	}
+}
+
+// A cancel returns at the boundary; what waits in line then gets its turn.
+func TestACancelEndsTheTurnAlone(t *testing.T) {
+	t.Parallel()
+	b := begin(t, "")
+	out, err := b.give("a", "[[forever]]", time.Minute)
+	want(t, out, err, runtime.OutcomeSubmitted, "")
+	began := time.Now()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		out, err := b.give("b", "second", time.Minute)
+		want(t, out, err, runtime.OutcomeSubmitted, "")
+	}()
+	b.until("the second waits", func(s acphost.State) bool { return s.Waiting == 1 })
+	if err := b.Cancel(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	s := b.until("both turns are over", func(s acphost.State) bool { return s.Turns == 2 })
+	if !s.Boundary.After(began) || s.Activity != runtime.ActivityIdle {
+		t.Errorf("after it the state is %+v", s)
+	}
+	if err := b.Cancel(t.Context()); err != nil {
+		t.Errorf("with no turn: %v", err)
+	}
+}
+
+func TestAModeIsChanged(t *testing.T) {
+	t.Parallel()
+	b := begin(t, "")
+	if err := b.SetMode(t.Context(), "careful"); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := b.State(t.Context(), 0); err != nil || s.Mode != "careful" || len(s.Modes) != 2 {
+		t.Errorf("the state is %+v, %v", s, err)
+	}
+	if err := b.SetMode(t.Context(), "reckless"); err == nil {
+		t.Error("the agent has no such mode")
+	}
+	if s, err := b.State(t.Context(), 0); err != nil || s.Mode != "careful" {
+		t.Errorf("after a refusal the state is %+v, %v", s, err)
+	}
+	stranger := acphost.Client{Socket: b.Socket, Instance: "another"}
+	if err := stranger.SetMode(t.Context(), "default"); !errors.Is(err, runtime.ErrStaleInstance) {
+		t.Errorf("another incarnation: %v", err)
+	}
+}
+
+// The death of the agent settles what was with it, and is the host's own.
+func TestADeathInATurn(t *testing.T) {
+	t.Parallel()
+	b := begin(t, "--acp-fault silent")
+	out, err := b.give("a", "[[crash]]", time.Minute)
+	want(t, out, err, runtime.OutcomeUnconfirmed, "")
+	if !strings.Contains(out.Detail, "ended before it gave a sign") {
+		t.Errorf("the detail is %q", out.Detail)
+	}
+	<-b.ended
+	if status := b.cmd.ProcessState.String(); !strings.Contains(status, "killed") {
+		t.Errorf("the host ended with %s, want the agent's signal", status)
+	}
+	if _, err := b.State(t.Context(), 0); !errors.Is(err, acphost.ErrNoHost) {
+		t.Errorf("after it: %v", err)
+	}
+}
