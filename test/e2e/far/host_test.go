@@ -1,0 +1,311 @@
+// Package far_test runs agents on another host: a real sshd on this machine, with a
+// configuration, keys and folders of its own.
+package far_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	osexec "os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"gascity/internal/fakeagent/ledger"
+	"gascity/provider/ssh"
+	"gascity/runtime"
+	"gascity/test/fakeagent/build"
+)
+
+// place is the driver over there.
+const place = "pty"
+
+// patience is how long a test waits for what ought to happen, also on a busy machine.
+const patience = 60 * time.Second
+
+func must[X any](x X, err error) X {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// program builds gc once.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "gcf-")
+	if err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // another user reads it
+		return "", err
+	}
+	path := filepath.Join(dir, "gc")
+	cmd := osexec.Command("go", "build", "-o", path, "gascity/cmd/gc")
+	cmd.Stderr = os.Stderr
+	return path, cmd.Run()
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := program(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(path)) // a temporary folder
+	}
+	os.Exit(code)
+}
+
+// options are what a test wants of its host.
+type options struct {
+	user  string // who is logged in over there; empty: this one
+	sshd  string // more of its configuration
+	ssh   string // more of the client's
+	cache string // where gc's program goes; empty: below dir
+	delay bool   // the way there is long and loses some
+}
+
+// far is an sshd on this machine, whose users have their homes below a temporary folder.
+type far struct {
+	dir, program string
+	port         int
+	sshd         *osexec.Cmd
+}
+
+// newFar starts one.
+func newFar(t *testing.T, o options) *far {
+	t.Helper()
+	sshd, err := sshdPath()
+	if _, missing := osexec.LookPath("ssh"); errors.Join(err, missing) != nil {
+		t.Skip("sshd is not installed")
+	}
+	f := &far{dir: must(os.MkdirTemp("", "gch"))} //nolint:usetesting // the path of a socket is short
+	t.Cleanup(func() {
+		f.hangUp(t) // the shared connection writes its end
+		if err := os.RemoveAll(f.dir); err != nil {
+			t.Errorf("the host stays: %v", err)
+		}
+	})
+	if f.program, err = program(); err != nil {
+		t.Fatalf("cannot build gc: %v", err)
+	}
+	for _, key := range []string{"host", "user"} {
+		f.tool(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(f.dir, key))
+	}
+	f.write(t, "authorized", string(must(os.ReadFile(filepath.Join(f.dir, "user.pub")))))
+	listener := must(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))
+	f.port = listener.Addr().(*net.TCPAddr).Port
+	listener.Close()
+	who, cache := must(user.Current()).Username, filepath.Join(f.dir, "cache")
+	if o.user != "" {
+		who = o.user
+		f.open(t)
+	}
+	if o.cache != "" {
+		cache = o.cache
+	}
+	f.write(t, "sshd_config", fmt.Sprintf("%[3]sPort %[1]d\nListenAddress 127.0.0.1\nHostKey %[2]s/host\nAuthorizedKeysFile %[2]s/authorized\n"+
+		"PidFile none\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin yes\nMaxSessions 100\nMaxStartups 100\n"+
+		"SetEnv XDG_CACHE_HOME=%[4]s XDG_STATE_HOME=%[2]s/state GORACE=atexit_sleep_ms=0\n", f.port, f.dir, o.sshd, cache))
+	port := f.port
+	if o.delay {
+		port = slow(t, f.port)
+	}
+	f.write(t, "known", "[127.0.0.1]:"+fmt.Sprint(port)+" "+string(must(os.ReadFile(filepath.Join(f.dir, "host.pub")))))
+	f.write(t, "ssh_config", fmt.Sprintf("Host box\n%[4]s HostName 127.0.0.1\n Port %[1]d\n User %[2]s\n IdentityFile %[3]s/user\n IdentitiesOnly yes\n"+
+		" UserKnownHostsFile %[3]s/known\n StrictHostKeyChecking yes\n LogLevel ERROR\n", port, who, f.dir, o.ssh))
+	if os.Getuid() == 0 {
+		if err := os.MkdirAll("/run/sshd", 0o755); err != nil { //nolint:gosec // sshd wants it so
+			t.Fatal(err)
+		}
+	}
+	f.serve(t, sshd)
+	t.Cleanup(f.down)
+	return f
+}
+
+// open lets other users reach what is theirs below the folder.
+func (f *far) open(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"cache", "state", "work"} {
+		path := filepath.Join(f.dir, name)
+		if err := errors.Join(os.MkdirAll(path, 0o777), os.Chmod(path, 0o777), os.Chmod(f.dir, 0o755)); err != nil { //nolint:gosec // see above
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(filepath.Join(f.dir, "authorized"), 0o644); err != nil { //nolint:gosec // sshd reads it as that user
+		t.Fatal(err)
+	}
+}
+
+func sshdPath() (string, error) {
+	if path, err := osexec.LookPath("sshd"); err == nil {
+		return path, nil
+	}
+	_, err := os.Stat("/usr/sbin/sshd")
+	return "/usr/sbin/sshd", err
+}
+
+func (f *far) serve(t *testing.T, sshd string) {
+	t.Helper()
+	f.sshd = osexec.Command(sshd, "-D", "-e", "-f", filepath.Join(f.dir, "sshd_config"))
+	if err := f.sshd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "sshd answers", func() bool {
+		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", f.port))
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+}
+
+// down ends the sshd. Connections that there are go on without it.
+func (f *far) down() {
+	f.sshd.Process.Kill() //nolint:errcheck // it has ended
+	_ = f.sshd.Wait()     // how it ended does not matter
+}
+
+// clients are the ssh processes of this host's users: those that name its configuration,
+// and the shared connection, which names its socket.
+func (f *far) clients() (pids []int) {
+	for _, path := range must(filepath.Glob("/proc/[0-9]*/cmdline")) {
+		line, err := os.ReadFile(path)
+		client := strings.HasPrefix(string(line), "ssh\x00") || strings.HasPrefix(string(line), "ssh: ") // and no sshd
+		if err != nil || !client || !strings.Contains(string(line), f.dir) {
+			continue
+		}
+		var pid int
+		if _, err := fmt.Sscanf(path, "/proc/%d/", &pid); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// cut kills all of them, and returns how many.
+func (f *far) cut() int {
+	pids := f.clients()
+	for _, pid := range pids {
+		syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it has ended
+	}
+	return len(pids)
+}
+
+// hangUp cuts until nothing is left.
+func (f *far) hangUp(t *testing.T) {
+	until(t, "no ssh is left", func() bool { return f.cut() == 0 })
+}
+
+func (f *far) tool(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := osexec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+func (f *far) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// config is the driver's of one world.
+func (f *far) config(world string) ssh.Config {
+	sum := sha256.Sum256([]byte(world))
+	return ssh.Config{
+		Target: "box", Place: place, ID: hex.EncodeToString(sum[:6]), Dir: filepath.Join(f.dir, "m"), Program: f.program,
+		Options: []string{"-F", filepath.Join(f.dir, "ssh_config")}, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir},
+	}
+}
+
+// session is a provider and the agents that were started by it.
+type session struct {
+	*testing.T
+	*ssh.Provider
+
+	far  *far
+	name string
+}
+
+func (f *far) provider(t *testing.T) *session {
+	t.Helper()
+	p, err := ssh.Open(f.config(t.Name()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{t, p, f, "worker"}
+	t.Cleanup(func() {
+		if running, err := p.ListRunning(""); err == nil {
+			for _, name := range running {
+				if err := p.Stop(name); err != nil {
+					t.Errorf("Stop: %v", err)
+				}
+			}
+		}
+		p.Close()
+	})
+	return s
+}
+
+func (s *session) ledger() string { return filepath.Join(s.far.dir, "work", s.name+".ledger") }
+
+// agent is the configuration of a fake agent with these flags.
+func (s *session) agent(flags string) runtime.Config {
+	s.Helper()
+	work := filepath.Join(s.far.dir, "work")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		s.Fatal(err)
+	}
+	path := filepath.Join(s.far.dir, "fakeagent")
+	if _, err := os.Stat(path); err != nil { // another user cannot reach where it was built
+		s.far.tool(s.T, "cp", build.Build(s.T), path)
+		s.far.tool(s.T, "chmod", "755", path)
+	}
+	return runtime.Config{
+		Command: fmt.Sprintf("exec '%s' --ledger '%s' %s", path, s.ledger(), flags), WorkDir: work,
+		ProviderName: imitated(), ReadyPromptPrefix: "❯ ",
+	}
+}
+
+func (s *session) start(flags string) {
+	s.Helper()
+	if err := s.Start(s.Context(), s.name, s.agent(flags)); err != nil {
+		s.Fatalf("Start: %v", err)
+	}
+}
+
+// await waits until the ledger has n records of a kind, and returns them.
+func (s *session) await(kind string, n int) []ledger.Record {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	defer cancel()
+	records, err := ledger.Wait(ctx, s.ledger(), ledger.Has(kind, n))
+	if err != nil {
+		s.Fatalf("no %d records of kind %s: %v", n, kind, err)
+	}
+	return ledger.Of(records, kind)
+}
+
+// until waits for something.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("timed out waiting until %s", what)
+		case <-tick.C:
+		}
+	}
+}
