@@ -104,7 +104,11 @@ func (s *speaker) rest(t *testing.T) {
 // TestAgentsSpeakACP drives each agent by the protocol: prompts to 100 KB, a permission, a
 // turn that is cut off. What reached the model is read from the mock.
 func TestAgentsSpeakACP(t *testing.T) {
-	flags := map[string][]string{"gemini": {"--acp", "-m", "gemini-2.5-flash"}, "opencode": {"acp"}}
+	flags := map[string][]string{
+		"gemini": {"--acp", "-m", "gemini-2.5-flash"}, "opencode": {"acp"},
+		// Its sandbox needs bubblewrap, which neither its package nor every machine has: a command would end with 101.
+		"codex-acp": {"-c", `'sandbox_mode="danger-full-access"'`, "-c", `'approval_policy="untrusted"'`},
+	}
 	names := driven("claude-agent-acp", "codex-acp", "gemini", "opencode")
 	if len(names) == 0 {
 		t.Skip("no agent of this protocol is asked for by GC_TEST_AGENTS")
