@@ -1,0 +1,118 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/client"
+)
+
+// newContext makes a city of one agent, whose worker is testdata/context-worker.py; it
+// writes what it is told into the file.
+func newContext(t *testing.T, more string) (c *city, told string) {
+	t.Helper()
+	if _, err := exec.LookPath("python3"); err != nil {
+		if strings.Contains(","+os.Getenv("GC_TEST_REQUIRE")+",", ",python3,") {
+			t.Fatal("python3 is required by GC_TEST_REQUIRE and not installed")
+		}
+		t.Skip("python3 is not installed")
+	}
+	worker, err := filepath.Abs("testdata/context-worker.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = newCrew(t, "", nil)
+	told = filepath.Join(c.root, "told")
+	path := filepath.Join(c.root, client.CityFile)
+	toml, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	toml = fmt.Appendf(toml, "[providers.sample]\ncommand = \"python3\"\nargs = [%q]\n"+
+		"[[agents]]\nname = \"one\"\nsession = \"subprocess\"\nprovider = \"sample\"\nprompt_template = \"role.md\"\nnudge = \"Begin.\"\n%s\n[agents.env]\nTOLD = %q\n", worker, more, told)
+	for name, data := range map[string][]byte{path: toml, filepath.Join(c.root, "role.md"): []byte("You are {{.Agent}}, and mend.\n" + strings.Repeat("A rule that is long.\n", 2000))} {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c, told
+}
+
+// TestACompactedWorkerIsToldAgain: a worker whose context is full is told to compact it,
+// and then given what gc prime prints in that mode, byte for byte and once, although the
+// controller is killed (R24).
+func TestACompactedWorkerIsToldAgain(t *testing.T) {
+	t.Parallel()
+	c, told := newContext(t, "[agents.context]\ncompact_at = 90\n")
+	c.start()
+	c.await("known by its worker", idleByWorker)
+	if err := c.hand("one", "fill it"); err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	c.await("told again", func(client.Status) bool {
+		data, err := os.ReadFile(told)
+		got = string(data)
+		return err == nil && strings.HasSuffix(got, "\n")
+	})
+	c.kill()
+	c.start()
+	if err := c.hand("one", "go on"); err != nil {
+		t.Fatal(err)
+	}
+	c.await("known by its worker again", idleByWorker)
+	data, err := os.ReadFile(told)
+	if err != nil || string(data) != got {
+		t.Errorf("after another controller it was told %q, %v", data, err)
+	}
+	printed, err := exec.CommandContext(t.Context(), c.gc, "prime", "one", "--mode", "compact", "--city", c.root).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "== compact 1\n" + string(printed); got != want {
+		t.Errorf("it was told\n%s\nand gc prime prints\n%s", got, want)
+	}
+	if !strings.Contains(got, "[cut here: ") || !strings.Contains(got, "You are one, and mend.") {
+		t.Errorf("it was told %q, which is not its role, cut", got)
+	}
+	if census := c.stop(); !census.Clean {
+		t.Errorf("census %+v", census)
+	}
+}
+
+// TestAWorkerEndsByItsWord: a worker that says that it has ended, with an exit code, has,
+// although its process is there: that is ended, the code is told, and another
+// incarnation works.
+func TestAWorkerEndsByItsWord(t *testing.T) {
+	t.Parallel()
+	c, _ := newContext(t, "")
+	c.start()
+	before := c.oneOf("one", 0)
+	began := time.Now()
+	if err := c.hand("one", "leave 7"); err != nil {
+		t.Fatal(err)
+	}
+	exit := ""
+	c.await("ended by its word", func(s client.Status) bool {
+		a := agentIn(s, "one")
+		if a.Exit != "" {
+			exit = a.Exit
+		}
+		return a.Epoch > before.Epoch && a.State == client.StateRunning
+	})
+	t.Logf("another incarnation after %s; the last ended with %q", time.Since(began).Round(time.Millisecond), exit)
+	if !strings.Contains(exit, "7") {
+		t.Errorf("its end is told as %q, want its code 7", exit)
+	}
+	if err := c.hand("one", "go on"); err != nil {
+		t.Error(err)
+	}
+	if census := c.stop(); !census.Clean {
+		t.Errorf("census %+v", census)
+	}
+}
