@@ -97,7 +97,7 @@ func (p *program) read(ctx context.Context) error {
 		}
 		switch p.breaks {
 		case "lingers":
-			time.Sleep(10 * time.Millisecond)
+			<-time.After(10 * time.Millisecond)
 		case "forgets":
 		default:
 			return nil
@@ -143,7 +143,7 @@ func (p *program) take(ctx context.Context, m worker.Message) error {
 		p.prompts <- m
 		if p.breaks == "leaves" || p.breaks == "forgets" {
 			for len(p.prompts) > 0 { // until it works on it
-				time.Sleep(time.Millisecond)
+				<-time.After(time.Millisecond)
 			}
 		}
 		if p.breaks == "leaves" {
