@@ -153,9 +153,7 @@ func TestACommandIsNotConsumedByRest(t *testing.T) {
 	if got := Decide([]*Receipt{&r}, rests, noon.Add(resting), ""); got.Verb != VerbWait {
 		t.Errorf("so soon: %+v, want a wait for the word of a turn", got)
 	}
-	if got := Decide([]*Receipt{ptr(r.Heard(noon))}, rests, noon.Add(tellingTurns), ""); got.To != Consumed {
+	if got := Decide([]*Receipt{new(r.Heard(noon))}, rests, noon.Add(tellingTurns), ""); got.To != Consumed {
 		t.Errorf("a turn that was told of: %+v, want it consumed", got)
 	}
 }
-
-func ptr(r Receipt) *Receipt { return &r }
