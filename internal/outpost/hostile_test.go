@@ -219,7 +219,7 @@ func (b *brittle) some(p []byte, do func([]byte) (int, error)) (int, error) {
 	n, err := do(p[:min(int64(len(p)), left)])
 	b.left.Add(int64(-n))
 	if err == nil && n < len(p) && b.left.Load() <= 0 {
-		b.Close() //nolint:errcheck // of a pipe
+		b.Close()
 	}
 	return n, err
 }

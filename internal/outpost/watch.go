@@ -21,7 +21,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	w := &watcher{link: p.link, out: make(chan runtime.Event, eventsKept), tried: make(chan struct{})}
 	if p.link.life.Err() != nil {
 		close(w.out)
-		return w.out, nil
+		return w.out, nil //nolint:nilerr // the channel's end says it
 	}
 	p.link.work.Go(func() {
 		defer close(w.out)

@@ -111,7 +111,7 @@ func splice(conn net.Conn, stream channel, lost <-chan struct{}) {
 	watching.Go(func() {
 		select {
 		case <-lost:
-			conn.Close()
+			conn.Close() //nolint:errcheck // its peer sees the end
 		case <-over:
 		}
 	})

@@ -50,7 +50,7 @@ func (c *connection) Write(p []byte) (int, error) { return c.WriteCloser.Write(p
 
 // Close ends the connection and its process.
 func (c *connection) Close() error {
-	c.end()
+	c.end() //nolint:errcheck // it was killed
 	return nil
 }
 

@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) < 4 || os.Args[1] != "outpost" {
 		os.Exit(m.Run())
 	}
-	if err := errors.Join(outpost.Announce(os.Stdout), outpost.Serve(context.Background(), fake.New(), stdio{os.Stdin, os.Stdout}, outpost.ServeOptions{Dir: os.Args[3]})); err != nil {
+	ctx := context.Background() //nolint:forbidigo // of a program
+	if err := errors.Join(outpost.Announce(os.Stdout), outpost.Serve(ctx, fake.New(), stdio{os.Stdin, os.Stdout}, outpost.ServeOptions{Dir: os.Args[3]})); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -237,7 +238,7 @@ func TestALongPathOfTheSharedSocket(t *testing.T) {
 		if long {
 			b.cfg.Dir = filepath.Join(b.home, strings.Repeat("x", 100))
 		} else {
-			t.Cleanup(func() { os.RemoveAll(b.cfg.Dir) })
+			t.Cleanup(func() { _ = os.RemoveAll(b.cfg.Dir) })
 		}
 		if err := b.open().Reach(t.Context()); err != nil {
 			t.Errorf("Reach: %v", err)

@@ -41,7 +41,7 @@ func conform(t *testing.T, f *far, skip map[string]string) {
 	harness.Reopen, harness.Skip, harness.Patience = harness.New, skip, patience
 	results := runtimetest.Run(t, harness)
 	for _, p := range open {
-		p.Close() //nolint:errcheck // never fails
+		p.Close()
 	}
 	count := map[runtimetest.Status]int{}
 	for _, r := range results {

@@ -192,7 +192,7 @@ func TestWhatStandsInTheWay(t *testing.T) {
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := must(os.MkdirTemp("", "gcdisk")) //nolint:usetesting // it is unmounted first
-	t.Cleanup(func() { os.Remove(dir) })
+	t.Cleanup(func() { _ = os.Remove(dir) })
 	if out, err := osexec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", dir).CombinedOutput(); err != nil {
 		t.Skipf("no small disk can be mounted: %s", out)
 	}

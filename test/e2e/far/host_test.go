@@ -168,8 +168,8 @@ func (f *far) serve(t *testing.T, sshd string) {
 
 // down ends the sshd. Connections that there are go on without it.
 func (f *far) down() {
-	f.sshd.Process.Kill() //nolint:errcheck // it has ended
-	_ = f.sshd.Wait()     // how it ended does not matter
+	f.sshd.Process.Kill()
+	_ = f.sshd.Wait() // how it ended does not matter
 }
 
 // clients are the ssh processes of this host's users: those that name its configuration,
@@ -193,7 +193,7 @@ func (f *far) clients() (pids []int) {
 func (f *far) cut() int {
 	pids := f.clients()
 	for _, pid := range pids {
-		syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it has ended
+		syscall.Kill(pid, syscall.SIGKILL)
 	}
 	return len(pids)
 }

@@ -54,7 +54,7 @@ func endAll(home string) (n int) {
 	for _, path := range must(filepath.Glob("/proc/[0-9]*")) {
 		pid, err := strconv.Atoi(filepath.Base(path))
 		if uid := owner(path); err == nil && uid != 0 && uid == owner(home) {
-			syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it has ended
+			syscall.Kill(pid, syscall.SIGKILL)
 			n++
 		}
 	}
