@@ -2,6 +2,7 @@ package agents
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -128,6 +129,9 @@ func TestAgentsSpeakACP(t *testing.T) {
 			}
 			s.permit(t)
 			s.cut(t)
+			if name == "codex-acp" { // of the others it is not proven yet: claude-agent-acp was not done with it after a minute
+				s.again(t, flags[name])
+			}
 		})
 	}
 }
@@ -183,6 +187,43 @@ func (s *speaker) cut(t *testing.T) {
 	if all := s.model.Prompts(""); len(all) == 0 || all[len(all)-1].Text != "Go on. [[text:gone on]]" {
 		t.Errorf("the last prompt was %+v", all)
 	}
+}
+
+// again kills the agent and starts it in the conversation that it has told.
+func (s *speaker) again(t *testing.T, args []string) {
+	t.Helper()
+	before, err := s.Sense(t.Context(), "one")
+	if err != nil || before.Conversation == nil {
+		t.Fatalf("the conversation is not told: %+v, %v", before, err)
+	}
+	if err := s.Stop("one"); err != nil {
+		t.Fatal(err)
+	}
+	env := maps.Clone(s.seat.Env)
+	env[runtime.VariableConversation] = before.Conversation.ID
+	began := time.Now()
+	err = s.Start(t.Context(), "one", runtime.Config{
+		Command: "exec " + strings.Join(append([]string{s.found.Path}, args...), " "), WorkDir: s.seat.Work, Env: env, ReadyPromptPrefix: ">",
+	})
+	if err != nil {
+		t.Fatalf("it does not go on in %s: %v", before.Conversation.ID, err)
+	}
+	took := time.Since(began)
+	after, err := s.Sense(t.Context(), "one")
+	if err != nil || after.Conversation == nil || after.Conversation.ID != before.Conversation.ID {
+		t.Errorf("it is in %+v, %v; want %s", after.Conversation, err, before.Conversation.ID)
+	}
+	s.deliver(t, "f", "And now? [[text:now]]")
+	s.rest(t)
+	all := s.model.Requests()
+	found := false
+	for _, r := range all[max(0, len(all)-3):] {
+		found = found || r.Main && strings.Contains(strings.Join(r.History, "\n"), "I say it")
+	}
+	if !found {
+		t.Error("what was said before the restart is not in what the model got")
+	}
+	note(t, s.found, "ACP resume", "the same conversation after %.1f s", took.Seconds())
 }
 
 // handOver delivers a prompt that the agent gives no sign of before the model answers.
