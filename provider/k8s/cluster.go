@@ -182,7 +182,17 @@ func meaning(e *StatusError, status *metav1.Status) error {
 	return runtime.ErrRuntimeUnavailable
 }
 
-func decode[T any](response *http.Response, err error) (*T, error) {
+// asking is one request that is no watch.
+type asking struct {
+	method string
+	body   any
+	query  url.Values
+	parts  []string
+}
+
+// ask makes a request and reads its answer.
+func ask[T any](ctx context.Context, c *cluster, a asking) (*T, error) {
+	response, err := c.send(ctx, a.method, a.body, a.query, a.parts...)
 	if err != nil {
 		return nil, err
 	}
@@ -197,13 +207,13 @@ func decode[T any](response *http.Response, err error) (*T, error) {
 func (c *cluster) get(ctx context.Context, name string) (*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	return decode[corev1.Pod](c.send(ctx, http.MethodGet, nil, nil, "pods", name))
+	return ask[corev1.Pod](ctx, c, asking{http.MethodGet, nil, nil, []string{"pods", name}})
 }
 
 func (c *cluster) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	return decode[corev1.Pod](c.send(ctx, http.MethodPost, pod, nil, "pods"))
+	return ask[corev1.Pod](ctx, c, asking{http.MethodPost, pod, nil, []string{"pods"}})
 }
 
 // remove deletes the pod with that identity and no other. One that is gone is no error.
@@ -227,7 +237,7 @@ func (c *cluster) remove(ctx context.Context, pod *corev1.Pod, grace int64) erro
 func (c *cluster) list(ctx context.Context, city string) (*corev1.PodList, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	return decode[corev1.PodList](c.send(ctx, http.MethodGet, nil, url.Values{"labelSelector": {selector(city)}}, "pods"))
+	return ask[corev1.PodList](ctx, c, asking{http.MethodGet, nil, url.Values{"labelSelector": {selector(city)}}, []string{"pods"}})
 }
 
 // watchFor is how long the API server keeps one watch open.
@@ -244,7 +254,7 @@ func (c *cluster) watch(ctx context.Context, city, version string) (*http.Respon
 func (c *cluster) told(ctx context.Context, pod *corev1.Pod) []string {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	list, err := decode[corev1.EventList](c.send(ctx, http.MethodGet, nil, url.Values{"fieldSelector": {"involvedObject.uid=" + string(pod.UID)}}, "events"))
+	list, err := ask[corev1.EventList](ctx, c, asking{http.MethodGet, nil, url.Values{"fieldSelector": {"involvedObject.uid=" + string(pod.UID)}}, []string{"events"}})
 	if err != nil {
 		return nil // it is only explained less
 	}

@@ -51,7 +51,7 @@ func (p *Provider) stop(ctx context.Context, name string, meant func(*corev1.Pod
 		return &runtime.Error{Op: "stop", Session: name, Err: err}
 	}
 	if runtime.ValidateName(name) != nil {
-		return nil
+		return nil //nolint:nilerr // there is no such session
 	}
 	if err := p.known(ctx); err != nil {
 		return fail(err)

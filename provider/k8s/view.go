@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -43,11 +44,7 @@ func (v *view) pod(session string) (*corev1.Pod, error) {
 func (v *view) all() (map[string]*corev1.Pod, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	out := make(map[string]*corev1.Pod, len(v.pods))
-	for name, pod := range v.pods {
-		out[name] = pod
-	}
-	return out, v.err
+	return maps.Clone(v.pods), v.err
 }
 
 // next returns a channel that is closed at the next change.
