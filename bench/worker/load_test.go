@@ -63,9 +63,10 @@ type load struct {
 // TestLoad is a day of connected workers without the waiting: each has a prompt every
 // half hour, asks for a tool, and tells what the turn took. Nothing may be lost: each
 // prompt is consumed once, each report is in the time line once. GC_LOAD_WORKERS and
-// GC_LOAD_TURNS set the size; 1000 and 48 are the day at full size.
+// GC_LOAD_TURNS set the size; 1000 and 48 are the day at full
+// size.
 func TestLoad(t *testing.T) {
-	workers := size(t, "GC_LOAD_WORKERS", 100)
+	workers := size(t, "GC_LOAD_WORKERS", 20)
 	l := newLoad(t, size(t, "GC_LOAD_TURNS", 8), workers)
 	began, from := time.Now(), heap()
 	middle := l.day(workers, l.turns/2, 0)

@@ -175,9 +175,8 @@ func (p *peer) post(path, kind, token, body string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
-	return answer{res.StatusCode, res.Header.Get("Content-Type"), text}, err
+	return answer{res.StatusCode, res.Header.Get("Content-Type"), text}, errors.Join(err, res.Body.Close())
 }
 
 // refuses checks that a body is answered with a problem of this code, which does not

@@ -270,7 +270,10 @@ func over(p *peer) error {
 		return err
 	}
 	select {
-	case <-p.ended: // by its event, or by a refusal
+	case err := <-p.ended: // by its event, or by a refusal
+		if err != nil && !errors.Is(err, worker.ErrFenced) && !errors.Is(err, worker.ErrUnauthorized) {
+			return err
+		}
 	case <-p.ctx.Done():
 		return errors.New("the stream goes on")
 	}
