@@ -32,7 +32,7 @@ func run(executable string, lent cli.Daemon) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	dir, _ := os.Getwd() // without one, relative paths fail where they are used
-	return cli.Run(ctx, cli.Env{Args: os.Args[1:], Executable: executable, Daemon: lent, Env: desk.Env{
+	return cli.Run(ctx, cli.Env{Args: os.Args[1:], Executable: executable, Daemon: lent, Workers: workers{}, Env: desk.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Getenv: os.Getenv, Now: time.Now, IsTerminal: desk.IsTerminal, Width: desk.TerminalWidth, Height: desk.TerminalHeight,
 		Dir: dir, Version: version,

@@ -35,6 +35,11 @@ func TestScripts(t *testing.T) {
 			city := filepath.Join(env.WorkDir, "city")
 			env.Cd = city
 			env.Setenv("CITY", city)
+			sample, err := filepath.Abs(filepath.Join("..", "..", "examples", "worker", "python", "worker.py"))
+			if err != nil {
+				return err
+			}
+			env.Setenv("SAMPLE", sample)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each command ends a second late
 			env.Defer(func() { endController(t, city) })
 			return moveFiles(env.WorkDir, city)

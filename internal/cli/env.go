@@ -8,7 +8,7 @@ import (
 )
 
 // Env is everything that a command gets from the process it runs in. All fields
-// are required except Daemon.
+// are required except Daemon and Workers.
 type Env struct {
 	desk.Env
 
@@ -19,12 +19,14 @@ type Env struct {
 	Executable string
 	// Daemon is the assembly. Without it the commands that need it say so.
 	Daemon Daemon
+	// Workers tries programs that speak for agents. Without it gc worker check says so.
+	Workers Workers
 }
 
 // Run runs one command line and returns its exit status. It returns soon after
 // ctx ends.
 func Run(ctx context.Context, env Env) int {
-	a := &app{View: view.View{Desk: desk.New(env.Env)}, executable: env.Executable, assembly: env.Daemon}
+	a := &app{View: view.View{Desk: desk.New(env.Env)}, executable: env.Executable, assembly: env.Daemon, workers: env.Workers}
 	root := newRoot(a)
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)

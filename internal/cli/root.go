@@ -16,7 +16,8 @@ type app struct {
 	view.View
 
 	executable string
-	assembly   Daemon // nil without the daemon
+	assembly   Daemon  // nil without the daemon
+	workers    Workers // nil without it
 }
 
 // The topics of the help, in its order.

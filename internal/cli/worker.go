@@ -2,14 +2,32 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os/exec"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/desk"
-	"gascity/worker/workertest"
 )
+
+// Workers tries programs that speak for agents.
+type Workers interface {
+	// WorkerPromises are the names of what a worker promises, in the order of the contract.
+	WorkerPromises() []string
+	// CheckWorker tries the promises and reports each result, in that order. An error
+	// means that they could not be tried; a broken promise is none.
+	CheckWorker(ctx context.Context, o WorkerCheck, report func(CheckResult)) error
+}
+
+// WorkerCheck says what to try, and with which worker.
+type WorkerCheck struct {
+	Command    func(ctx context.Context) *exec.Cmd // the worker, not started; its environment is added
+	ToolPrompt string                              // a prompt upon which it uses a tool; empty: what concerns tools is left out
+	LongPrompt string                              // a prompt upon which it works until it is interrupted; may be empty
+	Only       []string                            // the promises to try; empty: all
+	Patience   time.Duration                       // how long a promise waits for the worker; zero: 30 s
+}
 
 func workerCommand(a *app) *cobra.Command {
 	return desk.Group("worker", "Programs that speak for agents: check", `A worker reports for an agent, takes its prompts and asks before it uses a tool, by the worker API.
@@ -17,20 +35,28 @@ No controller is needed for these commands.`, workerCheckCommand(a))
 }
 
 func workerCheckCommand(a *app) *cobra.Command {
-	var o workertest.Options
+	var o WorkerCheck
+	var known []string
+	if a.workers != nil {
+		known = a.workers.WorkerPromises()
+	}
 	var all, quiet bool
 	cmd := &cobra.Command{
 		Use:   "check [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Prove that a worker keeps what the worker API asks of it",
-		Long: `Starts the command once for each promise, with GC_WORKER_SOCKET, GC_WORKER_TOKEN and GC_RUN_ID of a made up
-city on a private socket, drives it through its life, and tells which promises it keeps: pass, fail, or skip with the
-reason. What a worker does not offer with "started" is left out, and what concerns tools without --tool-prompt.
+		Long: `Starts the command once for each promise, with GC_WORKER_SOCKET, GC_WORKER_TOKEN and GC_RUN_ID of
+a made up city on a private socket, drives it through its life, and tells which promises it keeps:
+pass, fail, or skip with the reason. What a worker does not offer with "started" is left out, and
+what concerns tools without --tool-prompt.
 Exit status 1 if a promise is broken.`,
 		Example: `gc worker check -- python3 worker.py
 gc worker check --tool-prompt 'run: touch {file}' --long-prompt 'run: sleep 1000' -- ./my-worker --quiet
 gc worker check --only prompts,restarted --json -- ./my-worker`,
 		Args: desk.Between(1, maxScriptArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.workers == nil {
+				return errors.New("this program was built without the check of workers")
+			}
 			o.Command = func(ctx context.Context) *exec.Cmd {
 				c := exec.CommandContext(ctx, args[0], args[1:]...)
 				c.Dir = a.Dir
@@ -43,17 +69,13 @@ gc worker check --only prompts,restarted --json -- ./my-worker`,
 				return err
 			}
 			for _, id := range o.Only {
-				if err := desk.OneOf(cmd, "only", id, workertest.Promises()...); err != nil {
+				if err := desk.OneOf(cmd, "only", id, known...); err != nil {
 					return err
 				}
 			}
-			results, err := workertest.Check(cmd.Context(), o)
-			if err != nil {
-				return err
-			}
 			check := &check{app: a, all: all}
-			for _, r := range results {
-				check.report(resultOf(r))
+			if err := a.workers.CheckWorker(cmd.Context(), o, check.report); err != nil {
+				return err
 			}
 			return check.sum()
 		},
@@ -69,7 +91,7 @@ gc worker check --only prompts,restarted --json -- ./my-worker`,
 	flags.StringVar(&o.LongPrompt, "long-prompt", "", "a `prompt` upon which it works until it is interrupted")
 	flags.StringSliceVar(&o.Only, "only", nil, "try these `promises` alone")
 	flags.DurationVar(&o.Patience, "patience", 30*time.Second, "how long a promise waits for the worker")
-	desk.Words(cmd, "only", workertest.Promises()...)
+	desk.Words(cmd, "only", known...)
 	return a.Listing(cmd)
 }
 
@@ -79,15 +101,4 @@ func (a *app) program(name string) string {
 		return a.Path(name)
 	}
 	return name
-}
-
-func resultOf(r workertest.Result) CheckResult {
-	out := CheckResult{ID: r.ID, Sentence: r.Sentence, Result: CheckPass, Detail: r.Reason, Took: r.Took}
-	switch {
-	case r.Skipped:
-		out.Result = CheckSkip
-	case r.Err != nil:
-		out.Result, out.Detail = CheckFail, r.Err.Error()
-	}
-	return out
 }

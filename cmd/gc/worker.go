@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+
+	"gascity/internal/cli"
+	"gascity/worker/workertest"
+)
+
+// workers tries workers with the suite of their promises.
+type workers struct{}
+
+func (workers) WorkerPromises() []string { return workertest.Promises() }
+
+func (workers) CheckWorker(ctx context.Context, o cli.WorkerCheck, report func(cli.CheckResult)) error {
+	results, err := workertest.Check(ctx, workertest.Options(o))
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		report(resultOf(r))
+	}
+	return nil
+}
+
+func resultOf(r workertest.Result) cli.CheckResult {
+	out := cli.CheckResult{ID: r.ID, Sentence: r.Sentence, Result: cli.CheckPass, Detail: r.Reason, Took: r.Took}
+	switch {
+	case r.Skipped:
+		out.Result = cli.CheckSkip
+	case r.Err != nil:
+		out.Result, out.Detail = cli.CheckFail, r.Err.Error()
+	}
+	return out
+}
