@@ -19,7 +19,14 @@ type Call struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
+	// Later has the same call made again with the given arguments by a process of its
+	// own, which nobody waits for: the agent CLI says that it is idle only when its hook
+	// has ended. Nil: what would be done later is done at once.
+	Later func(args []string, input []byte) error
 }
+
+// afterwards marks a call that does what is left of an event of which the city was told.
+const afterwards = "--afterwards"
 
 // Called reports whether a command line is a hook's call, and returns its arguments.
 func Called(args []string) ([]string, bool) {
@@ -38,6 +45,8 @@ type hook struct {
 	cli    hooks.CLI
 	event  hooks.Event
 	in     hooks.Input
+	told   []byte // by the agent CLI, as it was read
+	after  bool   // the city was told of the event
 	client *worker.Client
 	began  time.Time
 }
@@ -68,10 +77,15 @@ func Run(ctx context.Context, c Call) (status int) {
 		return h.failed(known, err)
 	}
 	defer h.client.Close()
-	if h.event.Decides() {
+	switch {
+	case h.after:
+		err = h.spent(ctx)
+	case h.event.Decides():
 		return h.decide(ctx)
+	default:
+		err = h.tell(ctx)
 	}
-	if err := h.tell(ctx); err != nil {
+	if err != nil {
 		return h.failed(known, err)
 	}
 	return 0
@@ -94,6 +108,8 @@ func (h *hook) parse() (time.Duration, error) {
 		arg := args[0]
 		args = args[1:]
 		switch {
+		case arg == afterwards:
+			h.after = true
 		case (arg == "--for" || arg == "--within") && len(args) == 0:
 			return 0, fmt.Errorf("%s needs a value", arg)
 		case arg == "--for":
@@ -120,6 +136,9 @@ func (h *hook) parse() (time.Duration, error) {
 	h.cli = cli
 	if h.event, ok = cli.Event(event); !ok {
 		return 0, fmt.Errorf("%s has no event %q that is known", name, event)
+	}
+	if h.after && h.event.Decides() {
+		return 0, fmt.Errorf("nothing is left of %s", event)
 	}
 	if within == 0 || within > h.event.Within() {
 		within = h.event.Within()
@@ -150,6 +169,7 @@ func (h *hook) read(ctx context.Context) error {
 	if len(got.text) > maxInput {
 		return fmt.Errorf("the agent CLI tells more than %d bytes", maxInput)
 	}
+	h.told = got.text
 	in, err := hooks.ParseInput(got.text)
 	if err == nil && in.Event != "" && in.Event != h.event.Name {
 		err = fmt.Errorf("the agent CLI tells of %q", in.Event)

@@ -20,14 +20,14 @@ func (h *hook) tell(ctx context.Context) error {
 		return h.report(ctx, worker.Busy, worker.Detail{PromptHash: worker.PromptHash(h.cli.PromptText(h.in))})
 	case hooks.Turn:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnDone, Background: h.in.BackgroundTasks()})
-		return errors.Join(err, h.spent(ctx))
+		return errors.Join(err, h.spentLater(ctx))
 	case hooks.Failure:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnFailed})
 		_, told := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Failure, Timestamp: h.began, Message: h.in.ErrorText()})
-		return errors.Join(err, told, h.spent(ctx))
+		return errors.Join(err, told, h.spentLater(ctx))
 	case hooks.Interrupt:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnInterrupted})
-		return errors.Join(err, h.spent(ctx))
+		return errors.Join(err, h.spentLater(ctx))
 	case hooks.Tool:
 		_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{
 			Type: worker.ToolUsed, Timestamp: h.began, ToolsCalled: []worker.ToolCall{{Name: h.in.ToolName, Success: true, CallID: h.in.ToolUseID}},

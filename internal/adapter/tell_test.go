@@ -1,8 +1,10 @@
 package adapter_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -228,6 +230,53 @@ func TestTheEndOfATurnIsAwaited(t *testing.T) {
 	})
 	if len(e.events) != 1 || e.events[0].MessageID != "m1" {
 		t.Errorf("told %+v", e.events)
+	}
+}
+
+// TestUsageIsToldAfterTheHook: the agent CLI does not wait for what a turn took to be
+// told, which the same call does in a process of its own; where there can be none, the
+// hook tells it itself.
+func TestUsageIsToldAfterTheHook(t *testing.T) {
+	transcript := filepath.Join(t.TempDir(), "t.jsonl")
+	line := `{"type":"assistant","message":{"id":"m1","model":"m","usage":{"input_tokens":5,"output_tokens":7}}}` + "\n"
+	if err := os.WriteFile(transcript, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stop := fmt.Sprintf(`{"hook_event_name":"Stop","session_id":"s1","transcript_path":%q}`, transcript)
+	for _, spawns := range []bool{true, false} {
+		e := &ear{}
+		c := newCity(t, e.ServeHTTP)
+		dir := t.TempDir()
+		call := adapter.Call{Args: []string{"--for", "claude", "--within", "10s", "Stop"}, Stdin: strings.NewReader(stop), Stdout: io.Discard, Stderr: io.Discard}
+		call.Getenv = func(name string) string {
+			return map[string]string{"GC_WORKER_SOCKET": c.socket, "GC_WORKER_TOKEN": "x", "GC_RUN_ID": "x", adapter.VariableFolder: dir}[name]
+		}
+		var left []string
+		var input []byte
+		call.Later = func(args []string, told []byte) error {
+			left, input = args, told
+			if !spawns {
+				return errors.New("no processes any more")
+			}
+			return nil
+		}
+		if status := adapter.Run(t.Context(), call); status != 0 {
+			t.Fatalf("status %d", status)
+		}
+		if len(e.life) != 1 || e.life[0].Event != worker.Idle || (len(e.events) == 0) != spawns {
+			t.Fatalf("the hook told %+v, %+v", e.life, e.events)
+		}
+		if !spawns {
+			continue
+		}
+		call.Args, call.Stdin, call.Later = left, bytes.NewReader(input), nil
+		if status := adapter.Run(t.Context(), call); status != 0 || len(e.life) != 1 || len(e.events) != 1 || e.events[0].MessageID != "m1" {
+			t.Errorf("afterwards status %d, told %+v, %+v", status, e.life, e.events)
+		}
+	}
+	var stderr strings.Builder
+	if status := adapter.Run(t.Context(), adapter.Call{Args: []string{"--for", "claude", "--afterwards", "PreToolUse"}, Stdin: strings.NewReader(stop), Stdout: io.Discard, Stderr: &stderr, Getenv: func(string) string { return "" }}); status != hooks.Blocked {
+		t.Errorf("a decision afterwards ends with %d: %s", status, stderr.String())
 	}
 }
 

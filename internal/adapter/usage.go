@@ -41,6 +41,18 @@ func (h *hook) spent(ctx context.Context) error {
 	return errors.Join(append(failed, keepRead(dir, read))...)
 }
 
+// spentLater has the turn's usage told by a process of its own. The end of the turn was
+// told, and what this misses is told with the next one.
+func (h *hook) spentLater(ctx context.Context) error {
+	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
+		return nil
+	}
+	if h.Later != nil && h.Later([]string{"--for", h.cli.Name, afterwards, h.event.Name}, h.told) == nil {
+		return nil
+	}
+	return h.spent(ctx)
+}
+
 const (
 	// writtenWithin bounds the wait for the end of a turn to be in its transcript: what
 	// comes later is told with the next turn.
