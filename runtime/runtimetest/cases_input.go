@@ -113,7 +113,7 @@ func filler(size int) string {
 		fmt.Fprintf(&b, "%d of %d, word %x.%s", i, size, i*2654435761, []string{" ", " ", "\n"}[i%3])
 	}
 	text := strings.TrimRight(b.String()[:size-1], " \n")
-	return text + strings.Repeat("!", size-len(text))
+	return text + strings.Repeat(".", size-len(text))
 }
 
 // nudgeBytes sends each text. One that is refused must not have reached the
