@@ -11,7 +11,9 @@ type Input interface {
 	// need no receipt: nil means that the text was handed to the agent, not that
 	// the agent took it. The text arrives byte for byte or is refused before its
 	// first byte: control characters that could become key events are an
-	// error. Empty content is nil. A missing session is [ErrSessionNotFound].
+	// error. A text that the agent CLI would run in a shell of its own ("!ls") is
+	// refused, or arrives behind a blank or a space of no width, if that makes it a
+	// prompt. Empty content is nil. A missing session is [ErrSessionNotFound].
 	// Concurrent nudges of one session never interleave.
 	Nudge(name string, content []ContentBlock) error
 

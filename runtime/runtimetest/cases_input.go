@@ -46,7 +46,7 @@ func nudgeCases() []Case {
 			s.consumed("first\nsecond")
 		}),
 		nudgeBytes("text", "Plain text of one and of several lines, in any script, arrives byte for byte.", true, plainTexts),
-		nudgeBytes("odd", "What a terminal, a multiplexer or an agent could misread arrives byte for byte or is refused before its first byte.", false, oddTexts),
+		nudgeBytes("odd", "What a terminal, a multiplexer or an agent could misread arrives byte for byte or is refused before its first byte; what would be a shell command may arrive behind a blank.", false, oddTexts),
 		nudgeBytes("size", "Text of any size up to 1 MiB arrives byte for byte or is refused before its first byte.", false, longTexts),
 		prove("nudge.control", "Control characters that could become key events are an error before the first byte, and the next prompt arrives alone.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
@@ -62,10 +62,9 @@ func nudgeCases() []Case {
 		}),
 		prove("nudge.order", "Prompts sent one after the other arrive in this order, each as one.", func(_ T, w *World) {
 			s := w.Start("a", Behaviour{})
-			var want []string
-			for i := range 5 {
-				want = append(want, fmt.Sprintf("prompt %d", i))
-				s.Nudge(want[i])
+			want := []string{"prompt 0", "prompt 1", "prompt 2", "prompt 3", "prompt 4"}
+			for _, text := range want {
+				s.Nudge(text)
 			}
 			s.consumed(want...)
 		}),

@@ -3,9 +3,9 @@ package runtimetest
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -55,10 +55,11 @@ func ParseLedger(data []byte) ([]Entry, error) {
 	return entries, nil
 }
 
-// Is reports whether the entry carries exactly this text.
-func (e Entry) Is(text string) bool { return e.Bytes == len(text) && e.SHA256 == digest(text) }
-
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
+// Is reports whether the entry carries exactly this text. One that an agent CLI would
+// run in its shell may stand behind what that CLI ignores: a blank, or a space of no width.
+func (e Entry) Is(text string) bool {
+	is := func(text string) bool { return e.Bytes == len(text) && e.SHA256 == digest(text) }
+	return is(text) || strings.HasPrefix(text, "!") && (is(" "+text) || is("\u200b"+text))
 }
+
+func digest(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
