@@ -344,8 +344,6 @@ copy_files = [{src = "gone"}]
 
 func TestKeysWithoutEffectAreNoted(t *testing.T) {
 	city := parse(t, `
-[session.k8s]
-image = "x"
 [daemon]
 session_circuit_breaker_window = "1m"
 wisp_ttl = 5
@@ -362,7 +360,6 @@ mode = "always"
 		got = append(got, n.Message)
 	}
 	want := []string{
-		"k8s is accepted but has no effect yet (k8s)",
 		"session_circuit_breaker_window is accepted but has no effect yet (named sessions)",
 		"wisp_ttl is accepted but has no effect yet (work items)",
 		"namepool is accepted but has no effect yet (aliases)",
