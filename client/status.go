@@ -27,6 +27,9 @@ type Controller struct {
 	Degraded  string    `json:"degraded,omitempty"` // why destructive acts are frozen; empty when they are not
 	Notices   []string  `json:"notices,omitempty"`  // what a person should know of since the controller started, such as a store that was lost
 	Stopping  bool      `json:"stopping,omitempty"`
+	// Stuck: the stop of the city is over, and something could not be ended. The
+	// controller stays for another stop; the next start replaces it.
+	Stuck bool `json:"stuck,omitempty"`
 }
 
 // PlanState says whether the configuration on disk is the one in force.

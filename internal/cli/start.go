@@ -103,12 +103,20 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 }
 
 // awaitEnd waits until a controller that is stopping its city has ended, which
-// is an error matching [client.ErrNoController].
+// is an error matching [client.ErrNoController]. One that could not end everything
+// waits for another stop: it is told to go, since the city is wanted again.
 func (a *app) awaitEnd(ctx context.Context, c *client.Client) error {
-	for {
-		_, err := c.Status(ctx)
+	for told := false; ; {
+		status, err := c.Status(ctx)
 		if errors.Is(err, client.ErrNoController) {
 			return err
+		}
+		if err == nil && status.Controller.Stuck && !told {
+			a.Talk("that stop could not end everything, see gc explain; another controller takes over what is left")
+			if _, err := c.StopController(ctx); err != nil && !errors.Is(err, client.ErrNoController) {
+				return err
+			}
+			told = true
 		}
 		select {
 		case <-ctx.Done():

@@ -113,8 +113,8 @@ func TestAStopThatFailsIsToldAndNothingComesBack(t *testing.T) {
 		if got := w.fake.number("start"); got != 2 || len(w.fake.lives()) != 1 {
 			t.Errorf("%d starts and %v run; want that nothing came back", got, w.fake.lives())
 		}
-		if status, _ := w.c.Status(t.Context()); !status.Controller.Stopping {
-			t.Error("status does not say that the city is stopping")
+		if status, _ := w.c.Status(t.Context()); !status.Controller.Stopping || !status.Controller.Stuck {
+			t.Errorf("status says %+v, want that the city is stopping and stuck", status.Controller)
 		}
 		w.fake.set(func(f *fake) { f.stubborn["gc-town-bad"] = 0 })
 		if census, err := w.c.StopCity(t.Context()); err != nil || !census.Clean {

@@ -68,7 +68,7 @@ func (l *loop) city() board.City {
 			Plan: client.PlanState{LoadedAt: l.loadedAt, Error: l.loadError},
 			Controller: client.Controller{
 				PID: l.c.opts.PID, Version: l.c.opts.Version, StartedAt: l.startedAt,
-				Degraded: l.degraded(), Notices: l.c.opts.Notices, Stopping: l.ending != nil,
+				Degraded: l.degraded(), Notices: l.c.opts.Notices, Stopping: l.ending != nil, Stuck: l.ending != nil && l.ending.stuck,
 			},
 		},
 	}

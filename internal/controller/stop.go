@@ -109,6 +109,7 @@ type ending struct {
 	census    map[string]client.StopResult
 	waiting   []func(client.Census, error)
 	closing   bool // the servers of the providers are being ended
+	stuck     bool // it is over, and something could not be ended
 }
 
 // beginEnd puts the end of the city into force.
@@ -265,5 +266,5 @@ func (l *loop) endedCity(census client.Census) {
 	for _, answer := range waiting {
 		answer(census, nil)
 	}
-	l.leaving = l.leaving || census.Clean
+	l.leaving, l.ending.stuck = l.leaving || census.Clean, !census.Clean
 }
