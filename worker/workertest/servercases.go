@@ -141,6 +141,9 @@ func ordered(p *peer) error {
 
 func givesContext(p *peer) error {
 	p.connect()
+	if _, err := p.sent("one"); err != nil { // the stream is open
+		return err
+	}
 	c := worker.Context{RunID: p.run.ID, Mode: worker.FullContext, Sections: []worker.Section{{Type: "role", Content: "a test"}, {Type: "work", Content: "to test"}}}
 	if a, err := p.Context(p.ctx, c); err != nil || !a.Accepted {
 		return fmt.Errorf("context is answered %+v, %w", a, err)
@@ -172,6 +175,9 @@ func givesContext(p *peer) error {
 
 func interrupts(p *peer) error {
 	p.connect()
+	if _, err := p.sent("one"); err != nil { // the stream is open
+		return err
+	}
 	done := make(chan error, 1)
 	go func() { // one waits for it below
 		a, err := p.Interrupt(p.ctx, worker.Interrupt{RunID: p.run.ID, Reason: "a test"})
@@ -189,6 +195,9 @@ func interrupts(p *peer) error {
 
 func identifies(p *peer) error {
 	p.connect()
+	if _, err := p.sent("one"); err != nil { // the stream is open
+		return err
+	}
 	if a, err := p.Identity(p.ctx, worker.Identity{RunID: p.run.ID, Env: map[string]string{"CHECK": "1"}}); err != nil || !a.Accepted {
 		return fmt.Errorf("an identity is answered %+v, %w", a, err)
 	}
