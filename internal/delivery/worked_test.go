@@ -7,9 +7,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"pgregory.net/rapid"
+
 	"gascity/client"
 	"gascity/runtime"
-	"pgregory.net/rapid"
 )
 
 // told makes the agent one that tells itself what becomes of its prompts: it has taken

@@ -164,8 +164,10 @@ func (f *fold) chat(run string, it *life, turn worker.TelemetryEvent, e client.E
 		key, kind string
 		n         *int64
 	}{
-		{"gen_ai.usage.input_tokens", "input", allInput(u)}, {"gen_ai.usage.output_tokens", "output", u.OutputTokens},
-		{"gen_ai.usage.cache_read.input_tokens", "", u.CacheReadTokens}, {"gen_ai.usage.cache_creation.input_tokens", "", u.CacheCreationTokens},
+		{"gen_ai.usage.input_tokens", "input", allInput(u)},
+		{"gen_ai.usage.output_tokens", "output", u.OutputTokens},
+		{"gen_ai.usage.cache_read.input_tokens", "", u.CacheReadTokens},
+		{"gen_ai.usage.cache_creation.input_tokens", "", u.CacheCreationTokens},
 	} {
 		if row.n == nil {
 			continue // unknown is not zero

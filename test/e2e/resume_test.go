@@ -203,7 +203,9 @@ func TestAWaitingPromptFollowsItsConversation(t *testing.T) {
 		before := c.oneOf(agent, 0)
 		nudge(t, c, agent, "[[ask:May I go on?|Yes|No]]")
 		c.await("at its question", func(status client.Status) bool { // from then on nothing is typed
-			return slices.ContainsFunc(status.Agents, func(a client.Agent) bool { return a.Name == agent && a.Activity.State == string(runtime.ActivityWaiting) })
+			return slices.ContainsFunc(status.Agents, func(a client.Agent) bool {
+				return a.Name == agent && a.Activity.State == string(runtime.ActivityWaiting)
+			})
 		})
 		r, err := c.client.Nudge(t.Context(), agent, client.NudgeRequest{Text: "for this conversation"})
 		if err != nil || r.Ended() || r.Attempts != 0 {
