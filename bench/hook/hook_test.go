@@ -22,22 +22,26 @@ const input = `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{
 // BenchmarkHook answers a PreToolUse hook, by a shell as an agent CLI does, against a city
 // that allows at once, in turn with a shell that runs /bin/true.
 func BenchmarkHook(b *testing.B) {
-	dir, err := os.MkdirTemp("", "gc-hook-")
+	dir, err := os.MkdirTemp("", "gc-hook-") //nolint:usetesting // the path of a socket is short
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
+	b.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			b.Error(err)
+		}
+	})
 	gc := filepath.Join(dir, "gc")
 	build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-o", gc, "gascity/cmd/gc")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
 	socket := filepath.Join(dir, "s")
-	l, err := net.Listen("unix", socket)
+	l, err := new(net.ListenConfig).Listen(b.Context(), "unix", socket)
 	if err != nil {
 		b.Fatal(err)
 	}
-	city := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"allowed":true}`) })}
+	city := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"allowed":true}`) })} // a hook that has gone needs no answer
 	go city.Serve(l) //nolint:errcheck // it ends with the benchmark
 	defer city.Close()
 	cli, _ := hooks.Lookup("claude")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -156,6 +157,17 @@ func (x *Exporter) follow(ctx context.Context, out chan<- client.Event) {
 	}
 }
 
+// keep holds spans for the next request; what finds no room is lost, and counted.
+func (x *Exporter) keep(spans []span) {
+	for _, s := range spans {
+		select {
+		case x.spans <- s:
+		default:
+			x.lost.Add(1)
+		}
+	}
+}
+
 // send folds events and sends batches. A request that hangs holds up the next ones
 // alone.
 func (x *Exporter) send(ctx context.Context, began time.Time, in <-chan client.Event) {
@@ -192,13 +204,7 @@ func (x *Exporter) send(ctx context.Context, began time.Time, in <-chan client.E
 				}
 				return
 			}
-			for _, s := range f.take(e) {
-				select {
-				case x.spans <- s:
-				default:
-					x.lost.Add(1)
-				}
-			}
+			x.keep(f.take(e))
 		case <-traces.C:
 			queue(x.postSpans)
 		case <-metrics.C:
@@ -258,9 +264,7 @@ func (x *Exporter) scope() scope { return scope{"gascity", x.opts.Version} }
 
 func (x *Exporter) resource() resource {
 	all := map[string]string{"gascity.city": x.opts.City}
-	for key, v := range x.opts.Target.Resource {
-		all[key] = v
-	}
+	maps.Copy(all, x.opts.Target.Resource)
 	all["service.name"], all["service.version"] = x.opts.Target.Service, x.opts.Version
 	return resource{attributes(all)}
 }

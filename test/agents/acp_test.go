@@ -172,7 +172,7 @@ func (s *speaker) permit(t *testing.T) {
 func (s *speaker) cut(t *testing.T) {
 	t.Helper()
 	s.handOver(t, "d", "Wait. [[delay:60]]")
-	if err := s.model.Await(t.Context(), func(all []mockmodel.Request) bool {
+	if err := s.model.Await(t.Context(), func([]mockmodel.Request) bool {
 		return strings.Contains(strings.Join(textsOf(s.model.Prompts("")), "\n"), "[[delay:60]]")
 	}); err != nil {
 		t.Fatal(err)

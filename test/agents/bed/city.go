@@ -52,7 +52,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "gc")
-	cmd := exec.Command("go", "build", "-o", path, "gascity/cmd/gc") //nolint:noctx // the test's deadline ends it
+	cmd := exec.Command("go", "build", "-o", path, "gascity/cmd/gc")
 	cmd.Stderr = os.Stderr
 	return path, cmd.Run()
 })
@@ -96,7 +96,7 @@ func Open(tb testing.TB, provider string, members ...Member) *City {
 	if err != nil {
 		tb.Fatalf("cannot build gc: %v", err)
 	}
-	dir, err := os.MkdirTemp("/tmp", "gca-") // socket paths are short
+	dir, err := os.MkdirTemp("/tmp", "gca-") //nolint:usetesting // socket paths are short
 	if err != nil {
 		tb.Fatal(err)
 	}

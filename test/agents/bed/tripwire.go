@@ -1,6 +1,7 @@
 package bed
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"slices"
@@ -22,7 +23,7 @@ type Tripwire struct {
 
 // Tension sets up a tripwire.
 func Tension() (*Tripwire, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func Start() (*Server, error) { return Listen("127.0.0.1:0") }
 
 // Listen is [Start] on the given address, which must be a loopback one.
 func Listen(address string) (*Server, error) {
-	listener, err := net.Listen("tcp", address)
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, err
 	}
