@@ -41,7 +41,9 @@ func BenchmarkHook(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	city := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"allowed":true}`) })} // a hook that has gone needs no answer
+	city := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"allowed":true}`) // a hook that has gone needs no answer
+	})}
 	go city.Serve(l) //nolint:errcheck // it ends with the benchmark
 	defer city.Close()
 	cli, _ := hooks.Lookup("claude")
