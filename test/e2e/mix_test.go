@@ -227,7 +227,7 @@ func TestAnAgentMovesBetweenPlaces(t *testing.T) {
 	c := newCrew(t, "", nil)
 	c.addPiped("stays", "")
 	c.addPiped("moves", "pty")
-	places := c.places(t)
+	places := slices.DeleteFunc(c.places(t), func(place string) bool { return place == "acp" }) // who moves there has to speak it
 	c.start()
 	neighbour := c.settled(map[string]string{"stays": "pty", "moves": "pty"})["stays"]
 	at := "pty"

@@ -12,12 +12,14 @@ printf 'header = "Authorization: Bearer %s"\nheader = "Content-Type: application
 call() { curl -s --fail-with-body --unix-socket "$GC_WORKER_SOCKET" -K "$folder/config" "$@"; }
 post() { # post PATH JSON: until it is taken, for the city's controller may be restarted at any moment
 	jq -cn --arg run "$GC_RUN_ID" "$2 + {run_id: \$run}" >"$folder/body"
-	until call --data-binary "@$folder/body" "http://city$1"; do
-		case $? in
-		22) return 22 ;; # the city has answered: no
+	until said=$(call --data-binary "@$folder/body" "http://city$1"); do
+		case $?$said in
+		22*'"code":"unavailable"'*) sleep 0.1 ;; # the controller is ending: the next one is asked
+		22*) return 22 ;;                        # the city has answered: no
 		*) sleep 0.1 ;;
 		esac
 	done
+	printf '%s' "$said"
 }
 say() { post "$@" >/dev/null; }
 
