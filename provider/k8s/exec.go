@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"sync"
 
 	"k8s.io/client-go/tools/remotecommand"
 	utilexec "k8s.io/client-go/util/exec"
@@ -49,7 +48,7 @@ func (c *cluster) executor(pod, container string, streams remotecommand.StreamOp
 
 // run runs a command in a container to its end. Its exit code is no error.
 func (c *cluster) run(ctx context.Context, pod, container string, in io.Reader, argv ...string) (output string, code int, err error) {
-	var out, bad tail
+	var out, bad outpost.Tail
 	streams := remotecommand.StreamOptions{Stdin: in, Stdout: &out, Stderr: &bad}
 	executor, err := c.executor(pod, container, streams, argv)
 	if err != nil {
@@ -100,7 +99,7 @@ type connection struct {
 	*io.PipeWriter // its input
 
 	cancel context.CancelFunc
-	said   tail
+	said   outpost.Tail
 	ended  chan struct{}
 	err    error // how it ended, once it has
 }
@@ -163,26 +162,4 @@ func (c *connection) failed(cause error) error {
 		return fmt.Errorf("%w: no outpost answers in the pod: %w; %s%s", runtime.ErrRuntimeUnavailable, c.err, printed.Printed, said)
 	}
 	return fmt.Errorf("%w; %s", cause, said)
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-const tailKept = 4 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	t.kept = t.kept[max(0, len(t.kept)-tailKept):]
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.kept))
 }

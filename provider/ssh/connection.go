@@ -1,7 +1,6 @@
 package ssh
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -25,7 +24,7 @@ type connection struct {
 	io.WriteCloser // its input
 
 	cmd    *exec.Cmd
-	said   tail
+	said   outpost.Tail
 	ending sync.Once
 	ended  error
 }
@@ -137,26 +136,4 @@ func systemOf(printed string) string {
 		machine = "386"
 	}
 	return system + "/" + machine
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-const tailKept = 4 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	t.kept = t.kept[max(0, len(t.kept)-tailKept):]
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.kept))
 }

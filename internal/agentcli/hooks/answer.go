@@ -16,7 +16,6 @@ type output struct {
 	Decision string   `json:"permissionDecision,omitempty"`
 	Reason   string   `json:"permissionDecisionReason,omitempty"`
 	Asked    *verdict `json:"decision,omitempty"`
-	Context  string   `json:"additionalContext,omitempty"`
 }
 
 type verdict struct {
@@ -49,12 +48,4 @@ func (c CLI) Refused(e Event, reason string) (text []byte, ok bool) {
 	}
 	text, err := json.Marshal(specific{output{Event: e.Name, Asked: &verdict{Behavior: "deny", Message: reason}}})
 	return text, err == nil
-}
-
-// Context is the answer that gives the model a text.
-func (c CLI) Context(e Event, text string) ([]byte, error) {
-	if text == "" {
-		return nil, nil
-	}
-	return json.Marshal(specific{output{Event: e.Name, Context: text}})
 }
