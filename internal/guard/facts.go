@@ -2,54 +2,76 @@ package guard
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"gascity/internal/guard/shell"
 )
 
-// facts are what is known of one part while rules are held against it.
-type facts struct {
-	req     Request
-	part    *part
+// subject is a part of a call, and what is known of it before any rule is held
+// against it. It does not change, and depends on the input and the folders of a
+// request alone.
+type subject struct {
+	part
 	program string
 	habit   habit
 	files   []file
 	home    []string
+	certain bool // the files are all that it names
+}
+
+// takenApart takes a part apart.
+func takenApart(p part, req *Request, home []string) subject {
+	s := subject{part: p, home: home}
+	switch {
+	case p.file != nil:
+		s.files = filesOf(nil, *p.file, p.folders, req)
+		s.habit = dumps
+	case len(p.command.Words) > 0:
+		s.program = programOf(p.command.Words[0])
+		s.habit = habitOf(s.program)
+		s.files = argumentsOf(p.command, req)
+	}
+	s.certain = p.command == nil || !p.command.More
+	for i := range s.files {
+		s.certain = s.certain && s.files[i].kind == exact && s.files[i].any == nil
+	}
+	return s
+}
+
+// homeOf is the home of a request, taken apart.
+func homeOf(req *Request) []string {
+	if req.Home == "" {
+		return nil
+	}
+	return strings.Split(strings.Trim(strings.ToLower(path.Clean(req.Home)), "/"), "/")
+}
+
+// facts are what rules about a part are held against.
+type facts struct {
+	*subject
+
+	req     *Request
 	verdict Verdict
 }
 
 // part is the verdict on a part; without an action if no rule is about it.
-func (v view) part(p *part, req Request) Verdict {
-	f := facts{req: req, part: p}
-	if req.Home != "" {
-		f.home = strings.Split(strings.Trim(strings.ToLower(path.Clean(req.Home)), "/"), "/")
-	}
-	switch {
-	case p.file != nil:
-		f.files = filesOf(nil, *p.file, p.folders, req)
-		f.habit = dumps
-	case len(p.command.Words) > 0:
-		f.program = programOf(p.command.Words[0])
-		f.habit = habitOf(f.program)
-		f.files = argumentsOf(p.command, req)
-	}
-	certain := !slices.ContainsFunc(f.files, func(f file) bool { return f.kind != exact || f.any != nil }) && (p.command == nil || !p.command.More)
+func (v *view) part(s *subject, req *Request) Verdict {
+	f := facts{subject: s, req: req}
 	var room [32]int
 	for _, x := range v.indexes {
-		if p.command != nil {
-			if known := x.programs[f.program]; known != nil {
+		if s.command != nil {
+			if known := x.programs[s.program]; known != nil {
 				f.commands(known)
 			}
 			f.commands(&x.others)
 		}
-		if !certain {
+		if !s.certain {
 			for _, c := range x.files {
 				f.consider(c, c.names(&f))
 			}
 			continue
 		}
-		for _, i := range x.about(room[:0], f.files) {
+		for _, i := range x.about(room[:0], s.files) {
 			f.consider(x.files[i], x.files[i].names(&f))
 		}
 	}
@@ -65,7 +87,7 @@ type beginning struct {
 
 // commands holds the rules about a program against a part.
 func (f *facts) commands(p *program) {
-	if len(p.rules) == 0 || len(f.part.command.Words) == 0 {
+	if len(p.rules) == 0 || len(f.command.Words) == 0 {
 		return
 	}
 	var room [48]beginning
@@ -77,7 +99,7 @@ func (f *facts) commands(p *program) {
 		b := &begun[c.head]
 		if !b.known {
 			b.known = true
-			b.truth, b.words = p.heads[c.head].begins(f.part.command, f.program)
+			b.truth, b.words = p.heads[c.head].begins(f.command, f.program)
 		}
 		if b.truth != no {
 			f.consider(c, c.command(f, b.truth, b.words))
@@ -92,14 +114,14 @@ func programOf(w shell.Word) string {
 
 // consider adds what a rule comes to.
 func (f *facts) consider(c *compiled, t truth) {
-	if t == no || !c.concerns(f.req) || c.Action == Allow && f.part.command != nil && f.part.command.Mentioned {
+	if t == no || !c.concerns(f.req) || c.Action == Allow && f.command != nil && f.command.Mentioned {
 		return
 	}
-	f.verdict = Worse(f.verdict, c.verdict(t, f.part.name()))
+	f.verdict = Worse(f.verdict, c.verdict(t, f.name()))
 }
 
 // argumentsOf are the files that the words of a command may name.
-func argumentsOf(c *shell.Command, req Request) []file {
+func argumentsOf(c *shell.Command, req *Request) []file {
 	var files []file
 	for i, w := range c.Words {
 		if i == 0 {
@@ -155,22 +177,22 @@ func attached(text string) []string {
 
 // filesOf appends what a word names: as it is, and in the folders that a script
 // changes to.
-func filesOf(files []file, w shell.Word, folders []shell.Word, req Request) []file {
-	here := fileOf(w, nil, req)
+func filesOf(files []file, w shell.Word, folders []shell.Word, req *Request) []file {
+	here := fileOf(&w, nil, req)
 	here.doubt = len(folders) > 0 && !rooted(w.Text)
 	files = append(files, here)
 	if rooted(w.Text) || len(w.Any) > 0 && rooted(w.Any[0].Text) {
 		return files
 	}
 	if req.Now != "" && req.Now != req.Dir {
-		other := req
+		other := *req
 		other.Dir, other.Now = req.Now, ""
-		there := fileOf(w, nil, other)
+		there := fileOf(&w, nil, &other)
 		there.doubt = true
 		files = append(files, there)
 	}
 	for i := range folders {
-		files = append(files, fileOf(w, &folders[i], req))
+		files = append(files, fileOf(&w, &folders[i], req))
 	}
 	return files
 }
@@ -178,7 +200,7 @@ func filesOf(files []file, w shell.Word, folders []shell.Word, req Request) []fi
 // command says whether a rule about commands is about this one, which begins as it
 // says as far as t tells, with words left.
 func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
-	cmd := f.part.command
+	cmd := f.command
 	if len(c.any) > 0 {
 		one := no
 		for _, term := range c.any {
@@ -205,8 +227,8 @@ func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 // names says whether one of the files of a part is one of the rule's. How a program
 // uses its arguments is known of some only.
 func (c *compiled) names(f *facts) truth {
-	access := f.part.access
-	if f.part.command != nil && c.Access == Write && onlyReads(f.program) {
+	access := f.access
+	if f.command != nil && c.Access == Write && onlyReads(f.program) {
 		return no
 	}
 	if c.Access != "" && access != "" && c.Access != access {
@@ -224,7 +246,7 @@ func (c *compiled) names(f *facts) truth {
 		}
 		return f.habit >= seeks
 	})
-	if f.part.command != nil && f.part.command.More && c.Access != Write && (f.habit == dumps || f.habit == seeks && !f.part.command.Listed) {
+	if f.command != nil && f.command.More && c.Access != Write && (f.habit == dumps || f.habit == seeks && !f.command.Listed) {
 		t = max(t, maybe)
 	}
 	return t
@@ -261,7 +283,7 @@ func (ps places) of(f *file, home []string, counts func(m match, kind fileKind) 
 		if p.apart(f, telling) {
 			continue
 		}
-		switch m := p.fit(*f, home); {
+		switch m := p.fit(f, home); {
 		case m == certain && f.doubt:
 			t = max(t, some)
 		case m == certain:

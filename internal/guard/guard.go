@@ -113,23 +113,23 @@ func (t truth) not() truth {
 func (t truth) at(most truth) truth { return min(t, most) }
 
 // Decide returns the verdict on a call. It is safe for concurrent use.
-func (p *Policy) Decide(req Request) Verdict { return p.judge(req, nil) }
+func (p *Policy) Decide(req Request) Verdict { return p.judge(&req, nil) }
 
 // Explain returns the verdict on a call and what each of its parts came to.
 func (p *Policy) Explain(req Request) (Verdict, []PartVerdict) {
 	var parts []PartVerdict
-	v := p.judge(req, func(part PartVerdict) { parts = append(parts, part) })
+	v := p.judge(&req, func(part PartVerdict) { parts = append(parts, part) })
 	return v, parts
 }
 
 // judge decides, and tells of each part.
-func (p *Policy) judge(req Request, tell func(PartVerdict)) Verdict {
+func (p *Policy) judge(req *Request, tell func(PartVerdict)) Verdict {
 	view := p.viewOf(req)
 	tool := view.tool(req)
 	if tool.Action == Deny {
 		return tool
 	}
-	parts, err := p.partsOf(req)
+	subjects, err := p.read(req)
 	if err != nil {
 		return Worse(tool, Verdict{Action: Ask, Rule: RuleUnreadable, Reason: err.Error()})
 	}
@@ -138,17 +138,18 @@ func (p *Policy) judge(req Request, tell func(PartVerdict)) Verdict {
 		fallback = Verdict{Action: view.fallback, Reason: defaultReason(view.fallback, req.Tool)}
 	}
 	var verdict Verdict
-	for i := range parts {
-		v := view.part(&parts[i], req)
-		incidental := v.Action == "" && parts[i].incidental(fallback.Action)
+	for i := range subjects {
+		part := &subjects[i].part
+		v := view.part(&subjects[i], req)
+		incidental := v.Action == "" && part.incidental(fallback.Action)
 		if v.Action == "" && !incidental {
 			v = fallback
-			v.Part = parts[i].name()
+			v.Part = part.name()
 		}
-		v = Worse(v, parts[i].hidden())
+		v = Worse(v, part.hidden())
 		if tell != nil {
-			told := PartVerdict{Verdict: v, Via: parts[i].via(), Incidental: incidental}
-			told.Part = parts[i].name()
+			told := PartVerdict{Verdict: v, Via: part.via(), Incidental: incidental}
+			told.Part = part.name()
 			tell(told)
 		}
 		verdict = Worse(verdict, v)

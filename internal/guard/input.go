@@ -45,22 +45,34 @@ var (
 	errNUL      = errors.New("the tool's input holds a NUL byte")
 )
 
-// partsOf returns the parts of a call. An error says why it cannot be read.
-func (p *Policy) partsOf(req Request) ([]part, error) {
+// read returns the parts of a call, taken apart. An error says why it cannot be read.
+func (p *Policy) read(req *Request) ([]subject, error) {
 	if len(req.Input) == 0 || string(req.Input) == "null" {
 		return nil, nil
 	}
+	if known, ok := p.memo.find(req); ok {
+		return known.subjects, known.err
+	}
+	subjects, err := p.readAnew(req)
+	p.memo.keep(req, reading{subjects, err})
+	return subjects, err
+}
+
+func (p *Policy) readAnew(req *Request) ([]subject, error) {
 	g := &gatherer{opts: shell.Options{Home: req.Home, Dir: cmp.Or(req.Now, req.Dir), Parsers: &p.parsers}}
 	if err := g.object(req.Input, 0); err != nil {
 		return nil, err
 	}
+	home := homeOf(req)
+	subjects := make([]subject, len(g.parts))
 	for i := range g.parts {
 		if c := g.parts[i].command; c != nil {
 			c.Folders = append(c.Folders, g.folders...)
 		}
 		g.parts[i].folders = append(slices.Clip(g.parts[i].folders), g.folders...)
+		subjects[i] = takenApart(g.parts[i], req, home)
 	}
-	return g.parts, nil
+	return subjects, nil
 }
 
 // gatherer collects the parts of an input.
@@ -72,26 +84,21 @@ type gatherer struct {
 
 // object reads an object and what is in it.
 func (g *gatherer) object(raw json.RawMessage, depth int) error {
-	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(raw, &fields); err != nil {
+	fields, err := fieldsOf(raw)
+	if err != nil {
 		return fmt.Errorf("%w: %w", errNoObject, err)
 	}
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var program string
 	var words []string
-	for _, name := range names {
-		kind := inputFields[plainName(name)]
+	for _, f := range fields {
+		kind := inputFields[plainName(f.name)]
 		if kind == wordsField {
-			words = texts(fields[name])
+			words = texts(f.value)
 		}
 		if kind == scriptField && program == "" {
-			program = text(fields[name])
+			program = text(f.value)
 		}
-		if err := g.field(kind, fields[name], depth); err != nil {
+		if err := g.field(kind, f.value, depth); err != nil {
 			return err
 		}
 	}
@@ -111,7 +118,12 @@ func plainName(name string) string {
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") == "" {
 		return name
 	}
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' {
+			return -1
+		}
+		return r
+	}, name))
 }
 
 func (g *gatherer) field(kind fieldKind, raw json.RawMessage, depth int) error {
@@ -225,8 +237,11 @@ func patched(text string) []string {
 }
 
 func text(raw json.RawMessage) string {
-	var one string
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &one) != nil {
+	if len(raw) == 0 || raw[0] != '"' {
+		return ""
+	}
+	one, err := unquoted(raw)
+	if err != nil {
 		return ""
 	}
 	return one

@@ -86,9 +86,9 @@ const maxMeet = 512
 func wild(text string) string { return strings.ReplaceAll(text, string(shell.Unknown), "*") }
 
 // fits says whether a word is one that fits a pattern.
-func fits(pattern string, w shell.Word) truth {
+func fits(pattern string, w *shell.Word) truth {
 	if w.Any != nil {
-		return each(w.Any, func(w shell.Word) truth { return fits(pattern, w) })
+		return each(w.Any, func(w *shell.Word) truth { return fits(pattern, w) })
 	}
 	switch {
 	case w.Known && glob(pattern, w.Text):
@@ -102,10 +102,10 @@ func fits(pattern string, w shell.Word) truth {
 }
 
 // each is the truth of several words that come one after the other.
-func each(words []shell.Word, of func(shell.Word) truth) truth {
+func each(words []shell.Word, of func(*shell.Word) truth) truth {
 	most, least := no, yes
-	for _, w := range words {
-		t := of(w)
+	for i := range words {
+		t := of(&words[i])
 		most, least = max(most, t), min(least, t)
 	}
 	if most == yes && least < yes {
@@ -145,12 +145,13 @@ func (t term) among(words []shell.Word, more bool) truth {
 		found = maybe
 	}
 	ended := false
-	for _, w := range words {
+	for i := range words {
+		w := &words[i]
 		if w.Known && w.Text == "--" && !ended {
 			ended = true
 			continue
 		}
-		if !ended {
+		if !ended && !argument(w) {
 			for _, o := range t.options {
 				found = max(found, option(o, w))
 			}
@@ -167,12 +168,17 @@ func (t term) among(words []shell.Word, more bool) truth {
 	return found
 }
 
-func isOption(w shell.Word) bool { return w.Known && len(w.Text) > 1 && w.Text[0] == '-' }
+// argument reports whether a word is surely no option.
+func argument(w *shell.Word) bool {
+	return w.Known && !w.Glob && w.Any == nil && (w.Text == "" || w.Text[0] != '-')
+}
+
+func isOption(w *shell.Word) bool { return w.Known && len(w.Text) > 1 && w.Text[0] == '-' }
 
 // option says whether a word is the option, or holds it.
-func option(name string, w shell.Word) truth {
+func option(name string, w *shell.Word) truth {
 	if w.Any != nil {
-		return each(w.Any, func(w shell.Word) truth { return option(name, w) })
+		return each(w.Any, func(w *shell.Word) truth { return option(name, w) })
 	}
 	if w.Glob && w.Known && strings.ContainsRune("*?[-", rune(w.Text[0])) { // of a file that is called like an option
 		cluster := len(name) == 2 && !strings.ContainsAny(w.Text, "./") && !strings.HasPrefix(w.Text, "--")
@@ -222,7 +228,7 @@ var valueOptions = map[string][]string{
 func refused(wanted string, words []shell.Word, takes []string, exact bool) bool {
 	after := false
 	for i := 0; i < len(words); i++ {
-		w := words[i]
+		w := &words[i]
 		if len(w.Text) > 1 && w.Text[0] == '-' && w.Any == nil {
 			if exact && slices.Contains(takes, w.Text) {
 				i++
@@ -286,7 +292,7 @@ type search struct {
 
 // word takes up a word that is no option. It reports whether that ends the search.
 func (s *search) word(w shell.Word, next []shell.Word) (done bool) {
-	fit, after := fits(s.wanted[0], w), s.after
+	fit, after := fits(s.wanted[0], &w), s.after
 	s.after = false
 	switch {
 	case fit == no && !after:

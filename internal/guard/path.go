@@ -17,6 +17,7 @@ type place struct {
 	key   int    // the last part with a letter: a word that names it is about the place
 	named string // what every file there has among its parts; empty if there is none
 	whole string // as a pattern of a script names it
+	last  ends   // what the name of every file there begins and ends with
 }
 
 func placeOf(pattern string) place {
@@ -31,15 +32,18 @@ func placeOf(pattern string) place {
 	}
 	p.ends = endsOf(p.parts[p.key])
 	p.named, p.whole = p.literal(), "/"+strings.Join(p.parts, "/")
+	if last := p.parts[len(p.parts)-1]; last != "~" && !strings.Contains(last, `\`) {
+		p.last = endsOf(last)
+	}
 	return p
 }
 
 // apart reports quickly that a file is surely not one of the place's, or, should
 // only what is known of its name count, that nothing of it tells so.
-func (p place) apart(f *file, telling bool) bool {
+func (p *place) apart(f *file, telling bool) bool {
 	switch {
 	case f.kind == exact:
-		return p.named != "" && !slices.Contains(f.parts, p.named)
+		return p.named != "" && !slices.Contains(f.parts, p.named) || !p.last.around(f.parts[len(f.parts)-1])
 	case !telling || f.kind == opaque || p.parts[p.key] == "~" || f.kind == pattern && p.spelled(f.whole):
 		return false
 	}
@@ -47,7 +51,7 @@ func (p place) apart(f *file, telling bool) bool {
 }
 
 // spelled reports whether a pattern of a script may be the place's own.
-func (p place) spelled(pattern string) bool {
+func (p *place) spelled(pattern string) bool {
 	return pattern == p.whole || p.parts[0] == "~" && strings.HasSuffix(pattern, strings.TrimPrefix(p.whole, "/~"))
 }
 
@@ -89,11 +93,11 @@ const (
 const maxFolders = 128
 
 // fileOf takes a word apart, as it is in a folder.
-func fileOf(w shell.Word, folder *shell.Word, req Request) file {
+func fileOf(w, folder *shell.Word, req *Request) file {
 	if w.Any != nil {
 		f := file{any: make([]file, len(w.Any))}
-		for i, each := range w.Any {
-			f.any[i] = fileOf(each, folder, req)
+		for i := range w.Any {
+			f.any[i] = fileOf(&w.Any[i], folder, req)
 		}
 		return f
 	}
@@ -167,7 +171,7 @@ const (
 )
 
 // fit says how a file fits. home is the folder that ~ is, taken apart.
-func (p place) fit(f file, home []string) match {
+func (p *place) fit(f *file, home []string) match {
 	parts, mine, key := f.parts, p.parts, p.key
 	if mine[0] == "~" && len(home) > 0 {
 		if f.kind == exact {
@@ -206,7 +210,7 @@ const somewhere = "/-/-/-/-"
 
 // absolute is the file that a text names: its dots resolved, from the place where
 // the agent works. Links are not followed: that would take the file system.
-func absolute(text string, req Request) string {
+func absolute(text string, req *Request) string {
 	if text == "~" && req.Home != "" {
 		return req.Home
 	}
@@ -288,6 +292,11 @@ func endsOf(part string) ends {
 		e.before = part[:at]
 	}
 	return e
+}
+
+// around reports whether a text begins and ends so.
+func (e ends) around(text string) bool {
+	return strings.HasPrefix(text, e.before) && strings.HasSuffix(text, e.behind)
 }
 
 // tell reports whether what is known of a part is what is known of another.

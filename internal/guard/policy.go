@@ -14,6 +14,7 @@ import (
 type Policy struct {
 	sheet    Sheet
 	parsers  shell.Parsers
+	memo     memo
 	fallback Action
 	rules    index
 	none     index // of an agent without a role of its own
@@ -253,7 +254,7 @@ type view struct {
 	fallback Action
 }
 
-func (p *Policy) viewOf(req Request) view {
+func (p *Policy) viewOf(req *Request) view {
 	v := view{indexes: [2]*index{&p.rules, &p.none}, fallback: p.fallback}
 	for i := range p.roles {
 		r := &p.roles[i]
@@ -266,7 +267,7 @@ func (p *Policy) viewOf(req Request) view {
 }
 
 // concerns reports whether a rule is about this agent and tool.
-func (c *compiled) concerns(req Request) bool {
+func (c *compiled) concerns(req *Request) bool {
 	return anyGlob(c.Tools, req.Tool) && anyGlob(c.Roles, req.Role) && anyGlob(c.Agents, req.Agent)
 }
 
@@ -283,7 +284,7 @@ func (c *compiled) verdict(t truth, name string) Verdict {
 }
 
 // tool is the verdict on the tool as a whole; without an action if no rule is about it.
-func (v view) tool(req Request) Verdict {
+func (v *view) tool(req *Request) Verdict {
 	var verdict Verdict
 	for _, x := range v.indexes {
 		for _, c := range x.tools {

@@ -20,7 +20,7 @@ func (p *Policy) Readers(req Request) (tools, except []string) {
 	}
 	for _, tool := range set.Rules[at].Tools {
 		req.Tool, req.Input = tool, nil
-		texts, ok := p.excepted(req)
+		texts, ok := p.excepted(&req)
 		if ok && p.Decide(req).Action == Allow {
 			tools = append(tools, tool)
 			except = append(except, texts...)
@@ -32,7 +32,7 @@ func (p *Policy) Readers(req Request) (tools, except []string) {
 
 // excepted are texts of which one stands in the name of every file that a rule keeps a
 // tool from; not ok if a rule has none, or the agent works in such a place.
-func (p *Policy) excepted(req Request) (texts []string, ok bool) {
+func (p *Policy) excepted(req *Request) (texts []string, ok bool) {
 	here := strings.ToLower(cmp.Or(req.Now, req.Dir))
 	for _, x := range p.viewOf(req).indexes {
 		for _, c := range x.files {

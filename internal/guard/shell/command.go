@@ -72,8 +72,8 @@ func (r *reader) program(c Command, program string, in input, depth int) {
 
 // other judges a program that may carry another one.
 func (r *reader) other(c Command, program string, in input, depth int) {
-	for _, w := range c.Words[1:] {
-		if evaluators[program] {
+	if evaluators[program] {
+		for _, w := range c.Words[1:] {
 			r.expansions(behind(c, program), w, depth)
 		}
 	}

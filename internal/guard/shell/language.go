@@ -4,21 +4,40 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // languages are the programs whose words, or whose input, may be a program of
 // another language that runs commands. The texts in it are judged as mentioned.
-var languages = regexp.MustCompile(`^(python[0-9.]*|pypy[0-9.]*|perl[0-9.]*|ruby[0-9.]*|node|nodejs|deno|bun|php[0-9.]*|lua[0-9.]*|luajit|tclsh|wish|expect|osascript|Rscript|julia|[gmn]?awk|busybox-awk|g?sed|vim?|nvim|vimdiff|view|ex|ed|emacs|gdb|lldb|psql|mysql|sqlite3|ftp|tar|gtar|bsdtar|make|gmake|zip|rsync|scala|groovy|elixir|erl|tmux|screen|at|batch|crontab|npm|pnpm|yarn|docker|podman|nerdctl|split|sort|rg|less|man|socat|nc|ncat|scp|sftp|nix)$`)
+var languages = set("node nodejs deno bun luajit tclsh wish expect osascript Rscript julia awk gawk mawk nawk busybox-awk sed gsed vi vim nvim vimdiff view ex ed emacs gdb lldb psql mysql sqlite3 ftp tar gtar bsdtar make gmake zip rsync scala groovy elixir erl tmux screen at batch crontab npm pnpm yarn docker podman nerdctl split sort rg less man socat nc ncat scp sftp nix")
+
+// versioned are those whose names may end with a version.
+var versioned = set("python pypy perl ruby php lua")
+
+func set(names string) map[string]bool {
+	all := map[string]bool{}
+	for name := range strings.FieldsSeq(names) {
+		all[name] = true
+	}
+	return all
+}
+
+// language reports whether a program is one of those.
+func language(program string) bool {
+	return languages[program] || versioned[strings.TrimRight(program, "0123456789.")]
+}
 
 // quoted finds the texts in a program.
-var quoted = regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|/([^/\n]{4,})/e")
+var quoted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|/([^/\n]{4,})/e")
+})
 
 // maxLiterals bounds the texts of a program that are judged.
 const maxLiterals = 200
 
 // interpreted judges the texts in a program of another language.
 func (r *reader) interpreted(c Command, program string, in input, depth int) {
-	if !languages.MatchString(program) {
+	if !language(program) {
 		return
 	}
 	inner := behind(c, program)
@@ -46,7 +65,7 @@ func (r *reader) mentions(c Command, text string, depth int) {
 		r.mention(c, value, depth)
 	}
 	var all []string
-	for _, m := range quoted.FindAllStringSubmatch(text, maxLiterals) {
+	for _, m := range quoted().FindAllStringSubmatch(text, maxLiterals) {
 		one := m[1] + m[2] + m[3] + m[4]
 		r.mention(c, one, depth)
 		r.mentions(c, one, depth+4)

@@ -14,7 +14,7 @@ type scope struct {
 	source   string
 	within   Command // what the script runs in the place of
 	depth    int
-	script   *scriptSurvey
+	script   *surveyed
 	values   map[string]value  // of variables
 	loops    map[string][]Word // the values of loop variables
 	straight bool              // every run of the script comes by here, once
@@ -219,7 +219,7 @@ func (s *scope) loop(cmd *syntax.ForClause, in input) {
 		for _, w := range s.words(iter.Items) {
 			s.reader.expansions(s.place(w.Text), w, s.depth)
 		}
-		if values, ok := s.loopValues(iter.Items); ok && !cmd.Select && !s.script.opaque && !assignedIn(cmd.Do, name) {
+		if values, ok := s.loopValues(iter.Items); ok && !cmd.Select && !s.script.get().opaque && !assignedIn(cmd.Do, name) {
 			inner.loops[name] = values
 		}
 	} else {

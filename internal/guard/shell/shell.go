@@ -163,11 +163,17 @@ func (r *reader) script(text string, within Command, in input, depth int) error 
 	if err := fit(text); err != nil {
 		return err
 	}
+	if words, ok := plainWords(text); ok {
+		within.Words, within.Reads, within.Writes, within.More, within.Listed, within.Hidden = words, nil, nil, false, false, ""
+		within.Text = brief(strings.Trim(text, " "))
+		r.command(within, in, depth)
+		return nil
+	}
 	file, err := r.opts.Parsers.parse(text)
 	if err != nil {
 		return fmt.Errorf("the script cannot be read: %w", err)
 	}
-	s := &scope{reader: r, source: text, within: within, depth: depth, script: survey(file), straight: true}
+	s := &scope{reader: r, source: text, within: within, depth: depth, script: &surveyed{node: file}, straight: true}
 	s.stmts(file.Stmts, in)
 	return nil
 }

@@ -23,6 +23,19 @@ type scriptSurvey struct {
 	moves  bool           // to another folder
 }
 
+// surveyed is a script that is surveyed when somebody asks.
+type surveyed struct {
+	node syntax.Node
+	done *scriptSurvey
+}
+
+func (s *surveyed) get() *scriptSurvey {
+	if s.done == nil {
+		s.done = survey(s.node)
+	}
+	return s.done
+}
+
 // survey counts who is set where. A variable that is set exactly once, before it is
 // used and on every way there, has that value.
 func survey(n syntax.Node) *scriptSurvey {
@@ -108,7 +121,7 @@ func (s *scriptSurvey) arithmetic(n syntax.Node) {
 
 // set notes the value that a variable gets here.
 func (s *scope) set(a *syntax.Assign) {
-	if a.Name == nil || a.Naked || !s.straight || s.script.opaque || s.script.sets[a.Name.Value] != 1 {
+	if a.Name == nil || a.Naked || !s.straight || s.script.get().opaque || s.script.get().sets[a.Name.Value] != 1 {
 		return
 	}
 	v := value{array: a.Array != nil}
@@ -144,10 +157,10 @@ func (s *scope) value(p *syntax.ParamExp) (string, bool) {
 		return "", false
 	}
 	name := p.Param.Value
-	if name == "HOME" && s.reader.opts.Home != "" && s.script.sets[name] == 0 && !s.script.opaque {
+	if name == "HOME" && s.reader.opts.Home != "" && s.script.get().sets[name] == 0 && !s.script.get().opaque {
 		return s.reader.opts.Home, true
 	}
-	if name == "PWD" && s.reader.opts.Dir != "" && s.script.sets[name] == 0 && !s.script.opaque && !s.script.moves {
+	if name == "PWD" && s.reader.opts.Dir != "" && s.script.get().sets[name] == 0 && !s.script.get().opaque && !s.script.get().moves {
 		return s.reader.opts.Dir, true
 	}
 	v, ok := s.values[name]
@@ -159,9 +172,12 @@ func (s *scope) value(p *syntax.ParamExp) (string, bool) {
 
 // fields returns the words that a variable becomes which is a word of its own.
 func (s *scope) fields(w *syntax.Word) ([]Word, bool) {
+	if len(s.values) == 0 {
+		return nil, false
+	}
 	part, quoted := single(w)
 	p, ok := part.(*syntax.ParamExp)
-	if !ok || !simple(p) || s.script.sets["IFS"] > 0 {
+	if !ok || !simple(p) || s.script.get().sets["IFS"] > 0 {
 		return nil, false
 	}
 	v, ok := s.values[p.Param.Value]

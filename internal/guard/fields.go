@@ -1,0 +1,103 @@
+package guard
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// field is a member of a JSON object.
+type field struct {
+	name  string
+	value json.RawMessage
+}
+
+var errNotOne = errors.New("it is something else")
+
+// fieldsOf returns the members of a JSON object by their names; of two of one name the
+// last, as readers of JSON have it.
+func fieldsOf(raw json.RawMessage) ([]field, error) {
+	if !json.Valid(raw) {
+		var none map[string]json.RawMessage
+		return nil, json.Unmarshal(raw, &none) // says where
+	}
+	i := space(raw, 0)
+	if raw[i] != '{' {
+		return nil, errNotOne
+	}
+	var fields []field
+	for i = space(raw, i+1); raw[i] != '}'; i = space(raw, i) {
+		if raw[i] == ',' {
+			i = space(raw, i+1)
+		}
+		end := skip(raw, i)
+		name, err := unquoted(raw[i:end])
+		if err != nil {
+			return nil, err
+		}
+		from := space(raw, space(raw, end)+1) // behind the colon
+		i = skip(raw, from)
+		fields = append(fields, field{name, raw[from:i]})
+	}
+	slices.SortStableFunc(fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	kept := fields[:0]
+	for i, f := range fields {
+		if i+1 == len(fields) || fields[i+1].name != f.name {
+			kept = append(kept, f)
+		}
+	}
+	return kept, nil
+}
+
+// space returns where the white space from i on ends.
+func space(raw []byte, i int) int {
+	for raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\n' || raw[i] == '\r' {
+		i++
+	}
+	return i
+}
+
+// skip returns where the value that begins at i ends. The text is valid.
+func skip(raw []byte, i int) int {
+	depth := 0
+	for ; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			for i++; raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+			if depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth < 0 {
+				return i
+			}
+			if depth == 0 {
+				return i + 1
+			}
+		case ',', ':', ' ', '\t', '\n', '\r':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	return i
+}
+
+// unquoted is the text of a JSON string that is valid.
+func unquoted(raw []byte) (string, error) {
+	inner := raw[1 : len(raw)-1]
+	if !slices.Contains(inner, '\\') && utf8.Valid(inner) {
+		return string(inner), nil
+	}
+	var text string
+	err := json.Unmarshal(raw, &text)
+	return text, err
+}

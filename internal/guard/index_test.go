@@ -1,0 +1,154 @@
+package guard_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"gascity/internal/guard"
+)
+
+// some draws up to most of the texts.
+func some(t *rapid.T, name string, most int, texts ...string) []string {
+	return rapid.SliceOfNDistinct(rapid.SampledFrom(texts), 0, most, rapid.ID).Draw(t, name)
+}
+
+func drawRule(t *rapid.T, id string) guard.Rule {
+	r := guard.Rule{ID: id, Action: rapid.SampledFrom([]guard.Action{guard.Allow, guard.Ask, guard.Deny}).Draw(t, "action")}
+	r.Tools = some(t, "tools", 1, "Bash", "Read", "B*")
+	r.Agents = some(t, "agents", 1, "a", "b*")
+	switch rapid.IntRange(0, 4).Draw(t, "kind") {
+	case 0:
+	case 1:
+		r.Paths = append(some(t, "paths", 3, places...), "**/.env")
+		r.Access = rapid.SampledFrom([]guard.Access{"", guard.Read, guard.Write}).Draw(t, "access")
+	default:
+		r.Commands = append(some(t, "commands", 3, "git push", "git", "rm", "cat", "g*", "*", "git remote add", "docker volume rm"), "git stash drop")
+		r.Any = some(t, "any", 2, "-f|--force", "+*", "main|x*", "*")
+		r.All = some(t, "all", 1, "-r|--recursive", "a*")
+		r.None = some(t, "none", 1, "--dry-run", "*")
+		r.Paths = some(t, "places", 2, places...)
+	}
+	return r
+}
+
+var places = []string{"**/*.pem", "~/.ssh/**", "/etc/**", "a", "/", "~", "~/*", "**/secret?/x", `\a*`, "/home/u/repo/*", "**/b/**/c", "main", "x*y"}
+
+// words of commands, and what stands between them.
+var fragments = []string{
+	"git", "push", "rm", "cat", "docker", "volume", "-f", "--force", "-rf", "-C", "main", "+main", "a", "a/b/c", "b/c", "~", "~/.ssh/id", "/etc/passwd", ".env", "x.pem", "*.pem", "$X", `"$X/.env"`, "secret1/x", "xzy",
+	";", "|", "&&", "\n", "> a", "< .env", "sudo", "sh -c 'git push -f'", "xargs", "cd /etc;", "for i in a .env; do cat $i; done", "'a b'", "..", "/", "{a,b}", "$(cat a)", "stash", "drop", "remote", "add",
+}
+
+// TestTheIndexDecidesAsEachRuleInOrder decides drawn calls by drawn rules: with the
+// index, with what is remembered of a text, and with each rule held against each part.
+func TestTheIndexDecidesAsEachRuleInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set, role := guard.Set{Name: "drawn"}, guard.Set{Name: "role"}
+		for i := range rapid.IntRange(1, 12).Draw(t, "rules") {
+			set.Rules = append(set.Rules, drawRule(t, fmt.Sprint("r", i)))
+		}
+		for i := range rapid.IntRange(0, 3).Draw(t, "more") {
+			role.Rules = append(role.Rules, drawRule(t, fmt.Sprint("s", i)))
+		}
+		p, err := guard.Compile(guard.Sheet{Sets: []guard.Set{set}, Roles: []guard.RoleSheet{{Role: "b*", Sets: []guard.Set{role}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range rapid.IntRange(1, 6).Draw(t, "calls") {
+			req := guard.Request{Tool: rapid.SampledFrom([]string{"Bash", "Read"}).Draw(t, "tool"), Agent: rapid.SampledFrom([]string{"a", "b1"}).Draw(t, "agent"), Home: "/home/u", Dir: "/home/u/repo"}
+			script := ""
+			for _, w := range rapid.SliceOfN(rapid.SampledFrom(fragments), 1, 8).Draw(t, "words") {
+				script += w + " "
+			}
+			key := rapid.SampledFrom([]string{"command", "file_path", "path"}).Draw(t, "key")
+			if req.Input, err = json.Marshal(map[string]string{key: script}); err != nil {
+				t.Fatal(err)
+			}
+			want := p.DecideInOrder(req)
+			for _, how := range []string{"read anew", "remembered"} {
+				if got := p.Decide(req); got != want {
+					t.Fatalf("%s: %s\ngot  %+v\nwant %+v", req.Input, how, got, want)
+				}
+			}
+		}
+	})
+}
+
+// TestWhatIsRememberedIsOfThisFolderAndThesePeople decides one text for agents whose
+// folders and rules differ: what was read for one says nothing for another.
+func TestWhatIsRememberedIsOfThisFolderAndThesePeople(t *testing.T) {
+	p, err := guard.Compile(guard.Sheet{
+		Sets:  []guard.Set{{Name: "s", Rules: []guard.Rule{{ID: "etc", Action: guard.Deny, Paths: []string{"/etc/**", "~/x"}}}}},
+		Roles: []guard.RoleSheet{{Role: "reader", Sets: []guard.Set{{Name: "r", Rules: []guard.Rule{{ID: "no-cat", Action: guard.Deny, Commands: []string{"cat"}}}}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		for _, c := range []struct {
+			req  guard.Request
+			want guard.Action
+		}{
+			{guard.Request{Dir: "/src"}, guard.Allow}, {guard.Request{Dir: "/etc"}, guard.Deny}, {guard.Request{Dir: "/src", Now: "/etc"}, guard.Deny},
+			{guard.Request{Dir: "/home/u", Home: "/home/u"}, guard.Deny}, {guard.Request{Dir: "/home/u", Home: "/home/v"}, guard.Allow}, {guard.Request{Dir: "/src", Role: "reader"}, guard.Deny},
+		} {
+			c.req.Tool, c.req.Input = "Bash", json.RawMessage(`{"command":"cat x"}`)
+			if got := p.Decide(c.req); got.Action != c.want && !(c.want == guard.Deny && got.Action == guard.Ask) {
+				t.Errorf("%+v: got %s, want %s", c.req, got.Action, c.want)
+			}
+		}
+	}
+}
+
+// TestManyDecideAtOnce has goroutines decide the same texts, and more of them than are
+// remembered, at the same time.
+func TestManyDecideAtOnce(t *testing.T) {
+	p := policy(t, "dangerous-command", "secrets-reading")
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Go(func() {
+			for i := range 3000 {
+				for script, want := range map[string]guard.Action{
+					fmt.Sprintf("for f in a b; do git push --force origin x%d; done", i): guard.Deny,
+					fmt.Sprint("cat README.md ", (i*7+g)%50):                             guard.Allow, "cat .env": guard.Deny,
+				} {
+					if got := p.Decide(shellCall(script)); got.Action != want {
+						t.Errorf("%s: got %s, want %s", script, got.Action, want)
+						return
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// FuzzFields holds the reading of objects against encoding/json.
+func FuzzFields(f *testing.F) {
+	for _, seed := range []string{`{"command":"ls"}`, `{}`, ` {"a" : [1,{"b":"}"}], "a":"x\"y","c":-1e3 } `, `[]`, `null`, `{"a":"\ud800"}`, "{\"a\":\"\xff\"}", `{"":{"":[]}}`, `{"a":1}x`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var want map[string]json.RawMessage
+		err := json.Unmarshal(text, &want)
+		got, ours := guard.FieldsOf(text)
+		if (err != nil || want == nil) != (ours != nil) {
+			t.Fatalf("%q: got %v, encoding/json %v", text, ours, err)
+		}
+		if ours != nil {
+			return
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%q: %d fields, want %d", text, len(got), len(want))
+		}
+		for name, value := range want {
+			if got[name] != string(value) {
+				t.Fatalf("%q: %q is %q, want %q", text, name, got[name], value)
+			}
+		}
+	})
+}

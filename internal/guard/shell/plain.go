@@ -1,0 +1,79 @@
+package shell
+
+import "strings"
+
+// maxPlain bounds a script that is read without a parser.
+const maxPlain = 2048
+
+// reserved are the first words that make a command something else than a program with
+// its words.
+var reserved = set("if then else elif fi do done case esac while until for in function time select coproc declare local export readonly typeset nameref let repeat foreach end always")
+
+// plainWords are the words of a script that is one program with its words, and in which
+// nothing stands for something else: what most calls are. The parser comes to the same.
+func plainWords(text string) (words []Word, ok bool) {
+	if len(text) > maxPlain {
+		return nil, false
+	}
+	words = make([]Word, 0, 1+strings.Count(text, " "))
+	for i := 0; i < len(text); {
+		if text[i] == ' ' {
+			i++
+			continue
+		}
+		end, quotes := plainWord(text, i)
+		if end < 0 {
+			return nil, false
+		}
+		word := text[i:end]
+		if len(words) == 0 && (quotes || strings.Contains(word, "=") || reserved[word]) {
+			return nil, false
+		}
+		if quotes {
+			word = unquote(word)
+		}
+		words = append(words, Word{Text: word, Known: true})
+		i = end
+	}
+	return words, len(words) > 0
+}
+
+// plainWord returns where the word ends that begins at i, below zero if it is not plain,
+// and whether it has quotes.
+func plainWord(text string, i int) (end int, quotes bool) {
+	for ; i < len(text) && text[i] != ' '; i++ {
+		switch c := text[i]; {
+		case plainByte(c):
+		case c == '\'' || c == '"':
+			quotes = true
+			length := strings.IndexByte(text[i+1:], c)
+			if length < 0 || c == '"' && strings.ContainsAny(text[i+1:i+1+length], "$`\\") {
+				return -1, false
+			}
+			i += 1 + length
+		default:
+			return -1, false
+		}
+	}
+	return i, quotes
+}
+
+// plainByte reports whether a character outside quotes stands for itself anywhere.
+func plainByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./:,@%+=", c) >= 0
+}
+
+// unquote takes the quotes of a plain word away.
+func unquote(word string) string {
+	var out strings.Builder
+	for i := 0; i < len(word); i++ {
+		if c := word[i]; c == '\'' || c == '"' {
+			length := strings.IndexByte(word[i+1:], c)
+			out.WriteString(word[i+1 : i+1+length])
+			i += 1 + length
+			continue
+		}
+		out.WriteByte(word[i])
+	}
+	return out.String()
+}
