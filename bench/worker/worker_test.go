@@ -11,8 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,29 +79,68 @@ var commands = []string{
 	`for f in *.go; do gofmt -l "$f"; done`, "cat <<EOF > notes.md\nsome text\nEOF",
 }
 
-func inputs(b *testing.B) []json.RawMessage {
+// distinct is how many commands there are of which no two are the same: more than a guard
+// remembers.
+const distinct = 12_000
+
+// input is a command as a tool's input. With a number it is like no other one.
+func input(b *testing.B, command string, number int) json.RawMessage {
 	b.Helper()
-	var out []json.RawMessage
-	for _, c := range commands {
-		text, err := json.Marshal(map[string]string{"command": c})
-		if err != nil {
-			b.Fatal(err)
+	if number > 0 {
+		command += fmt.Sprintf(" --number%d", number)
+		if strings.Contains(command, "\n") || strings.HasSuffix(command, "done") {
+			command = fmt.Sprintf("cd /src/%d; %s", number, command)
 		}
-		out = append(out, text)
+	}
+	text, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return text
+}
+
+// inputs are those of the commands, over and over again or each another one.
+func inputs(b *testing.B, anew bool) []json.RawMessage {
+	b.Helper()
+	n := len(commands)
+	if anew {
+		n = distinct
+	}
+	var out []json.RawMessage
+	for i := range n {
+		number := 0
+		if anew {
+			number = i + 1
+		}
+		out = append(out, input(b, commands[i%len(commands)], number))
 	}
 	return out
 }
 
+// kinds are the two kinds of work: agents repeat themselves, and they do not.
+var kinds = []struct {
+	name string
+	anew bool
+}{{"repeated", false}, {"distinct", true}}
+
 // BenchmarkGuard is one decision by 300 rules, without a server.
 func BenchmarkGuard(b *testing.B) {
 	p := policy(b)
-	for i, input := range inputs(b) {
-		b.Run(fmt.Sprintf("%.12s", commands[i]), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				p.Decide(guard.Request{Tool: "Bash", Input: input, Role: "polecat", Home: "/home/x", Dir: "/src/app"})
+	for at, command := range commands {
+		for _, k := range kinds {
+			var all []json.RawMessage
+			for i, in := range inputs(b, k.anew) {
+				if i%len(commands) == at {
+					all = append(all, in)
+				}
 			}
-		})
+			b.Run(fmt.Sprintf("%.12s/%s", command, k.name), func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					p.Decide(guard.Request{Tool: "Bash", Input: all[i%len(all)], Role: "polecat", Home: "/home/x", Dir: "/src/app"})
+				}
+			})
+		}
 	}
 }
 
@@ -197,10 +238,10 @@ func ask(ctx context.Context, c *http.Client, token string, body []byte) (int, e
 	return res.StatusCode, err
 }
 
-func bodies(b *testing.B) [][]byte {
+func bodies(b *testing.B, anew bool) [][]byte {
 	b.Helper()
 	var out [][]byte
-	for i, input := range inputs(b) {
+	for i, input := range inputs(b, anew) {
 		text, err := json.Marshal(worker.Call{ID: fmt.Sprint("c", i), Tool: "Bash", Input: input})
 		if err != nil {
 			b.Fatal(err)
@@ -214,13 +255,15 @@ func bodies(b *testing.B) [][]byte {
 // handler, in turns: ratio is what it costs in terms of that, with 300 rules and with
 // none.
 func BenchmarkAuthorize(b *testing.B) {
-	b.Run("300rules", func(b *testing.B) { authorize(b, newPlace(b, judge(b))) })
-	b.Run("norules", func(b *testing.B) { authorize(b, newPlace(b, nil)) })
+	for _, k := range kinds {
+		b.Run("300rules/"+k.name, func(b *testing.B) { authorize(b, newPlace(b, judge(b)), k.anew) })
+	}
+	b.Run("norules", func(b *testing.B) { authorize(b, newPlace(b, nil), false) })
 }
 
-func authorize(b *testing.B, p place) {
+func authorize(b *testing.B, p place, anew bool) {
 	b.Helper()
-	all, token := bodies(b), run.Token(instance, 0)
+	all, token := bodies(b, anew), run.Token(instance, 0)
 	var took, empty []time.Duration
 	for i := 0; b.Loop(); i++ {
 		body := all[i%len(all)]
@@ -254,7 +297,7 @@ func crowd(b *testing.B, ask func(i int) bool) {
 	var all sync.WaitGroup
 	took := make([][]time.Duration, callers)
 	b.ResetTimer()
-	began := time.Now()
+	began, spent := time.Now(), processor(b)
 	for i := range took {
 		all.Go(func() {
 			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
@@ -268,46 +311,60 @@ func crowd(b *testing.B, ask func(i int) bool) {
 	}
 	all.Wait()
 	b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "calls/s")
+	b.ReportMetric(float64((processor(b)-spent).Microseconds())/float64(b.N), "cpu-us/call")
 	b.ReportMetric(float64(quantile(slices.Concat(took...), 99).Microseconds()), "us/p99")
 	b.ReportMetric(float64(refused.Load()), "refused")
+}
+
+// processor is the time that this process has spent on processors, its clients with it.
+func processor(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // BenchmarkDecisions is 200 callers inside the process: the rules alone, and the whole
 // decision, with its record.
 func BenchmarkDecisions(b *testing.B) {
-	decide := judge(b)
-	ins := inputs(b)
-	call := func(i int) worker.Call {
-		return worker.Call{ID: fmt.Sprint("c", i), Tool: "Bash", Input: ins[i%len(ins)]}
-	}
-	b.Run("rules", func(b *testing.B) {
-		crowd(b, func(i int) bool { return decide(session.View{Agent: "polecat"}, call(i)).Action.Known() })
-	})
-	b.Run("recorded", func(b *testing.B) {
-		p := newPlace(b, decide)
-		crowd(b, func(i int) bool {
-			_, err := p.engine.Authorize(b.Context(), run.ID(instance), call(i))
-			return err == nil
+	for _, k := range kinds {
+		decide, ins := judge(b), inputs(b, k.anew)
+		call := func(i int) worker.Call {
+			return worker.Call{ID: fmt.Sprint("c", i), Tool: "Bash", Input: ins[i%len(ins)]}
+		}
+		b.Run("rules/"+k.name, func(b *testing.B) {
+			crowd(b, func(i int) bool { return decide(session.View{Agent: "polecat"}, call(i)).Action.Known() })
 		})
-	})
+		b.Run("recorded/"+k.name, func(b *testing.B) {
+			p := newPlace(b, decide)
+			crowd(b, func(i int) bool {
+				_, err := p.engine.Authorize(b.Context(), run.ID(instance), call(i))
+				return err == nil
+			})
+		})
+	}
 }
 
 // BenchmarkThroughput is 200 callers over the socket, beside as many of an empty
 // handler: what net/http can do here, with its clients on the same processors, is the
 // ceiling.
 func BenchmarkThroughput(b *testing.B) {
-	all, token := bodies(b), run.Token(instance, 0)
-	over := func(pick func(place) *http.Client) func(b *testing.B) {
+	token := run.Token(instance, 0)
+	over := func(pick func(place) *http.Client, anew bool) func(b *testing.B) {
 		return func(b *testing.B) {
-			c := pick(newPlace(b, judge(b)))
+			c, all := pick(newPlace(b, judge(b))), bodies(b, anew)
 			crowd(b, func(i int) bool {
 				status, err := ask(b.Context(), c, token, all[i%len(all)])
 				return err == nil && status < 300
 			})
 		}
 	}
-	b.Run("authorize", over(func(p place) *http.Client { return p.worker }))
-	b.Run("empty", over(func(p place) *http.Client { return p.empty }))
+	for _, k := range kinds {
+		b.Run("authorize/"+k.name, over(func(p place) *http.Client { return p.worker }, k.anew))
+	}
+	b.Run("empty", over(func(p place) *http.Client { return p.empty }, false))
 }
 
 func quantile(took []time.Duration, percent int) time.Duration {
