@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"sync"
@@ -37,6 +38,28 @@ func (c crew) View(name string) (session.View, error) {
 func (crew) Sense(string)  {}
 func (crew) Settled() bool { return true }
 
+// forgetful is a place that keeps the notes of its sessions, and not, as the fake does, a
+// record of each call with the text of each note.
+type forgetful struct {
+	*fake.Provider
+
+	mu    sync.Mutex
+	notes map[[2]string]string
+}
+
+func (f *forgetful) SetMeta(name, key, value string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.notes[[2]string{name, key}] = value
+	return nil
+}
+
+func (f *forgetful) GetMeta(name, key string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.notes[[2]string{name, key}], nil
+}
+
 // size is a number of the environment, or the one for every day.
 func size(t *testing.T, name string, usual int) int {
 	t.Helper()
@@ -54,6 +77,9 @@ type load struct {
 	engine  *exchange.Engine
 	place   runtime.Provider
 	turns   int
+	since   time.Time    // the workers have been connected
+	rate    int          // of prompts in a second; zero: as many as can be
+	begun   atomic.Int64 // prompts
 	retried atomic.Int64 // prompts that were not taken at once
 
 	mu   sync.Mutex
@@ -62,25 +88,32 @@ type load struct {
 
 // TestLoad is a day of connected workers without the waiting: each has a prompt every
 // half hour, asks for a tool, and tells what the turn took. Nothing may be lost: each
-// prompt is consumed once, each report is in the time line once. GC_LOAD_WORKERS and
-// GC_LOAD_TURNS set the size; 1000 and 48 are the day at full
-// size.
+// prompt is consumed once, each report is in the time line once. Nothing may grow: with
+// the same workers the last third of the day takes no more memory than the middle one,
+// but 1 KiB a turn at most, for what is remembered of the newest prompts.
+// GC_LOAD_WORKERS and GC_LOAD_TURNS set the size; 1000 and 48 are the day at full size.
+// Each worker has its next prompt when it is done with the last one; with GC_LOAD_RATE
+// there are so many prompts a second, whoever is done.
+// With GC_LOAD_PROFILES, a folder, the heap of each third is written there.
 func TestLoad(t *testing.T) {
-	workers := size(t, "GC_LOAD_WORKERS", 20)
-	l := newLoad(t, size(t, "GC_LOAD_TURNS", 8), workers)
-	began, from := time.Now(), heap()
-	middle := l.day(workers, l.turns/2, 0)
-	end := l.day(workers, l.turns-l.turns/2, l.turns/2)
+	workers := size(t, "GC_LOAD_WORKERS", 100)
+	l := newLoad(t, size(t, "GC_LOAD_TURNS", 18), workers)
+	began := time.Now()
+	heaps := l.day(workers)
 	spent := time.Since(began)
 	l.account(workers)
-	t.Logf("%d workers, %d turns each, %s; %d deliveries tried again", workers, l.turns, spent.Round(time.Millisecond), l.retried.Load())
-	t.Logf("heap with all clients: %d KiB before the workers, %d KiB at half, %d KiB at the end", from>>10, middle>>10, end>>10)
+	calls := 0
+	for _, took := range l.took {
+		calls += len(took)
+	}
+	t.Logf("%d workers, %d turns each, %s, %.0f calls/s; %d deliveries tried again", workers, l.turns, spent.Round(time.Millisecond), float64(calls)/spent.Seconds(), l.retried.Load())
+	t.Logf("heap with all clients, connected: %d KiB; after each third: %d KiB", heaps[0]>>10, []uint64{heaps[1] >> 10, heaps[2] >> 10, heaps[3] >> 10})
 	for _, name := range slices.Sorted(maps.Keys(l.took)) {
 		t.Logf("%-10s %7d calls, p50 %8s, p99 %8s", name, len(l.took[name]), quantile(l.took[name], 50).Round(10*time.Microsecond), quantile(l.took[name], 99).Round(10*time.Microsecond))
 	}
-	// What grows with each turn would have doubled what the first half has taken.
-	if taken := int64(middle) - int64(from); int64(end)-int64(middle) > taken/2+int64(workers)<<14 {
-		t.Errorf("the heap grows: %d, %d, %d bytes", from, middle, end)
+	turns := uint64(workers * (l.turns - l.turns*2/3)) //nolint:gosec // positive
+	if most := heaps[2] + min(heaps[2]/10+4<<20, turns<<10+512<<10); heaps[3] > most {
+		t.Errorf("the heap grows: %d bytes after two thirds, %d at the end, at most %d", heaps[2], heaps[3], most)
 	}
 }
 
@@ -102,8 +135,11 @@ func newLoad(t *testing.T, turns, workers int) *load {
 	if err != nil {
 		t.Fatal(err)
 	}
-	below := fake.New()
-	l := &load{T: t, socket: filepath.Join(dir, "w.sock"), turns: turns, took: map[string][]time.Duration{}}
+	below := &forgetful{Provider: fake.New(), notes: map[[2]string]string{}}
+	l := &load{T: t, socket: filepath.Join(dir, "w.sock"), turns: turns, rate: size(t, "GC_LOAD_RATE", 0), took: map[string][]time.Duration{}}
+	for _, name := range []string{"deliver", "lifecycle", "ack", "authorize", "telemetry"} {
+		l.took[name] = make([]time.Duration, 0, 2*turns*workers)
+	}
 	city := &crew{}
 	l.engine = exchange.New(exchange.Options{City: city, Events: db, Socket: l.socket, Owner: "owner", Judge: func(session.View, worker.Call) guard.Verdict {
 		return guard.Verdict{Action: guard.Allow}
@@ -151,39 +187,68 @@ func (l *load) timed(name string, do func() error) error {
 	return nil
 }
 
-// day has all workers connected and do turns, and returns the heap while they still are.
-func (l *load) day(workers, turns, first int) uint64 {
+// day has all workers connected and do their turns, and returns the heap while they are:
+// when they have connected, and after each third.
+func (l *load) day(workers int) (heaps [4]uint64) {
 	l.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.Context()), 20*time.Minute)
 	defer cancel()
-	var working, connected sync.WaitGroup
-	for i := range workers {
-		name := fmt.Sprint("w", i)
-		done := make(chan string, 1)
-		connected.Go(func() { l.work(ctx, name, done) })
-		working.Go(func() {
-			for n := range turns {
-				if err := l.prompt(ctx, name, fmt.Sprint(name, "-p", first+n), done); err != nil {
-					l.Errorf("%s: turn %d: %v", name, first+n, err)
-					return
-				}
-			}
-		})
+	var connected sync.WaitGroup
+	done := make([]chan string, workers)
+	for i := range done {
+		done[i] = make(chan string, 1)
+		connected.Go(func() { l.work(ctx, fmt.Sprint("w", i), done[i]) })
 	}
-	working.Wait()
-	used := heap()
+	for i := range done {
+		if err := l.reachable(ctx, run.ID(fmt.Sprint("instance-of-w", i))); err != nil {
+			l.Fatal(err)
+		}
+	}
+	heaps[0] = l.heap(0)
+	l.since = time.Now()
+	for third := range 3 {
+		var working sync.WaitGroup
+		for i := range done {
+			name := fmt.Sprint("w", i)
+			working.Go(func() {
+				for n := l.turns * third / 3; n < l.turns*(third+1)/3; n++ {
+					if err := l.prompt(ctx, name, fmt.Sprint(name, "-p", n), done[i]); err != nil {
+						l.Errorf("%s: turn %d: %v", name, n, err)
+						return
+					}
+				}
+			})
+		}
+		working.Wait()
+		heaps[third+1] = l.heap(third + 1)
+	}
 	cancel()
 	connected.Wait()
+	return heaps
+}
+
+// heap is what is in use, written down too if somebody wants to look at it.
+func (l *load) heap(third int) uint64 {
+	l.Helper()
+	used := heap()
+	if dir := os.Getenv("GC_LOAD_PROFILES"); dir != "" {
+		out, err := os.Create(filepath.Join(dir, fmt.Sprintf("heap%d.pprof", third)))
+		if err == nil {
+			err = errors.Join(pprof.WriteHeapProfile(out), out.Close())
+		}
+		if err != nil {
+			l.Error(err)
+		}
+	}
 	return used
 }
 
-// prompt hands a prompt over, again until the worker has it, and waits for its turn's end.
-func (l *load) prompt(ctx context.Context, name, id string, done <-chan string) error {
-	d := runtime.Delivery{ID: id, Instance: "instance-of-" + name, Content: runtime.TextContent("review " + id), Confirm: time.Minute}
+// reachable waits until the worker of a run has its stream.
+func (l *load) reachable(ctx context.Context, id string) error {
 	for {
-		h, err := l.engine.Health(ctx, run.ID(d.Instance))
+		h, err := l.engine.Health(ctx, id)
 		if err == nil && h.Status != worker.Degraded {
-			break
+			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -191,6 +256,17 @@ func (l *load) prompt(ctx context.Context, name, id string, done <-chan string) 
 		case <-time.After(5 * time.Millisecond):
 			l.retried.Add(1)
 		}
+	}
+}
+
+// prompt hands a prompt over, again until the worker has it, and waits for its turn's end.
+func (l *load) prompt(ctx context.Context, name, id string, done <-chan string) error {
+	d := runtime.Delivery{ID: id, Instance: "instance-of-" + name, Content: runtime.TextContent("review " + id), Confirm: time.Minute}
+	if err := l.reachable(ctx, run.ID(d.Instance)); err != nil {
+		return err
+	}
+	if err := l.turnOf(ctx); err != nil {
+		return err
 	}
 	if err := l.timed("deliver", func() error { _, err := runtime.Deliver(ctx, l.place, name, d); return err }); err != nil {
 		return err
@@ -200,6 +276,20 @@ func (l *load) prompt(ctx context.Context, name, id string, done <-chan string) 
 		if got != id {
 			return fmt.Errorf("it worked on %s, must be %s", got, id)
 		}
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// turnOf waits until it is time for the next prompt.
+func (l *load) turnOf(ctx context.Context) error {
+	if l.rate == 0 {
+		return nil
+	}
+	at := l.since.Add(time.Duration(l.begun.Add(1)) * time.Second / time.Duration(l.rate))
+	select {
+	case <-time.After(time.Until(at)):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

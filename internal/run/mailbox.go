@@ -32,6 +32,7 @@ func (l *Letter) Ended() bool {
 // The bounds of a mailbox. What was acknowledged goes first, and what was not stays.
 const (
 	maxLetters = 256
+	maxEnded   = 64       // of them, remembered so that a repetition is known as one
 	maxBytes   = 32 << 20 // of what was not acknowledged
 )
 
@@ -63,6 +64,16 @@ func (b *Mailbox) room(size int) bool {
 	}
 	if size > maxBytes {
 		return false
+	}
+	ended := 0
+	for _, l := range b.messages {
+		if l.Ended() {
+			ended++
+		}
+	}
+	if ended >= maxEnded {
+		at := slices.IndexFunc(b.messages, (*Letter).Ended)
+		b.messages = slices.Delete(b.messages, at, at+1)
 	}
 	for _, may := range []func(*Letter) bool{(*Letter).Ended, func(l *Letter) bool { return l.State != "" }} {
 		for len(b.messages) >= maxLetters {

@@ -127,6 +127,15 @@ func TestWhatAWorkerTellsIsBounded(t *testing.T) {
 	if box.Find("9999") == nil || box.Find("1") != nil {
 		t.Error("what was acknowledged is not forgotten, or the newest is")
 	}
+	var done run.Mailbox
+	for i := range 1000 {
+		id := strconv.Itoa(i)
+		put(t, &done, id)
+		done.Ack(worker.Ack{ID: id, State: worker.Consumed})
+	}
+	if done.Find("999") == nil || done.Find("940") == nil || done.Find("900") != nil {
+		t.Error("too much of what has ended is remembered, or too little")
+	}
 	n := 0
 	for ; n < 10_000; n++ { // never fetched
 		if _, err := box.Put(message("m" + strconv.Itoa(n))); err != nil {
