@@ -80,7 +80,7 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	status, err := c.Status(ctx)
 	if err == nil && status.Controller.Stopping {
 		a.Talk("the city is being stopped by process %d; it starts again after that", status.Controller.PID)
-		err = a.awaitEnd(ctx, c)
+		err = a.awaitEnd(ctx, c, a.endOf(status.Controller))
 	}
 	switch {
 	case err == nil:
@@ -102,13 +102,13 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	return a.AwaitAgents(ctx, c, desk.Wanted)
 }
 
-// awaitEnd waits until a controller that is stopping its city has ended, which
-// is an error matching [client.ErrNoController]. One that could not end everything
+// awaitEnd waits until a controller that is stopping its city has ended, also its
+// process, which is an error matching [client.ErrNoController]. One that could not end everything
 // waits for another stop: it is told to go, since the city is wanted again.
-func (a *app) awaitEnd(ctx context.Context, c *client.Client) error {
+func (a *app) awaitEnd(ctx context.Context, c *client.Client, ended func() bool) error {
 	for told := false; ; {
 		status, err := c.Status(ctx)
-		if errors.Is(err, client.ErrNoController) {
+		if errors.Is(err, client.ErrNoController) && ended() {
 			return err
 		}
 		if err == nil && status.Controller.Stuck && !told {

@@ -165,7 +165,8 @@ func (a *app) printCensus(census client.Census) {
 	}
 	fmt.Fprint(a.Stdout, a.Sheet().Census(census))
 	if !census.Clean {
-		a.Talk("gc: not everything was ended, and the controller goes on; look closer with gc doctor, try again with gc stop")
+		a.Talk("gc: not everything was ended; the controller goes on trying, and ends when all has ended")
+		a.Talk("gc: to see what is left: gc status; to try again now: gc stop; to leave it running: gc controller stop; to go on with the city: gc start")
 		return
 	}
 	processes := 0

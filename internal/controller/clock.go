@@ -36,7 +36,7 @@ func (l *loop) checkClock(meant time.Duration) {
 	l.wakeAt(l.woke.Add(l.settings().Patrol))
 	l.patrol()
 	if l.ending != nil {
-		l.ending.stopAfter, l.ending.giveUp = reach.Shift(l.ending.stopAfter, gap), reach.Shift(l.ending.giveUp, gap)
+		l.ending.Shift(func(t time.Time) time.Time { return reach.Shift(t, gap) })
 	}
 	for _, p := range l.places {
 		p.listedAt = reach.Shift(p.listedAt, gap)

@@ -129,12 +129,48 @@ func TestStopCityIsBoundedWhenThePlaceIsGone(t *testing.T) {
 		w.begin()
 		w.fake.set(func(f *fake) { f.down = errDown })
 		w.after(time.Minute)
+		began := time.Now()
 		census, err := w.c.StopCity(t.Context())
+		if took := time.Since(began); took > 2*awayAfter {
+			t.Errorf("the stop waited %v for a place that is gone", took)
+		}
 		if err != nil || census.Clean || len(census.Sessions) != 1 || !strings.Contains(census.Sessions[0].Error, "no answer") {
 			t.Errorf("census %+v, error %v; want that a could not be observed", census, err)
 		}
 		if w.fake.number("stop") != 0 {
 			t.Error("an unobservable session was stopped")
+		}
+		w.after(time.Hour)
+		if status, _ := w.c.Status(t.Context()); !status.Controller.Stuck {
+			t.Errorf("status says %+v, want a stuck stop", status.Controller)
+		}
+		w.fake.set(func(f *fake) { f.down = nil })
+		w.joined() // what was left is ended when it is back, and then the controller
+		if lives := w.fake.lives(); len(lives) > 0 {
+			t.Errorf("%v still run", lives)
+		}
+	})
+}
+
+// A place that answers nothing, also no failure, keeps nobody waiting; what other places
+// have ends as ever.
+func TestStopCityIsBoundedWhenAPlaceSaysNothing(t *testing.T) {
+	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		w.begin()
+		silent := make(chan struct{})
+		w.fake.set(func(f *fake) { f.silent = silent })
+		began := time.Now()
+		census, err := w.c.StopCity(t.Context())
+		if took := time.Since(began); took > 2*awayAfter {
+			t.Errorf("the stop waited %v for a place that says nothing", took)
+		}
+		if err != nil || census.Clean || len(census.Sessions) != 2 {
+			t.Errorf("census %+v, error %v; want both sessions named", census, err)
+		}
+		close(silent)
+		w.joined()
+		if lives := w.fake.lives(); len(lives) > 0 {
+			t.Errorf("%v still run", lives)
 		}
 	})
 }

@@ -24,6 +24,7 @@ type fake struct {
 
 	streams    bool
 	down       error                                        // answer of every question
+	silent     chan struct{}                                // nothing is answered before it is closed; nil: all is
 	partial    bool                                         // listings are incomplete
 	listed     []string                                     // all that listings have, if they are incomplete; nil: they are not
 	blind      map[string]bool                              // sessions that cannot be told alive from dead
@@ -77,6 +78,11 @@ var (
 func (f *fake) count(call string) func() {
 	f.mu.Lock()
 	f.calls[call]++
+	if silent := f.silent; silent != nil {
+		f.mu.Unlock()
+		<-silent
+		f.mu.Lock()
+	}
 	return f.mu.Unlock
 }
 

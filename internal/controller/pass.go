@@ -88,7 +88,7 @@ func (l *loop) policy() plan.Policy {
 	policy.Frozen, policy.Woke, policy.Closed = l.frozen, l.woke, l.closed()
 	policy.PoolWants, policy.PoolFaults = l.counts.Wants, l.counts.Faults
 	if l.ending != nil {
-		policy.Stopping, policy.StopAfter = true, l.ending.stopAfter
+		policy.Stopping, policy.StopAfter = true, l.ending.StopAfter
 	}
 	return policy
 }

@@ -77,6 +77,7 @@ const (
 	interruptLimit = 5 * time.Second
 	startLimit     = 60 * time.Second // if the configuration has none
 	openLimit      = 30 * time.Second
+	awayAfter      = 5 * time.Second // a place that does not answer when the city ends
 	overdueAfter   = 5 * time.Second // past its deadline, a job loses its place in the limits
 
 	stopsAtOnce      = 16

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -104,22 +103,17 @@ func (l *loop) stopFailed(e *entry, r reach.Ended) {
 // ending is the end of the city. It is in force before the first session is
 // told, and from then on nothing is started.
 type ending struct {
-	stopAfter time.Time // sessions that still run then are stopped
-	giveUp    time.Time // what cannot be observed by then is reported and left
-	census    map[string]client.StopResult
-	waiting   []func(client.Census, error)
-	closing   bool // the servers of the providers are being ended
-	stuck     bool // it is over, and something could not be ended
+	account.End
+
+	waiting []func(client.Census, error)
+	closing bool // the servers of the providers are being ended
+	stuck   bool // it was answered, and something could not be ended: that is still tried
 }
 
 // beginEnd puts the end of the city into force.
 func (l *loop) beginEnd() {
 	now, settings := l.now(), l.settings()
-	l.ending = &ending{
-		stopAfter: now.Add(settings.Shutdown), giveUp: now.Add(settings.Shutdown + stopLimit + overdueAfter),
-		census: map[string]client.StopResult{},
-	}
-	l.wakeAt(l.ending.giveUp)
+	l.ending = &ending{End: account.NewEnd(now.Add(settings.Shutdown), now.Add(awayAfter), now.Add(settings.Shutdown+stopLimit+overdueAfter))}
 	l.c.emit(event.ControllerStopping, nil, "the city ends", map[string]string{"scope": "city"})
 	for _, p := range l.places {
 		p.wanted, p.listAfter = true, time.Time{} // the census counts what is there, not what was known
@@ -136,52 +130,62 @@ func (l *loop) beginEnd() {
 // countEnd takes a session's end into the census of the city.
 func (l *loop) countEnd(e *entry) {
 	if l.ending != nil {
-		l.ending.census[e.rec.Session] = e.last
+		l.ending.Take(e.last)
 	}
 }
 
-// endCity interrupts what runs, and answers once nothing is left to do.
+// endCity interrupts what runs, and answers once nothing is left to do or to wait for.
+// What could not be ended is tried further: the city has ended when it has.
 func (l *loop) endCity() {
-	l.wakeAt(l.ending.giveUp)
+	l.wakeAt(l.ending.GiveUp)
+	l.wakeAt(l.ending.AwayFrom)
 	l.interruptAll()
-	var left []*entry
+	awaited, left, uncounted := l.ending.closing, []client.StopResult{}, map[string]string{}
+	for _, p := range l.places {
+		if why := p.uncounted(); why != "" {
+			awaited, uncounted[p.selection] = awaited || l.now().Before(l.until(p, "")), why
+		}
+	}
 	for _, e := range l.entries {
 		if l.unsettled(e) {
-			left = append(left, e)
+			awaited = awaited || l.now().Before(l.until(e.place, e.rec.Session))
+			left = append(left, client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Error: l.whyLeft(e)})
+			delete(uncounted, e.place.selection) // its sessions say it
 		}
 	}
-	uncounted := l.uncounted()
-	if (len(left) > 0 || len(uncounted) > 0) && l.now().Before(l.ending.giveUp) || l.ending.closing {
-		return
-	}
-	for _, p := range uncounted {
-		if slices.ContainsFunc(left, func(e *entry) bool { return e.place == p }) {
-			continue // its sessions say it
-		}
-		l.ending.census["*"+p.selection] = client.StopResult{Session: "*", Error: fmt.Sprintf("the sessions of %s could not be counted: %s", p.selection, p.sight.Fault())}
-	}
-	for _, e := range left {
-		l.ending.census[e.rec.Session] = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Error: l.whyLeft(e)}
-	}
-	census := account.Census(l.ending.census)
-	l.ending.closing = true
-	if !census.Clean {
+	switch census := l.ending.Census(left, uncounted); {
+	case awaited:
+	case census.Clean:
+		l.ending.closing = true
+		l.closeServers(census)
+	case !l.ending.stuck:
 		l.endedCity(census)
-		return
 	}
-	l.closeServers(census)
 }
 
-// uncounted returns the places whose sessions have not been listed since the end
-// began: there may be more than is known.
-func (l *loop) uncounted() []*place {
-	var out []*place
-	for _, p := range l.places {
-		if p.wanted || p.listing || p.opening || p.sight.Fault() != "" {
-			out = append(out, p)
-		}
+// uncounted says why there may be more sessions than is known; empty if all have been
+// listed since the end began.
+func (p *place) uncounted() string {
+	if why := p.sight.Fault(); why != "" || !p.wanted && !p.listing && !p.opening {
+		return why
 	}
-	return out
+	return "it does not answer"
+}
+
+// lost reports whether a place fails again and again, or does not answer at all.
+func (l *loop) lost(p *place) bool {
+	answer := p.listedAt.Add(awayAfter)
+	l.wakeAt(answer)
+	return p.sight.Failures > 1 || p.opening || p.listing && !l.now().Before(answer)
+}
+
+// until is how long a session is waited for: at a place that is lost until it ought to have
+// answered, anywhere else as long as a stop may last.
+func (l *loop) until(p *place, name string) time.Time {
+	if l.lost(p) && (p.sight.Fault() == "" || p.sight.To(name) != "") {
+		return l.ending.AwayFrom
+	}
+	return l.ending.GiveUp
 }
 
 // unsettled reports whether an entry still keeps the city from its end.
@@ -189,27 +193,28 @@ func (l *loop) unsettled(e *entry) bool {
 	switch {
 	case e.job != nil && e.job.kind != jobLook:
 		return true
-	case e.owner == plan.OwnerOther:
-		return false
-	case e.owner == plan.OwnerUnknown && l.desired[e.rec.Key()] == nil:
-		return false
-	case e.tries >= stopTries:
+	case e.owner == plan.OwnerOther, e.owner == plan.OwnerUnknown && l.desired[e.rec.Key()] == nil, e.tries >= stopTries:
 		return false
 	}
 	return e.unknown() || e.stale || e.exists()
 }
 
 func (l *loop) whyLeft(e *entry) string {
-	if e.job != nil {
+	switch why := cmp.Or(e.place.sight.To(e.rec.Session), e.blind); {
+	case why != "":
+		return why
+	case l.lost(e.place):
+		return e.place.selection + " does not answer"
+	case e.job != nil:
 		return fmt.Sprintf("its %s does not end", cmp.Or(string(e.job.verb), "interrupt"))
 	}
-	return cmp.Or(e.place.sight.To(e.rec.Session), e.blind, e.stopFault, e.action.Reason)
+	return cmp.Or(e.stopFault, e.action.Reason)
 }
 
 // interruptAll asks every running agent once to end by itself, and counts its
 // processes while they are all there.
 func (l *loop) interruptAll() {
-	if !l.now().Before(l.ending.stopAfter) {
+	if !l.now().Before(l.ending.StopAfter) {
 		return
 	}
 	busy := 0
@@ -258,8 +263,8 @@ func (l *loop) closeServers(census client.Census) {
 	})
 }
 
-// endedCity answers who waits. Only a clean end ends the controller: else it
-// stays, starts nothing, and can be told to stop again.
+// endedCity answers who waits. Only a clean end ends the controller: else it stays,
+// starts nothing, and goes on with the stop.
 func (l *loop) endedCity(census client.Census) {
 	waiting := l.ending.waiting
 	l.ending.waiting = nil

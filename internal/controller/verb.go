@@ -241,7 +241,7 @@ func (l *loop) reloaded(loaded Loaded, err error) (client.Done, error) {
 // more.
 func (c *Controller) StopCity(ctx context.Context) (client.Census, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Census, error)) {
-		if l.ending == nil || l.ending.closing && len(l.ending.waiting) == 0 {
+		if l.ending == nil || l.ending.stuck && !l.ending.closing {
 			l.beginEnd()
 		}
 		l.ending.waiting = append(l.ending.waiting, answer)

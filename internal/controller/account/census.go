@@ -8,15 +8,15 @@ import (
 	"gascity/internal/session"
 )
 
-// Census is what became of every session, sorted.
-func Census(results map[string]client.StopResult) client.Census {
-	census := client.Census{Sessions: []client.StopResult{}, Clean: true}
+// census is what became of every session, sorted.
+func census(results map[string]client.StopResult) client.Census {
+	out := client.Census{Sessions: []client.StopResult{}, Clean: true}
 	for _, r := range results {
-		census.Sessions = append(census.Sessions, r)
-		census.Clean = census.Clean && r.Error == "" && len(r.Survivors) == 0
+		out.Sessions = append(out.Sessions, r)
+		out.Clean = out.Clean && r.Error == "" && len(r.Survivors) == 0
 	}
-	slices.SortFunc(census.Sessions, func(a, b client.StopResult) int { return cmp.Compare(a.Session, b.Session) })
-	return census
+	slices.SortFunc(out.Sessions, func(a, b client.StopResult) int { return cmp.Compare(a.Session, b.Session) })
+	return out
 }
 
 // Drain is what the present incarnation is told of its drain.

@@ -172,6 +172,43 @@ func (f *far) down() {
 	_ = f.sshd.Wait() // how it ended does not matter
 }
 
+// hold lets the sshd and its connections stand still: nothing is refused, and nothing is
+// answered.
+func (f *far) hold() { f.signal(syscall.SIGSTOP) }
+
+// resume brings the sshd back, whatever became of it.
+func (f *far) resume(t *testing.T) {
+	t.Helper()
+	if f.sshd.ProcessState != nil {
+		f.serve(t, must(sshdPath()))
+		return
+	}
+	f.signal(syscall.SIGCONT)
+}
+
+// signal reaches the sshd and the processes of its connections, not what runs in them.
+func (f *far) signal(s syscall.Signal) {
+	theirs := map[int]bool{f.sshd.Process.Pid: true}
+	for again := true; again; {
+		again = false
+		for _, path := range must(filepath.Glob("/proc/[0-9]*/stat")) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				continue
+			}
+			var pid, parent int
+			var state, name string
+			text = []byte(strings.NewReplacer("(", "", ")", "", ": ", ":_").Replace(string(text)))
+			if _, err := fmt.Sscanf(string(text), "%d %s %s %d", &pid, &name, &state, &parent); err == nil && strings.HasPrefix(name, "sshd") && theirs[parent] && !theirs[pid] {
+				theirs[pid], again = true, true
+			}
+		}
+	}
+	for pid := range theirs {
+		syscall.Kill(pid, s)
+	}
+}
+
 // clients are the ssh processes of this host's users: those that name its configuration,
 // and the shared connection, which names its socket.
 func (f *far) clients() (pids []int) {

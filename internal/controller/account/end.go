@@ -1,0 +1,44 @@
+package account
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"gascity/client"
+)
+
+// End is the end of a city: until when what is waited for, and what became of each session.
+type End struct {
+	StopAfter time.Time // sessions that still run then are stopped
+	AwayFrom  time.Time // what is at a place that does not answer is left from then on
+	GiveUp    time.Time // what has not ended by then is reported and left
+
+	results map[string]client.StopResult
+}
+
+// NewEnd is an end without a result yet.
+func NewEnd(stopAfter, awayFrom, giveUp time.Time) End {
+	return End{stopAfter, awayFrom, giveUp, map[string]client.StopResult{}}
+}
+
+// Shift moves the deadlines after a jump of the clock.
+func (e *End) Shift(shift func(time.Time) time.Time) {
+	e.StopAfter, e.AwayFrom, e.GiveUp = shift(e.StopAfter), shift(e.AwayFrom), shift(e.GiveUp)
+}
+
+// Take takes a session's end into the census.
+func (e *End) Take(r client.StopResult) { e.results[r.Session] = r }
+
+// Census is what became of each session, with what has not ended and, by place, why nobody
+// can say whether there are more.
+func (e *End) Census(left []client.StopResult, uncounted map[string]string) client.Census {
+	results := maps.Clone(e.results)
+	for _, r := range left {
+		results[r.Session] = r
+	}
+	for place, why := range uncounted {
+		results["*"+place] = client.StopResult{Session: "*", Error: fmt.Sprintf("the sessions of %s could not be counted: %s", place, why)}
+	}
+	return census(results)
+}
