@@ -46,7 +46,8 @@ type Screen struct {
 	// EnterWhileBusy is what Enter does during a turn.
 	EnterWhileBusy BusyEnter `toml:"enter_while_busy"`
 
-	// ClearKey empties the composer ("C-u"); empty if no key is known to.
+	// ClearKey empties the composer ("C-u"), or several do that are pressed together
+	// ("C-e C-u"); empty if none is known to.
 	ClearKey string `toml:"clear_key"`
 	// InterruptKeys abandon the turn, one after the other. Empty means C-c.
 	InterruptKeys []string `toml:"interrupt_keys"`

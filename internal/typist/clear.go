@@ -3,6 +3,7 @@ package typist
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"gascity/internal/console"
@@ -21,11 +22,24 @@ const (
 // clearKey presses the clear key, which deletes nothing that was typed since the account
 // was read.
 func (to target) clearKey(ctx context.Context, v console.View, rules console.Rules) error {
-	p, err := term.Key(rules.Screen.ClearKey, v.Modes)
+	p, err := clearing(v, rules)
 	if err != nil {
 		return err
 	}
 	return to.input(ctx, journal.Clear, p)
+}
+
+// clearing is the clear key as bytes.
+func clearing(v console.View, rules console.Rules) ([]byte, error) {
+	var all []byte
+	for _, name := range strings.Fields(rules.Screen.ClearKey) {
+		key, err := term.Key(name, v.Modes)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, key...)
+	}
+	return all, nil
 }
 
 // emptyLine presses the clear key until the input line c is empty, the key shows

@@ -8,15 +8,17 @@ import (
 
 	"gascity/internal/console"
 	"gascity/internal/journal"
+	"gascity/runtime"
 )
 
 // interruptEcho bounds the wait for an interrupted prompt to come back.
 const interruptEcho = time.Second
 
 // Interrupt sends the keys that abandon a turn. If the agent is known to put
-// the interrupted prompt back into its input line, and that line was empty
+// the interrupted prompt back into its input line, and that line held nothing but ours
 // before, it is emptied again, or the next prompt would be glued to it. What may be a
 // person's stays: what they typed since the last prompt of ours, also if it was the turn.
+// What comes back later is taken out before the next prompt.
 func Interrupt(ctx context.Context, l Lease, rules console.Rules) error {
 	w, err := console.Follow(ctx, l)
 	if err != nil {
@@ -39,7 +41,8 @@ func Interrupt(ctx context.Context, l Lease, rules console.Rules) error {
 			return err
 		}
 	}
-	if j.Unread || !rules.Screen.RestoresPrompt || rules.Screen.ClearKey == "" || !before.Found || strings.TrimSpace(before.Content) != "" {
+	ours := strings.TrimSpace(before.Content) == "" && !j.Unread || returned(j) // a slow program still shows what it has taken
+	if !ours || !clearsReturned(rules) || !before.Found {
 		return nil
 	}
 	for end := time.Now().Add(interruptEcho); ; {
@@ -55,4 +58,37 @@ func Interrupt(ctx context.Context, l Lease, rules console.Rules) error {
 			return err
 		}
 	}
+}
+
+// clearsReturned reports whether the program puts an interrupted prompt back into its
+// input line, and can be told to empty it.
+func clearsReturned(rules console.Rules) bool {
+	return rules.Screen.RestoresPrompt && rules.Screen.ClearKey != ""
+}
+
+// returned reports whether what the input line holds can only be a prompt that has come
+// back: nobody has typed since the last one of ours was submitted, from an empty line.
+func returned(j journal.Account) bool {
+	return !j.Unread && j.Last != nil && j.Last.Entered && j.Last.Outcome == string(runtime.OutcomeSubmitted)
+}
+
+// withoutReturned takes a prompt that has come back out of the input line that a delivery
+// was refused for, and looks again whether it can be taken.
+func (to target) withoutReturned(ctx context.Context, w *console.Watch, p Prompt, rules console.Rules) (*runtime.Outcome, error) {
+	no, err := prepare(ctx, w, p, rules)
+	if err != nil || no == nil || no.Reason != runtime.RefusedDraft || to.book == nil || !clearsReturned(rules) {
+		return no, err
+	}
+	j, err := to.book.Account(ctx, "")
+	c := w.View.Composer(rules.Screen.Composer)
+	if err != nil || !returned(j) || !c.Found || c.Above {
+		return no, err
+	}
+	switch err := to.emptyLine(ctx, w, rules, c); {
+	case errors.Is(err, journal.ErrTouched):
+		return no, nil
+	case err != nil:
+		return no, err
+	}
+	return prepare(ctx, w, p, rules)
 }

@@ -1,11 +1,13 @@
 package typist
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"gascity/internal/console"
+	"gascity/runtime"
 	"gascity/test/terminal"
 )
 
@@ -53,4 +55,43 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("%v, sent %q, want C-c", err, agent.T.Input())
 		}
 	})
+}
+
+// TestAPromptThatComesBackLate: it is taken out before the next prompt, but never what a
+// person may have typed.
+func TestAPromptThatComesBackLate(t *testing.T) {
+	for name, human := range map[string]bool{"nobody types": false, "a person types": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := terminal.Face{Style: "rules"}
+				agent := terminal.NewAgent(f)
+				d := newDesk(agent.T)
+				out, err := Deliver(t.Context(), d, "1", Prompt{Text: "first prompt"}, f.Rules(t))
+				if err != nil || out.State != runtime.OutcomeSubmitted {
+					t.Fatalf("%+v, %v", out, err)
+				}
+				if err := Interrupt(t.Context(), d, f.Rules(t)); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(5 * time.Second)
+				if human {
+					d.person("mine")
+				} else {
+					agent.Text("first prompt", false)
+				}
+				time.Sleep(5 * time.Second)
+				out, err = Deliver(t.Context(), d, "2", Prompt{Text: "second"}, f.Rules(t))
+				want := []string{"first prompt", "second"}
+				if human {
+					want = want[:1]
+				}
+				if err != nil || (out.Reason == runtime.RefusedDraft) != human {
+					t.Errorf("%+v, %v", out, err)
+				}
+				if got := agent.Prompts(); !slices.Equal(got, want) {
+					t.Errorf("the agent took %q, want %q", got, want)
+				}
+			})
+		})
+	}
 }

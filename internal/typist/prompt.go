@@ -13,7 +13,6 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/console"
 	"gascity/internal/journal"
-	"gascity/internal/term"
 	"gascity/runtime"
 )
 
@@ -68,7 +67,7 @@ func (to target) deliver(ctx context.Context, p Prompt, rules console.Rules) (ru
 		return unconfirmed("nothing was sent"), err
 	}
 	defer w.Release()
-	no, err := prepare(ctx, w, p, rules)
+	no, err := to.withoutReturned(ctx, w, p, rules)
 	if err != nil {
 		return unconfirmed("nothing was sent"), err
 	}
@@ -192,7 +191,7 @@ func (d *delivery) undo() []byte {
 	if d.rules.Screen.ClearKey == "" || !d.knowsComposer() {
 		return nil
 	}
-	key, err := term.Key(d.rules.Screen.ClearKey, d.View.Modes)
+	key, err := clearing(d.View, d.rules)
 	if err != nil {
 		return nil
 	}

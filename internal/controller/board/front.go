@@ -127,17 +127,22 @@ func (f *Front) Peek(_ context.Context, name string, lines int) (client.Output, 
 	return client.Output{Session: t.Record.Session, Text: text}, reach.Wire(err)
 }
 
-// Interrupt asks an agent to abandon its turn.
+// Interrupt asks an agent to abandon its turn, and waits a moment for its end.
 func (f *Front) Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	t, err := f.live(name, req.Instance)
 	if err != nil {
 		return client.Done{}, err
 	}
-	if err := reach.Interrupt(ctx, t.Provider, t.Record.Session, t.Record.Token); err != nil {
+	ended, err := reach.Abandon(ctx, t.Provider, t.Record.Session, t.Record.Token)
+	if err != nil {
 		return client.Done{}, reach.Wire(err)
 	}
 	f.Tell(event.SessionInterrupted, &t.Record, "the agent was asked to abandon its turn", nil)
-	return client.Done{Session: t.Record.Session, Changed: true, Detail: "interrupted; the agent has not confirmed it"}, nil
+	detail := "interrupted; the agent has not confirmed it"
+	if ended {
+		detail = "interrupted; its turn has ended"
+	}
+	return client.Done{Session: t.Record.Session, Changed: true, Detail: detail}, nil
 }
 
 // Keys sends key events to a session.

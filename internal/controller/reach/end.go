@@ -3,6 +3,7 @@ package reach
 import (
 	"context"
 	"errors"
+	"time"
 
 	"gascity/client"
 	"gascity/internal/proc"
@@ -32,6 +33,24 @@ func Interrupt(ctx context.Context, p runtime.Provider, name, token string) erro
 		return p.Interrupt(name)
 	}
 	return err
+}
+
+// boundaryTime bounds the wait for the end of an interrupted turn.
+const boundaryTime = 3 * time.Second
+
+// Abandon interrupts like [Interrupt], and waits a moment until the agent has said or
+// shown that its turn has ended: a prompt that comes before may be taken for a part of
+// it. ended is false if nothing tells so.
+func Abandon(ctx context.Context, p runtime.Provider, name, token string) (ended bool, err error) {
+	since := time.Now()
+	if err := Interrupt(ctx, p, name, token); err != nil {
+		return false, err
+	}
+	err = runtime.WaitForInterruptBoundary(ctx, p, name, since, boundaryTime)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = runtime.WaitForIdle(ctx, p, name, boundaryTime)
+	}
+	return err == nil, nil
 }
 
 // Tree returns the session's processes, as far as they run on this machine.

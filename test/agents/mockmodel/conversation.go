@@ -71,11 +71,11 @@ func (c conversation) said() (all []string, fresh int) {
 }
 
 // turn returns the newest text of the user, and how many calls the model has made
-// since then.
+// since then. A message may begin with prompts that were cut off before.
 func (c conversation) turn() (prompt string, calls int) {
 	for _, m := range c.messages {
 		if texts := users(m.texts); !m.answer && len(texts) > 0 {
-			prompt, calls = strings.Join(texts, "\n"), 0
+			prompt, calls = texts[len(texts)-1], 0
 		}
 		calls += m.calls
 	}
