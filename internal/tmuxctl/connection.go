@@ -3,12 +3,14 @@ package tmuxctl
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -24,16 +26,17 @@ const maxOpen = 1 << 16
 var errNotSent = errors.New("not sent")
 
 // connection is one process of tmux in control mode. Three goroutines belong to it: one
-// writes, one reads, and whoever opened it waits for done.
+// reads, one writes what the process does not take at once, and whoever opened it waits for done.
 type connection struct {
 	// Constant after construction.
 	process *exec.Cmd
-	stdin   io.WriteCloser
+	stdin   *os.File
+	raw     syscall.RawConn // of stdin
 	stdout  io.ReadCloser
 	stderr  *tail
 	secret  string
 	publish func(Event)
-	// wake has room for one: there is something to write.
+	// wake has room for one: there is something for the writer to do.
 	wake chan struct{}
 	// done is closed when the process was waited for and both goroutines have ended.
 	done chan struct{}
@@ -50,8 +53,12 @@ type connection struct {
 	throttle  throttle
 
 	mu sync.Mutex
-	// outgoing are the bytes to write. Guarded by mu.
-	outgoing []byte
+	// outgoing are the bytes to write, spare is room for the next ones. Guarded by mu.
+	outgoing, spare []byte
+	// writing: somebody writes, and goes on until outgoing is empty. Guarded by mu.
+	writing bool
+	// left is what the process did not take at once; the writer has writing then. Guarded by mu.
+	left []byte
 	// open are the requests whose replies have not begun, oldest first. Guarded by mu.
 	open []*request
 	// resting are the panes that were paused by us, the first to be continued first. Guarded by mu.
@@ -83,14 +90,7 @@ func connect(ctx context.Context, binary string, args, env []string, publish fun
 	c.process.Stderr = c.stderr
 	c.process.WaitDelay = time.Second // for its standard error, should anybody hold it open
 	c.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	var err error
-	if c.stdin, err = c.process.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if c.stdout, err = c.process.StdoutPipe(); err != nil {
-		return nil, err
-	}
-	if err := c.process.Start(); err != nil {
+	if err := c.start(); err != nil {
 		return nil, err
 	}
 	stop, written := make(chan struct{}), make(chan struct{})
@@ -109,15 +109,44 @@ func connect(ctx context.Context, binary string, args, env []string, publish fun
 	return c, nil
 }
 
+// start starts the process with our ends of its pipes.
+func (c *connection) start() error {
+	input, ours, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer input.Close()
+	c.process.Stdin, c.stdin = input, ours
+	if c.raw, err = ours.SyscallConn(); err == nil {
+		c.stdout, err = c.process.StdoutPipe()
+	}
+	if err == nil {
+		err = c.process.Start()
+	}
+	if err != nil {
+		_ = ours.Close() // nothing was written
+	}
+	return err
+}
+
 // send hands the commands over; their replies go to the batch, which may be nil.
 func (c *connection) send(b *batch, commands ...Command) error {
+	first, err := c.queue(b, commands)
+	if first {
+		c.drain(c.writeNow)
+	}
+	return err
+}
+
+// queue appends the commands to what is to be written; if first, the caller writes it.
+func (c *connection) queue(b *batch, commands []Command) (first bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.broken {
-		return errNotSent
+		return false, errNotSent
 	}
 	if len(c.open)+len(commands) > maxOpen {
-		return fmt.Errorf("%w: %d commands await a reply", ErrBusy, len(c.open))
+		return false, fmt.Errorf("%w: %d commands await a reply", ErrBusy, len(c.open))
 	}
 	for i, command := range commands {
 		c.sent++
@@ -128,11 +157,61 @@ func (c *connection) send(b *batch, commands ...Command) error {
 		c.outgoing = append(c.outgoing, request.token...)
 		c.outgoing = append(c.outgoing, '\n')
 	}
+	first = !c.writing
+	c.writing = true
+	return first, nil
+}
+
+// drain writes until nothing is left or write does not take all: the rest is the writer's then.
+func (c *connection) drain(write func(p []byte) (n int, err error)) {
+	var done []byte
+	for {
+		c.mu.Lock()
+		if cap(done) > 0 && cap(done) <= 1<<20 {
+			c.spare = done[:0]
+		}
+		p := c.outgoing
+		if len(p) == 0 || c.broken {
+			c.writing = false
+			c.mu.Unlock()
+			return
+		}
+		c.outgoing, c.spare = c.spare, nil
+		c.mu.Unlock()
+		n, err := write(p)
+		if err != nil {
+			return // the process ends or closed its input; the reader sees its end
+		}
+		if n < len(p) {
+			c.mu.Lock()
+			c.left = p[n:]
+			c.mu.Unlock()
+			c.wakeWriter()
+			return
+		}
+		done = p
+	}
+}
+
+// writeNow writes what the process takes at once. Whoever sends does it: handing each line to
+// another goroutine takes as long as all else of a small command does on this side.
+func (c *connection) writeNow(p []byte) (n int, err error) {
+	var refused error
+	err = c.raw.Write(func(fd uintptr) bool {
+		n, refused = syscall.Write(int(fd), p)
+		return true
+	})
+	if errors.Is(refused, syscall.EAGAIN) || errors.Is(refused, syscall.EINTR) {
+		refused = nil
+	}
+	return max(n, 0), cmp.Or(err, refused)
+}
+
+func (c *connection) wakeWriter() {
 	select {
 	case c.wake <- struct{}{}:
-	default: // the writer is awake already
+	default: // it is awake already
 	}
-	return nil
 }
 
 // ask sends the commands and waits for the replies.
@@ -144,9 +223,8 @@ func (c *connection) ask(ctx context.Context, commands ...Command) ([]Reply, err
 	return b.wait(ctx)
 }
 
-// write writes what is handed over until stop.
+// write writes what was left, and lets panes go on that have rested, until stop.
 func (c *connection) write(stop <-chan struct{}) {
-	var bytes []byte
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -161,14 +239,16 @@ func (c *connection) write(stop <-chan struct{}) {
 			continue
 		}
 		c.mu.Lock()
-		bytes, c.outgoing = c.outgoing, bytes[:0]
+		left := c.left
+		c.left = nil
 		c.mu.Unlock()
-		if _, err := c.stdin.Write(bytes); err != nil {
-			return // the process ends or closed its input; the reader sees its end
+		if len(left) == 0 {
+			continue
 		}
-		if cap(bytes) > 1<<20 {
-			bytes = nil
+		if _, err := c.stdin.Write(left); err != nil {
+			return // as in drain
 		}
+		c.drain(c.stdin.Write)
 	}
 }
 

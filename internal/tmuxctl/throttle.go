@@ -63,6 +63,7 @@ func (c *connection) pause(panes []string, now time.Time) {
 	c.resting = append(c.resting, resting{panes, now.Add(rest)})
 	c.mu.Unlock()
 	_ = c.send(nil, toEach(panes, "pause")...) // a broken connection needs no pauses
+	c.wakeWriter()                             // which lets them go on
 }
 
 // toEach are the commands that do the action to each pane.

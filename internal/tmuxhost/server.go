@@ -251,16 +251,18 @@ const lockRetry = 5 * time.Millisecond
 
 // Retry calls try until its error is another one than busy.
 func Retry(ctx context.Context, try func() error, busy error) error {
+	err := try()
+	if !errors.Is(err, busy) {
+		return err // which is what nearly always happens
+	}
 	tick := time.NewTicker(lockRetry)
 	defer tick.Stop()
-	for {
-		if err := try(); !errors.Is(err, busy) {
-			return err
-		}
+	for ; errors.Is(err, busy); err = try() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
+	return err
 }

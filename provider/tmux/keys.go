@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -75,6 +76,9 @@ func (l *lease) press(ctx context.Context, keys []string, plain []byte) error {
 // moded reports whether it depends on a program's modes how it is to be told of the keys.
 // The server does not tell of others.
 func moded(keys []string, plain []byte) bool {
+	if !slices.ContainsFunc(keys, func(key string) bool { return !isText(key) }) {
+		return false
+	}
 	special, err := encode(keys, term.Modes{AppCursorKeys: true, AppKeypad: true})
 	return err != nil || !bytes.Equal(plain, special)
 }
@@ -82,7 +86,7 @@ func moded(keys []string, plain []byte) bool {
 func encode(keys []string, modes term.Modes) ([]byte, error) {
 	all := make([]byte, 0, 2*len(keys))
 	for _, key := range keys {
-		if len(key) == 1 && key[0] >= ' ' && key[0] < utf8.RuneSelf-1 { // a character of a text is itself
+		if isText(key) {
 			all = append(all, key[0])
 			continue
 		}
@@ -94,3 +98,6 @@ func encode(keys []string, modes term.Modes) ([]byte, error) {
 	}
 	return all, nil
 }
+
+// isText reports whether a key is a character of a text, which is itself in all modes.
+func isText(key string) bool { return len(key) == 1 && key[0] >= ' ' && key[0] < utf8.RuneSelf-1 }
