@@ -31,6 +31,11 @@ func serverTests() []serverTest {
 
 const jsonKind = "application/json"
 
+// because says what is wrong, and why if that is known.
+func because(err error, format string, args ...any) error {
+	return errors.Join(fmt.Errorf(format, args...), err)
+}
+
 func tokens(p *peer) error {
 	other, err := p.server.Begin(p.ctx, p.name+"-other")
 	if err != nil {
@@ -66,7 +71,7 @@ func newerWorker(p *peer) error {
 		"/lifecycle": `{"event":"levitating","later":{"a":[1]}}`, "/telemetry": `{"events":[{"type":"dreamt","timestamp":"2026-01-01T00:00:00Z","later":1}]}`,
 	} {
 		if a, err := p.post(path, jsonKind, p.run.Token, body); err != nil || a.status != 200 {
-			return fmt.Errorf("POST %s %s is answered %d %s, %w", path, body, a.status, a.body, err)
+			return because(err, "POST %s %s is answered %d %s", path, body, a.status, a.body)
 		}
 	}
 	return nil
@@ -85,7 +90,7 @@ func (p *peer) sent(content string) (worker.Message, error) {
 	}
 	var prompt worker.Prompt
 	if err := json.Unmarshal(m.Data, &prompt); err != nil || prompt.Content != content || m.ID == "" || m.Seq == 0 {
-		return m, fmt.Errorf("the prompt %q came as %+v with %s, %w", content, m, m.Data, err)
+		return m, because(err, "the prompt %q came as %+v with %s", content, m, m.Data)
 	}
 	return m, nil
 }
@@ -146,7 +151,7 @@ func givesContext(p *peer) error {
 	}
 	c := worker.Context{RunID: p.run.ID, Mode: worker.FullContext, Sections: []worker.Section{{Type: "role", Content: "a test"}, {Type: "work", Content: "to test"}}}
 	if a, err := p.Context(p.ctx, c); err != nil || !a.Accepted {
-		return fmt.Errorf("context is answered %+v, %w", a, err)
+		return because(err, "context is answered %+v", a)
 	}
 	m, err := p.next(worker.ContextMessage)
 	if err != nil {
@@ -154,7 +159,7 @@ func givesContext(p *peer) error {
 	}
 	var got worker.Context
 	if err := json.Unmarshal(m.Data, &got); err != nil || len(got.Sections) != 2 {
-		return fmt.Errorf("the sections came as %s, %w", m.Data, err)
+		return because(err, "the sections came as %s", m.Data)
 	}
 	var nonces []string
 	for _, s := range got.Sections {
@@ -168,7 +173,7 @@ func givesContext(p *peer) error {
 	}
 	a, err := p.Context(p.ctx, c)
 	if slices.Sort(a.Skipped); err != nil || !slices.Equal(a.Skipped, []string{"role", "work"}) {
-		return fmt.Errorf("given again it is answered %+v, %w", a, err)
+		return because(err, "given again it is answered %+v", a)
 	}
 	return nil
 }
@@ -199,7 +204,7 @@ func identifies(p *peer) error {
 		return err
 	}
 	if a, err := p.Identity(p.ctx, worker.Identity{RunID: p.run.ID, Env: map[string]string{"CHECK": "1"}}); err != nil || !a.Accepted {
-		return fmt.Errorf("an identity is answered %+v, %w", a, err)
+		return because(err, "an identity is answered %+v", a)
 	}
 	m, err := p.next(worker.IdentityMessage)
 	if err != nil {
@@ -207,7 +212,7 @@ func identifies(p *peer) error {
 	}
 	var id worker.Identity
 	if err := json.Unmarshal(m.Data, &id); err != nil || id.Env["CHECK"] != "1" {
-		return fmt.Errorf("the identity came as %s, %w", m.Data, err)
+		return because(err, "the identity came as %s", m.Data)
 	}
 	return p.ack(m, worker.Consumed)
 }
@@ -288,7 +293,7 @@ func over(p *peer) error {
 	}
 	a, err := p.post("/lifecycle", jsonKind, p.run.Token, `{"event":"idle"}`)
 	if err != nil || a.status != 401 && a.status != 410 {
-		return fmt.Errorf("a dead token is answered %d %s, %w", a.status, a.body, err)
+		return because(err, "a dead token is answered %d %s", a.status, a.body)
 	}
 	return nil
 }
