@@ -174,6 +174,13 @@ func (c *Client) Context(ctx context.Context, sections Context) (ContextAnswer, 
 	return call[ContextAnswer](ctx, c, http.MethodPost, "/context", sections)
 }
 
+// ClaimContext fetches, for an agent CLI's hook, what the agent is to be told at a
+// beginning; no sections are nothing. A repetition with the same ID gets the same.
+func (c *Client) ClaimContext(ctx context.Context, claim ContextClaim) (Context, error) {
+	claim.RunID = orElse(claim.RunID, c.RunID)
+	return tell[Context](ctx, c, "/context/claim", claim)
+}
+
 // Identity gives an agent its identity and credentials.
 func (c *Client) Identity(ctx context.Context, id Identity) (IdentityAnswer, error) {
 	return call[IdentityAnswer](ctx, c, http.MethodPost, "/identity", id)

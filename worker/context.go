@@ -37,3 +37,30 @@ type ContextAnswer struct {
 	// Skipped are the types of sections that this epoch has had already.
 	Skipped []string `json:"skipped,omitempty"`
 }
+
+// Beginning says how a conversation began, or why it goes on otherwise.
+type Beginning string
+
+// The beginnings. One that is not listed is a start.
+const (
+	BeganFresh     Beginning = "startup"
+	BeganResumed   Beginning = "resume"  // it was taken up again
+	BeganCleared   Beginning = "clear"   // a new one in the same process
+	BeganCompacted Beginning = "compact" // it was compacted
+)
+
+// ContextClaim is the body of POST /context/claim: an agent CLI's hook asks for what its
+// agent is to be told now. What it gets counts as on its way; with its ID it acknowledges
+// later which nonces stand in the conversation, and the rest goes as a prompt.
+type ContextClaim struct {
+	RunID string `json:"run_id"`
+	// ID names the claim, to ask again and to acknowledge it by: 8 to 64 letters, digits
+	// and dashes, the first of them "claim-".
+	ID     string    `json:"id"`
+	Source Beginning `json:"source"`
+	// ConversationID is the vendor's own.
+	ConversationID string `json:"conversation_id,omitempty"`
+	// Limit is the most bytes that the hook can hand over; zero is no limit. What is
+	// beyond it goes as a prompt.
+	Limit int `json:"limit,omitempty"`
+}

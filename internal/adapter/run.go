@@ -79,7 +79,7 @@ func Run(ctx context.Context, c Call) (status int) {
 	defer h.client.Close()
 	switch {
 	case h.after:
-		err = h.spent(ctx)
+		err = h.afterwards(ctx)
 	case h.event.Decides():
 		return h.decide(ctx)
 	default:

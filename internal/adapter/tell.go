@@ -34,8 +34,10 @@ func (h *hook) tell(ctx context.Context) error {
 		})
 		return err
 	case hooks.Compacted:
-		_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Compacted, Timestamp: h.began})
-		return err
+		if h.cli.Briefs(hooks.SourceCompact) {
+			return nil // the conversation goes on with a beginning, which tells of it
+		}
+		return h.compacted(ctx)
 	case hooks.Notice:
 		if h.in.Notice == hooks.NoticeIdle { // it heals the end of a turn that no hook told of
 			return h.report(ctx, worker.Idle, worker.Detail{})
@@ -47,11 +49,27 @@ func (h *hook) tell(ctx context.Context) error {
 	return nil
 }
 
-// begin tells of a conversation. A compaction goes on with the turn that it is in.
+// begin tells of a conversation, and hands the agent what the city tells it then: first,
+// for a city that hears of an agent which was not told anything tells it by a prompt. A
+// compaction goes on with the turn that it is in.
 func (h *hook) begin(ctx context.Context) error {
+	briefed := h.brief(ctx)
 	if h.in.Source == hooks.SourceCompact {
-		return nil
+		if h.cli.Briefs(hooks.SourceCompact) {
+			briefed = errors.Join(briefed, h.compacted(ctx))
+		}
+		return briefed
 	}
+	return errors.Join(briefed, h.opened(ctx))
+}
+
+func (h *hook) compacted(ctx context.Context) error {
+	_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Compacted, Timestamp: h.began})
+	return err
+}
+
+// opened tells that a conversation takes prompts.
+func (h *hook) opened(ctx context.Context) error {
 	if h.in.Source == hooks.SourceResume {
 		if err := h.skipPast(); err != nil {
 			return err

@@ -133,6 +133,7 @@ func TestWhatIsToldOfATurn(t *testing.T) {
 		`{"session_id":"s1","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"t9"}`,
 		`{"session_id":"s1","hook_event_name":"Stop","background_tasks":[{"id":1},{"id":2}]}`,
 		`{"session_id":"s1","hook_event_name":"PostCompact"}`,
+		`{"session_id":"s1","hook_event_name":"SessionStart","source":"compact"}`,
 	)
 	if got := e.life[0].Metadata; got.PromptHash != worker.PromptHash(" fix\n\tit ") || got.ConversationID != "s1" {
 		t.Errorf("the prompt is told as %+v", got)

@@ -50,7 +50,13 @@ func (h *hook) spentLater(ctx context.Context) error {
 	if h.Later != nil && h.Later([]string{"--for", h.cli.Name, afterwards, h.event.Name}, h.told) == nil {
 		return nil
 	}
-	return h.spent(ctx)
+	return h.afterwards(ctx)
+}
+
+// afterwards is what is left of a turn's end, once its transcript is written.
+func (h *hook) afterwards(ctx context.Context) error {
+	err := h.spent(ctx)
+	return errors.Join(err, h.briefed(ctx))
 }
 
 const (

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/exchange/briefing"
 	"gascity/internal/exchange/pressure"
 	"gascity/internal/run"
 	"gascity/worker"
@@ -48,7 +49,7 @@ type active struct {
 	bypass     string    // what ran although it was denied, the newest
 	heard      time.Time // when the worker last said anything
 	sent       []string  // names of the prompts that went by the stream, the newest last
-	given      given
+	given      briefing.Record
 	identity   string            // name of the last identity message
 	owned      map[string]string // names of the last messages with credentials, by account
 	counter    int

@@ -2,18 +2,14 @@ package exchange
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base32"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"gascity/client"
+	"gascity/internal/exchange/briefing"
 	"gascity/internal/session"
 	"gascity/worker"
 )
@@ -21,39 +17,9 @@ import (
 const (
 	// MaxContext is the most bytes that the sections of one order may have.
 	MaxContext = 512 << 10
-	// maxSections is how many sections an epoch may have, of maxType bytes each in name.
-	maxSections = 64
-	maxType     = 64
+	// maxType is the most bytes of a section's type.
+	maxType = 64
 )
-
-// given is what a run has had of context. It is never changed in place.
-type given struct {
-	Epoch     int       `json:"epoch"` // compactions of the conversation so far
-	Compacted time.Time `json:"compacted,omitzero"`
-	Types     []string  `json:"types,omitempty"` // of sections in this epoch
-	Again     int       `json:"again,omitempty"` // messages that have arrived without their sections
-	// Open are those of them that are in a message of which the worker has said
-	// nothing: should the message be lost with its controller, it is sent again under
-	// its name.
-	Open map[string][]string `json:"open,omitempty"`
-	// Owed: the city's own sections of this epoch are to be given still.
-	Owed bool `json:"owed,omitempty"`
-}
-
-// with adds what was given since.
-func (g given) with(later given) given {
-	if later.Epoch > 0 {
-		later.Epoch += g.Epoch
-		return later
-	}
-	g.Types = slices.Concat(g.Types, later.Types)
-	g.Open = maps.Clone(g.Open)
-	if g.Open == nil {
-		g.Open = map[string][]string{}
-	}
-	maps.Copy(g.Open, later.Open)
-	return g
-}
 
 // Context keeps the contract of workerapi.Orders. A section that this epoch has had
 // is not given again. A worker that takes context gets it by its stream, and any
@@ -88,24 +54,18 @@ func (e *Engine) Context(ctx context.Context, c worker.Context) (worker.ContextA
 	return answer, nil
 }
 
-// order is one message with sections.
-type order struct {
-	id string
-	worker.Context
-}
-
 // give gives sections by the stream, or as a prompt where no worker takes context.
-func (e *Engine) give(ctx context.Context, a *active, o order) (id string, err error) {
+func (e *Engine) give(ctx context.Context, a *active, o briefing.Order) (id string, err error) {
 	if a.offers(worker.OfferContext) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		_, err := a.putLocked(worker.ContextMessage, o.id, o.Context)
-		return o.id, full(err)
+		_, err := a.putLocked(worker.ContextMessage, o.ID, o.Context)
+		return o.ID, full(err)
 	}
 	id, err = e.asPrompt(ctx, a, o.Context)
 	if err == nil {
 		a.mu.Lock()
-		a.closedLocked(o.id)
+		a.given = a.given.Closed(o.ID)
 		a.mu.Unlock()
 		e.keep(a)
 	}
@@ -131,97 +91,51 @@ func checkContext(c worker.Context) error {
 
 // newOrders notes sections as given, with a nonce each, and leaves out those that this
 // epoch has had. Sections of a message that was lost go under its name again.
-func (a *active) newOrders(c worker.Context) ([]order, worker.ContextAnswer, error) {
+func (a *active) newOrders(c worker.Context) ([]briefing.Order, worker.ContextAnswer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	answer := worker.ContextAnswer{Accepted: true}
-	if len(a.given.Types)+len(c.Sections) > maxSections {
-		return nil, worker.ContextAnswer{}, fmt.Errorf("%w: an epoch has at most %d sections", worker.ErrRefused, maxSections)
-	}
-	var ids []string
-	of := map[string][]worker.Section{}
-	fresh := ""
-	next := a.given.with(given{})
-	for _, s := range c.Sections {
-		id := a.lostLocked(s.Type)
-		switch {
-		case id != "":
-		case slices.Contains(next.Types, s.Type):
-			answer.Skipped = append(answer.Skipped, s.Type)
-			continue
-		default:
-			if fresh == "" {
-				fresh = "context-" + strconv.Itoa(next.Epoch) + "-" + strconv.Itoa(next.Again) + "-" + a.nonceOf(s.Type)
-			}
-			id = fresh
-			next.Types = append(next.Types, s.Type)
-			next.Open[id] = append(slices.Clone(next.Open[id]), s.Type)
-		}
-		if of[id] == nil {
-			ids = append(ids, id)
-		}
-		s.Nonce = "gc-" + a.nonceOf(s.Type)
-		s.Content += "\n\n[" + s.Nonce + "]"
-		of[id] = append(of[id], s)
+	c.RunID = a.id
+	next, orders, err := a.given.Give(a.instance, c, func(id string) bool { return a.box.Find(id) != nil })
+	if err != nil {
+		return nil, worker.ContextAnswer{}, err
 	}
 	a.given = next
-	var orders []order
-	for _, id := range ids {
-		orders = append(orders, order{id, worker.Context{RunID: a.id, Sections: of[id], Mode: c.Mode, Epoch: a.given.Epoch}})
+	answer := worker.ContextAnswer{Accepted: true}
+	for _, s := range c.Sections {
+		given := func(o briefing.Order) bool {
+			return slices.ContainsFunc(o.Sections, func(g worker.Section) bool { return g.Type == s.Type })
+		}
+		if !slices.ContainsFunc(orders, given) {
+			answer.Skipped = append(answer.Skipped, s.Type)
+		}
 	}
 	return orders, answer, nil
 }
 
-// lostLocked is the name of the message with a section that an earlier controller
-// sent, and of which nothing was heard; empty if there is none.
-func (a *active) lostLocked(kind string) string {
-	for id, types := range a.given.Open {
-		if slices.Contains(types, kind) && a.box.Find(id) == nil {
-			return id
-		}
-	}
-	return ""
-}
-
-// nonceOf names a section of this epoch: the same section has the same.
-func (a *active) nonceOf(kind string) string {
-	mac := hmac.New(sha256.New, []byte(a.instance))
-	fmt.Fprintf(mac, "nonce %d %s", a.given.Epoch, kind)
-	return strings.ToLower(base32.StdEncoding.EncodeToString(mac.Sum(nil))[:10])
-}
-
 // takeBack takes sections for not given.
-func (a *active) takeBack(orders []order) {
+func (a *active) takeBack(orders []briefing.Order) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	next := a.given.with(given{})
-	for _, o := range orders {
-		delete(next.Open, o.id)
-		next.Types = slices.DeleteFunc(next.Types, func(t string) bool {
-			return slices.ContainsFunc(o.Sections, func(s worker.Section) bool { return s.Type == t })
-		})
-	}
-	a.given = next
-}
-
-// closedLocked notes that a message with sections has arrived.
-func (a *active) closedLocked(id string) {
-	next := a.given.with(given{})
-	delete(next.Open, id)
-	a.given = next
+	a.given = a.given.TakeBack(orders)
 }
 
 // compactedLocked begins a new epoch, in which every section is new again. A report
 // of an earlier compaction changes nothing. It reports whether it did.
 func (a *active) compactedLocked(at time.Time) bool {
-	if !at.After(a.given.Compacted) {
-		return false
+	next, dropped, ok := a.given.Renewed(at, worker.CompactContext)
+	if ok {
+		next.Owed = a.engine.opts.Sections != nil
+		a.briefedLocked(next, dropped)
 	}
-	for id := range a.given.Open {
+	return ok
+}
+
+// briefedLocked takes a record over, and takes messages back that say nothing any more.
+func (a *active) briefedLocked(next briefing.Record, dropped []string) {
+	for _, id := range dropped {
 		a.box.Drop(id)
 	}
-	a.given = given{Epoch: a.given.Epoch + 1, Compacted: at, Owed: a.engine.opts.Sections != nil}
-	return true
+	a.given = next
 }
 
 // asPrompt gives context as a prompt; the same sections are one prompt.
@@ -256,7 +170,7 @@ func (e *Engine) verify(ctx context.Context, a *active, id string) error {
 	data, seen := l.Data, l.Nonces
 	a.mu.Unlock()
 	if len(data) == 0 {
-		return e.verifyLost(a, id, seen)
+		return e.verifyLost(ctx, a, id, seen)
 	}
 	var c worker.Context
 	if err := json.Unmarshal(data, &c); err != nil {
@@ -269,7 +183,7 @@ func (e *Engine) verify(ctx context.Context, a *active, id string) error {
 		}
 	}
 	a.mu.Lock()
-	a.closedLocked(id)
+	a.given = a.given.Closed(id)
 	l.Data = nil
 	a.mu.Unlock()
 	e.keep(a)
@@ -278,18 +192,11 @@ func (e *Engine) verify(ctx context.Context, a *active, id string) error {
 
 // verifyLost is verify for a message of an earlier controller: what it said is not
 // known any more, and what was not seen counts as not given.
-func (e *Engine) verifyLost(a *active, id string, seen []string) error {
+func (e *Engine) verifyLost(ctx context.Context, a *active, id string, seen []string) error {
 	a.mu.Lock()
-	next := a.given.with(given{})
-	for _, kind := range next.Open[id] {
-		if !slices.Contains(seen, "gc-"+a.nonceOf(kind)) {
-			next.Types = slices.DeleteFunc(next.Types, func(t string) bool { return t == kind })
-		}
-	}
-	delete(next.Open, id)
-	next.Again++
-	a.given = next
+	a.given = a.given.Unseen(a.instance, id, seen)
 	a.mu.Unlock()
 	e.keep(a)
+	e.renew(ctx, a)
 	return nil
 }

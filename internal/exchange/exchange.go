@@ -93,6 +93,9 @@ type Options struct {
 
 	// Sections are what the city tells an agent of itself in a mode. Nil: nothing.
 	Sections func(agent string, mode worker.ContextMode) []worker.Section
+	// Carried are the types of those sections that a fresh start brings by itself: in
+	// the agent's arguments, and as prompts that are typed. Nil: none.
+	Carried func(agent string) (argued, typed []string)
 	// Pressure returns what becomes of an agent whose context fills up. Nil: nothing.
 	Pressure func(agent string) pressure.Rules
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"gascity/internal/exchange/briefing"
 	"gascity/internal/run"
 	"gascity/runtime"
 	"gascity/worker"
@@ -23,7 +24,7 @@ type memory struct {
 	Streamed   bool                 `json:"streamed,omitempty"`
 	Life       run.Life             `json:"life"`
 	Sent       []string             `json:"sent,omitempty"`
-	Given      given                `json:"given,omitzero"`
+	Given      briefing.Record      `json:"given,omitzero"`
 	Asked      []worker.Interaction `json:"asked,omitempty"`
 	Proved     bool                 `json:"proved,omitempty"`
 	Bypass     string               `json:"bypass,omitempty"`
@@ -130,7 +131,10 @@ func (a *active) recall(p runtime.Provider) error {
 	a.recalled = true
 	a.life = a.life.With(m.Life, a.engine.opts.Now())
 	a.sent = append(m.Sent, a.sent...)
-	a.given = m.Given.with(a.given)
+	if m.Run == "" { // it has not spoken yet
+		m.Given.Owed = a.engine.opts.Sections != nil
+	}
+	a.given = m.Given.With(a.given)
 	a.proved, a.bypass = a.proved || m.Proved, cmp.Or(a.bypass, m.Bypass)
 	a.generation, a.told = max(a.generation, m.Generation), max(a.told, m.Told)
 	if m.Streamed && !a.streamed {

@@ -36,10 +36,10 @@ var _ runtime.Router = (*over)(nil)
 // Start keeps the contract of runtime.Runner. The run is known before its agent can
 // speak.
 func (o *over) Start(ctx context.Context, name string, cfg runtime.Config) error {
-	return o.begin(name, cfg, func(cfg runtime.Config) error { return o.Provider.Start(ctx, name, cfg) })
+	return o.begin(ctx, name, cfg, func(cfg runtime.Config) error { return o.Provider.Start(ctx, name, cfg) })
 }
 
-func (o *over) begin(name string, cfg runtime.Config, start func(runtime.Config) error) error {
+func (o *over) begin(ctx context.Context, name string, cfg runtime.Config, start func(runtime.Config) error) error {
 	instance := cfg.Env[variableInstance]
 	if instance == "" {
 		return start(cfg)
@@ -70,6 +70,7 @@ func (o *over) begin(name string, cfg runtime.Config, start func(runtime.Config)
 		if err := a.remember(o.Provider); err != nil {
 			o.engine.opts.Logger.Debug("what a worker told is not kept with its session", "session", name, "error", err)
 		}
+		o.engine.renew(ctx, a)
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func (w *warm) Route(string) runtime.Provider { return w.Provider }
 
 // Relaunch keeps the contract of runtime.RelaunchProvider.
 func (w *warm) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
-	return w.over.begin(name, cfg, func(cfg runtime.Config) error { return runtime.Relaunch(ctx, w.Provider, name, cfg) })
+	return w.over.begin(ctx, name, cfg, func(cfg runtime.Config) error { return runtime.Relaunch(ctx, w.Provider, name, cfg) })
 }
 
 // unsure is a session of which the engine does not know yet whether an earlier

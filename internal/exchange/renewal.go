@@ -1,9 +1,15 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
 
+	"gascity/internal/exchange/briefing"
+	"gascity/internal/launch"
+	"gascity/runtime"
 	"gascity/worker"
 )
 
@@ -20,28 +26,103 @@ func (a *active) obeyedLocked(ack worker.Ack) bool {
 	return a.compactedLocked(a.engine.opts.Now().Add(sameCompaction))
 }
 
-// renew gives an agent whose conversation was compacted what the city tells it then. That
-// it is owed is kept with the session until it is given, so it may be called at every word
-// of a worker: a section that the epoch has had is not given again.
+// renew gives an agent what the city tells it of itself: at the start of an incarnation,
+// after a compaction, and in a new conversation. That it is owed is kept with the session
+// until it is given, so it may be called at every word of a worker: a section that the
+// epoch has had is not given again.
 func (e *Engine) renew(ctx context.Context, a *active) {
 	a.mu.Lock()
-	owed, epoch := a.given.Owed, a.given.Epoch
+	owed, epoch := a.given.Owed && e.opts.Sections != nil && a.listensLocked(), a.given.Epoch
 	a.mu.Unlock()
-	if !owed || e.opts.Sections == nil || a.presence() == returning {
+	if !owed || e.isStarting(a) {
 		return
 	}
-	if sections := e.opts.Sections(a.agent, worker.CompactContext); len(sections) > 0 {
-		if _, err := e.Context(ctx, worker.Context{RunID: a.id, Sections: sections, Mode: worker.CompactContext}); err != nil {
-			e.opts.Logger.Warn("an agent is not told yet what it is told after a compaction", "session", a.session, "error", err)
+	mode, ok := e.occasion(a)
+	if !ok {
+		return
+	}
+	if sections := e.opts.Sections(a.agent, mode); len(sections) > 0 {
+		if _, err := e.Context(ctx, worker.Context{RunID: a.id, Sections: sections, Mode: mode}); err != nil {
+			e.opts.Logger.Warn("an agent is not told yet what it is to know", "session", a.session, "mode", mode, "error", err)
 			return
 		}
 	}
 	a.mu.Lock()
-	if a.given.Epoch == epoch && len(a.given.Open) == 0 {
-		next := a.given.with(given{})
-		next.Owed = false
-		a.given = next
+	if a.given.Epoch == epoch && !a.givesLocked() {
+		a.given = a.given.Settled()
 	}
 	a.mu.Unlock()
 	e.keep(a)
+}
+
+// listensLocked reports whether a worker has spoken for the run, and is not about to take
+// up its stream: one that takes context is waited for.
+func (a *active) listensLocked() bool {
+	switch {
+	case a.reader != nil:
+		return true
+	case a.streamed:
+		return a.presenceLocked(returnWithin) != returning
+	case a.life.Offers(worker.OfferContext):
+		return a.engine.opts.Now().Sub(a.life.Reports[worker.Started].Timestamp) > returnWithin
+	}
+	return a.life.State() != ""
+}
+
+// givesLocked reports whether a message with sections may have to be sent again.
+func (a *active) givesLocked() bool {
+	for id := range a.given.Open {
+		if !strings.HasPrefix(id, briefing.ClaimPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// isStarting reports whether a start of the run is under way: it brings the first prompt.
+func (e *Engine) isStarting(a *active) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return a.starts > 0
+}
+
+// occasion is the mode in which a run's epoch is owed its sections; at the start of an
+// incarnation that follows from its conversation, and what its first prompt holds counts
+// as given. Not ok: it cannot be told now.
+func (e *Engine) occasion(a *active) (mode worker.ContextMode, ok bool) {
+	a.mu.Lock()
+	mode, epoch := a.given.Mode, a.given.Epoch
+	a.mu.Unlock()
+	if mode != "" || epoch > 0 {
+		return cmp.Or(mode, worker.CompactContext), true // no mode: an earlier version's
+	}
+	v, err := e.opts.City.View(a.session)
+	switch {
+	case err != nil:
+		return "", false
+	case v.Conversation.Resumed():
+		return worker.ResumeContext, true
+	case e.opts.Carried == nil:
+		return worker.FullContext, true
+	}
+	argued, typed := e.opts.Carried(a.agent)
+	a.mu.Lock()
+	streams := a.reader != nil && a.life.Offers(worker.OfferContext) // what is typed beside that, nobody reads
+	a.mu.Unlock()
+	if !streams && !missed(v.Provider, a.session) {
+		argued = slices.Concat(argued, typed)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.given = a.given.Carried(argued)
+	return worker.FullContext, true
+}
+
+// missed reports whether the prompt of a session's start did not arrive.
+func missed(p runtime.Provider, session string) bool {
+	if p == nil {
+		return false
+	}
+	note, err := p.GetMeta(session, launch.MetaWarning)
+	return err == nil && launch.Missed(note)
 }

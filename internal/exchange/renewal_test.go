@@ -30,8 +30,8 @@ func (a *agent) counts() map[string]int {
 	return n
 }
 
-// TestACompactedAgentIsToldAgain: after each of many compactions a worker is given the
-// sections of the city once, however often it reports them, and whoever the controller is.
+// TestACompactedAgentIsToldAgain: at its start, and after each of many compactions, a
+// worker is given the sections of the city once, however often it reports them, and whoever the controller is.
 func TestACompactedAgentIsToldAgain(t *testing.T) {
 	const compactions = 20
 	r := newRig(t, func(o *exchange.Options) { o.Sections = told })
@@ -51,14 +51,18 @@ func TestACompactedAgentIsToldAgain(t *testing.T) {
 		r.eventually("told again", func() bool { return a.counts()[fmt.Sprintf("%d compact history", i+1)] > 0 })
 	}
 	counts := a.counts()
-	for epoch := 1; epoch <= compactions; epoch++ {
+	for epoch := range compactions + 1 {
+		mode := worker.CompactContext
+		if epoch == 0 {
+			mode = worker.FullContext
+		}
 		for _, kind := range []string{"role", "history"} {
-			if n := counts[fmt.Sprintf("%d compact %s", epoch, kind)]; n != 1 {
+			if n := counts[fmt.Sprintf("%d %s %s", epoch, mode, kind)]; n != 1 {
 				t.Errorf("after compaction %d the %s was given %d times: %v", epoch, kind, n, counts)
 			}
 		}
 	}
-	if len(counts) != 2*compactions {
+	if len(counts) != 2*(compactions+1) {
 		t.Errorf("it was given %v", counts)
 	}
 }

@@ -155,7 +155,7 @@ func (e *Engine) expect(name, agent, instance string) *active {
 	a := e.byID[run.ID(instance)]
 	if a == nil {
 		a = newActive(e, name, agent, instance)
-		a.begun, a.recalled = e.opts.Now(), true
+		a.begun, a.recalled, a.given.Owed = e.opts.Now(), true, e.opts.Sections != nil
 	}
 	a.starts++
 	e.registerLocked(a)

@@ -71,7 +71,7 @@ type UndeliveredError struct {
 }
 
 func (e *UndeliveredError) Error() string {
-	words := "the first prompt is " + string(e.Outcome.State)
+	words := undelivered + string(e.Outcome.State)
 	if e.Outcome.Reason != "" {
 		words += ": " + text.Plainly(string(e.Outcome.Reason))
 	}
@@ -80,6 +80,20 @@ func (e *UndeliveredError) Error() string {
 	}
 	return words
 }
+
+// Missed reports whether the warning of a start, see [MetaWarning], says that its first
+// prompt provably did not arrive.
+func Missed(warning string) bool {
+	for _, state := range []runtime.OutcomeState{runtime.OutcomeRefused, runtime.OutcomeUnsupported, runtime.OutcomeAbsent} {
+		if strings.Contains(warning, undelivered+string(state)) {
+			return true
+		}
+	}
+	return false
+}
+
+// undelivered begins the words of an [UndeliveredError].
+const undelivered = "the first prompt is "
 
 // Brief tells a failure in one bounded line: what the program printed that
 // failed is not repeated, but for its last line. [error.Error] has all of it, and

@@ -82,6 +82,9 @@ func (r *resolver) hooks() bool {
 	if installed := r.agent.HooksInstalled; installed != nil {
 		return *installed
 	}
+	if cli, ok := hooks.Lookup(r.hooked()); ok && cli.Briefs(hooks.SourceStartup) {
+		return true
+	}
 	names := r.installedHooks()
 	return r.profile.SupportsHooks && (slices.Contains(names, r.profile.Name) || slices.Contains(names, r.profile.Family))
 }

@@ -71,6 +71,23 @@ func (p Parts) Sections(mode worker.ContextMode) []worker.Section {
 	return kept
 }
 
+// Carried returns the types of the sections in full mode that a fresh start brings by
+// itself: with a first prompt among the agent's arguments, and with the prompt that is typed
+// then.
+func (p Parts) Carried(argument, typed string) (argued, prompted []string) {
+	if argument != "" {
+		argued = []string{typeIdentity, typeRole}
+	}
+	switch {
+	case typed == "":
+	case typed == p.Task || argument != "":
+		prompted = []string{typeTask}
+	default:
+		prompted = []string{typeIdentity, typeRole, typeTask}
+	}
+	return argued, prompted
+}
+
 // history says what has happened to the conversation, and where what was said before is.
 func (p Parts) history(mode worker.ContextMode) string {
 	what := "This conversation was compacted."

@@ -33,6 +33,9 @@ type Reports interface {
 	Interaction(ctx context.Context, id string, q worker.Interaction) (worker.InteractionAnswer, error)
 	ReportHealth(ctx context.Context, id string, h worker.Health) error
 	Ack(ctx context.Context, id string, a worker.Ack) error
+	// ClaimContext returns the sections that the agent is to be told and that nobody
+	// else tells it.
+	ClaimContext(ctx context.Context, id string, c worker.ContextClaim) (worker.Context, error)
 }
 
 // Orders are what others have for a run. An unknown run is [worker.ErrNotFound].

@@ -101,6 +101,10 @@ func (c *paper) Context(_ context.Context, x worker.Context) (worker.ContextAnsw
 	return worker.ContextAnswer{Accepted: true, ID: "c", Skipped: []string{"role"}}, c.called("context", x.RunID)
 }
 
+func (c *paper) ClaimContext(_ context.Context, id string, x worker.ContextClaim) (worker.Context, error) {
+	return worker.Context{RunID: id, Mode: worker.FullContext, Sections: []worker.Section{{Type: "role", Content: "x", Nonce: "gc-n"}}}, c.called("claim-context", id)
+}
+
 func (c *paper) Identity(_ context.Context, x worker.Identity) (worker.IdentityAnswer, error) {
 	return worker.IdentityAnswer{Accepted: true, ID: "i"}, c.called("identity", x.RunID)
 }

@@ -67,6 +67,10 @@ func routes() []route {
 			func(ctx context.Context, c City, id string, b worker.Ack, _ url.Values) (none, error) {
 				return none{}, c.Ack(ctx, id, b)
 			})},
+		{method: post, path: "/context/claim", limit: quick, body: smallBody, id: "claim-context", summary: "What the agent is to be told now, for a hook that hands it over", serve: body(func(b *worker.ContextClaim) *string { return &b.RunID },
+			func(ctx context.Context, c City, id string, b worker.ContextClaim, _ url.Values) (worker.Context, error) {
+				return c.ClaimContext(ctx, id, b)
+			})},
 		{method: get, path: "/stream", limit: always, id: "stream", summary: "What the city has for the run, as server-sent events", serve: stream()},
 
 		{method: post, path: "/prompt", who: directors, limit: always, body: promptBody, id: "prompt", summary: "A message for the agent; with a wait, answered when it has come so far", serve: body(func(b *worker.Prompt) *string { return &b.RunID },

@@ -40,6 +40,7 @@ var endpoints = []endpoint{
 	{id: "interaction", method: "POST", path: "/interaction", body: `{"run_id":"one","event":"raised","id":"q","kind":"riddle"}`},
 	{id: "report-health", method: "POST", path: "/health", body: `{"run_id":"one","status":"radiant","context_usage":null,"error":null}`},
 	{id: "ack", method: "POST", path: "/ack", body: `{"run_id":"one","id":"m","state":"consumed"}`},
+	{id: "claim-context", method: "POST", path: "/context/claim", body: `{"run_id":"one","id":"claim-4711","source":"dreamt","limit":9000}`},
 	{id: "stream", method: "GET", path: "/stream?run_id=one"},
 	{id: "prompt", method: "POST", path: "/prompt", body: `{"run_id":"one","content":"hello","priority":"leisurely"}`, directs: true},
 	{id: "context", method: "POST", path: "/context", body: `{"run_id":"one","sections":[{"type":"role","content":"x"}],"mode":"full"}`, directs: true},

@@ -43,9 +43,9 @@ func newContext(t *testing.T, more string) (c *city, told string) {
 	return c, told
 }
 
-// TestACompactedWorkerIsToldAgain: a worker whose context is full is told to compact it,
-// and then given what gc prime prints in that mode, byte for byte and once, although the
-// controller is killed (R24).
+// TestACompactedWorkerIsToldAgain: a worker is given at its start what gc prime prints, and
+// when its context is full it is told to compact it, and then given what gc prime prints in
+// that mode: byte for byte and once, although the controller is killed (R24).
 func TestACompactedWorkerIsToldAgain(t *testing.T) {
 	t.Parallel()
 	c, told := newContext(t, "[agents.context]\ncompact_at = 90\n")
@@ -58,7 +58,7 @@ func TestACompactedWorkerIsToldAgain(t *testing.T) {
 	c.await("told again", func(client.Status) bool {
 		data, err := os.ReadFile(told)
 		got = string(data)
-		return err == nil && strings.HasSuffix(got, "\n")
+		return err == nil && strings.Contains(got, "\n== compact 1\n") && strings.HasSuffix(got, "\n")
 	})
 	c.kill()
 	c.start()
@@ -70,11 +70,15 @@ func TestACompactedWorkerIsToldAgain(t *testing.T) {
 	if err != nil || string(data) != got {
 		t.Errorf("after another controller it was told %q, %v", data, err)
 	}
-	printed, err := exec.CommandContext(t.Context(), c.gc, "prime", "one", "--mode", "compact", "--city", c.root).Output()
-	if err != nil {
-		t.Fatal(err)
+	want := ""
+	for epoch, mode := range []string{"full", "compact"} {
+		printed, err := exec.CommandContext(t.Context(), c.gc, "prime", "one", "--mode", mode, "--city", c.root).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += fmt.Sprintf("== %s %d\n%s", mode, epoch, printed)
 	}
-	if want := "== compact 1\n" + string(printed); got != want {
+	if got != want {
 		t.Errorf("it was told\n%s\nand gc prime prints\n%s", got, want)
 	}
 	if !strings.Contains(got, "[cut here: ") || !strings.Contains(got, "You are one, and mend.") {

@@ -1,6 +1,11 @@
 package hooks
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+
+	"gascity/worker"
+)
 
 // Blocked is the exit status that keeps a tool from running with every vendor. Its
 // reason goes to standard error, and nothing to standard output.
@@ -16,6 +21,7 @@ type output struct {
 	Decision string   `json:"permissionDecision,omitempty"`
 	Reason   string   `json:"permissionDecisionReason,omitempty"`
 	Asked    *verdict `json:"decision,omitempty"`
+	Context  string   `json:"additionalContext,omitempty"`
 }
 
 type verdict struct {
@@ -48,4 +54,13 @@ func (c CLI) Refused(e Event, reason string) (text []byte, ok bool) {
 	}
 	text, err := json.Marshal(specific{output{Event: e.Name, Asked: &verdict{Behavior: "deny", Message: reason}}})
 	return text, err == nil
+}
+
+// Context is the answer that puts sections into the conversation that begins.
+func (c CLI) Context(e Event, sections []worker.Section) ([]byte, error) {
+	parts := make([]string, len(sections))
+	for i, s := range sections {
+		parts[i] = s.Content
+	}
+	return json.Marshal(specific{output{Event: e.Name, Context: strings.Join(parts, "\n\n")}})
 }

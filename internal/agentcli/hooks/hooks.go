@@ -98,7 +98,14 @@ type CLI struct {
 	Pasted string
 	// Usage is how its transcript accounts for tokens.
 	Usage Codec
+	// Briefed are the beginnings at which it puts a hook's context into the conversation,
+	// of at most ContextLimit bytes.
+	Briefed      []string
+	ContextLimit int
 }
+
+// Briefs reports whether the agent can be told something at a beginning with the source.
+func (c CLI) Briefs(source string) bool { return slices.Contains(c.Briefed, source) }
 
 // The marks in [CLI.Args] and [CLI.Env].
 const (
@@ -137,6 +144,6 @@ func Names() []string {
 }
 
 func (c CLI) clone() CLI {
-	c.Events, c.Args, c.Env = slices.Clone(c.Events), slices.Clone(c.Args), maps.Clone(c.Env)
+	c.Events, c.Args, c.Env, c.Briefed = slices.Clone(c.Events), slices.Clone(c.Args), maps.Clone(c.Env), slices.Clone(c.Briefed)
 	return c
 }

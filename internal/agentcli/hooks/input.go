@@ -31,6 +31,7 @@ type Input struct {
 
 // The words of [Input.Source], [Input.Reason] and [Input.Notice] that matter.
 const (
+	SourceStartup = "startup"
 	SourceResume  = "resume"
 	SourceClear   = "clear"
 	SourceCompact = "compact"

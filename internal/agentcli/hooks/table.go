@@ -16,7 +16,8 @@ func table() []CLI {
 	return []CLI{
 		{
 			Name: "claude", Form: FormSpecific, Unit: time.Second, File: "claude-settings.json", Usage: CodecBlocks, Pasted: "pasted_content",
-			Args: []string{"--settings", MarkFile},
+			Args:    []string{"--settings", MarkFile},
+			Briefed: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000, // more becomes a file with a preview
 			Events: []Event{
 				{"SessionStart", Begin},
 				{"UserPromptSubmit", Prompt},

@@ -27,7 +27,8 @@ type Member struct {
 	CLI   string
 	Seeds Seeds // empty: [Seeded]
 	TOML  string
-	Bare  bool // it gets no first prompt
+	Bare  bool              // it gets no first prompt
+	Files map[string]string // in the city's folder, by name
 }
 
 // City is a city of real agents that is driven by gc's commands.
@@ -138,6 +139,11 @@ func (c *City) write(provider string, members []Member) error {
 			return err
 		}
 		c.Seats[m.Name] = seat
+		for name, text := range m.Files {
+			if err := os.WriteFile(filepath.Join(c.Root, name), []byte(text), 0o600); err != nil {
+				return err
+			}
+		}
 		fmt.Fprintf(&toml, "[[agents]]\nname = %q\nprovider = %q\nwork_dir = %q\n%s\n", m.Name, m.CLI, filepath.Join(m.Name, "work"), m.TOML)
 		if len(seat.Args) > 0 {
 			fmt.Fprintf(&toml, "args_append = [%s]\n", quoted(seat.Args))

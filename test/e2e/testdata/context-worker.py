@@ -78,5 +78,5 @@ for message in messages():
             nonces.append(section["nonce"])
         text = "\n\n".join(s["content"].removesuffix("\n\n[" + s["nonce"] + "]") for s in data["sections"])
         with open(os.environ["TOLD"], "a") as told:
-            told.write(f"== {data['mode']} {data['epoch']}\n{text}\n")
+            told.write(f"== {data['mode']} {data.get('epoch', 0)}\n{text}\n")
     post("/ack", id=message["id"], state="consumed", nonces=nonces)

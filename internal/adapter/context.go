@@ -1,0 +1,151 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"gascity/internal/exchange/briefing"
+	"gascity/worker"
+)
+
+// claimsFile has the names of the claims that are not acknowledged, in the hooks' own
+// folder.
+const claimsFile = "claims.json"
+
+// maxClaims is how many of them are kept: the newest.
+const maxClaims = 32
+
+// brief hands the agent what the city tells it at this beginning, by the answer of the
+// hook. What cannot be had in half of the hook's time is left out: the agent is not to
+// wait for a city that is not there, which tells it later, as a prompt.
+func (h *hook) brief(ctx context.Context) error {
+	if !h.cli.Briefs(h.in.Source) || h.Getenv(VariableFolder) == "" {
+		return nil // the city tells it otherwise
+	}
+	within := time.Second
+	if end, ok := ctx.Deadline(); ok {
+		within = time.Until(end) / 2
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	claim := worker.ContextClaim{ID: briefing.ClaimPrefix + rand.Text(), Source: worker.Beginning(h.in.Source), ConversationID: h.in.SessionID, Limit: h.cli.ContextLimit}
+	if err := h.noteClaim(claim.ID); err != nil {
+		return err // nobody could say later what became of it
+	}
+	c, err := h.client.ClaimContext(ctx, claim)
+	if err != nil {
+		return fmt.Errorf("what the city tells its agent was not fetched: %w", err)
+	}
+	if len(c.Sections) == 0 {
+		return nil
+	}
+	answer, err := h.cli.Context(h.event, c.Sections)
+	if err != nil {
+		return err
+	}
+	_, err = h.Stdout.Write(append(answer, '\n'))
+	return err
+}
+
+// noncePattern is a nonce as it stands in a section.
+var noncePattern = regexp.MustCompile(`\[(gc-[a-z2-7]{10})\]`)
+
+// briefed acknowledges what was claimed, with the nonces that stand in the conversation's
+// transcript. What the agent CLI has not taken in the city tells the agent as a prompt.
+func (h *hook) briefed(ctx context.Context) error {
+	claims, err := h.claims()
+	if err != nil || len(claims) == 0 || h.in.TranscriptPath == "" {
+		return err
+	}
+	seen, err := noncesIn(h.in.TranscriptPath)
+	if err != nil {
+		return err
+	}
+	for len(claims) > 0 {
+		if err := h.client.Ack(ctx, worker.Ack{ID: claims[0], State: worker.Consumed, Nonces: seen}); err != nil {
+			return err
+		}
+		claims = claims[1:]
+		if err := h.keepClaims(claims); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noncesIn returns the nonces in a file, each once. What follows another nonce in JSON is
+// escaped, and the nonces are not.
+func noncesIn(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var seen []string
+	had := map[string]bool{}
+	piece := make([]byte, maxPiece)
+	for at := int64(0); ; {
+		n, err := f.ReadAt(piece, at)
+		for _, m := range noncePattern.FindAllSubmatch(piece[:n], -1) {
+			if nonce := string(m[1]); !had[nonce] {
+				had[nonce] = true
+				seen = append(seen, nonce)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return seen, nil
+		case err != nil:
+			return nil, err
+		}
+		at += int64(n) - overlap
+	}
+}
+
+// overlap is read twice: a nonce may stand at the end of a piece.
+const overlap = 64
+
+func (h *hook) claims() ([]string, error) {
+	dir := h.Getenv(VariableFolder)
+	if dir == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(filepath.Join(dir, claimsFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var claims []string
+	if json.Unmarshal(bytes.TrimSpace(text), &claims) != nil {
+		return nil, nil //nolint:nilerr // another version's: what it has claimed is told as a prompt
+	}
+	return claims, nil
+}
+
+func (h *hook) noteClaim(id string) error {
+	claims, err := h.claims()
+	if err != nil {
+		return err
+	}
+	claims = append(claims, id)
+	return h.keepClaims(claims[max(0, len(claims)-maxClaims):])
+}
+
+func (h *hook) keepClaims(claims []string) error {
+	text, err := json.Marshal(claims)
+	if err != nil {
+		return err
+	}
+	return replace(filepath.Join(h.Getenv(VariableFolder), claimsFile), text)
+}

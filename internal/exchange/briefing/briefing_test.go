@@ -1,0 +1,105 @@
+package briefing_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"gascity/internal/exchange/briefing"
+	"gascity/worker"
+)
+
+// TestEachOnceInAnEpoch models a city that tells by messages and by claims in any order,
+// loses messages, and has its controller killed: no section is told twice in an epoch
+// but under the name of a message that may be lost.
+func TestEachOnceInAnEpoch(t *testing.T) {
+	sections := []worker.Section{{Type: "role", Content: "r"}, {Type: "task", Content: "t"}, {Type: "history", Content: "h"}}
+	rapid.Check(t, func(t *rapid.T) {
+		record := briefing.Record{Owed: true}
+		told := map[string]string{} // by nonce: under which name
+		alive := map[string]bool{}
+		at, claims := time.Unix(1e9, 0), 0
+		hear := func(id string, list []worker.Section) {
+			for _, s := range list {
+				if was, again := told[s.Nonce]; again && was != id {
+					t.Fatalf("%s is told by %s and by %s", s.Type, was, id)
+				}
+				told[s.Nonce] = id
+			}
+		}
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			at = at.Add(time.Second)
+			switch rapid.IntRange(0, 4).Draw(t, "step") {
+			case 0:
+				some := sections[:rapid.IntRange(1, 3).Draw(t, "n")]
+				next, orders, err := record.Give("one", worker.Context{Sections: some}, func(id string) bool { return alive[id] })
+				if err != nil {
+					t.Fatal(err)
+				}
+				record = next
+				for _, o := range orders {
+					hear(o.ID, o.Sections)
+					alive[o.ID] = true
+				}
+				for _, s := range some {
+					if !slices.Contains(record.Types, s.Type) {
+						t.Fatalf("%s is not noted: %+v", s.Type, record)
+					}
+				}
+			case 1:
+				claims++
+				c := worker.ContextClaim{
+					ID: fmt.Sprint("claim-", claims), ConversationID: fmt.Sprint(claims), Limit: rapid.SampledFrom([]int{0, 25, 50}).Draw(t, "limit"),
+					Source: rapid.SampledFrom([]worker.Beginning{worker.BeganFresh, worker.BeganCleared, worker.BeganCompacted, worker.BeganResumed, "dreamt"}).Draw(t, "source"),
+				}
+				epoch := record.Epoch
+				record, _ = record.Began(c, at)
+				if record.Epoch < epoch || record.Epoch > epoch+1 {
+					t.Fatalf("epoch %d follows %d", record.Epoch, epoch)
+				}
+				var first []worker.Section
+				for i := range rapid.IntRange(1, 3).Draw(t, "repeated") {
+					next, given, _ := record.Fetch("one", c, sections)
+					record = next
+					hear(c.ID, given)
+					if i == 0 {
+						first = given
+					} else if !slices.Equal(first, given) {
+						t.Fatalf("the same claim has %v and then %v", first, given)
+					}
+				}
+			case 2: // the controller is killed
+				alive = map[string]bool{}
+			case 3:
+				for id := range record.Open {
+					record = record.Closed(id)
+				}
+			case 4:
+				if next, _, ok := record.Renewed(at, worker.CompactContext); ok {
+					record = next
+				}
+			}
+		}
+	})
+}
+
+// TestWhatWasNotSeenIsOwed: a claim of which a controller that is gone knew more is owed
+// again where its nonces are missing, and only there.
+func TestWhatWasNotSeenIsOwed(t *testing.T) {
+	c := worker.ContextClaim{ID: "claim-1", Source: worker.BeganFresh}
+	record, _ := briefing.Record{Owed: true}.Began(c, time.Unix(1e9, 0))
+	record, given, all := record.Fetch("one", c, []worker.Section{{Type: "role", Content: "r"}, {Type: "task", Content: "t"}})
+	if len(given) != 2 || !all {
+		t.Fatalf("fetched %v", given)
+	}
+	record.Owed = false
+	if seen := record.Unseen("one", c.ID, []string{given[0].Nonce, given[1].Nonce}); seen.Owed || len(seen.Types) != 2 {
+		t.Errorf("all was seen: %+v", seen)
+	}
+	if missed := record.Unseen("one", c.ID, nil); !missed.Owed {
+		t.Errorf("nothing was seen: %+v", missed)
+	}
+}

@@ -1,0 +1,73 @@
+package briefing
+
+import (
+	"time"
+
+	"gascity/worker"
+)
+
+// Began is what becomes of a record when a hook says that a conversation begins or goes
+// on, by a claim that this record does not know. How it did decides whether an epoch
+// begins, and in which mode sections are owed: a new conversation, a compaction and
+// another conversation taken up again in the same process are epochs of their own; a start
+// is one with the incarnation. Messages of a former epoch are dropped.
+func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped []string) {
+	next = r.With(Record{})
+	switch c.Source {
+	case worker.BeganCleared:
+		next, dropped, _ = r.Renewed(at, worker.FullContext)
+		next.Owed = true
+	case worker.BeganCompacted:
+		if next.Compacted.Before(at) {
+			next, dropped, _ = r.Renewed(at, worker.CompactContext)
+			next.Owed = true
+		}
+	case worker.BeganResumed:
+		switch {
+		case r.Claim != "" && r.Talk != c.ConversationID:
+			next, dropped, _ = r.Renewed(at, worker.ResumeContext)
+			next.Owed = true
+		case r.Claim == "" && r.Epoch == 0:
+			next.Mode = worker.ResumeContext
+		}
+	case worker.BeganFresh:
+	}
+	next.Claim, next.Talk = c.ID, c.ConversationID
+	return next, dropped
+}
+
+// Fetch notes as given by a claim what of the sections fits into limit bytes, with a blank
+// line between two of them, and leaves out what the epoch has had. all says that nothing
+// is owed any more. The claim that was the last one gets the same again.
+func (r Record) Fetch(instance string, c worker.ContextClaim, sections []worker.Section) (next Record, given []worker.Section, all bool) {
+	next, all = r.With(Record{}), true
+	had := map[string]bool{}
+	for _, t := range next.Types {
+		had[t] = true
+	}
+	for _, t := range next.Open[c.ID] {
+		had[t] = false
+	}
+	again, size := len(next.Open[c.ID]) > 0, 0
+	for _, s := range sections {
+		elsewhere, seen := had[s.Type]
+		if elsewhere {
+			continue
+		}
+		if again && !seen {
+			all = false
+			continue
+		}
+		s = next.signed(instance, s)
+		if size += len(s.Content) + len("\n\n"); c.Limit > 0 && size > c.Limit {
+			size -= len(s.Content) + len("\n\n")
+			all = false
+			continue
+		}
+		given = append(given, s)
+		if !again {
+			next = next.opened(c.ID, s.Type)
+		}
+	}
+	return next, given, all
+}
