@@ -36,6 +36,7 @@ type active struct {
 	reader     *reader
 	streamed   bool      // its worker has opened a stream at some time
 	leftAt     time.Time // when the last stream ended
+	missedAt   time.Time // when a prompt first found no stream since then
 	asked      []*question
 	answered   []string // the worker's ids of questions that are over, the newest last
 	health     worker.Health
@@ -134,6 +135,24 @@ func (a *active) presenceLocked(within time.Duration) presence {
 		return returning
 	}
 	return absent
+}
+
+// missed is presence for a prompt. A worker that may have lost its way here together with
+// the place, or that has begun to speak, has its time from the first prompt on: what it
+// reads by itself is nothing for its terminal. One that is told by hooks opens no stream.
+func (a *active) missed() presence {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.presenceLocked(returnWithin)
+	if p != absent || a.life.Last().Metadata.Via == worker.ViaHook {
+		return p
+	}
+	if now := a.engine.opts.Now(); a.missedAt.IsZero() {
+		a.missedAt = now
+	} else if now.Sub(a.missedAt) >= returnWithin {
+		return absent
+	}
+	return returning
 }
 
 // offers reports whether the worker is connected and has offered an ability.

@@ -48,7 +48,7 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	if d.Instance != "" && d.Instance != a.instance {
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, &runtime.Error{Op: "nudge", Session: name, Err: runtime.ErrStaleInstance}
 	}
-	switch a.presence() {
+	switch a.missed() {
 	case absent:
 		return c.deliverBelow(ctx, name, d)
 	case returning:

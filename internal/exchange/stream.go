@@ -41,7 +41,7 @@ func (a *active) open(after uint64) (*reader, error) {
 		return nil, err
 	}
 	r := &reader{items: make(chan run.Item, maxLag), gone: make(chan struct{})}
-	a.reader, a.streamed = r, true
+	a.reader, a.streamed, a.missedAt = r, true, time.Time{}
 	open, gap := a.box.Open(after)
 	if gap != nil {
 		r.items <- run.Item{Gap: gap}

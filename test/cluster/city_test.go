@@ -44,20 +44,20 @@ func TestCityInPods(t *testing.T) {
 	t.Cleanup(func() {
 		_ = osexec.CommandContext(context.WithoutCancel(t.Context()), program("gc"), "--city", root, "stop").Run() // it has stopped, if all is well
 	})
-	eventually(t, "both agents", func() bool { return strings.Count(running(t, root), "Running") == 2 })
+	eventually(t, "both agents", func() bool { return strings.Count(phases(t), "Running") == 2 })
 	gc("nudge", "one", "hello from the city")
 	eventually(t, "the prompt on its screen", func() bool {
 		return strings.Contains(gc("peek", "one"), "hello from the city")
 	})
 	t.Log(gc("status"))
 	gc("stop")
-	if left := running(t, root); left != "" {
+	if left := phases(t); left != "" {
 		t.Errorf("left are %s", left)
 	}
 }
 
-// running lists the pods of the city that was made last.
-func running(t *testing.T, _ string) string {
+// phases lists the pods of the city that was made last.
+func phases(t *testing.T) string {
 	t.Helper()
 	return kubectl(t, "get", "pods", "-n", namespace, "-l", "gc-agent in (one,two)", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.phase}{"\n"}{end}`)
 }

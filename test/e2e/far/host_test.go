@@ -54,6 +54,10 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	if calls := os.Getenv(callsVariable); calls != "" {
+		ask(calls)
+		return
+	}
 	code := m.Run()
 	if path, err := program(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path)) // a temporary folder
@@ -158,7 +162,7 @@ func (f *far) serve(t *testing.T, sshd string) {
 		t.Fatal(err)
 	}
 	until(t, "sshd answers", func() bool {
-		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", f.port))
+		c, err := new(net.Dialer).DialContext(context.WithoutCancel(t.Context()), "tcp", fmt.Sprintf("127.0.0.1:%d", f.port))
 		if err == nil {
 			c.Close()
 		}
@@ -188,25 +192,27 @@ func (f *far) resume(t *testing.T) {
 
 // signal reaches the sshd and the processes of its connections, not what runs in them.
 func (f *far) signal(s syscall.Signal) {
-	theirs := map[int]bool{f.sshd.Process.Pid: true}
-	for again := true; again; {
-		again = false
+	for _, pid := range f.family() {
+		syscall.Kill(pid, s)
+	}
+}
+
+// family is the sshd and its descendants of that name.
+func (f *far) family() []int {
+	theirs := []int{f.sshd.Process.Pid}
+	for i := 0; i < len(theirs); i++ {
 		for _, path := range must(filepath.Glob("/proc/[0-9]*/stat")) {
 			text, err := os.ReadFile(path)
-			if err != nil {
-				continue
-			}
+			number, rest, _ := strings.Cut(string(text), " (sshd")
+			_, rest, _ = strings.Cut(rest, ") ")
 			var pid, parent int
-			var state, name string
-			text = []byte(strings.NewReplacer("(", "", ")", "", ": ", ":_").Replace(string(text)))
-			if _, err := fmt.Sscanf(string(text), "%d %s %s %d", &pid, &name, &state, &parent); err == nil && strings.HasPrefix(name, "sshd") && theirs[parent] && !theirs[pid] {
-				theirs[pid], again = true, true
+			var state string
+			if _, scanErr := fmt.Sscan(number+" "+rest, &pid, &state, &parent); errors.Join(err, scanErr) == nil && parent == theirs[i] {
+				theirs = append(theirs, pid)
 			}
 		}
 	}
-	for pid := range theirs {
-		syscall.Kill(pid, s)
-	}
+	return theirs
 }
 
 // clients are the ssh processes of this host's users: those that name its configuration,

@@ -1,0 +1,82 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/client"
+)
+
+// town is a city whose agents are in pods.
+type town struct {
+	*testing.T
+
+	root   string
+	client *client.Client
+}
+
+// newTown makes a city of the text, which is completed by the way to the cluster, and
+// starts it. The named programs of the tier are in its folder "files".
+func newTown(t *testing.T, text string, programs ...string) *town {
+	t.Helper()
+	space(t)
+	root := must(os.MkdirTemp("/tmp", "gcc-")) //nolint:usetesting // socket paths are short
+	c := &town{t, root, &client.Client{Root: root}}
+	t.Cleanup(func() {
+		c.client.Close()
+		if err := os.RemoveAll(root); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Mkdir(filepath.Join(root, "files"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range programs {
+		if err := os.Link(program(name), filepath.Join(root, "files", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text += fmt.Sprintf("[workspace]\nname = %q\n[session]\nprovider = \"k8s\"\nstartup_timeout = \"2m\"\n[session.k8s]\nimage = %q\n"+
+		"cpu_request = \"10m\"\nmem_request = \"16Mi\"\n", filepath.Base(root), image)
+	if err := os.WriteFile(filepath.Join(root, client.CityFile), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.gc("stop") })
+	c.gc("start")
+	return c
+}
+
+// gc runs a command that has to succeed.
+func (c *town) gc(args ...string) string {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), 3*time.Minute)
+	defer cancel()
+	out, err := osexec.CommandContext(ctx, program("gc"), append([]string{"--city", c.root}, args...)...).CombinedOutput()
+	if err != nil {
+		c.Errorf("gc %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// hand gives a prompt to an agent and waits until it says itself that it has taken it.
+func (c *town) hand(name, text string) error {
+	ctx, cancel := context.WithTimeout(c.Context(), 2*patience)
+	defer cancel()
+	for {
+		r, err := c.client.Nudge(ctx, name, client.NudgeRequest{Text: text, Key: text, Wait: client.ReceiptConsumed})
+		if err == nil && r.State == client.ReceiptConsumed {
+			return nil
+		}
+		if ctx.Err() != nil || err == nil && r.Ended() && r.State != client.ReceiptSubmitted {
+			return fmt.Errorf("%q is %s: %s; %w", text, r.State, r.Reason, errors.Join(err, ctx.Err()))
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
