@@ -43,7 +43,8 @@ func providerCheckCommand(a *app) *cobra.Command {
 		Long: `Runs the conformance cases, the same that its tests run, with real sessions in a temporary place that
 is gone afterwards. Without a name it is the default provider. A session script (exec:<script>) is tried
 operation by operation instead, unless --contract is given: what works, what is missing, what is wrong.
-Exit status 1 if a case fails.`,
+Each failure is told as it is found; at the end stands what was skipped, with the reason.
+The whole contract takes minutes on a script. Exit status 1 if a case fails.`,
 		Args: desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := a.daemon()
@@ -98,7 +99,7 @@ func (c *check) report(r CheckResult) {
 		c.counts.fail++
 		mark, paint = "FAIL", text.Red
 	}
-	if c.JSON || r.Result == CheckPass && !c.all {
+	if c.JSON || r.Result != CheckFail && !c.all {
 		return
 	}
 	fmt.Fprintf(c.Stdout, "%s  %s  %s\n", c.Paint(paint, mark), c.Pad(text.Bold, r.ID, 28), c.Paint(text.Faint, text.OneLine(r.Sentence)))
@@ -113,9 +114,31 @@ func (c *check) sum() error {
 			return err
 		}
 	}
+	if !c.JSON && !c.all {
+		c.skipped()
+	}
 	c.Talk("%s passed, %d failed, %d skipped", text.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
 	if c.counts.fail > 0 {
 		return desk.Said(desk.Failed)
 	}
 	return nil
+}
+
+// skipped lists the cases that say nothing about the provider, by reason.
+func (c *check) skipped() {
+	var reasons []string
+	cases := map[string][]string{}
+	for _, r := range c.results {
+		if r.Result != CheckSkip {
+			continue
+		}
+		if cases[r.Detail] == nil {
+			reasons = append(reasons, r.Detail)
+		}
+		cases[r.Detail] = append(cases[r.Detail], r.ID)
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(c.Stdout, "%s  %s\n", c.Paint(text.Yellow, "skip"), text.OneLine(reason))
+		fmt.Fprintln(c.Stdout, text.Indent(c.Paint(text.Faint, strings.Join(cases[reason], ", ")), resultIndent))
+	}
 }

@@ -106,7 +106,9 @@ func (d *Daemon) ServeProvider(ctx context.Context, root, selection string, args
 		fmt.Fprintln(d.opts.Stderr, "gc:", err)
 		return script.ExitFailed
 	}
-	code := script.Serve(ctx, p, script.Call{Args: args, Stdin: d.opts.Stdin, Stdout: d.opts.Stdout, Stderr: d.opts.Stderr})
+	code := script.Serve(ctx, p, script.Call{
+		Args: args, Stdin: d.opts.Stdin, Size: d.env.get(script.VariableSize), Stdout: d.opts.Stdout, Stderr: d.opts.Stderr,
+	})
 	if err := all.Close(p); err != nil && code == script.ExitOK {
 		fmt.Fprintln(d.opts.Stderr, "gc:", err)
 		return script.ExitFailed

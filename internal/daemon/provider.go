@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gascity/client"
@@ -202,14 +203,40 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, repo
 		}
 		return p
 	}
-	results, err := runtimetest.Check(ctx, runtimetest.Harness{New: open, Reopen: open, Agent: program.Agent}, checkedAtOnce)
-	if err != nil {
-		return err
+	h := runtimetest.Harness{New: open, Reopen: open, Agent: program.Agent}
+	if strings.Contains(selection, ":") {
+		h.Patience = scriptPatience
 	}
-	for _, r := range results {
-		report(checkResult(r))
-	}
+	checkCases(ctx, h, report)
 	return nil
+}
+
+// scriptPatience is how long a case waits for a script, of which each operation is several programs.
+const scriptPatience = 2 * time.Minute
+
+// checkCases runs the cases, some at a time, and reports each in their order as soon as those before
+// it are done.
+func checkCases(ctx context.Context, h runtimetest.Harness, report func(cli.CheckResult)) {
+	cases := runtimetest.Cases()
+	results := make([]chan runtimetest.Result, len(cases))
+	slots := make(chan struct{}, checkedAtOnce)
+	for i := range results {
+		results[i] = make(chan runtimetest.Result, 1)
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for i, c := range cases {
+			slots <- struct{}{}
+			wait.Go(func() {
+				results[i] <- c.Check(ctx, h)
+				<-slots
+			})
+		}
+	})
+	for _, result := range results {
+		report(checkResult(<-result))
+	}
+	wait.Wait()
 }
 
 // adapt makes the fake agent one that the provider can drive: with a screen like
@@ -254,6 +281,23 @@ func checkResult(r runtimetest.Result) cli.CheckResult {
 	case runtimetest.Failed:
 	default:
 		out.Result = cli.CheckSkip
+		if need, ok := strings.CutPrefix(out.Detail, "needs "); ok {
+			out.Detail = without(runtimetest.Need(need))
+		}
 	}
 	return out
+}
+
+// without says why a case with a need that is not met says nothing about a provider.
+func without(need runtimetest.Need) string {
+	switch need {
+	case runtimetest.NeedActivity, runtimetest.NeedAttachment:
+		return "the provider does not report " + string(need)
+	case runtimetest.NeedTerminal:
+		return "the provider has no terminals"
+	case runtimetest.NeedReopen, runtimetest.NeedElsewhere:
+		return "it takes another process, which this command does not start; the provider's own tests do"
+	default:
+		return fmt.Sprintf("the provider does not have the extension %q", string(need))
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"gascity/runtime"
 )
 
 // Screen is what the operation screen prints: one line of JSON with these facts, then the rows,
@@ -15,6 +17,10 @@ type Screen struct {
 	X      int  `json:"x"` // of the cursor, from 0
 	Y      int  `json:"y"`
 	Styles bool `json:"styles"`
+
+	// Instance is the session's token and Agent whether its agent lives, if the script tells.
+	Instance string           `json:"instance"`
+	Agent    runtime.Liveness `json:"agent"`
 
 	Cells []byte `json:"-"` // the rows
 }

@@ -1,11 +1,13 @@
 package script_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -167,6 +169,70 @@ func serve(t *testing.T, p runtime.Provider, stdin string, args ...string) (code
 	var out, errs bytes.Buffer
 	code = script.Serve(ctx, p, script.Call{Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs})
 	return code, out.String(), errs.String()
+}
+
+// An input of another length than was announced is another one: nothing is done with it.
+func TestServeCutInput(t *testing.T) {
+	t.Parallel()
+	p := fake.New()
+	if code, _, stderr := serve(t, p, `{}`, "start", "one"); code != 0 {
+		t.Fatal(stderr)
+	}
+	if err := p.SetMeta("one", "k", "old"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args        []string
+		stdin, size string
+		says        string
+	}{
+		{[]string{"start", "two"}, `{}`, "3", "cut off"},
+		{[]string{"start", "two"}, ``, "20", "cut off"},
+		{[]string{"nudge", "one"}, "hel", "5", "gc-error: refused not_ready"},
+		{[]string{"nudge", "one"}, "hello and more", "5", "gc-error: refused not_ready"},
+		{[]string{"deliver", "one"}, `{"content":[]}`, "999", "gc-error: refused not_ready"},
+		{[]string{"set-meta", "one", "k"}, "ne", "3", "cut off"},
+		{[]string{"process-alive", "one"}, "a\n", "4", "cut off"},
+		{[]string{"stop-instance", "one"}, "token", "6", "cut off"},
+	} {
+		var out, errs bytes.Buffer
+		call := script.Call{Args: c.args, Stdin: strings.NewReader(c.stdin), Size: c.size, Stdout: &out, Stderr: &errs}
+		if code := script.Serve(t.Context(), p, call); code != script.ExitFailed || out.Len() > 0 || !strings.Contains(errs.String(), c.says) {
+			t.Errorf("%q of %q as %s bytes = %d %q %q, want a failure that says %q", c.args, c.stdin, c.size, code, out.String(), errs.String(), c.says)
+		}
+	}
+	if value, err := p.GetMeta("one", "k"); value != "old" || err != nil || p.IsRunning("two") || !p.IsRunning("one") {
+		t.Errorf("something was done: the value is %q (%v), two runs: %v, one: %v", value, err, p.IsRunning("two"), p.IsRunning("one"))
+	}
+	var out bytes.Buffer
+	if code := script.Serve(t.Context(), p, script.Call{Args: []string{"set-meta", "one", "k"}, Stdin: strings.NewReader("new"), Size: "3", Stdout: &out, Stderr: &out}); code != 0 {
+		t.Errorf("a whole input = %d %s", code, out.String())
+	}
+}
+
+// A watch ends with its reader, whose end is that of the input: in a quiet place no write tells.
+func TestServedWatchEndsWithItsReader(t *testing.T) {
+	t.Parallel()
+	life, end := io.Pipe()
+	lines, out := io.Pipe()
+	ended := make(chan int)
+	go func() {
+		ended <- script.Serve(t.Context(), fake.New(), script.Call{Args: []string{"watch"}, Stdin: life, Stdout: out, Stderr: out})
+	}()
+	if line, err := bufio.NewReader(lines).ReadString('\n'); err != nil || !strings.Contains(line, "resync") {
+		t.Fatalf("the watch begins with %q, %v", line, err)
+	}
+	select {
+	case code := <-ended:
+		t.Fatalf("the watch ended with %d while somebody reads", code)
+	case <-time.After(50 * time.Millisecond):
+	}
+	end.Close()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the watch goes on for nobody")
+	}
 }
 
 func TestObservationRoundTrip(t *testing.T) {

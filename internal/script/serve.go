@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,11 +15,19 @@ import (
 
 // Call is one call of a script: what its process has.
 type Call struct {
-	Args   []string // after the program's name: operation, session, ...
-	Stdin  io.Reader
+	Args  []string // after the program's name: operation, session, ...
+	Stdin io.Reader
+	// Size is how many bytes Stdin has, as its sender announced in [VariableSize]. Less or
+	// more was cut off or mixed up on its way, and nothing is done with it. Empty: not
+	// announced.
+	Size   string
 	Stdout io.Writer
 	Stderr io.Writer
 }
+
+// VariableSize is the variable of a script's environment that announces the number of
+// bytes of its standard input: the death of their sender looks like their end.
+const VariableSize = "GC_EXEC_STDIN_BYTES"
 
 // Serve answers one call as a session script does, with what p does, and returns the
 // exit code. When ctx ends, as it should upon SIGTERM, what is under way is cut off.
@@ -167,9 +176,9 @@ func (s *server) interruptInstance(ctx context.Context) error {
 }
 
 func (s *server) nudge(ctx context.Context) error {
-	text, err := io.ReadAll(s.call.Stdin)
+	text, err := s.input()
 	if err != nil {
-		return err
+		return unsent(err)
 	}
 	return s.hand(runtime.Deliver(ctx, s.p, s.name, runtime.Delivery{Content: runtime.TextContent(string(text))}))
 }
@@ -177,7 +186,7 @@ func (s *server) nudge(ctx context.Context) error {
 func (s *server) deliver(ctx context.Context) error {
 	var doc Delivery
 	if err := s.read(&doc); err != nil {
-		return err
+		return unsent(err)
 	}
 	return s.hand(runtime.Deliver(ctx, s.p, s.name, doc.Delivery()))
 }
@@ -199,7 +208,7 @@ func (s *server) hand(out runtime.Outcome, err error) error {
 }
 
 func (s *server) exec(ctx context.Context) error {
-	line, err := io.ReadAll(s.call.Stdin)
+	line, err := s.input()
 	if err != nil {
 		return err
 	}
@@ -216,7 +225,15 @@ func (s *server) exec(ctx context.Context) error {
 	return nil
 }
 
+// watch prints events until ctx or the standard input ends: whoever reads them has gone
+// then, and in a quiet place no write would tell.
 func (s *server) watch(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { // it ends with the standard input, which is the reader's to close
+		io.Copy(io.Discard, s.call.Stdin) //nolint:errcheck,gosec // however it ends
+		stop()
+	}()
 	events, err := runtime.Watch(ctx, s.p)
 	if err != nil {
 		return err
@@ -229,9 +246,23 @@ func (s *server) watch(ctx context.Context) error {
 	return nil
 }
 
+// input reads standard input, all of it.
+func (s *server) input() ([]byte, error) {
+	data, err := io.ReadAll(s.call.Stdin)
+	if err == nil && s.call.Size != "" && s.call.Size != strconv.Itoa(len(data)) {
+		err = fmt.Errorf("standard input was cut off: it has %d bytes, announced were %s", len(data), s.call.Size)
+	}
+	return data, err
+}
+
+// unsent is the refusal of a prompt that did not come whole.
+func unsent(err error) error {
+	return fmt.Errorf("%w: %w", &runtime.RefusedError{Reason: runtime.RefusedUnready}, err)
+}
+
 // read decodes the document on standard input.
 func (s *server) read(doc any) error {
-	data, err := io.ReadAll(s.call.Stdin)
+	data, err := s.input()
 	if err != nil {
 		return err
 	}
@@ -246,7 +277,7 @@ func (s *server) read(doc any) error {
 
 // line reads standard input without its last line end.
 func (s *server) line() (string, error) {
-	data, err := io.ReadAll(s.call.Stdin)
+	data, err := s.input()
 	return strings.TrimSuffix(string(data), "\n"), err
 }
 

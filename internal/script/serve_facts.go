@@ -3,7 +3,6 @@ package script
 import (
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -26,7 +25,7 @@ func (s *server) isRunning(ctx context.Context) error {
 }
 
 func (s *server) processAlive(context.Context) error {
-	data, err := io.ReadAll(s.call.Stdin)
+	data, err := s.input()
 	if err != nil {
 		return err
 	}
@@ -108,7 +107,7 @@ func (s *server) setMeta(context.Context) error {
 	if err != nil {
 		return err
 	}
-	value, err := io.ReadAll(s.call.Stdin)
+	value, err := s.input()
 	if err != nil {
 		return err
 	}

@@ -139,20 +139,6 @@ func (p *Provider) introduce(ctx context.Context, name string, cfg runtime.Confi
 	return nil
 }
 
-// blocked returns the dialog or menu that is up, nil if none is seen. A script that cannot
-// show the screen hides it.
-func (p *Provider) blocked(ctx context.Context, name string, rules console.Rules) *console.Dialog {
-	text, err := p.peek(ctx, name, screenRows)
-	if err != nil {
-		return nil
-	}
-	d := dialogIn(text, rules)
-	if d == nil || d.Rule == "" && promptUnder(text, d, rules.ReadyPrefix) {
-		return nil
-	}
-	return d
-}
-
 // program returns what is known of the program in a session.
 func (p *Provider) program(ctx context.Context, name string) (runtime.Config, error) {
 	cfg, ok := p.programs.get(name)
@@ -173,10 +159,9 @@ func (p *Provider) program(ctx context.Context, name string) (runtime.Config, er
 
 // promptUnder reports whether the input line stands under what looks like a menu: then
 // that is a list in the conversation.
-func promptUnder(text string, d *console.Dialog, prefix string) bool {
+func promptUnder(rows []string, d *console.Dialog, prefix string) bool {
 	if prefix == "" || len(d.Options) == 0 {
 		return false
 	}
-	rows := screenOf(text)
 	return promptIn(strings.Join(rows[d.Options[len(d.Options)-1].Row+1:], "\n"), prefix)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	osexec "os/exec"
@@ -139,7 +140,13 @@ func (h *host) answer(conn net.Conn, p runtime.Provider) {
 		cancel()
 	}()
 	frames := &framer{enc: json.NewEncoder(conn)}
-	code := script.Serve(ctx, p, script.Call{Args: a.Args, Stdin: readerOf(a.Stdin), Stdout: frames.out(), Stderr: frames.err()})
+	stdin := readerOf(a.Stdin)
+	if a.Args[0] == script.OpWatch {
+		life, end := io.Pipe()
+		context.AfterFunc(ctx, func() { end.Close() })
+		stdin = life
+	}
+	code := script.Serve(ctx, p, script.Call{Args: a.Args, Stdin: stdin, Stdout: frames.out(), Stderr: frames.err()})
 	frames.send(frame{Code: &code}) //nolint:errcheck // the script may have gone
 	conn.Close()
 	<-gone

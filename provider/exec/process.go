@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"gascity/internal/script"
 	"gascity/runtime"
 )
 
@@ -31,9 +32,6 @@ type order struct {
 	grace time.Duration // between SIGTERM and SIGKILL
 	alone bool          // what is left of its process group is killed
 }
-
-// envInput is the variable with the number of bytes of a script's standard input.
-const envInput = "GC_EXEC_STDIN_BYTES"
 
 // errNotRun says that no process was made: nothing has happened.
 var errNotRun = errors.New("it was not run")
@@ -81,8 +79,11 @@ func (p *Provider) launch(o order) (*child, error) {
 	c := &child{cmd: osexec.Command(p.path, o.args...)} //nolint:noctx // its group is killed, see wait
 	c.cmd.Dir = p.cfg.Dir
 	// The death of this process in the middle of the input looks like the input's end.
-	c.cmd.Env = append(slices.Clone(p.cfg.Env), fmt.Sprint(envInput, "=", len(o.stdin)))
+	c.cmd.Env = append(slices.Clone(p.cfg.Env), fmt.Sprint(script.VariableSize, "=", len(o.stdin)))
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if o.args[0] == script.OpWatch {
+		dieWithUs(c.cmd.SysProcAttr)
+	}
 	var theirs []*os.File
 	err := func() error {
 		for _, pipe := range []struct {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/console"
 	"gascity/internal/script"
 	"gascity/runtime"
 )
@@ -66,6 +67,10 @@ type Provider struct {
 	notes   *notes
 	carrier carrier
 	clock   clock
+	shots   shots
+	answers answers
+	watches watches
+	memory  console.Memory
 
 	programs programs
 }
@@ -78,6 +83,9 @@ var (
 	_ runtime.Settler                     = (*Provider)(nil)
 	_ runtime.Fencer                      = (*Provider)(nil)
 	_ runtime.ExecProvider                = (*Provider)(nil)
+	_ runtime.Sensor                      = (*Provider)(nil)
+	_ runtime.InteractionProvider         = (*Provider)(nil)
+	_ runtime.DialogProvider              = (*Provider)(nil)
 	_ runtime.Attacher                    = (*Provider)(nil)
 	_ runtime.TransportCapabilityProvider = (*Provider)(nil)
 )

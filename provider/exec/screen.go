@@ -15,39 +15,54 @@ import (
 )
 
 // inTheWay looks at the screen and returns the refusal of a prompt: a dialog is up, or a draft
-// stands in the input line. Nil if nothing is seen: a script that declares no screen cannot tell a
-// draft from what the agent suggests there, so that no draft is seen.
+// stands in the input line. Nil if nothing is seen: a script that declares no screen may hide it,
+// and cannot tell a draft from what the agent suggests there.
 func (p *Provider) inTheWay(ctx context.Context, name string) *runtime.Outcome {
-	cfg, err := p.program(ctx, name)
+	rules, err := p.rules(ctx, name)
 	if err != nil {
 		return nil
 	}
-	rules := console.RulesFor(cfg, p.cfg.Profiles)
-	if d := p.blocked(ctx, name, rules); d != nil {
+	seen, err := p.shoot(ctx, name)
+	switch {
+	case err != nil && p.caps.Has(script.CapScreen):
+		out := refused(runtime.RefusedUnready, "the screen cannot be seen: "+err.Error())
+		return &out
+	case err != nil:
+		return nil
+	}
+	if d := seen.dialog(rules); d != nil {
 		out := refused(runtime.RefusedDialog, fmt.Sprintf("%s%s", d.Kind, because(d.Why)))
 		return &out
 	}
-	if !p.caps.Has(script.CapScreen) {
-		return nil
-	}
-	no := p.drafted(ctx, name, rules)
+	no := seen.draft(rules)
 	if no == nil || pause(ctx, draftHolds) != nil {
 		return no
 	}
-	return p.drafted(ctx, name, rules)
+	if seen, err = p.shoot(ctx, name); err != nil {
+		return no
+	}
+	return seen.draft(rules)
+}
+
+// dialog is the dialog or menu that is up, nil if none is. Without a cursor only the input line
+// beneath it tells a menu from a list in the conversation.
+func (s shot) dialog(rules console.Rules) *console.Dialog {
+	d := console.Look(s.Frame).Dialog(rules)
+	if d != nil && !s.drawn && d.Rule == "" && promptUnder(s.Rows, d, rules.ReadyPrefix) {
+		return nil
+	}
+	return d
 }
 
 // draftHolds is how long a draft must stand: a screen that is being painted may show what is none.
 const draftHolds = 100 * time.Millisecond
 
-// drafted is the refusal because of a draft, or because it cannot be told whether there is one.
-func (p *Provider) drafted(ctx context.Context, name string, rules console.Rules) *runtime.Outcome {
-	v, err := p.view(ctx, name)
-	if err != nil {
-		out := refused(runtime.RefusedUnready, "the screen cannot be seen: "+err.Error())
-		return &out
+// draft is the refusal because of a draft, or because it cannot be told whether there is one.
+func (s shot) draft(rules console.Rules) *runtime.Outcome {
+	if !s.drawn {
+		return nil
 	}
-	c := v.Composer(rules.Screen.Composer)
+	c := console.Look(s.Frame).Composer(rules.Screen.Composer)
 	n := utf8.RuneCountInString(strings.TrimSpace(c.Content))
 	switch {
 	case c.Above && len(rules.Screen.Composer.Marks) > 0:
@@ -65,19 +80,6 @@ func because(why string) string {
 		return ""
 	}
 	return ": " + why
-}
-
-// view asks the script for the screen as it is now.
-func (p *Provider) view(ctx context.Context, name string) (console.View, error) {
-	r, err := p.call(ctx, request{op: script.OpScreen, name: name, verb: "look at the screen of"})
-	if err != nil {
-		return console.View{}, err
-	}
-	s, err := script.ParseScreen(r.out)
-	if err != nil {
-		return console.View{}, fmt.Errorf("script %s screen: %w", p.cfg.Script, err)
-	}
-	return console.Look(frameOf(s)), nil
 }
 
 // frameOf draws the rows on a blank screen, without wrapping. Without styles the cursor is what

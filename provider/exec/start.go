@@ -84,6 +84,8 @@ func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Conf
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	case err == nil && running(obs) == runtime.Alive:
 		return &runtime.Error{Op: "start", Session: name, Err: runtime.ErrSessionExists}
+	case err == nil && running(obs) == runtime.Unknown:
+		return &runtime.Error{Op: "start", Session: name, Err: fmt.Errorf("%w: the script does not know whether the session runs", runtime.ErrRuntimeUnavailable)}
 	}
 	if err := p.notes.clear(name); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
@@ -244,6 +246,8 @@ func (p *Provider) gone(name string) error {
 	p.tokens.forget(name)
 	p.carrier.forget(name)
 	p.programs.forget(name)
+	p.shots.forget(name)
+	p.memory.Forget(name)
 	return p.notes.clear(name)
 }
 

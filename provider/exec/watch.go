@@ -30,7 +30,15 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 		return nil, fmt.Errorf("cannot watch sessions: the script does not declare %q: %w", script.CapWatch, errors.ErrUnsupported)
 	}
 	f := &feedOut{events: make(chan runtime.Event, watchBuffer), first: make(chan struct{})}
+	ctx, stop := context.WithCancel(ctx)
+	end := p.watches.begin(stop)
+	if end == nil {
+		stop()
+		return nil, fmt.Errorf("cannot watch sessions: %w", errClosed)
+	}
 	go func() {
+		defer end()
+		defer stop()
 		defer close(f.events)
 		p.watch(ctx, f)
 	}()
@@ -70,7 +78,8 @@ func (p *Provider) watchOnce(ctx context.Context, f *feedOut) error {
 		f.broken()
 		return err
 	}
-	c.stdin.Close() //nolint:errcheck,gosec // there is no input
+	// Its standard input is held open, and ends with this process at the latest: that is how
+	// a script learns that nobody listens any more, however we ended.
 	stderr := &tail{most: stderrKept}
 	var pipes sync.WaitGroup
 	pipes.Go(func() { drain(stderr, c.stderr) })
@@ -122,6 +131,58 @@ func (p *Provider) readEvents(c *child, f *feedOut) error {
 		return fmt.Errorf("it prints a line of more than %d bytes", longestLine)
 	}
 	return nil // the end of the output, which is that of the script or follows it
+}
+
+// errClosed reports the use of a provider after its end.
+var errClosed = errors.New("the provider is closed")
+
+// Close ends every watch and waits for its script to end. It is idempotent; the other
+// operations need none.
+func (p *Provider) Close() error {
+	p.watches.close()
+	return nil
+}
+
+// watches are those that run. The zero value has none.
+type watches struct {
+	mu     sync.Mutex // guards the rest
+	closed bool
+	next   int
+	stops  map[int]context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+// begin adds one, which calls end when it is over; nil after close.
+func (w *watches) begin(stop context.CancelFunc) (end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil
+	}
+	if w.stops == nil {
+		w.stops = map[int]context.CancelFunc{}
+	}
+	w.next++
+	n := w.next
+	w.stops[n] = stop
+	w.wg.Add(1)
+	return func() {
+		w.mu.Lock()
+		delete(w.stops, n)
+		w.mu.Unlock()
+		w.wg.Done()
+	}
+}
+
+// close stops all and waits for them.
+func (w *watches) close() {
+	w.mu.Lock()
+	w.closed = true
+	for _, stop := range w.stops {
+		stop()
+	}
+	w.mu.Unlock()
+	w.wg.Wait()
 }
 
 // feedOut is the channel of one watch. A consumer that is too slow loses events and

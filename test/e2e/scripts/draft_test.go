@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -109,29 +108,6 @@ func TestTypingDefersPrompt(t *testing.T) {
 	if err != nil || obs.LastInput.Before(before.Add(-2*time.Second)) {
 		t.Errorf("Observe = %+v, %v, want the last input after %v", obs, err, before)
 	}
-}
-
-// The death of an agent is told by watch, and how it died is known then.
-func TestWatchTellsDeath(t *testing.T) {
-	s := open(t, "gc-session-tmux")
-	p := s.driver()
-	events, err := p.Watch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := s.launch(p, "a", "")
-	pid := a.await(ledger.Start, 1)[0].Run
-	expect(t, events, runtime.EventStarted, "a")
-	killed := time.Now()
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	expect(t, events, runtime.EventExited, "a")
-	t.Logf("told %v after the kill", time.Since(killed))
-	if obs, err := p.Observe(t.Context(), "a"); err != nil || obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Signal != "killed" {
-		t.Errorf("Observe = %+v, %v, want it dead by a signal", obs, err)
-	}
-	s.do("", "stop", "a") // the listing of running sessions, by which the world is cleaned up, has it not
 }
 
 // expect waits for an event of a session; others may come before it.

@@ -56,16 +56,26 @@ func serve(ctx context.Context, dir string) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	code := script.Serve(ctx, p, script.Call{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
+	code := script.Serve(ctx, p, script.Call{Args: os.Args[1:], Stdin: os.Stdin, Size: os.Getenv(script.VariableSize), Stdout: os.Stdout, Stderr: os.Stderr})
 	return code, p.Close()
 }
 
 // forward hands a call to the tests' process. Upon SIGTERM it asks for the end and waits
 // for it.
 func forward(ctx context.Context, socket string) (int, error) {
-	input, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		return 1, err
+	var input []byte
+	if os.Args[1] == script.OpWatch { // its input is a life line
+		life, stop := context.WithCancel(ctx)
+		ctx = life
+		go func() {
+			defer stop()
+			io.Copy(io.Discard, os.Stdin) //nolint:errcheck // however it ends
+		}()
+	} else {
+		var err error
+		if input, err = io.ReadAll(os.Stdin); err != nil {
+			return 1, err
+		}
 	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)

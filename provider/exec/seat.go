@@ -1,0 +1,186 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/script"
+	"gascity/internal/term"
+	"gascity/runtime"
+)
+
+// seat is a session's terminal as the rules of package console see it, looked at and
+// pressed keys at by calls of the script. It is for one act.
+type seat struct {
+	p    *Provider
+	name string
+
+	mu    sync.Mutex // guards the rest
+	seq   uint64
+	frame console.Frame
+	sum   uint64
+}
+
+var _ console.Terminal = (*seat)(nil)
+
+const (
+	frameGap  = 50 * time.Millisecond // between two looks that wait for a change
+	frameTime = 10 * time.Second      // of one look
+)
+
+// Frame looks until the screen is another one. A look that has begun is not cut off: what
+// it found counts, even if ctx has ended meanwhile, since a script takes its time.
+func (s *seat) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+	for {
+		f, err := s.look(ctx)
+		switch {
+		case err != nil:
+			return console.Frame{}, err
+		case f.Exited, f.Seq > after:
+			return f, nil
+		case ctx.Err() != nil:
+			return console.Frame{}, fmt.Errorf("the screen has not changed: %w", ctx.Err())
+		}
+		if pause(ctx, frameGap) != nil {
+			return console.Frame{}, fmt.Errorf("the screen has not changed: %w", ctx.Err())
+		}
+	}
+}
+
+func (s *seat) look(ctx context.Context) (console.Frame, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), frameTime)
+	defer cancel()
+	shot, err := s.p.shoot(ctx, s.name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case runtime.IsSessionGone(err), err == nil && shot.agent == runtime.Dead:
+		s.frame.Exited = true
+		return s.frame, nil
+	case err != nil:
+		return console.Frame{}, err
+	case s.seq == 0 || shot.sum != s.sum:
+		if s.seq++; s.seq > 1 {
+			shot.LastOutput = time.Now()
+		}
+		shot.Seq, s.sum = s.seq, shot.sum
+		s.frame = shot.Frame
+	}
+	return s.frame, nil
+}
+
+// Send presses the key that makes these bytes. A script knows keys, not bytes.
+func (s *seat) Send(_ context.Context, p []byte) error {
+	name, ok := keyNamed(p)
+	if !ok {
+		return fmt.Errorf("cannot press a key in session %q: %q is none that a script knows", s.name, p)
+	}
+	return s.p.SendKeys(s.name, name)
+}
+
+// keyNamed returns the name of the key that makes these bytes.
+func keyNamed(p []byte) (string, bool) {
+	if len(p) == 1 && p[0] > ' ' && p[0] < 0x7f {
+		return string(p), true
+	}
+	for _, name := range []string{"Enter", "Escape", "Tab", "Space", "BSpace", "Up", "Down", "Left", "Right", "Home", "End", "PageUp", "PageDown", "BTab"} {
+		for _, modes := range []term.Modes{{}, {AppCursorKeys: true}} {
+			if made, err := term.Key(name, modes); err == nil && string(made) == string(p) {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// shot is the screen at one moment.
+type shot struct {
+	console.Frame
+	sum      uint64
+	drawn    bool             // by the operation screen: the cursor is where it is
+	instance string           // empty: not told
+	agent    runtime.Liveness // unknown: not told
+}
+
+// shoot looks at the screen: by the operation screen, else by peek, which shows the last
+// lines without a cursor. A script that has neither is errors.ErrUnsupported.
+func (p *Provider) shoot(ctx context.Context, name string) (shot, error) {
+	if !p.caps.Has(script.CapScreen) {
+		text, err := p.peek(ctx, name, screenRows)
+		if err != nil {
+			return shot{}, err
+		}
+		rows := screenOf(text)
+		out := shot{Frame: console.Frame{Seq: 1, Rows: rows}, sum: p.shots.sum([]byte(text))}
+		out.Cursor.Y = len(rows) - 1
+		return out, nil
+	}
+	r, err := p.call(ctx, request{op: script.OpScreen, name: name, verb: "look at the screen of"})
+	if err != nil {
+		return shot{}, err
+	}
+	s, err := script.ParseScreen(r.out)
+	if err != nil {
+		return shot{}, fmt.Errorf("script %s screen: %w", p.cfg.Script, err)
+	}
+	return shot{Frame: frameOf(s), sum: p.shots.sum(r.out), drawn: true, instance: s.Instance, agent: s.Agent}, nil
+}
+
+// shots remembers what the screens of sessions looked like, and since when. The zero value
+// is useful.
+type shots struct {
+	once sync.Once
+	seed maphash.Seed
+
+	mu   sync.Mutex
+	last map[string]shotAt
+}
+
+type shotAt struct {
+	sum uint64
+	at  time.Time // when it was first seen; zero: nobody looked before
+}
+
+func (m *shots) sum(text []byte) uint64 {
+	m.once.Do(func() { m.seed = maphash.MakeSeed() })
+	return maphash.Bytes(m.seed, text)
+}
+
+// since notes what the screen looks like now, and returns since when it is known to.
+func (m *shots) since(name string, sum uint64, now time.Time) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was, ok := m.last[name]
+	if ok && was.sum == sum {
+		return was.at
+	}
+	if m.last == nil {
+		m.last = map[string]shotAt{}
+	}
+	is := shotAt{sum: sum}
+	if ok {
+		is.at = now
+	}
+	m.last[name] = is
+	return is.at
+}
+
+func (m *shots) forget(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.last, name)
+}
+
+// errBlind says that the screens of this script are not read: it knows more of its
+// sessions than their screens, or has none.
+var errBlind = fmt.Errorf("the script's screens are not read: %w", errors.ErrUnsupported)
+
+// reads reports whether screens are what this script's sessions are known by.
+func (p *Provider) reads() bool {
+	return !p.caps.Has(script.CapSequence) && !p.caps.Has(script.CapDeliver)
+}

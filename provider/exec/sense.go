@@ -1,0 +1,231 @@
+package exec
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/typist"
+	"gascity/runtime"
+)
+
+// metaAnswered counts the questions of an incarnation that were answered through gc, so
+// that one that comes again in the same words is another one.
+const metaAnswered = "GC_ANSWERED"
+
+// Sense keeps the contract of runtime.Sensor: by the screen, with the rules for the program
+// that was started. A script that shows no screen is errors.ErrUnsupported, as is one that
+// takes whole deliveries: what it serves is no terminal of ours.
+func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, error) {
+	fail := func(err error) (runtime.Reading, error) {
+		p.shots.forget(name)
+		return runtime.Reading{}, &runtime.Error{Op: "sense", Session: name, Err: err}
+	}
+	if !p.reads() {
+		return fail(errBlind)
+	}
+	if runtime.ValidateName(name) != nil {
+		return fail(runtime.ErrSessionNotFound)
+	}
+	now := time.Now()
+	seen, err := p.shoot(ctx, name)
+	if err != nil {
+		p.shots.forget(name)
+		return runtime.Reading{}, err
+	}
+	token, err := p.lifeOf(ctx, name, seen)
+	if err != nil {
+		return fail(err)
+	}
+	rules, err := p.rules(ctx, name)
+	if err != nil {
+		return fail(err)
+	}
+	answered, err := p.answered(ctx, name, token)
+	if err != nil {
+		return fail(err)
+	}
+	seen.LastOutput = p.shots.since(name, seen.sum, now)
+	reading := console.Sense(seen.Frame, rules, now)
+	reading.Instance = token
+	seen.overlook(&reading, rules)
+	life := life(token, answered)
+	p.memory.Recall(name, life, reading.Evidence)
+	if reading.Pending != nil {
+		reading.Pending.RequestID = console.Bind(life, reading.Pending.RequestID)
+	}
+	return reading, nil
+}
+
+// lifeOf returns the token of the session that was seen. The error is
+// [runtime.ErrSessionNotFound] if its agent has ended.
+func (p *Provider) lifeOf(ctx context.Context, name string, seen shot) (string, error) {
+	agent, token := seen.agent, seen.instance
+	if agent == runtime.Unknown {
+		obs, err := p.ask(ctx, name)
+		if err != nil && !isMissing(err) {
+			return "", err
+		}
+		agent, token = running(obs), cmp.Or(token, obs.InstanceToken)
+	}
+	if agent == runtime.Dead {
+		return "", runtime.ErrSessionNotFound
+	}
+	if token == "" {
+		return p.token(ctx, name, false)
+	}
+	return token, nil
+}
+
+// overlook drops a menu that is a list in the conversation.
+func (s shot) overlook(r *runtime.Reading, rules console.Rules) {
+	if s.drawn || r.Pending == nil || s.dialog(rules) != nil {
+		return
+	}
+	r.Pending = nil
+	for i := range r.Evidence {
+		if e := &r.Evidence[i]; e.Source == runtime.SourceScreen && e.Activity == runtime.ActivityWaiting {
+			e.Activity, e.Kind, e.Detail = runtime.ActivityUnknown, "", "what looks like a menu stands above the input line"
+		}
+	}
+}
+
+// life names one life of a session and what was answered in it so far.
+func life(token string, answered int) string { return token + " " + strconv.Itoa(answered) }
+
+// rules are those for the program in a session.
+func (p *Provider) rules(ctx context.Context, name string) (console.Rules, error) {
+	cfg, err := p.program(ctx, name)
+	return console.RulesFor(cfg, p.cfg.Profiles), err
+}
+
+// answered is how many questions were answered in this life.
+func (p *Provider) answered(ctx context.Context, name, token string) (int, error) {
+	if n, ok := p.answers.get(name, token); ok {
+		return n, nil
+	}
+	text, err := p.getMeta(ctx, name, metaAnswered)
+	if err != nil && !isMissing(err) {
+		return 0, err
+	}
+	n, _ := strconv.Atoi(text) // what is no number counts nothing
+	p.answers.set(name, token, n)
+	return n, nil
+}
+
+// Pending keeps the contract of runtime.InteractionProvider.
+func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
+	ctx, cancel := p.bounded()
+	defer cancel()
+	reading, err := p.Sense(ctx, name)
+	return reading.Pending, interaction(err)
+}
+
+// interaction names the extension that is not there.
+func interaction(err error) error {
+	if errors.Is(err, errBlind) || isMissing(err) {
+		return errors.Join(runtime.ErrInteractionUnsupported, err)
+	}
+	return err
+}
+
+// Respond keeps the contract of runtime.InteractionProvider, by send-keys. Each key is
+// pressed onto the question that was asked for, and the next one when its effect is seen.
+func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
+	ctx, cancel := p.bounded()
+	defer cancel()
+	fail := func(err error) error {
+		return interaction(&runtime.Error{Op: "respond to", Session: name, Err: err})
+	}
+	release, err := p.inputs.take(ctx, name)
+	if err != nil {
+		return fail(err)
+	}
+	defer release()
+	reading, err := p.Sense(ctx, name)
+	if err != nil {
+		return fail(err)
+	}
+	if reading.Pending == nil {
+		return fail(runtime.ErrInteractionGone)
+	}
+	rules, err := p.rules(ctx, name)
+	if err != nil {
+		return fail(err)
+	}
+	n, err := p.answered(ctx, name, reading.Instance)
+	if err != nil {
+		return fail(err)
+	}
+	err = typist.Respond(ctx, &seat{p: p, name: name}, rules, typist.Answer{
+		InteractionResponse: response, Life: life(reading.Instance, n),
+		Say: func(context.Context, typist.Prompt) (runtime.Outcome, error) {
+			return refused(runtime.RefusedContent, "a script cannot type an answer in words"), nil
+		},
+	})
+	if err != nil {
+		return fail(err)
+	}
+	p.answers.set(name, reading.Instance, n+1)
+	if err := p.setMeta(ctx, name, metaAnswered, strconv.Itoa(n+1)); err != nil {
+		p.cfg.Logger.Warn("it cannot be noted that a question was answered", "session", name, "error", err)
+	}
+	return nil
+}
+
+// DismissKnownDialogs keeps the contract of runtime.DialogProvider, by send-keys.
+func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
+	fail := func(err error) error {
+		return &runtime.Error{Op: "dismiss dialogs of", Session: name, Err: err}
+	}
+	if !p.reads() {
+		return fail(errBlind)
+	}
+	release, err := p.inputs.take(ctx, name)
+	if err != nil {
+		return fail(err)
+	}
+	defer release()
+	if err := p.there(ctx, "dismiss dialogs of", name); err != nil {
+		return err
+	}
+	rules, err := p.rules(ctx, name)
+	if err != nil {
+		return fail(err)
+	}
+	if _, err := console.Dismiss(ctx, &seat{p: p, name: name}, rules, timeout); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// answers counts the answers in the lives of sessions. The zero value is useful.
+type answers struct {
+	mu   sync.Mutex
+	told map[string]told
+}
+
+type told struct {
+	token string
+	n     int
+}
+
+func (a *answers) get(name, token string) (n int, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t, ok := a.told[name]
+	return t.n, ok && t.token == token
+}
+
+func (a *answers) set(name, token string, n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.told == nil {
+		a.told = map[string]told{}
+	}
+	a.told[name] = told{token, n}
+}
