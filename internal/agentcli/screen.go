@@ -46,9 +46,11 @@ type Screen struct {
 	// EnterWhileBusy is what Enter does during a turn.
 	EnterWhileBusy BusyEnter `toml:"enter_while_busy"`
 
-	// ClearKey empties the composer ("C-u"), or several do that are pressed together
-	// ("C-e C-u"); empty if none is known to.
+	// ClearKey empties the composer ("C-u"); empty if no key is known to.
 	ClearKey string `toml:"clear_key"`
+	// EndKey moves the cursor behind what the composer holds ("C-e"); empty: it is there,
+	// unless a person has moved it.
+	EndKey string `toml:"end_key"`
 	// InterruptKeys abandon the turn, one after the other. Empty means C-c.
 	InterruptKeys []string `toml:"interrupt_keys"`
 	// RestoresPrompt: an interrupted prompt comes back into the composer.

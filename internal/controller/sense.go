@@ -37,6 +37,7 @@ type sensing struct {
 
 const (
 	senseGap    = 250 * time.Millisecond // between two reads of one session
+	toldGap     = 40 * time.Millisecond  // the same if somebody has told something
 	startGap    = 2 * time.Second        // between two reads of one that is being started, if it prints nothing
 	senseLimit  = 5 * time.Second        // of one read
 	sensesAtime = 8                      // reads under way

@@ -32,10 +32,11 @@ func (e *entry) view(a plan.Action, blind string) session.View {
 }
 
 // Sense asks for a fresh reading of a session, such as after an answer was given
-// to it. It never blocks for long and never fails: the answer is in the view.
+// to it or its side has told something: sooner than for what it prints. It never blocks for long and never fails: the answer is in the view.
 func (c *Controller) Sense(name string) {
 	f := func(l *loop) {
 		if e, err := l.find(name); err == nil && e.running() {
+			e.sensing.last = e.sensing.last.Add(toldGap - senseGap)
 			l.sense(e)
 		}
 	}

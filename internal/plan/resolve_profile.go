@@ -102,6 +102,8 @@ func patchOf(base string, s config.Provider, inherited agentcli.Profile) agentcl
 		PermissionModes:        s.PermissionModes,
 		PermissionMode:         written(s.Keys, "permission_mode", s.PermissionMode),
 		UpstreamEnv:            s.UpstreamEnv,
+		ACPCommand:             written(s.Keys, "acp_command", s.ACPCommand),
+		ACPArgs:                s.ACPArgs,
 	}
 	if s.Has("args") || len(s.ArgsAppend) > 0 {
 		args := inherited.Args

@@ -197,6 +197,7 @@ func TestCommand(t *testing.T) {
 			"claude --dangerously-skip-permissions",
 		},
 		"changed one":   {"[[agents]]\nname='w'\nprovider='claude'\n[providers.mine]\nbase='builtin:claude'\n[providers.claude]\ncommand='changed'\n", "changed --dangerously-skip-permissions"},
+		"by ACP":        {"[[agents]]\nname='w'\nprovider='mine'\nsession='acp'\n[providers.mine]\ncommand='prog'\nargs=['-x']\nacp_command='speak'\nacp_args=['a b']\n", "speak 'a b'"},
 		"a new program": {"[[agents]]\nname='w'\nprovider='mine'\n[providers.mine]\ncommand='prog'\nargs=['a b']\n", "prog 'a b'"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package typist
 import (
 	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	"gascity/internal/console"
@@ -29,17 +28,22 @@ func (to target) clearKey(ctx context.Context, v console.View, rules console.Rul
 	return to.input(ctx, journal.Clear, p)
 }
 
-// clearing is the clear key as bytes.
+// clearing are the keys that empty the input line.
 func clearing(v console.View, rules console.Rules) ([]byte, error) {
-	var all []byte
-	for _, name := range strings.Fields(rules.Screen.ClearKey) {
-		key, err := term.Key(name, v.Modes)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, key...)
+	end, err := ending(v, rules)
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	key, err := term.Key(rules.Screen.ClearKey, v.Modes)
+	return append(end, key...), err
+}
+
+// ending is the key that moves behind what the input line holds, if one is needed.
+func ending(v console.View, rules console.Rules) ([]byte, error) {
+	if rules.Screen.EndKey == "" {
+		return nil, nil
+	}
+	return term.Key(rules.Screen.EndKey, v.Modes)
 }
 
 // emptyLine presses the clear key until the input line c is empty, the key shows

@@ -19,6 +19,11 @@ func (r *resolver) probe(ctx context.Context) (rest string, ok bool, err error) 
 	if r.View.Modes.BracketedPaste {
 		p = []byte("\x1b[200~" + mark + "\x1b[201~")
 	}
+	end, err := ending(r.View, r.rules)
+	if err != nil {
+		return "", false, err
+	}
+	p = append(end, p...)
 	// A mark that is there already is of a resolver that was cut off: one more is waited for.
 	began, marks := time.Now(), r.marks()
 	expected := max(marks, r.left.Marks)

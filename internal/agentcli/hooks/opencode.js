@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 
 const env = process.env;
 const socket = env.GC_WORKER_SOCKET, base = env.GC_WORKER_URL, token = env.GC_WORKER_TOKEN, run = env.GC_RUN_ID;
-const decideWithin = 65_000, tellWithin = 3_000, maxAnswer = 1 << 20;
+const decideWithin = 65_000, tellWithin = 3_000, tellAgain = 1_000, maxAnswer = 1 << 20, maxUntold = 5_000;
 
 // post sends one report and resolves to the answer; it rejects upon everything else.
 function post(path, body, within) {
@@ -31,7 +31,10 @@ function post(path, body, within) {
       response.on("end", () => {
         clearTimeout(timer);
         const code = response.statusCode ?? 0;
-        if (code < 200 || code > 299) return reject(new Error("the city answers " + code + " " + answer.slice(0, 200)));
+        if (code < 200 || code > 299) {
+          const refused = code >= 400 && code < 500 && code !== 408 && code !== 429;
+          return reject(Object.assign(new Error("the city answers " + code + " " + answer.slice(0, 200)), { refused }));
+        }
         try {
           resolve(answer === "" ? {} : JSON.parse(answer));
         } catch (error) {
@@ -44,11 +47,36 @@ function post(path, body, within) {
   });
 }
 
-// What is told goes one after the other, and never holds the agent up.
-let queue = Promise.resolve();
+// What is told goes one after the other, and never holds the agent up. Where no city
+// answers it waits for the next one: what a model took is counted also if it was away.
+const untold = [];
+let telling = false;
+async function tellAll() {
+  if (telling) return;
+  telling = true;
+  while (untold.length > 0) {
+    const next = untold[0];
+    try {
+      await post(next.path, next.body, tellWithin);
+    } catch (error) {
+      if (!error?.refused) {
+        await new Promise((resolve) => setTimeout(resolve, tellAgain).unref?.());
+        continue;
+      }
+    }
+    untold.shift();
+    next.told();
+  }
+  telling = false;
+}
+
 function tell(path, body) {
-  queue = queue.then(() => post(path, body, tellWithin)).catch(() => undefined);
-  return queue;
+  return new Promise((resolve) => {
+    setTimeout(resolve, tellWithin).unref?.();
+    if (untold.length >= maxUntold) untold.splice(1, 1); // the first is on its way
+    untold.push({ path, body, told: resolve });
+    void tellAll();
+  });
 }
 
 let conversation = "";
