@@ -197,7 +197,6 @@ func TestCommand(t *testing.T) {
 			"claude --dangerously-skip-permissions",
 		},
 		"changed one":   {"[[agents]]\nname='w'\nprovider='claude'\n[providers.mine]\nbase='builtin:claude'\n[providers.claude]\ncommand='changed'\n", "changed --dangerously-skip-permissions"},
-		"by ACP":        {"[[agents]]\nname='w'\nprovider='mine'\nsession='acp'\n[providers.mine]\ncommand='prog'\nargs=['-x']\nacp_command='speak'\nacp_args=['a b']\n", "speak 'a b'"},
 		"a new program": {"[[agents]]\nname='w'\nprovider='mine'\n[providers.mine]\ncommand='prog'\nargs=['a b']\n", "prog 'a b'"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -205,6 +204,24 @@ func TestCommand(t *testing.T) {
 				t.Errorf("the command is %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestACPCommandOfASection: it is run for agents that speak the protocol, and not else.
+func TestACPCommandOfASection(t *testing.T) {
+	const text = "[providers.mine]\ncommand='prog'\nargs=['-x']\nacp_command='speak'\nacp_args=['a b']\n"
+	city, err := config.Parse("/srv/lights/city.toml", []byte(text), knownNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := plan.Profiles(city, agentcli.Builtin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, ok := set.Lookup("mine")
+	speaking, speaks := p.Speaking()
+	if !ok || !speaks || speaking.Command != "speak" || !slices.Equal(speaking.Args, []string{"a b"}) || p.Command != "prog" {
+		t.Errorf("it speaks: %v, by %q with %q, and else by %q", speaks, speaking.Command, speaking.Args, p.Command)
 	}
 }
 
