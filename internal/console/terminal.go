@@ -73,6 +73,14 @@ type Holder interface {
 	Hold(ctx context.Context) (release func(), err error)
 }
 
+// Keeper is a Holder whose holds last longer while whoever has them lives.
+type Keeper interface {
+	Holder
+
+	// Keeps is how long the present hold lasts from its beginning, whoever types.
+	Keeps() time.Duration
+}
+
 // HoldLimit is how long a [Holder] keeps people's input back.
 const HoldLimit = 2 * time.Second
 

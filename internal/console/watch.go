@@ -102,7 +102,7 @@ const holdMargin = 300 * time.Millisecond
 // is a new one, and what people typed meanwhile shows in it.
 func (w *Watch) Hold(ctx context.Context) error {
 	holder, ok := w.Terminal.(Holder)
-	if !ok || w.release != nil && time.Since(w.since) < HoldLimit-holdMargin {
+	if !ok || w.release != nil && time.Since(w.since) < w.keeps()-holdMargin {
 		return nil
 	}
 	w.Release()
@@ -119,10 +119,18 @@ func (w *Watch) Hold(ctx context.Context) error {
 	return err
 }
 
+// keeps is how long the present hold lasts.
+func (w *Watch) keeps() time.Duration {
+	if keeper, ok := w.Terminal.(Keeper); ok {
+		return keeper.Keeps()
+	}
+	return HoldLimit
+}
+
 // Renew begins a hold that has lasted for a while anew, before something is typed that must
 // not be let go of halfway. What people typed meanwhile shows in the frame.
 func (w *Watch) Renew(ctx context.Context) error {
-	if w.release == nil || time.Since(w.since) < HoldLimit/4 {
+	if w.release == nil || time.Since(w.since) < w.keeps()/4 {
 		return nil
 	}
 	w.Release()

@@ -25,6 +25,9 @@ func listening(ctx context.Context, socket string) (bool, error) {
 	case info.Mode().Type() != fs.ModeSocket:
 		return false, fmt.Errorf("%w: %s is not a socket; remove it", ErrSocketPath, socket)
 	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
+		return false, fmt.Errorf("%w: the socket %s belongs to user %d", ErrSocketPath, socket, owner.Uid)
+	}
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	switch {
 	case err == nil:
@@ -62,11 +65,14 @@ func prepareFolder(socket string) error {
 // lockPause is how long to wait before a lock that is held is tried again.
 const lockPause = 5 * time.Millisecond
 
+// Lock is the file beside a socket that clients lock while they connect. It stays.
+func Lock(socket string) string { return socket + ".connect" }
+
 // alone waits until no other client of this package connects to the server. tmux up to 3.3a at
 // least crashes, with all its sessions, when a session is made, closed or renamed while a
 // control client introduces itself; making the hub is such a moment.
 func (c *Client) alone(ctx context.Context) (unlock func(), err error) {
-	file, err := os.OpenFile(c.options.Socket+".connect", os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(Lock(c.options.Socket), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSocketPath, err)
 	}

@@ -11,8 +11,9 @@ import (
 // all that was typed after it: a client's keys are taken one after the other. The prefix
 // key and what follows it are tmux's own and wait for nothing.
 //
-// A key waits for [HoldSeconds] at most, whatever becomes of who holds the lock: the first
-// one has the server open it then.
+// A key waits for [HoldSeconds], and for as long as who holds the lock says so by [Beat]
+// at least as often. So whoever dies holds up nobody for more than twice that: the first key
+// has the server look, and open the lock.
 const KeyTable = "gc"
 
 // The options of a pane for which keys are kept back.
@@ -21,7 +22,12 @@ const (
 	OptionHeld = "gc_held" // the last lock that a key has waited for
 )
 
-// HoldSeconds is how long a key waits at most.
+// Beat is the hidden variable of a session that names the lock whose holder lived when it was
+// set; who looks unsets it. Setting an option would have the screens of all clients drawn anew.
+const Beat = "gc_beat"
+
+// HoldSeconds is how long a key waits, and how often the server looks from then on whether
+// the holder lives.
 const HoldSeconds = "2"
 
 // keys are the lines of the configuration that make the key table. Before 3.3 a key cannot
@@ -31,7 +37,10 @@ func (s *Server) keys() []string {
 	if err != nil {
 		return nil // who would open the lock
 	}
-	expire := shellQuote(binary) + ` -S ` + shellQuote(s.socket) + ` wait-for -U '#{@` + OptionHold + `}' \; set-option -p -q -u -t '#{pane_id}' @` + OptionHold + ` >/dev/null 2>&1 || :`
+	look := shellQuote(binary) + ` -S ` + shellQuote(s.socket) + ` if-shell -F -t '#{pane_id}' '##{==:##{` + Beat + `},#{@` + OptionHold + `}}'` +
+		` 'set-environment -u -t #{session_id} ` + Beat + ` ; display-message -p on'` +
+		` 'wait-for -U #{@` + OptionHold + `} ; set-option -p -q -u -t #{pane_id} @` + OptionHold + `' 2>/dev/null`
+	expire := `while [ "$(` + look + `)" = on ]; do sleep ` + HoldSeconds + `; done`
 	wait := `if-shell -F '#{@` + OptionHold + `}' { set-option -p -F @` + OptionHeld + ` '#{@` + OptionHold + `}' ; run-shell -b -d ` + HoldSeconds + ` ` + quote(expire) +
 		` ; run-shell -C 'wait-for -L #{@` + OptionHold + `} ; wait-for -U #{@` + OptionHold + `}' } ; `
 	bind := "bind-key -T " + KeyTable + " "

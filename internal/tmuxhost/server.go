@@ -9,9 +9,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -52,12 +54,13 @@ type Server struct {
 	cfg    Config
 	ctl    *tmuxctl.Client
 	socket string
+	away   []string // folders outside of Dir that the socket is in, outermost first
 	conf   string
 	env    []string // of the server: no secret is in it, panes inherit it
 	roster roster
 }
 
-// Open makes the folders. It starts no server.
+// Open makes Dir. It starts no server.
 func Open(cfg Config) (*Server, error) {
 	if err := folder.Private(cfg.Dir); err != nil {
 		return nil, err
@@ -66,11 +69,19 @@ func Open(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	socket, err := socketPath(dir, cfg.Socket)
+	socket, away, err := socketPath(dir, cfg.Socket)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, socket: socket, conf: filepath.Join(dir, "tmux.conf"), env: serverEnv(cfg.Env)}
+	for _, dir := range away {
+		if folder.Gone(dir) {
+			break // Start makes them
+		}
+		if err := folder.Private(dir); err != nil {
+			return nil, err
+		}
+	}
+	s := &Server{cfg: cfg, socket: socket, away: away, conf: filepath.Join(dir, "tmux.conf"), env: serverEnv(cfg.Env)}
 	s.ctl, err = tmuxctl.New(tmuxctl.Options{
 		Socket: socket, Binary: cfg.Binary, Path: Value(cfg.Environ, "PATH"), Config: s.conf, Env: s.env,
 		Hub: Hub, Width: Cols, Height: Rows, Logger: cfg.Logger,
@@ -87,31 +98,26 @@ func (s *Server) Socket() string { return s.socket }
 // Env is the server's own environment, which its panes inherit.
 func (s *Server) Env() []string { return s.env }
 
-// socketPath is in the folder, or, where that is too long for a socket, in a private
-// folder of the user's that follows from it.
-func socketPath(dir, name string) (string, error) {
-	path := name
+// socketPath is in the folder, or, where that is too long for a socket, in private folders of
+// the user's that follow from it.
+func socketPath(dir, name string) (path string, away []string, err error) {
+	path = name
 	if !filepath.IsAbs(name) {
 		if name != filepath.Base(name) || name == "." || name == ".." {
-			return "", fmt.Errorf("a tmux socket cannot be called %q: choose a name without slashes, or an absolute path", name)
+			return "", nil, fmt.Errorf("a tmux socket cannot be called %q: choose a name without slashes, or an absolute path", name)
 		}
 		path = filepath.Join(dir, name)
 	}
 	if len(path) <= maxSocketPath {
-		return path, nil
+		return path, nil, nil
 	}
 	sum := sha256.Sum256([]byte(path))
 	short := filepath.Join(os.TempDir(), fmt.Sprintf("gc-tmux-%d", os.Getuid()))
 	if len(short) > maxSocketPath-20 {
 		short = fmt.Sprintf("/tmp/gc-tmux-%d", os.Getuid())
 	}
-	for _, dir := range []string{short, filepath.Join(short, hex.EncodeToString(sum[:8]))} {
-		if err := folder.Private(dir); err != nil {
-			return "", err
-		}
-		short = dir
-	}
-	return filepath.Join(short, "s"), nil
+	own := filepath.Join(short, hex.EncodeToString(sum[:8]))
+	return filepath.Join(own, "s"), []string{short, own}, nil
 }
 
 // inherited are the variables that the server gets from the base environment: what a
@@ -163,7 +169,15 @@ func (s *Server) Start(ctx context.Context) error {
 			return nil
 		}
 	}
-	err := s.configured(ctx, func() error { _, err := s.ctl.Start(ctx); return err })
+	err := s.configured(ctx, func() error {
+		for _, dir := range s.away {
+			if err := folder.Private(dir); err != nil {
+				return err
+			}
+		}
+		_, err := s.ctl.Start(ctx)
+		return err
+	})
 	if errors.Is(err, tmuxctl.ErrNoTmux) {
 		return fmt.Errorf("%w; install it, or choose the provider that needs nothing: session provider \"pty\"", err)
 	}
@@ -243,7 +257,32 @@ func (s *Server) Shut(ctx context.Context) error {
 	if err == nil && known {
 		err = s.awaitServer(ctx, server.PID)
 	}
+	if err == nil {
+		_, lost := s.ctl.Do(ctx, tmuxctl.Cmd("display-message", "-p", ".")) // which fails once the client has noticed
+		err = IgnoreLoss(lost)
+	}
 	return err
+}
+
+// Leave removes what lies outside of Dir, if no server runs.
+func (s *Server) Leave(ctx context.Context) error {
+	if len(s.away) == 0 || folder.Gone(s.away[len(s.away)-1]) {
+		return nil
+	}
+	return s.configured(ctx, func() error { // nobody starts one meanwhile
+		if _, err := s.ctl.Attach(ctx); !Absent(err) {
+			return err
+		}
+		for _, file := range []string{s.socket, tmuxctl.Lock(s.socket)} {
+			if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		for _, dir := range slices.Backward(s.away) {
+			_ = os.Remove(dir) // others may have theirs in it
+		}
+		return nil
+	})
 }
 
 // lockRetry is how often a lock is tried that somebody has.

@@ -103,12 +103,44 @@ func TestSocketHasAShortPathOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = os.Remove(filepath.Dir(one.Socket())) // empty folders in the temporary one
-		_ = os.Remove(filepath.Dir(two.Socket()))
-	})
 	if len(one.Socket()) > 103 || one.Socket() == two.Socket() {
 		t.Errorf("the sockets are %q and %q", one.Socket(), two.Socket())
+	}
+	if _, err := os.Stat(filepath.Dir(one.Socket())); err == nil {
+		t.Error("there is a folder and no server")
+	}
+}
+
+// Of a server whose socket lies elsewhere nothing is left there, and it can be started again.
+func TestNothingIsLeftElsewhere(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed")
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+	s, err := tmuxhost.Open(tmuxhost.Config{
+		Dir: filepath.Join(t.TempDir(), strings.Repeat("d", 120)), Socket: "s", Binary: "tmux", Env: env, Environ: env, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Client().Close(context.WithoutCancel(t.Context())) }) // its server is shut
+	for range 2 {
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Leave(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if pid := ask(t, s, tmuxctl.Cmd("display-message", "-p", "#{pid}")); pid == "" {
+			t.Error("the server does not answer any more")
+		}
+		if err := errors.Join(s.Shut(t.Context()), s.Leave(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Dir(s.Socket())); err == nil {
+			t.Errorf("%s is left", filepath.Dir(s.Socket()))
+		}
 	}
 }
 

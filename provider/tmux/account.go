@@ -182,6 +182,9 @@ func (l *lease) Type(ctx context.Context, in journal.Input, p []byte) error {
 		return err
 	}
 	err := l.send(ctx, condition, p, count)
+	if err == nil && (in == journal.Enter || in == journal.Seen) {
+		l.entered()
+	}
 	if !errors.Is(err, console.ErrExited) {
 		return err
 	}

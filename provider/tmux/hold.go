@@ -16,9 +16,19 @@ import (
 type keep struct {
 	id    string    // nobody has had it before
 	human time.Time // when a person had typed last when it began, as the server counts
+	quiet func()    // ends its renewing; it may be called twice
+	lasts bool      // it is renewed
 }
 
-var _ console.Holder = (*lease)(nil)
+var _ console.Keeper = (*lease)(nil)
+
+const (
+	// renewal is how often a keep is renewed: several times as often as the server looks.
+	renewal = 400 * time.Millisecond
+	// keepLimit is how long a keep is renewed at most: a program that takes longer to read a
+	// text holds up no person.
+	keepLimit = 10 * time.Second
+)
 
 // keepFields tell which keep stands for a pane, and which one a key waits for.
 const keepFields = "#{@" + tmuxhost.OptionHold + "} #{@" + tmuxhost.OptionHeld + "}"
@@ -41,12 +51,14 @@ func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 	k, target := keep{id: rand.Text()}, l.record.target()
 	answer, err := l.provider.act(ctx, l.record, l.fence(), tmuxctl.Sequence(
 		tmuxctl.Cmd("wait-for", "-L", k.id),
+		l.beat(k.id),
 		tmuxctl.Cmd("set-option", "-p", "-t", target, "@"+tmuxhost.OptionHold, k.id),
 		tmuxctl.Cmd("display-message", "-p", "-t", target, tmuxhost.StateFields),
 	))
 	if err != nil {
 		return nil, gone(err)
 	}
+	k.quiet, k.lasts = l.renew(ctx, k.id), true
 	now, err := tmuxhost.Parse(string(answer))
 	if err == nil {
 		k.human = now.Human
@@ -62,9 +74,57 @@ func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 	return func() { l.release(ctx, k) }, nil
 }
 
+// beat says that the holder of a lock lives.
+func (l *lease) beat(id string) tmuxctl.Command {
+	return tmuxctl.Cmd("set-environment", "-h", "-t", l.record.Session, tmuxhost.Beat, id)
+}
+
+// renew has keys wait for as long as this process lives, until quiet is called, ctx ends or
+// keepLimit has passed.
+func (l *lease) renew(ctx context.Context, id string) (quiet func()) {
+	ctx, cancel := context.WithTimeout(ctx, keepLimit)
+	ended := make(chan struct{})
+	command := tmuxctl.If(l.record.target(), "#{==:#{@"+tmuxhost.OptionHold+"},"+id+"}",
+		l.beat(id), tmuxctl.Command{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(renewal)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			if _, err := l.provider.server.Ask(ctx, command); err != nil {
+				return // the server ends the keep, or has ended
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// Keeps keeps the contract of console.Keeper.
+func (l *lease) Keeps() time.Duration {
+	if !l.kept.lasts {
+		return console.HoldLimit
+	}
+	return keepLimit
+}
+
+// entered takes notice that the text is out of the line: keys wait no longer than for who
+// does not live.
+func (l *lease) entered() {
+	if l.kept.id != "" {
+		l.kept.quiet()
+		l.kept.lasts = false
+	}
+}
+
 // release lets through what waits. Should that fail, the server does it by itself.
 func (l *lease) release(ctx context.Context, k keep) {
-	if l.kept == k {
+	k.quiet()
+	if l.kept.id == k.id {
 		l.kept = keep{}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), console.HoldLimit)

@@ -26,7 +26,7 @@ func (p *Provider) TeardownServer() error {
 	defer cancel()
 	list, _, err := p.server.List(ctx)
 	if tmuxhost.Absent(err) {
-		return nil
+		return fold("tear down the server of", "", p.server.Leave(ctx))
 	}
 	if err != nil {
 		return fold("tear down the server of", "", err)
@@ -36,5 +36,8 @@ func (p *Provider) TeardownServer() error {
 			return &runtime.Error{Op: "tear down the server of", Session: s.Name, Err: errors.New("the session still runs: stop it first")}
 		}
 	}
-	return fold("tear down the server of", "", p.server.Shut(ctx))
+	if err = p.server.Shut(ctx); err == nil {
+		err = p.server.Leave(ctx)
+	}
+	return fold("tear down the server of", "", err)
 }
