@@ -50,7 +50,7 @@ func (r *reader) carried(c Command, program string, k carrier, in input, depth i
 	case len(load.words) == 0:
 		r.implicit(c, k, in, at, depth)
 	case k.joined:
-		r.joined(inner, load.words, depth)
+		r.joined(inner, load.words, in, depth)
 	default:
 		inner.More, inner.Listed = c.More || k.more, c.Listed || k.more && in.listed
 		for _, w := range load.words {

@@ -82,8 +82,12 @@ func (r *reader) other(c Command, program string, in input, depth int) {
 	}
 	k, ok := carrierOf(program)
 	if !ok {
+		if fed(c, program, in) {
+			c.Hidden = "it runs a program that comes from its input"
+		}
 		r.add(c)
 		r.interpreted(c, program, in, depth)
+		r.tails(c, program, c.Words[1:], depth)
 		return
 	}
 	r.carried(c, program, k, in, depth)

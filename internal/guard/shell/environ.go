@@ -14,6 +14,23 @@ var scriptVariables = map[string]bool{
 	"LESSOPEN": true, "LESSCLOSE": true, "SUDO_EDITOR": true, "SYSTEMD_EDITOR": true, "SYSTEMD_PAGER": true, "KUBE_EDITOR": true,
 }
 
+// toolVariables name programs too, which are run only by some.
+var toolVariables = set("CC CXX LD AR RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER MAKE CMAKE_C_COMPILER_LAUNCHER npm_config_script_shell")
+
+// loaders have other programs run what is in a file.
+var loaders = set("BASH_ENV ZDOTDIR LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM PYTHONSTARTUP PERL5OPT RUBYOPT")
+
+// requires reports whether options of node load something.
+func requires(options string) bool {
+	for option := range strings.FieldsSeq(options) {
+		name, _, _ := strings.Cut(option, "=")
+		if name == "-r" || name == "--require" || name == "--import" || name == "--loader" || name == "--experimental-loader" {
+			return true
+		}
+	}
+	return false
+}
+
 // environ judges a variable that a script sets.
 func (s *scope) environ(a *syntax.Assign) {
 	if a.Name == nil || a.Value == nil {
@@ -41,6 +58,12 @@ func (r *reader) variable(c Command, name string, value Word, depth int) {
 		}
 	case scriptVariables[name]:
 		r.hide(c, "it sets "+name+", which is a command, to "+describe(value))
+	case toolVariables[name]:
+		r.mention(c, value.Text+" .", depth)
+	case loaders[name] && (!value.Known || value.Text != "" && value.Text != "/dev/null"):
+		r.hide(c, "it sets "+name+", by which other programs run what it names")
+	case name == "NODE_OPTIONS" && (!value.Known || requires(value.Text)):
+		r.hide(c, "it sets NODE_OPTIONS, by which other programs run what it names")
 	case strings.HasPrefix(name, "GIT_CONFIG_KEY_"), strings.HasPrefix(name, "GIT_CONFIG_VALUE_"), name == "GIT_CONFIG_PARAMETERS", name == "GIT_CONFIG_COUNT":
 		r.hide(c, "it changes git's settings by "+name)
 	case name == "CDPATH":

@@ -67,7 +67,7 @@ var (
 		"interactive.difffilter", "man.*.cmd", "browser.*.cmd", "uploadpack.packobjectshook", "remote.*.uploadpack", "remote.*.receivepack", "trailer.*.command", "trailer.*.cmd",
 		"credential.helper", "credential.*.helper", "sendemail.*cmd", "tar.*.command",
 	}
-	steeringSettings = []string{"remote.*.push", "remote.*.mirror", "include.path", "includeif.*", "core.hookspath", "url.*", "init.templatedir", "protocol.ext.allow", "core.worktree"}
+	steeringSettings = []string{"push.default", "remote.*.push", "remote.*.mirror", "include.path", "includeif.*", "core.hookspath", "url.*", "init.templatedir", "protocol.ext.allow", "core.worktree"}
 )
 
 // setting judges a setting of git. why is the reason if it hides what git will do.
@@ -132,6 +132,9 @@ func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why
 		if sub == "clone" && (w.Text == "-c" || w.Text == "--config") && i+1 < len(words) {
 			why = cmp.Or(why, r.settingWord(c, words[i+1], depth))
 		}
+		if (sub == "clone" || sub == "init") && strings.HasPrefix(w.Text, "--template") && w.Text != "--template=" {
+			why = cmp.Or(why, "it takes the hooks of the repository from elsewhere")
+		}
 		if script, ok := gitScript(sub, words[i:]); ok {
 			r.text(behind(c, sub), script, input{}, depth)
 		}
@@ -149,8 +152,13 @@ func (r *reader) afterVerb(c Command, sub string, words []Word, depth int) {
 	for len(words) > 0 && words[0].Known && strings.HasPrefix(words[0].Text, "-") {
 		words = words[1:]
 	}
-	if len(words) > 0 {
-		r.joined(behind(c, sub), words, depth)
+	inner := behind(c, sub)
+	switch {
+	case len(words) == 1:
+		r.text(inner, words[0], input{}, depth)
+	case len(words) > 1:
+		inner.Words = words
+		r.command(inner, input{redirected: true}, depth+1)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // languages are the programs whose words, or whose input, may be a program of
 // another language that runs commands. The texts in it are judged as mentioned.
-var languages = set("node nodejs deno bun luajit tclsh wish expect osascript Rscript julia awk gawk mawk nawk busybox-awk sed gsed vi vim nvim vimdiff view ex ed emacs gdb lldb psql mysql sqlite3 ftp tar gtar bsdtar make gmake zip rsync scala groovy elixir erl tmux screen at batch crontab npm pnpm yarn docker podman nerdctl split sort rg less man socat nc ncat scp sftp nix")
+var languages = set("node nodejs deno bun luajit tclsh wish expect osascript Rscript julia awk gawk mawk nawk busybox-awk sed gsed vi vim nvim vimdiff view ex ed emacs gdb lldb psql mysql sqlite3 ftp tar gtar bsdtar make gmake zip rsync scala groovy elixir erl tmux screen at batch crontab npm pnpm yarn docker podman nerdctl split sort rg less man socat nc ncat scp sftp nix go cargo")
 
 // versioned are those whose names may end with a version.
 var versioned = set("python pypy perl ruby php lua")
@@ -29,7 +29,7 @@ func language(program string) bool {
 
 // quoted finds the texts in a program.
 var quoted = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|/([^/\n]{4,})/e")
+	return regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|/([^/\n]{4,})/e|\\bq[qwx]?\\s*[({\\[<|!]([^)}\\]>|!]*)|%[wWxqQ]?[({\\[]([^)}\\]]*)")
 })
 
 // maxLiterals bounds the texts of a program that are judged.
@@ -45,18 +45,35 @@ func (r *reader) interpreted(c Command, program string, in input, depth int) {
 	for _, w := range c.Words[1:] {
 		r.mentions(inner, w.Text, depth)
 	}
-	if slices.Contains([]string{"docker", "podman", "nerdctl", "npm", "pnpm", "yarn", "tmux", "screen", "nix", "gdb", "lldb"}, program) {
-		r.tails(inner, c.Words[1:], depth)
-	}
 	if in.known {
 		r.mentions(inner, in.text, depth)
 	}
 }
 
+// interpreters run what their first word names, or what comes from their input.
+var interpreters = set("node nodejs deno bun luajit tclsh julia osascript expect")
+
+// fed reports whether an interpreter runs a program that nobody can see: what another
+// program writes.
+func fed(c Command, program string, in input) bool {
+	if !interpreters[program] && !versioned[strings.TrimRight(program, "0123456789.")] {
+		return false
+	}
+	for _, w := range c.Words[1:] {
+		switch {
+		case stream(w):
+			return w.Text != "/dev/stdin" || in.redirected && !in.known
+		case !slices.Contains([]string{"-", "-u", "-s", "-B", "-E", "-I", "-i", "-w", "-W0"}, w.Text):
+			return false
+		}
+	}
+	return in.redirected && !in.known && in.piped
+}
+
 // mentions judges what may be a command in a text: all of it, its quoted parts one
 // by one and together, and what follows the marks of an escape to the shell.
 func (r *reader) mentions(c Command, text string, depth int) {
-	if len(text) < 5 || !strings.ContainsAny(text, " ,\t\n") {
+	if len(text) < 5 || !strings.ContainsAny(text, " ,\t\n(") {
 		return
 	}
 	text = strings.ReplaceAll(text, string(Unknown), "$unknown")
@@ -66,13 +83,15 @@ func (r *reader) mentions(c Command, text string, depth int) {
 	}
 	var all []string
 	for _, m := range quoted().FindAllStringSubmatch(text, maxLiterals) {
-		one := m[1] + m[2] + m[3] + m[4]
+		one := strings.Join(m[1:], "")
 		r.mention(c, one, depth)
 		r.mentions(c, one, depth+4)
+		r.mentionFile(c, text, one, depth)
 		all = append(all, one)
 	}
-	if len(all) > 1 {
-		r.mention(c, strings.Join(all, " "), depth)
+	for i := range min(len(all)-1, maxTails) { // a program and its words begin somewhere
+		r.mention(c, strings.Join(all[i:], " "), depth)
+		r.mention(c, strings.Join(all[i:], ""), depth)
 	}
 	for _, mark := range []string{"!", "spawn ", "shell ", "system ", "exec=", "--to-command=", "EXEC:", "SYSTEM:", "1e ", "e "} {
 		if _, command, ok := strings.Cut(text, mark); ok && (len(mark) > 2 || strings.Contains(text, " ")) {
@@ -81,12 +100,40 @@ func (r *reader) mentions(c Command, text string, depth int) {
 	}
 }
 
+// removers are what programs of other languages call that removes trees.
+var removers = []string{"rmtree", "rmSync", "rm_rf", "rm_r", "rmdirSync", "remove_tree", "remove_dir_all"}
+
+// mentionFile judges a text in a program that may be the name of a file.
+func (r *reader) mentionFile(c Command, program, name string, depth int) {
+	if name == "" || len(name) > maxName || strings.ContainsAny(name, " \t\n") || !strings.ContainsAny(name, "./~") {
+		return
+	}
+	w := Word{Text: strings.ReplaceAll(name, "$unknown", string(Unknown))}
+	w.Known = strings.IndexByte(w.Text, byte(Unknown)) < 0
+	r.add(Command{Words: []Word{{Text: "cat", Known: true}, w}, Via: c.Via, Folders: c.Folders, Mentioned: true, Text: c.Text})
+	if slices.ContainsFunc(removers, func(call string) bool { return strings.Contains(program, call) }) {
+		r.add(Command{Words: []Word{{Text: "rm", Known: true}, {Text: "-rf", Known: true}, w}, Via: c.Via, Folders: c.Folders, Mentioned: true, Text: c.Text})
+	}
+}
+
+const (
+	maxName  = 256 // of a file in a program
+	maxTails = 12
+)
+
+// talkers say or look for what their words are, and run nothing of it.
+var talkers = set("echo printf grep egrep fgrep rg ag ack which type whereis man info help apropos compgen complete say logger wall figlet : true false test [ read set shift return exit export unset alias hash apt apt-get apk dnf yum brew pip pip3 pipx gc touch mkdir ls")
+
 // tails judges each rest of the words that may be a command: where it begins depends
 // on options that are not known here.
-func (r *reader) tails(c Command, words []Word, depth int) {
-	const longest = 12
-	for i := range words[:min(len(words), longest)] {
-		if words[i].Known && !strings.HasPrefix(words[i].Text, "-") && (isShell(lastPart(words[i].Text)) || commands[lastPart(words[i].Text)]) {
+func (r *reader) tails(c Command, program string, words []Word, depth int) {
+	if talkers[program] {
+		return
+	}
+	c = behind(c, program)
+	c.Words, c.Reads, c.Writes, c.More = nil, nil, nil, false
+	for i := range words[:min(len(words), maxTails)] {
+		if i+1 < len(words) && words[i].Known && !strings.HasPrefix(words[i].Text, ".") && !strings.HasPrefix(words[i].Text, "-") && (isShell(lastPart(words[i].Text)) || commands[lastPart(words[i].Text)]) {
 			r.doubted(c, words[i:], input{redirected: true}, depth)
 		}
 	}

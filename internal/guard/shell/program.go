@@ -38,7 +38,9 @@ func identityCarrier(name string) (carrier, bool) {
 		return carrier{text: "c", skip: 1}, true
 	case "gosu", "su-exec", "setuidgid", "chpst":
 		return carrier{values: "ubeolmdcnP", skip: 1}, true
-	case "setpriv", "capsh", "bwrap", "proot", "firejail", "unshare", "nsenter":
+	case "unshare":
+		return carrier{flags: "rmunpUiCTfk", values: "wRSG", longs: []string{"--root", "--wd", "--setuid", "--setgid", "--map-user", "--map-group", "--propagation"}}, true
+	case "setpriv", "capsh", "bwrap", "proot", "firejail", "nsenter":
 		return carrier{values: "tSGwrR", text: "c", longs: []string{"--target", "--reuid", "--regid", "--groups"}}, true
 	case "env", "genv":
 		return carrier{flags: "iv0", values: "uCPa", longs: []string{"--unset", "--chdir", "--argv0"}, text: "S", texts: []string{"--split-string"}, assigns: true}, true
@@ -61,7 +63,7 @@ func identityCarrier(name string) (carrier, bool) {
 // limitCarrier are the programs that bound, time or watch another one.
 func limitCarrier(name string) (carrier, bool) {
 	switch name {
-	case "nohup", "setsid", "unbuffer", "chronic", "catchsegv", "rlwrap", "dumb-init", "tini", "linux32", "linux64", "setarch":
+	case "nohup", "setsid", "unbuffer", "chronic", "catchsegv", "rlwrap", "dumb-init", "tini", "catatonit", "linux32", "linux64":
 		return carrier{flags: "cfwsgp"}, true
 	case "time", "gtime":
 		return carrier{flags: "pvaqlhV", values: "fo", longs: []string{"--format", "--output"}}, true

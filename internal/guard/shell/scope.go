@@ -67,6 +67,9 @@ func (s *scope) stmt(st *syntax.Stmt, in input) {
 		inner := *s
 		inner.stmts(cmd.Stmts, in)
 	case *syntax.FuncDecl, *syntax.CoprocClause: // their input is whatever the caller gives
+		if f, ok := cmd.(*syntax.FuncDecl); ok && multiplies(f) {
+			s.reader.hide(c, "it starts itself again and again")
+		}
 		s.reader.repeats++
 		s.below(st.Cmd, input{redirected: true})
 		s.reader.repeats--
@@ -82,6 +85,28 @@ func (s *scope) stmt(st *syntax.Stmt, in input) {
 	if len(c.Reads)+len(c.Writes) > 0 {
 		s.reader.add(c)
 	}
+}
+
+// multiplies reports whether a function calls itself twice, or beside itself.
+func multiplies(f *syntax.FuncDecl) bool {
+	if f.Name == nil {
+		return false
+	}
+	calls := 0
+	syntax.Walk(f.Body, func(n syntax.Node) bool {
+		st, ok := n.(*syntax.Stmt)
+		if !ok {
+			return true
+		}
+		if call, ok := st.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == f.Name.Value {
+			calls++
+			if st.Background || st.Coprocess {
+				calls++
+			}
+		}
+		return true
+	})
+	return calls > 1
 }
 
 func (s *scope) text(n syntax.Node) string {
@@ -197,6 +222,7 @@ func (s *scope) binary(cmd *syntax.BinaryCmd, in input) {
 	inner.stmt(cmd.X, in)
 	if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
 		in = s.output(cmd.X)
+		in.piped = true
 	}
 	inner.stmt(cmd.Y, in)
 	s.turned = s.turned || inner.turned

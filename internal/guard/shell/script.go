@@ -21,7 +21,7 @@ func (r *reader) text(c Command, script Word, in input, depth int) {
 }
 
 // joined reads the script that words make when they are put together.
-func (r *reader) joined(c Command, words []Word, depth int) {
+func (r *reader) joined(c Command, words []Word, in input, depth int) {
 	parts := make([]string, len(words))
 	for i, w := range words {
 		if !w.Known {
@@ -30,14 +30,14 @@ func (r *reader) joined(c Command, words []Word, depth int) {
 		}
 		parts[i] = w.Text
 	}
-	r.nested(c, strings.Join(parts, " "), input{}, depth)
+	r.nested(c, strings.Join(parts, " "), in, depth)
 }
 
 // eval reads the script that the words of eval make.
 func (r *reader) eval(c Command, depth int) {
 	r.add(c)
 	if len(c.Words) > 1 {
-		r.joined(behind(c, "eval"), c.Words[1:], depth)
+		r.joined(behind(c, "eval"), c.Words[1:], input{}, depth)
 	}
 	if c.More {
 		r.hide(behind(c, "eval"), "it runs words that are added later")
@@ -82,6 +82,7 @@ type invocation struct {
 	input   bool   // the script comes from the input
 	words   []Word // after the options
 	unknown *Word
+	first   *Word // a file that it reads before
 }
 
 // invoked takes the options of a shell off its words.
@@ -115,7 +116,9 @@ func (v *invocation) option(text string) (last bool) {
 		}
 		return true
 	case slices.Contains([]string{"--rcfile", "--init-file", "--emulate"}, long) && !given:
-		v.words = v.words[min(1, len(v.words)):]
+		if len(v.words) > 0 {
+			v.first, v.words = &v.words[0], v.words[1:]
+		}
 	case strings.HasPrefix(text, "--"):
 	default:
 		if strings.ContainsAny(text, "oO") {
@@ -140,6 +143,8 @@ func (r *reader) shell(c Command, program string, in input, depth int) {
 	switch {
 	case v.unknown != nil:
 		r.hide(c, "what it runs depends on "+describe(*v.unknown))
+	case v.first != nil && (!v.first.Known || stream(*v.first)):
+		r.hide(c, "it runs a script that another program writes")
 	case v.script && len(v.words) > 0:
 		r.add(c)
 		r.text(inner, v.words[0], in, depth)

@@ -153,6 +153,7 @@ func (r *reader) hide(c Command, why string) {
 // input is where a command's standard input comes from.
 type input struct {
 	redirected bool   // not from where the script's own comes
+	piped      bool   // from another program
 	known      bool   // it is text
 	text       string // that
 	listed     bool   // it is names that a program has found here

@@ -48,10 +48,17 @@ func (s *scope) words(list []*syntax.Word) []Word {
 				out = append(out, Word{Text: string(Unknown), Split: true})
 				break
 			}
-			out = append(out, s.word(each))
+			if one := s.word(each); one.Text != "" || !one.Known || !bare(each) { // nothing outside quotes is no word
+				out = append(out, one)
+			}
 		}
 	}
 	return out
+}
+
+// bare reports whether no part of a word is in quotes.
+func bare(w *syntax.Word) bool {
+	return !slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool { _, ok := p.(*syntax.Lit); return !ok })
 }
 
 func (s *scope) word(w *syntax.Word) Word {
