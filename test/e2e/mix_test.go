@@ -186,6 +186,7 @@ func TestACityMixesPlaces(t *testing.T) {
 		c.told(t, name, "hello "+name)
 	}
 	c.kill()
+	c.unwatched()
 	c.start()
 	after := c.settled(where)
 	for name, pid := range before {
@@ -206,6 +207,7 @@ func TestACityMixesPlaces(t *testing.T) {
 	})
 	c.settled(where)
 	census := c.stop()
+	c.unwatched()
 	if !census.Clean {
 		t.Errorf("the census of the end is %+v", census)
 	}
@@ -218,6 +220,35 @@ func TestACityMixesPlaces(t *testing.T) {
 		}
 	}
 	c.once(t, slices.Sorted(maps.Keys(where))...)
+}
+
+// unwatched waits until the scripts that watched for a controller that is gone are gone, too.
+func (c *city) unwatched() {
+	c.t.Helper()
+	var left []string
+	for end := time.Now().Add(patience); ; pause(50 * time.Millisecond) {
+		left = nil
+		files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for _, file := range files {
+			line, err := os.ReadFile(file)
+			if err != nil {
+				continue // it has just ended
+			}
+			words := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+			if n := len(words); n > 1 && words[n-1] == "watch" && strings.HasPrefix(words[n-2], c.root) {
+				left = append(left, file+" "+strings.Join(words, " "))
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("these outlive the controller that they watched for: %q", left)
+		}
+	}
 }
 
 // TestAnAgentMovesBetweenPlaces sends one agent through all providers by edits of
