@@ -33,6 +33,7 @@ func BenchmarkHook(b *testing.B) {
 	})
 	gc := filepath.Join(dir, "gc")
 	build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-o", gc, "gascity/cmd/gc")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}

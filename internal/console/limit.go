@@ -1,7 +1,6 @@
 package console
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,11 +96,11 @@ func Last(text string, rules Rules, at time.Time) *runtime.Evidence {
 const lastWords = 12
 
 var (
-	isoTime  = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?`)
-	duration = regexp.MustCompile(`(?i)\b(\d+)\s*(d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)\b`)
-	clock    = regexp.MustCompile(`(?i)\b(\d{1,2})(?::(\d\d))?\s*(am|pm)?\b`)
-	monthDay = regexp.MustCompile(`(?i)\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2})\b(?:,?\s+(\d{4}))?`)
-	zone     = regexp.MustCompile(`\(([A-Za-z]+(?:/[A-Za-z_]+)*)\)|\b(UTC|GMT)\b`)
+	isoTime  = lazy(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?`)
+	duration = lazy(`(?i)\b(\d+)\s*(d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)\b`)
+	clock    = lazy(`(?i)\b(\d{1,2})(?::(\d\d))?\s*(am|pm)?\b`)
+	monthDay = lazy(`(?i)\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2})\b(?:,?\s+(\d{4}))?`)
+	zone     = lazy(`\(([A-Za-z]+(?:/[A-Za-z_]+)*)\)|\b(UTC|GMT)\b`)
 )
 
 // parseUntil reads when a limit ends from what a program says about it: a timestamp, a
@@ -112,12 +111,12 @@ func parseUntil(text string, at time.Time) time.Time {
 		return time.Time{}
 	}
 	place := at.Location()
-	if m := zone.FindStringSubmatch(text); m != nil {
+	if m := zone().FindStringSubmatch(text); m != nil {
 		if found, err := time.LoadLocation(m[1] + m[2]); err == nil {
 			place, text = found, strings.Replace(text, m[0], "", 1)
 		}
 	}
-	if m := isoTime.FindString(text); m != "" {
+	if m := isoTime().FindString(text); m != "" {
 		return parseTimestamp(m, place)
 	}
 	if d := parseWait(text); d > 0 {
@@ -137,7 +136,7 @@ func parseTimestamp(text string, place *time.Location) time.Time {
 }
 
 func parseWait(text string) (sum time.Duration) {
-	for _, m := range duration.FindAllStringSubmatch(text, -1) {
+	for _, m := range duration().FindAllStringSubmatch(text, -1) {
 		n, err := strconv.Atoi(m[1])
 		if err != nil || n > 10_000 {
 			return 0
@@ -152,7 +151,7 @@ func parseWait(text string) (sum time.Duration) {
 // which it comes.
 func parseClock(text string, at time.Time) time.Time {
 	year, month, day := at.Date()
-	dated := monthDay.FindStringSubmatch(text)
+	dated := monthDay().FindStringSubmatch(text)
 	if dated != nil {
 		text = strings.Replace(text, dated[0], "", 1)
 		named, err := time.Parse("Jan", strings.ToUpper(dated[1][:1])+strings.ToLower(dated[1][1:3]))
@@ -182,7 +181,7 @@ func parseClock(text string, at time.Time) time.Time {
 
 // timeOfDay reads "3pm", "3:30 pm" or "15:04"; a bare number is none.
 func timeOfDay(text string) (hour, minute int, ok bool) {
-	m := clock.FindStringSubmatch(text)
+	m := clock().FindStringSubmatch(text)
 	if m == nil || m[2] == "" && m[3] == "" {
 		return 0, 0, false
 	}

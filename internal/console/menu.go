@@ -1,7 +1,6 @@
 package console
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,8 +27,8 @@ type menu struct {
 var commonGlyphs = []string{"❯", "›", "●", "◉", "▶", "▸", "→", ">"}
 
 var (
-	numbered  = regexp.MustCompile(`^(\d{1,2})[.)] +(\S.*)$`)
-	menuHints = regexp.MustCompile(`(?i)\b(enter to (confirm|select|continue|choose)|press enter|esc to (cancel|exit|go back)|arrow keys|use ↑|\(y/n\))|↑/↓|↑↓`)
+	numbered  = lazy(`^(\d{1,2})[.)] +(\S.*)$`)
+	menuHints = lazy(`(?i)\b(enter to (confirm|select|continue|choose)|press enter|esc to (cancel|exit|go back)|arrow keys|use ↑|\(y/n\))|↑/↓|↑↓`)
 )
 
 // gap is how many rows of description may stand between two numbered options.
@@ -70,7 +69,7 @@ func cutGlyph(row string, glyphs []string) (text string, column int, ok bool) {
 }
 
 func cutNumber(text string) (n int, label string, ok bool) {
-	found := numbered.FindStringSubmatch(text)
+	found := numbered().FindStringSubmatch(text)
 	if found == nil {
 		return 0, "", false
 	}
@@ -161,7 +160,7 @@ func (v View) otherGlyph(m menu, glyphs []string) bool {
 
 // hinted reports whether the screen says near the menu how to use it.
 func (v View) hinted(m menu) bool {
-	return slices.ContainsFunc(v.rows[m.top:], menuHints.MatchString)
+	return slices.ContainsFunc(v.rows[m.top:], menuHints().MatchString)
 }
 
 // find returns the index of the first wanted label that is in the menu; ok is
@@ -183,14 +182,14 @@ func (m menu) find(want []string) (index int, ok bool) {
 }
 
 var (
-	trailer = regexp.MustCompile(`( *\([^()]*\)| *[✔✓•])+$`)
-	columns = regexp.MustCompile(` {2,}.*$`)
+	trailer = lazy(`( *\([^()]*\)| *[✔✓•])+$`)
+	columns = lazy(` {2,}.*$`)
 )
 
 // canonical makes labels comparable: no description column, no trailing
 // parentheses and check marks, straight apostrophes, lower case.
 func canonical(label string) string {
 	label = strings.ReplaceAll(strings.TrimSpace(label), "’", "'")
-	label = columns.ReplaceAllString(label, "")
-	return strings.ToLower(trailer.ReplaceAllString(label, ""))
+	label = columns().ReplaceAllString(label, "")
+	return strings.ToLower(trailer().ReplaceAllString(label, ""))
 }
