@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
 
 	"gascity/internal/session"
@@ -29,8 +28,20 @@ type Resume struct {
 // ConversationMark stands for a conversation's id in the commands of [Resume].
 const ConversationMark = "__GC_CONVERSATION__"
 
-// plainID is what may stand in a shell command as it is, and is no option.
-var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,255}$`)
+// maxID is the most bytes of an id.
+const maxID = 256
+
+// plainID reports whether a text may stand in a shell command as it is, and is no option.
+func plainID(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && (i == 0 || strings.IndexByte("._:@/+=-", c) < 0) {
+			return false
+		}
+	}
+	return text != "" && len(text) <= maxID
+}
 
 // ResumeCommand returns the Config of a start that continues a conversation, on a
 // rung of the ladder. On [session.RungRepair] the agent runs where the
@@ -40,7 +51,7 @@ var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,255}$`)
 // [session.RungFresh], if the agent is to, if it cannot resume, or if the id is
 // none that may stand in a command.
 func (s *Session) ResumeCommand(c session.Conversation, rung session.Rung) (cfg runtime.Config, ok bool) {
-	if rung == session.RungFresh || s.Resume.Fresh || s.Resume.Again == "" && !s.Resume.Protocol || !plainID.MatchString(c.ID) {
+	if rung == session.RungFresh || s.Resume.Fresh || s.Resume.Again == "" && !s.Resume.Protocol || !plainID(c.ID) {
 		return runtime.Config{}, false
 	}
 	cfg = s.Config
@@ -65,7 +76,7 @@ func (s *Session) ResumeCommand(c session.Conversation, rung session.Rung) (cfg 
 // the given id, which is a UUID for every agent CLI that is known to take one.
 // ok is false if the agent CLI chooses the id itself.
 func (s *Session) WithConversation(id string) (cfg runtime.Config, ok bool) {
-	if s.Resume.New == "" || !plainID.MatchString(id) {
+	if s.Resume.New == "" || !plainID(id) {
 		return runtime.Config{}, false
 	}
 	cfg = s.Config
