@@ -147,19 +147,42 @@ func Value(env []string, name string) string {
 // configured calls do with the configuration written, one process and goroutine after the
 // other.
 func (s *Server) configured(ctx context.Context, do func() error) error {
-	lock, err := os.OpenFile(filepath.Join(filepath.Dir(s.conf), "server.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err := folder.Private(filepath.Dir(s.conf)); err != nil {
+		return err
+	}
+	var lock *os.File
+	err := Retry(ctx, func() (err error) { lock, err = TryLock(s.lock()); return err }, ErrLocked)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	err = Retry(ctx, func() error { return folder.Flock(lock, syscall.LOCK_EX|syscall.LOCK_NB) }, syscall.EWOULDBLOCK)
-	if err == nil {
-		err = folder.WriteFile(s.conf, []byte(s.configuration()))
-	}
-	if err != nil {
+	if err := folder.WriteFile(s.conf, []byte(s.configuration())); err != nil {
 		return err
 	}
 	return do()
+}
+
+func (s *Server) lock() string { return filepath.Join(filepath.Dir(s.conf), "server.lock") }
+
+// ErrLocked reports a lock that somebody else has.
+var ErrLocked = errors.New("somebody else has the lock")
+
+// TryLock takes the lock of a file, which it makes. Who has it may remove the file; closing
+// gives it back.
+func TryLock(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = folder.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil && folder.SameFile(file, path) { // else who had the lock removed it
+		return file, nil
+	}
+	_ = file.Close() // nothing was written
+	if err == nil || errors.Is(err, syscall.EWOULDBLOCK) {
+		err = ErrLocked
+	}
+	return nil, err
 }
 
 // Start takes up the server or starts it. Two that start one at once would have one each.
@@ -264,16 +287,13 @@ func (s *Server) Shut(ctx context.Context) error {
 	return err
 }
 
-// Leave removes what lies outside of Dir, if no server runs.
+// Leave removes all files of a server, if none runs.
 func (s *Server) Leave(ctx context.Context) error {
-	if len(s.away) == 0 || folder.Gone(s.away[len(s.away)-1]) {
-		return nil
-	}
 	return s.configured(ctx, func() error { // nobody starts one meanwhile
 		if _, err := s.ctl.Attach(ctx); !Absent(err) {
 			return err
 		}
-		for _, file := range []string{s.socket, tmuxctl.Lock(s.socket)} {
+		for _, file := range []string{s.socket, tmuxctl.Lock(s.socket), s.conf, s.lock()} {
 			if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -114,6 +114,7 @@ func (b *box) prepare(ctx context.Context, spec launch.Spec) (*record, error) {
 	if err := b.provider.server.Start(ctx); err != nil {
 		return nil, err
 	}
+	b.provider.town.listen() // before the first byte
 	boot, err := proc.BootID()
 	if err != nil {
 		return nil, err

@@ -203,11 +203,12 @@ func (p *pane) recallLocked(paste, signs string) {
 
 // openLog opens the raw log of a session that is known.
 func (p *pane) openLog() {
-	cfg, early := p.town.p.cfg, p.early
-	p.early = nil
+	cfg := p.town.p.cfg
 	if p.log != nil || cfg.LogDir == "" || p.town.listener == nil {
 		return
 	}
+	early := p.early
+	p.early = nil
 	log, err := rawlog.Open(filepath.Join(cfg.LogDir, p.name+".log"), cfg.LogSize)
 	if err != nil {
 		cfg.Logger.Warn("cannot keep the output of a session", "session", p.name, "error", err)

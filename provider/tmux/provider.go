@@ -126,13 +126,13 @@ func Open(cfg Config) (*Provider, error) {
 	server, err := tmuxhost.Open(tmuxhost.Config{
 		Dir: cfg.Dir, Socket: cfg.Socket, Binary: cfg.Binary, Env: cfg.Env, Environ: cfg.Environ, Logger: cfg.Logger,
 	})
+	p := &Provider{cfg: cfg, server: server}
 	if err == nil {
-		err = folder.Private(filepath.Join(cfg.Dir, "sessions"))
+		err = folder.Private(p.sessions())
 	}
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{cfg: cfg, server: server}
 	p.town = newTown(p)
 	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // the provider's life: Close ends it
 	p.end = end
@@ -217,7 +217,8 @@ func (p *Provider) workDir() (string, error) {
 	return os.Getwd()
 }
 
+// sessions is the folder of the sessions' folders.
+func (p *Provider) sessions() string { return filepath.Join(p.cfg.Dir, "sessions") }
+
 // dir is the session's own folder.
-func (p *Provider) dir(name string) folder.Folder {
-	return folder.For(filepath.Join(p.cfg.Dir, "sessions"), name)
-}
+func (p *Provider) dir(name string) folder.Folder { return folder.For(p.sessions(), name) }

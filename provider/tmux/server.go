@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"errors"
+	"os"
 
 	"gascity/internal/tmuxhost"
 	"gascity/runtime"
@@ -20,24 +21,28 @@ func (p *Provider) ConfigureServer() error {
 }
 
 // TeardownServer keeps the contract of runtime.ServerLifecycleProvider. A server with
-// sessions that run is refused.
+// sessions that run is refused. Nothing is left but the folder.
 func (p *Provider) TeardownServer() error {
+	const op = "tear down the server of"
 	ctx, cancel := bounded()
 	defer cancel()
 	list, _, err := p.server.List(ctx)
-	if tmuxhost.Absent(err) {
-		return fold("tear down the server of", "", p.server.Leave(ctx))
-	}
-	if err != nil {
-		return fold("tear down the server of", "", err)
+	if err != nil && !tmuxhost.Absent(err) {
+		return fold(op, "", err)
 	}
 	for _, s := range list {
 		if !s.Dead {
-			return &runtime.Error{Op: "tear down the server of", Session: s.Name, Err: errors.New("the session still runs: stop it first")}
+			return &runtime.Error{Op: op, Session: s.Name, Err: errors.New("the session still runs: stop it first")}
 		}
 	}
-	if err = p.server.Shut(ctx); err == nil {
+	if tmuxhost.Absent(err) {
+		err = p.server.Leave(ctx)
+	} else if err = p.server.Shut(ctx); err == nil {
 		err = p.server.Leave(ctx)
 	}
-	return fold("tear down the server of", "", err)
+	if err == nil {
+		p.town.unlisten()
+		_ = os.Remove(p.sessions()) // what was lost has a record in it
+	}
+	return fold(op, "", err)
 }

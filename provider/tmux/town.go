@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"gascity/internal/feed"
@@ -48,7 +47,9 @@ func newTown(p *Provider) *town {
 // run listens until ctx ends.
 func (t *town) run(ctx context.Context) {
 	t.ctx = ctx
-	t.listen()
+	if !folder.Gone(t.p.server.Socket()) {
+		t.listen()
+	}
 	t.sub = t.p.server.Client().Subscribe(tmuxctl.OutputData)
 	t.wg.Go(t.hear)
 	t.wg.Go(t.survey)
@@ -170,19 +171,19 @@ func (t *town) survey() {
 			return
 		}
 		asked := time.Now()
-		t.listen()
 		t.mu.Lock()
 		began := t.count
 		t.mu.Unlock()
 		ctx, cancel := context.WithTimeout(t.ctx, patience)
 		list, strays, err := t.p.server.List(ctx)
-		if tmuxhost.Absent(err) {
-			err = nil
-		}
-		if err != nil && t.ctx.Err() == nil && !errors.Is(err, tmuxctl.ErrClosed) {
+		absent := tmuxhost.Absent(err)
+		if err != nil && !absent && t.ctx.Err() == nil && !errors.Is(err, tmuxctl.ErrClosed) {
 			t.p.cfg.Logger.Warn("cannot list the sessions of tmux", "error", err)
 		}
-		if err == nil {
+		if err == nil || absent {
+			if !absent {
+				t.listen()
+			}
 			t.compare(list, began)
 			t.p.server.Fit(ctx, list)
 			t.p.server.Sweep(ctx, strays)
@@ -359,16 +360,25 @@ func (t *town) listen() {
 	if t.listener != nil {
 		return
 	}
-	file, err := os.OpenFile(filepath.Join(t.p.cfg.Dir, "listener.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := tmuxhost.TryLock(t.lock())
 	if err != nil {
 		return // the next survey tries again
-	}
-	if folder.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB) != nil {
-		_ = file.Close() // nothing was written
-		return
 	}
 	t.listener = file
 	for _, pane := range t.sessions {
 		pane.openLog()
+	}
+}
+
+func (t *town) lock() string { return filepath.Join(t.p.cfg.Dir, "listener.lock") }
+
+// unlisten is the end of that, when no session is left.
+func (t *town) unlisten() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.listener != nil && len(t.sessions) == 0 {
+		_ = os.Remove(t.lock()) // while it is ours
+		_ = t.listener.Close()  // nothing was written
+		t.listener = nil
 	}
 }
