@@ -290,8 +290,10 @@ func (s *Server) Shut(ctx context.Context) error {
 // Leave removes all files of a server, if none runs.
 func (s *Server) Leave(ctx context.Context) error {
 	return s.configured(ctx, func() error { // nobody starts one meanwhile
-		if _, err := s.ctl.Attach(ctx); !Absent(err) {
-			return err
+		if !folder.Gone(s.socket) {
+			if _, err := s.ctl.Attach(ctx); !Absent(err) {
+				return err
+			}
 		}
 		for _, file := range []string{s.socket, tmuxctl.Lock(s.socket), s.conf, s.lock()} {
 			if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
