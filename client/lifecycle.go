@@ -11,6 +11,7 @@ type LifecycleRequest struct {
 	Reason   string        `json:"reason,omitempty"`
 	Timeout  time.Duration `json:"timeout_ns,omitempty"` // of a drain; 0 is the agent's drain_timeout
 	Instance string        `json:"instance,omitempty"`   // only this incarnation; see Agent.Instance
+	HandOver bool          `json:"hand_over,omitempty"`  // of a restart that was asked for: into a new conversation, which is told of the former one
 	Force    bool          `json:"force,omitempty"`      // of a kill: also while the controller cannot remember it, see Controller.Degraded
 }
 

@@ -134,6 +134,7 @@ type Context struct {
 	Keys
 	WarnAt    int           `toml:"warn_at" doc:"Percent of the context window, as the agent's worker tells it, from which on it is told of by the event worker.context. Default: never."`
 	CompactAt int           `toml:"compact_at" doc:"Percent from which on the worker is asked to compact the conversation, between two turns. It must offer to. Default: never."`
+	HandoffAt int           `toml:"handoff_at" doc:"Percent from which on the agent is restarted, between two turns, in a new conversation that is told of the former one. A compaction that is due goes first. Default: never."`
 	Within    time.Duration `toml:"within" doc:"How long a compaction may take: meanwhile the agent gets no prompts and is not restarted for its configuration, its age or by its own wish. Default: 5m."`
 }
 

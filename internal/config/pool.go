@@ -110,7 +110,7 @@ func (c *checker) members() {
 
 func (c *checker) context(x *Context) {
 	c.positive(x.Keys, "within", int64(x.Within))
-	for name, at := range map[string]int{"warn_at": x.WarnAt, "compact_at": x.CompactAt} {
+	for name, at := range map[string]int{"warn_at": x.WarnAt, "compact_at": x.CompactAt, "handoff_at": x.HandoffAt} {
 		if x.Has(name) && (at < 1 || at > 100) {
 			c.fail(x.Origin(name), "write a number from 1 to 100", "%s is %d, no percentage", name, at)
 		}

@@ -121,6 +121,16 @@ func (k *keeper) pressure(agent string) pressure.Rules {
 	return pressure.Rules(k.desired(agent).Context)
 }
 
+// handOff has an agent restarted in a new conversation.
+func (k *keeper) handOff(ctx context.Context, name, instance string) error {
+	c := k.controller.Load()
+	if c == nil {
+		return errNoCity
+	}
+	_, err := c.RequestRestart(ctx, name, client.LifecycleRequest{Instance: instance, HandOver: true, Reason: "its context is full"})
+	return err
+}
+
 // notifier is the command of the configuration in force that tells people of
 // questions.
 func (k *keeper) notifier() string {

@@ -50,7 +50,7 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 			if e.prompts != nil {
 				e.prompts.Look(session)
 			}
-		}, Asking: k.judge.AskTimeout, Spend: e.spend, Pressure: k.pressure,
+		}, Asking: k.judge.AskTimeout, Spend: e.spend, Pressure: k.pressure, HandOff: k.handOff,
 		Sections: func(agent string, mode worker.ContextMode) []worker.Section {
 			return k.desired(agent).Primer.Sections(mode)
 		},

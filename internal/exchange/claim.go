@@ -35,7 +35,7 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	if !ok {
 		return answer, fmt.Errorf("%w: the session is not known", worker.ErrUnavailable)
 	}
-	sections := e.opts.Sections(a.agent, mode)
+	sections := e.sections(a, mode)
 	a.mu.Lock()
 	before := a.given
 	if before.Claim != c.ID { // a later one has its place

@@ -98,6 +98,10 @@ type Options struct {
 	Carried func(agent string) (argued, typed []string)
 	// Pressure returns what becomes of an agent whose context fills up. Nil: nothing.
 	Pressure func(agent string) pressure.Rules
+	// HandOff has the city restart an incarnation, by its public name, in a new
+	// conversation that is told of the former one. It is durable when it returns, and may
+	// be repeated. Nil: nothing is handed over.
+	HandOff func(ctx context.Context, session, instance string) error
 
 	AskTimeout time.Duration // of a question of the guard; zero is one minute
 	// Asking is AskTimeout where it may change; zero leaves it at that. It may be nil.
@@ -111,6 +115,8 @@ type Engine struct {
 	opts   Options
 	looks  chan struct{} // has room for one: there is something in pending
 	crimes chan crime
+	// leaving are runs whose conversations are to be handed over.
+	leaving chan *active
 
 	mu      sync.Mutex
 	runs    map[string]*active           // by session
@@ -142,7 +148,7 @@ func New(opts Options) *Engine {
 		opts.AskTimeout = time.Minute
 	}
 	return &Engine{
-		opts: opts, looks: make(chan struct{}, 1), crimes: make(chan crime, maxCrimes), runs: map[string]*active{}, byID: map[string]*active{},
+		opts: opts, looks: make(chan struct{}, 1), crimes: make(chan crime, maxCrimes), leaving: make(chan *active, maxCrimes), runs: map[string]*active{}, byID: map[string]*active{},
 		tokens: map[[sha256.Size]byte]ticket{}, fenced: map[[sha256.Size]byte]bool{}, past: map[string]bool{},
 		pending: map[string]bool{}, looking: map[string]bool{},
 	}
@@ -179,6 +185,9 @@ func (e *Engine) Run(ctx context.Context) error {
 			return nil
 		case c := <-e.crimes:
 			work.Go(func() { e.punish(ctx, c) })
+			continue
+		case a := <-e.leaving:
+			work.Go(func() { e.handOff(ctx, a) })
 			continue
 		case <-e.looks:
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gascity/internal/exchange/briefing"
+	"gascity/internal/exchange/pressure"
 	"gascity/internal/run"
 	"gascity/runtime"
 	"gascity/worker"
@@ -28,6 +29,7 @@ type memory struct {
 	Asked      []worker.Interaction `json:"asked,omitempty"`
 	Proved     bool                 `json:"proved,omitempty"`
 	Bypass     string               `json:"bypass,omitempty"`
+	Lock       pressure.Lock        `json:"lock,omitzero"`
 }
 
 const (
@@ -40,7 +42,7 @@ const (
 // noteLocked is what is to be remembered. What is asked gives way if it is too much:
 // first what is to run, then the oldest.
 func (a *active) noteLocked() (string, error) {
-	m := memory{a.id, a.generation, a.told, a.streamed, a.life, a.sent, a.given, nil, a.proved, a.bypass}
+	m := memory{a.id, a.generation, a.told, a.streamed, a.life, a.sent, a.given, nil, a.proved, a.bypass, a.lock}
 	for _, q := range a.asked {
 		if !q.guard {
 			m.Asked = append(m.Asked, q.Interaction)
@@ -136,6 +138,9 @@ func (a *active) recall(p runtime.Provider) error {
 	}
 	a.given = m.Given.With(a.given)
 	a.proved, a.bypass = a.proved || m.Proved, cmp.Or(a.bypass, m.Bypass)
+	if !a.lock.Held() {
+		a.lock, a.compaction = m.Lock, compactionOf(m.Lock)
+	}
 	a.generation, a.told = max(a.generation, m.Generation), max(a.told, m.Told)
 	if m.Streamed && !a.streamed {
 		a.streamed, a.leftAt = true, a.engine.opts.Now()

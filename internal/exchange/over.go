@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"gascity/internal/run"
@@ -161,6 +162,7 @@ type unsure struct{ runtime.Provider }
 
 var (
 	_ runtime.Router     = (*unsure)(nil)
+	_ runtime.Sensor     = (*unsure)(nil)
 	_ runtime.Deliverer  = (*unsure)(nil)
 	_ runtime.Settler    = (*unsure)(nil)
 	_ runtime.Withdrawer = (*unsure)(nil)
@@ -168,6 +170,20 @@ var (
 
 // Route keeps the contract of runtime.Router.
 func (u *unsure) Route(string) runtime.Provider { return u.Provider }
+
+// Sense keeps the contract of runtime.Sensor: a session whose context is compacted is at
+// work.
+func (u *unsure) Sense(ctx context.Context, name string) (runtime.Reading, error) {
+	reading, err := runtime.Sense(ctx, u.Provider, name)
+	if err != nil || reading.Instance == "" {
+		return reading, err
+	}
+	m, err := recalledBy(u.Provider, name, run.ID(reading.Instance))
+	if err == nil && m.Lock.Held() && !m.Lock.Leaves {
+		reading.Evidence = append(slices.Clone(reading.Evidence), compacting(m.Lock.Since, reading.At))
+	}
+	return reading, nil
+}
 
 // Deliver keeps the contract of runtime.Deliverer.
 func (u *unsure) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {

@@ -167,7 +167,7 @@ func (a *active) refusal() (runtime.Outcome, bool) {
 	case len(a.standingLocked()) > 0:
 		return refused(runtime.RefusedDialog, "the agent waits for an answer"), false
 	case a.lock.Held():
-		return refused(runtime.RefusedBusy, "its context is being compacted"), false
+		return refused(runtime.RefusedBusy, "its context is being compacted, or handed over"), false
 	case state == worker.Busy:
 		return refused(runtime.RefusedBusy, "the worker says that it is busy"), false
 	case state != worker.Ready && state != worker.Idle:

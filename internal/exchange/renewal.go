@@ -9,6 +9,7 @@ import (
 
 	"gascity/internal/exchange/briefing"
 	"gascity/internal/launch"
+	"gascity/internal/plan"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -41,7 +42,7 @@ func (e *Engine) renew(ctx context.Context, a *active) {
 	if !ok {
 		return
 	}
-	if sections := e.opts.Sections(a.agent, mode); len(sections) > 0 {
+	if sections := e.sections(a, mode); len(sections) > 0 {
 		if _, err := e.Context(ctx, worker.Context{RunID: a.id, Sections: sections, Mode: mode}); err != nil {
 			e.opts.Logger.Warn("an agent is not told yet what it is to know", "session", a.session, "mode", mode, "error", err)
 			return
@@ -110,12 +111,35 @@ func (e *Engine) occasion(a *active) (mode worker.ContextMode, ok bool) {
 	streams := a.reader != nil && a.life.Offers(worker.OfferContext) // what is typed beside that, nobody reads
 	a.mu.Unlock()
 	if !streams && !missed(v.Provider, a.session) {
-		argued = slices.Concat(argued, typed)
+		argued = slices.Concat(argued, typed, []string{typeCheckpoint})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.given = a.given.Carried(argued)
 	return worker.FullContext, true
+}
+
+// typeCheckpoint is the section that tells a new conversation of the one in whose place
+// it is.
+const typeCheckpoint = "checkpoint"
+
+// sections are what the city tells an agent in a mode.
+func (e *Engine) sections(a *active, mode worker.ContextMode) []worker.Section {
+	sections := e.opts.Sections(a.agent, mode)
+	a.mu.Lock()
+	start := a.given.Epoch == 0
+	a.mu.Unlock()
+	if !start || mode != worker.FullContext {
+		return sections
+	}
+	v, err := e.opts.City.View(a.session)
+	if err != nil || v.Conversation.Former == nil {
+		return sections
+	}
+	if note := plan.HandOverNote(v.Conversation.Former.ID, string(v.Conversation.Former.Failure)); note != "" {
+		sections = append(slices.Clip(sections), worker.Section{Type: typeCheckpoint, Content: note})
+	}
+	return sections
 }
 
 // missed reports whether the prompt of a session's start did not arrive.

@@ -61,12 +61,16 @@ func (e *Engine) takeUp(v session.View) {
 	if a == nil {
 		a = newActive(e, v.Session, v.Agent, v.Token)
 	}
+	knew := a.knowsPast()
 	if err := a.recall(v.Provider); err != nil {
 		e.opts.Logger.Debug("what a session keeps of its worker cannot be read yet", "session", v.Session, "error", err)
 		time.AfterFunc(recallAgain, func() { e.Look(v.Session) })
 	}
 	e.adopt(a)
 	e.joined(a)
+	if !knew && a.knowsPast() {
+		e.resume(a)
+	}
 }
 
 // adopt gives a run that was seen its place. A run of another incarnation there is

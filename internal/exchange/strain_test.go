@@ -1,6 +1,9 @@
 package exchange_test
 
 import (
+	"context"
+	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -81,5 +84,75 @@ func TestAFullContextIsCompacted(t *testing.T) {
 				t.Errorf("it got %v", texts)
 			}
 		})
+	}
+}
+
+// TestTheLockOutlivesItsController: a controller that is killed while a context is
+// compacted, or a conversation handed over, is followed by one that still keeps prompts
+// away, asks once, and sees the end of it.
+func TestTheLockOutlivesItsController(t *testing.T) {
+	r := newRig(t, func(o *exchange.Options) {
+		o.Pressure = func(string) pressure.Rules { return pressure.Rules{CompactAt: 0.9, Within: time.Minute} }
+	})
+	a := r.work(r.start("a", "one"), func(*agent, worker.Message) {}, worker.OfferCompact)
+	r.must(a.Report(r.within(), worker.Idle, worker.Detail{}))
+	a.full(0.95)
+	r.eventually("the worker is told to compact", func() bool { return len(a.had(worker.CompactMessage)) == 1 })
+	for range 3 {
+		r.restart()
+		r.must(a.Report(r.within(), worker.Idle, worker.Detail{}))
+		r.eventually("it is seen to compact", func() bool { return r.doing().Activity == runtime.ActivityBusy })
+		out, err := runtime.Deliver(r.within(), r.now().provider, "a", delivery("early", "one", "now"))
+		if err == nil && out.State != runtime.OutcomeRefused {
+			t.Errorf("while it compacts a prompt is %+v, %v", out, err)
+		}
+	}
+	r.must(a.Ack(r.within(), worker.Ack{ID: a.had(worker.CompactMessage)[0].ID, State: worker.Consumed}))
+	r.eventually("it is idle", func() bool { return r.doing().Activity == runtime.ActivityIdle })
+	if n := len(a.had(worker.CompactMessage)); n != 1 {
+		t.Errorf("it was told to compact %d times", n)
+	}
+}
+
+// TestAFullConversationIsHandedOver: between two turns, and again by the next controller
+// if the first was killed before the city knew of it; meanwhile it gets no prompts.
+func TestAFullConversationIsHandedOver(t *testing.T) {
+	var mu sync.Mutex
+	asked, fails := 0, true
+	r := newRig(t, func(o *exchange.Options) {
+		o.Pressure = func(string) pressure.Rules { return pressure.Rules{CompactAt: 0.8, HandoffAt: 0.9} }
+		o.HandOff = func(_ context.Context, name, instance string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if asked++; name != "a" || instance != session.PublicInstance("one") || fails {
+				return errors.New("not now")
+			}
+			return nil
+		}
+	})
+	count := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return asked
+	}
+	a := r.work(r.start("a", "one"), nil)
+	r.must(a.Report(r.within(), worker.Busy, worker.Detail{}))
+	a.full(0.95)
+	if count() > 0 {
+		t.Error("it is handed over in its turn")
+	}
+	r.must(a.Report(r.within(), worker.Idle, worker.Detail{}))
+	r.eventually("the city is asked", func() bool { return count() == 1 })
+	mu.Lock()
+	fails = false
+	mu.Unlock()
+	r.restart()
+	r.eventually("the next controller asks, too", func() bool { return count() == 2 })
+	out, err := runtime.Deliver(r.within(), r.now().provider, "a", delivery("early", "one", "now"))
+	if err == nil && out.State != runtime.OutcomeRefused {
+		t.Errorf("while it is handed over a prompt is %+v, %v", out, err)
+	}
+	if e := r.doing(); e.Activity == runtime.ActivityBusy {
+		t.Errorf("it is seen at work, so that nothing would restart it: %+v", e)
 	}
 }

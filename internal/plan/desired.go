@@ -88,6 +88,6 @@ type Session struct {
 // ContextPolicy is what becomes of a context window that fills up. The thresholds are
 // fractions of it; zero is never. Within bounds a compaction; zero is the default.
 type ContextPolicy struct {
-	WarnAt, CompactAt float64
-	Within            time.Duration
+	WarnAt, CompactAt, HandoffAt float64
+	Within                       time.Duration
 }

@@ -166,7 +166,7 @@ func (r *resolver) session() Session {
 		MaxAgeJitter: a.MaxSessionAgeJitter,
 		DrainTimeout: drainTimeout(a),
 		Pending:      pendingPolicy(a),
-		Context:      ContextPolicy{float64(a.Context.WarnAt) / 100, float64(a.Context.CompactAt) / 100, a.Context.Within},
+		Context:      ContextPolicy{float64(a.Context.WarnAt) / 100, float64(a.Context.CompactAt) / 100, float64(a.Context.HandoffAt) / 100, a.Context.Within},
 		Resume:       r.resume(protocol),
 	}
 	session.Primer = r.parts

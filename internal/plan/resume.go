@@ -87,10 +87,21 @@ func (s *Session) WithConversation(id string) (cfg runtime.Config, ok bool) {
 // HandOver adds a note to a start that could not continue a conversation, so that
 // the agent knows that there was one.
 func HandOver(cfg runtime.Config, c session.Conversation, failure string) runtime.Config {
-	if c.ID == "" || cfg.Lifecycle == runtime.LifecycleOneShot {
-		return cfg
+	if note := HandOverNote(c.ID, failure); note != "" && cfg.Lifecycle != runtime.LifecycleOneShot {
+		cfg.Nudge = join(cfg.Nudge, note)
 	}
-	note := fmt.Sprintf("Your former conversation %s could not be continued (%s). This is a new one: look at the state of the work before you go on.", c.ID, failure)
-	cfg.Nudge = join(cfg.Nudge, note)
 	return cfg
+}
+
+// HandOverNote is what [HandOver] says of a conversation that was left, and why; empty if
+// there is nothing to say.
+func HandOverNote(id, failure string) string {
+	const now = "This is a new one: look at the state of the work before you go on."
+	switch {
+	case session.ResumeFailure(failure) == session.ResumeHandedOver:
+		return strings.TrimSuffix("Your former conversation "+id, " ") + " was handed over to you, because " + failure + ". " + now
+	case id == "":
+		return ""
+	}
+	return fmt.Sprintf("Your former conversation %s could not be continued (%s). %s", id, failure, now)
 }

@@ -29,7 +29,10 @@ const (
 	ResumeWrongDir ResumeFailure = "wrong folder" // it belongs to another folder
 	ResumeExpired  ResumeFailure = "expired"      // the vendor keeps it no more
 	ResumeUnable   ResumeFailure = "not offered"  // the agent goes on with no conversation
-	ResumeOther    ResumeFailure = "unclear"      // the agent ended, and its words tell nothing of it
+	// ResumeHandedOver is no failure: the conversation was left because its context was
+	// full, and the next one is to know of it.
+	ResumeHandedOver ResumeFailure = "its context was full"
+	ResumeOther      ResumeFailure = "unclear" // the agent ended, and its words tell nothing of it
 )
 
 // ResumePattern is a sign of a failure in an agent's last words.
@@ -64,7 +67,7 @@ func ClassifyResume(exit *runtime.Exit, output string, patterns []ResumePattern)
 // One that is in use is tried once more: whoever had it is often about to end.
 // One that is not found may only be sought in the wrong folder.
 func Ladder(c Conversation, failure ResumeFailure) Rung {
-	if c.ID == "" || failure == ResumeExpired || failure == ResumeUnable || c.Rungs >= maxRungs {
+	if c.ID == "" || failure == ResumeExpired || failure == ResumeUnable || failure == ResumeHandedOver || c.Rungs >= maxRungs {
 		return RungFresh
 	}
 	switch failure {
@@ -106,6 +109,9 @@ func (c *Conversation) Reached() { c.Rungs, c.Failure = 0, "" }
 // the present one then. A new one remembers the one that could not be resumed,
 // and nothing of one that was not meant to be.
 func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) Conversation {
+	if f := c.Former; f != nil && f.Failure == ResumeHandedOver && (c.Closed || !c.Begun) {
+		return Conversation{ID: id, Rung: RungFresh, Former: f}
+	}
 	if !c.Begun {
 		if c.Former == nil {
 			return Conversation{ID: id, Rung: RungFresh}
@@ -148,6 +154,13 @@ func (c Conversation) Aside() Conversation {
 		return Conversation{Former: c.Former}
 	}
 	return Conversation{Former: c.abandoned()}
+}
+
+// HandOver closes the conversation: the next start begins a new one, which is told of it.
+func (c *Conversation) HandOver() {
+	former := c.abandoned()
+	former.Failure = ResumeHandedOver
+	c.Closed, c.Former = true, former
 }
 
 func (c *Conversation) abandoned() *Abandoned {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,92 @@ func TestACompactedWorkerIsToldAgain(t *testing.T) {
 	}
 	if !strings.Contains(got, "[cut here: ") || !strings.Contains(got, "You are one, and mend.") {
 		t.Errorf("it was told %q, which is not its role, cut", got)
+	}
+	if census := c.stop(); !census.Clean {
+		t.Errorf("census %+v", census)
+	}
+}
+
+// TestACompactionOutlivesItsControllers: the controller is killed in the middle of a
+// compaction, again and again; meanwhile a prompt waits and a restart that was asked for
+// does not come, and both do afterwards.
+func TestACompactionOutlivesItsControllers(t *testing.T) {
+	t.Parallel()
+	c, told := newContext(t, "[agents.context]\ncompact_at = 90\n")
+	hold := told + ".hold"
+	if err := os.WriteFile(hold, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.start()
+	c.await("known by its worker", idleByWorker)
+	if err := c.hand("one", "fill it"); err != nil {
+		t.Fatal(err)
+	}
+	compacts := func(s client.Status) bool {
+		a := agentIn(s, "one")
+		return a.Activity.State == "busy" && strings.Contains(a.Activity.Detail, "compacted")
+	}
+	c.await("compacts", compacts)
+	before := c.oneOf("one", 0)
+	if _, err := c.client.RequestRestart(t.Context(), "one", client.LifecycleRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		c.kill()
+		c.start()
+		c.await("still compacts", compacts)
+	}
+	if now := c.oneOf("one", 0); now.Epoch != before.Epoch || now.PID != before.PID {
+		t.Errorf("it was restarted in its compaction: %+v, then %+v", before, now)
+	}
+	if err := os.Remove(hold); err != nil {
+		t.Fatal(err)
+	}
+	c.await("restarted", func(s client.Status) bool { return agentIn(s, "one").Epoch == before.Epoch+1 })
+	if err := c.hand("one", "go on"); err != nil {
+		t.Error(err)
+	}
+	if census := c.stop(); !census.Clean {
+		t.Errorf("census %+v", census)
+	}
+}
+
+// TestAFullConversationIsHandedOver: an agent whose context is full is restarted once, in
+// a new conversation that is told of it, although the controller is killed as soon as
+// that has begun.
+func TestAFullConversationIsHandedOver(t *testing.T) {
+	t.Parallel()
+	c, told := newContext(t, "[agents.context]\nhandoff_at = 90\n")
+	c.start()
+	c.await("known by its worker", idleByWorker)
+	before := c.oneOf("one", 0)
+	if err := c.hand("one", "fill it"); err != nil {
+		t.Fatal(err)
+	}
+	c.await("begun", func(client.Status) bool {
+		past, err := c.client.PastEvents(t.Context(), 0)
+		return err == nil && slices.ContainsFunc(past.Events, func(e client.Event) bool { return e.Data["step"] == "hand-off" })
+	})
+	c.kill()
+	c.start()
+	c.await("handed over", func(s client.Status) bool {
+		a := agentIn(s, "one")
+		return a.Epoch == before.Epoch+1 && idleByWorker(s)
+	})
+	if err := c.hand("one", "go on"); err != nil {
+		t.Error(err)
+	}
+	c.kill()
+	c.start()
+	if err := c.hand("one", "go on"); err != nil {
+		t.Error(err)
+	}
+	if now := c.oneOf("one", 0); now.Epoch != before.Epoch+1 {
+		t.Errorf("it was restarted %d times", now.Epoch-before.Epoch)
+	}
+	data, err := os.ReadFile(told)
+	if err != nil || strings.Count(string(data), "was handed over to you") != 1 || strings.Count(string(data), "== full 0") != 2 {
+		t.Errorf("it was told %q, %v", data, err)
 	}
 	if census := c.stop(); !census.Clean {
 		t.Errorf("census %+v", census)

@@ -63,10 +63,19 @@ func DrainAck(c *Case) (Outcome, error) {
 	return kept("it is stopped now", Told{event.SessionDrained, "the agent has wound down", nil}), nil
 }
 
-// Renew asks for a restart at the end of the present turn.
-func Renew(c *Case) (Outcome, error) {
+// Renew asks for a restart at the end of the present turn, in the same conversation or,
+// where that is handed over, in a new one that is told of it.
+func Renew(handOver bool) Order {
+	return func(c *Case) (Outcome, error) { return renew(c, handOver) }
+}
+
+func renew(c *Case, handOver bool) (Outcome, error) {
 	r := &c.Record
 	switch {
+	case handOver && c.Running && (!r.Conversation.Closed || r.Renew.IsZero()):
+		r.Renew = c.Now
+		r.Conversation.HandOver()
+		return kept("its conversation is handed over to a new one at the end of its turn"), nil
 	case !r.Renew.IsZero():
 		return unchanged("it was asked for already")
 	case !c.Running:

@@ -1,6 +1,7 @@
 // Package pressure decides what becomes of a conversation whose context fills up: its
-// people are warned, and it is compacted. It is pure. While a conversation is compacted
-// its session is locked: it gets no prompts, and nothing restarts it without being asked.
+// people are warned, it is compacted, or handed over to a new one. It is pure. Meanwhile
+// its session is locked: it gets no prompts, and nothing restarts it without being asked,
+// so that a compaction, a hand-over and a restart exclude each other.
 package pressure
 
 import "time"
@@ -8,7 +9,7 @@ import "time"
 // Rules are those of one agent. A threshold is a fraction of the context window; zero is
 // never.
 type Rules struct {
-	WarnAt, CompactAt float64
+	WarnAt, CompactAt, HandoffAt float64
 	// Within is how long a compaction may take; then the lock is free again, whatever the
 	// worker says. Zero is 5 minutes.
 	Within time.Duration
@@ -22,14 +23,18 @@ const (
 )
 
 // Lock is what is known of one incarnation's pressure. The zero value is free.
+//
+// It is kept with the session, so that a later controller goes on where this one was.
 type Lock struct {
-	Since  time.Time // of the compaction that is under way; zero: none is
-	until  time.Time
-	tried  time.Time // when one was last begun
-	warned bool
+	Since time.Time `json:"since,omitzero"` // of what is under way; zero: nothing is
+	Until time.Time `json:"until,omitzero"` // then it is given up
+	// Leaves: the conversation is handed over, else it is compacted.
+	Leaves bool      `json:"leaves,omitempty"`
+	Tried  time.Time `json:"tried,omitzero"` // when one was last begun
+	Warned bool      `json:"warned,omitempty"`
 }
 
-// Held reports whether a compaction is under way.
+// Held reports whether a compaction or a hand-over is under way.
 func (l Lock) Held() bool { return !l.Since.IsZero() }
 
 // Sight is what is seen of an incarnation.
@@ -38,7 +43,7 @@ type Sight struct {
 	Idle   bool     // it is between two turns, and nothing is on its way to it
 	Offers bool     // its worker compacts when it is asked
 	Ends   bool     // it is about to end, or to be started again
-	Done   bool     // the compaction that is under way has ended, well or not
+	Done   bool     // what is under way has ended, well or not
 }
 
 // Act is what is to be done.
@@ -49,8 +54,9 @@ const (
 	Nothing Act = ""
 	Warn    Act = "warn"
 	Compact Act = "compact"
-	Freed   Act = "compacted" // the compaction is over
-	Overdue Act = "overdue"   // the worker has not said in time what came of it
+	HandOff Act = "hand-off"
+	Freed   Act = "compacted" // what was under way is over
+	Overdue Act = "overdue"   // it was not said in time what came of it
 )
 
 // Next returns the lock after a look, what is to be done, and when to look again although
@@ -58,34 +64,54 @@ const (
 func (l Lock) Next(r Rules, s Sight, now time.Time) (Lock, Act, time.Time) {
 	switch {
 	case l.Held() && s.Done:
-		l.Since, l.until = time.Time{}, time.Time{}
+		l.Since, l.Until, l.Leaves = time.Time{}, time.Time{}, false
 		return l, Freed, time.Time{}
-	case l.Held() && !now.Before(l.until):
-		l.Since, l.until = time.Time{}, time.Time{}
+	case l.Held() && !now.Before(l.Until):
+		l.Since, l.Until, l.Leaves = time.Time{}, time.Time{}, false
 		return l, Overdue, time.Time{}
 	case l.Held():
-		return l, Nothing, l.until
+		return l, Nothing, l.Until
 	case s.Usage == nil:
 		return l, Nothing, time.Time{}
 	}
 	full := func(at float64) bool { return at > 0 && *s.Usage >= at }
-	if full(r.CompactAt) && s.Idle && s.Offers && !s.Ends {
-		if due := l.tried.Add(again); !l.tried.IsZero() && now.Before(due) {
+	if s.Idle && !s.Ends {
+		act, at := Nothing, r.CompactAt
+		switch due := l.Tried.Add(again); {
+		case full(at) && s.Offers && (l.Tried.IsZero() || !now.Before(due)):
+			act = Compact
+		case full(r.HandoffAt):
+			act = HandOff
+		case full(at) && s.Offers:
 			return l, Nothing, due
 		}
-		if r.Within <= 0 {
-			r.Within = defaultWithin
+		if act != Nothing {
+			return l.taken(r, act, now), act, now.Add(r.within())
 		}
-		l.Since, l.tried, l.until = now, now, now.Add(r.Within)
-		return l, Compact, l.until
 	}
 	switch full(r.WarnAt) {
-	case l.warned:
+	case l.Warned:
 		return l, Nothing, time.Time{}
 	case true:
-		l.warned = true
+		l.Warned = true
 		return l, Warn, time.Time{}
 	}
-	l.warned = false
+	l.Warned = false
 	return l, Nothing, time.Time{}
+}
+
+// taken is the lock with an act under way.
+func (l Lock) taken(r Rules, act Act, now time.Time) Lock {
+	l.Since, l.Until, l.Leaves = now, now.Add(r.within()), act == HandOff
+	if act == Compact {
+		l.Tried = now
+	}
+	return l
+}
+
+func (r Rules) within() time.Duration {
+	if r.Within <= 0 {
+		return defaultWithin
+	}
+	return r.Within
 }

@@ -14,7 +14,7 @@ import (
 // another too soon; and nobody is warned twice of one rise.
 func TestOneAtATime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rules := pressure.Rules{WarnAt: 0.7, CompactAt: 0.9, Within: time.Minute}
+		rules := pressure.Rules{WarnAt: 0.7, CompactAt: 0.9, HandoffAt: 0.95, Within: time.Minute}
 		var l pressure.Lock
 		now := time.Unix(1e9, 0)
 		var last time.Time
@@ -37,6 +37,11 @@ func TestOneAtATime(t *testing.T) {
 					t.Fatalf("a compaction is begun at %s after %s on %+v", now, last, s)
 				}
 				last = now
+			case pressure.HandOff:
+				compacts := s.Offers && (last.IsZero() || now.Sub(last) >= 10*time.Minute)
+				if before.Held() || !s.Idle || s.Ends || *s.Usage < 0.95 || compacts || !l.Leaves {
+					t.Fatalf("a hand-over is begun at %s after %s on %+v", now, last, s)
+				}
 			case pressure.Warn:
 				if warned || *s.Usage < 0.7 {
 					t.Fatalf("warned on %+v", s)

@@ -63,7 +63,7 @@ def turn(message):
     post("/lifecycle", event="idle", metadata={"prompt_id": message["id"]})
 
 
-post("/lifecycle", event="started", metadata={"offers": ["compact", "context"]})
+post("/lifecycle", event="started", metadata={"offers": os.environ.get("OFFERS", "compact,context").split(",")})
 post("/lifecycle", event="ready")
 for message in messages():
     nonces = []
@@ -72,6 +72,8 @@ for message in messages():
         continue
     if message["kind"] == "compact":
         print("compacts", flush=True)
+        while os.path.exists(os.environ["TOLD"] + ".hold"):
+            time.sleep(0.05)
     if message["kind"] == "context":
         data = message["data"]
         for section in data["sections"]:
