@@ -23,6 +23,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,10 +159,15 @@ func (e *Engine) load(ctx context.Context) bool {
 			if err != nil {
 				e.opts.Logger.Error("some receipts cannot be read", "error", err)
 			}
+			ended, err := e.opts.Store.EndedReceipts(ctx, "", recentlyEnded)
+			if err != nil && ctx.Err() == nil {
+				e.opts.Logger.Warn("ended receipts cannot be read", "error", err)
+			}
 			e.mu.Lock()
 			for _, r := range open {
 				e.putLocked(e.boxLocked(r.Session, r.Agent), r)
 			}
+			e.tellsLocked(slices.Concat(ended, open))
 			e.degraded = ""
 			e.mu.Unlock()
 			return true

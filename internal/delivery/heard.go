@@ -137,6 +137,19 @@ func unlessOver(err error) error {
 	return err
 }
 
+// recentlyEnded is how many ended receipts are read to know whose hooks tell of prompts.
+const recentlyEnded = 1000
+
+// tellsLocked knows again whose hooks tell of prompts, by the receipts that went on by
+// their word under a controller before.
+func (e *Engine) tellsLocked(receipts []prompt.Receipt) {
+	for _, r := range receipts {
+		if strings.Contains(r.Evidence, prompt.SignHook) && r.Instance != "" && e.tells[r.Session] == "" {
+			e.tells[r.Session] = r.Instance
+		}
+	}
+}
+
 // tellsOf reports whether an incarnation's hooks tell of its prompts.
 func (e *Engine) tellsOf(session, instance string) bool {
 	e.mu.Lock()
