@@ -62,6 +62,7 @@ type Provider struct {
 	long    slots // those that take as long as an agent does
 	starts  locks // one start or stop at a time for each session
 	inputs  locks // one prompt at a time for each session
+	views   locks // one look at a screen at a time for each session
 	looks   *looks
 	tokens  tokens
 	notes   *notes

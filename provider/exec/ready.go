@@ -119,7 +119,14 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 	return "", p.there(ctx, "peek at", name)
 }
 
+// peek looks, one at a time at each session: a place may have one way in only, and two looks
+// would hold each other up.
 func (p *Provider) peek(ctx context.Context, name string, lines int) (string, error) {
+	release, err := p.views.take(ctx, name)
+	if err != nil {
+		return "", &runtime.Error{Op: "peek at", Session: name, Err: err}
+	}
+	defer release()
 	lines = max(lines, 0)
 	out, done, err := p.carried(ctx, name, "peek at", tmuxPeek(lines))
 	if !done {

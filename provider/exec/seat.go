@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"gascity/internal/console"
 	"gascity/internal/script"
@@ -131,6 +133,22 @@ func (p *Provider) shoot(ctx context.Context, name string) (shot, error) {
 	return shot{Frame: frameOf(s), sum: p.shots.sum(r.out), drawn: true, instance: s.Instance, agent: s.Agent}, nil
 }
 
+// pointed is the frame with the cursor behind the lowest row that begins with the prompt, if the
+// screen is known without a cursor.
+func (s shot) pointed(prefix string) console.Frame {
+	f := s.Frame
+	if s.drawn || prefix == "" {
+		return f
+	}
+	for y, row := range slices.Backward(f.Rows) {
+		if promptIn(row, prefix) {
+			f.Cursor = term.Cursor{X: utf8.RuneCountInString(row), Y: y, Visible: true}
+			break
+		}
+	}
+	return f
+}
+
 // shots remembers what the screens of sessions looked like, and since when. The zero value
 // is useful.
 type shots struct {
@@ -142,8 +160,9 @@ type shots struct {
 }
 
 type shotAt struct {
-	sum uint64
-	at  time.Time // when it was first seen; zero: nobody looked before
+	sum   uint64
+	at    time.Time // when it was first seen; zero: nobody looked before
+	noted time.Time
 }
 
 func (m *shots) sum(text []byte) uint64 {
@@ -151,24 +170,33 @@ func (m *shots) sum(text []byte) uint64 {
 	return maphash.Bytes(m.seed, text)
 }
 
-// since notes what the screen looks like now, and returns since when it is known to.
-func (m *shots) since(name string, sum uint64, now time.Time) time.Time {
+// since notes what the screen looks like now, and returns since when it is known to, and when
+// to look again where nobody tells of a change: soon after one, then ever later; zero if it
+// has not changed for long.
+func (m *shots) since(name string, sum uint64, now time.Time) (since, again time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was, ok := m.last[name]
-	if ok && was.sum == sum {
-		return was.at
+	if !ok || was.sum != sum {
+		if m.last == nil {
+			m.last = map[string]shotAt{}
+		}
+		is := shotAt{sum: sum, noted: now}
+		if ok {
+			is.at = now
+		}
+		m.last[name], was = is, is
 	}
-	if m.last == nil {
-		m.last = map[string]shotAt{}
+	if still := now.Sub(was.noted); still < stillFor {
+		again = now.Add(max(soonest, still/2))
 	}
-	is := shotAt{sum: sum}
-	if ok {
-		is.at = now
-	}
-	m.last[name] = is
-	return is.at
+	return was.at, again
 }
+
+const (
+	soonest  = time.Second // between two looks at a screen that changes
+	stillFor = time.Minute // then only who has another reason looks
+)
 
 func (m *shots) forget(name string) {
 	m.mu.Lock()

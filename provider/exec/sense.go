@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gascity/internal/console"
+	"gascity/internal/script"
 	"gascity/internal/typist"
 	"gascity/runtime"
 )
@@ -49,9 +50,13 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	if err != nil {
 		return fail(err)
 	}
-	seen.LastOutput = p.shots.since(name, seen.sum, now)
-	reading := console.Sense(seen.Frame, rules, now)
+	var again time.Time
+	seen.LastOutput, again = p.shots.since(name, seen.sum, now)
+	reading := console.Sense(seen.pointed(rules.ReadyPrefix), rules, now)
 	reading.Instance = token
+	if !p.caps.Has(script.CapWatch) && (reading.Again.IsZero() || again.Before(reading.Again)) && !again.IsZero() {
+		reading.Again = again
+	}
 	seen.overlook(&reading, rules)
 	life := life(token, answered)
 	p.memory.Recall(name, life, reading.Evidence)
