@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -162,21 +163,18 @@ func (c *Client) greet(ctx context.Context, connection *connection) (opened, err
 	hub := "=" + c.options.Hub + ":"
 	replies, err := c.askNew(ctx, connection,
 		Cmd("display-message", "-p", "#{pid} #{start_time} #{version}"),
-		Cmd("list-commands", "refresh-client"),
-		Cmd("list-commands", "new-session"),
-		Cmd("list-commands", "set-hook"),
-		Cmd("list-commands", "set-environment"),
+		Cmd("list-commands", "-F", "#{command_list_name} #{command_list_usage}"), // all: 3.0 knows no single one
 		If(hub, "#{"+signalOption+"}", Command{}, Cmd("set-option", "-F", "-t", hub, signalOption, "#{pane_id}")),
 		Cmd("display-message", "-p", "-t", hub, "#{"+signalOption+"}"),
 	)
 	if err != nil {
 		return opened{}, err
 	}
-	made := opened{connection: connection, features: featuresOf(replies[1:5])}
+	made := opened{connection: connection, features: featuresOf(replies[1])}
 	if made.server, err = parseServer(string(replies[0].Output)); err != nil {
 		return opened{}, err
 	}
-	connection.signalPane = string(replies[6].Output)
+	connection.signalPane = string(replies[3].Output)
 	var set []Command
 	if made.features.Pause {
 		connection.canPause = true
@@ -220,17 +218,21 @@ func parseServer(text string) (Server, error) {
 	return Server{PID: pid, Started: time.Unix(started, 0), Version: words[2]}, nil
 }
 
-// featuresOf reads the usage of refresh-client, new-session, set-hook and set-environment.
-func featuresOf(usages []Reply) Features {
-	says := func(command int, words string) bool { return strings.Contains(string(usages[command].Output), words) }
-	flags := says(0, "[-f flags]")
+// featuresOf reads the usage of commands.
+func featuresOf(usages Reply) Features {
+	says := func(command, words string) bool {
+		return slices.ContainsFunc(usages.Lines(), func(line string) bool {
+			return strings.HasPrefix(line, command+" ") && strings.Contains(line, words)
+		})
+	}
+	flags := says("refresh-client", "[-f flags]")
 	return Features{
-		Pause:      flags && says(0, "[-A pane:state]"),
+		Pause:      flags && says("refresh-client", "[-A pane:state]"),
 		IgnoreSize: flags,
-		Monitors:   says(0, "[-B name:what:format]"),
-		PaneHooks:  says(2, "target-pane"),
-		SessionEnv: says(1, "[-e environment]"),
-		HiddenEnv:  says(3, "[-Fh"),
+		Monitors:   says("refresh-client", "[-B name:what:format]"),
+		PaneHooks:  says("set-hook", "target-pane"),
+		SessionEnv: says("new-session", "[-e environment]"),
+		HiddenEnv:  says("set-environment", "[-Fh"),
 	}
 }
 
