@@ -315,9 +315,9 @@ peek) mkdir "$D/p.$$"; set -- "$D"/p.*; echo $# >> "$D/counts"; sleep 0.05; rmdi
 *) exit 2 ;; esac`)
 	p := pl.open()
 	var wait sync.WaitGroup
-	for range 100 {
+	for n := range 100 {
 		wait.Go(func() {
-			if _, err := p.Peek("one", 1); err != nil {
+			if _, err := p.Peek("s"+strconv.Itoa(n%25), 1); err != nil {
 				t.Error(err)
 			}
 		})
@@ -331,6 +331,24 @@ peek) mkdir "$D/p.$$"; set -- "$D"/p.*; echo $# >> "$D/counts"; sleep 0.05; rmdi
 	if most > 16 || most < 2 {
 		t.Errorf("at most %d scripts ran at a time, want 2 to 16", most)
 	}
+}
+
+// Looks at one screen come one after the other: a place may have one way in only.
+func TestLooksAtOneScreenTakeTurns(t *testing.T) {
+	t.Parallel()
+	pl := newPlace(t, `case "$op" in
+peek) mkdir "$D/at.$name" || exit 1; sleep 0.02; rmdir "$D/at.$name"; echo x ;;
+*) exit 2 ;; esac`)
+	p := pl.open()
+	var wait sync.WaitGroup
+	for range 10 {
+		wait.Go(func() {
+			if _, err := p.Peek("one", 1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // The watch of a script that ends and talks nonsense.
