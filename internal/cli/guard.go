@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -222,6 +223,9 @@ what is wanted: allow, ask or deny, and the rule if that matters. Exit status 1 
 				return fmt.Errorf("cannot read the table: %w", err)
 			}
 			table, err := guard.DecodeTable(args[0], data)
+			if fault, ok := errors.AsType[*guard.FileError](err); ok && fault.Unknown != "" {
+				fault.Fault += desk.DidYouMean(fault.Unknown, guard.TableWords())
+			}
 			if err != nil {
 				return fmt.Errorf("%w: %w", client.ErrInvalid, err)
 			}

@@ -65,11 +65,7 @@ func skip(raw []byte, i int) int {
 	for ; i < len(raw); i++ {
 		switch raw[i] {
 		case '"':
-			for i++; raw[i] != '"'; i++ {
-				if raw[i] == '\\' {
-					i++
-				}
-			}
+			i = quote(raw, i)
 			if depth == 0 {
 				return i + 1
 			}
@@ -86,6 +82,16 @@ func skip(raw []byte, i int) int {
 			if depth == 0 {
 				return i
 			}
+		}
+	}
+	return i
+}
+
+// quote returns where the string that begins at i has its last quote.
+func quote(raw []byte, i int) int {
+	for i++; raw[i] != '"'; i++ {
+		if raw[i] == '\\' {
+			i++
 		}
 	}
 	return i

@@ -93,11 +93,15 @@ func TestWhatIsRememberedIsOfThisFolderAndThesePeople(t *testing.T) {
 			req  guard.Request
 			want guard.Action
 		}{
-			{guard.Request{Dir: "/src"}, guard.Allow}, {guard.Request{Dir: "/etc"}, guard.Deny}, {guard.Request{Dir: "/src", Now: "/etc"}, guard.Deny},
-			{guard.Request{Dir: "/home/u", Home: "/home/u"}, guard.Deny}, {guard.Request{Dir: "/home/u", Home: "/home/v"}, guard.Allow}, {guard.Request{Dir: "/src", Role: "reader"}, guard.Deny},
+			{guard.Request{Dir: "/src"}, guard.Allow},
+			{guard.Request{Dir: "/etc"}, guard.Deny},
+			{guard.Request{Dir: "/src", Now: "/etc"}, guard.Deny},
+			{guard.Request{Dir: "/home/u", Home: "/home/u"}, guard.Deny},
+			{guard.Request{Dir: "/home/u", Home: "/home/v"}, guard.Allow},
+			{guard.Request{Dir: "/src", Role: "reader"}, guard.Deny},
 		} {
 			c.req.Tool, c.req.Input = "Bash", json.RawMessage(`{"command":"cat x"}`)
-			if got := p.Decide(c.req); got.Action != c.want && !(c.want == guard.Deny && got.Action == guard.Ask) {
+			if got := p.Decide(c.req); got.Action != c.want {
 				t.Errorf("%+v: got %s, want %s", c.req, got.Action, c.want)
 			}
 		}
@@ -111,9 +115,9 @@ func TestManyDecideAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for g := range 4 {
 		all.Go(func() {
-			for i := range 3000 {
+			for i := range 600 {
 				for script, want := range map[string]guard.Action{
-					fmt.Sprintf("for f in a b; do git push --force origin x%d; done", i): guard.Deny,
+					fmt.Sprintf("for f in a b; do git push --force origin x%d; done", g*600+i): guard.Deny,
 					fmt.Sprint("cat README.md ", (i*7+g)%50):                             guard.Allow, "cat .env": guard.Deny,
 				} {
 					if got := p.Decide(shellCall(script)); got.Action != want {

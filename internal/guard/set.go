@@ -50,7 +50,7 @@ func Decode(name string, data []byte) (Set, error) {
 	if set.Name == "" {
 		set.Name = name
 	}
-	for i, line := range linesOf(data) {
+	for i, line := range linesOf(data, "[[rules]]") {
 		if i < len(set.Rules) {
 			set.Rules[i].Line = line
 		}
@@ -58,13 +58,13 @@ func Decode(name string, data []byte) (Set, error) {
 	return set, nil
 }
 
-// linesOf returns where the tables of the rules begin.
-func linesOf(data []byte) []int {
+// linesOf returns where the tables of a name begin.
+func linesOf(data []byte, header string) []int {
 	var lines []int
 	number := 0
 	for line := range bytes.Lines(data) {
 		number++
-		if text := bytes.ReplaceAll(line, []byte(" "), nil); bytes.HasPrefix(text, []byte("[[rules]]")) {
+		if text := bytes.ReplaceAll(line, []byte(" "), nil); bytes.HasPrefix(text, []byte(header)) {
 			lines = append(lines, number)
 		}
 	}
@@ -76,7 +76,7 @@ type FileError struct {
 	File         string
 	Line, Column int // from 1; zero is not known
 	Fault        string
-	Unknown      string // the key that is unknown; empty is another fault
+	Unknown      string // the key or word that is unknown; empty is another fault
 }
 
 func (e *FileError) Error() string {

@@ -37,15 +37,37 @@ func DecodeTable(name string, data []byte) (Table, error) {
 	if err := strict(name, data, &t); err != nil {
 		return Table{}, err
 	}
+	if len(t.Cases) == 0 {
+		return Table{}, &FileError{File: name, Fault: "there is no [[case]]: it would prove nothing"}
+	}
+	lines := linesOf(data, "[[case]]")
 	for i, c := range t.Cases {
-		if !c.Want.Known() {
-			return Table{}, fmt.Errorf("%s: case %d: want is %q, none of allow, ask, deny", name, i+1, c.Want)
+		fault := &FileError{File: name}
+		if i < len(lines) {
+			fault.Line, fault.Column = lines[i], 1
 		}
-		if (c.Command == "") == (c.Tool == "") {
-			return Table{}, fmt.Errorf("%s: case %d: give either command or tool", name, i+1)
+		switch {
+		case c.Want == "":
+			fault.Fault = fmt.Sprintf("case %d has no want: allow, ask or deny", i+1)
+		case !c.Want.Known():
+			fault.Fault, fault.Unknown = fmt.Sprintf("case %d: want is %q, none of allow, ask, deny", i+1, c.Want), string(c.Want)
+		case (c.Command == "") == (c.Tool == ""):
+			fault.Fault = fmt.Sprintf("case %d: give either command or tool", i+1)
+		default:
+			continue
 		}
+		return Table{}, fault
 	}
 	return t, nil
+}
+
+// TableWords are the keys of a table of expectations, and the values of want.
+func TableWords() []string {
+	words := []string{"case", string(Allow), string(Ask), string(Deny)}
+	for field := range reflect.TypeFor[Case]().Fields() {
+		words = append(words, field.Tag.Get("toml"))
+	}
+	return words
 }
 
 // ShellTool is the tool that a plain command stands for.

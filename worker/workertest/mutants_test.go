@@ -42,7 +42,7 @@ func mutants() map[string]mutant {
 		"it refuses events of later versions": {promise: "newer", refuses: func(path string, body []byte) bool {
 			return path == "/lifecycle" && bytes.Contains(body, []byte("levitating"))
 		}},
-		"it refuses telemetry of later versions": {promise: "newer", refuses: func(path string, body []byte) bool { return bytes.Contains(body, []byte("dreamt")) }},
+		"it refuses telemetry of later versions": {promise: "newer", refuses: func(_ string, body []byte) bool { return bytes.Contains(body, []byte("dreamt")) }},
 		"it allows the canary": {promise: "canary", answers: func(path string, body []byte) []byte {
 			if path == "/authorize" {
 				return []byte(`{"allowed":true,"effect":"allow"}`)
@@ -229,12 +229,10 @@ func (m mutant) stream(from io.ReadCloser) io.ReadCloser {
 			line, err := lines.ReadString('\n')
 			var sent worker.Message
 			if data, ok := strings.CutPrefix(line, "data: "); ok && json.Unmarshal([]byte(data), &sent) == nil && sent.Kind != "" {
-				line = ""
+				line = "event:\n" // none
 				if changed := m.sends(sent); changed != nil {
 					text, fault := json.Marshal(changed)
 					line, err = "data: "+string(text)+"\n", errors.Join(err, fault)
-				} else {
-					line = "event:\n" // none
 				}
 			}
 			if _, fault := io.WriteString(in, line); fault != nil || err != nil {

@@ -86,7 +86,7 @@ func (r *reader) mentions(c Command, text string, depth int) {
 		one := strings.Join(m[1:], "")
 		r.mention(c, one, depth)
 		r.mentions(c, one, depth+4)
-		r.mentionFile(c, text, one, depth)
+		r.mentionFile(c, text, one)
 		all = append(all, one)
 	}
 	for i := range min(len(all)-1, maxTails) { // a program and its words begin somewhere
@@ -104,7 +104,7 @@ func (r *reader) mentions(c Command, text string, depth int) {
 var removers = []string{"rmtree", "rmSync", "rm_rf", "rm_r", "rmdirSync", "remove_tree", "remove_dir_all"}
 
 // mentionFile judges a text in a program that may be the name of a file.
-func (r *reader) mentionFile(c Command, program, name string, depth int) {
+func (r *reader) mentionFile(c Command, program, name string) {
 	if name == "" || len(name) > maxName || strings.ContainsAny(name, " \t\n") || !strings.ContainsAny(name, "./~") {
 		return
 	}
