@@ -118,7 +118,7 @@ func TestManyDecideAtOnce(t *testing.T) {
 			for i := range 600 {
 				for script, want := range map[string]guard.Action{
 					fmt.Sprintf("for f in a b; do git push --force origin x%d; done", g*600+i): guard.Deny,
-					fmt.Sprint("cat README.md ", (i*7+g)%50):                             guard.Allow, "cat .env": guard.Deny,
+					fmt.Sprint("cat README.md ", (i*7+g)%50):                                   guard.Allow, "cat .env": guard.Deny,
 				} {
 					if got := p.Decide(shellCall(script)); got.Action != want {
 						t.Errorf("%s: got %s, want %s", script, got.Action, want)
