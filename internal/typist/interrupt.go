@@ -45,6 +45,12 @@ func Interrupt(ctx context.Context, l Lease, rules console.Rules) error {
 	if !ours || !clearsReturned(rules) || !before.Found {
 		return nil
 	}
+	return emptyAgain(ctx, l, w, rules, human)
+}
+
+// emptyAgain takes the prompt out of the input line that comes back into it. human is when
+// a person had last typed.
+func emptyAgain(ctx context.Context, l Lease, w *console.Watch, rules console.Rules, human time.Time) error {
 	for end := time.Now().Add(interruptEcho); ; {
 		changed, err := w.Next(ctx, time.Until(end))
 		if err != nil || !changed || w.View.Exited || w.View.LastHuman.After(human) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,19 +22,7 @@ type speaker struct {
 	model *mockmodel.Server
 	found bed.Installed
 	seat  bed.Seat
-}
-
-// gcFor is the program that plays shim and host: $GC_AGENTS_GC, else it is built for the test.
-func gcFor(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("GC_AGENTS_GC"); path != "" {
-		return path
-	}
-	path := filepath.Join(t.TempDir(), "gc")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "gascity/cmd/gc").CombinedOutput(); err != nil {
-		t.Fatalf("cannot build gc: %v\n%s", err, out)
-	}
-	return path
+	dir   string
 }
 
 func speak(t *testing.T, program, name string, args ...string) *speaker {
@@ -76,6 +63,9 @@ func speak(t *testing.T, program, name string, args ...string) *speaker {
 			t.Error(err)
 		}
 	})
+	if !strings.HasSuffix(found.Name, "-acp") {
+		found.Name += " by ACP"
+	}
 	began := time.Now()
 	err = p.Start(t.Context(), "one", runtime.Config{
 		Command: "exec " + strings.Join(append([]string{found.Path}, args...), " "), WorkDir: seat.Work, Env: seat.Env, ReadyPromptPrefix: ">",
@@ -83,8 +73,8 @@ func speak(t *testing.T, program, name string, args ...string) *speaker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	note(t, found, "ACP start", "%.1f s", time.Since(began).Seconds())
-	return &speaker{p, model, found, seat}
+	note(t, found, "launch", "takes prompts %.1f s after its start", time.Since(began).Seconds())
+	return &speaker{p, model, found, seat, dir}
 }
 
 func (s *speaker) deliver(t *testing.T, id, text string) {
@@ -105,18 +95,23 @@ func (s *speaker) rest(t *testing.T) {
 // TestAgentsSpeakACP drives each agent by the protocol: prompts to 100 KB, a permission, a
 // turn that is cut off. What reached the model is read from the mock.
 func TestAgentsSpeakACP(t *testing.T) {
+	together(t)
 	flags := map[string][]string{
 		"gemini": {"--acp", "-m", "gemini-2.5-flash"}, "opencode": {"acp"},
 		// Its sandbox needs bubblewrap, which neither its package nor every machine has: a command would end with 101.
 		"codex-acp": {"-c", `'sandbox_mode="danger-full-access"'`, "-c", `'approval_policy="untrusted"'`},
 	}
-	names := driven("claude-agent-acp", "codex-acp", "gemini", "opencode")
+	names := driven("codex-acp", "claude-agent-acp", "gemini", "opencode")
 	if len(names) == 0 {
 		t.Skip("no agent of this protocol is asked for by GC_TEST_AGENTS")
 	}
-	program := gcFor(t)
+	program, err := bed.Program()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
+			together(t)
 			s := speak(t, program, name, flags[name]...)
 			s.deliver(t, "a", "Say it. [[text:I say it]]")
 			s.rest(t)
@@ -127,11 +122,11 @@ func TestAgentsSpeakACP(t *testing.T) {
 			if len(prompts) != 2 || prompts[0].Text != "Say it. [[text:I say it]]" || prompts[1].Text != long {
 				t.Errorf("the model got %d prompts", len(prompts))
 			}
+			note(t, s.found, "delivery", "24 B and %d KiB once, unchanged", len(long)>>10)
 			s.permit(t)
 			s.cut(t)
-			if name == "codex-acp" { // of the others it is not proven yet: claude-agent-acp was not done with it after a minute
-				s.again(t, flags[name])
-			}
+			s.again(t, flags[name])
+			s.closed(t)
 		})
 	}
 }
@@ -165,7 +160,7 @@ func (s *speaker) permit(t *testing.T) {
 	} else if err != nil {
 		asked += ", and it did not run" // the agent has another way to name its shell than the mock knows
 	}
-	note(t, s.found, "ACP permission", "%s", asked)
+	note(t, s.found, "pending", "%s", asked)
 }
 
 // cut ends a turn that waits for the model; the next prompt arrives alone.
@@ -181,7 +176,7 @@ func (s *speaker) cut(t *testing.T) {
 	if err := s.Interrupt("one"); err != nil {
 		t.Fatal(err)
 	}
-	note(t, s.found, "ACP interrupt", "%.2f s", time.Since(since).Seconds())
+	note(t, s.found, "interrupt", "turn ended %.2f s after it, next prompt alone", time.Since(since).Seconds())
 	s.deliver(t, "e", "Go on. [[text:gone on]]")
 	s.rest(t)
 	if all := s.model.Prompts(""); len(all) == 0 || all[len(all)-1].Text != "Go on. [[text:gone on]]" {
@@ -209,6 +204,7 @@ func (s *speaker) again(t *testing.T, args []string) {
 		t.Fatalf("it does not go on in %s: %v", before.Conversation.ID, err)
 	}
 	took := time.Since(began)
+	s.rest(t) // a start does not wait for ever
 	after, err := s.Sense(t.Context(), "one")
 	if err != nil || after.Conversation == nil || after.Conversation.ID != before.Conversation.ID {
 		t.Errorf("it is in %+v, %v; want %s", after.Conversation, err, before.Conversation.ID)
@@ -223,7 +219,21 @@ func (s *speaker) again(t *testing.T, args []string) {
 	if !found {
 		t.Error("what was said before the restart is not in what the model got")
 	}
-	note(t, s.found, "ACP resume", "the same conversation after %.1f s", took.Seconds())
+	note(t, s.found, "resume", "the same conversation %.1f s after its start", took.Seconds())
+}
+
+// closed stops the session and looks for what is left of it.
+func (s *speaker) closed(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	if err := s.Stop("one"); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	if left, known := bed.Left(s.dir); known && len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+	note(t, s.found, "stop", "no process left %.1f s after it", took.Seconds())
 }
 
 // handOver delivers a prompt that the agent gives no sign of before the model answers.

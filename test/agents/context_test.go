@@ -22,8 +22,12 @@ var nonce = regexp.MustCompile(`\[gc-[a-z2-7]{10}\]`)
 // TestContextByHook: an agent knows its role once at its start, in a new conversation, after
 // a compaction and when it is taken up again: the model's requests are the oracle (R24).
 func TestContextByHook(t *testing.T) {
+	together(t)
 	for _, name := range driven("claude") {
-		t.Run(name, func(t *testing.T) { briefed(t, name) })
+		t.Run(name, func(t *testing.T) {
+			together(t)
+			briefed(t, name)
+		})
 	}
 }
 

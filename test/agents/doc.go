@@ -1,3 +1,3 @@
 // Package agents tests real agent CLIs in real cities. The CLIs that every run drives are
-// claude and pi; $GC_TEST_AGENTS names others, separated by commas, or "all".
+// claude, pi and codex-acp; $GC_TEST_AGENTS names others, separated by commas, or "all".
 package agents

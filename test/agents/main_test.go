@@ -61,11 +61,19 @@ func (n *notes) save() error {
 
 // driven returns the CLIs of this run that are among the given ones.
 func driven(names ...string) []string {
-	wanted := []string{"claude", "pi"}
+	wanted := []string{"claude", "pi", "codex-acp"}
 	if list := os.Getenv("GC_TEST_AGENTS"); list != "" {
 		wanted = strings.Split(list, ",")
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(wanted, name) && !slices.Contains(wanted, "all") })
+}
+
+// together lets a test run beside others, unless its figures are published.
+func together(t *testing.T) {
+	t.Helper()
+	if os.Getenv("GC_AGENTS_FIGURES") == "" {
+		t.Parallel()
+	}
 }
 
 // setting is a number from the environment.
@@ -118,8 +126,8 @@ func (a *agent) fail(format string, args ...any) {
 			told = append(told, e.Time.Format("05.000 ")+e.Kind+" "+e.Text)
 		}
 	}
-	a.t.Fatalf("%s: %s\nstate %s, activity %+v, warning %q, pending %+v\nevents:\n%s\nscreen:\n%s", a.name, fmt.Sprintf(format, args...),
-		session.State, session.Activity, session.Warning, open, strings.Join(told[max(0, len(told)-20):], "\n"), trimmed(screen.Text))
+	a.t.Fatalf("%s: %s\nstate %s, activity %+v, warning %q, held %q, guard %s, pending %+v\nevents:\n%s\nscreen:\n%s", a.name, fmt.Sprintf(format, args...),
+		session.State, session.Activity, session.Warning, session.Held, session.Guard, open, strings.Join(told[max(0, len(told)-20):], "\n"), trimmed(screen.Text))
 }
 
 // trimmed leaves out empty rows.

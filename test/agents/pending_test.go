@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,16 +17,25 @@ import (
 // question is listed, a person answers it by the label of an option, and the tool runs or
 // does not (R4).
 func TestPermissionPrompts(t *testing.T) {
-	for _, name := range driven("claude") {
+	together(t)
+	modes := map[string]string{"claude": "manual", "codex": "suggest"}
+	calls := map[string]func(string) string{
+		"claude": func(file string) string { return "[[tool:touch " + file + "]]" },
+		"codex": func(file string) string {
+			return fmt.Sprintf(`[[call:exec_command:{"cmd":"touch %s","sandbox_permissions":"require_escalated","justification":"May it?"}]]`, file)
+		},
+	}
+	for _, name := range driven("claude", "codex") {
 		t.Run(name, func(t *testing.T) {
-			c := bed.Open(t, "pty", bed.Member{Name: "asks", CLI: name, TOML: `permission_mode = "manual"`})
+			together(t)
+			c := bed.Open(t, "pty", bed.Member{Name: "asks", CLI: name, TOML: fmt.Sprintf("permission_mode = %q", modes[name])})
 			a := of(t, c, "asks")
 			a.ready()
 			a.primed()
 			var listed, acted []time.Duration
 			for _, answer := range []string{"yes", "no"} {
 				trap := filepath.Join(c.Seats["asks"].Work, answer)
-				began, p := a.asked("Please [[tool:touch " + answer + "]][[text:over]]")
+				began, p := a.asked("Please " + calls[name](answer) + "[[text:over]]")
 				listed = append(listed, p.Since.Sub(began))
 				answered := time.Now()
 				if out, err := c.Run(t.Context(), "respond", p.ID, label(p, answer)); err != nil {

@@ -15,8 +15,10 @@ import (
 // answered as it must be, and the agent takes its first prompt (R9). What was chosen is
 // read from what the CLI stored.
 func TestStartUpDialogs(t *testing.T) {
+	together(t)
 	for _, name := range driven("claude", "gemini", "codex", "opencode", "pi") {
 		t.Run(name, func(t *testing.T) {
+			together(t)
 			began := time.Now()
 			c := bed.Open(t, "pty", bed.Member{Name: "new", CLI: name, Seeds: bed.Fresh})
 			a := of(t, c, "new")

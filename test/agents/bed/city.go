@@ -1,6 +1,7 @@
 package bed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,12 +24,14 @@ const Patience = 90 * time.Second
 
 // Member is one agent of a city.
 type Member struct {
-	Name  string // in the city; also the mock's caller
-	CLI   string
-	Seeds Seeds // empty: [Seeded]
-	TOML  string
-	Bare  bool              // it gets no first prompt
-	Files map[string]string // in the city's folder, by name
+	Name    string // in the city; also the mock's caller
+	CLI     string
+	Seeds   Seeds // empty: [Seeded]
+	TOML    string
+	Bare    bool              // it gets no first prompt
+	Files   map[string]string // in the city's folder, by name
+	City    string            // TOML of the city as a whole
+	Profile string            // empty: that of the CLI
 }
 
 // City is a city of real agents that is driven by gc's commands.
@@ -43,8 +46,8 @@ type City struct {
 	env    []string
 }
 
-// program is gc: $GC_AGENTS_GC, else it is built once for the test process.
-var program = sync.OnceValues(func() (string, error) {
+// Program is gc: $GC_AGENTS_GC, else it is built once for the test process.
+var Program = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("GC_AGENTS_GC"); path != "" {
 		return path, nil
 	}
@@ -60,7 +63,7 @@ var program = sync.OnceValues(func() (string, error) {
 
 // Leave removes what a test process built; TestMain calls it at the end.
 func Leave() {
-	if path, err := program(); err == nil && os.Getenv("GC_AGENTS_GC") == "" {
+	if path, err := Program(); err == nil && os.Getenv("GC_AGENTS_GC") == "" {
 		_ = os.RemoveAll(filepath.Dir(path)) // a temporary folder
 	}
 }
@@ -93,15 +96,12 @@ func Open(tb testing.TB, provider string, members ...Member) *City {
 	for _, m := range members {
 		found[m.Name] = Need(tb, m.CLI)
 	}
-	gc, err := program()
+	gc, err := Program()
 	if err != nil {
 		tb.Fatalf("cannot build gc: %v", err)
 	}
-	dir, err := os.MkdirTemp("/tmp", "gca-") //nolint:usetesting // socket paths are short
+	dir, err := folder()
 	if err != nil {
-		tb.Fatal(err)
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		tb.Fatal(err)
 	}
 	c := &City{Root: dir, GC: gc, Found: found, Seats: map[string]Seat{}, Client: &client.Client{Root: dir, Version: "dev"}}
@@ -126,6 +126,20 @@ func Open(tb testing.TB, provider string, members ...Member) *City {
 	return c
 }
 
+// folder is a new one for a city, as short as can be: sockets are in it. Nobody else can
+// write above it, or gemini does not take its hooks.
+func folder() (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(home, ".gca-")
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
 // write writes city.toml and the agents' homes.
 func (c *City) write(provider string, members []Member) error {
 	var toml strings.Builder
@@ -144,7 +158,7 @@ func (c *City) write(provider string, members []Member) error {
 				return err
 			}
 		}
-		fmt.Fprintf(&toml, "[[agents]]\nname = %q\nprovider = %q\nwork_dir = %q\n%s\n", m.Name, m.CLI, filepath.Join(m.Name, "work"), m.TOML)
+		fmt.Fprintf(&toml, "[[agents]]\nname = %q\nprovider = %q\nwork_dir = %q\n%s\n", m.Name, cmp.Or(m.Profile, m.CLI), filepath.Join(m.Name, "work"), m.TOML)
 		if len(seat.Args) > 0 {
 			fmt.Fprintf(&toml, "args_append = [%s]\n", quoted(seat.Args))
 		}
@@ -152,6 +166,9 @@ func (c *City) write(provider string, members []Member) error {
 		for _, name := range slices.Sorted(maps.Keys(seat.Env)) {
 			fmt.Fprintf(&toml, "%s = %q\n", name, seat.Env[name])
 		}
+	}
+	for _, m := range members {
+		toml.WriteString(m.City)
 	}
 	return os.WriteFile(filepath.Join(c.Root, client.CityFile), []byte(toml.String()), 0o600)
 }

@@ -27,6 +27,10 @@ const (
 	Seeded Seeds = "seeded" // everything that keeps dialogs from coming up
 )
 
+// StopLog is where a hook of the user's in a seeded home notes each end of a turn, as
+// nanoseconds since 1970; of claude alone.
+const StopLog = "stops"
+
 // Sit makes a home for the CLI in the folder, with the given model and proxy.
 func Sit(c CLI, dir string, seeds Seeds, model, proxy string) (Seat, error) {
 	s := Seat{Home: filepath.Join(dir, "home"), Work: filepath.Join(dir, "work")}
@@ -80,7 +84,10 @@ func claude(s Seat, seeds Seeds, model string) (Seat, error) {
 	if seeds == Seeded {
 		state["customApiKeyResponses"] = object{"approved": []string{Key[len(Key)-20:]}}
 		state["projects"] = object{s.Work: object{"hasTrustDialogAccepted": true}}
-		if err := s.put(object{"skipDangerousModePermissionPrompt": true}, ".claude", "settings.json"); err != nil {
+		// A hook of the user's goes on beside ours, and tells when the CLI calls it.
+		stop := object{"hooks": []object{{"type": "command", "command": "date +%s%N >> " + filepath.Join(s.Home, StopLog)}}}
+		settings := object{"skipDangerousModePermissionPrompt": true, "hooks": object{"Stop": []object{stop}, "StopFailure": []object{stop}}}
+		if err := s.put(settings, ".claude", "settings.json"); err != nil {
 			return s, err
 		}
 	}

@@ -19,7 +19,7 @@ import (
 
 // Columns returns the columns of the table, in order.
 func Columns() []string {
-	return []string{"launch", "dialogs", "state", "delivery", "interrupt", "guard", "pending", "usage", "resume", "stop"}
+	return []string{"launch", "dialogs", "state", "delivery", "interrupt", "guard", "pending", "usage", "resume", "stop", "city"}
 }
 
 // Cell is one figure.
@@ -116,5 +116,9 @@ page. A cell says "not measured" until a test has filled it.
 - *delivery*: prompts that reached the model once, unchanged and alone, of those that were sent; time from the
   nudge to the model's request.
 - *interrupt*: the request was cut off, and the next prompt came alone.
+- *city*: a job of many turns beside agents of other kinds, under kill -9 of the controller.
 - *guard*, *pending*, *usage*, *resume*, *stop*: as their tests say.
+
+Rows "by ACP" and those of "-acp" are agents that speak the Agent Client Protocol, by the provider of that name
+and without a city around them, but for *city*.
 `

@@ -2,6 +2,7 @@ package mockmodel
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -75,11 +76,22 @@ func (c conversation) said() (all []string, fresh int) {
 func (c conversation) turn() (prompt string, calls int) {
 	for _, m := range c.messages {
 		if texts := users(m.texts); !m.answer && len(texts) > 0 {
-			prompt, calls = texts[len(texts)-1], 0
+			prompt, calls = newest(texts), 0
 		}
 		calls += m.calls
 	}
 	return prompt, calls
+}
+
+// newest is the last text that tells the mock what to do, else the last one: an agent's
+// own words may stand behind it.
+func newest(texts []string) string {
+	for _, text := range slices.Backward(texts) {
+		if directive.MatchString(text) {
+			return text
+		}
+	}
+	return texts[len(texts)-1]
 }
 
 // results returns what tools gave since the newest text of the user.

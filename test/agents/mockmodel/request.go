@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -178,8 +179,15 @@ func common(a, b []string) int {
 	return n
 }
 
-// unwrap takes off what an agent puts around a pasted text.
+// surfaced is what an agent puts around a prompt that it was given within a turn.
+var surfaced = regexp.MustCompile(`(?s)^The user sent a new message while you were working:\n(.*?)\n\nThis is how Claude Code surfaces`)
+
+// unwrap takes off what an agent puts around a text that was pasted, or given within a
+// turn.
 func unwrap(text string) (bare string, pasted bool) {
+	if inner := surfaced.FindStringSubmatch(text); inner != nil {
+		text = inner[1]
+	}
 	rest := text
 	var out strings.Builder
 	for {

@@ -195,3 +195,13 @@ func TestPrompts(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestAPromptWithinATurnIsItself(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ask(t.Context(), t, s.URL("a")+"/v1/messages", `{"model":"m","tools":[{"name":"Bash"}],"messages":[{"role":"user",
+		"content":"The user sent a new message while you were working:\nJob 1.\n\nMore.\n\nThis is how Claude Code surfaces messages mid-turn."}]}`)
+	if got := s.Prompts("a"); len(got) != 1 || got[0].Text != "Job 1.\n\nMore." || got[0].Pasted {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,175 @@
+package agents
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"gascity/client"
+	"gascity/test/agents/mockmodel"
+)
+
+// guarded is the guard of the cities in which a day is spent.
+const guarded = "[guard]\nsets = [\"dangerous-command\"]\n"
+
+// guard has the model call tools: one that the city allows runs, one that it denies does
+// not, and the model is told why, and one that no city answers for does not either (R20).
+func guard(a *agent, in string) {
+	work := a.Seats[a.name].Work
+	a.calls("mkdir allowed", "")
+	if _, err := os.Stat(filepath.Join(work, "allowed")); err != nil {
+		a.fail("what is allowed did not run: %v", err)
+	}
+	reason := a.calls("mkdir denied; git push --force origin main", "force")
+	if _, err := os.Stat(filepath.Join(work, "denied")); err == nil {
+		a.fail("what is denied ran")
+	}
+	a.alone()
+	note(a.t, a.found, "guard", "allowed runs; a force push is denied, the model is told %q; blocked while the controller is killed%s", reason, in)
+}
+
+// calls has the model call its shell, and returns what it was told of it. That must hold
+// the word.
+func (a *agent) calls(command, word string) string {
+	a.t.Helper()
+	text := fmt.Sprintf("Please [[tool:%s]][[text:over]]", command)
+	a.say(text, client.ReceiptSubmitted)
+	_, r := a.heard(text)
+	ctx, cancel := a.patient()
+	defer cancel()
+	if err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return settled(all, a.name, r.N-1) }); err != nil {
+		a.fail("the turn does not end: %v", err)
+	}
+	told := a.results(r.N)
+	if !strings.Contains(told, word) {
+		a.t.Errorf("of %q the model was told %q", command, told)
+	}
+	a.ready()
+	return brief(told)
+}
+
+// results is what the model was told of its tools behind the request.
+func (a *agent) results(n int) string {
+	var told []string
+	for _, r := range a.Model.Requests()[n:] {
+		if r.Main && r.Caller == a.name {
+			told = r.Results
+		}
+	}
+	return strings.Join(told, "\n")
+}
+
+// brief is the line of a text that gives the reason.
+func brief(text string) string {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "rule") {
+			text = line
+		}
+	}
+	text = strings.TrimSpace(text)
+	return text[:min(len(text), 160)]
+}
+
+// alone kills the controller behind a prompt whose model then calls a tool. On a machine
+// that is too slow to do that in time it is done again with more of it.
+func (a *agent) alone() {
+	a.t.Helper()
+	for _, wait := range []int{2, 8, 30} {
+		trap := filepath.Join(a.Seats[a.name].Work, fmt.Sprintf("alone-%d", wait))
+		text := fmt.Sprintf("Alone [[delay:%d]][[tool:mkdir %s]][[text:over]]", wait, trap)
+		a.say(text, client.ReceiptSubmitted)
+		_, r := a.heard(text)
+		a.killController()
+		late := time.Since(r.At) > time.Duration(wait)*time.Second
+		ctx, cancel := a.patient()
+		err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return settled(all, a.name, r.N-1) })
+		cancel()
+		if err != nil {
+			a.fail("the turn without a city does not end: %v", err)
+		}
+		if told := a.results(r.N); told == "" {
+			a.t.Error("the model was told nothing of the tool that no city answered for")
+		}
+		_, ran := os.Stat(trap)
+		if out, err := a.Run(a.t.Context(), "start"); err != nil {
+			a.fail("the city does not come back: %v\n%s", err, out)
+		}
+		a.ready()
+		if !late && ran == nil {
+			a.fail("it ran while no city answered")
+		}
+		if !late {
+			return
+		}
+	}
+	a.fail("the controller could not be killed in time")
+}
+
+// killController ends it as kill -9 does.
+func (a *agent) killController() {
+	a.t.Helper()
+	status, err := a.Client.Status(a.t.Context())
+	if err != nil || status.Controller.PID <= 0 {
+		a.fail("the controller is not known: %v", err)
+	}
+	if err := syscall.Kill(status.Controller.PID, syscall.SIGKILL); err != nil {
+		a.fail("the controller cannot be killed: %v", err)
+	}
+	for end := time.Now().Add(10 * time.Second); syscall.Kill(status.Controller.PID, 0) == nil && time.Now().Before(end); {
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// spent is what a model has told that it took.
+type spent struct{ responses, input, output int64 }
+
+// usage compares what the city counts with what the mock told (R16). Asides, as for a
+// title, are counted by some CLIs and not by others.
+func usage(a *agent, in string) {
+	a.ready()
+	var main, all spent
+	for _, r := range a.Model.Requests() {
+		if r.Caller != a.name || !r.Fine() || r.Usage == (mockmodel.Usage{}) {
+			continue
+		}
+		all = spent{all.responses + 1, all.input + int64(r.Usage.Input), all.output + int64(r.Usage.Output)}
+		if r.Main {
+			main = spent{main.responses + 1, main.input + int64(r.Usage.Input), main.output + int64(r.Usage.Output)}
+		}
+	}
+	ctx, cancel := a.patient()
+	defer cancel()
+	for {
+		got := a.counted()
+		switch {
+		case got == all:
+			note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has told%s", all.responses, all.input, all.output, in)
+			return
+		case got == main:
+			note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has told, without %d asides that the CLI does not tell of%s",
+				main.responses, main.input, main.output, all.responses-main.responses, in)
+			return
+		case ctx.Err() != nil:
+			a.t.Errorf("counted are %+v; told were %+v, with asides %+v", got, main, all)
+			return
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+}
+
+// counted is what the city says that the agent has spent.
+func (a *agent) counted() (got spent) {
+	sum, err := a.Client.Usage(a.t.Context(), client.UsageRequest{})
+	if err != nil {
+		return spent{}
+	}
+	for _, g := range sum.Groups {
+		if g.Group == a.name && g.Tokens.Input != nil && g.Tokens.Output != nil {
+			got = spent{int64(g.Responses), *g.Tokens.Input, *g.Tokens.Output}
+		}
+	}
+	return got
+}
