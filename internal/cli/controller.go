@@ -15,28 +15,32 @@ func controllerCommand(a *app) *cobra.Command {
 }
 
 func controllerRunCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var lease string
+	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Be the controller, in the foreground",
 		Long: `For service managers: it logs to standard error and runs until it is told to end. On SIGTERM or
-SIGINT it ends and leaves the agents running; the next controller takes them over.`,
+SIGINT it ends and leaves the agents running; the next controller takes them over.
+With --lease several may run: one works, the others wait. It ends with status 1 when it loses the lease.`,
 		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.Root()
 			if err != nil {
 				return err
 			}
-			return a.runController(cmd.Context(), root)
+			return a.runController(cmd.Context(), root, lease)
 		},
 	}
+	cmd.Flags().StringVar(&lease, "lease", "", "work only while holding the Lease of this name in the cluster of [session.k8s]")
+	return cmd
 }
 
-func (a *app) runController(ctx context.Context, root string) error {
+func (a *app) runController(ctx context.Context, root, lease string) error {
 	daemon, err := a.daemon()
 	if err != nil {
 		return err
 	}
-	return daemon.RunController(ctx, root, ControllerOptions{Version: a.Version, Ready: func() {
+	return daemon.RunController(ctx, root, ControllerOptions{Version: a.Version, Lease: lease, Ready: func() {
 		if a.IsTerminal(a.Stderr) {
 			a.Talk("the controller runs; Ctrl-C ends it and leaves the agents running, gc stop ends them too")
 		}

@@ -65,6 +65,9 @@ type ControllerOptions struct {
 	Version string
 	// Ready is called once, when the control socket listens. It may be nil.
 	Ready func()
+	// Lease is the name of a lease in the cluster that the city's settings name: the
+	// controller works while it holds it, and waits until then. Empty: there is none.
+	Lease string
 }
 
 // Drivers are the runtime providers that this program contains.

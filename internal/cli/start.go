@@ -61,7 +61,7 @@ The controller's own messages are in .gc/log/controller.log.`,
 				return err
 			}
 			if flags.foreground {
-				return a.runController(cmd.Context(), root)
+				return a.runController(cmd.Context(), root, "")
 			}
 			return a.start(cmd.Context(), root, flags)
 		},

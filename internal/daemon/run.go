@@ -38,7 +38,16 @@ import (
 
 // RunController runs the city's controller until ctx ends or it is told to exit.
 // The end of ctx leaves the sessions running.
-func (d *Daemon) RunController(ctx context.Context, root string, opts cli.ControllerOptions) (err error) {
+func (d *Daemon) RunController(ctx context.Context, root string, opts cli.ControllerOptions) error {
+	run := func(ctx context.Context) error { return d.control(ctx, root, opts) }
+	if opts.Lease == "" {
+		return run(ctx)
+	}
+	return d.underLease(ctx, root, opts.Lease, run)
+}
+
+// control is RunController for the only one.
+func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOptions) (err error) {
 	release, err := premises.Lock(ctx, root, os.Getpid())
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/lease"
 	"gascity/provider/acp"
 	"gascity/provider/exec"
 	"gascity/provider/k8s"
@@ -149,6 +150,11 @@ func openSSH(cfg Config, argument string) (runtime.Provider, error) {
 		return nil, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
 	return p, nil
+}
+
+// Leases keeps the lease of a name in the cluster of the configuration.
+func Leases(cfg Config, name string) lease.Store {
+	return k8s.Leases(cfg.Far.K8s.With(k8s.Environ(cfg.environ())), name)
 }
 
 // openK8s opens the driver of pods. All of a city share one watch.

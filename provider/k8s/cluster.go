@@ -76,7 +76,11 @@ func (l *line) address(query url.Values, parts ...string) (*url.URL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", runtime.ErrRuntimeUnavailable, err)
 	}
-	out := base.JoinPath(append([]string{"api", "v1", "namespaces", l.space}, parts...)...)
+	group := []string{"api", "v1"}
+	if parts[0] == leases {
+		group = []string{"apis", "coordination.k8s.io", "v1"}
+	}
+	out := base.JoinPath(slices.Concat(group, []string{"namespaces", l.space}, parts)...)
 	out.RawQuery = query.Encode()
 	return out, nil
 }

@@ -1,0 +1,97 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gascity/internal/lease"
+)
+
+// leases is the part of an address that is not among those of the core.
+const leases = "leases"
+
+// Leases keeps the lease of a name in the namespace of the settings.
+func Leases(s Settings, name string) lease.Store { return &leaseStore{&cluster{settings: s}, name} }
+
+type leaseStore struct {
+	cluster *cluster
+	name    string
+}
+
+// leaseObject is a Lease of coordination.k8s.io/v1. The library's own type would link its
+// whole group.
+type leaseObject struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        metav1.ObjectMeta `json:"metadata"`
+	Spec            leaseSpec         `json:"spec"`
+}
+
+type leaseSpec struct {
+	Holder      string            `json:"holderIdentity"`
+	Seconds     int               `json:"leaseDurationSeconds,omitempty"`
+	Acquired    *metav1.MicroTime `json:"acquireTime,omitempty"`
+	Renewed     *metav1.MicroTime `json:"renewTime,omitempty"`
+	Transitions int               `json:"leaseTransitions"`
+}
+
+// leaseLimit bounds one request: a holder that has to renew cannot wait long.
+const leaseLimit = 3 * time.Second
+
+// Get keeps the contract of lease.Store.
+func (s *leaseStore) Get(ctx context.Context) (lease.Record, error) {
+	r, err := s.ask(ctx, asking{http.MethodGet, nil, nil, []string{leases, s.name}})
+	if errors.Is(err, errNotThere) {
+		return lease.Record{}, nil
+	}
+	return r, err
+}
+
+// Put keeps the contract of lease.Store.
+func (s *leaseStore) Put(ctx context.Context, r lease.Record) (lease.Record, error) {
+	object := leaseObject{
+		metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}, metav1.ObjectMeta{Name: s.name, ResourceVersion: r.Version},
+		leaseSpec{r.Holder, int(r.Duration.Seconds()), microTime(r.Acquired), microTime(r.Renewed), r.Changes},
+	}
+	a := asking{http.MethodPut, object, nil, []string{leases, s.name}}
+	if r.Version == "" {
+		a = asking{http.MethodPost, object, nil, []string{leases}}
+	}
+	out, err := s.ask(ctx, a)
+	if errors.Is(err, errConflict) || errors.Is(err, errTaken) || errors.Is(err, errNotThere) {
+		return lease.Record{}, errors.Join(lease.ErrConflict, err)
+	}
+	return out, err
+}
+
+func (s *leaseStore) ask(ctx context.Context, a asking) (lease.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, leaseLimit)
+	defer cancel()
+	object, err := ask[leaseObject](ctx, s.cluster, a)
+	if err != nil {
+		return lease.Record{}, err
+	}
+	spec := &object.Spec
+	return lease.Record{
+		Holder: spec.Holder, Duration: time.Duration(spec.Seconds) * time.Second, Acquired: plainTime(spec.Acquired), Renewed: plainTime(spec.Renewed),
+		Changes: spec.Transitions, Version: object.Metadata.ResourceVersion,
+	}, nil
+}
+
+func microTime(t time.Time) *metav1.MicroTime {
+	if t.IsZero() {
+		return nil
+	}
+	m := metav1.NewMicroTime(t)
+	return &m
+}
+
+func plainTime(m *metav1.MicroTime) time.Time {
+	if m == nil {
+		return time.Time{}
+	}
+	return m.Time
+}
