@@ -48,7 +48,10 @@ func (e *Engine) GuardOf(name string) (word, detail string) {
 	return Unguarded, detailUnguarded
 }
 
-const detailUnguarded = "unguarded: its worker has not shown yet that it asks before it uses a tool"
+const (
+	detailUnguarded = "unguarded: its worker has not shown yet that it asks before it uses a tool"
+	remedyUnguarded = "; if it never will, unguarded = \"report\" in [guard] gives it prompts all the same"
+)
 
 // Hold says why a session gets no prompts because of its guard; empty: it may have
 // them. It never blocks for long.
@@ -63,7 +66,7 @@ func (e *Engine) Hold(v session.View) string {
 			return ""
 		}
 	}
-	return detailUnguarded
+	return detailUnguarded + remedyUnguarded
 }
 
 // allowance is what the worker may decide without the city for a while; nil if that is

@@ -101,7 +101,7 @@ func (c *paper) Context(_ context.Context, x worker.Context) (worker.ContextAnsw
 	return worker.ContextAnswer{Accepted: true, ID: "c", Skipped: []string{"role"}}, c.called("context", x.RunID)
 }
 
-func (c *paper) ClaimContext(_ context.Context, id string, x worker.ContextClaim) (worker.Context, error) {
+func (c *paper) ClaimContext(_ context.Context, id string, _ worker.ContextClaim) (worker.Context, error) {
 	return worker.Context{RunID: id, Mode: worker.FullContext, Sections: []worker.Section{{Type: "role", Content: "x", Nonce: "gc-n"}}}, c.called("claim-context", id)
 }
 
