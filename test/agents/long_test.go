@@ -219,7 +219,9 @@ func (a *agent) oneTurn(i int, k turnKind) (end time.Time) {
 	defer cancel()
 	if k.cut {
 		if strings.Contains(k.text, "[[tool:") {
-			if err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { r := all[len(all)-1]; return r.Fine() && len(r.Calls) > 0 }); err != nil {
+			if err := a.Model.Await(ctx, func(all []mockmodel.Request) bool {
+				return slices.ContainsFunc(all[from:], func(r mockmodel.Request) bool { return r.Caller == a.name && r.Fine() && len(r.Calls) > 0 })
+			}); err != nil {
 				a.fail("turn %d (%s): no tool is called: %v", i, k.name, err)
 			}
 			<-time.After(300 * time.Millisecond) // the tool begins; nothing tells of it

@@ -120,5 +120,6 @@ page. A cell says "not measured" until a test has filled it.
 - *guard*, *pending*, *usage*, *resume*, *stop*: as their tests say.
 
 Rows "by ACP" and those of "-acp" are agents that speak the Agent Client Protocol, by the provider of that name
-and without a city around them, but for *city*.
+and without a city around them, but for *city*. All times are those of a machine with
+2 cores that other jobs share.
 `
