@@ -53,7 +53,8 @@ func (s *leaseStore) Get(ctx context.Context) (lease.Record, error) {
 // Put keeps the contract of lease.Store.
 func (s *leaseStore) Put(ctx context.Context, r lease.Record) (lease.Record, error) {
 	object := leaseObject{
-		metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}, metav1.ObjectMeta{Name: s.name, ResourceVersion: r.Version},
+		metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
+		metav1.ObjectMeta{Name: s.name, ResourceVersion: r.Version},
 		leaseSpec{r.Holder, int(r.Duration.Seconds()), microTime(r.Acquired), microTime(r.Renewed), r.Changes},
 	}
 	a := asking{http.MethodPut, object, nil, []string{leases, s.name}}

@@ -64,8 +64,11 @@ func deploy(t *testing.T, city string) deployed {
 	apply(t, strings.Replace(text, "image: gc:1", "image: "+controllerImage+"\n        imagePullPolicy: IfNotPresent", 1))
 	t.Cleanup(func() {
 		for _, args := range [][]string{
-			{"delete", "deployment", "gc", "-n", namespace, "--cascade=foreground", "--timeout=60s"}, {"delete", "pods", "-n", namespace, "--all", "--grace-period=1"},
-			{"delete", "pvc,configmap", "city", "-n", namespace, "--timeout=30s"}, {"delete", "pv", filepath.Base(volume), "--timeout=30s"}, {"delete", "lease", "gc", "-n", namespace},
+			{"delete", "deployment", "gc", "-n", namespace, "--cascade=foreground", "--timeout=60s"},
+			{"delete", "pods", "-n", namespace, "--all", "--grace-period=1"},
+			{"delete", "pvc,configmap", "city", "-n", namespace, "--timeout=30s"},
+			{"delete", "pv", filepath.Base(volume), "--timeout=30s"},
+			{"delete", "lease", "gc", "-n", namespace},
 		} {
 			if out, err := osexec.CommandContext(context.WithoutCancel(t.Context()), "kubectl", args...).CombinedOutput(); err != nil {
 				t.Errorf("kubectl %v: %v\n%s", args, err, out)
