@@ -213,7 +213,9 @@ func TestTheNextHolder(t *testing.T) {
 					t.Errorf("the next one began %s after, and %s after the first had ended", second.Sub(at), second.Sub(lost))
 				}
 				end()
-				_ = <-over // how it ended does not matter
+				if err := <-over; !errors.Is(err, context.Canceled) {
+					t.Errorf("the second ended with %v", err)
+				}
 				cancel()
 			})
 		})
@@ -259,7 +261,9 @@ func TestWhatGoesWrong(t *testing.T) {
 		default:
 		}
 		cancel()
-		_ = <-ended // the same as above
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("it ended with %v", err)
+		}
 
 		store = &memory{}
 		free := make(chan struct{})
