@@ -15,15 +15,15 @@ const (
 )
 
 var (
-	spanned = lazy(span)
-	aside   = lazy(`\([^()]*\)|\[[^\[\]]*\]`)
-	counted = lazy(`\d[\d.,]*[kM]?`)
-	told    = lazy(`(?i)\b(?:in|waiting|waited|waiting for)\s+` + span + `|` + span + `\s+(?:left|remaining|elapsed|ago|to go)\b`)
+	spanned = sync.OnceValue(pattern(span))
+	aside   = sync.OnceValue(pattern(`\([^()]*\)|\[[^\[\]]*\]`))
+	counted = sync.OnceValue(pattern(`\d[\d.,]*[kM]?`))
+	told    = sync.OnceValue(pattern(`(?i)\b(?:in|waiting|waited|waiting for)\s+` + span + `|` + span + `\s+(?:left|remaining|elapsed|ago|to go)\b`))
 )
 
-// lazy is a pattern that is compiled when it is needed: most commands read no screen.
-func lazy(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+// pattern compiles a pattern when it is needed: most commands read no screen.
+func pattern(text string) func() *regexp.Regexp {
+	return func() *regexp.Regexp { return regexp.MustCompile(text) }
 }
 
 // clockless returns the text without what a clock changes in it while the question stays the

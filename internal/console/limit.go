@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gascity/internal/agentcli"
@@ -96,11 +97,11 @@ func Last(text string, rules Rules, at time.Time) *runtime.Evidence {
 const lastWords = 12
 
 var (
-	isoTime  = lazy(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?`)
-	duration = lazy(`(?i)\b(\d+)\s*(d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)\b`)
-	clock    = lazy(`(?i)\b(\d{1,2})(?::(\d\d))?\s*(am|pm)?\b`)
-	monthDay = lazy(`(?i)\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2})\b(?:,?\s+(\d{4}))?`)
-	zone     = lazy(`\(([A-Za-z]+(?:/[A-Za-z_]+)*)\)|\b(UTC|GMT)\b`)
+	isoTime  = sync.OnceValue(pattern(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?`))
+	duration = sync.OnceValue(pattern(`(?i)\b(\d+)\s*(d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)\b`))
+	clock    = sync.OnceValue(pattern(`(?i)\b(\d{1,2})(?::(\d\d))?\s*(am|pm)?\b`))
+	monthDay = sync.OnceValue(pattern(`(?i)\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2})\b(?:,?\s+(\d{4}))?`))
+	zone     = sync.OnceValue(pattern(`\(([A-Za-z]+(?:/[A-Za-z_]+)*)\)|\b(UTC|GMT)\b`))
 )
 
 // parseUntil reads when a limit ends from what a program says about it: a timestamp, a

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -27,8 +28,8 @@ type menu struct {
 var commonGlyphs = []string{"❯", "›", "●", "◉", "▶", "▸", "→", ">"}
 
 var (
-	numbered  = lazy(`^(\d{1,2})[.)] +(\S.*)$`)
-	menuHints = lazy(`(?i)\b(enter to (confirm|select|continue|choose)|press enter|esc to (cancel|exit|go back)|arrow keys|use ↑|\(y/n\))|↑/↓|↑↓`)
+	numbered  = sync.OnceValue(pattern(`^(\d{1,2})[.)] +(\S.*)$`))
+	menuHints = sync.OnceValue(pattern(`(?i)\b(enter to (confirm|select|continue|choose)|press enter|esc to (cancel|exit|go back)|arrow keys|use ↑|\(y/n\))|↑/↓|↑↓`))
 )
 
 // gap is how many rows of description may stand between two numbered options.
@@ -182,8 +183,8 @@ func (m menu) find(want []string) (index int, ok bool) {
 }
 
 var (
-	trailer = lazy(`( *\([^()]*\)| *[✔✓•])+$`)
-	columns = lazy(` {2,}.*$`)
+	trailer = sync.OnceValue(pattern(`( *\([^()]*\)| *[✔✓•])+$`))
+	columns = sync.OnceValue(pattern(` {2,}.*$`))
 )
 
 // canonical makes labels comparable: no description column, no trailing

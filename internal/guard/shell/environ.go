@@ -2,6 +2,7 @@ package shell
 
 import (
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -15,10 +16,10 @@ var scriptVariables = map[string]bool{
 }
 
 // toolVariables name programs too, which are run only by some.
-var toolVariables = set("CC CXX LD AR RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER MAKE CMAKE_C_COMPILER_LAUNCHER npm_config_script_shell")
+var toolVariables = sync.OnceValue(set("CC CXX LD AR RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER MAKE CMAKE_C_COMPILER_LAUNCHER npm_config_script_shell"))
 
 // loaders have other programs run what is in a file.
-var loaders = set("BASH_ENV ZDOTDIR LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM PYTHONSTARTUP PERL5OPT RUBYOPT")
+var loaders = sync.OnceValue(set("BASH_ENV ZDOTDIR LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM PYTHONSTARTUP PERL5OPT RUBYOPT"))
 
 // requires reports whether options of node load something.
 func requires(options string) bool {
@@ -58,9 +59,9 @@ func (r *reader) variable(c Command, name string, value Word, depth int) {
 		}
 	case scriptVariables[name]:
 		r.hide(c, "it sets "+name+", which is a command, to "+describe(value))
-	case toolVariables[name]:
+	case toolVariables()[name]:
 		r.mention(c, value.Text+" .", depth)
-	case loaders[name] && (!value.Known || value.Text != "" && value.Text != "/dev/null"):
+	case loaders()[name] && (!value.Known || value.Text != "" && value.Text != "/dev/null"):
 		r.hide(c, "it sets "+name+", by which other programs run what it names")
 	case name == "NODE_OPTIONS" && (!value.Known || requires(value.Text)):
 		r.hide(c, "it sets NODE_OPTIONS, by which other programs run what it names")

@@ -9,22 +9,25 @@ import (
 
 // languages are the programs whose words, or whose input, may be a program of
 // another language that runs commands. The texts in it are judged as mentioned.
-var languages = set("node nodejs deno bun luajit tclsh wish expect osascript Rscript julia awk gawk mawk nawk busybox-awk sed gsed vi vim nvim vimdiff view ex ed emacs gdb lldb psql mysql sqlite3 ftp tar gtar bsdtar make gmake zip rsync scala groovy elixir erl tmux screen at batch crontab npm pnpm yarn docker podman nerdctl split sort rg less man socat nc ncat scp sftp nix go cargo")
+var languages = sync.OnceValue(set("node nodejs deno bun luajit tclsh wish expect osascript Rscript julia awk gawk mawk nawk busybox-awk sed gsed vi vim nvim vimdiff view ex ed emacs gdb lldb psql mysql sqlite3 ftp tar gtar bsdtar make gmake zip rsync scala groovy elixir erl tmux screen at batch crontab npm pnpm yarn docker podman nerdctl split sort rg less man socat nc ncat scp sftp nix go cargo"))
 
 // versioned are those whose names may end with a version.
-var versioned = set("python pypy perl ruby php lua")
+var versioned = sync.OnceValue(set("python pypy perl ruby php lua"))
 
-func set(names string) map[string]bool {
-	all := map[string]bool{}
-	for name := range strings.FieldsSeq(names) {
-		all[name] = true
+// set is a table of names, made when it is needed.
+func set(names string) func() map[string]bool {
+	return func() map[string]bool {
+		all := map[string]bool{}
+		for name := range strings.FieldsSeq(names) {
+			all[name] = true
+		}
+		return all
 	}
-	return all
 }
 
 // language reports whether a program is one of those.
 func language(program string) bool {
-	return languages[program] || versioned[strings.TrimRight(program, "0123456789.")]
+	return languages()[program] || versioned()[strings.TrimRight(program, "0123456789.")]
 }
 
 // quoted finds the texts in a program.
@@ -51,12 +54,12 @@ func (r *reader) interpreted(c Command, program string, in input, depth int) {
 }
 
 // interpreters run what their first word names, or what comes from their input.
-var interpreters = set("node nodejs deno bun luajit tclsh julia osascript expect")
+var interpreters = sync.OnceValue(set("node nodejs deno bun luajit tclsh julia osascript expect"))
 
 // fed reports whether an interpreter runs a program that nobody can see: what another
 // program writes.
 func fed(c Command, program string, in input) bool {
-	if !interpreters[program] && !versioned[strings.TrimRight(program, "0123456789.")] {
+	if !interpreters()[program] && !versioned()[strings.TrimRight(program, "0123456789.")] {
 		return false
 	}
 	for _, w := range c.Words[1:] {
@@ -122,12 +125,12 @@ const (
 )
 
 // talkers say or look for what their words are, and run nothing of it.
-var talkers = set("echo printf grep egrep fgrep rg ag ack which type whereis man info help apropos compgen complete say logger wall figlet : true false test [ read set shift return exit export unset alias hash apt apt-get apk dnf yum brew pip pip3 pipx gc touch mkdir ls")
+var talkers = sync.OnceValue(set("echo printf grep egrep fgrep rg ag ack which type whereis man info help apropos compgen complete say logger wall figlet : true false test [ read set shift return exit export unset alias hash apt apt-get apk dnf yum brew pip pip3 pipx gc touch mkdir ls"))
 
 // tails judges each rest of the words that may be a command: where it begins depends
 // on options that are not known here.
 func (r *reader) tails(c Command, program string, words []Word, depth int) {
-	if talkers[program] {
+	if talkers()[program] {
 		return
 	}
 	c = behind(c, program)

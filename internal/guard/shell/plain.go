@@ -1,13 +1,16 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // maxPlain bounds a script that is read without a parser.
 const maxPlain = 2048
 
 // reserved are the first words that make a command something else than a program with
 // its words.
-var reserved = set("if then else elif fi do done case esac while until for in function time select coproc declare local export readonly typeset nameref let repeat foreach end always")
+var reserved = sync.OnceValue(set("if then else elif fi do done case esac while until for in function time select coproc declare local export readonly typeset nameref let repeat foreach end always"))
 
 // plainWords are the words of a script that is one program with its words, and in which
 // nothing stands for something else: what most calls are. The parser comes to the same.
@@ -26,7 +29,7 @@ func plainWords(text string) (words []Word, ok bool) {
 			return nil, false
 		}
 		word := text[i:end]
-		if len(words) == 0 && (quotes || strings.Contains(word, "=") || reserved[word]) {
+		if len(words) == 0 && (quotes || strings.Contains(word, "=") || reserved()[word]) {
 			return nil, false
 		}
 		if quotes {
