@@ -194,7 +194,7 @@ func (c *Controller) DrainAck(ctx context.Context, name string, req client.Lifec
 
 // RequestRestart asks for a restart at the end of the present turn.
 func (c *Controller) RequestRestart(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.keep(ctx, name, req, order.Renew(req.HandOver))
+	return c.keep(ctx, name, req, order.Renew(req))
 }
 
 // free ends a hold that a decision ends.

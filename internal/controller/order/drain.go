@@ -65,8 +65,8 @@ func DrainAck(c *Case) (Outcome, error) {
 
 // Renew asks for a restart at the end of the present turn, in the same conversation or,
 // where that is handed over, in a new one that is told of it.
-func Renew(handOver bool) Order {
-	return func(c *Case) (Outcome, error) { return renew(c, handOver) }
+func Renew(req client.LifecycleRequest) Order {
+	return func(c *Case) (Outcome, error) { return renew(c, req.HandOver) }
 }
 
 func renew(c *Case, handOver bool) (Outcome, error) {
