@@ -118,6 +118,7 @@ var rooms = []room{
 	{dir: "internal/exchange", layer: layerEngine},
 	{dir: "internal/exchange/pressure", layer: layerPure},
 	{dir: "internal/exchange/briefing", layer: layerPure},
+	{dir: "internal/exchange/past", layer: layerDriver},
 	{dir: "internal/rulebook", layer: layerEngine},
 	{dir: "internal/budget", layer: layerEngine},
 	{dir: "internal/credential", layer: layerEngine},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"gascity/internal/exchange/past"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -66,7 +67,7 @@ func (a *active) evidenceLocked(r *runtime.Reading) {
 		e.Until = a.limited
 	}
 	if a.lock.Held() && !a.lock.Leaves { // one that is handed over is to end between two turns
-		e, ok = compacting(a.lock.Since, r.At), true
+		e, ok = past.Compacting(a.lock.Since, r.At), true
 	}
 	if standing := a.standingLocked(); len(standing) > 0 {
 		r.Pending, ok = standing[0].interaction(), true
@@ -79,11 +80,6 @@ func (a *active) evidenceLocked(r *runtime.Reading) {
 		e.At = a.leftAt
 	}
 	r.Evidence = append(slices.Clone(r.Evidence), e)
-}
-
-// compacting is what a compaction says of the agent.
-func compacting(since, at time.Time) runtime.Evidence {
-	return runtime.Evidence{Source: runtime.SourceWorker, Activity: runtime.ActivityBusy, Since: since, At: at, Detail: "its context is being compacted"}
 }
 
 // Observe keeps the contract of runtime.Observer. Whether the agent has ended the place

@@ -2,70 +2,31 @@ package exchange
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"slices"
 
-	"gascity/internal/exchange/briefing"
-	"gascity/internal/exchange/pressure"
-	"gascity/internal/run"
+	"gascity/internal/exchange/past"
 	"gascity/runtime"
-	"gascity/worker"
 )
 
-// MetaMemory is the note in which a session keeps what a later controller must know
-// of its run. It holds no secret.
-const MetaMemory = "GC_WORKER_RUN"
-
-// memory is that.
-type memory struct {
-	Run        string               `json:"run"` // of whom: the note of a session may outlive its run
-	Generation int                  `json:"generation,omitempty"`
-	Told       int                  `json:"told,omitempty"`
-	Streamed   bool                 `json:"streamed,omitempty"`
-	Life       run.Life             `json:"life"`
-	Sent       []string             `json:"sent,omitempty"`
-	Given      briefing.Record      `json:"given,omitzero"`
-	Asked      []worker.Interaction `json:"asked,omitempty"`
-	Proved     bool                 `json:"proved,omitempty"`
-	Bypass     string               `json:"bypass,omitempty"`
-	Lock       pressure.Lock        `json:"lock,omitzero"`
-}
-
-const (
-	// maxNote is the most bytes of a note; the contract of providers allows 64 KiB.
-	maxNote = 60 << 10
-	// maxSent is how many prompts by the stream are remembered: they go one by one.
-	maxSent = 16
-)
-
-// noteLocked is what is to be remembered. What is asked gives way if it is too much:
-// first what is to run, then the oldest.
+// noteLocked is what is to be remembered.
 func (a *active) noteLocked() (string, error) {
-	m := memory{a.id, a.generation, a.told, a.streamed, a.life, a.sent, a.given, nil, a.proved, a.bypass, a.lock}
+	m := past.Memory{
+		Run: a.id, Generation: a.generation, Told: a.told, Streamed: a.streamed, Life: a.life, Sent: a.sent, Given: a.given,
+		Proved: a.proved, Bypass: a.bypass, Lock: a.lock,
+	}
 	for _, q := range a.asked {
 		if !q.guard {
 			m.Asked = append(m.Asked, q.Interaction)
 		}
 	}
-	for {
-		text, err := json.Marshal(m)
-		if err != nil || len(text) <= maxNote || len(m.Asked) == 0 {
-			return string(text), err
-		}
-		if at := slices.IndexFunc(m.Asked, func(q worker.Interaction) bool { return len(q.Input) > 0 }); at >= 0 {
-			m.Asked[at].Input = nil
-			continue
-		}
-		m.Asked = m.Asked[1:]
-	}
+	return m.Text()
 }
 
 // remember keeps the run's memory with its session. When it returns without an error
 // a later controller knows at least what was so when it was called.
 func (a *active) remember(p runtime.Provider) error {
 	if p == nil {
-		return errNoPlace
+		return past.ErrNoPlace
 	}
 	a.noting.Lock()
 	defer a.noting.Unlock()
@@ -75,7 +36,7 @@ func (a *active) remember(p runtime.Provider) error {
 	if err != nil || text == a.noted {
 		return err
 	}
-	if err := p.SetMeta(a.session, MetaMemory, text); err != nil {
+	if err := p.SetMeta(a.session, past.Meta, text); err != nil {
 		return err
 	}
 	a.noted = text
@@ -94,25 +55,6 @@ func (e *Engine) keep(a *active) {
 	}
 }
 
-// recalledBy reads the memory of a run; the zero memory if there is none.
-func recalledBy(p runtime.Provider, session, id string) (memory, error) {
-	if p == nil {
-		return memory{}, errNoPlace
-	}
-	text, err := p.GetMeta(session, MetaMemory)
-	if errors.Is(err, runtime.ErrSessionNotFound) {
-		return memory{}, nil
-	}
-	var m memory
-	if err != nil || text == "" {
-		return memory{}, err
-	}
-	if err := json.Unmarshal([]byte(text), &m); err != nil || m.Run != id {
-		return memory{}, nil //nolint:nilerr // another version's, or another run's: this one has no past
-	}
-	return m, nil
-}
-
 // recall learns what an earlier controller knew, once. What was told meanwhile stays.
 func (a *active) recall(p runtime.Provider) error {
 	a.mu.Lock()
@@ -121,7 +63,7 @@ func (a *active) recall(p runtime.Provider) error {
 	if known {
 		return nil
 	}
-	m, err := recalledBy(p, a.session, a.id)
+	m, err := past.Read(p, a.session, a.id)
 	if err != nil {
 		return err
 	}

@@ -3,9 +3,9 @@ package exchange
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
+	"gascity/internal/exchange/past"
 	"gascity/internal/run"
 	"gascity/runtime"
 )
@@ -88,13 +88,13 @@ func (o *over) Route(name string) runtime.Provider {
 	}
 	switch a := o.engine.of(name); {
 	case a == nil:
-		return &unsure{below}
+		return &past.Unread{Provider: below}
 	case a.speaks():
 		return &channel{below, a}
 	case !a.knowsPast():
-		return &unsure{below}
+		return &past.Unread{Provider: below}
 	case a.isYoung():
-		return &unheard{below}
+		return &past.Unheard{Provider: below}
 	}
 	return below
 }
@@ -107,27 +107,6 @@ func (a *active) isYoung() bool {
 	a.engine.mu.Lock()
 	defer a.engine.mu.Unlock()
 	return !a.begun.IsZero() && a.engine.opts.Now().Sub(a.begun) < youth
-}
-
-// unheard is a session whose worker, should it have one, has not spoken yet: that the
-// place cannot give it prompts does not say that nobody can.
-type unheard struct{ runtime.Provider }
-
-var (
-	_ runtime.Router    = (*unheard)(nil)
-	_ runtime.Deliverer = (*unheard)(nil)
-)
-
-// Route keeps the contract of runtime.Router.
-func (u *unheard) Route(string) runtime.Provider { return u.Provider }
-
-// Deliver keeps the contract of runtime.Deliverer.
-func (u *unheard) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	out, err := runtime.Deliver(ctx, u.Provider, name, d)
-	if err == nil && out.State == runtime.OutcomeUnsupported {
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "no worker speaks for the agent yet, and otherwise " + out.Detail}, nil
-	}
-	return out, err
 }
 
 func (a *active) knowsPast() bool {
@@ -153,60 +132,4 @@ func (w *warm) Route(string) runtime.Provider { return w.Provider }
 // Relaunch keeps the contract of runtime.RelaunchProvider.
 func (w *warm) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	return w.over.begin(ctx, name, cfg, func(cfg runtime.Config) error { return runtime.Relaunch(ctx, w.Provider, name, cfg) })
-}
-
-// unsure is a session of which the engine does not know yet whether an earlier
-// controller spoke to its worker: after a restart, for a moment. What its note says is
-// heeded, and all else goes below.
-type unsure struct{ runtime.Provider }
-
-var (
-	_ runtime.Router     = (*unsure)(nil)
-	_ runtime.Sensor     = (*unsure)(nil)
-	_ runtime.Deliverer  = (*unsure)(nil)
-	_ runtime.Settler    = (*unsure)(nil)
-	_ runtime.Withdrawer = (*unsure)(nil)
-)
-
-// Route keeps the contract of runtime.Router.
-func (u *unsure) Route(string) runtime.Provider { return u.Provider }
-
-// Sense keeps the contract of runtime.Sensor: a session whose context is compacted is at
-// work.
-func (u *unsure) Sense(ctx context.Context, name string) (runtime.Reading, error) {
-	reading, err := runtime.Sense(ctx, u.Provider, name)
-	if err != nil || reading.Instance == "" {
-		return reading, err
-	}
-	m, err := recalledBy(u.Provider, name, run.ID(reading.Instance))
-	if err == nil && m.Lock.Held() && !m.Lock.Leaves {
-		reading.Evidence = append(slices.Clone(reading.Evidence), compacting(m.Lock.Since, reading.At))
-	}
-	return reading, nil
-}
-
-// Deliver keeps the contract of runtime.Deliverer.
-func (u *unsure) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	if d.Instance != "" {
-		if m, err := recalledBy(u.Provider, name, run.ID(d.Instance)); err == nil && m.Streamed {
-			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: detailReturning}, nil
-		}
-	}
-	return runtime.Deliver(ctx, u.Provider, name, d)
-}
-
-// Settle keeps the contract of runtime.Settler.
-func (u *unsure) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	if d.Instance != "" {
-		m, err := recalledBy(u.Provider, name, run.ID(d.Instance))
-		if err != nil || newestName(m.Sent, d.ID) != "" {
-			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedUnready, Detail: detailReturning}, nil //nolint:nilerr // it is asked for again
-		}
-	}
-	return runtime.Settle(ctx, u.Provider, name, d)
-}
-
-// Withdraw keeps the contract of runtime.Withdrawer.
-func (u *unsure) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
-	return withdrawn(u.Settle(ctx, name, d))
 }

@@ -3,11 +3,10 @@ package exchange
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"gascity/internal/exchange/past"
 	"gascity/internal/prompt"
 	"gascity/internal/run"
 	"gascity/internal/stage"
@@ -23,8 +22,6 @@ const (
 	// goneWithin is how long it is asked for again what became of a prompt whose
 	// worker is gone.
 	goneWithin = 2 * time.Minute
-
-	detailReturning = "its worker is about to connect again"
 )
 
 // refused is an outcome that proves that the agent got nothing.
@@ -52,7 +49,7 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	case absent:
 		return c.deliverBelow(ctx, name, d)
 	case returning:
-		return refused(runtime.RefusedUnready, detailReturning), nil
+		return refused(runtime.RefusedUnready, past.Returning), nil
 	case present:
 	}
 	if d.ID == "" {
@@ -86,13 +83,13 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := c.run
 	a.mu.Lock()
-	id := newestName(a.sent, d.ID)
+	id := past.Newest(a.sent, d.ID)
 	if id != "" {
 		if l := a.box.Find(id); l != nil && l.State != worker.Refused {
 			a.mu.Unlock()
 			return outcomeOf(l), nil // the worker has it, or may have
 		}
-		a.sent = slices.DeleteFunc(slices.Clone(a.sent), func(s string) bool { return newestName([]string{s}, d.ID) != "" })
+		a.sent = slices.DeleteFunc(slices.Clone(a.sent), func(s string) bool { return past.Newest([]string{s}, d.ID) != "" })
 	}
 	a.mu.Unlock()
 	if id != "" {
@@ -101,7 +98,7 @@ func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Deliv
 		}
 	}
 	if a.isYoung() { // its worker speaks, and is about to listen
-		return (&unheard{c.Provider}).Deliver(ctx, name, d)
+		return (&past.Unheard{Provider: c.Provider}).Deliver(ctx, name, d)
 	}
 	return runtime.Deliver(ctx, c.Provider, name, d)
 }
@@ -116,37 +113,20 @@ func (c *channel) text(name string, content []runtime.ContentBlock) (text string
 	return message.Text, staged, err
 }
 
-// attemptMark stands between a prompt's ID and the number of its attempt, from the
-// second on: a worker acts on an ID once, also if it has refused.
-const attemptMark = "~"
-
-// newestName is the last name under which a prompt went; empty if it never did.
-func newestName(sent []string, id string) string {
-	for _, name := range slices.Backward(sent) {
-		if name == id || strings.HasPrefix(name, id+attemptMark) {
-			return name
-		}
-	}
-	return ""
-}
-
 // goesByStream notes that a prompt goes by the stream and returns its message's name.
 func (a *active) goesByStream(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	last := newestName(a.sent, id)
+	last := past.Newest(a.sent, id)
 	if last == "" {
-		a.sent = remembered(a.sent, id, maxSent)
+		a.sent = remembered(a.sent, id, past.MaxSent)
 		return id
 	}
 	if l := a.box.Find(last); l == nil || l.State != worker.Refused {
 		return last // it was withdrawn before it was sent, or may be with the worker
 	}
-	next := fmt.Sprintf("%s%s%d", id, attemptMark, 2)
-	for n := 3; slices.Contains(a.sent, next); n++ {
-		next = fmt.Sprintf("%s%s%d", id, attemptMark, n)
-	}
-	a.sent = remembered(a.sent, next, maxSent)
+	next := past.Next(a.sent, id)
+	a.sent = remembered(a.sent, next, past.MaxSent)
 	return next
 }
 
@@ -225,7 +205,7 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 		return unconfirmed(runtime.RefusedUnready, "by which way it went cannot be read: "+err.Error()), nil //nolint:nilerr // it is asked for again
 	}
 	a.mu.Lock()
-	id := newestName(a.sent, d.ID)
+	id := past.Newest(a.sent, d.ID)
 	known := id != "" && a.box.Find(id) != nil
 	where := a.presenceLocked(goneWithin)
 	a.mu.Unlock()
@@ -235,7 +215,7 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 	case known:
 		return a.await(ctx, id, settleWithin), nil
 	case where == returning:
-		return unconfirmed(runtime.RefusedUnready, detailReturning), nil
+		return unconfirmed(runtime.RefusedUnready, past.Returning), nil
 	case where == absent:
 		return unconfirmed("", "its worker is gone"), nil
 	}
@@ -264,9 +244,5 @@ func (a *active) promptAgain(id, text string, d runtime.Delivery) error {
 
 // Withdraw keeps the contract of runtime.Withdrawer.
 func (c *channel) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
-	return withdrawn(c.Settle(ctx, name, d))
-}
-
-func withdrawn(out runtime.Outcome, err error) (bool, error) {
-	return err == nil && out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn, err
+	return past.Withdrawn(c.Settle(ctx, name, d))
 }

@@ -16,6 +16,7 @@ import (
 	"gascity/client"
 	"gascity/internal/event"
 	"gascity/internal/exchange"
+	"gascity/internal/exchange/past"
 	"gascity/internal/prompt"
 	"gascity/internal/session"
 	"gascity/internal/workerapi"
@@ -88,7 +89,7 @@ func (n noting) SetMeta(name, key, value string) error {
 	n.rig.mu.Lock()
 	then := n.rig.onNote
 	n.rig.mu.Unlock()
-	if then != nil && key == exchange.MetaMemory {
+	if then != nil && key == past.Meta {
 		then()
 	}
 	return err

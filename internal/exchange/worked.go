@@ -2,9 +2,9 @@ package exchange
 
 import (
 	"context"
-	"strings"
 	"time"
 
+	"gascity/internal/exchange/past"
 	"gascity/internal/prompt"
 	"gascity/internal/session"
 	"gascity/worker"
@@ -16,8 +16,8 @@ func (e *Engine) worked(ctx context.Context, a *active, message string) error {
 	a.mu.Lock()
 	l := a.box.Find(message)
 	receipt := ""
-	if l != nil && l.State == worker.Consumed && (l.Kind == worker.PromptMessage || newestName(a.sent, baseName(message)) != "") {
-		receipt = baseName(message)
+	if l != nil && l.State == worker.Consumed && (l.Kind == worker.PromptMessage || past.Newest(a.sent, past.Receipt(message)) != "") {
+		receipt = past.Receipt(message)
 	}
 	a.mu.Unlock()
 	if receipt == "" || e.opts.Prompts == nil {
@@ -63,10 +63,4 @@ func (e *Engine) heard(ctx context.Context, a *active, r worker.Lifecycle, now t
 		w.Hash = r.Metadata.PromptHash
 	}
 	return inWords(e.opts.Prompts.Heard(ctx, w))
-}
-
-// baseName is the receipt of a prompt's message, whichever attempt that was.
-func baseName(message string) string {
-	base, _, _ := strings.Cut(message, attemptMark)
-	return base
 }
