@@ -76,8 +76,8 @@ func TestOneOfTwentyStartsWins(t *testing.T) {
 			if err := r.now().provider.Start(t.Context(), "a", config("a", winner)); !errors.Is(err, runtime.ErrSessionExists) {
 				t.Fatal(err)
 			}
-			if out := r.deliver(delivery("p", winner, "hello")); out.State != runtime.OutcomeRefused && out.State != runtime.OutcomeUnconfirmed && out.State != runtime.OutcomeSubmitted {
-				t.Error(out)
+			if out, err := runtime.Deliver(t.Context(), r.now().provider, "a", delivery("p", winner, "hello")); err != nil || out.State != runtime.OutcomeRefused && out.State != runtime.OutcomeUnconfirmed && out.State != runtime.OutcomeSubmitted {
+				t.Error(out, err)
 			}
 		})
 	}

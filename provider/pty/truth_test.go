@@ -236,7 +236,7 @@ func TestLimits(t *testing.T) {
 func TestPendingAndRespond(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "--osc7501")
-	a.prompt(t, "[[busy:100ms]][[permit:Bash|rm -rf build]][[permit:Bash|rm -rf build]][[reply:Which branch?]]")
+	a.prompt(t, "[[busy:1s]][[permit:Bash|rm -rf build]][[permit:Bash|rm -rf build]][[reply:Which branch?]]")
 	pending := func(not string) *runtime.PendingInteraction {
 		r := a.sense(t, "a question", func(r runtime.Reading) bool { return r.Pending != nil && r.Pending.RequestID != not })
 		asked, err := runtime.Pending(a.Provider, a.name)
