@@ -162,7 +162,7 @@ func (d *decision) dueInjected(r *Receipt) Action {
 func (d *decision) dueSubmitted(r *Receipt) Action {
 	evidence, again := r.consumed(d.sight, d.now)
 	switch {
-	case evidence != "" && r.maybeCommand(): // an agent at rest is no sign of a turn
+	case evidence != "" && r.maybeCommand(d.sight): // an agent at rest is no sign of a turn
 		return move(r, Submitted, reasonCommand)
 	case evidence != "":
 		return Action{Verb: VerbMove, ID: r.ID, To: Consumed, Evidence: evidence, Detail: r.Reason}
@@ -305,10 +305,18 @@ const (
 const signCommand = "command"
 
 // maybeCommand reports whether the program may have taken the prompt for a command of its
-// own. Its own word that a turn began takes the place of that evidence.
-func (r *Receipt) maybeCommand() bool {
-	return !r.spokenFor() && slices.Contains(strings.Split(r.Evidence, "+"), signCommand)
+// own. Its own word that a turn began takes the place of that evidence, and so does a turn
+// that was seen to begin, unless its hooks would have told of one.
+func (r *Receipt) maybeCommand(s Sight) bool {
+	signs := strings.Split(r.Evidence, "+")
+	return !r.spokenFor() && slices.Contains(signs, signCommand) && (r.told(s) || !slices.ContainsFunc(signs, isEdge))
 }
+
+// told reports whether hooks tell of the prompts of the agent that took this one.
+func (r *Receipt) told(s Sight) bool { return s.Tells && s.Instance == r.Instance }
+
+// isEdge reports whether a sign is that of a turn which began with the submission.
+func isEdge(sign string) bool { return sign == "busy" || sign == "status" || sign == SignWorked }
 
 // edgeBound is how long at most an urgent prompt waits for the beginning of a turn.
 const edgeBound = 5 * time.Second
@@ -349,13 +357,11 @@ func (r *Receipt) spokenFor() bool {
 // after the submission, and rests. One that tells of turns itself is given longer to
 // tell of this one, unless it has told of its end since.
 func (r *Receipt) consumed(s Sight, now time.Time) (evidence string, again time.Time) {
-	if from := r.at(Submitted).Add(tellingWord); s.Tells && s.Instance == r.Instance && !r.spokenFor() && now.Before(from) {
+	if from := r.at(Submitted).Add(tellingWord); r.told(s) && !r.spokenFor() && now.Before(from) {
 		return "", from
 	}
-	for sign := range strings.SplitSeq(r.Evidence, "+") {
-		if sign == "busy" || sign == "status" || sign == SignWorked {
-			return r.Evidence, time.Time{}
-		}
+	if !r.maybeCommand(s) && slices.ContainsFunc(strings.Split(r.Evidence, "+"), isEdge) {
+		return r.Evidence, time.Time{}
 	}
 	submitted, rest := r.at(Submitted), resting
 	rests := s.Activity == runtime.ActivityIdle || s.Activity == runtime.ActivityReady || s.Sure && s.Activity == runtime.ActivityBackground
@@ -363,7 +369,7 @@ func (r *Receipt) consumed(s Sight, now time.Time) (evidence string, again time.
 		return "", time.Time{}
 	}
 	since := later(submitted, s.Since)
-	if (r.Evidence == SignWorker || r.Evidence == SignHook || r.maybeCommand()) && !s.Since.After(submitted) {
+	if (r.Evidence == SignWorker || r.Evidence == SignHook || r.maybeCommand(s)) && !s.Since.After(submitted) {
 		rest = tellingTurns
 	}
 	if from := since.Add(rest); now.Before(from) {

@@ -149,6 +149,15 @@ func TestACommandIsNotConsumedByRest(t *testing.T) {
 			t.Errorf("%s: %+v, want it %s", evidence, got, want)
 		}
 	}
+	seen := taken("composer_emptied+status+command")
+	if got := Decide([]*Receipt{&seen}, rests, noon.Add(tellingTurns), ""); got.To != Consumed {
+		t.Errorf("a turn that was seen: %+v, want it consumed", got)
+	}
+	told := rests
+	told.Tells = true
+	if got := Decide([]*Receipt{&seen}, told, noon.Add(tellingTurns), ""); got.To != Submitted || got.Detail != reasonCommand {
+		t.Errorf("busy for a moment, and no hook tells of a turn: %+v, want it submitted", got)
+	}
 	r := taken("composer_emptied+command")
 	if got := Decide([]*Receipt{&r}, rests, noon.Add(resting), ""); got.Verb != VerbWait {
 		t.Errorf("so soon: %+v, want a wait for the word of a turn", got)

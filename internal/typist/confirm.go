@@ -94,9 +94,10 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 // command of its own: that it was taken does not mean that a turn began.
 const signCommand = "command"
 
-// ofCommand adds to the evidence that the input may have been a command, unless a turn began.
+// ofCommand adds to the evidence that the input may have been a command. Some programs
+// look busy for a moment at one, so an edge does not tell.
 func (d *delivery) ofCommand(out runtime.Outcome) runtime.Outcome {
-	if out.State == runtime.OutcomeSubmitted && d.rules.Screen.IsCommand(d.text) && d.edge() == "" {
+	if out.State == runtime.OutcomeSubmitted && d.rules.Screen.IsCommand(d.text) {
 		out.Evidence += "+" + signCommand
 	}
 	return out
