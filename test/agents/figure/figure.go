@@ -107,7 +107,8 @@ const head = `# Agent CLIs, measured
 Generated from test/agents/figure/figures.json; do not edit. What stands here was measured by the tests in
 test/agents: the CLI itself, at a pinned version, in a city that is started by ` + "`gc start`" + `, with a mock
 model on 127.0.0.1 whose log says what really reached it. ` + "`make test-agents`" + ` measures again and writes this
-page. A cell says "not measured" until a test has filled it.
+page. A cell says "not measured" until a test has filled it; a step that fails leaves its cell as it was. So far no run
+has filled the whole page at once: a CLI's cells may be of several runs of its day.
 
 - *launch*: from ` + "`gc start`" + ` to a session that takes prompts, with no dialog to answer.
 - *dialogs*: start-up dialogs of a new home that gc answered, by what the CLI stored afterwards.
