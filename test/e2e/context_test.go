@@ -152,24 +152,24 @@ func TestAFullConversationIsHandedOver(t *testing.T) {
 	})
 	c.kill()
 	c.start()
-	c.await("handed over", func(s client.Status) bool {
-		a := agentIn(s, "one")
-		return a.Epoch == before.Epoch+1 && idleByWorker(s)
-	})
+	c.await("handed over", func(s client.Status) bool { return agentIn(s, "one").Epoch > before.Epoch && idleByWorker(s) })
 	if err := c.hand("one", "go on"); err != nil {
 		t.Error(err)
 	}
+	after := c.oneOf("one", 0).Epoch
+	starts := int(after - before.Epoch) // two if the controller was killed in the middle of the first
 	c.kill()
 	c.start()
 	if err := c.hand("one", "go on"); err != nil {
 		t.Error(err)
 	}
-	if now := c.oneOf("one", 0); now.Epoch != before.Epoch+1 {
-		t.Errorf("it was restarted %d times", now.Epoch-before.Epoch)
+	if now := c.oneOf("one", 0); now.Epoch != after || starts > 2 {
+		t.Errorf("it was restarted %d times, then %d times", starts, now.Epoch-after)
 	}
 	data, err := os.ReadFile(told)
-	if err != nil || strings.Count(string(data), "was handed over to you") != 1 || strings.Count(string(data), "== full 0") != 2 {
-		t.Errorf("it was told %q, %v", data, err)
+	notes, full := strings.Count(string(data), "was handed over to you"), strings.Count(string(data), "== full 0")
+	if err != nil || notes < 1 || notes > starts || full != notes+1 {
+		t.Errorf("in %d starts it was told %q, %v", starts, data, err)
 	}
 	if census := c.stop(); !census.Clean {
 		t.Errorf("census %+v", census)
