@@ -24,7 +24,10 @@ func TestConformance(t *testing.T) {
 				Elsewhere: func(ctx context.Context, dir, session string, cfg runtime.Config) error {
 					return openExec(t, name, dir).Start(ctx, session, cfg)
 				},
-				Agent: runtimetest.Program{Path: build.Build(t)}.Agent,
+				Agent: runtimetest.Program{Path: build.Build(t), Edit: func(cfg *runtime.Config, b runtimetest.Behaviour) {
+					cfg.ProviderName = "claude"
+					cfg.EmitsPermissionWarning = b.Dialog
+				}}.Agent,
 				// A delivery is several programs, and dozens of them are one case.
 				Patience: 2 * time.Minute,
 			})
