@@ -115,7 +115,7 @@ func TestPastedTextReachesTheProgram(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "got")
 	events := client.Subscribe(tmuxctl.OutputData)
 	defer events.Close()
-	id := pane(t, client, "x", "sh", "-c", `read line; stty raw -echo; printf '\033[?2004hready'; head -c 1048588 > `+file+`; echo done`)
+	id := pane(t, client, "x", "sh", "-c", `read line; stty raw -echo; printf '\033[?2004hready'; head -c 1048588 > `+file+`; echo done; cat`) // it stays: what a pane prints last may go with it
 	output(t, client, tmuxctl.Cmd("send-keys", "-t", id, "Enter"))
 	await(t, events, "the program", func(e tmuxctl.Event) bool { return e.Kind == tmuxctl.Output && bytes.Contains(e.Data, []byte("ready")) })
 	text := bytes.Repeat([]byte("0123456;"), 1<<17)
