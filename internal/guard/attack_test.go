@@ -87,7 +87,7 @@ func TestFurtherBypassesAreShut(t *testing.T) {
 		// Work, machine, city.
 		"mv ~ /tmp", "mv /etc /tmp/x", "mv .git x", "rm -rf .git", "rm -rf ./sub/.git", "git reset --keep HEAD~9", "git read-tree --reset -u HEAD", "git checkout-index -f -a", "kill -s 9 -- -1", "tmux kill-server", "gc stop", "echo b > /proc/sysrq-trigger", "umount -a", "iptables -F", "chmod u+s x", "chmod 4755 x",
 		// Credentials.
-		"gh auth status -t", "git credential fill", "aws configure export-credentials", "kubectl config view --raw", "npm config get //registry.npmjs.org/:_authToken", "cat ~/.npmrc", "cat ~/.pypirc", "ps eww", "ps auxe", "compgen -e",
+		"gh auth status -t", "git credential fill", "aws configure export-credentials", "kubectl config view --raw", "npm config get //registry.example.com/:_authToken", "cat ~/.npmrc", "cat ~/.pypirc", "ps eww", "ps auxe", "compgen -e",
 	} {
 		if v := p.Decide(shellCall(script)); v.Action == guard.Allow {
 			t.Errorf("%s\n\tis allowed (%s)", script, v.Reason)
