@@ -14,7 +14,7 @@ import (
 
 const (
 	watchBuffer  = 256
-	watchPatient = 5 * time.Second // for the first line; then the watch begins without it
+	watchPatient = 20 * time.Second // for the first line; then the watch begins without it
 	firstRestart = 200 * time.Millisecond
 	lastRestart  = 30 * time.Second
 	watchSettled = 10 * time.Second // a run that lasts so long was a good one
@@ -23,7 +23,7 @@ const (
 )
 
 // Watch keeps the contract of runtime.Watcher, if the script declares watch. It returns
-// when the script has printed its first line, or a few seconds later. A run of the
+// when the script has printed its first line, or after 20 s. A run of the
 // script that ends is followed by another one, and by a resync.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	if !p.caps.Has(script.CapWatch) {
