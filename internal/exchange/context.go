@@ -122,7 +122,7 @@ func (a *active) takeBack(orders []briefing.Order) {
 // compactedLocked begins a new epoch, in which every section is new again. A report
 // of an earlier compaction changes nothing. It reports whether it did.
 func (a *active) compactedLocked(at time.Time) bool {
-	next, dropped, ok := a.given.Renewed(at, worker.CompactContext)
+	next, dropped, ok := a.given.Compact(at)
 	if ok {
 		next.Owed = a.engine.opts.Sections != nil
 		a.briefedLocked(next, dropped)

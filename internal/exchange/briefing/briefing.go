@@ -187,17 +187,22 @@ func (r Record) Unseen(instance, id string, seen []string) Record {
 	return next
 }
 
-// Renewed begins an epoch, in which every section is new again. Unless the conversation
-// is another one, a report that is not later than the last epoch's changes nothing; ok
-// says whether it did. Messages of the former epoch, whose names are returned, say nothing
-// any more.
-func (r Record) Renewed(at time.Time, mode worker.ContextMode) (next Record, dropped []string, ok bool) {
-	if mode == worker.CompactContext && !at.After(r.Compacted) {
+// Compact begins an epoch because of a report of a compaction. One that is not later than
+// the last epoch's changes nothing; ok says whether it did.
+func (r Record) Compact(at time.Time) (next Record, dropped []string, ok bool) {
+	if !at.After(r.Compacted) {
 		return r, nil, false
 	}
+	next, dropped = r.renewed(at, worker.CompactContext)
+	return next, dropped, true
+}
+
+// renewed begins an epoch, in which every section is new again. Messages of the former one,
+// whose names are returned, say nothing any more.
+func (r Record) renewed(at time.Time, mode worker.ContextMode) (next Record, dropped []string) {
 	next = Record{Epoch: r.Epoch + 1, Compacted: r.Compacted, Mode: mode, Talk: r.Talk, Claim: r.Claim}
 	if at.After(next.Compacted) {
 		next.Compacted = at
 	}
-	return next, slices.Sorted(maps.Keys(r.Open)), true
+	return next, slices.Sorted(maps.Keys(r.Open))
 }

@@ -15,17 +15,17 @@ func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped
 	next = r.With(Record{})
 	switch c.Source {
 	case worker.BeganCleared:
-		next, dropped, _ = r.Renewed(at, worker.FullContext)
+		next, dropped = r.renewed(at, worker.FullContext)
 		next.Owed = true
 	case worker.BeganCompacted:
-		if next.Compacted.Before(at) {
-			next, dropped, _ = r.Renewed(at, worker.CompactContext)
+		var ok bool
+		if next, dropped, ok = next.Compact(at); ok {
 			next.Owed = true
 		}
 	case worker.BeganResumed:
 		switch {
 		case r.Claim != "" && r.Talk != c.ConversationID:
-			next, dropped, _ = r.Renewed(at, worker.ResumeContext)
+			next, dropped = r.renewed(at, worker.ResumeContext)
 			next.Owed = true
 		case r.Claim == "" && r.Epoch == 0:
 			next.Mode = worker.ResumeContext
