@@ -82,6 +82,7 @@ var rooms = []room{
 	{dir: "internal/outpost", layer: layerPure},
 	{dir: "internal/lease", layer: layerPure},
 	{dir: "internal/script", layer: layerPure},
+	{dir: "internal/script/notes", layer: layerPure},
 	{dir: "internal/checkup", layer: layerPure},
 	{dir: "internal/stage", layer: layerPure},
 	{dir: "internal/primer", layer: layerPure},

@@ -47,9 +47,9 @@ type CopyFile struct {
 }
 
 // NewStart returns the document for a configuration. The first prompt that travels
-// in the command line is appended to the command. An empty value of Env, which
-// unsets a variable, goes to UnsetEnv: a script that does not know that field sets
-// nothing. Nudge and the hints about dialogs are left to [Start.WithSequence].
+// in the command line is appended to the command. A variable that is to be unset has an
+// empty value in Env and is in UnsetEnv: a script that does not know that field sets it
+// to nothing. Nudge and the hints about dialogs are left to [Start.WithSequence].
 func NewStart(cfg runtime.Config) Start {
 	s := Start{
 		WorkDir: cfg.WorkDir, Command: cfg.LaunchCommand(), Lifecycle: string(cfg.Lifecycle),
@@ -62,7 +62,6 @@ func NewStart(cfg runtime.Config) Start {
 	for _, key := range slices.Sorted(maps.Keys(cfg.Env)) {
 		if cfg.Env[key] == "" {
 			s.UnsetEnv = append(s.UnsetEnv, key)
-			continue
 		}
 		if s.Env == nil {
 			s.Env = map[string]string{}

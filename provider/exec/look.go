@@ -145,8 +145,8 @@ func (p *Provider) IsAttached(name string) bool {
 	return err == nil && trimmed(r.out) == "true"
 }
 
-// ProcessAlive keeps the contract of runtime.Inspector. A script without
-// process-alive tells only whether the session runs.
+// ProcessAlive keeps the contract of runtime.Inspector. A script without process-alive, or
+// one that says nothing, tells only whether the session runs.
 func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	names := slices.DeleteFunc(slices.Clone(processNames), func(n string) bool { return n == "" || strings.ContainsAny(n, "\n\x00") })
 	if len(names) == 0 {
@@ -158,7 +158,7 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	ctx, cancel := p.bounded()
 	defer cancel()
 	r, err := p.call(ctx, request{op: script.OpProcessAlive, name: name, stdin: []byte(strings.Join(names, "\n") + "\n")})
-	if isMissing(err) {
+	if isMissing(err) || err == nil && trimmed(r.out) == "" {
 		live, err := p.alive(ctx, name)
 		return err == nil && live == runtime.Alive
 	}

@@ -2,15 +2,8 @@ package exec
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"gascity/internal/script"
@@ -43,13 +36,13 @@ func (p *Provider) SetMeta(name, key, value string) error {
 
 // setMeta stores without a look whether the session is there.
 func (p *Provider) setMeta(ctx context.Context, name, key, value string) error {
-	if p.notes.inUse() {
-		return p.notes.set(name, key, value)
+	if p.notes.InUse() {
+		return p.notes.Set(name, key, value)
 	}
 	_, err := p.call(ctx, request{op: script.OpSetMeta, name: name, args: []string{key}, stdin: []byte(value), verb: "set metadata of"})
 	if isMissing(err) {
-		p.notes.use()
-		return p.notes.set(name, key, value)
+		p.notes.Use()
+		return p.notes.Set(name, key, value)
 	}
 	return err
 }
@@ -72,15 +65,15 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 }
 
 func (p *Provider) getMeta(ctx context.Context, name, key string) (string, error) {
-	if p.notes.inUse() {
-		return p.notes.get(name, key)
+	if p.notes.InUse() {
+		return p.notes.Get(name, key)
 	}
 	r, err := p.call(ctx, request{op: script.OpGetMeta, name: name, args: []string{key}, verb: "read metadata of"})
 	if err != nil {
 		return "", err
 	}
 	if r.missing {
-		return p.notes.get(name, key)
+		return p.notes.Get(name, key)
 	}
 	return strings.TrimSuffix(string(r.out), "\n"), nil
 }
@@ -95,12 +88,12 @@ func (p *Provider) RemoveMeta(name, key string) error {
 	if err := p.there(ctx, "remove metadata of", name); err != nil {
 		return err
 	}
-	if p.notes.inUse() {
-		return p.notes.remove(name, key)
+	if p.notes.InUse() {
+		return p.notes.Remove(name, key)
 	}
 	r, err := p.call(ctx, request{op: script.OpRemoveMeta, name: name, args: []string{key}, verb: "remove metadata of"})
 	if err == nil && r.missing {
-		return p.notes.remove(name, key)
+		return p.notes.Remove(name, key)
 	}
 	return err
 }
@@ -126,92 +119,4 @@ func checkKey(key string) error {
 		return fmt.Errorf("%.40q is no key: it has 1 to %d bytes without NUL, / and newline", key, maxKey)
 	}
 	return nil
-}
-
-// notes keeps metadata for a script that cannot: one private file for each value.
-type notes struct {
-	dir string
-
-	mu     sync.Mutex // guards the rest
-	used   bool
-	memory map[string]map[string]string // without dir
-}
-
-func (n *notes) inUse() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.used
-}
-
-func (n *notes) use() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.used = true
-}
-
-func (n *notes) file(name, key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return filepath.Join(n.dir, name, hex.EncodeToString(sum[:]))
-}
-
-func (n *notes) set(name, key, value string) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.dir == "" {
-		if n.memory == nil {
-			n.memory = map[string]map[string]string{}
-		}
-		if n.memory[name] == nil {
-			n.memory[name] = map[string]string{}
-		}
-		n.memory[name][key] = value
-		return nil
-	}
-	path := n.file(name, key)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	draft := path + ".new"
-	if err := os.WriteFile(draft, []byte(value), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(draft, path)
-}
-
-func (n *notes) get(name, key string) (string, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.dir == "" {
-		return n.memory[name][key], nil
-	}
-	value, err := os.ReadFile(n.file(name, key))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	return string(value), err
-}
-
-func (n *notes) remove(name, key string) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.memory[name], key)
-	if n.dir == "" {
-		return nil
-	}
-	err := os.Remove(n.file(name, key))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// clear drops the notes of a session that has ended.
-func (n *notes) clear(name string) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.memory, name)
-	if n.dir == "" {
-		return nil
-	}
-	return os.RemoveAll(filepath.Join(n.dir, name))
 }

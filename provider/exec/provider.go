@@ -14,6 +14,7 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/console"
 	"gascity/internal/script"
+	"gascity/internal/script/notes"
 	"gascity/runtime"
 )
 
@@ -65,7 +66,7 @@ type Provider struct {
 	views   locks // one look at a screen at a time for each session
 	looks   *looks
 	tokens  tokens
-	notes   *notes
+	notes   *notes.Notes
 	carrier carrier
 	clock   clock
 	shots   shots
@@ -120,7 +121,7 @@ func Open(cfg Config) (*Provider, error) {
 	}
 	p := &Provider{
 		cfg: cfg, path: path, quick: make(slots, quickAtOnce), long: make(slots, longAtOnce),
-		notes: &notes{dir: cfg.NotesDir},
+		notes: &notes.Notes{Dir: cfg.NotesDir},
 	}
 	p.looks = &looks{p: p}
 	if err := p.shakeHands(); err != nil {

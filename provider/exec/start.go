@@ -62,7 +62,7 @@ func identified(name string, cfg runtime.Config) runtime.Config {
 
 // startWhole is the start by a script that runs the whole sequence.
 func (p *Provider) startWhole(ctx context.Context, name string, cfg runtime.Config) error {
-	if err := p.begin(ctx, name, script.NewStart(cfg).WithSequence(cfg)); err != nil {
+	if _, err := p.begin(ctx, name, script.NewStart(cfg).WithSequence(cfg)); err != nil {
 		return err
 	}
 	p.looks.know(name)
@@ -87,7 +87,7 @@ func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Conf
 	case err == nil && running(obs) == runtime.Unknown:
 		return &runtime.Error{Op: "start", Session: name, Err: fmt.Errorf("%w: the script does not know whether the session runs", runtime.ErrRuntimeUnavailable)}
 	}
-	if err := p.notes.clear(name); err != nil {
+	if err := p.notes.Clear(name); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
 	typed := p.typesPrompts(ctx, cfg)
@@ -96,8 +96,8 @@ func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Conf
 		doc = doc.WithNudge(cfg)
 	}
 	p.carrier.forget(name)
-	switch err := p.begin(ctx, name, doc); {
-	case errors.Is(err, runtime.ErrSessionExists), isMissing(err):
+	switch made, err := p.begin(ctx, name, doc); {
+	case !made && (errors.Is(err, runtime.ErrSessionExists) || isMissing(err)):
 		return err // nothing was started
 	case err != nil:
 		return p.undo(ctx, name, err)
@@ -109,19 +109,25 @@ func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Conf
 	return nil
 }
 
-// begin calls provision, if the script has it, and start.
-func (p *Provider) begin(ctx context.Context, name string, doc script.Start) error {
+// begin has the agent started: by start, or in the box that provision makes. made says that
+// there is a box, also beside an error.
+func (p *Provider) begin(ctx context.Context, name string, doc script.Start) (made bool, err error) {
 	data, err := json.Marshal(doc)
 	if err != nil {
-		return &runtime.Error{Op: "start", Session: name, Err: err}
+		return false, &runtime.Error{Op: "start", Session: name, Err: err}
 	}
-	if p.caps.Has(script.CapProvision) && p.caps.Has(script.CapExec) {
+	if p.provisions() {
 		if _, err := p.call(ctx, request{op: script.OpProvision, name: name, stdin: data, verb: "start"}); err != nil {
-			return err
+			return false, err
+		}
+		if p.reads() {
+			if done, err := p.inBox(ctx, name, doc.Command); done || err != nil {
+				return true, err
+			}
 		}
 	}
 	r, err := p.call(ctx, request{op: script.OpStart, name: name, stdin: data})
-	return p.startError(name, r, err)
+	return p.provisions(), p.startError(name, r, err)
 }
 
 // startError finds the sentinel of a start that failed.
@@ -248,7 +254,7 @@ func (p *Provider) gone(name string) error {
 	p.programs.forget(name)
 	p.shots.forget(name)
 	p.memory.Forget(name)
-	return p.notes.clear(name)
+	return p.notes.Clear(name)
 }
 
 // Interrupt keeps the contract of runtime.Runner.

@@ -193,7 +193,7 @@ func TestStartCalls(t *testing.T) {
 	}
 	var want map[string]any
 	doc := `{"work_dir": "/work", "command": "claude 'hello'", "unset_env": ["CI"],
-	"env": {"API_KEY": "` + secret + `", "GC_DIR": "/work", "GC_INSTANCE_TOKEN": "tok-` + secret + `", "GC_SESSION_NAME": "one"},
+	"env": {"CI": "", "API_KEY": "` + secret + `", "GC_DIR": "/work", "GC_INSTANCE_TOKEN": "tok-` + secret + `", "GC_SESSION_NAME": "one"},
 	"process_names": ["claude", "node"], "pre_start": ["mkdir -p x"], "session_setup": ["a"], "session_setup_script": "/s.sh", "session_live": ["b"],
 	"ready_prompt_prefix": "> ", "ready_delay_ms": 1, "pack_overlay_dirs": ["/p"], "overlay_dir": "/o", "copy_files": [{"src": "/f", "rel_dst": "g"}]}`
 	if err := json.Unmarshal([]byte(doc), &want); err != nil {

@@ -1,0 +1,52 @@
+package exec
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"gascity/internal/script"
+	"gascity/runtime"
+)
+
+// provisions reports whether the script makes a box first and the agent in it then.
+func (p *Provider) provisions() bool {
+	return p.caps.Has(script.CapProvision) && p.caps.Has(script.CapExec)
+}
+
+// inBox runs the command in the tmux session main of a box that was made. done is false if
+// the box has no tmux: then the script's own start is to run it. A session main that
+// is there is used only if it is the box's own, see [carrier].
+func (p *Provider) inBox(ctx context.Context, name, command string) (done bool, err error) {
+	fail := func(err error) (bool, error) {
+		return false, &runtime.Error{Op: script.OpStart, Session: name, Err: err}
+	}
+	out, code, err := p.line(ctx, name, tmuxProbe, script.OpStart)
+	if err != nil {
+		return false, err
+	}
+	if code == 0 && !carrierIs(string(out), name) {
+		return fail(errors.New(`a tmux session "main" is there that is somebody's: end it, or let the script's box have a tmux of its own`))
+	}
+	out, code, err = p.line(ctx, name, tmuxRun(name, command), script.OpStart)
+	switch {
+	case err != nil:
+		return false, err
+	case code == noCarrier:
+		return false, nil
+	case code != 0:
+		return fail(fmt.Errorf("tmux in its box does not start it: exit code %d: %.300s", code, out))
+	}
+	return true, nil
+}
+
+// tmuxRun is the command line that runs a command in the session main and marks that as the
+// session's. The command is in a file that removes itself, never in an argument.
+func tmuxRun(name, command string) string {
+	return "command -v tmux >/dev/null 2>&1 || exit 97\numask 077\n" +
+		`f=$(mktemp) && printf %s ` + quote("rm -f -- \"$0\"\n"+cmp.Or(command, "exec /bin/sh")+"\n") + ` >"$f" || exit 98` + "\n" +
+		`if tmux has-session -t =main 2>/dev/null; then tmux respawn-pane -k -t =main: "exec sh '$f'"` + "\n" +
+		`else tmux new-session -d -x 200 -y 50 -s main "exec sh '$f'"; fi || { rm -f -- "$f"; exit 98; }` + "\n" +
+		"tmux set-environment -t =main GC_SESSION_NAME " + quote(name) + " || :\n"
+}
