@@ -30,6 +30,7 @@ type Pending struct {
 	Source    string    `json:"source"`        // what told of it
 	Why       string    `json:"why,omitempty"` // why nothing but a person may answer
 	Since     time.Time `json:"since"`
+	Until     time.Time `json:"until,omitzero"`     // when the agent stops waiting for an answer; zero: not known
 	Deadline  time.Time `json:"deadline,omitzero"`  // when the policy acts; zero: it waits
 	Policy    string    `json:"policy"`             // what happens then: wait, deny, answer, escalate
 	Default   string    `json:"default,omitempty"`  // the answer of the policy

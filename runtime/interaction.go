@@ -26,6 +26,7 @@ const (
 	MetaInput  = "input"  // with which input
 	MetaSource = "source" // the [Source] that told
 	MetaWhy    = "why"    // why nobody but a person may answer
+	MetaUntil  = "until"  // when the agent stops waiting, in RFC 3339; absent: not known
 )
 
 // PendingInteraction is a question or permission that blocks a session.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gascity/runtime"
 	"gascity/worker"
@@ -175,6 +176,9 @@ func (q *question) interaction() *runtime.PendingInteraction {
 	}
 	for _, o := range q.Options {
 		p.Options = append(p.Options, o.Label)
+	}
+	if q.Deadline != nil {
+		p.Metadata[runtime.MetaUntil] = q.Deadline.Format(time.RFC3339Nano)
 	}
 	if q.Tool != "" {
 		p.Metadata[runtime.MetaTool] = q.Tool

@@ -135,6 +135,10 @@ func TestAPersonAllowsDeniesOrIsSilent(t *testing.T) {
 				}
 				r.eventually("a person is asked", func() bool { return r.pending() != nil })
 				p := r.pending()
+				until, err := time.Parse(time.RFC3339, p.Metadata[runtime.MetaUntil])
+				if left := time.Until(until); err != nil || left <= 0 || left > ask {
+					t.Errorf("the agent is said to wait until %v, %v; want at most %v from now", until, err, ask)
+				}
 				if !strings.Contains(p.Prompt, "rm -rf /") || p.Kind != runtime.WaitPermission {
 					t.Errorf("a person is asked %+v", p)
 				}

@@ -188,7 +188,7 @@ func (d *Desk) publishLocked() {
 func show(p session.Pending) client.Pending {
 	out := client.Pending{
 		ID: p.ID, Agent: p.Agent, Session: p.Session, Instance: p.Instance, Kind: p.Kind, Prompt: p.Prompt, Options: p.Options,
-		Tool: p.Tool, Input: p.Input, Source: p.Source, Why: p.Why, Since: p.Since, Deadline: p.Deadline, Policy: p.Policy,
+		Tool: p.Tool, Input: p.Input, Source: p.Source, Why: p.Why, Since: p.Since, Until: p.Until, Deadline: p.Deadline, Policy: p.Policy,
 		Default: p.Default, Escalated: p.Escalated, State: p.State, EndedAt: p.EndedAt,
 	}
 	if p.State != client.PendingOpen {

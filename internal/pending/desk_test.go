@@ -24,7 +24,7 @@ func TestQuestionIsVisibleAtOnceByteForByte(t *testing.T) {
 			w.run()
 			start := time.Now()
 			asked := permission("r1")
-			asked.Kind = kind
+			asked.Kind, asked.Metadata[runtime.MetaUntil] = kind, start.Add(time.Minute).Format(time.RFC3339Nano)
 			w.ask("a", asked)
 			got := w.only()
 			if took := time.Since(start); took != 0 {
@@ -32,7 +32,7 @@ func TestQuestionIsVisibleAtOnceByteForByte(t *testing.T) {
 			}
 			want := client.Pending{
 				ID: got.ID, Agent: "a", Session: "s-a", Instance: "a-1", Kind: kind, Prompt: asked.Prompt, Options: asked.Options,
-				Tool: "Bash", Input: "rm -rf ./build", Source: "screen", Since: start, Deadline: start.Add(10 * time.Minute),
+				Tool: "Bash", Input: "rm -rf ./build", Source: "screen", Since: start, Until: start.Add(time.Minute), Deadline: start.Add(10 * time.Minute),
 				Policy: Escalate, State: client.PendingOpen,
 			}
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -108,6 +108,9 @@ func raise(v session.View, p Policy) *session.Pending {
 	if open.Kind == "" {
 		open.Kind = runtime.WaitQuestion
 	}
+	if until, err := time.Parse(time.RFC3339, asked.Metadata[runtime.MetaUntil]); err == nil { // else it is not known
+		open.Until = until
+	}
 	p.plan(open)
 	return open
 }

@@ -19,6 +19,7 @@ type Pending struct {
 	Why      string   `json:"why,omitempty"`
 
 	Since     time.Time `json:"since"`
+	Until     time.Time `json:"until,omitzero"` // the agent stops waiting; zero: not known
 	Deadline  time.Time `json:"deadline,omitzero"`
 	Policy    string    `json:"policy"`
 	Default   string    `json:"default,omitempty"`

@@ -161,6 +161,15 @@ func TestAQuestionSaysWhatHappensWithoutAnAnswer(t *testing.T) {
 			t.Errorf("with policy %s the question is\n%s\nwant the end %q", policy, got, want)
 		}
 	}
+	short := base
+	short.Policy, short.Deadline, short.Until = "escalate", noon.Add(10*time.Minute), noon.Add(time.Minute)
+	if got := s.Pending([]client.Pending{short}); !strings.HasSuffix(got, "; the agent stops waiting in 1m\n") {
+		t.Errorf("a question that waits for a minute is\n%s", got)
+	}
+	short.State, short.EndedAt = client.PendingResolved, short.Until
+	if got := s.Pending([]client.Pending{short}); !strings.Contains(got, "nobody answered in its time") {
+		t.Errorf("a question that nobody has answered is\n%s", got)
+	}
 	open := base
 	open.Options = nil
 	if got := s.Pending([]client.Pending{open}); !strings.Contains(got, "gc respond q1 --text") {

@@ -47,6 +47,9 @@ func (s Sheet) fate(p client.Pending) string {
 		if p.AnsweredBy != "" {
 			said += " by " + p.AnsweredBy
 		}
+		if p.State == client.PendingResolved && !p.Until.IsZero() && !p.EndedAt.Before(p.Until) {
+			said = "the agent stopped waiting: nobody answered in its time"
+		}
 		return said + ", " + text.Ago(s.Now, p.EndedAt)
 	}
 	how := "answer: gc respond " + p.ID + " --text ..."
@@ -56,9 +59,12 @@ func (s Sheet) fate(p client.Pending) string {
 	return text.Join(how, Reason(p.Why), s.policy(p))
 }
 
-// policy says what happens unless somebody answers. What was reported again is
+// policy says what happens first unless somebody answers. What was reported again is
 // not reported once more.
 func (s Sheet) policy(p client.Pending) string {
+	if !p.Until.IsZero() && (p.Deadline.IsZero() || p.Until.Before(p.Deadline)) {
+		return "the agent stops waiting in " + text.FirstOf(text.In(s.Now, p.Until), "a moment")
+	}
 	if !p.Escalated.IsZero() {
 		return "reported again " + text.Ago(s.Now, p.Escalated) + "; it waits on"
 	}
