@@ -14,6 +14,7 @@ import (
 	"gascity/internal/delivery"
 	"gascity/internal/exchange"
 	"gascity/internal/pending"
+	"gascity/internal/plan"
 	"gascity/internal/redact"
 	"gascity/internal/wait"
 )
@@ -27,6 +28,7 @@ type engines struct {
 	workers   *exchange.Engine
 	spending  *budget.Engine
 	broker    *credential.Broker
+	desired   func(agent string) plan.Session // see keeper.desired
 }
 
 // look tells every engine that a session has changed. It never blocks.

@@ -60,7 +60,7 @@ func notices(db *store.DB) []string {
 
 // assemble makes the controller and the engines over one store.
 func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*controller.Controller, *engines, error) {
-	d, e := k.daemon, &engines{}
+	d, e := k.daemon, &engines{desired: k.desired}
 	kept := discreetStore{db, k.secrets}
 	if err := k.openExchange(e, kept); err != nil {
 		return nil, nil, err

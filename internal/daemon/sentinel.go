@@ -6,13 +6,33 @@ import (
 	"errors"
 
 	"gascity/client"
+	"gascity/internal/adapter"
+	"gascity/internal/agentcli/hooks"
 	"gascity/internal/guard"
 	"gascity/internal/session"
 )
 
 // hold says why a session gets no prompts: its budget, its guard, or a credential.
 func (e *engines) hold(v session.View) string {
-	return cmp.Or(e.spending.Hold(v), e.workers.Hold(v), e.broker.Hold(v.Session))
+	return cmp.Or(e.spending.Hold(v), e.unproved(v), e.broker.Hold(v.Session))
+}
+
+// unproved says why a session gets no prompts because of its guard. One that can only show
+// with a prompt that it asks, and was started without one, gets its first, and no other
+// until it has shown it.
+func (e *engines) unproved(v session.View) string {
+	why := e.workers.Hold(v)
+	if why == "" || e.prompts.Prompted(v.Session, v.Instance) || !e.silent(v) {
+		return why
+	}
+	return ""
+}
+
+// silent reports whether an agent CLI calls no hook yet: it was started without a prompt.
+func (e *engines) silent(v session.View) bool {
+	cfg := e.desired(v.Agent).Config
+	cli, known := hooks.Lookup(cfg.Env[adapter.VariableHooks])
+	return known && cli.Late && (v.Conversation.Resumed() || cfg.PromptSuffix == "")
 }
 
 // guarded adds to what is shown of an agent what is known of its guard.
@@ -22,7 +42,7 @@ func (e *engines) guarded(a *client.Agent, view func(string) (session.View, erro
 	}
 	a.Guard, a.GuardDetail = e.workers.GuardOf(a.Session)
 	if v, err := view(a.Session); err == nil {
-		a.Held = cmp.Or(a.Held, e.workers.Hold(v), e.broker.Hold(v.Session))
+		a.Held = cmp.Or(a.Held, e.unproved(v), e.broker.Hold(v.Session))
 	}
 }
 

@@ -230,6 +230,7 @@ func (e *Engine) change(ctx context.Context, b *box, id string, edit func(prompt
 	}
 	e.mu.Lock()
 	e.putLocked(b, after)
+	e.gaveLocked(after)
 	e.mu.Unlock()
 	if after.State != before.State {
 		e.tell(after)

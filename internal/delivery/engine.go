@@ -85,6 +85,7 @@ type Engine struct {
 	orphans  []*box          // with open receipts and without an owner
 	ghosts   []ghost
 	tells    map[string]string // the incarnation, by its session, whose hooks tell of its prompts
+	prompted map[string]string // the incarnation, by its session, that was given a prompt
 	degraded string            // the store's last failure, empty when it works
 	forgot   time.Time         // when ended receipts were last forgotten
 }
@@ -106,7 +107,7 @@ func New(opts Options) *Engine {
 	return &Engine{
 		opts: opts, loaded: make(chan struct{}), done: make(chan struct{}), poke: make(chan struct{}, 1),
 		haunted: make(chan struct{}, 1), boxes: map[string]*box{}, index: map[string]*box{},
-		tells: map[string]string{},
+		tells: map[string]string{}, prompted: map[string]string{},
 	}
 }
 
@@ -168,6 +169,7 @@ func (e *Engine) load(ctx context.Context) bool {
 				e.putLocked(e.boxLocked(r.Session, r.Agent), r)
 			}
 			e.tellsLocked(slices.Concat(ended, open))
+			e.promptedLocked(slices.Concat(open, ended))
 			e.degraded = ""
 			e.mu.Unlock()
 			return true

@@ -294,6 +294,7 @@ func resume(a *agent, in string) {
 	took := time.Since(began)
 	a.say("What was the word?", client.ReceiptConsumed)
 	_, r := a.heard("What was the word?")
+	a.guarded()
 	kept := slices.Contains(r.History, "Remember the word xylophone-7")
 	if !kept && a.found.Name != "gemini" {
 		a.t.Errorf("the conversation began anew: %.300q", r.History)
@@ -302,5 +303,22 @@ func resume(a *agent, in string) {
 		note(a.t, a.found, "resume", "the same conversation %.1f s after a kill%s", took.Seconds(), in)
 	} else {
 		note(a.t, a.found, "resume", "back %.1f s after a kill, in a new conversation%s", took.Seconds(), in)
+	}
+}
+
+// guarded waits until the agent has shown that it asks before it uses a tool.
+func (a *agent) guarded() {
+	a.t.Helper()
+	ctx, cancel := a.patient()
+	defer cancel()
+	for {
+		status, err := a.Client.Status(ctx)
+		if err == nil && slices.ContainsFunc(status.Agents, func(s client.Agent) bool { return s.Name == a.name && s.Guard == "guarded" && s.Held == "" }) {
+			return
+		}
+		if ctx.Err() != nil {
+			a.fail("never is guarded: %v", err)
+		}
+		<-time.After(50 * time.Millisecond)
 	}
 }

@@ -102,6 +102,9 @@ type CLI struct {
 	// of at most ContextLimit bytes.
 	Briefed      []string
 	ContextLimit int
+	// Late: it calls no hook before the first prompt of a process, so that one which was
+	// started without a prompt has not told of its beginning.
+	Late bool
 }
 
 // Briefs reports whether the agent can be told something at a beginning with the source.

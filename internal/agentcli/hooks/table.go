@@ -32,7 +32,7 @@ func table() []CLI {
 			},
 		},
 		{
-			Name: "codex", Form: FormSpecific, Unit: time.Second, File: "hooks.json", Usage: CodecRollout,
+			Name: "codex", Form: FormSpecific, Unit: time.Second, File: "hooks.json", Usage: CodecRollout, Late: true,
 			// Its own folder has the user's login: the hooks are given as configuration.
 			// Its daemon would run the hooks of all sessions, with one environment.
 			Args: []string{"--no-daemon", "--dangerously-bypass-hook-trust", "-c", MarkHooks},
