@@ -44,7 +44,8 @@ func TestKillTreeLeavesNothingOfADeafDoubleForkedAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	census, err := proc.KillTree(ctx, front.ID, &proc.KillOptions{Grace: 100 * time.Millisecond, MarkKey: key, MarkValue: mark})
-	if err != nil || census.Found != 6 || census.Killed != 5 { // the process in front hears SIGTERM
+	// The process in front hears SIGTERM. What only made another one may be seen while it ends.
+	if err != nil || census.Found < 6 || census.Killed != 5 {
 		t.Errorf("census %+v, %v", census, err)
 	}
 	for _, pid := range append([]int{records[0].Run}, spawned(records)...) {

@@ -134,9 +134,12 @@ func (a *truth) recovers(t *testing.T, id, text string) runtime.OutcomeState {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(60 * time.Second); out.State == runtime.OutcomeRefused && time.Now().Before(end); {
-		if out, err = a.Deliver(t.Context(), a.name, d); err != nil {
-			t.Fatal(err)
+	soon := func() bool { return out.State == runtime.OutcomeUnconfirmed && out.Reason != "" } // see typist.Settle
+	for end := time.Now().Add(120 * time.Second); (out.State == runtime.OutcomeRefused || soon()) && time.Now().Before(end); {
+		if out.State == runtime.OutcomeRefused {
+			if out, err = a.Deliver(t.Context(), a.name, d); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if out.State == runtime.OutcomeUnconfirmed {
 			if out, err = runtime.Settle(t.Context(), a.Provider, a.name, d); err != nil {
