@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +42,13 @@ type line struct {
 
 // askLimit bounds one request that is no watch.
 const askLimit = 30 * time.Second
+
+// errSilent is the end of that time. Whether the request did what it ought to is not known.
+var errSilent = fmt.Errorf("%w: the cluster did not answer within %v (kubectl get --raw /readyz shows how it is)", runtime.ErrRuntimeUnavailable, askLimit)
+
+func brief(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, askLimit, errSilent)
+}
 
 // open reads the client configuration: KUBECONFIG, the user's file, or that of the pod
 // that gc itself runs in.
@@ -117,73 +123,13 @@ func (c *cluster) send(ctx context.Context, method string, body any, query url.V
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
-		return nil, fmt.Errorf("%w: the cluster does not answer: %w", runtime.ErrRuntimeUnavailable, err)
+		return nil, fmt.Errorf("%w: the cluster does not answer (kubectl cluster-info shows whether it can be reached): %w", runtime.ErrRuntimeUnavailable, err)
 	}
 	if response.StatusCode/100 == 2 {
 		return response, nil
 	}
 	defer response.Body.Close()
 	return nil, refusal(response)
-}
-
-// StatusError is a request that the API server refused.
-type StatusError struct {
-	Code   int    // of HTTP
-	Reason string // Kubernetes' own word
-	Text   string
-	Kind   error // what it means
-}
-
-func (e *StatusError) Error() string { return fmt.Sprintf("%v: %s", e.Kind, e.Text) }
-
-// Unwrap returns what it means.
-func (e *StatusError) Unwrap() error { return e.Kind }
-
-// errConflict says that what was meant is another one by now; errTaken that the name is.
-var (
-	errNotThere = errors.New("it is not there")
-	errTaken    = errors.New("the name is taken")
-	errConflict = errors.New("it is another one by now")
-	errTooOld   = errors.New("the watch is too old")
-)
-
-// statusLimit bounds what is read of a refusal.
-const statusLimit = 64 << 10
-
-func refusal(response *http.Response) error {
-	var status metav1.Status
-	text, _ := io.ReadAll(io.LimitReader(response.Body, statusLimit)) // what came says enough
-	_ = json.Unmarshal(text, &status)                                 // or it is no Status, and its text is told
-	e := &StatusError{Code: response.StatusCode, Reason: string(status.Reason), Text: cmp.Or(status.Message, strings.TrimSpace(string(text)), response.Status)}
-	e.Kind = meaning(e, &status)
-	return e
-}
-
-// meaning is what a refusal is to us. What may be different the next time is unknown.
-func meaning(e *StatusError, status *metav1.Status) error {
-	space := status.Details != nil && status.Details.Kind == "namespaces"
-	switch {
-	case e.Code == http.StatusNotFound && space:
-		return ErrNoNamespace
-	case e.Code == http.StatusNotFound:
-		return errNotThere
-	case e.Code == http.StatusConflict && status.Reason == metav1.StatusReasonAlreadyExists:
-		return errTaken
-	case e.Code == http.StatusConflict:
-		return errConflict
-	case e.Code == http.StatusGone:
-		return errTooOld
-	case e.Code == http.StatusForbidden && strings.Contains(e.Text, "exceeded quota"):
-		return ErrQuota
-	case strings.Contains(e.Text, "admission webhook"), e.Code == http.StatusForbidden && strings.Contains(e.Text, "violates PodSecurity"),
-		strings.Contains(e.Text, "ValidatingAdmissionPolicy"):
-		return ErrNotAdmitted
-	case e.Code == http.StatusForbidden, e.Code == http.StatusUnauthorized:
-		return ErrForbidden
-	case e.Code == http.StatusUnprocessableEntity, e.Code == http.StatusBadRequest:
-		return ErrInvalidPod
-	}
-	return runtime.ErrRuntimeUnavailable
 }
 
 // asking is one request that is no watch.
@@ -209,20 +155,28 @@ func ask[T any](ctx context.Context, c *cluster, a asking) (*T, error) {
 }
 
 func (c *cluster) get(ctx context.Context, name string) (*corev1.Pod, error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	ctx, cancel := brief(ctx)
 	defer cancel()
-	return ask[corev1.Pod](ctx, c, asking{http.MethodGet, nil, nil, []string{"pods", name}})
+	return onePod(ask[corev1.Pod](ctx, c, asking{http.MethodGet, nil, nil, []string{"pods", name}}))
 }
 
 func (c *cluster) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	ctx, cancel := brief(ctx)
 	defer cancel()
-	return ask[corev1.Pod](ctx, c, asking{http.MethodPost, pod, nil, []string{"pods"}})
+	return onePod(ask[corev1.Pod](ctx, c, asking{http.MethodPost, pod, nil, []string{"pods"}}))
+}
+
+// onePod refuses an answer that somebody on the way has made up.
+func onePod(pod *corev1.Pod, err error) (*corev1.Pod, error) {
+	if err == nil && (pod.UID == "" || pod.ResourceVersion == "") {
+		return nil, fmt.Errorf("%w: what answers is no API server (is a proxy in between?)", runtime.ErrRuntimeUnavailable)
+	}
+	return pod, err
 }
 
 // remove deletes the pod with that identity and no other. One that is gone is no error.
 func (c *cluster) remove(ctx context.Context, pod *corev1.Pod, grace int64) error {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	ctx, cancel := brief(ctx)
 	defer cancel()
 	options := metav1.DeleteOptions{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, GracePeriodSeconds: &grace,
@@ -239,9 +193,13 @@ func (c *cluster) remove(ctx context.Context, pod *corev1.Pod, grace int64) erro
 }
 
 func (c *cluster) list(ctx context.Context, city string) (*corev1.PodList, error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	ctx, cancel := brief(ctx)
 	defer cancel()
-	return ask[corev1.PodList](ctx, c, asking{http.MethodGet, nil, url.Values{"labelSelector": {selector(city)}}, []string{"pods"}})
+	list, err := ask[corev1.PodList](ctx, c, asking{http.MethodGet, nil, url.Values{"labelSelector": {selector(city)}}, []string{"pods"}})
+	if err == nil && (list.Kind != "PodList" || list.ResourceVersion == "") {
+		return nil, fmt.Errorf("%w: what answers is no API server (is a proxy in between?)", runtime.ErrRuntimeUnavailable)
+	}
+	return list, err
 }
 
 // watchFor is how long the API server keeps one watch open.
@@ -256,7 +214,7 @@ func (c *cluster) watch(ctx context.Context, city, version string) (*http.Respon
 
 // told returns what the cluster says of a pod, the newest last.
 func (c *cluster) told(ctx context.Context, pod *corev1.Pod) []string {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	ctx, cancel := brief(ctx)
 	defer cancel()
 	list, err := ask[corev1.EventList](ctx, c, asking{http.MethodGet, nil, url.Values{"fieldSelector": {"involvedObject.uid=" + string(pod.UID)}}, []string{"events"}})
 	if err != nil {

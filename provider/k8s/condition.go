@@ -39,6 +39,7 @@ var (
 	ErrPodEnded      = errors.New("the pod has ended")
 	ErrQuota         = errors.New("a quota of the namespace is used up")
 	ErrNotAdmitted   = errors.New("the cluster does not admit the pod")
+	ErrLogin         = errors.New("the cluster does not accept who asks")
 	ErrForbidden     = errors.New("the cluster does not allow it")
 	ErrNoNamespace   = errors.New("the namespace is not there")
 	ErrInvalidPod    = errors.New("the cluster finds the pod faulty")

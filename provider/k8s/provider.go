@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"gascity/internal/feed"
+	"gascity/internal/outpost"
 	"gascity/runtime"
 )
 
@@ -24,6 +25,7 @@ type Provider struct {
 	end     context.CancelFunc
 	work    sync.WaitGroup
 	begin   func()
+	enter   func(session string, pod *corev1.Pod) inside // makes the way in
 	feeds   feed.Feeds
 
 	mu       sync.Mutex
@@ -53,6 +55,7 @@ func Open(cfg Config) (*Provider, error) {
 	p := &Provider{cfg: cfg, cluster: &cluster{settings: cfg.Settings}, ways: map[string]*way{}, starts: map[string]struct{}{}}
 	p.life, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	p.view = newView(p.cluster, cfg.ID, p.changed)
+	p.enter = func(name string, pod *corev1.Pod) inside { return outpost.Open(p.options(name, pod)) }
 	p.begin = sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()

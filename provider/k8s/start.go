@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -130,36 +129,81 @@ func (p *Provider) gone(ctx context.Context, name string, pod *corev1.Pod) error
 	return errors.Join(fmt.Errorf("pod %s is still there: %w", pod.Name, err), viewErr)
 }
 
-// create makes the pod. A refused request is no answer: it is made again, with growing
-// pauses, and an answer that was lost is found by the mark of this start.
+// create makes the pod. A request without a good answer may have made it all the same: it
+// is made again, with growing pauses, and what is there by then is known by the mark of this
+// start. If it is given up, what may be there is taken back.
 func (p *Provider) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Limits.Prepare)
 	defer cancel()
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = 250*time.Millisecond, 10*time.Second
+	pause, unsure := pauses(250*time.Millisecond, 10*time.Second), false
 	for {
 		made, err := p.cluster.create(ctx, pod)
 		if errors.Is(err, errTaken) {
-			there, getErr := p.cluster.get(ctx, pod.Name)
-			switch {
-			case getErr == nil && there.Annotations[annotationTry] == pod.Annotations[annotationTry]:
-				return there, nil
-			case getErr == nil && (there.Labels[labelCity] != pod.Labels[labelCity] || rawName(there) != rawName(pod)):
-				return nil, fmt.Errorf("pod %s is not this city's: %w", pod.Name, errTaken)
+			made, err = p.taken(ctx, pod)
+		}
+		if err == nil {
+			return made, nil
+		}
+		if !unheard(err) && ctx.Err() == nil {
+			if unsure { // what it refuses now may be there already: it counts against a quota
+				if made, getErr := p.mine(ctx, pod); getErr == nil && made != nil {
+					return made, nil
+				}
 			}
-			return nil, runtime.ErrSessionInitializing // somebody else has just begun
+			return nil, err
 		}
-		if err == nil || !errors.Is(err, runtime.ErrRuntimeUnavailable) {
-			return made, err
-		}
+		unsure = true
 		p.cfg.Logger.Warn("a pod could not be made, and is tried again", "pod", pod.Name, "error", err)
-		timer := time.NewTimer(pause.NextBackOff())
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, errors.Join(context.Cause(ctx), err)
+		if ended := waitOut(ctx, pause, err); ended != nil {
+			p.revoke(pod)
+			return nil, errors.Join(ended, err)
 		}
+	}
+}
+
+// taken says what it means that the pod's name is taken: it is that of this start, which was
+// not told so, or somebody else's.
+func (p *Provider) taken(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+	there, err := p.cluster.get(ctx, pod.Name)
+	switch {
+	case errors.Is(err, errNotThere):
+		return nil, fmt.Errorf("%w: pod %s has just gone", runtime.ErrRuntimeUnavailable, pod.Name)
+	case err != nil:
+		return nil, err
+	case there.Annotations[annotationTry] == pod.Annotations[annotationTry]:
+		return there, nil
+	case there.Labels[labelCity] != pod.Labels[labelCity] || rawName(there) != rawName(pod):
+		return nil, fmt.Errorf("pod %s is not this city's: %w", pod.Name, errTaken)
+	}
+	return nil, runtime.ErrSessionInitializing // somebody else has just begun
+}
+
+// mine returns the pod if this start made it, nil if it certainly is not there.
+func (p *Provider) mine(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+	there, err := p.cluster.get(ctx, pod.Name)
+	if errors.Is(err, errNotThere) || err == nil && there.Annotations[annotationTry] != pod.Annotations[annotationTry] {
+		return nil, nil
+	}
+	return there, err
+}
+
+// revoke removes the pod of a start that was given up before anybody said that it was made.
+func (p *Provider) revoke(pod *corev1.Pod) {
+	ctx, cancel := context.WithTimeout(p.life, p.cfg.Limits.Stop)
+	defer cancel()
+	pause := pauses(100*time.Millisecond, 10*time.Second)
+	made, err := p.mine(ctx, pod)
+	for err != nil && waitOut(ctx, pause, err) == nil {
+		made, err = p.mine(ctx, pod)
+	}
+	if made != nil {
+		p.view.learn(made)
+		if err = p.insistRemove(ctx, made); err == nil {
+			err = p.gone(ctx, rawName(made), made)
+		}
+	}
+	if err != nil {
+		p.cfg.Logger.Error("it is not known whether a start that was given up has left a pod", "pod", pod.Name, "error", err)
 	}
 }
 
@@ -247,8 +291,7 @@ func (s *starting) reach(ctx context.Context, w *way) error { return s.insist(ct
 func (s *starting) insist(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.Prepare)
 	defer cancel()
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = 100*time.Millisecond, 2*time.Second
+	pause := pauses(100*time.Millisecond, 2*time.Second)
 	for {
 		err := try(ctx)
 		if err == nil || errors.Is(err, ErrCannotRun) {
@@ -257,12 +300,8 @@ func (s *starting) insist(ctx context.Context, try func(context.Context) error) 
 		if pod, viewErr := s.view.pod(s.name); viewErr == nil && (pod == nil || pod.UID != s.uid || !Judge(pod, nil).Hope) {
 			return err
 		}
-		timer := time.NewTimer(pause.NextBackOff())
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return errors.Join(context.Cause(ctx), err)
+		if ended := waitOut(ctx, pause, err); ended != nil {
+			return errors.Join(ended, err)
 		}
 	}
 }
@@ -296,21 +335,17 @@ func (s *starting) takeBack(ctx context.Context, pod *corev1.Pod) {
 	}
 }
 
-// insistRemove deletes a pod as often as the cluster does not answer.
+// insistRemove deletes a pod as often as the cluster does not answer, or not to who asks:
+// a token that has expired may be renewed by then.
 func (p *Provider) insistRemove(ctx context.Context, pod *corev1.Pod) error {
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = 100*time.Millisecond, 10*time.Second
+	pause := pauses(100*time.Millisecond, 10*time.Second)
 	for {
 		err := p.cluster.remove(ctx, pod, 1)
-		if err == nil || !errors.Is(err, runtime.ErrRuntimeUnavailable) {
+		if err == nil || !unheard(err) && !errors.Is(err, ErrLogin) {
 			return err
 		}
-		timer := time.NewTimer(pause.NextBackOff())
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return err
+		if ended := waitOut(ctx, pause, err); ended != nil {
+			return errors.Join(ended, err)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -26,6 +25,7 @@ type view struct {
 	pods  map[string]*corev1.Pod // by the session's name
 	err   error                  // why nothing is known; nil while the watch stands
 	moved chan struct{}          // closed at each change, and replaced
+	told  string                 // the version up to which list and watch have told everything
 }
 
 func newView(c *cluster, city string, changed func(*corev1.Pod, bool)) *view {
@@ -79,8 +79,25 @@ func (v *view) ready(ctx context.Context) error {
 	return errors.Join(err, waited)
 }
 
-// learn takes what an answer of the API server said before the watch tells it.
-func (v *view) learn(pod *corev1.Pod) { v.put(pod, false) }
+// learn takes what an answer of the API server said before the watch tells it. What the
+// watch has told already may be over by now.
+func (v *view) learn(pod *corev1.Pod) {
+	v.mu.Lock()
+	known := !newer(pod.ResourceVersion, v.told)
+	v.mu.Unlock()
+	if !known {
+		v.put(pod, false)
+	}
+}
+
+// reached notes how far the watch is.
+func (v *view) reached(version string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if newer(version, v.told) {
+		v.told = version
+	}
+}
 
 func (v *view) put(pod *corev1.Pod, gone bool) {
 	name := rawName(pod)
@@ -92,7 +109,7 @@ func (v *view) put(pod *corev1.Pod, gone bool) {
 	switch {
 	case gone && had != nil && had.UID == pod.UID:
 		delete(v.pods, name)
-	case !gone && (had == nil || had.UID != pod.UID && !had.CreationTimestamp.After(pod.CreationTimestamp.Time) || had.UID == pod.UID && !older(pod, had)):
+	case !gone && (had == nil || had.UID != pod.UID && !had.CreationTimestamp.After(pod.CreationTimestamp.Time) || had.UID == pod.UID && !newer(had.ResourceVersion, pod.ResourceVersion)):
 		v.pods[name] = pod
 	}
 	v.moveLocked()
@@ -100,12 +117,12 @@ func (v *view) put(pod *corev1.Pod, gone bool) {
 	v.changed(pod, gone)
 }
 
-// older compares two states of one pod.
-func older(a, b *corev1.Pod) bool {
-	if len(a.ResourceVersion) != len(b.ResourceVersion) {
-		return len(a.ResourceVersion) < len(b.ResourceVersion)
+// newer compares two versions, which are numbers that only grow.
+func newer(a, b string) bool {
+	if len(a) != len(b) {
+		return len(a) > len(b)
 	}
-	return a.ResourceVersion < b.ResourceVersion
+	return a > b
 }
 
 func (v *view) moveLocked() {
@@ -125,15 +142,18 @@ func (v *view) lose(err error) {
 	}
 }
 
-// run keeps the view until ctx ends. After a failure it asks again with growing pauses.
+// run keeps the view until ctx ends. After a failure it asks again with growing pauses, which
+// begin anew only after a watch that has stood for a while.
 func (v *view) run(ctx context.Context) {
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = 100*time.Millisecond, 15*time.Second
+	pause := pauses(100*time.Millisecond, longestPause)
 	for ctx.Err() == nil {
 		version, err := v.fill(ctx)
 		for err == nil {
-			pause.Reset()
+			began := time.Now()
 			version, err = v.follow(ctx, version)
+			if time.Since(began) > longestPause {
+				pause.Reset()
+			}
 		}
 		if ctx.Err() != nil {
 			return
@@ -141,16 +161,14 @@ func (v *view) run(ctx context.Context) {
 		if !errors.Is(err, errTooOld) {
 			v.lose(err)
 		}
-		timer := time.NewTimer(pause.NextBackOff())
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		_ = waitOut(ctx, pause, err) // its error is that ctx has ended
 	}
 }
 
-// fill lists all pods, and forgets those that are not there any more.
+const longestPause = 15 * time.Second
+
+// fill lists all pods, and forgets those that are not there any more. A list that is older
+// than what was told before is not believed: what began since is not in it.
 func (v *view) fill(ctx context.Context) (version string, err error) {
 	list, err := v.cluster.list(ctx, v.city)
 	if err != nil {
@@ -163,12 +181,38 @@ func (v *view) fill(ctx context.Context) (version string, err error) {
 			pods[name] = pod
 		}
 	}
-	v.mu.Lock()
-	v.pods, v.err = pods, nil
-	v.moveLocked()
-	v.mu.Unlock()
+	gone, err := v.replace(pods, list.ResourceVersion)
+	if err != nil {
+		return "", err
+	}
+	for _, pod := range gone {
+		v.changed(pod, true)
+	}
 	v.changed(nil, false)
 	return list.ResourceVersion, nil
+}
+
+// replace makes pods what is known, as of version, and returns those that are gone.
+func (v *view) replace(pods map[string]*corev1.Pod, version string) ([]*corev1.Pod, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var gone []*corev1.Pod
+	seen := v.told
+	for name, had := range v.pods {
+		if newer(had.ResourceVersion, seen) {
+			seen = had.ResourceVersion
+		}
+		if now := pods[name]; now == nil || now.UID != had.UID {
+			gone = append(gone, had)
+		}
+	}
+	if newer(seen, version) {
+		return nil, fmt.Errorf("%w: the API server lists what was at version %s, and has told of %s before (it lags behind, and is asked again; "+
+			"if its store was restored from a backup, start the controller again)", runtime.ErrRuntimeUnavailable, version, seen)
+	}
+	v.pods, v.err, v.told = pods, nil, version
+	v.moveLocked()
+	return gone, nil
 }
 
 // unknown makes an error say that nothing could be observed.
@@ -181,6 +225,8 @@ func unknown(err error) error {
 
 // follow reads one watch to its end. A good end is no error: the next one goes on there.
 func (v *view) follow(ctx context.Context, version string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, watchFor+askLimit, errSilent)
+	defer cancel()
 	response, err := v.cluster.watch(ctx, v.city, version)
 	if err != nil {
 		if errors.Is(err, errTooOld) {
@@ -199,7 +245,7 @@ func (v *view) follow(ctx context.Context, version string) (string, error) {
 			if time.Since(began) > watchFor-time.Second {
 				return version, nil // its time is over
 			}
-			return version, fmt.Errorf("%w: the watch was lost: %w", runtime.ErrRuntimeUnavailable, err)
+			return version, fmt.Errorf("%w: the watch was lost, and is begun again: %w", runtime.ErrRuntimeUnavailable, err)
 		}
 		if event.Type == "ERROR" {
 			var status metav1.Status
@@ -214,5 +260,6 @@ func (v *view) follow(ctx context.Context, version string) (string, error) {
 		if event.Type != "BOOKMARK" {
 			v.put(&pod, event.Type == "DELETED")
 		}
+		v.reached(version)
 	}
 }

@@ -22,8 +22,18 @@ import (
 // way is the connection to one pod's outpost.
 type way struct {
 	uid    types.UID
-	out    *outpost.Provider
+	out    inside
 	follow sync.Once
+}
+
+// inside is the outpost in a pod.
+type inside interface {
+	runtime.Provider
+	runtime.Observer
+	runtime.Watcher
+	runtime.Fencer
+	Reach(ctx context.Context) error
+	Close() error
 }
 
 func (w *way) close() {
@@ -41,7 +51,7 @@ func (p *Provider) way(name string, pod *corev1.Pod) *way {
 	if w != nil {
 		p.giveUpLocked(w)
 	}
-	w = &way{uid: pod.UID, out: outpost.Open(p.options(name, pod))}
+	w = &way{uid: pod.UID, out: p.enter(name, pod)}
 	if p.closed {
 		p.giveUpLocked(w)
 		return w

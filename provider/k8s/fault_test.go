@@ -1,0 +1,402 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"gascity/runtime"
+)
+
+// spaced asserts that requests of a kind are at least that far apart.
+func (r *rig) spaced(verb string, count int, apart time.Duration) {
+	r.Helper()
+	at := r.api.count(verb)
+	if len(at) != count {
+		r.Fatalf("%d times %s, want %d", len(at), verb, count)
+	}
+	for i := range at[1:] {
+		if gap := at[i+1].Sub(at[i]); gap < apart {
+			r.Errorf("%s was asked again after %v, want %v", verb, gap, apart)
+		}
+	}
+}
+
+// once asserts that there is one pod, whose agent was started once.
+func (r *rig) once(name string) {
+	r.Helper()
+	if uids, starts := r.api.uids(), r.started(); len(uids) != 1 || starts != 1 {
+		r.Errorf("there are pods %v, and agents were started %d times; want one and once", uids, starts)
+	}
+	r.sees(name, runtime.Alive, runtime.Alive)
+}
+
+// says asserts that an error is of a kind and names what it must.
+func (r *rig) says(err, kind error, words ...string) {
+	r.Helper()
+	if !errors.Is(err, kind) {
+		r.Errorf("the error is %v, want %v", err, kind)
+	}
+	for _, word := range words {
+		if err == nil || !strings.Contains(err.Error(), word) {
+			r.Errorf("the error %v does not say %q", err, word)
+		}
+	}
+}
+
+// An API server that is asked too much is left alone as long as it wishes.
+func TestThrottledIsLeftAlone(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		busy := fault{times: 2, code: http.StatusTooManyRequests, reason: metav1.StatusReasonTooManyRequests, after: 20}
+		for _, verb := range []string{"list", "create", "delete"} {
+			f := busy
+			f.verb = verb
+			r.api.inject(f)
+		}
+		r.says(r.unseen("a"), runtime.ErrRuntimeUnavailable, "asked too much")
+		time.Sleep(time.Minute)
+		r.begin("a")
+		r.once("a")
+		r.spaced("list", 3, 20*time.Second)
+		r.spaced("create", 3, 20*time.Second)
+		if err := r.Stop("a"); err != nil || len(r.api.uids()) != 0 {
+			r.Errorf("Stop = %v, and there are %v", err, r.api.uids())
+		}
+		r.spaced("delete", 3, 20*time.Second)
+		r.sees("a", runtime.Dead, runtime.Dead)
+	})
+}
+
+// A request to make a pod that had no good answer may have made it: the session comes up
+// once, whatever came of it.
+func TestCreateWithoutAGoodAnswer(t *testing.T) {
+	lost := map[string]fault{
+		"500":           {code: 500},
+		"503, done":     {code: 503, happens: true},
+		"504, done":     {code: 504, happens: true},
+		"silence":       {},
+		"silence, done": {happens: true},
+		"cut":           {reset: true},
+		"cut, done":     {reset: true, happens: true},
+		"proxy":         {code: 200, text: "{}"},
+		"proxy, done":   {code: 502, text: "<html>bad gateway</html>", happens: true},
+	}
+	for name, f := range lost {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				f.verb, f.times = "create", 1
+				r.api.inject(f)
+				again := fault{verb: "create", times: 2, code: 503}
+				r.api.inject(again)
+				if f.happens { // and what it finds out about it is lost, too
+					again.verb = "get"
+					r.api.inject(again)
+				}
+				r.begin("a")
+				r.once("a")
+			})
+		})
+	}
+}
+
+// What was made without an answer counts against the quota: that the next request is refused
+// for it is no failure.
+func TestAPodThatUsedUpTheQuotaItself(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.api.inject(fault{verb: "create", times: 1, code: 500, happens: true})
+		quota := fault{verb: "create", times: 1, code: http.StatusForbidden, reason: metav1.StatusReasonForbidden, words: "exceeded quota: agents"}
+		r.api.inject(quota)
+		r.begin("a")
+		r.once("a")
+		r.api.inject(quota)
+		r.says(r.Start(r.Context(), "b", r.agent()), ErrQuota, "kubectl describe quota")
+		r.once("a")
+	})
+}
+
+// A start that is given up before it knows whether its pod was made takes back what was.
+func TestGivenUpBeforeTheAnswer(t *testing.T) {
+	for _, happens := range []bool{true, false} {
+		inBubble(t, func(r *rig) {
+			r.api.inject(fault{verb: "create", times: -1, happens: happens})
+			r.api.inject(fault{verb: "get", times: 2, code: 503})
+			ctx, cancel := context.WithTimeout(r.Context(), 45*time.Second)
+			defer cancel()
+			if err := r.Start(ctx, "a", r.agent()); !errors.Is(err, context.DeadlineExceeded) {
+				r.Errorf("Start = %v, want the deadline", err)
+			}
+			if uids := r.api.uids(); len(uids) != 0 {
+				r.Errorf("it leaves %v", uids)
+			}
+			r.sees("a", runtime.Dead, runtime.Dead)
+		})
+	}
+}
+
+// Two controllers start one session at once, with answers that are lost: one agent comes up.
+func TestTwoStartOneSession(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		other, end := r.open()
+		defer end()
+		r.api.inject(fault{verb: "create", times: 2, code: 500, happens: true})
+		answers := make(chan error, 2)
+		for _, p := range []*Provider{r.Provider, other} {
+			go func() { answers <- p.Start(r.Context(), "a", r.agent()) }()
+		}
+		first, second := <-answers, <-answers
+		if (first == nil) == (second == nil) {
+			r.Errorf("the starts end with %v and %v, want one that came up", first, second)
+		}
+		r.once("a")
+	})
+}
+
+// A pod that is deleted without an answer is not deleted again when its name is another's.
+func TestDeleteWithoutAnAnswer(t *testing.T) {
+	for name, f := range map[string]fault{"silence": {}, "504": {code: 504}, "cut": {reset: true}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				other, end := r.open()
+				defer end()
+				r.begin("a")
+				f.verb, f.times, f.happens = "delete", 2, true
+				r.api.inject(f)
+				stopped := make(chan error)
+				go func() { stopped <- r.Stop("a") }()
+				for len(r.api.uids()) > 0 {
+					time.Sleep(time.Millisecond) // of the bubble
+				}
+				if err := other.Start(r.Context(), "a", r.agent()); err != nil {
+					r.Fatalf("Start while the other one has no answer: %v", err)
+				}
+				if err := <-stopped; err != nil {
+					r.Errorf("Stop = %v", err)
+				}
+				if o, err := other.Observe(r.Context(), "a"); err != nil || o.Agent != runtime.Alive {
+					r.Errorf("what another one started is %s, %v", o.Agent, err)
+				}
+			})
+		})
+	}
+}
+
+// That a request to look for a pod has no good answer does not mean that there is none.
+func TestStopThatCannotLook(t *testing.T) {
+	for name, f := range map[string]fault{
+		"500": {code: 500}, "proxy's 404": {code: 404, text: "404 page not found"}, "proxy's 200": {code: 200, text: "{}"},
+		"silence": {}, "cut": {reset: true}, "token": {code: 401, reason: metav1.StatusReasonUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				r.begin("a")
+				f.verb, f.times = "get", -1
+				r.api.inject(f)
+				if err := r.Stop("a"); err == nil || runtime.IsSessionGone(err) {
+					r.Errorf("Stop = %v", err)
+				}
+				r.once("a")
+			})
+		})
+	}
+}
+
+// A lost watch is unknown: nothing is gone, nothing starts, and what is there is seen again.
+func TestALostWatchIsUnknown(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.begin("a")
+		events, err := r.Watch(r.Context())
+		if err != nil {
+			r.Fatal(err)
+		}
+		heal := r.api.inject(fault{verb: "list", times: -1, code: 503, reason: metav1.StatusReasonServiceUnavailable})
+		r.api.cutWatches()
+		synctest.Wait()
+		r.says(r.unseen("a"), runtime.ErrRuntimeUnavailable, "begun again")
+		time.Sleep(time.Second)
+		r.says(r.unseen("a"), runtime.ErrRuntimeUnavailable, "/readyz")
+		if names, err := r.ListRunning(""); !errors.Is(err, runtime.ErrRuntimeUnavailable) {
+			r.Errorf("ListRunning = %v, %v", names, err)
+		}
+		r.says(r.Start(r.Context(), "a", r.agent()), runtime.ErrRuntimeUnavailable)
+		r.says(r.Stop("a"), runtime.ErrRuntimeUnavailable)
+		time.Sleep(10 * time.Minute)
+		if lists := len(r.api.count("list")); lists > 90 {
+			r.Errorf("%d lists in 10 minutes of 503", lists)
+		}
+		heal()
+		time.Sleep(time.Minute)
+		r.once("a")
+		for len(events) > 0 {
+			if e := <-events; e.Kind == runtime.EventGone || e.Kind == runtime.EventExited {
+				r.Errorf("it is told as %v", e)
+			}
+		}
+	})
+}
+
+// Lists that are answered and watches that are not do not make a storm.
+func TestAWatchThatAlwaysDrops(t *testing.T) {
+	for name, f := range map[string]fault{"503": {code: 503}, "cut": {reset: true}, "429": {code: 429}, "gone": {code: 410, reason: metav1.StatusReasonExpired}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				r.begin("a")
+				f.verb, f.times = "watch", -1
+				r.api.inject(f)
+				r.api.cutWatches()
+				time.Sleep(10 * time.Minute)
+				if asked := len(r.api.count("")); asked > 180 {
+					r.Errorf("%d requests in 10 minutes", asked)
+				}
+				if uids := r.api.uids(); len(uids) != 1 {
+					r.Errorf("there are %v", uids)
+				}
+			})
+		})
+	}
+}
+
+// A version that is too old is listed anew: what is known stays so meanwhile, and what is
+// not there any more is told as gone.
+func TestAVersionThatIsTooOld(t *testing.T) {
+	for name, refused := range map[string]bool{"event": false, "answer": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				r.begin("a")
+				r.begin("b")
+				events, err := r.Watch(r.Context())
+				if err != nil {
+					r.Fatal(err)
+				}
+				for len(events) > 0 {
+					<-events
+				}
+				if refused {
+					r.api.inject(fault{verb: "watch", times: 1, code: http.StatusGone, reason: metav1.StatusReasonExpired})
+				}
+				r.api.mu.Lock()
+				delete(r.api.pods, podName("city", "b")) // unseen
+				r.api.mu.Unlock()
+				r.api.forget()
+				for len(r.api.count("list")) == 1 {
+					time.Sleep(time.Second)
+					o, err := r.Observe(r.Context(), "a")
+					if err == nil && o.Agent != runtime.Alive {
+						r.Errorf("meanwhile it is %s", o.Agent)
+					}
+				}
+				time.Sleep(time.Second)
+				r.sees("a", runtime.Alive, runtime.Alive)
+				r.sees("b", runtime.Dead, runtime.Dead)
+				gone := map[string]int{}
+				for len(events) > 0 {
+					if e := <-events; e.Kind == runtime.EventGone {
+						gone[e.Session]++
+					}
+				}
+				if gone["a"] != 0 || gone["b"] != 1 {
+					r.Errorf("told as gone: %v, want b once", gone)
+				}
+			})
+		})
+	}
+}
+
+// A list that is older than what was seen says nothing: what began since is not gone.
+func TestAStaleListIsUnknown(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.begin("a")
+		heal := r.api.inject(fault{verb: "list", times: -1, versions: "100"})
+		r.api.cutWatches()
+		time.Sleep(time.Minute)
+		r.says(r.unseen("a"), runtime.ErrRuntimeUnavailable, "lags behind")
+		r.says(r.Start(r.Context(), "a", r.agent()), runtime.ErrRuntimeUnavailable)
+		heal()
+		time.Sleep(time.Minute)
+		r.once("a")
+	})
+}
+
+// An answer that the watch has overtaken brings nothing back.
+func TestAnAnswerThatTheWatchHasOvertaken(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.begin("a")
+		old, err := r.view.pod("a")
+		if err != nil {
+			r.Fatal(err)
+		}
+		if err := r.Stop("a"); err != nil {
+			r.Fatal(err)
+		}
+		r.view.learn(old)
+		r.sees("a", runtime.Dead, runtime.Dead)
+		r.begin("a")
+		r.view.learn(old)
+		r.sees("a", runtime.Alive, runtime.Alive)
+	})
+}
+
+// Something in between that answers for the API server is not believed.
+func TestAProxyThatAnswersForTheServer(t *testing.T) {
+	for _, text := range []string{"{}", `{"kind":"PodList","items":[]}`, "<html>log in</html>", `{"kind":"Status","status":"Success"}`, `{"kind":"PodList","metadata":{"resourceVersion":"999999"},"items":[`} {
+		inBubble(t, func(r *rig) {
+			r.begin("a")
+			heal := r.api.inject(fault{verb: "list", times: -1, code: 200, text: text})
+			r.api.cutWatches()
+			time.Sleep(time.Minute)
+			r.sees("a", runtime.Unknown, runtime.Unknown)
+			heal()
+			time.Sleep(time.Minute)
+			r.once("a")
+		})
+	}
+}
+
+// With a token that has expired nothing is known; with the next one, all is as it was.
+func TestAnExpiredToken(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.api.token = "good"
+		r.begin("a")
+		r.api.mu.Lock()
+		r.api.token = "next"
+		r.api.mu.Unlock()
+		_, err := r.create(r.Context(), &corev1.Pod{})
+		r.says(err, ErrLogin, "log in", "kubectl auth whoami")
+		r.says(r.Start(r.Context(), "b", r.agent()), ErrLogin, "log in")
+		r.api.cutWatches()
+		time.Sleep(10 * time.Minute)
+		r.says(r.unseen("a"), ErrLogin, "log in")
+		r.says(r.Stop("a"), ErrLogin)
+		if err := os.WriteFile(r.config.BearerTokenFile, []byte("next"), 0o600); err != nil {
+			r.Fatal(err)
+		}
+		time.Sleep(3 * time.Minute)
+		r.once("a")
+		if created, deleted := len(r.api.count("create")), len(r.api.count("delete")); created != 3 || deleted != 0 {
+			r.Errorf("%d pods were asked for and %d deletions; want 3 and none", created, deleted)
+		}
+	})
+}
+
+// A token that expires while a start is taken back leaves nothing once it is renewed.
+func TestATokenThatExpiresWhileAStartIsTakenBack(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.api.stays = true
+		r.api.inject(fault{verb: "delete", times: 3, code: http.StatusUnauthorized, reason: metav1.StatusReasonUnauthorized})
+		ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
+		defer cancel()
+		if err := r.Start(ctx, "a", r.agent()); !errors.Is(err, context.DeadlineExceeded) {
+			r.Errorf("Start = %v", err)
+		}
+		if uids := r.api.uids(); len(uids) != 0 {
+			r.Errorf("it leaves %v", uids)
+		}
+	})
+}

@@ -1,0 +1,190 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"gascity/runtime"
+	"gascity/runtime/runtimetest/fake"
+)
+
+// rig is a city of a cluster whose API server is a model, in a bubble with a clock of its own.
+type rig struct {
+	*testing.T
+	*Provider // the controller's
+
+	api    *apiServer
+	pipes  pipes
+	config *rest.Config
+	dir    string
+	insides
+}
+
+// insides are the outposts, one for each pod that ever was.
+type insides struct {
+	mu    sync.Mutex
+	fakes map[types.UID]*fake.Provider
+}
+
+// inBubble runs a test with a model of a cluster.
+func inBubble(t *testing.T, test func(*rig)) {
+	t.Helper()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("good"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{T: t, api: newAPIServer(t), pipes: make(pipes), dir: filepath.Dir(token)}
+		r.fakes = map[types.UID]*fake.Provider{}
+		server := &http.Server{Handler: r.api}
+		var serving sync.WaitGroup
+		serving.Go(func() {
+			if err := server.Serve(r.pipes); !errors.Is(err, http.ErrServerClosed) {
+				t.Errorf("Serve: %v", err)
+			}
+		})
+		r.config = &rest.Config{Host: "http://api", Dial: r.pipes.dial, BearerTokenFile: token, QPS: -1}
+		p, end := r.open()
+		r.Provider = p
+		defer func() {
+			end()
+			if err := server.Close(); err != nil {
+				t.Error(err)
+			}
+			serving.Wait()
+		}()
+		test(r)
+	})
+}
+
+// open makes another provider of the same city.
+func (r *rig) open() (*Provider, func()) {
+	r.Helper()
+	p, err := Open(Config{ID: "city", Place: "p", Settings: Settings{Image: "i", Prebaked: true}})
+	if err != nil {
+		r.Fatal(err)
+	}
+	client, err := rest.HTTPClientFor(r.config)
+	if err != nil {
+		r.Fatal(err)
+	}
+	p.cluster.line = &line{r.config, client, "gc"}
+	p.enter = func(_ string, pod *corev1.Pod) inside { return in{r.inside(pod.UID), r.api, pod.UID} }
+	return p, func() {
+		if err := p.Close(); err != nil {
+			r.Error(err)
+		}
+		client.CloseIdleConnections()
+	}
+}
+
+func (i *insides) inside(uid types.UID) *fake.Provider {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.fakes[uid] == nil {
+		i.fakes[uid] = fake.New()
+	}
+	return i.fakes[uid]
+}
+
+// started counts the agents that were started, in any pod.
+func (i *insides) started() (count int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, f := range i.fakes {
+		count += len(f.Calls("Start"))
+	}
+	return count
+}
+
+// in is the outpost of a pod, reached as long as there is the pod.
+type in struct {
+	*fake.Provider
+
+	api *apiServer
+	uid types.UID
+}
+
+func (i in) Reach(context.Context) error {
+	if slices.Contains(i.api.uids(), i.uid) {
+		return nil
+	}
+	return fmt.Errorf("%w: no such pod", runtime.ErrRuntimeUnavailable)
+}
+
+func (i in) Close() error { return nil }
+
+func (i in) Observe(ctx context.Context, name string) (runtime.Observation, error) {
+	if err := i.Reach(ctx); err != nil {
+		return runtime.Observation{}, err
+	}
+	return i.Provider.Observe(ctx, name)
+}
+
+// pipes is a network of its own.
+type pipes chan net.Conn
+
+func (p pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case p <- there:
+		return here, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+
+func (r *rig) agent() runtime.Config { return runtime.Config{Command: "agent", WorkDir: r.dir} }
+
+// begin starts a session that must come up.
+func (r *rig) begin(name string) {
+	r.Helper()
+	if err := r.Start(r.Context(), name, r.agent()); err != nil {
+		r.Fatalf("Start(%s): %v", name, err)
+	}
+}
+
+// sees asserts what is observed of a session.
+func (r *rig) sees(name string, session, agent runtime.Liveness) {
+	r.Helper()
+	o, err := r.Observe(r.Context(), name)
+	if o.Session != session || o.Agent != agent || (session == runtime.Unknown) != errors.Is(err, runtime.ErrRuntimeUnavailable) {
+		r.Errorf("%s is seen as %s, agent %s, %v; want %s, %s", name, o.Session, o.Agent, err, session, agent)
+	}
+}
+
+// unseen asserts that nothing is known of a session, and returns why.
+func (r *rig) unseen(name string) error {
+	r.Helper()
+	r.sees(name, runtime.Unknown, runtime.Unknown)
+	_, err := r.Observe(r.Context(), name)
+	return err
+}
