@@ -51,6 +51,7 @@ type Usage struct {
 	CacheCreationTokens *int64   `json:"cache_creation_tokens,omitempty"`
 	ReasoningTokens     *int64   `json:"reasoning_tokens,omitempty"`
 	Model               string   `json:"model,omitempty"`
+	Provider            string   `json:"provider,omitempty"` // who serves the model, as gen_ai.provider.name of OpenTelemetry has it
 	CostUSD             *float64 `json:"cost_usd,omitempty"` // as the source computed it
 	// Semantics says how the vendor counts: empty is disjoint buckets.
 	Semantics Semantics `json:"semantics,omitempty"`

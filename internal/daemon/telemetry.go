@@ -22,5 +22,6 @@ func (k *keeper) export(ctx context.Context, f front, version string) error {
 	return otlp.New(otlp.Options{
 		Target: target, Events: f.events, Metrics: f.families, City: k.daemon.section(k.root).Workspace.Name,
 		Version: version, Logger: k.logger, Now: k.daemon.opts.Now,
+		Provider: func(model string) string { return k.budgets().Prices.Provider(model) },
 	}).Run(ctx)
 }

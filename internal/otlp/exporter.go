@@ -73,9 +73,12 @@ type Options struct {
 	Events  event.Log
 	Metrics func(ctx context.Context) ([]metric.Family, error) // of the city; it may be nil
 	City    string                                             // its name
-	Version string
-	Logger  *slog.Logger
-	Now     func() time.Time
+	// Provider is who serves a model, as gen_ai.provider.name has it, where a worker does
+	// not tell; empty is not known. It may be nil.
+	Provider func(model string) string
+	Version  string
+	Logger   *slog.Logger
+	Now      func() time.Time
 }
 
 // Exporter sends the telemetry of one city.
@@ -108,6 +111,9 @@ func New(opts Options) *Exporter {
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Provider == nil {
+		opts.Provider = func(string) string { return "" }
 	}
 	return &Exporter{
 		opts: opts, spans: make(chan span, maxWaiting),
@@ -183,7 +189,7 @@ func (x *Exporter) send(ctx context.Context, began time.Time, in <-chan client.E
 		}
 	}()
 	defer func() { close(requests); <-done }()
-	f := newFold(began)
+	f := newFold(began, x.opts.Provider)
 	traces, metrics := time.NewTicker(x.opts.Target.Traces), time.NewTicker(x.opts.Target.Metrics)
 	defer traces.Stop()
 	defer metrics.Stop()

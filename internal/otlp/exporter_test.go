@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -197,6 +198,7 @@ func start(t *testing.T, log event.Log, target otlp.Target) (x *otlp.Exporter, s
 	target.Traces, target.Metrics = 20*time.Millisecond, 20*time.Millisecond
 	x = otlp.New(otlp.Options{
 		Target: target, Events: log, City: "town", Version: "9",
+		Provider: func(model string) string { return map[string]string{"m-1": "acme"}[model] },
 		Metrics: func(context.Context) ([]metric.Family, error) {
 			return []metric.Family{metric.Of(metric.Gauge, "gc_sessions", "Sessions.", 3)}, nil
 		},
@@ -246,7 +248,7 @@ func TestARunIsATrace(t *testing.T) {
 	}
 	for key, want := range map[string]string{
 		"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-1", "gen_ai.usage.input_tokens": "12000", "gen_ai.usage.output_tokens": "3500",
-		"gen_ai.response.id": "msg-1", "gen_ai.agent.name": "rig/one", "gen_ai.conversation.id": "conv", "gen_ai.usage.cache_read.input_tokens": "",
+		"gen_ai.provider.name": "acme", "gen_ai.response.id": "msg-1", "gen_ai.agent.name": "rig/one", "gen_ai.conversation.id": "conv", "gen_ai.usage.cache_read.input_tokens": "",
 	} {
 		if got := attribute(chat.Attributes, key); got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
@@ -261,6 +263,33 @@ func TestARunIsATrace(t *testing.T) {
 	if c.header.Get("X-Key") != "a b" {
 		t.Errorf("the header is %q", c.header)
 	}
+}
+
+// TestAResponseCountsOnce: a report that comes again takes the place of the earlier one in
+// what is counted; and the provider that a worker names goes before the table's.
+func TestAResponseCountsOnce(t *testing.T) {
+	c, server := newCollector(t)
+	log := event.NewMemory(1000, 0, time.Now)
+	_, stop := start(t, log, otlp.Target{URL: server.URL, Timeout: time.Minute})
+	defer stop()
+	c.await("metrics", func() bool { return c.metrics["gc_sessions"].Gauge != nil })
+	for _, out := range []int64{10, 10, 4000} { // as it grows
+		report(t, log, event.WorkerTelemetry, turn("msg-1", 100, out))
+	}
+	other := turn("msg-2", 100, 1)
+	other.Events[0].Usage.Provider = "elsewhere"
+	report(t, log, event.WorkerTelemetry, other)
+	sums := func() map[string]string {
+		got := map[string]string{}
+		if h := c.metrics["gen_ai.client.token.usage"].Histogram; h != nil {
+			for _, p := range h.DataPoints {
+				got[attribute(p.Attributes, "gen_ai.provider.name")+" "+attribute(p.Attributes, "gen_ai.token.type")] = fmt.Sprint(p.Count, " ", p.Sum)
+			}
+		}
+		return got
+	}
+	want := map[string]string{"acme input": "1 100", "acme output": "1 4000", "elsewhere input": "1 100", "elsewhere output": "1 1"}
+	c.await(fmt.Sprint(want), func() bool { return maps.Equal(sums(), want) })
 }
 
 // TestABadCollectorLosesTelemetryAlone: one that hangs, one that refuses and one that is

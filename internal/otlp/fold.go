@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ type fold struct {
 	began time.Time
 	runs  map[string]*life
 	usage map[usageKey]*histogram
+	of    func(model string) (provider string)
 }
 
 // life is what is known of a run that goes on.
@@ -25,10 +27,12 @@ type life struct {
 	begun, busy  time.Time
 	agent        string
 	conversation string
+	provider     string // of the last response
 	turns        int
+	counted      map[string]map[usageKey]int64 // what responses have taken, by their names
 }
 
-type usageKey struct{ kind, model, agent string }
+type usageKey struct{ kind, provider, model, agent string }
 
 // bounds are those that the conventions advise for tokens.
 func bounds() []float64 {
@@ -41,11 +45,15 @@ type histogram struct {
 	count  uint64
 }
 
-// maxRuns bounds what is kept of runs whose end nobody told.
-const maxRuns = 10_000
+const (
+	// maxRuns bounds what is kept of runs whose end nobody told.
+	maxRuns = 10_000
+	// maxCounted bounds what is kept of the responses of a run.
+	maxCounted = 1000
+)
 
-func newFold(began time.Time) *fold {
-	return &fold{began: began, runs: map[string]*life{}, usage: map[usageKey]*histogram{}}
+func newFold(began time.Time, of func(model string) string) *fold {
+	return &fold{began: began, runs: map[string]*life{}, usage: map[usageKey]*histogram{}, of: of}
 }
 
 // take returns the spans that an event ends.
@@ -108,7 +116,7 @@ func (f *fold) lifecycle(run string, it *life, l worker.Lifecycle, e client.Even
 func (it *life) common(run, operation string, e client.Event) []attribute {
 	return attributes(map[string]string{
 		"gen_ai.operation.name": operation, "gen_ai.agent.name": it.agent, "gen_ai.agent.id": run, "gen_ai.conversation.id": it.conversation,
-		"gascity.run_id": run, "gascity.session": e.Session,
+		"gen_ai.provider.name": it.provider, "gascity.run_id": run, "gascity.session": e.Session,
 	})
 }
 
@@ -145,6 +153,9 @@ func (f *fold) telemetry(run string, it *life, t worker.Telemetry, e client.Even
 func (f *fold) chat(run string, it *life, turn worker.TelemetryEvent, e client.Event, end time.Time) span {
 	u := turn.Usage
 	it.turns++
+	if provider := cmp.Or(u.Provider, f.of(u.Model)); provider != "" {
+		it.provider = provider
+	}
 	name := turn.MessageID
 	if name == "" {
 		name = strconv.FormatUint(e.ID, 10) + "-" + strconv.Itoa(it.turns)
@@ -160,6 +171,7 @@ func (f *fold) chat(run string, it *life, turn worker.TelemetryEvent, e client.E
 	s.Attributes = append(s.Attributes, attributes(map[string]string{
 		"gen_ai.request.model": u.Model, "gen_ai.response.model": u.Model, "gen_ai.response.id": turn.MessageID,
 	})...)
+	now := map[usageKey]int64{}
 	for _, row := range []struct {
 		key, kind string
 		n         *int64
@@ -174,9 +186,10 @@ func (f *fold) chat(run string, it *life, turn worker.TelemetryEvent, e client.E
 		}
 		s.Attributes = append(s.Attributes, number(row.key, *row.n))
 		if row.kind != "" {
-			f.observe(usageKey{row.kind, u.Model, it.agent}, float64(*row.n))
+			now[usageKey{row.kind, it.provider, u.Model, it.agent}] = *row.n
 		}
 	}
+	f.count(it, turn.MessageID, now)
 	if u.CostUSD != nil {
 		s.Attributes = append(s.Attributes, real("gascity.cost_usd", *u.CostUSD))
 	}
@@ -185,6 +198,35 @@ func (f *fold) chat(run string, it *life, turn worker.TelemetryEvent, e client.E
 
 // maxSeries bounds the metrics: models are words of agents.
 const maxSeries = 1000
+
+// count takes what a response took. It counts once: a later report of the same one takes
+// the place of the earlier.
+func (f *fold) count(it *life, message string, now map[usageKey]int64) {
+	for key, n := range it.counted[message] {
+		f.forget(key, float64(n))
+	}
+	for key, n := range now {
+		f.observe(key, float64(n))
+	}
+	switch {
+	case message == "":
+		return
+	case it.counted == nil, len(it.counted) >= maxCounted && it.counted[message] == nil:
+		it.counted = map[string]map[usageKey]int64{}
+	}
+	it.counted[message] = now
+}
+
+func (f *fold) forget(key usageKey, n float64) {
+	h := f.usage[key]
+	if h == nil {
+		return
+	}
+	at, _ := slices.BinarySearch(bounds(), n)
+	h.counts[at]--
+	h.count--
+	h.sum -= n
+}
 
 func (f *fold) observe(key usageKey, n float64) {
 	h := f.usage[key]
@@ -223,7 +265,8 @@ func (f *fold) meter(now time.Time) []instrument {
 		p := point{
 			Start: nanos(f.began), Time: nanos(now), Count: strconv.FormatUint(h.count, 10), Sum: &sum, Bounds: bounds(),
 			Attributes: attributes(map[string]string{
-				"gen_ai.operation.name": "chat", "gen_ai.token.type": key.kind, "gen_ai.request.model": key.model, "gen_ai.agent.name": key.agent,
+				"gen_ai.operation.name": "chat", "gen_ai.token.type": key.kind, "gen_ai.provider.name": key.provider, "gen_ai.request.model": key.model,
+				"gen_ai.agent.name": key.agent,
 			}),
 		}
 		for _, n := range h.counts {

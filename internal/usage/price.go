@@ -17,8 +17,9 @@ var prices []byte
 
 // Price is what a model costs from a day on, in US dollars for a million tokens.
 type Price struct {
-	Model      string         `toml:"model"` // pattern
-	Since      toml.LocalDate `toml:"since"` // the zero day is always
+	Model      string         `toml:"model"`    // pattern
+	Provider   string         `toml:"provider"` // who serves it, as gen_ai.provider.name of OpenTelemetry has it
+	Since      toml.LocalDate `toml:"since"`    // the zero day is always
 	Input      float64        `toml:"input"`
 	Output     float64        `toml:"output"` // of reasoning too
 	CacheRead  float64        `toml:"cache_read"`
@@ -97,6 +98,16 @@ func (p Prices) Cost(e Entry) (float64, CostSource) {
 		}
 	}
 	return sum, Priced
+}
+
+// Provider is who serves a model, empty if the table does not say.
+func (p Prices) Provider(model string) string {
+	for _, price := range p.Prices {
+		if fits, err := path.Match(price.Model, model); err == nil && fits && price.Provider != "" {
+			return price.Provider
+		}
+	}
+	return ""
 }
 
 // of is the price of a model at a time: the latest that was in force, and among
