@@ -22,7 +22,7 @@ import (
 // apiServer is as much of one as the driver sees: pods of one namespace, their watch and
 // events. Pods run as soon as they are made.
 type apiServer struct {
-	*testing.T
+	testing.TB
 
 	mu      sync.Mutex
 	version int
@@ -63,8 +63,8 @@ type fault struct {
 	versions string // of the list's answer
 }
 
-func newAPIServer(t *testing.T) *apiServer {
-	return &apiServer{T: t, version: 100, pods: map[string]*corev1.Pod{}, moved: make(chan struct{}), cut: make(chan struct{})}
+func newAPIServer(t testing.TB) *apiServer {
+	return &apiServer{TB: t, version: 100, pods: map[string]*corev1.Pod{}, moved: make(chan struct{}), cut: make(chan struct{})}
 }
 
 // inject adds a fault and returns how to take it away.
@@ -107,6 +107,18 @@ func (s *apiServer) uids() (uids []types.UID) {
 		uids = append(uids, pod.UID)
 	}
 	return uids
+}
+
+// has reports whether there is that pod.
+func (s *apiServer) has(uid types.UID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, pod := range s.pods {
+		if pod.UID == uid {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *apiServer) fault(verb string) *fault {

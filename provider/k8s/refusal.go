@@ -79,17 +79,20 @@ func pauseWanted(response *http.Response, status *metav1.Status) time.Duration {
 // so is what the API server did not say itself: that something is not there, or is another
 // one, is believed of nobody else on the way.
 func meaning(e *StatusError, status *metav1.Status) error {
-	switch e.Code {
-	case http.StatusNotFound, http.StatusConflict, http.StatusGone:
+	if e.Code == http.StatusNotFound || e.Code == http.StatusConflict || e.Code == http.StatusGone {
 		return ofObject(e.Code, status)
-	case http.StatusUnauthorized:
+	}
+	switch {
+	case e.Code == http.StatusForbidden && strings.Contains(e.Text, "exceeded quota"):
+		return ErrQuota
+	case strings.Contains(e.Text, "admission webhook"), strings.Contains(e.Text, "ValidatingAdmissionPolicy"), // they choose the code
+		e.Code == http.StatusForbidden && strings.Contains(e.Text, "violates PodSecurity"):
+		return ErrNotAdmitted
+	case e.Code == http.StatusUnauthorized:
 		return ErrLogin
-	case http.StatusForbidden:
-		return forbidden(e.Text)
-	case http.StatusUnprocessableEntity, http.StatusBadRequest:
-		if strings.Contains(e.Text, "admission webhook") || strings.Contains(e.Text, "ValidatingAdmissionPolicy") {
-			return ErrNotAdmitted
-		}
+	case e.Code == http.StatusForbidden:
+		return ErrForbidden
+	case e.Code == http.StatusUnprocessableEntity, e.Code == http.StatusBadRequest:
 		return ErrInvalidPod
 	}
 	return runtime.ErrRuntimeUnavailable
@@ -109,16 +112,6 @@ func ofObject(code int, status *metav1.Status) error {
 		return errTooOld
 	}
 	return runtime.ErrRuntimeUnavailable
-}
-
-func forbidden(text string) error {
-	switch {
-	case strings.Contains(text, "exceeded quota"):
-		return ErrQuota
-	case strings.Contains(text, "admission webhook"), strings.Contains(text, "violates PodSecurity"), strings.Contains(text, "ValidatingAdmissionPolicy"):
-		return ErrNotAdmitted
-	}
-	return ErrForbidden
 }
 
 // remedy is what a person may do about a refusal.

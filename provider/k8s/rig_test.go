@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -23,7 +22,7 @@ import (
 
 // rig is a city of a cluster whose API server is a model, in a bubble with a clock of its own.
 type rig struct {
-	*testing.T
+	testing.TB
 	*Provider // the controller's
 
 	api    *apiServer
@@ -42,32 +41,39 @@ type insides struct {
 // inBubble runs a test with a model of a cluster.
 func inBubble(t *testing.T, test func(*rig)) {
 	t.Helper()
-	token := filepath.Join(t.TempDir(), "token")
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		r, end := newRig(t, dir)
+		defer end()
+		test(r)
+	})
+}
+
+func newRig(t testing.TB, dir string) (*rig, func()) {
+	t.Helper()
+	token := filepath.Join(dir, "token")
 	if err := os.WriteFile(token, []byte("good"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	synctest.Test(t, func(t *testing.T) {
-		r := &rig{T: t, api: newAPIServer(t), pipes: make(pipes), dir: filepath.Dir(token)}
-		r.fakes = map[types.UID]*fake.Provider{}
-		server := &http.Server{Handler: r.api}
-		var serving sync.WaitGroup
-		serving.Go(func() {
-			if err := server.Serve(r.pipes); !errors.Is(err, http.ErrServerClosed) {
-				t.Errorf("Serve: %v", err)
-			}
-		})
-		r.config = &rest.Config{Host: "http://api", Dial: r.pipes.dial, BearerTokenFile: token, QPS: -1}
-		p, end := r.open()
-		r.Provider = p
-		defer func() {
-			end()
-			if err := server.Close(); err != nil {
-				t.Error(err)
-			}
-			serving.Wait()
-		}()
-		test(r)
+	r := &rig{TB: t, api: newAPIServer(t), pipes: make(pipes), dir: dir}
+	r.fakes = map[types.UID]*fake.Provider{}
+	server := &http.Server{Handler: r.api}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := server.Serve(r.pipes); !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("Serve: %v", err)
+		}
 	})
+	r.config = &rest.Config{Host: "http://api", Dial: r.pipes.dial, BearerTokenFile: token, QPS: -1}
+	p, end := r.open()
+	r.Provider = p
+	return r, func() {
+		end()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		serving.Wait()
+	}
 }
 
 // open makes another provider of the same city.
@@ -119,7 +125,7 @@ type in struct {
 }
 
 func (i in) Reach(context.Context) error {
-	if slices.Contains(i.api.uids(), i.uid) {
+	if i.api.has(i.uid) {
 		return nil
 	}
 	return fmt.Errorf("%w: no such pod", runtime.ErrRuntimeUnavailable)
