@@ -1,7 +1,9 @@
 package agents
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -126,13 +128,12 @@ func (a *agent) killController() {
 // spent is what a model has told that it took.
 type spent struct{ responses, input, output int64 }
 
-// usage compares what the city counts with what the mock told (R16). Asides, as for a
-// title, are counted by some CLIs and not by others.
-func usage(a *agent, in string) {
-	a.ready()
-	var main, all spent
+// told is what the mock has told the agent, without asides and with them. What it had told
+// of an answer that was cut off counts if the CLI has kept that.
+func (a *agent) told() (main, all spent) {
+	kept := a.transcripts()
 	for _, r := range a.Model.Requests() {
-		if r.Caller != a.name || !r.Fine() || r.Usage == (mockmodel.Usage{}) {
+		if r.Caller != a.name || r.Usage == (mockmodel.Usage{}) || !r.Fine() && (!r.Aborted || !strings.Contains(kept, `"`+r.Response+`"`)) {
 			continue
 		}
 		all = spent{all.responses + 1, all.input + int64(r.Usage.Input), all.output + int64(r.Usage.Output)}
@@ -140,9 +141,37 @@ func usage(a *agent, in string) {
 			main = spent{main.responses + 1, main.input + int64(r.Usage.Input), main.output + int64(r.Usage.Output)}
 		}
 	}
+	return main, all
+}
+
+// transcripts are the JSON lines that the CLI keeps in its home, of all conversations.
+func (a *agent) transcripts() string {
+	var all strings.Builder
+	err := filepath.WalkDir(a.Seats[a.name].Home, func(path string, _ fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || filepath.Ext(path) != ".jsonl" {
+			return nil // it comes and goes while the CLI runs
+		}
+		text, err := os.ReadFile(path)
+		all.Write(text)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		a.t.Errorf("the transcripts of %s: %v", a.name, err)
+	}
+	return all.String()
+}
+
+// usage compares what the city counts with what the mock told (R16). Asides, as for a
+// title, are counted by some CLIs and not by others.
+func usage(a *agent, in string) {
+	a.ready()
 	ctx, cancel := a.patient()
 	defer cancel()
 	for {
+		main, all := a.told()
 		got := a.counted()
 		switch {
 		case got == all:

@@ -79,6 +79,7 @@ func writeMessages(out *stream, c conversation, said speech) {
 	begin.Output = 1
 	head["usage"] = messageUsage(begin)
 	out.event("message_start", object{"type": "message_start", "message": head})
+	out.response, out.told = "msg_"+said.id, begin
 	index := 0
 	block := func(start any, deltas func(delta func(any))) {
 		out.event("content_block_start", object{"type": "content_block_start", "index": index, "content_block": start})

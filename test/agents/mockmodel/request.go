@@ -40,7 +40,9 @@ type Request struct {
 
 	Answer string `json:"answer"`
 	Calls  []Call `json:"calls"`
-	Usage  Usage  `json:"usage"` // as told; zero if no answer was finished
+	Usage  Usage  `json:"usage"` // as told: of an answer that was cut off, what had been told by then
+	// Response is the id of the answer, where the dialect tells it at its beginning.
+	Response string `json:"response"`
 }
 
 // Call is a tool call of an answer.

@@ -180,7 +180,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, request *Request
 	}
 	out := &stream{gone: r.Context(), to: w, sse: talk.stream}
 	way.write(out, talk, said)
-	return http.StatusOK, said.usage, out.broken
+	s.change(func() { request.Response = out.response })
+	if out.broken {
+		return http.StatusOK, out.told, true
+	}
+	return http.StatusOK, said.usage, false
 }
 
 // send answers with the fault in the words of the dialect.

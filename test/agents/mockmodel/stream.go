@@ -60,6 +60,9 @@ type stream struct {
 	sse    bool
 	begun  bool
 	broken bool // the caller went away before the end
+	// response and told are the answer's id and what it is said to take, by its beginning.
+	response string
+	told     Usage
 }
 
 // event sends one event; an empty kind sends data only.
