@@ -113,6 +113,7 @@ func TestAgentsSpeakACP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			together(t)
 			s := speak(t, program, name, flags[name]...)
+			owes(t, s.found, "delivery", "pending", "interrupt", "resume", "stop")
 			s.deliver(t, "a", "Say it. [[text:I say it]]")
 			s.rest(t)
 			long := "Count these. " + strings.Repeat("0123456789 abcdefghi ", 5000) + "[[text:many]]"

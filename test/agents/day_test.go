@@ -45,6 +45,7 @@ func day(t *testing.T, name, provider string) {
 	for _, step := range steps() {
 		ok := t.Run(step.name, func(t *testing.T) {
 			a := of(t, c, "a")
+			owes(t, a.found, step.columns...)
 			a.ready() // by its own word: a hook may have told of the end before
 			step.do(a, in)
 		})
@@ -57,19 +58,31 @@ func day(t *testing.T, name, provider string) {
 }
 
 type step struct {
-	name string
-	do   func(*agent, string)
+	name    string
+	do      func(*agent, string)
+	columns []string // of the table, that it fills
 }
 
 // steps are those of a day. What every test run does is what has held in every run of late;
 // asked for by GC_TEST_AGENTS come a long run with interrupts, usage after it, and a resume:
 // Claude has then told of one response more than the model, and pi has taken no prompt.
 func steps() []step {
-	usual := []step{{"delivery", delivery}, {"usage", usage}, {"interrupt", interrupt}, {"shell", shell}, {"command", command}, {"guard", guard}}
+	usual := []step{
+		{"delivery", delivery, []string{"delivery"}},
+		{"usage", usage, []string{"usage"}},
+		{"interrupt", interrupt, []string{"interrupt"}},
+		{"shell", shell, nil},
+		{"command", command, nil},
+		{"guard", guard, []string{"guard"}},
+	}
 	if os.Getenv("GC_TEST_AGENTS") == "" {
 		return usual
 	}
-	return append(usual, step{"state", state}, step{"spent", usage}, step{"resume", resume})
+	return append(usual,
+		step{"state", state, []string{"state"}},
+		step{"spent", usage, []string{"usage"}},
+		step{"resume", resume, []string{"resume"}},
+	)
 }
 
 // where says in a figure what is not the usual provider.

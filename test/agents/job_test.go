@@ -38,6 +38,7 @@ func TestACityAtWork(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for _, name := range names { // jobs are for who is there
+		owes(t, c.Found[name], "city")
 		of(t, c, name).ready()
 	}
 	var all sync.WaitGroup

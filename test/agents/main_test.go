@@ -40,15 +40,30 @@ func note(t *testing.T, found bed.Installed, column, format string, args ...any)
 	t.Helper()
 	text := fmt.Sprintf(format, args...)
 	t.Logf("%s %s, %s: %s", found.Name, found.Version, column, text)
-	if t.Failed() {
-		return
+	if !t.Failed() {
+		figures.set(found, column, text)
 	}
-	figures.mu.Lock()
-	defer figures.mu.Unlock()
-	if figures.sheet == nil {
-		figures.sheet = figure.Sheet{}
+}
+
+// owes says in the columns that the test has failed, should it fail.
+func owes(t *testing.T, found bed.Installed, columns ...string) {
+	t.Helper()
+	t.Cleanup(func() {
+		for _, column := range columns {
+			if t.Failed() {
+				figures.set(found, column, "failed")
+			}
+		}
+	})
+}
+
+func (n *notes) set(found bed.Installed, column, text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.sheet == nil {
+		n.sheet = figure.Sheet{}
 	}
-	figures.sheet.Set(found.Name, found.Version, column, figure.Cell{Text: text, Day: time.Now().Format(time.DateOnly)})
+	n.sheet.Set(found.Name, found.Version, column, figure.Cell{Text: text, Day: time.Now().Format(time.DateOnly)})
 }
 
 func (n *notes) save() error {

@@ -30,6 +30,7 @@ func TestPermissionPrompts(t *testing.T) {
 			together(t)
 			c := bed.Open(t, "pty", bed.Member{Name: "asks", CLI: name, TOML: fmt.Sprintf("permission_mode = %q", modes[name])})
 			a := of(t, c, "asks")
+			owes(t, a.found, "pending")
 			a.ready()
 			a.primed()
 			var listed, acted []time.Duration

@@ -22,6 +22,7 @@ func TestStartUpDialogs(t *testing.T) {
 			began := time.Now()
 			c := bed.Open(t, "pty", bed.Member{Name: "new", CLI: name, Seeds: bed.Fresh})
 			a := of(t, c, "new")
+			owes(t, a.found, "dialogs")
 			a.ready()
 			a.primed()
 			chosen := "none came up"

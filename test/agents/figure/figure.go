@@ -1,9 +1,8 @@
 // Package figure keeps what tests of real agent CLIs have measured, and draws
 // docs/reference/agents.md from it.
 //
-// A run writes its figures to the file that $GC_AGENTS_FIGURES names; [Sheet.Merge] takes
-// them over into figures.json, which is kept beside this package. A figure stays until the
-// same cell of the same CLI is measured again.
+// A run writes its figures to the file that $GC_AGENTS_FIGURES names, which takes the place
+// of figures.json beside this package.
 package figure
 
 import (
@@ -72,15 +71,6 @@ func (s Sheet) Set(cli, version, column string, c Cell) {
 	s[cli] = row
 }
 
-// Merge takes over the figures of another sheet.
-func (s Sheet) Merge(other Sheet) {
-	for _, cli := range slices.Sorted(maps.Keys(other)) {
-		for column, c := range other[cli].Cells {
-			s.Set(cli, other[cli].Version, column, c)
-		}
-	}
-}
-
 // none stands in cells that nobody has measured.
 const none = "not measured"
 
@@ -107,8 +97,8 @@ const head = `# Agent CLIs, measured
 Generated from test/agents/figure/figures.json; do not edit. What stands here was measured by the tests in
 test/agents: the CLI itself, at a pinned version, in a city that is started by ` + "`gc start`" + `, with a mock
 model on 127.0.0.1 whose log says what really reached it. ` + "`make test-agents`" + ` measures again and writes this
-page. A cell says "not measured" until a test has filled it; a step that fails leaves its cell as it was. So far no run
-has filled the whole page at once: a CLI's cells may be of several runs of its day.
+page anew. A cell says "not measured" where no test fills it, or what came before it has failed, and "failed" where its
+test has. No run has filled the whole page yet: what stands here now is of several runs of its day.
 
 - *launch*: from ` + "`gc start`" + ` to a session that takes prompts, with no dialog to answer.
 - *dialogs*: start-up dialogs of a new home that gc answered, by what the CLI stored afterwards.

@@ -35,26 +35,18 @@ func TestPageIsCurrent(t *testing.T) {
 	}
 }
 
-// TestMerge keeps what was not measured again, and drops what was measured of
-// another version.
-func TestMerge(t *testing.T) {
-	kept, run := figure.Sheet{}, figure.Sheet{}
-	kept.Set("a", "1", "stop", figure.Cell{Text: "old"})
-	kept.Set("a", "1", "launch", figure.Cell{Text: "kept"})
-	kept.Set("b", "1", "stop", figure.Cell{Text: "of another version"})
-	run.Set("a", "1", "stop", figure.Cell{Text: "new"})
-	run.Set("b", "2", "launch", figure.Cell{Text: "first | second"})
-	kept.Merge(run)
-	want := figure.Sheet{
-		"a": {Version: "1", Cells: map[string]figure.Cell{"stop": {Text: "new"}, "launch": {Text: "kept"}}},
-		"b": {Version: "2", Cells: map[string]figure.Cell{"launch": {Text: "first | second"}}},
-	}
-	if diff := cmp.Diff(want, kept); diff != "" {
-		t.Error(diff)
-	}
+// TestPage draws a row of the newest version only, and says what was not measured.
+func TestPage(t *testing.T) {
+	sheet := figure.Sheet{}
+	sheet.Set("b", "1", "stop", figure.Cell{Text: "of another version"})
+	sheet.Set("b", "2", "launch", figure.Cell{Text: "first | second"})
+	page := sheet.Page()
 	for _, line := range []string{`| launch | first \| second |`, "| guard | not measured |  |", "## b 2"} {
-		if !strings.Contains(kept.Page(), line) {
+		if !strings.Contains(page, line) {
 			t.Errorf("the page lacks %q", line)
 		}
+	}
+	if strings.Contains(page, "another version") {
+		t.Error("the page has a figure of another version")
 	}
 }
