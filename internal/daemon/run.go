@@ -123,8 +123,11 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	var group errgroup.Group
 	group.Go(func() error {
+		defer end() // the socket is closed only after the guard has said whose it is
 		defer cancel()
 		return g.run(ctx)
 	})
@@ -132,7 +135,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	server := api.NewServer(facade, api.Options{Version: opts.Version, Log: k.logger})
 	group.Go(func() error {
 		defer cancel()
-		return server.Run(ctx, listener)
+		return server.Run(serving, listener)
 	})
 	group.Go(func() error {
 		defer cancel()
