@@ -55,7 +55,7 @@ func newRig(t testing.TB, dir string) (*rig, func()) {
 	if err := os.WriteFile(token, []byte("good"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{TB: t, api: newAPIServer(t), pipes: make(pipes), dir: dir}
+	r := &rig{TB: t, api: newAPIServer(t), pipes: newPipes(), dir: dir}
 	r.fakes = map[types.UID]*fake.Provider{}
 	server := &http.Server{Handler: r.api}
 	var serving sync.WaitGroup
@@ -140,29 +140,38 @@ func (i in) Observe(ctx context.Context, name string) (runtime.Observation, erro
 	return i.Provider.Observe(ctx, name)
 }
 
-// pipes is a network of its own.
-type pipes chan net.Conn
+// pipes is a network of its own. Who dials may do so after its end: clients dial ahead.
+type pipes struct {
+	conns chan net.Conn
+	ended chan struct{}
+}
+
+func newPipes() pipes { return pipes{make(chan net.Conn), make(chan struct{})} }
 
 func (p pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	here, there := net.Pipe()
 	select {
-	case p <- there:
+	case p.conns <- there:
 		return here, nil
+	case <-p.ended:
+		return nil, net.ErrClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
 func (p pipes) Accept() (net.Conn, error) {
-	conn, ok := <-p
-	if !ok {
+	select {
+	case conn := <-p.conns:
+		return conn, nil
+	case <-p.ended:
 		return nil, net.ErrClosed
 	}
-	return conn, nil
 }
 
+// Close is called once, by the server.
 func (p pipes) Close() error {
-	close(p)
+	close(p.ended)
 	return nil
 }
 
