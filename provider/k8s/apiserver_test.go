@@ -31,10 +31,11 @@ type apiServer struct {
 	moved   chan struct{} // closed at each change, and replaced
 	faults  []*fault
 	asked   []asked1
-	cut     chan struct{} // closed to cut all watches
-	token   string        // that is accepted; empty is any
-	stays   bool          // new pods get no node
-	held    string        // events, as JSON
+	cut     chan struct{}     // closed to cut all watches
+	token   string            // that is accepted; empty is any
+	stays   bool              // new pods get no node
+	stuck   func(*corev1.Pod) // what becomes of those
+	held    string            // events, as JSON
 }
 
 // asked1 is a request as it came.
@@ -256,6 +257,10 @@ func (s *apiServer) create(w http.ResponseWriter, body []byte) {
 	pod.UID, pod.CreationTimestamp = types.UID(fmt.Sprintf("uid-%d", s.version)), metav1.Now()
 	s.putLocked("ADDED", &pod)
 	made := *s.pods[pod.Name]
+	if s.stays && s.stuck != nil {
+		s.stuck(&pod)
+		s.putLocked("MODIFIED", &pod)
+	}
 	if !s.stays {
 		pod.Spec.NodeName = "n1"
 		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
@@ -287,6 +292,15 @@ func (s *apiServer) delete(w http.ResponseWriter, name string, body []byte) {
 	s.putLocked("DELETED", pod)
 	s.mu.Unlock()
 	writeJSON(w, http.StatusOK, pod)
+}
+
+// edit changes a pod as the cluster does.
+func (s *apiServer) edit(name string, change func(*corev1.Pod)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pod := s.pods[name].DeepCopy()
+	change(pod)
+	s.putLocked("MODIFIED", pod)
 }
 
 func (s *apiServer) putLocked(kind string, pod *corev1.Pod) {

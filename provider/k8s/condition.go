@@ -52,10 +52,39 @@ type ReasonError struct {
 }
 
 func (e *ReasonError) Error() string {
-	if e.Text == "" {
-		return e.Kind.Error()
+	text := e.Kind.Error()
+	if e.Text != "" {
+		text += ": " + e.Text
 	}
-	return fmt.Sprintf("%v: %s", e.Kind, e.Text)
+	if remedy := e.remedy(); remedy != "" {
+		text += " (" + remedy + ")"
+	}
+	return text
+}
+
+// remedy is what a person may do about it.
+func (e *ReasonError) remedy() string {
+	switch {
+	case errors.Is(e.Kind, ErrUnschedulable):
+		return "lower the agent's requests, make room, or correct node selector and tolerations; kubectl describe nodes shows what is free"
+	case errors.Is(e.Kind, ErrImagePull):
+		return "check the image's name, that nodes reach its registry, and imagePullSecrets in the template"
+	case errors.Is(e.Kind, ErrImageNever):
+		return "load it onto the nodes, or change GC_K8S_PULL_POLICY"
+	case errors.Is(e.Kind, ErrBadImage):
+		return "correct image in [session.k8s]"
+	case errors.Is(e.Kind, ErrCannotRun):
+		return "check what the pod mounts and refers to, its security context, and that the image has a shell"
+	case errors.Is(e.Kind, ErrCrashLoop):
+		return "the image needs a shell, or gc in its PATH where it is prebaked"
+	case errors.Is(e.Kind, ErrOutOfMemory):
+		return "raise mem_limit in [session.k8s]"
+	case errors.Is(e.Kind, ErrEvicted):
+		return "raise what it requests if its node was short of it; kubectl describe node tells"
+	case errors.Is(e.Kind, ErrNodeLost):
+		return "kubectl get nodes shows how it is"
+	}
+	return ""
 }
 
 // Unwrap returns the reason.
@@ -221,10 +250,25 @@ func exitOf(pod *corev1.Pod) *runtime.Exit {
 			if t.Signal != 0 {
 				exit.Signal = fmt.Sprintf("signal %d", t.Signal)
 			}
+			exit.Reason = reasonOf(pod)
 			return exit
 		}
 	}
+	if reason := reasonOf(pod); reason != "" {
+		return &runtime.Exit{Code: -1, Signal: "killed", Reason: reason}
+	}
 	return nil
+}
+
+// reasonOf is why a pod ended that did not by its own will.
+func reasonOf(pod *corev1.Pod) string {
+	if pod.Status.Phase != corev1.PodFailed {
+		return ""
+	}
+	if err := whyEnded(pod, ""); !errors.Is(err, ErrPodEnded) {
+		return err.Error()
+	}
+	return ""
 }
 
 // limit is how long a phase may last.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,7 +51,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	p.view.learn(pod)
 	s := &starting{Provider: p, name: name, uid: pod.UID}
 	if err = s.bringUp(ctx, cfg); err != nil {
-		err = s.because(err)
+		err = s.because(pod, err)
 		s.takeBack(ctx, pod)
 	}
 	return fail(err)
@@ -307,20 +308,28 @@ func (s *starting) insist(ctx context.Context, try func(context.Context) error) 
 }
 
 // because adds what the cluster says of the pod to why a start failed.
-func (s *starting) because(err error) error {
-	pod, viewErr := s.view.pod(s.name)
-	if viewErr != nil || pod == nil || pod.UID != s.uid {
-		return err
+func (s *starting) because(pod *corev1.Pod, err error) error {
+	told := s.cluster.told(context.WithoutCancel(s.life), pod)
+	if now, viewErr := s.view.pod(s.name); viewErr == nil && now != nil && now.UID == s.uid {
+		if c := Judge(now, told); c.Err != nil {
+			reason, ok := errors.AsType[*ReasonError](err)
+			if ok && errors.Is(c.Err, reason.Kind) {
+				err = c.Err
+			} else {
+				err = errors.Join(err, c.Err)
+			}
+		}
 	}
-	c := Judge(pod, s.cluster.told(context.WithoutCancel(s.life), pod))
-	if c.Err == nil {
-		return err
+	for _, said := range told[max(0, len(told)-toldEvents):] {
+		if text := err.Error(); !strings.Contains(text, said) {
+			err = fmt.Errorf("%w; %s", err, said)
+		}
 	}
-	if reason, ok := errors.AsType[*ReasonError](err); ok && errors.Is(c.Err, reason.Kind) {
-		return c.Err
-	}
-	return errors.Join(err, c.Err)
+	return err
 }
+
+// toldEvents is how many of the pod's warnings an error tells.
+const toldEvents = 3
 
 // takeBack removes the pod of a start that failed.
 func (s *starting) takeBack(ctx context.Context, pod *corev1.Pod) {

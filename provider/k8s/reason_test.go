@@ -1,0 +1,86 @@
+package k8s
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"gascity/runtime"
+)
+
+// A pod that cannot start says why in the start's error: its state, its own warnings and
+// what a person may do. It is taken back.
+func TestWhyAPodDoesNotStart(t *testing.T) {
+	on := func(status corev1.ContainerStatus) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.NodeName, p.Status.ContainerStatuses = "n1", []corev1.ContainerStatus{status}
+		}
+	}
+	failed := func(reason, message string, status ...corev1.ContainerStatus) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.NodeName, p.Status = "n1", corev1.PodStatus{Phase: corev1.PodFailed, Reason: reason, Message: message, ContainerStatuses: status}
+		}
+	}
+	for name, c := range map[string]struct {
+		edit  func(*corev1.Pod)
+		kind  error
+		event string
+		words []string
+	}{
+		"pull":  {on(waits("ImagePullBackOff", "Back-off pulling")), ErrImagePull, "Failed: pull access denied for img", []string{"imagePullSecrets", "pull access denied"}},
+		"never": {on(waits("ErrImageNeverPull", "no")), ErrImageNever, "ErrImageNeverPull: not present", []string{"GC_K8S_PULL_POLICY", "not present"}},
+		"no node": {func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes"}}
+		}, ErrUnschedulable, "FailedScheduling: 3 Insufficient cpu", []string{"0/3 nodes", "3 Insufficient cpu", "kubectl describe nodes"}},
+		"memory":  {failed("", "", ended("OOMKilled", 137)), ErrOutOfMemory, "", []string{"mem_limit"}},
+		"evicted": {failed("Evicted", "low on resource: memory"), ErrEvicted, "Evicted: low on resource", []string{"low on resource: memory", "kubectl describe node"}},
+		"mount":   {on(waits("ContainerCreating", "")), context.DeadlineExceeded, "FailedMount: claim files not found", []string{"claim files not found", "check what the pod mounts"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				r.api.stays, r.api.stuck = true, c.edit
+				if reason, message, ok := strings.Cut(c.event, ": "); ok {
+					r.api.held = fmt.Sprintf(`{"type":"Normal","reason":"Pulling","message":"nothing of interest"},{"type":"Warning","reason":%q,"message":%q}`, reason, message)
+				}
+				ctx, cancel := context.WithTimeout(r.Context(), time.Hour)
+				defer cancel()
+				err := r.Start(ctx, "a", r.agent())
+				r.says(err, c.kind, c.words...)
+				if err != nil && strings.Contains(err.Error(), "of interest") || len(r.api.uids()) != 0 {
+					r.Errorf("%v, and there are %v", err, r.api.uids())
+				}
+			})
+		})
+	}
+}
+
+// An agent whose pod was ended from outside has ended for that reason.
+func TestWhyAnAgentEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*corev1.Pod)
+		word string
+	}{
+		"evicted": {func(p *corev1.Pod) {
+			p.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "low on memory"}
+		}, "low on memory"},
+		"memory": {func(p *corev1.Pod) {
+			p.Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{ended("OOMKilled", 137)}}
+		}, "mem_limit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				r.begin("a")
+				r.api.edit(podName("city", "a"), c.edit)
+				time.Sleep(time.Second)
+				o, err := r.Observe(r.Context(), "a")
+				if err != nil || o.Session != runtime.Alive || o.Agent != runtime.Dead || o.Exit == nil || !strings.Contains(o.Exit.String(), c.word) {
+					r.Errorf("it is seen as %s, agent %s, exit %v, %v; want one that says %q", o.Session, o.Agent, o.Exit, err, c.word)
+				}
+			})
+		})
+	}
+}
