@@ -49,18 +49,13 @@ type Exit struct {
 	Code   int       `json:"code"`             // exit code, -1 if a signal ended it
 	Signal string    `json:"signal,omitempty"` // "killed", "terminated", ...
 	At     time.Time `json:"at"`
-	Reason string    `json:"reason,omitempty"` // why, where the place that it ran in says so
 }
 
 func (e Exit) String() string {
-	text := fmt.Sprintf("exited with code %d", e.Code)
 	if e.Signal != "" {
-		text = "ended by signal: " + e.Signal
+		return "ended by signal: " + e.Signal
 	}
-	if e.Reason != "" {
-		text += "; " + e.Reason
-	}
-	return text
+	return fmt.Sprintf("exited with code %d", e.Code)
 }
 
 // Observation is what one fresh look at a session found.
@@ -84,6 +79,9 @@ type Observation struct {
 	StartedAt time.Time `json:"started_at,omitzero"`
 	// Exit is set once the agent has been seen to end.
 	Exit *Exit `json:"exit,omitempty"`
+	// Cause is why a session that is dead is gone, in words for people, where the driver
+	// knows: as that what all its sessions shared has ended. Empty if it does not.
+	Cause string `json:"cause,omitempty"`
 	// Last is what the last output of an agent that has ended says of it: that the
 	// vendor serves nothing for now. Nil if it says nothing of that kind.
 	Last *Evidence `json:"last,omitempty"`

@@ -29,6 +29,10 @@ func TestExplainHoldsTheRoot(t *testing.T) {
 			w.fake.onPeek = "Traceback\nKeyError: 'MODEL'"
 			w.fake.end("gc-town-a", 1)
 		}, []string{"KeyError: 'MODEL'", "exited with code 1"}},
+		{"lost server", func(w *town, _ *storetest.Faulty) {
+			w.fake.set(func(f *fake) { f.cause = "its server (process 7) ended" })
+			w.fake.vanish("gc-town-a")
+		}, []string{"incarnation 1: its server (process 7) ended"}},
 		{"quarantine", func(w *town, _ *storetest.Faulty) {
 			w.settings.MaxRestarts = 2
 			_ = w.reload()

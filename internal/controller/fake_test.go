@@ -23,6 +23,7 @@ type fake struct {
 	calls    map[string]int
 
 	streams    bool
+	cause      string                                       // why sessions that vanish do
 	down       error                                        // answer of every question
 	silent     chan struct{}                                // nothing is answered before it is closed; nil: all is
 	partial    bool                                         // listings are incomplete
@@ -261,7 +262,7 @@ func (f *fake) Observe(_ context.Context, name string) (runtime.Observation, err
 	}
 	s := f.sessions[name]
 	if s == nil {
-		o.Session, o.Agent = runtime.Dead, runtime.Dead
+		o.Session, o.Agent, o.Cause = runtime.Dead, runtime.Dead, f.cause
 		if f.orphans[name] != "" {
 			o.Agent = runtime.Alive
 		}

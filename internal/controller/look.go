@@ -214,7 +214,7 @@ func (l *loop) ended(e *entry) {
 		e.last = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Processes: len(e.tree), Survivors: reach.Survivors(e.tree)}
 		l.countEnd(e)
 	}
-	kind, fault := reach.EndOf(&e.rec)
+	kind, fault := reach.EndOf(&e.rec, e.seen.Cause)
 	if cut && e.rec.Lost {
 		kind, fault = event.SessionStartFailed, "its start was cut off by the end of the controller"
 	}

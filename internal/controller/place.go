@@ -188,7 +188,7 @@ func (l *loop) noticed(p *place, ev runtime.Event) {
 		return
 	}
 	if ev.Kind == runtime.EventServerLost {
-		l.c.emit(event.ServerLost, nil, "the server of the sessions has ended", map[string]string{"provider": p.selection, "error": ev.Text})
+		l.c.emit(event.ServerLost, nil, "the "+p.selection+" server ended, and every session in it; the next start brings a new one", map[string]string{"provider": p.selection, "error": ev.Text})
 	}
 	e := l.at(p, ev.Session)
 	if e == nil {

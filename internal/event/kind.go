@@ -106,7 +106,7 @@ func Kinds() []KindInfo {
 		{SessionStartFailed, "a start failed and left nothing behind", []Datum{{"error", "why, with the agent's last output"}, {"class", "missing binary, exit, dialog, timeout, setup, limited or other"}, next}},
 		{SessionAdopted, "a session that ran already was taken over", []Datum{instance}},
 		{SessionExited, "the agent ended by itself", []Datum{exit, next}},
-		{SessionLost, "the session vanished without a trace of its end", []Datum{next}},
+		{SessionLost, "the session vanished without a trace of its end; the text names the cause where it is known", []Datum{next}},
 		{SessionStopping, "a stop began", []Datum{reason}},
 		{SessionStopped, "the session was ended by the controller", []Datum{reason, {"processes", "how many it had"}}},
 		{SessionStopFailed, "a stop failed; something may still run", []Datum{{"error", "why"}, {"survivors", "processes that still run"}}},

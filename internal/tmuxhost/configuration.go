@@ -48,8 +48,13 @@ func (s *Server) configuration() string {
 		"set -g window-status-format ''",
 		"set -g window-status-current-format ''",
 		`bind-key -n 'C-\' detach-client`,
-		"set-hook -g client-attached " + followClient,
-		"set-hook -g client-session-changed " + followClient,
+		`%if "#{>=:#{version},3.1}"`,
+		"set-hook -g client-attached " + follow("latest"),
+		"set-hook -g client-session-changed " + follow("latest"),
+		"%else", // which knows no latest
+		"set-hook -g client-attached " + follow("largest"),
+		"set-hook -g client-session-changed " + follow("largest"),
+		"%endif",
 	} {
 		fmt.Fprintln(&b, line)
 	}
@@ -59,9 +64,12 @@ func (s *Server) configuration() string {
 	return b.String()
 }
 
-// followClient lets a window of ours follow the size of the person who comes to see it.
-// When the last one has left, the driver gives it its own size again.
-const followClient = `"if-shell -F '#{&&:#{@` + OptionInstance + `},#{==:#{client_control_mode},0}}' 'set-option -w window-size latest'"`
+// follow lets a window of ours follow the size of the person who comes to see it, of several
+// the one that the rule names. When the last one has left, the driver gives it its own size
+// again.
+func follow(rule string) string {
+	return `"if-shell -F '#{&&:#{@` + OptionInstance + `},#{==:#{client_control_mode},0}}' 'set-option -w window-size ` + rule + `'"`
+}
 
 // terminal256 is the name of tmux's own terminal, where the system knows it.
 func terminal256(env []string) string {

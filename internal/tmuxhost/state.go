@@ -44,11 +44,12 @@ type State struct {
 	Title         string
 }
 
-// StateFields is the format of a [State]. The title is last: it can hold anything.
+// StateFields is the format of a [State]. The title is last: it can hold anything. Times are
+// asked for where there is a pane only: a tmux 3.2 that is asked for one of nothing crashes.
 const (
 	StateFields = "#{@" + OptionInstance + "} #{@" + OptionSession + "} #{pane_id} #{window_id} #{session_id} #{pane_dead} #{pane_dead_status} " +
-		"#{pane_dead_signal} #{pane_dead_time} #{pane_pid} #{session_attached} #{session_last_attached} #{session_activity} " +
-		"#{window_activity} #{window_width} #{window_height} #{pane_title}"
+		"#{pane_dead_signal} #{pane_dead_time} #{pane_pid} #{session_attached} " +
+		"#{?pane_id,#{session_last_attached} #{session_activity} #{window_activity},  } #{window_width} #{window_height} #{pane_title}"
 	stateCount = 17
 )
 

@@ -139,9 +139,9 @@ func (l *lease) fence() string {
 // unseen is the condition that no person has typed since then, as the server counts.
 func unseen(at time.Time) string {
 	if at.IsZero() {
-		return "#{==:#{session_last_attached},}"
+		return "#{==:#{?pane_id,#{session_last_attached},},}"
 	}
-	return "#{==:#{session_activity}," + strconv.FormatInt(at.Unix(), 10) + "}"
+	return "#{==:#{?pane_id,#{session_activity},}," + strconv.FormatInt(at.Unix(), 10) + "}"
 }
 
 // Send keeps the contract of console.Terminal.

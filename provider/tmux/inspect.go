@@ -3,6 +3,7 @@ package tmux
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,13 +109,25 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 
 // Observe keeps the contract of runtime.Observer.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
-	obs := runtime.Observation{At: time.Now()}
+	obs, live, err := p.observe(ctx, name)
+	if live && obs.Agent == runtime.Dead { // perhaps it ended between the two questions: then there is an exit
+		obs, _, err = p.observe(ctx, name)
+	}
+	if err != nil {
+		return obs, &runtime.Error{Op: "observe", Session: name, Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
+	}
+	return obs, nil
+}
+
+// observe looks once. live is whether the server knew of no end.
+func (p *Provider) observe(ctx context.Context, name string) (obs runtime.Observation, live bool, err error) {
+	obs.At = time.Now()
 	s, err := p.see(ctx, name)
 	if err == nil {
 		s, err = p.ended(ctx, s)
 	}
 	if err != nil {
-		return obs, &runtime.Error{Op: "observe", Session: name, Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
+		return obs, false, err
 	}
 	obs.Session, obs.Agent = runtime.Dead, runtime.Dead
 	if r := s.record; r != nil {
@@ -135,8 +148,9 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 		}
 	case s.lost():
 		s.record.observeLost(&obs)
+		obs.Cause = p.cause(s.record)
 	}
-	return obs, nil
+	return obs, s.live(), nil
 }
 
 // endLimit is how long the server may take to notice an end.
@@ -188,6 +202,18 @@ func (r *record) observeLost(obs *runtime.Observation) {
 	case err != nil:
 		obs.Agent = runtime.Unknown
 	}
+}
+
+// cause is why a lost session is gone.
+func (p *Provider) cause(r *record) string {
+	server, _, there := p.server.Client().Server()
+	switch {
+	case !r.sameBoot():
+		return "this machine was started anew, and its tmux server is gone"
+	case !there || server.PID != r.Server:
+		return fmt.Sprintf("its tmux server (process %d) ended, and every session in it", r.Server)
+	}
+	return "it was closed inside tmux, the server of which runs on"
 }
 
 // Peek keeps the contract of runtime.Output.

@@ -43,6 +43,7 @@ type pane struct {
 	told    time.Time   // of the last event of output
 	telling *time.Timer // of the next one; nil if none is due
 	unsaved bool        // what was heard is not noted in the server yet
+	asked   bool        // the program wants to know whether its reports are read
 }
 
 func newPane(t *town, id string) *pane {
@@ -133,9 +134,8 @@ func (p *pane) noticeLocked(n term.Notice) {
 		p.tellLocked(runtime.Event{Kind: runtime.EventTitle, Time: now, Text: n.Text})
 	case term.ProgramStatus:
 		if n.Payload == "?" {
-			if p.town.listener != nil && p.name != "" {
-				p.town.wg.Go(p.answer)
-			}
+			p.asked = p.town.listener != nil
+			p.answerLocked()
 			return
 		}
 	}
@@ -155,6 +155,14 @@ func (p *pane) tellLocked(e runtime.Event) {
 
 // statusAnswer tells a program that its reports are read.
 const statusAnswer = "\x1b]7501;?\x1b\\"
+
+// answerLocked answers a program that has asked, as soon as it is known whose pane it is.
+func (p *pane) answerLocked() {
+	if p.asked && p.name != "" {
+		p.asked = false
+		p.town.wg.Go(p.answer)
+	}
+}
 
 // answer tells the program that its reports are read.
 func (p *pane) answer() {

@@ -114,6 +114,7 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 	r.shell("shell", "exec bash --norc --noprofile -i", map[string]string{"PS1": "ready> "})
 	s := d.sit(100, 30, r.dir, "shell")
 	d.shows(s, "ready>")
+	until(t, "the session follows", func() bool { return r.ask("display-message", "-p", "-t", "=shell:", "#{window_width}") == "100" })
 	d.keys(s, "echo hello-$((40+2)); stty size", "Enter")
 	d.shows(s, "hello-42")
 	d.shows(s, "29 100") // the status line has the last row
@@ -366,10 +367,14 @@ func TestServerIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	load := "yes flood"
+	if before(t, "3.2") {
+		load = "exec cat" // it cannot pause panes
+	}
 	var names []string
 	for n := range 8 {
 		names = append(names, fmt.Sprintf("s%d", n))
-		r.shell(names[n], "yes flood", nil)
+		r.shell(names[n], load, nil)
 	}
 	r.shell("stubborn", "trap '' HUP TERM; exec sleep 1000", nil)
 	r.shell("helped", "setsid sleep 1000 & exec cat", nil)
@@ -405,7 +410,8 @@ func TestServerIsKilled(t *testing.T) {
 	for _, name := range names {
 		until(t, name+" is dead", func() bool {
 			obs, err := r.Observe(t.Context(), name)
-			return err == nil && obs.Session == runtime.Dead && obs.Agent == runtime.Dead
+			return err == nil && obs.Session == runtime.Dead && obs.Agent == runtime.Dead &&
+				strings.Contains(obs.Cause, fmt.Sprintf("tmux server (process %d) ended", pid))
 		})
 	}
 	obs, err := r.Observe(t.Context(), "stubborn")

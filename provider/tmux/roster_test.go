@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"gascity/provider/tmux"
@@ -45,6 +46,10 @@ func TestListKnowsWhatOthersDid(t *testing.T) {
 		until(t, "the killed session is gone", func() bool {
 			names, err := r.ListRunning("")
 			return err == nil && slices.Equal(names, []string{"comes"})
+		})
+		until(t, "that is told", func() bool {
+			obs, err := r.Observe(t.Context(), "stays")
+			return err == nil && obs.Session == runtime.Dead && strings.Contains(obs.Cause, "closed inside tmux")
 		})
 		if err := errors.Join(other.Stop("stays"), other.Start(t.Context(), "stays", cfg), other.Stop("comes")); err != nil {
 			t.Fatal(err)

@@ -85,7 +85,7 @@ func TestReportsAreAnswered(t *testing.T) {
 	}
 	defer second.Close()
 	file := filepath.Join(r.dir, "answer")
-	r.shell("s", `stty raw -echo; sleep 0.2; printf '\033]7501;?\033\\'; dd bs=1 count=9 of=`+file+` 2>/dev/null; stty sane; echo done; exec cat`, nil)
+	r.shell("s", `stty raw -echo; printf '\033]7501;?\033\\'; dd bs=1 count=9 of=`+file+` 2>/dev/null; stty sane; echo done; exec cat`, nil)
 	if _, err := second.ListRunning(""); err != nil {
 		t.Fatal(err)
 	}
@@ -184,6 +184,10 @@ func TestRawOutputIsKept(t *testing.T) {
 func TestFloodHoldsUpNobody(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes the whole machine")
+	}
+	needsTmux(t)
+	if before(t, "3.2") {
+		t.Skip("this tmux cannot pause panes: a flood that is heard holds up everything")
 	}
 	r := newRig(t, func(cfg *tmux.Config) { cfg.LogDir = "" })
 	a := r.start("quiet", "claude", "")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -129,23 +130,33 @@ func (t *town) paneLocked(id string) *pane {
 	return pane
 }
 
-// lose takes notice that the server has ended: that is one line in the log and the end of
-// every session.
+// lose takes notice that the server has ended.
 func (t *town) lose(why string) {
+	t.bury(math.MaxUint64, why)
 	t.mu.Lock()
-	n := len(t.sessions)
-	if n > 0 {
-		t.feeds.Tell(runtime.Event{Kind: runtime.EventServerLost, Time: time.Now(), Text: why})
-	}
-	for _, pane := range t.sessions {
-		t.endLocked(pane)
-	}
+	defer t.mu.Unlock()
 	for id, pane := range t.panes {
 		pane.close()
 		pane.bumpLocked()
 		delete(t.panes, id)
 	}
-	t.mu.Unlock()
+}
+
+// bury ends the first known sessions, whose server is gone: that is one line in the log and
+// one event, whoever finds it out first.
+func (t *town) bury(known uint64, why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for _, pane := range t.sessions {
+		if pane.number > known {
+			continue
+		}
+		if n++; n == 1 {
+			t.feeds.Tell(runtime.Event{Kind: runtime.EventServerLost, Time: time.Now(), Text: why})
+		}
+		t.endLocked(pane)
+	}
 	if n > 0 {
 		t.p.cfg.Logger.Error("the tmux server is gone, its sessions are lost", "sessions", n, "why", why)
 	}
@@ -180,10 +191,11 @@ func (t *town) survey() {
 		if err != nil && !absent && t.ctx.Err() == nil && !errors.Is(err, tmuxctl.ErrClosed) {
 			t.p.cfg.Logger.Warn("cannot list the sessions of tmux", "error", err)
 		}
-		if err == nil || absent {
-			if !absent {
-				t.listen()
-			}
+		if absent {
+			t.bury(began, err.Error())
+		}
+		if err == nil {
+			t.listen()
 			t.compare(list, began)
 			t.p.server.Fit(ctx, list)
 			t.p.server.Sweep(ctx, strays)
@@ -246,11 +258,13 @@ func (t *town) saw(s tmuxhost.State) {
 		known.name, known.hash, known.number = s.Name, s.Hash, t.count
 		t.sessions[s.Name] = known
 		known.openLog()
+		known.answerLocked()
 		t.feeds.Tell(runtime.Event{Kind: runtime.EventStarted, Session: s.Name, Time: now})
 	}
 	if known.attached != s.Attached {
 		known.attached = s.Attached
 		known.bumpLocked()
+		t.touch() // a tmux before 3.2 does not tell that somebody left; what they shrank is to be fitted
 		t.feeds.Tell(runtime.Event{Kind: runtime.EventAttached, Session: s.Name, Time: now, Attached: s.Attached})
 	}
 	switch {

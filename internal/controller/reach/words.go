@@ -1,13 +1,15 @@
 package reach
 
 import (
+	"cmp"
+
 	"gascity/internal/event"
 	"gascity/internal/session"
 )
 
 // EndOf tells in words how the incarnation of a record ended, although nobody had
-// asked for it.
-func EndOf(r *session.Record) (event.Kind, string) {
+// asked for it. cause is why it vanished, if it did and its driver knows.
+func EndOf(r *session.Record, cause string) (event.Kind, string) {
 	switch exit := r.Exit; {
 	case exit != nil:
 		fault := "the agent " + exit.String()
@@ -18,5 +20,5 @@ func EndOf(r *session.Record) (event.Kind, string) {
 	case !r.Lost:
 		return event.SessionExited, "the agent ended; nobody knows how"
 	}
-	return event.SessionLost, "the session vanished without a trace"
+	return event.SessionLost, cmp.Or(cause, "the session vanished without a trace")
 }
