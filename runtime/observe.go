@@ -49,13 +49,18 @@ type Exit struct {
 	Code   int       `json:"code"`             // exit code, -1 if a signal ended it
 	Signal string    `json:"signal,omitempty"` // "killed", "terminated", ...
 	At     time.Time `json:"at"`
+	Reason string    `json:"reason,omitempty"` // why, where the place that it ran in says so
 }
 
 func (e Exit) String() string {
+	text := fmt.Sprintf("exited with code %d", e.Code)
 	if e.Signal != "" {
-		return "ended by signal: " + e.Signal
+		text = "ended by signal: " + e.Signal
 	}
-	return fmt.Sprintf("exited with code %d", e.Code)
+	if e.Reason != "" {
+		text += "; " + e.Reason
+	}
+	return text
 }
 
 // Observation is what one fresh look at a session found.
