@@ -62,7 +62,7 @@ func TestThrottledIsLeftAlone(t *testing.T) {
 			r.api.inject(f)
 		}
 		r.says(r.unseen("a"), runtime.ErrRuntimeUnavailable, "asked too much")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.begin("a")
 		r.once("a")
 		r.spaced("list", 3, 20*time.Second)
@@ -172,7 +172,7 @@ func TestDeleteWithoutAnAnswer(t *testing.T) {
 				stopped := make(chan error)
 				go func() { stopped <- r.Stop("a") }()
 				for len(r.api.uids()) > 0 {
-					time.Sleep(time.Millisecond) // of the bubble
+					<-time.After(time.Millisecond)
 				}
 				if err := other.Start(r.Context(), "a", r.agent()); err != nil {
 					r.Fatalf("Start while the other one has no answer: %v", err)
@@ -220,19 +220,19 @@ func TestALostWatchIsUnknown(t *testing.T) {
 		r.api.cutWatches()
 		synctest.Wait()
 		r.says(r.unseen("a"), runtime.ErrRuntimeUnavailable, "begun again")
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		r.says(r.unseen("a"), runtime.ErrRuntimeUnavailable, "/readyz")
 		if names, err := r.ListRunning(""); !errors.Is(err, runtime.ErrRuntimeUnavailable) {
 			r.Errorf("ListRunning = %v, %v", names, err)
 		}
 		r.says(r.Start(r.Context(), "a", r.agent()), runtime.ErrRuntimeUnavailable)
 		r.says(r.Stop("a"), runtime.ErrRuntimeUnavailable)
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 		if lists := len(r.api.count("list")); lists > 90 {
 			r.Errorf("%d lists in 10 minutes of 503", lists)
 		}
 		heal()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.once("a")
 		for len(events) > 0 {
 			if e := <-events; e.Kind == runtime.EventGone || e.Kind == runtime.EventExited {
@@ -251,7 +251,7 @@ func TestAWatchThatAlwaysDrops(t *testing.T) {
 				f.verb, f.times = "watch", -1
 				r.api.inject(f)
 				r.api.cutWatches()
-				time.Sleep(10 * time.Minute)
+				<-time.After(10 * time.Minute)
 				if asked := len(r.api.count("")); asked > 180 {
 					r.Errorf("%d requests in 10 minutes", asked)
 				}
@@ -286,13 +286,13 @@ func TestAVersionThatIsTooOld(t *testing.T) {
 				r.api.mu.Unlock()
 				r.api.forget()
 				for len(r.api.count("list")) == 1 {
-					time.Sleep(time.Second)
+					<-time.After(time.Second)
 					o, err := r.Observe(r.Context(), "a")
 					if err == nil && o.Agent != runtime.Alive {
 						r.Errorf("meanwhile it is %s", o.Agent)
 					}
 				}
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				r.sees("a", runtime.Alive, runtime.Alive)
 				r.sees("b", runtime.Dead, runtime.Dead)
 				gone := map[string]int{}
@@ -315,11 +315,11 @@ func TestAStaleListIsUnknown(t *testing.T) {
 		r.begin("a")
 		heal := r.api.inject(fault{verb: "list", times: -1, versions: "100"})
 		r.api.cutWatches()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.says(r.unseen("a"), runtime.ErrRuntimeUnavailable, "lags behind")
 		r.says(r.Start(r.Context(), "a", r.agent()), runtime.ErrRuntimeUnavailable)
 		heal()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		r.once("a")
 	})
 }
@@ -350,10 +350,10 @@ func TestAProxyThatAnswersForTheServer(t *testing.T) {
 			r.begin("a")
 			heal := r.api.inject(fault{verb: "list", times: -1, code: 200, text: text})
 			r.api.cutWatches()
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			r.sees("a", runtime.Unknown, runtime.Unknown)
 			heal()
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			r.once("a")
 		})
 	}
@@ -371,13 +371,13 @@ func TestAnExpiredToken(t *testing.T) {
 		r.says(err, ErrLogin, "log in", "kubectl auth whoami")
 		r.says(r.Start(r.Context(), "b", r.agent()), ErrLogin, "log in")
 		r.api.cutWatches()
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 		r.says(r.unseen("a"), ErrLogin, "log in")
 		r.says(r.Stop("a"), ErrLogin)
 		if err := os.WriteFile(r.config.BearerTokenFile, []byte("next"), 0o600); err != nil {
 			r.Fatal(err)
 		}
-		time.Sleep(3 * time.Minute)
+		<-time.After(3 * time.Minute)
 		r.once("a")
 		if created, deleted := len(r.api.count("create")), len(r.api.count("delete")); created != 3 || deleted != 0 {
 			r.Errorf("%d pods were asked for and %d deletions; want 3 and none", created, deleted)

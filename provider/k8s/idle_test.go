@@ -60,7 +60,7 @@ func TestRestMakesNoRequests(t *testing.T) {
 		}
 		for range 20 { // 30 s is the patrol
 			r.sweep(names)
-			time.Sleep(30 * time.Second)
+			<-time.After(30 * time.Second)
 		}
 		if all, lists, watches := len(r.api.count("")), len(r.api.count("list")), len(r.api.count("watch")); lists != 1 || watches > 3 || all != lists+watches {
 			r.Errorf("%d requests in 10 minutes, of them %d lists and %d watches; want 1 and at most 3", all, lists, watches)

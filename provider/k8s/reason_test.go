@@ -75,7 +75,7 @@ func TestWhyAnAgentEnded(t *testing.T) {
 			inBubble(t, func(r *rig) {
 				r.begin("a")
 				r.api.edit(podName("city", "a"), c.edit)
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				o, err := r.Observe(r.Context(), "a")
 				if err != nil || o.Session != runtime.Alive || o.Agent != runtime.Dead || o.Exit == nil || !strings.Contains(o.Exit.String(), c.word) {
 					r.Errorf("it is seen as %s, agent %s, exit %v, %v; want one that says %q", o.Session, o.Agent, o.Exit, err, c.word)
