@@ -214,7 +214,7 @@ func TestFloodHoldsUpNobody(t *testing.T) {
 	}
 	slices.Sort(process)
 	t.Logf("a prompt takes %s alone, in the flood %s (all: %s); one process of tmux that asks takes %s in it", alone, during[2], during, process[4])
-	if during[2] > 5*time.Second {
+	if during[2] > max(5*time.Second, 20*process[4]) { // a machine that others use is slow with everything
 		t.Errorf("a prompt takes %s in the flood", during[2])
 	}
 	a.took("before the flood", "alone", "in the flood 0", "in the flood 1", "in the flood 2", "in the flood 3", "in the flood 4")
