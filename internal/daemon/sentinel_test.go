@@ -102,7 +102,7 @@ func (h *hamlet) life(t *testing.T, store prompt.Store, desired plan.Session) {
 			t.Error(err)
 		}
 	}
-	time.Sleep(time.Minute) // of the bubble
+	<-time.After(time.Minute) // of the bubble
 	synctest.Wait()
 	if why := e.unproved(h.view); !strings.Contains(why, "unguarded") {
 		t.Errorf("what waits is held by %q", why)
