@@ -30,7 +30,8 @@ type looks struct {
 
 // listing is what one run has found.
 type listing struct {
-	at    time.Time
+	at    time.Time     // when it began
+	took  time.Duration // until it was there
 	found map[string]runtime.Observation
 }
 
@@ -75,6 +76,21 @@ func (l *looks) find(ctx context.Context, name string) (obs runtime.Observation,
 	return obs, ok
 }
 
+// recent reports whether the last listing has the session, and is young enough for who is told
+// by what follows if it has gone since. One that takes seconds is not made for each of these.
+func (l *looks) recent(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == nil || l.p.cfg.Fresh < 0 || time.Since(l.last.at) >= l.p.cfg.Fresh+recentFor*l.last.took {
+		return false
+	}
+	obs, ok := l.last.found[name]
+	return ok && obs.Session == runtime.Alive
+}
+
+// recentFor is for how many times of its making a listing is recent.
+const recentFor = 4
+
 // fly makes the listing, in the caller's time: if that is cut off, those who wait ask
 // for themselves.
 func (l *looks) fly(ctx context.Context, f *flight) {
@@ -90,7 +106,7 @@ func (l *looks) fly(ctx context.Context, f *flight) {
 		l.barren = l.barren || isMissing(err)
 		return
 	}
-	f.found = &listing{at: began, found: found}
+	f.found = &listing{at: began, took: time.Since(began), found: found}
 	if f.epoch == l.epoch {
 		l.last = f.found
 	}

@@ -102,6 +102,9 @@ func (p *Provider) RemoveMeta(name, key string) error {
 // certainly does not run.
 func (p *Provider) there(ctx context.Context, verb, name string) error {
 	if runtime.ValidateName(name) == nil {
+		if p.looks.recent(name) {
+			return nil
+		}
 		if p.caps.Has(script.CapObserve) {
 			obs, err := p.Observe(ctx, name)
 			if err != nil || obs.Session != runtime.Dead {

@@ -54,8 +54,8 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	seen.LastOutput, again = p.shots.since(name, seen.sum, now)
 	reading := console.Sense(seen.pointed(rules.ReadyPrefix), rules, now)
 	reading.Instance = token
-	if !p.caps.Has(script.CapWatch) && (reading.Again.IsZero() || again.Before(reading.Again)) && !again.IsZero() {
-		reading.Again = again
+	if !p.caps.Has(script.CapWatch) {
+		reading.Again = paced(reading.Again, again, now)
 	}
 	seen.overlook(&reading, rules)
 	life := life(token, answered)
@@ -65,6 +65,24 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	}
 	return reading, nil
 }
+
+// paced is when to look again: at the earlier of two times, but looks take a part of the time
+// only. Where one takes seconds, as on a loaded machine, the next waits for as many times that.
+func paced(wanted, again, began time.Time) time.Time {
+	if again.IsZero() {
+		return wanted
+	}
+	if soon := began.Add(lookShare * time.Since(began)); again.Before(soon) {
+		again = soon
+	}
+	if wanted.IsZero() || again.Before(wanted) {
+		return again
+	}
+	return wanted
+}
+
+// lookShare is the share of the time that looks at one screen may take, as its reciprocal.
+const lookShare = 4
 
 // lifeOf returns the token of the session that was seen. The error is
 // [runtime.ErrSessionNotFound] if its agent has ended.

@@ -161,6 +161,7 @@ func (p *Provider) mark(ctx context.Context, name string, cfg runtime.Config) er
 		return fmt.Errorf("its incarnation cannot be marked: %w", err)
 	}
 	p.tokens.set(name, cfg.Env[metaToken])
+	p.answers.set(name, cfg.Env[metaToken], 0)
 	return nil
 }
 
