@@ -344,6 +344,33 @@ func TestBusyAgentGetsAttempts(t *testing.T) {
 	}, a)
 }
 
+// A normal prompt waits for the end of a turn that the agent tells of, a system prompt
+// does not. One that never ends gets attempts all the same.
+func TestNormalWaitsForTheEndOfATurn(t *testing.T) {
+	a, endless := newAgent("a"), newAgent("endless")
+	inBubble(t, func(r *rig) {
+		for _, a := range []*agent{a, endless} {
+			a.view.Activity = session.Activity{State: runtime.ActivityBusy, Confidence: session.Certain, Since: time.Now()}
+		}
+		last, lost := r.send("a", "normal"), r.send("endless", "normal")
+		first := r.send("a", "system", func(q *client.NudgeRequest) { q.Priority = "system" })
+		r.pass(20 * time.Minute)
+		r.want(first.ID, client.ReceiptConsumed)
+		got := r.want(last.ID, client.ReceiptQueued)
+		if got.Attempts != 0 || a.interrupted != 0 || !slices.Equal(a.ledger, []string{"system"}) {
+			r.Errorf("during the turn there were %d attempts and %d interrupts, it took %v", got.Attempts, a.interrupted, a.ledger)
+		}
+		began := time.Now()
+		r.edit("a", func(a *agent) { a.view.Activity.State = runtime.ActivityIdle })
+		done, err := r.engine.Receipt(r.Context(), last.ID, client.ReceiptConsumed)
+		if err != nil || done.State != client.ReceiptConsumed || time.Since(began) > time.Second {
+			r.Errorf("%s after the turn it is %s, %v", time.Since(began), done.State, err)
+		}
+		r.pass(10 * time.Minute)
+		r.want(lost.ID, client.ReceiptConsumed)
+	}, a, endless)
+}
+
 // A person's draft holds prompts up, and they come soon after it.
 func TestDraftIsWaitedFor(t *testing.T) {
 	a := newAgent("a")

@@ -60,7 +60,7 @@ func rests(v session.View) bool {
 
 // shut says why no attempt may be made now; empty if one may. A driver that can
 // tell what became of a prompt looks at the agent itself before the first byte,
-// so a turn in progress or an unknown activity is its to judge.
+// so a turn that nobody tells of, or an unknown activity, is its to judge.
 func shut(v session.View) string {
 	switch {
 	case !v.Running:

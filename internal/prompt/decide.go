@@ -72,6 +72,7 @@ const (
 	reasonTurnless  = "the agent took it and ended before a turn was seen to work on it"
 	reasonCommand   = "the agent took it, perhaps for a command of its own; no turn was seen to work on it"
 	reasonTurnBound = "the agent took it; no turn was seen to work on it"
+	reasonTurn      = "the agent is busy: it waits for the end of the turn"
 )
 
 // Decide returns the next thing to do for the open receipts of one session.
@@ -221,6 +222,10 @@ func (d *decision) deliver(r *Receipt) Action {
 		d.why = s.Shut
 		return Action{Verb: VerbWait}
 	}
+	if rest := r.rest(s); d.now.Before(rest) {
+		d.why = reasonTurn
+		return d.wait(rest)
+	}
 	if edge := r.edge(s, d.now); !edge.IsZero() {
 		d.why = "it waits to see whether the prompt before it began a turn"
 		return d.wait(edge)
@@ -317,26 +322,6 @@ func (r *Receipt) told(s Sight) bool { return s.Tells && s.Instance == r.Instanc
 
 // isEdge reports whether a sign is that of a turn which began with the submission.
 func isEdge(sign string) bool { return sign == "busy" || sign == "status" || sign == SignWorked }
-
-// edgeBound is how long at most an urgent prompt waits for the beginning of a turn.
-const edgeBound = 5 * time.Second
-
-// edge returns until when an urgent prompt waits because the agent took another one
-// and nobody has looked since then whether a turn began, which would be interrupted
-// first; zero: it does not wait.
-func (r *Receipt) edge(s Sight, now time.Time) time.Time {
-	if r.Priority != Urgent || !r.Interrupted.IsZero() || s.TakenAt.IsZero() || s.ReadAt.IsZero() || s.Activity == runtime.ActivityBusy {
-		return time.Time{}
-	}
-	until := s.TakenAt.Add(edgeBound)
-	if from := later(s.TakenAt, s.Since).Add(resting); s.ReadAt.After(s.TakenAt) && from.Before(until) {
-		until = from
-	}
-	if !now.Before(until) {
-		return time.Time{}
-	}
-	return until
-}
 
 // spokenFor reports whether the agent's own side has spoken of the prompt.
 func (r *Receipt) spokenFor() bool {

@@ -29,6 +29,9 @@ func taken(evidence string) Receipt {
 
 func open() Sight { return Sight{Known: true, Instance: "i1", Activity: runtime.ActivityReady} }
 
+// inTurn is an agent that tells of a turn.
+func inTurn(s *Sight) { s.Activity, s.Sure, s.Since, s.ReadAt = runtime.ActivityBusy, true, noon, noon }
+
 func TestDecide(t *testing.T) {
 	injected, _ := waiting("p", nil).Move(Injected, noon, "")
 	for _, c := range []struct {
@@ -52,6 +55,18 @@ func TestDecide(t *testing.T) {
 		{"removed", waiting("p", nil), func(s *Sight) { s.Gone = "removed" }, 0, VerbMove, Dead},
 		{"backing off", waiting("p", func(r *Receipt) { r.NextAt = noon.Add(time.Minute) }), nil, 0, VerbWait, ""},
 		{"backing off, changed", waiting("p", func(r *Receipt) { r.NextAt = noon.Add(time.Minute) }), func(s *Sight) { s.ChangedAt = noon }, 0, VerbDeliver, ""},
+
+		{"during a turn", waiting("p", nil), inTurn, 0, VerbWait, ""},
+		{"during a turn, changed", waiting("p", nil), func(s *Sight) { inTurn(s); s.ChangedAt = noon }, 0, VerbWait, ""},
+		{"during a turn, too long", waiting("p", nil), inTurn, turnBound, VerbDeliver, ""},
+		{"during a turn, too long, refused", waiting("p", func(r *Receipt) { r.NextAt = noon.Add(turnBound + 1) }), inTurn, turnBound, VerbWait, ""},
+		{"during the turn of the one before", waiting("p", nil), func(s *Sight) { inTurn(s); s.TakenAt = noon.Add(turnBound) }, turnBound, VerbWait, ""},
+		{"during a turn that is a guess", waiting("p", nil), func(s *Sight) { inTurn(s); s.Sure = false }, 0, VerbDeliver, ""},
+		{"work in the background", waiting("p", nil), func(s *Sight) { inTurn(s); s.Activity = runtime.ActivityBackground }, 0, VerbDeliver, ""},
+		{"activity not known", waiting("p", nil), func(s *Sight) { inTurn(s); s.Activity = runtime.ActivityUnknown }, 0, VerbDeliver, ""},
+		{"system, during a turn", waiting("p", func(r *Receipt) { r.Priority = System }), inTurn, 0, VerbDeliver, ""},
+		{"urgent, during a turn", waiting("p", func(r *Receipt) { r.Priority = Urgent }), inTurn, 0, VerbDeliver, ""},
+		{"during a turn, over", waiting("p", func(r *Receipt) { r.ExpiresAt = noon.Add(time.Minute) }), inTurn, time.Minute, VerbMove, Expired},
 
 		{"ended", waiting("p", nil), func(s *Sight) { s.Instance, s.Down = "", true }, 0, VerbMove, Dead},
 		{"between", waiting("p", nil), func(s *Sight) { s.Instance = "" }, 0, VerbWait, ""},

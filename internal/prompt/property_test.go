@@ -82,6 +82,7 @@ func drawSight(t *rapid.T, now time.Time) Sight {
 		ReadAt:       now, Since: now,
 	}
 	s.Down = s.Instance == "" && rapid.Bool().Draw(t, "down")
+	s.Sure = rapid.Bool().Draw(t, "sure")
 	s.Asleep = s.Down && rapid.Bool().Draw(t, "asleep")
 	return s
 }
@@ -147,6 +148,9 @@ func (w *world) deliver(t *rapid.T, i int) {
 	r := w.receipts[i]
 	if w.flight != "" || !w.sight.Known || w.sight.Instance == "" || w.sight.Shut != "" {
 		t.Fatalf("%s is delivered during %q to %+v", r.ID, w.flight, w.sight)
+	}
+	if in := w.sight; r.Priority == Normal && in.Activity == runtime.ActivityBusy && in.Sure && w.now.Before(r.CreatedAt.Add(turnBound)) {
+		t.Fatalf("%s is delivered at %s during a turn: %+v", r.ID, w.now, in)
 	}
 	for _, other := range w.receipts {
 		if other.State == Queued && Compare(&other, &r) < 0 && other.Instance == r.Instance && other.Successor == r.Successor && other.Conversation == r.Conversation {

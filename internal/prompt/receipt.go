@@ -48,9 +48,9 @@ type Priority int
 
 // The priorities.
 const (
-	System Priority = iota
-	Urgent
-	Normal
+	System Priority = iota // offered at once, during a turn too: it is the agent's to take it at its end
+	Urgent                 // at once: the turn is interrupted first
+	Normal                 // when no turn is known to be in progress
 )
 
 // Receipt is the durable account of one prompt.

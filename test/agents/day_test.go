@@ -205,7 +205,29 @@ func interrupt(a *agent, in string) {
 			a.t.Errorf("after the interrupt %s the model heard %+v", moment, got)
 		}
 	}
+	if slices.Contains([]string{"claude", "pi"}, a.found.Name) {
+		a.escaped()
+	}
 	note(a.t, a.found, "interrupt", "request cut off (%s), next prompt alone, before the first word and in mid-answer%s", spread(took), in)
+}
+
+// escaped has a person end a turn with Esc, of which no hook tells: the next prompt does
+// not wait for the end of a turn that is over.
+func (a *agent) escaped() {
+	heard := len(a.Model.Prompts(a.name))
+	text := fmt.Sprintf("A person ends this [[slow:60]][[text:%s]]", strings.Repeat("words of an answer ", 30))
+	a.say(text, client.ReceiptSubmitted)
+	a.heard(text)
+	a.sees("words of an answer")
+	if out, err := a.Run(a.t.Context(), "keys", a.name, "Escape"); err != nil {
+		a.fail("takes no key: %v\n%s", err, out)
+	}
+	const next = "After the person"
+	a.say(next, client.ReceiptConsumed)
+	a.heard(next)
+	if got := a.Model.Prompts(a.name)[heard:]; len(got) != 2 || !a.same(got[1].Text, next) {
+		a.t.Errorf("after a person's Esc the model heard %+v", got)
+	}
 }
 
 // sees waits until the screen holds the words.

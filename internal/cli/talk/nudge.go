@@ -103,7 +103,7 @@ agent.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&req.Files, "file", nil, "a `path` to go with it, into the work folder; may be repeated")
-	flags.StringVar(&req.Priority, "priority", "", "system, urgent (interrupts the turn) or normal: the `rank` in the queue")
+	flags.StringVar(&req.Priority, "priority", "", "system (during a turn too), urgent (interrupts the turn) or normal (when idle): the `rank` in the queue")
 	flags.StringVar(&req.Key, "key", "", "the same `key` again gives the same receipt and no second prompt")
 	flags.DurationVar(&req.TTL, "ttl", 0, "after that it is not delivered any more (default: 24h)")
 	flags.StringVar(&until.state, "wait", "", "return when it is submitted or consumed: the `state`")
