@@ -131,18 +131,18 @@ func lookPath(c Command) (string, error) {
 	if strings.ContainsRune(name, '/') {
 		return name, nil
 	}
+	list := ""
 	for _, entry := range c.Env {
-		list, ok := strings.CutPrefix(entry, "PATH=")
-		if !ok {
-			continue
-		}
-		for _, dir := range filepath.SplitList(list) {
-			if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil && filepath.IsAbs(path) {
-				return path, nil
-			}
+		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
+			list = value
 		}
 	}
-	return "", fmt.Errorf("%s: %w of the agent's environment", name, exec.ErrNotFound)
+	for _, dir := range filepath.SplitList(list) {
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil && filepath.IsAbs(path) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s: %w of the agent's environment (%q)", name, exec.ErrNotFound, list)
 }
 
 func (s *Streams) closeChild() error {
