@@ -49,7 +49,7 @@ func TestPermissionPrompts(t *testing.T) {
 					a.ready()
 				}
 				if _, err := os.Stat(trap); (err == nil) != (answer == "yes") {
-					a.fail("the answer was %q, and the tool ran: %v", answer, err == nil)
+					a.fail("the answer was %q, and the tool ran: %v; the model was told %q", answer, err == nil, a.about("Please "+calls[name](answer)))
 				}
 			}
 			note(t, a.found, "pending", "listed %s after the model's call; allowed and denied by the options' labels, the tool ran and the model heard of it %s after the answer",
@@ -100,6 +100,7 @@ func (a *agent) over() {
 	defer cancel()
 	n := len(a.Model.Prompts(a.name))
 	err := a.Model.Await(ctx, func(all []mockmodel.Request) bool {
+		all = slices.DeleteFunc(all, func(r mockmodel.Request) bool { return r.Caller != a.name || !r.Main })
 		last := all[len(all)-1]
 		return len(last.Results) > 0 && len(a.Model.Prompts(a.name)) == n && !last.Ended.IsZero()
 	})

@@ -39,6 +39,9 @@ func plan(c conversation, r *Request) speech {
 	if said.text == "" {
 		said.text = fmt.Sprintf("This is answer %d.", r.N)
 	}
+	if len(c.tools) == 0 {
+		o.steps = nil // an aside, as for a title, that repeats the prompt
+	}
 	for _, step := range o.steps {
 		if made < len(step) {
 			said.text, said.calls = "", number(step[made:], r.N)

@@ -118,6 +118,19 @@ func TestEveryDialect(t *testing.T) {
 
 // TestFaults makes two requests of one caller fail: others are not met, and the
 // prompt counts once.
+// A request without tools, as for a title, gets no call of one, whatever its prompt says.
+func TestAnAsideGetsNoCall(t *testing.T) {
+	s := start(t)
+	const body = `{"model":"m","stream":true,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"A title for: [[tool:echo hi]][[text:bye]]"}]}]}`
+	_, text := ask(t.Context(), t, s.URL("a")+"/v1/responses", body)
+	if strings.Contains(text, "echo hi") || !strings.Contains(text, `"text":"bye"`) {
+		t.Errorf("answered was %s", text)
+	}
+	if r := s.Requests()[0]; r.Main || len(r.Calls) > 0 || r.Answer != "bye" {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	s := start(t)
 	d := dialects[0]
