@@ -37,11 +37,12 @@ type examination struct {
 	control  bool    // a controller answers
 	silent   bool    // there may be one that cannot be asked, and that has been said
 	selected []string
+	wanting  map[string]bool // of selected, what cannot be opened
 }
 
 // Doctor looks for everything that can be wrong.
 func (d *Daemon) Doctor(ctx context.Context, root string, report func(cli.Finding)) error {
-	x := &examination{Daemon: d, ctx: ctx, root: root, report: report, now: d.opts.Now()}
+	x := &examination{Daemon: d, ctx: ctx, root: root, report: report, now: d.opts.Now(), wanting: map[string]bool{}}
 	var checks []func()
 	if root != "" {
 		checks = append(checks, x.config, x.agents, x.folders, x.runtimeFolder, x.lock, x.socket, x.controller)
@@ -114,7 +115,7 @@ func (x *examination) folders() {
 	if info, err := os.Stat(x.root); err != nil || unix.Access(x.root, unix.W_OK) != nil {
 		x.problem("folder", fmt.Sprintf("the city's folder %s cannot be written", x.root), "make it writable for this user")
 	} else if fine {
-		x.ok("folder", "%s and what is premises.Private in it belong to this user (mode %04o)", x.root, info.Mode().Perm())
+		x.ok("folder", "%s and what is private in it belong to this user (mode %04o)", x.root, info.Mode().Perm())
 	}
 }
 
@@ -139,7 +140,7 @@ func ownedByUs(info fs.FileInfo) bool {
 func (x *examination) runtimeFolder() {
 	dir, err := premises.RuntimeDir(x.root, x.env.get(runtimeBase))
 	if err != nil {
-		x.problem("runtime-dir", err.Error(), "make the folder premises.Private, or remove "+filepath.Join(x.root, premises.StateFolder, premises.ChoiceFile)+", if it is there, when no agent runs")
+		x.problem("runtime-dir", err.Error(), "make the folder private, or remove "+filepath.Join(x.root, premises.StateFolder, premises.ChoiceFile)+", if it is there, when no agent runs")
 		return
 	}
 	if len(dir)+premises.TailLength > client.MaxSocketPath {
@@ -319,6 +320,7 @@ func (x *examination) provider(selection, dir string) {
 	}
 	version, err := all.Version(x.ctx, selection, cfg)
 	if missing, ok := errors.AsType[*all.MissingToolError](err); ok {
+		x.wanting[selection] = true
 		x.problem(check, missing.Err.Error()+users, cmp.Or(missing.Tool.Cure, "install "+missing.Tool.Name))
 		return
 	}
@@ -327,6 +329,7 @@ func (x *examination) provider(selection, dir string) {
 		p, err = all.Open(selection, cfg)
 	}
 	if err != nil {
+		x.wanting[selection] = true
 		x.problem(check, err.Error()+users, "gc provider list shows what there is")
 		return
 	}

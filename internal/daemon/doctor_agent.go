@@ -14,9 +14,11 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/plan"
+	"gascity/provider/all"
 )
 
-// agents looks at what each agent needs on this machine.
+// agents looks at what each agent needs on this machine. Of one that runs elsewhere, or at
+// a script that alone knows where, that is what is staged.
 func (x *examination) agents() {
 	if x.r.city == nil {
 		return
@@ -26,9 +28,15 @@ func (x *examination) agents() {
 		if s.Suspended {
 			continue
 		}
-		x.workDir(s)
-		x.command(s)
 		x.files(s)
+		switch driver, _, err := all.Find(s.Provider); {
+		case err != nil: // the finding about the provider tells
+		case driver.Where == all.Here:
+			x.workDir(s)
+			x.command(s)
+		default:
+			x.ok("agent."+s.Agent+".place", "its work folder and its program are looked for where it starts, at %s", s.Provider)
+		}
 	}
 }
 

@@ -1,18 +1,12 @@
 package daemon
 
 import (
-	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"gascity/internal/agentcli"
-	"gascity/internal/premises"
 	"gascity/internal/proc"
 	"gascity/provider/all"
 	"gascity/runtime"
@@ -118,86 +112,4 @@ func ancestors() map[int]bool {
 		pid = info.PPID
 	}
 	return mine
-}
-
-const (
-	promptLimit = 20 * time.Second
-	lookPause   = 25 * time.Millisecond
-	echoReady   = "ready> "
-)
-
-// echoAgent answers each line that it gets.
-const echoAgent = `printf 'ready> '; while IFS= read -r line; do printf 'answer: %s\nready> ' "$line"; done`
-
-// prompt is the last check: a real agent on the default provider takes a prompt
-// and answers, in a place of its own.
-func (x *examination) prompt() {
-	ctx, cancel := context.WithTimeout(x.ctx, promptLimit)
-	defer cancel()
-	selection := all.Drivers()[0].Name
-	began := x.opts.Now()
-	if err := x.tryPrompt(ctx, selection); err != nil {
-		x.problem("prompt", fmt.Sprintf("a test agent on %s did not answer: %v", selection, err), "the checks above say what is missing; gc provider check "+selection+" says more")
-		return
-	}
-	x.ok("prompt", "a test agent on %s took a prompt and answered within %v", selection, x.opts.Now().Sub(began).Round(time.Millisecond))
-}
-
-func (x *examination) tryPrompt(ctx context.Context, selection string) (err error) {
-	dir, err := os.MkdirTemp(premises.PublicPlace, "gc-doctor-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // the agent is stopped
-	p, err := all.Open(selection, x.providerConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler)))
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := all.Close(p); err == nil {
-			err = closed
-		}
-	}()
-	const name = "gc-doctor"
-	cfg := runtime.Config{
-		Command: echoAgent, WorkDir: dir, ReadyPromptPrefix: echoReady, ProviderName: agentcli.Generic,
-		Env: map[string]string{"GC_INSTANCE_TOKEN": rand.Text()},
-	}
-	if err := p.Start(ctx, name, cfg); err != nil {
-		return err
-	}
-	defer func() {
-		if stopped := p.Stop(name); err == nil {
-			err = stopped
-		}
-	}()
-	word := "doctor-" + rand.Text()
-	out, err := runtime.Deliver(ctx, p, name, runtime.Delivery{Content: runtime.TextContent(word), Confirm: promptLimit / 2})
-	if err != nil {
-		return err
-	}
-	if out.State != runtime.OutcomeSubmitted && out.State != runtime.OutcomeUnconfirmed {
-		return fmt.Errorf("the prompt was %s: %s %s", out.State, out.Reason, out.Detail)
-	}
-	return awaitText(ctx, p, name, "answer: "+word)
-}
-
-// awaitText returns nil once the session shows the text.
-func awaitText(ctx context.Context, p runtime.Provider, name, text string) error {
-	looks := time.NewTicker(lookPause)
-	defer looks.Stop()
-	for {
-		screen, err := p.Peek(name, 0)
-		if err != nil {
-			return err
-		}
-		if strings.Contains(screen, text) {
-			return nil
-		}
-		select {
-		case <-looks.C:
-		case <-ctx.Done():
-			return fmt.Errorf("it did not show its answer within %v; its screen is:\n%s", promptLimit, screen)
-		}
-	}
 }

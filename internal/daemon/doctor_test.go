@@ -49,8 +49,43 @@ func TestAHealthyCityHasNoProblem(t *testing.T) {
 			t.Errorf("found %+v", f)
 		}
 	}
-	if last := all[len(all)-1]; last.Check != "prompt" || last.Level != cli.LevelOK || !strings.Contains(last.Message, "answered") {
+	if last := all[len(all)-1]; last.Check != "prompt.pty" || last.Level != cli.LevelOK || !strings.Contains(last.Message, "answered") {
 		t.Errorf("the last finding is %+v, want an answered prompt", last)
+	}
+}
+
+// TestEachPlaceIsTried proves that the doctor has an agent answer at each place that the city
+// selects but those that it found wanting, and looks nowhere here for what is elsewhere.
+func TestEachPlaceIsTried(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, oneAgent+`
+[[agents]]
+name = "piped"
+start_command = "sleep 1000"
+session = "subprocess"
+[[agents]]
+name = "away"
+start_command = "no-such-agent"
+work_dir = "/no/such/folder"
+session = "exec:/no/such/script"
+`)
+	_, all := examine(t, d, root)
+	got := map[string]string{}
+	for _, f := range all {
+		got[f.Check] = f.Level
+	}
+	want := map[string]string{
+		"prompt.pty": cli.LevelOK, "prompt.subprocess": cli.LevelOK, "agent.a.command": cli.LevelOK, "agent.piped.work_dir": cli.LevelOK,
+		"agent.away.place": cli.LevelOK, "provider.exec:/no/such/script": cli.LevelProblem,
+	}
+	for check, level := range want {
+		if found, ok := got[check]; !ok || found != level {
+			t.Errorf("%s is %v, %v, want %v", check, found, ok, level)
+		}
+	}
+	for _, check := range []string{"agent.away.command", "agent.away.work_dir", "prompt.exec:/no/such/script"} {
+		if level, ok := got[check]; ok {
+			t.Errorf("%s is %v, it is not for this machine", check, level)
+		}
 	}
 }
 

@@ -36,6 +36,21 @@ func (d *Daemon) providerConfig(root, dir string, logger *slog.Logger) all.Confi
 	}
 }
 
+// trialConfig is what a driver is opened with to be tried in a folder of its own, with
+// what the city says of places. Empty root is no city.
+func (d *Daemon) trialConfig(root, dir string) all.Config {
+	cfg := d.providerConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
+	if root == "" {
+		cfg.Routing = all.Routing{}
+		return cfg
+	}
+	s := &d.section(root).Session
+	id := cfg.Far.ID
+	cfg.Routing, cfg.Far = d.routing(s), d.far(root, s)
+	cfg.Far.ID = id
+	return cfg
+}
+
 // far is what the city's configuration says about places on other machines.
 func (d *Daemon) far(root string, s *config.Session) all.Far {
 	return all.Far{ID: premises.ID(root), Program: d.opts.Executable, SSH: all.SSH{
@@ -179,15 +194,7 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, repo
 	if err := os.Symlink(d.opts.Executable, program.Path); err != nil {
 		return fmt.Errorf("cannot make the fake agent: %w", err)
 	}
-	routing := all.Routing{}
-	if root != "" {
-		routing = d.routing(&d.section(root).Session)
-	}
-	openIn := func(dir string) (runtime.Provider, error) {
-		cfg := d.providerConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
-		cfg.Routing = routing
-		return all.Open(selection, cfg)
-	}
+	openIn := func(dir string) (runtime.Provider, error) { return all.Open(selection, d.trialConfig(root, dir)) }
 	first, err := openIn(place)
 	if err != nil {
 		return err

@@ -74,6 +74,16 @@ type SSH struct {
 	Connect  time.Duration     // bound of making a connection
 }
 
+// Where is a machine, seen from this one.
+type Where int
+
+// The machines.
+const (
+	Here      Where = iota
+	Elsewhere       // another one
+	Untold          // the argument decides
+)
+
 // Driver is one row of the table.
 type Driver struct {
 	Name     string
@@ -88,6 +98,8 @@ type Driver struct {
 	// Route, of a provider that only routes, chooses the selection of another one for
 	// a session. Nil for all others.
 	Route func(r Routing, session, transport string) (string, error)
+	// Where says on which machine its agents run: whose paths and programs are theirs.
+	Where Where
 	// Protocol says that its agents speak the Agent Client Protocol.
 	Protocol bool
 	// Transports are what Route tells apart.
@@ -109,9 +121,9 @@ func Drivers() []Driver {
 		{Name: "acp", Summary: "agents that speak the Agent Client Protocol, without a terminal", Open: openACP, Protocol: true},
 		{Name: "ssh", Argument: "[user@]host[:port]", Summary: "embedded terminals on another host, by your own ssh", Needs: []Tool{{
 			Name: "ssh", Version: []string{"-V"}, Cure: "install an ssh client",
-		}}, Open: openSSH},
-		{Name: "k8s", Summary: "embedded terminals in pods of a Kubernetes cluster", Open: openK8s},
-		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript, Check: checkScript},
+		}}, Open: openSSH, Where: Elsewhere},
+		{Name: "k8s", Summary: "embedded terminals in pods of a Kubernetes cluster", Open: openK8s, Where: Elsewhere},
+		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript, Check: checkScript, Where: Untold},
 		{
 			Name: "auto", Summary: "routes by transport: agents that speak the Agent Client Protocol, and the others",
 			Open: openAuto, Route: routeAuto, Transports: []string{router.TransportACP},
@@ -191,7 +203,7 @@ func (cfg Config) local(name string) pty.Config {
 // Open opens the provider that a selection names: "name" or "name:argument". An
 // unknown one is an error matching client.ErrNotFound that lists the known.
 func Open(selection string, cfg Config) (runtime.Provider, error) {
-	driver, argument, err := find(selection)
+	driver, argument, err := Find(selection)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +218,7 @@ func Open(selection string, cfg Config) (runtime.Provider, error) {
 // their version, see [Driver.Probe], or why it cannot work here: it is unknown, as
 // for [Open], or what it needs is not there. It starts nothing.
 func Version(ctx context.Context, selection string, cfg Config) (string, error) {
-	driver, argument, err := find(selection)
+	driver, argument, err := Find(selection)
 	if err != nil {
 		return "", err
 	}
@@ -218,7 +230,9 @@ func Version(ctx context.Context, selection string, cfg Config) (string, error) 
 	return driver.Probe(ctx, cfg)
 }
 
-func find(selection string) (driver Driver, argument string, err error) {
+// Find returns the driver that a selection names, and what follows its name. An unknown
+// one is an error matching client.ErrNotFound that lists the known.
+func Find(selection string) (driver Driver, argument string, err error) {
 	name, argument, _ := strings.Cut(selection, ":")
 	drivers := Drivers()
 	at := slices.IndexFunc(drivers, func(d Driver) bool { return d.Name == name })

@@ -72,7 +72,7 @@ func TestRouting(t *testing.T) {
 		{"hybrid", Routing{Remote: "exec:./x", Local: "subprocess", Match: "far"}, "near-1", "", "subprocess"},
 		{"hybrid", Routing{Match: "far"}, "far-1", "", ""},
 	} {
-		d, _, err := find(c.driver)
+		d, _, err := Find(c.driver)
 		if err != nil {
 			t.Fatal(err)
 		}
