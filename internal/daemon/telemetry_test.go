@@ -13,9 +13,9 @@ import (
 )
 
 // TestTelemetryOfACity: a city whose controller knows a collector sends it what a
-// worker tells, and the agent has the trace's context.
+// worker tells, and that it ended the run; and the agent has the trace's context.
 func TestTelemetryOfACity(t *testing.T) {
-	var traces, metrics atomic.Bool
+	var traces, metrics, ended atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -24,6 +24,9 @@ func TestTelemetryOfACity(t *testing.T) {
 		text := string(body)
 		if r.URL.Path == "/v1/traces" && strings.Contains(text, `"gen_ai.request.model"`) && strings.Contains(text, `"run-`) {
 			traces.Store(true)
+		}
+		if r.URL.Path == "/v1/traces" && strings.Contains(text, `"invoke_agent one"`) && strings.Contains(text, `"gascity.end"`) {
+			ended.Store(true)
 		}
 		if r.URL.Path == "/v1/metrics" && strings.Contains(text, `"gc_sessions"`) && strings.Contains(text, `"town"`) {
 			metrics.Store(true)
@@ -46,4 +49,5 @@ func TestTelemetryOfACity(t *testing.T) {
 	}
 	await(t, "traces and metrics have come", func() bool { return traces.Load() && metrics.Load() })
 	r.stopCity()
+	await(t, "the end of the run has come", ended.Load)
 }

@@ -91,7 +91,8 @@ func Kinds() []KindInfo {
 	fields := Datum{"fields", "the configuration fields that differ, separated by commas"}
 	instance := Datum{"instance", "public fingerprint of the incarnation"}
 	next := Datum{"next", "when the controller tries again, RFC 3339"}
-	exit := Datum{"exit", "how the agent ended"}
+	exit, code, signal := Datum{"exit", "how the agent ended"}, Datum{"code", "its exit code"}, Datum{"signal", "that ended it"}
+	run, since := Datum{"run", "its run_id"}, Datum{"since", "when it had begun, RFC 3339"}
 	kinds := []KindInfo{
 		{ControllerStarted, "the controller took charge of the city", []Datum{{"version", "its version"}, {"pid", "its process"}}},
 		{ControllerStopping, "the controller was told to stop", []Datum{{"scope", "city: the sessions end too; controller: they stay"}}},
@@ -102,13 +103,13 @@ func Kinds() []KindInfo {
 		{ControllerRecovered, "the provider can be observed, or the store relied on, again", []Datum{{"provider", "which; absent: the store"}}},
 		{ServerLost, "what all sessions of a provider share, as a tmux server, ended by itself, and they with it", []Datum{{"provider", "which"}, {"error", "how it is known"}}},
 		{SessionStarting, "a start began", []Datum{reason}},
-		{SessionStarted, "the agent runs and is ready", []Datum{instance, {"seconds", "how long the start took"}, {"warning", "what it left open"}}},
+		{SessionStarted, "the agent runs and is ready", []Datum{instance, run, {"seconds", "how long the start took"}, {"warning", "what it left open"}}},
 		{SessionStartFailed, "a start failed and left nothing behind", []Datum{{"error", "why, with the agent's last output"}, {"class", "missing binary, exit, dialog, timeout, setup, limited or other"}, next}},
-		{SessionAdopted, "a session that ran already was taken over", []Datum{instance}},
-		{SessionExited, "the agent ended by itself", []Datum{exit, next}},
-		{SessionLost, "the session vanished without a trace of its end; the text names the cause where it is known", []Datum{next}},
+		{SessionAdopted, "a session that ran already was taken over", []Datum{instance, run}},
+		{SessionExited, "the agent ended by itself", []Datum{exit, code, signal, run, since, next}},
+		{SessionLost, "the session vanished without a trace of its end; the text names the cause where it is known", []Datum{run, since, next}},
 		{SessionStopping, "a stop began", []Datum{reason}},
-		{SessionStopped, "the session was ended by the controller", []Datum{reason, {"processes", "how many it had"}}},
+		{SessionStopped, "the session was ended by the controller", []Datum{reason, run, since, {"processes", "how many it had"}}},
 		{SessionStopFailed, "a stop failed; something may still run", []Datum{{"error", "why"}, {"survivors", "processes that still run"}}},
 		{SessionQuarantined, "the agent ended too often and is left alone for a time", []Datum{reason, {"until", "when it may start again, RFC 3339"}}},
 		{SessionDrift, "the configuration differs from what the session was started with", []Datum{fields, {"action", "what will be done about it"}, {"deferred", "what it waits for"}}},

@@ -1,6 +1,7 @@
 package otlp_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -142,7 +143,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (c *collector) await(what string, is func() bool) {
 	c.t.Helper()
-	end := time.After(20 * time.Second)
+	end := time.After(time.Minute)
 	for {
 		c.mu.Lock()
 		ok := is()
@@ -153,7 +154,7 @@ func (c *collector) await(what string, is func() bool) {
 		select {
 		case <-c.news:
 		case <-end:
-			c.t.Fatalf("not within 20 s: %s: %+v", what, c.spans)
+			c.t.Fatalf("not within a minute: %s: %+v", what, c.spans)
 		}
 	}
 }
@@ -336,5 +337,116 @@ func TestTargets(t *testing.T) {
 	off, err := otlp.TargetOf(func(string) string { return "true" })
 	if err != nil || off.URL != "" {
 		t.Errorf("OTEL_SDK_DISABLED: %+v, %v", off, err)
+	}
+}
+
+// TestEveryEndOfARunIsOneSpan: a run ends once, by the word of its worker, by that of the
+// city, or since another one has its place; and with the status of how it did.
+func TestEveryEndOfARunIsOneSpan(t *testing.T) {
+	c, server := newCollector(t)
+	log := event.NewMemory(1000, 0, time.Now)
+	_, stop := start(t, log, otlp.Target{URL: server.URL, Timeout: time.Minute})
+	defer stop()
+	c.await("metrics", func() bool { return c.metrics["gc_sessions"].Gauge != nil })
+	now := time.Now()
+	tell := func(name string, kind event.Kind, data map[string]string) {
+		t.Helper()
+		data["run"] = cmp.Or(data["run"], "run-"+name)
+		if data["run"] == "none" {
+			delete(data, "run")
+		}
+		if _, err := log.Append(client.Event{Kind: string(kind), Agent: name, Session: "s-" + name, Text: "its text", Data: data}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := func(of worker.Transition, d worker.Detail) map[string]string {
+		body, err := json.Marshal(worker.Lifecycle{Event: of, Metadata: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return map[string]string{"body": string(body)}
+	}
+	since := now.Add(-time.Hour).Format(time.RFC3339Nano)
+	three := 3
+	ends := []struct {
+		name string
+		tell func(name string)
+		want string // status code, error.type, gascity.end
+	}{
+		{"slept", func(n string) {
+			tell(n, event.SessionStarted, map[string]string{})
+			tell(n, event.WorkerLifecycle, told(worker.Idle, worker.Detail{}))
+			tell(n, event.SessionStopped, map[string]string{"reason": "sleep", "since": since})
+		}, "0  sleep"},
+		{"told-to-end", func(n string) {
+			tell(n, event.SessionStopping, map[string]string{"reason": "the city stops"})
+			tell(n, event.SessionExited, map[string]string{"code": "0", "signal": "interrupt"})
+			tell(n, event.SessionStopped, map[string]string{"reason": "the city stops"})
+		}, "0  the city stops"},
+		{"in-order", func(n string) {
+			tell(n, event.SessionExited, map[string]string{"code": "0", "exit": "exited with code 0"})
+		}, "0  its text"},
+		{"code", func(n string) {
+			tell(n, event.SessionExited, map[string]string{"code": "3", "exit": "exited with code 3"})
+		}, "2 exit exited with code 3"},
+		{"signal", func(n string) {
+			tell(n, event.SessionExited, map[string]string{"code": "0", "signal": "killed", "exit": "ended by signal: killed"})
+		}, "2 exit ended by signal: killed"},
+		{"nobody-knows", func(n string) { tell(n, event.SessionExited, map[string]string{}) }, "0  its text"},
+		{"lost", func(n string) { tell(n, event.SessionLost, map[string]string{}) }, "2 lost its text"},
+		{"crashed", func(n string) {
+			tell(n, event.WorkerLifecycle, told(worker.Crashed, worker.Detail{ExitCode: &three, Reason: "boom"}))
+		}, "2 exit boom"},
+		{"told-twice", func(n string) {
+			tell(n, event.WorkerLifecycle, told(worker.Stopped, worker.Detail{Reason: "done"}))
+			tell(n, event.SessionExited, map[string]string{"code": "1"})
+			tell(n, event.WorkerLifecycle, told(worker.Stopped, worker.Detail{Reason: "late"}))
+		}, "0  done"},
+		{"replaced", func(n string) {
+			tell(n, event.WorkerLifecycle, told(worker.Idle, worker.Detail{}))
+			tell(n, event.WorkerLifecycle, map[string]string{"run": "run-next", "body": told(worker.Started, worker.Detail{})["body"]})
+			tell(n, event.SessionRelaunched, map[string]string{"run": "run-next"})
+		}, "0  another incarnation has its place"},
+		{"cut-start", func(n string) {
+			tell(n, event.WorkerLifecycle, told(worker.Started, worker.Detail{}))
+			tell(n, event.SessionStartFailed, map[string]string{"run": "none"})
+		}, "2 start its text"},
+	}
+	for _, row := range ends {
+		row.tell(row.name)
+	}
+	tell("last", event.SessionStarted, map[string]string{})
+	tell("last", event.ControllerStopping, map[string]string{"scope": "city", "run": "none"}) // it interrupts all of them before it stops each
+	tell("last", event.SessionExited, map[string]string{"code": "-1", "signal": "interrupt"})
+	of := func(name string) (found []spanOf) {
+		for _, s := range c.spans {
+			if s.Name == "invoke_agent "+name {
+				found = append(found, s)
+			}
+		}
+		return found
+	}
+	c.await("the last end", func() bool { return len(of("last")) > 0 }) // what was told before it is here, too
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, row := range ends {
+		spans := of(row.name)
+		if len(spans) != 1 {
+			t.Errorf("%s has %d spans: %+v", row.name, len(spans), spans)
+			continue
+		}
+		s, id := spans[0], "run-"+row.name
+		if got := fmt.Sprint(s.Status.Code, " ", attribute(s.Attributes, "error.type"), " ", attribute(s.Attributes, "gascity.end")); got != row.want {
+			t.Errorf("%s ended as %q, want %q", row.name, got, row.want)
+		}
+		if parts := strings.Split(run.TraceParent(id), "-"); s.TraceID != parts[1] || s.SpanID != parts[2] || s.StartTimeUnixNano > s.EndTimeUnixNano {
+			t.Errorf("%s is not the root of its trace: %+v", row.name, s)
+		}
+	}
+	if last := of("last")[0]; last.Status.Code != 0 || attribute(last.Attributes, "gascity.end") != "the city ends" {
+		t.Errorf("a city that ends leaves %+v", last)
+	}
+	if spans := of("slept"); len(spans) == 1 && spans[0].StartTimeUnixNano.String() != fmt.Sprint(now.Add(-time.Hour).UnixNano()) {
+		t.Errorf("it began at %s, not when the city says", spans[0].StartTimeUnixNano)
 	}
 }

@@ -2,14 +2,12 @@ package otlp
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"gascity/client"
-	"gascity/internal/event"
 	tracer "gascity/internal/run"
 	"gascity/worker"
 )
@@ -18,18 +16,9 @@ import (
 type fold struct {
 	began time.Time
 	runs  map[string]*life
+	ended []string // of runs, those that are over, the oldest first
 	usage map[usageKey]*histogram
 	of    func(model string) (provider string)
-}
-
-// life is what is known of a run that goes on.
-type life struct {
-	begun, busy  time.Time
-	agent        string
-	conversation string
-	provider     string // of the last response
-	turns        int
-	counted      map[string]map[usageKey]int64 // what responses have taken, by their names
 }
 
 type usageKey struct{ kind, provider, model, agent string }
@@ -48,76 +37,15 @@ type histogram struct {
 const (
 	// maxRuns bounds what is kept of runs whose end nobody told.
 	maxRuns = 10_000
+	// maxEnded bounds what is kept of runs that are over: reports may come late, and an
+	// end is told by the worker and by the city.
+	maxEnded = 500
 	// maxCounted bounds what is kept of the responses of a run.
 	maxCounted = 1000
 )
 
 func newFold(began time.Time, of func(model string) string) *fold {
 	return &fold{began: began, runs: map[string]*life{}, usage: map[usageKey]*histogram{}, of: of}
-}
-
-// take returns the spans that an event ends.
-func (f *fold) take(e client.Event) []span {
-	run := e.Data["run"]
-	if run == "" {
-		return nil
-	}
-	it := f.runs[run]
-	if it == nil {
-		if len(f.runs) >= maxRuns {
-			clear(f.runs)
-		}
-		it = &life{begun: e.Time, agent: e.Agent}
-		f.runs[run] = it
-	}
-	body := []byte(e.Data["body"])
-	switch event.Kind(e.Kind) {
-	case event.WorkerLifecycle:
-		var l worker.Lifecycle
-		if json.Unmarshal(body, &l) == nil {
-			return f.lifecycle(run, it, l, e)
-		}
-	case event.WorkerTelemetry:
-		var t worker.Telemetry
-		if json.Unmarshal(body, &t) == nil {
-			return f.telemetry(run, it, t, e)
-		}
-	default: // it belongs to no span
-	}
-	return nil
-}
-
-func (f *fold) lifecycle(run string, it *life, l worker.Lifecycle, e client.Event) []span {
-	if c := l.Metadata.ConversationID; c != "" {
-		it.conversation = c
-	}
-	switch l.Event {
-	case worker.Started:
-		it.begun = e.Time
-	case worker.Busy:
-		it.busy = e.Time
-	case worker.Stopped:
-		delete(f.runs, run)
-		s := span{
-			TraceID: tracer.TraceID(run), SpanID: tracer.SpanID(run), Name: "invoke_agent " + it.agent, Kind: 1, Start: nanos(it.begun), End: nanos(e.Time),
-			Attributes: it.common(run, "invoke_agent", e),
-		}
-		if code := l.Metadata.ExitCode; code != nil && *code != 0 || l.Metadata.Signal != "" {
-			s.Status = status{2, l.Metadata.Reason}
-			s.Attributes = append(s.Attributes, text("error.type", "exit"))
-		}
-		return []span{s}
-	default: // it begins and ends nothing
-	}
-	return nil
-}
-
-// common is what every span of a run says.
-func (it *life) common(run, operation string, e client.Event) []attribute {
-	return attributes(map[string]string{
-		"gen_ai.operation.name": operation, "gen_ai.agent.name": it.agent, "gen_ai.agent.id": run, "gen_ai.conversation.id": it.conversation,
-		"gen_ai.provider.name": it.provider, "gascity.run_id": run, "gascity.session": e.Session,
-	})
 }
 
 func (f *fold) telemetry(run string, it *life, t worker.Telemetry, e client.Event) []span {

@@ -208,7 +208,7 @@ func Fenced(r *session.Record, name, instance string) error {
 func (f *Front) Tell(kind event.Kind, r *session.Record, text string, data map[string]string) {
 	ev := client.Event{Kind: string(kind), Text: text, Data: data}
 	if r != nil {
-		ev.Agent, ev.Session = r.Agent, r.Session
+		ev.Agent, ev.Session, ev.Data = r.Agent, r.Session, account.Incarnation(kind, r, data)
 	}
 	if _, err := f.Log.Append(ev); err != nil {
 		f.Lines.Error("cannot keep an event", "kind", kind, "session", ev.Session, "error", err)
