@@ -19,7 +19,8 @@ const (
 // chunk is a piece of input with the time when it was read.
 type chunk struct {
 	data   []byte
-	prompt bool // a whole prompt from a pipe
+	prompt bool   // a whole prompt from a pipe
+	do     func() // what is to be done instead of reading anything
 	at     time.Time
 	err    error
 }
@@ -43,6 +44,7 @@ type agent struct {
 	out     *os.File
 	face    face
 	speech  *speech // the face, or nil
+	peer    peer    // the face, or nil
 	cwd     string
 	inputs  chan chunk
 	signals chan os.Signal
@@ -96,9 +98,15 @@ func runAgent(m *modes, in, out *os.File) (int, error) {
 		return 1, err
 	}
 	restore := func() error { return nil }
-	if m.protocol {
+	if m.worker {
+		n, err := newNative(a)
+		if err != nil {
+			return 2, err
+		}
+		a.face, a.peer = n, n
+	} else if m.protocol {
 		a.speech = &speech{out: out, faults: m.faults, a: a}
-		a.face = a.speech
+		a.face, a.peer = a.speech, a.speech
 		go readPrompts(in, false, a.inputs)
 	} else if m.plain {
 		a.face = &plain{out: out}
@@ -120,6 +128,9 @@ func runAgent(m *modes, in, out *os.File) (int, error) {
 	a.start()
 	a.loop()
 	a.book.exit(ledger.Record{Code: a.code, Reason: a.reason}, a.comp.text)
+	if a.peer != nil {
+		a.peer.left(a.code)
+	}
 	a.stop()
 	if err := restore(); err != nil && a.reason == "" {
 		return 1, err
@@ -220,6 +231,9 @@ func (a *agent) becomeReady() {
 	if a.m.osc133 {
 		a.osc("133;A")
 		a.osc("133;B")
+	}
+	if a.peer != nil {
+		a.peer.opened()
 	}
 	for _, d := range a.late {
 		a.after("dialog "+d.name, d.after, func() { a.openDialog(d.screen) })
@@ -326,6 +340,10 @@ func (a *agent) stop() {
 
 // read takes one chunk of input.
 func (a *agent) read(c chunk) {
+	if c.do != nil {
+		c.do()
+		return
+	}
 	if c.err != nil {
 		a.inputEnded(c)
 		return

@@ -17,6 +17,7 @@ var directivePattern = regexp.MustCompile(`(?s)\[\[([a-z]+)(?::(.*?))?\]\]`)
 var verbs = map[string]bool{
 	"busy": true, "forever": true, "exit": true, "crash": true, "flood": true, "spawn": true,
 	"echo": true, "lines": true, "osc": true, "ask": true, "askfor": true, "permit": true, "reply": true, "limit": true,
+	"tool": true, "touch": true,
 }
 
 // directives returns the instructions of a prompt in their order.

@@ -122,6 +122,12 @@
 //	long-line        a line of 65 MiB before each turn
 //	string-ids       ids of requests are strings
 //
+// With --worker it speaks the worker API with the city that has started it, by GC_WORKER_SOCKET
+// (or GC_WORKER_URL), GC_WORKER_TOKEN and GC_RUN_ID, and reads no standard input: prompts come over
+// the stream, a menu is an interaction, tools are asked for, each turn has a usage of 10 and 5
+// tokens. It offers all that there is to offer. Each message is in the ledger, as it came, before
+// anything is done about it; of a credential only its sum is.
+//
 // # Directives
 //
 // Inside a prompt, obeyed in order before the answer:
@@ -136,6 +142,8 @@
 //	[[askfor:2s|Question?|A|B]]  the same, gone by itself after that time; the choice is (gone)
 //	[[permit:Bash|rm -rf x]]  a permission for a tool with its input; options may follow
 //	[[reply:Question?]]  a question in the conversation: what is submitted next answers it
+//	[[tool:Bash|rm -rf x]]  ask whether a tool may be used; it does nothing
+//	[[touch:FILE]]       the same for the tool Write, which makes the file
 //	[[limit:3pm]]        the turn ends with a usage limit; [[limit]] has no time, |exit exits 1
 //	[[osc:7501;status=error]]  emit an OSC sequence
 package fakeagent

@@ -55,7 +55,7 @@ func (a *agent) takePrompt(text []byte) {
 // answerFromPipe lets a question be answered by a line that came before it. At the end of
 // input nobody can answer any more.
 func (a *agent) answerFromPipe() {
-	for a.m.plain && a.speech == nil && a.ask != nil && len(a.queue) > 0 {
+	for a.m.plain && a.peer == nil && a.ask != nil && len(a.queue) > 0 {
 		next := a.queue[0]
 		a.queue = a.queue[1:]
 		a.takePrompt(next)

@@ -41,6 +41,7 @@ type modes struct {
 	plain, frame bool
 	faults       []string
 	protocol     bool
+	worker       bool
 	prompt       string
 
 	report *os.File // to the process in front, or nil
@@ -70,7 +71,10 @@ func parseModes(args []string, stderr io.Writer) (*modes, error) {
 			return nil, fmt.Errorf("unknown --acp-fault %q: want one of %s", name, strings.Join(faults, ", "))
 		}
 	}
-	m.plain = m.plain || m.protocol
+	m.plain = m.plain || m.protocol || m.worker
+	if m.worker && (m.protocol || m.mergeQueued) {
+		return nil, errors.New("--worker goes with neither --acp nor --merge-queued")
+	}
 	if _, ok := looks()[m.ui]; !ok {
 		return nil, fmt.Errorf("unknown --ui %q: want new-spinner, new-box or bare", m.ui)
 	}
@@ -126,6 +130,7 @@ func (m *modes) behaviour(f *flag.FlagSet) {
 	f.BoolVar(&m.restoreOnInterrupt, "restore-on-interrupt", false, "an interrupted prompt returns to the composer")
 	f.BoolVar(&m.plain, "plain", false, "no terminal: prompts are lines of the standard input")
 	f.BoolVar(&m.protocol, "acp", false, "no terminal: speak the Agent Client Protocol")
+	f.BoolVar(&m.worker, "worker", false, "no terminal: speak the worker API with the city that started it")
 	f.BoolVar(&m.frame, "framed", false, "with --plain: prompts are LENGTH, newline, bytes")
 }
 

@@ -24,6 +24,9 @@ func (a *agent) puts(step directive) bool {
 		a.wanted = step.arg
 		a.face.print("● " + printable(step.arg))
 		a.say("blocked", "question", step.arg)
+		if a.peer != nil {
+			a.peer.wants(step.arg)
+		}
 		a.redraw() // the record says that it can be seen
 		a.book.write(ledger.Record{Kind: ledger.Asked, Dialog: step.arg})
 	case "limit":
@@ -37,10 +40,10 @@ func (a *agent) puts(step directive) bool {
 func (a *agent) putQuestion(m *menu) {
 	a.ask = m
 	a.status("blocked", m.kind)
-	if a.speech == nil {
+	if a.peer == nil {
 		a.face.print(m.plainText(a.m.plain))
 	} else {
-		a.speech.request(m)
+		a.peer.request(m)
 	}
 	a.redraw() // the record says that it can be seen
 	a.book.write(ledger.Record{Kind: ledger.Asked, Dialog: m.name})
@@ -65,6 +68,9 @@ func (d directive) permission() *menu {
 func (a *agent) takeReply(text []byte) {
 	name := a.wanted
 	a.wanted = ""
+	if a.peer != nil {
+		a.peer.settled()
+	}
 	a.book.write(ledger.Record{Kind: ledger.Choice, Dialog: name, Choice: string(text)})
 	a.face.print("❯ " + firstLine(text))
 	a.status("working", "")

@@ -50,8 +50,8 @@ func (a *agent) begin(text []byte, source string) {
 	if a.m.osc133 {
 		a.osc("133;C")
 	}
-	if a.speech != nil {
-		a.speech.begun()
+	if a.peer != nil {
+		a.peer.begun()
 	}
 	a.status("working", "")
 	a.spin()
@@ -104,6 +104,8 @@ func (a *agent) perform(step directive) bool {
 		a.face.print(strings.TrimSuffix(b.String(), "\n"))
 	case "osc":
 		a.osc(step.arg)
+	case "tool", "touch":
+		return a.wantTool(step.tool())
 	default:
 		return a.puts(step)
 	}
@@ -123,6 +125,9 @@ func (a *agent) choose(choice string) {
 	name := a.ask.name
 	a.ask = nil
 	a.cancel("step")
+	if a.peer != nil {
+		a.peer.settled()
+	}
 	a.book.write(ledger.Record{Kind: ledger.Choice, Dialog: name, Choice: choice})
 	a.face.print("  ⎿  " + printable(choice))
 	a.status("working", "")
@@ -142,8 +147,8 @@ func (a *agent) finish() {
 
 // reply ends the turn for who speaks the protocol with us.
 func (a *agent) reply(reason string) {
-	if a.speech != nil {
-		a.speech.ended(reason)
+	if a.peer != nil {
+		a.peer.ended(reason)
 	}
 }
 

@@ -38,7 +38,11 @@ const (
 	Resize      = "resize"
 	Spawn       = "spawn" // a helper process was started: reason is its kind, pids
 	Signal      = "signal"
-	Exit        = "exit" // code, reason; bytes, sha256 and text of what was left in the composer
+	Message     = "message"    // a message of the city came: dialog is its kind, message its id; bytes, sha256 and text of its data, but of an identity
+	Context     = "context"    // a section of context came: dialog is its type, message, bytes, sha256, text
+	Identity    = "identity"   // an identity was applied: env; dialog, choice, bytes and sha256 are type, account and value of the credential
+	Authorized  = "authorized" // a tool was asked for: dialog is the tool, choice is allowed or denied, reason
+	Exit        = "exit"       // code, reason; bytes, sha256 and text of what was left in the composer
 )
 
 // Record is one line. Fields that a kind does not use are empty.
@@ -52,10 +56,11 @@ type Record struct {
 	Bytes  int    `json:"bytes,omitempty"`
 	SHA256 string `json:"sha256,omitempty"`
 	Text   string `json:"text,omitempty"`   // if it is valid UTF-8 and at most 4096 bytes
-	Source string `json:"source,omitempty"` // of a prompt: composer, queue, argv, stdin
+	Source string `json:"source,omitempty"` // of a prompt: composer, queue, argv, stdin, acp, worker
 
-	Dialog string `json:"dialog,omitempty"`
-	Choice string `json:"choice,omitempty"`
+	Message string `json:"message,omitempty"` // the id of a message of the city
+	Dialog  string `json:"dialog,omitempty"`
+	Choice  string `json:"choice,omitempty"`
 
 	Hex    string `json:"hex,omitempty"`
 	Signal string `json:"signal,omitempty"`
