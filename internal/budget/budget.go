@@ -207,7 +207,7 @@ func (e *Engine) inForce(u usage.Use) string {
 	if until, now := u.Until.Local(), e.opts.Now().Local(); until.YearDay() != now.YearDay() || until.Year() != now.Year() {
 		form = "2006-01-02 15:04"
 	}
-	return u.Text() + "; until " + u.Until.Local().Format(form)
+	return fmt.Sprintf("%s; until %s, or: gc usage lift %s", u.Text(), u.Until.Local().Format(form), u.Budget.Name)
 }
 
 // holdLocked notes who is held, and returns for whom that has changed.

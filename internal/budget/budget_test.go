@@ -41,7 +41,7 @@ func TestHoldIsInForceWhenTheReportIsAnswered(t *testing.T) {
 			t.Errorf("held below the limit: %s", why)
 		}
 		r.must(r.spend("a", "2", 40))
-		if why := r.hold("a"); !strings.Contains(why, "budget b: 100 of 100 tokens in 1h; until ") {
+		if why := r.hold("a"); !strings.Contains(why, "budget b: 100 of 100 tokens in 1h; until ") || !strings.HasSuffix(why, ", or: gc usage lift b") {
 			t.Errorf("held because of %q, want what is used up and until when", why)
 		}
 		if why := r.hold("bb"); why != "" {

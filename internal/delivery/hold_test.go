@@ -8,6 +8,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/session"
+	"gascity/runtime"
 )
 
 // TestHeldAgentGetsNothing: neither running nor asleep, whatever the priority; and
@@ -22,6 +23,15 @@ func TestHeldAgentGetsNothing(t *testing.T) {
 		if got := r.want(urgent.ID, client.ReceiptQueued); !strings.Contains(got.Reason, "budget day") {
 			t.Errorf("it waits because of %q, want the budget", got.Reason)
 		}
+		queue, err := r.engine.Queue(t.Context(), "a", "")
+		if err != nil || len(queue) != 2 {
+			t.Fatalf("the queue is %v, %v", queue, err)
+		}
+		for i, q := range queue {
+			if q.Position != i+1 || q.Reason != "budget day is used up" {
+				t.Errorf("place %d waits because of %q, want the budget", q.Position, q.Reason)
+			}
+		}
 		a := r.agents["a"]
 		r.edit("a", func(a *agent) { a.end(client.StateAsleep) })
 		r.pass(time.Hour)
@@ -32,6 +42,32 @@ func TestHeldAgentGetsNothing(t *testing.T) {
 		r.pass(time.Minute)
 		if got := strings.Join(a.ledger, " "); got != "two one" || a.woken != 1 {
 			t.Errorf("after the hold it took %q and was woken %d times, want both prompts and once", got, a.woken)
+		}
+	}, newAgent("a"))
+}
+
+// TestEachPromptSaysWhyItWaits: the first what it waits for, those behind it their order,
+// and the receipt of each the same as the listing.
+func TestEachPromptSaysWhyItWaits(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.edit("a", func(a *agent) {
+			a.view.Activity = session.Activity{State: runtime.ActivityBusy, Confidence: session.Certain, Since: time.Now()}
+		})
+		for _, text := range []string{"one", "two", "three"} {
+			r.send("a", text)
+		}
+		r.pass(time.Second)
+		queue, err := r.engine.Queue(t.Context(), "a", "")
+		if err != nil || len(queue) != 3 {
+			t.Fatalf("the queue is %v, %v", queue, err)
+		}
+		for i, want := range []string{"the agent is busy: it waits for the end of the turn", "the prompts before it go first", "the prompts before it go first"} {
+			if queue[i].Reason != want {
+				t.Errorf("place %d waits because of %q, want %q", i+1, queue[i].Reason, want)
+			}
+			if got := r.want(queue[i].ID, client.ReceiptQueued); got.Reason != want || got.Position != i+1 {
+				t.Errorf("the receipt at place %d waits because of %q, want %q", got.Position, got.Reason, want)
+			}
 		}
 	}, newAgent("a"))
 }

@@ -64,9 +64,7 @@ func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Rec
 			if r.Waits() {
 				place++
 				listed.Position = place
-			}
-			if place == 1 {
-				listed.Reason = e.whyLocked(b, listed.Reason)
+				listed.Reason = e.whyLocked(b, listed)
 			}
 			queue = append(queue, listed)
 		}

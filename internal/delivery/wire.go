@@ -31,19 +31,30 @@ func (e *Engine) answer(b *box, r prompt.Receipt) client.Receipt {
 		return out
 	}
 	e.mu.Lock()
-	open := b.listLocked()
-	out.Reason = e.whyLocked(b, out.Reason)
-	e.mu.Unlock()
-	out.Position = prompt.Position(open, r.ID)
+	defer e.mu.Unlock()
+	out.Position = prompt.Position(b.listLocked(), r.ID)
+	out.Reason = e.whyLocked(b, out)
 	return out
 }
 
-// whyLocked is why a prompt waits of which its receipt says own.
-func (e *Engine) whyLocked(b *box, own string) string {
-	if e.degraded != "" {
+// whyLocked is why a prompt waits; it is never empty. What holds all of them back is
+// said of each.
+func (e *Engine) whyLocked(b *box, r client.Receipt) string {
+	switch {
+	case e.degraded != "":
 		return "nothing is sent: " + e.degraded
+	case b.held != "":
+		return b.held
+	case r.Position > 1:
+		return "the prompts before it go first"
 	}
-	return cmp.Or(b.held, own, b.why)
+	next := "it is next"
+	for _, other := range b.receipts {
+		if other.State == prompt.Injected {
+			next = "the prompt before it is being handed over"
+		}
+	}
+	return cmp.Or(r.Reason, b.why, next)
 }
 
 // kinds are the events of the states that somebody may wait for.

@@ -188,10 +188,7 @@ func (s Sheet) budgetAlert(b client.Budget) string {
 	case "stop":
 		words += "; stopped"
 	}
-	if left := text.In(s.Now, b.Until); left != "" {
-		words += ", again in " + left
-	}
-	return words
+	return words + s.again(b)
 }
 
 // alerts are the lines below the table: budgets that are used up, what a start left

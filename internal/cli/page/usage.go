@@ -311,13 +311,19 @@ func (s Sheet) budgetNote(b client.Budget) string {
 	if !b.Over {
 		return note
 	}
-	over := "used up"
-	if left := text.In(s.Now, b.Until); left != "" {
-		over += ", again in " + left
-	} else if b.Until.IsZero() {
-		over += "; raise its limit, or: gc usage lift " + text.OneLine(b.Name)
+	return text.Join("used up"+s.again(b), note)
+}
+
+// again says how a budget that is used up begins anew.
+func (s Sheet) again(b client.Budget) string {
+	lift := "gc usage lift " + text.OneLine(b.Name)
+	switch left := text.In(s.Now, b.Until); {
+	case left != "":
+		return ", again in " + left + ", or now: " + lift
+	case b.Until.IsZero():
+		return "; raise its limit, or: " + lift
 	}
-	return text.Join(over, note)
+	return ""
 }
 
 // burn is how fast somebody spends, in a few words; empty if nothing was spent.
