@@ -132,6 +132,9 @@ func (v View) text(n int) string {
 	return strings.Join(kept[max(0, len(kept)-n):], "\n")
 }
 
+// Shows reports whether a row matches one of the patterns.
+func (v View) Shows(patterns []agentcli.Pattern) bool { return v.anyRow(patterns, 0, len(v.rows)) }
+
 // anyRow reports whether one of rows [from, to) matches one of the patterns.
 func (v View) anyRow(patterns []agentcli.Pattern, from, to int) bool {
 	for _, row := range v.rows[max(0, from):min(to, len(v.rows))] {

@@ -130,6 +130,9 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 		return unconfirmed("the terminal did not take all of the text"), err
 	}
 	err := d.settle(ctx)
+	if err == nil && d.noCommand() {
+		return d.takeBack(ctx)
+	}
 	if err == nil {
 		err = d.pressEnter(ctx)
 	}

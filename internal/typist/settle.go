@@ -26,6 +26,9 @@ func (to target) conclude(ctx context.Context, rules console.Rules, out runtime.
 		return out, cause
 	}
 	e := *j.Asked
+	if out.State == runtime.OutcomeRefused && !e.Unsent { // it was taken back
+		return out, to.book.Settle(ctx, journal.Entry{ID: e.ID, Outcome: journal.OutcomeWithdrawn})
+	}
 	if e.Unsent { // marks that are left are taken away by who comes next
 		_ = to.book.Settle(ctx, journal.Entry{ID: e.ID, Outcome: journal.OutcomeWithdrawn, Open: e.Marks > 0})
 		return out, cause

@@ -30,7 +30,7 @@ func turnKinds() []turnKind {
 	return []turnKind{
 		{name: "plain", text: "[[text:short]]"},
 		{name: "tool", text: "[[tool:sleep 0.7]][[text:the tool is done]]"},
-		{name: "slow", text: "[[delay:0.4]][[slow:0.8]][[text:" + strings.Repeat("some more ", 30) + "]]"},
+		{name: "slow", text: "[[delay:0.4]][[slow:0.8]][[text:" + counted("some more", 30) + "]]"},
 		{name: "interrupt", text: "[[delay:60]]", cut: true},
 		{name: "retries", text: "[[text:after all]]", fail: []mockmodel.Fault{{Count: 2, Status: http.StatusTooManyRequests, RetryAfter: "1"}}},
 		{name: "error", text: "[[text:never said]]", fail: []mockmodel.Fault{{Count: 1, Status: http.StatusBadRequest}}, only: []string{"claude", "pi", "codex"}},
@@ -39,6 +39,16 @@ func turnKinds() []turnKind {
 		{name: "interrupt a tool", text: "[[tool:sleep 60]]", cut: true, only: []string{"claude", "codex", "pi"}},
 		{name: "sub-agent", text: `[[call:Agent:{"description":"helps","prompt":"Help. [[delay:0.5]][[text:helped]]","subagent_type":"general-purpose","run_in_background":false}]][[text:with help]]`, only: []string{"claude"}},
 	}
+}
+
+// counted repeats words so that no part of them comes twice: gemini takes an answer that
+// repeats itself for a loop, ends the turn and asks.
+func counted(words string, n int) string {
+	var out strings.Builder
+	for i := range n {
+		fmt.Fprintf(&out, "%s %d ", words, i)
+	}
+	return out.String()
 }
 
 // sighting is what the city said of the agent at a moment between two times.

@@ -127,6 +127,7 @@ type Face struct {
 	Dialog       []string
 	Titles       bool
 	Spinner      bool // the busy screen never rests
+	NoCommands   bool // it knows no command, says so, and takes Enter for none
 }
 
 // Rules returns the rules that fit a terminal.Face.
@@ -283,6 +284,7 @@ func (a *Agent) enter() {
 		case a.Newline > 0 && time.Since(a.lastText) < a.Newline:
 			a.Content = append(a.Content, '\n')
 			a.Shown = string(a.Content)
+		case a.unknown():
 		case strings.TrimSpace(string(a.Content)) != "":
 			text := strings.TrimRight(string(a.Content), "\n")
 			a.ledger = append(a.ledger, text)
@@ -295,6 +297,11 @@ func (a *Agent) enter() {
 			}
 		}
 	})
+}
+
+// unknown reports whether the input line holds a command that the program does not know.
+func (a *Agent) unknown() bool {
+	return a.NoCommands && strings.HasPrefix(string(a.Content), "/") && !strings.Contains(string(a.Content), " ")
 }
 
 func (a *Agent) spin() {
@@ -322,6 +329,9 @@ func (a *Agent) draw() string {
 	if a.InDialog {
 		b.WriteString(strings.Join(append(lines, a.Dialog...), "\r\n"))
 		return b.String()
+	}
+	if a.unknown() {
+		lines = append(lines, "┃ No matching items")
 	}
 	cursor := "\x1b[s"
 	shown := strings.ReplaceAll(a.Shown, "\t", "    ")

@@ -136,6 +136,7 @@ export const Gascity = async () => {
         case "message.updated": {
           const info = about.info;
           if (info?.role !== "assistant" || !info.time?.completed || !info.tokens) break;
+          if (!info.tokens.input && !info.tokens.output && !info.tokens.cache?.read && !info.tokens.cache?.write) break; // cut off before the model told any
           void telemetry({
             type: "turn_complete",
             message_id: info.id,

@@ -28,6 +28,9 @@ type order struct {
 
 var directive = regexp.MustCompile(`\[\[(text|tool|tools|steps|call|delay|slow|usage):`)
 
+// joined is the one question that the mock can answer: that of gc doctor --ask.
+var joined = regexp.MustCompile(`the words (\w+) and (\w+) joined by a plus sign`)
+
 // plan decides what is answered to a request.
 func plan(c conversation, r *Request) speech {
 	prompt, made := c.turn()
@@ -35,6 +38,9 @@ func plan(c conversation, r *Request) speech {
 	said := speech{id: fmt.Sprintf("mock-%d", r.N), text: o.text, usage: o.usage}
 	if made == 0 {
 		said.delay = o.delay
+	}
+	if sum := joined.FindStringSubmatch(prompt); said.text == "" && sum != nil {
+		said.text = sum[1] + "+" + sum[2]
 	}
 	if said.text == "" {
 		said.text = fmt.Sprintf("This is answer %d.", r.N)
