@@ -57,9 +57,10 @@ type UsageTokens struct {
 // Burn is how fast somebody spends, over the last ten minutes or since the first
 // response in them.
 type Burn struct {
-	TokensPerMinute *float64 `json:"tokens_per_minute"` // without those from the cache; nil: not known
-	USDPerHour      *float64 `json:"usd_per_hour"`      // nil: not known
-	Partial         bool     `json:"partial,omitempty"` // there is more, of which nobody told the numbers or the price
+	TokensPerMinute *float64 `json:"tokens_per_minute"`  // without those from the cache; nil: not known
+	USDPerHour      *float64 `json:"usd_per_hour"`       // nil: not known
+	Partial         bool     `json:"partial,omitempty"`  // there are more tokens, which nobody told
+	Unpriced        bool     `json:"unpriced,omitempty"` // it costs more, of which the price is not known
 }
 
 // Budget is how much of a budget somebody has used.

@@ -200,7 +200,10 @@ func (e *Engine) holdOfLocked(v session.View) string {
 
 // inForce says what is used up, and how that ends.
 func (e *Engine) inForce(u usage.Use) string {
-	if u.Until.IsZero() {
+	switch {
+	case u.Until.IsZero() && u.Used < u.Budget.Limit:
+		return fmt.Sprintf("%s; until city.toml allows a longer silence, or: gc usage lift %s", u.Text(), u.Budget.Name)
+	case u.Until.IsZero():
 		return fmt.Sprintf("%s; until the limit is raised in city.toml, or: gc usage lift %s", u.Text(), u.Budget.Name)
 	}
 	form := "15:04:05"

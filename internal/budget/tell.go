@@ -233,7 +233,7 @@ func (b *burn) shown(now time.Time) *client.Burn {
 		return nil
 	}
 	over := max(now.Sub(b.first), time.Minute)
-	out := &client.Burn{Partial: b.told < b.all || b.priced < b.all}
+	out := &client.Burn{Partial: b.told < b.all, Unpriced: b.priced < b.all}
 	if b.told > 0 {
 		v := float64(b.tokens) / over.Minutes()
 		out.TokensPerMinute = &v

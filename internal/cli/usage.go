@@ -33,7 +33,7 @@ says that there is more than that. Costs without a + are complete.`,
 				case err != nil:
 					return err
 				case len(u.Groups) == 0 && !a.JSON:
-					a.Talk("nothing was spent, as far as any worker told")
+					a.Talk("%s, as far as any worker told", nothing(by))
 					return nil
 				}
 				return a.Show(u, func(s page.Sheet) string { return s.Usage(u) })
@@ -45,6 +45,14 @@ says that there is more than that. Costs without a + are complete.`,
 	desk.Words(cmd, "by", "agent", "model", "day", "tool")
 	cmd.AddCommand(budgetsCommand(a), liftCommand(a))
 	return a.Listing(cmd)
+}
+
+// nothing says of what there is none.
+func nothing(by string) string {
+	if by == "tool" {
+		return "no tool was used"
+	}
+	return "nothing was spent"
 }
 
 func budgetsCommand(a *app) *cobra.Command {

@@ -13,7 +13,7 @@ func (s Sheet) Status(status client.Status) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s  %s\n", s.Paint(text.Bold, text.OneLine(status.City)), status.Root)
 	fmt.Fprintln(&out, s.Controller(status.Controller))
-	if words := burn(status.Burn); words != "" {
+	if words := burn(status.Burn, " tokens"); words != "" {
 		fmt.Fprintf(&out, "spends %s\n", words)
 	}
 	if why := status.Controller.Degraded; why != "" {
@@ -94,7 +94,7 @@ func (s Sheet) agents(agents []client.Agent) string {
 		t.Add(
 			text.Cell{Text: agent.Name}, text.Painted(agent.State, StateColor(agent.State)), s.activity(agent), text.Cell{Text: up},
 			text.Cell{Text: text.Ago(s.Now, agent.ActiveAt)}, pending, number(agent.Queued),
-			text.Cell{Text: burn(agent.Burn)}, number(agent.PID), number(agent.Attached), text.Painted(s.note(agent), noteColor(agent)),
+			text.Cell{Text: burn(agent.Burn, "")}, number(agent.PID), number(agent.Attached), text.Painted(s.note(agent), noteColor(agent)),
 		)
 	}
 	return s.Table(t)

@@ -254,10 +254,7 @@ func (s Sheet) Budgets(budgets []client.Budget) string {
 }
 
 func more(b client.Budget) string {
-	if b.Unknown != "" {
-		return atLeast
-	}
-	return ""
+	return moreThan(b.Unknown != "")
 }
 
 func limit(b client.Budget) string {
@@ -320,30 +317,36 @@ func (s Sheet) again(b client.Budget) string {
 	switch left := text.In(s.Now, b.Until); {
 	case left != "":
 		return ", again in " + left + ", or now: " + lift
+	case b.Until.IsZero() && b.Used < b.Limit:
+		return "; allow a longer silence, or: " + lift
 	case b.Until.IsZero():
 		return "; raise its limit, or: " + lift
 	}
 	return ""
 }
 
-// burn is how fast somebody spends, in a few words; empty if nothing was spent.
-func burn(b *client.Burn) string {
+// burn is how fast somebody spends, in a few words, with a unit behind the tokens; empty
+// if nothing was spent.
+func burn(b *client.Burn, unit string) string {
 	if b == nil {
 		return ""
 	}
 	var parts []string
 	if b.TokensPerMinute != nil {
-		parts = append(parts, tokens(int64(*b.TokensPerMinute+0.5))+"/min")
+		parts = append(parts, tokens(int64(*b.TokensPerMinute+0.5))+unit+"/min"+moreThan(b.Partial))
 	}
 	if b.USDPerHour != nil {
-		parts = append(parts, dollars(*b.USDPerHour, false)+"/h")
+		parts = append(parts, dollars(*b.USDPerHour, false)+"/h"+moreThan(b.Unpriced))
 	}
 	if len(parts) == 0 {
 		return notKnown
 	}
-	words := strings.Join(parts, " ")
-	if b.Partial {
-		words += atLeast
+	return strings.Join(parts, " ")
+}
+
+func moreThan(partial bool) string {
+	if partial {
+		return atLeast
 	}
-	return words
+	return ""
 }

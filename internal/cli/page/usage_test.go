@@ -54,11 +54,13 @@ func TestBudgetsPage(t *testing.T) {
 	got := (Sheet{Now: noon}).Budgets([]client.Budget{
 		{Name: "day", Scope: "city", Measure: "usd", Used: 20.5, Limit: 20, Window: 86400, Act: "hold", Over: true, Until: noon.Add(2 * time.Hour)},
 		{Name: "tokens", Scope: "agent", Who: "coder", Measure: "tokens", Used: 850_000, Limit: 1_000_000, Window: 3600, Act: "interrupt", Unknown: "2 responses told no numbers"},
+		{Name: "mute", Scope: "city", Measure: "tokens", Limit: 1000, Act: "stop", Over: true, Unknown: "it is silent"},
 		{Name: "ever", Scope: "session", Who: "gc-x", Measure: "time", Used: 7200, Limit: 3600, Act: "stop", Over: true},
 	})
 	want := `BUDGET  FOR       USED                         LIMIT                 ACT        NOTE
 day     the city  $20.50         ████████████  $20.00 in 24h       hold       used up, again in 2h00m, or now: gc usage lift day
 tokens  coder     850k tokens+   ██████████░░  1.00M tokens in 1h interrupt  2 responses told no numbers
+mute    the city  0 tokens+      ████████████  1.00k tokens          stop       used up; allow a longer silence, or: gc usage lift mute; it is silent
 ever    gc-x      2h00m          ████████████  1h00m                 stop       used up; raise its limit, or: gc usage lift ever
 `
 	squeeze := func(s string) string {
@@ -81,12 +83,12 @@ func TestStatusTellsWhatIsSpent(t *testing.T) {
 		t.Errorf("a city that spends nothing has a column for it:\n%s", got)
 	}
 	busy := quiet
-	agent.Burn, agent.Held = &client.Burn{TokensPerMinute: new(12_340.0), USDPerHour: new(4.1)}, "budget day: used up"
+	agent.Burn, agent.Held = &client.Burn{TokensPerMinute: new(12_340.0), USDPerHour: new(4.1), Unpriced: true}, "budget day: used up"
 	busy.Agents = []client.Agent{agent}
 	busy.Burn = &client.Burn{TokensPerMinute: new(20_000.0), Partial: true}
 	busy.Budgets = []client.Budget{{Name: "day", Who: "a", Act: "hold", Over: true, Text: "budget day: 1,100 tokens of 1,000 tokens in 1h", Until: noon.Add(time.Minute)}}
 	got := (Sheet{Now: noon}).Status(busy)
-	for _, want := range []string{"spends 20.0k/min+\n", "12.3k/min $4.10/h", "held by a budget", "$$  a, budget day: 1,100 tokens of 1,000 tokens in 1h; new prompts wait, again in 1m, or now: gc usage lift day"} {
+	for _, want := range []string{"spends 20.0k tokens/min+\n", "12.3k/min $4.10/h+", "held by a budget", "$$  a, budget day: 1,100 tokens of 1,000 tokens in 1h; new prompts wait, again in 1m, or now: gc usage lift day"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
