@@ -194,6 +194,11 @@ func (fakeDaemon) Doctor(_ context.Context, root string, report func(cli.Finding
 	return nil
 }
 
+func (fakeDaemon) AskCLIs(_ context.Context, _ string, report func(cli.Finding)) error {
+	report(cli.Finding{Check: "answer.mock", Level: cli.LevelOK, Message: "it answered"})
+	return nil
+}
+
 // fakeProvider can be attached to, and nothing else.
 type fakeProvider struct{ runtime.Provider }
 

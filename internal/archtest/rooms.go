@@ -84,6 +84,8 @@ var rooms = []room{
 	{dir: "internal/script", layer: layerPure},
 	{dir: "internal/script/notes", layer: layerPure},
 	{dir: "internal/checkup", layer: layerPure},
+	{dir: "internal/trial", layer: layerPure},
+	{dir: "internal/program", layer: layerPure},
 	{dir: "internal/stage", layer: layerPure},
 	{dir: "internal/primer", layer: layerPure},
 	{dir: "internal/scan", layer: layerPure},

@@ -25,6 +25,9 @@ type Daemon interface {
 	// as soon as it is made. An error means that it could not look; a problem
 	// that it found is none. An empty root checks the machine alone.
 	Doctor(ctx context.Context, root string, report func(Finding)) error
+	// AskCLIs has each agent CLI of the city, with an empty root each that is installed,
+	// answer a question, in a city that is made for it, in the same way.
+	AskCLIs(ctx context.Context, root string, report func(Finding)) error
 }
 
 // Processes are the roles that this program plays in processes of their own.

@@ -11,13 +11,16 @@ import (
 )
 
 func doctorCommand(a *app) *cobra.Command {
-	var all bool
+	var all, ask bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find what is wrong with the city or this machine",
 		Long: `Looks at the machine, the configuration, what it names, the sockets, the controller and the sessions,
 and says what to do about each problem. Outside a city it looks at the machine alone. Exit status 1 if
-there is a problem; a warning is none.`,
+there is a problem; a warning is none.
+The last check is a prompt that a test agent answers, at each provider that the city selects. With
+--ask each agent CLI that the city uses (outside a city: each that is installed) has to answer one,
+too. gc starts it in an empty folder as this user; that takes up to some minutes, and some tokens.`,
 		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
@@ -35,10 +38,17 @@ there is a problem; a warning is none.`,
 			if err := daemon.Doctor(cmd.Context(), root, visit.report); err != nil {
 				return err
 			}
+			if ask {
+				a.Talk("each agent CLI is asked a question; that may take some minutes")
+				if err := daemon.AskCLIs(cmd.Context(), root, visit.report); err != nil {
+					return err
+				}
+			}
 			return visit.sum()
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show what is in order too")
+	cmd.Flags().BoolVar(&ask, "ask", false, "have each agent CLI answer a question")
 	return a.Listing(cmd)
 }
 
