@@ -16,9 +16,9 @@ type Modes struct {
 // maxParams bounds an unfinished sequence.
 const maxParams = 64
 
-// Write scans p and reports whether the mode of pastes has changed.
+// Write scans p and reports whether what is known of pastes has changed.
 func (m *Modes) Write(p []byte) bool {
-	before := m.Paste
+	paste, known := m.Paste, m.Known
 	for _, b := range p {
 		switch {
 		case b == 0x1b:
@@ -41,7 +41,7 @@ func (m *Modes) Write(p []byte) bool {
 			m.state = 0
 		}
 	}
-	return m.Paste != before
+	return m.Paste != paste || m.Known != known
 }
 
 func (m *Modes) set(on bool) {

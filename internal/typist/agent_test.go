@@ -125,6 +125,7 @@ func TestRealAgentLateDialog(t *testing.T) {
 
 // TestResolveRealAgent: the fake agent's own word decides.
 func TestResolveRealAgent(t *testing.T) {
+	const tall = "taller than its line"
 	tests := map[string]struct {
 		flags, text string
 		entered     bool
@@ -133,6 +134,7 @@ func TestResolveRealAgent(t *testing.T) {
 		"short":                {"", "left behind", false, withdrawn},
 		"several lines":        {"", longText, false, withdrawn},
 		"large":                {"", strings.Repeat("large ", 10_000) + "$", false, withdrawn},
+		tall:                   {"", strings.Repeat("lorem ipsum dolor; ", 130) + "$", false, withdrawn},
 		"taken":                {"", "taken", true, taken},
 		"large, taken":         {"", strings.Repeat("large ", 10_000) + "$", true, taken},
 		"Enter was ignored":    {"--ignore-first-enter", "left behind", true, withdrawn},
@@ -145,7 +147,11 @@ func TestResolveRealAgent(t *testing.T) {
 				rules := terminal.RealRules(t, profile)
 				a := terminal.NewReal(t, strings.Fields(test.flags)...)
 				a.Ready(t, rules)
-				if err := a.Send(t.Context(), []byte("\x1b[200~"+test.text+"\x1b[201~")); err != nil {
+				keys := "\x1b[200~" + test.text + "\x1b[201~"
+				if name == tall { // a paste in brackets would be shown by a placeholder
+					keys = test.text
+				}
+				if err := a.Send(t.Context(), []byte(keys)); err != nil {
 					t.Fatal(err)
 				}
 				if test.entered {

@@ -221,11 +221,13 @@ func (r *resolver) cleared(ctx context.Context, res resolution, rest string) (re
 }
 
 // holdsOnlyOurs reports whether the line holds the text, a part of it or nothing, but for
-// marks.
+// marks. A line that is not as tall as the text shows a part, whatever is known of it.
 func (r *resolver) holdsOnlyOurs() bool {
 	c, text := r.composer(), string(r.left.Text)
 	c.Content = trimMarks(c.Content)
-	h := holds(c, text, r.rules.Screen.Composer)
+	rules := r.rules.Screen.Composer
+	rules.Scrolls = true
+	h := holds(c, text, rules)
 	return h == holdsNothing || h == holdsOurs || strings.HasPrefix(skeleton(text), skeleton(c.Content))
 }
 

@@ -120,9 +120,15 @@ func (p *pane) tellOutput() {
 		return
 	}
 	t.feeds.Tell(runtime.Event{Kind: runtime.EventOutput, Session: p.name, Time: p.told})
-	if p.unsaved && t.listener != nil {
+	p.saveLocked()
+}
+
+// saveLocked notes what was heard in the server, unless it is noted or not known whose pane
+// it is.
+func (p *pane) saveLocked() {
+	if p.unsaved && p.name != "" && p.town.listener != nil {
 		p.unsaved = false
-		t.wg.Go(p.save)
+		p.town.wg.Go(p.save)
 	}
 }
 
@@ -169,19 +175,21 @@ func (p *pane) answer() {
 	p.note(keysCommand(p.id, []byte(statusAnswer)))
 }
 
-// save notes in the server what was heard, for the process that listens next.
+// save notes in the server what was heard, for the process that listens next. Of what was not
+// heard here an earlier process may know.
 func (p *pane) save() {
 	p.town.mu.Lock()
-	paste, signs := p.modes.Paste, p.heard.Signs
+	modes, signs := p.modes, p.heard.Signs
 	p.town.mu.Unlock()
 	encoded, err := json.Marshal(signs)
 	if err != nil {
 		return
 	}
-	p.note(tmuxctl.Sequence(
-		tmuxctl.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxhost.OptionPaste, flag(paste)),
-		tmuxctl.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxhost.OptionSigns, base64.StdEncoding.EncodeToString(encoded)),
-	))
+	notes := []tmuxctl.Command{tmuxctl.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxhost.OptionSigns, base64.StdEncoding.EncodeToString(encoded))}
+	if modes.Known {
+		notes = append(notes, tmuxctl.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxhost.OptionPaste, flag(modes.Paste)))
+	}
+	p.note(tmuxctl.Sequence(notes...))
 }
 
 // note carries out a command if the pane is still the incarnation's.

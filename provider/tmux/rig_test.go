@@ -45,11 +45,11 @@ func newRig(t *testing.T, change ...func(*tmux.Config)) *rig {
 	}
 	r := &rig{p, t, dir}
 	t.Cleanup(func() {
-		names, err := p.ListRunning("")
+		names, err := r.ListRunning("")
 		for _, name := range names {
-			err = errors.Join(err, p.Stop(name))
+			err = errors.Join(err, r.Stop(name))
 		}
-		if err := errors.Join(err, p.TeardownServer(), p.Close(), serverless(dir)); err != nil {
+		if err := errors.Join(err, r.TeardownServer(), r.Close(), serverless(dir)); err != nil {
 			t.Error(err)
 		}
 		_ = os.RemoveAll(dir) // a temporary folder

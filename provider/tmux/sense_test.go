@@ -219,3 +219,34 @@ func TestFloodHoldsUpNobody(t *testing.T) {
 	}
 	a.took("before the flood", "alone", "in the flood 0", "in the flood 1", "in the flood 2", "in the flood 3", "in the flood 4")
 }
+
+// Whether a program takes pastes in brackets it says once, at its start: each process that
+// listens later knows it, also one that has heard of something else before it looked.
+func TestBracketsAreRemembered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	noted := func(option string) string { return r.ask("display-message", "-p", "-t", "=s:", "#{@"+option+"}") }
+	file := filepath.Join(r.dir, "go")
+	r.shell("s", `stty raw -echo; printf '\033[?2004h'; until [ -e '`+file+`' ]; do sleep 0.1; done
+		while :; do printf '\033]7501;status=working\033\\'; sleep 0.1; printf '\033]7501;status=idle\033\\'; sleep 0.1; done`, nil)
+	until(t, "it is noted though nothing comes after it", func() bool { return noted("gc_paste") == "1" })
+	signs := noted("gc_signs")
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next, err := tmux.Open(config(r.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Provider = next
+	if err := os.WriteFile(file, []byte("go\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the status is noted", func() bool {
+		_, err := next.ListRunning("")
+		return err == nil && noted("gc_signs") != signs
+	})
+	if paste := noted("gc_paste"); paste != "1" {
+		t.Errorf("it is forgotten that the program takes brackets: %q", paste)
+	}
+}

@@ -259,6 +259,7 @@ func (t *town) saw(s tmuxhost.State) {
 		t.sessions[s.Name] = known
 		known.openLog()
 		known.answerLocked()
+		known.saveLocked()
 		t.feeds.Tell(runtime.Event{Kind: runtime.EventStarted, Session: s.Name, Time: now})
 	}
 	if known.attached != s.Attached {
