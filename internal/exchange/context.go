@@ -121,12 +121,10 @@ func (a *active) takeBack(orders []briefing.Order) {
 
 // compactedLocked begins a new epoch, in which every section is new again. A report
 // of an earlier compaction changes nothing. It reports whether it did.
-func (a *active) compactedLocked(at time.Time) bool {
-	next, dropped, ok := a.given.Compact(at)
-	if ok {
-		next.Owed = a.engine.opts.Sections != nil
-		a.briefedLocked(next, dropped)
-	}
+func (a *active) compactedLocked(c briefing.Compaction, now time.Time) bool {
+	next, dropped, ok := a.given.Compact(c, now)
+	next.Owed = next.Owed || ok && a.engine.opts.Sections != nil
+	a.briefedLocked(next, dropped)
 	return ok
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"gascity/internal/exchange/briefing"
 	"gascity/internal/launch"
@@ -14,17 +13,14 @@ import (
 	"gascity/worker"
 )
 
-// sameCompaction is for how long after a worker's word that it has obeyed a report of a
-// compaction is one of the same.
-const sameCompaction = 10 * time.Second
-
 // obeyedLocked begins a new epoch if a worker says that it has compacted its context as it
 // was told, and has not reported it by an event of its own.
 func (a *active) obeyedLocked(ack worker.Ack) bool {
-	if ack.State != worker.Consumed || ack.ID != a.compaction || !a.lock.Held() || a.given.Compacted.After(a.lock.Since) {
+	if ack.State != worker.Consumed || ack.ID != a.compaction || !a.lock.Held() || a.given.Epoch > a.lock.Epoch {
 		return false
 	}
-	return a.compactedLocked(a.engine.opts.Now().Add(sameCompaction))
+	now := a.engine.opts.Now()
+	return a.compactedLocked(briefing.Obeyed(ack.ID, now), now)
 }
 
 // renew gives an agent what the city tells it of itself: at the start of an incarnation,

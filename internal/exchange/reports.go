@@ -11,6 +11,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/event"
+	"gascity/internal/exchange/briefing"
 	"gascity/internal/usage"
 	"gascity/worker"
 )
@@ -118,6 +119,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 		return worker.TelemetryAnswer{}, fmt.Errorf("%w: there are no events", worker.ErrInvalid)
 	}
 	now := e.opts.Now()
+	compactions := briefing.Reported(t.Events, now) // before their times are mended
 	entries := entriesOf(a, t.Events, now)
 	recorded := len(entries)
 	if e.opts.Spend != nil && len(entries) > 0 {
@@ -125,7 +127,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 			return worker.TelemetryAnswer{}, fmt.Errorf("%w: what was spent cannot be kept: %w", worker.ErrUnavailable, err)
 		}
 	}
-	bypassed, compacted := a.learn(t.Events, now)
+	bypassed, compacted := a.learn(t.Events, compactions, now)
 	e.record(a, event.WorkerTelemetry, t, nil)
 	for _, call := range bypassed {
 		e.opts.Logger.Error("a tool has run although it was denied", "session", a.session, "tool", call.Name)
@@ -168,15 +170,16 @@ func entriesOf(a *active, events []worker.TelemetryEvent, now time.Time) []usage
 
 // learn takes from telemetry what is more than spending: calls that ran although they
 // were denied, and whether the conversation was compacted.
-func (a *active) learn(events []worker.TelemetryEvent, now time.Time) (bypassed []worker.ToolCall, compacted bool) {
+func (a *active) learn(events []worker.TelemetryEvent, compactions []briefing.Compaction, now time.Time) (bypassed []worker.ToolCall, compacted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.heard = now
+	for _, c := range compactions {
+		compacted = a.compactedLocked(c, now) || compacted
+	}
 	for i := range events {
 		ev := &events[i]
 		switch ev.Type {
-		case worker.Compacted:
-			compacted = a.compactedLocked(ev.Timestamp) || compacted
 		case worker.RateLimited:
 			a.limited = time.Time{}
 			if ev.Until != nil {

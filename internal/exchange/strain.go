@@ -46,7 +46,9 @@ func (e *Engine) press(a *active) {
 		a.mu.Unlock()
 		return
 	}
-	e.record(a, event.WorkerContext, nil, map[string]string{"step": string(act), "usage": percent(sight.Usage)})
+	if act != pressure.Nothing {
+		e.record(a, event.WorkerContext, nil, map[string]string{"step": string(act), "usage": percent(sight.Usage)})
+	}
 	e.opts.City.Sense(a.session)
 	e.pursue(a, act)
 	if next.Held() {
@@ -126,7 +128,7 @@ func (a *active) strainLocked() pressure.Sight {
 	s := pressure.Sight{
 		Usage: a.usage, Offers: a.reader != nil && a.life.Offers(worker.OfferCompact),
 		Idle: (state == worker.Ready || state == worker.Idle) && len(a.standingLocked()) == 0 && !a.box.Waits(worker.PromptMessage),
-		Done: a.over || a.lock.Held() && !a.lock.Leaves && (l.Ended() || a.given.Compacted.After(a.lock.Since)),
+		Done: a.over || a.lock.Held() && !a.lock.Leaves && (l.Ended() || a.given.Epoch > a.lock.Epoch), Epoch: a.given.Epoch,
 	}
 	if s.Usage == nil && a.lock == (pressure.Lock{}) {
 		s.Usage = a.life.ContextUsage()

@@ -30,6 +30,7 @@ const ClaimPrefix = "claim-"
 type Record struct {
 	Epoch     int       `json:"epoch"` // compactions, and new conversations, so far
 	Compacted time.Time `json:"compacted,omitzero"`
+	Heard     []string  `json:"heard,omitempty"` // names of the last compactions that were reported
 	Types     []string  `json:"types,omitempty"` // of sections in this epoch
 	Again     int       `json:"again,omitempty"` // messages that have arrived without their sections
 	// Open are those of them that are in a message of which nothing was said. One that
@@ -55,6 +56,7 @@ type Order struct {
 func (r Record) With(later Record) Record {
 	if later.Epoch > 0 {
 		later.Epoch += r.Epoch
+		later.Heard = lately(slices.Concat(r.Heard, later.Heard))
 		return later
 	}
 	r.Types = slices.Concat(r.Types, later.Types)
@@ -187,20 +189,10 @@ func (r Record) Unseen(instance, id string, seen []string) Record {
 	return next
 }
 
-// Compact begins an epoch because of a report of a compaction. One that is not later than
-// the last epoch's changes nothing; ok says whether it did.
-func (r Record) Compact(at time.Time) (next Record, dropped []string, ok bool) {
-	if !at.After(r.Compacted) {
-		return r, nil, false
-	}
-	next, dropped = r.renewed(at, worker.CompactContext)
-	return next, dropped, true
-}
-
 // renewed begins an epoch, in which every section is new again. Messages of the former one,
 // whose names are returned, say nothing any more.
 func (r Record) renewed(at time.Time, mode worker.ContextMode) (next Record, dropped []string) {
-	next = Record{Epoch: r.Epoch + 1, Compacted: r.Compacted, Mode: mode, Talk: r.Talk, Claim: r.Claim}
+	next = Record{Epoch: r.Epoch + 1, Compacted: r.Compacted, Heard: r.Heard, Mode: mode, Talk: r.Talk, Claim: r.Claim}
 	if at.After(next.Compacted) {
 		next.Compacted = at
 	}

@@ -78,7 +78,7 @@ func TestEachOnceInAnEpoch(t *testing.T) {
 					record = record.Closed(id)
 				}
 			case 4:
-				if next, _, ok := record.Compact(at); ok {
+				if next, _, ok := record.Compact(briefing.Compaction{At: at}, at); ok {
 					record = next
 				}
 			}

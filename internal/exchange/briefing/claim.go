@@ -19,7 +19,7 @@ func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped
 		next.Owed = true
 	case worker.BeganCompacted:
 		var ok bool
-		if next, dropped, ok = next.Compact(at); ok {
+		if next, dropped, ok = next.Compact(Compaction{c.ID, at}, at); ok {
 			next.Owed = true
 		}
 	case worker.BeganResumed:

@@ -26,8 +26,9 @@ const (
 //
 // It is kept with the session, so that a later controller goes on where this one was.
 type Lock struct {
-	Since time.Time `json:"since,omitzero"` // of what is under way; zero: nothing is
-	Until time.Time `json:"until,omitzero"` // then it is given up
+	Since time.Time `json:"since,omitzero"`  // of what is under way; zero: nothing is
+	Until time.Time `json:"until,omitzero"`  // then it is given up
+	Epoch int       `json:"epoch,omitempty"` // of the conversation when it was begun
 	// Leaves: the conversation is handed over, else it is compacted.
 	Leaves bool      `json:"leaves,omitempty"`
 	Tried  time.Time `json:"tried,omitzero"` // when one was last begun
@@ -44,6 +45,7 @@ type Sight struct {
 	Offers bool     // its worker compacts when it is asked
 	Ends   bool     // it is about to end, or to be started again
 	Done   bool     // what is under way has ended, well or not
+	Epoch  int      // of the conversation: compactions so far
 }
 
 // Act is what is to be done.
@@ -62,6 +64,7 @@ const (
 // Next returns the lock after a look, what is to be done, and when to look again although
 // nothing changes; zero: not.
 func (l Lock) Next(r Rules, s Sight, now time.Time) (Lock, Act, time.Time) {
+	l = l.mended(r, now)
 	switch {
 	case l.Held() && s.Done:
 		l.Since, l.Until, l.Leaves = time.Time{}, time.Time{}, false
@@ -86,7 +89,7 @@ func (l Lock) Next(r Rules, s Sight, now time.Time) (Lock, Act, time.Time) {
 			return l, Nothing, due
 		}
 		if act != Nothing {
-			return l.taken(r, act, now), act, now.Add(r.within())
+			return l.taken(r, s, act, now), act, now.Add(r.within())
 		}
 	}
 	switch full(r.WarnAt) {
@@ -100,9 +103,21 @@ func (l Lock) Next(r Rules, s Sight, now time.Time) (Lock, Act, time.Time) {
 	return l, Nothing, time.Time{}
 }
 
+// mended is the lock of a clock that was set back: nothing was begun in the future, and
+// nothing takes longer than it may.
+func (l Lock) mended(r Rules, now time.Time) Lock {
+	if l.Tried.After(now) {
+		l.Tried = now
+	}
+	if limit := now.Add(r.within()); l.Held() && l.Until.After(limit) {
+		l.Until = limit
+	}
+	return l
+}
+
 // taken is the lock with an act under way.
-func (l Lock) taken(r Rules, act Act, now time.Time) Lock {
-	l.Since, l.Until, l.Leaves = now, now.Add(r.within()), act == HandOff
+func (l Lock) taken(r Rules, s Sight, act Act, now time.Time) Lock {
+	l.Since, l.Until, l.Leaves, l.Epoch = now, now.Add(r.within()), act == HandOff, s.Epoch
 	if act == Compact {
 		l.Tried = now
 	}

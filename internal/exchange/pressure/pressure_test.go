@@ -62,3 +62,28 @@ func TestOneAtATime(t *testing.T) {
 		}
 	})
 }
+
+// TestAClockSetBackHoldsNobody: what was begun in the future is over as soon as if it were
+// begun now, and the next compaction waits as long as ever.
+func TestAClockSetBackHoldsNobody(t *testing.T) {
+	rules := pressure.Rules{CompactAt: 0.9, Within: time.Minute}
+	full := 0.95
+	s := pressure.Sight{Idle: true, Offers: true, Usage: &full}
+	now := time.Unix(1e9, 0)
+	l, act, _ := pressure.Lock{}.Next(rules, s, now)
+	if act != pressure.Compact {
+		t.Fatalf("a full context is %q", act)
+	}
+	now = now.Add(-24 * time.Hour)
+	l, act, again := l.Next(rules, s, now)
+	if act != pressure.Nothing || !again.Equal(now.Add(time.Minute)) {
+		t.Errorf("it is looked at again at %s, want in a minute of %s", again, now)
+	}
+	l, act, _ = l.Next(rules, s, now.Add(time.Minute))
+	if act != pressure.Overdue {
+		t.Errorf("after a minute it is %q", act)
+	}
+	if _, act, _ = l.Next(rules, s, now.Add(11*time.Minute)); act != pressure.Compact {
+		t.Errorf("after ten minutes it is %q, want another compaction", act)
+	}
+}
