@@ -39,8 +39,13 @@ func day(t *testing.T, name, provider string) {
 	c := bed.Open(t, provider, bed.Member{Name: "a", CLI: name, City: guarded})
 	a := of(t, c, "a")
 	up := time.Since(began)
+	const early = "Said as soon as gc start has returned"
+	a.say(early, client.ReceiptConsumed)
 	a.ready()
 	a.primed()
+	if said := c.Model.Prompts("a"); len(said) != 2 || !a.same(said[1].Text, early) {
+		t.Errorf("at the start the model heard %+v", said)
+	}
 	in := where(provider)
 	note(t, a.found, "launch", "gc start returned after %.1f s, idle after its first turn at %.1f s%s", up.Seconds(), time.Since(began).Seconds(), in)
 	only := os.Getenv("GC_AGENTS_STEPS")
@@ -68,26 +73,19 @@ type step struct {
 	columns []string // of the table, that it fills
 }
 
-// steps are those of a day. What every test run does is what has held in every run of late;
-// asked for by GC_TEST_AGENTS come a long run with interrupts, usage after it, and a resume:
-// Claude has then told of one response more than the model, and pi has taken no prompt.
+// steps are those of a day.
 func steps() []step {
-	usual := []step{
+	return []step{
 		{"delivery", delivery, []string{"delivery"}},
 		{"usage", usage, []string{"usage"}},
 		{"interrupt", interrupt, []string{"interrupt"}},
 		{"shell", shell, nil},
 		{"command", command, nil},
 		{"guard", guard, []string{"guard"}},
+		{"state", state, []string{"state"}},
+		{"spent", usage, []string{"usage"}},
+		{"resume", resume, []string{"resume"}},
 	}
-	if os.Getenv("GC_TEST_AGENTS") == "" {
-		return usual
-	}
-	return append(usual,
-		step{"state", state, []string{"state"}},
-		step{"spent", usage, []string{"usage"}},
-		step{"resume", resume, []string{"resume"}},
-	)
 }
 
 // where says in a figure what is not the usual provider.
