@@ -32,6 +32,8 @@ type Client struct {
 	features Features
 	// lost is why there is no server any more. Guarded by mu.
 	lost error
+	// awaited: the loss of the known server is no surprise. Guarded by mu.
+	awaited bool
 	// subscriptions and monitors are guarded by mu.
 	subscriptions map[*queue]struct{}
 	monitors      map[string]Command
@@ -119,6 +121,14 @@ func (c *Client) Output(ctx context.Context, command Command) ([]byte, error) {
 		return nil, err
 	}
 	return replies[0].Output, nil
+}
+
+// AwaitLoss says that the known server is about to be ended: that it is lost then is told as
+// ever, but is no warning in the log. It holds until there is a connection again.
+func (c *Client) AwaitLoss() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.awaited = true
 }
 
 // Server returns the server that this client is connected to and its features. It asks

@@ -247,6 +247,7 @@ func (c *Client) adopt(ctx context.Context, made opened, resync bool) error {
 		return ErrClosed
 	}
 	c.known, c.features, c.lost = made.server, made.features, nil
+	c.awaited = false
 	c.enterLocked(connected, made.connection)
 	if resync {
 		for q := range c.subscriptions {
@@ -336,5 +337,9 @@ func (c *Client) lose(why string) {
 	for q := range c.subscriptions {
 		q.push(Event{Kind: ServerLost, Text: why})
 	}
-	c.options.Logger.Warn("the tmux server is lost", "socket", c.options.Socket, "why", why)
+	tell := c.options.Logger.Warn
+	if c.awaited {
+		tell = c.options.Logger.Debug
+	}
+	tell("the tmux server is lost", "socket", c.options.Socket, "why", why)
 }

@@ -274,6 +274,7 @@ func (s *Server) Shut(ctx context.Context) error {
 	_, err := s.Do(ctx, tmuxctl.Cmd("display-message", "-p", ".")) // which takes up one that runs
 	server, _, known := s.ctl.Server()
 	if err == nil {
+		s.ctl.AwaitLoss()
 		_, err = s.Do(ctx, tmuxctl.Cmd("kill-server"))
 	}
 	err = IgnoreLoss(err)

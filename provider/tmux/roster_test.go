@@ -1,12 +1,15 @@
 package tmux_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gascity/provider/tmux"
@@ -105,6 +108,45 @@ func TestListFollowsEndAndRelaunch(t *testing.T) {
 			t.Fatal("after the relaunch the session is not listed")
 		}
 	}
+}
+
+// An end that was asked for is no loss to warn of; one that was not is.
+func TestTheEndOfTheServerIsAWarningIfNobodyAskedForIt(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"asked for", "killed"} {
+		var log bytes.Buffer
+		var mu sync.Mutex
+		r := newRig(t, func(cfg *tmux.Config) {
+			cfg.Logger = slog.New(slog.NewTextHandler(locked{&mu, &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
+		told := func() string {
+			mu.Lock()
+			defer mu.Unlock()
+			return log.String()
+		}
+		r.shell("s", "exec cat", nil)
+		if how == "killed" {
+			r.ask("kill-server")
+		} else if err := errors.Join(r.Stop("s"), r.TeardownServer()); err != nil {
+			t.Fatal(err)
+		}
+		until(t, how+": the loss is told", func() bool { return strings.Contains(told(), "the tmux server is lost") })
+		if got := strings.Contains(told(), "level=WARN"); got != (how == "killed") {
+			t.Errorf("%s: warned = %v:\n%s", how, got, told())
+		}
+	}
+}
+
+// locked is a writer for several goroutines.
+type locked struct {
+	*sync.Mutex
+	to *bytes.Buffer
+}
+
+func (l locked) Write(p []byte) (int, error) {
+	l.Lock()
+	defer l.Unlock()
+	return l.to.Write(p)
 }
 
 // A control client whose owner was killed while it connected is not listed by the server, and
