@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -66,4 +67,48 @@ func attachAndType(t *testing.T, s *script) {
 		t.Errorf("%s: the agent consumed %q beside the person", filepath.Base(s.path), got[1].Text)
 	}
 	s.says("true\n", "", "is-attached", "worker")
+}
+
+// TestKilledLook kills a look at a screen of GNU screen in its middle: the hidden display that it
+// needs for it is no person, and is gone with the next look at the session.
+func TestKilledLook(t *testing.T) {
+	t.Parallel()
+	s := open(t, "gc-session-screen")
+	a := s.start("watched", "", nil)
+	a.await(ledger.Ready, 1)
+	displays := func() []string { return must(filepath.Glob(filepath.Join(s.dir, "state", "screen", "sockets", "*-*"))) }
+	killed := false
+	for range 20 { // a look may end before it is killed
+		peek := osexec.Command(s.path, "peek", "watched", "0")
+		peek.Env, peek.SysProcAttr = s.env, &syscall.SysProcAttr{Setpgid: true}
+		if err := peek.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = peek.Wait() // it is killed
+		}()
+		until(t, "the display is made", func() bool {
+			select {
+			case <-ended:
+				return true
+			default:
+				return len(displays()) > 0
+			}
+		})
+		_ = syscall.Kill(-peek.Process.Pid, syscall.SIGKILL) // it may have ended by itself
+		<-ended
+		if killed = len(displays()) > 0; killed {
+			break
+		}
+	}
+	if !killed {
+		t.Fatal("no look was killed in its middle")
+	}
+	until(t, "nobody is attached", func() bool { return s.do("", "is-attached", "watched") == "false\n" && len(displays()) == 0 })
+	a.prompts("after it")
+	if out := s.do("", "peek", "watched", "0"); !strings.Contains(out, "after it") {
+		t.Errorf("the next look shows %q", out)
+	}
 }
