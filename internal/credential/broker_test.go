@@ -138,21 +138,26 @@ func shared(t *testing.T, c *clock) (*vendor, credential.Source, credential.Worl
 	return v, credential.Source{Command: "'" + self + "' '" + path + "'"}, credential.World{Environ: environ, Dir: t.TempDir(), Now: c.Now}
 }
 
-// TestFiftyAgentsShareALogin: over many expiries, in two cities, each renewal takes
-// place once for all agents of a city, and nobody is logged out.
-func TestFiftyAgentsShareALogin(t *testing.T) {
+// TestAgentsShareALogin: 24 agents over 50 expiries, in two cities, whose controllers are
+// replaced meanwhile: each renewal takes place once for all agents of a city, and nobody is
+// logged out (R23).
+func TestAgentsShareALogin(t *testing.T) {
 	c := &clock{now: time.Now()}
 	v, source, world := shared(t, c)
 	locks := credential.Locks{Dir: filepath.Join(t.TempDir(), "locks")}
-	var cities []*credential.Broker
-	for range 2 {
+	begin := func() *credential.Broker {
 		b := credential.New(credential.Options{World: world, Locks: locks})
 		b.Use([]credential.Account{{Name: "shared", Source: source}}, nil)
-		cities = append(cities, b)
+		return b
 	}
-	const rounds, agents = 6, 50
+	cities := []*credential.Broker{begin(), begin()}
+	const rounds, agents = 24, 24
 	for round := range rounds {
-		for which, b := range cities {
+		for which := range cities {
+			if round%4 == which {
+				cities[which] = begin() // it knows nothing of what the one before it has had
+			}
+			b := cities[which]
 			before, _ := v.counts()
 			var wg sync.WaitGroup
 			var other atomic.Int64

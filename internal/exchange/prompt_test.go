@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/exchange/past"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -152,6 +153,30 @@ func TestAPromptWaitsForAWorkerThatReturns(t *testing.T) {
 		_, err := runtime.Deliver(t.Context(), r.now().provider, "a", d)
 		return err == nil && len(r.place.Calls("Deliver")) > 0
 	})
+}
+
+// TestAWorkerThatOnlySpeaksIsWaitedForAWhile: one that says that it has started and never
+// listens gets its prompt by the place, not before it has had its time to connect, and once.
+func TestAWorkerThatOnlySpeaksIsWaitedForAWhile(t *testing.T) {
+	r := newRig(t, nil)
+	now := time.Now()
+	var mu sync.Mutex
+	r.opts.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+	r.restart()
+	c := clientOf(r.start("a", "one"))
+	defer c.Close()
+	r.must(c.Report(r.within(), worker.Started, worker.Detail{}))
+	d := delivery("p", "one", "hello")
+	out, err := runtime.Deliver(t.Context(), r.now().provider, "a", d)
+	if err != nil || out.State != runtime.OutcomeRefused || out.Detail != past.Returning || len(r.place.Calls("Deliver")) != 0 {
+		t.Fatalf("just after its word: %+v, %v", out, err)
+	}
+	mu.Lock()
+	now = now.Add(time.Minute)
+	mu.Unlock()
+	if out, err := runtime.Deliver(t.Context(), r.now().provider, "a", d); err != nil || len(r.place.Calls("Deliver")) != 1 {
+		t.Errorf("after a minute: %+v, %v; the place got %d", out, err, len(r.place.Calls("Deliver")))
+	}
 }
 
 func (r *rig) health(run string) worker.Health {

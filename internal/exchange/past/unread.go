@@ -9,8 +9,9 @@ import (
 	"gascity/runtime"
 )
 
-// Returning is why a prompt waits for a worker that an earlier controller spoke to.
-const Returning = "its worker is about to connect again"
+// Returning is why a prompt waits for a worker that has spoken, perhaps to an earlier
+// controller, and reads no stream.
+const Returning = "its worker has spoken and is not connected; it is waited for"
 
 // Unread is a session of which the city does not know yet whether an earlier controller
 // spoke to its worker: after a restart, for a moment. What its note says is heeded, and
