@@ -4,16 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"gascity/internal/exchange/briefing"
 	"gascity/worker"
-)
-
-// minClaim and maxClaim are the bounds of a claim's name in bytes.
-const (
-	minClaim = 8
-	maxClaim = 64
 )
 
 // ClaimContext keeps the contract of workerapi.Reports. What a claim gets, neither the
@@ -23,8 +16,8 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	if err != nil {
 		return worker.Context{}, err
 	}
-	if !validClaim(c.ID) {
-		return worker.Context{}, fmt.Errorf("%w: the claim %q is not called %s and then letters, digits and dashes, %d to %d in all", worker.ErrInvalid, c.ID, briefing.ClaimPrefix, minClaim, maxClaim)
+	if err := briefing.CheckClaim(c.ID); err != nil {
+		return worker.Context{}, err
 	}
 	answer := worker.Context{RunID: a.id, Sections: []worker.Section{}}
 	if e.opts.Sections == nil {
@@ -59,11 +52,6 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	}
 	e.keep(a) // should it fail, what is told is told again at worst
 	return answer, nil
-}
-
-func validClaim(id string) bool {
-	return len(id) >= minClaim && len(id) <= maxClaim && strings.HasPrefix(id, briefing.ClaimPrefix) &&
-		strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") == ""
 }
 
 // begins takes what a claim says of the conversation, once.

@@ -14,13 +14,6 @@ import (
 	"gascity/worker"
 )
 
-const (
-	// MaxContext is the most bytes that the sections of one order may have.
-	MaxContext = 512 << 10
-	// maxType is the most bytes of a section's type.
-	maxType = 64
-)
-
 // Context keeps the contract of workerapi.Orders. A section that this epoch has had
 // is not given again. A worker that takes context gets it by its stream, and any
 // other agent as a prompt before all others.
@@ -29,7 +22,7 @@ func (e *Engine) Context(ctx context.Context, c worker.Context) (worker.ContextA
 	if err != nil {
 		return worker.ContextAnswer{}, err
 	}
-	if err := checkContext(c); err != nil {
+	if err := briefing.CheckContext(c); err != nil {
 		return worker.ContextAnswer{}, err
 	}
 	v, err := e.opts.City.View(a.session)
@@ -70,23 +63,6 @@ func (e *Engine) give(ctx context.Context, a *active, o briefing.Order) (id stri
 		e.keep(a)
 	}
 	return id, err
-}
-
-func checkContext(c worker.Context) error {
-	size := 0
-	for _, s := range c.Sections {
-		if s.Type == "" || len(s.Type) > maxType {
-			return fmt.Errorf("%w: a section's type has %d bytes, must have 1 to %d", worker.ErrInvalid, len(s.Type), maxType)
-		}
-		size += len(s.Content)
-	}
-	if len(c.Sections) == 0 {
-		return fmt.Errorf("%w: there are no sections", worker.ErrInvalid)
-	}
-	if size > MaxContext {
-		return fmt.Errorf("%w: the sections have %d bytes, at most %d are given", worker.ErrTooLarge, size, MaxContext)
-	}
-	return nil
 }
 
 // newOrders notes sections as given, with a nonce each, and leaves out those that this
