@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -43,11 +45,14 @@ func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, re
 	if selection, err = withPath(selection, root); err != nil {
 		return err
 	}
-	p, err := all.Open(selection, d.providerConfig(place, filepath.Join(place, "s"), slog.New(slog.DiscardHandler)))
+	p, err := all.Open(selection, d.trialConfig(root, place))
 	if err != nil {
 		return err
 	}
 	defer all.Close(p) //nolint:errcheck // its sessions are gone
+	if err := shares(ctx, p, selection, place); err != nil {
+		return err
+	}
 	subject.Provider = p
 	adapt(&subject.Agent, p)
 	if s, ok := p.(scripted); ok {
@@ -59,6 +64,39 @@ func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, re
 		}
 	}
 	return checkup.Run(ctx, subject)
+}
+
+// shares makes sure that agents that run elsewhere can write below dir, as they must to be
+// checked: what has reached one is told by a file of its own.
+func shares(ctx context.Context, p runtime.Provider, selection, dir string) (err error) {
+	if driver, _, err := all.Find(selection); err != nil || driver.Where != all.Elsewhere {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, promptLimitFar)
+	defer cancel()
+	const name, file = "gc-check-shares", "shared"
+	cfg := runtime.Config{
+		Command: "touch " + filepath.Join(dir, file) + "; exec sleep 1000", WorkDir: premises.PublicPlace,
+		Env: map[string]string{"GC_INSTANCE_TOKEN": rand.Text()},
+	}
+	if err := p.Start(ctx, name, cfg); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Stop(name)) }()
+	looks := time.NewTicker(lookPause)
+	defer looks.Stop()
+	for end := time.After(promptLimit / 4); ; {
+		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
+			return nil
+		}
+		select {
+		case <-looks.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-end:
+			return fmt.Errorf("agents at %s do not share %s with this machine: those of the check write there what reaches them; mount it over there, or let an agent there answer a prompt: gc doctor", selection, premises.PublicPlace)
+		}
+	}
 }
 
 // terminal is a provider that has terminals.

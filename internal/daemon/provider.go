@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -200,7 +201,8 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, repo
 		return err
 	}
 	adapt(&program, first)
-	if err := all.Close(first); err != nil {
+	err = shares(ctx, first, selection, place)
+	if err = errors.Join(err, all.Close(first)); err != nil {
 		return err
 	}
 	open := func(t runtimetest.T, dir string) runtime.Provider {

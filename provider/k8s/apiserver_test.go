@@ -303,6 +303,13 @@ func (s *apiServer) edit(name string, change func(*corev1.Pod)) {
 	s.putLocked("MODIFIED", pod)
 }
 
+// drop removes a pod as the cluster does.
+func (s *apiServer) drop(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.putLocked("DELETED", s.pods[name])
+}
+
 func (s *apiServer) putLocked(kind string, pod *corev1.Pod) {
 	s.version++
 	pod = pod.DeepCopy()

@@ -113,7 +113,10 @@ func Judge(pod *corev1.Pod, events []string) Condition {
 		c.Err = whyEnded(pod, said)
 	case pod.DeletionTimestamp != nil:
 		c.Phase, c.Hope = Leaving, false
-		c.Err = &ReasonError{ErrPodEnded, cmp.Or(disruption(pod), "it was deleted")}
+		c.Err = &ReasonError{ErrPodEnded, "it was deleted"}
+		if why := disruption(pod); why != "" {
+			c.Err = &ReasonError{ErrEvicted, why}
+		}
 		if nodeLost(pod) {
 			c.Err = &ReasonError{ErrNodeLost, "node " + pod.Spec.NodeName}
 		}
@@ -223,6 +226,16 @@ func disruption(pod *corev1.Pod) string {
 	return ""
 }
 
+// takenAway is why the cluster ends, or has ended, a pod that ran: by eviction, for one of higher
+// priority, with its node. Empty if it does not.
+func takenAway(pod *corev1.Pod) string {
+	why := disruption(pod)
+	if why == "" || pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed {
+		return ""
+	}
+	return (&ReasonError{ErrEvicted, why}).Error()
+}
+
 // nodeLost reports whether the cluster has lost sight of a pod's node.
 func nodeLost(pod *corev1.Pod) bool {
 	if pod.Status.Reason == "NodeLost" {
@@ -262,6 +275,9 @@ func exitOf(pod *corev1.Pod) *runtime.Exit {
 
 // reasonOf is why a pod ended that did not by its own will.
 func reasonOf(pod *corev1.Pod) string {
+	if why := takenAway(pod); why != "" {
+		return why
+	}
 	if pod.Status.Phase != corev1.PodFailed {
 		return ""
 	}

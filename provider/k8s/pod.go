@@ -208,6 +208,9 @@ func (o order) container(c *corev1.Container) {
 		{Name: "gc-tmp", MountPath: "/tmp"},
 		{Name: "gc-work", MountPath: workDir(o.cfg)},
 	} {
+		if m.Name == "gc-tmp" && workDir(o.cfg) == m.MountPath {
+			continue // who works there, has it
+		}
 		if !covered(theirs, m.MountPath) {
 			c.VolumeMounts = append(c.VolumeMounts, m)
 		}

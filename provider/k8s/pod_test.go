@@ -67,6 +67,18 @@ func TestManifest(t *testing.T) {
 	if last := agent.VolumeMounts[len(agent.VolumeMounts)-1]; last.Name != "gc-work" || last.MountPath != "/city" {
 		t.Errorf("the working folder is mounted as %+v", last)
 	}
+	there := map[string]bool{}
+	inTmp := o
+	inTmp.cfg.WorkDir = "/tmp"
+	if pod, err = manifest(inTmp); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range pod.Spec.Containers[0].VolumeMounts {
+		if there[m.MountPath] {
+			t.Errorf("two volumes are mounted at %s", m.MountPath)
+		}
+		there[m.MountPath] = true
+	}
 	o.settings.Template = `{"spec":{"containers":[{"name":"side"},{"name":"agent","volumeMounts":[{"name":"v","mountPath":"/"}],"securityContext":{}}],"securityContext":{}}}`
 	o.settings.Prebaked = true
 	if pod, err = manifest(o); err != nil || len(pod.Spec.Containers) != 2 || len(pod.Spec.InitContainers) != 0 || len(pod.Spec.Containers[0].VolumeMounts) != 1 ||

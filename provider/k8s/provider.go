@@ -28,11 +28,12 @@ type Provider struct {
 	enter   func(session string, pod *corev1.Pod) inside // makes the way in
 	feeds   feed.Feeds
 
-	mu       sync.Mutex
-	ways     map[string]*way     // by the session's name
-	starts   map[string]struct{} // under way in this process
-	watching bool                // somebody follows events
-	closed   bool
+	mu        sync.Mutex
+	ways      map[string]*way     // by the session's name
+	starts    map[string]struct{} // under way in this process
+	disrupted map[string]string   // why a session's last pod ended
+	watching  bool                // somebody follows events
+	closed    bool
 }
 
 var (
@@ -52,7 +53,7 @@ func Open(cfg Config) (*Provider, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	cfg.Limits = cfg.Limits.filled()
-	p := &Provider{cfg: cfg, cluster: &cluster{settings: cfg.Settings}, ways: map[string]*way{}, starts: map[string]struct{}{}}
+	p := &Provider{cfg: cfg, cluster: &cluster{settings: cfg.Settings}, ways: map[string]*way{}, starts: map[string]struct{}{}, disrupted: map[string]string{}}
 	p.life, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	p.view = newView(p.cluster, cfg.ID, p.changed)
 	p.enter = func(name string, pod *corev1.Pod) inside { return outpost.Open(p.options(name, pod)) }
@@ -98,6 +99,11 @@ func (p *Provider) changed(pod *corev1.Pod, gone bool) {
 		return
 	}
 	name := rawName(pod)
+	if why := reasonOf(pod); why != "" {
+		p.mu.Lock()
+		p.disrupted[name] = why
+		p.mu.Unlock()
+	}
 	switch {
 	case gone:
 		p.forget(name, pod.UID)
@@ -179,6 +185,9 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 		return obs, &runtime.Error{Op: "observe", Session: name, Err: unknown(err)}
 	}
 	if pod == nil {
+		p.mu.Lock()
+		obs.Cause = p.disrupted[name]
+		p.mu.Unlock()
 		return dead()
 	}
 	obs.StartedAt = age(pod).Time
@@ -186,9 +195,11 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 	case Running:
 	case Ended:
 		obs.Session, obs.Agent, obs.Exit, obs.Attached = runtime.Alive, runtime.Dead, c.Exit, 0
+		obs.InstanceToken = p.lastSeen(name, pod.UID)
 		return obs, nil
 	default:
 		obs.Session = runtime.Alive // somebody starts it, or it is on its way out
+		obs.InstanceToken = p.lastSeen(name, pod.UID)
 		return obs, nil
 	}
 	return p.observeIn(ctx, name, pod)
@@ -196,10 +207,12 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 
 // observeIn asks the outpost of a pod that runs.
 func (p *Provider) observeIn(ctx context.Context, name string, pod *corev1.Pod) (runtime.Observation, error) {
-	obs, err := p.way(name, pod).out.Observe(ctx, name)
+	w := p.way(name, pod)
+	obs, err := w.out.Observe(ctx, name)
 	if err != nil {
 		return obs, err
 	}
+	p.seen(w, obs.InstanceToken)
 	if obs.Session == runtime.Dead { // the pod is there without it: it is being started, or was left so
 		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
 		if p.abandoned(pod) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gascity/runtime"
 )
@@ -70,15 +71,36 @@ func TestWhyAnAgentEnded(t *testing.T) {
 		"memory": {func(p *corev1.Pod) {
 			p.Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{ended("OOMKilled", 137)}}
 		}, "mem_limit"},
+		"evicted by request": {func(p *corev1.Pod) {
+			p.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+			p.Status.Phase = corev1.PodSucceeded
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"}}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{ended("Completed", 0)}
+		}, "Eviction API: evicting"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
 				r.begin("a")
+				before, err := r.Observe(r.Context(), "a")
+				if err != nil || before.InstanceToken == "" {
+					r.Fatalf("it is seen as %+v, %v", before, err)
+				}
 				r.api.edit(podName("city", "a"), c.edit)
 				<-time.After(time.Second)
 				o, err := r.Observe(r.Context(), "a")
 				if err != nil || o.Session != runtime.Alive || o.Agent != runtime.Dead || o.Exit == nil || !strings.Contains(o.Exit.String(), c.word) {
 					r.Errorf("it is seen as %s, agent %s, exit %v, %v; want one that says %q", o.Session, o.Agent, o.Exit, err, c.word)
+				}
+				if o.InstanceToken != before.InstanceToken {
+					r.Error("its end is taken for that of another incarnation")
+				}
+				if !strings.HasPrefix(name, "evicted") {
+					return
+				}
+				r.api.drop(podName("city", "a"))
+				<-time.After(time.Second)
+				if o, err = r.Observe(r.Context(), "a"); err != nil || o.Session != runtime.Dead || !strings.Contains(o.Cause, c.word) {
+					r.Errorf("once its pod is gone it is seen as %+v, %v; want one that says %q", o, err, c.word)
 				}
 			})
 		})

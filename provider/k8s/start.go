@@ -71,6 +71,7 @@ func (p *Provider) claim(name string) bool {
 		return false
 	}
 	p.starts[name] = struct{}{}
+	delete(p.disrupted, name)
 	return true
 }
 

@@ -24,6 +24,7 @@ type way struct {
 	uid    types.UID
 	out    inside
 	follow sync.Once
+	token  string // of the incarnation that was last seen in it; guarded by Provider.mu
 }
 
 // inside is the outpost in a pod.
@@ -58,6 +59,27 @@ func (p *Provider) way(name string, pod *corev1.Pod) *way {
 	}
 	p.ways[name] = w
 	return w
+}
+
+// seen notes which incarnation is in a pod.
+func (p *Provider) seen(w *way, token string) {
+	if token == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w.token = token
+}
+
+// lastSeen returns which incarnation was in a pod that cannot be asked any more; empty if
+// this process never asked it.
+func (p *Provider) lastSeen(name string, uid types.UID) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := p.ways[name]; w != nil && w.uid == uid {
+		return w.token
+	}
+	return ""
 }
 
 func (p *Provider) giveUpLocked(w *way) { p.work.Go(w.close) }
