@@ -2,9 +2,11 @@ package scripts_test
 
 import (
 	"fmt"
+	osexec "os/exec"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"gascity/internal/fakeagent/ledger"
@@ -160,5 +162,37 @@ func TestDialog(t *testing.T) {
 			t.Errorf("nudge exits %d and prints %q, want it refused", r.code, r.stdout)
 		}
 		s.says("true\n", "", "is-running", "a")
+	})
+}
+
+// A nudge whose caller dies in the middle is one prompt or none: what comes next is not glued to
+// a text that was left without its Enter.
+func TestCallerDies(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *script) {
+		a := s.start("a", "", nil)
+		a.await(ledger.Ready, 1)
+		var sent []string
+		for i := range 3 {
+			first, next := fmt.Sprintf("the first of %d", i), fmt.Sprintf("the second of %d", i)
+			sent = append(sent, first, next)
+			nudge := osexec.Command(s.path, "nudge", "a")
+			nudge.Stdin, nudge.Env, nudge.Dir = strings.NewReader(first), s.env, s.dir
+			if err := nudge.Start(); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "the text is there", func() bool { return strings.Contains(s.do("", "peek", "a", "0"), first) })
+			_ = nudge.Process.Signal(syscall.SIGTERM) // it may be over
+			until(t, "the next is typed", func() bool { return s.call(next, "nudge", "a").code == 0 })
+			_ = nudge.Wait() // by a signal, or not
+			until(t, "the next is taken", func() bool {
+				records := must(ledger.Read(a.ledger))
+				return slices.ContainsFunc(ledger.Prompts(records), func(r ledger.Record) bool { return strings.Contains(r.Text, next) })
+			})
+		}
+		for _, r := range ledger.Prompts(must(ledger.Read(a.ledger))) {
+			if !slices.Contains(sent, r.Text) {
+				t.Errorf("the agent took %q, which nobody sent", r.Text)
+			}
+		}
 	})
 }
