@@ -124,6 +124,9 @@ func nameOf(e worker.TelemetryEvent) string {
 	return "content " + hex.EncodeToString(sum[:12])
 }
 
+// maxTook is the longest that one use of a tool counts.
+const maxTook = 30 * 24 * time.Hour
+
 func toolsOf(calls []worker.ToolCall) []Tool {
 	var tools []Tool
 	at := map[string]int{}
@@ -138,7 +141,7 @@ func toolsOf(calls []worker.ToolCall) []Tool {
 		if !c.Success {
 			tools[i].Failed++
 		}
-		tools[i].Took += time.Duration(c.DurationMS) * time.Millisecond
+		tools[i].Took += min(max(0, time.Duration(c.DurationMS)), maxTook/time.Millisecond) * time.Millisecond
 	}
 	return tools
 }
@@ -162,12 +165,15 @@ func Normalise(u worker.Usage) Tokens {
 	return t
 }
 
+// maxTokens is the most that a bucket counts: far beyond what one response can have, and far
+// below what would make a sum of responses turn over.
+const maxTokens = 1e11
+
 func natural(n *int64) *int64 {
 	if n == nil || *n < 0 {
 		return nil
 	}
-	v := *n
-	return &v
+	return new(min(*n, maxTokens))
 }
 
 func valid(cost *float64) *float64 {

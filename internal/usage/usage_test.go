@@ -108,6 +108,26 @@ func TestWhatIsUnknownIsNotZero(t *testing.T) {
 	}
 }
 
+// TestNoReportTurnsASumOver: a worker that tells of more than there can be has spent very
+// much, and takes nothing away from what the others spent.
+func TestNoReportTurnsASumOver(t *testing.T) {
+	var events []worker.TelemetryEvent
+	for i, told := range []int{math.MaxInt64, math.MinInt64, -1, 1e11 + 1, 7} {
+		e := response(string(rune('a'+i)), 0, worker.Usage{InputTokens: n(told), OutputTokens: n(told), ReasoningTokens: n(told), CacheReadTokens: n(told)})
+		e.ToolsCalled = []worker.ToolCall{{Name: "x", DurationMS: int64(told)}, {Name: "x", DurationMS: int64(told)}}
+		events = append(events, e)
+	}
+	entries := ingest(events)
+	for _, e := range entries {
+		if sum, _ := e.Tokens.Total(); sum < 0 || e.Tools[0].Took < 0 || e.Tools[0].Took > 100*24*time.Hour {
+			t.Errorf("%s became %+v, %+v", e.Message, e.Tokens, e.Tools)
+		}
+	}
+	if got := total(t, entries); got.Tokens.Input == nil || *got.Tokens.Input != 2e11+7 {
+		t.Errorf("the sum is %+v", got.Tokens)
+	}
+}
+
 func TestCostIsTheSourcesElseTheTables(t *testing.T) {
 	prices, err := usage.DecodePrices("p", []byte(`
 [[price]]

@@ -60,7 +60,8 @@ type Guard interface {
 type Streams interface {
 	// Stream returns what the run has been sent after the given number and has not
 	// acknowledged, then each new message. The channel is closed when ctx ends, when
-	// the run has ended (after an End), when another stream of the run takes its place,
+	// the run has ended (after an End), when another stream of the run takes its place (the
+	// server asks for none while one is open),
 	// and when its reader is too slow (after a Lagged): the city never waits for one. It
 	// holds at least one message that is ready, if there is one.
 	Stream(ctx context.Context, id string, after uint64) (<-chan run.Item, error)

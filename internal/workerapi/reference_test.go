@@ -67,7 +67,7 @@ const referenceStream = `
 ` + "`GET /stream`" + ` answers with server-sent events, one for each message: its ` + "`id`" + ` is the message's ` + "`seq`" + `, its ` + "`event`" + ` the kind, its ` + "`data`" + `
 the message as JSON on one line. After a broken connection the reader comes again with ` + "`Last-Event-ID`" + `. A message is sent again to
 each new reader until ` + "`POST /ack`" + ` has named its ` + "`id`" + `: who gets one twice acts once, and repeats its last word. A silent stream has a
-comment every 15 s.
+comment every 15 s. One worker reads the stream of a run: a second one is ` + "`unavailable`" + ` until the first has gone, for two would work on each prompt twice.
 
 | event | data | the worker |
 |---|---|---|

@@ -407,7 +407,7 @@ func TestTheValidatorCanFail(t *testing.T) {
 
 func TestPathsAndMethodsThatThereAreNot(t *testing.T) {
 	d := newDesk(t, false)
-	for _, e := range []endpoint{{method: "GET", path: "/"}, {method: "DELETE", path: "/prompt"}, {method: "GET", path: "/authorize"}, {method: "POST", path: "/stream", body: "{}"}} {
+	for _, e := range []endpoint{{method: "GET", path: "/"}, {method: "DELETE", path: "/prompt"}, {method: "GET", path: "/authorize"}, {method: "POST", path: "/stream", body: "{}"}, {method: "POST", path: "//prompt", body: "{}"}, {method: "POST", path: "/x/../prompt", body: "{}"}, {method: "GET", path: "/health/"}} {
 		d.refused(e.method+" "+e.path, e, tokenOne, nil, "not_found")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"path"
 	"runtime/debug"
 	"time"
 
@@ -49,7 +50,8 @@ type Server struct {
 
 	loopbackUID func(local, remote netip.AddrPort) (uid int, err error)
 
-	mux *http.ServeMux
+	mux   *http.ServeMux
+	seats seats
 }
 
 // NewServer makes a server. It serves nothing before [Server.Run].
@@ -74,7 +76,7 @@ func NewServer(city City, opts Options) *Server {
 		s.mux.HandleFunc(row.method+" "+row.path, s.guarded(row))
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, fmt.Errorf("%w: no such path as %s %s", worker.ErrNotFound, r.Method, r.URL.Path))
+		s.refuse(w, r, noSuchPath(r))
 	})
 	return s
 }
@@ -84,6 +86,10 @@ func NewServer(city City, opts Options) *Server {
 // called for several listeners at once.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	return socket.Service{Name: "worker socket", Handler: s.handler(l.Addr()), Log: s.log, Connect: s.meet}.Run(ctx, l)
+}
+
+func noSuchPath(r *http.Request) error {
+	return fmt.Errorf("%w: no such path as %s %.200q", worker.ErrNotFound, r.Method, r.URL.Path)
 }
 
 // handler is the routes behind the checks of a transport.
@@ -104,6 +110,10 @@ func (s *Server) handler(addr net.Addr) http.Handler {
 		}
 		if err := admit(r); err != nil {
 			s.refuse(w, r, err)
+			return
+		}
+		if r.URL.Path != path.Clean(r.URL.Path) { // the mux would send its sender elsewhere
+			s.refuse(w, r, noSuchPath(r))
 			return
 		}
 		s.mux.ServeHTTP(w, r)

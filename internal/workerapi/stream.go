@@ -14,7 +14,7 @@ import (
 // stream is the binding of GET /stream.
 func stream() binding { return binding{serve: serveStream} }
 
-// serveStream writes a run's messages until its end.
+// serveStream writes a run's messages until its end, to one worker at a time.
 func serveStream(s *Server, row route, who run.Caller, w http.ResponseWriter, r *http.Request) error {
 	id := r.URL.Query().Get("run_id")
 	if id == "" {
@@ -33,6 +33,11 @@ func serveStream(s *Server, row route, who run.Caller, w http.ResponseWriter, r 
 	}
 	ctx, cancel := s.bound(r, row)
 	defer cancel()
+	leave, err := s.seats.take(ctx, id)
+	if err != nil {
+		return late(ctx, err)
+	}
+	defer leave()
 	items, err := s.city.Stream(ctx, id, after)
 	if err != nil {
 		return late(ctx, err)

@@ -1,0 +1,114 @@
+package workerapi_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"gascity/internal/run"
+	"gascity/worker"
+)
+
+// TestOneWorkerReadsAStream: of two workers with one credential the second is refused while
+// the first one reads, the first one loses nothing by it, and the second one gets the
+// stream when the first has gone.
+func TestOneWorkerReadsAStream(t *testing.T) {
+	d := newDesk(t, false)
+	d.city.items = make(chan run.Item)
+	reads := func(ctx context.Context) (<-chan worker.Message, *worker.Client) {
+		c := &worker.Client{Socket: d.addr.String(), Token: tokenOne, RunID: "one"}
+		t.Cleanup(c.Close)
+		got := make(chan worker.Message)
+		go func() {
+			for m, err := range c.Messages(ctx) {
+				if err != nil {
+					t.Error(err)
+				}
+				select {
+				case got <- m:
+				case <-ctx.Done():
+				}
+			}
+			close(got)
+		}()
+		return got, c
+	}
+	send := func(seq uint64, to <-chan worker.Message) {
+		t.Helper()
+		d.city.items <- run.Item{Message: &worker.Message{Seq: seq, ID: "m", Kind: worker.HealthMessage}}
+		select {
+		case m := <-to:
+			if m.Seq != seq {
+				t.Errorf("message %d came for %d", m.Seq, seq)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("message %d does not come", seq)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first, _ := reads(ctx)
+	d.city.items <- run.Item{Message: &worker.Message{Seq: 1, ID: "first", Kind: worker.HealthMessage}}
+	<-first
+	d.refusedTwin()
+	send(2, first)
+	second, c := reads(t.Context()) // it waits for its turn, and may speak
+	if err := c.ReportHealth(t.Context(), worker.Health{Status: worker.Healthy}); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	for range first { // until it has gone
+	}
+	for end := time.After(time.Minute); d.city.ended() == 0; { // and the city knows
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-end:
+			t.Fatal("the first stream does not end")
+		}
+	}
+	send(3, second)
+}
+
+// refusedTwin checks that a second stream is unavailable.
+func (d *desk) refusedTwin() {
+	d.t.Helper()
+	d.city.took()
+	d.refused("a second worker", endpoint{method: "GET", path: "/stream?run_id=one"}, tokenOne, nil, "unavailable")
+	if d.city.ended() != 0 {
+		d.t.Error("the first stream has ended")
+	}
+}
+
+// TestAWorkerComesAgainAtOnce: the next stream of a worker that has hung up is not refused,
+// however soon it comes.
+func TestAWorkerComesAgainAtOnce(t *testing.T) {
+	d := newDesk(t, false)
+	d.city.items = make(chan run.Item)
+	c := &worker.Client{Socket: d.addr.String(), Token: tokenOne, RunID: "one"}
+	defer c.Close()
+	for i := range uint64(50) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		go func() {
+			for n := i << 32; ctx.Err() == nil; n++ { // the stream before may still take one
+				select {
+				case d.city.items <- run.Item{Message: &worker.Message{Seq: n + 1, Kind: worker.HealthMessage}}:
+				case <-ctx.Done():
+				}
+			}
+		}()
+		for _, err := range c.Messages(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			t.Fatal("it does not come again")
+		}
+		cancel()
+	}
+	if log := d.logged(); log != "" {
+		t.Errorf("logged %s", log)
+	}
+}
