@@ -59,6 +59,7 @@ var rooms = []room{
 	{dir: "internal/shim/folder", layer: layerChild},
 	{dir: "internal/shim/memory", layer: layerChild},
 	{dir: "internal/shim", layer: layerShim},
+	{dir: "internal/fakeagent/keyboard", layer: layerLeaf},
 	{dir: "internal/fakeagent/ledger", layer: layerLeaf},
 	{dir: "internal/fakeagent", layer: layerShim, program: true},
 

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/term"
 
+	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
 )
 
@@ -51,7 +52,7 @@ type agent struct {
 
 	rows, cols int
 	comp       composer
-	dec        decoder
+	dec        keyboard.Decoder
 	early      []chunk // came before there was anybody to read it
 	alarms     map[string]alarm
 
@@ -92,7 +93,7 @@ func runAgent(m *modes, in, out *os.File) (int, error) {
 		return 1, err
 	}
 	a := &agent{m: m, book: b, out: out, inputs: make(chan chunk, 16), dialogs: m.dialogs, alarms: map[string]alarm{}}
-	a.dec.brackets = !m.noPaste
+	a.dec.Brackets = !m.noPaste
 	a.comp.insert([]byte(m.draft))
 	if a.cwd, err = os.Getwd(); err != nil {
 		return 1, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
 )
 
@@ -141,19 +142,19 @@ func findDialog(name string) (screen, time.Duration, error) {
 
 // press applies a key or a typed character. It returns the chosen option when the
 // choice is made.
-func (m *menu) press(e event) (choice string, done bool) {
+func (m *menu) press(e keyboard.Event) (choice string, done bool) {
 	switch {
-	case e.kind == textEvent && m.numbered:
-		if n, err := strconv.Atoi(string(e.data[:1])); err == nil && n >= 1 && n <= len(m.options) {
+	case e.Kind == keyboard.Text && m.numbered:
+		if n, err := strconv.Atoi(string(e.Data[:1])); err == nil && n >= 1 && n <= len(m.options) {
 			m.cursor = n - 1
 			return m.options[m.cursor], true
 		}
-	case e.kind != keyEvent:
-	case e.key == "up" || e.key == "c-p":
+	case e.Kind != keyboard.Key:
+	case e.Key == "up" || e.Key == "c-p":
 		m.cursor = (m.cursor + len(m.options) - 1) % len(m.options)
-	case e.key == "down" || e.key == "c-n":
+	case e.Key == "down" || e.Key == "c-n":
 		m.cursor = (m.cursor + 1) % len(m.options)
-	case e.key == "enter":
+	case e.Key == "enter":
 		return m.options[m.cursor], true
 	}
 	return "", false

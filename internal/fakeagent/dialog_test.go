@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
 )
 
@@ -48,7 +49,7 @@ func TestDialogsEndTheAgentOnAWrongChoice(t *testing.T) {
 		"bare enter on key":    {"apikey", enter, "Please run /login"},
 		"bare enter on update": {"update-default-now", enter, "Updating"},
 		"prompt typed into it": {"trust-no-first", "please begin" + enter, trustMessage},
-		"paste into it":        {"unknown", pasteStart + "text" + pasteEnd + enter, "discarded"},
+		"paste into it":        {"unknown", keyboard.PasteStart + "text" + keyboard.PasteEnd + enter, "discarded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

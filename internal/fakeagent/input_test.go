@@ -9,22 +9,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"gascity/internal/fakeagent/keyboard"
 )
 
 // joined feeds chunks and merges neighbouring texts, which cuts may part.
-func joined(chunks ...[]byte) []event {
-	d := decoder{brackets: true}
-	var events []event
+func joined(chunks ...[]byte) []keyboard.Event {
+	d := keyboard.Decoder{Brackets: true}
+	var events []keyboard.Event
 	for _, c := range chunks {
-		for _, e := range d.feed(c) {
-			if n := len(events); n > 0 && e.kind == textEvent && events[n-1].kind == textEvent {
-				events[n-1].data = append(events[n-1].data, e.data...)
+		for _, e := range d.Feed(c) {
+			if n := len(events); n > 0 && e.Kind == keyboard.Text && events[n-1].Kind == keyboard.Text {
+				events[n-1].Data = append(events[n-1].Data, e.Data...)
 				continue
 			}
 			events = append(events, e)
 		}
 	}
-	return append(events, d.flush()...)
+	return append(events, d.Flush()...)
 }
 
 var pieces = []string{
@@ -42,7 +44,7 @@ func TestChunksMayBeCutAnywhere(t *testing.T) {
 			chunks = append(chunks, rest[:n])
 			rest = rest[n:]
 		}
-		if diff := cmp.Diff(want, joined(chunks...), cmp.AllowUnexported(event{})); diff != "" {
+		if diff := cmp.Diff(want, joined(chunks...), cmp.AllowUnexported(keyboard.Event{})); diff != "" {
 			t.Fatalf("%q cut into %q:\n%s", input, chunks, diff)
 		}
 	})
@@ -50,12 +52,12 @@ func TestChunksMayBeCutAnywhere(t *testing.T) {
 
 func TestPasteIsVerbatim(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.SliceOf(rapid.Byte()).Filter(func(b []byte) bool { return !bytes.Contains(b, []byte(pasteEnd)) }).Draw(t, "paste")
-		if bytes.Contains(append(bytes.Clone(want), pasteEnd...)[:len(want)+len(pasteEnd)-1], []byte(pasteEnd)) {
+		want := rapid.SliceOf(rapid.Byte()).Filter(func(b []byte) bool { return !bytes.Contains(b, []byte(keyboard.PasteEnd)) }).Draw(t, "paste")
+		if bytes.Contains(append(bytes.Clone(want), keyboard.PasteEnd...)[:len(want)+len(keyboard.PasteEnd)-1], []byte(keyboard.PasteEnd)) {
 			t.Skip("the text and the mark make an earlier mark")
 		}
-		events := joined([]byte("a" + pasteStart + string(want) + pasteEnd + "b"))
-		if len(events) != 3 || events[1].kind != pasteEvent || !bytes.Equal(events[1].data, want) {
+		events := joined([]byte("a" + keyboard.PasteStart + string(want) + keyboard.PasteEnd + "b"))
+		if len(events) != 3 || events[1].Kind != keyboard.Paste || !bytes.Equal(events[1].Data, want) {
 			t.Fatalf("events %+v", events)
 		}
 	})
@@ -65,20 +67,20 @@ func FuzzDecoder(f *testing.F) {
 	for _, p := range pieces {
 		f.Add([]byte(p), 1)
 	}
-	f.Add([]byte(pasteStart+"x"+pasteEnd), 3)
+	f.Add([]byte(keyboard.PasteStart+"x"+keyboard.PasteEnd), 3)
 	f.Fuzz(func(t *testing.T, data []byte, cut int) {
 		cut = max(0, min(cut, len(data)))
 		joined(data[:cut], data[cut:])
 		c := composer{}
-		d := decoder{}
-		for _, e := range append(d.feed(data), d.flush()...) {
-			switch e.kind {
-			case textEvent:
-				c.insert(e.data)
-			case pasteEvent:
-				c.paste(e.data)
-			case keyEvent:
-				c.edit(e.key)
+		d := keyboard.Decoder{}
+		for _, e := range append(d.Feed(data), d.Flush()...) {
+			switch e.Kind {
+			case keyboard.Text:
+				c.insert(e.Data)
+			case keyboard.Paste:
+				c.paste(e.Data)
+			case keyboard.Key:
+				c.edit(e.Key)
 			}
 			if c.cursor < 0 || c.cursor > len(c.text) {
 				t.Fatalf("cursor %d in %d bytes", c.cursor, len(c.text))

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
 )
 
@@ -29,12 +30,12 @@ func (a *agent) take(c chunk) {
 		return
 	}
 	a.cancel("escape")
-	for _, e := range a.dec.feed(c.data) {
+	for _, e := range a.dec.Feed(c.data) {
 		a.handle(e, c.at)
 	}
-	if a.dec.waiting() {
+	if a.dec.Waiting() {
 		a.after("escape", escapeWait, func() {
-			for _, e := range a.dec.flush() {
+			for _, e := range a.dec.Flush() {
 				a.handle(e, time.Now())
 			}
 		})
@@ -84,11 +85,11 @@ func (a *agent) leaveAtEnd() {
 }
 
 // handle gives one event to the dialog, the question or the composer.
-func (a *agent) handle(e event, at time.Time) {
+func (a *agent) handle(e keyboard.Event, at time.Time) {
 	if a.left {
 		return
 	}
-	away := e.kind == keyEvent && (e.key == "escape" || e.key == "c-c")
+	away := e.Kind == keyboard.Key && (e.Key == "escape" || e.Key == "c-c")
 	switch {
 	case a.dialog != nil && away:
 		a.answerDialog("(cancelled)")
@@ -108,23 +109,23 @@ func (a *agent) handle(e event, at time.Time) {
 }
 
 // compose gives one event to the composer.
-func (a *agent) compose(e event, at time.Time) {
-	if e.key != "c-c" {
+func (a *agent) compose(e keyboard.Event, at time.Time) {
+	if e.Key != "c-c" {
 		a.armed = false
 	}
 	switch {
-	case e.kind == textEvent:
-		a.comp.insert(e.data)
+	case e.Kind == keyboard.Text:
+		a.comp.insert(e.Data)
 		a.lastText = at
-	case e.kind == pasteEvent:
-		a.comp.paste(e.data)
+	case e.Kind == keyboard.Paste:
+		a.comp.paste(e.Data)
 		a.lastText = at
-	case e.key == "enter":
+	case e.Key == "enter":
 		a.enter(at)
-	case e.key == "c-c", e.key == "escape":
-		a.stopKey(e.key)
+	case e.Key == "c-c", e.Key == "escape":
+		a.stopKey(e.Key)
 	default:
-		a.comp.edit(e.key)
+		a.comp.edit(e.Key)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
 )
 
@@ -74,10 +75,10 @@ func TestComposerKeys(t *testing.T) {
 		"line feed":            {"a\nb", "a\nb"},
 		"alt enter":            {"a\x1b\rb", "a\nb"},
 		"unknown keys":         {"a\x1b[15~\x1b[1;5Pb\x0e", "ab"},
-		"short paste":          {pasteStart + "a\nb\x1b[Ac\x15" + pasteEnd, "a\nb\x1b[Ac\x15"},
-		"paste in the middle":  {"ad\x1b[D" + pasteStart + "bc" + pasteEnd, "abcd"},
-		"placeholder is one":   {"a" + pasteStart + long + pasteEnd + "b\x7f\x7fc", "ac"},
-		"placeholder is moved": {pasteStart + long + pasteEnd + "\x1b[Da\x1b[Cb", "a" + long + "b"},
+		"short paste":          {keyboard.PasteStart + "a\nb\x1b[Ac\x15" + keyboard.PasteEnd, "a\nb\x1b[Ac\x15"},
+		"paste in the middle":  {"ad\x1b[D" + keyboard.PasteStart + "bc" + keyboard.PasteEnd, "abcd"},
+		"placeholder is one":   {"a" + keyboard.PasteStart + long + keyboard.PasteEnd + "b\x7f\x7fc", "ac"},
+		"placeholder is moved": {keyboard.PasteStart + long + keyboard.PasteEnd + "\x1b[Da\x1b[Cb", "a" + long + "b"},
 		"terminal answers":     {"a\x1b[?62;22c\x1b[12;1R\x1b]11;rgb:0/0/0\x1b\\b", "ab"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
 )
 
@@ -55,7 +56,7 @@ func (a *agent) receive(s os.Signal) {
 			a.leave(0, signalName(s))
 		}
 	case syscall.SIGINT:
-		a.handle(event{kind: keyEvent, key: "c-c"}, time.Now())
+		a.handle(keyboard.Event{Kind: keyboard.Key, Key: "c-c"}, time.Now())
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/test/fakeagent/build"
 )
@@ -154,7 +155,10 @@ func (s *session) send(keys string) {
 	}
 }
 
-func (s *session) paste(text string) { s.t.Helper(); s.send(pasteStart + text + pasteEnd) }
+func (s *session) paste(text string) {
+	s.t.Helper()
+	s.send(keyboard.PasteStart + text + keyboard.PasteEnd)
+}
 
 // until waits for the ledger.
 func (s *session) until(what string, pred func([]ledger.Record) bool) []ledger.Record {

@@ -42,8 +42,8 @@ func TestWaitSeesRecordsAsTheyCome(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "l")
 	time.AfterFunc(10*time.Millisecond, func() {
 		write(t, file, `{"seq":1,"kind":"start","run":7}`+"\n"+`{"seq":2,`)
+		time.AfterFunc(20*time.Millisecond, func() { write(t, file, `"kind":"prompt","run":7}`+"\n") })
 	})
-	time.AfterFunc(30*time.Millisecond, func() { write(t, file, `"kind":"prompt","run":7}`+"\n") })
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	records, err := Wait(ctx, file, Has(Prompt, 1))

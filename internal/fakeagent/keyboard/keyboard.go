@@ -1,4 +1,5 @@
-package fakeagent
+// Package keyboard turns the bytes of a terminal into what its user did.
+package keyboard
 
 import (
 	"bytes"
@@ -6,40 +7,42 @@ import (
 	"strings"
 )
 
-type eventKind int
+// Kind is what an [Event] is.
+type Kind int
 
 const (
-	textEvent  eventKind = iota // printable bytes, as they came
-	pasteEvent                  // the inside of one bracketed paste, as it came
-	keyEvent                    // anything else
+	Text  Kind = iota // printable bytes, as they came
+	Paste             // the inside of one bracketed paste, as it came
+	Key               // anything else
 )
 
-// event is one thing that a terminal's user did. The key names are "enter", "newline",
+// Event is one thing that a terminal's user did. The key names are "enter", "newline",
 // "escape", "backspace", "up", "down", "left", "right", "home", "end", "delete", "tab",
 // "c-a".."c-z", and "" for a sequence that means nothing here.
-type event struct {
-	kind eventKind
-	data []byte
-	key  string
+type Event struct {
+	Kind Kind
+	Data []byte
+	Key  string
 }
 
+// The marks of a bracketed paste.
 const (
-	pasteStart = "\x1b[200~"
-	pasteEnd   = "\x1b[201~"
+	PasteStart = "\x1b[200~"
+	PasteEnd   = "\x1b[201~"
 )
 
-// decoder turns the bytes of a terminal into events. Chunks may be cut anywhere. It
-// keeps an unfinished escape sequence, which flush turns into a plain Escape.
-type decoder struct {
-	brackets bool   // bracketed paste was asked for; else its marks are unknown keys
+// Decoder turns the bytes of a terminal into events. Chunks may be cut anywhere. It
+// keeps an unfinished escape sequence, which Flush turns into a plain Escape.
+type Decoder struct {
+	Brackets bool   // bracketed paste was asked for; else its marks are unknown keys
 	rest     []byte // an unfinished sequence
 	pasting  bool
 	paste    []byte
 }
 
-// feed returns the events that a chunk completes.
-func (d *decoder) feed(chunk []byte) []event {
-	var events []event
+// Feed returns the events that a chunk completes.
+func (d *Decoder) Feed(chunk []byte) []Event {
+	var events []Event
 	data := chunk
 	if len(d.rest) > 0 {
 		data = slices.Concat(d.rest, chunk)
@@ -50,13 +53,13 @@ func (d *decoder) feed(chunk []byte) []event {
 			var ended bool
 			data, ended = d.feedPaste(data)
 			if ended {
-				events = append(events, event{kind: pasteEvent, data: d.paste})
+				events = append(events, Event{Kind: Paste, Data: d.paste})
 				d.paste = nil
 			}
 			continue
 		}
 		if run := textRun(data); run > 0 {
-			events = append(events, event{kind: textEvent, data: bytes.Clone(data[:run])})
+			events = append(events, Event{Kind: Text, Data: bytes.Clone(data[:run])})
 			data = data[run:]
 			continue
 		}
@@ -65,10 +68,10 @@ func (d *decoder) feed(chunk []byte) []event {
 			d.rest = bytes.Clone(data)
 			break
 		}
-		if d.brackets && string(data[:size]) == pasteStart {
+		if d.Brackets && string(data[:size]) == PasteStart {
 			d.pasting = true
 		} else {
-			events = append(events, event{kind: keyEvent, key: key})
+			events = append(events, Event{Kind: Key, Key: key})
 		}
 		data = data[size:]
 	}
@@ -77,31 +80,31 @@ func (d *decoder) feed(chunk []byte) []event {
 
 // feedPaste takes bytes up to the end mark, looking again only at what an end mark
 // could begin in, so that a paste of any size costs linear time.
-func (d *decoder) feedPaste(data []byte) (rest []byte, ended bool) {
-	from := max(0, len(d.paste)-len(pasteEnd)+1)
+func (d *Decoder) feedPaste(data []byte) (rest []byte, ended bool) {
+	from := max(0, len(d.paste)-len(PasteEnd)+1)
 	d.paste = append(d.paste, data...)
-	at := bytes.Index(d.paste[from:], []byte(pasteEnd))
+	at := bytes.Index(d.paste[from:], []byte(PasteEnd))
 	if at < 0 {
 		return nil, false
 	}
 	end := from + at
-	rest = bytes.Clone(d.paste[end+len(pasteEnd):])
+	rest = bytes.Clone(d.paste[end+len(PasteEnd):])
 	d.paste = d.paste[:end]
 	d.pasting = false
 	return rest, true
 }
 
-// waiting reports whether an escape sequence has begun and not ended.
-func (d *decoder) waiting() bool { return len(d.rest) > 0 }
+// Waiting reports whether an escape sequence has begun and not ended.
+func (d *Decoder) Waiting() bool { return len(d.rest) > 0 }
 
-// flush gives up waiting: what has begun was the Escape key and typed characters.
-func (d *decoder) flush() []event {
+// Flush gives up waiting: what has begun was the Escape key and typed characters.
+func (d *Decoder) Flush() []Event {
 	if len(d.rest) == 0 {
 		return nil
 	}
 	rest := d.rest[1:]
 	d.rest = nil
-	return append([]event{{kind: keyEvent, key: "escape"}}, d.feed(rest)...)
+	return append([]Event{{Kind: Key, Key: "escape"}}, d.Feed(rest)...)
 }
 
 // textRun returns how many bytes at the start are text. A tab is text.
