@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gascity/internal/tmuxctl"
+	"gascity/internal/tty"
 )
 
 // Kill takes the window out of the server, and the session with what a person has added.
@@ -26,15 +27,24 @@ func (s *Server) Sweep(ctx context.Context, strays []State) {
 	}
 }
 
-// Fit gives windows that nobody looks at any more their own size again.
+// Fit gives windows that nobody looks at any more their own size again. A tmux before 3.2 tells
+// a program of a second size only when nobody has asked the server anything for a quarter of a
+// second, which may be never: there the program is told by us.
 func (s *Server) Fit(ctx context.Context, list []State) {
 	for _, pane := range list {
 		if pane.Attached > 0 || pane.Width == Cols && pane.Height == Rows {
 			continue
 		}
 		condition := "#{&&:#{==:#{@" + OptionInstance + "}," + pane.Hash + "},#{==:#{session_attached},0}}"
-		resize := tmuxctl.Cmd("resize-window", "-t", pane.Window, "-x", fmt.Sprint(Cols), "-y", fmt.Sprint(Rows))
-		if _, err := s.Ask(ctx, tmuxctl.If(pane.Session+":"+pane.Window+"."+pane.Pane, condition, resize, tmuxctl.Command{})); err != nil {
+		resize := tmuxctl.Sequence(
+			tmuxctl.Cmd("resize-window", "-t", pane.Window, "-x", fmt.Sprint(Cols), "-y", fmt.Sprint(Rows)),
+			tmuxctl.Cmd("display-message", "-p", "-t", pane.Pane, "#{pane_tty}"),
+		)
+		done, err := s.Ask(ctx, tmuxctl.If(pane.Session+":"+pane.Window+"."+pane.Pane, condition, resize, tmuxctl.Command{}))
+		if _, features, _ := s.ctl.Server(); err == nil && len(done.Output) > 0 && !features.Pause {
+			err = tty.Resize(string(done.Output), Cols, Rows)
+		}
+		if err != nil {
 			s.cfg.Logger.Debug("cannot resize a window", "session", pane.Name, "error", err)
 		}
 	}
