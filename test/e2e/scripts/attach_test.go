@@ -1,6 +1,7 @@
 package scripts_test
 
 import (
+	"os"
 	osexec "os/exec"
 	"path/filepath"
 	"slices"
@@ -110,5 +111,30 @@ func TestKilledLook(t *testing.T) {
 	a.prompts("after it")
 	if out := s.do("", "peek", "watched", "0"); !strings.Contains(out, "after it") {
 		t.Errorf("the next look shows %q", out)
+	}
+}
+
+// TestStopOfAHalfMadeScreen kills a start as soon as there is a screen: the stop after it returns
+// when the screen is gone.
+func TestStopOfAHalfMadeScreen(t *testing.T) {
+	t.Parallel()
+	s := open(t, "gc-session-screen")
+	for range 3 {
+		start := osexec.Command(s.path, "start", "half")
+		start.Env, start.Dir, start.SysProcAttr = s.env, s.dir, &syscall.SysProcAttr{Setpgid: true}
+		start.Stdin = strings.NewReader(`{"command": "exec sleep 600"}`)
+		if err := start.Start(); err != nil {
+			t.Fatal(err)
+		}
+		screens := filepath.Join(s.dir, "state", "screen", "sockets")
+		until(t, "there is a screen", func() bool { return len(must(filepath.Glob(filepath.Join(screens, "[0-9]*.*")))) > 0 })
+		_ = syscall.Kill(-start.Process.Pid, syscall.SIGKILL) // it may have ended by itself
+		_ = start.Wait()                                      // it was killed
+		s.do("", "stop", "half")
+		for _, file := range must(filepath.Glob("/proc/[0-9]*/cmdline")) {
+			if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), s.dir) {
+				t.Errorf("after the stop %s still is %q", filepath.Dir(file), strings.ReplaceAll(string(line), "\x00", " "))
+			}
+		}
 	}
 }
