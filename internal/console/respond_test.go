@@ -81,7 +81,12 @@ func TestRespondChooses(t *testing.T) {
 			rules := terminal.RealRules(t, "claude")
 			a := terminal.NewReal(t)
 			test.answer.Request = ask(t, a, rules, test.prompt).RequestID
-			if err := console.Respond(t.Context(), a, rules, test.answer); err != nil {
+			err := console.Respond(t.Context(), a, rules, test.answer)
+			for errors.Is(err, runtime.ErrInteractionGone) { // it was still being drawn: another one, by its options
+				test.answer.Request = pending(t, a, rules).RequestID
+				err = console.Respond(t.Context(), a, rules, test.answer)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			if got := choices(t, a, 1); len(got) != 1 || got[0] != test.want {
