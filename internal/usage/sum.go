@@ -50,7 +50,7 @@ func (s *TokenSum) add(t Tokens) {
 		if *row.to == nil {
 			*row.to = new(int64)
 		}
-		**row.to += **row.from
+		**row.to += min(**row.from, maxTokens) // also of what an earlier version has kept
 	}
 	if _, known := t.Total(); !known {
 		s.Unknown++

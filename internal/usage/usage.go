@@ -41,7 +41,7 @@ func (t Tokens) Fresh() (sum int64, known bool) {
 func add(buckets ...*int64) (sum int64, known bool) {
 	for _, b := range buckets {
 		if b != nil {
-			sum, known = sum+*b, true
+			sum, known = sum+min(*b, maxTokens), true
 		}
 	}
 	return sum, known

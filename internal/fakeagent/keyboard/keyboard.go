@@ -10,6 +10,7 @@ import (
 // Kind is what an [Event] is.
 type Kind int
 
+// The kinds of events.
 const (
 	Text  Kind = iota // printable bytes, as they came
 	Paste             // the inside of one bracketed paste, as it came
