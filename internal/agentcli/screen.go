@@ -16,6 +16,9 @@ type Screen struct {
 	Idle      []Pattern `toml:"idle"`      // a row shows that none is
 	Ready     []Pattern `toml:"ready"`     // one of these beside the composer: input is really read
 	Attention []Pattern `toml:"attention"` // a row asks a person something
+	// Loading matches a row that is there while the program may lose what is typed, as
+	// while it brings a conversation back: a prompt waits, and so does its Enter.
+	Loading []Pattern `toml:"loading"`
 	// Limit matches a row that says that the vendor serves nothing for now. Its
 	// first group, if it has one, says until when: "3pm", "2 hours", a timestamp.
 	Limit []Pattern `toml:"limit"`

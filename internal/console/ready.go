@@ -110,7 +110,7 @@ func (v View) Deaf(rules Rules) bool {
 // tell what that is.
 func (v View) Unready(rules Rules) bool {
 	s := rules.Screen
-	return v.Deaf(rules) || !v.inputLine(s) || s.Composer.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
+	return v.Deaf(rules) || v.Shows(s.Loading) || !v.inputLine(s) || s.Composer.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
 		rules.ReadyPrefix != "" && v.blank()
 }
 

@@ -33,6 +33,7 @@ type pressed struct {
 	frame  console.Frame
 	busy   bool
 	status string
+	loaded bool // it has loaded since: an empty line tells nothing
 }
 
 // pressEnter sends Enter, as a piece of its own.
@@ -145,6 +146,7 @@ func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
 // proof returns the evidence that is on the screen, empty if none is.
 func (d *delivery) proof(ctx context.Context) (string, error) {
 	edge := d.edge()
+	d.enter.loaded = d.enter.loaded || d.loading()
 	if d.knowsComposer() && d.holds() == holdsOurs {
 		return "", nil // a turn of another text may have begun
 	}
@@ -191,7 +193,7 @@ func (d *delivery) edge() string {
 	if status := d.View.Program().State; status == "working" && d.enter.status != status {
 		return "status"
 	}
-	if !d.enter.busy && d.View.Busy(d.rules.Screen, d.composer()) != "" {
+	if !d.enter.busy && !d.loading() && d.View.Busy(d.rules.Screen, d.composer()) != "" {
 		return "busy"
 	}
 	return ""
@@ -201,7 +203,7 @@ func (d *delivery) edge() string {
 // empty now.
 func (d *delivery) emptied() bool {
 	c := d.composer()
-	return d.knowsComposer() && d.echo != holdsNothing && c.Found && !c.Above &&
+	return d.knowsComposer() && !d.enter.loaded && d.echo != holdsNothing && c.Found && !c.Above &&
 		!d.View.LastHuman.After(d.human) && strings.TrimSpace(c.Content) == "" && d.View.Seq > d.enter.frame.Seq && d.View.Dialog(d.rules) == nil
 }
 
@@ -234,6 +236,9 @@ func (d *delivery) noEvidence() runtime.Outcome {
 	case holdsMore:
 		return unconfirmed("the input line holds more than the text")
 	default:
+		if d.enter.loaded {
+			return unconfirmed("the program began to load after Enter: the text may be lost")
+		}
 		if dialog := d.View.Dialog(d.rules); dialog != nil {
 			return unconfirmed("a dialog is up (%s)", dialog.Kind)
 		}

@@ -247,6 +247,32 @@ func (d *delivery) settle(ctx context.Context) error {
 			break
 		}
 	}
+	if err := d.rest(ctx, d.rules.Screen.SettleFor(len(d.text))); err != nil || !d.loading() {
+		return err
+	}
+	return d.loaded(ctx)
+}
+
+// loading reports whether the program may lose what is typed now.
+func (d *delivery) loading() bool { return d.View.Shows(d.rules.Screen.Loading) }
+
+// loadLimit is how long a text waits for its Enter while the program loads.
+const loadLimit = 15 * time.Second
+
+// loaded waits until the program does not load any more and has come to rest: the text may
+// be gone then.
+func (d *delivery) loaded(ctx context.Context) error {
+	for end := time.Now().Add(loadLimit); d.loading(); {
+		if time.Now().After(end) {
+			return fmt.Errorf("%w: the program is loading", errHeld)
+		}
+		if _, err := d.Next(ctx, time.Until(end)); err != nil {
+			return err
+		}
+		if err := d.disturbed(); err != nil {
+			return err
+		}
+	}
 	return d.rest(ctx, d.rules.Screen.SettleFor(len(d.text)))
 }
 

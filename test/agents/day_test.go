@@ -108,7 +108,7 @@ func delivery(a *agent, in string) {
 	var want []string
 	for _, size := range sizes {
 		if size > 10<<10 && a.found.Name == "gemini" {
-			told = append(told, bytes(size)+" was not tried: its terminal loses Enter behind such a paste")
+			told = append(told, bytes(size)+" is not for its terminal, which loses Enter behind such a paste: see \"gemini by ACP\"")
 			continue
 		}
 		var took []time.Duration
@@ -330,19 +330,20 @@ func resume(a *agent, in string) {
 		<-time.After(50 * time.Millisecond)
 	}
 	a.ready()
+	late := ""
+	if a.found.Name == "gemini" { // it draws its input line long before the conversation
+		a.guarded()
+		a.sees("Remember the word xylophone-7")
+		late = "; it may lose a prompt that comes before its history is drawn, whose receipt says so"
+	}
 	took := time.Since(began)
 	a.say("What was the word?", client.ReceiptConsumed)
 	_, r := a.heard("What was the word?")
 	a.guarded()
-	kept := slices.Contains(r.History, "Remember the word xylophone-7")
-	if !kept && a.found.Name != "gemini" {
+	if !slices.Contains(r.History, "Remember the word xylophone-7") {
 		a.t.Errorf("the conversation began anew: %.300q", r.History)
 	}
-	if kept {
-		note(a.t, a.found, "resume", "the same conversation %.1f s after a kill%s", took.Seconds(), in)
-	} else {
-		note(a.t, a.found, "resume", "back %.1f s after a kill, in a new conversation%s", took.Seconds(), in)
-	}
+	note(a.t, a.found, "resume", "the same conversation %.1f s after a kill%s%s", took.Seconds(), late, in)
 }
 
 // guarded waits until the agent has shown that it asks before it uses a tool.

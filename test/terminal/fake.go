@@ -126,8 +126,9 @@ type Face struct {
 	DialogOnText bool // a dialog comes up when text arrives
 	Dialog       []string
 	Titles       bool
-	Spinner      bool // the busy screen never rests
-	NoCommands   bool // it knows no command, says so, and takes Enter for none
+	Spinner      bool          // the busy screen never rests
+	NoCommands   bool          // it knows no command, says so, and takes Enter for none
+	Reloads      time.Duration // so long after the first text it loads for a while and loses what is in its line; 0: never
 }
 
 // Rules returns the rules that fit a terminal.Face.
@@ -166,6 +167,7 @@ type Agent struct {
 
 	mu       sync.Mutex
 	pasted   bool // content is shown by a placeholder
+	loading  bool
 	lastText time.Time
 	busy     int
 	tick     int
@@ -238,6 +240,11 @@ func (a *Agent) Text(s string, paste bool) {
 		a.pasted = paste && a.Placeholder > 0 && len(s) >= a.Placeholder
 		if a.DialogOnText {
 			a.InDialog = true
+		}
+		if after := a.Reloads; after > 0 {
+			a.Reloads = 0
+			time.AfterFunc(after, func() { a.Change(func() { a.loading = true }) })
+			time.AfterFunc(after+a.Think, func() { a.Change(func() { a.loading, a.Content, a.Shown = false, nil, "" }) })
 		}
 		if a.Echo == 0 {
 			a.Shown = string(a.Content)
@@ -332,6 +339,9 @@ func (a *Agent) draw() string {
 	}
 	if a.unknown() {
 		lines = append(lines, "┃ No matching items")
+	}
+	if a.loading {
+		lines = append(lines, "Resuming session...")
 	}
 	cursor := "\x1b[s"
 	shown := strings.ReplaceAll(a.Shown, "\t", "    ")
