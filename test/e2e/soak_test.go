@@ -84,6 +84,13 @@ func TestPromptsReconcile(t *testing.T) {
 	for _, p := range typists {
 		p.leave()
 	}
+	c.reconcile(t, crew, c.receipts(ctx, t, all), typists)
+	c.stop()
+}
+
+// receipts returns the prompts with what became of them.
+func (c *city) receipts(ctx context.Context, t *testing.T, all []sent) []sent {
+	t.Helper()
 	for i := range all {
 		r, err := c.client.Receipt(ctx, all[i].receipt.ID, "")
 		if err != nil {
@@ -91,8 +98,7 @@ func TestPromptsReconcile(t *testing.T) {
 		}
 		all[i].receipt = r
 	}
-	c.reconcile(t, crew, all, typists)
-	c.stop()
+	return all
 }
 
 // disturb kills the controller and, now and then, an agent, until the senders
@@ -142,22 +148,29 @@ func (c *city) sendMany(ctx context.Context, t *testing.T, crew []soaker, sender
 		if m.is("asks") && rand.IntN(3) == 0 {
 			p.text = fmt.Sprintf("s%d-%d [[ask:May I go on?|Yes|No]]", sender, i)
 		}
-		for ctx.Err() == nil {
-			r, err := c.client.Nudge(ctx, p.agent, client.NudgeRequest{Text: p.text, Key: p.key, Source: fmt.Sprintf("sender %d", sender)})
-			if err == nil {
-				p.receipt = r
-				out = append(out, p)
-				break
-			}
-			if errors.Is(err, client.ErrInvalid) || errors.Is(err, client.ErrNotFound) {
-				t.Errorf("prompt %s was not accepted: %v", p.key, err)
-				break
-			}
-			pause(50 * time.Millisecond) // no controller, or an agent that is about to be started again
+		if c.post(ctx, t, &p) {
+			out = append(out, p)
 		}
 		pause(time.Duration(rand.IntN(60)) * time.Millisecond)
 	}
 	return out
+}
+
+// post sends a prompt until it is accepted, and reports whether it was.
+func (c *city) post(ctx context.Context, t *testing.T, p *sent) bool {
+	for ctx.Err() == nil {
+		r, err := c.client.Nudge(ctx, p.agent, client.NudgeRequest{Text: p.text, Key: p.key, Source: fmt.Sprintf("sender %d", p.sender)})
+		if err == nil {
+			p.receipt = r
+			return true
+		}
+		if errors.Is(err, client.ErrInvalid) || errors.Is(err, client.ErrNotFound) {
+			t.Errorf("prompt %s was not accepted: %v", p.key, err)
+			return false
+		}
+		pause(50 * time.Millisecond) // no controller, or an agent that is about to be started again
+	}
+	return false
 }
 
 // answerQuestions answers what the agents ask.
