@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,21 @@ func BenchmarkDriver(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkIdleCity is what the server and this process spend in a second on a city of 200
+// sessions that do nothing.
+func BenchmarkIdleCity(b *testing.B) {
+	c := openCity(b, 200)
+	out, err := exec.CommandContext(b.Context(), c.binary, "-S", c.socket, "display-message", "-p", "#{pid}").Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	server, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	rest(b, server)
 }
 
 // between is how many of ours are timed between two processes.
