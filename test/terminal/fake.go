@@ -241,17 +241,24 @@ func (a *Agent) Text(s string, paste bool) {
 		if a.DialogOnText {
 			a.InDialog = true
 		}
-		if after := a.Reloads; after > 0 {
-			a.Reloads = 0
-			time.AfterFunc(after, func() { a.Change(func() { a.loading = true }) })
-			time.AfterFunc(after+a.Think, func() { a.Change(func() { a.loading, a.Content, a.Shown = false, nil, "" }) })
-		}
+		a.reload()
 		if a.Echo == 0 {
 			a.Shown = string(a.Content)
 			return
 		}
 		time.AfterFunc(a.Echo, func() { a.Change(func() { a.Shown = string(a.Content) }) })
 	})
+}
+
+// reload begins to load for a while, once, and loses what is in the line.
+func (a *Agent) reload() {
+	if a.Reloads == 0 {
+		return
+	}
+	after := a.Reloads
+	a.Reloads = 0
+	time.AfterFunc(after, func() { a.Change(func() { a.loading = true }) })
+	time.AfterFunc(after+a.Think, func() { a.Change(func() { a.loading, a.Content, a.Shown = false, nil, "" }) })
 }
 
 func (a *Agent) key(k string) {
