@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -76,6 +77,8 @@ type Engine struct {
 	judgedAt time.Time
 	cost     time.Duration // of the last judgement
 	held     map[string]string
+	unjudged bool            // something was spent that the verdict does not know
+	waiting  map[string]bool // sessions that were held for that alone
 	counted  map[spender]total
 	tripped  map[string]int // budgets that were used up since the engine began, by name
 }
@@ -89,7 +92,7 @@ func New(opts Options) *Engine {
 		opts.Now = time.Now
 	}
 	return &Engine{
-		opts: opts, poke: make(chan struct{}, 1), rules: opts.Rules(), missing: "it has not been read yet", held: map[string]string{},
+		opts: opts, poke: make(chan struct{}, 1), rules: opts.Rules(), missing: "it has not been read yet", held: map[string]string{}, waiting: map[string]bool{},
 		counted: map[spender]total{}, tripped: map[string]int{},
 	}
 }
@@ -105,13 +108,15 @@ func (e *Engine) rouse() {
 }
 
 // Spend keeps what was spent and returns how many entries told anything new. When it
-// returns, a budget that is used up by them is in force. What the store did not take
+// returns, a budget that is used up by them is in force; where judging is put off to spare
+// the processor, whoever a budget could hold is held until it is done. What the store did not take
 // is an error, and was not answered for: it is to come again.
 func (e *Engine) Spend(ctx context.Context, entries []usage.Entry) (int, error) {
 	kept, err := e.opts.Store.PutUsage(ctx, entries)
 	e.mu.Lock()
 	changed := e.keptLocked(kept, err)
 	due := e.loaded && !e.dueLocked().After(e.opts.Now())
+	e.unjudged = e.unjudged || changed > 0
 	e.mu.Unlock()
 	if due && changed > 0 {
 		e.judge(e.opts.City.Views())
@@ -151,8 +156,14 @@ func (e *Engine) judge(views []session.View) {
 		e.book.growing(now)
 	}
 	e.uses = usage.Uses(e.rules.Budgets, e.book.list(now), e.book.busy(views), e.rules.Prices, now)
-	e.judgedAt, e.cost = now, time.Since(began)
+	e.judgedAt, e.cost, e.unjudged = now, time.Since(began), false
 	changed := e.holdLocked(views)
+	for name := range e.waiting {
+		if e.held[name] == "" && !slices.Contains(changed, name) {
+			changed = append(changed, name)
+		}
+	}
+	clear(e.waiting)
 	e.mu.Unlock()
 	e.tell(changed)
 }
@@ -171,7 +182,19 @@ func (e *Engine) tell(sessions []string) {
 func (e *Engine) Hold(v session.View) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.holdOfLocked(v)
+	why := e.holdOfLocked(v)
+	if why == "" && e.unjudged && e.holdableLocked(v) {
+		e.waiting[v.Session] = true
+		return "what was just spent is being counted"
+	}
+	return why
+}
+
+// holdableLocked reports whether a budget could hold a session.
+func (e *Engine) holdableLocked(v session.View) bool {
+	return slices.ContainsFunc(e.rules.Budgets, func(b usage.Budget) bool {
+		return b.Act.Severity() >= usage.ActHold.Severity() && b.Binds(v.Session, v.Agent)
+	})
 }
 
 // Held reports whether a session gets no new prompts, as [Engine.Hold] says it of the
