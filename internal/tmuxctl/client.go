@@ -104,7 +104,12 @@ func (c *Client) Do(ctx context.Context, commands ...Command) ([]Reply, error) {
 		if err != nil {
 			return nil, err
 		}
+		unlock, err := c.steady(ctx, commands)
+		if err != nil {
+			return nil, err
+		}
 		replies, err := connection.ask(ctx, commands...)
+		unlock()
 		if !errors.Is(err, errNotSent) {
 			return replies, err
 		}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -68,16 +69,36 @@ const lockPause = 5 * time.Millisecond
 // Lock is the file beside a socket that clients lock while they connect. It stays.
 func Lock(socket string) string { return socket + ".connect" }
 
-// alone waits until no other client of this package connects to the server. tmux up to 3.3a at
-// least crashes, with all its sessions, when a session is made, closed or renamed while a
-// control client introduces itself; making the hub is such a moment.
+// alone waits until no other client of this package connects to the server, and none makes,
+// closes or renames a session there. tmux 3.2 to 3.6 at least crashes, with all its sessions,
+// when that is done while a control client introduces itself; making the hub is such a moment.
 func (c *Client) alone(ctx context.Context) (unlock func(), err error) {
+	return c.lock(ctx, syscall.LOCK_EX)
+}
+
+// upsetting are the words of commands that make, close or rename a session.
+var upsetting = []string{"new-session", "kill-session", "kill-window", "rename-session"}
+
+// steady is for commands that make, close or rename a session: it waits until no client of this
+// package connects to the server, and lets none. For others it does nothing.
+func (c *Client) steady(ctx context.Context, commands []Command) (unlock func(), err error) {
+	for _, command := range commands {
+		line, _ := command.Line() // was looked at before
+		if slices.ContainsFunc(upsetting, func(word string) bool { return strings.Contains(line, word) }) {
+			return c.lock(ctx, syscall.LOCK_SH)
+		}
+	}
+	return func() {}, nil
+}
+
+// lock takes the lock of the server's connections, for itself or with others.
+func (c *Client) lock(ctx context.Context, how int) (unlock func(), err error) {
 	file, err := os.OpenFile(Lock(c.options.Socket), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSocketPath, err)
 	}
 	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
 		if err == nil {
 			return func() { _ = file.Close() }, nil // closing gives the lock back
 		}
