@@ -34,7 +34,6 @@ type active struct {
 	life       run.Life
 	box        run.Mailbox
 	reader     *reader
-	rivals     run.Rivals
 	streamed   bool      // its worker has opened a stream at some time
 	leftAt     time.Time // when the last stream ended
 	missedAt   time.Time // when a prompt first found no stream since then

@@ -170,15 +170,10 @@ func (a *active) known(now time.Time) worker.Health {
 			h.ContextUsage = told.ContextUsage
 		}
 	}
-	why := ""
-	switch {
-	case a.reader == nil:
-		why = "no worker is connected"
-	case a.rivals.Known(now):
-		why = rivalry
-	}
-	if why != "" {
-		h.Status, h.Error = worker.Degraded, &why
+	if a.reader == nil {
+		h.Status = worker.Degraded
+		why := "no worker is connected"
+		h.Error = &why
 	}
 	return h
 }

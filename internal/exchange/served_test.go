@@ -3,12 +3,10 @@ package exchange_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
-	"gascity/internal/session"
 	"gascity/runtime"
 	"gascity/worker"
 	"gascity/worker/workertest"
@@ -50,26 +48,5 @@ func TestTheContractOfACity(t *testing.T) {
 		if result.Err != nil {
 			t.Errorf("%s: %s\n\t%v", result.ID, result.Sentence, result.Err)
 		}
-	}
-}
-
-// TestTwoWorkersOfOneRunAreTold: they cannot be told apart, and so cannot be refused; that
-// they take the stream from each other is known with the session.
-func TestTwoWorkersOfOneRunAreTold(t *testing.T) {
-	r := newRig(t, nil)
-	c := clientOf(r.start("a", "one"))
-	defer c.Close()
-	r.must(c.Report(r.within(), worker.Started, worker.Detail{}))
-	told := func() string { return r.now().engine.Told("a", session.PublicInstance("one")).Detail }
-	for i := range 5 {
-		if detail := told(); strings.Contains(detail, "two workers") {
-			t.Fatalf("after %d streams: %s", i, detail)
-		}
-		if _, err := r.now().engine.Stream(r.within(), c.RunID, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if detail := told(); !strings.Contains(detail, "two workers with one credential") {
-		t.Errorf("after five streams in a moment it is known %q", detail)
 	}
 }

@@ -29,19 +29,12 @@ func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan ru
 	return out, nil
 }
 
-// rivalry is what is wrong with a run that two workers speak for. The city cannot tell them
-// apart: each has the run's own token.
-const rivalry = "two workers with one credential take its stream from each other: a prompt may be worked on twice; end one of them"
-
 // open makes a reader in the place of the one that there is.
 func (a *active) open(after uint64) (*reader, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.over {
 		return nil, errFenced
-	}
-	if a.reader != nil && a.rivals.Taken(a.engine.opts.Now()) {
-		a.engine.opts.Logger.Warn(rivalry, "session", a.session, "run", a.id)
 	}
 	a.cutLocked(run.Item{})
 	if err := a.pushTokenLocked(); err != nil {
