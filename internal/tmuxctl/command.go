@@ -73,6 +73,9 @@ func Sequence(commands ...Command) Command {
 // format sees the target, or the hub when it is empty. When the target is the id of a pane
 // ("%3") that does not exist, the condition does not hold. Any other target that does not exist
 // is silently the hub: the format must then name something that only the target has.
+//
+// The commands are sent as words, which the server parses when it has chosen: as blocks ("{ }") it
+// would parse both, and print both for its log, which takes it longer than to carry them out.
 func If(target, format string, then, otherwise Command) Command {
 	for _, branch := range []Command{then, otherwise} {
 		if branch.err != nil {
@@ -91,18 +94,11 @@ func If(target, format string, then, otherwise Command) Command {
 		return c
 	}
 	c.nested = true
-	c.line += " " + block(then)
+	c.line += " " + quoted(then.line)
 	if otherwise.line != "" {
-		c.line += " " + block(otherwise)
+		c.line += " " + quoted(otherwise.line)
 	}
 	return c
-}
-
-func block(c Command) string {
-	if c.line == "" {
-		return `""`
-	}
-	return "{ " + c.line + " }"
 }
 
 // nameAt names the command whose block is the n-th of the reply.

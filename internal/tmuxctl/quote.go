@@ -20,6 +20,11 @@ func Quote(word string) (string, error) {
 	if isPlain(word) {
 		return word, nil
 	}
+	return quoted(word), nil
+}
+
+// quoted is a word without a NUL byte in double quotes.
+func quoted(word string) string {
 	var b strings.Builder
 	b.Grow(len(word) + 16)
 	b.WriteByte('"')
@@ -33,7 +38,7 @@ func Quote(word string) (string, error) {
 		rest = rest[size:]
 	}
 	b.WriteByte('"')
-	return b.String(), nil
+	return b.String()
 }
 
 // quoteRune writes one rune inside double quotes. The tilde is written by its number:

@@ -46,6 +46,8 @@ type lease struct {
 	number string // nobody has had it before
 	book   account
 	read   time.Time // when a person had typed last when the account was read
+	now    time.Time // when a person had typed last when the server told it last
+	told   bool      // it did, and nothing was sent since
 	table  bool      // people's keys can be kept back
 }
 
@@ -110,6 +112,7 @@ func quiet(path string) bool {
 // reconcile puts into the account what has happened since it was written: how many keys that
 // submit the server has sent, and when a person typed last.
 func (l *lease) reconcile(entered int, human time.Time) error {
+	l.now, l.told = human, true
 	changed := false
 	if l.book.Launches != l.record.Launches {
 		l.book.Deliveries.Restart()
@@ -133,7 +136,7 @@ func (l *lease) saw(human time.Time) bool {
 
 // fence is the condition of everything that a delivery sends.
 func (l *lease) fence() string {
-	return "#{&&:" + l.record.fence() + ",#{==:#{@" + tmuxhost.OptionLease + "}," + l.number + "}}"
+	return "#{==:#{@" + tmuxhost.OptionInstance + "}#{pane_dead}#{@" + tmuxhost.OptionLease + "}," + l.record.hash() + "0" + l.number + "}"
 }
 
 // unseen is the condition that no person has typed since then, as the server counts.
@@ -144,8 +147,18 @@ func unseen(at time.Time) string {
 	return "#{==:#{?pane_id,#{session_activity},}," + strconv.FormatInt(at.Unix(), 10) + "}"
 }
 
+// Frame keeps the contract of console.Terminal.
+func (l *lease) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+	f, err := l.terminal.Frame(ctx, after)
+	if err == nil {
+		l.now, l.told = f.LastHuman, !f.Exited
+	}
+	return f, err
+}
+
 // Send keeps the contract of console.Terminal.
 func (l *lease) Send(ctx context.Context, p []byte) error {
+	l.told = false
 	return l.send(ctx, l.fence(), p, tmuxctl.Command{})
 }
 
@@ -181,6 +194,7 @@ func (l *lease) Type(ctx context.Context, in journal.Input, p []byte) error {
 	if err := l.save(); err != nil {
 		return err
 	}
+	l.told = false
 	err := l.send(ctx, condition, p, count)
 	if err == nil && (in == journal.Enter || in == journal.Seen) {
 		l.entered()
@@ -207,13 +221,18 @@ func (l *lease) refused(ctx context.Context, in journal.Input, cause error) erro
 	return errors.Join(journal.ErrTouched, l.save())
 }
 
-// Account keeps the contract of typist.Book.
+// Account keeps the contract of typist.Book. When a person typed last is not asked again where
+// the server has told it with the right or with the screen that is judged by: whatever relies
+// on the account is sent under the condition that nobody has typed since.
 func (l *lease) Account(ctx context.Context, id string) (journal.Account, error) {
-	at, err := l.human(ctx)
-	if err != nil {
-		return journal.Account{}, gone(err)
+	var err error
+	if !l.told {
+		if l.now, err = l.human(ctx); err != nil {
+			return journal.Account{}, gone(err)
+		}
+		l.told = true
 	}
-	if l.saw(at) {
+	if l.saw(l.now) {
 		err = l.save()
 	}
 	return l.book.Deliveries.Account(id), err

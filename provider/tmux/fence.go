@@ -11,7 +11,7 @@ import (
 // fence is the format that holds for this incarnation's pane alone, and while its agent
 // lives.
 func (r *record) fence() string {
-	return "#{&&:#{==:#{@" + tmuxhost.OptionInstance + "}," + r.hash() + "},#{==:#{pane_dead},0}}"
+	return "#{==:#{@" + tmuxhost.OptionInstance + "}#{pane_dead}," + r.hash() + "0}"
 }
 
 // alike is the format that holds for this incarnation's pane alone, whether or not its
