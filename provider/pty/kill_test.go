@@ -359,7 +359,7 @@ func TestSettleBehindAQuestion(t *testing.T) {
 		t.Run("provider "+provider, func(t *testing.T) {
 			t.Parallel()
 			a := beginAs(t, provider, "")
-			ask := "[[busy:500ms]] [[ask:May I?|Yes|No]]"
+			ask := "[[busy:4s]] [[ask:May I?|Yes|No]]" // long enough for what comes before the question
 			a.prompt(t, ask)
 			a.dies(t, "id", "a prompt", 2)
 			a.sense(t, "asking", func(r runtime.Reading) bool { return r.Pending != nil })
