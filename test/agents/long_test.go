@@ -140,12 +140,16 @@ func working(all []mockmodel.Request, caller string, cuts []time.Time) (out []sp
 		if r.Ended.IsZero() {
 			continue
 		}
-		out = append(out, span{r.At.Add(admitted), r.Ended, "request " + strconv.Itoa(r.N) + " was open"})
+		known := r.At.Add(admitted)
+		out = append(out, span{known, r.Ended, "request " + strconv.Itoa(r.N) + " was open"})
 		announces := r.Fine() && len(r.Calls) > 0 || r.Status == http.StatusTooManyRequests
 		if !announces || i+1 == len(all) || slices.ContainsFunc(cuts, func(c time.Time) bool { return c.After(r.Ended) && c.Before(all[i+1].At) }) {
 			continue
 		}
-		out = append(out, span{r.Ended, all[i+1].At, "request " + strconv.Itoa(all[i+1].N) + " was to come"})
+		if r.Ended.After(known) {
+			known = r.Ended // else it was answered at once
+		}
+		out = append(out, span{known, all[i+1].At, "request " + strconv.Itoa(all[i+1].N) + " was to come"})
 	}
 	return out
 }
