@@ -82,6 +82,10 @@ func (e *Engine) adopt(a *active) {
 		e.mu.Unlock()
 		return // the view is older than the start of the one that is there
 	}
+	if known := e.byID[a.id]; known != nil && known != a {
+		e.mu.Unlock()
+		return // its start has made it known meanwhile: what its worker says is said of that one
+	}
 	a.seen = true
 	if now != nil && now != a && now.starts == 0 {
 		e.forgetLocked(now, true)
