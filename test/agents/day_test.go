@@ -40,9 +40,13 @@ func day(t *testing.T, name, provider string) {
 	a := of(t, c, "a")
 	up := time.Since(began)
 	const early = "Said as soon as gc start has returned"
-	a.say(early, client.ReceiptConsumed)
-	a.ready()
+	r := a.say(early, client.ReceiptConsumed)
 	a.primed()
+	if said := c.Model.Prompts("a"); len(said) < 2 {
+		t.Logf("%q is said to be %s by %s, and was not heard yet: %+v", early, r.State, r.Evidence, r)
+	}
+	a.heard(early)
+	a.ready()
 	if said := c.Model.Prompts("a"); len(said) != 2 || !a.same(said[1].Text, early) {
 		t.Errorf("at the start the model heard %+v", said)
 	}
@@ -309,6 +313,9 @@ func command(a *agent, _ string) {
 // resume kills the agent: it comes back in the same conversation (R8).
 func resume(a *agent, in string) {
 	a.say("Remember the word xylophone-7", client.ReceiptConsumed)
+	a.ready()
+	a.say("That is all for now", client.ReceiptConsumed) // a CLI writes a turn down a moment after its end
+	a.ready()
 	before, err := a.Client.Session(a.t.Context(), a.name)
 	if err != nil || before.PID == 0 {
 		a.fail("has no process: %v", err)

@@ -135,6 +135,13 @@ func (a *agent) fail(format string, args ...any) {
 	session, _ := a.Client.Session(ctx, a.name)               // the same
 	open, _ := a.Client.Pending(ctx, a.name, client.OnlyOpen) // the same
 	events, _ := a.Client.PastEvents(ctx, 0)                  // the same
+	if status, err := a.Client.Status(ctx); err == nil {
+		for _, s := range status.Agents {
+			if s.Name == a.name {
+				session.Guard, session.Held = s.Guard+" "+s.GuardDetail, s.Held
+			}
+		}
+	}
 	var told []string
 	for _, e := range events.Events {
 		if e.Agent == a.name {
