@@ -2,10 +2,10 @@ package exchange
 
 import (
 	"testing"
+	"time"
 
 	"gascity/internal/event"
 	"gascity/internal/run"
-	"time"
 )
 
 // A look that began before a start and is done during it does not take the place of the run
