@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,7 +50,12 @@ func (x *examination) answers() {
 			return x.RunController(ctx, root, cli.ControllerOptions{Version: x.opts.Version, Ready: ready})
 		},
 	}, x.answer)
-	if err != nil { // the folder says more
+	switch {
+	case errors.Is(err, trial.ErrLeft):
+		x.problem("answer", err.Error(), "gc stop --city "+dir)
+		return
+	case x.ctx.Err() != nil: // nobody waits for it any more
+	case err != nil: // the folder says more
 		x.problem("answer", err.Error(), "look at "+filepath.Join(dir, premises.StateFolder, premises.LogFolder))
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // workspace is the name of the city.
@@ -45,7 +46,9 @@ func Like(text []byte, root string) (made []byte, names []string, err error) {
 			out[key] = table
 		}
 	}
-	absolute(out["credentials"], root)
+	if err := absolute(out["credentials"], root); err != nil {
+		return nil, nil, err
+	}
 	seen := map[any]bool{}
 	var agents []map[string]any
 	for _, agent := range tables(city["agents"]) {
@@ -78,8 +81,13 @@ func tables(array any) []map[string]any {
 	return out
 }
 
-// absolute makes the files of credentials those of the city's folder.
-func absolute(credentials any, root string) {
+// absolute makes the files of credentials those of the city's folder, and runs their commands
+// there.
+func absolute(credentials any, root string) error {
+	there, err := syntax.Quote(root, syntax.LangPOSIX)
+	if err != nil {
+		return fmt.Errorf("the folder of the city cannot be named to a shell: %w", err)
+	}
 	byName, _ := credentials.(map[string]any)
 	for _, entry := range byName {
 		credential, _ := entry.(map[string]any)
@@ -87,7 +95,11 @@ func absolute(credentials any, root string) {
 		if ok && !filepath.IsAbs(file) && !strings.HasPrefix(file, "~") {
 			credential["file"] = filepath.Join(root, file)
 		}
+		if command, ok := credential["command"].(string); ok {
+			credential["command"] = "cd " + there + " && { " + command + "\n}"
+		}
 	}
+	return nil
 }
 
 func write(city map[string]any) ([]byte, error) {

@@ -30,6 +30,8 @@ patrol_interval = "1h"
 file = "secrets/key"
 [credentials.other]
 file = "/etc/key"
+[credentials.made]
+command = "./token # now"
 [providers.mine]
 base = "builtin:one"
 [[agents]]
@@ -54,7 +56,7 @@ provider = "mine"
 	}
 	want := map[string]any{
 		"workspace":   map[string]any{"name": "doctor"},
-		"credentials": map[string]any{"key": map[string]any{"file": "/city/secrets/key"}, "other": map[string]any{"file": "/etc/key"}},
+		"credentials": map[string]any{"key": map[string]any{"file": "/city/secrets/key"}, "other": map[string]any{"file": "/etc/key"}, "made": map[string]any{"command": "cd /city && { ./token # now\n}"}},
 		"providers":   map[string]any{"mine": map[string]any{"base": "builtin:one"}},
 		"agents": []any{map[string]any{
 			"name": "first", "provider": "mine", "credentials": []any{"key"}, "env": map[string]any{"A": "1"},

@@ -38,6 +38,9 @@ type Answer struct {
 	Err   error         // nil: it has answered right
 }
 
+// ErrLeft reports that something of the trial's city may still run.
+var ErrLeft = errors.New("something of the trial may still run")
+
 // stopPatience bounds the end of the city, which also follows the end of ctx.
 const stopPatience = 30 * time.Second
 
@@ -46,7 +49,7 @@ const lookPause = 100 * time.Millisecond
 
 // Ask runs the city, asks all its agents at once, reports each answer in turn, from one
 // goroutine at a time, and ends the city. An error says that the city could not be
-// run, or not be ended.
+// run, or, with [ErrLeft], not be ended.
 func Ask(ctx context.Context, c City, report func(Answer)) error {
 	if err := os.WriteFile(filepath.Join(c.Root, client.CityFile), c.TOML, 0o600); err != nil {
 		return fmt.Errorf("cannot make the city of the trial: %w", err)
@@ -58,6 +61,9 @@ func Ask(ctx context.Context, c City, report func(Answer)) error {
 	select {
 	case err := <-ended:
 		return fmt.Errorf("the city of the trial did not start: %w", err)
+	case <-ctx.Done(): // there are no agents yet
+		end()
+		return errors.Join(context.Cause(ctx), <-ended)
 	case <-ready:
 	}
 	api := &client.Client{Root: c.Root, Version: c.Version}
@@ -71,7 +77,7 @@ func Ask(ctx context.Context, c City, report func(Answer)) error {
 	}
 	if err != nil {
 		end() // the controller is on its own no longer
-		return errors.Join(fmt.Errorf("the city of the trial in %s did not stop; end it with gc stop --city: %w", c.Root, err), <-ended)
+		return errors.Join(fmt.Errorf("%w in %s: %w", ErrLeft, c.Root, err), <-ended)
 	}
 	return <-ended
 }
