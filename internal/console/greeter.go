@@ -42,6 +42,7 @@ type greeter struct {
 	rules  Rules
 	prompt func(View, Rules) string
 	more   time.Duration // that is left at least after each answer
+	blank  time.Time     // how long the end is put off while nothing is on the screen
 	dialogs
 }
 
@@ -92,7 +93,7 @@ func (g *greeter) until(ctx context.Context, end time.Time) (seen string, err er
 			return "", ErrExited
 		}
 		g.now = g.View.Dialog(g.rules)
-		wait := time.Until(g.end)
+		wait := g.left()
 		if g.now == nil {
 			row := g.prompt(g.View, g.rules)
 			switch deaf := g.View.Deaf(g.rules); {
@@ -120,6 +121,22 @@ func (g *greeter) until(ctx context.Context, end time.Time) (seen string, err er
 			return "", err
 		}
 	}
+}
+
+// left is the time until the end, which does not begin to run before the program has
+// drawn something.
+func (g *greeter) left() time.Duration {
+	if g.blank.IsZero() {
+		return time.Until(g.end)
+	}
+	if g.View.blank() {
+		return time.Until(g.blank)
+	}
+	if next := time.Now().Add(g.more); next.After(g.end) {
+		g.end = next
+	}
+	g.blank = time.Time{}
+	return time.Until(g.end)
 }
 
 // answers reports whether the dialog on the screen is to get a key.

@@ -34,15 +34,19 @@ type Readiness struct {
 // last answer; zero means rules.ReadyLimit(). That end is no error, see [Readiness.State]. The error
 // matches [ErrExited] if the agent exited, and ctx's error if that ended.
 func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (Readiness, error) {
+	began := time.Now()
+	var blank time.Time
 	if limit == 0 {
 		limit = rules.ReadyLimit()
+		if limit > 0 && rules.AnswerDialogs && len(rules.Dialogs) > 0 {
+			blank = began.Add(maxReady)
+		}
 	}
-	began := time.Now()
 	g, err := greet(ctx, t, rules, View.ready)
 	if err != nil {
 		return Readiness{}, err
 	}
-	g.more = limit
+	g.more, g.blank = limit, blank
 	seen, err := g.until(ctx, began.Add(limit))
 	r := Readiness{State: ReadyPrompt, Seen: seen, After: time.Since(began), Dialogs: g.report()}
 	switch {

@@ -97,6 +97,31 @@ func TestReadyDelayAndEnds(t *testing.T) {
 	})
 }
 
+// TestReadyWaitsForTheFirstFrame: the machine is so slow that nothing is drawn within the
+// usual time; what comes then is answered all the same.
+func TestReadyWaitsForTheFirstFrame(t *testing.T) {
+	for after, want := range map[time.Duration]console.ReadyState{25 * time.Second: console.ReadyPrompt, 2 * time.Minute: console.ReadyTimeout} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &dialogProgram{t: terminal.New(), screens: [][]string{{"No, exit", "Yes, I trust this folder"}}, text: []string{trustWords}}
+			p.t.Program = p.take
+			time.AfterFunc(after, p.draw)
+			rules := terminal.Rules(t, "claude")
+			rules.ReadyPrefix, rules.ReadyDelay, rules.AnswerDialogs = "❯ ", 5*time.Second, true
+			got, err := console.Ready(t.Context(), p.t, rules, 0)
+			if err != nil || got.State != want || got.After > time.Minute {
+				t.Errorf("drawn after %v: %+v, %v", after, got, err)
+			}
+			if want == console.ReadyPrompt && !slices.Equal(p.chosen, []string{"Yes, I trust this folder"}) {
+				t.Errorf("chosen was %q", p.chosen)
+			}
+			rules.AnswerDialogs = false
+			if got, err := console.Ready(t.Context(), terminal.New(), rules, 0); err != nil || got.After != 10*time.Second {
+				t.Errorf("without dialogs to answer: %+v, %v", got, err)
+			}
+		})
+	}
+}
+
 // dialogProgram shows dialogs one after the other and then its prompt. It
 // records what was chosen.
 type dialogProgram struct {

@@ -237,7 +237,7 @@ func (r *run) ready(ctx context.Context) error {
 	case seen.Unanswered != nil:
 		r.warn("ready", &BlockedError{*seen.Unanswered})
 	case seen.State == console.ReadyTimeout:
-		r.warn("ready", fmt.Errorf("no line beginning with %q came up within %s", rules.ReadyPrefix, rules.ReadyLimit()))
+		r.warn("ready", fmt.Errorf("no line beginning with %q came up within %s", rules.ReadyPrefix, seen.After.Round(time.Second)))
 	}
 	return nil
 }

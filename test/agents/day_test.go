@@ -187,12 +187,12 @@ func interrupt(a *agent, in string) {
 		heard := len(a.Model.Prompts(a.name))
 		text := fmt.Sprintf("Cut %d [[delay:60]]", i)
 		if i == 1 {
-			text = fmt.Sprintf("Cut %d [[slow:60]][[text:%s]]", i, strings.Repeat("some more words ", 30))
+			text = fmt.Sprintf("Cut %d [[slow:60]][[count:90]]", i)
 		}
 		a.say(text, client.ReceiptSubmitted)
 		_, r := a.heard(text)
 		if i == 1 {
-			a.sees("some more words")
+			a.sees("word-2")
 		}
 		began := time.Now()
 		if out, err := a.Run(a.t.Context(), "interrupt", a.name); err != nil {
@@ -220,10 +220,10 @@ func interrupt(a *agent, in string) {
 // prompt does not wait for the end of a turn that is over.
 func (a *agent) escaped() {
 	heard := len(a.Model.Prompts(a.name))
-	text := fmt.Sprintf("A person ends this [[slow:60]][[text:%s]]", strings.Repeat("words of an answer ", 30))
+	const text = "A person ends this [[slow:60]][[count:90]]"
 	a.say(text, client.ReceiptSubmitted)
 	a.heard(text)
-	a.sees("words of an answer")
+	a.sees("word-2") // before a word some give the prompt back, and it is the person's draft
 	keys := []string{"keys", a.name, "Escape"}
 	if a.found.Name == "opencode" {
 		keys = append(keys, "Escape") // it asks for a second one

@@ -26,7 +26,7 @@ type order struct {
 	usage       Usage
 }
 
-var directive = regexp.MustCompile(`\[\[(text|tool|tools|steps|call|delay|slow|usage):`)
+var directive = regexp.MustCompile(`\[\[(text|count|tool|tools|steps|call|delay|slow|usage):`)
 
 // joined is the one question that the mock can answer: that of gc doctor --ask.
 var joined = regexp.MustCompile(`the words (\w+) and (\w+) joined by a plus sign`)
@@ -111,6 +111,13 @@ func (o *order) take(name, arg string, c conversation) {
 	switch name {
 	case "text":
 		o.text = arg
+	case "count":
+		n, _ := strconv.Atoi(arg) // not a number is 0 by rule
+		var words strings.Builder
+		for i := range n {
+			fmt.Fprintf(&words, "word-%d ", i+1)
+		}
+		o.text = strings.TrimSpace(words.String())
 	case "tool":
 		o.steps = append(o.steps, []Call{run(arg)})
 	case "tools":

@@ -6,6 +6,7 @@
 // What it answers is in the newest prompt of the conversation:
 //
 //	[[text:WORDS]]      answer with these words
+//	[[count:N]]         answer word-1 word-2 ... word-N, words that the prompt does not have
 //	[[tool:COMMAND]]    call the caller's shell tool, then answer; repeat for more turns
 //	[[tools:A;;B]]      several calls in one response
 //	[[steps:N:COMMAND]] N turns with the same call
