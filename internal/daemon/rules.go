@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,7 +19,6 @@ import (
 	"gascity/internal/logfile"
 	"gascity/internal/plan"
 	"gascity/internal/premises"
-	"gascity/internal/redact"
 	"gascity/internal/rulebook"
 )
 
@@ -41,14 +39,22 @@ func (d *Daemon) rules(city *config.City, desired plan.Desired) (*rulebook.Rules
 	return rulebook.Compile(src)
 }
 
-// openJudge returns a judge without rules, which denies everything, and the file of
+// openJudge makes a judge without rules, which denies everything, and returns the file of
 // the calls that it decides about.
-func (d *Daemon) openJudge(root string, secrets *redact.Redactor, logger *slog.Logger) (*rulebook.Judge, *logfile.File, error) {
-	file, err := logfile.Open(filepath.Join(root, premises.StateFolder, premises.LogFolder, guardFile), guardSize)
-	if err != nil {
-		return nil, nil, err
+func (k *keeper) openJudge() (*logfile.File, error) {
+	file, err := logfile.Open(filepath.Join(k.root, premises.StateFolder, premises.LogFolder, guardFile), guardSize)
+	if err == nil {
+		k.judge = rulebook.NewJudge(rulebook.Options{Record: file, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: k.storeFault})
 	}
-	return rulebook.NewJudge(rulebook.Options{Record: file, Conceal: secrets.Text, Logger: logger, Now: d.opts.Now}), file, nil
+	return file, err
+}
+
+// storeFault is what is wrong with the store.
+func (k *keeper) storeFault() error {
+	if db := k.store.Load(); db != nil {
+		return db.Fault()
+	}
+	return nil
 }
 
 // Guard returns the rules of the city.toml on disk, with more rule sets or files.

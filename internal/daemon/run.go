@@ -31,6 +31,7 @@ import (
 	"gascity/internal/redact"
 	"gascity/internal/rulebook"
 	"gascity/internal/socket"
+	"gascity/internal/store"
 	"gascity/internal/workerapi"
 	"gascity/provider/all"
 	"gascity/runtime"
@@ -62,15 +63,14 @@ func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOp
 	secrets.HideEnvironment(d.env)
 	k := &keeper{daemon: d, root: root, logger: redact.NewLogger(redact.Writer{Redactor: secrets, To: file}), secrets: secrets, judged: judged()}
 	defer k.close()
-	judge, calls, err := d.openJudge(root, secrets, k.logger)
+	calls, err := k.openJudge()
 	if err != nil {
 		return err
 	}
 	defer func() {
-		judge.Close()
+		k.judge.Close()
 		err = errors.Join(err, calls.Close())
 	}()
-	k.judge = judge
 	return k.run(ctx, opts)
 }
 
@@ -82,6 +82,7 @@ type keeper struct {
 	secrets *redact.Redactor
 
 	controller atomic.Pointer[controller.Controller]
+	store      atomic.Pointer[store.DB]
 	port       *workerapi.Port    // of the worker API; nil: there is none
 	workers    *exchange.Engine   // from assemble on
 	spending   *budget.Engine     // as above
@@ -101,6 +102,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	k.store.Store(db)
 	if k.port, err = k.openPort(ctx); err != nil {
 		return err
 	}

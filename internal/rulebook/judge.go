@@ -11,12 +11,18 @@ import (
 	"gascity/worker"
 )
 
-// Options are what a judge needs. All fields are required but Record.
+// RuleUnrecorded is the rule of a call that is denied because no record can be kept of it.
+const RuleUnrecorded = "unrecorded"
+
+// Options are what a judge needs. All fields are required but Record and Fault.
 type Options struct {
 	Record  io.Writer           // gets calls as lines of JSON, whole ones in each write; nil: none is kept
 	Conceal func(string) string // takes the values of credentials out of a text
 	Logger  *slog.Logger
 	Now     func() time.Time
+	// Fault says why nothing of what is decided can be recorded; nil: it can. Nothing but
+	// tools that only read is allowed then. It is quick.
+	Fault func() error
 }
 
 // Judge decides about calls by the rules in force, and keeps what it decided. It is
@@ -72,8 +78,14 @@ func (j *Judge) Readers(v session.View) (tools, except []string) {
 	if r == nil {
 		return nil, nil
 	}
-	req, _ := r.Request(v.Agent)
-	return r.policy.Readers(req)
+	return r.readers(v.Agent)
+}
+
+func (j *Judge) fault() error {
+	if j.opts.Fault == nil {
+		return nil
+	}
+	return j.opts.Fault()
 }
 
 // Judge decides about a call of a session. A fault of the guard itself denies.
@@ -92,6 +104,9 @@ func (j *Judge) Judge(v session.View, c worker.Call) (verdict guard.Verdict) {
 		return guard.Verdict{Action: guard.Allow}
 	}
 	req, verdict := r.decide(v.Agent, c)
+	if fault := j.fault(); fault != nil && verdict.Action != guard.Deny && !r.reads(v.Agent, c) {
+		return guard.Verdict{Action: guard.Deny, Rule: RuleUnrecorded, Reason: "nothing is allowed but to read as long as it cannot be recorded: " + fault.Error()}
+	}
 	if j.record != nil { // that it cannot be kept changes nothing of what was decided
 		j.record.keep(guard.Call{At: j.opts.Now().UTC(), Session: v.Session, Request: req, Verdict: verdict})
 	}

@@ -132,6 +132,55 @@ func TestWithoutAGuardAllIsAllowedAndWithoutRulesNothing(t *testing.T) {
 	}
 }
 
+// TestNothingButReadingIsAllowedUnrecorded: as long as nobody could tell afterwards what was
+// allowed, only what reads is, and not what a person is to be asked about (R20).
+func TestNothingButReadingIsAllowedUnrecorded(t *testing.T) {
+	t.Parallel()
+	rules, err := compile(t, "[guard]\nsets = ['dangerous-command', 'secrets-reading']\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fault error
+	j := rulebook.NewJudge(rulebook.Options{
+		Conceal: strings.Clone, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Fault: func() error { return fault },
+	})
+	j.Use(rules)
+	file := func(tool, path string) worker.Call {
+		return worker.Call{Tool: tool, Input: fmt.Appendf(nil, `{"file_path":%q}`, path)}
+	}
+	asked := file("Read", "/home/a/w/main.go")
+	asked.Ask = true
+	for name, c := range map[string]struct {
+		call worker.Call
+		want guard.Action
+		rule string // while nothing is recorded
+	}{
+		"guarded":           {bash("ls"), guard.Allow, rulebook.RuleUnrecorded},
+		"to be asked about": {bash("sudo ls"), guard.Ask, rulebook.RuleUnrecorded},
+		"denied":            {bash("git push -f"), guard.Deny, "force-push"},
+		"writes":            {file("Write", "/home/a/w/main.go"), guard.Allow, rulebook.RuleUnrecorded},
+		"asks by itself":    {asked, guard.Allow, rulebook.RuleUnrecorded},
+		"unknown tool":      {worker.Call{Tool: "New"}, guard.Allow, rulebook.RuleUnrecorded},
+		"a secret":          {file("Read", "/home/a/.ssh/id_rsa"), guard.Deny, ""},
+		"may be a secret":   {file("Read", "/home/a/w/.e?v"), "", ""},
+		"safe":              {file("Read", "/home/a/w/main.go"), guard.Allow, ""},
+	} {
+		for _, fault = range []error{nil, errors.New("the disk is full"), nil} {
+			v := j.Judge(session.View{Agent: "shop/polecat-2"}, c.call)
+			switch {
+			case fault == nil && c.want != "" && v.Action != c.want:
+				t.Errorf("%s: %+v, want %s", name, v, c.want)
+			case fault != nil && (v.Action == guard.Allow) != (name == "safe"):
+				t.Errorf("%s, unrecorded: %+v", name, v)
+			case fault != nil && c.rule != "" && v.Rule != c.rule:
+				t.Errorf("%s, unrecorded: by %q, want %q", name, v.Rule, c.rule)
+			case fault != nil && v.Rule == rulebook.RuleUnrecorded && !strings.Contains(v.Reason, "the disk is full"):
+				t.Errorf("%s: it is not said why: %q", name, v.Reason)
+			}
+		}
+	}
+}
+
 func TestMistakesHaveTheirPlace(t *testing.T) {
 	for _, c := range []struct{ name, toml, file, want string }{
 		{"unknown set", "[guard]\nsets = ['read-olny']\n", "", `city.toml:2:9: there is no rule set "read-olny"; did you mean "read-only"?`},

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,10 +16,12 @@ import (
 )
 
 // TestABrokenStoreFreezesTheCity takes the store away from under a city at
-// work: it says that it is degraded, ends nobody and starts nobody; when the
-// store is back, it goes on (R3).
+// work: it says that it is degraded, ends nobody and starts nobody (R3), and allows
+// nothing but to read, for nobody could tell what it has allowed (R20); when the store is
+// back, it goes on.
 func TestABrokenStoreFreezesTheCity(t *testing.T) {
-	c := newCity(t, 3)
+	c := newCrew(t, "[guard]\nsets = [\"dangerous-command\"]\nunguarded = \"report\"\n", []member{{name: name(0)}, {name: name(1)}, {name: name(2)}})
+	c.addGuarded(patience)
 	place := filepath.Join(c.root, ".gc")
 	if err := os.Mkdir(place, 0o700); err != nil {
 		t.Fatal(err)
@@ -33,6 +36,7 @@ func TestABrokenStoreFreezesTheCity(t *testing.T) {
 	})
 	c.start()
 	before := pids(c.await("running", running))
+	c.expects("before", "Bash ls", "ran")
 	ballast := filepath.Join(place, "ballast")
 	fill(t, ballast)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -44,6 +48,7 @@ func TestABrokenStoreFreezesTheCity(t *testing.T) {
 	t.Logf("an order while the disk is full gives %+v, %v", done, err)
 	status := c.await("degraded", func(s client.Status) bool { return s.Controller.Degraded != "" })
 	t.Logf("degraded: %s", status.Controller.Degraded)
+	c.guardsOnFullDisk(t)
 	pause(2 * time.Second)
 	if diff := cmp.Diff(before, pids(c.await("answering", func(client.Status) bool { return true }))); diff != "" {
 		t.Errorf("agents were ended or started while the store was full (-before +after):\n%s", diff)
@@ -53,7 +58,45 @@ func TestABrokenStoreFreezesTheCity(t *testing.T) {
 	}
 	c.await("whole again", func(s client.Status) bool { return s.Controller.Degraded == "" })
 	nudge(t, c, name(2), "after the flood")
+	c.expects("after", "Bash ls", "ran")
+	c.recorded(t)
 	c.stop()
+}
+
+// guardsOnFullDisk has a tool of each kind asked about while nothing can be kept.
+func (c *city) guardsOnFullDisk(t *testing.T) {
+	t.Helper()
+	for i, ask := range []struct{ call, outcome string }{
+		{"Bash ls", "blocked"}, {"Write x", "blocked"}, {"Bash git push --force", "blocked"}, {"Bash sudo ls", "blocked"}, {"Read x", "ran"},
+	} {
+		word := fmt.Sprint("full", i)
+		c.expects(word, ask.call, ask.outcome)
+		if why := c.reads("why-"+word) + c.reads("said-"+word); i == 0 && !strings.Contains(why, "free some space") {
+			t.Errorf("the agent is not told what to do: %s", why)
+		}
+	}
+}
+
+// recorded compares the tools that the guarded agent has run with those that were allowed.
+func (c *city) recorded(t *testing.T) {
+	t.Helper()
+	ran, err := filepath.Glob(filepath.Join(c.root, "ran-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := c.client.PastEvents(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := 0
+	for _, e := range events.Events {
+		if e.Kind == "worker.authorize" && strings.Contains(e.Data["body"], `"allowed":true`) {
+			allowed++
+		}
+	}
+	if allowed != len(ran) {
+		t.Errorf("%d calls have run (%v), and %d are recorded as allowed", len(ran), ran, allowed)
+	}
 }
 
 // fill writes until the file system is full.
