@@ -80,6 +80,9 @@ func (l *loop) target(e *entry, a plan.Action) *board.Target {
 		Agent: e.agent(a), Record: e.rec, Seen: e.seen, Provider: e.place.provider, Running: e.running(), Blind: e.blindness(),
 		Action: a, Judged: e.sensing.judged, Durable: e.durable(),
 	}
+	if e.starting() {
+		t.Attempt = e.job.attempt
+	}
 	t.View = e.view(a, t.Blind)
 	if s := l.desired[e.rec.Key()]; s != nil {
 		t.Config = &s.Config

@@ -76,11 +76,7 @@ func (l *loop) start(e *entry, s *plan.Session) {
 	}
 	e.claimed, e.order = false, plan.OrderNone
 	l.c.emit(event.SessionStarting, e, "a start began", account.Starting(e.action.Reason, &e.rec.Conversation))
-	limit := s.StartTimeout
-	if limit <= 0 {
-		limit = startLimit
-	}
-	a := reach.NewAttempt(began, limit)
+	a := reach.NewAttempt(began, cmp.Or(max(s.StartTimeout, 0), startLimit))
 	launch := l.launch(s, cfg)
 	launch.Token, launch.Epoch = token, e.rec.Epoch
 	l.begin(e, jobStart, plan.VerbStart, a.Longest(), func(ctx context.Context) func() {

@@ -105,6 +105,35 @@ func TestFailuresAreClassified(t *testing.T) {
 	}
 }
 
+// What a driver says that a start waits for is in the status and the explanation, as long as it
+// does.
+func TestAStartsProgressIsTold(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		const words = "no node takes the pod: 0/3 nodes are available"
+		there := make(chan struct{})
+		w.fake.onStart = func(ctx context.Context, _ string) error {
+			runtime.TellProgress(ctx, "another one")
+			<-time.After(5 * time.Second)
+			runtime.TellProgress(ctx, words)
+			<-there
+			return nil
+		}
+		w.begin()
+		w.after(10 * time.Second)
+		if a := w.agent("a"); a.State != client.StateStarting || !strings.Contains(a.Reason, words) || strings.Contains(a.Reason, "another") {
+			t.Errorf("while it waits it is %s: %s", a.State, a.Reason)
+		}
+		if x, err := w.c.Explain(t.Context(), "a"); err != nil || !strings.Contains(x.Agent.Reason, words) {
+			t.Errorf("while it waits it is explained as %+v, %v", x, err)
+		}
+		close(there)
+		w.after(10 * time.Second)
+		if a := w.agent("a"); a.State != client.StateRunning || strings.Contains(a.Reason, words) {
+			t.Errorf("afterwards it is %s: %s", a.State, a.Reason)
+		}
+	})
+}
+
 func TestAStartsWarningIsTold(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		const warning = "a trust dialog is up and was not answered: unknown layout"

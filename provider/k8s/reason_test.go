@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,6 +103,58 @@ func TestWhyAnAgentEnded(t *testing.T) {
 				<-time.After(time.Second)
 				if o, err = r.Observe(r.Context(), "a"); err != nil || o.Session != runtime.Dead || !strings.Contains(o.Cause, c.word) {
 					r.Errorf("once its pod is gone it is seen as %+v, %v; want one that says %q", o, err, c.word)
+				}
+			})
+		})
+	}
+}
+
+// While a start waits, whoever follows it is told for what, also what only the pod's events say,
+// and nothing any more once the pod runs.
+func TestAStartTellsWhatItWaitsFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit  func(*corev1.Pod)
+		event string
+		words []string
+	}{
+		"no node": {func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes"}}
+		}, "FailedScheduling: 3 Insufficient cpu", []string{"its pod is scheduling", "0/3 nodes", "kubectl describe nodes", "3 Insufficient cpu"}},
+		"image": {func(p *corev1.Pod) {
+			p.Spec.NodeName, p.Status.ContainerStatuses = "n1", []corev1.ContainerStatus{waits("ErrImagePull", "no route to the registry")}
+		}, "", []string{"on node n1", "no route to the registry", "imagePullSecrets"}},
+		"volume": {func(p *corev1.Pod) {
+			p.Spec.NodeName, p.Status.ContainerStatuses = "n1", []corev1.ContainerStatus{waits("ContainerCreating", "")}
+		}, "FailedMount: claim files not found", []string{"on node n1", "claim files not found"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				r.api.stays, r.api.stuck = true, c.edit
+				if reason, message, ok := strings.Cut(c.event, ": "); ok {
+					r.api.held = fmt.Sprintf(`{"type":"Warning","reason":%q,"message":%q}`, reason, message)
+				}
+				var words atomic.Value
+				ctx := runtime.WithProgress(r.Context(), func(said string) { words.Store(said) })
+				var work sync.WaitGroup
+				work.Go(func() {
+					if err := r.Start(ctx, "a", r.agent()); err != nil {
+						r.Errorf("Start = %v", err)
+					}
+				})
+				<-time.After(10 * time.Second)
+				for _, word := range c.words {
+					if said, _ := words.Load().(string); !strings.Contains(said, word) {
+						r.Errorf("it waits for %q; want one that says %q", said, word)
+					}
+				}
+				r.api.edit(podName("city", "a"), func(p *corev1.Pod) {
+					p.Spec.NodeName, p.Status = "n1", corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
+						{Name: containerAgent, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+					}}
+				})
+				work.Wait()
+				if said := words.Load(); said != "" {
+					r.Errorf("its pod runs, and it waits for %q", said)
 				}
 			})
 		})

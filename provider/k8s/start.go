@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -90,6 +89,7 @@ func (p *Provider) clear(ctx context.Context, name string) error {
 	}
 	switch c := Judge(pod, nil); c.Phase {
 	case Leaving:
+		runtime.TellProgress(ctx, "its former pod has not ended yet")
 		return p.gone(ctx, name, pod)
 	case Ended:
 	case Running:
@@ -156,6 +156,7 @@ func (p *Provider) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, er
 		}
 		unsure = true
 		p.cfg.Logger.Warn("a pod could not be made, and is tried again", "pod", pod.Name, "error", err)
+		runtime.TellProgress(ctx, "its pod could not be made, and is tried again: "+err.Error())
 		if ended := waitOut(ctx, pause, err); ended != nil {
 			p.revoke(pod)
 			return nil, errors.Join(ended, err)
@@ -216,6 +217,7 @@ type starting struct {
 	name    string
 	uid     types.UID
 	brought bool
+	told    []string // the warnings about the pod, when they were last asked for
 }
 
 // bringUp waits for the pod and starts the agent in it.
@@ -224,6 +226,7 @@ func (s *starting) bringUp(ctx context.Context, cfg runtime.Config) error {
 	if err != nil {
 		return err
 	}
+	runtime.TellProgress(ctx, "")
 	w := s.way(s.name, pod)
 	if err := s.reach(ctx, w); err != nil {
 		return err
@@ -236,8 +239,11 @@ func (s *starting) awaitRunning(ctx context.Context) (*corev1.Pod, error) {
 	var phase Phase
 	limit := time.NewTimer(s.cfg.Limits.Schedule)
 	defer limit.Stop()
+	asked := time.NewTimer(firstAsked)
+	defer asked.Stop()
 	for {
 		next := s.view.next()
+		s.tell(ctx)
 		pod, now, err := s.look(ctx)
 		if err != nil || now == Running {
 			return pod, err
@@ -248,6 +254,9 @@ func (s *starting) awaitRunning(ctx context.Context) (*corev1.Pod, error) {
 		}
 		select {
 		case <-next:
+		case <-asked.C:
+			s.ask(ctx)
+			asked.Reset(laterAsked)
 		case <-limit.C:
 			return nil, fmt.Errorf("its pod is still %s after %v: %w", phase, s.cfg.Limits.of(phase), context.DeadlineExceeded)
 		case <-ctx.Done():
@@ -307,30 +316,6 @@ func (s *starting) insist(ctx context.Context, try func(context.Context) error) 
 		}
 	}
 }
-
-// because adds what the cluster says of the pod to why a start failed.
-func (s *starting) because(pod *corev1.Pod, err error) error {
-	told := s.cluster.told(context.WithoutCancel(s.life), pod)
-	if now, viewErr := s.view.pod(s.name); viewErr == nil && now != nil && now.UID == s.uid {
-		if c := Judge(now, told); c.Err != nil {
-			reason, ok := errors.AsType[*ReasonError](err)
-			if ok && errors.Is(c.Err, reason.Kind) {
-				err = c.Err
-			} else {
-				err = errors.Join(err, c.Err)
-			}
-		}
-	}
-	for _, said := range told[max(0, len(told)-toldEvents):] {
-		if text := err.Error(); !strings.Contains(text, said) {
-			err = fmt.Errorf("%w; %s", err, said)
-		}
-	}
-	return err
-}
-
-// toldEvents is how many of the pod's warnings an error tells.
-const toldEvents = 3
 
 // takeBack removes the pod of a start that failed.
 func (s *starting) takeBack(ctx context.Context, pod *corev1.Pod) {

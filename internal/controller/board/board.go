@@ -10,6 +10,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/account"
+	"gascity/internal/controller/reach"
 	"gascity/internal/plan"
 	"gascity/internal/session"
 	"gascity/runtime"
@@ -29,6 +30,17 @@ type Target struct {
 	Action   plan.Action
 	Judged   []session.Judged
 	Durable  bool
+	Attempt  *reach.Attempt // the start that is under way; nil if none is
+}
+
+// agent is the session as people see it now: a start tells how far it is while nothing else
+// about it changes.
+func (t *Target) agent() client.Agent {
+	out := t.Agent
+	if words := t.Attempt.Progress(); words != "" {
+		out.Reason += ": " + words
+	}
+	return out
 }
 
 // City is what is seen of the city beside its sessions. It is immutable.
@@ -171,7 +183,7 @@ func (b *Board) Status() client.Status {
 	status, targets := b.City().Status, b.Targets()
 	status.Agents = make([]client.Agent, 0, len(targets))
 	for _, t := range targets {
-		status.Agents = append(status.Agents, t.Agent)
+		status.Agents = append(status.Agents, t.agent())
 	}
 	return status
 }

@@ -73,7 +73,7 @@ func (f *Front) Session(_ context.Context, name string) (client.Session, error) 
 	}
 	stored := &t.Record.Stored
 	out := client.Session{
-		Agent: t.Agent, Title: t.Seen.Title, LastScreen: account.LastScreen(&t.Record),
+		Agent: t.agent(), Title: t.Seen.Title, LastScreen: account.LastScreen(&t.Record),
 		Fingerprints: map[string]string{
 			"core": stored.Core, "provision": stored.Provision, "launch": stored.Launch, "live": stored.Live,
 		},
@@ -99,7 +99,7 @@ func (f *Front) Explain(_ context.Context, name string) (client.Explanation, err
 	}
 	city := f.Board.City().Account
 	out := account.Explain(&city, &account.Case{
-		Agent: t.Agent, Action: t.Action, Record: t.Record, Seen: t.Seen, Judged: t.Judged, Blind: t.Blind, Durable: t.Durable,
+		Agent: t.agent(), Action: t.Action, Record: t.Record, Seen: t.Seen, Judged: t.Judged, Blind: t.Blind, Durable: t.Durable,
 	})
 	out.Recent, err = account.Recent(f.Log, city.At, t.Record.Session)
 	return out, err

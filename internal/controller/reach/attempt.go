@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gascity/runtime"
@@ -25,6 +26,7 @@ type Attempt struct {
 	began, due, hard, moved time.Time
 	limit                   time.Duration
 	giveUp                  chan struct{} // closed when it is given up
+	progress                atomic.Pointer[string]
 }
 
 // NewAttempt returns an attempt that begins now.
@@ -37,6 +39,18 @@ func (a *Attempt) Due() time.Time { return a.due }
 
 // Longest bounds how long Run takes, if the driver obeys.
 func (a *Attempt) Longest() time.Duration { return hardLimit*a.limit + peekLimit }
+
+// Progress is what the start waits for, in words; empty if its driver does not say, and of a
+// nil attempt.
+func (a *Attempt) Progress() string {
+	if a == nil {
+		return ""
+	}
+	if words := a.progress.Load(); words != nil {
+		return *words
+	}
+	return ""
+}
 
 // Moved notes a sign of progress.
 func (a *Attempt) Moved(at time.Time) { a.moved = at }
@@ -93,7 +107,7 @@ func (a *Attempt) Run(ctx context.Context, p runtime.Provider, name string, cfg 
 		case <-over:
 		}
 	})
-	err := p.Start(ctx, name, cfg)
+	err := p.Start(runtime.WithProgress(ctx, func(words string) { a.progress.Store(&words) }), name, cfg)
 	close(over)
 	wg.Wait()
 	return err

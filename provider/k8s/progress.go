@@ -1,0 +1,93 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"gascity/runtime"
+)
+
+const (
+	toldEvents = 3                // the pod's warnings that are repeated
+	firstAsked = 3 * time.Second  // a start that waits that long asks for its pod's warnings,
+	laterAsked = 15 * time.Second // and again so long after that,
+	askedFor   = 5 * time.Second  // for no longer than this
+)
+
+// tell says what the start waits for, to whoever follows it.
+func (s *starting) tell(ctx context.Context) {
+	pod, err := s.view.pod(s.name)
+	switch {
+	case err != nil:
+		runtime.TellProgress(ctx, "the cluster cannot be asked: "+err.Error())
+	case pod != nil && pod.UID == s.uid:
+		runtime.TellProgress(ctx, waitsFor(pod, s.told))
+	}
+}
+
+// ask asks for the warnings about the pod. A cluster that cannot be asked is left alone.
+func (s *starting) ask(ctx context.Context) {
+	pod, err := s.view.pod(s.name)
+	if err != nil || pod == nil || pod.UID != s.uid {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, askedFor)
+	defer cancel()
+	s.told = s.cluster.told(ctx, pod)
+}
+
+// because adds what the cluster says of the pod to why a start failed.
+func (s *starting) because(pod *corev1.Pod, err error) error {
+	told := s.cluster.told(context.WithoutCancel(s.life), pod)
+	if now, viewErr := s.view.pod(s.name); viewErr == nil && now != nil && now.UID == s.uid {
+		if c := Judge(now, told); c.Err != nil {
+			reason, ok := errors.AsType[*ReasonError](err)
+			if ok && errors.Is(c.Err, reason.Kind) {
+				err = c.Err
+			} else {
+				err = errors.Join(err, c.Err)
+			}
+		}
+	}
+	for _, said := range warned([]string{err.Error()}, told)[1:] {
+		err = fmt.Errorf("%w; %s", err, said)
+	}
+	return err
+}
+
+// waitsFor says in words how far a pod is, why it does not get on, and what the cluster has
+// warned of. It is empty for one that runs.
+func waitsFor(pod *corev1.Pod, told []string) string {
+	c := Judge(pod, told)
+	var words []string
+	switch c.Phase {
+	case Running:
+		return ""
+	case Pulling:
+		words = append(words, "its pod waits for its image and volumes on node "+c.Node)
+	case Preparing:
+		words = append(words, "gc is brought into its pod, or its init containers run")
+	default:
+		words = append(words, "its pod is "+string(c.Phase))
+	}
+	if c.Err != nil {
+		words = append(words, c.Err.Error())
+	}
+	return strings.Join(warned(words, told), "; ")
+}
+
+// warned appends the last warnings to words, those that are not in there yet.
+func warned(words, told []string) []string {
+	for _, said := range told[max(0, len(told)-toldEvents):] {
+		if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, said) }) {
+			words = append(words, said)
+		}
+	}
+	return words
+}

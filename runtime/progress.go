@@ -1,0 +1,20 @@
+package runtime
+
+import "context"
+
+type progressKey struct{}
+
+// WithProgress returns a context whose start tells how far it is: told is called, as often as
+// that changes, with what it waits for, in words for people; empty: with nothing in particular.
+// It must not block, and may be called by several goroutines.
+func WithProgress(ctx context.Context, told func(words string)) context.Context {
+	return context.WithValue(ctx, progressKey{}, told)
+}
+
+// TellProgress tells whoever made the context of a start, with [WithProgress], what it waits
+// for. It does nothing if nobody wants to know.
+func TellProgress(ctx context.Context, words string) {
+	if told, ok := ctx.Value(progressKey{}).(func(string)); ok {
+		told(words)
+	}
+}
