@@ -42,12 +42,18 @@ func (e *GapError) Error() string { return fmt.Sprintf("events after %d were los
 type EventQuery struct {
 	After uint64    // what came after the event with this id; zero is all that is remembered
 	Since time.Time // and not before this time; zero is no such bound
+	// Target leaves what concerns the agent or session of this name; empty is all. That
+	// there is none is no error.
+	Target string
 }
 
 func (q EventQuery) values() string {
 	values := url.Values{"after": {strconv.FormatUint(q.After, 10)}}
 	if !q.Since.IsZero() {
 		values.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if q.Target != "" {
+		values.Set("target", q.Target)
 	}
 	return values.Encode()
 }
@@ -76,7 +82,7 @@ func (c *Client) Events(ctx context.Context, after uint64) iter.Seq2[Event, erro
 // FollowEvents is [Client.Events] of what the query selects.
 func (c *Client) FollowEvents(ctx context.Context, q EventQuery) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		s := &stream{client: c, last: q.After, since: q.Since, yield: yield}
+		s := &stream{client: c, query: q, yield: yield}
 		s.follow(ctx)
 	}
 }

@@ -76,7 +76,8 @@ type StopResult struct {
 
 // LogQuery selects from the raw output that was recorded of a session.
 type LogQuery struct {
-	Since  time.Time // output from then on; zero is all that is kept
+	Since  time.Time // output from then on, to the second; zero is all that is kept
+	Until  time.Time // output up to then, to the second; zero is all that there is. It excludes Follow
 	Follow bool      // go on with what is printed from now on, until ctx ends
 }
 
@@ -107,6 +108,9 @@ func (c *Client) Logs(ctx context.Context, name string, q LogQuery) (io.ReadClos
 	values := url.Values{}
 	if !q.Since.IsZero() {
 		values.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if !q.Until.IsZero() {
+		values.Set("until", q.Until.UTC().Format(time.RFC3339Nano))
 	}
 	if q.Follow {
 		values.Set("follow", "true")

@@ -35,9 +35,8 @@ var errLeft = errors.New("reader left")
 // goroutine.
 type stream struct {
 	client *Client
-	since  time.Time // nothing that is older is read
-	last   uint64    // the last id that was read
-	opened bool      // an answer has come since the last failure
+	query  EventQuery // its After is the last id that was read
+	opened bool       // an answer has come since the last failure
 	yield  func(Event, error) bool
 }
 
@@ -71,12 +70,12 @@ func (s *stream) follow(ctx context.Context) {
 func (s *stream) read(parent context.Context) error {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
-	req, err := s.client.request(ctx, http.MethodGet, "/v1/events/stream?"+EventQuery{After: s.last, Since: s.since}.values(), nil)
+	req, err := s.client.request(ctx, http.MethodGet, "/v1/events/stream?"+s.query.values(), nil)
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Accept", "text/event-stream")
-	req.Header.Set("Last-Event-ID", strconv.FormatUint(s.last, 10))
+	req.Header.Set("Last-Event-ID", strconv.FormatUint(s.query.After, 10))
 	silence := time.AfterFunc(streamSilence, cancel)
 	defer silence.Stop()
 	res, err := s.client.roundTrip(req)
@@ -133,7 +132,7 @@ func (s *stream) dispatch(kind string, data []byte) error {
 			return fmt.Errorf("cannot read a gap in the event stream: %w", err)
 		}
 		if gap.Next > 0 {
-			s.last = gap.Next - 1 // what is lost is not asked for again
+			s.query.After = gap.Next - 1 // what is lost is not asked for again
 		}
 		return s.deliver(Event{}, gap)
 	case "event":
@@ -141,7 +140,7 @@ func (s *stream) dispatch(kind string, data []byte) error {
 		if err := json.Unmarshal(data, &e); err != nil {
 			return fmt.Errorf("cannot read an event: %w", err)
 		}
-		s.last = e.ID
+		s.query.After = e.ID
 		return s.deliver(e, nil)
 	}
 	return nil

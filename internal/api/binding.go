@@ -125,6 +125,7 @@ func streamParameters(row route) []*huma.Param {
 		return []*huma.Param{
 			{Name: "target", In: "path", Required: true, Schema: text, Description: "an agent's name or a session's name"},
 			{Name: "since", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"}, Description: "output from then on"},
+			{Name: "until", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"}, Description: "output up to then; it excludes follow"},
 			{Name: "follow", In: "query", Schema: &huma.Schema{Type: huma.TypeBoolean}, Description: "go on with new output"},
 		}
 	}
@@ -132,6 +133,7 @@ func streamParameters(row route) []*huma.Param {
 		{Name: "Last-Event-ID", In: "header", Schema: text, Description: "the id of the last event that the reader has"},
 		{Name: "after", In: "query", Schema: text, Description: "the same, where no header can be set"},
 		{Name: "since", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"}, Description: "no event that is older"},
+		{Name: "target", In: "query", Schema: text, Description: "only events of the agent or session of this name"},
 	}
 }
 

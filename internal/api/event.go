@@ -22,21 +22,27 @@ const (
 	maxLag = 1024
 )
 
-// pastInput says after which event to begin.
+// pastInput says after which event to begin, and which events are wanted.
 type pastInput struct {
-	After uint64    `query:"after" doc:"the id of the last event that the reader has; 0 is none"`
-	Since time.Time `query:"since" doc:"no event that is older"`
+	After  uint64    `query:"after" doc:"the id of the last event that the reader has; 0 is none"`
+	Since  time.Time `query:"since" doc:"no event that is older"`
+	Target string    `query:"target" maxLength:"1024" doc:"only events of the agent or session of this name"`
+}
+
+func (in *pastInput) query() client.EventQuery {
+	return client.EventQuery{After: in.After, Since: in.Since, Target: in.Target}
 }
 
 func pastEvents(parent context.Context, city City, in *pastInput) (*reply[client.EventPage], error) {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
-	after, err := since(ctx, city, in.After, in.Since)
+	q := in.query()
+	after, err := since(ctx, city, q)
 	if err != nil {
 		return nil, err
 	}
 	past, gap, _, err := city.Events(ctx, after)
-	page := client.EventPage{Events: notBefore(past, in.Since), Gap: gap, Last: after}
+	page := client.EventPage{Events: wanted(past, q), Gap: gap, Last: after}
 	if gap {
 		page.Last = 0
 	}
@@ -46,26 +52,31 @@ func pastEvents(parent context.Context, city City, in *pastInput) (*reply[client
 	return answer(page, err)
 }
 
-// since returns the id to read after so that nothing from t on is left out.
-func since(ctx context.Context, city City, after uint64, t time.Time) (uint64, error) {
+// since returns the id to read after so that nothing that the query wants is left out.
+func since(ctx context.Context, city City, q client.EventQuery) (uint64, error) {
 	dated, ok := city.(Dated)
-	if !ok || t.IsZero() {
-		return after, nil
+	if !ok || q.Since.IsZero() {
+		return q.After, nil
 	}
-	older, err := dated.Since(ctx, t)
-	return max(after, older), err
+	older, err := dated.Since(ctx, q.Since)
+	return max(q.After, older), err
 }
 
-// notBefore leaves out what is older than since. The time of events does not
-// follow their order where the clock was set back.
-func notBefore(past []client.Event, since time.Time) []client.Event {
+// wanted returns the events that the query selects, whatever their ids.
+func wanted(past []client.Event, q client.EventQuery) []client.Event {
 	kept := make([]client.Event, 0, len(past))
 	for _, e := range past {
-		if !e.Time.Before(since) {
+		if wants(e, q) {
 			kept = append(kept, e)
 		}
 	}
 	return kept
+}
+
+// wants reports whether the query selects an event. The time of events does not
+// follow their order where the clock was set back.
+func wants(e client.Event, q client.EventQuery) bool {
+	return !e.Time.Before(q.Since) && (q.Target == "" || e.Agent == q.Target || e.Session == q.Target)
 }
 
 // events writes the event stream as server-sent events.
@@ -74,13 +85,14 @@ func events(parent context.Context, s *Server, w http.ResponseWriter, r *http.Re
 	if err != nil {
 		return err
 	}
-	from, err := sinceOf(r)
+	from, err := timeOf(r, "since")
 	if err != nil {
 		return err
 	}
+	q := client.EventQuery{After: after, Since: from, Target: r.FormValue("target")}
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
-	if after, err = since(ctx, s.city, after, from); err != nil {
+	if after, err = since(ctx, s.city, q); err != nil {
 		return err
 	}
 	past, gap, next, err := s.city.Events(ctx, after)
@@ -96,11 +108,11 @@ func events(parent context.Context, s *Server, w http.ResponseWriter, r *http.Re
 		}
 		out.data("gap", 0, lost)
 	}
-	for _, e := range notBefore(past, from) {
+	for _, e := range wanted(past, q) {
 		out.event(e)
 	}
 	kept := queue(ctx, next)
-	out.follow(ctx, kept, s.heartbeat)
+	out.follow(ctx, kept, client.EventQuery{Target: q.Target}, s.heartbeat)
 	if len(kept) == maxLag || errors.Is(out.err, os.ErrDeadlineExceeded) {
 		s.log.Warn("a slow reader of the event stream was cut off")
 	}
@@ -184,9 +196,9 @@ func (s *sse) data(kind string, id uint64, value any) {
 	s.print("event: %s\ndata: %s\n\n", kind, text)
 }
 
-// follow writes what comes until ctx ends, next is closed or a write fails: a
+// follow writes what comes and is wanted until ctx ends, next is closed or a write fails: a
 // stream that has begun has no other end, and the reader resumes.
-func (s *sse) follow(ctx context.Context, next <-chan client.Event, pulse time.Duration) {
+func (s *sse) follow(ctx context.Context, next <-chan client.Event, q client.EventQuery, pulse time.Duration) {
 	beat := time.NewTicker(pulse)
 	defer beat.Stop()
 	for s.err == nil {
@@ -199,7 +211,9 @@ func (s *sse) follow(ctx context.Context, next <-chan client.Event, pulse time.D
 			if !open {
 				return
 			}
-			s.event(e)
+			if wants(e, q) {
+				s.event(e)
+			}
 		}
 	}
 }

@@ -95,7 +95,10 @@ func logs(ctx context.Context, s *Server, w http.ResponseWriter, r *http.Request
 func logQuery(r *http.Request) (client.LogQuery, error) {
 	var q client.LogQuery
 	var err error
-	if q.Since, err = sinceOf(r); err != nil {
+	if q.Since, err = timeOf(r, "since"); err != nil {
+		return q, err
+	}
+	if q.Until, err = timeOf(r, "until"); err != nil {
 		return q, err
 	}
 	if follow := r.FormValue("follow"); follow != "" {
@@ -103,18 +106,21 @@ func logQuery(r *http.Request) (client.LogQuery, error) {
 			return q, fmt.Errorf("%w: follow=%q is neither true nor false", client.ErrInvalid, follow)
 		}
 	}
+	if q.Follow && !q.Until.IsZero() {
+		return q, fmt.Errorf("%w: what is followed has no end: leave out follow or until", client.ErrInvalid)
+	}
 	return q, nil
 }
 
-// sinceOf reads the parameter "since" of a stream.
-func sinceOf(r *http.Request) (time.Time, error) {
-	since := r.FormValue("since")
-	if since == "" {
+// timeOf reads a parameter of a stream.
+func timeOf(r *http.Request, name string) (time.Time, error) {
+	text := r.FormValue(name)
+	if text == "" {
 		return time.Time{}, nil
 	}
-	t, err := time.Parse(time.RFC3339Nano, since)
+	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return t, fmt.Errorf("%w: since=%q is no RFC 3339 time", client.ErrInvalid, since)
+		return t, fmt.Errorf("%w: %s=%q is no RFC 3339 time", client.ErrInvalid, name, text)
 	}
 	return t, nil
 }

@@ -198,6 +198,31 @@ func TestEventsSinceATime(t *testing.T) {
 	}
 }
 
+func TestEventsOfOneAgent(t *testing.T) {
+	city, c := serve(t, Options{})
+	mine := client.Agent{Name: "worker", Session: "gc-town-worker"}
+	city.Emit("first", mine, "")
+	city.Emit("other", client.Agent{Name: "worker-1", Session: "gc-town-worker-1"}, "")
+	city.Emit("city", client.Agent{}, "")
+	for _, name := range []string{"worker", "gc-town-worker"} {
+		page, err := c.FindEvents(bounded(t), client.EventQuery{Target: name})
+		if err != nil || len(page.Events) != 1 || page.Events[0].Kind != "first" || page.Last != 3 {
+			t.Errorf("found %+v, %v of %s, want the first event alone", page, err, name)
+		}
+	}
+	for e, err := range c.FollowEvents(bounded(t), client.EventQuery{Target: "worker"}) {
+		switch {
+		case err == nil && e.Kind == "first":
+			city.Emit("other", client.Agent{Name: "worker-1"}, "")
+			city.Emit("second", mine, "")
+			continue
+		case err != nil || e.Kind != "second":
+			t.Errorf("followed %+v, %v, want the second event of the worker", e, err)
+		}
+		break
+	}
+}
+
 func TestAPreviewNeedsACityThatCan(t *testing.T) {
 	city := &fakecity.City{Root: shortDir(t)}
 	c := serveCity(t, onlyCity{city}, city.Root, Options{})

@@ -16,27 +16,31 @@ func eventsCommand(a *app) *cobra.Command {
 	var since string
 	var query client.EventQuery
 	cmd := &cobra.Command{
-		Use:   "events",
+		Use:   "events [AGENT]",
 		Short: "What happened in the city",
-		Long: `Prints the events that the controller remembers; with --follow every new one too, until it is
+		Long: `Prints the events that the controller remembers, of one agent or of all; with --follow every new one too, until it is
 interrupted, also across restarts of the controller. With --json one event a line. Ids are never given
 twice: who has read as far as an id goes on with --after. What lies between that id and the oldest
 event that is remembered is lost, and said to be; an id that no event has had is refused.`,
-		Example: "  gc events --since 1h\n  gc events --follow --json --after 1234",
-		Args:    desk.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := a.Since(since)
+		Example: "  gc events --since 1h\n  gc events worker\n  gc events --follow --json --after 1234",
+		Args:    desk.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, err := a.Moment("--since", since)
 			if err != nil {
 				return err
 			}
 			query.Since = from
-			return a.OnCity(func(c *client.Client) error {
+			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
+				if len(args) > 0 {
+					query.Target = args[0]
+				}
 				if follow {
 					return a.followEvents(cmd.Context(), c, query)
 				}
 				return a.pastEvents(cmd.Context(), c, query)
 			})
 		},
+		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with every new event")
 	cmd.Flags().StringVar(&since, "since", "", "only what is younger than `time`: a duration such as 5m, or a moment")
@@ -51,6 +55,11 @@ func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.Eve
 	}
 	if err != nil {
 		return err
+	}
+	if len(page.Events) == 0 && query.Target != "" {
+		if _, err := c.Session(ctx, query.Target); errors.Is(err, client.ErrNotFound) {
+			return err // not even events of former times
+		}
 	}
 	if page.Gap && query.After > 0 {
 		a.tellGap(query.After)

@@ -117,7 +117,7 @@ in .gc/log/guard.jsonl, which only its user can read, up to 32 MiB, without the 
 		Example: "  gc guard replay --since 7d\n  gc guard replay --since 24h --with protected-branch --with rules/new.toml",
 		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := a.Since(since)
+			from, err := a.Moment("--since", since)
 			if err != nil {
 				return err
 			}

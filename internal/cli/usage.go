@@ -23,7 +23,7 @@ says that there is more than that. Costs without a + are complete.`,
 		Example: "  gc usage\n  gc usage --by model --since 7d\n  gc usage budgets\n  gc usage lift day",
 		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := a.Since(cmp.Or(since, "24h"))
+			from, err := a.Moment("--since", cmp.Or(since, "24h"))
 			if err != nil {
 				return err
 			}

@@ -55,7 +55,7 @@ func (f front) Logs(ctx context.Context, target string, q client.LogQuery, w io.
 		return err
 	}
 	path := filepath.Join(f.keeper.root, premises.StateFolder, premises.LogFolder, session.Session+".log")
-	err = rawlog.Copy(ctx, w, path, rawlog.Query{Since: q.Since, Follow: q.Follow})
+	err = rawlog.Copy(ctx, w, path, rawlog.Query(q))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.unlogged(ctx, target, q, w)
 	}
@@ -68,7 +68,7 @@ func (f front) unlogged(ctx context.Context, target string, q client.LogQuery, w
 	switch {
 	case err != nil || strings.TrimSpace(shown.Text) == "":
 		return fmt.Errorf("%w: %s has printed nothing yet", client.ErrNotFound, target)
-	case !q.Since.IsZero():
+	case !q.Since.IsZero() || !q.Until.IsZero():
 		return fmt.Errorf("%w: the place of %s keeps no record of when it printed what; see what it shows with: gc peek %s", client.ErrUnsupported, target, target)
 	}
 	_, err = io.WriteString(w, strings.TrimRight(shown.Text, "\n")+"\n")

@@ -52,6 +52,37 @@ func TestSinceBeginsAtTheSecond(t *testing.T) {
 	}
 }
 
+func TestUntilEndsAtTheSecond(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.log")
+	w, err := Open(path, 28) // the first lines are in the former file
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for i := range 7 {
+		write(t, w, fmt.Sprintf("line %d\n", i), noon.Add(time.Duration(i)*10*time.Second))
+	}
+	if _, err := os.Stat(path + oldSuffix); err != nil {
+		t.Fatalf("the log was not rotated: %v", err)
+	}
+	for _, c := range []struct {
+		since, until time.Duration
+		want         string
+	}{
+		{0, time.Hour, "line 0\nline 1\nline 2\nline 3\nline 4\nline 5\nline 6\n"},
+		{0, 60 * time.Second, "line 0\nline 1\nline 2\nline 3\nline 4\nline 5\nline 6\n"},
+		{10 * time.Second, 59 * time.Second, "line 1\nline 2\nline 3\nline 4\nline 5\n"},
+		{10 * time.Second, 20 * time.Second, "line 1\nline 2\n"},
+		{50 * time.Second, 55 * time.Second, "line 5\n"},
+		{20 * time.Second, 10 * time.Second, ""},
+		{-time.Hour, -time.Minute, ""},
+	} {
+		if got := read(t, path, Query{Since: noon.Add(c.since), Until: noon.Add(c.until)}); got != c.want {
+			t.Errorf("from %v to %v: %q, want %q", c.since, c.until, got, c.want)
+		}
+	}
+}
+
 func TestRotationKeepsTheFormerFileAndTheBound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	w, err := Open(path, 1000)

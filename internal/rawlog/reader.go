@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -17,6 +18,7 @@ import (
 // Query says what to read of a log.
 type Query struct {
 	Since  time.Time // output from then on, to the second; zero is all that is kept
+	Until  time.Time // output up to then, to the second; zero is all that there is. It excludes Follow
 	Follow bool      // go on with what is printed from now on, until ctx ends
 }
 
@@ -35,13 +37,13 @@ func Copy(ctx context.Context, w io.Writer, path string, q Query) error {
 			return err
 		}
 	}
-	former := copyFile(ctx, w, path+oldSuffix, q.Since)
+	former := copyFile(ctx, w, path+oldSuffix, q)
 	if former != nil && !errors.Is(former, fs.ErrNotExist) {
 		return former
 	}
 	t := &tail{path: path, out: w}
 	defer t.close()
-	err := t.begin(q.Since)
+	err := t.begin(q.Since, q.Until)
 	if errors.Is(err, fs.ErrNotExist) && (q.Follow || former == nil) {
 		err = nil
 	}
@@ -51,13 +53,13 @@ func Copy(ctx context.Context, w io.Writer, path string, q Query) error {
 	return t.follow(ctx, changes)
 }
 
-func copyFile(ctx context.Context, w io.Writer, path string, since time.Time) error {
+func copyFile(ctx context.Context, w io.Writer, path string, q Query) error {
 	t := &tail{path: path, out: w}
 	defer t.close()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return t.begin(since)
+	return t.begin(q.Since, q.Until)
 }
 
 // tail reads one log file as it grows and is replaced.
@@ -74,14 +76,23 @@ func (t *tail) close() {
 	t.file = nil
 }
 
-// begin writes what is there since the moment.
-func (t *tail) begin(since time.Time) error {
+// begin writes what is there of the time between two moments.
+func (t *tail) begin(since, until time.Time) error {
 	file, err := os.Open(t.path)
 	if err != nil {
 		return err
 	}
 	t.file = file
-	if _, err := file.Seek(offsetAt(t.path+indexSuffix, since), io.SeekStart); err != nil {
+	index := readIndex(t.path + indexSuffix)
+	from := index.since(since)
+	if _, err := file.Seek(from, io.SeekStart); err != nil {
+		return err
+	}
+	if to, ends := index.until(until); ends {
+		_, err := io.CopyN(t.out, file, max(0, to-from))
+		if errors.Is(err, io.EOF) {
+			err = nil // the log was cut meanwhile
+		}
 		return err
 	}
 	return t.drain()
@@ -127,7 +138,7 @@ func (t *tail) step() error {
 		}
 		t.close()
 	}
-	err := t.begin(time.Time{})
+	err := t.begin(time.Time{}, time.Time{})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // between the two names
 	}
@@ -144,40 +155,63 @@ func (t *tail) current() bool {
 	return err != nil || os.SameFile(mine, now)
 }
 
-// offsetAt returns where the output since the moment begins: at the last record
-// that is not after it.
-func offsetAt(index string, since time.Time) int64 {
-	if since.IsZero() {
-		return 0
-	}
-	records, err := os.ReadFile(index)
-	if err != nil {
-		return 0
-	}
-	n := len(records) / recordSize
-	at := func(i, field int) int64 {
-		return int64(binary.BigEndian.Uint64(records[i*recordSize+field:]))
-	}
-	later := sort.Search(n, func(i int) bool { return at(i, 0) > since.UnixMilli() })
-	switch {
-	case later == 0:
-		return 0
-	case later == n:
-		// Output of the last indexed second may go on beyond it.
-		if since.Sub(time.UnixMilli(at(n-1, 0))) > indexStep {
-			return endOf(index)
-		}
-	case since.Sub(time.UnixMilli(at(later-1, 0))) > indexStep:
-		return at(later, 8)
-	}
-	return at(later-1, 8)
+// index is where the output of each second begins in a log.
+type index struct {
+	records []byte
+	size    int64 // of the log
 }
 
-// endOf returns the size of the log that the index belongs to.
-func endOf(index string) int64 {
-	info, err := os.Stat(index[:len(index)-len(indexSuffix)])
+// readIndex reads the index at path. One that is missing has no records.
+func readIndex(path string) index {
+	records, err := os.ReadFile(path)
 	if err != nil {
+		return index{}
+	}
+	x := index{records: records}
+	if info, err := os.Stat(strings.TrimSuffix(path, indexSuffix)); err == nil {
+		x.size = info.Size()
+	}
+	return x
+}
+
+func (x index) len() int { return len(x.records) / recordSize }
+
+// at returns a record: the time in unix milliseconds, and the offset.
+func (x index) at(i int) (moment, offset int64) {
+	record := x.records[i*recordSize:]
+	return int64(binary.BigEndian.Uint64(record)), int64(binary.BigEndian.Uint64(record[recordSize/2:]))
+}
+
+// after returns the first record that is after a moment.
+func (x index) after(moment time.Time) int {
+	return sort.Search(x.len(), func(i int) bool { at, _ := x.at(i); return at > moment.UnixMilli() })
+}
+
+// since returns where the output since the moment begins: at the last record
+// that is not after it.
+func (x index) since(moment time.Time) int64 {
+	later := x.after(moment)
+	if moment.IsZero() || later == 0 {
 		return 0
 	}
-	return info.Size()
+	began, offset := x.at(later - 1)
+	if moment.Sub(time.UnixMilli(began)) <= indexStep {
+		return offset
+	}
+	if later == x.len() {
+		return x.size // output of the last indexed second may go on beyond it
+	}
+	_, offset = x.at(later)
+	return offset
+}
+
+// until returns where the output up to the moment ends, if that is not the end of
+// the log.
+func (x index) until(moment time.Time) (int64, bool) {
+	later := x.after(moment)
+	if moment.IsZero() || later == x.len() {
+		return 0, false
+	}
+	_, offset := x.at(later)
+	return offset, true
 }

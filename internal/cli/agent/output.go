@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,31 +48,72 @@ func peekCommand(a *app) *cobra.Command {
 	return a.Listing(cmd)
 }
 
+// excerpt says which part of a log is wanted.
+type excerpt struct {
+	since, until string
+	turn         int
+	follow, raw  bool
+}
+
 func logsCommand(a *app) *cobra.Command {
-	var follow, raw bool
-	var since string
+	var x excerpt
 	cmd := &cobra.Command{
 		Use:   "logs AGENT",
 		Short: "Everything that an agent printed",
 		Long: `Prints the recorded output of an agent, of former incarnations too as far as it is kept. Control
 sequences are left out, which suits programs that print line by line; of a full-screen program use
-gc peek, or --raw to get each byte.`,
-		Args: desk.Between(1, 1),
+gc peek, or --raw to get each byte. Times count to the second. A turn begins when the agent takes a
+prompt or becomes busy, and ends when its agent says so; of one that never does, with the next prompt.`,
+		Example: "  gc logs worker --since 5m --follow\n  gc logs worker --turn 1",
+		Args:    desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			from, err := a.Since(since)
+			q, err := a.logQuery(cmd, x)
 			if err != nil {
 				return err
 			}
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				return a.logs(cmd.Context(), c, args[0], client.LogQuery{Since: from, Follow: follow}, raw)
+				if x.turn > 0 {
+					page, err := c.FindEvents(cmd.Context(), client.EventQuery{Target: args[0]})
+					if err != nil {
+						return err
+					}
+					which, err := nthTurn(args[0], page.Events, x.turn)
+					if err != nil {
+						return err
+					}
+					q.Since, q.Until = which.begin, which.end
+				}
+				if q.Follow {
+					q.Until = time.Time{}
+				}
+				return a.logs(cmd.Context(), c, args[0], q, x.raw)
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is printed from now on")
-	cmd.Flags().StringVar(&since, "since", "", "only what is younger than `time`: a duration such as 5m, or a moment")
-	cmd.Flags().BoolVar(&raw, "raw", false, "with control sequences")
+	cmd.Flags().BoolVarP(&x.follow, "follow", "f", false, "go on with what is printed from now on")
+	cmd.Flags().StringVar(&x.since, "since", "", "only what is younger than `time`: a duration such as 5m, or a moment")
+	cmd.Flags().StringVar(&x.until, "until", "", "only what is older than `time`")
+	cmd.Flags().IntVar(&x.turn, "turn", 0, "only the `n`th turn from the end; 1 is the last")
+	cmd.Flags().BoolVar(&x.raw, "raw", false, "with control sequences")
 	return cmd
+}
+
+func (a *app) logQuery(cmd *cobra.Command, x excerpt) (client.LogQuery, error) {
+	switch timed := x.since != "" || x.until != ""; {
+	case cmd.Flags().Changed("turn") && x.turn < 1:
+		return client.LogQuery{}, desk.Usage(cmd, "--turn counts from 1, the last: %d", x.turn)
+	case x.turn > 0 && timed:
+		return client.LogQuery{}, desk.Usage(cmd, "--turn is a time of its own: leave out --since and --until")
+	case x.follow && (x.until != "" || x.turn > 1):
+		return client.LogQuery{}, desk.Usage(cmd, "what is over cannot be followed: leave out --follow")
+	}
+	since, err := a.Moment("--since", x.since)
+	if err != nil {
+		return client.LogQuery{}, err
+	}
+	until, err := a.Moment("--until", x.until)
+	return client.LogQuery{Since: since, Until: until, Follow: x.follow}, err
 }
 
 func (a *app) logs(ctx context.Context, c *client.Client, name string, q client.LogQuery, raw bool) error {

@@ -140,11 +140,11 @@ func (d *Desk) Listing(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// Since returns the time that a flag --since means.
-func (d *Desk) Since(flag string) (time.Time, error) {
-	t, err := text.ParseMoment(d.Now(), flag)
+// Moment returns the time that the value of a flag means.
+func (d *Desk) Moment(flag, value string) (time.Time, error) {
+	t, err := text.ParseMoment(d.Now(), value)
 	if err != nil {
-		return t, fmt.Errorf("%w: --since %w", client.ErrInvalid, err)
+		return t, fmt.Errorf("%w: %s %w", client.ErrInvalid, flag, err)
 	}
 	return t, nil
 }
