@@ -42,14 +42,14 @@ type active struct {
 	health     worker.Health
 	usage      *float64 // of the context, as telemetry told last
 	lock       pressure.Lock
-	compaction string    // name of the last compact message
-	limited    time.Time // the end of the vendor's limit that was told last
-	settling   time.Time // until then the place may still show a question that was answered
-	denied     []string  // the vendor's names of calls that were denied, the newest last
-	proved     bool      // the worker has asked the guard
-	bypass     string    // what ran although it was denied, the newest
-	heard      time.Time // when the worker last said anything
-	sent       []string  // names of the prompts that went by the stream, the newest last
+	compaction string     // name of the last compact message
+	limited    time.Time  // the end of the vendor's limit that was told last
+	settling   time.Time  // until then the place may still show a question that was answered
+	denied     run.Recent // the vendor's names of calls that were denied
+	proved     bool       // the worker has asked the guard
+	bypass     string     // what ran although it was denied, the newest
+	heard      time.Time  // when the worker last said anything
+	sent       []string   // names of the prompts that went by the stream, the newest last
 	given      briefing.Record
 	identity   string            // name of the last identity message
 	owned      map[string]string // names of the last messages with credentials, by account

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -48,8 +47,10 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 // recordDecision puts a decision into the city's time line.
 func (e *Engine) recordDecision(a *active, c worker.Call, d worker.Decision, verdict guard.Verdict, took time.Duration) {
 	sum := sha256.Sum256(c.Input)
+	var input [2 * sha256.Size]byte
+	hex.Encode(input[:], sum[:])
 	e.record(a, event.WorkerAuthorize, d, map[string]string{
-		"tool": c.Tool, "action": string(verdict.Action), "rule": verdict.Rule, "input": hex.EncodeToString(sum[:]),
+		"tool": c.Tool, "action": string(verdict.Action), "rule": verdict.Rule, "input": string(input[:]),
 		"microseconds": strconv.FormatInt(took.Microseconds(), 10),
 	})
 }
@@ -87,9 +88,6 @@ const (
 	optionDeny  = "deny"
 )
 
-// maxDenied is how many denied calls are remembered.
-const maxDenied = 256
-
 // decided remembers a call that was denied: it must not turn up among those that ran.
 func (a *active) decided(c worker.Call, d worker.Decision) {
 	a.mu.Lock()
@@ -98,9 +96,9 @@ func (a *active) decided(c worker.Call, d worker.Decision) {
 	switch {
 	case c.ID == "":
 	case d.Allowed:
-		a.denied = slices.DeleteFunc(a.denied, func(id string) bool { return id == c.ID })
-	case !slices.Contains(a.denied, c.ID):
-		a.denied = remembered(a.denied, c.ID, maxDenied)
+		a.denied.Take(c.ID)
+	default:
+		a.denied.Add(c.ID)
 	}
 }
 

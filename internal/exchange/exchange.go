@@ -113,7 +113,8 @@ type Options struct {
 // Engine is the exchange of one city. Its methods are safe for concurrent use.
 type Engine struct {
 	opts   Options
-	looks  chan struct{} // has room for one: there is something in pending
+	owner  [sha256.Size]byte // the owner's token, folded
+	looks  chan struct{}     // has room for one: there is something in pending
 	crimes chan crime
 	// leaving are runs whose conversations are to be handed over.
 	leaving chan *active
@@ -148,7 +149,7 @@ func New(opts Options) *Engine {
 		opts.AskTimeout = time.Minute
 	}
 	return &Engine{
-		opts: opts, looks: make(chan struct{}, 1), crimes: make(chan crime, maxCrimes), leaving: make(chan *active, maxCrimes), runs: map[string]*active{}, byID: map[string]*active{},
+		opts: opts, owner: run.Fold(opts.Owner), looks: make(chan struct{}, 1), crimes: make(chan crime, maxCrimes), leaving: make(chan *active, maxCrimes), runs: map[string]*active{}, byID: map[string]*active{},
 		tokens: map[[sha256.Size]byte]ticket{}, fenced: map[[sha256.Size]byte]bool{}, past: map[string]bool{},
 		pending: map[string]bool{}, looking: map[string]bool{},
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,11 +22,12 @@ const (
 )
 
 // record puts a report into the city's time line. What cannot be recorded is logged:
-// a report has happened whether it is written down or not.
-func (e *Engine) record(a *active, kind event.Kind, body any, more map[string]string) {
-	data := make(map[string]string, len(more)+2)
+// a report has happened whether it is written down or not. It takes data over.
+func (e *Engine) record(a *active, kind event.Kind, body any, data map[string]string) {
+	if data == nil {
+		data = make(map[string]string, 2)
+	}
 	data[dataRun] = a.id
-	maps.Copy(data, more)
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
@@ -191,9 +191,8 @@ func (a *active) learn(events []worker.TelemetryEvent, compactions []briefing.Co
 			a.usage = u
 		}
 		for _, call := range ev.ToolsCalled {
-			if at := slices.Index(a.denied, call.CallID); at >= 0 && call.CallID != "" {
+			if call.CallID != "" && a.denied.Take(call.CallID) {
 				bypassed = append(bypassed, call)
-				a.denied = slices.Delete(a.denied, at, at+1)
 			}
 		}
 	}

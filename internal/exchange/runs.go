@@ -223,7 +223,7 @@ func (e *Engine) named(id string) (*active, error) {
 // Authenticate keeps the contract of workerapi.Tokens.
 func (e *Engine) Authenticate(token string) (run.Caller, error) {
 	folded := run.Fold(token)
-	if e.opts.Owner != "" && folded == run.Fold(e.opts.Owner) {
+	if e.opts.Owner != "" && folded == e.owner {
 		return run.Caller{Owner: true}, nil
 	}
 	e.mu.Lock()

@@ -8,7 +8,7 @@ func (p *Policy) DecideInOrder(req Request) Verdict {
 	if tool.Action == Deny {
 		return tool
 	}
-	subjects, err := p.readAnew(&req)
+	subjects, err := p.read(&req)
 	if err != nil {
 		return Worse(tool, Verdict{Action: Ask, Rule: RuleUnreadable, Reason: err.Error()})
 	}
@@ -76,3 +76,6 @@ func FieldsOf(raw []byte) (map[string]string, error) {
 	}
 	return all, nil
 }
+
+// Unquoted is the text of a JSON string.
+var Unquoted = unquoted

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -100,10 +102,50 @@ func quote(raw []byte, i int) int {
 // unquoted is the text of a JSON string that is valid.
 func unquoted(raw []byte) (string, error) {
 	inner := raw[1 : len(raw)-1]
-	if !slices.Contains(inner, '\\') && utf8.Valid(inner) {
-		return string(inner), nil
+	if utf8.Valid(inner) {
+		if !slices.Contains(inner, '\\') {
+			return string(inner), nil
+		}
+		if text, ok := unescaped(inner); ok {
+			return string(text), nil
+		}
 	}
 	var text string
 	err := json.Unmarshal(raw, &text)
 	return text, err
+}
+
+// unescaped is what stands between the quotes of a valid string with its escapes
+// resolved; not ok if one of them is half of a pair.
+func unescaped(inner []byte) (text []byte, ok bool) {
+	text = make([]byte, 0, len(inner))
+	for i := 0; i < len(inner); i++ {
+		if inner[i] != '\\' {
+			text = append(text, inner[i])
+			continue
+		}
+		i++
+		switch c := inner[i]; c {
+		case 'u':
+			code, err := strconv.ParseUint(string(inner[i+1:i+5]), 16, 16)
+			if err != nil || utf16.IsSurrogate(rune(code)) {
+				return nil, false
+			}
+			text = utf8.AppendRune(text, rune(code))
+			i += 4
+		case 'b':
+			text = append(text, '\b')
+		case 'f':
+			text = append(text, '\f')
+		case 'n':
+			text = append(text, '\n')
+		case 'r':
+			text = append(text, '\r')
+		case 't':
+			text = append(text, '\t')
+		default: // a quote, a slash, a backslash
+			text = append(text, c)
+		}
+	}
+	return text, true
 }

@@ -113,7 +113,14 @@ func (t truth) not() truth {
 func (t truth) at(most truth) truth { return min(t, most) }
 
 // Decide returns the verdict on a call. It is safe for concurrent use.
-func (p *Policy) Decide(req Request) Verdict { return p.judge(&req, nil) }
+func (p *Policy) Decide(req Request) Verdict {
+	if known, ok := p.memo.find(&req); ok {
+		return known
+	}
+	v := p.judge(&req, nil)
+	p.memo.keep(&req, v)
+	return v
+}
 
 // Explain returns the verdict on a call and what each of its parts came to.
 func (p *Policy) Explain(req Request) (Verdict, []PartVerdict) {

@@ -1,8 +1,11 @@
 package guard_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strings"
 	"sync"
 	"testing"
 
@@ -44,7 +47,8 @@ var fragments = []string{
 }
 
 // TestTheIndexDecidesAsEachRuleInOrder decides drawn calls by drawn rules: with the
-// index, with what is remembered of a text, and with each rule held against each part.
+// index, with what is remembered of calls that differ in one thing or another, and with
+// each rule held against each part.
 func TestTheIndexDecidesAsEachRuleInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, role := guard.Set{Name: "drawn"}, guard.Set{Name: "role"}
@@ -58,18 +62,22 @@ func TestTheIndexDecidesAsEachRuleInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range rapid.IntRange(1, 6).Draw(t, "calls") {
-			req := guard.Request{Tool: rapid.SampledFrom([]string{"Bash", "Read"}).Draw(t, "tool"), Agent: rapid.SampledFrom([]string{"a", "b1"}).Draw(t, "agent"), Home: "/home/u", Dir: "/home/u/repo"}
-			script := ""
-			for _, w := range rapid.SliceOfN(rapid.SampledFrom(fragments), 1, 8).Draw(t, "words") {
-				script += w + " "
+		one := func(name string, of ...string) string { return rapid.SampledFrom(of).Draw(t, name) }
+		script := ""
+		for range rapid.IntRange(1, 12).Draw(t, "calls") {
+			req := guard.Request{
+				Tool: one("tool", "Bash", "Read"), Agent: one("agent", "a", "b1"), Role: one("role", "", "b2"),
+				Home: one("home", "/home/u", "/home/u", ""), Dir: one("dir", "/home/u/repo", "/etc"), Now: one("now", "", "", "/etc", "/home/u/.ssh"),
+			}
+			if script == "" || !rapid.Bool().Draw(t, "the same text") {
+				script = strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 1, 8).Draw(t, "words"), " ")
 			}
 			key := rapid.SampledFrom([]string{"command", "file_path", "path"}).Draw(t, "key")
 			if req.Input, err = json.Marshal(map[string]string{key: script}); err != nil {
 				t.Fatal(err)
 			}
 			want := p.DecideInOrder(req)
-			for _, how := range []string{"read anew", "remembered"} {
+			for _, how := range []string{"as it comes", "remembered"} {
 				if got := p.Decide(req); got != want {
 					t.Fatalf("%s: %s\ngot  %+v\nwant %+v", req.Input, how, got, want)
 				}
@@ -79,10 +87,14 @@ func TestTheIndexDecidesAsEachRuleInOrder(t *testing.T) {
 }
 
 // TestWhatIsRememberedIsOfThisFolderAndThesePeople decides one text for agents whose
-// folders and rules differ: what was read for one says nothing for another.
+// folders, tools and rules differ: what was decided for one says nothing for another.
 func TestWhatIsRememberedIsOfThisFolderAndThesePeople(t *testing.T) {
 	p, err := guard.Compile(guard.Sheet{
-		Sets:  []guard.Set{{Name: "s", Rules: []guard.Rule{{ID: "etc", Action: guard.Deny, Paths: []string{"/etc/**", "~/x"}}}}},
+		Sets: []guard.Set{{Name: "s", Rules: []guard.Rule{
+			{ID: "etc", Action: guard.Deny, Paths: []string{"/etc/**", "~/x"}},
+			{ID: "tool", Action: guard.Deny, Tools: []string{"Other"}},
+			{ID: "agent", Action: guard.Ask, Agents: []string{"guest"}, Commands: []string{"cat"}},
+		}}},
 		Roles: []guard.RoleSheet{{Role: "reader", Sets: []guard.Set{{Name: "r", Rules: []guard.Rule{{ID: "no-cat", Action: guard.Deny, Commands: []string{"cat"}}}}}}},
 	})
 	if err != nil {
@@ -99,12 +111,17 @@ func TestWhatIsRememberedIsOfThisFolderAndThesePeople(t *testing.T) {
 			{guard.Request{Dir: "/home/u", Home: "/home/u"}, guard.Deny},
 			{guard.Request{Dir: "/home/u", Home: "/home/v"}, guard.Allow},
 			{guard.Request{Dir: "/src", Role: "reader"}, guard.Deny},
+			{guard.Request{Dir: "/src", Tool: "Other"}, guard.Deny},
+			{guard.Request{Dir: "/src", Agent: "guest"}, guard.Ask},
 		} {
-			c.req.Tool, c.req.Input = "Bash", json.RawMessage(`{"command":"cat x"}`)
+			c.req.Tool, c.req.Input = cmp.Or(c.req.Tool, "Bash"), json.RawMessage(`{"command":"cat x"}`)
 			if got := p.Decide(c.req); got.Action != c.want {
 				t.Errorf("%+v: got %s, want %s", c.req, got.Action, c.want)
 			}
 		}
+	}
+	if fields := reflect.TypeFor[guard.Request]().NumField(); fields != 7 {
+		t.Errorf("a request has %d fields: what is remembered must tell them all apart", fields)
 	}
 }
 
@@ -153,6 +170,22 @@ func FuzzFields(f *testing.F) {
 			if got[name] != string(value) {
 				t.Fatalf("%q: %q is %q, want %q", text, name, got[name], value)
 			}
+		}
+	})
+}
+
+// FuzzTexts holds the reading of strings against encoding/json.
+func FuzzTexts(f *testing.F) {
+	for _, seed := range []string{`""`, `"a b"`, `"\"\\\/\b\f\n\r\t"`, `"\u0026\u00e9\u20AC\u0000"`, `"\ud83d\ude00"`, `"\ud800"`, `"\ude00x"`, `"é\n"`, "\"\xff\"", "\"\xff\\n\"", `"\u12"`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var want string
+		if len(text) == 0 || text[0] != '"' || json.Unmarshal(text, &want) != nil || text[len(text)-1] != '"' {
+			t.Skip("it is no string")
+		}
+		if got, err := guard.Unquoted(text); err != nil || got != want {
+			t.Fatalf("%q: got %q, %v, want %q", text, got, err, want)
 		}
 	})
 }

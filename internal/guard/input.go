@@ -50,15 +50,6 @@ func (p *Policy) read(req *Request) ([]subject, error) {
 	if len(req.Input) == 0 || string(req.Input) == "null" {
 		return nil, nil
 	}
-	if known, ok := p.memo.find(req); ok {
-		return known.subjects, known.err
-	}
-	subjects, err := p.readAnew(req)
-	p.memo.keep(req, reading{subjects, err})
-	return subjects, err
-}
-
-func (p *Policy) readAnew(req *Request) ([]subject, error) {
 	g := &gatherer{opts: shell.Options{Home: req.Home, Dir: cmp.Or(req.Now, req.Dir), Parsers: &p.parsers}}
 	if err := g.object(req.Input, 0); err != nil {
 		return nil, err

@@ -7,56 +7,52 @@ const (
 	maxMemo      = 1024
 	maxMemoBytes = 256 << 10
 	maxMemoInput = 2 << 10
-	maxMemoParts = 32
+	maxMemoText  = 4 << 10 // of a request beside its input, and of its verdict
 )
 
-// memo keeps how inputs were read: agents repeat themselves. It holds no decisions:
-// what an input is read as depends on its text and on the folders of the request
-// alone, and these are its key. The zero value is ready, and safe for concurrent use.
+// memo keeps verdicts: agents repeat themselves. A verdict depends on its request and on
+// the policy alone, and a policy does not change: it has its own memo, and the whole
+// request is the key. The zero value is ready, and safe for concurrent use.
 type memo struct {
 	mu       sync.RWMutex
-	new, old map[memoKey]reading
+	new, old map[memoKey]Verdict
 	bytes    int // of the inputs in new
 }
 
-type memoKey struct{ home, dir, now, input string }
+// memoKey is a request.
+type memoKey struct{ tool, input, role, agent, home, dir, now string }
 
-// reading is what an input was read as. Nobody changes it.
-type reading struct {
-	subjects []subject
-	err      error
-}
-
-// find returns how an input was read.
-func (m *memo) find(req *Request) (reading, bool) {
+// find returns the verdict on a request.
+func (m *memo) find(req *Request) (Verdict, bool) {
 	if len(req.Input) > maxMemoInput {
-		return reading{}, false
+		return Verdict{}, false
 	}
 	m.mu.RLock()
-	r, ok := m.new[memoKey{req.Home, req.Dir, req.Now, string(req.Input)}]
+	v, ok := m.new[memoKey{req.Tool, string(req.Input), req.Role, req.Agent, req.Home, req.Dir, req.Now}]
 	aged := false
 	if !ok {
-		r, aged = m.old[memoKey{req.Home, req.Dir, req.Now, string(req.Input)}]
+		v, aged = m.old[memoKey{req.Tool, string(req.Input), req.Role, req.Agent, req.Home, req.Dir, req.Now}]
 	}
 	m.mu.RUnlock()
 	if aged {
-		m.keep(req, r)
+		m.keep(req, v)
 	}
-	return r, ok || aged
+	return v, ok || aged
 }
 
-// keep notes how an input was read. What nobody has asked for since the younger half
+// keep notes the verdict on a request. What nobody has asked for since the younger half
 // was empty goes when that is full.
-func (m *memo) keep(req *Request, r reading) {
-	if len(req.Input) > maxMemoInput || len(r.subjects) > maxMemoParts {
+func (m *memo) keep(req *Request, v Verdict) {
+	rest := len(req.Tool) + len(req.Role) + len(req.Agent) + len(req.Home) + len(req.Dir) + len(req.Now) + len(v.Rule) + len(v.Reason) + len(v.Part)
+	if len(req.Input) > maxMemoInput || rest > maxMemoText {
 		return
 	}
-	key := memoKey{req.Home, req.Dir, req.Now, string(req.Input)}
+	key := memoKey{req.Tool, string(req.Input), req.Role, req.Agent, req.Home, req.Dir, req.Now}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.new == nil || len(m.new) >= maxMemo || m.bytes+len(key.input) > maxMemoBytes {
-		m.old, m.new, m.bytes = m.new, map[memoKey]reading{}, 0
+		m.old, m.new, m.bytes = m.new, map[memoKey]Verdict{}, 0
 	}
-	m.new[key] = r
+	m.new[key] = v
 	m.bytes += len(key.input)
 }

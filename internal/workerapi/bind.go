@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"gascity/internal/run"
-	"gascity/internal/socket"
 	"gascity/worker"
 )
 
@@ -58,7 +57,11 @@ func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id
 			}
 			ctx, cancel := s.bound(r, row)
 			defer cancel()
-			out, err := do(ctx, s.city, *id, in, r.URL.Query())
+			var q url.Values // nil is none
+			if r.URL.RawQuery != "" {
+				q = r.URL.Query()
+			}
+			out, err := do(ctx, s.city, *id, in, q)
 			if err != nil {
 				return late(ctx, err)
 			}
@@ -125,18 +128,6 @@ func number(text string) (uint64, error) {
 	return n, nil
 }
 
-// bound is the context of a handler: it ends with its connection, with the server,
-// and with the limit of its route.
-func (s *Server) bound(r *http.Request, row route) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(r.Context())
-	unhook := socket.LifeOf(r.Context()).OnClosing(func() { cancel(errEnding) })
-	if row.limit == 0 {
-		return ctx, func() { unhook(); cancel(nil) }
-	}
-	limited, stop := context.WithTimeout(ctx, row.limit)
-	return limited, func() { stop(); unhook(); cancel(nil) }
-}
-
 // errEnding is why a wait is over that nothing else has ended.
 var errEnding = fmt.Errorf("%w: the city's controller is ending; ask the next one again", worker.ErrUnavailable)
 
@@ -168,7 +159,7 @@ func decode(w http.ResponseWriter, r *http.Request, row route, into any) error {
 	if err != nil {
 		return fmt.Errorf("%w: the body broke off: %w", worker.ErrInvalid, err)
 	}
-	if err := control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := errors.Join(r.Body.Close(), control.SetReadDeadline(time.Time{})); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -217,7 +208,7 @@ func write[O any](w http.ResponseWriter, out O) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", jsonType)
+	w.Header()["Content-Type"] = isOfJSON
 	_, _ = w.Write(text) // the reader has gone; nobody is left to tell
 	return nil
 }

@@ -92,6 +92,13 @@ func noSuchPath(r *http.Request) error {
 	return fmt.Errorf("%w: no such path as %s %.200q", worker.ErrNotFound, r.Method, r.URL.Path)
 }
 
+// The values of the headers of every answer. Nobody changes them.
+var (
+	noStore  = []string{"no-store"}
+	noSniff  = []string{"nosniff"}
+	isOfJSON = []string{jsonType}
+)
+
 // handler is the routes behind the checks of a transport.
 func (s *Server) handler(addr net.Addr) http.Handler {
 	admit := s.admitUnix
@@ -99,8 +106,8 @@ func (s *Server) handler(addr net.Addr) http.Handler {
 		admit = s.admitLoopback(tcp)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
+		h := w.Header()
+		h["Cache-Control"], h["X-Content-Type-Options"] = noStore, noSniff
 		defer s.recover(w, r)
 		if r.Header.Get("Expect") != "" { // it is answered before the handler does; who writes sets a deadline otherwise
 			if err := deadline(w); err != nil {
