@@ -1,9 +1,9 @@
 package stage
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -99,12 +99,10 @@ func (s *stager) replace(it item) error {
 	if _, err := makeDirs(s.root, dirOf(it), mode); err != nil || it.dir {
 		return err
 	}
-	data, err := it.read()
-	if err != nil {
-		return err
-	}
 	if info, err := s.root.Lstat(it.dst); err == nil && info.IsDir() {
 		return fmt.Errorf("cannot copy to %s: it is a folder", it.dst)
 	}
-	return writeFile(s.root, it.dst, file{content: bytes.NewReader(data), mode: it.mode}, replaceAny)
+	return it.stream(func(content io.Reader) error {
+		return writeFile(s.root, it.dst, file{content: content, mode: it.mode}, replaceAny)
+	})
 }

@@ -2,8 +2,11 @@ package stage
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -18,11 +21,7 @@ func (s *stager) item(it item) error {
 	if err := s.makeDirs(it); err != nil || it.dir {
 		return err
 	}
-	data, err := it.read()
-	if err != nil {
-		return fmt.Errorf("cannot read %s: %w", it.from, err)
-	}
-	return s.place(it.dst, data, it.mode)
+	return s.place(it)
 }
 
 // dirOf returns the folder that must exist for an item.
@@ -56,9 +55,8 @@ func (s *stager) keep(name, reason string) {
 }
 
 // place writes one file, unless that would harm what is there.
-func (s *stager) place(name string, data []byte, mode fs.FileMode) error {
-	policy := keepAny
-	var old []byte
+func (s *stager) place(it item) error {
+	policy, old, name := keepAny, "", it.dst
 	info, err := s.root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -68,20 +66,27 @@ func (s *stager) place(name string, data []byte, mode fs.FileMode) error {
 		s.keep(name, "something that is no file has its name")
 		return nil
 	default:
-		there, err := s.root.ReadFile(name)
-		switch {
-		case err != nil:
+		there, err := hashOf(s.root, name)
+		if err != nil {
 			s.keep(name, err.Error())
 			return nil
-		case bytes.Equal(there, data):
+		}
+		wanted, err := hashOf(it.root, it.name)
+		switch {
+		case err != nil:
+			return fmt.Errorf("cannot read %s: %w", it.from, err)
+		case there == wanted:
 			return nil
-		case s.ledger.Files[name] != hash(there):
+		case s.ledger.Files[name] != there:
 			s.keep(name, "")
 			return nil
 		}
 		policy, old = replaceSame, there
 	}
-	err = writeFile(s.root, name, file{bytes.NewReader(data), mode, old}, policy)
+	sum := sha256.New()
+	err = it.stream(func(content io.Reader) error {
+		return writeFile(s.root, name, file{io.TeeReader(content, sum), it.mode, old}, policy)
+	})
 	if policy == keepAny && errors.Is(err, fs.ErrExist) || errors.Is(err, errChanged) {
 		s.keep(name, "")
 		return nil
@@ -89,7 +94,7 @@ func (s *stager) place(name string, data []byte, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	s.ledger.Files[name] = hash(data)
+	s.ledger.Files[name] = hex.EncodeToString(sum.Sum(nil))
 	s.report.Written = append(s.report.Written, name)
 	return nil
 }
@@ -136,7 +141,7 @@ func (s *stager) addSettings(name string, wanted []byte, mode fs.FileMode) error
 		policy = keepAny
 	}
 	if policy == keepAny || !bytes.Equal(result.text, text) {
-		if err := writeFile(s.root, name, file{bytes.NewReader(result.text), mode, text}, policy); err != nil {
+		if err := writeFile(s.root, name, file{bytes.NewReader(result.text), mode, hash(text)}, policy); err != nil {
 			return err
 		}
 		s.report.Merged = append(s.report.Merged, name)

@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -19,7 +18,7 @@ import (
 type file struct {
 	content io.Reader
 	mode    fs.FileMode
-	old     []byte // for replaceSame
+	old     string // for replaceSame: its hash
 }
 
 // errChanged reports that a file is not what it was when it was read.
@@ -68,9 +67,9 @@ func writeTemporary(root *os.Root, name string, f file) error {
 
 // moveInto gives the temporary file its name. Without permission to replace it
 // is linked there, which fails when another file was faster.
-func moveInto(root *os.Root, temporary, name string, old []byte, policy existing) error {
+func moveInto(root *os.Root, temporary, name, old string, policy existing) error {
 	if policy == replaceSame {
-		if now, err := root.ReadFile(name); err != nil || !bytes.Equal(now, old) {
+		if now, err := hashOf(root, name); err != nil || now != old {
 			return errors.Join(errChanged, err)
 		}
 	}

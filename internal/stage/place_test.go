@@ -20,11 +20,11 @@ func TestWriteNeverReplacesWhatItHasNotSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for policy, want := range map[existing]error{keepAny: fs.ErrExist, replaceSame: errChanged} {
-		if err := writeFile(root, "f", file{strings.NewReader("ours"), 0o600, []byte("older")}, policy); !errors.Is(err, want) {
+		if err := writeFile(root, "f", file{strings.NewReader("ours"), 0o600, hash([]byte("older"))}, policy); !errors.Is(err, want) {
 			t.Errorf("policy %d gives %v, want %v", policy, err, want)
 		}
 	}
-	if err := writeFile(root, "g", file{strings.NewReader("ours"), 0o600, []byte("older")}, replaceSame); !errors.Is(err, errChanged) {
+	if err := writeFile(root, "g", file{strings.NewReader("ours"), 0o600, hash([]byte("older"))}, replaceSame); !errors.Is(err, errChanged) {
 		t.Errorf("a file that is gone gives %v", err)
 	}
 	entries, err := os.ReadDir(dir)

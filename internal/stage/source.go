@@ -21,7 +21,7 @@ type item struct {
 	name string
 }
 
-// read returns the item's content. It never leaves its source folder.
+// read returns the content of an item that is small. It never leaves its source folder.
 func (i item) read() ([]byte, error) {
 	f, err := i.root.Open(i.name)
 	if err != nil {
@@ -29,6 +29,15 @@ func (i item) read() ([]byte, error) {
 	}
 	data, err := io.ReadAll(f)
 	return data, errors.Join(err, f.Close())
+}
+
+// stream hands the item's content to use, piece by piece.
+func (i item) stream(use func(content io.Reader) error) error {
+	f, err := i.root.Open(i.name)
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", i.from, err)
+	}
+	return errors.Join(use(f), f.Close())
 }
 
 // tree is an open source folder.

@@ -45,7 +45,7 @@ func Unstage(ctx context.Context, workDir string) (Report, error) {
 func (s *stager) removeFile(name string) error {
 	noted := s.ledger.Files[name]
 	delete(s.ledger.Files, name)
-	data, err := s.root.ReadFile(name)
+	there, err := hashOf(s.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (s *stager) removeFile(name string) error {
 		s.keep(name, err.Error())
 		return nil
 	}
-	if hash(data) != noted {
+	if there != noted {
 		s.keep(name, "")
 		return nil
 	}
@@ -90,7 +90,7 @@ func (s *stager) removeSettings(name string, known settings) error {
 		delete(s.ledger.Settings, name)
 		return nil
 	default:
-		err = writeFile(s.root, name, file{bytes.NewReader(rest), info.Mode(), text}, replaceSame)
+		err = writeFile(s.root, name, file{bytes.NewReader(rest), info.Mode(), hash(text)}, replaceSame)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot take our entries out of %s: %w", name, err)

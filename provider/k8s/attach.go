@@ -3,11 +3,15 @@ package k8s
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"path"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 	corev1 "k8s.io/api/core/v1"
@@ -31,9 +35,15 @@ func (p *Provider) attach(ctx context.Context, pod *corev1.Pod, name string, opt
 	for _, keys := range opts.DetachKeys {
 		args = append(args, "--detach-keys", keys)
 	}
-	argv := append([]string{"/bin/sh", "-c", `TERM=$0 exec "$@"`, cmp.Or(p.cfg.Terminal, "xterm")}, p.program(pod, args...)...)
+	mark := path.Join(outpostFolder(pod.Name), "attached-"+rand.Text())
+	argv := append([]string{"/bin/sh", "-c", `echo $$ >"$1" && shift && TERM=$0 exec "$@"`, cmp.Or(p.cfg.Terminal, "xterm"), mark}, p.program(pod, args...)...)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	watch, err := p.cluster.connect(ctx, pod.Name, containerAgent, []string{"/bin/sh", "-c", hangUp, mark})
+	if err != nil {
+		return fail(err)
+	}
+	defer watch.dismiss()
 	streams := remotecommand.StreamOptions{Stdin: os.Stdin, Stdout: os.Stdout, Tty: true, TerminalSizeQueue: newSizes(ctx, in)}
 	executor, err := p.cluster.executor(pod.Name, containerAgent, streams, argv)
 	if err != nil {
@@ -54,6 +64,24 @@ func (p *Provider) attach(ctx context.Context, pod *corev1.Pod, name string, opt
 		return fail(fmt.Errorf("%w: %w", runtime.ErrRuntimeUnavailable, err))
 	}
 	return nil
+}
+
+// hangUp is what runs beside an attachment in its pod: it ends that when this process, or the
+// way here, is lost, as the end of a terminal would. A process with a terminal in a pod outlives
+// the exec that began it, and would count as attached for ever.
+const hangUp = `while read -r word; do [ "$word" != over ] || exec rm -f "$0"; done; read -r pid <"$0" && kill -HUP "$pid"; exec rm -f "$0"`
+
+// dismiss tells it that the attachment has ended.
+func (c *connection) dismiss() {
+	if _, err := io.WriteString(c, "over\n"); err == nil {
+		limit := time.NewTimer(2 * time.Second)
+		defer limit.Stop()
+		select {
+		case <-c.ended:
+		case <-limit.C:
+		}
+	}
+	c.Close() //nolint:errcheck // never fails
 }
 
 // sizes tells the size of a terminal, now and each time that it changes.

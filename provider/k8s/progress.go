@@ -85,7 +85,8 @@ func waitsFor(pod *corev1.Pod, told []string) string {
 // warned appends the last warnings to words, those that are not in there yet.
 func warned(words, told []string) []string {
 	for _, said := range told[max(0, len(told)-toldEvents):] {
-		if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, said) }) {
+		_, text, _ := strings.Cut(said, ": ") // behind the kind of warning
+		if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, text) }) {
 			words = append(words, said)
 		}
 	}

@@ -38,7 +38,7 @@ type Target struct {
 func (t *Target) agent() client.Agent {
 	out := t.Agent
 	if words := t.Attempt.Progress(); words != "" {
-		out.Reason += ": " + words
+		out.Reason = string(plan.VerbStart) + " is under way: " + words
 	}
 	return out
 }
