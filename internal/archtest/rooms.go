@@ -50,6 +50,7 @@ var rooms = []room{
 	{dir: "internal/tty", layer: layerLeaf},
 	{dir: "internal/journal", layer: layerLeaf},
 	{dir: "internal/text", layer: layerLeaf},
+	{dir: "internal/jsontext", layer: layerLeaf},
 	{dir: "internal/due", layer: layerLeaf},
 	{dir: "internal/rawlog", layer: layerLeaf},
 	{dir: "internal/metric", layer: layerLeaf},

@@ -76,6 +76,3 @@ func FieldsOf(raw []byte) (map[string]string, error) {
 	}
 	return all, nil
 }
-
-// Unquoted is the text of a JSON string.
-var Unquoted = unquoted

@@ -4,10 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"gascity/internal/jsontext"
 )
 
 // field is a member of a JSON object.
@@ -25,23 +24,16 @@ func fieldsOf(raw json.RawMessage) ([]field, error) {
 		var none map[string]json.RawMessage
 		return nil, json.Unmarshal(raw, &none) // says where
 	}
-	i := space(raw, 0)
-	if raw[i] != '{' {
+	if !jsontext.IsObject(raw) {
 		return nil, errNotOne
 	}
 	var fields []field
-	for i = space(raw, i+1); raw[i] != '}'; i = space(raw, i) {
-		if raw[i] == ',' {
-			i = space(raw, i+1)
-		}
-		end := skip(raw, i)
-		name, err := unquoted(raw[i:end])
+	for quoted, value := range jsontext.Members(raw) {
+		name, err := jsontext.Text(quoted)
 		if err != nil {
 			return nil, err
 		}
-		from := space(raw, space(raw, end)+1) // behind the colon
-		i = skip(raw, from)
-		fields = append(fields, field{name, raw[from:i]})
+		fields = append(fields, field{name, value})
 	}
 	slices.SortStableFunc(fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
 	kept := fields[:0]
@@ -51,101 +43,4 @@ func fieldsOf(raw json.RawMessage) ([]field, error) {
 		}
 	}
 	return kept, nil
-}
-
-// space returns where the white space from i on ends.
-func space(raw []byte, i int) int {
-	for raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\n' || raw[i] == '\r' {
-		i++
-	}
-	return i
-}
-
-// skip returns where the value that begins at i ends. The text is valid.
-func skip(raw []byte, i int) int {
-	depth := 0
-	for ; i < len(raw); i++ {
-		switch raw[i] {
-		case '"':
-			i = quote(raw, i)
-			if depth == 0 {
-				return i + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth < 0 {
-				return i
-			}
-			if depth == 0 {
-				return i + 1
-			}
-		case ',', ':', ' ', '\t', '\n', '\r':
-			if depth == 0 {
-				return i
-			}
-		}
-	}
-	return i
-}
-
-// quote returns where the string that begins at i has its last quote.
-func quote(raw []byte, i int) int {
-	for i++; raw[i] != '"'; i++ {
-		if raw[i] == '\\' {
-			i++
-		}
-	}
-	return i
-}
-
-// unquoted is the text of a JSON string that is valid.
-func unquoted(raw []byte) (string, error) {
-	inner := raw[1 : len(raw)-1]
-	if utf8.Valid(inner) {
-		if !slices.Contains(inner, '\\') {
-			return string(inner), nil
-		}
-		if text, ok := unescaped(inner); ok {
-			return string(text), nil
-		}
-	}
-	var text string
-	err := json.Unmarshal(raw, &text)
-	return text, err
-}
-
-// unescaped is what stands between the quotes of a valid string with its escapes
-// resolved; not ok if one of them is half of a pair.
-func unescaped(inner []byte) (text []byte, ok bool) {
-	text = make([]byte, 0, len(inner))
-	for i := 0; i < len(inner); i++ {
-		if inner[i] != '\\' {
-			text = append(text, inner[i])
-			continue
-		}
-		i++
-		switch c := inner[i]; c {
-		case 'u':
-			code, err := strconv.ParseUint(string(inner[i+1:i+5]), 16, 16)
-			if err != nil || utf16.IsSurrogate(rune(code)) {
-				return nil, false
-			}
-			text = utf8.AppendRune(text, rune(code))
-			i += 4
-		case 'b':
-			text = append(text, '\b')
-		case 'f':
-			text = append(text, '\f')
-		case 'n':
-			text = append(text, '\n')
-		case 'r':
-			text = append(text, '\r')
-		case 't':
-			text = append(text, '\t')
-		default: // a quote, a slash, a backslash
-			text = append(text, c)
-		}
-	}
-	return text, true
 }

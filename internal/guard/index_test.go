@@ -173,19 +173,3 @@ func FuzzFields(f *testing.F) {
 		}
 	})
 }
-
-// FuzzTexts holds the reading of strings against encoding/json.
-func FuzzTexts(f *testing.F) {
-	for _, seed := range []string{`""`, `"a b"`, `"\"\\\/\b\f\n\r\t"`, `"\u0026\u00e9\u20AC\u0000"`, `"\ud83d\ude00"`, `"\ud800"`, `"\ude00x"`, `"é\n"`, "\"\xff\"", "\"\xff\\n\"", `"\u12"`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var want string
-		if len(text) == 0 || text[0] != '"' || json.Unmarshal(text, &want) != nil || text[len(text)-1] != '"' {
-			t.Skip("it is no string")
-		}
-		if got, err := guard.Unquoted(text); err != nil || got != want {
-			t.Fatalf("%q: got %q, %v, want %q", text, got, err, want)
-		}
-	})
-}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gascity/internal/guard/shell"
+	"gascity/internal/jsontext"
 )
 
 // Tools differ in how they name their input. A script is a script whatever the tool
@@ -231,7 +232,7 @@ func text(raw json.RawMessage) string {
 	if len(raw) == 0 || raw[0] != '"' {
 		return ""
 	}
-	one, err := unquoted(raw)
+	one, err := jsontext.Text(raw)
 	if err != nil {
 		return ""
 	}

@@ -165,7 +165,7 @@ func decode(w http.ResponseWriter, r *http.Request, row route, into any) error {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return fmt.Errorf("%w: the body is empty", worker.ErrInvalid)
 	}
-	if err := json.Unmarshal(text, into); err != nil {
+	if err := parse(text, into); err != nil {
 		return fmt.Errorf("%w: %w", worker.ErrInvalid, err)
 	}
 	return nil

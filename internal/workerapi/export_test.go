@@ -14,3 +14,6 @@ func Described() (*huma.OpenAPI, huma.Registry) {
 	doc := describe()
 	return doc, doc.Components.Schemas
 }
+
+// Parse reads a body.
+func Parse(text []byte, into any) error { return parse(text, into) }

@@ -1,0 +1,101 @@
+package workerapi
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gascity/internal/jsontext"
+	"gascity/worker"
+)
+
+// parse reads a JSON text.
+func parse(text []byte, into any) error {
+	if c, ok := into.(*worker.Call); ok {
+		if quick, ok := quickCall(text); ok {
+			*c = quick
+			return nil
+		}
+	}
+	return json.Unmarshal(text, into)
+}
+
+// quickCall reads a call as nearly everybody writes one: each agent waits for this. It is
+// not ok about whatever is unusual, or none, which is encoding/json's to judge.
+func quickCall(text []byte) (c worker.Call, ok bool) {
+	if !json.Valid(text) || !jsontext.IsObject(text) {
+		return c, false
+	}
+	var seen [len(callNames)]bool
+	for quoted, value := range jsontext.Members(text) {
+		at := slices.Index(callNames[:], string(quoted))
+		if at < 0 || seen[at] || !member(&c, callNames[at], value) {
+			return c, false
+		}
+		seen[at] = true
+	}
+	return c, true
+}
+
+// callNames are the members of a call.
+var callNames = [...]string{`"run_id"`, `"id"`, `"tool"`, `"input"`, `"context"`, `"wait_seconds"`, `"allowance"`, `"ask"`}
+
+// member takes up a member of a call by its name, in quotes.
+func member(c *worker.Call, name string, value json.RawMessage) (ok bool) {
+	switch name {
+	case `"run_id"`:
+		c.RunID, ok = quickText(value)
+	case `"id"`:
+		c.ID, ok = quickText(value)
+	case `"tool"`:
+		c.Tool, ok = quickText(value)
+	case `"input"`:
+		c.Input, ok = value, true
+	case `"context"`:
+		c.Context, ok = quickTexts(value)
+	case `"wait_seconds"`:
+		var n int64
+		n, ok = quickNumber(value)
+		c.Wait = worker.Seconds(n)
+	case `"allowance"`:
+		c.Allowance, ok = quickBool(value)
+	case `"ask"`:
+		c.Ask, ok = quickBool(value)
+	}
+	return ok
+}
+
+func quickText(value json.RawMessage) (string, bool) {
+	if value[0] != '"' {
+		return "", false
+	}
+	text, err := jsontext.Text(value)
+	return text, err == nil
+}
+
+func quickTexts(value json.RawMessage) (map[string]string, bool) {
+	if value[0] != '{' {
+		return nil, false
+	}
+	texts := map[string]string{}
+	for quoted, value := range jsontext.Members(value) {
+		name, named := quickText(json.RawMessage(quoted))
+		text, ok := quickText(value)
+		if !named || !ok {
+			return nil, false
+		}
+		texts[name] = text
+	}
+	return texts, true
+}
+
+func quickNumber(value json.RawMessage) (int64, bool) {
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	return n, err == nil && !strings.HasPrefix(string(value), "-")
+}
+
+func quickBool(value json.RawMessage) (is, ok bool) {
+	is = string(value) == "true"
+	return is, is || string(value) == "false"
+}
