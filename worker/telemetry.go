@@ -14,6 +14,8 @@ const (
 	ContextPressure    EventType = "context_pressure"    // ContextUsage has changed
 	Compacted          EventType = "compacted"           // the conversation was compacted; a new epoch
 	CredentialExpiring EventType = "credential_expiring" // Until says when
+	Plan               EventType = "plan"                // Message has the steps that the agent means to take, one on each line
+	ModeChanged        EventType = "mode"                // Message is the mode that the agent works in from now on
 	Failure            EventType = "error"               // the model or the runtime failed
 )
 

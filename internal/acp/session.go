@@ -115,6 +115,9 @@ type SessionParams struct {
 type SessionResult struct {
 	SessionID string `json:"sessionId"`
 	Modes     *Modes `json:"modes"`
+	Models    *struct {
+		Current string `json:"currentModelId"`
+	} `json:"models"`
 }
 
 // Modes are the ways that an agent can work in.

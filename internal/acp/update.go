@@ -17,7 +17,14 @@ const (
 	UpdateToolChange   = "tool_call_update"
 	UpdatePlan         = "plan"
 	UpdateMode         = "current_mode_update"
+	UpdateOptions      = "config_option_update"
 	UpdateUsage        = "usage_update"
+)
+
+// The ends of a tool call, by its status.
+const (
+	ToolCompleted = "completed"
+	ToolFailed    = "failed"
 )
 
 // Update is one of them. What its kind does not have is empty; what cannot be read is
@@ -27,7 +34,8 @@ type Update struct {
 	Content Block       // of the chunks
 	Tool    ToolCall    // of the tool calls
 	Plan    []PlanEntry // of the plan
-	Mode    string      // of current_mode_update
+	Mode    string      // of current_mode_update, and of config_option_update if that tells it
+	Window  Window      // of usage_update
 	Raw     json.RawMessage
 }
 
@@ -40,6 +48,7 @@ type PlanEntry struct {
 // ToolCall is the use of a tool.
 type ToolCall struct {
 	ID       string          `json:"toolCallId"`
+	Name     string          `json:"name"`
 	Title    string          `json:"title"`
 	Kind     string          `json:"kind"`
 	Status   string          `json:"status"`
@@ -64,6 +73,11 @@ func (u *Update) UnmarshalJSON(raw []byte) error {
 		if read(m["currentModeId"], &u.Mode); u.Mode == "" {
 			read(m["modeId"], &u.Mode)
 		}
+	case UpdateOptions:
+		u.Mode = modeOf(m["configOptions"])
+	case UpdateUsage:
+		read(m["used"], &u.Window.Used)
+		read(m["size"], &u.Window.Size)
 	default:
 		read(m["content"], &u.Content)
 	}
@@ -80,6 +94,7 @@ func read(raw json.RawMessage, into any) {
 func toolOf(m map[string]json.RawMessage) ToolCall {
 	var t ToolCall
 	read(m["toolCallId"], &t.ID)
+	read(m["name"], &t.Name)
 	read(m["title"], &t.Title)
 	read(m["kind"], &t.Kind)
 	read(m["status"], &t.Status)

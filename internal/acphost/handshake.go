@@ -127,6 +127,15 @@ func (h *host) becomeReady(about acp.InitializeResult, opened acp.SessionResult)
 	if h.spec.Mode != "" {
 		h.mode = h.spec.Mode
 	}
+	if h.mode != "" {
+		h.report.mode(h.mode)
+	}
+	if opened.Models != nil {
+		h.model = opened.Models.Current
+	}
+	if about.AgentInfo != nil {
+		h.ledger = newLedger(about.AgentInfo.Name, h.conversation, h.report.getenv)
+	}
 	h.page.line(ReadyPrefix + " to " + h.name + ", conversation " + h.conversation)
 	h.ready, h.since = true, time.Now()
 	h.tell()
@@ -146,8 +155,7 @@ func (h *host) setMode(ctx context.Context, mode string) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.mode = mode
-	h.tell()
+	h.inMode(mode)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,15 +22,16 @@ import (
 // host is one running host.
 type host struct {
 	// Constant after construction.
-	spec  Spec
-	dir   string // the working folder
-	env   []string
-	token string
-	nonce string // in the ids of questions
-	page  *page
-	child *child
-	conn  *acp.Conn
-	tools *workshop
+	spec   Spec
+	dir    string // the working folder
+	env    []string
+	token  string
+	nonce  string // in the ids of questions
+	page   *page
+	report *reporter
+	child  *child
+	conn   *acp.Conn
+	tools  *workshop
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change
@@ -41,7 +43,11 @@ type host struct {
 	conversation string
 	mode         string
 	modes        []string
+	model        string // as the session was opened with
 	usage        json.RawMessage
+	window       acp.Window
+	ledger       *ledger         // nil: the agent tells itself what it takes
+	uses         map[string]*use // of tools, in the present turn
 
 	turn     *turn
 	turns    int
@@ -79,13 +85,25 @@ func Run(ctx context.Context, opts Options) int {
 	}
 	h := &host{
 		spec: spec, token: token, dir: dir, env: opts.Environ, nonce: strings.ToLower(rand.Text()[:10]), page: p,
-		changed: make(chan struct{}), since: time.Now(), book: map[string]*entry{},
+		changed: make(chan struct{}), since: time.Now(), book: map[string]*entry{}, uses: map[string]*use{}, report: newReporter(lookup(opts.Environ)),
 	}
 	if first := firstPrompt(opts.Args); first != "" {
 		e := h.announce("first", false)
 		h.enqueue(e, first)
 	}
 	return h.run(ctx, opts.Version)
+}
+
+// lookup reads variables of an environment.
+func lookup(environ []string) func(string) string {
+	return func(name string) string {
+		for _, e := range slices.Backward(environ) {
+			if value, ok := strings.CutPrefix(e, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
 }
 
 func specOf(environ []string) (spec Spec, token string, err error) {
@@ -146,12 +164,14 @@ func (h *host) run(ctx context.Context, version string) int {
 		}
 	})
 	work.Go(func() { server.serve(ctx) })
+	work.Go(func() { h.report.serve(ctx) })
 	failed := make(chan error, 1)
 	work.Go(func() { failed <- h.handshake(ctx, version) })
 	code := h.live(signals, failed)
 	h.child.drain(served)
 	h.ends()
 	h.tools.close()
+	h.report.close()
 	cancel()
 	_ = server.close() // it ends with us
 	work.Wait()

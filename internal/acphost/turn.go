@@ -1,6 +1,7 @@
 package acphost
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"gascity/internal/acp"
 	"gascity/runtime"
+	"gascity/worker"
 )
 
 // turn is the agent's work on one prompt. host.mu guards it.
@@ -75,6 +77,7 @@ func (h *host) finish(t *turn, result acp.PromptResult, err error) {
 	h.judge(t.entry, err)
 	h.turn, h.since, h.last = nil, time.Now(), ""
 	h.turns++
+	h.account(result)
 	switch {
 	case err != nil:
 		h.last = "the last turn failed: " + err.Error()
@@ -101,6 +104,22 @@ func (h *host) finish(t *turn, result acp.PromptResult, err error) {
 	close(t.ended)
 	h.tell()
 	h.next()
+}
+
+// account tells the city what the turn took. h.mu is held.
+func (h *host) account(result acp.PromptResult) {
+	var usage *worker.Usage
+	if s, told := result.Spent(); told {
+		usage = &worker.Usage{
+			InputTokens: s.Input, OutputTokens: s.Output, CacheReadTokens: s.CacheRead, CacheCreationTokens: s.CacheWrite, ReasoningTokens: s.Thought,
+			Model: cmp.Or(s.Model, h.model),
+		}
+		if s.Cached {
+			usage.Semantics = worker.CacheInInput
+		}
+	}
+	h.report.turn(fmt.Sprintf("%s turn %d", h.conversation, h.turns), usage, h.ledger, h.window)
+	h.window.Used, h.uses = 0, map[string]*use{}
 }
 
 // judge is what an answer says of its prompt. h.mu is held.

@@ -27,6 +27,7 @@ func (h *host) Notification(method string, params json.RawMessage) {
 		h.page.chunk(u.Kind, u.Content.Text)
 	case acp.UpdateToolCall, acp.UpdateToolChange:
 		h.showTool(u.Tool)
+		h.inTurn(func() { h.report.tool(h.uses, u.Tool) })
 	case acp.UpdatePlan:
 		var b strings.Builder
 		for _, e := range u.Plan {
@@ -35,17 +36,37 @@ func (h *host) Notification(method string, params json.RawMessage) {
 		if b.Len() > 0 {
 			h.page.line(b.String())
 		}
-	case acp.UpdateMode:
+		h.inTurn(func() { h.report.plan(u.Plan) })
+	case acp.UpdateMode, acp.UpdateOptions:
 		h.mu.Lock()
-		h.mode = u.Mode
-		h.tell()
+		h.inMode(u.Mode)
 		h.mu.Unlock()
 	case acp.UpdateUsage:
 		h.mu.Lock()
-		h.usage = u.Raw
+		h.usage, h.window = u.Raw, u.Window
 		h.tell()
 		h.mu.Unlock()
 	}
+}
+
+// inTurn does it if a turn is under way: what an agent repeats of a conversation that is
+// loaded was told before.
+func (h *host) inTurn(do func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.turn != nil {
+		do()
+	}
+}
+
+// inMode notes the mode that the agent works in; empty says nothing. h.mu is held.
+func (h *host) inMode(mode string) {
+	if mode == "" || mode == h.mode {
+		return
+	}
+	h.mode = mode
+	h.report.mode(mode)
+	h.tell()
 }
 
 // turnUpdates are the kinds that only the work on a prompt brings forth.

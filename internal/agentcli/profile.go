@@ -107,6 +107,9 @@ func (p Profile) Speaking() (speaking Profile, ok bool) {
 	if p.ACPCommand == "" && p.ACPArgs == nil {
 		return p, false
 	}
+	if p.ACPCommand != "" && p.ACPCommand != p.Command {
+		p.SupportsHooks = false // another program does not know their arguments
+	}
 	p.Command, p.Args = cmp.Or(p.ACPCommand, p.Command), p.ACPArgs
 	p.ReadyPromptPrefix, p.ReadyDelayMs, p.EmitsPermissionWarning, p.AcceptStartupDialogs = "", 0, false, nil
 	p.ResumeFlag, p.SessionIDFlag, p.PermissionModes, p.PermissionMode = "", "", nil, ""

@@ -28,6 +28,7 @@ type Member struct {
 	CLI     string
 	Seeds   Seeds // empty: [Seeded]
 	TOML    string
+	Env     map[string]string // beside that of its seat
 	Bare    bool              // it gets no first prompt
 	Files   map[string]string // in the city's folder, by name
 	City    string            // TOML of the city as a whole
@@ -152,6 +153,7 @@ func (c *City) write(provider string, members []Member) error {
 		if err != nil {
 			return err
 		}
+		maps.Copy(seat.Env, m.Env)
 		c.Seats[m.Name] = seat
 		for name, text := range m.Files {
 			if err := os.WriteFile(filepath.Join(c.Root, name), []byte(text), 0o600); err != nil {

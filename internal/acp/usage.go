@@ -1,0 +1,70 @@
+package acp
+
+import "encoding/json"
+
+// Window is how full the conversation's context is, in tokens; Size zero is not known.
+type Window struct{ Used, Size int64 }
+
+// Spent are the tokens of one turn. Nil is not told.
+type Spent struct {
+	Input, Output, CacheRead, CacheWrite, Thought *int64
+	// Cached says that Input counts what came from the cache, too.
+	Cached bool
+	Model  string
+}
+
+// Spent reads what the turn took: as the protocol has it, else as some agents tell it in
+// the result's _meta. Not ok if it is not told.
+func (r PromptResult) Spent() (s Spent, ok bool) {
+	var meta struct {
+		Quota struct {
+			Count  *counted `json:"token_count"`
+			Models []struct {
+				Model string `json:"model"`
+			} `json:"model_usage"`
+		} `json:"quota"`
+	}
+	read(r.Meta, &meta)
+	if len(meta.Quota.Models) == 1 {
+		s.Model = meta.Quota.Models[0].Model
+	}
+	var u struct {
+		Input      *int64 `json:"inputTokens"`
+		Output     *int64 `json:"outputTokens"`
+		CacheRead  *int64 `json:"cachedReadTokens"`
+		CacheWrite *int64 `json:"cachedWriteTokens"`
+		Thought    *int64 `json:"thoughtTokens"`
+	}
+	if read(r.Usage, &u); u.Input != nil || u.Output != nil {
+		s.Input, s.Output, s.CacheRead, s.CacheWrite, s.Thought = u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Thought
+		return s, true
+	}
+	if c := meta.Quota.Count; c != nil && (c.Input != nil || c.Output != nil) {
+		s.Input, s.Output, s.Cached = c.Input, c.Output, true
+		return s, true
+	}
+	return s, false
+}
+
+type counted struct {
+	Input  *int64 `json:"input_tokens"`
+	Output *int64 `json:"output_tokens"`
+}
+
+// modeOf finds the mode among the options of a session that are told anew.
+func modeOf(raw json.RawMessage) string {
+	var options []struct {
+		ID       string          `json:"id"`
+		Category string          `json:"category"`
+		Value    json.RawMessage `json:"currentValue"`
+	}
+	read(raw, &options)
+	for _, o := range options {
+		if o.Category == "mode" || o.ID == "mode" {
+			var mode string
+			read(o.Value, &mode)
+			return mode
+		}
+	}
+	return ""
+}

@@ -1,0 +1,186 @@
+package acphost
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/internal/acp"
+	"gascity/worker"
+)
+
+// reporter tells the agent's city by the worker API what the agent does and what it costs.
+// It never holds the agent up: what is told waits, in order, for a city that answers.
+// The zero value tells nobody.
+type reporter struct {
+	client *worker.Client
+	// hooked says that the agent CLI calls hooks of its own, which tell of its tools and
+	// tokens: what they tell does not count twice.
+	hooked bool
+	getenv func(string) string
+
+	mu     sync.Mutex
+	closed bool
+	items  chan item
+	over   chan struct{} // closed when all was told, or nobody waits for it any more
+}
+
+// item is one event. One with a ledger gets its usage from there.
+type item struct {
+	event  worker.TelemetryEvent
+	ledger *ledger
+	last   int64 // tokens of the turn's last response
+}
+
+const (
+	// maxUntold is how much may wait for a city; what comes then is lost.
+	maxUntold = 2000
+	// maxTold is how many events go at once.
+	maxTold = 100
+	// lastWords bounds how long an agent's end waits for what was not told yet.
+	lastWords = 2 * time.Second
+	// hooksVariable is set for an agent CLI that calls hooks.
+	hooksVariable = "GC_HOOKS"
+)
+
+// newReporter finds the city in the agent's environment.
+func newReporter(getenv func(string) string) *reporter {
+	c := &worker.Client{Socket: getenv("GC_WORKER_SOCKET"), URL: getenv("GC_WORKER_URL"), Token: getenv("GC_WORKER_TOKEN"), RunID: getenv("GC_RUN_ID")}
+	if c.Socket != "" {
+		c.URL = ""
+	}
+	r := &reporter{getenv: getenv, hooked: getenv(hooksVariable) != ""}
+	if c.Socket+c.URL == "" || c.Token == "" || c.RunID == "" {
+		return r
+	}
+	r.client, r.items, r.over = c, make(chan item, maxUntold), make(chan struct{})
+	return r
+}
+
+// tell hands an event on.
+func (r *reporter) tell(i item) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client == nil || r.closed {
+		return
+	}
+	select {
+	case r.items <- i:
+	default: // its city has been away for very long
+	}
+}
+
+// serve tells until [reporter.close] or the end of ctx.
+func (r *reporter) serve(ctx context.Context) {
+	if r.client == nil {
+		return
+	}
+	defer close(r.over)
+	defer r.client.Close()
+	for first := range r.items {
+		batch := []worker.TelemetryEvent{first.filled(ctx)}
+		for len(batch) < maxTold {
+			select {
+			case next, more := <-r.items:
+				if more {
+					batch = append(batch, next.filled(ctx))
+					continue
+				}
+			default:
+			}
+			break
+		}
+		if _, err := r.client.Telemetry(ctx, batch...); ctx.Err() != nil {
+			return
+		} else if err != nil {
+			continue // the city refuses it: it will not take it later either
+		}
+	}
+}
+
+// close ends the telling: what waits is told, within [lastWords].
+func (r *reporter) close() {
+	if r.client == nil {
+		return
+	}
+	r.mu.Lock()
+	r.closed = true
+	close(r.items)
+	r.mu.Unlock()
+	t := time.NewTimer(lastWords)
+	defer t.Stop()
+	select {
+	case <-r.over:
+	case <-t.C:
+	}
+}
+
+func (i item) filled(ctx context.Context) worker.TelemetryEvent {
+	if i.ledger != nil {
+		i.event.Usage = i.ledger.spent(ctx, i.last)
+	}
+	return i.event
+}
+
+// plan tells of the steps that the agent means to take.
+func (r *reporter) plan(entries []acp.PlanEntry) {
+	var steps strings.Builder
+	for _, e := range entries {
+		fmt.Fprintf(&steps, "[%s] %s\n", e.Status, e.Content)
+	}
+	r.tell(item{event: worker.TelemetryEvent{Type: worker.Plan, Timestamp: time.Now(), Message: strings.TrimSuffix(steps.String(), "\n")}})
+}
+
+// mode tells how the agent works from now on.
+func (r *reporter) mode(mode string) {
+	r.tell(item{event: worker.TelemetryEvent{Type: worker.ModeChanged, Timestamp: time.Now(), Message: mode}})
+}
+
+// use is what is known of a tool that runs.
+type use struct {
+	name, title string
+	began       time.Time
+	over        bool
+}
+
+// tool tells of a tool that has ended, once, by what was said of it since its beginning.
+// uses are those of the present turn.
+func (r *reporter) tool(uses map[string]*use, t acp.ToolCall) {
+	u := uses[t.ID]
+	if u == nil {
+		u = &use{began: time.Now()}
+		uses[t.ID] = u
+	}
+	u.name, u.title = cmp.Or(t.Name, u.name, t.Kind), cmp.Or(t.Title, u.title)
+	if u.over || r.hooked || t.Status != acp.ToolCompleted && t.Status != acp.ToolFailed {
+		return
+	}
+	u.over = true
+	r.tell(item{event: worker.TelemetryEvent{
+		Type: worker.ToolUsed, Timestamp: time.Now(), Message: u.title,
+		ToolsCalled: []worker.ToolCall{{
+			Name: cmp.Or(u.name, "tool"), CallID: t.ID, Success: t.Status == acp.ToolCompleted, DurationMS: time.Since(u.began).Milliseconds(),
+		}},
+	}})
+}
+
+// turn is the end of one.
+func (r *reporter) turn(name string, usage *worker.Usage, book *ledger, window acp.Window) {
+	e := worker.TelemetryEvent{Type: worker.TurnComplete, Timestamp: time.Now(), MessageID: name, Usage: usage}
+	if window.Size > 0 && window.Used >= 0 && window.Used <= window.Size {
+		e.ContextUsage = new(float64(window.Used) / float64(window.Size))
+	}
+	if r.hooked {
+		if e.ContextUsage == nil {
+			return
+		}
+		e.Type, e.MessageID, e.Usage, book = worker.ContextPressure, "", nil, nil
+	}
+	if usage != nil {
+		book = nil
+	}
+	r.tell(item{event: e, ledger: book, last: window.Used})
+}

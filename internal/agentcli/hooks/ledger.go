@@ -1,0 +1,75 @@
+package hooks
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"gascity/worker"
+)
+
+// LedgerOf is the pattern of the file in which an agent that speaks ACP keeps what its
+// conversation took, for one that does not tell it by the protocol: by the agent's own name
+// for itself. Not ok if none is known.
+func LedgerOf(agent, conversation string, getenv func(string) string) (pattern string, ok bool) {
+	if agent != "codex-acp" || conversation == "" || strings.ContainsAny(conversation, `*?[\/`) {
+		return "", false
+	}
+	home := cmp.Or(getenv("CODEX_HOME"), filepath.Join(getenv("HOME"), ".codex"))
+	if strings.ContainsAny(home, `*?[\`) {
+		return "", false
+	}
+	return filepath.Join(home, "sessions", "*", "*", "*", "rollout-*-"+conversation+".jsonl"), true
+}
+
+// Totals are what a conversation has taken so far.
+type Totals struct {
+	Input, Cached, Output, Reasoning int64
+	Sum                              int64 // as the vendor adds it up
+	Last                             int64 // the sum of its last response
+}
+
+// LastTotals are the newest in a transcript of running totals; not ok if there are none.
+func LastTotals(text []byte) (Totals, bool) {
+	lines := bytes.Split(text[:bytes.LastIndexByte(text, '\n')+1], []byte{'\n'})
+	for i := len(lines) - 1; i >= 0; i-- {
+		if !bytes.Contains(lines[i], []byte("total_token_usage")) {
+			continue
+		}
+		var r struct {
+			Payload struct {
+				Info *struct {
+					Total running `json:"total_token_usage"`
+					Last  running `json:"last_token_usage"`
+				} `json:"info"`
+			} `json:"payload"`
+		}
+		if json.Unmarshal(lines[i], &r) == nil && r.Payload.Info != nil {
+			t := r.Payload.Info.Total
+			return Totals{Input: t.Input, Cached: t.Cached, Output: t.Output, Reasoning: t.Reasoning, Sum: t.Sum, Last: r.Payload.Info.Last.Sum}, true
+		}
+	}
+	return Totals{}, false
+}
+
+type running struct {
+	Input     int64 `json:"input_tokens"`
+	Cached    int64 `json:"cached_input_tokens"`
+	Output    int64 `json:"output_tokens"`
+	Reasoning int64 `json:"reasoning_output_tokens"`
+	Sum       int64 `json:"total_tokens"`
+}
+
+// Since is what was added to earlier totals. Totals that began anew are all new.
+func (t Totals) Since(before Totals) worker.Usage {
+	if t.Sum < before.Sum {
+		before = Totals{}
+	}
+	input, output, cached, reasoning := t.Input-before.Input, t.Output-before.Output, t.Cached-before.Cached, t.Reasoning-before.Reasoning
+	return worker.Usage{
+		InputTokens: &input, OutputTokens: &output, CacheReadTokens: &cached, ReasoningTokens: &reasoning,
+		Semantics: worker.ThinkingInside, Source: fromTranscript,
+	}
+}
