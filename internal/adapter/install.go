@@ -10,8 +10,9 @@ import (
 
 // The variables of an agent with hooks.
 const (
-	VariableHooks  = "GC_HOOKS"    // whose hooks it has
-	VariableFolder = "GC_HOOK_DIR" // where the hooks' own files are
+	VariableHooks  = "GC_HOOKS"        // whose hooks it has
+	VariableFolder = "GC_HOOK_DIR"     // where the hooks' own files are
+	variableFirst  = "GC_FIRST_PROMPT" // "1": its command line has a prompt
 )
 
 // Installed is how one session uses its hooks.

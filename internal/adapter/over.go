@@ -78,6 +78,9 @@ func (o *over) hooked(name string, cfg runtime.Config) (runtime.Config, error) {
 	}
 	cfg.Env = maps.Clone(cfg.Env)
 	maps.Copy(cfg.Env, installed.Env)
+	if cfg.PromptSuffix != "" {
+		cfg.Env[variableFirst] = "1"
+	}
 	return cfg, nil
 }
 

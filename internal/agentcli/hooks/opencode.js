@@ -93,16 +93,29 @@ function hash(text) {
   return words === "" ? "" : createHash("sha256").update(words, "utf8").digest("hex");
 }
 
+// The prompt of its command line stands in the input line until it takes it: another one
+// that came before would be typed behind it.
+let opening = env.GC_FIRST_PROMPT === "1";
+const openWithin = 120_000;
+
 export const Gascity = async () => {
   if (!token || !run || (!socket && !base)) return {};
   void life("started", { agent: "opencode" });
   void tell("/authorize", { tool: "gc.canary" }); // it shows the city that it asks before each tool
   void life("ready");
+  if (opening) {
+    void life("busy");
+    setTimeout(() => {
+      if (opening) void life("idle");
+      opening = false;
+    }, openWithin).unref?.();
+  }
   const children = new Set(); // sessions of sub-agents: their turns are not the agent's
   let failed = "";
   return {
     "chat.message": async (input, output) => {
       if (children.has(input?.sessionID)) return;
+      opening = false;
       conversation = input?.sessionID ?? conversation;
       failed = "";
       const text = (output?.parts ?? []).filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("");
