@@ -3,6 +3,7 @@ package scripts_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gascity/internal/fakeagent/ledger"
@@ -149,4 +151,37 @@ func TestLoginShells(t *testing.T) {
 			t.Errorf("%s gives %q, %v, want what came behind the program", shell, out, err)
 		}
 	}
+}
+
+// A start that is cut off here ends there, too: what ran for it, and what it has made. The next one is free.
+func TestSSHStartCutOff(t *testing.T) {
+	s := open(t, "gc-session-ssh")
+	s.serveSSH()
+	reached := filepath.Join(s.dir, "reached")
+	doc := string(must(json.Marshal(document{"command": "exec cat", "pre_start": []string{
+		"echo $$ >'" + reached + ".new'; mv '" + reached + ".new' '" + reached + "'; exec sleep 100000",
+	}})))
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		cmd := osexec.CommandContext(t.Context(), s.path, "start", "a")
+		cmd.Env, cmd.Dir, cmd.Stdin, cmd.SysProcAttr = s.env, s.dir, strings.NewReader(doc), &syscall.SysProcAttr{Setpgid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var pid int
+		until(t, "the command of pre_start runs", func() bool {
+			data, _ := os.ReadFile(reached)
+			n, _ := fmt.Sscan(string(data), &pid)
+			return n == 1
+		})
+		if err := syscall.Kill(-cmd.Process.Pid, sig); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		s.do("", "stop", "a")
+		if err := syscall.Kill(pid, 0); err == nil {
+			t.Errorf("after %v and stop the command of pre_start runs", sig)
+		}
+		must(0, os.Remove(reached))
+	}
+	s.start("a", "", nil).await(ledger.Ready, 1)
 }
