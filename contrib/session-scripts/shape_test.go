@@ -145,3 +145,32 @@ func TestMissingTool(t *testing.T) {
 		}
 	}
 }
+
+// TestAgentsGetOnlyWhatGcPasses: an agent that would inherit the script's environment has none of it
+// that gc does not name: the city's credentials may be there. Without a word of gc it has all.
+func TestAgentsGetOnlyWhatGcPasses(t *testing.T) {
+	_, block, _ := cut(t, "gc-session-tmux", "common")
+	for pass, want := range map[string]bool{"PATH LC_ALL": false, "": true} {
+		launcher := filepath.Join(t.TempDir(), "launch")
+		cmd := osexec.CommandContext(t.Context(), "sh", "-s", "--", launcher)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "CITY_KEY=c4n4ry", "od.d=c4n4ry", "GC_EXEC_PASS=" + pass}
+		cmd.Stdin = strings.NewReader(block + "\nset -eu\nmark=m environment='export OWN=own' work_dir='' command='env'\nwrite_launcher \"$1\"\n")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		run := osexec.CommandContext(t.Context(), "sh", launcher)
+		run.Env = []string{"PATH=/nowhere:" + os.Getenv("PATH")}
+		out, err := run.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for _, line := range []string{"LC_ALL=C\n", "OWN=own\n", "PATH=" + os.Getenv("PATH") + "\n", "GC_EXEC_MARK=m\n"} {
+			if !bytes.Contains(out, []byte(line)) {
+				t.Errorf("with GC_EXEC_PASS=%q the agent does not get %s:\n%s", pass, line, out)
+			}
+		}
+		if got := bytes.Contains(out, []byte("CITY_KEY=c4n4ry\n")); got != want {
+			t.Errorf("with GC_EXEC_PASS=%q the agent has the city's key: %t, want %t", pass, got, want)
+		}
+	}
+}

@@ -182,12 +182,25 @@ func checkScript(cfg Config, argument string) error {
 	return exec.Check(exec.Config{Script: argument, Dir: cfg.WorkDir, Env: cfg.environ()})
 }
 
+// variablePass names to a script what of its environment its agents may have.
+const variablePass = "GC_EXEC_PASS"
+
+// passed are the names of the variables of the agents' base environment.
+func (cfg Config) passed() string {
+	var names []string
+	for _, entry := range cfg.Env {
+		name, _, _ := strings.Cut(entry, "=")
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
+}
+
 // openScript opens the driver of a session script. Each script has folders of its own.
 func openScript(cfg Config, argument string) (runtime.Provider, error) {
 	sum := sha256.Sum256([]byte(argument))
 	own := filepath.Join(cmp.Or(cfg.StateDir, cfg.Dir), "exec", hex.EncodeToString(sum[:4]))
 	return exec.Open(exec.Config{
-		Script: argument, Dir: cfg.WorkDir, Env: cfg.environ(), Logger: cfg.Logger,
+		Script: argument, Dir: cfg.WorkDir, Env: append(slices.Clip(cfg.environ()), variablePass+"="+cfg.passed()), Logger: cfg.Logger,
 		StateDir: filepath.Join(own, "state"), NotesDir: filepath.Join(own, "notes"),
 	})
 }

@@ -134,7 +134,7 @@ func TestARelaunchedAgentHasTheEnvironmentOfItsUpstream(t *testing.T) {
 		t.Errorf("a command line shows the credential: %q", line)
 		return true
 	})
-	searchFiles(t, c.shimsDir(t), canary)
+	c.searches(t, c.shimsDir(t), []string{canary})
 	c.stop()
-	searchFiles(t, c.root, canary)
+	c.searches(t, c.root, []string{canary})
 }

@@ -10,46 +10,56 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"gascity/client"
 )
 
-// TestNoSecretLeavesItsPlace puts a canary into every slot for credentials, runs
-// a whole life of a city and looks for it in every command line, every file and
-// the answers of the API (R22).
-func TestNoSecretLeavesItsPlace(t *testing.T) {
-	const canary = "c4n4ry-5f1d2e"
-	c := newCrew(t, fmt.Sprintf("[upstreams.sealed]\napi_key = \"env:CANARY_KEY\"\nauth_token = \"file:%s\"\n", "ROOT/secret.txt"), []member{
-		{name: "keeper", toml: "provider = \"claude\"\nupstream = \"sealed\""},
-		{name: "crashes", flags: "--exit-after 500ms --exit-code 1 --stderr gone", toml: "provider = \"claude\"\nupstream = \"sealed\""},
-	})
-	outside := t.TempDir()
-	secret := filepath.Join(outside, "secret.txt")
-	if err := os.WriteFile(secret, []byte(canary+"-file\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(c.root, client.CityFile)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = bytes.ReplaceAll(text, []byte("file:ROOT/secret.txt"), []byte("file:"+secret))
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c.env = []string{"CANARY_KEY=" + canary + "-env"}
+// canary begins every secret of the test. What follows says whose it is.
+const canary = "c4n4ry-5f1d2e-"
 
+// sealed is a city whose agents have credentials of every kind: those of the upstream one, and
+// those of the upstream two.
+const sealed = `[upstreams.one]
+api_key = "env:CANARY_KEY"
+auth_token = "file:%[1]s/one"
+[upstreams.two]
+api_key = "command:cat %[1]s/two"
+auth_token = "c4n4ry-5f1d2e-two-written"
+[credentials.team]
+command = "cat %[1]s/team"
+variable = "TEAM_TOKEN"
+`
+
+// TestNoSecretLeavesItsPlace puts a canary into every slot for credentials and runs a whole life
+// of a city with an agent at each place. The canaries, and the tokens of the runs, are looked for
+// in every command line, in the environment of every process, in what tmux tells, in every
+// file and in the answers of the API: an agent has its own in its environment, and nothing else has
+// any (R22).
+func TestNoSecretLeavesItsPlace(t *testing.T) {
+	outside := t.TempDir()
+	for _, name := range []string{"one", "two", "team"} {
+		owner := strings.Replace(name, "team", "one-team", 1)
+		if err := os.WriteFile(filepath.Join(outside, name), []byte(canary+owner+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := newCrew(t, fmt.Sprintf(sealed, outside), []member{
+		{name: "crashes", flags: "--exit-after 500ms --exit-code 1 --stderr gone", toml: "provider = \"claude\"\nupstream = \"one\""},
+	})
+	c.env = []string{"CANARY_KEY=" + canary + "one-env"}
+	where := c.addSealed(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	var found sync.Map
 	group.Go(func() { watchCommandLines(ctx, canary, &found) })
 	c.start()
-	c.awaitAgent("keeper", client.StateRunning)
-	nudge(t, c, "keeper", "hello")
+	c.settled(where)
+	nudge(t, c, "pty", "hello")
 	answers := c.everything(t)
 	c.kill()
 	c.start()
-	c.awaitAgent("keeper", client.StateRunning)
+	c.settled(where)
 	answers += c.everything(t)
 	cancel()
 	group.Wait()
@@ -63,9 +73,35 @@ func TestNoSecretLeavesItsPlace(t *testing.T) {
 	if len(answers) < 1000 {
 		t.Errorf("the answers of the API have %d bytes: nothing was looked at", len(answers))
 	}
-	searchFiles(t, c.shimsDir(t), canary)
+	secrets := append(c.census(t, where), canary)
+	c.looksAtTmux(t, secrets)
+	c.searches(t, c.shimsDir(t), secrets)
 	c.stop()
-	searchFiles(t, c.root, canary)
+	c.searches(t, c.root, secrets)
+}
+
+// addSealed adds an agent at each place, of the upstreams by turns, and returns where.
+func (c *city) addSealed(t *testing.T) map[string]string {
+	t.Helper()
+	where := map[string]string{}
+	for i, place := range c.places(t) {
+		flags, toml := "", "ready_prompt_prefix = \"❯\"\n"
+		switch {
+		case strings.HasPrefix(place, "exec:"): // test/e2e/scripts has them
+			continue
+		case place == "subprocess":
+			flags, toml = piped, pipedToml
+		case place == "acp":
+			flags, toml = "--acp", ""
+		}
+		toml += "provider = \"claude\"\nupstream = \"two\"\n"
+		if i%2 == 0 {
+			toml = strings.Replace(toml, "two", "one", 1) + "credentials = [\"team\"]\n"
+		}
+		c.add(place, place, flags, toml)
+		where[place] = place
+	}
+	return where
 }
 
 // everything asks the API for all that it tells.
@@ -96,15 +132,21 @@ func (c *city) everything(t *testing.T) string {
 	return out.String()
 }
 
-// watchCommandLines reads every command line of the machine until ctx ends.
+// watchCommandLines reads the command lines of what is started until ctx ends.
 func watchCommandLines(ctx context.Context, canary string, found *sync.Map) {
-	for ctx.Err() == nil {
-		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-		for _, file := range lines {
-			if argv, err := os.ReadFile(file); err == nil && bytes.Contains(argv, []byte(canary)) {
+	before := map[string]bool{}
+	for first := true; ctx.Err() == nil; first = false {
+		all, _ := os.ReadDir("/proc")
+		for _, process := range all {
+			pid := process.Name()
+			if before[pid] = before[pid] || first; before[pid] {
+				continue
+			}
+			if argv, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline")); err == nil && bytes.Contains(argv, []byte(canary)) {
 				found.Store(string(argv), true)
 			}
 		}
+		pause(5 * time.Millisecond)
 	}
 }
 
@@ -117,15 +159,31 @@ func (c *city) shimsDir(t *testing.T) string {
 	return strings.TrimSpace(string(dir))
 }
 
-func searchFiles(t *testing.T, root, canary string) {
+// searches looks for secrets in every file below a folder, and for modes that let others in.
+func (c *city) searches(t *testing.T, root string, secrets []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || d.Name() == "gc" {
+		if err != nil {
 			return nil //nolint:nilerr // what has gone holds nothing
 		}
+		ours := root != c.root || strings.HasPrefix(path, filepath.Join(root, ".gc")) || strings.HasPrefix(path, filepath.Join(root, ".runtime"))
+		if info, err := d.Info(); err == nil && ours && d.Type() != fs.ModeSymlink && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has the mode %s", path, info.Mode())
+		}
+		if !d.Type().IsRegular() || d.Name() == "gc" {
+			return nil
+		}
 		content, err := os.ReadFile(path)
-		if err == nil && bytes.Contains(content, []byte(canary)) {
-			t.Errorf("%s holds the secret", path)
+		if err != nil {
+			return nil //nolint:nilerr // as above
+		}
+		if path == filepath.Join(root, client.CityFile) {
+			content = bytes.ReplaceAll(content, []byte(canary+"two-written"), nil) // where a person wrote it
+		}
+		for _, secret := range secrets {
+			if bytes.Contains(content, []byte(secret)) {
+				t.Errorf("%s holds the secret %q", path, secret)
+			}
 		}
 		return nil
 	})
