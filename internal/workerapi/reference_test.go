@@ -94,6 +94,22 @@ is stable; in Go it matches the sentinel.
 |---|---|---|
 `
 
+// referenceHTTP is what is answered before there is a request.
+const referenceHTTP = `
+What is no request of HTTP/1.1 is answered by HTTP itself, before there is one: with a status alone or with a line of plain text, on a connection that is
+closed then. It reaches no handler, is about no run, and is not logged. Who asked for an authorization and gets any answer that is no decision has been told
+no.
+
+| status | what was sent |
+|---|---|
+| 400 | no request line, no or two ` + "`Host`" + `, a header that is none, two lengths |
+| 417 | ` + "`Expect`" + ` with anything but ` + "`100-continue`" + ` |
+| 431 | a path and headers of together more than 20 KiB |
+| 501 | a ` + "`Transfer-Encoding`" + ` other than chunked |
+| 505 | another version than HTTP/1 |
+| none | headers that take longer than 10 s; nothing for 2 minutes |
+`
+
 // referenceLoad is what was measured.
 const referenceLoad = `
 ## Load
@@ -135,6 +151,7 @@ func reference() string {
 		fmt.Fprintf(&out, "| `%s` | %d | `Err%s` |\n", row.Code, row.Status, sentinelOf(row.Code))
 	}
 	out.WriteString("| `internal` | 500 | none: a defect, or an error that nobody foresaw |\n")
+	out.WriteString(referenceHTTP)
 	out.WriteString(referenceLoad)
 	return out.String()
 }
