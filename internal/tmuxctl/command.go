@@ -32,18 +32,21 @@ func Cmd(name string, words ...string) Command {
 		c.err = fmt.Errorf("%w: %q is no name of a command", ErrWord, name)
 		return c
 	}
-	var line strings.Builder
-	line.WriteString(name)
+	line := make([]byte, 0, 128)
+	line = append(line, name...)
 	for _, word := range words {
-		quoted, err := Quote(word)
-		if err != nil {
-			c.err = fmt.Errorf("%s: %w", name, err)
+		if strings.IndexByte(word, 0) >= 0 {
+			c.err = fmt.Errorf("%s: %w", name, errNUL)
 			return c
 		}
-		line.WriteByte(' ')
-		line.WriteString(quoted)
+		line = append(line, ' ')
+		if isPlain(word) {
+			line = append(line, word...)
+		} else {
+			line = appendQuoted(line, word)
+		}
 	}
-	c.line = line.String()
+	c.line = string(line)
 	return c
 }
 
@@ -89,15 +92,18 @@ func If(target, format string, then, otherwise Command) Command {
 	if strings.HasPrefix(target, "%") {
 		format = "#{&&:#{==:#{pane_id}," + target + "}," + format + "}"
 	}
-	c := Cmd("if-shell", append(words, "--", format)...)
+	c := Cmd("if", append(words, "--", format)...)
 	if c.err != nil {
 		return c
 	}
 	c.nested = true
-	c.line += " " + quoted(then.line)
+	line := make([]byte, 0, len(c.line)+len(then.line)+len(otherwise.line)+32)
+	line = append(append(line, c.line...), ' ')
+	line = appendQuoted(line, then.line)
 	if otherwise.line != "" {
-		c.line += " " + quoted(otherwise.line)
+		line = appendQuoted(append(line, ' '), otherwise.line)
 	}
+	c.line = string(line)
 	return c
 }
 

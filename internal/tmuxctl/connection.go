@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,10 @@ import (
 
 // maxOpen bounds the requests that await a reply: a server that is stopped must not fill our memory.
 const maxOpen = 1 << 16
+
+// secretLength is how many characters, of 5 bits each, nobody can guess of a token. The server
+// takes its time for each.
+const secretLength = 20
 
 // errNotSent tells that the connection was broken before the commands were sent.
 var errNotSent = errors.New("not sent")
@@ -73,14 +76,10 @@ type connection struct {
 
 // connect starts tmux with the arguments. Ending ctx kills it.
 func connect(ctx context.Context, binary string, args, env []string, publish func(Event)) (*connection, error) {
-	secret := make([]byte, 16)
-	if _, err := rand.Read(secret); err != nil {
-		return nil, err
-	}
 	c := &connection{
 		process: exec.CommandContext(ctx, binary, args...),
 		stderr:  &tail{},
-		secret:  hex.EncodeToString(secret) + "-",
+		secret:  rand.Text()[:secretLength] + "-",
 		publish: publish,
 		wake:    make(chan struct{}, 1),
 		done:    make(chan struct{}),
@@ -153,7 +152,7 @@ func (c *connection) queue(b *batch, commands []Command) (first bool, err error)
 		request := &request{command: command, token: c.secret + strconv.FormatUint(c.sent, 36), batch: b, index: i}
 		c.open = append(c.open, request)
 		c.outgoing = append(c.outgoing, command.line...)
-		c.outgoing = append(c.outgoing, "\ndisplay-message -p "...)
+		c.outgoing = append(c.outgoing, "\ndisplay -p "...)
 		c.outgoing = append(c.outgoing, request.token...)
 		c.outgoing = append(c.outgoing, '\n')
 	}

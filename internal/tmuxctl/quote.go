@@ -11,48 +11,54 @@ import (
 // that overflows at some thousands.
 const maxWords = 1000
 
+// errNUL reports a word that tmux cannot be given.
+var errNUL = fmt.Errorf("%w: it holds a NUL byte", ErrWord)
+
 // Quote writes a word so that the command parser of tmux yields it byte for byte, on one
 // line. A NUL byte is ErrWord.
 func Quote(word string) (string, error) {
 	if strings.IndexByte(word, 0) >= 0 {
-		return "", fmt.Errorf("%w: it holds a NUL byte", ErrWord)
+		return "", errNUL
 	}
 	if isPlain(word) {
 		return word, nil
 	}
-	return quoted(word), nil
+	return string(appendQuoted(nil, word)), nil
 }
 
-// quoted is a word without a NUL byte in double quotes.
-func quoted(word string) string {
-	var b strings.Builder
-	b.Grow(len(word) + 16)
-	b.WriteByte('"')
-	for rest := word; rest != ""; {
-		r, size := utf8.DecodeRuneInString(rest)
-		if r == utf8.RuneError && size == 1 {
-			fmt.Fprintf(&b, `\%03o`, rest[0])
-		} else {
-			quoteRune(&b, r)
+// appendQuoted appends a word without a NUL byte in double quotes.
+func appendQuoted(to []byte, word string) []byte {
+	to = append(to, '"')
+	start := 0 // of what stands for itself
+	for i := 0; i < len(word); {
+		if word[i] >= utf8.RuneSelf {
+			if _, size := utf8.DecodeRuneInString(word[i:]); size > 1 {
+				i += size
+				continue
+			}
+		} else if !isSpecial(word[i]) {
+			i++
+			continue
 		}
-		rest = rest[size:]
+		to = appendEscaped(append(to, word[start:i]...), word[i])
+		i++
+		start = i
 	}
-	b.WriteByte('"')
-	return b.String()
+	return append(append(to, word[start:]...), '"')
 }
 
-// quoteRune writes one rune inside double quotes. The tilde is written by its number:
+// isSpecial tells whether an ASCII byte means something else than itself inside double quotes.
+func isSpecial(c byte) bool {
+	return c < ' ' || c == '"' || c == '\\' || c == '$' || c == '~' || c == 0x7f
+}
+
+// appendEscaped appends a byte for inside double quotes. The tilde is written by its number:
 // tmux expands it behind an opening quote too.
-func quoteRune(b *strings.Builder, r rune) {
-	switch {
-	case r == '"' || r == '\\' || r == '$':
-		b.WriteByte('\\')
-		b.WriteRune(r)
-	case r < ' ' || r == 0x7f || r == '~':
-		fmt.Fprintf(b, `\%03o`, r)
-	default:
-		b.WriteRune(r)
+func appendEscaped(to []byte, c byte) []byte {
+	if c == '"' || c == '\\' || c == '$' {
+		return append(to, '\\', c)
 	}
+	return append(to, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
 }
 
 // isPlain tells whether the word means itself without quotes.

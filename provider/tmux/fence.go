@@ -27,7 +27,7 @@ const fencedWord = "gc-fenced"
 // act carries out the command inside the server if the condition holds for the pane;
 // errFenced if not.
 func (p *Provider) act(ctx context.Context, r *record, condition string, command tmuxctl.Command) ([]byte, error) {
-	reply, err := p.server.Ask(ctx, tmuxctl.If(r.target(), condition, command, tmuxctl.Cmd("display-message", "-p", fencedWord)))
+	reply, err := p.server.Ask(ctx, tmuxctl.If(r.target(), condition, command, tmuxctl.Cmd("display", "-p", fencedWord)))
 	if err = fenced(reply.Output, err); err != nil {
 		return nil, err
 	}

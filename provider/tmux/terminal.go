@@ -196,12 +196,15 @@ func (t *terminal) send(ctx context.Context, condition string, p []byte, before 
 	return gone(fenced(out, err))
 }
 
+// Commands of inputs are called by their short names: the server parses each byte, and prints
+// it for its log.
+
 // paste does away with a buffer: into the pane if the condition holds. The text is outside of
 // the condition because the server takes its time for words within one.
 func (t *terminal) paste(condition, buffer string, before tmuxctl.Command) tmuxctl.Command {
 	target := t.record.target()
 	return tmuxctl.If(target, condition, tmuxctl.Sequence(before, pasteCommand(target, buffer)),
-		tmuxctl.Sequence(tmuxctl.Cmd("delete-buffer", "-b", buffer), tmuxctl.Cmd("display-message", "-p", fencedWord)))
+		tmuxctl.Sequence(tmuxctl.Cmd("deleteb", "-b", buffer), tmuxctl.Cmd("display", "-p", fencedWord)))
 }
 
 // maxInline is how many bytes go with the command itself; more go by a private file: that
@@ -212,7 +215,7 @@ const maxInline = 2 << 10
 const inlineBuffer = "gc-input"
 
 func setCommand(p []byte) tmuxctl.Command {
-	return tmuxctl.Cmd("set-buffer", "-b", inlineBuffer, "--", string(p))
+	return tmuxctl.Cmd("setb", "-b", inlineBuffer, "--", string(p))
 }
 
 // keysCommand writes bytes to a pane as they are, whatever mode a person has put it in.
@@ -233,7 +236,7 @@ func keysCommand(target string, p []byte) tmuxctl.Command {
 }
 
 func pasteCommand(target, buffer string) tmuxctl.Command {
-	return tmuxctl.Cmd("paste-buffer", "-r", "-d", "-b", buffer, "-t", target)
+	return tmuxctl.Cmd("pasteb", "-rdb", buffer, "-t", target)
 }
 
 // gone puts console's error in the place of ours.
