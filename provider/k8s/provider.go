@@ -213,13 +213,32 @@ func (p *Provider) observeIn(ctx context.Context, name string, pod *corev1.Pod) 
 		return obs, err
 	}
 	p.seen(w, obs.InstanceToken)
-	if obs.Session == runtime.Dead { // the pod is there without it: it is being started, or was left so
+	if empty := p.empty(w, name, obs.Session == runtime.Dead); obs.Session == runtime.Dead { // it is being started, or was left so
 		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
-		if p.abandoned(pod) {
+		if empty > orphanedAfter || p.abandoned(pod) {
 			obs.Agent = runtime.Dead
 		}
 	}
 	return obs, nil
+}
+
+// orphanedAfter is how long a pod that runs may be seen without its session, while nothing starts it
+// here: whoever began that has ended. An outpost that loses who starts takes a start back by itself.
+const orphanedAfter = 30 * time.Second
+
+// empty notes whether the pod was seen without its session, and returns for how long it has been so
+// while no start was under way in this process.
+func (p *Provider) empty(w *way, name string, without bool) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, busy := p.starts[name]; !without || busy && w.empty.IsZero() {
+		w.empty = time.Time{}
+		return 0
+	}
+	if w.empty.IsZero() {
+		w.empty = time.Now()
+	}
+	return time.Since(w.empty)
 }
 
 // abandoned reports whether a pod is older than any start lasts.
