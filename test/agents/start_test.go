@@ -2,6 +2,7 @@ package agents
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,12 @@ func TestStartUpDialogs(t *testing.T) {
 			case "claude":
 				claudeChose(t, c.Seats["new"])
 				chosen = "trust (No first), API key (No first) and bypass (No first) answered right"
+			case "codex":
+				config, err := os.ReadFile(filepath.Join(c.Seats["new"].Home, ".codex", "config.toml"))
+				if err != nil || !strings.Contains(string(config), fmt.Sprintf("[projects.%q]\ntrust_level = \"trusted\"", c.Seats["new"].Work)) {
+					t.Errorf("the folder is not trusted: %v\n%s", err, config)
+				}
+				chosen = "folder access of a repository with its own configuration"
 			case "gemini":
 				chosen = "folder trust with its restart, authentication and its form"
 			}

@@ -20,7 +20,7 @@ import (
 )
 
 // Patience is how long anything of an agent may take on a loaded machine.
-const Patience = 90 * time.Second
+const Patience = 3 * time.Minute
 
 // Member is one agent of a city.
 type Member struct {
@@ -189,6 +189,8 @@ func (c *City) Run(ctx context.Context, args ...string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.GC, append(args, "--city", c.Root)...)
 	cmd.Env, cmd.Dir = c.env, c.Root
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it takes down what it has set up
+	cmd.WaitDelay = 15 * time.Second
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

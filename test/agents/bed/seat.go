@@ -97,7 +97,14 @@ func claude(s Seat, seeds Seeds, model string) (Seat, error) {
 	}), s.put(state, ".claude", ".claude.json")
 }
 
-func codex(s Seat, _ Seeds, model string) (Seat, error) {
+func codex(s Seat, seeds Seeds, model string) (Seat, error) {
+	if seeds == Fresh { // a repository with configuration of its own asks whether it is trusted
+		for name, text := range map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".codex/config.toml": "[features]\n"} {
+			if err := s.write(text, "..", filepath.Base(s.Work), filepath.FromSlash(name)); err != nil {
+				return s, err
+			}
+		}
+	}
 	config := fmt.Sprintf("model = \"mock-model\"\nmodel_provider = \"mock\"\ncheck_for_update_on_startup = false\n"+
 		"[model_providers.mock]\nname = \"mock\"\nbase_url = %q\nenv_key = \"OPENAI_API_KEY\"\nwire_api = \"responses\"\n", model+"/v1")
 	return s.with(map[string]string{"CODEX_HOME": filepath.Join(s.Home, ".codex"), "OPENAI_API_KEY": Key}), s.write(config, ".codex", "config.toml")
