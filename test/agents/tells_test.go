@@ -81,6 +81,7 @@ func (a *agent) tells(s speech) {
 		}
 	}
 	a.accounted(texts)
+	edited(a, "")
 	tools := 0
 	for _, e := range a.reports("tool_used") {
 		tools += len(e.ToolsCalled)
