@@ -19,8 +19,8 @@ func statusCommand(a *app) *cobra.Command {
 session's life, ACTIVITY what the agent does (a question mark stands after a guess), UP how long it
 runs, OUTPUT when it last printed something, PENDING how many questions wait for a person, QUEUED how
 many prompts wait for it, SPENDS how many tokens a minute and dollars an hour it took over the last ten
-minutes, as far as that is known (? is not, + is at least so much). With --watch the picture follows
-the city until it is interrupted.`,
+minutes, as far as that is known (? is not, + is at least so much), PLACE where it runs, if not all run
+at the same provider. With --watch the picture follows the city until it is interrupted.`,
 		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gascity/client"
@@ -83,8 +84,13 @@ func (s Sheet) Controller(c client.Controller) string {
 }
 
 func (s Sheet) agents(agents []client.Agent) string {
-	t := &text.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "SPENDS", "PID", "ATTACHED", "NOTE"}}
+	t := &text.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "SPENDS", "PLACE", "PID", "ATTACHED", "NOTE"}}
+	mixed := slices.ContainsFunc(agents, func(a client.Agent) bool { return a.Provider != agents[0].Provider })
 	for _, agent := range agents {
+		place := ""
+		if mixed {
+			place = agent.Provider
+		}
 		up := ""
 		if agent.State == client.StateRunning && !agent.StartedAt.IsZero() {
 			up = text.Span(s.Now.Sub(agent.StartedAt))
@@ -94,7 +100,7 @@ func (s Sheet) agents(agents []client.Agent) string {
 		t.Add(
 			text.Cell{Text: agent.Name}, text.Painted(agent.State, StateColor(agent.State)), s.activity(agent), text.Cell{Text: up},
 			text.Cell{Text: text.Ago(s.Now, agent.ActiveAt)}, pending, number(agent.Queued),
-			text.Cell{Text: burn(agent.Burn, "")}, number(agent.PID), number(agent.Attached), text.Painted(s.note(agent), noteColor(agent)),
+			text.Cell{Text: burn(agent.Burn, "")}, text.Cell{Text: place}, number(agent.PID), number(agent.Attached), text.Painted(s.note(agent), noteColor(agent)),
 		)
 	}
 	return s.Table(t)
