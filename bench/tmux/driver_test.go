@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/tmuxhost"
 	provider "gascity/provider/tmux"
 	"gascity/runtime"
 )
@@ -90,7 +91,9 @@ var typed = strings.Split("go on with the tests", "")
 
 var typedKiB = strings.Split(string(text[:1023])+"x", "")
 
-// act is an operation of the contract, and the words of the one process that does as much.
+// act is an operation of the contract, and the words of the one process that asks the server for
+// as much: under the same conditions, and for the same fields. A driver without a lasting client
+// that does not put all into one process has two or three of them.
 type act struct {
 	name  string
 	do    func(c *city, name string) error
@@ -105,7 +108,7 @@ var acts = []act{
 		}
 		return nil
 	}, args: func(name string) []string {
-		return []string{"display-message", "-p", "-t", "=" + name + ":", "#{pane_dead} #{pane_pid}"}
+		return []string{"display-message", "-p", "-t", "=" + name + ":", "#{@gc_instance} #{pane_id} #{pane_dead}"}
 	}},
 	{name: "list", do: func(c *city, _ string) error {
 		names, err := c.ListRunning("")
@@ -120,15 +123,19 @@ var acts = []act{
 			err = fmt.Errorf("the screen is %q", text)
 		}
 		return err
-	}, args: func(name string) []string { return []string{"capture-pane", "-p", "-S", "-20", "-t", "=" + name + ":"} }},
+	}, args: func(name string) []string {
+		target := "=" + name + ":"
+		return []string{"display-message", "-p", "-t", target, "#{@gc_instance} #{pane_id}", ";", "capture-pane", "-p", "-S", "-20", "-t", target}
+	}},
 	{name: "send-keys", do: func(c *city, name string) error { return c.SendKeys(name, typed...) }, args: func(name string) []string {
-		return []string{"send-keys", "-t", "=" + name + ":", "-l", "--", strings.Join(typed, "")}
+		return fenced(name, "send-keys -t ="+name+": -l -- '"+strings.Join(typed, "")+"'", "display-message -p gone")
 	}},
 	{name: "send-1KiB", do: func(c *city, name string) error { return c.SendKeys(name, typedKiB...) }, stdin: text, args: func(name string) []string {
-		return []string{"load-buffer", "-b", "p", "-", ";", "paste-buffer", "-p", "-d", "-b", "p", "-t", "=" + name + ":"}
+		paste := fenced(name, "paste-buffer -p -d -b p -t ="+name+":", "delete-buffer -b p ; display-message -p gone")
+		return append([]string{"load-buffer", "-b", "p", "-", ";"}, paste...)
 	}},
 	{name: "set-meta", do: func(c *city, name string) error { return c.SetMeta(name, "key", "value") }, args: func(name string) []string {
-		return []string{"set-option", "-t", "=" + name + ":", "@meta_key", "value"}
+		return fenced(name, "set-option -t ="+name+": @meta_key value", "display-message -p gone")
 	}},
 	{name: "get-meta", do: func(c *city, name string) error {
 		value, err := c.GetMeta(name, "key")
@@ -137,14 +144,19 @@ var acts = []act{
 		}
 		return err
 	}, args: func(name string) []string {
-		return []string{"show-options", "-qv", "-t", "=" + name + ":", "@meta_key"}
+		return fenced(name, "show-options -qv -t ="+name+": @meta_key", "display-message -p gone")
 	}},
 	{name: "observe", do: func(c *city, name string) error {
 		_, err := c.Observe(context.Background(), name) // the benchmark bounds it
 		return err
 	}, args: func(name string) []string {
-		return []string{"display-message", "-p", "-t", "=" + name + ":", "#{pane_dead} #{pane_pid}"}
+		return []string{"display-message", "-p", "-t", "=" + name + ":", tmuxhost.StateFields}
 	}},
+}
+
+// fenced are the words that carry out a command if the pane is somebody's and its program lives.
+func fenced(name, command, otherwise string) []string {
+	return []string{"if-shell", "-F", "-t", "=" + name + ":", "#{&&:#{@gc_instance},#{==:#{pane_dead},0}}", command, otherwise}
 }
 
 // BenchmarkDriver reports the same as BenchmarkOperation for the operations of the contract: with

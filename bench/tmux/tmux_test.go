@@ -96,6 +96,7 @@ const panesFormat = "#{session_name} #{pane_id} #{pane_dead} #{pane_pid} #{sessi
 var text = []byte(strings.Repeat("a prompt of one line; ", 47)[:1023] + "\n")
 
 var operations = []operation{
+	do("nothing", func(*town) []string { return []string{"display-message", "-p", "."} }), // the floor
 	do("is-running", func(w *town) []string {
 		return []string{"display-message", "-p", "-t", "=" + w.session + ":", "#{pane_dead} #{pane_pid}"}
 	}),

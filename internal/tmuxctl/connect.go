@@ -90,7 +90,8 @@ func (c *Client) open(ctx context.Context, how manner) (opened, error) {
 	}
 	for attempt := 1; ; attempt++ {
 		made, err := c.openOnce(ctx, binary, how)
-		if err == nil || errors.Is(err, ErrNoServer) || errors.Is(err, ErrSocketPath) || attempt == startAttempts {
+		final := errors.Is(err, ErrNoServer) || errors.Is(err, ErrSocketPath) || errors.Is(err, ErrTooOld)
+		if err == nil || final || attempt == startAttempts {
 			return made, err
 		}
 		select {
@@ -112,6 +113,9 @@ func (c *Client) openOnce(ctx context.Context, binary string, how manner) (opene
 		return opened{}, fmt.Errorf("%w at %s", ErrNoServer, c.options.Socket)
 	case !listens:
 		if err := prepareFolder(c.options.Socket); err != nil {
+			return opened{}, err
+		}
+		if err := c.usable(ctx, binary); err != nil {
 			return opened{}, err
 		}
 	}

@@ -7,6 +7,8 @@ import "errors"
 var (
 	// ErrNoTmux: the program is not there. The error names the PATH that was searched.
 	ErrNoTmux = errors.New("tmux is not installed")
+	// ErrTooOld: the program is a tmux before 3.0. No server was started.
+	ErrTooOld = errors.New("tmux is too old")
 	// ErrSocketPath: the path of the socket cannot be used; nothing was tried.
 	ErrSocketPath = errors.New("unusable tmux socket path")
 	// ErrNoServer: nobody listens at the socket. Nothing was done.

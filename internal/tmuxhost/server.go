@@ -201,7 +201,7 @@ func (s *Server) Start(ctx context.Context) error {
 		_, err := s.ctl.Start(ctx)
 		return err
 	})
-	if errors.Is(err, tmuxctl.ErrNoTmux) {
+	if errors.Is(err, tmuxctl.ErrNoTmux) || errors.Is(err, tmuxctl.ErrTooOld) {
 		return fmt.Errorf("%w; install it, or choose the provider that needs nothing: session provider \"pty\"", err)
 	}
 	return err

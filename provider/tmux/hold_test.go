@@ -96,7 +96,10 @@ func (r *rig) interrupt(p *person, name, text, line string, over <-chan struct{}
 // line: whatever they type comes behind its Enter, whole and in order.
 func TestKeysWaitForTheEnterOfAPrompt(t *testing.T) {
 	t.Parallel()
-	const agents, prompts = 5, 9
+	const (
+		agents, prompts = 5, 9
+		patient         = 4 * limit // it is about the order of keys: at load 49 one prompt and one line take 11 s on average
+	)
 	r := newRig(t, func(cfg *tmux.Config) { cfg.HumanQuiet = time.Millisecond })
 	var everyone sync.WaitGroup
 	var waited atomic.Int32
@@ -112,11 +115,13 @@ func TestKeysWaitForTheEnterOfAPrompt(t *testing.T) {
 				over := make(chan struct{})
 				var typing sync.WaitGroup
 				typing.Go(func() { r.interrupt(p, name, prompt, line+"\r", over) })
-				out := a.insist(runtime.Delivery{ID: prompt, Content: runtime.TextContent(prompt), Confirm: limit})
+				began := time.Now()
+				out := a.insist(runtime.Delivery{ID: prompt, Content: runtime.TextContent(prompt), Confirm: patient})
+				took := time.Since(began)
 				close(over)
 				typing.Wait()
 				if out.State != runtime.OutcomeSubmitted {
-					t.Errorf("%s: %q is %+v", name, prompt, out)
+					t.Errorf("%s: %q is %+v after %v", name, prompt, out, took)
 					return
 				}
 				got := a.wait(ledger.Prompt, 2*n+2)

@@ -114,10 +114,10 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 	r.shell("shell", "exec bash --norc --noprofile -i", map[string]string{"PS1": "ready> "})
 	s := d.sit(100, 30, r.dir, "shell")
 	d.shows(s, "ready>")
-	until(t, "the session follows", func() bool { return r.ask("display-message", "-p", "-t", "=shell:", "#{window_width}") == "100" })
+	r.fits("shell", 100, 29) // the status line has the last row
 	d.keys(s, "echo hello-$((40+2)); stty size", "Enter")
 	d.shows(s, "hello-42")
-	d.shows(s, "29 100") // the status line has the last row
+	d.shows(s, "29 100")
 	until(t, "a key is told", func() bool {
 		obs, err := r.Observe(t.Context(), "shell")
 		return err == nil && obs.Attached == 1 && time.Since(obs.LastInput) < time.Minute
@@ -355,6 +355,26 @@ func TestMissingTmux(t *testing.T) {
 	}
 	if names, err := r.ListRunning(""); len(names) > 0 || err != nil {
 		t.Errorf("ListRunning = %q, %v", names, err)
+	}
+}
+
+// A tmux that is too old is refused before it starts a server, by the same error.
+func TestOldTmux(t *testing.T) {
+	t.Parallel()
+	old := filepath.Join(t.TempDir(), "tmux")
+	const program = "#!/bin/sh\n[ \"$1\" = -V ] && echo 'tmux 2.9a' && exit 0\necho usage >&2\necho run >>\"$0.log\"\nexit 1\n"
+	write := exec.CommandContext(t.Context(), "/bin/sh", "-c", `cat >"$1" && chmod 700 "$1"`, "sh", old) // what we write cannot be run while another test forks
+	write.Stdin = strings.NewReader(program)
+	if out, err := write.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	r := newRig(t, func(cfg *tmux.Config) { cfg.Binary = old })
+	err := r.Start(t.Context(), "s", runtime.Config{Command: "cat", WorkDir: r.dir})
+	if err == nil || !strings.Contains(err.Error(), "too old: "+old+" is version 2.9a, and 3.0 or newer") || !strings.Contains(err.Error(), `"pty"`) {
+		t.Errorf("Start = %v", err)
+	}
+	if _, err := os.Stat(old + ".log"); err == nil {
+		t.Error("it was run for more than its version")
 	}
 }
 

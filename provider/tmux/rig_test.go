@@ -9,8 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
 
 	"gascity/internal/fakeagent/ledger"
 	"gascity/provider/tmux"
@@ -150,6 +153,21 @@ func (r *rig) ask(args ...string) string {
 		r.t.Fatalf("tmux %q: %v: %s", args, err, out)
 	}
 	return strings.TrimRight(string(out), "\n")
+}
+
+// fits waits until the program's own terminal has the size. tmux has it first, and before 3.2 tells
+// the program when nobody asks: so it is not asked.
+func (r *rig) fits(name string, cols, rows int) {
+	r.t.Helper()
+	tty, err := os.OpenFile(r.ask("display-message", "-p", "-t", "="+name+":", "#{pane_tty}"), os.O_RDONLY|syscall.O_NOCTTY, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer tty.Close()
+	until(r.t, fmt.Sprintf("the program sees %d columns and %d rows", cols, rows), func() bool {
+		height, width, err := pty.Getsize(tty)
+		return err == nil && width == cols && height == rows
+	})
 }
 
 // desk is a terminal with a person: a tmux of our own.
