@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gascity/worker"
@@ -34,8 +35,8 @@ type Totals struct {
 // LastTotals are the newest in a transcript of running totals; not ok if there are none.
 func LastTotals(text []byte) (Totals, bool) {
 	lines := bytes.Split(text[:bytes.LastIndexByte(text, '\n')+1], []byte{'\n'})
-	for i := len(lines) - 1; i >= 0; i-- {
-		if !bytes.Contains(lines[i], []byte("total_token_usage")) {
+	for _, line := range slices.Backward(lines) {
+		if !bytes.Contains(line, []byte("total_token_usage")) {
 			continue
 		}
 		var r struct {
@@ -46,7 +47,7 @@ func LastTotals(text []byte) (Totals, bool) {
 				} `json:"info"`
 			} `json:"payload"`
 		}
-		if json.Unmarshal(lines[i], &r) == nil && r.Payload.Info != nil {
+		if json.Unmarshal(line, &r) == nil && r.Payload.Info != nil {
 			t := r.Payload.Info.Total
 			return Totals{Input: t.Input, Cached: t.Cached, Output: t.Output, Reasoning: t.Reasoning, Sum: t.Sum, Last: r.Payload.Info.Last.Sum}, true
 		}
