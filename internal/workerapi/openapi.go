@@ -2,11 +2,8 @@ package workerapi
 
 import (
 	"encoding/json"
-	"maps"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -34,16 +31,13 @@ func describe() *huma.OpenAPI {
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
 		OpenAPI:    "3.1.0",
-		Info:       &huma.Info{Title: "Gas City worker API", Version: apiVersion, Description: description},
-		Components: &huma.Components{Schemas: schemas, SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}},
+		Info:       &huma.Info{Title: "Gas City worker API", Version: apiVersion, Description: description, License: &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"}},
+		Servers:    servers(),
+		Components: &huma.Components{Schemas: schemas, Responses: problems(schemas), SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: "GC_WORKER_TOKEN of the run; the owner's is in .gc/worker.token of the city"}}},
 		Security:   []map[string][]string{{"token": {}}},
 	}
-	problems := map[string]*huma.Response{"default": {
-		Description: "A problem: " + strings.Join(codes(), ", "),
-		Content:     map[string]*huma.MediaType{problemType: {Schema: schemas.Schema(reflect.TypeFor[worker.Problem](), true, "Problem")}},
-	}}
 	for _, row := range routes() {
-		doc.AddOperation(row.operation(schemas, maps.Clone(problems)))
+		doc.AddOperation(row.operation(schemas, refused()))
 	}
 	for _, kind := range []reflect.Type{reflect.TypeFor[worker.Message](), reflect.TypeFor[worker.Gap](), reflect.TypeFor[worker.Reply](), reflect.TypeFor[worker.Compact](), reflect.TypeFor[worker.Snapshot]()} {
 		schemas.Schema(kind, true, kind.Name())
@@ -54,17 +48,9 @@ func describe() *huma.OpenAPI {
 	return doc
 }
 
-func codes() []string {
-	var out []string
-	for _, c := range worker.Codes() {
-		out = append(out, c.Code+" ("+strconv.Itoa(c.Status)+")")
-	}
-	return out
-}
-
 // operation describes one row.
 func (row route) operation(schemas huma.Registry, responses map[string]*huma.Response) *huma.Operation {
-	op := &huma.Operation{OperationID: row.id, Method: row.method, Path: row.path, Summary: row.summary, Responses: responses}
+	op := &huma.Operation{OperationID: row.id, Method: row.method, Path: row.path, Summary: row.summary, Description: row.about(), Responses: responses}
 	ok := &huma.Response{Description: "The answer"}
 	switch answer := row.serve.answer; {
 	case answer == nil:
@@ -79,7 +65,7 @@ func (row route) operation(schemas huma.Registry, responses map[string]*huma.Res
 	if row.serve.request != nil {
 		op.RequestBody = &huma.RequestBody{
 			Required: true,
-			Content:  map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(row.serve.request, true, row.id)}},
+			Content:  map[string]*huma.MediaType{"application/json": {Schema: schemas.Schema(row.serve.request, true, row.id), Example: example(row.id)}},
 		}
 	}
 	op.Parameters = row.parameters()
@@ -91,6 +77,7 @@ func (row route) parameters() []*huma.Param {
 	all := []*huma.Param{
 		{Name: "run_id", In: "query", Schema: text, Description: "the run; without it the caller's own"},
 		{Name: "after", In: "query", Schema: text, Description: "the number of the last one that the reader has"},
+		{Name: "limit", In: "query", Schema: text, Description: "how many at most; without it, or if it is too many, a page"},
 		{Name: "wait", In: "query", Schema: text, Description: "submitted or consumed"},
 		{Name: "Last-Event-ID", In: "header", Schema: text, Description: "as after"},
 	}

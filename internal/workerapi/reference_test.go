@@ -1,13 +1,16 @@
 package workerapi
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"gascity/worker"
@@ -166,4 +169,32 @@ func sentinelOf(code string) string {
 		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
 	return out.String()
+}
+
+// TestEveryBodyHasAnExampleThatIsOne: it has each field that its type knows, and no other,
+// as the description says; and every code is described with what it means.
+func TestEveryBodyHasAnExampleThatIsOne(t *testing.T) {
+	doc := describe()
+	for _, row := range routes() {
+		if row.serve.request == nil {
+			continue
+		}
+		into := reflect.New(row.serve.request).Interface()
+		reader := json.NewDecoder(strings.NewReader(examples[row.id]))
+		reader.DisallowUnknownFields()
+		if err := reader.Decode(into); err != nil {
+			t.Errorf("%s: %v", row.id, err)
+		}
+		media := doc.Paths[row.path].Post.RequestBody.Content["application/json"]
+		result := &huma.ValidateResult{}
+		huma.Validate(doc.Components.Schemas, media.Schema, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, media.Example, result)
+		for _, err := range result.Errors {
+			t.Errorf("%s: %v", row.id, err)
+		}
+	}
+	for _, c := range worker.Codes() {
+		if meanings[c.Code] == "" {
+			t.Errorf("nobody says what %s means", c.Code)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -354,17 +355,17 @@ func described(t *testing.T) document {
 // check holds an answer against the description.
 func (doc document) check(t *testing.T, e endpoint, a answer) {
 	t.Helper()
-	path, _, _ := strings.Cut(e.path, "?")
-	item := doc.Paths[path]
+	route, _, _ := strings.Cut(e.path, "?")
+	item := doc.Paths[route]
 	if item == nil {
-		t.Fatalf("%s is not described", path)
+		t.Fatalf("%s is not described", route)
 	}
 	op := item.Get
 	if e.method == http.MethodPost {
 		op = item.Post
 	}
 	if op == nil || op.OperationID != e.id {
-		t.Fatalf("%s %s is not described as %s", e.method, path, e.id)
+		t.Fatalf("%s %s is not described as %s", e.method, route, e.id)
 	}
 	as := op.Responses[strconv.Itoa(a.status)]
 	if as == nil && a.status >= 400 {
@@ -373,6 +374,9 @@ func (doc document) check(t *testing.T, e endpoint, a answer) {
 	if as == nil {
 		t.Errorf("%s answered %d, which is not described", e.id, a.status)
 		return
+	}
+	if as.Ref != "" {
+		as = doc.Components.Responses[path.Base(as.Ref)]
 	}
 	kind, _, _ := strings.Cut(a.kind, ";")
 	media := as.Content[kind]

@@ -1,0 +1,102 @@
+package workerapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"gascity/worker"
+)
+
+// meanings say of each code when it is told.
+var meanings = map[string]string{
+	"unauthorized": "no token, or one that nobody has",
+	"forbidden":    "the token is another run's or may not do this, or the request comes from another user or a web page",
+	"fenced":       "another incarnation has taken the run's place: the worker ends",
+	"not_found":    "no such path, run, message or question",
+	"too_large":    "the body is over the limit of its path",
+	"invalid":      "the request can never be accepted as it is",
+	"refused":      "it cannot be done now; nothing was done",
+	"timed_out":    "a wait ended first; what was asked for may still happen",
+	"unavailable":  "the city cannot do its part now: ask again; for an authorization it means no",
+	"internal":     "the city has a defect; its log says more",
+}
+
+// problems are the answers that every operation may give instead of its own, by the code.
+func problems(schemas huma.Registry) map[string]*huma.Response {
+	all := map[string]*huma.Response{}
+	schema := schemas.Schema(reflect.TypeFor[worker.Problem](), true, "Problem")
+	for _, c := range append(worker.Codes(), worker.Code{Code: "internal", Status: http.StatusInternalServerError, Title: "Internal error"}) {
+		all[c.Code] = &huma.Response{Description: c.Code + ": " + meanings[c.Code], Content: map[string]*huma.MediaType{problemType: {
+			Schema:  schema,
+			Example: worker.Problem{Type: "urn:gascity:worker:" + c.Code, Title: c.Title, Status: c.Status, Detail: meanings[c.Code], Code: c.Code},
+		}}}
+	}
+	return all
+}
+
+// refused are those answers of one operation, by their status.
+func refused() map[string]*huma.Response {
+	all := map[string]*huma.Response{"default": {Ref: "#/components/responses/internal"}}
+	for _, c := range worker.Codes() {
+		all[strconv.Itoa(c.Status)] = &huma.Response{Ref: "#/components/responses/" + c.Code}
+	}
+	return all
+}
+
+// servers are the two transports.
+func servers() []*huma.Server {
+	return []*huma.Server{
+		{URL: "http://city", Description: "over the Unix socket GC_WORKER_SOCKET; the host's name does not matter"},
+		{URL: "http://127.0.0.1:{port}", Description: "GC_WORKER_URL, where a worker cannot use a Unix socket", Variables: map[string]*huma.ServerVariable{
+			"port": {Default: "0", Description: "stands in <city>/.runtime/worker-<session>.port"},
+		}},
+	}
+}
+
+// about describes a row for those who have not seen it before.
+func (row route) about() string {
+	text := "Who may: the run's worker, by its token."
+	switch {
+	case row.all:
+		text = "Who may: the run's worker, and the owner of the city, who without a run_id sees all runs."
+	case row.who == directors:
+		text = "Who may: the owner of the city, and the run's worker."
+	}
+	if row.body > 0 {
+		text += fmt.Sprintf(" The body has %d KiB at most; without a run_id it is about the caller's own run.", row.body>>10)
+	}
+	if row.id == "stream" {
+		text += " One event for each message: its id is the message's seq, its event the kind, its data a Message on one line. The events gap (Gap), lagged and end have no id." +
+			" A message comes again to each new reader until POST /ack has named its id. A silent stream has a comment every 15 s."
+	}
+	return text
+}
+
+// examples are bodies that are in order, by operation.
+var examples = map[string]string{
+	"lifecycle":     `{"run_id":"7f3a","event":"idle","timestamp":"2026-03-01T15:00:00Z","metadata":{"context_usage":0.4}}`,
+	"authorize":     `{"run_id":"7f3a","id":"call-1","tool":"Bash","input":{"command":"git push --force"},"context":{"cwd":"/src/app"}}`,
+	"telemetry":     `{"run_id":"7f3a","events":[{"type":"turn_complete","timestamp":"2026-03-01T15:01:00Z","usage":{"model":"some-model","input_tokens":12000,"output_tokens":3500,"cache_read_tokens":8000}}]}`,
+	"interaction":   `{"run_id":"7f3a","event":"raised","id":"question-1","kind":"question","text":"Which branch?","options":[{"id":"main","label":"main"}]}`,
+	"report-health": `{"run_id":"7f3a","status":"healthy","uptime_seconds":3600,"current_state":"idle","last_activity":"2026-03-01T15:00:00Z","context_usage":0.73,"error":null}`,
+	"ack":           `{"run_id":"7f3a","id":"m-12","state":"consumed"}`,
+	"claim-context": `{"run_id":"7f3a","id":"claim-1","source":"startup"}`,
+	"prompt":        `{"run_id":"7f3a","content":"Review the change","priority":"normal","source":"nudge"}`,
+	"context":       `{"run_id":"7f3a","sections":[{"type":"role","content":"You review changes."}],"mode":"full"}`,
+	"identity":      `{"run_id":"7f3a","role":"reviewer","agent_name":"alpha","env":{"LANG":"C.UTF-8"}}`,
+	"interrupt":     `{"run_id":"7f3a"}`,
+}
+
+// example is the example of an operation; nil if it has none.
+func example(id string) any {
+	var value any
+	if json.Unmarshal([]byte(examples[id]), &value) != nil {
+		return nil
+	}
+	return value
+}
