@@ -22,9 +22,17 @@ type town struct {
 	client *client.Client
 }
 
-// newTown makes a city of the text, which is completed by the way to the cluster, and
-// starts it. The named programs of the tier are in its folder "files".
+// newTown makes a city with [layTown] and starts it.
 func newTown(t *testing.T, text string, programs ...string) *town {
+	t.Helper()
+	c := layTown(t, text, programs...)
+	c.gc("start")
+	return c
+}
+
+// layTown makes a city of the text, which is completed by the way to the cluster, and stops
+// it at the end. The named programs of the tier are in its folder "files".
+func layTown(t *testing.T, text string, programs ...string) *town {
 	t.Helper()
 	space(t)
 	root := must(os.MkdirTemp("/tmp", "gcc-")) //nolint:usetesting // socket paths are short
@@ -49,7 +57,6 @@ func newTown(t *testing.T, text string, programs ...string) *town {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.gc("stop") })
-	c.gc("start")
 	return c
 }
 
