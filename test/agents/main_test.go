@@ -167,7 +167,13 @@ func (a *agent) say(text, state string) client.Receipt {
 		a.fail("takes no prompt: %v", err)
 	}
 	id := r.ID
-	if r, err = a.Client.Receipt(ctx, id, state); err != nil || !slices.Contains([]string{client.ReceiptSubmitted, client.ReceiptConsumed}, r.State) {
+	r, err = a.Client.Receipt(ctx, id, state)
+	if err == nil && r.State == client.ReceiptUnconfirmed { // that nobody knows is no lie: the model's log does
+		a.heard(text)
+		a.t.Logf("the receipt of %d bytes is unconfirmed (%s), and the model has heard them", len(text), r.Reason)
+		return r
+	}
+	if err != nil || !slices.Contains([]string{client.ReceiptSubmitted, client.ReceiptConsumed}, r.State) {
 		if err != nil {
 			r, _ = a.Client.Receipt(a.t.Context(), id, "") // the test fails anyway
 		}
