@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,6 +193,14 @@ func (fakeDaemon) Doctor(_ context.Context, root string, report func(cli.Finding
 		report(cli.Finding{Check: "config", Level: cli.LevelProblem, Message: "unknown key mistake", Remedy: "gc config check"})
 	}
 	return nil
+}
+
+func (fakeDaemon) Bundle(_ context.Context, root string, to io.Writer) (cli.Bundled, error) {
+	if _, err := os.Stat(filepath.Join(root, "full")); err == nil {
+		return cli.Bundled{}, errors.New("no space left on device")
+	}
+	_, err := io.WriteString(to, "all that is known\n")
+	return cli.Bundled{Pages: []string{"about.json"}, Missing: []cli.Missing{{Name: "status.json", Error: "no controller"}}}, err
 }
 
 func (fakeDaemon) AskCLIs(_ context.Context, _ string, report func(cli.Finding)) error {

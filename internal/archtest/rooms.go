@@ -117,6 +117,7 @@ var rooms = []room{
 	{dir: "provider/all", layer: layerTable},
 	{dir: "internal/store", layer: layerDriver},
 	{dir: "internal/store/storetest", layer: layerTable},
+	{dir: "internal/bundle", layer: layerEngine},
 	{dir: "internal/delivery", layer: layerEngine},
 	{dir: "internal/pending", layer: layerEngine},
 	{dir: "internal/wait", layer: layerEngine},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"gascity/client"
@@ -28,6 +29,9 @@ type Daemon interface {
 	// AskCLIs has each agent CLI of the city, with an empty root each that is installed,
 	// answer a question, in a city that is made for it, in the same way.
 	AskCLIs(ctx context.Context, root string, report func(Finding)) error
+	// Bundle writes one file with all that is known of the city, without credentials; a
+	// controller is not needed. What cannot be had is in the summary.
+	Bundle(ctx context.Context, root string, to io.Writer) (Bundled, error)
 }
 
 // Processes are the roles that this program plays in processes of their own.
@@ -157,6 +161,19 @@ const (
 	LevelWarning = "warning" // works, but not as well as it could
 	LevelProblem = "problem" // does not work until it is cured
 )
+
+// Bundled says what a bundle has: its pages, and those that could not be had, wholly or
+// in part, with the reason.
+type Bundled struct {
+	Pages   []string  `json:"pages"`
+	Missing []Missing `json:"missing"`
+}
+
+// Missing is a page that could not be had.
+type Missing struct {
+	Name  string `json:"name"`
+	Error string `json:"error"`
+}
 
 // Finding is one thing that the doctor looked at.
 type Finding struct {

@@ -18,10 +18,11 @@ func eventsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events [AGENT]",
 		Short: "What happened in the city",
-		Long: `Prints the events that the controller remembers, of one agent or of all; with --follow every new one too, until it is
-interrupted, also across restarts of the controller. With --json one event a line. Ids are never given
-twice: who has read as far as an id goes on with --after. What lies between that id and the oldest
-event that is remembered is lost, and said to be; an id that no event has had is refused.`,
+		Long: `Prints the events that the controller remembers, of one agent or of all; with --follow every new one
+too, until it is interrupted, also across restarts of the controller. With --json one event a line.
+Ids are never given twice: who has read as far as an id goes on with --after. What lies between that
+id and the oldest event that is remembered is lost, and said to be; an id that no event has had is
+refused.`,
 		Example: "  gc events --since 1h\n  gc events worker\n  gc events --follow --json --after 1234",
 		Args:    desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

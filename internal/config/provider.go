@@ -39,7 +39,7 @@ type Provider struct {
 type Upstream struct {
 	Keys
 	BaseURL   string            `toml:"base_url" doc:"Address of the service."`
-	APIKey    Secret            `toml:"api_key" doc:"Key: env:NAME, file:PATH, command:LINE, credential:NAME, {env = \"NAME\"} and so on, or the value itself."`
+	APIKey    Secret            `toml:"api_key" doc:"Key: env:NAME, file:PATH (relative to the city), command:LINE (run there), credential:NAME, {env = \"NAME\"} and so on, or the value itself."`
 	AuthToken Secret            `toml:"auth_token" doc:"Bearer token, written like api_key."`
 	Env       map[string]string `toml:"env" doc:"Further variables of the agent, as they are."`
 }

@@ -44,7 +44,7 @@ func (d *Daemon) lockFolder() string {
 
 // values are the credentials of agents, for their starts.
 func (k *keeper) values() config.SecretSource {
-	source := k.daemon.secrets(k.secrets.Hide)
+	source := k.daemon.secrets(k.root, k.secrets.Hide)
 	source.Credential = func(ctx context.Context, name string) (string, error) {
 		v, err := k.broker.Get(ctx, name)
 		return string(v.Secret), err

@@ -13,6 +13,7 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/guard"
+	"gascity/internal/premises"
 	"gascity/internal/shim"
 	"gascity/provider/all"
 )
@@ -34,7 +35,7 @@ type Options struct {
 type Daemon struct {
 	opts       Options
 	env        environment
-	guardEvery time.Duration
+	watchEvery time.Duration
 }
 
 var _ cli.Daemon = (*Daemon)(nil)
@@ -53,7 +54,7 @@ func New(opts Options) *Daemon {
 	if opts.Stderr == nil {
 		opts.Stderr = os.Stderr
 	}
-	return &Daemon{opts: opts, env: opts.Environ, guardEvery: guardEvery}
+	return &Daemon{opts: opts, env: opts.Environ, watchEvery: premises.WatchEvery}
 }
 
 // Shim hosts one session; its argument is the session's folder.

@@ -126,8 +126,9 @@ func (r reading) named() []string {
 	return slices.Compact(paths)
 }
 
-// secrets resolves credentials and keeps their values out of the log.
-func (d *Daemon) secrets(hide func(string)) config.SecretSource {
+// secrets resolves credentials of the city at root, where its files are and its commands
+// run, and keeps their values out of the log.
+func (d *Daemon) secrets(root string, hide func(string)) config.SecretSource {
 	return config.SecretSource{
 		Env: func(name string) (string, bool) {
 			value, ok := d.env.lookup(name)
@@ -135,13 +136,16 @@ func (d *Daemon) secrets(hide func(string)) config.SecretSource {
 			return value, ok
 		},
 		File: func(path string) ([]byte, error) {
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(root, path)
+			}
 			data, err := os.ReadFile(path)
 			hide(strings.TrimRight(string(data), "\r\n"))
 			return data, err
 		},
 		Command: func(ctx context.Context, line string) ([]byte, error) {
 			cmd := exec.CommandContext(ctx, "sh", "-c", line)
-			cmd.Env = d.env.base(agentcli.Builtin())
+			cmd.Dir, cmd.Env = root, d.env.base(agentcli.Builtin())
 			data, err := cmd.Output()
 			hide(strings.TrimRight(string(data), "\r\n"))
 			return data, err

@@ -8,6 +8,7 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -115,7 +116,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	if err != nil {
 		return err
 	}
-	g, err := newGuard(k.root, listener, d.guardEvery)
+	sentry, err := premises.NewSentry(k.root, listener, d.watchEvery)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -131,7 +132,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	group.Go(func() error {
 		defer end() // the socket is closed only after the guard has said whose it is
 		defer cancel()
-		return g.run(ctx)
+		return sentry.Run(ctx)
 	})
 	facade := front{compose(c, engines, k.secrets), k, c, db, engines.spending}
 	server := api.NewServer(facade, api.Options{Version: opts.Version, Log: k.logger})
@@ -161,7 +162,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	if opts.Ready != nil {
 		opts.Ready()
 	}
-	if err = group.Wait(); errors.Is(err, errOusted) {
+	if err = group.Wait(); errors.Is(err, premises.ErrOusted) {
 		k.logger.Error(err.Error())
 		return err
 	}
@@ -210,14 +211,21 @@ func (k *keeper) emptied() error {
 // hideWritten keeps what is written in the configuration as a credential out of
 // all that is kept and shown. What is only referred to is hidden when it is read.
 func (k *keeper) hideWritten(ctx context.Context, desired *plan.Desired) {
+	hideUpstreams(ctx, k.secrets, desired, config.SecretSource{}, config.SecretLiteral)
+}
+
+// hideUpstreams hides the variables of sessions that are called like credentials, and
+// their secrets of some kinds.
+func hideUpstreams(ctx context.Context, secrets *redact.Redactor, desired *plan.Desired, from config.SecretSource, kinds ...config.SecretKind) {
 	for i := range desired.Sessions {
 		s := &desired.Sessions[i]
-		k.secrets.HideVariables(s.Config.Env)
+		secrets.HideVariables(s.Config.Env)
 		for _, secret := range s.UpstreamEnv {
-			if secret.Kind() == config.SecretLiteral {
-				if value, err := secret.Resolve(ctx, config.SecretSource{}); err == nil {
-					k.secrets.Hide(value)
-				}
+			if !slices.Contains(kinds, secret.Kind()) {
+				continue
+			}
+			if value, err := secret.Resolve(ctx, from); err == nil {
+				secrets.Hide(value)
 			}
 		}
 	}

@@ -138,7 +138,7 @@ func TestAControllerThatIsOustedEndsAndLeavesItsAgents(t *testing.T) {
 	for _, taken := range []string{premises.StateFolder, premises.RuntimeFolder} {
 		t.Run(taken, func(t *testing.T) {
 			d, root := newDaemon(t), newCity(t, twoAgents)
-			d.guardEvery = 10 * time.Millisecond
+			d.watchEvery = 10 * time.Millisecond
 			r := runController(t, d, root)
 			echo := r.until("echo", "running", isRunning)
 			choice, err := os.ReadFile(filepath.Join(root, premises.StateFolder, premises.ChoiceFile))
@@ -151,7 +151,7 @@ func TestAControllerThatIsOustedEndsAndLeavesItsAgents(t *testing.T) {
 			select {
 			case err := <-r.done:
 				r.over = true
-				if !errors.Is(err, errOusted) {
+				if !errors.Is(err, premises.ErrOusted) {
 					t.Errorf("the controller ended with %v, want that it was ousted", err)
 				}
 			case <-time.After(patience):

@@ -60,6 +60,7 @@ func edge(e client.Event, wasBusy bool) (begins, busy, ends bool) {
 			return false, false, wasBusy
 		case runtime.ActivityUnknown, runtime.ActivityWaiting:
 		}
+	default:
 	}
 	return false, false, false
 }

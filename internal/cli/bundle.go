@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/desk"
+)
+
+// bundleFile is what gc bundle --json prints.
+type bundleFile struct {
+	Bundled
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+}
+
+func bundleCommand(a *app) *cobra.Command {
+	return a.Listing(&cobra.Command{
+		Use:   "bundle [FILE]",
+		Short: "One file with all that helps to find out what went wrong",
+		Long: `Writes what is known of the city into one archive: versions, what gc doctor finds, the configuration,
+events, the controller's log, and of each agent its state, its screen and the end of what it printed.
+It needs no controller, and reads what one has left behind. Credentials that gc knows and what looks
+like one are replaced; prompts and answers are not: read it before you give it to anybody. FILE is
+gc-CITY-TIME.tar.gz in this folder if it is not named, and never replaced. - is the standard output.`,
+		Example: "  gc bundle\n  gc bundle - | tar tz",
+		Args:    desk.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			daemon, err := a.daemon()
+			if err != nil {
+				return err
+			}
+			root, err := a.Root()
+			if err != nil {
+				return err
+			}
+			write := func(to io.Writer) (Bundled, error) { return daemon.Bundle(cmd.Context(), root, to) }
+			if len(args) > 0 && args[0] == "-" {
+				_, err := write(a.Stdout)
+				return err
+			}
+			file := fmt.Sprintf("gc-%s-%s.tar.gz", filepath.Base(root), a.Now().Format("20060102-150405"))
+			if len(args) > 0 {
+				file = args[0]
+			}
+			a.Talk("gathering what is known of %s; that may take some seconds", root)
+			return a.bundle(cmd.Context(), file, write)
+		},
+	})
+}
+
+// bundle makes the file, which is a whole one or none.
+func (a *app) bundle(ctx context.Context, name string, write func(io.Writer) (Bundled, error)) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: %s is there already; name another file", client.ErrRefused, name)
+	}
+	if err != nil {
+		return err
+	}
+	out := bundleFile{File: name}
+	out.Bundled, err = write(file)
+	if info, statErr := file.Stat(); statErr == nil {
+		out.Bytes = info.Size()
+	}
+	if err = errors.Join(err, file.Close(), context.Cause(ctx)); err != nil {
+		return errors.Join(err, os.Remove(name))
+	}
+	if a.JSON {
+		return a.Document(out)
+	}
+	for _, m := range out.Missing {
+		a.Talk("missing: %s: %s", m.Name, m.Error)
+	}
+	fmt.Fprintf(a.Stdout, "wrote %s: %d pages, %d bytes; read it before you give it to anybody\n", name, len(out.Pages), out.Bytes)
+	return nil
+}
