@@ -52,8 +52,8 @@ func refused() map[string]*huma.Response {
 func servers() []*huma.Server {
 	return []*huma.Server{
 		{URL: "http://city", Description: "over the Unix socket GC_WORKER_SOCKET; the host's name does not matter"},
-		{URL: "http://127.0.0.1:{port}", Description: "GC_WORKER_URL, where a worker cannot use a Unix socket", Variables: map[string]*huma.ServerVariable{
-			"port": {Default: "0", Description: "stands in <city>/.runtime/worker-<session>.port"},
+		{URL: "http://127.0.0.1:{port}", Description: "GC_WORKER_URL, where a worker cannot use a Unix socket; the port stands in <city>/.runtime/worker-<session>.port", Variables: map[string]*huma.ServerVariable{
+			"port": {Default: "0"},
 		}},
 	}
 }
