@@ -24,6 +24,7 @@ type Patch struct {
 	AcceptStartupDialogs   *bool               `toml:"accept_startup_dialogs"`
 	SupportsHooks          *bool               `toml:"supports_hooks"`
 	InstructionsFile       *string             `toml:"instructions_file"`
+	PathCheck              *string             `toml:"path_check"`
 	ResumeFlag             *string             `toml:"resume_flag"`
 	ResumeStyle            *ResumeStyle        `toml:"resume_style"`
 	SessionIDFlag          *string             `toml:"session_id_flag"`
@@ -46,6 +47,7 @@ func (patch Patch) apply(p Profile) Profile {
 	set(&p.EmitsPermissionWarning, patch.EmitsPermissionWarning)
 	set(&p.SupportsHooks, patch.SupportsHooks)
 	set(&p.InstructionsFile, patch.InstructionsFile)
+	set(&p.PathCheck, patch.PathCheck)
 	set(&p.ResumeFlag, patch.ResumeFlag)
 	set(&p.ResumeStyle, patch.ResumeStyle)
 	set(&p.SessionIDFlag, patch.SessionIDFlag)

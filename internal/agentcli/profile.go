@@ -72,6 +72,9 @@ type Profile struct {
 	// prime itself. InstructionsFile is the file it reads in its work folder.
 	SupportsHooks    bool   `toml:"supports_hooks"`
 	InstructionsFile string `toml:"instructions_file"`
+	// PathCheck is a program that must be found besides the command's own, where that is a
+	// wrapper.
+	PathCheck string `toml:"path_check"`
 
 	// ResumeFlag is the flag or the subcommand that takes the conversation's
 	// key, by ResumeStyle. SessionIDFlag gives a new conversation our own key;

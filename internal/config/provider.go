@@ -26,7 +26,7 @@ type Provider struct {
 	ForkFlag       string            `toml:"fork_flag" doc:"Flag that forks a conversation." later:"forks"`
 	OptionDefaults map[string]string `toml:"option_defaults" doc:"Values of options." later:"provider options"`
 	OptionsSchema  any               `toml:"options_schema" doc:"Options and their flags." later:"provider options"`
-	PathCheck      string            `toml:"path_check" doc:"Program that must be found." later:"doctor"`
+	PathCheck      string            `toml:"path_check" doc:"Program that must be found besides that of the command, where it is a wrapper: gc doctor looks for it."`
 	PrintArgs      []string          `toml:"print_args" doc:"Arguments of a run without a terminal." later:"titles"`
 	TitleModel     string            `toml:"title_model" doc:"Model that makes titles." later:"titles"`
 	SupportsACP    bool              `toml:"supports_acp" doc:"The agent CLI speaks the Agent Client Protocol."`

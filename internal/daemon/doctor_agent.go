@@ -62,8 +62,14 @@ func (x *examination) command(s *plan.Session) {
 		x.problem(check, fmt.Sprintf("the command is no shell command: %v", err), "mend start_command or args")
 		return
 	}
+	x.program(s, check, name)
+	x.program(s, "agent."+s.Agent+".path_check", s.PathCheck)
+}
+
+// program looks for a program where the agent would.
+func (x *examination) program(s *plan.Session, check, name string) {
 	if name == "" {
-		return // a default shell, or something that only the shell can tell
+		return // a default shell, or something that only the shell can tell; or nothing is named
 	}
 	path := x.pathOf(s)
 	found, err := program.Find(name, cmp.Or(s.Config.WorkDir, x.root), path)

@@ -134,6 +134,10 @@ func faults() []fault {
 			replace(t, root, "sleep 1000", "exec no-such-agent --flag")
 			return d
 		}, "agent.a.command", "no-such-agent is not found; PATH is " + os.Getenv("PATH")},
+		{"missing program behind a wrapper", func(t *testing.T, root string, d *Daemon) *Daemon {
+			replace(t, root, "[[agents]]", "[providers.base]\npath_check = \"no-such-cli\"\ncommand = \"sh\"\n[providers.wrapped]\nbase = \"base\"\n[[agents]]\nprovider = \"wrapped\"")
+			return d
+		}, "agent.a.path_check", "no-such-cli is not found"},
 		{"program that is not executable", func(t *testing.T, root string, d *Daemon) *Daemon {
 			write(t, filepath.Join(root, "tool"), "#!/bin/sh\n")
 			replace(t, root, "sleep 1000", root+"/tool")

@@ -44,17 +44,9 @@ func (d *Daemon) rules(city *config.City, desired plan.Desired) (*rulebook.Rules
 func (k *keeper) openJudge() (*logfile.File, error) {
 	file, err := logfile.Open(filepath.Join(k.root, premises.StateFolder, premises.LogFolder, guardFile), guardSize)
 	if err == nil {
-		k.judge = rulebook.NewJudge(rulebook.Options{Record: file, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: k.storeFault})
+		k.judge = rulebook.NewJudge(rulebook.Options{Record: file, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: func() error { return k.store.Load().Fault() }})
 	}
 	return file, err
-}
-
-// storeFault is what is wrong with the store.
-func (k *keeper) storeFault() error {
-	if db := k.store.Load(); db != nil {
-		return db.Fault()
-	}
-	return nil
 }
 
 // Guard returns the rules of the city.toml on disk, with more rule sets or files.

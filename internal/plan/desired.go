@@ -50,6 +50,7 @@ type Session struct {
 	Provider  string         // the runtime provider's selection: its name, or "kind:argument"
 	Config    runtime.Config // ready for Provider.Start, except for the per-incarnation environment
 	Suspended bool           // configured, but not to run
+	PathCheck string         // a program that must be found besides that of its command; empty: none
 
 	// UpstreamEnv is what the agent's upstream adds to Config.Env, by variable:
 	// addresses and credentials, resolved by the caller just before a start or

@@ -157,6 +157,7 @@ func (r *resolver) session() Session {
 		Provider:     selection,
 		Config:       r.config(),
 		Suspended:    a.Suspended || r.city.Workspace.Suspended || r.rig != nil && r.rig.Suspended,
+		PathCheck:    r.profile.PathCheck,
 		UpstreamEnv:  r.upstreamEnv(),
 		Credentials:  a.Credentials,
 		StartTimeout: r.city.Session.StartupTimeout,

@@ -96,6 +96,7 @@ func patchOf(base string, s config.Provider, inherited agentcli.Profile) agentcl
 		AcceptStartupDialogs:   s.AcceptStartupDialogs,
 		SupportsHooks:          written(s.Keys, "supports_hooks", s.SupportsHooks),
 		InstructionsFile:       written(s.Keys, "instructions_file", s.InstructionsFile),
+		PathCheck:              written(s.Keys, "path_check", s.PathCheck),
 		ResumeFlag:             written(s.Keys, "resume_flag", s.ResumeFlag),
 		ResumeStyle:            written(s.Keys, "resume_style", agentcli.ResumeStyle(s.ResumeStyle)),
 		SessionIDFlag:          written(s.Keys, "session_id_flag", s.SessionIDFlag),

@@ -48,8 +48,13 @@ func (d *DB) isClosing() bool {
 func (d *DB) Damage() *Damage { return d.damage }
 
 // Fault returns what is wrong with the store now, nil if it works. It is a
-// glance, and matches [ErrUnavailable].
-func (d *DB) Fault() error { return d.health.fault() }
+// glance, and matches [ErrUnavailable]. A store that is not open yet, nil, has none.
+func (d *DB) Fault() error {
+	if d == nil {
+		return nil
+	}
+	return d.health.fault()
+}
 
 // faultChanged tells of a fault that begins, becomes another or ends.
 func (d *DB) faultChanged(was, is error, lasted time.Duration) {

@@ -361,9 +361,13 @@ func (a *account) use(b Budget) Use {
 		out.Until = time.Time{}
 	}
 	if out.Unknown == "" && a.unknown > 0 {
-		out.Unknown = fmt.Sprintf("%d more responses told no tokens", a.unknown)
+		more := fmt.Sprintf("%d more responses", a.unknown)
+		if a.unknown == 1 {
+			more = "one more response"
+		}
+		out.Unknown = more + " told no tokens"
 		if b.Measure == MeasureUSD {
-			out.Unknown = fmt.Sprintf("what %d more responses cost is not known", a.unknown)
+			out.Unknown = "what " + more + " cost is not known"
 		}
 	}
 	return out
