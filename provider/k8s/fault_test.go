@@ -404,26 +404,38 @@ func TestATokenThatExpiresWhileAStartIsTakenBack(t *testing.T) {
 // A pod whose start was cut off by the death of who began it does not stay in the way: at first
 // somebody may be starting it still, soon nobody does.
 func TestAPodThatNobodyStartsAnyMore(t *testing.T) {
-	inBubble(t, func(r *rig) {
-		pod, err := manifest(order{city: "city", session: "a", place: "p", try: "another", settings: r.cfg.Settings, cfg: r.agent()})
-		if err == nil {
-			_, err = r.cluster.create(r.Context(), pod)
-		}
-		if err != nil {
-			r.Fatal(err)
-		}
-		<-time.After(time.Second)
-		r.sees("a", runtime.Alive, runtime.Unknown)
-		r.says(r.Start(r.Context(), "a", r.agent()), runtime.ErrSessionInitializing)
-		<-time.After(orphanedAfter / 2)
-		r.sees("a", runtime.Alive, runtime.Unknown)
-		<-time.After(orphanedAfter)
-		r.sees("a", runtime.Alive, runtime.Dead)
-		before := r.api.uids()
-		r.begin("a")
-		r.once("a")
-		if now := r.api.uids(); now[0] == before[0] {
-			r.Error("the pod of the start that was cut off is used")
-		}
-	})
+	for name, phase := range map[string]func(*corev1.Pod){
+		"runs":      nil,
+		"has none":  func(*corev1.Pod) {},
+		"waits for": func(p *corev1.Pod) { p.Spec.NodeName = "n1" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(r *rig) {
+				r.api.stays, r.api.stuck = phase != nil, phase
+				pod, err := manifest(order{city: "city", session: "a", place: "p", try: "another", settings: r.cfg.Settings, cfg: r.agent()})
+				if err == nil {
+					_, err = r.cluster.create(r.Context(), pod)
+				}
+				if err != nil {
+					r.Fatal(err)
+				}
+				r.api.stays = false
+				<-time.After(time.Second)
+				r.sees("a", runtime.Alive, runtime.Unknown)
+				r.says(r.Start(r.Context(), "a", r.agent()), runtime.ErrSessionInitializing)
+				<-time.After(orphanedAfter / 2)
+				r.sees("a", runtime.Alive, runtime.Unknown)
+				<-time.After(orphanedAfter)
+				r.sees("a", runtime.Alive, runtime.Dead)
+				_, err = r.GetMeta("a", "KEY")
+				r.says(err, runtime.ErrSessionNotFound)
+				before := r.api.uids()
+				r.begin("a")
+				r.once("a")
+				if now := r.api.uids(); now[0] == before[0] {
+					r.Error("the pod of the start that was cut off is used")
+				}
+			})
+		})
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"gascity/internal/feed"
 	"gascity/internal/outpost"
@@ -32,6 +33,7 @@ type Provider struct {
 	ways      map[string]*way     // by the session's name
 	starts    map[string]struct{} // under way in this process
 	disrupted map[string]string   // why a session's last pod ended
+	lonely    map[string]lonely   // pods in which a session is to be started, and that nothing starts here
 	watching  bool                // somebody follows events
 	closed    bool
 }
@@ -53,7 +55,7 @@ func Open(cfg Config) (*Provider, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	cfg.Limits = cfg.Limits.filled()
-	p := &Provider{cfg: cfg, cluster: &cluster{settings: cfg.Settings}, ways: map[string]*way{}, starts: map[string]struct{}{}, disrupted: map[string]string{}}
+	p := &Provider{cfg: cfg, cluster: &cluster{settings: cfg.Settings}, ways: map[string]*way{}, starts: map[string]struct{}{}, disrupted: map[string]string{}, lonely: map[string]lonely{}}
 	p.life, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	p.view = newView(p.cluster, cfg.ID, p.changed)
 	p.enter = func(name string, pod *corev1.Pod) inside { return outpost.Open(p.options(name, pod)) }
@@ -151,6 +153,9 @@ func (p *Provider) atContext(ctx context.Context, op, name string) (*way, error)
 	case Ended, Leaving:
 		return fail(fmt.Errorf("%w: %w", runtime.ErrSessionNotFound, c.Err))
 	default:
+		if p.abandoned(name, pod) {
+			return fail(fmt.Errorf("%w: its start was cut off", runtime.ErrSessionNotFound))
+		}
 		return fail(errors.Join(fmt.Errorf("%w: its pod is %s", runtime.ErrSessionInitializing, c.Phase), c.Err))
 	}
 }
@@ -200,6 +205,9 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 	default:
 		obs.Session = runtime.Alive // somebody starts it, or it is on its way out
 		obs.InstanceToken = p.lastSeen(name, pod.UID)
+		if c.Phase != Leaving && p.abandoned(name, pod) {
+			obs.Agent, obs.Attached = runtime.Dead, 0
+		}
 		return obs, nil
 	}
 	return p.observeIn(ctx, name, pod)
@@ -213,38 +221,46 @@ func (p *Provider) observeIn(ctx context.Context, name string, pod *corev1.Pod) 
 		return obs, err
 	}
 	p.seen(w, obs.InstanceToken)
-	if empty := p.empty(w, name, obs.Session == runtime.Dead); obs.Session == runtime.Dead { // it is being started, or was left so
+	if obs.Session == runtime.Dead { // it is being started, or was left so
 		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
-		if empty > orphanedAfter || p.abandoned(pod) {
+		if p.abandoned(name, pod) {
 			obs.Agent = runtime.Dead
 		}
+		return obs, nil
 	}
+	p.mu.Lock()
+	delete(p.lonely, name)
+	p.mu.Unlock()
 	return obs, nil
 }
 
-// orphanedAfter is how long a pod that runs may be seen without its session, while nothing starts it
+// lonely is a pod and since when nothing is seen to start its session.
+type lonely struct {
+	uid   types.UID
+	since time.Time
+}
+
+// orphanedAfter is how long a pod may be seen before its session is there, while nothing starts it
 // here: whoever began that has ended. An outpost that loses who starts takes a start back by itself.
 const orphanedAfter = 30 * time.Second
 
-// empty notes whether the pod was seen without its session, and returns for how long it has been so
-// while no start was under way in this process.
-func (p *Provider) empty(w *way, name string, without bool) time.Duration {
+// abandoned reports whether nobody starts the session of a pod any more: it has been seen so for a
+// while, or the pod is older than any start lasts.
+func (p *Provider) abandoned(name string, pod *corev1.Pod) bool {
+	l := p.cfg.Limits
+	if time.Since(age(pod).Time) > l.Schedule+l.Pull+2*l.Prepare {
+		return true
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, busy := p.starts[name]; !without || busy && w.empty.IsZero() {
-		w.empty = time.Time{}
-		return 0
+	seen, known := p.lonely[name]
+	if known = known && seen.uid == pod.UID; known {
+		return time.Since(seen.since) > orphanedAfter
 	}
-	if w.empty.IsZero() {
-		w.empty = time.Now()
+	if _, busy := p.starts[name]; !busy { // else it may be that start's own
+		p.lonely[name] = lonely{pod.UID, time.Now()}
 	}
-	return time.Since(w.empty)
-}
-
-// abandoned reports whether a pod is older than any start lasts.
-func (p *Provider) abandoned(pod *corev1.Pod) bool {
-	l := p.cfg.Limits
-	return time.Since(age(pod).Time) > l.Schedule+l.Pull+2*l.Prepare
+	return false
 }
 
 // Watch keeps the contract of runtime.Watcher.

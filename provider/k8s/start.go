@@ -103,7 +103,7 @@ func (p *Provider) clear(ctx context.Context, name string) error {
 			return runtime.ErrSessionInitializing
 		}
 	default:
-		if !p.abandoned(pod) {
+		if !p.abandoned(name, pod) {
 			return errors.Join(fmt.Errorf("%w: its pod is %s", runtime.ErrSessionInitializing, c.Phase), c.Err)
 		}
 	}

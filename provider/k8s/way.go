@@ -11,7 +11,6 @@ import (
 	goruntime "runtime"
 	"strings"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,8 +24,7 @@ type way struct {
 	uid    types.UID
 	out    inside
 	follow sync.Once
-	token  string    // of the incarnation that was last seen in it; guarded by Provider.mu
-	empty  time.Time // since when it is seen without its session; guarded by Provider.mu
+	token  string // of the incarnation that was last seen in it; guarded by Provider.mu
 }
 
 // inside is the outpost in a pod.
