@@ -140,6 +140,7 @@ func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, err
 	}
 	cfg.Command, cfg.PromptFlag, cfg.Env = "exec "+strings.Join(words, " "), "", env
 	cfg.ReadyPromptPrefix = ""
+	cfg.ProviderName, cfg.ProviderOverlayName = "", "" // what is known of the CLI's screen is not the host's
 	off := false
 	if managed {
 		cfg.ReadyPromptPrefix, cfg.AcceptStartupDialogs = acphost.ReadyPrefix, &off
