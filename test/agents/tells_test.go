@@ -28,8 +28,7 @@ func speeches() map[string]speech {
 			args: `"-c", "sandbox_mode=\"danger-full-access\"", "-c", "approval_policy=\"never\""`, tool: "execute", mode: "full-access",
 			plan: `update_plan:{"plan":[{"step":"one step","status":"in_progress"}]}`,
 		},
-		"gemini":   {profile: "gemini", mode: "yolo"},
-		"opencode": {profile: "opencode"},
+		"gemini": {profile: "gemini", mode: "yolo"},
 	}
 }
 
@@ -38,7 +37,7 @@ func speeches() map[string]speech {
 // and modes are events (R16).
 func TestSpeakersTell(t *testing.T) {
 	together(t)
-	for _, name := range driven("codex-acp", "claude-agent-acp", "gemini", "opencode") {
+	for _, name := range driven("codex-acp", "claude-agent-acp", "gemini") {
 		t.Run(name, func(t *testing.T) {
 			together(t)
 			s := speeches()[name]
