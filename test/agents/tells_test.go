@@ -88,7 +88,7 @@ func (a *agent) tells(s speech) {
 			a.t.Errorf("its tool is called %q", e.ToolsCalled[0].Name)
 		}
 	}
-	if tools != 4 {
+	if s.tool != "" && tools != 4 { // gemini calls no hook for them
 		a.t.Errorf("it tells of %d tools, and has used 4: %+v", tools, a.reports("tool_used"))
 	}
 	if modes := a.reports("mode"); s.mode != "" && (len(modes) == 0 || modes[0].Message != s.mode) {
@@ -115,7 +115,7 @@ func (a *agent) accounted(texts []string) {
 		}
 		got := a.counted()
 		if tokens := (spent{got.responses, main.input, main.output}); got == tokens && main.responses >= int64(len(texts)+4) {
-			note(a.t, a.found, "usage", "%d turns with %d responses, %d tokens in and %d out: as the mock has told, without %d asides; its tools, plans and modes are events", len(texts), main.responses, got.input, got.output, asides.responses)
+			note(a.t, a.found, "usage", "%d turns with %d responses, %d tokens in and %d out: as the mock has told, without %d asides", len(texts), main.responses, got.input, got.output, asides.responses)
 			return
 		}
 		if ctx.Err() != nil {
