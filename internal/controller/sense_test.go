@@ -309,20 +309,23 @@ func TestALimitInTheLastWordsIsNoCrash(t *testing.T) {
 		w.settings = Settings{MaxRestarts: 1, RestartWindow: time.Hour}
 		w.begin()
 		until := time.Now().Add(2 * time.Hour)
-		last := &runtime.Evidence{Source: runtime.SourceScreen, Activity: runtime.ActivityLimited, Until: until, Detail: "usage limit"}
-		w.fake.set(func(f *fake) {
-			f.last = last
-			f.onStart = func(context.Context, string) error {
-				return &runtime.StartupDeath{Exit: runtime.Exit{Code: 1}, Output: "usage limit", Last: last}
-			}
-		})
+		says := func(until time.Time) { // what it said is never changed: somebody may read it
+			last := &runtime.Evidence{Source: runtime.SourceScreen, Activity: runtime.ActivityLimited, Until: until, Detail: "usage limit"}
+			w.fake.set(func(f *fake) {
+				f.last = last
+				f.onStart = func(context.Context, string) error {
+					return &runtime.StartupDeath{Exit: runtime.Exit{Code: 1}, Output: "usage limit", Last: last}
+				}
+			})
+		}
+		says(until)
 		w.fake.end("gc-town-a", 1)
 		w.after(time.Hour)
 		if got := w.fake.number("start"); got != 1 {
 			t.Errorf("%d starts within the limit", got-1)
 		}
 		next := until.Add(2 * time.Hour)
-		last.Until = next
+		says(next)
 		w.after(90 * time.Minute) // one try, whose agent says so again
 		if r := w.records.record(t, "gc-town-a"); len(r.Failures) != 0 || !r.Limited.Until.Equal(next) || w.fake.number("start") != 2 {
 			t.Errorf("%d starts, the store holds %+v; want one try and the new limit", w.fake.number("start"), r)
