@@ -44,6 +44,18 @@ func (s *Set) Resolve(name, family string) Profile {
 	return p
 }
 
+// Screenless returns the set without what it knows of the screens of the CLIs and their
+// dialogs: for sessions that show what another program draws.
+func (s *Set) Screenless() *Set {
+	bare := s.profiles[Generic]
+	profiles := maps.Clone(s.profiles)
+	for name, p := range profiles {
+		p.Screen, p.Dialogs = bare.Screen, bare.Dialogs
+		profiles[name] = p
+	}
+	return &Set{profiles: profiles}
+}
+
 // Names returns the names of all profiles, sorted.
 func (s *Set) Names() []string { return sortedKeys(s.profiles) }
 

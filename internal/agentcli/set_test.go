@@ -2,6 +2,7 @@ package agentcli
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -149,4 +150,21 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("accepted what Validate refuses: %v", p.Validate())
 		}
 	})
+}
+
+// TestScreenlessKnowsNoScreens keeps everything but what a CLI's own screen looks like, and
+// changes nothing of the set that it was made from.
+func TestScreenlessKnowsNoScreens(t *testing.T) {
+	bare, _ := Builtin().Lookup(Generic)
+	screenless := Builtin().Screenless()
+	for _, name := range Builtin().Names() {
+		want, _ := Builtin().Lookup(name)
+		want.Screen, want.Dialogs = bare.Screen, bare.Dialogs
+		if got, _ := screenless.Lookup(name); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is %+v, want %+v", name, got, want)
+		}
+	}
+	if p, _ := Builtin().Lookup("claude"); len(p.Dialogs) == 0 {
+		t.Error("the set itself has lost its dialogs")
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"gascity/internal/acphost"
+	"gascity/internal/agentcli"
 	"gascity/internal/local"
 	"gascity/runtime"
 )
@@ -68,6 +69,10 @@ func Open(cfg Config) (*Provider, error) {
 	}
 	cfg.BusyTimeout = cmp.Or(cfg.BusyTimeout, DefaultBusy)
 	cfg.HandshakeTimeout = cmp.Or(cfg.HandshakeTimeout, acphost.DefaultHandshake)
+	if cfg.Profiles == nil {
+		cfg.Profiles = agentcli.Builtin()
+	}
+	cfg.Profiles = cfg.Profiles.Screenless() // what is shown is the host's, not the agent's
 	w := &way{cfg}
 	sessions, err := local.OpenHosted(cfg.Options, w)
 	if err != nil {
@@ -140,7 +145,6 @@ func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, err
 	}
 	cfg.Command, cfg.PromptFlag, cfg.Env = "exec "+strings.Join(words, " "), "", env
 	cfg.ReadyPromptPrefix = ""
-	cfg.ProviderName, cfg.ProviderOverlayName = "", "" // what is known of the CLI's screen is not the host's
 	off := false
 	if managed {
 		cfg.ReadyPromptPrefix, cfg.AcceptStartupDialogs = acphost.ReadyPrefix, &off
