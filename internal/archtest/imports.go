@@ -29,7 +29,7 @@ var hiddenFromDrivers = []string{
 var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
 	"internal/agent", "internal/agentcli", "internal/agentcli/hooks", "internal/config", "internal/event",
-	"internal/plan", "internal/session", "internal/guard", "internal/primer", "internal/text",
+	"internal/plan", "internal/session", "internal/guard", "internal/primer", "internal/text", "internal/usage",
 	"internal/cli/desk", "internal/cli/page", "internal/cli/manual", "internal/cli/view",
 	"internal/cli/agent", "internal/cli/talk", "internal/cli/editor", "internal/acp",
 }

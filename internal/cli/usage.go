@@ -10,6 +10,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/desk"
 	"gascity/internal/cli/page"
+	"gascity/internal/usage"
 )
 
 func usageCommand(a *app) *cobra.Command {
@@ -20,9 +21,12 @@ func usageCommand(a *app) *cobra.Command {
 		Long: `Sums up what workers told of the responses of their models: each response once, tokens in disjoint
 columns, the cost as the worker told it, else by the table of prices. A ? is what nobody told, and a +
 says that there is more than that. Costs without a + are complete.`,
-		Example: "  gc usage\n  gc usage --by model --since 7d\n  gc usage budgets\n  gc usage lift day",
+		Example: "  gc usage\n  gc usage --by model --since 7d\n  gc usage budgets\n  gc usage lift day\n  gc usage prices > prices.toml",
 		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := desk.OneOf(cmd, "--by", by, groupings()...); err != nil {
+				return err
+			}
 			from, err := a.Moment("--since", cmp.Or(since, "24h"))
 			if err != nil {
 				return err
@@ -42,9 +46,27 @@ says that there is more than that. Costs without a + are complete.`,
 	}
 	cmd.Flags().StringVar(&by, "by", "agent", "what is summed up: agent, model, day or tool")
 	cmd.Flags().StringVar(&since, "since", "", "from which `time` on: a duration such as 7d, or a moment (default 24h)")
-	desk.Words(cmd, "by", "agent", "model", "day", "tool")
-	cmd.AddCommand(budgetsCommand(a), liftCommand(a))
+	desk.Words(cmd, "by", groupings()...)
+	cmd.AddCommand(budgetsCommand(a), liftCommand(a), pricesCommand(a))
 	return a.Listing(cmd)
+}
+
+// groupings are what can be summed up.
+func groupings() []string { return []string{"agent", "model", "day", "tool"} }
+
+func pricesCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "prices",
+		Short: "The table of prices that comes with gc",
+		Long: `Prints the table of prices as a file to change: name it in city.toml, as the table itself explains.
+A running city takes it at once, and everything that was not priced by a worker is priced by it.`,
+		Example: "  gc usage prices > prices.toml",
+		Args:    desk.Between(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := a.Stdout.Write(usage.Table())
+			return err
+		},
+	}
 }
 
 // nothing says of what there is none.

@@ -90,8 +90,10 @@ func (x *examination) config() {
 		}
 	case errors.Is(err, fs.ErrNotExist):
 		x.problem("config", "there is no "+path, "make one with: gc init")
+	case errors.Is(err, fs.ErrPermission):
+		x.problem("config", err.Error(), "make it readable for this user")
 	default:
-		x.problem("config", err.Error(), "make "+path+" readable")
+		x.problem("config", err.Error(), "mend what it names")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 
 //go:embed prices.toml
 var prices []byte
+
+// Table is the text of the table that comes with the product, for people to change.
+func Table() []byte { return slices.Clone(prices) }
 
 // Price is what a model costs from a day on, in US dollars for a million tokens.
 type Price struct {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/config"
 	"gascity/internal/lease"
 	"gascity/provider/acp"
 	"gascity/provider/exec"
@@ -250,7 +251,11 @@ func Find(selection string) (driver Driver, argument string, err error) {
 	drivers := Drivers()
 	at := slices.IndexFunc(drivers, func(d Driver) bool { return d.Name == name })
 	if at < 0 || drivers[at].Argument == "" && argument != "" {
-		return Driver{}, "", fmt.Errorf("%w: there is no runtime provider %q; known are: %s", client.ErrNotFound, selection, strings.Join(Names(), ", "))
+		known := "known are: " + strings.Join(Names(), ", ")
+		if hint := config.Suggest(name, slices.Values(Names())); strings.Contains(hint, "did you mean") {
+			known = hint + " " + known
+		}
+		return Driver{}, "", fmt.Errorf("%w: there is no runtime provider %q; %s", client.ErrNotFound, selection, known)
 	}
 	if drivers[at].Argument != "" && argument == "" {
 		return Driver{}, "", fmt.Errorf("%w: the runtime provider %q needs an argument: %s:%s", client.ErrNotFound, name, name, drivers[at].Argument)

@@ -15,23 +15,26 @@ import (
 	"gascity/runtime/runtimetest/fake"
 )
 
-func config(t *testing.T) Config {
+func blank(t *testing.T) Config {
 	t.Helper()
 	dir := t.TempDir()
 	return Config{Dir: dir, LogDir: dir, StateDir: dir, WorkDir: dir, City: "city", Env: []string{"PATH=" + dir}, Shim: []string{"false"}}
 }
 
 func TestUnknownProvidersListTheKnown(t *testing.T) {
-	cfg := config(t)
+	cfg := blank(t)
 	for _, selection := range []string{"", "nope", "pty:x", "auto:x"} {
 		if p, err := Open(selection, cfg); p != nil || !errors.Is(err, client.ErrNotFound) || !strings.Contains(err.Error(), strings.Join(Names(), ", ")) {
 			t.Errorf("Open(%q) = %v, %v, want an error that lists the known", selection, p, err)
 		}
 	}
+	if _, _, err := Find("tmxu"); err == nil || !strings.Contains(err.Error(), `did you mean "tmux"?`) {
+		t.Errorf("of a misspelt one: %v", err)
+	}
 }
 
 func TestLookPath(t *testing.T) {
-	cfg := config(t)
+	cfg := blank(t)
 	dir := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"tool": 0o700, "text": 0o600} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho tool 3.4\necho more\n"), mode); err != nil {
@@ -83,7 +86,7 @@ func TestRouting(t *testing.T) {
 }
 
 func TestARouterOpensItsBackends(t *testing.T) {
-	cfg := config(t)
+	cfg := blank(t)
 	cfg.Routing = Routing{Local: "pty", Remote: "nope", Match: "far"}
 	p, err := Open("hybrid", cfg)
 	if err != nil {
@@ -151,7 +154,7 @@ func TestLateHoldsNothingUntilItIsOpen(t *testing.T) {
 
 // A script that is missing is known before anything is started at it, and nothing is made by looking.
 func TestVersionLooksForScripts(t *testing.T) {
-	cfg := config(t)
+	cfg := blank(t)
 	for script, want := range map[string]string{"exec:./none": "./none", "exec:none": "PATH", "exec:./plain": "not executable", "exec:./good": ""} {
 		for name, mode := range map[string]os.FileMode{"plain": 0o600, "good": 0o700} {
 			if err := os.WriteFile(filepath.Join(cfg.WorkDir, name), []byte("#!/bin/sh\nexit 2\n"), mode); err != nil {
