@@ -163,7 +163,8 @@ func (h *host) run(ctx context.Context, version string) int {
 			h.page.line("acp: " + err.Error())
 		}
 	})
-	work.Go(func() { server.serve(ctx) })
+	answered := make(chan struct{})
+	work.Go(func() { defer close(answered); server.serve(ctx) })
 	work.Go(func() { h.report.serve(ctx) })
 	failed := make(chan error, 1)
 	work.Go(func() { failed <- h.handshake(ctx, version) })
@@ -171,9 +172,13 @@ func (h *host) run(ctx context.Context, version string) int {
 	h.child.drain(served)
 	h.ends()
 	h.tools.close()
+	_ = server.close() // it ends with us
+	select {           // whoever waits is told how it ended, before cancel cuts them all off
+	case <-answered:
+	case <-time.After(drainTime):
+	}
 	h.report.close()
 	cancel()
-	_ = server.close() // it ends with us
 	work.Wait()
 	if code >= 0 {
 		return code
