@@ -73,6 +73,14 @@ func (c city) Close() error {
 
 // serverless is an error if a server of that folder runs.
 func serverless(dir string) error {
+	err := clientless(dir)
+	for end := time.Now().Add(5 * time.Second); err != nil && time.Now().Before(end); err = clientless(dir) {
+		<-time.After(20 * time.Millisecond) // a client that was being started when its server ended, ends too
+	}
+	return err
+}
+
+func clientless(dir string) error {
 	all, err := proc.List()
 	if err != nil {
 		return err

@@ -84,14 +84,33 @@ func (t *tally) finish(e event, key string) {
 	switch {
 	case e.Action == "fail":
 		t.failing = append(t.failing, key)
-		for _, line := range t.output[key] {
-			fmt.Fprint(t.out, line)
+		t.print(key)
+		if e.Test == "" {
+			t.unended(e.Package)
 		}
 	case e.Test == "" && e.Action == "pass":
 		fmt.Fprintf(t.out, "ok    %s (%.1f s)\n", e.Package, e.Elapsed)
 	case e.Test != "" && e.Action == "skip":
 		why := reason(t.output[key])
 		t.skips[why] = append(t.skips[why], key)
+	}
+}
+
+func (t *tally) print(key string) {
+	for _, line := range t.output[key] {
+		fmt.Fprint(t.out, line)
+	}
+}
+
+// unended tells of the tests that a package has left without an end: it was killed, or
+// crashed, and why stands in the output of one of them.
+func (t *tally) unended(pkg string) {
+	for _, key := range slices.Sorted(maps.Keys(t.output)) {
+		if strings.HasPrefix(key, pkg+".") {
+			t.failing = append(t.failing, key+" (did not end)")
+			t.print(key)
+			delete(t.output, key)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ const stream = `{"Action":"start","Package":"x/a"}
 a line of the go command
 {"Action":"output","Package":"x/b","Test":"TestBad","Output":"    bad_test.go:3: got 1, want 2\n"}
 {"Action":"fail","Package":"x/b","Test":"TestBad"}
+{"Action":"output","Package":"x/b","Test":"TestHangs","Output":"goroutine 7 [chan receive]:\n"}
 {"Action":"fail","Package":"x/b"}
 {"ImportPath":"x/c","Action":"build-output","Output":"c.go:1: does not build\n"}
 {"ImportPath":"x/c","Action":"build-fail"}
@@ -31,7 +32,7 @@ func TestTallyTellsWhatFailedAndWhatWasSkipped(t *testing.T) {
 	for _, want := range []string{
 		"ok    x/a (1.2 s)", "a line of the go command", "bad_test.go:3: got 1, want 2", "c.go:1: does not build",
 		"1 passed, 1 failed, 1 skipped in 3s", "skipped 1: tmux is not installed (x/a.TestScreen)",
-		"FAIL x/b.TestBad", "FAIL x/c (build)", "FAIL skipped although GC_TEST_REQUIRE names the tool: tmux",
+		"FAIL x/b.TestBad", "goroutine 7 [chan receive]", "FAIL x/b.TestHangs (did not end)", "FAIL x/c (build)", "FAIL skipped although GC_TEST_REQUIRE names the tool: tmux",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())
