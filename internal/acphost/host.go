@@ -173,7 +173,8 @@ func (h *host) run(ctx context.Context, version string) int {
 	h.ends()
 	h.tools.close()
 	_ = server.close() // it ends with us
-	select {           // whoever waits is told how it ended, before cancel cuts them all off
+	// Whoever waits is told how it ended, before cancel cuts them all off.
+	select {
 	case <-answered:
 	case <-time.After(drainTime):
 	}

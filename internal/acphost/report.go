@@ -93,10 +93,9 @@ func (r *reporter) serve(ctx context.Context) {
 			}
 			break
 		}
-		if _, err := r.client.Telemetry(ctx, batch...); ctx.Err() != nil {
+		_, _ = r.client.Telemetry(ctx, batch...) // what the city refuses it will not take later either
+		if ctx.Err() != nil {
 			return
-		} else if err != nil {
-			continue // the city refuses it: it will not take it later either
 		}
 	}
 }

@@ -71,7 +71,10 @@ func (a *app) bundle(ctx context.Context, name string, write func(io.Writer) (Bu
 	if info, statErr := file.Stat(); statErr == nil {
 		out.Bytes = info.Size()
 	}
-	if err = errors.Join(err, file.Close(), context.Cause(ctx)); err != nil {
+	if err == nil {
+		err = context.Cause(ctx) // interrupted at its last page
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
 		return errors.Join(err, os.Remove(name))
 	}
 	if a.JSON {

@@ -11,9 +11,7 @@ import (
 // detached nobody counts as attached any more.
 func TestAttachedTerminal(t *testing.T) {
 	requireCluster(t)
-	if _, err := osexec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not here")
-	}
+	needs(t, "tmux")
 	c := newTown(t, "[[agents]]\nname = \"one\"\nstart_command = \"exec bash --norc\"\n[agents.env]\nGC_K8S_PULL_POLICY = \"IfNotPresent\"\n")
 	tmux := func(args ...string) string {
 		out, _ := osexec.CommandContext(t.Context(), "tmux", append([]string{"-S", c.root + "/tmux", "-f", "/dev/null"}, args...)...).CombinedOutput()

@@ -9,6 +9,7 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,21 @@ func requireCluster(t *testing.T) {
 	if os.Getenv(folderVariable) == "" || os.Getenv(programVariable) == "" {
 		t.Skip("there is no cluster: make test-cluster runs this")
 	}
+}
+
+// needs returns where a program is that a test drives. Without it the test is left out, and
+// fails where GC_TEST_REQUIRE names it: nobody counts what is skipped here.
+func needs(t *testing.T, name string) string {
+	t.Helper()
+	path, err := osexec.LookPath(name)
+	switch {
+	case err == nil:
+	case slices.Contains(strings.Split(os.Getenv("GC_TEST_REQUIRE"), ","), name):
+		t.Fatalf("%s is not here, and GC_TEST_REQUIRE names it", name)
+	default:
+		t.Skipf("%s is not here", name)
+	}
+	return path
 }
 
 func program(name string) string { return filepath.Join(os.Getenv(programVariable), name) }

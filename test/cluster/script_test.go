@@ -15,10 +15,8 @@ import (
 // and an image of a shell, tmux and awk. Its pods share the folder that the check's agents write to.
 func TestSessionScript(t *testing.T) {
 	requireCluster(t)
+	needs(t, "jq")
 	space(t)
-	if _, err := osexec.LookPath("jq"); err != nil {
-		t.Skip("jq is not here")
-	}
 	script := must(filepath.Abs("../../contrib/session-scripts/gc-session-k8s"))
 	pod := filepath.Join(t.TempDir(), "pod.json")
 	if err := os.WriteFile(pod, must(json.Marshal(map[string]any{"spec": map[string]any{

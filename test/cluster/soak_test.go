@@ -115,10 +115,7 @@ func (s *soak) city(dir, config string, each int) string {
 // host starts an sshd of its own and returns the configuration of clients that know it as box.
 func host(t *testing.T, dir string) string {
 	t.Helper()
-	sshd, err := osexec.LookPath("sshd")
-	if err != nil {
-		t.Skip("sshd is not here")
-	}
+	sshd := needs(t, "sshd")
 	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // agents in pods are another user
 		t.Fatal(err)
 	}
