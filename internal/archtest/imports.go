@@ -32,6 +32,7 @@ var openToCLI = []string{
 	"internal/plan", "internal/session", "internal/guard", "internal/primer", "internal/text", "internal/usage",
 	"internal/cli/desk", "internal/cli/page", "internal/cli/manual", "internal/cli/view",
 	"internal/cli/agent", "internal/cli/talk", "internal/cli/editor", "internal/acp",
+	"internal/archive", // what gc copy brings is written by the person's own process
 }
 
 // knowsDrivers are the rooms that may import the table of drivers.

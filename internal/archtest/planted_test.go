@@ -169,6 +169,10 @@ var planted = map[string][]plant{
 		{"good", source("docs/a.md", "see [b](adr/b.md), [all](adr/), [up](../go.mod), [web](https://example.org/x)") + source("docs/adr/b.md", "b"), ""},
 		{"code", source("docs/a.md", "`[]T(x)`\n```\n[]T(x)\n```\n    []T(x)"), ""},
 	},
+	"doc-proof": {
+		{"gone", source("docs/a.md", "held by `TestOfOld`") + source("runtime/a_test.go", "package runtime\nfunc TestOfNew() {}"), "docs/a.md:1: names TestOfOld"},
+		{"there", source("docs/a.md", "held by `TestOfNew`, see `Test...IsCurrent`") + source("runtime/a_test.go", "package runtime\nfunc TestOfNew() {}"), ""},
+	},
 	"driver-conformance": {
 		{"without", source("provider/pty/a.go", "package pty") + source("provider/pty/a_test.go", "package pty\nfunc TestOther() {}"), "provider/pty"},
 		{"with", source("provider/pty/a.go", "package pty") + source("provider/pty/a_test.go", "package pty_test\nfunc TestConformance() {}"), ""},

@@ -53,6 +53,7 @@ var rooms = []room{
 	{dir: "internal/jsontext", layer: layerLeaf},
 	{dir: "internal/due", layer: layerLeaf},
 	{dir: "internal/rawlog", layer: layerLeaf},
+	{dir: "internal/archive", layer: layerLeaf},
 	{dir: "internal/metric", layer: layerLeaf},
 	{dir: "internal/logfile", layer: layerLeaf},
 	{dir: "internal/acp", layer: layerLeaf},

@@ -55,6 +55,7 @@ func Rules() []Rule {
 		{"file-name", "a file is named by its noun", checkFileNames},
 		{"driver-conformance", "a driver is what the suite says it is", checkConformance},
 		{"doc-link", "a page that leads nowhere is not read twice", checkLinks},
+		{"doc-proof", "a promise whose test has gone is held by nothing", checkProofs},
 	}
 }
 

@@ -1,0 +1,42 @@
+package archtest
+
+import (
+	"go/ast"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// proof finds the name of a test in a page's code.
+var proof = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z][A-Za-z0-9]*)`")
+
+// checkProofs reports tests that a Markdown page names and the tree does not have.
+func checkProofs(t *Tree) []Finding {
+	known := map[string]bool{}
+	for _, file := range t.Go {
+		if !file.Test {
+			continue
+		}
+		for _, decl := range file.Syntax.Decls {
+			if function, ok := decl.(*ast.FuncDecl); ok && function.Recv == nil {
+				known[function.Name.Name] = true
+			}
+		}
+	}
+	var found []Finding
+	for _, text := range t.Texts {
+		if !strings.HasSuffix(text.Path, ".md") || strings.Contains(text.Path, "testdata/") {
+			continue
+		}
+		number := 0
+		for line := range strings.Lines(string(text.Body)) {
+			number++
+			for _, match := range proof.FindAllStringSubmatch(line, -1) {
+				if !known[match[1]] {
+					found = append(found, Finding{text.Path + ":" + strconv.Itoa(number), "names " + match[1] + ", which is no test"})
+				}
+			}
+		}
+	}
+	return found
+}
