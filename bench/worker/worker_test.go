@@ -86,11 +86,12 @@ const distinct = 12_000
 // input is a command as a tool's input. With a number it is like no other one.
 func input(b *testing.B, command string, number int) json.RawMessage {
 	b.Helper()
-	if number > 0 {
+	switch {
+	case number == 0:
+	case strings.Contains(command, "\n"), strings.HasSuffix(command, "done"): // no word may follow
+		command = fmt.Sprintf("cd /src/%d; %s", number, command)
+	default:
 		command += fmt.Sprintf(" --number%d", number)
-		if strings.Contains(command, "\n") || strings.HasSuffix(command, "done") {
-			command = fmt.Sprintf("cd /src/%d; %s", number, command)
-		}
 	}
 	text, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {

@@ -8,7 +8,7 @@ func (p *Policy) DecideInOrder(req Request) Verdict {
 	if tool.Action == Deny {
 		return tool
 	}
-	subjects, err := p.read(&req)
+	subjects, err := newRoom().read(&req)
 	if err != nil {
 		return Worse(tool, Verdict{Action: Ask, Rule: RuleUnreadable, Reason: err.Error()})
 	}

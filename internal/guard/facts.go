@@ -20,16 +20,16 @@ type subject struct {
 }
 
 // takenApart takes a part apart.
-func takenApart(p part, req *Request, home []string) subject {
+func (r *room) takenApart(p part, req *Request, home []string) subject {
 	s := subject{part: p, home: home}
 	switch {
 	case p.file != nil:
-		s.files = filesOf(nil, *p.file, p.folders, req)
+		s.files = r.keep(r.filesOf(r.free(), *p.file, p.folders, req))
 		s.habit = dumps
 	case len(p.command.Words) > 0:
 		s.program = programOf(p.command.Words[0])
 		s.habit = habitOf(s.program)
-		s.files = argumentsOf(p.command, req)
+		s.files = r.keep(r.argumentsOf(p.command, req))
 	}
 	s.certain = p.command == nil || !p.command.More
 	for i := range s.files {
@@ -121,19 +121,19 @@ func (f *facts) consider(c *compiled, t truth) {
 }
 
 // argumentsOf are the files that the words of a command may name.
-func argumentsOf(c *shell.Command, req *Request) []file {
-	var files []file
+func (r *room) argumentsOf(c *shell.Command, req *Request) []file {
+	files := r.free()
 	for i, w := range c.Words {
 		if i == 0 {
 			continue
 		}
 		if len(w.Text) < 2 || w.Text[0] != '-' || w.Any != nil {
-			files = filesOf(files, w, c.Folders, req)
+			files = r.filesOf(files, w, c.Folders, req)
 		}
 		for _, text := range attached(w.Text) {
 			inner := w
 			inner.Text, inner.Known = text, w.Known || !strings.ContainsRune(text, shell.Unknown) && !w.Split
-			files = filesOf(files, inner, c.Folders, req)
+			files = r.filesOf(files, inner, c.Folders, req)
 		}
 	}
 	return files
@@ -177,8 +177,8 @@ func attached(text string) []string {
 
 // filesOf appends what a word names: as it is, and in the folders that a script
 // changes to.
-func filesOf(files []file, w shell.Word, folders []shell.Word, req *Request) []file {
-	here := fileOf(&w, nil, req)
+func (r *room) filesOf(files []file, w shell.Word, folders []shell.Word, req *Request) []file {
+	here := r.fileOf(&w, nil, req)
 	here.doubt = len(folders) > 0 && !rooted(w.Text)
 	files = append(files, here)
 	if rooted(w.Text) || len(w.Any) > 0 && rooted(w.Any[0].Text) {
@@ -187,12 +187,12 @@ func filesOf(files []file, w shell.Word, folders []shell.Word, req *Request) []f
 	if req.Now != "" && req.Now != req.Dir {
 		other := *req
 		other.Dir, other.Now = req.Now, ""
-		there := fileOf(&w, nil, &other)
+		there := r.fileOf(&w, nil, &other)
 		there.doubt = true
 		files = append(files, there)
 	}
 	for i := range folders {
-		files = append(files, fileOf(&w, &folders[i], req))
+		files = append(files, r.fileOf(&w, &folders[i], req))
 	}
 	return files
 }

@@ -136,7 +136,9 @@ func (p *Policy) judge(req *Request, tell func(PartVerdict)) Verdict {
 	if tool.Action == Deny {
 		return tool
 	}
-	subjects, err := p.read(req)
+	room := p.enter()
+	defer p.leave(room)
+	subjects, err := room.read(req)
 	if err != nil {
 		return Worse(tool, Verdict{Action: Ask, Rule: RuleUnreadable, Reason: err.Error()})
 	}

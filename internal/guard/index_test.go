@@ -77,7 +77,7 @@ func TestTheIndexDecidesAsEachRuleInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := p.DecideInOrder(req)
-			for _, how := range []string{"as it comes", "remembered"} {
+			for _, how := range []string{"as it comes", "asked again", "remembered"} {
 				if got := p.Decide(req); got != want {
 					t.Fatalf("%s: %s\ngot  %+v\nwant %+v", req.Input, how, got, want)
 				}

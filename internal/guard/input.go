@@ -47,24 +47,24 @@ var (
 )
 
 // read returns the parts of a call, taken apart. An error says why it cannot be read.
-func (p *Policy) read(req *Request) ([]subject, error) {
+func (r *room) read(req *Request) ([]subject, error) {
 	if len(req.Input) == 0 || string(req.Input) == "null" {
 		return nil, nil
 	}
-	g := &gatherer{opts: shell.Options{Home: req.Home, Dir: cmp.Or(req.Now, req.Dir), Parsers: &p.parsers}}
+	g := &gatherer{opts: shell.Options{Home: req.Home, Dir: cmp.Or(req.Now, req.Dir), Room: r.shell}, parts: r.parts}
 	if err := g.object(req.Input, 0); err != nil {
 		return nil, err
 	}
+	r.parts = g.parts
 	home := homeOf(req)
-	subjects := make([]subject, len(g.parts))
 	for i := range g.parts {
 		if c := g.parts[i].command; c != nil {
 			c.Folders = append(c.Folders, g.folders...)
 		}
 		g.parts[i].folders = append(slices.Clip(g.parts[i].folders), g.folders...)
-		subjects[i] = takenApart(g.parts[i], req, home)
+		r.subjects = append(r.subjects, r.takenApart(g.parts[i], req, home))
 	}
-	return subjects, nil
+	return r.subjects, nil
 }
 
 // gatherer collects the parts of an input.
@@ -189,7 +189,7 @@ func (g *gatherer) script(kind fieldKind, raw json.RawMessage) error {
 
 func (g *gatherer) add(commands []shell.Command) {
 	for i := range commands {
-		g.parts = append(g.parts, partsOfCommand(&commands[i])...)
+		g.parts = appendCommand(g.parts, &commands[i])
 	}
 }
 

@@ -1,6 +1,9 @@
 package guard
 
-import "sync"
+import (
+	"hash/maphash"
+	"sync"
+)
 
 // The bounds of a memo: of each of its two halves, and of what is kept at all.
 const (
@@ -12,15 +15,23 @@ const (
 
 // memo keeps verdicts: agents repeat themselves. A verdict depends on its request and on
 // the policy alone, and a policy does not change: it has its own memo, and the whole
-// request is the key. The zero value is ready, and safe for concurrent use.
+// request is the key. What has been asked once only is not kept: most of it never comes
+// again. It is safe for concurrent use.
 type memo struct {
+	seed maphash.Seed // constant
+
 	mu       sync.RWMutex
 	new, old map[memoKey]Verdict
-	bytes    int // of the inputs in new
+	bytes    int             // of the inputs in new
+	asked    [maxMemo]uint64 // hashes of inputs that were asked once, each in its place
 }
 
 // memoKey is a request.
 type memoKey struct{ tool, input, role, agent, home, dir, now string }
+
+func newMemo() *memo {
+	return &memo{seed: maphash.MakeSeed(), new: map[memoKey]Verdict{}, old: map[memoKey]Verdict{}}
+}
 
 // find returns the verdict on a request.
 func (m *memo) find(req *Request) (Verdict, bool) {
@@ -35,23 +46,36 @@ func (m *memo) find(req *Request) (Verdict, bool) {
 	}
 	m.mu.RUnlock()
 	if aged {
-		m.keep(req, v)
+		m.mu.Lock()
+		m.keepLocked(req, v)
+		m.mu.Unlock()
 	}
 	return v, ok || aged
 }
 
-// keep notes the verdict on a request. What nobody has asked for since the younger half
-// was empty goes when that is full.
+// keep notes the verdict on a request that is asked again.
 func (m *memo) keep(req *Request, v Verdict) {
 	rest := len(req.Tool) + len(req.Role) + len(req.Agent) + len(req.Home) + len(req.Dir) + len(req.Now) + len(v.Rule) + len(v.Reason) + len(v.Part)
 	if len(req.Input) > maxMemoInput || rest > maxMemoText {
 		return
 	}
-	key := memoKey{req.Tool, string(req.Input), req.Role, req.Agent, req.Home, req.Dir, req.Now}
+	sum := maphash.Bytes(m.seed, req.Input)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.new == nil || len(m.new) >= maxMemo || m.bytes+len(key.input) > maxMemoBytes {
-		m.old, m.new, m.bytes = m.new, map[memoKey]Verdict{}, 0
+	if once := &m.asked[sum%maxMemo]; *once != sum {
+		*once = sum
+		return
+	}
+	m.keepLocked(req, v)
+}
+
+// keepLocked notes a verdict. What nobody has asked for since the younger half was empty
+// goes when that is full.
+func (m *memo) keepLocked(req *Request, v Verdict) {
+	key := memoKey{req.Tool, string(req.Input), req.Role, req.Agent, req.Home, req.Dir, req.Now}
+	if len(m.new) >= maxMemo || m.bytes+len(key.input) > maxMemoBytes {
+		m.old, m.new, m.bytes = m.new, m.old, 0
+		clear(m.new)
 	}
 	m.new[key] = v
 	m.bytes += len(key.input)

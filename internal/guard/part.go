@@ -64,9 +64,9 @@ func harmless(w shell.Word) bool {
 	return w.Known && slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, w.Text)
 }
 
-// partsOfCommand are a command and the files of its redirections.
-func partsOfCommand(c *shell.Command) []part {
-	parts := []part{{command: c}}
+// appendCommand appends a command and the files of its redirections.
+func appendCommand(parts []part, c *shell.Command) []part {
+	parts = append(parts, part{command: c})
 	for i := range c.Reads {
 		parts = append(parts, part{file: &c.Reads[i], access: Read, folders: c.Folders, behind: c.Via})
 	}

@@ -93,11 +93,11 @@ const (
 const maxFolders = 128
 
 // fileOf takes a word apart, as it is in a folder.
-func fileOf(w, folder *shell.Word, req *Request) file {
+func (r *room) fileOf(w, folder *shell.Word, req *Request) file {
 	if w.Any != nil {
 		f := file{any: make([]file, len(w.Any))}
 		for i := range w.Any {
-			f.any[i] = fileOf(&w.Any[i], folder, req)
+			f.any[i] = r.fileOf(&w.Any[i], folder, req)
 		}
 		return f
 	}
@@ -123,7 +123,7 @@ func fileOf(w, folder *shell.Word, req *Request) file {
 	if f.kind == partial {
 		f.parts = unknownParts(f.whole)
 	} else {
-		f.parts = strings.Split(strings.TrimPrefix(strings.ToLower(wild(f.whole)), "/"), "/")
+		f.parts = r.split(strings.TrimPrefix(strings.ToLower(wild(f.whole)), "/"))
 	}
 	if f.kind != exact {
 		f.ends = make([]ends, len(f.parts))
@@ -301,13 +301,11 @@ func (e ends) around(text string) bool {
 
 // tell reports whether what is known of a part is what is known of another.
 func (e ends) tell(of ends) bool {
-	switch a, b := e.before, of.before; {
-	case a == "" || b == "":
-	case strings.HasPrefix(a, b), strings.HasPrefix(b, a):
+	if a, b := e.before, of.before; a != "" && b != "" && a[0] == b[0] && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
 		return true
 	}
 	a, b := e.behind, of.behind
-	return a != "" && b != "" && (strings.HasSuffix(a, b) || strings.HasSuffix(b, a))
+	return a != "" && b != "" && a[len(a)-1] == b[len(b)-1] && (strings.HasSuffix(a, b) || strings.HasSuffix(b, a))
 }
 
 // globbed reports whether a pattern in a script may name a file that fits. A star at

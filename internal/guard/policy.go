@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"gascity/internal/guard/shell"
+	"sync"
 )
 
 // Policy is a checked sheet, ready to decide. It does not change.
 type Policy struct {
 	sheet    Sheet
-	parsers  shell.Parsers
-	memo     memo
+	rooms    sync.Pool // of *room
+	memo     *memo
 	fallback Action
 	rules    index
 	none     index // of an agent without a role of its own
@@ -83,7 +82,7 @@ func (e *DisableError) Error() string {
 // [*DisableError] for each unknown id.
 func Compile(sheet Sheet) (*Policy, error) {
 	b := builder{sheet: sheet, sets: map[string]string{}}
-	p := &Policy{sheet: sheet}
+	p := &Policy{sheet: sheet, memo: newMemo()}
 	p.rules, p.fallback = b.build(sheet.Sets, sheet.Default)
 	p.fallback = cmp.Or(p.fallback, Allow)
 	for _, r := range sheet.Roles {

@@ -4,13 +4,13 @@ import "strings"
 
 // Plain reports whether a script is read without the parser.
 func Plain(script string) bool {
-	_, ok := plainWords(script)
+	_, ok := plainWords(script, NewRoom())
 	return ok
 }
 
 // ParseByParser reads a script by the parser, whatever it is.
 func ParseByParser(script string, opts Options) ([]Command, error) {
-	r := &reader{opts: opts}
+	r := newReader(opts)
 	if err := fit(script); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -62,23 +62,8 @@ type Command struct {
 type Options struct {
 	Home string // of the user; empty is unknown
 	Dir  string // where the script begins; empty is unknown
-	// Parsers are used again; nil makes new ones.
-	Parsers *Parsers
-}
-
-// Parsers keeps parsers for use by many goroutines. The zero value is ready.
-type Parsers struct{ pool sync.Pool }
-
-func (p *Parsers) parse(text string) (*syntax.File, error) {
-	if p == nil {
-		return newParser().Parse(strings.NewReader(text), "")
-	}
-	parser, ok := p.pool.Get().(*syntax.Parser)
-	if !ok {
-		parser = newParser()
-	}
-	defer p.pool.Put(parser)
-	return parser.Parse(strings.NewReader(text), "")
+	// Room is where it is read, and where what is found stays; nil makes a new one.
+	Room *Room
 }
 
 func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
@@ -86,7 +71,7 @@ func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.
 // Parse returns the commands of a script in the order of their text. A script that
 // cannot be parsed is an error with the position of the fault.
 func Parse(script string, opts Options) ([]Command, error) {
-	r := &reader{opts: opts}
+	r := newReader(opts)
 	if err := r.script(script, Command{}, input{}, 0); err != nil {
 		return nil, err
 	}
@@ -95,13 +80,13 @@ func Parse(script string, opts Options) ([]Command, error) {
 
 // Argv returns the commands of one program that is started without a shell.
 func Argv(argv []string, opts Options) ([]Command, error) {
-	r := &reader{opts: opts}
-	words := make([]Word, len(argv))
-	for i, arg := range argv {
+	r := newReader(opts)
+	words := r.opts.Room.take(len(argv))
+	for _, arg := range argv {
 		if err := fit(arg); err != nil {
 			return nil, err
 		}
-		words[i] = Word{Text: arg, Known: true}
+		words = append(words, Word{Text: arg, Known: true})
 	}
 	r.command(Command{Words: words, Text: brief(strings.Join(argv, " "))}, input{}, 0)
 	return r.result()
@@ -117,11 +102,21 @@ type reader struct {
 	repeats int    // loops and functions around what is read
 }
 
+func newReader(opts Options) *reader {
+	if opts.Room == nil {
+		opts.Room = NewRoom()
+	}
+	return &reader{opts: opts, found: opts.Room.found[len(opts.Room.found):]}
+}
+
 var errTooMuch = errors.New("the script runs too many commands to be judged")
 
 func (r *reader) result() ([]Command, error) {
 	if r.full {
 		return nil, errTooMuch
+	}
+	if room := r.opts.Room; len(room.found)+len(r.found) <= cap(room.found) { // they are there
+		room.found = room.found[:len(room.found)+len(r.found)]
 	}
 	if len(r.folders)*len(r.found) > maxPlaces {
 		r.folders = []Word{{Text: string(Unknown)}}
@@ -164,13 +159,13 @@ func (r *reader) script(text string, within Command, in input, depth int) error 
 	if err := fit(text); err != nil {
 		return err
 	}
-	if words, ok := plainWords(text); ok {
+	if words, ok := plainWords(text, r.opts.Room); ok {
 		within.Words, within.Reads, within.Writes, within.More, within.Listed, within.Hidden = words, nil, nil, false, false, ""
 		within.Text = brief(strings.Trim(text, " "))
 		r.command(within, in, depth)
 		return nil
 	}
-	file, err := r.opts.Parsers.parse(text)
+	file, err := r.opts.Room.parse(text)
 	if err != nil {
 		return fmt.Errorf("the script cannot be read: %w", err)
 	}
@@ -248,6 +243,9 @@ const maxText = 160
 
 // brief is a text on one line, shortened.
 func brief(text string) string {
+	if oneLine(text) {
+		return text
+	}
 	short := len(text) <= 4*maxText
 	if !short {
 		text = text[:4*maxText]
@@ -257,6 +255,19 @@ func brief(text string) string {
 		text = strings.ToValidUTF8(text[:min(len(text), maxText)], "") + " ..."
 	}
 	return text
+}
+
+// oneLine reports whether a text is brief as it stands.
+func oneLine(text string) bool {
+	space := true // before it
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c >= utf8.RuneSelf || c == ' ' && space {
+			return false
+		}
+		space = c == ' '
+	}
+	return !space && len(text) <= maxText
 }
 
 // name is the name of a program: the last part of its path.

@@ -1,0 +1,70 @@
+package guard
+
+import (
+	"strings"
+
+	"gascity/internal/guard/shell"
+)
+
+// room is the memory in which a call is taken apart. It is used again for the next one:
+// nothing of it stands in a verdict but texts.
+type room struct {
+	shell    *shell.Room
+	parts    []part
+	subjects []subject
+	files    []file
+	names    []string
+}
+
+func newRoom() *room {
+	return &room{
+		shell: shell.NewRoom(), parts: make([]part, 0, 16), subjects: make([]subject, 0, 16), files: make([]file, 0, 64), names: make([]string, 0, 256),
+	}
+}
+
+// enter returns a room that nobody is in. Who is done leaves it.
+func (p *Policy) enter() *room {
+	if r, ok := p.rooms.Get().(*room); ok {
+		return r
+	}
+	return newRoom()
+}
+
+func (p *Policy) leave(r *room) {
+	r.shell.Clear()
+	clear(r.parts)
+	clear(r.subjects)
+	clear(r.files)
+	clear(r.names)
+	if cap(r.parts) > maxRoom || cap(r.subjects) > maxRoom {
+		return // of a call like no other
+	}
+	r.parts, r.subjects, r.files, r.names = r.parts[:0], r.subjects[:0], r.files[:0], r.names[:0]
+	p.rooms.Put(r)
+}
+
+// maxRoom bounds the parts of a call whose room is kept.
+const maxRoom = 128
+
+// split is strings.Split by a slash.
+func (r *room) split(text string) []string {
+	from, n := len(r.names), 1+strings.Count(text, "/")
+	if from+n > cap(r.names) {
+		return strings.Split(text, "/")
+	}
+	for part := range strings.SplitSeq(text, "/") {
+		r.names = append(r.names, part)
+	}
+	return r.names[from : from+n : from+n]
+}
+
+// free is where files may be appended. They are kept before the next ones are.
+func (r *room) free() []file { return r.files[len(r.files):] }
+
+// keep makes files that were appended to what is free part of the room.
+func (r *room) keep(files []file) []file {
+	if n := len(r.files) + len(files); n <= cap(r.files) {
+		r.files = r.files[:n]
+	}
+	return files
+}
