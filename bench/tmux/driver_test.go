@@ -92,13 +92,29 @@ var typed = strings.Split("go on with the tests", "")
 var typedKiB = strings.Split(string(text[:1023])+"x", "")
 
 // act is an operation of the contract, and the words of the one process that asks the server for
-// as much: under the same conditions, and for the same fields. A driver without a lasting client
-// that does not put all into one process has two or three of them.
+// as much: under the same conditions, and for the same fields.
 type act struct {
 	name  string
 	do    func(c *city, name string) error
 	stdin []byte
 	args  func(name string) []string
+	// apart are the same as a driver does it that runs a process for each command of tmux; nil:
+	// args is one command.
+	apart func(name string) []process
+}
+
+// process is one process of tmux.
+type process struct {
+	stdin []byte
+	args  []string
+}
+
+// asked is the process that such a driver has before those that type or write: it reads whose
+// the pane is and whether its program lives. Without if-shell it is as near to a fence as it gets:
+// what happens between the two is not seen. What only reads has none.
+func asked(name string, then ...process) []process {
+	question := process{args: []string{"display-message", "-p", "-t", "=" + name + ":", "#{@gc_instance} #{pane_dead}"}}
+	return append([]process{question}, then...)
 }
 
 var acts = []act{
@@ -126,16 +142,25 @@ var acts = []act{
 	}, args: func(name string) []string {
 		target := "=" + name + ":"
 		return []string{"display-message", "-p", "-t", target, "#{@gc_instance} #{pane_id}", ";", "capture-pane", "-p", "-S", "-20", "-t", target}
+	}, apart: func(name string) []process {
+		return []process{{args: []string{"capture-pane", "-p", "-S", "-20", "-t", "=" + name + ":"}}}
 	}},
 	{name: "send-keys", do: func(c *city, name string) error { return c.SendKeys(name, typed...) }, args: func(name string) []string {
 		return fenced(name, "send-keys -t ="+name+": -l -- '"+strings.Join(typed, "")+"'", "display-message -p gone")
+	}, apart: func(name string) []process {
+		return asked(name, process{args: []string{"send-keys", "-t", "=" + name + ":", "-l", "--", strings.Join(typed, "")}})
 	}},
 	{name: "send-1KiB", do: func(c *city, name string) error { return c.SendKeys(name, typedKiB...) }, stdin: text, args: func(name string) []string {
 		paste := fenced(name, "paste-buffer -p -d -b p -t ="+name+":", "delete-buffer -b p ; display-message -p gone")
 		return append([]string{"load-buffer", "-b", "p", "-", ";"}, paste...)
+	}, apart: func(name string) []process {
+		return asked(name, process{stdin: text, args: []string{"load-buffer", "-b", "p", "-"}},
+			process{args: []string{"paste-buffer", "-p", "-d", "-b", "p", "-t", "=" + name + ":"}})
 	}},
 	{name: "set-meta", do: func(c *city, name string) error { return c.SetMeta(name, "key", "value") }, args: func(name string) []string {
 		return fenced(name, "set-option -t ="+name+": @meta_key value", "display-message -p gone")
+	}, apart: func(name string) []process {
+		return asked(name, process{args: []string{"set-option", "-t", "=" + name + ":", "@meta_key", "value"}})
 	}},
 	{name: "get-meta", do: func(c *city, name string) error {
 		value, err := c.GetMeta(name, "key")
@@ -145,6 +170,8 @@ var acts = []act{
 		return err
 	}, args: func(name string) []string {
 		return fenced(name, "show-options -qv -t ="+name+": @meta_key", "display-message -p gone")
+	}, apart: func(name string) []process {
+		return []process{{args: []string{"show-options", "-qv", "-t", "=" + name + ":", "@meta_key"}}}
 	}},
 	{name: "observe", do: func(c *city, name string) error {
 		_, err := c.Observe(context.Background(), name) // the benchmark bounds it
@@ -160,7 +187,9 @@ func fenced(name, command, otherwise string) []string {
 }
 
 // BenchmarkDriver reports the same as BenchmarkOperation for the operations of the contract: with
-// the session's record, its incarnation's fence and whatever else the driver keeps.
+// the session's record, its incarnation's fence and whatever else the driver keeps. The ratio is
+// to one process that does the same; ratio-apart is to a process for each command, of which there
+// are so many processes.
 func BenchmarkDriver(b *testing.B) {
 	for _, sessions := range []int{1, 50, 200} {
 		b.Run(fmt.Sprint("sessions=", sessions), func(b *testing.B) {
@@ -191,7 +220,8 @@ func BenchmarkIdleCity(b *testing.B) {
 const between = 5
 
 func (c *city) measure(b *testing.B, a act) {
-	var ours, theirs []time.Duration
+	var ours, theirs, apart []time.Duration
+	processes := 1
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		name := c.names[n%len(c.names)]
@@ -204,10 +234,25 @@ func (c *city) measure(b *testing.B, a act) {
 			continue
 		}
 		b.StopTimer()
-		begin = time.Now()
-		(&town{binary: c.binary, socket: c.socket}).process(b.Context(), b, a.stdin, a.args(name)...)
-		theirs = append(theirs, time.Since(begin))
+		one := []process{{a.stdin, a.args(name)}}
+		theirs = append(theirs, c.run(b, one))
+		if a.apart != nil {
+			one = a.apart(name)
+		}
+		apart, processes = append(apart, c.run(b, one)), len(one)
 		b.StartTimer()
 	}
 	report(b, ours, theirs)
+	b.ReportMetric(float64(processes), "processes")
+	b.ReportMetric(float64(median(apart))/float64(median(ours)), "ratio-apart")
+}
+
+// run runs the processes one after the other, and returns how long that took.
+func (c *city) run(b *testing.B, all []process) time.Duration {
+	b.Helper()
+	begin := time.Now()
+	for _, p := range all {
+		(&town{binary: c.binary, socket: c.socket}).process(b.Context(), b, p.stdin, p.args...)
+	}
+	return time.Since(begin)
 }
