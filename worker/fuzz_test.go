@@ -24,7 +24,7 @@ func FuzzStream(f *testing.F) {
 			seen[m.ID] = true
 			return true
 		}}
-		if s.parse(ctx, strings.NewReader(text), func() {}) == nil {
+		if s.parse(ctx, strings.NewReader(text)) == nil {
 			t.Fatal("a stream ended without a reason")
 		}
 	})

@@ -92,17 +92,28 @@ func (s *messages) read(parent context.Context) error {
 		return err
 	}
 	defer res.Body.Close()
-	return s.parse(ctx, res.Body, func() { silence.Reset(streamSilence) })
+	return s.parse(ctx, pulse{res.Body, func() { silence.Reset(streamSilence) }})
 }
 
-// parse reads the text/event-stream format; alive is called for each line.
-func (s *messages) parse(ctx context.Context, body io.Reader, alive func()) error {
+// pulse is a body that tells of each read: a long message may come slowly.
+type pulse struct {
+	io.Reader
+	alive func()
+}
+
+func (p pulse) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	p.alive()
+	return n, err
+}
+
+// parse reads the text/event-stream format.
+func (s *messages) parse(ctx context.Context, body io.Reader) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxStreamLine)
 	var kind string
 	var data []byte
 	for lines.Scan() {
-		alive()
 		line := lines.Bytes()
 		if len(line) == 0 {
 			if err := s.dispatch(ctx, kind, data); err != nil {

@@ -51,8 +51,17 @@ func (s *Server) admitLoopback(addr *net.TCPAddr) func(*http.Request) error {
 	}
 }
 
+// sendBuffer is what the system keeps of what a reader has not taken. It tells of the
+// reader's progress when a good part of that is gone only: a large one hides a slow reader.
+const sendBuffer = 16 << 10
+
 // meet notes who is at the other end of a connection.
 func (s *Server) meet(ctx context.Context, c net.Conn) context.Context {
+	if c, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
+		if err := c.SetWriteBuffer(sendBuffer); err != nil {
+			s.log.Debug("a connection of the worker API keeps the buffer that it has", "error", err)
+		}
+	}
 	if _, tcp := c.(*net.TCPConn); !tcp {
 		return socket.Meet(ctx, c, s.peerUID)
 	}

@@ -1,10 +1,13 @@
 package workerapi_test
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -135,10 +138,17 @@ func serve(t *testing.T, city workerapi.City) (path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serveOn(t, l, city, 200*time.Millisecond)
+	return path
+}
+
+// serveOn serves a city whose readers may take nothing for a while only.
+func serveOn(t *testing.T, l net.Listener, city workerapi.City, stall time.Duration) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	server := workerapi.NewServer(city, workerapi.Options{})
-	server.Stall(200 * time.Millisecond)
+	server.Stall(stall)
 	go func() { ended <- server.Run(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
@@ -146,7 +156,6 @@ func serve(t *testing.T, city workerapi.City) (path string) {
 			t.Error(err)
 		}
 	})
-	return path
 }
 
 func shortDir(t *testing.T) string {
@@ -510,6 +519,65 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 		case <-end:
 			t.Fatal("a reader that takes nothing is never cut off")
 		}
+	}
+}
+
+// TestASlowReaderThatGoesOnIsServed: a message may take longer than a reader may take
+// nothing, and arrives as it is.
+func TestASlowReaderThatGoesOnIsServed(t *testing.T) {
+	for _, network := range []string{"unix", "tcp4"} {
+		t.Run(network, func(t *testing.T) {
+			t.Parallel()
+			const stall, size, each, pause = 2 * time.Second, 3 << 20, 24 << 10, 25 * time.Millisecond // 3.2 s
+			address, host := "127.0.0.1:0", "city"
+			if network == "unix" {
+				address = filepath.Join(shortDir(t), "w.sock")
+			}
+			l, err := new(net.ListenConfig).Listen(t.Context(), network, address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			city := &paper{items: make(chan run.Item, 2)}
+			serveOn(t, l, city, stall)
+			if network != "unix" {
+				host = l.Addr().String()
+			}
+			want := strings.Repeat("x", size)
+			data, err := json.Marshal(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			city.items <- run.Item{Message: &worker.Message{Seq: 7, ID: "m", Kind: worker.PromptMessage, Data: data}}
+			city.items <- run.Item{End: true}
+			close(city.items)
+			conn, err := new(net.Dialer).DialContext(t.Context(), network, l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := fmt.Fprintf(conn, "GET /stream?run_id=one HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n", host, tokenOne); err != nil {
+				t.Fatal(err)
+			}
+			res, err := http.ReadResponse(bufio.NewReaderSize(conn, 4096), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			var got strings.Builder
+			tick := time.NewTicker(pause)
+			defer tick.Stop()
+			for err == nil {
+				<-tick.C
+				_, err = io.CopyN(&got, res.Body, each)
+			}
+			if !errors.Is(err, io.EOF) {
+				t.Fatalf("after %d bytes: %v", got.Len(), err)
+			}
+			event := "id: 7\nevent: prompt\ndata: {\"seq\":7,\"id\":\"m\",\"kind\":\"prompt\",\"at\":\"0001-01-01T00:00:00Z\",\"data\":\"" + want + "\"}\n\nevent: end\ndata: {}\n\n"
+			if text := got.String(); !strings.HasSuffix(text, event) {
+				t.Errorf("got %d bytes: %.120q ... %.80q", len(text), text, text[max(0, len(text)-80):])
+			}
+		})
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 
 const (
 	heartbeat = 15 * time.Second
-	maxStall  = 10 * time.Second
+	maxStall  = 10 * time.Second // of a stream's reader, for one piece
 )
 
 // Options are what a server may be told. The zero value works.

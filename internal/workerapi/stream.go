@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"gascity/internal/run"
@@ -51,7 +52,7 @@ func serveStream(s *Server, row route, who run.Caller, w http.ResponseWriter, r 
 type sse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	stall   time.Duration
+	stall   time.Duration // how long a reader may take nothing
 	err     error
 }
 
@@ -81,41 +82,71 @@ func (out *sse) follow(items <-chan run.Item, stop func(), pulse time.Duration) 
 func (out *sse) item(i run.Item) {
 	switch {
 	case i.Message != nil:
-		out.data(string(i.Message.Kind), i.Message.Seq, i.Message)
+		out.message(*i.Message)
 	case i.Gap != nil:
-		out.data(worker.GapEvent, 0, i.Gap)
+		out.data(worker.GapEvent, i.Gap)
 	case i.End:
-		out.data(worker.EndEvent, 0, struct{}{})
+		out.data(worker.EndEvent, struct{}{})
 	case i.Lagged:
-		out.data(worker.LaggedEvent, 0, struct{}{})
+		out.data(worker.LaggedEvent, struct{}{})
 	}
 }
 
-// data writes one event; an id of zero is left out, so that the reader keeps the one
-// it has.
-func (out *sse) data(kind string, id uint64, value any) {
+// data writes an event without a number: the reader keeps the one that it has.
+func (out *sse) data(kind string, value any) {
 	text, err := json.Marshal(value) // one line: JSON escapes line ends
 	if err != nil {
 		out.err = err
 		return
 	}
-	if id != 0 {
-		out.print("id: %d\nevent: %s\ndata: %s\n\n", id, kind, text)
-		return
-	}
 	out.print("event: %s\ndata: %s\n\n", kind, text)
 }
 
-// print sends at once, and cuts off a reader that does not take it in time.
-func (out *sse) print(format string, args ...any) {
+// message writes a message as encoding/json does. What is in it may be long, and a reader
+// may take long for it: it is written from where it lies.
+func (out *sse) message(m worker.Message) {
+	data := m.Data
+	m.Data = nil
+	text, err := json.Marshal(m)
+	if err != nil {
+		out.err = err
+		return
+	}
+	head := fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s", m.Seq, m.Kind, text[:len(text)-1])
+	if len(data) > 0 {
+		head = append(head, `,"data":`...)
+	}
+	out.send(head, data, []byte("}\n\n"))
+}
+
+func (out *sse) print(format string, args ...any) { out.send(fmt.Appendf(nil, format, args...)) }
+
+// maxPiece is how much of a text a reader takes within the limit, at least.
+const maxPiece = 8 << 10
+
+// send sends texts at once, piece by piece. A reader that does not take a piece in time
+// is cut off; one that does may be slow.
+func (out *sse) send(texts ...[]byte) {
+	for _, text := range texts {
+		for piece := range slices.Chunk(text, maxPiece) {
+			out.patience()
+			if out.err == nil {
+				_, out.err = out.w.Write(piece)
+			}
+		}
+	}
+	out.patience()
+	if out.err == nil {
+		out.err = out.control.Flush()
+	}
+}
+
+// patience gives the reader its time for what is written next.
+func (out *sse) patience() {
 	if out.err != nil {
 		return
 	}
 	if err := out.control.SetWriteDeadline(time.Now().Add(out.stall)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		out.err = err
-		return
-	}
-	if _, out.err = fmt.Fprintf(out.w, format, args...); out.err == nil {
-		out.err = out.control.Flush()
 	}
 }
