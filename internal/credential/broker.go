@@ -38,7 +38,6 @@ type Options struct {
 	// Told is called when an account's state has become another one, never with two at
 	// a time of one account. It may be nil.
 	Told   func(State)
-	Locks  Locks // its zero value locks nothing
 	Logger *slog.Logger
 }
 
@@ -221,27 +220,10 @@ func (b *Broker) renewLocked(ctx context.Context, a *account) *flight {
 	source := a.Source
 	b.flights.Go(func() {
 		defer cancel()
-		v, err := b.read(ctx, source)
+		v, err := source.Read(ctx, b.opts.World)
 		b.landed(a, f, v, err)
 	})
 	return f
-}
-
-func (b *Broker) read(ctx context.Context, source Source) (Value, error) {
-	if source.Command != "" && b.opts.Locks.Dir != "" {
-		limit := source.Timeout
-		if limit <= 0 {
-			limit = defaultTimeout
-		}
-		waiting, cancel := context.WithTimeoutCause(ctx, 2*limit, errors.New("its lock is held"))
-		defer cancel()
-		release, err := b.opts.Locks.Hold(waiting, source.Command)
-		if err != nil {
-			return Value{}, err
-		}
-		defer release()
-	}
-	return source.Read(ctx, b.opts.World)
 }
 
 // The pauses after failures.
@@ -302,8 +284,8 @@ func (b *Broker) Expiring(session string, until time.Time) {
 	}
 }
 
-// Run renews and hands out until ctx ends; then it ends what it began. It is called
-// once.
+// Run renews and hands out until ctx ends; helpers that run then are left to end by
+// themselves. It is called once.
 func (b *Broker) Run(ctx context.Context) error {
 	defer b.end()
 	timer := time.NewTimer(time.Hour)

@@ -144,9 +144,9 @@ func shared(t *testing.T, c *clock) (*vendor, credential.Source, credential.Worl
 func TestAgentsShareALogin(t *testing.T) {
 	c := &clock{now: time.Now()}
 	v, source, world := shared(t, c)
-	locks := credential.Locks{Dir: filepath.Join(t.TempDir(), "locks")}
+	world.Locks = credential.Locks{Dir: filepath.Join(t.TempDir(), "locks")}
 	begin := func() *credential.Broker {
-		b := credential.New(credential.Options{World: world, Locks: locks})
+		b := credential.New(credential.Options{World: world})
 		b.Use([]credential.Account{{Name: "shared", Source: source}}, nil)
 		return b
 	}
@@ -410,7 +410,7 @@ func TestAHangingHelperHoldsUpNobodyElse(t *testing.T) {
 	world := credential.World{Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Now: time.Now}
 	b := credential.New(credential.Options{World: world, Push: desk.push})
 	b.Use([]credential.Account{
-		{Name: "hangs", Source: credential.Source{Command: "sleep 1000"}}, {Name: "works", Source: credential.Source{Command: "echo fine"}},
+		{Name: "hangs", Source: credential.Source{Command: "sleep 1000", Timeout: time.Second}}, {Name: "works", Source: credential.Source{Command: "echo fine"}},
 	}, []credential.Lease{{Session: "a", Accounts: []string{"hangs", "works"}}})
 	run(t, b)
 	desk.await(t, "the other one is there", func() bool { return len(desk.had["a"]) == 1 && desk.had["a"][0] == "fine" })

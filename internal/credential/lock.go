@@ -20,20 +20,27 @@ type Locks struct{ Dir string }
 // is no event for it.
 const lockAgain = 50 * time.Millisecond
 
-// Hold waits for the lock of a command, and returns what lets it go.
-func (l Locks) Hold(ctx context.Context, command string) (release func(), err error) {
+// hold waits for the lock of a command, at most so long. It is held until every process that
+// has the file has closed it. No folder: there is nothing to lock, and no file.
+func (l Locks) hold(ctx context.Context, command string, within time.Duration) (*os.File, error) {
+	if l.Dir == "" {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, within, errors.New("its lock is held"))
+	defer cancel()
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot lock the login: %w", err)
 	}
 	sum := sha256.Sum256([]byte(command))
-	file, err := os.OpenFile(filepath.Join(l.Dir, hex.EncodeToString(sum[:8])+".lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	path := filepath.Join(l.Dir, hex.EncodeToString(sum[:8])+".lock")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock the login: %w", err)
 	}
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { _ = file.Close() }, nil // closing unlocks; nothing was written
+			return file, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return nil, errors.Join(fmt.Errorf("cannot lock the login: %w", err), file.Close())
@@ -43,7 +50,7 @@ func (l Locks) Hold(ctx context.Context, command string) (release func(), err er
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, errors.Join(fmt.Errorf("another city renews the login: %w", context.Cause(ctx)), file.Close())
+			return nil, errors.Join(fmt.Errorf("another city, or a helper of an earlier controller, renews the login (%s): %w", path, context.Cause(ctx)), file.Close())
 		}
 	}
 }

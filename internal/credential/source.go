@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -38,14 +36,11 @@ type World struct {
 	Lookup  func(name string) (string, bool)
 	Environ []string // of commands
 	Dir     string   // of commands
+	Locks   Locks    // of commands; its zero value locks nothing
 	Now     func() time.Time
 }
 
-const (
-	defaultTimeout = 30 * time.Second
-	maxValue       = 64 << 10
-	maxComplaint   = 200
-)
+const maxValue = 64 << 10
 
 // ErrEmpty reports that there is nothing where a credential should be.
 var ErrEmpty = errors.New("it is empty or not there")
@@ -130,48 +125,4 @@ func bare(text string) (Value, error) {
 		return Value{}, errors.New("it is no text on one line")
 	}
 	return Value{Secret: worker.Secret(text)}, nil
-}
-
-// bounded keeps the beginning of what is written, and fails nobody.
-type bounded struct {
-	bytes.Buffer
-	limit int
-}
-
-// Write keeps what there is room for.
-func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), max(0, b.limit-b.Len()))])
-	return len(p), nil
-}
-
-// run runs the command in a process group of its own. Its standard error is for
-// people, and a part of it is in the error.
-func (s Source) run(ctx context.Context, w World) ([]byte, error) {
-	limit := s.Timeout
-	if limit <= 0 {
-		limit = defaultTimeout
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
-	defer cancel()
-	out, complaint := bounded{limit: maxValue + 1}, bounded{limit: maxComplaint}
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", s.Command)
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = w.Environ, w.Dir, &out, &complaint
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind; mostly nothing
-	}
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = cause
-	}
-	if err != nil {
-		said := strings.Join(strings.Fields(strings.ToValidUTF8(complaint.String(), "")), " ")
-		if said != "" {
-			said = ": " + said
-		}
-		return nil, fmt.Errorf("the command failed: %w%s", err, said)
-	}
-	return out.Bytes(), nil
 }

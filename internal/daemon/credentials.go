@@ -22,8 +22,8 @@ func (k *keeper) openBroker(e *engines, events event.Log) {
 	}
 	herald := credential.Herald(events, k.logger)
 	k.broker = credential.New(credential.Options{
-		World: credential.World{Lookup: d.env.lookup, Environ: d.env.base(agentcli.Builtin()), Dir: k.root, Now: now},
-		Push:  e.workers.Push, Hide: k.secrets.Hide, Logger: k.logger, Locks: credential.Locks{Dir: d.lockFolder()},
+		World: credential.World{Lookup: d.env.lookup, Environ: d.env.base(agentcli.Builtin()), Dir: k.root, Now: now, Locks: credential.Locks{Dir: d.lockFolder()}},
+		Push:  e.workers.Push, Hide: k.secrets.Hide, Logger: k.logger,
 		Told: func(s credential.State) {
 			herald(s)
 			for _, name := range k.broker.Holders(s.Name) { // its prompts wait, or go on

@@ -1,0 +1,303 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gascity/client"
+)
+
+// renews is a helper that trades the refresh token of a login for the next one, which the
+// vendor takes once, and for an access token. It stops at each step that is in the file pause until
+// the file go is there, and notes whether another one is at work at the same time. It prints before
+// it keeps what it has got, as some do.
+const renews = `#!/bin/sh
+cd "$(dirname "$0")" || exit 1
+step() {
+	[ "$(cat pause)" = "$1" ] || return 0
+	echo $$ > at.tmp && mv at.tmp at
+	while [ ! -e go ]; do sleep 0.02; done
+}
+mkdir busy 2>/dev/null || echo "$$" >> twice
+token=$(cat login)
+step asked
+if [ "$token" != "$(cat vendor)" ]; then
+	echo "$token" >> refused
+	rmdir busy
+	echo "invalid_grant: log in again" >&2
+	exit 1
+fi
+n=$(($(cat grants) + 1))
+echo "$n" > grants
+echo "refresh-$n" > vendor
+echo "the vendor has answered" >&2
+step granted
+printf '{"value": "access-%s", "expires_at": "%s"}\n' "$n" "$(cat expires)"
+echo "refresh-$n" > login.tmp && mv login.tmp login
+step kept
+rmdir busy
+`
+
+// login is a shared login, as a test uses it.
+type login struct {
+	t   *testing.T
+	dir string
+}
+
+func newLogin(t *testing.T) *login {
+	t.Helper()
+	l := &login{t, t.TempDir()}
+	l.write("helper", renews)
+	if err := os.Chmod(filepath.Join(l.dir, "helper"), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"login": "refresh-0\n", "vendor": "refresh-0\n", "grants": "0\n", "pause": "\n"} {
+		l.write(name, text)
+	}
+	l.good(time.Hour)
+	return l
+}
+
+func (l *login) write(name, text string) {
+	l.t.Helper()
+	path := filepath.Join(l.dir, name)
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *login) read(name string) string {
+	text, err := os.ReadFile(filepath.Join(l.dir, name))
+	if err != nil && !os.IsNotExist(err) {
+		l.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func (l *login) drop(name string) {
+	if err := os.Remove(filepath.Join(l.dir, name)); err != nil && !os.IsNotExist(err) {
+		l.t.Fatal(err)
+	}
+}
+
+// good says how long what is granted from now on is good.
+func (l *login) good(life time.Duration) {
+	l.write("expires", time.Now().Add(life).UTC().Format(time.RFC3339))
+}
+
+// pauses has the next helper stop at a step; it returns when one does.
+func (l *login) pauses(step string) { l.write("pause", step+"\n") }
+
+// paused waits for a helper that has stopped, and returns its process.
+func (l *login) paused() int {
+	l.t.Helper()
+	l.until("a helper stops", func() bool { return l.read("at") != "" })
+	pid, err := strconv.Atoi(l.read("at"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.drop("at")
+	return pid
+}
+
+// goes lets a helper that has stopped go on, and no other one stop.
+func (l *login) goes() {
+	l.pauses("")
+	l.write("go", "")
+}
+
+func (l *login) until(what string, is func() bool) {
+	l.t.Helper()
+	end := time.After(patience)
+	for !is() {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-end:
+			l.t.Fatalf("never: %s; grants %s, refused %q", what, l.read("grants"), l.read("refused"))
+		}
+	}
+}
+
+// intact checks that nobody was logged out, and that no two have renewed at the same time.
+func (l *login) intact() {
+	l.t.Helper()
+	if refused, twice := l.read("refused"), l.read("twice"); refused != "" || twice != "" {
+		l.t.Errorf("the vendor has refused %q; at the same time renewed %q", refused, twice)
+	}
+}
+
+// sharing makes a city of an agent that has the login. Its controllers meet those of others
+// in the login's folder.
+func (l *login) sharing() *city {
+	l.t.Helper()
+	c := newCrew(l.t, fmt.Sprintf("[credentials.team]\ncommand = %q\nvariable = \"TEAM_TOKEN\"\n", filepath.Join(l.dir, "helper")), []member{
+		{name: "a", flags: "--worker", ready: "fakeagent ready", toml: "session = \"subprocess\"\ncredentials = [\"team\"]"},
+	})
+	c.env = []string{"XDG_RUNTIME_DIR=" + l.dir}
+	return c
+}
+
+// told are the events of the login.
+func (l *login) told(c *city) []string {
+	l.t.Helper()
+	page, err := c.client.PastEvents(l.t.Context(), 0)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var out []string
+	for _, e := range page.Events {
+		if strings.HasPrefix(e.Kind, "credential.") {
+			out = append(out, strings.TrimPrefix(e.Kind, "credential."))
+		}
+	}
+	return out
+}
+
+// TestARenewalOutlivesItsController: a helper that a controller has started goes on when that
+// is killed or told to end, at any step. The next controller waits for it, and nobody
+// is logged out (R23).
+func TestARenewalOutlivesItsController(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"asked", "granted", "kept"} {
+		for _, order := range []string{"killed", "ended"} {
+			t.Run(step+"/"+order, func(t *testing.T) {
+				t.Parallel()
+				l := newLogin(t)
+				c := l.sharing()
+				l.pauses(step)
+				c.start()
+				l.paused()
+				if order == "killed" {
+					c.kill()
+				} else {
+					send(t, c.cmd.Process.Pid, syscall.SIGTERM)
+					<-c.ended
+				}
+				l.pauses("")
+				c.start() // it needs the login at once, and a helper is at work
+				l.goes()
+				c.await("running", running)
+				if err := c.hand("a", "hello"); err != nil {
+					t.Error(err)
+				}
+				l.intact()
+				if n := l.read("grants"); n != "2" {
+					t.Errorf("%s grants, want one for each controller", n)
+				}
+				c.stop()
+			})
+		}
+	}
+}
+
+// TestAKilledHelper: one that is killed before the vendor has answered, or after it has kept
+// the answer, is as if it had failed. Between the two the login is lost, which no one can
+// mend but who logs in again: it is told once, the agent runs on, and its prompts wait.
+func TestAKilledHelper(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"asked", "granted", "kept"} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			l := newLogin(t)
+			c := l.sharing()
+			l.good(8 * time.Second)
+			c.start()
+			before := c.await("running", running)
+			l.pauses(step)
+			pid := l.paused() // it is renewed after half of its time
+			l.good(time.Hour)
+			l.pauses("")
+			send(t, pid, syscall.SIGKILL)
+			l.drop("busy")
+			want := "good failing good"
+			if step == "granted" {
+				want = "good failing expired good"
+				l.until("the end is told", func() bool { return strings.Join(l.told(c), " ") == "good failing expired" })
+				r, err := c.client.Nudge(t.Context(), "a", client.NudgeRequest{Text: "It waits"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r, err = c.client.Receipt(t.Context(), r.ID, ""); err != nil || r.State != client.ReceiptQueued && r.State != client.ReceiptAccepted {
+					t.Errorf("without a login a prompt is %+v, %v", r, err)
+				}
+				l.drop("refused")
+				l.write("login", l.read("vendor")+"\n") // somebody logs in again
+			}
+			l.until("it is good again", func() bool { return strings.Join(l.told(c), " ") == want })
+			if err := c.hand("a", "hello"); err != nil {
+				t.Error(err)
+			}
+			l.intact()
+			if after := c.await("running", running); pids(after)["a"] != pids(before)["a"] {
+				t.Error("the agent was started again")
+			}
+			c.stop()
+		})
+	}
+}
+
+// TestALoginEndsWhileNobodyLooks: its end comes while no controller runs, and while the agent
+// is at work. It is renewed once, and the agent goes on.
+func TestALoginEndsWhileNobodyLooks(t *testing.T) {
+	t.Parallel()
+	l := newLogin(t)
+	c := l.sharing()
+	const life = 3 * time.Second
+	l.good(life)
+	ends := time.Now().Add(life)
+	c.start()
+	before := c.await("running", running)
+	c.kill()
+	l.until("it has ended", func() bool { return time.Now().After(ends.Add(time.Second)) })
+	had, _ := strconv.Atoi(l.read("grants")) // it is a number, or the test fails below
+	l.good(6 * time.Second)
+	c.start()
+	done := make(chan error, 1)
+	go func() { done <- c.hand("a", "[[slow:8]] a long turn") }()
+	l.until("it is renewed twice", func() bool { n, _ := strconv.Atoi(l.read("grants")); return n >= had+2 }) // as above
+	l.good(time.Hour)
+	if err := <-done; err != nil {
+		t.Errorf("the turn in which the login was renewed: %v", err)
+	}
+	l.intact()
+	if after := c.await("running", running); pids(after)["a"] != pids(before)["a"] {
+		t.Error("the agent was started again")
+	}
+	c.stop()
+}
+
+// TestCitiesShareALogin: controllers of several cities, some of them killed while they renew,
+// never renew at the same time.
+func TestCitiesShareALogin(t *testing.T) {
+	t.Parallel()
+	l := newLogin(t)
+	cities := []*city{l.sharing(), l.sharing(), l.sharing()}
+	l.pauses("granted")
+	cities[0].start()
+	l.paused()
+	l.pauses("")
+	cities[1].start()
+	cities[0].kill()
+	cities[2].start()
+	cities[0].start()
+	l.goes()
+	for _, c := range cities {
+		c.await("running", running)
+	}
+	l.intact()
+	if n := l.read("grants"); n != "4" {
+		t.Errorf("%s grants, want 4", n)
+	}
+	for _, c := range cities {
+		c.stop()
+	}
+}
