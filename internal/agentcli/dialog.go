@@ -57,6 +57,14 @@ type Dialog struct {
 	// label is compared as a whole, without its number, letter case, trailing
 	// parentheses and check mark.
 	Want map[Policy][]string `toml:"want"`
+	// Field makes the dialog a form: it matches the row of its field when there is
+	// something in it, which no report repeats. Its one option is [Submit], and without
+	// that row it has none. Remedy says what fills it.
+	Field  Pattern `toml:"field"`
+	Remedy string  `toml:"remedy"`
+	// Again: what comes behind the dialog takes the confirming key rightly, too, so that it
+	// may be pressed again if the program has dropped it.
+	Again bool `toml:"again"`
 	// Footer is a text below the options that must be there; empty: none.
 	Footer string `toml:"footer"`
 	// Cancel is the key that leaves the dialog without an answer and does no
@@ -68,6 +76,12 @@ type Dialog struct {
 	Tool  Pattern `toml:"tool"`
 	Input Pattern `toml:"input"`
 }
+
+// Submit is the option of a form that is filled in.
+const Submit = "submit"
+
+// IsForm reports whether the dialog has a field in place of options.
+func (d Dialog) IsForm() bool { return d.Field.String() != "" }
 
 // In reports whether the rule holds for the given version of the agent CLI.
 func (d Dialog) In(version string) bool {

@@ -15,13 +15,13 @@ func (p Profile) Validate() error {
 		wrong("name and family must be set")
 	}
 	switch p.PromptMode {
-	case "", PromptArg, PromptNone:
+	case "", PromptArg, PromptNone, PromptWorker:
 	case PromptFlag:
 		if p.PromptFlag == "" {
 			wrong("prompt_mode flag needs prompt_flag")
 		}
 	default:
-		wrong("prompt_mode %q is none of arg, flag, none", p.PromptMode)
+		wrong("prompt_mode %q is none of arg, flag, none, worker", p.PromptMode)
 	}
 	switch p.ResumeStyle {
 	case "":
@@ -79,7 +79,7 @@ func (p Profile) validateDialogs() error {
 			errs = append(errs, fmt.Errorf("dialog id %q is empty or used twice", d.ID))
 		case d.Kind == "" || len(d.Match) == 0:
 			errs = append(errs, fmt.Errorf("dialog %s: kind and match must be set", d.ID))
-		case len(d.Want) > 0 && len(d.Glyphs) == 0:
+		case len(d.Want) > 0 && len(d.Glyphs) == 0 && !d.IsForm():
 			errs = append(errs, fmt.Errorf("dialog %s: an answer needs glyphs, or the highlighted row cannot be read", d.ID))
 		}
 		for _, text := range d.Match {

@@ -159,3 +159,51 @@ func TestOrdinaryScreensAreNoDialogs(t *testing.T) {
 		})
 	}
 }
+
+// TestForms: a form is answered when its field holds something and as long as it is a form,
+// and no report repeats what the field holds.
+func TestForms(t *testing.T) {
+	_, rows := readFrame(t, filepath.Join(corpus, "gemini/api-key.0-61-below-trust.txt"))
+	rules := profileRules(t, "gemini")
+	const key = "test-key-0123456789"
+	change := func(from, to string) []string {
+		return strings.Split(strings.ReplaceAll(strings.Join(rows, "\n"), from, to), "\n")
+	}
+	tests := map[string]struct {
+		rows    []string
+		answers bool
+		why     string
+	}{
+		"as recorded":       {rows, true, ""},
+		"another border":    {change("│", "┃"), true, ""},
+		"a short key":       {change(key, "k"+strings.Repeat(" ", len(key)-1)), true, ""},
+		"an empty field":    {change(key, strings.Repeat(" ", len(key))), false, "set GEMINI_API_KEY"},
+		"a text in it":      {change(key, "Paste the key here "), false, "set GEMINI_API_KEY"},
+		"half painted":      {rows[:len(rows)-12], false, ""},
+		"without its words": {change("Enter Gemini API Key", "                    "), false, ""},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := Look(Frame{Seq: 1, Rows: c.rows})
+			d := v.Dialog(rules)
+			if d == nil {
+				t.Fatal("no dialog is seen")
+			}
+			pressed, done, err := d.NextKey()
+			if got := d.Rule == "api-key" && pressed == "Enter" && done && err == nil; got != c.answers {
+				t.Errorf("rule %q, %q is pressed: %v (%s)", d.Rule, pressed, err, d.Why)
+			}
+			if !strings.Contains(d.Why, c.why) {
+				t.Errorf("the reason is %q", d.Why)
+			}
+			q, _ := v.asked(rules)
+			if told := d.unanswered().Text + q.text; d.Rule == "api-key" && (strings.Contains(told, key) || !strings.Contains(told, "Please enter")) {
+				t.Errorf("it is told as %q", told)
+			}
+		})
+	}
+	quoted := append(change("│", " "), "", strings.Repeat("▄", 60), " >   Type your message or @path/to/file", strings.Repeat("▀", 60))
+	if d := Look(Frame{Seq: 1, Rows: quoted}).Dialog(rules); d != nil {
+		t.Errorf("above the input line it is taken for the dialog %q (%s)", d.Rule, d.Why)
+	}
+}

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gascity/internal/agentcli"
@@ -39,29 +40,84 @@ func (v View) Dialog(rules Rules) *Dialog {
 	return v.attention(rules)
 }
 
-func (v View) knownDialog(rules Rules) *Dialog {
+// knownDialog returns the lowest dialog that a rule knows: one that is over may still stand
+// above it.
+func (v View) knownDialog(rules Rules) (lowest *Dialog) {
 	folded := fold(strings.Join(v.rows, " "))
+	at := -1
 	for i, rule := range rules.Dialogs {
 		if !rule.In(rules.Version) || !matches(rule, folded) {
 			continue
 		}
-		m, ok := v.findMenu(rule.Glyphs)
-		if v.composerBelow(rules, m, ok) {
-			continue // the words are in the conversation
+		y := v.lastRow(rule.Match[0])
+		if lowest != nil && y <= at {
+			continue
 		}
-		d := &Dialog{Rule: rule.ID, Kind: rule.Kind, At: -1, Want: -1, Text: v.text(screenText), rule: &rules.Dialogs[i]}
-		if !ok {
-			d.Why = "its options could not be read"
-			return d
+		if d := v.dialogOf(&rules.Dialogs[i], rules); d != nil {
+			lowest, at = d, y
 		}
-		d.take(m)
-		d.judge(m, rule, rules.want(rule))
-		if d.Why == "" && rule.Footer != "" && !v.below(m, rule.Footer) {
-			d.Why = fmt.Sprintf("the line %q is missing", rule.Footer)
-		}
+	}
+	return lowest
+}
+
+// dialogOf reads the dialog of a rule whose words are on the screen; nil if they are in the
+// conversation.
+func (v View) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
+	d := &Dialog{Rule: rule.ID, Kind: rule.Kind, At: -1, Want: -1, Text: v.text(screenText), rule: rule}
+	m, ok := v.findMenu(rule.Glyphs)
+	why := "its options could not be read"
+	if rule.IsForm() {
+		m, ok = v.form(*rule)
+		d.Text, why = strings.Join(v.formLines(m), "\n"), "its field is empty; "+rule.Remedy
+	}
+	if v.composerBelow(rules, m, ok || rule.IsForm()) {
+		return nil
+	}
+	if !ok {
+		d.Why = why
 		return d
 	}
-	return nil
+	d.take(m)
+	d.judge(m, *rule, rules.want(*rule))
+	if d.Why == "" && rule.Footer != "" && !v.below(m, rule.Footer) {
+		d.Why = fmt.Sprintf("the line %q is missing", rule.Footer)
+	}
+	return d
+}
+
+// lastRow is the lowest row on which the words begin, -1 if none is.
+func (v View) lastRow(words string) int {
+	for y, row := range slices.Backward(v.rows) {
+		if begins(row, words) {
+			return y
+		}
+	}
+	return -1
+}
+
+// form finds a form by its first words and reads it as a menu of one option; ok is false if
+// its field is empty.
+func (v View) form(rule agentcli.Dialog) (m menu, ok bool) {
+	m.top = max(0, v.lastRow(rule.Match[0]))
+	m.bottom = m.top + 1
+	for y := m.bottom; y < len(v.rows); y++ {
+		if rule.Field.Match(strings.TrimSpace(v.rows[y])) {
+			m.options, m.bottom = []Option{{Label: agentcli.Submit, Row: y}}, y+1
+			return m, true
+		}
+	}
+	return m, false
+}
+
+// formLines are the words of a form above its field, which may hold a secret.
+func (v View) formLines(m menu) []string {
+	end := m.top
+	for ; end < len(v.rows); end++ {
+		if rule, _ := ruleRow(strings.Trim(v.rows[end], " "+borders)); rule {
+			break
+		}
+	}
+	return trimBlank(dedent(v.rows[m.top:end]))
 }
 
 func (d *Dialog) take(m menu) {

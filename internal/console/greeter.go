@@ -36,7 +36,8 @@ type Unanswered struct {
 // the dialog has stood still for a while: a program draws its first dialog before it acts
 // on keys, and drops those that come between. So a key that only moves the highlight is
 // pressed again if the program has read it and shows nothing of it for long. The key that
-// confirms never is: a second one would reach the next dialog, whatever is highlighted there.
+// confirms only is where the rule says so: a second one may reach the next dialog, whatever is
+// highlighted there.
 type greeter struct {
 	*Watch
 	rules  Rules
@@ -144,7 +145,8 @@ func (g *greeter) answers() bool {
 	if !g.rules.AnswerDialogs || g.now.Why != "" || g.keys >= maxKeys {
 		return false
 	}
-	return g.now.state() != g.pressed || !g.final && g.repeats < maxRepeats
+	again := !g.final || g.now.rule.Again
+	return g.now.state() != g.pressed || again && g.repeats < maxRepeats
 }
 
 // rest is how long the dialog must stand still before its next key.
@@ -184,9 +186,10 @@ func (g *greeter) still(ctx context.Context) error {
 	if state == g.pressed {
 		g.repeats++
 	}
+	first := state != g.pressed
 	g.pressed, g.rule, g.final, g.read = state, g.now.Rule, done, false
 	g.keys++
-	if done {
+	if done && first {
 		g.answered = append(g.answered, Answer{Rule: g.now.Rule, Kind: g.now.Kind, Label: g.now.Options[g.now.At].Label})
 		if next := time.Now().Add(g.more); next.After(g.end) {
 			g.end = next

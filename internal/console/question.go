@@ -82,6 +82,9 @@ func (v View) live(rules Rules) []string {
 // them: they begin below a rule, else with the paragraph that the dialog is known by, else
 // where nothing else can be meant.
 func (v View) questionLines(d *Dialog) []string {
+	if d.rule != nil && d.rule.IsForm() {
+		return strings.Split(d.Text, "\n")
+	}
 	if len(d.Options) == 0 {
 		return trimBlank(dedent(v.known(d, len(v.rows))))
 	}

@@ -147,6 +147,26 @@ func TestEnterIsNeverPressedAgain(t *testing.T) {
 	})
 }
 
+// Where the next dialog takes it rightly, too, it is pressed again.
+func TestEnterIsPressedAgainWhereTheRuleSaysSo(t *testing.T) {
+	for _, deaf := range []time.Duration{400 * time.Millisecond, 4 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newStarved()
+			p.acts = time.Now().Add(deaf)
+			rules := terminal.Rules(t, "claude")
+			for i := range rules.Dialogs {
+				rules.Dialogs[i].Again = true
+			}
+			p.screens[0], p.screens[1] = []string{"Yes, I trust this folder", "No, exit"}, []string{"Yes, I accept", "No, exit"}
+			p.draw()
+			got, err := console.Ready(t.Context(), p, rules, 0)
+			if err != nil || got.State != console.ReadyPrompt || !slices.Equal(p.chosen, rightAnswers) || len(got.Answered) != 2 {
+				t.Errorf("deaf for %v: %+v, %v, chose %q", deaf, got, err, p.chosen)
+			}
+		})
+	}
+}
+
 func TestNoKeyWhileTheKernelCollectsLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newStarved()
