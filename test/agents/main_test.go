@@ -20,10 +20,6 @@ import (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	bed.Leave()
-	if err := figures.save(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
 	os.Exit(code)
 }
 
@@ -41,7 +37,7 @@ func note(t *testing.T, found bed.Installed, column, format string, args ...any)
 	text := fmt.Sprintf(format, args...)
 	t.Logf("%s %s, %s: %s", found.Name, found.Version, column, text)
 	if !t.Failed() {
-		figures.set(found, column, text)
+		figures.set(t, found, column, text)
 	}
 }
 
@@ -51,27 +47,35 @@ func owes(t *testing.T, found bed.Installed, columns ...string) {
 	t.Cleanup(func() {
 		for _, column := range columns {
 			if t.Failed() {
-				figures.set(found, column, "failed")
+				figures.set(t, found, column, "failed")
 			}
 		}
 	})
 }
 
-func (n *notes) set(found bed.Installed, column, text string) {
+// set keeps a figure, also in the file, for a run that is cut off.
+func (n *notes) set(t *testing.T, found bed.Installed, column, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.sheet == nil {
 		n.sheet = figure.Sheet{}
 	}
-	n.sheet.Set(found.Name, found.Version, column, figure.Cell{Text: text, Day: time.Now().Format(time.DateOnly)})
+	n.sheet.Set(found.Name, found.Version, column, figure.Cell{Text: text, Day: time.Now().Format(time.DateOnly) + load()})
+	if path := os.Getenv("GC_AGENTS_FIGURES"); path != "" {
+		if err := n.sheet.Save(path); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
-func (n *notes) save() error {
-	path := os.Getenv("GC_AGENTS_FIGURES")
-	if path == "" || n.sheet == nil {
-		return nil
+// load is the machine's, in words; empty where it is not told.
+func load() string {
+	raw, _ := os.ReadFile("/proc/loadavg") // Linux has it
+	one, _, found := strings.Cut(string(raw), " ")
+	if !found {
+		return ""
 	}
-	return n.sheet.Save(path)
+	return ", load " + one
 }
 
 // driven returns the CLIs of this run that are among the given ones.

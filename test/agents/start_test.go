@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/client"
 	"gascity/test/agents/bed"
 )
 
@@ -38,11 +39,15 @@ func TestStartUpDialogs(t *testing.T) {
 				}
 				chosen = "folder access of a repository with its own configuration"
 			case "gemini":
-				chosen = "folder trust with its restart, authentication and its form"
+				geminiChose(t, c.Seats["new"])
+				chosen = "folder trust with its restart, authentication and its form for a key"
 			}
 			s, err := c.Client.Session(t.Context(), "new")
 			if err != nil || s.Restarts > 0 || s.Warning != "" {
 				t.Errorf("%s was started again %d times, with the warning %q: %v", name, s.Restarts, s.Warning, err)
+			}
+			if past, err := c.Client.PastEvents(t.Context(), 0); err != nil || strings.Contains(fmt.Sprint(past), bed.Key) {
+				t.Errorf("the events tell the key: %v", err)
 			}
 			note(t, a.found, "dialogs", "%s; first prompt taken %.1f s after gc start", chosen, time.Since(began).Seconds())
 			closed(a)
@@ -75,6 +80,49 @@ func claudeChose(t *testing.T, seat bed.Seat) {
 	read(t, filepath.Join(seat.Home, ".claude", "settings.json"), &settings)
 	if !settings.Skip {
 		t.Error("the bypass of permissions was not accepted")
+	}
+}
+
+// geminiChose reads the answers to the two dialogs with a choice.
+func geminiChose(t *testing.T, seat bed.Seat) {
+	t.Helper()
+	var trusted map[string]string
+	read(t, filepath.Join(seat.Home, ".gemini", "trustedFolders.json"), &trusted)
+	var settings struct {
+		Security struct {
+			Auth struct {
+				Type string `json:"selectedType"`
+			} `json:"auth"`
+		} `json:"security"`
+	}
+	read(t, filepath.Join(seat.Home, ".gemini", "settings.json"), &settings)
+	if trusted[seat.Work] != "TRUST_FOLDER" || settings.Security.Auth.Type != "gemini-api-key" {
+		t.Errorf("the folder is %q, and the authentication %q", trusted, settings.Security.Auth.Type)
+	}
+}
+
+// TestFormWithoutAnAnswer: a form that gc cannot fill in is never taken for an input line. It
+// is a question, the start says what a person can do, and the first prompt is not lost in it.
+func TestFormWithoutAnAnswer(t *testing.T) {
+	together(t)
+	for _, name := range driven("gemini") {
+		t.Run(name, func(t *testing.T) {
+			together(t)
+			c := bed.Open(t, "pty", bed.Member{Name: "new", CLI: name, Seeds: bed.Fresh, Env: map[string]string{"GEMINI_API_KEY": ""}})
+			a := of(t, c, "new")
+			open, err := c.Client.Pending(t.Context(), "new", client.OnlyOpen)
+			if err != nil || len(open) != 1 || !strings.Contains(open[0].Prompt, "Enter Gemini API Key") {
+				t.Errorf("open are %+v: %v", open, err)
+			}
+			s, err := c.Client.Session(t.Context(), "new")
+			if err != nil || !strings.Contains(s.Warning, "set GEMINI_API_KEY") || !strings.Contains(s.Warning, "prompt is refused") {
+				t.Errorf("the warning is %q: %v", s.Warning, err)
+			}
+			if said := c.Model.Prompts("new"); len(said) > 0 {
+				t.Errorf("the model heard %+v", said)
+			}
+			closed(a)
+		})
 	}
 }
 

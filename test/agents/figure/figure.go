@@ -24,7 +24,7 @@ func Columns() []string {
 // Cell is one figure.
 type Cell struct {
 	Text string `json:"text"`
-	Day  string `json:"day"` // of the measurement, 2006-01-02
+	Day  string `json:"day"` // of the measurement, 2006-01-02, and the machine's load then
 }
 
 // Row is one CLI.
@@ -96,9 +96,9 @@ const head = `# Agent CLIs, measured
 
 Generated from test/agents/figure/figures.json; do not edit. What stands here was measured by the tests in
 test/agents: the CLI itself, at a pinned version, in a city that is started by ` + "`gc start`" + `, with a mock
-model on 127.0.0.1 whose log says what really reached it. ` + "`make test-agents`" + ` measures again and writes this
-page anew. A cell says "not measured" where no test fills it, or what came before it has failed, and "failed" where its
-test has. No run has filled the whole page yet: what stands here now is of several runs of its day.
+model on 127.0.0.1 whose log says what really reached it. ` + "`make test-agents`" + ` measures again, and a run that passes
+as a whole writes this page anew. A cell says "not measured" where no test fills it, or what came before it has failed,
+and "failed" where its test has. Until a run has passed as a whole, what stands here is of several runs of parts.
 
 - *launch*: from ` + "`gc start`" + ` to a session that takes prompts, with no dialog to answer.
 - *dialogs*: start-up dialogs of a new home that gc answered, by what the CLI stored afterwards.
@@ -111,6 +111,6 @@ test has. No run has filled the whole page yet: what stands here now is of sever
 - *guard*, *pending*, *usage*, *resume*, *stop*: as their tests say.
 
 Rows "by ACP" and those of "-acp" are agents that speak the Agent Client Protocol, by the provider of that name
-and without a city around them, but for *city*. All times are those of a machine with
-2 cores that other jobs share; what stands here of 2026-11-22 was measured at a load of 5 to 45.
+and without a city around them, but for *city*. All times are those of a machine with 2 cores that other jobs share,
+with its load where it is told, else at one of 5 to 45.
 `
