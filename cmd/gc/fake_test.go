@@ -113,11 +113,14 @@ func (fakeDaemon) Provider(_ context.Context, _, selection string) (runtime.Prov
 	return fakeProvider{}, nil
 }
 
-func (d fakeDaemon) CheckProvider(ctx context.Context, root, selection string, report func(cli.CheckResult)) error {
+func (d fakeDaemon) CheckProvider(ctx context.Context, root, selection string, cases []string, report func(cli.CheckResult)) error {
 	if selection != "" && selection != "broken" {
 		if _, err := d.Provider(ctx, root, selection); err != nil {
 			return err
 		}
+	}
+	if len(cases) > 0 && !slices.Contains(cases, "start.*") {
+		return fmt.Errorf("%w: the contract has no case %q", client.ErrInvalid, cases)
 	}
 	report(cli.CheckResult{ID: "start.fresh", Sentence: "a start makes a session", Result: cli.CheckPass, Took: time.Millisecond})
 	report(cli.CheckResult{ID: "attach.tty", Sentence: "attach connects a terminal", Result: cli.CheckSkip, Detail: "no terminal here"})
@@ -128,7 +131,7 @@ func (d fakeDaemon) CheckProvider(ctx context.Context, root, selection string, r
 }
 
 func (d fakeDaemon) CheckOperations(ctx context.Context, root, selection string, report func(cli.CheckResult)) error {
-	return d.CheckProvider(ctx, root, selection, report)
+	return d.CheckProvider(ctx, root, selection, nil, report)
 }
 
 func (fakeDaemon) ServeProvider(context.Context, string, string, []string) int { return 2 }

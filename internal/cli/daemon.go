@@ -88,10 +88,10 @@ type Drivers interface {
 	// over the city's sessions. The controller is not needed. An unknown
 	// selection is an error matching client.ErrNotFound that lists the known.
 	Provider(ctx context.Context, root, selection string) (runtime.Provider, error)
-	// CheckProvider runs the conformance cases on it, in a temporary place that
-	// is gone afterwards, and reports each result. An error means that the cases
-	// could not be run; a failed case is none. root may be empty.
-	CheckProvider(ctx context.Context, root, selection string, report func(CheckResult)) error
+	// CheckProvider runs conformance cases on it, all or those that match a pattern, in a
+	// temporary place that is gone afterwards, and reports each result. An error means that
+	// they could not be run; a failed case is none. root may be empty.
+	CheckProvider(ctx context.Context, root, selection string, cases []string, report func(CheckResult)) error
 	// CheckOperations tries it operation by operation with one session, for the
 	// author of a session script, in the same way.
 	CheckOperations(ctx context.Context, root, selection string, report func(CheckResult)) error

@@ -37,6 +37,7 @@ func providerListCommand(a *app) *cobra.Command {
 
 func providerCheckCommand(a *app) *cobra.Command {
 	var all, operations, contract bool
+	var cases []string
 	cmd := &cobra.Command{
 		Use:   "check [PROVIDER]",
 		Short: "Prove that a provider keeps the contract on this machine",
@@ -44,9 +45,13 @@ func providerCheckCommand(a *app) *cobra.Command {
 is gone afterwards. Without a name it is the default provider. A session script (exec:<script>) is tried
 operation by operation instead, unless --contract is given: what works, what is missing, what is wrong.
 Each failure is told as it is found; at the end stands what was skipped, with the reason.
-The whole contract takes minutes on a script. Exit status 1 if a case fails.`,
+The whole contract takes minutes on a script: --only 'watch.*' runs those that you work on.
+Exit status 1 if a case fails.`,
 		Args: desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if operations && (contract || cases != nil) {
+				return desk.Usage(cmd, "--operations is not the contract: it goes with neither --contract nor --only")
+			}
 			daemon, err := a.daemon()
 			if err != nil {
 				return err
@@ -57,11 +62,12 @@ The whole contract takes minutes on a script. Exit status 1 if a case fails.`,
 			}
 			check := &check{app: a, all: all}
 			selection := strings.Join(args, "")
-			try := daemon.CheckProvider
-			if operations || strings.Contains(selection, ":") && !contract {
-				try = daemon.CheckOperations
+			if operations || strings.Contains(selection, ":") && !contract && cases == nil {
+				err = daemon.CheckOperations(cmd.Context(), root, selection, check.report)
+			} else {
+				err = daemon.CheckProvider(cmd.Context(), root, selection, cases, check.report)
 			}
-			if err := try(cmd.Context(), root, selection, check.report); err != nil {
+			if err != nil {
 				return err
 			}
 			return check.sum()
@@ -71,7 +77,7 @@ The whole contract takes minutes on a script. Exit status 1 if a case fails.`,
 	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show the cases that pass too")
 	cmd.Flags().BoolVar(&operations, "operations", false, "try operation by operation, with one session")
 	cmd.Flags().BoolVar(&contract, "contract", false, "run the whole contract, also on a script")
-	cmd.MarkFlagsMutuallyExclusive("operations", "contract")
+	cmd.Flags().StringSliceVar(&cases, "only", nil, "try these `cases` of the contract alone, by their ids or patterns")
 	return a.Listing(cmd)
 }
 

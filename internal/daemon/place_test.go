@@ -100,7 +100,7 @@ func TestAScriptIsOfTheCity(t *testing.T) {
 	for _, path := range []string{"./none", "below/none"} {
 		want := filepath.Join(root, path)
 		for name, check := range map[string]func() error{
-			"contract":   func() error { return d.CheckProvider(t.Context(), root, "exec:"+path, report) },
+			"contract":   func() error { return d.CheckProvider(t.Context(), root, "exec:"+path, nil, report) },
 			"operations": func() error { return d.CheckOperations(t.Context(), root, "exec:"+path, report) },
 		} {
 			if err := check(); err == nil || !strings.Contains(err.Error(), want) {

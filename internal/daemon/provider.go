@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/acphost"
 	"gascity/internal/agentcli"
+	"gascity/internal/checkup"
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/fakeagent"
@@ -173,17 +173,17 @@ func has[T any](p runtime.Provider) bool {
 	return ok
 }
 
-// checkedAtOnce is how many conformance cases run at a time.
-const checkedAtOnce = 4
-
-// CheckProvider runs the conformance cases on a provider in a temporary place.
-// The agents that they drive are this program under the fake agent's name.
-func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, report func(cli.CheckResult)) error {
+// CheckProvider runs conformance cases on a provider in a temporary place. The agents that
+// they drive are this program under the fake agent's name.
+func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, patterns []string, report func(cli.CheckResult)) error {
+	cases, err := checkup.Pick(patterns)
+	if err != nil {
+		return fmt.Errorf("%w: %w", client.ErrInvalid, err)
+	}
 	if selection == "" {
 		selection = all.Drivers()[0].Name
 	}
-	selection, err := withPath(selection, root)
-	if err != nil {
+	if selection, err = withPath(selection, root); err != nil {
 		return err
 	}
 	place, err := os.MkdirTemp(premises.PublicPlace, "gc-check-")
@@ -216,37 +216,12 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, repo
 	if strings.Contains(selection, ":") {
 		h.Patience = scriptPatience
 	}
-	checkCases(ctx, h, report)
+	checkup.Contract(ctx, h, cases, func(r runtimetest.Result) { report(checkResult(r)) })
 	return nil
 }
 
 // scriptPatience is how long a case waits for a script, of which each operation is several programs.
 const scriptPatience = 2 * time.Minute
-
-// checkCases runs the cases, some at a time, and reports each in their order as soon as those before
-// it are done.
-func checkCases(ctx context.Context, h runtimetest.Harness, report func(cli.CheckResult)) {
-	cases := runtimetest.Cases()
-	results := make([]chan runtimetest.Result, len(cases))
-	slots := make(chan struct{}, checkedAtOnce)
-	for i := range results {
-		results[i] = make(chan runtimetest.Result, 1)
-	}
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		for i, c := range cases {
-			slots <- struct{}{}
-			wait.Go(func() {
-				results[i] <- c.Check(ctx, h)
-				<-slots
-			})
-		}
-	})
-	for _, result := range results {
-		report(checkResult(<-result))
-	}
-	wait.Wait()
-}
 
 // adapt makes the fake agent one that the provider can drive: with a screen like
 // that of a known agent CLI, or with prompts on its standard input.

@@ -18,14 +18,19 @@ import (
 // prompt is believed; without that a prompt that was handed over is unconfirmed, also
 // if the script failed.
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	if runtime.ValidateName(name) != nil {
-		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
-	}
 	release, err := p.inputs.take(ctx, name)
 	if err != nil {
 		return refused(runtime.RefusedBusy, "not a byte was sent: "+err.Error()), err
 	}
 	defer release()
+	return p.deliver(ctx, name, d)
+}
+
+// deliver is Deliver, in its turn.
+func (p *Provider) deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	if runtime.ValidateName(name) != nil {
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
+	}
 	if err := context.Cause(ctx); err != nil {
 		return refused(runtime.RefusedBusy, "not a byte was sent: "+err.Error()), err
 	}
@@ -174,11 +179,17 @@ func refused(why runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: why, Detail: detail}
 }
 
-// Nudge keeps the contract of runtime.Input.
+// Nudge keeps the contract of runtime.Input. Its time begins with its turn: those before it
+// have theirs.
 func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
+	release, err := p.inputs.take(context.Background(), name) //nolint:forbidigo // the contract's method has no ctx
+	if err != nil {
+		return &runtime.Error{Op: "nudge", Session: name, Err: err}
+	}
+	defer release()
 	ctx, cancel := p.bounded()
 	defer cancel()
-	out, err := p.Deliver(ctx, name, runtime.Delivery{Content: content})
+	out, err := p.deliver(ctx, name, runtime.Delivery{Content: content})
 	if err == nil {
 		err = runtime.NudgeError(out)
 	}

@@ -283,3 +283,24 @@ func TestScriptIsKilledByOthers(t *testing.T) {
 		t.Errorf("Deliver = %+v, %v, want unconfirmed and an error", out, err)
 	}
 }
+
+// Who waits for others at a session loses nothing of its own time: those are as slow as they like.
+func TestANudgesTimeBeginsWithItsTurn(t *testing.T) {
+	t.Parallel()
+	pl := newPlace(t, "[ \"$op\" != peek ] || exec echo working\n"+fleet)
+	const short = 2 * time.Second
+	p := pl.open(limit(short))
+	pl.start(p, "one")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*short) // longer than a nudge has
+	defer cancel()
+	held, nudged := make(chan error, 1), make(chan error, 1)
+	go func() { held <- p.DismissKnownDialogs(ctx, "one", time.Hour) }()
+	until(t, "the input is held", func() bool { return len(pl.calls("peek")) > 0 })
+	go func() { nudged <- p.Nudge("one", text("x")) }()
+	if err := <-held; !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("the input was held until %v, want longer than a nudge has", err)
+	}
+	if err := <-nudged; err != nil {
+		t.Errorf("Nudge = %v, want nil", err)
+	}
+}

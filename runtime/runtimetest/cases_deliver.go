@@ -8,13 +8,12 @@ import (
 )
 
 func deliverCases() []Case {
-	needs := []Need{NeedDeliver}
 	return []Case{
 		prove("deliver.arrives", "A delivery to a ready agent is submitted, or unconfirmed if there is no evidence, and arrives byte for byte.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			s.delivers(t, runtime.Delivery{ID: "d1", Content: runtime.TextContent("first\nand second line")})
 			s.consumed("first\nand second line")
-		}).needs(needs...),
+		}).needs(NeedDeliver),
 		prove("deliver.absent", "A missing session is absent and no error.", func(t T, w *World) {
 			other := w.Start("worker-10", Behaviour{})
 			outcome, err := runtime.Deliver(w.ctx, w.Provider, w.Name("worker-1"), runtime.Delivery{Content: runtime.TextContent("x")})
@@ -23,7 +22,7 @@ func deliverCases() []Case {
 			}
 			other.Nudge("for ten")
 			other.consumed("for ten")
-		}).needs(needs...),
+		}).needs(NeedDeliver),
 		prove("deliver.instance", "A delivery for another incarnation is absent and ErrStaleInstance, and not a byte is sent.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Instance: "another", Content: runtime.TextContent("stale")})
@@ -33,7 +32,7 @@ func deliverCases() []Case {
 			}
 			s.delivers(t, runtime.Delivery{Instance: s.Environ()["GC_INSTANCE_TOKEN"], Content: runtime.TextContent("current")})
 			s.consumed("current")
-		}).needs(needs...),
+		}).needs(NeedDeliver),
 		prove("deliver.refused", "Text that cannot arrive unchanged is refused with reason content and no error, and not a byte is sent.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Content: runtime.TextContent("a\x1b[201~\rb")})
@@ -42,12 +41,11 @@ func deliverCases() []Case {
 			}
 			s.Nudge("alone")
 			s.consumed("alone")
-		}).needs(needs...),
+		}).needs(NeedDeliver),
 	}
 }
 
 func deliverCareCases() []Case {
-	needs := []Need{NeedDeliver}
 	return []Case{
 		prove("deliver.dialog", "While a known dialog is up a delivery is refused and no key is pressed.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
@@ -59,14 +57,14 @@ func deliverCareCases() []Case {
 			if n := len(s.Recorded(LedgerDialog)) + len(s.Recorded(LedgerExit)); n > 0 || !w.Provider.IsRunning(s.Name) {
 				t.Errorf("the dialog was answered")
 			}
-		}).needs(NeedDialog).needs(needs...),
+		}).needs(NeedDialog, NeedDeliver),
 		prove("deliver.lost-enter", "An Enter that the agent lost is repeated, the text never.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{IgnoreFirstEnter: true})
 			s.delivers(t, runtime.Delivery{Content: runtime.TextContent("only once")})
 			s.AwaitPrompt("only once")
 			s.delivers(t, runtime.Delivery{Content: runtime.TextContent("and then this")})
 			s.consumed("only once", "and then this")
-		}).needs(NeedTerminal).needs(needs...),
+		}).needs(NeedTerminal, NeedDeliver),
 		prove("deliver.exited", "A delivery to a session whose agent has exited is never submitted.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond}, fireAndForget)
 			s.AwaitEnd()
@@ -74,7 +72,7 @@ func deliverCareCases() []Case {
 			if outcome.State == runtime.OutcomeSubmitted || outcome.State == runtime.OutcomeUnconfirmed {
 				t.Errorf("the outcome is %q", outcome.State)
 			}
-		}).needs(needs...),
+		}).needs(NeedDeliver),
 		prove("deliver.ctx", "A delivery whose ctx has ended sends nothing.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			ctx, cancel := context.WithCancel(w.ctx)
@@ -85,7 +83,7 @@ func deliverCareCases() []Case {
 			}
 			s.Nudge("alone")
 			s.consumed("alone")
-		}).needs(needs...),
+		}).needs(NeedDeliver),
 	}
 }
 

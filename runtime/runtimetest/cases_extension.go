@@ -11,7 +11,6 @@ import (
 )
 
 func interactionCases() []Case {
-	needs := []Need{NeedInteraction}
 	return append([]Case{
 		prove("pending.none", "Pending is nil while nothing blocks the session, and ErrSessionNotFound for a missing one.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
@@ -20,7 +19,7 @@ func interactionCases() []Case {
 			}
 			_, err := runtime.Pending(w.Provider, w.Name("none"))
 			expect(t, runtime.ErrSessionNotFound, err, "Pending of a missing session")
-		}).needs(needs...),
+		}).needs(NeedInteraction),
 		prove("pending.answer", "A question is pending with its text and options, and Respond answers it.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			asked := s.ask()
@@ -31,7 +30,7 @@ func interactionCases() []Case {
 			if got := s.Await(LedgerChoice, 1)[0].Choice; got != "no" {
 				t.Errorf("the agent was told %q, want %q", got, "no")
 			}
-		}).needs(needs...),
+		}).needs(NeedInteraction),
 		prove("pending.once", "A question is answered once, by its id: for another id or a second answer it is ErrInteractionGone and nothing is sent. The next question has another id, also in the same words.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			asked := s.ask()
@@ -51,7 +50,7 @@ func interactionCases() []Case {
 			if got := s.Recorded(LedgerChoice); len(got) != 1 || got[0].Choice != "yes" {
 				t.Errorf("the agent was told %v, want yes once", got)
 			}
-		}).needs(needs...),
+		}).needs(NeedInteraction),
 		prove("pending.refused", "An answer that is none of the question's is an AnswerError, and nothing is sent.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			asked := s.ask()
@@ -60,11 +59,11 @@ func interactionCases() []Case {
 			if got := s.Recorded(LedgerChoice); len(got) > 0 {
 				t.Errorf("the agent was told %v", got)
 			}
-		}).needs(needs...),
+		}).needs(NeedInteraction),
 		prove("respond.missing", "Respond to a missing session is ErrSessionNotFound.", func(t T, w *World) {
 			err := runtime.Respond(w.Provider, w.Name("none"), runtime.InteractionResponse{Action: runtime.ActionApprove})
 			expect(t, runtime.ErrSessionNotFound, err, "Respond")
-		}).needs(needs...),
+		}).needs(NeedInteraction),
 	}, dialogCases()...)
 }
 
@@ -83,30 +82,29 @@ func (s *Session) ask() *runtime.PendingInteraction {
 }
 
 func dialogCases() []Case {
-	needs := []Need{NeedDialog}
 	return []Case{
 		prove("dialog.start", "Start settles known dialogs by choosing the accepting option, wherever the highlighted row is.", func(_ T, w *World) {
 			w.Start("a", Behaviour{Dialog: true}, withDialogs).wasAccepted()
-		}).needs(needs...),
+		}).needs(NeedDialog),
 		prove("dialog.off", "With AcceptStartupDialogs off no key is pressed.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
 			s.awaitDialog()
 			if n := len(s.Recorded(LedgerDialog)); n > 0 {
 				t.Errorf("the dialog was answered")
 			}
-		}).needs(needs...),
+		}).needs(NeedDialog),
 		prove("dialog.dismiss", "DismissKnownDialogs settles a known dialog that is up, and is nil if there is none.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
 			s.awaitDialog()
 			for range 2 {
-				expect(t, nil, runtime.DismissKnownDialogs(w.ctx, w.Provider, s.Name, time.Second), "DismissKnownDialogs")
+				expect(t, nil, runtime.DismissKnownDialogs(w.ctx, w.Provider, s.Name, w.patience), "DismissKnownDialogs")
 			}
 			s.wasAccepted()
-		}).needs(needs...),
+		}).needs(NeedDialog),
 		prove("dialog.missing", "DismissKnownDialogs of a missing session is ErrSessionNotFound.", func(t T, w *World) {
-			err := runtime.DismissKnownDialogs(w.ctx, w.Provider, w.Name("none"), time.Second)
+			err := runtime.DismissKnownDialogs(w.ctx, w.Provider, w.Name("none"), w.patience)
 			expect(t, runtime.ErrSessionNotFound, err, "DismissKnownDialogs")
-		}).needs(needs...),
+		}).needs(NeedDialog),
 	}
 }
 
@@ -214,7 +212,6 @@ func turnCases() []Case {
 }
 
 func scanCases() []Case {
-	needs := []Need{NeedScan}
 	identify := func(id string) func(*runtime.Config) {
 		return func(cfg *runtime.Config) {
 			cfg.Env = with(cfg.Env, map[string]string{"GC_SESSION_ID": id, "GC_RUNTIME_EPOCH": "3", "GC_CITY_PATH": "/cities/" + id})
@@ -235,14 +232,14 @@ func scanCases() []Case {
 			if got != want || !w.Alive(got.PID) {
 				t.Errorf("found %+v, want %+v with a live process", got, want)
 			}
-		}).needs(needs...),
+		}).needs(NeedScan),
 		prove("scan.none", "A stopped session is not found.", func(t T, w *World) {
 			id := w.Prefix() + "id"
 			w.Start("a", Behaviour{}, identify(id)).Stop()
 			if found, err := runtime.FindRuntimesBySessionID(w.Provider, id); len(found) != 0 || err != nil {
 				t.Errorf("found %+v, %v, want none", found, err)
 			}
-		}).needs(needs...),
+		}).needs(NeedScan),
 		prove("scan.terminate", "TerminateRuntime ends the process that was found; one that is gone is nil.", func(t T, w *World) {
 			id := w.Prefix() + "id"
 			s := w.Start("a", Behaviour{}, identify(id))
@@ -255,7 +252,7 @@ func scanCases() []Case {
 				expect(t, nil, runtime.TerminateRuntime(w.Provider, found[0]), "TerminateRuntime")
 			}
 			w.Until("the process is gone", func() bool { return !w.Alive(found[0].PID) })
-		}).needs(needs...),
+		}).needs(NeedScan),
 	}
 }
 

@@ -8,13 +8,12 @@ import (
 )
 
 func fenceCases() []Case {
-	needs := []Need{NeedFence}
 	return []Case{
 		prove("fence.stop", "StopInstance stops the incarnation with that token.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			expect(t, nil, runtime.StopInstance(w.ctx, w.Provider, s.Name, s.Environ()["GC_INSTANCE_TOKEN"]), "StopInstance")
 			s.isGone()
-		}).needs(needs...),
+		}).needs(NeedFence),
 		prove("fence.stop-stale", "StopInstance with the token of an earlier incarnation is ErrStaleInstance, and the present one is untouched.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			old := s.Environ()["GC_INSTANCE_TOKEN"]
@@ -27,10 +26,10 @@ func fenceCases() []Case {
 			if !w.Alive(pid) || !w.Provider.IsRunning(s.Name) {
 				t.Errorf("the present incarnation was stopped")
 			}
-		}).needs(needs...),
+		}).needs(NeedFence),
 		prove("fence.stop-missing", "StopInstance of a missing session is nil.", func(t T, w *World) {
 			expect(t, nil, runtime.StopInstance(w.ctx, w.Provider, w.Name("none"), "token"), "StopInstance")
-		}).needs(needs...),
+		}).needs(NeedFence),
 		prove("fence.interrupt", "InterruptInstance interrupts the incarnation with that token and no other.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true, Turn: time.Hour})
 			s.Nudge("a long task")
@@ -43,12 +42,11 @@ func fenceCases() []Case {
 			if n := len(s.Recorded(LedgerInterrupted)); n != 1 {
 				t.Errorf("the agent was interrupted %d times, want once", n)
 			}
-		}).needs(needs...),
+		}).needs(NeedFence),
 	}
 }
 
 func restartCases() []Case {
-	needs := []Need{NeedReopen}
 	return append([]Case{
 		prove("restart.adopts", "A provider that is opened over the same state finds the sessions again: they run, take prompts and have their metadata.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
@@ -64,17 +62,17 @@ func restartCases() []Case {
 			if n := len(s.Recorded(LedgerStart)); n != 1 {
 				t.Errorf("the agent was started %d times, want once", n)
 			}
-		}).needs(needs...),
+		}).needs(NeedReopen),
 		prove("restart.exists", "After a restart the name of a live session is still taken.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			expect(t, runtime.ErrSessionExists, w.Reopen().Start(w.ctx, s.Name, s.Agent.Config), "Start after a restart")
-		}).needs(needs...),
+		}).needs(NeedReopen),
 		prove("restart.stops", "After a restart Stop ends the session for every provider over the same state.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{SpawnSetsid: true})
 			s.Await(LedgerSpawn, 1)
 			expect(t, nil, w.Reopen().Stop(s.Name), "Stop after a restart")
 			s.isGone()
-		}).needs(needs...),
+		}).needs(NeedReopen),
 		prove("restart.token", "After a restart a session has the same instance token.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			before := s.Observe().InstanceToken
@@ -82,19 +80,18 @@ func restartCases() []Case {
 			if after := s.Observe().InstanceToken; after != before || after == "" {
 				t.Errorf("the token changed with the restart")
 			}
-		}).needs(NeedObserve).needs(needs...),
+		}).needs(NeedObserve, NeedReopen),
 		prove("restart.exited", "An agent that exited meanwhile is not running after a restart, and its output is still there.", func(_ T, w *World) {
 			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond, ExitCode: 1, LastWords: "my last words"}, fireAndForget)
 			s.AwaitEnd()
 			w.Provider = w.Reopen()
 			s.AwaitEnd()
 			s.AwaitOutput("my last words")
-		}).needs(needs...),
+		}).needs(NeedReopen),
 	}, recoverCases()...)
 }
 
 func recoverCases() []Case {
-	needs := []Need{NeedRecover, NeedObserve, NeedReopen}
 	return []Case{
 		prove("recover.adopts", "Recover adopts a session by the handle of an earlier observation; adopting twice is nil.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
@@ -105,19 +102,19 @@ func recoverCases() []Case {
 			}
 			s.Nudge("adopted")
 			s.consumed("adopted")
-		}).needs(needs...),
+		}).needs(NeedRecover, NeedObserve, NeedReopen),
 		prove("recover.stale", "Recover of another incarnation's handle is ErrStaleInstance.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			handle := s.Observe().Handle
 			s.Stop()
 			s.startsAgain()
 			expect(t, runtime.ErrStaleInstance, runtime.Recover(w.ctx, w.Reopen(), s.Name, handle), "Recover")
-		}).needs(needs...),
+		}).needs(NeedRecover, NeedObserve, NeedReopen),
 		prove("recover.missing", "Recover of a session that is gone is ErrSessionNotFound.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			handle := s.Observe().Handle
 			s.Stop()
 			expect(t, runtime.ErrSessionNotFound, runtime.Recover(w.ctx, w.Reopen(), s.Name, handle), "Recover")
-		}).needs(needs...),
+		}).needs(NeedRecover, NeedObserve, NeedReopen),
 	}
 }

@@ -9,7 +9,6 @@ import (
 )
 
 func observeCases() []Case {
-	needs := []Need{NeedObserve}
 	return []Case{
 		prove("observe.alive", "Observe of a running session finds session and agent alive, with its token, its process and its times.", func(t T, w *World) {
 			before := time.Now()
@@ -31,7 +30,7 @@ func observeCases() []Case {
 			if obs.Attached > 0 {
 				t.Errorf("%d terminals are attached, want none", obs.Attached)
 			}
-		}).needs(needs...),
+		}).needs(NeedObserve),
 		prove("observe.missing", "A session that does not exist is no error but dead.", func(t T, w *World) {
 			w.Start("worker-10", Behaviour{})
 			for _, name := range []string{w.Name("worker-1"), "not a name"} {
@@ -40,12 +39,11 @@ func observeCases() []Case {
 					t.Errorf("Observe(%s) = session %s, agent %s, %v, want dead, dead and nil", name, obs.Session, obs.Agent, err)
 				}
 			}
-		}).needs(needs...),
+		}).needs(NeedObserve),
 	}
 }
 
 func observeEndCases() []Case {
-	needs := []Need{NeedObserve}
 	return []Case{
 		prove("observe.exited", "An agent that has exited is dead in a session that is alive, with its exit code.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond, ExitCode: 9}, fireAndForget)
@@ -54,7 +52,7 @@ func observeEndCases() []Case {
 			if obs.Session != runtime.Alive || obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Code != 9 || obs.Exit.Signal != "" {
 				t.Errorf("session %s, agent %s, exit %v, want alive, dead, code 9", obs.Session, obs.Agent, obs.Exit)
 			}
-		}).needs(needs...),
+		}).needs(NeedObserve),
 		prove("observe.killed", "An agent that a signal ended is dead, with the signal.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			if err := w.place.Kill(s.PID()); err != nil {
@@ -65,14 +63,14 @@ func observeEndCases() []Case {
 			if obs.Agent != runtime.Dead || obs.Exit == nil || obs.Exit.Signal != "killed" || obs.Exit.Code != -1 {
 				t.Errorf("agent %s, exit %+v, want dead, signal killed, code -1", obs.Agent, obs.Exit)
 			}
-		}).needs(needs...),
+		}).needs(NeedObserve),
 		prove("observe.renamed", "The agent is known by identity, not by name: one that renamed itself is alive.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Rename: "2.1.29"}, func(cfg *runtime.Config) { cfg.ProcessNames = []string{"2.1.29", "no-such-agent"} })
 			s.PID()
 			if obs := s.Observe(); obs.Agent != runtime.Alive {
 				t.Errorf("agent %s, want alive", obs.Agent)
 			}
-		}).needs(needs...),
+		}).needs(NeedObserve),
 		prove("observe.token", "The token is the same in every look at one incarnation, and another one for the next.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			first, second := s.Observe().InstanceToken, s.Observe().InstanceToken
@@ -81,18 +79,17 @@ func observeEndCases() []Case {
 			if third := s.Observe().InstanceToken; first == "" || first != second || first == third {
 				t.Errorf("two looks at one incarnation agree: %v; its successor has the same token: %v", first == second, first == third)
 			}
-		}).needs(needs...),
+		}).needs(NeedObserve),
 	}
 }
 
 func watchCases() []Case {
-	needs := []Need{NeedWatch}
 	return []Case{
 		prove("watch.resync", "Watch begins with a resync.", func(t T, w *World) {
 			if e := awaitResult(w, "the first event", w.watch(w.ctx)); e.Kind != runtime.EventResync {
 				t.Errorf("the first event is %q, want %q", e.Kind, runtime.EventResync)
 			}
-		}).needs(needs...),
+		}).needs(NeedWatch),
 		prove("watch.life", "The start of a session, the end of its agent and the end of the session are events of every watch.", func(t T, w *World) {
 			watches := []<-chan runtime.Event{w.watch(w.ctx), w.watch(w.ctx)}
 			s := w.Start("a", Behaviour{Hang: true, ExitAfter: 50 * time.Millisecond, ExitCode: 5}, fireAndForget)
@@ -107,7 +104,7 @@ func watchCases() []Case {
 			for _, events := range watches {
 				w.awaitEvent(events, s.Name, runtime.EventGone)
 			}
-		}).needs(needs...),
+		}).needs(NeedWatch),
 		prove("watch.crash", "A crash of an agent is an event, and a look then finds it dead.", func(t T, w *World) {
 			events, s := w.watch(w.ctx), w.Start("a", Behaviour{})
 			if err := w.place.Kill(s.PID()); err != nil {
@@ -117,19 +114,18 @@ func watchCases() []Case {
 			if w.Provider.IsRunning(s.Name) {
 				t.Errorf("IsRunning = true after the exit event")
 			}
-		}).needs(needs...),
+		}).needs(NeedWatch),
 	}
 }
 
 func watchFlowCases() []Case {
-	needs := []Need{NeedWatch}
 	return []Case{
 		prove("watch.output", "Output of an agent is an event.", func(_ T, w *World) {
 			events, s := w.watch(w.ctx), w.Start("a", Behaviour{})
 			w.awaitEvent(events, s.Name, runtime.EventStarted)
 			s.Nudge("say something")
 			w.awaitEvent(events, s.Name, runtime.EventOutput)
-		}).needs(needs...),
+		}).needs(NeedWatch),
 		prove("watch.closed", "The channel of a watch is closed when its ctx ends; other watches go on.", func(t T, w *World) {
 			ctx, cancel := context.WithCancel(w.ctx)
 			ending, staying := w.watch(ctx), w.watch(w.ctx)
@@ -145,11 +141,12 @@ func watchFlowCases() []Case {
 			if e := w.awaitEvent(staying, s.Name, runtime.EventStarted); e.Time.IsZero() {
 				t.Errorf("the event has no time")
 			}
-		}).needs(needs...),
+		}).needs(NeedWatch),
 		prove("watch.slow", "A consumer that is too slow loses events but never silently: a resync follows.", func(t T, w *World) {
 			events, s := w.watch(w.ctx), w.Start("a", Behaviour{})
-			const restarts = 40
-			for range restarts {
+			const fewest, most = 4, 40 // in between, as many as a slow driver has time for
+			began, restarts := time.Now(), 0
+			for ; restarts < fewest || restarts < most && time.Since(began) < w.patience; restarts++ {
 				s.Stop()
 				s.startsAgain()
 			}
@@ -160,7 +157,7 @@ func watchFlowCases() []Case {
 			if seen != restarts+2 && resyncs < 2 {
 				t.Errorf("%d of %d starts were reported and %d resyncs, want all or a second resync", seen, restarts+2, resyncs)
 			}
-		}).needs(needs...),
+		}).needs(NeedWatch),
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 )
 
 func senseCases() []Case {
-	needs := []Need{NeedSense, NeedTerminal}
 	return append([]Case{
 		prove("sense.rest", "Sense of an agent at its prompt says ready or idle and not busy, names the incarnation and says when it was read.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
@@ -16,7 +15,7 @@ func senseCases() []Case {
 			if r.Instance != s.Environ()["GC_INSTANCE_TOKEN"] || r.At.IsZero() || r.says(runtime.ActivityBusy) || r.Pending != nil {
 				t.Errorf("the reading is %+v", r.Reading)
 			}
-		}).needs(needs...),
+		}).needs(NeedSense, NeedTerminal),
 		prove("sense.busy", "During a turn a source says busy, and none idle.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Turn: time.Hour})
 			s.Nudge("a long task")
@@ -24,7 +23,7 @@ func senseCases() []Case {
 			if r := s.senses("busy", runtime.ActivityBusy); r.says(runtime.ActivityIdle) {
 				t.Errorf("the reading is %+v", r.Reading)
 			}
-		}).needs(needs...),
+		}).needs(NeedSense, NeedTerminal),
 		prove("sense.waiting", "While a question stands a source says waiting, and what blocks the session is what Pending returns.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			asked := s.ask()
@@ -32,7 +31,7 @@ func senseCases() []Case {
 			if r.Pending == nil || r.Pending.RequestID != asked.RequestID || r.Pending.Prompt != asked.Prompt {
 				t.Errorf("pending is %+v, want %+v", r.Pending, asked)
 			}
-		}).needs(NeedInteraction).needs(needs...),
+		}).needs(NeedInteraction, NeedSense, NeedTerminal),
 		prove("sense.missing", "Sense of a session that is missing, or whose agent has exited, is ErrSessionNotFound.", func(t T, w *World) {
 			_, err := runtime.Sense(w.ctx, w.Provider, w.Name("none"))
 			expect(t, runtime.ErrSessionNotFound, err, "Sense of a missing session")

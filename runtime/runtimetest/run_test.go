@@ -3,12 +3,14 @@ package runtimetest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -183,6 +185,45 @@ func TestCheckReportsWhatIsLeft(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); err == nil || dir == "" {
 		t.Errorf("the folder %q is left", dir)
+	}
+}
+
+// A long case outlives its agents' numbers: who has got one of them since is somebody else.
+func TestWhatOthersRunIsNotSwept(t *testing.T) {
+	if _, err := os.Stat("/proc/uptime"); err != nil {
+		t.Skip("when a process began is not told here")
+	}
+	for name, tt := range map[string]struct {
+		ago  time.Duration
+		want runtimetest.Status
+	}{"an agent's": {0, runtimetest.Failed}, "another's": {time.Hour, runtimetest.Passed}} {
+		other := exec.CommandContext(t.Context(), "sleep", "1000")
+		if err := other.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- other.Wait() }()
+		h := fake.Harness(nil)
+		h.Place = runtimetest.Local{}
+		h.Agent = func(t runtimetest.T, dir string, _ runtimetest.Behaviour) runtimetest.Agent {
+			agent := runtimetest.Agent{Ledger: filepath.Join(dir, "ledger")}
+			line := fmt.Sprintf("{\"kind\":\"start\",\"run\":%d,\"time\":%q}\n", other.Process.Pid, time.Now().Add(-tt.ago).Format(time.RFC3339))
+			if err := os.WriteFile(agent.Ledger, []byte(line), 0o600); err != nil {
+				t.Fatalf("%v", err)
+			}
+			return agent
+		}
+		r := runtimetest.Case{ID: "x.y", Sentence: "z.", Run: func(_ runtimetest.T, w *runtimetest.World) { w.Agent(runtimetest.Behaviour{}) }}.Check(t.Context(), h)
+		if r.Status != tt.want {
+			t.Errorf("%s process: %s %q, want it %s", name, r.Status, r.Detail, tt.want)
+		}
+		if tt.want == runtimetest.Passed {
+			if err := other.Process.Signal(syscall.Signal(0)); err != nil {
+				t.Errorf("%s process was ended: %v", name, err)
+			}
+			other.Process.Kill()
+		}
+		<-ended
 	}
 }
 

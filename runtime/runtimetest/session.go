@@ -63,7 +63,11 @@ func (s *Session) PID() int {
 // children's.
 func (s *Session) PIDs() []int {
 	s.w.t.Helper()
-	return processes(s.Ledger())
+	var pids []int
+	for _, e := range s.Ledger() {
+		pids = append(pids, e.processes()...)
+	}
+	return pids
 }
 
 // Environ waits for the environment that the agent was started with; the
@@ -142,16 +146,10 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\n", `\n`), "?")
 }
 
-// processes returns all processes that the ledger names.
-func processes(entries []Entry) []int {
-	var pids []int
-	for _, e := range entries {
-		switch e.Kind {
-		case LedgerStart:
-			pids = append(pids, e.Run)
-		case LedgerSpawn:
-			pids = append(pids, e.PIDs...)
-		}
+// processes are those that the entry names.
+func (e Entry) processes() []int {
+	if e.Kind == LedgerStart {
+		return []int{e.Run}
 	}
-	return pids
+	return e.PIDs
 }

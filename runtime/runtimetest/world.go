@@ -1,6 +1,7 @@
 package runtimetest
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -223,13 +224,30 @@ func (w *World) sweep(agent Agent) {
 	if err != nil {
 		w.t.Errorf("%sledger: %v", cleanUp, err)
 	}
-	for _, pid := range processes(entries) {
-		if !w.place.Alive(pid) {
-			continue
-		}
-		w.t.Errorf("%sprocess %d of an agent still runs", cleanUp, pid)
-		if err := w.place.Kill(pid); err != nil {
-			w.t.Errorf("%scannot kill it: %v", cleanUp, err)
+	for _, e := range entries {
+		for _, pid := range e.processes() {
+			if w.place.Alive(pid) && !w.began(pid).After(e.Time.Add(time.Second)) {
+				w.t.Errorf("%sprocess %d of an agent still runs", cleanUp, pid)
+				if err := w.place.Kill(pid); err != nil {
+					w.t.Errorf("%scannot kill it: %v", cleanUp, err)
+				}
+			}
 		}
 	}
+}
+
+// began is when the process began, as /proc tells; zero if it does not. One that began after an
+// agent has named it is another one, which has got its number.
+func (w *World) began(pid int) time.Time {
+	stat, err := w.place.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	uptime, other := w.place.ReadFile("/proc/uptime")
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if err != nil || other != nil || len(fields) < 20 {
+		return time.Time{}
+	}
+	var up, hundredths float64
+	if _, err := fmt.Sscan(string(uptime)+" "+string(fields[19]), &up, new(float64), &hundredths); err != nil {
+		return time.Time{}
+	}
+	return time.Now().Add(time.Duration((hundredths/100 - up) * float64(time.Second)))
 }

@@ -1,0 +1,60 @@
+package checkup_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"gascity/internal/checkup"
+	"gascity/runtime/runtimetest"
+	"gascity/runtime/runtimetest/fake"
+)
+
+func TestPick(t *testing.T) {
+	all := len(runtimetest.Cases())
+	for _, tt := range []struct {
+		patterns string
+		want     int    // at least
+		missing  string // what the error says
+	}{
+		{"", all, ""}, {"*", all, ""}, {"stop.twice", 1, ""}, {"watch.* idle.busy watch.life", 3, ""},
+		{"stop.twise", 0, "stop.twice"}, {"stopp.*", 0, "stop,"}, {"[", 0, "pattern"}, {"stop.twice nope", 0, "nope"},
+	} {
+		got, err := checkup.Pick(strings.Fields(tt.patterns))
+		if tt.missing != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.missing) {
+				t.Errorf("Pick(%s) = %v, want an error with %q", tt.patterns, err, tt.missing)
+			}
+			continue
+		}
+		if err != nil || len(got) < tt.want || tt.patterns != "" && tt.patterns != "*" && len(got) == all {
+			t.Errorf("Pick(%s) = %d cases, %v, want at least %d", tt.patterns, len(got), err, tt.want)
+		}
+	}
+}
+
+// Results come in the order of the cases, each as soon as it may.
+func TestContractReportsInOrder(t *testing.T) {
+	gate := make(chan struct{})
+	wait := func(t runtimetest.T, w *runtimetest.World) {
+		select {
+		case <-gate:
+		case <-w.Context().Done():
+			t.Errorf("%v", context.Cause(w.Context()))
+		}
+	}
+	var ids []string
+	checkup.Contract(t.Context(), fake.Harness(nil), []runtimetest.Case{
+		{ID: "a.first", Run: func(runtimetest.T, *runtimetest.World) {}},
+		{ID: "b.held", Run: wait},
+		{ID: "c.quick", Run: func(runtimetest.T, *runtimetest.World) {}},
+	}, func(r runtimetest.Result) {
+		if ids = append(ids, r.ID); len(ids) == 1 {
+			close(gate)
+		}
+	})
+	if want := []string{"a.first", "b.held", "c.quick"}; !slices.Equal(ids, want) {
+		t.Errorf("reported %q, want %q", ids, want)
+	}
+}
