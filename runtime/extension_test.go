@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ func TestHelpersUseTheExtension(t *testing.T) {
 		},
 		"Relaunch":                func(p runtime.Provider) error { return runtime.Relaunch(ctx, p, "a", runtime.Config{}) },
 		"Exec":                    func(p runtime.Provider) error { _, _, err := runtime.Exec(ctx, p, "a", []string{"true"}); return err },
+		"CopyFrom":                func(p runtime.Provider) error { return runtime.CopyFrom(ctx, p, "a", "x", io.Discard) },
 		"FindRuntimesBySessionID": func(p runtime.Provider) error { _, err := runtime.FindRuntimesBySessionID(p, ""); return err },
 		"TerminateRuntime": func(p runtime.Provider) error {
 			return runtime.TerminateRuntime(p, runtime.LiveRuntime{ProviderName: "a"})
@@ -82,6 +84,7 @@ func TestHelpersWithoutTheExtension(t *testing.T) {
 		"FindRuntimesBySessionID":  {findErr, errors.ErrUnsupported},
 		"TerminateRuntime":         {runtime.TerminateRuntime(p, runtime.LiveRuntime{}), errors.ErrUnsupported},
 		"Exec":                     {execErr, runtime.ErrExecUnsupported},
+		"CopyFrom":                 {runtime.CopyFrom(ctx, p, "a", "x", io.Discard), errors.ErrUnsupported},
 		"Relaunch":                 {runtime.Relaunch(ctx, p, "a", runtime.Config{}), runtime.ErrRelaunchUnsupported},
 		"Pending":                  {pendingErr, runtime.ErrInteractionUnsupported},
 		"Respond":                  {runtime.Respond(p, "a", runtime.InteractionResponse{}), runtime.ErrInteractionUnsupported},

@@ -3,10 +3,12 @@ package local
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
 
+	"gascity/internal/archive"
 	"gascity/internal/stage"
 	"gascity/runtime"
 )
@@ -37,4 +39,17 @@ func (s *Sessions) CopyTo(name, src, relDst string) error {
 		return nil
 	}
 	return ErrorOf("copy to", name, stage.CopyTo(sight.Record.WorkDir, src, relDst))
+}
+
+// CopyFrom keeps the contract of runtime.CopyFromProvider.
+func (s *Sessions) CopyFrom(ctx context.Context, name, src string, w io.Writer) error {
+	const op = "copy from"
+	sight, err := s.look(ctx, op, name)
+	if err == nil && sight.Client == nil {
+		err = runtime.ErrSessionNotFound
+	}
+	if err == nil {
+		err = archive.PackFrom(w, sight.Record.WorkDir, src)
+	}
+	return ErrorOf(op, name, err)
 }

@@ -5,68 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
-
-// pack writes the file or folder at path as a tar archive whose one root is its base
-// name, as a stream: nothing is held in memory. Devices, sockets and pipes are left out.
-func pack(w io.Writer, path string) error {
-	path = filepath.Clean(path)
-	root, base := filepath.Dir(path), filepath.Base(path)
-	archive := tar.NewWriter(w)
-	err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		relative, err := filepath.Rel(root, file)
-		if err != nil {
-			return err
-		}
-		return packOne(archive, file, relative, entry, file == path)
-	})
-	if err != nil {
-		return fmt.Errorf("cannot carry %s over: %w", base, err)
-	}
-	return archive.Close()
-}
-
-// packOne writes one entry. A link is carried as a link, but for the root: that is what it
-// points to.
-func packOne(archive *tar.Writer, file, relative string, entry fs.DirEntry, isRoot bool) error {
-	info, err := entry.Info()
-	if err == nil && isRoot {
-		info, err = os.Stat(file)
-	}
-	if err != nil {
-		return err
-	}
-	link := ""
-	if info.Mode()&fs.ModeSymlink != 0 {
-		if link, err = os.Readlink(file); err != nil {
-			return err
-		}
-	} else if !info.Mode().IsRegular() && !info.IsDir() {
-		return nil
-	}
-	header, err := tar.FileInfoHeader(info, link)
-	if err != nil {
-		return err
-	}
-	header.Name, header.Uname, header.Gname, header.Uid, header.Gid = filepath.ToSlash(relative), "", "", 0, 0
-	if err := archive.WriteHeader(header); err != nil || !info.Mode().IsRegular() {
-		return err
-	}
-	in, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	// A file that grows meanwhile is cut, one that shrinks is an error.
-	_, err = io.CopyN(archive, in, header.Size)
-	return err
-}
 
 // unpack writes an archive below dir and nowhere else, links included, and returns the
 // name of its one root.

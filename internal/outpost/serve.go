@@ -104,6 +104,9 @@ func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
 		body, err := s.upload(in)
 		reply(stream, body, err)
 		return
+	case opFetch:
+		s.fetch(ctx, stream, in, r)
+		return
 	}
 	op, ok := operations()[r.Op]
 	if !ok {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hashicorp/yamux"
 
+	"gascity/internal/archive"
 	"gascity/runtime"
 )
 
@@ -23,7 +24,7 @@ const uploadPattern = "upload-*"
 
 // upload takes an archive into a folder of its own and returns the path of its root. It
 // stays until it is discarded or the connection ends.
-func (s *server) upload(archive *bufio.Reader) (string, error) {
+func (s *server) upload(in *bufio.Reader) (string, error) {
 	dir, err := os.MkdirTemp(s.opts.Dir, uploadPattern)
 	if err != nil {
 		return "", err
@@ -31,9 +32,9 @@ func (s *server) upload(archive *bufio.Reader) (string, error) {
 	s.mu.Lock()
 	s.uploads[dir] = true
 	s.mu.Unlock()
-	base, err := unpack(archive, dir)
+	base, err := unpack(in, dir)
 	if err == nil {
-		err = complete(archive)
+		err = complete(in)
 	}
 	if err != nil {
 		return "", errors.Join(err, s.discard([]string{filepath.Join(dir, "x")}))
@@ -43,9 +44,9 @@ func (s *server) upload(archive *bufio.Reader) (string, error) {
 
 // complete reads what the near end says behind an archive that is whole: one that ends
 // between two files looks like it.
-func complete(archive *bufio.Reader) error {
+func complete(in *bufio.Reader) error {
 	var end request
-	if err := readLine(archive, &end); err != nil || end.Op != opUpload {
+	if err := readLine(in, &end); err != nil || end.Op != opUpload {
 		return fmt.Errorf("the archive was cut off: %w", cmp.Or(err, io.ErrUnexpectedEOF))
 	}
 	return nil
@@ -140,7 +141,7 @@ func (l *link) send(ctx context.Context, stream *yamux.Stream, path string) (a a
 		_ = stream.SetWriteDeadline(time.Unix(1, 0)) // never fails
 	})
 	out := &sink{Writer: stream}
-	err = errors.Join(writeLine(out, request{Op: opUpload}), pack(out, path))
+	err = errors.Join(writeLine(out, request{Op: opUpload}), archive.Pack(out, path))
 	if err == nil {
 		err = writeLine(out, request{Op: opUpload}) // see complete
 	}

@@ -40,6 +40,7 @@ type answer struct {
 const (
 	opWatch  = "watch"  // answers are events, until either end closes
 	opUpload = "upload" // the request is followed by a tar archive, whose end closes the writing side
+	opFetch  = "fetch"  // the answer is followed by a tar archive and another answer
 	opWorker = "worker" // the far end opens it: a connection of an agent to the worker API
 )
 

@@ -2,6 +2,7 @@ package k8s
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"gascity/runtime"
@@ -84,3 +85,6 @@ func (a absent) AttachTerminal(context.Context, string, runtime.AttachOptions) e
 
 // ResetInterruptedTurn keeps the contract of runtime.InterruptedTurnResetProvider.
 func (a absent) ResetInterruptedTurn(context.Context, string) error { return a.err }
+
+// CopyFrom keeps the contract of runtime.CopyFromProvider.
+func (a absent) CopyFrom(context.Context, string, string, io.Writer) error { return a.err }

@@ -2,8 +2,10 @@ package tmux
 
 import (
 	"context"
+	"io"
 	"time"
 
+	"gascity/internal/archive"
 	"gascity/internal/console"
 	"gascity/internal/journal"
 	"gascity/internal/shim/folder"
@@ -128,4 +130,17 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 		return nil
 	}
 	return fold("copy to", name, stage.CopyTo(s.record.WorkDir, src, relDst))
+}
+
+// CopyFrom keeps the contract of runtime.CopyFromProvider.
+func (p *Provider) CopyFrom(ctx context.Context, name, src string, w io.Writer) error {
+	const op = "copy from"
+	s, err := p.look(ctx, op, name)
+	if err == nil && s.state == nil {
+		err = runtime.ErrSessionNotFound
+	}
+	if err == nil {
+		err = archive.PackFrom(w, s.record.WorkDir, src)
+	}
+	return fold(op, name, err)
 }

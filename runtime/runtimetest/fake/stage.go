@@ -1,8 +1,11 @@
 package fake
 
 import (
+	"archive/tar"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -139,4 +142,28 @@ func mkdirs(root *os.Root, dir string) error {
 		}
 	}
 	return nil
+}
+
+// CopyFrom writes the archive of one file.
+func (f *Provider) CopyFrom(_ context.Context, name, src string, w io.Writer) error {
+	if err := f.called("CopyFrom", name, src); err != nil {
+		return err
+	}
+	s := f.world.find(name)
+	if s == nil {
+		return notFound("copy from", name)
+	}
+	if !filepath.IsLocal(src) {
+		return &runtime.Error{Op: "copy from", Session: name, Err: fs.ErrInvalid}
+	}
+	content, err := os.ReadFile(filepath.Join(s.cfg.WorkDir, src))
+	if err != nil {
+		return &runtime.Error{Op: "copy from", Session: name, Err: err}
+	}
+	out := tar.NewWriter(w)
+	err = out.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: filepath.Base(src), Mode: 0o644, Size: int64(len(content))})
+	if err == nil {
+		_, err = out.Write(content)
+	}
+	return errors.Join(err, out.Close())
 }

@@ -1,0 +1,134 @@
+package archive
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// Pack writes the file or folder at name, which may be a symbolic link to it. The archive's
+// root has the base name of name. Below it a link is packed as a link; devices, sockets and
+// pipes are left out.
+func Pack(w io.Writer, name string) error {
+	base := filepath.Base(name)
+	resolved, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(filepath.Dir(resolved))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return pack(w, root, filepath.Base(resolved), base)
+}
+
+// PackFrom is [Pack] of what is in a folder, and of nothing outside of it: a name that leaves
+// it, also through a link, is an error. The folder itself is "."; it is the root without a name.
+func PackFrom(w io.Writer, folder, name string) error {
+	if name = filepath.Clean(name); !filepath.IsLocal(name) {
+		return fmt.Errorf("%s is outside of the work folder: %w", name, fs.ErrInvalid)
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return pack(w, root, name, filepath.Base(name))
+}
+
+func pack(w io.Writer, root *os.Root, name, base string) error {
+	info, err := root.Stat(name)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return fmt.Errorf("%s is neither a file nor a folder", name)
+	}
+	p := packer{root, tar.NewWriter(w)}
+	if err := p.one(name, base, info); err != nil {
+		return fmt.Errorf("cannot carry %s over: %w", base, err)
+	}
+	return p.out.Close()
+}
+
+type packer struct {
+	root *os.Root
+	out  *tar.Writer
+}
+
+// one writes the entry at name under another name, and what is in it.
+func (p *packer) one(name, as string, info fs.FileInfo) (err error) {
+	link := ""
+	switch mode := info.Mode(); {
+	case mode&fs.ModeSymlink != 0:
+		if link, err = p.root.Readlink(name); err != nil {
+			return err
+		}
+	case !mode.IsRegular() && !mode.IsDir():
+		return nil
+	}
+	header, err := tar.FileInfoHeader(info, link)
+	if err != nil {
+		return err
+	}
+	header.Name, header.Uname, header.Gname, header.Uid, header.Gid = filepath.ToSlash(as), "", "", 0, 0
+	switch {
+	case info.IsDir():
+		return p.folder(name, as, header)
+	case link != "":
+		return p.out.WriteHeader(header)
+	}
+	return p.file(name, header)
+}
+
+func (p *packer) folder(name, as string, header *tar.Header) error {
+	in, err := p.root.Open(name)
+	if err != nil {
+		return err
+	}
+	entries, err := in.Readdirnames(-1)
+	if err := errors.Join(err, in.Close(), p.out.WriteHeader(header)); err != nil {
+		return err
+	}
+	slices.Sort(entries)
+	for _, entry := range entries {
+		at := filepath.Join(name, entry)
+		info, err := p.root.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it went meanwhile
+		}
+		if err == nil {
+			err = p.one(at, path.Join(as, entry), info)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file writes a file of the header's size: one that grows meanwhile is cut, one that shrinks
+// is an error. What is no file any more is not waited for.
+func (p *packer) file(name string, header *tar.Header) error {
+	in, err := p.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(fmt.Errorf("%s is another file by now", name), err)
+	}
+	if err := p.out.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err = io.CopyN(p.out, in, header.Size)
+	return err
+}
