@@ -66,7 +66,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(topic(topicCity, initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), planCommand(a), eventsCommand(a), usageCommand(a), controllerCommand(a))...)
 	root.AddCommand(topic(topicAgent, talk.Commands(&a.View)...)...)
 	root.AddCommand(topic(topicAgent, agent.Commands(&a.View)...)...)
-	root.AddCommand(topic(topicAgent, attachCommand(a), acpCommand(a), primeCommand(a))...)
+	root.AddCommand(topic(topicAgent, attachCommand(a), copyCommand(a), acpCommand(a), primeCommand(a))...)
 	root.AddCommand(topic(topicConfig, configCommand(a), guardCommand(a), hookCommand(a))...)
 	root.AddCommand(topic(topicMachine, doctorCommand(a), bundleCommand(a), providerCommand(a), workerCommand(a), versionCommand(a), completionCommand(a))...)
 	root.AddCommand(shimCommand(a), hostCommand(a), outpostCommand(a), docsCommand(a))

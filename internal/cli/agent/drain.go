@@ -116,6 +116,6 @@ func (a *app) ofMyself(cmd *cobra.Command, req client.LifecycleRequest, verb lif
 			a.Talk("%s", text.FirstOf(done.Detail, success))
 			return nil
 		}
-		return a.tellDone(done, err, success)
+		return a.TellDone(done, err, success)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/desk"
 	"gascity/internal/cli/page"
+	"gascity/internal/text"
 )
 
 // View is the desk of one run of the program, on which pages can be shown.
@@ -91,4 +92,16 @@ func (l List[T]) picture(ctx context.Context, v *View) error {
 		return v.Picture(l.Empty + "\n")
 	}
 	return v.Picture(l.Paged(v.Sheet(), list))
+}
+
+// TellDone says what a verb did. A verb that did nothing was refused.
+func (v *View) TellDone(done client.Done, err error, success string) error {
+	if err != nil {
+		return err
+	}
+	if !done.Changed {
+		return fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, text.FirstOf(done.Detail, "no reason was given"))
+	}
+	v.Talk("%s", success)
+	return nil
 }

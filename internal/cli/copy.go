@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/archive"
+	"gascity/internal/cli/desk"
+	"gascity/internal/text"
+	"gascity/runtime"
+)
+
+// copyIn is what gc copy --json prints of what went to an agent.
+type copyIn struct {
+	Agent       string `json:"agent"`
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+}
+
+// copyOut is what it prints of what came from one.
+type copyOut struct {
+	archive.Report
+
+	Agent  string `json:"agent"`
+	Source string `json:"source"`
+}
+
+func copyCommand(a *app) *cobra.Command {
+	var instance string
+	cmd := &cobra.Command{
+		Use:   "copy {AGENT SOURCE [DESTINATION] | SOURCE AGENT:PATH | AGENT:PATH DESTINATION}",
+		Short: "Copy files and folders into an agent's work folder, or out of it",
+		Long: `What lies with the agent is named relative to its work folder, which it cannot leave; without a
+name it is the folder itself. What comes from an agent goes into DESTINATION if that is a folder, and
+else gets its name; files that are there are replaced. Links that lead out of what is copied are left
+out. A copy from an agent goes past the controller, and streams from wherever the agent is.`,
+		Example: "  gc copy worker notes.md docs/notes.md\n  gc copy worker:report.md .",
+		Args:    desk.Between(2, 3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			agent, inside, far := strings.Cut(args[0], ":")
+			if far && len(args) == 2 {
+				return a.OnTarget(cmd.Context(), agent, func(c *client.Client) error {
+					return a.copyOut(cmd.Context(), c, copyOut{Agent: agent, Source: inside}, args[1], instance)
+				})
+			}
+			req := copyIn{args[0], args[1], desk.First(args[2:])}
+			if agent, inside, far := strings.Cut(args[1], ":"); far && len(args) == 2 && errors.Is(desk.Exists(a.Path(args[1]), ""), client.ErrNotFound) {
+				req = copyIn{agent, args[0], inside}
+			}
+			return a.copyIn(cmd.Context(), req, instance)
+		},
+		ValidArgsFunction: a.CompleteAgentThenFiles,
+	}
+	desk.InstanceFlag(cmd, &instance)
+	return a.Listing(cmd)
+}
+
+func (a *app) copyIn(ctx context.Context, req copyIn, instance string) error {
+	src := a.Path(req.Source)
+	if err := desk.Exists(src, req.Source); err != nil {
+		return err
+	}
+	return a.OnTarget(ctx, req.Agent, func(c *client.Client) error {
+		done, err := c.Copy(ctx, req.Agent, client.CopyRequest{Src: src, RelDst: req.Destination, Instance: instance})
+		err = a.TellDone(done, err, fmt.Sprintf("copied %s to %s", req.Source, req.Agent))
+		if err == nil && a.JSON {
+			return a.Document(req)
+		}
+		return err
+	})
+}
+
+func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, destination, instance string) error {
+	s, err := c.Session(ctx, what.Agent)
+	switch {
+	case err != nil:
+		return err
+	case instance != "" && instance != s.Instance:
+		return fmt.Errorf("%w: %s is another incarnation by now: %s", client.ErrRefused, s.Name, text.FirstOf(s.Instance, "none"))
+	}
+	daemon, err := a.daemon()
+	if err != nil {
+		return err
+	}
+	provider, err := daemon.Provider(ctx, c.Root, s.Provider)
+	if err != nil {
+		return err
+	}
+	if what.Source == "" {
+		what.Source = "."
+	}
+	what.Report, err = a.receive(what.Agent+":"+what.Source, a.Path(destination), func(w io.Writer) error {
+		return runtime.CopyFrom(ctx, provider, s.Session, what.Source, w)
+	})
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return fmt.Errorf("%w: the provider %s cannot copy out of its sessions; use its own tool", client.ErrUnsupported, s.Provider)
+	case errors.Is(err, runtime.ErrSessionNotFound):
+		return fmt.Errorf("%w: the session %s of %s is not there, it is %s", client.ErrNotFound, s.Session, what.Agent, s.State)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %w", client.ErrNotFound, err)
+	case err != nil:
+		return err
+	}
+	for _, link := range what.Left {
+		a.Talk("left out: the link %s leads out of what is copied", link)
+	}
+	a.Talk("copied %s to %s: %s, %s", what.Agent+":"+what.Source, what.Path, text.Count(what.Files, "file"), size(what.Bytes))
+	if a.JSON {
+		return a.Document(what)
+	}
+	return nil
+}
+
+// receive unpacks what send writes, and tells how much has come if that takes long and
+// somebody looks on.
+func (a *app) receive(name, destination string, send func(io.Writer) error) (archive.Report, error) {
+	out, in := io.Pipe()
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		in.CloseWithError(send(in))
+	}()
+	counted := &counter{from: out}
+	ended := make(chan struct{})
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		if a.IsTerminal(a.Stderr) {
+			a.count(name, counted, ended)
+		}
+	}()
+	report, err := archive.Unpack(counted, destination)
+	out.CloseWithError(errors.Join(err, os.ErrClosed)) // ends the sender, if it has not ended
+	<-sent
+	close(ended)
+	<-told
+	return report, err
+}
+
+const countEach = time.Second
+
+func (a *app) count(name string, c *counter, ended <-chan struct{}) {
+	ticker := time.NewTicker(countEach)
+	defer ticker.Stop()
+	for shown := false; ; shown = true {
+		select {
+		case <-ticker.C:
+			fmt.Fprintf(a.Stderr, "\r%s: %s\x1b[K", name, size(c.n.Load()))
+		case <-ended:
+			if shown {
+				fmt.Fprint(a.Stderr, "\r\x1b[K")
+			}
+			return
+		}
+	}
+}
+
+// counter counts what is read.
+type counter struct {
+	from io.Reader
+	n    atomic.Int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
