@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -90,6 +91,36 @@ var examples = map[string]string{
 	"context":       `{"run_id":"7f3a","sections":[{"type":"role","content":"You review changes."}],"mode":"full"}`,
 	"identity":      `{"run_id":"7f3a","role":"reviewer","agent_name":"alpha","env":{"LANG":"C.UTF-8"}}`,
 	"interrupt":     `{"run_id":"7f3a"}`,
+}
+
+// answered are the types that are never read from a request: all that is in them is there.
+var answered = []string{"Event", "Allowance", "Snapshot"}
+
+// vocabulary are the words that a field may have, by its type and its name.
+var vocabulary = map[string]string{
+	"Lifecycle.event":     list(worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped, worker.Crashed, worker.Errored),
+	"Detail.reason":       "of an end of a turn: " + list(worker.TurnDone, worker.TurnInterrupted, worker.TurnFailed, worker.TurnLimited),
+	"Detail.offers":       "any of " + list(worker.OfferContext, worker.OfferIdentity, worker.OfferInterrupt, worker.OfferCompact, worker.OfferHealth, worker.OfferAuthorize),
+	"TelemetryEvent.type": list(worker.TurnComplete, worker.ToolUsed, worker.RateLimited, worker.ContextPressure, worker.Compacted, worker.CredentialExpiring, worker.Plan, worker.ModeChanged, worker.Failure),
+	"Usage.semantics":     list(worker.Disjoint, worker.CacheInInput, worker.ThinkingInside),
+	"Decision.effect":     list(worker.Allow, worker.Deny),
+	"Context.mode":        list(worker.FullContext, worker.CompactContext, worker.ResumeContext),
+	"ContextClaim.source": list(worker.BeganFresh, worker.BeganResumed, worker.BeganCleared, worker.BeganCompacted),
+	"Interaction.event":   list(worker.Raised, worker.Resolved),
+	"Interaction.kind":    "permission, question, menu, login, limit",
+	"Prompt.priority":     list(worker.System, worker.Urgent, worker.Normal),
+	"Ack.state":           list(worker.Received, worker.Submitted, worker.Consumed, worker.Refused, worker.Failed),
+	"Health.status":       list(worker.Healthy, worker.Degraded, worker.Unhealthy),
+	"Message.kind":        list(worker.PromptMessage, worker.ContextMessage, worker.IdentityMessage, worker.InterruptMessage, worker.CompactMessage, worker.HealthMessage, worker.ReplyMessage, worker.SnapshotMessage),
+	"Event.kind":          "connected, lifecycle, telemetry, interaction, authorize, ack, health, context, bypass",
+}
+
+func list[S ~string](words ...S) string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = string(word)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // example is the example of an operation; nil if it has none.

@@ -42,10 +42,29 @@ func describe() *huma.OpenAPI {
 	for _, kind := range []reflect.Type{reflect.TypeFor[worker.Message](), reflect.TypeFor[worker.Gap](), reflect.TypeFor[worker.Reply](), reflect.TypeFor[worker.Compact](), reflect.TypeFor[worker.Snapshot]()} {
 		schemas.Schema(kind, true, kind.Name())
 	}
-	for _, schema := range schemas.Map() {
-		schema.AdditionalProperties = true
+	for name, schema := range schemas.Map() {
+		relax(name, schema)
 	}
 	return doc
+}
+
+// optional are what a request may leave out although it is always sent.
+var optional = []string{"run_id", "timestamp"}
+
+// relax has a schema say what the server takes: unknown fields (which is what it means to
+// say nothing of them), and what it fills in itself. It names the words that are known.
+func relax(name string, schema *huma.Schema) {
+	schema.AdditionalProperties = nil
+	if !slices.Contains(answered, name) {
+		schema.Required = slices.DeleteFunc(schema.Required, func(field string) bool { return slices.Contains(optional, field) })
+	}
+	for field, property := range schema.Properties {
+		property.Nullable = property.Nullable && (property.Type != huma.TypeArray || slices.Contains(schema.Required, field))
+		if words, ok := vocabulary[name+"."+field]; ok {
+			property.Description = words + ", or a newer one"
+		}
+	}
+	schema.PrecomputeMessages()
 }
 
 // operation describes one row.
@@ -73,11 +92,11 @@ func (row route) operation(schemas huma.Registry, responses map[string]*huma.Res
 }
 
 func (row route) parameters() []*huma.Param {
-	text := &huma.Schema{Type: huma.TypeString}
+	text, count := &huma.Schema{Type: huma.TypeString}, &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
 	all := []*huma.Param{
 		{Name: "run_id", In: "query", Schema: text, Description: "the run; without it the caller's own"},
-		{Name: "after", In: "query", Schema: text, Description: "the number of the last one that the reader has"},
-		{Name: "limit", In: "query", Schema: text, Description: "how many at most; without it, or if it is too many, a page"},
+		{Name: "after", In: "query", Schema: count, Description: "the number of the last one that the reader has"},
+		{Name: "limit", In: "query", Schema: count, Description: "how many at most; without it, or if it is too many, a page"},
 		{Name: "wait", In: "query", Schema: text, Description: "submitted or consumed"},
 		{Name: "Last-Event-ID", In: "header", Schema: text, Description: "as after"},
 	}

@@ -42,7 +42,7 @@ var endpoints = []endpoint{
 	{id: "authorize", method: "POST", path: "/authorize", body: `{"run_id":"one","tool":"Bash","input":{"command":"ls"}}`},
 	{id: "telemetry", method: "POST", path: "/telemetry", body: `{"run_id":"one","events":[{"type":"from the future","timestamp":"2026-03-01T15:01:00Z"}]}`},
 	{id: "interaction", method: "POST", path: "/interaction", body: `{"run_id":"one","event":"raised","id":"q","kind":"riddle"}`},
-	{id: "report-health", method: "POST", path: "/health", body: `{"run_id":"one","status":"radiant","context_usage":null,"error":null}`},
+	{id: "report-health", method: "POST", path: "/health", body: `{"run_id":"one","status":"radiant","uptime_seconds":1,"current_state":"idle","context_usage":null,"error":null}`},
 	{id: "ack", method: "POST", path: "/ack", body: `{"run_id":"one","id":"m","state":"consumed"}`},
 	{id: "claim-context", method: "POST", path: "/context/claim", body: `{"run_id":"one","id":"claim-4711","source":"dreamt","limit":9000}`},
 	{id: "stream", method: "GET", path: "/stream?run_id=one"},
@@ -408,6 +408,24 @@ func (doc document) check(t *testing.T, e endpoint, a answer) {
 	}
 }
 
+// takes holds the body of a request against the description.
+func (doc document) takes(t *testing.T, e endpoint) {
+	t.Helper()
+	route, _, _ := strings.Cut(e.path, "?")
+	if e.method != http.MethodPost {
+		return
+	}
+	var value any
+	if err := json.Unmarshal([]byte(e.body), &value); err != nil {
+		t.Fatal(err)
+	}
+	result := &huma.ValidateResult{}
+	huma.Validate(doc.Schemas, doc.Paths[route].Post.RequestBody.Content["application/json"].Schema, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, value, result)
+	for _, err := range result.Errors {
+		t.Errorf("the description has no place for %s %s: %v", e.id, e.body, err)
+	}
+}
+
 // TestTheValidatorCanFail: an answer that is not as described is found.
 func TestTheValidatorCanFail(t *testing.T) {
 	doc := described(t)
@@ -427,10 +445,11 @@ func TestPathsAndMethodsThatThereAreNot(t *testing.T) {
 
 // TestAMissingRunIsTheCallersOwn, but not the owner's, who has none.
 func TestAMissingRunIsTheCallersOwn(t *testing.T) {
-	d := newDesk(t, false)
+	d, doc := newDesk(t, false), described(t)
 	for _, e := range endpoints {
 		e.path, _, _ = strings.Cut(e.path, "?")
 		e.body = strings.Replace(e.body, `"run_id":"one"`, `"x":0`, 1)
+		doc.takes(t, e)
 		d.ask(e, tokenTwo, nil)
 		if got := d.city.took(); len(got) != 1 || got[0] != e.id+" two" {
 			t.Errorf("%s without a run reached the city as %v", e.id, got)
