@@ -24,12 +24,25 @@ const claimsFile = "claims.json"
 // maxClaims is how many of them are kept: the newest.
 const maxClaims = 32
 
-// brief hands the agent what the city tells it at this beginning, by the answer of the
-// hook. What cannot be had in half of the hook's time is left out: the agent is not to
-// wait for a city that is not there, which tells it later, as a prompt.
-func (h *hook) brief(ctx context.Context) error {
-	if !h.cli.Briefs(h.in.Source) || h.Getenv(VariableFolder) == "" {
-		return nil // the city tells it otherwise
+// brief hands the agent what the city tells it at this beginning: by the answer of the
+// hook, or, where the agent CLI takes it with a prompt alone, by the next prompt's.
+func (h *hook) brief(ctx context.Context, source string) error {
+	sections, err := h.claim(ctx, source)
+	if err != nil || len(sections) == 0 {
+		return err
+	}
+	if h.cli.WithPrompt {
+		return h.hold(sections)
+	}
+	return h.hand(sections)
+}
+
+// claim fetches what the city tells its agent at a beginning. What cannot be had in half
+// of the hook's time is left out: the agent is not to wait for a city that is not there,
+// which tells it later, as a prompt.
+func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, error) {
+	if !h.cli.Briefs(source) || h.Getenv(VariableFolder) == "" {
+		return nil, nil // the city tells it otherwise
 	}
 	within := time.Second
 	if end, ok := ctx.Deadline(); ok {
@@ -37,18 +50,20 @@ func (h *hook) brief(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	claim := worker.ContextClaim{ID: briefing.ClaimPrefix + rand.Text(), Source: worker.Beginning(h.in.Source), ConversationID: h.in.SessionID, Limit: h.cli.ContextLimit}
+	claim := worker.ContextClaim{ID: briefing.ClaimPrefix + rand.Text(), Source: worker.Beginning(source), ConversationID: h.in.SessionID, Limit: h.cli.ContextLimit}
 	if err := h.noteClaim(claim.ID); err != nil {
-		return err // nobody could say later what became of it
+		return nil, err // nobody could say later what became of it
 	}
 	c, err := h.client.ClaimContext(ctx, claim)
 	if err != nil {
-		return fmt.Errorf("what the city tells its agent was not fetched: %w", err)
+		return nil, fmt.Errorf("what the city tells its agent was not fetched: %w", err)
 	}
-	if len(c.Sections) == 0 {
-		return nil
-	}
-	answer, err := h.cli.Context(h.event, c.Sections)
+	return c.Sections, nil
+}
+
+// hand puts sections into the conversation by the hook's answer.
+func (h *hook) hand(sections []worker.Section) error {
+	answer, err := h.cli.Context(h.event, sections)
 	if err != nil {
 		return err
 	}
@@ -63,7 +78,7 @@ var noncePattern = regexp.MustCompile(`\[(gc-[a-z2-7]{10})\]`)
 // transcript. What the agent CLI has not taken in the city tells the agent as a prompt.
 func (h *hook) briefed(ctx context.Context) error {
 	claims, err := h.claims()
-	if err != nil || len(claims) == 0 || h.in.TranscriptPath == "" {
+	if err != nil || len(claims) == 0 || h.in.TranscriptPath == "" || h.holds() {
 		return err
 	}
 	seen, err := noncesIn(h.in.TranscriptPath)
@@ -142,10 +157,13 @@ func (h *hook) noteClaim(id string) error {
 	return h.keepClaims(claims[max(0, len(claims)-maxClaims):])
 }
 
-func (h *hook) keepClaims(claims []string) error {
-	text, err := json.Marshal(claims)
+func (h *hook) keepClaims(claims []string) error { return h.keepFile(claimsFile, claims) }
+
+// keepFile writes a file of the hooks' own folder.
+func (h *hook) keepFile(name string, v any) error {
+	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(h.Getenv(VariableFolder), claimsFile), text)
+	return replace(filepath.Join(h.Getenv(VariableFolder), name), text)
 }

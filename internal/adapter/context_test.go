@@ -49,9 +49,15 @@ func (b *briefer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // fire has one event answered, by a session with a folder of its own.
 func fire(t *testing.T, socket, dir, event, more string) (stdout, stderr string) {
 	t.Helper()
+	return fireOf(t, "claude", socket, dir, event, more)
+}
+
+// fireOf is fire for an agent CLI.
+func fireOf(t *testing.T, cli, socket, dir, event, more string) (stdout, stderr string) {
+	t.Helper()
 	var out, errs strings.Builder
 	status := adapter.Run(t.Context(), adapter.Call{
-		Args: []string{"--for", "claude", "--within", "20s", event}, Stdin: strings.NewReader(`{"session_id":"s1","hook_event_name":"` + event + `"` + more + `}`), Stdout: &out, Stderr: &errs,
+		Args: []string{"--for", cli, "--within", "20s", event}, Stdin: strings.NewReader(`{"session_id":"s1","hook_event_name":"` + event + `"` + more + `}`), Stdout: &out, Stderr: &errs,
 		Getenv: func(name string) string {
 			return map[string]string{"GC_WORKER_SOCKET": socket, "GC_WORKER_TOKEN": "x", "GC_RUN_ID": "x", adapter.VariableFolder: dir}[name]
 		},
@@ -117,5 +123,64 @@ func TestAStartDoesNotWaitForACity(t *testing.T) {
 		if took := time.Since(began); status != 0 || out.Len() > 0 || errs.Len() == 0 || took > 10*time.Second {
 			t.Errorf("%s: status %d after %s, stdout %q, stderr %q", name, status, took, out.String(), errs.String())
 		}
+	}
+}
+
+// TestContextGoesWithThePrompt: an agent CLI that takes context with a prompt alone is handed it
+// by the next prompt, once; a compaction, for which it calls no hook, is found in its transcript, once
+// although the transcript has it again; and the city hears of the nonces when the turn that has had them ends.
+func TestContextGoesWithThePrompt(t *testing.T) {
+	t.Parallel()
+	b, dir := &briefer{}, t.TempDir()
+	socket := newCity(t, b.ServeHTTP).socket
+	transcript := filepath.Join(dir, "t.jsonl")
+	write := func(text string) {
+		f, err := os.OpenFile(transcript, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(text + "\n"); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls := func(event, more string) string {
+		out, _ := fireOf(t, "gemini", socket, dir, event, more+`,"transcript_path":"`+transcript+`"`)
+		return out
+	}
+	compacted := func(id string) string {
+		return `{"$set":{"messages":[{"id":"s-` + id + `","type":"user","content":[{"text":"a summary"}]},{"id":"` + id + `","type":"gemini","content":[{"text":"Got it. Thanks for the additional context!"}]}]}}`
+	}
+	write(compacted("former"))
+	for _, step := range []struct {
+		name, event, more, writes string
+		told                      bool
+		source                    worker.Beginning // that was claimed
+		acks                      int              // so far
+	}{
+		{"it is taken up again", "SessionStart", `,"source":"resume"`, compacted("former"), false, worker.BeganResumed, 0},
+		{"a turn ends that had begun before", "AfterAgent", "", "", false, worker.BeganResumed, 0},
+		{"a prompt", "BeforeAgent", `,"prompt":"one"`, "", true, worker.BeganResumed, 0},
+		{"its end", "AfterAgent", "", `{"id":"m","content":"[gc-aaaaaaaaaa]"}`, false, worker.BeganResumed, 1},
+		{"another prompt", "BeforeAgent", `,"prompt":"two"`, compacted("later"), true, worker.BeganCompacted, 1},
+		{"one more", "BeforeAgent", `,"prompt":"three"`, compacted("later"), false, worker.BeganCompacted, 1},
+		{"the end", "AfterAgent", "", "", false, worker.BeganCompacted, 2},
+		{"nothing new", "BeforeAgent", `,"prompt":"four"`, "", false, worker.BeganCompacted, 2},
+	} {
+		if step.writes != "" {
+			write(step.writes)
+		}
+		out := calls(step.event, step.more)
+		if told := strings.Contains(out, `"hookEventName":"BeforeAgent"`) && strings.Contains(out, "[gc-bbbbbbbbbb]"); told != step.told || !told && out != "" {
+			t.Errorf("%s: the agent is told %q", step.name, out)
+		}
+		if b.claim.Source != step.source || len(b.acks) != step.acks {
+			t.Errorf("%s: claimed was %q, acknowledged %+v", step.name, b.claim.Source, b.acks)
+		}
+	}
+	if len(b.acks) > 0 && !slices.Equal(b.acks[0].Nonces, []string{"gc-aaaaaaaaaa"}) {
+		t.Errorf("the city heard %+v", b.acks)
 	}
 }

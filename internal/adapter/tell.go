@@ -17,7 +17,8 @@ func (h *hook) tell(ctx context.Context) error {
 	case hooks.Begin:
 		return h.begin(ctx)
 	case hooks.Prompt:
-		return h.report(ctx, worker.Busy, worker.Detail{PromptHash: worker.PromptHash(h.cli.PromptText(h.in))})
+		handed := h.accompany(ctx)
+		return errors.Join(handed, h.report(ctx, worker.Busy, worker.Detail{PromptHash: worker.PromptHash(h.cli.PromptText(h.in))}))
 	case hooks.Turn:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnDone, Background: h.in.BackgroundTasks()})
 		return errors.Join(err, h.spentLater(ctx))
@@ -53,7 +54,7 @@ func (h *hook) tell(ctx context.Context) error {
 // for a city that hears of an agent which was not told anything tells it by a prompt. A
 // compaction goes on with the turn that it is in.
 func (h *hook) begin(ctx context.Context) error {
-	briefed := h.brief(ctx)
+	briefed := errors.Join(h.passCompactions(), h.brief(ctx, h.in.Source))
 	if h.in.Source == hooks.SourceCompact {
 		if h.cli.Briefs(hooks.SourceCompact) {
 			briefed = errors.Join(briefed, h.compacted(ctx))

@@ -102,6 +102,9 @@ type CLI struct {
 	// of at most ContextLimit bytes.
 	Briefed      []string
 	ContextLimit int
+	// WithPrompt: it takes that with a prompt alone, and calls no hook for a compaction that
+	// has taken place.
+	WithPrompt bool
 	// Late: it calls no hook before the first prompt of a process, so that one which was
 	// started without a prompt has not told of its beginning.
 	Late bool

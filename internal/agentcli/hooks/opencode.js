@@ -1,11 +1,11 @@
 // Made by gc. It tells the agent's city what the agent does, and asks it before each
 // tool. Outside a city it does nothing.
 import * as http from "node:http";
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 
 const env = process.env;
 const socket = env.GC_WORKER_SOCKET, base = env.GC_WORKER_URL, token = env.GC_WORKER_TOKEN, run = env.GC_RUN_ID;
-const decideWithin = 65_000, tellWithin = 3_000, tellAgain = 1_000, maxAnswer = 1 << 20, maxUntold = 5_000;
+const decideWithin = 65_000, tellWithin = 3_000, tellAgain = 1_000, claimWithin = 1_500, maxAnswer = 1 << 20, maxUntold = 5_000;
 
 // post sends one report and resolves to the answer; it rejects upon everything else.
 function post(path, body, within) {
@@ -88,6 +88,34 @@ function telemetry(event) {
   return tell("/telemetry", { events: [{ timestamp: new Date().toISOString(), ...event }] });
 }
 
+// What the city tells its agent at a beginning is claimed before the city hears of the
+// beginning, or it would tell it by a prompt, and goes with the agent's next prompt. At the end
+// of that turn the city hears what the model was shown of it, and tells by a prompt what was not.
+const claimed = [], shown = new Set();
+let due = [], held = "";
+async function claim(source) {
+  const id = "claim-" + randomBytes(16).toString("hex");
+  try {
+    const told = await post("/context/claim", { id, source, conversation_id: conversation }, claimWithin);
+    const text = (told?.sections ?? []).map((section) => section.content).join("\n\n");
+    if (text !== "") held += (held && "\n\n") + text;
+  } catch {
+  } finally {
+    claimed.push(id); // also without an answer: it may be lost
+  }
+}
+
+function show(request) {
+  if (claimed.length + due.length === 0) return;
+  for (const [, nonce] of JSON.stringify(request).matchAll(/\[(gc-[a-z2-7]{10})\]/g)) shown.add(nonce);
+}
+
+function acknowledge() {
+  for (const id of due) void tell("/ack", { id, state: "consumed", nonces: [...shown] });
+  due = [];
+  if (claimed.length === 0) shown.clear();
+}
+
 function hash(text) {
   const words = (text ?? "").split(/[ \t\n\v\f\r]+/).filter((word) => word !== "").join(" ");
   return words === "" ? "" : createHash("sha256").update(words, "utf8").digest("hex");
@@ -100,6 +128,7 @@ const openWithin = 120_000;
 
 export const Gascity = async () => {
   if (!token || !run || (!socket && !base)) return {};
+  await claim("startup");
   void life("started", { agent: "opencode" });
   void tell("/authorize", { tool: "gc.canary" }); // it shows the city that it asks before each tool
   void life("ready");
@@ -111,16 +140,28 @@ export const Gascity = async () => {
     }, openWithin).unref?.();
   }
   const children = new Set(); // sessions of sub-agents: their turns are not the agent's
+  const made = new Set(); // conversations that began in this process
   let failed = "";
   return {
     "chat.message": async (input, output) => {
       if (children.has(input?.sessionID)) return;
       opening = false;
+      const former = conversation;
       conversation = input?.sessionID ?? conversation;
+      if (former !== "" && former !== conversation) {
+        held = ""; // it was for the former one
+        await claim(made.has(conversation) ? "clear" : "resume");
+      }
       failed = "";
       const text = (output?.parts ?? []).filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("");
       void life("busy", { prompt_hash: hash(text) });
+      due.push(...claimed.splice(0));
+      const last = output?.parts?.at(-1);
+      if (held === "" || !last) return;
+      output.parts.push({ id: last.id + "z", sessionID: last.sessionID, messageID: last.messageID, type: "text", text: held, synthetic: true });
+      held = "";
     },
+    "experimental.chat.messages.transform": async (_, output) => show(output?.messages),
     // What is thrown keeps the tool from running.
     "tool.execute.before": async (input, output) => {
       let decision;
@@ -137,15 +178,18 @@ export const Gascity = async () => {
     },
     event: async ({ event }) => {
       const about = event?.properties ?? {};
-      if (event.type === "session.created" && about.info?.parentID) children.add(about.info.id);
+      if (event.type === "session.created") (about.info?.parentID ? children : made).add(about.info?.id);
       if (children.has(about.sessionID)) return;
       switch (event.type) {
         case "session.error":
           failed = about.error?.data?.message ?? about.error?.name ?? "it failed";
           break;
-        case "session.compacted":
-          void telemetry({ type: "compacted" });
+        case "session.compacted": {
+          const timestamp = new Date().toISOString(); // before the claim, which tells of it, too
+          await claim("compact");
+          void telemetry({ timestamp, type: "compacted" });
           break;
+        }
         case "message.updated": {
           const info = about.info;
           if (info?.role !== "assistant" || !info.time?.completed || !info.tokens) break;
@@ -165,6 +209,7 @@ export const Gascity = async () => {
           break;
         }
         case "session.idle":
+          acknowledge();
           if (failed) void telemetry({ type: "error", message: failed });
           void life("idle", { reason: failed ? "failed" : "done" });
           break;

@@ -1,11 +1,11 @@
 // Made by gc. It tells the agent's city what the agent does, and asks it before each
 // tool. Outside a city it does nothing.
 import * as http from "node:http";
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 
 const env = process.env;
 const socket = env.GC_WORKER_SOCKET, base = env.GC_WORKER_URL, token = env.GC_WORKER_TOKEN, run = env.GC_RUN_ID;
-const decideWithin = 65_000, tellWithin = 3_000, tellAgain = 1_000, maxAnswer = 1 << 20, maxUntold = 5_000;
+const decideWithin = 65_000, tellWithin = 3_000, tellAgain = 1_000, claimWithin = 1_500, maxAnswer = 1 << 20, maxUntold = 5_000;
 
 // post sends one report and resolves to the answer; it rejects upon everything else.
 function post(path: string, body: Record<string, unknown>, within: number): Promise<any> {
@@ -98,6 +98,34 @@ function telemetry(event: Record<string, unknown>) {
   return tell("/telemetry", { events: [{ timestamp: new Date().toISOString(), ...event }] });
 }
 
+// What the city tells its agent at a beginning is claimed before the city hears of the
+// beginning, or it would tell it by a prompt. At the end of the next turn the city hears what
+// the model was shown of it, and tells by a prompt what was not.
+let claimed: string[] = [], due: string[] = [];
+const shown = new Set<string>();
+async function claim(source: string): Promise<string> {
+  const id = "claim-" + randomBytes(16).toString("hex");
+  try {
+    const told = await post("/context/claim", { id, source, conversation_id: conversation }, claimWithin);
+    return (told?.sections ?? []).map((section: any) => section.content).join("\n\n");
+  } catch {
+    return "";
+  } finally {
+    claimed.push(id); // also without an answer: it may be lost
+  }
+}
+
+function show(request: unknown) {
+  if (claimed.length + due.length === 0) return;
+  for (const [, nonce] of JSON.stringify(request).matchAll(/\[(gc-[a-z2-7]{10})\]/g)) shown.add(nonce);
+}
+
+function acknowledge() {
+  for (const id of due) void tell("/ack", { id, state: "consumed", nonces: [...shown] });
+  due = [];
+  if (claimed.length === 0) shown.clear();
+}
+
 function hash(text: string) {
   const words = (text ?? "").split(/[ \t\n\v\f\r]+/).filter((word) => word !== "").join(" ");
   return words === "" ? "" : createHash("sha256").update(words, "utf8").digest("hex");
@@ -111,9 +139,15 @@ export default function (pi: any) {
   if (!token || !run || (!socket && !base)) return;
   let failed = "";
   let count = 0;
+  const beginnings: Record<string, string> = { new: "clear", resume: "resume", fork: "resume" };
+  // brief puts a text into the conversation: at once, or with the end of the step that it is in.
+  const brief = (text: string) => {
+    if (text !== "") pi.sendMessage({ customType: "gascity", content: text, display: false }, { triggerTurn: false });
+  };
 
   pi.on("session_start", async (event: any, ctx: any) => {
     conversation = ctx?.sessionManager?.getSessionId?.() ?? "";
+    if (event.reason !== "reload") brief(await claim(beginnings[event.reason] ?? "startup"));
     if (event.reason === "startup" || event.reason === "resume") {
       await life("started", { agent: "pi" });
       await tell("/authorize", { tool: "gc.canary" }); // it shows the city that it asks before each tool
@@ -122,6 +156,7 @@ export default function (pi: any) {
   });
   pi.on("before_agent_start", async (event: any) => {
     failed = "";
+    due.push(...claimed.splice(0));
     await life("busy", { prompt_hash: hash(event.prompt) });
   });
   // A handler that fails keeps the tool from running, and so does one without an answer.
@@ -159,10 +194,14 @@ export default function (pi: any) {
       },
     });
   });
-  pi.on("session_compact", () => {
-    void telemetry({ type: "compacted" });
+  pi.on("session_compact", async () => {
+    const timestamp = new Date().toISOString(); // before the claim, which tells of it, too
+    brief(await claim("compact"));
+    void telemetry({ timestamp, type: "compacted" });
   });
+  pi.on("before_provider_request", (event: any) => show(event.payload));
   pi.on("agent_settled", async () => {
+    acknowledge();
     if (failed) void telemetry({ type: "error", message: failed });
     await life("idle", { reason: failed ? "failed" : "done" });
   });

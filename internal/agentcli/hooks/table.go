@@ -35,7 +35,8 @@ func table() []CLI {
 			Name: "codex", Form: FormSpecific, Unit: time.Second, File: "hooks.json", Usage: CodecRollout, Late: true,
 			// Its own folder has the user's login: the hooks are given as configuration.
 			// Its daemon would run the hooks of all sessions, with one environment.
-			Args: []string{"--no-daemon", "--dangerously-bypass-hook-trust", "-c", MarkHooks},
+			Args:    []string{"--no-daemon", "--dangerously-bypass-hook-trust", "-c", MarkHooks},
+			Briefed: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000,
 			Events: []Event{
 				{"SessionStart", Begin},
 				{"UserPromptSubmit", Prompt}, // also of a prompt that steers a turn
@@ -50,7 +51,8 @@ func table() []CLI {
 		},
 		{
 			Name: "gemini", Form: FormPlain, Unit: time.Millisecond, File: "gemini-settings.json", Usage: CodecFolded,
-			Env: map[string]string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH": MarkFile},
+			Env:     map[string]string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH": MarkFile},
+			Briefed: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000, WithPrompt: true,
 			Events: []Event{ // never AfterModel and PreCompress: each chunk and each call
 				{"SessionStart", Begin},
 				{"BeforeAgent", Prompt},

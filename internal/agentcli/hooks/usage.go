@@ -80,6 +80,40 @@ func (c Codec) Has(text, words []byte) bool {
 	return false
 }
 
+// summaryTaken is what stands in place of the model's answer to the summary of a
+// conversation that was compacted, in a transcript of [CodecFolded].
+const summaryTaken = "Got it. Thanks for the additional context!"
+
+// Compaction finds the last compaction in a piece of a transcript of an agent CLI that calls
+// no hook for it. Its name is the same wherever the transcript has it again. used is as with
+// [Codec.Usage].
+func (c Codec) Compaction(text []byte) (name string, used int) {
+	used = bytes.LastIndexByte(text, '\n') + 1
+	if c != CodecFolded {
+		return "", used
+	}
+	for line := range bytes.Lines(text[:used]) {
+		var r struct {
+			Set struct {
+				Messages []struct {
+					ID      string          `json:"id"`
+					Content json.RawMessage `json:"content"`
+				} `json:"messages"`
+			} `json:"$set"`
+		}
+		if !bytes.Contains(line, []byte(summaryTaken)) || json.Unmarshal(line, &r) != nil {
+			continue
+		}
+		for _, m := range r.Set.Messages {
+			if bytes.Contains(m.Content, []byte(summaryTaken)) {
+				name = m.ID
+				break // what the model said later may have the same words
+			}
+		}
+	}
+	return name, used
+}
+
 // record is a line of any of the transcripts.
 type record struct {
 	Type      string    `json:"type"`

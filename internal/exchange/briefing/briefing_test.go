@@ -103,3 +103,16 @@ func TestWhatWasNotSeenIsOwed(t *testing.T) {
 		t.Errorf("nothing was seen: %+v", missed)
 	}
 }
+
+// TestAnotherConversationIsAnEpoch: an agent CLI that calls a new conversation in the same process a start is
+// owed the sections again; the same conversation is not.
+func TestAnotherConversationIsAnEpoch(t *testing.T) {
+	at := time.Unix(1e9, 0)
+	record, _ := briefing.Record{}.Began(worker.ContextClaim{ID: "claim-1", Source: worker.BeganFresh, ConversationID: "one"}, at)
+	if again, _ := record.Began(worker.ContextClaim{ID: "claim-2", Source: worker.BeganFresh, ConversationID: "one"}, at); record.Epoch != 0 || again.Epoch != 0 || again.Owed {
+		t.Errorf("the same conversation began an epoch: %+v", again)
+	}
+	if other, _ := record.Began(worker.ContextClaim{ID: "claim-2", Source: worker.BeganFresh, ConversationID: "two"}, at); other.Epoch != 1 || !other.Owed || other.Mode != worker.FullContext {
+		t.Errorf("another conversation began none: %+v", other)
+	}
+}

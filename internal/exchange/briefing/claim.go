@@ -10,13 +10,17 @@ import (
 // on, by a claim that this record does not know. How it did decides whether an epoch
 // begins, and in which mode sections are owed: a new conversation, a compaction and
 // another conversation taken up again in the same process are epochs of their own; a start
-// is one with the incarnation. Messages of a former epoch are dropped.
+// is one with the incarnation, unless another conversation has had it. Messages of a former
+// epoch are dropped.
 func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped []string) {
 	next = r.With(Record{})
+	another := r.Claim != "" && r.Talk != c.ConversationID
 	switch c.Source {
-	case worker.BeganCleared:
-		next, dropped = r.renewed(at, worker.FullContext)
-		next.Owed = true
+	case worker.BeganFresh, worker.BeganCleared:
+		if another || c.Source == worker.BeganCleared {
+			next, dropped = r.renewed(at, worker.FullContext)
+			next.Owed = true
+		}
 	case worker.BeganCompacted:
 		var ok bool
 		if next, dropped, ok = next.Compact(Compaction{c.ID, at}, at); ok {
@@ -24,13 +28,12 @@ func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped
 		}
 	case worker.BeganResumed:
 		switch {
-		case r.Claim != "" && r.Talk != c.ConversationID:
+		case another:
 			next, dropped = r.renewed(at, worker.ResumeContext)
 			next.Owed = true
 		case r.Claim == "" && r.Epoch == 0:
 			next.Mode = worker.ResumeContext
 		}
-	case worker.BeganFresh:
 	}
 	next.Claim, next.Talk = c.ID, c.ConversationID
 	return next, dropped
