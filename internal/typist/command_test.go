@@ -2,8 +2,10 @@ package typist
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"gascity/internal/agentcli"
 	"gascity/runtime"
@@ -17,7 +19,11 @@ func TestAnUnknownCommandIsTakenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, style := range []string{"plain", "rules", "open"} {
+	for _, style := range []string{"plain", "rules", "open", "open, which says so late"} {
+		face := terminal.Face{Style: style, NoCommands: true}
+		if late := strings.TrimSuffix(style, ", which says so late"); late != style {
+			face.Style, face.SayLate = late, time.Second
+		}
 		for name, test := range map[string]struct {
 			text  string
 			state runtime.OutcomeState
@@ -28,7 +34,7 @@ func TestAnUnknownCommandIsTakenBack(t *testing.T) {
 		} {
 			t.Run(style+", "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					a := terminal.NewAgent(terminal.Face{Style: style, NoCommands: true})
+					a := terminal.NewAgent(face)
 					rules := a.Rules(t)
 					rules.Screen.UnknownCommand, rules.Screen.ClearKey, rules.Screen.Command = []agentcli.Pattern{unknown}, "C-u", "/"
 					f := &filed{Fake: a.T, account: new(string), steps: -1}

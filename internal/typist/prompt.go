@@ -142,6 +142,8 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 		outcome = d.ofCommand(outcome)
 	}
 	switch {
+	case err == nil && outcome.State == runtime.OutcomeUnconfirmed && d.noCommand():
+		return d.takeBack(ctx) // it was drawn behind Enter
 	case err == nil:
 		return outcome, nil
 	case errors.Is(err, console.ErrExited), errors.Is(err, errHeld):

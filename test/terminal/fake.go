@@ -128,6 +128,7 @@ type Face struct {
 	Titles       bool
 	Spinner      bool          // the busy screen never rests
 	NoCommands   bool          // it knows no command, says so, and takes Enter for none
+	SayLate      time.Duration // how late it says so
 	Reloads      time.Duration // so long after the first text it loads for a while and loses what is in its line; 0: never
 }
 
@@ -168,6 +169,7 @@ type Agent struct {
 	mu       sync.Mutex
 	pasted   bool // content is shown by a placeholder
 	loading  bool
+	says     bool // that it knows no such command
 	lastText time.Time
 	busy     int
 	tick     int
@@ -233,6 +235,9 @@ func (a *Agent) Take(p []byte) {
 func (a *Agent) Text(s string, paste bool) {
 	a.Change(func() {
 		a.lastText = time.Now()
+		if a.SayLate > 0 {
+			time.AfterFunc(a.SayLate, func() { a.Change(func() { a.says = true }) })
+		}
 		if a.Deaf {
 			return
 		}
@@ -344,7 +349,7 @@ func (a *Agent) draw() string {
 		b.WriteString(strings.Join(append(lines, a.Dialog...), "\r\n"))
 		return b.String()
 	}
-	if a.unknown() {
+	if a.unknown() && (a.SayLate == 0 || a.says) {
 		lines = append(lines, "┃ No matching items")
 	}
 	if a.loading {
