@@ -70,8 +70,8 @@ func label(p client.Pending, answer string) string {
 	return answer
 }
 
-// asked sends a prompt and waits for the question that it raises. began is the end of the
-// model's response.
+// asked sends a prompt and waits for the question that it raises, with its options: a CLI
+// may tell that it waits before it tells what for. began is the end of the model's response.
 func (a *agent) asked(text string) (began time.Time, p client.Pending) {
 	a.t.Helper()
 	a.say(text, client.ReceiptSubmitted)
@@ -80,7 +80,7 @@ func (a *agent) asked(text string) (began time.Time, p client.Pending) {
 	defer cancel()
 	for {
 		open, err := a.Client.Pending(ctx, a.name, client.OnlyOpen)
-		if err == nil && len(open) > 0 {
+		if err == nil && len(open) > 0 && len(open[0].Options) > 0 {
 			if open[0].Kind != "permission" || open[0].Input == "" {
 				a.t.Errorf("it is listed as %+v", open[0])
 			}

@@ -20,7 +20,7 @@ import (
 )
 
 // Patience is how long anything of an agent may take on a loaded machine.
-const Patience = 3 * time.Minute
+const Patience = 5 * time.Minute
 
 // Member is one agent of a city.
 type Member struct {
