@@ -22,6 +22,8 @@ const (
 	PromptArg  PromptMode = "arg"  // positional argument of the command
 	PromptFlag PromptMode = "flag" // argument of Profile.PromptFlag
 	PromptNone PromptMode = "none" // typed as a nudge once the agent is ready
+	// PromptWorker: by the worker API, which the agent speaks itself; nothing is typed.
+	PromptWorker PromptMode = "worker"
 )
 
 // ResumeStyle is how a conversation is resumed.

@@ -15,13 +15,13 @@ func (p Profile) Validate() error {
 		wrong("name and family must be set")
 	}
 	switch p.PromptMode {
-	case "", PromptArg, PromptNone:
+	case "", PromptArg, PromptNone, PromptWorker:
 	case PromptFlag:
 		if p.PromptFlag == "" {
 			wrong("prompt_mode flag needs prompt_flag")
 		}
 	default:
-		wrong("prompt_mode %q is none of arg, flag, none", p.PromptMode)
+		wrong("prompt_mode %q is none of arg, flag, none, worker", p.PromptMode)
 	}
 	switch p.ResumeStyle {
 	case "":

@@ -48,7 +48,7 @@ type Launch struct {
 	Session        string            `toml:"session" doc:"The runtime provider of this agent, in place of the city's."`
 	Env            map[string]string `toml:"env" doc:"Environment variables; templates, and $VAR takes the variable of that name. An empty value unsets the variable."`
 	PromptTemplate string            `toml:"prompt_template" doc:"File with the first prompt, a Go template; relative to the city."`
-	PromptMode     PromptMode        `toml:"prompt_mode" doc:"How the first prompt reaches the agent: as an argument, after prompt_flag, or (none) typed once it is ready. Default: the provider's, else none."`
+	PromptMode     PromptMode        `toml:"prompt_mode" doc:"How the first prompt reaches the agent: as an argument, after prompt_flag, (none) typed once it is ready, or (worker) by its own worker API, as all its prompts: they wait for its worker, and nothing is ever typed at it. Default: the provider's, else none."`
 	PromptFlag     string            `toml:"prompt_flag" doc:"The flag before the prompt, with prompt_mode flag."`
 	Nudge          string            `toml:"nudge" doc:"Text typed once the agent is ready. With prompt_mode none it follows the prompt, after a blank line, in one message."`
 	MouseMode      Switch            `toml:"mouse_mode" doc:"Keep the mouse mode of a multiplexer on. Default: off."`

@@ -14,13 +14,14 @@ type PromptMode string
 
 // The prompt modes.
 const (
-	PromptArg  PromptMode = "arg"
-	PromptFlag PromptMode = "flag"
-	PromptNone PromptMode = "none"
+	PromptArg    PromptMode = "arg"
+	PromptFlag   PromptMode = "flag"
+	PromptNone   PromptMode = "none"
+	PromptWorker PromptMode = "worker"
 )
 
 // Words lists the allowed values.
-func (PromptMode) Words() []string { return []string{"arg", "flag", "none"} }
+func (PromptMode) Words() []string { return []string{"arg", "flag", "none", "worker"} }
 
 // Lifecycle is the expected lifetime of an agent's command.
 type Lifecycle string

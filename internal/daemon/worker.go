@@ -54,6 +54,7 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 		Sections: func(agent string, mode worker.ContextMode) []worker.Section {
 			return k.desired(agent).Primer.Sections(mode)
 		},
+		Native: func(agent string) bool { return k.desired(agent).ByWorker },
 		Carried: func(agent string) (argued, typed []string) {
 			s := k.desired(agent)
 			return s.Primer.Carried(s.Config.PromptSuffix, s.Config.Nudge)

@@ -96,6 +96,9 @@ type Options struct {
 	// Carried are the types of those sections that a fresh start brings by itself: in
 	// the agent's arguments, and as prompts that are typed. Nil: none.
 	Carried func(agent string) (argued, typed []string)
+	// Native says that an agent takes prompts by its worker alone. Nil: none does, as far as
+	// anybody knows.
+	Native func(agent string) bool
 	// Pressure returns what becomes of an agent whose context fills up. Nil: nothing.
 	Pressure func(agent string) pressure.Rules
 	// HandOff has the city restart an incarnation, by its public name, in a new

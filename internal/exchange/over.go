@@ -86,6 +86,9 @@ func (o *over) Route(name string) runtime.Provider {
 	if _, can := runtime.As[runtime.RelaunchProvider](below, name); can {
 		below = &warm{below, o}
 	}
+	if o.engine.isNative(name) {
+		below = &past.Mute{Provider: below}
+	}
 	switch a := o.engine.of(name); {
 	case a == nil:
 		return &past.Unread{Provider: below}
@@ -97,6 +100,15 @@ func (o *over) Route(name string) runtime.Provider {
 		return &past.Unheard{Provider: below}
 	}
 	return below
+}
+
+// isNative reports whether the agent of a session takes prompts by its worker alone.
+func (e *Engine) isNative(name string) bool {
+	if e.opts.Native == nil {
+		return false
+	}
+	v, err := e.opts.City.View(name)
+	return err == nil && e.opts.Native(v.Agent)
 }
 
 // youth is how long after its start an agent may take to speak to its city.

@@ -52,6 +52,9 @@ type Session struct {
 	Suspended bool           // configured, but not to run
 	PathCheck string         // a program that must be found besides that of its command; empty: none
 
+	// ByWorker: the agent speaks the worker API itself, and gets nothing otherwise.
+	ByWorker bool
+
 	// UpstreamEnv is what the agent's upstream adds to Config.Env, by variable:
 	// addresses and credentials, resolved by the caller just before a start or
 	// relaunch. They take part in no fingerprint; the upstream's name does.

@@ -171,6 +171,8 @@ func (r *resolver) session() Session {
 		Resume:       r.resume(protocol),
 	}
 	session.Primer = r.parts
+	mode, _ := r.promptMode()
+	session.ByWorker = mode == config.PromptWorker
 	for _, name := range a.DependsOn {
 		if target, ok := r.city.Dependency(a, name); ok {
 			session.DependsOn = append(session.DependsOn, target)

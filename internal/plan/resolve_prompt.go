@@ -19,8 +19,12 @@ func (r *resolver) prompt(cfg *runtime.Config) {
 	cfg.Nudge = a.Nudge
 	r.parts = primer.Parts{Agent: a.QualifiedName(), Task: a.Nudge}
 	text := r.promptText()
+	mode, flag := r.promptMode()
+	if mode == config.PromptWorker { // it is told its parts as sections of context
+		cfg.Nudge = ""
+		return
+	}
 	if text != "" {
-		mode, flag := r.promptMode()
 		switch mode {
 		case config.PromptNone:
 			cfg.Nudge = join(text, a.Nudge)
