@@ -17,8 +17,7 @@ import (
 	"gascity/worker"
 )
 
-// claimsFile has the names of the claims that are not acknowledged, in the hooks' own
-// folder.
+// claimsFile has the claims that are not acknowledged, in the hooks' own folder.
 const claimsFile = "claims.json"
 
 // maxClaims is how many of them are kept: the newest.
@@ -51,14 +50,14 @@ func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, erro
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	claim := worker.ContextClaim{ID: briefing.ClaimPrefix + rand.Text(), Source: worker.Beginning(source), ConversationID: h.in.SessionID, Limit: h.cli.ContextLimit}
-	if err := h.noteClaim(claim.ID); err != nil {
+	if err := h.noteClaim(claim); err != nil {
 		return nil, err // nobody could say later what became of it
 	}
 	c, err := h.client.ClaimContext(ctx, claim)
 	if err != nil {
 		return nil, fmt.Errorf("what the city tells its agent was not fetched: %w", err)
 	}
-	return c.Sections, nil
+	return c.Sections, h.answered()
 }
 
 // hand puts sections into the conversation by the hook's answer.
@@ -86,7 +85,12 @@ func (h *hook) briefed(ctx context.Context) error {
 		return err
 	}
 	for len(claims) > 0 {
-		if err := h.client.Ack(ctx, worker.Ack{ID: claims[0], State: worker.Consumed, Nonces: seen}); err != nil {
+		if c := claims[0]; !c.Answered && len(claims) == 1 { // the city may not have heard of this beginning
+			if _, err := h.client.ClaimContext(ctx, c.ContextClaim); err != nil {
+				return err
+			}
+		}
+		if err := h.client.Ack(ctx, worker.Ack{ID: claims[0].ID, State: worker.Consumed, Nonces: seen}); err != nil {
 			return err
 		}
 		claims = claims[1:]
@@ -129,7 +133,13 @@ func noncesIn(path string) ([]string, error) {
 // overlap is read twice: a nonce may stand at the end of a piece.
 const overlap = 64
 
-func (h *hook) claims() ([]string, error) {
+// claimed is a claim that is not acknowledged.
+type claimed struct {
+	worker.ContextClaim
+	Answered bool `json:"answered"` // or the city has heard of its beginning otherwise
+}
+
+func (h *hook) claims() ([]claimed, error) {
 	dir := h.Getenv(VariableFolder)
 	if dir == "" {
 		return nil, nil
@@ -141,23 +151,33 @@ func (h *hook) claims() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var claims []string
+	var claims []claimed
 	if json.Unmarshal(bytes.TrimSpace(text), &claims) != nil {
 		return nil, nil //nolint:nilerr // another version's: what it has claimed is told as a prompt
 	}
 	return claims, nil
 }
 
-func (h *hook) noteClaim(id string) error {
+func (h *hook) noteClaim(c worker.ContextClaim) error {
 	claims, err := h.claims()
 	if err != nil {
 		return err
 	}
-	claims = append(claims, id)
+	claims = append(claims, claimed{ContextClaim: c})
 	return h.keepClaims(claims[max(0, len(claims)-maxClaims):])
 }
 
-func (h *hook) keepClaims(claims []string) error { return h.keepFile(claimsFile, claims) }
+// answered notes that the city has heard of the last beginning.
+func (h *hook) answered() error {
+	claims, err := h.claims()
+	if err != nil || len(claims) == 0 {
+		return err
+	}
+	claims[len(claims)-1].Answered = true
+	return h.keepClaims(claims)
+}
+
+func (h *hook) keepClaims(claims []claimed) error { return h.keepFile(claimsFile, claims) }
 
 // keepFile writes a file of the hooks' own folder.
 func (h *hook) keepFile(name string, v any) error {

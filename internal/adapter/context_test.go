@@ -184,3 +184,37 @@ func TestContextGoesWithThePrompt(t *testing.T) {
 		t.Errorf("the city heard %+v", b.acks)
 	}
 }
+
+// TestABeginningWithoutACity: a conversation that was compacted, or began anew, while no city answered
+// is told of once one does, by the same claim, and nothing of it is said to have been seen.
+func TestABeginningWithoutACity(t *testing.T) {
+	t.Parallel()
+	for _, source := range []string{"clear", "compact"} {
+		b, dir := &briefer{}, t.TempDir()
+		transcript := filepath.Join(dir, "t.jsonl")
+		if err := os.WriteFile(transcript, []byte("{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		more := `,"transcript_path":"` + transcript + `"`
+		for range 2 { // who comes late tells of the last one
+			if out, errs := fire(t, filepath.Join(dir, "none"), dir, "SessionStart", `,"source":"`+source+`"`+more); out != "" || errs == "" {
+				t.Errorf("%s: without a city the agent is told %q, %q", source, out, errs)
+			}
+		}
+		socket := newCity(t, b.ServeHTTP).socket
+		for range 2 {
+			if out, _ := fire(t, socket, dir, "Stop", more); out != "" {
+				t.Errorf("%s: the end of a turn says %q", source, out)
+			}
+		}
+		claims := 0
+		for _, path := range b.calls {
+			if path == "/context/claim" {
+				claims++
+			}
+		}
+		if claims != 1 || b.claim.Source != worker.Beginning(source) || len(b.acks) != 2 || b.acks[1].ID != b.claim.ID || len(b.acks[1].Nonces) != 0 {
+			t.Errorf("%s: the city heard %d claims, the last %+v, and %+v", source, claims, b.claim, b.acks)
+		}
+	}
+}

@@ -66,6 +66,9 @@ func (h *hook) begin(ctx context.Context) error {
 
 func (h *hook) compacted(ctx context.Context) error {
 	_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Compacted, Timestamp: h.began})
+	if err == nil && h.cli.Briefs(hooks.SourceCompact) {
+		err = h.answered()
+	}
 	return err
 }
 
