@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"gascity/client"
 	"gascity/internal/event"
 	"gascity/internal/exchange/briefing"
+	"gascity/internal/run"
 	"gascity/internal/usage"
 	"gascity/worker"
 )
@@ -29,7 +29,7 @@ func (e *Engine) record(a *active, kind event.Kind, body any, data map[string]st
 	}
 	data[dataRun] = a.id
 	if body != nil {
-		text, err := json.Marshal(body)
+		text, err := run.Text(body)
 		if err != nil {
 			e.opts.Logger.Warn("a report cannot be recorded", "session", a.session, "kind", kind, "error", err)
 			return

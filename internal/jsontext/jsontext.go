@@ -79,6 +79,16 @@ func quote(raw []byte, i int) int {
 	return i
 }
 
+// Plain reports whether a text is written between quotes as it stands.
+func Plain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return false
+		}
+	}
+	return true
+}
+
 // Text is the text of a JSON string that is valid.
 func Text(raw []byte) (string, error) {
 	inner := raw[1 : len(raw)-1]

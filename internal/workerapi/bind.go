@@ -204,7 +204,7 @@ func write[O any](w http.ResponseWriter, out O) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	text, err := json.Marshal(out)
+	text, err := run.Text(out)
 	if err != nil {
 		return err
 	}
