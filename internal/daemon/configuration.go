@@ -10,6 +10,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli"
 	"gascity/internal/config"
+	"gascity/provider/all"
 	"gascity/worker"
 )
 
@@ -35,7 +36,7 @@ func (d *Daemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault,
 	r, err := d.read(root)
 	alone := err == nil
 	if alone {
-		err = config.Join(r.city.Faults)
+		err = config.Join(append(r.city.Faults, d.unusable(root, r.city)...))
 	}
 	if err == nil {
 		return nil, nil
@@ -49,6 +50,31 @@ func (d *Daemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault,
 		faults[i] = cli.ConfigFault{File: e.File, Line: e.Line, Column: e.Column, Message: e.Message, Hint: e.Hint, Excerpt: excerpt(e), Alone: alone}
 	}
 	return faults, nil
+}
+
+// unusable are the places of agents that exist and cannot be used, such as a script that is not
+// there: it may come later, and until then nothing of its agents can be done.
+func (d *Daemon) unusable(root string, city *config.City) []*config.Error {
+	var faults []*config.Error
+	seen, cfg := map[string]bool{}, d.providerConfig(root, root, nil)
+	for i := range city.Agents {
+		selection, origin, err := city.RuntimeFor(&city.Agents[i], d.env.runtimeOverride(), d.known())
+		if err != nil || seen[origin.String()+selection] {
+			continue // that is told already
+		}
+		seen[origin.String()+selection] = true
+		if err := all.Check(selection, cfg); err != nil {
+			fault := city.ErrorAt(origin, "%v", err)
+			if origin.File == "" {
+				fault.File = origin.Source
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				fault.Hint = "correct the name, or make the file; a path is relative to the city's folder"
+			}
+			faults = append(faults, fault)
+		}
+	}
+	return faults
 }
 
 // excerpt returns the line and the caret below it.

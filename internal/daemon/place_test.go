@@ -92,6 +92,34 @@ func TestRoutesOfTheEnvironment(t *testing.T) {
 	}
 }
 
+// TestAMissingScriptIsAMistake has agents at scripts that are not there, no programs, and there.
+func TestAMissingScriptIsAMistake(t *testing.T) {
+	agents := oneAgent
+	for name, selection := range map[string]string{"b": "exec:./none", "c": "exec:./text", "d": "exec:./good", "e": "exec:no-such-program"} {
+		agents += "[[agents]]\nname = \"" + name + "\"\nstart_command = \"x\"\nsession = \"" + selection + "\"\n"
+	}
+	d, root := newDaemon(t), newCity(t, agents)
+	for name, mode := range map[string]os.FileMode{"text": 0o600, "good": 0o700} {
+		if err := os.WriteFile(filepath.Join(root, name), nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	faults, err := d.CheckConfig(t.Context(), root)
+	if err != nil || len(faults) != 3 {
+		t.Fatalf("found are %+v, %v, want three mistakes", faults, err)
+	}
+	for _, f := range faults {
+		missing := !strings.Contains(f.Message, `"./text"`)
+		if f.Line == 0 || !f.Alone || missing != strings.Contains(f.Hint, "make the file") || !missing && !strings.Contains(f.Message, "chmod +x") {
+			t.Errorf("the mistake is %+v", f)
+		}
+	}
+	city := newCity(t, "[session]\nprovider = \"exec:./none\"\n"+agents)
+	if faults, err = d.CheckConfig(t.Context(), city); err != nil || len(faults) != 5 || faults[0].Line != 2 {
+		t.Errorf("found are %+v, %v, want that of [session] first, and all scripts", faults, err)
+	}
+}
+
 // TestAScriptIsOfTheCity gives both checks of a provider a script by a relative path:
 // it is the one in the city's folder, not in the place of the check.
 func TestAScriptIsOfTheCity(t *testing.T) {

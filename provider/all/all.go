@@ -236,12 +236,26 @@ func Version(ctx context.Context, selection string, cfg Config) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if driver.Check != nil {
-		if err := driver.Check(cfg, argument); err != nil {
-			return "", err
-		}
+	if err := driver.check(cfg, argument); err != nil {
+		return "", err
 	}
 	return driver.Probe(ctx, cfg)
+}
+
+// Check looks whether a selection names something that Open could use, see [Driver.Check].
+func Check(selection string, cfg Config) error {
+	driver, argument, err := Find(selection)
+	if err != nil {
+		return err
+	}
+	return driver.check(cfg, argument)
+}
+
+func (d Driver) check(cfg Config, argument string) error {
+	if d.Check == nil {
+		return nil
+	}
+	return d.Check(cfg, argument)
 }
 
 // Find returns the driver that a selection names, and what follows its name. An unknown

@@ -33,9 +33,19 @@ func (s Sheet) Status(status client.Status) string {
 	}
 	out.WriteByte('\n')
 	alerts := s.alerts(status)
-	out.WriteString(s.fitted(s.agents(status.Agents), out.String(), alerts))
+	out.WriteString(s.fitted(s.agents(oneRow(status.Agents)), out.String(), alerts))
 	out.WriteString(alerts)
 	return out.String()
+}
+
+// oneRow leaves out where an agent is to begin once its session has ended elsewhere: that one
+// says where it moves, and what it waits for.
+func oneRow(agents []client.Agent) []client.Agent {
+	there := map[string]bool{}
+	for _, a := range agents {
+		there[a.Name] = there[a.Name] || a.State != client.StateStopped
+	}
+	return slices.DeleteFunc(slices.Clone(agents), func(a client.Agent) bool { return a.State == client.StateStopped && there[a.Name] })
 }
 
 // fitted cuts the end of a table, so that a picture with what stands above and
