@@ -116,7 +116,7 @@ func delivery(a *agent, in string) {
 	var want []string
 	for _, size := range sizes {
 		if size > 10<<10 && a.found.Name == "gemini" {
-			told = append(told, bytes(size)+" is not for its terminal, which loses Enter behind such a paste: see \"gemini by ACP\"")
+			told = append(told, bytes(size)+" is not for its terminal, which takes long to read it and may send it twice: see \"gemini by ACP\"")
 			continue
 		}
 		var took []time.Duration
