@@ -243,6 +243,7 @@ func (c *Client) publish(event Event) {
 // server lives on. Calls in flight fail with ErrClosed. When ctx ends first the process is
 // killed without waiting for its farewell. It may be called twice.
 func (c *Client) Close(ctx context.Context) error {
+	defer c.leaving(ctx)()
 	c.mu.Lock()
 	connection := c.connection
 	if c.state != closed {

@@ -1,6 +1,7 @@
 package tmuxctl_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -11,6 +12,26 @@ import (
 // TestConnectingUpsetsNobody connects clients while others make, rename and close sessions: tmux
 // crashes if both are let at once (3.3a within 0.1 s of this).
 func TestConnectingUpsetsNobody(t *testing.T) {
+	connectBeside(t, func(first *tmuxctl.Client, i int) error {
+		name := fmt.Sprintf("s%d", i)
+		_, err := first.Do(t.Context(), tmuxctl.Cmd("new-session", "-d", "-s", name, "exec cat"), tmuxctl.Cmd("rename-session", "-t", "="+name+":", name+"b"), tmuxctl.Cmd("kill-session", "-t", "="+name+"b:"))
+		return err
+	})
+}
+
+// TestTextsUpsetNobody connects clients while others bring texts by paste buffers, of which tmux
+// tells from 3.4 on, and crashes as above.
+func TestTextsUpsetNobody(t *testing.T) {
+	connectBeside(t, func(first *tmuxctl.Client, _ int) error {
+		_, err := first.Do(t.Context(), tmuxctl.Cmd("setb", "-b", "b", "text"), tmuxctl.Cmd("deleteb", "-b", "b"))
+		return err
+	})
+}
+
+// connectBeside connects clients and ends them while act is done again and again, and fails
+// unless the server outlives it.
+func connectBeside(t *testing.T, act func(first *tmuxctl.Client, i int) error) {
+	t.Helper()
 	o := options(t)
 	first := newClient(t, o)
 	server, err := first.Start(limit(t))
@@ -22,8 +43,7 @@ func TestConnectingUpsetsNobody(t *testing.T) {
 	go func() {
 		var err error
 		for i := 0; err == nil && time.Now().Before(end); i++ {
-			name := fmt.Sprintf("s%d", i)
-			_, err = first.Do(t.Context(), tmuxctl.Cmd("new-session", "-d", "-s", name, "exec cat"), tmuxctl.Cmd("rename-session", "-t", "="+name+":", name+"b"), tmuxctl.Cmd("kill-session", "-t", "="+name+"b:"))
+			err = act(first, i)
 		}
 		done <- err
 	}()
@@ -48,5 +68,30 @@ func TestConnectingUpsetsNobody(t *testing.T) {
 	}
 	if now, err := first.Attach(limit(t)); err != nil || now.PID != server.PID {
 		t.Errorf("the server is %+v, %v, and was %+v", now, err, server)
+	}
+}
+
+// Who only glances is no control client, starts no server, and is told what a client is told.
+func TestGlance(t *testing.T) {
+	o := options(t)
+	first, other := newClient(t, o), newClient(t, o)
+	show := tmuxctl.Cmd("list-clients", "-F", "#{client_control_mode} it's #; ~ é漢")
+	if out, err := other.Glance(t.Context(), show); !errors.Is(err, tmuxctl.ErrNoServer) {
+		t.Errorf("without a server: %q, %v", out, err)
+	}
+	if _, err := first.Start(limit(t)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := other.Glance(limit(t), show); err != nil || string(out) != "1 it's #; ~ é漢" {
+		t.Errorf("it sees the clients %q, %v", out, err)
+	}
+	if out, err := other.Glance(limit(t), tmuxctl.Cmd("kill-session", "-t", "=none:")); !errors.Is(err, tmuxctl.ErrNotFound) {
+		t.Errorf("of a session that is not there: %q, %v", out, err)
+	}
+	if _, _, connected := other.Server(); connected {
+		t.Error("it has connected")
+	}
+	if out, err := first.Glance(limit(t), show); err != nil || string(out) != "1 it's #; ~ é漢" {
+		t.Errorf("a client that is connected sees %q, %v", out, err)
 	}
 }

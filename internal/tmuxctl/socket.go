@@ -69,9 +69,11 @@ const lockPause = 5 * time.Millisecond
 // Lock is the file beside a socket that clients lock while they connect. It stays.
 func Lock(socket string) string { return socket + ".connect" }
 
-// alone waits until no other client of this package connects to the server, and none makes,
-// closes or renames a session there. tmux 3.2 to 3.6 at least crashes, with all its sessions,
-// when that is done while a control client introduces itself; making the hub is such a moment.
+// alone waits until no other client of this package connects to the server, none leaves, and none
+// makes, closes or renames a session there, or a paste buffer from 3.4 on. tmux 3.2 to 3.6 at least
+// crashes, with all its sessions, when it has to tell that to its control clients while one of them
+// introduces itself; making the hub is such a moment. A person who leaves cannot be kept from it,
+// so who does not need a control client should not be one: see Glance.
 func (c *Client) alone(ctx context.Context) (unlock func(), err error) {
 	return c.lock(ctx, syscall.LOCK_EX)
 }
@@ -79,16 +81,43 @@ func (c *Client) alone(ctx context.Context) (unlock func(), err error) {
 // upsetting are the words of commands that make, close or rename a session.
 var upsetting = []string{"new-session", "kill-session", "kill-window", "rename-session"}
 
-// steady is for commands that make, close or rename a session: it waits until no client of this
-// package connects to the server, and lets none. For others it does nothing.
+// buffers are those of commands that make a paste buffer, of which a server tells from
+// tellsOfBuffers on.
+var buffers = []string{"setb", "set-buffer", "load-buffer"}
+
+const tellsOfBuffers = "3.4"
+
+// steady is for commands that make, close or rename a session or make a buffer: it waits until no
+// client of this package connects to the server, and lets none. For others it does nothing.
 func (c *Client) steady(ctx context.Context, commands []Command) (unlock func(), err error) {
+	server, _, _ := c.Server()
 	for _, command := range commands {
 		line, _ := command.Line() // was looked at before
-		if slices.ContainsFunc(upsetting, func(word string) bool { return strings.Contains(line, word) }) {
+		holds := func(word string) bool { return strings.Contains(line, word) }
+		if slices.ContainsFunc(upsetting, holds) || server.Version >= tellsOfBuffers && slices.ContainsFunc(buffers, holds) {
 			return c.lock(ctx, syscall.LOCK_SH)
 		}
 	}
 	return func() {}, nil
+}
+
+// leaveTime is how long a client that leaves waits for those that connect.
+const leaveTime = time.Second
+
+// leaving is steady for a connection that is closed, which is told to all control clients too. It
+// does not wait for long.
+func (c *Client) leaving(ctx context.Context) (unlock func()) {
+	c.mu.Lock()
+	there := c.connection != nil
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, leaveTime)
+	defer cancel()
+	if there {
+		if unlock, err := c.lock(ctx, syscall.LOCK_SH); err == nil {
+			return unlock
+		}
+	}
+	return func() {}
 }
 
 // lock takes the lock of the server's connections, for itself or with others.

@@ -157,14 +157,33 @@ func WakeReaper(ended proc.Info) {
 
 // paneState asks once for the state of a pane.
 func (s *Server) paneState(ctx context.Context, target string) (State, error) {
-	reply, err := s.Ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", target, StateFields))
+	reply, err := s.Ask(ctx, askState(target))
+	return told(reply.Output, err)
+}
+
+// Glance is the state of an incarnation's pane for who asks for nothing else, see
+// [tmuxctl.Client.Glance]; [ErrNotOurs] if it has none.
+func (s *Server) Glance(ctx context.Context, target, hash, pane string) (State, error) {
+	now, err := told(s.ctl.Glance(ctx, askState(target)))
+	if err == nil && (now.Hash != hash || now.Pane != pane) {
+		err = ErrNotOurs
+	}
+	return now, err
+}
+
+func askState(target string) tmuxctl.Command {
+	return tmuxctl.Cmd("display-message", "-p", "-t", target, StateFields)
+}
+
+// told reads what the server says of one pane.
+func told(output []byte, err error) (State, error) {
 	if Absent(err) || errors.Is(err, tmuxctl.ErrNotFound) {
 		return State{}, ErrNotOurs
 	}
 	if err != nil {
 		return State{}, err
 	}
-	return Parse(string(reply.Output))
+	return Parse(string(output))
 }
 
 // List asks for all panes of ours in one query. The strays are those that only the hub shows:

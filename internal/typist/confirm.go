@@ -242,6 +242,9 @@ func (d *delivery) noEvidence() runtime.Outcome {
 		if dialog := d.View.Dialog(d.rules); dialog != nil {
 			return unconfirmed("a dialog is up (%s)", dialog.Kind)
 		}
+		if d.View.LastHuman.After(d.human) {
+			return unconfirmed("a person typed before there was a sign that the agent took it")
+		}
 		return unconfirmed("no sign that the agent took it within %s", d.confirm)
 	}
 }

@@ -28,9 +28,13 @@ func (p *Provider) Attach(name string) error {
 // and other ones cannot be asked for.
 func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
 	const op = "attach to"
-	s, err := p.live(ctx, op, name)
+	p.town.yield()
+	r, s, err := p.glimpse(ctx, name)
+	if err == nil && (s == nil || s.Dead) {
+		err = runtime.ErrSessionNotFound
+	}
 	if err != nil {
-		return err
+		return fold(op, name, err)
 	}
 	if len(opts.DetachKeys) > 0 && !slices.Equal(opts.DetachKeys, []string{"C-b d", `C-\`}) {
 		return &runtime.Error{Op: op, Session: name, Err: fmt.Errorf("other detach keys than tmux's own: %w", errors.ErrUnsupported)}
@@ -38,11 +42,34 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	if !term.IsTerminal(int(os.Stdin.Fd())) || !term.IsTerminal(int(os.Stdout.Fd())) {
 		return &runtime.Error{Op: op, Session: name, Err: errors.New("standard input and output are no terminal")}
 	}
-	if err := p.client(ctx, s.record, opts); err != nil {
+	if err := p.client(ctx, r, opts); err != nil {
+		if _, now, look := p.glimpse(ctx, name); look == nil && now == nil {
+			err = errEnded // tmux says how, and its exit status nothing
+		}
 		return fold(op, name, err)
 	}
-	p.farewell(s.record)
+	p.farewell(r)
 	return nil
+}
+
+// errEnded reports that a person's client ended because of what it was connected to.
+var errEnded = errors.New("the session has ended, or its tmux server; gc status tells more")
+
+// glimpse looks at a session by a process of tmux: who is attached asks twice and hears nothing,
+// and has no use for a control client. The state is nil if there is no such session.
+func (p *Provider) glimpse(ctx context.Context, name string) (*record, *tmuxhost.State, error) {
+	if runtime.ValidateName(name) != nil {
+		return nil, nil, nil // such a session cannot exist
+	}
+	r, err := readRecord(p.dir(name))
+	if err != nil || r == nil || r.Pane == "" {
+		return nil, nil, err
+	}
+	s, err := p.server.Glance(ctx, r.target(), r.hash(), r.Pane)
+	if errors.Is(err, tmuxhost.ErrNotOurs) {
+		return r, nil, nil
+	}
+	return r, &s, err
 }
 
 // client runs the person's client. It has the person's environment: only terminals matter
@@ -74,12 +101,12 @@ func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOpt
 func (p *Provider) farewell(r *record) {
 	ctx, cancel := bounded()
 	defer cancel()
-	s, err := p.see(ctx, r.Name)
+	now, s, err := p.glimpse(ctx, r.Name)
 	switch {
 	case err != nil:
-	case s.record == nil || s.record.token != r.token || s.state == nil:
+	case now == nil || now.token != r.token || s == nil:
 		fmt.Fprintf(os.Stderr, "[%s was stopped]\n", r.Name)
-	case s.state.Dead:
-		fmt.Fprintf(os.Stderr, "[%s %s]\n", r.Name, s.state.Exit)
+	case s.Dead:
+		fmt.Fprintf(os.Stderr, "[%s %s]\n", r.Name, s.Exit)
 	}
 }

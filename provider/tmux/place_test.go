@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -141,6 +142,38 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.shows(last, "[shell was stopped]")
+}
+
+// A person who attaches brings one client, of which no output of other agents is wanted. A control
+// client more could end the server: it crashes if somebody leaves while one introduces itself.
+func TestAttachIsNoControlClient(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.shell("s", "exec cat", nil)
+	r.person("s")
+	r.person("s")
+	clients := strings.Fields(r.ask("list-clients", "-F", "#{client_control_mode}"))
+	slices.Sort(clients)
+	if !slices.Equal(clients, []string{"0", "0", "1"}) {
+		t.Errorf("two people are attached, and the server has the clients %q (1: control), want 0, 0 and ours", clients)
+	}
+}
+
+// Who is attached to a server that ends is told so, and not only how tmux's client exited.
+func TestAttachTellsOfALostServer(t *testing.T) {
+	t.Parallel()
+	r, d := newRig(t), newDesk(t)
+	r.shell("s", "exec cat", nil)
+	seat := d.sit(160, 30, r.dir, "s")
+	until(t, "somebody is attached", func() bool { return r.IsAttached("s") })
+	server, err := strconv.Atoi(r.ask("display-message", "-p", "#{pid}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(server, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	d.shows(seat, "or its tmux server; gc status tells more")
 }
 
 // A prompt waits for a person who types, and never mixes with what they typed.

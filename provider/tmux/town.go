@@ -385,6 +385,17 @@ func (t *town) listen() {
 	}
 }
 
+// yield lets another process keep the logs, unless this one is connected: it hears nothing.
+func (t *town) yield() {
+	_, _, connected := t.p.server.Client().Server()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.listener != nil && !connected {
+		_ = t.listener.Close() // nothing was written
+		t.listener = nil
+	}
+}
+
 func (t *town) lock() string { return filepath.Join(t.p.cfg.Dir, "listener.lock") }
 
 // unlisten is the end of that, when no session is left.
