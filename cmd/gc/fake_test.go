@@ -77,7 +77,7 @@ func dies(root string) func() {
 
 func (fakeDaemon) ServeOutpost(context.Context, string, string) error { return client.ErrUnsupported }
 
-func (fakeDaemon) HoldOutpost(context.Context, string, string) error { return nil }
+func (fakeDaemon) HoldOutpost(context.Context, string, string, time.Duration) error { return nil }
 
 func (fakeDaemon) AttachOutpost(context.Context, string, string, string, runtime.AttachOptions) error {
 	return client.ErrUnsupported

@@ -62,8 +62,9 @@ type Outposts interface {
 	ServeOutpost(ctx context.Context, folder, selection string) error
 	// AttachOutpost connects this process's terminal to one of them.
 	AttachOutpost(ctx context.Context, folder, selection, name string, opts runtime.AttachOptions) error
-	// HoldOutpost is the first process of a pod, until ctx ends.
-	HoldOutpost(ctx context.Context, folder, selection string) error
+	// HoldOutpost is the first process of a pod, until ctx ends; then its agents have
+	// grace to end.
+	HoldOutpost(ctx context.Context, folder, selection string, grace time.Duration) error
 }
 
 // ControllerOptions are the parameters of a controller beside its city.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/desk"
@@ -50,7 +52,8 @@ func outpostAttachCommand(a *app) *cobra.Command {
 }
 
 func outpostHoldCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var grace time.Duration
+	cmd := &cobra.Command{
 		Use:   "hold FOLDER PROVIDER",
 		Short: "Be the first process of a pod: sessions live as long as it",
 		Args:  desk.Between(2, 2),
@@ -59,7 +62,9 @@ func outpostHoldCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return daemon.HoldOutpost(cmd.Context(), args[0], args[1])
+			return daemon.HoldOutpost(cmd.Context(), args[0], args[1], grace)
 		},
 	}
+	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the pod has to end")
+	return cmd
 }

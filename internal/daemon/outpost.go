@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"gascity/internal/outpost"
 	"gascity/internal/premises"
@@ -43,8 +44,8 @@ func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) err
 }
 
 // HoldOutpost is the first process of a pod. It takes in what others leave behind, and
-// ends the sessions of the folder when ctx ends; with it goes the pod.
-func (d *Daemon) HoldOutpost(ctx context.Context, folder, selection string) error {
+// ends the sessions of the folder, within grace, when ctx ends; with it goes the pod.
+func (d *Daemon) HoldOutpost(ctx context.Context, folder, selection string, grace time.Duration) error {
 	p, err := d.openOutpost(folder, selection)
 	if err != nil {
 		return err
@@ -61,11 +62,7 @@ func (d *Daemon) HoldOutpost(ctx context.Context, folder, selection string) erro
 		case <-ctx.Done():
 		}
 	}
-	names, err := p.ListRunning("")
-	for _, name := range names {
-		err = errors.Join(err, p.Stop(name))
-	}
-	return errors.Join(err, all.Close(p))
+	return errors.Join(outpost.Farewell(context.WithoutCancel(ctx), p, grace), all.Close(p))
 }
 
 // AttachOutpost connects the terminal of this process to a session of an outpost.

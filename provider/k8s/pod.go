@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,10 @@ const (
 	homeFolder   = "/gc-home"
 	usualWorkDir = "/workspace"
 )
+
+// usualGrace is how many seconds a pod has to end that is evicted or deleted: for a turn that is under way,
+// see internal/outpost. It does not hold up gc, which ends the agent first.
+const usualGrace = int64(30)
 
 // labelLimit is how long a label's value and a host's name may be.
 const labelLimit = 63
@@ -87,6 +92,7 @@ type order struct {
 	city, session, place, try string
 	settings                  Settings
 	cfg                       runtime.Config
+	grace                     time.Duration // that the pod has to end
 }
 
 // manifest returns the pod of a session. Nothing that the agent is started with is in it
@@ -110,6 +116,7 @@ func manifest(o order) (*corev1.Pod, error) {
 	})
 	pod.Annotations = withMore(pod.Annotations, map[string]string{annotationRaw: o.session, annotationTry: o.try})
 	o.spec(&pod.Spec)
+	o.grace = time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second
 	agent := takeContainer(&pod.Spec)
 	if len(agent.Resources.Requests) == 0 && len(agent.Resources.Limits) == 0 {
 		agent.Resources = wanted
@@ -138,7 +145,7 @@ func (o order) spec(spec *corev1.PodSpec) {
 		spec.RestartPolicy = corev1.RestartPolicyNever
 	}
 	if spec.TerminationGracePeriodSeconds == nil {
-		spec.TerminationGracePeriodSeconds = new(int64(5))
+		spec.TerminationGracePeriodSeconds = new(usualGrace)
 	}
 	if spec.ServiceAccountName == "" && spec.AutomountServiceAccountToken == nil {
 		spec.AutomountServiceAccountToken = new(false) // an agent is nobody in the cluster
@@ -183,7 +190,7 @@ func (o order) container(c *corev1.Container) {
 	if o.settings.Prebaked {
 		program = "gc"
 	}
-	c.Command, c.Args = []string{program, "outpost", "hold", outpostFolder(podName(o.city, o.session)), o.place}, nil
+	c.Command, c.Args = []string{program, "outpost", "hold", outpostFolder(podName(o.city, o.session)), o.place, "--grace", o.grace.String()}, nil
 	c.WorkingDir = folderGC
 	set := map[string]bool{}
 	for _, v := range c.Env {
