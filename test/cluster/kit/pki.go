@@ -26,6 +26,7 @@ type authority struct {
 	cert   *x509.Certificate
 	key    *ecdsa.PrivateKey
 	serial int64
+	nodes  []net.IP
 }
 
 // identity is somebody who is known to the cluster.
@@ -37,24 +38,32 @@ type identity struct {
 }
 
 func makePKI(args []string) error {
-	if len(args) != 3 {
-		return errors.New("usage: kit pki DIR SERVER NODE")
+	if len(args) < 3 {
+		return errors.New("usage: kit pki DIR SERVER NODE...")
 	}
-	server, node := args[1], args[2]
+	server, nodes := args[1], args[2:]
 	a, err := newAuthority(args[0])
 	if err != nil {
 		return err
 	}
-	for _, id := range []identity{
+	ids := []identity{
 		{file: "apiserver", name: "kube-apiserver", serves: true},
 		{file: "apiserver-kubelet-client", name: "kube-apiserver-kubelet-client", groups: []string{"system:masters"}},
 		{file: "admin", name: "admin", groups: []string{"system:masters"}, config: true},
 		{file: "kube-controller-manager", name: "system:kube-controller-manager", config: true},
 		{file: "kube-scheduler", name: "system:kube-scheduler", config: true},
-		{file: "kubelet", name: "system:node:" + node, groups: []string{"system:nodes"}, serves: true, config: true},
 		// Nobody in particular: the tests give it a role, and see what it may not do.
 		{file: "nobody", name: "nobody", config: true},
-	} {
+	}
+	for i, node := range nodes {
+		file := "kubelet"
+		if i > 0 {
+			file += fmt.Sprint(i + 1)
+		}
+		ids = append(ids, identity{file: file, name: "system:node:" + node, groups: []string{"system:nodes"}, serves: true, config: true})
+		a.nodes = append(a.nodes, net.ParseIP(node))
+	}
+	for _, id := range ids {
 		if err := a.issue(id); err != nil {
 			return fmt.Errorf("certificate of %s: %w", id.name, err)
 		}
@@ -116,7 +125,7 @@ func (a *authority) issue(id identity) error {
 	if id.serves {
 		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 		template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
-		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, net.IPv4(10, 96, 0, 1)}
+		template.IPAddresses = append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, net.IPv4(10, 96, 0, 1)}, a.nodes...)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
 	if err != nil {
