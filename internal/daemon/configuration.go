@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,9 +66,7 @@ func (d *Daemon) unusable(root string, city *config.City) []*config.Error {
 		seen[origin.String()+selection] = true
 		if err := all.Check(selection, cfg); err != nil {
 			fault := city.ErrorAt(origin, "%v", err)
-			if origin.File == "" {
-				fault.File = origin.Source
-			}
+			fault.File = cmp.Or(origin.File, origin.Source)
 			if errors.Is(err, fs.ErrNotExist) {
 				fault.Hint = "correct the name, or make the file; a path is relative to the city's folder"
 			}

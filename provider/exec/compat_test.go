@@ -69,7 +69,7 @@ func TestOldWire(t *testing.T) {
 				t.Errorf("the calls are %q, want none without names", pl.calls("process-alive"))
 			}
 		}},
-		"arguments": {running + `peek | send-keys | copy-to | interrupt | clear-scrollback | remove-meta) : ;;`, func(t *testing.T, pl *place, p *exec.Provider) {
+		"arguments": {running + `peek) echo x ;; send-keys | copy-to | interrupt | clear-scrollback | remove-meta) : ;;`, func(t *testing.T, pl *place, p *exec.Provider) {
 			src := filepath.Join(pl.dir, "script")
 			err := errors.Join(errorOf(p.Peek("one", 0)), errorOf(p.Peek("one", 7)), p.SendKeys("one", "Down", "Enter"), p.CopyTo("one", src, "sub/f"),
 				p.Interrupt("one"), p.ClearScrollback("one"), p.RemoveMeta("one", "k"))
@@ -272,5 +272,16 @@ func TestProvisionedBoxIsSomebodys(t *testing.T) {
 	err := p.Start(t.Context(), "one", runtime.Config{Command: "echo taken"})
 	if err == nil || !strings.Contains(err.Error(), "somebody's") {
 		t.Errorf("Start = %v, want a refusal", err)
+	}
+}
+
+// Nothing published says what 0 lines are: for a script that hands them to tail it is none.
+func TestOldScriptsMayTakeZeroLinesForNone(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, `case "$op" in is-running) echo true ;; peek) printf 'a\nb\n' | tail -n "$3" ;; *) exit 2 ;; esac`).open()
+	for lines, want := range map[int]string{0: "a\nb", 1: "b"} {
+		if got, err := p.Peek("one", lines); got != want || err != nil {
+			t.Errorf("Peek(%d) = %q, %v, want %q", lines, got, err, want)
+		}
 	}
 }

@@ -128,6 +128,17 @@ func (p *Provider) peek(ctx context.Context, name string, lines int) (string, er
 	}
 	defer release()
 	lines = max(lines, 0)
+	text, err := p.lines(ctx, name, lines)
+	if err == nil && text == "" && lines == 0 {
+		text, err = p.lines(ctx, name, allLines) // a script that takes 0 for none
+	}
+	return text, err
+}
+
+// allLines is more than there are.
+const allLines = 1 << 20
+
+func (p *Provider) lines(ctx context.Context, name string, lines int) (string, error) {
 	out, done, err := p.carried(ctx, name, "peek at", tmuxPeek(lines))
 	if !done {
 		var r reply

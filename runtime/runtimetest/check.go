@@ -40,7 +40,7 @@ func try(ctx context.Context, h *Harness, c Case) Result {
 		result.Status, result.Detail = Skipped, []string{reason}
 		return result
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(caseTime, 4*h.patience()))
+	ctx, cancel := context.WithTimeout(ctx, max(caseTime, dozens*h.patience()))
 	defer cancel()
 	began := time.Now()
 	r := &recorder{}

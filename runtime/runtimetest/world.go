@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// caseTime bounds a case as a whole.
-	caseTime = 2 * time.Minute
+	// caseTime bounds a case as a whole, or as many times its patience: the longest send dozens
+	// of prompts, of which each takes a slow driver a good part of that.
+	caseTime, dozens = 2 * time.Minute, 10
 	// firstLook and lastLook are the pauses between looks at what cannot be
 	// subscribed to, such as a file.
 	firstLook, lastLook = time.Millisecond, 20 * time.Millisecond
