@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -28,6 +29,7 @@ func TestCopyBothWays(t *testing.T) {
 		}
 	}
 	// The driver's own host is lost: that is told, and nothing half is left.
+	f.signal(syscall.SIGKILL)
 	f.down()
 	if out, code := c.gc(f, "copy", "worker:deep", filepath.Join(here, "lost")); code != 1 {
 		t.Errorf("without the host: %d\n%s", code, out)
