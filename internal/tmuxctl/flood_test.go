@@ -117,12 +117,21 @@ func TestPausedPanesAreHeardAgain(t *testing.T) {
 	needsPause(t, client)
 	events := client.Subscribe(tmuxctl.OutputData)
 	defer events.Close()
-	id := pane(t, client, "x", "sh", "-c", "read line; head -c 3000000 /dev/zero | tr '\\0' x; exec cat")
+	const flood = 3_000_000
+	id := pane(t, client, "x", "sh", "-c", fmt.Sprintf("read line; head -c %d /dev/zero | tr '\\0' x; exec cat", flood))
 	output(t, client, tmuxctl.Cmd("send-keys", "-t", id, "Enter"))
 	_, features, _ := client.Server()
-	await(t, events, "a gap", func(e tmuxctl.Event) bool {
-		return e.Pane == id && e.Gap || e.Kind == tmuxctl.Resync && !features.Pause
+	began, heard, gap := time.Now(), 0, false
+	await(t, events, "a gap, or all of it", func(e tmuxctl.Event) bool {
+		if e.Pane == id {
+			heard += len(e.Data)
+		}
+		gap = gap || e.Pane == id && e.Gap || e.Kind == tmuxctl.Resync && !features.Pause
+		return gap || heard >= flood
 	})
+	if took := time.Since(began); !gap && took < 2*time.Second { // more than 1 MiB/s is paused
+		t.Errorf("%d bytes were heard in %s, and nothing was paused", heard, took)
+	}
 	hearAgain(t, client, events, id)
 }
 
