@@ -64,8 +64,8 @@ func alike(pattern string, cases []runtimetest.Case) string {
 }
 
 // Contract tries the cases, some at a time, and reports each in their order as soon as those
-// before it are done.
-func Contract(ctx context.Context, h runtimetest.Harness, cases []runtimetest.Case, report func(runtimetest.Result)) {
+// before it are done. No case begins after the end of ctx, which is the error then.
+func Contract(ctx context.Context, h runtimetest.Harness, cases []runtimetest.Case, report func(runtimetest.Result)) error {
 	results := make([]chan runtimetest.Result, len(cases))
 	for i := range results {
 		results[i] = make(chan runtimetest.Result, 1)
@@ -76,13 +76,19 @@ func Contract(ctx context.Context, h runtimetest.Harness, cases []runtimetest.Ca
 		for i, c := range cases {
 			slots <- struct{}{}
 			wait.Go(func() {
-				results[i] <- c.Check(ctx, h)
+				defer close(results[i])
+				if ctx.Err() == nil {
+					results[i] <- c.Check(ctx, h)
+				}
 				<-slots
 			})
 		}
 	})
 	for _, result := range results {
-		report(<-result)
+		if r, ok := <-result; ok {
+			report(r)
+		}
 	}
 	wait.Wait()
+	return context.Cause(ctx)
 }

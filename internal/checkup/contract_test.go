@@ -2,6 +2,7 @@ package checkup_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func TestContractReportsInOrder(t *testing.T) {
 		}
 	}
 	var ids []string
-	checkup.Contract(t.Context(), fake.Harness(nil), []runtimetest.Case{
+	err := checkup.Contract(t.Context(), fake.Harness(nil), []runtimetest.Case{
 		{ID: "a.first", Run: func(runtimetest.T, *runtimetest.World) {}},
 		{ID: "b.held", Run: wait},
 		{ID: "c.quick", Run: func(runtimetest.T, *runtimetest.World) {}},
@@ -54,7 +55,17 @@ func TestContractReportsInOrder(t *testing.T) {
 			close(gate)
 		}
 	})
-	if want := []string{"a.first", "b.held", "c.quick"}; !slices.Equal(ids, want) {
-		t.Errorf("reported %q, want %q", ids, want)
+	if want := []string{"a.first", "b.held", "c.quick"}; err != nil || !slices.Equal(ids, want) {
+		t.Errorf("reported %q, %v, want %q", ids, err, want)
+	}
+}
+
+// Who interrupts a check does not wait for the rest of the contract.
+func TestContractEndsWhenItIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := checkup.Contract(ctx, fake.Harness(nil), runtimetest.Cases(), func(r runtimetest.Result) { t.Errorf("%s was run", r.ID) })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Contract = %v, want that it was interrupted", err)
 	}
 }

@@ -216,8 +216,7 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, patt
 	if strings.Contains(selection, ":") {
 		h.Patience = scriptPatience
 	}
-	checkup.Contract(ctx, h, cases, func(r runtimetest.Result) { report(checkResult(r)) })
-	return nil
+	return checkup.Contract(ctx, h, cases, func(r runtimetest.Result) { report(checkResult(r)) })
 }
 
 // scriptPatience is how long a case waits for a script, of which each operation is several programs.
