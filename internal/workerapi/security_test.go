@@ -1,29 +1,22 @@
 package workerapi_test
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
-	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"gascity/internal/proc"
 	"gascity/internal/run"
@@ -330,112 +323,6 @@ func TestWhatIsInOrderIsServed(t *testing.T) {
 	}
 }
 
-// document is the description, for the check of answers.
-type document struct {
-	huma.OpenAPI
-	Schemas huma.Registry
-}
-
-func described(t *testing.T) document {
-	t.Helper()
-	text, err := workerapi.Description()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var doc struct {
-		Paths map[string]map[string]struct {
-			OperationID string `json:"operationId"`
-		} `json:"paths"`
-	}
-	if err := json.Unmarshal(text, &doc); err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, methods := range doc.Paths {
-		n += len(methods)
-	}
-	if n != len(endpoints) {
-		t.Errorf("%d operations are described, %d are tested", n, len(endpoints))
-	}
-	described, schemas := workerapi.Described()
-	return document{*described, schemas}
-}
-
-// check holds an answer against the description.
-func (doc document) check(t *testing.T, e endpoint, a answer) {
-	t.Helper()
-	route, _, _ := strings.Cut(e.path, "?")
-	item := doc.Paths[route]
-	if item == nil {
-		t.Fatalf("%s is not described", route)
-	}
-	op := item.Get
-	if e.method == http.MethodPost {
-		op = item.Post
-	}
-	if op == nil || op.OperationID != e.id {
-		t.Fatalf("%s %s is not described as %s", e.method, route, e.id)
-	}
-	as := op.Responses[strconv.Itoa(a.status)]
-	if as == nil && a.status >= 400 {
-		as = op.Responses["default"]
-	}
-	if as == nil {
-		t.Errorf("%s answered %d, which is not described", e.id, a.status)
-		return
-	}
-	if as.Ref != "" {
-		as = doc.Components.Responses[path.Base(as.Ref)]
-	}
-	kind, _, _ := strings.Cut(a.kind, ";")
-	media := as.Content[kind]
-	switch {
-	case len(as.Content) == 0 && a.body == "", kind == "text/event-stream" && media != nil:
-		return
-	case media == nil:
-		t.Errorf("%s answered %d with %q, which is not described", e.id, a.status, kind)
-		return
-	}
-	var value any
-	if err := json.Unmarshal([]byte(a.body), &value); err != nil {
-		t.Errorf("%s answered %s: %v", e.id, a.body, err)
-		return
-	}
-	result := &huma.ValidateResult{}
-	huma.Validate(doc.Schemas, media.Schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, value, result)
-	for _, err := range result.Errors {
-		t.Errorf("%s answered %s: %v", e.id, a.body, err)
-	}
-}
-
-// takes holds the body of a request against the description.
-func (doc document) takes(t *testing.T, e endpoint) {
-	t.Helper()
-	route, _, _ := strings.Cut(e.path, "?")
-	if e.method != http.MethodPost {
-		return
-	}
-	var value any
-	if err := json.Unmarshal([]byte(e.body), &value); err != nil {
-		t.Fatal(err)
-	}
-	result := &huma.ValidateResult{}
-	huma.Validate(doc.Schemas, doc.Paths[route].Post.RequestBody.Content["application/json"].Schema, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, value, result)
-	for _, err := range result.Errors {
-		t.Errorf("the description has no place for %s %s: %v", e.id, e.body, err)
-	}
-}
-
-// TestTheValidatorCanFail: an answer that is not as described is found.
-func TestTheValidatorCanFail(t *testing.T) {
-	doc := described(t)
-	probe := &testing.T{}
-	doc.check(probe, endpoints[1], answer{200, "application/json", `{"allowed":"yes"}`})
-	if !probe.Failed() {
-		t.Error("a decision that is a text passes for one")
-	}
-}
-
 func TestPathsAndMethodsThatThereAreNot(t *testing.T) {
 	d := newDesk(t, false)
 	for _, e := range []endpoint{{method: "GET", path: "/"}, {method: "DELETE", path: "/prompt"}, {method: "GET", path: "/authorize"}, {method: "POST", path: "/stream", body: "{}"}, {method: "POST", path: "//prompt", body: "{}"}, {method: "POST", path: "/x/../prompt", body: "{}"}, {method: "GET", path: "/health/"}} {
@@ -507,107 +394,5 @@ func TestTheLoopbackFallback(t *testing.T) {
 	defer c.Close()
 	if decision, err := c.Authorize(t.Context(), worker.Call{Tool: "Bash"}); err != nil || !decision.Allowed {
 		t.Errorf("by the port: %+v, %v", decision, err)
-	}
-}
-
-// TestASlowReaderIsCutOff: it is told that it was too slow if it can be, and the
-// handler ends although it takes nothing.
-func TestASlowReaderIsCutOff(t *testing.T) {
-	city := &paper{items: make(chan run.Item)}
-	path := serve(t, city)
-	conn, err := new(net.Dialer).DialContext(t.Context(), "unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := io.WriteString(conn, "GET /stream?run_id=one HTTP/1.1\r\nHost: city\r\nAuthorization: Bearer "+tokenOne+"\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	big, err := json.Marshal(strings.Repeat("x", 1<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	end := time.After(time.Minute)
-	for i := uint64(1); ; i++ {
-		if city.ended() > 0 {
-			return
-		}
-		select {
-		case city.items <- run.Item{Message: &worker.Message{Seq: i, ID: "m", Kind: worker.PromptMessage, Data: big}}:
-		case <-time.After(50 * time.Millisecond):
-		case <-end:
-			t.Fatal("a reader that takes nothing is never cut off")
-		}
-	}
-}
-
-// TestASlowReaderThatGoesOnIsServed: a message may take longer than a reader may take
-// nothing, and arrives as it is.
-func TestASlowReaderThatGoesOnIsServed(t *testing.T) {
-	for _, network := range []string{"unix", "tcp4"} {
-		t.Run(network, func(t *testing.T) {
-			t.Parallel()
-			const stall, size, each, pause = 2 * time.Second, 3 << 20, 24 << 10, 25 * time.Millisecond // 3.2 s
-			address, host := "127.0.0.1:0", "city"
-			if network == "unix" {
-				address = filepath.Join(shortDir(t), "w.sock")
-			}
-			l, err := new(net.ListenConfig).Listen(t.Context(), network, address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			city := &paper{items: make(chan run.Item, 2)}
-			serveOn(t, l, city, stall)
-			if network != "unix" {
-				host = l.Addr().String()
-			}
-			want := strings.Repeat("x", size)
-			data, err := json.Marshal(want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			city.items <- run.Item{Message: &worker.Message{Seq: 7, ID: "m", Kind: worker.PromptMessage, Data: data}}
-			city.items <- run.Item{End: true}
-			close(city.items)
-			conn, err := new(net.Dialer).DialContext(t.Context(), network, l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			if _, err := fmt.Fprintf(conn, "GET /stream?run_id=one HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n", host, tokenOne); err != nil {
-				t.Fatal(err)
-			}
-			res, err := http.ReadResponse(bufio.NewReaderSize(conn, 4096), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer res.Body.Close()
-			var got strings.Builder
-			tick := time.NewTicker(pause)
-			defer tick.Stop()
-			for err == nil {
-				<-tick.C
-				_, err = io.CopyN(&got, res.Body, each)
-			}
-			if !errors.Is(err, io.EOF) {
-				t.Fatalf("after %d bytes: %v", got.Len(), err)
-			}
-			event := "id: 7\nevent: prompt\ndata: {\"seq\":7,\"id\":\"m\",\"kind\":\"prompt\",\"at\":\"0001-01-01T00:00:00Z\",\"data\":\"" + want + "\"}\n\nevent: end\ndata: {}\n\n"
-			if text := got.String(); !strings.HasSuffix(text, event) {
-				t.Errorf("got %d bytes: %.120q ... %.80q", len(text), text, text[max(0, len(text)-80):])
-			}
-		})
-	}
-}
-
-func TestLaggedIsTheLastEvent(t *testing.T) {
-	d := newDesk(t, false)
-	d.city.items = make(chan run.Item, 3)
-	d.city.items <- run.Item{Gap: &worker.Gap{From: 4, Next: 9}}
-	d.city.items <- run.Item{Lagged: true}
-	close(d.city.items)
-	body := d.ask(endpoint{method: "GET", path: "/stream?run_id=one"}, tokenOne, nil).body
-	if !strings.HasSuffix(body, "event: gap\ndata: {\"from\":4,\"next\":9}\n\nevent: lagged\ndata: {}\n\n") {
-		t.Errorf("got %q", body)
 	}
 }
