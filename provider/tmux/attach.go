@@ -59,7 +59,7 @@ var errEnded = errors.New("the session has ended, or its tmux server; gc status 
 // and has no use for a control client. The state is nil if there is no such session.
 func (p *Provider) glimpse(ctx context.Context, name string) (*record, *tmuxhost.State, error) {
 	if runtime.ValidateName(name) != nil {
-		return nil, nil, nil // such a session cannot exist
+		return nil, nil, nil //nolint:nilerr // such a session cannot exist
 	}
 	r, err := readRecord(p.dir(name))
 	if err != nil || r == nil || r.Pane == "" {
