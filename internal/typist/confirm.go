@@ -104,9 +104,14 @@ func (d *delivery) ofCommand(out runtime.Outcome) runtime.Outcome {
 	return out
 }
 
-// repeatEnter presses Enter again, unless something has come meanwhile.
+// repeatEnter presses Enter again, unless something has come meanwhile or the last one is
+// unread: a program that reads both at once may take the text twice.
 func (d *delivery) repeatEnter(ctx context.Context) error {
 	if err := d.Hold(ctx); err != nil || !d.mayRepeat() {
+		return err
+	}
+	now, err := d.Terminal.Frame(ctx, 0)
+	if err != nil || now.Input == console.InputWaiting {
 		return err
 	}
 	return d.pressEnter(ctx)
