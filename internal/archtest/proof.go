@@ -12,17 +12,7 @@ var proof = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z][A-Za-z0-9]*)`")
 
 // checkProofs reports tests that a Markdown page names and the tree does not have.
 func checkProofs(t *Tree) []Finding {
-	known := map[string]bool{}
-	for _, file := range t.Go {
-		if !file.Test {
-			continue
-		}
-		for _, decl := range file.Syntax.Decls {
-			if function, ok := decl.(*ast.FuncDecl); ok && function.Recv == nil {
-				known[function.Name.Name] = true
-			}
-		}
-	}
+	known := t.tests()
 	var found []Finding
 	for _, text := range t.Texts {
 		if !strings.HasSuffix(text.Path, ".md") || strings.Contains(text.Path, "testdata/") {
@@ -39,4 +29,20 @@ func checkProofs(t *Tree) []Finding {
 		}
 	}
 	return found
+}
+
+// tests are the names of the functions in files of tests.
+func (t *Tree) tests() map[string]bool {
+	names := map[string]bool{}
+	for _, file := range t.Go {
+		if !file.Test {
+			continue
+		}
+		for _, decl := range file.Syntax.Decls {
+			if function, ok := decl.(*ast.FuncDecl); ok && function.Recv == nil {
+				names[function.Name.Name] = true
+			}
+		}
+	}
+	return names
 }

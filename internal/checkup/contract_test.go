@@ -19,8 +19,14 @@ func TestPick(t *testing.T) {
 		want     int    // at least
 		missing  string // what the error says
 	}{
-		{"", all, ""}, {"*", all, ""}, {"stop.twice", 1, ""}, {"watch.* idle.busy watch.life", 3, ""},
-		{"stop.twise", 0, "stop.twice"}, {"stopp.*", 0, "stop,"}, {"[", 0, "pattern"}, {"stop.twice nope", 0, "nope"},
+		{"", all, ""},
+		{"*", all, ""},
+		{"stop.twice", 1, ""},
+		{"watch.* idle.busy watch.life", 3, ""},
+		{"stop.twise", 0, "stop.twice"},
+		{"stopp.*", 0, "stop,"},
+		{"[", 0, "pattern"},
+		{"stop.twice nope", 0, "nope"},
 	} {
 		got, err := checkup.Pick(strings.Fields(tt.patterns))
 		if tt.missing != "" {

@@ -86,7 +86,7 @@ type helper struct {
 // end with it, also if nobody waits for it any more.
 func (h *helper) start(command string, w World, limit time.Duration, lock *os.File) error {
 	seconds := int((limit + orphanGrace + time.Second - 1) / time.Second)
-	h.cmd = exec.Command("/bin/sh", "-c", guardian, "sh", command, strconv.Itoa(seconds))
+	h.cmd = exec.Command("/bin/sh", "-c", guardian, "sh", command, strconv.Itoa(seconds)) //nolint:noctx // it outlives us
 	h.cmd.Env, h.cmd.Dir = w.Environ, w.Dir
 	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var ends []*os.File

@@ -21,7 +21,7 @@ func TestAnUnknownCommandIsTakenBack(t *testing.T) {
 	}
 	for _, style := range []string{"plain", "rules", "open", "open, which says so late"} {
 		face := terminal.Face{Style: style, NoCommands: true}
-		if late := strings.TrimSuffix(style, ", which says so late"); late != style {
+		if late, ok := strings.CutSuffix(style, ", which says so late"); ok {
 			face.Style, face.SayLate = late, time.Second
 		}
 		for name, test := range map[string]struct {

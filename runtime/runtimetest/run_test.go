@@ -221,9 +221,13 @@ func TestWhatOthersRunIsNotSwept(t *testing.T) {
 			if err := other.Process.Signal(syscall.Signal(0)); err != nil {
 				t.Errorf("%s process was ended: %v", name, err)
 			}
-			other.Process.Kill()
+			if err := other.Process.Kill(); err != nil {
+				t.Error(err)
+			}
 		}
-		<-ended
+		if err := <-ended; err == nil {
+			t.Errorf("%s process ended by itself", name)
+		}
 	}
 }
 

@@ -41,7 +41,8 @@ func TestConversationOutlivesADrain(t *testing.T) {
 	began := time.Now()
 	kubectl(t, "drain", node, "--force", "--delete-emptydir-data", "--pod-selector=gc-agent=one")
 	took := time.Since(began)
-	if n, cut := len(records(ledger.Answered)), len(records(ledger.Interrupted)); n != 1 || cut != 0 {
+	// What waits may be given to it before it knows that it is to go: then its turn ends, too.
+	if n, cut := len(records(ledger.Answered)), len(records(ledger.Interrupted)); n < 1 || n > 2 || cut != 0 {
 		t.Errorf("%d turns ended and %d were interrupted by a drain of %v", n, cut, took)
 	}
 	eventually(t, "why it does not run", func() bool { return strings.Contains(c.gc("explain", "one"), "unschedulable") })

@@ -155,8 +155,8 @@ func (l *login) told(c *city) []string {
 	}
 	var out []string
 	for _, e := range page.Events {
-		if strings.HasPrefix(e.Kind, "credential.") {
-			out = append(out, strings.TrimPrefix(e.Kind, "credential."))
+		if kind, ok := strings.CutPrefix(e.Kind, "credential."); ok {
+			out = append(out, kind)
 		}
 	}
 	return out
@@ -180,7 +180,9 @@ func TestARenewalOutlivesItsController(t *testing.T) {
 					c.kill()
 				} else {
 					send(t, c.cmd.Process.Pid, syscall.SIGTERM)
-					<-c.ended
+					if err := <-c.ended; err != nil {
+						t.Errorf("the controller ended with %v", err)
+					}
 				}
 				l.pauses("")
 				c.start() // it needs the login at once, and a helper is at work

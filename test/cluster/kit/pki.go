@@ -39,7 +39,7 @@ type identity struct {
 
 func makePKI(args []string) error {
 	if len(args) < 3 {
-		return errors.New("usage: kit pki DIR SERVER NODE...")
+		return errors.New("pki takes a folder, the server's address and one for each node")
 	}
 	server, nodes := args[1], args[2:]
 	a, err := newAuthority(args[0])
