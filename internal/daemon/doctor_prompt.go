@@ -84,7 +84,7 @@ func (x *examination) tryPrompt(ctx context.Context, selection string, where all
 		Command: echoAgent, WorkDir: work, ReadyPromptPrefix: echoReady, ProviderName: agentcli.Generic,
 		Env: map[string]string{"GC_INSTANCE_TOKEN": rand.Text()},
 	}
-	if !p.Capabilities().CanAttachTTY {
+	if !runtime.CapabilitiesFor(p, name).CanAttachTTY {
 		cfg.Env["GC_STDIN"] = "lines"
 	}
 	if err := p.Start(ctx, name, cfg); err != nil {

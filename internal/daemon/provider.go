@@ -223,9 +223,10 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, patt
 const scriptPatience = 2 * time.Minute
 
 // adapt makes the fake agent one that the provider can drive: with a screen like
-// that of a known agent CLI, or with prompts on its standard input.
+// that of a known agent CLI, or with prompts on its standard input. Of a router's places it is the
+// one of sessions that ask for nothing.
 func adapt(program *runtimetest.Program, p runtime.Provider) {
-	if p.Capabilities().CanAttachTTY {
+	if runtime.CapabilitiesFor(p, "gc-check").CanAttachTTY {
 		family := imitated(agentcli.Builtin())
 		program.Edit = func(cfg *runtime.Config, b runtimetest.Behaviour) {
 			cfg.ProviderName = family

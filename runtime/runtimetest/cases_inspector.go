@@ -54,7 +54,7 @@ func attachCases() []Case {
 			expect(t, runtime.ErrSessionNotFound, awaitResult(w, "the end of AttachTerminal", ended), "AttachTerminal")
 		}).needs(NeedAttach),
 		prove("attach.no-terminal", "Without CanAttachTTY, Attach to a session is ErrAttachUnsupported.", func(t T, w *World) {
-			if w.Provider.Capabilities().CanAttachTTY {
+			if w.has(NeedTerminal) {
 				return
 			}
 			s, ended := w.Start("a", Behaviour{}), make(chan error, 1)

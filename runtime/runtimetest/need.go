@@ -56,7 +56,7 @@ func (w *World) missing(needs []Need) Need {
 }
 
 func (w *World) has(need Need) bool {
-	p, caps := w.Provider, w.Provider.Capabilities()
+	p, caps := w.Provider, runtime.CapabilitiesFor(w.Provider, w.Name("probe"))
 	switch need {
 	case NeedActivity:
 		return caps.CanReportActivity
