@@ -11,8 +11,13 @@ import (
 	"gascity/runtime"
 )
 
-// interruptEcho bounds the wait for an interrupted prompt to come back.
-const interruptEcho = time.Second
+const (
+	// interruptEcho bounds the wait for an interrupted prompt to come back, from when the
+	// program has read the keys and shows no turn any more.
+	interruptEcho = time.Second
+	// interruptRead bounds the wait for that.
+	interruptRead = 5 * time.Second
+)
 
 // Interrupt sends the keys that abandon a turn. If the agent is known to put
 // the interrupted prompt back into its input line, and that line held nothing but ours
@@ -51,17 +56,28 @@ func Interrupt(ctx context.Context, l Lease, rules console.Rules) error {
 // emptyAgain takes the prompt out of the input line that comes back into it. human is when
 // a person had last typed.
 func emptyAgain(ctx context.Context, l Lease, w *console.Watch, rules console.Rules, human time.Time) error {
-	for end := time.Now().Add(interruptEcho); ; {
+	began := time.Now()
+	for end := began.Add(interruptEcho); ; {
 		changed, err := w.Next(ctx, time.Until(end))
-		if err != nil || !changed || w.View.Exited || w.View.LastHuman.After(human) {
+		if err != nil || w.View.Exited || w.View.LastHuman.After(human) {
 			return err
 		}
-		if c := w.View.Composer(rules.Screen.Composer); c.Found && c.Content != "" && w.View.Dialog(rules) == nil {
+		c := w.View.Composer(rules.Screen.Composer)
+		if changed && c.Found && c.Content != "" && w.View.Dialog(rules) == nil {
 			err := target{l, l, ""}.clearKey(ctx, w.View, rules)
 			if errors.Is(err, journal.ErrTouched) {
 				return nil
 			}
 			return err
+		}
+		now, err := l.Frame(ctx, 0)
+		switch {
+		case err != nil:
+			return err
+		case time.Since(began) < interruptRead && (now.Input == console.InputWaiting || w.View.Busy(rules.Screen, c) != ""):
+			end = time.Now().Add(interruptEcho)
+		case !changed:
+			return nil
 		}
 	}
 }

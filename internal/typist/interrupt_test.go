@@ -2,6 +2,7 @@ package typist
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +55,27 @@ func TestInterrupt(t *testing.T) {
 		if err := Interrupt(t.Context(), newDesk(agent.T), console.Rules{}); err != nil || agent.T.Input() != "\x03" {
 			t.Errorf("%v, sent %q, want C-c", err, agent.T.Input())
 		}
+	})
+}
+
+// A program that is slow shows its turn for a while behind the keys: the prompt that comes
+// back with its end is taken out all the same.
+func TestAPromptThatComesBackToASlowProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := terminal.Face{Style: "rules", Think: 3 * time.Second}
+		agent := terminal.NewAgent(f)
+		d := newDesk(agent.T)
+		if out, err := Deliver(t.Context(), d, "1", Prompt{Text: "first prompt"}, f.Rules(t)); err != nil || out.State != runtime.OutcomeSubmitted {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		time.AfterFunc(f.Think, func() { agent.Text("first prompt", false) })
+		if err := Interrupt(t.Context(), d, f.Rules(t)); err != nil {
+			t.Fatal(err)
+		}
+		if sent := agent.T.Input(); !strings.HasSuffix(sent, "\x1b\x15") {
+			t.Errorf("sent %q", sent)
+		}
+		time.Sleep(5 * time.Second)
 	})
 }
 
