@@ -21,7 +21,7 @@ func TestCopyBothWays(t *testing.T) {
 		"[agents.env]\nGC_K8S_PULL_POLICY = \"IfNotPresent\"\n")
 	here := t.TempDir()
 	pod := kubectl(t, "get", "pods", "-n", namespace, "-l", "gc-agent=one", "-o", "jsonpath={.items[0].metadata.name}")
-	there := strings.Fields(kubectl(t, "exec", "-n", namespace, pod, "--", "sha256sum", c.root+"/big"))[0]
+	there := strings.Fields(kubectl(t, "exec", "-n", namespace, pod, "-c", "agent", "--", "sha256sum", c.root+"/big"))[0]
 
 	began := time.Now()
 	out := osexec.CommandContext(t.Context(), program("gc"), "--city", c.root, "copy", "one:big", here)
@@ -43,7 +43,7 @@ func TestCopyBothWays(t *testing.T) {
 
 	c.gc("copy", "one:d", here)
 	c.gc("copy", filepath.Join(here, "d"), "one:again")
-	if got := kubectl(t, "exec", "-n", namespace, pod, "--", "sh", "-c", "cd "+c.root+"/again && ls && cat x y"); got != "x\ny\nx\nx" {
+	if got := kubectl(t, "exec", "-n", namespace, pod, "-c", "agent", "--", "sh", "-c", "cd "+c.root+"/again && ls && cat x y"); got != "x\ny\nx\nx" {
 		t.Errorf("there is %q", got)
 	}
 	if _, err := os.Lstat(filepath.Join(here, "d", "passwords")); err == nil {
