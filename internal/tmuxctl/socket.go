@@ -78,23 +78,17 @@ func (c *Client) alone(ctx context.Context) (unlock func(), err error) {
 	return c.lock(ctx, syscall.LOCK_EX)
 }
 
-// upsetting are the words of commands that make, close or rename a session.
-var upsetting = []string{"new-session", "kill-session", "kill-window", "rename-session"}
-
-// buffers are those of commands that make a paste buffer, of which a server tells from
-// tellsOfBuffers on.
-var buffers = []string{"setb", "set-buffer", "load-buffer"}
-
-const tellsOfBuffers = "3.4"
+// upsetting are the words of commands that make, close or rename a session, or make a paste
+// buffer. Of buffers a server tells from 3.4 on only; they count for all.
+var upsetting = []string{"new-session", "kill-session", "kill-window", "rename-session", "setb", "set-buffer", "load-buffer"}
 
 // steady is for commands that make, close or rename a session or make a buffer: it waits until no
 // client of this package connects to the server, and lets none. For others it does nothing.
 func (c *Client) steady(ctx context.Context, commands []Command) (unlock func(), err error) {
-	server, _, _ := c.Server()
 	for _, command := range commands {
 		line, _ := command.Line() // was looked at before
 		holds := func(word string) bool { return strings.Contains(line, word) }
-		if slices.ContainsFunc(upsetting, holds) || server.Version >= tellsOfBuffers && slices.ContainsFunc(buffers, holds) {
+		if slices.ContainsFunc(upsetting, holds) {
 			return c.lock(ctx, syscall.LOCK_SH)
 		}
 	}

@@ -83,13 +83,6 @@ func TestSessionScriptTerminal(t *testing.T) {
 		} else {
 			run("", append(tmux, "send-keys", "-t", "0", "C-b", "d")...)
 		}
-		t.Logf("lost %t", lost)
-		defer func() {
-			if t.Failed() {
-				t.Log(run("", "kubectl", "exec", "-n", namespace, run("", "kubectl", "get", "pods", "-n", namespace, "-l", "app.kubernetes.io/managed-by=gc", "-o", "jsonpath={.items[0].metadata.name}"), "-c", "agent", "--", "sh", "-c", "for p in /proc/[0-9]*; do echo $p $(tr '\\0' ' ' <$p/cmdline); done; ls -la /tmp; cat /tmp/gc-attached-*"))
-				t.Log(run("", append(tmux, "list-panes", "-a", "-F", "#{pane_dead} #{pane_pid} #{pane_current_command}", ";", "capture-pane", "-p")...))
-			}
-		}()
 		eventually(t, "the terminal's end", attached("false"))
 	}
 	left := run("", "kubectl", "exec", "-n", namespace, run("", "kubectl", "get", "pods", "-n", namespace, "-l", "app.kubernetes.io/managed-by=gc", "-o", "jsonpath={.items[0].metadata.name}"), "--", "sh", "-c", "ls -d /tmp/gc-attached-* 2>/dev/null || true")
