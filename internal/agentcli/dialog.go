@@ -71,8 +71,8 @@ type Dialog struct {
 	// harm; empty if none is known to.
 	Cancel string `toml:"cancel"`
 	// Tool and Input match rows above the options that name what is to run and
-	// with which input: their first group, or the whole match. Without Input, it
-	// is the paragraph below the row of Tool.
+	// with which input: their first group, or the whole match. Where Input is on no
+	// row, it is what stands between the rows of Tool and of Match's first text.
 	Tool  Pattern `toml:"tool"`
 	Input Pattern `toml:"input"`
 }

@@ -41,8 +41,8 @@ type Screen struct {
 	// Command begins an input that the program may take for a command of its own ("/"),
 	// which begins a turn or does not. Empty: no input is one.
 	Command string `toml:"command"`
-	// UnknownCommand is on a row while the input line holds a command that the program
-	// does not know, which it takes by no Enter. Such a prompt is taken back.
+	// UnknownCommand is on one more row when the input line holds a command that the
+	// program does not know, which it takes by no Enter. Such a prompt is taken back.
 	UnknownCommand []Pattern `toml:"unknown_command"`
 
 	// Settle tells when Enter may follow a paste. The last entry whose MinBytes

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gascity/internal/agentcli"
 	"gascity/runtime"
@@ -91,8 +92,8 @@ func (v View) questionLines(d *Dialog) []string {
 	bottom := d.Options[0].Row
 	top, blank := bottom, 0
 	for y := bottom - 1; y >= max(0, bottom-questionRows); y-- {
-		if rule, _ := ruleRow(v.rows[y]); rule {
-			return trimBlank(dedent(v.rows[y+1 : bottom]))
+		if rule, _ := ruleRow(v.rows[y]); rule && !v.boxed(y) {
+			return v.unboxed(y+1, bottom)
 		}
 		if v.rows[y] == "" {
 			blank++
@@ -107,6 +108,25 @@ func (v View) questionLines(d *Dialog) []string {
 		return trimBlank(dedent(v.known(d, bottom)))
 	}
 	return trimBlank(dedent(v.rows[top:bottom]))
+}
+
+// boxed reports whether the row is inside a box that has sides.
+func (v View) boxed(y int) bool {
+	row := strings.TrimSpace(v.Rows[y])
+	first, _ := utf8.DecodeRuneInString(row)
+	last, _ := utf8.DecodeLastRuneInString(row)
+	return row != "" && strings.ContainsRune(borders, first) && strings.ContainsRune(borders, last)
+}
+
+// unboxed returns the words on rows [top, bottom): a box among them is a paragraph.
+func (v View) unboxed(top, bottom int) []string {
+	lines := make([]string, bottom-top)
+	for i, row := range v.rows[top:bottom] {
+		if rule, _ := ruleRow(row); !rule {
+			lines[i] = clean(row)
+		}
+	}
+	return trimBlank(dedent(lines))
 }
 
 // known returns the rows above bottom from the paragraph on that holds the words of the
@@ -149,29 +169,34 @@ func toolOf(rule *agentcli.Dialog, lines []string) (tool, input string) {
 	if rule == nil {
 		return "", ""
 	}
-	var inputs []string
+	var inputs, below []string
 	for y, line := range lines {
 		line = strings.TrimSpace(line)
 		if found, ok := rule.Tool.Find(line); ok && tool == "" {
-			tool = found
-			if rule.Input.String() == "" {
-				inputs = paragraph(lines[y+1:])
-			}
+			tool, below = found, lines[y+1:]
 		}
 		if found, ok := rule.Input.Find(line); ok {
 			inputs = append(inputs, found)
 		}
 	}
+	if len(inputs) == 0 {
+		inputs = between(below, rule.Match[0])
+	}
 	return tool, strings.Join(inputs, "\n")
 }
 
-// paragraph returns the first lines that are not blank.
-func paragraph(lines []string) []string {
+// between returns the lines above the one on which the words begin; without one, the first
+// paragraph.
+func between(lines []string, words string) []string {
 	lines = trimBlank(lines)
-	if end := slices.Index(lines, ""); end >= 0 {
+	end := slices.IndexFunc(lines, func(line string) bool { return begins(line, words) })
+	if end < 0 {
+		end = slices.Index(lines, "")
+	}
+	if end >= 0 {
 		lines = lines[:end]
 	}
-	return dedent(lines)
+	return dedent(trimBlank(lines))
 }
 
 // dedent takes away the indentation that all lines have.

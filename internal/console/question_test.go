@@ -15,6 +15,7 @@ import (
 // TestPendingOfTheCorpus: every recorded dialog is a pending interaction with its words and
 // options.
 func TestPendingOfTheCorpus(t *testing.T) {
+	long := "  file-$i-with-a-rather-long-name-that" + "-goes-on" + strings.Repeat("-and-on", 20) + "-and-o\n  n-and-on"
 	tests := map[string]runtime.PendingInteraction{
 		"claude/permission.txt": {
 			Kind: runtime.WaitPermission, Prompt: "Bash command\n\n  rm -rf build\n  Remove the build folder\n\nDo you want to proceed?",
@@ -33,6 +34,21 @@ func TestPendingOfTheCorpus(t *testing.T) {
 			Kind: runtime.WaitPermission, Prompt: "? Shell touch RAN\n\nAllow execution of: 'touch'?",
 			Options:  []string{"Allow once", "Allow for this session", "No, suggest changes (esc)"},
 			Metadata: map[string]string{"source": "screen", "tool": "Shell", "input": "touch RAN", "why": "a person has to answer it", "rule": "permission"},
+		},
+		"gemini/permission.0-61-on-session.txt": {
+			Kind: runtime.WaitPermission, Prompt: "? Shell  touch no1\n\n  touch no1\n\nAllow execution of [Shell]?",
+			Options:  []string{"Allow once", "Allow for this session", "No, suggest changes (esc)"},
+			Metadata: map[string]string{"source": "screen", "tool": "Shell", "input": "touch no1", "why": "a person has to answer it", "rule": "permission"},
+		},
+		"gemini/permission.0-61-long.txt": {
+			Kind: runtime.WaitPermission, Prompt: "? Shell  Makes three files\n\n  for i in 1 2 3; do\n    touch\n" + long + "\n\n    echo done\n  done\n\nAllow execution of [Shell]?",
+			Options:  []string{"Allow once", "Allow for this session", "No, suggest changes (esc)"},
+			Metadata: map[string]string{"source": "screen", "tool": "Shell", "input": "for i in 1 2 3; do\n  touch\n" + strings.ReplaceAll(long, "  ", "") + "\n\n  echo done\ndone", "why": "a person has to answer it", "rule": "permission"},
+		},
+		"gemini/edit.0-61.txt": {
+			Kind: runtime.WaitPermission, Prompt: "? Edit  old.txt: two => zwei\n\n  1   one\n  2 - two\n  2 + zwei\n  3   three\n\nApply this change?",
+			Options:  []string{"Allow once", "Allow for this session", "Modify with external editor", "No, suggest changes (esc)"},
+			Metadata: map[string]string{"source": "screen", "tool": "Edit", "input": "old.txt: two => zwei", "why": "a person has to answer it", "rule": "edit"},
 		},
 		"claude/limit-hit.txt": {
 			Kind: runtime.WaitLimit, Prompt: "You've hit your limit · resets 3pm\n\nWhat do you want to do?",

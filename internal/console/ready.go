@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,7 +80,7 @@ func Dismiss(ctx context.Context, t Terminal, rules Rules, budget time.Duration)
 func (v View) ready(rules Rules) string {
 	s := rules.Screen
 	if rules.ReadyPrefix != "" {
-		row, ok := v.prefixRow(rules.ReadyPrefix)
+		row, ok := v.readyRow(rules)
 		if !ok || !v.inputLine(s) || len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) {
 			return ""
 		}
@@ -95,6 +96,20 @@ func (v View) ready(rules Rules) string {
 		return strings.TrimSpace(v.rows[c.top]) + " "
 	}
 	return ""
+}
+
+// readyRow is the row with the prompt. Where that is a mark of the input line, every mark of it
+// is: a program draws another one in another mode.
+func (v View) readyRow(rules Rules) (string, bool) {
+	if row, ok := v.prefixRow(rules.ReadyPrefix); ok {
+		return row, true
+	}
+	marks := rules.Screen.Composer.Marks
+	c := v.Composer(rules.Screen.Composer)
+	if !c.Found || !slices.Contains(marks, strings.TrimSpace(rules.ReadyPrefix)) {
+		return "", false
+	}
+	return strings.TrimSpace(v.rows[c.top]), true
 }
 
 // inputLine reports whether the program's input line is there, or cannot be

@@ -31,7 +31,7 @@ func TestReadySeesThePromptAtOnce(t *testing.T) {
 		"plain prefix":   {"generic", "> ", "Welcome\r\n> "},
 		"NBSP":           {"generic", "❯ ", "❯\u00a0"},
 		"in a box":       {"generic", "> ", "│ > Type here   │"},
-		"indented":       {"gemini", "> ", " >   Type your message or @path/to/file"},
+		"indented":       {"gemini", "> ", "Gemini CLI v0.61.0\r\n >   Type your message or @path/to/file"},
 		"text behind":    {"generic", "ready", "ready."},
 		"framed":         {"claude", "❯ ", rule + "\r\n❯ Try \"fix it\"\r\n" + rule},
 		"with status":    {"codex", "› ", "› Ask Codex to do anything\r\n\r\n  model default · ~/work"},
@@ -57,6 +57,7 @@ func TestReadyIsNotFooled(t *testing.T) {
 	tests := map[string]struct{ profile, prefix, screen string }{
 		"longer prompt":  {"generic", "> ", ">>> "},
 		"middle of row":  {"generic", "> ", "a > b"},
+		"no history yet": {"gemini", "> ", " >   Type your message or @path/to/file"},
 		"loading":        {"codex", "› ", "› Ask Codex to do anything\r\n\r\n  loading"},
 		"no frame":       {"claude", "❯ ", "❯ hello"},
 		"a dialog's row": {"claude", "❯ ", strings.Join(terminal.Trust, "\r\n")},
@@ -229,6 +230,25 @@ func TestPolicyChoosesTheAnswer(t *testing.T) {
 		rules.Policies = map[agentcli.DialogKind]agentcli.Policy{agentcli.DialogTrust: agentcli.PolicyDecline}
 		if _, err := console.Dismiss(t.Context(), p.t, rules, time.Minute); err != nil || !slices.Equal(p.chosen, []string{"No, exit"}) {
 			t.Errorf("chose %q, %v", p.chosen, err)
+		}
+	})
+}
+
+// Any mark of the input line is the prompt where one of them is: a program whose first input line
+// is in another mode is not waited for until the limit has passed.
+func TestReadyInAnotherMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := terminal.New()
+		f.Print("\x1b[H\x1b[2JGemini CLI v0.61.0\r\n" + strings.Repeat("▀", terminal.Cols) + "\r\n *   Type your message or @path/to/file\r\n" + strings.Repeat("▄", terminal.Cols))
+		rules := terminal.Rules(t, "gemini")
+		rules.ReadyDelay = 25 * time.Second
+		got, err := console.Ready(t.Context(), f, rules, 0)
+		if err != nil || got.State != console.ReadyPrompt || got.After > time.Second {
+			t.Errorf("%+v, %v", got, err)
+		}
+		rules.ReadyPrefix = "town> "
+		if got, err := console.Ready(t.Context(), f, rules, 0); err != nil || got.State != console.ReadyTimeout {
+			t.Errorf("a prompt of somebody's own: %+v, %v", got, err)
 		}
 	})
 }

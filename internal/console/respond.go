@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func Respond(ctx context.Context, t Terminal, rules Rules, a Response) error {
 	}
 	defer w.Release()
 	r := &responder{Watch: w, rules: rules, request: a.Request}
-	q, err := r.question()
+	q, err := r.standing(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,11 +81,21 @@ func (r *responder) question() (question, error) {
 	return q, nil
 }
 
+// standing is question for a program that draws its screen anew, part after part: one that
+// is not whole may be so in a moment.
+func (r *responder) standing(ctx context.Context) (question, error) {
+	stands := func() bool { _, err := r.question(); return !errors.Is(err, runtime.ErrInteractionGone) }
+	if _, err := r.until(ctx, maxSteady, stands); err != nil {
+		return question{}, err
+	}
+	return r.question()
+}
+
 // steady waits until the question stands still, with its highlighted row, and returns it.
 func (r *responder) steady(ctx context.Context) (question, error) {
 	state := ""
 	for end := time.Now().Add(maxSteady); ; {
-		q, err := r.question()
+		q, err := r.standing(ctx)
 		if err != nil {
 			return q, err
 		}
@@ -97,7 +108,7 @@ func (r *responder) steady(ctx context.Context) (question, error) {
 			return q, err
 		}
 		if !changed || now == state && time.Now().After(end) {
-			return r.question()
+			return r.standing(ctx)
 		}
 		state = now
 	}
@@ -129,9 +140,10 @@ func (r *responder) choose(ctx context.Context, want int) error {
 		if err := r.Key(ctx, name); err != nil {
 			return err
 		}
-		moved := func() bool { q, err := r.question(); return err != nil || q.dialog.At != at }
+		moved := func() bool { q, err := r.question(); return err == nil && q.dialog.At != at }
 		if ok, err := r.until(ctx, keyEffect, moved); err != nil || !ok {
-			return errors.Join(err, errUnanswered)
+			_, gone := r.question()
+			return cmp.Or(gone, errors.Join(err, errUnanswered))
 		}
 	}
 	return errUnanswered

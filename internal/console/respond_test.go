@@ -3,7 +3,9 @@ package console_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gascity/internal/console"
@@ -163,4 +165,31 @@ func TestRespondToWhatGoesAway(t *testing.T) {
 	if !errors.Is(err, runtime.ErrInteractionGone) {
 		t.Errorf("%v, want ErrInteractionGone", err)
 	}
+}
+
+// TestRespondToWhatIsHalfDrawn: a program that draws its screen part after part has not taken
+// its question back, neither before a key nor behind one.
+func TestRespondToWhatIsHalfDrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newDialogs([]string{bypassWords}, []string{"Yes, I accept", "Maybe", "No, exit"})
+		rules := terminal.Rules(t, "claude")
+		f, err := p.t.Frame(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := console.Sense(f, rules, time.Now()).Pending
+		half := func() { p.t.Print("\x1b[H\x1b[2J" + bypassWords + "\r\n") }
+		p.t.Program = func(in []byte) {
+			time.AfterFunc(20*time.Millisecond, half)
+			p.take(in) // it is whole 20 ms later
+		}
+		half()
+		time.AfterFunc(100*time.Millisecond, p.draw)
+		if err := console.Respond(t.Context(), p.t, rules, console.Response{Request: asked.RequestID, Action: runtime.ActionChoose, Text: "No, exit"}); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"No, exit"}; !slices.Equal(p.chosen, want) {
+			t.Errorf("chose %q, want %q", p.chosen, want)
+		}
+	})
 }

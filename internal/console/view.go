@@ -135,6 +135,16 @@ func (v View) text(n int) string {
 // Shows reports whether a row matches one of the patterns.
 func (v View) Shows(patterns []agentcli.Pattern) bool { return v.anyRow(patterns, 0, len(v.rows)) }
 
+// Count returns how many rows match one of the patterns.
+func (v View) Count(patterns []agentcli.Pattern) (n int) {
+	for _, row := range v.rows {
+		if row = strings.TrimSpace(row); row != "" && agentcli.MatchAny(patterns, row) {
+			n++
+		}
+	}
+	return n
+}
+
 // anyRow reports whether one of rows [from, to) matches one of the patterns.
 func (v View) anyRow(patterns []agentcli.Pattern, from, to int) bool {
 	for _, row := range v.rows[max(0, from):min(to, len(v.rows))] {

@@ -19,7 +19,7 @@ import (
 
 func knownNames() config.Known {
 	return config.Known{
-		Runtimes:  []config.Runtime{{Name: "term"}, {Name: "plain"}, {Name: "script", Argument: "<script>"}},
+		Runtimes:  []config.Runtime{{Name: "term"}, {Name: "plain"}, {Name: "wire", Protocol: true}, {Name: "script", Argument: "<script>"}},
 		AgentCLIs: agentcli.Builtin().Names(),
 	}
 }
@@ -222,6 +222,17 @@ func TestACPCommandOfASection(t *testing.T) {
 	speaking, speaks := p.Speaking()
 	if !ok || !speaks || speaking.Command != "speak" || !slices.Equal(speaking.Args, []string{"a b"}) || p.Command != "prog" {
 		t.Errorf("it speaks: %v, by %q with %q, and else by %q", speaks, speaking.Command, speaking.Args, p.Command)
+	}
+}
+
+// TestACPCommandOfACLI: agents that speak the protocol run the CLI's own program for it, which
+// knows neither the flags nor the hooks of the one with a terminal.
+func TestACPCommandOfACLI(t *testing.T) {
+	for name, want := range map[string]string{"claude": "claude-agent-acp", "codex": "codex-acp", "gemini": "gemini --acp", "opencode": "opencode acp"} {
+		text := "[[agents]]\nname='w'\nprovider='" + name + "'\nargs_append=['-x']\n[session]\nprovider='wire'\n"
+		if got := resolve(t, text).Config.Command; got != want+" -x" {
+			t.Errorf("%s is run as %q, want %q", name, got, want+" -x")
+		}
 	}
 }
 
