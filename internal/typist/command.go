@@ -16,7 +16,19 @@ func (d *delivery) noCommand() bool {
 	return d.rules.Screen.IsCommand(d.text) && d.rules.Screen.ClearKey != "" && d.unknownShown()
 }
 
-func (d *delivery) unknownShown() bool { return d.View.Shows(d.rules.Screen.UnknownCommand) }
+// unknownShown: what was shown before the text is of an earlier one.
+func (d *delivery) unknownShown() bool {
+	before := console.Look(d.before).Count(d.rules.Screen.UnknownCommand)
+	return d.View.Count(d.rules.Screen.UnknownCommand) > before
+}
+
+// unknownLeft reports whether the command is in the input line still.
+func (d *delivery) unknownLeft() bool {
+	if d.knowsComposer() {
+		return d.holds() != holdsNothing
+	}
+	return d.unknownShown()
+}
 
 // takeBack clears a command that the program does not know out of the input line: the
 // program never takes it.
@@ -28,7 +40,7 @@ func (d *delivery) takeBack(ctx context.Context) (runtime.Outcome, error) {
 	if err == nil {
 		err = d.to.clearKey(ctx, d.View, d.rules)
 	}
-	for end := time.Now().Add(clearEffect); err == nil && d.unknownShown() && time.Now().Before(end); {
+	for end := time.Now().Add(clearEffect); err == nil && d.unknownLeft() && time.Now().Before(end); {
 		_, err = d.Next(ctx, time.Until(end))
 	}
 	switch {
@@ -36,7 +48,7 @@ func (d *delivery) takeBack(ctx context.Context) (runtime.Outcome, error) {
 		return unconfirmed("%v", err), nil
 	case err != nil:
 		return unconfirmed("given up after the text was sent"), err
-	case d.unknownShown():
+	case d.unknownLeft():
 		return unconfirmed("it is no command that the program knows, and it cannot be taken out of the input line"), nil
 	}
 	return *refused(runtime.RefusedContent, "the program knows no such command"), nil

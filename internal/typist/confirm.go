@@ -80,7 +80,7 @@ func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 		if proof != "" {
 			return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: proof}, nil
 		}
-		if time.Until(end) <= 0 {
+		if time.Until(end) <= 0 || d.noCommand() {
 			return d.noEvidence(), nil
 		}
 		if !changed && d.mayRepeat() {

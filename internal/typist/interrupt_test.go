@@ -68,7 +68,7 @@ func TestAPromptThatComesBackToASlowProgram(t *testing.T) {
 		if out, err := Deliver(t.Context(), d, "1", Prompt{Text: "first prompt"}, f.Rules(t)); err != nil || out.State != runtime.OutcomeSubmitted {
 			t.Fatalf("%+v, %v", out, err)
 		}
-		time.AfterFunc(f.Think, func() { agent.Text("first prompt", false) })
+		time.AfterFunc(f.Think-time.Millisecond, func() { agent.Text("first prompt", false) })
 		if err := Interrupt(t.Context(), d, f.Rules(t)); err != nil {
 			t.Fatal(err)
 		}

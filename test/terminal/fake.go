@@ -129,6 +129,7 @@ type Face struct {
 	Spinner      bool          // the busy screen never rests
 	NoCommands   bool          // it knows no command, says so, and takes Enter for none
 	SayLate      time.Duration // how late it says so
+	SayAtEnter   bool          // it says so at Enter, and what it has said stays
 	Reloads      time.Duration // so long after the first text it loads for a while and loses what is in its line; 0: never
 }
 
@@ -304,6 +305,9 @@ func (a *Agent) enter() {
 			a.Content = append(a.Content, '\n')
 			a.Shown = string(a.Content)
 		case a.unknown():
+			if a.SayAtEnter {
+				a.output = append(a.output, noItems)
+			}
 		case strings.TrimSpace(string(a.Content)) != "":
 			text := strings.TrimRight(string(a.Content), "\n")
 			a.ledger = append(a.ledger, text)
@@ -317,6 +321,9 @@ func (a *Agent) enter() {
 		}
 	})
 }
+
+// noItems says that it knows no such command.
+const noItems = "┃ No matching items"
 
 // unknown reports whether the input line holds a command that the program does not know.
 func (a *Agent) unknown() bool {
@@ -349,8 +356,8 @@ func (a *Agent) draw() string {
 		b.WriteString(strings.Join(append(lines, a.Dialog...), "\r\n"))
 		return b.String()
 	}
-	if a.unknown() && (a.SayLate == 0 || a.says) {
-		lines = append(lines, "┃ No matching items")
+	if a.unknown() && !a.SayAtEnter && (a.SayLate == 0 || a.says) {
+		lines = append(lines, noItems)
 	}
 	if a.loading {
 		lines = append(lines, "Resuming session...")
