@@ -19,6 +19,9 @@ type Call struct {
 	// Ask says that the agent's own rules want a person to be asked: the city asks one,
 	// unless a rule of its own decides.
 	Ask bool `json:"ask,omitempty"`
+	// Partial says that the agent uses tools, too, that the caller does not hear of: that
+	// it asks does not show that the agent is guarded.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Effect is what an authorization came to.

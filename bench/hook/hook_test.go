@@ -48,12 +48,15 @@ func BenchmarkHook(b *testing.B) {
 	go city.Serve(l) //nolint:errcheck // it ends with the benchmark
 	defer city.Close()
 	cli, _ := hooks.Lookup("claude")
+	if err := os.WriteFile(filepath.Join(dir, hooks.GuardFile), hooks.GuardScript(), 0o600); err != nil {
+		b.Fatal(err)
+	}
 	event, _ := cli.Event("PreToolUse")
 	env := []string{"GC_WORKER_SOCKET=" + socket, "GC_WORKER_TOKEN=x", "GC_RUN_ID=x"}
 	var hook, nothing []time.Duration
 	for b.Loop() {
 		nothing = append(nothing, run(b, "/bin/true || exit 2", nil))
-		hook = append(hook, run(b, cli.Command(gc, event), env))
+		hook = append(hook, run(b, cli.Command(gc, dir, event), env))
 	}
 	b.ReportMetric(median(hook), "hook-ms")
 	b.ReportMetric(median(nothing), "true-ms")

@@ -45,16 +45,22 @@ func (h *hook) refuse(d worker.Decision) int {
 	if answer, ok := h.cli.Refused(h.event, reason); ok {
 		return h.answer(answer)
 	}
-	fmt.Fprintln(h.Stderr, reason)
+	return h.no(reason)
+}
+
+// no is the status of a tool that must not run, with the reason for the agent, and the word that
+// there is one: the script adds its own where there may be none.
+func (h *hook) no(reason string) int {
+	if _, err := fmt.Fprintln(h.Stderr, reason); err == nil {
+		_, _ = fmt.Fprintln(h.Stdout, hooks.Decides) // else the script's reason is told, too
+	}
 	return hooks.Blocked
 }
 
-// answer writes to the agent CLI. What cannot be written in full is no answer.
+// answer writes to the agent CLI, behind the word that this is a decision. What cannot be
+// written in full is no answer.
 func (h *hook) answer(text []byte) int {
-	if len(text) == 0 {
-		return 0
-	}
-	if _, err := h.Stdout.Write(append(text, '\n')); err != nil {
+	if _, err := fmt.Fprintf(h.Stdout, "%s%s\n", hooks.Decides, text); err != nil {
 		return h.failed(true, err)
 	}
 	return 0

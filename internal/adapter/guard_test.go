@@ -100,7 +100,11 @@ func command(t *testing.T, cli hooks.CLI, event string, within string) string {
 	if !ok {
 		t.Fatalf("%s has no %s", cli.Name, event)
 	}
-	return strings.Replace(cli.Command(program(t), e), "--within "+e.Within().String(), "--within "+within, 1)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, hooks.GuardFile), hooks.GuardScript(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Replace(cli.Command(program(t), dir, e), "--within "+e.Within().String(), "--within "+within, 1)
 }
 
 // guards are the events that decide, by agent CLI.
@@ -157,6 +161,9 @@ func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 			return slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 		}
 	}
+	instead := func(path string) func(string) string {
+		return func(c string) string { return strings.Replace(c, program(t), path, 1) }
+	}
 	faults := []fault{
 		{what: "the city denies", serve: decision(`{"allowed":false,"reason":"no pushing","rule":"r1"}`), want: "no pushing (rule r1)"},
 		{what: "the city is dead", env: func(env []string) []string { return append(env, "GC_WORKER_SOCKET="+gone) }, want: "no such file"},
@@ -180,7 +187,17 @@ func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 		{what: "the event is unknown", line: func(c string) string { return strings.Replace(c, " || ", "x || ", 1) }, want: "no event"},
 		{what: "the agent CLI is unknown", line: func(c string) string { return strings.Replace(c, "--for ", "--for x", 1) }, want: "not known"},
 		{what: "a word too many", line: func(c string) string { return strings.Replace(c, " || ", " more || ", 1) }, want: "unexpected"},
-		{what: "the program is gone", line: func(c string) string { return strings.Replace(c, "'/", "'/gone/", 1) }, want: "not found"},
+		{what: "the program is gone", line: instead("/gone/gc"), want: "/gone/gc"},
+	}
+	for what, does := range map[string]string{
+		"ends with 1": "exit 1", "ends with 2": "exit 2", "ends with 3": "exit 3", "ends with 127": "exit 127", "is killed": "kill -9 $$", "says nothing": "exit 0", "says garbage": "echo '<html>'", "hangs": "exec sleep 60",
+		"talks to another": `echo '{"decision":"allow"}'`, "allows in its own words": `echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}'`,
+	} {
+		path := filepath.Join(t.TempDir(), "gc")
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+does+"\n"), 0o700); err != nil { //nolint:gosec // it is to run
+			t.Fatal(err)
+		}
+		faults = append(faults, fault{what: "another program " + what, line: func(c string) string { return strings.Replace(instead(path)(c), "guard.sh' 80", "guard.sh' 1", 1) }})
 	}
 	for name, cli := range guards(t) {
 		event := strings.Fields(name)[1]
@@ -204,8 +221,11 @@ func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 					line = f.line(line)
 				}
 				got := call(t, line, env, strings.NewReader(stdin))
-				if got.status != hooks.Blocked || got.stdout != "" || !strings.Contains(got.stderr, f.want) {
+				if got.status != hooks.Blocked || got.stdout != "" || got.stderr == "" || !strings.Contains(got.stderr, f.want) {
 					t.Errorf("status %d, stdout %q, stderr %q; want 2, nothing, a reason with %q", got.status, got.stdout, got.stderr, f.want)
+				}
+				if f.serve != nil && strings.Contains(got.stderr, "gives no leave") {
+					t.Errorf("the agent is told more than the hook's own reason: %q", got.stderr)
 				}
 				if got.took > 30*time.Second {
 					t.Errorf("it took %v", got.took)
@@ -222,7 +242,7 @@ func TestAKilledHookBlocks(t *testing.T) {
 	here := filepath.Join(t.TempDir(), "here")
 	done := make(chan result, 1)
 	go func() {
-		line := strings.Replace(command(t, cli, "PreToolUse", "20s"), " || ", " & p=$!; while ! [ -s "+here+" ]; do :; done; kill -9 $p; wait $p || ", 1)
+		line := "(while ! [ -s " + here + " ]; do :; done; kill -9 $(cat " + here + ")) & " + command(t, cli, "PreToolUse", "20s")
 		done <- call(t, line, []string{asHook + "=1", "GC_TEST_STAND_STILL=" + here}, strings.NewReader(tool))
 	}()
 	select {
@@ -266,7 +286,7 @@ func TestAnAnswerIsOneSchema(t *testing.T) {
 		cli, _ := hooks.Lookup(c.cli)
 		env := []string{asHook + "=1", "GC_WORKER_SOCKET=" + newCity(t, decision(c.answer)).socket, "GC_WORKER_TOKEN=secret", "GC_RUN_ID=run"}
 		got := call(t, command(t, cli, c.event, "20s"), env, strings.NewReader(strings.Replace(tool, "EVENT", c.event, 1)))
-		if got.status != 0 || strings.TrimSpace(got.stdout) != c.want {
+		if got.status != 0 || got.stdout != c.want {
 			t.Errorf("%s %s: status %d, stdout %q, stderr %q, want %q", c.cli, c.event, got.status, got.stdout, got.stderr, c.want)
 		}
 		if c.want != "" && !json.Valid([]byte(got.stdout)) {

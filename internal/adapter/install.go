@@ -27,15 +27,21 @@ type Installed struct {
 // is replaced.
 func Install(cli hooks.CLI, program, dir string) (Installed, error) {
 	path := filepath.Join(dir, filepath.FromSlash(cli.File))
-	text, err := cli.Settings(program)
+	text, err := cli.Settings(program, dir)
 	if err != nil {
 		return Installed{}, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return Installed{}, fmt.Errorf("the hooks have no folder: %w", err)
 	}
-	if err := replace(path, text); err != nil {
-		return Installed{}, err
+	files := map[string][]byte{path: text}
+	if cli.Script == "" {
+		files[filepath.Join(dir, hooks.GuardFile)] = hooks.GuardScript()
+	}
+	for path, text := range files {
+		if err := replace(path, text); err != nil {
+			return Installed{}, err
+		}
 	}
 	args, env, err := cli.Launch(program, dir, path)
 	if err != nil {
@@ -68,7 +74,7 @@ func replace(path string, text []byte) error {
 func Uninstall(cli hooks.CLI, dir string) error {
 	path := filepath.Join(dir, filepath.FromSlash(cli.File))
 	err := os.Remove(path)
-	for _, other := range []string{filepath.Join(dir, readFile), filepath.Dir(path)} {
+	for _, other := range []string{filepath.Join(dir, readFile), filepath.Join(dir, begunFile), filepath.Join(dir, hooks.GuardFile), filepath.Dir(path)} {
 		if other != dir {
 			_ = os.Remove(other) // there may be none, or somebody else's files in it
 		}

@@ -60,6 +60,15 @@ func TestInstalled(t *testing.T) {
 		if all := strings.Join(got.Args, " "); strings.Contains(all, "{file}") || strings.Contains(all, "{hooks}") {
 			t.Errorf("%s: a mark is left in %s", name, all)
 		}
+		var settings map[string]any
+		if text, err := os.ReadFile(got.Path); err != nil || len(cli.Also) > 0 && json.Unmarshal(text, &settings) != nil {
+			t.Errorf("%s: the file cannot be read: %v", name, err)
+		}
+		for member := range cli.Also {
+			if settings[member] == nil || settings["hooks"] == nil {
+				t.Errorf("%s: the file has no %s beside the hooks: %v", name, member, settings)
+			}
+		}
 		if len(got.Args) == 0 && len(got.Env) < 2 {
 			t.Errorf("%s: nothing makes the agent use it", name)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"strconv"
 	"testing"
 
 	"gascity/internal/adapter"
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 		os.Exit(99)
 	}
 	if pid := os.Getenv("GC_TEST_STAND_STILL"); pid != "" { // until it is killed
-		if err := os.WriteFile(pid, []byte("here"), 0o600); err != nil {
+		if err := os.WriteFile(pid, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
 			os.Exit(98)
 		}
 		forever := make(chan os.Signal, 1)

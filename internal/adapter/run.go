@@ -25,8 +25,12 @@ type Call struct {
 	Later func(args []string, input []byte) error
 }
 
-// afterwards marks a call that does what is left of an event of which the city was told.
-const afterwards = "--afterwards"
+const (
+	// afterwards marks a call that does what is left of an event of which the city was told.
+	afterwards = "--afterwards"
+	// afterwardsWithin is its deadline: no agent waits for it.
+	afterwardsWithin = 10 * time.Second
+)
 
 // Called reports whether a command line is a hook's call, and returns its arguments.
 func Called(args []string) ([]string, bool) {
@@ -93,11 +97,12 @@ func Run(ctx context.Context, c Call) (status int) {
 
 // failed is the status of a call that came to nothing.
 func (h *hook) failed(known bool, err error) int {
-	fmt.Fprintf(h.Stderr, "gc: %s hook: %v\n", h.event.Name, err)
+	reason := fmt.Sprintf("gc: %s hook: %v", h.event.Name, err)
 	if known && !h.event.Decides() {
+		fmt.Fprintln(h.Stderr, reason)
 		return 0 // the agent is not to be held up because nobody hears of it
 	}
-	return hooks.Blocked
+	return h.no(reason)
 }
 
 func (h *hook) parse() (time.Duration, error) {
@@ -140,8 +145,12 @@ func (h *hook) parse() (time.Duration, error) {
 	if h.after && h.event.Decides() {
 		return 0, fmt.Errorf("nothing is left of %s", event)
 	}
-	if within == 0 || within > h.event.Within() {
-		within = h.event.Within()
+	limit := h.event.Within()
+	if h.after {
+		limit = afterwardsWithin
+	}
+	if within == 0 || within > limit {
+		within = limit
 	}
 	return within, nil
 }

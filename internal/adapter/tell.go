@@ -82,10 +82,11 @@ func (h *hook) opened(ctx context.Context) error {
 	detail := worker.Detail{Agent: h.cli.Name}
 	var proved error // a city with a guard gives no work without it, and says so
 	if h.in.Source != hooks.SourceClear {
+		begun := h.begun()
 		if err := h.report(ctx, worker.Started, detail); err != nil {
 			return err
 		}
-		proved = h.client.Prove(ctx)
+		proved = errors.Join(begun, h.client.Prove(ctx))
 	}
 	return errors.Join(h.report(ctx, worker.Ready, worker.Detail{}), proved)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -281,6 +282,32 @@ func TestUsageIsToldAfterTheHook(t *testing.T) {
 	}
 }
 
+// TestATurnThatIsWrittenLate: the turn's last response is told with this turn if its transcript has
+// it seconds later.
+func TestATurnThatIsWrittenLate(t *testing.T) {
+	t.Parallel()
+	transcript := filepath.Join(t.TempDir(), "t.jsonl")
+	stop := fmt.Sprintf(`{"hook_event_name":"Stop","session_id":"s1","transcript_path":%q,"last_assistant_message":"it is done"}`, transcript)
+	e := &ear{}
+	c := newCity(t, e.ServeHTTP)
+	env := map[string]string{"GC_WORKER_SOCKET": c.socket, "GC_WORKER_TOKEN": "x", "GC_RUN_ID": "x", adapter.VariableFolder: t.TempDir()}
+	written := make(chan error, 1)
+	time.AfterFunc(1500*time.Millisecond, func() { // a hook that is waited for gives up after 1 s
+		line := `{"type":"assistant","message":{"id":"m1","model":"m","content":[{"type":"text","text":"it is done"}],"usage":{"input_tokens":5,"output_tokens":7}}}` + "\n"
+		written <- os.WriteFile(transcript, []byte(line), 0o600)
+	})
+	status := adapter.Run(t.Context(), adapter.Call{
+		Args: []string{"--for", "claude", "--afterwards", "Stop"}, Stdin: strings.NewReader(stop), Stdout: io.Discard, Stderr: io.Discard,
+		Getenv: func(name string) string { return env[name] },
+	})
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	if status != 0 || len(e.events) != 1 || e.events[0].MessageID != "m1" {
+		t.Errorf("status %d, told %+v", status, e.events)
+	}
+}
+
 // TestAnAgentIsNotHeldUp: where nobody hears, an event that only tells passes.
 func TestAnAgentIsNotHeldUp(t *testing.T) {
 	t.Parallel()
@@ -293,5 +320,48 @@ func TestAnAgentIsNotHeldUp(t *testing.T) {
 		if got.status != 0 || got.stdout != "" {
 			t.Errorf("%s: status %d, stdout %q", e.Name, got.status, got.stdout)
 		}
+	}
+}
+
+// TestALostLedgerTellsNothingOfAnEarlierRun: how far the transcripts were read is lost within a
+// run. What this one has told is told again, and counts once; what an earlier one has told is not.
+func TestALostLedgerTellsNothingOfAnEarlierRun(t *testing.T) {
+	t.Parallel()
+	var told []string
+	socket := newCity(t, func(w http.ResponseWriter, r *http.Request) {
+		var body worker.Telemetry
+		if r.URL.Path == "/telemetry" && json.NewDecoder(r.Body).Decode(&body) == nil {
+			for _, e := range body.Events {
+				told = append(told, e.MessageID)
+			}
+		}
+		fmt.Fprint(w, "{}")
+	}).socket
+	dir := t.TempDir()
+	transcript := filepath.Join(dir, "t.jsonl")
+	more := `,"transcript_path":"` + transcript + `"`
+	text := ""
+	turn := func(id string) {
+		text += `{"type":"assistant","message":{"id":"` + id + `","model":"m","usage":{"input_tokens":1,"output_tokens":1}}}` + "\n"
+		if err := os.WriteFile(transcript, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fire(t, socket, dir, "Stop", more)
+	}
+	lose := func() {
+		if err := os.Remove(filepath.Join(dir, "read.json")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fire(t, socket, dir, "SessionStart", `,"source":"startup"`+more)
+	turn("one")
+	lose()
+	turn("two")
+	fire(t, socket, dir, "SessionStart", `,"source":"resume"`+more)
+	turn("three")
+	lose()
+	turn("four")
+	if want := []string{"one", "one", "two", "three", "three", "four"}; !slices.Equal(told, want) {
+		t.Errorf("told were %v, want %v", told, want)
 	}
 }

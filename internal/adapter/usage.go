@@ -18,8 +18,11 @@ const (
 	// responses are told at once.
 	maxPiece = 16 << 20
 	maxBatch = 500
-	// readFile has how far each transcript was read, in the hooks' own folder.
-	readFile = "read.json"
+	// readFile has how far each transcript was read, in the hooks' own folder, and
+	// begunFile how far when this run began: what an earlier one has told is not told again
+	// should the other be lost.
+	readFile  = "read.json"
+	begunFile = "begun.json"
 )
 
 // spent tells what the agent's model took, from its transcript. It is read by the hook
@@ -60,9 +63,11 @@ func (h *hook) afterwards(ctx context.Context) error {
 }
 
 const (
-	// writtenWithin bounds the wait for the end of a turn to be in its transcript: what
-	// comes later is told with the next turn.
+	// writtenWithin bounds the wait for the end of a turn to be in its transcript, and
+	// writtenLater where nobody waits for this process: what comes later is told with the
+	// next turn.
 	writtenWithin = time.Second
+	writtenLater  = 5 * time.Second
 	lookEvery     = 15 * time.Millisecond
 )
 
@@ -74,7 +79,11 @@ func (h *hook) await(ctx context.Context, path string, from int64) {
 		return
 	}
 	words = words[1:min(len(words)-1, 100)]
-	ctx, cancel := context.WithTimeout(ctx, writtenWithin)
+	within := writtenWithin
+	if h.after {
+		within = writtenLater
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -165,12 +174,23 @@ func (h *hook) skipPast() error {
 }
 
 func readTo(dir string) map[string]int64 {
-	read := map[string]int64{}
-	text, err := os.ReadFile(filepath.Join(dir, readFile))
-	if dir == "" || err != nil || json.Unmarshal(text, &read) != nil {
-		return map[string]int64{} // all of it is told again
+	for _, name := range []string{readFile, begunFile} {
+		var read map[string]int64
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if dir != "" && err == nil && json.Unmarshal(text, &read) == nil && read != nil {
+			return read
+		}
 	}
-	return read
+	return map[string]int64{} // all of it is told again
+}
+
+// begun notes how far the transcripts were read when a run began.
+func (h *hook) begun() error {
+	dir := h.Getenv(VariableFolder)
+	if dir == "" || h.cli.Usage == "" {
+		return nil
+	}
+	return h.keepFile(begunFile, readTo(dir))
 }
 
 func keepRead(dir string, read map[string]int64) error {

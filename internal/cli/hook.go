@@ -154,8 +154,9 @@ func hookRunCommand() *cobra.Command {
 		Short: "Answer an agent CLI's hook: agent CLIs call it",
 		Long: `Reads what the agent CLI tells on its input, tells the city, and for a tool asks it.
 The exit status is 2, with a reason on standard error, if a tool must not run or if
-that cannot be told; an agent CLI takes every other status for leave. The city is found
-by GC_WORKER_SOCKET (or GC_WORKER_URL), GC_WORKER_TOKEN and GC_RUN_ID.`,
+that cannot be told; an agent CLI takes every other status for leave. What it says of a
+tool begins with "gc decides:", which the script that calls it takes away. The
+city is found by GC_WORKER_SOCKET (or GC_WORKER_URL), GC_WORKER_TOKEN and GC_RUN_ID.`,
 		Args:               cobra.ArbitraryArgs, // an event's, which the program has taken
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -47,6 +47,7 @@ type active struct {
 	settling   time.Time  // until then the place may still show a question that was answered
 	denied     run.Recent // the vendor's names of calls that were denied
 	proved     bool       // the worker has asked the guard
+	partly     bool       // it has, and not about every tool
 	bypass     string     // what ran although it was denied, the newest
 	heard      time.Time  // when the worker last said anything
 	sent       []string   // names of the prompts that went by the stream, the newest last

@@ -26,7 +26,7 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 	if c.Tool == "" {
 		return worker.Decision{}, fmt.Errorf("%w: tool is missing", worker.ErrInvalid)
 	}
-	e.proves(a)
+	e.proves(a, c)
 	verdict := e.judge(a, c)
 	if c.Ask && verdict.Action == guard.Allow && verdict.Rule == "" {
 		verdict.Action, verdict.Reason = guard.Ask, "The agent's own rules want a person to be asked"

@@ -76,7 +76,7 @@ func (a *active) evidenceLocked(r *runtime.Reading) {
 	if !ok {
 		return
 	}
-	if a.reader == nil && a.streamed && a.leftAt.Before(r.At) {
+	if a.reader == nil && a.streamed && e.Source == runtime.SourceWorker && a.leftAt.Before(r.At) {
 		e.At = a.leftAt
 	}
 	r.Evidence = append(slices.Clone(r.Evidence), e)

@@ -33,3 +33,20 @@ func TestAWorkersHealthIsKnown(t *testing.T) {
 		t.Errorf("it was ended or interrupted for its silence: %v", calls)
 	}
 }
+
+// TestHooksNeedNoConnection: an agent that is told of by hooks is not ill because none of them
+// keeps a stream; one whose extension did is, without it.
+func TestHooksNeedNoConnection(t *testing.T) {
+	r := newRig(t, nil)
+	env := r.start("a", "one")
+	c := clientOf(env)
+	defer c.Close()
+	r.must(c.Report(r.within(), worker.Ready, worker.Detail{Via: worker.ViaHook}))
+	if h := r.health(env["GC_RUN_ID"]); h.Status != worker.Healthy || h.Error != nil {
+		t.Errorf("without a stream it is %s: %v", h.Status, h.Error)
+	}
+	a := r.work(env, nil)
+	r.must(a.Report(r.within(), worker.Idle, worker.Detail{Via: worker.ViaHook}))
+	a.cancel()
+	r.eventually("its extension is missed", func() bool { return r.health(env["GC_RUN_ID"]).Status == worker.Degraded })
+}

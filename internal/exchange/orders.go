@@ -170,7 +170,7 @@ func (a *active) known(now time.Time) worker.Health {
 			h.ContextUsage = told.ContextUsage
 		}
 	}
-	if a.reader == nil {
+	if a.reader == nil && (a.streamed || a.life.Last().Metadata.Via != worker.ViaHook) { // hooks come and go
 		h.Status = worker.Degraded
 		why := "no worker is connected"
 		h.Error = &why

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"gascity/internal/exchange/past"
@@ -45,12 +46,11 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	if d.Instance != "" && d.Instance != a.instance {
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, &runtime.Error{Op: "nudge", Session: name, Err: runtime.ErrStaleInstance}
 	}
-	switch a.missed() {
-	case absent:
+	switch where := a.missed(); {
+	case where == absent || a.byHook() && isCommand(d.Content) && !a.engine.isNative(name):
 		return c.deliverBelow(ctx, name, d)
-	case returning:
+	case where == returning:
 		return refused(runtime.RefusedUnready, past.Returning), nil
-	case present:
 	}
 	if d.ID == "" {
 		return refused(runtime.RefusedContent, "a prompt by a worker's stream needs an ID"), nil
@@ -76,6 +76,12 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	out := a.await(ctx, id, confirm)
 	out.Staged = staged
 	return out, nil
+}
+
+// isCommand reports whether a prompt may be a command of the agent CLI's own. What the CLI's
+// extension takes is for the model: a command is typed.
+func isCommand(content []runtime.ContentBlock) bool {
+	return len(content) > 0 && strings.HasPrefix(content[0].Text, "/")
 }
 
 // deliverBelow delivers by the place: nothing of the prompt is with the worker any
@@ -148,9 +154,9 @@ func (a *active) refusal() (runtime.Outcome, bool) {
 		return refused(runtime.RefusedDialog, "the agent waits for an answer"), false
 	case a.lock.Held():
 		return refused(runtime.RefusedBusy, "its context is being compacted, or handed over"), false
-	case state == worker.Busy:
+	case state == worker.Busy && a.life.Last().Metadata.Via != worker.ViaHook: // an extension asks its CLI
 		return refused(runtime.RefusedBusy, "the worker says that it is busy"), false
-	case state != worker.Ready && state != worker.Idle:
+	case state != worker.Ready && state != worker.Idle && state != worker.Busy:
 		return refused(runtime.RefusedUnready, "the worker has not said that it is ready"), false
 	}
 	return runtime.Outcome{}, true

@@ -179,6 +179,24 @@ func TestAWorkerThatOnlySpeaksIsWaitedForAWhile(t *testing.T) {
 	}
 }
 
+// TestAnExtensionTakesWhatIsForTheModel: an agent CLI's extension gets the prompts; what begins as
+// the CLI's own commands do goes by the place, and a worker that is no extension gets that too.
+func TestAnExtensionTakesWhatIsForTheModel(t *testing.T) {
+	for via, typed := range map[string]int{worker.ViaHook: 1, "": 0} {
+		r := newRig(t, nil)
+		a := r.work(r.start("a", "one"), nil)
+		r.must(a.Report(r.within(), worker.Idle, worker.Detail{Via: via}))
+		for id, text := range map[string]string{"p1": "hello", "p2": "!ls", "p3": "/compact"} {
+			if _, err := runtime.Deliver(t.Context(), r.now().provider, "a", delivery(id, "one", text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := a.texts(); len(got) != 3-typed || got["hello"] != 1 || got["!ls"] != 1 || len(r.place.Calls("Deliver")) != typed {
+			t.Errorf("told by %q, the worker was given %v, and the place %d prompts", via, got, len(r.place.Calls("Deliver")))
+		}
+	}
+}
+
 func (r *rig) health(run string) worker.Health {
 	r.Helper()
 	h, err := r.owner().Health(r.Context(), run)

@@ -45,11 +45,20 @@ func (e *Engine) GuardOf(name string) (word, detail string) {
 	case a.proved:
 		return Guarded, ""
 	}
-	return Unguarded, detailUnguarded
+	return Unguarded, a.lapseLocked()
+}
+
+// lapseLocked says why a session is unguarded.
+func (a *active) lapseLocked() string {
+	if a.partly {
+		return detailPartly
+	}
+	return detailUnguarded
 }
 
 const (
 	detailUnguarded = "unguarded: its worker has not shown yet that it asks before it uses a tool"
+	detailPartly    = "unguarded: only what the agent asks for by its protocol is judged, and it may use tools that it does not ask for"
 	remedyUnguarded = "; if it never will, unguarded = \"report\" in [guard] gives it prompts all the same"
 )
 
@@ -65,6 +74,7 @@ func (e *Engine) Hold(v session.View) string {
 		if a.proved {
 			return ""
 		}
+		return a.lapseLocked() + remedyUnguarded
 	}
 	return detailUnguarded + remedyUnguarded
 }
@@ -89,15 +99,16 @@ func (e *Engine) allowance(a *active) *worker.Allowance {
 	return &s
 }
 
-// proves notes that the worker asks before it uses a tool.
-func (e *Engine) proves(a *active) {
+// proves notes that the worker asks before it uses a tool: any, or those that it hears of.
+func (e *Engine) proves(a *active, c worker.Call) {
 	a.mu.Lock()
-	first := !a.proved
-	a.proved = true
+	first := !a.proved && (!c.Partial || !a.partly)
+	a.proved, a.partly = a.proved || !c.Partial, a.partly || c.Partial
+	proved := a.proved
 	a.mu.Unlock()
 	if first {
 		e.opts.City.Sense(a.session)
-		if e.opts.Ready != nil {
+		if proved && e.opts.Ready != nil {
 			e.opts.Ready(a.session)
 		}
 		e.keep(a)

@@ -2,6 +2,7 @@ package exchange_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -74,6 +75,30 @@ func TestASessionThatHasNotShownThatItAsksGetsNoWork(t *testing.T) {
 	r.start("s", "two")
 	if word, _ := r.now().engine.GuardOf("s"); r.hold("s") == "" || word != exchange.Unguarded {
 		t.Errorf("another incarnation is %q", word)
+	}
+}
+
+// TestAWorkerThatHearsOfSomeToolsProvesNothing: what it asks about is judged, and it is held
+// until something else proves the guard.
+func TestAWorkerThatHearsOfSomeToolsProvesNothing(t *testing.T) {
+	t.Parallel()
+	told := make(chan string, 8)
+	r := guarded(t, func(o *exchange.Options) { o.Ready = func(name string) { told <- name } })
+	w := clientOf(r.start("s", "one"))
+	for _, tool := range []string{worker.Canary, "Bash"} {
+		if _, err := w.Authorize(r.within(), worker.Call{Tool: tool, Partial: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if word, why := r.now().engine.GuardOf("s"); word != exchange.Unguarded || !strings.Contains(why, "only what the agent asks for") || !strings.Contains(r.hold("s"), why) {
+		t.Errorf("it is %q, %q and held: %q", word, why, r.hold("s"))
+	}
+	if len(told) > 0 {
+		t.Error("it was said to be free")
+	}
+	r.must(w.Prove(r.within()))
+	if word, why := r.now().engine.GuardOf("s"); word != exchange.Guarded || why != "" || r.hold("s") != "" || len(told) != 1 {
+		t.Errorf("after the canary it is %q, %q and held: %q", word, why, r.hold("s"))
 	}
 }
 

@@ -39,7 +39,7 @@ func quickCall(text []byte) (c worker.Call, ok bool) {
 }
 
 // callNames are the members of a call.
-var callNames = [...]string{`"run_id"`, `"id"`, `"tool"`, `"input"`, `"context"`, `"wait_seconds"`, `"allowance"`, `"ask"`}
+var callNames = [...]string{`"run_id"`, `"id"`, `"tool"`, `"input"`, `"context"`, `"wait_seconds"`, `"allowance"`, `"ask"`, `"partial"`}
 
 // member takes up a member of a call by its name, in quotes.
 func member(c *worker.Call, name string, value json.RawMessage) (ok bool) {
@@ -62,6 +62,8 @@ func member(c *worker.Call, name string, value json.RawMessage) (ok bool) {
 		c.Allowance, ok = quickBool(value)
 	case `"ask"`:
 		c.Ask, ok = quickBool(value)
+	case `"partial"`:
+		c.Partial, ok = quickBool(value)
 	}
 	return ok
 }

@@ -39,7 +39,7 @@ func FuzzBodies(f *testing.F) {
 // FuzzCalls holds the reading of a call against encoding/json.
 func FuzzCalls(f *testing.F) {
 	for _, seed := range []string{
-		`{"run_id":"one","id":"c1","tool":"Bash","input":{"command":"ls \u0026\u0026 rm"},"context":{"role":"x","cwd":"/"},"wait_seconds":30,"allowance":true,"ask":false}`,
+		`{"run_id":"one","id":"c1","tool":"Bash","input":{"command":"ls \u0026\u0026 rm"},"context":{"role":"x","cwd":"/"},"wait_seconds":30,"allowance":true,"ask":false,"partial":true}`,
 		` { "tool" : "Bash" , "input" : [ 1 , 2 ] } `, `{"TOOL":"Bash"}`, `{"tool":"a","tool":"b"}`, `{"tool":null,"input":null,"context":null}`, `{"context":{"a":"b","a":"c"}}`, `{"context":{"a":1}}`, `{"context":{}}`,
 		`{"wait_seconds":-1}`, `{"wait_seconds":1.5}`, `{"wait_seconds":1e2}`, `{"wait_seconds":99999999999999999999}`, `{"ask":1}`, `{"tool":"\ud800"}`, "{\"tool\":\"\xff\"}", `{"t\u006fol":"x"}`, `{"unknown":{"tool":"x"}}`, `null`, `[]`, `{}`, `"x"`, `{"tool":"x"}x`, ``, ` `,
 	} {

@@ -90,6 +90,8 @@ type CLI struct {
 	// content if it is a program that the agent CLI loads; else it is made from Events.
 	File   string
 	Script string
+	// Also are settings of the file beside the hooks.
+	Also map[string]any
 	// Args and Env make one session use the file: [MarkFile] stands for its path,
 	// [MarkDir] for its folder, [MarkHooks] (after its flag) for the hooks as TOML values.
 	Args []string

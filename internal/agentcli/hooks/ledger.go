@@ -25,6 +25,11 @@ func LedgerOf(agent, conversation string, getenv func(string) string) (pattern s
 	return filepath.Join(home, "sessions", "*", "*", "*", "rollout-*-"+conversation+".jsonl"), true
 }
 
+// TellsErrors reports whether an agent that speaks ACP, by its own name for itself, tells its
+// model the error with which its client has answered a permission request, and does not use
+// the tool then.
+func TellsErrors(agent string) bool { return agent == "@agentclientprotocol/claude-agent-acp" }
+
 // Totals are what a conversation has taken so far.
 type Totals struct {
 	Input, Cached, Output, Reasoning int64

@@ -1,8 +1,11 @@
 package hooks
 
 import (
+	_ "embed" // the script
 	"encoding/json"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -11,13 +14,30 @@ import (
 // Mark stands in every command of ours: what has it was put there by gc.
 const Mark = " hook run --for "
 
-// Command is the shell command of one event. Whatever becomes of the program (it is
-// gone, it is killed, it fails), an event that decides ends with status 2: every
-// other status lets the tool run.
-func (c CLI) Command(program string, e Event) string {
+// Decides begins what a hook that decides writes to its output, before the answer to the
+// agent CLI: what has it not was not said by gc.
+const Decides = "gc decides:"
+
+// GuardFile is the name of the script, in the folder of the hooks, by which the hooks that
+// decide are run.
+const GuardFile = "guard.sh"
+
+//go:embed guard.sh
+var guardScript string
+
+// GuardScript is the content of [GuardFile].
+func GuardScript() []byte { return []byte(guardScript) }
+
+// guardLimit ends a program that hangs although it has a deadline of its own.
+const guardLimit = decideWithin + 15*time.Second
+
+// Command is the shell command of one event, for hooks in a folder. Whatever becomes of the
+// program (it is gone, it is killed, it fails, it hangs, it is not gc), an event that decides
+// ends with status 2: every other status lets the tool run.
+func (c CLI) Command(program, dir string, e Event) string {
 	command := fmt.Sprintf("%s%s%s --within %s %s", quote(program), Mark, c.Name, e.Within(), e.Name)
 	if e.Decides() {
-		return command + " || exit 2"
+		return fmt.Sprintf("/bin/sh %s %d %s || exit 2", quote(filepath.Join(dir, GuardFile)), int(guardLimit.Seconds()), command)
 	}
 	return command + " || exit 0"
 }
@@ -35,20 +55,22 @@ type handler struct {
 	Timeout int64  `json:"timeout"`
 }
 
-func (c CLI) entries(program string) map[string][]entry {
+func (c CLI) entries(program, dir string) map[string][]entry {
 	out := map[string][]entry{}
 	for _, e := range c.Events {
-		out[e.Name] = []entry{{Hooks: []handler{{Type: "command", Command: c.Command(program, e), Timeout: int64(e.Limit() / max(c.Unit, time.Millisecond))}}}}
+		out[e.Name] = []entry{{Hooks: []handler{{Type: "command", Command: c.Command(program, dir, e), Timeout: int64(e.Limit() / max(c.Unit, time.Millisecond))}}}}
 	}
 	return out
 }
 
-// Settings is the content of [CLI.File] for a gc at the given path.
-func (c CLI) Settings(program string) ([]byte, error) {
+// Settings is the content of [CLI.File] in a folder, for a gc at the given path.
+func (c CLI) Settings(program, dir string) ([]byte, error) {
 	if c.Script != "" {
 		return []byte(c.Script), nil
 	}
-	text, err := json.MarshalIndent(map[string]any{"hooks": c.entries(program)}, "", "  ")
+	settings := map[string]any{"hooks": c.entries(program, dir)}
+	maps.Copy(settings, c.Also)
+	text, err := json.MarshalIndent(settings, "", "  ")
 	return append(text, '\n'), err
 }
 
@@ -61,7 +83,7 @@ func (c CLI) Launch(program, dir, path string) (args []string, env map[string]st
 			args = append(args, fill.Replace(a))
 			continue
 		}
-		values, err := c.assignments(program)
+		values, err := c.assignments(program, dir)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -76,11 +98,11 @@ func (c CLI) Launch(program, dir, path string) (args []string, env map[string]st
 
 // assignments are the hooks as one override of the configuration for each event, each
 // with the flag before it.
-func (c CLI) assignments(program string) ([]string, error) {
+func (c CLI) assignments(program, dir string) ([]string, error) {
 	var out []string
 	for _, e := range c.Events {
 		limit := int64(e.Limit() / c.Unit)
-		command, err := json.Marshal(c.Command(program, e)) // such a string is one of TOML, too
+		command, err := json.Marshal(c.Command(program, dir, e)) // such a string is one of TOML, too
 		if err != nil {
 			return nil, err
 		}

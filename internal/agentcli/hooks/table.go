@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+//go:embed city.js
+var cityScript string
+
 //go:embed pi.ts
 var piScript string
 
@@ -51,7 +54,10 @@ func table() []CLI {
 		},
 		{
 			Name: "gemini", Form: FormPlain, Unit: time.Millisecond, File: "gemini-settings.json", Usage: CodecFolded,
-			Env:     map[string]string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH": MarkFile},
+			Env: map[string]string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH": MarkFile},
+			// Its clean-up of old conversations takes the file that a loaded one leaves beside it for
+			// a broken one, and deletes the conversation with it.
+			Also:    map[string]any{"general": map[string]any{"sessionRetention": map[string]any{"enabled": false}}},
 			Briefed: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000, WithPrompt: true,
 			Events: []Event{ // never AfterModel and PreCompress: each chunk and each call
 				{"SessionStart", Begin},
@@ -62,9 +68,9 @@ func table() []CLI {
 				{"SessionEnd", End},  // up to three times
 			},
 		},
-		{Name: "pi", Form: FormPlain, File: "gascity.ts", Script: piScript, Args: []string{"-e", MarkFile}},
+		{Name: "pi", Form: FormPlain, File: "gascity.ts", Script: cityScript + "\n" + piScript, Args: []string{"-e", MarkFile}},
 		{
-			Name: "opencode", Form: FormPlain, File: "plugin/gascity.js", Script: opencodeScript,
+			Name: "opencode", Form: FormPlain, File: "plugin/gascity.js", Script: cityScript + "\n" + opencodeScript,
 			Env: map[string]string{"OPENCODE_CONFIG_DIR": MarkDir},
 		},
 	}

@@ -1,8 +1,8 @@
 package past
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -20,13 +20,13 @@ func Newest(sent []string, id string) string {
 	return ""
 }
 
-// Next is the name of a prompt's next attempt.
+// Next is the name of a prompt's next attempt. Only the newest names are remembered: it counts on.
 func Next(sent []string, id string) string {
-	next := fmt.Sprintf("%s%s%d", id, attemptMark, 2)
-	for n := 3; slices.Contains(sent, next); n++ {
-		next = fmt.Sprintf("%s%s%d", id, attemptMark, n)
+	n, err := strconv.Atoi(strings.TrimPrefix(Newest(sent, id), id+attemptMark))
+	if err != nil {
+		n = 1 // it went once, under its own
 	}
-	return next
+	return id + attemptMark + strconv.Itoa(n+1)
 }
 
 // Receipt is the receipt of a prompt's message, whichever attempt that was.

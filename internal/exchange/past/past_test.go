@@ -59,12 +59,16 @@ func TestAttempts(t *testing.T) {
 		t.Error("what was never sent has a name")
 	}
 	sent = append(sent, "p-1", "p-10")
-	for range 5 {
+	all := slices.Clone(sent)
+	for range 30 {
 		next := past.Next(sent, "p-1")
-		if slices.Contains(sent, next) || past.Receipt(next) != "p-1" {
+		if slices.Contains(all, next) || past.Receipt(next) != "p-1" {
 			t.Fatalf("the next of %v is %s, of receipt %s", sent, next, past.Receipt(next))
 		}
-		sent = append(sent, next)
+		sent, all = append(sent, next), append(all, next)
+		if len(sent) > 4 { // the oldest are forgotten
+			sent = append([]string{"p-10"}, sent[len(sent)-3:]...)
+		}
 		if past.Newest(sent, "p-1") != next {
 			t.Fatalf("the newest of %v is %s", sent, past.Newest(sent, "p-1"))
 		}
