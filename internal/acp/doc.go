@@ -1,5 +1,5 @@
-// Package acp is the Agent Client Protocol, version 1, as a client of agents speaks
-// it: JSON-RPC 2.0, one message a line, over the agent's standard input and output.
+// Package acp is the Agent Client Protocol, version 1 and the draft of version 2, as a client of
+// agents speaks it: JSON-RPC 2.0, one message a line, over the agent's standard input and output.
 // It knows the wire and nothing of processes, sessions of ours or policy.
 //
 // It is strict in what it sends and tolerant in what it reads: ids may be numbers or

@@ -21,6 +21,7 @@ const (
 	CodeInvalidParams    = -32602
 	CodeInternal         = -32603
 	CodeAuthRequired     = -32000
+	CodeDenied           = -32001 // ours: the rules of the agent's city do not allow it
 	CodeResourceNotFound = -32002
 	CodeCancelled        = -32800
 )

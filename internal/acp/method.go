@@ -1,7 +1,11 @@
 package acp
 
-// Version is the version of the protocol that this package speaks.
-const Version = 1
+// The versions of the protocol that this package speaks. The second is a draft: its
+// documents of November 2026 are meant.
+const (
+	Version      = 1
+	VersionDraft = 2
+)
 
 // The methods of an agent.
 const (
@@ -13,6 +17,13 @@ const (
 	MethodPrompt       = "session/prompt"
 	MethodCancel       = "session/cancel" // a notification
 	MethodSetMode      = "session/set_mode"
+)
+
+// The methods of an agent of the draft that are others: in place of authenticate and
+// session/set_mode. It has no session/load either.
+const (
+	MethodLogin     = "auth/login"
+	MethodSetOption = "session/set_config_option"
 )
 
 // The methods of a client.

@@ -5,6 +5,7 @@ import "encoding/json"
 // PermissionParams ask for a permission.
 type PermissionParams struct {
 	SessionID string   `json:"sessionId"`
+	Title     string   `json:"title"` // of the question, in the draft; else the tool's is
 	Tool      ToolCall `json:"toolCall"`
 	Options   []Option `json:"options"`
 }
@@ -53,18 +54,43 @@ func OptionOfKind(options []Option, kind string) (o Option, ok bool) {
 	return Option{}, false
 }
 
+// subjectOf is what a permission of the draft is asked for: a tool's call, or a command, which
+// is told as a tool that executes it.
+func subjectOf(raw json.RawMessage) (t ToolCall) {
+	var subject struct {
+		Tool    json.RawMessage `json:"toolCall"`
+		ID      string          `json:"toolCallId"`
+		Command string          `json:"command"`
+		Cwd     string          `json:"cwd"`
+	}
+	read(raw, &subject)
+	if read(subject.Tool, &t); subject.Command == "" {
+		return t
+	}
+	input, err := json.Marshal(map[string]string{"command": subject.Command, "cwd": subject.Cwd})
+	if err != nil {
+		return t
+	}
+	return ToolCall{ID: subject.ID, Title: subject.Command, Kind: "execute", RawInput: input}
+}
+
 // UnmarshalJSON reads the options that can be read, each by itself.
 func (p *PermissionParams) UnmarshalJSON(raw []byte) error {
 	var m struct {
 		SessionID string            `json:"sessionId"`
+		Title     json.RawMessage   `json:"title"`
 		Tool      json.RawMessage   `json:"toolCall"`
+		Subject   json.RawMessage   `json:"subject"`
 		Options   []json.RawMessage `json:"options"`
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return err
 	}
 	*p = PermissionParams{SessionID: m.SessionID}
-	read(m.Tool, &p.Tool)
+	read(m.Title, &p.Title)
+	if read(m.Tool, &p.Tool); isNull(m.Tool) {
+		p.Tool = subjectOf(m.Subject)
+	}
 	for _, one := range m.Options {
 		var o Option
 		if json.Unmarshal(one, &o) == nil && o.ID != "" {

@@ -14,6 +14,7 @@ type InitializeParams struct {
 	ProtocolVersion    int                `json:"protocolVersion"`
 	ClientCapabilities ClientCapabilities `json:"clientCapabilities"`
 	ClientInfo         Implementation     `json:"clientInfo"`
+	Info               *Implementation    `json:"info,omitempty"` // of the draft, beside what an agent of version 1 reads
 }
 
 // ClientCapabilities are what a client serves.
@@ -28,13 +29,22 @@ type FSCapabilities struct {
 	WriteTextFile bool `json:"writeTextFile"`
 }
 
-// InitializeResult is the agent's answer. A version other than [Version] is one that
-// the agent speaks instead.
+// InitializeResult is the agent's answer. A version other than the one that was asked for is
+// one that the agent speaks instead.
 type InitializeResult struct {
 	ProtocolVersion   int               `json:"protocolVersion"`
 	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
 	AgentInfo         *Implementation   `json:"agentInfo"`
 	AuthMethods       []AuthMethod      `json:"authMethods"`
+	Info              *Implementation   `json:"info"` // of the draft
+}
+
+// About names the agent; nil if it does not.
+func (r InitializeResult) About() *Implementation {
+	if r.Info != nil {
+		return r.Info
+	}
+	return r.AgentInfo
 }
 
 // AgentCapabilities are what an agent can do.
@@ -62,13 +72,29 @@ type AuthMethod struct {
 	Description string `json:"description"`
 }
 
+// UnmarshalJSON reads one of either version.
+func (a *AuthMethod) UnmarshalJSON(raw []byte) error {
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return err
+	}
+	*a = AuthMethod{}
+	if read(m["methodId"], &a.ID); a.ID == "" {
+		read(m["id"], &a.ID)
+	}
+	read(m["name"], &a.Name)
+	read(m["description"], &a.Description)
+	return nil
+}
+
 // AuthenticateParams choose one.
 type AuthenticateParams struct {
 	MethodID string `json:"methodId"`
 }
 
-// MCPServer is a server that the agent is to connect to: of stdio without a Type, with
-// Command, Args and Env; of "http" and "sse" with URL and Headers. The lists of its kind must not be nil.
+// MCPServer is a server that the agent is to connect to: of stdio without a Type, in the draft
+// with that Type, with Command, Args and Env; of "http" and "sse" with URL and Headers. The lists
+// of its kind must not be nil.
 type MCPServer struct {
 	Type    string
 	Name    string
@@ -79,15 +105,19 @@ type MCPServer struct {
 	Headers []Variable
 }
 
+// TypeStdio is the type of a server that the agent runs, where it is told.
+const TypeStdio = "stdio"
+
 // MarshalJSON writes only the members of its kind.
 func (s MCPServer) MarshalJSON() ([]byte, error) {
-	if s.Type == "" {
+	if s.Type == "" || s.Type == TypeStdio {
 		return json.Marshal(struct {
+			Type    string     `json:"type,omitempty"`
 			Name    string     `json:"name"`
 			Command string     `json:"command"`
 			Args    []string   `json:"args"`
 			Env     []Variable `json:"env"`
-		}{s.Name, s.Command, s.Args, s.Env})
+		}{s.Type, s.Name, s.Command, s.Args, s.Env})
 	}
 	return json.Marshal(struct {
 		Type    string     `json:"type"`
@@ -118,6 +148,7 @@ type SessionResult struct {
 	Models    *struct {
 		Current string `json:"currentModelId"`
 	} `json:"models"`
+	Options Options `json:"configOptions"`
 }
 
 // Modes are the ways that an agent can work in.
@@ -136,6 +167,19 @@ type Mode struct {
 type SetModeParams struct {
 	SessionID string `json:"sessionId"`
 	ModeID    string `json:"modeId"`
+}
+
+// SetOptionParams change a selectable option of a session, in the draft.
+type SetOptionParams struct {
+	SessionID string `json:"sessionId"`
+	ConfigID  string `json:"configId"`
+	Type      string `json:"type"`
+	Value     string `json:"value"`
+}
+
+// Selection is the choice of a value of an option.
+func Selection(session, option, value string) SetOptionParams {
+	return SetOptionParams{SessionID: session, ConfigID: option, Type: "id", Value: value}
 }
 
 // PromptParams begin a turn.
@@ -161,7 +205,8 @@ type Block struct {
 // TextBlock is a block of text.
 func TextBlock(text string) Block { return Block{Type: "text", Text: text} }
 
-// PromptResult ends a turn.
+// PromptResult ends a turn. In the draft it only says that the agent has the prompt, and the
+// update that it rests ends the turn, with these members.
 type PromptResult struct {
 	StopReason string          `json:"stopReason"`
 	Usage      json.RawMessage `json:"usage,omitempty"`

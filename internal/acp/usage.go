@@ -1,7 +1,5 @@
 package acp
 
-import "encoding/json"
-
 // Window is how full the conversation's context is, in tokens; Size zero is not known.
 type Window struct{ Used, Size int64 }
 
@@ -49,22 +47,4 @@ func (r PromptResult) Spent() (s Spent, ok bool) {
 type counted struct {
 	Input  *int64 `json:"input_tokens"`
 	Output *int64 `json:"output_tokens"`
-}
-
-// modeOf finds the mode among the options of a session that are told anew.
-func modeOf(raw json.RawMessage) string {
-	var options []struct {
-		ID       string          `json:"id"`
-		Category string          `json:"category"`
-		Value    json.RawMessage `json:"currentValue"`
-	}
-	read(raw, &options)
-	for _, o := range options {
-		if o.Category == "mode" || o.ID == "mode" {
-			var mode string
-			read(o.Value, &mode)
-			return mode
-		}
-	}
-	return ""
 }

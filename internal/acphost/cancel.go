@@ -14,7 +14,11 @@ func (h *host) cancel(ctx context.Context) error {
 	h.mu.Lock()
 	t, id := h.turn, h.conversation
 	if t == nil {
+		working := h.working
 		h.mu.Unlock()
+		if working {
+			return h.cancelOwn(ctx, id)
+		}
 		return nil
 	}
 	t.cancelled = true
@@ -43,6 +47,28 @@ func (h *host) cancel(ctx context.Context) error {
 		}
 	}
 	return errUnsettled
+}
+
+// cancelOwn cuts off what the agent does without a prompt, in the draft.
+func (h *host) cancelOwn(ctx context.Context, id string) error {
+	if err := h.conn.Notify(acp.MethodCancel, acp.CancelParams{SessionID: id}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, cancelTime, errUnsettled)
+	defer cancel()
+	for {
+		h.mu.Lock()
+		working, changed := h.working && h.turn == nil && !h.over, h.changed
+		h.mu.Unlock()
+		if !working {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // within reports whether done is closed in time.

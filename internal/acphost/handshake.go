@@ -18,19 +18,9 @@ func (h *host) handshake(ctx context.Context, version string) error {
 	late := fmt.Errorf("it did not answer within %s (handshake_timeout)", h.spec.Handshake)
 	ctx, cancel := context.WithTimeoutCause(ctx, h.spec.Handshake, late)
 	defer cancel()
-	var about acp.InitializeResult
-	err := h.conn.Call(ctx, acp.MethodInitialize, acp.InitializeParams{
-		ProtocolVersion: acp.Version,
-		ClientInfo:      acp.Implementation{Name: "gc", Version: version},
-		ClientCapabilities: acp.ClientCapabilities{
-			FS: acp.FSCapabilities{ReadTextFile: true, WriteTextFile: true}, Terminal: true,
-		},
-	}, &about)
+	about, err := h.initialize(ctx, version)
 	if err != nil {
 		return fmt.Errorf("initialize: %w", err)
-	}
-	if about.ProtocolVersion != acp.Version {
-		return fmt.Errorf("initialize: the agent speaks version %d of the protocol, gc version %d", about.ProtocolVersion, acp.Version)
 	}
 	opened, err := h.open(ctx, about)
 	if acp.IsCode(err, acp.CodeAuthRequired) {
@@ -48,14 +38,43 @@ func (h *host) handshake(ctx context.Context, version string) error {
 	return nil
 }
 
+// initialize agrees on a version of the protocol: the draft only if the spec wants it and the
+// agent knows it.
+func (h *host) initialize(ctx context.Context, version string) (about acp.InitializeResult, err error) {
+	gc := acp.Implementation{Name: "gc", Version: version}
+	params := acp.InitializeParams{
+		ProtocolVersion: acp.Version, ClientInfo: gc,
+		ClientCapabilities: acp.ClientCapabilities{
+			FS: acp.FSCapabilities{ReadTextFile: true, WriteTextFile: true}, Terminal: true,
+		},
+	}
+	if h.spec.Draft {
+		params.ProtocolVersion, params.Info = acp.VersionDraft, &gc
+	}
+	if err := h.conn.Call(ctx, acp.MethodInitialize, params, &about); err != nil {
+		return about, err
+	}
+	if v := about.ProtocolVersion; v != acp.Version && v != params.ProtocolVersion {
+		return about, fmt.Errorf("the agent speaks version %d of the protocol, gc version %d", v, params.ProtocolVersion)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.draft = about.ProtocolVersion == acp.VersionDraft
+	return about, nil
+}
+
 // open opens the session: the conversation of the spec, or a new one.
 func (h *host) open(ctx context.Context, about acp.InitializeResult) (acp.SessionResult, error) {
-	params := acp.SessionParams{Cwd: h.dir, MCPServers: servers(h.spec.MCPServers)}
+	stdio := ""
+	if h.speaksDraft() {
+		stdio = acp.TypeStdio
+	}
+	params := acp.SessionParams{Cwd: h.dir, MCPServers: servers(h.spec.MCPServers, stdio)}
 	method := acp.MethodNew
 	if h.spec.Conversation != "" {
 		params.SessionID = h.spec.Conversation
 		switch {
-		case about.AgentCapabilities.Resumes():
+		case h.speaksDraft(), about.AgentCapabilities.Resumes():
 			method = acp.MethodResume
 		case about.AgentCapabilities.LoadSession:
 			method = acp.MethodLoad
@@ -92,33 +111,62 @@ func (h *host) signIn(ctx context.Context, about acp.InitializeResult, why error
 	case len(known) > 0 && !slices.Contains(known, h.spec.Auth):
 		return fmt.Errorf("%w; it has no method %q to sign in with, but: %s", why, h.spec.Auth, strings.Join(known, ", "))
 	}
-	if err := h.conn.Call(ctx, acp.MethodAuthenticate, acp.AuthenticateParams{MethodID: h.spec.Auth}, nil); err != nil {
-		return fmt.Errorf("authenticate: %w", err)
+	method := acp.MethodAuthenticate
+	if h.speaksDraft() {
+		method = acp.MethodLogin
+	}
+	if err := h.conn.Call(ctx, method, acp.AuthenticateParams{MethodID: h.spec.Auth}, nil); err != nil {
+		return fmt.Errorf("%s: %w", method, err)
 	}
 	return nil
 }
 
 // choose brings a new session into the mode of the spec.
 func (h *host) choose(ctx context.Context, opened acp.SessionResult) error {
-	if h.spec.Mode == "" || opened.Modes != nil && opened.Modes.Current == h.spec.Mode {
+	option, _ := opened.Options.Mode()
+	h.mu.Lock()
+	h.modeOption = option.ID
+	h.mu.Unlock()
+	if h.spec.Mode == "" || opened.Modes != nil && opened.Modes.Current == h.spec.Mode || h.speaksDraft() && option.Value == h.spec.Mode {
 		return nil
 	}
-	err := h.conn.Call(ctx, acp.MethodSetMode, acp.SetModeParams{SessionID: opened.SessionID, ModeID: h.spec.Mode}, nil)
-	if err != nil {
+	if err := h.askMode(ctx, opened.SessionID, h.spec.Mode); err != nil {
 		return fmt.Errorf("the mode %q cannot be set: %w", h.spec.Mode, err)
 	}
-	opened.Modes = &acp.Modes{Current: h.spec.Mode}
 	return nil
+}
+
+// askMode asks the agent to work in a mode: an option like others in the draft.
+func (h *host) askMode(ctx context.Context, conversation, mode string) error {
+	h.mu.Lock()
+	draft, option := h.draft, h.modeOption
+	h.mu.Unlock()
+	switch {
+	case !draft:
+		return h.conn.Call(ctx, acp.MethodSetMode, acp.SetModeParams{SessionID: conversation, ModeID: mode}, nil)
+	case option == "":
+		return errors.New("the agent has no modes")
+	}
+	return h.conn.Call(ctx, acp.MethodSetOption, acp.Selection(conversation, option, mode), nil)
+}
+
+func (h *host) speaksDraft() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.draft
 }
 
 func (h *host) becomeReady(about acp.InitializeResult, opened acp.SessionResult) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.conversation, h.name = opened.SessionID, "the agent"
-	if about.AgentInfo != nil && about.AgentInfo.Name != "" {
-		h.name = strings.TrimSpace(about.AgentInfo.Name + " " + about.AgentInfo.Version)
+	info := about.About()
+	if info != nil && info.Name != "" {
+		h.name = strings.TrimSpace(info.Name + " " + info.Version)
 	}
-	if opened.Modes != nil {
+	if option, ok := opened.Options.Mode(); opened.Modes == nil && ok {
+		h.mode, h.modes = option.Value, option.Values
+	} else if opened.Modes != nil {
 		h.mode = opened.Modes.Current
 		for _, m := range opened.Modes.Available {
 			h.modes = append(h.modes, m.ID)
@@ -133,10 +181,15 @@ func (h *host) becomeReady(about acp.InitializeResult, opened acp.SessionResult)
 	if opened.Models != nil {
 		h.model = opened.Models.Current
 	}
-	if about.AgentInfo != nil {
-		h.ledger = newLedger(about.AgentInfo.Name, h.conversation, h.report.getenv)
+	if info != nil {
+		h.agent = info.Name
+		h.ledger = newLedger(info.Name, h.conversation, h.report.getenv)
 	}
-	h.page.line(ReadyPrefix + " to " + h.name + ", conversation " + h.conversation)
+	version := ""
+	if h.draft {
+		version = ", by the draft of version 2"
+	}
+	h.page.line(ReadyPrefix + " to " + h.name + ", conversation " + h.conversation + version)
 	h.ready, h.since = true, time.Now()
 	h.tell()
 	h.next()
@@ -150,7 +203,7 @@ func (h *host) setMode(ctx context.Context, mode string) error {
 	if !ready {
 		return errors.New("the handshake is under way")
 	}
-	if err := h.conn.Call(ctx, acp.MethodSetMode, acp.SetModeParams{SessionID: id, ModeID: mode}, nil); err != nil {
+	if err := h.askMode(ctx, id, mode); err != nil {
 		return err
 	}
 	h.mu.Lock()
@@ -159,12 +212,13 @@ func (h *host) setMode(ctx context.Context, mode string) error {
 	return nil
 }
 
-// servers are the servers of a configuration on the wire, in the order of their names.
-func servers(configured []runtime.MCPServerConfig) []acp.MCPServer {
+// servers are the servers of a configuration on the wire, in the order of their names. stdio is
+// how those are called that the agent runs.
+func servers(configured []runtime.MCPServerConfig, stdio string) []acp.MCPServer {
 	all := make([]acp.MCPServer, 0, len(configured))
 	for _, c := range configured {
 		s := acp.MCPServer{
-			Name: c.Name, Command: c.Command, Args: append([]string{}, c.Args...), Env: variables(c.Env),
+			Type: stdio, Name: c.Name, Command: c.Command, Args: append([]string{}, c.Args...), Env: variables(c.Env),
 			URL: c.URL, Headers: variables(c.Headers),
 		}
 		if c.Transport != "stdio" {

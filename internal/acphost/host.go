@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"gascity/internal/acp"
+	"gascity/internal/run"
 	"gascity/runtime"
+	"gascity/worker"
 )
 
 // host is one running host.
@@ -29,9 +31,12 @@ type host struct {
 	nonce  string // in the ids of questions
 	page   *page
 	report *reporter
+	city   *worker.Client // nil: the agent is in none that can be asked
 	child  *child
 	conn   *acp.Conn
 	tools  *workshop
+
+	streamed string // the message whose pieces were shown last; the connection's reader has it
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next change
@@ -40,6 +45,11 @@ type host struct {
 	over    bool // the agent has ended
 
 	name         string
+	draft        bool   // the draft of version 2 is spoken
+	modeOption   string // the option that is the mode, in the draft
+	working      bool   // in the draft: the agent says that it works, whoever asked for it
+	beside       int    // in the draft: how much it says to go on beside that
+	agent        string // its name, by its own word
 	conversation string
 	mode         string
 	modes        []string
@@ -48,6 +58,8 @@ type host struct {
 	window       acp.Window
 	ledger       *ledger         // nil: the agent tells itself what it takes
 	uses         map[string]*use // of tools, in the present turn
+	former       map[string]*use // in the turn before
+	refused      run.Recent      // ids of tool calls that were denied and have not ended
 
 	turn     *turn
 	turns    int
@@ -87,6 +99,7 @@ func Run(ctx context.Context, opts Options) int {
 		spec: spec, token: token, dir: dir, env: opts.Environ, nonce: strings.ToLower(rand.Text()[:10]), page: p,
 		changed: make(chan struct{}), since: time.Now(), book: map[string]*entry{}, uses: map[string]*use{}, report: newReporter(lookup(opts.Environ)),
 	}
+	h.city = h.report.client
 	if first := firstPrompt(opts.Args); first != "" {
 		e := h.announce("first", false)
 		h.enqueue(e, first)
@@ -166,6 +179,7 @@ func (h *host) run(ctx context.Context, version string) int {
 	answered := make(chan struct{})
 	work.Go(func() { defer close(answered); server.serve(ctx) })
 	work.Go(func() { h.report.serve(ctx) })
+	work.Go(func() { h.prove(ctx) })
 	failed := make(chan error, 1)
 	work.Go(func() { failed <- h.handshake(ctx, version) })
 	code := h.live(signals, failed)
@@ -263,17 +277,22 @@ func (h *host) state() State {
 	if h.child != nil {
 		s.Agent = h.child.cmd.Process.Pid
 	}
+	open := h.raised("")
 	switch {
 	case !h.ready:
 		s.Activity, s.Detail = runtime.ActivityUnknown, "the handshake is under way"
-	case len(h.asked) > 0:
-		q := h.asked[0]
+	case open >= 0:
+		q := h.asked[open]
 		s.Activity, s.Detail, s.Since, s.Pending = runtime.ActivityWaiting, "permission request", q.at, q.interaction()
 	case h.turn != nil:
 		s.Activity, s.Detail = runtime.ActivityBusy, "turn in progress"
 		if h.turn.cancelled {
 			s.Detail = "turn is being cancelled"
 		}
+	case h.working:
+		s.Activity, s.Detail = runtime.ActivityBusy, "it works without a prompt"
+	case h.beside > 0:
+		s.Activity, s.Detail = runtime.ActivityBackground, fmt.Sprintf("work in the background: %d", h.beside)
 	default:
 		s.Activity, s.Detail = runtime.ActivityIdle, h.last
 	}

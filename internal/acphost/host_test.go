@@ -24,6 +24,14 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "host" {
 		os.Exit(acphost.Run(context.Background(), acphost.Options{Args: os.Args[2:], Environ: os.Environ(), Stdout: os.Stdout, Version: "test"})) //nolint:forbidigo // this is a main
 	}
+	if len(os.Args) > 1 && os.Args[1] == "agent" {
+		actor(os.Stdin, os.Stdout)
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "draft" {
+		draft(os.Stdin, os.Stdout)
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -53,12 +61,26 @@ func (p *paper) Write(b []byte) (int, error) {
 
 func begin(t *testing.T, flags string) *bench {
 	t.Helper()
+	return beginAs(t, func(b *bench) string { return build.Build(t) + " --acp --ledger " + b.ledger + " " + flags })
+}
+
+// beginAs begins one with another agent.
+func beginAs(t *testing.T, command func(*bench) string, env ...string) *bench {
+	t.Helper()
+	return beginBy(t, func(b *bench) acphost.Spec { return acphost.Spec{Command: "exec " + command(b)} }, env...)
+}
+
+// beginBy begins one by a spec of its own.
+func beginBy(t *testing.T, of func(*bench) acphost.Spec, env ...string) *bench {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "gch") //nolint:usetesting // short: it holds a socket
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, ledger: filepath.Join(dir, "ledger"), page: &paper{}, ended: make(chan struct{})}
-	spec, err := json.Marshal(acphost.Spec{Command: "exec " + build.Build(t) + " --acp --ledger " + b.ledger + " " + flags, Socket: filepath.Join(dir, "acp")})
+	by := of(b)
+	by.Socket = filepath.Join(dir, "acp")
+	spec, err := json.Marshal(by)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +92,7 @@ func begin(t *testing.T, flags string) *bench {
 	b.cmd = exec.Command(self, "host")
 	b.cmd.Dir, b.cmd.Stdout, b.cmd.Stderr = dir, b.page, os.Stderr
 	b.cmd.Env = append(os.Environ(), acphost.SpecVariable+"="+string(spec), "GC_INSTANCE_TOKEN="+token, "GORACE=atexit_sleep_ms=0")
+	b.cmd.Env = append(b.cmd.Env, env...)
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

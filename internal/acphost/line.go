@@ -79,7 +79,7 @@ func (h *host) enqueue(e *entry, text string) {
 
 // next sends the first in line, if the agent can take it. h.mu is held.
 func (h *host) next() {
-	if !h.ready || h.over || h.turn != nil || len(h.line) == 0 {
+	if !h.ready || h.over || h.turn != nil || h.working || len(h.line) == 0 {
 		return
 	}
 	e := h.line[0]
@@ -146,7 +146,7 @@ func (h *host) verdict(e *entry, late bool) (out runtime.Outcome, done bool) {
 	case h.over:
 		h.withdraw(e)
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the agent has exited"}, true
-	case len(h.asked) > 0:
+	case h.raised("") >= 0:
 		return refused(runtime.RefusedDialog, "the agent waits for a permission; not a byte was sent")
 	case late && !h.ready:
 		return refused(runtime.RefusedUnready, "the handshake with the agent is under way; not a byte was sent")

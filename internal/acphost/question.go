@@ -25,47 +25,106 @@ type question struct {
 	id     string
 	at     time.Time
 	params acp.PermissionParams
+	tool   *use // host.mu guards it, and open
+	open   bool // people are asked
 
 	once   sync.Once
 	result acp.PermissionResult
 	done   chan struct{}
 }
 
-func (q *question) answer(r acp.PermissionResult) {
+// answer reports whether it is the first.
+func (q *question) answer(r acp.PermissionResult) (first bool) {
 	q.once.Do(func() {
-		q.result = r
+		q.result, first = r, true
 		close(q.done)
 	})
+	return first
 }
 
-// ask holds a permission request until somebody answers it or it falls away.
-func (h *host) ask(ctx context.Context, p acp.PermissionParams) acp.PermissionResult {
-	h.taken("permission request")
+// put notes that the agent waits for an answer; nil if there is none to wait for any more.
+func (h *host) put(p acp.PermissionParams) *question {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.turn != nil && h.turn.cancelled || h.over {
-		h.mu.Unlock()
-		return acp.Cancelled()
+		return nil
 	}
 	h.count++
-	q := &question{id: fmt.Sprintf("acp-%s-%d", h.nonce, h.count), at: time.Now(), params: p, done: make(chan struct{})}
+	if old := h.former[p.Tool.ID]; old != nil && h.uses[p.Tool.ID] == nil && p.Tool.ID != "" {
+		h.uses[p.Tool.ID] = old // it has not waited for the answer
+	}
+	tool := useOf(h.uses, p.Tool)
+	p.Tool = tool.call
+	q := &question{tool: tool, id: fmt.Sprintf("acp-%s-%d", h.nonce, h.count), at: time.Now(), params: p, done: make(chan struct{})}
 	h.asked = append(h.asked, q)
-	h.page.line("? " + q.title() + " [" + strings.Join(q.names(), "|") + "]")
-	h.tell()
-	h.mu.Unlock()
+	return q
+}
+
+func (h *host) forget(q *question) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asked = slices.DeleteFunc(h.asked, func(o *question) bool { return o == q })
+	if q.open {
+		h.tell()
+	}
+}
+
+// ask holds a permission request until the city or somebody answers it, or it falls away.
+func (h *host) ask(ctx context.Context, p acp.PermissionParams) (any, error) {
+	h.taken("permission request")
+	q := h.put(p)
+	if q == nil {
+		return acp.Cancelled(), nil
+	}
+	defer h.forget(q)
+	d := h.decide(ctx, q, callOf(q.params.Tool))
+	once, offered := acp.OptionOfKind(p.Options, acp.AllowOnce)
+	switch {
+	case !d.Allowed:
+		h.refuse(q)
+		if h.explains() && q.answer(refusal(p.Options)) {
+			return nil, denial(d)
+		}
+		q.answer(refusal(p.Options))
+	case d.Interaction != "" && offered: // a person has been asked
+		h.page.line("= " + cmp.Or(once.Name, once.ID) + ": " + d.Reason)
+		q.answer(acp.Selected(once.ID))
+	default:
+		h.raise(q)
+	}
 	select {
 	case <-q.done:
 	case <-ctx.Done(): // the agent does not ask any more
 		q.answer(acp.Cancelled())
 	}
+	return q.result, nil
+}
+
+// raise has people asked.
+func (h *host) raise(q *question) {
 	h.mu.Lock()
-	h.asked = slices.DeleteFunc(h.asked, func(o *question) bool { return o == q })
+	defer h.mu.Unlock()
+	q.open = true
+	h.page.line("? " + q.title() + " [" + strings.Join(q.names(), "|") + "]")
 	h.tell()
-	h.mu.Unlock()
-	return q.result
+}
+
+// raised is the place of a question that people are asked, the first one if id is empty;
+// negative if there is none. h.mu is held.
+func (h *host) raised(id string) int {
+	return slices.IndexFunc(h.asked, func(q *question) bool { return q.open && (id == "" || q.id == id) })
+}
+
+// refusal says no to this one call.
+func refusal(options []acp.Option) acp.PermissionResult {
+	if o, ok := acp.OptionOfKind(options, acp.RejectOnce); ok {
+		return acp.Selected(o.ID)
+	}
+	return acp.Cancelled()
 }
 
 func (q *question) title() string {
-	return cmp.Or(q.params.Tool.Title, q.params.Tool.Kind, "permission")
+	return cmp.Or(q.params.Title, q.params.Tool.Title, q.params.Tool.Kind, "permission")
 }
 
 func (q *question) names() []string {
@@ -81,6 +140,8 @@ func (q *question) interaction() *runtime.PendingInteraction {
 	meta := map[string]string{runtime.MetaSource: string(runtime.SourceACP), runtime.MetaTool: cmp.Or(q.params.Tool.Kind, q.params.Tool.Title)}
 	if input := q.params.Tool.RawInput; len(input) > 0 {
 		meta[runtime.MetaInput] = string(input)
+	} else {
+		meta[runtime.MetaInput] = string(callOf(q.params.Tool).Input)
 	}
 	for i, o := range q.params.Options {
 		n := "option_" + strconv.Itoa(i) + "_"
@@ -95,11 +156,8 @@ func (q *question) interaction() *runtime.PendingInteraction {
 func (h *host) respond(r runtime.InteractionResponse) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	at := 0
-	if r.RequestID != "" {
-		at = slices.IndexFunc(h.asked, func(q *question) bool { return q.id == r.RequestID })
-	}
-	if at < 0 || at >= len(h.asked) {
+	at := h.raised(r.RequestID)
+	if at < 0 {
 		return runtime.ErrInteractionGone
 	}
 	q := h.asked[at]

@@ -140,28 +140,39 @@ func (r *reporter) mode(mode string) {
 
 // use is what is known of a tool that runs.
 type use struct {
-	name, title string
-	began       time.Time
-	over        bool
+	call  acp.ToolCall // by all that was said of it
+	began time.Time
+	over  bool
 }
 
-// tool tells of a tool that has ended, once, by what was said of it since its beginning.
-// uses are those of the present turn.
-func (r *reporter) tool(uses map[string]*use, t acp.ToolCall) {
+// useOf adds what was said of a tool to what is known of it. uses are those of the present
+// turn.
+func useOf(uses map[string]*use, t acp.ToolCall) *use {
 	u := uses[t.ID]
-	if u == nil {
+	if u == nil || t.ID == "" { // without a name each is one of its own
 		u = &use{began: time.Now()}
 		uses[t.ID] = u
 	}
-	u.name, u.title = cmp.Or(t.Name, u.name, t.Kind), cmp.Or(t.Title, u.title)
+	u.call = merged(u.call, t)
+	return u
+}
+
+// tool tells of a tool that has ended, once.
+func (r *reporter) tool(uses map[string]*use, t acp.ToolCall) {
+	u := useOf(uses, t)
 	if u.over || r.hooked || t.Status != acp.ToolCompleted && t.Status != acp.ToolFailed {
 		return
 	}
 	u.over = true
+	r.used(u)
+}
+
+// used tells of a tool that has ended.
+func (r *reporter) used(u *use) {
 	r.tell(item{event: worker.TelemetryEvent{
-		Type: worker.ToolUsed, Timestamp: time.Now(), Message: u.title,
+		Type: worker.ToolUsed, Timestamp: time.Now(), Message: u.call.Title,
 		ToolsCalled: []worker.ToolCall{{
-			Name: cmp.Or(u.name, "tool"), CallID: t.ID, Success: t.Status == acp.ToolCompleted, DurationMS: time.Since(u.began).Milliseconds(),
+			Name: cmp.Or(u.call.Name, u.call.Kind, "tool"), CallID: u.call.ID, Success: u.call.Status == acp.ToolCompleted, DurationMS: time.Since(u.began).Milliseconds(),
 		}},
 	}})
 }

@@ -18,11 +18,12 @@ type turn struct {
 	written   chan struct{} // closed when the prompt has left, or cannot
 	ended     chan struct{}
 	cancelled bool
+	work      *work // of the draft
 }
 
 // begin starts a turn. h.mu is held.
 func (h *host) begin(e *entry) {
-	t := &turn{entry: e, written: make(chan struct{}), ended: make(chan struct{})}
+	t := &turn{entry: e, written: make(chan struct{}), ended: make(chan struct{}), work: &work{over: make(chan struct{})}}
 	text := e.text
 	e.text = ""
 	h.turn, h.since, h.last = t, time.Now(), ""
@@ -36,6 +37,11 @@ func (h *host) begin(e *entry) {
 		if err == nil {
 			<-p.Answered()
 			err = p.Result(&result)
+		}
+		if err == nil && h.speaksDraft() {
+			h.inserted()
+			h.taken("the agent's acceptance")
+			result, err = h.worked(t)
 		}
 		h.finish(t, result, err)
 	}()
@@ -119,7 +125,7 @@ func (h *host) account(result acp.PromptResult) {
 		}
 	}
 	h.report.turn(fmt.Sprintf("%s turn %d", h.conversation, h.turns), usage, h.ledger, h.window)
-	h.window.Used, h.uses = 0, map[string]*use{}
+	h.window.Used, h.former, h.uses = 0, h.uses, map[string]*use{}
 }
 
 // judge is what an answer says of its prompt. h.mu is held.
@@ -136,6 +142,9 @@ func (h *host) judge(e *entry, err error) {
 	case e.sign != "": // it has worked on it
 	case told.Code == acp.CodeInvalidParams, told.Code == acp.CodeInvalidRequest, told.Code == acp.CodeParse, told.Code == acp.CodeMethodNotFound:
 		e.refused, e.detail = runtime.RefusedContent, "the agent refused it: "+told.Error()
+		close(e.settled)
+	case h.draft && told.Code == acp.CodeCancelled:
+		e.refused, e.detail = runtime.RefusedWithdrawn, "the agent let it go unread: it was cancelled before its turn began"
 		close(e.settled)
 	case told.Code == acp.CodeAuthRequired:
 		e.refused, e.detail = runtime.RefusedUnready, "the agent wants to be signed in to: "+told.Error()

@@ -24,11 +24,21 @@ func (h *host) Notification(method string, params json.RawMessage) {
 	}
 	switch u.Kind {
 	case acp.UpdateAgentMessage, acp.UpdateAgentThought:
+		h.streamed = u.Message
 		h.page.chunk(u.Kind, u.Content.Text)
-	case acp.UpdateToolCall, acp.UpdateToolChange:
+	case acp.UpdateAgentWhole, acp.UpdateThoughtWhole:
+		if u.Message != h.streamed { // else its pieces were shown
+			h.page.chunk(u.Kind, u.Content.Text)
+			h.page.rest()
+		}
+	case acp.UpdateUserMessage, acp.UpdateUserWhole:
+		h.inserted()
+	case acp.UpdateState:
+		h.does(u.State)
+	case acp.UpdateToolCall, acp.UpdateToolChange, acp.UpdateToolContent:
 		h.showTool(u.Tool)
-		h.inTurn(func() { h.report.tool(h.uses, u.Tool) })
-	case acp.UpdatePlan:
+		h.used(u.Tool)
+	case acp.UpdatePlan, acp.UpdateNamedPlan:
 		var b strings.Builder
 		for _, e := range u.Plan {
 			b.WriteString("[plan " + e.Status + "] " + e.Content + "\n")
@@ -54,7 +64,7 @@ func (h *host) Notification(method string, params json.RawMessage) {
 func (h *host) inTurn(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.turn != nil {
+	if h.turn != nil || h.working {
 		do()
 	}
 }
@@ -73,6 +83,8 @@ func (h *host) inMode(mode string) {
 var turnUpdates = map[string]string{
 	acp.UpdateUserMessage: "user message", acp.UpdateAgentMessage: "agent message", acp.UpdateAgentThought: "agent thought",
 	acp.UpdateToolCall: "tool call", acp.UpdateToolChange: "tool call", acp.UpdatePlan: "plan",
+	acp.UpdateUserWhole: "user message", acp.UpdateAgentWhole: "agent message", acp.UpdateThoughtWhole: "agent thought",
+	acp.UpdateToolContent: "tool call", acp.UpdateNamedPlan: "plan",
 }
 
 func (h *host) showTool(t acp.ToolCall) {
@@ -101,15 +113,18 @@ func (h *host) Stray(line string) {
 
 // Request keeps the contract of acp.Handler.
 func (h *host) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	if method != acp.MethodPermission && h.speaksDraft() {
+		return nil, acp.MethodNotFound(method) // the draft has no files and terminals of the client's
+	}
 	switch method {
 	case acp.MethodPermission:
-		return serve(params, func(p acp.PermissionParams) (any, error) { return h.ask(ctx, p), nil })
+		return serve(params, func(p acp.PermissionParams) (any, error) { return h.ask(ctx, p) })
 	case acp.MethodReadFile:
-		return serve(params, func(p acp.ReadFileParams) (any, error) { return h.tools.read(p) })
+		return served(ctx, h, params, readCall, func(p acp.ReadFileParams) (any, error) { return h.tools.read(p) })
 	case acp.MethodWriteFile:
-		return serve(params, func(p acp.WriteFileParams) (any, error) { return struct{}{}, h.tools.write(p) })
+		return served(ctx, h, params, writeCall, func(p acp.WriteFileParams) (any, error) { return struct{}{}, h.tools.write(p) })
 	case acp.MethodTerminalCreate:
-		return serve(params, func(p acp.TerminalParams) (any, error) { return h.tools.create(p) })
+		return served(ctx, h, params, h.terminalCall, func(p acp.TerminalParams) (any, error) { return h.tools.create(p) })
 	case acp.MethodTerminalOutput:
 		return serve(params, func(p acp.TerminalRef) (any, error) { return h.tools.output(p) })
 	case acp.MethodTerminalWait:

@@ -25,6 +25,7 @@ type Spec struct {
 	Conversation string                    `json:"conversation,omitempty"` // to go on with; empty begins one
 	Mode         string                    `json:"mode,omitempty"`         // to work in; empty is the agent's own
 	Auth         string                    `json:"auth,omitempty"`         // method to sign in with, if the agent asks for it
+	Draft        bool                      `json:"draft,omitempty"`        // the draft of version 2 is spoken with an agent that knows it
 }
 
 // DefaultHandshake bounds the time from the agent's start to its first session.

@@ -30,9 +30,19 @@ func (e *engines) unproved(v session.View) string {
 
 // silent reports whether an agent CLI calls no hook yet: it was started without a prompt.
 func (e *engines) silent(v session.View) bool {
-	cfg := e.desired(v.Agent).Config
-	cli, known := hooks.Lookup(cfg.Env[adapter.VariableHooks])
-	return known && cli.Late && (v.Conversation.Resumed() || cfg.PromptSuffix == "")
+	cli, known := e.hooksOf(v)
+	return known && cli.Late && !e.opens(v)
+}
+
+// opens reports whether an agent CLI begins with the prompt of its command line, and tells
+// of it.
+func (e *engines) opens(v session.View) bool {
+	_, known := e.hooksOf(v)
+	return known && !v.Conversation.Resumed() && e.desired(v.Agent).Config.PromptSuffix != ""
+}
+
+func (e *engines) hooksOf(v session.View) (hooks.CLI, bool) {
+	return hooks.Lookup(e.desired(v.Agent).Config.Env[adapter.VariableHooks])
 }
 
 // guarded adds to what is shown of an agent what is known of its guard.

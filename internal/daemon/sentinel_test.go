@@ -79,6 +79,10 @@ func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 				for range 2 { // two controllers
 					h.life(t, store, desired)
 				}
+				e := &engines{desired: func(string) plan.Session { return desired }}
+				if begins := c.name == "begun with a prompt"; e.opens(h.view) != begins {
+					t.Errorf("that it begins with the prompt of its command line is %v, want %v", !begins, begins)
+				}
 				if len(h.taken) != c.taken {
 					t.Errorf("it was given %q, want %d", h.taken, c.taken)
 				}

@@ -2,8 +2,9 @@
 // this machine's shims, as those of child processes, with a host between shim and agent
 // that holds the conversation (ADR 0019).
 //
-// Of an agent's environment three variables are read: GC_ACP_SESSION is the conversation to go
-// on with, GC_ACP_MODE the mode to work in, GC_ACP_AUTH the method to sign in with.
+// Of an agent's environment four variables are read: GC_ACP_SESSION is the conversation to go
+// on with, GC_ACP_MODE the mode to work in, GC_ACP_AUTH the method to sign in with, and
+// GC_ACP_VERSION the version of the protocol: 1, or 2 for the draft with an agent that knows it.
 package acp
 
 import (
@@ -128,6 +129,13 @@ func (w *way) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, err
 	spec := acphost.Spec{
 		Command: cmp.Or(cfg.Command, `exec "${SHELL:-/bin/sh}"`), Socket: filepath.Join(folder, socketName), MCPServers: cfg.MCPServers, Handshake: w.cfg.HandshakeTimeout,
 		Conversation: cfg.Env[runtime.VariableConversation], Mode: cfg.Env[runtime.VariableMode], Auth: cfg.Env["GC_ACP_AUTH"],
+	}
+	switch version := cfg.Env["GC_ACP_VERSION"]; version {
+	case "", "1":
+	case "2":
+		spec.Draft = true
+	default:
+		return cfg, fmt.Errorf("GC_ACP_VERSION is %q: want 1, or 2 for the draft of version 2", version)
 	}
 	raw, err := json.Marshal(spec)
 	if err != nil {

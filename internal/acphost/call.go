@@ -1,0 +1,119 @@
+package acphost
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"gascity/internal/acp"
+	"gascity/worker"
+)
+
+// The names by which rules know the tools of agents that do not name theirs.
+const (
+	toolShell = "Bash"
+	toolWrite = "Write"
+	toolRead  = "Read"
+)
+
+// toolOfKind are the names of tools by what the protocol tells of them.
+var toolOfKind = map[string]string{
+	acp.KindExecute: toolShell, acp.KindRead: toolRead, acp.KindEdit: "Edit", acp.KindDelete: toolWrite, acp.KindMove: toolWrite,
+	acp.KindSearch: "Grep", acp.KindFetch: "WebFetch",
+}
+
+// merged is what is known of a tool call: the newest of each, by former updates of it too.
+func merged(old, t acp.ToolCall) acp.ToolCall {
+	t.ID, t.Name, t.Kind = cmp.Or(t.ID, old.ID), cmp.Or(t.Name, old.Name), cmp.Or(t.Kind, old.Kind)
+	t.Title, t.Status = cmp.Or(t.Title, old.Title), cmp.Or(t.Status, old.Status)
+	if old.Status == acp.ToolCompleted { // it stays so
+		t.Status = old.Status
+	}
+	if len(t.RawInput) == 0 {
+		t.RawInput = old.RawInput
+	}
+	for _, path := range old.Paths {
+		if !slices.Contains(t.Paths, path) {
+			t.Paths = append(t.Paths, path)
+		}
+	}
+	return t
+}
+
+// callOf is what the city is asked about a tool call. Agents name and describe their tools
+// as they like: what runs a command reaches the rules as a shell, with its command.
+func callOf(t acp.ToolCall) worker.Call {
+	input := map[string]json.RawMessage{}
+	if json.Unmarshal(t.RawInput, &input) != nil || input == nil {
+		input = map[string]json.RawMessage{}
+		if len(t.RawInput) > 0 {
+			input["input"] = t.RawInput
+		}
+	}
+	runs := has(input, "command") || has(input, "cmd")
+	switch {
+	case runs || t.Title == "":
+	case t.Kind == acp.KindExecute, t.Kind == "" && t.Name == "" && len(input) == 0:
+		// It says what it runs by its title alone. Also where it says nothing else.
+		input["command"], runs = raw(strings.Trim(t.Title, "`")), true
+	}
+	if len(t.Paths) > 0 && !has(input, "paths") {
+		input["paths"] = raw(t.Paths)
+	}
+	name := cmp.Or(t.Name, toolOfKind[t.Kind], t.Title, "tool")
+	if runs {
+		name = cmp.Or(t.Name, toolShell)
+	}
+	return worker.Call{ID: t.ID, Tool: name, Input: raw(input), Partial: true}
+}
+
+func has(input map[string]json.RawMessage, name string) bool {
+	value := input[name]
+	return len(value) > 0 && string(value) != "null" && string(value) != `""`
+}
+
+// shownBytes is how much of a file that is written people are shown.
+const shownBytes = 4096
+
+func readCall(p acp.ReadFileParams) worker.Call {
+	return worker.Call{Tool: toolRead, Input: raw(map[string]string{"file_path": p.Path}), Partial: true}
+}
+
+func writeCall(p acp.WriteFileParams) worker.Call {
+	content := strings.ToValidUTF8(p.Content[:min(len(p.Content), shownBytes)], "")
+	return worker.Call{Tool: toolWrite, Input: raw(map[string]string{"file_path": p.Path, "content": content}), Partial: true}
+}
+
+// terminalCall gives a line for a shell as a text, and a program with its arguments as
+// its words.
+func (h *host) terminalCall(p acp.TerminalParams) worker.Call {
+	words := append([]string{p.Command}, p.Args...)
+	if len(p.Args) == 0 {
+		words = []string{"/bin/sh", "-c", p.Command}
+	}
+	command := raw(words)
+	switch {
+	case len(p.Env) > 0:
+		set := []string{"env"}
+		for _, v := range p.Env {
+			set = append(set, v.Name+"="+v.Value)
+		}
+		command = raw(append(set, words...))
+	case len(p.Args) == 0:
+		command = raw(p.Command)
+	}
+	return worker.Call{
+		Tool: toolShell, Input: raw(map[string]json.RawMessage{"command": command}),
+		Context: map[string]string{"cwd": cmp.Or(p.Cwd, h.dir)}, Partial: true,
+	}
+}
+
+// raw is a value as JSON; of those here there is none that has no such form.
+func raw(v any) json.RawMessage {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return text
+}

@@ -1,0 +1,84 @@
+package acphost
+
+import (
+	"time"
+
+	"gascity/internal/acp"
+)
+
+// work is how the agent's work on a prompt is told in the draft of the protocol: the answer
+// to the prompt only says that the agent has it, and updates say that the session works, or
+// rests. host.mu guards it.
+type work struct {
+	inserted bool // the prompt is in the conversation
+	began    bool
+	rests    bool
+	over     chan struct{} // closed when it rests again
+	result   acp.PromptResult
+	failure  *acp.Error
+}
+
+// worked waits until the agent has worked on the prompt that it has accepted.
+func (h *host) worked(t *turn) (acp.PromptResult, error) {
+	select {
+	case <-t.work.over:
+	case <-h.conn.Done():
+		return acp.PromptResult{}, acp.ErrClosed
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t.work.failure != nil {
+		return t.work.result, t.work.failure
+	}
+	return t.work.result, nil
+}
+
+// inserted notes that the prompt of the present turn is in the conversation.
+func (h *host) inserted() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.turn != nil {
+		h.turn.work.inserted = true
+	}
+}
+
+// does takes what the agent says that its session does. Who says twice that it rests has not
+// worked twice; one that never said that it works has a turn only if that is cancelled. Other
+// states are none of ours.
+func (h *host) does(s acp.State) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.beside = s.Background
+	switch s.State {
+	case acp.StateRunning, acp.StateRequiresAction:
+		if h.turn != nil {
+			h.turn.work.began = true
+		} else if !h.working {
+			h.since = time.Now()
+		}
+		h.working = true
+	case acp.StateIdle:
+		h.calms(s)
+	}
+	h.tell()
+	h.next()
+}
+
+// calms is the end of work: of a turn, whose prompt is in the conversation, or of what the
+// agent did by itself. h.mu is held.
+func (h *host) calms(s acp.State) {
+	had := h.working
+	h.working = false
+	t := h.turn
+	switch {
+	case t != nil && !t.work.inserted:
+		t.work.began = false
+	case t != nil && !t.work.rests && (t.work.began || t.cancelled):
+		t.work.rests, t.work.result, t.work.failure = true, s.Result, s.Error
+		close(t.work.over)
+	case t == nil && had:
+		h.since = time.Now()
+		h.turns++
+		h.account(s.Result)
+	}
+}
