@@ -9,7 +9,7 @@ import (
 
 // What can be waited for.
 const (
-	WaitIdle    = "idle"    // the target is idle or ready
+	WaitIdle    = "idle"    // the target is idle or ready, and not about to begin with a prompt that it was just given
 	WaitBusy    = "busy"    // the target is in a turn
 	WaitWaiting = "waiting" // the target asks a person
 	WaitRunning = "running" // the target runs, its start is complete

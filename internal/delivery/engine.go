@@ -62,6 +62,10 @@ type Options struct {
 	// [Engine.Look] when its answer changes. Nil: nothing is ever held.
 	Hold func(v session.View) string
 
+	// Opens reports whether the incarnation of a session has a prompt in its command line,
+	// of whose turn a hook tells. It must not block. Nil: none has.
+	Opens func(v session.View) bool
+
 	Logger *slog.Logger     // nil: nothing is logged
 	Now    func() time.Time // nil: time.Now
 	NewID  func() string    // nil: random ones; unique for ever
@@ -84,10 +88,10 @@ type Engine struct {
 	index    map[string]*box // by the ID of an open receipt
 	orphans  []*box          // with open receipts and without an owner
 	ghosts   []ghost
-	tells    map[string]string // the incarnation, by its session, whose hooks tell of its prompts
-	prompted map[string]string // the incarnation, by its session, that was given a prompt
-	degraded string            // the store's last failure, empty when it works
-	forgot   time.Time         // when ended receipts were last forgotten
+	tells    map[string]telling // by session, whose hooks tell of its prompts
+	prompted map[string]string  // the incarnation, by its session, that was given a prompt
+	degraded string             // the store's last failure, empty when it works
+	forgot   time.Time          // when ended receipts were last forgotten
 }
 
 // New returns an engine that does nothing until [Engine.Run].
@@ -101,13 +105,16 @@ func New(opts Options) *Engine {
 	if opts.Hold == nil {
 		opts.Hold = func(session.View) string { return "" }
 	}
+	if opts.Opens == nil {
+		opts.Opens = func(session.View) bool { return false }
+	}
 	if opts.NewID == nil {
 		opts.NewID = rand.Text
 	}
 	return &Engine{
 		opts: opts, loaded: make(chan struct{}), done: make(chan struct{}), poke: make(chan struct{}, 1),
 		haunted: make(chan struct{}, 1), boxes: map[string]*box{}, index: map[string]*box{},
-		tells: map[string]string{}, prompted: map[string]string{},
+		tells: map[string]telling{}, prompted: map[string]string{},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gascity/internal/prompt"
+	"gascity/internal/session"
 	"gascity/internal/stage"
 	"gascity/worker"
 )
@@ -22,7 +23,9 @@ func (e *Engine) Heard(ctx context.Context, w prompt.Word) error {
 	}
 	e.mu.Lock()
 	if w.Hash != "" {
-		e.tells[w.Session] = w.Instance
+		e.tells[w.Session] = telling{w.Instance, e.opts.Now()}
+	} else if e.tells[w.Session].instance == w.Instance {
+		e.tells[w.Session] = telling{instance: w.Instance}
 	}
 	b := e.boxes[w.Session]
 	e.mu.Unlock()
@@ -36,6 +39,8 @@ func (e *Engine) Heard(ctx context.Context, w prompt.Word) error {
 		}
 	} else if id := e.taken(b, w); id != "" {
 		failed = append(failed, e.begun(ctx, b, id, w))
+	} else {
+		b.rouse() // the prompt of its command line, or a person's: what waits for that goes on
 	}
 	return errors.Join(failed...)
 }
@@ -144,17 +149,48 @@ const recentlyEnded = 1000
 // their word under a controller before.
 func (e *Engine) tellsLocked(receipts []prompt.Receipt) {
 	for _, r := range receipts {
-		if strings.Contains(r.Evidence, prompt.SignHook) && r.Instance != "" && e.tells[r.Session] == "" {
-			e.tells[r.Session] = r.Instance
+		if strings.Contains(r.Evidence, prompt.SignHook) && r.Instance != "" && e.tells[r.Session].instance == "" {
+			e.tells[r.Session] = telling{instance: r.Instance}
 		}
 	}
+}
+
+// telling is an incarnation whose hooks tell of its prompts.
+type telling struct {
+	instance string
+	began    time.Time // of the turn that it is in, when that was told; zero: its end was
 }
 
 // tellsOf reports whether an incarnation's hooks tell of its prompts.
 func (e *Engine) tellsOf(session, instance string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return instance != "" && e.tells[session] == instance
+	return instance != "" && e.tells[session].instance == instance
+}
+
+// turnOf returns when the hooks of an incarnation told of the beginning of the turn that it
+// is in; zero: of none, or of its end.
+func (e *Engine) turnOf(session, instance string) time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t := e.tells[session]; instance != "" && t.instance == instance {
+		return t.began
+	}
+	return time.Time{}
+}
+
+// opening bounds how long an agent that was started with a prompt may take to begin with it,
+// on a machine with much to do.
+const opening = time.Minute
+
+// opensBy returns until when nothing is typed at an incarnation because it may be about to
+// begin with the prompt of its command line, which its hook tells of as of any other: it
+// shows an input line and rests before. Zero: it has begun, or has none.
+func (o *owner) opensBy(v session.View) time.Time {
+	if !v.Running || !o.opts.Opens(v) || o.tellsOf(v.Session, v.Instance) {
+		return time.Time{}
+	}
+	return v.StartedAt.Add(opening)
 }
 
 // name keeps the name of a prompt that is about to be handed over.

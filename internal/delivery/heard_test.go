@@ -64,6 +64,7 @@ func TestAHookNamesThePromptThatBeganATurn(t *testing.T) {
 				inBubble(t, func(r *rig) {
 					land := seen(r.agents["a"], out)
 					r.hook("the first one, which it was started with")
+					r.hook("") // its turn is over
 					sent := r.send("a", "do\tit\n now")
 					synctest.Wait()
 					for word := range strings.FieldsSeq(order) {
@@ -112,6 +113,7 @@ func TestAHookThatSaysNothingLosesNothing(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		land := seen(r.agents["a"], busySeen)
 		r.hook("something else")
+		r.hook("")
 		sent := r.send("a", "hello")
 		land()
 		synctest.Wait()
@@ -122,6 +124,40 @@ func TestAHookThatSaysNothingLosesNothing(t *testing.T) {
 			r.Errorf("its evidence is %q", got.Evidence)
 		}
 	}, newAgent("a"))
+}
+
+// TestAPromptWaitsForTheCommandLine: an agent that was started with a prompt rests before it
+// begins with it. What comes then is typed when its hook has told of that turn, or never will.
+func TestAPromptWaitsForTheCommandLine(t *testing.T) {
+	for name, told := range map[string]bool{"its hook tells": true, "its hook is silent": false} {
+		t.Run(name, func(t *testing.T) {
+			a := newAgent("a")
+			inBubble(t, func(r *rig) {
+				a.mu.Lock()
+				a.opens, a.view.StartedAt = true, time.Now()
+				a.mu.Unlock()
+				sent := r.send("a", "hello")
+				time.Sleep(59 * time.Second) // of the bubble
+				if got, err := r.engine.Receipt(r.Context(), sent.ID, ""); err != nil || got.State != client.ReceiptQueued {
+					r.Errorf("before its first turn the receipt is %+v, %v", got, err)
+				}
+				if told {
+					r.hook("the prompt of its command line")
+					if got := r.agents["a"].ledger; len(got) > 0 {
+						r.Errorf("during the turn that its hook has told of it has taken %q", got)
+					}
+					r.hook("")
+					r.engine.Look("s-a")
+				} else {
+					time.Sleep(2 * time.Second) // of the bubble
+				}
+				synctest.Wait()
+				if got := r.agents["a"].ledger; !slices.Equal(got, []string{"hello"}) {
+					r.Errorf("it has taken %q, want what waited", got)
+				}
+			}, a)
+		})
+	}
 }
 
 // TestHooksInAnyOrder: words that come late, twice, from another incarnation or about
@@ -149,6 +185,7 @@ func anyOrder(r *rig, words []string, out runtime.Outcome) (failed string) {
 	time.Sleep(time.Second) // of the bubble
 	land := seen(r.agents["a"], out)
 	r.hook("before all")
+	r.hook("")
 	ids := []string{r.send("a", "one").ID, r.send("a", "two").ID}
 	synctest.Wait()
 	instance := r.agents["a"].view.Instance
@@ -185,6 +222,8 @@ func anyOrder(r *rig, words []string, out runtime.Outcome) (failed string) {
 			was[id] = rank
 		}
 	}
+	time.Sleep(8 * time.Second) // of the bubble: the second waits for what the hook says of the first and its turn
+	synctest.Wait()
 	if got := strings.Join(r.agents["a"].ledger, " "); got != "one two" {
 		return "the agent took " + got
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"gascity/client"
 	"gascity/internal/prompt"
@@ -75,6 +76,24 @@ func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Rec
 		}
 	}
 	return queue, taken
+}
+
+// BeginsBy returns until when the agent of a session, which seems to rest, may be about to begin
+// with a prompt that it was given; zero: with none.
+func (e *Engine) BeginsBy(session string) (latest time.Time) {
+	found, ok := e.named.Load(session)
+	if !ok {
+		return time.Time{}
+	}
+	now := e.opts.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range found.(*box).receipts {
+		if at := r.BeginsBy(now); at.After(latest) {
+			latest = at
+		}
+	}
+	return latest
 }
 
 // Receipt returns a receipt; with wait, "submitted" or "consumed", when it has

@@ -125,9 +125,10 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 		s, sure := o.judge(v, err, now)
 		if err == nil {
 			s.Held = o.opts.Hold(v)
+			s.OpensBy = o.opensBy(v)
 		}
 		s.TakenAt = o.takenBy(o.box, s.Instance)
-		s.Tells = o.tellsOf(o.box.session, s.Instance)
+		s.Tells, s.TurnAt = o.tellsOf(o.box.session, s.Instance), o.turnOf(o.box.session, s.Instance)
 		if !o.triedAt.IsZero() && sceneOf(v) != o.tried {
 			s.ChangedAt = o.triedAt.Add(minGap)
 		}

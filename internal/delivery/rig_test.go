@@ -29,6 +29,7 @@ type agent struct {
 	epoch       int
 	woken       int
 	interrupted int
+	opens       bool                                                                      // it may begin with the prompt of its command line
 	held        string                                                                    // why it gets nothing
 	typed       time.Time                                                                 // by a person; the view does not know
 	deliver     func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) // nil: taken at once
@@ -117,6 +118,13 @@ func (w *town) hold(v session.View) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.held
+}
+
+func (w *town) opens(v session.View) bool {
+	a := w.find(v.Session)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.opens
 }
 
 func (w *town) WakeFor(_ context.Context, name, _ string) error {
@@ -277,7 +285,7 @@ func (r *rig) run() {
 // begin begins a life.
 func (r *rig) begin() {
 	w := &town{agents: r.agents}
-	w.engine = delivery.New(delivery.Options{Store: mortal{r.store, w}, City: w, Events: r.events, Hold: w.hold})
+	w.engine = delivery.New(delivery.Options{Store: mortal{r.store, w}, City: w, Events: r.events, Hold: w.hold, Opens: w.opens})
 	r.town = w
 	ctx, stop := context.WithCancel(r.Context())
 	ended := make(chan struct{})

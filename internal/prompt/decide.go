@@ -31,12 +31,18 @@ type Sight struct {
 	Held     string
 	Attached int
 
-	Activity  runtime.Activity
-	Sure      bool      // the activity is more than a guess
-	Since     time.Time // of the activity
-	ReadAt    time.Time // when the activity was read
-	TakenAt   time.Time // when the incarnation that runs last took a prompt; zero: not known
-	Tells     bool      // a hook of the agent's names each prompt that begins a turn
+	Activity runtime.Activity
+	Sure     bool      // the activity is more than a guess
+	Since    time.Time // of the activity
+	ReadAt   time.Time // when the activity was read
+	TakenAt  time.Time // when the incarnation that runs last took a prompt; zero: not known
+	Tells    bool      // a hook of the agent's names each prompt that begins a turn
+	// TurnAt is when a hook told of the beginning of a turn whose end it has not told of; zero:
+	// of none. It may be known sooner than the activity.
+	TurnAt time.Time
+	// OpensBy is until when the incarnation may begin with the prompt of its command line,
+	// of which its hook has not told; zero: it does not.
+	OpensBy   time.Time
 	ChangedAt time.Time // attempts are worth while from then on, whatever NextAt says; zero: they are not
 }
 
@@ -103,6 +109,7 @@ type decision struct {
 	flight string
 	at     time.Time
 	why    string
+	untold time.Time // until when the agent's hook may tell of the turn of a prompt that it took
 }
 
 // wait says that at t something is due.
@@ -193,6 +200,9 @@ func (d *decision) attempt(ordered []*Receipt) Action {
 			d.why = "it is not known yet what came of the prompt before it"
 			return Action{Verb: VerbWait}
 		}
+		if r.State == Submitted {
+			d.untold = later(d.untold, r.toldBy(s))
+		}
 		if r.State != Queued {
 			continue
 		}
@@ -222,11 +232,15 @@ func (d *decision) deliver(r *Receipt) Action {
 		d.why = s.Shut
 		return Action{Verb: VerbWait}
 	}
-	if rest := r.rest(s); d.now.Before(rest) {
+	if rest := later(r.rest(s), r.turn(s)); d.now.Before(rest) {
 		d.why = reasonTurn
 		return d.wait(rest)
 	}
-	if edge := r.edge(s, d.now); !edge.IsZero() {
+	if d.now.Before(s.OpensBy) {
+		d.why = "the agent begins with the prompt of its command line"
+		return d.wait(s.OpensBy)
+	}
+	if edge := later(r.edge(s, d.now), d.untold); d.now.Before(edge) {
 		d.why = "it waits to see whether the prompt before it began a turn"
 		return d.wait(edge)
 	}
@@ -319,6 +333,15 @@ func (r *Receipt) maybeCommand(s Sight) bool {
 
 // told reports whether hooks tell of the prompts of the agent that took this one.
 func (r *Receipt) told(s Sight) bool { return s.Tells && s.Instance == r.Instance }
+
+// toldBy returns until when a hook may yet tell that the submitted prompt began a turn:
+// until then the agent is no more at rest than it was. Zero: none will.
+func (r *Receipt) toldBy(s Sight) time.Time {
+	if !r.told(s) || r.spokenFor() || r.maybeCommand(s) {
+		return time.Time{}
+	}
+	return r.at(Submitted).Add(tellingWord)
+}
 
 // isEdge reports whether a sign is that of a turn which began with the submission.
 func isEdge(sign string) bool { return sign == "busy" || sign == "status" || sign == SignWorked }

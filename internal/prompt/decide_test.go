@@ -62,6 +62,12 @@ func TestDecide(t *testing.T) {
 		{"during a turn, too long, refused", waiting("p", func(r *Receipt) { r.NextAt = noon.Add(turnBound + 1) }), inTurn, turnBound, VerbWait, ""},
 		{"during the turn of the one before", waiting("p", nil), func(s *Sight) { inTurn(s); s.TakenAt = noon.Add(turnBound) }, turnBound, VerbWait, ""},
 		{"during a turn that is a guess", waiting("p", nil), func(s *Sight) { inTurn(s); s.Sure = false }, 0, VerbDeliver, ""},
+		{"a hook has told of a turn", waiting("p", nil), func(s *Sight) { s.TurnAt, s.Since = noon, noon.Add(-1) }, 0, VerbWait, ""},
+		{"a hook has told of a turn, and it was over", waiting("p", nil), func(s *Sight) { s.TurnAt, s.Since = noon, noon.Add(1) }, 0, VerbDeliver, ""},
+		{"a hook has told of a turn that nobody sees", waiting("p", nil), func(s *Sight) { s.TurnAt = noon }, tellingWord, VerbDeliver, ""},
+		{"urgent, a hook has told of a turn", waiting("p", func(r *Receipt) { r.Priority = Urgent }), func(s *Sight) { s.TurnAt = noon }, 0, VerbDeliver, ""},
+		{"it may begin with the prompt of its command line", waiting("p", nil), func(s *Sight) { s.OpensBy = noon.Add(time.Second) }, 0, VerbWait, ""},
+		{"it never began with it", waiting("p", nil), func(s *Sight) { s.OpensBy = noon.Add(time.Second) }, time.Second, VerbDeliver, ""},
 		{"work in the background", waiting("p", nil), func(s *Sight) { inTurn(s); s.Activity = runtime.ActivityBackground }, 0, VerbDeliver, ""},
 		{"activity not known", waiting("p", nil), func(s *Sight) { inTurn(s); s.Activity = runtime.ActivityUnknown }, 0, VerbDeliver, ""},
 		{"system, during a turn", waiting("p", func(r *Receipt) { r.Priority = System }), inTurn, 0, VerbDeliver, ""},
@@ -143,6 +149,37 @@ func TestNothingOvertakes(t *testing.T) {
 	gone := waiting("gone", func(r *Receipt) { r.Seq, r.Instance, r.Conversation = 0, "i0", "t" })
 	if got := Decide([]*Receipt{&gone, &first}, open(), noon, ""); got.ID != "first" {
 		t.Errorf("a prompt for a conversation that nobody has resumed holds up the others: %+v", got)
+	}
+}
+
+// An agent whose hook names each prompt that begins a turn rests, by what is known of it,
+// until the hook has named the one that it took: the next prompt would be typed into its turn.
+func TestAPromptWaitsForTheTurnOfTheOneBefore(t *testing.T) {
+	before, next := taken("composer_emptied+status"), waiting("next", func(r *Receipt) { r.Seq = 2 })
+	tells := open()
+	tells.Tells, tells.Activity, tells.ReadAt, tells.TakenAt = true, runtime.ActivityIdle, noon.Add(1), noon
+	heard := before.Heard(noon)
+	command := taken("composer_emptied+command")
+	for _, c := range []struct {
+		name   string
+		before Receipt
+		sight  Sight
+		after  time.Duration
+		want   Verb
+	}{
+		{"not named yet", before, tells, 0, VerbWait},
+		{"named", heard, tells, 0, VerbDeliver}, // what is known of its turn by then keeps it waiting
+		{"never named", before, tells, tellingWord, VerbMove},
+		{"perhaps a command, which no hook names", command, tells, 0, VerbDeliver},
+		{"no hook names any", taken("composer_emptied"), open(), 0, VerbDeliver},
+	} {
+		got := Decide([]*Receipt{&c.before, &next}, c.sight, noon.Add(c.after), "")
+		if got.Verb != c.want {
+			t.Errorf("%s: %+v, want %s", c.name, got, c.want)
+		}
+		if got.Verb == VerbWait && !got.At.After(noon.Add(c.after)) {
+			t.Errorf("%s: it waits until %v, want a time to come", c.name, got.At)
+		}
 	}
 }
 

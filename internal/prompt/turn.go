@@ -22,6 +22,15 @@ func (r *Receipt) rest(s Sight) time.Time {
 	return later(r.CreatedAt, s.TakenAt).Add(turnBound)
 }
 
+// turn returns until when a normal prompt waits for the activity to show a turn that a hook
+// has told of already; zero: it does not wait.
+func (r *Receipt) turn(s Sight) time.Time {
+	if r.Priority != Normal || s.TurnAt.IsZero() || s.Since.After(s.TurnAt) {
+		return time.Time{}
+	}
+	return s.TurnAt.Add(tellingWord)
+}
+
 // edgeBound is how long at most an urgent prompt waits for the beginning of a turn.
 const edgeBound = 5 * time.Second
 
@@ -40,4 +49,21 @@ func (r *Receipt) edge(s Sight, now time.Time) time.Time {
 		return time.Time{}
 	}
 	return until
+}
+
+// beginBound is how long an agent that has been given a prompt may seem to rest.
+const beginBound = 5 * time.Second
+
+// BeginsBy returns until when an agent that seems to rest may be about to begin with the prompt:
+// it has just been accepted, is being handed over, or was taken a moment ago. Zero: it has ended.
+func (r *Receipt) BeginsBy(now time.Time) time.Time {
+	switch {
+	case r.Final():
+		return time.Time{}
+	case r.Waits():
+		return r.CreatedAt.Add(beginBound)
+	case r.State == Injected:
+		return now.Add(beginBound)
+	}
+	return r.at(Submitted).Add(beginBound)
 }

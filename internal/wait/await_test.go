@@ -129,6 +129,38 @@ func TestReceiptAndQuestionAreFollowedByEvents(t *testing.T) {
 	})
 }
 
+// TestIdleIsNoMomentBeforeATurn: who has given an agent a prompt and waits until it is idle waits for
+// the turn, though the agent is still seen to rest; not longer than that may be.
+func TestIdleIsNoMomentBeforeATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t)
+		w.views["a"] = session.View{Session: "a", Agent: "a", Running: true, Ready: true, Activity: session.Activity{State: runtime.ActivityIdle}}
+		w.begins = time.Now().Add(5 * time.Second)
+		w.run()
+		idle := w.wait(t.Context(), client.WaitRequest{For: client.WaitIdle, Target: "a"})
+		running := w.wait(t.Context(), client.WaitRequest{For: client.WaitRunning, Target: "a"})
+		synctest.Wait()
+		if len(idle) != 0 || len(running) != 1 {
+			t.Fatalf("before the turn: idle %d, running %d", len(idle), len(running))
+		}
+		w.mu.Lock()
+		w.begins = time.Time{}
+		w.mu.Unlock()
+		if _, err := w.log.Append(client.Event{Kind: "prompt.consumed", Session: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-idle; got.wait.State != client.WaitFulfilled || got.took != 0 {
+			t.Errorf("with the prompt consumed: %+v", got)
+		}
+		w.mu.Lock()
+		w.begins = time.Now().Add(3 * time.Second)
+		w.mu.Unlock()
+		if got := <-w.wait(t.Context(), client.WaitRequest{For: client.WaitIdle, Target: "a"}); got.wait.State != client.WaitFulfilled || got.took != 3*time.Second {
+			t.Errorf("with a prompt of which no more is seen: %+v", got)
+		}
+	})
+}
+
 func TestLostEventsAreMadeUpFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -133,7 +134,12 @@ func (w *Waits) judgeSessionLocked(e *entry) verdict {
 	switch {
 	case err == nil:
 		e.absent = time.Time{}
-		return judge(e.Wait, view)
+		v := judge(e.Wait, view)
+		if e.again = w.beginsBy(e, v); !e.again.IsZero() {
+			w.dueLocked(e.again)
+			return verdict{}
+		}
+		return v
 	case !errors.Is(err, client.ErrNotFound):
 		e.absent = time.Time{}
 	case e.absent.IsZero():
@@ -145,6 +151,18 @@ func (w *Waits) judgeSessionLocked(e *entry) verdict {
 		return failed(e.Target + " was removed")
 	}
 	return verdict{}
+}
+
+// beginsBy is until when an agent that is idle by all that is read may not have begun yet with
+// what it was given a moment ago; zero: it is idle.
+func (w *Waits) beginsBy(e *entry, v verdict) time.Time {
+	if e.For != client.WaitIdle || v.state != client.WaitFulfilled {
+		return time.Time{}
+	}
+	if by := w.opts.Prompts.BeginsBy(e.Session); by.After(w.opts.Now()) {
+		return by
+	}
+	return time.Time{}
 }
 
 // pass does what the time has come for, and returns how long nothing is due.
@@ -178,7 +196,7 @@ func (w *Waits) passEntryLocked(ctx context.Context, jobs *sync.WaitGroup, e *en
 		w.endLocked(ctx, e, verdict{client.WaitExpired, e.last})
 	case e.For == client.WaitCommand:
 		w.commandLocked(ctx, jobs, e, now)
-	case !e.absent.IsZero():
+	case !e.absent.IsZero() || !e.again.IsZero():
 		w.judgeLocked(ctx, e)
 	}
 }
@@ -196,6 +214,7 @@ func (e *entry) due() time.Time {
 	if !e.absent.IsZero() {
 		at = earlier(at, e.absent.Add(absentFor))
 	}
+	at = earlier(at, e.again)
 	return at
 }
 
@@ -305,7 +324,7 @@ func (w *Waits) follow(ctx context.Context) {
 	}
 }
 
-// named marks what an event names by any of its data.
+// named marks what an event names by any of its data, and whose prompt has come further.
 func (w *Waits) named(e client.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -313,6 +332,9 @@ func (w *Waits) named(e client.Event) {
 		if key := keyThing + value; w.byKey[key] != nil {
 			w.due.Mark(key)
 		}
+	}
+	if key := keySession + e.Session; strings.HasPrefix(e.Kind, "prompt.") && w.byKey[key] != nil {
+		w.due.Mark(key)
 	}
 }
 

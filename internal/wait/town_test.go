@@ -30,6 +30,7 @@ type town struct {
 	views     map[string]session.View
 	receipts  map[string]client.Receipt
 	questions map[string]client.Pending
+	begins    time.Time // of every session, see Prompts
 	nudges    []nudge
 	byKey     map[string]client.Receipt
 	refuse    error // of Nudge
@@ -91,6 +92,12 @@ func (w *town) View(name string) (session.View, error) {
 		}
 	}
 	return session.View{}, fmt.Errorf("%w: no agent or session is called %q", client.ErrNotFound, name)
+}
+
+func (w *town) BeginsBy(string) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.begins
 }
 
 func (w *town) Receipt(_ context.Context, id, _ string) (client.Receipt, error) {

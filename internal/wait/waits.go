@@ -26,6 +26,9 @@ type City interface {
 type Prompts interface {
 	Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error)
 	Receipt(ctx context.Context, id, wait string) (client.Receipt, error)
+	// BeginsBy is until when the agent of a session may be about to begin with a prompt
+	// although it seems to rest; zero: with none.
+	BeginsBy(session string) time.Time
 }
 
 // Questions is where pending interactions are. An unknown ID is
@@ -92,6 +95,7 @@ type entry struct {
 	durable bool
 	done    chan struct{} // closed when it has ended
 
+	again  time.Time // when it is looked at next: its agent is about to begin with a prompt
 	absent time.Time // since when the city does not know the target
 	at     time.Time // of time
 	next   time.Time // of command: when it is run next
