@@ -354,3 +354,53 @@ func (fakeDaemon) GuardCalls(_ context.Context, root string, since time.Time) ([
 	defer file.Close()
 	return rulebook.ReadCalls(file, since)
 }
+
+// Remains finds the state folder, and what is called so in city.toml.
+func (fakeDaemon) Remains(root string) (client.Remains, error) {
+	lines, err := readLines(root)
+	if err != nil {
+		return client.Remains{}, err
+	}
+	r := client.Remains{City: root, Folders: []client.Folder{}, Places: []string{}, Processes: []client.Process{}}
+	for _, name := range []string{".gc", ".runtime"} {
+		if path := filepath.Join(root, name); lines.first("empty") == "" && exists(path) {
+			r.Folders = append(r.Folders, client.Folder{Path: path, Files: 3, Bytes: 4 << 20})
+			r.History = 3 << 20
+		}
+	}
+	if what := lines.first("foreign"); what != "" {
+		r.Foreign = append(r.Foreign, client.Obstacle{What: what, Why: "it is a symbolic link"})
+	}
+	return r, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// Uninstall removes the folders, unless city.toml says what stays.
+func (d fakeDaemon) Uninstall(_ context.Context, root string, req client.UninstallRequest) (client.Uninstalled, error) {
+	lines, err := readLines(root)
+	if err != nil {
+		return client.Uninstalled{}, err
+	}
+	if who := lines.first("held"); who != "" {
+		return client.Uninstalled{}, fmt.Errorf("%w: the city has a controller already (process %s)", client.ErrRefused, who)
+	}
+	out := client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: []client.Obstacle{}, Clean: true}
+	if what := lines.first("left"); what != "" {
+		out.Left, out.Clean = append(out.Left, client.Obstacle{What: what, Why: "it cannot be reached"}), false
+		if !req.LeaveUnreachable {
+			return out, nil
+		}
+	}
+	for _, name := range []string{".gc", ".runtime"} {
+		path := filepath.Join(root, name)
+		if err := os.RemoveAll(path); err != nil {
+			return out, err
+		}
+		out.Removed = append(out.Removed, path)
+	}
+	return out, nil
+}

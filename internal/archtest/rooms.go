@@ -83,6 +83,7 @@ var rooms = []room{
 	{dir: "internal/premises", layer: layerNames},
 	{dir: "internal/redact", layer: layerPure},
 	{dir: "internal/outpost", layer: layerPure},
+	{dir: "internal/remains", layer: layerPure},
 	{dir: "internal/lease", layer: layerPure},
 	{dir: "internal/script", layer: layerPure},
 	{dir: "internal/script/notes", layer: layerPure},

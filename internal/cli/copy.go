@@ -16,6 +16,7 @@ import (
 	"gascity/client"
 	"gascity/internal/archive"
 	"gascity/internal/cli/desk"
+	"gascity/internal/cli/page"
 	"gascity/internal/text"
 	"gascity/runtime"
 )
@@ -115,7 +116,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	for _, link := range what.Left {
 		a.Talk("left out: the link %s leads out of what is copied", link)
 	}
-	a.Talk("copied %s to %s: %s, %s", what.Agent+":"+what.Source, what.Path, text.Count(what.Files, "file"), size(what.Bytes))
+	a.Talk("copied %s to %s: %s, %s", what.Agent+":"+what.Source, what.Path, text.Count(what.Files, "file"), page.Size(what.Bytes))
 	if a.JSON {
 		return a.Document(what)
 	}
@@ -156,7 +157,7 @@ func (a *app) count(name string, c *counter, ended <-chan struct{}) {
 	for shown := false; ; shown = true {
 		select {
 		case <-ticker.C:
-			fmt.Fprintf(a.Stderr, "\r%s: %s\x1b[K", name, size(c.n.Load()))
+			fmt.Fprintf(a.Stderr, "\r%s: %s\x1b[K", name, page.Size(c.n.Load()))
 		case <-ended:
 			if shown {
 				fmt.Fprint(a.Stderr, "\r\x1b[K")
@@ -176,12 +177,4 @@ func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.from.Read(p)
 	c.n.Add(int64(n))
 	return n, err
-}
-
-// size is a number of bytes for people.
-func size(n int64) string {
-	if n < 1<<20 {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }

@@ -21,6 +21,7 @@ type Daemon interface {
 	Configs
 	Guards
 	Hooks
+	Remains
 	// Doctor looks for everything that can be wrong with the city and the
 	// machine, without a controller if there is none, and reports each finding
 	// as soon as it is made. An error means that it could not look; a problem
@@ -32,6 +33,15 @@ type Daemon interface {
 	// Bundle writes one file with all that is known of the city, without credentials; a
 	// controller is not needed. What cannot be had is in the summary.
 	Bundle(ctx context.Context, root string, to io.Writer) (Bundled, error)
+}
+
+// Remains is what a city leaves outside of its own files.
+type Remains interface {
+	// Remains finds it and changes nothing.
+	Remains(root string) (client.Remains, error)
+	// Uninstall ends what runs of a city without a controller, and removes what gc has made.
+	// An error means that nothing was done.
+	Uninstall(ctx context.Context, root string, req client.UninstallRequest) (client.Uninstalled, error)
 }
 
 // Processes are the roles that this program plays in processes of their own.

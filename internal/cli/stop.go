@@ -33,14 +33,9 @@ survived, and ends the controller. Exit status 0 means that nothing of the city 
 To end the controller alone and leave the agents running: gc controller stop`,
 		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.Client()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			return a.stop(ctx, c)
+			return a.OnCity(func(c *client.Client) error { return a.stop(ctx, c) })
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultStopTimeout, "how long to wait; the controller goes on after that")
@@ -188,14 +183,11 @@ func restartCommand(a *app) *cobra.Command {
 			if instance != "" && len(args) != 1 {
 				return desk.Usage(cmd, "--instance goes with one agent")
 			}
-			c, err := a.Client()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			return a.restart(ctx, c, client.RestartRequest{Targets: args, Instance: instance})
+			return a.OnCity(func(c *client.Client) error {
+				return a.restart(ctx, c, client.RestartRequest{Targets: args, Instance: instance})
+			})
 		},
 		ValidArgsFunction: a.CompleteAgents,
 	}

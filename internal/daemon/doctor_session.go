@@ -3,11 +3,11 @@ package daemon
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 
-	"gascity/internal/proc"
+	"gascity/internal/premises"
+	"gascity/internal/remains"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -37,7 +37,7 @@ func (x *examination) leftovers() {
 	if len(found) > 0 {
 		x.problem("sessions", "these run although nothing asks for them: "+strings.Join(found, ", "), "gc start ends them; gc stop ends everything")
 	}
-	orphans := x.orphans(tokens)
+	orphans := remains.Orphans(x.root, tokens)
 	if len(orphans) > 0 {
 		x.problem("processes", fmt.Sprintf("these processes of former agents run without a session: %v", orphans), "look at them with ps; end them with kill")
 	}
@@ -49,7 +49,7 @@ func (x *examination) leftovers() {
 // places are the providers that the city selects, and those where it may have left
 // something.
 func (x *examination) places() []string {
-	used, err := usedSelections(x.root)
+	used, err := premises.Used(x.root)
 	if err != nil {
 		x.warn("sessions", err.Error(), "make .gc readable for this user")
 	}
@@ -79,37 +79,4 @@ func (x *examination) sessions(selection string) map[string]string {
 		x.warn("sessions", err.Error(), "")
 	}
 	return tokens
-}
-
-// orphans returns the processes that were started by an agent of this city whose
-// session is not there any more. What this program itself descends from is
-// none: it may have been called by an agent.
-func (x *examination) orphans(tokens map[string]bool) []int {
-	matches, err := proc.FindByEnv("GC_CITY_PATH", x.root)
-	if err != nil && len(matches) == 0 {
-		return nil
-	}
-	mine := ancestors()
-	var out []int
-	for _, m := range matches {
-		token, ok, err := proc.EnvValue(m.PID, "GC_INSTANCE_TOKEN")
-		if err == nil && ok && !tokens[token] && !mine[m.PID] {
-			out = append(out, m.PID)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-func ancestors() map[int]bool {
-	mine := map[int]bool{}
-	for pid := os.Getpid(); pid > 1 && !mine[pid]; {
-		mine[pid] = true
-		info, err := proc.Stat(pid)
-		if err != nil {
-			break
-		}
-		pid = info.PPID
-	}
-	return mine
 }

@@ -79,7 +79,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 	k.controller.Store(c)
 	k.openSpending(e, c, kept)
 	environ := d.env.base(agentcli.Builtin())
-	e.prompts = delivery.New(delivery.Options{Store: kept, City: c, Events: kept, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold})
+	e.prompts = delivery.New(delivery.Options{Store: kept, City: c, Events: kept, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens})
 	e.questions = pending.New(pending.Options{
 		City: c, Store: kept, Events: kept, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,

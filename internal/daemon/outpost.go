@@ -14,6 +14,7 @@ import (
 
 	"gascity/internal/outpost"
 	"gascity/internal/premises"
+	"gascity/internal/remains"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -25,11 +26,12 @@ const (
 
 // ServeOutpost serves a local provider on standard input and output, until the near end
 // closes them. The folder takes the place of a city's: sessions are found in it again.
-func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) error {
-	p, err := d.openOutpost(folder, selection)
+func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) (err error) {
+	p, leave, err := d.openOutpost(folder, selection)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, leave()) }()
 	sockets, err := outpostSockets(folder)
 	if err != nil {
 		return errors.Join(err, all.Close(p))
@@ -39,17 +41,19 @@ func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) err
 	}
 	err = outpost.Serve(ctx, p, stdio{d.opts.Stdin, d.opts.Stdout}, outpost.ServeOptions{
 		Dir: filepath.Join(folder, premises.StateFolder, outpostFolder), Socket: filepath.Join(sockets, outpostSocket), Version: d.opts.Version,
+		Remove: func() error { return remains.ClearOutpost(folder) },
 	})
 	return errors.Join(err, all.Close(p))
 }
 
 // HoldOutpost is the first process of a pod. It takes in what others leave behind, and
 // ends the sessions of the folder, within grace, when ctx ends; with it goes the pod.
-func (d *Daemon) HoldOutpost(ctx context.Context, folder, selection string, grace time.Duration) error {
-	p, err := d.openOutpost(folder, selection)
+func (d *Daemon) HoldOutpost(ctx context.Context, folder, selection string, grace time.Duration) (err error) {
+	p, leave, err := d.openOutpost(folder, selection)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, leave()) }()
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	defer signal.Stop(ended)
@@ -66,25 +70,31 @@ func (d *Daemon) HoldOutpost(ctx context.Context, folder, selection string, grac
 }
 
 // AttachOutpost connects the terminal of this process to a session of an outpost.
-func (d *Daemon) AttachOutpost(ctx context.Context, folder, selection, name string, opts runtime.AttachOptions) error {
-	p, err := d.openOutpost(folder, selection)
+func (d *Daemon) AttachOutpost(ctx context.Context, folder, selection, name string, opts runtime.AttachOptions) (err error) {
+	p, leave, err := d.openOutpost(folder, selection)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, leave()) }()
 	return errors.Join(runtime.AttachTerminal(ctx, p, name, opts), all.Close(p))
 }
 
-func (d *Daemon) openOutpost(folder, selection string) (runtime.Provider, error) {
+// openOutpost opens the provider of an outpost; who has closed it leaves.
+func (d *Daemon) openOutpost(folder, selection string) (p runtime.Provider, leave func() error, err error) {
 	if !filepath.IsAbs(folder) {
-		return nil, fmt.Errorf("the outpost's folder %q is not absolute", folder)
+		return nil, nil, fmt.Errorf("the outpost's folder %q is not absolute", folder)
 	}
-	if err := os.MkdirAll(folder, premises.Private); err != nil {
-		return nil, fmt.Errorf("the outpost has no folder: %w", err)
+	if leave, err = premises.Visit(folder); err != nil {
+		return nil, nil, err
 	}
-	if _, err := outpostSockets(folder); err != nil { // whoever opens it finds what was chosen
-		return nil, err
+	_, err = outpostSockets(folder) // whoever opens it finds what was chosen
+	if err == nil {
+		p, err = d.open(folder, selection, slog.New(slog.DiscardHandler))
 	}
-	return d.open(folder, selection, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, nil, errors.Join(err, leave())
+	}
+	return p, leave, nil
 }
 
 // outpostSockets is the folder of an outpost's sockets. That of the login is not used: many

@@ -3,11 +3,8 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,10 +15,6 @@ import (
 	"gascity/runtime"
 )
 
-// usedFile, in providerFolder, has a line for each provider that has ever been open
-// for the city's controller. Nothing can be at one that is not in it.
-const usedFile = "used"
-
 // place opens a provider for the controller. One that is not there at all, and never
 // was, is a place without sessions: the agents that name it fail to start and are
 // told why, and neither they nor the city's end wait for it.
@@ -30,7 +23,7 @@ func (k *keeper) place(ctx context.Context, selection string) (runtime.Provider,
 	if err == nil || !absent(selection, err) {
 		return p, err
 	}
-	used, readErr := usedSelections(k.root)
+	used, readErr := premises.Used(k.root)
 	if readErr != nil || slices.Contains(used, selection) {
 		return nil, errors.Join(err, readErr)
 	}
@@ -57,16 +50,16 @@ func (k *keeper) openUsed(ctx context.Context, selection string) (runtime.Provid
 	if err != nil {
 		return nil, err
 	}
-	if err := noteUsed(k.root, selection); err != nil {
+	if err := premises.NoteUsed(k.root, selection); err != nil {
 		return nil, errors.Join(err, all.Close(p))
 	}
 	return p, nil
 }
 
 // Places lists the providers at which sessions of the city may be. A city that is
-// older than usedFile may have some at each that needs no argument.
+// older than that list may have some at each that needs no argument.
 func (d *Daemon) Places(root string) ([]string, error) {
-	used, err := usedSelections(root)
+	used, err := premises.Used(root)
 	if err != nil || len(used) > 0 {
 		return used, err
 	}
@@ -76,36 +69,6 @@ func (d *Daemon) Places(root string) ([]string, error) {
 		}
 	}
 	return used, nil
-}
-
-// usedSelections returns what usedFile says.
-func usedSelections(root string) ([]string, error) {
-	text, err := os.ReadFile(filepath.Join(root, premises.StateFolder, providerFolder, usedFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot read which providers were used: %w", err)
-	}
-	return slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool { return line == "" }), nil
-}
-
-// noteUsed adds a selection to usedFile. Only the city's controller writes it.
-func noteUsed(root, selection string) (err error) {
-	used, err := usedSelections(root)
-	if err != nil || slices.Contains(used, selection) || strings.Contains(selection, "\n") {
-		return err
-	}
-	dir := filepath.Join(root, premises.StateFolder, providerFolder)
-	if err := os.MkdirAll(dir, premises.Private); err != nil {
-		return fmt.Errorf("cannot note which providers are used: %w", err)
-	}
-	file, err := os.OpenFile(filepath.Join(dir, usedFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, premises.PrivateFile)
-	if err != nil {
-		return fmt.Errorf("cannot note which providers are used: %w", err)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	if _, err := file.WriteString(selection + "\n"); err != nil {
-		return err
-	}
-	return file.Sync()
 }
 
 // closed says which of the places that a configuration names cannot be opened, and

@@ -24,14 +24,11 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// providerFolder is where drivers keep what has to last, in stateFolder.
-const providerFolder = "provider"
-
 // providerConfig is what the drivers of a city are opened with.
 func (d *Daemon) providerConfig(root, dir string, logger *slog.Logger) all.Config {
 	city := d.section(root)
 	return all.Config{
-		Dir: dir, LogDir: filepath.Join(root, premises.StateFolder, premises.LogFolder), StateDir: filepath.Join(root, premises.StateFolder, providerFolder),
+		Dir: dir, LogDir: filepath.Join(root, premises.StateFolder, premises.LogFolder), StateDir: filepath.Join(root, premises.StateFolder, premises.ProviderFolder),
 		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: d.routing(&city.Session), ACP: d.acp(&city.Session.ACP), Far: d.far(root, &city.Session),
 		Env: d.env.base(agentcli.Builtin()), Environ: d.env, Shim: d.shimCommand(), Logger: logger,
 	}

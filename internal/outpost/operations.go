@@ -80,6 +80,18 @@ func operations() map[string]operation {
 			}
 			return s.greet(context.WithoutCancel(ctx), h)
 		}},
+		"remove": {finishes: true, run: func(_ context.Context, s *server, _ request) (any, error) {
+			running, err := s.provider.ListRunning("")
+			switch {
+			case err != nil:
+				return nil, err
+			case len(running) > 0:
+				return nil, fmt.Errorf("sessions are there: %v", running)
+			case s.opts.Remove == nil:
+				return nil, errors.ErrUnsupported
+			}
+			return nil, s.opts.Remove()
+		}},
 		"discard": {run: func(_ context.Context, s *server, r request) (any, error) {
 			var n names
 			if err := json.Unmarshal(r.Body, &n); err != nil {

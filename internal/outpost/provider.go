@@ -32,6 +32,12 @@ func (p *Provider) Reach(ctx context.Context) error {
 	return err
 }
 
+// Remove removes the far end's folders. It is refused while a session is there.
+func (p *Provider) Remove(ctx context.Context) error {
+	_, err := ask[nothing](ctx, p.link, "remove", "", nothing{})
+	return err
+}
+
 const (
 	usualAsk = 15 * time.Second
 	usualAct = 2 * time.Minute

@@ -29,6 +29,8 @@ type ServeOptions struct {
 	Socket string
 	// Version is told to the near end.
 	Version string
+	// Remove removes all that the outpost has over there; no session is left then. Nil: it stays.
+	Remove func() error
 }
 
 // workerSocket is the name of the worker API's socket in the outpost's folder.

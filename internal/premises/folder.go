@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,8 +26,10 @@ const (
 	LockFile      = "controller.lock"
 	LogFolder     = "log"
 	HooksFolder   = "hooks" // in StateFolder: what the agents' hooks need
-	StoreFile     = "city.db"
-	LogFile       = "controller.log"
+	// ProviderFolder, in StateFolder, is where drivers keep what has to last.
+	ProviderFolder = "provider"
+	StoreFile      = "city.db"
+	LogFile        = "controller.log"
 
 	Private     = 0o700 // the mode of a folder that nobody else may enter
 	PrivateFile = 0o600
@@ -86,7 +89,7 @@ func RuntimeDir(root, base string) (string, error) {
 }
 
 // Tidy removes the folder for sockets if no session is left in it. Only the
-// city's controller calls it: nobody else starts sessions.
+// city's controller calls it, or who leaves last (see [Visit]): nobody else starts sessions.
 func Tidy(root string) {
 	choice := filepath.Join(root, StateFolder, ChoiceFile)
 	written, err := os.ReadFile(choice)
@@ -94,13 +97,46 @@ func Tidy(root string) {
 	if err != nil || filepath.Base(dir) != ID(root) {
 		return
 	}
-	drivers, err := os.ReadDir(dir)
-	for _, driver := range drivers {
-		err = errors.Join(err, os.Remove(filepath.Join(dir, driver.Name()))) // only if it is empty
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() {
+			err = errors.Join(err, syscall.Rmdir(filepath.Join(dir, e.Name()))) // a driver's, only if it is empty
+		}
 	}
-	if err == nil && os.Remove(dir) == nil {
+	if err != nil {
+		return // sessions need the sockets beside their folders
+	}
+	for _, e := range entries {
+		_ = os.Remove(filepath.Join(dir, e.Name())) // what stays keeps the folder
+	}
+	if os.Remove(dir) == nil {
 		_ = os.Remove(choice) // it names nothing any more; left behind, it is used again
 	}
+}
+
+// Sockets returns the folders for sockets that the city may have: the one that was chosen, and
+// those that would be. chosen is empty if none is written down.
+func Sockets(root, base string) (chosen string, all []string) {
+	all = candidates(root, base)
+	written, err := os.ReadFile(filepath.Join(root, StateFolder, ChoiceFile))
+	dir := strings.TrimSpace(string(written))
+	if err != nil || !filepath.IsAbs(dir) || filepath.Base(dir) != ID(root) {
+		return "", all // what is written there is no choice of ours
+	}
+	if !slices.Contains(all, dir) {
+		all = append(all, dir)
+	}
+	return dir, all
+}
+
+// Own reports whether there is a folder at path that belongs to this user and is no link.
+func Own(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || int(owner.Uid) == os.Getuid()
 }
 
 // candidates returns where the sockets may be, the best first.
@@ -143,7 +179,11 @@ func MakePrivate(dir string) error {
 	} else if err := os.MkdirAll(above, Private); err != nil {
 		return err
 	}
-	return ownFolder(dir)
+	err := ownFolder(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return MakePrivate(dir) // the last other city has just taken away the folder above
+	}
+	return err
 }
 
 func ownFolder(dir string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,35 +21,57 @@ import (
 // client.ErrRefused and names its process; one that is about to end, or was just
 // killed, is waited for.
 func Lock(ctx context.Context, root string, pid int) (release func() error, err error) {
-	path := filepath.Join(root, StateFolder, LockFile)
-	if err := os.MkdirAll(filepath.Dir(path), Private); err != nil {
+	if err := os.MkdirAll(filepath.Join(root, StateFolder), Private); err != nil {
 		return nil, fmt.Errorf("cannot make the city's folder: %w", err)
 	}
+	return hold(ctx, root, pid, lockPatience, "; gc controller stop ends it")
+}
+
+// Hold is Lock for who takes the city away, and waits longer. It makes no folder: the error
+// matches fs.ErrNotExist if the city has none, or somebody else has just removed it.
+func Hold(ctx context.Context, root string, pid int) (release func() error, err error) {
+	return hold(ctx, root, pid, holdPatience, ", or is just being uninstalled: end that process, or wait for it; agents go on without it")
+}
+
+func hold(ctx context.Context, root string, pid int, patience time.Duration, remedy string) (release func() error, err error) {
+	path := filepath.Join(root, StateFolder, LockFile)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, PrivateFile)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the controller's lock: %w", err)
 	}
-	err = flockWithin(ctx, lockPatience, file)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = fmt.Errorf("%w: the city has a controller already%s; gc controller stop ends it", client.ErrRefused, holder(file))
-	} else if err != nil {
+	err = flockWithin(ctx, patience, file)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		err = fmt.Errorf("%w: the city has a controller already%s%s", client.ErrRefused, holder(file), remedy)
+	case err != nil:
 		err = fmt.Errorf("cannot lock %s: %w", path, err)
+	case !leadsTo(path, file):
+		err = fmt.Errorf("the city was just uninstalled: %s is gone: %w", path, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	if err := file.Truncate(0); err == nil {
-		_, err = file.WriteAt([]byte(strconv.Itoa(pid)+"\n"), 0)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("cannot write the controller's lock: %w", err), file.Close())
-		}
+		_, _ = file.WriteAt([]byte(strconv.Itoa(pid)+"\n"), 0) // it only tells people who holds it; the disk may be full
 	}
 	return file.Close, nil
+}
+
+// leadsTo reports whether path is still the name of an open file.
+func leadsTo(path string, file *os.File) bool {
+	ours, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(ours, there)
 }
 
 const (
 	// lockPatience is how long a controller waits for the one before it.
 	lockPatience = time.Second
+	// holdPatience is how long one that takes the city away waits for another.
+	holdPatience = 20 * time.Second
 	lockPause    = 20 * time.Millisecond
 )
 
@@ -99,5 +122,39 @@ func flock(file *os.File, how int) error {
 		if !errors.Is(err, syscall.EINTR) {
 			return err
 		}
+	}
+}
+
+// visitFile, in StateFolder, is locked by all who are at a place without a controller.
+const visitFile = "visit.lock"
+
+// Visit says that this process uses the folders of a place that has no controller, an
+// outpost. Who is the last to leave tidies up: nobody's socket is taken away.
+func Visit(root string) (leave func() error, err error) {
+	path := filepath.Join(root, StateFolder, visitFile)
+	for {
+		if err := os.MkdirAll(filepath.Dir(path), Private); err != nil {
+			return nil, fmt.Errorf("the outpost has no folder: %w", err)
+		}
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, PrivateFile)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // removed between the two lines
+		}
+		if err == nil {
+			err = flock(file, syscall.LOCK_SH)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot enter the outpost: %w", err)
+		}
+		if !leadsTo(path, file) {
+			_ = file.Close() // nothing was written; the outpost was just removed
+			continue
+		}
+		return func() error {
+			if leadsTo(path, file) && flock(file, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+				Tidy(root)
+			}
+			return file.Close()
+		}, nil
 	}
 }

@@ -88,6 +88,7 @@ func TestNothingReachesTheTerminal(t *testing.T) {
 		"explain":    s.Explanation(explained),
 		"explain up": s.Explanation(running),
 		"census":     s.Census(filled[client.Census]()),
+		"remains":    s.Remains(filled[client.Remains]()),
 		"providers":  s.Providers(filled[[]client.Provider]()),
 		"usage":      s.Usage(filled[client.Usage]()),
 		"tools":      s.Usage(client.Usage{By: "tool", Groups: filled[[]client.UsageSum]()}),

@@ -79,7 +79,7 @@ func TestKilledLook(t *testing.T) {
 	a.await(ledger.Ready, 1)
 	displays := func() []string { return must(filepath.Glob(filepath.Join(s.dir, "state", "screen", "sockets", "*-*"))) }
 	killed := false
-	for range 20 { // a look may end before it is killed
+	for end := time.Now().Add(time.Minute); !killed && time.Now().Before(end); { // a look may end before it is killed
 		peek := osexec.Command(s.path, "peek", "watched", "0")
 		peek.Env, peek.SysProcAttr = s.env, &syscall.SysProcAttr{Setpgid: true}
 		if err := peek.Start(); err != nil {
@@ -90,19 +90,16 @@ func TestKilledLook(t *testing.T) {
 			defer close(ended)
 			_ = peek.Wait() // it is killed
 		}()
-		until(t, "the display is made", func() bool {
+		for over := false; !over && len(displays()) == 0; {
 			select {
 			case <-ended:
-				return true
-			default:
-				return len(displays()) > 0
+				over = true
+			case <-time.After(time.Millisecond): // it is there for a few of them
 			}
-		})
+		}
 		_ = syscall.Kill(-peek.Process.Pid, syscall.SIGKILL) // it may have ended by itself
 		<-ended
-		if killed = len(displays()) > 0; killed {
-			break
-		}
+		killed = len(displays()) > 0
 	}
 	if !killed {
 		t.Fatal("no look was killed in its middle")

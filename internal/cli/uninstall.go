@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/desk"
+	"gascity/internal/cli/page"
+)
+
+// uninstallFlags are the flags of gc uninstall.
+type uninstallFlags struct {
+	client.UninstallRequest
+
+	yes, dryRun bool
+	timeout     time.Duration
+}
+
+func uninstallCommand(a *app) *cobra.Command {
+	var flags uninstallFlags
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Remove all that the city has left on this machine, but for its own files",
+		Long: `Ends the city as gc stop does, and what is left of its processes; then removes what gc has made: the
+folders .gc and .runtime, sockets, servers of terminals, and the outposts on other hosts. With .gc go
+the receipts, events and usage of the city. It keeps city.toml, work folders, conversations of agent
+CLIs and whatever else gc has not made. At its end it looks again: exit status 0 means that nothing is
+left. While something cannot be ended, it is named and nothing is removed. No controller is needed.`,
+		Example: "  gc uninstall --dry-run\n  gc uninstall --yes",
+		Args:    desk.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			daemon, err := a.daemon()
+			if err != nil {
+				return err
+			}
+			root, err := a.Root()
+			if err != nil {
+				return err
+			}
+			if a.Getenv("GC_CITY_PATH") == root {
+				return fmt.Errorf("%w: this would end the agent that asks for it, before it is done; call it from outside of the city", client.ErrRefused)
+			}
+			return a.uninstall(cmd.Context(), daemon, root, flags)
+		},
+	}
+	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&flags.dryRun, "dry-run", "n", false, "only list what would go")
+	cmd.Flags().BoolVar(&flags.LeaveUnreachable, "leave-unreachable", false, "leave behind what is at places that cannot be reached; exit status 1 all the same")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultStopTimeout, "how long the agents have to end")
+	return a.Listing(cmd)
+}
+
+func (a *app) uninstall(ctx context.Context, d Remains, root string, flags uninstallFlags) error {
+	remains, err := d.Remains(root)
+	if err != nil {
+		return err
+	}
+	if flags.dryRun && a.JSON {
+		return a.Document(remains)
+	}
+	if remains.Empty() {
+		a.Talk("there is nothing of %s on this machine but its own files", root)
+		return a.told(client.Uninstalled{Remains: remains, Stopped: []string{}, Removed: []string{}, Left: []client.Obstacle{}, Clean: true})
+	}
+	if !a.JSON {
+		fmt.Fprint(a.Stdout, a.Sheet().Remains(remains))
+	}
+	if flags.dryRun {
+		return nil
+	}
+	if len(remains.Foreign) > 0 {
+		return fmt.Errorf("%w: nothing was ended or removed: %s: %s", client.ErrRefused, remains.Foreign[0].What, remains.Foreign[0].Why)
+	}
+	if err := a.sure(remains, flags); err != nil {
+		return err
+	}
+	stopped, err := a.stopFirst(ctx, root, flags.timeout)
+	if err != nil {
+		return err
+	}
+	out, err := d.Uninstall(ctx, root, flags.UninstallRequest)
+	if err != nil {
+		return err
+	}
+	out.Remains, out.Stopped = remains, append(stopped, out.Stopped...)
+	return a.told(out)
+}
+
+// sure asks a person, or wants to have been told.
+func (a *app) sure(r client.Remains, flags uninstallFlags) error {
+	a.Talk("the city's receipts, events and usage go with it (%s), and nothing brings them back; city.toml and work folders stay", page.Size(r.History))
+	if flags.yes {
+		return nil
+	}
+	if !a.IsTerminal(a.Stdin) {
+		return fmt.Errorf("%w: nobody is there to be asked; look with gc uninstall --dry-run, then say --yes", client.ErrRefused)
+	}
+	a.Talk("end and remove all this? [y/N]")
+	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
+	if word := strings.ToLower(strings.TrimSpace(answer)); err != nil || word != "y" && word != "yes" {
+		return fmt.Errorf("%w: nothing was ended or removed", client.ErrRefused)
+	}
+	return nil
+}
+
+// answerLimit is how long a controller has to say that it is there.
+const answerLimit = 5 * time.Second
+
+// stopFirst ends the city by its controller, if one answers.
+func (a *app) stopFirst(parent context.Context, root string, timeout time.Duration) (sessions []string, err error) {
+	ctx, cancel := context.WithTimeout(parent, timeout)
+	defer cancel()
+	c := a.ClientOf(root)
+	defer c.Close()
+	looking, end := context.WithTimeout(ctx, answerLimit)
+	defer end()
+	before, err := c.Status(looking)
+	if err != nil {
+		return nil, nil // who does not answer is found by the lock that it holds
+	}
+	ended := a.endOf(before.Controller)
+	census, err := a.stopTold(ctx, c)
+	switch {
+	case errors.Is(err, client.ErrNoController):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !census.Clean:
+		a.printCensus(census)
+		a.Talk("gc: nothing was removed")
+		return nil, desk.Said(desk.Failed)
+	}
+	for _, s := range census.Sessions {
+		sessions = append(sessions, s.Session)
+	}
+	return sessions, a.awaitGone(ctx, c, before.Controller, ended)
+}
+
+// told prints what came of it; the exit status is true.
+func (a *app) told(out client.Uninstalled) error {
+	if a.JSON {
+		if err := a.Document(out); err != nil {
+			return err
+		}
+	}
+	if words := page.Uninstalled(out); words != "" {
+		a.Talk("%s", words)
+	}
+	if !out.Clean {
+		return desk.Said(desk.Failed)
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package all
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Distant returns those of the selections whose sessions are not, or may not be, on this
+// machine, each once. What is not known may be anywhere.
+func Distant(selections []string) (out []string) {
+	for _, selection := range selections {
+		if driver, _, err := Find(selection); (err != nil || driver.Where != Here) && !slices.Contains(out, selection) {
+			out = append(out, selection)
+		}
+	}
+	return out
+}
+
+// KeptIn returns the providers that have kept sessions in a folder for sockets.
+func KeptIn(dir string) (selections []string) {
+	for _, driver := range Drivers() {
+		if driver.Where != Here || driver.Route != nil {
+			continue
+		}
+		if info, err := os.Lstat(filepath.Join(dir, driver.Name)); err == nil && info.IsDir() {
+			selections = append(selections, driver.Name)
+		}
+	}
+	return selections
+}
