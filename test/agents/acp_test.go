@@ -23,9 +23,16 @@ type speaker struct {
 	found bed.Installed
 	seat  bed.Seat
 	dir   string
+	begun time.Time // no sooner has its conversation
 }
 
 func speak(t *testing.T, program, name string, args ...string) *speaker {
+	t.Helper()
+	return speakVersion(t, "1", program, name, args...)
+}
+
+// speakVersion is speak in a version of the protocol.
+func speakVersion(t *testing.T, version, program, name string, args ...string) *speaker {
 	t.Helper()
 	found := bed.Need(t, name)
 	dir, err := os.MkdirTemp("/tmp", "gcs-") //nolint:usetesting // socket paths are short
@@ -66,6 +73,10 @@ func speak(t *testing.T, program, name string, args ...string) *speaker {
 	if !strings.HasSuffix(found.Name, "-acp") {
 		found.Name += " by ACP"
 	}
+	if version != "1" {
+		found.Name += ", draft of version " + version
+	}
+	seat.Env["GC_ACP_VERSION"] = version
 	began := time.Now()
 	err = p.Start(t.Context(), "one", runtime.Config{
 		Command: "exec " + strings.Join(append([]string{found.Path}, args...), " "), WorkDir: seat.Work, Env: seat.Env, ReadyPromptPrefix: ">",
@@ -74,7 +85,7 @@ func speak(t *testing.T, program, name string, args ...string) *speaker {
 		t.Fatal(err)
 	}
 	note(t, found, "launch", "takes prompts %.1f s after its start", time.Since(began).Seconds())
-	return &speaker{p, model, found, seat, dir}
+	return &speaker{p, model, found, seat, dir, time.Now()}
 }
 
 func (s *speaker) deliver(t *testing.T, id, text string) {
@@ -194,6 +205,9 @@ func (s *speaker) again(t *testing.T, args []string) {
 	}
 	if err := s.Stop("one"); err != nil {
 		t.Fatal(err)
+	}
+	if until := s.begun.Truncate(time.Minute).Add(time.Minute); s.found.Name == "gemini by ACP" {
+		<-time.After(time.Until(until)) // in the same minute it loses the conversation when it loads it
 	}
 	env := maps.Clone(s.seat.Env)
 	env[runtime.VariableConversation] = before.Conversation.ID

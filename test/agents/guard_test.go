@@ -71,6 +71,9 @@ func brief(text string) string {
 			text = line
 		}
 	}
+	if _, reason, named := strings.Cut(text, "]: "); named { // of the command that says so
+		text = reason
+	}
 	text = strings.TrimSpace(text)
 	return text[:min(len(text), 160)]
 }
@@ -128,20 +131,25 @@ func (a *agent) killController() {
 // spent is what a model has told that it took.
 type spent struct{ responses, input, output int64 }
 
-// told is what the mock has told the agent, without asides and with them. What it had told
-// of an answer that was cut off counts if the CLI has kept that.
-func (a *agent) told() (main, all spent) {
+// told is what the mock has told the agent: in answer to prompts, with summaries of its own
+// conversation, and with other asides. What it had told of an answer that was cut off counts if
+// the CLI has kept that.
+func (a *agent) told() (main, summed, all spent) {
 	kept := a.transcripts()
 	for _, r := range a.Model.Requests() {
 		if r.Caller != a.name || r.Usage == (mockmodel.Usage{}) || !r.Fine() && (!r.Aborted || !strings.Contains(kept, `"`+r.Response+`"`)) {
 			continue
 		}
-		all = spent{all.responses + 1, all.input + int64(r.Usage.Input), all.output + int64(r.Usage.Output)}
+		one := spent{1, int64(r.Usage.Input), int64(r.Usage.Output)}
+		all = all.plus(one)
+		if r.Main || r.Summary {
+			summed = summed.plus(one)
+		}
 		if r.Main {
-			main = spent{main.responses + 1, main.input + int64(r.Usage.Input), main.output + int64(r.Usage.Output)}
+			main = main.plus(one)
 		}
 	}
-	return main, all
+	return main, summed, all
 }
 
 // transcripts are the JSON lines that the CLI keeps in its home, of all conversations.
@@ -171,22 +179,66 @@ func usage(a *agent, in string) {
 	ctx, cancel := a.patient()
 	defer cancel()
 	for {
-		main, all := a.told()
+		main, summed, all := a.told()
 		got := a.counted()
 		switch {
 		case got == all:
 			note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has told%s", all.responses, all.input, all.output, in)
 			return
-		case got == main:
+		case got == main || got == summed:
 			note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has told, without %d asides that the CLI does not tell of%s",
-				main.responses, main.input, main.output, all.responses-main.responses, in)
+				got.responses, got.input, got.output, all.responses-got.responses, in)
 			return
 		case ctx.Err() != nil:
-			a.t.Errorf("counted are %+v; told were %+v, with asides %+v", got, main, all)
+			if lost := a.dropped(); lost.responses > 0 && got.plus(lost) == main {
+				note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has told, but for %d that the CLI has dropped and has no record of%s",
+					got.responses, got.input, got.output, lost.responses, in)
+				return
+			}
+			a.t.Errorf("counted are %+v; told were %+v, with summaries %+v, with all asides %+v; not told was of %q", got, main, summed, all, a.untold())
 			return
 		}
 		<-time.After(100 * time.Millisecond)
 	}
+}
+
+// dropped are answers that were sent in full, and that Claude Code, whose transcripts name each
+// answer, has kept nothing of: nobody can tell of them.
+func (a *agent) dropped() (lost spent) {
+	if a.found.Name != "claude" {
+		return spent{}
+	}
+	kept := a.transcripts()
+	for _, r := range a.Model.Requests() {
+		if r.Caller == a.name && r.Main && r.Fine() && r.Response != "" && !strings.Contains(kept, r.Response) {
+			lost = lost.plus(spent{1, int64(r.Usage.Input), int64(r.Usage.Output)})
+		}
+	}
+	return lost
+}
+
+// untold are the answers that no word to the city has named, for who looks into it.
+func (a *agent) untold() (out []string) {
+	past, err := a.Client.PastEvents(a.t.Context(), 0)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var told strings.Builder
+	for _, e := range past.Events {
+		if e.Kind == "worker.telemetry" {
+			told.WriteString(e.Data["body"])
+		}
+	}
+	for _, r := range a.Model.Requests() {
+		if r.Caller == a.name && r.Response != "" && !strings.Contains(told.String(), r.Response) {
+			last := ""
+			if n := len(r.History); n > 0 {
+				last = r.History[n-1]
+			}
+			out = append(out, fmt.Sprintf("%d %s %s main %v aborted %v calls %d %s behind %.60s", r.N, r.Response, r.Model, r.Main, r.Aborted, len(r.Calls), r.Ended.Format(time.TimeOnly), last))
+		}
+	}
+	return out[max(0, len(out)-20):]
 }
 
 // counted is what the city says that the agent has spent.

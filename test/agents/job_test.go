@@ -65,9 +65,7 @@ func TestACityAtWork(t *testing.T) {
 
 // speaking is the profile of the agent that speaks ACP. Its sandbox needs bubblewrap.
 const speaking = `[providers.speaker]
-base = "builtin:generic"
-command = "codex-acp"
-acp_command = "codex-acp"
+base = "builtin:codex"
 acp_args = ["-c", "sandbox_mode=\"danger-full-access\"", "-c", "approval_policy=\"never\""]
 `
 

@@ -23,6 +23,7 @@ type turnKind struct {
 	fail []mockmodel.Fault // what its requests meet first
 	cut  bool              // it is interrupted
 	only []string          // CLIs that can have it; empty: all
+	none []string          // CLIs that cannot
 }
 
 // turnKinds are what the run goes through, over and over.
@@ -32,7 +33,7 @@ func turnKinds() []turnKind {
 		{name: "tool", text: "[[tool:sleep 0.7]][[text:the tool is done]]"},
 		{name: "slow", text: "[[delay:0.4]][[slow:0.8]][[text:" + counted("some more", 30) + "]]"},
 		{name: "interrupt", text: "[[delay:60]]", cut: true},
-		{name: "retries", text: "[[text:after all]]", fail: []mockmodel.Fault{{Count: 2, Status: http.StatusTooManyRequests, RetryAfter: "1"}}},
+		{name: "retries", text: "[[text:after all]]", fail: []mockmodel.Fault{{Count: 2, Status: http.StatusTooManyRequests, RetryAfter: "1"}}, none: []string{"codex-acp"}}, // which gives up at once
 		{name: "error", text: "[[text:never said]]", fail: []mockmodel.Fault{{Count: 1, Status: http.StatusBadRequest}}, only: []string{"claude", "pi", "codex"}},
 		{name: "tools", text: "[[tools:true;;sleep 0.3]][[steps:2:true]][[text:all are done]]"},
 		{name: "background", text: `[[call:Bash:{"command":"sleep 1","description":"waits","run_in_background":true}]][[text:it goes on]]`, only: []string{"claude"}},
@@ -147,7 +148,11 @@ func working(all []mockmodel.Request, caller string, cuts []time.Time) (out []sp
 			continue
 		}
 		known := r.At.Add(admitted())
-		out = append(out, span{known, r.Ended, "request " + strconv.Itoa(r.N) + " was open"})
+		ended := r.Ended
+		if r.Aborted { // whoever cut it off has said so before its connection's end is seen here
+			ended = ended.Add(-admitted())
+		}
+		out = append(out, span{known, ended, "request " + strconv.Itoa(r.N) + " was open"})
 		announces := r.Fine() && len(r.Calls) > 0 || r.Status == http.StatusTooManyRequests
 		if !announces || i+1 == len(all) || slices.ContainsFunc(cuts, func(c time.Time) bool { return c.After(r.Ended) && c.Before(all[i+1].At) }) {
 			continue
@@ -176,10 +181,18 @@ func settled(all []mockmodel.Request, caller string, from int) bool {
 
 // state takes an agent through turns of all kinds: it is never said to rest while its model
 // has a request open or announced, and said to soon after the last byte (R2).
-func state(a *agent, in string) {
-	n := setting("GC_AGENTS_TURNS", 6)
-	kinds := slices.DeleteFunc(turnKinds(), func(k turnKind) bool { return len(k.only) > 0 && !slices.Contains(k.only, a.found.Name) })
+func state(a *agent, in string) { states(a, in, setting("GC_AGENTS_TURNS", 6)) }
+
+// states is state with so many turns.
+func states(a *agent, in string, n int) {
+	kinds := slices.DeleteFunc(turnKinds(), func(k turnKind) bool {
+		return len(k.only) > 0 && !slices.Contains(k.only, a.found.Name) || slices.Contains(k.none, a.found.Name)
+	})
 	began := len(a.Model.Requests())
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
 	l := a.watched()
 	var late, called []time.Duration
 	by := map[string]int{}
@@ -217,7 +230,7 @@ func state(a *agent, in string) {
 	if len(seen) == 0 || len(spans) < n/2 {
 		a.t.Errorf("only %d looks at %d times of work", len(seen), len(spans))
 	}
-	words := fmt.Sprintf("%d wrong states in %d turns (tools, errors, retries, interrupts), looked at %d times; idle since %s after the last byte, by %s", wrong, n, len(seen), spread(late), most(by))
+	words := fmt.Sprintf("%d wrong states in %d turns (%s), looked at %d times; idle since %s after the last byte, by %s", wrong, n, strings.Join(names, ", "), len(seen), spread(late), most(by))
 	if len(called) > 0 {
 		words += fmt.Sprintf(", of which the CLI takes %s to call a hook", spread(called))
 	}

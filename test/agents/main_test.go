@@ -232,7 +232,7 @@ func (a *agent) same(got, want string) bool {
 }
 
 // untabs reports whether the CLI makes four spaces of a tab that is pasted.
-func (a *agent) untabs() bool { return slices.Contains([]string{"claude", "pi"}, a.found.Name) }
+func (a *agent) untabs() bool { return a.found.Name == "claude" }
 
 // spread tells the middle and the greatest of durations.
 func spread(all []time.Duration) string {

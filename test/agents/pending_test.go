@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,30 +14,47 @@ import (
 	"gascity/test/agents/mockmodel"
 )
 
+// asking is how a CLI is made to ask before it runs a tool.
+type asking struct {
+	toml string                   // of its agent
+	env  map[string]string        // the same
+	call func(file string) string // has the model call a tool that makes the file
+}
+
+// shelled calls the CLI's shell.
+func shelled(file string) string { return "[[tool:touch " + file + "]]" }
+
+// askings are the CLIs that can ask.
+func askings() map[string]asking {
+	return map[string]asking{
+		"claude": {toml: `permission_mode = "manual"`, call: shelled},
+		"codex": {toml: `permission_mode = "suggest"`, call: func(file string) string {
+			return fmt.Sprintf(`[[call:exec_command:{"cmd":"touch %s","sandbox_permissions":"require_escalated","justification":"May it?"}]]`, file)
+		}},
+		"gemini":   {toml: `permission_mode = "default"`, call: shelled},
+		"opencode": {env: map[string]string{"OPENCODE_PERMISSION": `{"bash":"ask"}`}, call: shelled},
+	}
+}
+
 // TestPermissionPrompts has agents that may do nothing unasked call a tool: the CLI's own
 // question is listed, a person answers it by the label of an option, and the tool runs or
-// does not (R4).
+// does not (R4). The agent is idle then, and takes the next prompt alone.
 func TestPermissionPrompts(t *testing.T) {
 	together(t)
-	modes := map[string]string{"claude": "manual", "codex": "suggest"}
-	calls := map[string]func(string) string{
-		"claude": func(file string) string { return "[[tool:touch " + file + "]]" },
-		"codex": func(file string) string {
-			return fmt.Sprintf(`[[call:exec_command:{"cmd":"touch %s","sandbox_permissions":"require_escalated","justification":"May it?"}]]`, file)
-		},
-	}
-	for _, name := range driven("claude", "codex") {
+	for _, name := range driven("claude", "codex", "gemini", "opencode") {
 		t.Run(name, func(t *testing.T) {
 			together(t)
-			c := bed.Open(t, "pty", bed.Member{Name: "asks", CLI: name, TOML: fmt.Sprintf("permission_mode = %q", modes[name])})
+			how := askings()[name]
+			c := bed.Open(t, "pty", bed.Member{Name: "asks", CLI: name, TOML: how.toml, Env: how.env})
 			a := of(t, c, "asks")
 			owes(t, a.found, "pending")
 			a.ready()
 			a.primed()
 			var listed, acted []time.Duration
-			for _, answer := range []string{"yes", "no"} {
-				trap := filepath.Join(c.Seats["asks"].Work, answer)
-				began, p := a.asked("Please " + calls[name](answer) + "[[text:over]]")
+			for _, answer := range []string{"yes", "no", "yes", "no"} {
+				file := fmt.Sprint(answer, len(listed))
+				text := "Please " + how.call(file) + "[[text:over]]"
+				began, p := a.asked(text)
 				listed = append(listed, p.Since.Sub(began))
 				answered := time.Now()
 				if out, err := c.Run(t.Context(), "respond", p.ID, label(p, answer)); err != nil {
@@ -44,16 +62,63 @@ func TestPermissionPrompts(t *testing.T) {
 				}
 				if answer == "yes" {
 					a.over()
-					acted = append(acted, time.Since(answered))
-				} else {
-					a.ready()
 				}
-				if _, err := os.Stat(trap); (err == nil) != (answer == "yes") {
-					a.fail("the answer was %q, and the tool ran: %v; the model was told %q", answer, err == nil, a.about("Please "+calls[name](answer)))
+				a.ready()
+				made, err := os.Stat(filepath.Join(c.Seats["asks"].Work, file))
+				if (err == nil) != (answer == "yes") {
+					a.fail("the answer was %q, and the tool ran: %v; the model was told %q", answer, err == nil, a.about(text))
+				}
+				if err == nil {
+					acted = append(acted, made.ModTime().Sub(answered))
+				}
+				heard, next := len(a.Model.Prompts(a.name)), "After "+file
+				a.say(next, client.ReceiptConsumed)
+				a.heard(next)
+				if got := a.Model.Prompts(a.name)[heard:]; len(got) != 1 {
+					t.Errorf("after the answer %q the model heard %+v", answer, got)
+				}
+				a.ready()
+			}
+			if usual := slices.Sorted(slices.Values(listed))[len(listed)/2]; usual > 2*time.Second {
+				t.Errorf("a question was listed %s after the model's call", usual)
+			}
+			note(t, a.found, "pending", "listed %s after the model's call; allowed and denied by the options' labels, the tool ran %s after gc respond began; after a no it takes the next prompt alone",
+				spread(listed), spread(acted))
+			closed(a)
+		})
+	}
+}
+
+// TestNoPermissionPrompts holds that a CLI without permission prompts has none to list: its
+// tools run, and nothing is pending at any time of it.
+func TestNoPermissionPrompts(t *testing.T) {
+	together(t)
+	for _, name := range driven("pi") {
+		t.Run(name, func(t *testing.T) {
+			together(t)
+			const tools = 3
+			c := bed.Open(t, "pty", bed.Member{Name: "asks", CLI: name})
+			a := of(t, c, "asks")
+			owes(t, a.found, "pending")
+			a.ready()
+			a.primed()
+			for i := range tools {
+				file := fmt.Sprint("file", i)
+				text := "Please " + shelled(file) + "[[text:over]]"
+				a.say(text, client.ReceiptSubmitted)
+				a.heard(text)
+				a.over()
+				a.ready()
+				if _, err := os.Stat(filepath.Join(c.Seats["asks"].Work, file)); err != nil {
+					a.fail("the tool did not run: %v", err)
 				}
 			}
-			note(t, a.found, "pending", "listed %s after the model's call; allowed and denied by the options' labels, the tool ran and the model heard of it %s after the answer",
-				spread(listed), spread(acted))
+			past, err := c.Client.PastEvents(t.Context(), 0)
+			raised := slices.ContainsFunc(past.Events, func(e client.Event) bool { return strings.HasPrefix(e.Kind, "pending.") })
+			if err != nil || len(past.Events) == 0 || raised {
+				t.Errorf("the city tells of questions: %v, %+v", err, past.Events)
+			}
+			note(t, a.found, "pending", "it has no permission prompts: %d tools ran, and nothing was ever pending", tools)
 			closed(a)
 		})
 	}
@@ -61,7 +126,7 @@ func TestPermissionPrompts(t *testing.T) {
 
 // label is the option that says so, in the words of the hook or of the screen.
 func label(p client.Pending, answer string) string {
-	words := map[string][]string{"yes": {"Allow once", "Yes"}, "no": {"Deny", "No"}}[answer]
+	words := map[string][]string{"yes": {"Allow once", "Yes", "Yes, proceed (y)"}, "no": {"Deny", "No", "No, suggest changes (esc)", "Reject"}}[answer]
 	for _, option := range p.Options {
 		if slices.Contains(words, option) {
 			return option

@@ -1,8 +1,12 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,11 +18,12 @@ import (
 
 // speech is how an agent that speaks the Agent Client Protocol tells what it does.
 type speech struct {
-	profile string // empty: one of the city's, of the generic kind
-	args    string // of that
-	tool    string // its name for its shell
-	plan    string // the call that makes a plan; empty: it tells of none
-	mode    string // that it can be started in
+	profile string            // empty: one of the city's, of the generic kind
+	args    string            // of that
+	tool    string            // its name for its shell
+	plan    string            // the call that makes a plan; empty: it tells of none
+	mode    string            // that it can be started in
+	env     map[string]string // with it the agent asks before it uses its shell
 }
 
 func speeches() map[string]speech {
@@ -28,7 +33,8 @@ func speeches() map[string]speech {
 			args: `"-c", "sandbox_mode=\"danger-full-access\"", "-c", "approval_policy=\"never\""`, tool: "execute", mode: "full-access",
 			plan: `update_plan:{"plan":[{"step":"one step","status":"in_progress"}]}`,
 		},
-		"gemini": {profile: "gemini", mode: "yolo"},
+		"gemini":   {profile: "gemini", mode: "yolo"},
+		"opencode": {profile: "opencode", env: map[string]string{"OPENCODE_PERMISSION": `{"bash":"ask"}`}},
 	}
 }
 
@@ -41,23 +47,157 @@ func TestSpeakersTell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			together(t)
 			s := speeches()[name]
-			m := bed.Member{Name: "a", CLI: name, Profile: s.profile, TOML: `session = "acp"`, City: "[session.auto]\ndefault = \"pty\"\n[session.acp]\nhandshake_timeout = \"90s\"\n"}
-			if s.mode != "" {
-				m.Env = map[string]string{"GC_ACP_MODE": s.mode}
-			}
-			if s.profile == "" {
-				m.Profile = "speaker"
-				m.City += fmt.Sprintf("[providers.speaker]\nbase = \"builtin:generic\"\ncommand = %q\nacp_command = %q\nacp_args = [%s]\n", name, name, s.args)
-			}
-			a := of(t, bed.Open(t, "auto", m), "a")
-			if s.profile != "" {
-				a.found.Name += " by ACP"
-			}
+			a := speakerOf(t, name, s, "", s.mode)
 			owes(t, a.found, "usage")
 			a.tells(s)
 			closed(a)
 		})
 	}
+}
+
+// speakerOf is an agent by the protocol in a city of its own, in the mode if there is one.
+func speakerOf(t *testing.T, name string, s speech, city, mode string) *agent {
+	t.Helper()
+	m := bed.Member{Name: "a", CLI: name, Profile: s.profile, TOML: `session = "acp"`, City: "[session.auto]\ndefault = \"pty\"\n[session.acp]\nhandshake_timeout = \"90s\"\n" + city}
+	m.Env = maps.Clone(s.env)
+	if m.Env == nil {
+		m.Env = map[string]string{}
+	}
+	if mode != "" {
+		m.Env["GC_ACP_MODE"] = mode
+	}
+	if s.profile == "" {
+		m.Profile = "speaker"
+		m.City += fmt.Sprintf("[providers.speaker]\nbase = \"builtin:generic\"\ncommand = %q\nacp_command = %q\nacp_args = [%s]\n", name, name, s.args)
+	}
+	a := of(t, bed.Open(t, "auto", m), "a")
+	if s.profile != "" {
+		a.found.Name += " by ACP"
+	}
+	return a
+}
+
+// TestSpeakersAreGuarded has agents that speak the Agent Client Protocol and ask before they
+// use their shell work in cities with a guard (R20): what is denied does not run and nobody is
+// asked, what is allowed is the question of the agent's own, and nothing is without a city.
+func TestSpeakersAreGuarded(t *testing.T) {
+	together(t)
+	for _, name := range driven("codex-acp", "claude-agent-acp", "gemini", "opencode") {
+		t.Run(name, func(t *testing.T) {
+			together(t)
+			s := speeches()[name]
+			s.args = strings.Replace(s.args, "never", "untrusted", 1)
+			a := speakerOf(t, name, s, guarded+"unguarded = \"report\"\n", "")
+			owes(t, a.found, "guard")
+			a.ready()
+			work := a.Seats[a.name].Work
+			a.uses("mkdir denied; git push --force origin main", "")
+			a.shows("(rule force-push)")
+			a.ready()
+			if open, err := a.Client.Pending(t.Context(), a.name, client.OnlyOpen); err != nil || len(open) > 0 {
+				t.Errorf("somebody was asked: %+v, %v", open, err)
+			}
+			if _, err := os.Stat(filepath.Join(work, "denied")); err == nil {
+				a.fail("what is denied ran")
+			}
+			a.uses("mkdir allowed", "yes")
+			if _, err := os.Stat(filepath.Join(work, "allowed")); err != nil {
+				a.fail("what is allowed did not run: %v", err)
+			}
+			word := a.guard()
+			if want := map[bool]string{true: "guarded", false: "unguarded"}[name == "opencode"]; !strings.HasPrefix(word, want) {
+				t.Errorf("it is called %q", word)
+			}
+			note(t, a.found, "guard", "what it asks for: a force push is denied, nobody is asked, and the model is told %q; what is allowed is asked, and runs; the session is %s", a.toldOf("denied"), word)
+			closed(a)
+		})
+	}
+}
+
+// TestSpeakersState takes agents that speak the Agent Client Protocol through turns of the kinds
+// that they can have: they are never said to rest while their model works (R2). They tell of
+// each turn's end themselves, and have no dialogs.
+func TestSpeakersState(t *testing.T) {
+	together(t)
+	for _, name := range driven("codex-acp", "claude-agent-acp", "gemini", "opencode") {
+		t.Run(name, func(t *testing.T) {
+			together(t)
+			s := speeches()[name]
+			s.env = nil
+			a := speakerOf(t, name, s, "", s.mode)
+			owes(t, a.found, "state")
+			a.ready()
+			note(t, a.found, "dialogs", "none: the protocol has no dialogs, and what the agent needs to be asked is asked by it")
+			states(a, "", min(setting("GC_AGENTS_TURNS", 6), 50))
+			closed(a)
+		})
+	}
+}
+
+// guard is what the city says of the agent's guard.
+func (a *agent) guard() string {
+	a.t.Helper()
+	s, err := a.Client.Status(a.t.Context())
+	if err != nil {
+		a.fail("no status: %v", err)
+	}
+	for _, one := range s.Agents {
+		if one.Name == a.name {
+			return strings.TrimSpace(cmp.Or(one.GuardDetail, one.Guard))
+		}
+	}
+	return ""
+}
+
+// uses has the model call its shell. The agent's question is answered so; without an answer
+// there must be none. It ends with the turn.
+func (a *agent) uses(command, answer string) {
+	a.t.Helper()
+	text := fmt.Sprintf("Please [[tool:%s]][[text:over]]", command)
+	if answer == "" {
+		a.say(text, client.ReceiptSubmitted)
+		a.heard(text)
+		a.ready()
+		return
+	}
+	_, p := a.asked(text)
+	once := ""
+	for _, option := range p.Options {
+		if (strings.HasPrefix(option, "Yes") || strings.HasPrefix(option, "Allow")) && (once == "" || len(option) < len(once)) {
+			once = option
+		}
+	}
+	if out, err := a.Run(a.t.Context(), "respond", p.ID, once); err != nil {
+		a.fail("%q is no answer to %q: %v\n%s", once, p.Options, err, out)
+	}
+	a.ready()
+}
+
+// shows waits until the agent's page has some words.
+func (a *agent) shows(words string) {
+	a.t.Helper()
+	ctx, cancel := a.patient()
+	defer cancel()
+	for {
+		page, err := a.Client.Peek(ctx, a.name, 200)
+		if err == nil && strings.Contains(page.Text, words) {
+			return
+		}
+		if ctx.Err() != nil {
+			a.fail("its page does not say %q: %v", words, err)
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
+// toldOf is what the model was told of the tool whose command has the word.
+func (a *agent) toldOf(word string) string {
+	for _, r := range a.Model.Requests() {
+		if r.Main && r.Caller == a.name && len(r.Results) > 0 && len(r.History) > 0 && strings.Contains(r.History[len(r.History)-1], word) {
+			return brief(strings.Join(r.Results, "\n"))
+		}
+	}
+	return "nothing: its turn ends"
 }
 
 // tells has the agent work on prompts and compares what it tells with the model's log.

@@ -1,6 +1,10 @@
 package agents
 
 import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -8,15 +12,21 @@ import (
 
 	"gascity/client"
 	"gascity/test/agents/bed"
+	"gascity/test/agents/mockmodel"
 )
+
+// roleMark stands in the agent's role, and nowhere else.
+const roleMark = "MENDER-OF-CLOCKS-4711"
+
+var nonce = regexp.MustCompile(`\[gc-[a-z2-7]{10}\]`)
 
 // TestToldAtEachBeginning: an agent CLI whose hook, extension or plugin can put something
 // into a conversation tells the agent what its city has for it once at each beginning: in a
-// new conversation, after a compaction and when it is taken up again. The city types none of
-// it, and what the model is sent is the oracle (R24).
+// new conversation, after a compaction and when it is taken up again, and its role with it. The
+// city types none of it, and what the model is sent is the oracle (R24).
 func TestToldAtEachBeginning(t *testing.T) {
 	together(t)
-	for _, name := range driven("pi", "codex", "gemini", "opencode") {
+	for _, name := range driven("claude", "pi", "codex", "gemini", "opencode") {
 		t.Run(name, func(t *testing.T) {
 			together(t)
 			told(t, name)
@@ -29,6 +39,7 @@ type beginning struct {
 	name    string
 	command string // of the agent CLI; empty: its process is killed
 	types   int    // of sections
+	keeps   bool   // what it was told before stands in the conversation, too
 }
 
 func told(t *testing.T, name string) {
@@ -40,17 +51,19 @@ func told(t *testing.T, name string) {
 	a := of(t, c, "a")
 	a.ready()
 	a.primed()
-	compact := map[string]string{"gemini": "/compress"}[name]
-	if compact == "" {
-		compact = "/compact"
+	if n := strings.Count(string(a.last().Body), roleMark); n != 1 {
+		t.Errorf("at its start the agent is told its role %d times", n)
 	}
-	fresh := map[string]string{"gemini": "/clear"}[name]
-	if fresh == "" {
-		fresh = "/new"
-	}
+	compact := cmp.Or(map[string]string{"gemini": "/compress"}[name], "/compact")
+	fresh := cmp.Or(map[string]string{"claude": "/clear", "gemini": "/clear"}[name], "/new")
 	a.talks("Before")
 	known := a.nonces()
-	for _, b := range []beginning{{"a new conversation", fresh, 2}, {"a compaction", compact, 3}, {"another compaction", compact, 3}, {"resume", "", 3}} {
+	for _, b := range []beginning{
+		{name: "a new conversation", command: fresh, types: 2},
+		{name: "a compaction", command: compact, types: 3},
+		{name: "another compaction", command: compact, types: 3},
+		{name: "resume", types: 3, keeps: true},
+	} {
 		a.begins(b)
 		words := "After " + b.name
 		a.say(words, client.ReceiptConsumed)
@@ -63,6 +76,9 @@ func told(t *testing.T, name string) {
 		}
 		if len(got) != b.types || len(slices.Compact(slices.Sorted(slices.Values(got)))) != b.types {
 			t.Errorf("after %s the model is told sections %v, want %d, each once", b.name, got, b.types)
+		}
+		if n := strings.Count(string(r.Body), roleMark); !b.keeps && n != 1 {
+			t.Errorf("after %s the model is told the role %d times", b.name, n)
 		}
 		a.talks("And on after " + b.name) // what is told twice comes by the next turn at the latest
 		known = append(known, got...)
@@ -95,8 +111,12 @@ func (a *agent) talks(words string) {
 // begins has the agent's conversation begin in another way, and waits until it has.
 func (a *agent) begins(b beginning) {
 	a.t.Helper()
-	if b.command == "" {
+	switch {
+	case b.command == "":
 		a.killed()
+		return
+	case a.Found[a.name].Name == "claude": // its hook runs at once, and not with the next prompt
+		a.orders(b.command)
 		return
 	}
 	ctx, cancel := a.patient()
@@ -138,4 +158,73 @@ func (a *agent) typed() []string {
 		}
 	}
 	return out
+}
+
+// last is the newest request of the main loop.
+func (a *agent) last() mockmodel.Request {
+	all := slices.DeleteFunc(a.Model.Requests(), func(r mockmodel.Request) bool { return !r.Main || r.Caller != a.name })
+	return all[len(all)-1]
+}
+
+// nonces are all that the model was ever told.
+func (a *agent) nonces() []string {
+	var all []string
+	for _, r := range a.Model.Requests() {
+		all = append(all, nonce.FindAllString(string(r.Body), -1)...)
+	}
+	return all
+}
+
+// command types a command of the agent CLI's own, and waits until it has done it.
+func (a *agent) orders(text string) {
+	a.t.Helper()
+	ctx, cancel := a.patient()
+	defer cancel()
+	if _, err := a.Client.Nudge(ctx, a.name, client.NudgeRequest{Text: text}); err != nil {
+		a.fail("takes no command: %v", err)
+	}
+	path := filepath.Join(a.Root, ".gc", "hooks")
+	for { // it claims what it is told
+		done := false
+		files, err := filepath.Glob(filepath.Join(path, "*", "claims.json"))
+		if err != nil {
+			a.fail("%v", err)
+		}
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			done = done || err == nil && strings.Contains(string(data), "claim-")
+		}
+		if done {
+			return
+		}
+		if ctx.Err() != nil {
+			a.fail("%s had no effect", text)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// killed kills the agent's process and waits until it is back.
+func (a *agent) killed() {
+	a.t.Helper()
+	before, err := a.Client.Session(a.t.Context(), a.name)
+	if err != nil {
+		a.fail("is not known: %v", err)
+	}
+	if out, err := a.Run(a.t.Context(), "session", "kill", a.name); err != nil {
+		a.fail("cannot be killed: %v\n%s", err, out)
+	}
+	ctx, cancel := a.patient()
+	defer cancel()
+	for {
+		s, err := a.Client.Session(ctx, a.name)
+		if err == nil && s.PID != before.PID && s.State == client.StateRunning {
+			break
+		}
+		if ctx.Err() != nil {
+			a.fail("never came back")
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	a.ready()
 }

@@ -33,6 +33,7 @@ type Member struct {
 	Files   map[string]string // in the city's folder, by name
 	City    string            // TOML of the city as a whole
 	Profile string            // empty: that of the CLI
+	GC      string            // gc for the city as a whole; empty: [Program]
 }
 
 // City is a city of real agents that is driven by gc's commands.
@@ -105,6 +106,9 @@ func Open(tb testing.TB, provider string, members ...Member) *City {
 	gc, err := Program()
 	if err != nil {
 		tb.Fatalf("cannot build gc: %v", err)
+	}
+	for _, m := range members {
+		gc = cmp.Or(m.GC, gc)
 	}
 	dir, err := folder()
 	if err != nil {

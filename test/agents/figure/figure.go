@@ -18,7 +18,7 @@ import (
 
 // Columns returns the columns of the table, in order.
 func Columns() []string {
-	return []string{"launch", "dialogs", "state", "delivery", "interrupt", "guard", "pending", "usage", "resume", "stop", "city"}
+	return []string{"launch", "dialogs", "state", "delivery", "interrupt", "guard", "guard fails", "pending", "usage", "usage again", "resume", "stop", "city"}
 }
 
 // Cell is one figure.
@@ -108,9 +108,11 @@ and "failed" where its test has. Until a run has passed as a whole, what stands 
   nudge to the model's request.
 - *interrupt*: the request was cut off, and the next prompt came alone.
 - *city*: a job of many turns beside agents of other kinds, under kill -9 of the controller.
+- *guard fails*: what went wrong between the agent CLI and its city while its model called a tool, and whether it ran.
+- *usage again*: the same as *usage*, after a compaction, a kill, and reading all transcripts from their beginnings twice more.
 - *guard*, *pending*, *usage*, *resume*, *stop*: as their tests say.
 
 Rows "by ACP" and those of "-acp" are agents that speak the Agent Client Protocol, by the provider of that name
-and without a city around them, but for *city*. All times are those of a machine with 2 cores that other jobs share,
-with its load where it is told, else at one of 5 to 45.
+and without a city around them, but for *state*, *guard*, *usage* and *city*. All times are those of a machine with 2 cores,
+with the load that it had; where none is told it was one of 5 to 45.
 `

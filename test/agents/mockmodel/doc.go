@@ -19,5 +19,5 @@
 //
 // A caller's base URL is [Server.URL] with a name of its own, so that several agents can
 // share a server. A main loop offers tools and asides (titles, summaries, routing) offer
-// none: only requests with tools count as prompts.
+// none: only requests with tools count as prompts, and of those none for a summary of the conversation.
 package mockmodel

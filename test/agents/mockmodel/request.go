@@ -30,7 +30,8 @@ type Request struct {
 
 	Model   string `json:"model"`
 	Session string `json:"session"` // the caller's own id of the conversation, if it tells one
-	Main    bool   `json:"main"`    // it offers tools
+	Main    bool   `json:"main"`    // it offers tools, and is no summary
+	Summary bool   `json:"summary"` // of its own conversation, which became too long
 	System  string `json:"-"`       // the instructions to the model
 	// History is everything that the user said in this conversation, oldest
 	// first; Fresh is how many of its last texts the model has not answered yet.
@@ -43,6 +44,9 @@ type Request struct {
 	Usage  Usage  `json:"usage"` // as told: of an answer that was cut off, what had been told by then
 	// Response is the id of the answer, where the dialect tells it at its beginning.
 	Response string `json:"response"`
+
+	prompts []Prompt // that it was the first to hold, once settled
+	settled bool     // nothing that came before it is open any more
 }
 
 // Call is a tool call of an answer.
@@ -81,8 +85,8 @@ func (s *Server) change(how func()) {
 	s.changed = make(chan struct{})
 }
 
-// describe takes over what the body says.
-func (r *Request) describe(c conversation, header http.Header) {
+// describeLocked takes over what the body says. Each text is kept once, whichever requests have it.
+func (s *Server) describeLocked(r *Request, c conversation, header http.Header) {
 	r.Model, r.Main, r.System = c.model, len(c.tools) > 0, c.system
 	r.Session = c.session
 	for _, name := range []string{"X-Claude-Code-Session-Id", "Session_id", "Session-Id", "X-Session-Affinity"} {
@@ -91,8 +95,31 @@ func (r *Request) describe(c conversation, header http.Header) {
 		}
 	}
 	r.History, r.Fresh = c.said()
+	for i, text := range r.History {
+		if known, ok := s.texts[text]; ok {
+			r.History[i] = known
+		} else {
+			s.texts[text] = text
+		}
+	}
 	r.Results = c.results()
+	if n := len(r.History); r.Fresh > 0 && slices.ContainsFunc(summarises, func(words string) bool { return strings.HasPrefix(r.History[n-1], words) }) {
+		r.Main, r.Summary = false, true
+	}
+	for at := len(r.History) - r.Fresh; at < len(r.History); at++ {
+		if strings.HasPrefix(r.History[at], summarised) {
+			r.Fresh = len(r.History) - 1 - at
+		}
+	}
 }
+
+// summarises begin the request for a summary of its own conversation: of Claude Code, with the
+// tools of its main loop, and of Codex.
+var summarises = []string{"CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.", "You are performing a CONTEXT CHECKPOINT COMPACTION."}
+
+// summarised begins the summary that Codex puts in the place of its conversation, behind parts of
+// what was said before: nothing up to it is said anew.
+const summarised = "Another language model started to solve this problem and produced a summary"
 
 // Requests returns a copy of all requests so far.
 func (s *Server) Requests() []Request {
@@ -143,25 +170,38 @@ type Prompt struct {
 // history that was answered in full before and comes again is the same prompt
 // given twice.
 func (s *Server) Prompts(caller string) []Prompt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var out []Prompt
-	known := map[string][]Request{}
-	for _, r := range s.Requests() {
+	known := map[string][]*Request{}
+	open := map[string]bool{} // conversations with a request that is being answered
+	for _, r := range s.requests {
 		if !r.Main || caller != "" && r.Caller != caller {
 			continue
 		}
 		key := r.Caller + "\n" + r.Session
-		for _, text := range r.History[fresh(known[key], r):] {
-			bare, pasted := unwrap(text)
-			out = append(out, Prompt{Text: bare, Pasted: pasted, First: r.N, At: r.At, Caller: r.Caller})
+		if !r.settled {
+			r.prompts, r.settled = r.firstOf(known[key]), !open[key]
 		}
+		out = append(out, r.prompts...)
 		known[key] = append(known[key], r)
+		open[key] = open[key] || r.Ended.IsZero()
+	}
+	return out
+}
+
+// firstOf are the prompts of a request that no earlier one of the conversation held.
+func (r *Request) firstOf(earlier []*Request) (out []Prompt) {
+	for _, text := range r.History[fresh(earlier, r):] {
+		bare, pasted := unwrap(text)
+		out = append(out, Prompt{Text: bare, Pasted: pasted, First: r.N, At: r.At, Caller: r.Caller})
 	}
 	return out
 }
 
 // fresh is the index of the first text of the request's history that no earlier
 // request of the conversation held.
-func fresh(earlier []Request, r Request) int {
+func fresh(earlier []*Request, r *Request) int {
 	seen := len(r.History) - r.Fresh
 	for _, e := range earlier {
 		if slices.Equal(e.History, r.History) && len(e.Results) == len(r.Results) && e.Fine() && len(r.Results) == 0 {

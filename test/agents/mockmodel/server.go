@@ -32,9 +32,10 @@ type Server struct {
 	served chan struct{} // closed when the listener is done
 
 	mu       sync.Mutex
-	requests []*Request    // guarded by mu
-	faults   []Fault       // guarded by mu
-	changed  chan struct{} // guarded by mu; closed at the next change
+	requests []*Request        // guarded by mu
+	texts    map[string]string // guarded by mu; what users have said, so that equal texts are one
+	faults   []Fault           // guarded by mu
+	changed  chan struct{}     // guarded by mu; closed at the next change
 }
 
 // Start serves on a free port of 127.0.0.1 until [Server.Close].
@@ -49,7 +50,7 @@ func Listen(address string) (*Server, error) {
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		return nil, errors.Join(fmt.Errorf("%s is not a loopback address", address), listener.Close())
 	}
-	s := &Server{origin: "http://" + listener.Addr().String(), served: make(chan struct{}), changed: make(chan struct{})}
+	s := &Server{origin: "http://" + listener.Addr().String(), served: make(chan struct{}), texts: map[string]string{}, changed: make(chan struct{})}
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
 	go func() {
 		defer close(s.served)
@@ -166,7 +167,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, request *Request
 	if way.dialect == Gemini {
 		talk.model, talk.stream = modelOf(request.Path), strings.Contains(request.Path, ":stream")
 	}
-	s.change(func() { request.describe(talk, r.Header) })
+	s.change(func() { s.describeLocked(request, talk, r.Header) })
 	if way.count {
 		return respond(w, http.StatusOK, map[string]int{"input_tokens": tokens(len(request.Body)), "totalTokens": tokens(len(request.Body))}), Usage{}, false
 	}

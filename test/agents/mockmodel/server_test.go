@@ -218,3 +218,43 @@ func TestAPromptWithinATurnIsItself(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestASummaryIsNoPrompt: an agent that summarises its conversation says nothing anew by that,
+// neither by the request for it nor by what it puts in the place of what was said.
+func TestASummaryIsNoPrompt(t *testing.T) {
+	s := start(t)
+	said := func(text string) string {
+		raw, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return `{"type":"message","role":"user","content":[{"type":"input_text","text":` + string(raw) + `}]}`
+	}
+	for _, history := range [][]string{
+		{"first"},
+		{"first", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\nYour task is ..."},
+		{"first", "You are performing a CONTEXT CHECKPOINT COMPACTION. Create a handoff ..."},
+		{"fir... truncated", "Another language model started to solve this problem and produced a summary of its thinking process. ...", "second"},
+	} {
+		var input []string
+		for _, text := range history {
+			input = append(input, said(text))
+		}
+		body := `{"model":"m","stream":true,"tools":[{"type":"function","name":"exec_command","parameters":{}}],"input":[` + strings.Join(input, ",") + `]}`
+		if status, text := ask(t.Context(), t, s.URL("x")+"/v1/responses", body); status != http.StatusOK {
+			t.Fatal(status, text)
+		}
+	}
+	var got []string
+	for _, p := range s.Prompts("x") {
+		got = append(got, p.Text)
+	}
+	for i, r := range s.Requests() {
+		if summary := i == 1 || i == 2; r.Summary != summary || r.Main == summary {
+			t.Errorf("request %d: a summary %v, of the main loop %v", r.N, r.Summary, r.Main)
+		}
+	}
+	if diff := cmp.Diff([]string{"first", "second"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
