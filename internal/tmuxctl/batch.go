@@ -12,6 +12,8 @@ type batch struct {
 	// replies are written by the reader of the connection, each once, before done is closed.
 	replies []Reply
 	left    atomic.Int64
+	// reminds: it is a reminder, and no sign that something goes on. Constant once sent.
+	reminds bool
 }
 
 func newBatch(size int) *batch {
@@ -28,6 +30,16 @@ func (b *batch) settle(index int, reply Reply) {
 	b.replies[index] = reply
 	if b.left.Add(-1) == 0 {
 		close(b.done)
+	}
+}
+
+// answered reports whether all replies are there.
+func (b *batch) answered() bool {
+	select {
+	case <-b.done:
+		return true
+	default:
+		return false
 	}
 }
 

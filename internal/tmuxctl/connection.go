@@ -54,6 +54,7 @@ type connection struct {
 	// signalled is the beginning of a line of the signal pane. Owned by the reader.
 	signalled []byte
 	throttle  throttle
+	stir      stir
 
 	mu sync.Mutex
 	// outgoing are the bytes to write, spare is room for the next ones. Guarded by mu.
@@ -156,6 +157,9 @@ func (c *connection) queue(b *batch, commands []Command) (first bool, err error)
 		c.outgoing = append(c.outgoing, request.token...)
 		c.outgoing = append(c.outgoing, '\n')
 	}
+	if b != nil && !b.reminds {
+		c.stirs()
+	}
 	first = !c.writing
 	c.writing = true
 	return first, nil
@@ -222,12 +226,18 @@ func (c *connection) ask(ctx context.Context, commands ...Command) ([]Reply, err
 	return b.wait(ctx)
 }
 
-// write writes what was left, and lets panes go on that have rested, until stop.
+// write writes what was left, lets panes go on that have rested, and reminds the server, until stop.
 func (c *connection) write(stop <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var r reminder
 	for {
-		if next, some := c.wakeRested(time.Now()); some {
+		now := time.Now()
+		next, some := c.wakeRested(now)
+		if silent, watched := c.remind(&r, now); watched && (!some || silent < next) {
+			next, some = silent, true
+		}
+		if some {
 			timer.Reset(next)
 		}
 		select {
@@ -294,11 +304,15 @@ func (c *connection) oldest() *request {
 	first := c.open[0]
 	c.open[0] = nil
 	c.open = c.open[1:]
+	if first.batch != nil && !first.batch.reminds {
+		c.stirs()
+	}
 	return first
 }
 
 // take receives a notification from the transcript.
 func (c *connection) take(event Event) {
+	c.stirs()
 	switch {
 	case event.Kind == exited:
 		c.say(event.Text)
