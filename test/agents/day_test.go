@@ -196,7 +196,7 @@ func interrupt(a *agent, in string) {
 		a.say(text, client.ReceiptSubmitted)
 		_, r := a.heard(text)
 		if i == 1 {
-			a.sees("word-2")
+			a.shows("word-2")
 		}
 		began := time.Now()
 		if out, err := a.Run(a.t.Context(), "interrupt", a.name); err != nil {
@@ -227,7 +227,7 @@ func (a *agent) escaped() {
 	const text = "A person ends this [[slow:60]][[count:900]]"
 	a.say(text, client.ReceiptSubmitted)
 	a.heard(text)
-	a.sees("word-60") // which no turn before has come to; before a word some give the prompt back, and it is the person's draft
+	a.shows("word-60") // which no turn before has come to; before a word some give the prompt back, and it is the person's draft
 	keys := []string{"keys", a.name, "Escape"}
 	if a.found.Name == "opencode" {
 		keys = append(keys, "Escape") // it asks for a second one
@@ -242,23 +242,6 @@ func (a *agent) escaped() {
 	a.t.Logf("the prompt behind a person's Esc is heard %.2f s after it", p.At.Sub(pressed).Seconds())
 	if got := a.Model.Prompts(a.name)[heard:]; len(got) != 2 || !a.same(got[1].Text, next) {
 		a.t.Errorf("after a person's Esc the model heard %+v", got)
-	}
-}
-
-// sees waits until the screen holds the words.
-func (a *agent) sees(words string) {
-	a.t.Helper()
-	ctx, cancel := a.patient()
-	defer cancel()
-	for {
-		out, err := a.Client.Peek(ctx, a.name, 60)
-		if err == nil && strings.Contains(out.Text, words) {
-			return
-		}
-		if ctx.Err() != nil {
-			a.fail("never shows %q", words)
-		}
-		<-time.After(20 * time.Millisecond)
 	}
 }
 
@@ -320,27 +303,8 @@ func resume(a *agent, in string) {
 	a.ready()
 	a.say("That is all for now", client.ReceiptConsumed) // a CLI writes a turn down a moment after its end
 	a.ready()
-	before, err := a.Client.Session(a.t.Context(), a.name)
-	if err != nil || before.PID == 0 {
-		a.fail("has no process: %v", err)
-	}
 	began := time.Now()
-	if out, err := a.Run(a.t.Context(), "session", "kill", a.name); err != nil {
-		a.fail("cannot be killed: %v\n%s", err, out)
-	}
-	ctx, cancel := a.patient()
-	defer cancel()
-	for {
-		s, err := a.Client.Session(ctx, a.name)
-		if err == nil && s.PID != before.PID && s.State == client.StateRunning {
-			break
-		}
-		if ctx.Err() != nil {
-			a.fail("never came back")
-		}
-		<-time.After(50 * time.Millisecond)
-	}
-	a.ready()
+	a.killed()
 	took := time.Since(began)
 	a.say("What was the word?", client.ReceiptConsumed)
 	_, r := a.heard("What was the word?")

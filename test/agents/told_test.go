@@ -175,7 +175,7 @@ func (a *agent) nonces() []string {
 	return all
 }
 
-// command types a command of the agent CLI's own, and waits until it has done it.
+// orders types a command of the agent CLI's own, and waits until it has done it.
 func (a *agent) orders(text string) {
 	a.t.Helper()
 	ctx, cancel := a.patient()
@@ -208,8 +208,8 @@ func (a *agent) orders(text string) {
 func (a *agent) killed() {
 	a.t.Helper()
 	before, err := a.Client.Session(a.t.Context(), a.name)
-	if err != nil {
-		a.fail("is not known: %v", err)
+	if err != nil || before.PID == 0 {
+		a.fail("has no process: %v", err)
 	}
 	if out, err := a.Run(a.t.Context(), "session", "kill", a.name); err != nil {
 		a.fail("cannot be killed: %v\n%s", err, out)

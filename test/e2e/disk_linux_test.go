@@ -26,14 +26,7 @@ func TestABrokenStoreFreezesTheCity(t *testing.T) {
 	if err := os.Mkdir(place, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("tmpfs", place, "tmpfs", 0, "size=6m,mode=0700"); err != nil {
-		t.Skipf("cannot mount a small file system, so root is needed: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(place, syscall.MNT_DETACH); err != nil {
-			t.Errorf("cannot unmount %s: %v", place, err)
-		}
-	})
+	smallDisk(t, place, "6m")
 	c.start()
 	before := pids(c.await("running", running))
 	c.expects("before", "Bash ls", "ran")
@@ -113,4 +106,20 @@ func fill(t *testing.T, path string) {
 			return
 		}
 	}
+}
+
+// smallDisk mounts a file system of the size at the folder. Without root the test is left out.
+func smallDisk(t *testing.T, place, size string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("to mount a small file system needs root")
+	}
+	if err := syscall.Mount("tmpfs", place, "tmpfs", 0, "size="+size+",mode=0700"); err != nil {
+		t.Fatalf("cannot mount a small file system: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(place, syscall.MNT_DETACH); err != nil {
+			t.Errorf("cannot unmount %s: %v", place, err)
+		}
+	})
 }

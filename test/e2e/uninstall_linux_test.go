@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"gascity/client"
@@ -18,14 +17,7 @@ func TestUninstallOnAFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("tmpfs", c.root, "tmpfs", 0, "size=8m,mode=0700"); err != nil {
-		t.Skipf("cannot mount a small file system, so root is needed: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(c.root, syscall.MNT_DETACH); err != nil {
-			t.Errorf("cannot unmount %s: %v", c.root, err)
-		}
-	})
+	smallDisk(t, c.root, "8m")
 	if err := errors.Join(os.WriteFile(filepath.Join(c.root, client.CityFile), text, 0o600), os.Symlink(c.gc, c.agent)); err != nil {
 		t.Fatal(err)
 	}
