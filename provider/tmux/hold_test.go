@@ -17,6 +17,7 @@ import (
 	"github.com/creack/pty"
 
 	"gascity/internal/fakeagent/ledger"
+	"gascity/internal/proc"
 	"gascity/provider/tmux"
 	"gascity/runtime"
 )
@@ -78,9 +79,11 @@ func (p *person) types(text string) {
 	}
 }
 
-// plight is what the server and this process are at: for a failure that is hard to meet again.
+// plight is what this process and the server are at: for a failure that is hard to meet again.
+// What tells most comes last, where output is cut.
 func (r *rig) plight() string {
 	var b strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // to memory
 	for _, args := range [][]string{
 		{"list-clients", "-F", "#{client_pid} control #{client_control_mode} session #{client_session} table #{client_key_table}"},
 		{"list-panes", "-a", "-F", "#{session_name} dead #{pane_dead} mode #{pane_mode} hold #{@gc_hold} held #{@gc_held} entered #{@gc_entered} active #{session_activity}"},
@@ -90,7 +93,19 @@ func (r *rig) plight() string {
 		cancel()
 		fmt.Fprintf(&b, "%s: %v\n%s", args[0], err, out)
 	}
-	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // to memory
+	all, err := proc.List()
+	fmt.Fprintf(&b, "processes of %s: %v\n", r.dir, err)
+	for _, info := range all {
+		argv, err := proc.Argv(info.PID)
+		if line := strings.Join(argv, " "); err == nil && strings.Contains(line, r.dir) {
+			fmt.Fprintf(&b, "%d state %v", info.PID, info.State)
+			for _, file := range []string{"wchan", "syscall", "stack"} {
+				text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", info.PID, file)) // or it is gone, or another system
+				fmt.Fprintf(&b, " %s %s", file, strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", " "))
+			}
+			fmt.Fprintf(&b, ": %.120s\n", line)
+		}
+	}
 	return b.String()
 }
 
