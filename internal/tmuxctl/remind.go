@@ -7,8 +7,9 @@ import (
 
 // A server that pauses the last pane whose output waits, because we have read too slowly, leaves
 // the lines that wait behind that output where they are until it says something else: replies,
-// and that the pane is paused (control_write_callback of 3.2 to 3.6a disables its own event). So
-// once it has been silent it is asked for a word. A connection on which nothing happens is not.
+// and that the pane is paused (seen with 3.3a, whose control_write_callback disables its own
+// event). So once it has been silent it is asked for a word. A connection on which nothing
+// happens is not.
 
 const (
 	// silence is how long nothing is heard before the server is reminded.
@@ -62,9 +63,7 @@ func (c *connection) remind(r *reminder, now time.Time) (next time.Duration, som
 	case !now.Before(r.due):
 		r.asked = newBatch(1)
 		r.asked.reminds = true
-		if err := c.send(r.asked, Cmd("display-message", "-p", "")); err != nil {
-			return 0, false // the connection is broken, or so much awaits a reply that it says enough
-		}
+		_ = c.send(r.asked, Cmd("display-message", "-p", "")) // what is broken ends, and who awaits too much is reminded later
 		r.due, r.pause = now.Add(r.pause), min(2*r.pause, longestSilence)
 	}
 	return r.due.Sub(now), true
