@@ -181,7 +181,7 @@ func (c *Client) greet(ctx context.Context, connection *connection) (opened, err
 	connection.signalPane = string(replies[3].Output)
 	var set []Command
 	if made.features.Pause {
-		connection.canPause = true
+		connection.canPause.Store(true)
 		set = append(set, Cmd("refresh-client", "-f", "pause-after=1,ignore-size"))
 	}
 	set = append(set, c.monitorsNow()...)

@@ -48,9 +48,9 @@ type connection struct {
 	adopted atomic.Bool
 	// signalPane is the pane whose output is signals. Constant once adopted.
 	signalPane string
-	// canPause: the server pauses panes. Constant once adopted. Before 3.2 it cannot, and what
-	// it sends of a flood is only dropped by the subscriptions.
-	canPause bool
+	// canPause: the server pauses panes, from the moment on in which it is told to. Before 3.2 it
+	// cannot, and what it sends of a flood is only dropped by the subscriptions.
+	canPause atomic.Bool
 	// signalled is the beginning of a line of the signal pane. Owned by the reader.
 	signalled []byte
 	throttle  throttle
@@ -145,7 +145,8 @@ func (c *connection) queue(b *batch, commands []Command) (first bool, err error)
 	if c.broken {
 		return false, errNotSent
 	}
-	if len(c.open)+len(commands) > maxOpen {
+	asks := b != nil && !b.reminds
+	if asks && len(c.open)+len(commands) > maxOpen { // ours are few, and have waiting replies come
 		return false, fmt.Errorf("%w: %d commands await a reply", ErrBusy, len(c.open))
 	}
 	for i, command := range commands {
@@ -157,7 +158,7 @@ func (c *connection) queue(b *batch, commands []Command) (first bool, err error)
 		c.outgoing = append(c.outgoing, request.token...)
 		c.outgoing = append(c.outgoing, '\n')
 	}
-	if b != nil && !b.reminds {
+	if asks {
 		c.stirs()
 	}
 	first = !c.writing
@@ -281,7 +282,11 @@ func (c *connection) read() {
 			line = append(long, line...)
 			long = line[:0]
 		}
+		asked := t.request
 		err = t.feed(bytes.TrimSuffix(line, []byte("\n")))
+		if asked != nil && t.request == nil && asked.batch != nil && !asked.batch.reminds {
+			c.stirs()
+		}
 		if cap(long) > 1<<20 {
 			long = nil
 		}
@@ -304,9 +309,6 @@ func (c *connection) oldest() *request {
 	first := c.open[0]
 	c.open[0] = nil
 	c.open = c.open[1:]
-	if first.batch != nil && !first.batch.reminds {
-		c.stirs()
-	}
 	return first
 }
 
@@ -334,7 +336,7 @@ func (c *connection) output(event Event) {
 		return
 	}
 	c.publish(event)
-	if !c.canPause {
+	if !c.canPause.Load() {
 		return
 	}
 	now := time.Now()
@@ -409,9 +411,17 @@ func (c *connection) fail(err error) {
 	}
 }
 
-// hangUp ends the process: at once by closing its input, by force when ctx ends. It returns
+// hangUp ends the process: by closing its input, by force when ctx ends. It returns
 // when everything of the connection has ended.
 func (c *connection) hangUp(ctx context.Context) {
+	// A server lets nobody go for whom lines wait, see remind.go: whoever has an answer has them.
+	if b := newBatch(1); c.send(b, Cmd("display-message", "-p", "")) == nil {
+		select {
+		case <-b.done:
+		case <-c.done:
+		case <-ctx.Done():
+		}
+	}
 	c.mu.Lock()
 	c.broken = true
 	c.mu.Unlock()

@@ -5,21 +5,24 @@ import (
 	"time"
 )
 
-// A server that pauses the last pane whose output waits, because we have read too slowly, leaves
-// the lines that wait behind that output where they are until it says something else: replies,
-// and that the pane is paused (seen with 3.3a, whose control_write_callback disables its own
-// event). So once it has been silent it is asked for a word. A connection on which nothing
-// happens is not.
+// A server that pauses the last pane whose output waits, because we or it were slow for a second,
+// leaves the lines that wait behind that output where they are until it says something else:
+// replies, notifications, and that the pane is paused (seen with 3.3a, whose control_write_callback
+// disables its own event). So once it has been silent after something was asked or heard, it is
+// asked for a word. A connection on which nothing happens is not: should a server be so slow just
+// then, notifications wait for the next thing that happens.
 
 const (
-	// silence is how long nothing is heard before the server is reminded.
+	// silence is how long nothing is heard before the server is reminded, and how often the
+	// writer looks until then.
 	silence = 500 * time.Millisecond
 	// longestSilence bounds how long it is until the next reminder of a server that does not
 	// answer: the time to it doubles.
 	longestSilence = 8 * time.Second
 )
 
-// stir counts what is heard and asked. It wakes the writer where that waits for nothing.
+// stir counts notifications, requests that somebody waits for, and the ends of their replies. It
+// wakes the writer where that waits for nothing.
 type stir struct {
 	count atomic.Uint64
 	// watched: the writer looks at count until the server has been silent and reminded.
@@ -27,7 +30,7 @@ type stir struct {
 }
 
 func (c *connection) stirs() {
-	if !c.adopted.Load() || !c.canPause {
+	if !c.canPause.Load() {
 		return
 	}
 	c.stir.count.Add(1)
@@ -63,8 +66,8 @@ func (c *connection) remind(r *reminder, now time.Time) (next time.Duration, som
 	case !now.Before(r.due):
 		r.asked = newBatch(1)
 		r.asked.reminds = true
-		_ = c.send(r.asked, Cmd("display-message", "-p", "")) // what is broken ends, and who awaits too much is reminded later
+		_ = c.send(r.asked, Cmd("display-message", "-p", "")) // it fails on a broken connection, which ends
 		r.due, r.pause = now.Add(r.pause), min(2*r.pause, longestSilence)
 	}
-	return r.due.Sub(now), true
+	return min(r.due.Sub(now), silence), true
 }
