@@ -18,7 +18,6 @@ import (
 // uninstallFlags are the flags of gc uninstall.
 type uninstallFlags struct {
 	client.UninstallRequest
-
 	yes, dryRun bool
 	timeout     time.Duration
 }
@@ -33,8 +32,7 @@ folders .gc and .runtime, sockets, servers of terminals, and the outposts on oth
 the receipts, events and usage of the city. It keeps city.toml, work folders, conversations of agent
 CLIs and whatever else gc has not made. At its end it looks again: exit status 0 means that nothing is
 left. While something cannot be ended, it is named and nothing is removed. No controller is needed.`,
-		Example: "  gc uninstall --dry-run\n  gc uninstall --yes",
-		Args:    desk.Between(0, 0),
+		Example: "  gc uninstall --dry-run\n  gc uninstall --yes", Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -120,9 +118,8 @@ func (a *app) stopFirst(parent context.Context, root string, timeout time.Durati
 	c := a.ClientOf(root)
 	defer c.Close()
 	looking, end := context.WithTimeout(ctx, answerLimit)
-	defer end()
 	before, err := c.Status(looking)
-	if err != nil {
+	if end(); err != nil {
 		return nil, nil // who does not answer is found by the lock that it holds
 	}
 	ended := a.endOf(before.Controller)
@@ -132,6 +129,8 @@ func (a *app) stopFirst(parent context.Context, root string, timeout time.Durati
 		return nil, nil
 	case err != nil:
 		return nil, err
+	case !census.Clean && a.JSON:
+		return nil, errors.Join(a.Document(client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: page.Survivors(census)}), desk.Said(desk.Failed))
 	case !census.Clean:
 		a.printCensus(census)
 		a.Talk("gc: nothing was removed")

@@ -2,9 +2,11 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"gascity/client"
 	"gascity/internal/premises"
@@ -28,21 +30,26 @@ func (d *Daemon) Uninstall(ctx context.Context, root string, req client.Uninstal
 	if err != nil {
 		return client.Uninstalled{}, err
 	}
-	return site.Uninstall(ctx, remains.Options{Leave: req.LeaveUnreachable, Local: all.KeptIn, Open: func(dir, selection string) (runtime.Provider, func() error, error) {
+	return site.Uninstall(ctx, remains.Options{Leave: req.LeaveUnreachable, Local: all.KeptIn, Shared: all.Shared, Open: func(dir, selection string) (runtime.Provider, func() error, error) {
 		p, err := all.Open(selection, d.providerConfig(root, dir, slog.New(slog.DiscardHandler)))
 		return p, func() error { return all.Close(p) }, err
 	}})
 }
 
 // site is where the city may have left something. One whose list of places is lost may have
-// some at each that its configuration names.
+// some at each that its configuration names. How another host or cluster is reached stands in
+// the configuration: by a faulty one, a wrong place would be asked and found empty.
 func (d *Daemon) site(root string) (remains.Site, error) {
 	used, err := premises.Used(root)
-	_, lived := os.Lstat(filepath.Join(root, premises.StateFolder))
-	if r, err := d.read(root); err == nil && lived == nil && len(used) == 0 {
+	r, faulty := d.read(root)
+	if _, lived := os.Lstat(filepath.Join(root, premises.StateFolder)); faulty == nil && lived == nil && len(used) == 0 {
 		for i := range r.desired.Sessions {
 			used = append(used, r.desired.Sessions[i].Provider)
 		}
 	}
-	return remains.Site{Root: root, Base: d.env.get(runtimeBase), Elsewhere: all.Distant(used)}, err
+	site := remains.Site{Root: root, Base: d.env.get(runtimeBase), Elsewhere: all.Distant(used)}
+	if err == nil && faulty != nil && len(site.Elsewhere) > 0 {
+		err = fmt.Errorf("the city has been at %s, and how that is reached stands in city.toml, which has to be mended first: %w", strings.Join(site.Elsewhere, ", "), faulty)
+	}
+	return site, err
 }

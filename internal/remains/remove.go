@@ -27,6 +27,8 @@ type Options struct {
 	Open func(dir, selection string) (p runtime.Provider, close func() error, err error)
 	// Local returns the selections of providers that keep sessions in a folder for sockets.
 	Local func(dir string) []string
+	// Shared reports whether other cities may have sessions at a place, too, as at one of a script.
+	Shared func(selection string) bool
 	// Leave lets places that cannot be reached stay behind: they are told of, and hold up nothing.
 	Leave bool
 }
@@ -171,22 +173,42 @@ func (w *work) stop(p *place) error {
 	if err != nil {
 		return err
 	}
-	errs, room := make([]error, len(names)), make(chan struct{}, stopsAtOnce)
+	errs, others, room := make([]error, len(names)), make([]bool, len(names)), make(chan struct{}, stopsAtOnce)
 	var stops sync.WaitGroup
 	for i, name := range names {
 		stops.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			errs[i] = p.provider.Stop(name)
+			if others[i], errs[i] = w.othersOwn(p, name); !others[i] && errs[i] == nil {
+				errs[i] = p.provider.Stop(name)
+			}
 		})
 	}
 	stops.Wait()
 	for i, name := range names {
-		if errs[i] == nil {
+		if errs[i] == nil && !others[i] {
 			w.out.Stopped = append(w.out.Stopped, name)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// othersOwn reports whether a session is another city's, as its note says. Places on this machine
+// are in folders of this city alone. Where a place may be everybody's, a session without a note is an error.
+func (w *work) othersOwn(p *place, name string) (bool, error) {
+	if !p.elsewhere {
+		return false, nil
+	}
+	city, err := p.provider.GetMeta(name, markKey)
+	switch {
+	case runtime.IsSessionGone(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("%s: cannot tell which city it belongs to: %w", name, err)
+	case city == "" && w.opts.Shared(p.selection):
+		return false, fmt.Errorf("%s: nobody has noted which city it belongs to: end it by hand if it is this one's", name)
+	}
+	return city != "" && city != w.site.Root, nil
 }
 
 // takeDown removes what places keep beside their sessions: servers, and folders elsewhere.
@@ -232,7 +254,9 @@ func (s Site) Clear() (removed []string, left []client.Obstacle) {
 			_ = os.Remove(above) // only if no other city has a folder in it
 		}
 	}
-	_ = os.Remove(state) // only if it is empty: what the user has put there stays
+	for _, dir := range []string{state, filepath.Join(s.Root, premises.RuntimeFolder)} {
+		_ = os.Remove(dir) // only if it is empty: what the user has put there stays
+	}
 	return removed, append(left, remains.Foreign...)
 }
 

@@ -22,11 +22,15 @@ import (
 // markKey is in the environment of all that a city starts.
 const markKey = "GC_CITY_PATH"
 
-// made are the names in the state folder that gc makes: whole ones, and beginnings.
+// made are the names that gc makes in the folder for state, and in that for sockets. Others are
+// somebody else's, also if they resemble them.
 var made = []string{
-	premises.StoreFile + "*", premises.LockFile, premises.LogFolder, premises.HooksFolder, premises.ProviderFolder,
+	premises.StoreFile, premises.StoreFile + "-wal", premises.StoreFile + "-shm", premises.StoreFile + "-journal",
+	premises.StoreFile + ".bak-v*", premises.StoreFile + ".damaged-*", premises.LockFile, premises.LogFolder, premises.HooksFolder, premises.ProviderFolder,
 	premises.ChoiceFile + "*", "worker.token", "worker.port*", "outpost", "visit.lock",
 }
+
+var madeToRun = []string{"control.sock*", "worker.sock*", "worker-*.port", ".worker-*.port*"}
 
 // Site is where one city is looked for.
 type Site struct {
@@ -39,35 +43,39 @@ type Site struct {
 // files finds what gc has made on the disk.
 func (s Site) files() client.Remains {
 	r := client.Remains{City: s.Root, Folders: []client.Folder{}, Places: append([]string{}, s.Elsewhere...), Processes: []client.Process{}}
-	state := filepath.Join(s.Root, premises.StateFolder)
-	if s.owned(&r, state) {
-		entries, err := os.ReadDir(state)
-		if err != nil {
-			r.Foreign = append(r.Foreign, client.Obstacle{What: state, Why: "it cannot be read: chmod 700 it"})
-		}
-		for _, e := range entries {
-			path := filepath.Join(state, e.Name())
-			if !slices.ContainsFunc(made, func(p string) bool { ok, err := filepath.Match(p, e.Name()); return ok && err == nil }) {
-				r.Kept = append(r.Kept, path)
-				continue
-			}
-			f := measure(path)
-			if strings.HasPrefix(e.Name(), premises.StoreFile) {
-				r.History += f.Bytes
-			}
-			r.Folders = append(r.Folders, f)
-		}
-		if len(r.Kept) == 0 && len(entries) == 0 {
-			r.Folders = append(r.Folders, measure(state))
-		}
-	}
-	if run := filepath.Join(s.Root, premises.RuntimeFolder); s.owned(&r, run) {
-		r.Folders = append(r.Folders, measure(run))
-	}
+	s.sift(&r, filepath.Join(s.Root, premises.StateFolder), made)
+	s.sift(&r, filepath.Join(s.Root, premises.RuntimeFolder), madeToRun)
 	for _, dir := range s.sockets(&r) {
 		r.Folders = append(r.Folders, measure(dir))
 	}
 	return r
+}
+
+// sift finds in a folder what gc has made, and what somebody else has.
+func (s Site) sift(r *client.Remains, dir string, made []string) {
+	if !s.owned(r, dir) {
+		return
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		r.Foreign = append(r.Foreign, client.Obstacle{What: dir, Why: "it cannot be read: chmod 700 it"})
+		return
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !slices.ContainsFunc(made, func(p string) bool { ok, err := filepath.Match(p, e.Name()); return ok && err == nil }) {
+			r.Kept = append(r.Kept, path)
+			continue
+		}
+		f := measure(path)
+		if strings.HasPrefix(e.Name(), premises.StoreFile) {
+			r.History += f.Bytes
+		}
+		r.Folders = append(r.Folders, f)
+	}
+	if len(entries) == 0 {
+		r.Folders = append(r.Folders, measure(dir))
+	}
 }
 
 // Survey finds what there is. It changes nothing.

@@ -17,6 +17,13 @@ func Distant(selections []string) (out []string) {
 	return out
 }
 
+// Shared reports whether the sessions at a place may be those of several cities: a script's
+// may all be in one. Other drivers keep each city's by themselves.
+func Shared(selection string) bool {
+	driver, _, err := Find(selection)
+	return err != nil || driver.Where == Untold
+}
+
 // KeptIn returns the providers that have kept sessions in a folder for sockets.
 func KeptIn(dir string) (selections []string) {
 	for _, driver := range Drivers() {

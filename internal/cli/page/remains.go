@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -62,4 +63,15 @@ func Size(n int64) string {
 		return fmt.Sprintf("%d bytes", n)
 	}
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
+
+// Survivors are the sessions that did not end.
+func Survivors(census client.Census) []client.Obstacle {
+	left := []client.Obstacle{}
+	for _, s := range census.Sessions {
+		if s.Error != "" || len(s.Survivors) > 0 {
+			left = append(left, client.Obstacle{What: s.Session, Why: cmp.Or(s.Error, fmt.Sprintf("processes survived: %v", s.Survivors))})
+		}
+	}
+	return left
 }
