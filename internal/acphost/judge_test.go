@@ -349,16 +349,17 @@ func TestWhatTheHostDoesForAGuardedAgent(t *testing.T) {
 		{"method":"fs/write_text_file","params":{"sessionId":"s","path":"%[1]s/f","content":"hello"}},
 		{"method":"fs/read_text_file","params":{"sessionId":"s","path":"%[1]s/f"}},
 		{"method":"terminal/create","params":{"sessionId":"s","command":"touch %[1]s/ran"}},
-		{"method":"terminal/create","params":{"sessionId":"s","command":"git","args":["push","-f"],"env":[{"name":"A","value":"b"}]}}]`, dir)
+		{"method":"terminal/create","params":{"sessionId":"s","command":"git","args":["push","-f"],"env":[{"name":"A","value":"b"}]}},
+		{"method":"terminal/create","params":{"sessionId":"s","command":"touch","args":["%[1]s/sly"],"env":[{"name":"--split-string","value":"true"}]}}]`, dir)
 	mu.Lock()
 	no = dir
 	mu.Unlock()
 	b.plays(script, "qterminal/create", `"message":"denied: not this one (rule r7)"`)
 	b.until("it is over", func(s acphost.State) bool { return s.Turns == 1 })
-	if n := strings.Count(b.page.String(), `"code":-32001`); n != 3 {
-		t.Errorf("%d were denied, want 3:\n%s", n, b.page.String())
+	if n := strings.Count(b.page.String(), `"code":-32001`); n != 4 {
+		t.Errorf("%d were denied, want 4:\n%s", n, b.page.String())
 	}
-	for _, name := range []string{"f", "ran"} {
+	for _, name := range []string{"f", "ran", "sly"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			t.Errorf("%s is there", name)
 		}
@@ -370,13 +371,18 @@ func TestWhatTheHostDoesForAGuardedAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.until("it is over", func(s acphost.State) bool { return s.Turns == 2 })
-	b.shows(`{"content":"hello"}`) // it could read
+	b.shows(`{"content":"hello"}`)                   // it could read
+	b.shows(`is no name of an environment variable`) // which env would take for an option of its own
+	if _, err := os.Lstat(filepath.Join(dir, "sly")); err == nil {
+		t.Error("what ran is not what the city was asked about")
+	}
 	want := []string{
 		`Write {"content":"hello","file_path":"` + dir + `/f"}`, `Read {"file_path":"` + dir + `/f"}`,
 		`Bash {"command":"touch ` + dir + `/ran"}`, `Bash {"command":["env","A=b","git","push","-f"]}`,
+		`Bash {"command":["env","--split-string=true","touch","` + dir + `/sly"]}`,
 	}
 	var got []string
-	for _, c := range town.asked()[4:] {
+	for _, c := range town.asked()[5:] {
 		got = append(got, c.Tool+" "+string(c.Input))
 		if !c.Partial || c.Context["cwd"] == "" {
 			t.Errorf("asked as %+v", c)

@@ -49,10 +49,25 @@ func (t *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// isVariable reports whether a name is one that shells can assign to.
+func isVariable(name string) bool {
+	for i, c := range []byte(name) {
+		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
 func (w *workshop) create(p acp.TerminalParams) (acp.TerminalRef, error) {
 	dir := cmp.Or(p.Cwd, w.dir)
 	if _, err := w.inside(dir); err != nil {
 		return acp.TerminalRef{}, err
+	}
+	for _, v := range p.Env {
+		if !isVariable(v.Name) { // the guard has read it as a word of env: no option may be among them
+			return acp.TerminalRef{}, acp.InvalidParams(strconv.Quote(v.Name) + " is no name of an environment variable: want letters, digits and _")
+		}
 	}
 	t := &terminal{done: make(chan struct{}), limit: min(cmp.Or(max(p.OutputByteLimit, 0), outputDefault), outputMost)}
 	t.cmd = exec.Command(p.Command, p.Args...) //nolint:noctx // it is ended by kill, release and the end of the agent

@@ -33,10 +33,13 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 	}
 	took := time.Since(began)
 	d := worker.Decision{Allowed: verdict.Action == guard.Allow, Effect: effectOf(verdict.Action), Rule: verdict.Rule, Reason: verdict.Reason}
+	answered := true
 	if verdict.Action == guard.Ask {
-		d = e.ask(ctx, a, c, verdict)
+		d, answered = e.ask(ctx, a, c, verdict)
 	}
-	a.decided(c, d)
+	if answered || !c.Ask { // what the agent asks a person itself may have been allowed there
+		a.decided(c, d)
+	}
 	e.recordDecision(a, c, d, verdict, took)
 	if c.Allowance {
 		d.Allowance = e.allowance(a)
@@ -114,16 +117,16 @@ func (e *Engine) patience(c worker.Call) time.Duration {
 	return timeout
 }
 
-// ask asks a person.
-func (e *Engine) ask(ctx context.Context, a *active, c worker.Call, verdict guard.Verdict) worker.Decision {
+// ask asks a person. If nobody has answered, the decision is a denial.
+func (e *Engine) ask(ctx context.Context, a *active, c worker.Call, verdict guard.Verdict) (d worker.Decision, answered bool) {
 	wait := e.patience(c)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	d := worker.Decision{Effect: worker.Deny, Rule: verdict.Rule}
+	d = worker.Decision{Effect: worker.Deny, Rule: verdict.Rule}
 	q := a.askPerson(c, verdict, e.opts.Now().Add(wait))
 	if q == nil {
 		d.Reason = verdict.Reason + ": a person has to allow it, and too many questions stand already"
-		return d
+		return d, false
 	}
 	e.opts.City.Sense(a.session)
 	a.until(ctx, func() bool { return q.answer != nil || q.over })
@@ -147,7 +150,7 @@ func (e *Engine) ask(ctx context.Context, a *active, c worker.Call, verdict guar
 	default:
 		d.Reason = verdict.Reason + ": a person has denied it"
 	}
-	return d
+	return d, !over && reply != nil
 }
 
 // askPerson raises a question of the guard; nil if too many stand.

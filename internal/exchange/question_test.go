@@ -207,6 +207,29 @@ func TestAToolThatRanAlthoughItWasDeniedIsNoticed(t *testing.T) {
 	}
 }
 
+// TestAToolThatWasAllowedAtTheAgentIsNoBypass: nobody has answered the city, and a person may
+// have allowed it there.
+func TestAToolThatWasAllowedAtTheAgentIsNoBypass(t *testing.T) {
+	r := newRig(t, func(o *exchange.Options) {
+		o.AskTimeout = 50 * time.Millisecond
+		o.Judge = func(session.View, worker.Call) guard.Verdict { return guard.Verdict{Action: guard.Allow} }
+	})
+	a := r.work(r.start("a", "one"), nil)
+	d, err := a.Authorize(r.within(), worker.Call{ID: "c1", Tool: "Bash", Ask: true})
+	if err != nil || d.Allowed {
+		t.Fatalf("decided %+v, %v", d, err)
+	}
+	_, err = a.Telemetry(r.within(), worker.TelemetryEvent{Type: worker.ToolUsed, ToolsCalled: []worker.ToolCall{{Name: "Bash", CallID: "c1"}}})
+	r.must(err)
+	events, err := r.owner().Events(r.within(), a.RunID, 0)
+	r.must(err)
+	for _, e := range events {
+		if strings.Contains(e.Kind, "bypass") {
+			t.Errorf("recorded: %+v", e)
+		}
+	}
+}
+
 // TestAConversationThatAWorkerNamesIsTold, also by a controller that comes later: who
 // restarts the agent goes on in it.
 func TestAConversationThatAWorkerNamesIsTold(t *testing.T) {

@@ -172,7 +172,8 @@ async function authorize(call) {
     return "not authorized, because the city gave no answer: " + (error?.message ?? error);
   }
   if (decision?.allowed === true && (decision.effect === undefined || decision.effect === "allow")) return "";
-  return (decision?.reason || "the city does not allow it") + (decision?.rule ? " (rule " + decision.rule + ")" : "");
+  const why = typeof decision?.reason === "string" && decision.reason !== "" ? decision.reason : "the city does not allow it";
+  return why + (decision?.rule ? " (rule " + decision.rule + ")" : "");
 }
 
 // What the city tells its agent at a beginning is claimed before the city hears of the
