@@ -3,6 +3,7 @@ package exchange
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -164,8 +165,8 @@ func (a *active) askPerson(c worker.Call, verdict guard.Verdict, deadline time.T
 	if len(a.asked) >= maxQuestions {
 		return nil
 	}
-	a.counter++
-	q := &question{guard: true, twin: c.Ask, request: a.requestOf("authorize " + strconv.Itoa(a.counter)), Interaction: worker.Interaction{
+	// A name that a former controller has given to another question must not come again.
+	q := &question{guard: true, twin: c.Ask, request: a.requestOf("authorize " + rand.Text()), Interaction: worker.Interaction{
 		RunID: a.id, Event: worker.Raised, Kind: runtime.WaitPermission, Tool: c.Tool, Input: c.Input, Deadline: &deadline,
 		Text:    fmt.Sprintf("May the agent use %s? %s", about, verdict.Reason),
 		Options: []worker.Option{{ID: optionAllow, Label: "Allow once", Kind: "allow_once"}, {ID: optionDeny, Label: "Deny", Kind: "deny"}},

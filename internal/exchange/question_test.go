@@ -186,6 +186,23 @@ func TestAWorkerCannotTouchAQuestionOfTheGuard(t *testing.T) {
 	}
 }
 
+// TestNamesOfQuestionsDoNotComeAgain, not from the next controller either: an answer to one
+// would be taken for one to another.
+func TestNamesOfQuestionsDoNotComeAgain(t *testing.T) {
+	names := map[string]bool{}
+	for range 2 {
+		r := newRig(t, judged(guard.Ask, patience))
+		a := r.work(r.start("a", "one"), nil)
+		go func() { _, _ = a.Authorize(r.within(), worker.Call{Tool: "Bash"}) }() // it is answered below, or cut off
+		r.eventually("a person is asked", func() bool { return r.pending() != nil })
+		names[r.pending().RequestID] = true
+		r.must(r.respond(r.pending(), runtime.ActionDeny, ""))
+	}
+	if len(names) != 2 {
+		t.Errorf("both are %v", names)
+	}
+}
+
 func TestAToolThatRanAlthoughItWasDeniedIsNoticed(t *testing.T) {
 	r := newRig(t, judged(guard.Deny, patience))
 	a := r.work(r.start("a", "one"), nil)
