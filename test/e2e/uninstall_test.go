@@ -156,14 +156,14 @@ func (c *city) sockets() string {
 func (c *city) belongings() map[string]string {
 	c.t.Helper()
 	mine := map[string]string{}
-	for path, text := range map[string]string{"work/a": "mine", ".gc/notes/b": "mine, too", "outside/c": "linked to"} {
+	for path, text := range map[string]string{"work/a": "mine", ".gc/notes/b": "mine, too", ".runtime/notes/c": "mine as well", "outside/d": "linked to"} {
 		path = filepath.Join(c.root, path)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			c.t.Fatal(err)
 		}
 		mine[path] = text
 	}
-	for _, link := range []string{".gc/log/link", ".runtime/link"} {
+	for _, link := range []string{".gc/log/link", ".runtime/worker-link.port"} {
 		if err := os.Symlink(filepath.Join(c.root, "outside"), filepath.Join(c.root, link)); err != nil {
 			c.t.Fatal(err)
 		}
