@@ -202,7 +202,7 @@ func (w *work) othersOwn(p *place, name string) (bool, error) {
 	city, err := p.provider.GetMeta(name, markKey)
 	switch {
 	case runtime.IsSessionGone(err):
-		return false, nil
+		return w.opts.Shared(p.selection), nil // it would be, should the name come again
 	case err != nil:
 		return false, fmt.Errorf("%s: cannot tell which city it belongs to: %w", name, err)
 	case city == "" && w.opts.Shared(p.selection):
@@ -214,6 +214,9 @@ func (w *work) othersOwn(p *place, name string) (bool, error) {
 // takeDown removes what places keep beside their sessions: servers, and folders elsewhere.
 func (w *work) takeDown(ctx context.Context) {
 	for _, p := range w.places {
+		if p.elsewhere && w.opts.Shared(p.selection) {
+			continue // what is beside the sessions is others' too
+		}
 		if err := runtime.TeardownServer(p.provider); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			w.lost(p, err)
 			continue
