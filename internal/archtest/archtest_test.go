@@ -27,8 +27,8 @@ func TestTreeKeepsTheRules(t *testing.T) {
 			}
 		})
 	}
-	for _, near := range SoftLimits(tree) {
-		t.Logf("look twice: %s", near)
+	for _, large := range Sizes(tree) {
+		t.Logf("look twice: %s", large)
 	}
 }
 
@@ -84,11 +84,14 @@ func TestRulesCanFail(t *testing.T) {
 	}
 }
 
-func TestSoftLimitsAreBelowHardOnes(t *testing.T) {
-	tree := load(t, fstest.MapFS{"runtime/long.go": {Data: []byte("package runtime\n" + strings.Repeat("const _ = 1\n", 400))}})
-	got := SoftLimits(tree)
+func TestSizesReportsWhatIsLarge(t *testing.T) {
+	tree := load(t, fstest.MapFS{
+		"runtime/long.go":  {Data: []byte("package runtime\n" + strings.Repeat("const _ = 1\n", 400))},
+		"runtime/short.go": {Data: []byte("package runtime\n")},
+	})
+	got := Sizes(tree)
 	if len(got) != 1 || got[0].Where != "runtime/long.go" {
-		t.Errorf("look twice at %v, want runtime/long.go alone", got)
+		t.Errorf("Sizes = %v, want runtime/long.go alone", got)
 	}
 }
 

@@ -9,43 +9,30 @@ import (
 	"strings"
 )
 
-// budget is a limit to look twice at (soft) and one that fails (hard).
-type budget struct{ soft, hard int }
-
+// Sizes above which the report asks for a second look. They fail nothing.
+//
 // Lines of files and packages count code only: neither blank lines nor
 // comments. Lines of a function are those of its body.
-var (
-	fileLines        = budget{350, 500}
-	functionLines    = budget{40, 80}
-	packageLines     = budget{1500, 3000}
-	parameters       = budget{5, 5}
-	interfaceMethods = budget{6, 6}
+const (
+	fileLines     = 350
+	functionLines = 40
+	packageLines  = 1500
 )
 
-// mainLines is the limit of cmd/gc/main.go, blank lines and comments included.
-const mainLines = 40
+// Limits that fail.
+const (
+	parameters       = 5
+	interfaceMethods = 6
+	mainLines        = 40 // of cmd/gc/main.go, blank lines and comments included
+)
 
-// raised lists budgets that an ADR has lifted: what, as the finding names it,
-// to the new limit.
-var raised = map[string]int{
-	"package internal/term": 4000, // ADR 0006
-}
-
-// limit returns the hard limit for the thing.
-func (b budget) limit(thing string) int {
-	if lifted, ok := raised[thing]; ok {
-		return lifted
-	}
-	return b.hard
-}
-
-// SoftLimits returns the places that are within the budgets but past the point
-// where one looks twice. They are advice and never fail.
-func SoftLimits(t *Tree) []Finding {
+// Sizes returns the files, functions and packages that are larger than most.
+// It is a report for readers and fails nothing.
+func Sizes(t *Tree) []Finding {
 	var found []Finding
 	for _, size := range t.sizes() {
-		if size.lines > size.budget.soft && size.lines <= size.budget.limit(size.thing) {
-			found = append(found, size.finding())
+		if size.lines > size.limit {
+			found = append(found, Finding{size.where, fmt.Sprintf("%s has %d lines (look twice above %d)", size.thing, size.lines, size.limit)})
 		}
 	}
 	return found
@@ -53,15 +40,10 @@ func SoftLimits(t *Tree) []Finding {
 
 // size is one measured thing.
 type size struct {
-	kind   string
-	thing  string
-	where  string
-	lines  int
-	budget budget
-}
-
-func (s size) finding() Finding {
-	return Finding{s.where, fmt.Sprintf("%s has %d lines (look twice above %d, limit %d)", s.thing, s.lines, s.budget.soft, s.budget.limit(s.thing))}
+	thing string
+	where string
+	lines int
+	limit int
 }
 
 // sizes measures files, functions and packages. Generated files are not
@@ -74,7 +56,7 @@ func (t *Tree) sizes() []size {
 			continue
 		}
 		lines := codeLines(file.Source)
-		all = append(all, size{"file", file.Path, file.Path, lines, fileLines})
+		all = append(all, size{file.Path, file.Path, lines, fileLines})
 		if file.Test {
 			continue
 		}
@@ -82,29 +64,15 @@ func (t *Tree) sizes() []size {
 		for _, declared := range file.Syntax.Decls {
 			if function, ok := declared.(*ast.FuncDecl); ok && function.Body != nil {
 				where := t.at(function, "").Where
-				all = append(all, size{"function", functionName(file, function), where, t.bodyLines(function), functionLines})
+				all = append(all, size{functionName(file, function), where, t.bodyLines(function), functionLines})
 			}
 		}
 	}
 	for _, dir := range t.Rooms() {
-		all = append(all, size{"package", "package " + dir, dir, packages[dir], packageLines})
+		all = append(all, size{"package " + dir, dir, packages[dir], packageLines})
 	}
 	return all
 }
-
-func (t *Tree) overBudget(kind string) []Finding {
-	var found []Finding
-	for _, size := range t.sizes() {
-		if size.kind == kind && size.lines > size.budget.limit(size.thing) {
-			found = append(found, size.finding())
-		}
-	}
-	return found
-}
-
-func checkFileBudget(t *Tree) []Finding     { return t.overBudget("file") }
-func checkFunctionBudget(t *Tree) []Finding { return t.overBudget("function") }
-func checkPackageBudget(t *Tree) []Finding  { return t.overBudget("package") }
 
 func checkMain(t *Tree) []Finding {
 	for _, file := range t.Go {
@@ -127,8 +95,8 @@ func checkParameterBudget(t *Tree) []Finding {
 				continue
 			}
 			name := functionName(file, function)
-			if count := countParameters(function.Type); count > parameters.limit(name) {
-				found = append(found, t.at(function, "%s has %d parameters beside ctx, limit %d", name, count, parameters.limit(name)))
+			if count := countParameters(function.Type); count > parameters {
+				found = append(found, t.at(function, "%s has %d parameters beside ctx, limit %d", name, count, parameters))
 			}
 		}
 	}
@@ -196,8 +164,8 @@ func checkInterfaceBudget(t *Tree) []Finding {
 				return true
 			}
 			name := file.Room + "." + spec.Name.Name
-			if count := countMethods(declared); count > interfaceMethods.limit(name) {
-				found = append(found, t.at(spec, "%s declares %d methods, limit %d", name, count, interfaceMethods.limit(name)))
+			if count := countMethods(declared); count > interfaceMethods {
+				found = append(found, t.at(spec, "%s declares %d methods, limit %d", name, count, interfaceMethods))
 			}
 			return true
 		})
