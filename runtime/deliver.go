@@ -54,6 +54,10 @@ const (
 	// RefusedWithdrawn: the agent provably never took the text: it was taken out of the
 	// input line again, or not a byte was sent.
 	RefusedWithdrawn RefusalReason = "withdrawn"
+	// RefusedInputBlocked: the input box may hold text of an earlier delivery that can
+	// neither be proved gone nor removed. Nothing is typed until the box is empty: by
+	// [ClearInput], by a person, or by a restart. Detail says what is in the way.
+	RefusedInputBlocked RefusalReason = "input_blocked"
 )
 
 // Outcome is the result of a delivery.
