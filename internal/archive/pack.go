@@ -34,7 +34,7 @@ func Pack(w io.Writer, name string) error {
 // it, also through a link, is an error. The folder itself is "."; it is the root without a name.
 func PackFrom(w io.Writer, folder, name string) error {
 	if name = filepath.Clean(name); !filepath.IsLocal(name) {
-		return fmt.Errorf("%s is outside of the work folder: %w", name, fs.ErrInvalid)
+		return outsideError(name)
 	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -43,6 +43,16 @@ func PackFrom(w io.Writer, folder, name string) error {
 	defer root.Close()
 	return pack(w, root, name, filepath.Base(name))
 }
+
+// outsideError says that a name leads out of the folder that is copied from. It matches
+// fs.ErrInvalid.
+type outsideError string
+
+func (e outsideError) Error() string {
+	return string(e) + " is outside of the work folder; name a file in it, relative to it"
+}
+
+func (e outsideError) Is(target error) bool { return target == fs.ErrInvalid }
 
 func pack(w io.Writer, root *os.Root, name, base string) error {
 	info, err := root.Stat(name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,10 +18,14 @@ func attachCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach AGENT",
 		Short: "Connect this terminal to an agent",
-		Long: `Connects this terminal until you detach or the agent ends. The agent goes on either way, and so does
-the connection if the controller is restarted meanwhile. Ctrl-b d or Ctrl-\ detaches; Ctrl-b twice sends
-one. Several terminals may be connected at once: the agent's takes the size of the one used last.`,
-		Args: desk.Between(1, 1),
+		Long: `Connects this terminal to the agent until you detach or the agent exits. The agent keeps running when
+you detach, and a restart of the controller does not cut the connection.
+Detach with Ctrl-\ or Ctrl-b d; press Ctrl-b twice to send one. Inside tmux use Ctrl-\: tmux takes
+Ctrl-b for itself. --detach-keys, or the variable GC_DETACH_KEYS (several separated by commas), sets
+other keys.
+Several terminals may be connected at once; the agent's screen has the size of the one used last.`,
+		Example: "  gc attach worker\n  GC_DETACH_KEYS='C-q' gc attach worker",
+		Args:    desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error { return a.attach(cmd.Context(), c, args[0], opts) })
 		},
@@ -50,7 +55,7 @@ func (a *app) attach(ctx context.Context, c *client.Client, name string, opts ru
 	if err != nil {
 		return err
 	}
-	err = runtime.AttachTerminal(ctx, provider, s.Session, opts)
+	err = a.connect(ctx, provider, s.Session, opts)
 	switch {
 	case errors.Is(err, runtime.ErrAttachUnsupported):
 		return fmt.Errorf("%w; read its output with: gc logs --follow %s", err, name)
@@ -58,4 +63,39 @@ func (a *app) attach(ctx context.Context, c *client.Client, name string, opts ru
 		return fmt.Errorf("%w: the session %s has just ended", client.ErrNotFound, s.Session)
 	}
 	return err
+}
+
+// connect attaches with the keys of --detach-keys, else with those of GC_DETACH_KEYS where the
+// provider can be given keys, else with the provider's own.
+func (a *app) connect(ctx context.Context, p runtime.Provider, session string, opts runtime.AttachOptions) error {
+	preferred := detachKeys(a.Getenv("GC_DETACH_KEYS"))
+	if len(opts.DetachKeys) == 0 && len(preferred) > 0 {
+		custom := opts
+		custom.DetachKeys = preferred
+		a.Talk("detach with %s", strings.Join(preferred, " or "))
+		if err := runtime.AttachTerminal(ctx, p, session, custom); !errors.Is(err, errors.ErrUnsupported) || errors.Is(err, runtime.ErrAttachUnsupported) {
+			return err
+		}
+		a.Talk("this provider has detach keys of its own; GC_DETACH_KEYS is ignored")
+	}
+	switch {
+	case len(opts.DetachKeys) > 0:
+		a.Talk("detach with %s", strings.Join(opts.DetachKeys, " or "))
+	case a.Getenv("TMUX") != "":
+		a.Talk(`detach with Ctrl-\ (the tmux around this terminal takes Ctrl-b for itself)`)
+	default:
+		a.Talk(`detach with Ctrl-\ or Ctrl-b d`)
+	}
+	return runtime.AttachTerminal(ctx, p, session, opts)
+}
+
+// detachKeys splits the list of keys in GC_DETACH_KEYS.
+func detachKeys(list string) []string {
+	var keys []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			keys = append(keys, name)
+		}
+	}
+	return keys
 }

@@ -13,6 +13,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/desk"
+	"gascity/internal/cli/page"
+	"gascity/internal/text"
 )
 
 // bundleFile is what gc bundle --json prints.
@@ -83,6 +85,6 @@ func (a *app) bundle(ctx context.Context, name string, write func(io.Writer) (Bu
 	for _, m := range out.Missing {
 		a.Talk("missing: %s: %s", m.Name, m.Error)
 	}
-	fmt.Fprintf(a.Stdout, "wrote %s: %d pages, %d bytes; read it before you give it to anybody\n", name, len(out.Pages), out.Bytes)
+	fmt.Fprintf(a.Stdout, "wrote %s: %s, %s. Review it before sharing.\n", name, text.Count(len(out.Pages), "file"), page.Size(out.Bytes))
 	return nil
 }

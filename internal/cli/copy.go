@@ -128,9 +128,11 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 func (a *app) receive(name, destination string, send func(io.Writer) error) (archive.Report, error) {
 	out, in := io.Pipe()
 	sent := make(chan struct{})
+	var failed error // of the sender; read once sent is closed
 	go func() {
 		defer close(sent)
-		in.CloseWithError(send(in))
+		failed = send(in)
+		in.CloseWithError(failed)
 	}()
 	counted := &counter{from: out}
 	ended := make(chan struct{})
@@ -146,6 +148,9 @@ func (a *app) receive(name, destination string, send func(io.Writer) error) (arc
 	<-sent
 	close(ended)
 	<-told
+	if failed != nil && errors.Is(err, failed) {
+		err = failed // the archive ended early because of it, which says nothing more
+	}
 	return report, err
 }
 

@@ -240,7 +240,7 @@ func (x *examination) controller() {
 		x.problem("controller", "it stopped answering: "+err.Error(), "look at .gc/log/controller.log")
 		return
 	case status.Controller.Version != x.opts.Version:
-		x.problem("controller.version", fmt.Sprintf("the controller is version %s, this program %s", status.Controller.Version, x.opts.Version),
+		x.warn("controller.version", fmt.Sprintf("the controller is version %s, this program %s", status.Controller.Version, x.opts.Version),
 			"gc controller stop, then gc start; the agents go on")
 	default:
 		x.ok("controller", "process %d answers, version %s", status.Controller.PID, status.Controller.Version)

@@ -59,10 +59,19 @@ func Uninstalled(out client.Uninstalled) string {
 
 // Size is a number of bytes for a person.
 func Size(n int64) string {
-	if n < 1<<20 {
-		return fmt.Sprintf("%d bytes", n)
+	const kB, mB, gB = 1e3, 1e6, 1e9
+	switch f := float64(n); {
+	case n < kB:
+		return text.Count(int(n), "byte")
+	case f < 9.95*kB:
+		return fmt.Sprintf("%.1f kB", f/kB)
+	case f < mB-500:
+		return fmt.Sprintf("%.0f kB", f/kB)
+	case f < gB:
+		return fmt.Sprintf("%.1f MB", f/mB)
+	default:
+		return fmt.Sprintf("%.1f GB", f/gB)
 	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
 // Survivors are the sessions that did not end.
