@@ -72,9 +72,9 @@ A running city takes it at once, and everything that was not priced by a worker 
 // nothing says of what there is none.
 func nothing(by string) string {
 	if by == "tool" {
-		return "no tool was used"
+		return "no tool use reported yet"
 	}
-	return "nothing was spent"
+	return "no usage reported yet"
 }
 
 func budgetsCommand(a *app) *cobra.Command {

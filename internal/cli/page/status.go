@@ -1,12 +1,14 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"gascity/client"
 	"gascity/internal/text"
+	"gascity/runtime"
 )
 
 // Status is the city at a glance.
@@ -33,7 +35,7 @@ func (s Sheet) Status(status client.Status) string {
 	}
 	out.WriteByte('\n')
 	alerts := s.alerts(status)
-	out.WriteString(s.fitted(s.agents(oneRow(status.Agents)), out.String(), alerts))
+	out.WriteString(s.fitted(s.agents(byUrgency(oneRow(status.Agents))), out.String(), alerts))
 	out.WriteString(alerts)
 	return out.String()
 }
@@ -46,6 +48,24 @@ func oneRow(agents []client.Agent) []client.Agent {
 		there[a.Name] = there[a.Name] || a.State != client.StateStopped
 	}
 	return slices.DeleteFunc(slices.Clone(agents), func(a client.Agent) bool { return a.State == client.StateStopped && there[a.Name] })
+}
+
+// byUrgency returns the agents in the order in which a person should read them: those that
+// wait for a person, then those that do not run as they should, then the others. The order
+// of the configuration decides inside each group.
+func byUrgency(agents []client.Agent) []client.Agent {
+	urgency := func(a client.Agent) int {
+		switch {
+		case a.Pending > 0, a.Activity.State == string(runtime.ActivityWaiting) && a.State == client.StateRunning:
+			return 0
+		case a.Warning != "", StateColor(a.State) == text.Red:
+			return 1
+		}
+		return 2
+	}
+	sorted := slices.Clone(agents)
+	slices.SortStableFunc(sorted, func(a, b client.Agent) int { return cmp.Compare(urgency(a), urgency(b)) })
+	return sorted
 }
 
 // fitted cuts the end of a table, so that a picture with what stands above and

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,5 +34,26 @@ func TestAnAgentThatMovesIsOneRow(t *testing.T) {
 	out := (Sheet{Now: noon}).Status(client.Status{Agents: agents})
 	if strings.Contains(out, "must end first") || !strings.Contains(out, "it moves to tmux") || !strings.Contains(out, "b is suspended") {
 		t.Errorf("the status is\n%s", out)
+	}
+}
+
+// TestStatusShowsWhoWaitsFirst checks that an agent that waits for a person is the first row,
+// also when the table is cut to the height of the terminal, and one that failed the second.
+func TestStatusShowsWhoWaitsFirst(t *testing.T) {
+	var agents []client.Agent
+	for i := range 28 {
+		agents = append(agents, client.Agent{Name: fmt.Sprintf("w-%d", i+1), State: client.StateRunning, Activity: client.Activity{State: "busy"}})
+	}
+	agents[26].Pending, agents[26].Activity.State = 1, "waiting"
+	agents[24].State = client.StateFailed
+	out := Sheet{Now: noon, Columns: 80, Rows: 24}.Status(client.Status{Agents: agents})
+	var names []string
+	for line := range strings.Lines(out) {
+		if name, _, _ := strings.Cut(line, " "); strings.HasPrefix(name, "w-") {
+			names = append(names, name)
+		}
+	}
+	if want := []string{"w-27", "w-25", "w-1", "w-2"}; len(names) < 4 || !slices.Equal(names[:4], want) {
+		t.Errorf("the first rows are %v, want %v:\n%s", names, want, out)
 	}
 }
