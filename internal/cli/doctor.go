@@ -85,13 +85,34 @@ func (v *visit) report(f Finding) {
 	}
 }
 
+// namedChecks is how many passed checks the summary names.
+const namedChecks = 5
+
+// passed says which checks passed, if they were not shown: their names if they are few, else
+// how to see them.
+func (v *visit) passed() string {
+	if v.all || v.fine == 0 {
+		return ""
+	}
+	if v.fine > namedChecks {
+		return " (show them with: gc doctor -v)"
+	}
+	var names []string
+	for _, f := range v.findings {
+		if f.Level == LevelOK {
+			names = append(names, f.Check)
+		}
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
 func (v *visit) sum() error {
 	if v.JSON {
 		if err := v.Document(append([]Finding{}, v.findings...)); err != nil {
 			return err
 		}
 	} else {
-		v.Talk("%s in order, %s, %s", text.Count(v.fine, "thing"), text.Count(v.warn, "warning"), text.Count(v.broken, "problem"))
+		v.Talk("%s passed%s, %s, %s", text.Count(v.fine, "check"), v.passed(), text.Count(v.warn, "warning"), text.Count(v.broken, "problem"))
 	}
 	if v.broken > 0 {
 		return desk.Said(desk.Failed)

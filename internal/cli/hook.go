@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -159,8 +161,11 @@ tool begins with "gc decides:", which the script that calls it takes away. The
 city is found by GC_WORKER_SOCKET (or GC_WORKER_URL), GC_WORKER_TOKEN and GC_RUN_ID.`,
 		Args:               cobra.ArbitraryArgs, // an event's, which the program has taken
 		DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return desk.Usage(cmd, "this program cannot answer hooks")
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+				return cmd.Help()
+			}
+			return errors.New("this program was built without the part that answers hooks")
 		},
 	}
 }

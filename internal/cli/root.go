@@ -37,6 +37,7 @@ Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 timed out,
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "gc",
+		Version:       versionOf(a.Version).line(),
 		Short:         "Run and supervise a city of AI coding agents",
 		Long:          rootLong,
 		SilenceErrors: true,
@@ -44,7 +45,7 @@ func newRoot(a *app) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return desk.UnknownCommand(cmd, args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
@@ -55,6 +56,8 @@ func newRoot(a *app) *cobra.Command {
 	root.SetErr(a.Stderr)
 	root.SetFlagErrorFunc(desk.FlagError)
 	root.PersistentFlags().StringVar(&a.City, "city", "", "the city's `folder` (default: the nearest one with a city.toml, here or above)")
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetHelpCommand(helpCommand())
 	root.SetHelpCommandGroupID(topicMachine)
 	root.AddGroup(
 		&cobra.Group{ID: topicCity, Title: "The city:"},

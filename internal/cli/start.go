@@ -46,16 +46,20 @@ type startFlags struct {
 func startCommand(a *app) *cobra.Command {
 	var flags startFlags
 	cmd := &cobra.Command{
-		Use:   "start",
+		Use:   "start [DIR]",
 		Short: "Start the city's controller and its agents",
 		Long: `Starts the controller in the background, waits until every wanted agent runs or has failed, and
 says which. A controller that runs already is left alone; its agents are waited for all the same. An
 agent that waits for something that will not come soon is told of with its reason and not waited for:
 the end of a vendor's limit, an agent that has failed, a pool without members. Exit status 1 is for
 those that have failed.
-The controller's own messages are in .gc/log/controller.log.`,
-		Args: desk.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+The controller's own messages are in .gc/log/controller.log.
+DIR is the city's directory, the same as --city DIR.`,
+		Args: desk.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.cityArgument(cmd, args); err != nil {
+				return err
+			}
 			root, err := a.Root()
 			if err != nil {
 				return err
@@ -70,6 +74,21 @@ The controller's own messages are in .gc/log/controller.log.`,
 	cmd.Flags().BoolVar(&flags.noWait, "no-wait", false, "return as soon as the controller answers")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultStartTimeout, "how long to wait for the agents")
 	return cmd
+}
+
+// cityArgument takes the argument of gc start, if there is one, as the city's directory.
+func (a *app) cityArgument(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if info, err := os.Stat(a.Path(args[0])); err != nil || !info.IsDir() {
+		return desk.Usage(cmd, "there is no directory %q; gc start starts a whole city; start one agent with: gc restart AGENT", args[0])
+	}
+	if a.City != "" {
+		return desk.Usage(cmd, "give the city's directory once: as an argument or with --city")
+	}
+	a.City = args[0]
+	return nil
 }
 
 func (a *app) start(parent context.Context, root string, flags startFlags) error {

@@ -17,17 +17,27 @@ type versionInfo struct {
 	Arch    string `json:"arch"`
 }
 
+// versionOf returns the version of this program, built as version.
+func versionOf(version string) versionInfo {
+	return versionInfo{version, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH}
+}
+
+// line returns the version for people.
+func (v versionInfo) line() string {
+	return fmt.Sprintf("gc %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)
+}
+
 func versionCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "version",
 		Short: "The version of this program",
 		Args:  desk.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
-			v := versionInfo{a.Version, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH}
+			v := versionOf(a.Version)
 			if a.JSON {
 				return a.Document(v)
 			}
-			fmt.Fprintf(a.Stdout, "gc %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+			fmt.Fprintln(a.Stdout, v.line())
 			return nil
 		},
 	})

@@ -58,7 +58,7 @@ func (l *loop) show(e *entry) {
 func (l *loop) city() board.City {
 	now := l.now()
 	return board.City{
-		Config: l.loaded.Config,
+		Config: l.loaded.Config, Pools: l.loaded.Desired.Pools,
 		Account: account.City{
 			At: now, Frozen: l.frozen, LoadedAt: l.loadedAt, LoadError: l.loadError,
 			Warnings: slices.Concat(l.loaded.Warnings, l.counts.Warnings()), Foreign: l.foreigners(),

@@ -71,7 +71,7 @@ func (l *loop) find(name string) (*entry, error) {
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("%w: no agent or session is called %q; gc status lists them", client.ErrNotFound, name)
+		return nil, board.NotFound(name, l.loaded.Desired.Pools)
 	}
 	return found, nil
 }

@@ -34,6 +34,7 @@ type examination struct {
 	now    time.Time
 
 	r        reading // nil city if the configuration is faulty
+	faulty   bool    // the configuration has mistakes, and they were reported
 	control  bool    // a controller answers
 	silent   bool    // there may be one that cannot be asked, and that has been said
 	selected []string
@@ -85,6 +86,7 @@ func (x *examination) config() {
 		}
 		x.guarded()
 	case faulty:
+		x.faulty = true
 		for _, e := range errs {
 			x.problem("config", e.Brief(), "edit "+path)
 		}
@@ -249,7 +251,11 @@ func (x *examination) controller() {
 		x.problem("controller.degraded", status.Controller.Degraded, "nothing is started or stopped there until it answers")
 	}
 	if status.Plan.Error != "" {
-		x.problem("controller.plan", "the last edit is not in force: "+status.Plan.Error, "mend "+client.CityFile)
+		why := status.Plan.Error
+		if x.faulty {
+			why = client.CityFile + " has the mistakes named above; the controller still uses the previous configuration"
+		}
+		x.problem("controller.plan", "the last edit is not in force: "+why, "edit "+client.CityFile+"; check it with: gc config check")
 	}
 	for _, a := range status.Agents {
 		switch a.State {

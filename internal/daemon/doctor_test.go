@@ -101,6 +101,24 @@ func TestTheMachineAloneIsExamined(t *testing.T) {
 	}
 }
 
+// TestAMistakeIsReportedOnce proves that a mistake which keeps an edit from being in force is
+// reported where city.toml is checked, and not again with the controller.
+func TestAMistakeIsReportedOnce(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, oneAgent)
+	r := runController(t, d, root)
+	t.Cleanup(func() { r.stopCity() })
+	replace(t, root, `name = "a"`, "name = \"a\"\nwrong = 1")
+	_, _ = r.client.Reload(t.Context()) // its error is what is looked for
+	bad, _ := examine(t, d, root)
+	count := 0
+	for _, f := range bad {
+		count += strings.Count(f.Message, `"wrong"`)
+	}
+	if count != 1 {
+		t.Errorf("the mistake is reported %d times in %+v", count, bad)
+	}
+}
+
 // fault is one thing that is made wrong in a city that was in order.
 type fault struct {
 	name  string
@@ -192,7 +210,7 @@ func faults() []fault {
 			replace(t, root, `name = "a"`, "name = \"a\"\nwrong = 1")
 			_, _ = r.client.Reload(t.Context()) // its error is what is looked for
 			return d
-		}, "controller.plan", "wrong"},
+		}, "controller.plan", "previous configuration"},
 		{"session that nobody asks for", func(t *testing.T, root string, d *Daemon) *Daemon {
 			r := runController(t, d, root)
 			r.until("a", "running", isRunning)

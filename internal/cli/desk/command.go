@@ -41,9 +41,16 @@ func commandNames(cmd *cobra.Command) []string {
 	return names
 }
 
+// destructive are the commands that stop agents or remove something. One is proposed only
+// for a word with the same first letter, which was probably meant.
+var destructive = []string{"stop", "uninstall", "kill", "reset", "restart"}
+
 // UnknownCommand is the error of a word that is no command below cmd.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	return Usage(cmd, "%s has no command %q%s", cmd.CommandPath(), name, DidYouMean(name, commandNames(cmd)))
+	names := slices.DeleteFunc(commandNames(cmd), func(known string) bool {
+		return slices.Contains(destructive, known) && known[:1] != name[:min(1, len(name))]
+	})
+	return Usage(cmd, "%s has no command %q%s", cmd.CommandPath(), name, DidYouMean(name, names))
 }
 
 // FlagError says which flag is wrong, and which one or what value may be meant.

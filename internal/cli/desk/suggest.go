@@ -13,7 +13,7 @@ import (
 // SuggestAgent adds to a "not found" what may be meant, or which agents there
 // are. It is still err to errors.Is.
 func SuggestAgent(ctx context.Context, c *client.Client, name string, err error) error {
-	if strings.Contains(err.Error(), "did you mean") {
+	if strings.Contains(err.Error(), "did you mean") || strings.Contains(err.Error(), "is a pool") {
 		return err
 	}
 	status, statusErr := c.Status(ctx)

@@ -5,6 +5,7 @@ package board
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +49,7 @@ type City struct {
 	Status  client.Status // without agents
 	Config  client.Config
 	Account account.City
+	Pools   []plan.Pool // of the configuration in force
 }
 
 // Board is safe for concurrent readers beside one writer. The zero value is an
@@ -203,5 +205,16 @@ func (b *Board) Find(name string) (*Target, error) {
 	if s := b.read().names[name]; s != nil {
 		return s.Load(), nil
 	}
-	return nil, fmt.Errorf("%w: no agent or session is called %q; gc status lists them", client.ErrNotFound, name)
+	return nil, NotFound(name, b.City().Pools)
+}
+
+// NotFound returns the error for a name that no agent and no session has. If it is the name
+// of a pool, the error lists the pool's members.
+func NotFound(name string, pools []plan.Pool) error {
+	for _, pool := range pools {
+		if pool.Agent == name {
+			return fmt.Errorf("%w: %q is a pool; name one of its members: %s", client.ErrNotFound, name, strings.Join(pool.Members, ", "))
+		}
+	}
+	return fmt.Errorf("%w: no agent or session is called %q; gc status lists them", client.ErrNotFound, name)
 }
