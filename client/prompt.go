@@ -69,7 +69,10 @@ type Receipt struct {
 	CreatedAt time.Time     `json:"created_at"`
 	UpdatedAt time.Time     `json:"updated_at"`
 	ExpiresAt time.Time     `json:"expires_at"`
-	Steps     []ReceiptStep `json:"steps,omitempty"` // how it came here, oldest first; not in listings
+	Deadline  time.Time     `json:"deadline,omitzero"`   // of an injected one: by then it has a final state or is in the queue again
+	SentBack  int           `json:"sent_back,omitempty"` // how often its text was sent, removed again and the prompt queued once more; at most three times
+	RetryOf   string        `json:"retry_of,omitempty"`  // the ID of the prompt that this one repeats
+	Steps     []ReceiptStep `json:"steps,omitempty"`     // how it came here, oldest first; not in listings
 
 	Metadata map[string]string `json:"metadata,omitempty"` // what its sender had go along with it
 }
@@ -83,6 +86,7 @@ const (
 	RefusalDialog  = "dialog_up"     // a dialog or question would swallow it
 	RefusalBusy    = "busy"          // the agent takes no input during a turn
 	RefusalUnready = "not_ready"     // the input line is not there yet
+	RefusalBlocked = "input_blocked" // the input box may hold text of an earlier delivery; see Agent.InputBlocked
 )
 
 // ReceiptStep is one step of a receipt.

@@ -66,6 +66,7 @@ type Outcome struct {
 	Reason   RefusalReason `json:"reason,omitempty"`
 	Evidence string        `json:"evidence,omitempty"` // what proved it: "echo+busy", "hook", ...
 	Detail   string        `json:"detail,omitempty"`   // for people
+	Unsent   bool          `json:"unsent,omitempty"`   // of RefusedWithdrawn: not a byte was ever sent
 	Staged   []string      `json:"staged,omitempty"`   // files put into the work folder, relative
 }
 

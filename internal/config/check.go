@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"gascity/internal/agent"
@@ -40,6 +41,7 @@ func (c *checker) check() {
 	c.workspace()
 	c.session()
 	c.daemon()
+	c.delivery()
 	c.guard()
 	c.rigs()
 	for _, name := range slices.Sorted(maps.Keys(c.city.Providers)) {
@@ -101,6 +103,19 @@ func (c *checker) daemon() {
 	c.positive(d.Keys, "probe_concurrency", int64(d.ProbeConcurrency))
 	c.positive(d.Keys, "max_wakes_per_tick", int64(d.MaxWakesPerTick))
 	c.positive(d.Keys, "start_ready_timeout", int64(d.StartReadyTimeout))
+}
+
+// The shortest and the longest progress_timeout.
+const (
+	minProgress = 5 * time.Second
+	maxProgress = time.Hour
+)
+
+func (c *checker) delivery() {
+	d := &c.city.Delivery
+	if t := d.ProgressTimeout; d.Has("progress_timeout") && (t < minProgress || t > maxProgress) {
+		c.fail(d.Origin("progress_timeout"), "", "progress_timeout is %s; it must be from %s to %s", t, minProgress, maxProgress)
+	}
 }
 
 // positive complains about a written zero.

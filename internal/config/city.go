@@ -15,6 +15,7 @@ type City struct {
 	Workspace     Workspace             `toml:"workspace" doc:"The city as a whole."`
 	Session       Session               `toml:"session" doc:"How sessions run."`
 	Daemon        Daemon                `toml:"daemon" doc:"The controller."`
+	Delivery      Delivery              `toml:"delivery" doc:"How prompts are delivered."`
 	Guard         Guard                 `toml:"guard" doc:"What agents may do with their tools. Without it everything."`
 	Chat          ChatSessions          `toml:"chat_sessions" doc:"Sessions that people open by hand." later:"manual sessions"`
 	Providers     map[string]Provider   `toml:"providers" doc:"Agent CLIs: new ones, and changes of those that gc knows."`

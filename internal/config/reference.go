@@ -67,6 +67,7 @@ func referenceSections() []referenceSection {
 		{"[session.acp]", "Sessions over the Agent Client Protocol.", reflect.TypeFor[ACPSession]()},
 		{"[session.k8s]", "Sessions in pods. *Later.*", reflect.TypeFor[K8sSession]()},
 		{"[daemon]", "The controller.", reflect.TypeFor[Daemon]()},
+		{"[delivery]", "How prompts are delivered. See [what a receipt means](../explanation/prompts.md).", reflect.TypeFor[Delivery]()},
 		{"[guard]", "What agents may do with their tools. A city without it allows everything. See [how to guard tools](../how-to/guard-tools.md).", reflect.TypeFor[Guard]()},
 		{"[guard.roles.<pattern>]", "What holds beside the rest for the agents whose role or name fits the pattern; `*` stands for any text. An agent's role is its name without its dir and, in a pool, without its number.", reflect.TypeFor[GuardRole]()},
 		{"[[guard.rules]]", "A rule of this city. The [reference of rules](guard.md) says how rules decide.", reflect.TypeFor[GuardRule]()},

@@ -109,7 +109,7 @@ func sectionTypes() []reflect.Type {
 		reflect.TypeFor[City](), reflect.TypeFor[Workspace](), reflect.TypeFor[ChatSessions](), reflect.TypeFor[Rig](),
 		reflect.TypeFor[NamedSession](), reflect.TypeFor[Agent](), reflect.TypeFor[CopyEntry](), reflect.TypeFor[Provider](),
 		reflect.TypeFor[Upstream](), reflect.TypeFor[Session](), reflect.TypeFor[ACPSession](), reflect.TypeFor[K8sSession](),
-		reflect.TypeFor[Daemon](), reflect.TypeFor[Pool](), reflect.TypeFor[Pending](), reflect.TypeFor[Context](), reflect.TypeFor[Guard](), reflect.TypeFor[GuardRole](),
+		reflect.TypeFor[Daemon](), reflect.TypeFor[Delivery](), reflect.TypeFor[Pool](), reflect.TypeFor[Pending](), reflect.TypeFor[Context](), reflect.TypeFor[Guard](), reflect.TypeFor[GuardRole](),
 		reflect.TypeFor[GuardRule](),
 	}
 }

@@ -74,6 +74,12 @@ type K8sSession struct {
 	Template   string `toml:"template" doc:"A pod in JSON, or the path of a file with it: volumes, secrets, security contexts and whatever else pods have. Its container agent is the agent's."`
 }
 
+// Delivery is the section of prompts on their way to agents.
+type Delivery struct {
+	Keys
+	ProgressTimeout time.Duration `toml:"progress_timeout" default:"1m" doc:"How long the delivery of one prompt may take, from its first byte: then the prompt has a final state or is in the queue again. A long text has 1 s more for each 8 KiB. From 5s to 1h."`
+}
+
 // Daemon is the section of the controller.
 type Daemon struct {
 	Keys

@@ -34,6 +34,7 @@ func (c *City) Values() []Value {
 	add("workspace", &c.Workspace)
 	add("session", &c.Session)
 	add("daemon", &c.Daemon)
+	add("delivery", &c.Delivery)
 	if c.Guarded() {
 		add("guard", &c.Guard)
 		for _, pattern := range c.Guard.Patterns() {

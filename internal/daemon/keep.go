@@ -79,7 +79,10 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 	k.controller.Store(c)
 	k.openSpending(e, c, kept)
 	environ := d.env.base(agentcli.Builtin())
-	e.prompts = delivery.New(delivery.Options{Store: kept, City: c, Events: kept, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens})
+	e.prompts = delivery.New(delivery.Options{
+		Store: kept, City: c, Events: kept, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens, Progress: k.progress,
+		Changed: func(session string) { e.questions.Look(session) },
+	})
 	e.questions = pending.New(pending.Options{
 		City: c, Store: kept, Events: kept, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,
@@ -102,6 +105,16 @@ var (
 	_ api.Questions  = (*pending.Desk)(nil)
 	_ api.Conditions = (*wait.Waits)(nil)
 )
+
+// progress is how long a delivery may go without progress, by the configuration in force.
+func (k *keeper) progress() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.last.city == nil {
+		return 0
+	}
+	return k.last.city.Delivery.ProgressTimeout
+}
 
 // policy is what the configuration in force says about an agent's questions.
 func (k *keeper) policy(agent string) pending.Policy {

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,14 +16,15 @@ import (
 type landing struct {
 	id      string
 	bound   string // the incarnation that the prompt was for
+	went    string // the instance that it was delivered to
 	attempt prompt.Attempt
 	note    string    // of an interrupt, instead of an attempt
 	quiet   time.Time // nothing was interrupted, since a person types; not before
 	failed  error     // of saving that it is interrupted: it was not
 	woke    error     // of a wake
 	kind    flightKind
-	later   bool // what came of it cannot be told yet
-	cut     bool // it was ended by the engine's end: nothing is known
+	later   string // why it cannot be told yet what became of it; empty: it can
+	cut     bool   // it was ended by the engine's end or its sender: nothing is known
 }
 
 // flightKind is what a flight does.
@@ -44,10 +46,14 @@ const (
 	typing = 3 * time.Second
 	// settleAgain is the pause before it is asked for again what cannot be told yet.
 	settleAgain = 2 * time.Second
-	// maxWithdrawn bounds how often the text of one prompt is taken back and sent
-	// again.
-	maxWithdrawn = 3
 )
+
+// attemptTime is how long one attempt may take: what became of it is asked for within the
+// rest of the receipt's bound.
+func (o *owner) attemptTime(r *prompt.Receipt) time.Duration {
+	bound := r.Bound(o.opts.Progress())
+	return bound - min(withdrawTime, bound/2)
+}
 
 // interrupting is the step of an urgent prompt whose turn is interrupted.
 const interrupting = "the agent is busy: interrupting its turn"
@@ -84,18 +90,17 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 		}
 		r.Instance, r.NextAt = v.Instance, time.Time{}
 		r.Attempts++
-		return r.Move(prompt.Injected, o.opts.Now(), "")
+		return r.Move(prompt.Injected, o.opts.Now(), prompt.Delivering)
 	})
 	if err != nil {
 		return o.saved(err)
 	}
 	o.name(&r)
-	o.tried, o.triedAt = sceneOf(v), o.opts.Now()
-	giveUp := o.withdrawn[id] >= maxWithdrawn
-	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
+	o.tries(v)
+	o.fly(ctx, id, o.attemptTime(&r), func(ctx context.Context) landing {
 		d := handed(&r, v)
 		out, err := runtime.Deliver(ctx, v.Provider, v.Session, d)
-		l := landing{id: id, bound: bound, attempt: prompt.Attempt{Outcome: out, Err: err, GiveUp: giveUp, Attached: v.Attached}}
+		l := landing{id: id, bound: bound, went: r.Instance, attempt: prompt.Attempt{Outcome: out, Err: err, Attached: v.Attached}}
 		if uncertain(out) && !errors.Is(ctx.Err(), context.Canceled) {
 			l.settle(ctx, v, d)
 		}
@@ -131,10 +136,15 @@ func (l *landing) settle(ctx context.Context, v session.View, d runtime.Delivery
 	case err != nil:
 	case out.State == runtime.OutcomeSubmitted:
 		l.attempt.Outcome, l.attempt.Err = out, nil
+	case out.Reason == runtime.RefusedInputBlocked: // its text may be in the box, and nobody can remove it
+		l.attempt.Outcome = runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: out.Reason, Detail: out.Detail}
+		l.attempt.Err = nil
 	case out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn:
-		l.attempt.Withdrawn = true
+		l.attempt.Withdrawn, l.attempt.Unsent = true, out.Unsent
 	case out.State == runtime.OutcomeUnconfirmed && out.Reason != "":
-		l.later = true
+		l.later = cmp.Or(out.Detail, string(out.Reason))
+	case out.State == runtime.OutcomeUnconfirmed && out.Detail != "" && l.kind == flightResolve:
+		l.attempt.Outcome, l.attempt.Err = out, nil
 	}
 }
 
@@ -145,16 +155,15 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 		return time.Time{}, false
 	}
 	if v.Provider == nil {
-		return r.Limit(), true
+		return time.Time{}, true
 	}
 	if o.opts.Now().Before(o.settleAt) {
 		return o.settleAt, true
 	}
 	o.name(r)
-	giveUp := o.withdrawn[id] >= maxWithdrawn
-	o.fly(ctx, id, prompt.AttemptBound, func(ctx context.Context) landing {
-		cut := prompt.Attempt{Err: errors.New("the hand-over was cut off"), GiveUp: giveUp}
-		l := landing{id: id, bound: r.Instance, kind: flightResolve, attempt: cut}
+	o.fly(ctx, id, withdrawTime, func(ctx context.Context) landing {
+		cut := prompt.Attempt{Err: errors.New("the delivery was cut off")}
+		l := landing{id: id, bound: r.Instance, went: r.Instance, kind: flightResolve, attempt: cut}
 		l.settle(ctx, v, handed(r, v))
 		return l
 	})
@@ -275,15 +284,27 @@ func (o *owner) land(ctx context.Context, l landing) {
 		return
 	case l.cut && uncertain(l.attempt.Outcome): // the next Run resolves it
 		return
-	case l.later && o.word(l.id, "") == "": // behind a dialog, or a person types: it is asked for again
+	case l.later != "" && o.word(l.id, "") == "": // behind a dialog, or a person types: it is asked for again
 		o.settleAt = o.opts.Now().Add(settleAgain)
+		o.noteUndecided(ctx, l)
 		return
-	}
-	if l.attempt.Withdrawn {
-		o.withdrawn[l.id]++
 	}
 	at := o.opts.Now()
 	o.landOutcome(ctx, l, at)
+	o.seeInput(l.went, l.attempt)
+}
+
+// noteUndecided keeps why nobody can tell yet what became of an attempt, once.
+func (o *owner) noteUndecided(ctx context.Context, l landing) {
+	why := "its delivery was cut off, and whether the agent got it cannot be found out yet: " + l.later
+	_, err := o.change(ctx, o.box, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
+		if r.State != prompt.Injected || r.Reason == why {
+			return r, errOver
+		}
+		r.Reason = why
+		return r.Note(o.opts.Now(), why), nil
+	})
+	_, _ = o.saved(err) // what it says is kept in the owner
 }
 
 // landOutcome saves what came of an attempt. An agent that says meanwhile that it has
@@ -298,6 +319,9 @@ func (o *owner) landOutcome(ctx context.Context, l landing, at time.Time) {
 			l.attempt = prompt.Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: word, Detail: out.Detail}}
 		}
 		r, err := r.Settle(l.attempt, at)
+		if err == nil && !r.CancelAt.IsZero() {
+			r, err = r.Cancelled(at)
+		}
 		if r.State == prompt.Submitted || r.State == prompt.Unconfirmed {
 			r.Instance = went
 		}

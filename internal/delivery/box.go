@@ -27,10 +27,17 @@ type box struct {
 	held     string                     // why none is handed over for now, see Options.Hold
 	owned    bool
 	took     taking
-	worked   map[string]bool          // injected receipts that the agent says it has worked on; what came of their attempt is not saved yet
-	heard    map[string]time.Time     // by receipt, handed over: when a hook of the agent said that the prompt began a turn
-	names    map[string]string        // of their prompts, by which hooks call them
-	changed  map[string]chan struct{} // by the ID of a receipt that is waited for; closed by its next change
+	input    inputState
+	// watchedFrom is since when this controller can ask about deliveries of earlier ones.
+	watchedFrom time.Time
+	recheck     bool // the input box may have changed since the last attempt
+	// seenAtRest is the instance of an earlier controller that was seen at rest since, or was
+	// given a prompt.
+	seenAtRest string
+	worked     map[string]bool          // injected receipts that the agent says it has worked on; what came of their attempt is not saved yet
+	heard      map[string]time.Time     // by receipt, handed over: when a hook of the agent said that the prompt began a turn
+	names      map[string]string        // of their prompts, by which hooks call them
+	changed    map[string]chan struct{} // by the ID of a receipt that is waited for; closed by its next change
 
 	queued atomic.Int64 // of the receipts; those on their way
 	newest atomic.Int64 // when the newest of them was accepted, in Unix nanoseconds; of an empty queue it is old

@@ -66,6 +66,13 @@ type Options struct {
 	// of whose turn a hook tells. It must not block. Nil: none has.
 	Opens func(v session.View) bool
 
+	// Progress is how long a delivery may go without progress before it ends. It must not
+	// block. Nil, or zero: prompt.DefaultProgress.
+	Progress func() time.Duration
+	// Changed is called when a session becomes input blocked or is so no more, see
+	// [Engine.InputBlocked]. It must not block. Nil: nobody is called.
+	Changed func(session string)
+
 	Logger *slog.Logger     // nil: nothing is logged
 	Now    func() time.Time // nil: time.Now
 	NewID  func() string    // nil: random ones; unique for ever
@@ -78,6 +85,7 @@ type Engine struct {
 	loaded chan struct{} // closed when the receipts are read
 	done   chan struct{} // closed when Run returns
 	poke   chan struct{} // there is a box without an owner, or something to forget
+	began  time.Time     // when the engine was made: what ran before was not started by this controller
 
 	named   sync.Map      // the boxes by their session, for who may not wait for mu
 	calls   atomic.Int64  // that wait for a receipt
@@ -108,13 +116,19 @@ func New(opts Options) *Engine {
 	if opts.Opens == nil {
 		opts.Opens = func(session.View) bool { return false }
 	}
+	if opts.Progress == nil {
+		opts.Progress = func() time.Duration { return prompt.DefaultProgress }
+	}
+	if opts.Changed == nil {
+		opts.Changed = func(string) {}
+	}
 	if opts.NewID == nil {
 		opts.NewID = rand.Text
 	}
 	return &Engine{
 		opts: opts, loaded: make(chan struct{}), done: make(chan struct{}), poke: make(chan struct{}, 1),
 		haunted: make(chan struct{}, 1), boxes: map[string]*box{}, index: map[string]*box{},
-		tells: map[string]telling{}, prompted: map[string]string{},
+		tells: map[string]telling{}, prompted: map[string]string{}, began: opts.Now(),
 	}
 }
 
@@ -173,10 +187,15 @@ func (e *Engine) load(ctx context.Context) bool {
 			}
 			e.mu.Lock()
 			for _, r := range open {
-				e.putLocked(e.boxLocked(r.Session, r.Agent), r)
+				b := e.boxLocked(r.Session, r.Agent)
+				e.putLocked(b, r)
+				if at := r.SubmittedAt(); at.After(b.took.at) {
+					b.took = taking{r.Instance, at}
+				}
 			}
 			e.tellsLocked(slices.Concat(ended, open))
 			e.promptedLocked(slices.Concat(open, ended))
+			e.restoreBlockedLocked(slices.Concat(open, ended))
 			e.degraded = ""
 			e.mu.Unlock()
 			return true

@@ -62,6 +62,7 @@ func (e *Engine) listed(name string) (queue []client.Receipt, taken []prompt.Rec
 		for _, r := range prompt.Queue(b.listLocked()) {
 			listed := wire(r)
 			listed.Steps = nil
+			listed.Deadline = e.deadlineLocked(b, r)
 			if r.Waits() {
 				place++
 				listed.Position = place

@@ -19,18 +19,18 @@ type owner struct {
 	flight string             // the receipt that an attempt is under way for; "" none
 	cancel context.CancelFunc // of the flight
 
-	hold      time.Time // nothing is done before: the store failed
-	retry     time.Duration
-	wakeAt    time.Time // no wake before
-	wakeWait  time.Duration
-	calmBy    time.Time      // an interrupted agent has until then to leave its turn
-	quietBy   time.Time      // no interrupt before: a person types
-	withdrawn map[string]int // how often a text was taken back
-	settleAt  time.Time      // not before that it is asked again what came of a text
-	readAt    time.Time      // when to ask for a reading if none has come since a prompt was taken; zero: it was asked
-	missing   time.Time      // since when the city does not know the target; zero: it does
-	tried     scene          // at the last attempt
-	triedAt   time.Time
+	hold     time.Time // nothing is done before: the store failed
+	retry    time.Duration
+	wakeAt   time.Time // no wake before
+	wakeWait time.Duration
+	calmBy   time.Time // an interrupted agent has until then to leave its turn
+	quietBy  time.Time // no interrupt before: a person types
+	watched  time.Time // since when the session is known to this controller; zero: it is not
+	settleAt time.Time // not before that it is asked again what came of a text
+	readAt   time.Time // when to ask for a reading if none has come since a prompt was taken; zero: it was asked
+	missing  time.Time // since when the city does not know the target; zero: it does
+	tried    scene     // at the last attempt
+	triedAt  time.Time
 }
 
 // anything is the flight of something that is for no receipt.
@@ -54,7 +54,7 @@ const (
 
 // own works until no receipt is open or ctx ends.
 func (e *Engine) own(ctx context.Context, b *box) {
-	o := &owner{Engine: e, box: b, landed: make(chan landing, 1), retry: retryFirst, wakeWait: wakeFirst, withdrawn: map[string]int{}}
+	o := &owner{Engine: e, box: b, landed: make(chan landing, 1), retry: retryFirst, wakeWait: wakeFirst}
 	for {
 		next, idle := o.work(ctx)
 		if idle && e.release(b) {
@@ -127,9 +127,10 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 			s.Held = o.opts.Hold(v)
 			s.OpensBy = o.opensBy(v)
 		}
+		o.watch(&s, v, now)
 		s.TakenAt = o.takenBy(o.box, s.Instance)
 		s.Tells, s.TurnAt = o.tellsOf(o.box.session, s.Instance), o.turnOf(o.box.session, s.Instance)
-		if !o.triedAt.IsZero() && sceneOf(v) != o.tried {
+		if o.rechecks() || !o.triedAt.IsZero() && sceneOf(v) != o.tried {
 			s.ChangedAt = o.triedAt.Add(minGap)
 		}
 		reading := o.read(s, now)
@@ -183,7 +184,8 @@ func (o *owner) do(ctx context.Context, a prompt.Action, v session.View) (at tim
 	case prompt.VerbDeliver:
 		return o.deliver(ctx, a.ID, v)
 	case prompt.VerbResolve:
-		return o.resolve(ctx, a.ID, v)
+		at, wait = o.resolve(ctx, a.ID, v)
+		return earlier(at, a.At), wait
 	case prompt.VerbWake:
 		return o.wake(ctx, v)
 	default:

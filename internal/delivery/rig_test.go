@@ -30,6 +30,7 @@ type agent struct {
 	woken       int
 	interrupted int
 	opens       bool                                                                      // it may begin with the prompt of its command line
+	settled     *runtime.Outcome                                                          // what Settle answers; nil: what it finds
 	held        string                                                                    // why it gets nothing
 	typed       time.Time                                                                 // by a person; the view does not know
 	deliver     func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) // nil: taken at once
@@ -203,8 +204,11 @@ func (w *town) Settle(ctx context.Context, name string, d runtime.Delivery) (run
 	a := w.find(name)
 	a.mu.Lock()
 	a.undecided--
-	later := a.undecided >= 0
+	later, settled := a.undecided >= 0, a.settled
 	a.mu.Unlock()
+	if settled != nil {
+		return *settled, nil
+	}
 	if later {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedTyping}, nil
 	}

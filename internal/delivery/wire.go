@@ -3,6 +3,7 @@ package delivery
 import (
 	"cmp"
 	"maps"
+	"time"
 
 	"gascity/client"
 	"gascity/internal/event"
@@ -16,7 +17,7 @@ func wire(r *prompt.Receipt) client.Receipt {
 		Priority: priorityWord(r.Priority), Source: r.Source, Key: r.Key, Text: r.Head, Bytes: r.Bytes, Files: filesOf(r.Content),
 		Attempts: r.Attempts, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, ExpiresAt: r.ExpiresAt,
 	}
-	out.Metadata = r.Metadata
+	out.Metadata, out.SentBack, out.RetryOf = r.Metadata, r.SentBack, r.RetryOf
 	for _, s := range r.Steps {
 		out.Steps = append(out.Steps, client.ReceiptStep{State: string(s.State), At: s.At, Detail: s.Detail})
 	}
@@ -27,14 +28,25 @@ func wire(r *prompt.Receipt) client.Receipt {
 // what it waits for.
 func (e *Engine) answer(b *box, r prompt.Receipt) client.Receipt {
 	out := wire(&r)
-	if b == nil || !r.Waits() {
+	if b == nil || r.Final() {
 		return out
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if out.Deadline = e.deadlineLocked(b, &r); !r.Waits() {
+		return out
+	}
 	out.Position = prompt.Position(b.listLocked(), r.ID)
 	out.Reason = e.whyLocked(b, out)
 	return out
+}
+
+// deadlineLocked is by when an injected receipt has left that state; zero for any other.
+func (e *Engine) deadlineLocked(b *box, r *prompt.Receipt) time.Time {
+	if r.State != prompt.Injected {
+		return time.Time{}
+	}
+	return r.Limit(prompt.Sight{Progress: e.opts.Progress(), WatchedFrom: b.watchedFrom})
 }
 
 // whyLocked is why a prompt waits; it is never empty. What holds all of them back is
@@ -45,6 +57,8 @@ func (e *Engine) whyLocked(b *box, r client.Receipt) string {
 		return "nothing is sent: " + e.degraded
 	case b.held != "":
 		return b.held
+	case b.input.why != "":
+		return prompt.InputBlockedPrefix + b.input.why
 	case r.Position > 1:
 		return "the prompts before it go first"
 	}
@@ -75,6 +89,15 @@ func (e *Engine) tell(r prompt.Receipt) {
 	if row, ok := kinds[r.State]; ok {
 		e.emit(r, row.kind, row.text, nil)
 	}
+}
+
+// report appends an event of a session, and has others look at it.
+func (e *Engine) report(session, agent string, kind event.Kind, text string, data map[string]string) {
+	_, err := e.opts.Events.Append(client.Event{Kind: string(kind), Agent: agent, Session: session, Text: text, Data: data})
+	if err != nil {
+		e.opts.Logger.Warn("cannot record an event", "kind", kind, "session", session, "error", err)
+	}
+	e.opts.Changed(session)
 }
 
 func (e *Engine) emit(r prompt.Receipt, kind event.Kind, text string, more map[string]string) {

@@ -72,6 +72,9 @@ const (
 	PromptDead        Kind = "prompt.dead"
 	PromptCancelled   Kind = "prompt.cancelled"
 	PromptUnconfirmed Kind = "prompt.unconfirmed"
+
+	InputBlocked   Kind = "input.blocked"
+	InputUnblocked Kind = "input.unblocked"
 )
 
 // KindInfo is one row of the table of [Kinds].
@@ -190,5 +193,7 @@ func promptKinds() []KindInfo {
 		{PromptDead, "a prompt can never be delivered; not a byte of it reached the agent", data},
 		{PromptCancelled, "a prompt was withdrawn before it was handed over", data},
 		{PromptUnconfirmed, "a prompt was handed over without evidence that the agent took it", data},
+		{InputBlocked, "an agent's input box may hold text that gc can neither prove gone nor remove; no prompt is typed until it is empty", []Datum{{"reason", "what is in the way"}, {"instance", "public fingerprint of the instance"}}},
+		{InputUnblocked, "the input box is empty again, or a new instance runs", []Datum{{"instance", "public fingerprint of the instance"}}},
 	}
 }

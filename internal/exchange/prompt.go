@@ -30,9 +30,16 @@ func refused(reason runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: reason, Detail: detail}
 }
 
+// neverSent is the outcome of a prompt that was provably not sent and never will be.
+func neverSent(detail string) runtime.Outcome {
+	out := refused(runtime.RefusedWithdrawn, detail)
+	out.Unsent = true
+	return out
+}
+
 // unsent is the outcome of a prompt that was not sent because of err.
 func unsent(err error) runtime.Outcome {
-	return refused(runtime.RefusedWithdrawn, "not a byte was sent: "+err.Error())
+	return neverSent("not a byte was sent: " + err.Error())
 }
 
 func unconfirmed(reason runtime.RefusalReason, detail string) runtime.Outcome {
@@ -178,7 +185,7 @@ func (a *active) await(ctx context.Context, id string, confirm time.Duration) ru
 	case said:
 		return outcomeOf(l)
 	case a.box.Take(id):
-		return refused(runtime.RefusedWithdrawn, "the worker did not fetch it")
+		return neverSent("the worker did not fetch it")
 	case a.reader == nil && a.presenceLocked(goneWithin) == returning:
 		return unconfirmed(runtime.RefusedUnready, "the worker may have it, and is not connected")
 	}

@@ -68,6 +68,9 @@ func (r Receipt) noted(at time.Time, detail string) Receipt {
 	return r
 }
 
+// Delivering is the reason of a receipt while an attempt is under way.
+const Delivering = "being delivered"
+
 // takenBack begins the reason of an attempt whose text was sent and taken back.
 const takenBack = "taken back unsent: "
 
@@ -83,12 +86,24 @@ func withoutRepeat(steps []Step, detail string) []Step {
 	return slices.Clone(steps[:n-1])
 }
 
-// at is when the receipt last came into the state; UpdatedAt if no step says so.
+// SubmittedAt is when the agent took the prompt of a submitted receipt; zero for any other.
+func (r Receipt) SubmittedAt() time.Time {
+	if r.State != Submitted {
+		return time.Time{}
+	}
+	return r.at(Submitted)
+}
+
+// at is when the receipt last came into the state, whatever was noted in it since;
+// UpdatedAt if no step says so.
 func (r Receipt) at(state State) time.Time {
+	at, found := r.UpdatedAt, false
 	for _, s := range slices.Backward(r.Steps) {
 		if s.State == state {
-			return s.At
+			at, found = s.At, true
+		} else if found {
+			break
 		}
 	}
-	return r.UpdatedAt
+	return at
 }

@@ -44,6 +44,14 @@ type Sight struct {
 	// of which its hook has not told; zero: it does not.
 	OpensBy   time.Time
 	ChangedAt time.Time // attempts are worth while from then on, whatever NextAt says; zero: they are not
+
+	// Progress is how long a delivery may go without progress; zero is DefaultProgress.
+	Progress time.Duration
+	// WatchedFrom is since when this controller can ask about deliveries of earlier ones.
+	WatchedFrom time.Time
+	// TookOver is when this controller took over an incarnation that ran before it, as long
+	// as it has not seen it at rest; zero: it has, or it started the incarnation.
+	TookOver time.Time
 }
 
 // Verb is what to do next for a queue.
@@ -74,8 +82,8 @@ const (
 	reasonEnded     = "its incarnation ended"
 	reasonTalk      = "its incarnation ended, and the next one did not resume its conversation"
 	reasonCut       = "the hand-over was cut off, and the agent ended before anybody could tell what came of it"
-	reasonCutTime   = "the hand-over was cut off, and nobody could tell what came of it in time"
-	reasonTurnless  = "the agent took it and ended before a turn was seen to work on it"
+	reasonCutTime   = "the delivery did not finish in time, and whether the agent got the text could not be found out"
+	reasonTurnless  = "the agent accepted it and stopped before the end of its turn was seen"
 	reasonCommand   = "the agent took it, perhaps for a command of its own; no turn was seen to work on it"
 	reasonTurnBound = "the agent took it; no turn was seen to work on it"
 	reasonTurn      = "the agent is busy: it waits for the end of the turn"
@@ -155,16 +163,29 @@ func (d *decision) dueInjected(r *Receipt) Action {
 	switch {
 	case r.ID == d.flight:
 		return Action{Verb: VerbWait}
-	case !d.now.Before(r.Limit()):
-		return move(r, Unconfirmed, reasonCutTime)
+	case !d.now.Before(r.Limit(s)):
+		return move(r, Unconfirmed, r.undecided())
 	case !s.Known:
-		return d.wait(r.Limit())
+		return d.wait(r.Limit(s))
 	case s.Gone != "", s.Down, s.Instance != "" && s.Instance != r.Instance:
 		return move(r, Unconfirmed, reasonCut)
 	case s.Instance == "" || d.flight != "":
-		return d.wait(r.Limit())
+		return d.wait(r.Limit(s))
 	}
-	return Action{Verb: VerbResolve, ID: r.ID}
+	d.wait(r.Limit(s))
+	return Action{Verb: VerbResolve, ID: r.ID, At: d.at}
+}
+
+// undecided is why nobody knows whether the agent got the text.
+func (r *Receipt) undecided() string {
+	why := reasonCutTime
+	if !r.CancelAt.IsZero() {
+		why = "cancelled by its sender during its delivery; whether the agent got the text could not be found out"
+	}
+	if r.Reason != "" && r.Reason != Delivering {
+		why += ": " + r.Reason
+	}
+	return why
 }
 
 func (d *decision) dueSubmitted(r *Receipt) Action {
@@ -180,15 +201,15 @@ func (d *decision) dueSubmitted(r *Receipt) Action {
 	switch {
 	case ended:
 		return move(r, Submitted, reasonTurnless)
-	case !d.now.Before(r.Limit()) && strings.Contains(r.Evidence, SignHook): // its turn was told of, and goes on
+	case !d.now.Before(r.Limit(s)) && strings.Contains(r.Evidence, SignHook): // its turn was told of, and goes on
 		return Action{Verb: VerbMove, ID: r.ID, To: Consumed, Evidence: r.Evidence, Detail: r.Reason}
-	case !d.now.Before(r.Limit()):
+	case !d.now.Before(r.Limit(s)):
 		return move(r, Submitted, reasonTurnBound)
 	}
 	if !again.IsZero() {
 		d.wait(again)
 	}
-	return d.wait(r.Limit())
+	return d.wait(r.Limit(s))
 }
 
 // attempt returns the attempt that may be made now: of the first prompt that the
@@ -235,6 +256,10 @@ func (d *decision) deliver(r *Receipt) Action {
 	if rest := later(r.rest(s), r.turn(s)); d.now.Before(rest) {
 		d.why = reasonTurn
 		return d.wait(rest)
+	}
+	if fresh := r.fresh(s); d.now.Before(fresh) {
+		d.why = "the controller has just started: it waits until it knows what the agent is doing"
+		return d.wait(fresh)
 	}
 	if d.now.Before(s.OpensBy) {
 		d.why = "the agent begins with the prompt of its command line"

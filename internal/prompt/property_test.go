@@ -16,6 +16,8 @@ type world struct {
 	sight    Sight
 	flight   string
 	bytes    map[string]int // how often the text may have reached an agent
+	removed  map[string]int // how often it was sent and removed again
+	began    time.Time      // of the controller
 }
 
 // Whatever happens, receipts are never lost or made, nothing leaves a final
@@ -23,14 +25,14 @@ type world struct {
 // beyond its limit.
 func TestReceiptsReconcile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{now: noon, sight: open(), bytes: map[string]int{}}
+		w := &world{now: noon, sight: open(), bytes: map[string]int{}, removed: map[string]int{}}
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
 			w.happen(t)
 			w.work(t)
 			w.check(t)
 		}
 		w.flight = ""
-		w.now = w.now.Add(2*ConsumeBound + AttemptBound)
+		w.now = w.now.Add(2 * ConsumeBound)
 		w.sight = Sight{}
 		w.work(t)
 		for _, r := range w.receipts {
@@ -54,13 +56,15 @@ func (w *world) happen(t *rapid.T) {
 		w.receipts = append(w.receipts, r.Note(w.now, "sent"))
 	case "sight":
 		w.sight = drawSight(t, w.now)
+		w.sight.WatchedFrom = w.began
 	case "land":
 		if i := w.find(w.flight); i >= 0 {
 			w.flight = ""
 			w.land(t, i)
 		}
 	case "crash":
-		w.flight = ""
+		w.flight, w.began = "", w.now
+		w.sight.WatchedFrom = w.now
 	case "cancel":
 		for i, r := range w.receipts {
 			if r.Waits() {
@@ -102,6 +106,9 @@ func (w *world) land(t *rapid.T, i int) {
 	withdrawn := out.State == runtime.OutcomeUnconfirmed && rapid.Bool().Draw(t, "withdrawn")
 	if out.State == runtime.OutcomeSubmitted || out.State == runtime.OutcomeUnconfirmed && !withdrawn || out.State == "" {
 		w.bytes[w.receipts[i].ID]++
+	}
+	if withdrawn {
+		w.removed[w.receipts[i].ID]++
 	}
 	r, err := w.receipts[i].Settle(Attempt{Outcome: out, Withdrawn: withdrawn}, w.now)
 	if err != nil {
@@ -197,7 +204,10 @@ func (w *world) check(t *rapid.T) {
 		if w.bytes[r.ID] > 1 || w.bytes[r.ID] == 1 && (r.State == Dead || r.State == Expired || r.State == Cancelled) {
 			t.Fatalf("%s is %s and its text was sent %d times", r.ID, r.State, w.bytes[r.ID])
 		}
-		if limit := r.Limit(); !r.Final() && r.ID != w.flight && !w.now.Before(limit) {
+		if w.removed[r.ID] > MaxSentBack+1 {
+			t.Fatalf("%s was sent and removed %d times", r.ID, w.removed[r.ID])
+		}
+		if limit := r.Limit(w.sight); !r.Final() && r.ID != w.flight && !w.now.Before(limit) {
 			t.Fatalf("%s is %s at %s, beyond %s", r.ID, r.State, w.now, limit)
 		}
 	}

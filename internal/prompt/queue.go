@@ -48,22 +48,45 @@ func Position(receipts []*Receipt, id string) int {
 }
 
 const (
-	// AttemptBound is how long one attempt may take, from its first byte to its
-	// outcome.
-	AttemptBound = 5 * time.Minute
+	// DefaultProgress is how long a delivery may go without progress by default, from its
+	// first byte: then the prompt is in the queue again or has a final state.
+	DefaultProgress = time.Minute
+	// progressRate is how many bytes of a text an agent reads in a second at least: a long
+	// text has that much more time.
+	progressRate = 8 << 10
+	// cancelBound is how long a prompt that was cancelled during its delivery may take to
+	// reach a final state.
+	cancelBound = 20 * time.Second
 	// ConsumeBound is how long a submitted prompt may wait for a sign that a turn
 	// worked on it.
 	ConsumeBound = 24 * time.Hour
 )
 
-// Limit is the time by which the receipt has left its state, whatever happens;
-// zero for a final one.
-func (r Receipt) Limit() time.Time {
+// Bound is how long the delivery of the receipt's text may take if progress is how long
+// one may go without progress; zero is DefaultProgress.
+func (r Receipt) Bound(progress time.Duration) time.Duration {
+	if progress <= 0 {
+		progress = DefaultProgress
+	}
+	return progress + time.Duration(r.Bytes)*time.Second/progressRate
+}
+
+// Limit is the time by which the receipt has left its state, whatever happens; zero for a
+// final one. A delivery that an earlier controller began has the same time again from
+// when this one could first ask about it.
+func (r Receipt) Limit(s Sight) time.Time {
 	switch r.State {
 	case Accepted, Queued:
 		return r.ExpiresAt
-	case Injected: // it may be refused and expire after the attempt
-		return later(r.ExpiresAt, r.at(Injected).Add(AttemptBound))
+	case Injected:
+		limit := later(r.at(Injected), s.WatchedFrom).Add(r.Bound(s.Progress))
+		if r.CancelAt.IsZero() {
+			return limit
+		}
+		if cancelled := later(r.CancelAt, s.WatchedFrom).Add(cancelBound); cancelled.Before(limit) {
+			return cancelled
+		}
+		return limit
 	case Submitted:
 		return r.at(Submitted).Add(ConsumeBound)
 	default:
@@ -81,6 +104,8 @@ func later(a, b time.Time) time.Time {
 const (
 	firstBackoff    = 200 * time.Millisecond
 	maxBackoff      = 15 * time.Second
+	blockedBackoff  = time.Minute
+	sentBackoff     = time.Second
 	attachedBackoff = 2 * time.Second
 )
 
@@ -88,7 +113,10 @@ const (
 // counted from 1. While a person is attached it stays short: a draft is sent, or a
 // person stops typing, without any other sign.
 func Backoff(attempts, attached int) time.Duration {
-	limit := maxBackoff
+	return backoff(attempts, attached, maxBackoff)
+}
+
+func backoff(attempts, attached int, limit time.Duration) time.Duration {
 	if attached > 0 {
 		limit = attachedBackoff
 	}

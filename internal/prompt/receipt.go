@@ -82,6 +82,13 @@ type Receipt struct {
 	Attempts int       `json:"attempts"`
 	NextAt   time.Time `json:"next_at,omitzero"` // no attempt before this
 	Steps    []Step    `json:"steps"`
+	// SentBack is how often the text was sent, removed from the input box again and the
+	// prompt put back into the queue.
+	SentBack int `json:"sent_back,omitempty"`
+	// CancelAt is when the sender asked to cancel the prompt while it was being delivered.
+	CancelAt time.Time `json:"cancel_at,omitzero"`
+	// RetryOf is the ID of the prompt that this one repeats.
+	RetryOf string `json:"retry_of,omitempty"`
 	// Interrupted is when the agent's turn was interrupted for it, so that it is once.
 	Interrupted time.Time `json:"interrupted,omitzero"`
 

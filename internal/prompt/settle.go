@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -13,10 +14,8 @@ type Attempt struct {
 	Outcome runtime.Outcome
 	Err     error
 	// Withdrawn is proof that the agent did not take the text, by
-	// [runtime.Settle].
-	Withdrawn bool
-	// GiveUp says that it has been taken back too often to be sent once more.
-	GiveUp bool
+	// [runtime.Settle]. Unsent is proof that not a byte of it was sent either.
+	Withdrawn, Unsent bool
 	// Attached is how many terminals the session had.
 	Attached int
 }
@@ -26,11 +25,19 @@ type Attempt struct {
 // queue; dead is only said with the same proof.
 func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
 	out := a.Outcome
+	if out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn {
+		a.Withdrawn, a.Unsent = true, out.Unsent
+	}
 	switch {
-	case a.Withdrawn && a.GiveUp:
-		return r.end(Dead, at, "", "taken back unsent again and again: "+detailOf(out, a.Err))
+	case a.Withdrawn && a.Unsent:
+		return r.requeue(a, at, "not sent: "+detailOf(out, a.Err))
+	case a.Withdrawn && r.SentBack >= MaxSentBack:
+		return r.end(Dead, at, "", fmt.Sprintf("sent %d times; the agent did not accept it and its text was removed from the input box each time: %s", r.SentBack+1, detailOf(out, a.Err)))
 	case a.Withdrawn:
+		r.SentBack++
 		return r.requeue(a, at, takenBack+detailOf(out, a.Err))
+	case out.Reason == runtime.RefusedInputBlocked && out.State != runtime.OutcomeRefused:
+		return r.end(Unconfirmed, at, "", InputBlockedPrefix+detailOf(out, a.Err))
 	case out.State == runtime.OutcomeSubmitted:
 		return r.end(Submitted, at, out.Evidence, out.Detail)
 	case out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedContent:
@@ -81,9 +88,37 @@ func detailOf(out runtime.Outcome, err error) string {
 	}
 }
 
+// InputBlockedPrefix begins the reason of a receipt whose attempt found the agent input
+// blocked, see [runtime.RefusedInputBlocked].
+const InputBlockedPrefix = string(runtime.RefusedInputBlocked) + ": "
+
+// MaxSentBack is how often a prompt goes back into the queue after its text was sent.
+const MaxSentBack = 3
+
 func (r Receipt) requeue(a Attempt, at time.Time, why string) (Receipt, error) {
-	r.NextAt = at.Add(Backoff(r.Attempts, a.Attached))
+	wait := Backoff(r.Attempts, a.Attached)
+	switch {
+	case a.Outcome.Reason == runtime.RefusedInputBlocked:
+		wait = backoff(r.Attempts, a.Attached, blockedBackoff)
+	case a.Withdrawn && !a.Unsent: // an agent that does not take a text now may take it in a moment
+		wait = max(wait, sentBackoff<<max(0, r.SentBack-1))
+	}
+	r.NextAt = at.Add(wait)
 	return r.Move(Queued, at, why)
+}
+
+// Cancelled returns the receipt of a prompt that its sender cancelled during its delivery,
+// after the attempt was settled: one that is with the agent stays as it is, one that may be
+// says so, and one that provably is not is cancelled.
+func (r Receipt) Cancelled(at time.Time) (Receipt, error) {
+	switch r.State {
+	case Queued:
+		return r.end(Cancelled, at, "", "cancelled by its sender; not a byte of it is with the agent")
+	case Unconfirmed:
+		r.Reason = strings.TrimSuffix("cancelled by its sender during its delivery; the agent may have got it: "+r.Reason, ": ")
+		return r.Note(at, r.Reason), nil
+	}
+	return r, nil
 }
 
 func (r Receipt) end(to State, at time.Time, evidence, detail string) (Receipt, error) {

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,9 @@ func TestSettle(t *testing.T) {
 		{"driver failed", Attempt{Err: errors.New("broken pipe")}, "", Unconfirmed, "broken pipe"},
 		{"driver failed, proof", Attempt{Err: errors.New("broken pipe"), Withdrawn: true}, "", Queued, "taken back unsent: broken pipe"},
 		{"a person types", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedTyping, Detail: "1s ago"}}, "", Queued, "human_typing: 1s ago"},
+		{"blocked", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedInputBlocked, Detail: "[pasted 3]"}}, "", Queued, "input_blocked: [pasted 3]"},
+		{"blocked by its own text", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedInputBlocked, Detail: "[pasted 3]"}}, "", Unconfirmed, "input_blocked: [pasted 3]"},
+		{"not sent", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Unsent: true, Detail: "no pipe"}}, "", Queued, "not sent: no pipe"},
 		{"busy", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}}, "", Queued, "busy: busy"},
 		{"cannot arrive", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "NUL"}}, "", Dead, "refused: NUL"},
 		{"no input", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: "no pipe"}}, "", Dead, "the session takes no prompts: no pipe"},
@@ -35,8 +39,36 @@ func TestSettle(t *testing.T) {
 		if err != nil || got.State != c.want || got.Reason != c.reason {
 			t.Errorf("%s: settled as %s %q, %v; want %s %q", c.name, got.State, got.Reason, err, c.want, c.reason)
 		}
-		if got.State == Queued && got.NextAt.Sub(at) != Backoff(3, 0) {
-			t.Errorf("%s: the next attempt is after %s, want %s", c.name, got.NextAt.Sub(at), Backoff(3, 0))
+		wait := Backoff(3, 0)
+		if c.attempt.Withdrawn {
+			wait = sentBackoff
+		}
+		if got.State == Queued && got.NextAt.Sub(at) != wait {
+			t.Errorf("%s: the next attempt is after %s, want %s", c.name, got.NextAt.Sub(at), wait)
+		}
+	}
+}
+
+// A text that is sent and removed again goes back into the queue three times, whichever way
+// the driver says so. Then the receipt is dead, and says why.
+func TestATextIsSentBackThreeTimes(t *testing.T) {
+	for name, attempt := range map[string]Attempt{
+		"removed after the delivery": {Withdrawn: true, Outcome: runtime.Outcome{Detail: "no echo"}},
+		"removed by the delivery":    {Outcome: runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Detail: "no echo"}},
+	} {
+		at := time.Unix(1000, 0)
+		r := Receipt{State: Queued}
+		var err error
+		for n := range MaxSentBack + 1 {
+			if r, err = r.Move(Injected, at, Delivering); err == nil {
+				r, err = r.Settle(attempt, at)
+			}
+			if want := map[bool]State{true: Queued, false: Dead}[n < MaxSentBack]; err != nil || r.State != want {
+				t.Fatalf("%s: after attempt %d the receipt is %s, %v; want %s", name, n+1, r.State, err, want)
+			}
+		}
+		if r.SentBack != MaxSentBack || !strings.Contains(r.Reason, "sent 4 times") || !strings.Contains(r.Reason, "no echo") {
+			t.Errorf("%s: it was sent back %d times and ended with %q", name, r.SentBack, r.Reason)
 		}
 	}
 }

@@ -31,6 +31,46 @@ func (r *Receipt) turn(s Sight) time.Time {
 	return s.TurnAt.Add(tellingWord)
 }
 
+// takeoverBound is how long a new controller waits for what an agent that it took over says
+// of itself.
+const takeoverBound = 3 * time.Second
+
+// fresh returns until when a prompt waits for evidence that is newer than the controller: an
+// agent that it took over may be in a turn that the earlier controller knew of, and a text
+// that is typed then may cut the turn off. Zero: it does not wait. An agent that is seen
+// busy, however unsurely, is waited for as in a turn that it reports.
+func (r *Receipt) fresh(s Sight) time.Time {
+	if r.Priority == System || s.TookOver.IsZero() {
+		return time.Time{}
+	}
+	switch s.Activity {
+	case runtime.ActivityBusy:
+		if r.Priority == Normal {
+			return s.TookOver.Add(turnBound)
+		}
+		return time.Time{}
+	case runtime.ActivityIdle, runtime.ActivityReady, runtime.ActivityBackground:
+		if s.rereadAtRest() {
+			return later(s.TookOver, s.Since).Add(resting)
+		}
+	}
+	return s.TookOver.Add(takeoverBound)
+}
+
+// rereadAtRest reports whether the agent was read at rest since the controller took it over.
+// What is only concluded from a screen does not count where hooks report turns.
+func (s Sight) rereadAtRest() bool { return s.ReadAt.After(s.TookOver) && (s.Sure || !s.Tells) }
+
+// Rests reports whether the agent is seen at rest, so that nothing of the time before the
+// controller took it over is to be waited for any more.
+func (s Sight) Rests(now time.Time) bool {
+	switch s.Activity {
+	case runtime.ActivityIdle, runtime.ActivityReady, runtime.ActivityBackground:
+		return s.rereadAtRest() && !now.Before(later(s.TookOver, s.Since).Add(resting))
+	}
+	return false
+}
+
 // edgeBound is how long at most an urgent prompt waits for the beginning of a turn.
 const edgeBound = 5 * time.Second
 

@@ -38,7 +38,14 @@ func Unsent(err error) (runtime.Outcome, error) {
 	if errors.Is(err, console.ErrExited) {
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: err.Error()}, nil
 	}
-	return Withdrawn("not a byte was sent: " + err.Error()), nil
+	return NeverSent("not a byte was sent: " + err.Error()), nil
+}
+
+// NeverSent is the outcome of a text of which provably not a byte was sent, nor ever will be.
+func NeverSent(why string) runtime.Outcome {
+	out := Withdrawn(why)
+	out.Unsent = true
+	return out
 }
 
 // Withdrawn is the outcome of a text that the agent provably never took and never will.

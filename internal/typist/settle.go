@@ -120,9 +120,9 @@ func Told(j journal.Account) (out runtime.Outcome, ok bool) {
 	case e == nil && j.Forgot:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "too long ago: the session does not remember it"}, true
 	case e == nil:
-		return Withdrawn("not a byte of it was sent"), true
+		return NeverSent("not a byte of it was sent"), true
 	case e.Unsent && !e.Entered:
-		return Withdrawn("not a byte of it was sent"), true
+		return NeverSent("not a byte of it was sent"), true
 	case e.Outcome == journal.OutcomeWithdrawn:
 		return Withdrawn("it was taken out of the input line"), true
 	case e.Outcome == string(runtime.OutcomeSubmitted):

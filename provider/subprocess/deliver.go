@@ -94,7 +94,7 @@ func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
 	if j.Asked != nil && !j.Asked.Entered {
-		return typist.Withdrawn("not a byte of it was sent"), nil
+		return typist.NeverSent("not a byte of it was sent"), nil
 	}
 	if out, ok := typist.Told(j); ok {
 		return out, nil
