@@ -72,6 +72,9 @@ type StopResult struct {
 	Survivors []int   `json:"survivors,omitempty"`
 	Seconds   float64 `json:"seconds"`
 	Error     string  `json:"error,omitempty"`
+	// Uncounted says that Processes is no count: the runtime provider does not report the session's
+	// processes.
+	Uncounted bool `json:"uncounted,omitempty"`
 }
 
 // LogQuery selects from the raw output that was recorded of a session.

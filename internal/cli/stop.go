@@ -164,11 +164,7 @@ func (a *app) printCensus(census client.Census) {
 		a.Talk("gc: to see what is left: gc status; to try again now: gc stop; to leave it running: gc controller stop; to go on with the city: gc start")
 		return
 	}
-	processes := 0
-	for _, s := range census.Sessions {
-		processes += s.Processes
-	}
-	a.Talk("%s with %s ended, none survived; the controller has ended", text.Count(len(census.Sessions), "session"), text.Count(processes, "process"))
+	a.Talk("%s; the controller has ended", page.Stopped(census))
 }
 
 func restartCommand(a *app) *cobra.Command {

@@ -211,7 +211,7 @@ func (l *loop) ended(e *entry) {
 		return
 	}
 	if l.ending != nil {
-		e.last = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Processes: len(e.tree), Survivors: reach.Survivors(e.tree)}
+		e.last = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Processes: len(e.tree), Uncounted: reach.Uncounted(&e.seen), Survivors: reach.Survivors(e.tree)}
 		l.countEnd(e)
 	}
 	kind, fault := reach.EndOf(&e.rec, e.seen.Cause)

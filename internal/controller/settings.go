@@ -58,6 +58,9 @@ type Options struct {
 	// if nothing is. It is called often and must not block; call
 	// [Controller.StoreChanged] when its answer changes. Nil: nothing ever is.
 	StoreFault func() error
+	// EndStrays stops every process that carries the marks of one of the city's agents, once no session
+	// is left, and reports what it found. Nil: there are none.
+	EndStrays func(ctx context.Context) ([]client.StopResult, error)
 	// Notices are what people are to know of for as long as the controller runs.
 	Notices []string
 	// Count runs the check of a pool and returns how many members it wants. Nil:

@@ -39,7 +39,7 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r reach.Ended) 
 	e.tree = nil
 	e.stops++
 	e.last = client.StopResult{
-		Session: e.rec.Session, Agent: e.rec.Agent, Processes: r.Processes, Survivors: r.Survivors,
+		Session: e.rec.Session, Agent: e.rec.Agent, Processes: r.Processes, Uncounted: r.Uncounted, Survivors: r.Survivors,
 		Seconds: l.now().Sub(began).Seconds(),
 	}
 	e.touch()
@@ -107,6 +107,7 @@ type ending struct {
 
 	waiting []func(client.Census, error)
 	closing bool // the servers of the providers are being ended
+	strays  bool // processes without a session survived: the next stop tries again
 	stuck   bool // it was answered, and something could not be ended: that is still tried
 }
 
@@ -154,7 +155,7 @@ func (l *loop) endCity() {
 		}
 	}
 	switch census := l.ending.Census(left, uncounted); {
-	case awaited:
+	case awaited, l.ending.strays:
 	case census.Clean:
 		l.ending.closing = true
 		l.closeServers(census)
@@ -252,13 +253,21 @@ func (l *loop) closeServers(census client.Census) {
 			providers = append(providers, p.provider)
 		}
 	}
-	l.spawn(stopLimit, func(context.Context) func() {
+	l.spawn(stopLimit, func(ctx context.Context) func() {
 		err := reach.CloseServers(providers)
+		var strays []client.StopResult
+		var strayErr error
+		if l.c.opts.EndStrays != nil {
+			strays, strayErr = l.c.opts.EndStrays(ctx)
+		}
 		return func() {
 			if err != nil {
 				l.c.opts.Logger.Warn("cannot end a provider's server", "error", err)
 			}
-			l.endedCity(census)
+			if strayErr != nil {
+				l.c.opts.Logger.Warn("cannot stop processes that no session has", "error", strayErr)
+			}
+			l.endedCity(l.ending.With(census, strays, strayErr))
 		}
 	})
 }
@@ -272,4 +281,6 @@ func (l *loop) endedCity(census client.Census) {
 		answer(census, nil)
 	}
 	l.leaving, l.ending.stuck = l.leaving || census.Clean, !census.Clean
+	l.ending.strays = l.ending.closing && !census.Clean
+	l.ending.closing = l.ending.closing && census.Clean
 }

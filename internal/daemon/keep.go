@@ -70,7 +70,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*c
 		Root: k.root, Version: version, PID: os.Getpid(),
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: k.values(),
 		Events: kept, Records: kept, Logger: k.logger,
-		Changed: e.look, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db),
+		Changed: e.look, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db), EndStrays: k.endStrays,
 		Now: d.opts.Now, NewToken: rand.Text, Jitter: jitter,
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"gascity/client"
 	"gascity/internal/plan"
 	"gascity/internal/premises"
+	"gascity/internal/scan"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -87,4 +88,16 @@ func (k *keeper) closed(ctx context.Context, desired *plan.Desired) map[string]s
 		}
 	}
 	return out
+}
+
+// endStrays stops what still runs of the city's agents once no session is left: agents whose session
+// was lost, by the marks in their environment.
+func (k *keeper) endStrays(ctx context.Context) ([]client.StopResult, error) {
+	ended, err := scan.End(ctx, k.root)
+	var out []client.StopResult
+	for _, e := range ended {
+		out = append(out, client.StopResult{Session: e.Session, Processes: e.Found, Survivors: e.Survivors})
+		k.logger.Warn("processes of an agent ran without a session and were stopped", "session", e.Session, "processes", e.Found, "survivors", e.Survivors)
+	}
+	return out, err
 }

@@ -32,7 +32,7 @@ func (r *run) runCommand(ctx context.Context, command string) error {
 	var out tail
 	cmd := exec.CommandContext(bounded, shellPath, "-c", command)
 	cmd.Dir = r.commandDir()
-	cmd.Env = r.spec.Environ(r.Environ)
+	cmd.Env = append(r.spec.Environ(r.Environ), envSetup+"=1")
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

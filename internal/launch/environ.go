@@ -17,6 +17,9 @@ const (
 	envInstance    = "GC_INSTANCE_TOKEN"
 	envProvider    = "GC_PROVIDER"
 	envReadyPrefix = "GC_READY_PROMPT_PREFIX"
+	// envSetup is for set-up commands alone: what they leave in the background is no agent, and
+	// never holds up a later start of the session.
+	envSetup = "GC_SETUP_COMMAND"
 )
 
 const tokenBytes = 16

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"gascity/internal/console"
 	"gascity/internal/launch"
+	"gascity/internal/scan"
 	"gascity/internal/shim"
 	"gascity/runtime"
 )
@@ -25,11 +27,47 @@ type box struct {
 
 var _ launch.Box = (*box)(nil)
 
+// Claim keeps the contract of launch.Box. Two of one identity must never run: before the name is
+// taken, live processes of the session are searched for, by its folder and by their marks.
 func (b *box) Claim(ctx context.Context) error {
-	claim, err := b.sessions.fleet.Claim(ctx, b.name)
+	claim, fresh, err := b.sessions.fleet.Claim(ctx, b.name)
+	if err == nil && fresh {
+		if err = b.alone(); err != nil {
+			return errors.Join(err, claim.GiveUp())
+		}
+	}
 	b.claim = claim
+	var unreachable *shim.UnreachableError
+	if errors.As(err, &unreachable) {
+		return &translated{sentinel: runtime.ErrSessionExists, err: err}
+	}
 	return translate(err)
 }
+
+// alone returns an error if an agent of the session runs although nothing is on the disk of it.
+func (b *box) alone() error {
+	live, err := b.sessions.searcher.Agents(b.cfg.Env[cityKey], b.name)
+	if err != nil || len(live) == 0 {
+		return err
+	}
+	return &translated{sentinel: runtime.ErrSessionExists, err: &StrayError{Session: b.name, PIDs: scan.PIDs(live)}}
+}
+
+// cityKey is the variable that says which city an agent belongs to.
+const cityKey = "GC_CITY_PATH"
+
+// StrayError reports an agent that runs and cannot be reached: its session's folder is gone, and so is
+// the process that could make it again.
+type StrayError struct {
+	Session string
+	PIDs    []int
+}
+
+func (e *StrayError) Error() string {
+	return fmt.Sprintf("an agent of session %q runs already (process %s) but cannot be reached any more; stop it with: kill %s", e.Session, list(e.PIDs), list(e.PIDs))
+}
+
+func list(pids []int) string { return strings.Trim(fmt.Sprint(pids), "[]") }
 
 func (b *box) Create(ctx context.Context, spec launch.Spec) error {
 	argv := shellCommand(spec.Command, b.sessions.opts.Env)

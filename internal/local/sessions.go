@@ -13,6 +13,7 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/console"
+	"gascity/internal/scan"
 	"gascity/internal/shim"
 	"gascity/internal/typist"
 	"gascity/runtime"
@@ -61,6 +62,7 @@ type Sessions struct {
 	settle   Settle
 	host     Host // nil without one
 	memory   console.Memory
+	searcher scan.Searcher
 }
 
 // Deliver brings one prompt to a session whose input is the caller's alone.
@@ -141,8 +143,11 @@ func translate(err error) error {
 type translated struct{ sentinel, err error }
 
 func (t *translated) Error() string {
-	if errors.Is(t.err, shim.ErrOrphans) {
-		return t.err.Error()
+	switch {
+	case errors.Is(t.err, shim.ErrTaken):
+		return t.sentinel.Error() + ": its agent runs or is being started; stop it first"
+	case errors.Is(t.sentinel, runtime.ErrSessionExists):
+		return t.err.Error() // which says what runs, and the remedy
 	}
 	return t.sentinel.Error()
 }

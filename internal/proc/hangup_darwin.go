@@ -1,5 +1,11 @@
 package proc
 
+import "syscall"
+
 // MindsOnlyHangup reports whether the process is likely to ignore SIGTERM and not SIGHUP, as
 // an interactive shell does.
 func (i Info) MindsOnlyHangup() bool { return i.IsShell() && i.PGID == i.SID }
+
+// Catches reports whether the process handles the signal itself. This system does not tell, so it is
+// true: callers know by other means what the process is.
+func (i Info) Catches(syscall.Signal) bool { return true }

@@ -10,13 +10,29 @@ import (
 // MindsOnlyHangup reports whether the process ignores SIGTERM and not SIGHUP, as an
 // interactive shell does.
 func (i Info) MindsOnlyHangup() bool {
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(i.PID) + "/status")
+	ignored, ok := signalMask(i.PID, "SigIgn")
+	return ok && ignored.has(syscall.SIGTERM) && !ignored.has(syscall.SIGHUP)
+}
+
+// Catches reports whether the process handles the signal itself, so that it does not end it.
+func (i Info) Catches(sig syscall.Signal) bool {
+	caught, ok := signalMask(i.PID, "SigCgt")
+	return ok && caught.has(sig)
+}
+
+// signals is a set of signals as the kernel shows it.
+type signals uint64
+
+func (s signals) has(sig syscall.Signal) bool { return s>>(sig-1)&1 == 1 }
+
+// signalMask reads a set of signals from the status of a process. ok is false if it cannot be read.
+func signalMask(pid int, field string) (mask signals, ok bool) {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
-		return false
+		return 0, false
 	}
-	_, rest, _ := bytes.Cut(status, []byte("\nSigIgn:"))
+	_, rest, _ := bytes.Cut(status, []byte("\n"+field+":"))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	ignored, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 64)
-	ignores := func(sig syscall.Signal) bool { return ignored>>(sig-1)&1 == 1 }
-	return err == nil && ignores(syscall.SIGTERM) && !ignores(syscall.SIGHUP)
+	n, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 64)
+	return signals(n), err == nil
 }

@@ -91,6 +91,9 @@ type Info struct {
 // Ended reports whether the process has ended, collected or not.
 func (i Info) Ended() bool { return i.State == StateZombie || i.State == StateDead }
 
+// Own reports whether the process belongs to the calling (effective) user.
+func (i Info) Own() bool { return i.UID == os.Geteuid() }
+
 // Self returns the identity of the calling process.
 func Self() (ID, error) {
 	info, err := Stat(os.Getpid())

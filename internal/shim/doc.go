@@ -24,6 +24,10 @@
 // last.json means that the shim was killed: the session is lost, and its agent
 // may still run.
 //
+// A missing folder proves nothing: somebody may have removed it. A shim makes its folder again by
+// itself, and on SIGUSR1; whoever looks or starts finds such a shim by its last argument, which is the
+// folder.
+//
 // # Process tree
 //
 // On Linux the shim is a child subreaper: every process that the agent starts,

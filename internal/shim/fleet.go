@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"gascity/internal/proc"
 	"gascity/internal/shim/child"
 	"gascity/internal/shim/folder"
 )
@@ -37,8 +38,14 @@ type Fleet struct {
 	opts     FleetOptions
 	children children
 
-	mu      sync.Mutex
-	clients map[string]*Client // by name; replaced when the incarnation changes
+	mu       sync.Mutex
+	clients  map[string]*Client // by name; replaced when the incarnation changes
+	shims    map[string]proc.ID // by name: the shim that answered last
+	searched bool               // the machine was searched for shims without a folder
+
+	reviveLimit time.Duration // constant after construction
+	reviving    sync.Mutex    // guards last
+	last        search
 }
 
 // OpenFleet opens the folder. It starts nothing and changes nothing in it.
@@ -60,7 +67,7 @@ func OpenFleet(opts FleetOptions) (*Fleet, error) {
 	if path := folder.For(opts.Dir, "").Sock(); len(path) > maxSocketPath {
 		return nil, fmt.Errorf("%s is too long: its sockets would have paths of %d bytes, the system allows %d", opts.Dir, len(path), maxSocketPath)
 	}
-	f := &Fleet{opts: opts, clients: map[string]*Client{}}
+	f := &Fleet{opts: opts, clients: map[string]*Client{}, shims: map[string]proc.ID{}, reviveLimit: reviveLimit}
 	f.children.run()
 	return f, nil
 }
@@ -122,6 +129,7 @@ func (f *Fleet) look(ctx context.Context, name string, dir folder.Folder) (s Sig
 		switch {
 		case err == nil:
 			s.Client, s.Record, s.Token = c, &s.State.Record, token
+			f.saw(name, s.Record.Shim)
 			return s, false, nil
 		case errors.Is(err, ErrStale):
 			return s, true, err
@@ -134,11 +142,34 @@ func (f *Fleet) look(ctx context.Context, name string, dir folder.Folder) (s Sig
 	} else {
 		f.forget(name)
 	}
-	if s.Busy, err = dir.Held(); err != nil || s.Busy {
+	if s.Busy, err = dir.Held(); err != nil {
 		return s, false, err
+	}
+	if folder.Gone(dir.Lock()) && f.suspect(name) || s.Busy && socketLost(dir) {
+		if there, err := f.adopt(ctx, dir); there || err != nil {
+			return Sight{}, there, wrap(name, err)
+		}
+	}
+	if s.Busy {
+		return s, false, nil
 	}
 	s, err = f.remains(dir, token)
 	return s, false, err
+}
+
+// wrap adds the session's name to an error.
+func wrap(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("session %q: %w", name, err)
+}
+
+// saw remembers which process is the shim of a session.
+func (f *Fleet) saw(name string, id proc.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.shims[name] = id
 }
 
 // remains reads what a former incarnation left.
@@ -202,7 +233,7 @@ const lookers = 16
 // shim and agent, sorted by name. Names that could not be looked at are in the
 // error.
 func (f *Fleet) Running(ctx context.Context) ([]State, error) {
-	entries, err := os.ReadDir(f.opts.Dir)
+	entries, err := f.folders(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -213,10 +244,27 @@ func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 	return states, err
 }
 
+// folders lists the folders of all sessions. If the folder above them is missing, the sessions
+// that live make theirs again first.
+func (f *Fleet) folders(ctx context.Context) ([]fs.DirEntry, error) {
+	entries, err := os.ReadDir(f.opts.Dir)
+	if !f.first() && !errors.Is(err, fs.ErrNotExist) {
+		return entries, err
+	}
+	lost, err := f.revive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for dir, id := range lost {
+		return nil, &UnreachableError{Dir: string(dir), Shim: id.PID}
+	}
+	return os.ReadDir(f.opts.Dir)
+}
+
 // Names is Running for who needs no more than the names. A shim that is well is not
 // woken: its lock and its record tell.
 func (f *Fleet) Names(ctx context.Context) ([]string, error) {
-	entries, err := os.ReadDir(f.opts.Dir)
+	entries, err := f.folders(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -24,15 +26,17 @@ import (
 // host is a running shim.
 type host struct {
 	// Constant after construction.
-	dir     folder.Folder
-	lock    *os.File // the folder's lock, ours until the process ends
-	display display
-	log     *rawlog.Writer
-	tree    *child.Tree
-	server  *server
-	ctx     context.Context         //nolint:containedctx // the life of the shim: agents live in it
-	closing context.CancelCauseFunc // ends it
-	turn    chan struct{}           // holds one token: whoever has it starts or ends agents
+	dir  folder.Folder
+	lock *os.File // the folder's lock, ours until the process ends; replaced by restore alone
+	// listener is the socket that clients find; replaced by restore alone.
+	listener *net.UnixListener
+	display  display
+	log      *rawlog.Writer
+	tree     *child.Tree
+	server   *server
+	ctx      context.Context         //nolint:containedctx // the life of the shim: agents live in it
+	closing  context.CancelCauseFunc // ends it
+	turn     chan struct{}           // holds one token: whoever has it starts or ends agents
 
 	mu         sync.Mutex // guards all below, and the display
 	spec       Spec       // constant but for Argv
@@ -92,13 +96,16 @@ func Run(ctx context.Context, dir string, stdin io.Reader, stdout io.WriteCloser
 	h.lock = lock
 	ctx, h.closing = context.WithCancelCause(ctx)
 	h.ctx = ctx
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, reviveSignal)
+	defer signal.Stop(asked)
 	if err := h.start(); err != nil {
 		return errors.Join(err, h.dir.Remove(), reportStart(stdout, err))
 	}
 	if err := reportStart(stdout, nil); err != nil {
 		h.closing(errUnheard)
 	}
-	return h.serve(ctx)
+	return h.serve(ctx, asked)
 }
 
 // limitMemory trades a little processor time for memory: a fleet has hundreds of
@@ -166,16 +173,17 @@ func (h *host) start() error {
 	if err := h.launch(); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	h.listener = listener
 	h.server.accept(listener)
 	return nil
 }
 
 // serve answers until the session is over.
-func (h *host) serve(ctx context.Context) error {
+func (h *host) serve(ctx context.Context, asked <-chan os.Signal) error {
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		h.mind(ctx)
+		h.mind(ctx, asked)
 	}()
 	<-ctx.Done()
 	<-kept
@@ -187,6 +195,9 @@ func (h *host) serve(ctx context.Context) error {
 	_, stopErr := h.end(grace)
 	h.events.close()
 	err := errors.Join(stopErr, h.server.shutdown())
+	if !folder.SameFile(h.lock, h.dir.Lock()) {
+		return err // the folder was removed, and one that is there now is not ours
+	}
 	if errors.Is(context.Cause(ctx), errDone) {
 		return errors.Join(err, os.Remove(h.dir.Sock()))
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -285,25 +286,149 @@ func TestSilentShimIsStopped(t *testing.T) {
 	expectNothing(t, f, "silent")
 }
 
-// A session whose folder was removed ends: it could never be found again.
+// A shim makes again what was removed of its folder, by itself: the whole folder, the socket
+// alone, or a file that clients need. The agent goes on.
 func TestFolderRemovedUnderneath(t *testing.T) {
 	t.Parallel()
 	f := testFleet(t)
-	removed, socketless := spec("removed", "trap '' HUP; while :; do sleep 1000; done"), spec("socketless", "cat")
-	removed.MindEvery, socketless.MindEvery = 100*time.Millisecond, 100*time.Millisecond
-	start(t, f, removed)
-	c := start(t, f, socketless)
-	if err := os.RemoveAll(string(folder.For(f.opts.Dir, "removed"))); err != nil {
+	for name, remove := range map[string]func(folder.Folder) error{
+		"folder":   func(d folder.Folder) error { return os.RemoveAll(string(d)) },
+		"socket":   func(d folder.Folder) error { return os.Remove(d.Sock()) },
+		"instance": func(d folder.Folder) error { return os.Remove(d.Instance()) },
+		"record":   func(d folder.Folder) error { return os.Remove(d.Record()) },
+		"lock":     func(d folder.Folder) error { return os.Remove(d.Lock()) },
+	} {
+		s := spec(name, "cat")
+		s.MindEvery = 100 * time.Millisecond
+		c := start(t, f, s)
+		before, err := c.State(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := folder.For(f.opts.Dir, name)
+		if err := remove(dir); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "the files of "+name, func() bool {
+			for _, path := range []string{dir.Lock(), dir.Sock(), dir.Instance(), dir.Record(), dir.Input()} {
+				if folder.Gone(path) {
+					return false
+				}
+			}
+			held, err := dir.Held()
+			return held && err == nil
+		})
+		after, err := f.Look(t.Context(), name)
+		if err != nil || after.Client == nil || after.State.Root != before.Root || after.Token != s.Instance {
+			t.Errorf("%s: after the removal a look finds %+v, %v", name, after, err)
+		}
+	}
+}
+
+// The folder of all sessions is removed while their shims live: whoever looks, lists, starts or
+// stops finds the same sessions again, from the process that knew them and from another one.
+// Nothing is started a second time, and a stop ends what runs.
+func TestRuntimeFolderRemoved(t *testing.T) {
+	t.Parallel()
+	for _, who := range []string{"the same process", "another process"} {
+		for _, what := range []string{"look", "list", "start", "stop"} {
+			t.Run(what+" by "+who, func(t *testing.T) {
+				t.Parallel()
+				f, one, two := testFleet(t), "one "+what+who, "two "+what+who
+				first, err := start(t, f, spec(one, "exec cat")).State(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				start(t, f, spec(two, "exec cat"))
+				if _, err := f.Running(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.RemoveAll(f.opts.Dir); err != nil {
+					t.Fatal(err)
+				}
+				g := f
+				if who != "the same process" {
+					g = openFleet(t, f.opts.Dir)
+					defer g.Close()
+				}
+				switch what {
+				case "look":
+				case "list":
+					if names, err := g.Names(t.Context()); err != nil || !slices.Equal(names, []string{one, two}) {
+						t.Errorf("listed %v, %v", names, err)
+					}
+				case "start":
+					if _, err := g.Start(t.Context(), spec(one, "exec cat")); !errors.Is(err, ErrTaken) {
+						t.Errorf("a second start: %v, want ErrTaken", err)
+					}
+				case "stop":
+					if _, err := g.Stop(t.Context(), one, nil, 0); err != nil {
+						t.Error(err)
+					}
+					if left, err := proc.FindByEnv(MarkKey, "token-of-"+one); err != nil || len(left) > 0 {
+						t.Errorf("after the stop there are %v, %v", left, err)
+					}
+					return
+				}
+				sight, err := g.Look(t.Context(), one)
+				if err != nil || sight.Client == nil || sight.State.Root != first.Root {
+					t.Fatalf("a look finds %+v, %v; want the session that was started", sight, err)
+				}
+				if err := sight.Client.Send(t.Context(), []byte("hello\n")); err != nil {
+					t.Error(err)
+				}
+				frameWith(t, sight.Client, "hello")
+				if left, err := proc.FindByEnv(MarkKey, "token-of-"+one); err != nil || len(left) != 1 {
+					t.Errorf("there are %d copies, %v", len(left), err)
+				}
+			})
+		}
+	}
+}
+
+// A session that runs and cannot be reached is named, and left alone: neither is another one
+// started beside it, nor does anybody take it for gone.
+func TestFolderCannotBeMadeAgain(t *testing.T) {
+	t.Parallel()
+	above, err := os.MkdirTemp("", "gcshim") //nolint:usetesting // short: it holds sockets
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(folder.For(f.opts.Dir, "socketless").Sock()); err != nil {
+	t.Cleanup(func() { _ = os.RemoveAll(above) }) // a temporary folder
+	dir := filepath.Join(above, "f")
+	f := openFleet(t, dir)
+	defer f.Close()
+	state, err := start(t, f, spec("blocked", "cat")).State(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the end of the session without a folder", func() bool {
-		left, err := proc.FindByEnv(MarkKey, "token-of-removed")
-		return err == nil && len(left) == 0
-	})
-	waitFor(t, "a new socket", func() bool { _, err := c.State(t.Context()); return err == nil })
+	f.reviveLimit = 300 * time.Millisecond
+	if err := errors.Join(os.RemoveAll(dir), os.Chmod(above, 0o777)); err != nil { // not sticky: a shim puts no socket there
+		t.Fatal(err)
+	}
+	for what, try := range map[string]func() error{
+		"look":  func() error { _, err := f.Look(t.Context(), "blocked"); return err },
+		"start": func() error { _, err := f.Start(t.Context(), spec("blocked", "cat")); return err },
+		"stop":  func() error { _, err := f.Stop(t.Context(), "blocked", nil, 0); return err },
+	} {
+		var unreachable *UnreachableError
+		if err := try(); !errors.As(err, &unreachable) {
+			t.Errorf("%s: %v; want an error that says that the session cannot be reached", what, err)
+		}
+	}
+	if alive, err := proc.Alive(state.Root); !alive || err != nil {
+		t.Errorf("the agent lives: %v, %v", alive, err)
+	}
+	if err := os.Chmod(above, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.reviveLimit = reviveLimit
+	if _, err := f.Stop(t.Context(), "blocked", nil, 0); err != nil {
+		t.Errorf("stop, once the folder can be made: %v", err)
+	}
+	if alive, err := proc.Alive(state.Root); alive || err != nil {
+		t.Errorf("after the stop the agent lives: %v, %v", alive, err)
+	}
 }
 
 // A damaged record, as after a power failure, hinders neither start nor stop.

@@ -248,7 +248,7 @@ func TestLookersDoNotTakeTheName(t *testing.T) {
 		})
 	}
 	for range 20 {
-		claim, err := f.Claim(t.Context(), "seen")
+		claim, _, err := f.Claim(t.Context(), "seen")
 		if err != nil {
 			t.Error(err)
 			break

@@ -3,9 +3,11 @@ package shim
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -26,26 +28,22 @@ const (
 	touchEvery = time.Hour
 )
 
-// mind looks after the folder until ctx ends. A session whose folder was removed
-// ends: nobody could find it any more, and another of its name would be started
-// beside it. A socket that was removed alone is made again. The files are touched
-// now and then: cleaners of temporary folders remove what looks old.
-func (h *host) mind(ctx context.Context) {
+// mind looks after the folder until ctx ends: it makes again what was removed, every
+// [Spec.MindEvery] and whenever a client asks by [reviveSignal], and touches the files now and
+// then, because cleaners of temporary folders remove what looks old. The agent goes on meanwhile.
+func (h *host) mind(ctx context.Context, asked <-chan os.Signal) {
 	tick := time.NewTicker(cmp.Or(h.spec.MindEvery, mindEvery))
 	defer tick.Stop()
 	touched := time.Now()
 	for {
 		select {
+		case <-asked:
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
-		if folder.Gone(h.dir.Lock()) {
-			h.closing(errRemoved)
-			return
-		}
-		if folder.Gone(h.dir.Sock()) {
-			h.reopen()
+		if err := h.restore(); err != nil {
+			fmt.Fprintln(os.Stderr, "shim: cannot make the session folder again:", err)
 		}
 		if time.Since(touched) > touchEvery {
 			touched = time.Now()
@@ -54,11 +52,68 @@ func (h *host) mind(ctx context.Context) {
 	}
 }
 
-func (h *host) reopen() {
+// restore makes again what is missing of the session's folder. The socket comes last: a client
+// that finds it finds the rest too. It does nothing while another process holds the folder's lock:
+// that one finds this shim and asks it to restore once the lock is free.
+func (h *host) restore() error {
+	give, err := h.take(h.ctx) // nobody starts or stops the agent meanwhile
+	if err != nil {
+		return nil //nolint:nilerr // the session stops: its folder is removed
+	}
+	defer give()
+	if !folder.SameFile(h.lock, h.dir.Lock()) {
+		if err := folder.Trusted(filepath.Dir(string(h.dir))); err != nil {
+			return err
+		}
+		lock, err := h.dir.Claim()
+		if err != nil {
+			return err
+		}
+		if err := folder.Trusted(string(h.dir)); err != nil {
+			return errors.Join(err, lock.Close())
+		}
+		_ = h.lock.Close() // the lock of a file that nobody can find
+		h.lock = lock
+	}
+	h.mu.Lock()
+	token, record := h.spec.Instance, h.record
+	if h.exit != nil && folder.Gone(h.dir.Corpse()) {
+		h.kept = false
+		if err := h.keepLocked(joinLines(h.display.Lines(0))); err != nil {
+			h.mu.Unlock()
+			return err
+		}
+	}
+	h.mu.Unlock()
+	if folder.Gone(h.dir.Input()) {
+		if err := folder.WriteFile(h.dir.Input(), nil); err != nil {
+			return err
+		}
+	}
+	if folder.Gone(h.dir.Record()) {
+		if err := folder.WriteJSON(h.dir.Record(), record); err != nil {
+			return err
+		}
+	}
+	if folder.Gone(h.dir.Instance()) {
+		if err := folder.WriteFile(h.dir.Instance(), []byte(token)); err != nil {
+			return err
+		}
+	}
+	if folder.Gone(h.dir.Sock()) {
+		return h.reopen()
+	}
+	return nil
+}
+
+// reopen makes the socket again. Connections through the previous one go on.
+func (h *host) reopen() error {
 	listener, err := listen(h.dir.Sock())
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "shim: cannot make the socket again:", err)
-		return
+		return err
 	}
+	_ = h.listener.Close() // nobody can reach it any more
+	h.listener = listener
 	h.server.accept(listener)
+	return nil
 }

@@ -155,7 +155,7 @@ func fail(w http.ResponseWriter, status int, code, detail string) {
 // accept answers on the listener until shutdown.
 func (s *server) accept(l *net.UnixListener) {
 	s.served.Go(func() {
-		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			fmt.Fprintln(os.Stderr, "shim: cannot answer any more:", err)
 		}
 	})

@@ -28,11 +28,18 @@ type Claim struct {
 	lock  *os.File // nil once given up
 }
 
-// Claim takes the name. [ErrTaken] if a live session has it; what is left of one
+// Claim takes the name. [ErrTaken] if a live session has it, also one whose folder was removed, which
+// can be reached again then; an [*UnreachableError] if it cannot. What is left of one
 // whose agent has ended is removed. [ErrOrphans] if a former incarnation's shim was
-// killed and its processes still run: stop the session first.
-func (f *Fleet) Claim(ctx context.Context, name string) (*Claim, error) {
+// killed and its processes still run: stop the session first. fresh says that nothing was on
+// the disk of a former incarnation.
+func (f *Fleet) Claim(ctx context.Context, name string) (claim *Claim, fresh bool, err error) {
 	dir := folder.For(f.opts.Dir, name)
+	if folder.Gone(dir.Lock()) { // its shim may live all the same: there must not be two
+		if _, err := f.adopt(ctx, dir); err != nil {
+			return nil, false, wrap(name, err)
+		}
+	}
 	lock, err := dir.Claim()
 	for try := 0; errors.Is(err, ErrTaken) && try < claimTries; try++ {
 		if err = f.clearWay(ctx, name); err == nil {
@@ -43,7 +50,7 @@ func (f *Fleet) Claim(ctx context.Context, name string) (*Claim, error) {
 		err = fmt.Errorf("session %q: %w", name, ErrTaken)
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	token, _ := dir.Token() // none: nothing of it can run
 	left, err := f.remains(dir, token)
@@ -54,9 +61,9 @@ func (f *Fleet) Claim(ctx context.Context, name string) (*Claim, error) {
 		err = dir.Clear()
 	}
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, false, errors.Join(err, lock.Close())
 	}
-	return &Claim{fleet: f, name: name, dir: dir, lock: lock}, nil
+	return &Claim{fleet: f, name: name, dir: dir, lock: lock}, left.Record == nil, nil
 }
 
 // none returns [ErrOrphans] if processes of a lost session are known to live.
@@ -112,7 +119,7 @@ func (c *Claim) GiveUp() error {
 
 // Start is [Fleet.Claim] and [Claim.Start] in one.
 func (f *Fleet) Start(ctx context.Context, spec Spec) (*Client, error) {
-	claim, err := f.Claim(ctx, spec.Name)
+	claim, _, err := f.Claim(ctx, spec.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -109,6 +109,10 @@ func (a *app) tellKill(name string, r client.StopResult) error {
 		return desk.Said(desk.Failed)
 	}
 	if !a.JSON {
+		if r.Uncounted {
+			a.Talk("ended %s in %.1fs; its processes were not counted: the runtime provider does not report them", name, r.Seconds)
+			return nil
+		}
 		a.Talk("ended %s: %s in %.1fs", name, text.Count(r.Processes, "process"), r.Seconds)
 	}
 	return nil

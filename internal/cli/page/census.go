@@ -17,9 +17,36 @@ func (s Sheet) Census(census client.Census) string {
 		if why := NotEnded(r); why != "" {
 			result = text.Painted(why, text.Red)
 		}
-		t.Add(text.Cell{Text: r.Agent}, text.Cell{Text: r.Session}, text.Cell{Text: fmt.Sprint(r.Processes)}, text.Cell{Text: fmt.Sprintf("%.1fs", r.Seconds)}, result)
+		t.Add(text.Cell{Text: r.Agent}, text.Cell{Text: r.Session}, text.Cell{Text: Processes(r)}, text.Cell{Text: fmt.Sprintf("%.1fs", r.Seconds)}, result)
 	}
 	return s.Table(t)
+}
+
+// Processes is how many processes of a session were found, or that they were not counted.
+func Processes(r client.StopResult) string {
+	if r.Uncounted {
+		return "not counted"
+	}
+	return fmt.Sprint(r.Processes)
+}
+
+// Stopped sums up a stop after which nothing is known to run.
+func Stopped(census client.Census) string {
+	processes, uncounted := 0, 0
+	for _, r := range census.Sessions {
+		processes += r.Processes
+		if r.Uncounted {
+			uncounted++
+		}
+	}
+	all := text.Count(len(census.Sessions), "session")
+	switch {
+	case uncounted == 0:
+		return fmt.Sprintf("%s with %s ended, none survived", all, text.Count(processes, "process"))
+	case uncounted == len(census.Sessions):
+		return all + " ended; the runtime provider does not report processes, so that none were counted"
+	}
+	return fmt.Sprintf("%s ended; %s of %d of them ended, none of these survived; the processes of the others were not counted", all, text.Count(processes, "process"), len(census.Sessions)-uncounted)
 }
 
 // NotEnded says why a session is not ended, empty if it is.

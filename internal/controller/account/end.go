@@ -3,6 +3,7 @@ package account
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"gascity/client"
@@ -29,6 +30,28 @@ func (e *End) Shift(shift func(time.Time) time.Time) {
 
 // Take takes a session's end into the census.
 func (e *End) Take(r client.StopResult) { e.results[r.Session] = r }
+
+// With adds processes that carry the marks of the city's agents and belong to no session. An agent of
+// which only such processes were left was not stopped as a session.
+func (e *End) With(c client.Census, strays []client.StopResult, err error) client.Census {
+	c.Sessions = slices.Clone(c.Sessions)
+	for _, s := range strays {
+		at := slices.IndexFunc(c.Sessions, func(r client.StopResult) bool { return r.Session == s.Session })
+		if at < 0 {
+			c.Sessions = append(c.Sessions, s)
+		} else {
+			c.Sessions[at].Processes += s.Processes
+			c.Sessions[at].Uncounted = false
+			c.Sessions[at].Survivors = append(slices.Clone(c.Sessions[at].Survivors), s.Survivors...)
+		}
+		c.Clean = c.Clean && len(s.Survivors) == 0
+	}
+	if err != nil {
+		c.Sessions = append(c.Sessions, client.StopResult{Session: "*", Error: err.Error()})
+		c.Clean = false
+	}
+	return c
+}
 
 // Census is what became of each session, with what has not ended and, by place, why nobody
 // can say whether there are more.

@@ -31,6 +31,10 @@ func (a *Launch) notes() Notes {
 	}
 }
 
+// envSessionID is the variable by which agents are found in the process table, see
+// [runtime.ProcessTableScanner]. Its value is the session's name. It is in no fingerprint.
+const envSessionID = "GC_SESSION_ID"
+
 // incarnate returns the configuration with the environment of one incarnation.
 func (a *Launch) incarnate(ctx context.Context) (runtime.Config, error) {
 	cfg, s := a.Config, a.Session
@@ -44,6 +48,9 @@ func (a *Launch) incarnate(ctx context.Context) (runtime.Config, error) {
 			return cfg, err
 		}
 		env[name] = value
+	}
+	if env[envSessionID] == "" {
+		env[envSessionID] = s.Name
 	}
 	if a.Token != "" {
 		env["GC_INSTANCE_TOKEN"] = a.Token

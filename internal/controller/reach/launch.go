@@ -74,10 +74,14 @@ func (a *Launch) relaunch(ctx context.Context, p runtime.Provider) error {
 // Ended is how a stop went.
 type Ended struct {
 	Processes int
+	Uncounted bool // the place does not report processes
 	Survivors []int
 	Err       error
 	Look      Finding
 }
+
+// Uncounted reports whether a place did not say which processes a session has.
+func Uncounted(seen *runtime.Observation) bool { return seen.PID <= 0 }
 
 // Victim is the incarnation that is to end.
 type Victim struct {
@@ -91,7 +95,7 @@ func (v *Victim) End(ctx context.Context, p runtime.Provider) (r Ended) {
 	if v.Tree == nil {
 		v.Tree = Tree(&v.Seen)
 	}
-	r.Processes = len(v.Tree)
+	r.Processes, r.Uncounted = len(v.Tree), Uncounted(&v.Seen)
 	r.Err = Stop(ctx, p, v.Name, v.Token)
 	r.Survivors = Survivors(v.Tree)
 	r.Look = Look(ctx, p, v.Name)

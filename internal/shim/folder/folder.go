@@ -18,11 +18,20 @@ import (
 // Folder is one session's folder.
 type Folder string
 
+// nameBytes is how much of the hash of a session's name is in the name of its folder.
+const nameBytes = 8
+
 // For returns the folder of the named session. The name is hashed: a socket
 // path must be short, and names differ in case only on file systems that do not.
 func For(dir, name string) Folder {
 	sum := sha256.Sum256([]byte(name))
-	return Folder(filepath.Join(dir, hex.EncodeToString(sum[:8])))
+	return Folder(filepath.Join(dir, hex.EncodeToString(sum[:nameBytes])))
+}
+
+// Named reports whether f has a name that [For] makes.
+func Named(f Folder) bool {
+	name, err := hex.DecodeString(filepath.Base(string(f)))
+	return err == nil && len(name) == nameBytes
 }
 
 // Lock is the file that is locked for as long as the shim lives.
@@ -248,6 +257,30 @@ func Private(dir string) error {
 		return fmt.Errorf("%s must belong to you and have mode 0700: chmod 700 it, or choose another state folder", dir)
 	}
 	return nil
+}
+
+// Trusted returns an error if another user could replace or read something in dir: every folder
+// from the root down to dir must belong to this user or to root, and one that others may write
+// into must be sticky. Folders that do not exist are skipped.
+func Trusted(dir string) error {
+	for ; ; dir = filepath.Dir(dir) {
+		info, err := os.Lstat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		default:
+			stat, ok := info.Sys().(*syscall.Stat_t)
+			owner := ok && (int(stat.Uid) == os.Getuid() || stat.Uid == 0)
+			open := info.Mode().Perm()&0o022 != 0 && info.Mode()&(fs.ModeSticky|fs.ModeSymlink) == 0
+			if !owner || open {
+				return fmt.Errorf("another user can change %s (owner %d, mode %04o): give it back with chown and chmod go-w, or remove it", dir, stat.Uid, info.Mode().Perm())
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
 }
 
 // Gone reports whether there is nothing at path.
