@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	pathpkg "path"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -101,6 +103,9 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 }
 
 func (c *Client) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
 	var content io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -118,6 +123,26 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	}
 	req.Header.Set(VersionHeader, c.version())
 	return req, nil
+}
+
+// checkPath returns an error that matches [ErrNotFound] if a name in the path has an
+// empty part, "." or "..": nothing is called so, and a server would read it as another path.
+func checkPath(path string) error {
+	path, _, _ = strings.Cut(path, "?")
+	for i, segment := range strings.Split(path, "/")[1:] {
+		name, err := url.PathUnescape(segment)
+		if err != nil {
+			return fmt.Errorf("%w: %q is not a path: %w", ErrInvalid, path, err)
+		}
+		if "/"+name == pathpkg.Clean("/"+name) && name != "" {
+			continue
+		}
+		if i == 2 && strings.HasPrefix(path, "/v1/sessions/") {
+			return fmt.Errorf("%w: no agent or session is called %q; gc status lists them", ErrNotFound, name)
+		}
+		return fmt.Errorf("%w: nothing is called %q", ErrNotFound, name)
+	}
+	return nil
 }
 
 // askTimes is how often a question is asked of controllers that die before they

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path"
 	"runtime/debug"
 	"time"
 
@@ -73,7 +74,7 @@ func NewServer(city City, opts Options) *Server {
 	}
 	forgetForeignErrors(s.api)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, fmt.Errorf("%w: no such path as %s %s, see /openapi.json", client.ErrNotFound, r.Method, r.URL.Path))
+		s.refuse(w, r, noSuchPath(r))
 	})
 	return s
 }
@@ -96,8 +97,16 @@ func (s *Server) Handler() http.Handler {
 			s.refuse(w, r, err)
 			return
 		}
+		if r.URL.Path != path.Clean(r.URL.Path) { // the mux would redirect its sender
+			s.refuse(w, r, noSuchPath(r))
+			return
+		}
 		s.mux.ServeHTTP(w, r)
 	})
+}
+
+func noSuchPath(r *http.Request) error {
+	return fmt.Errorf("%w: no such path as %s %.200q, see /openapi.json", client.ErrNotFound, r.Method, r.URL.Path)
 }
 
 // recover turns a handler's panic into a problem: one bad request must not end

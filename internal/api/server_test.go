@@ -512,3 +512,35 @@ func TestAnEndNeedsNoBody(t *testing.T) {
 		}
 	}
 }
+
+// TestNoPathIsRedirected sends paths that a mux would clean: each is answered with "not found"
+// and none with a redirect, which a client would follow with a Referer.
+func TestNoPathIsRedirected(t *testing.T) {
+	city, c := serve(t, Options{})
+	web := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", client.SocketPath(city.Root))
+	}}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer web.CloseIdleConnections()
+	for _, path := range []string{"/v1/sessions/../peek", "/v1/sessions/%2e%2e/peek", "/v1//status", "/v1/sessions/./logs", "/v1/sessions/worker%2f%2fx/peek"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+client.APIHost+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := web.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusNotFound {
+			t.Errorf("GET %s answers %s, want 404", path, res.Status)
+		}
+	}
+	for _, name := range []string{"..", ".", "dir/../worker", "worker/", "/worker", "dir//helper"} {
+		if _, err := c.Peek(t.Context(), name, 0); !errors.Is(err, client.ErrNotFound) || !strings.Contains(err.Error(), "gc status lists them") {
+			t.Errorf("peek %q: %v, want that nobody is called so", name, err)
+		}
+	}
+	if _, err := c.Peek(t.Context(), "dir/helper", 0); err != nil {
+		t.Error(err)
+	}
+}
