@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gascity/client"
+	"gascity/internal/redact"
 	"gascity/internal/socket"
 )
 
@@ -97,9 +97,13 @@ func stream(contentType string, h streamer) binding {
 			ctx, cancel := context.WithCancel(r.Context())
 			defer cancel()
 			defer socket.LifeOf(ctx).OnClosing(cancel)()
-			counted := &countingWriter{ResponseWriter: w}
+			counted := &countingWriter{ResponseWriter: w, masked: redact.Stream{Redactor: s.secrets, To: w}}
 			counted.Header().Set("Content-Type", contentType)
-			if err := h(ctx, s, counted, r); err != nil && !errors.Is(err, context.Canceled) {
+			err := h(ctx, s, counted, r)
+			if flushed := counted.masked.Flush(); err == nil {
+				err = flushed
+			}
+			if err != nil && !errors.Is(err, context.Canceled) {
 				s.endStream(counted, r, err)
 			}
 		})
@@ -108,7 +112,7 @@ func stream(contentType string, h streamer) binding {
 
 func (s *Server) endStream(w *countingWriter, r *http.Request, err error) {
 	if !w.begun {
-		writeProblem(w, client.ProblemOf(err))
+		s.writeProblem(w, client.ProblemOf(err))
 		return
 	}
 	s.log.Warn("a stream ended", "path", r.URL.Path, "error", err)
@@ -137,15 +141,17 @@ func streamParameters(row route) []*huma.Param {
 	}
 }
 
-// countingWriter knows whether the answer has begun.
+// countingWriter knows whether the answer has begun, and masks secrets in it: no stream can
+// be written in another way.
 type countingWriter struct {
 	http.ResponseWriter
-	begun bool
+	masked redact.Stream
+	begun  bool
 }
 
 func (w *countingWriter) Write(p []byte) (int, error) {
 	w.begun = true
-	return w.ResponseWriter.Write(p)
+	return w.masked.Write(p)
 }
 
 // Unwrap lets http.ResponseController find the connection.
@@ -204,10 +210,10 @@ func translate(_ huma.Context, _ string, v any) (any, error) {
 	return &problem{p}, nil
 }
 
-func writeProblem(w http.ResponseWriter, p *client.Problem) {
-	text, err := json.Marshal(p)
+func (s *Server) writeProblem(w http.ResponseWriter, p *client.Problem) {
+	text, err := s.secrets.Encode(p)
 	if err != nil {
-		http.Error(w, p.Detail, p.Status)
+		http.Error(w, s.secrets.Text(p.Detail), p.Status)
 		return
 	}
 	w.Header().Set("Content-Type", problemType)

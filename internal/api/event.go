@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/redact"
 )
 
 const (
@@ -99,7 +99,7 @@ func events(parent context.Context, s *Server, w http.ResponseWriter, r *http.Re
 	if err != nil {
 		return err
 	}
-	out := sse{w: s.stream(w)}
+	out := sse{w: s.stream(w), secrets: s.secrets}
 	out.open()
 	if gap {
 		lost := client.GapError{After: after}
@@ -163,8 +163,9 @@ func lastEventID(r *http.Request) (uint64, error) {
 
 // sse writes server-sent events. After a failed write it writes no more.
 type sse struct {
-	w   *streamWriter
-	err error
+	w       *streamWriter
+	secrets *redact.Redactor
+	err     error
 }
 
 func (s *sse) open() {
@@ -184,7 +185,7 @@ func (s *sse) event(e client.Event) { s.data("event", e.ID, e) }
 // data writes one event; an id of zero is left out, so that the reader keeps
 // the one it has.
 func (s *sse) data(kind string, id uint64, value any) {
-	text, err := json.Marshal(value) // one line: JSON escapes line ends
+	text, err := s.secrets.Encode(value) // one line: JSON escapes line ends
 	if err != nil {
 		s.err = err
 		return

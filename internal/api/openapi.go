@@ -2,11 +2,13 @@ package api
 
 import (
 	"encoding/json"
+	"io"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"gascity/client"
+	"gascity/internal/redact"
 )
 
 // apiVersion is the version of the wire, not of the program. It changes with
@@ -19,7 +21,23 @@ Errors are RFC 9457 problem documents with a stable code. A request that changes
 the header Gc-Version. Requests with an Origin header or with a host other than "city" or "localhost"
 are refused.`
 
-func describe() huma.Config {
+// masked is the JSON format of all answers: whatever is encoded, it holds no secret.
+func masked(secrets *redact.Redactor) huma.Format {
+	return huma.Format{
+		Marshal: func(w io.Writer, v any) error {
+			text, err := secrets.Encode(v)
+			if err != nil {
+				return err
+			}
+			_, err = w.Write(append(text, '\n'))
+			return err
+		},
+		Unmarshal: json.Unmarshal,
+	}
+}
+
+func describe(secrets *redact.Redactor) huma.Config {
+	format := masked(secrets)
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -29,7 +47,7 @@ func describe() huma.Config {
 			},
 		},
 		OpenAPIPath:   "/openapi",
-		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		Formats:       map[string]huma.Format{"application/json": format, "json": format},
 		DefaultFormat: "application/json",
 		Transformers:  []huma.Transformer{translate},
 	}

@@ -17,6 +17,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/proc"
+	"gascity/internal/redact"
 	"gascity/internal/socket"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	// PeerUID tells the user at the other end of a connection. Nil asks the
 	// kernel.
 	PeerUID func(*net.UnixConn) (uid, pid int, err error)
+	// Secrets masks every answer. Nil masks the tokens of gc alone.
+	Secrets *redact.Redactor
 }
 
 // Server serves the control API of one city.
@@ -44,6 +47,7 @@ type Server struct {
 	stall     time.Duration // how long one write of a stream may wait for its reader
 	peerUID   func(*net.UnixConn) (uid, pid int, err error)
 	owner     int
+	secrets   *redact.Redactor
 	api       huma.API
 	mux       *http.ServeMux
 	routes    *guardedMux
@@ -53,7 +57,7 @@ type Server struct {
 func NewServer(city City, opts Options) *Server {
 	s := &Server{
 		city: city, version: opts.Version, log: opts.Log, heartbeat: opts.Heartbeat, stall: maxStall,
-		peerUID: opts.PeerUID, owner: os.Getuid(), mux: http.NewServeMux(),
+		peerUID: opts.PeerUID, owner: os.Getuid(), secrets: opts.Secrets, mux: http.NewServeMux(),
 	}
 	if s.version == "" {
 		s.version = "unknown"
@@ -68,7 +72,7 @@ func NewServer(city City, opts Options) *Server {
 		s.peerUID = proc.PeerUID
 	}
 	s.routes = &guardedMux{server: s, rows: map[string]route{}}
-	s.api = humago.New(s.routes, describe())
+	s.api = humago.New(s.routes, describe(s.secrets))
 	for _, row := range routes() {
 		s.add(row)
 	}
@@ -120,12 +124,12 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 		panic(cause)
 	}
 	s.log.Error("a handler panicked", "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
-	writeProblem(w, client.ProblemOf(fmt.Errorf("the controller has a defect in %s %s, its log has the details: %v", r.Method, r.URL.Path, cause)))
+	s.writeProblem(w, client.ProblemOf(fmt.Errorf("the controller has a defect in %s %s, its log has the details: %v", r.Method, r.URL.Path, cause)))
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	s.log.Warn("a request was refused", "method", r.Method, "path", r.URL.Path, "error", err)
-	writeProblem(w, client.ProblemOf(err))
+	s.writeProblem(w, client.ProblemOf(err))
 }
 
 // add registers one row of the table.

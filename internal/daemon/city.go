@@ -15,7 +15,6 @@ import (
 	"gascity/internal/exchange"
 	"gascity/internal/pending"
 	"gascity/internal/plan"
-	"gascity/internal/redact"
 	"gascity/internal/wait"
 )
 
@@ -53,22 +52,20 @@ func (e *engines) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// city is what the control API serves: the controller and the engines. What
-// agents have printed is answered without the values of credentials, but for what
-// stands on a screen now.
+// city is what the control API serves: the controller and the engines. Its answers may hold
+// secrets; the server masks them when it encodes them.
 type city struct {
 	*controller.Controller
 	api.Prompts
 	api.Questions
 	api.Conditions
 	engines *engines
-	secrets *redact.Redactor
 }
 
 var _ api.City = city{}
 
-func compose(c *controller.Controller, e *engines, secrets *redact.Redactor) city {
-	return city{Controller: c, Prompts: e.prompts, Questions: e.questions, Conditions: e.waits, engines: e, secrets: secrets}
+func compose(c *controller.Controller, e *engines) city {
+	return city{Controller: c, Prompts: e.prompts, Questions: e.questions, Conditions: e.waits, engines: e}
 }
 
 // Status adds to the controller's snapshot what waits at the engines.
@@ -87,13 +84,10 @@ func (c city) Status(ctx context.Context) (client.Status, error) {
 		asked[q.Session]++
 	}
 	status.Agents = slices.Clone(status.Agents) // the snapshot belongs to all readers
-	shown := make([]*string, 0, 4*len(status.Agents))
 	for i := range status.Agents {
 		a := &status.Agents[i]
-		shown = append(shown, &a.Reason, &a.Warning, &a.Exit, &a.Activity.Detail)
 		a.Queued, a.Pending = queued[a.Session], asked[a.Session]
 	}
-	c.secrets.Texts(shown...)
 	c.engines.spending.Status(&status)
 	for i := range status.Agents {
 		c.engines.guarded(&status.Agents[i], c.View)
@@ -118,53 +112,5 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 	c.engines.guarded(&e.Agent, c.View)
 	e.Agent.Worker = c.engines.workers.Told(e.Agent.Session, e.Agent.Instance)
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
-	return redact.Value(c.secrets, e), nil
-}
-
-// Session keeps the contract of api.Views.
-func (c city) Session(ctx context.Context, target string) (client.Session, error) {
-	s, err := c.Controller.Session(ctx, target)
-	return redact.Value(c.secrets, s), err
-}
-
-// Plan keeps the contract of api.Views.
-func (c city) Plan(ctx context.Context) (client.Plan, error) {
-	p, err := c.Controller.Plan(ctx)
-	return redact.Value(c.secrets, p), err
-}
-
-// Pending keeps the contract of api.Questions.
-func (c city) Pending(ctx context.Context, target string, which client.Which) ([]client.Pending, error) {
-	list, err := c.Questions.Pending(ctx, target, which)
-	return redact.Value(c.secrets, list), err
-}
-
-// Respond keeps the contract of api.Questions.
-func (c city) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
-	p, err := c.Questions.Respond(ctx, id, req)
-	return redact.Value(c.secrets, p), err
-}
-
-// Queue keeps the contract of api.Prompts.
-func (c city) Queue(ctx context.Context, target string, which client.Which) ([]client.Receipt, error) {
-	list, err := c.Prompts.Queue(ctx, target, which)
-	return redact.Value(c.secrets, list), err
-}
-
-// Receipt keeps the contract of api.Prompts.
-func (c city) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
-	r, err := c.Prompts.Receipt(ctx, id, wait)
-	return redact.Value(c.secrets, r), err
-}
-
-// Await keeps the contract of api.Conditions.
-func (c city) Await(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
-	w, err := c.Conditions.Await(ctx, req)
-	return redact.Value(c.secrets, w), err
-}
-
-// Waits keeps the contract of api.Conditions.
-func (c city) Waits(ctx context.Context, which client.Which) ([]client.Wait, error) {
-	list, err := c.Conditions.Waits(ctx, which)
-	return redact.Value(c.secrets, list), err
+	return e, nil
 }

@@ -82,7 +82,7 @@ func (x *examination) tryPrompt(ctx context.Context, selection string, where all
 	name := "gc-doctor-" + strings.ToLower(rand.Text()[:8])
 	cfg := runtime.Config{
 		Command: echoAgent, WorkDir: work, ReadyPromptPrefix: echoReady, ProviderName: agentcli.Generic,
-		Env: map[string]string{"GC_INSTANCE_TOKEN": rand.Text()},
+		Env: map[string]string{"GC_INSTANCE_TOKEN": instanceToken()},
 	}
 	if !runtime.CapabilitiesFor(p, name).CanAttachTTY {
 		cfg.Env["GC_STDIN"] = "lines"

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/agent"
 	"gascity/internal/agentcli"
 	"gascity/internal/api"
 	"gascity/internal/controller"
@@ -28,7 +29,7 @@ import (
 // openStore opens what the city must not forget.
 func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, store.Options{
-		Path: filepath.Join(k.root, premises.StateFolder, premises.StoreFile), Lived: k.lived(), Now: k.daemon.opts.Now, Logger: k.logger,
+		Path: filepath.Join(k.root, premises.StateFolder, premises.StoreFile), Lived: k.lived(), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
 		OnFault: func(error) {
 			if c := k.controller.Load(); c != nil {
 				c.StoreChanged()
@@ -61,41 +62,43 @@ func notices(db *store.DB) []string {
 // assemble makes the controller and the engines over one store.
 func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*controller.Controller, *engines, error) {
 	d, e := k.daemon, &engines{desired: k.desired}
-	kept := discreetStore{db, k.secrets}
-	if err := k.openExchange(e, kept); err != nil {
+	if err := k.openExchange(e, db); err != nil {
 		return nil, nil, err
 	}
-	k.openBroker(e, kept)
+	k.openBroker(e, db)
 	c, err := controller.Open(ctx, controller.Options{
 		Root: k.root, Version: version, PID: os.Getpid(),
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: k.values(),
-		Events: kept, Records: kept, Logger: k.logger,
+		Events: db, Records: db, Logger: k.logger,
 		Changed: e.look, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db), EndStrays: k.endStrays,
-		Now: d.opts.Now, NewToken: rand.Text, Jitter: jitter,
+		Now: d.opts.Now, NewToken: instanceToken, Jitter: jitter,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	k.controller.Store(c)
-	k.openSpending(e, c, kept)
+	k.openSpending(e, c, db)
 	environ := d.env.base(agentcli.Builtin())
 	e.prompts = delivery.New(delivery.Options{
-		Store: kept, City: c, Events: kept, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens, Progress: k.progress,
+		Store: db, City: c, Events: db, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens, Progress: k.progress,
 		Changed: func(session string) { e.questions.Look(session) },
 	})
 	e.questions = pending.New(pending.Options{
-		City: c, Store: kept, Events: kept, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
+		City: c, Store: db, Events: db, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,
 		Notify: func(ctx context.Context, p client.Pending) error {
 			return pending.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, redact.Value(k.secrets, p))
 		},
 	})
 	e.waits = wait.New(wait.Options{
-		City: c, Prompts: e.prompts, Questions: e.questions, Store: kept, Events: kept,
+		City: c, Prompts: e.prompts, Questions: e.questions, Store: db, Events: db,
 		Shell: wait.ShellIn(k.root, environ), Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 	})
 	return c, e, nil
 }
+
+// instanceToken returns a new secret token for an instance.
+func instanceToken() string { return agent.InstanceTokenPrefix + rand.Text() }
 
 // receiptID returns a name for a prompt that a person can type: 60 random bits.
 func receiptID() string { return "p-" + strings.ToLower(rand.Text()[:12]) }

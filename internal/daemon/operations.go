@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -77,7 +76,7 @@ func shares(ctx context.Context, p runtime.Provider, selection, dir string) (err
 	const name, file = "gc-check-shares", "shared"
 	cfg := runtime.Config{
 		Command: "touch " + filepath.Join(dir, file) + "; exec sleep 1000", WorkDir: premises.PublicPlace,
-		Env: map[string]string{"GC_INSTANCE_TOKEN": rand.Text()},
+		Env: map[string]string{"GC_INSTANCE_TOKEN": instanceToken()},
 	}
 	if err := p.Start(ctx, name, cfg); err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"gascity/internal/logfile"
 	"gascity/internal/plan"
 	"gascity/internal/premises"
+	"gascity/internal/redact"
 	"gascity/internal/rulebook"
 )
 
@@ -44,7 +45,7 @@ func (d *Daemon) rules(city *config.City, desired plan.Desired) (*rulebook.Rules
 func (k *keeper) openJudge() (*logfile.File, error) {
 	file, err := logfile.Open(filepath.Join(k.root, premises.StateFolder, premises.LogFolder, guardFile), guardSize)
 	if err == nil {
-		k.judge = rulebook.NewJudge(rulebook.Options{Record: file, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: func() error { return k.store.Load().Fault() }})
+		k.judge = rulebook.NewJudge(rulebook.Options{Record: redact.Writer{Redactor: k.secrets, To: file}, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: func() error { return k.store.Load().Fault() }})
 	}
 	return file, err
 }

@@ -134,8 +134,8 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		defer cancel()
 		return sentry.Run(ctx)
 	})
-	facade := front{compose(c, engines, k.secrets), k, c, db, engines.spending}
-	server := api.NewServer(facade, api.Options{Version: opts.Version, Log: k.logger})
+	facade := front{compose(c, engines), k, c, db, engines.spending}
+	server := api.NewServer(facade, api.Options{Version: opts.Version, Log: k.logger, Secrets: k.secrets})
 	group.Go(func() error {
 		defer cancel()
 		return server.Run(serving, listener)

@@ -11,14 +11,15 @@ import (
 	"gascity/internal/controller"
 	"gascity/internal/exchange"
 	"gascity/internal/metric"
+	"gascity/internal/store"
 	"gascity/internal/usage"
 	"gascity/worker"
 )
 
 // openSpending makes the book-keeper of the city.
-func (k *keeper) openSpending(e *engines, c *controller.Controller, kept discreetStore) {
+func (k *keeper) openSpending(e *engines, c *controller.Controller, db *store.DB) {
 	e.spending = budget.New(budget.Options{
-		City: c, Store: kept, Events: kept, Rules: k.budgets, Changed: func(session string) { e.prompts.Look(session) },
+		City: c, Store: db, Events: db, Rules: k.budgets, Changed: func(session string) { e.prompts.Look(session) },
 		Logger: k.logger, Now: k.daemon.opts.Now,
 	})
 	k.spending = e.spending

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
+	"gascity/internal/agent"
+	"gascity/internal/event"
 	"gascity/internal/exchange"
 	"gascity/internal/premises"
 	receipt "gascity/internal/prompt"
@@ -36,16 +38,15 @@ func workerPath(root string) string {
 // openExchange makes the exchange of the city. Its owner may direct all workers, and
 // shows that by a token that only this user can read and that is new with each
 // controller.
-func (k *keeper) openExchange(e *engines, kept discreetStore) error {
-	owner := rand.Text()
-	k.secrets.Hide(owner)
+func (k *keeper) openExchange(e *engines, events event.Log) error {
+	owner := agent.OwnerTokenPrefix + rand.Text()
 	if err := os.WriteFile(filepath.Join(k.root, premises.StateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
 		return fmt.Errorf("cannot keep the owner's token for the worker API: %w", err)
 	}
 	e.workers = exchange.New(exchange.Options{
-		URL: k.port.URL(), Announce: k.port.Announce, Retire: k.retire,
+		URL: k.port.URL(), Hide: k.secrets.Hide, Announce: k.port.Announce, Retire: k.retire,
 		Joined: func(name string) { e.broker.Look(name) }, Expiring: func(name string, until time.Time) { e.broker.Expiring(name, until) },
-		City: lateCity{k}, Prompts: latePrompts{e}, Events: kept, Owner: owner, Socket: workerPath(k.root),
+		City: lateCity{k}, Prompts: latePrompts{e}, Events: events, Owner: owner, Socket: workerPath(k.root),
 		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Judge, Regime: k.judge.Regime, Readers: k.judge.Readers, Punish: k.punish, Ready: func(session string) {
 			if e.prompts != nil {
 				e.prompts.Look(session)
@@ -67,7 +68,7 @@ func (k *keeper) openExchange(e *engines, kept discreetStore) error {
 // serveWorkers serves the worker API until ctx ends, on l and on the port, if there is
 // one.
 func (k *keeper) serveWorkers(ctx context.Context, l net.Listener) error {
-	server := workerapi.NewServer(timedWorkers{k.workers, k.judged}, workerapi.Options{Log: k.logger})
+	server := workerapi.NewServer(timedWorkers{k.workers, k.judged}, workerapi.Options{Log: k.logger, Secrets: k.secrets})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return server.Run(ctx, l) })
 	if k.port.Open() {

@@ -75,6 +75,9 @@ type Options struct {
 	// Spend keeps what was spent; it returns how many entries were new or changed.
 	// Nil: it is not kept.
 	Spend func(ctx context.Context, entries []usage.Entry) (int, error)
+	// Hide is called with each token that is made or found, before anybody can quote it. Nil: nobody
+	// has to know.
+	Hide func(token string)
 	// Owner is the token of the city's owner; empty: there is none.
 	Owner string
 	// Socket is told to agents, and URL to those that cannot use one; empty: not.

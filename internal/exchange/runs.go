@@ -103,11 +103,20 @@ func (e *Engine) registerLocked(a *active) {
 	e.byID[a.id] = a
 	generation, told := a.generations()
 	for g := told; g <= generation; g++ { // the worker may still have an older one
-		token := run.Fold(run.Token(a.instance, g))
+		plain := run.Token(a.instance, g)
+		token := run.Fold(plain)
 		if _, known := e.tokens[token]; !known {
 			e.tokens[token] = ticket{run: a}
+			e.hide(a.instance)
+			e.hide(plain)
 		}
 		delete(e.fenced, token)
+	}
+}
+
+func (e *Engine) hide(token string) {
+	if e.opts.Hide != nil {
+		e.opts.Hide(token)
 	}
 }
 

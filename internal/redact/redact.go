@@ -1,18 +1,24 @@
-// Package redact takes the values of credentials out of what is kept, logged or
-// shown.
+// Package redact masks secrets in what is stored, logged or shown: the values of credentials
+// that the city knows, and every token that gc itself makes, which is recognized by its form
+// for as long as anybody may quote it.
+//
+// It is applied where a value is encoded, not where it is made: by the store, by the loggers
+// and by the servers of both APIs. What a sender writes for an agent is not masked: the content
+// of a prompt, the files and metadata that go with it, the condition and the text of a wait, and
+// everything that an agent's own worker reads. Terminals that are attached and the recorded
+// output on disk are exact, too.
 package redact
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
-	"log/slog"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"gascity/internal/agent"
 	"gascity/internal/config"
 	"gascity/runtime"
 )
@@ -23,7 +29,7 @@ const (
 )
 
 // Redactor knows the values of credentials and takes them out of what is kept or
-// shown. The zero value knows none. Safe for concurrent use.
+// shown. The zero value and nil know none, and mask tokens of gc alone. Safe for concurrent use.
 type Redactor struct {
 	mu     sync.RWMutex
 	values []string // the latest last; each once
@@ -32,7 +38,7 @@ type Redactor struct {
 
 // Hide adds a value that must never be kept or shown.
 func (r *Redactor) Hide(value string) {
-	if len(value) < shortestSecret {
+	if len(value) < shortestSecret || token.FindString(value) == value {
 		return
 	}
 	forms := []string{value}
@@ -70,6 +76,9 @@ func (r *Redactor) HideVariables(env map[string]string) {
 // hidden returns the values, the longest first: one may be a part of another.
 // Nobody changes the result.
 func (r *Redactor) hidden() []string {
+	if r == nil {
+		return nil
+	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.sorted
@@ -78,13 +87,26 @@ func (r *Redactor) hidden() []string {
 // Text returns s without the hidden values, not even one that a terminal has
 // wrapped.
 func (r *Redactor) Text(s string) string {
-	if len(s) < shortestSecret {
-		return s
-	}
 	return conceal(s, r.hidden())
 }
 
+var (
+	// token matches a token of gc, or a beginning of one that is too long to stand there by chance.
+	token = regexp.MustCompile(agent.InstanceTokenPrefix[:2] + `(?:[io]_[A-Z2-7]{8,26}|w_[A-Za-z0-9_-]{20,43})`)
+	// wholeToken matches a token without what follows it.
+	wholeToken = regexp.MustCompile(agent.InstanceTokenPrefix[:2] + `(?:[io]_[A-Z2-7]{26}|w_[A-Za-z0-9_-]{43})`)
+)
+
+// tokenBegun matches the end of a text that may be the beginning of a token.
+var tokenBegun = regexp.MustCompile(`g(?:c(?:[iow](?:_[A-Za-z0-9_-]{0,42})?)?)?$`)
+
+// tokenMark is a part of every token.
+const tokenMark = "_"
+
 func conceal(s string, values []string) string {
+	if len(s) < shortestSecret {
+		return s
+	}
 	for _, value := range values {
 		if strings.Contains(s, value) {
 			s = strings.ReplaceAll(s, value, config.Masked)
@@ -92,6 +114,9 @@ func conceal(s string, values []string) string {
 	}
 	if strings.Contains(s, "\n") {
 		s = concealWrapped(s, values)
+	}
+	if strings.Contains(s, tokenMark) {
+		s = token.ReplaceAllLiteralString(s, config.Masked)
 	}
 	return s
 }
@@ -102,6 +127,16 @@ func concealWrapped(s string, values []string) string {
 	flat, at := unwrap(s)
 	covered := make([]bool, len(s))
 	found := false
+	cover := func(from, to int) {
+		for i := at[from]; i <= at[to-1]; i++ {
+			covered[i], found = true, true
+		}
+	}
+	if strings.Contains(flat, tokenMark) {
+		for _, m := range wholeToken.FindAllStringIndex(flat, -1) {
+			cover(m[0], m[1])
+		}
+	}
 	for _, value := range values {
 		value, _ = unwrap(value)
 		for from := 0; len(value) >= shortestSecret; {
@@ -109,10 +144,7 @@ func concealWrapped(s string, values []string) string {
 			if i < 0 {
 				break
 			}
-			first, last := at[from+i], at[from+i+len(value)-1]
-			for ; first <= last; first++ {
-				covered[first], found = true, true
-			}
+			cover(from+i, from+i+len(value))
 			from += i + len(value)
 		}
 	}
@@ -143,20 +175,12 @@ func unwrap(s string) (flat string, at []int) {
 	return string(b), at
 }
 
-// Texts is Text for many texts at once, in place.
-func (r *Redactor) Texts(texts ...*string) {
-	values := r.hidden()
-	for _, s := range texts {
-		*s = conceal(*s, values)
-	}
-}
-
 // Data returns a map without the hidden values: those of names like credentials'
-// are hidden as a whole.
+// are hidden as a whole, unless r is nil.
 func (r *Redactor) Data(m map[string]string) map[string]string {
 	out := maps.Clone(m)
 	for name, value := range out {
-		if out[name] = r.Text(value); value != "" && runtime.CredentialName(name) {
+		if out[name] = r.Text(value); r != nil && value != "" && runtime.CredentialName(name) {
 			out[name] = config.Masked
 		}
 	}
@@ -167,9 +191,6 @@ func (r *Redactor) Data(m map[string]string) map[string]string {
 // elements and what pointers lead to.
 func Value[T any](r *Redactor, v T) T {
 	values := r.hidden()
-	if len(values) == 0 {
-		return v
-	}
 	out := reflect.ValueOf(&v).Elem()
 	redactValue(out, values)
 	return v
@@ -186,7 +207,11 @@ func redactValue(v reflect.Value, values []string) {
 				redactValue(field, values)
 			}
 		}
-	case reflect.Slice, reflect.Map, reflect.Pointer:
+	case reflect.Array:
+		for i := range v.Len() {
+			redactValue(v.Index(i), values)
+		}
+	case reflect.Slice, reflect.Map, reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
 			v.Set(redactedCopy(v, values))
 		}
@@ -197,7 +222,7 @@ func redactValue(v reflect.Value, values []string) {
 // redactedCopy is a copy of what a slice, map or pointer refers to.
 func redactedCopy(v reflect.Value, values []string) reflect.Value {
 	element := func(of reflect.Value) reflect.Value {
-		fresh := reflect.New(v.Type().Elem())
+		fresh := reflect.New(of.Type())
 		fresh.Elem().Set(of)
 		redactValue(fresh.Elem(), values)
 		return fresh
@@ -212,44 +237,12 @@ func redactedCopy(v reflect.Value, values []string) reflect.Value {
 	case reflect.Map:
 		fresh := reflect.MakeMapWithSize(v.Type(), v.Len())
 		for key, one := range v.Seq2() {
-			fresh.SetMapIndex(key, element(one).Elem())
+			fresh.SetMapIndex(element(key).Elem(), element(one).Elem())
 		}
 		return fresh
+	case reflect.Interface:
+		return element(v.Elem()).Elem()
 	default:
 		return element(v.Elem())
 	}
-}
-
-// Writer writes without the hidden values.
-type Writer struct {
-	*Redactor
-
-	To io.Writer
-}
-
-// Write writes b without the hidden values.
-func (w Writer) Write(b []byte) (int, error) {
-	clean := b
-	for _, value := range w.hidden() {
-		if bytes.Contains(clean, []byte(value)) {
-			clean = bytes.ReplaceAll(clean, []byte(value), []byte(config.Masked))
-		}
-	}
-	if _, err := w.To.Write(clean); err != nil {
-		return 0, err
-	}
-	return len(b), nil
-}
-
-// NewLogger returns the controller's logger, which hides credentials by name and
-// by value.
-func NewLogger(to Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{
-		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if runtime.CredentialName(a.Key) {
-				a.Value = slog.StringValue(config.Masked)
-			}
-			return a
-		},
-	}))
 }

@@ -9,7 +9,9 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"strconv"
+	"strings"
 
+	"gascity/internal/agent"
 	"gascity/worker"
 )
 
@@ -22,11 +24,16 @@ func ID(instance string) string {
 
 // Token returns the token of a run's worker. Each generation has another one; they
 // are derived, so that whoever knows the instance token knows them, and nothing has
-// to be stored.
+// to be stored. The token of an instance that an earlier version of gc has started is as that
+// version made it: its worker knows no other.
 func Token(instance string, generation int) string {
 	mac := hmac.New(sha256.New, []byte(instance))
 	mac.Write([]byte("worker token " + strconv.Itoa(generation)))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	token := base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	if strings.HasPrefix(instance, agent.InstanceTokenPrefix) {
+		return agent.WorkerTokenPrefix + token
+	}
+	return token
 }
 
 // Fold is a token as it is looked for: tokens are never compared themselves.

@@ -135,7 +135,7 @@ func (d *DB) flushSome(ctx context.Context, t *tx) (more bool, err error) {
 	}
 	after := l.kept
 	err = d.alone(ctx, t, "write events", func(ctx context.Context, t *tx) error {
-		return writeEvents(ctx, t, some, holes, &after)
+		return d.writeEvents(ctx, t, some, holes, &after)
 	})
 	if err != nil {
 		return false, err
@@ -173,9 +173,9 @@ func (d *DB) alone(ctx context.Context, t *tx, op string, do func(context.Contex
 	return <-j.done
 }
 
-func writeEvents(ctx context.Context, t *tx, events []client.Event, holes []hole, k *kept) error {
+func (d *DB) writeEvents(ctx context.Context, t *tx, events []client.Event, holes []hole, k *kept) error {
 	for _, e := range events {
-		body, err := json.Marshal(e)
+		body, err := d.opts.Secrets.Encode(e)
 		if err != nil {
 			return fmt.Errorf("cannot write event %d: %w", e.ID, err)
 		}

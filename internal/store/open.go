@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"gascity/internal/redact"
 )
 
 // The defaults of [Options].
@@ -43,6 +45,9 @@ type Options struct {
 	// Patience is how long a call waits for the disk before it fails; 10 s if
 	// zero. LockWait is how long another process may hold the database; 3 s.
 	Patience, LockWait time.Duration
+	// Secrets masks what is stored, but for what senders write for agents: the content, key
+	// and metadata of prompts, the condition and the text of waits. Nil masks the tokens of gc alone.
+	Secrets *redact.Redactor
 	// OnFault is told when a fault begins, becomes another, or ends (nil). It is
 	// called in order, must not block and must not change what is kept.
 	OnFault func(fault error)

@@ -19,7 +19,7 @@ func (d *DB) AddReceipt(ctx context.Context, r prompt.Receipt) (kept prompt.Rece
 	var added prompt.Receipt // the writer's until it is done
 	var old bool
 	err = d.write(ctx, "keep a receipt", survivesPower, func(ctx context.Context, t *tx) (err error) {
-		added, old, err = addReceipt(ctx, t, r)
+		added, old, err = d.addReceipt(ctx, t, r)
 		return err
 	})
 	switch {
@@ -32,7 +32,7 @@ func (d *DB) AddReceipt(ctx context.Context, r prompt.Receipt) (kept prompt.Rece
 	return added, false, nil
 }
 
-func addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
+func (d *DB) addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
 	var id string
 	if r.Key != "" {
 		known, err = t.row(ctx, "SELECT id FROM receipt WHERE key = ?1 AND key <> '' ORDER BY session = ?2 DESC LIMIT 1", []any{r.Key, r.Session}, []any{&id})
@@ -55,7 +55,7 @@ func addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prompt.Recei
 	if _, err := t.row(ctx, "SELECT last_insert_rowid()", nil, []any{&r.Seq}); err != nil {
 		return prompt.Receipt{}, false, err
 	}
-	if err := writeReceipt(ctx, t, &r); err != nil {
+	if err := d.writeReceipt(ctx, t, &r); err != nil {
 		return prompt.Receipt{}, false, err
 	}
 	if r.Final() {
@@ -78,13 +78,13 @@ func (d *DB) SaveReceipt(ctx context.Context, r prompt.Receipt) error {
 		case final && !r.Final():
 			return fmt.Errorf("receipt %s: %w, it cannot become %s", r.ID, prompt.ErrEnded, r.State)
 		}
-		return writeReceipt(ctx, t, &r)
+		return d.writeReceipt(ctx, t, &r)
 	})
 }
 
 // writeReceipt fills the row of a receipt, and its content if that is given.
-func writeReceipt(ctx context.Context, t *tx, r *prompt.Receipt) error {
-	body, err := json.Marshal(r)
+func (d *DB) writeReceipt(ctx context.Context, t *tx, r *prompt.Receipt) error {
+	body, err := d.opts.Secrets.Encode(r, "key", "digest", "conversation", "metadata")
 	if err != nil {
 		return fmt.Errorf("receipt %s: %w", r.ID, err)
 	}

@@ -33,7 +33,7 @@ func (d *DB) Load(ctx context.Context) ([]session.Record, error) {
 // Save implements session.Store. Whatever the record says, the incarnation's
 // token is not kept.
 func (d *DB) Save(ctx context.Context, r session.Record) error {
-	body, err := json.Marshal(r)
+	body, err := d.opts.Secrets.Encode(r, "conversation", "stored")
 	if err != nil {
 		return fmt.Errorf("cannot keep the record of %s: %w", r.Session, err)
 	}
@@ -59,7 +59,7 @@ func (d *DB) LoadPending(ctx context.Context) ([]session.Pending, error) {
 
 // SavePending implements session.PendingStore.
 func (d *DB) SavePending(ctx context.Context, p session.Pending) error {
-	return d.put(ctx, "keep a pending interaction", "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", p.ID, p.Since, p)
+	return d.put(ctx, "keep a pending interaction", "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", row{id: p.ID, since: p.Since, value: p})
 }
 
 // RemovePending implements session.PendingStore.
@@ -76,7 +76,9 @@ func (d *DB) LoadWaits(ctx context.Context) ([]session.Wait, error) {
 
 // SaveWait implements session.WaitStore.
 func (d *DB) SaveWait(ctx context.Context, w session.Wait) error {
-	return d.put(ctx, "keep a wait", "INSERT OR REPLACE INTO wait VALUES (?, ?, ?)", w.ID, w.CreatedAt, w)
+	return d.put(ctx, "keep a wait", "INSERT OR REPLACE INTO wait VALUES (?, ?, ?)", row{
+		id: w.ID, since: w.CreatedAt, value: w, exact: []string{"target", "arg", "owner", "owner_conversation", "text"},
+	})
 }
 
 // RemoveWait implements session.WaitStore.
@@ -88,7 +90,7 @@ func (d *DB) RemoveWait(ctx context.Context, id string) error {
 
 // SaveIncarnation implements session.HistoryStore.
 func (d *DB) SaveIncarnation(ctx context.Context, i session.Incarnation) error {
-	body, err := json.Marshal(i)
+	body, err := d.opts.Secrets.Encode(i)
 	if err != nil {
 		return fmt.Errorf("cannot keep incarnation %d of %s: %w", i.Epoch, i.Session, err)
 	}
@@ -110,14 +112,22 @@ func (d *DB) Incarnations(ctx context.Context, key session.Key, limit int) ([]se
 		key.Session, key.Provider, rows(limit))
 }
 
+// row is a value to be stored under an id.
+type row struct {
+	id    string
+	since time.Time
+	value any
+	exact []string // members that are not masked
+}
+
 // put replaces what has the same id.
-func (d *DB) put(ctx context.Context, op, query, id string, since time.Time, value any) error {
-	body, err := json.Marshal(value)
+func (d *DB) put(ctx context.Context, op, query string, r row) error {
+	body, err := d.opts.Secrets.Encode(r.value, r.exact...)
 	if err != nil {
-		return fmt.Errorf("cannot %s, %s: %w", op, id, err)
+		return fmt.Errorf("cannot %s, %s: %w", op, r.id, err)
 	}
 	return d.write(ctx, op, survivesKill, func(ctx context.Context, t *tx) error {
-		return t.exec(ctx, query, id, nanos(since), string(body))
+		return t.exec(ctx, query, r.id, nanos(r.since), string(body))
 	})
 }
 

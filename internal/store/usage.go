@@ -17,7 +17,7 @@ func (d *DB) PutUsage(ctx context.Context, entries []usage.Entry) ([]usage.Kept,
 	err := d.write(ctx, "keep what was spent", survivesKill, func(ctx context.Context, t *tx) error {
 		kept = make([]usage.Kept, 0, len(entries)) // it may be tried again
 		for _, e := range entries {
-			k, err := putUsage(ctx, t, e)
+			k, err := d.putUsage(ctx, t, e)
 			if err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ func (d *DB) PutUsage(ctx context.Context, entries []usage.Entry) ([]usage.Kept,
 
 // putUsage keeps one entry. What was kept under its key and cannot be read any more
 // is replaced.
-func putUsage(ctx context.Context, t *tx, e usage.Entry) (usage.Kept, error) {
+func (d *DB) putUsage(ctx context.Context, t *tx, e usage.Entry) (usage.Kept, error) {
 	k := usage.Kept{Now: e}
 	var body []byte
 	found, err := t.row(ctx, "SELECT body FROM usage WHERE run = ? AND message = ?", []any{e.Run, e.Message}, []any{&body})
@@ -47,7 +47,7 @@ func putUsage(ctx context.Context, t *tx, e usage.Entry) (usage.Kept, error) {
 			return k, nil
 		}
 	}
-	text, err := json.Marshal(k.Now)
+	text, err := d.opts.Secrets.Encode(k.Now)
 	if err != nil {
 		return k, fmt.Errorf("cannot keep what %s spent: %w", e.Session, err)
 	}

@@ -3,7 +3,6 @@ package workerapi
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -65,7 +64,7 @@ func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id
 			if err != nil {
 				return late(ctx, err)
 			}
-			return write(w, out)
+			return write(s, row, w, out)
 		},
 	}
 }
@@ -92,7 +91,7 @@ func query[O any](do func(ctx context.Context, c City, id string, q url.Values) 
 			if err != nil {
 				return late(ctx, err)
 			}
-			return write(w, out)
+			return write(s, row, w, out)
 		},
 	}
 }
@@ -195,8 +194,9 @@ func readAll(body io.Reader, length int64) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// write answers with a value; an empty one is 204.
-func write[O any](w http.ResponseWriter, out O) error {
+// write answers with a value, without secrets unless the route is for the agent itself; an empty
+// one is 204.
+func write[O any](s *Server, row route, w http.ResponseWriter, out O) error {
 	if err := deadline(w); err != nil {
 		return err
 	}
@@ -207,6 +207,9 @@ func write[O any](w http.ResponseWriter, out O) error {
 	text, err := run.Text(out)
 	if err != nil {
 		return err
+	}
+	if !row.exact {
+		text = s.secrets.JSON(text)
 	}
 	w.Header()["Content-Type"] = isOfJSON
 	_, _ = w.Write(text) // the reader has gone; nobody is left to tell
@@ -224,10 +227,10 @@ func deadline(w http.ResponseWriter) error {
 
 const problemType = "application/problem+json"
 
-func writeProblem(w http.ResponseWriter, p *worker.Problem) {
-	text, err := json.Marshal(p)
+func (s *Server) writeProblem(w http.ResponseWriter, p *worker.Problem) {
+	text, err := s.secrets.Encode(p)
 	if err != nil {
-		http.Error(w, p.Detail, p.Status)
+		http.Error(w, s.secrets.Text(p.Detail), p.Status)
 		return
 	}
 	w.Header().Set("Content-Type", problemType)

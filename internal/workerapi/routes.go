@@ -32,6 +32,7 @@ type route struct {
 	method, path string
 	who          who
 	all          bool          // without a run it is about all, for the owner
+	exact        bool          // the answer is for the agent itself: nothing is masked in it
 	limit        time.Duration // of the handler; zero is none
 	body         int64         // limit of the request body in bytes
 	id           string        // OpenAPI operation id
@@ -67,7 +68,7 @@ func routes() []route {
 			func(ctx context.Context, c City, id string, b worker.Ack, _ url.Values) (none, error) {
 				return none{}, c.Ack(ctx, id, b)
 			})},
-		{method: post, path: "/context/claim", limit: quick, body: smallBody, id: "claim-context", summary: "What the agent is to be told now, for a hook that hands it over", serve: body(func(b *worker.ContextClaim) *string { return &b.RunID },
+		{method: post, path: "/context/claim", exact: true, limit: quick, body: smallBody, id: "claim-context", summary: "What the agent is to be told now, for a hook that hands it over", serve: body(func(b *worker.ContextClaim) *string { return &b.RunID },
 			func(ctx context.Context, c City, id string, b worker.ContextClaim, _ url.Values) (worker.Context, error) {
 				return c.ClaimContext(ctx, id, b)
 			})},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/redact"
 	"gascity/internal/socket"
 	"gascity/worker"
 )
@@ -36,6 +37,9 @@ type Options struct {
 	// LoopbackUID tells the same of a TCP connection, by both addresses; where it
 	// is errors.ErrUnsupported the token alone counts. Nil asks the kernel.
 	LoopbackUID func(local, remote netip.AddrPort) (uid int, err error)
+	// Secrets masks the answers, but for what is meant for the agent itself: its stream and
+	// its context. Nil masks the tokens of gc alone.
+	Secrets *redact.Redactor
 }
 
 // Server serves the worker API of one city.
@@ -47,6 +51,7 @@ type Server struct {
 	stall     time.Duration
 	peerUID   func(*net.UnixConn) (uid, pid int, err error)
 	owner     int
+	secrets   *redact.Redactor
 
 	loopbackUID func(local, remote netip.AddrPort) (uid int, err error)
 
@@ -58,7 +63,7 @@ type Server struct {
 func NewServer(city City, opts Options) *Server {
 	s := &Server{
 		city: city, log: opts.Log, heartbeat: opts.Heartbeat, stall: maxStall, peerUID: opts.PeerUID, owner: os.Getuid(), mux: http.NewServeMux(),
-		loopbackUID: opts.LoopbackUID,
+		loopbackUID: opts.LoopbackUID, secrets: opts.Secrets,
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -139,7 +144,7 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	}
 	s.log.Error("a handler of the worker API panicked", "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
 	if deadline(w) == nil { // else the connection is gone
-		writeProblem(w, worker.ProblemOf(errDefect))
+		s.writeProblem(w, worker.ProblemOf(errDefect))
 	}
 }
 
@@ -156,5 +161,5 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if err := deadline(w); err != nil {
 		return // the connection is gone
 	}
-	writeProblem(w, p)
+	s.writeProblem(w, p)
 }
