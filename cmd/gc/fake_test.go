@@ -136,8 +136,27 @@ func (d fakeDaemon) CheckOperations(ctx context.Context, root, selection string,
 
 func (fakeDaemon) ServeProvider(context.Context, string, string, []string) int { return 2 }
 
-func (fakeDaemon) StarterConfig(_ context.Context, city string) ([]byte, error) {
+func (fakeDaemon) StarterConfig(_ context.Context, city string, providers []string) ([]byte, error) {
+	if len(providers) > 0 && providers[0] == "nosuch" {
+		return nil, fmt.Errorf("%w: there is no agent CLI %q", client.ErrNotFound, providers[0])
+	}
 	return fmt.Appendf(nil, "[workspace]\nname = %q\n\n[[agents]]\nname = \"worker\"\n", city), nil
+}
+
+func (fakeDaemon) AgentCLIs(context.Context) ([]cli.AgentCLI, error) {
+	return []cli.AgentCLI{{Name: "one", Command: "one-cli", Version: "1.2.3", Tested: "1.2.3", State: cli.CLIFound, Mode: "ask", Modes: []string{"ask"}}, {Name: "two", Command: "two", State: cli.CLIMissing}}, nil
+}
+
+func (fakeDaemon) Unasked(root string) (string, error) {
+	lines, err := readLines(root)
+	if err != nil {
+		return "", err
+	}
+	return lines.first("unasked"), nil
+}
+
+func (fakeDaemon) IgnoreState(root string) (string, error) {
+	return daemon.New(daemon.Options{}).IgnoreState(root)
 }
 
 func (fakeDaemon) ShowConfig(_ context.Context, root string) (client.Config, error) {
@@ -155,6 +174,9 @@ func (fakeDaemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault
 	}
 	var faults []cli.ConfigFault
 	for _, l := range lines {
+		if l.key == "hollow" {
+			faults = append(faults, cli.ConfigFault{File: client.CityFile, Line: l.number, Column: 1, Message: "hollow has no effect", Warning: true})
+		}
 		if l.key == "mistake" {
 			faults = append(faults, cli.ConfigFault{
 				File: client.CityFile, Line: l.number, Column: 1, Message: "unknown key mistake",

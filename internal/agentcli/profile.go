@@ -90,6 +90,20 @@ type Profile struct {
 	// agent CLI's own default.
 	PermissionModes map[string][]string `toml:"permission_modes"`
 	PermissionMode  string              `toml:"permission_mode"`
+	// AskingMode is the mode in which the agent CLI asks a person before it uses a tool that
+	// changes something. Empty if none is known.
+	AskingMode string `toml:"asking_mode"`
+	// AskingEnv is what an agent CLI has in its environment to ask, where that and no mode decides.
+	AskingEnv map[string]string `toml:"asking_env"`
+	// NeverAsks: the agent CLI asks nobody, whatever the mode.
+	NeverAsks bool `toml:"never_asks"`
+	// RefusedAsRoot are the modes in which the agent CLI does not start as root, unless the
+	// variable AsRootEnv is set.
+	RefusedAsRoot []string `toml:"refused_as_root"`
+	AsRootEnv     string   `toml:"as_root_env"`
+
+	// Tested are the versions that gc was tested with, the oldest first.
+	Tested []string `toml:"tested"`
 
 	// UpstreamEnv names the variable for each of [UpstreamBaseURL],
 	// [UpstreamAPIKey] and [UpstreamAuthToken]. A missing key: the agent CLI
@@ -117,8 +131,43 @@ func (p Profile) Speaking() (speaking Profile, ok bool) {
 	}
 	p.Command, p.Args = cmp.Or(p.ACPCommand, p.Command), p.ACPArgs
 	p.ReadyPromptPrefix, p.ReadyDelayMs, p.EmitsPermissionWarning, p.AcceptStartupDialogs = "", 0, false, nil
-	p.ResumeFlag, p.SessionIDFlag, p.PermissionModes, p.PermissionMode = "", "", nil, ""
+	p.ResumeFlag, p.SessionIDFlag, p.PermissionModes, p.PermissionMode, p.AskingMode = "", "", nil, "", ""
 	return p, true
+}
+
+// Unrestricted is the name of the mode in which an agent CLI skips all permission questions.
+const Unrestricted = "unrestricted"
+
+// SkipsPermissions reports whether the agent CLI uses its tools without asking in the given
+// permission mode and with the given additions to its environment; the empty mode is the
+// profile's own.
+func (p Profile) SkipsPermissions(mode string, env map[string]string) bool {
+	builtin := Builtin().Resolve(p.Family, Generic)
+	for name := range p.AskingEnv {
+		if allow := builtin.Env[name]; allow != "" && cmp.Or(env[name], p.Env[name]) == allow {
+			return true
+		}
+	}
+	return p.NeverAsks || cmp.Or(mode, p.PermissionMode) == Unrestricted
+}
+
+// TestedVersion reports whether a version is within the range that gc was tested with.
+func (p Profile) TestedVersion(version string) bool {
+	if version == "" || len(p.Tested) == 0 {
+		return false
+	}
+	return compareVersions(version, p.Tested[0]) >= 0 && compareVersions(version, p.Tested[len(p.Tested)-1]) <= 0
+}
+
+// TestedRange returns the range of versions that gc was tested with, for people; empty if none was.
+func (p Profile) TestedRange() string {
+	switch len(p.Tested) {
+	case 0:
+		return ""
+	case 1:
+		return p.Tested[0]
+	}
+	return p.Tested[0] + " to " + p.Tested[len(p.Tested)-1]
 }
 
 // Argv returns the command with its arguments in the given permission mode; the

@@ -96,7 +96,8 @@ func (p Profile) clone() Profile {
 	p.Args, p.ACPArgs = slices.Clone(p.Args), slices.Clone(p.ACPArgs)
 	p.Env, p.UnsetEnv = maps.Clone(p.Env), slices.Clone(p.UnsetEnv)
 	p.ProcessNames = slices.Clone(p.ProcessNames)
-	p.PermissionModes, p.UpstreamEnv = maps.Clone(p.PermissionModes), maps.Clone(p.UpstreamEnv)
+	p.PermissionModes, p.UpstreamEnv, p.AskingEnv = maps.Clone(p.PermissionModes), maps.Clone(p.UpstreamEnv), maps.Clone(p.AskingEnv)
+	p.RefusedAsRoot, p.Tested = slices.Clone(p.RefusedAsRoot), slices.Clone(p.Tested)
 	p.Dialogs = slices.Clone(p.Dialogs)
 	return p
 }

@@ -38,6 +38,9 @@ func (p Profile) Validate() error {
 	if _, ok := p.PermissionModes[p.PermissionMode]; !ok && p.PermissionMode != "" {
 		wrong("permission_mode %q is not among permission_modes%s", p.PermissionMode, hint(p.PermissionMode, sortedKeys(p.PermissionModes)))
 	}
+	if _, ok := p.PermissionModes[p.AskingMode]; !ok && p.AskingMode != "" {
+		wrong("asking_mode %q is not among permission_modes%s", p.AskingMode, hint(p.AskingMode, sortedKeys(p.PermissionModes)))
+	}
 	for key := range p.UpstreamEnv {
 		if known := []string{UpstreamBaseURL, UpstreamAPIKey, UpstreamAuthToken}; closest(key, known) != key {
 			wrong("upstream_env has the unknown key %q%s", key, hint(key, known))

@@ -22,7 +22,9 @@ func configCheckCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "check",
 		Short: "Find every mistake in city.toml",
-		Args:  desk.Between(0, 0),
+		Long: `Shows each mistake with its place and what to do, and warns of what is accepted and has no effect.
+Exit status 1 if there is a mistake; a warning is none.`,
+		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, root, err := a.daemonAndRoot()
 			if err != nil {
@@ -42,12 +44,23 @@ func configCheckCommand(a *app) *cobra.Command {
 			default:
 				a.printFaults(faults)
 			}
-			if len(faults) > 0 {
+			if mistakes(faults) > 0 {
 				return desk.Said(desk.Failed)
 			}
 			return nil
 		},
 	})
+}
+
+// mistakes counts the faults that are no warnings.
+func mistakes(faults []ConfigFault) int {
+	count := 0
+	for _, f := range faults {
+		if !f.Warning {
+			count++
+		}
+	}
+	return count
 }
 
 func (a *app) daemonAndRoot() (Daemon, string, error) {
@@ -69,7 +82,11 @@ func (a *app) printFaults(faults []ConfigFault) {
 		if f.Line > 0 {
 			place = fmt.Sprintf("%s:%d:%d", f.File, f.Line, max(f.Column, 1))
 		}
-		a.Talk("%s: %s", a.PaintTalk(text.Bold, place), f.Message)
+		message := f.Message
+		if f.Warning {
+			message = "warning: " + message
+		}
+		a.Talk("%s: %s", a.PaintTalk(text.Bold, place), message)
 		if f.Excerpt != "" {
 			a.Talk("%s", text.Indent(f.Excerpt, faultIndent))
 		}
@@ -77,7 +94,15 @@ func (a *app) printFaults(faults []ConfigFault) {
 			a.Talk("%s", text.Indent(f.Hint, faultIndent))
 		}
 	}
-	a.Talk("%s", text.Count(len(faults), "mistake"))
+	wrong := mistakes(faults)
+	switch warnings := len(faults) - wrong; {
+	case warnings == 0:
+		a.Talk("%s", text.Count(wrong, "mistake"))
+	case wrong == 0:
+		a.Talk("no mistakes, %s", text.Count(warnings, "warning"))
+	default:
+		a.Talk("%s, %s", text.Count(wrong, "mistake"), text.Count(warnings, "warning"))
+	}
 }
 
 func configShowCommand(a *app) *cobra.Command {

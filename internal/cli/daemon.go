@@ -19,6 +19,8 @@ type Daemon interface {
 	Processes
 	Drivers
 	Configs
+	Starters
+	AgentCLIs
 	Guards
 	Hooks
 	Remains
@@ -111,14 +113,49 @@ type Drivers interface {
 	ServeProvider(ctx context.Context, root, selection string, args []string) int
 }
 
+// Starters make new cities.
+type Starters interface {
+	// StarterConfig returns the city.toml of a new city: commented, valid, with an agent for
+	// each of the agent CLIs, else with one that can run on this machine. An unknown agent CLI
+	// is client.ErrNotFound.
+	StarterConfig(ctx context.Context, city string, providers []string) ([]byte, error)
+	// IgnoreState has git ignore the state of a city inside a repository, and returns the file
+	// that says so; empty if the city is in no repository.
+	IgnoreState(root string) (file string, err error)
+}
+
+// AgentCLIs is what gc knows of agent CLIs.
+type AgentCLIs interface {
+	// AgentCLIs lists those that gc knows, with what is installed on this machine.
+	AgentCLIs(ctx context.Context) ([]AgentCLI, error)
+	// Unasked says of a city which agents run their tools without asking a person; empty if none does.
+	Unasked(root string) (string, error)
+}
+
+// The states of an [AgentCLI].
+const (
+	CLIMissing  = "not installed"
+	CLIFound    = "found"    // a version that gc was tested with
+	CLIUntested = "untested" // found, and gc was not tested with its version
+)
+
+// AgentCLI is an agent CLI that gc knows.
+type AgentCLI struct {
+	Name    string   `json:"name"`                  // the value of provider in city.toml
+	Command string   `json:"command"`               // its program
+	File    string   `json:"file,omitempty"`        // where the program is
+	Version string   `json:"version,omitempty"`     // what the program says; empty if it does not say
+	Tested  string   `json:"tested,omitempty"`      // the versions that gc was tested with; empty if none was
+	State   string   `json:"state"`                 // not installed, found, untested
+	Mode    string   `json:"asking_mode,omitempty"` // the permission_mode in which it asks a person
+	Modes   []string `json:"permission_modes"`
+}
+
 // Configs reads and writes configurations without a controller.
 type Configs interface {
-	// StarterConfig returns the city.toml of a new city: commented, valid, with
-	// one agent that can run on this machine.
-	StarterConfig(ctx context.Context, city string) ([]byte, error)
 	// ShowConfig resolves the configuration. A faulty one is an error.
 	ShowConfig(ctx context.Context, root string) (client.Config, error)
-	// CheckConfig returns every mistake in it, none if it is fine.
+	// CheckConfig returns every mistake and warning in it, none if it is fine.
 	CheckConfig(ctx context.Context, root string) ([]ConfigFault, error)
 	// ConfigSchema returns the JSON Schema of city.toml.
 	ConfigSchema() ([]byte, error)
@@ -164,6 +201,7 @@ type ConfigFault struct {
 	Excerpt string `json:"excerpt,omitempty"` // the line and a caret below it
 	Hint    string `json:"hint,omitempty"`    // "did you mean ...?"
 	Alone   bool   `json:"alone,omitempty"`   // it keeps one agent from running, and no other
+	Warning bool   `json:"warning,omitempty"` // it is no mistake: something has no effect, or not the expected one
 }
 
 // The levels of a [Finding].

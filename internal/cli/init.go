@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/agentcli/hooks"
 	"gascity/internal/cli/desk"
 )
 
@@ -18,33 +19,39 @@ const (
 	fileMode   = 0o644
 )
 
-// ignored is what a city keeps out of version control.
+// ignored is the .gitignore of a city that is in no git repository yet.
 const ignored = "/.gc/\n/.runtime/\n"
 
 func initCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var providers []string
+	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Make a new city",
-		Long: `Writes a commented city.toml with one agent that can run on this machine. The folder is made
-if it is missing. A file that is already there is never changed.`,
-		Example: "  gc init my-city && cd my-city && gc start",
+		Long: `Writes a commented city.toml: with an agent for each --provider, which asks a person before it uses
+a tool that changes something, else with one agent that runs a shell. [guard] has gc deny or ask about
+dangerous commands, pushes to protected branches and reading secrets. The directory is made if it is
+missing. A city.toml that is already there is never changed. Inside a git repository the directories
+.gc and .runtime of the city are added to the repository's info/exclude.`,
+		Example: "  gc init my-city && cd my-city && gc start\n  gc init my-city --provider " + hooks.Names()[0],
 		Args:    desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := a.Dir
 			if len(args) > 0 {
 				dir = a.Path(args[0])
 			}
-			return a.init(cmd, dir)
+			return a.init(cmd, dir, providers)
 		},
 	}
+	cmd.Flags().StringSliceVar(&providers, "provider", nil, "the agent CLI of an agent, or several with commas; gc agent-cli list shows them")
+	return cmd
 }
 
-func (a *app) init(cmd *cobra.Command, dir string) error {
+func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
 	daemon, err := a.daemon()
 	if err != nil {
 		return err
 	}
-	text, err := daemon.StarterConfig(cmd.Context(), filepath.Base(dir))
+	text, err := daemon.StarterConfig(cmd.Context(), filepath.Base(dir), providers)
 	if err != nil {
 		return err
 	}
@@ -57,10 +64,17 @@ func (a *app) init(cmd *cobra.Command, dir string) error {
 	} else if err != nil {
 		return err
 	}
-	if err := writeNew(filepath.Join(dir, ".gitignore"), []byte(ignored)); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
 	a.Talk("wrote %s", path)
+	switch file, err := daemon.IgnoreState(dir); {
+	case err != nil:
+		a.Talk("warning: git may add the city's state: %v; add .gc/ and .runtime/ to .gitignore", err)
+	case file != "":
+		a.Talk("added .gc/ and .runtime/ to %s: git ignores the city's state", file)
+	default:
+		if err := writeNew(filepath.Join(dir, ".gitignore"), []byte(ignored)); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
 	if dir == a.Dir {
 		a.Talk("next: look at it, then start the city with: gc start")
 	} else {

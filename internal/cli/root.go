@@ -71,7 +71,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(topic(topicAgent, agent.Commands(&a.View)...)...)
 	root.AddCommand(topic(topicAgent, attachCommand(a), copyCommand(a), acpCommand(a), primeCommand(a))...)
 	root.AddCommand(topic(topicConfig, configCommand(a), guardCommand(a), hookCommand(a))...)
-	root.AddCommand(topic(topicMachine, doctorCommand(a), bundleCommand(a), uninstallCommand(a), providerCommand(a), workerCommand(a), versionCommand(a), completionCommand(a))...)
+	root.AddCommand(topic(topicMachine, agentCLICommand(a), doctorCommand(a), bundleCommand(a), uninstallCommand(a), providerCommand(a), workerCommand(a), versionCommand(a), completionCommand(a))...)
 	root.AddCommand(shimCommand(a), hostCommand(a), outpostCommand(a), docsCommand(a))
 	return root
 }

@@ -109,6 +109,11 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 			return err
 		}
 		a.Talk("the controller runs: process %d", status.Controller.PID)
+		if daemon, err := a.daemon(); err == nil {
+			if words, err := daemon.Unasked(root); err == nil && words != "" {
+				a.Talk("!! %s", text.OneLine(words))
+			}
+		}
 	default:
 		return err
 	}
@@ -245,7 +250,7 @@ func (a *app) checkBeforeStart(ctx context.Context, root string) error {
 		return nil
 	}
 	a.printFaults(faults)
-	if !slices.ContainsFunc(faults, func(f ConfigFault) bool { return !f.Alone }) {
+	if !slices.ContainsFunc(faults, func(f ConfigFault) bool { return !f.Alone && !f.Warning }) {
 		return nil // the others run, or must be looked after
 	}
 	a.Talk("gc: nothing was started")

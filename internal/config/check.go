@@ -253,7 +253,12 @@ func (c *checker) agentCLI(keys Keys, name string) {
 	}
 	names := slices.Concat(slices.Collect(maps.Keys(c.city.Providers)), c.known.AgentCLIs)
 	if !slices.Contains(names, name) {
-		c.fail(keys.Origin("provider"), suggest(name, names), "there is no agent CLI %q; add [providers.%s] to make one", name, name)
+		hint := suggest(name, names)
+		if !strings.HasPrefix(hint, "did you mean") {
+			hint = ""
+		}
+		known := "known: " + strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ")
+		c.fail(keys.Origin("provider"), strings.TrimSpace(hint+" "+known), "there is no agent CLI %q; add [providers.%s] to make one", name, name)
 	}
 }
 

@@ -214,6 +214,7 @@ func TestMistakes(t *testing.T) {
 		"dir outside":           {agent + "dir = '../x'\n", "4:7", `"../x" is no dir`, "work_dir"},
 		"nothing to run":        {"[[agents]]\nname='w'\n", "1:3", "nothing to run", "provider or start_command"},
 		"unknown provider":      {agent + "provider = 'robt'\n", "4:12", `no agent CLI "robt"`, `did you mean "robot"?`},
+		"provider of no kind":   {agent + "provider = 'zzzzzz'\n", "4:12", `no agent CLI "zzzzzz"`, `known: `},
 		"unknown upstream":      {agent + "upstream = 'prox'\n[upstreams.proxy]\n", "4:12", "no [upstreams.prox]", `"proxy"`},
 		"unknown runtime":       {"[session]\nprovider = 'trem'\n", "2:12", `no runtime provider "trem"`, "remote:[user@]host[:port]"},
 		"runtime without arg":   {"[session]\nprovider = 'script'\n", "2:12", `"script" is no runtime provider`, "script:<script>"},

@@ -12,7 +12,7 @@ import (
 // the text, with a caret that stands in its line.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		"", full, config.Template("x"), "[[agents]]\nname='w'\nagents=1", "[providers]\na=1", "session={acp={x=1}}",
+		"", full, config.Template(config.Starter{City: "x"}), "[[agents]]\nname='w'\nagents=1", "[providers]\na=1", "session={acp={x=1}}",
 		"a.b.c=1\n[a]\n", "[[agent]]\n[[agents]]\n[agents.env]\nA=''", "[upstreams.a]\napi_key={}", "\xff", "x=[[1],[2,{a=3}]]",
 		"[workspace]\nsession_template='{{template \"x\"}}'\n[[agents]]\nname='a'\nstart_command='x'", "[[agents]]\ncopy_files=[1,{}]",
 		"[providers.a]\nbase='a'\npermission_modes={a=[1],b='x y'}", "[[agents.env]]\nx=1", "agents=[{name='x'}]\n",

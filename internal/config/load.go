@@ -84,6 +84,7 @@ func read(path string, data []byte, known Known, stat statFunc) (*City, error) {
 	}
 	c := &checker{city: city, known: known, stat: stat, decoded: errs}
 	c.check()
+	c.packs()
 	if err := Join(append(errs, c.errs...)); err != nil {
 		return nil, err
 	}

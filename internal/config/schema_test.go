@@ -130,7 +130,7 @@ func judgeBySchema(t *testing.T, text string) []string {
 }
 
 func TestSchemaAcceptsWhatTheLoaderAccepts(t *testing.T) {
-	texts := map[string]string{"full": full, "template": config.Template("x")}
+	texts := map[string]string{"full": full, "template": config.Template(config.Starter{City: "x"})}
 	examples, err := filepath.Glob("../../examples/*/city.toml")
 	if err != nil || len(examples) < 2 {
 		t.Fatalf("%d examples, %v", len(examples), err)

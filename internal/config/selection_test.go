@@ -88,7 +88,7 @@ func TestAnUnknownPlaceIsTheAgentsFault(t *testing.T) {
 
 func TestTemplateIsACity(t *testing.T) {
 	for _, name := range []string{"bright-lights", `we"ird \ näme`} {
-		city := parse(t, config.Template(name))
+		city := parse(t, config.Template(config.Starter{City: name}))
 		if city.Workspace.Name != name || len(city.Agents) != 1 || len(city.Notes) != 0 {
 			t.Errorf("Template(%q) gives the city %q with %d agents", name, city.Workspace.Name, len(city.Agents))
 		}

@@ -3,18 +3,108 @@ package config
 import (
 	_ "embed"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
 //go:embed template.toml
 var templateText string
 
-// Template returns the text of a new city.toml with comments and one agent, a
-// shell. The name is the city's.
-func Template(name string) string {
-	quoted, err := json.Marshal(name) // every JSON string is a TOML string
+// shellAgent is the agent of a new city for which no agent CLI was named.
+const shellAgent = `# An agent: here a shell. ` + "`gc start`" + ` runs it, ` + "`gc attach worker`" + ` shows it,
+# ` + "`gc nudge worker \"ls\"`" + ` types into it.
+[[agents]]
+name = "worker"
+start_command = "bash --norc -i"
+ready_prompt_prefix = "$ "
+process_names = ["bash"]
+env = { PS1 = "$ " }
+
+# An agent CLI that gc knows needs no more than its name (gc agent-cli list shows them all)
+# and the permission mode; without permission_mode it runs its tools without asking:
+# [[agents]]
+# name = "coder"
+`
+
+// unguarded is the key of [guard] for a city whose agents cannot ask gc, and held a note for one
+// where some can.
+const (
+	unguarded = `# A program that cannot ask gc before it uses a tool, like %s below, gets prompts all
+# the same. Remove this line when every agent can.
+unguarded = "report"
+`
+	held = `# %s below cannot ask gc before it uses a tool, so it gets no prompts. This key gives
+# them to it all the same:
+# unguarded = "report"
+`
+)
+
+// Starter is what a new city.toml has.
+type Starter struct {
+	City   string
+	Agents []StarterAgent // none: a shell
+	// Example is an agent that is written as a comment below the shell.
+	Example StarterAgent
+}
+
+// StarterAgent is an agent of a new city that runs an agent CLI.
+type StarterAgent struct {
+	Name     string
+	Provider string            // the agent CLI
+	Mode     string            // the permission mode in which it asks a person; empty if there is none
+	Env      map[string]string // what has it ask, if that is no mode
+	Asks     bool              // it asks a person before it uses a tool
+	Hooks    bool              // it can ask gc before it uses a tool
+}
+
+// Template returns the text of a new city.toml with comments.
+func Template(s Starter) string {
+	lapse := ""
+	var agents strings.Builder
+	note := unguarded
+	if slices.ContainsFunc(s.Agents, func(a StarterAgent) bool { return a.Hooks }) {
+		note = held
+	}
+	for _, a := range s.Agents {
+		if !a.Hooks {
+			lapse = fmt.Sprintf(note, a.Name)
+		}
+		agents.WriteString("[[agents]]\nname = " + quoteTOML(a.Name) + "\n" + a.keys() + "\n")
+	}
+	if len(s.Agents) == 0 {
+		lapse = fmt.Sprintf(unguarded, "the shell")
+		agents.WriteString(shellAgent)
+		for line := range strings.Lines(s.Example.keys()) {
+			agents.WriteString("# " + line)
+		}
+	}
+	text := strings.NewReplacer(`"NAME"`, quoteTOML(s.City), "UNGUARDED\n", lapse+"\n", "AGENTS", agents.String()).Replace(templateText)
+	return strings.TrimRight(text, "\n") + "\n"
+}
+
+// keys returns the keys of the agent beside its name, one on a line.
+func (a StarterAgent) keys() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "provider = %s\n", quoteTOML(a.Provider))
+	switch {
+	case a.Mode != "":
+		fmt.Fprintf(&b, "permission_mode = %s # it asks a person; \"gc pending\" lists the questions\n", quoteTOML(a.Mode))
+	case !a.Asks:
+		b.WriteString("# gc knows no mode in which this agent CLI asks a person before it uses a tool.\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Env)) {
+		fmt.Fprintf(&b, "env.%s = %s # it asks a person; \"gc pending\" lists the questions\n", name, quoteTOML(a.Env[name]))
+	}
+	return b.String()
+}
+
+// quoteTOML returns text as a TOML string: every JSON string is one.
+func quoteTOML(text string) string {
+	quoted, err := json.Marshal(text)
 	if err != nil {
 		panic("config: template: " + err.Error()) // a string always marshals
 	}
-	return strings.Replace(templateText, `"NAME"`, string(quoted), 1)
+	return string(quoted)
 }

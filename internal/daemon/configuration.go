@@ -7,17 +7,74 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"gascity/client"
+	"gascity/internal/agentcli"
+	"gascity/internal/agentcli/hooks"
 	"gascity/internal/cli"
 	"gascity/internal/config"
+	"gascity/internal/premises"
 	"gascity/provider/all"
 	"gascity/worker"
 )
 
-// StarterConfig returns the city.toml of a new city.
-func (d *Daemon) StarterConfig(_ context.Context, city string) ([]byte, error) {
-	return []byte(config.Template(city)), nil
+// StarterConfig returns the city.toml of a new city with an agent for each of the agent CLIs, in
+// the mode in which it asks a person; without one, with a shell.
+func (d *Daemon) StarterConfig(_ context.Context, city string, providers []string) ([]byte, error) {
+	profiles := agentcli.Builtin()
+	starter := config.Starter{City: city}
+	for _, name := range providers {
+		if _, ok := profiles.Lookup(name); !ok || name == agentcli.Generic {
+			return nil, fmt.Errorf("%w: %s", client.ErrNotFound, unknownCLI(name))
+		}
+		agent := starterAgent(profiles, name)
+		if agent.Name = name; len(providers) == 1 {
+			agent.Name = "coder"
+		}
+		starter.Agents = append(starter.Agents, agent)
+	}
+	for _, name := range profiles.Names() {
+		if p, _ := profiles.Lookup(name); p.AskingMode != "" && len(p.Tested) > 0 {
+			starter.Example = starterAgent(profiles, name)
+			break
+		}
+	}
+	return []byte(config.Template(starter)), nil
+}
+
+// starterAgent returns an agent of a new city that runs the agent CLI.
+func starterAgent(profiles *agentcli.Set, name string) config.StarterAgent {
+	p, _ := profiles.Lookup(name)
+	_, hooked := hooks.Lookup(p.Family)
+	a := config.StarterAgent{Provider: name, Mode: p.AskingMode, Env: p.AskingEnv, Hooks: hooked && p.SupportsHooks}
+	a.Asks = !p.SkipsPermissions(a.Mode, a.Env)
+	return a
+}
+
+// unknownCLI says that gc does not know an agent CLI, and which it knows.
+func unknownCLI(name string) string {
+	profiles := agentcli.Builtin()
+	words := fmt.Sprintf("there is no agent CLI %q", name)
+	if near := profiles.Suggest(name); near != "" {
+		words += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return words + "; known: " + strings.Join(profiles.Names(), ", ")
+}
+
+// IgnoreState has git ignore the state of a city inside a repository, and returns the file that
+// says so; empty if the city is in no repository.
+func (d *Daemon) IgnoreState(root string) (string, error) {
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", err
+	}
+	r, ok, err := premises.FindRepository(root)
+	if err != nil || !ok {
+		return "", err
+	}
+	file, _, err := r.Exclude(root)
+	return file, err
 }
 
 // ConfigSchema returns the JSON Schema of city.toml.
@@ -39,18 +96,27 @@ func (d *Daemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault,
 	if alone {
 		err = config.Join(append(r.city.Faults, d.unusable(root, r.city)...))
 	}
-	if err == nil {
-		return nil, nil
+	var errs config.Errors
+	if err != nil {
+		var ok bool
+		if errs, ok = config.AsErrors(err); !ok {
+			return nil, missing(root, err)
+		}
 	}
-	errs, ok := config.AsErrors(err)
-	if !ok {
-		return nil, missing(root, err)
+	var faults []cli.ConfigFault
+	for _, e := range errs {
+		faults = append(faults, faultOf(e))
+		faults[len(faults)-1].Alone = alone
 	}
-	faults := make([]cli.ConfigFault, len(errs))
-	for i, e := range errs {
-		faults[i] = cli.ConfigFault{File: e.File, Line: e.Line, Column: e.Column, Message: e.Message, Hint: e.Hint, Excerpt: excerpt(e), Alone: alone}
+	for _, e := range r.remarks {
+		faults = append(faults, faultOf(e))
+		faults[len(faults)-1].Warning = true
 	}
 	return faults, nil
+}
+
+func faultOf(e *config.Error) cli.ConfigFault {
+	return cli.ConfigFault{File: e.File, Line: e.Line, Column: e.Column, Message: e.Message, Hint: e.Hint, Excerpt: excerpt(e)}
 }
 
 // unusable are the places of agents that exist and cannot be used, such as a script that is not

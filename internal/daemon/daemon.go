@@ -14,6 +14,7 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/guard"
 	"gascity/internal/premises"
+	"gascity/internal/program"
 	"gascity/internal/shim"
 	"gascity/provider/all"
 )
@@ -36,6 +37,7 @@ type Daemon struct {
 	opts       Options
 	env        environment
 	watchEvery time.Duration
+	finder     *program.Finder // of the programs of agents
 }
 
 var _ cli.Daemon = (*Daemon)(nil)
@@ -54,7 +56,9 @@ func New(opts Options) *Daemon {
 	if opts.Stderr == nil {
 		opts.Stderr = os.Stderr
 	}
-	return &Daemon{opts: opts, env: opts.Environ, watchEvery: premises.WatchEvery}
+	d := &Daemon{opts: opts, env: opts.Environ, watchEvery: premises.WatchEvery}
+	d.finder = &program.Finder{Shell: d.env.get("SHELL"), Env: d.env.base(agentcli.Builtin())}
+	return d
 }
 
 // Shim hosts one session; its argument is the session's folder.

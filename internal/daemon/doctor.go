@@ -46,7 +46,7 @@ func (d *Daemon) Doctor(ctx context.Context, root string, report func(cli.Findin
 	x := &examination{Daemon: d, ctx: ctx, root: root, report: report, now: d.opts.Now(), wanting: map[string]bool{}}
 	var checks []func()
 	if root != "" {
-		checks = append(checks, x.config, x.agents, x.folders, x.runtimeFolder, x.lock, x.socket, x.controller)
+		checks = append(checks, x.config, x.agents, x.folders, x.ignored, x.runtimeFolder, x.lock, x.socket, x.controller)
 	}
 	checks = append(checks, x.disk, x.providers)
 	if root != "" {
@@ -85,6 +85,7 @@ func (x *examination) config() {
 			x.warn("config", w, "")
 		}
 		x.guarded()
+		x.permissions()
 	case faulty:
 		x.faulty = true
 		for _, e := range errs {
@@ -120,6 +121,30 @@ func (x *examination) folders() {
 		x.problem("folder", fmt.Sprintf("the city's folder %s cannot be written", x.root), "make it writable for this user")
 	} else if fine {
 		x.ok("folder", "%s and what is private in it belong to this user (mode %04o)", x.root, info.Mode().Perm())
+	}
+}
+
+// ignored looks whether git could add the city's state, which holds a token and what agents showed.
+func (x *examination) ignored() {
+	root, err := filepath.EvalSymlinks(x.root)
+	if err != nil {
+		return // the folder's own finding says it
+	}
+	const remedy = "add these lines to .gitignore: .gc/ and .runtime/"
+	r, ok, err := premises.FindRepository(root)
+	if err == nil && ok {
+		ok, err = r.Ignores(root)
+		if err == nil && ok {
+			x.ok("git", "git ignores the city's state, in the repository %s", r.Root)
+			return
+		}
+		if err == nil {
+			x.warn("git", fmt.Sprintf("the city is in the git repository %s, which does not ignore its state (.gc, .runtime)", r.Root), remedy)
+			return
+		}
+	}
+	if err != nil {
+		x.warn("git", err.Error(), remedy)
 	}
 }
 

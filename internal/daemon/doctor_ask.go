@@ -12,7 +12,6 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/cli"
 	"gascity/internal/premises"
-	"gascity/internal/program"
 	"gascity/internal/trial"
 )
 
@@ -33,7 +32,7 @@ func (x *examination) answers() {
 		return
 	}
 	if len(names) == 0 {
-		x.warn("answer", "there is no agent CLI to ask", "install one; the names that gc knows are those of provider in city.toml")
+		x.warn("answer", "there is no agent CLI to ask", "install one; gc agent-cli list shows those that gc knows")
 		return
 	}
 	dir, err := os.MkdirTemp(x.home(), ".gc-doctor-")
@@ -88,7 +87,7 @@ func (x *examination) trialCity() (text []byte, names []string, err error) {
 		if err != nil || profile.Command == "" {
 			continue
 		}
-		if _, err := program.Find(profile.Command, "", x.env.get("PATH")); err == nil {
+		if _, err := x.finder.Find(x.ctx, profile.Command, "", x.env.get("PATH")); err == nil {
 			names = append(names, name)
 		}
 	}

@@ -3,7 +3,6 @@ package daemon
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +25,8 @@ type reading struct {
 	rules    *rulebook.Rules
 	spending budget.Rules
 	warnings []string
+	remarks  []*config.Error // the warnings, with their places
+	unasked  []unaskedAgent
 }
 
 // read reads and resolves the city's configuration.
@@ -38,15 +39,20 @@ func (d *Daemon) read(root string) (reading, error) {
 	if r.spending, err = budget.RulesOf(city); err != nil {
 		return reading{}, err
 	}
-	for _, note := range city.Notes {
-		r.warnings = append(r.warnings, note.Brief())
-	}
 	desired, warnings, err := plan.Resolve(city, d.inputs())
 	if err != nil {
 		return reading{}, err
 	}
+	if r.unasked, err = unasked(city); err != nil {
+		return reading{}, err
+	}
+	r.remarks = append(r.remarks, city.Notes...)
 	for _, w := range warnings {
-		r.warnings = append(r.warnings, fmt.Sprintf("%s: agent %s: %s", w.Origin, w.Agent, w.Message))
+		r.remarks = append(r.remarks, city.ErrorAt(w.Origin, "agent %s: %s", w.Agent, w.Message))
+	}
+	r.remarks = append(r.remarks, d.refusedAsRoot(city, r.unasked)...)
+	for _, remark := range r.remarks {
+		r.warnings = append(r.warnings, remark.Brief())
 	}
 	r.desired = desired
 	r.rules, err = d.rules(city, desired)

@@ -1,5 +1,5 @@
-// Package program tells which program a shell command runs, and where it is, without running
-// either.
+// Package program finds out which program a shell command runs, without running it, and where that
+// program is.
 package program
 
 import (
@@ -24,7 +24,7 @@ func Of(command string) (string, error) {
 		return "", nil
 	}
 	call, ok := file.Stmts[0].Cmd.(*syntax.CallExpr)
-	if !ok {
+	if !ok || slices.ContainsFunc(call.Assigns, func(a *syntax.Assign) bool { return a.Name != nil && a.Name.Value == "PATH" }) {
 		return "", nil
 	}
 	for _, word := range call.Args {
@@ -35,7 +35,7 @@ func Of(command string) (string, error) {
 		switch {
 		case text == "exec", text == "command", text == "nohup":
 			continue
-		case strings.HasPrefix(text, "-"), slices.Contains(builtins, text):
+		case strings.HasPrefix(text, "-"), strings.HasPrefix(text, "~"), strings.ContainsAny(text, "*?[\\"), slices.Contains(builtins, text):
 			return "", nil
 		}
 		return text, nil
@@ -45,8 +45,9 @@ func Of(command string) (string, error) {
 
 // builtins are words that a shell answers itself.
 var builtins = []string{
-	".", ":", "[", "alias", "cd", "echo", "eval", "export", "false", "printf", "pwd", "read", "set", "shift", "source",
-	"test", "trap", "true", "type", "ulimit", "umask", "unset", "wait",
+	".", ":", "[", "alias", "bg", "break", "builtin", "cd", "continue", "declare", "echo", "eval", "exit", "export", "false", "fg",
+	"getopts", "hash", "jobs", "kill", "let", "local", "printf", "pwd", "read", "readonly", "return", "set", "shift", "shopt",
+	"source", "test", "time", "times", "trap", "true", "type", "typeset", "ulimit", "umask", "unset", "wait",
 }
 
 // quotedText returns the text of a word that is one quoted literal.

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"gascity/internal/cli/desk"
+	"gascity/internal/text"
+)
+
+func agentCLICommand(a *app) *cobra.Command {
+	return desk.Group("agent-cli", "The agent CLIs that gc knows: list", `An agent CLI is the program of an agent: the value of provider in [[agents]]. Where agents run is
+another thing: gc provider list shows that.`,
+		agentCLIListCommand(a))
+}
+
+func agentCLIListCommand(a *app) *cobra.Command {
+	return a.Listing(&cobra.Command{
+		Use:   "list",
+		Short: "List the agent CLIs that gc knows and what is installed",
+		Long: `Shows for each agent CLI the version that is installed, the versions that gc was tested with, and the
+permission mode in which it asks a person. STATE is "found", "untested" (gc was not tested with the
+installed version) or "not installed". A program is looked for in PATH, then in that of the login shell.`,
+		Example: "  gc agent-cli list --json",
+		Args:    desk.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			daemon, err := a.daemon()
+			if err != nil {
+				return err
+			}
+			rows, err := daemon.AgentCLIs(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Document(append([]AgentCLI{}, rows...))
+			}
+			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "NAME\tCOMMAND\tVERSION\tTESTED\tSTATE\tASKING MODE")
+			for _, r := range rows {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Command, cmp.Or(text.OneLine(r.Version), "-"), cmp.Or(r.Tested, "-"), r.State, cmp.Or(r.Mode, "-"))
+			}
+			return w.Flush()
+		},
+	})
+}
