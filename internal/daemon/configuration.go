@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gascity/client"
@@ -109,6 +110,9 @@ func (d *Daemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault,
 		faults[len(faults)-1].Alone = alone
 	}
 	for _, e := range r.remarks {
+		if slices.ContainsFunc(errs, func(told *config.Error) bool { return e.Line > 0 && told.Line == e.Line && told.Column == e.Column }) {
+			continue // the mistake at the same place says it
+		}
 		faults = append(faults, faultOf(e))
 		faults[len(faults)-1].Warning = true
 	}
