@@ -160,6 +160,9 @@ func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error
 	e.rec.Conversation.Begun = e.rec.Conversation.ID != ""
 	e.touch()
 	e.rec.Running, e.rec.Exit = true, nil
+	if e.blocked { // the session that the start ran into is this one
+		e.blocked, e.rec.Fault, e.rec.NextAt = false, "", time.Time{}
+	}
 	e.idleSince = l.now()
 	l.c.emit(event.SessionAdopted, e, "a session that ran already was taken over", map[string]string{"instance": e.rec.Instance})
 	l.sense(e)

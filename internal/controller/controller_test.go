@@ -73,7 +73,7 @@ func TestFingerprintsOutliveTheController(t *testing.T) {
 func TestACrashIsNoticedAtOnceAndHealed(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.begin()
-		w.after(time.Hour)
+		w.after(time.Minute)
 		w.fake.end("gc-town-a", 7)
 		synctest.Wait()
 		a := w.agent("a")

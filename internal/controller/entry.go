@@ -31,6 +31,8 @@ type entry struct {
 	cut   bool   // its start was cut off by the end of the controller that began it
 
 	before    *session.Conversation // before a relaunch whose conversation is in rec; nil: none is due
+	blocked   bool                  // its last start was refused because the session exists
+	begun     []time.Time           // when the last starts began, oldest first
 	claimed   bool                  // rec holds the next incarnation, whose start has not begun
 	wakeWhy   string                // why a session that sleeps is to run
 	asked     *asked                // the order that is being stored, nil if there is none
@@ -42,6 +44,7 @@ type entry struct {
 	blinds int       // looks in a row that failed
 	lookAt time.Time // no look before this
 	seen   runtime.Observation
+	first  bool      // the last look was this controller's first of the session
 	again  time.Time // look again then, whether anything happens or not
 	unsure int       // looks in a row that left a question open
 
@@ -99,6 +102,11 @@ func (e *entry) exists() bool {
 // unknown reports whether nobody can say if the session exists.
 func (e *entry) unknown() bool {
 	return e.blind != "" || e.place.sight.To(e.rec.Session) != "" || e.seen.Session == runtime.Unknown
+}
+
+// unread reports whether a session was listed of which no look has told yet whose it is.
+func (e *entry) unread() bool {
+	return e.stale || e.job != nil && e.job.kind == jobLook
 }
 
 // observed is what a diff is told of an entry.

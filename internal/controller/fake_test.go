@@ -41,6 +41,7 @@ type fake struct {
 	onStarted  func(name string) // at each start that succeeds, with the lock held
 
 	speaks     map[string]runtime.Reading                   // what Sense reads, by name; nil: it is not supported
+	onObserve  func(name string)                            // before Observe answers
 	onSense    func(ctx context.Context, name string) error // before Sense answers
 	startNotes map[string]string                            // what a start notes with its session
 	last       *runtime.Evidence                            // of agents that have ended
@@ -253,6 +254,11 @@ func (f *fake) set(change func(*fake)) {
 
 func (f *fake) Observe(_ context.Context, name string) (runtime.Observation, error) {
 	defer f.count("observe")()
+	if hook := f.onObserve; hook != nil {
+		f.mu.Unlock()
+		hook(name)
+		f.mu.Lock()
+	}
 	o := runtime.Observation{Attached: 0, At: f.now()}
 	if f.down != nil {
 		return o, f.down

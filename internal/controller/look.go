@@ -76,6 +76,7 @@ func (l *loop) found(e *entry, f reach.Finding) {
 	if f.Seen.At.IsZero() {
 		f.Seen.At = now
 	}
+	e.first = e.seen.At.IsZero()
 	e.seen, e.confirmed = f.Seen, true
 	l.settle(e)
 	same := f.Seen.InstanceToken != "" && session.PublicInstance(f.Seen.InstanceToken) == e.rec.Instance
@@ -218,17 +219,17 @@ func (l *loop) ended(e *entry) {
 	if cut && e.rec.Lost {
 		kind, fault = event.SessionStartFailed, "its start was cut off by the end of the controller"
 	}
-	if lived >= stableLife {
-		e.rec.Streak = 0
-	}
 	data := map[string]string{}
 	switch {
+	case e.first && e.rec.Lost && e.place.lostAll && !cut:
+		fault = "it ended while no controller ran; nobody saw how"
+		data["reason"] = fault + "; no failure"
 	case l.lastWords(e, e.seen.Last):
 		data["reason"] = "the vendor serves nothing for now; no failure"
 	case l.lapsedLate(e, fault):
 		data["reason"] = "its conversation could not be resumed; no failure"
 	case l.ending == nil && s != nil && !s.Suspended && e.rec.Hold.Kind == "":
-		l.fail(e, fault)
+		l.failAfter(e, lived, fault)
 		data["next"] = account.Stamp(e.rec.NextAt)
 	}
 	if exit != nil {
@@ -236,6 +237,18 @@ func (l *loop) ended(e *entry) {
 	}
 	l.life(e, fault)
 	l.c.emit(kind, e, fault, data)
+}
+
+// failAfter counts the end of a session that lived for so long. After a long life the next
+// start is at once: pauses are for failures that repeat.
+func (l *loop) failAfter(e *entry, lived time.Duration, fault string) {
+	if lived >= stableLife {
+		e.rec.Streak = 0
+	}
+	l.fail(e, fault)
+	if lived >= stableLife {
+		e.rec.NextAt = time.Time{}
+	}
 }
 
 // fail counts a failure and puts off the next start.

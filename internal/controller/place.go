@@ -24,6 +24,8 @@ type place struct {
 	wanted    bool      // a listing is due
 	listAfter time.Time // and not before this
 	foreign   map[string]bool
+	counted   bool // this controller has a complete listing
+	lostAll   bool // its first one had no session that the records say runs: all ended together
 	cold      bool // relaunch proved unsupported
 }
 
@@ -160,6 +162,9 @@ func (l *loop) listed(p *place, listing reach.Listing) {
 	for _, name := range listing.Names {
 		there[name] = true
 	}
+	if !p.counted && !listing.Partial {
+		p.counted, p.lostAll = true, !l.anyOf(p, there)
+	}
 	for name := range there {
 		e := l.at(p, name)
 		switch {
@@ -179,6 +184,16 @@ func (l *loop) listed(p *place, listing reach.Listing) {
 			e.stale = true
 		}
 	}
+}
+
+// anyOf reports whether a listing has a session of the place that runs by its record.
+func (l *loop) anyOf(p *place, there map[string]bool) bool {
+	for _, e := range l.entries {
+		if e.place == p && e.rec.Running && !e.claimed && there[e.rec.Session] {
+			return true
+		}
+	}
+	return false
 }
 
 // noticed takes one event of a provider.

@@ -87,7 +87,7 @@ const (
 	interruptsAtOnce = 16
 	stopTries        = 3 // of each session when the city ends
 
-	stableLife = 5 * time.Minute // a life after which earlier failures no longer lengthen the pause
+	stableLife = 5 * time.Minute // a life after which earlier failures do not count for the pause, and the next start is at once
 	wakeHolds  = time.Minute     // how long after its start a session that was woken counts as needed
 	freshLook  = time.Second     // how old a look may be on which a drifted session is disturbed
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gascity/internal/controller/account"
@@ -21,7 +22,7 @@ import (
 // waits until the store has both, so that no crash of the controller can begin
 // the same one twice or forget that it was begun.
 func (l *loop) claim(e *entry, s *plan.Session) {
-	if l.inherits(e) {
+	if l.inherits(e) || l.startsTooOften(e) {
 		return
 	}
 	e.claimed = true
@@ -33,6 +34,37 @@ func (l *loop) claim(e *entry, s *plan.Session) {
 	e.rec.Agent = s.Agent
 	e.rec.Conversation = resume.Choose(s, e.rec.Conversation, l.now())
 	e.touch()
+}
+
+const (
+	// mostStarts is how many starts of one session begin within startsWindow at most,
+	// whatever the reason of each: beyond that the session counts as failing.
+	mostStarts   = 10
+	startsWindow = time.Minute
+)
+
+// startsTooOften reports whether a session was started so often that another start would be
+// part of a loop. It counts as a failure then, and the next start waits. What a person orders
+// is not counted.
+func (l *loop) startsTooOften(e *entry) bool {
+	now := l.now()
+	if e.order == plan.OrderRestart {
+		e.begun = nil
+	}
+	e.begun = slices.DeleteFunc(e.begun, func(at time.Time) bool { return now.Sub(at) >= startsWindow || at.After(now) })
+	if len(e.begun) < mostStarts {
+		e.begun = append(e.begun, now)
+		return false
+	}
+	fault := fmt.Sprintf("it was started %d times within %v and did not stay", mostStarts, startsWindow)
+	l.fail(e, fault)
+	if until := e.begun[0].Add(startsWindow); e.rec.NextAt.Before(until) {
+		e.rec.NextAt = until
+	}
+	l.dirty = true
+	l.c.emit(event.SessionStartFailed, e, "the start failed: "+fault,
+		map[string]string{"error": fault, "class": "loop", "next": account.Stamp(e.rec.NextAt)})
+	return true
 }
 
 // release gives back what was claimed and not begun.
@@ -74,7 +106,7 @@ func (l *loop) start(e *entry, s *plan.Session) {
 		l.dirty = true
 		return
 	}
-	e.claimed, e.order = false, plan.OrderNone
+	e.claimed, e.blocked, e.order = false, false, plan.OrderNone
 	l.c.emit(event.SessionStarting, e, "a start began", account.Starting(e.action.Reason, &e.rec.Conversation))
 	a := reach.NewAttempt(began, cmp.Or(max(s.StartTimeout, 0), startLimit))
 	launch := l.launch(s, cfg)
@@ -130,11 +162,27 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	l.sense(e)
 }
 
+// startBlocked notes that the provider refuses the start because it has a session of that
+// name. If the look that follows shows the session, it is adopted, which clears the pause.
+// If nothing shows it, the start is a failed one: it is repeated with growing pauses and
+// leads to the quarantine.
+func (l *loop) startBlocked(e *entry, r startResult) {
+	fault := reach.Fault(r.Err) + ": the provider has something of this name that it does not list; look for a leftover process with: gc doctor"
+	l.life(e, "its start failed: "+reach.FirstLine(fault))
+	e.rec.Conversation.NotBegun()
+	e.blocked = true
+	l.fail(e, fault)
+	l.c.emit(event.SessionStartFailed, e, "the start failed: "+reach.FirstLine(fault), map[string]string{
+		"error": fault, "class": "exists", "next": account.Stamp(e.rec.NextAt),
+	})
+}
+
 func (l *loop) startFailed(e *entry, r startResult) {
 	e.stale = true
 	switch {
 	case errors.Is(r.Err, runtime.ErrSessionExists):
-		return // somebody else's start; the look leads to its adoption
+		l.startBlocked(e, r)
+		return
 	case errors.Is(r.Err, runtime.ErrSessionInitializing):
 		e.rec.NextAt = l.now().Add(l.c.opts.Jitter(time.Second))
 		return

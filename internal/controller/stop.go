@@ -75,7 +75,7 @@ func (l *loop) cleared(e *entry, a plan.Action) {
 	}
 	e.rec.Exit = end.Exit
 	if s := l.desired[e.rec.Key()]; s == nil || s.Config.Lifecycle != runtime.LifecycleOneShot || end.Crashed {
-		l.fail(e, a.Reason)
+		l.failAfter(e, end.At.Sub(e.rec.StartedAt), a.Reason)
 	}
 }
 
@@ -194,8 +194,10 @@ func (l *loop) unsettled(e *entry) bool {
 	switch {
 	case e.job != nil && e.job.kind != jobLook:
 		return true
-	case e.owner == plan.OwnerOther, e.owner == plan.OwnerUnknown && l.desired[e.rec.Key()] == nil, e.tries >= stopTries:
+	case e.owner == plan.OwnerOther, e.tries >= stopTries:
 		return false
+	case e.owner == plan.OwnerUnknown && l.desired[e.rec.Key()] == nil:
+		return e.unread() // it may be this city's: the look that tells is awaited
 	}
 	return e.unknown() || e.stale || e.exists()
 }

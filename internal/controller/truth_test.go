@@ -205,7 +205,7 @@ func TestTheStartBudgetOutlivesTheController(t *testing.T) {
 }
 
 func TestAnEndThatNobodySawCounts(t *testing.T) {
-	inTown(t, []string{"crashed", "stopped"}, func(t *testing.T, w *town) {
+	inTown(t, []string{"crashed", "stopped", "lives"}, func(t *testing.T, w *town) {
 		w.begin()
 		if _, err := w.c.Sleep(t.Context(), "stopped", client.LifecycleRequest{}); err != nil {
 			t.Fatal(err)
