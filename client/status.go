@@ -117,6 +117,15 @@ type RestartRequest struct {
 	// Instance restarts this incarnation only; see Agent.Instance. It goes with one
 	// target.
 	Instance string `json:"instance,omitempty"`
+	// NotRunning leaves those alone that run or start: the others are started at once,
+	// whatever went wrong with them before.
+	NotRunning bool `json:"not_running,omitempty"`
+}
+
+// ApplyRequest names the agents or sessions whose changed configuration is put into force now;
+// empty is all.
+type ApplyRequest struct {
+	Targets []string `json:"targets"`
 }
 
 // Status returns the city at a glance.
@@ -134,6 +143,18 @@ func (c *Client) Restart(ctx context.Context, targets ...string) (Done, error) {
 // one is [ErrRefused].
 func (c *Client) RestartInstance(ctx context.Context, target, instance string) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, "/v1/restart", RestartRequest{Targets: []string{target}, Instance: instance})
+}
+
+// StartFailed starts the targets that do not run at once, whatever went wrong with them before:
+// their back-off and their quarantine are over. Those that run are left alone.
+func (c *Client) StartFailed(ctx context.Context, targets ...string) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, "/v1/restart", RestartRequest{Targets: append([]string{}, targets...), NotRunning: true})
+}
+
+// Apply does now what a changed configuration asks for and what waits for the end of a turn or
+// for an answer: for the targets, for all agents if there are none.
+func (c *Client) Apply(ctx context.Context, targets ...string) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, "/v1/apply", ApplyRequest{Targets: append([]string{}, targets...)})
 }
 
 // StopCity ends every session, returns what was found and ended, and lets the

@@ -102,6 +102,8 @@ type Conditions interface {
 type Control interface {
 	Reload(ctx context.Context) (client.Done, error)
 	Restart(ctx context.Context, req client.RestartRequest) (client.Done, error)
+	// Apply does now what a changed configuration asks for and what waits.
+	Apply(ctx context.Context, req client.ApplyRequest) (client.Done, error)
 	// StopCity ends every session, then lets the controller exit. Progress is on
 	// the event stream.
 	StopCity(ctx context.Context) (client.Census, error)

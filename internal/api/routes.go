@@ -87,6 +87,7 @@ func routes() []route {
 
 		{post, "/v1/reload", writes, slow, smallBody, "reload", "Read the configuration again now", bind(reload)},
 		{post, "/v1/restart", writes, whole, smallBody, "restart", "Restart agents, all if none is named", bind(restart)},
+		{post, "/v1/apply", writes, slow, smallBody, "apply", "Put a changed configuration into force now that waits for the end of a turn", bind(apply)},
 		{post, "/v1/stop", writes, whole, smallBody, "stop-city", "End every session, then the controller", bind(stopCity)},
 		{post, "/v1/controller/stop", writes, slow, smallBody, "stop-controller", "End the controller and leave the sessions running", bind(stopController)},
 

@@ -121,6 +121,8 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"kill":       func() error { _, err := c.Kill(ctx, "worker", client.LifecycleRequest{}); return err },
 		"reload":     func() error { _, err := c.Reload(ctx); return err },
 		"restart":    func() error { _, err := c.Restart(ctx, "worker"); return err },
+		"failed":     func() error { _, err := c.StartFailed(ctx, "worker"); return err },
+		"apply":      func() error { _, err := c.Apply(ctx, "worker"); return err },
 		"pastEvents": func() error { _, err := c.PastEvents(ctx, 0); return err },
 		"logs":       func() error { return readLogs(ctx, c) },
 		"events":     func() error { return readEvents(ctx, c) },

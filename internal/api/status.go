@@ -41,6 +41,13 @@ func restart(ctx context.Context, city City, in *restartInput) (*reply[client.Do
 	return answer(city.Restart(ctx, in.Body))
 }
 
+// applyInput names the agents whose changed configuration is put into force.
+type applyInput struct{ Body client.ApplyRequest }
+
+func apply(ctx context.Context, city City, in *applyInput) (*reply[client.Done], error) {
+	return answer(city.Apply(ctx, in.Body))
+}
+
 func stopCity(ctx context.Context, city City, _ *none) (*reply[client.Census], error) {
 	return answer(city.StopCity(ctx))
 }

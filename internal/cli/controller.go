@@ -16,6 +16,7 @@ func controllerCommand(a *app) *cobra.Command {
 
 func controllerRunCommand(a *app) *cobra.Command {
 	var lease string
+	var retry bool
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Be the controller, in the foreground",
@@ -28,19 +29,20 @@ With --lease several may run: one works, the others wait. It ends with status 1 
 			if err != nil {
 				return err
 			}
-			return a.runController(cmd.Context(), root, lease)
+			return a.runController(cmd.Context(), root, lease, retry)
 		},
 	}
 	cmd.Flags().StringVar(&lease, "lease", "", "work only while holding the Lease of this name in the cluster of [session.k8s]")
+	cmd.Flags().BoolVar(&retry, "retry", false, "start failed and quarantined agents at once, as gc start does")
 	return cmd
 }
 
-func (a *app) runController(ctx context.Context, root, lease string) error {
+func (a *app) runController(ctx context.Context, root, lease string, retry bool) error {
 	daemon, err := a.daemon()
 	if err != nil {
 		return err
 	}
-	return daemon.RunController(ctx, root, ControllerOptions{Version: a.Version, Lease: lease, Ready: func() {
+	return daemon.RunController(ctx, root, ControllerOptions{Version: a.Version, Lease: lease, Retry: retry, Ready: func() {
 		if a.IsTerminal(a.Stderr) {
 			a.Talk("the controller runs; Ctrl-C ends it and leaves the agents running, gc stop ends them too")
 		}

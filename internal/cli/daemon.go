@@ -88,6 +88,9 @@ type ControllerOptions struct {
 	// Lease is the name of a lease in the cluster that the city's settings name: the
 	// controller works while it holds it, and waits until then. Empty: there is none.
 	Lease string
+	// Retry says that a person has just started the city: failed and quarantined agents start
+	// at once.
+	Retry bool
 }
 
 // Drivers are the runtime providers that this program contains.

@@ -66,7 +66,7 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: topicMachine, Title: "This machine and this program:"},
 	)
 	root.AddCommand(topic(topicCity, talk.Questions(&a.View)...)...)
-	root.AddCommand(topic(topicCity, initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), planCommand(a), eventsCommand(a), usageCommand(a), controllerCommand(a))...)
+	root.AddCommand(topic(topicCity, initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), planCommand(a), applyCommand(a), eventsCommand(a), usageCommand(a), controllerCommand(a))...)
 	root.AddCommand(topic(topicAgent, talk.Commands(&a.View)...)...)
 	root.AddCommand(topic(topicAgent, agent.Commands(&a.View)...)...)
 	root.AddCommand(topic(topicAgent, attachCommand(a), copyCommand(a), acpCommand(a), primeCommand(a))...)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,8 @@ func startCommand(a *app) *cobra.Command {
 		Use:   "start [DIR]",
 		Short: "Start the city's controller and its agents",
 		Long: `Starts the controller in the background, waits until every wanted agent runs or has failed, and
-says which. A controller that runs already is left alone; its agents are waited for all the same. An
+says which. A controller that runs already is left alone; its agents are waited for all the same. Agents
+that have failed or are quarantined are started again at once. An
 agent that waits for something that will not come soon is told of with its reason and not waited for:
 the end of a vendor's limit, an agent that has failed, a pool without members. Exit status 1 is for
 those that have failed.
@@ -65,7 +67,7 @@ DIR is the city's directory, the same as --city DIR.`,
 				return err
 			}
 			if flags.foreground {
-				return a.runController(cmd.Context(), root, "")
+				return a.runController(cmd.Context(), root, "", true)
 			}
 			return a.start(cmd.Context(), root, flags)
 		},
@@ -101,8 +103,9 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		a.Talk("the city is being stopped by process %d; it starts again after that", status.Controller.PID)
 		err = a.awaitEnd(ctx, c, a.endOf(status.Controller))
 	}
+	ran := err == nil
 	switch {
-	case err == nil:
+	case ran:
 		a.Talk("the controller runs already: process %d, started %s", status.Controller.PID, text.Ago(a.Now(), status.Controller.StartedAt))
 	case errors.Is(err, client.ErrNoController):
 		if status, err = a.launch(ctx, root, c); err != nil {
@@ -120,10 +123,63 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	for _, notice := range status.Controller.Notices {
 		a.Talk("!! %s", text.OneLine(notice))
 	}
+	var refused error
+	if ran {
+		if refused, err = a.refusedConfiguration(ctx, root, status), a.startFailed(ctx, c, status); err != nil {
+			return err
+		}
+	}
 	if flags.noWait {
+		return refused
+	}
+	return cmp.Or(a.AwaitAgents(ctx, c, desk.Wanted), refused)
+}
+
+// refusedConfiguration says which mistakes keep a running controller from the present city.toml.
+// The error, if there are any, decides the exit status.
+func (a *app) refusedConfiguration(ctx context.Context, root string, status client.Status) error {
+	daemon, err := a.daemon()
+	if err != nil {
+		return err
+	}
+	faults, err := daemon.CheckConfig(ctx, root)
+	if err != nil {
+		return err
+	}
+	faults = slices.DeleteFunc(faults, func(f ConfigFault) bool { return f.Alone })
+	const goesOn = "still running with the previous configuration"
+	switch {
+	case len(faults) > 0:
+		a.printFaults(faults)
+		a.Talk("gc: %s has errors at %d:%d; %s", client.CityFile, faults[0].Line, faults[0].Column, goesOn)
+	case status.Plan.Error != "":
+		a.Talk("gc: the controller refused %s: %s; %s", client.CityFile, text.OneLine(status.Plan.Error), goesOn)
+	default:
 		return nil
 	}
-	return a.AwaitAgents(ctx, c, desk.Wanted)
+	return desk.Said(desk.Failed)
+}
+
+// startFailed has the controller start what has failed, whatever its back-off says.
+func (a *app) startFailed(ctx context.Context, c *client.Client, status client.Status) error {
+	var names []string
+	for _, agent := range status.Agents {
+		if agent.Desired != client.StateRunning {
+			continue
+		}
+		switch agent.State {
+		case client.StateFailed, client.StateQuarantined, client.StateLost:
+			names = append(names, agent.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	a.Talk("starting again: %s", text.List(names))
+	if _, err := c.StartFailed(ctx, names...); err != nil && !errors.Is(err, client.ErrRefused) && !errors.Is(err, client.ErrUnavailable) {
+		return err
+	}
+	return nil
 }
 
 // awaitEnd waits until a controller that is stopping its city has ended, also its
@@ -183,7 +239,7 @@ func (a *app) launch(ctx context.Context, root string, c *client.Client) (client
 // detach runs this program again as the controller, in a session of its own, so
 // that the end of this terminal does not reach it. The channel tells its end.
 func (a *app) detach(root string, log *os.File) (<-chan error, error) {
-	cmd := exec.Command(a.executable, "controller", "run", "--city", root) //nolint:noctx // it must outlive us
+	cmd := exec.Command(a.executable, "controller", "run", "--retry", "--city", root) //nolint:noctx // it must outlive us
 	cmd.Dir = root
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -32,6 +32,7 @@ func (l *loop) begin(e *entry, kind jobKind, verb plan.Verb, limit time.Duration
 
 // change relaunches an agent in its warm box, or runs its live commands again.
 func (l *loop) change(e *entry, s *plan.Session, a plan.Action) {
+	e.apply = false
 	p, began, limit := e.place.provider, l.now(), liveLimit
 	launch := l.launch(s, s.Config)
 	launch.LiveOnly = a.Verb == plan.VerbApplyLive

@@ -55,6 +55,7 @@ func (e *entry) shift(gap time.Duration) {
 	if e.stopAt, e.driftedAt, e.lookAt = reach.Shift(e.stopAt, gap), reach.Shift(e.driftedAt, gap), reach.Shift(e.lookAt, gap); gap > 0 {
 		e.lookAt = time.Time{}
 	}
+	e.waitsFrom = reach.Shift(e.waitsFrom, gap)
 	if e.job != nil {
 		e.job.overdue = reach.Shift(e.job.overdue, gap)
 		if a := e.job.attempt; a != nil {

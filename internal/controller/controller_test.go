@@ -20,6 +20,7 @@ import (
 
 func TestConfiguredAgentsAreStartedOnce(t *testing.T) {
 	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		w.fake.deaf = true
 		w.begin()
 		w.want("a", client.StateRunning)
 		w.want("b", client.StateRunning)
@@ -92,6 +93,7 @@ func TestACrashIsNoticedAtOnceAndHealed(t *testing.T) {
 // agent that is dead when its start returns was started first.
 func TestTheReasonHoldsTheAgentsLastWords(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.deaf = true
 		w.begin()
 		w.fake.end("gc-town-a", 7)
 		synctest.Wait()

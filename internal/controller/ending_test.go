@@ -422,6 +422,7 @@ func TestVerbsReachTheirSession(t *testing.T) {
 
 func TestTheAgentsOwnWordsAreItsActivity(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.deaf = true
 		w.begin()
 		for words, want := range map[string]string{
 			"status=working": "busy", "status=blocked;kind=permission": "waiting", "idle": "idle", "status=done": "idle", "status=dancing": "unknown",

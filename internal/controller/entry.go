@@ -55,7 +55,10 @@ type entry struct {
 	stopAt    time.Time // no stop before this
 	stopFault string
 	driftedAt time.Time
-	confirmed bool // it was looked at since the drift was noticed
+	waitsFrom time.Time // since when a stop that the configuration asks for waits
+	apply     bool      // a person wants it now
+	asks      bool      // a person was asked about it in this incarnation
+	confirmed bool      // it was looked at since the drift was noticed
 	disrupted bool
 
 	action plan.Action // the last decision
@@ -115,7 +118,7 @@ func (l *loop) observed(e *entry) plan.Observed {
 		Name: e.rec.Session, Provider: e.rec.Provider, Agent: e.rec.Agent, Owner: e.owner,
 		Blind: e.blind, Seen: e.seen, Known: e.known, Cut: e.cut, Stored: reach.Stored(&e.rec.Stored), CanRelaunch: e.place.warm(e.rec.Session),
 		Order: e.order, Failures: e.rec.Failures, Fault: e.rec.Fault, Exit: e.rec.Exit, Lost: e.rec.Lost,
-		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted,
+		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted, WaitsFrom: e.waitsFrom, Apply: e.apply,
 
 		Epoch: e.rec.Epoch, Activity: e.sensing.activity, Pending: e.sensing.pending != nil, AgeFrom: e.rec.StartedAt,
 		IdleSince: e.idleSince, Warning: e.rec.Warning, Hold: e.rec.Hold, Drain: e.rec.Drain, Limited: e.rec.Limited,

@@ -40,7 +40,8 @@ type fake struct {
 	onStop     func(name string) // at each stop, with the lock held
 	onStarted  func(name string) // at each start that succeeds, with the lock held
 
-	speaks     map[string]runtime.Reading                   // what Sense reads, by name; nil: it is not supported
+	speaks     map[string]runtime.Reading                   // what Sense reads, by name; nil: all are idle
+	deaf       bool                                         // Sense is not supported
 	onObserve  func(name string)                            // before Observe answers
 	onSense    func(ctx context.Context, name string) error // before Sense answers
 	startNotes map[string]string                            // what a start notes with its session
@@ -191,7 +192,7 @@ func (f *fake) endLocked(name string, code int) {
 
 func (f *fake) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	defer f.count("sense")()
-	if f.speaks == nil {
+	if f.speaks == nil && f.deaf {
 		return runtime.Reading{}, &runtime.Error{Op: "sense", Session: name, Err: errors.ErrUnsupported}
 	}
 	s := f.sessions[name]
@@ -199,6 +200,9 @@ func (f *fake) Sense(ctx context.Context, name string) (runtime.Reading, error) 
 		return runtime.Reading{}, runtime.ErrSessionNotFound
 	}
 	token, r := s.token, f.speaks[name]
+	if f.speaks == nil {
+		r = runtime.Reading{Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle, Detail: "drawn"}}}
+	}
 	if f.onSense != nil {
 		f.mu.Unlock()
 		err := f.onSense(ctx, name)

@@ -181,6 +181,7 @@ func (l *loop) note(e *entry, a plan.Action) {
 		}
 		l.c.emit(event.SessionDrift, e, "the configuration differs from what the session was started with", data)
 	}
+	l.noteWait(e, &a)
 	restored := e.job == nil && e.known && e.running() && !a.Drifted
 	if restored || a.Desired != plan.DesiredRunning {
 		e.disrupted = false

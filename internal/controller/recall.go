@@ -53,6 +53,10 @@ func (l *loop) recollect(r session.Record) {
 		e.rec.Agent = agent
 		e.touch()
 	}
+	if l.c.opts.Retry && (len(e.rec.Failures) > 0 || e.rec.Fault != "" || !e.rec.NextAt.IsZero()) && e.rec.Limited == (session.Limit{}) {
+		e.rec.Forgive()
+		e.touch()
+	}
 }
 
 // recallAgain tries to read the records that could not be read.

@@ -46,6 +46,7 @@ const (
 
 // clearSenses forgets what an incarnation that is over had said.
 func (e *entry) clearSenses() {
+	e.asks = false
 	e.sensing = sensing{under: e.sensing.under, overdue: e.sensing.overdue}
 }
 

@@ -239,6 +239,9 @@ func TestViewsTellEnginesWhatTheyNeed(t *testing.T) {
 		if err := w.reload(); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := w.c.Apply(t.Context(), client.ApplyRequest{}); err != nil {
+			t.Fatal(err)
+		}
 		w.after(time.Second)
 		if _, err := w.c.View("a"); err == nil || looks() == before {
 			t.Errorf("a session that is gone has a view (%v), told %d times", err, looks()-before)

@@ -61,6 +61,9 @@ type Options struct {
 	// EndStrays stops every process that carries the marks of one of the city's agents, once no session
 	// is left, and reports what it found. Nil: there are none.
 	EndStrays func(ctx context.Context) ([]client.StopResult, error)
+	// Retry says that a person has just started the city: failures from before are over, and
+	// what is wanted starts at once.
+	Retry bool
 	// Notices are what people are to know of for as long as the controller runs.
 	Notices []string
 	// Count runs the check of a pool and returns how many members it wants. Nil:

@@ -109,6 +109,7 @@ func TestFailuresAreClassified(t *testing.T) {
 // does.
 func TestAStartsProgressIsTold(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.deaf = true
 		const words = "no node takes the pod: 0/3 nodes are available"
 		there := make(chan struct{})
 		w.fake.onStart = func(ctx context.Context, _ string) error {

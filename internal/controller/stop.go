@@ -27,6 +27,7 @@ func (l *loop) stop(e *entry, a plan.Action) {
 	if e.order == plan.OrderKill {
 		e.order = plan.OrderNone
 	}
+	e.apply = false
 	l.c.emit(event.SessionStopping, e, "a stop began", map[string]string{"reason": a.Reason})
 	began := l.now()
 	l.begin(e, jobStop, a.Verb, stopLimit, func(ctx context.Context) func() {

@@ -82,6 +82,9 @@ func (l *loop) find(name string) (*entry, error) {
 func (c *Controller) Restart(ctx context.Context, req client.RestartRequest) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
 		entries, err := l.restartable(req.Targets)
+		if req.NotRunning {
+			entries = slices.DeleteFunc(entries, func(e *entry) bool { return e.running() || e.starting() })
+		}
 		for _, e := range entries {
 			err = cmp.Or(err, board.Fenced(&e.rec, e.rec.Session, req.Instance))
 		}

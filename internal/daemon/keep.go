@@ -14,6 +14,7 @@ import (
 	"gascity/internal/agent"
 	"gascity/internal/agentcli"
 	"gascity/internal/api"
+	"gascity/internal/cli"
 	"gascity/internal/controller"
 	"gascity/internal/delivery"
 	"gascity/internal/exchange/pressure"
@@ -60,14 +61,14 @@ func notices(db *store.DB) []string {
 }
 
 // assemble makes the controller and the engines over one store.
-func (k *keeper) assemble(ctx context.Context, db *store.DB, version string) (*controller.Controller, *engines, error) {
+func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.ControllerOptions) (*controller.Controller, *engines, error) {
 	d, e := k.daemon, &engines{desired: k.desired}
 	if err := k.openExchange(e, db); err != nil {
 		return nil, nil, err
 	}
 	k.openBroker(e, db)
 	c, err := controller.Open(ctx, controller.Options{
-		Root: k.root, Version: version, PID: os.Getpid(),
+		Root: k.root, Version: opts.Version, PID: os.Getpid(), Retry: opts.Retry,
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: k.values(),
 		Events: db, Records: db, Logger: k.logger,
 		Changed: e.look, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db), EndStrays: k.endStrays,

@@ -91,6 +91,7 @@ func (d *Daemon) loaded(r reading) (controller.Loaded, error) {
 			Patrol: section.PatrolInterval, Shutdown: section.ShutdownTimeout,
 			MaxRestarts: section.MaxRestarts, RestartWindow: section.RestartWindow,
 			Starts: section.MaxWakesPerTick, Looks: section.ProbeConcurrency, DriftWait: section.DriftDrainTimeout,
+			AskAfter: section.UnknownActivityWait,
 		},
 	}, nil
 }

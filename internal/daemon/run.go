@@ -108,7 +108,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 		return err
 	}
 	defer k.port.Close()
-	c, engines, err := k.assemble(ctx, db, opts.Version)
+	c, engines, err := k.assemble(ctx, db, opts)
 	if err != nil {
 		return err
 	}

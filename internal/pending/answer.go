@@ -61,12 +61,20 @@ type attempt struct {
 	reply reply
 }
 
+// byCity reports whether the city asks, and not the agent.
+func (a *attempt) byCity() bool {
+	return a.view.Asks != nil && a.view.Asks.RequestID == a.asked.Request
+}
+
 // handMost is how often an answer is handed over to a dialog that counts.
 const handMost = 5
 
 // hand hands an answer over. A dialog that has ticked since it was read is answered
 // as it is now.
 func (d *Desk) hand(a attempt) error {
+	if a.byCity() {
+		return a.view.Answer(a.reply.response)
+	}
 	for range handMost - 1 {
 		err := runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
 		if !errors.Is(err, runtime.ErrInteractionGone) {
@@ -195,8 +203,12 @@ func (d *Desk) outcome(ctx context.Context, a attempt) (client.Pending, error) {
 		return client.Pending{}, errEnded
 	case <-timer.C:
 	}
-	asked, err := runtime.Pending(a.view.Provider, a.view.Session)
-	d.readAgain(ctx, a, asked, err)
+	var err error
+	if !a.byCity() { // what the city asks is in its view
+		var asked *runtime.PendingInteraction
+		asked, err = runtime.Pending(a.view.Provider, a.view.Session)
+		d.readAgain(ctx, a, asked, err)
+	}
 	p, missing := d.Question(ctx, a.id)
 	switch {
 	case missing != nil:

@@ -43,11 +43,12 @@ func Fold(c Case, v session.View, p Policy, now time.Time) (next Case, ended []s
 		return c, ended
 	}
 	c.Read = v.ReadAt
-	if c.Open != nil && v.Pending != nil && v.Pending.RequestID == c.Open.Request {
+	question := v.Question()
+	if c.Open != nil && question != nil && question.RequestID == c.Open.Request {
 		return c, ended
 	}
 	var asked *session.Pending
-	if v.Pending != nil {
+	if question != nil {
 		asked = raise(v, p)
 	}
 	switch {
@@ -97,7 +98,10 @@ func finish(p session.Pending, state string, now time.Time) session.Pending {
 
 // raise makes an episode of the question that the view shows.
 func raise(v session.View, p Policy) *session.Pending {
-	asked := v.Pending
+	asked := v.Question()
+	if asked == v.Asks {
+		p = Policy{} // only a person answers what the city asks
+	}
 	open := &session.Pending{
 		Request: asked.RequestID, Session: v.Session, Agent: v.Agent, Instance: v.Instance,
 		Kind: bound(asked.Kind, maxWord), Prompt: bound(asked.Prompt, maxPrompt), Options: labels(asked.Options),

@@ -131,7 +131,7 @@ func (d *Desk) foldLocked(ctx context.Context, name string) (v session.View, kno
 	known = err == nil && v.Unknown == ""
 	e := d.entries[name]
 	switch {
-	case e == nil && (err != nil || v.Pending == nil):
+	case e == nil && (err != nil || v.Question() == nil):
 		return v, known
 	case e == nil:
 		e = &entry{}
@@ -145,7 +145,7 @@ func (d *Desk) foldLocked(ctx context.Context, name string) (v session.View, kno
 	}
 	e.absent = time.Time{}
 	d.takeLocked(ctx, e, v)
-	if e.Open == nil && v.Pending == nil {
+	if e.Open == nil && v.Question() == nil {
 		delete(d.entries, name) // a later reading shows what it shows
 	}
 	return v, known

@@ -71,6 +71,13 @@ type Action struct {
 	// done on a look that is fresh only, for somebody may have come meanwhile.
 	Unasked bool
 
+	// Postponed says that a changed configuration asks for a stop that waits for a moment
+	// which interrupts nobody. Observed.Apply does it at once.
+	Postponed bool
+	// Ask is a question for a person: whether the stop that waits is to be done now. Empty:
+	// nothing is asked.
+	Ask string
+
 	// Cut says that the start of the incarnation was cut off: it is ended, which counts
 	// as a start that failed, or taken over with something left undone.
 	Cut bool

@@ -195,6 +195,9 @@ func (d *differ) stray(o *Observed) Action {
 	if p := d.poolOf(o.Agent); p != nil && !d.policy.Stopping && o.exists() {
 		return d.shrink(a, o, p)
 	}
+	if o.running() && !d.policy.Stopping && d.agents[o.Agent] == nil {
+		return d.removed(a, o)
+	}
 	return d.ending(a, o, w)
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/session"
 	"gascity/runtime"
 )
 
@@ -38,7 +39,7 @@ func TestAStartThatWasCutOff(t *testing.T) {
 			s := sessionOf("a")
 			s.StartTimeout, s.Config.Nudge = time.Minute, "go"
 			o := healthy(s)
-			o.Known, o.Cut = false, true
+			o.Known, o.Cut, o.Activity = false, true, session.Activity{}
 			row.change(&s, &o)
 			a := one(t, s, o, Policy{})
 			if a.Verb != row.want {

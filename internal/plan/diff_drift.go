@@ -68,8 +68,8 @@ func (d *differ) drift(a Action, s *Session, o *Observed) Action {
 // deferred waits for a moment in which the restart for a changed configuration
 // interrupts nobody.
 func (d *differ) deferred(a Action, o *Observed) Action {
-	if why := d.occupied(o); why != "" {
-		return a.with(VerbWait, client.StateRunning, a.Reason+"; deferred "+why)
+	if wait, waits := d.postponed(a, o); waits {
+		return wait
 	}
 	if d.now.Before(o.StopAt) {
 		return a.until(o.StopAt, client.StateRunning, a.Reason+"; the last attempt failed: "+o.Fault)
@@ -78,10 +78,10 @@ func (d *differ) deferred(a Action, o *Observed) Action {
 	if d.policy.DriftWait > 0 && !o.DriftedAt.IsZero() {
 		limit = latest(o.DriftedAt.Add(d.policy.DriftWait), d.policy.graceEnd())
 	}
-	if quiet := d.quietAt(o); !quiet.IsZero() && (limit.IsZero() || d.now.Before(limit)) {
+	if quiet := d.quietAt(o); !o.Apply && !quiet.IsZero() && (limit.IsZero() || d.now.Before(limit)) {
 		return a.until(earliest(quiet, limit), client.StateRunning, a.Reason+"; deferred until the agent is quiet")
 	}
-	a.Unasked = true
+	a.Unasked = !o.Apply
 	return a
 }
 

@@ -21,7 +21,7 @@ func (d *differ) limitDisruptions(actions []Action) {
 			continue
 		}
 		if left--; left < 0 {
-			a.Unasked = false
+			a.Unasked, a.Postponed = false, false
 			*a = a.with(VerbWait, client.StateRunning, a.Reason+"; others with a changed configuration come first")
 		}
 	}
@@ -76,7 +76,7 @@ func (d *differ) freeze(actions []Action) {
 			state = client.StateRunning
 		}
 		frozen := a.with(VerbWait, state, fmt.Sprintf("frozen: %s; due is: %s, %s", d.policy.Frozen, a.Verb, a.Reason))
-		frozen.Drain, frozen.Hold, frozen.Unasked = session.Drain{}, session.Hold{}, false
+		frozen.Drain, frozen.Hold, frozen.Unasked, frozen.Ask = session.Drain{}, session.Hold{}, false, ""
 		*a = frozen
 	}
 }

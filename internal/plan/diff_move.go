@@ -54,9 +54,14 @@ func (d *differ) moved(a Action, s *Session, o *Observed) (_ Action, ok bool) {
 		return a.with(VerbWait, client.StateRunning, "a restart was asked for; "+why), true
 	case why != "":
 		return a.with(VerbNone, client.StateRunning, why), true
-	case o.Order == OrderRestart, d.occupied(o) == "":
-		a.Desired, a.Stays, a.Unasked = DesiredAbsent, false, o.Order == OrderNone
-		return d.stop(a, o, "it moves to "+s.Provider), true
 	}
-	return a.with(VerbWait, client.StateRunning, "it moves to "+s.Provider+"; deferred "+d.occupied(o)), true
+	a.Reason = "it moves to " + s.Provider
+	if s.Provider == o.Provider {
+		a.Reason = "it is renamed to " + s.Agent
+	}
+	if wait, waits := d.postponed(a, o); waits && o.Order != OrderRestart {
+		return wait, true
+	}
+	a.Desired, a.Stays, a.Unasked = DesiredAbsent, false, o.Order == OrderNone && !o.Apply
+	return d.stop(a, o, a.Reason), true
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/session"
 	"gascity/runtime"
 )
 
@@ -27,6 +28,8 @@ func healthy(s Session) Observed {
 		Name: s.Name, Provider: s.Provider, Agent: s.Agent, Owner: OwnerUs, Known: true,
 		Seen:   runtime.Observation{Session: runtime.Alive, Agent: runtime.Alive, InstanceToken: "t"},
 		Stored: Stored{s.Core, s.Provision, s.Launch, s.Live, s.Fields},
+
+		Activity: session.Activity{State: runtime.ActivityReady},
 	}
 }
 

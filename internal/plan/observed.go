@@ -65,6 +65,8 @@ type Observed struct {
 	NextAt    time.Time     // no start before this
 	StopAt    time.Time     // no stop before this: the last one failed
 	DriftedAt time.Time     // since when the configuration differs
+	WaitsFrom time.Time     // since when a stop that the configuration asks for waits; zero: none does
+	Apply     bool          // a person wants what the configuration asks for now, whatever the agent does
 	Disrupted bool          // ended for its changed configuration, and not running again yet
 }
 

@@ -31,6 +31,10 @@ type Policy struct {
 	// in a turn are always waited for.
 	Quiet, DriftWait time.Duration
 
+	// AskAfter is how long a stop that a changed configuration asks for waits for an agent
+	// whose activity is unknown, before a person is asked. Zero means 10 minutes.
+	AskAfter time.Duration
+
 	// Closed holds, by the runtime provider's selection, why nothing can be started
 	// there: it is not known, cannot be opened, or does not answer. An agent that runs
 	// elsewhere and is to move there goes on where it is.
@@ -54,6 +58,9 @@ type Policy struct {
 	// PoolFaults holds why the check of a pool fails, as long as it does.
 	PoolFaults map[string]string
 }
+
+// defaultAskAfter is the AskAfter of a policy that has none.
+const defaultAskAfter = 10 * time.Minute
 
 // defaultPatrol is the patrol of a policy that has none.
 const defaultPatrol = 30 * time.Second

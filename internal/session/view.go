@@ -37,4 +37,18 @@ type View struct {
 	// ReadAt is when that was read, zero if never.
 	Pending *runtime.PendingInteraction
 	ReadAt  time.Time
+
+	// Asks is what the city itself asks a person about the agent; it does not block the agent.
+	// Answer takes the answer; it is set together with Asks.
+	Asks   *runtime.PendingInteraction
+	Answer func(runtime.InteractionResponse) error
+}
+
+// Question is what a person is asked about the agent: by the agent, else by the city. Nil if
+// nothing is.
+func (v *View) Question() *runtime.PendingInteraction {
+	if v.Pending != nil {
+		return v.Pending
+	}
+	return v.Asks
 }

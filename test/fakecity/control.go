@@ -27,6 +27,16 @@ func (c *City) Reload(context.Context) (client.Done, error) {
 	return client.Done{Changed: true}, nil
 }
 
+// Apply implements api.City: no change waits.
+func (c *City) Apply(_ context.Context, req client.ApplyRequest) (client.Done, error) {
+	for _, target := range req.Targets {
+		if _, err := c.fenced(target, ""); err != nil {
+			return client.Done{}, err
+		}
+	}
+	return client.Done{Detail: "no change waits"}, nil
+}
+
 // Restart implements api.City.
 func (c *City) Restart(_ context.Context, req client.RestartRequest) (client.Done, error) {
 	targets := req.Targets

@@ -32,7 +32,7 @@ func GistOf(v *session.View) Gist {
 	g := Gist{
 		desired: v.Desired, state: string(v.State), unknown: v.Unknown, token: v.Token, reachable: v.Provider != nil,
 		running: v.Running, ready: v.Ready, epoch: v.Epoch, hold: v.Hold.Kind, draining: v.Draining,
-		activity: v.Activity.State, kind: v.Activity.Kind, attached: v.Attached, pending: Asked(v.Pending),
+		activity: v.Activity.State, kind: v.Activity.Kind, attached: v.Attached, pending: Asked(v.Question()),
 		conversation: v.Conversation.ID,
 	}
 	if !v.Activity.Until.IsZero() {

@@ -21,6 +21,7 @@ type Settings struct {
 	Disruptions   int           // sessions down for a changed configuration at a time; 3
 	Quiet         time.Duration // silence before a changed configuration restarts an agent; 30 s
 	DriftWait     time.Duration // how long that silence is waited for; for ever
+	AskAfter      time.Duration // how long a stop waits for an agent of unknown activity before a person is asked; 10 min
 }
 
 // Defaulted returns the settings with the defaults in the place of zero values.
@@ -39,6 +40,6 @@ func (s Settings) Defaulted() Settings {
 func (s Settings) Policy() plan.Policy {
 	return plan.Policy{
 		MaxRestarts: s.MaxRestarts, RestartWindow: s.RestartWindow, Patrol: s.Patrol,
-		Disruptions: s.Disruptions, Quiet: s.Quiet, DriftWait: s.DriftWait,
+		Disruptions: s.Disruptions, Quiet: s.Quiet, DriftWait: s.DriftWait, AskAfter: s.AskAfter,
 	}
 }

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/desk"
+	"gascity/internal/cli/page"
+)
+
+func applyCommand(a *app) *cobra.Command {
+	var now bool
+	cmd := &cobra.Command{
+		Use:   "apply [AGENT...]",
+		Short: "Read city.toml again and put changes into force",
+		Long: `Reads city.toml again and shows what is still to be done. A saved city.toml is read without this
+command, too. A change that stops an agent waits until the agent has finished its turn; for an agent
+whose activity is unknown gc asks first, see gc pending. With --now nothing is waited for: the named
+agents, or all that a change waits for, are stopped and started as city.toml says.`,
+		Example: "  gc apply\n  gc apply --now coder",
+		Args:    desk.Between(0, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !now && len(args) > 0 {
+				return desk.Usage(cmd, "naming agents goes with --now")
+			}
+			return a.OnCity(func(c *client.Client) error { return a.apply(cmd.Context(), c, now, args) })
+		},
+		ValidArgsFunction: a.CompleteAgents,
+	}
+	cmd.Flags().BoolVar(&now, "now", false, "do not wait for the end of turns, questions and attached terminals")
+	return cmd
+}
+
+func (a *app) apply(ctx context.Context, c *client.Client, now bool, targets []string) error {
+	if _, err := c.Reload(ctx); err != nil {
+		return err
+	}
+	if now {
+		done, err := c.Apply(ctx, targets...)
+		if err != nil {
+			return err
+		}
+		a.Talk("%s", done.Detail)
+		return nil
+	}
+	plan, err := c.Plan(ctx)
+	if err != nil {
+		return err
+	}
+	if a.Sheet().Plan(plan) == "" {
+		a.Talk("nothing to do: the city is as its configuration says")
+		return nil
+	}
+	return a.Show(plan, func(s page.Sheet) string { return s.Plan(plan) })
+}

@@ -1,0 +1,131 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/plan"
+	"gascity/internal/session"
+	"gascity/runtime"
+)
+
+// The options of the question whether a stop that waits is to be done now.
+const (
+	optionStop = "Stop it now"
+	optionWait = "Wait longer"
+)
+
+// answerLimit bounds how long the answer of a person waits for the loop.
+const answerLimit = 5 * time.Second
+
+// noteWait notes since when a stop that the configuration asks for waits.
+func (l *loop) noteWait(e *entry, a *plan.Action) {
+	switch {
+	case !a.Postponed:
+		e.waitsFrom = time.Time{}
+	case e.waitsFrom.IsZero():
+		e.waitsFrom, l.dirty = l.now(), true // the next decision says when a person is asked
+	}
+	if a.Verb == plan.VerbNone && e.job == nil || a.Verb == plan.VerbStart {
+		e.apply = false // nothing waits
+	}
+}
+
+// askAbout adds to a view what the city asks a person about the session.
+func (l *loop) askAbout(e *entry, a *plan.Action, v *session.View) {
+	if a.Ask == "" && !e.asks {
+		return
+	}
+	if now := l.now(); v.ReadAt.Before(now) {
+		v.ReadAt = now // what the city asks is known at any time
+	}
+	if a.Ask == "" || v.Instance == "" {
+		return
+	}
+	e.asks = true
+	id := "city-" + v.Instance + "-" + strconv.FormatInt(e.waitsFrom.UnixNano(), 36)
+	v.Asks = &runtime.PendingInteraction{
+		RequestID: id, Kind: runtime.WaitQuestion, Prompt: a.Ask, Options: []string{optionStop, optionWait},
+		Metadata: map[string]string{runtime.MetaSource: "city"},
+	}
+	c, key, from := l.c, e.rec.Key(), e.waitsFrom
+	v.Answer = func(r runtime.InteractionResponse) error { return c.answerStop(key, from, r) }
+}
+
+// answerStop takes a person's answer to the question whether a stop is to be done now.
+func (c *Controller) answerStop(key session.Key, from time.Time, r runtime.InteractionResponse) error {
+	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
+	defer cancel()
+	_, err := ask(ctx, c, func(l *loop, answer func(struct{}, error)) {
+		e := l.entries[key]
+		switch {
+		case e == nil, e.action.Ask == "", !e.waitsFrom.Equal(from):
+			answer(struct{}{}, runtime.ErrInteractionGone)
+			return
+		case r.Action == runtime.ActionChoose && r.Text == optionStop:
+			e.apply = true
+		default: // whoever does not say stop, waits
+			e.waitsFrom = l.now()
+		}
+		l.dirty = true
+		answer(struct{}{}, nil)
+	})
+	return err
+}
+
+// Apply does now what a changed configuration asks for and what waits, for the end of a turn
+// or for a person's answer: for the named agents or sessions, for all if none is named.
+func (c *Controller) Apply(ctx context.Context, req client.ApplyRequest) (client.Done, error) {
+	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
+		entries, err := l.applicable(req.Targets)
+		if err != nil {
+			answer(client.Done{}, err)
+			return
+		}
+		for _, e := range entries {
+			e.apply, l.dirty = true, true
+		}
+		done := client.Done{Changed: len(entries) > 0, Detail: fmt.Sprintf("%d applied now", len(entries))}
+		switch len(entries) {
+		case 0:
+			done.Detail = "no change waits"
+		case 1:
+			done.Session = entries[0].rec.Session
+		}
+		answer(done, nil)
+	})
+}
+
+// applicable finds the sessions for which a change of the configuration waits.
+func (l *loop) applicable(names []string) ([]*entry, error) {
+	switch {
+	case l.ending != nil:
+		return nil, fmt.Errorf("%w: the city is being stopped", client.ErrRefused)
+	case l.frozen != "":
+		return nil, l.unkept()
+	}
+	wanted := map[*entry]bool{}
+	for _, name := range names {
+		e, err := l.find(name)
+		if err != nil {
+			return nil, err
+		}
+		wanted[e] = true
+	}
+	l.decide() // by the newest configuration
+	var entries []*entry
+	for _, a := range l.actions {
+		e := l.entries[session.Key{Provider: a.Provider, Session: a.Session}]
+		if e == nil || len(names) > 0 && !wanted[e] {
+			continue
+		}
+		if a.Postponed || a.Drifted && a.Verb == plan.VerbWait ||
+			a.Desired == plan.DesiredAbsent && e.running() {
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}

@@ -1,0 +1,156 @@
+package controller
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/pending"
+	"gascity/internal/plan"
+	"gascity/runtime"
+)
+
+// An agent in the middle of a turn is removed from the configuration: it ends when its turn
+// does, and until then plan and status say what waits and for what.
+func TestARemovedAgentEndsAfterItsTurn(t *testing.T) {
+	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.after(time.Second)
+		w.edit(func(d *plan.Desired) { d.Sessions = d.Sessions[1:] })
+		if err := w.reload(); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Hour)
+		if !w.fake.alive("gc-town-a") {
+			t.Fatal("a save of the configuration stopped a busy agent")
+		}
+		p, err := w.c.Plan(t.Context())
+		if err != nil || len(p.Actions) != 2 || p.Actions[1].Verb != "wait" || !strings.Contains(p.Actions[1].Reason, "not configured any more; deferred while the agent is busy") {
+			t.Errorf("the plan is %+v, %v; want that the stop waits for the end of the turn", p.Actions, err)
+		}
+		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.after(time.Second)
+		if w.fake.alive("gc-town-a") {
+			t.Errorf("it still runs after its turn: %+v", w.agent("a"))
+		}
+	})
+}
+
+// Another controller takes over: a removed agent that is busy lives on there, too.
+func TestARemovedAgentOutlivesTheControllerUntilItsTurnEnds(t *testing.T) {
+	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		w.begin()
+		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.after(time.Second)
+		w.end()
+		w.edit(func(d *plan.Desired) { d.Sessions = d.Sessions[1:] })
+		w.begin()
+		w.after(time.Minute)
+		if !w.fake.alive("gc-town-a") {
+			t.Fatal("the next controller stopped a busy agent")
+		}
+		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.after(time.Second)
+		if w.fake.alive("gc-town-a") {
+			t.Errorf("it still runs after its turn: %+v", w.agent("a"))
+		}
+	})
+}
+
+// gc apply --now does not wait for the turn.
+func TestApplyDoesNotWait(t *testing.T) {
+	inTown(t, []string{"gone", "changed", "busy"}, func(t *testing.T, w *town) {
+		w.begin()
+		before := w.fake.lives()
+		for _, name := range []string{"gone", "changed", "busy"} {
+			w.fake.says("gc-town-"+name, runtime.ActivityBusy)
+		}
+		w.after(time.Second)
+		w.edit(func(d *plan.Desired) {
+			d.Sessions = d.Sessions[1:]
+			d.Sessions[0].Config.WorkDir = "/new"
+		})
+		if err := w.reload(); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Hour)
+		if after := w.fake.lives(); len(after) != 3 || after["gc-town-changed"] != before["gc-town-changed"] {
+			t.Fatalf("before: %v, after: %v; want that all waits", before, after)
+		}
+		done, err := w.c.Apply(t.Context(), client.ApplyRequest{})
+		if err != nil || !done.Changed {
+			t.Fatalf("apply says %+v, %v", done, err)
+		}
+		w.after(time.Second)
+		after := w.fake.lives()
+		if after["gc-town-gone"] != "" || after["gc-town-changed"] == before["gc-town-changed"] || after["gc-town-busy"] != before["gc-town-busy"] {
+			t.Errorf("before: %v, after: %v; want the removed one gone, the changed one new, the other as it was", before, after)
+		}
+		if done, err := w.c.Apply(t.Context(), client.ApplyRequest{}); err != nil || done.Changed {
+			t.Errorf("a second apply says %+v, %v; want that nothing waits", done, err)
+		}
+	})
+}
+
+// It is unknown what a removed agent does: it counts as busy. After the limit a person is
+// asked, and only the answer stops it.
+func TestAnAgentOfUnknownActivityIsStoppedByAnAnswerOnly(t *testing.T) {
+	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		w.fake.deaf = true
+		w.begin()
+		desk := pending.New(pending.Options{
+			City: w.c, Store: w.records, Events: w.log, Logger: w.options().Logger, Now: time.Now,
+			Random: rand.Text,
+		})
+		done := make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { done <- desk.Run(ctx) }()
+		defer func() { cancel(); <-done }()
+		w.edit(func(d *plan.Desired) { d.Sessions = d.Sessions[1:] })
+		if err := w.reload(); err != nil {
+			t.Fatal(err)
+		}
+		question := func() (client.Pending, bool) {
+			desk.Look("gc-town-a")
+			w.after(time.Second)
+			all, err := desk.Pending(t.Context(), "", "")
+			if err != nil || len(all) == 0 {
+				return client.Pending{}, false
+			}
+			return all[0], true
+		}
+		w.after(9 * time.Minute)
+		if q, asked := question(); asked {
+			t.Fatalf("asked too early: %+v", q)
+		}
+		w.after(time.Minute)
+		q, asked := question()
+		if !asked || !strings.Contains(q.Prompt, "Stop a now?") || !slices.Equal(q.Options, []string{"Stop it now", "Wait longer"}) {
+			t.Fatalf("after the limit the question is %+v (%v)", q, asked)
+		}
+		if _, err := desk.Respond(t.Context(), q.ID, client.RespondRequest{Option: "2"}); err != nil {
+			t.Fatal(err)
+		}
+		w.after(9 * time.Minute)
+		if q, asked := question(); asked || !w.fake.alive("gc-town-a") {
+			t.Fatalf("after the answer to wait: %+v, alive %v", q, w.fake.alive("gc-town-a"))
+		}
+		w.after(24 * time.Hour)
+		q, asked = question()
+		if !asked || !w.fake.alive("gc-town-a") {
+			t.Fatalf("after a day without an answer: asked %v, alive %v; want asked and alive", asked, w.fake.alive("gc-town-a"))
+		}
+		if _, err := desk.Respond(t.Context(), q.ID, client.RespondRequest{Option: "Stop it now"}); err != nil {
+			t.Logf("answering says: %v", err)
+		}
+		w.after(10 * time.Second)
+		if w.fake.alive("gc-town-a") {
+			t.Error("it still runs although the answer was to stop it")
+		}
+	})
+}

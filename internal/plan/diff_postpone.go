@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+
+	"gascity/client"
+	"gascity/runtime"
+)
+
+// postponed decides whether a stop that a changed configuration asks for has to wait. It
+// waits for the end of a turn, for an open question and for attached terminals. An agent
+// whose activity is unknown counts as busy: after a time a person is asked, and it is not
+// stopped before the answer. a.Reason says what changed.
+func (d *differ) postponed(a Action, o *Observed) (_ Action, waits bool) {
+	if o.Apply {
+		return a, false
+	}
+	wait := a
+	wait.Postponed = true
+	const now = " (gc apply --now does not wait)"
+	if why := d.occupied(o); why != "" && !o.Activity.Doubted {
+		return wait.with(VerbWait, client.StateRunning, a.Reason+"; deferred "+why+now), true
+	}
+	if o.resting() {
+		return a, false
+	}
+	ask := latest(o.WaitsFrom, o.Activity.Since, d.policy.Woke).Add(cmp.Or(d.policy.AskAfter, defaultAskAfter))
+	if o.WaitsFrom.IsZero() {
+		return wait.with(VerbWait, client.StateRunning, a.Reason+"; deferred while it is unknown what the agent does"+now), true
+	}
+	if d.now.Before(ask) {
+		return wait.until(ask, client.StateRunning, a.Reason+"; deferred while it is unknown what the agent does"+now), true
+	}
+	wait.Ask = fmt.Sprintf("Stop %s now? %s. gc cannot tell whether it is busy.", a.Agent, capital(a.Reason))
+	return wait.with(VerbWait, client.StateRunning, a.Reason+"; it is unknown what the agent does: answer with gc pending, or: gc apply --now "+a.Agent), true
+}
+
+func capital(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:]
+}
+
+// removed decides about a session that runs and is not configured any more.
+func (d *differ) removed(a Action, o *Observed) Action {
+	const reason = "it is not configured any more"
+	a.Reason = reason
+	switch {
+	case o.Order == OrderKill:
+		return a.with(VerbStop, client.StateStopping, "its end was asked for")
+	case !o.Known && o.Seen.Agent == runtime.Alive:
+		return a.with(VerbAdopt, client.StateRunning, reason+"; it still runs")
+	case o.draining() && !o.Apply:
+		return d.drained(a, o)
+	}
+	if wait, waits := d.postponed(a, o); waits {
+		return wait
+	}
+	a.Unasked = !o.Apply
+	return d.stop(a, o, reason)
+}
