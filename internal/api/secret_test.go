@@ -163,6 +163,9 @@ func (c leakyCity) Reload(context.Context) (client.Done, error) { return answerO
 func (c leakyCity) Restart(context.Context, client.RestartRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+func (c leakyCity) Apply(context.Context, client.ApplyRequest) (client.Done, error) {
+	return answerOf[client.Done](c)
+}
 func (c leakyCity) StopCity(context.Context) (client.Census, error) {
 	return answerOf[client.Census](c)
 }

@@ -52,12 +52,12 @@ func (l *loop) askAbout(e *entry, a *plan.Action, v *session.View) {
 		Metadata: map[string]string{runtime.MetaSource: "city"},
 	}
 	c, key, from := l.c, e.rec.Key(), e.waitsFrom
-	v.Answer = func(r runtime.InteractionResponse) error { return c.answerStop(key, from, r) }
+	v.Answer = func(ctx context.Context, r runtime.InteractionResponse) error { return c.answerStop(ctx, key, from, r) }
 }
 
 // answerStop takes a person's answer to the question whether a stop is to be done now.
-func (c *Controller) answerStop(key session.Key, from time.Time, r runtime.InteractionResponse) error {
-	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
+func (c *Controller) answerStop(ctx context.Context, key session.Key, from time.Time, r runtime.InteractionResponse) error {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	_, err := ask(ctx, c, func(l *loop, answer func(struct{}, error)) {
 		e := l.entries[key]

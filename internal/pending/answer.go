@@ -40,7 +40,7 @@ func (d *Desk) answer(ctx context.Context, id string, make func(session.Pending)
 	if err != nil {
 		return client.Pending{}, err
 	}
-	failed := d.hand(a)
+	failed := d.hand(ctx, a)
 	if err = d.handed(ctx, a, failed); err != nil {
 		return client.Pending{}, err
 	}
@@ -71,9 +71,9 @@ const handMost = 5
 
 // hand hands an answer over. A dialog that has ticked since it was read is answered
 // as it is now.
-func (d *Desk) hand(a attempt) error {
+func (d *Desk) hand(ctx context.Context, a attempt) error {
 	if a.byCity() {
-		return a.view.Answer(a.reply.response)
+		return a.view.Answer(ctx, a.reply.response)
 	}
 	for range handMost - 1 {
 		err := runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)

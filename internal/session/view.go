@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"time"
 
 	"gascity/runtime"
@@ -41,7 +42,7 @@ type View struct {
 	// Asks is what the city itself asks a person about the agent; it does not block the agent.
 	// Answer takes the answer; it is set together with Asks.
 	Asks   *runtime.PendingInteraction
-	Answer func(runtime.InteractionResponse) error
+	Answer func(context.Context, runtime.InteractionResponse) error
 }
 
 // Question is what a person is asked about the agent: by the agent, else by the city. Nil if
