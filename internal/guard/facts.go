@@ -124,7 +124,7 @@ func (f *facts) consider(c *compiled, t truth) {
 func (r *room) argumentsOf(c *shell.Command, req *Request) []file {
 	files := r.free()
 	for i, w := range c.Words {
-		if i == 0 {
+		if i == 0 || w.Program {
 			continue
 		}
 		if len(w.Text) < 2 || w.Text[0] != '-' || w.Any != nil {

@@ -20,6 +20,8 @@ type carrier struct {
 	inert    []string // options with which it runs nothing
 	optional bool     // without a command it runs a shell, from its input
 	after    bool     // the command stands after --
+	verbs    []string // without one of these words it runs nothing; none is no such condition
+	splits   bool     // the value of its text options is split into words, as by env -S
 }
 
 // carried follows a carrier to the command that it runs. The carrier itself is a
@@ -87,6 +89,9 @@ type load struct {
 // load takes the carrier's own words away.
 func (k carrier) load(words []Word) load {
 	var l load
+	if k.withoutVerb(words) {
+		return load{inert: true}
+	}
 	skip := k.skip
 	for len(words) > 0 {
 		w := words[0]
@@ -98,6 +103,9 @@ func (k carrier) load(words []Word) load {
 			words = words[1:]
 		case !w.Known && skip > 0 && !w.Split && w.Any == nil:
 			words, skip = words[1:], skip-1
+		case !w.Known && k.after && !w.Split && w.Any == nil: // it may be the -- as well
+			k.doubt(&l, words)
+			words = words[1:]
 		case !w.Known && w.Any == nil:
 			l.unknown = &w
 			return l
@@ -112,10 +120,10 @@ func (k carrier) load(words []Word) load {
 				return l
 			}
 			words = k.option(&l, words)
-			if l.script != nil {
+			if l.script != nil || l.unknown != nil {
 				return l
 			}
-		case k.assigns && assignment(w.Text):
+		case k.assigns && strings.IndexByte(w.Text, '=') > 0: // whatever the name is, as that of an exported function
 			l.sets, words = append(l.sets, w), words[1:]
 		case k.after:
 			words = words[1:]
@@ -160,6 +168,8 @@ func (k carrier) valued(l *load, letter byte, attached string, rest []Word) []Wo
 		w, rest = rest[0], rest[1:]
 	}
 	switch {
+	case strings.IndexByte(k.text, letter) >= 0 && k.splits:
+		return k.split(l, w, rest)
 	case strings.IndexByte(k.text, letter) >= 0:
 		l.script = &w
 	case k.more && letter == 'i':
@@ -175,6 +185,7 @@ func (k carrier) long(l *load, words []Word) []Word {
 	long, value, given := strings.Cut(words[0].Text, "=")
 	rest := words[1:]
 	w := Word{Text: value, Known: true}
+	long = k.whole(long)
 	takes := slices.Contains(k.texts, long) || slices.Contains(k.longs, long)
 	if takes && !given && len(rest) > 0 {
 		w, rest = rest[0], rest[1:]
@@ -182,6 +193,8 @@ func (k carrier) long(l *load, words []Word) []Word {
 	switch {
 	case long == "--replace":
 		l.mark = cmp.Or(value, "{}")
+	case slices.Contains(k.texts, long) && k.splits:
+		return k.split(l, w, rest)
 	case slices.Contains(k.texts, long):
 		l.script = &w
 	case !takes && !given:
@@ -190,9 +203,47 @@ func (k carrier) long(l *load, words []Word) []Word {
 	return rest
 }
 
+// whole is a long option that may be shortened.
+func (k carrier) whole(long string) string {
+	for _, all := range [][]string{k.texts, k.longs} {
+		if slices.Contains(all, long) {
+			return long
+		}
+	}
+	for _, all := range [][]string{k.texts, k.longs} {
+		for _, known := range all {
+			if len(long) >= len("--xx") && strings.HasPrefix(known, long) {
+				return known
+			}
+		}
+	}
+	return long
+}
+
+// split puts the words of a text before the rest.
+func (k carrier) split(l *load, text Word, rest []Word) []Word {
+	if text.Any != nil || text.Text == string(Unknown) || text.Split {
+		l.unknown = &text
+		return rest
+	}
+	return slices.Concat(splitWords(text), rest)
+}
+
+// withoutVerb reports whether a carrier that runs something only with certain words has none
+// of them.
+func (k carrier) withoutVerb(words []Word) bool {
+	return len(k.verbs) > 0 && !slices.ContainsFunc(words, func(w Word) bool {
+		return w.Any != nil || slices.Contains(k.verbs, w.Text)
+	}) && len(words) > 0 && words[0].Known
+}
+
 // doubt notes that the word after an option may be its value.
 func (k carrier) doubt(l *load, rest []Word) {
-	if len(rest) < 2 || len(l.doubts) >= maxDoubts || k.after {
+	if len(rest) < 2 || len(l.doubts) >= maxDoubts || k.after && rest[0].Known {
+		return
+	}
+	if k.after {
+		l.doubts = append(l.doubts, rest[1:])
 		return
 	}
 	if other := k.load(rest[1:]); len(other.words) > 0 {

@@ -39,8 +39,10 @@ func (r *reader) command(c Command, in input, depth int) {
 // program judges a command by the name of its program.
 func (r *reader) program(c Command, program string, in input, depth int) {
 	switch {
-	case isShell(program):
+	case isShell(program), program == "exe" && strings.HasPrefix(c.Words[0].Text, "/proc/"): // what a process runs, and that is a shell
 		r.shell(c, program, in, depth)
+	case stream(c.Words[0]):
+		r.hide(c, "it runs a program that another program writes")
 	case program == "eval":
 		r.eval(c, depth)
 	case program == "source", program == ".":
@@ -82,6 +84,7 @@ func (r *reader) other(c Command, program string, in input, depth int) {
 	}
 	k, ok := carrierOf(program)
 	if !ok {
+		r.languages(&c, program, in, depth)
 		if fed(c, program, in) {
 			c.Hidden = "it runs a program that comes from its input"
 		}
@@ -96,6 +99,24 @@ func (r *reader) other(c Command, program string, in input, depth int) {
 // evaluators are builtins that evaluate their words once more, as names of elements.
 var evaluators = map[string]bool{
 	"test": true, "[": true, "printf": true, "unset": true, "read": true, "wait": true, "mapfile": true, "readarray": true, "set": true, "compgen": true, "complete": true, "let": true,
+}
+
+// languages judges the words of a program that are callbacks, recipes, or programs of
+// another language.
+func (r *reader) languages(c *Command, program string, in input, depth int) {
+	r.patterns(c, program)
+	switch {
+	case program == "sed", program == "gsed":
+		r.sed(c, in, depth)
+	case isMake(program):
+		r.recipes(c, in, depth)
+	case program == "socat", program == "nc", program == "ncat", program == "netcat":
+		r.peers(*c, program, depth)
+	case program == "start-stop-daemon":
+		r.daemon(*c, in, depth)
+	default:
+		r.callbacks(c, program, depth)
+	}
 }
 
 // change notes where cd goes.

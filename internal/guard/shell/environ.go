@@ -49,6 +49,12 @@ func (r *reader) variable(c Command, name string, value Word, depth int) {
 	r.expansions(c, value, depth)
 	c = behind(c, name+"=")
 	switch {
+	case strings.HasPrefix(name, "BASH_FUNC_"):
+		r.text(c, Word{Text: "f " + value.Text, Known: value.Known}, input{}, depth)
+	case strings.HasSuffix(name, "MAKEFLAGS"), name == "MFLAGS", name == "MAKEFILES":
+		r.makeFlags(c, name, value, depth)
+	case name == "GIT_ALLOW_PROTOCOL" && (!value.Known || strings.Contains(value.Text, "ext")):
+		r.hide(c, "it allows git to run commands in the place of a connection")
 	case scriptVariables[name] && value.Known:
 		if strings.TrimSpace(value.Text) != "" && value.Text != "-" {
 			at := len(r.found)

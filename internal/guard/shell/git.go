@@ -125,11 +125,17 @@ func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why
 		r.afterVerb(c, sub, words, depth)
 		return ""
 	}
+	if sub == "for-each-repo" {
+		r.command(Command{Words: slices.Concat([]Word{{Text: "git", Known: true}}, operands(words)), Via: append(slices.Clip(c.Via), sub), Folders: c.Folders, Text: c.Text}, input{}, depth+1)
+		return ""
+	}
 	for i, w := range words {
 		if script, ok := strings.CutPrefix(w.Text, "ext::"); ok {
+			script = strings.ReplaceAll(strings.ReplaceAll(script, "% ", " "), "%%", "%")
 			r.text(behind(c, "ext"), Word{Text: script, Known: w.Known}, input{}, depth)
+			why = "it runs a command in the place of a connection"
 		}
-		if sub == "clone" && (w.Text == "-c" || w.Text == "--config") && i+1 < len(words) {
+		if sub == "clone" && (w.Text == "-c" || w.Text == "--config" || len(w.Text) > 2 && strings.HasSuffix(w.Text, "c") && argumentless("clone", w.Text[1:len(w.Text)-1])) && i+1 < len(words) {
 			why = cmp.Or(why, r.settingWord(c, words[i+1], depth))
 		}
 		if (sub == "clone" || sub == "init") && strings.HasPrefix(w.Text, "--template") && w.Text != "--template=" {
@@ -166,6 +172,16 @@ func (r *reader) afterVerb(c Command, sub string, words []Word, depth int) {
 func gitScript(sub string, words []Word) (Word, bool) {
 	for _, o := range slices.Concat(gitScripts[sub], gitScripts[""]) {
 		w := words[0]
+		if script, ok := clustered(sub, o, words); ok {
+			return script, true
+		}
+		if name, value, given := strings.Cut(w.Text, "="); len(name) > len("--e") && name != o && strings.HasPrefix(o, name) { // shortened
+			if given {
+				return Word{Text: value, Known: w.Known}, true
+			} else if len(words) > 1 && o != "--open-files-in-pager" {
+				return words[1], true
+			}
+		}
 		switch {
 		case w.Text == o && o != "-O" && o != "--open-files-in-pager" && len(words) > 1:
 			return words[1], true
@@ -176,6 +192,40 @@ func gitScript(sub string, words []Word) (Word, bool) {
 		}
 	}
 	return Word{}, false
+}
+
+// gitFlags are the letters of options without a value that may stand before one of
+// [gitScripts] in a word.
+var gitFlags = map[string]string{"rebase": "iknqvfmprS", "difftool": "dgy", "grep": "aIirvwEGPFnlLzZcohWqp", "clone": "lsqvn"}
+
+func argumentless(sub, letters string) bool {
+	return letters != "" && strings.Trim(letters, gitFlags[sub]) == ""
+}
+
+// clustered returns the script of an option of one letter that stands behind flags in a word.
+func clustered(sub, option string, words []Word) (Word, bool) {
+	text := words[0].Text
+	if len(option) != 2 || len(text) < 3 || text[0] != '-' || text[1] == '-' {
+		return Word{}, false
+	}
+	flags, value, ok := strings.Cut(text[1:], option[1:])
+	switch {
+	case !ok, !argumentless(sub, flags):
+		return Word{}, false
+	case value != "":
+		return Word{Text: value, Known: words[0].Known}, true
+	case len(words) > 1 && option != "-O":
+		return words[1], true
+	}
+	return Word{}, false
+}
+
+// operands are the words after options.
+func operands(words []Word) []Word {
+	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+		words = words[1:]
+	}
+	return words
 }
 
 // configure judges git config: a setting that is written holds for later commands.

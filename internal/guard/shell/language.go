@@ -9,7 +9,7 @@ import (
 
 // languages are the programs whose words, or whose input, may be a program of
 // another language that runs commands. The texts in it are judged as mentioned.
-var languages = sync.OnceValue(set("node nodejs deno bun luajit tclsh wish expect osascript Rscript julia awk gawk mawk nawk busybox-awk sed gsed vi vim nvim vimdiff view ex ed emacs gdb lldb psql mysql sqlite3 ftp tar gtar bsdtar make gmake zip rsync scala groovy elixir erl tmux screen at batch crontab npm pnpm yarn docker podman nerdctl split sort rg less man socat nc ncat scp sftp nix go cargo"))
+var languages = sync.OnceValue(set("node nodejs deno bun luajit tclsh wish expect osascript Rscript julia awk gawk mawk nawk busybox-awk dc gnuplot ftp vi vim nvim vimdiff view ex ed emacs gdb lldb psql mysql sqlite3 ftp tar gtar bsdtar make gmake zip rsync scala groovy elixir erl tmux screen at batch crontab npm pnpm yarn docker podman nerdctl split sort rg less man socat nc ncat scp sftp nix go cargo"))
 
 // versioned are those whose names may end with a version.
 var versioned = sync.OnceValue(set("python pypy perl ruby php lua"))
@@ -59,6 +59,9 @@ var interpreters = sync.OnceValue(set("node nodejs deno bun luajit tclsh julia o
 // fed reports whether an interpreter runs a program that nobody can see: what another
 // program writes.
 func fed(c Command, program string, in input) bool {
+	if streamed(c, program, in) {
+		return true
+	}
 	if !interpreters()[program] && !versioned()[strings.TrimRight(program, "0123456789.")] {
 		return false
 	}

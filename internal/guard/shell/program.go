@@ -43,7 +43,7 @@ func identityCarrier(name string) (carrier, bool) {
 	case "setpriv", "capsh", "bwrap", "proot", "firejail", "nsenter":
 		return carrier{values: "tSGwrR", text: "c", longs: []string{"--target", "--reuid", "--regid", "--groups"}}, true
 	case "env", "genv":
-		return carrier{flags: "iv0", values: "uCPa", longs: []string{"--unset", "--chdir", "--argv0"}, text: "S", texts: []string{"--split-string"}, assigns: true}, true
+		return carrier{flags: "iv0", values: "uCPa", longs: []string{"--unset", "--chdir", "--argv0"}, text: "S", texts: []string{"--split-string"}, assigns: true, splits: true}, true
 	case "chroot":
 		return carrier{longs: []string{"--userspec", "--groups"}, skip: 1}, true
 	case "exec":
@@ -101,8 +101,6 @@ func limitCarrier(name string) (carrier, bool) {
 		return carrier{flags: "dimsu", values: "tw"}, true
 	case "entr", "watchexec", "hyperfine", "nodemon":
 		return carrier{flags: "acdnprsz", values: "weimr", joined: true}, true
-	case "start-stop-daemon":
-		return carrier{after: true}, true
 	}
 	return carrier{}, false
 }
@@ -117,7 +115,9 @@ func remoteCarrier(name string) (carrier, bool) {
 		return carrier{values: "lp", skip: 1, joined: true}, true
 	case "sshpass":
 		return carrier{flags: "ev", values: "pfdP"}, true
-	case "kubectl", "oc", "aws-vault", "doppler", "op", "mise", "chamber", "dotenv":
+	case "kubectl", "oc":
+		return carrier{after: true, verbs: []string{"exec", "run", "debug"}}, true
+	case "aws-vault", "doppler", "op", "mise", "chamber", "dotenv":
 		return carrier{after: true}, true
 	}
 	return carrier{}, false

@@ -131,7 +131,7 @@ func (s *scope) redirect(redirs []*syntax.Redirect, c *Command, in input) input 
 			if r.Op == syntax.RdrInOut {
 				c.Writes = append(c.Writes, s.word(r.Word))
 			}
-			in = input{redirected: true}
+			in = input{redirected: true, piped: stream(s.word(r.Word))}
 		case syntax.Hdoc, syntax.DashHdoc:
 			w := s.document(r)
 			in = input{redirected: true, known: w.Known, text: w.Text}
@@ -146,6 +146,9 @@ func (s *scope) redirect(redirs []*syntax.Redirect, c *Command, in input) input 
 			}
 		default: // all others write
 			c.Writes = append(c.Writes, s.word(r.Word))
+		}
+		if r.N != nil && r.N.Value == "0" && (r.Op == syntax.DplOut || r.Op == syntax.RdrOut) { // 0>&1
+			in = input{redirected: true}
 		}
 	}
 	return in
@@ -200,6 +203,7 @@ func qualified(w *syntax.Word) bool {
 // declare reads export and its like. One that names nothing shows what there is.
 func (s *scope) declare(d *syntax.DeclClause, c Command) {
 	s.below(d, input{})
+	s.literals(d)
 	if !slices.ContainsFunc(d.Args, func(a *syntax.Assign) bool { return a.Name != nil }) {
 		c.Words = []Word{{Text: d.Variant.Value, Known: true}}
 		for _, a := range d.Args {
@@ -303,12 +307,50 @@ func (s *scope) below(n syntax.Node, in input) {
 	inner := *s
 	inner.straight = false
 	syntax.Walk(n, func(n syntax.Node) bool {
-		if st, ok := n.(*syntax.Stmt); ok {
-			inner.stmt(st, in)
+		switch n := n.(type) {
+		case *syntax.Stmt:
+			inner.stmt(n, in)
+			return false
+		case *syntax.ProcSubst:
+			if n.Op == syntax.CmdOut { // it reads what the command writes
+				inner.stmts(n.Stmts, input{redirected: true, piped: true})
+				return false
+			}
+			inner.stmts(n.Stmts, input{})
 			return false
 		}
+		inner.arithmetic(n)
 		return true
 	})
+}
+
+// arithmetic reads the texts of a node that the shell evaluates as arithmetic, which runs
+// the substitutions in an index once more.
+func (s *scope) arithmetic(n syntax.Node) {
+	switch n := n.(type) {
+	case *syntax.ParamExp:
+		if n.Index != nil {
+			s.literals(n.Index)
+		}
+		if n.Slice != nil && n.Slice.Offset != nil {
+			s.literals(n.Slice.Offset)
+		}
+		if n.Slice != nil && n.Slice.Length != nil {
+			s.literals(n.Slice.Length)
+		}
+	case *syntax.ArithmExp:
+		s.literals(n.X)
+	case *syntax.CStyleLoop:
+		s.literals(n)
+	case *syntax.Assign:
+		if n.Index != nil {
+			s.literals(n.Index)
+		}
+	case *syntax.ArrayElem:
+		if n.Index != nil {
+			s.literals(n.Index)
+		}
+	}
 }
 
 // literals reads the quoted texts inside a node that the shell may evaluate again,

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -37,14 +38,55 @@ func (s *scope) output(st *syntax.Stmt) input {
 		return in
 	}
 	switch {
+	case parts[0] == "echo" && len(parts) > 1 && (parts[1] == "-n" || parts[1] == "-e" || parts[1] == "-ne" || parts[1] == "-en"):
+		text := strings.Join(parts[2:], " ")
+		if strings.Contains(parts[1], "e") {
+			return formatted(strings.ReplaceAll(text, "%", "%%"), nil, in)
+		} else if strings.Contains(text, `\`) {
+			return in
+		}
+		return input{redirected: true, known: true, text: text}
 	case parts[0] == "echo" && (len(parts) == 1 || !strings.HasPrefix(parts[1], "-") && !strings.Contains(strings.Join(parts, ""), `\`)):
 		return input{redirected: true, known: true, text: strings.Join(parts[1:], " ")}
-	case parts[0] == "printf" && len(parts) == 2 && !strings.ContainsAny(parts[1], `%\`):
-		return input{redirected: true, known: true, text: parts[1]}
-	case parts[0] == "printf" && len(parts) == 3 && (parts[1] == "%s" || parts[1] == `%s\n`):
-		return input{redirected: true, known: true, text: parts[2]}
+	case parts[0] == "printf" && len(parts) > 1 && !strings.HasPrefix(parts[1], "-"):
+		return formatted(parts[1], parts[2:], in)
 	}
 	return in
+}
+
+// formatted is what printf writes, if it is plain to see.
+func formatted(format string, args []string, otherwise input) input {
+	if strings.Contains(format, `\c`) || !onlyStrings(format) {
+		return otherwise
+	}
+	var out strings.Builder
+	for {
+		text, used, err := expand.Format(nil, format, args)
+		if err != nil {
+			return otherwise
+		}
+		out.WriteString(text)
+		if args = args[min(used, len(args)):]; used == 0 || len(args) == 0 || out.Len() > maxValue {
+			break
+		}
+	}
+	if out.Len() > maxValue || strings.ContainsRune(out.String(), Unknown) {
+		return otherwise
+	}
+	return input{redirected: true, known: true, text: strings.TrimRight(out.String(), "\n")}
+}
+
+// onlyStrings reports whether a format of printf has no other marks than %s, %d and %%.
+func onlyStrings(format string) bool {
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			continue
+		}
+		if i++; i >= len(format) || strings.IndexByte("sd%", format[i]) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // redirectText is the text that a here-document gives a command.

@@ -25,6 +25,9 @@ type Word struct {
 	Glob bool
 	// Listed says that what is unknown are names that a program has found here.
 	Listed bool
+	// Program says that the command reads it as a text of a language, such as a pattern or a
+	// program of awk: it does not name a file.
+	Program bool
 	// Any are the values that it takes one after the other, as a loop's variable does;
 	// Text is unknown then.
 	Any []Word

@@ -1,0 +1,128 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// readsCommands reports whether a program takes commands from its input, by which it may run
+// other programs.
+func readsCommands(program string, words []Word) bool {
+	switch program {
+	case "ed", "red", "dc", "gdb", "lldb", "gnuplot", "ftp", "lftp", "tclsh", "expect", "wish", "ex", "at", "batch":
+		return true
+	case "vi", "vim", "nvim", "view":
+		return slices.ContainsFunc(words, func(w Word) bool {
+			return strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.ContainsAny(w.Text, "esE") || w.Text == "-"
+		})
+	}
+	return false
+}
+
+// programFiles are the options of a program whose value is a file with a program.
+func programFiles(program string) (textOptions, bool) {
+	switch program {
+	case "awk", "gawk", "mawk", "nawk":
+		return textOptions{short: "fiEl", values: "vFe", long: map[string]byte{"--file": 'f', "--include": 'i', "--exec": 'E', "--load": 'l'}}, true
+	case "vim", "vi", "nvim", "view", "ex":
+		return textOptions{short: "Ssuc", values: "tTwWU"}, true
+	case "gdb", "lldb":
+		return textOptions{short: "xsX", long: map[string]byte{"--command": 'x', "--init-command": 'x', "--source": 's'}}, true
+	case "psql", "tclsh", "expect", "php", "dc":
+		return textOptions{short: "f", values: "cdhUpv", long: map[string]byte{"--file": 'f'}}, true
+	case "ruby", "perl", "node", "lua", "deno", "bun":
+		return textOptions{short: "rlI", long: map[string]byte{"--require": 'r', "--import": 'r'}}, true
+	case "emacs":
+		return textOptions{short: "l", long: map[string]byte{"--load": 'l', "--script": 'l'}}, true
+	case "at", "tmux":
+		return textOptions{short: "f", values: "qtLS"}, true
+	}
+	return textOptions{}, false
+}
+
+// streamed reports whether a program runs a program that another one writes, or one that
+// comes from its input.
+func streamed(c Command, program string, in input) bool {
+	words := c.Words[1:]
+	unseen := in.redirected && in.piped && !in.known
+	if unseen && readsCommands(program, words) {
+		return true
+	}
+	found := false
+	note := func(w Word) {
+		switch {
+		case w.Text == "-" || w.Text == "/dev/stdin":
+			found = found || unseen
+		case stream(w):
+			found = true
+		}
+	}
+	if options, ok := programFiles(program); ok {
+		options.each(words, func(_ byte, _ int, w Word) { note(w) })
+	}
+	switch program {
+	case "sqlite3": // it has long options with one dash
+		for i, w := range words {
+			if i > 0 && strings.HasSuffix(words[i-1].Text, "-init") {
+				note(w)
+			}
+		}
+	case "crontab", "gnuplot", "tclsh", "expect", "bc":
+		for _, w := range words {
+			note(w)
+		}
+	}
+	return found
+}
+
+// peers judges the programs that socat and netcat start, whose input is the network.
+func (r *reader) peers(c Command, program string, depth int) {
+	inner := behind(c, program)
+	inner.Words, inner.Reads, inner.Writes, inner.More = nil, nil, nil, false
+	network := input{redirected: true, piped: true}
+	run := func(script Word) { r.text(inner, script, network, depth) }
+	if program == "socat" {
+		for _, w := range c.Words[1:] {
+			for address := range strings.SplitSeq(w.Text, "!!") {
+				kind, script, ok := strings.Cut(address, ":")
+				if !ok || !slices.Contains([]string{"exec", "system", "shell"}, strings.ToLower(kind)) {
+					continue
+				}
+				script, _, _ = strings.Cut(script, ",")
+				run(wordOf(script))
+			}
+		}
+		return
+	}
+	options := textOptions{short: "ec", values: "gGiopPqswxXmMIOTV", long: map[string]byte{"--exec": 'e', "--sh-exec": 'e', "--lua-exec": 'l'}}
+	options.each(c.Words[1:], func(letter byte, _ int, w Word) {
+		if letter == 'c' && w.Known && !strings.ContainsAny(w.Text, "/ ") && !isShell(w.Text) { // a flag of some
+			return
+		}
+		run(w)
+	})
+}
+
+// daemon judges the program that start-stop-daemon starts: one option names it, and its
+// words stand behind --.
+func (r *reader) daemon(c Command, in input, depth int) {
+	options := textOptions{short: "xa", values: "pnugcdrkPNIRsTO", long: map[string]byte{
+		"--exec": 'x', "--startas": 'a', "--pidfile": 'p', "--name": 'p', "--user": 'p', "--group": 'p', "--chuid": 'p', "--chdir": 'p', "--chroot": 'p', "--nicelevel": 'p', "--signal": 'p', "--retry": 'p', "--umask": 'p', "--output": 'p',
+		"--start": 0, "--stop": 0, "--status": 0,
+	}}
+	var named *Word
+	rest := options.each(c.Words[1:], func(letter byte, _ int, w Word) {
+		if named == nil || letter == 'a' {
+			named = &w
+		}
+	})
+	if named == nil {
+		return
+	}
+	inner := behind(c, "start-stop-daemon")
+	inner.Reads, inner.Writes, inner.Words = nil, nil, []Word{*named}
+	for _, i := range rest {
+		inner.Words = append(inner.Words, c.Words[1+i])
+	}
+	r.command(inner, in, depth+1)
+}

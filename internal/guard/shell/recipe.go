@@ -1,0 +1,64 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// makeOptions are the options of make that give it recipes.
+var makeOptions = textOptions{
+	short: "fE", values: "CIoW", attached: "jlO",
+	long: map[string]byte{"--eval": 'E', "--file": 'f', "--makefile": 'f', "--directory": 'C', "--include-dir": 'C'},
+}
+
+func isMake(program string) bool {
+	return slices.Contains([]string{"make", "gmake", "bmake", "remake", "nmake"}, program)
+}
+
+// recipes judges the recipes that the words of make, or its input, give it. They are
+// written in a language with its own variables and functions, so what they run is not
+// known; a command that stands in them is judged as well.
+func (r *reader) recipes(c *Command, in input, depth int) {
+	inner := behind(*c, "make")
+	inner.Words, inner.Reads, inner.Writes, inner.More = nil, nil, nil, false
+	makeOptions.each(c.Words[1:], func(letter byte, _ int, w Word) {
+		switch {
+		case letter == 'E':
+			c.Hidden = "it runs recipes that stand on its command line"
+			r.recipe(inner, w.Text, depth)
+		case w.Text == "-" || stream(w):
+			c.Hidden = "it runs recipes that come from its input or from another program"
+			if in.known {
+				r.recipe(inner, in.text, depth)
+			}
+		}
+	})
+}
+
+// recipe judges the commands that stand in recipes.
+func (r *reader) recipe(c Command, text string, depth int) {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, `\ `, " "), string(Unknown), "$unknown")
+	for line := range strings.SplitSeq(text, "\n") {
+		for part := range strings.SplitSeq(line, ";") {
+			r.mention(c, strings.TrimLeft(part, " \t@+-"), depth)
+			for _, mark := range []string{":", "=", "$(shell", "${shell"} {
+				if _, rest, ok := strings.Cut(part, mark); ok {
+					r.mention(c, strings.TrimRight(strings.TrimLeft(rest, " \t@+-="), ")}"), depth)
+				}
+			}
+		}
+	}
+}
+
+// makeFlags judges the variables that hold options of make.
+func (r *reader) makeFlags(c Command, name string, value Word, depth int) {
+	switch {
+	case name == "MAKEFILES":
+		if !value.Known || stream(value) || value.Text == "-" {
+			r.hide(c, "it sets MAKEFILES, whose recipes make runs")
+		}
+	case value.Text == string(Unknown), strings.Contains(value.Text, "eval"), strings.Contains(value.Text, "-E"), strings.Contains(value.Text, "-f"), strings.Contains(value.Text, "file"), strings.Contains(value.Text, "SHELL"):
+		r.recipe(c, value.Text, depth)
+		r.hide(c, "it sets "+name+", by which make runs recipes")
+	}
+}

@@ -1,0 +1,136 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// textOptions are the options of a program that takes programs of a language, or the
+// names of their files.
+type textOptions struct {
+	short    string          // letters of the options of interest; they have a value
+	values   string          // letters of other options with a value
+	attached string          // letters of options that take what follows in their word as their value, and no other word
+	long     map[string]byte // long options with a value, and the letter of each
+}
+
+// each calls found for each option of interest, with the index of its value in words, or
+// of the word that holds it. It returns the indexes of the words that are no options.
+func (o textOptions) each(words []Word, found func(letter byte, i int, value Word)) (rest []int) {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case w.Text == "--" && w.Known:
+			for i++; i < len(words); i++ {
+				rest = append(rest, i)
+			}
+		case len(w.Text) < 2 || w.Text[0] != '-' || w.Any != nil:
+			rest = append(rest, i)
+		case strings.HasPrefix(w.Text, "--"):
+			letter, value, given := o.longOption(w.Text)
+			switch {
+			case letter == 0:
+			case given:
+				o.call(found, letter, i, wordOf(value))
+			case i+1 < len(words):
+				i++
+				o.call(found, letter, i, words[i])
+			}
+		default:
+			i = o.cluster(words, i, found)
+		}
+	}
+	return rest
+}
+
+// call calls found if an option is of interest.
+func (o textOptions) call(found func(byte, int, Word), letter byte, i int, value Word) {
+	if strings.IndexByte(o.short, letter) >= 0 {
+		found(letter, i, value)
+	}
+}
+
+// longOption returns the letter of a long option, which may be shortened, and its value.
+func (o textOptions) longOption(text string) (letter byte, value string, given bool) {
+	name, value, given := strings.Cut(text, "=")
+	if letter, ok := o.long[name]; ok {
+		return letter, value, given
+	}
+	for long, letter := range o.long {
+		if len(name) > len("--") && strings.HasPrefix(long, name) {
+			return letter, value, given
+		}
+	}
+	return 0, "", false
+}
+
+// cluster reads options of one letter in one word. It returns the index of the last word
+// that it used.
+func (o textOptions) cluster(words []Word, i int, found func(letter byte, i int, value Word)) int {
+	text := words[i].Text
+	for at := 1; at < len(text); at++ {
+		letter := text[at]
+		switch {
+		case strings.IndexByte(o.attached, letter) >= 0:
+			return i
+		case strings.IndexByte(o.short+o.values, letter) < 0:
+			continue
+		case at+1 < len(text):
+			o.call(found, letter, i, wordOf(text[at+1:]))
+			return i
+		case i+1 < len(words):
+			o.call(found, letter, i+1, words[i+1])
+			return i + 1
+		}
+	}
+	return i
+}
+
+// program marks a word of a command as a text in a language of its program: it names no file.
+func (c *Command) program(i int) {
+	if i < len(c.Words) && !c.Words[i].Program {
+		c.Words = slices.Clone(c.Words)
+		c.Words[i].Program = true
+	}
+}
+
+// patternFirst are the programs whose first word is a pattern or a program, unless an
+// option of interest gives one, and the options whose value is one.
+func patternFirst(name string) (textOptions, bool) {
+	switch name {
+	case "grep", "egrep", "fgrep", "ggrep":
+		return textOptions{short: "ef", values: "ABCdDm", long: map[string]byte{"--regexp": 'e', "--file": 'f', "--after-context": 'A', "--before-context": 'A', "--context": 'A', "--max-count": 'A', "--directories": 'A'}}, true
+	case "rg":
+		return textOptions{short: "ef", values: "ABCdgjmMrtTE", long: map[string]byte{"--regexp": 'e', "--file": 'f', "--glob": 'A', "--type": 'A', "--max-count": 'A', "--after-context": 'A', "--before-context": 'A'}}, true
+	case "awk", "gawk", "mawk", "nawk":
+		return textOptions{short: "vefiEl", values: "F", long: map[string]byte{"--source": 'e', "--file": 'f', "--include": 'i', "--exec": 'E', "--load": 'l', "--assign": 'v', "--field-separator": 'F'}}, true
+	case "jq":
+		return textOptions{short: "f", values: "L", long: map[string]byte{"--from-file": 'f'}}, true
+	}
+	return textOptions{}, false
+}
+
+// patterns marks the words of a command that are patterns or programs.
+func (r *reader) patterns(c *Command, program string) {
+	options, ok := patternFirst(program)
+	if !ok {
+		return
+	}
+	given := false
+	rest := options.each(c.Words[1:], func(letter byte, i int, _ Word) {
+		given = given || letter != 'v'
+		if letter == 'e' || letter == 'v' {
+			c.program(i + 1)
+		}
+	})
+	if given || len(rest) == 0 {
+		return
+	}
+	first := c.Words[rest[0]+1]
+	if first.Text == string(Unknown) && strings.HasSuffix(program, "awk") {
+		c.Hidden = "it runs a program of awk that is not known"
+	}
+	if first.Known || !first.Split {
+		c.program(rest[0] + 1)
+	}
+}
