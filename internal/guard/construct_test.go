@@ -78,6 +78,19 @@ func TestConstructsThatRunTextAreSeen(t *testing.T) {
 	}
 }
 
+// TestBracesBeforeAVariableAreJudged holds scripts that ended the guard with a panic: words
+// in braces before a variable whose value the guard looks up.
+func TestBracesBeforeAVariableAreJudged(t *testing.T) {
+	p := policy(t, "dangerous-command")
+	for script, want := range map[string]guard.Action{
+		"echo {a,b}; rm -rf $HOME": guard.Deny, "echo {a,b} $x; x=1": guard.Allow, "a=({a,b}); x=-f; git push $x {c,d}": guard.Deny, "git push {-f,x} \"$HOME\"": guard.Deny,
+	} {
+		if v := p.Decide(shellCall(script)); v.Action != want {
+			t.Errorf("%s: got %s by %q (%s), want %s", script, v.Action, v.Rule, v.Reason, want)
+		}
+	}
+}
+
 // TestConstructsThatRunNothingAreAllowed holds plain uses of the same constructs.
 func TestConstructsThatRunNothingAreAllowed(t *testing.T) {
 	p := policy(t, "dangerous-command", "protected-branch", "secrets-reading")

@@ -12,7 +12,7 @@ import (
 func FuzzPlain(f *testing.F) {
 	for _, seed := range []string{
 		"git status", " git  push --force origin 'a b' \"c;d\" ", "if", "a=b c", "echo a=b", "echo {a,b}", "echo ''x\"\"", "sh -c 'git push -f'", "env A=b eval 'x y'", "time ls", "export A", "exec ls", "x +(a)", "a@b =ls", "echo =~/x", "cd a/../b",
-		"git -c alias.x='push -f' x", "1 2", "a:b::", "%1", "ls -- -a", "let x=1", "[ a ]", "function f", "select x", "coproc cat", "nice -n5 rm -rf /", "echo \"a\nb\"", "echo 'a",
+		"git -c alias.x='push -f' x", "1 2", "a:b::", "%1", "ls -- -a", "let x=1", "[ a ]", "function f", "select x", "coproc cat", "nice -n5 rm -rf /", "echo \"a\nb\"", "echo 'a", "0 '\x85'",
 	} {
 		f.Add(seed)
 	}

@@ -42,11 +42,12 @@ func (s *scope) words(list []*syntax.Word) []Word {
 			out = append(out, values...)
 			continue
 		}
-		if !syntax.SplitBraces(w) {
+		split := &syntax.Word{Parts: slices.Clone(w.Parts)} // the tree stays as it is: it is walked again
+		if !syntax.SplitBraces(split) {
 			out = append(out, s.word(w))
 			continue
 		}
-		for each, err := range expand.BracesSeq(nil, w) {
+		for each, err := range expand.BracesSeq(nil, split) {
 			if err != nil || len(out) >= maxWords {
 				out = append(out, Word{Text: string(Unknown), Split: true})
 				break
