@@ -130,7 +130,7 @@ func TestOtherInputsAreSeenThrough(t *testing.T) {
 	for _, input := range []string{
 		`{"commands":["ls","git push -f"]}`, `{"command":"git","args":["push","-f"]}`, `{"cmd":["bash","-lc","git push -f"]}`, `{"action":{"command":["git","push","-f"]}}`, `{"Command":"git push -f"}`, `{"chars":"git push -f\n"}`,
 		`{"command":["cat","config"],"workdir":"/home/u/.ssh"}`, `{"command":"cat config","cwd":"/home/u/.ssh"}`, `{"filePath":"/home/u/.ssh/config"}`, `{"edits":[{"path":"a"},{"file_path":".env"}]}`, `{"uri":"file:///home/u/.ssh/config"}`,
-		`{"input":"*** Begin Patch\n*** Update File: .env\n+x"}`, `{"command":["apply_patch","*** Begin Patch\n*** Add File: .env\n+x"]}`, `{"command":"gi\u0000t push -f"}`, `{"command":["git","push\u0000","-f"]}`, `{"file_path":"/home/u/.ssh\u0000/config"}`, `{"file_path":"~/.ssh/config"}`,
+		`{"input":"*** Begin Patch\n*** Update File: /home/u/.ssh/config\n+x"}`, `{"command":["apply_patch","*** Begin Patch\n*** Add File: /home/u/.ssh/config\n+x"]}`, `{"command":"gi\u0000t push -f"}`, `{"command":["git","push\u0000","-f"]}`, `{"file_path":"/home/u/.ssh\u0000/config"}`, `{"file_path":"~/.ssh/config"}`,
 		`{"a":{"b":{"c":{"command":"git push -f"}}}}`, `{"shell_command":"git push -f"}`, `{"source":"/home/u/.ssh/config","destination":"/tmp/x"}`,
 	} {
 		req := guard.Request{Tool: "t", Input: []byte(input), Home: "/home/u", Dir: "/home/u/repo"}

@@ -35,4 +35,14 @@ func TestEverydayCommandsPass(t *testing.T) {
 }
 
 // asked are the everyday commands that the guard holds up on purpose, with the rule.
-var asked = map[string]string{}
+var asked = map[string]string{
+	// What a variable or a program puts in is not known, and these read or remove what it names.
+	`tmp=$(mktemp -d); trap 'rm -rf "$tmp"' EXIT; cp -r src "$tmp/"`:                          "remove-root",
+	`[ -f "$pidfile" ] && kill "$(cat "$pidfile")" && rm -f "$pidfile"`:                       "secret-file",
+	`while IFS=, read -r name url; do curl -sSL "$url" -o "downloads/$name"; done < urls.csv`: "secret-file",
+	`parallel -j4 'gzip -k {}' ::: *.log`:                                                     "secret-file",
+	`kill $(lsof -t -i:3000)`:                                                                 "kill-all",
+	`./server & pid=$!; sleep 2; curl -s localhost:8080; kill "$pid"; wait "$pid" || true`:    "kill-all",
+	`env | grep -c '^CI'`: "secret-environment-all",
+	`sudo apt-get update && sudo apt-get install -y build-essential`: "become-root",
+}

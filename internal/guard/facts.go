@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"gascity/internal/guard/shell"
@@ -123,6 +124,10 @@ func (f *facts) consider(c *compiled, t truth) {
 // argumentsOf are the files that the words of a command may name.
 func (r *room) argumentsOf(c *shell.Command, req *Request) []file {
 	files := r.free()
+	if c.More && c.Listed { // names that a program has found here
+		files = append(files, r.fileOf(&shell.Word{Text: "./" + string(shell.Unknown), Listed: true}, nil, req))
+	}
+	made := target(c)
 	for i, w := range c.Words {
 		if i == 0 || w.Program {
 			continue
@@ -135,8 +140,30 @@ func (r *room) argumentsOf(c *shell.Command, req *Request) []file {
 			inner.Text, inner.Known = text, w.Known || !strings.ContainsRune(text, shell.Unknown) && !w.Split
 			files = r.filesOf(files, inner, c.Folders, req)
 		}
+		for at := range files {
+			if files[at].word == 0 {
+				files[at].word, files[at].made = i, i == made
+			}
+		}
 	}
 	return files
+}
+
+// target is the word of a command that names what the command only writes: the last of
+// those that copy. Zero is none.
+func target(c *shell.Command) int {
+	last := len(c.Words) - 1
+	switch {
+	case c.More || last < 2 || !slices.Contains([]string{"cp", "mv", "install", "ln"}, programOf(c.Words[0])):
+		return 0
+	case slices.ContainsFunc(c.Words, func(w shell.Word) bool {
+		return w.Split || w.Any != nil || !w.Known && strings.HasPrefix(w.Text, "-") || strings.HasPrefix(w.Text, "-t") || strings.HasPrefix(w.Text, "--t")
+	}):
+		return 0
+	case strings.HasPrefix(c.Words[last].Text, "-"):
+		return 0
+	}
+	return last
 }
 
 // attached are the texts in a word that may name files too: --file=path, -Ipath,
@@ -215,27 +242,63 @@ func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 		t = min(t, term.among(words, cmd.More).not())
 	}
 	if len(c.places) > 0 && t != no {
-		found := c.places.truth(f, func(m match, _ fileKind) bool { return m > apart })
-		if cmd.More {
+		found := c.places.used(f, c.Access, anyMatch)
+		if cmd.More && !cmd.Listed {
 			found = max(found, maybe)
 		}
 		t = min(t, found)
 	}
+	if t == maybe && !cmd.More && c.onlyTwice(f, words) {
+		return no
+	}
 	return t
+}
+
+func anyMatch(m match, _ fileKind) bool { return m > apart }
+
+// onlyTwice reports whether the rule would hold only if one word, of which nothing is known,
+// were an option and a file or another argument at once.
+func (c *compiled) onlyTwice(f *facts, words []shell.Word) bool {
+	single := func(w shell.Word) bool {
+		return !w.Known && !w.Split && w.Any == nil && !w.Glob && strings.HasPrefix(w.Text, string(shell.Unknown))
+	}
+	at := slices.IndexFunc(f.command.Words, single)
+	if at <= 0 || slices.ContainsFunc(f.command.Words[at+1:], single) {
+		return false
+	}
+	left := slices.DeleteFunc(slices.Clone(words), single)
+	missing := func(t term) bool { return t.among(left, false) == no }
+	option := func(t term) bool { return len(t.globs) == 0 && missing(t) }
+	argument := func(t term) bool { return len(t.options) == 0 && missing(t) }
+	needs := func(kind func(term) bool) bool {
+		return slices.ContainsFunc(c.all, kind) || len(c.any) > 0 && !slices.ContainsFunc(c.any, func(t term) bool { return !kind(t) })
+	}
+	switch {
+	case !needs(option):
+		return false
+	case needs(argument):
+		return true
+	}
+	for i := range f.files {
+		if f.files[i].word != at && c.places.of(&f.files[i], f.home, anyMatch) != no {
+			return false
+		}
+	}
+	return len(c.places) > 0
 }
 
 // names says whether one of the files of a part is one of the rule's. How a program
 // uses its arguments is known of some only.
 func (c *compiled) names(f *facts) truth {
 	access := f.access
-	if f.command != nil && c.Access == Write && onlyReads(f.program) {
+	if f.command != nil && c.Access == Write && (onlyReads(f.program) || readsHere(f.program, f.command)) {
 		return no
 	}
 	if c.Access != "" && access != "" && c.Access != access {
 		return no
 	}
 	writes := access == Write || c.Access == Write
-	t := c.places.truth(f, func(m match, kind fileKind) bool {
+	t := c.places.used(f, c.Access, func(m match, kind fileKind) bool {
 		switch {
 		case m >= about:
 			return true
@@ -254,6 +317,21 @@ func (c *compiled) names(f *facts) truth {
 
 // places are those that a rule is about.
 type places []place
+
+// used is truth, without the files that a command is known not to use in that way: one that
+// copies only writes the last, and reads the others.
+func (ps places) used(f *facts, access Access, counts func(m match, kind fileKind) bool) truth {
+	if access == "" || access == Write && f.program == "mv" || !slices.ContainsFunc(f.files, func(f file) bool { return f.made }) {
+		return ps.truth(f, counts)
+	}
+	t := no
+	for i := range f.files {
+		if f.files[i].made == (access == Write) {
+			t = max(t, ps.of(&f.files[i], f.home, counts))
+		}
+	}
+	return t
+}
 
 // truth says whether one of the files is there. counts decides which matches that
 // are not certain do.

@@ -125,7 +125,7 @@ func termOf(text string) term {
 	const bar = "\x01" // one that is meant
 	for each := range strings.SplitSeq(strings.ReplaceAll(text, `\|`, bar), "|") {
 		each = strings.ReplaceAll(each, bar, "|")
-		if len(each) > 1 && each[0] == '-' {
+		if len(each) > 1 && each[0] == '-' && !strings.ContainsAny(each, "*?") {
 			t.options = append(t.options, each)
 		} else {
 			t.globs = append(t.globs, each)

@@ -53,7 +53,7 @@ func (p *part) incidental(fallback Action) bool {
 
 // hidden is the verdict on what a part hides; without an action if it hides nothing.
 func (p *part) hidden() Verdict {
-	if p.command == nil || p.command.Hidden == "" || p.command.Mentioned {
+	if p.command == nil || p.command.Hidden == "" {
 		return Verdict{}
 	}
 	return Verdict{Action: Ask, Rule: RuleHidden, Reason: p.command.Hidden, Part: p.name()}
@@ -101,6 +101,19 @@ func habitOf(program string) habit {
 		return seeks
 	}
 	return tells
+}
+
+// readsHere reports whether a program that may change files does not with these words.
+func readsHere(program string, c *shell.Command) bool {
+	switch program {
+	case "awk", "gawk", "mawk", "nawk":
+		return true
+	case "sed", "gsed", "sort":
+		return !slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool {
+			return !w.Known && !w.Program || strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "io") || strings.HasPrefix(w.Text, "-s") && program == "sed"
+		})
+	}
+	return false
 }
 
 // onlyReads reports whether a program changes none of the files that its words

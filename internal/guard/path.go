@@ -75,6 +75,8 @@ type file struct {
 	kind  fileKind
 	whole string // of a pattern: its text
 	doubt bool   // it depends on where the script is then
+	word  int    // of a command: which of its words names it
+	made  bool   // the command only writes it, as the last word of cp
 	any   []file // the values that it takes one after the other
 }
 

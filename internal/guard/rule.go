@@ -18,7 +18,7 @@ type Rule struct {
 	None     []string `toml:"none" json:"none,omitempty" doc:"None of these may be among the words."`
 
 	Paths  []string `toml:"paths" json:"paths,omitempty" doc:"Patterns of files: **/.env, ~/.ssh/**. With commands: of their arguments."`
-	Access Access   `toml:"access" json:"access,omitempty" doc:"read or write: only files that a redirection or a tool of that kind uses so. Empty is both."`
+	Access Access   `toml:"access" json:"access,omitempty" doc:"read or write: only files that are used so, as far as that is known: by a redirection, by a tool, or as the source or the target of cp, mv, install and ln. Empty is both."`
 
 	Line int `toml:"-" json:"line,omitempty"` // of its table in its file; zero is not known
 }

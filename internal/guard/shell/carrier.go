@@ -20,7 +20,9 @@ type carrier struct {
 	inert    []string // options with which it runs nothing
 	optional bool     // without a command it runs a shell, from its input
 	after    bool     // the command stands after --
+	behind   []string // the command stands after one of these words
 	verbs    []string // without one of these words it runs nothing; none is no such condition
+	each     bool     // each of its words is a script
 	splits   bool     // the value of its text options is split into words, as by env -S
 }
 
@@ -44,6 +46,15 @@ func (r *reader) carried(c Command, program string, k carrier, in input, depth i
 	}
 	for _, words := range load.doubts {
 		r.doubted(inner, words, in, depth)
+	}
+	if k.after && len(load.words) == 0 && !load.inert {
+		r.tails(c, program, c.Words[1:], depth)
+	}
+	if k.each {
+		for _, w := range load.words {
+			r.text(inner, w, in, depth)
+		}
+		return
 	}
 	switch {
 	case load.unknown != nil, load.inert, r.full:
@@ -91,6 +102,13 @@ func (k carrier) load(words []Word) load {
 	var l load
 	if k.withoutVerb(words) {
 		return load{inert: true}
+	}
+	if len(k.behind) > 0 {
+		at := slices.IndexFunc(words, func(w Word) bool { return slices.Contains(k.behind, w.Text) })
+		if at < 0 {
+			return load{inert: true}
+		}
+		words = words[at+1:]
 	}
 	skip := k.skip
 	for len(words) > 0 {

@@ -91,6 +91,7 @@ func (r *reader) other(c Command, program string, in input, depth int) {
 		r.add(c)
 		r.interpreted(c, program, in, depth)
 		r.tails(c, program, c.Words[1:], depth)
+		r.fedShell(c, program, in, depth)
 		return
 	}
 	r.carried(c, program, k, in, depth)
@@ -114,6 +115,8 @@ func (r *reader) languages(c *Command, program string, in input, depth int) {
 		r.peers(*c, program, depth)
 	case program == "start-stop-daemon":
 		r.daemon(*c, in, depth)
+	case program == "nix", program == "mvn", program == "mvnw":
+		r.named(*c, program, depth)
 	default:
 		r.callbacks(c, program, depth)
 	}
@@ -190,6 +193,9 @@ func (r *reader) parallel(c Command, in input, depth int) {
 			inner.Words, inner.More = marked, true
 			r.command(inner, input{redirected: true}, depth+1)
 			return
+		}
+		if marked[0].Known != words[0].Known { // what is replaced is one word, and quoted
+			marked[0] = Word{Text: strings.ReplaceAll(marked[0].Text, string(Unknown), `"$unknown"`), Known: true}
 		}
 		r.text(inner, marked[0], input{redirected: true}, depth)
 		r.text(inner, Word{Text: words[0].Text + ` "$word"`, Known: words[0].Known}, input{redirected: true}, depth)

@@ -41,6 +41,12 @@ func (s *scope) environ(a *syntax.Assign) {
 		return
 	}
 	c := s.place(a.Name.Value + "=" + s.text(a.Value))
+	switch a.Name.Value {
+	case "BASH_ALIASES":
+		s.reader.text(behind(c, "alias"), s.word(a.Value), input{}, s.depth)
+	case "BASH_CMDS":
+		s.reader.hide(c, "it gives a name to another program")
+	}
 	s.reader.variable(c, a.Name.Value, s.word(a.Value), s.depth)
 }
 
@@ -85,7 +91,7 @@ func (r *reader) expansions(c Command, w Word, depth int) {
 		return
 	}
 	text := strings.ReplaceAll(w.Text, string(Unknown), "$unknown")
-	r.mention(c, ": <<GC_END_OF_TEXT\n"+text+"\nGC_END_OF_TEXT\n", depth)
+	r.mentionStrictly(c, ": <<GC_END_OF_TEXT\n"+text+"\nGC_END_OF_TEXT\n", depth)
 }
 
 // folder notes that the script changes to a folder.

@@ -255,5 +255,28 @@ func (r *reader) configure(c Command, words []Word, depth int) (why string) {
 		}
 		return ""
 	}
+	if lasting(plain[0].Text, plain[1]) {
+		r.setting(c, plain[0].Text, plain[1], depth)
+		return "it makes a program one of git's commands, also for later"
+	}
 	return r.setting(c, plain[0].Text, plain[1], depth)
+}
+
+// lasting reports whether a setting that is written makes a program one that git runs later:
+// one of those that nobody sets for comfort, or one by a path or through a shell.
+func lasting(key string, value Word) bool {
+	key = strings.ToLower(key)
+	if !slices.ContainsFunc(scriptSettings, func(pattern string) bool {
+		ok, err := path.Match(pattern, strings.ReplaceAll(key, "/", "|"))
+		return ok && err == nil
+	}) {
+		return false
+	}
+	switch value.Text {
+	case "", "true", "false", "cat", "less", "more", "delta":
+		return false
+	}
+	comfort := strings.HasSuffix(key, "editor") || strings.HasPrefix(key, "pager.") || key == "core.pager" || strings.HasSuffix(key, ".helper") || key == "gpg.program" || strings.HasPrefix(key, "filter.lfs.") || strings.Contains(key, "tool.")
+	first, _, _ := strings.Cut(strings.TrimPrefix(value.Text, "!"), " ")
+	return !comfort || strings.Contains(first, "/") || isShell(first)
 }

@@ -45,11 +45,19 @@ func (r *reader) interpreted(c Command, program string, in input, depth int) {
 	}
 	inner := behind(c, program)
 	inner.Words, inner.Reads, inner.Writes, inner.More = nil, nil, nil, false
+	texts := make([]string, 0, len(c.Words))
 	for _, w := range c.Words[1:] {
-		r.mentions(inner, w.Text, depth)
+		texts = append(texts, w.Text)
 	}
 	if in.known {
-		r.mentions(inner, in.text, depth)
+		texts = append(texts, in.text)
+	}
+	for _, text := range texts {
+		r.mentions(inner, text, depth)
+		r.calls(inner, program, strings.ReplaceAll(text, string(Unknown), "$unknown"), depth)
+		for script := range shellEscapes(program, text) {
+			r.mentionStrictly(inner, strings.ReplaceAll(script, string(Unknown), "$unknown"), depth)
+		}
 	}
 }
 
@@ -140,6 +148,11 @@ func (r *reader) tails(c Command, program string, words []Word, depth int) {
 	c.Words, c.Reads, c.Writes, c.More = nil, nil, nil, false
 	for i := range words[:min(len(words), maxTails)] {
 		if i+1 < len(words) && words[i].Known && !strings.HasPrefix(words[i].Text, ".") && !strings.HasPrefix(words[i].Text, "-") && (isShell(lastPart(words[i].Text)) || commands[lastPart(words[i].Text)]) {
+			if isShell(lastPart(words[i].Text)) && strings.HasPrefix(words[i+1].Text, "-") { // it is one: what it hides counts
+				c.Words = words[i:]
+				r.command(c, input{redirected: true}, depth+1)
+				continue
+			}
 			r.doubted(c, words[i:], input{redirected: true}, depth)
 		}
 	}

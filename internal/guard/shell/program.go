@@ -36,8 +36,12 @@ func identityCarrier(name string) (carrier, bool) {
 		return carrier{longs: []string{"--user"}}, true
 	case "sg":
 		return carrier{text: "c", skip: 1}, true
-	case "gosu", "su-exec", "setuidgid", "chpst":
-		return carrier{values: "ubeolmdcnP", skip: 1}, true
+	case "gosu", "su-exec", "setuidgid", "s6-setuidgid", "envuidgid", "s6-envuidgid", "envdir", "s6-envdir", "setlock", "pgrphack", "with-contenv":
+		return carrier{values: "ubeolmdcnP", skip: carriedWords(name)}, true
+	case "chpst":
+		return carrier{flags: "vPVr012", values: "ubeolmdcnf/C"}, true
+	case "setarch", "x86_64", "i386", "i686", "aarch64", "uname26":
+		return carrier{flags: "BFILRSTXZ3v", values: "p"}, true
 	case "unshare":
 		return carrier{flags: "rmunpUiCTfk", values: "wRSG", longs: []string{"--root", "--wd", "--setuid", "--setgid", "--map-user", "--map-group", "--propagation"}}, true
 	case "setpriv", "capsh", "bwrap", "proot", "firejail", "nsenter":
@@ -74,7 +78,11 @@ func limitCarrier(name string) (carrier, bool) {
 	case "chrt":
 		return carrier{flags: "abdfiormRv", values: "TPD", skip: 1}, true
 	case "taskset", "faketime":
-		return carrier{flags: "ac", skip: 1}, true
+		return carrier{flags: "acfm", values: "p", longs: []string{"--exclude-monotonic"}, skip: 1}, true
+	case "mispipe", "concurrently", "npm-run-all", "run-p", "run-s":
+		return carrier{flags: "kr", values: "ncps", longs: []string{"--names", "--prefix", "--prefix-colors", "--success", "--max-processes"}, each: true}, true
+	case "just":
+		return carrier{behind: []string{"-c", "--command"}, joined: true}, true
 	case "numactl", "prlimit", "softlimit", "cgexec", "cpulimit":
 		return carrier{values: "gNmcpl"}, true
 	case "timeout", "gtimeout":
@@ -113,6 +121,22 @@ func remoteCarrier(name string) (carrier, bool) {
 		return carrier{flags: "46AaCfGgKkMNnqsTtVvXxYy", values: "BbcDEeFIiJLlmOopQRSWw", skip: 1, joined: true, optional: true}, true
 	case "rsh", "mosh", "remsh":
 		return carrier{values: "lp", skip: 1, joined: true}, true
+	case "pssh", "parallel-ssh", "pdsh", "clush", "dsh", "orgalorg":
+		return carrier{flags: "vPIizab", values: "HhlptOoexwgcmfX", longs: []string{"--host", "--hosts", "--user", "--timeout"}, joined: true}, true
+	case "ansible":
+		return carrier{flags: "bkKvoCDy", values: "milutcfeBMPT", longs: []string{"--module-name", "--inventory", "--user", "--become-user", "--forks", "--extra-vars"}, text: "a", texts: []string{"--args"}, skip: -1}, true
+	case "salt", "salt-ssh", "salt-call":
+		return carrier{behind: []string{"cmd.run", "cmd.shell", "cmd.run_all", "cmd.run_stdout", "cmd.exec_code", "cmd.script"}, joined: true}, true
+	case "gcloud":
+		return carrier{texts: []string{"--command"}, skip: -1}, true
+	case "fly", "flyctl":
+		return carrier{text: "C", texts: []string{"--command"}, skip: -1}, true
+	case "heroku", "railway", "distrobox", "toolbox":
+		return carrier{behind: []string{"run", "run:detached", "enter"}, joined: true}, true
+	case "machinectl", "limactl":
+		return carrier{behind: []string{"shell"}, skip: 1}, true
+	case "lxc", "incus", "multipass", "crictl", "flatpak-spawn", "wsl":
+		return carrier{after: true}, true
 	case "sshpass":
 		return carrier{flags: "ev", values: "pfdP"}, true
 	case "kubectl", "oc":
@@ -144,4 +168,12 @@ func toolCarrier(name string) (carrier, bool) {
 		return carrier{skip: 2}, true
 	}
 	return carrier{}, false
+}
+
+// carriedWords is how many words of such a program stand before the command.
+func carriedWords(name string) int {
+	if name == "pgrphack" || name == "with-contenv" {
+		return 0
+	}
+	return 1
 }

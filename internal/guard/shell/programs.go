@@ -126,3 +126,63 @@ func (r *reader) daemon(c Command, in input, depth int) {
 	}
 	r.command(inner, in, depth+1)
 }
+
+// fedShell judges a shell at the end of the words of a program that passes its input on, as
+// docker exec -i does.
+func (r *reader) fedShell(c Command, program string, in input, depth int) {
+	if !slices.Contains([]string{"docker", "podman", "nerdctl"}, program) || !in.redirected {
+		return
+	}
+	words := c.Words[1:]
+	for len(words) > 0 && strings.HasPrefix(words[len(words)-1].Text, "-") {
+		words = words[:len(words)-1]
+	}
+	if len(words) < 2 || !isShell(lastPart(words[len(words)-1].Text)) {
+		return
+	}
+	inner := behind(c, program)
+	inner.Reads, inner.Writes = nil, nil
+	inner.Words = c.Words[len(words):]
+	r.command(inner, in, depth+1)
+}
+
+// named judges a program that options of another one name: nix run, and exec of maven.
+func (r *reader) named(c Command, program string, depth int) {
+	inner := behind(c, program)
+	inner.Reads, inner.Writes, inner.Words = nil, nil, nil
+	words := c.Words[1:]
+	switch {
+	case program == "nix" && len(words) > 1 && slices.ContainsFunc(words, func(w Word) bool { return w.Text == "run" }):
+		end := slices.IndexFunc(words, func(w Word) bool { return w.Text == "--" })
+		for _, w := range words {
+			if at := strings.LastIndexAny(w.Text, "#."); at > 0 && !strings.HasPrefix(w.Text, "-") {
+				inner.Words = append(inner.Words, wordOf(w.Text[at+1:]))
+				break
+			}
+		}
+		if end >= 0 && len(inner.Words) > 0 {
+			inner.Words = append(inner.Words, words[end+1:]...)
+		}
+	case program == "mvn" || program == "mvnw":
+		var args string
+		for _, w := range words {
+			if value, ok := strings.CutPrefix(w.Text, "-Dexec.executable="); ok {
+				inner.Words = []Word{wordOf(value)}
+			}
+			if value, ok := strings.CutPrefix(w.Text, "-Dexec.args="); ok {
+				args = value
+			}
+		}
+		if len(inner.Words) > 0 {
+			for each := range strings.FieldsSeq(args) {
+				inner.Words = append(inner.Words, wordOf(each))
+			}
+			if args == "" { // the project may name them
+				inner.More = true
+			}
+		}
+	}
+	if len(inner.Words) > 0 {
+		r.command(inner, input{redirected: true}, depth+1)
+	}
+}

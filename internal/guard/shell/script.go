@@ -215,6 +215,9 @@ func (r *reader) find(c Command, program string, depth int) {
 			marked := placeholders(w, "{}")
 			if !marked.Known && w.Known && !slices.ContainsFunc(words[:i], elsewhere) {
 				marked.Listed, marked.Text = true, "./"+strings.TrimPrefix(marked.Text, "./")
+				if pattern := sought(words[:i]); w.Text == "{}" && program == "find" {
+					marked.Text += pattern
+				}
 			}
 			inner.Words = append(inner.Words, marked)
 		}
@@ -222,6 +225,20 @@ func (r *reader) find(c Command, program string, depth int) {
 		r.command(inner, input{redirected: true}, depth+1)
 		i = end
 	}
+}
+
+// sought is what the names end with that find looks for, if it looks for one name only.
+func sought(words []Word) string {
+	pattern := ""
+	for i, w := range words {
+		switch {
+		case slices.Contains([]string{"-o", "-or", ",", "!", "-not", "(", "-a"}, w.Text):
+			return ""
+		case w.Text == "-name" && i+1 < len(words) && words[i+1].Known && !strings.ContainsAny(words[i+1].Text, "[\\/"):
+			pattern = words[i+1].Text
+		}
+	}
+	return pattern
 }
 
 // elsewhere reports whether a word may name a place that is not below the folder

@@ -239,6 +239,21 @@ func (r *reader) mention(c Command, text string, depth int) {
 	}
 }
 
+// mentionStrictly reads a text that becomes a script: what it hides counts as well.
+func (r *reader) mentionStrictly(c Command, text string, depth int) {
+	if depth >= maxDepth {
+		r.hide(c, "it is nested too deep")
+		return
+	}
+	at := len(r.found)
+	if err := r.script(text, c, input{}, depth+1); err != nil {
+		r.found = r.found[:at]
+	}
+	for i := at; i < len(r.found); i++ {
+		r.found[i].Mentioned = true
+	}
+}
+
 const maxText = 160
 
 // brief is a text on one line, shortened.
