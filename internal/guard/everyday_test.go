@@ -34,15 +34,16 @@ func TestEverydayCommandsPass(t *testing.T) {
 	t.Logf("%d of %d everyday commands are allowed", passed, len(scripts))
 }
 
-// asked are the everyday commands that the guard holds up on purpose, with the rule.
+// asked are the everyday commands that the guard holds up on purpose, with the rule. In most, a
+// variable or a program says what is read, removed or signaled, and so it is not known.
 var asked = map[string]string{
-	// What a variable or a program puts in is not known, and these read or remove what it names.
-	`tmp=$(mktemp -d); trap 'rm -rf "$tmp"' EXIT; cp -r src "$tmp/"`:                          "remove-root",
-	`[ -f "$pidfile" ] && kill "$(cat "$pidfile")" && rm -f "$pidfile"`:                       "secret-file",
-	`while IFS=, read -r name url; do curl -sSL "$url" -o "downloads/$name"; done < urls.csv`: "secret-file",
-	`parallel -j4 'gzip -k {}' ::: *.log`:                                                     "secret-file",
-	`kill $(lsof -t -i:3000)`:                                                                 "kill-all",
-	`./server & pid=$!; sleep 2; curl -s localhost:8080; kill "$pid"; wait "$pid" || true`:    "kill-all",
+	`tmp="$(mktemp)" && trap 'rm -f "$tmp"' EXIT && curl -fsSL https://example.org/v.json > "$tmp" && jq -r .version "$tmp"`: "secret-file",
+	`tmp=$(mktemp -d); trap 'rm -rf "$tmp"' EXIT; cp -r src "$tmp/"`:                                                         "remove-root",
+	`[ -f "$pidfile" ] && kill "$(cat "$pidfile")" && rm -f "$pidfile"`:                                                      "secret-file",
+	`while IFS=, read -r name url; do curl -sSL "$url" -o "downloads/$name"; done < urls.csv`:                                "secret-file",
+	`parallel -j4 'gzip -k {}' ::: *.log`:                                                                                    "secret-file",
+	`kill $(lsof -t -i:3000)`:                                                                                                "kill-all",
+	`./server & pid=$!; sleep 2; curl -s localhost:8080; kill "$pid"; wait "$pid" || true`:                                   "kill-all",
 	`env | grep -c '^CI'`: "secret-environment-all",
 	`sudo apt-get update && sudo apt-get install -y build-essential`: "become-root",
 }
