@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -46,28 +45,12 @@ func (b *box) Claim(ctx context.Context) error {
 
 // alone returns an error if an agent of the session runs although nothing is on the disk of it.
 func (b *box) alone() error {
-	live, err := b.sessions.searcher.Agents(b.cfg.Env[cityKey], b.name)
+	live, err := b.sessions.searcher.Agents(b.cfg.Env[scan.CityKey], b.name)
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	return &translated{sentinel: runtime.ErrSessionExists, err: &StrayError{Session: b.name, PIDs: scan.PIDs(live)}}
+	return &translated{sentinel: runtime.ErrSessionExists, err: &scan.StrayError{Session: b.name, PIDs: scan.PIDs(live)}}
 }
-
-// cityKey is the variable that says which city an agent belongs to.
-const cityKey = "GC_CITY_PATH"
-
-// StrayError reports an agent that runs and cannot be reached: its session's folder is gone, and so is
-// the process that could make it again.
-type StrayError struct {
-	Session string
-	PIDs    []int
-}
-
-func (e *StrayError) Error() string {
-	return fmt.Sprintf("an agent of session %q runs already (process %s) but cannot be reached any more; stop it with: kill %s", e.Session, list(e.PIDs), list(e.PIDs))
-}
-
-func list(pids []int) string { return strings.Trim(fmt.Sprint(pids), "[]") }
 
 func (b *box) Create(ctx context.Context, spec launch.Spec) error {
 	argv := shellCommand(spec.Command, b.sessions.opts.Env)

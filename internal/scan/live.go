@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 
 // The marks of an agent's processes, beside the instance token.
 const (
-	cityKey    = "GC_CITY_PATH"
+	// CityKey is the variable that says which city an agent belongs to.
+	CityKey    = "GC_CITY_PATH"
 	sessionKey = "GC_SESSION"
 	// SetupKey marks set-up commands: what they leave in the background belongs to no agent.
 	SetupKey = "GC_SETUP_COMMAND"
@@ -38,7 +40,7 @@ func Live(city string) ([]Process, error) {
 	if city == "" {
 		return nil, nil
 	}
-	marked, err := proc.FindByEnv(cityKey, city)
+	marked, err := proc.FindByEnv(CityKey, city)
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("cannot search for processes of the city: %w", err)
 	}
@@ -115,6 +117,18 @@ func (s *Searcher) Agents(city, session string) ([]Process, error) {
 		}
 	}
 	return out, nil
+}
+
+// StrayError reports an agent that runs and cannot be reached: nothing is on the disk of its session, and
+// the process that could change that is gone.
+type StrayError struct {
+	Session string
+	PIDs    []int
+}
+
+func (e *StrayError) Error() string {
+	pids := strings.Trim(fmt.Sprint(e.PIDs), "[]")
+	return fmt.Sprintf("an agent of session %q runs already (process %s) but cannot be reached any more; stop it with: kill %s", e.Session, pids, pids)
 }
 
 // PIDs returns the process ids.

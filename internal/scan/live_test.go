@@ -43,11 +43,11 @@ func TestLiveAgentsAreFoundByTheirMarks(t *testing.T) {
 	}
 	city := t.TempDir()
 	marks := func(city, session string) []string {
-		return []string{cityKey + "=" + city, sessionKey + "=" + session, markKey + "=token-" + city + session}
+		return []string{CityKey + "=" + city, sessionKey + "=" + session, markKey + "=token-" + city + session}
 	}
 	one, two := agent(t, marks(city, "one")...), agent(t, marks(city, "two")...)
 	others := []int{
-		agent(t, marks(city+"2", "one")...), agent(t, cityKey+"="+city, sessionKey+"=one"), agent(t, cityKey+"="+city),
+		agent(t, marks(city+"2", "one")...), agent(t, CityKey+"="+city, sessionKey+"=one"), agent(t, CityKey+"="+city),
 		agent(t, append(marks(city, "one"), SetupKey+"=1")...),
 	}
 	var s Searcher

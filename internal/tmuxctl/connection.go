@@ -65,6 +65,8 @@ type connection struct {
 	left []byte
 	// open are the requests whose replies have not begun, oldest first. Guarded by mu.
 	open []*request
+	// quieted counts, by pane, who wants it paused for now. Guarded by mu.
+	quieted map[string]int
 	// resting are the panes that were paused by us, the first to be continued first. Guarded by mu.
 	resting []resting
 	// sent counts the requests. Guarded by mu.
@@ -319,6 +321,9 @@ func (c *connection) take(event Event) {
 	case event.Kind == exited:
 		c.say(event.Text)
 	case event.Kind == paused:
+		if c.isQuiet(event.Pane) {
+			return // it is continued when the hold ends
+		}
 		_ = c.send(nil, Cmd("refresh-client", "-A", event.Pane+":continue")) // a broken connection needs no continuing
 		c.tell(Event{Kind: Output, Pane: event.Pane, Gap: true})
 	case event.Kind == continued:

@@ -1,6 +1,9 @@
 package tmuxctl
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// window is the time over which output is counted.
@@ -92,7 +95,8 @@ func (c *connection) wakeRested(now time.Time) (next time.Duration, some bool) {
 		for _, pane := range group.panes {
 			c.tell(Event{Kind: Output, Pane: pane, Gap: true})
 		}
-		_ = c.send(nil, toEach(group.panes, "continue")...) // as in pause
+		panes := slices.DeleteFunc(slices.Clone(group.panes), c.isQuiet)
+		_ = c.send(nil, toEach(panes, "continue")...) // as in pause
 	}
 	return next, some
 }

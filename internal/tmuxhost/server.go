@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -58,6 +59,8 @@ type Server struct {
 	conf   string
 	env    []string // of the server: no secret is in it, panes inherit it
 	roster roster
+	// searched: a server without its socket was searched for.
+	searched atomic.Bool
 }
 
 // Open makes Dir. It starts no server.
@@ -198,6 +201,9 @@ func (s *Server) Start(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := s.Revive(ctx); err != nil {
+			return err // never a second server
+		}
 		_, err := s.ctl.Start(ctx)
 		return err
 	})
@@ -218,6 +224,13 @@ func (s *Server) Do(ctx context.Context, commands ...tmuxctl.Command) ([]tmuxctl
 				return nil, err
 			}
 		case errors.Is(err, tmuxctl.ErrInterrupted) && ctx.Err() == nil && try == 0 && reads(commands):
+		case errors.Is(err, tmuxctl.ErrNoServer) && folder.Gone(s.socket) && s.doubted():
+			if err := s.Revive(ctx); err != nil {
+				return nil, err
+			}
+			if folder.Gone(s.socket) {
+				return replies, err
+			}
 		case errors.Is(err, tmuxctl.ErrNoTmux) && folder.Gone(s.socket):
 			return nil, fmt.Errorf("%w at %s", tmuxctl.ErrNoServer, s.socket) // nor is there a program to ask it with
 		default:

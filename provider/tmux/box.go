@@ -12,6 +12,7 @@ import (
 	"gascity/internal/console"
 	"gascity/internal/launch"
 	"gascity/internal/proc"
+	"gascity/internal/scan"
 	"gascity/internal/shim/folder"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
@@ -36,6 +37,11 @@ func (b *box) dir() folder.Folder { return b.provider.dir(b.name) }
 // Claim keeps the contract of launch.Box.
 func (b *box) Claim(ctx context.Context) error {
 	p := b.provider
+	if folder.Gone(b.dir().Record()) {
+		if err := p.alone(ctx, b.name, b.cfg.Env[scan.CityKey]); err != nil {
+			return err
+		}
+	}
 	lock, err := b.dir().Claim()
 	if err != nil {
 		return err
@@ -72,7 +78,7 @@ func (p *Provider) clearWay(ctx context.Context, r *record) error {
 	case err != nil:
 		return err
 	case !s.Dead:
-		return runtime.ErrSessionExists
+		return fmt.Errorf("%w: its agent runs; stop it first", runtime.ErrSessionExists)
 	}
 	return p.raze(ctx, r, -1)
 }
@@ -152,6 +158,7 @@ func (b *box) raise(ctx context.Context, r *record, launcher string) (tmuxhost.S
 		tmuxctl.Cmd("new-session", append(create, "--", shellPath, "-c", ":")...),
 		set("-p", "@"+tmuxhost.OptionInstance, r.hash()),
 		set("-p", "@"+tmuxhost.OptionSession, r.Name),
+		set("-p", "@"+optionRecord, r.copied()),
 		set("-w", "window-size", "manual"),
 		tmuxctl.Cmd("resize-window", append([]string{"-t", target}, size...)...),
 		tmuxctl.Cmd("select-pane", "-t", target, "-T", ""),
@@ -161,10 +168,12 @@ func (b *box) raise(ctx context.Context, r *record, launcher string) (tmuxhost.S
 		tmuxctl.Cmd("display-message", "-p", "-t", target, tmuxhost.StateFields),
 	}
 	reply, err := b.provider.server.Do(ctx, tmuxctl.Sequence(commands...))
-	if err != nil {
-		if !errors.Is(err, tmuxctl.ErrExists) {
-			b.abandon(ctx, r)
-		}
+	switch {
+	case errors.Is(err, tmuxctl.ErrExists):
+		// One of ours would have been found before.
+		return tmuxhost.State{}, fmt.Errorf("the tmux server has a session %q that gc did not start; rename or close it: tmux -S %s kill-session -t '=%s'", r.Name, b.provider.server.Socket(), r.Name)
+	case err != nil:
+		b.abandon(ctx, r)
 		return tmuxhost.State{}, err
 	}
 	lines := reply[0].Lines()
@@ -206,6 +215,11 @@ func (b *box) relaunch(ctx context.Context, spec launch.Spec) error {
 	if r == nil || r.token != b.again.token {
 		return runtime.ErrSessionNotFound
 	}
+	resume, err := p.server.Client().Quiet(ctx, r.Pane) // before its program ends: nothing drains a dead pane
+	if err != nil {
+		return err
+	}
+	defer resume()
 	if err := r.endTree(ctx, p.cfg.StopGrace); err != nil {
 		return err
 	}
@@ -235,11 +249,18 @@ func (b *box) respawn(ctx context.Context, former, next *record, launcher string
 	unset := func(name string) tmuxctl.Command {
 		return tmuxctl.Cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)
 	}
+	// The pane is quiet since before its program ended; nothing of the next one must be missed.
+	heard := tmuxctl.Command{}
+	if _, can, _ := b.provider.server.Client().Server(); can.Pause {
+		heard = tmuxctl.Cmd("refresh-client", "-A", next.Pane+":continue")
+	}
 	reply, err := b.provider.act(ctx, former, former.alike(), tmuxctl.Sequence(
 		tmuxctl.Cmd("set-option", "-p", "-t", next.target(), "@"+tmuxhost.OptionInstance, next.hash()),
+		tmuxctl.Cmd("set-option", "-p", "-t", next.target(), "@"+optionRecord, next.copied()),
 		unset(tmuxhost.OptionPaste), unset(tmuxhost.OptionSigns), unset(tmuxhost.OptionLease),
 		tmuxctl.Cmd("select-pane", "-t", next.target(), "-T", ""),
 		tmuxctl.Cmd("respawn-pane", "-k", "-c", next.WorkDir, "-t", next.target(), "--", shellPath, launcher),
+		heard,
 		tmuxctl.Cmd("rename-window", "-t", next.target(), "#{window_name}"), // which is told to all clients
 		tmuxctl.Cmd("display-message", "-p", "-t", next.target(), tmuxhost.StateFields),
 	))

@@ -30,6 +30,7 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/console"
+	"gascity/internal/scan"
 	"gascity/internal/shim/folder"
 	"gascity/internal/tmuxctl"
 	"gascity/internal/tmuxhost"
@@ -85,6 +86,9 @@ type Provider struct {
 	// records are those that were read.
 	records recalls
 	memory  console.Memory
+	// lost says which sessions without a record may run.
+	lost     restorer
+	searcher scan.Searcher
 
 	end context.CancelFunc
 }
@@ -183,7 +187,6 @@ func translate(err error) error {
 	for _, pair := range []struct{ from, to error }{
 		{folder.ErrTaken, runtime.ErrSessionExists},
 		{errOrphans, runtime.ErrSessionExists},
-		{tmuxctl.ErrExists, runtime.ErrSessionExists},
 		{console.ErrExited, runtime.ErrSessionNotFound},
 		{errFenced, runtime.ErrSessionNotFound},
 	} {
@@ -203,8 +206,11 @@ func translate(err error) error {
 type translated struct{ sentinel, err error }
 
 func (t *translated) Error() string {
-	if errors.Is(t.err, errOrphans) || errors.Is(t.err, tmuxctl.ErrExists) {
-		return t.err.Error()
+	switch {
+	case errors.Is(t.err, folder.ErrTaken):
+		return t.sentinel.Error() + ": its agent runs or is being started; stop it first"
+	case errors.Is(t.sentinel, runtime.ErrSessionExists):
+		return t.err.Error() // which says what runs
 	}
 	return t.sentinel.Error()
 }

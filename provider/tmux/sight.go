@@ -46,6 +46,11 @@ func (p *Provider) see(ctx context.Context, name string) (sight, error) {
 // glance is one attempt to see: what it found may be changing.
 func (p *Provider) glance(ctx context.Context, dir folder.Folder) (sight, error) {
 	r, err := readRecord(dir)
+	if err == nil && r == nil && p.lost.suspect(dir, p.sessions()) {
+		if err = p.restore(ctx); err == nil {
+			r, err = readRecord(dir)
+		}
+	}
 	if err != nil {
 		return sight{}, err
 	}
@@ -54,6 +59,7 @@ func (p *Provider) glance(ctx context.Context, dir folder.Folder) (sight, error)
 		state, err := p.stateOf(ctx, r)
 		if err == nil {
 			s.state = &state
+			p.lost.saw(dir, r.Root)
 			p.town.know(r, state)
 			return s, nil
 		}

@@ -1,0 +1,173 @@
+package tmux
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"gascity/internal/console"
+	"gascity/internal/proc"
+	"gascity/internal/scan"
+	"gascity/internal/shim/folder"
+	"gascity/internal/tmuxctl"
+	"gascity/internal/tmuxhost"
+	"gascity/runtime"
+)
+
+// The folders of the sessions can be removed while the server and its sessions live. The pane keeps
+// a copy of the record, without the token, which stands in the environment of the pane's process.
+// See docs/adr/0027.
+
+// restorer says when a session without a record is worth a search.
+type restorer struct {
+	mu       sync.Mutex
+	searched bool
+	roots    map[folder.Folder]proc.ID // the first process of each session that was seen to run
+}
+
+// saw remembers that a session runs.
+func (c *restorer) saw(dir folder.Folder, root proc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.roots == nil {
+		c.roots = map[folder.Folder]proc.ID{}
+	}
+	c.roots[dir] = root
+}
+
+// suspect reports whether a session without a record may run: nobody has searched yet, or its
+// process that was seen last still lives, or the folder of all sessions is missing.
+func (c *restorer) suspect(dir folder.Folder, all string) bool {
+	c.mu.Lock()
+	root, seen := c.roots[dir]
+	first := !c.searched
+	c.searched = true
+	c.mu.Unlock()
+	if first || folder.Gone(all) {
+		return true
+	}
+	if !seen {
+		return false
+	}
+	alive, err := proc.Alive(root)
+	return alive || err != nil
+}
+
+// restore writes the records again of sessions that run in the server and have none, and has the
+// server make its socket again.
+func (p *Provider) restore(ctx context.Context) error {
+	if err := p.server.Revive(ctx); err != nil {
+		return err
+	}
+	list, _, err := p.server.List(ctx)
+	if tmuxhost.Absent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(folder.Trusted(p.cfg.Dir), folder.Private(p.cfg.Dir), folder.Private(p.sessions())); err != nil {
+		return err
+	}
+	for _, s := range list {
+		if !s.Dead && folder.Gone(p.dir(s.Name).Record()) {
+			err = errors.Join(err, p.restoreOne(ctx, s))
+		}
+	}
+	return err
+}
+
+// restoreOne writes the record of one session again.
+func (p *Provider) restoreOne(ctx context.Context, s tmuxhost.State) error {
+	dir := p.dir(s.Name)
+	lock, err := dir.Claim()
+	if errors.Is(err, folder.ErrTaken) {
+		return nil // somebody is starting or stopping it
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if !folder.Gone(dir.Record()) {
+		return nil
+	}
+	r, err := p.recordOf(ctx, s)
+	if err == nil && r != nil {
+		_, err = p.stateOf(ctx, r) // it may have been stopped meanwhile
+	}
+	if r == nil || errors.Is(err, tmuxhost.ErrNotOurs) {
+		return dir.Remove()
+	}
+	if err != nil {
+		return err
+	}
+	p.cfg.Logger.Warn("the folder of a running session was removed; it is there again", "session", r.Name)
+	return errors.Join(
+		folder.WriteFile(dir.Input(), nil),
+		folder.WriteFile(dir.Instance(), []byte(r.token)),
+		r.write(dir),
+	)
+}
+
+// recordOf rebuilds the record of a session from its pane and the environment of the pane's process;
+// nil if these do not belong together.
+func (p *Provider) recordOf(ctx context.Context, s tmuxhost.State) (*record, error) {
+	env, err := proc.Environ(s.PID)
+	if err != nil {
+		return nil, err
+	}
+	token := tmuxhost.Value(env, markKey)
+	if token == "" || hashOf(token) != s.Hash {
+		return nil, nil
+	}
+	r := &record{}
+	reply, err := p.server.Ask(ctx, tmuxctl.Cmd("display-message", "-p", "-t", s.Pane, "#{@"+optionRecord+"}"))
+	if err != nil {
+		return nil, err
+	}
+	text, err := hex.DecodeString(string(reply.Output))
+	if err != nil || len(text) == 0 || json.Unmarshal(text, r) != nil || r.Name != s.Name { // of an earlier release
+		*r = record{
+			Version: recordVersion, Name: s.Name, WorkDir: tmuxhost.Value(env, "GC_DIR"), StartedAt: time.Now(), Launches: 1,
+			Labels: console.Labels(runtime.Config{ProviderName: tmuxhost.Value(env, "GC_PROVIDER"), ReadyPromptPrefix: tmuxhost.Value(env, "GC_READY_PROMPT_PREFIX")}),
+		}
+	}
+	if r.Boot, err = proc.BootID(); err != nil {
+		return nil, err
+	}
+	server, _, _ := p.server.Client().Server()
+	r.Session, r.Window, r.Pane, r.Server, r.token = s.Session, s.Window, s.Pane, server.PID, token
+	r.Root = tmuxhost.Identify(s.PID)
+	r.Agent = r.Root
+	return r, nil
+}
+
+// optionRecord is the option of a pane that has a copy of the record, in hexadecimal digits.
+const optionRecord = "gc_record"
+
+// copied is the record for its pane.
+func (r *record) copied() string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "" // which reads as none
+	}
+	return hex.EncodeToString(text)
+}
+
+// alone makes sure, before a session is started of which nothing is on the disk, that it does not run.
+func (p *Provider) alone(ctx context.Context, name, city string) error {
+	if err := p.restore(ctx); err != nil {
+		return err
+	}
+	if !folder.Gone(p.dir(name).Record()) {
+		return nil
+	}
+	live, err := p.searcher.Agents(city, name)
+	if err != nil || len(live) == 0 {
+		return err
+	}
+	return &translated{sentinel: runtime.ErrSessionExists, err: &scan.StrayError{Session: name, PIDs: scan.PIDs(live)}}
+}
