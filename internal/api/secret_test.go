@@ -220,7 +220,7 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 	secrets.Hide(plantedSecret)
 	bodies := map[string]string{
 		"nudge": `{"text":"x"}`, "keys": `{"keys":["x"]}`, "copy": `{"src":"/x","rel_dst":"x"}`, "respond": `{"option":"x"}`, "edit-prompt": `{"text":"x"}`,
-		"await": `{"target":"x","for":"idle"}`, "add-wait": `{"target":"x","for":"idle","owner":"x"}`, "preview": `{"config":"x"}`, "restart": `{"targets":[]}`, "lift-budget": `{"who":"x"}`,
+		"await": `{"target":"x","for":"idle"}`, "add-wait": `{"target":"x","for":"idle","owner":"x"}`, "preview": `{"config":"x"}`, "restart": `{"targets":[]}`, "apply": `{"targets":[]}`, "lift-budget": `{"who":"x"}`,
 	}
 	for _, failing := range []bool{false, true} {
 		root := shortDir(t)
