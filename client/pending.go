@@ -29,6 +29,8 @@ type Pending struct {
 	Input     string    `json:"input,omitempty"`
 	Source    string    `json:"source"`        // what told of it
 	Why       string    `json:"why,omitempty"` // why nothing but a person may answer
+	NoText    bool      `json:"no_text,omitempty"`   // only an option answers it; without options, only its terminal
+	Suggested string    `json:"suggested,omitempty"` // an option that does no harm and lets the agent go on
 	Since     time.Time `json:"since"`
 	Until     time.Time `json:"until,omitzero"`     // when the agent stops waiting for an answer; zero: not known
 	Deadline  time.Time `json:"deadline,omitzero"`  // when the policy acts; zero: it waits

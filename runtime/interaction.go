@@ -27,6 +27,11 @@ const (
 	MetaSource = "source" // the [Source] that told
 	MetaWhy    = "why"    // why nobody but a person may answer
 	MetaUntil  = "until"  // when the agent stops waiting, in RFC 3339; absent: not known
+	// MetaText says whether [ActionText] can answer: "yes" or "no"; absent: not known.
+	MetaText = "text"
+	// MetaSuggest is the label of an option that does no harm and lets the agent go on;
+	// absent: a person has to choose.
+	MetaSuggest = "suggest"
 )
 
 // PendingInteraction is a question or permission that blocks a session.

@@ -137,7 +137,7 @@ func (q *question) names() []string {
 
 // interaction is the question as everybody else sees it.
 func (q *question) interaction() *runtime.PendingInteraction {
-	meta := map[string]string{runtime.MetaSource: string(runtime.SourceACP), runtime.MetaTool: cmp.Or(q.params.Tool.Kind, q.params.Tool.Title)}
+	meta := map[string]string{runtime.MetaSource: string(runtime.SourceACP), runtime.MetaTool: cmp.Or(q.params.Tool.Kind, q.params.Tool.Title), runtime.MetaText: "no"}
 	if input := q.params.Tool.RawInput; len(input) > 0 {
 		meta[runtime.MetaInput] = string(input)
 	} else {

@@ -18,6 +18,7 @@ const (
 	DialogModel   DialogKind = "model"   // is another model to be used
 	DialogLimit   DialogKind = "limit"   // a usage limit is reached
 	DialogLogin   DialogKind = "login"
+	DialogNotice  DialogKind = "notice"     // a text that only waits for Enter
 	DialogTool    DialogKind = "permission" // may a tool run
 	// DialogUnknown is a menu that no rule describes.
 	DialogUnknown DialogKind = "unknown-menu"
@@ -58,8 +59,9 @@ type Dialog struct {
 	// parentheses and check mark.
 	Want map[Policy][]string `toml:"want"`
 	// Field makes the dialog a form: it matches the row of its field when there is
-	// something in it, which no report repeats. Its one option is [Submit], and without
-	// that row it has none. Remedy says what fills it.
+	// something in it, which no report repeats. Its one option is [Dialog.FormOption], and
+	// without that row it has none. Remedy says what fills it. Of a [DialogNotice] it
+	// matches the row that asks for Enter.
 	Field  Pattern `toml:"field"`
 	Remedy string  `toml:"remedy"`
 	// Again: what comes behind the dialog takes the confirming key rightly, too, so that it
@@ -77,8 +79,19 @@ type Dialog struct {
 	Input Pattern `toml:"input"`
 }
 
-// Submit is the option of a form that is filled in.
-const Submit = "submit"
+// The options of forms.
+const (
+	Submit   = "submit"   // of a form that is filled in
+	Continue = "continue" // of a notice
+)
+
+// FormOption returns the one option of a dialog that has a field in place of options.
+func (d Dialog) FormOption() string {
+	if d.Kind == DialogNotice {
+		return Continue
+	}
+	return Submit
+}
 
 // IsForm reports whether the dialog has a field in place of options.
 func (d Dialog) IsForm() bool { return d.Field.String() != "" }

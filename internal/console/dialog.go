@@ -102,7 +102,7 @@ func (v View) form(rule agentcli.Dialog) (m menu, ok bool) {
 	m.bottom = m.top + 1
 	for y := m.bottom; y < len(v.rows); y++ {
 		if rule.Field.Match(strings.TrimSpace(v.rows[y])) {
-			m.options, m.bottom = []Option{{Label: agentcli.Submit, Row: y}}, y+1
+			m.options, m.bottom = []Option{{Label: rule.FormOption(), Row: y}}, y+1
 			return m, true
 		}
 	}

@@ -47,7 +47,7 @@ func (v View) findMenu(glyphs []string) (menu, bool) {
 		if number, label, ok := cutNumber(text); ok {
 			m = v.numberedMenu(y, number, label)
 		} else {
-			m = v.plainMenu(y, column, text)
+			m = v.plainMenu(y, column)
 		}
 		if len(m.options) >= 2 {
 			m.ambiguous = v.otherGlyph(m, glyphs)
@@ -122,26 +122,51 @@ func (v View) numberedRow(n, y, step int) int {
 	return -1
 }
 
-// plainMenu collects the rows next to the highlighted one that begin in the same
-// column.
-func (v View) plainMenu(y, column int, label string) menu {
+// plainMenu collects the rows next to the highlighted one whose labels begin in the same
+// column. The option that is set may have a check mark in front of its label.
+func (v View) plainMenu(y, column int) menu {
+	rest := string([]rune(v.rows[y])[column:])
+	label, mark := cutCheckMark(rest)
+	column += mark
 	m := menu{options: []Option{{Label: label, Row: y}}, top: y, bottom: y + 1}
-	for row := y - 1; row >= 0 && startsAt(v.rows[row], column); row-- {
-		m.options = slices.Insert(m.options, 0, Option{Label: strings.TrimLeft(v.rows[row], " "), Row: row})
+	for row := y - 1; row >= 0; row-- {
+		label, ok := labelAt(v.rows[row], column)
+		if !ok {
+			break
+		}
+		m.options = slices.Insert(m.options, 0, Option{Label: label, Row: row})
 		m.at++
 		m.top = row
 	}
-	for row := y + 1; row < len(v.rows) && startsAt(v.rows[row], column); row++ {
-		m.options = append(m.options, Option{Label: strings.TrimLeft(v.rows[row], " "), Row: row})
+	for row := y + 1; row < len(v.rows); row++ {
+		label, ok := labelAt(v.rows[row], column)
+		if !ok {
+			break
+		}
+		m.options = append(m.options, Option{Label: label, Row: row})
 		m.bottom = row + 1
 	}
 	return m
 }
 
-// startsAt reports whether the text of a row begins in the given column.
-func startsAt(row string, column int) bool {
+// labelAt returns the text of a row whose label begins in the given column, after nothing but
+// blanks and perhaps a check mark.
+func labelAt(row string, column int) (label string, ok bool) {
 	text := strings.TrimLeft(row, " ")
-	return text != "" && len(row)-len(text) == column
+	label, mark := cutCheckMark(text)
+	return label, text != "" && len(row)-len(text)+mark == column
+}
+
+// cutCheckMark returns a label without a check mark in front of it, and the columns that the
+// mark takes.
+func cutCheckMark(text string) (label string, columns int) {
+	for _, mark := range []string{"✔", "✓"} {
+		if rest, ok := strings.CutPrefix(text, mark+" "); ok {
+			label = strings.TrimLeft(rest, " ")
+			return label, utf8.RuneCountInString(text) - utf8.RuneCountInString(label)
+		}
+	}
+	return text, 0
 }
 
 // otherGlyph reports whether a second row of the menu is highlighted, as in the

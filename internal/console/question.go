@@ -157,7 +157,7 @@ func begins(row, words string) bool {
 		return true
 	}
 	for cut := strings.LastIndexByte(words, ' '); cut > 0; cut = strings.LastIndexByte(words[:cut], ' ') {
-		if strings.HasSuffix(row, words[:cut]) {
+		if strings.HasSuffix(" "+row, " "+words[:cut]) {
 			return true
 		}
 	}
@@ -261,10 +261,32 @@ func (q question) interaction() *runtime.PendingInteraction {
 			p.Metadata[key] = value
 		}
 	}
+	p.Metadata[runtime.MetaText] = "no"
+	if q.source == runtime.SourceStatus && q.kind == runtime.WaitQuestion {
+		p.Metadata[runtime.MetaText] = "yes"
+	}
 	if q.dialog != nil && q.dialog.Rule != "" {
 		p.Metadata[MetaRule] = q.dialog.Rule
+		if label, ok := q.dialog.harmless(); ok {
+			p.Metadata[runtime.MetaSuggest] = label
+		}
 	}
 	return p
+}
+
+// harmless returns the option by which a known dialog lets the program go on, if the dialog
+// is of a kind that grants nothing.
+func (d *Dialog) harmless() (label string, ok bool) {
+	switch d.Kind { //nolint:exhaustive // the others grant something, or lead to a log-in
+	case agentcli.DialogTheme, agentcli.DialogNotice, agentcli.DialogResume, agentcli.DialogModel, agentcli.DialogLimit:
+	default:
+		return "", false
+	}
+	i, ok := menu{options: d.Options}.find(d.rule.Want[agentcli.PolicyAccept])
+	if !ok {
+		return "", false
+	}
+	return d.Options[i].Label, true
 }
 
 // MetaRule is the key of a pending interaction's metadata for the rule that knows the

@@ -20,7 +20,7 @@ func TestPendingOfTheCorpus(t *testing.T) {
 		"claude/permission.txt": {
 			Kind: runtime.WaitPermission, Prompt: "Bash command\n\n  rm -rf build\n  Remove the build folder\n\nDo you want to proceed?",
 			Options:  []string{"Yes", "Yes, and always allow rm -rf build in this project", "Yes, and switch to auto mode", "No"},
-			Metadata: map[string]string{"source": "screen", "tool": "Bash", "input": "rm -rf build\nRemove the build folder", "why": "a person has to answer it", "rule": "permission"},
+			Metadata: map[string]string{"source": "screen", "text": "no", "tool": "Bash", "input": "rm -rf build\nRemove the build folder", "why": "a person has to answer it", "rule": "permission"},
 		},
 		"codex/permission.txt": {
 			Kind: runtime.WaitPermission, Prompt: "Would you like to run the following command?\n\n$ touch RAN",
@@ -28,32 +28,32 @@ func TestPendingOfTheCorpus(t *testing.T) {
 				"Yes, proceed (y)", "Yes, and don't ask again for commands that start with `touch` (p)",
 				"No, and tell Codex what to do differently (esc)",
 			},
-			Metadata: map[string]string{"source": "screen", "input": "touch RAN", "why": "a person has to answer it", "rule": "permission"},
+			Metadata: map[string]string{"source": "screen", "text": "no", "input": "touch RAN", "why": "a person has to answer it", "rule": "permission"},
 		},
 		"gemini/permission.txt": {
 			Kind: runtime.WaitPermission, Prompt: "? Shell touch RAN\n\nAllow execution of: 'touch'?",
 			Options:  []string{"Allow once", "Allow for this session", "No, suggest changes (esc)"},
-			Metadata: map[string]string{"source": "screen", "tool": "Shell", "input": "touch RAN", "why": "a person has to answer it", "rule": "permission"},
+			Metadata: map[string]string{"source": "screen", "text": "no", "tool": "Shell", "input": "touch RAN", "why": "a person has to answer it", "rule": "permission"},
 		},
 		"gemini/permission.0-61-on-session.txt": {
 			Kind: runtime.WaitPermission, Prompt: "? Shell  touch no1\n\n  touch no1\n\nAllow execution of [Shell]?",
 			Options:  []string{"Allow once", "Allow for this session", "No, suggest changes (esc)"},
-			Metadata: map[string]string{"source": "screen", "tool": "Shell", "input": "touch no1", "why": "a person has to answer it", "rule": "permission"},
+			Metadata: map[string]string{"source": "screen", "text": "no", "tool": "Shell", "input": "touch no1", "why": "a person has to answer it", "rule": "permission"},
 		},
 		"gemini/permission.0-61-long.txt": {
 			Kind: runtime.WaitPermission, Prompt: "? Shell  Makes three files\n\n  for i in 1 2 3; do\n    touch\n" + long + "\n\n    echo done\n  done\n\nAllow execution of [Shell]?",
 			Options:  []string{"Allow once", "Allow for this session", "No, suggest changes (esc)"},
-			Metadata: map[string]string{"source": "screen", "tool": "Shell", "input": "for i in 1 2 3; do\n  touch\n" + strings.ReplaceAll(long, "  ", "") + "\n\n  echo done\ndone", "why": "a person has to answer it", "rule": "permission"},
+			Metadata: map[string]string{"source": "screen", "text": "no", "tool": "Shell", "input": "for i in 1 2 3; do\n  touch\n" + strings.ReplaceAll(long, "  ", "") + "\n\n  echo done\ndone", "why": "a person has to answer it", "rule": "permission"},
 		},
 		"gemini/edit.0-61.txt": {
 			Kind: runtime.WaitPermission, Prompt: "? Edit  old.txt: two => zwei\n\n  1   one\n  2 - two\n  2 + zwei\n  3   three\n\nApply this change?",
 			Options:  []string{"Allow once", "Allow for this session", "Modify with external editor", "No, suggest changes (esc)"},
-			Metadata: map[string]string{"source": "screen", "tool": "Edit", "input": "old.txt: two => zwei", "why": "a person has to answer it", "rule": "edit"},
+			Metadata: map[string]string{"source": "screen", "text": "no", "tool": "Edit", "input": "old.txt: two => zwei", "why": "a person has to answer it", "rule": "edit"},
 		},
 		"claude/limit-hit.txt": {
 			Kind: runtime.WaitLimit, Prompt: "You've hit your limit · resets 3pm\n\nWhat do you want to do?",
 			Options:  []string{"Stop and wait for limit to reset", "Request more"},
-			Metadata: map[string]string{"source": "screen", "rule": "limit-hit"},
+			Metadata: map[string]string{"source": "screen", "text": "no", "rule": "limit-hit", "suggest": "Stop and wait for limit to reset"},
 		},
 	}
 	for path, want := range tests {

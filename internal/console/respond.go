@@ -91,10 +91,11 @@ func (r *responder) standing(ctx context.Context) (question, error) {
 	return r.question()
 }
 
-// steady waits until the question stands still, with its highlighted row, and returns it.
-func (r *responder) steady(ctx context.Context) (question, error) {
+// steady waits until the question stands still for the given time, with its highlighted row,
+// and returns it.
+func (r *responder) steady(ctx context.Context, still time.Duration) (question, error) {
 	state := ""
-	for end := time.Now().Add(maxSteady); ; {
+	for end := time.Now().Add(max(maxSteady, 2*still)); ; {
 		q, err := r.standing(ctx)
 		if err != nil {
 			return q, err
@@ -103,7 +104,7 @@ func (r *responder) steady(ctx context.Context) (question, error) {
 		if q.dialog != nil {
 			now = q.dialog.state()
 		}
-		changed, err := r.Next(ctx, steady)
+		changed, err := r.Next(ctx, still)
 		if err != nil {
 			return q, err
 		}
@@ -121,7 +122,11 @@ func (r *responder) choose(ctx context.Context, want int) error {
 		if err := r.Hold(ctx); err != nil {
 			return err
 		}
-		q, err := r.steady(ctx)
+		still := steady
+		if pressed == 0 {
+			still = r.unsettled()
+		}
+		q, err := r.steady(ctx, still)
 		if err != nil {
 			return afterKeys(err, pressed)
 		}
@@ -147,6 +152,12 @@ func (r *responder) choose(ctx context.Context, want int) error {
 		}
 	}
 	return errUnanswered
+}
+
+// unsettled returns how long the screen must still rest before the first key. A program may
+// draw a new dialog twice, and highlight its first option again the second time.
+func (r *responder) unsettled() time.Duration {
+	return max(steady, settled-time.Since(r.View.LastOutput))
 }
 
 // afterKeys tells an error before the first key from one after it: moving the highlighted row
@@ -188,7 +199,7 @@ func (r *responder) cancel(ctx context.Context, q question, a Response) error {
 	if q.dialog == nil || q.dialog.rule == nil || q.dialog.rule.Cancel == "" {
 		return &runtime.AnswerError{Action: a.Action, Why: "no key is known that leaves it without an answer"}
 	}
-	q, err := r.steady(ctx)
+	q, err := r.steady(ctx, r.unsettled())
 	if err != nil {
 		return err
 	}

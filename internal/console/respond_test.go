@@ -193,3 +193,32 @@ func TestRespondToWhatIsHalfDrawn(t *testing.T) {
 		}
 	})
 }
+
+// TestRespondToADialogThatIsDrawnTwice answers as soon as a dialog is drawn: the program draws
+// it again a moment later, with its first option highlighted, and reads keys late. The option
+// that was meant is confirmed all the same.
+func TestRespondToADialogThatIsDrawnTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newDialogs([]string{trustWords}, []string{"No, exit", "Yes, I trust this folder"})
+		rules := terminal.Rules(t, "claude")
+		f, err := p.t.Frame(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := console.Sense(f, rules, time.Now()).Pending
+		p.t.Program = func(in []byte) {
+			time.AfterFunc(30*time.Millisecond, func() { p.take(in) })
+		}
+		time.AfterFunc(185*time.Millisecond, func() {
+			p.at = 0
+			p.draw()
+		})
+		err = console.Respond(t.Context(), p.t, rules, console.Response{Request: asked.RequestID, Action: runtime.ActionChoose, Text: "Yes, I trust this folder"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"Yes, I trust this folder"}; !slices.Equal(p.chosen, want) {
+			t.Errorf("chose %q, want %q", p.chosen, want)
+		}
+	})
+}

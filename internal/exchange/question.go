@@ -177,6 +177,10 @@ func (q *question) interaction() *runtime.PendingInteraction {
 	for _, o := range q.Options {
 		p.Options = append(p.Options, o.Label)
 	}
+	p.Metadata[runtime.MetaText] = "no"
+	if q.FreeText || len(q.Options) == 0 {
+		p.Metadata[runtime.MetaText] = "yes"
+	}
 	if q.Deadline != nil {
 		p.Metadata[runtime.MetaUntil] = q.Deadline.Format(time.RFC3339Nano)
 	}

@@ -174,7 +174,7 @@ func (d *Desk) publishLocked() {
 		all = append(all, show(p))
 	}
 	for _, e := range d.entries {
-		if e.Open != nil {
+		if e.Open != nil && e.Open.ID != "" { // one that is about to be raised has none yet
 			all = append(all, show(*e.Open))
 		}
 	}
@@ -188,7 +188,7 @@ func (d *Desk) publishLocked() {
 func show(p session.Pending) client.Pending {
 	out := client.Pending{
 		ID: p.ID, Agent: p.Agent, Session: p.Session, Instance: p.Instance, Kind: p.Kind, Prompt: p.Prompt, Options: p.Options,
-		Tool: p.Tool, Input: p.Input, Source: p.Source, Why: p.Why, Since: p.Since, Until: p.Until, Deadline: p.Deadline, Policy: p.Policy,
+		Tool: p.Tool, Input: p.Input, Source: p.Source, Why: p.Why, NoText: p.NoText, Suggested: p.Suggest, Since: p.Since, Until: p.Until, Deadline: p.Deadline, Policy: p.Policy,
 		Default: p.Default, Escalated: p.Escalated, State: p.State, EndedAt: p.EndedAt,
 	}
 	if p.State != client.PendingOpen {

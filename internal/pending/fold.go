@@ -107,6 +107,7 @@ func raise(v session.View, p Policy) *session.Pending {
 		Kind: bound(asked.Kind, maxWord), Prompt: bound(asked.Prompt, maxPrompt), Options: labels(asked.Options),
 		Tool: bound(asked.Metadata[runtime.MetaTool], maxLabel), Input: bound(asked.Metadata[runtime.MetaInput], maxPrompt),
 		Source: bound(asked.Metadata[runtime.MetaSource], maxWord), Why: bound(asked.Metadata[runtime.MetaWhy], maxLabel),
+		NoText: asked.Metadata[runtime.MetaText] == "no", Suggest: bound(asked.Metadata[runtime.MetaSuggest], maxLabel),
 		Since: v.ReadAt, State: client.PendingOpen,
 	}
 	if open.Kind == "" {

@@ -27,6 +27,10 @@ func choose(p session.Pending, req client.RespondRequest) (reply, error) {
 	switch {
 	case (req.Option == "") == (req.Text == ""):
 		return reply{}, fmt.Errorf("%w: answer %s with an option or with words, one of the two", client.ErrInvalid, p.ID)
+	case p.NoText && len(p.Options) == 0:
+		return reply{}, fmt.Errorf("%w: %s can only be answered in the agent's terminal: gc attach %s", client.ErrInvalid, p.ID, p.Agent)
+	case p.NoText && req.Text != "":
+		return reply{}, fmt.Errorf("%w: %s takes one of its options, not words: %s", client.ErrInvalid, p.ID, everyOption(p.Options))
 	case req.Text != "":
 		r.response.Action, r.response.Text, r.shown = runtime.ActionText, req.Text, bound(req.Text, maxAnswer)
 		if p.Kind == runtime.WaitLogin {
@@ -74,11 +78,15 @@ func find(p session.Pending, meant string) (int, error) {
 			return 0, fmt.Errorf("%w: %q is more than one option of %s: %s", client.ErrInvalid, meant, p.ID, listed(p.Options, hits))
 		}
 	}
-	every := make([]int, len(p.Options))
+	return 0, fmt.Errorf("%w: %q is no option of %s: %s", client.ErrInvalid, meant, p.ID, everyOption(p.Options))
+}
+
+func everyOption(options []string) string {
+	every := make([]int, len(options))
 	for i := range every {
 		every[i] = i
 	}
-	return 0, fmt.Errorf("%w: %q is no option of %s: %s", client.ErrInvalid, meant, p.ID, listed(p.Options, every))
+	return listed(options, every)
 }
 
 // listed names some of the options, with the numbers that they have among all.

@@ -17,6 +17,8 @@ type Pending struct {
 	Input    string   `json:"input,omitempty"`
 	Source   string   `json:"source"`
 	Why      string   `json:"why,omitempty"`
+	NoText   bool     `json:"no_text,omitempty"`   // words cannot answer it
+	Suggest  string   `json:"suggested,omitempty"` // the label of a harmless option
 
 	Since     time.Time `json:"since"`
 	Until     time.Time `json:"until,omitzero"` // the agent stops waiting; zero: not known

@@ -151,10 +151,10 @@ func TestAQuestionSaysWhatHappensWithoutAnAnswer(t *testing.T) {
 	s := Sheet{Now: noon}
 	base := client.Pending{ID: "q1", Agent: "worker", Kind: "permission", Prompt: "Run it?", Options: []string{"Yes", "No"}, Source: "osc", Since: noon.Add(-time.Minute), State: client.PendingOpen}
 	for policy, want := range map[string]string{
-		"wait":     "  answer: gc respond q1 1\n",
-		"deny":     "  answer: gc respond q1 1; it is denied in 2m\n",
-		"answer":   "  answer: gc respond q1 1; it is answered with \"No\" in 2m\n",
-		"escalate": "  answer: gc respond q1 1; it is reported again in 2m\n",
+		"wait":     "  answer with: gc respond q1 N  (N is 1 to 2)\n",
+		"deny":     "  answer with: gc respond q1 N  (N is 1 to 2); it is denied in 2m\n",
+		"answer":   "  answer with: gc respond q1 N  (N is 1 to 2); it is answered with \"No\" in 2m\n",
+		"escalate": "  answer with: gc respond q1 N  (N is 1 to 2); it is reported again in 2m\n",
 	} {
 		p := base
 		p.Policy, p.Deadline, p.Default = policy, noon.Add(2*time.Minute), "No"
@@ -171,10 +171,21 @@ func TestAQuestionSaysWhatHappensWithoutAnAnswer(t *testing.T) {
 	if got := s.Pending([]client.Pending{short}); !strings.Contains(got, "nobody answered in its time") {
 		t.Errorf("a question that nobody has answered is\n%s", got)
 	}
-	open := base
-	open.Options = nil
-	if got := s.Pending([]client.Pending{open}); !strings.Contains(got, "gc respond q1 --text") {
-		t.Errorf("a question without options is\n%s", got)
+	for name, c := range map[string]struct {
+		change func(*client.Pending)
+		want   string
+	}{
+		"no options":              {func(p *client.Pending) { p.Options = nil }, "answer with: gc respond q1 --text WORDS"},
+		"only its terminal":       {func(p *client.Pending) { p.Options, p.NoText = nil, true }, "answer with: gc attach worker"},
+		"one option":              {func(p *client.Pending) { p.Options = p.Options[:1] }, "answer with: gc respond q1 1"},
+		"an option does no harm":  {func(p *client.Pending) { p.Suggested = "No" }, "answer with: gc respond q1 2"},
+		"the suggestion has gone": {func(p *client.Pending) { p.Suggested = "Maybe" }, "answer with: gc respond q1 N  (N is 1 to 2)"},
+	} {
+		open := base
+		c.change(&open)
+		if got := s.Pending([]client.Pending{open}); !strings.Contains(got, c.want+"\n") {
+			t.Errorf("%s: the question is\n%s\nwant %q", name, got, c.want)
+		}
 	}
 }
 

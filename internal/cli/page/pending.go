@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gascity/client"
@@ -52,11 +53,24 @@ func (s Sheet) fate(p client.Pending) string {
 		}
 		return said + ", " + text.Ago(s.Now, p.EndedAt)
 	}
-	how := "answer: gc respond " + p.ID + " --text ..."
-	if len(p.Options) > 0 {
-		how = "answer: gc respond " + p.ID + " 1"
+	return text.Join("answer with: "+HowToAnswer(p), Reason(p.Why), s.policy(p))
+}
+
+// HowToAnswer returns a command that answers an open question: one that the question accepts.
+func HowToAnswer(p client.Pending) string {
+	if i := slices.Index(p.Options, p.Suggested); p.Suggested != "" && i >= 0 {
+		return fmt.Sprintf("gc respond %s %d", p.ID, i+1)
 	}
-	return text.Join(how, Reason(p.Why), s.policy(p))
+	switch n := len(p.Options); {
+	case n == 1:
+		return "gc respond " + p.ID + " 1"
+	case n > 1:
+		return fmt.Sprintf("gc respond %s N  (N is 1 to %d)", p.ID, n)
+	case p.NoText:
+		return "gc attach " + p.Agent
+	default:
+		return "gc respond " + p.ID + " --text WORDS"
+	}
 }
 
 // policy says what happens first unless somebody answers. What was reported again is

@@ -42,6 +42,7 @@ type City struct {
 	GC     string
 	Model  *mockmodel.Server
 	Wire   *Tripwire
+	Vendor *VendorHost // nil without a member whose seeds are [Unused]
 	Client *client.Client
 	Seats  map[string]Seat
 	Found  map[string]Installed // by agent
@@ -121,6 +122,11 @@ func Open(tb testing.TB, provider string, members ...Member) *City {
 	if c.Wire, err = Tension(); err != nil {
 		tb.Fatal(err)
 	}
+	if slices.ContainsFunc(members, func(m Member) bool { return m.Seeds == Unused }) {
+		if c.Vendor, err = OpenVendorHost(filepath.Join(dir, "ca.pem"), vendorAnswers(c.Model)); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	tb.Cleanup(func() { c.remove(tb) })
 	path := []string{}
 	for _, f := range found {
@@ -161,6 +167,12 @@ func (c *City) write(provider string, members []Member) error {
 		seat, err := Sit(c.Found[m.Name].CLI, filepath.Join(c.Root, m.Name), m.Seeds, c.Model.URL(m.Name), c.Wire.URL)
 		if err != nil {
 			return err
+		}
+		if m.Seeds == Unused {
+			for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
+				seat.Env[name] = c.Vendor.URL
+			}
+			seat.Env["NODE_EXTRA_CA_CERTS"], seat.Env["SSL_CERT_FILE"] = c.Vendor.CAFile, c.Vendor.CAFile
 		}
 		maps.Copy(seat.Env, m.Env)
 		c.Seats[m.Name] = seat
@@ -213,6 +225,9 @@ func (c *City) remove(tb testing.TB) {
 		}
 	}
 	err := errors.Join(c.Model.Close(), c.Wire.Close())
+	if c.Vendor != nil {
+		err = errors.Join(err, c.Vendor.Close())
+	}
 	if choice, readErr := os.ReadFile(filepath.Join(c.Root, ".gc", "runtime-dir")); readErr == nil {
 		if dir := strings.TrimSpace(string(choice)); strings.Contains(dir, "/gc") {
 			_ = os.RemoveAll(dir) // a temporary folder

@@ -25,6 +25,9 @@ type Seeds string
 const (
 	Fresh  Seeds = "fresh"  // only what is needed to get beyond a vendor's server
 	Seeded Seeds = "seeded" // everything that keeps dialogs from coming up
+	// Unused is the home of a person who has never started the CLI, on a machine with a
+	// network: empty, and a stand-in answers for the model provider's hosts.
+	Unused Seeds = "unused"
 )
 
 // StopLog is where a hook of the user's in a seeded home notes each end of a turn, as
@@ -79,6 +82,12 @@ func (s Seat) with(env map[string]string) Seat {
 }
 
 func claude(s Seat, seeds Seeds, model string) (Seat, error) {
+	if seeds == Unused {
+		return s.with(map[string]string{
+			"ANTHROPIC_BASE_URL": model, "ANTHROPIC_API_KEY": Key, "CLAUDE_CONFIG_DIR": filepath.Join(s.Home, ".claude"),
+			"DISABLE_TELEMETRY": "1", "IS_SANDBOX": "1",
+		}), nil
+	}
 	// Without this it looks for the vendor's server before it draws anything.
 	state := object{"hasCompletedOnboarding": true}
 	if seeds == Seeded {
