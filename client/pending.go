@@ -27,8 +27,8 @@ type Pending struct {
 	Options   []string  `json:"options,omitempty"`
 	Tool      string    `json:"tool,omitempty"`
 	Input     string    `json:"input,omitempty"`
-	Source    string    `json:"source"`        // what told of it
-	Why       string    `json:"why,omitempty"` // why nothing but a person may answer
+	Source    string    `json:"source"`              // what told of it
+	Why       string    `json:"why,omitempty"`       // why nothing but a person may answer
 	NoText    bool      `json:"no_text,omitempty"`   // only an option answers it; without options, only its terminal
 	Suggested string    `json:"suggested,omitempty"` // an option that does no harm and lets the agent go on
 	Since     time.Time `json:"since"`
