@@ -30,6 +30,8 @@ type Controller struct {
 	// Stuck: the stop of the city is over, and something could not be ended. The
 	// controller stays for another stop; the next start replaces it.
 	Stuck bool `json:"stuck,omitempty"`
+	// SearchPath is the PATH in which the controller looks for the programs of agents.
+	SearchPath string `json:"search_path,omitempty"`
 }
 
 // PlanState says whether the configuration on disk is the one in force.

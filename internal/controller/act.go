@@ -51,7 +51,7 @@ func (l *loop) change(e *entry, s *plan.Session, a plan.Action) {
 }
 
 func (l *loop) launch(s *plan.Session, cfg runtime.Config) *reach.Launch {
-	return &reach.Launch{Root: l.c.opts.Root, Session: s, Config: cfg, Secrets: l.c.opts.Secrets}
+	return &reach.Launch{Root: l.c.opts.Root, Session: s, Config: cfg, Secrets: l.c.opts.Secrets, FindProgram: l.c.opts.FindProgram}
 }
 
 func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time, r reach.Changed) {
@@ -111,7 +111,11 @@ func (l *loop) relaunchFailed(e *entry, began time.Time, r reach.Changed) {
 	l.renew(e, began, r)
 	if r.Look.Seen.Agent != runtime.Dead {
 		e.cut, e.known, e.rec.Start = true, false, session.StartCut
-		l.fail(e, reach.Fault(r.Err))
+		fault := reach.Fault(r.Err)
+		if r.Missing != nil {
+			fault = r.Missing.Error()
+		}
+		l.fail(e, fault)
 		l.c.emit(event.SessionStartFailed, e, "the agent was replaced, and its start failed: "+reach.FirstLine(e.rec.Fault),
 			map[string]string{"error": e.rec.Fault, "next": account.Stamp(e.rec.NextAt)})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/config"
+	"gascity/internal/controller/reach"
 	"gascity/internal/controller/settings"
 	"gascity/internal/event"
 	"gascity/internal/plan"
@@ -42,6 +43,11 @@ type Options struct {
 	Providers func(ctx context.Context) ([]client.Provider, error)
 	// Secrets resolves the credentials of upstreams, just before a start.
 	Secrets config.SecretSource
+	// FindProgram looks the program of an agent up, at each of its starts. The PATH that it
+	// returns is no part of the configuration: another one restarts no agent. Nil: nothing does.
+	FindProgram reach.FindProgram
+	// SearchPath is the PATH in which it looks, for people.
+	SearchPath string
 
 	Events  event.Log
 	Records session.Store

@@ -67,7 +67,7 @@ func (l *loop) city() board.City {
 			City: l.loaded.Desired.City, Root: l.c.opts.Root, At: now,
 			Plan: client.PlanState{LoadedAt: l.loadedAt, Error: l.loadError},
 			Controller: client.Controller{
-				PID: l.c.opts.PID, Version: l.c.opts.Version, StartedAt: l.startedAt,
+				PID: l.c.opts.PID, Version: l.c.opts.Version, StartedAt: l.startedAt, SearchPath: l.c.opts.SearchPath,
 				Degraded: l.degraded(), Notices: l.c.opts.Notices, Stopping: l.ending != nil, Stuck: l.ending != nil && l.ending.stuck,
 			},
 		},

@@ -204,6 +204,9 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	if r.attempt.Given && e.rec.Conversation.Resumed() {
 		lapse = session.ResumeOther
 	}
+	if r.Missing != nil { // the conversation has nothing to do with it
+		fault, lapse = r.Missing.Error(), ""
+	}
 	l.life(e, "its start failed: "+reach.FirstLine(fault))
 	switch {
 	case limited:

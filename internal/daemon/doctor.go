@@ -37,6 +37,7 @@ type examination struct {
 	faulty   bool    // the configuration has mistakes, and they were reported
 	control  bool    // a controller answers
 	silent   bool    // there may be one that cannot be asked, and that has been said
+	path     string  // see searchPath
 	selected []string
 	wanting  map[string]bool // of selected, what cannot be opened
 }

@@ -1,14 +1,15 @@
 package daemon
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
+	"time"
 
-	"gascity/internal/agentcli"
 	"gascity/internal/plan"
 	"gascity/internal/program"
 	"gascity/provider/all"
@@ -71,22 +72,41 @@ func (x *examination) program(s *plan.Session, check, name string) {
 	if name == "" {
 		return // a default shell, or something that only the shell can tell; or nothing is named
 	}
-	path := x.pathOf(s)
-	found, err := program.Find(name, cmp.Or(s.Config.WorkDir, x.root), path)
-	if err != nil {
-		remedy := "install it, or set PATH for the agent: env = { PATH = \"...\" }"
+	path := x.searchPath()
+	found, err := x.lookUp(x.ctx, s, name, path)
+	own, isOwn := s.Config.Env["PATH"]
+	switch {
+	case err == nil && found.Login:
+		x.ok(check, "%s is %s, found by PATH of the login shell; the agent gets that at its next start", name, found.File)
+	case err == nil:
+		x.ok(check, "%s is %s", name, found.File)
+	case isOwn:
+		x.problem(check, fmt.Sprintf("%s %v; PATH of the agent is %s", name, err, own), "install it, or change PATH in env of the agent")
+	case strings.Contains(name, "/"):
+		x.problem(check, fmt.Sprintf("%s %v", name, err), "install it, or change start_command; then: gc restart "+s.Agent)
+	default:
+		remedy := "install it; then: gc restart " + s.Agent
+		if here, err := program.Find(name, "", x.env.get("PATH")); err == nil {
+			remedy = fmt.Sprintf("this shell finds %s: give the controller this PATH with: gc controller stop && gc start", here)
+		}
 		x.problem(check, fmt.Sprintf("%s %v; PATH is %s", name, err, path), remedy)
-		return
 	}
-	x.ok(check, "%s is %s", name, found)
 }
 
-// pathOf returns the PATH that the agent gets.
-func (x *examination) pathOf(s *plan.Session) string {
-	if path, ok := s.Config.Env["PATH"]; ok {
-		return path
+// searchPath returns the PATH of the controller, if one runs, else that of this process: a
+// controller that it starts has the same.
+func (x *examination) searchPath() string {
+	if x.path == "" {
+		x.path = x.env.get("PATH")
+		c := x.client()
+		defer c.Close()
+		ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second)
+		defer cancel()
+		if status, err := c.Status(ctx); err == nil && status.Controller.SearchPath != "" {
+			x.path = status.Controller.SearchPath
+		}
 	}
-	return environment(x.env.base(agentcli.Builtin())).get("PATH")
+	return x.path
 }
 
 // files looks at what is staged into the work folder.

@@ -41,11 +41,11 @@ func (e environment) base(profiles *agentcli.Set) []string {
 	for _, entry := range e {
 		name, _, _ := strings.Cut(entry, "=")
 		if slices.Contains(passed, name) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
-			out = append(out, entry)
+			out = append(out, name+"="+e.get(name)) // the last one of a name wins
 		}
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
 // vendorPrefixes returns how the variables of the agent CLIs begin, "VENDOR_":

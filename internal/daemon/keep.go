@@ -70,6 +70,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.Controller
 	c, err := controller.Open(ctx, controller.Options{
 		Root: k.root, Version: opts.Version, PID: os.Getpid(), Retry: opts.Retry,
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: k.values(),
+		FindProgram: d.findProgram, SearchPath: d.env.get("PATH"),
 		Events: db, Records: db, Logger: k.logger,
 		Changed: e.look, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db), EndStrays: k.endStrays,
 		Now: d.opts.Now, NewToken: instanceToken, Jitter: jitter,

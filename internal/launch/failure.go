@@ -96,13 +96,13 @@ func Missed(warning string) bool {
 const undelivered = "the first prompt is "
 
 // Brief tells a failure in one bounded line: what the program printed that
-// failed is not repeated, but for its last line. [error.Error] has all of it, and
+// failed is not repeated, but for the line that explains it. [error.Error] has all of it, and
 // [Said] the output.
 func Brief(err error) string {
 	words := err.Error()
 	for _, output := range outputs(err) {
 		if printed := strings.TrimSpace(output); printed != "" {
-			words = strings.Replace(words, "; it printed:\n"+printed, ", saying: "+text.Bound(text.LastLine(printed), maxSaid), 1)
+			words = strings.Replace(words, "; it printed:\n"+printed, ", saying: "+text.Bound(text.Explaining(printed), maxSaid), 1)
 		}
 	}
 	if failed, ok := errors.AsType[*CommandError](err); ok {
@@ -112,7 +112,7 @@ func Brief(err error) string {
 }
 
 const (
-	maxSaid  = 200 // characters of the last line of an output that tell a failure
+	maxSaid  = 200 // characters of the line of an output that explains a failure
 	maxNamed = 80  // characters of a command that name it
 )
 

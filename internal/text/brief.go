@@ -13,12 +13,11 @@ const (
 )
 
 // Brief makes one line of a reason that may quote the output of a program: what
-// happened, and the last line that is not empty, for there programs say why they
-// give up. It is safe for a table, and bounded.
+// happened, and the line that explains it, see [Explaining]. It is safe for a table, and bounded.
 func Brief(reason string) string {
 	first, rest, more := strings.Cut(strings.TrimSpace(reason), "\n")
 	first = strings.TrimSpace(first)
-	last := LastLine(rest)
+	last := Explaining(rest)
 	what, quotes := strings.CutSuffix(first, quoting)
 	what = OneLine(strings.TrimRight(what, "; "))
 	if !more || last == "" {
@@ -29,12 +28,6 @@ func Brief(reason string) string {
 		return Bound(what, maxBrief-maxQuoted) + ", saying: " + last
 	}
 	return Bound(OneLine(first), maxBrief-maxQuoted) + " … " + last
-}
-
-// LastLine returns the last line that is not blank, safe for a table.
-func LastLine(words string) string {
-	words = strings.TrimRight(words, " \t\r\n")
-	return OneLine(strings.TrimSpace(words[strings.LastIndexByte(words, '\n')+1:]))
 }
 
 // Bound cuts a text to some characters, and says so with an ellipsis.

@@ -2,6 +2,7 @@ package reach
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"reflect"
 	"strconv"
@@ -20,8 +21,45 @@ type Launch struct {
 	Token   string         // of the incarnation that begins; empty: none does
 	Epoch   uint64         // its number; zero: none begins
 	Secrets config.SecretSource
+	// FindProgram looks the agent's program up, see controller.Options. Nil: nothing does.
+	FindProgram FindProgram
+	// Missing is what the last look-up found wrong: the program is not there.
+	Missing error
 	// LiveOnly leaves the agent alone: only its live commands are run again.
 	LiveOnly bool
+}
+
+// FindProgram looks for the program of a session's agent and returns the PATH that the agent needs
+// to find it; empty: the one that it has anyway. An error says that the program is missing, and
+// what to do.
+type FindProgram func(ctx context.Context, s *plan.Session) (path string, missing error)
+
+// lookUp has the agent's environment lead to its program. A program that is not found does not
+// keep the start from being tried: the shell that starts it decides.
+func (a *Launch) lookUp(ctx context.Context, env map[string]string) {
+	if a.FindProgram == nil {
+		return
+	}
+	var path string
+	if path, a.Missing = a.FindProgram(ctx, a.Session); path != "" {
+		env[pathVariable] = path
+	}
+}
+
+const (
+	pathVariable = "PATH"
+	// notFound and notRunnable are the exit codes of a shell that cannot run a program.
+	notRunnable, notFound = 126, 127
+)
+
+// explain returns what a look-up says of a failed start, if the failure is that the program could
+// not be run; nil if it says nothing.
+func (a *Launch) explain(err error) error {
+	death, ok := errors.AsType[*runtime.StartupDeath](err)
+	if a.Missing == nil || !ok || death.Exit.Code != notFound && death.Exit.Code != notRunnable {
+		return nil
+	}
+	return a.Missing
 }
 
 func (a *Launch) notes() Notes {
@@ -52,6 +90,7 @@ func (a *Launch) incarnate(ctx context.Context) (runtime.Config, error) {
 	if env[envSessionID] == "" {
 		env[envSessionID] = s.Name
 	}
+	a.lookUp(ctx, env)
 	if a.Token != "" {
 		env["GC_INSTANCE_TOKEN"] = a.Token
 	}

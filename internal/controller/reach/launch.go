@@ -15,6 +15,7 @@ type Started struct {
 	NoteErr error  // the session does not say what it was started with
 	Warning string // what the start left open
 	Look    Finding
+	Missing error // the program is not there, which explains Err; nil: that is not known
 }
 
 // Start starts a session and looks at what became of it.
@@ -25,6 +26,7 @@ func (a *Attempt) Start(ctx context.Context, p runtime.Provider, l *Launch) (r S
 		err = a.Run(ctx, p, name, cfg)
 	}
 	if r.Err = err; err != nil {
+		r.Missing = l.explain(err)
 		return r
 	}
 	r.NoteErr = l.notes().Write(p, name)
@@ -39,7 +41,8 @@ type Changed struct {
 	Applied bool
 	Err     error
 	Look    Finding
-	Renewed bool // the incarnation that was to begin is there, however the change went
+	Renewed bool  // the incarnation that was to begin is there, however the change went
+	Missing error // as of [Started]
 }
 
 // Change relaunches an agent, or only runs its live commands again, and notes what
@@ -50,6 +53,7 @@ func (a *Launch) Change(ctx context.Context, p runtime.Provider) (r Changed) {
 		r.Err = p.RunLive(name, a.Config)
 	} else {
 		r.Err = a.relaunch(ctx, p)
+		r.Missing = a.explain(r.Err)
 	}
 	r.Look = Look(ctx, p, name)
 	r.Renewed = !a.LiveOnly && r.Look.Err == nil && a.Token != "" && r.Look.Seen.InstanceToken == a.Token

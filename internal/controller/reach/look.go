@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gascity/internal/session"
+	"gascity/internal/text"
 	"gascity/runtime"
 )
 
@@ -152,11 +153,9 @@ func TellDrain(p runtime.Provider, name, until string) error {
 // maxWords bounds the last words of an agent, in bytes.
 const maxWords = 200
 
-// LastWords returns the last line that is not blank: what a program that gives up
-// says.
+// LastWords returns what a program that gives up says of it: the line of its screen that explains it.
 func LastWords(screen string) string {
-	line := strings.TrimRight(screen, " \t\r\n")
-	line = strings.TrimSpace(line[strings.LastIndexByte(line, '\n')+1:])
+	line := text.Explaining(screen)
 	if len(line) > maxWords {
 		line = strings.ToValidUTF8(line[:maxWords], "") + "…"
 	}
