@@ -37,7 +37,7 @@ func workerKinds() []KindInfo {
 			run, body, {"tool", "which"}, {"action", "allow, ask or deny"}, {"rule", "the id of the rule that decided"}, {"input", "sha256 of the tool's input"}, {"microseconds", "how long it took, without the time of a person"},
 		}},
 		{WorkerAck, "a worker told how far it has come with what it was sent", []Datum{run, body}},
-		{WorkerBypass, "a tool has run although it was denied: the guard was bypassed", []Datum{run, body, {"tool", "which"}}},
+		{WorkerBypass, "a tool ran although it was not allowed: the guard was bypassed", []Datum{run, body, {"tool", "which"}}},
 		{WorkerContext, "the context of a run fills up", []Datum{run, {"step", "warn; compact: its worker was asked to; compacted: that is over; overdue: its worker has not said so in time"}, {"usage", "how full it was"}}},
 		{WorkerHealth, "a worker told how it is", []Datum{run, body}},
 		{CredentialGood, "a credential can be had, or could be renewed again", []Datum{account, end}},

@@ -46,6 +46,7 @@ type active struct {
 	limited    time.Time  // the end of the vendor's limit that was told last
 	settling   time.Time  // until then the place may still show a question that was answered
 	denied     run.Recent // the vendor's names of calls that were denied
+	ran        run.Recent // the vendor's names of calls that ran while their question was open
 	proved     bool       // the worker has asked the guard
 	partly     bool       // it has, and not about every tool
 	bypass     string     // what ran although it was denied, the newest

@@ -98,7 +98,7 @@ func (a *active) decided(c worker.Call, d worker.Decision) {
 	defer a.mu.Unlock()
 	a.heard = a.engine.opts.Now()
 	switch {
-	case c.ID == "":
+	case c.ID == "", a.ran.Take(c.ID): // its bypass is known
 	case d.Allowed:
 		a.denied.Take(c.ID)
 	default:
@@ -132,7 +132,7 @@ func (e *Engine) ask(ctx context.Context, a *active, c worker.Call, verdict guar
 	e.opts.City.Sense(a.session)
 	a.until(ctx, func() bool { return q.answer != nil || q.over })
 	a.mu.Lock()
-	reply, over := q.answer, q.over
+	reply, over, ran := q.answer, q.over, q.ran
 	a.forgetQuestionLocked(q)
 	if q.twin {
 		a.settling = e.opts.Now().Add(twinSettles)
@@ -142,6 +142,8 @@ func (e *Engine) ask(ctx context.Context, a *active, c worker.Call, verdict guar
 	e.opts.City.Sense(a.session)
 	d.Interaction = q.request
 	switch {
+	case ran:
+		d.Reason = verdict.Reason + ": the tool ran before a person allowed it"
 	case over:
 		d.Reason = "it was answered at the agent"
 	case reply == nil:
@@ -166,7 +168,7 @@ func (a *active) askPerson(c worker.Call, verdict guard.Verdict, deadline time.T
 		return nil
 	}
 	// A name that a former controller has given to another question must not come again.
-	q := &question{guard: true, twin: c.Ask, request: a.requestOf("authorize " + rand.Text()), Interaction: worker.Interaction{
+	q := &question{guard: true, twin: c.Ask, call: c.ID, request: a.requestOf("authorize " + rand.Text()), Interaction: worker.Interaction{
 		RunID: a.id, Event: worker.Raised, Kind: runtime.WaitPermission, Tool: c.Tool, Input: c.Input, Deadline: &deadline,
 		Text:    fmt.Sprintf("May the agent use %s? %s", about, verdict.Reason),
 		Options: []worker.Option{{ID: optionAllow, Label: "Allow once", Kind: "allow_once"}, {ID: optionDeny, Label: "Deny", Kind: "deny"}},

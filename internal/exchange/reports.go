@@ -130,7 +130,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 	bypassed, compacted := a.learn(t.Events, compactions, now)
 	e.record(a, event.WorkerTelemetry, t, nil)
 	for _, call := range bypassed {
-		e.opts.Logger.Error("a tool has run although it was denied", "session", a.session, "tool", call.Name)
+		e.opts.Logger.Error("a tool ran although it was not allowed", "session", a.session, "tool", call.Name)
 		e.record(a, event.WorkerBypass, call, map[string]string{"tool": call.Name})
 		e.bypassedBy(a, call)
 	}
@@ -191,7 +191,7 @@ func (a *active) learn(events []worker.TelemetryEvent, compactions []briefing.Co
 			a.usage = u
 		}
 		for _, call := range ev.ToolsCalled {
-			if call.CallID != "" && a.denied.Take(call.CallID) {
+			if call.CallID != "" && (a.denied.Take(call.CallID) || a.ranUnallowedLocked(call.CallID)) {
 				bypassed = append(bypassed, call)
 			}
 		}

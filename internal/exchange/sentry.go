@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gascity/internal/guard"
@@ -16,7 +17,7 @@ import (
 const (
 	Guarded   = "guarded"   // its worker has asked at least once
 	Unguarded = "unguarded" // it has not
-	Bypassed  = "bypassed"  // a tool ran although it was denied
+	Bypassed  = "bypassed"  // a tool ran although it was not allowed
 )
 
 // regime is what the city wants of its guard.
@@ -115,9 +116,30 @@ func (e *Engine) proves(a *active, c worker.Call) {
 	}
 }
 
-// bypassedBy notes that a tool ran although it was denied, and has the city act.
+// ranUnallowedLocked reports whether a call that ran is one whose question is still open: the
+// hook that asked has ended, or the agent CLI did not wait for it. The question is withdrawn. A
+// question that the agent CLI shows as well was answered there.
+func (a *active) ranUnallowedLocked(call string) bool {
+	at := slices.IndexFunc(a.asked, func(q *question) bool { return q.guard && q.call == call && !q.over })
+	if at < 0 {
+		return false
+	}
+	q := a.asked[at]
+	if q.answer != nil && q.answer.Option == optionAllow {
+		return false
+	}
+	q.over = true
+	if q.twin {
+		return false
+	}
+	q.ran = true
+	a.ran.Add(call)
+	return true
+}
+
+// bypassedBy notes that a tool ran although it was not allowed, and has the city act.
 func (e *Engine) bypassedBy(a *active, call worker.ToolCall) {
-	reason := fmt.Sprintf("the guard was bypassed: %s ran at %s although it was denied", brief(call.Name), e.opts.Now().UTC().Format(time.RFC3339))
+	reason := fmt.Sprintf("the guard was bypassed: %s ran at %s although it was not allowed", brief(call.Name), e.opts.Now().UTC().Format(time.RFC3339))
 	a.mu.Lock()
 	a.bypass = reason
 	a.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"gascity/internal/exchange"
 	"gascity/internal/guard"
 	"gascity/internal/session"
+	"gascity/runtime"
 	"gascity/worker"
 )
 
@@ -180,5 +181,48 @@ func TestABypassIsPunishedAtOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAToolThatRanWhileItsQuestionWasOpenIsABypass has a worker whose hook was killed while a
+// person was asked: the agent CLI ran the tool. Its report is a bypass, once, and the question
+// is withdrawn: an answer to it is refused.
+func TestAToolThatRanWhileItsQuestionWasOpenIsABypass(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *exchange.Options) {
+		judged(guard.Ask, patience)(o)
+		o.Regime = func() guard.Regime { return guard.Regime{On: true} }
+	})
+	w := clientOf(r.start("a", "one"))
+	decisions := make(chan worker.Decision, 1)
+	go func() {
+		d, _ := w.Authorize(r.within(), worker.Call{ID: "call-1", Tool: "Bash"}) //nolint:errcheck // no decision is no permission
+		decisions <- d
+	}()
+	r.eventually("the question is open", func() bool { return r.pending() != nil })
+	asked := r.pending()
+	for range 2 { // a report that comes twice is one bypass
+		_, err := w.Telemetry(r.within(), worker.TelemetryEvent{Type: worker.ToolUsed, Timestamp: time.Now(), ToolsCalled: []worker.ToolCall{{Name: "Bash", CallID: "call-1"}}})
+		r.must(err)
+	}
+	r.eventually("the question is withdrawn", func() bool { return r.pending() == nil })
+	if err := r.respond(asked, runtime.ActionApprove, ""); err == nil {
+		t.Error("an answer was accepted after the tool had run")
+	}
+	if d := <-decisions; d.Allowed || !strings.Contains(d.Reason, "ran before") {
+		t.Errorf("the hook got %+v", d)
+	}
+	_, err := w.Telemetry(r.within(), worker.TelemetryEvent{Type: worker.ToolUsed, Timestamp: time.Now(), ToolsCalled: []worker.ToolCall{{Name: "Bash", CallID: "call-1"}}})
+	r.must(err)
+	events, _, err := r.opts.Events.After(0)
+	r.must(err)
+	n := 0
+	for _, e := range events {
+		if e.Kind == string(event.WorkerBypass) {
+			n++
+		}
+	}
+	if word, why := r.now().engine.GuardOf("a"); n != 1 || word != exchange.Bypassed || !strings.Contains(why, "not allowed") {
+		t.Errorf("%d events, it is %q: %q", n, word, why)
 	}
 }

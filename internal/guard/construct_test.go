@@ -53,6 +53,16 @@ func TestConstructsThatRunTextAreSeen(t *testing.T) {
 		"an exported function": {
 			"env 'BASH_FUNC_ls%%=() { git push -f; }' bash -c ls", "env -i 'BASH_FUNC_ls()=() { git push -f; }' bash -c ls", "sudo 'BASH_FUNC_ls%%=() { git push -f; }' bash -c ls",
 		},
+		"words that a function passes on": {
+			`c() { rm "$@"; }; c -rf /`, `f() { git push "$@"; }; f -f`, `read -ra a < f; rm "${a[@]}"`, `c() { rm "${@:1}"; }; c -r /`, `set -- -rf /; rm "${@}"`,
+		},
+		"an input that a shell has from before": {
+			"echo $(exec <<< 'git push -f'; bash)", "if true; then exec <<< 'git push -f'; bash; fi", "let 'a[$((exec -a x bash -c \"git push -f\")\n)0]'",
+		},
+		"a program of another language calls a command": {
+			"perl -e 'my $x = \"git push -f\"; print `$x`'", "perl -e 'print qx{$ENV{X}}'", "ruby -e 'system ARGV[0]' 'git push -f'", "awk 'BEGIN{system(ENVIRON[\"V\"])}'", "awk '{system($0)}' f", "awk '{print | \"sh\"}' f", "awk '{$0 | getline}' f", "perl -e 'exec $ENV{V}'", "python3 -c 'import os,sys; os.system(sys.argv[1])' 'git push -f'",
+			"python3 -c 'import os; os.system(\"$(echo rm) -rf /\")'", "node -e 'require(\"child_process\").exec(process.env.X)'", `perl -e 'system("env -S \'git\\_push\\_-f\'")'`, `perl -e 'system("gi\x74 push -f")'`, `awk 'BEGIN{system("\147it push -f")}'`, `perl -e 'open(F, "-|", "bash", "-c", "$x -f"); print <F>'`,
+		},
 		"flags in one word": {
 			"git rebase -ix 'git push -f' main", "git rebase -ix'git push -f' main", "git rebase -kix 'git push -f' main", "git difftool -yx 'git push -f'", "git rebase --exe='git push -f' main", "git rebase --ex 'git push -f' main", "git grep -nO'git push -f;' x", "git clone -qu 'git push -f;' x y", "git fetch --upload-p 'git push -f;' x",
 			"git for-each-repo --config=x push -f", "git clone -qc core.fsmonitor='git push -f;' x",

@@ -34,6 +34,11 @@ var pipes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\|&?\s*"((?:[^"\\]|\\.)*)"|("(?:[^"\\]|\\.)*"|[\w$)\]]+)\s*\|&?\s*getline`)
 })
 
+// backticks finds what perl, ruby and php run between backticks, or after qx.
+var backticks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("`([^`]*)`|\\bqx\\s*[({\\[<|!/]([^)}\\]>|!/]*)")
+})
+
 // callers are the languages whose calls of commands are read, by the program without its version.
 var callers = sync.OnceValue(set("awk gawk mawk nawk perl python pypy ruby node nodejs deno bun php lua luajit tclsh rscript osascript"))
 
@@ -51,6 +56,12 @@ func (r *reader) calls(c Command, program, text string, depth int) {
 	}
 	for _, m := range opened().FindAllStringSubmatch(text, maxLiterals) {
 		r.call(c, language, m[1], depth)
+	}
+	switch language {
+	case "perl", "ruby", "php":
+		for _, m := range backticks().FindAllStringSubmatch(text, maxLiterals) {
+			r.mentionStrictly(c, unescaped(m[1]+m[2]), depth)
+		}
 	}
 	if !strings.HasSuffix(language, "awk") {
 		return

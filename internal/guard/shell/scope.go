@@ -309,6 +309,9 @@ func (s *scope) below(n syntax.Node, in input) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Stmt:
+			if inner.turned {
+				in = input{redirected: true}
+			}
 			inner.stmt(n, in)
 			return false
 		case *syntax.ProcSubst:

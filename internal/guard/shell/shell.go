@@ -248,6 +248,9 @@ func (r *reader) mentionStrictly(c Command, text string, depth int) {
 	at := len(r.found)
 	if err := r.script(text, c, input{}, depth+1); err != nil {
 		r.found = r.found[:at]
+		if strings.Contains(text, "$((") { // shells read it as arithmetic, or as a command in brackets
+			r.hide(c, err.Error())
+		}
 	}
 	for i := at; i < len(r.found); i++ {
 		r.found[i].Mentioned = true

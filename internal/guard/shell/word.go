@@ -179,7 +179,7 @@ func (f *flattener) part(part syntax.WordPart, first bool) {
 				f.text.WriteString(unescape(lit.Value, "\"\\$`"))
 				continue
 			}
-			f.expansion(inner, false)
+			f.expansion(inner, several(inner))
 		}
 	case *syntax.ExtGlob:
 		f.glob = true
@@ -228,6 +228,19 @@ func (f *flattener) expansion(part syntax.WordPart, split bool) {
 		split = false
 	}
 	f.unknown(split)
+}
+
+// several reports whether a part becomes several words in quotes too, as "$@" does.
+func several(part syntax.WordPart) bool {
+	found := false
+	syntax.Walk(part, func(n syntax.Node) bool {
+		if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil {
+			index, _ := p.Index.(*syntax.Word)
+			found = found || p.Param.Value == "@" || p.Names == syntax.NamesPrefixWords || index != nil && index.Lit() == "@"
+		}
+		return !found
+	})
+	return found
 }
 
 // special reports whether a text outside quotes becomes something else.
