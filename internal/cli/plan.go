@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -10,6 +11,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/desk"
 	"gascity/internal/cli/page"
+	"gascity/internal/text"
 )
 
 func planCommand(a *app) *cobra.Command {
@@ -26,6 +28,11 @@ edit would do. Nothing is changed.`,
 				if err != nil {
 					return err
 				}
+				if len(args) == 0 {
+					if refused, err := a.refusedPlan(cmd.Context(), c); err != nil || refused != nil {
+						return errors.Join(a.Show(plan, func(s page.Sheet) string { return s.Plan(plan) }), err, refused)
+					}
+				}
 				if !a.JSON && a.Sheet().Plan(plan) == "" {
 					a.Talk("nothing to do: the city is as its configuration says")
 					return nil
@@ -34,6 +41,17 @@ edit would do. Nothing is changed.`,
 			})
 		},
 	})
+}
+
+// refusedPlan says that the plan is of the previous configuration, if the controller has refused
+// the present city.toml; the first result is an error then.
+func (a *app) refusedPlan(ctx context.Context, c *client.Client) (refused, err error) {
+	status, err := c.Status(ctx)
+	if err != nil || status.Plan.Error == "" {
+		return nil, err
+	}
+	a.Talk("gc: the controller refused %s: %s; this is the plan of the previous configuration", client.CityFile, text.OneLine(status.Plan.Error))
+	return desk.Said(desk.Failed), nil
 }
 
 func (a *app) plan(ctx context.Context, c *client.Client, args []string) (client.Plan, error) {

@@ -124,15 +124,22 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		a.Talk("!! %s", text.OneLine(notice))
 	}
 	var refused error
+	again := map[string]client.Agent{}
 	if ran {
-		if refused, err = a.refusedConfiguration(ctx, root, status), a.startFailed(ctx, c, status); err != nil {
+		refused = a.refusedConfiguration(ctx, root, status)
+		if again, err = a.startFailed(ctx, c, status); err != nil {
 			return err
 		}
 	}
 	if flags.noWait {
 		return refused
 	}
-	return cmp.Or(a.AwaitAgents(ctx, c, desk.Wanted), refused)
+	return cmp.Or(a.AwaitAgents(ctx, c, func(agent client.Agent) desk.Verdict {
+		if was, ok := again[agent.Name]; ok {
+			return a.restarted(was, agent)
+		}
+		return desk.Wanted(agent)
+	}), refused)
 }
 
 // refusedConfiguration says which mistakes keep a running controller from the present city.toml.
@@ -146,7 +153,7 @@ func (a *app) refusedConfiguration(ctx context.Context, root string, status clie
 	if err != nil {
 		return err
 	}
-	faults = slices.DeleteFunc(faults, func(f ConfigFault) bool { return f.Alone })
+	faults = slices.DeleteFunc(faults, func(f ConfigFault) bool { return f.Alone || f.Warning })
 	const goesOn = "still running with the previous configuration"
 	switch {
 	case len(faults) > 0:
@@ -160,8 +167,10 @@ func (a *app) refusedConfiguration(ctx context.Context, root string, status clie
 	return desk.Said(desk.Failed)
 }
 
-// startFailed has the controller start what has failed, whatever its back-off says.
-func (a *app) startFailed(ctx context.Context, c *client.Client, status client.Status) error {
+// startFailed has the controller start what has failed, whatever its back-off says. It returns
+// those agents as they were.
+func (a *app) startFailed(ctx context.Context, c *client.Client, status client.Status) (map[string]client.Agent, error) {
+	failed := map[string]client.Agent{}
 	var names []string
 	for _, agent := range status.Agents {
 		if agent.Desired != client.StateRunning {
@@ -170,16 +179,17 @@ func (a *app) startFailed(ctx context.Context, c *client.Client, status client.S
 		switch agent.State {
 		case client.StateFailed, client.StateQuarantined, client.StateLost:
 			names = append(names, agent.Name)
+			failed[agent.Name] = agent
 		}
 	}
 	if len(names) == 0 {
-		return nil
+		return failed, nil
 	}
 	a.Talk("starting again: %s", text.List(names))
 	if _, err := c.StartFailed(ctx, names...); err != nil && !errors.Is(err, client.ErrRefused) && !errors.Is(err, client.ErrUnavailable) {
-		return err
+		return nil, err
 	}
-	return nil
+	return failed, nil
 }
 
 // awaitEnd waits until a controller that is stopping its city has ended, also its

@@ -105,6 +105,9 @@ func (d *Daemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault,
 		}
 	}
 	var faults []cli.ConfigFault
+	if empty := emptied(root); alone && empty != nil {
+		faults = append(faults, cli.ConfigFault{File: filepath.Join(root, client.CityFile), Line: 1, Column: 1, Message: empty.Error()})
+	}
 	for _, e := range errs {
 		faults = append(faults, faultOf(e))
 		faults[len(faults)-1].Alone = alone

@@ -30,7 +30,7 @@ import (
 // openStore opens what the city must not forget.
 func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, store.Options{
-		Path: filepath.Join(k.root, premises.StateFolder, premises.StoreFile), Lived: k.lived(), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
+		Path: filepath.Join(k.root, premises.StateFolder, premises.StoreFile), Lived: lived(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
 		OnFault: func(error) {
 			if c := k.controller.Load(); c != nil {
 				c.StoreChanged()
@@ -41,8 +41,8 @@ func (k *keeper) openStore(ctx context.Context) (*store.DB, error) {
 
 // lived reports whether a controller has worked here before, by its log: a store
 // that is missing then has been lost.
-func (k *keeper) lived() bool {
-	info, err := os.Stat(filepath.Join(k.root, premises.StateFolder, premises.LogFolder, premises.LogFile))
+func lived(root string) bool {
+	info, err := os.Stat(filepath.Join(root, premises.StateFolder, premises.LogFolder, premises.LogFile))
 	return err == nil && info.Size() > 0
 }
 

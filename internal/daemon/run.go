@@ -174,7 +174,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 func (k *keeper) load(ctx context.Context) (controller.Loaded, error) {
 	r, err := k.daemon.read(k.root)
 	if err == nil {
-		err = k.emptied()
+		err = emptied(k.root)
 	}
 	if err != nil {
 		return controller.Loaded{}, err
@@ -196,14 +196,14 @@ func (k *keeper) load(ctx context.Context) (controller.Loaded, error) {
 
 // emptied refuses a file without a word in a city that has had a controller: an editor
 // or a full disk leaves one behind, and nobody ends a fleet that way.
-func (k *keeper) emptied() error {
-	path := filepath.Join(k.root, client.CityFile)
+func emptied(root string) error {
+	path := filepath.Join(root, client.CityFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(string(text)) == "" && k.lived() {
-		return fmt.Errorf("%w: %s is empty; put back what was there (gc stop ends the agents, and [workspace] alone is a city without any)", client.ErrInvalid, path)
+	if strings.TrimSpace(string(text)) == "" && lived(root) {
+		return fmt.Errorf("%w: %s is empty; put back what was there, or write [workspace] alone for a city without agents", client.ErrInvalid, path)
 	}
 	return nil
 }
