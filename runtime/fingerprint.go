@@ -170,7 +170,7 @@ func envPart(name string, env map[string]string) part {
 func volatileEnv(key string) bool {
 	switch key {
 	case "GC_DIR", "GC_INSTANCE_TOKEN", "GC_WORKER_TOKEN", "GC_SESSION_ID", "GC_RUNTIME_EPOCH", "GC_CONTINUATION_EPOCH", "GC_BIN",
-		"GC_READY_PROMPT_PREFIX", "GC_HOOKS", "GC_HOOK_DIR", "GC_FIRST_PROMPT":
+		"GC_READY_PROMPT_PREFIX", "GC_HOOKS", "GC_HOOK_DIR", "GC_FIRST_PROMPT", "GC_CHANNEL":
 		return true
 	}
 	return false

@@ -57,7 +57,12 @@ func (c *Client) Close() { c.transport().CloseIdleConnections() }
 
 // Report reports a transition. Times and run are filled in.
 func (c *Client) Report(ctx context.Context, event Transition, detail Detail) error {
-	body := Lifecycle{Event: event, RunID: c.RunID, Timestamp: time.Now(), Metadata: detail}
+	return c.ReportAt(ctx, event, time.Now(), detail)
+}
+
+// ReportAt reports a transition that happened at a time. The run is filled in.
+func (c *Client) ReportAt(ctx context.Context, event Transition, at time.Time, detail Detail) error {
+	body := Lifecycle{Event: event, RunID: c.RunID, Timestamp: at, Metadata: detail}
 	_, err := tell[LifecycleAnswer](ctx, c, "/lifecycle", body)
 	return err
 }

@@ -70,6 +70,9 @@ const (
 	OfferInterrupt = "interrupt" // ends a turn and confirms its boundary
 	OfferCompact   = "compact"   // compacts its context when asked
 	OfferHealth    = "health"    // answers health questions
+	// OfferClaim: the agent's hooks claim its context when its first turn begins, see
+	// [ContextClaim]. Before that it is not given any.
+	OfferClaim     = "claim"
 	OfferAuthorize = "authorize" // asks before every tool; told by the canary, see [Canary]
 )
 

@@ -13,6 +13,9 @@ const (
 	VariableHooks  = "GC_HOOKS"        // whose hooks it has
 	VariableFolder = "GC_HOOK_DIR"     // where the hooks' own files are
 	variableFirst  = "GC_FIRST_PROMPT" // "1": its command line has a prompt
+	// VariableChannel names the agent CLI with whose native channel the agent is started.
+	VariableChannel = "GC_CHANNEL"
+	variableServed  = "GC_CHANNEL_SERVED" // set for hooks of an agent with such a channel
 )
 
 // Installed is how one session uses its hooks.

@@ -76,12 +76,28 @@ func (o *over) hooked(name string, cfg runtime.Config) (runtime.Config, error) {
 	for _, arg := range installed.Args {
 		cfg.Command += " " + quote(arg)
 	}
+	cfg.Command = o.channelled(cfg)
 	cfg.Env = maps.Clone(cfg.Env)
 	maps.Copy(cfg.Env, installed.Env)
 	if cfg.PromptSuffix != "" {
 		cfg.Env[variableFirst] = "1"
 	}
 	return cfg, nil
+}
+
+// channelCommand is the first argument of gc for the program that runs an agent CLI with its
+// native channel.
+const channelCommand = "agent-channel"
+
+// channelled returns the command of a start, run with the agent CLI's native channel where it
+// has one. Where gc is not installed at the path the agent CLI runs alone.
+func (o *over) channelled(cfg runtime.Config) string {
+	family := cfg.Env[VariableChannel]
+	if family == "" {
+		return cfg.Command
+	}
+	script := `if [ -x "$0" ]; then exec "$0" ` + channelCommand + ` "$@"; fi; shift; exec "$@"`
+	return "exec /bin/sh -c " + quote(script) + " " + quote(o.opts.Program) + " " + quote(family) + " " + cfg.Command
 }
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

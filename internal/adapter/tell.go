@@ -83,8 +83,10 @@ func (h *hook) opened(ctx context.Context) error {
 	var proved error // a city with a guard gives no work without it, and says so
 	if h.in.Source != hooks.SourceClear {
 		begun := h.begun()
-		if err := h.report(ctx, worker.Started, detail); err != nil {
-			return err
+		if h.Getenv(variableServed) == "" { // else the program beside it has reported the start
+			if err := h.report(ctx, worker.Started, detail); err != nil {
+				return err
+			}
 		}
 		proved = errors.Join(begun, h.client.Prove(ctx))
 	}

@@ -96,6 +96,7 @@ var rooms = []room{
 	{dir: "internal/feed", layer: layerPure},
 	{dir: "internal/tmuxhost", layer: layerPure},
 	{dir: "internal/acphost", layer: layerPure, program: true},
+	{dir: "internal/agentchannel", layer: layerPure, program: true},
 	{dir: "internal/console", layer: layerPure},
 	{dir: "internal/plan", layer: layerPlan},
 	{dir: "internal/session", layer: layerPure},

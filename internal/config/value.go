@@ -23,6 +23,18 @@ const (
 // Words lists the allowed values.
 func (PromptMode) Words() []string { return []string{"arg", "flag", "none", "worker"} }
 
+// Channel is how prompts reach an agent that runs. An absent one is [ChannelNative].
+type Channel string
+
+// The channels.
+const (
+	ChannelNative Channel = "native"
+	ChannelTyped  Channel = "typed"
+)
+
+// Words lists the allowed values.
+func (Channel) Words() []string { return []string{string(ChannelNative), string(ChannelTyped)} }
+
 // Lifecycle is the expected lifetime of an agent's command.
 type Lifecycle string
 

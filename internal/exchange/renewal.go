@@ -56,6 +56,8 @@ func (e *Engine) renew(ctx context.Context, a *active) {
 // up its stream: one that takes context is waited for.
 func (a *active) listensLocked() bool {
 	switch {
+	case a.life.Offers(worker.OfferClaim) && a.life.Reports[worker.Busy].Event == "":
+		return false // its hooks claim it with its first turn
 	case a.reader != nil:
 		return true
 	case a.streamed:

@@ -116,6 +116,7 @@ func (r *resolver) ownEnv(cfg runtime.Config) map[string]string {
 		"GC_READY_PROMPT_PREFIX": cfg.ReadyPromptPrefix,
 		"GC_BIN":                 r.in.Binary,
 		"GC_HOOKS":               r.hooked(),
+		"GC_CHANNEL":             r.channel(),
 	} {
 		if value != "" {
 			own[name] = value

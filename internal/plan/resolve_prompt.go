@@ -114,6 +114,19 @@ func (r *resolver) hooked() string {
 	return p.Family
 }
 
+// channel returns the agent CLI with whose native channel the agent is started; empty: its
+// prompts are typed. The command has to be the agent CLI's own.
+func (r *resolver) channel() string {
+	section := r.city.Providers[r.profile.Name]
+	resume, _ := r.resumeCommand()
+	foreign := r.agent.StartCommand != "" || section.Has("command") || resume != ""
+	_, has := agentcli.ChannelOf(r.profile.Family)
+	if !has || foreign || r.hooked() == "" || r.agent.Channel == config.ChannelTyped || r.agent.Lifecycle == config.OneShot {
+		return ""
+	}
+	return r.profile.Family
+}
+
 // render renders the prompt template. It sees the agent's own variables too,
 // by name, except credentials.
 func (r *resolver) render() string {

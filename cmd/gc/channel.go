@@ -1,0 +1,29 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"gascity/internal/agentchannel"
+)
+
+// beside runs a program that works for an agent CLI, if gc was called as one: a hook, or the
+// agent's native channel.
+func beside(args []string) (status int, called bool) {
+	if status, called = hook(args); !called {
+		status, called = channel(args)
+	}
+	return status, called
+}
+
+// channel runs an agent CLI with its native channel, if gc was called for that by itself. It
+// handles the signals of its process.
+func channel(args []string) (status int, called bool) {
+	rest, called := agentchannel.Called(args)
+	if !called {
+		return 0, false
+	}
+	return agentchannel.Run(context.Background(), agentchannel.Options{
+		Args: rest, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: version,
+	}), true
+}
