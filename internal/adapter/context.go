@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"gascity/internal/exchange/briefing"
@@ -77,15 +78,20 @@ var noncePattern = regexp.MustCompile(`\[(gc-[a-z2-7]{10})\]`)
 // transcript. What the agent CLI has not taken in the city tells the agent as a prompt.
 func (h *hook) briefed(ctx context.Context) error {
 	claims, err := h.claims()
-	if err != nil || len(claims) == 0 || h.in.TranscriptPath == "" || h.holds() {
+	if err != nil || h.in.TranscriptPath == "" || h.holds() {
 		return err
+	}
+	later := claims[len(claims)-newer(claims, h.in.SessionID):]
+	claims = claims[:len(claims)-len(later)]
+	if len(claims) == 0 {
+		return nil
 	}
 	seen, err := noncesIn(h.in.TranscriptPath)
 	if err != nil {
 		return err
 	}
 	for len(claims) > 0 {
-		if c := claims[0]; !c.Answered && len(claims) == 1 { // the city may not have heard of this beginning
+		if c := claims[0]; !c.Answered && len(claims)+len(later) == 1 { // the city may not have heard of this beginning
 			if _, err := h.client.ClaimContext(ctx, c.ContextClaim); err != nil {
 				return err
 			}
@@ -94,11 +100,24 @@ func (h *hook) briefed(ctx context.Context) error {
 			return err
 		}
 		claims = claims[1:]
-		if err := h.keepClaims(claims); err != nil {
+		if err := h.keepClaims(slices.Concat(claims, later)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// newer returns how many of the last claims are for other conversations than the one with
+// the ID: what became of them is not in its transcript.
+func newer(claims []claimed, conversation string) int {
+	n := 0
+	for _, c := range slices.Backward(claims) {
+		if c.ConversationID == "" || c.ConversationID == conversation {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 // noncesIn returns the nonces in a file, each once. What follows another nonce in JSON is

@@ -19,7 +19,8 @@ type reporter struct {
 	version string
 	reports chan func(context.Context)
 
-	mu     sync.Mutex
+	// guarded by the server's mu
+	sent   map[string]bool   // prompts that are being handed over
 	taken  map[string]string // by turn: the prompt that it works on
 	opened bool              // the city knows that the agent takes prompts
 }
@@ -36,7 +37,7 @@ func newReporter(getenv func(string) string, family, version string) *reporter {
 	if c.Socket+c.URL == "" || c.Token == "" || c.RunID == "" {
 		return nil
 	}
-	return &reporter{client: c, family: family, version: version, reports: make(chan func(context.Context), maxReports), taken: map[string]string{}}
+	return &reporter{client: c, family: family, version: version, reports: make(chan func(context.Context), maxReports), sent: map[string]bool{}, taken: map[string]string{}}
 }
 
 // report queues one report. It never blocks.
@@ -54,13 +55,19 @@ func (r *reporter) life(event worker.Transition, detail worker.Detail) {
 	r.report(func(ctx context.Context) { _ = r.client.ReportAt(ctx, event, at, detail) }) // what the city refuses it will not take later either
 }
 
-// noticed reports a change of the conversation. It must not block.
+// noticed reports a change of the conversation. It is called with the server's mu and must
+// not block.
 func (r *reporter) noticed(c change) {
 	if r == nil {
 		return
 	}
 	if c.shown {
 		r.shown()
+	}
+	if c.message != "" && r.sent[c.message] {
+		delete(r.sent, c.message)
+		r.taken[c.turn] = c.message
+		r.ack(c.message, worker.Submitted, "")
 	}
 	if c.failure != nil {
 		r.telemetry(worker.TelemetryEvent{Type: worker.Failure, Message: "it is tried again: " + c.failure.text()})
@@ -81,10 +88,8 @@ func (r *reporter) shown() {
 
 // ended reports the end of a turn, and of the prompt that it worked on.
 func (r *reporter) ended(t turn) {
-	r.mu.Lock()
 	prompt := r.taken[t.ID]
 	delete(r.taken, t.ID)
-	r.mu.Unlock()
 	reason := worker.TurnDone
 	switch t.Status {
 	case turnInterrupted:
@@ -172,41 +177,24 @@ func (r *reporter) listen(ctx context.Context) {
 	}
 }
 
-// prompt hands one prompt of the city over.
+// prompt hands one prompt of the city over. That the conversation has it, and the end of its
+// turn, are reported by [reporter.noticed].
 func (r *reporter) prompt(ctx context.Context, m worker.Message) {
 	var p worker.Prompt
 	if err := json.Unmarshal(m.Data, &p); err != nil {
 		r.ack(m.ID, worker.Refused, "the prompt cannot be read: "+err.Error())
 		return
 	}
-	r.server.prompt(ctx, m.ID, p.Content, func(state worker.Progress, detail string) {
-		if state == worker.Submitted {
-			r.submitted(m.ID)
-			return
-		}
+	r.server.mu.Lock()
+	r.sent[m.ID] = true
+	r.server.mu.Unlock()
+	state, detail := r.server.prompt(ctx, m.ID, p.Content)
+	r.server.mu.Lock()
+	delete(r.sent, m.ID)
+	r.server.mu.Unlock()
+	if state != "" {
 		r.ack(m.ID, state, detail)
-	})
-}
-
-// submitted notes which turn works on a prompt. The turn may have ended already.
-func (r *reporter) submitted(id string) {
-	r.ack(id, worker.Submitted, "")
-	s := r.server
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	turn, _ := s.talk.holds(id)
-	if turn == "" {
-		return
 	}
-	if status, over := s.talk.ends[turn]; over {
-		if status == turnCompleted {
-			r.ack(id, worker.Consumed, "")
-		}
-		return
-	}
-	r.mu.Lock()
-	r.taken[turn] = id
-	r.mu.Unlock()
 }
 
 func (r *reporter) interrupt(ctx context.Context, id string) {

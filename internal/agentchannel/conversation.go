@@ -12,6 +12,7 @@ type conversation struct {
 	turn      string            // in progress in that thread; empty: none
 	asking    []string          // IDs of the client's requests that start a turn there and are not answered
 	opening   map[string]bool   // IDs of the client's requests that bring a thread to the screen
+	listing   map[string]bool   // IDs of the client's requests for the list of hooks
 	questions map[string]bool   // IDs of the server's requests that a person has to answer
 	messages  map[string]string // by the sender's ID of a user's message: the turn that has it
 	order     []string          // of messages
@@ -23,12 +24,14 @@ type conversation struct {
 type change struct {
 	shown   bool       // another thread is on the screen
 	began   bool       // a turn began
+	message string     // the sender's ID of a user's message that is in the conversation now
+	turn    string     // the turn that has the message
 	ended   *turn      // a turn ended
 	failure *turnError // the model could not be reached; the turn goes on
 }
 
 func newConversation() *conversation {
-	return &conversation{opening: map[string]bool{}, questions: map[string]bool{}, messages: map[string]string{}, ends: map[string]string{}}
+	return &conversation{opening: map[string]bool{}, listing: map[string]bool{}, questions: map[string]bool{}, messages: map[string]string{}, ends: map[string]string{}}
 }
 
 // busy reports whether a turn is in progress or about to begin, or a person is asked.
@@ -51,6 +54,8 @@ func (c *conversation) fromClient(m message) {
 	switch m.Method {
 	case methodThreadStart, methodThreadResume, methodThreadFork:
 		c.opening[id] = true
+	case methodHooksList:
+		c.listing[id] = true
 	case methodTurnStart:
 		var p turnParams
 		if json.Unmarshal(m.Params, &p) == nil && p.ThreadID == c.thread {
@@ -129,7 +134,11 @@ func (c *conversation) noticed(method string, n notice) change {
 		return change{began: c.started(n.Turn)}
 	case noticeItemStarted, noticeItemCompleted:
 		if n.Item.Type == itemUserMessage && n.Item.ClientID != "" {
+			_, known := c.messages[n.Item.ClientID]
 			c.order = remember(c.messages, c.order, n.Item.ClientID, n.TurnID)
+			if !known {
+				return change{message: n.Item.ClientID, turn: n.TurnID}
+			}
 		}
 	case noticeTurnCompleted:
 		if c.turn == n.Turn.ID {

@@ -36,6 +36,7 @@ const (
 	methodThreadStart   = "thread/start"
 	methodThreadResume  = "thread/resume"
 	methodThreadFork    = "thread/fork"
+	methodHooksList     = "hooks/list"
 	methodTurnStart     = "turn/start"
 	methodTurnInterrupt = "turn/interrupt"
 
@@ -114,4 +115,30 @@ type turnStartParams struct {
 type turnParams struct {
 	ThreadID string `json:"threadId"`
 	TurnID   string `json:"turnId"`
+}
+
+// trusting returns the server's list of hooks with those of its own command line as trusted.
+// The server was started to run them; the client does not know that when it resumes a
+// conversation, and would ask and write the answer into the user's configuration.
+func trusting(line []byte) []byte {
+	var answer map[string]any
+	if json.Unmarshal(line, &answer) != nil {
+		return line
+	}
+	result, _ := answer["result"].(map[string]any)
+	groups, _ := result["data"].([]any)
+	for _, group := range groups {
+		of, _ := group.(map[string]any)
+		hooks, _ := of["hooks"].([]any)
+		for _, hook := range hooks {
+			if h, ok := hook.(map[string]any); ok && h["source"] == "sessionFlags" {
+				h["trustStatus"] = "trusted"
+			}
+		}
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return line
+	}
+	return text
 }

@@ -53,46 +53,36 @@ func (s *server) release() {
 	s.changeLocked()
 }
 
-// prompt hands one prompt over and reports what became of it: once when the conversation has
-// it, and once more when a turn has worked on it. The text is sent at most once.
-func (s *server) prompt(ctx context.Context, id, text string, say func(worker.Progress, string)) {
+// prompt hands one prompt over. The text is sent at most once. No state: the conversation
+// has the prompt.
+func (s *server) prompt(ctx context.Context, id, text string) (state worker.Progress, detail string) {
 	thread, err := s.begin(ctx)
 	if err != nil {
-		say(worker.Refused, err.Error())
-		return
+		return worker.Refused, err.Error()
 	}
 	result, err := s.call(ctx, methodTurnStart, turnStartParams{ThreadID: thread, ClientID: id, Input: []textInput{{Type: "text", Text: text}}})
 	var started struct{ Turn turn }
 	if err == nil {
 		err = json.Unmarshal(result, &started)
 	}
-	if err == nil {
-		s.mu.Lock()
-		if _, has := s.talk.holds(id); !has && s.talk.thread == thread { // it may have ended meanwhile
-			s.talk.started(started.Turn)
-		}
-		s.mu.Unlock()
+	s.mu.Lock()
+	if err == nil && s.talk.thread == thread {
+		s.talk.started(started.Turn)
 	}
+	s.mu.Unlock()
 	s.release()
 	if refusal, ok := errors.AsType[*rpcError](err); ok {
-		say(worker.Refused, "the agent does not accept the prompt: "+refusal.Message)
-		return
+		return worker.Refused, "the agent does not accept the prompt: " + refusal.Message
 	}
 	if err != nil {
-		say(worker.Failed, fmt.Sprintf("it is not known whether the agent has the prompt: %v", err))
-		return
+		return worker.Failed, fmt.Sprintf("it is not known whether the agent has the prompt: %v", err)
 	}
-	s.follow(ctx, id, started.Turn.ID, say)
-}
-
-// follow waits for the prompt in the conversation and for the end of its turn.
-func (s *server) follow(ctx context.Context, id, turn string, say func(worker.Progress, string)) {
 	has := false
-	if !s.until(ctx, func() bool { _, has = s.talk.holds(id); return has || s.talk.turn != turn }) || !has {
-		say(worker.Failed, "its turn ended before the text was in the conversation")
-		return
+	s.until(ctx, func() bool { _, has = s.talk.holds(id); return has || s.talk.turn != started.Turn.ID })
+	if !has {
+		return worker.Failed, "its turn ended before the text was in the conversation"
 	}
-	say(worker.Submitted, "")
+	return "", ""
 }
 
 // interrupt ends the turn that is in progress. No turn is no error.

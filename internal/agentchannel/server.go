@@ -134,6 +134,10 @@ func (s *server) fromServer(line []byte) {
 		return
 	}
 	if err == nil {
+		if s.talk.listing[string(m.ID)] && m.Method == "" {
+			delete(s.talk.listing, string(m.ID))
+			line = trusting(line)
+		}
 		if c := s.talk.fromServer(m); c != (change{}) {
 			s.notify(c)
 		}

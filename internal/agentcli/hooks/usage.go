@@ -59,16 +59,22 @@ func (c Codec) Usage(text []byte) (events []worker.TelemetryEvent, used int) {
 	return events, used
 }
 
+// rolloutTurnEnd marks the line of a transcript of [CodecRollout] that ends a turn.
+var rolloutTurnEnd = []byte(`"type":"task_complete"`)
+
 // Has reports whether a response with these words is in a piece of a transcript, and
 // accounted for. The prompt may have them, too.
 func (c Codec) Has(text, words []byte) bool {
 	if c == CodecRollout { // it accounts for a response behind its words
-		at := bytes.LastIndex(text, words)
-		if at < 0 {
-			return false
+		for at := bytes.LastIndex(text, words); at >= 0; at = bytes.LastIndex(text[:at], words) {
+			line := text[bytes.LastIndexByte(text[:at], '\n')+1:]
+			if end := bytes.IndexByte(line, '\n'); end >= 0 && bytes.Contains(line[:end], rolloutTurnEnd) {
+				continue // the end of the turn repeats the words, behind the account
+			}
+			events, _ := c.Usage(line)
+			return len(events) > 0
 		}
-		events, _ := c.Usage(text[bytes.LastIndexByte(text[:at], '\n')+1:])
-		return len(events) > 0
+		return false
 	}
 	for line := range bytes.Lines(text) {
 		if bytes.Contains(line, words) {
