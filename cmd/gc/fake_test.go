@@ -147,7 +147,7 @@ func (fakeDaemon) AgentCLIs(context.Context) ([]cli.AgentCLI, error) {
 	return []cli.AgentCLI{{Name: "one", Command: "one-cli", Version: "1.2.3", Tested: "1.2.3", State: cli.CLIFound, Mode: "ask", Modes: []string{"ask"}}, {Name: "two", Command: "two", State: cli.CLIMissing}}, nil
 }
 
-func (fakeDaemon) Unasked(root string) (string, error) {
+func (fakeDaemon) Unasked(_ context.Context, root string) (string, error) {
 	lines, err := readLines(root)
 	if err != nil {
 		return "", err
@@ -335,7 +335,7 @@ func (ls cityLines) populate(city *fakecity.City) {
 
 // Guard reads the rules as the assembly does.
 func (fakeDaemon) Guard(_ context.Context, root string, more []string) (cli.Guarding, error) {
-	city, err := config.Load(filepath.Join(root, client.CityFile), config.Known{RuleSets: guard.Shipped()})
+	city, err := config.Load(context.Background(), filepath.Join(root, client.CityFile), config.Known{RuleSets: guard.Shipped()})
 	if err != nil {
 		return cli.Guarding{}, err
 	}
@@ -378,7 +378,7 @@ func (fakeDaemon) GuardCalls(_ context.Context, root string, since time.Time) ([
 }
 
 // Remains finds the state folder, and what is called so in city.toml.
-func (fakeDaemon) Remains(root string) (client.Remains, error) {
+func (fakeDaemon) Remains(_ context.Context, root string) (client.Remains, error) {
 	lines, err := readLines(root)
 	if err != nil {
 		return client.Remains{}, err

@@ -40,7 +40,7 @@ type Daemon interface {
 // Remains is what a city leaves outside of its own files.
 type Remains interface {
 	// Remains finds it and changes nothing.
-	Remains(root string) (client.Remains, error)
+	Remains(ctx context.Context, root string) (client.Remains, error)
 	// Uninstall ends what runs of a city without a controller, and removes what gc has made.
 	// An error means that nothing was done.
 	Uninstall(ctx context.Context, root string, req client.UninstallRequest) (client.Uninstalled, error)
@@ -132,7 +132,7 @@ type AgentCLIs interface {
 	// AgentCLIs lists those that gc knows, with what is installed on this machine.
 	AgentCLIs(ctx context.Context) ([]AgentCLI, error)
 	// Unasked says of a city which agents run their tools without asking a person; empty if none does.
-	Unasked(root string) (string, error)
+	Unasked(ctx context.Context, root string) (string, error)
 }
 
 // The states of an [AgentCLI].

@@ -113,7 +113,7 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		}
 		a.Talk("the controller runs: process %d", status.Controller.PID)
 		if daemon, err := a.daemon(); err == nil {
-			if words, err := daemon.Unasked(root); err == nil && words != "" {
+			if words, err := daemon.Unasked(ctx, root); err == nil && words != "" {
 				a.Talk("!! %s", text.OneLine(words))
 			}
 		}

@@ -56,7 +56,7 @@ left. While something cannot be ended, it is named and nothing is removed. No co
 }
 
 func (a *app) uninstall(ctx context.Context, d Remains, root string, flags uninstallFlags) error {
-	remains, err := d.Remains(root)
+	remains, err := d.Remains(ctx, root)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
 	"time"
@@ -34,6 +35,9 @@ type City struct {
 
 	source []byte
 }
+
+// Blank reports whether there is nothing in the file but blanks.
+func (c *City) Blank() bool { return len(bytes.TrimSpace(c.source)) == 0 }
 
 // Workspace is the section of the city as a whole.
 type Workspace struct {

@@ -328,7 +328,7 @@ session_setup_script = "//there.md"
 pack_overlay_dirs = ["nowhere"]
 copy_files = [{src = "gone"}]
 `)
-	_, err := config.Load(filepath.Join(dir, "city.toml"), known())
+	_, err := config.Load(t.Context(), filepath.Join(dir, "city.toml"), known())
 	errs, _ := config.AsErrors(err)
 	var got []string
 	for _, e := range errs {
@@ -338,7 +338,7 @@ copy_files = [{src = "gone"}]
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := config.Load(filepath.Join(dir, "none.toml"), known()); !errors.Is(err, os.ErrNotExist) {
+	if _, err := config.Load(t.Context(), filepath.Join(dir, "none.toml"), known()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing city.toml gives %v", err)
 	}
 }

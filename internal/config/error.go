@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -37,6 +38,10 @@ func (e *Error) Error() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
+	if e.Source == "" {
+		b.WriteString(e.remedy())
+		return b.String()
+	}
 	number := fmt.Sprint(e.Line)
 	margin := strings.Repeat(" ", len(number))
 	fmt.Fprintf(&b, "\n  %s | %s\n  %s | %s", number, e.Source, margin, e.Caret())
@@ -127,12 +132,21 @@ func (c *City) ErrorAt(o Origin, format string, args ...any) *Error {
 	return &e
 }
 
+// longestExcerpt is how many bytes of a line an error shows.
+const longestExcerpt = 1000
+
 // place returns an error with the place of o and the line of source there.
 func place(source []byte, o Origin) Error {
 	if o.File == "" || o.Line == 0 || o.offset > len(source) {
 		return Error{}
 	}
 	line, start := lineAt(source, o.offset)
+	if o.offset-start > longestExcerpt {
+		return Error{Line: o.Line, Column: o.Column, Width: 1} // too far out to be shown
+	}
+	if len(line) > longestExcerpt {
+		line = append(bytes.ToValidUTF8(line[:longestExcerpt], nil), "…"...)
+	}
 	end := min(o.offset+o.length, start+len(line))
 	width := 1
 	if end > o.offset {
@@ -143,12 +157,9 @@ func place(source []byte, o Origin) Error {
 
 // lineAt returns the line around offset, without its end, and where it begins.
 func lineAt(source []byte, offset int) (line []byte, start int) {
-	start = strings.LastIndexByte(string(source[:offset]), '\n') + 1
-	line = source[start:]
-	if end := strings.IndexByte(string(line), '\n'); end >= 0 {
-		line = line[:end]
-	}
-	return []byte(strings.TrimSuffix(string(line), "\r")), start
+	start = bytes.LastIndexByte(source[:offset], '\n') + 1
+	line, _, _ = bytes.Cut(source[start:], []byte("\n"))
+	return bytes.Clone(bytes.TrimSuffix(line, []byte("\r"))), start
 }
 
 // assignment finds a key and the value that follows it on the line.
@@ -181,13 +192,18 @@ func printable(line []byte) string {
 // originAt returns the origin of source[offset:offset+length].
 func originAt(file string, source []byte, offset, length int) Origin {
 	offset = min(max(offset, 0), len(source))
-	line, column := 1, 1
-	for _, r := range string(source[:offset]) {
-		if r == '\n' {
-			line, column = line+1, 1
-		} else {
-			column++
-		}
+	start := bytes.LastIndexByte(source[:offset], '\n') + 1
+	return Origin{
+		File: file, Line: 1 + bytes.Count(source[:start], []byte("\n")), Column: columnAt(source, start, offset), offset: offset, length: length,
 	}
-	return Origin{File: file, Line: line, Column: column, offset: offset, length: length}
+}
+
+// farOut is how many bytes of a line are counted as characters; beyond, bytes are counted: a line may
+// be as long as the file, and have thousands of places.
+const farOut = 4096
+
+// columnAt returns the column of an offset in the line that begins at start, from 1.
+func columnAt(source []byte, start, offset int) int {
+	near := min(offset, start+farOut)
+	return 1 + utf8.RuneCount(source[start:near]) + offset - near
 }

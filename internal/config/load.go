@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -53,13 +54,18 @@ func (r Runtime) Form() string {
 }
 
 // Load reads the city.toml at path and checks it, the files that it names
-// included. The error is an [Errors], unless the file itself cannot be read.
-func Load(path string, known Known) (*City, error) {
-	data, err := os.ReadFile(path)
+// included. The error is an [Errors], unless the file itself cannot be read. The time that it
+// takes is bounded by the limits of a city.toml; ctx ends it earlier, between its steps.
+func Load(ctx context.Context, path string, known Known) (*City, error) {
+	data, err := ReadFile(ctx, path, maxFile)
 	if err != nil {
 		return nil, err
 	}
-	return read(path, data, known, os.Stat)
+	city, err := read(path, data, known, os.Stat)
+	if ended := context.Cause(ctx); ended != nil {
+		return nil, ended
+	}
+	return city, err
 }
 
 // Parse is [Load] on the text of a file at path, without a look at the files

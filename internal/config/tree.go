@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -56,6 +57,7 @@ func (n *node) entry(name string) *entry {
 type treeBuilder struct {
 	file   string
 	source []byte
+	lines  []int // where each line begins
 	parser *unstable.Parser
 	root   *node
 	table  *node // the table of the last header
@@ -72,12 +74,21 @@ func parseTree(file string, source []byte) (*node, *Error) {
 		e.File, e.Message, e.Hint = file, "the file begins with a byte order mark", "save it as UTF-8 without one"
 		return nil, &e
 	}
+	if err := checkLimits(file, source); err != nil {
+		return nil, err
+	}
 	var checked map[string]any
 	if err := toml.Unmarshal(source, &checked); err != nil {
 		return nil, syntaxError(file, source, err)
 	}
 	b := &treeBuilder{file: file, source: source, parser: &unstable.Parser{}, root: &node{}}
 	b.table = b.root
+	b.lines = []int{0}
+	for i, c := range source {
+		if c == '\n' {
+			b.lines = append(b.lines, i+1)
+		}
+	}
 	b.parser.Reset(source)
 	for b.parser.NextExpression() {
 		b.add(b.parser.Expression())
@@ -172,7 +183,7 @@ func (b *treeBuilder) afterEquals(key *unstable.Node) Origin {
 	for offset < len(b.source) && strings.IndexByte(" \t=", b.source[offset]) >= 0 {
 		offset++
 	}
-	return originAt(b.file, b.source, offset, 1)
+	return b.originAt(offset, 1)
 }
 
 // value builds the node of a value; fallback is its place when the parser
@@ -195,7 +206,17 @@ func (b *treeBuilder) value(v *unstable.Node, fallback Origin) *node {
 }
 
 func (b *treeBuilder) origin(n *unstable.Node) Origin {
-	return originAt(b.file, b.source, int(n.Raw.Offset), int(n.Raw.Length))
+	return b.originAt(int(n.Raw.Offset), int(n.Raw.Length))
+}
+
+// originAt is the function of the same name for many places of one text.
+func (b *treeBuilder) originAt(offset, length int) Origin {
+	offset = min(max(offset, 0), len(b.source))
+	line, found := slices.BinarySearch(b.lines, offset)
+	if !found {
+		line--
+	}
+	return Origin{File: b.file, Line: line + 1, Column: columnAt(b.source, b.lines[line], offset), offset: offset, length: length}
 }
 
 func kindOf(k unstable.Kind) kind {

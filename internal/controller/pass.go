@@ -18,6 +18,9 @@ import (
 func (l *loop) take(loaded Loaded) {
 	loaded.Settings = loaded.Settings.Defaulted()
 	former := l.desired
+	if loaded.Accepted != nil {
+		loaded.Accepted()
+	}
 	l.loaded, l.loadedAt, l.loadError = loaded, l.now(), ""
 	l.desired = make(map[session.Key]*plan.Session, len(loaded.Desired.Sessions))
 	for i := range loaded.Desired.Sessions {

@@ -21,6 +21,9 @@ type Loaded struct {
 	Settings Settings
 	Config   client.Config // as it is shown to people
 	Warnings []string
+	// Accepted is called when this reading comes into force, and not if it is refused: what others
+	// have to know of the configuration is told to them there. It must be quick. Nil: nobody has to.
+	Accepted func()
 }
 
 // Settings are the controller's own parameters.

@@ -49,7 +49,7 @@ func (d *Daemon) Bundle(ctx context.Context, root string, to io.Writer) (cli.Bun
 func (d *Daemon) knownSecrets(ctx context.Context, root string) *redact.Redactor {
 	known := &redact.Redactor{}
 	known.HideEnvironment(d.env)
-	r, err := d.read(root)
+	r, err := d.read(ctx, root)
 	if err != nil {
 		return known
 	}

@@ -82,8 +82,8 @@ func (d *Daemon) IgnoreState(root string) (string, error) {
 func (d *Daemon) ConfigSchema() ([]byte, error) { return config.Schema(), nil }
 
 // ShowConfig returns the resolved configuration with the origin of each value.
-func (d *Daemon) ShowConfig(_ context.Context, root string) (client.Config, error) {
-	r, err := d.read(root)
+func (d *Daemon) ShowConfig(ctx context.Context, root string) (client.Config, error) {
+	r, err := d.read(ctx, root)
 	if err != nil {
 		return client.Config{}, missing(root, err)
 	}
@@ -91,8 +91,8 @@ func (d *Daemon) ShowConfig(_ context.Context, root string) (client.Config, erro
 }
 
 // CheckConfig returns every mistake in the configuration.
-func (d *Daemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault, error) {
-	r, err := d.read(root)
+func (d *Daemon) CheckConfig(ctx context.Context, root string) ([]cli.ConfigFault, error) {
+	r, err := d.read(ctx, root)
 	alone := err == nil
 	if alone {
 		err = config.Join(append(r.city.Faults, d.unusable(root, r.city)...))
@@ -105,8 +105,10 @@ func (d *Daemon) CheckConfig(_ context.Context, root string) ([]cli.ConfigFault,
 		}
 	}
 	var faults []cli.ConfigFault
-	if empty := emptied(root); alone && empty != nil {
-		faults = append(faults, cli.ConfigFault{File: filepath.Join(root, client.CityFile), Line: 1, Column: 1, Message: empty.Error()})
+	if alone {
+		if empty := checkNotEmpty(r.city); empty != nil {
+			faults = append(faults, cli.ConfigFault{File: filepath.Join(root, client.CityFile), Line: 1, Column: 1, Message: empty.Error()})
+		}
 	}
 	for _, e := range errs {
 		faults = append(faults, faultOf(e))
@@ -168,8 +170,8 @@ func missing(root string, err error) error {
 
 // Prime returns the sections that tell an agent who and where it is, see
 // [primer.Parts.Sections].
-func (d *Daemon) Prime(_ context.Context, root, agent string, mode worker.ContextMode) ([]worker.Section, error) {
-	r, err := d.read(root)
+func (d *Daemon) Prime(ctx context.Context, root, agent string, mode worker.ContextMode) ([]worker.Section, error) {
+	r, err := d.read(ctx, root)
 	if err != nil {
 		return nil, missing(root, err)
 	}

@@ -47,7 +47,7 @@ func (d *Daemon) Doctor(ctx context.Context, root string, report func(cli.Findin
 	x := &examination{Daemon: d, ctx: ctx, root: root, report: report, now: d.opts.Now(), wanting: map[string]bool{}}
 	var checks []func()
 	if root != "" {
-		checks = append(checks, x.config, x.agents, x.folders, x.ignored, x.runtimeFolder, x.lock, x.socket, x.controller)
+		checks = append(checks, func() { x.config(ctx) }, x.agents, x.folders, x.ignored, x.runtimeFolder, x.lock, x.socket, x.controller)
 	}
 	checks = append(checks, x.disk, x.providers)
 	if root != "" {
@@ -74,9 +74,9 @@ func (x *examination) problem(check, message, remedy string) {
 	x.report(cli.Finding{Check: check, Level: cli.LevelProblem, Message: message, Remedy: remedy})
 }
 
-func (x *examination) config() {
+func (x *examination) config(ctx context.Context) {
 	path := filepath.Join(x.root, client.CityFile)
-	r, err := x.read(x.root)
+	r, err := x.read(ctx, x.root)
 	errs, faulty := config.AsErrors(err)
 	switch {
 	case err == nil:

@@ -30,8 +30,8 @@ type reading struct {
 }
 
 // read reads and resolves the city's configuration.
-func (d *Daemon) read(root string) (reading, error) {
-	city, err := config.Load(filepath.Join(root, client.CityFile), d.known())
+func (d *Daemon) read(ctx context.Context, root string) (reading, error) {
+	city, err := config.Load(ctx, filepath.Join(root, client.CityFile), d.known())
 	if err != nil {
 		return reading{}, err
 	}
@@ -74,8 +74,16 @@ func (d *Daemon) imagine(root string, req client.PreviewRequest) (plan.Desired, 
 func (d *Daemon) inputs() plan.Inputs {
 	return plan.Inputs{
 		Profiles: agentcli.Builtin(), Known: d.known(), RuntimeOverride: d.env.runtimeOverride(),
-		LookupEnv: d.env.lookup, ReadFile: os.ReadFile, Now: d.opts.Now(), Binary: d.opts.Executable,
+		LookupEnv: d.env.lookup, ReadFile: readNamed, Now: d.opts.Now(), Binary: d.opts.Executable,
 	}
+}
+
+// largestNamed is how many bytes a file may have that the configuration names.
+const largestNamed = 16 << 20
+
+// readNamed reads a file that the configuration names. It never waits for one that is a pipe.
+func readNamed(path string) ([]byte, error) {
+	return config.ReadFile(context.Background(), path, largestNamed) //nolint:forbidigo // a regular file: nothing is waited for
 }
 
 // loaded turns a reading into what the controller works by.

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -112,8 +113,8 @@ func askingRemedy(agents []unaskedAgent) string {
 }
 
 // Unasked returns the line that gc start shows, see [reading.unaskedWords].
-func (d *Daemon) Unasked(root string) (string, error) {
-	r, err := d.read(root)
+func (d *Daemon) Unasked(ctx context.Context, root string) (string, error) {
+	r, err := d.read(ctx, root)
 	if err != nil {
 		return "", missing(root, err)
 	}

@@ -29,7 +29,7 @@ start_command = "sleep 1000"
 // them, and that as root a mode that the agent CLI refuses is a warning with a mode that works.
 func TestWhoSkipsPermissionsIsSaid(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, threeAgents)
-	words, err := d.Unasked(root)
+	words, err := d.Unasked(t.Context(), root)
 	if err != nil || !strings.HasPrefix(words, "free runs its tools without asking a person") || !strings.Contains(words, "no [guard]") {
 		t.Errorf("gc start says %q, %v", words, err)
 	}

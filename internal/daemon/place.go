@@ -44,10 +44,10 @@ func absent(selection string, err error) bool {
 // openUsed opens a provider, and notes that before anything can be started there.
 func (k *keeper) openUsed(ctx context.Context, selection string) (runtime.Provider, error) {
 	d := k.daemon
-	if _, err := all.Version(ctx, selection, d.providerConfig(k.root, k.root, slog.New(slog.DiscardHandler))); err != nil {
+	if _, err := all.Version(ctx, selection, d.configOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))); err != nil {
 		return nil, err
 	}
-	p, err := d.openFor(k.root, selection, workerPath(k.root), k.logger)
+	p, err := d.openFor(k.section(), k.root, selection, workerPath(k.root), k.logger)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (d *Daemon) Places(root string) ([]string, error) {
 // closed says which of the places that a configuration names cannot be opened, and
 // why. It opens none.
 func (k *keeper) closed(ctx context.Context, desired *plan.Desired) map[string]string {
-	cfg := k.daemon.providerConfig(k.root, k.root, slog.New(slog.DiscardHandler))
+	cfg := k.daemon.configOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))
 	out, asked := map[string]string{}, map[string]bool{}
 	for i := range desired.Sessions {
 		selection := desired.Sessions[i].Provider

@@ -82,7 +82,7 @@ func TestRoutesOfTheEnvironment(t *testing.T) {
 		if match != "-" {
 			d = New(Options{Environ: append(slices.Clone(d.opts.Environ), remoteMatch+"="+match), Executable: d.opts.Executable})
 		}
-		r, err := d.read(root)
+		r, err := d.read(t.Context(), root)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,11 @@ import (
 
 // providerConfig is what the drivers of a city are opened with.
 func (d *Daemon) providerConfig(root, dir string, logger *slog.Logger) all.Config {
-	city := d.section(root)
+	return d.configOf(d.section(root), root, dir, logger)
+}
+
+// configOf is providerConfig of a configuration that has been read.
+func (d *Daemon) configOf(city *config.City, root, dir string, logger *slog.Logger) all.Config {
 	return all.Config{
 		Dir: dir, LogDir: filepath.Join(root, premises.StateFolder, premises.LogFolder), StateDir: filepath.Join(root, premises.StateFolder, premises.ProviderFolder),
 		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: d.routing(&city.Session), ACP: d.acp(&city.Session.ACP), Far: d.far(root, &city.Session),
@@ -63,13 +67,24 @@ func (d *Daemon) far(root string, s *config.Session) all.Far {
 // opened although it is faulty: its sessions run.
 func (d *Daemon) section(root string) *config.City {
 	path := filepath.Join(root, client.CityFile)
-	text, err := os.ReadFile(path)
+	text, err := readNamed(path)
 	if err == nil {
 		if city, err := config.Parse(path, text, config.Known{}); err == nil {
 			return city
 		}
 	}
 	return &config.City{Workspace: config.Workspace{Name: filepath.Base(root)}}
+}
+
+// section is what the configuration in force says; while there is none, what section of the
+// daemon returns.
+func (k *keeper) section() *config.City {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.last.city != nil {
+		return k.last.city
+	}
+	return k.daemon.section(k.root)
 }
 
 // Provider opens a provider over the city's sessions, without its controller.

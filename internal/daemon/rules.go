@@ -30,7 +30,7 @@ const (
 
 // rules compiles the guard of a configuration.
 func (d *Daemon) rules(city *config.City, desired plan.Desired) (*rulebook.Rules, error) {
-	src := rulebook.Source{City: city, Home: d.env.get("HOME"), Read: os.ReadFile}
+	src := rulebook.Source{City: city, Home: d.env.get("HOME"), Read: readNamed}
 	for i := range desired.Sessions {
 		s := &desired.Sessions[i]
 		src.Agents = append(src.Agents, guard.Request{
@@ -51,8 +51,8 @@ func (k *keeper) openJudge() (*logfile.File, error) {
 }
 
 // Guard returns the rules of the city.toml on disk, with more rule sets or files.
-func (d *Daemon) Guard(_ context.Context, root string, more []string) (cli.Guarding, error) {
-	r, err := d.read(root)
+func (d *Daemon) Guard(ctx context.Context, root string, more []string) (cli.Guarding, error) {
+	r, err := d.read(ctx, root)
 	if err != nil {
 		return cli.Guarding{}, missing(root, err)
 	}
@@ -67,7 +67,7 @@ func (d *Daemon) Guard(_ context.Context, root string, more []string) (cli.Guard
 		return out, nil
 	}
 	out.On = true
-	out.Policy, err = r.rules.With(more, os.ReadFile)
+	out.Policy, err = r.rules.With(more, readNamed)
 	switch {
 	case errors.Is(err, rulebook.ErrNoSet):
 		err = fmt.Errorf("%w: %w", client.ErrNotFound, err)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,7 +157,7 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	})
 	group.Go(func() error { return k.watch(ctx, c) })
 	group.Go(func() error { return k.export(ctx, facade, opts.Version) })
-	group.Go(func() error { return k.workers.RotateEvery(ctx, d.section(k.root).Daemon.WorkerTokenAge) })
+	group.Go(func() error { return k.workers.RotateEvery(ctx, k.section().Daemon.WorkerTokenAge) })
 	if opts.Ready != nil {
 		opts.Ready()
 	}
@@ -170,40 +169,39 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	return err
 }
 
-// load reads the configuration for the controller.
+// load reads the configuration for the controller. Nothing of it is in force before the controller
+// has accepted it, see [controller.Loaded].Accepted; only its secrets are hidden at once.
 func (k *keeper) load(ctx context.Context) (controller.Loaded, error) {
-	r, err := k.daemon.read(k.root)
+	r, err := k.daemon.read(ctx, k.root)
 	if err == nil {
-		err = emptied(k.root)
+		err = checkNotEmpty(r.city)
 	}
 	if err != nil {
 		return controller.Loaded{}, err
 	}
+	k.hideWritten(ctx, &r.desired)
 	loaded, err := k.daemon.loaded(r)
-	if err == nil {
-		k.mu.Lock()
-		k.last = r
-		k.mu.Unlock()
-		k.hideWritten(ctx, &r.desired)
-		k.judge.Use(r.rules)
-		k.broker.Configure(r.city, &r.desired)
-		if k.spending != nil {
-			k.spending.Look("") // its rules may be others
-		}
-	}
+	loaded.Accepted = func() { k.apply(r) }
 	return loaded, err
 }
 
-// emptied refuses a file without a word in a city that has had a controller: an editor
-// or a full disk leaves one behind, and nobody ends a fleet that way.
-func emptied(root string) error {
-	path := filepath.Join(root, client.CityFile)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
+// apply puts a configuration into force for everybody but the controller itself.
+func (k *keeper) apply(r reading) {
+	k.mu.Lock()
+	k.last = r
+	k.mu.Unlock()
+	k.judge.Use(r.rules)
+	k.broker.Configure(r.city, &r.desired)
+	if k.spending != nil {
+		k.spending.Look("") // its rules may be others
 	}
-	if strings.TrimSpace(string(text)) == "" && lived(root) {
-		return fmt.Errorf("%w: %s is empty; put back what was there, or write [workspace] alone for a city without agents", client.ErrInvalid, path)
+}
+
+// checkNotEmpty refuses a file without a word in a city that has had a controller: an editor
+// or a full disk leaves one behind, and nobody ends a fleet that way.
+func checkNotEmpty(city *config.City) error {
+	if city.Blank() && lived(city.Root) {
+		return fmt.Errorf("%w: %s is empty; put back what was there, or write [workspace] alone for a city without agents", client.ErrInvalid, city.Path)
 	}
 	return nil
 }
@@ -262,16 +260,16 @@ func jitter(d time.Duration) time.Duration {
 
 // open opens a provider over the city's sessions.
 func (d *Daemon) open(root, selection string, logger *slog.Logger) (runtime.Provider, error) {
-	return d.openFor(root, selection, "", logger)
+	return d.openFor(d.section(root), root, selection, "", logger)
 }
 
 // openFor opens a provider whose far agents reach the worker API behind a socket.
-func (d *Daemon) openFor(root, selection, worker string, logger *slog.Logger) (runtime.Provider, error) {
+func (d *Daemon) openFor(city *config.City, root, selection, worker string, logger *slog.Logger) (runtime.Provider, error) {
 	dir, err := premises.RuntimeDir(root, d.env.get(runtimeBase))
 	if err != nil {
 		return nil, err
 	}
-	cfg := d.providerConfig(root, dir, logger)
+	cfg := d.configOf(city, root, dir, logger)
 	cfg.Far.Worker = worker
 	p, err := all.Open(selection, cfg)
 	if err != nil {

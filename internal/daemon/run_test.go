@@ -260,11 +260,11 @@ func TestAgentsGetAnAllowedEnvironment(t *testing.T) {
 
 func TestTheCallersShellIsNoDrift(t *testing.T) {
 	root := newCity(t, twoAgents)
-	a, err := newDaemon(t).read(root)
+	a, err := newDaemon(t).read(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := newDaemon(t, "LC_ALL=C", "ANTHROPIC_API_KEY=other").read(root)
+	b, err := newDaemon(t, "LC_ALL=C", "ANTHROPIC_API_KEY=other").read(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestANewCityIsSafeByDefault(t *testing.T) {
 		}
 		root := t.TempDir()
 		write(t, filepath.Join(root, client.CityFile), string(text))
-		r, err := d.read(root)
+		r, err := d.read(t.Context(), root)
 		if err != nil {
 			t.Fatalf("the city.toml for %v is faulty: %v\n%s", providers, err, text)
 		}

@@ -20,7 +20,7 @@ func (k *keeper) export(ctx context.Context, f front, version string) error {
 		k.secrets.Hide(value)
 	}
 	return otlp.New(otlp.Options{
-		Target: target, Events: f.events, Metrics: f.families, City: k.daemon.section(k.root).Workspace.Name,
+		Target: target, Events: f.events, Metrics: f.families, City: k.section().Workspace.Name,
 		Version: version, Logger: k.logger, Now: k.daemon.opts.Now,
 		Provider: func(model string) string { return k.budgets().Prices.Provider(model) },
 	}).Run(ctx)

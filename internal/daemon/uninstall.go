@@ -16,8 +16,8 @@ import (
 )
 
 // Remains implements cli.Remains.
-func (d *Daemon) Remains(root string) (client.Remains, error) {
-	site, err := d.site(root)
+func (d *Daemon) Remains(ctx context.Context, root string) (client.Remains, error) {
+	site, err := d.site(ctx, root)
 	if err != nil {
 		return client.Remains{}, err
 	}
@@ -26,7 +26,7 @@ func (d *Daemon) Remains(root string) (client.Remains, error) {
 
 // Uninstall implements cli.Remains.
 func (d *Daemon) Uninstall(ctx context.Context, root string, req client.UninstallRequest) (client.Uninstalled, error) {
-	site, err := d.site(root)
+	site, err := d.site(ctx, root)
 	if err != nil {
 		return client.Uninstalled{}, err
 	}
@@ -39,9 +39,9 @@ func (d *Daemon) Uninstall(ctx context.Context, root string, req client.Uninstal
 // site is where the city may have left something. One whose list of places is lost may have
 // some at each that its configuration names. How another host or cluster is reached stands in
 // the configuration: by a faulty one, a wrong place would be asked and found empty.
-func (d *Daemon) site(root string) (remains.Site, error) {
+func (d *Daemon) site(ctx context.Context, root string) (remains.Site, error) {
 	used, err := premises.Used(root)
-	r, faulty := d.read(root)
+	r, faulty := d.read(ctx, root)
 	if _, lived := os.Lstat(filepath.Join(root, premises.StateFolder)); faulty == nil && lived == nil && len(used) == 0 {
 		for i := range r.desired.Sessions {
 			used = append(used, r.desired.Sessions[i].Provider)

@@ -83,7 +83,7 @@ const portFile = "worker.port"
 // openPort opens the port of the worker API, if the configuration wants one.
 func (k *keeper) openPort(ctx context.Context) (*workerapi.Port, error) {
 	dir, kept := filepath.Dir(workerPath(k.root)), filepath.Join(k.root, premises.StateFolder, portFile)
-	if !k.daemon.section(k.root).Daemon.WorkerHTTP {
+	if !k.section().Daemon.WorkerHTTP {
 		return nil, workerapi.RenewPorts(dir, nil)
 	}
 	return workerapi.OpenPort(ctx, dir, kept)

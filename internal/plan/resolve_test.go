@@ -410,7 +410,7 @@ func TestExamplesResolve(t *testing.T) {
 		t.Fatalf("%d examples, %v", len(paths), err)
 	}
 	for _, path := range paths {
-		city, err := config.Load(path, knownNames())
+		city, err := config.Load(t.Context(), path, knownNames())
 		if err != nil {
 			t.Errorf("%s:\n%v", path, err)
 			continue

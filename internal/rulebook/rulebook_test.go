@@ -32,7 +32,7 @@ func compile(t *testing.T, toml string, files map[string]string) (*rulebook.Rule
 	if err := os.WriteFile(path, []byte(toml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	city, err := config.Load(path, config.Known{RuleSets: guard.Shipped()})
+	city, err := config.Load(t.Context(), path, config.Known{RuleSets: guard.Shipped()})
 	if err != nil {
 		return nil, err
 	}

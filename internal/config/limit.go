@@ -1,0 +1,188 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+)
+
+// The limits of a city.toml. They are checked before the text is decoded, in one pass over it: a
+// decoder may take very long for a small text.
+const (
+	maxFile    = 4 << 20 // bytes
+	maxDepth   = 16      // arrays and inline tables in each other, and parts of a dotted key
+	maxTables  = 4_000   // [table] and [[table]]
+	maxEntries = 50_000  // keys and elements of arrays
+	maxKey     = 1_024   // bytes of a key, with all its parts
+)
+
+// ReadFile returns what is in a file of the configuration, at most limit bytes. It never waits: a
+// pipe, a socket or a device other than the null device is an error. ctx ends it between its steps.
+func ReadFile(ctx context.Context, path string, limit int64) ([]byte, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("cannot read %s: it is a directory", path)
+	}
+	if !info.Mode().IsRegular() && path != os.DevNull {
+		return nil, fmt.Errorf("cannot read %s: it is not a regular file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(text)) > limit:
+		return nil, fmt.Errorf("cannot read %s: it has more than %d bytes", path, limit)
+	}
+	return text, context.Cause(ctx)
+}
+
+// checkLimits returns an error with its place if the text exceeds a limit. The text need not be
+// valid: whatever the decoder makes of it, it has no more to do than the limits allow.
+func checkLimits(file string, source []byte) *Error {
+	exceeded := func(offset int, hint, format string, args ...any) *Error {
+		e := place(source, originAt(file, source, offset, 1))
+		e.File, e.Message, e.Hint = file, fmt.Sprintf(format, args...), hint
+		return &e
+	}
+	if len(source) > maxFile {
+		return &Error{File: file, Message: fmt.Sprintf("the file has %d bytes, the limit is %d", len(source), maxFile), Hint: "move long texts into files and name those"}
+	}
+	s := limitScanner{source: source}
+	for s.next() {
+		switch {
+		case s.depth+s.dots >= maxDepth:
+			return exceeded(s.at, "write it flatter", "the nesting is deeper than the limit of %d", maxDepth)
+		case s.tables > maxTables:
+			return exceeded(s.at, "make agents of one kind a pool", "there are more tables than the limit of %d", maxTables)
+		case s.entries > maxEntries:
+			return exceeded(s.at, "make agents of one kind a pool", "there are more keys and array elements than the limit of %d", maxEntries)
+		case s.name > maxKey:
+			return exceeded(s.at-s.name, "use a shorter key", "the key is longer than the limit of %d bytes", maxKey)
+		}
+	}
+	return nil
+}
+
+// limitScanner counts what a TOML text consists of, without making anything of it.
+type limitScanner struct {
+	source []byte
+	at     int // the byte that was read last
+	offset int // of the next byte
+
+	depth   int // open brackets of values
+	dots    int // in the present key
+	key     int // bytes of what may become a key
+	name    int // bytes of the key that has just ended
+	tables  int
+	entries int
+
+	begun  bool // something but blanks stands on the line
+	header bool // the line is the header of a table
+	value  bool // the present key is over
+}
+
+// next reads the next byte that is not in a string or comment; false at the end of the text.
+func (s *limitScanner) next() bool {
+	if s.offset >= len(s.source) {
+		return false
+	}
+	s.at = s.offset
+	s.name = 0
+	s.offset++
+	switch c := s.source[s.at]; c {
+	case '#':
+		for s.offset < len(s.source) && s.source[s.offset] != '\n' {
+			s.offset++
+		}
+	case '"', '\'':
+		s.begun = true
+		s.skipString(c)
+		if !s.value {
+			s.key += s.offset - s.at
+		}
+	case '\n':
+		if s.depth == 0 {
+			s.begun, s.header = false, false
+			s.beginKey()
+		}
+	case '[', '{':
+		if !s.begun && s.depth == 0 && c == '[' {
+			s.tables++
+			s.header = true
+		} else if !s.header {
+			s.depth++
+			s.entries++
+		}
+		s.begun = true
+		s.beginKey()
+	case ']', '}':
+		if s.header {
+			s.name = s.key
+		} else {
+			s.depth = max(0, s.depth-1)
+		}
+		s.beginKey()
+	case ',':
+		s.entries++
+		s.beginKey()
+	case '=':
+		s.entries++
+		s.name = s.key
+		s.beginKey()
+		s.value = true
+	case '.':
+		s.dots++
+		s.key++
+	case ' ', '\t', '\r':
+	default:
+		s.begun = true
+		if !s.value {
+			s.key++
+		}
+	}
+	return true
+}
+
+func (s *limitScanner) beginKey() { s.dots, s.key, s.value = 0, 0, false }
+
+// skipString moves behind a string that begins with a quote, of one line or of several. A string of
+// one line that is not closed ends with its line.
+func (s *limitScanner) skipString(quote byte) {
+	text := s.source
+	long := s.offset+1 < len(text) && text[s.offset] == quote && text[s.offset+1] == quote
+	if long {
+		s.offset += 2
+	}
+	for s.offset < len(text) {
+		c := text[s.offset]
+		switch {
+		case c == '\\' && quote == '"':
+			s.offset++
+		case c == '\n' && !long:
+			return
+		case c == quote && !long:
+			s.offset++
+			return
+		case c == quote && s.offset+2 < len(text) && text[s.offset+1] == quote && text[s.offset+2] == quote:
+			s.offset += 3
+			for s.offset < len(text) && text[s.offset] == quote { // quotes at its end belong to it
+				s.offset++
+			}
+			return
+		}
+		s.offset++
+	}
+	s.offset = min(s.offset, len(text))
+}

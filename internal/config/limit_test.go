@@ -1,0 +1,88 @@
+package config_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gascity/internal/config"
+)
+
+// TestAHostileFileIsRefusedAtOnce has files that are small and cost a decoder minutes, and files with
+// too much in them. Each is refused with its place and the limit, in far less time than a person notices.
+func TestAHostileFileIsRefusedAtOnce(t *testing.T) {
+	const n = 100_000
+	for name, c := range map[string]struct{ text, want string }{
+		"inline tables":      {"a=" + strings.Repeat("{a=", n) + "1" + strings.Repeat("}", n), `city.toml:1:48: the nesting is deeper than the limit of 16`},
+		"arrays":             {"a=" + strings.Repeat("[", n) + strings.Repeat("]", n), `deeper than the limit of 16`},
+		"arrays over lines":  {"a=" + strings.Repeat("[\n", n), `deeper than the limit of 16`},
+		"not closed":         {strings.Repeat("a={", n), `deeper than the limit of 16`},
+		"a dotted key":       {strings.Repeat("a.", n) + "a=1", `deeper than the limit of 16`},
+		"quoted parts":       {strings.Repeat(`"a".`, n) + "a=1", `deeper than the limit of 16`},
+		"a dotted header":    {"[" + strings.Repeat("a.", n) + "a]", `deeper than the limit of 16`},
+		"dots and tables":    {strings.Repeat("a.b.c.d={", 14) + "x=1" + strings.Repeat("}", 14), `deeper than the limit of 16`},
+		"agents":             {strings.Repeat("[[agents]]\nname='x'\n", 20_000), `city.toml:8001:1: there are more tables than the limit of 4000`},
+		"keys":               {strings.Repeat("a=1\n", n), `more keys and array elements than the limit of 50000`},
+		"elements":           {"a=[" + strings.Repeat("1,", n) + "]", `more keys and array elements than the limit of 50000`},
+		"keys of one line":   {"a={" + strings.Repeat("b=1,", n) + "}", `more keys and array elements than the limit of 50000`},
+		"a long key":         {strings.Repeat("k", 5000) + "=1", `city.toml:1:1: the key is longer than the limit of 1024 bytes`},
+		"a long header":      {"[" + strings.Repeat("k", 5000) + "]", `the key is longer than the limit of 1024 bytes`},
+		"a long quoted key":  {"'" + strings.Repeat("k", 5000) + "'=1", `the key is longer than the limit of 1024 bytes`},
+		"bytes":              {"#" + strings.Repeat("x", 5<<20), `the limit is 4194304`},
+		"strings and quotes": {"a='''" + strings.Repeat("''", n), `city.toml:1`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := time.Now()
+			_, err := config.Parse("/c/city.toml", []byte(c.text), config.Known{})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is %.300v, want %s", err, c.want)
+			}
+			if took := time.Since(begun); took > 2*time.Second {
+				t.Errorf("it took %v to refuse the file", took)
+			}
+		})
+	}
+}
+
+// TestALargeCityWithinTheLimitsIsRead reads a file near the limits: texts with brackets and dots in
+// them count for nothing.
+func TestALargeCityWithinTheLimitsIsRead(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# [[[[[[[[[[[[[[[[[[[[ a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t\n")
+	for i := range 500 {
+		fmt.Fprintf(&b, "[[agents]]\nname = \"a%d\"\nstart_command = \"true\"\nenv = { TEXT = \"[[[[{{{{a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q = , \\\" %s\", OTHER = '''\n[[[[[[[[[[[[[[[[[\n''' }\n", i, strings.Repeat("x", 1500))
+	}
+	city, err := config.Parse("/c/city.toml", []byte(b.String()), config.Known{})
+	if err != nil || len(city.Agents) != 500 {
+		t.Fatalf("%.500v", err)
+	}
+}
+
+// TestReadingTheConfigurationNeverWaits has a city.toml that is a pipe, and one that is read when its
+// reader has ended.
+func TestReadingTheConfigurationNeverWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "city.toml")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip("mkfifo:", err)
+	}
+	if _, err := config.Load(t.Context(), path, config.Known{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a pipe: %v", err)
+	}
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.ReadFile(t.Context(), path, 0); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(path, []byte("12345"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.ReadFile(t.Context(), path, 4); err == nil || !strings.Contains(err.Error(), "more than 4 bytes") {
+		t.Errorf("a file beyond the limit: %v", err)
+	}
+}
