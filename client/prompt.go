@@ -165,10 +165,27 @@ func (c *Client) EditPrompt(ctx context.Context, id string, req EditRequest) (Re
 	return call[Receipt](ctx, c, http.MethodPatch, "/v1/receipts/"+url.PathEscape(id), req)
 }
 
-// CancelPrompt withdraws a prompt that waits. One that is on its way is
-// [ErrRefused].
+// CancelPrompt cancels a prompt that the agent has not accepted. One that is being delivered
+// is removed from the agent's input box; the receipt is unconfirmed if that cannot be proved.
+// One that the agent has accepted, or whose receipt has ended, is [ErrRefused].
 func (c *Client) CancelPrompt(ctx context.Context, id string) (Receipt, error) {
 	return call[Receipt](ctx, c, http.MethodDelete, "/v1/receipts/"+url.PathEscape(id), nil)
+}
+
+// RetryRequest sends a prompt once more.
+type RetryRequest struct {
+	// Force also retries a prompt that the agent may have got: it may then arrive twice.
+	Force  bool   `json:"force,omitempty"`
+	Key    string `json:"key,omitempty"`    // as of [NudgeRequest]
+	Source string `json:"source,omitempty"` // who sends it, for people
+}
+
+// RetryPrompt sends the prompt of a receipt that has ended as dead, expired or cancelled once
+// more. The answer is the receipt of a new prompt with an ID of its own; its RetryOf is the old
+// one. A prompt that the agent may have got (unconfirmed, submitted) is [ErrRefused] without
+// req.Force, and so are a consumed one and one that has not ended.
+func (c *Client) RetryPrompt(ctx context.Context, id string, req RetryRequest) (Receipt, error) {
+	return call[Receipt](ctx, c, http.MethodPost, "/v1/receipts/"+url.PathEscape(id)+"/retry", req)
 }
 
 // checkText refuses what JSON would silently turn into another text.

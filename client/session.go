@@ -137,6 +137,13 @@ func (c *Client) Keys(ctx context.Context, name string, req KeysRequest) (Done, 
 	return call[Done](ctx, c, http.MethodPost, target(name, "keys"), req)
 }
 
+// ClearInput removes all text from the input box of the target's agent, including what a
+// person typed there. It returns when the box is proved empty. [ErrUnsupported] if the agent
+// has no input box. Of the request only the instance counts.
+func (c *Client) ClearInput(ctx context.Context, name string, req LifecycleRequest) (Done, error) {
+	return call[Done](ctx, c, http.MethodPost, target(name, "clear-input"), req)
+}
+
 // Copy copies a file or folder into the target's work folder.
 func (c *Client) Copy(ctx context.Context, name string, req CopyRequest) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, target(name, "copy"), req)

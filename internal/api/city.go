@@ -43,6 +43,8 @@ type Agents interface {
 	Peek(ctx context.Context, target string, lines int) (client.Output, error)
 	Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
 	Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error)
+	// ClearInput empties the agent's input box; client.ErrUnsupported if it has none.
+	ClearInput(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
 	Copy(ctx context.Context, target string, req client.CopyRequest) (client.Done, error)
 	Kill(ctx context.Context, target string, req client.LifecycleRequest) (client.StopResult, error) // end the incarnation; the controller brings it back
 }
@@ -80,6 +82,8 @@ type Prompts interface {
 	Receipt(ctx context.Context, id, wait string) (client.Receipt, error)
 	EditPrompt(ctx context.Context, id string, req client.EditRequest) (client.Receipt, error)
 	CancelPrompt(ctx context.Context, id string) (client.Receipt, error)
+	// RetryPrompt sends a prompt whose receipt has ended once more, as a new prompt.
+	RetryPrompt(ctx context.Context, id string, req client.RetryRequest) (client.Receipt, error)
 }
 
 // Questions are what blocks agents: the pending interactions.

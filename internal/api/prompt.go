@@ -142,3 +142,20 @@ func editPrompt(ctx context.Context, city City, in *editInput) (*reply[client.Re
 func cancelPrompt(ctx context.Context, city City, in *Identified) (*reply[client.Receipt], error) {
 	return answer(city.CancelPrompt(ctx, in.ID))
 }
+
+// retryInput sends a prompt once more. Its body may be missing.
+type retryInput struct {
+	Identified
+	Body *client.RetryRequest
+}
+
+func retryPrompt(ctx context.Context, city City, in *retryInput) (*reply[client.Receipt], error) {
+	var req client.RetryRequest
+	if in.Body != nil {
+		req = *in.Body
+	}
+	if len(req.Key) > maxWords || len(req.Source) > maxWords {
+		return nil, fmt.Errorf("%w: a key and a source have at most %d bytes", client.ErrInvalid, maxWords)
+	}
+	return answer(city.RetryPrompt(ctx, in.ID, req))
+}

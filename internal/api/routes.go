@@ -53,6 +53,7 @@ func routes() []route {
 		{get, "/v1/sessions/{target}/explain", reads, quick, 0, "explain", "What is known of it, what is intended, and why", bind(explain)},
 		{post, "/v1/sessions/{target}/interrupt", writes, slow, smallBody, "interrupt", "Ask the agent to abandon its turn", bind(interrupt)},
 		{post, "/v1/sessions/{target}/keys", writes, slow, smallBody, "keys", "Send key events by tmux name", bind(keys)},
+		{post, "/v1/sessions/{target}/clear-input", writes, slow, smallBody, "clear-input", "Remove all text from the agent's input box", bind(clearInput)},
 		{post, "/v1/sessions/{target}/copy", writes, slow, smallBody, "copy", "Copy a file or folder into the work folder", bind(copyInto)},
 		{post, "/v1/sessions/{target}/kill", writes, slow, smallBody, "kill", "End the incarnation; a wanted agent is started again", bind(kill)},
 
@@ -60,7 +61,8 @@ func routes() []route {
 		{get, "/v1/queue", reads, quick, 0, "queue", "The prompts on their way, in the order of delivery", bind(queued)},
 		{get, "/v1/receipts/{id}", reads, always, 0, "receipt", "A receipt with its steps; with a wait, when it has come so far or ended", bindWait(receipt)},
 		{patch, "/v1/receipts/{id}", writes, slow, promptBody, "edit-prompt", "Change a prompt that waits", bind(editPrompt)},
-		{del, "/v1/receipts/{id}", writes, slow, 0, "cancel-prompt", "Withdraw a prompt that waits", bind(cancelPrompt)},
+		{del, "/v1/receipts/{id}", writes, slow, 0, "cancel-prompt", "Cancel a prompt that the agent has not accepted", bind(cancelPrompt)},
+		{post, "/v1/receipts/{id}/retry", writes, slow, smallBody, "retry-prompt", "Send a prompt whose receipt has ended once more, as a new prompt", bind(retryPrompt)},
 
 		{get, "/v1/pending", reads, quick, 0, "pending", "What waits for a person, oldest first", bind(pending)},
 		{post, "/v1/pending/{id}/respond", writes, slow, smallBody, "respond", "Answer a pending interaction, once", bind(respond)},

@@ -64,6 +64,10 @@ func keys(ctx context.Context, city City, in *keysInput) (*reply[client.Done], e
 	return answer(city.Keys(ctx, in.Target, in.Body))
 }
 
+func clearInput(ctx context.Context, city City, in *endInput) (*reply[client.Done], error) {
+	return answer(city.ClearInput(ctx, in.Target, in.request()))
+}
+
 // copyInput is a copy into a target's work folder.
 type copyInput struct {
 	Named

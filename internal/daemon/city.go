@@ -114,3 +114,21 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
 	return e, nil
 }
+
+// Keys keeps the contract of api.Agents. A person may have cleaned the input box with them.
+func (c city) Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error) {
+	done, err := c.Controller.Keys(ctx, target, req)
+	if err == nil {
+		c.engines.prompts.RecheckInput(done.Session)
+	}
+	return done, err
+}
+
+// ClearInput keeps the contract of api.Agents.
+func (c city) ClearInput(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
+	done, err := c.Controller.ClearInput(ctx, target, req)
+	if err == nil {
+		c.engines.prompts.InputCleared(done.Session)
+	}
+	return done, err
+}

@@ -59,10 +59,10 @@ func (o *owner) attemptTime(r *prompt.Receipt) time.Duration {
 const interrupting = "the agent is busy: interrupting its turn"
 
 // fly begins a flight, for at most the given time. Only the owner calls it.
-func (o *owner) fly(ctx context.Context, id string, limit time.Duration, do func(ctx context.Context) landing) {
+func (o *owner) fly(ctx context.Context, kind flightKind, id string, limit time.Duration, do func(ctx context.Context) landing) {
 	fctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	cut, abort := context.WithCancel(fctx)
-	o.flight, o.cancel = id, abort
+	o.flight, o.flightKind, o.cancel = id, kind, abort
 	go func() { // own and leave wait for it
 		defer cancel()
 		defer abort()
@@ -97,7 +97,7 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 	}
 	o.name(&r)
 	o.tries(v)
-	o.fly(ctx, id, o.attemptTime(&r), func(ctx context.Context) landing {
+	o.fly(ctx, flightDelivery, id, o.attemptTime(&r), func(ctx context.Context) landing {
 		d := handed(&r, v)
 		out, err := runtime.Deliver(ctx, v.Provider, v.Session, d)
 		l := landing{id: id, bound: bound, went: r.Instance, attempt: prompt.Attempt{Outcome: out, Err: err, Attached: v.Attached}}
@@ -161,7 +161,7 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 		return o.settleAt, true
 	}
 	o.name(r)
-	o.fly(ctx, id, withdrawTime, func(ctx context.Context) landing {
+	o.fly(ctx, flightResolve, id, withdrawTime, func(ctx context.Context) landing {
 		cut := prompt.Attempt{Err: errors.New("the delivery was cut off")}
 		l := landing{id: id, bound: r.Instance, went: r.Instance, kind: flightResolve, attempt: cut}
 		l.settle(ctx, v, handed(r, v))
@@ -185,7 +185,7 @@ func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v sessio
 	}
 	o.calmBy = now.Add(interruptTime)
 	id := waiting.ID
-	o.fly(ctx, id, 3*interruptTime, func(ctx context.Context) landing {
+	o.fly(ctx, flightInterrupt, id, 3*interruptTime, func(ctx context.Context) landing {
 		l := landing{id: id, kind: flightInterrupt}
 		if l.quiet = o.quietFrom(ctx, v); !l.quiet.IsZero() {
 			return l
@@ -255,7 +255,7 @@ func (o *owner) wake(ctx context.Context, v session.View) (at time.Time, wait bo
 		return o.wakeAt, true
 	}
 	o.wakeAt, o.wakeWait = now.Add(o.wakeWait), min(2*o.wakeWait, wakeMax)
-	o.fly(ctx, anything, wakeTime, func(ctx context.Context) landing {
+	o.fly(ctx, flightWake, anything, wakeTime, func(ctx context.Context) landing {
 		return landing{kind: flightWake, woke: o.opts.City.WakeFor(ctx, v.Session, "a prompt waits for it")}
 	})
 	return time.Time{}, false

@@ -16,8 +16,9 @@ type owner struct {
 	box    *box
 	landed chan landing
 
-	flight string             // the receipt that an attempt is under way for; "" none
-	cancel context.CancelFunc // of the flight
+	flight     string             // the receipt that an attempt is under way for; "" none
+	flightKind flightKind         // what is under way
+	cancel     context.CancelFunc // of the flight
 
 	hold     time.Time // nothing is done before: the store failed
 	retry    time.Duration
@@ -117,6 +118,7 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 		if len(open) == 0 && o.flight == "" {
 			return time.Time{}, true
 		}
+		o.abortCancelled()
 		now := o.opts.Now()
 		if now.Before(o.hold) {
 			return o.hold, false

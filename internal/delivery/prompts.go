@@ -18,6 +18,11 @@ import (
 // a key is then withdrawn if it was kept all the same, one with a key is sent, and
 // not twice if its sender asks again.
 func (e *Engine) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
+	return e.nudge(ctx, target, req, "")
+}
+
+// nudge is Nudge for a prompt that may repeat another one.
+func (e *Engine) nudge(ctx context.Context, target string, req client.NudgeRequest, retryOf string) (client.Receipt, error) {
 	r, err := e.receiptFor(req)
 	if err == nil {
 		err = e.ready(ctx)
@@ -29,7 +34,7 @@ func (e *Engine) Nudge(ctx context.Context, target string, req client.NudgeReque
 	if err != nil {
 		return client.Receipt{}, err
 	}
-	r.Session, r.Agent = v.Session, v.Agent
+	r.Session, r.Agent, r.RetryOf = v.Session, v.Agent, retryOf
 	if err := e.beginCall(req.Wait); err != nil {
 		return client.Receipt{}, err
 	}
@@ -173,14 +178,6 @@ func (e *Engine) EditPrompt(ctx context.Context, id string, req client.EditReque
 			r.ExpiresAt = now.Add(ttl)
 		}
 		return r.Note(now, "changed by its sender"), nil
-	})
-}
-
-// CancelPrompt withdraws a prompt that waits. One that is on its way or over is
-// client.ErrRefused.
-func (e *Engine) CancelPrompt(ctx context.Context, id string) (client.Receipt, error) {
-	return e.amend(ctx, id, func(r prompt.Receipt) (prompt.Receipt, error) {
-		return r.Move(prompt.Cancelled, e.opts.Now(), "withdrawn before it was handed over")
 	})
 }
 

@@ -38,7 +38,7 @@ func (m *Memory) AddReceipt(_ context.Context, r Receipt) (Receipt, bool, error)
 	m.seq++
 	r.Seq = m.seq
 	r = r.clone()
-	if r.Final() {
+	if !r.KeepsContent() {
 		r.Content = nil
 	}
 	m.kept[r.ID] = r
@@ -61,7 +61,7 @@ func (m *Memory) SaveReceipt(_ context.Context, r Receipt) error {
 	if r.Content == nil {
 		r.Content = old.Content
 	}
-	if r.Final() {
+	if !r.KeepsContent() {
 		r.Content = nil
 	}
 	m.kept[r.ID] = r
@@ -96,6 +96,9 @@ func (m *Memory) EndedReceipts(_ context.Context, session string, limit int) ([]
 	})
 	if limit > 0 {
 		ended = ended[:min(limit, len(ended))]
+	}
+	for i := range ended {
+		ended[i].Content = nil
 	}
 	return ended, nil
 }

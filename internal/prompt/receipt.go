@@ -43,6 +43,10 @@ func (s State) Final() bool {
 // becomes less than that: it is closed where it stands.
 func (r Receipt) Final() bool { return r.State.Final() || r.Closed }
 
+// KeepsContent reports whether the text of the prompt is still of use: to be delivered, or to be
+// sent once more by its sender after an end that was no turn.
+func (r Receipt) KeepsContent() bool { return r.State != Consumed }
+
 // Priority is the class of a prompt; a lower one goes first.
 type Priority int
 
@@ -59,7 +63,7 @@ type Receipt struct {
 	Seq     uint64                 `json:"seq"` // the order of acceptance in the city, given by the store
 	Session string                 `json:"session"`
 	Agent   string                 `json:"agent"`
-	Content []runtime.ContentBlock `json:"-"` // kept beside the receipt, dropped when it is final
+	Content []runtime.ContentBlock `json:"-"` // kept beside the receipt, dropped when it is consumed
 	Bytes   int                    `json:"bytes"`
 	Head    string                 `json:"head,omitempty"` // the beginning of the text
 

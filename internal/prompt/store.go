@@ -25,7 +25,7 @@ type Store interface {
 	// that is taken is an error.
 	AddReceipt(ctx context.Context, r Receipt) (kept Receipt, known bool, err error)
 	// SaveReceipt replaces the receipt with the same ID, save its Seq, Session and
-	// Key. Nil content leaves the content as it is; a final state drops it. An
+	// Key. Nil content leaves the content as it is; a consumed receipt has none. An
 	// unknown receipt is an error matching [ErrUnknown], a final one that would
 	// not be final any more one matching [ErrEnded].
 	SaveReceipt(ctx context.Context, r Receipt) error
@@ -33,7 +33,7 @@ type Store interface {
 	// the order of Seq. One that cannot be read is left out and named in the
 	// error; the others are returned beside it.
 	OpenReceipts(ctx context.Context) ([]Receipt, error)
-	// Receipt returns one receipt, with its content if it is not final; an error
+	// Receipt returns one receipt, with its content unless it is consumed; an error
 	// matching [ErrUnknown] if it is not kept.
 	Receipt(ctx context.Context, id string) (Receipt, error)
 	// EndedReceipts returns the most recent final receipts by UpdatedAt, newest

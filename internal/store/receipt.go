@@ -58,7 +58,7 @@ func (d *DB) addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prom
 	if err := d.writeReceipt(ctx, t, &r); err != nil {
 		return prompt.Receipt{}, false, err
 	}
-	if r.Final() {
+	if !r.KeepsContent() {
 		r.Content = nil
 	}
 	return r, false, nil
@@ -93,10 +93,10 @@ func (d *DB) writeReceipt(ctx context.Context, t *tx, r *prompt.Receipt) error {
 		final, nanos(r.UpdatedAt), string(body), r.Seq); err != nil {
 		return err
 	}
-	if r.Content == nil && !final {
+	if r.Content == nil && r.KeepsContent() {
 		return nil
 	}
-	if err := t.exec(ctx, "DELETE FROM content WHERE seq = ?", r.Seq); err != nil || final {
+	if err := t.exec(ctx, "DELETE FROM content WHERE seq = ?", r.Seq); err != nil || !r.KeepsContent() {
 		return err
 	}
 	for n, block := range r.Content {
@@ -138,6 +138,10 @@ func (d *DB) EndedReceipts(ctx context.Context, session string, limit int) ([]pr
 func (d *DB) ForgetReceipts(ctx context.Context, before time.Time) (int, error) {
 	var gone int64 // the writer's until it is done
 	err := d.write(ctx, "forget old receipts", survivesKill, func(ctx context.Context, t *tx) (err error) {
+		err = t.exec(ctx, "DELETE FROM content WHERE seq IN (SELECT seq FROM receipt WHERE final = 1 AND updated < ?)", nanos(before))
+		if err != nil {
+			return err
+		}
 		gone, err = t.change(ctx, "DELETE FROM receipt WHERE final = 1 AND updated < ?", nanos(before))
 		if err != nil || gone == 0 {
 			return err

@@ -223,6 +223,11 @@ func (c *City) Keys(_ context.Context, target string, req client.KeysRequest) (c
 	return c.done(target, req.Instance, "sent "+strings.Join(req.Keys, " "))
 }
 
+// ClearInput implements api.City.
+func (c *City) ClearInput(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
+	return c.done(target, req.Instance, "the input box is empty")
+}
+
 // Copy implements api.City.
 func (c *City) Copy(_ context.Context, target string, req client.CopyRequest) (client.Done, error) {
 	if strings.HasPrefix(req.RelDst, "..") {

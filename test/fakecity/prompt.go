@@ -239,3 +239,33 @@ func (c *City) change(id string, how func(*receipt)) (client.Receipt, error) {
 	}
 	return c.receipt(id)
 }
+
+// RetryPrompt implements api.City.
+func (c *City) RetryPrompt(ctx context.Context, id string, req client.RetryRequest) (client.Receipt, error) {
+	c.mu.Lock()
+	i := slices.IndexFunc(c.receipts, func(r *receipt) bool { return r.ID == id })
+	if i < 0 {
+		c.mu.Unlock()
+		return client.Receipt{}, fmt.Errorf("%w: no receipt %q", client.ErrNotFound, id)
+	}
+	old := *c.receipts[i]
+	c.mu.Unlock()
+	switch {
+	case !old.Ended():
+		return client.Receipt{}, fmt.Errorf("%w: the prompt %s is %s and needs no retry", client.ErrRefused, id, old.State)
+	case !req.Force && (old.State == client.ReceiptUnconfirmed || old.State == client.ReceiptSubmitted):
+		return client.Receipt{}, fmt.Errorf("%w: %s may have got the prompt %s, a retry may arrive twice; then: gc queue retry %s --force", client.ErrRefused, old.Agent, id, id)
+	}
+	again, err := c.Nudge(ctx, old.Session, client.NudgeRequest{Text: old.text, Priority: old.Priority, Key: req.Key, Source: req.Source})
+	if err != nil {
+		return again, err
+	}
+	c.mu.Lock()
+	for _, r := range c.receipts {
+		if r.ID == again.ID {
+			r.RetryOf = id
+		}
+	}
+	c.mu.Unlock()
+	return c.receipt(again.ID)
+}

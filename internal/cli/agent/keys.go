@@ -50,13 +50,31 @@ func betweenTurns(a client.Agent) bool {
 
 func keysCommand(a *app) *cobra.Command {
 	var req client.KeysRequest
+	var clearInput bool
 	cmd := &cobra.Command{
-		Use:     "keys AGENT KEY...",
-		Short:   "Press keys in an agent's terminal",
-		Long:    `Sends key events by their tmux names (Enter, Escape, Up, C-c, F1; a single character is itself).`,
-		Example: "  gc keys worker Down Enter",
-		Args:    desk.Between(2, -1),
+		Use:   "keys AGENT KEY...",
+		Short: "Press keys in an agent's terminal",
+		Long: `Sends key events by their tmux names (Enter, Escape, Up, C-c, F1; a single character is itself).
+
+With --clear-input it removes all text from the agent's input box instead, including what a person typed,
+and returns when the box is empty. That ends the state "input blocked".`,
+		Example: "  gc keys worker Down Enter\n  gc keys worker --clear-input",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if clearInput && len(args) > 1 {
+				return desk.Usage(cmd, "--clear-input goes without keys")
+			}
+			if clearInput {
+				return desk.Between(1, 1)(cmd, args)
+			}
+			return desk.Between(2, -1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if clearInput {
+				return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
+					done, err := c.ClearInput(cmd.Context(), args[0], client.LifecycleRequest{Instance: req.Instance})
+					return a.TellDone(done, err, "cleared the input box of "+args[0])
+				})
+			}
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				req.Keys = args[1:]
 				done, err := c.Keys(cmd.Context(), args[0], req)
@@ -68,6 +86,7 @@ func keysCommand(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
+	cmd.Flags().BoolVar(&clearInput, "clear-input", false, "remove all text from the input box")
 	desk.InstanceFlag(cmd, &req.Instance)
 	return cmd
 }

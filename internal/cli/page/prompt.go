@@ -21,9 +21,18 @@ func (s Sheet) Queue(receipts []client.Receipt) string {
 			priority = ""
 		}
 		t.Add(text.Painted(r.ID, text.Bold), text.Cell{Text: r.Agent}, text.Painted(r.State, receiptColor(r.State)), number(r.Position), text.Cell{Text: priority},
-			text.Cell{Text: r.Source}, text.Cell{Text: text.Span(s.Now.Sub(r.CreatedAt))}, text.Cell{Text: Reason(r.Reason)}, text.Painted(beginning(r.Text, textWidth), text.Faint))
+			text.Cell{Text: r.Source}, text.Cell{Text: text.Span(s.Now.Sub(r.CreatedAt))}, text.Cell{Text: s.waiting(r)}, text.Painted(beginning(r.Text, textWidth), text.Faint))
 	}
 	return s.Table(t)
+}
+
+// waiting is why a prompt waits, or how its delivery goes.
+func (s Sheet) waiting(r client.Receipt) string {
+	words := Reason(r.Reason)
+	if left := text.In(s.Now, r.Deadline); left != "" && r.State == client.ReceiptInjected {
+		words = text.Join(words, "decided in "+left+" at the latest")
+	}
+	return words
 }
 
 // receiptColor is the colour of a receipt's state.
@@ -46,6 +55,9 @@ func (s Sheet) Receipt(r client.Receipt) string {
 	f.plain("agent", r.Agent)
 	f.add("state", r.State, receiptColor(r.State))
 	f.plain("reason", text.Plainly(r.Reason))
+	f.plain("decided", s.decided(r))
+	f.plain("retry of", r.RetryOf)
+	f.plain("sent back", number(r.SentBack).Text)
 	f.plain("evidence", r.Evidence)
 	f.plain("in the queue", position(r.Position))
 	f.plain("priority", r.Priority)
@@ -57,6 +69,14 @@ func (s Sheet) Receipt(r client.Receipt) string {
 	f.plain("files", strings.Join(r.Files, "\n"))
 	f.plain("text", beginning(r.Text, 2*textWidth)+" ("+text.Count(r.Bytes, "byte")+")")
 	return f.render(s) + s.steps(r)
+}
+
+// decided is by when the delivery of an injected prompt has ended.
+func (s Sheet) decided(r client.Receipt) string {
+	if left := text.In(s.Now, r.Deadline); left != "" {
+		return "in " + left + " at the latest"
+	}
+	return ""
 }
 
 func position(n int) string {

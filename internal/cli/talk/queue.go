@@ -2,7 +2,9 @@ package talk
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,8 +19,8 @@ import (
 func queueCommand(a *app) *cobra.Command {
 	cmd := queueListCommand(a, "queue [AGENT]")
 	cmd.Long = `Lists the prompts that wait or are being handed over, in the order of delivery, and why they wait.`
-	cmd.Example = "  gc queue worker\n  gc queue edit ID --text 'another one'\n  gc queue cancel ID"
-	cmd.AddCommand(queueListCommand(a, "list [AGENT]"), queueEditCommand(a), queueCancelCommand(a))
+	cmd.Example = "  gc queue worker\n  gc queue edit ID --text 'another one'\n  gc queue cancel ID\n  gc queue retry ID"
+	cmd.AddCommand(queueListCommand(a, "list [AGENT]"), queueEditCommand(a), queueCancelCommand(a), queueRetryCommand(a))
 	return cmd
 }
 
@@ -26,7 +28,7 @@ func queueListCommand(a *app, use string) *cobra.Command {
 	var flags view.Flags
 	return flags.On(a.Listing(&cobra.Command{
 		Use:   use,
-		Short: "Prompts on their way: list, edit, cancel",
+		Short: "Prompts on their way: list, edit, cancel, retry",
 		Args:  desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
@@ -35,7 +37,7 @@ func queueListCommand(a *app, use string) *cobra.Command {
 						return c.Queue(ctx, desk.First(args), flags.Which())
 					},
 					Paged: page.Sheet.Queue,
-					Empty: "no prompt is on its way",
+					Empty: "queue is empty",
 				}
 				return list.Show(cmd.Context(), a.View, c, flags)
 			})
@@ -93,20 +95,51 @@ func queueEditCommand(a *app) *cobra.Command {
 func queueCancelCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "cancel ID...",
-		Short: "Withdraw prompts that wait",
-		Args:  desk.Between(1, -1),
+		Short: "Cancel prompts that the agent has not accepted",
+		Long: `Cancels prompts that wait or are being delivered. The delivery of one is ended and its text removed from
+the agent's input box. Where that cannot be proved the prompt ends as unconfirmed: the agent may have got
+it. A prompt that the agent has accepted is refused; to end its turn: gc interrupt AGENT.`,
+		Example: "  gc queue cancel ID",
+		Args:    desk.Between(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var errs []error
 			for _, id := range args {
 				errs = append(errs, a.onReceipt(cmd.Context(), id, func(c *client.Client) error {
 					r, err := c.CancelPrompt(cmd.Context(), id)
-					return a.tellChange(r, err, "withdrew the prompt "+id)
+					said := "cancelled the prompt " + id
+					if r.State != client.ReceiptCancelled {
+						said = fmt.Sprintf("the prompt %s ended as %s%s", id, r.State, page.Because(r.Reason))
+					}
+					return a.tellChange(r, err, said)
 				}))
 			}
 			return errors.Join(errs...)
 		},
 		ValidArgsFunction: a.Candidates(-1, receipts(client.OnlyOpen)),
 	})
+}
+
+func queueRetryCommand(a *app) *cobra.Command {
+	var req client.RetryRequest
+	cmd := &cobra.Command{
+		Use:   "retry ID",
+		Short: "Send a prompt that has ended once more",
+		Long: `Queues the text of a prompt that ended as dead, expired or cancelled as a new prompt with an ID of its own,
+whose receipt names the old one. A prompt that the agent may have got (unconfirmed, submitted) may arrive
+twice: look with gc peek first, then consent with --force.`,
+		Example: "  gc queue retry ID\n  gc queue retry ID --force",
+		Args:    desk.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.Source, req.Key = a.self(), "gc-"+rand.Text()
+			return a.onReceipt(cmd.Context(), args[0], func(c *client.Client) error {
+				r, err := c.RetryPrompt(cmd.Context(), args[0], req)
+				return a.tellChange(r, err, fmt.Sprintf("queued again as %s", r.ID))
+			})
+		},
+		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),
+	}
+	cmd.Flags().BoolVar(&req.Force, "force", false, "also if the agent may have got it: it may arrive twice")
+	return a.Listing(cmd)
 }
 
 // tellChange says what a verb on a receipt did.

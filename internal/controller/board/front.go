@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -155,6 +156,21 @@ func (f *Front) Keys(_ context.Context, name string, req client.KeysRequest) (cl
 		return client.Done{}, reach.Wire(err)
 	}
 	return client.Done{Session: t.Record.Session, Changed: len(req.Keys) > 0}, nil
+}
+
+// ClearInput removes all text from a session's input box.
+func (f *Front) ClearInput(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
+	t, err := f.live(name, req.Instance)
+	if err != nil {
+		return client.Done{}, err
+	}
+	switch err := runtime.ClearInput(ctx, t.Provider, t.Record.Session, t.Record.Token); {
+	case errors.Is(err, errors.ErrUnsupported):
+		return client.Done{}, fmt.Errorf("%w: %s has no input box that gc can clear; look with: gc peek %s", client.ErrUnsupported, name, name)
+	case err != nil:
+		return client.Done{}, reach.Wire(err)
+	}
+	return client.Done{Session: t.Record.Session, Changed: true, Detail: "the input box is empty"}, nil
 }
 
 // Copy copies a file or folder into a session's work folder.

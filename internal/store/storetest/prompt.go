@@ -156,7 +156,8 @@ func receiptSave(s *suite) {
 	}
 }
 
-// receiptFinal: what is final has no content, and stays final.
+// receiptFinal: what is consumed has no content, any other end keeps it for a retry, and what
+// is final stays final.
 func receiptFinal(s *suite) {
 	r := s.add(receipt("one", "s"))
 	open := r
@@ -173,11 +174,18 @@ func receiptFinal(s *suite) {
 		}
 		s.open()
 	})
-	dead := receipt("dead", "s")
-	dead.State = prompt.Dead
-	if kept := s.add(dead); kept.Content != nil {
-		s.t.Error("a receipt that was final from the start has content")
-	}
+	dead := s.add(receipt("dead", "s"))
+	dead.State, dead.Reason = prompt.Dead, "its instance ended"
+	content := dead.Content
+	dead.Content = nil
+	s.must(s.Receipts.SaveReceipt(s.ctx, dead))
+	dead.Content = content
+	s.again(func() {
+		s.open()
+		got, err := s.Receipts.Receipt(s.ctx, "dead")
+		s.must(err)
+		s.same("the dead receipt", dead, got)
+	})
 }
 
 func receiptEnded(s *suite) {
