@@ -16,13 +16,17 @@ const (
 	PendingGone     = "gone"     // the incarnation that asked is over
 )
 
+// PendingInputBlocked is the kind of a pending interaction that gc itself raises: the agent is
+// input blocked, see Agent.InputBlocked. Its option clears the input box.
+const PendingInputBlocked = "input_blocked"
+
 // Pending is a question or permission that blocks an agent.
 type Pending struct {
 	ID        string    `json:"id"`
 	Agent     string    `json:"agent"`
 	Session   string    `json:"session"`
 	Instance  string    `json:"instance"`
-	Kind      string    `json:"kind"`   // permission, question, menu, login, limit
+	Kind      string    `json:"kind"`   // permission, question, menu, login, limit, input_blocked
 	Prompt    string    `json:"prompt"` // what is asked, as it stands there
 	Options   []string  `json:"options,omitempty"`
 	Tool      string    `json:"tool,omitempty"`

@@ -70,6 +70,11 @@ type Agent struct {
 	// no guard, or the agent does not run.
 	Guard       string `json:"guard,omitempty"`
 	GuardDetail string `json:"guard_detail,omitempty"`
+	// InputBlocked says what is in the agent's input box, while that may hold text of an earlier
+	// delivery which gc can neither prove gone nor remove: prompts wait until the box is empty.
+	// Empty: nothing is known to block it.
+	InputBlocked      string    `json:"input_blocked,omitempty"`
+	InputBlockedSince time.Time `json:"input_blocked_since,omitzero"`
 	// Worker is what the agent's worker has told of the run; nil: none has spoken.
 	Worker *Worker `json:"worker,omitempty"`
 }

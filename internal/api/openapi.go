@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gascity/client"
+	"gascity/internal/jsontext"
 	"gascity/internal/redact"
 )
 
@@ -32,8 +33,17 @@ func masked(secrets *redact.Redactor) huma.Format {
 			_, err = w.Write(append(text, '\n'))
 			return err
 		},
-		Unmarshal: json.Unmarshal,
+		Unmarshal: unmarshalExactly,
 	}
+}
+
+// unmarshalExactly refuses a body whose strings encoding/json would change: a prompt arrives byte
+// for byte, or not at all.
+func unmarshalExactly(text []byte, into any) error {
+	if err := jsontext.CheckUnicode(text); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
 }
 
 func describe(secrets *redact.Redactor) huma.Config {

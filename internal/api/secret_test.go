@@ -93,6 +93,12 @@ func (c leakyCity) Interrupt(context.Context, string, client.LifecycleRequest) (
 func (c leakyCity) Keys(context.Context, string, client.KeysRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+func (c leakyCity) ClearInput(context.Context, string, client.LifecycleRequest) (client.Done, error) {
+	return answerOf[client.Done](c)
+}
+func (c leakyCity) RetryPrompt(context.Context, string, client.RetryRequest) (client.Receipt, error) {
+	return answerOf[client.Receipt](c)
+}
 func (c leakyCity) Copy(context.Context, string, client.CopyRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }

@@ -117,6 +117,7 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"nudge":      func() error { _, err := c.Nudge(ctx, "worker", client.NudgeRequest{Text: "hi"}); return err },
 		"interrupt":  func() error { _, err := c.Interrupt(ctx, "worker", client.LifecycleRequest{}); return err },
 		"keys":       func() error { _, err := c.Keys(ctx, "worker", client.KeysRequest{Keys: []string{"Enter"}}); return err },
+		"clear":      func() error { _, err := c.ClearInput(ctx, "worker", client.LifecycleRequest{}); return err },
 		"copy":       func() error { _, err := c.Copy(ctx, "worker", client.CopyRequest{Src: "/x"}); return err },
 		"kill":       func() error { _, err := c.Kill(ctx, "worker", client.LifecycleRequest{}); return err },
 		"reload":     func() error { _, err := c.Reload(ctx); return err },
@@ -172,11 +173,15 @@ func walkPrompts(ctx context.Context, c *client.Client) error {
 	}
 	_, receiptErr := c.Receipt(ctx, r.ID, "")
 	_, cancelErr := c.CancelPrompt(ctx, r.ID)
+	again, retryErr := c.RetryPrompt(ctx, r.ID, client.RetryRequest{Source: "me"})
+	if again.RetryOf != r.ID {
+		retryErr = errors.Join(retryErr, fmt.Errorf("the retry is of %q", again.RetryOf))
+	}
 	ended, endErr := c.Receipt(ctx, r.ID, client.ReceiptSubmitted)
 	if ended.State != client.ReceiptCancelled {
 		endErr = errors.Join(endErr, fmt.Errorf("the end is %q", ended.State))
 	}
-	return errors.Join(editErr, listErr, receiptErr, cancelErr, endErr)
+	return errors.Join(editErr, listErr, receiptErr, cancelErr, retryErr, endErr)
 }
 
 func walkQuestions(ctx context.Context, c *client.Client) error {
@@ -544,5 +549,34 @@ func TestNoPathIsRedirected(t *testing.T) {
 	}
 	if _, err := c.Peek(t.Context(), "dir/helper", 0); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAPromptArrivesByteForByteOrIsRefused sends bodies that the JSON decoder would change without
+// a word: half of a surrogate pair and bytes that are not UTF-8.
+func TestAPromptArrivesByteForByteOrIsRefused(t *testing.T) {
+	city, _ := serve(t, Options{})
+	h := rawClient(t, city.Root)
+	for body, want := range map[string]int{
+		`{"text":"\ud83d\ude00 ok"}`: http.StatusOK, `{"text":"\ud800"}`: http.StatusBadRequest, "{\"text\":\"\xff\"}": http.StatusBadRequest,
+	} {
+		req, err := http.NewRequestWithContext(bounded(t), http.MethodPost, "http://city/v1/sessions/worker/nudge", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set(client.VersionHeader, "test")
+		req.Header.Set("Content-Type", "application/json")
+		res, err := h.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("%q is answered with %d: %s; want %d", body, res.StatusCode, text, want)
+		}
+	}
+	if got := city.Prompts(); len(got) != 1 || !strings.HasSuffix(got[0], "😀 ok") {
+		t.Errorf("the agent got %q", got)
 	}
 }

@@ -92,6 +92,7 @@ func (c city) Status(ctx context.Context) (client.Status, error) {
 	for i := range status.Agents {
 		c.engines.guarded(&status.Agents[i], c.View)
 		status.Agents[i].Worker = c.engines.workers.Told(status.Agents[i].Session, status.Agents[i].Instance)
+		c.engines.inputBlocked(&status.Agents[i])
 	}
 	return status, nil
 }
@@ -111,6 +112,7 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 	c.engines.spending.Explain(&e)
 	c.engines.guarded(&e.Agent, c.View)
 	e.Agent.Worker = c.engines.workers.Told(e.Agent.Session, e.Agent.Instance)
+	c.engines.inputBlocked(&e.Agent)
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
 	return e, nil
 }

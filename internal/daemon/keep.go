@@ -86,7 +86,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.Controller
 		Changed: func(session string) { e.questions.Look(session) },
 	})
 	e.questions = pending.New(pending.Options{
-		City: c, Store: db, Events: db, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
+		City: questionCity{c, e}, Store: db, Events: db, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,
 		Notify: func(ctx context.Context, p client.Pending) error {
 			return pending.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, redact.Value(k.secrets, p))

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"gascity/internal/jsontext"
 	"gascity/internal/run"
 	"gascity/worker"
 )
@@ -163,6 +164,11 @@ func decode(w http.ResponseWriter, r *http.Request, row route, into any) error {
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return fmt.Errorf("%w: the body is empty", worker.ErrInvalid)
+	}
+	if _, exact := into.(*worker.Prompt); exact {
+		if err := jsontext.CheckUnicode(text); err != nil {
+			return fmt.Errorf("%w: %w", worker.ErrInvalid, err)
+		}
 	}
 	if err := parse(text, into); err != nil {
 		return fmt.Errorf("%w: %w", worker.ErrInvalid, err)

@@ -56,8 +56,8 @@ func keysCommand(a *app) *cobra.Command {
 		Short: "Press keys in an agent's terminal",
 		Long: `Sends key events by their tmux names (Enter, Escape, Up, C-c, F1; a single character is itself).
 
-With --clear-input it removes all text from the agent's input box instead, including what a person typed,
-and returns when the box is empty. That ends the state "input blocked".`,
+With --clear-input it removes all text from the agent's input box instead, including
+what a person typed, and returns when the box is empty. That ends the state "input blocked".`,
 		Example: "  gc keys worker Down Enter\n  gc keys worker --clear-input",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if clearInput && len(args) > 1 {

@@ -2,7 +2,9 @@ package desk
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -65,10 +67,14 @@ func FlagError(cmd *cobra.Command, err error) error {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
 	name := missing.GetSpecifiedName()
-	if len(name) == 1 {
-		return Usage(cmd, "%s has no flag -%s", cmd.CommandPath(), name)
+	hint := ""
+	if strings.Contains(cmd.Use, "TEXT") {
+		hint = fmt.Sprintf("; a text that begins with a dash goes behind --, as in: %s AGENT -- '-x'; or through standard input, with -", cmd.CommandPath())
 	}
-	return Usage(cmd, "%s has no flag --%s%s", cmd.CommandPath(), name, DidYouMean("--"+name, known))
+	if len(name) == 1 {
+		return Usage(cmd, "%s has no flag -%s%s", cmd.CommandPath(), name, hint)
+	}
+	return Usage(cmd, "%s has no flag --%s%s%s", cmd.CommandPath(), name, DidYouMean("--"+name, known), hint)
 }
 
 // valueWords says what a flag of a type takes.

@@ -74,6 +74,9 @@ func guardColor(word string) text.Color {
 func (s Sheet) summary(e client.Explanation) *facts {
 	a := e.Agent
 	f := &facts{}
+	if a.InputBlocked != "" {
+		f.add("input blocked", fmt.Sprintf("%s (%s)\nfix: gc keys %s --clear-input, or clean it with gc attach %s, or gc restart %s", Reason(a.InputBlocked), text.Ago(s.Now, a.InputBlockedSince), a.Name, a.Name, a.Name), text.Red)
+	}
 	f.add("reason", Reason(a.Reason), noteColor(a))
 	f.plain("wanted", a.Desired)
 	f.plain("controller", decision(e)+": "+text.FirstOf(Reason(e.Reason), "no reason was given"))

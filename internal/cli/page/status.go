@@ -33,6 +33,7 @@ func (s Sheet) Status(status client.Status) string {
 		fmt.Fprintf(&out, "\nno agents; add one to %s\n", client.CityFile)
 		return out.String()
 	}
+	out.WriteString(s.blocked(status.Agents))
 	out.WriteByte('\n')
 	alerts := s.alerts(status)
 	out.WriteString(s.fitted(s.agents(byUrgency(oneRow(status.Agents))), out.String(), alerts))
@@ -136,10 +137,31 @@ func (s Sheet) agents(agents []client.Agent) string {
 	return s.Table(t)
 }
 
+// blocked says first which agents take no prompts although they run, and what to do.
+func (s Sheet) blocked(agents []client.Agent) string {
+	var out strings.Builder
+	for _, a := range agents {
+		if a.InputBlocked == "" {
+			continue
+		}
+		name := text.OneLine(a.Name)
+		waiting := ""
+		if a.Queued > 0 {
+			waiting = ", " + text.Count(a.Queued, "prompt") + " waiting"
+		}
+		fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(text.Red, "!! "+name+" is input blocked"), "since "+text.Ago(s.Now, a.InputBlockedSince)+waiting, Reason(a.InputBlocked))
+		fmt.Fprintf(&out, "   fix: gc keys %s --clear-input, or clean it with gc attach %s or gc keys %s KEY, or gc restart %s\n", name, name, name, name)
+	}
+	return out.String()
+}
+
 // activity is only said of what runs. A question mark stands after a guess.
 func (s Sheet) activity(agent client.Agent) text.Cell {
 	if agent.State != client.StateRunning && agent.State != client.StateDraining {
 		return text.Cell{}
+	}
+	if agent.InputBlocked != "" {
+		return text.Painted("input blocked", text.Red)
 	}
 	words, color := s.doing(agent.Activity), text.Plain
 	switch agent.Activity.State {

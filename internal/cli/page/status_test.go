@@ -57,3 +57,22 @@ func TestStatusShowsWhoWaitsFirst(t *testing.T) {
 		t.Errorf("the first rows are %v, want %v:\n%s", names, want, out)
 	}
 }
+
+// TestStatusShowsABlockedInputBoxFirst checks that an agent whose input box is blocked stands
+// above the table, with the reason, how many prompts wait and the command that helps.
+func TestStatusShowsABlockedInputBoxFirst(t *testing.T) {
+	agents := []client.Agent{
+		{Name: "a", State: client.StateRunning, Activity: client.Activity{State: "idle"}},
+		{Name: "b", State: client.StateRunning, Activity: client.Activity{State: "idle"}, Queued: 21, InputBlocked: "the box holds [pasted 3]", InputBlockedSince: noon.Add(-2 * 60e9)},
+	}
+	out := Sheet{Now: noon}.Status(client.Status{Agents: agents})
+	before, _, _ := strings.Cut(out, "AGENT")
+	for _, want := range []string{"b is input blocked", "21 prompts waiting", "[pasted 3]", "gc keys b --clear-input", "gc restart b"} {
+		if !strings.Contains(before, want) {
+			t.Errorf("above the table %q is missing:\n%s", want, out)
+		}
+	}
+	if !strings.Contains(out[len(before):], "input blocked") || strings.Contains(before, "a is") {
+		t.Errorf("the status is\n%s", out)
+	}
+}

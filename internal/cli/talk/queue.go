@@ -96,9 +96,10 @@ func queueCancelCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "cancel ID...",
 		Short: "Cancel prompts that the agent has not accepted",
-		Long: `Cancels prompts that wait or are being delivered. The delivery of one is ended and its text removed from
-the agent's input box. Where that cannot be proved the prompt ends as unconfirmed: the agent may have got
-it. A prompt that the agent has accepted is refused; to end its turn: gc interrupt AGENT.`,
+		Long: `Cancels prompts that wait or are being delivered. A delivery is ended and its text removed
+from the agent's input box. Where that cannot be proved the prompt ends as unconfirmed: the
+agent may have got it. A prompt that the agent has accepted is refused; to end its turn:
+gc interrupt AGENT.`,
 		Example: "  gc queue cancel ID",
 		Args:    desk.Between(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -124,9 +125,9 @@ func queueRetryCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry ID",
 		Short: "Send a prompt that has ended once more",
-		Long: `Queues the text of a prompt that ended as dead, expired or cancelled as a new prompt with an ID of its own,
-whose receipt names the old one. A prompt that the agent may have got (unconfirmed, submitted) may arrive
-twice: look with gc peek first, then consent with --force.`,
+		Long: `Queues the text of a prompt that ended as dead, expired or cancelled as a new prompt with
+an ID of its own, whose receipt names the old one. A prompt that the agent may have got
+(unconfirmed, submitted) may arrive twice: look with gc peek first, then consent with --force.`,
 		Example: "  gc queue retry ID\n  gc queue retry ID --force",
 		Args:    desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -90,7 +90,7 @@ func (u *Unheard) Route(string) runtime.Provider { return u.Provider }
 func (u *Unheard) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	out, err := runtime.Deliver(ctx, u.Provider, name, d)
 	if err == nil && out.State == runtime.OutcomeUnsupported {
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "no worker speaks for the agent yet, and otherwise " + out.Detail}, nil
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "it waits for a worker of the agent, until 30s after the agent's start; without one: " + out.Detail}, nil
 	}
 	return out, err
 }
