@@ -3,6 +3,7 @@ package guard_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"gascity/internal/guard"
 )
@@ -115,6 +116,22 @@ func TestConstructsThatRunNothingAreAllowed(t *testing.T) {
 	} {
 		if v := p.Decide(shellCall(script)); v.Action != guard.Allow {
 			t.Errorf("%s\n\tgot %s by %q (%s; %s)", script, v.Action, v.Rule, v.Part, v.Reason)
+		}
+	}
+}
+
+// TestHostileTextsAreJudgedInTime holds long texts in the languages that the guard reads: the
+// time must not grow with the square of their length.
+func TestHostileTextsAreJudgedInTime(t *testing.T) {
+	p := policy(t, "dangerous-command", "protected-branch", "secrets-reading", "interpreters")
+	for name, script := range map[string]string{
+		"env": "env -S '" + strings.Repeat("-S ", 30000) + "'", "sed": "sed '" + strings.Repeat("s/[[:x/b/;", 20000) + "'", "make": "make --eval='" + strings.Repeat("x:", 50000) + "'", "perl": "perl -e '" + strings.Repeat("system(\"ls x\");", 8000) + "'",
+		"awk": "awk '" + strings.Repeat(`"a b" | getline; `, 8000) + "'", "ed": "ed <<E\n" + strings.Repeat("!ls a\n", 15000) + "E\n", "declare": strings.Repeat("declare x=$(", 90) + "ls" + strings.Repeat(")", 90), "index": strings.Repeat("echo ${a['$(ls)']};", 3000),
+	} {
+		began := time.Now()
+		p.Decide(shellCall(script))
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: %d bytes took %s", name, len(script), took)
 		}
 	}
 }

@@ -92,6 +92,7 @@ type load struct {
 	script  *Word    // or a script
 	unknown *Word    // this word hides it
 	inert   bool     // nothing
+	splits  int      // texts that were split into words
 	sets    []Word   // variables that it sets
 	mark    string   // what it replaces in the words
 	doubts  [][]Word // further readings: an option is not known
@@ -240,7 +241,7 @@ func (k carrier) whole(long string) string {
 
 // split puts the words of a text before the rest.
 func (k carrier) split(l *load, text Word, rest []Word) []Word {
-	if text.Any != nil || text.Text == string(Unknown) || text.Split {
+	if l.splits++; l.splits > maxDepth || text.Any != nil || text.Text == string(Unknown) || text.Split {
 		l.unknown = &text
 		return rest
 	}

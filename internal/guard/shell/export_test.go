@@ -22,3 +22,23 @@ func ParseByParser(script string, opts Options) ([]Command, error) {
 	s.stmts(file.Stmts, input{})
 	return r.result()
 }
+
+// SedActs reports whether a program of sed runs a command, or reads or writes a file; not ok
+// if it cannot be read.
+func SedActs(text string) (acts, ok bool) {
+	for _, brackets := range []bool{true, false} {
+		p, read := parseSed(text, brackets)
+		ok = ok || read
+		acts = acts || read && (p.runsText || len(p.commands)+len(p.reads)+len(p.writes) > 0)
+	}
+	return acts, ok
+}
+
+// SplitWords splits a text as env -S does. Not known: a variable stands in it.
+func SplitWords(text string) (words []string, known bool) {
+	known = true
+	for _, w := range splitWords(Word{Text: text, Known: true}) {
+		words, known = append(words, w.Text), known && w.Known
+	}
+	return words, known
+}
