@@ -26,6 +26,11 @@ A rule with ` + "`commands`" + ` is about programs, one with ` + "`paths`" + ` a
 In a pattern ` + "`*`" + ` stands for any characters and ` + "`?`" + ` for one; a backslash takes the meaning of the next character away. In ` + "`paths`" + ` a ` + "`*`" + ` stays
 within one folder, ` + "`**`" + ` is any number of them, ` + "`~`" + ` is the agent's home, and a path without a leading ` + "`/` or `~`" + ` fits at any depth. Capital letters
 make no difference in paths and names of programs.
+
+There are no default rules: a city without a ` + "`[guard]`" + ` allows every call, and one with a ` + "`[guard]`" + ` has the sets that it names. ` + "`gc guard check 'COMMAND'`" + ` shows what the rules in force say.
+What the guard cannot see is in [one list](../how-to/guard-tools.md#what-is-not-seen).
+
+In a command, one word of which nothing is known (` + "`\"$X\"`" + `) counts as an option or as a file, not as both. A pattern that begins with ` + "`-`" + ` and has a wildcard fits options (` + "`-*`" + `).
 `
 
 // Reference returns the reference of rules and rule sets in Markdown.

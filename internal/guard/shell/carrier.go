@@ -52,7 +52,9 @@ func (r *reader) carried(c Command, program string, k carrier, in input, depth i
 	}
 	if k.each {
 		for _, w := range load.words {
-			r.text(inner, w, in, depth)
+			if manager, _, ok := strings.Cut(w.Text, ":"); !ok || strings.Trim(manager, "abcdefghijklmnopqrstuvwxyz") != "" { // npm:NAME is a script of the package
+				r.text(inner, w, in, depth)
+			}
 		}
 		return
 	}

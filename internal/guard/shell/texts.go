@@ -99,19 +99,47 @@ func (c *Command) program(i int) {
 func patternFirst(name string) (textOptions, bool) {
 	switch name {
 	case "grep", "egrep", "fgrep", "ggrep":
-		return textOptions{short: "ef", values: "ABCdDm", long: map[string]byte{"--regexp": 'e', "--file": 'f', "--after-context": 'A', "--before-context": 'A', "--context": 'A', "--max-count": 'A', "--directories": 'A'}}, true
+		return grepTexts, true
 	case "rg":
-		return textOptions{short: "ef", values: "ABCdgjmMrtTE", long: map[string]byte{"--regexp": 'e', "--file": 'f', "--glob": 'A', "--type": 'A', "--max-count": 'A', "--after-context": 'A', "--before-context": 'A'}}, true
+		return rgTexts, true
 	case "awk", "gawk", "mawk", "nawk":
-		return textOptions{short: "vefiEl", values: "F", long: map[string]byte{"--source": 'e', "--file": 'f', "--include": 'i', "--exec": 'E', "--load": 'l', "--assign": 'v', "--field-separator": 'F'}}, true
+		return awkTexts, true
 	case "jq":
-		return textOptions{short: "f", values: "L", long: map[string]byte{"--from-file": 'f'}}, true
+		return jqTexts, true
 	}
 	return textOptions{}, false
 }
 
+// The options of [patternFirst].
+var (
+	grepTexts = textOptions{short: "ef", values: "ABCdDm", long: map[string]byte{"--regexp": 'e', "--file": 'f', "--after-context": 'A', "--before-context": 'A', "--context": 'A', "--max-count": 'A', "--directories": 'A'}}
+	rgTexts   = textOptions{short: "ef", values: "ABCdgjmMrtTE", long: map[string]byte{"--regexp": 'e', "--file": 'f', "--glob": 'A', "--type": 'A', "--max-count": 'A', "--after-context": 'A', "--before-context": 'A'}}
+	awkTexts  = textOptions{short: "vefiEl", values: "F", long: map[string]byte{"--source": 'e', "--file": 'f', "--include": 'i', "--exec": 'E', "--load": 'l', "--assign": 'v', "--field-separator": 'F'}}
+	jqTexts   = textOptions{short: "f", values: "L", long: map[string]byte{"--from-file": 'f'}}
+)
+
+// curlTexts are the options of curl whose value is a text of the request, and no file.
+var curlTexts = textOptions{
+	short: "HAXwue", values: "dFTobcmxKErCDPtyYzU", long: map[string]byte{"--header": 'H', "--user-agent": 'A', "--request": 'X', "--write-out": 'w', "--user": 'u', "--referer": 'e', "--data": 'd', "--output": 'o', "--form": 'd'},
+}
+
 // patterns marks the words of a command that are patterns or programs.
 func (r *reader) patterns(c *Command, program string) {
+	switch program {
+	case "curl":
+		curlTexts.each(c.Words[1:], func(_ byte, i int, w Word) {
+			if w.Text != "" && w.Text[0] != '@' && w.Text[0] != byte(Unknown) { // @ is a file with headers
+				c.program(i + 1)
+			}
+		})
+	case "jq":
+		for i := range c.Words {
+			if c.Words[i].Text == "--arg" || c.Words[i].Text == "--argjson" {
+				c.program(i + 1)
+				c.program(i + 2)
+			}
+		}
+	}
 	options, ok := patternFirst(program)
 	if !ok {
 		return
