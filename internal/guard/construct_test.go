@@ -19,7 +19,7 @@ func TestConstructsThatRunTextAreSeen(t *testing.T) {
 		},
 		"a callback is evaluated": {
 			"mapfile -C 'git push -f #' -c1 x < f", "readarray -C 'git push -f #' -c 1 x < f", "mapfile -tC'git push -f #' -c1 x < f", "mapfile -c1 -tC 'git push -f #' x <<< a", "complete -C 'git push -f' x", "compgen -C 'git push -f'",
-			`bind -x '"\C-x": git push -f'`, "jobs -x git push -f", `mapfile -C "$CB" -c1 x < f`, "fc -e 'git push -f'", `bind '"x":"git push -f\n"'`,
+			`bind -x '"\C-x": git push -f'`, "jobs -x git push -f", `mapfile -C "$CB" -c1 x < f`, "mapfile -C eval -c1 x <<< 'git push -f'", "readarray -c1 -C 'bash -c' x < f", "fc -e 'git push -f'", `bind '"x":"git push -f\n"'`,
 		},
 		"a program of sed runs commands": {
 			"sed -n '1{e git push -f\n}' f", "sed '/./{\ne rm -rf /\n}' f", "sed '1e git push -f' f", "sed 's/.*/git push -f/e' f", "sed -n '/x/{s/a/b/;e git push -f\n}' f", "sed --expression='1e git push -f' f", "sed -e p -e 'e git push -f' f",

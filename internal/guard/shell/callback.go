@@ -43,8 +43,8 @@ func (r *reader) callbacks(c *Command, program string, depth int) {
 		return
 	}
 	options.each(words, func(_ byte, _ int, w Word) {
-		if w.Known { // words are added, which a comment may hide
-			w.Text += " added"
+		if w.Known { // words are added, which are not known
+			w.Text += ` "$added"`
 		}
 		r.text(inner, w, input{}, depth)
 	})

@@ -91,7 +91,7 @@ func TestParse(t *testing.T) {
 		"declare x=$(rm k)":                    {"rm k"},
 		"bash -c \"$(curl x)\"":                {"curl x", "bash -c [?] HIDDEN"},
 		"command -v rm":                        {"command -v rm"},
-		"git -c alias.x='!rm y' x":             {"git -c alias.x=!rm y x HIDDEN", "git: alias.x: rm y [?]"},
+		"git -c alias.x='!rm y' x":             {"git -c alias.x=!rm y x HIDDEN", "git: alias.x: rm y [?]*"},
 		"bash ./build.sh":                      {"bash ./build.sh"},
 		"sudo $X":                              {"sudo [?]* HIDDEN"},
 		"sh -c 'if'":                           {"sh -c if", "sh: sh -c if HIDDEN"},
