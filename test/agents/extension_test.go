@@ -54,6 +54,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 
 // heardReport is one report that reached a city, whatever it answered.
 type heardReport struct {
+	call  worker.Call
 	path  string
 	at    time.Time
 	life  worker.Lifecycle
@@ -132,6 +133,8 @@ func (c *fakeCity) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		into = &one.claim
 	case "/ack":
 		into = &one.ack
+	case "/authorize":
+		into = &one.call
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		c.t.Errorf("%s: %v: %s", r.URL.Path, err, body)
@@ -411,4 +414,24 @@ func TestAToolWaitsForNoCity(t *testing.T) {
 			t.Errorf("after %v the tool is answered %q", took, reason)
 		}
 	})
+}
+
+// TestQuestionOfTheAgentShowsItsCommand: what a person is asked about a question of the agent
+// CLI's own has the command that would run, whether the call is known already or not.
+func TestQuestionOfTheAgentShowsItsCommand(t *testing.T) {
+	together(t)
+	for _, name := range driven("opencode") {
+		c := newFakeCity(t)
+		e := extend(t, name, c)
+		e.call("tool.execute.before", object{"callID": "c1", "tool": "bash"}, object{"args": object{"command": "touch one"}})
+		e.event("permission.asked", object{"id": "p1", "sessionID": "s", "permission": "bash", "patterns": []string{"touch *"}, "tool": object{"callID": "c1"}})
+		e.event("permission.asked", object{"id": "p2", "sessionID": "s", "permission": "bash", "patterns": []string{"touch two"}, "tool": object{"callID": "c2"}})
+		for _, want := range []string{"touch one", "touch two"} {
+			c.await("the question about "+want, func() bool {
+				return slices.ContainsFunc(c.reports("/authorize"), func(r heardReport) bool {
+					return r.call.Ask && r.call.Tool == "bash" && strings.Contains(string(r.call.Input), `"command":"`+want+`"`)
+				})
+			})
+		}
+	}
 }

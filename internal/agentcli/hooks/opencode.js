@@ -30,7 +30,7 @@ export const Gascity = async ({ client }) => {
   // settle has the city ask what it asks a person itself. Who answers at its place is first.
   const settle = async (about) => {
     asking.add(about.id);
-    const call = calls.get(about.tool?.callID) ?? { tool: about.permission, input: { patterns: about.patterns } };
+    const call = calls.get(about.tool?.callID) ?? { tool: about.permission, input: { command: (about.patterns ?? []).join("\n"), ...about.metadata } };
     while (asking.has(about.id)) {
       try {
         const decision = await post("/authorize", { id: about.tool?.callID, ...call, ask: true, wait_seconds: decideWithin / 1000 - 5 }, decideWithin);
@@ -66,6 +66,7 @@ export const Gascity = async ({ client }) => {
     "experimental.chat.messages.transform": async (_, output) => show(output?.messages),
     // What is thrown keeps the tool from running.
     "tool.execute.before": async (input, output) => {
+      calls.set(input.callID, { tool: input.tool, input: output?.args ?? {} }); // its own question comes behind this
       const reason = await authorize({ id: input.callID, tool: input.tool, input: output?.args ?? {} });
       if (reason !== "") throw new Error(reason);
     },
