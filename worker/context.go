@@ -32,10 +32,13 @@ type Context struct {
 
 // ContextAnswer is the answer to POST /context.
 type ContextAnswer struct {
+	// Accepted: at least one section is sent.
 	Accepted bool   `json:"accepted"`
-	ID       string `json:"id"` // of the message; its progress is told as for a prompt
-	// Skipped are the types of sections that this epoch has had already.
+	ID       string `json:"id"` // of the message; its progress is told as for a prompt; empty if nothing is sent
+	// Skipped are the types of the sections that are not sent.
 	Skipped []string `json:"skipped,omitempty"`
+	// SkippedReasons say by type why a section is not sent.
+	SkippedReasons map[string]string `json:"skipped_reasons,omitempty"`
 }
 
 // Beginning says how a conversation began, or why it goes on otherwise.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"gascity/internal/cli"
+	"gascity/internal/workerapi"
 	"gascity/worker/workertest"
 )
 
@@ -22,6 +23,9 @@ func (workers) CheckWorker(ctx context.Context, o cli.WorkerCheck, report func(c
 	}
 	return nil
 }
+
+// WorkerAPI returns the OpenAPI document of the worker API.
+func (workers) WorkerAPI() ([]byte, error) { return workerapi.Description() }
 
 func resultOf(r workertest.Result) cli.CheckResult {
 	out := cli.CheckResult{ID: r.ID, Sentence: r.Sentence, Result: cli.CheckPass, Detail: r.Reason, Took: r.Took}

@@ -18,6 +18,8 @@ type Workers interface {
 	// CheckWorker tries the promises and reports each result, in that order. An error
 	// means that they could not be tried; a broken promise is none.
 	CheckWorker(ctx context.Context, o WorkerCheck, report func(CheckResult)) error
+	// WorkerAPI returns the OpenAPI document of the worker API.
+	WorkerAPI() ([]byte, error)
 }
 
 // WorkerCheck says what to try, and with which worker.
@@ -30,8 +32,29 @@ type WorkerCheck struct {
 }
 
 func workerCommand(a *app) *cobra.Command {
-	return desk.Group("worker", "Programs that speak for agents: check", `A worker reports for an agent, takes its prompts and asks before it uses a tool, by the worker API.
-No controller is needed for these commands.`, workerCheckCommand(a))
+	return desk.Group("worker", "Programs that speak for agents: check, openapi", `A worker reports for an agent, takes its prompts and asks before it uses a tool, by the worker API.
+No controller is needed for these commands.`, workerCheckCommand(a), workerOpenAPICommand(a))
+}
+
+func workerOpenAPICommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "openapi",
+		Short: "Print the OpenAPI description of the worker API",
+		Long: `Prints the OpenAPI 3.1 document of the worker API. A controller serves the same one at GET /openapi.json
+of the worker socket.`,
+		Example: "  gc worker openapi > worker-openapi.json",
+		Args:    desk.Between(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			if a.workers == nil {
+				return errors.New("this program was built without the worker API")
+			}
+			text, err := a.workers.WorkerAPI()
+			if err == nil {
+				_, err = a.Stdout.Write(text)
+			}
+			return err
+		},
+	}
 }
 
 func workerCheckCommand(a *app) *cobra.Command {

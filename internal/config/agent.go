@@ -82,7 +82,7 @@ type Staging struct {
 	OverlayDir        string      `toml:"overlay_dir" doc:"Folder copied into the working folder; nothing that exists is overwritten. Relative to the city, //x too."`
 	PackOverlayDirs   []string    `toml:"pack_overlay_dirs" doc:"Overlay folders with lower priority, after the workspace's."`
 	CopyFiles         []CopyEntry `toml:"copy_files" doc:"Files and folders copied into the working folder."`
-	InstallAgentHooks []string    `toml:"install_agent_hooks" doc:"Agent CLIs whose per-provider overlays are staged too. Default: the workspace's."`
+	InstallAgentHooks []string    `toml:"install_agent_hooks" doc:"Agent CLIs whose hooks and per-provider overlays the agent gets: only these, and [] for none. Default: the workspace's."`
 	HooksInstalled    *bool       `toml:"hooks_installed" doc:"The agent's hooks are there, so the prompt needs no instruction to prime. Default: whether install_agent_hooks names its provider."`
 }
 

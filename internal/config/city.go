@@ -47,7 +47,7 @@ type Workspace struct {
 	StartCommand      string   `toml:"start_command" doc:"The shell command of agents that have neither a provider nor a start_command."`
 	Suspended         bool     `toml:"suspended" doc:"No agent of the city is to run."`
 	SessionTemplate   string   `toml:"session_template" doc:"Go template of session names, with City, Agent, Dir and Name. Default: gc-{{.City}}-{{.Agent}}."`
-	InstallAgentHooks []string `toml:"install_agent_hooks" doc:"Agent CLIs whose per-provider overlays every agent gets too."`
+	InstallAgentHooks []string `toml:"install_agent_hooks" doc:"Agent CLIs whose hooks and per-provider overlays every agent gets: only these, and [] for none. Default: the hooks of every agent CLI that is known."`
 	PackOverlayDirs   []string `toml:"pack_overlay_dirs" doc:"Overlay folders for every agent, staged before the agent's own."`
 	MaxActiveSessions *int     `toml:"max_active_sessions" doc:"Most sessions of the city at any instant: starts beyond it wait. A lowered limit ends none."`
 

@@ -26,7 +26,7 @@ func Reference() []byte {
 
 const referenceIntroduction = `A city is one folder with a ` + "`city.toml`" + `. Reading it is strict: an unknown key, a wrong type, a missing
 file or an impossible value is an error with its place, and all errors are shown at once
-(` + "`gc config check`" + `). ` + "`gc config show`" + ` prints the resolved values and where each one comes from,
+(` + "`gc config check`" + `). ` + "`gc config show`" + ` prints the values that hold, as they are written (templates are not expanded, and a pool stands for its members), and where each one comes from,
 ` + "`gc config schema`" + ` the JSON Schema for editors.
 
 Durations are strings such as ` + "`30s`, `5m`, `1h30m`" + `. Relative paths and paths that begin with ` + "`//`" + ` are
@@ -65,7 +65,7 @@ func referenceSections() []referenceSection {
 		{"[session.auto]", "Where sessions run in a city with `provider = \"auto\"`, which routes by transport: agents with `session = \"acp\"` and the others.", reflect.TypeFor[AutoSession]()},
 		{"[session.hybrid]", "Where sessions run in a city with `provider = \"hybrid\"`, which routes by name, see `remote_match`.", reflect.TypeFor[HybridSession]()},
 		{"[session.acp]", "Sessions over the Agent Client Protocol.", reflect.TypeFor[ACPSession]()},
-		{"[session.k8s]", "Sessions in pods. *Later.*", reflect.TypeFor[K8sSession]()},
+		{"[session.k8s]", "Sessions in pods: the runtime provider k8s.", reflect.TypeFor[K8sSession]()},
 		{"[daemon]", "The controller.", reflect.TypeFor[Daemon]()},
 		{"[delivery]", "How prompts are delivered. See [what a receipt means](../explanation/prompts.md).", reflect.TypeFor[Delivery]()},
 		{"[guard]", "What agents may do with their tools. A city without it allows everything. See [how to guard tools](../how-to/guard-tools.md).", reflect.TypeFor[Guard]()},

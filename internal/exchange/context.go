@@ -14,10 +14,26 @@ import (
 	"gascity/worker"
 )
 
-// Context keeps the contract of workerapi.Orders. A section that this epoch has had
-// is not given again. A worker that takes context gets it by its stream, and any
+// Context keeps the contract of workerapi.Orders. A section that this epoch has had with the same
+// content is not sent again in mode full. A worker that takes context gets it by its stream, and any
 // other agent as a prompt before all others.
 func (e *Engine) Context(ctx context.Context, c worker.Context) (worker.ContextAnswer, error) {
+	return e.send(ctx, c, briefing.Record.Send)
+}
+
+// giveOwn gives the city's own sections: each once in an epoch, whatever its content.
+func (e *Engine) giveOwn(ctx context.Context, c worker.Context) error {
+	_, err := e.send(ctx, c, func(r briefing.Record, instance string, c worker.Context, at time.Time, alive func(string) bool) (briefing.Record, []briefing.Order, map[string]string, error) {
+		next, orders, err := r.Give(instance, c, at, alive)
+		return next, orders, nil, err
+	})
+	return err
+}
+
+// sending is one of the ways to note sections as given: [briefing.Record.Send], or Give.
+type sending func(r briefing.Record, instance string, c worker.Context, at time.Time, alive func(string) bool) (briefing.Record, []briefing.Order, map[string]string, error)
+
+func (e *Engine) send(ctx context.Context, c worker.Context, how sending) (worker.ContextAnswer, error) {
 	a, err := e.named(c.RunID)
 	if err != nil {
 		return worker.ContextAnswer{}, err
@@ -29,7 +45,7 @@ func (e *Engine) Context(ctx context.Context, c worker.Context) (worker.ContextA
 	if err != nil {
 		return worker.ContextAnswer{}, inWords(err)
 	}
-	orders, answer, err := a.newOrders(c)
+	orders, answer, err := a.newOrders(c, how)
 	if err != nil || len(orders) == 0 {
 		return answer, err
 	}
@@ -65,25 +81,26 @@ func (e *Engine) give(ctx context.Context, a *active, o briefing.Order) (id stri
 	return id, err
 }
 
-// newOrders notes sections as given, with a nonce each, and leaves out those that this
-// epoch has had. Sections of a message that was lost go under its name again.
-func (a *active) newOrders(c worker.Context) ([]briefing.Order, worker.ContextAnswer, error) {
+// newOrders notes sections as given, with a nonce each, and leaves out those that need not be sent.
+// Sections of a message that was lost go under its name again. Where nothing is sent, nothing is
+// accepted.
+func (a *active) newOrders(c worker.Context, how sending) ([]briefing.Order, worker.ContextAnswer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.RunID = a.id
-	next, orders, err := a.given.Give(a.instance, c, func(id string) bool { return a.box.Find(id) != nil })
+	next, orders, skipped, err := how(a.given, a.instance, c, a.engine.opts.Now(), func(id string) bool { return a.box.Find(id) != nil })
 	if err != nil {
 		return nil, worker.ContextAnswer{}, err
 	}
 	a.given = next
-	answer := worker.ContextAnswer{Accepted: true}
+	answer := worker.ContextAnswer{Accepted: len(orders) > 0}
 	for _, s := range c.Sections {
-		given := func(o briefing.Order) bool {
-			return slices.ContainsFunc(o.Sections, func(g worker.Section) bool { return g.Type == s.Type })
-		}
-		if !slices.ContainsFunc(orders, given) {
+		if why := skipped[s.Type]; why != "" && !slices.Contains(answer.Skipped, s.Type) {
 			answer.Skipped = append(answer.Skipped, s.Type)
 		}
+	}
+	if len(skipped) > 0 {
+		answer.SkippedReasons = skipped
 	}
 	return orders, answer, nil
 }
@@ -92,7 +109,7 @@ func (a *active) newOrders(c worker.Context) ([]briefing.Order, worker.ContextAn
 func (a *active) takeBack(orders []briefing.Order) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.given = a.given.TakeBack(orders)
+	a.given = a.given.TakeBack(a.instance, orders)
 }
 
 // compactedLocked begins a new epoch, in which every section is new again. A report

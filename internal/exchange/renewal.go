@@ -39,7 +39,7 @@ func (e *Engine) renew(ctx context.Context, a *active) {
 		return
 	}
 	if sections := e.sections(a, mode); len(sections) > 0 {
-		if _, err := e.Context(ctx, worker.Context{RunID: a.id, Sections: sections, Mode: mode}); err != nil {
+		if err := e.giveOwn(ctx, worker.Context{RunID: a.id, Sections: sections, Mode: mode}); err != nil {
 			e.opts.Logger.Warn("an agent is not told yet what it is to know", "session", a.session, "mode", mode, "error", err)
 			return
 		}
@@ -108,12 +108,19 @@ func (e *Engine) occasion(a *active) (mode worker.ContextMode, ok bool) {
 	a.mu.Lock()
 	streams := a.reader != nil && a.life.Offers(worker.OfferContext) // what is typed beside that, nobody reads
 	a.mu.Unlock()
+	var own []worker.Section
+	if e.opts.Sections != nil {
+		own = e.sections(a, worker.FullContext)
+	}
 	if !streams && !missed(v.Provider, a.session) {
-		argued = slices.Concat(argued, typed, []string{typeCheckpoint})
+		argued = slices.Concat(argued, typed)
+		if slices.ContainsFunc(own, func(s worker.Section) bool { return s.Type == typeCheckpoint }) {
+			argued = append(argued, typeCheckpoint) // the first prompt holds the note
+		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.given = a.given.Carried(argued)
+	a.given = a.given.Carried(argued, own)
 	return worker.FullContext, true
 }
 

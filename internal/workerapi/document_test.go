@@ -1,8 +1,11 @@
 package workerapi_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -116,5 +119,40 @@ func TestTheValidatorCanFail(t *testing.T) {
 	doc.check(probe, endpoints[1], answer{200, "application/json", `{"allowed":"yes"}`})
 	if !probe.Failed() {
 		t.Error("a decision that is a text passes for one")
+	}
+}
+
+// TestTheSocketServesItsDescription proves that the worker socket answers GET /openapi.json with the
+// document that the reference has, without a token, and answers nobody of another user.
+func TestTheSocketServesItsDescription(t *testing.T) {
+	d := newDesk(t, false)
+	get := func() (int, []byte) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.base+"/openapi.json", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := d.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, text
+	}
+	want, err := workerapi.Description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, got := get(); status != http.StatusOK || !bytes.Equal(got, want) {
+		t.Errorf("the answer is %d with %d bytes, want the description", status, len(got))
+	}
+	d.uid.Store(int64(os.Getuid()) + 1)
+	d.client.CloseIdleConnections()
+	if status, got := get(); status < 400 || bytes.Equal(got, want) {
+		t.Errorf("another user is answered %d", status)
 	}
 }

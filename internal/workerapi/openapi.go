@@ -2,6 +2,7 @@ package workerapi
 
 import (
 	"encoding/json"
+	"net/http"
 	"reflect"
 	"slices"
 
@@ -25,6 +26,19 @@ func Description() ([]byte, error) {
 		return nil, err
 	}
 	return append(text, '\n'), nil
+}
+
+// describe serves the description. It takes no token: it is the same for every city.
+func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
+	text, err := Description()
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	w.Header()["Content-Type"] = isOfJSON
+	if _, err := w.Write(text); err != nil {
+		s.log.Debug("the description of the worker API was not read to its end", "error", err)
+	}
 }
 
 func describe() *huma.OpenAPI {

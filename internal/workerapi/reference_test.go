@@ -44,7 +44,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 const referenceHead = `# Worker API
 
 Made from the table of routes by ` + "`make gen`" + `; do not edit. The full description with all types is
-[worker-openapi.json](worker-openapi.json). In Go use package [worker](../../worker), which has the types, the errors and a client;
+[worker-openapi.json](worker-openapi.json), which a controller serves at ` + "`GET /openapi.json`" + ` of the socket, without a token, and ` + "`gc worker openapi`" + ` prints. In Go use package [worker](../../worker), which has the types, the errors and a client;
 complete workers in Go, Python and shell are in [examples/worker](../../examples/worker).
 
 The API is HTTP on the Unix socket ` + "`<city>/.runtime/worker.sock`" + `, mode 0600 in a folder of mode 0700, and where a worker cannot use

@@ -78,7 +78,7 @@ func routes() []route {
 			func(ctx context.Context, c City, _ string, b worker.Prompt, q url.Values) (worker.PromptAnswer, error) {
 				return c.Prompt(ctx, b, worker.Progress(q.Get("wait")))
 			})},
-		{method: post, path: "/context", who: directors, limit: slow, body: promptBody, id: "context", summary: "Sections of context, each once for an epoch", serve: body(func(b *worker.Context) *string { return &b.RunID },
+		{method: post, path: "/context", who: directors, limit: slow, body: promptBody, id: "context", summary: "Sections of context; one that the conversation has with the same content is sent again in the modes compact and resume only", serve: body(func(b *worker.Context) *string { return &b.RunID },
 			func(ctx context.Context, c City, _ string, b worker.Context, _ url.Values) (worker.ContextAnswer, error) {
 				return c.Context(ctx, b)
 			})},

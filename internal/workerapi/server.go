@@ -80,6 +80,7 @@ func NewServer(city City, opts Options) *Server {
 	for _, row := range routes() {
 		s.mux.HandleFunc(row.method+" "+row.path, s.guarded(row))
 	}
+	s.mux.HandleFunc("GET /openapi.json", s.describe)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, noSuchPath(r))
 	})
@@ -94,7 +95,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 }
 
 func noSuchPath(r *http.Request) error {
-	return fmt.Errorf("%w: no such path as %s %.200q", worker.ErrNotFound, r.Method, r.URL.Path)
+	return fmt.Errorf("%w: no such path as %s %.200q, see /openapi.json", worker.ErrNotFound, r.Method, r.URL.Path)
 }
 
 // The values of the headers of every answer. Nobody changes them.

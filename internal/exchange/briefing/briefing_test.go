@@ -35,7 +35,7 @@ func TestEachOnceInAnEpoch(t *testing.T) {
 			switch rapid.IntRange(0, 4).Draw(t, "step") {
 			case 0:
 				some := sections[:rapid.IntRange(1, 3).Draw(t, "n")]
-				next, orders, err := record.Give("one", worker.Context{Sections: some}, func(id string) bool { return alive[id] })
+				next, orders, err := record.Give("one", worker.Context{Sections: some}, at, func(id string) bool { return alive[id] })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,6 +84,62 @@ func TestEachOnceInAnEpoch(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWhatChangedIsSentAgain proves which sections of a request are sent: those that are new, those whose
+// content changed, and in the modes compact and resume all of them, but not the same request made
+// again. Each version has a nonce and a message of its own, and however often one changes, no limit is
+// reached.
+func TestWhatChangedIsSentAgain(t *testing.T) {
+	at := time.Unix(1e9, 0)
+	record := briefing.Record{}.Carried([]string{"role", "checkpoint"}, []worker.Section{{Type: "role", Content: "r"}})
+	nonces, ids := map[string]bool{}, map[string]bool{}
+	send := func(mode worker.ContextMode, kind, content string) (sent bool, why string) {
+		t.Helper()
+		next, orders, skipped, err := record.Send("one", worker.Context{Mode: mode, Sections: []worker.Section{{Type: kind, Content: content}}}, at, func(string) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		record = next
+		for _, o := range orders {
+			if ids[o.ID] || nonces[o.Sections[0].Nonce] {
+				t.Errorf("%s %q goes under the name %s with the nonce %s of another one", kind, content, o.ID, o.Sections[0].Nonce)
+			}
+			ids[o.ID], nonces[o.Sections[0].Nonce] = true, true
+			record = record.Closed(o.ID)
+		}
+		return len(orders) > 0, skipped[kind]
+	}
+	for i, step := range []struct {
+		mode          worker.ContextMode
+		kind, content string
+		after         time.Duration
+		want          bool
+	}{
+		{worker.FullContext, "role", "r", 0, false},      // the start brought it
+		{worker.FullContext, "checkpoint", "c", 0, true}, // the start brought another one, of which nothing is known
+		{worker.FullContext, "checkpoint", "c", 0, false},
+		{worker.FullContext, "mail", "2 unread", 0, true},
+		{worker.FullContext, "mail", "2 unread", 0, false},
+		{worker.FullContext, "mail", "5 unread", 0, true},
+		{"", "mail", "5 unread", 0, false},
+		{worker.FullContext, "mail", "2 unread", 0, true},
+		{worker.CompactContext, "mail", "2 unread", 0, true},
+		{worker.CompactContext, "mail", "2 unread", time.Second, false}, // a repeated request
+		{worker.CompactContext, "mail", "2 unread", time.Hour, true},    // another compaction
+		{worker.ResumeContext, "mail", "2 unread", 0, true},
+		{worker.ResumeContext, "role", "r", 0, true},
+	} {
+		at = at.Add(step.after)
+		if sent, why := send(step.mode, step.kind, step.content); sent != step.want || sent == (why != "") {
+			t.Errorf("step %d: %s %q in mode %q is sent: %v (%s), want %v", i, step.kind, step.content, step.mode, sent, why, step.want)
+		}
+	}
+	for n := range 3 * briefing.MaxSections {
+		if sent, _ := send(worker.FullContext, "mail", fmt.Sprint(n, " unread")); !sent {
+			t.Fatalf("change %d is not sent", n)
+		}
+	}
 }
 
 // TestWhatWasNotSeenIsOwed: a claim of which a controller that is gone knew more is owed

@@ -1,6 +1,7 @@
 package briefing
 
 import (
+	"cmp"
 	"time"
 
 	"gascity/worker"
@@ -45,11 +46,13 @@ func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped
 func (r Record) Fetch(instance string, c worker.ContextClaim, sections []worker.Section) (next Record, given []worker.Section, all bool) {
 	next, all = r.With(Record{}), true
 	had := map[string]bool{}
-	for _, t := range next.Types {
-		had[t] = true
+	for _, key := range next.Types {
+		had[typeOf(key)] = true
 	}
-	for _, t := range next.Open[c.ID] {
-		had[t] = false
+	keys := map[string]string{} // of the sections that this claim has had before
+	for _, key := range next.Open[c.ID] {
+		had[typeOf(key)] = false
+		keys[typeOf(key)] = key
 	}
 	again, size := len(next.Open[c.ID]) > 0, 0
 	for _, s := range sections {
@@ -61,7 +64,8 @@ func (r Record) Fetch(instance string, c worker.ContextClaim, sections []worker.
 			all = false
 			continue
 		}
-		s = next.signed(instance, s)
+		key, content := cmp.Or(keys[s.Type], next.key(s.Type)), s.Content
+		s = next.signed(instance, key, s)
 		if size += len(s.Content) + len("\n\n"); c.Limit > 0 && size > c.Limit {
 			size -= len(s.Content) + len("\n\n")
 			all = false
@@ -69,7 +73,8 @@ func (r Record) Fetch(instance string, c worker.ContextClaim, sections []worker.
 		}
 		given = append(given, s)
 		if !again {
-			next = next.opened(c.ID, s.Type)
+			next.Versions[s.Type] = Version{Hash: hash(content), Number: next.Versions[s.Type].Number}
+			next = next.opened(c.ID, key)
 		}
 	}
 	return next, given, all
