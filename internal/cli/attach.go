@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,11 +42,11 @@ func (a *app) attach(ctx context.Context, c *client.Client, name string, opts ru
 	if err != nil {
 		return err
 	}
-	if s.State != client.StateRunning && s.State != client.StateStarting {
-		return fmt.Errorf("%w: %s is %s; what it last printed: gc peek %s", client.ErrRefused, s.Name, s.State, name)
-	}
 	if !a.IsTerminal(a.Stdin) {
 		return fmt.Errorf("%w: attach needs a terminal; without one use: gc peek %s, gc nudge %s TEXT", client.ErrRefused, name, name)
+	}
+	if s, err = a.wakeFor(ctx, c, name, s); err != nil {
+		return err
 	}
 	daemon, err := a.daemon()
 	if err != nil {
@@ -98,4 +99,48 @@ func detachKeys(list string) []string {
 		}
 	}
 	return keys
+}
+
+// wakeTimeout is how long attach waits for an agent that it has woken.
+const wakeTimeout = 2 * time.Minute
+
+// wakeFor wakes a sleeping agent for whoever attaches, and waits until it runs.
+func (a *app) wakeFor(ctx context.Context, c *client.Client, name string, s client.Session) (client.Session, error) {
+	switch s.State {
+	case client.StateRunning, client.StateStarting:
+		return s, nil
+	case client.StateSuspended:
+		return s, fmt.Errorf("%w: %s is suspended; start it with: gc session resume %s", client.ErrRefused, s.Name, name)
+	case client.StateAsleep, client.StateStopped, client.StateStopping, client.StateCreating, client.StateDraining:
+	default:
+		return s, fmt.Errorf("%w: %s is %s; start it with: gc restart %s; what it last printed: gc peek %s", client.ErrRefused, s.Name, s.State, name, name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
+	defer cancel()
+	if s.State != client.StateCreating {
+		a.Talk("%s is %s; waking it", s.Name, s.State)
+		if _, err := c.Wake(ctx, name, client.LifecycleRequest{Reason: "somebody attaches"}); err != nil {
+			return s, err
+		}
+	}
+	err := a.AwaitAgents(ctx, c, func(agent client.Agent) desk.Verdict {
+		if agent.Name != s.Name && agent.Session != s.Session {
+			return desk.Skipped
+		}
+		switch agent.State {
+		case client.StateRunning:
+			return desk.Settled
+		case client.StateFailed, client.StateQuarantined:
+			return desk.Failing
+		}
+		return desk.Waiting
+	})
+	if err != nil {
+		return s, err
+	}
+	s, err = c.Session(ctx, name)
+	if err == nil && s.State != client.StateRunning && s.State != client.StateStarting {
+		err = fmt.Errorf("%w: %s is still %s; see: gc explain %s", client.ErrRefused, s.Name, s.State, name)
+	}
+	return s, err
 }

@@ -154,3 +154,39 @@ func TestAnAgentOfUnknownActivityIsStoppedByAnAnswerOnly(t *testing.T) {
 		}
 	})
 }
+
+// A busy agent gets another name in the configuration: it finishes its turn under the old
+// session, and goes on in the same conversation under the new name.
+func TestARenamedAgentKeepsItsConversation(t *testing.T) {
+	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
+		w.edit(func(d *plan.Desired) { d.Sessions[0].Section, d.Sessions[1].Section = "one", "two" })
+		talks(w)
+		w.begin()
+		_, id := w.command("gc-town-a")
+		w.fake.says("gc-town-a", runtime.ActivityBusy)
+		w.after(time.Second)
+		w.edit(func(d *plan.Desired) {
+			d.Sessions[0] = agentSession("c")
+			d.Sessions[0].Section, d.Sessions[0].Config.Command = "one", "run a"
+		})
+		talks(w)
+		if err := w.reload(); err != nil {
+			t.Fatal(err)
+		}
+		w.after(time.Hour)
+		if !w.fake.alive("gc-town-a") || w.fake.alive("gc-town-c") {
+			t.Fatalf("%v run; want the busy agent alone under its old session", w.fake.lives())
+		}
+		if a := w.agent("c"); !strings.Contains(a.Reason, "renamed to c; deferred while the agent is busy") && !strings.Contains(a.Reason, "must end first") {
+			t.Errorf("the status says %+v", a)
+		}
+		w.fake.says("gc-town-a", runtime.ActivityIdle)
+		w.after(5 * time.Second)
+		if lives := w.fake.lives(); lives["gc-town-a"] != "" || lives["gc-town-c"] == "" {
+			t.Fatalf("%v run after the turn; want it under its new name", lives)
+		}
+		if how, is := w.command("gc-town-c"); how != "--resume" || is != id {
+			t.Errorf("it was started with %s %s, want --resume %s", how, is, id)
+		}
+	})
+}

@@ -21,6 +21,7 @@ func (l *loop) take(loaded Loaded) {
 	if loaded.Accepted != nil {
 		loaded.Accepted()
 	}
+	l.followRenames(former, &loaded.Desired)
 	l.loaded, l.loadedAt, l.loadError = loaded, l.now(), ""
 	l.desired = make(map[session.Key]*plan.Session, len(loaded.Desired.Sessions))
 	for i := range loaded.Desired.Sessions {
@@ -46,6 +47,38 @@ func (l *loop) take(loaded Loaded) {
 		delete(p.foreign, s.Name)
 	}
 	l.dirty = true
+}
+
+// followRenames gives the session of an agent that has another name now to that name: exactly
+// one section is gone and one is new that says the same. The session runs on to the end of its
+// turn, and the agent goes on in the same conversation under its new name.
+func (l *loop) followRenames(former map[session.Key]*plan.Session, next *plan.Desired) {
+	gone, added := map[string][]*plan.Session{}, map[string][]*plan.Session{}
+	known := map[string]bool{}
+	for _, s := range former {
+		known[s.Agent] = true
+		if next.Of(s.Agent) == nil && s.Section != "" {
+			gone[s.Section] = append(gone[s.Section], s)
+		}
+	}
+	for i := range next.Sessions {
+		if s := &next.Sessions[i]; !known[s.Agent] && s.Section != "" {
+			added[s.Section] = append(added[s.Section], s)
+		}
+	}
+	for section, was := range gone {
+		is := added[section]
+		if len(was) != 1 || len(is) != 1 || was[0].Provider != is[0].Provider {
+			continue
+		}
+		e := l.entries[session.Key{Provider: was[0].Provider, Session: was[0].Name}]
+		if e == nil || e.owner == plan.OwnerOther || l.entries[session.Key{Provider: is[0].Provider, Session: is[0].Name}] != nil {
+			continue
+		}
+		e.rec.Agent = is[0].Agent
+		e.touch()
+		l.c.opts.Logger.Info("an agent was renamed", "from", was[0].Agent, "to", is[0].Agent)
+	}
 }
 
 // pass looks where it must, decides, and begins what was decided.

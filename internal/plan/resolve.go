@@ -1,6 +1,10 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
 	"time"
 
 	"gascity/internal/agent"
@@ -75,10 +79,27 @@ func Resolve(city *config.City, in Inputs) (Desired, []Warning, error) {
 	if err := config.Join(errs); err != nil {
 		return Desired{}, warnings, err
 	}
+	values := city.Values()
 	for i := range desired.Sessions {
-		desired.Sessions[i].fingerprint()
+		s := &desired.Sessions[i]
+		s.fingerprint()
+		if s.Pool == "" {
+			s.Section = sectionOf(values, s.Agent)
+		}
 	}
 	return desired, warnings, nil
+}
+
+// sectionOf returns a hash of what an agent's section says, except for its name: that of an
+// agent which was only renamed is the same.
+func sectionOf(values []config.Value, agent string) string {
+	prefix, sum := "agents."+agent+".", sha256.New()
+	for _, v := range values {
+		if key, own := strings.CutPrefix(v.Key, prefix); own && key != "name" {
+			fmt.Fprintf(sum, "%q %q\n", key, v.Value)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 func (s *Session) fingerprint() {
