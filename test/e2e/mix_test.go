@@ -109,6 +109,7 @@ func (c *city) settled(want map[string]string) map[string]int {
 	c.await(fmt.Sprintf("running at %v", want), func(s client.Status) bool {
 		for name, provider := range want {
 			if a := agentIn(s, name); a.State != client.StateRunning || a.Provider != provider {
+				c.applyNow()
 				return false
 			}
 		}
@@ -124,6 +125,11 @@ func (c *city) settled(want map[string]string) map[string]int {
 		out[name] = alive[0]
 	}
 	return out
+}
+
+// applyNow puts into force what waits for agents of which it is unknown what they do.
+func (c *city) applyNow() {
+	_, _ = c.client.Apply(c.t.Context()) // whoever waits for the outcome sees a failure
 }
 
 // told prompts an agent and waits until its ledger has the prompt, once: not every

@@ -95,6 +95,7 @@ func TestATypoInThePlaceEndsNobody(t *testing.T) {
 	goesOn("tmux is not in PATH")
 	link(tmux)
 	c.await("moved", func(s client.Status) bool {
+		c.applyNow()
 		return len(s.Agents) == 1 && s.Agents[0].Provider == "tmux" && s.Agents[0].State == client.StateRunning
 	})
 	if now := c.settled(map[string]string{"one": "tmux"})["one"]; now == pid {
