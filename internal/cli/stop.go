@@ -31,7 +31,12 @@ func stopCommand(a *app) *cobra.Command {
 		Long: `Asks each agent to stop, ends what does not, counts the processes that were found and those that
 survived, and ends the controller. Exit status 0 means that nothing of the city runs any more.
 To end the controller alone and leave the agents running: gc controller stop`,
-		Args: desk.Between(0, 0),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return desk.Usage(cmd, "gc stop stops the whole city; to stop one agent: gc session suspend %s; to start it again: gc session resume %s", args[0], args[0])
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()

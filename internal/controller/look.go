@@ -221,7 +221,7 @@ func (l *loop) ended(e *entry) {
 	}
 	data := map[string]string{}
 	switch {
-	case e.first && e.rec.Lost && e.place.lostAll && !cut:
+	case l.endedBefore(e) && (!cut || l.c.opts.Retry):
 		fault = "it ended while no controller ran; nobody saw how"
 		data["reason"] = fault + "; no failure"
 	case l.lastWords(e, e.seen.Last):
@@ -237,6 +237,14 @@ func (l *loop) ended(e *entry) {
 	}
 	l.life(e, fault)
 	l.c.emit(kind, e, fault, data)
+}
+
+// endedBefore reports whether a session ended before this controller came, in a way that is no
+// failure of the agent: everything was lost or killed together, or a person has started the
+// city since, who wants it tried at once.
+func (l *loop) endedBefore(e *entry) bool {
+	killed := e.rec.Lost || e.rec.Exit != nil && e.rec.Exit.Signal != ""
+	return e.first && (l.c.opts.Retry || e.place.lostAll && killed)
 }
 
 // failAfter counts the end of a session that lived for so long. After a long life the next

@@ -143,3 +143,45 @@ func TestStopCityWaitsForTheLookAtEachListedSession(t *testing.T) {
 		w.joined()
 	})
 }
+
+// A person starts the city after an agent has ended while no controller ran: it is started at
+// once, without a failure. What failed before the last stop is over, too.
+func TestAPersonsStartTriesAtOnce(t *testing.T) {
+	inTown(t, []string{"a", "b", "c"}, func(t *testing.T, w *town) {
+		w.settings.MaxRestarts = 1
+		w.begin()
+		w.fake.end("gc-town-b", 1)
+		w.after(100 * time.Millisecond)
+		w.want("b", client.StateQuarantined)
+		w.end()
+		w.fake.end("gc-town-a", 3)
+		w.change = func(o *Options) { o.Retry = true }
+		w.begin()
+		for _, name := range []string{"a", "b", "c"} {
+			w.want(name, client.StateRunning)
+			if r := w.records.record(t, "gc-town-"+name); len(r.Failures) != 0 {
+				t.Errorf("%s has the failures %v, want none", name, r.Failures)
+			}
+		}
+	})
+}
+
+// Agents that run are left alone by a start of those that do not; the others are tried at once.
+func TestStartFailedLeavesRunningAgentsAlone(t *testing.T) {
+	inTown(t, []string{"runs", "failed"}, func(t *testing.T, w *town) {
+		w.settings.MaxRestarts = 1
+		w.begin()
+		before := w.fake.lives()["gc-town-runs"]
+		w.fake.end("gc-town-failed", 1)
+		w.after(100 * time.Millisecond)
+		w.want("failed", client.StateQuarantined)
+		if _, err := w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"runs", "failed"}, NotRunning: true}); err != nil {
+			t.Fatal(err)
+		}
+		w.after(100 * time.Millisecond)
+		w.want("failed", client.StateRunning)
+		if after := w.fake.lives()["gc-town-runs"]; after != before {
+			t.Errorf("the running agent was %s and is %s", before, after)
+		}
+	})
+}
