@@ -107,7 +107,7 @@ func habitOf(program string) habit {
 func readsHere(program string, c *shell.Command) bool {
 	switch program {
 	case "awk", "gawk", "mawk", "nawk":
-		return true
+		return !slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool { return strings.HasSuffix(w.Text, "inplace") })
 	case "sed", "gsed", "sort":
 		return !slices.ContainsFunc(c.Words[1:], func(w shell.Word) bool {
 			return !w.Known && !w.Program || strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "io") || strings.HasPrefix(w.Text, "-s") && program == "sed"

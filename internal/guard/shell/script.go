@@ -53,9 +53,11 @@ func (r *reader) source(c Command, in input, depth int) {
 	switch {
 	case len(words) == 0 && c.More, len(words) > 0 && !words[0].Known:
 		c.Hidden = "it runs a script from a place that is not known"
-	case len(words) > 0 && stream(words[0]):
+	case len(words) > 0 && (words[0].Text == "/dev/stdin" || words[0].Text == "/dev/fd/0"):
 		r.fromInput(c, in, depth)
 		return
+	case len(words) > 0 && stream(words[0]):
+		c.Hidden = "it runs a script that another program writes"
 	}
 	r.add(c)
 }
