@@ -248,8 +248,11 @@ func (r *reader) mentionStrictly(c Command, text string, depth int) {
 	at := len(r.found)
 	if err := r.script(text, c, input{}, depth+1); err != nil {
 		r.found = r.found[:at]
-		if strings.Contains(text, "$((") { // shells read it as arithmetic, or as a command in brackets
-			r.hide(c, err.Error())
+		for _, mark := range []string{"$((", "[$(", "[`", "$(function"} { // other shells can read it
+			if strings.Contains(text, mark) {
+				r.hide(c, err.Error())
+				break
+			}
 		}
 	}
 	for i := at; i < len(r.found); i++ {
