@@ -8,21 +8,21 @@ type stored struct {
 	Forgot     bool          `json:"forgot,omitempty"`
 	Unread     bool          `json:"unread,omitempty"`
 	News       bool          `json:"news,omitempty"`
+	Shows      bool          `json:"shows,omitempty"`
 }
 
 type storedEntry struct {
 	Entry
 
-	Undo   []byte `json:"undo,omitempty"`
-	Probed bool   `json:"probed,omitempty"`
+	Undo []byte `json:"undo,omitempty"`
 }
 
 // MarshalJSON encodes the account. It holds the text of the last delivery for as long as
 // that is open, and of no other.
 func (d *Deliveries) MarshalJSON() ([]byte, error) {
-	s := stored{Forgot: d.forgot, Unread: d.unread, News: d.news}
+	s := stored{Forgot: d.forgot, Unread: d.unread, News: d.news, Shows: d.shows}
 	for _, e := range d.order {
-		s.Deliveries = append(s.Deliveries, storedEntry{*e, e.undo, e.probed})
+		s.Deliveries = append(s.Deliveries, storedEntry{*e, e.undo})
 	}
 	return json.Marshal(s)
 }
@@ -33,10 +33,10 @@ func (d *Deliveries) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	*d = Deliveries{Limit: d.Limit, forgot: s.Forgot, unread: s.Unread, news: s.News, entries: map[string]*Entry{}}
+	*d = Deliveries{Limit: d.Limit, forgot: s.Forgot, unread: s.Unread, news: s.News, shows: s.Shows, entries: map[string]*Entry{}}
 	for _, stored := range s.Deliveries {
 		e := &stored.Entry
-		e.undo, e.probed = stored.Undo, stored.Probed
+		e.undo = stored.Undo
 		d.entries[e.ID], d.last = e, e
 		d.order = append(d.order, e)
 	}

@@ -34,6 +34,8 @@ type Entry struct {
 	// Marks is how many marks may be in the input line, or on their way there, behind all
 	// else.
 	Marks int `json:"marks,omitempty"`
+	// Marked: a mark was typed, now or before.
+	Marked bool `json:"marked,omitempty"`
 	// Entered: the key that submits it was sent, or was about to be. Seen: the input line
 	// held the text before that.
 	Entered bool `json:"entered"`
@@ -45,9 +47,16 @@ type Entry struct {
 	// Outcome is how it ended, in the words of who settled it; empty: nobody has.
 	Outcome  string `json:"outcome,omitempty"`
 	Evidence string `json:"evidence,omitempty"`
+	// Final: Outcome does not change any more, although the text may be in the input box.
+	Final bool `json:"final,omitempty"`
+	// Blocked says why the input box cannot be used, for people; empty: it can. Only an
+	// open delivery has it.
+	Blocked string `json:"blocked,omitempty"`
+	// Hidden: the input box did not show what was sent to it. That it looks empty proves
+	// nothing then.
+	Hidden bool `json:"hidden,omitempty"`
 
-	undo   []byte
-	probed bool // a mark was typed behind the text
+	undo []byte
 }
 
 // Account is what is told of the deliveries into one incarnation.
@@ -63,6 +72,9 @@ type Account struct {
 	// Unread: other input has come since a text was sent last. Whatever the screen shows,
 	// the program may not have read it yet.
 	Unread bool `json:"unread,omitempty"`
+	// Shows: the input box of this program has shown what was sent to it. One that looks
+	// empty is empty, once the program has read all of its input.
+	Shows bool `json:"shows,omitempty"`
 }
 
 // DefaultLimit bounds how many deliveries are remembered.
@@ -80,6 +92,7 @@ type Deliveries struct {
 	forgot  bool
 	unread  bool // other input has come since a text was sent
 	news    bool // and since the account was read
+	shows   bool // the input box has shown a text of ours
 }
 
 // Begin notes a delivery before its first byte is sent. undo are the keys that take the
@@ -104,12 +117,14 @@ func (d *Deliveries) Begin(id string, text, undo []byte) {
 	}
 }
 
-func (e *Entry) close() { e.Open, e.Text, e.undo, e.Marks = false, nil, nil, 0 }
+func (e *Entry) close() {
+	e.Open, e.Text, e.undo, e.Marks, e.Blocked, e.Hidden = false, nil, nil, 0, "", false
+}
 
 // Restart notes that another process reads the terminal now: what was not submitted never
 // will be.
 func (d *Deliveries) Restart() {
-	d.unread = false
+	d.unread, d.shows = false, false
 	if e := d.last; e != nil && e.Open {
 		e.Touched = true
 		if !e.Entered {
@@ -122,28 +137,19 @@ func (d *Deliveries) Restart() {
 // OutcomeWithdrawn is the outcome of a delivery whose text was taken away unsubmitted.
 const OutcomeWithdrawn = "withdrawn"
 
-// Deliverer is whether who began the last delivery still has the right to deliver.
-type Deliverer uint8
-
-// The deliverers.
-const (
-	Gone Deliverer = iota
-	There
-)
-
 // Touch notes that input which is no delivery's is about to be sent. It returns the keys
 // to be sent before it, so that nobody's line is fused with what is ours: those that take
-// the text out of the line, where its delivery was cut off or has lost its hold, and those
-// that take marks away. They reach nothing else: no other input has come since the text, or
-// since the marks.
-func (d *Deliveries) Touch(by Deliverer) []byte {
+// the text out of the line, also behind a key that submits, which may have been lost, and
+// those that take marks away. They reach nothing else: no other input has come since the
+// text, or since the marks.
+func (d *Deliveries) Touch() []byte {
 	d.unread, d.news = true, true
 	e := d.last
 	if e == nil || !e.Open {
 		return nil
 	}
 	undo := unmark(e.Marks)
-	if !e.Touched && !e.Unsent && len(e.undo) > 0 && (!e.Entered || e.probed || by == Gone) {
+	if !e.Touched && !e.Unsent && len(e.undo) > 0 {
 		undo, e.Undone = e.undo, true
 	}
 	e.Touched, e.Marks = true, 0
@@ -243,26 +249,28 @@ func (d *Deliveries) Send(in Input) error {
 		return ErrTouched
 	case in == Probe:
 		e.Marks++
-		e.probed = e.probed || !e.Unsent
+		e.Marked = true
 		return nil
 	case in == Text:
 		d.unread = false
 	default:
 		e.Entered, e.Seen = true, in == Seen
+		d.shows = d.shows || e.Seen
 	}
 	e.Unsent = false
 	return nil
 }
 
-// Settle notes how a delivery ended: the entry's Outcome, Evidence and Open. Its text is
-// forgotten unless it may still be in the input line. It reports whether the delivery is
+// Settle notes how a delivery ended: the entry's Outcome, Evidence, Final and
+// Open, and of an open one Blocked and Hidden. Its text is forgotten unless it may still be in the input line. It reports whether the delivery is
 // known.
 func (d *Deliveries) Settle(end Entry) bool {
 	e := d.entries[end.ID]
 	if e == nil {
 		return false
 	}
-	e.Outcome, e.Evidence = end.Outcome, end.Evidence
+	e.Outcome, e.Evidence, e.Final = end.Outcome, end.Evidence, end.Final
+	e.Blocked, e.Hidden = end.Blocked, end.Hidden
 	if !end.Open {
 		e.close()
 	}
@@ -273,7 +281,7 @@ func (d *Deliveries) Settle(end Entry) bool {
 // to deliver.
 func (d *Deliveries) Account(id string) Account {
 	d.news = false
-	j := Account{Forgot: d.forgot, Unread: d.unread}
+	j := Account{Forgot: d.forgot, Unread: d.unread, Shows: d.shows}
 	if e := d.last; e != nil {
 		last := *e
 		j.Last = &last

@@ -18,32 +18,31 @@ func TestTouch(t *testing.T) {
 			}
 		}
 	}
-	touch := func(_ *testing.T, d *Deliveries) { d.Touch(There) }
+	touch := func(_ *testing.T, d *Deliveries) { d.Touch() }
 	read := func(_ *testing.T, d *Deliveries) { d.Account("a") }
 	tests := map[string]struct {
 		acts   []act
-		by     Deliverer
 		undo   string
 		unread bool // before the touch
 		unsent bool
 	}{
-		"nothing sent":                {by: There, unsent: true},
-		"nothing sent, died":          {by: Gone, unsent: true},
-		"a mark":                      {acts: []act{send(Probe)}, by: There, undo: "\x7f\x7f\x7f", unsent: true},
-		"two marks, died":             {acts: []act{send(Probe), send(Probe)}, by: Gone, undo: "\x7f\x7f\x7f\x7f\x7f\x7f", unsent: true},
-		"a mark taken away":           {acts: []act{send(Probe), send(Clear)}, by: There, unsent: true},
-		"the text":                    {acts: []act{send(Text)}, by: There, undo: undo},
-		"the text as keys":            {acts: []act{send(Keys)}, by: Gone, undo: undo},
-		"entered, under way":          {acts: []act{send(Text), send(Seen)}, by: There},
-		"entered, died":               {acts: []act{send(Text), send(Enter)}, by: Gone, undo: undo},
-		"entered, marked":             {acts: []act{send(Text), send(Enter), send(Probe)}, by: There, undo: undo},
-		"touched before":              {acts: []act{send(Text), touch}, by: Gone, unread: true},
-		"touched before, then a mark": {acts: []act{send(Text), touch, read, send(Probe)}, by: Gone, undo: "\x7f\x7f\x7f", unread: true},
+		"nothing sent":                {unsent: true},
+		"nothing sent, died":          {unsent: true},
+		"a mark":                      {acts: []act{send(Probe)}, undo: "\x7f\x7f\x7f", unsent: true},
+		"two marks, died":             {acts: []act{send(Probe), send(Probe)}, undo: "\x7f\x7f\x7f\x7f\x7f\x7f", unsent: true},
+		"a mark taken away":           {acts: []act{send(Probe), send(Clear)}, unsent: true},
+		"the text":                    {acts: []act{send(Text)}, undo: undo},
+		"the text as keys":            {acts: []act{send(Keys)}, undo: undo},
+		"entered, under way":          {acts: []act{send(Text), send(Seen)}, undo: undo},
+		"entered, died":               {acts: []act{send(Text), send(Enter)}, undo: undo},
+		"entered, marked":             {acts: []act{send(Text), send(Enter), send(Probe)}, undo: undo},
+		"touched before":              {acts: []act{send(Text), touch}, unread: true},
+		"touched before, then a mark": {acts: []act{send(Text), touch, read, send(Probe)}, undo: "\x7f\x7f\x7f", unread: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := &Deliveries{}
-			d.Touch(Gone)
+			d.Touch()
 			if !d.Account("a").Unread {
 				t.Error("input of others is not unread")
 			}
@@ -55,13 +54,13 @@ func TestTouch(t *testing.T) {
 			if got := d.Account("a"); got.Unread != test.unread || got.Asked.Unsent != test.unsent {
 				t.Errorf("%+v", got)
 			}
-			if got := string(d.Touch(test.by)); got != test.undo {
+			if got := string(d.Touch()); got != test.undo {
 				t.Errorf("%q goes before it, want %q", got, test.undo)
 			}
 			if e := d.Account("a").Asked; !e.Touched || e.Marks != 0 || e.Undone != (test.undo == undo || test.unread) {
 				t.Errorf("%+v", e)
 			}
-			d.Touch(test.by)
+			d.Touch()
 			for _, in := range []Input{Text, Enter, Seen, Probe, Clear} {
 				if err := d.Send(in); !errors.Is(err, ErrTouched) {
 					t.Errorf("%q after other input: %v", in, err)

@@ -201,6 +201,7 @@ func inputOperations() map[string]operation {
 		"withdraw": on(func(ctx context.Context, p runtime.Provider, name string, d delivery) (bool, error) {
 			return runtime.Withdraw(ctx, p, name, d.unpack())
 		}),
+		"clear-input": on(does(runtime.ClearInput)),
 		"send-keys": toEnd(does(func(_ context.Context, p runtime.Provider, name string, keys []string) error {
 			return p.SendKeys(name, keys...)
 		})),

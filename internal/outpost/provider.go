@@ -256,6 +256,12 @@ func (p *Provider) Withdraw(ctx context.Context, name string, d runtime.Delivery
 	return ask[bool](ctx, p.link, "withdraw", name, packDelivery(d))
 }
 
+// ClearInput keeps the contract of runtime.InputClearer.
+func (p *Provider) ClearInput(ctx context.Context, name, instance string) error {
+	_, err := ask[nothing](ctx, p.link, "clear-input", name, instance)
+	return err
+}
+
 // SendKeys keeps the contract of runtime.Input.
 func (p *Provider) SendKeys(name string, keys ...string) error {
 	return act(p, "send-keys", name, keys)

@@ -28,10 +28,7 @@ var ErrTouched = journal.ErrTouched
 // touchLocked notes that input which is no delivery's is about to be sent. It returns the
 // keys to be sent before it.
 func (h *host) touchLocked() []byte {
-	if h.lease != nil && h.lease.begun {
-		return h.deliveries.Touch(journal.There)
-	}
-	return h.deliveries.Touch(journal.Gone)
+	return h.deliveries.Touch()
 }
 
 type beginRequest struct {
@@ -43,6 +40,9 @@ type beginRequest struct {
 type settleRequest struct {
 	ID, Outcome, Evidence string
 	Open                  bool
+	Final                 bool   `json:",omitempty"`
+	Blocked               string `json:",omitempty"`
+	Hidden                bool   `json:",omitempty"`
 }
 
 func (h *host) serveJournal(r *http.Request) (any, error) {
@@ -64,11 +64,9 @@ func (h *host) serveBegin(r *http.Request) (any, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l, err := h.leasedLocked(r)
-	if err != nil {
+	if _, err := h.leasedLocked(r); err != nil {
 		return nil, err
 	}
-	l.begun = true
 	h.deliveries.Begin(req.ID, req.Text, req.Undo)
 	return nil, nil
 }
@@ -86,7 +84,11 @@ func (h *host) serveSettle(r *http.Request) (any, error) {
 	if _, err := h.leasedLocked(r); err != nil {
 		return nil, err
 	}
-	if !h.deliveries.Settle(Entry{ID: req.ID, Outcome: req.Outcome, Evidence: req.Evidence, Open: req.Open}) {
+	end := Entry{
+		ID: req.ID, Outcome: req.Outcome, Evidence: req.Evidence, Open: req.Open,
+		Final: req.Final, Blocked: req.Blocked, Hidden: req.Hidden,
+	}
+	if !h.deliveries.Settle(end) {
 		return nil, fmt.Errorf("%w: no delivery %q is known", errInvalid, req.ID)
 	}
 	return nil, nil
@@ -109,5 +111,7 @@ func (l *Lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 // Settle notes how a delivery ended. Its text is forgotten unless it may still be in the
 // input line.
 func (l *Lease) Settle(ctx context.Context, e Entry) error {
-	return l.client.call(ctx, http.MethodPost, l.path("/settle"), settleRequest{e.ID, e.Outcome, e.Evidence, e.Open}, nil)
+	return l.client.call(ctx, http.MethodPost, l.path("/settle"), settleRequest{
+		ID: e.ID, Outcome: e.Outcome, Evidence: e.Evidence, Open: e.Open, Final: e.Final, Blocked: e.Blocked, Hidden: e.Hidden,
+	}, nil)
 }

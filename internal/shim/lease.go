@@ -20,7 +20,6 @@ import (
 type lease struct {
 	number uint64
 	ended  bool           // nothing more is taken; guarded by the host's mu
-	begun  bool           // the last delivery is this holder's; guarded by the host's mu
 	writes sync.WaitGroup // under way
 	held   *hold          // keeps people's input back; guarded by the host's mu
 	over   chan struct{}

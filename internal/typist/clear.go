@@ -1,9 +1,12 @@
 package typist
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"gascity/internal/console"
 	"gascity/internal/journal"
@@ -11,12 +14,20 @@ import (
 )
 
 const (
-	// clearEffect is how long a clear key may take to show.
+	// clearEffect is how long a program may take to show the effect of keys that remove text.
 	clearEffect = 750 * time.Millisecond
-	// maxClear bounds how often it is pressed: some programs clear one row at a
-	// time.
-	maxClear = 200
+	// clearLimit bounds how long text is removed from an input box.
+	clearLimit = 8 * time.Second
+	// maxIdle is how many rounds without an effect are tried at least.
+	maxIdle = 3
+	// maxPairs bounds how many lines are removed by one piece of input.
+	maxPairs = 64
+	// maxBackspaces bounds how many characters are removed by one piece of input.
+	maxBackspaces = 2048
 )
+
+// backspace is the key that removes the character before the cursor.
+const backspace = "\x7f"
 
 // clearKey presses the clear key, which deletes nothing that was typed since the account
 // was read.
@@ -46,35 +57,104 @@ func ending(v console.View, rules console.Rules) ([]byte, error) {
 	return term.Key(rules.Screen.EndKey, v.Modes)
 }
 
-// emptyLine presses the clear key until the input line c is empty, the key shows
-// no effect twice, or a person types.
+// emptyLine removes what the input box c holds: by the clear key, and where that removes one
+// line or nothing, by backspaces too. It stops when the box is empty, when the keys have no
+// effect, when a person types, or after clearLimit.
 func (to target) emptyLine(ctx context.Context, w *console.Watch, rules console.Rules, c console.Composer) error {
-	human, idle := w.View.LastHuman, 0
-	for range maxClear {
-		before := c.Content
-		if err := to.clearKey(ctx, w.View, rules); err != nil {
+	human, idle, pairs := w.View.LastHuman, 0, 0
+	for end := time.Now().Add(clearLimit); time.Now().Before(end); {
+		before := boxText(w.View, c)
+		keys, err := removing(w.View, rules, pairs, idle > 0, c)
+		if err != nil {
 			return err
 		}
-		for end := time.Now().Add(clearEffect); c.Content == before; {
-			changed, err := w.Next(ctx, time.Until(end))
-			if err != nil {
-				return err
-			}
-			if w.View.Exited || w.View.LastHuman.After(human) {
-				return nil
-			}
-			if c = w.View.Composer(rules.Screen.Composer); !changed {
-				break
-			}
+		if err := to.input(ctx, journal.Clear, keys); err != nil {
+			return err
 		}
-		if idle++; c.Content != before {
-			idle = 0
+		if c, err = awaitEffect(ctx, w, rules, before, end); err != nil {
+			return err
 		}
-		if c.Empty() || !c.Found || idle == 2 {
+		if w.View.Exited || w.View.LastHuman.After(human) || c.Empty() {
 			return nil
 		}
+		if idle++; boxText(w.View, c) != before {
+			idle = 0
+		}
+		if idle >= maxIdle && pairs == maxPairs { // rows that look alike may hide the effect of a few
+			return nil
+		}
+		pairs = min(max(1, 4*pairs), maxPairs)
 	}
 	return nil
+}
+
+// removing returns the keys of one round: the clear key, then pairs of backspace and clear
+// key, which join a line to the one above and remove that. With single it begins with
+// a backspace for each character of the box, for a program that knows no clear key.
+func removing(v console.View, rules console.Rules, pairs int, single bool, c console.Composer) ([]byte, error) {
+	if rules.Screen.ClearKey == "" {
+		return backspaces(c), nil
+	}
+	keys, err := clearing(v, rules)
+	if err != nil {
+		return nil, err
+	}
+	keys = append(keys, bytes.Repeat(append([]byte(backspace), keys...), pairs)...)
+	if single {
+		keys = append(backspaces(c), keys...)
+	}
+	return keys, nil
+}
+
+// backspaces returns a backspace for each character that the box shows, and some more for
+// characters that it does not show.
+func backspaces(c console.Composer) []byte {
+	n := utf8.RuneCountInString(c.Content) + 8
+	return bytes.Repeat([]byte(backspace), min(n, maxBackspaces))
+}
+
+// boxText is what the box shows, or the whole screen where the box is not on it.
+func boxText(v console.View, c console.Composer) string {
+	if c.Found {
+		return c.Content
+	}
+	return strings.Join(v.Rows, "\n")
+}
+
+// awaitEffect waits until the box shows something else than before. Input that the program
+// has not read yet is waited for until end.
+func awaitEffect(ctx context.Context, w *console.Watch, rules console.Rules, before string, end time.Time) (console.Composer, error) {
+	c := w.View.Composer(rules.Screen.Composer)
+	for until := time.Now().Add(clearEffect); time.Now().Before(until) && time.Now().Before(end); {
+		if err := step(ctx, w); err != nil {
+			return c, err
+		}
+		c = w.View.Composer(rules.Screen.Composer)
+		if w.View.Exited || boxText(w.View, c) != before {
+			return c, nil
+		}
+		if w.View.Input == console.InputWaiting {
+			until = time.Now().Add(clearEffect)
+		}
+	}
+	return c, nil
+}
+
+// samplePeriod is how often it is asked what the program has read: that changes without
+// a new frame.
+const samplePeriod = 40 * time.Millisecond
+
+// step waits for the next frame, or for a moment, and then takes the state of the terminal.
+func step(ctx context.Context, w *console.Watch) error {
+	changed, err := w.Next(ctx, samplePeriod)
+	if err != nil || changed || w.View.Exited {
+		return err
+	}
+	f, err := w.Terminal.Frame(ctx, 0)
+	if err == nil {
+		w.View = console.Look(f)
+	}
+	return err
 }
 
 // unechoed is how long the last key of a person who has left may take to show.

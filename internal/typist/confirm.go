@@ -193,8 +193,12 @@ func (d *delivery) lineClosed() bool {
 		d.enter.frame.Modes.BracketedPaste && !d.View.Modes.BracketedPaste
 }
 
-// edge returns the sign of a turn that was not there before Enter.
+// edge returns the sign of a turn that was not there before Enter. A turn may be a person's
+// where one has typed since.
 func (d *delivery) edge() string {
+	if d.View.LastHuman.After(d.human) {
+		return ""
+	}
 	if status := d.View.Program().State; status == "working" && d.enter.status != status {
 		return "status"
 	}

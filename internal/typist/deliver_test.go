@@ -57,7 +57,7 @@ func (f *filed) file(do func(*journal.Deliveries) error) error {
 // touched is what the driver does when somebody else's input comes.
 func (f *filed) touched() {
 	var undo []byte
-	if err := f.file(func(d *journal.Deliveries) error { undo = d.Touch(journal.Gone); return nil }); err != nil {
+	if err := f.file(func(d *journal.Deliveries) error { undo = d.Touch(); return nil }); err != nil {
 		panic(err)
 	}
 	if len(undo) > 0 {

@@ -34,6 +34,46 @@ const (
 	holdsOther           // something that cannot be told
 )
 
+// normalizes reports whether a program may show another form of the text: it has combining
+// characters, which may become a part of the letter before them, or invisible ones.
+func normalizes(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, unicode.M, unicode.Cf) })
+}
+
+// plain returns the visible ASCII characters of a text that no combining character follows:
+// what every normal form of it has in common.
+func plain(text string) string {
+	kept, last := make([]rune, 0, len(text)), rune(-1)
+	for _, r := range text {
+		switch {
+		case unicode.Is(unicode.M, r):
+			if last >= 0 {
+				kept = kept[:len(kept)-1]
+			}
+			last = -1
+		case r > ' ' && r < 0x7f:
+			kept, last = append(kept, r), r
+		default:
+			last = -1
+		}
+	}
+	return string(kept)
+}
+
+// resembles reports whether what a box holds may be a changed form of the text: it begins
+// with the text's beginning or holds the whole, as after a completion.
+func resembles(content, text string) bool {
+	got, want := plain(content), plain(text)
+	if got == "" || want == "" {
+		return skeleton(content) == skeleton(text)
+	}
+	same := 0
+	for same < len(got) && same < len(want) && got[same] == want[same] {
+		same++
+	}
+	return same >= min(len(want), max(4, len(want)/2)) || len(got) >= minPart && strings.Contains(want, got)
+}
+
 // minPart is the least visible part of a long text that identifies it.
 const minPart = 16
 
@@ -46,7 +86,7 @@ func holds(c console.Composer, text string, rules agentcli.Composer) holding {
 		return holdsNothing
 	}
 	got, want := skeleton(c.Content), skeleton(text)
-	if got == want {
+	if got == want || normalizes(text) && plain(c.Content) == plain(text) {
 		return holdsOurs
 	}
 	if n := placeholders(c.Content, rules); n > 0 {

@@ -17,7 +17,6 @@ type desk struct {
 
 	turn sync.Mutex // whose input is sent
 	book journal.Deliveries
-	by   journal.Deliverer // whether who began the last delivery is there
 
 	mu      sync.Mutex
 	held    chan struct{} // closed when the hold is over; nil if nothing is held back
@@ -61,7 +60,6 @@ func (d *desk) Begin(_ context.Context, id, text string, undo []byte) error {
 	d.turn.Lock()
 	defer d.turn.Unlock()
 	d.book.Begin(id, []byte(text), undo)
-	d.by = journal.There
 	return nil
 }
 
@@ -119,7 +117,7 @@ func (d *desk) person(keys string) {
 	d.mu.Unlock()
 	d.turn.Lock()
 	defer d.turn.Unlock()
-	undo := d.book.Touch(d.by)
+	undo := d.book.Touch()
 	d.Set(func(fr *console.Frame) { fr.LastHuman, fr.Attached = time.Now(), 1 })
 	d.Program(append(undo, keys...))
 	d.mu.Lock()

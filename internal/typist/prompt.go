@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"gascity/internal/agentcli"
 	"gascity/internal/console"
@@ -56,20 +57,20 @@ func Type(ctx context.Context, t console.Terminal, p Prompt, rules console.Rules
 // the paste is on the screen, presses Enter as the profile settles it, and waits for
 // evidence. A refusal means that not a byte was sent. The text is sent once, whatever
 // happens; Enter is pressed only while nobody else can have put anything into the input
-// line, and repeated only while it holds exactly our text. There is no deadline for the
-// paste itself but ctx: a long text takes as long as the program takes to read it.
+// line, and repeated only while it holds exactly our text. The wait for the paste ends with
+// its progress, and after echoLimit at the latest.
 func (to target) deliver(ctx context.Context, p Prompt, rules console.Rules) (runtime.Outcome, error) {
 	if p.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}
 	w, err := console.Follow(ctx, to.terminal)
 	if err != nil {
-		return unconfirmed("nothing was sent"), err
+		return Unsent(err)
 	}
 	defer w.Release()
 	no, err := to.withoutReturned(ctx, w, p, rules)
 	if err != nil {
-		return unconfirmed("nothing was sent"), err
+		return Unsent(err)
 	}
 	line, harmless := rules.Screen.Prompt(p.Text)
 	if p.Answer {
@@ -120,8 +121,11 @@ type delivery struct {
 
 func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, error) {
 	d.before, d.human = d.View.Frame, d.View.LastHuman
-	if no, err := d.begin(ctx); err != nil || no != nil {
-		return notBegun(no), err
+	switch no, err := d.begin(ctx); {
+	case no != nil:
+		return *no, nil
+	case err != nil:
+		return Unsent(err)
 	}
 	switch err := d.to.input(ctx, journal.Text, paste); {
 	case errors.Is(err, journal.ErrTouched):
@@ -155,14 +159,6 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	}
 }
 
-// notBegun is the outcome of a text of which not a byte was sent.
-func notBegun(no *runtime.Outcome) runtime.Outcome {
-	if no != nil {
-		return *no
-	}
-	return unconfirmed("nothing was sent")
-}
-
 // begin notes the delivery. Where a person typed since the last one, an input line that
 // looks empty may be an old picture: it is proved to be empty.
 func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
@@ -190,8 +186,9 @@ func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 	return no, err
 }
 
-// undo returns the keys that take the text out of the line again, none if that could do
-// anything else. Some programs clear one row at a time.
+// undo returns the keys that take the text out of the box again, none if that could do
+// anything else: backspaces for a program that knows no clear key, the clear key, and pairs
+// of backspace and clear key for one that removes a line at a time.
 func (d *delivery) undo() []byte {
 	if d.rules.Screen.ClearKey == "" || !d.knowsComposer() {
 		return nil
@@ -200,17 +197,24 @@ func (d *delivery) undo() []byte {
 	if err != nil {
 		return nil
 	}
-	rows := 1 + strings.Count(d.text, "\n") + len(d.text)/minColumns
-	return bytes.Repeat(key, min(rows, maxUndo))
+	pair := append([]byte(backspace), key...)
+	undo := bytes.Repeat([]byte(backspace), min(utf8.RuneCountInString(d.text)+completion, maxBackspaces))
+	undo = append(undo, key...)
+	return append(undo, bytes.Repeat(pair, min(rowsOf(d.text), maxUndo))...)
 }
 
 const (
+	// completion is how many characters a completion may add to a text.
+	completion = 256
 	// minColumns is how many bytes of a text fill a row of an input line at least.
 	minColumns = 40
 	// maxUndo bounds how often the clear key is sent unseen: a longer text is shown by
 	// something that goes at once, or in part.
-	maxUndo = 100
+	maxUndo = 200
 )
+
+// rowsOf is how many rows a text may fill in an input box.
+func rowsOf(text string) int { return 1 + strings.Count(text, "\n") + len(text)/minColumns }
 
 func unconfirmed(format string, args ...any) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf(format, args...)}
@@ -221,6 +225,8 @@ const (
 	// something of it, and longer by echoRate for each byte.
 	echoQuiet = 2 * time.Second
 	echoRate  = time.Second / (64 << 10)
+	// echoLimit bounds the wait for a text that does not come up, beyond that.
+	echoLimit = time.Minute
 	// blindQuiet is the same for a program whose input line is not known: it may
 	// show nothing at all.
 	blindQuiet = 500 * time.Millisecond
@@ -237,16 +243,19 @@ func (d *delivery) settle(ctx context.Context) error {
 		patience = blindQuiet
 	}
 	patience += time.Duration(len(d.text)) * echoRate
-	for !d.echoed() {
-		changed, err := d.Next(ctx, patience) // anew with each frame: progress
-		if err != nil {
+	shown, since := d.settling(), time.Now()
+	for end := since.Add(echoLimit + patience); !d.echoed() && time.Since(since) < patience; {
+		if time.Now().After(end) {
+			return fmt.Errorf("%w: the program does not show the text", errHeld)
+		}
+		if err := step(ctx, d.Watch); err != nil {
 			return err
 		}
 		if err := d.disturbed(); err != nil {
 			return err
 		}
-		if !changed {
-			break
+		if now := d.settling(); now != shown || d.View.Input == console.InputWaiting { // progress
+			shown, since = now, time.Now()
 		}
 	}
 	if err := d.rest(ctx, d.rules.Screen.SettleFor(len(d.text))); err != nil || !d.loading() {

@@ -3,9 +3,12 @@ package typist
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"gascity/internal/agentcli"
 	"gascity/internal/console"
 	"gascity/internal/journal"
 	"gascity/runtime"
@@ -24,25 +27,36 @@ const (
 // resolution is what came of a delivery that was cut off.
 type resolution struct {
 	Verdict verdict
-	// Clean: nothing of the text is in the input line or on its way there any more.
+	// Clean: nothing of the text is in the input box or on its way there any more.
 	Clean bool
 	Why   string // if it is not clean or not known
+	// Wait is why the box could not be read now, if that ends by itself. One that is neither
+	// Clean nor has a Wait is blocked.
+	Wait runtime.RefusalReason
+	// Hidden: the box did not show what was sent to it.
+	Hidden bool
 }
 
 const (
-	// resolveLimit bounds how long a program has to show what is in its input line.
+	// resolveLimit bounds how long a program has to show what is in its input box.
 	resolveLimit = 10 * time.Second
 	// unclearSettles is how long a line must show the same to be judged without a mark.
 	unclearSettles = 300 * time.Millisecond
+	// settles is how long a box must show the same, with all input read, to be believed.
+	settles = 500 * time.Millisecond
+	// screenSettles is the same for a screen without an input box.
+	screenSettles = 2 * time.Second
 )
 
 // resolve finds out what became of a delivery that did not come to its end, and takes its
-// text out of the input line: it may be there in part, as a whole or not at all, or still
+// text out of the input box: it may be there in part, as a whole or not at all, or still
 // be on its way; nothing of it is sent any more, and nothing of another delivery since.
-// Where nobody's draft is seen, it types a mark behind everything that may still be on its
-// way: when the mark is on the screen, what is before it is all there is. What is the
-// text's is taken away then. A person's text is never touched: nothing is marked or taken
-// away once other input has come.
+// Where the terminal reports what the program has read, a box that has come to rest with
+// all input read is believed. Otherwise, and where a key that submits was sent, a mark is
+// typed behind everything that may be on its way: when it is on the screen, what is before
+// it is all there is. A mark is typed once. All that is in a box which nobody else has
+// touched is the text's, whatever it looks like. A person's text is never touched: nothing
+// is marked or removed once other input has come.
 func (to target) resolve(ctx context.Context, rules console.Rules, e journal.Entry) (resolution, error) {
 	if e.Unsent && e.Marks == 0 {
 		return resolution{Verdict: withdrawn, Clean: true}, nil
@@ -55,7 +69,7 @@ func (to target) resolve(ctx context.Context, rules console.Rules, e journal.Ent
 	r := &resolver{Watch: w, to: to, rules: rules, left: e, end: time.Now().Add(resolveLimit)}
 	res, err := r.resolve(ctx)
 	if errors.Is(err, journal.ErrTouched) {
-		return resolution{Why: typing}, nil
+		return resolution{Wait: runtime.RefusedTyping, Why: typing}, nil
 	}
 	return res, err
 }
@@ -64,22 +78,45 @@ const typing = "a person types"
 
 func (r *resolver) resolve(ctx context.Context) (resolution, error) {
 	if r.blind() {
-		if r.left.Entered || r.left.Touched {
-			return resolution{Clean: true, Why: "nothing is known of this program's input line"}, nil
-		}
-		return resolution{Why: "a text that was cut off may be in its input line, of which nothing is known"}, nil
+		return r.blindly(ctx)
 	}
-	if !r.left.Unsent && strings.HasSuffix(skeleton(string(r.left.Text)), mark) {
+	if !r.left.Unsent && !r.knowsInput() && strings.HasSuffix(skeleton(string(r.left.Text)), mark) {
 		return resolution{Why: "the text ends like a mark"}, nil
 	}
-	if why, err := r.open(ctx); err != nil || why != "" {
-		return resolution{Why: why}, err
-	}
-	if r.left.Touched {
+	why, wait, err := r.open(ctx)
+	switch {
+	case err != nil:
+		return resolution{}, err
+	case why == offScreen && r.knowsInput():
+		return r.unseen(ctx)
+	case why != "":
+		return resolution{Wait: wait, Why: why}, nil
+	case r.left.Touched:
 		return r.shared(ctx)
+	case r.knowsInput():
+		return r.read(ctx)
 	}
 	return r.ours(ctx)
 }
+
+// knowsInput reports whether the terminal tells what the program has read.
+func (r *resolver) knowsInput() bool { return r.View.Input != console.InputUnknown }
+
+// blindly resolves a text in a program of which no input box is known. A line that the
+// kernel collects is removed by the kernel.
+func (r *resolver) blindly(ctx context.Context) (resolution, error) {
+	switch {
+	case r.left.Entered || r.left.Touched:
+		return resolution{Clean: true, Why: "nothing is known of this program's input line"}, nil
+	case r.View.Line == console.LineCooked:
+		err := r.to.input(ctx, journal.Clear, []byte(killLine))
+		return resolution{Verdict: withdrawn, Clean: err == nil}, err
+	}
+	return resolution{Hidden: true, Why: "a text that was cut off may be in its input line, of which nothing is known"}, nil
+}
+
+// killLine is the key by which the kernel drops the line that it collects.
+const killLine = "\x15"
 
 type resolver struct {
 	*console.Watch
@@ -88,6 +125,7 @@ type resolver struct {
 	left  journal.Entry
 	end   time.Time
 	human time.Time
+	shows bool      // the box shows what is sent to it
 	asked time.Time // since when a dialog has been up; zero: none is
 }
 
@@ -113,23 +151,29 @@ func (r *resolver) blind() bool {
 func (r *resolver) composer() console.Composer { return r.View.Composer(r.rules.Screen.Composer) }
 
 // open waits until the input line is on the screen and keeps back what people type. It
-// returns why it is not.
-func (r *resolver) open(ctx context.Context) (why string, err error) {
+// returns why it is not, and why that may end by itself.
+func (r *resolver) open(ctx context.Context) (why string, wait runtime.RefusalReason, err error) {
+	rows, since := r.View.Rows, time.Now()
 	err = r.until(ctx, func() bool {
-		why = r.shut()
-		return why == "" && time.Since(r.View.LastOutput) >= midPaint || r.asking()
+		if !slices.Equal(rows, r.View.Rows) {
+			rows, since = r.View.Rows, time.Now()
+		}
+		why, wait = r.shut()
+		gone := why == offScreen && r.knowsInput() && time.Since(since) >= screenSettles
+		return why == "" && time.Since(r.View.LastOutput) >= midPaint || r.asking() || gone
 	})
-	if err != nil || why != "" {
-		return why, err
+	if err != nil || why != "" && why != offScreen {
+		return why, wait, err
 	}
 	if err := r.Hold(ctx); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if err := r.recall(ctx); err != nil {
-		return "", err
+		return "", "", err
 	}
 	r.human = r.View.LastHuman
-	return r.shut(), nil
+	why, wait = r.shut()
+	return why, wait, nil
 }
 
 // recall reads the account anew, and then the screen: other input may have come since.
@@ -141,6 +185,7 @@ func (r *resolver) recall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.shows = j.Shows
 	if j.Last != nil && j.Last.ID == r.left.ID {
 		r.left = *j.Last
 	}
@@ -151,22 +196,26 @@ func (r *resolver) recall(ctx context.Context) error {
 	return err
 }
 
-// shut says why the input line cannot be read; empty if it can.
-func (r *resolver) shut() string {
+// offScreen is why an input box cannot be read that is not there.
+const offScreen = "the input box is not on the screen"
+
+// shut says why the input box cannot be read, and why that may end by itself; empty if it
+// can.
+func (r *resolver) shut() (string, runtime.RefusalReason) {
 	c := r.composer()
 	switch {
 	case r.View.Exited:
-		return console.ErrExited.Error()
+		return console.ErrExited.Error(), runtime.RefusedUnready
 	case humanActive(r.View, r.rules, time.Now()):
-		return typing
+		return typing, runtime.RefusedTyping
 	case r.View.Dialog(r.rules) != nil:
-		return "a dialog is up"
+		return "a dialog is up", runtime.RefusedDialog
+	case r.View.Busy(r.rules.Screen, c) != "" && (!c.Found || r.rules.Screen.EnterWhileBusy == "ignored"):
+		return "the program takes no input during a turn", runtime.RefusedBusy
 	case !c.Found:
-		return "the input line is not on the screen"
-	case r.rules.Screen.EnterWhileBusy == "ignored" && r.View.Busy(r.rules.Screen, c) != "":
-		return "the program takes no input during a turn"
+		return offScreen, runtime.RefusedUnready
 	}
-	return ""
+	return "", ""
 }
 
 // until waits for frames until done, or the limit has passed.
@@ -183,17 +232,121 @@ func (r *resolver) until(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-// ours resolves a line into which nobody else has put anything.
+// atRest waits until the program has read all of its input and the input box, or the screen
+// without one, has shown the same for the given time. It returns why that did not come.
+func (r *resolver) atRest(ctx context.Context, rest time.Duration) (wait runtime.RefusalReason, err error) {
+	shown, since := boxText(r.View, r.composer()), time.Now()
+	for time.Since(since) < rest {
+		if time.Now().After(r.end) {
+			return runtime.RefusedUnready, nil
+		}
+		if err := step(ctx, r.Watch); err != nil {
+			return "", err
+		}
+		switch now := boxText(r.View, r.composer()); {
+		case r.View.Exited:
+			return runtime.RefusedUnready, nil
+		case r.asking():
+			return runtime.RefusedDialog, nil
+		case r.View.LastHuman.After(r.human):
+			return runtime.RefusedTyping, nil
+		case now != shown, r.View.Input == console.InputWaiting, r.View.Dialog(r.rules) != nil:
+			shown, since = now, time.Now()
+		}
+	}
+	return "", nil
+}
+
+// unread is why a box is not judged whose program does not read.
+const unread = "the program has not read what it was sent"
+
+// unrested is the resolution of a box that did not come to rest.
+func unrested(wait runtime.RefusalReason) resolution {
+	switch wait {
+	case runtime.RefusedDialog:
+		return resolution{Wait: wait, Why: "a dialog is up"}
+	case runtime.RefusedTyping:
+		return resolution{Wait: wait, Why: typing}
+	}
+	return resolution{Wait: wait, Why: unread}
+}
+
+// read resolves a box into which nobody else has put anything, of a program that is known to
+// have read all of its input.
+func (r *resolver) read(ctx context.Context) (resolution, error) {
+	wait, err := r.atRest(ctx, settles)
+	if err != nil || wait != "" {
+		return unrested(wait), err
+	}
+	c := r.composer()
+	switch {
+	case !c.Found:
+		return r.unseen(ctx)
+	case c.Empty() && !r.shows && !r.left.Seen:
+		return r.ours(ctx) // it may hide what it holds
+	case r.left.Unsent:
+		return r.cleared(ctx, resolution{Verdict: withdrawn}, c.Content)
+	case !r.left.Entered:
+		return r.cleared(ctx, resolution{Verdict: withdrawn}, c.Content)
+	case r.before() != unknown:
+		return r.cleared(ctx, resolution{Verdict: r.before()}, c.Content)
+	case c.Empty() && r.left.Seen:
+		return r.cleared(ctx, resolution{Verdict: taken}, "")
+	case c.Empty():
+		return r.cleared(ctx, resolution{}, "")
+	case r.literal():
+		return r.ours(ctx) // the key that submits may be about to act
+	}
+	return r.cleared(ctx, resolution{Why: changedText}, c.Content)
+}
+
+const changedText = "Enter was pressed, and the input box held another text afterwards"
+
+// literal reports whether the box shows the text in words, or by what the profile says that
+// it shows for a paste: it shows a mark, too.
+func (r *resolver) literal() bool {
+	return resembles(r.composer().Content, string(r.left.Text)) || r.holdsOnlyOurs()
+}
+
+// unseen resolves a text whose input box is not on the screen, as one that is taller than
+// the screen. Keys that remove text are pressed there once.
+func (r *resolver) unseen(ctx context.Context) (resolution, error) {
+	r.end = time.Now().Add(resolveLimit)
+	wait, err := r.atRest(ctx, screenSettles)
+	if err != nil || wait != "" {
+		return unrested(wait), err
+	}
+	if r.composer().Found {
+		return resolution{Wait: runtime.RefusedUnready, Why: "the input box came back only now"}, nil
+	}
+	if r.left.Touched {
+		return resolution{Wait: runtime.RefusedUnready, Why: offScreen}, nil
+	}
+	res := resolution{Verdict: withdrawn}
+	if r.left.Entered {
+		res.Verdict = r.before()
+	}
+	res, err = r.cleared(ctx, res, "")
+	if !res.Clean {
+		// Where Enter was sent, a box that comes back empty is empty.
+		res.Verdict, res.Hidden, res.Why = unknown, !r.left.Entered, offScreen
+	}
+	return res, err
+}
+
+// ours resolves a line into which nobody else has put anything, by a mark.
 func (r *resolver) ours(ctx context.Context) (resolution, error) {
-	rest, ok, err := r.probe(ctx)
-	if err != nil || !ok {
-		return resolution{Why: notShown}, err
+	rest, shown, err := r.probe(ctx)
+	if err != nil {
+		return resolution{}, err
+	}
+	if !shown {
+		return r.unmarked(ctx)
 	}
 	if r.left.Unsent {
-		err := r.unmark(ctx)
-		return resolution{Verdict: withdrawn, Clean: err == nil}, err
+		return r.cleared(ctx, resolution{Verdict: withdrawn}, rest)
 	}
-	if !r.holdsOnlyOurs() {
+	if !r.knowsInput() && !r.holdsOnlyOurs() {
 		return resolution{Why: "the input line holds more than the text"}, r.unmark(ctx)
 	}
 	res := resolution{Verdict: withdrawn}
@@ -202,20 +355,70 @@ func (r *resolver) ours(ctx context.Context) (resolution, error) {
 		res.Verdict = r.before()
 	case rest == "" && r.left.Entered && r.left.Seen:
 		res.Verdict = taken
-	case rest == "" && r.left.Entered, rest != "" && r.rules.Screen.ClearKey == "":
+	case rest == "" && r.left.Entered:
 		res.Verdict = unknown
+	case r.left.Entered && !resembles(rest, string(r.left.Text)) && !r.holdsOnlyOurs():
+		res.Verdict, res.Why = unknown, changedText
 	}
 	return r.cleared(ctx, res, rest)
 }
 
+// unmarked resolves a box in which the mark that was typed does not show.
+func (r *resolver) unmarked(ctx context.Context) (resolution, error) {
+	why, wait := r.shut()
+	switch {
+	case why != "":
+		return resolution{Wait: wait, Why: why}, nil
+	case r.View.LastHuman.After(r.human):
+		return unrested(runtime.RefusedTyping), nil
+	case r.View.Input == console.InputWaiting:
+		return unrested(runtime.RefusedUnready), nil
+	}
+	hidden := r.composer().Empty()
+	res := resolution{Verdict: withdrawn}
+	if r.left.Entered {
+		res.Verdict = r.before()
+	}
+	if r.to.book != nil && hidden { // before the keys that remove the mark: none is typed again
+		e := journal.Entry{ID: r.left.ID, Outcome: r.left.Outcome, Evidence: r.left.Evidence, Final: r.left.Final, Open: true, Hidden: true}
+		if err := r.to.book.Settle(ctx, e); err != nil {
+			return resolution{}, err
+		}
+	}
+	r.end = time.Now().Add(resolveLimit)
+	res, err := r.cleared(ctx, res, "")
+	if hidden { // what it holds cannot be seen, so that it is gone cannot, either
+		res.Clean, res.Hidden, res.Why = false, true, notShown
+		if !r.left.Unsent {
+			res.Verdict = unknown
+		}
+	}
+	return res, err
+}
+
 // cleared is a resolution of a line that holds what is ours and nothing else.
 func (r *resolver) cleared(ctx context.Context, res resolution, rest string) (resolution, error) {
-	if err := r.found(ctx, res.Verdict); err != nil {
-		return resolution{}, err
+	if r.left.Entered {
+		if err := r.found(ctx, res.Verdict); err != nil {
+			return resolution{}, err
+		}
 	}
 	clean, err := r.clear(ctx, rest)
-	if res.Clean = clean; !clean {
+	if errors.Is(err, journal.ErrTouched) {
+		return resolution{}, err
+	}
+	res.Clean = clean
+	switch wait := r.View.Input == console.InputWaiting; {
+	case clean:
+	case r.View.LastHuman.After(r.human):
+		res.Wait, res.Why = runtime.RefusedTyping, typing
+	case wait:
+		res.Wait, res.Why = runtime.RefusedUnready, unread
+	default:
 		res.Why = notEmptied
+	}
+	if !clean && res.Verdict == withdrawn && !r.left.Unsent && (res.Wait == "" || !r.left.Entered) {
+		res.Verdict = unknown // it may be submitted by somebody else
 	}
 	return res, err
 }
@@ -239,31 +442,55 @@ func (r *resolver) before() verdict {
 	return unknown
 }
 
-// found notes a verdict before the line is changed.
+// found notes a verdict before the box is changed.
 func (r *resolver) found(ctx context.Context, v verdict) error {
-	if r.to.book == nil || v == unknown {
+	if r.to.book == nil {
 		return nil
 	}
 	e := journal.Entry{ID: r.left.ID, Outcome: string(v), Open: true}
-	if v == taken {
+	switch v {
+	case taken:
 		e.Evidence = takenEvidence
+	case unknown: // an empty box proves nothing afterwards
+		e.Outcome, e.Final = string(runtime.OutcomeUnconfirmed), true
+	case withdrawn:
 	}
 	return r.to.book.Settle(ctx, e)
 }
 
 // shared resolves a line into which a person or somebody's keys may have put something.
 func (r *resolver) shared(ctx context.Context) (resolution, error) {
-	if err := r.calm(ctx); err != nil {
+	if r.knowsInput() {
+		if wait, err := r.atRest(ctx, settles); err != nil || wait != "" {
+			return unrested(wait), err
+		}
+	} else if err := r.calm(ctx); err != nil {
 		return resolution{}, err
 	}
 	want := skeleton(string(r.left.Text))
 	ours := func() bool {
 		return unmarked(r.composer()) == want && !r.left.Entered && r.rules.Screen.ClearKey != ""
 	}
-	if r.composer().Empty() || ours() { // no draft is seen: what is on its way can be waited for
-		rest, ok, err := r.probe(ctx)
-		if err != nil || !ok {
-			return resolution{Why: notShown}, err
+	switch c := r.composer(); {
+	case r.knowsInput():
+		// A box that hides what it holds cannot be told from an empty one. Nothing is submitted
+		// in it that does not show.
+		if !c.Empty() && ours() {
+			return r.cleared(ctx, resolution{Verdict: withdrawn, Why: elsewhere}, c.Content)
+		}
+		if c.Empty() && r.left.Undone && !r.left.Entered && r.before() != taken && !r.measured() && !r.left.Marked {
+			return r.provesUndone(ctx)
+		}
+		if got := skeleton(c.Content); got != "" && r.left.Marked && strings.HasPrefix(mark, got) {
+			return r.cleared(ctx, resolution{Why: elsewhere}, c.Content) // who typed the mark was cut off
+		}
+	case c.Empty() || ours(): // no draft is seen: what is on its way can be waited for
+		rest, shown, err := r.probe(ctx)
+		if err != nil {
+			return resolution{}, err
+		}
+		if !shown {
+			return r.sharedUnmarked(ctx)
 		}
 		if rest != "" && ours() {
 			return r.cleared(ctx, resolution{Verdict: withdrawn, Why: elsewhere}, rest)
@@ -272,21 +499,116 @@ func (r *resolver) shared(ctx context.Context) (resolution, error) {
 			return resolution{}, err
 		}
 	}
+	return r.sharedVerdict(want), nil
+}
+
+// sharedUnmarked resolves a shared box, which looked empty, in which the mark does not show.
+func (r *resolver) sharedUnmarked(ctx context.Context) (resolution, error) {
+	why, wait := r.shut()
+	switch {
+	case why != "":
+		return resolution{Wait: wait, Why: why}, nil
+	case r.View.LastHuman.After(r.human):
+		return unrested(runtime.RefusedTyping), nil
+	case r.View.Input == console.InputWaiting:
+		return unrested(runtime.RefusedUnready), nil
+	case r.composer().Empty() || !r.knowsInput():
+		return resolution{Hidden: r.composer().Empty(), Why: notShown}, nil
+	}
+	// The program had read everything and the box was empty: it shows something for the mark.
+	return r.cleared(ctx, resolution{Why: elsewhere}, "")
+}
+
+// sharedVerdict is the resolution of a shared box which shows all that was sent to it.
+func (r *resolver) sharedVerdict(want string) resolution {
 	c := r.composer()
 	if !c.Found || r.View.LastHuman.After(r.human) {
-		return resolution{Why: typing}, nil
+		return resolution{Wait: runtime.RefusedTyping, Why: typing}
 	}
 	res := resolution{Clean: true, Why: elsewhere}
 	got := unmarked(c)
 	if got == "" && !c.Empty() {
 		res.Clean, res.Why = false, notEmptied
 	}
-	if r.before() != unknown {
-		res.Verdict = r.before()
-	} else if r.left.Undone && !r.left.Entered && !strings.Contains(got, want) && placeholders(c.Content, r.rules.Screen.Composer) == 0 {
+	switch before := r.before(); {
+	case before == taken, before == withdrawn && r.undone(c): // or a person has submitted it since
+		res.Verdict = before
+	case before == unknown && r.left.Undone && !r.left.Entered && r.undone(c) && !strings.Contains(got, want) && placeholders(c.Content, r.rules.Screen.Composer) == 0:
 		res.Verdict = withdrawn // what is there is somebody's
 	}
-	return res, nil
+	return res
+}
+
+// undone reports whether the keys that were sent to remove the text did so: those of a
+// profile do, or the box shows what came behind them and nothing of the text.
+func (r *resolver) undone(c console.Composer) bool {
+	if !r.knowsInput() || r.measured() {
+		return true
+	}
+	got, want := plain(c.Content), plain(string(r.left.Text))
+	return got != "" && want != "" && !strings.HasPrefix(got, want[:min(len(want), 2)])
+}
+
+// measured reports whether a profile of the program tells its keys.
+func (r *resolver) measured() bool { return r.rules.Screen.Composer.Frame != agentcli.FrameLine }
+
+// provesUndone finds out whether the keys that were sent to remove the text, before somebody
+// else's input came, work in this program: it types a mark into the empty box and removes it
+// by them.
+func (r *resolver) provesUndone(ctx context.Context) (resolution, error) {
+	rest, shown, err := r.probe(ctx)
+	switch {
+	case err != nil:
+		return resolution{}, err
+	case !shown:
+		return r.sharedUnmarked(ctx)
+	case rest != "":
+		err := r.unmark(ctx)
+		return r.sharedVerdict(skeleton(string(r.left.Text))), err
+	}
+	back, err := r.effective(ctx, []byte(backspace), func() bool { return skeleton(r.composer().Content) == mark[:len(mark)-1] })
+	if err != nil {
+		return resolution{}, err
+	}
+	clears := false
+	if key, err := clearing(r.View, r.rules); err == nil && r.rules.Screen.ClearKey != "" {
+		if clears, err = r.effective(ctx, key, func() bool { return r.composer().Empty() }); err != nil {
+			return resolution{}, err
+		}
+	}
+	res := resolution{Why: elsewhere}
+	text := string(r.left.Text)
+	switch long := utf8.RuneCountInString(text) > maxBackspaces-completion; {
+	case back && clears && rowsOf(text) <= maxUndo, back && !long, clears && !strings.Contains(text, "\n"):
+		res.Verdict = withdrawn
+	}
+	clean, err := r.clear(ctx, mark)
+	if res.Clean = clean; !clean {
+		res.Verdict, res.Why = unknown, notEmptied
+		if r.View.LastHuman.After(r.human) {
+			res.Wait, res.Why = runtime.RefusedTyping, typing
+		}
+	}
+	return res, err
+}
+
+// effective sends keys that remove text and reports whether they came to what is expected.
+func (r *resolver) effective(ctx context.Context, keys []byte, expected func() bool) (bool, error) {
+	if err := r.to.input(ctx, journal.Clear, keys); err != nil {
+		return false, err
+	}
+	for late := time.Now().Add(clearEffect); !expected(); {
+		if time.Now().After(late) || r.View.Exited {
+			return false, nil
+		}
+		if err := step(ctx, r.Watch); err != nil {
+			return false, err
+		}
+		if r.View.Input == console.InputWaiting && time.Now().Before(r.end) {
+			late = time.Now().Add(clearEffect)
+		}
+	}
+	return true, nil
 }
 
 const (
@@ -310,18 +632,22 @@ func (r *resolver) calm(ctx context.Context) error {
 	return nil
 }
 
-// clear empties the line; it reports whether it is empty and stays so. Without a key for
-// that only a mark can be taken away.
+// clear empties the box; it reports whether it is empty and stays so.
 func (r *resolver) clear(ctx context.Context, rest string) (bool, error) {
 	if err := r.Hold(ctx); err != nil || r.View.LastHuman.After(r.human) {
 		return false, err
 	}
-	if r.rules.Screen.ClearKey == "" {
-		if err := r.unmark(ctx); err != nil || rest != "" {
+	if r.rules.Screen.ClearKey != "" || rest != "" || !r.composer().Empty() {
+		if err := r.to.emptyLine(ctx, r.Watch, r.rules, r.composer()); err != nil {
 			return false, err
 		}
-	} else if err := r.to.emptyLine(ctx, r.Watch, r.rules, r.composer()); err != nil {
-		return false, err
+	}
+	if r.knowsInput() {
+		if !r.composer().Empty() {
+			return false, nil
+		}
+		wait, err := r.atRest(ctx, emptySettles)
+		return wait == "" && r.composer().Empty() && !r.View.LastHuman.After(r.human), err
 	}
 	// A program that reads late shows the effect of its keys late, too.
 	if err := r.until(ctx, func() bool { return r.composer().Empty() }); err != nil {
@@ -329,6 +655,10 @@ func (r *resolver) clear(ctx context.Context, rest string) (bool, error) {
 	}
 	return r.stayedEmpty(ctx)
 }
+
+// emptySettles is how long a box must look empty, with all input read, after keys that
+// removed its text.
+const emptySettles = 200 * time.Millisecond
 
 // stayedEmpty reports whether the line is empty and remains so for a moment.
 func (r *resolver) stayedEmpty(ctx context.Context) (bool, error) {

@@ -30,7 +30,11 @@ func (to target) conclude(ctx context.Context, rules console.Rules, out runtime.
 		return out, to.book.Settle(ctx, journal.Entry{ID: e.ID, Outcome: journal.OutcomeWithdrawn})
 	}
 	if e.Unsent { // marks that are left are taken away by who comes next
-		_ = to.book.Settle(ctx, journal.Entry{ID: e.ID, Outcome: journal.OutcomeWithdrawn, Open: e.Marks > 0})
+		end := journal.Entry{ID: e.ID, Outcome: journal.OutcomeWithdrawn, Open: e.Marks > 0}
+		if out.Reason == runtime.RefusedInputBlocked {
+			end.Open, end.Blocked = true, out.Detail
+		}
+		_ = to.book.Settle(ctx, end)
 		return out, cause
 	}
 	e.Outcome, e.Evidence, e.Open = string(out.State), out.Evidence, out.State != runtime.OutcomeSubmitted
@@ -42,44 +46,105 @@ func (to target) conclude(ctx context.Context, rules console.Rules, out runtime.
 	if _, err := to.clearWay(ctx, rules); err != nil {
 		return out, nil // who comes next resolves it
 	}
-	if j, err = to.book.Account(ctx, to.id); err == nil && j.Asked != nil && j.Asked.Outcome == journal.OutcomeWithdrawn {
-		return Withdrawn(out.Detail), nil
+	if j, err = to.book.Account(ctx, to.id); err == nil && j.Asked != nil {
+		if told, ok := Told(j); ok && told.State == runtime.OutcomeRefused {
+			return Withdrawn(out.Detail), nil
+		}
 	}
 	return out, nil
 }
 
-// clearWay settles the last delivery if its text may still be in the input line. It returns
-// the refusal of another delivery, should the line not be clean.
+// clearWay settles the last delivery if its text may still be in the input box. It returns
+// the refusal of another delivery, should the box not be clean. A box that cannot be proved
+// clean, for a reason that does not end by itself, is blocked: from then on nothing is typed
+// into it until it is seen to be empty.
 func (to target) clearWay(ctx context.Context, rules console.Rules) (*runtime.Outcome, error) {
 	j, err := to.book.Account(ctx, "")
 	if err != nil || j.Last == nil || !j.Last.Open {
 		return nil, err
 	}
 	e := *j.Last
+	if e.Blocked != "" {
+		no, again, err := to.stillBlocked(ctx, rules, j)
+		if err != nil || !again {
+			return no, err
+		}
+	}
 	res, err := to.resolve(ctx, rules, e)
 	if err != nil {
 		return nil, err
 	}
 	e.Open = !res.Clean
-	switch res.Verdict {
-	case withdrawn:
-		e.Outcome = journal.OutcomeWithdrawn
-	case taken:
-		e.Outcome, e.Evidence = string(runtime.OutcomeSubmitted), takenEvidence
-	case unknown:
-		e.Outcome = string(runtime.OutcomeUnconfirmed)
+	blocked := e.Open && res.Wait == ""
+	if !e.Final {
+		switch res.Verdict {
+		case withdrawn:
+			e.Outcome = journal.OutcomeWithdrawn
+		case taken:
+			e.Outcome, e.Evidence = string(runtime.OutcomeSubmitted), takenEvidence
+		case unknown:
+			if res.Clean || blocked {
+				e.Outcome = string(runtime.OutcomeUnconfirmed)
+			}
+		}
 	}
-	if res.Clean || res.Verdict != unknown {
+	e.Blocked, e.Hidden = "", false
+	if blocked {
+		e.Final, e.Blocked, e.Hidden = true, blockedText(res), res.Hidden
+	}
+	if res.Clean || blocked || res.Verdict != unknown {
 		if err := to.book.Settle(ctx, e); err != nil {
 			return nil, err
 		}
 	}
-	if e.Open {
-		return &runtime.Outcome{
-			State: runtime.OutcomeRefused, Reason: runtime.RefusedDraft, Detail: "a text that was cut off may be in the input line: " + res.Why,
-		}, nil
+	switch {
+	case blocked:
+		return refused(runtime.RefusedInputBlocked, "%s", e.Blocked), nil
+	case e.Open:
+		return refused(res.Wait, "a text that was cut off may be in the input line: %s", res.Why), nil
 	}
 	return nil, nil
+}
+
+// blockedText says what is in the way of prompts, and what to do.
+func blockedText(res resolution) string {
+	return "text of gc that was not submitted may be in the input box: " + res.Why +
+		"; empty the box by hand or with: gc keys AGENT --clear-input, or restart the agent"
+}
+
+// stillBlocked looks whether the blocked box is empty now, and types nothing. It returns the
+// refusal of another delivery if it is not; again says that the box shows what it did not
+// show before, so that it can be resolved now.
+func (to target) stillBlocked(ctx context.Context, rules console.Rules, j journal.Account) (no *runtime.Outcome, again bool, err error) {
+	e := *j.Last
+	no = refused(runtime.RefusedInputBlocked, "%s", e.Blocked)
+	w, err := console.Follow(ctx, to.terminal)
+	if err != nil {
+		return nil, false, err
+	}
+	r := &resolver{
+		Watch: w, to: to, rules: rules, left: e, shows: j.Shows,
+		end: time.Now().Add(resolveLimit), human: w.View.LastHuman,
+	}
+	if r.blind() {
+		return no, e.Touched, nil
+	}
+	if why, _ := r.shut(); why != "" {
+		return no, false, nil
+	}
+	wait, err := r.atRest(ctx, settles)
+	if why, _ := r.shut(); err != nil || wait != "" || why != "" {
+		return no, false, err
+	}
+	empty := r.composer().Empty()
+	switch {
+	case empty && (!e.Hidden || r.shows):
+		e.Open = false
+		return nil, false, to.book.Settle(ctx, e)
+	case e.Hidden && !e.Touched && !empty:
+		return nil, true, nil
+	}
+	return no, false, nil
 }
 
 // Settle finds out what became of the delivery with the given ID. It resolves one that was
@@ -123,11 +188,15 @@ func Told(j journal.Account) (out runtime.Outcome, ok bool) {
 		return NeverSent("not a byte of it was sent"), true
 	case e.Unsent && !e.Entered:
 		return NeverSent("not a byte of it was sent"), true
-	case e.Outcome == journal.OutcomeWithdrawn:
+	case e.Outcome == journal.OutcomeWithdrawn && (!e.Open || e.Final):
 		return Withdrawn("it was taken out of the input line"), true
 	case e.Outcome == string(runtime.OutcomeSubmitted):
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: e.Evidence}, true
-	case !e.Open:
+	case e.Open && e.Blocked != "":
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: e.Blocked}, true
+	case (!e.Open || e.Final) && !e.Entered:
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "its hand-over was cut off before Enter, and other input came after it"}, true
+	case !e.Open, e.Final:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "Enter was pressed, and nothing tells what came of it"}, true
 	}
 	return runtime.Outcome{}, false

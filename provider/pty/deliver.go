@@ -31,6 +31,22 @@ func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 	return typist.Settle(ctx, t, l.Delivery, l.Rules)
 }
 
+// ClearInput keeps the contract of runtime.InputClearer.
+func (p *Provider) ClearInput(ctx context.Context, name, instance string) error {
+	var token *string
+	if instance != "" {
+		token = &instance
+	}
+	return p.Drive(ctx, "clear the input box of", name, token, func(l local.Live) error {
+		t, err := l.Lease(ctx)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		return typist.ClearInput(ctx, t, l.Rules)
+	})
+}
+
 // NudgeNow keeps the contract of runtime.ImmediateNudgeProvider. A nudge here
 // never waits for an idle agent: it is handed over or refused.
 func (p *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {

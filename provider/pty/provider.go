@@ -40,6 +40,7 @@ var (
 	_ runtime.Withdrawer                  = (*Provider)(nil)
 	_ runtime.Settler                     = (*Provider)(nil)
 	_ runtime.InteractionProvider         = (*Provider)(nil)
+	_ runtime.InputClearer                = (*Provider)(nil)
 )
 
 // Open opens the sessions below cfg.Dir. It starts nothing.

@@ -256,7 +256,7 @@ func (s seat) interject(ctx context.Context, send func(ctx context.Context, l *l
 	if last := l.book.Deliveries.Account("").Last; last == nil || !last.Open {
 		return send(ctx, l)
 	}
-	undo := l.book.Deliveries.Touch(journal.Gone)
+	undo := l.book.Deliveries.Touch()
 	if err := l.save(); err != nil {
 		return err
 	}

@@ -78,6 +78,17 @@ func (p *Provider) Withdraw(ctx context.Context, name string, d runtime.Delivery
 	return err == nil && out.State == runtime.OutcomeRefused, err
 }
 
+// ClearInput keeps the contract of runtime.InputClearer.
+func (p *Provider) ClearInput(ctx context.Context, name, instance string) error {
+	return p.drive(ctx, "clear the input box of", name, tokenOf(runtime.Delivery{Instance: instance}), func(s seat) error {
+		l, err := s.lease(ctx)
+		if err != nil {
+			return err
+		}
+		return typist.ClearInput(ctx, l, s.rules)
+	})
+}
+
 // nudgeTime bounds a nudge, whose signature has no context. A megabyte takes as long as
 // the agent takes to read it.
 const nudgeTime = 5 * time.Minute

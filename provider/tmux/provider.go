@@ -111,6 +111,7 @@ var (
 	_ runtime.Sensor                      = (*Provider)(nil)
 	_ runtime.Withdrawer                  = (*Provider)(nil)
 	_ runtime.Settler                     = (*Provider)(nil)
+	_ runtime.InputClearer                = (*Provider)(nil)
 	_ runtime.InteractionProvider         = (*Provider)(nil)
 )
 

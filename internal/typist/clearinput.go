@@ -1,0 +1,98 @@
+package typist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"gascity/internal/console"
+	"gascity/internal/journal"
+	"gascity/runtime"
+)
+
+// ClearInput removes all text from the input box, also what a person typed, and proves that
+// the box is empty. What was left of a delivery that was cut off is withdrawn then. It types
+// nothing while a dialog is up. An error that matches [errors.ErrUnsupported] says that no
+// input box of the program is known.
+func ClearInput(ctx context.Context, l Lease, rules console.Rules) error {
+	w, err := console.Follow(ctx, l)
+	if err != nil {
+		return err
+	}
+	defer w.Release()
+	to := target{terminal: l, book: l}
+	r := &resolver{Watch: w, to: to, rules: rules, end: time.Now().Add(resolveLimit)}
+	if r.blind() {
+		return fmt.Errorf("the input box of this program is not known to gc: set ready_prompt_prefix, or restart the agent: %w", errors.ErrUnsupported)
+	}
+	if err := r.Hold(ctx); err != nil {
+		return err
+	}
+	if err := r.recall(ctx); err != nil {
+		return err
+	}
+	if r.View.Exited {
+		return console.ErrExited
+	}
+	if r.View.Dialog(rules) != nil {
+		return errors.New("a dialog is up, and would get the keys: answer it first")
+	}
+	r.human = r.View.LastHuman
+	held := !r.composer().Empty() && (r.literal() || r.holdsOnlyOurs())
+	switch _, err := r.clear(ctx, "all"); {
+	case errors.Is(err, journal.ErrTouched):
+		return errors.New("a person types")
+	case err != nil:
+		return err
+	case r.View.Exited:
+		return console.ErrExited
+	}
+	if err := r.proveCleared(ctx); err != nil {
+		return err
+	}
+	return r.settleCleared(ctx, held)
+}
+
+// proveCleared says what is left in the box.
+func (r *resolver) proveCleared(ctx context.Context) error {
+	if r.knowsInput() {
+		wait, err := r.atRest(ctx, settles)
+		switch {
+		case err != nil:
+			return err
+		case wait != "":
+			return errors.New(unrested(wait).Why)
+		}
+	}
+	c := r.composer()
+	switch {
+	case !c.Found:
+		return errors.New(offScreen)
+	case r.View.LastHuman.After(r.human):
+		return errors.New(typing)
+	case !c.Empty():
+		return fmt.Errorf("the input box still shows %d characters: neither the clear key nor backspace removes them; restart the agent",
+			utf8.RuneCountInString(c.Content))
+	}
+	return nil
+}
+
+// settleCleared ends the delivery whose text was in the box, if there is one. held reports
+// whether the box showed that text before.
+func (r *resolver) settleCleared(ctx context.Context, held bool) error {
+	j, err := r.to.book.Account(ctx, "")
+	if err != nil || j.Last == nil || !j.Last.Open {
+		return err
+	}
+	e := *j.Last
+	e.Open = false
+	switch {
+	case e.Unsent, !e.Entered, e.Entered && held && !e.Touched:
+		e.Outcome, e.Evidence, e.Final = journal.OutcomeWithdrawn, "", true
+	case e.Outcome == "":
+		e.Outcome = string(runtime.OutcomeUnconfirmed)
+	}
+	return r.to.book.Settle(ctx, e)
+}

@@ -1,0 +1,533 @@
+package typist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/console"
+	"gascity/internal/journal"
+	"gascity/runtime"
+	"gascity/test/terminal"
+)
+
+// propertyRuns is how many runs the property test makes unless GC_PROPERTY_RUNS says so.
+const propertyRuns = 2000
+
+// TestDeliveriesIntoAnyBoxEnd delivers random prompts into models of input boxes, with
+// random deaths of the deliverer and of the agent, stalls, and a person who types. Each
+// delivery ends within a bound with a reason. No submission holds two prompts, or a prompt
+// and a person's draft. No prompt is submitted twice, and no draft is removed. Where a key
+// removes text and nobody types, the agent consumes the next prompt.
+func TestDeliveriesIntoAnyBoxEnd(t *testing.T) {
+	runs := propertyRuns
+	if s := os.Getenv("GC_PROPERTY_RUNS"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = n
+	}
+	first := uint64(time.Now().UnixNano())
+	if s := os.Getenv("GC_PROPERTY_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, runs = n, 1
+	}
+	t.Logf("%d runs from seed %d on", runs, first)
+	failed := 0
+	for i := range runs {
+		if faults := propertyRun(t, first+uint64(i), nil); len(faults) > 0 {
+			t.Errorf("GC_PROPERTY_SEED=%d: %s", first+uint64(i), strings.Join(faults, "\n\t"))
+			if failed++; failed == 10 {
+				t.Fatalf("%d of %d runs failed", failed, i+1)
+			}
+		}
+	}
+}
+
+// TestThePropertyFindsKnownDefects puts three defects back, each by what the deliverer's
+// input or account comes to, and expects the property test to find each.
+func TestThePropertyFindsKnownDefects(t *testing.T) {
+	for name, spoil := range map[string]spoiler{
+		"a mark is typed again and again": {forget: true},
+		"changed text is not removed": {input: func(l *boxLease, in journal.Input, p []byte) []byte {
+			if in == journal.Clear && l.holdsOther() {
+				return nil
+			}
+			return p
+		}},
+		"one line is removed": {input: func(_ *boxLease, in journal.Input, p []byte) []byte {
+			if in == journal.Clear {
+				return []byte("\x15")
+			}
+			return p
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(5000) {
+				if faults := propertyRun(t, seed, &spoil); len(faults) > 0 {
+					t.Logf("found after %d runs: %s", seed+1, faults[0])
+					return
+				}
+			}
+			t.Error("5000 runs have not found it")
+		})
+	}
+}
+
+// spoiler puts a defect back.
+type spoiler struct {
+	input  func(l *boxLease, in journal.Input, p []byte) []byte // what is typed instead
+	forget bool                                                 // what was typed and not seen is forgotten, and what the program has read is not known
+}
+
+// holdsOther reports whether the box holds something else than the text. Whoever calls it has
+// the turn.
+func (l *boxLease) holdsOther() bool {
+	last := l.book.Account("").Last
+	l.box.mu.Lock()
+	defer l.box.mu.Unlock()
+	return last != nil && len(l.content) > 0 && text(l.content) != string(last.Text)
+}
+
+func propertyRun(t *testing.T, seed uint64, spoil *spoiler) (faults []string) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlay(t, seed, spoil)
+		faults = p.run()
+		time.Sleep(10 * time.Second) // what was begun ends
+	})
+	return faults
+}
+
+// play is one run.
+type play struct {
+	t      *testing.T
+	random *rand.Rand
+	seed   uint64
+	rules  console.Rules
+	spoil  *spoiler
+
+	options boxOptions
+	*instance
+	now atomic.Pointer[instance] // the same, for the person
+
+	persons bool // a person types in this run
+	done    sync.WaitGroup
+
+	mu     sync.Mutex // guards log
+	log    []string
+	faults []string
+}
+
+func newPlay(t *testing.T, seed uint64, spoil *spoiler) *play {
+	random := rand.New(rand.NewPCG(seed, 17))
+	p := &play{t: t, random: random, seed: seed, spoil: spoil, options: randomBox(random)}
+	p.rules = boxRules(t, p.options)
+	p.start()
+	return p
+}
+
+var boxProfiles sync.Map
+
+// boxRules are the rules that fit a box.
+func boxRules(t *testing.T, o boxOptions) console.Rules {
+	if r, ok := boxProfiles.Load(o.style); ok {
+		return r.(console.Rules)
+	}
+	rules := terminal.Face{Style: o.style}.Rules(t)
+	ghost, err := agentcli.NewPattern("^" + ghosted + "$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules.Screen.Composer.Ghosts = append(rules.Screen.Composer.Ghosts, ghost)
+	rules.Screen.Shell, rules.Screen.UnknownCommand = "", nil
+	boxProfiles.Store(o.style, rules)
+	return rules
+}
+
+// instance is a running agent, with the account of the deliveries into it.
+type instance struct {
+	box   *box
+	book  *journal.Deliveries
+	turn  *sync.Mutex
+	hold  *boxHold
+	marks *int
+}
+
+// start begins another instance of the agent.
+func (p *play) start() {
+	p.instance = &instance{newBox(p.options), &journal.Deliveries{}, &sync.Mutex{}, &boxHold{}, new(int)}
+	p.now.Store(p.instance)
+}
+
+func (p *play) note(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.log = append(p.log, fmt.Sprintf("%7.2f ", time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).Seconds())+fmt.Sprintf(format, args...))
+}
+
+func (p *play) fault(format string, args ...any) {
+	p.faults = append(p.faults, fmt.Sprintf(format, args...))
+}
+
+// pieces are what prompts are made of.
+var pieces = []string{
+	"word", "two words", "@", "@note", "ends with foo\\", "\\", "#tag", "!x", "/cmd", "e\u0301 accent", "\u202ertl\u202c", "\u200bzero",
+	"line\nline", "a\n\nb", "=.=", " lead", "trail ", "作業", "🚀", strings.Repeat("long ", 60), strings.Repeat("row\n", 45), "tab\there",
+	"(block 1)", "[pasted 40]", "x", "$chosen", strings.Repeat("z", 700),
+}
+
+func (p *play) prompt(n int) string {
+	text := fmt.Sprintf("P%d", n)
+	for range p.random.IntN(4) {
+		text += []string{" ", ""}[p.random.IntN(2)] + pieces[p.random.IntN(len(pieces))]
+	}
+	if p.options.noPaste {
+		text = strings.NewReplacer("\n", " ", "\t", " ").Replace(text)
+	}
+	return text
+}
+
+// bound is how long a delivery may take that nothing holds up.
+const bound = 60 * time.Second
+
+func (p *play) run() []string {
+	prompts := 3 + p.random.IntN(2)
+	p.persons = p.random.IntN(3) == 0
+	agentDies := -1
+	if p.random.IntN(8) == 0 {
+		agentDies = p.random.IntN(prompts)
+	}
+	if p.persons {
+		p.done.Go(p.person)
+	}
+	if p.random.IntN(4) == 0 {
+		p.box.stall(time.Duration(p.random.IntN(4000)) * time.Millisecond)
+	}
+	ended := map[int]string{}
+	for n := 1; n <= prompts; n++ {
+		if n-1 == agentDies {
+			after := time.Duration(p.random.IntN(3000)) * time.Millisecond
+			old := p.box
+			time.AfterFunc(after, func() {
+				old.mu.Lock()
+				defer old.mu.Unlock()
+				old.exited = true
+				old.tick()
+			})
+		}
+		ended[n] = p.deliver(n, p.prompt(n), true)
+		if p.box.gone() {
+			p.check(ended)
+			p.start()
+		}
+	}
+	p.done.Wait()
+	if p.box.gone() {
+		p.check(ended)
+		p.start()
+	}
+	last := "and the last"
+	n := prompts + 1
+	time.Sleep(5 * time.Second)
+	began := time.Now()
+	for ended[n] = p.deliver(n, last, false); ended[n] == "withdrawn" || ended[n] == "unconfirmed" && !p.box.has(n); ended[n] = p.deliver(n, last, false) {
+		if time.Since(began) > 2*bound {
+			break
+		}
+		n++
+	}
+	time.Sleep(5 * time.Second)
+	if p.options.removable() && !p.persons {
+		if !p.box.has(n) {
+			p.fault("the last prompt ended %s and was not consumed; the box holds %q", ended[n], p.box.line())
+		}
+	}
+	p.check(ended)
+	if len(p.faults) > 0 {
+		p.faults = append(p.faults, fmt.Sprintf("%+v person %v", p.options, p.persons))
+		p.faults = append(p.faults, p.log...)
+	}
+	return p.faults
+}
+
+func (b *box) gone() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.exited
+}
+
+// has reports whether the agent consumed prompt n.
+func (b *box) has(n int) bool { return b.count(n) > 0 }
+
+func (b *box) count(n int) (count int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, t := range b.taken {
+		for _, by := range t.by {
+			if by == n {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+func (b *box) line() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return text(b.content)
+}
+
+// check compares what the deliveries said with what the agent consumed.
+func (p *play) check(ended map[int]string) {
+	p.box.mu.Lock()
+	for _, fault := range p.box.faults {
+		if strings.HasPrefix(fault, ownRisk) && !p.options.removable() {
+			continue // a person who types behind a text that no key removes does so knowingly
+		}
+		p.faults = append(p.faults, fault)
+	}
+	p.box.faults = nil
+	p.box.mu.Unlock()
+	for n, end := range ended {
+		switch count := p.box.count(n); {
+		case count > 1:
+			p.fault("prompt %d was consumed %d times", n, count)
+		case count > 0 && (end == "withdrawn" || end == "refused" || end == "blocked"):
+			if !p.persons {
+				p.fault("prompt %d ended %s and was consumed", n, end)
+			}
+		}
+	}
+}
+
+// lease is the right to deliver, of a deliverer that dies after so many steps; below 0:
+// never.
+func (p *play) lease(n, dies int, after bool) Lease {
+	l := &boxLease{
+		box: p.box, turn: p.turn, book: p.book, id: n, hold: p.hold, dies: dies, after: after, marks: p.marks,
+	}
+	if p.spoil != nil {
+		l.spoil = p.spoil.input
+		if p.spoil.forget {
+			return &forgetting{l}
+		}
+	}
+	return l
+}
+
+// forgetting is a lease of a deliverer as it was: it does not ask what the program has read,
+// and remembers neither marks nor that a box is blocked.
+type forgetting struct{ *boxLease }
+
+func (f *forgetting) Frame(ctx context.Context, after uint64) (console.Frame, error) {
+	fr, err := f.boxLease.Frame(ctx, after)
+	fr.Input = console.InputUnknown
+	return fr, err
+}
+
+func (f *forgetting) Account(ctx context.Context, id string) (journal.Account, error) {
+	a, err := f.boxLease.Account(ctx, id)
+	if a.Last != nil {
+		a.Last.Marks = 0
+	}
+	return a, err
+}
+
+func (f *forgetting) Settle(ctx context.Context, e journal.Entry) error {
+	e.Final, e.Blocked, e.Hidden = false, "", false
+	return f.boxLease.Settle(ctx, e)
+}
+
+// deliver brings one prompt to its end, as the engine of deliveries does, and returns what
+// that was.
+func (p *play) deliver(n int, text string, faulty bool) string {
+	id := fmt.Sprint("d", n)
+	withdrawn := 0
+	var limit time.Duration
+	for began := time.Now(); ; {
+		var out runtime.Outcome
+		var err error
+		held := p.timed(func() {
+			out, err = p.attempt(n, faulty, func(l Lease) (runtime.Outcome, error) {
+				return Deliver(p.t.Context(), l, id, Prompt{Text: text}, p.rules)
+			})
+		})
+		p.note("deliver %d %q: %+v, %v (%s)", n, short(text), out, err, held)
+		p.reasoned(n, out)
+		for out.State == runtime.OutcomeUnconfirmed {
+			held := p.timed(func() {
+				out, err = p.attempt(n, faulty, func(l Lease) (runtime.Outcome, error) {
+					return Settle(p.t.Context(), l, id, p.rules)
+				})
+			})
+			p.note("settle %d: %+v, %v (%s)", n, out, err, held)
+			p.reasoned(n, out)
+			if err == nil && out.Reason == "" || p.box.gone() {
+				break
+			}
+			if limit = p.allowance(); time.Since(began) > limit {
+				p.fault("prompt %d has no end after %s: %+v", n, time.Since(began), out)
+				return "endless"
+			}
+			time.Sleep(2 * time.Second)
+		}
+		switch {
+		case p.box.gone():
+			return "gone"
+		case err != nil:
+		case out.State == runtime.OutcomeSubmitted:
+			if time.Sleep(3 * time.Second); !p.box.has(n) && !p.box.gone() && !p.persons {
+				p.fault("prompt %d is said to be submitted and was not consumed", n)
+			}
+			return "submitted"
+		case out.State == runtime.OutcomeUnconfirmed:
+			return "unconfirmed"
+		case out.Reason == runtime.RefusedWithdrawn:
+			if withdrawn++; withdrawn > 3 {
+				return "withdrawn"
+			}
+		case out.Reason == runtime.RefusedContent:
+			return "refused"
+		case out.Reason == runtime.RefusedInputBlocked:
+			if p.options.removable() && !p.persons {
+				p.fault("blocked although a key removes text: %s", out.Detail)
+			}
+			return "blocked"
+		}
+		if limit = p.allowance(); time.Since(began) > limit {
+			if !p.persons { // a draft may stay for as long as the person likes
+				p.fault("prompt %d is refused after %s: %+v", n, time.Since(began), out)
+			}
+			return "refused"
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// allowance is how long a prompt may take: three attempts, and what a person takes.
+func (p *play) allowance() time.Duration {
+	if p.persons {
+		return 6 * bound
+	}
+	return 4 * bound
+}
+
+// reasoned expects a reason wherever a prompt is not submitted.
+func (p *play) reasoned(n int, out runtime.Outcome) {
+	switch {
+	case out.State == runtime.OutcomeSubmitted, out.Detail != "", p.box.gone():
+	default:
+		p.fault("prompt %d ended silently: %+v", n, out)
+	}
+}
+
+func (p *play) timed(do func()) time.Duration {
+	began := time.Now()
+	do()
+	took := time.Since(began)
+	if took > 2*bound {
+		p.fault("one call took %s", took)
+	}
+	return took
+}
+
+func short(text string) string { return text[:min(len(text), 60)] }
+
+// attempt does something with a lease of a deliverer that may die.
+func (p *play) attempt(n int, faulty bool, do func(l Lease) (runtime.Outcome, error)) (runtime.Outcome, error) {
+	dies, after := -1, p.random.IntN(2) == 0
+	if faulty && p.random.IntN(3) == 0 {
+		dies = p.random.IntN(14)
+	}
+	l := p.lease(n, dies, after)
+	inner, ok := l.(*boxLease)
+	if !ok {
+		inner = l.(*forgetting).boxLease
+	}
+	defer inner.close()
+	out, err := do(l)
+	if errors.Is(err, errDead) || inner.dies == 0 {
+		out = runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the deliverer died", Reason: runtime.RefusedUnready}
+		err = errDead
+	}
+	return out, err
+}
+
+// person types now and then: a line that is submitted, or a draft that is removed again.
+func (p *play) person() {
+	random := rand.New(rand.NewPCG(p.seed, 3))
+	for range 1 + random.IntN(3) {
+		time.Sleep(time.Duration(random.Int64N(int64(15 * time.Second))))
+		in := p.now.Load()
+		b := in.box
+		b.attach(1)
+		words := []string{"hi", "a draft of mine", "h"}[random.IntN(3)]
+		for _, key := range words {
+			p.key(in, string(key))
+			time.Sleep(time.Duration(20+random.IntN(500)) * time.Millisecond)
+		}
+		if random.IntN(3) == 0 && !b.noBack {
+			for range words {
+				p.key(in, "\x7f")
+				time.Sleep(50 * time.Millisecond)
+			}
+		} else {
+			p.key(in, "\r")
+			for tries := 0; b.holdsPersons() && tries < 6 && !b.gone(); tries++ { // Enter was lost, or was a line
+				time.Sleep(time.Second)
+				p.key(in, "\r")
+			}
+		}
+		b.attach(-1)
+	}
+}
+
+func (b *box) attach(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.attached += n
+	b.tick()
+}
+
+func (b *box) holdsPersons() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.content {
+		if c.by == byPerson {
+			return true
+		}
+	}
+	return false
+}
+
+// key is one key of a person, as the terminal's owner passes it on.
+func (p *play) key(in *instance, key string) {
+	in.hold.wait()
+	in.turn.Lock()
+	defer in.turn.Unlock()
+	if undo := in.book.Touch(); len(undo) > 0 {
+		in.box.write(undo, byNobody)
+	}
+	in.box.mu.Lock()
+	in.box.human = time.Now()
+	in.box.tick()
+	in.box.mu.Unlock()
+	in.box.write([]byte(key), byPerson)
+	p.note("person %q", key)
+}
