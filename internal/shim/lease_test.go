@@ -117,9 +117,8 @@ func TestLeaseOutlastsItsWrites(t *testing.T) {
 	})
 }
 
-// Before a person's key the text of a delivery that was cut off is taken out of the line,
-// once, and the journal knows. One that is under way, has ended or has no keys for that is
-// let be.
+// Before a person's key the text of a delivery that has not ended is taken out of the line,
+// once, and the journal knows. One that has ended or has no keys for that is let be.
 func TestKeysUndoWhatWasCutOff(t *testing.T) {
 	tests := map[string]struct {
 		undo   string
@@ -130,7 +129,7 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 		"cut off":              {"<undo>", func(_ *testing.T, l *Lease) { l.Close() }, "<text><undo>ab", true},
 		"no keys known":        {"", func(_ *testing.T, l *Lease) { l.Close() }, "<text>ab", false},
 		"entered, cut off":     {"<undo>", func(t *testing.T, l *Lease) { must(t, l.Type(t.Context(), journal.Seen, []byte("<cr>"))); l.Close() }, "<text><cr><undo>ab", true},
-		"entered, under way":   {"<undo>", func(t *testing.T, l *Lease) { must(t, l.Type(t.Context(), journal.Seen, []byte("<cr>"))) }, "<text><cr>ab", false},
+		"entered, under way":   {"<undo>", func(t *testing.T, l *Lease) { must(t, l.Type(t.Context(), journal.Seen, []byte("<cr>"))) }, "<text><cr><undo>ab", true},
 		"the hold has run out": {"<undo>", func(*testing.T, *Lease) {}, "<text><undo>ab", true},
 		"marked, under way": {"<undo>", func(t *testing.T, l *Lease) {
 			must(t, l.Type(t.Context(), journal.Seen, []byte("<cr>")))

@@ -208,7 +208,7 @@ func idleCases() []Case {
 }
 
 func keyCases() []Case {
-	return []Case{
+	return append([]Case{
 		prove("keys.missing", "SendKeys to a missing session is nil and reaches nobody else.", func(t T, w *World) {
 			other := w.Start("worker-10", Behaviour{})
 			expect(t, nil, w.Provider.SendKeys(w.Name("worker-1"), "x", "Enter"), "SendKeys")
@@ -236,5 +236,23 @@ func keyCases() []Case {
 			expect(t, nil, w.Provider.SendKeys(s.Name, "C-c"), "SendKeys")
 			s.Await(LedgerInterrupted, 1)
 		}).needs(NeedTerminal),
+	}, clearInputCases()...)
+}
+
+func clearInputCases() []Case {
+	return []Case{
+		prove("clearinput.draft", "ClearInput removes a draft from the input box, is nil for an empty one, and the next prompt arrives alone.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			expect(t, nil, runtime.ClearInput(w.ctx, w.Provider, s.Name, ""), "ClearInput of an empty box")
+			expect(t, nil, w.Provider.SendKeys(s.Name, "d", "r", "a", "f", "t"), "SendKeys")
+			expect(t, nil, runtime.ClearInput(w.ctx, w.Provider, s.Name, ""), "ClearInput")
+			s.Nudge("alone")
+			s.consumed("alone")
+		}).needs(NeedTerminal, NeedClearInput),
+		prove("clearinput.stale", "ClearInput of another instance is ErrStaleInstance, of a missing session ErrSessionNotFound.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			expect(t, runtime.ErrStaleInstance, runtime.ClearInput(w.ctx, w.Provider, s.Name, "another"), "ClearInput of another instance")
+			expect(t, runtime.ErrSessionNotFound, runtime.ClearInput(w.ctx, w.Provider, w.Name("none"), ""), "ClearInput of a missing session")
+		}).needs(NeedClearInput),
 	}
 }

@@ -60,6 +60,7 @@ type hooks struct {
 	find              func(id string) ([]runtime.LiveRuntime, error)
 	terminate         func(r runtime.LiveRuntime) error
 	sense             func(ctx context.Context, name string) (runtime.Reading, error)
+	clearInput        func(ctx context.Context, name, instance string) error
 	withdraw          func(ctx context.Context, name string, d runtime.Delivery) (bool, error)
 	pending           func(name string) (*runtime.PendingInteraction, error)
 	respond           func(name string, r runtime.InteractionResponse) error
@@ -314,6 +315,13 @@ func (m *mutant) Sense(ctx context.Context, name string) (runtime.Reading, error
 		return m.sense(ctx, name)
 	}
 	return m.Provider.Sense(ctx, name)
+}
+
+func (m *mutant) ClearInput(ctx context.Context, name, instance string) error {
+	if m.clearInput != nil {
+		return m.clearInput(ctx, name, instance)
+	}
+	return m.Provider.ClearInput(ctx, name, instance)
 }
 
 func (m *mutant) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {

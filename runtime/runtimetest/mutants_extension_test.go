@@ -246,6 +246,10 @@ func extensionMutants() map[string]func(m *mutant) {
 		"sense.missing": func(m *mutant) {
 			m.sense = func(context.Context, string) (runtime.Reading, error) { return runtime.Reading{}, nil }
 		},
+		"clearinput.draft": func(m *mutant) { m.clearInput = func(context.Context, string, string) error { return nil } },
+		"clearinput.stale": func(m *mutant) {
+			m.clearInput = func(ctx context.Context, name, _ string) error { return m.Provider.ClearInput(ctx, name, "") }
+		},
 		"withdraw.taken": func(m *mutant) {
 			m.withdraw = func(context.Context, string, runtime.Delivery) (bool, error) { return true, nil }
 		},

@@ -33,6 +33,7 @@ const (
 	NeedAttach      Need = "attach"      // runtime.Attacher
 	NeedSense       Need = "sense"       // runtime.Sensor
 	NeedWithdraw    Need = "withdraw"    // runtime.Withdrawer
+	NeedClearInput  Need = "clear-input" // runtime.InputClearer
 
 	NeedActivity   Need = "activity"   // Capabilities().CanReportActivity
 	NeedAttachment Need = "attachment" // Capabilities().CanReportAttachment
@@ -136,6 +137,8 @@ func hasInputExtension(ctx context.Context, p runtime.Provider, name string, nee
 		return asks[runtime.Sensor](p, name, func(x runtime.Sensor) error { _, err := x.Sense(ctx, name); return err })
 	case NeedWithdraw:
 		return asks[runtime.Withdrawer](p, name, func(x runtime.Withdrawer) error { _, err := x.Withdraw(ctx, name, runtime.Delivery{}); return err })
+	case NeedClearInput:
+		return asks[runtime.InputClearer](p, name, func(x runtime.InputClearer) error { return x.ClearInput(ctx, name, "") })
 	case NeedInteraction:
 		return asks[runtime.InteractionProvider](p, name, func(x runtime.InteractionProvider) error { _, err := x.Pending(name); return err })
 	case NeedScan:

@@ -88,6 +88,23 @@ func (f *Provider) deliver(ctx context.Context, s *session, text string) (runtim
 	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "model"}, nil
 }
 
+// ClearInput removes a draft.
+func (f *Provider) ClearInput(_ context.Context, name, instance string) error {
+	const op = "clear the input box of"
+	if err := f.called("ClearInput", name, instance); err != nil {
+		return err
+	}
+	s := f.world.find(name)
+	switch {
+	case s == nil:
+		return notFound(op, name)
+	case instance != "" && instance != s.token:
+		return &runtime.Error{Op: op, Session: name, Err: runtime.ErrStaleInstance}
+	}
+	f.world.with(name, func(s *session) { s.agent.draft = "" })
+	return nil
+}
+
 // controlCharacter names a character that could be taken for a key, if there is
 // one. Tab and the line ends are text.
 func controlCharacter(text string) string {
