@@ -71,6 +71,9 @@ prompt or becomes busy, and ends when its agent says so; of one that never does,
 			if err != nil {
 				return err
 			}
+			if x.raw && a.IsTerminal(a.Stdout) {
+				return desk.Usage(cmd, "--raw has control sequences of the agent, which would act on this terminal: write it to a file with gc logs %s --raw > FILE", args[0])
+			}
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				if x.turn > 0 {
 					page, err := c.FindEvents(cmd.Context(), client.EventQuery{Target: args[0]})

@@ -56,11 +56,10 @@ func (d *Desk) Rows() int {
 	return max(0, d.Height()-1)
 }
 
-// PrintText prints an agent's text; a terminal is protected from it.
+// PrintText prints an agent's text without what could control a terminal, also into a pipe: what is
+// piped reaches a terminal, too.
 func (d *Desk) PrintText(s string) {
-	if d.IsTerminal(d.Stdout) {
-		s = text.Block(s)
-	}
+	s = text.Block(s)
 	fmt.Fprint(d.Stdout, s)
 	if s != "" && !strings.HasSuffix(s, "\n") {
 		fmt.Fprintln(d.Stdout)
