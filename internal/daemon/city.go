@@ -16,6 +16,7 @@ import (
 	"gascity/internal/pending"
 	"gascity/internal/plan"
 	"gascity/internal/wait"
+	"gascity/runtime"
 )
 
 // engines are those who deal with sessions beside the controller. An engine
@@ -115,6 +116,16 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 	c.engines.inputBlocked(&e.Agent)
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
 	return e, nil
+}
+
+// Interrupt keeps the contract of api.Agents. The prompt of the turn is not said to be consumed.
+func (c city) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
+	before, unknown := c.View(target)
+	done, err := c.Controller.Interrupt(ctx, target, req)
+	if err == nil && done.Changed && unknown == nil && before.Activity.State == runtime.ActivityBusy {
+		c.engines.prompts.TurnAborted(ctx, before.Session, before.Instance)
+	}
+	return done, err
 }
 
 // Keys keeps the contract of api.Agents. A person may have cleaned the input box with them.

@@ -186,7 +186,7 @@ func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v sessio
 	o.calmBy = now.Add(interruptTime)
 	id := waiting.ID
 	o.fly(ctx, flightInterrupt, id, 3*interruptTime, func(ctx context.Context) landing {
-		l := landing{id: id, kind: flightInterrupt}
+		l := landing{id: id, kind: flightInterrupt, went: v.Instance}
 		if l.quiet = o.quietFrom(ctx, v); !l.quiet.IsZero() {
 			return l
 		}
@@ -351,6 +351,9 @@ func (o *owner) landInterrupt(ctx context.Context, l landing) {
 		return
 	case l.note == interruptConfirmed:
 		o.calmBy = time.Time{}
+	}
+	if l.note == interruptConfirmed {
+		o.TurnAborted(ctx, o.box.session, l.went)
 	}
 	o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) { return r.Note(o.opts.Now(), l.note), nil })
 }

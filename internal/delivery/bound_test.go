@@ -124,3 +124,37 @@ func TestANewControllerDoesNotWaitForEver(t *testing.T) {
 		r.want(id, client.ReceiptConsumed)
 	}, newAgent("a"))
 }
+
+// A prompt whose turn is aborted is not said to be consumed: it stays submitted, closed, with that
+// reason. Of an agent that stopped in a turn it is not said that no turn was seen.
+func TestAnAbortedTurnDoesNotConsume(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		taken := func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+			return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied"}, nil
+		}
+		busy := func(a *agent) {
+			a.deliver = taken
+			a.view.Activity.State, a.view.Activity.Confidence, a.view.ReadAt = runtime.ActivityBusy, "certain", time.Now()
+		}
+		r.edit("a", func(a *agent) { a.deliver = taken })
+		aborted := r.send("a", "first")
+		r.pass(time.Second)
+		r.edit("a", busy)
+		r.want(aborted.ID, client.ReceiptSubmitted)
+		r.engine.TurnAborted(r.Context(), "s-a", r.find("a").view.Instance)
+		r.edit("a", func(a *agent) { a.view.Activity.State, a.view.ReadAt = runtime.ActivityIdle, time.Now() })
+		r.pass(10 * time.Second)
+		if got := r.want(aborted.ID, client.ReceiptSubmitted); !got.Closed || !strings.Contains(got.Reason, "turn was aborted") {
+			t.Errorf("it is closed: %v, because of %q", got.Closed, got.Reason)
+		}
+		ended := r.send("a", "second")
+		r.pass(100 * time.Millisecond)
+		r.edit("a", busy)
+		r.pass(time.Second)
+		r.edit("a", func(a *agent) { a.end(client.StateStopped) })
+		r.pass(time.Second)
+		if got := r.want(ended.ID, client.ReceiptSubmitted); strings.Contains(got.Reason, "before a turn") {
+			t.Errorf("its reason is %q", got.Reason)
+		}
+	}, newAgent("a"))
+}
