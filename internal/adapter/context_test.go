@@ -106,6 +106,29 @@ func TestContextGoesByTheAnswer(t *testing.T) {
 	}
 }
 
+// TestTurnOfAnOlderConversation: its end, which may be reported late, says nothing of what was
+// claimed for the conversation that has begun since.
+func TestTurnOfAnOlderConversation(t *testing.T) {
+	t.Parallel()
+	b, dir := &briefer{}, t.TempDir()
+	socket := newCity(t, b.ServeHTTP).socket
+	older, transcript := filepath.Join(dir, "older.jsonl"), filepath.Join(dir, "t.jsonl")
+	for path, text := range map[string]string{older: "{}", transcript: `"[gc-aaaaaaaaaa]"`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fire(t, socket, dir, "SessionStart", `,"source":"clear","transcript_path":"`+transcript+`"`)
+	fire(t, socket, dir, "Stop", `,"session_id":"s0","transcript_path":"`+older+`"`)
+	if len(b.acks) != 0 {
+		t.Errorf("the city heard %+v at the end of the older conversation's turn", b.acks)
+	}
+	fire(t, socket, dir, "Stop", `,"transcript_path":"`+transcript+`"`)
+	if len(b.acks) != 1 || b.acks[0].ID != b.claim.ID || !slices.Equal(b.acks[0].Nonces, []string{"gc-aaaaaaaaaa"}) {
+		t.Errorf("the city heard %+v of the claim %s", b.acks, b.claim.ID)
+	}
+}
+
 // TestAStartDoesNotWaitForACity: a city that is not there, and one that never answers, cost
 // an agent no more than the hook's time, and nothing is printed.
 func TestAStartDoesNotWaitForACity(t *testing.T) {

@@ -72,6 +72,7 @@ func TestHas(t *testing.T) {
 	t.Parallel()
 	const asked, said = `{"type":"user","message":{"content":"say fin"}}` + "\n", `{"type":"assistant","message":{"id":"m","content":"fin","usage":{}}}` + "\n"
 	const words, spent = `{"type":"response_item","payload":{"content":"fin"}}` + "\n", `{"type":"token_usage_record","payload":{"response_id":"r","usage":{}}}` + "\n"
+	const over = `{"type":"event_msg","payload":{"type":"task_complete","last_agent_message":"fin"}}` + "\n"
 	for _, c := range []struct {
 		codec hooks.Codec
 		text  string
@@ -82,6 +83,8 @@ func TestHas(t *testing.T) {
 		{hooks.CodecBlocks, asked + said, true},
 		{hooks.CodecRollout, spent + words, false},
 		{hooks.CodecRollout, spent + words + spent, true},
+		{hooks.CodecRollout, words + spent + over, true},
+		{hooks.CodecRollout, words + over, false},
 		{hooks.CodecRollout, spent, false},
 	} {
 		if got := c.codec.Has([]byte(c.text), []byte("fin")); got != c.want {
