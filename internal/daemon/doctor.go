@@ -168,7 +168,7 @@ func ownedByUs(info fs.FileInfo) bool {
 }
 
 func (x *examination) runtimeFolder() {
-	dir, err := premises.RuntimeDir(x.root, x.env.get(runtimeBase))
+	dir, err := premises.RuntimeDir(x.root, x.env.socketBases()...)
 	if err != nil {
 		x.problem("runtime-dir", err.Error(), "make the folder private, or remove "+filepath.Join(x.root, premises.StateFolder, premises.ChoiceFile)+", if it is there, when no agent runs")
 		return
@@ -178,7 +178,27 @@ func (x *examination) runtimeFolder() {
 			"remove "+filepath.Join(x.root, premises.StateFolder, premises.ChoiceFile)+" when no agent runs")
 		return
 	}
+	if strings.HasPrefix(dir, loginFolder) && !x.lingers() {
+		x.warn("runtime-dir", fmt.Sprintf("sockets of sessions are in %s, which the login manager removes after your last logout; agents cannot be reached until you log in again", dir),
+			"loginctl enable-linger, or move them to your state folder with: gc stop && gc start")
+		return
+	}
 	x.ok("runtime-dir", "sockets of sessions are in %s", dir)
+}
+
+const (
+	loginFolder  = "/run/user/"               // its folders go with the last session of their user
+	lingerFolder = "/var/lib/systemd/linger/" // has a file for each user whose folder stays
+)
+
+// lingers reports whether the login manager keeps what belongs to this user after the last logout.
+func (x *examination) lingers() bool {
+	name := cmp.Or(x.env.get("USER"), x.env.get("LOGNAME"))
+	if name == "" || name != filepath.Base(name) {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(lingerFolder, name))
+	return err == nil
 }
 
 // lock looks for a controller that holds the city without answering.

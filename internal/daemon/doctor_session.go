@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"gascity/internal/premises"
+	"gascity/internal/proc"
 	"gascity/internal/remains"
+	"gascity/internal/scan"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -15,8 +17,12 @@ import (
 // leftovers looks for sessions that nobody asked for, corpses, and processes of
 // the city's agents that belong to no session.
 func (x *examination) leftovers() {
-	if x.control || x.r.city == nil {
-		return // the controller deals with them
+	if x.control {
+		x.strays()
+		return // the controller deals with the rest
+	}
+	if x.r.city == nil {
+		return
 	}
 	wanted := map[string]bool{}
 	for i := range x.r.desired.Sessions {
@@ -43,6 +49,34 @@ func (x *examination) leftovers() {
 	}
 	if len(found)+len(orphans) == 0 {
 		x.ok("sessions", "nothing is left over")
+	}
+}
+
+// strays names agents that run although no provider has a session for them. Their folder was removed, and
+// so was the process that could make it again.
+func (x *examination) strays() {
+	live, err := scan.Live(x.root)
+	if err != nil || len(live) == 0 {
+		return
+	}
+	known := map[string]bool{}
+	for _, selection := range x.places() {
+		sessions := x.sessions(selection)
+		if sessions == nil {
+			return // what is there is unknown
+		}
+		for name := range sessions {
+			known[name] = true
+		}
+	}
+	var strays []int
+	for _, p := range live {
+		if now, err := proc.Alive(p.ID); !known[p.Session] && now && err == nil {
+			strays = append(strays, p.PID)
+		}
+	}
+	if len(strays) > 0 {
+		x.problem("processes", fmt.Sprintf("these processes of agents run and belong to no session: %v", strays), "look at them with ps; end them with kill, or with gc stop")
 	}
 }
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,8 +20,18 @@ var (
 	passedPrefixes = []string{"LC_", "XDG_"}
 )
 
-// runtimeBase is the variable that says where a user's sockets belong.
+// runtimeBase is the variable that says where a user's sockets belong until the last logout.
 const runtimeBase = "XDG_RUNTIME_DIR"
+
+// socketBases are the folders in which the sockets of a city's sessions may be, the best first: the
+// user's state, which survives a logout, and then what the login manager removes after one.
+func (e environment) socketBases() []string {
+	state := e.get("XDG_STATE_HOME")
+	if home := e.get("HOME"); !filepath.IsAbs(state) && filepath.IsAbs(home) {
+		state = filepath.Join(home, ".local", "state")
+	}
+	return []string{state, e.get(runtimeBase)}
+}
 
 // runtimeOverride returns the runtime provider that GC_SESSION selects. In an
 // agent's own environment the variable is the name of its session, and selects

@@ -59,7 +59,7 @@ func newCity(t *testing.T, toml string) string {
 	t.Cleanup(func() {
 		if choice, err := os.ReadFile(filepath.Join(root, premises.StateFolder, premises.ChoiceFile)); err == nil {
 			if d := newDaemon(t); len(choice) > 1 {
-				dir, err := premises.RuntimeDir(root, d.env.get(runtimeBase))
+				dir, err := premises.RuntimeDir(root, d.env.socketBases()...)
 				if err == nil && filepath.Base(dir) == premises.ID(root) {
 					_ = os.RemoveAll(dir)
 				}

@@ -265,7 +265,7 @@ func (d *Daemon) open(root, selection string, logger *slog.Logger) (runtime.Prov
 
 // openFor opens a provider whose far agents reach the worker API behind a socket.
 func (d *Daemon) openFor(city *config.City, root, selection, worker string, logger *slog.Logger) (runtime.Provider, error) {
-	dir, err := premises.RuntimeDir(root, d.env.get(runtimeBase))
+	dir, err := premises.RuntimeDir(root, d.env.socketBases()...)
 	if err != nil {
 		return nil, err
 	}

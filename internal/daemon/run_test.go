@@ -317,7 +317,7 @@ func TestTheRuntimeFolderIsChosenOnce(t *testing.T) {
 	if err != nil || !strings.HasPrefix(first, short) {
 		t.Fatalf("chose %s, %v; want a folder in XDG_RUNTIME_DIR", first, err)
 	}
-	if again, err := premises.RuntimeDir(root, ""); err != nil || again != first {
+	if again, err := premises.RuntimeDir(root, t.TempDir(), ""); err != nil || again != first {
 		t.Errorf("another environment gets %s, %v; want %s", again, err, first)
 	}
 	if err := os.Chmod(first, 0o755); err != nil {
@@ -330,6 +330,37 @@ func TestTheRuntimeFolderIsChosenOnce(t *testing.T) {
 	long, err := premises.RuntimeDir(other, "/tmp/"+strings.Repeat("x", 90))
 	if err != nil || len(long)+premises.TailLength > client.MaxSocketPath {
 		t.Errorf("with a long XDG_RUNTIME_DIR got %s, %v; want a short folder", long, err)
+	}
+}
+
+// A folder of another user, or one into which others may write, is no place for sockets, and a path
+// that is too long is none either: the next one is taken, and the refusal says how to mend it.
+func TestTheRuntimeFolderIsNobodyElses(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to give a folder to another user")
+	}
+	bases := make([]string, 3)
+	for i := range bases {
+		dir, err := os.MkdirTemp("/tmp", "xdg-") //nolint:usetesting // socket paths are short
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) }) // nothing runs there
+		bases[i] = dir
+	}
+	foreign, open := filepath.Join(bases[0], "gc"), filepath.Join(bases[1], "gc")
+	if err := errors.Join(os.Mkdir(foreign, 0o700), os.Chown(foreign, 12345, 12345), os.Mkdir(open, 0o700), os.Chmod(open, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	root := newCity(t, "")
+	dir, err := premises.RuntimeDir(root, bases...)
+	if err != nil || filepath.Dir(filepath.Dir(dir)) != bases[2] {
+		t.Errorf("chose %s, %v; want a folder in %s", dir, err, bases[2])
+	}
+	for _, path := range []string{foreign, open} {
+		if err := premises.MakePrivate(filepath.Join(path, "x")); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s is taken: %v", path, err)
+		}
 	}
 }
 

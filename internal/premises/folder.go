@@ -50,10 +50,10 @@ func ID(root string) string {
 }
 
 // RuntimeDir returns the folder for the sockets of the city's shims, which is
-// private and short. The first choice depends on base, the folder of the user's
-// sockets if there is one, and is written down; whoever comes later, from whatever
+// private and short. The first choice depends on bases, folders of the user in which it may be, the
+// best first, and is written down; whoever comes later, from whatever
 // environment, reads it there, so that it finds the same shims.
-func RuntimeDir(root, base string) (string, error) {
+func RuntimeDir(root string, bases ...string) (string, error) {
 	choice := filepath.Join(root, StateFolder, ChoiceFile)
 	if err := os.MkdirAll(filepath.Dir(choice), Private); err != nil {
 		return "", fmt.Errorf("cannot make the city's folder: %w", err)
@@ -70,7 +70,7 @@ func RuntimeDir(root, base string) (string, error) {
 		}
 	}
 	var errs []error
-	for _, dir := range candidates(root, base) {
+	for _, dir := range candidates(root, bases) {
 		if err := MakePrivate(dir); err != nil {
 			errs = append(errs, err)
 			continue
@@ -79,13 +79,13 @@ func RuntimeDir(root, base string) (string, error) {
 			return dir, choose(choice, dir, os.Rename)
 		}
 		if err := choose(choice, dir, os.Link); errors.Is(err, fs.ErrExist) {
-			return RuntimeDir(root, base) // another process has just chosen
+			return RuntimeDir(root, bases...) // another process has just chosen
 		} else if err != nil {
 			return "", err
 		}
 		return dir, nil
 	}
-	return "", fmt.Errorf("there is no Private folder for the sockets of sessions; set XDG_RUNTIME_DIR to one: %w", errors.Join(errs...))
+	return "", fmt.Errorf("there is no private folder for the sockets of sessions; set XDG_STATE_HOME or XDG_RUNTIME_DIR to one: %w", errors.Join(errs...))
 }
 
 // Tidy removes the folder for sockets if no session is left in it. Only the
@@ -116,8 +116,8 @@ func Tidy(root string) {
 
 // Sockets returns the folders for sockets that the city may have: the one that was chosen, and
 // those that would be. chosen is empty if none is written down.
-func Sockets(root, base string) (chosen string, all []string) {
-	all = candidates(root, base)
+func Sockets(root string, bases ...string) (chosen string, all []string) {
+	all = candidates(root, bases)
 	written, err := os.ReadFile(filepath.Join(root, StateFolder, ChoiceFile))
 	dir := strings.TrimSpace(string(written))
 	if err != nil || !filepath.IsAbs(dir) || filepath.Base(dir) != ID(root) {
@@ -140,10 +140,10 @@ func Own(path string) bool {
 }
 
 // candidates returns where the sockets may be, the best first.
-func candidates(root, base string) []string {
+func candidates(root string, bases []string) []string {
 	var dirs []string
-	if filepath.IsAbs(base) {
-		if dir := filepath.Join(base, "gc", ID(root)); len(dir)+TailLength <= client.MaxSocketPath {
+	for _, base := range bases {
+		if dir := filepath.Join(base, "gc", ID(root)); filepath.IsAbs(base) && len(dir)+TailLength <= client.MaxSocketPath {
 			dirs = append(dirs, dir)
 		}
 	}
@@ -176,7 +176,7 @@ func MakePrivate(dir string) error {
 		if err := ownFolder(above); err != nil {
 			return err
 		}
-	} else if err := os.MkdirAll(above, Private); err != nil {
+	} else if err := errors.Join(os.MkdirAll(above, Private), CheckOwner(above)); err != nil {
 		return err
 	}
 	err := ownFolder(dir)
@@ -195,6 +195,22 @@ func ownFolder(dir string) error {
 		return err
 	}
 	return CheckPrivate(dir, info)
+}
+
+// CheckOwner refuses a folder in which another user could replace what is in it.
+func CheckOwner(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case ok && int(owner.Uid) != os.Getuid():
+		return fmt.Errorf("%w: %s belongs to user %d; remove it, or give it to this user with: chown %d %s", client.ErrForbidden, dir, owner.Uid, os.Getuid(), dir)
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("%w: others may write into %s (mode %04o); cure it with: chmod go-w %s", client.ErrForbidden, dir, info.Mode().Perm(), dir)
+	}
+	return nil
 }
 
 // CheckPrivate refuses a folder that another user could read or replace.

@@ -116,7 +116,7 @@ func (w *work) openAll() {
 			w.places = append(w.places, &place{dir: dir, selection: selection})
 		}
 	}
-	chosen, all := premises.Sockets(w.site.Root, w.site.Base)
+	chosen, all := premises.Sockets(w.site.Root, w.site.Bases...)
 	for _, selection := range w.site.Elsewhere {
 		w.places = append(w.places, &place{dir: cmp.Or(chosen, all[0]), selection: selection, elsewhere: true})
 	}
@@ -251,7 +251,7 @@ func (s Site) Clear() (removed []string, left []client.Obstacle) {
 		}
 		removed = append(removed, f.Path)
 	}
-	_, sockets := premises.Sockets(s.Root, s.Base)
+	_, sockets := premises.Sockets(s.Root, s.Bases...)
 	for _, dir := range sockets {
 		if above := filepath.Dir(dir); strings.HasPrefix(filepath.Base(above), "gc") && premises.Own(above) {
 			_ = os.Remove(above) // only if no other city has a folder in it

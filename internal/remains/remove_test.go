@@ -32,7 +32,7 @@ func TestAPlaceOfSeveralCities(t *testing.T) {
 		}
 	}
 	uninstall := func() (stopped []string, left string) {
-		out, err := remains.Site{Root: root, Base: t.TempDir(), Elsewhere: []string{"exec:./vm"}}.Uninstall(t.Context(), remains.Options{
+		out, err := remains.Site{Root: root, Bases: []string{t.TempDir()}, Elsewhere: []string{"exec:./vm"}}.Uninstall(t.Context(), remains.Options{
 			Open: func(string, string) (runtime.Provider, func() error, error) {
 				return place, func() error { return nil }, nil
 			},
@@ -85,7 +85,7 @@ func TestWhatSomebodyElseHasMadeStays(t *testing.T) {
 	write(mine...)
 	write(".gc/city.db", ".gc/city.db-wal", ".gc/city.db.bak-v3", ".gc/city.db.bak-v3.tmp", ".gc/city.db.damaged-20261123-wal", ".gc/log/controller.log",
 		".runtime/control.sock.lock", ".runtime/worker-a.port")
-	out, err := remains.Site{Root: root, Base: t.TempDir()}.Uninstall(t.Context(), remains.Options{Local: func(string) []string { return nil }})
+	out, err := remains.Site{Root: root, Bases: []string{t.TempDir()}}.Uninstall(t.Context(), remains.Options{Local: func(string) []string { return nil }})
 	if err != nil || !out.Clean {
 		t.Fatalf("%+v, %v", out, err)
 	}

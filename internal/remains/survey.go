@@ -35,7 +35,8 @@ var madeToRun = []string{"control.sock*", "worker.sock*", "worker-*.port", ".wor
 // Site is where one city is looked for.
 type Site struct {
 	Root string // the city's folder
-	Base string // the folder of the user's sockets, empty if there is none
+	// Bases are the folders of the user in which the sockets may be.
+	Bases []string
 	// Elsewhere are the selections of places beyond the folders of this machine.
 	Elsewhere []string
 }
@@ -108,7 +109,7 @@ func (s Site) owned(r *client.Remains, path string) bool {
 // sockets returns the folders for sockets that are there. One that is not ours is an
 // obstacle if the city has chosen it, and else somebody else's.
 func (s Site) sockets(r *client.Remains) (dirs []string) {
-	chosen, all := premises.Sockets(s.Root, s.Base)
+	chosen, all := premises.Sockets(s.Root, s.Bases...)
 	for _, dir := range all {
 		above := filepath.Dir(dir)
 		if premises.Own(above) && (dir == chosen && s.owned(r, dir) || premises.Own(dir)) {
@@ -150,7 +151,7 @@ func (s Site) living() ([]proc.Info, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot look for the processes of the city: %w", err)
 	}
-	_, dirs := premises.Sockets(s.Root, s.Base)
+	_, dirs := premises.Sockets(s.Root, s.Bases...)
 	for _, info := range all {
 		if info.UID == os.Geteuid() && info.SID == info.PID && !info.Ended() && serves(info.PID, dirs) {
 			found[info.ID] = info
