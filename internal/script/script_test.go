@@ -162,6 +162,28 @@ func TestServeLifecycle(t *testing.T) {
 	}
 }
 
+// retiring counts how often its server was to end.
+type retiring struct {
+	runtime.Provider
+	times int
+}
+
+func (r *retiring) RetireServer() error { r.times++; return nil }
+
+// What sessions share ends with the last one: the provider is asked after each stop.
+func TestServedStopRetiresTheServer(t *testing.T) {
+	t.Parallel()
+	p := &retiring{Provider: fake.New()}
+	for _, step := range [][]string{{`{"command":"c"}`, "start", "one"}, {"", "stop", "one"}} {
+		if code, _, stderr := serve(t, p, step[0], step[1:]...); code != 0 {
+			t.Fatalf("%q: %d %s", step, code, stderr)
+		}
+	}
+	if p.times != 1 {
+		t.Errorf("the server was to end %d times, want once, after the stop", p.times)
+	}
+}
+
 func serve(t *testing.T, p runtime.Provider, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -84,7 +84,7 @@ func handlers() map[string]func(*server, context.Context) error {
 		OpProtocol:          (*server).protocol,
 		OpStart:             (*server).start,
 		OpRunLive:           (*server).runLive,
-		OpStop:              func(s *server, _ context.Context) error { return s.p.Stop(s.name) },
+		OpStop:              (*server).stop,
 		OpInterrupt:         func(s *server, _ context.Context) error { return s.p.Interrupt(s.name) },
 		OpStopInstance:      (*server).stopInstance,
 		OpInterruptInstance: (*server).interruptInstance,
@@ -143,6 +143,32 @@ func has[T any](p runtime.Provider) bool {
 	return ok
 }
 
+// stop stops a session. A script has no operation that ends what sessions share, so a server in which
+// no session is left ends with the last one; the next start makes another.
+func (s *server) stop(context.Context) error {
+	if err := s.p.Stop(s.name); err != nil {
+		return err
+	}
+	s.retire()
+	return nil
+}
+
+// retirer is a provider whose sessions share a server.
+type retirer interface {
+	// RetireServer ends the server if there is no session in it, neither one that runs nor one that has
+	// exited.
+	RetireServer() error
+}
+
+// retire ends the server of the sessions if it has none. That it cannot be ended fails no stop.
+func (s *server) retire() {
+	if p, ok := runtime.As[retirer](s.p, ""); ok {
+		if err := p.RetireServer(); err != nil {
+			fmt.Fprintln(s.call.Stderr, "the server of the sessions goes on:", err)
+		}
+	}
+}
+
 func (s *server) start(ctx context.Context) error {
 	var doc Start
 	if err := s.read(&doc); err != nil {
@@ -164,7 +190,11 @@ func (s *server) stopInstance(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return runtime.StopInstance(ctx, s.p, s.name, token)
+	if err := runtime.StopInstance(ctx, s.p, s.name, token); err != nil {
+		return err
+	}
+	s.retire()
+	return nil
 }
 
 func (s *server) interruptInstance(ctx context.Context) error {

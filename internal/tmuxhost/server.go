@@ -301,6 +301,40 @@ func (s *Server) Shut(ctx context.Context) error {
 	return err
 }
 
+// Retire ends the server if no session but the hub is in it, and removes its files. The server itself
+// looks and ends in one step, so that a session that begins meanwhile is safe: it is there before, or its
+// start finds no server. ended is false if it goes on, or if there is none.
+func (s *Server) Retire(ctx context.Context) (ended bool, err error) {
+	if _, err = s.Do(ctx, tmuxctl.Cmd("display-message", "-p", ".")); err != nil { // which takes up one that runs
+		if Absent(err) {
+			err = nil
+		}
+		return false, err
+	}
+	server, _, known := s.ctl.Server()
+	if !known {
+		return false, nil
+	}
+	const stays = "stays"
+	alone := "#{==:#{S:x},x}" // one x for each session
+	reply, err := s.Ask(ctx, tmuxctl.If("", alone, tmuxctl.Command{}, tmuxctl.Cmd("display-message", "-p", stays)))
+	if err != nil || string(reply.Output) == stays {
+		return false, IgnoreLoss(err)
+	}
+	s.ctl.AwaitLoss()
+	replies, err := s.ctl.Do(ctx, tmuxctl.If("", alone, tmuxctl.Cmd("kill-server"), tmuxctl.Cmd("display-message", "-p", stays)))
+	if err == nil && string(replies[0].Output) == stays {
+		return false, nil
+	}
+	if err = IgnoreLoss(err); err != nil {
+		return false, err
+	}
+	if err := s.awaitServer(ctx, server.PID); err != nil {
+		return false, err
+	}
+	return true, s.Leave(ctx)
+}
+
 // Leave removes all files of a server, if none runs.
 func (s *Server) Leave(ctx context.Context) error {
 	return s.configured(ctx, func() error { // nobody starts one meanwhile

@@ -42,3 +42,36 @@ func TestRelaunchUnderAFloodOfOutput(t *testing.T) {
 		t.Errorf("after %d relaunches the session beside it is %+v, %v; before it was %+v", times, after, err, before)
 	}
 }
+
+// The server ends when nothing is left in it, neither a session that runs nor one whose agent has exited,
+// and the next start makes another one.
+func TestServerIsRetiredWithItsLastSession(t *testing.T) {
+	r := newRig(t)
+	retire := func(want bool) {
+		t.Helper()
+		if err := r.RetireServer(); err != nil {
+			t.Fatal(err)
+		}
+		left := clientless(r.dir)
+		if want {
+			left = serverless(r.dir)
+		}
+		if (left == nil) != want {
+			t.Errorf("the server is left: %v, want gone %v", left, want)
+		}
+	}
+	retire(true)
+	for range 2 {
+		r.shell("runs", "exec cat", nil)
+		r.shell("exited", "exit 3", nil)
+		retire(false)
+		if err := r.Stop("runs"); err != nil {
+			t.Fatal(err)
+		}
+		retire(false)
+		if err := r.Stop("exited"); err != nil {
+			t.Fatal(err)
+		}
+		retire(true)
+	}
+}

@@ -20,6 +20,20 @@ func (p *Provider) ConfigureServer() error {
 	return fold("configure the server of", "", err)
 }
 
+// RetireServer ends the server if there is no session in it, neither one that runs nor one whose agent
+// has exited. Otherwise, and without a server, it does nothing.
+func (p *Provider) RetireServer() error {
+	ctx, cancel := bounded()
+	defer cancel()
+	ended, err := p.server.Retire(ctx)
+	if err != nil || !ended {
+		return fold("end the server of", "", err)
+	}
+	p.town.unlisten()
+	_ = os.Remove(p.sessions()) // what was lost has a record in it
+	return nil
+}
+
 // TeardownServer keeps the contract of runtime.ServerLifecycleProvider. A server with
 // sessions that run is refused. Nothing is left but the folder.
 func (p *Provider) TeardownServer() error {
