@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,23 +66,7 @@ func TestALostAgentIsNamedAndStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for info := lost; ; { // up to the shim
-		above, err := proc.Stat(info.PPID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		argv, err := proc.Argv(above.PID)
-		if err == nil && slices.ContainsFunc(argv, func(a string) bool { return strings.HasPrefix(a, strings.TrimSpace(string(choice))) }) {
-			if err := proc.Signal(above.ID, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			if err := proc.WaitGone(t.Context(), above.ID); err != nil {
-				t.Fatal(err)
-			}
-			break
-		}
-		info = above
-	}
+	killShim(t, agent.PID, strings.TrimSpace(string(choice)))
 	if alive, err := proc.Alive(lost.ID); !alive || err != nil {
 		t.Fatalf("the agent ended with its terminal: %v, %v", alive, err)
 	}
@@ -114,5 +99,61 @@ func TestALostAgentIsNamedAndStopped(t *testing.T) {
 	counted := slices.ContainsFunc(census.Sessions, func(s client.StopResult) bool { return s.Session == agent.Session && s.Processes > 0 })
 	if !census.Clean || !counted {
 		t.Errorf("the stop reports %+v; want the lost agent among them", census)
+	}
+}
+
+// killShim kills the shim above an agent.
+func killShim(t *testing.T, agent int, dir string) {
+	t.Helper()
+	for pid := agent; ; {
+		info, err := proc.Stat(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		above, err := proc.Stat(info.PPID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		argv, err := proc.Argv(above.PID)
+		if err == nil && slices.ContainsFunc(argv, func(a string) bool { return strings.HasPrefix(a, dir) }) {
+			if err := errors.Join(proc.Signal(above.ID, syscall.SIGKILL), proc.WaitGone(t.Context(), above.ID)); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		pid = above.PID
+	}
+}
+
+// A session whose shim and agent were killed has nothing on the disk after a stop: no socket, no record.
+func TestStopRemovesWhatALostSessionLeft(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, twoAgents)
+	r := runController(t, d, root)
+	agent := r.until("echo", "running", isRunning)
+	r.until("sleeper", "running", isRunning)
+	r.leave()
+	choice, err := os.ReadFile(filepath.Join(root, premises.StateFolder, premises.ChoiceFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := strings.TrimSpace(string(choice))
+	info, err := proc.Stat(agent.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killShim(t, agent.PID, dir)
+	if err := proc.Signal(info.ID, syscall.SIGKILL); err != nil && !errors.Is(err, proc.ErrGone) {
+		t.Fatal(err)
+	}
+	if err := proc.WaitGone(t.Context(), info.ID); err != nil {
+		t.Fatal(err)
+	}
+	r = runController(t, d, root)
+	if census := r.stopCity(); !census.Clean {
+		t.Errorf("the stop reports %+v", census)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		left, _ := filepath.Glob(dir + "/*/*/*")
+		t.Errorf("after the stop %s is there, with %v", dir, left)
 	}
 }

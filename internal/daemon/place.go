@@ -90,14 +90,29 @@ func (k *keeper) closed(ctx context.Context, desired *plan.Desired) map[string]s
 	return out
 }
 
+// lostClearer is a provider that keeps something on the disk of a session that was lost.
+type lostClearer interface {
+	ClearLost(ctx context.Context) error
+}
+
 // endStrays stops what still runs of the city's agents once no session is left: agents whose session
-// was lost, by the marks in their environment.
+// was lost, by the marks in their environment. It removes what is on the disk of such sessions.
 func (k *keeper) endStrays(ctx context.Context) ([]client.StopResult, error) {
 	ended, err := scan.End(ctx, k.root)
-	var out []client.StopResult
+	out := make([]client.StopResult, 0, len(ended))
 	for _, e := range ended {
 		out = append(out, client.StopResult{Session: e.Session, Processes: e.Found, Survivors: e.Survivors})
 		k.logger.Warn("processes of an agent ran without a session and were stopped", "session", e.Session, "processes", e.Found, "survivors", e.Survivors)
+	}
+	k.mu.Lock()
+	providers := slices.Clone(k.providers)
+	k.mu.Unlock()
+	for _, p := range providers {
+		if c, ok := runtime.As[lostClearer](p, ""); ok {
+			if clearErr := c.ClearLost(ctx); clearErr != nil {
+				k.logger.Warn("what is left of a lost session cannot be removed", "error", clearErr)
+			}
+		}
 	}
 	return out, err
 }

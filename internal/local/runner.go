@@ -99,6 +99,9 @@ func (s *Sessions) stop(ctx context.Context, name string, token *string) error {
 	return ErrorOf("stop", name, err)
 }
 
+// ClearLost stops what is left of sessions whose shim was killed, and removes what is on the disk of them.
+func (s *Sessions) ClearLost(ctx context.Context) error { return translate(s.fleet.ClearLost(ctx)) }
+
 // Interrupt keeps the contract of runtime.Runner.
 func (s *Sessions) Interrupt(name string) error {
 	ctx, cancel := bounded()

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -70,6 +72,32 @@ func (f *Fleet) tryStop(ctx context.Context, name string, token *string, grace t
 		}
 	}
 	return report, err
+}
+
+// ClearLost stops what is left of sessions whose shim was killed, and removes their folders.
+func (f *Fleet) ClearLost(ctx context.Context) error {
+	entries, err := os.ReadDir(f.opts.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = each(entries, func(e fs.DirEntry) (*struct{}, error) {
+		record, err := readRecord(folder.Folder(filepath.Join(f.opts.Dir, e.Name())))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, folder.ErrDamaged) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		sight, err := f.Look(ctx, record.Name)
+		if err == nil && sight.Lost() {
+			_, err = f.Stop(ctx, record.Name, &sight.Token, 0)
+		}
+		return nil, err
+	})
+	return err
 }
 
 // killSilent ends a shim that does not answer, so that what it holds can be swept.
