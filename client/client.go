@@ -157,7 +157,7 @@ func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
 	res, err := c.transport().Do(req)
 	for try := 1; err != nil && broken(err) && req.Method == http.MethodGet; try++ {
 		if try == askTimes {
-			return nil, &NoControllerError{City: c.city(), Err: err}
+			return nil, &NoControllerError{City: c.city(), Err: err, Holder: c.holder()}
 		}
 		if !wait(req.Context(), askPause) {
 			break

@@ -134,9 +134,15 @@ func readProblem(res *http.Response) error {
 type NoControllerError struct {
 	City string // the city's folder, or its socket
 	Err  error  // what showed it
+	// Holder is the process that holds the city's lock although nothing answers at its socket, 0 if none
+	// does: a controller that starts or stops, or whose socket was removed or replaced.
+	Holder int
 }
 
 func (e *NoControllerError) Error() string {
+	if e.Holder > 0 {
+		return fmt.Sprintf("the controller of %s (process %d) cannot be reached: its socket was removed or replaced, or it is starting or stopping; agents go on; run: gc start", e.City, e.Holder)
+	}
 	return fmt.Sprintf("no controller runs for %s; start it with: gc start", e.City)
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -21,6 +22,31 @@ const MaxSocketPath = 100
 // publicFolder is where short paths begin: the same for every process of the
 // machine, whatever its environment, and short.
 const publicFolder = "/tmp"
+
+// lockFile is the file that the city's controller keeps locked; its process id is in it.
+const lockFile = ".gc/controller.lock"
+
+// holder returns the process that holds the lock of the city, 0 if none does or nobody can tell.
+func (c *Client) holder() int {
+	if c.Root == "" {
+		return 0
+	}
+	file, err := os.Open(filepath.Join(c.Root, lockFile))
+	if err != nil {
+		return 0
+	}
+	defer file.Close()
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		return 0
+	}
+	text := make([]byte, 32)
+	n, _ := file.ReadAt(text, 0) // an empty file names nobody
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	if err != nil || pid < 1 {
+		return 0
+	}
+	return pid
+}
 
 // PublicPlace reports whether everybody can make folders beside dir, so that
 // whoever uses it has to check whose it is.
@@ -91,7 +117,7 @@ func checkOwner(dir string) error {
 func (c *Client) dialError(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOTDIR):
-		return &NoControllerError{City: c.city(), Err: err}
+		return &NoControllerError{City: c.city(), Err: err, Holder: c.holder()}
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: the controller at %s belongs to another user", ErrForbidden, path)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -88,6 +89,33 @@ func TestWithoutControllerTheErrorSaysWhatToDo(t *testing.T) {
 		if !errors.Is(err, ErrNoController) {
 			t.Errorf("events without a socket: %v", err)
 		}
+	}
+}
+
+// A controller that lives without its socket is not said to be absent: the error names its process.
+func TestAControllerWithoutItsSocketIsNamed(t *testing.T) {
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, ".gc"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.Create(filepath.Join(root, ".gc", "controller.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := lock.WriteString("4242\n"); err != nil {
+		t.Fatal(err)
+	}
+	c := &Client{Root: root}
+	defer c.Close()
+	if _, err := c.Status(t.Context()); err == nil || strings.Contains(err.Error(), "4242") {
+		t.Errorf("with a lock that nobody holds: %v", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Status(t.Context()); !errors.Is(err, ErrNoController) || !strings.Contains(err.Error(), "process 4242") || strings.Contains(err.Error(), "no controller runs") {
+		t.Errorf("with a controller that holds the city: %v", err)
 	}
 }
 
