@@ -58,7 +58,7 @@ func TestConstructsThatRunTextAreSeen(t *testing.T) {
 			`c() { rm "$@"; }; c -rf /`, `f() { git push "$@"; }; f -f`, `read -ra a < f; rm "${a[@]}"`, `c() { rm "${@:1}"; }; c -r /`, `set -- -rf /; rm "${@}"`,
 		},
 		"an input that a shell has from before": {
-			"declare -i iv; iv='a[$(function fs ( \"$(command -v git)\" push origin +main\n); fs\n)0]'", "echo | { source <(echo git push -f); }", "echo | . /dev/fd/3 3< <(echo git push -f)", "awk -i inplace 1 /etc/passwd",
+			"declare -i iv; iv='a[$(function fs ( \"$(command -v git)\" push origin +main\n); fs\n)0]'", "eval sh <<< 'git push -f'", "echo 'git push -f' | eval 'bash -s'", "echo | { source <(echo git push -f); }", "echo | . /dev/fd/3 3< <(echo git push -f)", "awk -i inplace 1 /etc/passwd",
 			"echo $(exec <<< 'git push -f'; bash)", "if true; then exec <<< 'git push -f'; bash; fi", "let 'a[$((exec -a x bash -c \"git push -f\")\n)0]'",
 		},
 		"a program of another language calls a command": {

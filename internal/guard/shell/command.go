@@ -44,7 +44,7 @@ func (r *reader) program(c Command, program string, in input, depth int) {
 	case stream(c.Words[0]):
 		r.hide(c, "it runs a program that another program writes")
 	case program == "eval":
-		r.eval(c, depth)
+		r.eval(c, in, depth)
 	case program == "source", program == ".":
 		r.source(c, in, depth)
 	case program == "trap", program == "alias":

@@ -34,10 +34,10 @@ func (r *reader) joined(c Command, words []Word, in input, depth int) {
 }
 
 // eval reads the script that the words of eval make.
-func (r *reader) eval(c Command, depth int) {
+func (r *reader) eval(c Command, in input, depth int) {
 	r.add(c)
 	if len(c.Words) > 1 {
-		r.joined(behind(c, "eval"), c.Words[1:], input{}, depth)
+		r.joined(behind(c, "eval"), c.Words[1:], in, depth)
 	}
 	if c.More {
 		r.hide(behind(c, "eval"), "it runs words that are added later")
