@@ -20,7 +20,9 @@ func providerListCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "list",
 		Short: "Every provider of this program",
-		Args:  desk.Between(0, 0),
+		Long: `Shows the runtime providers: where agents run, the value of provider in [session]. What agents are,
+the value of provider in [[agents]], is another list: gc agent-cli list.`,
+		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
