@@ -128,6 +128,7 @@ type box struct {
 	exited   bool
 	lastText time.Time
 	drawn    string
+	late     []string // screens that are shown later, in their order
 	rows     []string
 	cursor   term.Cursor
 	seq      uint64
@@ -338,10 +339,12 @@ func (b *box) paint() {
 		b.show(screen)
 		return
 	}
-	time.AfterFunc(b.echo, func() {
+	b.late = append(b.late, screen)
+	time.AfterFunc(b.echo, func() { // timers of one moment fire in any order
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.show(screen)
+		b.show(b.late[0])
+		b.late = b.late[1:]
 	})
 }
 
