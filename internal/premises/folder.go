@@ -220,9 +220,46 @@ func CheckPrivate(dir string, info fs.FileInfo) error {
 	case !info.IsDir():
 		return fmt.Errorf("%w: %s is not a folder", client.ErrForbidden, dir)
 	case ok && int(owner.Uid) != os.Getuid():
-		return fmt.Errorf("%w: %s belongs to user %d", client.ErrForbidden, dir, owner.Uid)
+		return fmt.Errorf("%w: %s belongs to user %d; remove it, or give it to this user with: chown -R %d %s", client.ErrForbidden, dir, owner.Uid, os.Getuid(), dir)
 	case info.Mode().Perm()&0o077 != 0:
 		return fmt.Errorf("%w: others may enter %s (mode %04o); cure it with: chmod 700 %s", client.ErrForbidden, dir, info.Mode().Perm(), dir)
 	}
 	return nil
+}
+
+// checkState refuses a state folder, or a database in it, that another user could read or
+// replace.
+func checkState(root string) error {
+	dir := filepath.Join(root, StateFolder)
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("cannot look at the city's folder: %w", err)
+	}
+	if err := CheckPrivate(dir, ownGroup{info}); err != nil {
+		return err
+	}
+	file := filepath.Join(dir, StoreFile)
+	info, err = os.Lstat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot look at the city's database: %w", err)
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Getuid() {
+		return fmt.Errorf("%w: %s belongs to user %d; give it to this user with: chown %d %s", client.ErrForbidden, file, owner.Uid, os.Getuid(), file)
+	}
+	return nil
+}
+
+// ownGroup is a folder without the permissions of its group if that is the process's own: a
+// Kubernetes volume with an fsGroup has them.
+type ownGroup struct{ fs.FileInfo }
+
+func (o ownGroup) Mode() fs.FileMode {
+	mode := o.FileInfo.Mode()
+	if owner, ok := o.Sys().(*syscall.Stat_t); ok && int(owner.Gid) == os.Getegid() {
+		mode &^= 0o070
+	}
+	return mode
 }

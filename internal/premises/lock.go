@@ -24,6 +24,9 @@ func Lock(ctx context.Context, root string, pid int) (release func() error, err 
 	if err := os.MkdirAll(filepath.Join(root, StateFolder), Private); err != nil {
 		return nil, fmt.Errorf("cannot make the city's folder: %w", err)
 	}
+	if err := checkState(root); err != nil {
+		return nil, err
+	}
 	return hold(ctx, root, pid, lockPatience, "; gc controller stop ends it")
 }
 
