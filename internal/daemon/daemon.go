@@ -38,6 +38,9 @@ type Daemon struct {
 	env        environment
 	watchEvery time.Duration
 	finder     *program.Finder // of the programs of agents
+	// shortLived is set for a city that ends with this process: its sockets need not survive
+	// a logout, and leave nothing in the user's state folder.
+	shortLived bool
 }
 
 var _ cli.Daemon = (*Daemon)(nil)

@@ -43,10 +43,12 @@ func (x *examination) answers() {
 		x.problem("answer", "cannot make a folder for the trial: "+err.Error(), "make "+x.home()+" writable")
 		return
 	}
+	temporary := *x.Daemon
+	temporary.shortLived = true
 	err = trial.Ask(x.ctx, trial.City{
 		Root: dir, TOML: text, Agents: names, Patience: answerLimit, Version: x.opts.Version,
 		Run: func(ctx context.Context, root string, ready func()) error {
-			return x.RunController(ctx, root, cli.ControllerOptions{Version: x.opts.Version, Ready: ready})
+			return temporary.RunController(ctx, root, cli.ControllerOptions{Version: x.opts.Version, Ready: ready})
 		},
 	}, x.answer)
 	switch {

@@ -258,6 +258,14 @@ func jitter(d time.Duration) time.Duration {
 	return d + time.Duration(mathrand.Int64N(int64(d)/5+1)) //nolint:gosec // no secret
 }
 
+// socketBases returns the folders in which the sockets of the city's sessions may be.
+func (d *Daemon) socketBases() []string {
+	if d.shortLived {
+		return []string{d.env.get(runtimeBase)}
+	}
+	return d.env.socketBases()
+}
+
 // open opens a provider over the city's sessions.
 func (d *Daemon) open(root, selection string, logger *slog.Logger) (runtime.Provider, error) {
 	return d.openFor(d.section(root), root, selection, "", logger)
@@ -265,7 +273,7 @@ func (d *Daemon) open(root, selection string, logger *slog.Logger) (runtime.Prov
 
 // openFor opens a provider whose far agents reach the worker API behind a socket.
 func (d *Daemon) openFor(city *config.City, root, selection, worker string, logger *slog.Logger) (runtime.Provider, error) {
-	dir, err := premises.RuntimeDir(root, d.env.socketBases()...)
+	dir, err := premises.RuntimeDir(root, d.socketBases()...)
 	if err != nil {
 		return nil, err
 	}

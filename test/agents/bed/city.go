@@ -132,7 +132,7 @@ func Open(tb testing.TB, provider string, members ...Member) *City {
 	for _, f := range found {
 		path = append(path, f.Bin)
 	}
-	c.env = []string{"PATH=" + strings.Join(path, ":") + ":/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(dir, "nobody"), "LANG=C.UTF-8"}
+	c.env = []string{"PATH=" + strings.Join(path, ":") + ":/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(dir, "nobody"), "XDG_STATE_HOME=" + filepath.Join(dir, "state"), "LANG=C.UTF-8"}
 	if err := c.write(provider, members); err != nil {
 		tb.Fatal(err)
 	}
