@@ -213,10 +213,10 @@ func (h *host) end(cmd *exec.Cmd, ended <-chan error) {
 	wait := time.NewTimer(clientGrace)
 	defer wait.Stop()
 	select {
-	case <-ended:
+	case <-ended: //nolint:errcheck // how it ended does not matter
 	case <-wait.C:
 		_ = cmd.Process.Kill() // gone is what we want
-		<-ended
+		<-ended                //nolint:errcheck // how it ended does not matter
 	}
 }
 

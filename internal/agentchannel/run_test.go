@@ -248,7 +248,7 @@ type agent struct {
 // begin runs the channel with a city. It has ended at the end of the test.
 func begin(t *testing.T, args []string, env ...string) *agent {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "ch") // short: it has sockets
+	dir, err := os.MkdirTemp("", "ch") //nolint:usetesting // short: it has sockets
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,95 +73,127 @@ func answerOf[T any](c leakyCity) (T, error) {
 }
 
 func (c leakyCity) Status(context.Context) (client.Status, error) { return answerOf[client.Status](c) }
-func (c leakyCity) Plan(context.Context) (client.Plan, error)     { return answerOf[client.Plan](c) }
+
+func (c leakyCity) Plan(context.Context) (client.Plan, error) { return answerOf[client.Plan](c) }
+
 func (c leakyCity) Session(context.Context, string) (client.Session, error) {
 	return answerOf[client.Session](c)
 }
+
 func (c leakyCity) Config(context.Context) (client.Config, error) { return answerOf[client.Config](c) }
+
 func (c leakyCity) Providers(context.Context) ([]client.Provider, error) {
 	return answerOf[[]client.Provider](c)
 }
+
 func (c leakyCity) Explain(context.Context, string) (client.Explanation, error) {
 	return answerOf[client.Explanation](c)
 }
+
 func (c leakyCity) Peek(context.Context, string, int) (client.Output, error) {
 	return answerOf[client.Output](c)
 }
+
 func (c leakyCity) Interrupt(context.Context, string, client.LifecycleRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) Keys(context.Context, string, client.KeysRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) ClearInput(context.Context, string, client.LifecycleRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) RetryPrompt(context.Context, string, client.RetryRequest) (client.Receipt, error) {
 	return answerOf[client.Receipt](c)
 }
+
 func (c leakyCity) Copy(context.Context, string, client.CopyRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) Kill(context.Context, string, client.LifecycleRequest) (client.StopResult, error) {
 	return answerOf[client.StopResult](c)
 }
+
 func (c leakyCity) Wake(context.Context, string, client.LifecycleRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) Sleep(context.Context, string, client.LifecycleRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) Suspend(context.Context, string, client.LifecycleRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) Resume(context.Context, string, client.LifecycleRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) Reset(context.Context, string, client.LifecycleRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) Drain(context.Context, string, client.LifecycleRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) DrainState(context.Context, string) (client.Drain, error) {
 	return answerOf[client.Drain](c)
 }
+
 func (c leakyCity) DrainAck(context.Context, string, client.LifecycleRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) RequestRestart(context.Context, string, client.LifecycleRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) Nudge(context.Context, string, client.NudgeRequest) (client.Receipt, error) {
 	return answerOf[client.Receipt](c)
 }
+
 func (c leakyCity) Queue(context.Context, string, client.Which) ([]client.Receipt, error) {
 	return answerOf[[]client.Receipt](c)
 }
+
 func (c leakyCity) Receipt(context.Context, string, string) (client.Receipt, error) {
 	return answerOf[client.Receipt](c)
 }
+
 func (c leakyCity) EditPrompt(context.Context, string, client.EditRequest) (client.Receipt, error) {
 	return answerOf[client.Receipt](c)
 }
+
 func (c leakyCity) CancelPrompt(context.Context, string) (client.Receipt, error) {
 	return answerOf[client.Receipt](c)
 }
+
 func (c leakyCity) Pending(context.Context, string, client.Which) ([]client.Pending, error) {
 	return answerOf[[]client.Pending](c)
 }
+
 func (c leakyCity) Respond(context.Context, string, client.RespondRequest) (client.Pending, error) {
 	return answerOf[client.Pending](c)
 }
+
 func (c leakyCity) Await(context.Context, client.WaitRequest) (client.Wait, error) {
 	return answerOf[client.Wait](c)
 }
+
 func (c leakyCity) AddWait(context.Context, client.WaitRequest) (client.Wait, error) {
 	return answerOf[client.Wait](c)
 }
+
 func (c leakyCity) Waits(context.Context, client.Which) ([]client.Wait, error) {
 	return answerOf[[]client.Wait](c)
 }
+
 func (c leakyCity) CancelWait(context.Context, string) (client.Wait, error) {
 	return answerOf[client.Wait](c)
 }
@@ -169,24 +201,31 @@ func (c leakyCity) Reload(context.Context) (client.Done, error) { return answerO
 func (c leakyCity) Restart(context.Context, client.RestartRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) Apply(context.Context, client.ApplyRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) StopCity(context.Context) (client.Census, error) {
 	return answerOf[client.Census](c)
 }
+
 func (c leakyCity) StopController(context.Context) (client.Done, error) {
 	return answerOf[client.Done](c)
 }
+
 func (c leakyCity) Preview(context.Context, client.PreviewRequest) (client.Plan, error) {
 	return answerOf[client.Plan](c)
 }
+
 func (c leakyCity) Usage(context.Context, client.UsageRequest) (client.Usage, error) {
 	return answerOf[client.Usage](c)
 }
+
 func (c leakyCity) Budgets(context.Context) ([]client.Budget, error) {
 	return answerOf[[]client.Budget](c)
 }
+
 func (c leakyCity) LiftBudget(context.Context, string, client.LiftRequest) (client.Done, error) {
 	return answerOf[client.Done](c)
 }

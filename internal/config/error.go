@@ -189,12 +189,12 @@ func printable(line []byte) string {
 	}, string(line))
 }
 
-// originAt returns the origin of source[offset:offset+length].
-func originAt(file string, source []byte, offset, length int) Origin {
+// originAt returns the origin of the byte at source[offset].
+func originAt(file string, source []byte, offset int) Origin {
 	offset = min(max(offset, 0), len(source))
 	start := bytes.LastIndexByte(source[:offset], '\n') + 1
 	return Origin{
-		File: file, Line: 1 + bytes.Count(source[:start], []byte("\n")), Column: columnAt(source, start, offset), offset: offset, length: length,
+		File: file, Line: 1 + bytes.Count(source[:start], []byte("\n")), Column: columnAt(source, start, offset), offset: offset, length: 1,
 	}
 }
 

@@ -143,7 +143,7 @@ func ErrorIn(file string, source []byte, line, column int) *Error {
 	if line < 1 {
 		return &Error{File: file}
 	}
-	e := place(source, originAt(file, source, offsetOf(source, line, column), 1))
+	e := place(source, originAt(file, source, offsetOf(source, line, column)))
 	e.File = file
 	return &e
 }

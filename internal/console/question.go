@@ -277,7 +277,7 @@ func (q question) interaction() *runtime.PendingInteraction {
 // harmless returns the option by which a known dialog lets the program go on, if the dialog
 // is of a kind that grants nothing.
 func (d *Dialog) harmless() (label string, ok bool) {
-	switch d.Kind { //nolint:exhaustive // the others grant something, or lead to a log-in
+	switch d.Kind {
 	case agentcli.DialogTheme, agentcli.DialogNotice, agentcli.DialogResume, agentcli.DialogModel, agentcli.DialogLimit:
 	default:
 		return "", false

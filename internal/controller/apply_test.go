@@ -110,7 +110,12 @@ func TestAnAgentOfUnknownActivityIsStoppedByAnAnswerOnly(t *testing.T) {
 		done := make(chan error, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { done <- desk.Run(ctx) }()
-		defer func() { cancel(); <-done }()
+		defer func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Errorf("the questions ended with %v", err)
+			}
+		}()
 		w.edit(func(d *plan.Desired) { d.Sessions = d.Sessions[1:] })
 		if err := w.reload(); err != nil {
 			t.Fatal(err)

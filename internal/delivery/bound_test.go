@@ -17,7 +17,7 @@ func TestADeliveryEndsWithinItsBound(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.edit("a", func(a *agent) {
 			a.undecided = 1_000_000
-			a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+			a.deliver = func(_ context.Context, a *agent, _ string) (runtime.Outcome, error) {
 				a.deliver = nil
 				return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, nil
 			}
@@ -129,7 +129,7 @@ func TestANewControllerDoesNotWaitForEver(t *testing.T) {
 // reason. Of an agent that stopped in a turn it is not said that no turn was seen.
 func TestAnAbortedTurnDoesNotConsume(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		taken := func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+		taken := func(_ context.Context, _ *agent, _ string) (runtime.Outcome, error) {
 			return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied"}, nil
 		}
 		busy := func(a *agent) {

@@ -82,8 +82,9 @@ func notCancelled(r prompt.Receipt) error {
 		return fmt.Errorf("%w: %s has accepted the prompt %s (%s), gc cannot take it back; to end its turn: gc interrupt %s", client.ErrRefused, r.Agent, r.ID, r.State, r.Agent)
 	case prompt.Unconfirmed:
 		return fmt.Errorf("%w: the delivery of the prompt %s has ended as unconfirmed: the agent may have got it; look with: gc peek %s", client.ErrRefused, r.ID, r.Agent)
+	default:
+		return fmt.Errorf("%w: the prompt %s is %s already", client.ErrRefused, r.ID, r.State)
 	}
-	return fmt.Errorf("%w: the prompt %s is %s already", client.ErrRefused, r.ID, r.State)
 }
 
 // abortCancelled ends the attempt under way if its prompt was cancelled: its driver then

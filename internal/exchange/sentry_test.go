@@ -196,7 +196,7 @@ func TestAToolThatRanWhileItsQuestionWasOpenIsABypass(t *testing.T) {
 	w := clientOf(r.start("a", "one"))
 	decisions := make(chan worker.Decision, 1)
 	go func() {
-		d, _ := w.Authorize(r.within(), worker.Call{ID: "call-1", Tool: "Bash"}) //nolint:errcheck // no decision is no permission
+		d, _ := w.Authorize(r.within(), worker.Call{ID: "call-1", Tool: "Bash"})
 		decisions <- d
 	}()
 	r.eventually("the question is open", func() bool { return r.pending() != nil })

@@ -300,13 +300,13 @@ var wordSteps = []wordStep{
 	{"xargs words", func(g *generator, w []string) string {
 		return fmt.Sprintf("echo %s | xargs %s", g.quote(strings.Join(w[1:], " ")), w[0])
 	}},
-	{"xargs program", func(g *generator, w []string) string {
+	{"xargs program", func(_ *generator, w []string) string {
 		return fmt.Sprintf("printf '%%s\\n' %s | xargs env", strings.Join(w, " "))
 	}},
-	{"xargs with NUL", func(g *generator, w []string) string {
+	{"xargs with NUL", func(_ *generator, w []string) string {
 		return fmt.Sprintf("printf '%%s\\0' %s | xargs -0 %s", strings.Join(w[1:], " "), w[0])
 	}},
-	{"xargs -I", func(g *generator, w []string) string {
+	{"xargs -I", func(_ *generator, w []string) string {
 		return fmt.Sprintf("echo %s | xargs -I%% %s %% %s", w[1], w[0], strings.Join(w[2:], " "))
 	}},
 	{"read", func(g *generator, w []string) string {
@@ -357,55 +357,55 @@ var wordSteps = []wordStep{
 		a := g.name()
 		return fmt.Sprintf(`for %s in %s; do %s $%s %s; done`, a, w[1], w[0], a, strings.Join(w[2:], " "))
 	}},
-	{"pattern for a program", func(g *generator, w []string) string {
+	{"pattern for a program", func(_ *generator, w []string) string {
 		return fmt.Sprintf(`"$STAND"/%s? %s`, w[0][:len(w[0])-1], strings.Join(w[1:], " "))
 	}},
-	{"path of a program", func(g *generator, w []string) string {
+	{"path of a program", func(_ *generator, w []string) string {
 		return fmt.Sprintf(`"$STAND"/%s %s`, w[0], strings.Join(w[1:], " "))
 	}},
-	{"path found", func(g *generator, w []string) string {
+	{"path found", func(_ *generator, w []string) string {
 		return fmt.Sprintf(`"$(command -v %s)" %s`, w[0], strings.Join(w[1:], " "))
 	}},
-	{"path by type", func(g *generator, w []string) string {
+	{"path by type", func(_ *generator, w []string) string {
 		return fmt.Sprintf("`type -P %s` %s", w[0], strings.Join(w[1:], " "))
 	}},
 	{"hash", func(g *generator, w []string) string {
 		a := g.name()
 		return fmt.Sprintf(`hash -p "$STAND/%s" %s; %s %s`, w[0], w[0], w[0], strings.Join(w[1:], " ")) + "; : " + a
 	}},
-	{"braces", func(g *generator, w []string) string { return "{" + strings.Join(w, ",") + "}" }},
-	{"braces around the rest", func(g *generator, w []string) string {
+	{"braces", func(_ *generator, w []string) string { return "{" + strings.Join(w, ",") + "}" }},
+	{"braces around the rest", func(_ *generator, w []string) string {
 		return w[0] + " {" + strings.Join(append(slices.Clone(w[1:]), ""), ",") + "}"
 	}},
 	{"find -exec", func(g *generator, w []string) string { return `find . -maxdepth 0 -exec ` + g.spelled(w) + ` \;` }},
 	{"find -execdir", func(g *generator, w []string) string { return `find . -maxdepth 0 -execdir ` + g.spelled(w) + ` ';'` }},
-	{"find -ok", func(g *generator, w []string) string {
+	{"find -ok", func(_ *generator, w []string) string {
 		return `echo y | find . -maxdepth 0 -ok ` + strings.Join(w, " ") + ` \;`
 	}},
-	{"env -S", func(g *generator, w []string) string { return `env -S ` + single(strings.Join(w, `\_`)) }},
-	{"env -S, the rest outside", func(g *generator, w []string) string {
+	{"env -S", func(_ *generator, w []string) string { return `env -S ` + single(strings.Join(w, `\_`)) }},
+	{"env -S, the rest outside", func(_ *generator, w []string) string {
 		return `env -S ` + single(w[0]+`\t`+w[1]) + " " + strings.Join(w[2:], " ")
 	}},
-	{"env -S in a cluster", func(g *generator, w []string) string {
+	{"env -S in a cluster", func(_ *generator, w []string) string {
 		return `env -vS` + single("A=b "+strings.Join(w, ` `))
 	}},
-	{"env --split-string", func(g *generator, w []string) string {
+	{"env --split-string", func(_ *generator, w []string) string {
 		return `env --split-string=` + single(`"`+strings.Join(w, `" "`)+`"`)
 	}},
-	{"env with a variable in -S", func(g *generator, w []string) string {
+	{"env with a variable in -S", func(_ *generator, w []string) string {
 		return `P=` + w[0] + ` env -S ` + single("${P} "+strings.Join(w[1:], " "))
 	}},
-	{"start-stop-daemon", func(g *generator, w []string) string {
+	{"start-stop-daemon", func(_ *generator, w []string) string {
 		return fmt.Sprintf(`/usr/sbin/start-stop-daemon -S -x "$STAND/%s" -- %s`, w[0], strings.Join(w[1:], " "))
 	}},
-	{"jobs -x", func(g *generator, w []string) string { return "jobs -x " + strings.Join(w, " ") }},
-	{"python list", func(g *generator, w []string) string {
+	{"jobs -x", func(_ *generator, w []string) string { return "jobs -x " + strings.Join(w, " ") }},
+	{"python list", func(_ *generator, w []string) string {
 		return "/usr/bin/python3 -c " + single("import subprocess; subprocess.call([\""+strings.Join(w, `","`)+"\"])")
 	}},
-	{"perl list", func(g *generator, w []string) string {
+	{"perl list", func(_ *generator, w []string) string {
 		return "perl -e " + single("exec qw("+strings.Join(w, " ")+")")
 	}},
-	{"awk -v", func(g *generator, w []string) string {
+	{"awk -v", func(_ *generator, w []string) string {
 		return fmt.Sprintf("awk -v c=%s 'BEGIN{system(c)}'", single(strings.Join(w, " ")))
 	}},
 	{"shell with words", func(g *generator, w []string) string {
@@ -414,7 +414,7 @@ var wordSteps = []wordStep{
 	{"shell with $0", func(g *generator, w []string) string {
 		return fmt.Sprintf(`sh -c '$0 "$@"' %s`, g.spelled(w))
 	}},
-	{"make arguments", func(g *generator, w []string) string {
+	{"make arguments", func(_ *generator, w []string) string {
 		return fmt.Sprintf(`make -s --eval='x:;@$(P) %s' P=%s x`, strings.Join(w[1:], " "), w[0])
 	}},
 }
@@ -488,49 +488,49 @@ var scriptSteps = []scriptStep{
 	}},
 	{name: "parameter @P", make: func(g *generator, s string) string { return "pp=" + g.quote("$("+s+"\n)") + "; : \"${pp@P}\"" }},
 	{name: "index evaluated", make: func(g *generator, s string) string { return "xi=" + g.quote("a[$("+s+"\n)0]") + "; : $((xi))" }},
-	{name: "index in declare", make: func(g *generator, s string) string { return "declare " + single("a[$("+s+"\n)0]=1") }},
-	{name: "index in ${x:}", make: func(g *generator, s string) string { return "x=y; echo ${x:" + single("a[$("+s+"\n)0]") + "}" }},
-	{name: "index in ${a[]}", make: func(g *generator, s string) string { return "a=(1); echo ${a[" + single("b[$("+s+"\n)0]") + "]}" }},
-	{name: "index assigned", make: func(g *generator, s string) string { return "a[" + single("b[$("+s+"\n)0]") + "]=1" }},
-	{name: "index in test -v", make: func(g *generator, s string) string { return "test -v " + single("a[$("+s+"\n)0]") }},
-	{name: "index in printf -v", make: func(g *generator, s string) string { return "printf -v " + single("a[$("+s+"\n)0]") + " x" }},
-	{name: "index in read", make: func(g *generator, s string) string { return "read " + single("a[$("+s+"\n)0]") + " <<< x" }},
-	{name: "index in unset", make: func(g *generator, s string) string { return "a=(1); unset " + single("a[$("+s+"\n)0]") }},
-	{name: "index in let", make: func(g *generator, s string) string { return "let " + single("a[$("+s+"\n)0]") }},
-	{name: "index in -eq", make: func(g *generator, s string) string { return "[[ " + single("a[$("+s+"\n)0]") + " -eq 0 ]]" }},
-	{name: "integer variable", make: func(g *generator, s string) string { return "declare -i iv; iv=" + single("a[$("+s+"\n)0]") }},
-	{name: "alias", make: func(g *generator, s string) string {
+	{name: "index in declare", make: func(_ *generator, s string) string { return "declare " + single("a[$("+s+"\n)0]=1") }},
+	{name: "index in ${x:}", make: func(_ *generator, s string) string { return "x=y; echo ${x:" + single("a[$("+s+"\n)0]") + "}" }},
+	{name: "index in ${a[]}", make: func(_ *generator, s string) string { return "a=(1); echo ${a[" + single("b[$("+s+"\n)0]") + "]}" }},
+	{name: "index assigned", make: func(_ *generator, s string) string { return "a[" + single("b[$("+s+"\n)0]") + "]=1" }},
+	{name: "index in test -v", make: func(_ *generator, s string) string { return "test -v " + single("a[$("+s+"\n)0]") }},
+	{name: "index in printf -v", make: func(_ *generator, s string) string { return "printf -v " + single("a[$("+s+"\n)0]") + " x" }},
+	{name: "index in read", make: func(_ *generator, s string) string { return "read " + single("a[$("+s+"\n)0]") + " <<< x" }},
+	{name: "index in unset", make: func(_ *generator, s string) string { return "a=(1); unset " + single("a[$("+s+"\n)0]") }},
+	{name: "index in let", make: func(_ *generator, s string) string { return "let " + single("a[$("+s+"\n)0]") }},
+	{name: "index in -eq", make: func(_ *generator, s string) string { return "[[ " + single("a[$("+s+"\n)0]") + " -eq 0 ]]" }},
+	{name: "integer variable", make: func(_ *generator, s string) string { return "declare -i iv; iv=" + single("a[$("+s+"\n)0]") }},
+	{name: "alias", make: func(_ *generator, s string) string {
 		return "shopt -s expand_aliases\nalias al=" + single("eval "+single(s)) + "\nal"
 	}},
-	{name: "BASH_ALIASES", make: func(g *generator, s string) string {
+	{name: "BASH_ALIASES", make: func(_ *generator, s string) string {
 		return "shopt -s expand_aliases\nBASH_ALIASES[al]=" + single("eval "+single(s)) + "\nal"
 	}},
 	{name: "base64", make: func(g *generator, s string) string {
 		return "echo " + base64.StdEncoding.EncodeToString([]byte(s)) + " | base64 -d | " + pick(g, []string{"sh", "bash", "bash -s", "env sh", "nice sh", "(bash)", "{ bash; }", "command sh", "xargs -0 bash -c", "bash /dev/stdin", "tee >(bash) >/dev/null"})
 	}},
-	{name: "base64 in eval", make: func(g *generator, s string) string {
+	{name: "base64 in eval", make: func(_ *generator, s string) string {
 		return "eval \"$(base64 -d <<< " + base64.StdEncoding.EncodeToString([]byte(s)) + ")\""
 	}},
 	{name: "hexadecimal", make: func(g *generator, s string) string {
 		return "xxd -r -p <<< " + hex.EncodeToString([]byte(s)) + " | " + pick(g, []string{"sh", "bash", "source /dev/stdin", "while IFS= read -r l; do eval \"$l\"; done"})
 	}},
-	{name: "octal by printf", make: func(g *generator, s string) string { return "printf '" + octal(s) + "' | bash" }},
-	{name: "octal in a variable", make: func(g *generator, s string) string { return "ov=" + ansi(s, `\%03o`) + "; eval \"$ov\"" }},
-	{name: "echo -e", make: func(g *generator, s string) string { return "echo -e " + single(octalEcho(s)) + " | bash" }},
-	{name: "hexadecimal to eval", make: func(g *generator, s string) string { return "eval " + ansi(s, `\x%02x`) }},
-	{name: "rev", alone: true, make: func(g *generator, s string) string {
+	{name: "octal by printf", make: func(_ *generator, s string) string { return "printf '" + octal(s) + "' | bash" }},
+	{name: "octal in a variable", make: func(_ *generator, s string) string { return "ov=" + ansi(s, `\%03o`) + "; eval \"$ov\"" }},
+	{name: "echo -e", make: func(_ *generator, s string) string { return "echo -e " + single(octalEcho(s)) + " | bash" }},
+	{name: "hexadecimal to eval", make: func(_ *generator, s string) string { return "eval " + ansi(s, `\x%02x`) }},
+	{name: "rev", alone: true, make: func(_ *generator, s string) string {
 		if strings.Contains(s, "\n") {
 			return "bash -c " + single(s)
 		}
 		return "rev <<< " + single(reversed(s)) + " | bash"
 	}},
-	{name: "rot13", make: func(g *generator, s string) string {
+	{name: "rot13", make: func(_ *generator, s string) string {
 		return "tr A-Za-z N-ZA-Mn-za-m <<< " + single(rot13(s)) + " | bash"
 	}},
-	{name: "awk -f", make: func(g *generator, s string) string {
+	{name: "awk -f", make: func(_ *generator, s string) string {
 		return "awk -f <(echo " + single("BEGIN{system("+plainC(s)+")}") + ")"
 	}},
-	{name: "sed e from a process substitution", make: func(g *generator, s string) string {
+	{name: "sed e from a process substitution", make: func(_ *generator, s string) string {
 		return "sed -n -f <(printf '%s\\n' " + single("1e bash -c "+oneLineQuote(s)) + ") <<< x"
 	}},
 	{name: "sed e in a block", make: func(g *generator, s string) string {
@@ -545,20 +545,20 @@ var scriptSteps = []scriptStep{
 	{name: "make --eval", make: func(g *generator, s string) string {
 		return "make -s " + pick(g, []string{"--eval=", "--eval ", "-E", "--ev="}) + single("x:;"+pick(g, []string{"", "@", "-", "+", "@-+"})+strings.ReplaceAll("bash -c "+oneLineQuote(s), "$", "$$")) + " x"
 	}},
-	{name: "make $(shell)", make: func(g *generator, s string) string {
+	{name: "make $(shell)", make: func(_ *generator, s string) string {
 		return "make -s --eval=" + single("y:=$(shell "+strings.ReplaceAll("bash -c "+oneLineQuote(s), "$", "$$")+")") + " --eval='x:;@:' x"
 	}},
 	{name: "ed", make: func(g *generator, s string) string {
 		return "printf '%s\\n' " + single("!bash -c "+oneLineQuote(s)) + " q | " + pick(g, []string{"ed -s", "ed", "ed -s /dev/null"})
 	}},
-	{name: "ed by here-string", make: func(g *generator, s string) string { return "ed -s <<< " + single("!bash -c "+oneLineQuote(s)) }},
-	{name: "vim", make: func(g *generator, s string) string {
+	{name: "ed by here-string", make: func(_ *generator, s string) string { return "ed -s <<< " + single("!bash -c "+oneLineQuote(s)) }},
+	{name: "vim", make: func(_ *generator, s string) string {
 		return "vim -Nu NONE -es " + single("+!bash -c "+strings.NewReplacer("!", `\!`, "%", `\%`, "#", `\#`).Replace(oneLineQuote(s))) + " +q"
 	}},
-	{name: "gdb", make: func(g *generator, s string) string {
+	{name: "gdb", make: func(_ *generator, s string) string {
 		return "gdb -nx -batch -ex " + single("shell bash -c "+oneLineQuote(s))
 	}},
-	{name: "sqlite3", make: func(g *generator, s string) string {
+	{name: "sqlite3", make: func(_ *generator, s string) string {
 		return "sqlite3 :memory: " + single(".shell \"bash -c "+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(oneLineQuote(s))+`"`)
 	}},
 	escaped("awk system", "awk ", "BEGIN{system(%)}", plainC), escaped("awk getline", "awk ", "BEGIN{% | getline}", plainC), escaped("awk print", "awk ", "BEGIN{print \"\" | %}", plainC), escaped("perl system", "perl -e ", "system(%)", c), escaped("perl backticks", "perl -e ", "my $x = %; print `$x`", c),

@@ -32,7 +32,7 @@ func TestStoredAccountIsTheSame(t *testing.T) {
 				in := rapid.SampledFrom([]Input{Keys, Text, Enter, Seen, Probe, Clear}).Draw(t, "input")
 				same("send", fmt.Sprint(stored.Send(in)), fmt.Sprint(kept.Send(in)))
 			},
-			"touch": func(t *rapid.T) {
+			"touch": func(*rapid.T) {
 				same("undo", string(stored.Touch()), string(kept.Touch()))
 			},
 			"settle": func(t *rapid.T) {

@@ -36,8 +36,7 @@ func (b *box) Claim(ctx context.Context) error {
 		}
 	}
 	b.claim = claim
-	var unreachable *shim.UnreachableError
-	if errors.As(err, &unreachable) {
+	if _, ok := errors.AsType[*shim.UnreachableError](err); ok {
 		return &translated{sentinel: runtime.ErrSessionExists, err: err}
 	}
 	return translate(err)

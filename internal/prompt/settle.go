@@ -117,8 +117,9 @@ func (r Receipt) Cancelled(at time.Time) (Receipt, error) {
 	case Unconfirmed:
 		r.Reason = strings.TrimSuffix("cancelled by its sender during its delivery; the agent may have got it: "+r.Reason, ": ")
 		return r.Note(at, r.Reason), nil
+	default:
+		return r, nil
 	}
-	return r, nil
 }
 
 func (r Receipt) end(to State, at time.Time, evidence, detail string) (Receipt, error) {

@@ -53,6 +53,7 @@ func (r *Receipt) fresh(s Sight) time.Time {
 		if s.rereadAtRest() {
 			return later(s.TookOver, s.Since).Add(resting)
 		}
+	default:
 	}
 	return s.TookOver.Add(takeoverBound)
 }
@@ -67,8 +68,9 @@ func (s Sight) Rests(now time.Time) bool {
 	switch s.Activity {
 	case runtime.ActivityIdle, runtime.ActivityReady, runtime.ActivityBackground:
 		return s.rereadAtRest() && !now.Before(later(s.TookOver, s.Since).Add(resting))
+	default:
+		return false
 	}
-	return false
 }
 
 // edgeBound is how long at most an urgent prompt waits for the beginning of a turn.

@@ -17,7 +17,7 @@ func agent(t *testing.T, env ...string) int {
 	t.Helper()
 	cmd := exec.Command("/usr/bin/setsid", "--fork", "/bin/sh", "-c", `echo $$ > "$PIDFILE.new" && mv "$PIDFILE.new" "$PIDFILE"; exec sleep 1000`)
 	file := filepath.Join(t.TempDir(), "pid")
-	cmd.Env = append(env, "PATH=/usr/bin:/bin", "PIDFILE="+file)
+	cmd.Env = append([]string{"PATH=/usr/bin:/bin", "PIDFILE=" + file}, env...)
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}

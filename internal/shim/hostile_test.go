@@ -310,10 +310,8 @@ func TestFolderRemovedUnderneath(t *testing.T) {
 			t.Fatal(err)
 		}
 		waitFor(t, "the files of "+name, func() bool {
-			for _, path := range []string{dir.Lock(), dir.Sock(), dir.Instance(), dir.Record(), dir.Input()} {
-				if folder.Gone(path) {
-					return false
-				}
+			if slices.ContainsFunc([]string{dir.Lock(), dir.Sock(), dir.Instance(), dir.Record(), dir.Input()}, folder.Gone) {
+				return false
 			}
 			held, err := dir.Held()
 			return held && err == nil

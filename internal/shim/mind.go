@@ -58,7 +58,7 @@ func (h *host) mind(ctx context.Context, asked <-chan os.Signal) {
 func (h *host) restore() error {
 	give, err := h.take(h.ctx) // nobody starts or stops the agent meanwhile
 	if err != nil {
-		return nil //nolint:nilerr // the session stops: its folder is removed
+		return nil // the session stops: its folder is removed
 	}
 	defer give()
 	if !folder.SameFile(h.lock, h.dir.Lock()) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -117,7 +118,7 @@ const (
 
 // Write writes p without control sequences.
 func (s *Stripper) Write(p []byte) (int, error) {
-	text := append(s.begun, p...)
+	text := slices.Concat(s.begun, p)
 	s.begun = nil
 	kept := make([]byte, 0, len(text))
 	for len(text) > 0 {

@@ -164,7 +164,7 @@ func (b *box) write(keys []byte, by int) {
 func (b *box) read() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.unread) > 0 && !b.still && !b.exited && !(b.busy && b.turnHides) {
+	for len(b.unread) > 0 && !b.still && !b.exited && (!b.busy || !b.turnHides) {
 		p := b.unread[0]
 		b.unread = b.unread[1:]
 		b.take(string(p.keys), p.by)
@@ -555,6 +555,7 @@ func (l *boxLease) Type(_ context.Context, in journal.Input, p []byte) error {
 			l.box.fault("a mark was typed again although one was not seen")
 			l.box.mu.Unlock()
 		}
+	default:
 	}
 	if l.spoil != nil {
 		p = l.spoil(l, in, p)

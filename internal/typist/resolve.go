@@ -267,8 +267,9 @@ func unrested(wait runtime.RefusalReason) resolution {
 		return resolution{Wait: wait, Why: "a dialog is up"}
 	case runtime.RefusedTyping:
 		return resolution{Wait: wait, Why: typing}
+	default:
+		return resolution{Wait: wait, Why: unread}
 	}
-	return resolution{Wait: wait, Why: unread}
 }
 
 // read resolves a box into which nobody else has put anything, of a program that is known to

@@ -145,7 +145,7 @@ func (r Record) Give(instance string, c worker.Context, at time.Time, alive func
 // Send is Give for sections that somebody else asks the city to give. One goes again when its content has
 // changed, and in the modes compact and resume, which say that the conversation may have lost it.
 // skipped says by type why a section is not sent.
-func (r Record) Send(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next Record, orders []Order, skipped map[string]string, err error) {
+func (r Record) Send(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next Record, orders []Order, skipped map[string]string, err error) { //nolint:revive // the answer has all four
 	return r.give(instance, c, at, alive, func(s worker.Section) string {
 		last, known := r.Versions[s.Type]
 		switch {
@@ -161,7 +161,7 @@ func (r Record) Send(instance string, c worker.Context, at time.Time, alive func
 }
 
 // give is Give and Send; skip says why a section is not sent, empty if it is.
-func (r Record) give(instance string, c worker.Context, at time.Time, alive func(id string) bool, skip func(worker.Section) string) (next Record, orders []Order, skipped map[string]string, err error) {
+func (r Record) give(instance string, c worker.Context, at time.Time, alive func(id string) bool, skip func(worker.Section) string) (next Record, orders []Order, skipped map[string]string, err error) { //nolint:revive // the answer has all four
 	if len(r.Types)+len(c.Sections) > MaxSections {
 		return r, nil, nil, fmt.Errorf("%w: an epoch has at most %d sections", worker.ErrRefused, MaxSections)
 	}
