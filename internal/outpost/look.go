@@ -84,8 +84,12 @@ func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, er
 // TerminateRuntime keeps the contract of runtime.ProcessTableScanner.
 func (p *Provider) TerminateRuntime(r runtime.LiveRuntime) error { return act(p, "terminate", "", r) }
 
-// SupportsTransport keeps the contract of runtime.TransportCapabilityProvider.
+// SupportsTransport keeps the contract of runtime.TransportCapabilityProvider. It waits as long
+// as a change: it cannot answer that it does not know, and the first call over a slow
+// connection sets the far side up.
 func (p *Provider) SupportsTransport(transport string) bool {
-	yes, err := look[bool](p, "supports-transport", "", transport)
+	ctx, cancel := p.link.brief(p.link.opts.Act, usualAct)
+	defer cancel()
+	yes, err := askFor[bool](ctx, p.link, call{"supports-transport", "", transport, lookPause})
 	return yes && err == nil
 }
