@@ -108,7 +108,7 @@ func (h *hook) briefed(ctx context.Context) error {
 }
 
 // newer returns how many of the last claims are for other conversations than the one with
-// the ID: what became of them is not in its transcript.
+// the ID: its transcript does not say what happened to them.
 func newer(claims []claimed, conversation string) int {
 	n := 0
 	for _, c := range slices.Backward(claims) {
