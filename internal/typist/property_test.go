@@ -18,6 +18,7 @@ import (
 	"gascity/internal/console"
 	"gascity/internal/journal"
 	"gascity/runtime"
+	"gascity/test/boxmodel"
 	"gascity/test/terminal"
 )
 
@@ -104,7 +105,7 @@ func (l *boxLease) holdsOther() bool {
 	last := l.book.Account("").Last
 	l.box.mu.Lock()
 	defer l.box.mu.Unlock()
-	return last != nil && len(l.content) > 0 && text(l.content) != string(last.Text)
+	return last != nil && len(l.Content) > 0 && boxmodel.Text(l.Content) != string(last.Text)
 }
 
 func propertyRun(t *testing.T, seed uint64, spoil *spoiler) (faults []string) {
@@ -124,7 +125,7 @@ type play struct {
 	rules  console.Rules
 	spoil  *spoiler
 
-	options boxOptions
+	options boxmodel.Options
 	*instance
 	now atomic.Pointer[instance] // the same, for the person
 
@@ -138,7 +139,7 @@ type play struct {
 
 func newPlay(t *testing.T, seed uint64, spoil *spoiler) *play {
 	random := rand.New(rand.NewPCG(seed, 17))
-	p := &play{t: t, random: random, seed: seed, spoil: spoil, options: randomBox(random)}
+	p := &play{t: t, random: random, seed: seed, spoil: spoil, options: boxmodel.Random(random)}
 	p.rules = boxRules(t, p.options)
 	p.start()
 	return p
@@ -147,18 +148,18 @@ func newPlay(t *testing.T, seed uint64, spoil *spoiler) *play {
 var boxProfiles sync.Map
 
 // boxRules are the rules that fit a box.
-func boxRules(t *testing.T, o boxOptions) console.Rules {
-	if r, ok := boxProfiles.Load(o.style); ok {
+func boxRules(t *testing.T, o boxmodel.Options) console.Rules {
+	if r, ok := boxProfiles.Load(o.Style); ok {
 		return r.(console.Rules)
 	}
-	rules := terminal.Face{Style: o.style}.Rules(t)
-	ghost, err := agentcli.NewPattern("^" + ghosted + "$")
+	rules := terminal.Face{Style: o.Style}.Rules(t)
+	ghost, err := agentcli.NewPattern("^" + boxmodel.Placeholder + "$")
 	if err != nil {
 		t.Fatal(err)
 	}
 	rules.Screen.Composer.Ghosts = append(rules.Screen.Composer.Ghosts, ghost)
 	rules.Screen.Shell, rules.Screen.UnknownCommand = "", nil
-	boxProfiles.Store(o.style, rules)
+	boxProfiles.Store(o.Style, rules)
 	return rules
 }
 
@@ -199,7 +200,7 @@ func (p *play) prompt(n int) string {
 	for range p.random.IntN(4) {
 		text += []string{" ", ""}[p.random.IntN(2)] + pieces[p.random.IntN(len(pieces))]
 	}
-	if p.options.noPaste {
+	if p.options.NoPaste {
 		text = strings.NewReplacer("\n", " ", "\t", " ").Replace(text)
 	}
 	return text
@@ -255,7 +256,7 @@ func (p *play) run() []string {
 		n++
 	}
 	time.Sleep(5 * time.Second)
-	if p.options.removable() && !p.persons {
+	if p.options.Removable() && !p.persons {
 		if !p.box.has(n) {
 			p.fault("the last prompt ended %s and was not consumed; the box holds %q", ended[n], p.box.line())
 		}
@@ -293,14 +294,14 @@ func (b *box) count(n int) (count int) {
 func (b *box) line() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return text(b.content)
+	return boxmodel.Text(b.Content)
 }
 
 // check compares what the deliveries said with what the agent consumed.
 func (p *play) check(ended map[int]string) {
 	p.box.mu.Lock()
 	for _, fault := range p.box.faults {
-		if strings.HasPrefix(fault, ownRisk) && !p.options.removable() {
+		if strings.HasPrefix(fault, ownRisk) && !p.options.Removable() {
 			continue // a person who types behind a text that no key removes does so knowingly
 		}
 		p.faults = append(p.faults, fault)
@@ -408,7 +409,7 @@ func (p *play) deliver(n int, text string, faulty bool) string {
 		case out.Reason == runtime.RefusedContent:
 			return "refused"
 		case out.Reason == runtime.RefusedInputBlocked:
-			if p.options.removable() && !p.persons {
+			if p.options.Removable() && !p.persons {
 				p.fault("blocked although a key removes text: %s", out.Detail)
 			}
 			return "blocked"
@@ -485,7 +486,7 @@ func (p *play) person() {
 			p.key(in, string(key))
 			time.Sleep(time.Duration(20+random.IntN(500)) * time.Millisecond)
 		}
-		if random.IntN(3) == 0 && !b.noBack {
+		if random.IntN(3) == 0 && !b.NoBack {
 			for range words {
 				p.key(in, "\x7f")
 				time.Sleep(50 * time.Millisecond)
@@ -511,8 +512,8 @@ func (b *box) attach(n int) {
 func (b *box) holdsPersons() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, c := range b.content {
-		if c.by == byPerson {
+	for _, c := range b.Content {
+		if c.By == boxmodel.ByPerson {
 			return true
 		}
 	}
@@ -525,12 +526,12 @@ func (p *play) key(in *instance, key string) {
 	in.turn.Lock()
 	defer in.turn.Unlock()
 	if undo := in.book.Touch(); len(undo) > 0 {
-		in.box.write(undo, byNobody)
+		in.box.write(undo, boxmodel.ByNobody)
 	}
 	in.box.mu.Lock()
 	in.box.human = time.Now()
 	in.box.tick()
 	in.box.mu.Unlock()
-	in.box.write([]byte(key), byPerson)
+	in.box.write([]byte(key), boxmodel.ByPerson)
 	p.note("person %q", key)
 }

@@ -1,0 +1,198 @@
+package boxmodel
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Who typed a character. Prompts are counted from 1.
+const (
+	ByNobody = 0 // keys that remove text
+	ByPerson = -1
+	ByMark   = -2
+)
+
+// Char is a character in a box.
+type Char struct {
+	Rune rune
+	By   int // who typed it
+	Fold int // number of the paste that stands for it; 0: it is shown
+}
+
+// Box is the text in an input box. The zero value with Options is an empty box.
+type Box struct {
+	Options
+
+	Content  []Char
+	Pastes   int  // placeholders so far
+	Normal   bool // vim's mode for commands
+	LastText time.Time
+
+	// Submitted is called with what Enter submits, before the box is emptied. Nil: no call.
+	Submitted func(text string, chars []Char)
+	// Removing is called before chars are removed by a key of by. Nil: no call.
+	Removing func(chars []Char, by int)
+}
+
+// Type lets the box read keys that by typed. A bracketed paste must be whole.
+func (b *Box) Type(s string, by int) {
+	for s != "" {
+		if text, ok := strings.CutPrefix(s, "\x1b[200~"); ok {
+			inner, rest, _ := strings.Cut(text, "\x1b[201~")
+			b.insert(inner, by, true)
+			s = rest
+			continue
+		}
+		r := []rune(s)[0]
+		s = s[len(string(r)):]
+		b.key(r, by)
+	}
+}
+
+func (b *Box) key(r rune, by int) {
+	switch {
+	case b.Normal && r == 'i':
+		b.Normal = false
+	case r == '\r':
+		b.enter()
+	case r == '\x1b':
+		b.Normal = b.Vim
+	case b.Normal:
+	case r == '\x7f' && !b.NoBack:
+		b.remove(len(b.Content)-1, by)
+	case r == '\x15' && b.Clears == ClearsAll:
+		b.remove(0, by)
+	case r == '\x15' && b.Clears == ClearsLine:
+		from := len(b.Content)
+		for from > 0 && b.Content[from-1].Rune != '\n' {
+			from--
+		}
+		b.remove(from, by)
+	case r >= ' ' && r != '\x7f' || r == '\n' || r == '\t':
+		b.insert(string(r), by, false)
+	}
+}
+
+// remove removes what is behind from; a paste goes as a whole.
+func (b *Box) remove(from, by int) {
+	if from < 0 || from >= len(b.Content) {
+		return
+	}
+	for from > 0 && b.Content[from].Fold > 0 && b.Content[from-1].Fold == b.Content[from].Fold {
+		from--
+	}
+	if b.Removing != nil {
+		b.Removing(b.Content[from:], by)
+	}
+	b.Content = b.Content[:from]
+}
+
+func (b *Box) insert(s string, by int, paste bool) {
+	b.LastText = time.Now()
+	fold := 0
+	if paste && b.Folds > 0 && len(s) >= b.Folds {
+		b.Pastes++
+		fold = b.Pastes
+	}
+	for _, r := range s {
+		switch {
+		case b.Strips && unicode.Is(unicode.Cf, r):
+			continue
+		case b.Composes && r == '\u0301' && len(b.Content) > 0 && b.Content[len(b.Content)-1].Rune == 'e':
+			b.Content[len(b.Content)-1].Rune = 'é'
+			continue
+		}
+		b.Content = append(b.Content, Char{r, by, fold})
+	}
+}
+
+func (b *Box) enter() {
+	whole := Text(b.Content)
+	word := whole[strings.LastIndexAny(whole, " \n")+1:]
+	switch {
+	case b.DropEnters > 0:
+		b.DropEnters--
+	case b.FastLine > 0 && time.Since(b.LastText) < b.FastLine:
+		b.insert("\n", b.last(), false)
+	case b.Continues && strings.HasSuffix(whole, `\`):
+		by := b.last()
+		b.Content = b.Content[:len(b.Content)-1]
+		b.insert("\n", by, false)
+	case b.Completes != "" && word != "" && strings.ContainsRune(b.Completes, rune(word[0])):
+		by := b.last()
+		b.Content = b.Content[:len(b.Content)-len([]rune(word))]
+		b.insert("$chosen ", by, false)
+	case strings.TrimSpace(whole) != "":
+		if b.Submitted != nil {
+			b.Submitted(whole, b.Content)
+		}
+		b.Content = nil
+	}
+}
+
+func (b *Box) last() int {
+	if len(b.Content) == 0 {
+		return ByNobody
+	}
+	return b.Content[len(b.Content)-1].By
+}
+
+// Text is the text of characters.
+func Text(content []Char) string {
+	runes := make([]rune, len(content))
+	for i, c := range content {
+		runes[i] = c.Rune
+	}
+	return string(runes)
+}
+
+const (
+	// Cols is the width of the terminal.
+	Cols = 100
+	// Placeholder is what an empty box shows where Ghost is set.
+	Placeholder = "Type your message or @path/to/file"
+)
+
+// Rows are the rows that the box shows.
+func (b *Box) Rows() []string {
+	if b.Hides || len(b.Content) == 0 {
+		if b.Ghost && b.Style != "line" && !b.Hides {
+			return []string{Placeholder}
+		}
+		return []string{""}
+	}
+	var s strings.Builder
+	last := 0
+	for _, c := range b.Content {
+		switch {
+		case c.Fold > 0 && c.Fold == last:
+			continue
+		case c.Fold > 0 && b.OddFold:
+			fmt.Fprintf(&s, "(block %d)", c.Fold)
+		case c.Fold > 0:
+			s.WriteString(map[string]string{
+				"line": "[pasted 40]", "open": "[Pasted Content 1234 chars]", "rules": "[Pasted text #1 +9 lines]",
+			}[b.Style])
+		default:
+			s.WriteRune(c.Rune)
+		}
+		last = c.Fold
+	}
+	var rows []string
+	for line := range strings.SplitSeq(s.String(), "\n") {
+		line = strings.ReplaceAll(line, "\t", "    ")
+		for runes := []rune(line); ; runes = runes[Cols-4:] {
+			if len(runes) <= Cols-4 {
+				rows = append(rows, string(runes))
+				break
+			}
+			rows = append(rows, string(runes[:Cols-4]))
+		}
+	}
+	if b.Height > 0 && len(rows) > b.Height {
+		rows = rows[len(rows)-b.Height:]
+	}
+	return rows
+}

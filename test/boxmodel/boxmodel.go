@@ -1,0 +1,85 @@
+// Package boxmodel models the input boxes of agent programs: what keys do to the text in a box,
+// what the box shows, and what Enter submits. The property test of package typist delivers
+// prompts into random models. The tests of real agent CLIs send the same keys to a model and to
+// the CLI and compare the boxes, so a model is as true as what was compared.
+package boxmodel
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Clearing is what the clear key (C-u) of a box removes.
+type Clearing int
+
+// What the clear key removes.
+const (
+	ClearsAll Clearing = iota
+	ClearsLine
+	ClearsNothing
+)
+
+// Options are the ways in which input boxes of agent programs differ.
+type Options struct {
+	Style      string        // line, open, rules
+	Folds      int           // a paste of at least so many bytes is shown by a placeholder; 0: never
+	OddFold    bool          // the placeholder is none that a profile knows
+	Hides      bool          // shows nothing of what it holds
+	Completes  string        // a last word that begins with one of these has a menu, which takes Enter
+	Continues  bool          // a backslash before Enter makes a new line
+	Composes   bool          // combining characters become a part of their letter
+	Strips     bool          // invisible characters are removed
+	Vim        bool          // Escape goes to a mode in which keys are commands
+	Echo       time.Duration // how late the box shows what it was sent
+	Ghost      bool          // shows a placeholder text while it is empty
+	Height     int           // rows of the box; more are not shown; 0: it grows beyond the screen
+	NoBack     bool          // knows no backspace
+	Clears     Clearing
+	NoPaste    bool          // does not ask for bracketed paste
+	DropEnters int           // loses so many Enters
+	FastLine   time.Duration // Enter so soon after text is a new line
+	Turn       time.Duration // how long a turn takes
+	TurnHides  bool          // shows no box and reads nothing during a turn
+}
+
+// Random returns the options of one run.
+func Random(random *rand.Rand) Options {
+	one := func(n int) bool { return random.IntN(n) == 0 }
+	o := Options{
+		Style: []string{"line", "open", "rules"}[random.IntN(3)], OddFold: one(2), Hides: one(12), Continues: one(3),
+		Composes: one(3), Strips: one(3), Vim: one(8), Ghost: one(3), NoBack: one(4), NoPaste: one(10),
+		Clears: Clearing(random.IntN(3)), Turn: time.Duration(random.IntN(1500)) * time.Millisecond, TurnHides: one(4),
+	}
+	if one(3) {
+		o.Folds = []int{1, 1, 30, 100}[random.IntN(4)]
+	}
+	if one(3) {
+		o.Completes = "@/#!"
+	}
+	if one(2) {
+		o.Echo = time.Duration(random.IntN(400)) * time.Millisecond
+	}
+	if one(2) {
+		o.Height = 3 + random.IntN(6)
+	}
+	if one(6) {
+		o.DropEnters = 1 + random.IntN(4)
+	}
+	if one(6) {
+		o.FastLine = 60 * time.Millisecond
+	}
+	if o.Style != "line" { // these have a profile, whose keys are measured
+		if o.Clears == ClearsNothing {
+			o.Clears = ClearsAll
+		}
+		if o.Clears == ClearsLine {
+			o.NoBack = false
+		}
+	}
+	return o
+}
+
+// Removable reports whether a key removes what the box holds, and the box shows that.
+func (o Options) Removable() bool {
+	return !o.Hides && (!o.NoBack || o.Clears == ClearsAll)
+}
