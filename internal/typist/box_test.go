@@ -159,35 +159,10 @@ func (b *box) paint() {
 
 const boxRows = 30
 
-// screen draws the whole screen: rows, and the cursor's place in the last line.
+// screen is the whole screen: rows, and the number of the cursor's row.
 func (b *box) screen() string {
-	var out []string
-	if b.busy {
-		out = append(out, "working (esc to interrupt)")
-		if b.TurnHides {
-			return strings.Join(out, "\n") + "\n" + "\x000"
-		}
-	}
-	mark := map[string]string{"line": "> ", "open": "› ", "rules": "❯ "}[b.Style]
-	lines := b.Rows()
-	for i := range lines {
-		if i == 0 {
-			lines[i] = mark + lines[i]
-		} else {
-			lines[i] = "  " + lines[i]
-		}
-	}
-	rule := strings.Repeat("─", boxmodel.Cols)
-	switch b.Style {
-	case "rules":
-		out = append(append(append(out, rule), lines...), rule, "  ? for shortcuts")
-	case "open":
-		out = append(append(append(out, ""), lines...), "", "  model default")
-	default:
-		out = append(out, lines...)
-	}
-	y := slices.Index(out, lines[0]) + len(lines) - 1
-	return strings.Join(out, "\n") + "\n" + fmt.Sprint("\x00", y)
+	rows, y := b.Screen(b.busy)
+	return strings.Join(rows, "\n") + "\n" + fmt.Sprint("\x00", y)
 }
 
 // show puts a screen into the terminal; its last rows where it is too tall.

@@ -2,6 +2,7 @@ package boxmodel
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -154,6 +155,46 @@ const (
 	// Placeholder is what an empty box shows where Ghost is set.
 	Placeholder = "Type your message or @path/to/file"
 )
+
+// Screen draws the whole screen: its rows, and the number of the row with the cursor.
+func (b *Box) Screen(busy bool) (rows []string, y int) {
+	if busy {
+		rows = append(rows, "working (esc to interrupt)")
+		if b.TurnHides {
+			return rows, 0
+		}
+	}
+	lines := b.Rows()
+	for i := range lines {
+		if i == 0 {
+			lines[i] = b.mark() + lines[i]
+		} else {
+			lines[i] = "  " + lines[i]
+		}
+	}
+	rule := strings.Repeat("─", Cols)
+	switch b.Style {
+	case "rules":
+		rows = append(append(append(rows, rule), lines...), rule, "  ? for shortcuts")
+	case "open":
+		rows = append(append(append(rows, ""), lines...), "", "  model default")
+	default:
+		rows = append(rows, lines...)
+	}
+	return rows, slices.Index(rows, lines[0]) + len(lines) - 1
+}
+
+// mark is what stands before the text.
+func (b *Box) mark() string {
+	switch b.Style {
+	case "rules":
+		return "❯ "
+	case "open":
+		return "› "
+	default:
+		return "> "
+	}
+}
 
 // Rows are the rows that the box shows.
 func (b *Box) Rows() []string {
