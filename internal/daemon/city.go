@@ -12,6 +12,7 @@ import (
 	"gascity/internal/controller"
 	"gascity/internal/credential"
 	"gascity/internal/delivery"
+	"gascity/internal/event"
 	"gascity/internal/exchange"
 	"gascity/internal/pending"
 	"gascity/internal/plan"
@@ -28,6 +29,7 @@ type engines struct {
 	workers   *exchange.Engine
 	spending  *budget.Engine
 	broker    *credential.Broker
+	events    *event.Limited
 	desired   func(agent string) plan.Session // see keeper.desired
 }
 
@@ -50,6 +52,7 @@ func (e *engines) run(ctx context.Context) error {
 	group.Go(func() error { return e.workers.Run(ctx) })
 	group.Go(func() error { return e.spending.Run(ctx) })
 	group.Go(func() error { return e.broker.Run(ctx) })
+	group.Go(func() error { return e.events.Run(ctx) })
 	return group.Wait()
 }
 

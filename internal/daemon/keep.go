@@ -17,6 +17,7 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/controller"
 	"gascity/internal/delivery"
+	"gascity/internal/event"
 	"gascity/internal/exchange/pressure"
 	"gascity/internal/pending"
 	"gascity/internal/plan"
@@ -63,15 +64,16 @@ func notices(db *store.DB) []string {
 // assemble makes the controller and the engines over one store.
 func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.ControllerOptions) (*controller.Controller, *engines, error) {
 	d, e := k.daemon, &engines{desired: k.desired}
-	if err := k.openExchange(e, db); err != nil {
+	e.events = event.Limit(db, event.Rate{}, d.opts.Now)
+	if err := k.openExchange(e, e.events); err != nil {
 		return nil, nil, err
 	}
-	k.openBroker(e, db)
+	k.openBroker(e, e.events)
 	c, err := controller.Open(ctx, controller.Options{
 		Root: k.root, Version: opts.Version, PID: os.Getpid(), Retry: opts.Retry,
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: k.values(),
 		FindProgram: d.findProgram, SearchPath: d.env.get("PATH"),
-		Events: db, Records: db, Logger: k.logger,
+		Events: e.events, Records: db, Logger: k.logger,
 		Changed: e.look, Queued: e.queuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db), EndStrays: k.endStrays,
 		Now: d.opts.Now, NewToken: instanceToken, Jitter: jitter,
 	})
@@ -82,18 +84,18 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.Controller
 	k.openSpending(e, c, db)
 	environ := d.env.base(agentcli.Builtin())
 	e.prompts = delivery.New(delivery.Options{
-		Store: db, City: c, Events: db, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens, Progress: k.progress,
+		Store: db, City: c, Events: e.events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens, Progress: k.progress,
 		Changed: func(session string) { e.questions.Look(session) },
 	})
 	e.questions = pending.New(pending.Options{
-		City: questionCity{c, e}, Store: db, Events: db, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
+		City: questionCity{c, e}, Store: db, Events: e.events, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,
 		Notify: func(ctx context.Context, p client.Pending) error {
 			return pending.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, redact.Value(k.secrets, p))
 		},
 	})
 	e.waits = wait.New(wait.Options{
-		City: c, Prompts: e.prompts, Questions: e.questions, Store: db, Events: db,
+		City: c, Prompts: e.prompts, Questions: e.questions, Store: db, Events: e.events,
 		Shell: wait.ShellIn(k.root, environ), Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 	})
 	return c, e, nil

@@ -19,7 +19,7 @@ import (
 // openSpending makes the book-keeper of the city.
 func (k *keeper) openSpending(e *engines, c *controller.Controller, db *store.DB) {
 	e.spending = budget.New(budget.Options{
-		City: c, Store: db, Events: db, Rules: k.budgets, Changed: func(session string) { e.prompts.Look(session) },
+		City: c, Store: db, Events: e.events, Rules: k.budgets, Changed: func(session string) { e.prompts.Look(session) },
 		Logger: k.logger, Now: k.daemon.opts.Now,
 	})
 	k.spending = e.spending

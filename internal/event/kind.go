@@ -47,6 +47,9 @@ const (
 
 	PoolCheckFailed Kind = "pool.check_failed"
 
+	// EventsDropped says that events of a session were left out, see [Rate].
+	EventsDropped Kind = "events.dropped"
+
 	HostResumed Kind = "host.resumed"
 	ClockJumped Kind = "clock.jumped"
 
@@ -136,6 +139,9 @@ func Kinds() []KindInfo {
 		}},
 		{SessionLimited, "the vendor serves nothing for now; the session is left alone", []Datum{{"until", "when it does again, RFC 3339; absent: not known"}, {"source", "what told"}}},
 		{PoolCheckFailed, "the check of a pool fails; it keeps the number that it wanted", []Datum{{"pool", "its agent"}, {"error", "why"}}},
+		{EventsDropped, "events of a session or agent came faster than the time line takes them; all but the newest of each kind were left out", []Datum{
+			{"count", "how many were left out"}, {"kinds", "how many of each kind"}, {"since", "when the first of them came, RFC 3339"},
+		}},
 		{HostResumed, "the host slept or stood still; nothing is ended for a timeout for a while", []Datum{{"seconds", "how long"}}},
 		{ClockJumped, "the clock was set back", []Datum{{"seconds", "by how much"}}},
 		{StoreDegraded, "the city's database does not take what is to be kept, or cannot be read; nothing is started or stopped meanwhile", []Datum{{"error", "what is wrong and what to do"}}},

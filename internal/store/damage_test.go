@@ -135,7 +135,7 @@ func TestNewerDatabaseIsRefusedAndNotTouched(t *testing.T) {
 	}
 	_, err = store.Open(t.Context(), store.Options{Path: path})
 	if !errors.Is(err, store.ErrNewer) || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "version is 7") ||
-		!strings.Contains(err.Error(), "up to 3") || !strings.Contains(err.Error(), "use the gc that wrote it") {
+		!strings.Contains(err.Error(), "up to 4") || !strings.Contains(err.Error(), "use the gc that wrote it") {
 		t.Errorf("a newer database is %v, want both versions and a remedy", err)
 	}
 	after, err := os.ReadFile(path)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -133,14 +134,20 @@ func (d *DB) flushSome(ctx context.Context, t *tx) (more bool, err error) {
 	if len(some) == 0 {
 		return false, nil
 	}
-	after := l.kept
-	err = d.alone(ctx, t, "write events", func(ctx context.Context, t *tx) error {
-		return d.writeEvents(ctx, t, some, holes, &after)
+	after, added := l.kept, []eventRow(nil)
+	err = d.alone(ctx, t, "write events", func(ctx context.Context, t *tx) (err error) {
+		added, err = d.writeEvents(ctx, t, some, holes, &after)
+		return err
 	})
 	if err != nil {
 		return false, err
 	}
 	l.kept = after
+	if l.groups != nil {
+		for _, e := range added {
+			l.groups.add(e.group, e.id, e.size)
+		}
+	}
 	l.mu.Lock()
 	l.written = max(l.written, some[len(some)-1].ID)
 	l.trimLocked()
@@ -173,17 +180,21 @@ func (d *DB) alone(ctx context.Context, t *tx, op string, do func(context.Contex
 	return <-j.done
 }
 
-func (d *DB) writeEvents(ctx context.Context, t *tx, events []client.Event, holes []hole, k *kept) error {
+// writeEvents writes the events and returns what was written.
+func (d *DB) writeEvents(ctx context.Context, t *tx, events []client.Event, holes []hole, k *kept) (added []eventRow, err error) {
 	for _, e := range events {
 		body, err := d.opts.Secrets.Encode(e)
 		if err != nil {
-			return fmt.Errorf("cannot write event %d: %w", e.ID, err)
+			return nil, fmt.Errorf("cannot write event %d: %w", e.ID, err)
 		}
-		if err := t.exec(ctx, "INSERT INTO event VALUES (?, ?, ?, ?)", e.ID, nanos(e.Time), len(body), string(body)); err != nil {
-			return err
+		r := eventRow{e.ID, nanos(e.Time), int64(len(body)), groupOf(&e)}
+		if err := t.exec(ctx, "INSERT INTO event (id, at, size, body, owner, kind) VALUES (?, ?, ?, ?, ?, ?)",
+			r.id, r.at, r.size, string(body), r.group.owner, r.group.kind); err != nil {
+			return nil, err
 		}
+		added = append(added, r)
 		k.count++
-		k.bytes += int64(len(body))
+		k.bytes += r.size
 		if k.oldest.IsZero() {
 			k.oldest = e.Time
 		}
@@ -192,9 +203,9 @@ func (d *DB) writeEvents(ctx context.Context, t *tx, events []client.Event, hole
 		k.reserved = newest + idBlock
 	}
 	if err := writeHoles(ctx, t, holes); err != nil {
-		return err
+		return nil, err
 	}
-	return t.exec(ctx, "UPDATE timeline SET reserved = ?, count = ?, bytes = ?", k.reserved, k.count, k.bytes)
+	return added, t.exec(ctx, "UPDATE timeline SET reserved = ?, count = ?, bytes = ?", k.reserved, k.count, k.bytes)
 }
 
 // forgetSome removes one portion of what is too old or too much; more is true if
@@ -206,61 +217,146 @@ func (d *DB) forgetSome(ctx context.Context, t *tx) (more bool) {
 	if l.kept.count < limit.Events+slack && l.kept.bytes <= limit.Bytes && !l.kept.oldest.Before(before) || l.kept.count <= 1 {
 		return false
 	}
-	after := l.kept
+	r := removal{kept: l.kept, groups: maps.Clone(l.groups), left: forgetBatch}
 	err := d.alone(ctx, t, "forget old events", func(ctx context.Context, t *tx) error {
-		return forgetEvents(ctx, t, limit, before, &after)
+		return r.run(ctx, t, limit, before)
 	})
-	if err != nil || after.forgotten == l.kept.forgotten {
+	if err != nil || r.left == forgetBatch {
 		return false
 	}
-	l.kept = after
+	l.kept, l.groups = r.kept, r.groups
 	l.mu.Lock()
-	l.holes = slices.DeleteFunc(l.holes, func(h hole) bool { return h.upto <= after.forgotten })
+	l.holes = slices.DeleteFunc(l.holes, func(h hole) bool { return h.upto <= r.kept.forgotten })
 	l.mu.Unlock()
 	return true
 }
 
-func forgetEvents(ctx context.Context, t *tx, limit Retention, before time.Time, k *kept) error {
-	statement, err := t.statement(ctx, "SELECT id, at, size FROM event ORDER BY id LIMIT ?")
-	if err != nil {
-		return err
-	}
-	rows, err := statement.QueryContext(ctx, forgetBatch+1)
-	if err != nil {
-		return err
-	}
-	err = k.forget(rows, limit, before)
-	if err := errors.Join(err, rows.Close()); err != nil {
-		return err
-	}
-	for _, query := range []string{"DELETE FROM event WHERE id <= ?", "DELETE FROM hole WHERE upto <= ?", "UPDATE timeline SET forgotten = ?"} {
-		if err := t.exec(ctx, query, k.forgotten); err != nil {
+// removal is one portion of the events that retention removes, and what is left of them then.
+type removal struct {
+	kept   kept
+	groups groups // nil: not known yet
+	left   int    // how many rows may still be removed
+}
+
+func (r *removal) run(ctx context.Context, t *tx, limit Retention, before time.Time) (err error) {
+	if r.groups == nil {
+		if r.groups, err = loadGroups(ctx, t); err != nil {
 			return err
 		}
 	}
-	if err := t.exec(ctx, "UPDATE timeline SET count = ?, bytes = ?", k.count, k.bytes); err != nil {
+	if err := r.old(ctx, t, before); err != nil {
+		return err
+	}
+	if err := r.surplus(ctx, t, limit); err != nil {
+		return err
+	}
+	var oldest int64
+	if found, err := t.row(ctx, "SELECT at FROM event ORDER BY id LIMIT 1", nil, []any{&oldest}); err != nil || !found {
+		return err
+	}
+	r.kept.oldest = time.Unix(0, oldest)
+	if err := t.exec(ctx, "DELETE FROM hole WHERE upto <= ?", r.kept.forgotten); err != nil {
+		return err
+	}
+	if err := t.exec(ctx, "UPDATE timeline SET forgotten = ?, count = ?, bytes = ?", r.kept.forgotten, r.kept.count, r.kept.bytes); err != nil {
 		return err
 	}
 	return t.giveBack(ctx)
 }
 
-// forget counts off the rows that are to go, until one may stay.
-func (k *kept) forget(rows *sql.Rows, limit Retention, before time.Time) error {
-	for rows.Next() {
-		var id uint64
-		var at, size int64
-		if err := rows.Scan(&id, &at, &size); err != nil {
+// eventRow is what retention reads of an event.
+type eventRow struct {
+	id       uint64
+	at, size int64
+	group    group
+}
+
+// old removes the oldest events as long as they are too old.
+func (r *removal) old(ctx context.Context, t *tx, before time.Time) error {
+	var upto uint64
+	err := t.rows(ctx, "SELECT id, at, size, owner, kind FROM event ORDER BY id LIMIT ?", []any{r.left}, func(e eventRow) bool {
+		if r.kept.count <= 1 || !time.Unix(0, e.at).Before(before) {
+			return false
+		}
+		upto = e.id
+		r.removed(e)
+		return true
+	})
+	if err != nil || upto == 0 {
+		return err
+	}
+	return t.exec(ctx, "DELETE FROM event WHERE id <= ?", upto)
+}
+
+// surplus removes what is too much, from the groups that have more than their part.
+func (r *removal) surplus(ctx context.Context, t *tx, limit Retention) error {
+	if !r.over(limit) {
+		return nil
+	}
+	var newest uint64
+	for _, a := range r.groups {
+		newest = max(newest, a.newest)
+	}
+	for k, keep := range r.groups.keep(limit) {
+		if a := r.groups[k]; a.count <= keep.count && a.bytes <= keep.bytes {
+			continue
+		}
+		var upto uint64
+		err := t.rows(ctx, "SELECT id, at, size, owner, kind FROM event WHERE owner = ? AND kind = ? AND id < ? ORDER BY id LIMIT ?",
+			[]any{k.owner, k.kind, newest, r.left}, func(e eventRow) bool {
+				if a := r.groups[k]; !r.over(limit) || a.count <= keep.count && a.bytes <= keep.bytes {
+					return false
+				}
+				upto = e.id
+				r.removed(e)
+				return true
+			})
+		if err != nil {
 			return err
 		}
-		k.oldest = time.Unix(0, at)
-		if k.count <= 1 || k.count <= limit.Events && k.bytes <= limit.Bytes && !k.oldest.Before(before) {
+		if upto == 0 {
+			continue
+		}
+		if err := t.exec(ctx, "DELETE FROM event WHERE owner = ? AND kind = ? AND id <= ?", k.owner, k.kind, upto); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *removal) over(limit Retention) bool {
+	return r.left > 0 && r.kept.count > 1 && (r.kept.count > limit.Events || r.kept.bytes > limit.Bytes)
+}
+
+// removed notes that an event is removed.
+func (r *removal) removed(e eventRow) {
+	r.left--
+	r.kept.forgotten = max(r.kept.forgotten, e.id)
+	r.kept.count--
+	r.kept.bytes -= e.size
+	r.groups.remove(e.group, e.size)
+}
+
+// rows hands the rows of a query to do until it returns false.
+func (t *tx) rows(ctx context.Context, query string, args []any, do func(eventRow) bool) error {
+	statement, err := t.statement(ctx, query)
+	if err != nil {
+		return err
+	}
+	rows, err := statement.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		var e eventRow
+		if err := rows.Scan(&e.id, &e.at, &e.size, &e.group.owner, &e.group.kind); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		if !do(e) {
 			break
 		}
-		k.forgotten = id
-		k.count--
-		k.bytes -= size
 	}
-	return rows.Err()
+	return errors.Join(rows.Err(), rows.Close())
 }
 
 // giveBack returns unused pages to the file system if there are many.

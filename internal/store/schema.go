@@ -18,7 +18,7 @@ const applicationID = 0x67636462
 var firstSchema string
 
 // migrations[i] leads from version i to i+1. They only go forward.
-var migrations = []string{firstSchema, cityKeys, usageKeys}
+var migrations = []string{firstSchema, cityKeys, usageKeys, eventOwners}
 
 // cityKeys: a key stands for one prompt of the city. Until version 1 it did for one
 // of a session, so there may be doubles.
@@ -36,6 +36,18 @@ CREATE TABLE usage (
 	PRIMARY KEY (run, message)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_at ON usage (at);
+`
+
+// eventOwners: retention divides the time line among those whom the events are about,
+// see group.
+const eventOwners = `
+ALTER TABLE event ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+UPDATE event SET
+	kind = coalesce(json_extract(body, '$.kind'), ''),
+	owner = coalesce(nullif(json_extract(body, '$.session'), ''), 'agent:' || nullif(json_extract(body, '$.agent'), ''), '')
+	WHERE json_valid(body);
+CREATE INDEX event_owner ON event (owner, kind);
 `
 
 // about is what a database says of itself.

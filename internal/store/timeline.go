@@ -41,14 +41,16 @@ type timeline struct {
 	closed  bool
 	grown   chan struct{} // closed and replaced by each Append
 
-	// The writer's own: what is in the database.
-	kept kept
+	// The writer's own: what is in the database, and how it is divided. The groups are
+	// counted when retention first needs them; nil until then.
+	kept   kept
+	groups groups
 }
 
 // kept is what the database holds of the time line.
 type kept struct {
 	reserved  uint64
-	forgotten uint64
+	forgotten uint64 // the newest id that retention has removed; older events may remain
 	count     int
 	bytes     int64
 	oldest    time.Time // zero: not known

@@ -302,7 +302,7 @@ func (w *Waits) remove(ctx context.Context, id string) error {
 	return w.opts.Store.RemoveWait(ctx, id)
 }
 
-// follow looks at receipts and questions that events name.
+// follow looks at receipts and questions that events name, and at all of them when events are missing.
 func (w *Waits) follow(ctx context.Context) {
 	for id := uint64(0); w.opts.Events.Wait(ctx, id) == nil; {
 		events, gap, err := w.opts.Events.After(id)
@@ -319,6 +319,9 @@ func (w *Waits) follow(ctx context.Context) {
 		}
 		for _, e := range events {
 			id = e.ID
+			if e.Kind == string(event.EventsDropped) {
+				w.markThings()
+			}
 			w.named(e)
 		}
 	}

@@ -1,0 +1,212 @@
+package event
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/client"
+)
+
+// Rate bounds the events of one kind about one session: Burst of them at once, and then
+// one each time Every has passed. What comes faster is left out, but for the newest one,
+// which is appended as soon as the rate allows it: the last state is always there.
+// An event of kind [EventsDropped] says how many were left out, at most once for a session
+// each time Report has passed. Zero fields are 300, 200 ms and 10 s.
+type Rate struct {
+	Burst         int
+	Every, Report time.Duration
+}
+
+func (r Rate) withDefaults() Rate {
+	if r.Burst <= 0 {
+		r.Burst = 300
+	}
+	if r.Every <= 0 {
+		r.Every = 200 * time.Millisecond
+	}
+	if r.Report <= 0 {
+		r.Report = 10 * time.Second
+	}
+	return r
+}
+
+// Limited is a [Log] whose events about sessions and agents have a [Rate]. Events about
+// the city itself pass. [Limited.Run] appends what was held back. Safe for concurrent use.
+type Limited struct {
+	Log
+	rate Rate
+	now  func() time.Time
+	kick chan struct{} // has room for one: Run has something to wait for
+
+	mu      sync.Mutex
+	streams map[stream]*bucket
+	dropped map[string]*drops // by owner
+	seen    int               // appended since unused buckets were removed
+	ended   bool              // Run has ended: nothing is held back any more
+}
+
+// stream is what has a rate of its own, so that one kind of event, or one decision,
+// does not hide another.
+type stream struct{ owner, kind, action string }
+
+// bucket holds the right to append: one token for each event.
+type bucket struct {
+	tokens float64
+	at     time.Time
+	held   *client.Event // the newest that was not appended; nil: none
+}
+
+// drops are the events of one owner that were left out since they were last reported.
+type drops struct {
+	agent, session string
+	since          time.Time
+	kinds          map[string]int
+}
+
+// Limit returns a log that appends to l at the given rate. Use what it returns in place of
+// l wherever events are appended, and run [Limited.Run] meanwhile.
+func Limit(l Log, rate Rate, now func() time.Time) *Limited {
+	return &Limited{
+		Log: l, rate: rate.withDefaults(), now: now, kick: make(chan struct{}, 1),
+		streams: map[stream]*bucket{}, dropped: map[string]*drops{},
+	}
+}
+
+// Append implements [Log]. An event that is held back or left out is returned without an id.
+func (l *Limited) Append(e client.Event) (client.Event, error) {
+	owner := e.Session
+	if owner == "" && e.Agent != "" {
+		owner = "agent:" + e.Agent
+	}
+	if owner == "" {
+		return l.Log.Append(e)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	l.sweepLocked(now)
+	key := stream{owner, e.Kind, e.Data["action"]}
+	b := l.streams[key]
+	if b == nil {
+		b = &bucket{tokens: float64(l.rate.Burst), at: now}
+		l.streams[key] = b
+	}
+	l.refill(b, now)
+	if l.ended || b.held == nil && b.tokens >= 1 {
+		b.tokens--
+		return l.Log.Append(e)
+	}
+	if b.held != nil {
+		l.dropLocked(owner, b.held, now)
+	}
+	b.held = &e
+	select {
+	case l.kick <- struct{}{}:
+	default: // it knows
+	}
+	return e, nil
+}
+
+// refill gives the bucket what it has earned. A clock that was set back earns nothing.
+func (l *Limited) refill(b *bucket, now time.Time) {
+	if earned := now.Sub(b.at); earned > 0 {
+		b.tokens = min(float64(l.rate.Burst), b.tokens+float64(earned)/float64(l.rate.Every))
+	}
+	b.at = now
+}
+
+func (l *Limited) dropLocked(owner string, e *client.Event, now time.Time) {
+	d := l.dropped[owner]
+	if d == nil {
+		d = &drops{agent: e.Agent, session: e.Session, since: now, kinds: map[string]int{}}
+		l.dropped[owner] = d
+	}
+	d.kinds[e.Kind]++
+}
+
+// sweepLocked removes the buckets that are full, now and then: they are as new ones.
+func (l *Limited) sweepLocked(now time.Time) {
+	if l.seen++; l.seen < 4096 {
+		return
+	}
+	l.seen = 0
+	maps.DeleteFunc(l.streams, func(_ stream, b *bucket) bool {
+		l.refill(b, now)
+		return b.held == nil && b.tokens >= float64(l.rate.Burst)
+	})
+}
+
+// Run appends the events that were held back, and reports how many were left out, until
+// ctx ends. Then it appends what is left and holds nothing back any more. It returns nil.
+func (l *Limited) Run(ctx context.Context) error {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		if next := l.release(false); next > 0 {
+			timer.Reset(next)
+		}
+		select {
+		case <-l.kick:
+		case <-timer.C:
+		case <-ctx.Done():
+			l.release(true)
+			return nil
+		}
+	}
+}
+
+// release appends what the rate allows by now, or all of it at the end. It returns after
+// how long there is more to do; zero: nothing is held back.
+func (l *Limited) release(end bool) (next time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	l.ended = l.ended || end
+	wait := func(d time.Duration) {
+		if next == 0 || d < next {
+			next = max(d, time.Millisecond)
+		}
+	}
+	for _, b := range l.streams {
+		if b.held == nil {
+			continue
+		}
+		if l.refill(b, now); b.tokens < 1 && !end {
+			wait(time.Duration((1 - b.tokens) * float64(l.rate.Every)))
+			continue
+		}
+		b.tokens = max(0, b.tokens-1)
+		_, _ = l.Log.Append(*b.held) // fails only when the log is closed: then nobody reads it
+		b.held = nil
+	}
+	for owner, d := range l.dropped {
+		if due := d.since.Add(l.rate.Report); now.Before(due) && !end {
+			wait(due.Sub(now))
+			continue
+		}
+		_, _ = l.Log.Append(d.event(l.rate)) // see above
+		delete(l.dropped, owner)
+	}
+	return next
+}
+
+// event says what was left out.
+func (d *drops) event(rate Rate) client.Event {
+	count := 0
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(d.kinds)) {
+		count += d.kinds[kind]
+		kinds = append(kinds, fmt.Sprintf("%s %d", kind, d.kinds[kind]))
+	}
+	return client.Event{
+		Kind: string(EventsDropped), Agent: d.agent, Session: d.session,
+		Text: fmt.Sprintf("%d events were left out: they came faster than %g per second of one kind", count, float64(time.Second)/float64(rate.Every)),
+		Data: map[string]string{"count": strconv.Itoa(count), "kinds": strings.Join(kinds, ", "), "since": d.since.UTC().Format(time.RFC3339)},
+	}
+}

@@ -1,0 +1,175 @@
+package event
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"gascity/client"
+)
+
+// limited starts a limited log inside of a bubble.
+func limited(t testing.TB, inner Log, rate Rate) (l *Limited, stop func()) {
+	t.Helper()
+	l = Limit(inner, rate, time.Now)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- l.Run(ctx) }()
+	return l, func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestOneAgentFloodsNobody appends 3,400 events a second of one session for a minute. It
+// proves that the log gets a bounded number, that the last one is among them, that the
+// number which was left out is reported, and that other sessions, other kinds, other
+// decisions and the city are not touched.
+func TestOneAgentFloodsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := NewMemory(1<<20, 0, time.Now)
+		l, stop := limited(t, inner, Rate{})
+		sent := 0
+		for range 60 {
+			for range 3400 {
+				sent++
+				mustAppend(t, l, client.Event{Kind: string(SessionStatus), Session: "noisy", Agent: "n", Text: strconv.Itoa(sent)})
+				time.Sleep(time.Second / 3400)
+			}
+			mustAppend(t, l, client.Event{Kind: string(SessionStatus), Session: "quiet"})
+			mustAppend(t, l, client.Event{Kind: string(PendingRaised), Session: "noisy"})
+			mustAppend(t, l, client.Event{Kind: string(StoreDegraded)})
+		}
+		stop()
+		got, dropped, last := map[string]int{}, 0, ""
+		events, _, _ := inner.After(0)
+		for _, e := range events {
+			got[e.Session+" "+e.Kind]++
+			if e.Kind == string(SessionStatus) && e.Session == "noisy" {
+				last = e.Text
+			}
+			if e.Kind == string(EventsDropped) {
+				n, err := strconv.Atoi(e.Data["count"])
+				if err != nil || e.Session != "noisy" || e.Agent != "n" {
+					t.Errorf("the report is %+v", e)
+				}
+				dropped += n
+			}
+		}
+		noisy := got["noisy session.status"]
+		if noisy > 300+61*5 || noisy < 300+59*5 {
+			t.Errorf("%d of %d events of the noisy session were appended, want 300 and then 5 a second", noisy, sent)
+		}
+		if noisy+dropped != sent || last != strconv.Itoa(sent) {
+			t.Errorf("%d were appended and %d reported as left out of %d; the last is %s", noisy, dropped, sent, last)
+		}
+		if n := got["noisy events.dropped"]; n < 1 || n > 7 {
+			t.Errorf("%d reports in a minute, want one in 10 s", n)
+		}
+		for _, k := range []string{"quiet session.status", "noisy pending.raised", " store.degraded"} {
+			if got[k] != 60 {
+				t.Errorf("%d of 60 events %q were appended", got[k], k)
+			}
+		}
+	})
+}
+
+// TestWhatIsHeldBackComesSoon proves that the newest event that was held back is appended
+// by itself, although nothing follows it.
+func TestWhatIsHeldBackComesSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := NewMemory(100, 0, time.Now)
+		l, stop := limited(t, inner, Rate{Burst: 1})
+		defer stop()
+		for _, word := range []string{"busy", "idle", "busy", "waiting"} {
+			mustAppend(t, l, client.Event{Kind: string(SessionActivity), Session: "a", Text: word})
+		}
+		mustAppend(t, l, client.Event{Kind: string(WorkerAuthorize), Session: "a", Data: map[string]string{"action": "allow"}})
+		mustAppend(t, l, client.Event{Kind: string(WorkerAuthorize), Session: "a", Data: map[string]string{"action": "deny"}})
+		time.Sleep(200*time.Millisecond + time.Millisecond)
+		synctest.Wait()
+		if got, want := texts(inner), "[busy   waiting]"; got != want {
+			t.Errorf("after one pause the log holds %s, want %s", got, want)
+		}
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		events, _, _ := inner.After(0)
+		if e := events[len(events)-1]; e.Kind != string(EventsDropped) || e.Data["count"] != "2" || e.Data["kinds"] != "session.activity 2" {
+			t.Errorf("the last event is %+v, want that two were left out", e)
+		}
+	})
+}
+
+// TestEveryEventIsAppendedOrCounted proves for random bursts of several sessions that each
+// event is in the log or counted in a report, in order, and that none exceeds its rate.
+func TestEveryEventIsAppendedOrCounted(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		rate := Rate{
+			Burst: rapid.IntRange(1, 5).Draw(rt, "burst"), Every: time.Duration(rapid.IntRange(1, 300).Draw(rt, "every")) * time.Millisecond,
+			Report: time.Duration(rapid.IntRange(1, 2000).Draw(rt, "report")) * time.Millisecond,
+		}
+		now := time.UnixMilli(1_800_000_000_000)
+		clock := func() time.Time { return now }
+		inner := NewMemory(1<<20, 0, clock)
+		l := Limit(inner, rate, clock)
+		sent, begun := map[string]int{}, now
+		for i := range rapid.IntRange(1, 200).Draw(rt, "events") {
+			s := fmt.Sprint("s", rapid.IntRange(0, 2).Draw(rt, "session"))
+			sent[s]++
+			mustAppend(t, l, client.Event{Kind: string(SessionStatus), Session: s, Data: map[string]string{"n": strconv.Itoa(i)}})
+			now = now.Add(time.Duration(rapid.IntRange(-5, 50).Draw(rt, "pause")) * time.Millisecond)
+			if rapid.Bool().Draw(rt, "release") {
+				l.release(false)
+			}
+		}
+		took := now.Sub(begun)
+		l.release(true)
+		got, dropped, last := map[string]int{}, map[string]int{}, map[string]int{}
+		events, _, _ := inner.After(0)
+		for _, e := range events {
+			if e.Kind == string(EventsDropped) {
+				count, _ := strconv.Atoi(e.Data["count"])
+				dropped[e.Session] += count
+				continue
+			}
+			n, _ := strconv.Atoi(e.Data["n"])
+			if n < last[e.Session] {
+				rt.Fatalf("event %d of %s follows event %d", n, e.Session, last[e.Session])
+			}
+			got[e.Session]++
+			last[e.Session] = n
+		}
+		for s, n := range sent {
+			if got[s]+dropped[s] != n {
+				rt.Errorf("%s sent %d events, %d were appended and %d reported as left out", s, n, got[s], dropped[s])
+			}
+			// A clock that was set back 5 ms up to 200 times may have earned that time twice.
+			if most := rate.Burst + int((took+time.Second)/rate.Every) + 2; got[s] > most {
+				rt.Errorf("%d events of %s in %v, want at most %d", got[s], s, took, most)
+			}
+		}
+	})
+}
+
+func mustAppend(t testing.TB, l Log, e client.Event) {
+	t.Helper()
+	if _, err := l.Append(e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func texts(l Log) string {
+	var out []string
+	events, _, _ := l.After(0)
+	for _, e := range events {
+		out = append(out, e.Text)
+	}
+	return fmt.Sprint(out)
+}

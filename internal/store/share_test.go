@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"gascity/client"
+)
+
+// TestNobodyPushesTheEventsOfOthersOut writes random events of several sessions and kinds
+// to a real database, one session many more than the others, and proves for every owner
+// that its newest events are kept up to an equal part of the room, for every kind of it up
+// to an equal part of that, that the room is used whole, and that a reader who misses
+// something is told of a gap.
+func TestNobodyPushesTheEventsOfOthersOut(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	runs := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		runs++
+		w := &world{rt: rt, ctx: t.Context(), dir: filepath.Join(base, fmt.Sprint(runs)), retain: rapid.IntRange(1, 60).Draw(rt, "retain")}
+		w.now.Store(1_800_000_000_000)
+		w.open()
+		defer func() {
+			if err := w.db.Close(); err != nil {
+				t.Error(err)
+			}
+			_ = os.RemoveAll(w.dir) // the test's folder goes with it
+		}()
+		owners := rapid.IntRange(1, 5).Draw(rt, "owners")
+		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
+			noisy := rapid.IntRange(0, owners-1).Draw(rt, "noisy")
+			for i := range rapid.IntRange(1, 120).Draw(rt, "events") {
+				owner := noisy
+				if i%7 == 0 {
+					owner = rapid.IntRange(0, owners-1).Draw(rt, "owner")
+				}
+				w.appendOf(owner, rapid.IntRange(0, 2).Draw(rt, "kind"))
+			}
+			if rapid.Bool().Draw(rt, "restart") {
+				w.settle()
+				w.restart()
+			}
+		}
+		w.settle()
+		w.checkParts()
+	})
+}
+
+// appendOf appends an event of an owner: number zero is the city, number one an agent
+// without a session, the others are sessions.
+func (w *world) appendOf(owner, kind int) {
+	w.now.Add(1)
+	e := client.Event{Kind: fmt.Sprintf("kind.%d", kind), Text: fmt.Sprint(len(w.all))}
+	switch owner {
+	case 0:
+	case 1:
+		e.Agent = "one"
+	default:
+		e.Agent, e.Session = fmt.Sprint(owner), fmt.Sprintf("s%d", owner)
+	}
+	e, err := w.db.Append(e)
+	if err != nil {
+		w.rt.Fatal(err)
+	}
+	w.all = append(w.all, e)
+}
+
+// stored returns the ids that the database holds; the newest events are in memory too, and
+// prove nothing.
+func (w *world) stored() map[uint64]bool {
+	ids := map[uint64]bool{}
+	err := w.db.write(w.ctx, "read", survivesKill, func(ctx context.Context, t *tx) error {
+		return t.rows(ctx, "SELECT id, at, size, owner, kind FROM event WHERE id > ? ORDER BY id", []any{0}, func(e eventRow) bool {
+			ids[e.id] = true
+			return true
+		})
+	})
+	if err != nil {
+		w.rt.Fatal(err)
+	}
+	return ids
+}
+
+func (w *world) checkParts() {
+	ids := w.stored()
+	if least := min(w.retain, len(w.all)); len(ids) < least || !ids[w.all[len(w.all)-1].ID] {
+		w.rt.Fatalf("%d events are kept of %d, want at least %d, with the newest", len(ids), len(w.all), least)
+	}
+	byOwner, byGroup, kinds := map[string][]uint64{}, map[group][]uint64{}, map[string]int{}
+	for i := range w.all {
+		k := groupOf(&w.all[i])
+		if len(byGroup[k]) == 0 {
+			kinds[k.owner]++
+		}
+		byOwner[k.owner] = append(byOwner[k.owner], w.all[i].ID)
+		byGroup[k] = append(byGroup[k], w.all[i].ID)
+	}
+	part := w.retain / len(byOwner)
+	for owner, given := range byOwner {
+		n := 0
+		for _, id := range given {
+			if ids[id] {
+				n++
+			}
+		}
+		if want := min(part, len(given)); n < want {
+			w.rt.Errorf("of %d events of %q %d are kept, want at least its part of %d", len(given), owner, n, want)
+		}
+	}
+	for k, given := range byGroup {
+		for _, id := range given[len(given)-min(len(given), part/kinds[k.owner]):] {
+			if !ids[id] {
+				w.rt.Errorf("event %d of %v is gone, it is one of the newest %d of its kind", id, k, part/kinds[k.owner])
+			}
+		}
+	}
+	for from := range w.all { // a reader who misses something is told
+		missing := false
+		for _, e := range w.all[from:] {
+			missing = missing || !ids[e.ID]
+		}
+		id := w.db.events.origin
+		if from > 0 {
+			id = w.all[from-1].ID
+		}
+		events, gap, err := w.db.After(id)
+		if err != nil {
+			w.rt.Fatal(err)
+		}
+		if missing && !gap && len(events) != len(w.all)-from {
+			w.rt.Fatalf("after number %d came %d of %d events, and no gap is told", from, len(events), len(w.all)-from)
+		}
+	}
+}
+
+// TestRetentionKnowsTheOwnersOfOlderEvents migrates a database of the version before and
+// proves that its events count for their sessions.
+func TestRetentionKnowsTheOwnersOfOlderEvents(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "city.db")
+	db, err := openSteps(t, path, migrations[:3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.write(t.Context(), "write old events", survivesKill, func(ctx context.Context, x *tx) error {
+		for i, e := range []client.Event{{Kind: "a.b", Session: "s", Agent: "x"}, {Kind: "a.c", Agent: "x"}, {Kind: "a.d"}} {
+			body, err := json.Marshal(e)
+			if err != nil {
+				return err
+			}
+			if err := x.exec(ctx, "INSERT INTO event VALUES (?, ?, ?, ?)", i+1, nanos(time.Now()), len(body), string(body)); err != nil {
+				return err
+			}
+		}
+		return x.exec(ctx, "INSERT INTO event VALUES (4, 1, 3, 'not')")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if db, err = openSteps(t, path, migrations); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var got groups
+	if err := db.write(t.Context(), "count", survivesKill, func(ctx context.Context, x *tx) (err error) {
+		got, err = loadGroups(ctx, x)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for i, k := range []group{{"s", "a.b"}, {"agent:x", "a.c"}, {"", "a.d"}, {"", ""}} {
+		if a := got[k]; a.count != 1 || a.newest != uint64(i)+1 {
+			t.Errorf("group %v holds %+v, want event %d alone", k, a, i+1)
+		}
+	}
+}
