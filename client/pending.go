@@ -20,13 +20,18 @@ const (
 // input blocked, see Agent.InputBlocked. Its option clears the input box.
 const PendingInputBlocked = "input_blocked"
 
+// PendingStalled is the kind of a pending interaction that gc itself raises: the agent is
+// stalled, see Agent.StalledSince. Its options are to wait longer, to interrupt the turn and to
+// restart the agent.
+const PendingStalled = "stalled"
+
 // Pending is a question or permission that blocks an agent.
 type Pending struct {
 	ID        string    `json:"id"`
 	Agent     string    `json:"agent"`
 	Session   string    `json:"session"`
 	Instance  string    `json:"instance"`
-	Kind      string    `json:"kind"`   // permission, question, menu, login, limit, input_blocked
+	Kind      string    `json:"kind"`   // permission, question, menu, login, limit, input_blocked, stalled
 	Prompt    string    `json:"prompt"` // what is asked, as it stands there
 	Options   []string  `json:"options,omitempty"`
 	Tool      string    `json:"tool,omitempty"`

@@ -75,6 +75,10 @@ type Agent struct {
 	// Empty: nothing is known to block it.
 	InputBlocked      string    `json:"input_blocked,omitempty"`
 	InputBlockedSince time.Time `json:"input_blocked_since,omitzero"`
+	// StalledSince is since when the agent shows no sign of progress in its turn, if that is
+	// longer than progress_stall_timeout; zero: it is not stalled. LastSign is what it showed last.
+	StalledSince time.Time `json:"stalled_since,omitzero"`
+	LastSign     string    `json:"last_sign,omitempty"`
 	// Worker is what the agent's worker has told of the run; nil: none has spoken.
 	Worker *Worker `json:"worker,omitempty"`
 }

@@ -87,6 +87,37 @@ type Reading struct {
 	// Conversation is the vendor's own session that the agent says it is in, nil if
 	// it has not said so.
 	Conversation *Conversation `json:"conversation,omitempty"`
+	// Progress is the newest sign that the agent makes progress in its turn.
+	Progress Progress `json:"progress,omitzero"`
+}
+
+// Progress is what a session's channels know of an agent's progress in its turn. A turn can
+// last long without any sign while a tool runs.
+type Progress struct {
+	// At is when the newest sign came, by the clock of whoever noticed it; zero if none is
+	// known. A reader that has another clock only looks whether it changes.
+	At time.Time `json:"at,omitzero"`
+	// Sign names the newest sign, for people: "new text on the screen".
+	Sign string `json:"sign,omitempty"`
+	// Tool is the tool that runs now by the agent's own report; empty if none is known to.
+	Tool string `json:"tool,omitempty"`
+	// Screen says that what the agent prints was compared with what it has printed before:
+	// output alone is then no sign of progress, since a spinner and a clock print too.
+	Screen bool `json:"screen,omitempty"`
+}
+
+// Join returns what two channels of one session know together: the newest sign, and the tool
+// that one of them reports.
+func (p Progress) Join(other Progress) Progress {
+	out := p
+	if other.At.After(p.At) {
+		out.At, out.Sign = other.At, other.Sign
+	}
+	if out.Tool == "" {
+		out.Tool = other.Tool
+	}
+	out.Screen = p.Screen || other.Screen
+	return out
 }
 
 // VariableConversation names, in the environment of an agent without a terminal that

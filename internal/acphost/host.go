@@ -58,6 +58,7 @@ type host struct {
 	window       acp.Window
 	ledger       *ledger         // nil: the agent tells itself what it takes
 	uses         map[string]*use // of tools, in the present turn
+	progress     runtime.Progress
 	former       map[string]*use // in the turn before
 	refused      run.Recent      // ids of tool calls that were denied and have not ended
 
@@ -272,8 +273,9 @@ func (h *host) ends() {
 func (h *host) state() State {
 	s := State{
 		Seq: h.seq, Since: h.since, Name: h.name, Conversation: h.conversation, Dir: h.dir, Mode: h.mode, Modes: h.modes,
-		Boundary: h.boundary, Waiting: len(h.line), Turns: h.turns, Usage: h.usage,
+		Boundary: h.boundary, Waiting: len(h.line), Turns: h.turns, Usage: h.usage, Progress: h.progress,
 	}
+	s.Progress.Tool = runningTool(h.uses)
 	if h.child != nil {
 		s.Agent = h.child.cmd.Process.Pid
 	}

@@ -157,6 +157,22 @@ func useOf(uses map[string]*use, t acp.ToolCall) *use {
 	return u
 }
 
+// runningTool returns the tool that has run for the longest time and has not ended; empty if
+// none runs.
+func runningTool(uses map[string]*use) string {
+	var oldest *use
+	for _, u := range uses {
+		ended := u.over || u.call.Status == acp.ToolCompleted || u.call.Status == acp.ToolFailed
+		if !ended && (oldest == nil || u.began.Before(oldest.began)) {
+			oldest = u
+		}
+	}
+	if oldest == nil {
+		return ""
+	}
+	return cmp.Or(oldest.call.Name, oldest.call.Title, oldest.call.Kind, "tool")
+}
+
 // tool tells of a tool that has ended, once.
 func (r *reporter) tool(uses map[string]*use, t acp.ToolCall) {
 	u := useOf(uses, t)

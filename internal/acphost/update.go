@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"gascity/internal/acp"
+	"gascity/runtime"
 )
 
 // Notification keeps the contract of acp.Handler.
@@ -19,6 +21,7 @@ func (h *host) Notification(method string, params json.RawMessage) {
 		return
 	}
 	u := p.Update
+	h.progressed(u.Kind)
 	if words, ok := turnUpdates[u.Kind]; ok {
 		h.taken(words)
 	}
@@ -57,6 +60,20 @@ func (h *host) Notification(method string, params json.RawMessage) {
 		h.tell()
 		h.mu.Unlock()
 	}
+}
+
+// progressed notes an update by which the agent shows progress in its turn.
+func (h *host) progressed(kind string) {
+	sign := turnUpdates[kind]
+	if kind == acp.UpdateUsage {
+		sign = "tokens"
+	}
+	if sign == "" {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.progress = runtime.Progress{At: time.Now(), Sign: sign}
 }
 
 // inTurn does it if a turn is under way: what an agent repeats of a conversation that is

@@ -93,4 +93,5 @@ type State struct {
 	Waiting      int                         `json:"waiting,omitempty"` // prompts in line
 	Turns        int                         `json:"turns,omitempty"`   // that have ended
 	Usage        json.RawMessage             `json:"usage,omitempty"`   // the agent's last word of it, as it was
+	Progress     runtime.Progress            `json:"progress,omitzero"`
 }

@@ -128,6 +128,9 @@ type Rest struct {
 type Attention struct {
 	Pending Pending `toml:"pending" doc:"What happens to a question of the agent that nobody answers."`
 	Context Context `toml:"context" doc:"What happens when the agent's context window fills up."`
+
+	ProgressStallTimeout OptionalDuration `toml:"progress_stall_timeout" doc:"How long a turn may show no sign of progress before the agent is stalled; off is never. Default: that of [daemon]."`
+	OnStall              OnStall          `toml:"on_stall" doc:"What gc does about a stall of the agent. Default: that of [daemon]."`
 }
 
 // Context is the [agents.context] section: what becomes of a context that fills up.

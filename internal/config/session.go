@@ -83,19 +83,21 @@ type Delivery struct {
 // Daemon is the section of the controller.
 type Daemon struct {
 	Keys
-	PatrolInterval      time.Duration `toml:"patrol_interval" default:"30s" doc:"Longest time between two looks at everything, when no event comes."`
-	MaxRestarts         int           `toml:"max_restarts" default:"5" doc:"Failures within restart_window after which an agent is quarantined."`
-	RestartWindow       time.Duration `toml:"restart_window" default:"1h" doc:"See max_restarts."`
-	ShutdownTimeout     time.Duration `toml:"shutdown_timeout" default:"5s" doc:"Time between the interrupt and the stop when the city ends."`
-	UnknownActivityWait time.Duration `toml:"unknown_activity_wait" default:"10m" doc:"A save of city.toml that removes, renames or changes an agent waits for the end of its turn. This is how long it waits for an agent whose activity is unknown before it asks a person (gc pending). The agent is not stopped without an answer; gc apply --now does not wait."`
-	DriftDrainTimeout   time.Duration `toml:"drift_drain_timeout" default:"2m" doc:"How long a restart for a changed configuration waits for an agent that keeps printing to be silent. An attached terminal, an open question and an agent seen to be in a turn are waited for without a limit."`
-	ProbeConcurrency    int           `toml:"probe_concurrency" default:"8" doc:"Observations at a time."`
-	MaxWakesPerTick     int           `toml:"max_wakes_per_tick" default:"5" doc:"Starts at a time."`
-	StartReadyTimeout   time.Duration `toml:"start_ready_timeout" default:"5m" doc:"How long gc start waits for the controller."`
-	OnPending           string        `toml:"on_pending" doc:"Shell command that tells a person of an agent's question, run once for each."`
-	WorkerHTTP          bool          `toml:"worker_http" doc:"Serve the worker API on a port of 127.0.0.1 too, for agents that cannot use a Unix socket; they get its address as GC_WORKER_URL. Read when the controller starts."`
-	WorkerTokenAge      time.Duration `toml:"worker_token_age" doc:"Age at which a worker that applies identities gets a new token for the worker API, by its stream. Programs that have the old one in their environment are shut out. Read when the controller starts. Default: a token is good as long as its run."`
-	TickDebounce        time.Duration `toml:"tick_debounce" default:"200ms" doc:"Quiet time after an edit of city.toml before it is read again; saves that never rest are read after ten times that."`
+	PatrolInterval       time.Duration    `toml:"patrol_interval" default:"30s" doc:"Longest time between two looks at everything, when no event comes."`
+	MaxRestarts          int              `toml:"max_restarts" default:"5" doc:"Failures within restart_window after which an agent is quarantined."`
+	RestartWindow        time.Duration    `toml:"restart_window" default:"1h" doc:"See max_restarts."`
+	ShutdownTimeout      time.Duration    `toml:"shutdown_timeout" default:"5s" doc:"Time between the interrupt and the stop when the city ends."`
+	UnknownActivityWait  time.Duration    `toml:"unknown_activity_wait" default:"10m" doc:"A save of city.toml that removes, renames or changes an agent waits for the end of its turn. This is how long it waits for an agent whose activity is unknown before it asks a person (gc pending). The agent is not stopped without an answer; gc apply --now does not wait."`
+	ProgressStallTimeout OptionalDuration `toml:"progress_stall_timeout" doc:"An agent that shows no sign of progress in a turn for this long is stalled: gc status shows it and a person is asked. Signs are new text on the screen (no spinner or clock), reports of hooks and workers, the start and end of a tool, and tokens. A tool that runs, an open question, a limit and a time in which the host slept do not count. Default: off."`
+	OnStall              OnStall          `toml:"on_stall" doc:"What gc does about a stalled agent besides that: report nothing else, interrupt its turn, or restart it in its conversation. Nothing is done while a terminal is attached. Default: report."`
+	DriftDrainTimeout    time.Duration    `toml:"drift_drain_timeout" default:"2m" doc:"How long a restart for a changed configuration waits for an agent that keeps printing to be silent. An attached terminal, an open question and an agent seen to be in a turn are waited for without a limit."`
+	ProbeConcurrency     int              `toml:"probe_concurrency" default:"8" doc:"Observations at a time."`
+	MaxWakesPerTick      int              `toml:"max_wakes_per_tick" default:"5" doc:"Starts at a time."`
+	StartReadyTimeout    time.Duration    `toml:"start_ready_timeout" default:"5m" doc:"How long gc start waits for the controller."`
+	OnPending            string           `toml:"on_pending" doc:"Shell command that tells a person of an agent's question, run once for each."`
+	WorkerHTTP           bool             `toml:"worker_http" doc:"Serve the worker API on a port of 127.0.0.1 too, for agents that cannot use a Unix socket; they get its address as GC_WORKER_URL. Read when the controller starts."`
+	WorkerTokenAge       time.Duration    `toml:"worker_token_age" doc:"Age at which a worker that applies identities gets a new token for the worker API, by its stream. Programs that have the old one in their environment are shut out. Read when the controller starts. Default: a token is good as long as its run."`
+	TickDebounce         time.Duration    `toml:"tick_debounce" default:"200ms" doc:"Quiet time after an edit of city.toml before it is read again; saves that never rest are read after ten times that."`
 
 	NudgeDispatcher NudgeDispatcher `toml:"nudge_dispatcher" doc:"Who delivers queued prompts." later:"not needed: the controller delivers"`
 	ObservePaths    []string        `toml:"observe_paths" doc:"Further places of transcripts." later:"transcripts"`

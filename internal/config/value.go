@@ -76,6 +76,19 @@ const (
 // Words lists the allowed values.
 func (PendingPolicy) Words() []string { return []string{"wait", "deny", "answer", "escalate"} }
 
+// OnStall is what is done about an agent that shows no progress in its turn.
+type OnStall string
+
+// The acts. An absent one is StallReport.
+const (
+	StallReport    OnStall = "report"
+	StallInterrupt OnStall = "interrupt"
+	StallRestart   OnStall = "restart"
+)
+
+// Words lists the allowed values.
+func (OnStall) Words() []string { return []string{"report", "interrupt", "restart"} }
+
 // Switch is on or off.
 type Switch string
 

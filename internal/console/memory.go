@@ -19,8 +19,9 @@ func Bind(life, request string) string {
 // Memory is what the screens of sessions said when they were looked at last. It is safe
 // for concurrent use; the zero value is empty.
 type Memory struct {
-	mu   sync.Mutex
-	seen map[string]seen // by session
+	mu    sync.Mutex
+	seen  map[string]seen   // by session
+	shown map[string]*shown // by session
 }
 
 type seen struct {
@@ -57,4 +58,5 @@ func (m *Memory) Forget(session string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.seen, session)
+	delete(m.shown, session)
 }

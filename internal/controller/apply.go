@@ -36,13 +36,18 @@ func (l *loop) noteWait(e *entry, a *plan.Action) {
 
 // askAbout adds to a view what the city asks a person about the session.
 func (l *loop) askAbout(e *entry, a *plan.Action, v *session.View) {
-	if a.Ask == "" && !e.asks {
+	stalled := e.sensing.stall.reported
+	if a.Ask == "" && stalled.IsZero() && !e.asks {
 		return
 	}
 	if now := l.now(); v.ReadAt.Before(now) {
 		v.ReadAt = now // what the city asks is known at any time
 	}
-	if a.Ask == "" || v.Instance == "" {
+	switch {
+	case v.Instance == "", a.Ask == "" && stalled.IsZero():
+		return
+	case a.Ask == "":
+		l.askAboutStall(e, v)
 		return
 	}
 	e.asks = true

@@ -64,6 +64,7 @@ func (e *entry) shift(gap time.Duration) {
 	}
 	s := &e.sensing
 	s.due, s.last, s.overdue = reach.Shift(s.due, min(gap, 0)), reach.Shift(s.last, min(gap, 0)), reach.Shift(s.overdue, gap)
+	s.stall.At, s.stall.Interrupted = reach.Shift(s.stall.At, gap), reach.Shift(s.stall.Interrupted, gap)
 	if e.rec.Draining() {
 		e.rec.Drain.Deadline = reach.Shift(e.rec.Drain.Deadline, gap)
 		e.touch()

@@ -88,6 +88,7 @@ const (
 	jobChange // relaunch, live commands
 	jobAdopt
 	jobInterrupt
+	jobInterruptStalled
 )
 
 func (e *entry) running() bool {
@@ -120,7 +121,7 @@ func (l *loop) observed(e *entry) plan.Observed {
 		Order: e.order, Failures: e.rec.Failures, Fault: e.rec.Fault, Exit: e.rec.Exit, Lost: e.rec.Lost,
 		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted, WaitsFrom: e.waitsFrom, Apply: e.apply,
 
-		Epoch: e.rec.Epoch, Activity: e.sensing.activity, Pending: e.sensing.pending != nil, AgeFrom: e.rec.StartedAt,
+		Epoch: e.rec.Epoch, Activity: e.sensing.activity, Pending: e.sensing.pending != nil, Progress: e.sensing.stall.Progress, AgeFrom: e.rec.StartedAt,
 		IdleSince: e.idleSince, Warning: e.rec.Warning, Hold: e.rec.Hold, Drain: e.rec.Drain, Limited: e.rec.Limited,
 		Renew: e.rec.Renew, Wake: e.wakeWhy, Ended: e.sensing.ended,
 	}

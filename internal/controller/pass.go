@@ -218,6 +218,7 @@ func (l *loop) note(e *entry, a plan.Action) {
 		l.c.emit(event.SessionDrift, e, "the configuration differs from what the session was started with", data)
 	}
 	l.noteWait(e, &a)
+	l.noteStall(e, &a)
 	restored := e.job == nil && e.known && e.running() && !a.Drifted
 	if restored || a.Desired != plan.DesiredRunning {
 		e.disrupted = false
@@ -261,7 +262,7 @@ func (l *loop) act() {
 		if e == nil || e.job != nil || e.stale || e.place.provider == nil {
 			continue
 		}
-		if (a.Drifted || a.Unasked) && a.Verb.Ends() && !l.certain(e) {
+		if (a.Drifted || a.Unasked) && (a.Verb.Ends() || a.Verb == plan.VerbInterrupt) && !l.certain(e) {
 			continue
 		}
 		if a.Hold.Kind != "" && e.rec.Hold.Kind == "" && a.Verb.Acts() {
@@ -334,6 +335,8 @@ func (l *loop) carryOut(e *entry, s *plan.Session, a plan.Action, left *places) 
 		if left.starts--; left.starts >= 0 {
 			l.change(e, s, a)
 		}
+	case plan.VerbInterrupt:
+		l.interruptStalled(e)
 	case plan.VerbAdopt:
 		l.adopt(e, s)
 	default:

@@ -33,6 +33,8 @@ type sensing struct {
 	faults  int       // reads in a row that failed
 	deaf    bool      // the driver cannot be asked
 	words   string    // what the program said of itself, until that is known
+
+	stall stall
 }
 
 const (
@@ -156,6 +158,7 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	}
 	reading.At = cmp.Or(reading.At, l.now())
 	s.senses.Fold(reading)
+	l.progressed(e, reading.Progress)
 	s.readAt, s.heardAt = reading.At, l.now()
 	l.dirty, s.needed = l.dirty || s.needed, false
 	l.asks(e, reading.Pending)
@@ -246,5 +249,6 @@ func (l *loop) conclude(e *entry) {
 	if s.activity.State == before.State {
 		return
 	}
+	s.stall.progress("it became "+string(s.activity.State), now)
 	l.c.emit(event.SessionActivity, e, "the agent is "+string(s.activity.State), account.ActivityData(&s.activity))
 }

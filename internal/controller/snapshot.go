@@ -110,5 +110,9 @@ func (e *entry) agent(a plan.Action) client.Agent {
 	if !e.running() {
 		return account.Agent(&a, &e.rec, &e.seen, e.state(a), nil)
 	}
-	return account.Agent(&a, &e.rec, &e.seen, e.state(a), &e.sensing.activity)
+	out := account.Agent(&a, &e.rec, &e.seen, e.state(a), &e.sensing.activity)
+	if s := &e.sensing.stall; !s.reported.IsZero() {
+		out.StalledSince, out.LastSign = s.reported, s.Sign
+	}
+	return out
 }

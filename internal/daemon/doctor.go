@@ -87,6 +87,7 @@ func (x *examination) config(ctx context.Context) {
 		}
 		x.guarded()
 		x.permissions()
+		x.stall()
 	case faulty:
 		x.faulty = true
 		for _, e := range errs {
@@ -98,6 +99,20 @@ func (x *examination) config(ctx context.Context) {
 		x.problem("config", err.Error(), "make it readable for this user")
 	default:
 		x.problem("config", err.Error(), "mend what it names")
+	}
+}
+
+// stall proposes a progress_stall_timeout to a city that has none. The value is twice as long
+// as the longest silence that a working agent CLI is known for: a model that thinks for 10 minutes.
+func (x *examination) stall() {
+	for i := range x.r.desired.Sessions {
+		if x.r.desired.Sessions[i].Stall.After > 0 {
+			x.ok("stall", "an agent without a sign of progress in its turn is reported")
+			return
+		}
+	}
+	if len(x.r.desired.Sessions) > 0 {
+		x.ok("stall", `an agent that hangs in its turn is not reported; to be told of it, set progress_stall_timeout = "20m" in [daemon]`)
 	}
 }
 

@@ -30,6 +30,8 @@ const (
 	SessionRelaunched  Kind = "session.relaunched"
 	SessionLiveApplied Kind = "session.live_applied"
 	SessionInterrupted Kind = "session.interrupted"
+	SessionStalled     Kind = "session.stalled"
+	SessionStallEnded  Kind = "session.stall_ended"
 	SessionNudged      Kind = "session.nudged"
 	SessionAttached    Kind = "session.attached"
 	SessionDetached    Kind = "session.detached"
@@ -122,6 +124,8 @@ func Kinds() []KindInfo {
 		{SessionRelaunched, "the agent was started again in its place", []Datum{fields}},
 		{SessionLiveApplied, "changed live commands were run, the agent went on", []Datum{fields}},
 		{SessionInterrupted, "the agent was asked to abandon its turn", nil},
+		{SessionStalled, "the agent has shown no sign of progress in its turn for progress_stall_timeout; told once for each stall", []Datum{{"since", "when the last sign was noticed, RFC 3339"}, {"sign", "what the last sign was"}, {"action", "what the controller does about it: none, interrupt or restart"}}},
+		{SessionStallEnded, "the agent makes progress again, or its turn is over", []Datum{{"sign", "what shows it"}, {"seconds", "how long the stall lasted"}}},
 		{SessionNudged, "a prompt was delivered, or was not", []Datum{{"state", "what became of it"}, {"reason", "why it was refused"}}},
 		{SessionAttached, "a terminal was connected", []Datum{{"attached", "how many are"}}},
 		{SessionDetached, "a terminal was disconnected", []Datum{{"attached", "how many are"}}},

@@ -51,6 +51,7 @@ type active struct {
 	partly     bool       // it has, and not about every tool
 	bypass     string     // what ran although it was denied, the newest
 	heard      time.Time  // when the worker last said anything
+	progress   progress   // in the turn, as the worker reports it
 	sent       []string   // names of the prompts that went by the stream, the newest last
 	given      briefing.Record
 	identity   string            // name of the last identity message

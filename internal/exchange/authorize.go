@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -97,6 +98,14 @@ func (a *active) decided(c worker.Call, d worker.Decision) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.heard = a.engine.opts.Now()
+	if d.Allowed && !c.Ask {
+		a.toolStartsLocked(c, a.heard)
+	} else {
+		a.signLocked("a call of the tool "+c.Tool, a.heard)
+		if !d.Allowed {
+			a.progress.tools = slices.DeleteFunc(a.progress.tools, func(t toolCall) bool { return t.id == c.ID })
+		}
+	}
 	switch {
 	case c.ID == "", a.ran.Take(c.ID): // its bypass is known
 	case d.Allowed:

@@ -51,6 +51,7 @@ func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, erro
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
 	c.run.evidenceLocked(&reading)
+	reading.Progress = reading.Progress.Join(c.run.progressLocked())
 	reading.Ended = c.run.life.End()
 	if id := c.run.life.Conversation(); id != "" && reading.Conversation == nil {
 		reading.Conversation = &runtime.Conversation{ID: id}
@@ -175,6 +176,7 @@ func (a *active) cutShort() {
 			Event: worker.Idle, RunID: a.id, Timestamp: now,
 			Metadata: worker.Detail{Reason: worker.TurnInterrupted, Via: worker.ViaHook, ConversationID: last.Metadata.ConversationID},
 		}, now)
+		a.turnLocked(worker.Idle, worker.Busy, now)
 		a.changeLocked()
 	}
 }

@@ -73,6 +73,7 @@ func (a *active) recall(p runtime.Provider) error {
 		return nil
 	}
 	a.recalled = true
+	a.progress.unknown = a.progress.at.IsZero() && m.Run != ""
 	a.life = a.life.With(m.Life, a.engine.opts.Now())
 	a.sent = append(m.Sent, a.sent...)
 	if m.Run == "" { // it has not spoken yet

@@ -66,8 +66,12 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	now := e.opts.Now()
 	a.mu.Lock()
 	var late bool
+	before := a.life.Last().Event
 	a.life, late = a.life.Told(r, now)
 	a.heard = now
+	if !late {
+		a.turnLocked(r.Event, before, now)
+	}
 	if !late && (r.Event == worker.Started || r.Event == worker.Stopped || r.Event == worker.Crashed) {
 		a.dropQuestionsLocked()
 	}
@@ -179,6 +183,7 @@ func (a *active) learn(events []worker.TelemetryEvent, compactions []briefing.Co
 	}
 	for i := range events {
 		ev := &events[i]
+		a.eventLocked(ev, now)
 		switch ev.Type {
 		case worker.RateLimited:
 			a.limited = time.Time{}
@@ -213,6 +218,7 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 	}
 	a.mu.Lock()
 	a.heard = e.opts.Now()
+	a.signLocked("an answer to a message", a.heard)
 	letter, news := a.box.Ack(ack)
 	if letter == nil { // it was sent before this controller began
 		news = a.box.Heard(ack) != nil
@@ -266,6 +272,7 @@ func (e *Engine) Interaction(_ context.Context, id string, q worker.Interaction)
 	}
 	a.mu.Lock()
 	a.heard = e.opts.Now()
+	a.signLocked("a question", a.heard)
 	name := ""
 	switch q.Event {
 	case worker.Raised:

@@ -28,6 +28,7 @@ type Said struct {
 	Evidence     runtime.Evidence
 	Pending      *runtime.PendingInteraction
 	Conversation *runtime.Conversation // nil: not known yet
+	Progress     runtime.Progress
 }
 
 // OpenHosted opens the sessions of a driver whose agents have such a program.

@@ -27,6 +27,7 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 	}
 	l := s.liveOf(sight)
 	reading := runtime.Reading{At: time.Now()}
+	progress := runtime.Progress{At: sight.State.LastOutput, Sign: "new output"}
 	typed := sight.State.LastHuman
 	if l.Terminal != nil {
 		f, err := console.Whole(ctx, l.Terminal)
@@ -38,6 +39,7 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 		}
 		reading, typed = console.Sense(f, l.Rules, time.Now()), f.LastHuman
 		s.memory.Recall(name, l.life, reading.Evidence)
+		progress = s.memory.Progress(name, l.life, f, l.Rules, reading.At)
 	}
 	if s.host != nil {
 		said, err := s.host.Sense(ctx, l)
@@ -46,7 +48,9 @@ func (s *Sessions) Sense(ctx context.Context, name string) (runtime.Reading, err
 		}
 		said.Evidence.At = reading.At
 		reading.Evidence, reading.Pending, reading.Conversation = append(reading.Evidence, said.Evidence), said.Pending, said.Conversation
+		progress = progress.Join(said.Progress)
 	}
+	reading.Progress = progress
 	process.At = reading.At
 	reading.Evidence = append(reading.Evidence, process)
 	reading.Instance, reading.LastInput = sight.Token, typed

@@ -19,6 +19,7 @@ const (
 	VerbApplyLive Verb = "apply-live" // run the live commands again, the agent goes on
 	VerbAdopt     Verb = "adopt"      // take over what runs already
 	VerbDrain     Verb = "drain"      // ask the agent to wind down: keep Action.Drain
+	VerbInterrupt Verb = "interrupt"  // end the agent's turn, the agent goes on
 	VerbWait      Verb = "wait"       // something is due, but not now
 	VerbNone      Verb = "none"
 )
@@ -77,6 +78,10 @@ type Action struct {
 	// Ask is a question for a person: whether the stop that waits is to be done now. Empty:
 	// nothing is asked.
 	Ask string
+
+	// Stalled is since when the agent shows no sign of progress in its turn, if that is longer
+	// than it may be; zero: it is not stalled.
+	Stalled time.Time
 
 	// Cut says that the start of the incarnation was cut off: it is ended, which counts
 	// as a start that failed, or taken over with something left undone.

@@ -43,6 +43,12 @@ type PendingPolicy struct {
 	Answer string        // of the policy answer: an option's label or number, or words
 }
 
+// StallPolicy is what is done about an agent that shows no sign of progress in a turn.
+type StallPolicy struct {
+	After time.Duration // without a sign; zero: it is never stalled
+	Act   string        // "report", "interrupt" or "restart"; empty is report
+}
+
 // Session is one desired session, resolved to everything that a start needs.
 type Session struct {
 	Agent     string         // the agent's qualified name: "worker" or "dir/worker"
@@ -82,6 +88,7 @@ type Session struct {
 	DrainTimeout time.Duration // how long a drain waits for its acknowledgement
 
 	Pending PendingPolicy
+	Stall   StallPolicy
 	// Context is what becomes of a context window that fills up.
 	Context ContextPolicy
 	// Primer is what it is told of itself. It takes part in no fingerprint: what changed in

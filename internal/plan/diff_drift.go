@@ -12,6 +12,11 @@ import (
 
 // running decides about a session that is to run and does.
 func (d *differ) running(a Action, s *Session, o *Observed) Action {
+	return d.stall(d.undisturbed(a, s, o), s, o)
+}
+
+// undisturbed is running for an agent that makes progress.
+func (d *differ) undisturbed(a Action, s *Session, o *Observed) Action {
 	a.State = client.StateRunning
 	switch {
 	case o.Cut && o.Order == OrderNone:

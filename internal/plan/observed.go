@@ -30,6 +30,7 @@ type Observed struct {
 	Epoch    uint64           // counts the incarnations; that of the one that runs, or of the last one
 	Activity session.Activity // what the agent does, by all evidence; the zero value is unknown
 	Pending  bool             // a question for a person is open
+	Progress Progress         // in the present turn
 	Queued   int              // prompts that wait for the agent
 	// PromptAt is when the newest prompt that waits was accepted. A session that is
 	// held to sleep is woken by one that is newer than the hold alone; zero: by any.
@@ -75,6 +76,16 @@ type Observed struct {
 type Stored struct {
 	Core, Provision, Launch, Live string
 	Fields                        map[string]string
+}
+
+// Progress is what is known of the progress in an agent's turn.
+type Progress struct {
+	At     time.Time // when the newest sign was noticed; zero: nobody has read the agent yet
+	Sign   string    // that sign, for people
+	Tool   string    // the tool that runs, by the agent's report; empty: none is known to
+	Screen bool      // output alone is no sign: what is printed is compared
+	// Interrupted is when the turn was last interrupted because of a stall.
+	Interrupted time.Time
 }
 
 // Owner says whose a session is.

@@ -188,6 +188,7 @@ func (r *resolver) session() Session {
 		MaxAgeJitter: a.MaxSessionAgeJitter,
 		DrainTimeout: drainTimeout(a),
 		Pending:      pendingPolicy(a),
+		Stall:        r.stall(),
 		Context:      ContextPolicy{float64(a.Context.WarnAt) / 100, float64(a.Context.CompactAt) / 100, float64(a.Context.HandoffAt) / 100, a.Context.Within},
 		Resume:       r.resume(protocol),
 	}

@@ -93,6 +93,13 @@ func idleAfter(a *config.Agent) time.Duration {
 	return first
 }
 
+// stall is what is done about an agent without progress, the agent's own keys first.
+func (r *resolver) stall() StallPolicy {
+	a, city := r.agent, r.city.Daemon
+	after := pick(a, "progress_stall_timeout", a.ProgressStallTimeout, city.ProgressStallTimeout)
+	return StallPolicy{After: after.Duration, Act: string(cmp.Or(a.OnStall, city.OnStall, config.StallReport))}
+}
+
 func pendingPolicy(a *config.Agent) PendingPolicy {
 	p := a.Pending
 	policy := PendingPolicy{Policy: string(cmp.Or(p.Policy, config.PendingEscalate)), Answer: p.Answer}

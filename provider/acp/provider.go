@@ -175,6 +175,7 @@ func (w *way) Sense(ctx context.Context, l local.Live) (local.Said, error) {
 		return said, err
 	}
 	e.Activity, e.Since, e.Detail = state.Activity, state.Since, state.Detail
+	said.Progress = state.Progress
 	if said.Pending = state.Pending; state.Pending != nil {
 		e.Kind = state.Pending.Kind
 	}

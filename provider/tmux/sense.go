@@ -36,6 +36,7 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	}
 	reading := console.Sense(f, seat.rules, time.Now())
 	p.memory.Recall(name, seat.lifeName(), reading.Evidence)
+	reading.Progress = p.memory.Progress(name, seat.lifeName(), f, seat.rules, reading.At)
 	process.At = reading.At
 	reading.Evidence = append(reading.Evidence, process)
 	reading.Instance, reading.LastInput = s.record.token, f.LastHuman

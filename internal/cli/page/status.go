@@ -137,7 +137,8 @@ func (s Sheet) agents(agents []client.Agent) string {
 	return s.Table(t)
 }
 
-// blocked says first which agents take no prompts although they run, and what to do.
+// blocked says first which agents take no prompts although they run or are stalled, and what
+// to do.
 func (s Sheet) blocked(agents []client.Agent) string {
 	var out strings.Builder
 	for _, a := range agents {
@@ -152,6 +153,15 @@ func (s Sheet) blocked(agents []client.Agent) string {
 		fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(text.Red, "!! "+name+" is input blocked"), "since "+text.Ago(s.Now, a.InputBlockedSince)+waiting, Reason(a.InputBlocked))
 		fmt.Fprintf(&out, "   fix: gc keys %s --clear-input, or clean it with gc attach %s or gc keys %s KEY, or gc restart %s\n", name, name, name, name)
 	}
+	for _, a := range agents {
+		if a.StalledSince.IsZero() {
+			continue
+		}
+		name := text.OneLine(a.Name)
+		fmt.Fprintf(&out, "%s: no sign of progress in its turn for %s (the last one: %s)\n", s.Paint(text.Red, "!! "+name+" is stalled"),
+			text.Span(s.Now.Sub(a.StalledSince)), text.FirstOf(text.OneLine(a.LastSign), "unknown"))
+		fmt.Fprintf(&out, "   fix: look with gc peek %s, then gc interrupt %s or gc restart %s, or answer with gc pending\n", name, name, name)
+	}
 	return out.String()
 }
 
@@ -162,6 +172,9 @@ func (s Sheet) activity(agent client.Agent) text.Cell {
 	}
 	if agent.InputBlocked != "" {
 		return text.Painted("input blocked", text.Red)
+	}
+	if !agent.StalledSince.IsZero() {
+		return text.Painted("stalled", text.Red)
 	}
 	words, color := s.doing(agent.Activity), text.Plain
 	switch agent.Activity.State {
