@@ -535,3 +535,33 @@ func (p *play) key(in *instance, key string) {
 	in.box.write([]byte(key), boxmodel.ByPerson)
 	p.note("person %q", key)
 }
+
+// TestACutOffTextBeyondTheScreenIsRemovedSoon: a text that is taller than the screen is removed
+// within two seconds by a deliverer that comes long after the one that was cut off: the screen
+// has been at rest since. Where controllers are killed every few seconds none would remove the
+// text otherwise.
+func TestACutOffTextBeyondTheScreenIsRemovedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &play{t: t, random: rand.New(rand.NewPCG(1, 17)), options: boxmodel.Options{Style: "line", NoBack: true}}
+		p.rules = boxRules(t, p.options)
+		for steps := 1; p.instance == nil || p.box.line() == ""; steps++ { // it dies behind the text
+			p.start()
+			l := p.lease(1, steps, true)
+			_, _ = Deliver(t.Context(), l, "d1", Prompt{Text: strings.Repeat("row\n", 90) + "end"}, p.rules) // it is dead
+			l.(*boxLease).close()
+			time.Sleep(10 * time.Second)
+			if len(p.box.taken) > 0 {
+				t.Fatal("the text was submitted: no step leaves it in the box")
+			}
+		}
+		began := time.Now()
+		out, err := Settle(t.Context(), p.lease(1, -1, false), "d1", p.rules)
+		if err != nil || out.Reason != runtime.RefusedWithdrawn || p.box.line() != "" {
+			t.Errorf("%+v, %v, the box holds %q; want the text withdrawn", out, err, short(p.box.line()))
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		time.Sleep(time.Minute) // what was begun ends
+	})
+}

@@ -159,7 +159,7 @@ func (r *resolver) open(ctx context.Context) (why string, wait runtime.RefusalRe
 			rows, since = r.View.Rows, time.Now()
 		}
 		why, wait = r.shut()
-		gone := why == offScreen && r.knowsInput() && time.Since(since) >= screenSettles
+		gone := why == offScreen && r.knowsInput() && time.Since(since) >= r.restLeft(screenSettles)
 		return why == "" && time.Since(r.View.LastOutput) >= midPaint || r.asking() || gone
 	})
 	if err != nil || why != "" && why != offScreen {
@@ -257,6 +257,16 @@ func (r *resolver) atRest(ctx context.Context, rest time.Duration) (wait runtime
 	return "", nil
 }
 
+// restLeft is how long the screen must be seen at rest to have rested for d: it has shown the same
+// since the last output. It is at least settles, because the program may have read its input
+// only now. A short wait matters where controllers are killed one after the other.
+func (r *resolver) restLeft(d time.Duration) time.Duration {
+	if r.View.LastOutput.IsZero() {
+		return d
+	}
+	return min(d, max(settles, d-time.Since(r.View.LastOutput)))
+}
+
 // unread is why a box is not judged whose program does not read.
 const unread = "the program has not read what it was sent"
 
@@ -313,7 +323,7 @@ func (r *resolver) literal() bool {
 // the screen. Keys that remove text are pressed there once.
 func (r *resolver) unseen(ctx context.Context) (resolution, error) {
 	r.end = time.Now().Add(resolveLimit)
-	wait, err := r.atRest(ctx, screenSettles)
+	wait, err := r.atRest(ctx, r.restLeft(screenSettles))
 	if err != nil || wait != "" {
 		return unrested(wait), err
 	}

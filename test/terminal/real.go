@@ -28,15 +28,23 @@ type Real struct {
 // sent goes through the kernel's terminal.
 func NewReal(t *testing.T, flags ...string) *Real {
 	t.Helper()
-	a := &Real{Fake: New(), File: filepath.Join(t.TempDir(), "ledger")}
-	cmd := exec.CommandContext(t.Context(), build.Build(t), append([]string{"--ledger", a.File, "--max-life", "2m"}, flags...)...)
+	file := filepath.Join(t.TempDir(), "ledger")
+	cmd := exec.CommandContext(t.Context(), build.Build(t), append([]string{"--ledger", file, "--max-life", "2m"}, flags...)...)
 	cmd.Env = []string{"TERM=xterm-256color", "LANG=C.UTF-8"}
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: Rows, Cols: Cols})
+	return &Real{Fake: NewProgram(t, cmd, Cols, Rows), File: file}
+}
+
+// NewProgram starts a program on a pseudo terminal of the size. It ends with the test at the
+// latest.
+func NewProgram(t *testing.T, cmd *exec.Cmd, cols, rows int) *Fake {
+	t.Helper()
+	a := New()
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: uint16(rows), Cols: uint16(cols)}) //nolint:gosec // a size
 	if err != nil {
 		t.Fatal(err)
 	}
 	replies := make(chan []byte, 64)
-	a.screen = term.New(Cols, Rows, &term.Options{Reply: func(p []byte) { replies <- slices.Clone(p) }})
+	a.screen = term.New(cols, rows, &term.Options{Reply: func(p []byte) { replies <- slices.Clone(p) }})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -48,6 +56,16 @@ func NewReal(t *testing.T, flags ...string) *Real {
 			}
 			if err != nil {
 				a.Set(func(f *console.Frame) { f.Exited = true })
+				return
+			}
+		}
+	}()
+	go func() { // what the program asks of its terminal is answered
+		for {
+			select {
+			case p := <-replies:
+				_, _ = tty.Write(p) // a program that is gone needs no answer
+			case <-ended:
 				return
 			}
 		}
