@@ -62,7 +62,7 @@ func TestConstructsThatRunTextAreSeen(t *testing.T) {
 			"echo $(exec <<< 'git push -f'; bash)", "if true; then exec <<< 'git push -f'; bash; fi", "let 'a[$((exec -a x bash -c \"git push -f\")\n)0]'",
 		},
 		"a program of another language calls a command": {
-			"perl -e 'my $x = \"git push -f\"; print `$x`'", "perl -e 'print qx{$ENV{X}}'", "ruby -e 'system ARGV[0]' 'git push -f'", "awk 'BEGIN{system(ENVIRON[\"V\"])}'", "awk '{system($0)}' f", "awk '{print | \"sh\"}' f", "awk '{$0 | getline}' f", "perl -e 'exec $ENV{V}'", "python3 -c 'import os,sys; os.system(sys.argv[1])' 'git push -f'",
+			"perl -e 'my $x = \"git push -f\"; print `$x`'", "perl -e 'print qx{$ENV{X}}'", "ruby -e 'system ARGV[0]' 'git push -f'", "awk 'BEGIN{system(ENVIRON[\"V\"])}'", "awk '{system($0)}' f", "awk '{print | \"sh\"}' f", "awk '{$0 | getline}' f", `awk 'BEGIN{"bash -c \"git push -f\"" | getline}'`, `sqlite3 x.db '.shell "git" "push" -f'`, `sqlite3 x.db '.shell "bash -c \"git push -f\""'`, "perl -e 'exec $ENV{V}'", "python3 -c 'import os,sys; os.system(sys.argv[1])' 'git push -f'",
 			"python3 -c 'import os; os.system(\"$(echo rm) -rf /\")'", "node -e 'require(\"child_process\").exec(process.env.X)'", `perl -e 'system("env -S \'git\\_push\\_-f\'")'`, `perl -e 'system("gi\x74 push -f")'`, `awk 'BEGIN{system("\147it push -f")}'`, `perl -e 'open(F, "-|", "bash", "-c", "$x -f"); print <F>'`,
 		},
 		"flags in one word": {

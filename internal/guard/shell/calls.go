@@ -69,7 +69,7 @@ func (r *reader) calls(c Command, program, text string, depth int) {
 	for _, m := range pipes().FindAllStringSubmatch(text, maxLiterals) {
 		switch {
 		case strings.HasPrefix(m[2], `"`):
-			r.mentionStrictly(c, unescaped(strings.Trim(m[2], `"`)), depth)
+			r.mentionStrictly(c, unescaped(m[2][1:len(m[2])-1]), depth)
 		case m[2] != "":
 			r.hide(c, "a program of "+program+" runs a command that does not stand in it as a plain text")
 		default:
@@ -220,7 +220,10 @@ func shellEscapes(program, text string) iter.Seq[string] {
 			case "sqlite3":
 				for _, mark := range []string{".shell ", ".system "} {
 					if rest, found := strings.CutPrefix(line, mark); found {
-						script, ok = unescaped(strings.Trim(strings.TrimSpace(rest), `"`)), true
+						script, ok = strings.TrimSpace(rest), true
+						if whole, quoted := literalOf(script); quoted && !yield(whole) {
+							return
+						}
 					}
 				}
 			default:
