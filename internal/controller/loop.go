@@ -41,7 +41,9 @@ type loop struct {
 	// faded are the sessions that readers see as they were, since when at most
 	faded   map[*entry]bool
 	fadedAt time.Time
-	actions []plan.Action
+	// unannounced are the sessions whose activity is unknown and no event has said so yet
+	unannounced map[*entry]bool
+	actions     []plan.Action
 
 	counts reach.Counts // of pools
 
@@ -72,7 +74,7 @@ const activityLag = 250 * time.Millisecond
 func newLoop(c *Controller) *loop {
 	l := &loop{
 		c: c, desired: map[session.Key]*plan.Session{}, places: map[string]*place{}, entries: map[session.Key]*entry{}, sensible: map[*entry]bool{},
-		edges: map[*entry]bool{}, faded: map[*entry]bool{},
+		edges: map[*entry]bool{}, faded: map[*entry]bool{}, unannounced: map[*entry]bool{},
 		startedAt: c.opts.Now(), checked: c.opts.Now(), versions: 1,
 	}
 	l.saver = keep.New(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
@@ -140,6 +142,7 @@ func (l *loop) turn() {
 	l.tick = time.Time{}
 	l.readSenses()
 	l.refresh()
+	l.announceUnknown()
 }
 
 // answer answers who waits for what has come about. An answer may make others wait.

@@ -9,7 +9,6 @@ import (
 	"gascity/internal/controller/account"
 	"gascity/internal/controller/reach"
 	"gascity/internal/controller/resume"
-	"gascity/internal/event"
 	"gascity/internal/session"
 	"gascity/runtime"
 )
@@ -19,11 +18,15 @@ type sensing struct {
 	senses   session.Senses
 	activity session.Activity
 	judged   []session.Judged
-	pending  *runtime.PendingInteraction
-	ended    *runtime.End // by its own side's word; nil: it has not said so
-	readAt   time.Time    // of the last reading
-	heardAt  time.Time    // when that came
-	needed   bool         // something is to be done once a reading has come
+
+	announced runtime.Activity // what the last event said; empty: there was none
+	unknownAt time.Time        // since when the activity is unknown, if it is
+
+	pending *runtime.PendingInteraction
+	ended   *runtime.End // by its own side's word; nil: it has not said so
+	readAt  time.Time    // of the last reading
+	heardAt time.Time    // when that came
+	needed  bool         // something is to be done once a reading has come
 
 	due     time.Time // when to read again; zero: nothing is due
 	last    time.Time // when the last read began
@@ -246,9 +249,9 @@ func (l *loop) conclude(e *entry) {
 	}
 	l.edge(e)
 	l.limit(e)
-	if s.activity.State == before.State {
-		return
+	if s.activity.State != before.State {
+		s.unknownAt = now
+		s.stall.progress("it became "+string(s.activity.State), now)
+		l.announce(e)
 	}
-	s.stall.progress("it became "+string(s.activity.State), now)
-	l.c.emit(event.SessionActivity, e, "the agent is "+string(s.activity.State), account.ActivityData(&s.activity))
 }

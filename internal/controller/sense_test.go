@@ -34,6 +34,7 @@ func TestWhatAnAgentDrawsBecomesItsActivity(t *testing.T) {
 		if got := w.agent("a").Activity.State; got != "unknown" {
 			t.Errorf("an agent that draws nothing known is shown as %s, want unknown", got)
 		}
+		w.after(time.Second)
 		var told []string
 		events, _, _ := w.log.After(0)
 		for _, e := range events {
@@ -121,6 +122,44 @@ func TestAHungReadingKeepsItsSessionOnly(t *testing.T) {
 		w.after(2 * time.Second)
 		if got := w.agent("hung").Activity.State; got != "busy" {
 			t.Errorf("after the hang the activity is %s", got)
+		}
+	})
+}
+
+// TestTypingMakesNoEvents lets a person type: with each key the screen is unknown and ready
+// again. It proves that this makes no events, that status shows each state at once, that a
+// question and a turn become events at once, and that what stays unknown becomes one.
+func TestTypingMakesNoEvents(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.begin()
+		w.fake.says("gc-town-a", runtime.ActivityReady)
+		w.after(3 * time.Second)
+		before := len(w.activities())
+		for range 8 {
+			for _, word := range []runtime.Activity{"", runtime.ActivityReady} {
+				w.fake.says("gc-town-a", word)
+				w.after(400 * time.Millisecond)
+				if got := w.agent("a").Activity.State; got != string(word) && word != "" || word == "" && got != "unknown" {
+					t.Errorf("drawn as %q it is shown as %s", word, got)
+				}
+			}
+		}
+		if told := w.activities()[before:]; len(told) != 0 {
+			t.Errorf("typing made the events %v", told)
+		}
+		for _, word := range []runtime.Activity{"", runtime.ActivityWaiting, "", runtime.ActivityBusy, "", runtime.ActivityIdle} {
+			w.fake.says("gc-town-a", word)
+			w.after(400 * time.Millisecond)
+		}
+		w.fake.says("gc-town-a", "")
+		w.after(2 * time.Second)
+		if told, want := w.activities()[before:], []string{"waiting", "busy", "idle", "unknown"}; !slices.Equal(told, want) {
+			t.Errorf("then the events were %v, want %v", told, want)
+		}
+		w.after(time.Hour)
+		if told := w.activities()[before:]; len(told) != 4 {
+			t.Errorf("an hour later they are %v", told)
 		}
 	})
 }

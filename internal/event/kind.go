@@ -130,7 +130,7 @@ func Kinds() []KindInfo {
 		{SessionAttached, "a terminal was connected", []Datum{{"attached", "how many are"}}},
 		{SessionDetached, "a terminal was disconnected", []Datum{{"attached", "how many are"}}},
 		{SessionStatus, "the agent reported its activity", []Datum{{"status", "its own word"}}},
-		{SessionActivity, "what the agent does has changed, as far as anybody can tell", []Datum{
+		{SessionActivity, "what the agent does has changed, as far as gc can tell; that it is unknown counts once it has been so for a second", []Datum{
 			{"activity", "the new word"}, {"kind", "what is waited for"}, {"source", "what told"}, {"confidence", "certain, likely or guess"},
 		}},
 		{SessionHeld, "the session is kept from running", []Datum{{"hold", "sleep, suspend or budget"}, reason}},
