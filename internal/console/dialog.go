@@ -43,7 +43,7 @@ func (v View) Dialog(rules Rules) *Dialog {
 // knownDialog returns the lowest dialog that a rule knows: one that is over may still stand
 // above it.
 func (v View) knownDialog(rules Rules) (lowest *Dialog) {
-	folded := fold(strings.Join(v.rows, " "))
+	folded := v.folded()
 	at := -1
 	for i, rule := range rules.Dialogs {
 		if !rule.In(rules.Version) || !matches(rule, folded) {
@@ -213,7 +213,7 @@ func (v View) attention(rules Rules) *Dialog {
 
 func matches(rule agentcli.Dialog, folded string) bool {
 	for _, text := range rule.Match {
-		if !strings.Contains(folded, fold(text)) {
+		if !holdsFolded(folded, text) {
 			return false
 		}
 	}
@@ -224,6 +224,47 @@ func matches(rule agentcli.Dialog, folded string) bool {
 func fold(s string) string {
 	s = strings.ReplaceAll(s, "’", "'")
 	return strings.ToLower(strings.Join(strings.Fields(s), " "))
+}
+
+// holdsFolded reports whether a folded text contains the words, folded too. Words of ASCII
+// with single blanks, as rules have them, are compared without a copy.
+func holdsFolded(folded, words string) bool {
+	if words == "" || !plainWords(words) {
+		return strings.Contains(folded, fold(words))
+	}
+	for first := lower(words[0]); ; folded = folded[1:] {
+		at := strings.IndexByte(folded, first)
+		if at < 0 || len(folded)-at < len(words) {
+			return false
+		}
+		folded = folded[at:]
+		same := 1
+		for same < len(words) && folded[same] == lower(words[same]) {
+			same++
+		}
+		if same == len(words) {
+			return true
+		}
+	}
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+// plainWords reports whether fold changes nothing but the case of letters.
+func plainWords(s string) bool {
+	last := byte(' ')
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f || s[i] == ' ' && last == ' ' {
+			return false
+		}
+		last = s[i]
+	}
+	return last != ' '
 }
 
 func (v View) below(m menu, text string) bool {

@@ -3,6 +3,7 @@ package console
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"gascity/internal/agentcli"
@@ -13,6 +14,18 @@ import (
 type View struct {
 	Frame
 	rows []string
+
+	folded func() string // the rows as one text that is folded, worked out once
+}
+
+// Again returns the view of a newer frame, which shows the same rows where its sequence number
+// is the same.
+func (v View) Again(f Frame) View {
+	if f.Seq != v.Seq {
+		return Look(f)
+	}
+	v.Frame = f
+	return v
 }
 
 // Look reads a frame.
@@ -21,6 +34,7 @@ func Look(f Frame) View {
 	for i, row := range f.Rows {
 		v.rows[i] = clean(row)
 	}
+	v.folded = sync.OnceValue(func() string { return fold(strings.Join(v.rows, " ")) })
 	return v
 }
 
@@ -76,13 +90,22 @@ func (v View) prefixRow(prefix string) (string, bool) {
 const minRule = 8
 
 func isLineRune(r rune) bool {
-	return r >= 0x2500 && r <= 0x257f && !strings.ContainsRune(borders, r) || strings.ContainsRune("▀▄▁▔", r)
+	switch r {
+	case '│', '┃', '║':
+		return false
+	case '▀', '▄', '▁', '▔':
+		return true
+	}
+	return r >= 0x2500 && r <= 0x257f
 }
 
 // ruleRow tells whether a row is a horizontal rule or the edge of a box, and
 // whether it is plain, that is, holds no text.
 func ruleRow(row string) (rule, plain bool) {
 	row = strings.TrimSpace(row)
+	if first, _ := utf8.DecodeRuneInString(row); !isLineRune(first) {
+		return false, false
+	}
 	lines, others := 0, 0
 	for _, r := range row {
 		if isLineRune(r) {

@@ -36,7 +36,7 @@ func (d *Deliveries) UnmarshalJSON(data []byte) error {
 	*d = Deliveries{Limit: d.Limit, forgot: s.Forgot, unread: s.Unread, news: s.News, shows: s.Shows, entries: map[string]*Entry{}}
 	for _, stored := range s.Deliveries {
 		e := &stored.Entry
-		e.undo = stored.Undo
+		e.undo, e.Rest = stored.Undo, max(e.Rest, e.Marks*len(Mark)) // an older account has no Rest
 		d.entries[e.ID], d.last = e, e
 		d.order = append(d.order, e)
 	}

@@ -30,7 +30,8 @@ func TestStoredAccountIsTheSame(t *testing.T) {
 			},
 			"send": func(t *rapid.T) {
 				in := rapid.SampledFrom([]Input{Keys, Text, Enter, Seen, Probe, Clear}).Draw(t, "input")
-				same("send", fmt.Sprint(stored.Send(in)), fmt.Sprint(kept.Send(in)))
+				keys := rapid.SampledFrom([][]byte{nil, []byte("\x7f"), []byte("\x7f\x7f\x7f"), []byte("\x15")}).Draw(t, "keys")
+				same("send", fmt.Sprint(stored.Send(in, keys)), fmt.Sprint(kept.Send(in, keys)))
 			},
 			"touch": func(*rapid.T) {
 				same("undo", string(stored.Touch()), string(kept.Touch()))

@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"unicode/utf8"
 )
 
 // ID is the name of a delivery in the account: its own if it was given one, else its
@@ -34,6 +35,9 @@ type Entry struct {
 	// Marks is how many marks may be in the input line, or on their way there, behind all
 	// else.
 	Marks int `json:"marks,omitempty"`
+	// Rest is how many characters of marks may be at the end of the input line: also those of
+	// marks behind which a key was sent that removes text, which may have had no effect.
+	Rest int `json:"rest,omitempty"`
 	// Marked: a mark was typed, now or before.
 	Marked bool `json:"marked,omitempty"`
 	// Entered: the key that submits it was sent, or was about to be. Seen: the input line
@@ -44,6 +48,9 @@ type Entry struct {
 	// Undone: the keys that take the text out of the line were sent before that.
 	Touched bool `json:"touched"`
 	Undone  bool `json:"undone"`
+	// Behind: other input came before it, and the input box had not shown a text of ours by
+	// then. A box that hides what it holds may hold that input, too.
+	Behind bool `json:"behind,omitempty"`
 	// Outcome is how it ended, in the words of who settled it; empty: nobody has.
 	Outcome  string `json:"outcome,omitempty"`
 	Evidence string `json:"evidence,omitempty"`
@@ -104,7 +111,7 @@ func (d *Deliveries) Begin(id string, text, undo []byte) {
 	if d.last != nil {
 		d.last.close()
 	}
-	e := &Entry{ID: id, Text: text, Open: true, Unsent: true, undo: undo}
+	e := &Entry{ID: id, Text: text, Open: true, Unsent: true, Behind: d.unread && !d.shows, undo: undo}
 	d.entries[id], d.last = e, e
 	d.order = append(d.order, e)
 	for len(d.order) > cmp.Or(d.Limit, DefaultLimit) {
@@ -118,7 +125,7 @@ func (d *Deliveries) Begin(id string, text, undo []byte) {
 }
 
 func (e *Entry) close() {
-	e.Open, e.Text, e.undo, e.Marks, e.Blocked, e.Hidden = false, nil, nil, 0, "", false
+	e.Open, e.Text, e.undo, e.Marks, e.Rest, e.Blocked, e.Hidden = false, nil, nil, 0, 0, "", false
 }
 
 // Restart notes that another process reads the terminal now: what was not submitted never
@@ -148,11 +155,11 @@ func (d *Deliveries) Touch() []byte {
 	if e == nil || !e.Open {
 		return nil
 	}
-	undo := unmark(e.Marks)
+	undo := e.unmark()
 	if !e.Touched && !e.Unsent && len(e.undo) > 0 {
-		undo, e.Undone = e.undo, true
+		undo, e.Undone = e.removal(), true
 	}
-	e.Touched, e.Marks = true, 0
+	e.Touched, e.Marks, e.Rest = true, 0, 0
 	return undo
 }
 
@@ -160,18 +167,42 @@ func (d *Deliveries) Touch() []byte {
 // sent before it.
 const Mark = "=.="
 
-// unmark returns the keys that take marks away from the end of a line.
-func unmark(marks int) []byte { return bytes.Repeat([]byte{0x7f}, marks*len(Mark)) }
+const backspace = 0x7f
+
+// removal returns the keys that take the text out of the line. What may hide somebody's text
+// before it gets a backspace for each character and nothing else.
+func (e *Entry) removal() []byte {
+	if !e.Behind {
+		return e.undo
+	}
+	return append(e.unmark(), bytes.Repeat([]byte{backspace}, utf8.RuneCount(e.Text))...)
+}
+
+// unmark returns the keys that remove what is left of the marks at the end of a line.
+func (e *Entry) unmark() []byte {
+	return bytes.Repeat([]byte{backspace}, e.Rest)
+}
+
+// cleared notes keys that remove text. Backspaces alone remove as many characters of marks.
+// Of other keys it is not known what they remove. They are sent only where the line holds
+// nothing but what is ours, and a backspace too many does no harm there.
+func (e *Entry) cleared(keys []byte) {
+	e.Marks = 0
+	if len(bytes.Trim(keys, "\x7f")) == 0 {
+		e.Rest = max(0, e.Rest-len(keys))
+	}
+}
 
 // Taint notes that other input may have reached the line, as Touch does, where it came
-// without asking: nothing can be taken out first. It reports whether that is news.
+// without asking: nothing can be taken out first, and marks are not at the end of the line
+// any more. It reports whether that is news.
 func (d *Deliveries) Taint() bool {
 	d.unread, d.news = true, true
 	e := d.last
-	if e == nil || !e.Open || e.Touched {
+	if e == nil || !e.Open || e.Touched && e.Rest == 0 {
 		return false
 	}
-	e.Touched = true
+	e.Touched, e.Marks, e.Rest = true, 0, 0
 	return true
 }
 
@@ -187,7 +218,7 @@ func (d *Deliveries) NotSent(in Input) {
 	case Enter, Seen:
 		e.Entered, e.Seen = false, false
 	case Probe:
-		e.Marks = max(0, e.Marks-1)
+		e.Marks, e.Rest = max(0, e.Marks-1), max(0, e.Rest-len(Mark))
 	case Keys, Clear: // nothing is known by them
 	}
 }
@@ -217,9 +248,9 @@ var (
 	ErrInput = errors.New("unknown kind of input")
 )
 
-// Send notes a piece of input of the last delivery at the moment when it is sent: other
-// input comes before both or after both. With an error it must not be sent.
-func (d *Deliveries) Send(in Input) error {
+// Send notes a piece of input of the last delivery, of these keys, at the moment when it is
+// sent: other input comes before both or after both. With an error it must not be sent.
+func (d *Deliveries) Send(in Input, keys []byte) error {
 	e := d.last
 	if e != nil && !e.Open {
 		e = nil
@@ -235,7 +266,7 @@ func (d *Deliveries) Send(in Input) error {
 			return ErrTouched
 		}
 		if e != nil {
-			e.Marks = 0
+			e.cleared(keys)
 		}
 		return nil
 	case Text, Enter, Seen, Probe:
@@ -249,13 +280,14 @@ func (d *Deliveries) Send(in Input) error {
 		return ErrTouched
 	case in == Probe:
 		e.Marks++
+		e.Rest += len(Mark)
 		e.Marked = true
 		return nil
 	case in == Text:
-		d.unread = false
+		d.unread, e.Marks, e.Marked, e.Rest = false, 0, false, 0
 	default:
 		e.Entered, e.Seen = true, in == Seen
-		d.shows = d.shows || e.Seen
+		d.shows, e.Behind = d.shows || e.Seen, e.Behind && !e.Seen
 	}
 	e.Unsent = false
 	return nil

@@ -114,10 +114,10 @@ func (h *host) beginInput(r *http.Request) (end func(), err error) {
 }
 
 // note notes a piece of input of a delivery when it is its turn to be written.
-func (h *host) note(in journal.Input) error {
+func (h *host) note(in journal.Input, keys []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	err := h.deliveries.Send(in)
+	err := h.deliveries.Send(in, keys)
 	if errors.Is(err, journal.ErrNoDelivery) || errors.Is(err, journal.ErrInput) {
 		return fmt.Errorf("%w: %w", errInvalid, err)
 	}

@@ -255,7 +255,7 @@ func (h *host) serveInput(r *http.Request) (any, error) {
 	if !h.spec.Terminal { // half a line in a pipe would be fused with the next
 		ctx = h.ctx
 	}
-	return h.send(ctx, func() ([]byte, error) { return p, h.note(journal.Input(r.FormValue("kind"))) })
+	return h.send(ctx, func() ([]byte, error) { return p, h.note(journal.Input(r.FormValue("kind")), p) })
 }
 
 // sendOthers is send for what is no delivery's.

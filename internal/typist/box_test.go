@@ -279,7 +279,7 @@ func (l *boxLease) Type(_ context.Context, in journal.Input, p []byte) error {
 	}
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	if err := l.book.Send(in); err != nil {
+	if err := l.book.Send(in, p); err != nil {
 		return err
 	}
 	by := boxmodel.ByNobody

@@ -152,7 +152,7 @@ func step(ctx context.Context, w *console.Watch) error {
 	}
 	f, err := w.Terminal.Frame(ctx, 0)
 	if err == nil {
-		w.View = console.Look(f)
+		w.View = w.View.Again(f)
 	}
 	return err
 }

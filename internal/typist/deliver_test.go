@@ -76,7 +76,7 @@ func (f *filed) Send(ctx context.Context, p []byte) error { return f.Type(ctx, j
 
 func (f *filed) Type(ctx context.Context, in journal.Input, p []byte) error {
 	return f.step(func(d *journal.Deliveries) error {
-		if err := d.Send(in); err != nil {
+		if err := d.Send(in, p); err != nil {
 			return err
 		}
 		return f.Fake.Send(ctx, p)

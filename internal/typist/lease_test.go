@@ -44,7 +44,7 @@ func (d *desk) Type(ctx context.Context, in journal.Input, p []byte) error {
 	d.step()
 	d.turn.Lock()
 	defer d.turn.Unlock()
-	if err := d.book.Send(in); err != nil {
+	if err := d.book.Send(in, p); err != nil {
 		return err
 	}
 	d.mu.Lock()

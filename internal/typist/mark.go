@@ -23,7 +23,7 @@ func (r *resolver) probe(ctx context.Context) (rest string, shown bool, err erro
 	}
 	if r.left.Marks == 0 {
 		expected = r.marks() + 1
-		if err := r.sendMark(ctx); err != nil {
+		if err := r.sendMark(ctx, r.left.Text != nil && !r.left.Touched && !r.left.Behind); err != nil {
 			return "", false, err
 		}
 	}
@@ -68,31 +68,32 @@ func trimMarks(content string) string {
 }
 
 // unmark takes the marks away and nothing else. A program may draw each key: the line is
-// itself again when all of the marks have gone. Where it knows no backspace and the line
-// holds nothing but marks, the clear key is pressed.
+// itself again when all of the marks have gone. Where the line holds nothing but marks, the
+// clear key is pressed too, for a program that knows no backspace.
 func (r *resolver) unmark(ctx context.Context) error {
 	rest := unmarked(r.composer())
 	if n := r.marks(); n > 0 {
-		if err := r.to.input(ctx, journal.Clear, []byte(strings.Repeat(backspace, len(mark)*n))); err != nil {
+		keys := []byte(strings.Repeat(backspace, len(mark)*n))
+		if rest == "" && r.rules.Screen.ClearKey != "" {
+			key, err := clearing(r.View, r.rules)
+			if err != nil {
+				return err
+			}
+			keys = append(keys, key...) // in one piece: no other input comes in between
+		}
+		if err := r.to.input(ctx, journal.Clear, keys); err != nil {
 			return err
 		}
 	}
-	itself := func() bool { return skeleton(r.composer().Content) == rest }
-	late := time.Now().Add(clearEffect)
-	err := r.until(ctx, func() bool { return itself() || rest == "" && time.Now().After(late) })
-	if err != nil || itself() || rest != "" || r.View.Exited {
-		return err
-	}
-	if err := r.to.emptyLine(ctx, r.Watch, r.rules, r.composer()); err != nil {
-		return err
-	}
-	return r.until(ctx, itself)
+	return r.until(ctx, func() bool { return skeleton(r.composer().Content) == rest })
 }
 
-// sendMark types the mark, as a paste where the program takes pastes.
-func (r *resolver) sendMark(ctx context.Context) error {
+// sendMark types the mark. Behind a text of ours it goes as a paste where the program takes
+// pastes. In a box that may hold what a person typed it goes as keys: a program may show and
+// remove a paste as a whole, and the backspaces of the mark would remove more than the mark.
+func (r *resolver) sendMark(ctx context.Context, paste bool) error {
 	p := []byte(mark)
-	if r.View.Modes.BracketedPaste {
+	if paste && r.View.Modes.BracketedPaste {
 		p = []byte("\x1b[200~" + mark + "\x1b[201~")
 	}
 	end, err := ending(r.View, r.rules)
@@ -137,13 +138,51 @@ func proveEmpty(ctx context.Context, w *console.Watch, to target, rules console.
 	}
 	switch {
 	case rest != "":
-		return refused(runtime.RefusedTyping, "what a person typed has been read only now"), nil
+		return refused(runtime.RefusedTyping, readLate), nil
 	case r.View.Dialog(rules) != nil:
 		return refused(runtime.RefusedDialog, "a dialog came up"), nil
 	case !r.composer().Empty():
 		return refused(runtime.RefusedInputBlocked, "%s", blockedText(resolution{Why: notEmptied})), nil
 	}
 	return nil, nil
+}
+
+const readLate = "what a person typed has been read only now"
+
+// removeMark takes away the mark of a delivery of which nothing else was sent, and nothing
+// but that: what is before it may be a person's.
+func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
+	if r.knowsInput() {
+		if wait, err := r.atRest(ctx, settles); err != nil || wait != "" {
+			return unrested(wait), err
+		}
+	}
+	rest, shown, err := r.probe(ctx)
+	switch {
+	case err != nil:
+		return resolution{}, err
+	case shown:
+		if err := r.unmark(ctx); err != nil {
+			return resolution{}, err
+		}
+		res := resolution{Verdict: withdrawn, Clean: r.marks() == 0 && (rest != "" || r.composer().Empty())}
+		if !res.Clean {
+			res.Why = notEmptied
+		}
+		return res, nil
+	}
+	why, wait := r.shut()
+	switch {
+	case why != "":
+		return resolution{Wait: wait, Why: why}, nil
+	case r.View.LastHuman.After(r.human):
+		return unrested(runtime.RefusedTyping), nil
+	case r.View.Input == console.InputWaiting:
+		return unrested(runtime.RefusedUnready), nil
+	case r.composer().Empty() || !r.knowsInput():
+		return resolution{Verdict: withdrawn, Hidden: r.composer().Empty(), Why: notShown}, nil
+	}
+	return resolution{Verdict: withdrawn, Clean: true}, nil // it shows what a person typed, and no mark
 }
 
 // restsEmpty is proveEmpty for a terminal that reports what the program has read.
@@ -157,7 +196,7 @@ func (r *resolver) restsEmpty(ctx context.Context) (*runtime.Outcome, error) {
 	case wait != "":
 		return refused(wait, "%s", unrested(wait).Why), nil
 	case !r.composer().Empty():
-		return refused(runtime.RefusedTyping, "what a person typed has been read only now"), nil
+		return refused(runtime.RefusedTyping, readLate), nil
 	}
 	return nil, nil
 }

@@ -190,7 +190,7 @@ func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 // anything else: backspaces for a program that knows no clear key, the clear key, and pairs
 // of backspace and clear key for one that removes a line at a time.
 func (d *delivery) undo() []byte {
-	if d.rules.Screen.ClearKey == "" || !d.knowsComposer() {
+	if d.rules.Screen.ClearKey == "" || blind(d.rules) {
 		return nil
 	}
 	key, err := clearing(d.View, d.rules)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	runtimes "runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,44 +23,51 @@ import (
 	"gascity/test/terminal"
 )
 
-// The property test makes propertyRuns runs, from the same seed on each time, unless
-// GC_PROPERTY_RUNS asks for a number of runs with new seeds.
-const (
-	propertyRuns = 2000
-	propertySeed = 1
-)
+// propertyRuns is how many runs with new seeds the property test makes, unless
+// GC_PROPERTY_RUNS says so.
+const propertyRuns = 2000
 
 // TestDeliveriesIntoAnyBoxEnd delivers random prompts into models of input boxes, with
 // random deaths of the deliverer and of the agent, stalls, and a person who types. Each
 // delivery ends within a bound with a reason. No submission holds two prompts, or a prompt
 // and a person's draft. No prompt is submitted twice, and no draft is removed. Where a key
-// removes text and nobody types, the agent consumes the next prompt.
+// removes text and nobody types, no delivery says that the box is blocked, and the agent
+// consumes the next prompt within two bounds. The seeds are new each time; GC_PROPERTY_SEED
+// repeats the run of one seed.
 func TestDeliveriesIntoAnyBoxEnd(t *testing.T) {
-	runs, first := propertyRuns, uint64(propertySeed)
-	if s := os.Getenv("GC_PROPERTY_RUNS"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		runs, first = n, uint64(time.Now().UnixNano())
+	runs, first := numberFrom(t, "GC_PROPERTY_RUNS", propertyRuns), uint64(time.Now().UnixNano())
+	if seed := numberFrom(t, "GC_PROPERTY_SEED", 0); seed > 0 {
+		runs, first = 1, seed
 	}
-	if s := os.Getenv("GC_PROPERTY_SEED"); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		first, runs = n, 1
-	}
-	t.Logf("%d runs from seed %d on", runs, first)
-	failed := 0
-	for i := range runs {
-		if faults := propertyRun(t, first+uint64(i), nil); len(faults) > 0 {
-			t.Errorf("GC_PROPERTY_SEED=%d: %s", first+uint64(i), strings.Join(faults, "\n\t"))
-			if failed++; failed == 10 {
-				t.Fatalf("%d of %d runs failed", failed, i+1)
+	t.Logf("%d runs, from seed %d on", runs, first)
+	var made, failed atomic.Uint64
+	for worker := range runtimes.GOMAXPROCS(0) {
+		t.Run(fmt.Sprint("worker ", worker), func(t *testing.T) {
+			t.Parallel()
+			for n := made.Add(1); n <= runs && failed.Load() < maxFailed; n = made.Add(1) {
+				if faults := propertyRun(t, first+n-1, nil); len(faults) > 0 {
+					failed.Add(1)
+					t.Errorf("GC_PROPERTY_SEED=%d: %s", first+n-1, strings.Join(faults, "\n\t"))
+				}
 			}
-		}
+		})
 	}
+}
+
+// maxFailed is how many failures the property test shows.
+const maxFailed = 10
+
+// numberFrom returns a number of the environment.
+func numberFrom(t *testing.T, variable string, otherwise uint64) uint64 {
+	s := os.Getenv(variable)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return n
 }
 
 // TestThePropertyFindsKnownDefects puts three defects back, each by what the deliverer's
@@ -248,6 +256,10 @@ func (p *play) run() []string {
 	last := "and the last"
 	n := prompts + 1
 	time.Sleep(5 * time.Second)
+	if p.box.gone() { // it died meanwhile, and is started again
+		p.check(ended)
+		p.start()
+	}
 	began := time.Now()
 	for ended[n] = p.deliver(n, last, false); ended[n] == "withdrawn" || ended[n] == "unconfirmed" && !p.box.has(n); ended[n] = p.deliver(n, last, false) {
 		if time.Since(began) > 2*bound {

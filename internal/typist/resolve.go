@@ -93,6 +93,8 @@ func (r *resolver) resolve(ctx context.Context) (resolution, error) {
 		return resolution{Wait: wait, Why: why}, nil
 	case r.left.Touched:
 		return r.shared(ctx)
+	case r.left.Unsent:
+		return r.removeMark(ctx)
 	case r.knowsInput():
 		return r.read(ctx)
 	}
@@ -143,8 +145,10 @@ func (r *resolver) asking() bool {
 const dialogStays = 300 * time.Millisecond
 
 // blind reports whether nobody could tell this program's input line.
-func (r *resolver) blind() bool {
-	c := r.rules.Screen.Composer
+func (r *resolver) blind() bool { return blind(r.rules) }
+
+func blind(rules console.Rules) bool {
+	c := rules.Screen.Composer
 	return c.Frame == "" || c.Frame == "line" && len(c.Marks) == 0
 }
 
@@ -295,8 +299,6 @@ func (r *resolver) read(ctx context.Context) (resolution, error) {
 		return r.unseen(ctx)
 	case c.Empty() && !r.shows && !r.left.Seen:
 		return r.ours(ctx) // it may hide what it holds
-	case r.left.Unsent:
-		return r.cleared(ctx, resolution{Verdict: withdrawn}, c.Content)
 	case !r.left.Entered:
 		return r.cleared(ctx, resolution{Verdict: withdrawn}, c.Content)
 	case r.before() != unknown:
@@ -354,9 +356,6 @@ func (r *resolver) ours(ctx context.Context) (resolution, error) {
 	if !shown {
 		return r.unmarked(ctx)
 	}
-	if r.left.Unsent {
-		return r.cleared(ctx, resolution{Verdict: withdrawn}, rest)
-	}
 	if !r.knowsInput() && !r.holdsOnlyOurs() {
 		return resolution{Why: "the input line holds more than the text"}, r.unmark(ctx)
 	}
@@ -396,13 +395,14 @@ func (r *resolver) unmarked(ctx context.Context) (resolution, error) {
 			return resolution{}, err
 		}
 	}
+	if hidden && r.left.Behind { // what a person typed may be in it, too: nothing is removed
+		return resolution{Hidden: true, Why: notShown}, nil
+	}
 	r.end = time.Now().Add(resolveLimit)
 	res, err := r.cleared(ctx, res, "")
 	if hidden { // what it holds cannot be seen, so that it is gone cannot, either
 		res.Clean, res.Hidden, res.Why = false, true, notShown
-		if !r.left.Unsent {
-			res.Verdict = unknown
-		}
+		res.Verdict = unknown
 	}
 	return res, err
 }
@@ -428,7 +428,7 @@ func (r *resolver) cleared(ctx context.Context, res resolution, rest string) (re
 	default:
 		res.Why = notEmptied
 	}
-	if !clean && res.Verdict == withdrawn && !r.left.Unsent && (res.Wait == "" || !r.left.Entered) {
+	if !clean && res.Verdict == withdrawn && (res.Wait == "" || !r.left.Entered) {
 		res.Verdict = unknown // it may be submitted by somebody else
 	}
 	return res, err
@@ -492,6 +492,9 @@ func (r *resolver) shared(ctx context.Context) (resolution, error) {
 		if c.Empty() && r.left.Undone && !r.left.Entered && r.before() != taken && !r.measured() && !r.left.Marked {
 			return r.provesUndone(ctx)
 		}
+		if c.Empty() && r.left.Behind {
+			return r.sharedShows(ctx, want)
+		}
 		if got := skeleton(c.Content); got != "" && r.left.Marked && strings.HasPrefix(mark, got) {
 			return r.cleared(ctx, resolution{Why: elsewhere}, c.Content) // who typed the mark was cut off
 		}
@@ -509,6 +512,25 @@ func (r *resolver) shared(ctx context.Context) (resolution, error) {
 		if err := r.unmark(ctx); err != nil {
 			return resolution{}, err
 		}
+	}
+	return r.sharedVerdict(want), nil
+}
+
+// sharedShows resolves a shared box that looks empty and has shown no text of ours yet: with
+// a mark, unless one was typed before.
+func (r *resolver) sharedShows(ctx context.Context, want string) (resolution, error) {
+	if r.left.Marked {
+		return resolution{Hidden: true, Why: notShown}, nil
+	}
+	_, shown, err := r.probe(ctx)
+	if err != nil {
+		return resolution{}, err
+	}
+	if !shown {
+		return r.sharedUnmarked(ctx)
+	}
+	if err := r.unmark(ctx); err != nil {
+		return resolution{}, err
 	}
 	return r.sharedVerdict(want), nil
 }
@@ -590,6 +612,7 @@ func (r *resolver) provesUndone(ctx context.Context) (resolution, error) {
 	res := resolution{Why: elsewhere}
 	text := string(r.left.Text)
 	switch long := utf8.RuneCountInString(text) > maxBackspaces-completion; {
+	case r.left.Behind && !back: // only backspaces were sent
 	case back && clears && rowsOf(text) <= maxUndo, back && !long, clears && !strings.Contains(text, "\n"):
 		res.Verdict = withdrawn
 	}

@@ -32,7 +32,7 @@ func (to target) conclude(ctx context.Context, rules console.Rules, out runtime.
 	if e.Unsent { // marks that are left are taken away by who comes next
 		end := journal.Entry{ID: e.ID, Outcome: journal.OutcomeWithdrawn, Open: e.Marks > 0}
 		if out.Reason == runtime.RefusedInputBlocked {
-			end.Open, end.Blocked = true, out.Detail
+			end.Open, end.Blocked, end.Hidden = true, out.Detail, e.Marks > 0
 		}
 		_ = to.book.Settle(ctx, end)
 		return out, cause

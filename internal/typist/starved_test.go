@@ -40,7 +40,7 @@ func TestStarvedDeliverer(t *testing.T) {
 		"a text":  func(d *desk, text string) { left(d, text) },
 		"a text whose Enter was swallowed": func(d *desk, text string) {
 			left(d, text)
-			_ = d.book.Send(journal.Seen) // it was; the agent did not take it
+			_ = d.book.Send(journal.Seen, nil) // it was; the agent did not take it
 		},
 		"a text that was taken": func(d *desk, text string) {
 			left(d, text)

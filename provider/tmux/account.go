@@ -175,7 +175,7 @@ func (l *lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 
 // Type keeps the contract of typist.Book.
 func (l *lease) Type(ctx context.Context, in journal.Input, p []byte) error {
-	if err := l.book.Deliveries.Send(in); err != nil {
+	if err := l.book.Deliveries.Send(in, p); err != nil {
 		return err
 	}
 	var count tmuxctl.Command
