@@ -60,7 +60,8 @@ type Launch struct {
 }
 
 // Hints say how to see that an agent is ready and alive. A change of a hint
-// never touches a running session.
+// restarts no agent: ready_prompt_prefix and process_names hold for a running one at
+// once, the others matter at a start only.
 type Hints struct {
 	ReadyPromptPrefix      string   `toml:"ready_prompt_prefix" doc:"Beginning of the screen line that shows that the agent is ready."`
 	ReadyDelayMs           int      `toml:"ready_delay_ms" doc:"Time to wait for readiness, in milliseconds, when there is no ready_prompt_prefix."`

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"time"
 
 	"gascity/internal/agentcli"
@@ -70,6 +71,16 @@ const (
 // later has its rules from [RulesOf].
 func Labels(cfg runtime.Config) map[string]string {
 	return map[string]string{labelProvider: cfg.ProviderName, labelOverlay: cfg.ProviderOverlayName, labelReady: cfg.ReadyPromptPrefix}
+}
+
+// HintedLabels returns the labels of a session with other hints. The ones given stay as they are.
+func HintedLabels(labels map[string]string, hints runtime.Hints) map[string]string {
+	out := maps.Clone(labels)
+	if out == nil {
+		out = map[string]string{}
+	}
+	out[labelReady] = hints.ReadyPromptPrefix
+	return out
 }
 
 // RulesOf returns the rules for a session that was started, from its [Labels]: without

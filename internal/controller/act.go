@@ -77,6 +77,9 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 	}
 	e.rec.Stored = reach.Fingerprints(s)
 	e.touch()
+	if a.Verb == plan.VerbRelaunch {
+		e.hints = hintsOf(s)
+	}
 	kind, text := event.SessionLiveApplied, "live commands were run again"
 	if a.Verb == plan.VerbRelaunch {
 		kind, text = event.SessionRelaunched, "the agent was started again in its place"
@@ -160,7 +163,7 @@ func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error
 	if liveErr != nil {
 		l.c.opts.Logger.Warn("live commands failed", "session", e.rec.Session, "error", liveErr)
 	}
-	e.known, e.owner = true, plan.OwnerUs
+	e.known, e.owner, e.hints = true, plan.OwnerUs, ""
 	e.cut, e.rec.Start, e.rec.Stored, e.noted = false, session.StartDone, stored, e.rec.Epoch
 	e.rec.Conversation.Begun = e.rec.Conversation.ID != ""
 	e.touch()

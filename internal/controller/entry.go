@@ -59,6 +59,7 @@ type entry struct {
 	apply     bool      // a person wants it now
 	asks      bool      // a person was asked about it in this incarnation
 	confirmed bool      // it was looked at since the drift was noticed
+	hints     string    // that its place was given in this controller's life; empty: none yet
 	disrupted bool
 
 	action plan.Action // the last decision

@@ -102,6 +102,7 @@ func (l *loop) pass() {
 	}
 	l.act()
 	l.tellDrains()
+	l.setHints()
 	l.judgeStarts()
 	for _, e := range l.entries {
 		l.save(e)

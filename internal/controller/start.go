@@ -145,6 +145,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	if e.rec.Fault != "" {
 		e.rec.Restarts++ // it ended, or did not start, and nobody had asked for that
 	}
+	e.hints = hintsOf(s)
 	e.known, e.owner, e.tries, e.stopAt, e.stopFault = true, plan.OwnerUs, 0, time.Time{}, ""
 	e.rec.Exit, e.rec.Screen, e.rec.Fault, e.rec.Lost, e.rec.NextAt = nil, "", "", false, time.Time{}
 	e.rec.Warning, e.rec.Renew, e.rec.Limited = r.Warning, time.Time{}, session.Limit{}

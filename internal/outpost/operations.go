@@ -202,6 +202,9 @@ func inputOperations() map[string]operation {
 			return runtime.Withdraw(ctx, p, name, d.unpack())
 		}),
 		"clear-input": on(does(runtime.ClearInput)),
+		"set-hints": on(does(func(ctx context.Context, p runtime.Provider, name string, h hints) error {
+			return runtime.SetHints(ctx, p, name, h.Instance, h.Hints)
+		})),
 		"send-keys": toEnd(does(func(_ context.Context, p runtime.Provider, name string, keys []string) error {
 			return p.SendKeys(name, keys...)
 		})),

@@ -262,6 +262,12 @@ func (p *Provider) ClearInput(ctx context.Context, name, instance string) error 
 	return err
 }
 
+// SetHints keeps the contract of runtime.Hinter.
+func (p *Provider) SetHints(ctx context.Context, name, instance string, h runtime.Hints) error {
+	_, err := ask[nothing](ctx, p.link, "set-hints", name, hints{h, instance})
+	return err
+}
+
 // SendKeys keeps the contract of runtime.Input.
 func (p *Provider) SendKeys(name string, keys ...string) error {
 	return act(p, "send-keys", name, keys)

@@ -230,6 +230,12 @@ func (o observation) unpack() runtime.Observation {
 	return o.Observation
 }
 
+// hints are the arguments of set-hints.
+type hints struct {
+	runtime.Hints
+	Instance string `json:"instance,omitempty"`
+}
+
 func packReading(r runtime.Reading) reading { return reading{r, r.Instance} }
 
 func (r reading) unpack() runtime.Reading {

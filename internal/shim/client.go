@@ -120,6 +120,12 @@ func (c *Client) SetAgent(ctx context.Context, id proc.ID) error {
 	return c.call(ctx, http.MethodPut, "/agent", id, nil)
 }
 
+// SetHints replaces what the record says about how to read the agent. A shim of an earlier
+// release cannot: [errors.ErrUnsupported].
+func (c *Client) SetHints(ctx context.Context, hints Hints) error {
+	return c.call(ctx, http.MethodPut, "/hints", hints, nil)
+}
+
 // Meta returns the value under key and whether it is set.
 func (c *Client) Meta(ctx context.Context, key string) (value string, set bool, err error) {
 	var v metaValue

@@ -19,6 +19,7 @@ import (
 
 	"gascity/internal/journal"
 	"gascity/internal/proc"
+	"gascity/internal/shim/folder"
 	"gascity/internal/term"
 )
 
@@ -74,6 +75,7 @@ func newServer(h *host, token string) *server {
 		"POST /succeed":   h.serveRelaunch,
 		"POST /clear":     h.serveClear,
 		"PUT /agent":      h.serveAgent,
+		"PUT /hints":      h.serveHints,
 		"GET /journal":    h.serveJournal,
 		"POST /begin":     h.serveBegin,
 		"POST /settle":    h.serveSettle,
@@ -401,6 +403,23 @@ func (h *host) serveAgent(r *http.Request) (any, error) {
 			h.events.publish(Event{Kind: EventAgentEnded, Time: time.Now()})
 		}
 	}()
+	return nil, nil
+}
+
+// serveHints replaces what the record says about how to read the agent.
+func (h *host) serveHints(r *http.Request) (any, error) {
+	var hints Hints
+	if err := json.NewDecoder(r.Body).Decode(&hints); err != nil {
+		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	record := h.record
+	record.ProcessNames, record.Labels = hints.ProcessNames, hints.Labels
+	if err := folder.WriteJSON(h.dir.Record(), record); err != nil {
+		return nil, err
+	}
+	h.record, h.spec.ProcessNames, h.spec.Labels = record, hints.ProcessNames, hints.Labels
 	return nil, nil
 }
 

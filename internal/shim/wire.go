@@ -60,6 +60,12 @@ type Spec struct {
 	MindEvery    time.Duration     `json:"mind_every,omitempty"` // between two looks after the folder; zero is 2 min
 }
 
+// Hints are the parts of a [Record] that say how to read the agent.
+type Hints struct {
+	ProcessNames []string          `json:"process_names,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"`
+}
+
 // Record is what stands in session.json: enough to find, check and clean up an
 // incarnation. It holds no secret.
 type Record struct {

@@ -1,0 +1,35 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gascity/internal/plan"
+	"gascity/runtime"
+)
+
+// hintsOf names the hints of a configuration, to compare them.
+func hintsOf(s *plan.Session) string { return fmt.Sprintf("%q", s.Config.Hints()) }
+
+// setHints gives sessions that run the hints of the configuration in force, where they were
+// started with others or nobody knows with which. It disturbs no agent.
+func (l *loop) setHints() {
+	for key, e := range l.entries {
+		s := l.desired[key]
+		if s == nil || !e.known || !e.running() || e.job != nil || e.stale || e.place.provider == nil || e.hints == hintsOf(s) {
+			continue
+		}
+		p, name, token, hints, wanted := e.place.provider, e.rec.Session, e.rec.Token, s.Config.Hints(), hintsOf(s)
+		l.begin(e, jobAdopt, "", lookLimit, func(ctx context.Context) func() {
+			err := runtime.SetHints(ctx, p, name, token, hints)
+			return func() {
+				e.hints = wanted // what cannot be set now takes effect at the next start
+				if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, runtime.ErrStaleInstance) {
+					l.c.opts.Logger.Warn("changed hints take effect at the next start only", "session", name, "error", err)
+				}
+				l.sense(e)
+			}
+		})
+	}
+}
