@@ -23,7 +23,7 @@ type Lifecycle struct {
 	Event     Transition `json:"event"`
 	RunID     string     `json:"run_id"`
 	SessionID string     `json:"session_id,omitempty"` // the session's name; the city knows it from the token
-	Timestamp time.Time  `json:"timestamp"`            // when it happened; zero is when it arrives
+	Timestamp time.Time  `json:"timestamp"`            // when it happened; zero, before the start of the instance or in the future: when it arrives
 	// Seq orders the reports of a run that have one time: greater is later. Zero
 	// is unknown.
 	Seq      uint64 `json:"seq,omitempty"`

@@ -30,7 +30,7 @@ func workerKinds() []KindInfo {
 	run, body := Datum{"run", "the run_id"}, Datum{"body", "the report as JSON, without contents and credentials"}
 	return []KindInfo{
 		{WorkerConnected, "a worker has opened its stream", []Datum{run}},
-		{WorkerLifecycle, "a worker told of a transition of its run", []Datum{run, body, {"late", "true: it changed nothing"}}},
+		{WorkerLifecycle, "a worker told of a transition of its run", []Datum{run, body, {"late", "true: it changed nothing"}, {"clock", "why its time was not used: it was before the start of the instance, or in the future"}}},
 		{WorkerTelemetry, "a worker told of what happened and what it cost", []Datum{run, body}},
 		{WorkerInteraction, "a worker told of a question, or of its end", []Datum{run, body}},
 		{WorkerAuthorize, "it was decided whether a tool may be used", []Datum{

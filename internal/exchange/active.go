@@ -22,6 +22,7 @@ type active struct {
 	// guarded by Engine.mu
 	starts int       // how many starts of it are under way
 	begun  time.Time // when it was started here; zero if it was not
+	minted time.Time // when that start began
 	seen   bool      // the controller has shown it since
 
 	noting sync.Mutex // held while its memory is written, and before mu

@@ -64,6 +64,10 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 		return worker.LifecycleAnswer{Accepted: true, Late: true}, nil
 	}
 	now := e.opts.Now()
+	wrong := e.outside(a, r.Timestamp, now)
+	if wrong != "" {
+		r.Timestamp = now
+	}
 	a.mu.Lock()
 	var late bool
 	before := a.life.Last().Event
@@ -80,6 +84,9 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	more := map[string]string{}
 	if late {
 		more["late"] = "true"
+	}
+	if wrong != "" {
+		more["clock"] = wrong
 	}
 	e.record(a, event.WorkerLifecycle, r, more)
 	e.opts.City.Sense(a.session)
@@ -98,6 +105,45 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 		e.joined(a)
 	}
 	return worker.LifecycleAnswer{Accepted: true, Late: late}, nil
+}
+
+const (
+	// clockSkew is how far the clock of a worker may differ from that of the controller.
+	clockSkew = 5 * time.Second
+	// longestStart is how long before a controller has seen that an instance runs its start
+	// may have begun; of its own starts it knows that.
+	longestStart = 5 * time.Minute
+)
+
+// earliest returns the time before which nothing can have happened in the run; zero if it
+// is not known.
+func (e *Engine) earliest(a *active) time.Time {
+	e.mu.Lock()
+	minted := a.minted
+	e.mu.Unlock()
+	if !minted.IsZero() {
+		return minted.Add(-clockSkew)
+	}
+	v, err := e.opts.City.View(a.session)
+	if err != nil || v.StartedAt.IsZero() || v.Token != a.instance {
+		return time.Time{}
+	}
+	return v.StartedAt.Add(-longestStart)
+}
+
+// outside says why a report cannot have happened at the time that it names; empty if it can.
+// Its arrival counts then: with a clock that is wrong, the order in which reports arrive is
+// what is known.
+func (e *Engine) outside(a *active, at, now time.Time) string {
+	switch {
+	case at.IsZero():
+		return ""
+	case at.Before(e.earliest(a)):
+		return "the time of the report, " + at.UTC().Format(time.RFC3339) + ", is before the start of the instance: the time of arrival counts"
+	case at.After(now.Add(clockSkew)):
+		return "the time of the report, " + at.UTC().Format(time.RFC3339) + ", is in the future: the time of arrival counts"
+	}
+	return ""
 }
 
 // progressOf is what a transition says of the prompt that it names: a turn works on
@@ -124,7 +170,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 	}
 	now := e.opts.Now()
 	compactions := briefing.Reported(t.Events, now) // before their times are mended
-	entries := entriesOf(a, t.Events, now)
+	entries := entriesOf(a, t.Events, e.earliest(a), now)
 	recorded := len(entries)
 	if e.opts.Spend != nil && len(entries) > 0 {
 		if recorded, err = e.opts.Spend(ctx, entries); err != nil {
@@ -157,13 +203,17 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 }
 
 // entriesOf are what events say was spent. An event is named as it was reported, so
-// that a repetition is one whenever it comes; one from the future happened now.
-func entriesOf(a *active, events []worker.TelemetryEvent, now time.Time) []usage.Entry {
+// that a repetition is one whenever it comes; one from the future happened now, and one from
+// before the instance at its start.
+func entriesOf(a *active, events []worker.TelemetryEvent, earliest, now time.Time) []usage.Entry {
 	var entries []usage.Entry
 	for i := range events {
 		entry, ok := usage.FromEvent(usage.Origin{Run: a.id, Session: a.session, Agent: a.agent}, events[i])
-		if at := events[i].Timestamp; at.IsZero() || at.After(now) {
+		switch at := events[i].Timestamp; {
+		case at.IsZero() || at.After(now):
 			events[i].Timestamp, entry.At = now, now
+		case at.Before(earliest):
+			events[i].Timestamp, entry.At = earliest, earliest
 		}
 		if ok {
 			entries = append(entries, entry)

@@ -173,6 +173,7 @@ func (e *Engine) expect(name, agent, instance string) *active {
 	if a == nil {
 		a = newActive(e, name, agent, instance)
 		a.begun, a.recalled, a.given.Owed = e.opts.Now(), true, e.opts.Sections != nil
+		a.minted = a.begun
 	}
 	a.starts++
 	e.registerLocked(a)
