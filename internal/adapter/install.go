@@ -13,7 +13,7 @@ const (
 	VariableHooks  = "GC_HOOKS"        // whose hooks it has
 	VariableFolder = "GC_HOOK_DIR"     // where the hooks' own files are
 	variableFirst  = "GC_FIRST_PROMPT" // "1": its command line has a prompt
-	// VariableChannel names the agent CLI with whose native channel the agent is started.
+	// VariableChannel names the agent CLI with whose native channel the agent is started; [agentcli.ChannelTyped]: its prompts are typed.
 	VariableChannel = "GC_CHANNEL"
 	variableServed  = "GC_CHANNEL_SERVED" // set for hooks of an agent with such a channel
 )
@@ -40,6 +40,9 @@ func Install(cli hooks.CLI, program, dir string) (Installed, error) {
 	files := map[string][]byte{path: text}
 	if cli.Script == "" {
 		files[filepath.Join(dir, hooks.GuardFile)] = hooks.GuardScript()
+	}
+	for name, text := range cli.Beside {
+		files[filepath.Join(dir, name)] = []byte(text)
 	}
 	for path, text := range files {
 		if err := replace(path, text); err != nil {
@@ -77,7 +80,11 @@ func replace(path string, text []byte) error {
 func Uninstall(cli hooks.CLI, dir string) error {
 	path := filepath.Join(dir, filepath.FromSlash(cli.File))
 	err := os.Remove(path)
-	for _, other := range []string{filepath.Join(dir, readFile), filepath.Join(dir, begunFile), filepath.Join(dir, hooks.GuardFile), filepath.Dir(path)} {
+	others := []string{filepath.Join(dir, readFile), filepath.Join(dir, begunFile), filepath.Join(dir, hooks.GuardFile), filepath.Dir(path)}
+	for name := range cli.Beside {
+		others = append(others, filepath.Join(dir, name))
+	}
+	for _, other := range others {
 		if other != dir {
 			_ = os.Remove(other) // there may be none, or somebody else's files in it
 		}

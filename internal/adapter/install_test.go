@@ -72,5 +72,16 @@ func TestInstalled(t *testing.T) {
 		if len(got.Args) == 0 && len(got.Env) < 2 {
 			t.Errorf("%s: nothing makes the agent use it", name)
 		}
+		for file, want := range cli.Beside {
+			if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(text) != want {
+				t.Errorf("%s: %s is not there as it is known: %v", name, file, err)
+			}
+		}
+		if err := adapter.Uninstall(cli, dir); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s: %v is left", name, left)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"gascity/internal/agentcli"
 	"gascity/internal/agentcli/hooks"
 	"gascity/runtime"
 )
@@ -89,11 +90,11 @@ func (o *over) hooked(name string, cfg runtime.Config) (runtime.Config, error) {
 // native channel.
 const channelCommand = "agent-channel"
 
-// channelled returns the command of a start, run with the agent CLI's native channel where it
-// has one. Where gc is not installed at the path the agent CLI runs alone.
+// channelled returns the command of a start, run with the agent CLI's native channel where that
+// needs a program beside the agent CLI. Where gc is not installed at the path the agent CLI runs alone.
 func (o *over) channelled(cfg runtime.Config) string {
 	family := cfg.Env[VariableChannel]
-	if family == "" {
+	if _, relayed := agentcli.ChannelOf(family); !relayed {
 		return cfg.Command
 	}
 	script := `if [ -x "$0" ]; then exec "$0" ` + channelCommand + ` "$@"; fi; shift; exec "$@"`

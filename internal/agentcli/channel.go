@@ -29,6 +29,20 @@ type Channel struct {
 	NotWithResume []string
 }
 
+// ChannelTyped says in place of an agent CLI that the prompts are typed although it has a native
+// channel.
+const ChannelTyped = "typed"
+
+// NativeChannel returns how prompts reach the agent CLI of a profile's family without being
+// typed, as words that follow "by"; empty: it has no such way.
+func NativeChannel(family string) string {
+	return map[string]string{
+		"codex":    "codex's server",          // a program of ours beside it, see [ChannelOf]
+		"opencode": "gc's plugin in opencode", // in its terminal
+		"pi":       "gc's extension of pi",
+	}[family]
+}
+
 // MarkSocket stands in [Channel.Connect] for the path of the socket.
 const MarkSocket = "{socket}"
 

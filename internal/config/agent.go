@@ -50,7 +50,7 @@ type Launch struct {
 	PromptTemplate string            `toml:"prompt_template" doc:"File with the first prompt, a Go template; relative to the city."`
 	PromptMode     PromptMode        `toml:"prompt_mode" doc:"How the first prompt reaches the agent: as an argument, after prompt_flag, (none) typed once it is ready, or (worker) by its own worker API, as all its prompts: they wait for its worker, and nothing is ever typed at it. Default: the provider's, else none."`
 	PromptFlag     string            `toml:"prompt_flag" doc:"The flag before the prompt, with prompt_mode flag."`
-	Channel        Channel           `toml:"channel" doc:"How prompts reach the agent once it runs. (native) By the agent CLI's own server, without typing, if the agent CLI has one; else they are typed. (typed) Always typed. A change takes effect when the agent is started the next time. Default: native."`
+	Channel        Channel           `toml:"channel" doc:"How prompts reach the agent once it runs. (native) By the agent CLI's own interface (codex, opencode, pi), without typing; else they are typed. (typed) Always typed. A change takes effect when the agent is started the next time. Default: native."`
 	Nudge          string            `toml:"nudge" doc:"Text typed once the agent is ready. With prompt_mode none it follows the prompt, after a blank line, in one message."`
 	MouseMode      Switch            `toml:"mouse_mode" doc:"Keep the mouse mode of a multiplexer on. Default: off."`
 	OptionDefaults map[string]string `toml:"option_defaults" doc:"Options of the provider." later:"provider options"`

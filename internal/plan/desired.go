@@ -61,6 +61,11 @@ type Session struct {
 
 	// ByWorker: the agent speaks the worker API itself, and gets nothing otherwise.
 	ByWorker bool
+	// Protocol: the agent speaks the Agent Client Protocol.
+	Protocol bool
+	// Typed is why its prompts are typed into its terminal; empty: they go by the native channel
+	// of its agent CLI. It takes part in no fingerprint.
+	Typed string
 
 	// UpstreamEnv is what the agent's upstream adds to Config.Env, by variable:
 	// addresses and credentials, resolved by the caller just before a start or

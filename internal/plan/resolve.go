@@ -195,6 +195,7 @@ func (r *resolver) session() Session {
 	session.Primer = r.parts
 	mode, _ := r.promptMode()
 	session.ByWorker = mode == config.PromptWorker
+	session.Protocol, session.Typed = protocol, r.typed()
 	for _, name := range a.DependsOn {
 		if target, ok := r.city.Dependency(a, name); ok {
 			session.DependsOn = append(session.DependsOn, target)

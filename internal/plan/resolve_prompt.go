@@ -115,16 +115,42 @@ func (r *resolver) hooked() string {
 }
 
 // channel returns the agent CLI with whose native channel the agent is started; empty: its
-// prompts are typed. The command has to be the agent CLI's own.
+// prompts are typed because nothing else is possible, [agentcli.ChannelTyped]: because the
+// configuration says so.
 func (r *resolver) channel() string {
+	switch why := r.typed(); {
+	case why == "":
+		return r.profile.Family
+	case r.agent.Channel == config.ChannelTyped:
+		return agentcli.ChannelTyped
+	}
+	return ""
+}
+
+// typed returns why the prompts of the agent are typed into its terminal; empty: they go by
+// the agent CLI's native channel. For that the command has to be the agent CLI's own.
+func (r *resolver) typed() string {
 	section := r.city.Providers[r.profile.Name]
 	resume, _ := r.resumeCommand()
-	foreign := r.agent.StartCommand != "" || section.Has("command") || resume != ""
-	_, has := agentcli.ChannelOf(r.profile.Family)
-	if !has || foreign || r.hooked() == "" || r.agent.Channel == config.ChannelTyped || r.agent.Lifecycle == config.OneShot {
-		return ""
+	switch {
+	case r.agent.Channel == config.ChannelTyped:
+		return `channel = "typed" in city.toml`
+	case agentcli.NativeChannel(r.profile.Family) == "":
+		return "its agent CLI has no native channel that gc can use"
+	case r.agent.StartCommand != "" || section.Has("command") || resume != "":
+		return "its command is not the agent CLI's own"
+	case r.hooked() == "":
+		return "its hooks are not installed"
+	case r.agent.Lifecycle == config.OneShot && r.relayed():
+		return "it is started for one prompt"
 	}
-	return r.profile.Family
+	return ""
+}
+
+// relayed reports whether the channel is a program that runs beside the agent CLI.
+func (r *resolver) relayed() bool {
+	_, relayed := agentcli.ChannelOf(r.profile.Family)
+	return relayed
 }
 
 // render renders the prompt template. It sees the agent's own variables too,

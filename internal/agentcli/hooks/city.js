@@ -6,6 +6,7 @@ import { createHash, randomBytes } from "node:crypto";
 const env = process.env;
 const socket = env.GC_WORKER_SOCKET, base = env.GC_WORKER_URL, token = env.GC_WORKER_TOKEN, run = env.GC_RUN_ID;
 const inCity = token && run && (socket || base);
+const typed = env.GC_CHANNEL === "typed"; // the city's configuration wants prompts to be typed
 const decideWithin = 65_000, tellWithin = 3_000, holdWithin = 1_000, claimWithin = 1_500, again = 1_000, headStart = 500;
 const silentWithin = 45_000, beginWithin = 15_000, enteredWithin = 3_000, soon = 50, patient = 30_000;
 const maxAnswer = 1 << 20, maxUntold = 5_000, maxTries = 60, maxMessage = 16 << 20, maxWords = 1_000;
@@ -231,9 +232,10 @@ const heard = (globalThis[Symbol.for("gascity.stream")] ??= { words: new Map(), 
 
 // listen has the agent take its prompts from the city's stream: `hand` is called with each once,
 // however often it comes, and says what became of it; that it throws says that the agent did not
-// get it. It ends with the program, with the run, or when it is told to; a connection that breaks
-// is made again. Nothing waits for it.
-function listen(hand) {
+// get it. `stop`, where there is one, is called in the same way with each interrupt. It ends with
+// the program, with the run, or when it is told to; a connection that breaks is made again.
+// Nothing waits for it.
+function listen(hand, stop) {
   const { words } = heard;
   let over = false, request, wait = again;
   const say = (id, state, detail = "") => {
@@ -245,10 +247,11 @@ function listen(hand) {
   const take = async ({ id, kind, data }) => {
     const said = words.get(id);
     if (said) return said.state === "" || say(id, said.state, said.detail); // it is acted on once
-    if (kind !== "prompt") return say(id, "refused", "the agent's extension takes prompts only");
+    const act = { prompt: hand, interrupt: stop }[kind];
+    if (!act) return say(id, "refused", "the agent's extension does not accept messages of the kind " + kind);
     words.set(id, { state: "" });
     try {
-      await hand(id, data.content, say);
+      await act(id, data.content, say);
     } catch (error) {
       say(id, "refused", String(error?.message ?? error));
     }

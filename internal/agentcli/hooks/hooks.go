@@ -90,6 +90,8 @@ type CLI struct {
 	// content if it is a program that the agent CLI loads; else it is made from Events.
 	File   string
 	Script string
+	// Beside are further files of ours in the same folder, by name.
+	Beside map[string]string
 	// Also are settings of the file beside the hooks.
 	Also map[string]any
 	// Args and Env make one session use the file: [MarkFile] stands for its path,
@@ -153,5 +155,6 @@ func Names() []string {
 
 func (c CLI) clone() CLI {
 	c.Events, c.Args, c.Env, c.Briefed = slices.Clone(c.Events), slices.Clone(c.Args), maps.Clone(c.Env), slices.Clone(c.Briefed)
+	c.Beside = maps.Clone(c.Beside)
 	return c
 }

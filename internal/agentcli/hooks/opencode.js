@@ -13,7 +13,7 @@ const openWithin = 120_000;
 export const Gascity = async ({ client }) => {
   if (!inCity) return {};
   await hold("startup");
-  void life("started", { agent: "opencode" });
+  void life("started", { agent: "opencode", offers: ["interrupt"] }); // by the plugin of its terminal
   void prove();
   void life("ready");
   if (opening) {
@@ -43,7 +43,7 @@ export const Gascity = async ({ client }) => {
       }
     }
   };
-  let failed = "";
+  let failed = "", aborted = false;
   return {
     "chat.message": async (input, output) => {
       if (children.has(input?.sessionID)) return;
@@ -55,6 +55,7 @@ export const Gascity = async ({ client }) => {
         await hold(made.has(conversation) ? "clear" : "resume");
       }
       failed = "";
+      aborted = false;
       const text = (output?.parts ?? []).filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text).join("");
       void life("busy", { prompt_hash: hash(text) });
       turn();
@@ -81,7 +82,8 @@ export const Gascity = async ({ client }) => {
       if (children.has(about.sessionID)) return;
       switch (event.type) {
         case "session.error":
-          failed = about.error?.data?.message ?? about.error?.name ?? "it failed";
+          if (about.error?.name === "MessageAbortedError") aborted = true;
+          else failed = about.error?.data?.message ?? about.error?.name ?? "it failed";
           break;
         case "session.compacted": {
           const timestamp = new Date().toISOString(); // before the claim, which tells of it, too
@@ -111,7 +113,7 @@ export const Gascity = async ({ client }) => {
           calls.clear();
           acknowledge();
           if (failed) telemetry({ type: "error", message: failed });
-          void life("idle", { reason: failed ? "failed" : "done" });
+          void life("idle", { reason: failed ? "failed" : aborted ? "interrupted" : "done" });
           break;
       }
     },

@@ -44,7 +44,7 @@ export default function (pi) {
       await prove();
     }
     await life("ready");
-    if (!gone) deaf = listen(hand);
+    if (!gone && !typed) deaf = listen(hand);
   });
   pi.on("input", async (event) => {
     if (event.source === "extension") return;

@@ -14,6 +14,9 @@ var piScript string
 //go:embed opencode.js
 var opencodeScript string
 
+//go:embed opencode-terminal.js
+var opencodeTerminalScript string
+
 // table is everything that is known, measured with the versions that the profiles name.
 func table() []CLI {
 	return []CLI{
@@ -71,6 +74,9 @@ func table() []CLI {
 		{Name: "pi", Form: FormPlain, File: "gascity.ts", Script: cityScript + "\n" + piScript, Args: []string{"-e", MarkFile}},
 		{
 			Name: "opencode", Form: FormPlain, File: "plugin/gascity.js", Script: cityScript + "\n" + opencodeScript,
+			Beside: map[string]string{ // a plugin of the terminal has to be named in a file, and one in plugin/ would be one of the server
+				"tui.json": `{"plugin":["./gascity-terminal.js"]}` + "\n", "gascity-terminal.js": cityScript + "\n" + opencodeTerminalScript,
+			},
 			Env: map[string]string{"OPENCODE_CONFIG_DIR": MarkDir},
 		},
 	}
