@@ -120,15 +120,17 @@ func (e *Engine) turnEnded(ctx context.Context, b *box, id string, w prompt.Word
 		if r.Instance != w.Instance || at.IsZero() || !w.At.After(at) {
 			return r, errOver
 		}
-		switch r.State {
-		case prompt.Submitted:
+		switch {
+		case w.Aborted && r.State == prompt.Submitted:
+			return r.Move(prompt.Submitted, e.opts.Now(), reasonAborted)
+		case w.Aborted:
+		case r.State == prompt.Submitted:
 			return r.Worked(e.opts.Now())
-		case prompt.Injected:
+		case r.State == prompt.Injected:
 			e.mu.Lock()
 			b.worked[id] = true
 			e.mu.Unlock()
 			b.rouse()
-		default: // nothing of it has reached the agent
 		}
 		return r, errOver
 	})

@@ -59,6 +59,7 @@ func (e *Engine) heard(ctx context.Context, a *active, r worker.Lifecycle, now t
 	if !r.Timestamp.IsZero() && r.Timestamp.Before(now) {
 		w.At = r.Timestamp
 	}
+	w.Aborted = over && r.Metadata.Reason == worker.TurnInterrupted
 	if begun {
 		w.Hash = r.Metadata.PromptHash
 	}

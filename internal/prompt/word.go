@@ -11,6 +11,7 @@ type Word struct {
 	Session, Instance string    // Instance is the incarnation's public name
 	Hash              string    // of the prompt that has begun a turn, see worker.PromptHash; empty: the turn is over
 	At                time.Time // when
+	Aborted           bool      // with no Hash: the turn was interrupted, and did not come to its end
 }
 
 // Begins reports whether a word about a prompt with the receipt's text can be about
