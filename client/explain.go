@@ -24,11 +24,27 @@ type Explanation struct {
 	Failures   []time.Time `json:"failures,omitempty"`    // within the restart window
 	Warnings   []string    `json:"warnings,omitempty"`    // of the last start, and of the configuration
 
+	Channel *Channel  `json:"channel,omitempty"` // how prompts reach it; nil: it does not run
 	Pending []Pending `json:"pending,omitempty"`
 	Queue   []Receipt `json:"queue,omitempty"`
 	Recent  []Event   `json:"recent,omitempty"`  // its last events, oldest first
 	Budgets []Budget  `json:"budgets,omitempty"` // those that bind it
 }
+
+// Channel is how prompts reach a running agent.
+type Channel struct {
+	Way    string `json:"way" enum:"native,worker,acp,typed"`
+	By     string `json:"by,omitempty"`     // of native: the interface of the agent CLI that accepts them
+	Reason string `json:"reason,omitempty"` // of typed: why no other way is used
+}
+
+// The ways in which prompts reach an agent.
+const (
+	ChannelNative = "native" // by an interface of the agent CLI beside its terminal
+	ChannelWorker = "worker" // by the worker API
+	ChannelACP    = "acp"    // by the Agent Client Protocol
+	ChannelTyped  = "typed"  // typed into the terminal
+)
 
 // Evidence is what one source says about the activity.
 type Evidence struct {

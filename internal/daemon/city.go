@@ -117,6 +117,7 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 	c.engines.guarded(&e.Agent, c.View)
 	e.Agent.Worker = c.engines.workers.Told(e.Agent.Session, e.Agent.Instance)
 	c.engines.inputBlocked(&e.Agent)
+	e.Channel = c.engines.channel(e.Agent)
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
 	return e, nil
 }

@@ -129,6 +129,13 @@ func (e *Engine) Told(name, instance string) *client.Worker {
 	return w
 }
 
+// Listens reports whether the worker of a session's agent reads its messages, or did a moment
+// ago: prompts go to it.
+func (e *Engine) Listens(name string) bool {
+	a := e.of(name)
+	return a != nil && a.presence() != absent
+}
+
 // askHealth asks the worker itself; not ok if it does not answer in time. The question
 // is taken back then.
 func (a *active) askHealth(ctx context.Context) (worker.Health, bool) {

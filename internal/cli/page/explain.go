@@ -90,6 +90,9 @@ func (s Sheet) summary(e client.Explanation) *facts {
 	if a.Worker != nil {
 		f.plain("worker", s.worker(a.Worker))
 	}
+	if e.Channel != nil {
+		f.plain("prompts", channel(*e.Channel))
+	}
 	if a.Guard != "" {
 		f.add("guard", text.Plainly(text.FirstOf(a.GuardDetail, a.Guard)), guardColor(a.Guard))
 	}
@@ -104,6 +107,19 @@ func (s Sheet) summary(e client.Explanation) *facts {
 	f.plain("last output", text.Ago(s.Now, a.ActiveAt))
 	f.plain("restarts", number(a.Restarts).Text)
 	return f
+}
+
+// channel says how prompts reach the agent.
+func channel(c client.Channel) string {
+	switch c.Way {
+	case client.ChannelNative:
+		return "by " + text.OneLine(c.By)
+	case client.ChannelWorker:
+		return "by the worker API"
+	case client.ChannelACP:
+		return "by ACP"
+	}
+	return strings.Join(optional("typed into the terminal", text.OneLine(c.Reason)), ": ")
 }
 
 // few leaves a note of a few lines as it is, for they are several notes; one of

@@ -111,6 +111,7 @@ func TestAnExplanationAnswersFirst(t *testing.T) {
 			Name: "worker", Session: "gc-town-worker", Provider: "pty", Desired: "running", State: "quarantined",
 			Reason: "5 failures within 1h", Activity: client.Activity{State: "idle"}, Epoch: 7,
 		},
+		Channel:  &client.Channel{Way: client.ChannelTyped, Reason: "no channel is known"},
 		Decision: "wait", Reason: "quarantined until 12:10", Next: "one more start", NextAt: noon.Add(10 * time.Minute),
 		Exit: "exit code 127", Output: strings.Repeat("noise\n", 3) + "sh: no-such-agent: not found\n", Failures: []time.Time{noon.Add(-time.Minute)},
 		LastScreen: "$ no-such-agent\n",
@@ -123,6 +124,7 @@ reason      5 failures within 1h
 wanted      running
 controller  waits: quarantined until 12:10
 next        one more start (in 10m, at TIME)
+prompts     typed into the terminal: no channel is known
 session     gc-town-worker, pty, incarnation 7
 
 the last end
