@@ -28,6 +28,11 @@ type NudgeRequest struct {
 	// "from", "bead_id", ...; at most 32 entries and 16 KiB.
 	Metadata map[string]string `json:"metadata,omitempty"`
 
+	// Literal: the text is for the model, also where it begins like a command of the agent CLI
+	// ("/", "!", "#", "@"). It is never typed then: for an agent whose prompts are typed the
+	// receipt becomes dead.
+	Literal bool `json:"literal,omitempty"`
+
 	Instance  string `json:"instance,omitempty"`  // only to this incarnation; see Agent.Instance
 	Successor bool   `json:"successor,omitempty"` // also to a later incarnation than the one that runs now
 
@@ -72,6 +77,7 @@ type Receipt struct {
 	Deadline  time.Time     `json:"deadline,omitzero"`   // of an injected one: by then it has a final state or is in the queue again
 	SentBack  int           `json:"sent_back,omitempty"` // how often its text was sent, removed again and the prompt queued once more; at most three times
 	RetryOf   string        `json:"retry_of,omitempty"`  // the ID of the prompt that this one repeats
+	Literal   bool          `json:"literal,omitempty"`   // its text is for the model, and never typed as a command
 	Steps     []ReceiptStep `json:"steps,omitempty"`     // how it came here, oldest first; not in listings
 
 	Metadata map[string]string `json:"metadata,omitempty"` // what its sender had go along with it

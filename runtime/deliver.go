@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -25,6 +26,17 @@ type Delivery struct {
 	// "system", "urgent" or "normal"; empty is normal. Metadata is not changed.
 	Priority, Source string
 	Metadata         map[string]string
+	// Literal: the text is for the model, also where it begins like a command of the agent
+	// CLI. A text that [MayBeCommand] is refused rather than typed.
+	Literal bool
+}
+
+// MayBeCommand reports whether an agent CLI may take a typed text for something else than text
+// for the model, by its first character: a command ("/"), a shell command ("!"), a note ("#")
+// or a reference ("@").
+func MayBeCommand(text string) bool {
+	text = strings.TrimLeft(text, " \t\r\n")
+	return text != "" && strings.Contains("/!#@", text[:1])
 }
 
 // OutcomeState is what became of a delivery.

@@ -84,7 +84,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.Controller
 	k.openSpending(e, c, db)
 	environ := d.env.base(agentcli.Builtin())
 	e.prompts = delivery.New(delivery.Options{
-		Store: db, City: c, Events: e.events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens, Progress: k.progress,
+		Store: db, City: c, Events: e.events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens, Typed: e.typed, Progress: k.progress,
 		Changed: func(session string) { e.questions.Look(session) },
 	})
 	e.questions = pending.New(pending.Options{

@@ -99,7 +99,7 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 	o.tries(v)
 	o.fly(ctx, flightDelivery, id, o.attemptTime(&r), func(ctx context.Context) landing {
 		d := handed(&r, v)
-		out, err := runtime.Deliver(ctx, v.Provider, v.Session, d)
+		out, err := o.send(ctx, v, d)
 		l := landing{id: id, bound: bound, went: r.Instance, attempt: prompt.Attempt{Outcome: out, Err: err, Attached: v.Attached}}
 		if uncertain(out) && !errors.Is(ctx.Err(), context.Canceled) {
 			l.settle(ctx, v, d)
@@ -109,10 +109,25 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 	return time.Time{}, false
 }
 
+// send delivers a prompt. A text that is not to be taken for a command is not typed.
+func (o *owner) send(ctx context.Context, v session.View, d runtime.Delivery) (runtime.Outcome, error) {
+	if d.Literal && runtime.MayBeCommand(runtime.FlattenText(d.Content)) {
+		why, forGood := o.opts.Typed(v)
+		switch {
+		case why == "":
+		case forGood:
+			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "prompts for this agent are typed, and its agent CLI may take the text for a command: " + why}, nil
+		default:
+			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: why}, nil
+		}
+	}
+	return runtime.Deliver(ctx, v.Provider, v.Session, d)
+}
+
 // handed is a receipt as it is handed to the incarnation of a view.
 func handed(r *prompt.Receipt, v session.View) runtime.Delivery {
 	return runtime.Delivery{
-		ID: r.ID, Instance: v.Token, Content: r.Content, Priority: priorityWord(r.Priority), Source: r.Source, Metadata: r.Metadata,
+		ID: r.ID, Instance: v.Token, Content: r.Content, Priority: priorityWord(r.Priority), Source: r.Source, Metadata: r.Metadata, Literal: r.Literal,
 	}
 }
 

@@ -66,6 +66,10 @@ type Options struct {
 	// of whose turn a hook tells. It must not block. Nil: none has.
 	Opens func(v session.View) bool
 
+	// Typed says why the prompts of a session are typed into its terminal now; empty: they are
+	// not. forGood: that is so by its configuration. It must not block. Nil: nothing is typed.
+	Typed func(v session.View) (why string, forGood bool)
+
 	// Progress is how long a delivery may go without progress before it ends. It must not
 	// block. Nil, or zero: prompt.DefaultProgress.
 	Progress func() time.Duration
@@ -115,6 +119,9 @@ func New(opts Options) *Engine {
 	}
 	if opts.Opens == nil {
 		opts.Opens = func(session.View) bool { return false }
+	}
+	if opts.Typed == nil {
+		opts.Typed = func(session.View) (string, bool) { return "", false }
 	}
 	if opts.Progress == nil {
 		opts.Progress = func() time.Duration { return prompt.DefaultProgress }

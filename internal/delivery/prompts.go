@@ -69,8 +69,8 @@ func (e *Engine) receiptFor(req client.NudgeRequest) (prompt.Receipt, error) {
 	}
 	now := e.opts.Now()
 	return prompt.Receipt{
-		Metadata: maps.Clone(req.Metadata),
-		ID:       e.opts.NewID(), Content: blocks, Bytes: len(req.Text), Head: head(req.Text), Priority: priority, Key: req.Key, Source: req.Source, Digest: digest(blocks),
+		Metadata: maps.Clone(req.Metadata), Literal: req.Literal,
+		ID: e.opts.NewID(), Content: blocks, Bytes: len(req.Text), Head: head(req.Text), Priority: priority, Key: req.Key, Source: req.Source, Digest: digest(blocks),
 		State: prompt.Queued, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(ttl),
 		Steps: []prompt.Step{{State: prompt.Accepted, At: now}, {State: prompt.Queued, At: now}},
 	}, nil

@@ -29,6 +29,7 @@ type agent struct {
 	epoch       int
 	woken       int
 	interrupted int
+	byTyping    func() (why string, forGood bool)                                         // why its prompts are typed; nil: they are not
 	opens       bool                                                                      // it may begin with the prompt of its command line
 	settled     *runtime.Outcome                                                          // what Settle answers; nil: what it finds
 	held        string                                                                    // why it gets nothing
@@ -119,6 +120,16 @@ func (w *town) hold(v session.View) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.held
+}
+
+func (w *town) typed(v session.View) (why string, forGood bool) {
+	a := w.find(v.Session)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.byTyping == nil {
+		return "", false
+	}
+	return a.byTyping()
 }
 
 func (w *town) opens(v session.View) bool {
@@ -289,7 +300,7 @@ func (r *rig) run() {
 // begin begins a life.
 func (r *rig) begin() {
 	w := &town{agents: r.agents}
-	w.engine = delivery.New(delivery.Options{Store: mortal{r.store, w}, City: w, Events: r.events, Hold: w.hold, Opens: w.opens})
+	w.engine = delivery.New(delivery.Options{Store: mortal{r.store, w}, City: w, Events: r.events, Hold: w.hold, Opens: w.opens, Typed: w.typed})
 	r.town = w
 	ctx, stop := context.WithCancel(r.Context())
 	ended := make(chan struct{})

@@ -18,6 +18,7 @@ func wire(r *prompt.Receipt) client.Receipt {
 		Attempts: r.Attempts, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, ExpiresAt: r.ExpiresAt,
 	}
 	out.Metadata, out.SentBack, out.RetryOf = r.Metadata, r.SentBack, r.RetryOf
+	out.Literal = r.Literal
 	for _, s := range r.Steps {
 		out.Steps = append(out.Steps, client.ReceiptStep{State: string(s.State), At: s.At, Detail: s.Detail})
 	}

@@ -54,7 +54,9 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, &runtime.Error{Op: "nudge", Session: name, Err: runtime.ErrStaleInstance}
 	}
 	switch where := a.missed(); {
-	case where == absent || a.byHook() && isCommand(d.Content) && !a.engine.isNative(name):
+	case where == absent && d.Literal && runtime.MayBeCommand(runtime.FlattenText(d.Content)):
+		return refused(runtime.RefusedUnready, "the agent's channel is not connected, and the text is not to be typed"), nil
+	case where == absent || a.byHook() && !d.Literal && isCommand(d.Content) && !a.engine.isNative(name):
 		return c.deliverBelow(ctx, name, d)
 	case where == returning:
 		return refused(runtime.RefusedUnready, past.Returning), nil

@@ -91,6 +91,8 @@ type Receipt struct {
 	SentBack int `json:"sent_back,omitempty"`
 	// CancelAt is when the sender asked to cancel the prompt while it was being delivered.
 	CancelAt time.Time `json:"cancel_at,omitzero"`
+	// Literal: the text is for the model, and never typed as a command of the agent CLI.
+	Literal bool `json:"literal,omitempty"`
 	// RetryOf is the ID of the prompt that this one repeats.
 	RetryOf string `json:"retry_of,omitempty"`
 	// Interrupted is when the agent's turn was interrupted for it, so that it is once.

@@ -12,6 +12,9 @@ import (
 // the prompt that refers to them, and its ID in the account. What cannot be handed over is
 // refused.
 func Hand(d runtime.Delivery, workDir string, deliver func(id string, p Prompt) (runtime.Outcome, error)) (runtime.Outcome, error) {
+	if d.Literal && runtime.MayBeCommand(runtime.FlattenText(d.Content)) {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "the text is typed here, and the agent CLI may take it for a command"}, nil
+	}
 	message, err := stage.MessageOf(d.Content)
 	var places []string
 	if err == nil {

@@ -103,6 +103,7 @@ agent.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&req.Files, "file", nil, "a `path` to go with it, into the work folder; may be repeated")
+	flags.BoolVar(&req.Literal, "literal", false, "the text is for the model, also if it begins like a command (/ ! # @): it is never typed")
 	flags.StringVar(&req.Priority, "priority", "", "system (during a turn too), urgent (interrupts the turn) or normal (when idle): the `rank` in the queue")
 	flags.StringVar(&req.Key, "key", "", "the same `key` again gives the same receipt and no second prompt")
 	flags.DurationVar(&req.TTL, "ttl", 0, "after that it is not delivered any more (default: 24h)")

@@ -1,0 +1,74 @@
+package delivery_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/prompt"
+)
+
+// TestLiteralTextIsNeverTyped: a literal text that begins like a command is delivered where
+// prompts are not typed; it waits where the channel is not connected, and is refused with the
+// reason where prompts are typed by configuration. Without --literal, and for a text that cannot
+// be a command, nothing changes.
+func TestLiteralTextIsNeverTyped(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		why, forGood := "", false
+		r.edit("a", func(a *agent) { a.byTyping = func() (string, bool) { return why, forGood } })
+		send := func(text string, literal bool) string {
+			t.Helper()
+			got, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: text, Literal: literal})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Literal != literal {
+				t.Errorf("the receipt says literal: %v", got.Literal)
+			}
+			r.pass(time.Second)
+			return got.ID
+		}
+		r.want(send("/status of the build", true), client.ReceiptConsumed)
+		why = "the channel is not connected"
+		waits := send(" ! echo", true)
+		if got := r.want(waits, client.ReceiptQueued); !strings.Contains(got.Reason, why) {
+			t.Errorf("it waits because of %q", got.Reason)
+		}
+		why = ""
+		r.pass(time.Minute)
+		r.want(waits, client.ReceiptConsumed)
+		why, forGood = "its agent CLI has no native channel", true
+		dead := send("#note", true)
+		if got := r.want(dead, client.ReceiptDead); !strings.Contains(got.Reason, why) || !strings.Contains(got.Reason, "command") {
+			t.Errorf("it is refused because of %q", got.Reason)
+		}
+		r.want(send("plain words", true), client.ReceiptConsumed)
+		r.want(send("/clear", false), client.ReceiptConsumed)
+		again, err := r.engine.RetryPrompt(r.Context(), dead, client.RetryRequest{})
+		if err != nil || !again.Literal {
+			t.Errorf("the retry is literal: %v, %v", again.Literal, err)
+		}
+	}, newAgent("a"))
+}
+
+// TestATurnThatAHookCallsInterruptedDoesNotConsume: the hook that reports the end of an
+// interrupted turn closes the prompt as submitted, before and after the attempt has ended.
+func TestATurnThatAHookCallsInterruptedDoesNotConsume(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		land := seen(r.agents["a"], busySeen)
+		sent := r.send("a", "do it")
+		r.pass(time.Second)
+		r.hook("do it")
+		land()
+		r.pass(time.Second)
+		w := prompt.Word{Session: "s-a", Instance: r.agents["a"].view.Instance, At: time.Now(), Aborted: true}
+		if err := r.engine.Heard(r.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		r.pass(10 * time.Second)
+		if got := r.want(sent.ID, client.ReceiptSubmitted); !got.Closed || !strings.Contains(got.Reason, "turn was aborted") {
+			t.Errorf("it is closed: %v, because of %q", got.Closed, got.Reason)
+		}
+	}, newAgent("a"))
+}
