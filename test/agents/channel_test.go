@@ -1,7 +1,9 @@
 package agents
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/agentcli"
 	"gascity/test/agents/bed"
 )
 
@@ -17,12 +20,12 @@ import (
 // agent has been killed. Text that a person has typed stays.
 func TestPromptsByTheServer(t *testing.T) {
 	together(t)
-	for _, name := range driven("codex") {
+	for _, name := range driven("codex", "opencode") {
 		c := bed.Open(t, "pty", bed.Member{Name: "one", CLI: name})
 		var want []string
-		send := func(text string) {
+		send := func(text string, flags ...string) {
 			t.Helper()
-			if out, err := c.Run(t.Context(), "nudge", "one", text, "--wait", "consumed"); err != nil {
+			if out, err := c.Run(t.Context(), append([]string{"nudge", "one", text, "--wait", "consumed"}, flags...)...); err != nil {
 				t.Fatalf("gc nudge %.40q: %v\n%s", text, err, out)
 			}
 			want = append(want, text)
@@ -34,31 +37,56 @@ func TestPromptsByTheServer(t *testing.T) {
 			}
 		}
 		settle()
-		if len(channelProcesses(t, c.Root)) != 3 {
-			t.Fatalf("the agent's processes are %v, want the channel, its server and its terminal", channelProcesses(t, c.Root))
+		parts := map[string]int{"codex": 3, "opencode": 1}[name]
+		if now := channelProcesses(t, c.Root); len(now) != parts {
+			t.Fatalf("the processes of %s are %v, want %d: a channel, its server and its terminal, or all in one", name, now, parts)
 		}
+		shows := func(command, words string) {
+			t.Helper()
+			look := time.NewTicker(100 * time.Millisecond)
+			defer look.Stop()
+			for limit := time.After(bed.Patience); ; {
+				out, err := c.Run(t.Context(), command, "one")
+				if err == nil && strings.Contains(out, words) {
+					return
+				}
+				select {
+				case <-look.C:
+				case <-limit:
+					t.Fatalf("gc %s never shows %q: %v\n%s", command, words, err, out)
+				}
+			}
+		}
+		shows("explain", "prompts      by "+agentcli.NativeChannel(name))
+		draft := map[string]string{"codex": "› ab@", "opencode": "┃  ab@"}[name]
 		if out, err := c.Run(t.Context(), "keys", "one", "a", "b", "@"); err != nil {
 			t.Fatalf("gc keys: %v\n%s", err, out)
 		}
+		shows("peek", draft)
 		for _, text := range []string{
 			"KK1 e\u0301 \u202eRTL\u202c", "AT1 look at @", `BS1 ends with \`, "CR1 one\r\ntwo", "NL1 ends\n\n\n", "   BL1 begins",
-			"! echo 1", "#note", "soft\u00adhyphen\u200b\ufeff", strings.Repeat("long \u00e9 ", 12_000) + "end",
+			"! echo 1", "#note", "@note", "soft\u00adhyphen\u200b\ufeff", strings.Repeat("long \u00e9 ", 12_000) + "end",
 		} {
 			send(text)
 		}
-		if out, err := c.Run(t.Context(), "peek", "one"); err != nil || !strings.Contains(out, "› ab@") {
+		send("/status is no command here", "--literal")
+		if out, err := c.Run(t.Context(), "peek", "one"); err != nil || !strings.Contains(out, draft) {
 			t.Errorf("the person's text is gone: %v\n%s", err, out)
 		}
 		if out, err := c.Run(t.Context(), "keys", "one", "BSpace", "BSpace", "BSpace"); err != nil {
 			t.Fatalf("gc keys: %v\n%s", err, out)
 		}
-		if out, err := c.Run(t.Context(), "nudge", "one", "/new"); err != nil {
+		before := c.Model.Prompts("one")
+		if out, err := c.Run(t.Context(), "nudge", "one", "/new"); err != nil && name != "opencode" { // its box is gone, and nothing else is seen of it
 			t.Fatalf("gc nudge /new: %v\n%s", err, out)
 		}
 		send("after /new @")
-		for i := range 3 {
+		if now := c.Model.Prompts("one"); c.Model.Requests()[now[len(now)-1].First-1].Session == c.Model.Requests()[before[len(before)-1].First-1].Session {
+			t.Error("the prompt after /new went to the conversation before it")
+		}
+		for i := range parts {
 			pids := channelProcesses(t, c.Root)
-			if len(pids) != 3 {
+			if len(pids) != parts {
 				t.Fatalf("the agent's processes are %v", pids)
 			}
 			_ = syscall.Kill(pids[i], syscall.SIGKILL)
@@ -78,7 +106,8 @@ func TestPromptsByTheServer(t *testing.T) {
 	}
 }
 
-// channelProcesses are the channel of the city's agent, its server and its terminal client.
+// channelProcesses are the channel of the city's agent, its server and its terminal client; of
+// opencode the one process that is all three.
 func channelProcesses(t *testing.T, root string) []int {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "ps", "-eo", "pid=,ppid=,args=").Output()
@@ -88,11 +117,15 @@ func channelProcesses(t *testing.T, root string) []int {
 	var channel, server, client int
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
-		if len(f) < 4 || !strings.Contains(line, root) {
+		if len(f) < 3 {
 			continue
 		}
 		pid, _ := strconv.Atoi(f[0])
+		at, _ := os.Readlink("/proc/" + f[0] + "/cwd") // of the processes of others it cannot be read
 		switch {
+		case strings.HasPrefix(at, root) && filepath.Base(f[2]) == "opencode":
+			client = pid
+		case len(f) < 4 || !strings.Contains(line, root):
 		case f[3] == "agent-channel":
 			channel = pid
 		case strings.Contains(line, " app-server "):
@@ -104,14 +137,14 @@ func channelProcesses(t *testing.T, root string) []int {
 	return slices.DeleteFunc([]int{channel, server, client}, func(pid int) bool { return pid == 0 })
 }
 
-// awaitReplaced waits until none of the processes is left and three others run.
+// awaitReplaced waits until none of the processes is left and as many others run.
 func awaitReplaced(t *testing.T, root string, old []int) {
 	t.Helper()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for limit := time.After(bed.Patience); ; {
 		now := channelProcesses(t, root)
-		if len(now) == 3 && !slices.ContainsFunc(now, func(pid int) bool { return slices.Contains(old, pid) }) {
+		if len(now) == len(old) && !slices.ContainsFunc(now, func(pid int) bool { return slices.Contains(old, pid) }) {
 			return
 		}
 		select {
