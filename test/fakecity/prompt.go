@@ -47,7 +47,7 @@ func (c *City) Nudge(_ context.Context, target string, req client.NudgeRequest) 
 	}
 	r := &receipt{text: req.Text, Receipt: client.Receipt{
 		Literal: req.Literal,
-		ID: fmt.Sprintf("p-%04d", len(c.receipts)+1), Agent: s.Name, Session: s.Session, Instance: s.Instance,
+		ID:      fmt.Sprintf("p-%04d", len(c.receipts)+1), Agent: s.Name, Session: s.Session, Instance: s.Instance,
 		Priority: cmp.Or(req.Priority, "normal"), Source: req.Source, Key: req.Key, Text: beginning(req.Text), Bytes: len(req.Text),
 		Files: req.Files, CreatedAt: now, ExpiresAt: now.Add(req.TTL),
 	}}
