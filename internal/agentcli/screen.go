@@ -121,6 +121,7 @@ type BusyEnter string
 // The meanings. The empty one is unknown: the text is treated as queued.
 const (
 	BusyQueues  BusyEnter = "queue"   // the text waits for the end of the turn
+	BusyMerges  BusyEnter = "merge"   // the text waits, and all that wait become one prompt: none is typed during a turn
 	BusySteers  BusyEnter = "steer"   // the text joins the turn
 	BusyIgnores BusyEnter = "ignored" // the text is lost or refused
 )

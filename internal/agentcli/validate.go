@@ -61,9 +61,9 @@ func (s Screen) validate() error {
 		return fmt.Errorf("screen.composer.frame %q is none of rules, box, open, line", s.Composer.Frame)
 	}
 	switch s.EnterWhileBusy {
-	case "", BusyQueues, BusySteers, BusyIgnores:
+	case "", BusyQueues, BusyMerges, BusySteers, BusyIgnores:
 	default:
-		return fmt.Errorf("screen.enter_while_busy %q is none of queue, steer, ignored", s.EnterWhileBusy)
+		return fmt.Errorf("screen.enter_while_busy %q is none of queue, merge, steer, ignored", s.EnterWhileBusy)
 	}
 	for i, rule := range s.Settle {
 		if rule.DelayMs < 0 || rule.QuietMs < 0 || i > 0 && rule.MinBytes <= s.Settle[i-1].MinBytes {

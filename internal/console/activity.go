@@ -84,6 +84,13 @@ func (v View) waiting(d *Dialog, rules Rules) runtime.Evidence {
 	return e
 }
 
+// TitleUnknown reports whether the program has set a title, and its profile knows titles and not
+// this one.
+func (v View) TitleUnknown(s agentcli.Screen) bool {
+	known := agentcli.MatchAny(s.TitleIdle, v.Title) || agentcli.MatchAny(s.TitleBusy, v.Title) || agentcli.MatchAny(s.TitleAttention, v.Title)
+	return v.Title != "" && len(s.TitleIdle) > 0 && !known
+}
+
 // rest judges a screen with an input line and no sign of a turn.
 func (v View) rest(s agentcli.Screen, c Composer) runtime.Evidence {
 	var signs []string

@@ -97,6 +97,39 @@ func TestDeliverWhileBusyQueues(t *testing.T) {
 	})
 }
 
+// TestNothingIsTypedDuringATurnThatMergesPrompts: where the program makes one prompt of all that
+// it gets during a turn, a prompt is refused before its first byte while the screen or the title
+// says that it is busy, and while an unknown title leaves that open. Afterwards it is a prompt
+// of its own.
+func TestNothingIsTypedDuringATurnThatMergesPrompts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := terminal.Face{Style: "rules", Think: 10 * time.Second, Spinner: true, Titles: true}
+		rules := f.Rules(t)
+		rules.Screen.EnterWhileBusy = agentcli.BusyMerges
+		agent := terminal.NewAgent(f)
+		give := func(text string, want runtime.OutcomeState) {
+			t.Helper()
+			sent := len(agent.T.Sent)
+			got, err := Type(t.Context(), agent.T, Prompt{Text: text}, rules)
+			if err != nil || got.State != want || want == runtime.OutcomeRefused && (got.Reason != runtime.RefusedBusy || len(agent.T.Sent) > sent) {
+				t.Errorf("%s: %+v, %v, %d bytes", text, got, err, len(agent.T.Sent)-sent)
+			}
+		}
+		give("one", runtime.OutcomeSubmitted)
+		give("two", runtime.OutcomeRefused)
+		time.Sleep(20 * time.Second)
+		var title string
+		agent.T.Set(func(f *console.Frame) { title, f.Title = f.Title, "⏲ what is this" })
+		give("three", runtime.OutcomeRefused)
+		agent.T.Set(func(f *console.Frame) { f.Title = title })
+		give("four", runtime.OutcomeSubmitted)
+		if got := agent.Prompts(); !slices.Equal(got, []string{"one", "four"}) {
+			t.Errorf("agent took %q", got)
+		}
+		time.Sleep(20 * time.Second)
+	})
+}
+
 func TestDeliverRefuses(t *testing.T) {
 	tests := map[string]struct {
 		terminal.Face

@@ -79,8 +79,13 @@ func refuse(v console.View, rules console.Rules, answers bool, now time.Time) *r
 	}
 	s := rules.Screen
 	c := v.Composer(s.Composer)
-	if s.EnterWhileBusy == agentcli.BusyIgnores && v.Busy(s, c) != "" {
+	switch busy := v.Busy(s, c); {
+	case s.EnterWhileBusy == agentcli.BusyIgnores && busy != "":
 		return refused(runtime.RefusedBusy, "the program takes no input during a turn")
+	case s.EnterWhileBusy == agentcli.BusyMerges && busy != "":
+		return refused(runtime.RefusedBusy, "the program would make one prompt of all that it gets during a turn (%s)", busy)
+	case s.EnterWhileBusy == agentcli.BusyMerges && v.TitleUnknown(s):
+		return refused(runtime.RefusedBusy, "the title %q does not say whether a turn is in progress", v.Title)
 	}
 	if c.Above && len(s.Composer.Marks) > 0 {
 		return refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt: what is between may be a draft")

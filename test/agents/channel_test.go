@@ -90,7 +90,7 @@ func TestPromptsByTheServer(t *testing.T) {
 				t.Fatalf("the agent's processes are %v", pids)
 			}
 			_ = syscall.Kill(pids[i], syscall.SIGKILL)
-			awaitReplaced(t, c.Root, pids)
+			awaitReplaced(t, c, pids)
 			settle()
 			send("after kill " + strconv.Itoa(i) + ` \`)
 		}
@@ -102,6 +102,36 @@ func TestPromptsByTheServer(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("the model got %.600q, want %.600q", got, want)
+		}
+	}
+}
+
+// TestPromptsWaitWhileItThinks: an agent CLI that makes one prompt of all that it gets during a
+// turn gets none then, also where only its screen says what it does: each prompt reaches the model
+// by itself, once and in order.
+func TestPromptsWaitWhileItThinks(t *testing.T) {
+	together(t)
+	for _, name := range driven("gemini") {
+		c := bed.Open(t, "pty", bed.Member{Name: "one", CLI: name, Bare: true, TOML: "install_agent_hooks = []\n"})
+		prompts := []string{"[[delay:10]] first", "second", "third", "fourth"}
+		for i, text := range prompts {
+			args := []string{"nudge", "one", text, "--wait", "submitted"}
+			if i == len(prompts)-1 {
+				args[4] = "consumed"
+			}
+			if i > 0 && i < len(prompts)-1 {
+				args = append(args[:3], "--no-wait")
+			}
+			if out, err := c.Run(t.Context(), args...); err != nil {
+				t.Fatalf("gc nudge %q: %v\n%s", text, err, out)
+			}
+		}
+		var got []string
+		for _, p := range c.Model.Prompts("one") {
+			got = append(got, strings.TrimSpace(p.Text))
+		}
+		if !slices.Equal(got, prompts) {
+			t.Errorf("the model got %.600q, want %.600q", got, prompts)
 		}
 	}
 }
@@ -138,19 +168,20 @@ func channelProcesses(t *testing.T, root string) []int {
 }
 
 // awaitReplaced waits until none of the processes is left and as many others run.
-func awaitReplaced(t *testing.T, root string, old []int) {
+func awaitReplaced(t *testing.T, c *bed.City, old []int) {
 	t.Helper()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for limit := time.After(bed.Patience); ; {
-		now := channelProcesses(t, root)
+		now := channelProcesses(t, c.Root)
 		if len(now) == len(old) && !slices.ContainsFunc(now, func(pid int) bool { return slices.Contains(old, pid) }) {
 			return
 		}
 		select {
 		case <-look.C:
 		case <-limit:
-			t.Fatalf("the agent was not started again: %v, before %v", now, old)
+			out, _ := c.Run(t.Context(), "explain", "one") // the test fails anyway
+			t.Fatalf("the agent was not started again: %v, before %v\n%s", now, old, out)
 		}
 	}
 }
