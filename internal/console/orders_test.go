@@ -2,14 +2,19 @@ package console
 
 import (
 	"errors"
+	"flag"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
+var allOrders = flag.Bool("all-orders", false, "show every order of the options, also of dialogs with more than four")
+
 // TestEveryOrderOfOptions shuffles the options of each recorded dialog, with the cursor on
 // each of them, words them anew and puts look-alikes beside them: the wanted one is chosen,
-// wherever it stands, or no key is pressed.
+// wherever it stands, or no key is pressed. Of a dialog with more than four options it shows
+// the orders that orders returns; the flag -all-orders adds the others.
 func TestEveryOrderOfOptions(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(corpus, "*", "*.txt"))
 	if err != nil {
@@ -23,7 +28,7 @@ func TestEveryOrderOfOptions(t *testing.T) {
 		if want == "-" || d == nil || d.At < 0 || d.rule.IsForm() {
 			continue
 		}
-		for _, order := range permutations(labelsOf(d)) {
+		for _, order := range orders(labelsOf(d)) {
 			for at := range order {
 				shown++
 				expectChoice(t, path, relabelled(rows, d, order, at), rules, want)
@@ -85,6 +90,25 @@ func relabelled(rows []string, d *Dialog, labels []string, at int) []string {
 		rows[o.Row] = head + labels[i] + tail
 	}
 	return rows
+}
+
+// orders returns all orders of up to four labels. Of more labels it returns the rotations of
+// the list and of its reverse, where each label has each position, and all exchanges of two labels.
+func orders(labels []string) (some [][]string) {
+	if len(labels) <= 4 || *allOrders {
+		return permutations(labels)
+	}
+	reverse := slices.Clone(labels)
+	slices.Reverse(reverse)
+	for i := range labels {
+		some = append(some, slices.Concat(labels[i:], labels[:i]), slices.Concat(reverse[i:], reverse[:i]))
+		for j := range i {
+			exchanged := slices.Clone(labels)
+			exchanged[i], exchanged[j] = exchanged[j], exchanged[i]
+			some = append(some, exchanged)
+		}
+	}
+	return some
 }
 
 func permutations(labels []string) [][]string {
