@@ -1,12 +1,13 @@
-# Twelve targets; CI runs the same ones. Portable make, everything longer than a
-# line is in scripts/.
+# CI runs these targets too. Portable make, everything longer than a line is in scripts/.
+# scripts/tiers says which package belongs to which tier of tests.
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 GO      := go
-LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
+# With the flags of a release: the linter type-checks what make build has compiled.
+LINT    := CGO_ENABLED=0 GOFLAGS=-trimpath $(GO) tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: build demo test test-agents test-agents-latest race lint fmt gen e2e test-cluster check release
+.PHONY: build demo unit test test-tools test-agents-ci test-all test-agents test-agents-latest race lint fmt gen e2e test-cluster check release
 
 # bin/gc: one static binary, no cgo.
 build:
@@ -16,10 +17,28 @@ build:
 demo: build
 	$(GO) run ./test/demo
 
-# The tools that tests drive, then unit, conformance and CLI tiers.
+# The tests that start no process and use no tool.
+unit:
+	scripts/tests unit -shuffle=on -timeout 5m
+
+# The unit tests, the command line, and the contract on pty, subprocess and the fake.
 test:
-	scripts/tools tmux python3 vim less git htop ps cc npm
-	scripts/tests light -shuffle=on -timeout 14m
+	scripts/tools tmux python3 vim less git htop ps cc
+	scripts/tests unit,contract -p 4 -shuffle=on -timeout 10m
+
+# What drives tmux, ssh, git, bash and other programs.
+test-tools:
+	scripts/tools tmux python3 vim less git htop ps cc ssh
+	scripts/tests tools -p 4 -shuffle=on -timeout 10m
+
+# The agent CLIs of GC_TEST_AGENTS (claude, pi and codex) from npm, each with a few prompts.
+test-agents-ci:
+	scripts/tools npm cc
+	scripts/tests agents -run '^TestInstall$$' -timeout 9m -count=1
+	scripts/tests agents -skip '^TestInstall$$' -shuffle=on -timeout 14m
+
+# Everything that CI tests.
+test-all: test test-tools test-agents-ci e2e test-cluster
 
 # Every pinned agent CLI from npm, in cities of its own; writes docs/reference/agents.md.
 test-agents:
@@ -35,9 +54,9 @@ test-agents-latest:
 test-cluster:
 	scripts/cluster
 
-# The same tiers without looking for tools, never from the cache.
+# The tests of make test and make test-tools, without a look for tools, never from the cache.
 race:
-	scripts/tests light -shuffle=on -timeout 14m -count=1
+	scripts/tests unit,contract,tools -p 4 -shuffle=on -timeout 14m -count=1
 
 lint:
 	$(LINT) run
@@ -50,17 +69,18 @@ fmt:
 gen:
 	scripts/gen write
 
-# Real daemons, clusters and agent CLIs.
+# Real controllers and session scripts. The test that measures runs alone, before the others.
 e2e:
 	scripts/tools tmux python3 screen jq curl git ps cc ssh sshd
-	scripts/tests heavy -timeout 27m -count=1
+	scripts/tests cities -run '^TestTwoHundredSessions$$' -timeout 5m -count=1
+	scripts/tests cities,scripts,far -p 2 -skip '^TestTwoHundredSessions$$' -timeout 20m -count=1
 
 # What must hold before a change is handed in.
 check: lint
 	scripts/format
-	scripts/platforms vet ./...
+	scripts/platforms
 	scripts/gen check
-	scripts/tests light -shuffle=on -timeout 14m
+	scripts/tests unit,contract,tools -p 4 -shuffle=on -timeout 14m
 
 # dist/: a binary for each platform and their checksums.
 release:

@@ -25,6 +25,7 @@ import (
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
+	"gascity/test/tier"
 )
 
 // The test binary is the shim, and a controller that is killed, too.
@@ -144,6 +145,7 @@ func (h *hamlet) close(t *testing.T) {
 
 func shortDir(t *testing.T) string {
 	t.Helper()
+	tier.Process(t)
 	dir, err := os.MkdirTemp("", "gcd") //nolint:usetesting // short: it holds sockets
 	if err != nil {
 		t.Fatal(err)

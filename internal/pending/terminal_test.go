@@ -23,6 +23,7 @@ import (
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
+	"gascity/test/tier"
 )
 
 // The test binary is the shim, too.
@@ -57,6 +58,7 @@ const patience = 30 * time.Second
 
 func newTerminal(t *testing.T, policy Policy) *terminal {
 	t.Helper()
+	tier.Process(t)
 	dir, err := os.MkdirTemp("", "gcpd") //nolint:usetesting // short: it holds sockets
 	if err != nil {
 		t.Fatal(err)

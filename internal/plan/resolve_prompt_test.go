@@ -7,9 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"gascity/test/tier"
 )
 
 func TestPrompt(t *testing.T) {
+	tier.Process(t)
 	for name, c := range map[string]struct {
 		text, suffix, flag, nudge string
 	}{
@@ -47,6 +50,7 @@ func unquote(t *testing.T, word string) string {
 }
 
 func TestAnyPromptIsOneWordOfAShell(t *testing.T) {
+	tier.Process(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("a'\"$`\\ \n\t\x01\x1b!;&|<>(){}[]*?~#é•\u0085")), 1, 40, -1).Draw(rt, "prompt")
 		for strings.Contains(text, "{{") { // that would begin an action of the template

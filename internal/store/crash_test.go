@@ -18,6 +18,7 @@ import (
 	"gascity/internal/prompt"
 	"gascity/internal/store"
 	"gascity/runtime"
+	"gascity/test/tier"
 )
 
 // The test binary is the program that is killed, too.
@@ -125,6 +126,7 @@ func TestKilledAtAnyMomentNothingAcknowledgedIsLost(t *testing.T) {
 // killHammer lets a hammer run for a moment, kills it, and notes what it said.
 func killHammer(t *testing.T, path, run string, told *ledger) {
 	t.Helper()
+	tier.Process(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

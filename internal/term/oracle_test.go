@@ -17,6 +17,7 @@ import (
 	xterm "golang.org/x/term"
 
 	"gascity/internal/term"
+	"gascity/test/tier"
 )
 
 // oracle is a real tmux with one pane. Bytes reach the pane through a feeder: this test
@@ -67,6 +68,7 @@ func feed(path string) error {
 // skipped, or fails when GC_TEST_REQUIRE names it.
 func startOracle(t testing.TB, cols, rows int) *oracle {
 	t.Helper()
+	tier.Process(t)
 	tmux, err := exec.LookPath("tmux")
 	if err != nil {
 		if strings.Contains(os.Getenv("GC_TEST_REQUIRE"), "tmux") {

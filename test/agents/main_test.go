@@ -78,6 +78,18 @@ func load() string {
 	return ", load " + one
 }
 
+// TestInstall installs the CLIs of this run. Called before the others, it keeps the time that
+// npm needs out of theirs.
+func TestInstall(t *testing.T) {
+	var names []string
+	for _, c := range bed.CLIs() {
+		names = append(names, c.Name)
+	}
+	for _, name := range driven(names...) {
+		bed.Need(t, name)
+	}
+}
+
 // driven returns the CLIs of this run that are among the given ones.
 func driven(names ...string) []string {
 	wanted := []string{"claude", "pi", "codex-acp"}

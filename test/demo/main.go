@@ -69,7 +69,9 @@ type agent struct {
 // build compiles the fake agent and writes the city.
 func (s *stage) build(ctx context.Context) ([]agent, error) {
 	fake := filepath.Join(s.dir, "fakeagent")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", fake, "./test/fakeagent").CombinedOutput(); err != nil {
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", fake, "./test/fakeagent")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does, which has compiled most of it
+	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("cannot build the fake agent: %w\n%s", err, out)
 	}
 	agents := []agent{

@@ -14,9 +14,13 @@ import (
 
 	"gascity/client"
 	"gascity/test/boxagent"
+	"gascity/test/fakeagent/build"
 )
 
 const patience = 2 * time.Minute
+
+// programDir is the folder of the program; empty before it is built.
+var programDir string
 
 // program builds gc once for each test process.
 var program = sync.OnceValues(func() (string, error) {
@@ -24,10 +28,9 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	programDir = dir
 	path := filepath.Join(dir, "gc")
-	cmd := exec.Command("go", "build", "-o", path, "gascity/cmd/gc")
-	cmd.Stderr = os.Stderr
-	return path, cmd.Run()
+	return path, build.Program(path, "gascity/cmd/gc")
 })
 
 func TestMain(m *testing.M) {
@@ -35,8 +38,8 @@ func TestMain(m *testing.M) {
 		os.Exit(boxagent.Main(os.Args[1:]))
 	}
 	code := m.Run()
-	if path, err := program(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path)) // a temporary folder
+	if programDir != "" {
+		_ = os.RemoveAll(programDir) // a temporary folder
 	}
 	os.Exit(code)
 }

@@ -13,6 +13,7 @@ import (
 
 	"gascity/client"
 	"gascity/runtime"
+	"gascity/test/fakeagent/build"
 )
 
 // workers are the sample workers of examples/worker, by the agent that runs each.
@@ -24,9 +25,8 @@ func workers(t *testing.T, root string) map[string]string {
 		t.Fatal(err)
 	}
 	commands := map[string]string{"go": filepath.Join(root, "worker"), "python": "python3 " + filepath.Join(examples, "python", "worker.py"), "shell": filepath.Join(examples, "shell", "worker.sh")}
-	build := exec.Command("go", "build", "-o", commands["go"], "gascity/examples/worker/go")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build the sample worker: %v\n%s", err, out)
+	if err := build.Program(commands["go"], "gascity/examples/worker/go"); err != nil {
+		t.Fatalf("cannot build the sample worker: %v", err)
 	}
 	for name, tools := range map[string][]string{"python": {"python3"}, "shell": {"curl", "jq"}} {
 		for _, tool := range tools {

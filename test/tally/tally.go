@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,10 +31,25 @@ type tally struct {
 	counts  map[string]int      // tests by their last action
 	skips   map[string][]string // reason to tests
 	failing []string            // packages, and package.Test
+	logs    map[string][]string // output of each failed test and package
+	took    []timed             // top-level tests that passed or failed
 }
 
+// timed is how long one test ran. The time that a parallel test waits for others counts.
+type timed struct {
+	name    string
+	seconds float64
+}
+
+// What report prints at most.
+const (
+	slowest     = 10 // tests
+	repeated    = 5  // failed tests, with their output
+	repeatLines = 40 // of the output of each
+)
+
 func newTally(out io.Writer) *tally {
-	return &tally{out: out, output: map[string][]string{}, counts: map[string]int{}, skips: map[string][]string{}}
+	return &tally{out: out, output: map[string][]string{}, counts: map[string]int{}, skips: map[string][]string{}, logs: map[string][]string{}}
 }
 
 // read follows the stream to its end. Lines that are not events are passed on.
@@ -80,11 +96,13 @@ func (t *tally) add(e event) {
 func (t *tally) finish(e event, key string) {
 	if e.Test != "" {
 		t.counts[e.Action]++
+		if !strings.Contains(e.Test, "/") && e.Action != "skip" {
+			t.took = append(t.took, timed{name: key, seconds: e.Elapsed})
+		}
 	}
 	switch {
 	case e.Action == "fail":
-		t.failing = append(t.failing, key)
-		t.print(key)
+		t.fail(key, "")
 		if e.Test == "" {
 			t.unended(e.Package)
 		}
@@ -96,8 +114,15 @@ func (t *tally) finish(e event, key string) {
 	}
 }
 
-func (t *tally) print(key string) {
-	for _, line := range t.output[key] {
+// fail prints the output of a failed test or package and keeps it for the report.
+func (t *tally) fail(key, how string) {
+	t.failing = append(t.failing, key+how)
+	t.logs[key+how] = t.output[key]
+	t.print(t.output[key])
+}
+
+func (t *tally) print(lines []string) {
+	for _, line := range lines {
 		fmt.Fprint(t.out, line)
 	}
 }
@@ -107,8 +132,7 @@ func (t *tally) print(key string) {
 func (t *tally) unended(pkg string) {
 	for _, key := range slices.Sorted(maps.Keys(t.output)) {
 		if strings.HasPrefix(key, pkg+".") {
-			t.failing = append(t.failing, key+" (did not end)")
-			t.print(key)
+			t.fail(key, " (did not end)")
 			delete(t.output, key)
 		}
 	}
@@ -147,10 +171,32 @@ func (t *tally) report(required []string, took time.Duration) {
 	for _, why := range slices.Sorted(maps.Keys(t.skips)) {
 		fmt.Fprintf(t.out, "  skipped %d: %s (%s)\n", len(t.skips[why]), why, t.skips[why][0])
 	}
+	slices.SortFunc(t.took, func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
+	for _, test := range t.took[:min(slowest, len(t.took))] {
+		if test.seconds >= 1 {
+			fmt.Fprintf(t.out, "  slow %6.1f s %s\n", test.seconds, test.name)
+		}
+	}
+	t.repeat()
 	for _, name := range t.failing {
 		fmt.Fprintf(t.out, "  FAIL %s\n", name)
 	}
 	for _, why := range t.missing(required) {
 		fmt.Fprintf(t.out, "  FAIL skipped although GC_TEST_REQUIRE names the tool: %s\n", why)
+	}
+}
+
+// repeat prints the end of the output of the first failed tests again: at the end of the
+// report it is found without a search.
+func (t *tally) repeat() {
+	repeats := 0
+	for _, name := range t.failing {
+		lines := t.logs[name]
+		if len(lines) == 0 || repeats == repeated {
+			continue
+		}
+		repeats++
+		fmt.Fprintf(t.out, "\n--- %s\n", name)
+		t.print(lines[max(0, len(lines)-repeatLines):])
 	}
 }

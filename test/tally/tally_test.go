@@ -16,6 +16,8 @@ const stream = `{"Action":"start","Package":"x/a"}
 a line of the go command
 {"Action":"output","Package":"x/b","Test":"TestBad","Output":"    bad_test.go:3: got 1, want 2\n"}
 {"Action":"fail","Package":"x/b","Test":"TestBad"}
+{"Action":"pass","Package":"x/b","Test":"TestSlow/part","Elapsed":12.25}
+{"Action":"pass","Package":"x/b","Test":"TestSlow","Elapsed":12.25}
 {"Action":"output","Package":"x/b","Test":"TestHangs","Output":"goroutine 7 [chan receive]:\n"}
 {"Action":"fail","Package":"x/b"}
 {"ImportPath":"x/c","Action":"build-output","Output":"c.go:1: does not build\n"}
@@ -31,12 +33,29 @@ func TestTallyTellsWhatFailedAndWhatWasSkipped(t *testing.T) {
 	tally.report([]string{"tmux"}, 3*time.Second)
 	for _, want := range []string{
 		"ok    x/a (1.2 s)", "a line of the go command", "bad_test.go:3: got 1, want 2", "c.go:1: does not build",
-		"1 passed, 1 failed, 1 skipped in 3s", "skipped 1: tmux is not installed (x/a.TestScreen)",
+		"3 passed, 1 failed, 1 skipped in 3s", "slow   12.2 s x/b.TestSlow\n", "skipped 1: tmux is not installed (x/a.TestScreen)",
 		"FAIL x/b.TestBad", "goroutine 7 [chan receive]", "FAIL x/b.TestHangs (did not end)", "FAIL x/c (build)", "FAIL skipped although GC_TEST_REQUIRE names the tool: tmux",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())
 		}
+	}
+}
+
+// TestTallyRepeatsWhatFailedAtTheEnd proves that the output of a failed test stands beside
+// its name at the end of the report, and that fast and passed tests are not listed.
+func TestTallyRepeatsWhatFailedAtTheEnd(t *testing.T) {
+	var out strings.Builder
+	tally := newTally(&out)
+	if err := tally.read(strings.NewReader(stream)); err != nil {
+		t.Fatal(err)
+	}
+	before := out.Len()
+	tally.report(nil, time.Second)
+	report := out.String()[before:]
+	log, names := strings.Index(report, "bad_test.go:3: got 1, want 2"), strings.Index(report, "FAIL x/b.TestBad")
+	if log < 0 || names < log || strings.Contains(report, "TestGood") || strings.Contains(report, "TestSlow/part") {
+		t.Errorf("the report is:\n%s", report)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/test/fakeagent/build"
 	"gascity/worker"
 	"gascity/worker/workertest"
 )
@@ -22,8 +23,8 @@ func examples(t *testing.T) map[string][]string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "examples", "worker")
 	binary := filepath.Join(t.TempDir(), "worker")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./"+filepath.Join(dir, "go")).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := build.Program(binary, "gascity/examples/worker/go"); err != nil {
+		t.Fatal(err)
 	}
 	return map[string][]string{
 		"go": {binary}, "python": {"python3", filepath.Join(dir, "python", "worker.py")}, "shell": {"sh", filepath.Join(dir, "shell", "worker.sh")},

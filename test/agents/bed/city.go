@@ -17,6 +17,7 @@ import (
 
 	"gascity/client"
 	"gascity/test/agents/mockmodel"
+	"gascity/test/fakeagent/build"
 )
 
 // Patience is how long anything of an agent may take on a loaded machine.
@@ -49,26 +50,24 @@ type City struct {
 	env    []string
 }
 
+// programDir is the folder of the program that this process builds.
+func programDir() string { return filepath.Join(os.TempDir(), fmt.Sprintf("gc-agents-%d", os.Getpid())) }
+
 // Program is gc: $GC_AGENTS_GC, else it is built once for the test process.
 var Program = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("GC_AGENTS_GC"); path != "" {
 		return path, nil
 	}
-	dir, err := os.MkdirTemp("", "gc-agents-")
-	if err != nil {
+	if err := os.Mkdir(programDir(), 0o700); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "gc")
-	cmd := exec.Command("go", "build", "-o", path, "gascity/cmd/gc")
-	cmd.Stderr = os.Stderr
-	return path, cmd.Run()
+	path := filepath.Join(programDir(), "gc")
+	return path, build.Program(path, "gascity/cmd/gc")
 })
 
 // Leave removes what a test process built; TestMain calls it at the end.
 func Leave() {
-	if path, err := Program(); err == nil && os.Getenv("GC_AGENTS_GC") == "" {
-		_ = os.RemoveAll(filepath.Dir(path)) // a temporary folder
-	}
+	_ = os.RemoveAll(programDir()) // it may not be there
 }
 
 // Need returns the CLI, installed. Where that cannot be the test is skipped, unless somebody

@@ -38,6 +38,9 @@ func must[X any](x X, err error) X {
 	return x
 }
 
+// programDir is the folder of the program; empty before it is built.
+var programDir string
+
 // program builds gc once.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "gcf-")
@@ -47,10 +50,9 @@ var program = sync.OnceValues(func() (string, error) {
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // another user reads it
 		return "", err
 	}
+	programDir = dir
 	path := filepath.Join(dir, "gc")
-	cmd := osexec.Command("go", "build", "-o", path, "gascity/cmd/gc")
-	cmd.Stderr = os.Stderr
-	return path, cmd.Run()
+	return path, build.Program(path, "gascity/cmd/gc")
 })
 
 func TestMain(m *testing.M) {
@@ -59,8 +61,8 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
-	if path, err := program(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path)) // a temporary folder
+	if programDir != "" {
+		_ = os.RemoveAll(programDir) // a temporary folder
 	}
 	os.Exit(code)
 }

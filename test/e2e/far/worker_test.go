@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/test/fakeagent/build"
 	"gascity/worker"
 )
 
@@ -66,7 +67,9 @@ func TestAWorkerOverThere(t *testing.T) {
 	const prompts, cuts = 24, 3
 	f := newFar(t, options{})
 	program, answers, calls := filepath.Join(f.dir, "worker"), filepath.Join(f.dir, "answers"), filepath.Join(f.dir, "calls")
-	f.tool(t, "go", "build", "-o", program, "gascity/examples/worker/go")
+	if err := build.Program(program, "gascity/examples/worker/go"); err != nil {
+		t.Fatal(err)
+	}
 	command := fmt.Sprintf("(until [ -s '%[5]s' ]; do sleep 0.1; done; exec env %[1]s='%[2]s' '%[3]s') & exec '%[4]s' >>'%[5]s' 2>&1",
 		callsVariable, calls, must(os.Executable()), program, answers)
 	c := newCity(t, f, fmt.Sprintf("[guard]\nsets = [\"dangerous-command\"]\n[[agents]]\nname = \"worker\"\nsession = \"ssh:box\"\nstart_command = %q\nwork_dir = %q\n", command, f.dir))

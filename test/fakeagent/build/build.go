@@ -1,4 +1,4 @@
-// Package build makes the fake agent's binary for tests.
+// Package build makes the binaries that tests run: the fake agent's and the product's.
 package build
 
 import (
@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gascity/test/tier"
 )
 
 // program is the outcome of the one build of this process. It is state of the test
@@ -22,8 +24,10 @@ var program = sync.OnceValues(compile)
 // binary. The binary lies in the user's cache folder under a name made from its content, so
 // that packages tested at the same time share it and a new version never replaces one that
 // runs. It fails the test if the agent does not compile.
+// In the unit tier it skips the test.
 func Build(tb testing.TB) string {
 	tb.Helper()
+	tier.Process(tb)
 	path, err := program()
 	if err != nil {
 		tb.Fatalf("build the fake agent: %v", err)
@@ -50,11 +54,8 @@ func compile() (string, error) {
 	}
 	// go build leaves an up-to-date target alone; nobody ever runs this one.
 	staged := filepath.Join(dir, "fakeagent.staged")
-	//nolint:noctx // the go command has no deadline of its own; the test's deadline ends it
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", staged, "gascity/test/fakeagent")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
+	if err := Program(staged, "gascity/test/fakeagent"); err != nil {
+		return "", err
 	}
 	return publish(staged, dir)
 }
@@ -108,4 +109,16 @@ func prune(dir, keep string) {
 			_ = os.Remove(path) // only a cache
 		}
 	}
+}
+
+// Program builds the command in the package pkg of this module to path, with the flags of a
+// release: what make build or another test has compiled is not compiled again.
+func Program(path, pkg string) error {
+	//nolint:noctx // the go command has no deadline of its own; the test's deadline ends it
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", path, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
+	}
+	return nil
 }
