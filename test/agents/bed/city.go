@@ -51,7 +51,9 @@ type City struct {
 }
 
 // programDir is the folder of the program that this process builds.
-func programDir() string { return filepath.Join(os.TempDir(), fmt.Sprintf("gc-agents-%d", os.Getpid())) }
+func programDir() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("gc-agents-%d", os.Getpid()))
+}
 
 // Program is gc: $GC_AGENTS_GC, else it is built once for the test process.
 var Program = sync.OnceValues(func() (string, error) {
