@@ -54,6 +54,7 @@ type Frame struct {
 
 	Line       LineMode
 	Input      InputState
+	Silent     bool      // the kernel collects a line and shows nothing of it; Input is InputWaiting until finished lines are read
 	LastOutput time.Time // when the last output byte came
 	LastHuman  time.Time // when a person last typed through an attached terminal; zero if never
 	Attached   int       // attached terminals with input

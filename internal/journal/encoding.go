@@ -9,6 +9,7 @@ type stored struct {
 	Unread     bool          `json:"unread,omitempty"`
 	News       bool          `json:"news,omitempty"`
 	Shows      bool          `json:"shows,omitempty"`
+	Partial    bool          `json:"partial,omitempty"`
 }
 
 type storedEntry struct {
@@ -20,7 +21,7 @@ type storedEntry struct {
 // MarshalJSON encodes the account. It holds the text of the last delivery for as long as
 // that is open, and of no other.
 func (d *Deliveries) MarshalJSON() ([]byte, error) {
-	s := stored{Forgot: d.forgot, Unread: d.unread, News: d.news, Shows: d.shows}
+	s := stored{Forgot: d.forgot, Unread: d.unread, News: d.news, Shows: d.shows, Partial: d.partial}
 	for _, e := range d.order {
 		s.Deliveries = append(s.Deliveries, storedEntry{*e, e.undo})
 	}
@@ -33,7 +34,7 @@ func (d *Deliveries) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	*d = Deliveries{Limit: d.Limit, forgot: s.Forgot, unread: s.Unread, news: s.News, shows: s.Shows, entries: map[string]*Entry{}}
+	*d = Deliveries{Limit: d.Limit, forgot: s.Forgot, unread: s.Unread, news: s.News, shows: s.Shows, partial: s.Partial, entries: map[string]*Entry{}}
 	for _, stored := range s.Deliveries {
 		e := &stored.Entry
 		e.undo, e.Rest = stored.Undo, max(e.Rest, e.Marks*len(Mark)) // an older account has no Rest

@@ -79,6 +79,8 @@ type Account struct {
 	// Unread: other input has come since a text was sent last. Whatever the screen shows,
 	// the program may not have read it yet.
 	Unread bool `json:"unread,omitempty"`
+	// Partial: other input has come that may be a line which is not finished.
+	Partial bool `json:"partial,omitempty"`
 	// Shows: the input box of this program has shown what was sent to it. One that looks
 	// empty is empty, once the program has read all of its input.
 	Shows bool `json:"shows,omitempty"`
@@ -100,6 +102,7 @@ type Deliveries struct {
 	unread  bool // other input has come since a text was sent
 	news    bool // and since the account was read
 	shows   bool // the input box has shown a text of ours
+	partial bool // other input has come that may be a line which is not finished
 }
 
 // Begin notes a delivery before its first byte is sent. undo are the keys that take the
@@ -131,7 +134,7 @@ func (e *Entry) close() {
 // Restart notes that another process reads the terminal now: what was not submitted never
 // will be.
 func (d *Deliveries) Restart() {
-	d.unread, d.shows = false, false
+	d.unread, d.shows, d.partial = false, false, false
 	if e := d.last; e != nil && e.Open {
 		e.Touched = true
 		if !e.Entered {
@@ -150,7 +153,7 @@ const OutcomeWithdrawn = "withdrawn"
 // those that take marks away. They reach nothing else: no other input has come since the
 // text, or since the marks.
 func (d *Deliveries) Touch() []byte {
-	d.unread, d.news = true, true
+	d.unread, d.news, d.partial = true, true, true
 	e := d.last
 	if e == nil || !e.Open {
 		return nil
@@ -162,6 +165,19 @@ func (d *Deliveries) Touch() []byte {
 	e.Touched, e.Marks, e.Rest = true, 0, 0
 	return undo
 }
+
+// Typed notes the input for which Touch was called, where it is known: a line that was
+// finished, given up or removed is not in the way of the next one.
+func (d *Deliveries) Typed(p []byte) {
+	if n := len(p); n > 0 && bytes.IndexByte([]byte{'\r', '\n', interrupt, killLine}, p[n-1]) >= 0 {
+		d.partial = false
+	}
+}
+
+const (
+	interrupt = 0x03 // Ctrl-C
+	killLine  = 0x15 // Ctrl-U
+)
 
 // Mark is what is typed to learn what a program has read: it stands behind all that was
 // sent before it.
@@ -197,7 +213,7 @@ func (e *Entry) cleared(keys []byte) {
 // without asking: nothing can be taken out first, and marks are not at the end of the line
 // any more. It reports whether that is news.
 func (d *Deliveries) Taint() bool {
-	d.unread, d.news = true, true
+	d.unread, d.news, d.partial = true, true, true
 	e := d.last
 	if e == nil || !e.Open || e.Touched && e.Rest == 0 {
 		return false
@@ -265,6 +281,9 @@ func (d *Deliveries) Send(in Input, keys []byte) error {
 		if d.news {
 			return ErrTouched
 		}
+		if bytes.IndexByte(keys, killLine) >= 0 {
+			d.partial = false
+		}
 		if e != nil {
 			e.cleared(keys)
 		}
@@ -284,7 +303,7 @@ func (d *Deliveries) Send(in Input, keys []byte) error {
 		e.Marked = true
 		return nil
 	case in == Text:
-		d.unread, e.Marks, e.Marked, e.Rest = false, 0, false, 0
+		d.unread, d.partial, e.Marks, e.Marked, e.Rest = false, false, 0, false, 0
 	default:
 		e.Entered, e.Seen = true, in == Seen
 		d.shows, e.Behind = d.shows || e.Seen, e.Behind && !e.Seen
@@ -313,7 +332,7 @@ func (d *Deliveries) Settle(end Entry) bool {
 // to deliver.
 func (d *Deliveries) Account(id string) Account {
 	d.news = false
-	j := Account{Forgot: d.forgot, Unread: d.unread, Shows: d.shows}
+	j := Account{Forgot: d.forgot, Unread: d.unread, Partial: d.partial, Shows: d.shows}
 	if e := d.last; e != nil {
 		last := *e
 		j.Last = &last

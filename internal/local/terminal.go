@@ -35,7 +35,7 @@ func (t terminal) Frame(ctx context.Context, after uint64) (console.Frame, error
 	return console.Frame{
 		Seq: f.Seq, Rows: screen.Rows(), Cursor: screen.Cursor(), Modes: screen.Modes(), Title: f.Title,
 		Status: signOf(f.Signs.Status), Progress: signOf(f.Signs.Progress), Mark: signOf(f.Signs.Mark),
-		Cells: screen.Row, Line: lineMode(f.Line), Input: inputOf(f.Input), LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
+		Cells: screen.Row, Line: lineMode(f.Line), Input: inputOf(f.Input), Silent: f.Silent, LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
 	}, nil
 }
 

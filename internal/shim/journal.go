@@ -25,10 +25,12 @@ const OutcomeWithdrawn = journal.OutcomeWithdrawn
 // not sent.
 var ErrTouched = journal.ErrTouched
 
-// touchLocked notes that input which is no delivery's is about to be sent. It returns the
+// touchLocked notes that input p, which is no delivery's, is about to be sent. It returns the
 // keys to be sent before it.
-func (h *host) touchLocked() []byte {
-	return h.deliveries.Touch()
+func (h *host) touchLocked(p []byte) []byte {
+	undo := h.deliveries.Touch()
+	h.deliveries.Typed(p)
+	return undo
 }
 
 type beginRequest struct {

@@ -211,8 +211,9 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 			return nil, ErrExited
 		}
 	}
+	input, silent := h.run.streams.Taken()
 	f := Frame{
-		Seq: h.seq, Title: h.title, Signs: h.signsLocked(), Line: h.run.streams.LineMode(), Input: h.run.streams.Taken(),
+		Seq: h.seq, Title: h.title, Signs: h.signsLocked(), Line: h.run.streams.LineMode(), Input: input, Silent: silent,
 		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
 	}
 	if screen, ok := h.screen(); ok {
@@ -265,7 +266,7 @@ func (h *host) sendOthers(ctx context.Context, p []byte) (any, error) {
 	return h.send(ctx, func() ([]byte, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		return slices.Concat(h.touchLocked(), p), nil
+		return slices.Concat(h.touchLocked(p), p), nil
 	})
 }
 

@@ -223,7 +223,7 @@ func (v *viewer) typed(h *host, p []byte) ([]byte, error) {
 		return nil, ErrExited
 	}
 	if text := string(p); text != focusIn && text != focusOut {
-		p = slices.Concat(h.touchLocked(), p)
+		p = slices.Concat(h.touchLocked(p), p)
 		v.activeAt = time.Now()
 		h.lastHuman = v.activeAt
 		h.fitLocked()

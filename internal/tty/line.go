@@ -22,19 +22,32 @@ const (
 	InputWaiting       // the program has not read all of it
 )
 
-// LineOf asks the kernel who edits the input line of the terminal at path, and whether the
+// State is what the kernel says of a terminal's input.
+type State struct {
+	Line  Line
+	Input Input
+	// Silent: the kernel collects lines and shows nothing of them. A carriage return ends a
+	// line then, [KillLine] removes one that is not finished, and Input is InputWaiting for as
+	// long as the program has not read every line that is finished.
+	Silent bool
+}
+
+// KillLine is the key that removes the line that the kernel collects.
+const KillLine = 0x15
+
+// StateOf asks the kernel who edits the input line of the terminal at path, and whether the
 // program has read its input; of a line that is not finished that is not known. It does not
 // become anybody's controlling terminal by that. Input that was written a moment ago may not
 // be counted yet.
-func LineOf(path string) (Line, Input) {
+func StateOf(path string) State {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return Unknown, InputUnknown
+		return State{}
 	}
 	defer unix.Close(fd)
 	settings, err := unix.IoctlGetTermios(fd, getSettings)
 	if err != nil {
-		return Unknown, InputUnknown
+		return State{}
 	}
 	waiting, err := unix.IoctlGetInt(fd, getWaiting)
 	cooked := settings.Lflag&unix.ICANON != 0
@@ -48,5 +61,7 @@ func LineOf(path string) (Line, Input) {
 	case waiting > 0:
 		input = InputWaiting
 	}
-	return line, input
+	silent := cooked && err == nil && settings.Lflag&unix.ECHO == 0 && settings.Iflag&unix.ICRNL != 0 &&
+		settings.Cc[unix.VKILL] == KillLine
+	return State{Line: line, Input: input, Silent: silent}
 }

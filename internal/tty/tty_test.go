@@ -58,15 +58,16 @@ func TestInputIsReadOrWaits(t *testing.T) {
 	}
 	defer master.Close()
 	defer slave.Close()
+	silent := false
 	is := func(line Line, input Input) {
 		t.Helper()
 		for end := time.Now().Add(10 * time.Second); ; {
-			gotLine, gotInput := LineOf(slave.Name())
-			if gotLine == line && gotInput == input {
+			got := StateOf(slave.Name())
+			if got == (State{line, input, silent}) {
 				return
 			}
 			if time.Now().After(end) {
-				t.Fatalf("line %d with input %d, want %d with %d", gotLine, gotInput, line, input)
+				t.Fatalf("%+v, want line %d with input %d, silent %v", got, line, input, silent)
 			}
 			<-time.After(time.Millisecond)
 		}
@@ -88,7 +89,22 @@ func TestInputIsReadOrWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings.Lflag &^= unix.ICANON | unix.ECHO
+	settings.Lflag &^= unix.ECHO
+	if err := unix.IoctlSetTermios(int(slave.Fd()), setSettings, settings); err != nil {
+		t.Fatal(err)
+	}
+	silent = true
+	is(Cooked, InputUnknown)
+	write("not finished")
+	is(Cooked, InputUnknown)
+	write(", now it is\r")
+	is(Cooked, InputWaiting)
+	if _, err := slave.Read(make([]byte, 64)); err != nil {
+		t.Fatal(err)
+	}
+	is(Cooked, InputUnknown)
+	silent = false
+	settings.Lflag &^= unix.ICANON
 	if err := unix.IoctlSetTermios(int(slave.Fd()), setSettings, settings); err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +119,8 @@ func TestInputIsReadOrWaits(t *testing.T) {
 
 func TestWhatIsNoTerminalIsUnknown(t *testing.T) {
 	for _, path := range []string{"/nowhere", os.DevNull} {
-		if line, input := LineOf(path); line != Unknown || input != InputUnknown {
-			t.Errorf("%s is %d with input %d", path, line, input)
+		if got := StateOf(path); got != (State{}) {
+			t.Errorf("%s is %+v", path, got)
 		}
 	}
 	if got := Foreground(1 << 30); got != 0 {

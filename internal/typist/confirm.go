@@ -61,7 +61,10 @@ func (d *delivery) pressEnter(ctx context.Context) error {
 
 // evidence waits until the screen proves that the agent took the prompt.
 func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
-	if !d.provable() {
+	switch {
+	case d.silent() && d.echo == holdsNothing:
+		return d.lineRead(ctx)
+	case !d.provable():
 		return d.reaction(ctx)
 	}
 	end := time.Now().Add(d.confirm)

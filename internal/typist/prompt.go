@@ -172,7 +172,10 @@ func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 		return nil, nil
 	}
 	j, err := d.to.book.Account(ctx, d.to.id)
-	if err != nil || !j.Unread {
+	if err == nil && d.silent() && j.Partial {
+		return refused(runtime.RefusedDraft, "%s", unseenLine), nil
+	}
+	if err != nil || !j.Unread || d.silent() {
 		return nil, err
 	}
 	no, err := proveEmpty(ctx, d.Watch, d.to, d.rules)
@@ -238,6 +241,14 @@ const (
 // settle waits until the paste is on the screen and has rested there as the
 // profile says.
 func (d *delivery) settle(ctx context.Context) error {
+	if d.silent() {
+		if err := step(ctx, d.Watch); err != nil {
+			return err
+		}
+		if d.silent() { // nothing will show
+			return d.disturbed()
+		}
+	}
 	patience := echoQuiet
 	if !d.knowsComposer() {
 		patience = blindQuiet
@@ -375,7 +386,7 @@ func (d *delivery) mayEnter() error {
 	}
 	d.echo = d.holds()
 	switch {
-	case d.echo == holdsOurs:
+	case d.echo == holdsOurs, d.silent() && d.echo == holdsNothing:
 		return nil
 	case d.echo == holdsMore:
 		return fmt.Errorf("%w: the input line holds more than the text", errHeld)

@@ -11,6 +11,7 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/console"
 	"gascity/internal/journal"
+	"gascity/internal/tty"
 	"gascity/runtime"
 )
 
@@ -30,6 +31,8 @@ type resolution struct {
 	// Clean: nothing of the text is in the input box or on its way there any more.
 	Clean bool
 	Why   string // if it is not clean or not known
+	// Evidence of a text that was taken; empty: the box was emptied.
+	Evidence string
 	// Wait is why the box could not be read now, if that ends by itself. One that is neither
 	// Clean nor has a Wait is blocked.
 	Wait runtime.RefusalReason
@@ -77,8 +80,11 @@ func (to target) resolve(ctx context.Context, rules console.Rules, e journal.Ent
 const typing = "a person types"
 
 func (r *resolver) resolve(ctx context.Context) (resolution, error) {
-	if r.blind() {
+	switch {
+	case r.blind():
 		return r.blindly(ctx)
+	case silent(r.View, r.rules) && !r.left.Seen:
+		return r.unseenText(ctx)
 	}
 	if !r.left.Unsent && !r.knowsInput() && strings.HasSuffix(skeleton(string(r.left.Text)), mark) {
 		return resolution{Why: "the text ends like a mark"}, nil
@@ -111,14 +117,11 @@ func (r *resolver) blindly(ctx context.Context) (resolution, error) {
 	case r.left.Entered || r.left.Touched:
 		return resolution{Clean: true, Why: "nothing is known of this program's input line"}, nil
 	case r.View.Line == console.LineCooked:
-		err := r.to.input(ctx, journal.Clear, []byte(killLine))
+		err := r.to.input(ctx, journal.Clear, []byte{tty.KillLine})
 		return resolution{Verdict: withdrawn, Clean: err == nil}, err
 	}
 	return resolution{Hidden: true, Why: "a text that was cut off may be in its input line, of which nothing is known"}, nil
 }
-
-// killLine is the key by which the kernel drops the line that it collects.
-const killLine = "\x15"
 
 type resolver struct {
 	*console.Watch

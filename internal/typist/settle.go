@@ -1,6 +1,7 @@
 package typist
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -81,7 +82,7 @@ func (to target) clearWay(ctx context.Context, rules console.Rules) (*runtime.Ou
 		case withdrawn:
 			e.Outcome = journal.OutcomeWithdrawn
 		case taken:
-			e.Outcome, e.Evidence = string(runtime.OutcomeSubmitted), takenEvidence
+			e.Outcome, e.Evidence = string(runtime.OutcomeSubmitted), cmp.Or(res.Evidence, takenEvidence)
 		case unknown:
 			if res.Clean || blocked {
 				e.Outcome = string(runtime.OutcomeUnconfirmed)

@@ -36,6 +36,15 @@ func begin(t testing.TB, flags string, change ...func(*pty.Config)) *truth {
 // beginAs begins a session of which the rules of the provider hold.
 func beginAs(t testing.TB, provider, flags string, change ...func(*pty.Config)) *truth {
 	t.Helper()
+	return beginCommand(t, func(file string) runtime.Config {
+		command := fmt.Sprintf("%s --ledger %s --max-life 3m %s", build.Build(t), file, flags)
+		return runtime.Config{Command: command, ProviderName: provider, ReadyPromptPrefix: "❯ "}
+	}, change...)
+}
+
+// beginCommand begins a session whose command writes down in a file what it takes.
+func beginCommand(t testing.TB, command func(file string) runtime.Config, change ...func(*pty.Config)) *truth {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "gcpt") //nolint:usetesting // short: it holds sockets
 	if err != nil {
 		t.Fatal(err)
@@ -55,11 +64,9 @@ func beginAs(t testing.TB, provider, flags string, change ...func(*pty.Config)) 
 			t.Error(err)
 		}
 	})
-	err = p.Start(t.Context(), a.name, runtime.Config{
-		Command: fmt.Sprintf("%s --ledger %s --max-life 3m %s", build.Build(t), a.file, flags),
-		WorkDir: dir, ProviderName: provider, ReadyPromptPrefix: "❯ ",
-	})
-	if err != nil {
+	start := command(a.file)
+	start.WorkDir = dir
+	if err := p.Start(t.Context(), a.name, start); err != nil {
 		t.Fatal(err)
 	}
 	return a

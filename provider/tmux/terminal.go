@@ -124,9 +124,10 @@ func (t *terminal) frame(seq uint64, f []string, s tmuxhost.State, cells []byte)
 	case on(13):
 		modes.MouseEncoding = term.MouseUTF8
 	}
-	line, input := lineMode(tty.LineOf(f[16]))
+	state := tty.StateOf(f[16])
+	line, input := lineMode(state.Line, state.Input)
 	frame := console.Frame{
-		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: line, Input: input,
+		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: line, Input: input, Silent: state.Silent,
 		Cursor: term.Cursor{X: min(tmuxhost.Number(f[0]), width-1), Y: min(tmuxhost.Number(f[1]), height-1), PendingWrap: tmuxhost.Number(f[0]) >= width, Visible: on(2)},
 		// An exit that the server has not told yet is none: its last words are on their way.
 		LastOutput: s.Output, LastHuman: s.Human, Attached: s.Attached, Exited: s.Dead,

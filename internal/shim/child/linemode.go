@@ -40,12 +40,12 @@ func (s *Streams) LineMode() LineMode {
 	return mode
 }
 
-// Taken asks the kernel whether the program has read what was written to its terminal. It
-// may change without any output.
-func (s *Streams) Taken() tty.Input {
+// Taken asks the kernel whether the program has read what was written to its terminal, and
+// whether the kernel collects lines without showing them. It may change without any output.
+func (s *Streams) Taken() (input tty.Input, silent bool) {
 	if s.path == "" {
-		return tty.InputUnknown
+		return tty.InputUnknown, false
 	}
-	_, input := tty.LineOf(s.path)
-	return input
+	state := tty.StateOf(s.path)
+	return state.Input, state.Silent
 }
