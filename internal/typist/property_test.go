@@ -267,8 +267,12 @@ func (p *play) run() []string {
 		}
 		n++
 	}
+	took := time.Since(began)
 	time.Sleep(5 * time.Second)
 	if p.options.Removable() && !p.persons {
+		if took > 2*bound {
+			p.fault("the last prompt took %s", took)
+		}
 		if !p.box.has(n) {
 			p.fault("the last prompt ended %s and was not consumed; the box holds %q", ended[n], p.box.line())
 		}
