@@ -42,7 +42,7 @@ func (b *Box) Type(s string, by int) {
 	for s != "" {
 		if text, ok := strings.CutPrefix(s, "\x1b[200~"); ok {
 			inner, rest, _ := strings.Cut(text, "\x1b[201~")
-			b.insert(inner, by, true)
+			b.insert(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(inner), by, true)
 			s = rest
 			continue
 		}
@@ -62,12 +62,19 @@ func (b *Box) key(r rune, by int) {
 		b.Normal = b.Vim
 	case b.Normal:
 	case r == '\x7f' && !b.NoBack:
-		b.remove(len(b.Content)-1, by)
+		from := len(b.Content) - 1
+		for from > 0 && unicode.Is(unicode.M, b.Content[from].Rune) { // with its letter
+			from--
+		}
+		b.remove(from, by)
 	case r == '\x15' && b.Clears == ClearsAll:
 		b.remove(0, by)
 	case r == '\x15' && b.Clears == ClearsLine:
 		from := len(b.Content)
-		for from > 0 && b.Content[from-1].Rune != '\n' {
+		for from > 0 && (b.Content[from-1].Rune != '\n' || b.Content[from-1].Fold > 0) { // a placeholder is a part of its line
+			from--
+		}
+		if from == len(b.Content) && b.Joins {
 			from--
 		}
 		b.remove(from, by)
@@ -93,7 +100,7 @@ func (b *Box) remove(from, by int) {
 func (b *Box) insert(s string, by int, paste bool) {
 	b.LastText = time.Now()
 	fold := 0
-	if paste && b.Folds > 0 && len(s) >= b.Folds {
+	if paste && (b.Folds > 0 && len(s) >= b.Folds || b.FoldLines > 0 && strings.Count(s, "\n")+1 >= b.FoldLines) {
 		b.Pastes++
 		fold = b.Pastes
 	}
@@ -121,11 +128,18 @@ func (b *Box) enter() {
 		by := b.last()
 		b.Content = b.Content[:len(b.Content)-1]
 		b.insert("\n", by, false)
-	case b.Completes != "" && word != "" && strings.ContainsRune(b.Completes, rune(word[0])):
+	case b.Completes != "" && word != "" && (b.Unmatched == "" || !strings.HasPrefix(word, b.Unmatched)) && strings.ContainsRune(b.Completes, rune(word[0])):
 		by := b.last()
 		b.Content = b.Content[:len(b.Content)-len([]rune(word))]
 		b.insert("$chosen ", by, false)
 	case strings.TrimSpace(whole) != "":
+		switch b.Trims {
+		case TrimsEnd:
+			whole = strings.TrimRightFunc(whole, unicode.IsSpace)
+		case TrimsBoth:
+			whole = strings.TrimSpace(whole)
+		case TrimsNothing:
+		}
 		if b.Submitted != nil {
 			b.Submitted(whole, b.Content)
 		}

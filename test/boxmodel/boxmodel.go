@@ -19,13 +19,25 @@ const (
 	ClearsNothing
 )
 
+// Trimming is what Enter removes from both ends of a text, or from one.
+type Trimming int
+
+// What Enter removes.
+const (
+	TrimsNothing Trimming = iota
+	TrimsEnd              // blanks and new lines at the end
+	TrimsBoth             // at both ends
+)
+
 // Options are the ways in which input boxes of agent programs differ.
 type Options struct {
 	Style      string        // line, open, rules
 	Folds      int           // a paste of at least so many bytes is shown by a placeholder; 0: never
+	FoldLines  int           // a paste of at least so many lines is; 0: never
 	OddFold    bool          // the placeholder is none that a profile knows
 	Hides      bool          // shows nothing of what it holds
 	Completes  string        // a last word that begins with one of these has a menu, which takes Enter
+	Unmatched  string        // a word that begins with this has none
 	Continues  bool          // a backslash before Enter makes a new line
 	Composes   bool          // combining characters become a part of their letter
 	Strips     bool          // invisible characters are removed
@@ -35,6 +47,8 @@ type Options struct {
 	Height     int           // rows of the box; more are not shown; 0: it grows beyond the screen
 	NoBack     bool          // knows no backspace
 	Clears     Clearing
+	Joins      bool // the clear key at the beginning of a line joins it to the one above
+	Trims      Trimming
 	NoPaste    bool          // does not ask for bracketed paste
 	DropEnters int           // loses so many Enters
 	FastLine   time.Duration // Enter so soon after text is a new line
@@ -42,9 +56,14 @@ type Options struct {
 	TurnHides  bool          // shows no box and reads nothing during a turn
 }
 
-// Random returns the options of one run.
+// Random returns the options of one run: of any box, or of a known agent CLI.
 func Random(random *rand.Rand) Options {
 	one := func(n int) bool { return random.IntN(n) == 0 }
+	if one(5) {
+		o, _ := Of([]string{"claude", "codex", "gemini"}[random.IntN(3)])
+		o.Echo, o.Turn = time.Duration(random.IntN(400))*time.Millisecond, time.Duration(random.IntN(1500))*time.Millisecond
+		return o
+	}
 	o := Options{
 		Style: []string{"line", "open", "rules"}[random.IntN(3)], OddFold: one(2), Hides: one(12), Continues: one(3),
 		Composes: one(3), Strips: one(3), Vim: one(8), Ghost: one(3), NoBack: one(4), NoPaste: one(10),
@@ -82,4 +101,15 @@ func Random(random *rand.Rand) Options {
 // Removable reports whether a key removes what the box holds, and the box shows that.
 func (o Options) Removable() bool {
 	return !o.Hides && (!o.NoBack || o.Clears == ClearsAll)
+}
+
+// Of returns the model of the input box of a known agent CLI: what the tests of real agent CLIs
+// have measured.
+func Of(cli string) (Options, bool) {
+	o, ok := map[string]Options{
+		"claude": {Style: "rules", FoldLines: 4, Folds: 801, Composes: true, Strips: true, Continues: true, Clears: ClearsLine, Joins: true, Trims: TrimsEnd},
+		"codex":  {Style: "open", Folds: 1001, Completes: "@", Unmatched: "@zz9", Clears: ClearsLine, Joins: true, Trims: TrimsBoth},
+		"gemini": {Style: "open", FoldLines: 6, Folds: 501, Strips: true, Continues: true, Completes: "@", Unmatched: "@zz9", Clears: ClearsLine, Trims: TrimsBoth},
+	}[cli]
+	return o, ok
 }

@@ -1,0 +1,259 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"gascity/internal/console"
+	"gascity/test/agents/bed"
+	"gascity/test/agents/mockmodel"
+	"gascity/test/boxmodel"
+	"gascity/test/terminal"
+)
+
+// typed is an agent CLI on a terminal, without gc, beside the model of its input box.
+type typed struct {
+	*testing.T
+	name  string
+	found bed.Installed
+	model *mockmodel.Server
+	rules console.Rules
+	term  *terminal.Fake
+	box   boxmodel.Box
+	sent  []string // what the model of the box submitted
+	start func() *terminal.Fake
+}
+
+func newTyped(t *testing.T, name string) *typed {
+	t.Helper()
+	d := &typed{T: t, name: name, found: bed.Need(t, name)}
+	model, err := mockmodel.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire, err := bed.Tension()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = model.Close(), wire.Close() })
+	seat, err := bed.Sit(d.found.CLI, t.TempDir(), bed.Seeded, model.URL(name), wire.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(seat.Work, "note.txt"), []byte("a file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.model, d.rules = model, terminal.Rules(t, name)
+	d.start = func() *terminal.Fake {
+		cmd := exec.CommandContext(t.Context(), d.found.Path, seat.Args...)
+		cmd.Dir = seat.Work
+		cmd.Env = []string{"PATH=" + d.found.Bin + ":/usr/local/bin:/usr/bin:/bin", "TERM=xterm-256color", "LANG=C.UTF-8", "DISABLE_AUTOUPDATER=1"}
+		for k, v := range seat.Env {
+			cmd.Env = append(cmd.Env, k+"="+v)
+		}
+		return terminal.NewProgram(t, cmd, 200, 50)
+	}
+	d.open()
+	return d
+}
+
+// open starts the CLI and waits until it takes prompts.
+func (d *typed) open() {
+	d.Helper()
+	d.term = d.start()
+	got, err := console.Ready(d.Context(), d.term, d.rules, bed.Patience)
+	if err != nil || got.State != console.ReadyPrompt {
+		d.Fatalf("%s is not ready: %+v, %v\n%s", d.name, got, err, strings.Join(d.frame().Rows, "\n"))
+	}
+	d.box.Content = nil
+}
+
+func (d *typed) frame() console.Frame {
+	f, err := d.term.Frame(d.Context(), 0)
+	if err != nil {
+		d.Fatal(err)
+	}
+	return f
+}
+
+// rested waits until the screen has shown the same for d.
+func (d *typed) rested(rest time.Duration) {
+	const most = 10 * time.Second
+	f := d.frame()
+	for end := time.Now().Add(most); time.Now().Before(end); {
+		ctx, cancel := context.WithTimeout(d.Context(), rest)
+		next, err := d.term.Frame(ctx, f.Seq)
+		cancel()
+		if err != nil {
+			return
+		}
+		f = next
+	}
+}
+
+// boxWords are what the sequences of keys are made of.
+func boxWords() []string {
+	return []string{"ab", "word", " ", "e\u0301", "x\u200by", "\u202ertl\u202c", "作業", "\U0001F680", "=.=", "\\", "@zz9", "(1)", "#tag", "tab\tc"}
+}
+
+// boxKeys returns random input, and what it is in words.
+func boxKeys(random *rand.Rand) (keys, what string) {
+	words := boxWords()
+	word := func() string { return words[random.IntN(len(words))] }
+	switch n := random.IntN(20); {
+	case n < 7:
+		return strings.ReplaceAll(word(), "\t", " "), "typed" // a tab is a key of its own
+	case n < 11:
+		text := word()
+		for range random.IntN(6) {
+			text += []string{" ", "\n", ""}[random.IntN(3)] + word()
+		}
+		return "\x1b[200~" + text + "\x1b[201~", "pasted"
+	case n < 12:
+		return "\x1b[200~" + strings.Repeat("row\n", random.IntN(9)) + "end\x1b[201~", "pasted rows"
+	case n < 13:
+		return "\x1b[200~\r\x1b[201~", "Enter in a paste"
+	case n < 15:
+		return strings.Repeat("\x7f", 1+random.IntN(3)), "backspace"
+	case n < 17:
+		return "\x15", "C-u"
+	default:
+		return "\r", "Enter"
+	}
+}
+
+var placeholder = regexp.MustCompile(`\[Pasted[^\]]*\]`)
+
+// shape is what two boxes have in common that show the same text: without blanks and invisible
+// characters, and with one word for every placeholder.
+func shape(s string) string {
+	s = placeholder.ReplaceAllString(s, "[pasted]")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// shows waits until the CLI's box shows what the model's does. It returns what it shows.
+func (d *typed) shows(limit time.Duration) (string, bool) {
+	for end := time.Now().Add(limit); ; {
+		f := d.frame()
+		c := console.Look(f).Composer(d.rules.Screen.Composer)
+		if c.Found && shape(c.Content) == shape(strings.Join(d.box.Rows(), "\n")) {
+			return c.Content, true
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			return c.Content, false
+		}
+		ctx, cancel := context.WithTimeout(d.Context(), left)
+		_, _ = d.term.Frame(ctx, f.Seq) // the end of ctx is seen above
+		cancel()
+	}
+}
+
+// step sends keys to both and compares what they show, and what they submit: exactly.
+func (d *typed) step(keys string) (difference string) {
+	before, sent := len(d.prompts()), len(d.sent)
+	if keys == "\r" {
+		d.rested(300 * time.Millisecond) // as a delivery waits before Enter
+	}
+	if err := d.term.Send(d.Context(), []byte(keys)); err != nil {
+		d.Fatal(err)
+	}
+	d.box.Type(keys, 1)
+	shown, same := d.shows(8 * time.Second)
+	if !same {
+		return fmt.Sprintf("shows %+q, the model %+q", shown, strings.Join(d.box.Rows(), "\n"))
+	}
+	if len(d.sent) == sent {
+		return ""
+	}
+	for end := time.Now().Add(20 * time.Second); len(d.prompts()) == before; {
+		if time.Now().After(end) {
+			return fmt.Sprintf("submits nothing, the model %+q", d.sent[sent])
+		}
+		d.rested(100 * time.Millisecond)
+	}
+	d.rested(time.Second) // its turn ends
+	if got := d.prompts()[before]; got != d.sent[sent] {
+		return fmt.Sprintf("submits %+q, the model %+q", got, d.sent[sent])
+	}
+	return ""
+}
+
+// empty empties both boxes, by a new start if no key does.
+func (d *typed) empty() {
+	d.Helper()
+	d.box.Content = nil
+	for range 6 {
+		if err := d.term.Send(d.Context(), []byte(strings.Repeat("\x7f\x15", 12))); err != nil {
+			d.Fatal(err)
+		}
+		d.rested(500 * time.Millisecond)
+		if _, same := d.shows(time.Second); same {
+			return
+		}
+	}
+	d.open()
+}
+
+// TestTheModelsOfInputBoxesAreTrue sends the same random keys to a model of package boxmodel and
+// to the agent CLI that it is the model of, and compares what they show and what
+// they submit. The property test of deliveries holds for the CLI as far as this holds.
+func TestTheModelsOfInputBoxesAreTrue(t *testing.T) {
+	together(t)
+	for _, name := range driven("claude", "codex", "gemini") {
+		t.Run(name, func(t *testing.T) {
+			together(t)
+			options, _ := boxmodel.Of(name)
+			d := newTyped(t, name)
+			owes(t, d.found, "input box")
+			d.box.Options = options
+			d.box.Submitted = func(text string, _ []boxmodel.Char) { d.sent = append(d.sent, text) }
+			sequences, seed := setting("GC_AGENTS_BOXES", 20), uint64(setting("GC_AGENTS_SEED", 1))
+			keys, different := 0, 0
+			for n := range sequences {
+				random := rand.New(rand.NewPCG(seed+uint64(n), 5))
+				var sent []string
+				for range 10 {
+					input, _ := boxKeys(random)
+					if d.isCommand(input) {
+						continue
+					}
+					sent = append(sent, input)
+					keys++
+					if difference := d.step(input); difference != "" {
+						different++
+						t.Errorf("seed %d: after %+q %s %s", seed+uint64(n), sent, name, difference)
+						break
+					}
+				}
+				t.Logf("%s: sequence %d, %d inputs, %d differences so far", name, n+1, keys, different)
+				d.empty()
+			}
+			note(t, d.found, "input box", "%d sequences with %d inputs, %d differences", sequences, keys, different)
+		})
+	}
+}
+
+// isCommand reports whether the box would hold a command of the CLI with this input: what
+// that does is not a matter of the box.
+func (d *typed) isCommand(input string) bool {
+	text := strings.TrimPrefix(input, "\x1b[200~")
+	return len(d.box.Content) == 0 && (strings.HasPrefix(text, "/") || strings.HasPrefix(text, "!"))
+}
+
+// prompts are the texts of the prompts that the model got.
+func (d *typed) prompts() []string { return textsOf(d.model.Prompts(d.name)) }
