@@ -34,9 +34,10 @@ func newConversation() *conversation {
 	return &conversation{opening: map[string]bool{}, listing: map[string]bool{}, questions: map[string]bool{}, messages: map[string]string{}, ends: map[string]string{}}
 }
 
-// busy reports whether a turn is in progress or about to begin, or a person is asked.
+// busy reports whether a turn is in progress or about to begin, a person is asked, or another
+// thread is about to come to the screen.
 func (c *conversation) busy() bool {
-	return c.turn != "" || len(c.asking) > 0 || len(c.questions) > 0
+	return c.turn != "" || len(c.asking) > 0 || len(c.questions) > 0 || len(c.opening) > 0
 }
 
 // maxMessages is how many messages of users, and how many turns, are remembered.

@@ -58,6 +58,10 @@ func TestPromptsByTheServer(t *testing.T) {
 			}
 		}
 		shows("explain", "prompts      by "+agentcli.NativeChannel(name))
+		if _, err := c.Model.AwaitPrompts(t.Context(), "one", 1); err != nil { // until then keys may be lost
+			t.Fatal(err)
+		}
+		settle()
 		draft := map[string]string{"codex": "› ab@", "opencode": "┃  ab@"}[name]
 		if out, err := c.Run(t.Context(), "keys", "one", "a", "b", "@"); err != nil {
 			t.Fatalf("gc keys: %v\n%s", err, out)
