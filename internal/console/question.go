@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"gascity/internal/agentcli"
@@ -55,13 +56,45 @@ func (v View) asked(rules Rules) (question, bool) {
 	if blocked && d.Kind == agentcli.DialogUnknown {
 		q.kind = statusKind(report.Kind)
 	}
-	lines := v.questionLines(d)
+	lines := belowArt(v.questionLines(d))
 	if q.text = strings.Join(lines, "\n"); q.text == "" {
 		q.text = d.Text
 	}
 	q.name = clockless(strings.Join(unhurried(strings.Split(q.text, "\n"), rules), "\n"))
 	q.tool, q.input = toolOf(d.rule, lines)
 	return q, true
+}
+
+// belowArt returns the lines of a question without the picture above them: a logo that is drawn
+// with Braille patterns or blocks, and may move. Only rows without a word are left out.
+func belowArt(lines []string) []string {
+	first := 0
+	for i, line := range lines {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if !isArt(line) {
+			break
+		}
+		first = i + 1
+	}
+	if rest := trimBlank(lines[first:]); len(rest) > 0 {
+		return rest
+	}
+	return lines
+}
+
+// isArt reports whether a row is a part of a picture: Braille patterns or blocks, and no letter
+// or digit.
+func isArt(row string) bool {
+	art := false
+	for _, r := range row {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return false
+		}
+		art = art || r > 0x2800 && r <= 0x28ff || r >= 0x2580 && r <= 0x259f
+	}
+	return art
 }
 
 // live returns the rows above the input line that belong to the live part of the screen.

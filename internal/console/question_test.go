@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gascity/internal/agentcli"
 	"gascity/runtime"
 )
 
@@ -88,6 +89,32 @@ func TestPendingOfTheCorpus(t *testing.T) {
 
 // TestNameOfAQuestion: moving the highlighted row does not make it another question, other
 // words or options do.
+// TestALogoIsNoPartOfAQuestion: rows of a moving picture above a question are neither shown nor
+// part of its name; a picture below its first words stays, for it may hide nothing.
+func TestALogoIsNoPartOfAQuestion(t *testing.T) {
+	rows := func(logo ...string) []string {
+		return append(logo, "", "Do you trust the contents of this directory?", "", "› 1. Yes, continue", "  2. No, quit", "", "  Press enter to continue")
+	}
+	var names []string
+	for _, logo := range [][]string{{" ⣿⣿⡇  ⢸⣿", "  ⠙⠻⠿⠟⠋"}, {" ⣿⣿⡇", "  ⠙⠿⠟⠋ ▝▘"}} {
+		lines := belowArt(rows(logo...)[:4])
+		if got := strings.Join(lines, "\n"); got != "Do you trust the contents of this directory?" {
+			t.Errorf("the question is %q", got)
+		}
+		r := Sense(Frame{Rows: rows(logo...)}, RulesFor(runtime.Config{ProviderName: "codex", ProviderOverlayName: "codex"}, agentcli.Builtin()), time.Now())
+		if r.Pending == nil || strings.Contains(r.Pending.Prompt, "⣿") || !strings.Contains(r.Pending.Prompt, "Do you trust") {
+			t.Fatalf("the question is %+v", r.Pending)
+		}
+		names = append(names, r.Pending.RequestID)
+	}
+	if names[0] != names[1] {
+		t.Errorf("another frame of the logo makes another question: %v", names)
+	}
+	if kept := belowArt([]string{"Run this?", "⣿⣿⣿⣿⣿⣿", "rm -rf /"}); len(kept) != 3 {
+		t.Errorf("a picture inside a question cuts it: %q", kept)
+	}
+}
+
 func TestNameOfAQuestion(t *testing.T) {
 	rules := profileRules(t, "claude")
 	name := func(rows ...string) string {
