@@ -81,6 +81,18 @@ func (l *loop) followRenames(former map[session.Key]*plan.Session, next *plan.De
 	}
 }
 
+// movesTo returns the session that the agent of an entry has once it has ended there, for the
+// agent was renamed; empty if none.
+func (l *loop) movesTo(e *entry) string {
+	if l.desired[e.rec.Key()] != nil || e.rec.Agent == "" || e.owner == plan.OwnerOther {
+		return ""
+	}
+	if s := l.loaded.Desired.Of(e.rec.Agent); s != nil && s.Name != e.rec.Session {
+		return s.Name
+	}
+	return ""
+}
+
 // pass looks where it must, decides, and begins what was decided.
 func (l *loop) pass() {
 	l.recallAgain()

@@ -84,6 +84,7 @@ func (l *loop) target(e *entry, a plan.Action) *board.Target {
 		t.Attempt = e.job.attempt
 	}
 	t.View = e.view(a, t.Blind)
+	t.View.MovesTo = l.movesTo(e)
 	l.askAbout(e, &a, &t.View)
 	if s := l.desired[e.rec.Key()]; s != nil {
 		t.Config = &s.Config

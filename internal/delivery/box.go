@@ -249,12 +249,16 @@ func (e *Engine) change(ctx context.Context, b *box, id string, edit func(prompt
 func (e *Engine) save(ctx context.Context, r prompt.Receipt) error {
 	ctx, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()
-	err := e.opts.Store.SaveReceipt(ctx, r)
+	return e.noteSave(r.ID, e.opts.Store.SaveReceipt(ctx, r))
+}
+
+// noteSave notes by the result of a save whether the store works.
+func (e *Engine) noteSave(id string, err error) error {
 	switch {
 	case err == nil:
 		e.degrade("", nil)
 	case errors.Is(err, prompt.ErrEnded), errors.Is(err, prompt.ErrUnknown):
-		e.opts.Logger.Error("a receipt is gone from the store", "receipt", r.ID, "error", err)
+		e.opts.Logger.Error("a receipt is gone from the store", "receipt", id, "error", err)
 	default:
 		e.degrade("save the receipt of a prompt", err)
 	}

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"gascity/client"
@@ -124,6 +125,12 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 			return o.hold, false
 		}
 		v, err := o.opts.City.View(o.box.session)
+		if err == nil && v.MovesTo != "" && slices.ContainsFunc(open, func(r *prompt.Receipt) bool { return r.Waits() && r.ID != o.flight }) {
+			if at, wait := o.saved(o.moveWaiting(ctx, v.MovesTo, v.Agent)); wait {
+				return at, false
+			}
+			continue
+		}
 		s, sure := o.judge(v, err, now)
 		if err == nil {
 			s.Held = o.opts.Hold(v)

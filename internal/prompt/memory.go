@@ -46,7 +46,13 @@ func (m *Memory) AddReceipt(_ context.Context, r Receipt) (Receipt, bool, error)
 }
 
 // SaveReceipt implements [Store].
-func (m *Memory) SaveReceipt(_ context.Context, r Receipt) error {
+func (m *Memory) SaveReceipt(_ context.Context, r Receipt) error { return m.save(r, false) }
+
+// MoveReceipt implements [Store].
+func (m *Memory) MoveReceipt(_ context.Context, r Receipt) error { return m.save(r, true) }
+
+// save replaces a receipt; moved says that its session may be another.
+func (m *Memory) save(r Receipt, moved bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old, ok := m.kept[r.ID]
@@ -57,7 +63,10 @@ func (m *Memory) SaveReceipt(_ context.Context, r Receipt) error {
 		return fmt.Errorf("cannot save receipt %s as %s: %w (%s)", r.ID, r.State, ErrEnded, old.State)
 	}
 	r = r.clone()
-	r.Seq, r.Session, r.Key = old.Seq, old.Session, old.Key
+	r.Seq, r.Key = old.Seq, old.Key
+	if !moved {
+		r.Session = old.Session
+	}
 	if r.Content == nil {
 		r.Content = old.Content
 	}

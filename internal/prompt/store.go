@@ -29,6 +29,9 @@ type Store interface {
 	// unknown receipt is an error matching [ErrUnknown], a final one that would
 	// not be final any more one matching [ErrEnded].
 	SaveReceipt(ctx context.Context, r Receipt) error
+	// MoveReceipt is SaveReceipt with the Session of r, in one step: the agent has another
+	// session now.
+	MoveReceipt(ctx context.Context, r Receipt) error
 	// OpenReceipts returns every receipt that is not final, with its content, in
 	// the order of Seq. One that cannot be read is left out and named in the
 	// error; the others are returned beside it.

@@ -18,7 +18,9 @@ type View struct {
 	State    State
 	Reason   string // of the state, in words
 	Spare    bool   // a member that its pool does not want now: a prompt makes it run beyond the number
-	Unknown  string // why nothing is known of it; empty if the rest can be relied on
+	// MovesTo is the session that its agent has next, for it was renamed; empty: none.
+	MovesTo string
+	Unknown string // why nothing is known of it; empty if the rest can be relied on
 
 	Running   bool   // seen to run, and no act is about to end it
 	Ready     bool   // running, and its start is complete

@@ -66,10 +66,21 @@ func (d *DB) addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prom
 
 // SaveReceipt implements prompt.Store.
 func (d *DB) SaveReceipt(ctx context.Context, r prompt.Receipt) error {
+	return d.saveReceipt(ctx, r, false)
+}
+
+// MoveReceipt implements prompt.Store.
+func (d *DB) MoveReceipt(ctx context.Context, r prompt.Receipt) error {
+	return d.saveReceipt(ctx, r, true)
+}
+
+// saveReceipt replaces a receipt; moved says that its session may be another.
+func (d *DB) saveReceipt(ctx context.Context, r prompt.Receipt, moved bool) error {
 	return d.write(ctx, "keep a receipt", survivesPower, func(ctx context.Context, t *tx) error {
 		var final bool
+		var session string
 		found, err := t.row(ctx, "SELECT seq, session, key, final FROM receipt WHERE id = ?", []any{r.ID},
-			[]any{&r.Seq, &r.Session, &r.Key, &final})
+			[]any{&r.Seq, &session, &r.Key, &final})
 		switch {
 		case err != nil:
 			return err
@@ -77,6 +88,11 @@ func (d *DB) SaveReceipt(ctx context.Context, r prompt.Receipt) error {
 			return fmt.Errorf("receipt %s: %w", r.ID, prompt.ErrUnknown)
 		case final && !r.Final():
 			return fmt.Errorf("receipt %s: %w, it cannot become %s", r.ID, prompt.ErrEnded, r.State)
+		}
+		if !moved {
+			r.Session = session
+		} else if err := t.exec(ctx, "UPDATE receipt SET session = ? WHERE seq = ?", r.Session, r.Seq); err != nil {
+			return err
 		}
 		return d.writeReceipt(ctx, t, &r)
 	})

@@ -24,7 +24,7 @@ type Gist struct {
 	until                          int64
 	attached                       int
 	pending                        string
-	conversation                   string
+	conversation, movesTo          string
 }
 
 // GistOf returns the gist of a view.
@@ -33,7 +33,7 @@ func GistOf(v *session.View) Gist {
 		desired: v.Desired, state: string(v.State), unknown: v.Unknown, token: v.Token, reachable: v.Provider != nil,
 		running: v.Running, ready: v.Ready, epoch: v.Epoch, hold: v.Hold.Kind, draining: v.Draining,
 		activity: v.Activity.State, kind: v.Activity.Kind, attached: v.Attached, pending: Asked(v.Question()),
-		conversation: v.Conversation.ID,
+		conversation: v.Conversation.ID, movesTo: v.MovesTo,
 	}
 	if !v.Activity.Until.IsZero() {
 		g.until = v.Activity.Until.UnixNano()

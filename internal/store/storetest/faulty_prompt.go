@@ -26,6 +26,11 @@ func (f *Faulty) SaveReceipt(ctx context.Context, r prompt.Receipt) error {
 	return f.write(ctx, func() error { return f.stores.Receipts.SaveReceipt(ctx, r) })
 }
 
+// MoveReceipt implements prompt.Store.
+func (f *Faulty) MoveReceipt(ctx context.Context, r prompt.Receipt) error {
+	return f.write(ctx, func() error { return f.stores.Receipts.MoveReceipt(ctx, r) })
+}
+
 // OpenReceipts implements prompt.Store.
 func (f *Faulty) OpenReceipts(ctx context.Context) ([]prompt.Receipt, error) {
 	return list(ctx, f, "open receipts", func() ([]prompt.Receipt, error) { return f.stores.Receipts.OpenReceipts(ctx) })
