@@ -23,7 +23,7 @@ goes, and others may prompt it too.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				return editor.Serve(cmd.Context(), editor.Options{
-					City: c, Agent: args[0], Version: a.Version, In: a.Stdin, Out: a.Stdout,
+					City: c, Agent: args[0], Version: a.Version, In: a.Stdin, Out: desk.Raw(a.Stdout),
 					By: cmp.Or(a.Getenv("USER"), a.Getenv("LOGNAME"), "editor"),
 				})
 			})

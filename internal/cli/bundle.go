@@ -46,7 +46,7 @@ gc-CITY-TIME.tar.gz in this folder if it is not named, and never replaced. - is 
 			}
 			write := func(to io.Writer) (Bundled, error) { return daemon.Bundle(cmd.Context(), root, to) }
 			if len(args) > 0 && args[0] == "-" {
-				_, err := write(a.Stdout)
+				_, err := write(desk.Raw(a.Stdout))
 				return err
 			}
 			file := fmt.Sprintf("gc-%s-%s.tar.gz", filepath.Base(root), a.Now().Format("20060102-150405"))

@@ -162,10 +162,10 @@ func (a *app) count(name string, c *counter, ended <-chan struct{}) {
 	for shown := false; ; shown = true {
 		select {
 		case <-ticker.C:
-			fmt.Fprintf(a.Stderr, "\r%s: %s\x1b[K", name, page.Size(c.n.Load()))
+			a.Progress(name + ": " + page.Size(c.n.Load()))
 		case <-ended:
 			if shown {
-				fmt.Fprint(a.Stderr, "\r\x1b[K")
+				a.Progress("")
 			}
 			return
 		}

@@ -125,7 +125,7 @@ func (a *app) logs(ctx context.Context, c *client.Client, name string, q client.
 		return err
 	}
 	defer body.Close()
-	out := a.Stdout
+	out := desk.Raw(a.Stdout)
 	if !raw {
 		out = &text.Stripper{Out: a.Stdout}
 	}

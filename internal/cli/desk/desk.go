@@ -53,11 +53,30 @@ type Desk struct {
 	text.Painter        // for standard output
 }
 
-// New makes the desk of a run.
+// New makes the desk of a run. Its streams let nothing through that controls a terminal, see
+// [text.Printer]; what has to is written to [Desk.Raw].
 func New(env Env) Desk {
 	d := Desk{Env: env}
 	d.On = d.coloured(env.Stdout)
+	d.Stdout = &text.Printer{Out: env.Stdout, Colors: d.On}
+	d.Stderr = &text.Printer{Out: env.Stderr, Colors: d.coloured(env.Stderr)}
+	d.IsTerminal = func(stream any) bool {
+		if p, ok := stream.(*text.Printer); ok {
+			stream = p.Out
+		}
+		return env.IsTerminal(stream)
+	}
 	return d
+}
+
+// Raw returns the process's own stream behind one of a desk: for archives and protocols, for
+// what a person asks to get byte by byte, and for the cursor. No text of others goes there
+// on a terminal.
+func Raw(stream io.Writer) io.Writer {
+	if p, ok := stream.(*text.Printer); ok {
+		return p.Out
+	}
+	return stream
 }
 
 // coloured reports whether a stream is a terminal that wants colour.

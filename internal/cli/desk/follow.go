@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"gascity/client"
@@ -72,6 +73,6 @@ func (d *Desk) Watch(parent context.Context, c *client.Client, show func(context
 }
 
 func (d *Desk) clear() error {
-	_, err := d.Stdout.Write([]byte("\x1b[2J"))
+	_, err := io.WriteString(Raw(d.Stdout), "\x1b[2J")
 	return err
 }

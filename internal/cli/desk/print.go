@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,17 +23,25 @@ func (d *Desk) PaintTalk(c text.Color, word string) string {
 
 // Document prints a value as one indented JSON document.
 func (d *Desk) Document(value any) error {
-	enc := json.NewEncoder(d.Stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(value)
+	return d.encode(value, "  ")
 }
 
 // Line prints a value of a stream as one line of JSON.
 func (d *Desk) Line(value any) error {
-	enc := json.NewEncoder(d.Stdout)
+	return d.encode(value, "")
+}
+
+// encode prints JSON in which what would control a terminal is escaped.
+func (d *Desk) encode(value any, indent string) error {
+	var doc bytes.Buffer
+	enc := json.NewEncoder(&doc)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(value)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(value); err != nil {
+		return err
+	}
+	_, err := d.Stdout.Write(text.EscapeJSON(doc.Bytes()))
+	return err
 }
 
 // Print prints a table.
@@ -66,17 +75,25 @@ func (d *Desk) PrintText(s string) {
 	}
 }
 
+// Progress draws one line on standard error over the one that it drew before; an empty one
+// removes that. Standard error must be a terminal.
+func (d *Desk) Progress(line string) {
+	fmt.Fprint(Raw(d.Stderr), "\r"+text.OneLine(line)+"\x1b[K")
+}
+
 // Picture prints one picture of what is watched: over the former one on a
 // terminal, so that it does not flicker, else below it. What the terminal has no
 // rows for is left out at the end, and counted.
 func (d *Desk) Picture(picture string) error {
+	out := d.Stdout
 	if d.IsTerminal(d.Stdout) {
-		picture = text.Fit(picture, d.Rows(), d.Columns())
+		picture = text.Fit(text.Printable(picture, d.On), d.Rows(), d.Columns())
 		picture = "\x1b[H" + strings.ReplaceAll(picture, "\n", "\x1b[K\n") + "\x1b[J"
+		out = Raw(out)
 	} else {
 		picture += "\n"
 	}
-	_, err := fmt.Fprint(d.Stdout, picture)
+	_, err := fmt.Fprint(out, picture)
 	if errors.Is(err, os.ErrClosed) {
 		return nil
 	}
