@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"gascity/client"
+	"gascity/internal/api"
+	"gascity/internal/cli"
+	"gascity/internal/cli/desk"
+	"gascity/internal/socket"
+	"gascity/test/fakecity"
+	"gascity/worker"
+)
+
+// hostile is what an agent may write: it sets the clipboard and the title, clears the screen,
+// moves the cursor, in sequences of 7 and of 8 bits, begins sequences that do not end, and
+// turns the direction of what follows.
+const hostile = "HOSTILE\x1b]52;c;QQ==\a\x1b]0;t\x1b\\\x1b[2J\x1b[31mred\u009b2J\u009d0;t\u009c\x1bP\x1b_\r\b\x7f\x00\u202e\u2066\u200b\U000e0041\x1b[38;5;1m\x1b]8;;x"
+
+// hostileDaemon is an assembly that answers with hostile text whatever is not the controller's.
+type hostileDaemon struct{ fakeDaemon }
+
+func (hostileDaemon) Doctor(_ context.Context, _ string, report func(cli.Finding)) error {
+	for _, level := range []string{cli.LevelOK, cli.LevelWarning, cli.LevelProblem} {
+		report(cli.Finding{Check: hostile, Level: level, Message: hostile, Remedy: hostile})
+	}
+	return nil
+}
+
+func (hostileDaemon) CheckConfig(context.Context, string) ([]cli.ConfigFault, error) {
+	return []cli.ConfigFault{{File: hostile, Line: 1, Column: 1, Message: hostile, Excerpt: hostile, Hint: hostile}}, nil
+}
+
+func (hostileDaemon) ShowConfig(context.Context, string) (client.Config, error) {
+	return client.Config{Path: hostile, Values: []client.ConfigValue{{Key: hostile, Value: hostile, Origin: hostile}}}, nil
+}
+
+func (hostileDaemon) AgentCLIs(context.Context) ([]cli.AgentCLI, error) {
+	return []cli.AgentCLI{{Name: hostile, Command: hostile, Version: hostile, Tested: hostile, State: cli.CLIFound, Mode: hostile, Modes: []string{hostile}}}, nil
+}
+
+func (hostileDaemon) Providers(context.Context) ([]client.Provider, error) {
+	return []client.Provider{{Name: hostile, Summary: hostile, Capabilities: []string{hostile}, Extensions: []string{hostile}}}, nil
+}
+
+func (hostileDaemon) Prime(_ context.Context, _, _ string, mode worker.ContextMode) ([]worker.Section, error) {
+	return []worker.Section{{Type: "role", Content: hostile}}, nil
+}
+
+func (hostileDaemon) CheckProvider(_ context.Context, _, _ string, _ []string, report func(cli.CheckResult)) error {
+	report(cli.CheckResult{ID: hostile, Sentence: hostile, Result: cli.CheckFail, Detail: hostile})
+	return nil
+}
+
+// poison appends hostile text to every text of a JSON value, but for moments and what a client
+// needs to find its way.
+func poison(key string, value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for k := range v {
+			v[k] = poison(k, v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = poison(key, v[i])
+		}
+	case string:
+		if _, err := time.Parse(time.RFC3339Nano, v); err == nil || slices.Contains([]string{"type", "code"}, key) {
+			return v
+		}
+		return v + hostile
+	}
+	return value
+}
+
+// poisoned is a text of JSON, or of an event stream, with hostile texts; another text has
+// hostile bytes at its end, some of which are no UTF-8.
+func poisoned(kind string, body []byte) []byte {
+	if strings.Contains(kind, "json") {
+		var value any
+		if json.Unmarshal(body, &value) != nil {
+			return body
+		}
+		out, err := json.Marshal(poison("", value))
+		if err != nil {
+			return body
+		}
+		return out
+	}
+	return append(body, []byte(hostile+"\x9b2J\x9d0;t\x9c\n")...)
+}
+
+// serveHostile serves the control API of a city whose answers are poisoned, at root.
+func serveHostile(t *testing.T, root string) {
+	t.Helper()
+	honest := t.TempDir()
+	city := &fakecity.City{Root: honest, Version: "1.0", PID: os.Getpid(), Exit: func() {}}
+	lines := cityLines{}
+	for _, text := range []string{
+		"[[agents]]", "name=worker", "[[agents]]", "name=asker", "activity=waiting", "[[agents]]", "name=bad", "state=quarantined", "reason=5 failures", "exit=exit code 1", "spent=5", "warning=a hook is missing",
+	} {
+		key, value, _ := strings.Cut(text, "=")
+		lines = append(lines, line{text: text, key: key, value: value})
+	}
+	lines.populate(city)
+	inner := filepath.Join(honest, "c.sock")
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	l, err := socket.Listen(ctx, inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- api.NewServer(city, api.Options{Version: "1.0"}).Run(ctx, l) }()
+	web := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", inner)
+	}}}
+	if err := os.MkdirAll(filepath.Dir(client.SocketPath(root)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	front, err := (&net.ListenConfig{}).Listen(ctx, "unix", client.SocketPath(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ask := r.Clone(r.Context())
+		ask.URL.Scheme, ask.URL.Host, ask.RequestURI = "http", r.Host, ""
+		answer, err := web.Do(ask)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer answer.Body.Close()
+		body, _ := io.ReadAll(answer.Body) // what came before a cut counts
+		for key, values := range answer.Header {
+			if key != "Content-Length" {
+				w.Header()[key] = values
+			}
+		}
+		w.WriteHeader(answer.StatusCode)
+		_, _ = w.Write(poisoned(answer.Header.Get("Content-Type"), body)) // the command may have gone
+	})}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(front) }()
+	t.Cleanup(func() {
+		_ = server.Close() // ends what is left
+		<-served
+		cancel()
+		web.CloseIdleConnections()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+var (
+	colors   = regexp.MustCompile("\x1b\\[(?:0|1|2|31|32|33|36)m")
+	headings = regexp.MustCompile(`(?m)^### gc (.*)$`)
+)
+
+// acts returns the first character of an output that acts on a terminal, or turns what follows.
+func acts(out string) (rune, bool) {
+	if !utf8.ValidString(out) {
+		return utf8.RuneError, true
+	}
+	for _, r := range colors.ReplaceAllString(out, "") {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0x200b || r >= 0xe0000 && r <= 0xe0fff {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+// TestNoCommandLetsControlSequencesThrough runs every command of the reference against a city
+// whose answers hold hostile text in every place, on a terminal and into a pipe, with and
+// without --json, and proves that nothing which acts on a terminal is printed. A new command has
+// to be added here.
+func TestNoCommandLetsControlSequencesThrough(t *testing.T) {
+	if err := os.Unsetenv("GC_CITY_PATH"); err != nil {
+		t.Fatal(err)
+	}
+	arguments := map[string][]string{
+		"apply": nil, "controller status": nil, "events": nil, "pending": nil, "plan": nil, "respond": {"worker", "yes"}, "restart": {"worker", "--no-wait"}, "status": nil,
+		"usage": nil, "usage budgets": nil, "usage lift": {"worker"}, "usage prices": nil, "copy": {"worker:x", "out"}, "drain ack": {"worker"}, "drain check": {"worker"}, "explain": {"worker"},
+		"interrupt": {"worker"}, "keys": {"worker", "Enter"}, "logs": {"worker"}, "nudge": {"worker", "hello", "--no-wait"}, "peek": {"worker"}, "prime": {"worker"}, "queue": nil, "queue cancel": {"p-1"},
+		"queue edit": {"p-1", "x"}, "queue list": nil, "queue retry": {"p-1"}, "receipt": {"p-1"}, "session drain": {"worker"}, "session kill": {"worker"}, "session list": {"--all"}, "session request-restart": {"worker"},
+		"session reset": {"worker"}, "session resume": {"worker"}, "session show": {"worker"}, "session sleep": {"worker"}, "session suspend": {"worker"}, "session wake": {"worker"}, "wait": {"worker", "--for", "idle", "--timeout", "1s"},
+		"wait cancel": {"w-1"}, "wait list": nil, "config check": nil, "config schema": nil, "config show": nil, "guard check": {"git push -f"}, "guard list": nil, "guard replay": nil, "guard test": nil, "hook list": nil,
+		"agent-cli list": nil, "completion": {"bash"}, "doctor": nil, "provider check": nil, "provider list": nil, "version": nil, "worker openapi": nil, "start": nil, "attach": {"worker"}, "stop": nil, "controller stop": nil,
+	}
+	others := []string{ // they speak a protocol, write files, or are a process that stays
+		"controller run", "init", "acp", "hook install", "hook run", "hook uninstall", "bundle", "uninstall", "worker check",
+	}
+	reference, err := os.ReadFile("../../docs/reference/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reached := 0
+	for _, m := range headings.FindAllStringSubmatch(string(reference), -1) {
+		args, listed := arguments[m[1]]
+		if !listed {
+			if !slices.Contains(others, m[1]) {
+				t.Errorf("gc %s is not in this test", m[1])
+			}
+			continue
+		}
+		said := false
+		for _, terminal := range []bool{true, false} {
+			for _, more := range [][]string{nil, {"--json"}} {
+				out := runHostile(t, terminal, slices.Concat(strings.Fields(m[1]), args, more))
+				said = said || strings.Contains(out, "HOSTILE")
+				if r, bad := acts(out); bad {
+					t.Errorf("gc %s %q, terminal %v, prints %U in %q", m[1], more, terminal, r, out)
+				}
+			}
+		}
+		if said {
+			reached++
+		}
+	}
+	t.Logf("hostile text reached the output of %d of %d commands", reached, len(arguments))
+	if reached < 25 {
+		t.Errorf("hostile text reached the output of %d commands only", reached)
+	}
+}
+
+// runHostile runs one command in a fresh city and returns all that it printed.
+func runHostile(t *testing.T, terminal bool, args []string) string {
+	t.Helper()
+	root, err := os.MkdirTemp("", "gch") //nolint:usetesting // a socket path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(root) }() // nothing else is in it
+	if err := os.WriteFile(filepath.Join(root, client.CityFile), []byte("[[agents]]\nname = \"worker\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := ""
+	t.Run("", func(t *testing.T) {
+		serveHostile(t, root)
+		patience := 20 * time.Second
+		if slices.Contains(args, "stop") {
+			patience = 300 * time.Millisecond // the city of this test never stops
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		var stdout, stderr bytes.Buffer
+		cli.Run(ctx, cli.Env{Args: args, Executable: filepath.Join(root, "none"), Daemon: hostileDaemon{}, Workers: workers{}, Env: desk.Env{
+			Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }, Now: time.Now,
+			IsTerminal: func(stream any) bool { return terminal && (stream == &stdout || stream == &stderr) },
+			Width:      func() int { return 100 }, Height: func() int { return 30 }, Dir: root, Version: "1.0",
+		}})
+		out = stdout.String() + stderr.String()
+	})
+	return out
+}
