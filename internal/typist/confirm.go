@@ -18,6 +18,9 @@ const (
 	firm = 20 * time.Millisecond
 	// leaving is the same for a closed line: a program that exits closes it too.
 	leaving = 100 * time.Millisecond
+	// turnShown is how long a program may take to show a turn, where the next prompt must not be
+	// typed during one.
+	turnShown = 3 * time.Second
 	// againPainted and againSilent are how long after Enter it may be repeated,
 	// by whether the program has painted anything since. A program that has not
 	// may be about to, and the second Enter would hit what it paints.
@@ -161,6 +164,8 @@ func (d *delivery) proof(ctx context.Context) (string, error) {
 	switch {
 	case d.emptied() && edge != "":
 		return "composer_emptied+" + edge, nil
+	case d.emptied() && d.rules.Screen.EnterWhileBusy == agentcli.BusyMerges && !d.rules.Screen.IsCommand(d.text):
+		return d.lasting(ctx, "composer_emptied", d.emptied, turnShown)
 	case d.emptied():
 		return d.lasting(ctx, "composer_emptied", d.emptied, firm)
 	case edge != "":

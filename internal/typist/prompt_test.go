@@ -99,11 +99,11 @@ func TestDeliverWhileBusyQueues(t *testing.T) {
 
 // TestNothingIsTypedDuringATurnThatMergesPrompts: where the program makes one prompt of all that
 // it gets during a turn, a prompt is refused before its first byte while the screen or the title
-// says that it is busy, and while an unknown title leaves that open. Afterwards it is a prompt
-// of its own.
+// says that it is busy, and while an unknown title leaves that open. A program that shows its turn
+// late is waited for, so that the next prompt finds it busy. Afterwards it is a prompt of its own.
 func TestNothingIsTypedDuringATurnThatMergesPrompts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := terminal.Face{Style: "rules", Think: 10 * time.Second, Spinner: true, Titles: true}
+		f := terminal.Face{Style: "rules", Think: 10 * time.Second, BusyLate: time.Second, Spinner: true, Titles: true}
 		rules := f.Rules(t)
 		rules.Screen.EnterWhileBusy = agentcli.BusyMerges
 		agent := terminal.NewAgent(f)

@@ -118,6 +118,7 @@ type Face struct {
 	Echo         time.Duration // how late text is shown
 	React        time.Duration // how late Enter acts
 	Think        time.Duration // how long a turn takes
+	BusyLate     time.Duration // how late the screen shows a turn
 	Placeholder  int           // a paste of at least so many bytes is shown by a placeholder
 	Ghost        string
 	NoPaste      bool // does not ask for bracketed paste
@@ -313,11 +314,18 @@ func (a *Agent) enter() {
 			a.ledger = append(a.ledger, text)
 			a.output = append(a.output, "● You said something")
 			a.Content, a.Shown, a.pasted = nil, "", false
-			a.busy++
-			time.AfterFunc(a.Think, func() { a.Change(func() { a.busy-- }) })
-			if a.Spinner {
-				a.spin()
+			begin := func() {
+				a.busy++
+				if a.Spinner {
+					a.spin()
+				}
 			}
+			if a.BusyLate > 0 {
+				time.AfterFunc(a.BusyLate, func() { a.Change(begin) })
+			} else {
+				begin()
+			}
+			time.AfterFunc(a.BusyLate+a.Think, func() { a.Change(func() { a.busy-- }) })
 		}
 	})
 }
