@@ -242,7 +242,7 @@ func fill(t *testing.T, n int, calls bool) (e *delivery.Engine, ids []string, st
 
 // Calls that wait for receipts of one queue cost the others nothing.
 func TestWaitingCallsCostNothing(t *testing.T) {
-	const prompts, edits = 2000, 200
+	const prompts, edits = 1000, 40
 	cost := func(calls bool) time.Duration {
 		e, ids, stop := fill(t, prompts, calls)
 		defer stop()

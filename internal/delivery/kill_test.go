@@ -26,7 +26,7 @@ import (
 
 // soak multiplies the prompts and kills of TestKilledControllersReconcile; 20 is
 // the size of the promise: 2,000 prompts and 200 kills.
-var soak = flag.Int("soak", 1, "multiply the prompts and kills of the kill -9 test")
+var soak = flag.Int("soak", 1, "multiply the prompts of the tests that reconcile, and the kills")
 
 // order is a line for a controller process, and answer its answer.
 type order struct {

@@ -224,10 +224,7 @@ func (s *storm) revive() {
 // is killed at random: afterwards receipts and ledgers tell the same.
 func TestReceiptsAndLedgersReconcile(t *testing.T) {
 	t.Parallel()
-	senders, prompts := 8, 500
-	if testing.Short() {
-		prompts = 50
-	}
+	senders, prompts := 8, 200*(*soak)
 	seed := rand.Uint64()
 	agents := []*agent{newAgent("a"), newAgent("b"), newAgent("c"), newAgent("d")}
 	inBubble(t, func(r *rig) {

@@ -199,8 +199,8 @@ func TestDelivererDiesAtEachStep(t *testing.T) {
 					texts := textsOf(fmt.Sprintf("<died after %d>", steps))
 					if name == "slow" {
 						texts = texts[:2]
-					} else if steps%2 == 0 {
-						texts = texts[:len(texts)-1]
+					} else if steps%2 == 0 || steps == 3 && name != "good" {
+						texts = texts[:len(texts)-1] // the last is of a megabyte
 					}
 					for i, text := range texts {
 						id := fmt.Sprintf("%d-%d", steps, i)

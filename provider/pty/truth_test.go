@@ -354,7 +354,7 @@ func TestWithdraw(t *testing.T) {
 // delivered: not a byte of the person's is lost, glued to a nudge or submitted by one.
 func TestTypistAndNudges(t *testing.T) {
 	t.Parallel()
-	nudges := 100
+	nudges := 25
 	if n, err := strconv.Atoi(os.Getenv("GC_TEST_NUDGES")); err == nil {
 		nudges = n
 	}
