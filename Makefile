@@ -7,7 +7,7 @@ GO      := go
 # With the flags of a release: the linter type-checks what make build has compiled.
 LINT    := CGO_ENABLED=0 GOFLAGS=-trimpath $(GO) tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: build demo unit test test-tools test-agents-ci test-all test-agents test-agents-latest race lint fmt gen e2e test-cluster check release
+.PHONY: build demo unit test test-tools test-agents-ci test-all test-agents test-agents-latest probe race lint fmt gen e2e test-cluster check release
 
 # bin/gc: one static binary, no cgo.
 build:
@@ -45,7 +45,12 @@ test-agents:
 	scripts/tools npm cc
 	scripts/agents pinned
 
-# The same with the newest versions: says what moved, and never fails.
+# What the input box of an agent CLI changes in odd texts: make probe CLI=claude [VERSION=2.1.330].
+probe:
+	scripts/tools npm cc
+	scripts/probe $(CLI) $(VERSION)
+
+# The same as test-agents with the newest versions: says what moved, and never fails.
 test-agents-latest:
 	scripts/tools npm cc
 	scripts/agents latest

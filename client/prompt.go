@@ -36,6 +36,11 @@ type NudgeRequest struct {
 	Instance  string `json:"instance,omitempty"`  // only to this incarnation; see Agent.Instance
 	Successor bool   `json:"successor,omitempty"` // also to a later incarnation than the one that runs now
 
+	// AllowChanges sends the text also if the agent's input box changes it in a way that may
+	// alter its meaning; the receipt lists the changes. Without it such a text goes by file,
+	// or is refused.
+	AllowChanges bool `json:"allow_changes,omitempty"`
+
 	Wait string `json:"wait,omitempty" enum:"submitted,consumed"` // answer when it has come so far or ended; empty: when it is durable
 }
 
@@ -79,6 +84,13 @@ type Receipt struct {
 	RetryOf   string        `json:"retry_of,omitempty"`  // the ID of the prompt that this one repeats
 	Literal   bool          `json:"literal,omitempty"`   // its text is for the model, and never typed as a command
 	Steps     []ReceiptStep `json:"steps,omitempty"`     // how it came here, oldest first; not in listings
+
+	// AllowChanges is that of the request. Changes are what the agent's input box changed in
+	// the text, for people; empty: nothing that is known. ByFile is the path of the file in
+	// which the agent was given the text, and which is removed after the turn.
+	AllowChanges bool     `json:"allow_changes,omitempty"`
+	Changes      []string `json:"changes,omitempty"`
+	ByFile       string   `json:"by_file,omitempty"`
 
 	Metadata map[string]string `json:"metadata,omitempty"` // what its sender had go along with it
 }
@@ -181,7 +193,10 @@ func (c *Client) CancelPrompt(ctx context.Context, id string) (Receipt, error) {
 // RetryRequest sends a prompt once more.
 type RetryRequest struct {
 	// Force also retries a prompt that the agent may have got: it may then arrive twice.
-	Force  bool   `json:"force,omitempty"`
+	Force bool `json:"force,omitempty"`
+	// AllowChanges is that of [NudgeRequest], also if the old prompt was sent without it.
+	AllowChanges bool `json:"allow_changes,omitempty"`
+
 	Key    string `json:"key,omitempty"`    // as of [NudgeRequest]
 	Source string `json:"source,omitempty"` // who sends it, for people
 }

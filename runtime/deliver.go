@@ -15,12 +15,16 @@ type Delivery struct {
 	// Instance is the token of the incarnation that the prompt is for. Empty
 	// means whichever runs now.
 	Instance string
-	// Content is the prompt. Text arrives byte for byte; file_path blocks are
-	// staged into the work folder and referred to.
+	// Content is the prompt. Text arrives byte for byte; where the agent's input box is
+	// known to change it, [Outcome.Changes] says how. file_path blocks are staged into the
+	// work folder and referred to.
 	Content []ContentBlock
 	// Confirm bounds the wait for evidence that the agent took the prompt. Zero
 	// means the driver's default.
 	Confirm time.Duration
+	// AllowChanges sends the text although the agent's input box would change it in a way
+	// that may alter its meaning. Without it such a text is refused with [RefusedChanged].
+	AllowChanges bool
 	// Priority, Source and Metadata are what the sender said of the prompt, for agents
 	// that take prompts in structured form; all others get the content alone. Priority is
 	// "system", "urgent" or "normal"; empty is normal. Metadata is not changed.
@@ -61,8 +65,11 @@ const (
 	RefusedDraft   RefusalReason = "draft_present" // the input line holds somebody's text
 	RefusedDialog  RefusalReason = "dialog_up"     // a dialog or question would swallow it
 	RefusedBusy    RefusalReason = "busy"          // the agent takes no input during a turn
-	RefusedContent RefusalReason = "content"       // the text cannot arrive unchanged
+	RefusedContent RefusalReason = "content"       // the text can never be sent
 	RefusedUnready RefusalReason = "not_ready"     // the agent has not drawn its input line yet
+	// RefusedChanged: the agent's input box would change the text in a way that may alter its
+	// meaning, see [Delivery.AllowChanges]. Detail says how.
+	RefusedChanged RefusalReason = "would_change"
 	// RefusedWithdrawn: the agent provably never took the text: it was taken out of the
 	// input line again, or not a byte was sent.
 	RefusedWithdrawn RefusalReason = "withdrawn"
@@ -80,6 +87,7 @@ type Outcome struct {
 	Detail   string        `json:"detail,omitempty"`   // for people
 	Unsent   bool          `json:"unsent,omitempty"`   // of RefusedWithdrawn: not a byte was ever sent
 	Staged   []string      `json:"staged,omitempty"`   // files put into the work folder, relative
+	Changes  []string      `json:"changes,omitempty"`  // what the agent's input box changes in the text, for people
 }
 
 // Deliverer is the extension of drivers that can tell what became of a prompt.

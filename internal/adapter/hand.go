@@ -21,7 +21,7 @@ func InstallByHand(name, program, dir string) (launch string, err error) {
 	if !ok {
 		return "", fmt.Errorf("%w: the hooks of %q", client.ErrNotFound, name)
 	}
-	installed, err := Install(cli, program, dir)
+	installed, err := Install(cli, program, dir, "")
 	if err != nil {
 		return "", err
 	}

@@ -27,10 +27,10 @@ type Installed struct {
 
 // Install writes the hooks of an agent CLI for one session into a folder of its own;
 // no file of the user's is read or changed. program is the path of gc. What is there
-// is replaced.
-func Install(cli hooks.CLI, program, dir string) (Installed, error) {
+// is replaced. texts is the folder with texts of prompts for the session; empty: it has none.
+func Install(cli hooks.CLI, program, dir, texts string) (Installed, error) {
 	path := filepath.Join(dir, filepath.FromSlash(cli.File))
-	text, err := cli.Settings(program, dir)
+	text, err := cli.Settings(program, dir, texts)
 	if err != nil {
 		return Installed{}, err
 	}

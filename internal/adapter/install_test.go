@@ -50,7 +50,7 @@ func TestInstalled(t *testing.T) {
 	for _, name := range hooks.Names() {
 		cli, _ := hooks.Lookup(name)
 		dir := t.TempDir()
-		got, err := adapter.Install(cli, "/bin/gc", dir)
+		got, err := adapter.Install(cli, "/bin/gc", dir, "")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

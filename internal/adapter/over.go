@@ -11,6 +11,7 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/agentcli/hooks"
+	"gascity/internal/promptfile"
 	"gascity/runtime"
 )
 
@@ -18,6 +19,9 @@ import (
 type Options struct {
 	Dir     string // where each session gets a folder of its own
 	Program string // the path of gc
+	// Texts is where each session whose agent CLI reads files has a folder for texts of
+	// prompts, as long as it runs. Without Dir no session has one.
+	Texts promptfile.Store
 }
 
 // Over returns a provider that gives an agent its hooks when it starts: one whose
@@ -70,7 +74,14 @@ func (o *over) hooked(name string, cfg runtime.Config) (runtime.Config, error) {
 	if !ok || cfg.Command == "" {
 		return cfg, nil
 	}
-	installed, err := Install(cli, o.opts.Program, o.folder(name))
+	texts := ""
+	if cli.ReadsFiles && o.opts.Texts.Dir != "" {
+		var err error
+		if texts, err = o.opts.Texts.Open(name); err != nil {
+			return cfg, err
+		}
+	}
+	installed, err := Install(cli, o.opts.Program, o.folder(name), texts)
 	if err != nil {
 		return cfg, err
 	}
@@ -113,6 +124,9 @@ func (o *over) folder(name string) string {
 // next incarnation may go on with them. What cannot be removed is replaced by the next
 // start, and used by nobody before.
 func (o *over) forget(name string) {
+	if o.opts.Texts.Dir != "" {
+		_ = o.opts.Texts.Close(name) // the next start removes what is left
+	}
 	dir := o.folder(name)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

@@ -45,6 +45,9 @@ type Screen struct {
 	// program does not know, which it takes by no Enter. Such a prompt is taken back.
 	UnknownCommand []Pattern `toml:"unknown_command"`
 
+	// Input is what the input line changes in a text that is typed.
+	Input Input `toml:"input"`
+
 	// Settle tells when Enter may follow a paste. The last entry whose MinBytes
 	// the text reaches holds; without entries, [DefaultSettle].
 	Settle []Settle `toml:"settle"`

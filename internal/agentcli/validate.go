@@ -70,7 +70,7 @@ func (s Screen) validate() error {
 			return errors.New("screen.settle: entries must have rising min_bytes and no negative time")
 		}
 	}
-	return nil
+	return s.Input.validate()
 }
 
 func (p Profile) validateDialogs() error {

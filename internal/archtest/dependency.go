@@ -35,6 +35,7 @@ var dependencies = []dependency{
 	{"golang.org/x/sync", []string{anywhere}},
 	{"golang.org/x/sys", []string{anywhere}},
 	{"golang.org/x/term", []string{anywhere}},
+	{"golang.org/x/text", []string{"internal/textchange"}},
 	{"k8s.io/api", []string{"provider/k8s"}},
 	{"k8s.io/apimachinery", []string{"provider/k8s"}},
 	{"k8s.io/client-go", []string{"provider/k8s"}},

@@ -98,6 +98,8 @@ var rooms = []room{
 	{dir: "internal/acphost", layer: layerPure, program: true},
 	{dir: "internal/agentchannel", layer: layerPure, program: true},
 	{dir: "internal/console", layer: layerPure},
+	{dir: "internal/textchange", layer: layerPure},
+	{dir: "internal/promptfile", layer: layerLeaf},
 	{dir: "internal/plan", layer: layerPlan},
 	{dir: "internal/session", layer: layerPure},
 	{dir: "internal/prompt", layer: layerPure},

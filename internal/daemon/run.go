@@ -28,6 +28,7 @@ import (
 	"gascity/internal/metric"
 	"gascity/internal/plan"
 	"gascity/internal/premises"
+	"gascity/internal/promptfile"
 	"gascity/internal/redact"
 	"gascity/internal/rulebook"
 	"gascity/internal/socket"
@@ -87,6 +88,7 @@ type keeper struct {
 	workers    *exchange.Engine   // from assemble on
 	spending   *budget.Engine     // as above
 	broker     *credential.Broker // as above
+	texts      promptfile.Store   // of prompts that agents read from files
 	judged     *metric.Histogram
 	judge      *rulebook.Judge
 
@@ -103,6 +105,11 @@ func (k *keeper) run(ctx context.Context, opts cli.ControllerOptions) (err error
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	k.store.Store(db)
+	sockets, err := premises.RuntimeDir(k.root, d.socketBases()...)
+	if err != nil {
+		return err
+	}
+	k.texts = promptfile.Store{Dir: filepath.Join(sockets, textsFolder)}
 	if k.port, err = k.openPort(ctx); err != nil {
 		return err
 	}
@@ -236,7 +243,11 @@ func (k *keeper) open(ctx context.Context, selection string) (runtime.Provider, 
 		k.mu.Lock()
 		k.providers = append(k.providers, p)
 		k.mu.Unlock()
-		p = k.workers.Over(adapter.Over(p, adapter.Options{Dir: filepath.Join(k.root, premises.StateFolder, premises.HooksFolder), Program: k.daemon.opts.Executable}))
+		opts := adapter.Options{Dir: filepath.Join(k.root, premises.StateFolder, premises.HooksFolder), Program: k.daemon.opts.Executable}
+		if all.IsHere(selection) {
+			opts.Texts = k.texts
+		}
+		p = k.workers.Over(adapter.Over(p, opts))
 	}
 	return p, err
 }

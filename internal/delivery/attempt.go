@@ -100,6 +100,9 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 	o.fly(ctx, flightDelivery, id, o.attemptTime(&r), func(ctx context.Context) landing {
 		d := handed(&r, v)
 		out, err := o.send(ctx, v, d)
+		if out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedChanged {
+			out, err = o.byFile(ctx, &r, v, d, out)
+		}
 		l := landing{id: id, bound: bound, went: r.Instance, attempt: prompt.Attempt{Outcome: out, Err: err, Attached: v.Attached}}
 		if uncertain(out) && !errors.Is(ctx.Err(), context.Canceled) {
 			l.settle(ctx, v, d)
@@ -128,6 +131,7 @@ func (o *owner) send(ctx context.Context, v session.View, d runtime.Delivery) (r
 func handed(r *prompt.Receipt, v session.View) runtime.Delivery {
 	return runtime.Delivery{
 		ID: r.ID, Instance: v.Token, Content: r.Content, Priority: priorityWord(r.Priority), Source: r.Source, Metadata: r.Metadata, Literal: r.Literal,
+		AllowChanges: r.AllowChanges,
 	}
 }
 
@@ -331,7 +335,7 @@ func (o *owner) landOutcome(ctx context.Context, l landing, at time.Time) {
 		r.Instance = l.bound
 		out := l.attempt.Outcome
 		if word := o.word(l.id, out.Evidence); word != "" && (l.attempt.Withdrawn || o.hasWorked(l.id) || out.State == runtime.OutcomeSubmitted || uncertain(out)) {
-			l.attempt = prompt.Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: word, Detail: out.Detail}}
+			l.attempt = prompt.Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: word, Detail: out.Detail, Changes: out.Changes}}
 		}
 		r, err := r.Settle(l.attempt, at)
 		if err == nil && !r.CancelAt.IsZero() {

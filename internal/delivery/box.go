@@ -37,6 +37,7 @@ type box struct {
 	worked     map[string]bool          // injected receipts that the agent says it has worked on; what came of their attempt is not saved yet
 	heard      map[string]time.Time     // by receipt, handed over: when a hook of the agent said that the prompt began a turn
 	names      map[string]string        // of their prompts, by which hooks call them
+	files      map[string]textFile      // by receipt: that the agent was given and that are not removed yet
 	changed    map[string]chan struct{} // by the ID of a receipt that is waited for; closed by its next change
 
 	queued atomic.Int64 // of the receipts; those on their way
@@ -68,7 +69,7 @@ func (e *Engine) boxLocked(session, agent string) *box {
 		b = &box{
 			session: session, turn: make(chan struct{}, 1), look: make(chan struct{}, 1),
 			receipts: map[string]*prompt.Receipt{}, changed: map[string]chan struct{}{}, worked: map[string]bool{},
-			heard: map[string]time.Time{}, names: map[string]string{},
+			heard: map[string]time.Time{}, names: map[string]string{}, files: map[string]textFile{},
 		}
 		e.boxes[session] = b
 		e.named.Store(session, b)
@@ -113,11 +114,8 @@ func (e *Engine) putLocked(b *box, r prompt.Receipt) {
 		b.newest.Store(max(b.newest.Load(), r.CreatedAt.UnixNano()))
 		e.index[r.ID] = b
 	}
-	if !b.owned && len(b.receipts) > 0 {
-		b.owned = true
-		e.orphans = append(e.orphans, b)
-		e.rouse()
-	}
+	b.trackFileLocked(&r)
+	e.needOwnerLocked(b)
 	b.rouse()
 }
 
@@ -176,7 +174,7 @@ func (e *Engine) unowned() []*box {
 func (e *Engine) release(b *box) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(b.receipts) > 0 {
+	if len(b.receipts)+len(b.files) > 0 {
 		return false
 	}
 	b.owned, b.why, b.held = false, "", ""

@@ -73,6 +73,8 @@ type Options struct {
 	// Progress is how long a delivery may go without progress before it ends. It must not
 	// block. Nil, or zero: prompt.DefaultProgress.
 	Progress func() time.Duration
+	// Texts keeps texts of prompts in files that agents read. Nil: no agent is given a file.
+	Texts TextFiles
 	// Changed is called when a session becomes input blocked or is so no more, see
 	// [Engine.InputBlocked]. It must not block. Nil: nobody is called.
 	Changed func(session string)
@@ -125,6 +127,9 @@ func New(opts Options) *Engine {
 	}
 	if opts.Progress == nil {
 		opts.Progress = func() time.Duration { return prompt.DefaultProgress }
+	}
+	if opts.Texts == nil {
+		opts.Texts = noFiles{}
 	}
 	if opts.Changed == nil {
 		opts.Changed = func(string) {}
@@ -203,6 +208,7 @@ func (e *Engine) load(ctx context.Context) bool {
 			e.tellsLocked(slices.Concat(ended, open))
 			e.promptedLocked(slices.Concat(open, ended))
 			e.restoreBlockedLocked(slices.Concat(open, ended))
+			e.restoreFilesLocked(slices.Concat(open, ended))
 			e.degraded = ""
 			e.mu.Unlock()
 			return true

@@ -75,6 +75,9 @@ func (e *Engine) nameOf(b *box, r *prompt.Receipt) string {
 	if name != "" || r.State != prompt.Injected {
 		return name
 	}
+	if r.ByFile != "" {
+		return worker.PromptHash(prompt.FileLine(r.ByFile))
+	}
 	m, err := stage.MessageOf(r.Content)
 	if err != nil {
 		return ""

@@ -116,8 +116,9 @@ func (o *owner) landLast(ctx context.Context, l landing) {
 func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 	for ctx.Err() == nil {
 		open := o.open(o.box)
+		remove := o.removeFiles(o.opts.Now())
 		if len(open) == 0 && o.flight == "" {
-			return time.Time{}, true
+			return remove, true
 		}
 		o.abortCancelled()
 		now := o.opts.Now()
@@ -146,7 +147,7 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 		a := prompt.Decide(open, s, now, o.flight)
 		if at, wait := o.do(ctx, a, v); wait {
 			o.explain(a.Detail, s.Held)
-			return earlier(earlier(at, a.At), earlier(sure, reading)), false
+			return earlier(earlier(earlier(at, a.At), earlier(sure, reading)), remove), false
 		}
 	}
 	return time.Time{}, false

@@ -69,7 +69,7 @@ func (e *Engine) receiptFor(req client.NudgeRequest) (prompt.Receipt, error) {
 	}
 	now := e.opts.Now()
 	return prompt.Receipt{
-		Metadata: maps.Clone(req.Metadata), Literal: req.Literal,
+		Metadata: maps.Clone(req.Metadata), Literal: req.Literal, AllowChanges: req.AllowChanges,
 		ID: e.opts.NewID(), Content: blocks, Bytes: len(req.Text), Head: head(req.Text), Priority: priority, Key: req.Key, Source: req.Source, Digest: digest(blocks),
 		State: prompt.Queued, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(ttl),
 		Steps: []prompt.Step{{State: prompt.Accepted, At: now}, {State: prompt.Queued, At: now}},

@@ -34,7 +34,7 @@ func (e *Engine) RetryPrompt(ctx context.Context, id string, req client.RetryReq
 	}
 	again := client.NudgeRequest{
 		Text: runtime.FlattenText(textOf(old.Content)), Files: filesOf(old.Content), Priority: priorityWord(old.Priority), Key: req.Key, Source: req.Source,
-		Metadata: old.Metadata, Literal: old.Literal, Successor: old.Successor, TTL: old.ExpiresAt.Sub(old.CreatedAt),
+		Metadata: old.Metadata, Literal: old.Literal, AllowChanges: req.AllowChanges || old.AllowChanges, Successor: old.Successor, TTL: old.ExpiresAt.Sub(old.CreatedAt),
 	}
 	return e.nudge(ctx, old.Session, again, old.ID)
 }

@@ -272,6 +272,7 @@ type rig struct {
 	*testing.T
 	*town
 	store  prompt.Store
+	texts  delivery.TextFiles // nil: agents are given no files
 	events *event.Memory
 	stop   context.CancelFunc
 	ended  chan struct{}
@@ -300,7 +301,7 @@ func (r *rig) run() {
 // begin begins a life.
 func (r *rig) begin() {
 	w := &town{agents: r.agents}
-	w.engine = delivery.New(delivery.Options{Store: mortal{r.store, w}, City: w, Events: r.events, Hold: w.hold, Opens: w.opens, Typed: w.typed})
+	w.engine = delivery.New(delivery.Options{Store: mortal{r.store, w}, City: w, Events: r.events, Hold: w.hold, Opens: w.opens, Typed: w.typed, Texts: r.texts})
 	r.town = w
 	ctx, stop := context.WithCancel(r.Context())
 	ended := make(chan struct{})

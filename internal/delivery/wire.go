@@ -17,6 +17,7 @@ func wire(r *prompt.Receipt) client.Receipt {
 		Priority: priorityWord(r.Priority), Source: r.Source, Key: r.Key, Text: r.Head, Bytes: r.Bytes, Files: filesOf(r.Content),
 		Attempts: r.Attempts, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, ExpiresAt: r.ExpiresAt,
 	}
+	out.AllowChanges, out.ByFile, out.Changes = r.AllowChanges, r.ByFile, r.Changes
 	out.Metadata, out.SentBack, out.RetryOf = r.Metadata, r.SentBack, r.RetryOf
 	out.Literal = r.Literal
 	for _, s := range r.Steps {

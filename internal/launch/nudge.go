@@ -81,7 +81,7 @@ func (r *run) send(ctx context.Context, text string) (runtime.Outcome, error) {
 	if t == nil {
 		return runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: "the session has no terminal"}, nil
 	}
-	return typist.Type(ctx, t, typist.Prompt{Text: text}, r.rules())
+	return typist.Type(ctx, t, typist.Prompt{Text: text, AllowChanges: true}, r.rules())
 }
 
 // again is how long after a refusal a prompt is tried again on a screen that

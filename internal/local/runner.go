@@ -65,7 +65,7 @@ func (s *Sessions) sequence(b *box) launch.Sequence {
 	return launch.Sequence{
 		Box: b, Profiles: s.opts.Profiles, Environ: s.opts.Env, PrivateDir: s.fleet.Dir(b.name),
 		Stage: s.stageFiles, Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
-			return s.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text)})
+			return s.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text), AllowChanges: true})
 		},
 		SetupTimeout: s.opts.SetupTimeout,
 		Warn: func(err error) {

@@ -95,6 +95,12 @@ type Receipt struct {
 	Literal bool `json:"literal,omitempty"`
 	// RetryOf is the ID of the prompt that this one repeats.
 	RetryOf string `json:"retry_of,omitempty"`
+	// AllowChanges: the text is typed although the agent's input box changes it.
+	AllowChanges bool `json:"allow_changes,omitempty"`
+	// ByFile is the path of the file with the text, for a prompt that goes by file.
+	ByFile string `json:"by_file,omitempty"`
+	// Changes are what the agent's input box changed in the text, for people.
+	Changes []string `json:"changes,omitempty"`
 	// Interrupted is when the agent's turn was interrupted for it, so that it is once.
 	Interrupted time.Time `json:"interrupted,omitzero"`
 

@@ -28,6 +28,9 @@ func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
 	if out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn {
 		a.Withdrawn, a.Unsent = true, out.Unsent
 	}
+	if !a.Withdrawn && (out.State == runtime.OutcomeSubmitted || out.State == runtime.OutcomeUnconfirmed) {
+		r.Changes = out.Changes
+	}
 	switch {
 	case a.Withdrawn && a.Unsent:
 		return r.requeue(a, at, "not sent: "+detailOf(out, a.Err))
@@ -42,6 +45,9 @@ func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
 		return r.end(Submitted, at, out.Evidence, out.Detail)
 	case out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedContent:
 		return r.end(Dead, at, "", "refused: "+detailOf(out, a.Err))
+	case out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedChanged:
+		r.ByFile = ""
+		return r.end(Dead, at, "", fmt.Sprintf("refused: the agent's input box would change the text (%s); to send it as typed: gc queue retry %s --allow-changes", detailOf(out, a.Err), r.ID))
 	case out.State == runtime.OutcomeRefused:
 		return r.requeue(a, at, string(out.Reason)+": "+detailOf(out, a.Err))
 	case out.State == runtime.OutcomeUnsupported:

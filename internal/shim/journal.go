@@ -73,8 +73,9 @@ func (h *host) serveBegin(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// maxUndo bounds the keys that undo a delivery.
-const maxUndo = 4096
+// maxUndo bounds the keys that undo a delivery. A key may take 8 bytes and more in an
+// extended keyboard mode.
+const maxUndo = 16 << 10
 
 func (h *host) serveSettle(r *http.Request) (any, error) {
 	var req settleRequest

@@ -30,7 +30,7 @@ func TestRealAgentTakesEveryText(t *testing.T) {
 			a := terminal.NewReal(t)
 			a.Ready(t, rules)
 			for i, text := range texts {
-				got, err := Type(t.Context(), a, Prompt{Text: text, Confirm: 30 * time.Second}, rules)
+				got, err := Type(t.Context(), a, Prompt{Text: text, Confirm: 30 * time.Second, AllowChanges: true}, rules)
 				if err != nil || got.State != runtime.OutcomeSubmitted {
 					t.Fatalf("text %d of %d bytes: %+v, %v", i, len(text), got, err)
 				}

@@ -23,7 +23,7 @@ func Hand(d runtime.Delivery, workDir string, deliver func(id string, p Prompt) 
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: err.Error()}, nil //nolint:nilerr // the outcome says it
 	}
-	out, err := deliver(journal.ID(d.ID, message.Text), Prompt{Text: message.Text, Confirm: d.Confirm})
+	out, err := deliver(journal.ID(d.ID, message.Text), Prompt{Text: message.Text, Confirm: d.Confirm, AllowChanges: d.AllowChanges})
 	out.Staged = places
 	return out, err
 }

@@ -14,6 +14,7 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/console"
 	"gascity/internal/journal"
+	"gascity/internal/textchange"
 	"gascity/runtime"
 )
 
@@ -28,6 +29,9 @@ type Prompt struct {
 	// Answer: the text is the answer that the program's own report waits for, which
 	// otherwise holds every prompt up.
 	Answer bool
+	// AllowChanges sends a text that the program's input box changes in a way that may alter
+	// its meaning.
+	AllowChanges bool
 }
 
 // target is where a delivery goes.
@@ -77,6 +81,7 @@ func (to target) deliver(ctx context.Context, p Prompt, rules console.Rules) (ru
 		line, harmless = p.Text, true // not for the input line
 	}
 	paste, odd := encode(w.View, line)
+	changes := p.changes(rules.Screen)
 	switch {
 	case w.View.Exited:
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: console.ErrExited.Error()}, nil
@@ -84,11 +89,30 @@ func (to target) deliver(ctx context.Context, p Prompt, rules console.Rules) (ru
 		return *refused(runtime.RefusedContent, "the program would run it as a shell command: it begins with %q", rules.Screen.Shell), nil
 	case odd != nil:
 		return *odd, nil
+	case !p.AllowChanges && len(textchange.Harmful(changes)) > 0:
+		return *refused(runtime.RefusedChanged, "%s", strings.Join(textchange.Texts(textchange.Harmful(changes)), "; ")), nil
 	case no != nil:
 		return *no, nil
 	}
 	d := &delivery{Watch: w, to: to, rules: rules, text: line, confirm: cmp.Or(p.Confirm, DefaultConfirm)}
-	return d.run(ctx, paste)
+	out, err := d.run(ctx, paste)
+	if out.State == runtime.OutcomeSubmitted || out.State == runtime.OutcomeUnconfirmed {
+		out.Changes = textchange.Texts(changes)
+	}
+	return out, err
+}
+
+// changes returns what the program's input box makes of the prompt. An answer does not go
+// into it.
+func (p Prompt) changes(s agentcli.Screen) []textchange.Change {
+	if p.Answer {
+		return nil
+	}
+	out := textchange.Of(s.Input, p.Text)
+	if line, ok := s.Prompt(p.Text); ok && line != p.Text {
+		out = append(out, textchange.Change{What: "a blank is put before the text, so that it is not run as a shell command", Harmless: true})
+	}
+	return out
 }
 
 // prepare looks whether a prompt may be delivered now and then keeps back what people type.

@@ -17,6 +17,12 @@ func Distant(selections []string) (out []string) {
 	return out
 }
 
+// IsHere reports whether all sessions of a selection are on this machine.
+func IsHere(selection string) bool {
+	driver, _, err := Find(selection)
+	return err == nil && driver.Where == Here && driver.Route == nil
+}
+
 // Shared reports whether the sessions at a place may be those of several cities: a script's
 // may all be in one. Other drivers keep each city's by themselves.
 func Shared(selection string) bool {

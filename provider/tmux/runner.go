@@ -67,7 +67,7 @@ func (p *Provider) sequence(b *box) launch.Sequence {
 	return launch.Sequence{
 		Box: b, Profiles: p.cfg.Profiles, Environ: p.cfg.Env, PrivateDir: b.dir().Prompts(), Stage: p.stageFiles,
 		Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
-			return p.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text)})
+			return p.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text), AllowChanges: true})
 		},
 		SetupTimeout: p.cfg.SetupTimeout,
 		Warn: func(err error) {

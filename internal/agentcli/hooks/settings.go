@@ -63,13 +63,18 @@ func (c CLI) entries(program, dir string) map[string][]entry {
 	return out
 }
 
-// Settings is the content of [CLI.File] in a folder, for a gc at the given path.
-func (c CLI) Settings(program, dir string) ([]byte, error) {
+// Settings is the content of [CLI.File] in a folder, for a gc at the given path. texts is the
+// folder with files that the agent CLI reads without a question, see [CLI.ReadsFiles]; empty:
+// there is none.
+func (c CLI) Settings(program, dir, texts string) ([]byte, error) {
 	if c.Script != "" {
 		return []byte(c.Script), nil
 	}
 	settings := map[string]any{"hooks": c.entries(program, dir)}
 	maps.Copy(settings, c.Also)
+	if texts != "" && c.Reads != nil {
+		maps.Copy(settings, c.Reads(texts))
+	}
 	text, err := json.MarshalIndent(settings, "", "  ")
 	return append(text, '\n'), err
 }

@@ -22,6 +22,10 @@ func table() []CLI {
 	return []CLI{
 		{
 			Name: "claude", Form: FormSpecific, Unit: time.Second, File: "claude-settings.json", Usage: CodecBlocks, Pasted: "pasted_content",
+			ReadsFiles: true,
+			Reads: func(folder string) map[string]any { // "//" begins a path from the root
+				return map[string]any{"permissions": map[string]any{"allow": []string{"Read(/" + folder + "/**)"}}}
+			},
 			Args:    []string{"--settings", MarkFile},
 			Briefed: []string{SourceStartup, SourceResume, SourceClear, SourceCompact}, ContextLimit: 9000, // more becomes a file with a preview
 			Events: []Event{

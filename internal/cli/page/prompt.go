@@ -57,6 +57,8 @@ func (s Sheet) Receipt(r client.Receipt) string {
 	f.plain("reason", text.Plainly(r.Reason))
 	f.plain("decided", s.decided(r))
 	f.plain("retry of", r.RetryOf)
+	f.plain("by file", r.ByFile)
+	f.plain("changes", strings.Join(r.Changes, "; "))
 	f.plain("sent back", number(r.SentBack).Text)
 	f.plain("evidence", r.Evidence)
 	f.plain("in the queue", position(r.Position))

@@ -73,6 +73,10 @@ func nudgeCommand(a *app) *cobra.Command {
 became of it: an agent that is busy, asleep or asking gets it when it can take it. With "-" the text is
 read from standard input, one line end at its end left out.
 
+Some input boxes change a text that is typed, such as letters with combining marks. Where no reader sees
+the change (line ends, blanks at the edges) the text is sent and the receipt lists the change. Any other
+text goes by file if the agent can read files, else it is refused; --allow-changes sends it as typed.
+
 Without --wait it looks for 10 seconds whether the agent takes it, and is content with a prompt that
 waits in the queue. Exit status: 0 taken, or kept for later; 5 nothing shows that it was taken, or not
 within --timeout (do not send it again blindly); 1 it will never be delivered; 4 refused; 3 no such
@@ -111,6 +115,7 @@ agent.`,
 	flags.DurationVar(&until.timeout, "timeout", 0, "how long to wait (default: 10s, with --wait 5m)")
 	flags.BoolVar(&until.noWait, "no-wait", false, "return as soon as the controller keeps it")
 	flags.StringVar(&req.Instance, "instance", "", "only for this `incarnation`, as gc session show tells it")
+	flags.BoolVar(&req.AllowChanges, "allow-changes", false, "send it also if the agent's input box changes it; the receipt lists what")
 	flags.BoolVar(&req.Successor, "successor", false, "also for a later incarnation than the one that runs now")
 	desk.Words(cmd, "priority", "system", "urgent", "normal")
 	desk.Words(cmd, "wait", client.ReceiptSubmitted, client.ReceiptConsumed)
@@ -272,11 +277,22 @@ func (a *app) tellReceipt(r client.Receipt, until patience) error {
 	return nil
 }
 
+// manner says how the text differs from what was sent, if it does.
+func manner(r client.Receipt) string {
+	switch {
+	case r.ByFile != "":
+		return ", by file: its input box would have changed the text"
+	case len(r.Changes) > 0:
+		return "; its input box changed the text: " + strings.Join(r.Changes, "; ")
+	}
+	return ""
+}
+
 func nudgeEnd(r client.Receipt, until patience) (status int, sentence string) {
 	detail := page.Because(r.Reason)
 	switch r.State {
 	case client.ReceiptConsumed:
-		return desk.Done, fmt.Sprintf("%s has worked on the prompt (%s)", r.Agent, text.FirstOf(r.Evidence, "confirmed"))
+		return desk.Done, fmt.Sprintf("%s has worked on the prompt (%s)%s", r.Agent, text.FirstOf(r.Evidence, "confirmed"), manner(r))
 	case client.ReceiptSubmitted:
 		if until.state == client.ReceiptConsumed && r.Closed {
 			return desk.TimedOut, fmt.Sprintf("gc: %s took the prompt, and nothing will show whether it has worked on it%s; look with: gc peek %s", r.Agent, detail, r.Agent)
@@ -284,7 +300,7 @@ func nudgeEnd(r client.Receipt, until patience) (status int, sentence string) {
 		if until.state == client.ReceiptConsumed {
 			return desk.TimedOut, fmt.Sprintf("gc: %s took the prompt, but nothing shows yet that it has worked on it; see: gc receipt %s", r.Agent, r.ID)
 		}
-		return desk.Done, fmt.Sprintf("%s took the prompt (%s)", r.Agent, text.FirstOf(r.Evidence, "confirmed"))
+		return desk.Done, fmt.Sprintf("%s took the prompt (%s)%s", r.Agent, text.FirstOf(r.Evidence, "confirmed"), manner(r))
 	case client.ReceiptUnconfirmed:
 		return desk.TimedOut, fmt.Sprintf("gc: %s may have got the prompt, but nothing shows that it took it%s; look with: gc peek %s", r.Agent, detail, r.Agent)
 	case client.ReceiptDead, client.ReceiptExpired, client.ReceiptCancelled:

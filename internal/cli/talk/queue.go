@@ -139,6 +139,7 @@ an ID of its own, whose receipt names the old one. A prompt that the agent may h
 		},
 		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),
 	}
+	cmd.Flags().BoolVar(&req.AllowChanges, "allow-changes", false, "send it also if the agent's input box changes it")
 	cmd.Flags().BoolVar(&req.Force, "force", false, "also if the agent may have got it: it may arrive twice")
 	return a.Listing(cmd)
 }

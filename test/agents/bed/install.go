@@ -19,11 +19,13 @@ type Shelf struct {
 	// Latest takes the newest version of everything instead of the pinned one,
 	// and looks for it again in each process.
 	Latest bool
+	// Version is taken of every CLI instead of the pinned one; empty: the pinned one.
+	Version string
 }
 
 // OpenShelf returns the shelf of this machine: $GC_AGENTS_CACHE, else
 // gc-test-agents in the user's cache folder. $GC_AGENTS_LATEST asks for the newest
-// versions.
+// versions, $GC_AGENTS_VERSION for a certain one.
 func OpenShelf() (Shelf, error) {
 	dir := os.Getenv("GC_AGENTS_CACHE")
 	if dir == "" {
@@ -33,7 +35,7 @@ func OpenShelf() (Shelf, error) {
 		}
 		dir = filepath.Join(cache, "gc-test-agents")
 	}
-	return Shelf{Dir: dir, Latest: os.Getenv("GC_AGENTS_LATEST") != ""}, nil
+	return Shelf{Dir: dir, Latest: os.Getenv("GC_AGENTS_LATEST") != "", Version: os.Getenv("GC_AGENTS_VERSION")}, nil
 }
 
 // Installed is a CLI that can be run.
@@ -62,6 +64,9 @@ func (s Shelf) put(ctx context.Context, c CLI, path string) (Installed, error) {
 	version := c.Version
 	if s.Latest && c.Name != node().Name {
 		version = "latest"
+	}
+	if s.Version != "" && c.Name != node().Name {
+		version, c.Version = s.Version, s.Version
 	}
 	dir := filepath.Join(s.Dir, c.Name+"-"+version)
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {

@@ -106,6 +106,22 @@ func (c conversation) results() []string {
 	return out
 }
 
+// read returns the call that reads a file: by the tool for that, else by a command.
+func (c conversation) read(path string) Call {
+	for _, t := range c.tools {
+		if t.name != "Read" && t.name != "read" && t.name != "read_file" {
+			continue
+		}
+		for _, param := range []string{"file_path", "absolute_path", "filePath", "path"} {
+			if _, ok := t.params[param]; ok {
+				return Call{Name: t.name, Arguments: encode(map[string]any{param: path})}
+			}
+		}
+	}
+	name, arguments := c.shell("cat '" + path + "'")
+	return Call{Name: name, Arguments: arguments}
+}
+
 // shells are names of tools that run a command, the first one offered is taken.
 var shells = []string{"Bash", "bash", "shell_command", "exec_command", "shell", "local_shell", "run_shell_command", "terminal"}
 

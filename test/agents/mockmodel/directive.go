@@ -31,10 +31,16 @@ var directive = regexp.MustCompile(`\[\[(text|count|tool|tools|steps|call|delay|
 // joined is the one question that the mock can answer: that of gc doctor --ask.
 var joined = regexp.MustCompile(`the words (\w+) and (\w+) joined by a plus sign`)
 
+// fileOf finds the file of a prompt that gc gives by file.
+var fileOf = regexp.MustCompile(`^Read the file (/.*) and follow it as if it were my message\.$`)
+
 // plan decides what is answered to a request.
 func plan(c conversation, r *Request) speech {
 	prompt, made := c.turn()
 	o := orders(prompt, c)
+	if file := fileOf.FindStringSubmatch(prompt); file != nil {
+		o.steps = [][]Call{{c.read(file[1])}}
+	}
 	said := speech{id: fmt.Sprintf("mock-%d", r.N), text: o.text, usage: o.usage}
 	if made == 0 {
 		said.delay = o.delay

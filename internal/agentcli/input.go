@@ -1,0 +1,106 @@
+package agentcli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Input says what the input box of an agent CLI changes in a text that gc pastes into it. It
+// is measured with the real agent CLI ("make probe"); package textchange predicts the
+// changes of a text from it. The zero value: no change is known.
+type Input struct {
+	// Versions are the versions that were measured, the oldest first.
+	Versions []string `toml:"versions"`
+	// Composes: letters and their marks arrive in Unicode normalization form C.
+	Composes bool `toml:"composes"`
+	// Removes are characters that do not arrive.
+	Removes []Characters `toml:"removes"`
+	// RemovesJoiners: U+200C and U+200D do not arrive between ASCII characters.
+	RemovesJoiners bool `toml:"removes_joiners"`
+	// RemovesTags: tag characters (U+E0000-U+E007F) do not arrive but in an emoji of a flag.
+	RemovesTags bool `toml:"removes_tags"`
+	// LineFeeds are characters that arrive as a line feed, CR LF as one.
+	LineFeeds []Characters `toml:"line_feeds"`
+	// TabWidth is the number of blanks that a tab arrives as; zero: it arrives as a tab.
+	TabWidth int `toml:"tab_width"`
+	// TrimsStart and TrimsEnd are the characters that do not arrive at the beginning and at
+	// the end of a text.
+	TrimsStart string `toml:"trims_start"`
+	TrimsEnd   string `toml:"trims_end"`
+	// AddsBlankFrom is the size in bytes, AddsBlankLines the number of lines, from which a
+	// text may get a blank at its end; zero: no text does.
+	AddsBlankFrom  int `toml:"adds_blank_from"`
+	AddsBlankLines int `toml:"adds_blank_lines"`
+	// Reactions are parts of a text upon which the input box acts.
+	Reactions []Reaction `toml:"reactions"`
+}
+
+// Reaction is a part of a text upon which the input box acts instead of taking the text as
+// it is.
+type Reaction struct {
+	Match Pattern `toml:"match"` // of the whole text
+	What  string  `toml:"what"`  // what the input box does, for people
+}
+
+// Characters is a range of characters, in text "U+200B" or "U+200B-U+200F".
+type Characters struct{ First, Last rune }
+
+// Contains reports whether a character is in the range.
+func (c Characters) Contains(r rune) bool { return c.First <= r && r <= c.Last }
+
+// String returns the range as text.
+func (c Characters) String() string {
+	if c.First == c.Last {
+		return fmt.Sprintf("U+%04X", c.First)
+	}
+	return fmt.Sprintf("U+%04X-U+%04X", c.First, c.Last)
+}
+
+// UnmarshalText parses a range.
+func (c *Characters) UnmarshalText(text []byte) error {
+	first, last, both := strings.Cut(string(text), "-")
+	if !both {
+		last = first
+	}
+	var err, errLast error
+	c.First, err = character(first)
+	c.Last, errLast = character(last)
+	if err = errors.Join(err, errLast); err == nil && c.First > c.Last {
+		err = fmt.Errorf("the range %s is empty", text)
+	}
+	return err
+}
+
+func character(text string) (rune, error) {
+	digits, ok := strings.CutPrefix(text, "U+")
+	n, err := strconv.ParseUint(digits, 16, 32)
+	if !ok || err != nil || n > unicode.MaxRune {
+		return 0, fmt.Errorf("%q is no character like U+200B", text)
+	}
+	return rune(n), nil
+}
+
+// ContainsCharacter reports whether a character is in one of the ranges.
+func ContainsCharacter(ranges []Characters, r rune) bool {
+	for _, c := range ranges {
+		if c.Contains(r) {
+			return true
+		}
+	}
+	return false
+}
+
+func (in Input) validate() error {
+	if in.TabWidth < 0 || in.AddsBlankFrom < 0 || in.AddsBlankLines < 0 {
+		return errors.New("screen.input: tab_width, adds_blank_from and adds_blank_lines must not be negative")
+	}
+	for _, r := range in.Reactions {
+		if r.What == "" || r.Match.String() == "" {
+			return errors.New("screen.input.reactions: match and what must be set")
+		}
+	}
+	return nil
+}

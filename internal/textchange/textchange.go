@@ -1,0 +1,149 @@
+// Package textchange predicts what the input box of an agent CLI makes of a text, from what
+// was measured with the real agent CLI (agentcli.Input). It is pure.
+//
+// A change is harmless if a reader sees the same text: line ends, tabs as blanks, blanks and
+// line feeds at the edges. Any other change may alter the meaning: a text with one is not
+// typed unless its sender allows it.
+package textchange
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"gascity/internal/agentcli"
+)
+
+// Change is one kind of change that a text undergoes.
+type Change struct {
+	What     string // for people: "2 invisible characters are removed: U+200B U+200E"
+	Harmless bool   // a reader sees the same text
+}
+
+// Of returns the changes of a text that is pasted into an input box with these rules; nil if
+// it arrives exactly as far as is known.
+func Of(rules agentcli.Input, text string) []Change {
+	var out []Change
+	add := func(harmless bool, format string, args ...any) {
+		out = append(out, Change{What: fmt.Sprintf(format, args...), Harmless: harmless})
+	}
+	for _, r := range rules.Reactions {
+		if r.Match.Match(text) {
+			add(false, "%s", r.What)
+		}
+	}
+	if removed := removed(rules, text); len(removed) > 0 {
+		add(false, "characters are removed: %s", names(removed))
+	}
+	if rules.Composes && !norm.NFC.IsNormalString(text) {
+		add(false, "letters are composed (Unicode normalization form C)")
+	}
+	ends, separators := lineFeeds(rules, text)
+	if len(separators) > 0 {
+		add(false, "characters become line feeds: %s", names(separators))
+	}
+	if ends {
+		add(true, "CR and CR LF become line feeds")
+	}
+	if rules.TabWidth > 0 && strings.Contains(text, "\t") {
+		add(true, "a tab becomes %d blanks", rules.TabWidth)
+	}
+	if strings.TrimLeft(text, rules.TrimsStart) != text {
+		add(true, "blanks and line feeds at the beginning are removed")
+	}
+	if strings.TrimRight(text, rules.TrimsEnd) != text {
+		add(true, "blanks and line feeds at the end are removed")
+	}
+	if rules.AddsBlankFrom > 0 && len(text) >= rules.AddsBlankFrom || rules.AddsBlankLines > 0 && strings.Count(text, "\n") >= rules.AddsBlankLines-1 {
+		add(true, "a blank may be added at the end")
+	}
+	return out
+}
+
+// Harmful returns the changes that are not harmless.
+func Harmful(changes []Change) []Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Harmless })
+}
+
+// Texts returns the changes in words.
+func Texts(changes []Change) []string {
+	var out []string
+	for _, c := range changes {
+		out = append(out, c.What)
+	}
+	return out
+}
+
+const (
+	nonJoiner = '\u200c'
+	joiner    = '\u200d'
+)
+
+// removed returns the characters of a text that do not arrive, each once.
+func removed(rules agentcli.Input, text string) []rune {
+	var out []rune
+	runes := []rune(text)
+	for i, r := range runes {
+		gone := agentcli.ContainsCharacter(rules.Removes, r)
+		if rules.RemovesJoiners && (r == nonJoiner || r == joiner) {
+			gone = isASCII(runes, i-1) || isASCII(runes, i+1)
+		}
+		if rules.RemovesTags && isTag(r) {
+			gone = !inFlag(runes[:i])
+		}
+		if gone && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// isASCII reports whether the text has an ASCII character, or an edge, at i.
+func isASCII(runes []rune, i int) bool { return i < 0 || i >= len(runes) || runes[i] < 0x80 }
+
+// blackFlag begins the emoji of a flag that is made of tag characters.
+const blackFlag = '\U0001F3F4'
+
+// isTag reports whether r is a tag character.
+func isTag(r rune) bool { return r >= 0xE0000 && r <= 0xE007F }
+
+// inFlag reports whether the characters before a tag character are the beginning of a flag.
+func inFlag(before []rune) bool {
+	for _, r := range slices.Backward(before) {
+		if !isTag(r) {
+			return r == blackFlag
+		}
+	}
+	return false
+}
+
+// lineFeeds reports whether a text has a CR that becomes a line feed, and returns the other
+// characters that do, each once.
+func lineFeeds(rules agentcli.Input, text string) (returns bool, others []rune) {
+	for _, r := range text {
+		switch {
+		case !agentcli.ContainsCharacter(rules.LineFeeds, r):
+		case r == '\r':
+			returns = true
+		case !slices.Contains(others, r):
+			others = append(others, r)
+		}
+	}
+	return returns, others
+}
+
+// maxNamed is how many characters are named.
+const maxNamed = 8
+
+func names(runes []rune) string {
+	var out []string
+	for _, r := range runes[:min(len(runes), maxNamed)] {
+		out = append(out, fmt.Sprintf("U+%04X", r))
+	}
+	if len(runes) > maxNamed {
+		out = append(out, fmt.Sprintf("and %d others", len(runes)-maxNamed))
+	}
+	return strings.Join(out, " ")
+}
