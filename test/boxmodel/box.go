@@ -106,6 +106,8 @@ func (b *Box) insert(s string, by int, paste bool) {
 	}
 	for _, r := range s {
 		switch {
+		case b.Replaces && unicode.Is(unicode.Bidi_Control, r):
+			r = unicode.ReplacementChar
 		case b.Strips && unicode.Is(unicode.Cf, r):
 			continue
 		case b.Composes && r == '\u0301' && len(b.Content) > 0 && b.Content[len(b.Content)-1].Rune == 'e':
@@ -133,6 +135,9 @@ func (b *Box) enter() {
 		b.Content = b.Content[:len(b.Content)-len([]rune(word))]
 		b.insert("$chosen ", by, false)
 	case strings.TrimSpace(whole) != "":
+		if b.Replaces {
+			whole = strings.ReplaceAll(whole, string(unicode.ReplacementChar), "")
+		}
 		switch b.Trims {
 		case TrimsEnd:
 			whole = strings.TrimRightFunc(whole, unicode.IsSpace)

@@ -41,6 +41,7 @@ type Options struct {
 	Continues  bool          // a backslash before Enter makes a new line
 	Composes   bool          // combining characters become a part of their letter
 	Strips     bool          // invisible characters are removed
+	Replaces   bool          // those that change the direction of a text show as U+FFFD, and are not submitted
 	Vim        bool          // Escape goes to a mode in which keys are commands
 	Echo       time.Duration // how late the box shows what it was sent
 	Ghost      bool          // shows a placeholder text while it is empty
@@ -107,7 +108,7 @@ func (o Options) Removable() bool {
 // have measured.
 func Of(cli string) (Options, bool) {
 	o, ok := map[string]Options{
-		"claude": {Style: "rules", FoldLines: 4, Folds: 801, Composes: true, Strips: true, Continues: true, Clears: ClearsLine, Joins: true, Trims: TrimsEnd},
+		"claude": {Style: "rules", FoldLines: 4, Folds: 801, Composes: true, Strips: true, Replaces: true, Continues: true, Clears: ClearsLine, Joins: true, Trims: TrimsEnd},
 		"codex":  {Style: "open", Folds: 1001, Completes: "@", Unmatched: "@zz9", Clears: ClearsLine, Joins: true, Trims: TrimsBoth},
 		"gemini": {Style: "open", FoldLines: 6, Folds: 501, Strips: true, Continues: true, Completes: "@", Unmatched: "@zz9", Clears: ClearsLine, Trims: TrimsBoth},
 	}[cli]
