@@ -126,6 +126,8 @@ func (b *Box) enter() {
 		b.DropEnters--
 	case b.FastLine > 0 && time.Since(b.LastText) < b.FastLine:
 		b.insert("\n", b.last(), false)
+	case b.Replaces && strings.ContainsRune(whole, unicode.ReplacementChar):
+		b.Content = slices.DeleteFunc(b.Content, func(c Char) bool { return c.Rune == unicode.ReplacementChar })
 	case b.Continues && strings.HasSuffix(whole, `\`):
 		by := b.last()
 		b.Content = b.Content[:len(b.Content)-1]
@@ -135,9 +137,6 @@ func (b *Box) enter() {
 		b.Content = b.Content[:len(b.Content)-len([]rune(word))]
 		b.insert("$chosen ", by, false)
 	case strings.TrimSpace(whole) != "":
-		if b.Replaces {
-			whole = strings.ReplaceAll(whole, string(unicode.ReplacementChar), "")
-		}
 		switch b.Trims {
 		case TrimsEnd:
 			whole = strings.TrimRightFunc(whole, unicode.IsSpace)

@@ -41,7 +41,7 @@ type Options struct {
 	Continues  bool          // a backslash before Enter makes a new line
 	Composes   bool          // combining characters become a part of their letter
 	Strips     bool          // invisible characters are removed
-	Replaces   bool          // those that change the direction of a text show as U+FFFD, and are not submitted
+	Replaces   bool          // those that change the direction of a text show as U+FFFD; an Enter removes them and does nothing else
 	Vim        bool          // Escape goes to a mode in which keys are commands
 	Echo       time.Duration // how late the box shows what it was sent
 	Ghost      bool          // shows a placeholder text while it is empty
