@@ -114,6 +114,11 @@ type Profile struct {
 	// input and output. ACPCommand replaces Command if it is another program.
 	ACPCommand string   `toml:"acp_command"`
 	ACPArgs    []string `toml:"acp_args"`
+	// ACPModes names, by permission mode, the session mode of that protocol.
+	ACPModes map[string]string `toml:"acp_modes"`
+	// ACPAsking is the permission mode that an agent gets by that protocol if the city names none;
+	// empty: the agent CLI's own.
+	ACPAsking string `toml:"acp_asking"`
 
 	Screen  Screen   `toml:"screen"`
 	Dialogs []Dialog `toml:"dialogs"`
@@ -133,6 +138,23 @@ func (p Profile) Speaking() (speaking Profile, ok bool) {
 	p.ReadyPromptPrefix, p.ReadyDelayMs, p.EmitsPermissionWarning, p.AcceptStartupDialogs = "", 0, false, nil
 	p.ResumeFlag, p.SessionIDFlag, p.PermissionModes, p.PermissionMode, p.AskingMode = "", "", nil, "", ""
 	return p, true
+}
+
+// ACPMode returns the session mode of the Agent Client Protocol for a permission mode. The empty
+// one is the mode in which the agent CLI asks a person; then an agent CLI whose modes are not
+// known has none. Any other mode that is not known is an error that lists the known ones.
+func (p Profile) ACPMode(mode string) (string, error) {
+	if mode == "" {
+		return p.ACPModes[p.ACPAsking], nil
+	}
+	id, ok := p.ACPModes[mode]
+	if !ok {
+		if len(p.ACPModes) == 0 {
+			return "", fmt.Errorf("gc knows no permission modes of %s by the Agent Client Protocol; set the agent's own word for it as GC_ACP_MODE in env", p.Name)
+		}
+		return "", fmt.Errorf("%s has no permission mode %q by the Agent Client Protocol%s", p.Name, mode, hint(mode, sortedKeys(p.ACPModes)))
+	}
+	return id, nil
 }
 
 // Unrestricted is the name of the mode in which an agent CLI skips all permission questions.

@@ -97,6 +97,7 @@ func (p Profile) clone() Profile {
 	p.Env, p.UnsetEnv = maps.Clone(p.Env), slices.Clone(p.UnsetEnv)
 	p.ProcessNames = slices.Clone(p.ProcessNames)
 	p.PermissionModes, p.UpstreamEnv, p.AskingEnv = maps.Clone(p.PermissionModes), maps.Clone(p.UpstreamEnv), maps.Clone(p.AskingEnv)
+	p.ACPModes = maps.Clone(p.ACPModes)
 	p.RefusedAsRoot, p.Tested = slices.Clone(p.RefusedAsRoot), slices.Clone(p.Tested)
 	p.Dialogs = slices.Clone(p.Dialogs)
 	return p

@@ -121,6 +121,8 @@ type resolver struct {
 	profile agentcli.Profile
 
 	pool    string   // the qualified name of the pool whose member it is; empty: none
+	speaks  bool     // its profile is that of a program that speaks the Agent Client Protocol
+	acpMode string   // the session mode to set, by the Agent Client Protocol; empty: none
 	program string   // the shell command without its arguments
 	args    []string // each one quoted
 	parts   primer.Parts
@@ -233,7 +235,12 @@ func (r *resolver) speak() {
 	if !ok {
 		r.fail(r.agent.Place("provider"), "provider %q is not known to speak the Agent Client Protocol; set acp_command and acp_args in [providers.%s], or start_command here", r.profile.Name, r.profile.Name)
 	}
-	r.profile = speaking
+	r.profile, r.speaks = speaking, true
+	mode, err := speaking.ACPMode(r.agent.PermissionMode)
+	if err != nil {
+		r.fail(r.agent.Place("permission_mode"), "%v", err)
+	}
+	r.acpMode = mode
 }
 
 func (r *resolver) config() runtime.Config {

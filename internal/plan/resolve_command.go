@@ -38,7 +38,11 @@ func (r *resolver) profileCommand() (string, []string) {
 	if a.Has("args") {
 		profile.Args = r.expandList("args", a.Args)
 	}
-	argv, err := profile.Argv(a.PermissionMode)
+	mode := a.PermissionMode
+	if r.speaks { // its mode is set by the protocol
+		mode = ""
+	}
+	argv, err := profile.Argv(mode)
 	if err != nil {
 		r.fail(a.Place("permission_mode"), "%v", err)
 	}

@@ -20,6 +20,9 @@ func (r *resolver) env(cfg runtime.Config) map[string]string {
 	section := r.city.Providers[r.profile.Name]
 	r.addEnv(env, r.profile.Env, section.Keys)
 	r.addEnv(env, r.agent.Env, r.agent.Keys)
+	if _, own := env[runtime.VariableMode]; !own && r.acpMode != "" {
+		env[runtime.VariableMode] = r.acpMode
+	}
 	maps.Copy(env, r.ownEnv(cfg))
 	return env
 }

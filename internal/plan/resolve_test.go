@@ -225,6 +225,42 @@ func TestACPCommandOfASection(t *testing.T) {
 	}
 }
 
+// TestPermissionModesByACP: a permission mode of an agent that speaks the protocol is its session
+// mode there; without one claude gets the mode in which it asks. A mode that is not known by the
+// protocol is a mistake that names the known ones, and the agent's own GC_ACP_MODE counts.
+func TestPermissionModesByACP(t *testing.T) {
+	agent := func(name, more string) string {
+		return "[[agents]]\nname='w'\nprovider='" + name + "'\n" + more + "\n[session]\nprovider='wire'\n"
+	}
+	for _, test := range [][3]string{
+		{"claude", "", "default"},
+		{"claude", "permission_mode='manual'", "default"},
+		{"claude", "permission_mode='auto-edit'", "acceptEdits"},
+		{"claude", "permission_mode='unrestricted'", "bypassPermissions"},
+		{"claude", "[agents.env]\nGC_ACP_MODE='auto'", "auto"},
+		{"gemini", "", ""},
+		{"gemini", "permission_mode='unrestricted'", "yolo"},
+		{"opencode", "", ""},
+	} {
+		s := resolve(t, agent(test[0], test[1]))
+		if got := s.Config.Env[runtime.VariableMode]; got != test[2] {
+			t.Errorf("%s with %q works in the mode %q, want %q", test[0], test[1], got, test[2])
+		}
+		if strings.Contains(s.Config.Command, "permission") {
+			t.Errorf("%s with %q gets a flag for its terminal: %q", test[0], test[1], s.Config.Command)
+		}
+	}
+	for name, want := range map[string]string{"claude": "manual, plan, unrestricted", "opencode": "GC_ACP_MODE"} {
+		city, err := config.Parse("/srv/lights/city.toml", []byte(agent(name, "permission_mode='nosuch'")), knownNames())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err = plan.Resolve(city, inputs("")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a mode that %s does not know: %v", name, err)
+		}
+	}
+}
+
 // TestACPCommandOfACLI: agents that speak the protocol run the CLI's own program for it, which
 // knows neither the flags nor the hooks of the one with a terminal.
 func TestACPCommandOfACLI(t *testing.T) {
