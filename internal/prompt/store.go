@@ -29,9 +29,6 @@ type Store interface {
 	// unknown receipt is an error matching [ErrUnknown], a final one that would
 	// not be final any more one matching [ErrEnded].
 	SaveReceipt(ctx context.Context, r Receipt) error
-	// MoveReceipt is SaveReceipt with the Session of r, in one step: the agent has another
-	// session now.
-	MoveReceipt(ctx context.Context, r Receipt) error
 	// OpenReceipts returns every receipt that is not final, with its content, in
 	// the order of Seq. One that cannot be read is left out and named in the
 	// error; the others are returned beside it.
@@ -46,4 +43,12 @@ type Store interface {
 	// ForgetReceipts removes final receipts that were last updated before the
 	// given time, and returns how many.
 	ForgetReceipts(ctx context.Context, before time.Time) (int, error)
+	Mover
+}
+
+// Mover changes the session of a receipt.
+type Mover interface {
+	// MoveReceipt is SaveReceipt with the Session of r, in one step: the agent has another
+	// session now.
+	MoveReceipt(ctx context.Context, r Receipt) error
 }
