@@ -305,11 +305,18 @@ func (l *boxLease) Type(_ context.Context, in journal.Input, p []byte) error {
 	return l.done()
 }
 
-// showsMark reports whether the screen shows a mark.
+// showsMark reports whether the screen shows a mark, or what a program that folds pastes shows
+// for one: both tell the deliverer that it is there, and that keys have removed it.
 func (l *boxLease) showsMark() bool {
 	l.box.mu.Lock()
 	defer l.box.mu.Unlock()
-	return strings.Contains(strings.Join(l.rows, "\n"), mark)
+	screen := strings.Join(l.rows, "\n")
+	for _, folded := range []string{"(block ", "[pasted ", "[Pasted "} {
+		if l.Folds > 0 && strings.Contains(screen, folded) {
+			return true
+		}
+	}
+	return strings.Contains(screen, mark)
 }
 
 func (l *boxLease) Begin(_ context.Context, id, text string, undo []byte) error {
