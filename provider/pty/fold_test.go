@@ -1,0 +1,85 @@
+package pty_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"gascity/internal/journal"
+	"gascity/internal/local"
+	"gascity/internal/typist"
+	"gascity/runtime"
+)
+
+// folded is a text that the agent shows as "[Pasted text #1 +4 lines]", of which the rules of
+// a program without a profile know nothing.
+const folded = "fold\nthis\ntext\nplease"
+
+// Whoever delivers a text that the agent folds is killed after any step. The next one finds
+// out what became of it, the agent takes the text once, and the next prompt alone.
+func TestAFoldedTextWhoseDelivererIsKilled(t *testing.T) {
+	t.Parallel()
+	for steps := 1; steps < 4; steps++ {
+		t.Run(fmt.Sprint(steps, " steps"), func(t *testing.T) {
+			t.Parallel()
+			a := beginAs(t, "", "--think 5ms")
+			a.dies(t, "id", folded, steps)
+			want := []string{folded, "next"}
+			out, err := runtime.Settle(t.Context(), a.Provider, a.name, runtime.Delivery{ID: "id", Content: runtime.TextContent(folded)})
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case out.State == runtime.OutcomeRefused:
+				want = want[1:]
+			case out.State != runtime.OutcomeSubmitted:
+				t.Fatalf("%+v", out)
+			}
+			a.prompt(t, "next")
+			a.took(t, want)
+		})
+	}
+}
+
+// touched is a deliverer behind whose text somebody presses a key, before Enter.
+type touched struct {
+	*local.Leased
+	press func()
+}
+
+func (l *touched) Type(ctx context.Context, in journal.Input, p []byte) error {
+	if in == journal.Enter || in == journal.Seen {
+		l.press()
+	}
+	return l.Leased.Type(ctx, in, p)
+}
+
+// One key of a person between a folded text and its Enter: the text is taken out before the
+// key, nothing is submitted, and once the person's line is sent the next prompt arrives alone.
+func TestAKeyBehindAFoldedText(t *testing.T) {
+	t.Parallel()
+	a := beginAs(t, "", "--think 5ms")
+	l, err := a.Session(t.Context(), "touch", a.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leased, err := l.Lease(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leased.Close()
+	press := func() {
+		if err := a.SendKeys(a.name, "x"); err != nil {
+			t.Error(err)
+		}
+	}
+	out, err := typist.Deliver(t.Context(), &touched{leased, press}, "id", typist.Prompt{Text: folded}, l.Rules)
+	if err != nil || out.State == runtime.OutcomeSubmitted {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	leased.Close()
+	if err := a.SendKeys(a.name, "Enter"); err != nil {
+		t.Fatal(err)
+	}
+	a.prompt(t, "next")
+	a.took(t, []string{"x", "next"})
+}
