@@ -398,7 +398,7 @@ func (p *play) deliver(n int, text string, faulty bool) string {
 			})
 			p.note("settle %d: %+v, %v (%s)", n, out, err, held)
 			p.reasoned(n, out)
-			if err == nil && out.Reason == "" || p.box.gone() {
+			if err == nil && (out.Reason == "" || out.Reason == runtime.RefusedInputBlocked) || p.box.gone() {
 				break
 			}
 			if limit = p.allowance(); time.Since(began) > limit {
@@ -417,6 +417,9 @@ func (p *play) deliver(n int, text string, faulty bool) string {
 			}
 			return "submitted"
 		case out.State == runtime.OutcomeUnconfirmed:
+			if out.Reason == runtime.RefusedInputBlocked && p.options.Removable() && !p.persons {
+				p.fault("blocked although a key removes text: %s", out.Detail)
+			}
 			return "unconfirmed"
 		case out.Reason == runtime.RefusedWithdrawn:
 			if withdrawn++; withdrawn > 3 {

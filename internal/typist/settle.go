@@ -48,8 +48,11 @@ func (to target) conclude(ctx context.Context, rules console.Rules, out runtime.
 		return out, nil // who comes next resolves it
 	}
 	if j, err = to.book.Account(ctx, to.id); err == nil && j.Asked != nil {
-		if told, ok := Told(j); ok && told.State == runtime.OutcomeRefused {
+		switch told, ok := Told(j); {
+		case ok && told.State == runtime.OutcomeRefused:
 			return Withdrawn(out.Detail), nil
+		case ok && told.Reason == runtime.RefusedInputBlocked:
+			return told, nil
 		}
 	}
 	return out, nil
@@ -150,7 +153,8 @@ func (to target) stillBlocked(ctx context.Context, rules console.Rules, j journa
 
 // Settle finds out what became of the delivery with the given ID. It resolves one that was
 // cut off: its text is taken out of the input line, or is found to have been taken. An
-// outcome that is unconfirmed and has a Reason may be another one soon, see [Patiently].
+// outcome that is unconfirmed and has a Reason may be another one soon, see [Patiently]; with
+// [runtime.RefusedInputBlocked] it is final, and nothing can be typed any more.
 func Settle(ctx context.Context, l Lease, id string, rules console.Rules) (runtime.Outcome, error) {
 	to := target{l, l, id}
 	open := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
@@ -194,7 +198,7 @@ func Told(j journal.Account) (out runtime.Outcome, ok bool) {
 	case e.Outcome == string(runtime.OutcomeSubmitted):
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: e.Evidence}, true
 	case e.Open && e.Blocked != "":
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: e.Blocked}, true
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedInputBlocked, Detail: e.Blocked}, true
 	case (!e.Open || e.Final) && !e.Entered:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "its hand-over was cut off before Enter, and other input came after it"}, true
 	case !e.Open, e.Final:
@@ -216,7 +220,7 @@ const (
 func Patiently(ctx context.Context, once func() (runtime.Outcome, error)) (runtime.Outcome, error) {
 	for end := time.Now().Add(settleLimit); ; {
 		out, err := once()
-		if err != nil || out.State != runtime.OutcomeUnconfirmed || out.Reason == "" || time.Now().After(end) {
+		if err != nil || out.State != runtime.OutcomeUnconfirmed || out.Reason == "" || out.Reason == runtime.RefusedInputBlocked || time.Now().After(end) {
 			return out, err
 		}
 		again := time.NewTimer(settleAgain)
