@@ -577,8 +577,10 @@ func (r *resolver) sharedVerdict(want string) resolution {
 
 // undone reports whether the keys that were sent to remove the text did so: those of
 // a profile do. What another program shows afterwards proves nothing: it may show something
-// for the text that nobody knows.
-func (r *resolver) undone() bool { return !r.knowsInput() || r.measured() }
+// for the text that nobody knows. Nor does a profile where only backspaces were sent.
+func (r *resolver) undone() bool {
+	return !r.left.Behind && (!r.knowsInput() || r.measured())
+}
 
 // measured reports whether a profile of the program tells its keys.
 func (r *resolver) measured() bool { return r.rules.Screen.Composer.Frame != agentcli.FrameLine }
