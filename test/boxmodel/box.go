@@ -126,12 +126,12 @@ func (b *Box) enter() {
 		b.DropEnters--
 	case b.FastLine > 0 && time.Since(b.LastText) < b.FastLine:
 		b.insert("\n", b.last(), false)
-	case b.Replaces && strings.ContainsRune(whole, unicode.ReplacementChar):
-		b.Content = slices.DeleteFunc(b.Content, func(c Char) bool { return c.Rune == unicode.ReplacementChar })
 	case b.Continues && strings.HasSuffix(whole, `\`):
 		by := b.last()
 		b.Content = b.Content[:len(b.Content)-1]
 		b.insert("\n", by, false)
+	case b.Replaces && strings.ContainsRune(whole, unicode.ReplacementChar):
+		b.Content = slices.DeleteFunc(b.Content, func(c Char) bool { return c.Rune == unicode.ReplacementChar })
 	case b.Completes != "" && word != "" && (b.Unmatched == "" || !strings.HasPrefix(word, b.Unmatched)) && strings.ContainsRune(b.Completes, rune(word[0])):
 		by := b.last()
 		b.Content = b.Content[:len(b.Content)-len([]rune(word))]
