@@ -17,8 +17,8 @@ import (
 
 // TestAKilledHookIsABypass kills the outermost process of the hook of a real claude with -9
 // while a person is asked about its tool. claude takes a hook that fails in that way for one
-// that has nothing to say. The test proves that then the city reports a bypass if the tool
-// ran, that the question is withdrawn, and that a late answer is refused.
+// that has nothing to say. The tool fails, which claude reports by another hook. The test
+// proves that then the city reports a bypass if the tool ran, that a denied tool is none, that the question is withdrawn, and that a late answer is refused.
 func TestAKilledHookIsABypass(t *testing.T) {
 	together(t)
 	for _, name := range driven("claude") {
@@ -28,7 +28,7 @@ func TestAKilledHookIsABypass(t *testing.T) {
 		a.ready()
 		a.primed()
 		trace := filepath.Join(a.Seats["a"].Work, "RAN")
-		_, asked := a.asked(fmt.Sprintf("Ask first [[tool:touch %s; git stash drop || true]][[text:over]]", trace))
+		_, asked := a.asked(fmt.Sprintf("Ask first [[tool:touch %s; git stash drop]][[text:over]]", trace))
 		s, err := a.Client.Session(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
@@ -57,16 +57,31 @@ func TestAKilledHookIsABypass(t *testing.T) {
 			}
 			if time.Now().After(deadline) {
 				for _, e := range page.Events {
-				if strings.HasPrefix(e.Kind, "worker.") || strings.HasPrefix(e.Kind, "pending.") {
-					t.Logf("%s %s %v", e.Time.Format("05.000"), e.Kind, e.Data)
+					if strings.HasPrefix(e.Kind, "worker.") || strings.HasPrefix(e.Kind, "pending.") {
+						t.Logf("%s %s %v", e.Time.Format("05.000"), e.Kind, e.Data)
+					}
 				}
-			}
-			t.Fatalf("the tool ran: %v; open questions %+v (%v), %d bypasses (%v)", ran, open, err, bypasses, eventErr)
+				t.Fatalf("the tool ran: %v; open questions %+v (%v), %d bypasses (%v)", ran, open, err, bypasses, eventErr)
 			}
 			<-time.After(50 * time.Millisecond)
 		}
 		if _, err := a.Client.Respond(t.Context(), asked.ID, client.RespondRequest{Option: label(asked, "no")}); err == nil {
 			t.Error("an answer to the withdrawn question is accepted")
+		}
+		a.ready()
+		a.calls("git push --force origin main", "force") // denied: it fails and did not run
+		page, err := a.Client.PastEvents(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bypasses := 0
+		for _, e := range page.Events {
+			if e.Kind == string(event.WorkerBypass) {
+				bypasses++
+			}
+		}
+		if ran && bypasses != 1 {
+			t.Errorf("after a denied tool there are %d bypasses, want the one of the killed hook", bypasses)
 		}
 		t.Logf("%s: after its hook was killed the tool ran: %v", a.found, ran)
 	}

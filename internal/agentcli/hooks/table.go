@@ -34,6 +34,7 @@ func table() []CLI {
 				{"PreToolUse", Guard},
 				{"PermissionRequest", Ask},
 				{"PostToolUse", Tool},
+				{"PostToolUseFailure", Tool}, // of a tool that ran and failed; it is not called for one that was denied
 				{"PostCompact", Compacted},
 				{"Notification", Notice},
 				{"Stop", Turn},           // not after an interrupt, nor after an error of the API
