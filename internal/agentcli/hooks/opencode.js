@@ -83,7 +83,7 @@ export const Gascity = async ({ client }) => {
       switch (event.type) {
         case "session.error":
           if (about.error?.name === "MessageAbortedError") aborted = true;
-          else failed = about.error?.data?.message ?? about.error?.name ?? "it failed";
+          else failed = [about.error?.data?.statusCode, about.error?.data?.message ?? about.error?.name ?? "it failed"].filter(Boolean).join(": ");
           break;
         case "session.compacted": {
           const timestamp = new Date().toISOString(); // before the claim, which tells of it, too

@@ -75,7 +75,7 @@ export default function (pi) {
   pi.on("message_end", (event) => {
     const message = event.message;
     if (message?.role !== "assistant" || !message.usage) return;
-    if (message.stopReason === "error") failed = message.errorMessage ?? "the model failed";
+    failed = message.stopReason === "error" ? (message.errorMessage ?? "the model failed") : ""; // a later attempt may succeed
     const used = message.usage;
     if (!used.totalTokens) return; // aborted ones have nothing
     telemetry({
