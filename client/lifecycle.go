@@ -41,7 +41,8 @@ func (c *Client) Suspend(ctx context.Context, name string, req LifecycleRequest)
 	return call[Done](ctx, c, http.MethodPost, target(name, "suspend"), req)
 }
 
-// Resume ends a suspension.
+// Resume ends a suspension and a drain, and has the next prompt tried at once that an obstacle
+// holds back, see [AgentObstacle].
 func (c *Client) Resume(ctx context.Context, name string, req LifecycleRequest) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, target(name, "resume"), req)
 }

@@ -79,6 +79,9 @@ type Agent struct {
 	// longer than progress_stall_timeout; zero: it is not stalled. LastSign is what it showed last.
 	StalledSince time.Time `json:"stalled_since,omitzero"`
 	LastSign     string    `json:"last_sign,omitempty"`
+	// Obstacle is what keeps the agent from making progress although it runs, or, for a usage
+	// limit, from being started; nil: nothing is known to.
+	Obstacle *AgentObstacle `json:"obstacle,omitempty"`
 	// Worker is what the agent's worker has told of the run; nil: none has spoken.
 	Worker *Worker `json:"worker,omitempty"`
 }

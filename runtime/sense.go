@@ -59,6 +59,8 @@ type Evidence struct {
 	Since    time.Time `json:"since,omitzero"`   // when the source began to say so; zero if unknown
 	At       time.Time `json:"at"`               // when it was read
 	Detail   string    `json:"detail,omitempty"` // the sign, for people: "busy mark", "status working"
+	// Obstacle is what keeps the agent from making progress, if the source says so.
+	Obstacle Obstacle `json:"obstacle,omitzero"`
 }
 
 // Reading is everything that a session's own channels say at one moment.

@@ -41,7 +41,16 @@ type TelemetryEvent struct {
 	Until        *time.Time `json:"until,omitempty"`
 	ContextUsage *float64   `json:"context_usage,omitempty"`
 	Message      string     `json:"message,omitempty"` // of an error, for people
-	History      *History   `json:"history,omitempty"`
+	// Retry says, for [Failure], that the agent repeats the request; nil: the turn failed.
+	Retry   *Retry   `json:"retry,omitempty"`
+	History *History `json:"history,omitempty"`
+}
+
+// Retry is a request to the model that failed and is repeated.
+type Retry struct {
+	Attempt int        `json:"attempt,omitempty"`
+	Of      int        `json:"of,omitempty"`   // attempts after which the agent gives up; 0: not known
+	Next    *time.Time `json:"next,omitempty"` // when it is repeated; nil: not known
 }
 
 // Usage is what one response of the model took. Nil is unknown, which is not

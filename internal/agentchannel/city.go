@@ -3,6 +3,8 @@ package agentchannel
 import (
 	"context"
 	"encoding/json"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -70,7 +72,8 @@ func (r *reporter) noticed(c change) {
 		r.ack(c.message, worker.Submitted, "")
 	}
 	if c.failure != nil {
-		r.telemetry(worker.TelemetryEvent{Type: worker.Failure, Message: "it is tried again: " + c.failure.text()})
+		message, retry := c.failure.retry()
+		r.telemetry(worker.TelemetryEvent{Type: worker.Failure, Message: message, Retry: &retry})
 	}
 	if c.ended != nil {
 		r.ended(*c.ended)
@@ -107,6 +110,21 @@ func (r *reporter) ended(t turn) {
 		}
 	}
 	r.life(worker.Idle, worker.Detail{Reason: reason})
+}
+
+// attempts are in the message of a request that is repeated.
+var attempts = regexp.MustCompile(`\b([0-9]+)/([0-9]+)\b`)
+
+// retry returns the error of a request that is repeated, and which attempt follows.
+func (e *turnError) retry() (message string, r worker.Retry) {
+	if found := attempts.FindStringSubmatch(e.Message); found != nil {
+		r.Attempt, _ = strconv.Atoi(found[1]) // digits
+		r.Of, _ = strconv.Atoi(found[2])      // the same
+		if e.Details != "" {
+			return e.Details, r
+		}
+	}
+	return e.text(), r
 }
 
 func (e *turnError) text() string {

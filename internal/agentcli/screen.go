@@ -23,6 +23,13 @@ type Screen struct {
 	// first group, if it has one, says until when: "3pm", "2 hours", a timestamp.
 	Limit []Pattern `toml:"limit"`
 
+	// Retrying matches a row that says that a request to the model failed and is repeated. Its
+	// named groups, each optional, are "detail" (the error), "wait" (until the next try, "6s"),
+	// "attempt" and "of".
+	Retrying []Pattern `toml:"retrying"`
+	// Failed matches a row that says why the last turn ended: its named group "detail".
+	Failed []Pattern `toml:"failed"`
+
 	TitleBusy      []Pattern `toml:"title_busy"`
 	TitleIdle      []Pattern `toml:"title_idle"`
 	TitleAttention []Pattern `toml:"title_attention"`

@@ -80,7 +80,7 @@ func routes() []route {
 		{post, "/v1/sessions/{target}/wake", writes, slow, smallBody, "wake", "Start a session that sleeps", bind(wake)},
 		{post, "/v1/sessions/{target}/sleep", writes, slow, smallBody, "sleep", "End a session until it is woken, by hand or by a prompt", bind(sleep)},
 		{post, "/v1/sessions/{target}/suspend", writes, slow, smallBody, "suspend", "End a session until it is resumed by hand", bind(suspend)},
-		{post, "/v1/sessions/{target}/resume", writes, slow, smallBody, "resume", "End a suspension", bind(resume)},
+		{post, "/v1/sessions/{target}/resume", writes, slow, smallBody, "resume", "Release an agent that is suspended or held back", bind(resume)},
 		{post, "/v1/sessions/{target}/reset", writes, slow, smallBody, "reset", "Forget failures and quarantine", bind(reset)},
 		{get, "/v1/sessions/{target}/drain", reads, quick, 0, "drain-state", "Whether the agent is to wind down", bind(drainState)},
 		{post, "/v1/sessions/{target}/drain", writes, slow, smallBody, "drain", "Ask an agent to wind down", bind(drain)},

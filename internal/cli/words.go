@@ -13,7 +13,7 @@ var otherWords = map[string]string{
 	"send": "gc nudge AGENT TEXT", "prompt": "gc nudge AGENT TEXT", "tell": "gc nudge AGENT TEXT",
 	"run": "gc start", "up": "gc start", "down": "gc stop",
 	"new": "gc init", "create": "gc init",
-	"kill": "gc session kill AGENT", "suspend": "gc session suspend AGENT", "resume": "gc session resume AGENT",
+	"kill": "gc session kill AGENT", "suspend": "gc session suspend AGENT",
 	"tail": "gc logs AGENT -f", "log": "gc logs AGENT", "show": "gc session show AGENT",
 	"answer": "gc respond ID ANSWER", "questions": "gc pending", "validate": "gc config check",
 }

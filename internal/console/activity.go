@@ -30,7 +30,7 @@ func (v View) activity(rules Rules) runtime.Evidence {
 	if e.Activity == runtime.ActivityWaiting || e.Activity == runtime.ActivityLimited {
 		return e
 	}
-	report, ok := v.reported()
+	report, ok := v.report(rules)
 	if ok && (report.Activity != runtime.ActivityIdle || e.Activity == runtime.ActivityReady) {
 		return report
 	}
@@ -51,7 +51,9 @@ func (v View) screen(rules Rules) runtime.Evidence {
 	}
 	c := v.Composer(s.Composer)
 	if why := v.Busy(s, c); why != "" {
-		return drawn(runtime.ActivityBusy, "%s", why)
+		e := drawn(runtime.ActivityBusy, "%s", why)
+		e.Obstacle = v.obstacle(s, c, true)
+		return e
 	}
 	if row, until, ok := v.limited(s); ok {
 		e := drawn(runtime.ActivityLimited, "%s", row)
@@ -65,7 +67,11 @@ func (v View) screen(rules Rules) runtime.Evidence {
 	if s.Composer.PlainEdges && !c.plain {
 		return drawn(runtime.ActivityUnknown, "the frame of the input line holds a text")
 	}
-	return v.rest(s, c)
+	e := v.rest(s, c)
+	if e.Activity != runtime.ActivityUnknown {
+		e.Obstacle = v.obstacle(s, c, false)
+	}
+	return e
 }
 
 // waiting is a dialog as evidence. One about a limit says that there is one.

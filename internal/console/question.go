@@ -37,7 +37,7 @@ const (
 // kind where no rule knows it.
 func (v View) asked(rules Rules) (question, bool) {
 	report := v.Program()
-	blocked := report.State == "blocked"
+	blocked := report.State == "blocked" && !v.NeedsLogin(rules)
 	d := v.Dialog(rules)
 	if d == nil {
 		if !blocked {

@@ -194,12 +194,22 @@ func TestPendingByStatus(t *testing.T) {
 	}
 	for status, kind := range map[string]string{
 		"state=blocked:kind=question": runtime.WaitQuestion, "state=blocked:kind=permission": runtime.WaitPermission,
-		"state=blocked:kind=auth": runtime.WaitLogin, "state=blocked": runtime.WaitQuestion, "status=blocked;kind=dialog": runtime.WaitMenu,
+		"state=blocked": runtime.WaitQuestion, "status=blocked;kind=dialog": runtime.WaitMenu,
 	} {
 		r := Sense(frame(status, time.Second), rules, now)
 		if r.Pending == nil || r.Pending.Kind != kind || r.Pending.Prompt != "● Which branch?" || r.Pending.Metadata[runtime.MetaSource] != "osc7501" {
 			t.Errorf("%s: %+v, want a %s", status, r.Pending, kind)
 		}
+	}
+	// A login that is needed beside an input box is no question: there is nothing to answer.
+	login := Sense(frame("state=blocked:kind=auth:msg=V2hpY2g/", time.Second), rules, now)
+	if e := login.Evidence[0]; login.Pending != nil || e.Activity != runtime.ActivityIdle || e.Obstacle.Kind != runtime.ObstacleLogin || e.Obstacle.Detail != "Which?" {
+		t.Errorf("a login beside an input box is %+v with %+v, want an obstacle of an agent that takes prompts", login.Pending, login.Evidence[0])
+	}
+	noBox := frame("state=blocked:kind=auth", time.Second)
+	noBox.Rows = []string{"Open this address in a browser", "", "Paste the code here"}
+	if r := Sense(noBox, rules, now); r.Pending == nil || r.Pending.Kind != runtime.WaitLogin {
+		t.Errorf("a login that fills the screen is %+v, want a question", r.Pending)
 	}
 	said := Sense(frame("state=blocked:kind=question:msg=V2hpY2g/", time.Second), rules, now).Pending
 	if said == nil || said.Prompt != "Which?" {

@@ -21,7 +21,8 @@ func Sense(f Frame, rules Rules, now time.Time) runtime.Reading {
 		f.LastOutput = f.LastOutput.In(now.Location()) // a time of day that is drawn is the reader's
 	}
 	v := Look(f)
-	for _, read := range []func() (runtime.Evidence, bool){v.reported, v.progress, v.shellMark} {
+	reported := func() (runtime.Evidence, bool) { return v.report(rules) }
+	for _, read := range []func() (runtime.Evidence, bool){reported, v.progress, v.shellMark} {
 		if e, ok := read(); ok && (e.Source != runtime.SourceMark || !rules.Screen.MessageMarks) {
 			r.Evidence = append(r.Evidence, e)
 		}

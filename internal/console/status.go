@@ -52,8 +52,10 @@ func (f Frame) reported() (runtime.Evidence, bool) {
 		if s.Progress >= 0 {
 			e.Detail += " " + strconv.Itoa(s.Progress) + "%"
 		}
-	case "idle", "done", "error":
+	case "idle", "done":
 		e.Activity = runtime.ActivityIdle
+	case "error":
+		e.Activity, e.Obstacle = runtime.ActivityIdle, runtime.Obstacle{Kind: agentcli.ErrorKind(s.Message), Detail: s.Message}
 	case "blocked":
 		e.Activity, e.Kind = runtime.ActivityWaiting, statusKind(s.Kind)
 	default:
@@ -63,6 +65,20 @@ func (f Frame) reported() (runtime.Evidence, bool) {
 		e.Detail += ": " + s.Message
 	}
 	return e, true
+}
+
+// report is [Frame.reported] in view of the screen: a program that waits for a login, and shows
+// no dialog for it, takes prompts.
+func (v View) report(rules Rules) (runtime.Evidence, bool) {
+	e, ok := v.reported()
+	if ok && v.NeedsLogin(rules) {
+		e.Activity, e.Kind = runtime.ActivityIdle, ""
+		e.Obstacle = runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: v.Program().Message}
+		if shown := v.obstacle(rules.Screen, v.Composer(rules.Screen.Composer), false); e.Obstacle.Detail == "" {
+			e.Obstacle.Detail = shown.Detail
+		}
+	}
+	return e, ok
 }
 
 // progress is what OSC 9;4 says: something goes on. That it ended badly, or is over, says

@@ -6,7 +6,7 @@ import (
 
 	"gascity/internal/controller/reach"
 	"gascity/internal/event"
-	"gascity/internal/session"
+	"gascity/runtime"
 )
 
 // jumpBound is how far time may go on without the loop, or go back, before the
@@ -69,7 +69,7 @@ func (e *entry) shift(gap time.Duration) {
 		e.rec.Drain.Deadline = reach.Shift(e.rec.Drain.Deadline, gap)
 		e.touch()
 	}
-	if gap < 0 && (!e.rec.NextAt.IsZero() || len(e.rec.Failures) > 0) && e.rec.Limited == (session.Limit{}) {
+	if gap < 0 && (!e.rec.NextAt.IsZero() || len(e.rec.Failures) > 0) && e.rec.Obstacle.Kind != runtime.ObstacleLimit {
 		e.rec.SetBack(gap)
 		e.touch()
 	}

@@ -49,6 +49,8 @@ type entry struct {
 	unsure int       // looks in a row that left a question open
 
 	sensing   sensing
+	obstacles obstacles
+	unseen    error     // the program of the instance that runs was not found before its start; nil: it was
 	idleSince time.Time // idleness counts from then at the earliest
 	job       *job      // what is being done, nil if nothing
 	order     plan.Order
@@ -123,7 +125,7 @@ func (l *loop) observed(e *entry) plan.Observed {
 		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted, WaitsFrom: e.waitsFrom, Apply: e.apply,
 
 		Epoch: e.rec.Epoch, Activity: e.sensing.activity, Pending: e.sensing.pending != nil, Progress: e.sensing.stall.Progress, AgeFrom: e.rec.StartedAt,
-		IdleSince: e.idleSince, Warning: e.rec.Warning, Hold: e.rec.Hold, Drain: e.rec.Drain, Limited: e.rec.Limited,
+		IdleSince: e.idleSince, Warning: e.rec.Warning, Hold: e.rec.Hold, Drain: e.rec.Drain, Obstacle: e.rec.Obstacle,
 		Renew: e.rec.Renew, Wake: e.wakeWhy, Ended: e.sensing.ended,
 	}
 	if l.c.opts.Queued != nil && l.ctx != nil {

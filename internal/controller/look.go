@@ -216,6 +216,10 @@ func (l *loop) ended(e *entry) {
 		l.countEnd(e)
 	}
 	kind, fault := reach.EndOf(&e.rec, e.seen.Cause)
+	if e.unseen != nil && reach.NotRun(exit) {
+		fault = e.unseen.Error()
+	}
+	e.unseen = nil
 	if cut && e.rec.Lost {
 		kind, fault = event.SessionStartFailed, "its start was cut off by the end of the controller"
 	}

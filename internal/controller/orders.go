@@ -158,11 +158,6 @@ func (c *Controller) Suspend(ctx context.Context, name string, req client.Lifecy
 	return c.keep(ctx, name, req, order.Suspend(req.Reason))
 }
 
-// Resume ends a suspension, and a drain.
-func (c *Controller) Resume(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.keep(ctx, name, req, order.Resume(req.Reason))
-}
-
 // Withhold ends a session until [Controller.Allow]: its budget is used up. That is no
 // failure. It is durable when it returns.
 func (c *Controller) Withhold(ctx context.Context, name, reason string, until time.Time) error {

@@ -9,6 +9,7 @@ import (
 	"gascity/internal/controller/keep"
 	"gascity/internal/event"
 	"gascity/internal/session"
+	"gascity/runtime"
 )
 
 // remember takes over what the store held. While nothing could be read nothing
@@ -53,7 +54,7 @@ func (l *loop) recollect(r session.Record) {
 		e.rec.Agent = agent
 		e.touch()
 	}
-	if l.c.opts.Retry && (len(e.rec.Failures) > 0 || e.rec.Fault != "" || !e.rec.NextAt.IsZero()) && e.rec.Limited == (session.Limit{}) {
+	if l.c.opts.Retry && (len(e.rec.Failures) > 0 || e.rec.Fault != "" || !e.rec.NextAt.IsZero()) && e.rec.Obstacle.Kind != runtime.ObstacleLimit {
 		e.rec.Forgive()
 		e.touch()
 	}

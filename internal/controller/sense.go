@@ -244,11 +244,11 @@ func (l *loop) conclude(e *entry) {
 		e.touch()
 		l.edge(e)
 	}
+	l.obstacle(e)
 	if s.activity.State == before.State && s.activity.Kind == before.Kind && s.activity.Until.Equal(before.Until) {
 		return
 	}
 	l.edge(e)
-	l.limit(e)
 	if s.activity.State != before.State {
 		s.unknownAt = now
 		s.stall.progress("it became "+string(s.activity.State), now)

@@ -316,7 +316,7 @@ func TestALimitIsNoCrash(t *testing.T) {
 				w.after(time.Second)
 				w.fake.end("gc-town-a", 1)
 				w.after(10 * time.Minute)
-				if r := w.records.record(t, "gc-town-a"); len(r.Failures) != 0 || r.Limited.Since.IsZero() || !known && !r.Limited.Until.IsZero() {
+				if r := w.records.record(t, "gc-town-a"); len(r.Failures) != 0 || r.Obstacle.Kind != runtime.ObstacleLimit || !known && !r.Obstacle.ResetAt.IsZero() {
 					t.Errorf("the store holds %+v, want a limit and no failure", r)
 				}
 				w.end() // a later controller keeps the limit
@@ -336,8 +336,8 @@ func TestALimitIsNoCrash(t *testing.T) {
 				if got := w.fake.number("start"); got != 2 {
 					t.Errorf("%d starts after the limit, want one", got-1)
 				}
-				if r := w.records.record(t, "gc-town-a"); r.Limited != (session.Limit{}) {
-					t.Errorf("the limit is still kept: %+v", r.Limited)
+				if r := w.records.record(t, "gc-town-a"); r.Obstacle != (session.Obstacle{}) {
+					t.Errorf("the limit is still kept: %+v", r.Obstacle)
 				}
 			})
 		})
@@ -369,7 +369,7 @@ func TestALimitInTheLastWordsIsNoCrash(t *testing.T) {
 		next := until.Add(2 * time.Hour)
 		says(next)
 		w.after(90 * time.Minute) // one try, whose agent says so again
-		if r := w.records.record(t, "gc-town-a"); len(r.Failures) != 0 || !r.Limited.Until.Equal(next) || w.fake.number("start") != 2 {
+		if r := w.records.record(t, "gc-town-a"); len(r.Failures) != 0 || !r.Obstacle.ResetAt.Equal(next) || w.fake.number("start") != 2 {
 			t.Errorf("%d starts, the store holds %+v; want one try and the new limit", w.fake.number("start"), r)
 		}
 		w.fake.set(func(f *fake) { f.onStart = nil })

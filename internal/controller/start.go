@@ -147,8 +147,10 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	}
 	e.hints = hintsOf(s)
 	e.known, e.owner, e.tries, e.stopAt, e.stopFault = true, plan.OwnerUs, 0, time.Time{}, ""
+	e.unseen = r.Unseen
 	e.rec.Exit, e.rec.Screen, e.rec.Fault, e.rec.Lost, e.rec.NextAt = nil, "", "", false, time.Time{}
-	e.rec.Warning, e.rec.Renew, e.rec.Limited = r.Warning, time.Time{}, session.Limit{}
+	e.rec.Warning, e.rec.Renew = r.Warning, time.Time{}
+	l.endObstacle(e)
 	e.rec.Token, e.rec.Handle = cmp.Or(r.Look.Seen.InstanceToken, r.token), r.Look.Seen.Handle
 	e.rec.Conversation.Begun = e.rec.Conversation != session.Conversation{}
 	e.rec.Instance = session.PublicInstance(e.rec.Token)

@@ -17,7 +17,7 @@ func (e *entry) view(a plan.Action, blind string) session.View {
 		Agent: a.Agent, Session: a.Session, Provider: e.place.provider, Desired: a.Desired,
 		State: session.State(e.state(a)), Reason: a.Reason, Spare: a.Spare, Unknown: blind, Epoch: e.rec.Epoch,
 		StartedAt: e.rec.StartedAt, Conversation: e.rec.Conversation, Hold: e.rec.Hold, Draining: e.rec.Draining(),
-		Attached: e.seen.Attached, LastInput: e.seen.LastInput,
+		Attached: e.seen.Attached, LastInput: e.seen.LastInput, Obstacle: e.rec.Obstacle,
 	}
 	ends := a.Verb.Ends() || e.job != nil && (e.job.verb.Ends() || e.job.kind == jobInterrupt)
 	starts := e.job != nil && e.job.verb == plan.VerbStart

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"gascity/client"
@@ -18,8 +19,8 @@ func (e *engines) inputBlocked(a *client.Agent) {
 	}
 }
 
-// questionCity is the controller as the questions see it: an input box that is blocked is a
-// question too, where the agent itself asks none.
+// questionCity is the controller as the questions see it: an input box that is blocked, and a
+// login that is needed, are questions too, where the agent itself asks none.
 type questionCity struct {
 	*controller.Controller
 	engines *engines
@@ -30,14 +31,14 @@ var _ pending.City = questionCity{}
 // View keeps the contract of pending.City.
 func (c questionCity) View(name string) (session.View, error) {
 	v, err := c.Controller.View(name)
-	return c.engines.withInputBlocked(v), err
+	return c.withLogin(c.engines.withInputBlocked(v)), err
 }
 
 // Views keeps the contract of pending.City.
 func (c questionCity) Views() []session.View {
 	views := c.Controller.Views()
 	for i := range views {
-		views[i] = c.engines.withInputBlocked(views[i])
+		views[i] = c.withLogin(c.engines.withInputBlocked(views[i]))
 	}
 	return views
 }
@@ -64,6 +65,31 @@ func (e *engines) withInputBlocked(v session.View) session.View {
 				runtime.MetaWhy:    "this removes all text from the box, also what a person typed; or clean it yourself with gc attach or gc keys, or: gc restart " + v.Agent,
 			},
 		}
+	}
+	return v
+}
+
+// withLogin returns the view with the question that a login is which is needed: prompts wait, and
+// only a person can log in.
+func (c questionCity) withLogin(v session.View) session.View {
+	o := &v.Obstacle
+	if v.Instance == "" || v.Asks != nil || v.Pending != nil || o.Kind != runtime.ObstacleLogin || o.Released {
+		return v
+	}
+	target := v.Session
+	v.Answer = func(ctx context.Context, _ runtime.InteractionResponse) error {
+		_, err := c.Resume(ctx, target, client.LifecycleRequest{Reason: "a person has logged in"})
+		c.Sense(target)
+		return err
+	}
+	v.Asks = &runtime.PendingInteraction{
+		RequestID: runtime.ObstacleLogin + "/" + v.Instance + "/" + strconv.FormatInt(o.Since.Unix(), 10), Kind: runtime.WaitLogin,
+		Prompt:  v.Agent + " needs a login: " + o.Detail + ". Prompts wait.",
+		Options: []string{"try the next prompt now"},
+		Metadata: map[string]string{
+			runtime.MetaSource: string(o.Source),
+			runtime.MetaWhy:    "log in first, with: gc attach " + v.Agent + "; without an answer one prompt is tried from time to time",
+		},
 	}
 	return v
 }

@@ -85,7 +85,7 @@ func (k *keeper) assemble(ctx context.Context, db *store.DB, opts cli.Controller
 	environ := d.env.base(agentcli.Builtin())
 	e.prompts = delivery.New(delivery.Options{
 		Store: db, City: c, Events: e.events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, Hold: e.hold, Opens: e.opens, Typed: e.typed, Progress: k.progress,
-		Changed: func(session string) { e.questions.Look(session) }, Texts: textFiles{k.texts, e},
+		Changed: func(session string) { e.questions.Look(session) }, Texts: textFiles{k.texts, e}, Probed: c.Probed,
 	})
 	e.questions = pending.New(pending.Options{
 		City: questionCity{c, e}, Store: db, Events: e.events, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,

@@ -239,6 +239,9 @@ func (e *Engine) change(ctx context.Context, b *box, id string, edit func(prompt
 	e.mu.Unlock()
 	if after.State != before.State {
 		e.tell(after)
+		if e.opts.Probed != nil && (after.State == prompt.Submitted || after.State == prompt.Unconfirmed) {
+			e.opts.Probed(after.Session)
+		}
 	}
 	return after, nil
 }

@@ -75,6 +75,9 @@ type Options struct {
 	Progress func() time.Duration
 	// Texts keeps texts of prompts in files that agents read. Nil: no agent is given a file.
 	Texts TextFiles
+	// Probed is called when a session took a prompt, or may have: if an obstacle held its
+	// prompts back, this was the one that was tried. Nil: nobody is called.
+	Probed func(session string)
 	// Changed is called when a session becomes input blocked or is so no more, see
 	// [Engine.InputBlocked]. It must not block. Nil: nobody is called.
 	Changed func(session string)

@@ -31,6 +31,9 @@ func sightOf(v session.View, err error) prompt.Sight {
 		s.Instance = v.Instance
 	}
 	s.Shut = shut(v)
+	if v.Obstacle.Holds() {
+		s.Obstacle, s.ProbeAt = client.AgentObstacle{Kind: v.Obstacle.Kind, Detail: v.Obstacle.Detail}.String(), v.Obstacle.ProbeAt
+	}
 	return s
 }
 
@@ -73,8 +76,6 @@ func shut(v session.View) string {
 		return "the session cannot be reached"
 	case v.Pending != nil, v.Activity.State == runtime.ActivityWaiting:
 		return "the agent waits for an answer"
-	case v.Activity.State == runtime.ActivityLimited:
-		return "the agent's vendor serves nothing for now"
 	case !senses(v) && !delivers(v):
 		return "" // nothing can ever tell more
 	case !delivers(v) && (v.Activity.State == runtime.ActivityUnknown || v.Activity.State == ""):

@@ -44,6 +44,10 @@ const (
 	SessionDraining Kind = "session.draining"
 	SessionDrained  Kind = "session.drained"
 	SessionLimited  Kind = "session.limited"
+	// SessionObstacle and SessionObstacleOver are the beginning and the end of what keeps an
+	// agent from making progress.
+	SessionObstacle     Kind = "session.obstacle"
+	SessionObstacleOver Kind = "session.obstacle_over"
 	// SessionResumeFailed says that an agent did not get into its conversation.
 	SessionResumeFailed Kind = "session.resume_failed"
 
@@ -142,6 +146,11 @@ func Kinds() []KindInfo {
 			{"conversation", "its id"}, {"rung", "how it was tried: resume or repair"}, {"failure", "in use, not found, wrong folder, expired, not offered or unclear"}, {"error", "the agent's last words"},
 		}},
 		{SessionLimited, "the vendor serves nothing for now; the session is left alone", []Datum{{"until", "when it does again, RFC 3339; absent: not known"}, {"source", "what told"}}},
+		{SessionObstacle, "something keeps the agent from making progress, or something else than before; repeated attempts are one event", []Datum{
+			{"obstacle", "retrying, no_network, login, limit or error"}, {"detail", "the agent CLI's own words"}, {"attempt", "which one it is when it is first seen"},
+			{"reset_at", "when a limit ends, RFC 3339; absent: not known"}, {"probe_at", "when the next prompt is tried, RFC 3339; absent: prompts are not held back"}, {"source", "what told"},
+		}},
+		{SessionObstacleOver, "nothing keeps the agent from making progress any more", []Datum{{"obstacle", "what did"}}},
 		{PoolCheckFailed, "the check of a pool fails; it keeps the number that it wanted", []Datum{{"pool", "its agent"}, {"error", "why"}}},
 		{EventsDropped, "events of a session or agent came faster than the time line takes them; all but the newest of each kind were left out", []Datum{
 			{"count", "how many were left out"}, {"kinds", "how many of each kind"}, {"since", "when the first of them came, RFC 3339"},

@@ -67,6 +67,9 @@ func (a *active) evidenceLocked(r *runtime.Reading) {
 	if ok && e.Activity == runtime.ActivityLimited && a.limited.After(r.At) {
 		e.Until = a.limited
 	}
+	if ok {
+		a.obstacleLocked(&e, r)
+	}
 	if a.lock.Held() && !a.lock.Leaves { // one that is handed over is to end between two turns
 		e, ok = past.Compacting(a.lock.Since, r.At), true
 	}

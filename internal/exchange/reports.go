@@ -72,6 +72,9 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	var late bool
 	before := a.life.Last().Event
 	a.life, late = a.life.Told(r, now)
+	if !late && r.Event == worker.Busy {
+		a.failure = failure{}
+	}
 	a.heard = now
 	if !late {
 		a.turnLocked(r.Event, before, now)
@@ -240,6 +243,8 @@ func (a *active) learn(events []worker.TelemetryEvent, compactions []briefing.Co
 			if ev.Until != nil {
 				a.limited = *ev.Until
 			}
+		case worker.Failure:
+			a.failure = failure{text: ev.Message, retry: ev.Retry, at: now}
 		default: // its usage counts, whatever it is
 		}
 		if u := ev.ContextUsage; u != nil && *u >= 0 && *u <= 1 {

@@ -23,7 +23,7 @@ func (d *differ) absent(a Action, s *Session, o *Observed) Action {
 	case oneShot && o.finished() && o.Order == OrderNone && !changedSince(s, o):
 		a.Desired = DesiredStopped
 		return a.with(VerbNone, client.StateStopped, "it has finished")
-	case o.Order != OrderRestart && !o.Limited.Since.IsZero() && d.limited(s, o).After(d.now):
+	case o.Order != OrderRestart && o.Obstacle.Kind == runtime.ObstacleLimit && d.limited(s, o).After(d.now):
 		return a.until(d.limited(s, o), client.StateStopped, limitReason(o))
 	case d.quarantine(o).After(d.now):
 		return d.quarantined(a, o)
@@ -128,7 +128,7 @@ const limitSpread = time.Minute
 
 // limited returns until when a limited session must not start.
 func (d *differ) limited(s *Session, o *Observed) time.Time {
-	over := o.Limited.Resumes()
+	over := o.Obstacle.ProbeAt
 	if !o.NextAt.Before(over) {
 		return o.NextAt // spread already, or no limit
 	}
@@ -136,12 +136,12 @@ func (d *differ) limited(s *Session, o *Observed) time.Time {
 }
 
 func limitReason(o *Observed) string {
-	reason := "limited, nobody knows until when"
-	if !o.Limited.Until.IsZero() {
-		reason = "limited until " + o.Limited.Until.Format(time.RFC3339)
+	reason := "limited, no reset time known"
+	if !o.Obstacle.ResetAt.IsZero() {
+		reason = "limited until " + o.Obstacle.ResetAt.Format(time.RFC3339)
 	}
-	if o.Limited.Detail != "" {
-		reason += ": " + o.Limited.Detail
+	if o.Obstacle.Detail != "" {
+		reason += ": " + o.Obstacle.Detail
 	}
 	return reason
 }

@@ -8,6 +8,7 @@ import (
 	"gascity/client"
 	"gascity/internal/agent"
 	"gascity/internal/session"
+	"gascity/runtime"
 )
 
 // pool is a pool as it is now.
@@ -129,7 +130,7 @@ func (d *differ) rank(o *Observed) int {
 		return rankRunning
 	case d.quarantine(o).After(d.now):
 		return rankOut
-	case o.Fault != "", o.Lost, !o.Limited.Since.IsZero(), o.NextAt.After(d.now):
+	case o.Fault != "", o.Lost, o.Obstacle.Kind == runtime.ObstacleLimit, o.NextAt.After(d.now):
 		return rankFailed
 	}
 	return rankFree

@@ -182,33 +182,36 @@ func TestADependencyThatSleepsIsWoken(t *testing.T) {
 func TestALimitIsNoFailure(t *testing.T) {
 	s := sessionOf("a")
 	o := gone(s)
-	o.Limited = session.Limit{Since: noon.Add(-time.Hour), Until: noon.Add(time.Hour), Detail: "5-hour limit"}
+	o.Obstacle = session.Obstacle{
+		Obstacle: runtime.Obstacle{Kind: runtime.ObstacleLimit, Detail: "5-hour limit", ResetAt: noon.Add(time.Hour)},
+		Since:    noon.Add(-time.Hour), ProbeAt: noon.Add(time.Hour),
+	}
 	o.Fault, o.Failures = "exited with code 1", []time.Time{noon, noon, noon}
 	policy := Policy{MaxRestarts: 3, RestartWindow: time.Hour}
 	a := one(t, s, o, policy)
 	if a.Verb != VerbWait || a.State != client.StateStopped || a.Reason != "limited until 2026-03-01T13:00:00Z: 5-hour limit" {
 		t.Errorf("while the limit lasts: %+v", a)
 	}
-	if late := a.After.Sub(o.Limited.Until); late < 0 || late > limitSpread {
+	if late := a.After.Sub(o.Obstacle.ProbeAt); late < 0 || late > limitSpread {
 		t.Errorf("it starts %v after the end of the limit, want within %v", late, limitSpread)
 	}
 	o.Order = OrderRestart
 	if a := one(t, s, o, Policy{}); a.Verb != VerbStart {
 		t.Errorf("a person knows better than the limit: %+v", a)
 	}
-	o.Order, o.NextAt = OrderNone, o.Limited.Until.Add(9*time.Second)
+	o.Order, o.NextAt = OrderNone, o.Obstacle.ProbeAt.Add(9*time.Second)
 	if a := one(t, s, o, policy); !a.After.Equal(o.NextAt) {
 		t.Errorf("the record has spread it already: %+v", a)
 	}
-	o.NextAt, o.Limited.Until = time.Time{}, noon.Add(-limitSpread)
+	o.NextAt, o.Obstacle.ProbeAt = time.Time{}, noon.Add(-limitSpread)
 	if a := one(t, s, o, Policy{}); a.Verb != VerbStart {
 		t.Errorf("after the limit: %+v", a)
 	}
-	o.Limited.Until, o.Limited.Since = time.Time{}, noon
-	if a := one(t, s, o, Policy{}); a.Verb != VerbWait || !strings.Contains(a.Reason, "nobody knows until when") || a.After.Before(noon.Add(session.LimitProbe)) {
+	o.Obstacle.ResetAt, o.Obstacle.ProbeAt = time.Time{}, noon.Add(session.LimitProbe)
+	if a := one(t, s, o, Policy{}); a.Verb != VerbWait || !strings.Contains(a.Reason, "no reset time known") || a.After.Before(noon.Add(session.LimitProbe)) {
 		t.Errorf("no end is known: %+v, want a probe after %v", a, session.LimitProbe)
 	}
-	o.Limited.Since = noon.Add(-session.LimitProbe - limitSpread)
+	o.Obstacle.ProbeAt = noon.Add(-limitSpread)
 	if a := one(t, s, o, Policy{}); a.Verb != VerbStart {
 		t.Errorf("when the probe is due: %+v", a)
 	}

@@ -47,10 +47,10 @@ type Observed struct {
 	Ended *runtime.End
 
 	// What somebody asked for, as the record keeps it.
-	Hold    session.Hold
-	Drain   session.Drain
-	Limited session.Limit
-	Renew   time.Time // since when a restart at the next turn boundary is asked for
+	Hold     session.Hold
+	Drain    session.Drain
+	Obstacle session.Obstacle
+	Renew    time.Time // since when a restart at the next turn boundary is asked for
 	// Wake says why a session that sleeps, or a member that its pool does not
 	// want, is to run: "it was asked for", "somebody attaches". Empty: nothing
 	// wakes it. Queued prompts need no Wake.

@@ -30,6 +30,10 @@ type Sight struct {
 	// over, and nobody wakes it for one. What is on its way already ends as it does.
 	Held     string
 	Attached int
+	// Obstacle says what keeps the agent from working on prompts, such as a login that is
+	// needed; empty: nothing does. One prompt is tried at ProbeAt.
+	Obstacle string
+	ProbeAt  time.Time
 
 	Activity runtime.Activity
 	Sure     bool      // the activity is more than a guess
@@ -253,6 +257,10 @@ func (d *decision) deliver(r *Receipt) Action {
 		d.why = s.Shut
 		return Action{Verb: VerbWait}
 	}
+	if probe := s.probe(); d.now.Before(probe) {
+		d.why = "the next prompt is tried at " + probe.Format(time.RFC3339) + ": " + s.Obstacle
+		return d.wait(probe)
+	}
 	if rest := later(r.rest(s), r.turn(s)); d.now.Before(rest) {
 		d.why = reasonTurn
 		return d.wait(rest)
@@ -278,6 +286,22 @@ func (d *decision) deliver(r *Receipt) Action {
 		return d.wait(from)
 	}
 	return Action{Verb: VerbDeliver, ID: r.ID, At: d.at}
+}
+
+// probeTold is how long the controller has to learn that a prompt was tried, and to set when
+// the next one is.
+const probeTold = time.Minute
+
+// probe returns until when prompts wait because of an obstacle; zero: they do not. After one
+// was tried the next waits for what the controller makes of it.
+func (s Sight) probe() time.Time {
+	switch {
+	case s.Obstacle == "":
+		return time.Time{}
+	case !s.TakenAt.Before(s.ProbeAt):
+		return s.TakenAt.Add(probeTold)
+	}
+	return s.ProbeAt
 }
 
 // fate is what the present incarnation means for a prompt that waits.

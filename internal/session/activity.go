@@ -25,6 +25,8 @@ type Activity struct {
 	Since      time.Time
 	Confidence Confidence
 	Detail     string
+	// Obstacle is what keeps the agent from making progress, see [Obstacle.Kind].
+	Obstacle Obstacle
 	// Doubted says that nobody could read for too long what the agent does: the
 	// state is unknown, and it may be in the midst of a turn.
 	Doubted bool

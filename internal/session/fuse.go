@@ -254,6 +254,7 @@ func (f *fusion) seenUntil(e *sensed, at time.Time) bool {
 func (f *fusion) conclude() Activity {
 	e := &f.senses.latest[f.choice]
 	a := Activity{State: e.Activity, Kind: e.Kind, Source: e.Source, Since: e.Since, Confidence: f.confidence, Detail: e.Detail}
+	a.Obstacle = f.obstacle(a.State)
 	switch a.State {
 	case runtime.ActivityLimited:
 		a.Until = e.Until

@@ -35,19 +35,3 @@ func (r *Record) enter(s State, at time.Time) {
 // Draining reports whether the present incarnation is to wind down. A drain that
 // was meant for another one means nothing.
 func (r *Record) Draining() bool { return r.Drain.Epoch != 0 && r.Drain.Epoch == r.Epoch }
-
-// LimitProbe is how long after its beginning a limit without a known end is
-// tried.
-const LimitProbe = 30 * time.Minute
-
-// Resumes is when a start is worth trying again, before anything is added that
-// spreads a fleet; zero if there is no limit.
-func (l Limit) Resumes() time.Time {
-	switch {
-	case l.Since.IsZero():
-		return time.Time{}
-	case l.Until.IsZero():
-		return l.Since.Add(LimitProbe)
-	}
-	return l.Until
-}

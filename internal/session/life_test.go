@@ -2,7 +2,6 @@ package session
 
 import (
 	"testing"
-	"time"
 )
 
 func TestADrainOfAnotherIncarnationMeansNothing(t *testing.T) {
@@ -10,21 +9,6 @@ func TestADrainOfAnotherIncarnationMeansNothing(t *testing.T) {
 		r := Record{Epoch: 3, Drain: Drain{Epoch: epoch, Then: HoldSleep}}
 		if got := r.Draining(); got != want {
 			t.Errorf("incarnation 3 drains for incarnation %d: %v", epoch, got)
-		}
-	}
-}
-
-func TestALimitIsTriedAgain(t *testing.T) {
-	for name, row := range map[string]struct {
-		limit   Limit
-		resumes time.Time
-	}{
-		"with a known end":      {Limit{Since: at(0), Until: at(600)}, at(600)},
-		"without: it is probed": {Limit{Since: at(0)}, at(0).Add(LimitProbe)},
-		"there is none":         {Limit{}, time.Time{}},
-	} {
-		if got := row.limit.Resumes(); !got.Equal(row.resumes) {
-			t.Errorf("%s: it is tried at %v, want %v", name, got, row.resumes)
 		}
 	}
 }

@@ -54,10 +54,12 @@ type Record struct {
 	Lost     bool        `json:"lost,omitempty"`     // the last incarnation vanished without a trace
 
 	// What somebody asked for, beyond the configuration.
-	Hold    Hold      `json:"hold,omitzero"`
-	Drain   Drain     `json:"drain,omitzero"`
-	Limited Limit     `json:"limited,omitzero"`
-	Renew   time.Time `json:"renew,omitzero"` // since when a restart at the next turn boundary is asked for; by the agent itself
+	Hold  Hold      `json:"hold,omitzero"`
+	Drain Drain     `json:"drain,omitzero"`
+	Renew time.Time `json:"renew,omitzero"` // since when a restart at the next turn boundary is asked for; by the agent itself
+
+	// Obstacle is what keeps the agent from making progress. A usage limit also delays starts.
+	Obstacle Obstacle `json:"obstacle,omitzero"`
 
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 }
@@ -99,14 +101,6 @@ type Drain struct {
 	Deadline time.Time `json:"deadline,omitzero"` // it is stopped then
 	Acked    time.Time `json:"acked,omitzero"`    // when the agent said that it has wound down
 	Then     HoldKind  `json:"then,omitempty"`    // the hold that follows its end
-}
-
-// Limit says that the vendor serves nothing for now: no start, no failure.
-type Limit struct {
-	Since  time.Time      `json:"since,omitzero"` // zero: there is no limit
-	Until  time.Time      `json:"until,omitzero"` // zero: not known, it is probed
-	Source runtime.Source `json:"source,omitempty"`
-	Detail string         `json:"detail,omitempty"`
 }
 
 // Ending is how an incarnation ended.
@@ -190,14 +184,14 @@ func (r *Record) SetBack(gap time.Duration) {
 
 // Inherit takes over what belongs to the agent and not to the place where former ran,
 // as far as the record has none of its own: what holds it, the number of its last
-// incarnation and its conversation, the vendor's limit. What holds it holds it at one
+// incarnation and its conversation, its obstacle. What holds it holds it at one
 // place: former is rid of that. Nothing of r runs. It reports whether r has changed.
 func (r *Record) Inherit(former *Record) (changed bool) {
 	if r.Hold.Kind == "" && former.Hold.Kind != "" {
 		r.Hold, former.Hold, changed = former.Hold, Hold{}, true
 	}
-	if r.Limited == (Limit{}) && former.Limited != (Limit{}) {
-		r.Limited, former.Limited, changed = former.Limited, Limit{}, true
+	if r.Obstacle == (Obstacle{}) && former.Obstacle != (Obstacle{}) {
+		r.Obstacle, former.Obstacle, changed = former.Obstacle, Obstacle{}, true
 	}
 	if r.Epoch < former.Epoch {
 		r.Epoch, r.Conversation, changed = former.Epoch, former.Conversation, true

@@ -33,7 +33,8 @@ type View struct {
 	Hold         Hold
 	Draining     bool
 	Activity     Activity
-	Attached     int // -1: the driver cannot tell
+	Obstacle     Obstacle // the kept one, see [Record.Obstacle]
+	Attached     int      // -1: the driver cannot tell
 	LastInput    time.Time
 
 	// Pending is what blocks the agent by the last reading, nil if nothing does;

@@ -71,7 +71,7 @@ func refuse(v console.View, rules console.Rules, answers bool, now time.Time) *r
 	if d := v.Dialog(rules); d != nil {
 		return refused(runtime.RefusedDialog, "%s: %s", d.Kind, d.Why)
 	}
-	if v.Program().State == "blocked" && !answers {
+	if v.Program().State == "blocked" && !answers && !v.NeedsLogin(rules) {
 		return refused(runtime.RefusedDialog, "the program says that it waits for an answer")
 	}
 	if v.Unready(rules) {

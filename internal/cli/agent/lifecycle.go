@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,7 +54,7 @@ func lives() []life {
 			"is being suspended", "is suspended", rests,
 		},
 		{
-			"resume", "End a suspension", "",
+			"resume", "Release an agent that is suspended or held back", resumeLong,
 			(*client.Client).Resume,
 			"is resumed", "runs", runsAgain,
 		},
@@ -63,6 +64,17 @@ func lives() []life {
 			"starts afresh", "is as new", forgiven,
 		},
 	}
+}
+
+const resumeLong = `Ends a suspension and a drain. If prompts wait because the model provider refuses the login or a usage
+limit is reached, the next prompt is tried at once, and the pauses between tries begin again.`
+
+// resumeCommand is "session resume" under a shorter name.
+func resumeCommand(a *app) *cobra.Command {
+	verbs := lives()
+	cmd := lifeCommand(a, verbs[slices.IndexFunc(verbs, func(l life) bool { return l.name == "resume" })])
+	cmd.Example = "  gc resume coder"
+	return cmd
 }
 
 // runsAgain waits until an agent runs. The first looks may still show what was

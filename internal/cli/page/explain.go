@@ -80,6 +80,9 @@ func (s Sheet) summary(e client.Explanation) *facts {
 	if !a.StalledSince.IsZero() {
 		f.add("stalled", fmt.Sprintf("no sign of progress in its turn since %s; the last one: %s\nfix: look with gc peek %s, then gc interrupt %s or gc restart %s", text.Ago(s.Now, a.StalledSince), text.FirstOf(text.OneLine(a.LastSign), "unknown"), a.Name, a.Name, a.Name), text.Red)
 	}
+	if a.Obstacle != nil {
+		f.add("no progress", s.obstacle(a.Name, a.Obstacle), text.Yellow)
+	}
 	f.add("reason", Reason(a.Reason), noteColor(a))
 	f.plain("wanted", a.Desired)
 	f.plain("controller", decision(e)+": "+text.FirstOf(Reason(e.Reason), "no reason was given"))

@@ -52,17 +52,22 @@ func oneRow(agents []client.Agent) []client.Agent {
 }
 
 // byUrgency returns the agents in the order in which a person should read them: those that
-// wait for a person, then those that do not run as they should, then the others. The order
+// wait for a person, then those that something keeps from making progress (a login first), then
+// those that do not run as they should, then the others. The order
 // of the configuration decides inside each group.
 func byUrgency(agents []client.Agent) []client.Agent {
 	urgency := func(a client.Agent) int {
 		switch {
 		case a.Pending > 0, a.Activity.State == string(runtime.ActivityWaiting) && a.State == client.StateRunning:
 			return 0
-		case a.Warning != "", StateColor(a.State) == text.Red:
+		case a.Obstacle != nil && a.Obstacle.Kind == client.ObstacleLogin:
 			return 1
+		case a.Obstacle != nil:
+			return 2
+		case a.Warning != "", StateColor(a.State) == text.Red:
+			return 3
 		}
-		return 2
+		return 4
 	}
 	sorted := slices.Clone(agents)
 	slices.SortStableFunc(sorted, func(a, b client.Agent) int { return cmp.Compare(urgency(a), urgency(b)) })
@@ -205,6 +210,9 @@ func (s Sheet) doing(a client.Activity) string {
 }
 
 func noteColor(agent client.Agent) text.Color {
+	if agent.Obstacle != nil {
+		return text.Yellow
+	}
 	if c := StateColor(agent.State); c == text.Red {
 		return text.Red
 	}
@@ -217,7 +225,11 @@ func (s Sheet) note(agent client.Agent) string {
 	if agent.Desired != agent.State && agent.Desired != client.StateRunning && agent.Desired != "" {
 		parts = append(parts, "wanted: "+agent.Desired)
 	}
-	parts = append(parts, Reason(agent.Reason))
+	if agent.Obstacle != nil { // it says more than the reason
+		parts = append(parts, s.obstacle(agent.Name, agent.Obstacle))
+	} else {
+		parts = append(parts, Reason(agent.Reason))
+	}
 	if agent.State != client.StateRunning && agent.Exit != "" && !strings.Contains(agent.Reason, agent.Exit) {
 		parts = append(parts, Reason(agent.Exit))
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gascity/client"
 )
@@ -74,5 +75,35 @@ func TestStatusShowsABlockedInputBoxFirst(t *testing.T) {
 	}
 	if !strings.Contains(out[len(before):], "input blocked") || strings.Contains(before, "a is") {
 		t.Errorf("the status is\n%s", out)
+	}
+}
+
+// TestStatusSaysWhyAnAgentMakesNoProgress: retries, no network, a login, a limit and the error
+// that ended a turn are in the row, right behind the agents that wait for a person.
+func TestStatusSaysWhyAnAgentMakesNoProgress(t *testing.T) {
+	running := func(name string, o *client.AgentObstacle) client.Agent {
+		return client.Agent{Name: name, State: client.StateRunning, Desired: client.StateRunning, Reason: "it runs as configured", Obstacle: o}
+	}
+	agents := []client.Agent{
+		running("fine", nil),
+		running("retries", &client.AgentObstacle{Kind: "retrying", Detail: "429 slow down", Attempt: 5, Of: 10, NextTry: noon.Add(6 * time.Second)}),
+		running("offline", &client.AgentObstacle{Kind: "no_network", Detail: "ECONNREFUSED", Attempt: 2}),
+		running("limited", &client.AgentObstacle{Kind: "limit", Detail: "5-hour limit", ProbeAt: noon.Add(time.Minute)}),
+		running("failed", &client.AgentObstacle{Kind: "error", Detail: "API Error: 500"}),
+		running("login", &client.AgentObstacle{Kind: "login", Detail: "Please run /login", ProbeAt: noon.Add(2 * time.Minute)}),
+		{Name: "asks", State: client.StateRunning, Pending: 1, Activity: client.Activity{State: "waiting"}},
+	}
+	out := (Sheet{Now: noon}).Status(client.Status{Agents: agents})
+	for _, want := range []string{
+		"retrying (attempt 5 of 10), next try in 6s: 429 slow down", "no network (attempt 2): ECONNREFUSED",
+		"usage limit reached, no reset time known: 5-hour limit; next prompt is tried in 1m, or at once after: gc resume limited",
+		"the last turn failed: API Error: 500", "login needed: Please run /login; next prompt is tried in 2m, or at once after: gc resume login",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the status does not say %q:\n%s", want, out)
+		}
+	}
+	if asks, login, fine := strings.Index(out, "\nasks "), strings.Index(out, "\nlogin "), strings.Index(out, "\nfine "); asks < 0 || login < asks || fine < login {
+		t.Errorf("the order is not: who asks, what is held back, the others:\n%s", out)
 	}
 }

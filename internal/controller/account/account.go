@@ -161,8 +161,8 @@ func (c *Case) facts(city *City) []client.Fact {
 	if rec.Drain.Epoch != 0 && rec.Drain.Epoch == rec.Epoch {
 		add("drain", "until "+Stamp(rec.Drain.Deadline), rec.Drain.Since)
 	}
-	if !rec.Limited.Since.IsZero() {
-		add("limit", "until "+cmp.Or(Stamp(rec.Limited.Until), "nobody knows when"), rec.Limited.Since)
+	if rec.Obstacle.Kind != "" {
+		add("obstacle", ObstacleText(&rec.Obstacle), rec.Obstacle.Since)
 	}
 	if !rec.Renew.IsZero() {
 		add("restart asked for", "at the end of the turn", rec.Renew)

@@ -25,6 +25,8 @@ type Gist struct {
 	attached                       int
 	pending                        string
 	conversation, movesTo          string
+	obstacle                       string
+	probe                          int64
 }
 
 // GistOf returns the gist of a view.
@@ -37,6 +39,10 @@ func GistOf(v *session.View) Gist {
 	}
 	if !v.Activity.Until.IsZero() {
 		g.until = v.Activity.Until.UnixNano()
+	}
+	g.obstacle = v.Obstacle.Kind + v.Obstacle.Detail
+	if !v.Obstacle.ProbeAt.IsZero() {
+		g.probe = v.Obstacle.ProbeAt.UnixNano()
 	}
 	return g
 }
@@ -89,6 +95,9 @@ func Agent(a *plan.Action, r *session.Record, seen *runtime.Observation, state s
 	if activity != nil {
 		out.PID, out.StartedAt = seen.PID, r.StartedAt
 		out.Instance, out.Activity = r.Instance, Activity(activity)
+	}
+	if activity != nil || r.Obstacle.Kind == runtime.ObstacleLimit { // else it is of an earlier run
+		out.Obstacle = Obstacle(&r.Obstacle)
 	}
 	if exit := cmp.Or(r.Exit, seen.Exit); exit != nil {
 		out.Exit = exit.String()

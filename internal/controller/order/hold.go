@@ -152,7 +152,8 @@ func (c *Case) withheld() error {
 	return fmt.Errorf("%w: %s is out of its budget (%s); raise the limit in city.toml, or: gc usage lift", client.ErrRefused, c.Record.Session, c.Record.Hold.Reason)
 }
 
-// Resume ends a suspension, and a drain.
+// Resume ends a suspension and a drain, and has the next prompt, or start, tried at once that
+// an obstacle holds back.
 func Resume(reason string) Order {
 	return func(c *Case) (Outcome, error) {
 		if err := c.configured(); err != nil {
@@ -165,8 +166,12 @@ func Resume(reason string) Order {
 			return Outcome{}, fmt.Errorf("%w: %s is suspended in city.toml", client.ErrRefused, c.Record.Session)
 		case c.Record.Hold.Kind == session.HoldBudget:
 			return Outcome{}, c.withheld()
+		case c.Record.Obstacle.Holds() && !c.Record.Obstacle.Released:
+			o := &c.Record.Obstacle
+			o.ProbeAt, o.Probes, o.Released = c.Now, 0, true
+			return kept("the next prompt is tried at once", Released(reason)), nil
 		}
-		return unchanged("it is not suspended")
+		return unchanged("nothing holds it back")
 	}
 }
 
@@ -177,7 +182,7 @@ func Reset(reason string) Order {
 		r := &c.Record
 		talk := &r.Conversation
 		open := talk.ID != "" && !talk.Closed
-		if !open && len(r.Failures) == 0 && r.Fault == "" && r.NextAt.IsZero() && r.Limited.Since.IsZero() {
+		if !open && len(r.Failures) == 0 && r.Fault == "" && r.NextAt.IsZero() && r.Obstacle.Kind == "" {
 			return unchanged("there is nothing to forget")
 		}
 		detail := fmt.Sprintf("%d failures are forgotten", len(r.Failures))
@@ -186,7 +191,7 @@ func Reset(reason string) Order {
 			detail += "; the next start begins a new conversation"
 		}
 		r.Forgive()
-		r.Limited = session.Limit{}
+		r.Obstacle = session.Obstacle{}
 		out := kept(detail, Told{event.SessionReset, "what went wrong with the session is forgotten", map[string]string{"reason": reason}})
 		out.Retry = true
 		return out, nil

@@ -70,8 +70,11 @@ func (c *Change) Apply(r *session.Record) {
 	if from.Renew != to.Renew {
 		r.Renew = to.Renew
 	}
-	if from.Limited != to.Limited {
-		r.Limited = to.Limited
+	if from.Obstacle.ProbeAt != to.Obstacle.ProbeAt && from.Obstacle.Kind == r.Obstacle.Kind {
+		r.Obstacle.Probes, r.Obstacle.ProbeAt, r.Obstacle.Released = to.Obstacle.Probes, to.Obstacle.ProbeAt, to.Obstacle.Released
+	}
+	if from.Obstacle.Kind != "" && to.Obstacle.Kind == "" {
+		r.Obstacle = session.Obstacle{}
 	}
 	if from.Conversation != to.Conversation && r.Conversation.ID == from.Conversation.ID {
 		r.Conversation.Closed, r.Conversation.Former = to.Conversation.Closed, to.Conversation.Former

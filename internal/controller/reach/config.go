@@ -56,10 +56,15 @@ const (
 // not be run; nil if it says nothing.
 func (a *Launch) explain(err error) error {
 	death, ok := errors.AsType[*runtime.StartupDeath](err)
-	if a.Missing == nil || !ok || death.Exit.Code != notFound && death.Exit.Code != notRunnable {
+	if a.Missing == nil || !ok || !NotRun(&death.Exit) {
 		return nil
 	}
 	return a.Missing
+}
+
+// NotRun reports whether a process exited because a shell could not run its program.
+func NotRun(exit *runtime.Exit) bool {
+	return exit != nil && exit.Signal == "" && (exit.Code == notFound || exit.Code == notRunnable)
 }
 
 func (a *Launch) notes() Notes {

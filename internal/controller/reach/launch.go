@@ -16,6 +16,9 @@ type Started struct {
 	Warning string // what the start left open
 	Look    Finding
 	Missing error // the program is not there, which explains Err; nil: that is not known
+	// Unseen says that the program was not found before a start without an error: if its
+	// process exits at once because there is none, this explains it. Nil: it was found.
+	Unseen error
 }
 
 // Start starts a session and looks at what became of it.
@@ -31,7 +34,7 @@ func (a *Attempt) Start(ctx context.Context, p runtime.Provider, l *Launch) (r S
 	}
 	r.NoteErr = l.notes().Write(p, name)
 	r.Warning = ReadNote(p, name, launch.MetaWarning)
-	r.Look = Look(ctx, p, name)
+	r.Look, r.Unseen = Look(ctx, p, name), l.Missing
 	return r
 }
 

@@ -1,0 +1,65 @@
+package agentcli
+
+import (
+	"regexp"
+	"slices"
+	"sync"
+
+	"gascity/runtime"
+)
+
+// Groups returns the named groups of the first match in s that are not empty; ok is false
+// without a match.
+func (p Pattern) Groups(s string) (groups map[string]string, ok bool) {
+	if p.re == nil {
+		return nil, false
+	}
+	found := p.re.FindStringSubmatch(s)
+	if found == nil {
+		return nil, false
+	}
+	groups = map[string]string{}
+	for i, name := range p.re.SubexpNames() {
+		if name != "" && found[i] != "" {
+			groups[name] = found[i]
+		}
+	}
+	return groups, true
+}
+
+// errorRule says what a failure is by its words.
+type errorRule struct {
+	kind  string
+	words *regexp.Regexp
+}
+
+// errorRules are in the order of what a person can do about it: the first that matches
+// decides. Statuses are those of HTTP.
+var errorRules = sync.OnceValue(func() []errorRule {
+	return []errorRule{
+		{runtime.ObstacleLimit, regexp.MustCompile(`(?i)\b(usage|session|weekly|daily|[0-9]+-hour) limit|\bquota (was |is |has been )?(exceeded|exhausted|reached)|exceeded your (current )?quota|insufficient_quota|credit balance is too low|out of credits|billing_error`)},
+		{runtime.ObstacleLogin, regexp.MustCompile(`(?i)authentication_(error|failed)|permission_error|oauth_org_not_allowed|\b(run|use) /login\b|not logged in|log in again|(^|status:? |error:? |code:? )(401|403)\b|unauthorized\b|\bforbidden\b|invalid (x-)?api[- ]key|token (has )?expired`)},
+		{runtime.ObstacleNoNetwork, regexp.MustCompile(`\b(ENOTFOUND|ECONNREFUSED|ECONNRESET|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|EPIPE)\b|(?i)connection (error|refused|reset|closed)|unable to connect|cannot connect to|fetch failed|network (error|is unreachable)|error sending request|socket connection was closed|no such host|failed to lookup address|you (are|appear to be) offline`)},
+	}
+})
+
+// ErrorKind returns the kind of obstacle that the words of a failure tell of:
+// [runtime.ObstacleLimit], [runtime.ObstacleLogin], [runtime.ObstacleNoNetwork], else
+// [runtime.ObstacleError].
+func ErrorKind(text string) string {
+	rules := errorRules()
+	i := slices.IndexFunc(rules, func(r errorRule) bool { return r.words.MatchString(text) })
+	if i < 0 {
+		return runtime.ObstacleError
+	}
+	return rules[i].kind
+}
+
+// RetryKind is [ErrorKind] for a request that is repeated: what is not the network's fault is
+// [runtime.ObstacleRetrying].
+func RetryKind(text string) string {
+	if ErrorKind(text) == runtime.ObstacleNoNetwork {
+		return runtime.ObstacleNoNetwork
+	}
+	return runtime.ObstacleRetrying
+}

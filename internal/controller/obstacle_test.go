@@ -1,0 +1,136 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/controller/reach"
+	"gascity/internal/plan"
+	"gascity/runtime"
+)
+
+// faces has agent a show an activity with an obstacle.
+func (w *town) faces(a runtime.Activity, o runtime.Obstacle) {
+	w.fake.says("gc-town-a", a, func(r *runtime.Reading) { r.Evidence[0].Obstacle = o })
+	w.after(time.Second)
+}
+
+func (w *town) obstacle() client.AgentObstacle {
+	w.t.Helper()
+	if o := w.agent("a").Obstacle; o != nil {
+		return *o
+	}
+	return client.AgentObstacle{}
+}
+
+// TestALoginIsProbedWithGrowingPauses: an agent whose model provider refuses the login gets its
+// next prompt after one minute; each prompt that was tried makes the pause longer, also for a
+// later controller; a person releases it at once, and a turn that works ends it.
+func TestALoginIsProbedWithGrowingPauses(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.begin()
+		refused := runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: "Please run /login"}
+		try := func(want time.Duration) {
+			t.Helper()
+			w.after(time.Until(w.obstacle().ProbeAt) + time.Second)
+			w.faces(runtime.ActivityBusy, runtime.Obstacle{})
+			w.c.Probed("a")
+			w.after(time.Millisecond)
+			w.faces(runtime.ActivityIdle, refused)
+			if got := time.Until(w.obstacle().ProbeAt).Round(10 * time.Second); got != want {
+				t.Errorf("the next prompt is tried in %v, want %v: %+v", got, want, w.obstacle())
+			}
+		}
+		w.faces(runtime.ActivityIdle, refused)
+		if got := w.obstacle(); got.Kind != client.ObstacleLogin || got.Detail != refused.Detail || time.Until(got.ProbeAt).Round(10*time.Second) != time.Minute {
+			t.Errorf("the agent shows %+v, want a login and a prompt in a minute", got)
+		}
+		try(2 * time.Minute)
+		try(5 * time.Minute)
+		w.end()
+		w.begin()
+		w.after(time.Second)
+		try(10 * time.Minute)
+		if _, err := w.c.Resume(t.Context(), "a", client.LifecycleRequest{}); err != nil || w.obstacle().ProbeAt.After(time.Now()) {
+			t.Errorf("after gc resume it is %+v, %v", w.obstacle(), err)
+		}
+		if done, err := w.c.Resume(t.Context(), "a", client.LifecycleRequest{}); err != nil || done.Changed {
+			t.Errorf("a second resume says %+v, %v", done, err)
+		}
+		try(2 * time.Minute)
+		w.faces(runtime.ActivityIdle, runtime.Obstacle{})
+		if w.obstacle().Kind == "" {
+			t.Error("one look without the error ended it: right after a prompt none is drawn")
+		}
+		w.after(5 * time.Second)
+		if got := w.obstacle(); got.Kind != "" {
+			t.Errorf("it works again, and shows %+v", got)
+		}
+	})
+}
+
+// TestARetryIsOneEvent: each attempt is shown, and only the beginning and the end are events.
+func TestARetryIsOneEvent(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.begin()
+		writes := 0
+		for i := range 10 {
+			w.faces(runtime.ActivityBusy, runtime.Obstacle{Kind: runtime.ObstacleRetrying, Detail: "429 slow down", Attempt: i + 1, Of: 10, NextTry: time.Now().Add(5 * time.Second)})
+			if got := w.obstacle(); got.Attempt != i+1 || got.Of != 10 {
+				t.Errorf("attempt %d is shown as %+v", i+1, got)
+			}
+			if i == 0 {
+				writes = w.records.count()
+			}
+		}
+		if got := w.records.count(); got != writes {
+			t.Errorf("9 attempts more were %d writes", got-writes)
+		}
+		w.faces(runtime.ActivityIdle, runtime.Obstacle{Kind: runtime.ObstacleError, Detail: "429 slow down"})
+		if got := w.obstacle(); got.Kind != client.ObstacleError {
+			t.Errorf("the turn failed, and it shows %+v", got)
+		}
+		w.faces(runtime.ActivityBusy, runtime.Obstacle{})
+		if got := w.obstacle(); got.Kind != "" {
+			t.Errorf("the next turn goes on, and it shows %+v", got)
+		}
+		var kinds []string
+		for _, kind := range w.kinds("gc-town-a") {
+			if kind == "session.obstacle" || kind == "session.obstacle_over" {
+				kinds = append(kinds, kind)
+			}
+		}
+		if want := []string{"session.obstacle", "session.obstacle", "session.obstacle_over"}; !slices.Equal(kinds, want) {
+			t.Errorf("the events are %v, want %v", kinds, want)
+		}
+	})
+}
+
+// TestAMissingProgramIsNamedWithoutAHint: an agent without any hint of readiness counts as
+// started at once; that its program is not there is the reason all the same.
+func TestAMissingProgramIsNamedWithoutAHint(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		missing := errors.New(`cannot start "a": command "claude" not found in PATH of the controller`)
+		w.change = func(o *Options) {
+			o.FindProgram = reach.FindProgram(func(_ context.Context, _ *plan.Session) (string, error) { return "", missing })
+		}
+		w.begin()
+		w.fake.end("gc-town-a", 127)
+		w.after(200 * time.Millisecond)
+		if a := w.agent("a"); a.Reason != missing.Error() {
+			t.Errorf("the reason is %q, want %q", a.Reason, missing)
+		}
+		w.after(10 * time.Second)
+		w.fake.end("gc-town-a", 1)
+		w.after(200 * time.Millisecond)
+		if a := w.agent("a"); a.Reason == missing.Error() {
+			t.Errorf("an end of another kind is explained by %q", a.Reason)
+		}
+	})
+}
