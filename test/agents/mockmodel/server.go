@@ -79,7 +79,7 @@ func (s *Server) URL(caller string) string {
 type Fault struct {
 	Caller     string `json:"caller"`      // empty: whoever asks next
 	Count      int    `json:"count"`       // so many requests; negative: for ever
-	Status     int    `json:"status"`      // 429, 500, 529 ...
+	Status     int    `json:"status"`      // 429, 500, 529 ...; 0: the connection is closed without an answer
 	RetryAfter string `json:"retry_after"` // the header's value; empty: none
 	Header     map[string]string
 	Message    string `json:"message"`
@@ -190,6 +190,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, request *Request
 
 // send answers with the fault in the words of the dialect.
 func (f Fault) send(w http.ResponseWriter, d Dialect) int {
+	if f.Status == 0 {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_ = conn.Close() // that is the fault
+		}
+		return 0
+	}
 	if f.RetryAfter != "" {
 		w.Header().Set("Retry-After", f.RetryAfter)
 	}
