@@ -97,7 +97,7 @@ func (c *city) waitsUnknown(t *testing.T, agent string) {
 		t.Errorf("%s: %v", agent, err)
 		return
 	}
-	a := c.limited(ctx, t, agent, "nobody knows until when")
+	a := c.limited(ctx, t, agent, "no reset time known")
 	if wait := time.Until(a.NextAt); wait < 20*time.Minute {
 		t.Errorf("%s is tried again in %v, want a probe in half an hour", agent, wait)
 	}
