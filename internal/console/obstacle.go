@@ -59,8 +59,8 @@ func (v View) retrying(s agentcli.Screen, c Composer) (o runtime.Obstacle) {
 	return o
 }
 
-// last returns the rows right above the input line that are not blank, the lowest first, and
-// no further than the prompt of the last turn. What is further up was overcome.
+// last returns the rows of the last paragraph above the input line, the lowest first. What is
+// further up was overcome: an attempt of the same turn may have succeeded.
 func (v View) last(s agentcli.Screen, c Composer) (rows []string) {
 	bottom := len(v.rows)
 	if c.Found {
@@ -68,7 +68,11 @@ func (v View) last(s agentcli.Screen, c Composer) (rows []string) {
 	}
 	for _, row := range slices.Backward(v.rows[:bottom]) {
 		row = strings.TrimSpace(row)
-		if rule, _ := ruleRow(row); row == "" || rule {
+		rule, _ := ruleRow(row)
+		if (row == "" || rule) && len(rows) > 0 {
+			break
+		}
+		if row == "" || rule {
 			continue
 		}
 		rows = append(rows, row)

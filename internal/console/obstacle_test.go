@@ -48,6 +48,9 @@ func TestObstaclesOnScreens(t *testing.T) {
 			"pi", "", []string{"Prompt", " Error: Connection error.", "── ⠧ Retrying (1/3) in 1s... (escape to cancel) " + rule, "", rule, " ~/work"},
 			runtime.Obstacle{Kind: runtime.ObstacleNoNetwork, Detail: "Connection error.", Attempt: 1, Of: 3, NextTry: at.Add(time.Second)},
 		},
+		"pi answered at a later attempt": {
+			"pi", "", []string{"Prompt", "", " Error: 529: Overloaded", "", " This is answer 3.", "", rule, "", rule, " ~/work"}, runtime.Obstacle{},
+		},
 		"opencode retries": {
 			"opencode", "", []string{"Ask anything", "", "⬝⬝■■■■■■ Provider is overloaded [retrying in 7s attempt #3]      esc interrupt"},
 			runtime.Obstacle{Kind: runtime.ObstacleRetrying, Detail: "Provider is overloaded", Attempt: 3, NextTry: at.Add(7 * time.Second)},
