@@ -42,17 +42,18 @@ func (p *Printer) Write(text []byte) (int, error) {
 	if whole == 0 && len(text) > 0 {
 		return len(text), nil
 	}
-	if _, err := io.WriteString(p.Out, Printable(string(all[:whole]), p.Colors)); err != nil {
+	printable := Block
+	if p.Colors {
+		printable = Colored
+	}
+	if _, err := io.WriteString(p.Out, printable(string(all[:whole]))); err != nil {
 		return 0, err
 	}
 	return len(text), nil
 }
 
-// Printable returns text as [Block] does; colors of this program stay if they are asked for.
-func Printable(text string, colors bool) string {
-	if !colors {
-		return Block(text)
-	}
+// Colored returns text as [Block] does, but colors of this program stay.
+func Colored(text string) string {
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(text, colorStart)

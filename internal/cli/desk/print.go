@@ -87,7 +87,11 @@ func (d *Desk) Progress(line string) {
 func (d *Desk) Picture(picture string) error {
 	out := d.Stdout
 	if d.IsTerminal(d.Stdout) {
-		picture = text.Fit(text.Printable(picture, d.On), d.Rows(), d.Columns())
+		printable := text.Block
+		if d.On {
+			printable = text.Colored
+		}
+		picture = text.Fit(printable(picture), d.Rows(), d.Columns())
 		picture = "\x1b[H" + strings.ReplaceAll(picture, "\n", "\x1b[K\n") + "\x1b[J"
 		out = Raw(out)
 	} else {
