@@ -197,7 +197,7 @@ func TestNoCommandLetsControlSequencesThrough(t *testing.T) {
 		"usage": nil, "usage budgets": nil, "usage lift": {"worker"}, "usage prices": nil, "copy": {"worker:x", "out"}, "drain ack": {"worker"}, "drain check": {"worker"}, "explain": {"worker"},
 		"interrupt": {"worker"}, "keys": {"worker", "Enter"}, "logs": {"worker"}, "nudge": {"worker", "hello", "--no-wait"}, "peek": {"worker"}, "prime": {"worker"}, "queue": nil, "queue cancel": {"p-1"},
 		"queue edit": {"p-1", "x"}, "queue list": nil, "queue retry": {"p-1"}, "receipt": {"p-1"}, "session drain": {"worker"}, "session kill": {"worker"}, "session list": {"--all"}, "session request-restart": {"worker"},
-		"session reset": {"worker"}, "session resume": {"worker"}, "session show": {"worker"}, "session sleep": {"worker"}, "session suspend": {"worker"}, "session wake": {"worker"}, "wait": {"worker", "--for", "idle", "--timeout", "1s"},
+		"resume": {"worker"}, "session reset": {"worker"}, "session resume": {"worker"}, "session show": {"worker"}, "session sleep": {"worker"}, "session suspend": {"worker"}, "session wake": {"worker"}, "wait": {"worker", "--for", "idle", "--timeout", "1s"},
 		"wait cancel": {"w-1"}, "wait list": nil, "config check": nil, "config schema": nil, "config show": nil, "guard check": {"git push -f"}, "guard list": nil, "guard replay": nil, "guard test": nil, "hook list": nil,
 		"agent-cli list": nil, "completion": {"bash"}, "doctor": nil, "provider check": nil, "provider list": nil, "version": nil, "worker openapi": nil, "start": nil, "attach": {"worker"}, "stop": nil, "controller stop": nil,
 	}

@@ -15,8 +15,10 @@ import (
 // be a command, nothing changes.
 func TestLiteralTextIsNeverTyped(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		why, forGood := "", false
-		r.edit("a", func(a *agent) { a.byTyping = func() (string, bool) { return why, forGood } })
+		typed := func(why string, forGood bool) {
+			r.edit("a", func(a *agent) { a.byTyping = func() (string, bool) { return why, forGood } })
+		}
+		typed("", false)
 		send := func(text string, literal bool) string {
 			t.Helper()
 			got, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: text, Literal: literal})
@@ -30,15 +32,17 @@ func TestLiteralTextIsNeverTyped(t *testing.T) {
 			return got.ID
 		}
 		r.want(send("/status of the build", true), client.ReceiptConsumed)
-		why = "the channel is not connected"
+		why := "the channel is not connected"
+		typed(why, false)
 		waits := send(" ! echo", true)
 		if got := r.want(waits, client.ReceiptQueued); !strings.Contains(got.Reason, why) {
 			t.Errorf("it waits because of %q", got.Reason)
 		}
-		why = ""
+		typed("", false)
 		r.pass(time.Minute)
 		r.want(waits, client.ReceiptConsumed)
-		why, forGood = "its agent CLI has no native channel", true
+		why = "its agent CLI has no native channel"
+		typed(why, true)
 		dead := send("#note", true)
 		if got := r.want(dead, client.ReceiptDead); !strings.Contains(got.Reason, why) || !strings.Contains(got.Reason, "command") {
 			t.Errorf("it is refused because of %q", got.Reason)
