@@ -83,6 +83,13 @@ func (l *loop) keepObstacle(e *entry, next session.Obstacle) {
 	if next == was {
 		return
 	}
+	if next.Kind == runtime.ObstacleRetrying || next.Kind == runtime.ObstacleNoNetwork {
+		at := now
+		if next.NextTry.After(now) {
+			at = next.NextTry // until then nothing happens
+		}
+		e.sensing.stall.progress("a request that is tried again", at)
+	}
 	e.rec.Obstacle = next
 	if same && !next.Holds() {
 		l.edge(e) // an attempt more: shown, and not worth a write

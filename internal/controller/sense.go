@@ -244,14 +244,17 @@ func (l *loop) conclude(e *entry) {
 		e.touch()
 		l.edge(e)
 	}
+	other := s.activity.State != before.State
+	if other {
+		s.unknownAt = now
+		s.stall.progress("it became "+string(s.activity.State), now)
+	}
 	l.obstacle(e)
-	if s.activity.State == before.State && s.activity.Kind == before.Kind && s.activity.Until.Equal(before.Until) {
+	if !other && s.activity.Kind == before.Kind && s.activity.Until.Equal(before.Until) {
 		return
 	}
 	l.edge(e)
-	if s.activity.State != before.State {
-		s.unknownAt = now
-		s.stall.progress("it became "+string(s.activity.State), now)
+	if other {
 		l.announce(e)
 	}
 }

@@ -93,6 +93,20 @@ func TestWhatTakesLongIsNoStall(t *testing.T) {
 				r.Pending = &runtime.PendingInteraction{RequestID: "q", Kind: runtime.WaitPermission, Prompt: "May I?"}
 			})
 		},
+		"attempts": func(w *town) {
+			for i := range 13 {
+				w.shows(runtime.Progress{}, func(r *runtime.Reading) {
+					r.Evidence[0].Obstacle = runtime.Obstacle{Kind: runtime.ObstacleRetrying, Detail: "429 slow down", Attempt: i + 1, Of: 20}
+				})
+				w.after(15 * time.Minute)
+			}
+			w.fake.says("gc-town-a", runtime.ActivityIdle)
+		},
+		"a late attempt": func(w *town) {
+			w.shows(runtime.Progress{}, func(r *runtime.Reading) {
+				r.Evidence[0].Obstacle = runtime.Obstacle{Kind: runtime.ObstacleNoNetwork, NextTry: time.Now().Add(3 * time.Hour)}
+			})
+		},
 		"a limit":    func(w *town) { w.fake.says("gc-town-a", runtime.ActivityLimited) },
 		"idle":       func(w *town) { w.fake.says("gc-town-a", runtime.ActivityIdle) },
 		"unknown":    func(w *town) { w.fake.says("gc-town-a", "") },
