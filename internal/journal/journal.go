@@ -186,10 +186,14 @@ const Mark = "=.="
 const backspace = 0x7f
 
 // removal returns the keys that take the text out of the line. What may hide somebody's text
-// before it gets a backspace for each character and nothing else.
+// before it gets a backspace for each character and nothing else. A box that hides the text as
+// well may have made one piece of it, which one backspace removes: there only marks are removed.
 func (e *Entry) removal() []byte {
 	if !e.Behind {
 		return e.undo
+	}
+	if e.Hidden {
+		return e.unmark()
 	}
 	return append(e.unmark(), bytes.Repeat([]byte{backspace}, utf8.RuneCount(e.Text))...)
 }
