@@ -13,11 +13,15 @@ import (
 func hintsOf(s *plan.Session) string { return fmt.Sprintf("%q", s.Config.Hints()) }
 
 // setHints gives sessions that run the hints of the configuration in force, where they were
-// started with others or nobody knows with which. It disturbs no agent.
+// started with others or nobody knows with which. It disturbs no agent. Hints that come with a
+// change which needs another start belong to the next program.
 func (l *loop) setHints() {
 	for key, e := range l.entries {
 		s := l.desired[key]
 		if s == nil || !e.known || !e.running() || e.job != nil || e.stale || e.place.provider == nil || e.hints == hintsOf(s) {
+			continue
+		}
+		if !runtime.FingerprintCurrent(e.rec.Stored.Core) || e.rec.Stored.Core != s.Core {
 			continue
 		}
 		p, name, token, hints, wanted := e.place.provider, e.rec.Session, e.rec.Token, s.Config.Hints(), hintsOf(s)

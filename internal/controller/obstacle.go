@@ -36,7 +36,11 @@ func (l *loop) obstacle(e *entry) {
 	a, was := &e.sensing.activity, &e.rec.Obstacle
 	switch {
 	case a.Obstacle.Kind != "":
-		l.keepObstacle(e, a.Obstacle)
+		next := a.Obstacle
+		if was.Same(&next) && next.Detail == was.Detail && next.Source == runtime.SourceScreen && was.Source == next.Source && !was.ResetAt.IsZero() {
+			next.ResetAt = was.ResetAt // "resets 3pm", read again after 3pm, is not tomorrow
+		}
+		l.keepObstacle(e, next)
 	case was.Kind == "" || a.State == runtime.ActivityUnknown:
 	case !was.Holds():
 		l.endObstacle(e)

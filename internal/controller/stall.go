@@ -38,6 +38,7 @@ func (s *stall) progress(sign string, now time.Time) { s.At, s.Sign = now.Round(
 // that a sign is new if its time differs from that of the last one.
 func (l *loop) progressed(e *entry, p runtime.Progress) {
 	s := &e.sensing.stall
+	s.Reported = s.Reported || p != (runtime.Progress{})
 	if s.At.IsZero() || !p.At.Equal(s.told.At) || p.Tool != s.told.Tool {
 		s.progress(p.Sign, l.now())
 	}

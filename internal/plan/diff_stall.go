@@ -45,5 +45,5 @@ func (d *differ) stall(a Action, s *Session, o *Observed) Action {
 // progressing reports whether the agent is not known to be in a turn without progress.
 func (o *Observed) progressing() bool {
 	return o.Activity.State != runtime.ActivityBusy || o.Pending || o.draining() || o.Ended != nil ||
-		o.Progress.Tool != "" || o.Progress.At.IsZero()
+		o.Progress.Tool != "" || o.Progress.At.IsZero() || !o.Progress.Reported && o.Seen.LastActivity.IsZero()
 }

@@ -84,6 +84,8 @@ type Progress struct {
 	Sign   string    // that sign, for people
 	Tool   string    // the tool that runs, by the agent's report; empty: none is known to
 	Screen bool      // output alone is no sign: what is printed is compared
+	// Reported: a reading has told of progress. Without it, only what is seen of activity counts.
+	Reported bool
 	// Interrupted is when the turn was last interrupted because of a stall.
 	Interrupted time.Time
 }

@@ -55,9 +55,9 @@ func (o *Obstacle) Schedule(now time.Time) {
 }
 
 // Same reports whether another reading is about the same obstacle. Attempts and times of a
-// program that repeats its request change with each attempt.
+// program that repeats its request change with each attempt, and a refusal may name the request.
 func (o *Obstacle) Same(other *Obstacle) bool {
-	return o.Kind == other.Kind && (o.Detail == other.Detail || o.Kind == runtime.ObstacleRetrying || o.Kind == runtime.ObstacleNoNetwork || other.Detail == "")
+	return o.Kind == other.Kind && (o.Holds() || o.Detail == other.Detail || o.Kind == runtime.ObstacleRetrying || o.Kind == runtime.ObstacleNoNetwork || other.Detail == "")
 }
 
 // UnmarshalJSON reads a record, also one of before there were obstacles, which has a limit.

@@ -60,6 +60,7 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	seen.overlook(&reading, rules)
 	life := life(token, answered)
 	p.memory.Recall(name, life, reading.Evidence)
+	reading.Progress = p.memory.Progress(name, life, seen.pointed(rules.ReadyPrefix), rules, now)
 	if reading.Pending != nil {
 		reading.Pending.RequestID = console.Bind(life, reading.Pending.RequestID)
 	}
