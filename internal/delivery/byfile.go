@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,9 @@ func (noFiles) Keep(map[string]bool) error                         { return nil 
 // returned, with the reason, if the agent cannot be given a file.
 func (o *owner) byFile(ctx context.Context, r *prompt.Receipt, v session.View, d runtime.Delivery, refused runtime.Outcome) (runtime.Outcome, error) {
 	path, err := o.writeText(v, r)
+	if failed := new(fs.PathError); errors.As(err, &failed) {
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Unsent: true, Detail: err.Error()}, nil
+	}
 	if err != nil {
 		refused.Detail = strings.TrimSuffix(refused.Detail+"; it was not given to the agent in a file: "+err.Error(), ": ")
 		return refused, nil //nolint:nilerr // the outcome says it
@@ -51,6 +55,9 @@ func (o *owner) byFile(ctx context.Context, r *prompt.Receipt, v session.View, d
 		return r.Note(o.opts.Now(), "given by file, because the input box would change the text: "+refused.Detail), nil
 	})
 	if err != nil {
+		if err := o.opts.Texts.Remove(v.Session, r.ID); err != nil {
+			o.opts.Logger.Warn("the file with the text of a prompt cannot be removed", "receipt", r.ID, "error", err)
+		}
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Unsent: true, Detail: "that it goes by file could not be saved: " + err.Error()}, nil
 	}
 	line := prompt.FileLine(path)
@@ -145,7 +152,7 @@ func (o *owner) removeFiles(now time.Time) (next time.Time) {
 	}
 	v, err := o.opts.City.View(o.box.session)
 	if err != nil {
-		v = session.View{} // it runs no more
+		v = session.View{Unknown: err.Error()} // perhaps a controller that has just begun
 	}
 	for id, f := range files {
 		ok, again := f.removable(v, now)

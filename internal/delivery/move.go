@@ -22,7 +22,16 @@ func (o *owner) moveWaiting(ctx context.Context, session, agent string) error {
 	for _, r := range waiting {
 		moved, now := *r, o.opts.Now()
 		from := moved.Agent
-		moved.Session, moved.Agent, moved.Instance, moved.UpdatedAt = session, agent, "", now
+		moved.Session, moved.Agent, moved.UpdatedAt = session, agent, now
+		if moved.Conversation == "" {
+			moved.Instance = "" // else it waits to see that the conversation goes on
+		}
+		if moved.ByFile != "" {
+			if err := o.opts.Texts.Remove(b.session, r.ID); err != nil {
+				o.opts.Logger.Warn("the file with the text of a prompt cannot be removed", "receipt", r.ID, "error", err)
+			}
+			moved.ByFile = ""
+		}
 		moved.Reason = "its agent was renamed"
 		if from != agent {
 			moved.Reason += " from " + from
@@ -36,6 +45,7 @@ func (o *owner) moveWaiting(ctx context.Context, session, agent string) error {
 		}
 		o.mu.Lock()
 		o.dropLocked(b, r.ID)
+		delete(b.files, r.ID)
 		if err == nil {
 			o.putLocked(o.boxLocked(session, agent), moved)
 		}

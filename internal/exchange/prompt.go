@@ -202,7 +202,7 @@ func outcomeOf(l *run.Letter) runtime.Outcome {
 	case worker.Consumed:
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: prompt.WithWorked(""), Detail: l.Detail}
 	case worker.Refused:
-		return refused(runtime.RefusedWithdrawn, l.Detail)
+		return neverSent(l.Detail) // the agent provably did not get it
 	case worker.Received, worker.Failed:
 	}
 	return unconfirmed("", l.Detail)

@@ -37,14 +37,17 @@ type Delivery struct {
 	Instance  string                 `json:"instance,omitempty"`
 	Content   []runtime.ContentBlock `json:"content"`
 	ConfirmMs int64                  `json:"confirm_ms,omitempty"`
+	// AllowChanges and Literal are those of [runtime.Delivery].
+	AllowChanges bool `json:"allow_changes,omitempty"`
+	Literal      bool `json:"literal,omitempty"`
 }
 
 // NewDelivery returns the document for a delivery.
 func NewDelivery(d runtime.Delivery) Delivery {
-	return Delivery{ID: d.ID, Instance: d.Instance, Content: d.Content, ConfirmMs: d.Confirm.Milliseconds()}
+	return Delivery{ID: d.ID, Instance: d.Instance, Content: d.Content, ConfirmMs: d.Confirm.Milliseconds(), AllowChanges: d.AllowChanges, Literal: d.Literal}
 }
 
 // Delivery is the delivery that the document describes.
 func (d Delivery) Delivery() runtime.Delivery {
-	return runtime.Delivery{ID: d.ID, Instance: d.Instance, Content: d.Content, Confirm: time.Duration(d.ConfirmMs) * time.Millisecond}
+	return runtime.Delivery{ID: d.ID, Instance: d.Instance, Content: d.Content, Confirm: time.Duration(d.ConfirmMs) * time.Millisecond, AllowChanges: d.AllowChanges, Literal: d.Literal}
 }

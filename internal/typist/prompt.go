@@ -89,10 +89,10 @@ func (to target) deliver(ctx context.Context, p Prompt, rules console.Rules) (ru
 		return *refused(runtime.RefusedContent, "the program would run it as a shell command: it begins with %q", rules.Screen.Shell), nil
 	case odd != nil:
 		return *odd, nil
-	case !p.AllowChanges && len(textchange.Harmful(changes)) > 0:
-		return *refused(runtime.RefusedChanged, "%s", strings.Join(textchange.Texts(textchange.Harmful(changes)), "; ")), nil
 	case no != nil:
 		return *no, nil
+	case !p.AllowChanges && len(textchange.Harmful(changes)) > 0:
+		return *refused(runtime.RefusedChanged, "%s", strings.Join(textchange.Texts(textchange.Harmful(changes)), "; ")), nil
 	}
 	d := &delivery{Watch: w, to: to, rules: rules, text: line, confirm: cmp.Or(p.Confirm, DefaultConfirm)}
 	out, err := d.run(ctx, paste)
