@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -84,11 +85,11 @@ func (c questionCity) withLogin(v session.View) session.View {
 	}
 	v.Asks = &runtime.PendingInteraction{
 		RequestID: runtime.ObstacleLogin + "/" + v.Instance + "/" + strconv.FormatInt(o.Since.Unix(), 10), Kind: runtime.WaitLogin,
-		Prompt:  v.Agent + " needs a login: " + o.Detail + ". Prompts wait.",
+		Prompt:  cmp.Or(o.Detail, v.Agent+" needs a login."), // the agent's own words, which may end in an address
 		Options: []string{"try the next prompt now"},
 		Metadata: map[string]string{
 			runtime.MetaSource: string(o.Source),
-			runtime.MetaWhy:    "log in first, with: gc attach " + v.Agent + "; without an answer one prompt is tried from time to time",
+			runtime.MetaWhy:    "prompts wait until it is logged in: gc attach " + v.Agent + "; without an answer one prompt is tried from time to time",
 		},
 	}
 	return v

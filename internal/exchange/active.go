@@ -46,6 +46,7 @@ type active struct {
 	compaction string     // name of the last compact message
 	limited    time.Time  // the end of the vendor's limit that was told last
 	failure    failure    // the last one that the worker reported, of the turn that it is in or was in last
+	drawn      drawn      // the question on the screen
 	settling   time.Time  // until then the place may still show a question that was answered
 	denied     run.Recent // the vendor's names of calls that were denied
 	ran        run.Recent // the vendor's names of calls that ran while their question was open

@@ -28,13 +28,47 @@ func (a *active) twinsLocked(r *runtime.Reading) {
 		}
 	}
 	a.asked = slices.DeleteFunc(slices.Clone(a.asked), func(q *question) bool { return q.over })
-	if a.settlesLocked(r.Pending) {
-		r.Pending = nil
-		r.Evidence = slices.DeleteFunc(slices.Clone(r.Evidence), func(e runtime.Evidence) bool { return e.Activity == runtime.ActivityWaiting })
-		if r.Again.IsZero() || r.Again.After(a.settling) {
-			r.Again = a.settling
+	until := a.settling
+	if !a.settlesLocked(r.Pending) {
+		if until = a.hookDueLocked(r.Pending); until.IsZero() {
+			return
 		}
 	}
+	r.Pending = nil
+	r.Evidence = slices.DeleteFunc(slices.Clone(r.Evidence), func(e runtime.Evidence) bool { return e.Activity == runtime.ActivityWaiting })
+	if r.Again.IsZero() || r.Again.After(until) {
+		r.Again = until
+	}
+}
+
+// hookDue is how long after a question is on the screen the agent CLI's hook may ask the same.
+const hookDue = time.Second
+
+// hookDueLocked reports until when the hook of an agent that reports may still ask what its
+// screen asks: the question is listed once, in the hook's words, which a person can answer as
+// long as it stands. Zero: it is listed as the screen has it.
+func (a *active) hookDueLocked(p *runtime.PendingInteraction) time.Time {
+	now := a.engine.opts.Now()
+	if p == nil || p.Kind != runtime.WaitPermission {
+		a.drawn.id = ""
+		return time.Time{}
+	}
+	if _, reports := a.life.Evidence(now); !reports {
+		return time.Time{}
+	}
+	if a.drawn.id != p.RequestID {
+		a.drawn.id, a.drawn.at = p.RequestID, now
+	}
+	if until := a.drawn.at.Add(hookDue); now.Before(until) {
+		return until
+	}
+	return time.Time{}
+}
+
+// drawn is a question on the screen of an agent.
+type drawn struct {
+	id string
+	at time.Time // when it was first seen
 }
 
 // settlesLocked reports whether a question of the place is one that the city has
@@ -46,5 +80,5 @@ func (a *active) settlesLocked(p *runtime.PendingInteraction) bool {
 func (a *active) settles(p *runtime.PendingInteraction) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.settlesLocked(p)
+	return a.settlesLocked(p) || !a.hookDueLocked(p).IsZero()
 }

@@ -81,7 +81,7 @@ var blocks = []block{
 	{name: "told-menu", prompt: report("dialog", odd), flags: "--osc7501", kind: "menu", source: "osc7501", text: odd},
 	{
 		name: "told-login", prompt: report("auth", "Log in at https://example.invalid/ab?c=d&e"), flags: "--osc7501", kind: "login", source: "osc7501",
-		text: "Log in at https://example.invalid/ab?c=d&e",
+		text: "Log in at https://example.invalid/ab?c=d&e", options: []string{"try the next prompt now"},
 	},
 }
 
@@ -121,7 +121,7 @@ func (c *city) blocked(t *testing.T, b *block, d *delays) {
 	c.unlimit(t, b)
 	p := c.raise(t, b, d)
 	keys := client.KeysRequest{Keys: []string{"Escape"}}
-	if len(b.options) > 0 {
+	if len(b.options) > 0 && b.choice != "" {
 		keys.Keys = []string{"Enter"}
 	}
 	if _, err := c.client.Keys(t.Context(), b.name, keys); err != nil {
