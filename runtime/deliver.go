@@ -40,7 +40,7 @@ type Delivery struct {
 // or a reference ("@").
 func MayBeCommand(text string) bool {
 	text = strings.TrimLeft(text, " \t\r\n")
-	return text != "" && strings.Contains("/!#@", text[:1])
+	return text != "" && strings.IndexByte("/!#@", text[0]) >= 0
 }
 
 // OutcomeState is what became of a delivery.

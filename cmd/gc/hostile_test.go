@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -57,7 +58,7 @@ func (hostileDaemon) Providers(context.Context) ([]client.Provider, error) {
 	return []client.Provider{{Name: hostile, Summary: hostile, Capabilities: []string{hostile}, Extensions: []string{hostile}}}, nil
 }
 
-func (hostileDaemon) Prime(_ context.Context, _, _ string, mode worker.ContextMode) ([]worker.Section, error) {
+func (hostileDaemon) Prime(_ context.Context, _, _ string, _ worker.ContextMode) ([]worker.Section, error) {
 	return []worker.Section{{Type: "role", Content: hostile}}, nil
 }
 
@@ -157,7 +158,9 @@ func serveHostile(t *testing.T, root string) {
 	go func() { served <- server.Serve(front) }()
 	t.Cleanup(func() {
 		_ = server.Close() // ends what is left
-		<-served
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 		cancel()
 		web.CloseIdleConnections()
 		if err := <-done; err != nil {

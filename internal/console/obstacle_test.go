@@ -37,22 +37,26 @@ func TestObstaclesOnScreens(t *testing.T) {
 			"claude", "✳ work", claude("● API Error: 500 mock failure", "❯ Again", "● This is answer 2."), runtime.Obstacle{},
 		},
 		"codex retries": {
-			"codex", "⠏ work", []string{"› Prompt", "", "• Reconnecting... 2/5 (8s • esc to interrupt)", "", "› Ask Codex to do anything", "", "  mock · ~/work"},
+			"codex", "⠏ work",
+			[]string{"› Prompt", "", "• Reconnecting... 2/5 (8s • esc to interrupt)", "", "› Ask Codex to do anything", "", "  mock · ~/work"},
 			runtime.Obstacle{Kind: runtime.ObstacleRetrying, Attempt: 2, Of: 5},
 		},
 		"codex failed": {
-			"codex", "work", []string{"› Prompt", "", "■ exceeded retry limit, last status: 429 Too Many Requests", "", "› Ask Codex to do anything", "", "  mock · ~/work"},
+			"codex", "work",
+			[]string{"› Prompt", "", "■ exceeded retry limit, last status: 429 Too Many Requests", "", "› Ask Codex to do anything", "", "  mock · ~/work"},
 			runtime.Obstacle{Kind: runtime.ObstacleError, Detail: "exceeded retry limit, last status: 429 Too Many Requests"},
 		},
 		"pi has no network": {
-			"pi", "", []string{"Prompt", " Error: Connection error.", "── ⠧ Retrying (1/3) in 1s... (escape to cancel) " + rule, "", rule, " ~/work"},
+			"pi", "",
+			[]string{"Prompt", " Error: Connection error.", "── ⠧ Retrying (1/3) in 1s... (escape to cancel) " + rule, "", rule, " ~/work"},
 			runtime.Obstacle{Kind: runtime.ObstacleNoNetwork, Detail: "Connection error.", Attempt: 1, Of: 3, NextTry: at.Add(time.Second)},
 		},
 		"pi answered at a later attempt": {
 			"pi", "", []string{"Prompt", "", " Error: 529: Overloaded", "", " This is answer 3.", "", rule, "", rule, " ~/work"}, runtime.Obstacle{},
 		},
 		"opencode retries": {
-			"opencode", "", []string{"Ask anything", "", "⬝⬝■■■■■■ Provider is overloaded [retrying in 7s attempt #3]      esc interrupt"},
+			"opencode", "",
+			[]string{"Ask anything", "", "⬝⬝■■■■■■ Provider is overloaded [retrying in 7s attempt #3]      esc interrupt"},
 			runtime.Obstacle{Kind: runtime.ObstacleRetrying, Detail: "Provider is overloaded", Attempt: 3, NextTry: at.Add(7 * time.Second)},
 		},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -142,10 +143,7 @@ func later(a, b time.Time) time.Time {
 // again, zero if no file is left or only a receipt can change that.
 func (o *owner) removeFiles(now time.Time) (next time.Time) {
 	o.mu.Lock()
-	files := make(map[string]textFile, len(o.box.files))
-	for id, f := range o.box.files {
-		files[id] = f
-	}
+	files := maps.Clone(o.box.files)
 	o.mu.Unlock()
 	if len(files) == 0 {
 		return time.Time{}

@@ -76,11 +76,7 @@ func Colored(text string) string {
 const colorStart = "\x1b["
 
 func ours(c Color) bool {
-	switch c {
-	case "0", Bold, Faint, Red, Green, Yellow, Cyan:
-		return true
-	}
-	return false
+	return slices.Contains([]Color{"0", Bold, Faint, Red, Green, Yellow, Cyan}, c)
 }
 
 // EscapeJSON returns a JSON text in which every character that controls a terminal, or that

@@ -28,6 +28,9 @@ import (
 // Name is what a program is called by that is to be the agent.
 const Name = "boxagent"
 
+// pasteBegin is what a terminal sends before pasted text.
+const pasteBegin = "\x1b[200~"
+
 // Called reports whether a test program was started to be the agent: by a link of that name.
 func Called(argv0 string) bool { return filepath.Base(argv0) == Name }
 
@@ -153,7 +156,7 @@ func (a *agent) read(in *os.File) error {
 	var pending []byte
 	for {
 		var alone <-chan time.Time
-		if len(pending) > 0 && strings.HasPrefix("\x1b[200~", string(pending)) {
+		if len(pending) > 0 && strings.HasPrefix(pasteBegin, string(pending)) {
 			alone = time.After(escapeWait)
 		}
 		select {
@@ -191,7 +194,7 @@ func (a *agent) awaitTurn() {
 
 // take lets the box read what is whole, and returns the rest.
 func (a *agent) take(keys []byte) (rest []byte) {
-	const begin, end = "\x1b[200~", "\x1b[201~"
+	const begin, end = pasteBegin, "\x1b[201~"
 	n := len(keys)
 	for k := 1; k < utf8.UTFMax && k <= n; k++ {
 		if utf8.RuneStart(keys[n-k]) {

@@ -133,7 +133,7 @@ func (s *storm) send(k kind, what string) string {
 	s.n++
 	text := fmt.Sprintf("p%d.%s %s", s.n, k.name, what)
 	for end := time.Now().Add(patience); ; {
-		r, err := s.c.client.Nudge(s.Context(), k.name, client.NudgeRequest{Text: text, Key: text[:strings.Index(text, " ")]})
+		r, err := s.c.client.Nudge(s.Context(), k.name, client.NudgeRequest{Text: text, Key: strings.Fields(text)[0]})
 		if err == nil {
 			s.sent[r.ID] = sending{k, s.n, text}
 			return r.ID
