@@ -41,6 +41,8 @@ type fake struct {
 	onStarted  func(name string) // at each start that succeeds, with the lock held
 
 	speaks     map[string]runtime.Reading                   // what Sense reads, by name; nil: all are idle
+	quiet      bool                                         // it does not say when a session was last active
+	hints      map[string]runtime.Hints                     // by session, as set while it ran
 	deaf       bool                                         // Sense is not supported
 	onObserve  func(name string)                            // before Observe answers
 	onSense    func(ctx context.Context, name string) error // before Sense answers
@@ -280,6 +282,9 @@ func (f *fake) Observe(_ context.Context, name string) (runtime.Observation, err
 	}
 	o.Session, o.Agent, o.InstanceToken, o.StartedAt = runtime.Alive, runtime.Alive, s.token, s.began
 	o.Attached, o.LastActivity = s.attached, s.active
+	if f.quiet {
+		o.LastActivity = time.Time{}
+	}
 	if s.exit != nil {
 		o.Agent, o.Exit, o.Last = runtime.Dead, s.exit, f.last
 		if f.late > 0 {
@@ -439,3 +444,28 @@ func (f *fake) snapshotCalls() map[string]int {
 }
 
 func (f *fake) String() string { return fmt.Sprint(f.snapshotCalls()) }
+
+// SetHints keeps the hints that a session is given while it runs.
+func (f *fake) SetHints(_ context.Context, name, instance string, hints runtime.Hints) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessions[name]
+	switch {
+	case s == nil:
+		return runtime.ErrSessionNotFound
+	case instance != "" && instance != s.token:
+		return runtime.ErrStaleInstance
+	}
+	if f.hints == nil {
+		f.hints = map[string]runtime.Hints{}
+	}
+	f.hints[name] = hints
+	return nil
+}
+
+// hintsOf are the hints that a session was given while it ran.
+func (f *fake) hintsOf(name string) runtime.Hints {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hints[name]
+}

@@ -134,3 +134,28 @@ func TestAMissingProgramIsNamedWithoutAHint(t *testing.T) {
 		}
 	})
 }
+
+// TestAnObstacleInOtherWordsIsTheSame: a refusal that names another request each time, and a limit
+// whose hour is read again after it has passed, begin nothing anew.
+func TestAnObstacleInOtherWordsIsTheSame(t *testing.T) {
+	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
+		w.fake.speaks = map[string]runtime.Reading{}
+		w.begin()
+		w.faces(runtime.ActivityIdle, runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: "401 request 1"})
+		first := w.obstacle()
+		w.after(30 * time.Second)
+		w.faces(runtime.ActivityIdle, runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: "401 request 2"})
+		if got := w.obstacle(); got.Detail != "401 request 2" || !got.Since.Equal(first.Since) || !got.ProbeAt.Equal(first.ProbeAt) || w.count("session.obstacle") != 1 {
+			t.Errorf("first it was %+v, then %+v, with %d events", first, got, w.count("session.obstacle"))
+		}
+		ends := time.Now().Add(time.Hour)
+		limit := runtime.Obstacle{Kind: runtime.ObstacleLimit, Detail: "limit reached, resets 3pm", ResetAt: ends}
+		w.faces(runtime.ActivityLimited, limit)
+		w.after(2 * time.Hour)
+		limit.ResetAt = ends.Add(24 * time.Hour)
+		w.faces(runtime.ActivityLimited, limit)
+		if got := w.obstacle(); !got.ResetAt.Equal(ends) || got.ProbeAt.After(time.Now()) {
+			t.Errorf("after its end the limit is %+v, and it is %s", got, time.Now())
+		}
+	})
+}

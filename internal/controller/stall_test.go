@@ -108,6 +108,10 @@ func TestWhatTakesLongIsNoStall(t *testing.T) {
 				r.Evidence[0].Obstacle = runtime.Obstacle{Kind: runtime.ObstacleNoNetwork, NextTry: time.Now().Add(3 * time.Hour)}
 			})
 		},
+		"a driver that reports neither progress nor activity": func(w *town) {
+			w.fake.set(func(f *fake) { f.quiet = true })
+			w.fake.says("gc-town-a", runtime.ActivityBusy)
+		},
 		"a limit":    func(w *town) { w.fake.says("gc-town-a", runtime.ActivityLimited) },
 		"idle":       func(w *town) { w.fake.says("gc-town-a", runtime.ActivityIdle) },
 		"unknown":    func(w *town) { w.fake.says("gc-town-a", "") },

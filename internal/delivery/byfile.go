@@ -41,7 +41,7 @@ func (noFiles) Keep(map[string]bool) error                         { return nil 
 // returned, with the reason, if the agent cannot be given a file.
 func (o *owner) byFile(ctx context.Context, r *prompt.Receipt, v session.View, d runtime.Delivery, refused runtime.Outcome) (runtime.Outcome, error) {
 	path, err := o.writeText(v, r)
-	if failed := new(fs.PathError); errors.As(err, &failed) {
+	if failed := new(fs.PathError); errors.As(err, &failed) { // such as a full disk: it is tried again
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Unsent: true, Detail: err.Error()}, nil
 	}
 	if err != nil {
@@ -160,6 +160,8 @@ func (o *owner) removeFiles(now time.Time) (next time.Time) {
 		}
 		if err := o.opts.Texts.Remove(o.box.session, id); err != nil {
 			o.opts.Logger.Warn("the file with the text of a prompt cannot be removed", "receipt", id, "error", err)
+			next = earlier(next, now.Add(fileLook))
+			continue
 		}
 		o.mu.Lock()
 		delete(o.box.files, id)

@@ -3,10 +3,13 @@ package delivery_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,7 +24,15 @@ import (
 type files struct {
 	promptfile.Store
 
-	none error
+	none  error
+	stuck error // why no file can be removed
+}
+
+func (f *files) Remove(session, id string) error {
+	if f.stuck != nil {
+		return f.stuck
+	}
+	return f.Store.Remove(session, id)
 }
 
 func (f *files) Write(v session.View, id, text string) (string, error) {
@@ -177,6 +188,37 @@ func TestAChangedTextIsRefusedWithARemedy(t *testing.T) {
 		}
 		if want := []string{oddText}; !slices.Equal(r.find("a").ledger, want) || len(f.left(t)) != 0 {
 			t.Errorf("the agent got %q, want %q; files %q", r.find("a").ledger, want, f.left(t))
+		}
+	})
+}
+
+// TestAFullDiskDelaysAPromptByFile: a text that cannot be written now stays in the queue with
+// the reason, and goes by file once there is space. A file that cannot be removed is not forgotten.
+func TestAFullDiskDelaysAPromptByFile(t *testing.T) {
+	byFileRig(t, func(r *rig, f *files) {
+		f.none = fmt.Errorf("cannot write: %w", &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
+		sent := r.send("a", oddText)
+		r.pass(time.Minute)
+		if got := r.want(sent.ID, client.ReceiptQueued); !strings.Contains(got.Reason, "no space left") {
+			t.Errorf("it waits because of %q", got.Reason)
+		}
+		f.none, f.stuck = nil, syscall.EIO
+		r.pass(2 * time.Minute)
+		r.want(sent.ID, client.ReceiptConsumed)
+		rests := func() {
+			r.edit("a", func(a *agent) {
+				a.view.Activity, a.view.ReadAt = session.Activity{State: runtime.ActivityIdle, Since: time.Now()}, time.Now()
+			})
+			r.pass(2 * time.Minute)
+		}
+		rests()
+		if len(f.left(t)) != 1 {
+			t.Fatal("the file that cannot be removed is gone")
+		}
+		f.stuck = nil
+		rests()
+		if left := f.left(t); len(left) != 0 {
+			t.Errorf("there is still %q", left)
 		}
 	})
 }

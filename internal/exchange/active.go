@@ -46,7 +46,7 @@ type active struct {
 	compaction string     // name of the last compact message
 	limited    time.Time  // the end of the vendor's limit that was told last
 	failure    failure    // the last one that the worker reported, of the turn that it is in or was in last
-	drawn      drawn      // the question on the screen
+	drawnAt    time.Time  // since when its screen asks for a permission; zero: it does not
 	settling   time.Time  // until then the place may still show a question that was answered
 	denied     run.Recent // the vendor's names of calls that were denied
 	ran        run.Recent // the vendor's names of calls that ran while their question was open

@@ -107,7 +107,7 @@ func TestAPromptThatWasRefusedGoesAgain(t *testing.T) {
 	d := delivery("p", "one", "hello")
 	for i := range 2 {
 		out, err := runtime.Deliver(t.Context(), r.now().provider, "a", d)
-		if err != nil || out.State != runtime.OutcomeRefused || out.Reason != runtime.RefusedWithdrawn {
+		if err != nil || out.State != runtime.OutcomeRefused || out.Reason != runtime.RefusedWithdrawn || !out.Unsent {
 			t.Fatalf("attempt %d: %+v, %v", i, out, err)
 		}
 	}

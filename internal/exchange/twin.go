@@ -50,25 +50,19 @@ const hookDue = time.Second
 func (a *active) hookDueLocked(p *runtime.PendingInteraction) time.Time {
 	now := a.engine.opts.Now()
 	if p == nil || p.Kind != runtime.WaitPermission {
-		a.drawn.id = ""
+		a.drawnAt = time.Time{}
 		return time.Time{}
 	}
 	if _, reports := a.life.Evidence(now); !reports {
 		return time.Time{}
 	}
-	if a.drawn.id != p.RequestID {
-		a.drawn.id, a.drawn.at = p.RequestID, now
+	if a.drawnAt.IsZero() { // a question that is drawn anew each second must not wait for ever
+		a.drawnAt = now
 	}
-	if until := a.drawn.at.Add(hookDue); now.Before(until) {
+	if until := a.drawnAt.Add(hookDue); now.Before(until) {
 		return until
 	}
 	return time.Time{}
-}
-
-// drawn is a question on the screen of an agent.
-type drawn struct {
-	id string
-	at time.Time // when it was first seen
 }
 
 // settlesLocked reports whether a question of the place is one that the city has

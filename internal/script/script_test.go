@@ -308,3 +308,29 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What a delivery document says is what it was made of, but for what is only for workers.
+func TestDeliveryRoundTrip(t *testing.T) {
+	t.Parallel()
+	want := runtime.Delivery{
+		ID: "p-1", Instance: "one", Content: runtime.TextContent("/status \u200b"), Confirm: 3 * time.Second, AllowChanges: true, Literal: true,
+	}
+	local := map[string]bool{"Priority": true, "Source": true, "Metadata": true}
+	for i := range reflect.TypeFor[runtime.Delivery]().NumField() {
+		field := reflect.TypeFor[runtime.Delivery]().Field(i).Name
+		if reflect.ValueOf(want).Field(i).IsZero() != local[field] {
+			t.Errorf("decide whether %s travels", field)
+		}
+	}
+	text, err := json.Marshal(script.NewDelivery(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got script.Delivery
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.Delivery()); diff != "" {
+		t.Error(diff)
+	}
+}
