@@ -89,7 +89,7 @@ func poison(key string, value any) any {
 }
 
 // poisoned is a text of JSON, or of an event stream, with hostile texts; another text has
-// hostile bytes at its end, some of which are no UTF-8.
+// hostile bytes at its end, some of which are not valid UTF-8.
 func poisoned(kind string, body []byte) []byte {
 	if strings.Contains(kind, "json") {
 		var value any

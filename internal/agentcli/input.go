@@ -34,11 +34,11 @@ type Input struct {
 	// text may get a blank at its end; zero: no text does.
 	AddsBlankFrom  int `toml:"adds_blank_from"`
 	AddsBlankLines int `toml:"adds_blank_lines"`
-	// Reactions are parts of a text upon which the input box acts.
+	// Reactions are parts of a text that make the input box act, such as open a menu.
 	Reactions []Reaction `toml:"reactions"`
 }
 
-// Reaction is a part of a text upon which the input box acts instead of taking the text as
+// Reaction is a part of a text that makes the input box act instead of accepting the text as
 // it is.
 type Reaction struct {
 	Match Pattern `toml:"match"` // of the whole text

@@ -112,17 +112,33 @@ func (o *owner) deliver(ctx context.Context, id string, v session.View) (at time
 	return time.Time{}, false
 }
 
+// channelLimit is how long a text that must not be typed waits at the head of the queue for a
+// channel that is not connected. The prompts behind it wait, too.
+const channelLimit = 2 * time.Minute
+
+// noChannel is since when the prompt at the head of the queue waits for a channel.
+type noChannel struct {
+	id    string
+	since time.Time
+}
+
 // send delivers a prompt. A text that is not to be taken for a command is not typed.
 func (o *owner) send(ctx context.Context, v session.View, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Literal && runtime.MayBeCommand(runtime.FlattenText(d.Content)) {
 		why, forGood := o.opts.Typed(v)
 		switch {
 		case why == "":
+			return runtime.Deliver(ctx, v.Provider, v.Session, d)
 		case forGood:
 			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "prompts for this agent are typed, and its agent CLI may take the text for a command: " + why}, nil
-		default:
+		}
+		if o.noChannel.id != d.ID {
+			o.noChannel = noChannel{d.ID, o.opts.Now()}
+		}
+		if o.opts.Now().Sub(o.noChannel.since) < channelLimit {
 			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: why}, nil
 		}
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "its text is not to be typed, and no channel was connected for 2 minutes: " + why}, nil
 	}
 	return runtime.Deliver(ctx, v.Provider, v.Session, d)
 }

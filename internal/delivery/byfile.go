@@ -139,7 +139,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// removeFiles removes the files of which the agent has no more use. It returns when to look
+// removeFiles removes the files that the agent does not need any more. It returns when to look
 // again, zero if no file is left or only a receipt can change that.
 func (o *owner) removeFiles(now time.Time) (next time.Time) {
 	o.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,20 +25,33 @@ import (
 type files struct {
 	promptfile.Store
 
+	mu    sync.Mutex
 	none  error
 	stuck error // why no file can be removed
 }
 
+func (f *files) fail(none, stuck error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.none, f.stuck = none, stuck
+}
+
+func (f *files) failures() (none, stuck error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.none, f.stuck
+}
+
 func (f *files) Remove(session, id string) error {
-	if f.stuck != nil {
-		return f.stuck
+	if _, stuck := f.failures(); stuck != nil {
+		return stuck
 	}
 	return f.Store.Remove(session, id)
 }
 
 func (f *files) Write(v session.View, id, text string) (string, error) {
-	if f.none != nil {
-		return "", f.none
+	if none, _ := f.failures(); none != nil {
+		return "", none
 	}
 	return f.Store.Write(v.Session, id, text)
 }
@@ -196,13 +210,13 @@ func TestAChangedTextIsRefusedWithARemedy(t *testing.T) {
 // the reason, and goes by file once there is space. A file that cannot be removed is not forgotten.
 func TestAFullDiskDelaysAPromptByFile(t *testing.T) {
 	byFileRig(t, func(r *rig, f *files) {
-		f.none = fmt.Errorf("cannot write: %w", &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
+		f.fail(fmt.Errorf("cannot write: %w", &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}), nil)
 		sent := r.send("a", oddText)
 		r.pass(time.Minute)
 		if got := r.want(sent.ID, client.ReceiptQueued); !strings.Contains(got.Reason, "no space left") {
 			t.Errorf("it waits because of %q", got.Reason)
 		}
-		f.none, f.stuck = nil, syscall.EIO
+		f.fail(nil, syscall.EIO)
 		r.pass(2 * time.Minute)
 		r.want(sent.ID, client.ReceiptConsumed)
 		rests := func() {
@@ -215,7 +229,7 @@ func TestAFullDiskDelaysAPromptByFile(t *testing.T) {
 		if len(f.left(t)) != 1 {
 			t.Fatal("the file that cannot be removed is gone")
 		}
-		f.stuck = nil
+		f.fail(nil, nil)
 		rests()
 		if left := f.left(t); len(left) != 0 {
 			t.Errorf("there is still %q", left)

@@ -41,6 +41,16 @@ func TestLiteralTextIsNeverTyped(t *testing.T) {
 		typed("", false)
 		r.pass(time.Minute)
 		r.want(waits, client.ReceiptConsumed)
+		typed(why, false)
+		waits = send("/never", true)
+		behind := send("behind it", false)
+		r.pass(time.Minute)
+		r.want(behind, client.ReceiptQueued)
+		r.pass(2 * time.Minute)
+		if got := r.want(waits, client.ReceiptDead); !strings.Contains(got.Reason, why) {
+			t.Errorf("after 2 minutes without a channel it ended because of %q", got.Reason)
+		}
+		r.want(behind, client.ReceiptConsumed)
 		why = "its agent CLI has no native channel"
 		typed(why, true)
 		dead := send("#note", true)

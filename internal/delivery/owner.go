@@ -21,6 +21,8 @@ type owner struct {
 	flightKind flightKind         // what is under way
 	cancel     context.CancelFunc // of the flight
 
+	noChannel noChannel // belongs to the flight
+
 	hold     time.Time // nothing is done before: the store failed
 	retry    time.Duration
 	wakeAt   time.Time // no wake before
