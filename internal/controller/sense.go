@@ -247,7 +247,7 @@ func (l *loop) conclude(e *entry) {
 	other := s.activity.State != before.State
 	if other {
 		s.unknownAt = now
-		s.stall.progress("it became "+string(s.activity.State), now)
+		s.stall.progress("the change to "+string(s.activity.State), now)
 	}
 	l.obstacle(e)
 	if !other && s.activity.Kind == before.Kind && s.activity.Until.Equal(before.Until) {
