@@ -171,18 +171,31 @@ func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
 		}
 		return res, nil
 	}
+	res, settled := r.markless()
+	switch {
+	case !settled: // it shows what a person typed, and no mark
+		return resolution{Verdict: withdrawn, Clean: true}, nil
+	case res.Why == notShown:
+		res.Verdict = withdrawn
+	}
+	return res, nil
+}
+
+// markless is the resolution of a box in which a mark does not show; settled is false if the
+// program shows its input and has read all of it.
+func (r *resolver) markless() (res resolution, settled bool) {
 	why, wait := r.shut()
 	switch {
 	case why != "":
-		return resolution{Wait: wait, Why: why}, nil
+		return resolution{Wait: wait, Why: why}, true
 	case r.View.LastHuman.After(r.human):
-		return unrested(runtime.RefusedTyping), nil
+		return unrested(runtime.RefusedTyping), true
 	case r.View.Input == console.InputWaiting:
-		return unrested(runtime.RefusedUnready), nil
+		return unrested(runtime.RefusedUnready), true
 	case r.composer().Empty() || !r.knowsInput():
-		return resolution{Verdict: withdrawn, Hidden: r.composer().Empty(), Why: notShown}, nil
+		return resolution{Hidden: r.composer().Empty(), Why: notShown}, true
 	}
-	return resolution{Verdict: withdrawn, Clean: true}, nil // it shows what a person typed, and no mark
+	return resolution{}, false
 }
 
 // restsEmpty is proveEmpty for a terminal that reports what the program has read.

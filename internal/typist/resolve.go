@@ -540,16 +540,8 @@ func (r *resolver) sharedShows(ctx context.Context, want string) (resolution, er
 
 // sharedUnmarked resolves a shared box, which looked empty, in which the mark does not show.
 func (r *resolver) sharedUnmarked(ctx context.Context) (resolution, error) {
-	why, wait := r.shut()
-	switch {
-	case why != "":
-		return resolution{Wait: wait, Why: why}, nil
-	case r.View.LastHuman.After(r.human):
-		return unrested(runtime.RefusedTyping), nil
-	case r.View.Input == console.InputWaiting:
-		return unrested(runtime.RefusedUnready), nil
-	case r.composer().Empty() || !r.knowsInput():
-		return resolution{Hidden: r.composer().Empty(), Why: notShown}, nil
+	if res, settled := r.markless(); settled {
+		return res, nil
 	}
 	// The program had read everything and the box was empty: it shows something for the mark.
 	return r.cleared(ctx, resolution{Why: elsewhere}, "")
