@@ -123,6 +123,33 @@ func TestKilledAtAnyMomentNothingAcknowledgedIsLost(t *testing.T) {
 	t.Logf("%d kills: %d receipts and %d events acknowledged", rounds, len(told.receipts), len(told.events))
 }
 
+// A program that is killed at any moment of its first start leaves a database that opens, and
+// that nobody takes for a damaged one.
+func TestKilledAtAnyMomentOfTheFirstStart(t *testing.T) {
+	t.Parallel()
+	tier.Process(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 40 {
+		path := filepath.Join(t.TempDir(), "city.db")
+		life, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(40_000))*time.Microsecond)
+		_ = exec.CommandContext(life, self, "hammer", path, "run").Run() // it is killed
+		cancel()
+		db, err := store.Open(t.Context(), store.Options{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if db.Damage() != nil {
+			t.Errorf("a first start that was killed counts as damage: %v", db.Damage())
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // killHammer lets a hammer run for a moment, kills it, and notes what it said.
 func killHammer(t *testing.T, path, run string, told *ledger) {
 	t.Helper()

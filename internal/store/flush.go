@@ -22,13 +22,19 @@ const (
 	spareMost = 2048
 )
 
+// firstEvent returns the id before the first event of a database that is made now. It is taken
+// from the clock, so that no id of a database that was lost is given again.
+func (d *DB) firstEvent() uint64 {
+	return uint64(max(1, d.opts.Now().UnixMilli())) //nolint:gosec // positive
+}
+
 // loadTimeline reads where the time line stands, takes note of an end that was
 // not clean, and reserves the ids of this run. It is called before the writer.
 func (d *DB) loadTimeline(ctx context.Context, t *tx) error {
 	l := &d.events
 	l.keep, l.unwritten = d.opts.tail, d.opts.unwritten
 	l.kick, l.grown = make(chan struct{}, 1), make(chan struct{})
-	now := uint64(max(1, d.opts.Now().UnixMilli())) //nolint:gosec // positive
+	now := d.firstEvent()
 	if err := t.begin(ctx, survivesPower); err != nil {
 		return err
 	}
@@ -48,8 +54,7 @@ func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
 	found, err := t.row(ctx, "SELECT origin, reserved, forgotten, count, bytes, clean FROM timeline",
 		nil, []any{&l.origin, &l.kept.reserved, &l.kept.forgotten, &l.kept.count, &l.kept.bytes, &clean})
 	if err == nil && !found {
-		clean, l.origin, l.kept.reserved = true, now, now
-		err = t.exec(ctx, "INSERT INTO timeline VALUES (1, ?, ?, 0, 0, 0, 0)", now, now)
+		err = fmt.Errorf("%w: it does not say which events it has", ErrDamaged)
 	}
 	if err != nil {
 		return err

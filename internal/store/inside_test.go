@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -96,6 +97,92 @@ func TestMigrationThatFailsChangesNothing(t *testing.T) {
 	}
 	if got := records(t, db); got != 3 || db.Damage() != nil {
 		t.Errorf("%d records are left after a failed migration, want 3", got)
+	}
+}
+
+// leaveHalfWritten leaves at path what a process leaves that is killed in the middle of its first
+// transaction: pages in the file, and a journal that undoes them.
+func leaveHalfWritten(t *testing.T, path string, before, during []string) {
+	t.Helper()
+	live := filepath.Join(t.TempDir(), "live.db")
+	conn, err := connect(t.Context(), source(live))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, statement := range slices.Concat(before, []string{"PRAGMA cache_size = 1", "BEGIN IMMEDIATE"}, during) {
+		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, part := range []string{"", "-journal"} {
+		data, err := os.ReadFile(live + part)
+		if err == nil && len(data) == 0 {
+			err = errors.New("empty")
+		}
+		if err == nil {
+			err = os.WriteFile(path+part, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A controller that is killed while it makes its database leaves one that the next controller
+// opens: nothing was kept yet, so nothing is lost, and nothing is set aside.
+func TestKilledWhileItMakesTheDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "city.db")
+	leaveHalfWritten(t, path, nil, migrations)
+	db, err := Open(t.Context(), Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if db.Damage() != nil {
+		t.Errorf("a new database counts as damaged: %v", db.Damage())
+	}
+	if err := db.Save(t.Context(), session.Record{Session: "one", Provider: "p"}); err != nil {
+		t.Error(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(t.Context(), Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if got := records(t, again); got != 1 || again.Damage() != nil {
+		t.Errorf("%d records are left, want 1; damage %v", got, again.Damage())
+	}
+}
+
+// The database of another program is set aside with what that program left half written, none of
+// which comes into the new one.
+func TestAnotherProgramsHalfWrittenDatabase(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "city.db")
+	large := "INSERT INTO theirs SELECT randomblob(100000)"
+	leaveHalfWritten(t, path, []string{"CREATE TABLE theirs (a)", large}, []string{"DELETE FROM theirs", large, large})
+	db, err := Open(t.Context(), Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if d := db.Damage(); d == nil || !errors.Is(d.Err, ErrDamaged) {
+		t.Fatalf("the damage is %v", d)
+	}
+	if got := records(t, db); got != 0 {
+		t.Errorf("the new database has %d records", got)
+	}
+	theirs, err := connect(t.Context(), source(db.Damage().File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	var rows int
+	if err := theirs.QueryRowContext(t.Context(), "SELECT count(*) FROM theirs").Scan(&rows); err != nil || rows != 1 {
+		t.Errorf("what was set aside has %d rows, want the 1 that was kept: %v", rows, err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"gascity/internal/redact"
 )
@@ -230,13 +231,22 @@ func (d *DB) makeFile() error {
 	return err
 }
 
-// inspectFile judges what is there without changing it.
+// inspectFile judges what is there without changing it. Only a transaction that a killed process
+// has left half written is undone, as every program that opens the database does.
 func (d *DB) inspectFile(ctx context.Context, latest int) error {
 	info, err := os.Stat(d.path)
 	if err != nil || info.Size() == 0 {
 		return err
 	}
-	conn, err := connect(ctx, d.source("query_only(1)")+"&mode=ro")
+	err = d.inspectAs(ctx, "ro", latest)
+	if halfWritten(err) {
+		err = d.inspectAs(ctx, "rw", latest)
+	}
+	return err
+}
+
+func (d *DB) inspectAs(ctx context.Context, mode string, latest int) error {
+	conn, err := connect(ctx, d.source("query_only(1)")+"&mode="+mode)
 	if err != nil {
 		return err
 	}
@@ -244,9 +254,16 @@ func (d *DB) inspectFile(ctx context.Context, latest int) error {
 	return errors.Join(err, conn.Close())
 }
 
+// halfWritten reports that a transaction has to be undone before the database can be read, which
+// a connection that may not write cannot do.
+func halfWritten(err error) bool {
+	engine, ok := errors.AsType[*sqlite.Error](err)
+	return ok && engine.Code() == sqlite3.SQLITE_READONLY_ROLLBACK
+}
+
 // prepare makes the database ready for the writer.
 func (d *DB) prepare(ctx context.Context, t *tx, steps []string) error {
-	if err := migrate(ctx, t.conn.Conn, d.path, steps); err != nil {
+	if err := migrate(ctx, t.conn.Conn, d.path, steps, d.firstEvent()); err != nil {
 		return err
 	}
 	var mode string

@@ -110,7 +110,9 @@ func checkNew(ctx context.Context, conn *sql.Conn) error {
 
 // migrate brings the database to the latest version, in one transaction, with a
 // copy of an older one beside it.
-func migrate(ctx context.Context, conn *sql.Conn, path string, steps []string) error {
+//
+// A new database is complete with its one transaction: origin is where its events begin.
+func migrate(ctx context.Context, conn *sql.Conn, path string, steps []string, origin uint64) error {
 	a, err := inspect(ctx, conn)
 	if err != nil || a.version == len(steps) {
 		return err
@@ -124,6 +126,9 @@ func migrate(ctx context.Context, conn *sql.Conn, path string, steps []string) e
 	}
 	script := []string{"BEGIN IMMEDIATE"}
 	script = append(script, steps[a.version:]...)
+	if a.version == 0 {
+		script = append(script, fmt.Sprintf("INSERT INTO timeline VALUES (1, %d, %d, 0, 0, 0, 1)", origin, origin))
+	}
 	script = append(script,
 		fmt.Sprintf("PRAGMA application_id = %d", applicationID),
 		fmt.Sprintf("PRAGMA user_version = %d", len(steps)),
@@ -176,7 +181,7 @@ func create(path string) error {
 // returns the new name of the database.
 func setAside(path, suffix string) (string, error) {
 	aside := path + ".damaged-" + suffix
-	for _, part := range []string{"-wal", "-shm", ""} { // the database last: without it there is nothing to set aside
+	for _, part := range []string{"-journal", "-wal", "-shm", ""} { // the database last: without it there is nothing to set aside
 		if err := os.Rename(path+part, aside+part); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
