@@ -62,6 +62,9 @@ type Entry struct {
 	// Hidden: the input box did not show what was sent to it. That it looks empty proves
 	// nothing then.
 	Hidden bool `json:"hidden,omitempty"`
+	// Shows, told with [Deliveries.Settle]: the input box has shown a mark. One that looks empty
+	// is empty from then on.
+	Shows bool `json:"shows,omitempty"`
 
 	undo []byte
 }
@@ -317,8 +320,9 @@ func (d *Deliveries) Send(in Input, keys []byte) error {
 }
 
 // Settle notes how a delivery ended: the entry's Outcome, Evidence, Final and
-// Open, and of an open one Blocked and Hidden. Its text is forgotten unless it may still be in the input line. It reports whether the delivery is
-// known.
+// Open, and of an open one Blocked and Hidden. Its text is forgotten unless it may still be in
+// the input line. Shows is noted of the input box, and is not taken back. It reports whether
+// the delivery is known.
 func (d *Deliveries) Settle(end Entry) bool {
 	e := d.entries[end.ID]
 	if e == nil {
@@ -326,6 +330,9 @@ func (d *Deliveries) Settle(end Entry) bool {
 	}
 	e.Outcome, e.Evidence, e.Final = end.Outcome, end.Evidence, end.Final
 	e.Blocked, e.Hidden = end.Blocked, end.Hidden
+	if end.Shows {
+		d.shows, e.Behind = true, false
+	}
 	if !end.Open {
 		e.close()
 	}

@@ -45,9 +45,10 @@ type box struct {
 	human    time.Time
 	attached int
 
-	taken   []submission
-	faults  []string // what must never happen
-	forgive bool     // a person asked for the box to be emptied
+	taken      []submission
+	typedMarks int
+	faults     []string // what must never happen
+	forgive    bool     // a person asked for the box to be emptied
 }
 
 func newBox(o boxmodel.Options) *box {
@@ -102,6 +103,8 @@ func (b *box) submit(whole string, chars []boxmodel.Char) {
 		}
 	}
 	switch {
+	case slices.Contains(t.by, boxmodel.ByPerson) && slices.Contains(t.by, boxmodel.ByMark) && len(t.by) == 2:
+		b.fault(markRisk+": %q is of %v", whole, t.by)
 	case len(t.by) > 1 && slices.Contains(t.by, boxmodel.ByPerson):
 		b.fault(ownRisk+": %q is of %v", whole, t.by)
 	case len(t.by) > 1:
@@ -132,6 +135,9 @@ func (b *box) removing(chars []boxmodel.Char, by int) {
 
 // ownRisk is the fault of a submission of a prompt and a person's text.
 const ownRisk = "fused with a person's text"
+
+// markRisk is the fault of a submission of a mark and a person's text.
+const markRisk = "a mark is fused with a person's text"
 
 func (b *box) fault(format string, args ...any) {
 	b.faults = append(b.faults, fmt.Sprintf(format, args...))
@@ -288,6 +294,9 @@ func (l *boxLease) Type(_ context.Context, in journal.Input, p []byte) error {
 		by = l.id
 	case journal.Probe:
 		by = boxmodel.ByMark
+		l.box.mu.Lock()
+		l.box.typedMarks++
+		l.box.mu.Unlock()
 		if *l.marks++; *l.marks > 1 {
 			l.box.mu.Lock()
 			l.box.fault("a mark was typed again although one was not seen")

@@ -20,8 +20,10 @@ const (
 	clearLimit = 8 * time.Second
 	// maxIdle is how many rounds without an effect are tried at least.
 	maxIdle = 3
-	// maxPairs bounds how many lines are removed by one piece of input.
-	maxPairs = 64
+	// minPairs is how many lines one piece of input removes in the end, and maxPairs bounds that
+	// where a longer text may be in the box.
+	minPairs = 64
+	maxPairs = 512
 	// maxBackspaces bounds how many characters are removed by one piece of input.
 	maxBackspaces = 2048
 )
@@ -57,17 +59,23 @@ func ending(v console.View, rules console.Rules) ([]byte, error) {
 	return term.Key(rules.Screen.EndKey, v.Modes)
 }
 
-// emptyLine removes what the input box c holds: by the clear key, and where that removes one
-// line or nothing, by backspaces too. It stops when the box is empty, when the keys have no
-// effect, when a person types, or after clearLimit.
-func (to target) emptyLine(ctx context.Context, w *console.Watch, rules console.Rules, c console.Composer) error {
+// emptyLine removes what the input box c holds, which may be all of text: by the clear key, and
+// where that removes one line or nothing, by backspaces too. It stops when the box is empty,
+// when keys that would have removed all of text have no effect, when a person types, or after
+// clearLimit.
+func (to target) emptyLine(ctx context.Context, w *console.Watch, rules console.Rules, c console.Composer, text string) error {
 	human, idle, pairs := w.View.LastHuman, 0, 0
+	lines, chars := rowsOf(text), utf8.RuneCountInString(text) // no keys have been sent for yet
+	if rules.Screen.ClearKey == "" {
+		lines = 0
+	}
 	for end := time.Now().Add(clearLimit); time.Now().Before(end); {
 		before := boxText(w.View, c)
-		keys, err := removing(w.View, rules, pairs, idle > 0, c)
+		keys, err := removing(w.View, rules, pairs, idle > 0, max(chars, utf8.RuneCountInString(c.Content)))
 		if err != nil {
 			return err
 		}
+		lines, chars = lines-pairs, chars-bytes.Count(keys, []byte(backspace))
 		if err := to.input(ctx, journal.Clear, keys); err != nil {
 			return err
 		}
@@ -80,20 +88,20 @@ func (to target) emptyLine(ctx context.Context, w *console.Watch, rules console.
 		if idle++; boxText(w.View, c) != before {
 			idle = 0
 		}
-		if idle >= maxIdle && pairs == maxPairs { // rows that look alike may hide the effect of a few
-			return nil
+		if idle >= maxIdle && pairs >= minPairs && lines <= 0 && chars <= 0 {
+			return nil // rows that look alike may hide an effect until the last of them has gone
 		}
-		pairs = min(max(1, 4*pairs), maxPairs)
+		pairs = min(max(1, 4*pairs), max(minPairs, min(lines, maxPairs)))
 	}
 	return nil
 }
 
 // removing returns the keys of one round: the clear key, then pairs of backspace and clear
 // key, which join a line to the one above and remove that. With single it begins with
-// a backspace for each character of the box, for a program that knows no clear key.
-func removing(v console.View, rules console.Rules, pairs int, single bool, c console.Composer) ([]byte, error) {
+// a backspace for each of chars characters, for a program that knows no clear key.
+func removing(v console.View, rules console.Rules, pairs int, single bool, chars int) ([]byte, error) {
 	if rules.Screen.ClearKey == "" {
-		return backspaces(c), nil
+		return backspaces(chars), nil
 	}
 	keys, err := clearing(v, rules)
 	if err != nil {
@@ -101,16 +109,15 @@ func removing(v console.View, rules console.Rules, pairs int, single bool, c con
 	}
 	keys = append(keys, bytes.Repeat(append([]byte(backspace), keys...), pairs)...)
 	if single {
-		keys = append(backspaces(c), keys...)
+		keys = append(backspaces(chars), keys...)
 	}
 	return keys, nil
 }
 
-// backspaces returns a backspace for each character that the box shows, and some more for
-// characters that it does not show.
-func backspaces(c console.Composer) []byte {
-	n := utf8.RuneCountInString(c.Content) + 8
-	return bytes.Repeat([]byte(backspace), min(n, maxBackspaces))
+// backspaces returns a backspace for each of chars characters, and some more for characters
+// that a box does not show.
+func backspaces(chars int) []byte {
+	return bytes.Repeat([]byte(backspace), min(max(0, chars)+8, maxBackspaces))
 }
 
 // boxText is what the box shows, or the whole screen where the box is not on it.

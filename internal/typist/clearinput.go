@@ -30,6 +30,13 @@ func ClearInput(ctx context.Context, l Lease, rules console.Rules) error {
 	if err := r.Hold(ctx); err != nil {
 		return err
 	}
+	j, err := l.Account(ctx, "")
+	if err != nil {
+		return err
+	}
+	if j.Last != nil {
+		r.left.Text = j.Last.Text // how much may be in the box
+	}
 	if err := r.recall(ctx); err != nil {
 		return err
 	}
@@ -40,7 +47,6 @@ func ClearInput(ctx context.Context, l Lease, rules console.Rules) error {
 		return errors.New("a dialog is up, and would get the keys: answer it first")
 	}
 	r.human = r.View.LastHuman
-	held := !r.composer().Empty() && (r.literal() || r.holdsOnlyOurs())
 	switch _, err := r.clear(ctx, "all"); {
 	case errors.Is(err, journal.ErrTouched):
 		return errors.New("a person types")
@@ -52,7 +58,7 @@ func ClearInput(ctx context.Context, l Lease, rules console.Rules) error {
 	if err := r.proveCleared(ctx); err != nil {
 		return err
 	}
-	return r.settleCleared(ctx, held)
+	return r.settleCleared(ctx)
 }
 
 // proveCleared says what is left in the box.
@@ -79,9 +85,8 @@ func (r *resolver) proveCleared(ctx context.Context) error {
 	return nil
 }
 
-// settleCleared ends the delivery whose text was in the box, if there is one. held reports
-// whether the box showed that text before.
-func (r *resolver) settleCleared(ctx context.Context, held bool) error {
+// settleCleared ends the delivery whose text may have been in the box, if there is one.
+func (r *resolver) settleCleared(ctx context.Context) error {
 	j, err := r.to.book.Account(ctx, "")
 	if err != nil || j.Last == nil || !j.Last.Open {
 		return err
@@ -89,7 +94,7 @@ func (r *resolver) settleCleared(ctx context.Context, held bool) error {
 	e := *j.Last
 	e.Open = false
 	switch {
-	case e.Unsent, !e.Entered, e.Entered && held && !e.Touched:
+	case e.Unsent, !e.Entered && !e.Touched: // who typed behind it may have submitted it
 		e.Outcome, e.Evidence, e.Final = journal.OutcomeWithdrawn, "", true
 	case e.Outcome == "":
 		e.Outcome = string(runtime.OutcomeUnconfirmed)

@@ -106,7 +106,7 @@ func (to target) withoutReturned(ctx context.Context, w *console.Watch, p Prompt
 	if err != nil || !returned(j) || !c.Found || c.Above {
 		return no, err
 	}
-	switch err := to.emptyLine(ctx, w, rules, c); {
+	switch err := to.emptyLine(ctx, w, rules, c, ""); {
 	case errors.Is(err, journal.ErrTouched):
 		return no, nil
 	case err != nil:

@@ -115,12 +115,16 @@ func (r *resolver) marks() (n int) {
 }
 
 // proveEmpty proves that all input has been read and the box is empty: by what the terminal
-// reports of its input, or with a mark that is typed and taken away again. It returns the
-// refusal of a delivery of which not a byte was sent, should that not be so.
-func proveEmpty(ctx context.Context, w *console.Watch, to target, rules console.Rules) (*runtime.Outcome, error) {
+// reports of its input, or with a mark that is typed and taken away again. The mark is needed
+// too where the box may hide what it holds: a text would stand behind what a person typed, and
+// no key would be known that removes the text and nothing else. It returns the refusal of a
+// delivery of which not a byte was sent, should the box not be empty.
+func proveEmpty(ctx context.Context, w *console.Watch, to target, rules console.Rules, mayHide bool) (*runtime.Outcome, error) {
 	r := &resolver{Watch: w, to: to, rules: rules, end: time.Now().Add(resolveLimit), human: w.View.LastHuman}
 	if r.knowsInput() {
-		return r.restsEmpty(ctx)
+		if no, err := r.restsEmpty(ctx); err != nil || no != nil || !mayHide {
+			return no, err
+		}
 	}
 	rest, shown, err := r.probe(ctx)
 	switch {
@@ -143,8 +147,10 @@ func proveEmpty(ctx context.Context, w *console.Watch, to target, rules console.
 		return refused(runtime.RefusedDialog, "a dialog came up"), nil
 	case !r.composer().Empty():
 		return refused(runtime.RefusedInputBlocked, "%s", blockedText(resolution{Why: notEmptied})), nil
+	case !mayHide:
+		return nil, nil
 	}
-	return nil, nil
+	return nil, to.book.Settle(ctx, journal.Entry{ID: to.id, Open: true, Shows: true})
 }
 
 const readLate = "what a person typed has been read only now"

@@ -184,7 +184,7 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 }
 
 // begin notes the delivery. Where a person typed since the last one, an input line that
-// looks empty may be an old picture: it is proved to be empty.
+// looks empty may be an old picture, or hide what the person typed: it is proved to be empty.
 func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 	if d.to.book == nil {
 		return nil, nil
@@ -202,7 +202,7 @@ func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 	if err != nil || !j.Unread || d.silent() {
 		return nil, err
 	}
-	no, err := proveEmpty(ctx, d.Watch, d.to, d.rules)
+	no, err := proveEmpty(ctx, d.Watch, d.to, d.rules, j.Asked != nil && j.Asked.Behind)
 	if errors.Is(err, journal.ErrTouched) {
 		return refused(runtime.RefusedTyping, "%v", err), nil
 	}

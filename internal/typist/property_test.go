@@ -321,11 +321,11 @@ func (b *box) line() string {
 func (p *play) check(ended map[int]string) {
 	p.box.mu.Lock()
 	for _, fault := range p.box.faults {
-		if strings.HasPrefix(fault, ownRisk) && (!p.options.Removable() || p.options.NoBack) {
-			// A person who types behind a text that no key removes does so knowingly. Where
-			// a program knows no backspace, this holds for the clear key too, as long as nobody
-			// knows whether the box hides what somebody typed before the text.
-			continue
+		if strings.HasPrefix(fault, ownRisk) && !p.options.Removable() {
+			continue // a person who types behind a text that no key removes does so knowingly
+		}
+		if strings.HasPrefix(fault, markRisk) && (!p.options.Removable() || p.options.NoBack) {
+			continue // nothing but backspaces removes a mark, for a person's text may be before it
 		}
 		p.faults = append(p.faults, fault)
 	}
@@ -568,18 +568,10 @@ func (p *play) key(in *instance, key string) {
 // text otherwise.
 func TestACutOffTextBeyondTheScreenIsRemovedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &play{t: t, random: rand.New(rand.NewPCG(1, 17)), options: boxmodel.Options{Style: "line", NoBack: true}}
+		p := &play{t: t, options: boxmodel.Options{Style: "line", NoBack: true}}
 		p.rules = boxRules(t, p.options)
-		for steps := 1; p.instance == nil || p.box.line() == ""; steps++ { // it dies behind the text
-			p.start()
-			l := p.lease(1, steps, true)
-			_, _ = Deliver(t.Context(), l, "d1", Prompt{Text: strings.Repeat("row\n", 90) + "end"}, p.rules) // it is dead
-			l.(*boxLease).close()
-			time.Sleep(10 * time.Second)
-			if len(p.box.taken) > 0 {
-				t.Fatal("the text was submitted: no step leaves it in the box")
-			}
-		}
+		p.start()
+		p.cutOff(strings.Repeat("row\n", 90) + "end")
 		began := time.Now()
 		out, err := Settle(t.Context(), p.lease(1, -1, false), "d1", p.rules)
 		if err != nil || out.Reason != runtime.RefusedWithdrawn || p.box.line() != "" {
@@ -587,6 +579,91 @@ func TestACutOffTextBeyondTheScreenIsRemovedSoon(t *testing.T) {
 		}
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("it took %s", took)
+		}
+		time.Sleep(time.Minute) // what was begun ends
+	})
+}
+
+// TestACutOffTextOfLinesThatLookAlikeIsRemoved: a text that is much taller than the screen is
+// removed although the screen shows the same rows after each key: the keys go on until they
+// would have removed all of the text.
+func TestACutOffTextOfLinesThatLookAlikeIsRemoved(t *testing.T) {
+	codex, _ := boxmodel.Of("codex")
+	codex.Echo = 295 * time.Millisecond
+	for name, test := range map[string]struct {
+		options boxmodel.Options
+		text    string
+	}{
+		"by the clear key, and backspaces at its beginning": {codex, strings.Repeat("row\n", 240)},
+		"by backspaces": {boxmodel.Options{Style: "line", Clears: boxmodel.ClearsNothing}, strings.Repeat("row\n", 500)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &play{t: t, options: test.options}
+				p.rules = boxRules(t, p.options)
+				p.start()
+				p.cutOff(test.text)
+				if err := ClearInput(t.Context(), p.lease(1, -1, false), p.rules); err != nil || p.box.line() != "" {
+					t.Errorf("to clear the input: %v, the box holds %d bytes", err, len(p.box.line()))
+				}
+				p.start()
+				p.cutOff(test.text)
+				out, err := Settle(t.Context(), p.lease(1, -1, false), "d1", p.rules)
+				if err != nil || out.Reason != runtime.RefusedWithdrawn || p.box.line() != "" {
+					t.Errorf("%+v, %v, the box holds %d bytes; want the text withdrawn", out, err, len(p.box.line()))
+				}
+				time.Sleep(time.Minute) // what was begun ends
+			})
+		})
+	}
+}
+
+// cutOff delivers a text with a deliverer that dies behind it.
+func (p *play) cutOff(text string) {
+	for steps := 1; p.box.line() == ""; steps++ {
+		p.start()
+		l := p.lease(1, steps, true)
+		_, _ = Deliver(p.t.Context(), l, "d1", Prompt{Text: text}, p.rules) // it is dead
+		l.(*boxLease).close()
+		time.Sleep(10 * time.Second)
+		if len(p.box.taken) > 0 {
+			p.t.Fatal("the text was submitted: no step leaves it in the box")
+		}
+	}
+}
+
+// TestNoTextIsTypedWhereAPersonsTextMayBeHidden: in a box that has shown no text of gc yet, and
+// in which a person typed, a mark is typed first. Where it does not show, the box is blocked and
+// nothing of the text is typed: behind it a key that removes the text could remove the person's,
+// too. Where the mark shows, the text is submitted, and no mark is typed from then on.
+func TestNoTextIsTypedWhereAPersonsTextMayBeHidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &play{t: t, options: boxmodel.Options{Style: "rules", Folds: 1, OddFold: true, Hides: true}}
+		p.rules = boxRules(t, p.options)
+		p.start()
+		p.key(p.instance, "h")
+		time.Sleep(time.Minute)
+		out, err := Deliver(t.Context(), p.lease(1, -1, false), "d1", Prompt{Text: "hello"}, p.rules)
+		if err != nil || out.Reason != runtime.RefusedInputBlocked || p.box.line() != "h"+mark {
+			t.Errorf("%+v, %v, the box holds %q; want it blocked, with the person's text and a mark", out, err, p.box.line())
+		}
+		p.key(p.instance, "i")
+		time.Sleep(time.Second)
+		if p.box.line() != "hi" || len(p.box.faults) > 0 {
+			t.Errorf("the box holds %q, want what the person typed: %q", p.box.line(), p.box.faults)
+		}
+
+		p.options.Hides = false
+		p.start()
+		for n := 1; n <= 2; n++ {
+			for _, key := range "h\x7f" {
+				p.key(p.instance, string(key))
+			}
+			time.Sleep(time.Minute)
+			out, err := Deliver(t.Context(), p.lease(n, -1, false), fmt.Sprint("d", n), Prompt{Text: "hello"}, p.rules)
+			if err != nil || out.State != runtime.OutcomeSubmitted || !p.box.has(n) || p.box.typedMarks != 1 {
+				t.Errorf("prompt %d: %+v, %v, %d marks were typed, want it submitted after the one of the first", n, out, err, p.box.typedMarks)
+			}
 		}
 		time.Sleep(time.Minute) // what was begun ends
 	})

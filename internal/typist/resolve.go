@@ -664,7 +664,7 @@ func (r *resolver) clear(ctx context.Context, rest string) (bool, error) {
 		return false, err
 	}
 	if r.rules.Screen.ClearKey != "" || rest != "" || !r.composer().Empty() {
-		if err := r.to.emptyLine(ctx, r.Watch, r.rules, r.composer()); err != nil {
+		if err := r.to.emptyLine(ctx, r.Watch, r.rules, r.composer(), string(r.left.Text)); err != nil {
 			return false, err
 		}
 	}
