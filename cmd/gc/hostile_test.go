@@ -198,14 +198,14 @@ func TestNoCommandLetsControlSequencesThrough(t *testing.T) {
 	arguments := map[string][]string{
 		"apply": nil, "controller status": nil, "events": nil, "pending": nil, "plan": nil, "respond": {"worker", "yes"}, "restart": {"worker", "--no-wait"}, "status": nil,
 		"usage": nil, "usage budgets": nil, "usage lift": {"worker"}, "usage prices": nil, "copy": {"worker:x", "out"}, "drain ack": {"worker"}, "drain check": {"worker"}, "explain": {"worker"},
-		"interrupt": {"worker"}, "keys": {"worker", "Enter"}, "logs": {"worker"}, "nudge": {"worker", "hello", "--no-wait"}, "peek": {"worker"}, "prime": {"worker"}, "queue": nil, "queue cancel": {"p-1"},
+		"interrupt": {"worker"}, "keys": {"worker", "Enter"}, "logs": {"worker"}, "send": {"--all", "--no-wait", "--", "hello"}, "peek": {"--all"}, "drain": {"worker"}, "kill": {"worker"}, "prime": {"worker"}, "queue": nil, "queue cancel": {"p-1"},
 		"queue edit": {"p-1", "x"}, "queue list": nil, "queue retry": {"p-1"}, "receipt": {"p-1"}, "session drain": {"worker"}, "session kill": {"worker"}, "session list": {"--all"}, "session request-restart": {"worker"},
 		"resume": {"worker"}, "session reset": {"worker"}, "session resume": {"worker"}, "session show": {"worker"}, "session sleep": {"worker"}, "session suspend": {"worker"}, "session wake": {"worker"}, "wait": {"worker", "--for", "idle", "--timeout", "1s"},
 		"wait cancel": {"w-1"}, "wait list": nil, "config check": nil, "config schema": nil, "config show": nil, "guard check": {"git push -f"}, "guard list": nil, "guard replay": nil, "guard test": nil, "hook list": nil,
 		"agent-cli list": nil, "completion": {"bash"}, "doctor": nil, "provider check": nil, "provider list": nil, "version": nil, "worker openapi": nil, "start": nil, "attach": {"worker"}, "stop": nil, "controller stop": nil,
 	}
 	others := []string{ // they speak a protocol, write files, or are a process that stays
-		"controller run", "init", "acp", "hook install", "hook run", "hook uninstall", "bundle", "uninstall", "worker check",
+		"controller run", "init", "acp", "hook install", "hook run", "hook uninstall", "bundle", "destroy", "worker check",
 	}
 	reference, err := os.ReadFile("../../docs/reference/cli.md")
 	if err != nil {

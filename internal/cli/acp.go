@@ -13,7 +13,7 @@ import (
 func acpCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "acp AGENT",
-		Short: "Offer an agent's session to an editor, by the Agent Client Protocol",
+		Short: "Serve an agent to an editor (Agent Client Protocol)",
 		Long: `Speaks that protocol on standard input and output, as an agent: an editor that runs such agents drives
 the session, wherever it is, also one in a terminal. A prompt is one with a receipt; questions are asked
 in the editor; cancelling interrupts the turn. The session is the city's: it lives on when the editor

@@ -12,7 +12,7 @@ import (
 )
 
 func agentCLICommand(a *app) *cobra.Command {
-	return desk.Group("agent-cli", "The agent CLIs that gc knows: list", `An agent CLI is the program of an agent: the value of provider in [[agents]]. Where agents run is
+	return desk.Group("agent-cli", "List supported agent CLIs", `An agent CLI is the program of an agent: the value of provider in [[agents]]. Where agents run is
 another thing: gc provider list shows that.`,
 		agentCLIListCommand(a))
 }
@@ -20,7 +20,7 @@ another thing: gc provider list shows that.`,
 func agentCLIListCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "list",
-		Short: "List the agent CLIs that gc knows and what is installed",
+		Short: "List supported agent CLIs, and which are installed",
 		Long: `Shows for each agent CLI the version that is installed, the versions that gc was tested with, and the
 permission mode in which it asks a person. STATE is "found", "untested" (gc was not tested with the
 installed version) or "not installed". A program is looked for in PATH, then in that of the login shell.`,

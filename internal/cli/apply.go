@@ -14,7 +14,7 @@ func applyCommand(a *app) *cobra.Command {
 	var now bool
 	cmd := &cobra.Command{
 		Use:   "apply [AGENT...]",
-		Short: "Read city.toml again and put changes into force",
+		Short: "Apply city.toml now",
 		Long: `Reads city.toml again and shows what is still to be done. A saved city.toml is read without this
 command, too. A change that stops an agent waits until the agent has finished its turn; for an agent
 whose activity is unknown gc asks first, see gc pending. With --now nothing is waited for: the named

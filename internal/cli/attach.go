@@ -18,7 +18,7 @@ func attachCommand(a *app) *cobra.Command {
 	var opts runtime.AttachOptions
 	cmd := &cobra.Command{
 		Use:   "attach AGENT",
-		Short: "Connect this terminal to an agent",
+		Short: "Attach this terminal to an agent",
 		Long: `Connects this terminal to the agent until you detach or the agent exits. The agent keeps running when
 you detach, and a restart of the controller does not cut the connection.
 Detach with Ctrl-\ or Ctrl-b d; press Ctrl-b twice to send one. Inside tmux use Ctrl-\: tmux takes

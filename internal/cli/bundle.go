@@ -27,7 +27,7 @@ type bundleFile struct {
 func bundleCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "bundle [FILE]",
-		Short: "One file with all that helps to find out what went wrong",
+		Short: "Create a diagnostics archive (support bundle)",
 		Long: `Writes what is known of the city into one archive: versions, what gc doctor finds, the configuration,
 events, the controller's log, and of each agent its state, its screen and the end of what it printed.
 It needs no controller, and reads what one has left behind. Credentials that gc knows and what looks

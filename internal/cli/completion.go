@@ -11,7 +11,7 @@ import (
 func completionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
-		Short: "Let the shell complete commands and agents' names",
+		Short: "Generate a shell completion script",
 		Long: `Prints a script for the shell:
 
   bash   eval "$(gc completion bash)"          in ~/.bashrc

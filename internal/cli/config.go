@@ -14,14 +14,14 @@ import (
 )
 
 func configCommand(a *app) *cobra.Command {
-	return desk.Group("config", "The configuration: check, show, schema", `These commands read city.toml as it is on disk; no controller is needed.`,
+	return desk.Group("config", "Check and show the configuration", `These commands read city.toml as it is on disk; no controller is needed.`,
 		configCheckCommand(a), configShowCommand(a), configSchemaCommand(a))
 }
 
 func configCheckCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "check",
-		Short: "Find every mistake in city.toml",
+		Short: "Check city.toml for mistakes",
 		Long: `Shows each mistake with its place and what to do, and warns of what is accepted and has no effect.
 Exit status 1 if there is a mistake; a warning is none.`,
 		Args: desk.Between(0, 0),
@@ -108,7 +108,7 @@ func (a *app) printFaults(faults []ConfigFault) {
 func configShowCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "show",
-		Short: "Every value that holds, and where it comes from",
+		Short: "Show the effective configuration and its sources",
 		Long:  `Credentials are shown as asterisks.`,
 		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -128,7 +128,7 @@ func configShowCommand(a *app) *cobra.Command {
 func configSchemaCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",
-		Short:   "The JSON Schema of city.toml, for editors",
+		Short:   "Print the JSON Schema of city.toml",
 		Example: "  gc config schema > city.schema.json",
 		Args:    desk.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {

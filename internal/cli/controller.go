@@ -10,7 +10,7 @@ import (
 )
 
 func controllerCommand(a *app) *cobra.Command {
-	return desk.Group("controller", "The controller alone: run, stop, status", `The controller is the process that keeps the city true. Agents do not need it to go on.`,
+	return desk.Group("controller", "Run, stop or inspect the controller", `The controller is the process that keeps the city true. Agents do not need it to go on.`,
 		controllerRunCommand(a), controllerStopCommand(a), controllerStatusCommand(a))
 }
 
@@ -19,7 +19,7 @@ func controllerRunCommand(a *app) *cobra.Command {
 	var retry bool
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Be the controller, in the foreground",
+		Short: "Run the controller in the foreground",
 		Long: `For service managers: it logs to standard error and runs until it is told to end. On SIGTERM or
 SIGINT it ends and leaves the agents running; the next controller takes them over.
 With --lease several may run: one works, the others wait. It ends with status 1 when it loses the lease.`,
@@ -52,7 +52,7 @@ func (a *app) runController(ctx context.Context, root, lease string, retry bool)
 func controllerStopCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop",
-		Short: "End the controller and leave the agents running",
+		Short: "Stop the controller; agents keep running",
 		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.Client()
@@ -80,7 +80,7 @@ func controllerStopCommand(a *app) *cobra.Command {
 func controllerStatusCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "status",
-		Short: "Whether a controller runs, and which",
+		Short: "Show whether the controller is running",
 		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.Client()

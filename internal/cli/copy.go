@@ -40,7 +40,7 @@ func copyCommand(a *app) *cobra.Command {
 	var instance string
 	cmd := &cobra.Command{
 		Use:   "copy {AGENT SOURCE [DESTINATION] | SOURCE AGENT:PATH | AGENT:PATH DESTINATION}",
-		Short: "Copy files and folders into an agent's work folder, or out of it",
+		Short: "Copy files to or from an agent's working directory",
 		Long: `What lies with the agent is named relative to its work folder, which it cannot leave; without a
 name it is the folder itself. What comes from an agent goes into DESTINATION if that is a folder, and
 else gets its name; files that are there are replaced. Links that lead out of what is copied are left

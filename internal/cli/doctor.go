@@ -14,7 +14,7 @@ func doctorCommand(a *app) *cobra.Command {
 	var all, ask bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Find what is wrong with the city or this machine",
+		Short: "Find problems with the city or this machine",
 		Long: `Looks at the machine, the configuration, what it names, the sockets, the controller and the sessions,
 and says what to do about each problem. Outside a city it looks at the machine alone. Exit status 1 if
 there is a problem; a warning is none.

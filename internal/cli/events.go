@@ -17,7 +17,7 @@ func eventsCommand(a *app) *cobra.Command {
 	var query client.EventQuery
 	cmd := &cobra.Command{
 		Use:   "events [AGENT]",
-		Short: "What happened in the city",
+		Short: "Show the city's events",
 		Long: `Prints the events that the controller remembers, of one agent or of all; with --follow every new one
 too, until it is interrupted, also across restarts of the controller. With --json one event a line.
 Ids are never given twice: who has read as far as an id goes on with --after. What lies between that

@@ -18,7 +18,7 @@ import (
 )
 
 func guardCommand(a *app) *cobra.Command {
-	return desk.Group("guard", "What agents may do with their tools: check, test, list, replay", `These commands read city.toml as it is on disk; no controller is needed.`,
+	return desk.Group("guard", "Check and test the rules for agents' tools", `These commands read city.toml as it is on disk; no controller is needed.`,
 		guardCheckCommand(a), guardTestCommand(a), guardListCommand(a), guardReplayCommand(a))
 }
 
@@ -74,7 +74,7 @@ func guardCheckCommand(a *app) *cobra.Command {
 	var tool, input string
 	cmd := &cobra.Command{
 		Use:   "check [SCRIPT]",
-		Short: "What the rules decide about a shell command or a tool, and why",
+		Short: "Check whether a command or tool is allowed",
 		Long: `Judges a shell script ("-" reads it from the input), or with --tool any tool and its input. Nothing
 is run. Each program that the script would start is a part of its own, also one behind others:
 "sudo: sh: git push" is a git push by a shell by sudo.
@@ -207,7 +207,7 @@ func guardTestCommand(a *app) *cobra.Command {
 	var who subject
 	cmd := &cobra.Command{
 		Use:   "test FILE",
-		Short: "Hold the rules against a table of expectations",
+		Short: "Test the rules against expected decisions",
 		Long: `The file is TOML: case = [{command = "git push -f", want = "deny", rule = "force-push"}, ...], or
 [[case]] tables. A case has a command, or a tool with its input; who asks, by agent or role; and
 what is wanted: allow, ask or deny, and the rule if that matters. Exit status 1 if a case fails.`,

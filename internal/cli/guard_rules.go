@@ -32,7 +32,7 @@ type ruleList struct {
 func guardListCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "list",
-		Short: "The rules in force, and where each comes from",
+		Short: "List the rules in effect and their source",
 		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			g, err := a.guarding(cmd, nil)
@@ -110,7 +110,7 @@ func guardReplayCommand(a *app) *cobra.Command {
 	var with []string
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "What the rules now would have decided about past calls",
+		Short: "Re-evaluate past tool calls with current rules",
 		Long: `Decides the recorded calls of the agents again, by city.toml as it is on disk and, with --with, by
 further rule sets or files, and prints the calls that come out otherwise. The controller keeps calls
 in .gc/log/guard.jsonl, which only its user can read, up to 32 MiB, without the values of credentials.`,

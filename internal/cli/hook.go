@@ -16,7 +16,7 @@ import (
 )
 
 func hookCommand(a *app) *cobra.Command {
-	return desk.Group("hook", "What agent CLIs tell their city, and what they ask it", `An agent whose agent CLI has hooks gets them when it starts; nothing of the user's is
+	return desk.Group("hook", "Manage the hooks of agent CLIs", `An agent whose agent CLI has hooks gets them when it starts; nothing of the user's is
 read or changed. These commands are for a look at them, and for an agent CLI that is
 started by hand.`,
 		hookListCommand(a), hookInstallCommand(a), hookUninstallCommand(a), hookRunCommand())
@@ -25,7 +25,7 @@ started by hand.`,
 func hookListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [PROFILE]",
-		Short: "The agent CLIs whose hooks are known, and what each event means",
+		Short: "List agent CLIs with hooks, and their events",
 		Args:  desk.Between(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
@@ -107,7 +107,7 @@ func hookInstallCommand(a *app) *cobra.Command {
 	var place hookPlace
 	cmd := &cobra.Command{
 		Use:   "install [AGENT] --dir FOLDER",
-		Short: "Write an agent CLI's hooks into a folder, and tell how to start it with them",
+		Short: "Install hooks into a directory",
 		Long: `Writes the hooks' file into a folder of its own, and prints the variables and the
 arguments with which the agent CLI uses it. AGENT is one of the city, whose agent CLI
 is taken, or an agent CLI itself. The settings of the user stay as they are. An agent
@@ -134,7 +134,7 @@ func hookUninstallCommand(a *app) *cobra.Command {
 	var place hookPlace
 	cmd := &cobra.Command{
 		Use:   "uninstall [AGENT] --dir FOLDER",
-		Short: "Remove what gc hook install has written",
+		Short: "Remove installed hooks",
 		Args:  desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := place.of(a, cmd, args)
@@ -153,7 +153,7 @@ func hookUninstallCommand(a *app) *cobra.Command {
 func hookRunCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run [--for PROFILE] [--within DURATION] EVENT",
-		Short: "Answer an agent CLI's hook: agent CLIs call it",
+		Short: "Run a hook (called by agent CLIs)",
 		Long: `Reads what the agent CLI tells on its input, tells the city, and for a tool asks it.
 The exit status is 2, with a reason on standard error, if a tool must not run or if
 that cannot be told; an agent CLI takes every other status for leave. What it says of a

@@ -26,7 +26,7 @@ func initCommand(a *app) *cobra.Command {
 	var providers []string
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Make a new city",
+		Short: "Create a city.toml in this directory",
 		Long: `Writes a commented city.toml: with an agent for each --provider, which asks a person before it uses
 a tool that changes something, else with one agent that runs a shell. [guard] has gc deny or ask about
 dangerous commands, pushes to protected branches and reading secrets. The directory is made if it is

@@ -11,7 +11,7 @@ import (
 
 // outpostCommand is for drivers: what they run on another host or in a pod.
 func outpostCommand(a *app) *cobra.Command {
-	cmd := desk.Group("outpost", "Be the far end of a driver", `Drivers of other places run this there; people do not.`,
+	cmd := desk.Group("outpost", "Serve a remote runtime provider", `Drivers of other places run this there; people do not.`,
 		outpostServeCommand(a), outpostAttachCommand(a), outpostHoldCommand(a))
 	cmd.Hidden = true
 	return cmd

@@ -17,7 +17,7 @@ import (
 func planCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "plan [FILE]",
-		Short: "What the controller would do now, and why",
+		Short: "Show what the controller would do, and why",
 		Long: `Compares the configuration in force with what runs; with a FILE that configuration instead: what an
 edit would do. Nothing is changed.`,
 		Example: "  gc plan\n  gc plan city.new.toml",

@@ -22,7 +22,7 @@ func primeCommand(a *app) *cobra.Command {
 	var word string
 	cmd := &cobra.Command{
 		Use:   "prime [AGENT]",
-		Short: "Tell an agent who and where it is",
+		Short: "Print an agent's startup context",
 		Long: `Prints the sections of context that the city gives an agent: who it is, its role and rules, its first
 task, and, in the modes compact and resume, where its history is. Agents run it themselves; without a
 name it is the agent in whose session it is run ($GC_AGENT). A section that is too long for its mode is

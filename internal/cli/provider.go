@@ -12,14 +12,14 @@ import (
 )
 
 func providerCommand(a *app) *cobra.Command {
-	return desk.Group("provider", "Where agents can run: list, check", `A provider is a kind of place where agents run. No controller is needed for these commands.`,
+	return desk.Group("provider", "List and test runtime providers", `A provider is a kind of place where agents run. No controller is needed for these commands.`,
 		providerListCommand(a), providerCheckCommand(a), providerServeCommand(a))
 }
 
 func providerListCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "list",
-		Short: "Every provider of this program",
+		Short: "List runtime providers and their capabilities",
 		Long: `Shows the runtime providers: where agents run, the value of provider in [session]. What agents are,
 the value of provider in [[agents]], is another list: gc agent-cli list.`,
 		Args: desk.Between(0, 0),
@@ -42,7 +42,7 @@ func providerCheckCommand(a *app) *cobra.Command {
 	var cases []string
 	cmd := &cobra.Command{
 		Use:   "check [PROVIDER]",
-		Short: "Prove that a provider keeps the contract on this machine",
+		Short: "Test a runtime provider on this machine",
 		Long: `Runs the conformance cases, the same that its tests run, with real sessions in a temporary place that
 is gone afterwards. Without a name it is the default provider. A session script (exec:<script>) is tried
 operation by operation instead, unless --contract is given: what works, what is missing, what is wrong.

@@ -11,7 +11,7 @@ import (
 func providerServeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "serve PROVIDER OPERATION [SESSION [ARGUMENT]...]",
-		Short:  "Answer one call of a session script with what a provider does",
+		Short:  "Run a runtime provider as a session script",
 		Hidden: true,
 		Long: `The other end of the provider exec: a script that runs this with its own arguments is that provider.
 Sessions are kept in the folder GC_EXEC_STATE_DIR, or in the city.`,

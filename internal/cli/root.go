@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,26 +24,28 @@ type app struct {
 	workers    Workers // nil without it
 }
 
-// The topics of the help, in its order.
+// The groups of the help, in its order.
 const (
-	topicCity    = "city"
-	topicAgent   = "agent"
-	topicConfig  = "config"
-	topicMachine = "machine"
+	groupDaily   = "daily"
+	groupAgents  = "agents"
+	groupCity    = "city"
+	groupMachine = "machine"
+	groupInside  = "inside"
+	groupAuthors = "authors"
 )
 
-const rootLong = `gc runs and supervises a city of AI coding agents: what city.toml asks for is
-started, kept running, and can be watched, prompted and stopped from here.
+const rootLong = `gc runs and supervises AI coding agents. It starts the agents of city.toml, restarts
+them if they crash, delivers your prompts, and shows which agents need your input.`
 
-Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 timed out,
-6 no controller, 7 a person would be asked.`
+const exitStatuses = `Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 timed out,
+6 no controller, 7 needs a person's approval.`
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "gc",
 		Version:       versionOf(a.Version).line(),
-		Short:         "Run and supervise a city of AI coding agents",
-		Long:          rootLong,
+		Short:         "Run and supervise AI coding agents",
+		Long:          rootLong + "\n\n" + exitStatuses,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -47,7 +53,8 @@ func newRoot(a *app) *cobra.Command {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
-			return cmd.Help()
+			fmt.Fprint(a.Stdout, dailyHelp(cmd))
+			return nil
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -58,29 +65,59 @@ func newRoot(a *app) *cobra.Command {
 	root.PersistentFlags().StringVar(&a.City, "city", "", "the city's `folder` (default: the nearest one with a city.toml, here or above)")
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(helpCommand())
-	root.SetHelpCommandGroupID(topicMachine)
+	root.SetHelpCommandGroupID(groupMachine)
 	root.AddGroup(
-		&cobra.Group{ID: topicCity, Title: "The city:"},
-		&cobra.Group{ID: topicAgent, Title: "Its agents:"},
-		&cobra.Group{ID: topicConfig, Title: "Its configuration:"},
-		&cobra.Group{ID: topicMachine, Title: "This machine and this program:"},
+		&cobra.Group{ID: groupDaily, Title: "Every day:"},
+		&cobra.Group{ID: groupAgents, Title: "Agents and prompts:"},
+		&cobra.Group{ID: groupCity, Title: "The city and its configuration:"},
+		&cobra.Group{ID: groupMachine, Title: "This machine and gc itself:"},
+		&cobra.Group{ID: groupInside, Title: "For agents, within their sessions:"},
+		&cobra.Group{ID: groupAuthors, Title: "For authors of workers and runtime providers:"},
 	)
-	root.AddCommand(topic(topicCity, talk.Questions(&a.View)...)...)
-	root.AddCommand(topic(topicCity, initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), planCommand(a), applyCommand(a), eventsCommand(a), usageCommand(a), controllerCommand(a))...)
-	root.AddCommand(topic(topicAgent, talk.Commands(&a.View)...)...)
-	root.AddCommand(topic(topicAgent, agent.Commands(&a.View)...)...)
-	root.AddCommand(topic(topicAgent, attachCommand(a), copyCommand(a), acpCommand(a), primeCommand(a))...)
-	root.AddCommand(topic(topicConfig, configCommand(a), guardCommand(a), hookCommand(a))...)
-	root.AddCommand(topic(topicMachine, agentCLICommand(a), doctorCommand(a), bundleCommand(a), uninstallCommand(a), providerCommand(a), workerCommand(a), versionCommand(a), completionCommand(a))...)
+	root.AddCommand(talk.Questions(&a.View)...)
+	root.AddCommand(talk.Commands(&a.View)...)
+	root.AddCommand(agent.Commands(&a.View)...)
+	root.AddCommand(
+		initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), attachCommand(a), copyCommand(a), acpCommand(a),
+		planCommand(a), applyCommand(a), eventsCommand(a), usageCommand(a), controllerCommand(a), configCommand(a), guardCommand(a),
+		agentCLICommand(a), doctorCommand(a), bundleCommand(a), uninstallCommand(a), versionCommand(a), completionCommand(a),
+		primeCommand(a), hookCommand(a), providerCommand(a), workerCommand(a),
+	)
+	for _, cmd := range root.Commands() {
+		cmd.GroupID = cmp.Or(groupOf[cmd.Name()], groupAgents)
+		if slices.Contains(daily, cmd.Name()) {
+			cmd.GroupID = groupDaily
+		}
+	}
 	root.AddCommand(shimCommand(a), hostCommand(a), outpostCommand(a), docsCommand(a))
 	return root
 }
 
-func topic(id string, commands ...*cobra.Command) []*cobra.Command {
-	for _, cmd := range commands {
-		cmd.GroupID = id
+// daily are the commands that a person needs every day, in the order in which they are needed.
+var daily = []string{"init", "start", "status", "pending", "respond", "send", "peek", "attach", "logs", "explain", "stop", "restart"}
+
+// groupOf has the group of the other commands in the help; what is not here is in groupAgents.
+var groupOf = map[string]string{
+	"plan": groupCity, "apply": groupCity, "events": groupCity, "controller": groupCity, "config": groupCity, "guard": groupCity, "destroy": groupCity,
+
+	"agent-cli": groupMachine, "doctor": groupMachine, "bundle": groupMachine, "version": groupMachine, "completion": groupMachine,
+
+	"prime": groupInside, "hook": groupInside,
+
+	"provider": groupAuthors, "worker": groupAuthors,
+}
+
+// dailyHelp is the help of gc itself: the commands of every day, and where the others are.
+func dailyHelp(root *cobra.Command) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s\n\n", rootLong)
+	for _, name := range daily {
+		if cmd, _, err := root.Find([]string{name}); err == nil {
+			fmt.Fprintf(&out, "  gc %-9s %s\n", name, cmd.Short)
+		}
 	}
-	return commands
+	out.WriteString("\nMore commands: gc help all. Help of one: gc COMMAND --help. Something is wrong: gc doctor\n")
+	return out.String()
 }
 
 // daemon returns the assembly.

@@ -10,12 +10,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/cli/agent"
 	"gascity/internal/cli/desk"
 	"gascity/internal/text"
 )
@@ -47,20 +49,34 @@ type startFlags struct {
 func startCommand(a *app) *cobra.Command {
 	var flags startFlags
 	cmd := &cobra.Command{
-		Use:   "start [DIR]",
-		Short: "Start the city's controller and its agents",
-		Long: `Starts the controller in the background, waits until every wanted agent runs or has failed, and
-says which. A controller that runs already is left alone; its agents are waited for all the same. Agents
-that have failed or are quarantined are started again at once. An
-agent that waits for something that will not come soon is told of with its reason and not waited for:
-the end of a vendor's limit, an agent that has failed, a pool without members. Exit status 1 is for
-those that have failed.
-The controller's own messages are in .gc/log/controller.log.
-DIR is the city's directory, the same as --city DIR.`,
-		Args: desk.Between(0, 1),
+		Use:   "start [DIR | AGENT...]",
+		Short: "Start the city, or stopped agents",
+		Long: `Starts the controller in the background, waits until every agent runs or has failed, and reports
+each. If the controller runs already, only the agents are waited for. Agents that have failed or are
+quarantined are started again at once. An agent that cannot run soon is reported with the reason and
+not waited for, for example when a limit of the model provider has to end first. Exit status 1: an agent
+failed. The controller's own messages are in .gc/log/controller.log.
+
+With names it starts these agents again: after gc stop AGENT, asleep, failed or quarantined. A name may
+be a pattern such as 'web-*'. The controller must be running.
+
+An argument with a slash, or a directory with a city.toml, is the city's directory: the same as
+--city DIR.`,
+		Example: "  gc start\n  gc start coder\n  gc start ./my-city",
+		Args:    desk.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.cityArgument(cmd, args); err != nil {
+			isCity, err := a.cityArgument(cmd, args)
+			if err != nil {
 				return err
+			}
+			if len(args) > 0 && !isCity {
+				if flags.foreground {
+					return desk.Usage(cmd, "--foreground runs the controller: leave out %q", args[0])
+				}
+				if flags.noWait {
+					flags.timeout = 0
+				}
+				return agent.Start(cmd.Context(), &a.View, args, flags.timeout)
 			}
 			root, err := a.Root()
 			if err != nil {
@@ -72,25 +88,49 @@ DIR is the city's directory, the same as --city DIR.`,
 			return a.start(cmd.Context(), root, flags)
 		},
 	}
+	cmd.ValidArgsFunction = a.CompleteAgents
 	cmd.Flags().BoolVarP(&flags.foreground, "foreground", "f", false, "run the controller in this terminal until it is interrupted")
 	cmd.Flags().BoolVar(&flags.noWait, "no-wait", false, "return as soon as the controller answers")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultStartTimeout, "how long to wait for the agents")
 	return cmd
 }
 
-// cityArgument takes the argument of gc start, if there is one, as the city's directory.
-func (a *app) cityArgument(cmd *cobra.Command, args []string) error {
+// cityArgument reports whether the argument of gc start is the city's directory, and uses it then:
+// it has a slash, or is a directory with a city.toml. Such a name that is an agent's too is refused.
+func (a *app) cityArgument(cmd *cobra.Command, args []string) (isCity bool, err error) {
 	if len(args) == 0 {
-		return nil
+		return false, nil
 	}
-	if info, err := os.Stat(a.Path(args[0])); err != nil || !info.IsDir() {
-		return desk.Usage(cmd, "there is no directory %q; gc start starts a whole city; start one agent with: gc restart AGENT", args[0])
+	name := args[0]
+	_, statErr := os.Stat(filepath.Join(a.Path(name), client.CityFile))
+	hasCity := statErr == nil
+	isAgent := a.isAgent(cmd.Context(), name)
+	switch {
+	case hasCity && isAgent && !strings.HasPrefix(name, "."):
+		return false, desk.Usage(cmd, "%q is an agent, and a directory with a %s; for the city: gc start ./%s; for the agent: gc restart %s", name, client.CityFile, name, name)
+	case !hasCity && strings.ContainsRune(name, '/') && !isAgent && !desk.IsPattern(name):
+		return false, desk.Usage(cmd, "there is no %s in the directory %q, and no agent has that name", client.CityFile, name)
+	case !hasCity:
+		return false, nil
+	case len(args) > 1:
+		return false, desk.Usage(cmd, "%q is a city's directory: leave out %q", name, args[1])
+	case a.City != "":
+		return false, desk.Usage(cmd, "give the city's directory once: as an argument or with --city")
 	}
-	if a.City != "" {
-		return desk.Usage(cmd, "give the city's directory once: as an argument or with --city")
-	}
-	a.City = args[0]
-	return nil
+	a.City = name
+	return true, nil
+}
+
+// isAgent reports whether an agent of the present city has the name. Without a controller it is
+// false.
+func (a *app) isAgent(ctx context.Context, name string) bool {
+	found := false
+	_ = a.OnCity(func(c *client.Client) error {
+		status, err := c.Status(ctx)
+		found = err == nil && slices.ContainsFunc(status.Agents, func(agent client.Agent) bool { return desk.Named(agent, []string{name}) })
+		return err
+	})
+	return found
 }
 
 func (a *app) start(parent context.Context, root string, flags startFlags) error {

@@ -13,8 +13,9 @@ import (
 func statusCommand(a *app) *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "The city and its agents at a glance",
+		Use:     "status",
+		Aliases: []string{"ps", "ls"},
+		Short:   "List the agents and what they do",
 		Long: `Shows the controller, whether the configuration on disk is in force, and each agent: STATE is the
 session's life, ACTIVITY what the agent does (a question mark stands after a guess), UP how long it
 runs, OUTPUT when it last printed something, PENDING how many questions wait for a person, QUEUED how

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/cli/agent"
 	"gascity/internal/cli/desk"
 	"gascity/internal/cli/page"
 	"gascity/internal/text"
@@ -26,23 +27,29 @@ const (
 func stopCommand(a *app) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use:   "stop",
-		Short: "End every agent, then the controller",
-		Long: `Asks each agent to stop, ends what does not, counts the processes that were found and those that
-survived, and ends the controller. Exit status 0 means that nothing of the city runs any more.
-To end the controller alone and leave the agents running: gc controller stop`,
-		Args: func(cmd *cobra.Command, args []string) error {
+		Use:   "stop [AGENT...]",
+		Short: "Stop agents, or the whole city",
+		Long: `With names it stops these agents; they stay stopped until gc start AGENT. A name may be a pattern such
+as 'web-*'. The city and its other agents go on.
+
+Without a name it stops the whole city: it asks each agent to stop, kills any that does not exit,
+reports processes that survive, and stops the controller. Exit status 0 means that nothing of the city
+runs any more. To stop the controller alone and leave the agents running: gc controller stop`,
+		Example: "  gc stop coder\n  gc stop",
+		Args:    desk.Between(0, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return desk.Usage(cmd, "gc stop stops the whole city; to stop one agent: gc session suspend %s; to start it again: gc session resume %s", args[0], args[0])
+				if a.JSON {
+					return desk.Usage(cmd, "--json goes without the name of an agent: it prints what stopping the city found")
+				}
+				return agent.Stop(cmd.Context(), &a.View, args, timeout)
 			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			return a.OnCity(func(c *client.Client) error { return a.stop(ctx, c) })
 		},
 	}
+	cmd.ValidArgsFunction = a.CompleteAgents
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultStopTimeout, "how long to wait; the controller goes on after that")
 	return a.Listing(cmd)
 }
@@ -177,7 +184,7 @@ func restartCommand(a *app) *cobra.Command {
 	var instance string
 	cmd := &cobra.Command{
 		Use:   "restart [AGENT...]",
-		Short: "Restart agents, all of them if none is named",
+		Short: "Restart agents (all, if none is named)",
 		Long:  `Ends the agents and starts them again, and waits until they run. The controller stays.`,
 		Args:  desk.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -25,14 +25,16 @@ type uninstallFlags struct {
 func uninstallCommand(a *app) *cobra.Command {
 	var flags uninstallFlags
 	cmd := &cobra.Command{
-		Use:   "uninstall",
-		Short: "Remove all that the city has left on this machine, but for its own files",
-		Long: `Ends the city as gc stop does, and what is left of its processes; then removes what gc has made: the
-folders .gc and .runtime, sockets, servers of terminals, and the outposts on other hosts. With .gc go
-the receipts, events and usage of the city. It keeps city.toml, work folders, conversations of agent
-CLIs and whatever else gc has not made. At its end it looks again: exit status 0 means that nothing is
-left. While something cannot be ended, it is named and nothing is removed. No controller is needed.`,
-		Example: "  gc uninstall --dry-run\n  gc uninstall --yes", Args: desk.Between(0, 0),
+		Use:     "destroy",
+		Aliases: []string{"uninstall"},
+		Short:   "Remove everything gc created for this city",
+		Long: `Stops the city as gc stop does, and any process that is left of it. Then it removes what gc has made:
+the directories .gc and .runtime, sockets, terminal servers, and what gc has put on other hosts. The
+city's delivery statuses, events and usage are in .gc and are removed too. city.toml, working
+directories, conversations of agent CLIs and all other files stay. At the end it checks again: exit
+status 0 means that nothing is left. If a process cannot be stopped, it is named and nothing is removed.
+No controller is needed.`,
+		Example: "  gc destroy --dry-run\n  gc destroy --yes", Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -98,7 +100,7 @@ func (a *app) sure(r client.Remains, flags uninstallFlags) error {
 		return nil
 	}
 	if !a.IsTerminal(a.Stdin) {
-		return fmt.Errorf("%w: nobody is there to be asked; look with gc uninstall --dry-run, then say --yes", client.ErrRefused)
+		return fmt.Errorf("%w: nobody is there to be asked; look with gc destroy --dry-run, then pass --yes", client.ErrRefused)
 	}
 	a.Talk("end and remove all this? [y/N]")
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')

@@ -17,7 +17,7 @@ func usageCommand(a *app) *cobra.Command {
 	var by, since string
 	cmd := &cobra.Command{
 		Use:   "usage",
-		Short: "What the agents have spent, and what is left of their budgets",
+		Short: "Show tokens and cost, and what budgets have left",
 		Long: `Sums up what workers told of the responses of their models: each response once, tokens in disjoint
 columns, the cost as the worker told it, else by the table of prices. A ? is what nobody told, and a +
 says that there is more than that. Costs without a + are complete.`,
@@ -57,7 +57,7 @@ func groupings() []string { return []string{"agent", "model", "day", "tool"} }
 func pricesCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "prices",
-		Short: "The table of prices that comes with gc",
+		Short: "List the built-in price table",
 		Long: `Prints the table of prices as a file to change: name it in city.toml, as the table itself explains.
 A running city takes it at once, and everything that was not priced by a worker is priced by it.`,
 		Example: "  gc usage prices > prices.toml",
@@ -80,7 +80,7 @@ func nothing(by string) string {
 func budgetsCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "budgets",
-		Short: "How much of each budget is used",
+		Short: "Show how much of each budget is used",
 		Long: `Lists each budget of city.toml with each agent, session or city that has an account of it: what is
 used within its window, its limit, and what happens when it is used up.`,
 		Args: desk.Between(0, 0),
@@ -104,7 +104,7 @@ func liftCommand(a *app) *cobra.Command {
 	var who string
 	cmd := &cobra.Command{
 		Use:   "lift BUDGET",
-		Short: "Let a budget that is used up begin anew",
+		Short: "Reset a budget that is used up",
 		Long: `What was spent until now does not count for that budget any more, for everybody who has used it up or
 for one agent or session; what it held back goes on. What was spent stays in gc usage.`,
 		Example: "  gc usage lift day\n  gc usage lift day --for worker",

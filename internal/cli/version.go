@@ -30,7 +30,7 @@ func (v versionInfo) line() string {
 func versionCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "version",
-		Short: "The version of this program",
+		Short: "Print the version",
 		Args:  desk.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			v := versionOf(a.Version)

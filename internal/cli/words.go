@@ -8,12 +8,12 @@ import (
 
 // otherWords maps command words of other tools to the gc command that does the same.
 var otherWords = map[string]string{
-	"agents": "gc status", "ls": "gc status", "list": "gc status", "ps": "gc status",
+	"agents": "gc status", "list": "gc status",
 	"top": "gc status -w", "watch": "gc status -w",
-	"send": "gc nudge AGENT TEXT", "prompt": "gc nudge AGENT TEXT", "tell": "gc nudge AGENT TEXT",
+	"prompt": "gc send AGENT TEXT", "tell": "gc send AGENT TEXT", "ask": "gc send AGENT TEXT",
 	"run": "gc start", "up": "gc start", "down": "gc stop",
 	"new": "gc init", "create": "gc init",
-	"kill": "gc session kill AGENT", "suspend": "gc session suspend AGENT",
+	"suspend": "gc stop AGENT", "pause": "gc stop AGENT", "rm": "gc destroy", "purge": "gc destroy",
 	"tail": "gc logs AGENT -f", "log": "gc logs AGENT", "show": "gc session show AGENT",
 	"answer": "gc respond ID ANSWER", "questions": "gc pending", "validate": "gc config check",
 }
@@ -30,10 +30,18 @@ func unknownCommand(root *cobra.Command, name string) error {
 // no command.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Show the help of a command",
-		Args:  desk.Between(0, -1),
+		Use:     "help [COMMAND | all]",
+		Short:   "Show help",
+		Long:    `Shows the help of a command. Without one it lists the commands of every day; "gc help all" lists all.`,
+		Example: "  gc help send\n  gc help all",
+		Args:    desk.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "all" {
+				return cmd.Root().Help()
+			}
+			if len(args) == 0 {
+				return cmd.Root().RunE(cmd.Root(), nil)
+			}
 			found, rest, err := cmd.Root().Find(args)
 			switch {
 			case found == cmd.Root() && len(rest) > 0:

@@ -32,14 +32,14 @@ type WorkerCheck struct {
 }
 
 func workerCommand(a *app) *cobra.Command {
-	return desk.Group("worker", "Programs that speak for agents: check, openapi", `A worker reports for an agent, takes its prompts and asks before it uses a tool, by the worker API.
+	return desk.Group("worker", "Test a worker program; print the worker API", `A worker reports for an agent, takes its prompts and asks before it uses a tool, by the worker API.
 No controller is needed for these commands.`, workerCheckCommand(a), workerOpenAPICommand(a))
 }
 
 func workerOpenAPICommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "openapi",
-		Short: "Print the OpenAPI description of the worker API",
+		Short: "Print the worker API as OpenAPI",
 		Long: `Prints the OpenAPI 3.1 document of the worker API. A controller serves the same one at GET /openapi.json
 of the worker socket.`,
 		Example: "  gc worker openapi > worker-openapi.json",
@@ -66,7 +66,7 @@ func workerCheckCommand(a *app) *cobra.Command {
 	var all, quiet bool
 	cmd := &cobra.Command{
 		Use:   "check [flags] -- COMMAND [ARGUMENT]...",
-		Short: "Prove that a worker keeps what the worker API asks of it",
+		Short: "Test a worker program against the worker API",
 		Long: `Starts the command once for each promise, with GC_WORKER_SOCKET, GC_WORKER_TOKEN and GC_RUN_ID of
 a made up city on a private socket, drives it through its life, and tells which promises it keeps:
 pass, fail, or skip with the reason. What a worker does not offer with "started" is left out, and

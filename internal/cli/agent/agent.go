@@ -11,10 +11,10 @@ import (
 // app is one run of the program.
 type app struct{ *view.View }
 
-// Commands are explain, peek, logs, interrupt, keys, resume, session and drain.
+// Commands are explain, peek, logs, interrupt, keys, resume, kill, drain and session.
 func Commands(v *view.View) []*cobra.Command {
 	a := &app{v}
 	return []*cobra.Command{
-		explainCommand(a), peekCommand(a), logsCommand(a), interruptCommand(a), keysCommand(a), resumeCommand(a), sessionCommand(a), drainCommand(a),
+		explainCommand(a), peekCommand(a), logsCommand(a), interruptCommand(a), keysCommand(a), resumeCommand(a), killCommand(a), drainCommand(a), sessionCommand(a),
 	}
 }

@@ -21,14 +21,25 @@ func (a *app) me(cmd *cobra.Command) (name, instance string, err error) {
 }
 
 func drainCommand(a *app) *cobra.Command {
-	return desk.Group("drain", "For agents: whether to wind down, and that it is done: check, ack",
-		`An agent runs these in its own session. To ask another one to wind down: gc session drain AGENT`, drainCheckCommand(a), drainAckCommand(a))
+	cmd := drainSessionCommand(a)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return desk.Usage(cmd, "too few arguments, want: gc drain AGENT; an agent answers with: gc drain check, gc drain ack")
+		}
+		return desk.Between(1, 1)(cmd, args)
+	}
+	cmd.Long += `
+
+"gc drain check" and "gc drain ack" are for agents, within their own sessions. An agent that is called
+check or ack is drained with: gc session drain AGENT`
+	cmd.AddCommand(drainCheckCommand(a), drainAckCommand(a))
+	return cmd
 }
 
 func drainCheckCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "check",
-		Short: "Whether this agent is to wind down",
+		Short: "Check whether this agent should finish and stop",
 		Long: `Exit status 0: it is, finish and then run gc drain ack. Exit status 1: it is not. A controller that
 does not answer is 6, and no reason to wind down.`,
 		Example: "  if gc drain check; then save-my-work && gc drain ack; fi",
@@ -78,7 +89,7 @@ func drainAckCommand(a *app) *cobra.Command {
 	var req client.LifecycleRequest
 	cmd := &cobra.Command{
 		Use:   "ack",
-		Short: "Say that this agent has wound down: it is ended now",
+		Short: "Acknowledge that this agent is done; it is stopped",
 		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ofMyself(cmd, req, (*client.Client).DrainAck, "acknowledged; the session ends now")
@@ -92,7 +103,7 @@ func requestRestartCommand(a *app) *cobra.Command {
 	var req client.LifecycleRequest
 	cmd := &cobra.Command{
 		Use:   "request-restart",
-		Short: "For agents: be restarted at the end of this turn",
+		Short: "For agents: request a restart after this turn",
 		Long:  `An agent runs it in its own session. To restart another one: gc restart AGENT`,
 		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -11,7 +11,7 @@ import (
 func explainCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "explain AGENT",
-		Short: "Why an agent is as it is, and what happens next",
+		Short: "Explain an agent's state and what happens next",
 		Long: `Shows what the controller knows of an agent: its state and activity with the source and age of each
 piece of evidence, what the controller wants and why it does or does not act, what it does next and
 when, how the last incarnation ended with its own words, open questions, prompts on their way, and the

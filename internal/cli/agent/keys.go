@@ -16,7 +16,7 @@ func interruptCommand(a *app) *cobra.Command {
 	var req client.LifecycleRequest
 	cmd := &cobra.Command{
 		Use:   "interrupt AGENT",
-		Short: "Ask an agent to abandon its turn",
+		Short: "Interrupt an agent's turn",
 		Args:  desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
@@ -53,7 +53,7 @@ func keysCommand(a *app) *cobra.Command {
 	var clearInput bool
 	cmd := &cobra.Command{
 		Use:   "keys AGENT KEY...",
-		Short: "Press keys in an agent's terminal",
+		Short: "Send keys to an agent's terminal",
 		Long: `Sends key events by their tmux names (Enter, Escape, Up, C-c, F1; a single character is itself).
 
 With --clear-input it removes all text from the agent's input box instead, including

@@ -39,27 +39,27 @@ type lifeVerb = func(*client.Client, context.Context, string, client.LifecycleRe
 func lives() []life {
 	return []life{
 		{
-			"wake", "Start an agent that sleeps", `An agent that is suspended or quarantined is not woken: resume or reset it.`,
+			"wake", "Start an agent that is asleep", `An agent that is suspended or quarantined is not woken: resume or reset it.`,
 			(*client.Client).Wake,
 			"is woken", "runs", runsAgain,
 		},
 		{
-			"sleep", "End an agent until it is woken, by hand or by a prompt", "",
+			"sleep", "Stop an agent until a prompt or gc wakes it", "",
 			(*client.Client).Sleep,
 			"goes to sleep", "sleeps", rests,
 		},
 		{
-			"suspend", "End an agent until it is resumed by hand", `Nothing but gc session resume starts it again, whatever the configuration says.`,
+			"suspend", "Stop an agent until it is resumed", `Nothing but gc session resume starts it again, whatever the configuration says.`,
 			(*client.Client).Suspend,
 			"is being suspended", "is suspended", rests,
 		},
 		{
-			"resume", "Release an agent that is suspended or held back", resumeLong,
+			"resume", "Resume an agent that is stopped or held back", resumeLong,
 			(*client.Client).Resume,
 			"is resumed", "runs", runsAgain,
 		},
 		{
-			"reset", "Forget an agent's failures, quarantine and conversation", `A wanted agent is started at once. The next start, whenever that is, begins a new conversation.`,
+			"reset", "Clear failures, quarantine and conversation", `A wanted agent is started at once. The next start, whenever that is, begins a new conversation.`,
 			(*client.Client).Reset,
 			"starts afresh", "is as new", forgiven,
 		},
@@ -152,10 +152,11 @@ func drainSessionCommand(a *app) *cobra.Command {
 	var order lifeOrder
 	cmd := &cobra.Command{
 		Use:   "drain AGENT",
-		Short: "Ask an agent to wind down",
-		Long: `The agent is told, and is ended when it acknowledges (gc drain ack) or when the time is over. With
---wait the command returns when that incarnation is over.`,
-		Args: desk.Between(1, 1),
+		Short: "Ask an agent to finish its work, then stop it",
+		Long: `Asks the agent to finish its work. It is stopped when it acknowledges (gc drain ack), or after
+--timeout. With --wait the command returns when it has stopped.`,
+		Example: "  gc drain coder --timeout 10m --wait",
+		Args:    desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if order.Timeout < 0 {
 				return desk.Usage(cmd, "--timeout cannot be negative: %v", order.Timeout)

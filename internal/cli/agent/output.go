@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,18 +21,34 @@ import (
 // maxLines is more than any session keeps, and as much as may be asked for.
 const maxLines = 1_000_000
 
+// peekIndent is how far the screens of several agents are moved to the right.
+const peekIndent = 2
+
 func peekCommand(a *app) *cobra.Command {
 	var lines int
+	var of desk.Selection
 	cmd := &cobra.Command{
-		Use:   "peek AGENT",
-		Short: "What an agent shows",
-		Long:  `Prints the visible screen of an agent, or the last lines that it printed. It works after its end too.`,
-		Args:  desk.Between(1, 1),
+		Use:   "peek AGENT...",
+		Short: "Show an agent's screen",
+		Long: `Prints the visible screen of an agent, or the last lines that it printed. It works after the agent has
+stopped, too. With several agents, each screen has its agent's name above it. A name may be a pattern
+such as 'web-*'; --all shows every agent that is not suspended.`,
+		Example: "  gc peek coder\n  gc peek coder -n 200\n  gc peek coder reviewer\n  gc peek --all -n 5",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if of.All {
+				return desk.Between(0, 0)(cmd, args)
+			}
+			return desk.Between(1, -1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if lines < 0 {
 				return desk.Usage(cmd, "--lines cannot be negative: %d", lines)
 			}
 			lines := min(lines, maxLines)
+			of.Names = args
+			if !of.One() {
+				return a.peekAtEach(cmd.Context(), of, lines)
+			}
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				out, err := c.Peek(cmd.Context(), args[0], lines)
 				if err != nil {
@@ -42,10 +61,44 @@ func peekCommand(a *app) *cobra.Command {
 				return nil
 			})
 		},
-		ValidArgsFunction: a.CompleteAgent,
+		ValidArgsFunction: a.CompleteAgents,
 	}
 	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "how many `lines`, from the scrollback too (default: the visible screen)")
+	of.AllFlag(cmd)
 	return a.Listing(cmd)
+}
+
+// screenList is what gc peek prints with --json for several agents.
+type screenList struct {
+	Screens []client.Output `json:"screens"`
+}
+
+// peekAtEach prints the screens of several agents, each below its agent's name.
+func (a *app) peekAtEach(ctx context.Context, of desk.Selection, lines int) error {
+	return a.OnCity(func(c *client.Client) error {
+		agents, err := of.Agents(ctx, c)
+		if err != nil {
+			return err
+		}
+		screens := make([]client.Output, len(agents))
+		failed := a.ForEach(agents, func(i int, agent client.Agent) (err error) {
+			screens[i], err = c.Peek(ctx, agent.Name, lines)
+			return err
+		})
+		if a.JSON {
+			screens = slices.DeleteFunc(screens, func(out client.Output) bool { return out.Session == "" })
+			return cmp.Or(a.Document(screenList{Screens: screens}), failed)
+		}
+		for i, out := range screens {
+			if out.Session == "" {
+				continue // it failed
+			}
+			fmt.Fprintln(a.Stdout, a.Paint(text.Bold, agents[i].Name))
+			a.PrintText(text.Indent(strings.TrimRight(out.Text, "\n"), peekIndent))
+			fmt.Fprintln(a.Stdout)
+		}
+		return failed
+	})
 }
 
 // excerpt says which part of a log is wanted.
@@ -59,7 +112,7 @@ func logsCommand(a *app) *cobra.Command {
 	var x excerpt
 	cmd := &cobra.Command{
 		Use:   "logs AGENT",
-		Short: "Everything that an agent printed",
+		Short: "Print an agent's output",
 		Long: `Prints the recorded output of an agent, of former incarnations too as far as it is kept. Control
 sequences are left out, which suits programs that print line by line; of a full-screen program use
 gc peek, or --raw to get each byte. Times count to the second. A turn begins when the agent takes a

@@ -13,15 +13,15 @@ import (
 )
 
 func sessionCommand(a *app) *cobra.Command {
-	return desk.Group("session", "Sessions: list, show, wake, sleep, suspend, resume, drain, reset, kill",
+	return desk.Group("session", "Manage sessions: list, show, wake, sleep, reset and more",
 		`A session is the place where an agent runs. Wherever an agent is named, the session's name does too.`,
-		append([]*cobra.Command{sessionListCommand(a), sessionShowCommand(a), sessionKillCommand(a), requestRestartCommand(a)}, lifeCommands(a)...)...)
+		append([]*cobra.Command{sessionListCommand(a), sessionShowCommand(a), killCommand(a), requestRestartCommand(a)}, lifeCommands(a)...)...)
 }
 
 func sessionListCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "list",
-		Short: "Every session, with its provider and instance",
+		Short: "List sessions with runtime provider and instance",
 		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
@@ -42,7 +42,7 @@ func sessionListCommand(a *app) *cobra.Command {
 func sessionShowCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "show AGENT",
-		Short: "Everything that is known of one session",
+		Short: "Show the details of a session",
 		Args:  desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
@@ -62,31 +62,46 @@ func sessionShowCommand(a *app) *cobra.Command {
 	})
 }
 
-func sessionKillCommand(a *app) *cobra.Command {
+// killCommand is "gc kill" and "gc session kill".
+func killCommand(a *app) *cobra.Command {
 	var req client.LifecycleRequest
 	cmd := &cobra.Command{
-		Use:   "kill AGENT",
-		Short: "End an agent's incarnation, every process of it",
-		Long: `The controller starts the next incarnation if the agent is still wanted. While its store is broken it
-could not, so nothing is ended then unless --force is given.`,
-		Args: desk.Between(1, 1),
+		Use:   "kill AGENT...",
+		Short: "Kill an agent's processes; gc starts it again",
+		Long: `Kills every process of the agent at once. The controller then starts it again, unless it is stopped
+or asleep. To keep an agent stopped: gc stop AGENT. While the city's database cannot be written the
+controller could not start it again, so nothing is killed then without --force.`,
+		Example: "  gc kill coder",
+		Args:    desk.Between(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				result, err := c.Kill(cmd.Context(), args[0], req)
-				if err != nil {
-					return err
-				}
-				if err := a.tellKill(args[0], result); err != nil || !req.Force || a.JSON {
-					return err
-				}
-				return a.warnOfKill(cmd.Context(), c, args[0])
+			if len(args) == 1 && !desk.IsPattern(args[0]) {
+				return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
+					return a.kill(cmd.Context(), c, args[0], req)
+				})
+			}
+			if req.Instance != "" || a.JSON {
+				return desk.Usage(cmd, "--instance and --json go with one agent")
+			}
+			return a.onEach(cmd.Context(), args, func(c *client.Client, agent client.Agent) error {
+				return a.kill(cmd.Context(), c, agent.Name, req)
 			})
 		},
-		ValidArgsFunction: a.CompleteAgent,
+		ValidArgsFunction: a.CompleteAgents,
 	}
 	desk.InstanceFlag(cmd, &req.Instance)
 	cmd.Flags().BoolVar(&req.Force, "force", false, "also while the store is broken; the next incarnation waits for it")
 	return a.Listing(cmd)
+}
+
+func (a *app) kill(ctx context.Context, c *client.Client, name string, req client.LifecycleRequest) error {
+	result, err := c.Kill(ctx, name, req)
+	if err != nil {
+		return err
+	}
+	if err := a.tellKill(name, result); err != nil || !req.Force || a.JSON {
+		return err
+	}
+	return a.warnOfKill(ctx, c, name)
 }
 
 // warnOfKill says that nothing comes after what was killed, as long as that is so.
@@ -105,15 +120,15 @@ func (a *app) tellKill(name string, r client.StopResult) error {
 		}
 	}
 	if why := page.NotEnded(r); why != "" {
-		a.Talk("gc: %s is not ended: %s", name, why)
+		a.Talk("gc: %s was not killed: %s", name, why)
 		return desk.Said(desk.Failed)
 	}
 	if !a.JSON {
 		if r.Uncounted {
-			a.Talk("ended %s in %.1fs; its processes were not counted: the runtime provider does not report them", name, r.Seconds)
+			a.Talk("killed %s in %.1fs; its processes were not counted: the runtime provider does not report them", name, r.Seconds)
 			return nil
 		}
-		a.Talk("ended %s: %s in %.1fs", name, text.Count(r.Processes, "process"), r.Seconds)
+		a.Talk("killed %s: %s in %.1fs", name, text.Count(r.Processes, "process"), r.Seconds)
 	}
 	return nil
 }

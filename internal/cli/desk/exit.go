@@ -85,6 +85,17 @@ func (d *Desk) Fail(ctx context.Context, err error) int {
 		return Failed
 	}
 	d.complain(err)
+	return StatusOf(err)
+}
+
+// StatusOf returns the exit status that an error stands for.
+func StatusOf(err error) int {
+	if err == nil {
+		return Done
+	}
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		return exit.status
+	}
 	if _, ok := errors.AsType[*usageError](err); ok {
 		return BadUsage
 	}

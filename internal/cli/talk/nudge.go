@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -63,48 +64,69 @@ func (p patience) check(cmd *cobra.Command) error {
 	return desk.OneOf(cmd, "--wait", p.state, client.ReceiptSubmitted, client.ReceiptConsumed)
 }
 
-func nudgeCommand(a *app) *cobra.Command {
+func sendCommand(a *app) *cobra.Command {
 	var req client.NudgeRequest
 	var until patience
+	var to desk.Selection
 	cmd := &cobra.Command{
-		Use:   "nudge AGENT TEXT|-",
-		Short: "Give an agent a prompt",
-		Long: `Hands the text to the controller, which keeps it until it is delivered, byte for byte, and says what
-became of it: an agent that is busy, asleep or asking gets it when it can take it. With "-" the text is
-read from standard input, one line end at its end left out.
+		Use:     "send AGENT TEXT|-",
+		Aliases: []string{"nudge"},
+		Short:   "Send a prompt to an agent",
+		Long: `Gives the text to the controller, which keeps it until it is delivered, byte for byte, and prints its
+delivery status. An agent that is busy, asleep or waiting for an answer gets it when it can accept it.
+With "-" the text is read from standard input; one newline at its end is removed.
+
+To send to several agents, put -- before the text: gc send AGENT AGENT -- TEXT. A name may be a pattern
+such as 'web-*'; --all sends to every agent that is not suspended. If a name matches no agent, nothing
+is sent to any. The exit status is that of the first agent that failed.
 
 Some input boxes change a text that is typed, such as letters with combining marks. Where no reader sees
 the change (line ends, blanks at the edges) the text is sent and the receipt lists the change. Any other
 text goes by file if the agent can read files, else it is refused; --allow-changes sends it as typed.
 
-Without --wait it looks for 10 seconds whether the agent takes it, and is content with a prompt that
-waits in the queue. Exit status: 0 taken, or kept for later; 5 nothing shows that it was taken, or not
+Without --wait it waits up to 10 seconds for the agent to accept the prompt; a prompt that stays in the
+queue is a success too. Exit status: 0 accepted, or queued; 5 nothing shows that it was accepted, or not
 within --timeout (do not send it again blindly); 1 it will never be delivered; 4 refused; 3 no such
 agent.`,
-		Example: "  gc nudge worker 'fix the failing test'\n  gc nudge worker - < task.md\n  gc nudge worker 'stop that' --priority urgent --wait consumed --timeout 10m\n  gc nudge worker 'compare these' --file old.png --file new.png",
+		Example: "  gc send coder 'fix the failing test'\n  gc send coder - < task.md\n  gc send coder 'stop that' --priority urgent --wait consumed --timeout 10m\n  gc send coder 'compare these' --file old.png --file new.png\n  gc send coder reviewer -- 'commit your work'\n  gc send --all 'commit your work'",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 2 {
-				return desk.Usage(cmd, "the prompt has to be one argument: put it in quotes")
-			}
-			return desk.Between(2, 2)(cmd, args)
+			_, err := addressed(cmd, args, &to)
+			return err
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.completeRequest(cmd, args[1], &req); err != nil {
+			content, err := addressed(cmd, args, &to)
+			if err != nil {
+				return err
+			}
+			if err := a.completeRequest(cmd, content, &req); err != nil {
 				return err
 			}
 			if err := until.check(cmd); err != nil {
 				return err
 			}
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				r, err := hand(cmd.Context(), c, args[0], req)
+			if to.One() {
+				return a.OnTarget(cmd.Context(), to.Names[0], func(c *client.Client) error {
+					r, err := hand(cmd.Context(), c, to.Names[0], req)
+					if err != nil {
+						return err
+					}
+					return a.pursue(cmd.Context(), c, r, until)
+				})
+			}
+			if req.Instance != "" {
+				return desk.Usage(cmd, "--instance goes with one agent")
+			}
+			return a.OnCity(func(c *client.Client) error {
+				agents, err := to.Agents(cmd.Context(), c)
 				if err != nil {
 					return err
 				}
-				return a.pursue(cmd.Context(), c, r, until)
+				return a.sendToEach(cmd.Context(), c, agents, req, until)
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
+	to.AllFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&req.Files, "file", nil, "a `path` to go with it, into the work folder; may be repeated")
 	flags.BoolVar(&req.Literal, "literal", false, "the text is for the model, also if it begins like a command (/ ! # @): it is never typed")
@@ -120,6 +142,69 @@ agent.`,
 	desk.Words(cmd, "priority", "system", "urgent", "normal")
 	desk.Words(cmd, "wait", client.ReceiptSubmitted, client.ReceiptConsumed)
 	return a.Listing(cmd)
+}
+
+// addressed reads from a command line which agents it sends to, and returns the text.
+func addressed(cmd *cobra.Command, args []string, to *desk.Selection) (content string, err error) {
+	least := 1
+	if to.All {
+		least = 0
+	}
+	dash := cmd.ArgsLenAtDash()
+	if dash < 0 {
+		dash = least // the rest is the text
+	}
+	var rest []string
+	to.Names, rest = args[:min(dash, len(args))], args[min(dash, len(args)):]
+	switch {
+	case to.All && len(to.Names) > 0:
+		return "", desk.Usage(cmd, "--all selects every agent: leave out %q", to.Names[0])
+	case len(to.Names) < least, len(rest) == 0:
+		return "", desk.Usage(cmd, "too few arguments, want: %s", cmd.UseLine())
+	case len(rest) > 1:
+		return "", desk.Usage(cmd, "the prompt must be one argument: put it in quotes; to send to several agents: %s AGENT AGENT -- 'text'", cmd.CommandPath())
+	}
+	return rest[0], nil
+}
+
+// sendToEach sends a prompt to several agents and waits for all of them together.
+func (a *app) sendToEach(ctx context.Context, c *client.Client, agents []client.Agent, req client.NudgeRequest, until patience) error {
+	receipts := make([]client.Receipt, len(agents))
+	failed := a.ForEach(agents, func(i int, agent client.Agent) error {
+		each := req
+		if len(agents) > 1 {
+			each.Key += "-" + agent.Name // a key stands for one prompt
+		}
+		r, err := hand(ctx, c, agent.Name, each)
+		if err != nil {
+			return err
+		}
+		receipts[i] = r
+		r, err = a.awaitEnd(ctx, c, r, until, false)
+		receipts[i] = r
+		return err
+	})
+	receipts = slices.DeleteFunc(receipts, func(r client.Receipt) bool { return r.ID == "" })
+	if a.JSON {
+		if err := a.Document(receiptList{Receipts: receipts}); err != nil {
+			return err
+		}
+	}
+	status := desk.StatusOf(failed)
+	for _, r := range receipts {
+		if worse := a.printReceipt(r, until); status == desk.Done {
+			status = worse
+		}
+	}
+	if status != desk.Done {
+		return desk.Said(status)
+	}
+	return nil
+}
+
+// receiptList is what gc send prints with --json for several agents.
+type receiptList struct {
+	Receipts []client.Receipt `json:"receipts"`
 }
 
 // completeRequest checks a prompt and fills in what the command line leaves open.
@@ -214,11 +299,28 @@ func away(err error) bool {
 	return errors.Is(err, client.ErrLost) || errors.Is(err, client.ErrNoController) || errors.Is(err, client.ErrUnavailable)
 }
 
-// pursue waits for a receipt, also across restarts of the controller, and says
-// what became of it.
+// pursue waits for a receipt, also across restarts of the controller, and prints it.
 func (a *app) pursue(parent context.Context, c *client.Client, r client.Receipt, until patience) error {
+	r, err := a.awaitEnd(parent, c, r, until, true)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		if err := a.Document(r); err != nil {
+			return err
+		}
+	}
+	if status := a.printReceipt(r, until); status != desk.Done {
+		return desk.Said(status)
+	}
+	return nil
+}
+
+// awaitEnd waits until a receipt has come as far as wanted, and returns it as it is then. With
+// remind it prints what it waits for.
+func (a *app) awaitEnd(parent context.Context, c *client.Client, r client.Receipt, until patience, remind bool) (client.Receipt, error) {
 	if until.noWait {
-		return a.tellReceipt(r, until)
+		return r, nil
 	}
 	ctx, cancel := context.WithTimeout(parent, until.limit())
 	defer cancel()
@@ -227,22 +329,22 @@ func (a *app) pursue(parent context.Context, c *client.Client, r client.Receipt,
 		next, err := awaitReceipt(ctx, c, r.ID, want, look)
 		switch {
 		case err == nil:
-			return a.tellReceipt(next, until)
+			return next, nil
 		case parent.Err() != nil:
-			a.Talk("gc: the prompt goes on; see: gc receipt %s", r.ID)
-			return parent.Err()
+			a.Talk("gc: the prompt stays in the queue; see: gc receipt %s", r.ID)
+			return r, parent.Err()
 		case !away(err) && !errors.Is(err, client.ErrTimeout):
-			return fmt.Errorf("the prompt %s is kept, but what became of it is not known: %w", r.ID, err)
+			return r, fmt.Errorf("the prompt %s was accepted, but its delivery status is unknown: %w", r.ID, err)
 		}
 		r = lastSeen(parent, c, r)
 		if !desk.PauseFor(ctx, handAgain, nil) {
 			break
 		}
-		if look == desk.RemindAfter && !r.Reached(want) && a.IsTerminal(a.Stderr) {
+		if remind && look == desk.RemindAfter && !r.Reached(want) && a.IsTerminal(a.Stderr) {
 			a.Talk("%s  %s; Ctrl-C leaves the prompt in the queue", a.PaintTalk(text.Yellow, ".."), page.Reason(text.FirstOf(r.Reason, "it is "+r.State)))
 		}
 	}
-	return a.tellReceipt(r, until)
+	return r, nil
 }
 
 func awaitReceipt(parent context.Context, c *client.Client, id, want string, limit time.Duration) (client.Receipt, error) {
@@ -260,21 +362,13 @@ func lastSeen(ctx context.Context, c *client.Client, r client.Receipt) client.Re
 	return now
 }
 
-// tellReceipt says what became of a prompt.
-func (a *app) tellReceipt(r client.Receipt, until patience) error {
-	if a.JSON {
-		if err := a.Document(r); err != nil {
-			return err
-		}
-	}
+// printReceipt prints the delivery status of a prompt in a sentence and returns the exit status.
+func (a *app) printReceipt(r client.Receipt, until patience) (status int) {
 	status, sentence := nudgeEnd(r, until)
 	if !a.JSON || status != desk.Done {
 		a.Talk("%s", text.OneLine(sentence))
 	}
-	if status != desk.Done {
-		return desk.Said(status)
-	}
-	return nil
+	return status
 }
 
 // manner says how the text differs from what was sent, if it does.

@@ -17,7 +17,7 @@ func pendingCommand(a *app) *cobra.Command {
 	var flags view.Flags
 	return flags.On(a.Listing(&cobra.Command{
 		Use:   "pending [AGENT]",
-		Short: "Questions of agents that wait for a person",
+		Short: "List questions that agents ask you",
 		Long: `Shows each question or permission that blocks an agent, with its exact text and options, and what
 happens if nobody answers. Answer one with: gc respond ID OPTION`,
 		Args: desk.Between(0, 1),
@@ -51,7 +51,7 @@ func respondCommand(a *app) *cobra.Command {
 	var words string
 	cmd := &cobra.Command{
 		Use:   "respond ID OPTION",
-		Short: "Answer a question of an agent",
+		Short: "Answer an agent's question",
 		Long: `Answers by the number or the label of an option, or with words: --text. A question is answered once:
 one that was answered elsewhere meanwhile, or whose agent has ended, is refused.`,
 		Example: "  gc respond ID 1\n  gc respond ID 'Yes, this time'\n  gc respond ID --text 'use the other branch'",

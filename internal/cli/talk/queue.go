@@ -28,7 +28,7 @@ func queueListCommand(a *app, use string) *cobra.Command {
 	var flags view.Flags
 	return flags.On(a.Listing(&cobra.Command{
 		Use:   use,
-		Short: "Prompts on their way: list, edit, cancel, retry",
+		Short: "Manage queued prompts: list, edit, cancel, retry",
 		Args:  desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
@@ -51,7 +51,7 @@ func queueEditCommand(a *app) *cobra.Command {
 	var ttl time.Duration
 	cmd := &cobra.Command{
 		Use:     "edit ID",
-		Short:   "Change a prompt that waits",
+		Short:   "Edit a queued prompt",
 		Example: "  gc queue edit ID --text 'do it tomorrow' --priority urgent",
 		Args:    desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -124,7 +124,7 @@ func queueRetryCommand(a *app) *cobra.Command {
 	var req client.RetryRequest
 	cmd := &cobra.Command{
 		Use:   "retry ID",
-		Short: "Send a prompt that has ended once more",
+		Short: "Send a prompt again that was not delivered",
 		Long: `Queues the text of a prompt that ended as dead, expired or cancelled as a new prompt with
 an ID of its own, whose receipt names the old one. A prompt that the agent may have got
 (unconfirmed, submitted) may arrive twice: look with gc peek first, then consent with --force.`,
@@ -177,7 +177,7 @@ func receiptCommand(a *app) *cobra.Command {
 	var until patience
 	cmd := &cobra.Command{
 		Use:   "receipt ID",
-		Short: "What became of a prompt",
+		Short: "Show a prompt's delivery status",
 		Long: `Shows a receipt with its steps. With --wait it waits until the prompt is submitted or consumed, and the
 exit status is that of gc nudge; without it, it is 0 for any receipt.`,
 		Args: desk.Between(1, 1),

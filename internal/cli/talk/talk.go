@@ -11,10 +11,10 @@ import (
 // app is one run of the program.
 type app struct{ *view.View }
 
-// Commands are those about prompts and waits: nudge, queue, receipt, wait.
+// Commands are those about prompts and waits: send, queue, receipt, wait.
 func Commands(v *view.View) []*cobra.Command {
 	a := &app{v}
-	return []*cobra.Command{nudgeCommand(a), queueCommand(a), receiptCommand(a), waitCommand(a)}
+	return []*cobra.Command{sendCommand(a), queueCommand(a), receiptCommand(a), waitCommand(a)}
 }
 
 // Questions are the commands about what agents ask: pending, respond.

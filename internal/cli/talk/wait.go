@@ -36,7 +36,7 @@ func waitCommand(a *app) *cobra.Command {
 	var flags waitFlags
 	cmd := &cobra.Command{
 		Use:   "wait [AGENT] --for CONDITION",
-		Short: "Wait until something is so",
+		Short: "Wait for a condition",
 		Long: `Waits until the agent is idle, busy, waiting (for a person), running or stopped; or, without an agent,
 for the end of a prompt (receipt=ID) or a question (pending=ID), for a time (time=18:00, time=10m), or
 until a shell command succeeds, which the controller repeats: "command=test -e done", or any condition
@@ -205,7 +205,7 @@ func waitListCommand(a *app) *cobra.Command {
 	var flags view.Flags
 	return flags.On(a.Listing(&cobra.Command{
 		Use:   "list",
-		Short: "The waits that agents have registered",
+		Short: "List registered waits",
 		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
@@ -223,7 +223,7 @@ func waitListCommand(a *app) *cobra.Command {
 func waitCancelCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "cancel ID",
-		Short: "End a registered wait without telling anybody",
+		Short: "Cancel a registered wait",
 		Args:  desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnID(cmd.Context(), args[0], waits, func(c *client.Client) error {
