@@ -43,7 +43,7 @@ func (a *app) attach(ctx context.Context, c *client.Client, name string, opts ru
 		return err
 	}
 	if !a.IsTerminal(a.Stdin) {
-		return fmt.Errorf("%w: attach needs a terminal; without one use: gc peek %s, gc nudge %s TEXT", client.ErrRefused, name, name)
+		return fmt.Errorf("%w: attach needs a terminal; without one use: gc peek %s, gc send %s TEXT", client.ErrRefused, name, name)
 	}
 	if s, err = a.wakeFor(ctx, c, name, s); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (a *app) wakeFor(ctx context.Context, c *client.Client, name string, s clie
 	case client.StateRunning, client.StateStarting:
 		return s, nil
 	case client.StateSuspended:
-		return s, fmt.Errorf("%w: %s is suspended; start it with: gc session resume %s", client.ErrRefused, s.Name, name)
+		return s, fmt.Errorf("%w: %s is stopped; start it with: gc start %s", client.ErrRefused, s.Name, name)
 	case client.StateAsleep, client.StateStopped, client.StateStopping, client.StateCreating, client.StateDraining:
 	default:
 		return s, fmt.Errorf("%w: %s is %s; start it with: gc restart %s; what it last printed: gc peek %s", client.ErrRefused, s.Name, s.State, name, name)

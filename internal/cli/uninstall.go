@@ -15,7 +15,7 @@ import (
 	"gascity/internal/cli/page"
 )
 
-// uninstallFlags are the flags of gc uninstall.
+// uninstallFlags are the flags of gc destroy.
 type uninstallFlags struct {
 	client.UninstallRequest
 	yes, dryRun bool

@@ -14,7 +14,7 @@ var templateText string
 
 // shellAgent is the agent of a new city for which no agent CLI was named.
 const shellAgent = `# An agent: here a shell. ` + "`gc start`" + ` runs it, ` + "`gc attach worker`" + ` shows it,
-# ` + "`gc nudge worker \"ls\"`" + ` types into it.
+# ` + "`gc send worker \"ls\"`" + ` types into it.
 [[agents]]
 name = "worker"
 start_command = "bash --norc -i"

@@ -30,7 +30,7 @@ func (e *Engine) RetryPrompt(ctx context.Context, id string, req client.RetryReq
 		}
 	}
 	if len(old.Content) == 0 {
-		return client.Receipt{}, fmt.Errorf("%w: the text of the prompt %s is not kept any more; send it again with: gc nudge %s", client.ErrRefused, id, old.Agent)
+		return client.Receipt{}, fmt.Errorf("%w: the text of the prompt %s is not kept any more; send it again with: gc send %s", client.ErrRefused, id, old.Agent)
 	}
 	again := client.NudgeRequest{
 		Text: runtime.FlattenText(textOf(old.Content)), Files: filesOf(old.Content), Priority: priorityWord(old.Priority), Key: req.Key, Source: req.Source,
@@ -45,7 +45,7 @@ func mayRetry(r prompt.Receipt, force bool) error {
 	case prompt.Dead, prompt.Expired, prompt.Cancelled:
 		return nil
 	case prompt.Consumed:
-		return fmt.Errorf("%w: a turn of %s has worked on the prompt %s; to send the same text as a new prompt: gc nudge %s", client.ErrRefused, r.Agent, r.ID, r.Agent)
+		return fmt.Errorf("%w: a turn of %s has worked on the prompt %s; to send the same text as a new prompt: gc send %s", client.ErrRefused, r.Agent, r.ID, r.Agent)
 	case prompt.Unconfirmed, prompt.Submitted:
 		if force {
 			return nil

@@ -118,7 +118,7 @@ func refusal(v session.View, name string) error {
 	case v.Hold.Kind == session.HoldBudget:
 		return nil // it waits for the budget
 	case v.Desired == desiredSuspended, v.Hold.Kind == session.HoldSuspend, string(v.State) == client.StateSuspended:
-		why = "it is suspended; resume it with: gc session resume " + name
+		why = "it is stopped; start it with: gc start " + name
 	case v.Unknown != "":
 		return nil
 	case v.Draining, string(v.State) == client.StateDraining:

@@ -79,7 +79,7 @@ what a person typed, and returns when the box is empty. That ends the state "inp
 				req.Keys = args[1:]
 				done, err := c.Keys(cmd.Context(), args[0], req)
 				if errors.Is(err, client.ErrInvalid) {
-					err = fmt.Errorf("%w; text is sent with: gc nudge", err)
+					err = fmt.Errorf("%w; text is sent with: gc send", err)
 				}
 				return a.TellDone(done, err, fmt.Sprintf("pressed %s in %s", text.Count(len(args)-1, "key"), args[0]))
 			})

@@ -179,7 +179,7 @@ func receiptCommand(a *app) *cobra.Command {
 		Use:   "receipt ID",
 		Short: "Show a prompt's delivery status",
 		Long: `Shows a receipt with its steps. With --wait it waits until the prompt is submitted or consumed, and the
-exit status is that of gc nudge; without it, it is 0 for any receipt.`,
+exit status is that of gc send; without it, it is 0 for any receipt.`,
 		Args: desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := until.check(cmd); err != nil {

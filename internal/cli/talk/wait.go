@@ -44,7 +44,7 @@ with a blank in it. Exit status: 0 it is so, 5 not within --timeout, 1 it can ne
 
 With --register it returns at once: the controller remembers the wait, and tells its end to the owner,
 an agent, by a prompt.`,
-		Example: "  gc wait worker --for idle --timeout 10m && gc nudge worker 'next one'\n  gc wait --for receipt=ID\n  gc wait builder --for idle --register --text 'the builder is done: look at its work'\n  gc wait --for 'test -e report.md' --timeout 1h",
+		Example: "  gc wait worker --for idle --timeout 10m && gc send worker 'next one'\n  gc wait --for receipt=ID\n  gc wait builder --for idle --register --text 'the builder is done: look at its work'\n  gc wait --for 'test -e report.md' --timeout 1h",
 		Args:    desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := a.condition(cmd, desk.First(args), flags)
