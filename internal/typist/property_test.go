@@ -385,14 +385,14 @@ func (f *forgetting) Settle(ctx context.Context, e journal.Entry) error {
 // that was.
 func (p *play) deliver(n int, text string, faulty bool) string {
 	id := fmt.Sprint("d", n)
-	withdrawn := 0
+	withdrawn, prompt := 0, Prompt{Text: text, AllowChanges: p.random.IntN(2) == 0}
 	var limit time.Duration
 	for began := time.Now(); ; {
 		var out runtime.Outcome
 		var err error
 		held := p.timed(func() {
 			out, err = p.attempt(n, faulty, func(l Lease) (runtime.Outcome, error) {
-				return Deliver(p.t.Context(), l, id, Prompt{Text: text}, p.rules)
+				return Deliver(p.t.Context(), l, id, prompt, p.rules)
 			})
 		})
 		p.note("deliver %d %q: %+v, %v (%s)", n, short(text), out, err, held)
@@ -432,7 +432,7 @@ func (p *play) deliver(n int, text string, faulty bool) string {
 			if withdrawn++; withdrawn > 3 {
 				return "withdrawn"
 			}
-		case out.Reason == runtime.RefusedContent:
+		case out.Reason == runtime.RefusedContent, out.Reason == runtime.RefusedChanged:
 			return "refused"
 		case out.Reason == runtime.RefusedInputBlocked:
 			if p.options.Removable() && !p.persons {

@@ -257,7 +257,7 @@ func (r *resolver) atRest(ctx context.Context, rest time.Duration) (wait runtime
 			return runtime.RefusedDialog, nil
 		case r.View.LastHuman.After(r.human):
 			return runtime.RefusedTyping, nil
-		case now != shown, r.View.Input == console.InputWaiting, r.View.Dialog(r.rules) != nil:
+		case now != shown, r.View.Input == console.InputWaiting, !r.asked.IsZero():
 			shown, since = now, time.Now()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Who typed a character. Prompts are counted from 1.
@@ -46,8 +47,8 @@ func (b *Box) Type(s string, by int) {
 			s = rest
 			continue
 		}
-		r := []rune(s)[0]
-		s = s[len(string(r)):]
+		r, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
 		b.key(r, by)
 	}
 }

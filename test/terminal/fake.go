@@ -26,6 +26,7 @@ type Fake struct {
 	mu      sync.Mutex
 	screen  *term.Screen
 	frame   console.Frame
+	printed bool // the screen has changed since its rows were read into frame
 	changed chan struct{}
 
 	Sent    [][]byte       // the input, piece by piece
@@ -48,14 +49,26 @@ func (f *Fake) Print(text string) {
 		if text != "" {
 			fr.LastOutput = time.Now()
 		}
-		rows := f.screen.Rows()
-		cells := make([][]term.Cell, len(rows))
-		for y := range cells {
+		fr.Cursor, fr.Modes, fr.Title = f.screen.Cursor(), f.screen.Modes(), f.screen.Title()
+		f.printed = true
+	})
+}
+
+// readLocked reads the rows of the screen into the frame. A program prints more often than
+// somebody looks.
+func (f *Fake) readLocked() {
+	if !f.printed {
+		return
+	}
+	f.printed = false
+	rows := f.screen.Rows()
+	cells := make([][]term.Cell, len(rows))
+	for y, row := range rows {
+		if row != "" { // the cells of an empty row tell nothing
 			cells[y] = f.screen.Row(y)
 		}
-		fr.Rows, fr.Cells = rows, func(y int) []term.Cell { return cells[y] }
-		fr.Cursor, fr.Modes, fr.Title = f.screen.Cursor(), f.screen.Modes(), f.screen.Title()
-	})
+	}
+	f.frame.Rows, f.frame.Cells = rows, func(y int) []term.Cell { return cells[y] }
 }
 
 // Set changes the frame.
@@ -72,6 +85,9 @@ func (f *Fake) Set(change func(*console.Frame)) {
 func (f *Fake) Frame(ctx context.Context, after uint64) (console.Frame, error) {
 	for {
 		f.mu.Lock()
+		if f.frame.Seq > after || f.frame.Exited {
+			f.readLocked()
+		}
 		fr, changed := f.frame, f.changed
 		f.mu.Unlock()
 		if fr.Seq > after || fr.Exited {
