@@ -109,6 +109,9 @@ type Activity struct {
 	Detail     string    `json:"detail,omitempty"`
 }
 
+// RunsAsConfigured is the reason of an agent about which there is nothing to report.
+const RunsAsConfigured = "it runs as configured"
+
 // The lifecycle states of a session. Readers treat an unknown word as unknown.
 const (
 	StateCreating    = "creating"

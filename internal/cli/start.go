@@ -154,14 +154,14 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		a.Talk("the controller runs: process %d", status.Controller.PID)
 		if daemon, err := a.daemon(); err == nil {
 			if words, err := daemon.Unasked(ctx, root); err == nil && words != "" {
-				a.Talk("!! %s", text.OneLine(words))
+				a.Talk("%s %s", a.PaintTalk(text.Yellow, "warning:"), text.OneLine(words))
 			}
 		}
 	default:
 		return err
 	}
 	for _, notice := range status.Controller.Notices {
-		a.Talk("!! %s", text.OneLine(notice))
+		a.Talk("%s %s", a.PaintTalk(text.Yellow, "warning:"), text.OneLine(notice))
 	}
 	var refused error
 	again := map[string]client.Agent{}

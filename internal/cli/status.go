@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -16,13 +17,22 @@ func statusCommand(a *app) *cobra.Command {
 		Use:     "status",
 		Aliases: []string{"ps", "ls"},
 		Short:   "List the agents and what they do",
-		Long: `Shows the controller, whether the configuration on disk is in force, and each agent: STATE is the
-session's life, ACTIVITY what the agent does (a question mark stands after a guess), UP how long it
-runs, OUTPUT when it last printed something, PENDING how many questions wait for a person, QUEUED how
-many prompts wait for it, SPENDS how many tokens a minute and dollars an hour it took over the last ten
-minutes, as far as that is known (? is not, + is at least so much), PLACE where it runs, if not all run
-at the same provider. With --watch the picture follows the city until it is interrupted.`,
-		Args: desk.Between(0, 0),
+		Long: `Shows the questions that wait for your answer, problems, and a row for each agent. Agents that need you
+come first, then those with a problem. Columns without a value are left out:
+
+  STATE     the state of the session: running, starting, asleep, suspended, failed, quarantined ...
+  ACTIVITY  what the agent does: busy, idle, waiting ...; a question mark means that gc is not certain
+  UP        how long it has been running
+  OUTPUT    when it last printed something
+  PENDING   how many questions it asks
+  QUEUED    how many prompts wait for it
+  SPENDS    tokens per minute and dollars per hour in the last ten minutes (? unknown, + at least)
+  PLACE     the runtime provider, if not all agents run on the same one
+  NOTE      what keeps it from working, and when gc tries again
+
+With --watch the list is updated until you press Ctrl-C.`,
+		Example: "  gc status\n  gc status -w\n  gc status --json",
+		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				if watch {
@@ -32,12 +42,25 @@ at the same provider. With --watch the picture follows the city until it is inte
 				if err != nil {
 					return err
 				}
-				return a.Show(status, func(s page.Sheet) string { return s.Status(status) })
+				return a.Show(status, func(s page.Sheet) string { return s.Status(status, openQuestions(cmd.Context(), c, status)) })
 			})
 		},
 	}
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "follow the city; with --json one status a line")
 	return a.Listing(cmd)
+}
+
+// openQuestions returns the questions that wait for a person. A failure leaves them out: the rows of
+// their agents say that they wait.
+func openQuestions(ctx context.Context, c *client.Client, status client.Status) []client.Pending {
+	if !slices.ContainsFunc(status.Agents, func(agent client.Agent) bool { return agent.Pending > 0 }) {
+		return nil
+	}
+	questions, err := c.Pending(ctx, "", client.OnlyOpen)
+	if err != nil {
+		return nil
+	}
+	return questions
 }
 
 func (a *app) watchStatus(ctx context.Context, c *client.Client) error {
@@ -50,5 +73,5 @@ func (a *app) watchStatus(ctx context.Context, c *client.Client) error {
 	}
 	s := a.Sheet()
 	s.Rows = a.Rows()
-	return a.Picture(s.Status(status))
+	return a.Picture(s.Status(status, openQuestions(ctx, c, status)))
 }

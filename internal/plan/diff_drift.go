@@ -51,7 +51,7 @@ func (d *differ) drift(a Action, s *Session, o *Observed) Action {
 	}
 	core, live := o.Stored.Core != s.Core, o.Stored.Live != s.Live
 	if !core && !live {
-		return a.with(VerbNone, client.StateRunning, "it runs as configured")
+		return a.with(VerbNone, client.StateRunning, client.RunsAsConfigured)
 	}
 	a.Drifted = true
 	a.Fields = driftedFields(o.Stored.Fields, s.Fields)

@@ -128,7 +128,7 @@ func (w *Vigil) look(status client.Status) bool {
 	standing := w.standstill(status)
 	if why := status.Controller.Degraded; why != w.blind {
 		if w.blind = why; why != "" {
-			w.Talk("%s  %s", w.PaintTalk(text.Red, "!!"), text.OneLine(why))
+			w.Talk("%s %s", w.PaintTalk(text.Red, "warning:"), text.OneLine(why))
 		}
 	}
 	for _, agent := range status.Agents {
@@ -160,15 +160,16 @@ func (w *Vigil) tell(agent client.Agent, v Verdict) {
 	why := text.Plainly(text.Brief(text.FirstOf(agent.Reason, agent.Exit, "no reason was given")))
 	switch v {
 	case Settled:
-		w.Talk("%s  %s after %.1fs", w.PaintTalk(text.Green, "ok"), agent.Name, w.Now().Sub(w.since).Seconds())
+		w.Talk("%s  %s (%.1fs)", w.PaintTalk(text.Green, "ok     "), agent.Name, w.Now().Sub(w.since).Seconds())
 	case Held:
 		again := ""
 		if left := text.In(w.Now(), agent.NextAt); left != "" {
-			again = "; again in " + left
+			again = "; next try in " + left
 		}
-		w.Talk("%s  %s waits: %s%s", w.PaintTalk(text.Yellow, "--"), agent.Name, why, again)
+		w.Talk("%s  %s: %s%s", w.PaintTalk(text.Yellow, "waiting"), agent.Name, why, again)
 	default:
-		w.Talk("%s  %s is %s: %s", w.PaintTalk(text.Red, "!!"), agent.Name, agent.State, why)
+		state := text.FirstOf(agent.State, client.StateFailed)
+		w.Talk("%s  %s: %s", w.PaintTalk(text.Red, fmt.Sprintf("%-7s", state)), agent.Name, why)
 	}
 }
 
@@ -219,14 +220,14 @@ func (w *Vigil) Remind(names []string) {
 	if open == "" || open == w.last || now.Sub(w.since) < RemindAfter || now.Sub(w.said) < RemindAfter {
 		return
 	}
-	w.Talk("%s  waiting for %s", w.PaintTalk(text.Yellow, ".."), open)
+	w.Talk("%s %s", w.PaintTalk(text.Yellow, "waiting for"), open)
 	w.last, w.said = open, now
 }
 
 // sum says what became of all. What waits for something known has not failed.
 func (w *Vigil) sum() error {
 	for _, why := range slices.Sorted(maps.Keys(w.rests)) {
-		w.Talk("%s  %s: %s", w.PaintTalk(text.Faint, "--"), text.List(w.rests[why]), text.Plainly(text.Brief(text.FirstOf(why, "not wanted"))))
+		w.Talk("%s  %s: %s", w.PaintTalk(text.Faint, "stopped"), text.List(w.rests[why]), text.Plainly(text.Brief(text.FirstOf(why, "not wanted"))))
 	}
 	count := map[Verdict]int{}
 	for _, v := range w.told {

@@ -74,11 +74,11 @@ func TestWhatComesLaterIsToldAndNotAwaited(t *testing.T) {
 		want   []string
 		failed bool
 	}{
-		"a limit for hours": {[]client.Agent{agent("a", "running", "", 0), agent("b", "stopped", "limited until tomorrow", 3*time.Hour)}, []string{"--  b waits: limited until tomorrow; again in 3h00m\n", "1 agent runs, 1 waits; look closer"}, false},
-		"quarantine":        {[]client.Agent{agent("a", "quarantined", "5 failures\nlast", time.Hour)}, []string{"!!  a is quarantined: 5 failures … last\n", "no agent runs, 1 failed"}, true},
+		"a limit for hours": {[]client.Agent{agent("a", "running", "", 0), agent("b", "stopped", "limited until tomorrow", 3*time.Hour)}, []string{"waiting  b: limited until tomorrow; next try in 3h00m\n", "1 agent runs, 1 waits; look closer"}, false},
+		"quarantine":        {[]client.Agent{agent("a", "quarantined", "5 failures\nlast", time.Hour)}, []string{"quarantined  a: 5 failures … last\n", "no agent runs, 1 failed"}, true},
 		"those that rest": {
 			[]client.Agent{rests("p-1", "stopped", "the pool p wants 0"), rests("p-2", "stopped", "the pool p wants 0"), rests("s", "asleep", "it sleeps")},
-			[]string{"--  s: it sleeps\n", "--  p-1, p-2: the pool p wants 0\n", "no agent runs\n"},
+			[]string{"stopped  s: it sleeps\n", "stopped  p-1, p-2: the pool p wants 0\n", "no agent runs\n"},
 			false,
 		},
 	} {
@@ -125,7 +125,7 @@ func TestWhoWaitsForWhatStandsStillIsNotAwaited(t *testing.T) {
 			now = now.Add(time.Second)
 			w.look(status)
 		}
-		if awaits := len(w.open) > 0; awaits != c.awaits || strings.Contains(out.String(), "--  b waits: it waits for a") == awaits {
+		if awaits := len(w.open) > 0; awaits != c.awaits || strings.Contains(out.String(), "waiting  b: it waits for a") == awaits {
 			t.Errorf("%s: waiting is %v, want %v:\n%s", name, awaits, c.awaits, out)
 		}
 		now = begun

@@ -22,7 +22,7 @@ func TestALongFailureStandsInFullOnce(t *testing.T) {
 	reason := "session died during startup: agent exit code 2; it printed:\n" + usage()
 	const cause = "agent exit code 2, saying: error: unknown flag --frobnicate"
 	agent := client.Agent{Name: "a", Desired: "running", State: "failed", Reason: reason, Exit: "exit code 2", NextAt: noon.Add(time.Minute)}
-	status := s.Status(client.Status{City: "x", Agents: []client.Agent{agent}})
+	status := s.Status(client.Status{City: "x", Agents: []client.Agent{agent}}, nil)
 	if !strings.Contains(status, cause) || strings.Count(status, "\n") > 6 {
 		t.Errorf("the status is\n%s", status)
 	}
@@ -87,7 +87,7 @@ func TestAWatchedStatusKeepsItsHeadAndItsAlerts(t *testing.T) {
 		status.Agents = append(status.Agents, client.Agent{Name: fmt.Sprintf("agent-%02d", i), Desired: "running", State: "failed", Reason: strings.Repeat("why ", 15), Pending: 1})
 	}
 	for _, rows := range []int{12, 23, 24} {
-		got := Sheet{Now: noon, Columns: 80, Rows: rows}.Status(status)
+		got := Sheet{Now: noon, Columns: 80, Rows: rows}.Status(status, nil)
 		if n := text.Rows(got, 80); n > rows || n < rows-3 {
 			t.Errorf("the picture has %d rows, may have %d", n, rows)
 		}
@@ -96,7 +96,7 @@ func TestAWatchedStatusKeepsItsHeadAndItsAlerts(t *testing.T) {
 			t.Errorf("in %d rows the picture is\n%s", rows, got)
 		}
 	}
-	if got := (Sheet{Now: noon, Columns: 80, Rows: 200}).Status(status); strings.Contains(got, "… ") {
+	if got := (Sheet{Now: noon, Columns: 80, Rows: 200}).Status(status, nil); strings.Contains(got, "… ") {
 		t.Errorf("a large window leaves something out:\n%s", got)
 	}
 }

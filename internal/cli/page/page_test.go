@@ -76,7 +76,7 @@ func TestNothingReachesTheTerminal(t *testing.T) {
 	running := explained
 	running.Agent = agent
 	for name, page := range map[string]string{
-		"status":     s.Status(status),
+		"status":     s.Status(status, nil),
 		"sessions":   s.Sessions(status.Agents),
 		"session":    s.Session(filled[client.Session]()),
 		"event":      s.Event(filled[client.Event]()),
@@ -239,7 +239,7 @@ func TestNotesSayWhatAPersonNeeds(t *testing.T) {
 		"":                                  {Desired: "running", State: "running"},
 		"wanted: absent":                    {Desired: "absent", State: "running"},
 		"out of memory … at line 3; exit 1": {Desired: "running", State: "failed", Reason: "out of memory\nat line 3", Exit: "exit 1"},
-		"again in 5s; 3 restarts":           {Desired: "running", State: "lost", NextAt: now.Add(4500 * time.Millisecond), Restarts: 3},
+		"next try in 5s; 3 restarts":        {Desired: "running", State: "lost", NextAt: now.Add(4500 * time.Millisecond), Restarts: 3},
 		"differs from its configuration: command": {Desired: "running", State: "running", Drift: []string{"command"}},
 		"last seen 1m ago":                        {Desired: "running", State: "unknown", ReadAt: now.Add(-time.Minute)},
 	}

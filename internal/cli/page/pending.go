@@ -38,6 +38,29 @@ func (s Sheet) question(p client.Pending) string {
 	return out.String()
 }
 
+// openQuestion is a question in short, for the status: what is asked, the options and the command
+// that answers it.
+func (s Sheet) openQuestion(p client.Pending) string {
+	var out strings.Builder
+	asked := FirstLine(text.FirstOf(p.Prompt, p.Tool))
+	if p.Input != "" {
+		asked = text.Join(strings.TrimPrefix(p.Tool+": "+FirstLine(p.Input), ": "), FirstLine(p.Prompt))
+	}
+	fmt.Fprintf(&out, "  %s  %s  %s\n", s.Paint(text.Bold, text.OneLine(p.Agent)), text.OneLine(text.Bound(asked, questionWidth)), s.Paint(text.Faint, text.Ago(s.Now, p.Since)))
+	var options []string
+	for n, option := range p.Options {
+		options = append(options, fmt.Sprintf("%s %s", s.Paint(text.Bold, fmt.Sprint(n+1)), text.OneLine(option)))
+	}
+	if len(options) > 0 {
+		fmt.Fprintln(&out, "    "+strings.Join(options, "   "))
+	}
+	fmt.Fprintln(&out, "    answer with: "+HowToAnswer(p))
+	return out.String()
+}
+
+// questionWidth is how much of a question the status shows.
+const questionWidth = 160
+
 // fate says what became of a question, or what will unless it is answered.
 func (s Sheet) fate(p client.Pending) string {
 	if p.State != client.PendingOpen {

@@ -11,34 +11,70 @@ import (
 	"gascity/runtime"
 )
 
-// Status is the city at a glance.
-func (s Sheet) Status(status client.Status) string {
+// Status shows the city and its agents: first the open questions, which must be all there are,
+// then what keeps agents from making progress, then a row for each agent.
+func (s Sheet) Status(status client.Status, questions []client.Pending) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s  %s\n", s.Paint(text.Bold, text.OneLine(status.City)), status.Root)
-	fmt.Fprintln(&out, s.Controller(status.Controller))
+	fmt.Fprintf(&out, "%s  %s  %s\n", s.Paint(text.Bold, text.OneLine(status.City)), s.Paint(text.Faint, status.Root), summary(status))
 	if words := burn(status.Burn, " tokens"); words != "" {
-		fmt.Fprintf(&out, "spends %s\n", words)
+		fmt.Fprintf(&out, "spending: %s\n", words)
 	}
 	if why := status.Controller.Degraded; why != "" {
-		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Red, "!! degraded, nothing is stopped or restarted until it is cured:"), text.OneLine(why))
+		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Red, "degraded: gc stops and restarts nothing until this is fixed:"), text.OneLine(why))
 	}
 	for _, notice := range status.Controller.Notices {
-		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Yellow, "!!"), text.OneLine(notice))
+		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Yellow, "warning:"), text.OneLine(notice))
 	}
 	if status.Plan.Error != "" {
-		fmt.Fprintf(&out, "%s\n", s.Paint(text.Red, "the last change of the configuration was not taken, the former one is in force:"))
+		fmt.Fprintf(&out, "%s\n", s.Paint(text.Red, client.CityFile+" has errors; still running with the previous configuration:"))
 		fmt.Fprintln(&out, text.Indent(status.Plan.Error, indent))
 	}
 	if len(status.Agents) == 0 {
 		fmt.Fprintf(&out, "\nno agents; add one to %s\n", client.CityFile)
 		return out.String()
 	}
+	out.WriteString(s.questions(status.Agents, questions))
 	out.WriteString(s.blocked(status.Agents))
 	out.WriteByte('\n')
 	alerts := s.alerts(status)
 	out.WriteString(s.fitted(s.agents(byUrgency(oneRow(status.Agents))), out.String(), alerts))
 	out.WriteString(alerts)
 	return out.String()
+}
+
+// summary counts the agents by what a person wants to know of them.
+func summary(status client.Status) string {
+	if status.Controller.Stopping {
+		return "the city is being stopped"
+	}
+	count := map[string]int{}
+	agents := oneRow(status.Agents)
+	for _, a := range agents {
+		switch {
+		case a.Pending > 0:
+			count["need you"]++
+		case a.Obstacle != nil || a.InputBlocked != "" || !a.StalledSince.IsZero() || StateColor(a.State) == text.Red:
+			count["cannot go on"]++
+		case a.State != client.StateRunning:
+			count["not running"]++
+		case a.Activity.State == string(runtime.ActivityBusy):
+			count["busy"]++
+		}
+	}
+	var parts []string
+	for _, what := range []string{"need you", "cannot go on", "not running", "busy"} {
+		switch n := count[what]; {
+		case n == 1 && what == "need you":
+			parts = append(parts, "1 needs you")
+		case n > 0:
+			parts = append(parts, fmt.Sprint(n, " ", what))
+		}
+	}
+	words := text.Count(len(agents), "agent")
+	if len(parts) > 0 {
+		words += ": " + strings.Join(parts, ", ")
+	}
+	return words
 }
 
 // oneRow leaves out where an agent is to begin once its session has ended elsewhere: that one
@@ -142,6 +178,38 @@ func (s Sheet) agents(agents []client.Agent) string {
 	return s.Table(t)
 }
 
+// questions shows who waits for a person, with as many of the questions as there is room for.
+func (s Sheet) questions(agents []client.Agent, open []client.Pending) string {
+	n := 0
+	for _, a := range agents {
+		n += a.Pending
+	}
+	if n = max(n, len(open)); n == 0 {
+		return ""
+	}
+	room := maxQuestions
+	if s.Rows > 0 {
+		room = min(room, max(1, s.Rows/questionRows-1))
+	}
+	shown := open[:min(room, len(open))]
+	var out strings.Builder
+	fmt.Fprintf(&out, "\n%s\n", s.Paint(text.Yellow, waiting(n)))
+	for _, p := range shown {
+		out.WriteString(s.openQuestion(p))
+	}
+	if more := n - len(shown); more > 0 {
+		fmt.Fprintf(&out, "  %d more: gc pending\n", more)
+	}
+	return out.String()
+}
+
+const (
+	// maxQuestions is how many questions the status shows; gc pending shows all.
+	maxQuestions = 5
+	// questionRows is for how many rows of a picture one question may be shown.
+	questionRows = 8
+)
+
 // blocked says first which agents take no prompts although they run or are stalled, and what
 // to do.
 func (s Sheet) blocked(agents []client.Agent) string {
@@ -155,7 +223,7 @@ func (s Sheet) blocked(agents []client.Agent) string {
 		if a.Queued > 0 {
 			waiting = ", " + text.Count(a.Queued, "prompt") + " waiting"
 		}
-		fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(text.Red, "!! "+name+" is input blocked"), "since "+text.Ago(s.Now, a.InputBlockedSince)+waiting, Reason(a.InputBlocked))
+		fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(text.Red, name+" is input blocked"), "since "+text.Ago(s.Now, a.InputBlockedSince)+waiting, Reason(a.InputBlocked))
 		fmt.Fprintf(&out, "   fix: gc keys %s --clear-input, or clean it with gc attach %s or gc keys %s KEY, or gc restart %s\n", name, name, name, name)
 	}
 	for _, a := range agents {
@@ -163,7 +231,7 @@ func (s Sheet) blocked(agents []client.Agent) string {
 			continue
 		}
 		name := text.OneLine(a.Name)
-		fmt.Fprintf(&out, "%s: no sign of progress in its turn for %s (the last one: %s)\n", s.Paint(text.Red, "!! "+name+" is stalled"),
+		fmt.Fprintf(&out, "%s: no progress in its turn for %s (last sign: %s)\n", s.Paint(text.Red, name+" is stalled"),
 			text.Span(s.Now.Sub(a.StalledSince)), text.FirstOf(text.OneLine(a.LastSign), "unknown"))
 		fmt.Fprintf(&out, "   fix: look with gc peek %s, then gc interrupt %s or gc restart %s, or answer with gc pending\n", name, name, name)
 	}
@@ -225,9 +293,10 @@ func (s Sheet) note(agent client.Agent) string {
 	if agent.Desired != agent.State && agent.Desired != client.StateRunning && agent.Desired != "" {
 		parts = append(parts, "wanted: "+agent.Desired)
 	}
-	if agent.Obstacle != nil { // it says more than the reason
+	switch {
+	case agent.Obstacle != nil: // it says more than the reason
 		parts = append(parts, s.obstacle(agent.Name, agent.Obstacle))
-	} else {
+	case agent.Reason != client.RunsAsConfigured: // nothing to report
 		parts = append(parts, Reason(agent.Reason))
 	}
 	if agent.State != client.StateRunning && agent.Exit != "" && !strings.Contains(agent.Reason, agent.Exit) {
@@ -243,7 +312,7 @@ func (s Sheet) note(agent client.Agent) string {
 		parts = append(parts, agent.Guard)
 	}
 	if next := text.In(s.Now, agent.NextAt); next != "" {
-		parts = append(parts, "again in "+next)
+		parts = append(parts, "next try in "+next)
 	}
 	if agent.Restarts > 0 {
 		parts = append(parts, text.Count(agent.Restarts, "restart"))
@@ -274,22 +343,16 @@ func (s Sheet) budgetAlert(b client.Budget) string {
 	return words + s.again(b)
 }
 
-// alerts are the lines below the table: budgets that are used up, what a start left
-// open, and who waits for a person.
+// alerts are the lines below the table: budgets that are used up, and warnings of agents.
 func (s Sheet) alerts(status client.Status) string {
 	var out strings.Builder
 	for _, b := range status.Budgets {
-		fmt.Fprintf(&out, "%s  %s\n", s.Paint(text.Yellow, "$$"), s.budgetAlert(b))
+		fmt.Fprintf(&out, "%s %s\n", s.Paint(text.Yellow, "budget:"), s.budgetAlert(b))
 	}
-	pending := 0
 	for _, agent := range status.Agents {
-		pending += agent.Pending
 		if agent.Warning != "" {
-			fmt.Fprintf(&out, "%s  %s: %s\n", s.Paint(text.Yellow, "!!"), text.OneLine(agent.Name), Reason(agent.Warning))
+			fmt.Fprintf(&out, "%s %s: %s\n", s.Paint(text.Yellow, "warning:"), text.OneLine(agent.Name), Reason(agent.Warning))
 		}
-	}
-	if pending > 0 {
-		fmt.Fprintf(&out, "%s  %s for a person; read and answer with: gc pending\n", s.Paint(text.Yellow, "??"), waits(pending))
 	}
 	if out.Len() == 0 {
 		return ""
@@ -297,9 +360,10 @@ func (s Sheet) alerts(status client.Status) string {
 	return "\n" + out.String()
 }
 
-func waits(n int) string {
+// waiting is the heading of the open questions.
+func waiting(n int) string {
 	if n == 1 {
-		return "1 question waits"
+		return "1 question waits for your answer"
 	}
-	return fmt.Sprintf("%d questions wait", n)
+	return fmt.Sprintf("%d questions wait for your answer", n)
 }

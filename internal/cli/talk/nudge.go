@@ -341,7 +341,7 @@ func (a *app) awaitEnd(parent context.Context, c *client.Client, r client.Receip
 			break
 		}
 		if remind && look == desk.RemindAfter && !r.Reached(want) && a.IsTerminal(a.Stderr) {
-			a.Talk("%s  %s; Ctrl-C leaves the prompt in the queue", a.PaintTalk(text.Yellow, ".."), page.Reason(text.FirstOf(r.Reason, "it is "+r.State)))
+			a.Talk("%s %s; Ctrl-C leaves the prompt in the queue", a.PaintTalk(text.Yellow, "waiting:"), page.Reason(text.FirstOf(r.Reason, "it is "+r.State)))
 		}
 	}
 	return r, nil
