@@ -12,8 +12,8 @@ import (
 )
 
 func agentCLICommand(a *app) *cobra.Command {
-	return desk.Group("agent-cli", "List supported agent CLIs", `An agent CLI is the program of an agent: the value of provider in [[agents]]. Where agents run is
-another thing: gc provider list shows that.`,
+	return desk.Group("agent-cli", "List supported agent CLIs", `An agent CLI is the program of an agent: the value of provider in [[agents]]. What agents run in is a
+runtime provider: gc provider list shows those.`,
 		agentCLIListCommand(a))
 }
 
@@ -21,9 +21,9 @@ func agentCLIListCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "list",
 		Short: "List supported agent CLIs, and which are installed",
-		Long: `Shows for each agent CLI the version that is installed, the versions that gc was tested with, and the
+		Long: `Shows for each agent CLI the installed version, the versions that gc was tested with, and the
 permission mode in which it asks a person. STATE is "found", "untested" (gc was not tested with the
-installed version) or "not installed". A program is looked for in PATH, then in that of the login shell.`,
+installed version) or "not installed". gc looks in PATH, then in the PATH of the login shell.`,
 		Example: "  gc agent-cli list --json",
 		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

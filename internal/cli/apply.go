@@ -15,9 +15,9 @@ func applyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply [AGENT...]",
 		Short: "Apply city.toml now",
-		Long: `Reads city.toml again and shows what is still to be done. A saved city.toml is read without this
-command, too. A change that stops an agent waits until the agent has finished its turn; for an agent
-whose activity is unknown gc asks first, see gc pending. With --now nothing is waited for: the named
+		Long: `Reads city.toml again and shows what is left to do. A running controller also reads a saved city.toml
+by itself. A change that stops an agent waits until the agent has finished its turn; if an agent's
+activity is unknown, gc asks you first (see gc pending). With --now nothing is waited for: the named
 agents, or all that a change waits for, are stopped and started as city.toml says.`,
 		Example: "  gc apply\n  gc apply --now coder",
 		Args:    desk.Between(0, -1),

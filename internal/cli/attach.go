@@ -19,12 +19,12 @@ func attachCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach AGENT",
 		Short: "Attach this terminal to an agent",
-		Long: `Connects this terminal to the agent until you detach or the agent exits. The agent keeps running when
-you detach, and a restart of the controller does not cut the connection.
-Detach with Ctrl-\ or Ctrl-b d; press Ctrl-b twice to send one. Inside tmux use Ctrl-\: tmux takes
-Ctrl-b for itself. --detach-keys, or the variable GC_DETACH_KEYS (several separated by commas), sets
-other keys.
-Several terminals may be connected at once; the agent's screen has the size of the one used last.`,
+		Long: `Shows the agent's terminal here until you detach or the agent exits. The agent keeps running when you
+detach, and a restart of the controller does not disconnect you.
+Detach with Ctrl-\ or Ctrl-b d; press Ctrl-b twice to send one. Inside tmux use Ctrl-\, because tmux
+takes Ctrl-b for itself. --detach-keys, or the variable GC_DETACH_KEYS (several separated by commas),
+sets other keys.
+Several terminals may be attached at once; the agent's screen has the size of the one used last.`,
 		Example: "  gc attach worker\n  GC_DETACH_KEYS='C-q' gc attach worker",
 		Args:    desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,7 +32,7 @@ Several terminals may be connected at once; the agent's screen has the size of t
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
-	cmd.Flags().BoolVarP(&opts.ReadOnly, "read-only", "r", false, "look on: send no keys and no size")
+	cmd.Flags().BoolVarP(&opts.ReadOnly, "read-only", "r", false, "only watch: send no keys and do not resize")
 	cmd.Flags().StringArrayVar(&opts.DetachKeys, "detach-keys", nil, "`keys` that detach instead, by tmux name, such as \"C-a d\"; may be given several times")
 	return cmd
 }

@@ -28,11 +28,11 @@ func bundleCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "bundle [FILE]",
 		Short: "Create a diagnostics archive (support bundle)",
-		Long: `Writes what is known of the city into one archive: versions, what gc doctor finds, the configuration,
-events, the controller's log, and of each agent its state, its screen and the end of what it printed.
-It needs no controller, and reads what one has left behind. Credentials that gc knows and what looks
-like one are replaced; prompts and answers are not: read it before you give it to anybody. FILE is
-gc-CITY-TIME.tar.gz in this folder if it is not named, and never replaced. - is the standard output.`,
+		Long: `Writes everything that helps to find a fault into one archive: versions, the result of gc doctor, the
+configuration, events, the controller's log, and for each agent its state, its screen and the end of its
+output. No controller is needed. Credentials are replaced; prompts and answers are not: review it before
+you share it. FILE defaults to gc-CITY-TIME.tar.gz in this directory and is never replaced; "-" is
+standard output.`,
 		Example: "  gc bundle\n  gc bundle - | tar tz",
 		Args:    desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -14,7 +14,7 @@ import (
 )
 
 func configCommand(a *app) *cobra.Command {
-	return desk.Group("config", "Check and show the configuration", `These commands read city.toml as it is on disk; no controller is needed.`,
+	return desk.Group("config", "Check and show the configuration", `These commands read city.toml from disk; no controller is needed.`,
 		configCheckCommand(a), configShowCommand(a), configSchemaCommand(a))
 }
 
@@ -22,8 +22,8 @@ func configCheckCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "check",
 		Short: "Check city.toml for mistakes",
-		Long: `Shows each mistake with its place and what to do, and warns of what is accepted and has no effect.
-Exit status 1 if there is a mistake; a warning is none.`,
+		Long: `Shows each mistake with its position and the fix, and warns of keys that have no effect. Exit status 1
+if there is a mistake; a warning does not count.`,
 		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, root, err := a.daemonAndRoot()

@@ -10,7 +10,8 @@ import (
 )
 
 func controllerCommand(a *app) *cobra.Command {
-	return desk.Group("controller", "Run, stop or inspect the controller", `The controller is the process that keeps the city true. Agents do not need it to go on.`,
+	return desk.Group("controller", "Run, stop or inspect the controller", `The controller is a background process that reconciles running agents with city.toml. Agents keep
+running if it stops.`,
 		controllerRunCommand(a), controllerStopCommand(a), controllerStatusCommand(a))
 }
 
@@ -20,9 +21,9 @@ func controllerRunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the controller in the foreground",
-		Long: `For service managers: it logs to standard error and runs until it is told to end. On SIGTERM or
-SIGINT it ends and leaves the agents running; the next controller takes them over.
-With --lease several may run: one works, the others wait. It ends with status 1 when it loses the lease.`,
+		Long: `For service managers: it logs to standard error and runs until it is stopped. On SIGTERM or SIGINT it
+exits and leaves the agents running; the next controller takes them over. With --lease several may run:
+one is active, the others wait. It exits with status 1 when it loses the lease.`,
 		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.Root()

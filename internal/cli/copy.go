@@ -41,10 +41,10 @@ func copyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "copy {AGENT SOURCE [DESTINATION] | SOURCE AGENT:PATH | AGENT:PATH DESTINATION}",
 		Short: "Copy files to or from an agent's working directory",
-		Long: `What lies with the agent is named relative to its work folder, which it cannot leave; without a
-name it is the folder itself. What comes from an agent goes into DESTINATION if that is a folder, and
-else gets its name; files that are there are replaced. Links that lead out of what is copied are left
-out. A copy from an agent goes past the controller, and streams from wherever the agent is.`,
+		Long: `Paths on the agent's side are relative to its working directory and cannot leave it; without a path it
+is the directory itself. When copying from an agent, DESTINATION may be a directory, else it is the name
+of the copy; existing files are replaced. Links that lead out of what is copied are left out. A copy
+from an agent does not pass through the controller: it streams from wherever the agent runs.`,
 		Example: "  gc copy worker notes.md docs/notes.md\n  gc copy worker:report.md .",
 		Args:    desk.Between(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {

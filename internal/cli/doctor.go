@@ -15,12 +15,12 @@ func doctorCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find problems with the city or this machine",
-		Long: `Looks at the machine, the configuration, what it names, the sockets, the controller and the sessions,
-and says what to do about each problem. Outside a city it looks at the machine alone. Exit status 1 if
-there is a problem; a warning is none.
-The last check is a prompt that a test agent answers, at each provider that the city selects. With
---ask each agent CLI that the city uses (outside a city: each that is installed) has to answer one,
-too. gc starts it in an empty folder as this user; that takes up to some minutes, and some tokens.`,
+		Long: `Checks the machine, the configuration, the files that it names, the sockets, the controller and the
+sessions, and prints a fix for each problem. Outside a city it checks the machine alone. Exit status 1
+if there is a problem; a warning does not count.
+The last check sends a prompt to a test agent on each runtime provider of the city. With --ask, each
+agent CLI that the city uses (outside a city: each installed one) must answer a prompt too. gc starts it
+in an empty directory as this user; that takes up to some minutes, and some tokens.`,
 		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
@@ -47,7 +47,7 @@ too. gc starts it in an empty folder as this user; that takes up to some minutes
 			return visit.sum()
 		},
 	}
-	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show what is in order too")
+	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show passed checks too")
 	cmd.Flags().BoolVar(&ask, "ask", false, "have each agent CLI answer a question")
 	return a.Listing(cmd)
 }

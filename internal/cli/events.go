@@ -18,11 +18,10 @@ func eventsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events [AGENT]",
 		Short: "Show the city's events",
-		Long: `Prints the events that the controller remembers, of one agent or of all; with --follow every new one
-too, until it is interrupted, also across restarts of the controller. With --json one event a line.
-Ids are never given twice: who has read as far as an id goes on with --after. What lies between that
-id and the oldest event that is remembered is lost, and said to be; an id that no event has had is
-refused.`,
+		Long: `Prints the recorded events of one agent, or of all. With --follow it also prints new ones until you
+press Ctrl-C, also while the controller restarts. With --json each line is one event.
+Event IDs are unique. Use --after ID to continue from where you left off. If events between that ID and
+the oldest recorded one are gone, it says so; an ID that no event has had is refused.`,
 		Example: "  gc events --since 1h\n  gc events worker\n  gc events --follow --json --after 1234",
 		Args:    desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,9 +42,9 @@ refused.`,
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with every new event")
-	cmd.Flags().StringVar(&since, "since", "", "only what is younger than `time`: a duration such as 5m, or a moment")
-	cmd.Flags().Uint64Var(&query.After, "after", 0, "only what came after the event with this `id`")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "also print new events")
+	cmd.Flags().StringVar(&since, "since", "", "only what is newer than `time`: a duration such as 5m, or a date and time")
+	cmd.Flags().Uint64Var(&query.After, "after", 0, "only events after the one with this `id`")
 	return a.Listing(cmd)
 }
 

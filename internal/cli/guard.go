@@ -18,7 +18,7 @@ import (
 )
 
 func guardCommand(a *app) *cobra.Command {
-	return desk.Group("guard", "Check and test the rules for agents' tools", `These commands read city.toml as it is on disk; no controller is needed.`,
+	return desk.Group("guard", "Check and test the rules for agents' tools", `These commands read city.toml from disk; no controller is needed.`,
 		guardCheckCommand(a), guardTestCommand(a), guardListCommand(a), guardReplayCommand(a))
 }
 
@@ -75,9 +75,9 @@ func guardCheckCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [SCRIPT]",
 		Short: "Check whether a command or tool is allowed",
-		Long: `Judges a shell script ("-" reads it from the input), or with --tool any tool and its input. Nothing
-is run. Each program that the script would start is a part of its own, also one behind others:
-"sudo: sh: git push" is a git push by a shell by sudo.
+		Long: `Checks a shell script ("-" reads it from standard input), or with --tool any tool and its input. Nothing
+is run. Each program that the script would start is checked by itself, also inside others:
+"sudo: sh: git push" is a git push in a shell under sudo.
 
 Exit status: 0 allow, 4 deny, 7 ask (a person would decide).`,
 		Example: "  gc guard check \"git push --force\"\n  gc guard check --agent worker --tool Write --input '{\"file_path\":\".env\"}'",
@@ -209,8 +209,8 @@ func guardTestCommand(a *app) *cobra.Command {
 		Use:   "test FILE",
 		Short: "Test the rules against expected decisions",
 		Long: `The file is TOML: case = [{command = "git push -f", want = "deny", rule = "force-push"}, ...], or
-[[case]] tables. A case has a command, or a tool with its input; who asks, by agent or role; and
-what is wanted: allow, ask or deny, and the rule if that matters. Exit status 1 if a case fails.`,
+[[case]] tables. A case has a command, or a tool with its input; optionally an agent or role; and the
+expected decision: allow, ask or deny, and optionally the rule. Exit status 1 if a case fails.`,
 		Example: "  gc guard test rules/expectations.toml",
 		Args:    desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

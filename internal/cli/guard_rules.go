@@ -111,9 +111,9 @@ func guardReplayCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Re-evaluate past tool calls with current rules",
-		Long: `Decides the recorded calls of the agents again, by city.toml as it is on disk and, with --with, by
-further rule sets or files, and prints the calls that come out otherwise. The controller keeps calls
-in .gc/log/guard.jsonl, which only its user can read, up to 32 MiB, without the values of credentials.`,
+		Long: `Decides the recorded tool calls of the agents again, by city.toml on disk and, with --with, by further
+rule sets or files, and prints the calls with another decision. The controller records calls in
+.gc/log/guard.jsonl, readable by its user only, up to 32 MiB, without the values of credentials.`,
 		Example: "  gc guard replay --since 7d\n  gc guard replay --since 24h --with protected-branch --with rules/new.toml",
 		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -16,9 +16,8 @@ import (
 )
 
 func hookCommand(a *app) *cobra.Command {
-	return desk.Group("hook", "Manage the hooks of agent CLIs", `An agent whose agent CLI has hooks gets them when it starts; nothing of the user's is
-read or changed. These commands are for a look at them, and for an agent CLI that is
-started by hand.`,
+	return desk.Group("hook", "Manage the hooks of agent CLIs", `gc installs the hooks of an agent's agent CLI when it starts the agent; your own settings are neither
+read nor changed. Use these commands to look at the hooks, or for an agent CLI that you start yourself.`,
 		hookListCommand(a), hookInstallCommand(a), hookUninstallCommand(a), hookRunCommand())
 }
 
@@ -108,10 +107,9 @@ func hookInstallCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install [AGENT] --dir FOLDER",
 		Short: "Install hooks into a directory",
-		Long: `Writes the hooks' file into a folder of its own, and prints the variables and the
-arguments with which the agent CLI uses it. AGENT is one of the city, whose agent CLI
-is taken, or an agent CLI itself. The settings of the user stay as they are. An agent
-of a city needs none of this.`,
+		Long: `Writes the hooks into a directory of their own, and prints the variables and arguments with which the
+agent CLI uses them. AGENT is an agent of the city or an agent CLI. Your own settings stay as they are.
+Agents of a city do not need this.`,
 		Example: "  gc hook install " + hooks.Names()[0] + " --dir ~/.cache/gc-hooks",
 		Args:    desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -154,11 +152,11 @@ func hookRunCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run [--for PROFILE] [--within DURATION] EVENT",
 		Short: "Run a hook (called by agent CLIs)",
-		Long: `Reads what the agent CLI tells on its input, tells the city, and for a tool asks it.
-The exit status is 2, with a reason on standard error, if a tool must not run or if
-that cannot be told; an agent CLI takes every other status for leave. What it says of a
-tool begins with "gc decides:", which the script that calls it takes away. The
-city is found by GC_WORKER_SOCKET (or GC_WORKER_URL), GC_WORKER_TOKEN and GC_RUN_ID.`,
+		Long: `Reads the hook's input from standard input, reports it to the city, and for a tool asks whether it may
+run. The exit status is 2, with a reason on standard error, if the tool must not run or the city cannot
+be asked; agent CLIs take every other status as permission. A decision begins with "gc decides:", which
+the calling script removes. The city is found by GC_WORKER_SOCKET (or GC_WORKER_URL), GC_WORKER_TOKEN
+and GC_RUN_ID.`,
 		Args:               cobra.ArbitraryArgs, // an event's, which the program has taken
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

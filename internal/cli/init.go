@@ -27,11 +27,11 @@ func initCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Create a city.toml in this directory",
-		Long: `Writes a commented city.toml: with an agent for each --provider, which asks a person before it uses
-a tool that changes something, else with one agent that runs a shell. [guard] has gc deny or ask about
-dangerous commands, pushes to protected branches and reading secrets. The directory is made if it is
-missing. A city.toml that is already there is never changed. Inside a git repository the directories
-.gc and .runtime of the city are added to the repository's info/exclude.`,
+		Long: `Writes a commented city.toml. With --provider it has an agent for each named agent CLI, which asks you
+before it uses a tool that changes something; without, it has one agent that runs a shell. [guard]
+denies dangerous commands, pushes to protected branches and reading secrets, or asks you. The directory
+is created if it is missing. An existing city.toml is never changed. Inside a git repository the
+directories .gc and .runtime are added to the repository's info/exclude.`,
 		Example: "  gc init my-city && cd my-city && gc start\n  gc init my-city --provider " + hooks.Names()[0],
 		Args:    desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

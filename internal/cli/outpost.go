@@ -46,7 +46,7 @@ func outpostAttachCommand(a *app) *cobra.Command {
 			return daemon.AttachOutpost(cmd.Context(), args[0], args[1], args[2], opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.ReadOnly, "read-only", false, "look on: send no keys and no size")
+	cmd.Flags().BoolVar(&opts.ReadOnly, "read-only", false, "only watch: send no keys and do not resize")
 	cmd.Flags().StringArrayVar(&opts.DetachKeys, "detach-keys", nil, "`keys` that detach instead, by tmux name; may be given several times")
 	return cmd
 }

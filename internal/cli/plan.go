@@ -18,8 +18,8 @@ func planCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "plan [FILE]",
 		Short: "Show what the controller would do, and why",
-		Long: `Compares the configuration in force with what runs; with a FILE that configuration instead: what an
-edit would do. Nothing is changed.`,
+		Long: `Compares the configuration in effect with what runs; with a FILE, that configuration: what an edit would
+do. Nothing is changed.`,
 		Example: "  gc plan\n  gc plan city.new.toml",
 		Args:    desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

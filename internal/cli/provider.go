@@ -12,7 +12,7 @@ import (
 )
 
 func providerCommand(a *app) *cobra.Command {
-	return desk.Group("provider", "List and test runtime providers", `A provider is a kind of place where agents run. No controller is needed for these commands.`,
+	return desk.Group("provider", "List and test runtime providers", `A runtime provider is what agents run in. No controller is needed for these commands.`,
 		providerListCommand(a), providerCheckCommand(a), providerServeCommand(a))
 }
 
@@ -20,8 +20,8 @@ func providerListCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "list",
 		Short: "List runtime providers and their capabilities",
-		Long: `Shows the runtime providers: where agents run, the value of provider in [session]. What agents are,
-the value of provider in [[agents]], is another list: gc agent-cli list.`,
+		Long: `Shows the runtime providers: what agents run in, the value of provider in [session]. The programs that
+agents are, the value of provider in [[agents]], are listed by: gc agent-cli list`,
 		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
@@ -43,12 +43,11 @@ func providerCheckCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [PROVIDER]",
 		Short: "Test a runtime provider on this machine",
-		Long: `Runs the conformance cases, the same that its tests run, with real sessions in a temporary place that
-is gone afterwards. Without a name it is the default provider. A session script (exec:<script>) is tried
-operation by operation instead, unless --contract is given: what works, what is missing, what is wrong.
-Each failure is told as it is found; at the end stands what was skipped, with the reason.
-The whole contract takes minutes on a script: --only 'watch.*' runs those that you work on.
-Exit status 1 if a case fails.`,
+		Long: `Runs the conformance tests with real sessions in a temporary directory. Without a name it tests the
+default runtime provider. A session script (exec:<script>) is tested operation by operation instead,
+unless --contract is given: what works, what is missing, what is wrong. Failures are printed as they are
+found; what was skipped is listed at the end, with the reason. The whole contract takes minutes with a
+script: --only 'watch.*' runs the cases that you work on. Exit status 1 if a case fails.`,
 		Args: desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if operations && (contract || cases != nil) {

@@ -90,7 +90,7 @@ An argument with a slash, or a directory with a city.toml, is the city's directo
 	}
 	cmd.ValidArgsFunction = a.CompleteAgents
 	cmd.Flags().BoolVarP(&flags.foreground, "foreground", "f", false, "run the controller in this terminal until it is interrupted")
-	cmd.Flags().BoolVar(&flags.noWait, "no-wait", false, "return as soon as the controller answers")
+	cmd.Flags().BoolVar(&flags.noWait, "no-wait", false, "return as soon as the controller runs")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultStartTimeout, "how long to wait for the agents")
 	return cmd
 }

@@ -46,7 +46,7 @@ With --watch the list is updated until you press Ctrl-C.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "follow the city; with --json one status a line")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "watch for changes (with --json: one JSON document per line)")
 	return a.Listing(cmd)
 }
 

@@ -50,7 +50,7 @@ runs any more. To stop the controller alone and leave the agents running: gc con
 		},
 	}
 	cmd.ValidArgsFunction = a.CompleteAgents
-	cmd.Flags().DurationVar(&timeout, "timeout", defaultStopTimeout, "how long to wait; the controller goes on after that")
+	cmd.Flags().DurationVar(&timeout, "timeout", defaultStopTimeout, "how long to wait; the controller continues after that")
 	return a.Listing(cmd)
 }
 
@@ -185,7 +185,7 @@ func restartCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restart [AGENT...]",
 		Short: "Restart agents (all, if none is named)",
-		Long:  `Ends the agents and starts them again, and waits until they run. The controller stays.`,
+		Long:  `Stops the agents, starts them again, and waits until they run. The controller keeps running.`,
 		Args:  desk.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if instance != "" && len(args) != 1 {

@@ -51,9 +51,9 @@ No controller is needed.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "do not ask")
-	cmd.Flags().BoolVarP(&flags.dryRun, "dry-run", "n", false, "only list what would go")
-	cmd.Flags().BoolVar(&flags.LeaveUnreachable, "leave-unreachable", false, "leave behind what is at places that cannot be reached; exit status 1 all the same")
-	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultStopTimeout, "how long the agents have to end")
+	cmd.Flags().BoolVarP(&flags.dryRun, "dry-run", "n", false, "only list what would be removed")
+	cmd.Flags().BoolVar(&flags.LeaveUnreachable, "leave-unreachable", false, "skip hosts that cannot be reached; the exit status is 1 then")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", defaultStopTimeout, "how long to wait for agents to stop")
 	return a.Listing(cmd)
 }
 

@@ -18,9 +18,9 @@ func usageCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "usage",
 		Short: "Show tokens and cost, and what budgets have left",
-		Long: `Sums up what workers told of the responses of their models: each response once, tokens in disjoint
-columns, the cost as the worker told it, else by the table of prices. A ? is what nobody told, and a +
-says that there is more than that. Costs without a + are complete.`,
+		Long: `Sums up what agents reported of their model's responses: each response once, with its tokens by kind,
+and its cost as reported, or by the price table. "?" means not reported, and "+" at least so much; costs
+without "+" are complete.`,
 		Example: "  gc usage\n  gc usage --by model --since 7d\n  gc usage budgets\n  gc usage lift day\n  gc usage prices > prices.toml",
 		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -58,8 +58,8 @@ func pricesCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "prices",
 		Short: "List the built-in price table",
-		Long: `Prints the table of prices as a file to change: name it in city.toml, as the table itself explains.
-A running city takes it at once, and everything that was not priced by a worker is priced by it.`,
+		Long: `Prints the price table as a file that you can change; its first lines say how to name it in city.toml.
+A running city uses it at once for everything whose cost the agent did not report.`,
 		Example: "  gc usage prices > prices.toml",
 		Args:    desk.Between(0, 0),
 		RunE: func(*cobra.Command, []string) error {
@@ -81,8 +81,8 @@ func budgetsCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "budgets",
 		Short: "Show how much of each budget is used",
-		Long: `Lists each budget of city.toml with each agent, session or city that has an account of it: what is
-used within its window, its limit, and what happens when it is used up.`,
+		Long: `Lists each budget of city.toml for each agent, session or city that it applies to: what is used in its
+window, its limit, and what happens when it is used up.`,
 		Args: desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
@@ -105,8 +105,8 @@ func liftCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lift BUDGET",
 		Short: "Reset a budget that is used up",
-		Long: `What was spent until now does not count for that budget any more, for everybody who has used it up or
-for one agent or session; what it held back goes on. What was spent stays in gc usage.`,
+		Long: `What was spent until now no longer counts for that budget, for everybody who has used it up or for one
+agent or session. What the budget held back continues. gc usage still shows what was spent.`,
 		Example: "  gc usage lift day\n  gc usage lift day --for worker",
 		Args:    desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

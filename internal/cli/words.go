@@ -32,7 +32,7 @@ func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND | all]",
 		Short:   "Show help",
-		Long:    `Shows the help of a command. Without one it lists the commands of every day; "gc help all" lists all.`,
+		Long:    `Shows the help of a command. Without one it lists the commands for every day; "gc help all" lists all.`,
 		Example: "  gc help send\n  gc help all",
 		Args:    desk.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -32,8 +32,8 @@ type WorkerCheck struct {
 }
 
 func workerCommand(a *app) *cobra.Command {
-	return desk.Group("worker", "Test a worker program; print the worker API", `A worker reports for an agent, takes its prompts and asks before it uses a tool, by the worker API.
-No controller is needed for these commands.`, workerCheckCommand(a), workerOpenAPICommand(a))
+	return desk.Group("worker", "Test a worker program; print the worker API", `A worker is a program that speaks the worker API: it reports for an agent, accepts its prompts and asks
+before it uses a tool. No controller is needed for these commands.`, workerCheckCommand(a), workerOpenAPICommand(a))
 }
 
 func workerOpenAPICommand(a *app) *cobra.Command {
@@ -67,11 +67,10 @@ func workerCheckCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Test a worker program against the worker API",
-		Long: `Starts the command once for each promise, with GC_WORKER_SOCKET, GC_WORKER_TOKEN and GC_RUN_ID of
-a made up city on a private socket, drives it through its life, and tells which promises it keeps:
-pass, fail, or skip with the reason. What a worker does not offer with "started" is left out, and
-what concerns tools without --tool-prompt.
-Exit status 1 if a promise is broken.`,
+		Long: `Starts the command once for each test, with GC_WORKER_SOCKET, GC_WORKER_TOKEN and GC_RUN_ID of a test
+city on a private socket, drives it, and reports which tests it passes: pass, fail, or skip with the
+reason. Capabilities that the worker does not announce with "started" are skipped, and tools without
+--tool-prompt. Exit status 1 if a test fails.`,
 		Example: `gc worker check -- python3 worker.py
 gc worker check --tool-prompt 'run: touch {file}' --long-prompt 'run: sleep 1000' -- ./my-worker --quiet
 gc worker check --only prompts,restarted --json -- ./my-worker`,

@@ -40,8 +40,8 @@ func drainCheckCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "check",
 		Short: "Check whether this agent should finish and stop",
-		Long: `Exit status 0: it is, finish and then run gc drain ack. Exit status 1: it is not. A controller that
-does not answer is 6, and no reason to wind down.`,
+		Long: `Exit status 0: yes, finish and then run gc drain ack. Exit status 1: no. Exit status 6: the controller
+does not answer; that is no reason to stop.`,
 		Example: "  if gc drain check; then save-my-work && gc drain ack; fi",
 		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -104,7 +104,7 @@ func requestRestartCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "request-restart",
 		Short: "For agents: request a restart after this turn",
-		Long:  `An agent runs it in its own session. To restart another one: gc restart AGENT`,
+		Long:  `Agents run it within their own session. To restart an agent from outside: gc restart AGENT`,
 		Args:  desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ofMyself(cmd, req, (*client.Client).RequestRestart, "you are restarted at the end of this turn")

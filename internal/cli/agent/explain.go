@@ -12,10 +12,9 @@ func explainCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "explain AGENT",
 		Short: "Explain an agent's state and what happens next",
-		Long: `Shows what the controller knows of an agent: its state and activity with the source and age of each
-piece of evidence, what the controller wants and why it does or does not act, what it does next and
-when, how the last incarnation ended with its own words, open questions, prompts on their way, and the
-last events.`,
+		Long: `Shows everything that decides about an agent: its state and activity with the source and age of each
+signal, what the controller wants and why it acts or not, what it does next and when, how the last run
+ended, open questions, queued prompts, and the latest events.`,
 		Args: desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {

@@ -54,10 +54,10 @@ func keysCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys AGENT KEY...",
 		Short: "Send keys to an agent's terminal",
-		Long: `Sends key events by their tmux names (Enter, Escape, Up, C-c, F1; a single character is itself).
+		Long: `Sends key events by their tmux names: Enter, Escape, Up, C-c, F1; a single character is itself.
 
-With --clear-input it removes all text from the agent's input box instead, including
-what a person typed, and returns when the box is empty. That ends the state "input blocked".`,
+With --clear-input it instead removes all text from the agent's input box, also what a person has typed,
+and returns when the box is empty. Use it when gc status shows "input blocked".`,
 		Example: "  gc keys worker Down Enter\n  gc keys worker --clear-input",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if clearInput && len(args) > 1 {

@@ -39,7 +39,7 @@ type lifeVerb = func(*client.Client, context.Context, string, client.LifecycleRe
 func lives() []life {
 	return []life{
 		{
-			"wake", "Start an agent that is asleep", `An agent that is suspended or quarantined is not woken: resume or reset it.`,
+			"wake", "Start an agent that is asleep", `An agent that is suspended or quarantined is refused: use gc start AGENT.`,
 			(*client.Client).Wake,
 			"is woken", "runs", runsAgain,
 		},
@@ -49,7 +49,7 @@ func lives() []life {
 			"goes to sleep", "sleeps", rests,
 		},
 		{
-			"suspend", "Stop an agent until it is resumed", `Nothing but gc session resume starts it again, whatever the configuration says.`,
+			"suspend", "Stop an agent until it is resumed", `The agent stays stopped until gc start AGENT or gc resume AGENT, also when city.toml changes.`,
 			(*client.Client).Suspend,
 			"is being suspended", "is suspended", rests,
 		},
@@ -59,15 +59,15 @@ func lives() []life {
 			"is resumed", "runs", runsAgain,
 		},
 		{
-			"reset", "Clear failures, quarantine and conversation", `A wanted agent is started at once. The next start, whenever that is, begins a new conversation.`,
+			"reset", "Clear failures, quarantine and conversation", `The agent is started at once if it should run. Its next start begins a new conversation.`,
 			(*client.Client).Reset,
 			"starts afresh", "is as new", forgiven,
 		},
 	}
 }
 
-const resumeLong = `Ends a suspension and a drain. If prompts wait because the model provider refuses the login or a usage
-limit is reached, the next prompt is tried at once, and the pauses between tries begin again.`
+const resumeLong = `Undoes gc stop AGENT and gc drain. If prompts wait because the model provider refuses the login or a
+usage limit is reached, the next prompt is tried at once.`
 
 // resumeCommand is "session resume" under a shorter name.
 func resumeCommand(a *app) *cobra.Command {
@@ -143,7 +143,7 @@ func lifeCommand(a *app, verb life) *cobra.Command {
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().StringVar(&order.Reason, "reason", "", "why, for people: `text`")
-	cmd.Flags().BoolVar(&order.wait, "wait", false, "return when it has come true")
+	cmd.Flags().BoolVar(&order.wait, "wait", false, "wait for the change to take effect")
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultLifeTimeout, "how long to wait")
 	return cmd
 }
@@ -170,8 +170,8 @@ func drainSessionCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().StringVar(&order.Reason, "reason", "", "why, for people and the agent: `text`")
-	cmd.Flags().DurationVar(&order.Timeout, "timeout", 0, "when it is ended, acknowledged or not (default: the agent's drain_timeout)")
-	cmd.Flags().BoolVar(&order.wait, "wait", false, "return when the incarnation is over")
+	cmd.Flags().DurationVar(&order.Timeout, "timeout", 0, "when it is stopped at the latest (default: the agent's drain_timeout)")
+	cmd.Flags().BoolVar(&order.wait, "wait", false, "wait until the agent has stopped")
 	return cmd
 }
 

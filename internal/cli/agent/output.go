@@ -113,10 +113,10 @@ func logsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs AGENT",
 		Short: "Print an agent's output",
-		Long: `Prints the recorded output of an agent, of former incarnations too as far as it is kept. Control
-sequences are left out, which suits programs that print line by line; of a full-screen program use
-gc peek, or --raw to get each byte. Times count to the second. A turn begins when the agent takes a
-prompt or becomes busy, and ends when its agent says so; of one that never does, with the next prompt.`,
+		Long: `Prints the recorded output of an agent, also of its previous runs as far as it is kept. Control
+sequences are removed, which suits programs that print line by line. For a full-screen program use
+gc peek, or --raw for every byte. A turn begins when the agent accepts a prompt or becomes busy, and
+ends when the agent reports it; without such a report it ends with the next prompt.`,
 		Example: "  gc logs worker --since 5m --follow\n  gc logs worker --turn 1",
 		Args:    desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -147,11 +147,11 @@ prompt or becomes busy, and ends when its agent says so; of one that never does,
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
-	cmd.Flags().BoolVarP(&x.follow, "follow", "f", false, "go on with what is printed from now on")
-	cmd.Flags().StringVar(&x.since, "since", "", "only what is younger than `time`: a duration such as 5m, or a moment")
+	cmd.Flags().BoolVarP(&x.follow, "follow", "f", false, "also print new output")
+	cmd.Flags().StringVar(&x.since, "since", "", "only what is newer than `time`: a duration such as 5m, or a date and time")
 	cmd.Flags().StringVar(&x.until, "until", "", "only what is older than `time`")
 	cmd.Flags().IntVar(&x.turn, "turn", 0, "only the `n`th turn from the end; 1 is the last")
-	cmd.Flags().BoolVar(&x.raw, "raw", false, "with control sequences")
+	cmd.Flags().BoolVar(&x.raw, "raw", false, "do not remove control sequences")
 	return cmd
 }
 

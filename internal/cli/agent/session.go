@@ -14,7 +14,8 @@ import (
 
 func sessionCommand(a *app) *cobra.Command {
 	return desk.Group("session", "Manage sessions: list, show, wake, sleep, reset and more",
-		`A session is the place where an agent runs. Wherever an agent is named, the session's name does too.`,
+		`A session is what an agent runs in. Every command that takes the name of an agent takes the name of its
+session too.`,
 		append([]*cobra.Command{sessionListCommand(a), sessionShowCommand(a), killCommand(a), requestRestartCommand(a)}, lifeCommands(a)...)...)
 }
 
@@ -89,7 +90,7 @@ controller could not start it again, so nothing is killed then without --force.`
 		ValidArgsFunction: a.CompleteAgents,
 	}
 	desk.InstanceFlag(cmd, &req.Instance)
-	cmd.Flags().BoolVar(&req.Force, "force", false, "also while the store is broken; the next incarnation waits for it")
+	cmd.Flags().BoolVar(&req.Force, "force", false, "also while the database cannot be written; the agent is started again later")
 	return a.Listing(cmd)
 }
 

@@ -66,7 +66,7 @@ func (d *Desk) OnID(ctx context.Context, id string, list IDs, verb func(*client.
 
 // InstanceFlag lets a verb be meant for one incarnation.
 func InstanceFlag(cmd *cobra.Command, instance *string) {
-	cmd.Flags().StringVar(instance, "instance", "", "only if this incarnation still runs: `name` as in gc session show")
+	cmd.Flags().StringVar(instance, "instance", "", "only if this instance still runs: the `id` that gc session show prints")
 }
 
 // Named reports whether one of the targets is the agent or its session.

@@ -18,8 +18,8 @@ func pendingCommand(a *app) *cobra.Command {
 	return flags.On(a.Listing(&cobra.Command{
 		Use:   "pending [AGENT]",
 		Short: "List questions that agents ask you",
-		Long: `Shows each question or permission that blocks an agent, with its exact text and options, and what
-happens if nobody answers. Answer one with: gc respond ID OPTION`,
+		Long: `Shows each question or approval that blocks an agent, with its exact text, its options, and what
+happens if nobody answers. Answer with: gc respond ID OPTION`,
 		Args: desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
@@ -52,8 +52,8 @@ func respondCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "respond ID OPTION",
 		Short: "Answer an agent's question",
-		Long: `Answers by the number or the label of an option, or with words: --text. A question is answered once:
-one that was answered elsewhere meanwhile, or whose agent has ended, is refused.`,
+		Long: `Answers with the number or the label of an option, or with words: --text. A question can be answered
+once: if it was answered elsewhere meanwhile, or its agent has stopped, the answer is refused.`,
 		Example: "  gc respond ID 1\n  gc respond ID 'Yes, this time'\n  gc respond ID --text 'use the other branch'",
 		Args:    desk.Between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -18,7 +18,8 @@ import (
 
 func queueCommand(a *app) *cobra.Command {
 	cmd := queueListCommand(a, "queue [AGENT]")
-	cmd.Long = `Lists the prompts that wait or are being handed over, in the order of delivery, and why they wait.`
+	cmd.Long = `Lists the prompts that wait or are being delivered, in the order of delivery, with the reason why each
+one waits.`
 	cmd.Example = "  gc queue worker\n  gc queue edit ID --text 'another one'\n  gc queue cancel ID\n  gc queue retry ID"
 	cmd.AddCommand(queueListCommand(a, "list [AGENT]"), queueEditCommand(a), queueCancelCommand(a), queueRetryCommand(a))
 	return cmd
@@ -87,7 +88,7 @@ func queueEditCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&words, "text", "", "the new `text`, \"-\" for standard input")
 	cmd.Flags().StringVar(&priority, "priority", "", "system, urgent or normal: the `rank` in the queue")
-	cmd.Flags().DurationVar(&ttl, "ttl", 0, "from now; after that it is not delivered any more")
+	cmd.Flags().DurationVar(&ttl, "ttl", 0, "give up if it is not delivered within this time from now")
 	desk.Words(cmd, "priority", "system", "urgent", "normal")
 	return a.Listing(cmd)
 }
@@ -96,10 +97,10 @@ func queueCancelCommand(a *app) *cobra.Command {
 	return a.Listing(&cobra.Command{
 		Use:   "cancel ID...",
 		Short: "Cancel prompts that the agent has not accepted",
-		Long: `Cancels prompts that wait or are being delivered. A delivery is ended and its text removed
-from the agent's input box. Where that cannot be proved the prompt ends as unconfirmed: the
-agent may have got it. A prompt that the agent has accepted is refused; to end its turn:
-gc interrupt AGENT.`,
+		Long: `Cancels prompts that wait or are being delivered. A delivery is stopped and its text removed from the
+agent's input box. If gc cannot prove that it was removed, the prompt ends as unconfirmed: the agent may
+have got it. A prompt that the agent has accepted cannot be cancelled; to end its turn:
+gc interrupt AGENT`,
 		Example: "  gc queue cancel ID",
 		Args:    desk.Between(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -125,9 +126,9 @@ func queueRetryCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry ID",
 		Short: "Send a prompt again that was not delivered",
-		Long: `Queues the text of a prompt that ended as dead, expired or cancelled as a new prompt with
-an ID of its own, whose receipt names the old one. A prompt that the agent may have got
-(unconfirmed, submitted) may arrive twice: look with gc peek first, then consent with --force.`,
+		Long: `Queues the text of a prompt that is dead, expired or cancelled as a new prompt with its own ID; the new
+one names the old one. If the agent may have got the prompt (unconfirmed, submitted) it may arrive
+twice: look with gc peek first, then use --force.`,
 		Example: "  gc queue retry ID\n  gc queue retry ID --force",
 		Args:    desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -178,8 +179,8 @@ func receiptCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "receipt ID",
 		Short: "Show a prompt's delivery status",
-		Long: `Shows a receipt with its steps. With --wait it waits until the prompt is submitted or consumed, and the
-exit status is that of gc send; without it, it is 0 for any receipt.`,
+		Long: `Shows the delivery status of a prompt with every step. With --wait it waits until the prompt is
+submitted or consumed, and the exit status is that of gc send; without, it is 0 for any status.`,
 		Args: desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := until.check(cmd); err != nil {
@@ -201,7 +202,7 @@ exit status is that of gc send; without it, it is 0 for any receipt.`,
 		},
 		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),
 	}
-	cmd.Flags().StringVar(&until.state, "wait", "", "return when it is submitted or consumed: the `state`")
+	cmd.Flags().StringVar(&until.state, "wait", "", "wait until the prompt is in this `state`: submitted or consumed")
 	cmd.Flags().DurationVar(&until.timeout, "timeout", 0, "how long to wait (default: 5m)")
 	desk.Words(cmd, "wait", client.ReceiptSubmitted, client.ReceiptConsumed)
 	return a.Listing(cmd)

@@ -37,13 +37,13 @@ func waitCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait [AGENT] --for CONDITION",
 		Short: "Wait for a condition",
-		Long: `Waits until the agent is idle, busy, waiting (for a person), running or stopped; or, without an agent,
-for the end of a prompt (receipt=ID) or a question (pending=ID), for a time (time=18:00, time=10m), or
-until a shell command succeeds, which the controller repeats: "command=test -e done", or any condition
-with a blank in it. Exit status: 0 it is so, 5 not within --timeout, 1 it can never be so.
+		Long: `Waits until the agent is idle, busy, waiting (for a person), running or stopped. Without an agent it
+waits for the end of a prompt (receipt=ID) or a question (pending=ID), for a time (time=18:00,
+time=10m), or until a shell command succeeds, which the controller repeats: "command=test -e done", or
+any condition that contains a blank. Exit status: 0 the condition is met, 5 timed out, 1 it can no longer be met.
 
-With --register it returns at once: the controller remembers the wait, and tells its end to the owner,
-an agent, by a prompt.`,
+With --register it returns at once: the controller remembers the wait and notifies the owner, an agent,
+by a prompt.`,
 		Example: "  gc wait worker --for idle --timeout 10m && gc send worker 'next one'\n  gc wait --for receipt=ID\n  gc wait builder --for idle --register --text 'the builder is done: look at its work'\n  gc wait --for 'test -e report.md' --timeout 1h",
 		Args:    desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,7 +62,7 @@ an agent, by a prompt.`,
 	}
 	cmd.Flags().StringVar(&flags.condition, "for", "", "the `condition`, see above")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "how long (default: without end, of a registered one 24h)")
-	cmd.Flags().BoolVar(&flags.register, "register", false, "return at once; the end is told to the owner by a prompt")
+	cmd.Flags().BoolVar(&flags.register, "register", false, "return at once; notify the owner by a prompt")
 	cmd.Flags().StringVar(&flags.owner, "owner", "", "the `agent` that is told (default: the one in whose session this is run)")
 	cmd.Flags().StringVar(&flags.text, "text", "", "the `words` of that prompt")
 	desk.Words(cmd, "for", append(slices.Clone(agentConditions), "receipt=", "pending=", "time=", "command=")...)

@@ -39,8 +39,8 @@ type Flags struct{ all, watch bool }
 
 // On adds the flags to a command.
 func (f *Flags) On(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().BoolVar(&f.all, "all", false, "the recent ends too")
-	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "follow it; with --json one list a line")
+	cmd.Flags().BoolVar(&f.all, "all", false, "include recently finished ones")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "watch for changes (with --json: one JSON document per line)")
 	return cmd
 }
 
