@@ -26,7 +26,8 @@ func primeCommand(a *app) *cobra.Command {
 		Long: `Prints the context that the city gives an agent when it starts: its name, its role and rules, its first
 task and, in the modes compact and resume, where its history is. Agents run it themselves; without a
 name it is the agent in whose session it runs ($GC_AGENT). A section that is too long for its mode is
-cut, and says so. After a compaction an agent gets the output of --mode compact. No controller is needed.`,
+cut, and says so. After a compaction an agent gets the output of --mode compact. No controller is
+needed.`,
 		Args: desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := strings.Join(args, "")

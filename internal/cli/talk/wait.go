@@ -40,7 +40,8 @@ func waitCommand(a *app) *cobra.Command {
 		Long: `Waits until the agent is idle, busy, waiting (for a person), running or stopped. Without an agent it
 waits for the end of a prompt (receipt=ID) or a question (pending=ID), for a time (time=18:00,
 time=10m), or until a shell command succeeds, which the controller repeats: "command=test -e done", or
-any condition that contains a blank. Exit status: 0 the condition is met, 5 timed out, 1 it can no longer be met.
+any condition that contains a blank. Exit status: 0 the condition is met, 5 timed out, 1 it can no
+longer be met.
 
 With --register it returns at once: the controller remembers the wait and notifies the owner, an agent,
 by a prompt.`,
