@@ -21,13 +21,16 @@ import (
 // something is told of a gap.
 func TestNobodyPushesTheEventsOfOthersOut(t *testing.T) {
 	t.Parallel()
-	base := t.TempDir()
+	base, blank := t.TempDir(), blankDatabase(t)
 	runs := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++
-		w := &world{rt: rt, ctx: t.Context(), dir: filepath.Join(base, fmt.Sprint(runs)), retain: rapid.IntRange(1, 60).Draw(rt, "retain")}
+		w := &world{
+			rt: rt, ctx: t.Context(), dir: filepath.Join(base, fmt.Sprint(runs)), retain: rapid.IntRange(1, 60).Draw(rt, "retain"),
+			blank: blank,
+		}
 		w.now.Store(1_800_000_000_000)
-		w.open()
+		w.begin()
 		defer func() {
 			if err := w.db.Close(); err != nil {
 				t.Error(err)
@@ -122,7 +125,18 @@ func (w *world) checkParts() {
 			}
 		}
 	}
+	last := -1 // of the events that are gone
+	for i := range w.all {
+		if !ids[w.all[i].ID] {
+			last = i
+		}
+	}
 	for from := range w.all { // a reader who misses something is told
+		// The answer can change where one of two neighbors is gone. Of the others, some are asked for.
+		beside := from == 0 || ids[w.all[from].ID] != ids[w.all[from-1].ID] || from == last
+		if from > last || !beside && (from+len(w.all))%8 > 0 {
+			continue
+		}
 		missing := false
 		for _, e := range w.all[from:] {
 			missing = missing || !ids[e.ID]

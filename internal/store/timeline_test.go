@@ -22,6 +22,7 @@ type world struct {
 	ctx    context.Context //nolint:containedctx // of the test
 	dir    string
 	db     *DB
+	blank  []byte // a database without events
 	retain int
 	now    atomic.Int64 // milliseconds
 	lives  int
@@ -29,6 +30,33 @@ type world struct {
 	all     []client.Event // every event that anybody has seen
 	missing map[uint64]bool
 	crash   uint64 // the last id before the last end that was not clean
+}
+
+// blankDatabase returns the file of a database without events. To make its tables takes longer
+// than all that most runs of a property test do.
+func blankDatabase(t *testing.T) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "city.db")
+	db, err := Open(t.Context(), Options{Path: path})
+	if err == nil {
+		err = db.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// begin opens the blank database.
+func (w *world) begin() {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(w.path()), 0o700), os.WriteFile(w.path(), w.blank, 0o600)); err != nil {
+		w.rt.Fatal(err)
+	}
+	w.open()
 }
 
 func (w *world) path() string { return filepath.Join(w.dir, fmt.Sprint(w.lives), "city.db") }
@@ -162,16 +190,16 @@ func (w *world) check(from int) {
 // every way, and compares what is told with what is true.
 func TestTimelineIsWhatItsReadersThink(t *testing.T) {
 	t.Parallel()
-	base := t.TempDir()
+	base, blank := t.TempDir(), blankDatabase(t)
 	runs := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++
 		w := &world{
 			rt: rt, ctx: t.Context(), dir: filepath.Join(base, fmt.Sprint(runs)), retain: rapid.IntRange(1, 40).Draw(rt, "retain"),
-			missing: map[uint64]bool{},
+			missing: map[uint64]bool{}, blank: blank,
 		}
 		w.now.Store(1_800_000_000_000)
-		w.open()
+		w.begin()
 		defer func() {
 			if err := errors.Join(w.db.Close(), os.RemoveAll(w.dir)); err != nil {
 				t.Error(err)
