@@ -25,15 +25,15 @@ func (s Sheet) Explanation(e client.Explanation) string {
 	fmt.Fprintf(&out, "%s  %s\n\n", s.Paint(text.Bold, text.OneLine(e.Agent.Name)), s.headline(e.Agent))
 	out.WriteString(s.summary(e).render(s))
 	if len(e.Pending) > 0 {
-		out.WriteString(s.head("waits for a person"))
+		out.WriteString(s.head("QUESTIONS FOR YOU"))
 		out.WriteString(text.Indent(s.plainly().Pending(e.Pending), indent) + "\n")
 	}
 	if len(e.Budgets) > 0 {
-		out.WriteString(s.head("budgets"))
+		out.WriteString(s.head("BUDGETS"))
 		out.WriteString(s.Budgets(e.Budgets))
 	}
 	if len(e.Queue) > 0 {
-		out.WriteString(s.head("prompts on their way"))
+		out.WriteString(s.head("QUEUED PROMPTS"))
 		out.WriteString(s.Queue(e.Queue))
 	}
 	out.WriteString(s.lastEnd(e))
@@ -78,14 +78,14 @@ func (s Sheet) summary(e client.Explanation) *facts {
 		f.add("input blocked", fmt.Sprintf("%s (%s)\nfix: gc keys %s --clear-input, or clean it with gc attach %s, or gc restart %s", Reason(a.InputBlocked), text.Ago(s.Now, a.InputBlockedSince), a.Name, a.Name, a.Name), text.Red)
 	}
 	if !a.StalledSince.IsZero() {
-		f.add("stalled", fmt.Sprintf("no sign of progress in its turn since %s; the last one: %s\nfix: look with gc peek %s, then gc interrupt %s or gc restart %s", text.Ago(s.Now, a.StalledSince), text.FirstOf(text.OneLine(a.LastSign), "unknown"), a.Name, a.Name, a.Name), text.Red)
+		f.add("stalled", fmt.Sprintf("no progress in its turn since %s; last sign: %s\nfix: look with gc peek %s, then gc interrupt %s or gc restart %s", text.Ago(s.Now, a.StalledSince), text.FirstOf(text.OneLine(a.LastSign), "unknown"), a.Name, a.Name, a.Name), text.Red)
 	}
 	if a.Obstacle != nil {
 		f.add("no progress", s.obstacle(a.Name, a.Obstacle), text.Yellow)
 	}
 	f.add("reason", Reason(a.Reason), noteColor(a))
-	f.plain("wanted", a.Desired)
-	f.plain("controller", decision(e)+": "+text.FirstOf(Reason(e.Reason), "no reason was given"))
+	f.plain("desired", a.Desired)
+	f.plain("controller", decision(e)+": "+text.FirstOf(Reason(e.Reason), "no reason given"))
 	f.add("next", s.next(e), text.Bold)
 	if !strings.Contains(a.Reason, a.Held) {
 		f.add("held", text.Plainly(a.Held), text.Yellow)
@@ -135,7 +135,7 @@ func few(note string) string {
 }
 
 func (s Sheet) next(e client.Explanation) string {
-	next := text.FirstOf(e.Next, "nothing until something changes")
+	next := text.FirstOf(e.Next, "no action until something changes")
 	left := text.In(s.Now, e.NextAt)
 	switch {
 	case left == "":
@@ -151,7 +151,7 @@ func decision(e client.Explanation) string {
 	failed := e.Agent.State == client.StateFailed || e.Agent.State == client.StateLost
 	switch {
 	case e.Decision == "none", e.Decision == "":
-		return "leaves it as it is"
+		return "no action"
 	case e.Decision == "wait" && failed && !e.NextAt.IsZero():
 		return "waits (back-off)"
 	case e.Decision == "wait":
@@ -166,7 +166,7 @@ func (s Sheet) activityFact(a client.Activity) string {
 		words += " for " + text.Span(s.Now.Sub(a.Since))
 	}
 	if a.Source != "" {
-		words += ", says " + a.Source
+		words += ", from " + a.Source
 	}
 	if a.Confidence != "" {
 		words += " (" + a.Confidence + ")"
@@ -191,7 +191,7 @@ func sessionFact(a client.Agent) string {
 		parts = append(parts, fmt.Sprintf("process %d", a.PID))
 	}
 	if a.Epoch > 0 {
-		parts = append(parts, fmt.Sprintf("incarnation %d", a.Epoch))
+		parts = append(parts, fmt.Sprintf("run %d", a.Epoch))
 	}
 	if a.Attached > 0 {
 		parts = append(parts, text.Count(a.Attached, "terminal")+" attached")
@@ -199,11 +199,11 @@ func sessionFact(a client.Agent) string {
 	return strings.Join(optional(parts...), ", ")
 }
 
-// lastEnd is how the last incarnation ended, with its own words.
+// lastEnd is how the last run ended, with the end of its output.
 func (s Sheet) lastEnd(e client.Explanation) string {
 	var out strings.Builder
 	if e.Exit != "" || len(e.Failures) > 0 {
-		out.WriteString(s.head("the last end"))
+		out.WriteString(s.head("LAST EXIT"))
 		f := &facts{}
 		f.add("exit", Reason(e.Exit), text.Red)
 		if n := len(e.Failures); n > 0 {
@@ -215,9 +215,9 @@ func (s Sheet) lastEnd(e client.Explanation) string {
 	if e.Agent.State == client.StateRunning { // it is over, and not the cause of anything
 		most = linesShown
 	}
-	out.WriteString(s.quotation("it said last", said, most))
+	out.WriteString(s.quotation("LAST OUTPUT", said, most))
 	if !strings.Contains(said, strings.TrimSpace(e.LastScreen)) {
-		out.WriteString(s.quotation("its screen", e.LastScreen, linesShown))
+		out.WriteString(s.quotation("SCREEN", e.LastScreen, linesShown))
 	}
 	return out.String()
 }
@@ -239,7 +239,7 @@ func (s Sheet) quotation(title, words string, most int) string {
 	}
 	lines := strings.Split(words, "\n")
 	if more := len(lines) - most; most > 0 && more > 0 {
-		title = fmt.Sprintf("%s (%d lines above it are left out)", title, more)
+		title = fmt.Sprintf("%s (%d earlier lines left out)", title, more)
 		lines = lines[more:]
 	}
 	return s.head(title) + text.Indent(strings.Join(lines, "\n"), indent) + "\n"
@@ -249,7 +249,7 @@ func (s Sheet) quotation(title, words string, most int) string {
 func (s Sheet) evidence(e client.Explanation) string {
 	var out strings.Builder
 	if len(e.Evidence) > 0 {
-		t := &text.Table{Heads: []string{"", "SOURCE", "SAYS", "SINCE", "READ", "SURE", "DETAIL"}}
+		t := &text.Table{Heads: []string{"", "SOURCE", "ACTIVITY", "SINCE", "READ", "CONFIDENCE", "DETAIL"}}
 		for _, v := range e.Evidence {
 			star := ""
 			if v.Used {
@@ -259,14 +259,14 @@ func (s Sheet) evidence(e client.Explanation) string {
 			t.Add(text.Painted(star, text.Green), text.Cell{Text: v.Source}, text.Cell{Text: says}, text.Cell{Text: text.Ago(s.Now, v.Since)},
 				text.Cell{Text: text.Ago(s.Now, v.ReadAt)}, text.Cell{Text: v.Confidence}, text.Cell{Text: Reason(v.Detail)})
 		}
-		out.WriteString(s.head("what tells its activity, * is believed") + s.Table(t))
+		out.WriteString(s.head("ACTIVITY SIGNALS (* = used)") + s.Table(t))
 	}
 	if len(e.Facts) > 0 {
 		t := &text.Table{Heads: []string{"FACT", "VALUE", "READ"}}
 		for _, v := range e.Facts {
 			t.Add(text.Cell{Text: v.What}, text.Cell{Text: text.Bound(Reason(v.Value), factWidth)}, text.Cell{Text: text.Ago(s.Now, v.ReadAt)})
 		}
-		out.WriteString(s.head("what is known of its life") + s.Table(t))
+		out.WriteString(s.head("STATE") + s.Table(t))
 	}
 	return out.String()
 }
@@ -276,7 +276,7 @@ func (s Sheet) recent(events []client.Event) string {
 		return ""
 	}
 	var out strings.Builder
-	out.WriteString(s.head("what happened last"))
+	out.WriteString(s.head("RECENT EVENTS"))
 	for _, e := range events[max(0, len(events)-recentShown):] {
 		row := s.Paint(text.Faint, e.Time.Local().Format("15:04:05")) + "  " + s.Pad(eventColor(e.Kind), text.OneLine(e.Kind), kindWidth) + "  " + Reason(e.Text)
 		out.WriteString(strings.TrimRight(row, " ") + "\n")
@@ -290,9 +290,9 @@ func (s Sheet) worker(w *client.Worker) string {
 	if w.Detail != "" {
 		words += " (" + text.Plainly(w.Detail) + ")"
 	}
-	words += ", says " + text.FirstOf(text.Plainly(w.State), "nothing") + fmt.Sprintf(", up %s", text.Span(time.Duration(w.UptimeSeconds)*time.Second))
+	words += ", reports " + text.FirstOf(text.Plainly(w.State), "no state") + fmt.Sprintf(", up %s", text.Span(time.Duration(w.UptimeSeconds)*time.Second))
 	if !w.HeardAt.IsZero() {
-		words += ", heard " + text.Ago(s.Now, w.HeardAt)
+		words += ", last report " + text.Ago(s.Now, w.HeardAt)
 	}
 	return words + used(w) + ", run " + text.Plainly(w.RunID)
 }

@@ -121,28 +121,28 @@ func TestAnExplanationAnswersFirst(t *testing.T) {
 	want := `worker  quarantined
 
 reason      5 failures within 1h
-wanted      running
+desired     running
 controller  waits: quarantined until 12:10
 next        one more start (in 10m, at TIME)
 prompts     typed into the terminal: no channel is known
-session     gc-town-worker, pty, incarnation 7
+session     gc-town-worker, pty, run 7
 
-the last end
+LAST EXIT
 exit      exit code 127
 failures  1, the last one 1m ago
 
-it said last
+LAST OUTPUT
   noise
   noise
   noise
   sh: no-such-agent: not found
 
-its screen
+SCREEN
   $ no-such-agent
 
-what tells its activity, * is believed
-   SOURCE   SAYS     READ  SURE
-*  process  unknown  now   guess
+ACTIVITY SIGNALS (* = used)
+   SOURCE   ACTIVITY  READ  CONFIDENCE
+*  process  unknown   now   guess
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the page differs (-want +got):\n%s", diff)
@@ -237,7 +237,7 @@ func TestNotesSayWhatAPersonNeeds(t *testing.T) {
 	s := Sheet{Now: now}
 	tests := map[string]client.Agent{
 		"":                                  {Desired: "running", State: "running"},
-		"wanted: absent":                    {Desired: "absent", State: "running"},
+		"desired: absent":                   {Desired: "absent", State: "running"},
 		"out of memory … at line 3; exit 1": {Desired: "running", State: "failed", Reason: "out of memory\nat line 3", Exit: "exit 1"},
 		"next try in 5s; 3 restarts":        {Desired: "running", State: "lost", NextAt: now.Add(4500 * time.Millisecond), Restarts: 3},
 		"differs from its configuration: command": {Desired: "running", State: "running", Drift: []string{"command"}},

@@ -30,7 +30,7 @@ func (s Sheet) Queue(receipts []client.Receipt) string {
 func (s Sheet) waiting(r client.Receipt) string {
 	words := Reason(r.Reason)
 	if left := text.In(s.Now, r.Deadline); left != "" && r.State == client.ReceiptInjected {
-		words = text.Join(words, "decided in "+left+" at the latest")
+		words = text.Join(words, "final in "+left+" at the latest")
 	}
 	return words
 }
@@ -51,17 +51,17 @@ func receiptColor(state string) text.Color {
 // Receipt is one receipt with its steps.
 func (s Sheet) Receipt(r client.Receipt) string {
 	f := &facts{}
-	f.add("receipt", r.ID, text.Bold)
+	f.add("prompt", r.ID, text.Bold)
 	f.plain("agent", r.Agent)
 	f.add("state", r.State, receiptColor(r.State))
 	f.plain("reason", text.Plainly(r.Reason))
-	f.plain("decided", s.decided(r))
+	f.plain("final", s.decided(r))
 	f.plain("retry of", r.RetryOf)
 	f.plain("by file", r.ByFile)
 	f.plain("changes", strings.Join(r.Changes, "; "))
 	f.plain("sent back", number(r.SentBack).Text)
 	f.plain("evidence", r.Evidence)
-	f.plain("in the queue", position(r.Position))
+	f.plain("position", position(r.Position))
 	f.plain("priority", r.Priority)
 	f.plain("from", r.Source)
 	f.plain("key", r.Key)

@@ -23,7 +23,7 @@ func (s Sheet) Sessions(agents []client.Agent) string {
 func (s Sheet) Session(session client.Session) string {
 	out := s.sessionFacts(session).render(s)
 	if len(session.Processes) > 0 {
-		out += s.head("processes") + s.Table(processTable(session.Processes))
+		out += s.head("PROCESSES") + s.Table(processTable(session.Processes))
 	}
 	return out
 }
@@ -33,7 +33,7 @@ func (s Sheet) sessionFacts(it client.Session) *facts {
 	f.add("agent", it.Name, text.Bold)
 	f.plain("session", it.Session)
 	f.plain("provider", it.Provider)
-	f.plain("wanted", it.Desired)
+	f.plain("desired", it.Desired)
 	f.add("state", it.State, StateColor(it.State))
 	f.plain("activity", s.doing(it.Activity)+sourceOf(it.Activity))
 	f.plain("reason", reasonBeside(it.LastScreen, it.Reason))
@@ -41,14 +41,14 @@ func (s Sheet) sessionFacts(it client.Session) *facts {
 	f.plain("exit", it.Exit)
 	f.plain("title", it.Title)
 	f.plain("command", it.Command)
-	f.plain("work folder", it.WorkDir)
+	f.plain("directory", it.WorkDir)
 	f.plain("process", number(it.PID).Text)
 	f.plain("attached", attachedText(it.Attached))
 	f.plain("started", s.when(it.StartedAt))
 	f.plain("last output", s.when(it.ActiveAt))
 	f.plain("next try", clock(it.NextAt))
 	f.plain("restarts", number(it.Restarts).Text)
-	f.plain("incarnation", number(int(min(it.Epoch, 1<<30))).Text)
+	f.plain("run", number(int(min(it.Epoch, 1<<30))).Text)
 	f.plain("instance", it.Instance)
 	f.plain("pending", number(it.Pending).Text)
 	f.plain("queued", number(it.Queued).Text)
@@ -82,7 +82,7 @@ func sourceOf(a client.Activity) string {
 func attachedText(n int) string {
 	switch {
 	case n < 0:
-		return "the provider cannot tell"
+		return "unknown: the runtime provider does not report it"
 	case n == 0:
 		return ""
 	}

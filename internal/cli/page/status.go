@@ -291,7 +291,7 @@ func noteColor(agent client.Agent) text.Color {
 func (s Sheet) note(agent client.Agent) string {
 	var parts []string
 	if agent.Desired != agent.State && agent.Desired != client.StateRunning && agent.Desired != "" {
-		parts = append(parts, "wanted: "+agent.Desired)
+		parts = append(parts, "desired: "+agent.Desired)
 	}
 	switch {
 	case agent.Obstacle != nil: // it says more than the reason

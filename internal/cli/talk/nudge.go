@@ -386,26 +386,26 @@ func nudgeEnd(r client.Receipt, until patience) (status int, sentence string) {
 	detail := page.Because(r.Reason)
 	switch r.State {
 	case client.ReceiptConsumed:
-		return desk.Done, fmt.Sprintf("%s has worked on the prompt (%s)%s", r.Agent, text.FirstOf(r.Evidence, "confirmed"), manner(r))
+		return desk.Done, fmt.Sprintf("%s finished processing the prompt%s", r.Agent, manner(r))
 	case client.ReceiptSubmitted:
 		if until.state == client.ReceiptConsumed && r.Closed {
-			return desk.TimedOut, fmt.Sprintf("gc: %s took the prompt, and nothing will show whether it has worked on it%s; look with: gc peek %s", r.Agent, detail, r.Agent)
+			return desk.TimedOut, fmt.Sprintf("gc: %s accepted the prompt, and nothing will show whether it processes it%s; look with: gc peek %s", r.Agent, detail, r.Agent)
 		}
 		if until.state == client.ReceiptConsumed {
-			return desk.TimedOut, fmt.Sprintf("gc: %s took the prompt, but nothing shows yet that it has worked on it; see: gc receipt %s", r.Agent, r.ID)
+			return desk.TimedOut, fmt.Sprintf("gc: %s accepted the prompt, but nothing shows yet that it has processed it; see: gc receipt %s", r.Agent, r.ID)
 		}
-		return desk.Done, fmt.Sprintf("%s took the prompt (%s)%s", r.Agent, text.FirstOf(r.Evidence, "confirmed"), manner(r))
+		return desk.Done, fmt.Sprintf("prompt delivered to %s%s", r.Agent, manner(r))
 	case client.ReceiptUnconfirmed:
-		return desk.TimedOut, fmt.Sprintf("gc: %s may have got the prompt, but nothing shows that it took it%s; look with: gc peek %s", r.Agent, detail, r.Agent)
+		return desk.TimedOut, fmt.Sprintf("gc: %s may have got the prompt, but nothing shows that it accepted it%s; look with: gc peek %s", r.Agent, detail, r.Agent)
 	case client.ReceiptDead, client.ReceiptExpired, client.ReceiptCancelled:
-		return desk.Failed, fmt.Sprintf("gc: the prompt %s was not delivered, it is %s%s", r.ID, r.State, detail)
+		return desk.Failed, fmt.Sprintf("gc: prompt %s was not delivered: it is %s%s", r.ID, r.State, detail)
 	}
-	where := "is kept as " + r.ID
+	where := "is queued as " + r.ID
 	if r.Position > 0 {
-		where += fmt.Sprintf(", number %d in the queue", r.Position)
+		where += fmt.Sprintf(", position %d", r.Position)
 	}
 	if r.State == client.ReceiptInjected {
-		where = "is being handed over as " + r.ID
+		where = "is being delivered as " + r.ID
 	}
 	if until.state != "" {
 		return desk.TimedOut, fmt.Sprintf("gc: the prompt for %s is not %s after %v, it %s%s; see: gc receipt %s", r.Agent, until.state, until.limit(), where, detail, r.ID)
