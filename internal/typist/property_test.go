@@ -23,9 +23,8 @@ import (
 	"gascity/test/terminal"
 )
 
-// propertyRuns is how many runs the property test makes, with the seeds from 1 on. With
-// GC_PROPERTY_RUNS it makes as many as that says, with new seeds: about one in 50,000 of them
-// fails still (docs/maintainers/findings-2026-11.md).
+// propertyRuns is how many runs the property test makes, each time with new seeds.
+// GC_PROPERTY_RUNS is another number of them.
 const propertyRuns = 2000
 
 // TestDeliveriesIntoAnyBoxEnd delivers random prompts into models of input boxes, with
@@ -33,13 +32,10 @@ const propertyRuns = 2000
 // delivery ends within a bound with a reason. No submission holds two prompts, or a prompt
 // and a person's draft. No prompt is submitted twice, and no draft is removed. Where a key
 // removes text and nobody types, no delivery says that the box is blocked, and the agent
-// consumes the next prompt within two bounds. GC_PROPERTY_SEED repeats the run of one
-// seed.
+// consumes the next prompt within two bounds. The seeds are new each time: a failure prints its
+// own, and GC_PROPERTY_SEED repeats that run, as long as the models and this test are the same.
 func TestDeliveriesIntoAnyBoxEnd(t *testing.T) {
-	runs, first := numberFrom(t, "GC_PROPERTY_RUNS", 0), uint64(time.Now().UnixNano())
-	if runs == 0 {
-		runs, first = propertyRuns, 1
-	}
+	runs, first := numberFrom(t, "GC_PROPERTY_RUNS", propertyRuns), uint64(time.Now().UnixNano())
 	if seed := numberFrom(t, "GC_PROPERTY_SEED", 0); seed > 0 {
 		runs, first = 1, seed
 	}
