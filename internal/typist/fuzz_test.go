@@ -21,7 +21,7 @@ func FuzzHolds(f *testing.F) {
 		for _, name := range agentcli.Builtin().Names() {
 			rules := terminal.Rules(t, name).Screen.Composer
 			c := v.Composer(rules)
-			if got := holds(c, text, rules); c.Empty() && got != holdsNothing {
+			if got := holds(c, want(text), rules); c.Empty() && got != holdsNothing {
 				t.Errorf("%s: an empty line is taken to hold %d", name, got)
 			}
 		}

@@ -3,7 +3,9 @@ package typist
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"gascity/internal/agentcli"
 	"gascity/internal/console"
@@ -12,14 +14,17 @@ import (
 // skeleton returns the letters, digits and ASCII punctuation of a text: what
 // survives wrapping, indenting and a font's idea of an emoji.
 func skeleton(s string) string {
-	kept := strings.Map(func(r rune) rune {
-		if r > ' ' && r < 0x7f || unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return r
+	kept := make([]byte, 0, len(s))
+	for _, r := range s {
+		switch {
+		case r > ' ' && r < 0x7f:
+			kept = append(kept, byte(r))
+		case r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			kept = utf8.AppendRune(kept, r)
 		}
-		return -1
-	}, s)
-	if kept != "" {
-		return kept
+	}
+	if len(kept) > 0 {
+		return string(kept)
 	}
 	return strings.Join(strings.Fields(s), "")
 }
@@ -37,24 +42,19 @@ const (
 // normalizes reports whether a program may show another form of the text: it has combining
 // characters, which may become a part of the letter before them, or invisible ones.
 func normalizes(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool { return unicode.In(r, unicode.M, unicode.Cf) })
+	return strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf && unicode.In(r, unicode.M, unicode.Cf) })
 }
 
 // plain returns the visible ASCII characters of a text that no combining character follows:
 // what every normal form of it has in common.
 func plain(text string) string {
-	kept, last := make([]rune, 0, len(text)), rune(-1)
+	kept, last := make([]byte, 0, len(text)), false // whether the character before was kept
 	for _, r := range text {
-		switch {
-		case unicode.Is(unicode.M, r):
-			if last >= 0 {
-				kept = kept[:len(kept)-1]
-			}
-			last = -1
-		case r > ' ' && r < 0x7f:
-			kept, last = append(kept, r), r
-		default:
-			last = -1
+		if last && r >= utf8.RuneSelf && unicode.Is(unicode.M, r) {
+			kept = kept[:len(kept)-1]
+		}
+		if last = r > ' ' && r < 0x7f; last {
+			kept = append(kept, byte(r))
 		}
 	}
 	return string(kept)
@@ -77,16 +77,31 @@ func resembles(content, text string) bool {
 // minPart is the least visible part of a long text that identifies it.
 const minPart = 16
 
+// wanted is a text with which what boxes hold is compared. What is compared is worked out when
+// it is needed first: a text may be a megabyte long, and each frame is compared with it.
+type wanted struct {
+	skeleton, plain func() string
+	normalizes      func() bool
+}
+
+func want(text string) wanted {
+	return wanted{
+		skeleton:   sync.OnceValue(func() string { return skeleton(text) }),
+		plain:      sync.OnceValue(func() string { return plain(text) }),
+		normalizes: sync.OnceValue(func() bool { return normalizes(text) }),
+	}
+}
+
 // holds compares an input line's content with the text that was pasted.
-func holds(c console.Composer, text string, rules agentcli.Composer) holding {
+func holds(c console.Composer, text wanted, rules agentcli.Composer) holding {
 	switch {
 	case !c.Found:
 		return holdsOther
 	case strings.TrimSpace(c.Content) == "":
 		return holdsNothing
 	}
-	got, want := skeleton(c.Content), skeleton(text)
-	if got == want || normalizes(text) && plain(c.Content) == plain(text) {
+	got, want := skeleton(c.Content), text.skeleton()
+	if got == want || text.normalizes() && plain(c.Content) == text.plain() {
 		return holdsOurs
 	}
 	if n := placeholders(c.Content, rules); n > 0 {

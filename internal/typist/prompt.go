@@ -94,7 +94,7 @@ func (to target) deliver(ctx context.Context, p Prompt, rules console.Rules) (ru
 	case !p.AllowChanges && len(textchange.Harmful(changes)) > 0:
 		return *refused(runtime.RefusedChanged, "%s", strings.Join(textchange.Texts(textchange.Harmful(changes)), "; ")), nil
 	}
-	d := &delivery{Watch: w, to: to, rules: rules, text: line, confirm: cmp.Or(p.Confirm, DefaultConfirm)}
+	d := &delivery{Watch: w, to: to, rules: rules, text: line, want: want(line), confirm: cmp.Or(p.Confirm, DefaultConfirm)}
 	out, err := d.run(ctx, paste)
 	if out.State == runtime.OutcomeSubmitted || out.State == runtime.OutcomeUnconfirmed {
 		out.Changes = textchange.Texts(changes)
@@ -134,6 +134,7 @@ type delivery struct {
 	to      target
 	rules   console.Rules
 	text    string
+	want    wanted // the text
 	confirm time.Duration
 
 	before console.Frame // when the paste was sent
@@ -376,7 +377,7 @@ func (d *delivery) settling() string {
 func (d *delivery) composer() console.Composer { return d.View.Composer(d.rules.Screen.Composer) }
 
 func (d *delivery) holds() holding {
-	return holds(d.composer(), d.text, d.rules.Screen.Composer)
+	return holds(d.composer(), d.want, d.rules.Screen.Composer)
 }
 
 // knowsComposer reports whether the program's input line was recognised before

@@ -444,7 +444,7 @@ func (r *resolver) holdsOnlyOurs() bool {
 	c.Content = trimMarks(c.Content)
 	rules := r.rules.Screen.Composer
 	rules.Scrolls = true
-	h := holds(c, text, rules)
+	h := holds(c, want(text), rules)
 	return h == holdsNothing || h == holdsOurs || strings.HasPrefix(skeleton(text), skeleton(c.Content))
 }
 
