@@ -29,13 +29,21 @@ type Installed struct {
 // no file of the user's is read or changed. program is the path of gc. What is there
 // is replaced. texts is the folder with texts of prompts for the session; empty: it has none.
 func Install(cli hooks.CLI, program, dir, texts string) (Installed, error) {
-	path := filepath.Join(dir, filepath.FromSlash(cli.File))
+	return install(cli, program, dir, dir, texts)
+}
+
+// install is Install with a directory of its own for the file that names the hooks; the other
+// files are in dir.
+func install(cli hooks.CLI, program, dir, fileDir, texts string) (Installed, error) {
+	path := filepath.Join(fileDir, filepath.FromSlash(cli.File))
 	text, err := cli.Settings(program, dir, texts)
 	if err != nil {
 		return Installed{}, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return Installed{}, fmt.Errorf("the hooks have no folder: %w", err)
+	for _, folder := range []string{dir, filepath.Dir(path)} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return Installed{}, fmt.Errorf("the hooks have no folder: %w", err)
+		}
 	}
 	files := map[string][]byte{path: text}
 	if cli.Script == "" {

@@ -19,6 +19,9 @@ import (
 type Options struct {
 	Dir     string // where each session gets a folder of its own
 	Program string // the path of gc
+	// RootDir is a second directory, for the file of an agent CLI that uses it only where
+	// root alone can write, if Dir is not such a place. Empty: there is none.
+	RootDir string
 	// Texts is where each session whose agent CLI reads files has a folder for texts of
 	// prompts, as long as it runs. Without Dir no session has one.
 	Texts promptfile.Store
@@ -81,7 +84,14 @@ func (o *over) hooked(name string, cfg runtime.Config) (runtime.Config, error) {
 			return cfg, err
 		}
 	}
-	installed, err := Install(cli, o.opts.Program, o.folder(name), texts)
+	dir := o.folder(name)
+	fileDir := dir
+	if cli.RootOnly {
+		if fileDir = o.rootFolder(name); fileDir == "" {
+			return cfg, nil // it would not use the file, and warn of it in each session
+		}
+	}
+	installed, err := install(cli, o.opts.Program, dir, fileDir, texts)
 	if err != nil {
 		return cfg, err
 	}
@@ -115,9 +125,22 @@ func (o *over) channelled(cfg runtime.Config) string {
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // folder is a session's own: its name may have anything in it.
-func (o *over) folder(name string) string {
+func (o *over) folder(name string) string { return filepath.Join(o.opts.Dir, folderName(name)) }
+
+func folderName(name string) string {
 	sum := sha256.Sum256([]byte(name))
-	return filepath.Join(o.opts.Dir, hex.EncodeToString(sum[:8]))
+	return hex.EncodeToString(sum[:8])
+}
+
+// rootFolder returns the session's own directory to which root alone can write; empty if there
+// is none.
+func (o *over) rootFolder(name string) string {
+	for _, dir := range []string{o.opts.Dir, o.opts.RootDir} {
+		if dir != "" && rootAlone(dir) {
+			return filepath.Join(dir, folderName(name))
+		}
+	}
+	return ""
 }
 
 // forget removes a session's hooks, but for how far its transcripts were read: its
@@ -126,6 +149,10 @@ func (o *over) folder(name string) string {
 func (o *over) forget(name string) {
 	if o.opts.Texts.Dir != "" {
 		_ = o.opts.Texts.Close(name) // the next start removes what is left
+	}
+	if o.opts.RootDir != "" {
+		_ = os.RemoveAll(filepath.Join(o.opts.RootDir, folderName(name)))
+		_ = os.Remove(o.opts.RootDir) // it stays while other sessions use it
 	}
 	dir := o.folder(name)
 	entries, _ := os.ReadDir(dir)

@@ -114,6 +114,9 @@ type Profile struct {
 	// input and output. ACPCommand replaces Command if it is another program.
 	ACPCommand string   `toml:"acp_command"`
 	ACPArgs    []string `toml:"acp_args"`
+	// ACPResumeFlag, with the id of a conversation behind it, follows ACPArgs when a conversation
+	// is continued, for an agent CLI that has to know the id before the protocol names it.
+	ACPResumeFlag string `toml:"acp_resume_flag"`
 	// ACPModes names, by permission mode, the session mode of that protocol.
 	ACPModes map[string]string `toml:"acp_modes"`
 	// ACPAsking is the permission mode that an agent gets by that protocol if the city names none;
@@ -132,7 +135,7 @@ func (p Profile) Speaking() (speaking Profile, ok bool) {
 		return p, false
 	}
 	if p.ACPCommand != "" && p.ACPCommand != p.Command {
-		p.SupportsHooks = false // another program does not know their arguments
+		p.SupportsHooks, p.ACPResumeFlag = false, "" // another program does not know their arguments
 	}
 	p.Command, p.Args = cmp.Or(p.ACPCommand, p.Command), p.ACPArgs
 	p.ReadyPromptPrefix, p.ReadyDelayMs, p.EmitsPermissionWarning, p.AcceptStartupDialogs = "", 0, false, nil

@@ -245,7 +245,7 @@ func (k *keeper) open(ctx context.Context, selection string) (runtime.Provider, 
 		k.mu.Unlock()
 		opts := adapter.Options{Dir: filepath.Join(k.root, premises.StateFolder, premises.HooksFolder), Program: k.daemon.opts.Executable}
 		if all.IsHere(selection) {
-			opts.Texts = k.texts
+			opts.Texts, opts.RootDir = k.texts, filepath.Join(filepath.Dir(k.texts.Dir), premises.HooksFolder)
 		}
 		p = k.workers.Over(adapter.Over(p, opts))
 	}

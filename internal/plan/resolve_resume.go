@@ -16,6 +16,9 @@ func (r *resolver) resume(protocol bool) Resume {
 	resume := Resume{Fresh: a.WakeMode == config.WakeFresh, Nudge: a.Nudge, Mode: a.PermissionMode}
 	if protocol {
 		resume.Protocol, resume.Mode = true, ""
+		if r.speaks && p.ACPResumeFlag != "" {
+			resume.Again = r.command() + " " + p.ACPResumeFlag + " " + ConversationMark
+		}
 		return resume
 	}
 	fromProfile := a.StartCommand == "" && p.Name != ""

@@ -14,6 +14,7 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/config"
 	"gascity/internal/plan"
+	"gascity/internal/session"
 	"gascity/runtime"
 )
 
@@ -222,6 +223,27 @@ func TestACPCommandOfASection(t *testing.T) {
 	speaking, speaks := p.Speaking()
 	if !ok || !speaks || speaking.Command != "speak" || !slices.Equal(speaking.Args, []string{"a b"}) || p.Command != "prog" {
 		t.Errorf("it speaks: %v, by %q with %q, and else by %q", speaks, speaking.Command, speaking.Args, p.Command)
+	}
+}
+
+// TestGeminiByACPNamesTheConversationItContinues proves that gemini by the Agent Client Protocol is
+// started with the id of the conversation that it is to continue: without that it deletes the
+// conversation at its second restart. Other agent CLIs, and a command of the city's own, get none.
+func TestGeminiByACPNamesTheConversationItContinues(t *testing.T) {
+	const id = "7b2dc015-3e4b-4124-9b16-ab33541127a8"
+	for text, want := range map[string]string{
+		"provider='gemini'\nargs_append=['-m', 'x']": "gemini --acp -m x --resume " + id,
+		"provider='opencode'":                       "opencode acp",
+		"provider='gemini'\nstart_command='own'":    "own",
+	} {
+		s := resolve(t, "[[agents]]\nname='w'\n"+text+"\n[session]\nprovider='wire'\n")
+		cfg, ok := s.ResumeCommand(session.Conversation{ID: id}, session.RungResume)
+		if !ok || cfg.Command != want || cfg.Env[runtime.VariableConversation] != id {
+			t.Errorf("%s continues by %q in %q, %v, want %q", text, cfg.Command, cfg.Env[runtime.VariableConversation], ok, want)
+		}
+		if strings.Contains(s.Config.Command, id) || strings.Contains(s.Config.Command, "resume") {
+			t.Errorf("%s begins with %q", text, s.Config.Command)
+		}
 	}
 }
 

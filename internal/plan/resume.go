@@ -21,7 +21,7 @@ type Resume struct {
 	Nudge      string // what an agent is told whose conversation goes on: no first prompt
 	Mode       string // the permission mode, empty for the agent CLI's own
 	// Protocol says that the agent's driver opens conversations: their ids travel in
-	// the environment, see runtime.VariableConversation, and the command stays.
+	// the environment, see runtime.VariableConversation. The command stays, or is Again.
 	Protocol bool
 }
 
@@ -62,7 +62,8 @@ func (s *Session) ResumeCommand(c session.Conversation, rung session.Rung) (cfg 
 		}
 		cfg.Env[runtime.VariableConversation] = c.ID
 		cfg.Env[runtime.VariableMode] = cmp.Or(cfg.Env[runtime.VariableMode], c.Mode)
-	} else {
+	}
+	if s.Resume.Again != "" {
 		cfg.Command = strings.ReplaceAll(s.Resume.Again, ConversationMark, c.ID)
 	}
 	cfg.PromptSuffix, cfg.PromptFlag, cfg.Nudge = "", "", s.Resume.Nudge

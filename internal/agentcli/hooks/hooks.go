@@ -99,6 +99,9 @@ type CLI struct {
 	// nil Reads: it needs no settings for that.
 	ReadsFiles bool
 	Reads      func(folder string) map[string]any
+	// RootOnly: it uses the file only if root owns the file and each directory above it, and
+	// nobody else can write to any of them. Otherwise it warns of the file in each session.
+	RootOnly bool
 	// Args and Env make one session use the file: [MarkFile] stands for its path,
 	// [MarkDir] for its folder, [MarkHooks] (after its flag) for the hooks as TOML values.
 	Args []string

@@ -62,7 +62,7 @@ func table() []CLI {
 		},
 		{
 			Name: "gemini", Form: FormPlain, Unit: time.Millisecond, File: "gemini-settings.json", Usage: CodecFolded,
-			Env: map[string]string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH": MarkFile},
+			Env: map[string]string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH": MarkFile}, RootOnly: true,
 			// Its clean-up of old conversations takes the file that a loaded one leaves beside it for
 			// a broken one, and deletes the conversation with it.
 			Also:    map[string]any{"general": map[string]any{"sessionRetention": map[string]any{"enabled": false}}},
