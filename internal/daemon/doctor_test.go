@@ -54,6 +54,28 @@ func TestAHealthyCityHasNoProblem(t *testing.T) {
 	}
 }
 
+// TestTheDoctorProposesALimitForStalls proves that the doctor proposes progress_stall_timeout to a
+// city without one, that the proposed line is valid, and that the doctor then says that a stalled
+// agent is reported.
+func TestTheDoctorProposesALimitForStalls(t *testing.T) {
+	said := func(text string) string {
+		_, all := examine(t, newDaemon(t), newCity(t, text))
+		for _, f := range all {
+			if f.Check == "stall" {
+				return string(f.Level) + ": " + f.Message
+			}
+		}
+		return ""
+	}
+	const line = `progress_stall_timeout = "20m"`
+	if got := said(oneAgent); !strings.HasPrefix(got, string(cli.LevelOK)+": ") || !strings.Contains(got, line) || !strings.Contains(got, "[daemon]") {
+		t.Errorf("without a limit the doctor says %q", got)
+	}
+	if got := said(strings.Replace(oneAgent, "[daemon]", "[daemon]\n"+line, 1)); !strings.Contains(got, "is reported") {
+		t.Errorf("with a limit the doctor says %q", got)
+	}
+}
+
 // TestEachPlaceIsTried proves that the doctor has an agent answer at each place that the city
 // selects but those that it found wanting, and looks nowhere here for what is elsewhere.
 func TestEachPlaceIsTried(t *testing.T) {
