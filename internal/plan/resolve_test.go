@@ -233,8 +233,8 @@ func TestGeminiByACPNamesTheConversationItContinues(t *testing.T) {
 	const id = "7b2dc015-3e4b-4124-9b16-ab33541127a8"
 	for text, want := range map[string]string{
 		"provider='gemini'\nargs_append=['-m', 'x']": "gemini --acp -m x --resume " + id,
-		"provider='opencode'":                       "opencode acp",
-		"provider='gemini'\nstart_command='own'":    "own",
+		"provider='opencode'":                        "opencode acp",
+		"provider='gemini'\nstart_command='own'":     "own",
 	} {
 		s := resolve(t, "[[agents]]\nname='w'\n"+text+"\n[session]\nprovider='wire'\n")
 		cfg, ok := s.ResumeCommand(session.Conversation{ID: id}, session.RungResume)
