@@ -24,7 +24,13 @@ func (e *Engine) TurnAborted(ctx context.Context, session, instance string) {
 		return
 	}
 	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
-		if r.State != prompt.Submitted || r.Instance != instance {
+		switch {
+		case r.Instance != instance:
+			return r, errOver
+		case r.State == prompt.Injected:
+			e.abortInjected(b, id)
+			return r, errOver
+		case r.State != prompt.Submitted:
 			return r, errOver
 		}
 		return r.Move(prompt.Submitted, e.opts.Now(), reasonAborted)
@@ -34,18 +40,36 @@ func (e *Engine) TurnAborted(ctx context.Context, session, instance string) {
 	}
 }
 
-// inTurn is the submitted prompt that the turn of an instance works on: the last one that a hook
+// abortInjected notes that the turn of a prompt was aborted before the result of its attempt
+// was saved. The end of the attempt closes the receipt.
+func (e *Engine) abortInjected(b *box, id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !b.worked[id] {
+		b.aborted[id] = true
+	}
+}
+
+// wasAborted reports whether the turn of an injected prompt was aborted.
+func (o *owner) wasAborted(id string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.box.aborted[id]
+}
+
+// inTurn is the prompt that the turn of an instance works on: the last one that a hook
 // said to have begun a turn, else the first that the agent accepted. Empty: there is none.
 func (e *Engine) inTurn(b *box, instance string) string {
 	var begun, first *prompt.Receipt
 	for _, r := range e.open(b) {
-		if r.State != prompt.Submitted || r.Instance != instance {
+		at := e.heardAt(b, r)
+		if r.Instance != instance || r.State != prompt.Submitted && (r.State != prompt.Injected || at.IsZero()) {
 			continue
 		}
 		if first == nil || r.Seq < first.Seq {
 			first = r
 		}
-		if at := e.heardAt(b, r); !at.IsZero() && (begun == nil || at.After(e.heardAt(b, begun))) {
+		if !at.IsZero() && (begun == nil || at.After(e.heardAt(b, begun))) {
 			begun = r
 		}
 	}

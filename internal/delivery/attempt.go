@@ -176,6 +176,10 @@ func (l *landing) settle(ctx context.Context, v session.View, d runtime.Delivery
 		l.attempt.Err = nil
 	case out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn:
 		l.attempt.Withdrawn, l.attempt.Unsent = true, out.Unsent
+		l.attempt.WorkerRefused = prompt.WorkerRefused(out)
+		if l.attempt.WorkerRefused {
+			l.attempt.Outcome = out
+		}
 	case out.State == runtime.OutcomeUnconfirmed && out.Reason != "":
 		l.later = cmp.Or(out.Detail, string(out.Reason))
 	case out.State == runtime.OutcomeUnconfirmed && out.Detail != "" && l.kind == flightResolve:
@@ -197,7 +201,7 @@ func (o *owner) resolve(ctx context.Context, id string, v session.View) (at time
 	}
 	o.name(r)
 	o.fly(ctx, flightResolve, id, withdrawTime, func(ctx context.Context) landing {
-		cut := prompt.Attempt{Err: errors.New("the delivery was cut off")}
+		cut := prompt.Attempt{Err: errors.New("the delivery was cut off before its result was known")}
 		l := landing{id: id, bound: r.Instance, went: r.Instance, kind: flightResolve, attempt: cut}
 		l.settle(ctx, v, handed(r, v))
 		return l
@@ -359,6 +363,9 @@ func (o *owner) landOutcome(ctx context.Context, l landing, at time.Time) {
 		}
 		if r.State == prompt.Submitted || r.State == prompt.Unconfirmed {
 			r.Instance = went
+		}
+		if err == nil && r.State == prompt.Submitted && o.wasAborted(l.id) {
+			r, err = r.Move(prompt.Submitted, at, reasonAborted)
 		}
 		if r.State == prompt.Submitted {
 			o.note(taking{went, at})

@@ -35,6 +35,7 @@ type box struct {
 	// given a prompt.
 	seenAtRest string
 	worked     map[string]bool          // injected receipts that the agent says it has worked on; what came of their attempt is not saved yet
+	aborted    map[string]bool          // injected receipts whose turn was aborted; what came of their attempt is not saved yet
 	heard      map[string]time.Time     // by receipt, handed over: when a hook of the agent said that the prompt began a turn
 	names      map[string]string        // of their prompts, by which hooks call them
 	files      map[string]textFile      // by receipt: that the agent was given and that are not removed yet
@@ -69,7 +70,7 @@ func (e *Engine) boxLocked(session, agent string) *box {
 		b = &box{
 			session: session, turn: make(chan struct{}, 1), look: make(chan struct{}, 1),
 			receipts: map[string]*prompt.Receipt{}, changed: map[string]chan struct{}{}, worked: map[string]bool{},
-			heard: map[string]time.Time{}, names: map[string]string{}, files: map[string]textFile{},
+			aborted: map[string]bool{}, heard: map[string]time.Time{}, names: map[string]string{}, files: map[string]textFile{},
 		}
 		e.boxes[session] = b
 		e.named.Store(session, b)
@@ -92,11 +93,14 @@ func (b *box) listLocked() []*prompt.Receipt {
 
 // putLocked keeps a saved receipt, or drops it if it is final.
 func (e *Engine) putLocked(b *box, r prompt.Receipt) {
-	worked, name := b.worked[r.ID], b.names[r.ID]
+	worked, aborted, name := b.worked[r.ID], b.aborted[r.ID], b.names[r.ID]
 	at, heard := b.heard[r.ID]
 	e.dropLocked(b, r.ID)
 	if worked && r.State == prompt.Injected {
 		b.worked[r.ID] = true
+	}
+	if aborted && r.State == prompt.Injected {
+		b.aborted[r.ID] = true
 	}
 	if handedOver := r.State == prompt.Injected || r.State == prompt.Submitted && !r.Final(); handedOver {
 		b.names[r.ID] = name
@@ -127,6 +131,7 @@ func (e *Engine) dropLocked(b *box, id string) {
 	}
 	delete(b.receipts, id)
 	delete(b.worked, id)
+	delete(b.aborted, id)
 	delete(b.heard, id)
 	delete(b.names, id)
 	delete(e.index, id)

@@ -126,12 +126,14 @@ func (e *Engine) turnEnded(ctx context.Context, b *box, id string, w prompt.Word
 		switch {
 		case w.Aborted && r.State == prompt.Submitted:
 			return r.Move(prompt.Submitted, e.opts.Now(), reasonAborted)
+		case w.Aborted && r.State == prompt.Injected:
+			e.abortInjected(b, id)
 		case w.Aborted:
 		case r.State == prompt.Submitted:
 			return r.Worked(e.opts.Now())
 		case r.State == prompt.Injected:
 			e.mu.Lock()
-			b.worked[id] = true
+			b.worked[id] = !b.aborted[id]
 			e.mu.Unlock()
 			b.rouse()
 		}

@@ -1,12 +1,14 @@
 package delivery_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/prompt"
+	"gascity/runtime"
 )
 
 // TestLiteralTextIsNeverTyped: a literal text that begins like a command is delivered where
@@ -83,6 +85,67 @@ func TestATurnThatAHookCallsInterruptedDoesNotConsume(t *testing.T) {
 		r.pass(10 * time.Second)
 		if got := r.want(sent.ID, client.ReceiptSubmitted); !got.Closed || !strings.Contains(got.Reason, "turn was aborted") {
 			t.Errorf("it is closed: %v, because of %q", got.Closed, got.Reason)
+		}
+	}, newAgent("a"))
+}
+
+// TestATurnThatIsAbortedDuringTheAttemptDoesNotConsume: an abort that is reported before the
+// attempt has ended closes the prompt as submitted when it ends, whoever reports the abort,
+// and whatever the attempt has seen.
+func TestATurnThatIsAbortedDuringTheAttemptDoesNotConsume(t *testing.T) {
+	for name, out := range map[string]runtime.Outcome{"seen": busySeen, "not seen": unseen} {
+		for _, by := range []string{"a hook", "gc interrupt"} {
+			t.Run(name+", "+by, func(t *testing.T) {
+				inBubble(t, func(r *rig) {
+					land := seen(r.agents["a"], out)
+					sent := r.send("a", "do it")
+					r.pass(time.Second)
+					r.hook("do it")
+					instance := r.agents["a"].view.Instance
+					if by == "a hook" {
+						if err := r.engine.Heard(r.Context(), prompt.Word{Session: "s-a", Instance: instance, At: time.Now(), Aborted: true}); err != nil {
+							t.Fatal(err)
+						}
+					} else {
+						r.engine.TurnAborted(r.Context(), "s-a", instance)
+					}
+					r.pass(time.Second)
+					r.hook("") // the end of the turn, reported once more
+					land()
+					r.pass(10 * time.Second)
+					if got := r.want(sent.ID, client.ReceiptSubmitted); !got.Closed || !strings.Contains(got.Reason, "turn was aborted") {
+						t.Errorf("the receipt is closed: %v, because of %q", got.Closed, got.Reason)
+					}
+				}, newAgent("a"))
+			})
+		}
+	}
+}
+
+// TestAPromptThatAWorkerRefusesEnds: a prompt that the agent's worker refuses each time goes
+// back into the queue three times. Then it is dead, the receipt has the worker's reason, and
+// the next prompt is delivered.
+func TestAPromptThatAWorkerRefusesEnds(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		tries := 0
+		r.agents["a"].deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
+			if text == "no" {
+				tries++
+				return prompt.RefusedByWorker("this text is not allowed"), nil
+			}
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			return a.took(text), nil
+		}
+		sent := r.send("a", "no")
+		next := r.send("a", "yes")
+		r.pass(10 * time.Minute)
+		got := r.want(sent.ID, client.ReceiptDead)
+		if tries != prompt.MaxSentBack+1 || !strings.Contains(got.Reason, "worker refused it: this text is not allowed") {
+			t.Errorf("sent %d times, the reason is %q", tries, got.Reason)
+		}
+		if got, err := r.engine.Receipt(r.Context(), next.ID, ""); err != nil || got.State != client.ReceiptSubmitted && got.State != client.ReceiptConsumed {
+			t.Errorf("the next prompt is %s, %v", got.State, err)
 		}
 	}, newAgent("a"))
 }

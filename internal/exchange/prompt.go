@@ -202,7 +202,7 @@ func outcomeOf(l *run.Letter) runtime.Outcome {
 	case worker.Consumed:
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: prompt.WithWorked(""), Detail: l.Detail}
 	case worker.Refused:
-		return neverSent(l.Detail) // the agent provably did not get it
+		return prompt.RefusedByWorker(cmp.Or(l.Detail, "no reason given")) // the agent provably did not get it
 	case worker.Received, worker.Failed:
 	}
 	return unconfirmed("", l.Detail)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gascity/internal/exchange/past"
+	"gascity/internal/prompt"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -107,7 +108,7 @@ func TestAPromptThatWasRefusedGoesAgain(t *testing.T) {
 	d := delivery("p", "one", "hello")
 	for i := range 2 {
 		out, err := runtime.Deliver(t.Context(), r.now().provider, "a", d)
-		if err != nil || out.State != runtime.OutcomeRefused || out.Reason != runtime.RefusedWithdrawn || !out.Unsent {
+		if err != nil || !out.Unsent || !prompt.WorkerRefused(out) {
 			t.Fatalf("attempt %d: %+v, %v", i, out, err)
 		}
 	}

@@ -86,8 +86,8 @@ type Receipt struct {
 	Attempts int       `json:"attempts"`
 	NextAt   time.Time `json:"next_at,omitzero"` // no attempt before this
 	Steps    []Step    `json:"steps"`
-	// SentBack is how often the text was sent, removed from the input box again and the
-	// prompt put back into the queue.
+	// SentBack is how often the text was sent and the prompt put back into the queue: the text
+	// was removed from the input box again, or the agent's worker refused it.
 	SentBack int `json:"sent_back,omitempty"`
 	// CancelAt is when the sender asked to cancel the prompt while it was being delivered.
 	CancelAt time.Time `json:"cancel_at,omitzero"`

@@ -16,6 +16,8 @@ type Attempt struct {
 	// Withdrawn is proof that the agent did not take the text, by
 	// [runtime.Settle]. Unsent is proof that not a byte of it was sent either.
 	Withdrawn, Unsent bool
+	// WorkerRefused says that the agent's worker fetched the prompt and refused it.
+	WorkerRefused bool
 	// Attached is how many terminals the session had.
 	Attached int
 }
@@ -26,16 +28,21 @@ type Attempt struct {
 func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
 	out := a.Outcome
 	if out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn {
-		a.Withdrawn, a.Unsent = true, out.Unsent
+		a.Withdrawn, a.Unsent, a.WorkerRefused = true, out.Unsent, WorkerRefused(out)
 	}
 	if !a.Withdrawn && (out.State == runtime.OutcomeSubmitted || out.State == runtime.OutcomeUnconfirmed) {
 		r.Changes = out.Changes
 	}
 	switch {
+	case a.Withdrawn && a.WorkerRefused && r.SentBack >= MaxSentBack:
+		return r.end(Dead, at, "", fmt.Sprintf("sent %d times without success; the last time the agent's worker refused it: %s", r.SentBack+1, detailOf(out, a.Err)))
+	case a.Withdrawn && a.WorkerRefused:
+		r.SentBack++
+		return r.requeue(a, at, "the agent's worker refused it: "+detailOf(out, a.Err))
 	case a.Withdrawn && a.Unsent:
 		return r.requeue(a, at, "not sent: "+detailOf(out, a.Err))
 	case a.Withdrawn && r.SentBack >= MaxSentBack:
-		return r.end(Dead, at, "", fmt.Sprintf("sent %d times; the agent did not accept it and its text was removed from the input box each time: %s", r.SentBack+1, detailOf(out, a.Err)))
+		return r.end(Dead, at, "", fmt.Sprintf("sent %d times without success; the last time its text was removed from the input box again: %s", r.SentBack+1, detailOf(out, a.Err)))
 	case a.Withdrawn:
 		r.SentBack++
 		return r.requeue(a, at, takenBack+detailOf(out, a.Err))
@@ -59,6 +66,17 @@ func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
 	default:
 		return r.end(Unconfirmed, at, "", detailOf(out, a.Err))
 	}
+}
+
+// RefusedByWorker returns the outcome of a prompt that the agent's worker fetched and
+// refused: the agent did not get it.
+func RefusedByWorker(detail string) runtime.Outcome {
+	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Unsent: true, Evidence: SignWorker, Detail: detail}
+}
+
+// WorkerRefused reports whether an outcome is one of [RefusedByWorker].
+func WorkerRefused(out runtime.Outcome) bool {
+	return out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn && out.Evidence == SignWorker
 }
 
 // Worked returns the submitted receipt consumed by the agent's own word.
@@ -106,7 +124,7 @@ func (r Receipt) requeue(a Attempt, at time.Time, why string) (Receipt, error) {
 	switch {
 	case a.Outcome.Reason == runtime.RefusedInputBlocked:
 		wait = backoff(r.Attempts, a.Attached, blockedBackoff)
-	case a.Withdrawn && !a.Unsent: // an agent that does not take a text now may take it in a moment
+	case a.Withdrawn && (!a.Unsent || a.WorkerRefused): // an agent that does not take a text now may take it in a moment
 		wait = max(wait, sentBackoff<<max(0, r.SentBack-1))
 	}
 	r.NextAt = at.Add(wait)

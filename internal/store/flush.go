@@ -217,9 +217,8 @@ func (d *DB) writeEvents(ctx context.Context, t *tx, events []client.Event, hole
 // there may be another.
 func (d *DB) forgetSome(ctx context.Context, t *tx) (more bool) {
 	l, limit := &d.events, d.opts.Retain
-	slack := max(1, min(forgetBatch, limit.Events/8))
 	before := d.opts.Now().Add(-limit.Age)
-	if l.kept.count < limit.Events+slack && l.kept.bytes <= limit.Bytes && !l.kept.oldest.Before(before) || l.kept.count <= 1 {
+	if !limit.passed(l.kept, before) || l.kept.count <= 1 {
 		return false
 	}
 	r := removal{kept: l.kept, groups: maps.Clone(l.groups), left: forgetBatch}
@@ -234,6 +233,21 @@ func (d *DB) forgetSome(ctx context.Context, t *tx) (more bool) {
 	l.holes = slices.DeleteFunc(l.holes, func(h hole) bool { return h.upto <= r.kept.forgotten })
 	l.mu.Unlock()
 	return true
+}
+
+// The most by which a limit of [Retention] is passed before events are removed down to the
+// limit: removal after each event would cost more than the event.
+const (
+	maxBytesSlack = 1 << 20
+	maxAgeSlack   = time.Minute
+)
+
+// passed reports whether a limit is passed by so much that events are to be removed. before
+// is the time before which events are too old.
+func (r Retention) passed(k kept, before time.Time) bool {
+	return k.count >= r.Events+max(1, min(forgetBatch, r.Events/8)) ||
+		k.bytes > r.Bytes+min(maxBytesSlack, r.Bytes/8) ||
+		k.oldest.Before(before.Add(-min(maxAgeSlack, r.Age/8)))
 }
 
 // removal is one portion of the events that retention removes, and what is left of them then.

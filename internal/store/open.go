@@ -58,7 +58,8 @@ type Options struct {
 
 // Retention is how many events are kept. The oldest go first, in portions, when
 // others are written, as soon as one limit is passed; the newest one always
-// stays. Zero fields are the defaults: 100,000 events, 64 MiB, 30 days.
+// stays. A limit is passed by an eighth at most, and by no more than 500 events, 1 MiB or a
+// minute, before events are removed down to it. Zero fields are the defaults: 100,000 events, 64 MiB, 30 days.
 //
 // Of what was spent Usage entries are kept, and none that is older than UsageAge:
 // 1,000,000 and 400 days.
