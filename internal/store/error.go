@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -94,6 +95,18 @@ func unavailable(op, path string, err error) error {
 		err = errors.Join(ErrDamaged, err)
 	}
 	return &Error{Op: op, Path: path, Reason: kind.reason, Remedy: kind.remedy, Err: err}
+}
+
+// notOpened is [unavailable] for a store that is not open: it does not go on by itself, it
+// is opened by the next controller.
+func notOpened(op, path string, err error) error {
+	err = unavailable(op, path, err)
+	if failed := new(Error); errors.As(err, &failed) {
+		if what, ok := strings.CutSuffix(failed.Remedy, "; the store goes on by itself"); ok {
+			failed.Remedy = what + ", then: gc start (agents go on meanwhile)"
+		}
+	}
+	return err
 }
 
 // faultOf tells what kind of trouble an error is; known is false for one that

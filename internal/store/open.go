@@ -126,20 +126,20 @@ func open(ctx context.Context, opts Options, steps []string) (*DB, error) {
 	}
 	d.health = health{now: opts.Now, change: d.faultChanged}
 	if err := d.findMissing(); err != nil {
-		return nil, unavailable("open the store", path, err)
+		return nil, notOpened("open the store", path, err)
 	}
 	t, err := d.openFile(ctx, steps)
 	if errors.Is(err, ErrDamaged) {
 		if t, err = d.rebuild(ctx, steps, err); err != nil {
-			return nil, unavailable("begin a new database", path, err)
+			return nil, notOpened("begin a new database", path, err)
 		}
 	}
 	if err != nil {
-		return nil, unavailable("open the store", path, err)
+		return nil, notOpened("open the store", path, err)
 	}
 	connector, err := sqlite.NewConnector(d.source("query_only(1)") + "&mode=rw") // never makes a file
 	if err != nil {
-		return nil, errors.Join(unavailable("open the store", path, err), t.close())
+		return nil, errors.Join(notOpened("open the store", path, err), t.close())
 	}
 	d.reads = sql.OpenDB(connector)
 	d.reads.SetMaxOpenConns(4)

@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -122,4 +124,47 @@ func smallDisk(t *testing.T, place, size string) {
 			t.Errorf("cannot unmount %s: %v", place, err)
 		}
 	})
+}
+
+// TestAKilledControllerOnAFullDisk: while the disk is full, no controller can be started: gc
+// start says why and what to do, and the agents go on. When there is space again, gc does what
+// it said: the same agents are there, and the receipt of an earlier prompt is kept.
+func TestAKilledControllerOnAFullDisk(t *testing.T) {
+	c := newCrew(t, "", []member{{name: name(0)}})
+	place := filepath.Join(c.root, ".gc")
+	if err := os.Mkdir(place, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	smallDisk(t, place, "4m")
+	c.start()
+	before := c.awaitAgent(name(0), client.StateRunning)
+	kept, err := c.client.Nudge(t.Context(), name(0), client.NudgeRequest{Text: "before", Wait: client.ReceiptSubmitted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ballast := filepath.Join(place, "ballast")
+	fill(t, ballast)
+	c.kill()
+	fill(t, ballast+"-2") // what the controller's end has made free
+	cmd := exec.CommandContext(t.Context(), c.gc, "start", "--city", c.root)
+	cmd.Env = append(c.cmd.Env, "NO_COLOR=1", "COLUMNS=500")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "the disk is full") || !strings.Contains(string(out), "free some space, then: gc start") {
+		t.Fatalf("gc start on a full disk: %v\n%s", err, out)
+	}
+	if err := syscall.Kill(before.PID, 0); err != nil {
+		t.Errorf("the agent does not run any more: %v", err)
+	}
+	if err := errors.Join(os.Remove(ballast), os.Remove(ballast+"-2")); err != nil {
+		t.Fatal(err)
+	}
+	c.start()
+	if after := c.awaitAgent(name(0), client.StateRunning); after.PID != before.PID {
+		t.Errorf("the agent was process %d and is process %d", before.PID, after.PID)
+	}
+	if r, err := c.client.Receipt(t.Context(), kept.ID, ""); err != nil || r.State != client.ReceiptSubmitted && r.State != client.ReceiptConsumed {
+		t.Errorf("the prompt from before is %+v, %v", r, err)
+	}
+	nudge(t, c, name(0), "after")
+	c.stop()
 }
