@@ -36,7 +36,7 @@ installed version) or "not installed". gc looks in PATH, then in the PATH of the
 				return err
 			}
 			if a.JSON {
-				return a.Document(append([]AgentCLI{}, rows...))
+				return a.Document(desk.Rows("agent_clis", rows))
 			}
 			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tCOMMAND\tVERSION\tTESTED\tSTATE\tASKING MODE")

@@ -36,7 +36,7 @@ if there is a mistake; a warning does not count.`,
 			}
 			switch {
 			case a.JSON:
-				if err := a.Document(append([]ConfigFault{}, faults...)); err != nil {
+				if err := a.Document(desk.Rows("mistakes", faults)); err != nil {
 					return err
 				}
 			case len(faults) == 0:

@@ -81,7 +81,7 @@ func (v *visit) report(f Finding) {
 	}
 	fmt.Fprintf(v.Stdout, "%s  %s: %s\n", v.Paint(paint, mark), v.Paint(text.Bold, f.Check), strings.TrimSpace(text.Indent(f.Message, findingIndent)))
 	if f.Remedy != "" {
-		fmt.Fprintf(v.Stdout, "         %s %s\n", v.Paint(text.Faint, "do:"), f.Remedy)
+		fmt.Fprintf(v.Stdout, "         %s %s\n", v.Paint(text.Faint, "fix:"), f.Remedy)
 	}
 }
 
@@ -108,7 +108,7 @@ func (v *visit) passed() string {
 
 func (v *visit) sum() error {
 	if v.JSON {
-		if err := v.Document(append([]Finding{}, v.findings...)); err != nil {
+		if err := v.Document(desk.Rows("findings", v.findings)); err != nil {
 			return err
 		}
 	} else {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"gascity/internal/cli/desk"
 	"gascity/internal/cli/view"
@@ -32,6 +33,9 @@ func Run(ctx context.Context, env Env) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return desk.Done
+	}
+	if slices.Contains(env.Args, "--json") { // also if the command line could not be read
+		a.JSON = true
 	}
 	return a.Fail(ctx, err)
 }

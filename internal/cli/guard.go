@@ -298,7 +298,7 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 		}
 	}
 	if a.JSON {
-		if err := a.Document(append([]guard.Result{}, results...)); err != nil {
+		if err := a.Document(desk.Rows("cases", results)); err != nil {
 			return err
 		}
 	} else {

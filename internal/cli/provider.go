@@ -32,7 +32,7 @@ agents are, the value of provider in [[agents]], are listed by: gc agent-cli lis
 			if err != nil {
 				return err
 			}
-			return a.Show(providers, func(s page.Sheet) string { return s.Providers(providers) })
+			return a.Show(desk.Rows("providers", providers), func(s page.Sheet) string { return s.Providers(providers) })
 		},
 	})
 }
@@ -117,7 +117,7 @@ func (c *check) report(r CheckResult) {
 
 func (c *check) sum() error {
 	if c.JSON {
-		if err := c.Document(append([]CheckResult{}, c.results...)); err != nil {
+		if err := c.Document(desk.Rows("results", c.results)); err != nil {
 			return err
 		}
 	}

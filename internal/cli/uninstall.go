@@ -100,7 +100,7 @@ func (a *app) sure(r client.Remains, flags uninstallFlags) error {
 		return nil
 	}
 	if !a.IsTerminal(a.Stdin) {
-		return fmt.Errorf("%w: nobody is there to be asked; look with gc destroy --dry-run, then pass --yes", client.ErrRefused)
+		return fmt.Errorf("%w: standard input is not a terminal; look with gc destroy --dry-run, then pass --yes", client.ErrRefused)
 	}
 	a.Talk("end and remove all this? [y/N]")
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')

@@ -94,7 +94,7 @@ window, its limit, and what happens when it is used up.`,
 					a.Talk("there is no budget; add one to %s: [[usage.budgets]]", client.CityFile)
 					return nil
 				}
-				return a.Show(list, func(s page.Sheet) string { return s.Budgets(list) })
+				return a.Show(desk.Rows("budgets", list), func(s page.Sheet) string { return s.Budgets(list) })
 			})
 		},
 	})

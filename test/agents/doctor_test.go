@@ -25,10 +25,11 @@ func TestTheDoctorAsks(t *testing.T) {
 				t.Fatal(err)
 			}
 			out, err := c.Run(t.Context(), "doctor", "--ask", "--json", "--verbose")
-			var findings []cli.Finding
-			if err := json.NewDecoder(strings.NewReader(out[max(0, strings.Index(out, "[")):])).Decode(&findings); err != nil {
+			var document struct{ Findings []cli.Finding }
+			if err := json.NewDecoder(strings.NewReader(out[max(0, strings.Index(out, "{")):])).Decode(&document); err != nil {
 				t.Fatalf("gc doctor --ask --json: %v\n%s", err, out)
 			}
+			findings := document.Findings
 			at := slices.IndexFunc(findings, func(f cli.Finding) bool { return f.Check == "answer.a" })
 			if at < 0 || findings[at].Level != cli.LevelOK {
 				t.Errorf("%s was not found to answer (%v):\n%s", name, err, out)

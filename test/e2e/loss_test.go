@@ -32,7 +32,7 @@ func TestALostStoreIsTold(t *testing.T) {
 			before := agentIn(c.await("running", running), "goes-on")
 			done, err := c.client.Suspend(t.Context(), "held", client.LifecycleRequest{})
 			accept(t, done, err)
-			if out := c.run(t, "status"); strings.Contains(out, "!!") {
+			if out := c.run(t, "status"); strings.Contains(out, "warning:") {
 				t.Errorf("a sound city has a notice:\n%s", out)
 			}
 			c.kill()

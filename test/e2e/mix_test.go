@@ -28,12 +28,12 @@ const (
 // agent's session names them.
 func (c *city) places(t *testing.T) []string {
 	t.Helper()
-	var rows []client.Provider
-	if err := json.Unmarshal([]byte(c.run(t, "provider", "list", "--json")), &rows); err != nil {
+	var listed struct{ Providers []client.Provider }
+	if err := json.Unmarshal([]byte(c.run(t, "provider", "list", "--json")), &listed); err != nil {
 		t.Fatal(err)
 	}
 	var out []string
-	for _, row := range rows {
+	for _, row := range listed.Providers {
 		switch {
 		case row.Name == "auto", row.Name == "hybrid":
 		case row.Name == "k8s": // needs a cluster: test/cluster

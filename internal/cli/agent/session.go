@@ -34,7 +34,7 @@ func sessionListCommand(a *app) *cobra.Command {
 					a.Talk("no sessions")
 					return nil
 				}
-				return a.Show(status.Agents, func(s page.Sheet) string { return s.Sessions(status.Agents) })
+				return a.Show(desk.Rows("sessions", status.Agents), func(s page.Sheet) string { return s.Sessions(status.Agents) })
 			})
 		},
 	})

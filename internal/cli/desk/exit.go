@@ -25,6 +25,20 @@ const (
 	Asked        = 7 // of gc guard check: a person would decide
 )
 
+// kinds are the names of the exit statuses, for programs.
+var kinds = map[int]string{
+	Failed: "failed", BadUsage: "usage", NotFound: "not_found", Refused: "refused", TimedOut: "timeout", NoController: "no_controller", Asked: "asked",
+}
+
+// Failure is an error as JSON.
+type Failure struct {
+	Error struct {
+		Kind       string `json:"kind"` // failed, usage, not_found, refused, timeout, no_controller or asked
+		Message    string `json:"message"`
+		ExitStatus int    `json:"exit_status"`
+	} `json:"error"`
+}
+
 // exits is the table from sentinels to exit statuses.
 var exits = []struct {
 	err    error
@@ -107,6 +121,16 @@ func StatusOf(err error) int {
 	return Failed
 }
 
+// complain prints an error: on standard error, with --json as a [Failure].
 func (d *Desk) complain(err error) {
-	d.Talk("gc: %s", text.Block(strings.TrimRight(err.Error(), "\n")))
+	message := strings.TrimRight(err.Error(), "\n")
+	if d.JSON {
+		var failure Failure
+		failure.Error.ExitStatus = StatusOf(err)
+		failure.Error.Kind, failure.Error.Message = kinds[failure.Error.ExitStatus], message
+		if d.encode(d.Stderr, failure, "") == nil {
+			return
+		}
+	}
+	d.Talk("gc: %s", text.Block(message))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -23,16 +24,22 @@ func (d *Desk) PaintTalk(c text.Color, word string) string {
 
 // Document prints a value as one indented JSON document.
 func (d *Desk) Document(value any) error {
-	return d.encode(value, "  ")
+	return d.encode(d.Stdout, value, "  ")
+}
+
+// Rows is how a list is printed as JSON: in an object, under its name, so that other facts can join
+// it without breaking who reads it.
+func Rows[T any](name string, list []T) map[string][]T {
+	return map[string][]T{name: append([]T{}, list...)}
 }
 
 // Line prints a value of a stream as one line of JSON.
 func (d *Desk) Line(value any) error {
-	return d.encode(value, "")
+	return d.encode(d.Stdout, value, "")
 }
 
 // encode prints JSON in which what would control a terminal is escaped.
-func (d *Desk) encode(value any, indent string) error {
+func (d *Desk) encode(out io.Writer, value any, indent string) error {
 	var doc bytes.Buffer
 	enc := json.NewEncoder(&doc)
 	enc.SetEscapeHTML(false)
@@ -40,7 +47,7 @@ func (d *Desk) encode(value any, indent string) error {
 	if err := enc.Encode(value); err != nil {
 		return err
 	}
-	_, err := d.Stdout.Write(text.EscapeJSON(doc.Bytes()))
+	_, err := out.Write(text.EscapeJSON(doc.Bytes()))
 	return err
 }
 

@@ -28,7 +28,8 @@ happens if nobody answers. Answer with: gc respond ID OPTION`,
 						return c.Pending(ctx, desk.First(args), flags.Which())
 					},
 					Paged: page.Sheet.Pending,
-					Empty: "nobody waits for an answer",
+					Empty: "no pending questions",
+					Name:  "pending",
 				}
 				return list.Show(cmd.Context(), a.View, c, flags)
 			})
@@ -62,7 +63,7 @@ once: if it was answered elsewhere meanwhile, or its agent has stopped, the answ
 				req.Option = args[1]
 			}
 			if (req.Option == "") == (req.Text == "") {
-				return desk.Usage(cmd, "what is the answer? give either an option or --text; gc pending shows the options")
+				return desk.Usage(cmd, "missing OPTION or --text; gc pending shows the options")
 			}
 			return a.OnID(cmd.Context(), args[0], questions, func(c *client.Client) error {
 				p, err := c.Respond(cmd.Context(), args[0], req)

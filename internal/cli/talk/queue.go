@@ -39,6 +39,7 @@ func queueListCommand(a *app, use string) *cobra.Command {
 					},
 					Paged: page.Sheet.Queue,
 					Empty: "queue is empty",
+					Name:  "prompts",
 				}
 				return list.Show(cmd.Context(), a.View, c, flags)
 			})

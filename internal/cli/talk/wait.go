@@ -84,7 +84,7 @@ func (a *app) condition(cmd *cobra.Command, target string, flags waitFlags) (cli
 	}
 	if flags.register && req.Owner == "" {
 		if req.Owner = a.Getenv("GC_AGENT"); req.Owner == "" {
-			return req, desk.Usage(cmd, "who is to be told? GC_AGENT is not set, so name an agent: --owner AGENT")
+			return req, desk.Usage(cmd, "missing --owner AGENT: GC_AGENT is not set")
 		}
 	}
 	return req, a.parseCondition(cmd, flags.condition, &req)
@@ -185,7 +185,7 @@ func (a *app) tellWait(w client.Wait, words string) error {
 		}
 	}
 	if w.State != client.WaitFulfilled {
-		return fmt.Errorf("it can never be so that %s%s", words, page.Because(text.FirstOf(w.Reason, "the wait "+w.State)))
+		return fmt.Errorf("the condition can no longer be met: %s%s", words, page.Because(text.FirstOf(w.Reason, "the wait "+w.State)))
 	}
 	return nil
 }
@@ -213,7 +213,8 @@ func waitListCommand(a *app) *cobra.Command {
 				list := view.List[client.Wait]{
 					Ask:   func(ctx context.Context) ([]client.Wait, error) { return c.Waits(ctx, flags.Which()) },
 					Paged: page.Sheet.Waits,
-					Empty: "no wait is registered",
+					Empty: "no registered waits",
+					Name:  "waits",
 				}
 				return list.Show(cmd.Context(), a.View, c, flags)
 			})

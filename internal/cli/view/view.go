@@ -58,8 +58,10 @@ type List[T any] struct {
 	Ask func(context.Context) ([]T, error)
 	// Paged makes it a page.
 	Paged func(page.Sheet, []T) string
-	// Empty is told of an empty one, and not printed.
+	// Empty is printed for people instead of an empty one.
 	Empty string
+	// Name is that of the list in JSON.
+	Name string
 }
 
 // Show shows the listing as the flags want it.
@@ -72,7 +74,7 @@ func (l List[T]) Show(ctx context.Context, v *View, c *client.Client, flags Flag
 	case err != nil:
 		return err
 	case v.JSON:
-		return v.Document(append([]T{}, list...))
+		return v.Document(desk.Rows(l.Name, list))
 	case len(list) == 0:
 		v.Talk("%s", l.Empty)
 		return nil
@@ -87,7 +89,7 @@ func (l List[T]) picture(ctx context.Context, v *View) error {
 	case err != nil:
 		return err
 	case v.JSON:
-		return v.Line(append([]T{}, list...))
+		return v.Line(desk.Rows(l.Name, list))
 	case len(list) == 0:
 		return v.Picture(l.Empty + "\n")
 	}
