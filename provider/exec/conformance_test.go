@@ -70,7 +70,7 @@ func TestConformanceSubprocess(t *testing.T) {
 
 // beyond are the needs of extensions that the wire does not have.
 var beyond = []runtimetest.Need{
-	runtimetest.NeedAttach, runtimetest.NeedBoundary, runtimetest.NeedClearInput, runtimetest.NeedDialog, runtimetest.NeedIdle, runtimetest.NeedImmediate,
+	runtimetest.NeedAttach, runtimetest.NeedBoundary, runtimetest.NeedClearInput, runtimetest.NeedDialog, runtimetest.NeedHints, runtimetest.NeedIdle, runtimetest.NeedImmediate,
 	runtimetest.NeedInteraction, runtimetest.NeedRecover, runtimetest.NeedRelaunch, runtimetest.NeedReset, runtimetest.NeedScan,
 	runtimetest.NeedSense, runtimetest.NeedServer, runtimetest.NeedWithdraw,
 }

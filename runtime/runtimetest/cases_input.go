@@ -253,7 +253,7 @@ func keyCases() []Case {
 			expect(t, nil, w.Provider.SendKeys(s.Name, "C-c"), "SendKeys")
 			s.Await(LedgerInterrupted, 1)
 		}).needs(NeedTerminal),
-	}, clearInputCases()...)
+	}, slices.Concat(clearInputCases(), hintCases())...)
 }
 
 func clearInputCases() []Case {
@@ -271,5 +271,28 @@ func clearInputCases() []Case {
 			expect(t, runtime.ErrStaleInstance, runtime.ClearInput(w.ctx, w.Provider, s.Name, "another"), "ClearInput of another instance")
 			expect(t, runtime.ErrSessionNotFound, runtime.ClearInput(w.ctx, w.Provider, w.Name("none"), ""), "ClearInput of a missing session")
 		}).needs(NeedClearInput),
+	}
+}
+
+func hintCases() []Case {
+	return []Case{
+		prove("hints.running", "SetHints of a running session restarts nothing and sends nothing: the agent keeps its process and its instance, is alive by any process names, and takes the next prompt alone.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			before := s.Observe()
+			for _, names := range [][]string{{s.Agent.Process}, {s.Agent.Process}, {"no-such-agent"}, nil} {
+				expect(t, nil, runtime.SetHints(w.ctx, w.Provider, s.Name, before.InstanceToken, runtime.Hints{ProcessNames: names}), "SetHints")
+			}
+			after := s.Observe()
+			if after.Agent != runtime.Alive || after.PID != before.PID || after.InstanceToken != before.InstanceToken {
+				t.Errorf("the agent is %s in process %d, the same instance: %v; want alive in %d", after.Agent, after.PID, after.InstanceToken == before.InstanceToken, before.PID)
+			}
+			s.Nudge("alone")
+			s.consumed("alone")
+		}).needs(NeedHints, NeedObserve),
+		prove("hints.stale", "SetHints of another instance is ErrStaleInstance, of a missing session ErrSessionNotFound.", func(t T, w *World) {
+			s := w.Start("a", Behaviour{})
+			expect(t, runtime.ErrStaleInstance, runtime.SetHints(w.ctx, w.Provider, s.Name, "another", runtime.Hints{}), "SetHints of another instance")
+			expect(t, runtime.ErrSessionNotFound, runtime.SetHints(w.ctx, w.Provider, w.Name("none"), "", runtime.Hints{}), "SetHints of a missing session")
+		}).needs(NeedHints),
 	}
 }

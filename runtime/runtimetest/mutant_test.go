@@ -61,6 +61,7 @@ type hooks struct {
 	terminate         func(r runtime.LiveRuntime) error
 	sense             func(ctx context.Context, name string) (runtime.Reading, error)
 	clearInput        func(ctx context.Context, name, instance string) error
+	setHints          func(ctx context.Context, name, instance string, hints runtime.Hints) error
 	withdraw          func(ctx context.Context, name string, d runtime.Delivery) (bool, error)
 	pending           func(name string) (*runtime.PendingInteraction, error)
 	respond           func(name string, r runtime.InteractionResponse) error
@@ -322,6 +323,13 @@ func (m *mutant) ClearInput(ctx context.Context, name, instance string) error {
 		return m.clearInput(ctx, name, instance)
 	}
 	return m.Provider.ClearInput(ctx, name, instance)
+}
+
+func (m *mutant) SetHints(ctx context.Context, name, instance string, hints runtime.Hints) error {
+	if m.setHints != nil {
+		return m.setHints(ctx, name, instance, hints)
+	}
+	return m.Provider.SetHints(ctx, name, instance, hints)
 }
 
 func (m *mutant) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {

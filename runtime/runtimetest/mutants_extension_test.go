@@ -250,6 +250,14 @@ func extensionMutants() map[string]func(m *mutant) {
 		"clearinput.stale": func(m *mutant) {
 			m.clearInput = func(ctx context.Context, name, _ string) error { return m.Provider.ClearInput(ctx, name, "") }
 		},
+		"hints.running": func(m *mutant) {
+			m.setHints = func(_ context.Context, name, _ string, _ runtime.Hints) error { return m.Provider.Stop(name) }
+		},
+		"hints.stale": func(m *mutant) {
+			m.setHints = func(ctx context.Context, name, _ string, hints runtime.Hints) error {
+				return m.Provider.SetHints(ctx, name, "", hints)
+			}
+		},
 		"withdraw.taken": func(m *mutant) {
 			m.withdraw = func(context.Context, string, runtime.Delivery) (bool, error) { return true, nil }
 		},

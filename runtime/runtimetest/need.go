@@ -34,6 +34,7 @@ const (
 	NeedSense       Need = "sense"       // runtime.Sensor
 	NeedWithdraw    Need = "withdraw"    // runtime.Withdrawer
 	NeedClearInput  Need = "clear-input" // runtime.InputClearer
+	NeedHints       Need = "hints"       // runtime.Hinter
 
 	NeedActivity   Need = "activity"   // Capabilities().CanReportActivity
 	NeedAttachment Need = "attachment" // Capabilities().CanReportAttachment
@@ -139,6 +140,8 @@ func hasInputExtension(ctx context.Context, p runtime.Provider, name string, nee
 		return asks[runtime.Withdrawer](p, name, func(x runtime.Withdrawer) error { _, err := x.Withdraw(ctx, name, runtime.Delivery{}); return err })
 	case NeedClearInput:
 		return asks[runtime.InputClearer](p, name, func(x runtime.InputClearer) error { return x.ClearInput(ctx, name, "") })
+	case NeedHints:
+		return asks[runtime.Hinter](p, name, func(x runtime.Hinter) error { return x.SetHints(ctx, name, "", runtime.Hints{}) })
 	case NeedInteraction:
 		return asks[runtime.InteractionProvider](p, name, func(x runtime.InteractionProvider) error { _, err := x.Pending(name); return err })
 	case NeedScan:

@@ -105,6 +105,25 @@ func (f *Provider) ClearInput(_ context.Context, name, instance string) error {
 	return nil
 }
 
+// SetHints replaces the hints of a session.
+func (f *Provider) SetHints(_ context.Context, name, instance string, hints runtime.Hints) error {
+	const op = "set the hints of"
+	if err := f.called("SetHints", name, instance); err != nil {
+		return err
+	}
+	s := f.world.find(name)
+	switch {
+	case s == nil:
+		return notFound(op, name)
+	case instance != "" && instance != s.token:
+		return &runtime.Error{Op: op, Session: name, Err: runtime.ErrStaleInstance}
+	}
+	f.world.with(name, func(s *session) {
+		s.cfg.ReadyPromptPrefix, s.cfg.ProcessNames = hints.ReadyPromptPrefix, hints.ProcessNames
+	})
+	return nil
+}
+
 // controlCharacter names a character that could be taken for a key, if there is
 // one. Tab and the line ends are text.
 func controlCharacter(text string) string {
