@@ -147,6 +147,8 @@ func (fakeDaemon) AgentCLIs(context.Context) ([]cli.AgentCLI, error) {
 	return []cli.AgentCLI{{Name: "one", Command: "one-cli", Version: "1.2.3", Tested: "1.2.3", State: cli.CLIFound, Mode: "ask", Modes: []string{"ask"}}, {Name: "two", Command: "two", State: cli.CLIMissing}}, nil
 }
 
+func (fakeDaemon) RefusedModes(context.Context, string) ([]string, error) { return nil, nil }
+
 func (fakeDaemon) Unasked(_ context.Context, root string) (string, error) {
 	lines, err := readLines(root)
 	if err != nil {

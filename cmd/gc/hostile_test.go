@@ -50,6 +50,10 @@ func (hostileDaemon) ShowConfig(context.Context, string) (client.Config, error) 
 	return client.Config{Path: hostile, Values: []client.ConfigValue{{Key: hostile, Value: hostile, Origin: hostile}}}, nil
 }
 
+func (hostileDaemon) RefusedModes(context.Context, string) ([]string, error) {
+	return []string{hostile}, nil
+}
+
 func (hostileDaemon) AgentCLIs(context.Context) ([]cli.AgentCLI, error) {
 	return []cli.AgentCLI{{Name: hostile, Command: hostile, Version: hostile, Tested: hostile, State: cli.CLIFound, Mode: hostile, Modes: []string{hostile}}}, nil
 }

@@ -100,6 +100,9 @@ type Profile struct {
 	// RefusedAsRoot are the modes in which the agent CLI does not start as root, unless the
 	// variable AsRootEnv is set.
 	RefusedAsRoot []string `toml:"refused_as_root"`
+	// UnlistedModes are values in PermissionModes that the agent CLI accepts and its help text
+	// does not list.
+	UnlistedModes []string `toml:"unlisted_modes"`
 	AsRootEnv     string   `toml:"as_root_env"`
 
 	// Tested are the versions that gc was tested with, the oldest first.

@@ -133,6 +133,8 @@ type AgentCLIs interface {
 	AgentCLIs(ctx context.Context) ([]AgentCLI, error)
 	// Unasked says of a city which agents run their tools without asking a person; empty if none does.
 	Unasked(ctx context.Context, root string) (string, error)
+	// RefusedModes returns a line for each agent whose installed agent CLI does not accept its permission mode.
+	RefusedModes(ctx context.Context, root string) ([]string, error)
 }
 
 // The states of an [AgentCLI].

@@ -156,6 +156,11 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 			if words, err := daemon.Unasked(ctx, root); err == nil && words != "" {
 				a.Talk("%s %s", a.PaintTalk(text.Yellow, "warning:"), text.OneLine(words))
 			}
+			if lines, err := daemon.RefusedModes(ctx, root); err == nil {
+				for _, line := range lines {
+					a.Talk("%s %s", a.PaintTalk(text.Yellow, "warning:"), text.OneLine(line))
+				}
+			}
 		}
 	default:
 		return err

@@ -114,7 +114,7 @@ func (d *Daemon) CheckConfig(ctx context.Context, root string) ([]cli.ConfigFaul
 		faults = append(faults, faultOf(e))
 		faults[len(faults)-1].Alone = alone
 	}
-	for _, e := range r.remarks {
+	for _, e := range slices.Concat(r.remarks, d.refusedModes(ctx, r.city)) {
 		if slices.ContainsFunc(errs, func(told *config.Error) bool { return e.Line > 0 && told.Line == e.Line && told.Column == e.Column }) {
 			continue // the mistake at the same place says it
 		}

@@ -38,6 +38,7 @@ type Daemon struct {
 	env        environment
 	watchEvery time.Duration
 	finder     *program.Finder // of the programs of agents
+	helps      *helpTexts      // of agent CLIs
 	// shortLived is set for a city that ends with this process: its sockets need not survive
 	// a logout, and leave nothing in the user's state folder.
 	shortLived bool
@@ -59,7 +60,7 @@ func New(opts Options) *Daemon {
 	if opts.Stderr == nil {
 		opts.Stderr = os.Stderr
 	}
-	d := &Daemon{opts: opts, env: opts.Environ, watchEvery: premises.WatchEvery}
+	d := &Daemon{opts: opts, env: opts.Environ, watchEvery: premises.WatchEvery, helps: &helpTexts{}}
 	d.finder = &program.Finder{Shell: d.env.get("SHELL"), Env: d.env.base(agentcli.Builtin())}
 	return d
 }

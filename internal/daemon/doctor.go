@@ -87,6 +87,9 @@ func (x *examination) config(ctx context.Context) {
 		}
 		x.guarded()
 		x.permissions()
+		for _, e := range x.refusedModes(x.ctx, r.city) {
+			x.warn("permission_mode", e.Message, e.Hint)
+		}
 		x.stall()
 	case faulty:
 		x.faulty = true

@@ -112,6 +112,20 @@ func askingRemedy(agents []unaskedAgent) string {
 	return guard
 }
 
+// RefusedModes returns a line for each agent whose installed agent CLI does not accept its
+// permission mode.
+func (d *Daemon) RefusedModes(ctx context.Context, root string) ([]string, error) {
+	r, err := d.read(ctx, root)
+	if err != nil {
+		return nil, missing(root, err)
+	}
+	var lines []string
+	for _, e := range d.refusedModes(ctx, r.city) {
+		lines = append(lines, e.Message+"; "+e.Hint)
+	}
+	return lines, nil
+}
+
 // Unasked returns the line that gc start shows, see [reading.unaskedWords].
 func (d *Daemon) Unasked(ctx context.Context, root string) (string, error) {
 	r, err := d.read(ctx, root)

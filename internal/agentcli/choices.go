@@ -1,0 +1,95 @@
+package agentcli
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	optionLine = regexp.MustCompile(`^\s*--?[A-Za-z]`)
+	choiceList = regexp.MustCompile(`(?i)[(\[](?:choices|possible values):\s*([^)\]]*)[)\]]`)
+	choiceItem = regexp.MustCompile(`(?m)^\s*- ([A-Za-z0-9_.-]+)(?::|\s*$)`)
+	choiceWord = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+)
+
+// HelpChoices returns the values that the help text of a program lists for one of its options.
+// It returns nil where the help does not name the option, or lists its values in no known form.
+func HelpChoices(help, flag string) []string {
+	block, in := "", false
+	for line := range strings.Lines(help) {
+		if optionLine.MatchString(line) {
+			in = namesOption(line, flag)
+		}
+		if in {
+			block += line
+		}
+	}
+	var choices []string
+	if list := choiceList.FindStringSubmatch(block); list != nil {
+		for word := range strings.SplitSeq(list[1], ",") {
+			word = strings.Trim(strings.TrimSpace(word), `"'`)
+			if !choiceWord.MatchString(word) {
+				return nil
+			}
+			choices = append(choices, word)
+		}
+		return choices
+	}
+	if strings.Contains(strings.ToLower(block), "possible values:") {
+		for _, item := range choiceItem.FindAllStringSubmatch(block, -1) {
+			choices = append(choices, item[1])
+		}
+	}
+	return choices
+}
+
+// namesOption reports whether the line of a help text begins the description of an option.
+func namesOption(line, flag string) bool {
+	for _, word := range strings.Fields(line) {
+		if !strings.HasPrefix(word, "-") {
+			return false
+		}
+		word, _, _ = strings.Cut(strings.TrimSuffix(word, ","), "=")
+		if word == flag {
+			return true
+		}
+	}
+	return false
+}
+
+// RefusedMode reports why an installed agent CLI does not accept the arguments of a permission
+// mode, as its help text shows, with a proposal. Both are empty if it accepts them, if the help
+// does not show the accepted values, or if the mode is not known.
+func (p Profile) RefusedMode(mode, help string) (why, proposal string) {
+	if mode == "" {
+		mode = p.PermissionMode
+	}
+	flag, value, choices := p.refusedArgument(mode, help)
+	if flag == "" {
+		return "", ""
+	}
+	accepted := slices.DeleteFunc(sortedKeys(p.PermissionModes), func(name string) bool {
+		refused, _, _ := p.refusedArgument(name, help)
+		return refused != ""
+	})
+	why = fmt.Sprintf("does not accept %s %s, the arguments of permission_mode = %q; it accepts: %s", flag, value, mode, strings.Join(choices, ", "))
+	return why, "set permission_mode to a mode that this version accepts" + hint(mode, accepted)
+}
+
+// refusedArgument returns the first option of a permission mode with a value that the help text
+// does not list for it, and the listed values.
+func (p Profile) refusedArgument(mode, help string) (flag, value string, choices []string) {
+	args := p.PermissionModes[mode]
+	for i := 0; i+1 < len(args); i++ {
+		if !strings.HasPrefix(args[i], "-") || strings.HasPrefix(args[i+1], "-") {
+			continue
+		}
+		choices := HelpChoices(help, args[i])
+		if len(choices) > 0 && !slices.Contains(choices, args[i+1]) && !slices.Contains(p.UnlistedModes, args[i+1]) {
+			return args[i], args[i+1], choices
+		}
+	}
+	return "", "", nil
+}
