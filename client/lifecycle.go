@@ -13,7 +13,11 @@ type LifecycleRequest struct {
 	Instance string        `json:"instance,omitempty"`   // only this incarnation; see Agent.Instance
 	HandOver bool          `json:"hand_over,omitempty"`  // of a restart that was asked for: into a new conversation, which is told of the former one
 	Force    bool          `json:"force,omitempty"`      // of a kill: also while the controller cannot remember it, see Controller.Degraded
+	InTurn   bool          `json:"in_turn,omitempty"`    // of an interrupt: only if the agent may be in a turn, or about to begin one; else nothing is done
 }
+
+// NoTurn ends the detail of an interrupt with LifecycleRequest.InTurn that did nothing.
+const NoTurn = "there is no turn to interrupt"
 
 // Drain is whether an agent is to wind down.
 type Drain struct {

@@ -16,6 +16,7 @@ import (
 	"gascity/internal/exchange"
 	"gascity/internal/pending"
 	"gascity/internal/plan"
+	"gascity/internal/session"
 	"gascity/internal/wait"
 	"gascity/runtime"
 )
@@ -125,11 +126,22 @@ func (c city) Explain(ctx context.Context, target string) (client.Explanation, e
 // Interrupt keeps the contract of api.Agents. The prompt of the turn is not said to be consumed.
 func (c city) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	before, unknown := c.View(target)
+	begins := unknown == nil && c.engines.prompts.MayBegin(before.Session)
+	if req.InTurn && unknown == nil && !begins && (req.Instance == "" || req.Instance == before.Instance) && between(before) {
+		return client.Done{Session: before.Session, Detail: string(before.Activity.State) + ": " + client.NoTurn}, nil
+	}
 	done, err := c.Controller.Interrupt(ctx, target, req)
-	if err == nil && done.Changed && unknown == nil && before.Activity.State == runtime.ActivityBusy {
+	if err == nil && done.Changed && unknown == nil && (begins || before.Activity.State == runtime.ActivityBusy) {
 		c.engines.prompts.TurnAborted(ctx, before.Session, before.Instance)
 	}
 	return done, err
+}
+
+// between reports whether an agent has no turn in progress, by signals meant for programs. What is
+// only read from its screen does not count.
+func between(v session.View) bool {
+	sure := v.Activity.Confidence == session.Certain || v.Activity.Confidence == session.Likely
+	return v.Running && sure && (v.Activity.State == runtime.ActivityIdle || v.Activity.State == runtime.ActivityReady)
 }
 
 // Keys keeps the contract of api.Agents. A person may have cleaned the input box with them.

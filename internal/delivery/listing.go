@@ -97,6 +97,10 @@ func (e *Engine) BeginsBy(session string) (latest time.Time) {
 	return latest
 }
 
+// MayBegin reports whether the agent of a session, which seems to rest, may be about to begin with a
+// prompt that it was given.
+func (e *Engine) MayBegin(session string) bool { return e.BeginsBy(session).After(e.opts.Now()) }
+
 // Receipt returns a receipt; with wait, "submitted" or "consumed", when it has
 // come so far or ended. If ctx ends first it is client.ErrTimeout, with the
 // receipt as it is then. 4,096 calls may wait at once, one more is

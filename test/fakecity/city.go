@@ -209,7 +209,11 @@ func (c *City) Peek(_ context.Context, target string, lines int) (client.Output,
 }
 
 // Interrupt implements api.City.
-func (c *City) Interrupt(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
+func (c *City) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
+	s, err := c.Session(ctx, target)
+	if err == nil && req.InTurn && s.State == client.StateRunning && s.Activity.State == "idle" && s.Activity.Confidence == "certain" && (req.Instance == "" || req.Instance == s.Instance) {
+		return client.Done{Session: s.Session, Detail: "idle: " + client.NoTurn}, nil
+	}
 	return c.done(target, req.Instance, "interrupted")
 }
 

@@ -3,13 +3,13 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gascity/client"
 	"gascity/internal/cli/desk"
 	"gascity/internal/text"
-	"gascity/runtime"
 )
 
 func interruptCommand(a *app) *cobra.Command {
@@ -20,15 +20,12 @@ func interruptCommand(a *app) *cobra.Command {
 		Args:  desk.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				s, err := c.Session(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				if betweenTurns(s.Agent) && (req.Instance == "" || req.Instance == s.Instance) {
-					a.Talk("%s is %s: there is no turn to interrupt; to press the key anyway: gc keys %s C-c", args[0], s.Activity.State, args[0])
+				req.InTurn = true
+				done, err := c.Interrupt(cmd.Context(), args[0], req)
+				if err == nil && !done.Changed && strings.HasSuffix(done.Detail, client.NoTurn) {
+					a.Talk("%s is %s; to press the key anyway: gc keys %s C-c", args[0], done.Detail, args[0])
 					return nil
 				}
-				done, err := c.Interrupt(cmd.Context(), args[0], req)
 				return a.TellDone(done, err, "interrupted "+args[0])
 			})
 		},
@@ -36,16 +33,6 @@ func interruptCommand(a *app) *cobra.Command {
 	}
 	desk.InstanceFlag(cmd, &req.Instance)
 	return cmd
-}
-
-// betweenTurns reports whether an agent has no turn in progress and no prompt waiting, by
-// signals meant for programs. What is only read from its screen does not count.
-func betweenTurns(a client.Agent) bool {
-	if a.State != client.StateRunning || a.Queued > 0 {
-		return false
-	}
-	sure := a.Activity.Confidence == "certain" || a.Activity.Confidence == "likely"
-	return sure && (a.Activity.State == string(runtime.ActivityIdle) || a.Activity.State == string(runtime.ActivityReady))
 }
 
 func keysCommand(a *app) *cobra.Command {
