@@ -130,10 +130,35 @@ func (h *host) choose(ctx context.Context, opened acp.SessionResult) error {
 	if h.spec.Mode == "" || opened.Modes != nil && opened.Modes.Current == h.spec.Mode || h.speaksDraft() && option.Value == h.spec.Mode {
 		return nil
 	}
+	_, offered := modesOf(opened)
+	if err := checkMode(h.spec.Mode, offered); err != nil {
+		return err
+	}
 	if err := h.askMode(ctx, opened.SessionID, h.spec.Mode); err != nil {
 		return fmt.Errorf("the mode %q cannot be set: %w", h.spec.Mode, err)
 	}
 	return nil
+}
+
+// modesOf returns the mode of a session that was opened, and the modes that the agent offers.
+func modesOf(opened acp.SessionResult) (current string, offered []string) {
+	if opened.Modes == nil {
+		option, _ := opened.Options.Mode()
+		return option.Value, option.Values
+	}
+	for _, m := range opened.Modes.Available {
+		offered = append(offered, m.ID)
+	}
+	return opened.Modes.Current, offered
+}
+
+// checkMode returns an error that lists the offered modes if mode is none of them. An agent that
+// offers none is asked.
+func checkMode(mode string, offered []string) error {
+	if len(offered) == 0 || slices.Contains(offered, mode) {
+		return nil
+	}
+	return fmt.Errorf("the agent has no mode %q; it has: %s", mode, strings.Join(offered, ", "))
 }
 
 // askMode asks the agent to work in a mode: an option like others in the draft.
@@ -164,14 +189,7 @@ func (h *host) becomeReady(about acp.InitializeResult, opened acp.SessionResult)
 	if info != nil && info.Name != "" {
 		h.name = strings.TrimSpace(info.Name + " " + info.Version)
 	}
-	if option, ok := opened.Options.Mode(); opened.Modes == nil && ok {
-		h.mode, h.modes = option.Value, option.Values
-	} else if opened.Modes != nil {
-		h.mode = opened.Modes.Current
-		for _, m := range opened.Modes.Available {
-			h.modes = append(h.modes, m.ID)
-		}
-	}
+	h.mode, h.modes = modesOf(opened)
 	if h.spec.Mode != "" {
 		h.mode = h.spec.Mode
 	}
@@ -198,10 +216,13 @@ func (h *host) becomeReady(about acp.InitializeResult, opened acp.SessionResult)
 // setMode changes the mode of the running session.
 func (h *host) setMode(ctx context.Context, mode string) error {
 	h.mu.Lock()
-	ready, id := h.ready, h.conversation
+	ready, id, offered := h.ready, h.conversation, h.modes
 	h.mu.Unlock()
 	if !ready {
 		return errors.New("the handshake is under way")
+	}
+	if err := checkMode(mode, offered); err != nil {
+		return err
 	}
 	if err := h.askMode(ctx, id, mode); err != nil {
 		return err

@@ -49,7 +49,7 @@ permission_mode = "plan"
 // changed.
 func TestPermissionModesAreJudgedByTheInstalledCLI(t *testing.T) {
 	bin, root := t.TempDir(), newCity(t, modeTown)
-	d := New(Options{Environ: []string{"PATH=" + bin + ":/usr/bin:/bin", "SHELL=/bin/false", "HOME=" + t.TempDir()}})
+	d := newDaemon(t, "PATH="+bin+":/usr/bin:/bin", "SHELL=/bin/false")
 	help := `echo '  --permission-mode <mode>  the mode'; echo '     (choices: "acceptEdits",'; echo '     "manual", "dontAsk")'`
 	asked := fakeCLI(t, bin, "claude", help)
 	var group sync.WaitGroup
@@ -105,7 +105,7 @@ func TestAnAgentCLIThatDoesNotAnswerIsNoFailure(t *testing.T) {
 			if script != "" {
 				fakeCLI(t, bin, "claude", script)
 			}
-			d := New(Options{Environ: []string{"PATH=" + bin + ":/usr/bin:/bin", "SHELL=/bin/false", "HOME=" + t.TempDir()}})
+			d := newDaemon(t, "PATH="+bin+":/usr/bin:/bin", "SHELL=/bin/false")
 			if lines, err := d.RefusedModes(t.Context(), root); err != nil || len(lines) > 0 {
 				t.Errorf("gc start says %q, %v", lines, err)
 			}
@@ -115,7 +115,7 @@ func TestAnAgentCLIThatDoesNotAnswerIsNoFailure(t *testing.T) {
 		t.Parallel()
 		bin := t.TempDir()
 		asked := fakeCLI(t, bin, "claude", "exec sleep 1000")
-		d := New(Options{Environ: []string{"PATH=" + bin + ":/usr/bin:/bin", "SHELL=/bin/false", "HOME=" + t.TempDir()}})
+		d := newDaemon(t, "PATH="+bin+":/usr/bin:/bin", "SHELL=/bin/false")
 		d.helps.limit = 200 * time.Millisecond
 		for range 3 {
 			if lines, err := d.RefusedModes(t.Context(), root); err != nil || len(lines) > 0 {

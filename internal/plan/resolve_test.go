@@ -262,6 +262,10 @@ func TestPermissionModesByACP(t *testing.T) {
 		{"claude", "[agents.env]\nGC_ACP_MODE='auto'", "auto"},
 		{"gemini", "", ""},
 		{"gemini", "permission_mode='unrestricted'", "yolo"},
+		{"codex", "", ""},
+		{"codex", "permission_mode='suggest'", "read-only"},
+		{"codex", "permission_mode='auto-edit'", "auto"},
+		{"codex", "permission_mode='unrestricted'", "full-access"},
 		{"opencode", "", ""},
 	} {
 		s := resolve(t, agent(test[0], test[1]))
@@ -272,7 +276,7 @@ func TestPermissionModesByACP(t *testing.T) {
 			t.Errorf("%s with %q gets a flag for its terminal: %q", test[0], test[1], s.Config.Command)
 		}
 	}
-	for name, want := range map[string]string{"claude": "manual, plan, unrestricted", "opencode": "GC_ACP_MODE"} {
+	for name, want := range map[string]string{"claude": "manual, plan, unrestricted", "codex": "auto-edit, suggest, unrestricted", "opencode": "GC_ACP_MODE"} {
 		city, err := config.Parse("/srv/lights/city.toml", []byte(agent(name, "permission_mode='nosuch'")), knownNames())
 		if err != nil {
 			t.Fatal(err)
