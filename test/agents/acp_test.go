@@ -5,10 +5,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"gascity/internal/agentcli"
 	"gascity/internal/local"
 	"gascity/provider/acp"
 	"gascity/runtime"
@@ -137,7 +139,8 @@ func TestAgentsSpeakACP(t *testing.T) {
 			note(t, s.found, "delivery", "24 B and %d KiB once, unchanged", len(long)>>10)
 			s.permit(t)
 			s.cut(t)
-			s.again(t, flags[name])
+			s.again(t, flags[name], "f")
+			s.again(t, flags[name], "g") // gemini deletes a conversation that it was not told of at its second start
 			s.closed(t)
 		})
 	}
@@ -197,7 +200,7 @@ func (s *speaker) cut(t *testing.T) {
 }
 
 // again kills the agent and starts it in the conversation that it has told.
-func (s *speaker) again(t *testing.T, args []string) {
+func (s *speaker) again(t *testing.T, args []string, id string) {
 	t.Helper()
 	before, err := s.Sense(t.Context(), "one")
 	if err != nil || before.Conversation == nil {
@@ -208,6 +211,9 @@ func (s *speaker) again(t *testing.T, args []string) {
 	}
 	if until := s.begun.Truncate(time.Minute).Add(time.Minute); s.found.Name == "gemini by ACP" {
 		<-time.After(time.Until(until)) // in the same minute it loses the conversation when it loads it
+	}
+	if profile, ok := agentcli.Builtin().Lookup(strings.TrimSuffix(s.found.Name, " by ACP")); ok && profile.ACPResumeFlag != "" {
+		args = append(slices.Clone(args), profile.ACPResumeFlag, before.Conversation.ID)
 	}
 	env := maps.Clone(s.seat.Env)
 	env[runtime.VariableConversation] = before.Conversation.ID
@@ -224,7 +230,7 @@ func (s *speaker) again(t *testing.T, args []string) {
 	if err != nil || after.Conversation == nil || after.Conversation.ID != before.Conversation.ID {
 		t.Errorf("it is in %+v, %v; want %s", after.Conversation, err, before.Conversation.ID)
 	}
-	s.deliver(t, "f", "And now? [[text:now]]")
+	s.deliver(t, id, "And now? [[text:now]]")
 	s.rest(t)
 	all := s.model.Requests()
 	found := false

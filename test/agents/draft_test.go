@@ -34,7 +34,7 @@ func TestAnAgentSpeaksTheDraft(t *testing.T) {
 			note(t, s.found, "delivery", "24 B and %d KiB once, unchanged", len(long)>>10)
 			s.permit(t)
 			s.cut(t)
-			s.again(t, nil)
+			s.again(t, nil, "f")
 			s.closed(t)
 		})
 	}
