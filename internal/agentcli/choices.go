@@ -47,7 +47,7 @@ func HelpChoices(help, flag string) []string {
 
 // namesOption reports whether the line of a help text begins the description of an option.
 func namesOption(line, flag string) bool {
-	for _, word := range strings.Fields(line) {
+	for word := range strings.FieldsSeq(line) {
 		if !strings.HasPrefix(word, "-") {
 			return false
 		}

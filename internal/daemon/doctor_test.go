@@ -62,7 +62,7 @@ func TestTheDoctorProposesALimitForStalls(t *testing.T) {
 		_, all := examine(t, newDaemon(t), newCity(t, text))
 		for _, f := range all {
 			if f.Check == "stall" {
-				return string(f.Level) + ": " + f.Message
+				return f.Level + ": " + f.Message
 			}
 		}
 		return ""

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -123,7 +124,7 @@ func (h *helpTexts) of(ctx context.Context, file string, env []string, path stri
 // printedHelp runs a program for its help text, without a terminal.
 func printedHelp(ctx context.Context, file string, env []string, path string) string {
 	cmd := exec.CommandContext(ctx, file, "--help")
-	cmd.Env = append(env, "PATH="+path)
+	cmd.Env = append(slices.Clone(env), "PATH="+path)
 	cmd.Dir = "/"
 	out := &boundedBuffer{}
 	cmd.Stdout = out

@@ -1,7 +1,7 @@
 package store
 
 import (
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +59,7 @@ func TestRetentionWorksInPortions(t *testing.T) {
 // waitWritten waits until an event is in the database.
 func waitWritten(t *testing.T, db *DB, id uint64) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); ; goruntime.Gosched() {
 		db.events.mu.Lock()
 		written := db.events.written
 		db.events.mu.Unlock()

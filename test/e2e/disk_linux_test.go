@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -147,7 +148,7 @@ func TestAKilledControllerOnAFullDisk(t *testing.T) {
 	c.kill()
 	fill(t, ballast+"-2") // what the controller's end has made free
 	cmd := exec.CommandContext(t.Context(), c.gc, "start", "--city", c.root)
-	cmd.Env = append(c.cmd.Env, "NO_COLOR=1", "COLUMNS=500")
+	cmd.Env = append(slices.Clone(c.cmd.Env), "NO_COLOR=1", "COLUMNS=500")
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "the disk is full") || !strings.Contains(string(out), "free some space, then: gc start") {
 		t.Fatalf("gc start on a full disk: %v\n%s", err, out)
