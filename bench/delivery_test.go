@@ -105,7 +105,7 @@ func BenchmarkDelivery(b *testing.B) {
 	b.ReportMetric(ms(median(took)), "deliver-ms")
 }
 
-// BenchmarkReadiness starts agents and compares when they painted their input line
+// BenchmarkReadiness starts agents and compares when they painted their input box
 // with when Start returned. The budget is 20 ms.
 func BenchmarkReadiness(b *testing.B) {
 	p, dir := openPTY(b)

@@ -32,7 +32,7 @@ const maxAnswer = 64 << 20
 // be called concurrently. Every method ends with ctx; what the controller was
 // already doing then goes on there.
 type Client struct {
-	// Root is the city's folder. It names the city in messages, and its
+	// Root is the city directory. It names the city in messages, and its
 	// [SocketPath] is the default of Socket.
 	Root string
 	// Socket is the path of the control socket.

@@ -18,7 +18,7 @@ type Explanation struct {
 	Next     string    `json:"next"`     // what happens next, in words
 	NextAt   time.Time `json:"next_at,omitzero"`
 
-	Exit       string      `json:"exit,omitempty"`        // how the last incarnation ended
+	Exit       string      `json:"exit,omitempty"`        // how the last instance ended
 	Output     string      `json:"output,omitempty"`      // what it said last: standard error or the end of its output
 	LastScreen string      `json:"last_screen,omitempty"` // what stood on its screen then, or stands there while it starts
 	Failures   []time.Time `json:"failures,omitempty"`    // within the restart window

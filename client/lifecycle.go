@@ -10,8 +10,8 @@ import (
 type LifecycleRequest struct {
 	Reason   string        `json:"reason,omitempty"`
 	Timeout  time.Duration `json:"timeout_ns,omitempty"` // of a drain; 0 is the agent's drain_timeout
-	Instance string        `json:"instance,omitempty"`   // only this incarnation; see Agent.Instance
-	HandOver bool          `json:"hand_over,omitempty"`  // of a restart that was asked for: into a new conversation, which is told of the former one
+	Instance string        `json:"instance,omitempty"`   // only this instance; see Agent.Instance
+	HandOver bool          `json:"hand_over,omitempty"`  // of a restart that was asked for: into a new conversation, which is told of the previous one
 	Force    bool          `json:"force,omitempty"`      // of a kill: also while the controller cannot remember it, see Controller.Degraded
 	InTurn   bool          `json:"in_turn,omitempty"`    // of an interrupt: only if the agent may be in a turn, or about to begin one; else nothing is done
 }
@@ -22,7 +22,7 @@ const NoTurn = "there is no turn to interrupt"
 // Drain is whether an agent is to wind down.
 type Drain struct {
 	Draining bool      `json:"draining"`
-	Instance string    `json:"instance,omitempty"` // the incarnation that is to wind down, by its public name
+	Instance string    `json:"instance,omitempty"` // the instance that is to wind down, by its public name
 	Reason   string    `json:"reason,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
 	Deadline time.Time `json:"deadline,omitzero"` // it is stopped then, acknowledged or not

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// The states of a pending interaction.
+// The states of a pending question.
 const (
 	PendingOpen     = "open"
 	PendingAnswered = "answered" // through the city, by AnsweredBy
 	PendingResolved = "resolved" // elsewhere: at the terminal, or the agent went on by itself
 	PendingExpired  = "expired"  // its deadline came, and the policy was carried out
-	PendingGone     = "gone"     // the incarnation that asked is over
+	PendingGone     = "gone"     // the instance that asked is over
 )
 
-// PendingInputBlocked is the kind of a pending interaction that gc itself raises: the agent is
+// PendingInputBlocked is the kind of a pending question that gc itself raises: the agent is
 // input blocked, see Agent.InputBlocked. Its option clears the input box.
 const PendingInputBlocked = "input_blocked"
 
-// PendingStalled is the kind of a pending interaction that gc itself raises: the agent is
+// PendingStalled is the kind of a pending question that gc itself raises: the agent is
 // stalled, see Agent.StalledSince. Its options are to wait longer, to interrupt the turn and to
 // restart the agent.
 const PendingStalled = "stalled"
@@ -53,7 +53,7 @@ type Pending struct {
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 }
 
-// RespondRequest answers a pending interaction: by an option's label or number,
+// RespondRequest answers a pending question: by an option's label or number,
 // or by words. One of the two is given.
 type RespondRequest struct {
 	Option string `json:"option,omitempty"`
@@ -74,7 +74,7 @@ func (c *Client) Pending(ctx context.Context, name string, which Which) ([]Pendi
 	return call[[]Pending](ctx, c, http.MethodGet, "/v1/pending?"+values.Encode(), nil)
 }
 
-// Respond answers a pending interaction, once: one that is not open any more is
+// Respond answers a pending question, once: one that is not open any more is
 // [ErrRefused]. It returns when the session has been read again, and says what
 // became of the question.
 func (c *Client) Respond(ctx context.Context, id string, req RespondRequest) (Pending, error) {

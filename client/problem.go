@@ -132,7 +132,7 @@ func readProblem(res *http.Response) error {
 // NoControllerError says for which city no controller answers. It is
 // [ErrNoController] to [errors.Is].
 type NoControllerError struct {
-	City string // the city's folder, or its socket
+	City string // the city directory, or its socket
 	Err  error  // what showed it
 	// Holder is the process that holds the city's lock although nothing answers at its socket, 0 if none
 	// does: a controller that starts or stops, or whose socket was removed or replaced.

@@ -17,7 +17,7 @@ import (
 // repeats it as it was.
 type NudgeRequest struct {
 	Text  string   `json:"text,omitempty"`
-	Files []string `json:"files,omitempty"` // absolute paths on the controller's machine; put into the work folder and referred to
+	Files []string `json:"files,omitempty"` // absolute paths on the controller's machine; put into the working directory and referred to
 
 	Priority string        `json:"priority,omitempty" enum:"system,urgent,normal"` // empty is normal
 	Key      string        `json:"key,omitempty"`                                  // the same key again gives the same receipt and no second prompt; see below
@@ -33,8 +33,8 @@ type NudgeRequest struct {
 	// receipt becomes dead.
 	Literal bool `json:"literal,omitempty"`
 
-	Instance  string `json:"instance,omitempty"`  // only to this incarnation; see Agent.Instance
-	Successor bool   `json:"successor,omitempty"` // also to a later incarnation than the one that runs now
+	Instance  string `json:"instance,omitempty"`  // only to this instance; see Agent.Instance
+	Successor bool   `json:"successor,omitempty"` // also to a later instance than the one that runs now
 
 	// AllowChanges sends the text also if the agent's input box changes it in a way that may
 	// alter its meaning; the receipt lists the changes. Without it such a text goes by file,
@@ -63,7 +63,7 @@ type Receipt struct {
 	ID        string        `json:"id"`
 	Agent     string        `json:"agent"`
 	Session   string        `json:"session"`
-	Instance  string        `json:"instance,omitempty"` // the incarnation that it is for, or went to; empty: the next one
+	Instance  string        `json:"instance,omitempty"` // the instance that it is for, or went to; empty: the next one
 	State     string        `json:"state"`
 	Reason    string        `json:"reason,omitempty"`   // of an end, or why it waits, in words; after a refused attempt it begins with a word, see RefusalTyping
 	Evidence  string        `json:"evidence,omitempty"` // what proved the state: "composer_emptied+busy", ...
@@ -100,10 +100,10 @@ type Receipt struct {
 // tried again. "human_typing: ..." and so on; new ones may come.
 const (
 	RefusalTyping  = "human_typing"  // a person typed a moment ago
-	RefusalDraft   = "draft_present" // somebody's text stands in the input line
+	RefusalDraft   = "draft_present" // somebody's text stands in the input box
 	RefusalDialog  = "dialog_up"     // a dialog or question would swallow it
 	RefusalBusy    = "busy"          // the agent takes no input during a turn
-	RefusalUnready = "not_ready"     // the input line is not there yet
+	RefusalUnready = "not_ready"     // the input box is not there yet
 	RefusalBlocked = "input_blocked" // the input box may hold text of an earlier delivery; see Agent.InputBlocked
 )
 

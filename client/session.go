@@ -39,16 +39,16 @@ type Output struct {
 // KeysRequest are key events by tmux name.
 type KeysRequest struct {
 	Keys     []string `json:"keys"`
-	Instance string   `json:"instance,omitempty"` // only this incarnation; see Agent.Instance
+	Instance string   `json:"instance,omitempty"` // only this instance; see Agent.Instance
 }
 
 // CopyRequest copies a file or folder of the controller's machine into a
-// session's work folder.
+// session's working directory.
 type CopyRequest struct {
 	Src    string `json:"src"` // absolute
 	RelDst string `json:"rel_dst,omitempty"`
 
-	Instance string `json:"instance,omitempty"` // only this incarnation; see Agent.Instance
+	Instance string `json:"instance,omitempty"` // only this instance; see Agent.Instance
 }
 
 // Done answers a verb: what was changed, or why nothing was.
@@ -144,16 +144,16 @@ func (c *Client) ClearInput(ctx context.Context, name string, req LifecycleReque
 	return call[Done](ctx, c, http.MethodPost, target(name, "clear-input"), req)
 }
 
-// Copy copies a file or folder into the target's work folder.
+// Copy copies a file or folder into the target's working directory.
 func (c *Client) Copy(ctx context.Context, name string, req CopyRequest) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, target(name, "copy"), req)
 }
 
-// Kill ends the target's incarnation, every process of it. The controller
+// Kill ends the target's instance, every process of it. The controller
 // starts the next one if the agent is still wanted. Of the request only the
-// instance and the force count: the instance of another incarnation is [ErrRefused],
+// instance and the force count: the instance of another instance is [ErrRefused],
 // and so nothing is ended, as [ErrUnavailable], while the city is degraded, unless it
-// is forced; the next incarnation then starts when the city is not any more.
+// is forced; the next instance then starts when the city is not any more.
 func (c *Client) Kill(ctx context.Context, name string, req LifecycleRequest) (StopResult, error) {
 	return call[StopResult](ctx, c, http.MethodPost, target(name, "kill"), req)
 }

@@ -55,11 +55,11 @@ type Agent struct {
 	ActiveAt  time.Time `json:"active_at,omitzero"` // last output
 	NextAt    time.Time `json:"next_at,omitzero"`   // when the controller tries again
 	Restarts  int       `json:"restarts"`           // starts after the first that nobody asked for
-	Epoch     uint64    `json:"epoch,omitempty"`    // counts the incarnations of this agent
+	Epoch     uint64    `json:"epoch,omitempty"`    // counts the instances of this agent
 	Pending   int       `json:"pending,omitempty"`
 	Queued    int       `json:"queued,omitempty"`   // prompts that wait
 	Warning   string    `json:"warning,omitempty"`  // of the last start: it runs, and something is not as it should be
-	Exit      string    `json:"exit,omitempty"`     // how the last incarnation ended
+	Exit      string    `json:"exit,omitempty"`     // how the last instance ended
 	Instance  string    `json:"instance,omitempty"` // public fingerprint of the instance token, never the token
 	Drift     []string  `json:"drift,omitempty"`    // configuration fields that differ from what it was started with
 	ReadAt    time.Time `json:"read_at,omitzero"`   // when the session was last observed
@@ -131,7 +131,7 @@ const (
 // RestartRequest names what to restart.
 type RestartRequest struct {
 	Targets []string `json:"targets"` // agents or sessions; empty is all
-	// Instance restarts this incarnation only; see Agent.Instance. It goes with one
+	// Instance restarts this instance only; see Agent.Instance. It goes with one
 	// target.
 	Instance string `json:"instance,omitempty"`
 	// NotRunning leaves those alone that run or start: the others are started at once,
@@ -156,7 +156,7 @@ func (c *Client) Restart(ctx context.Context, targets ...string) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, "/v1/restart", RestartRequest{Targets: append([]string{}, targets...)})
 }
 
-// RestartInstance restarts the target if it is that incarnation still; another
+// RestartInstance restarts the target if it is that instance still; another
 // one is [ErrRefused].
 func (c *Client) RestartInstance(ctx context.Context, target, instance string) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, "/v1/restart", RestartRequest{Targets: []string{target}, Instance: instance})

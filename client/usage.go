@@ -51,7 +51,7 @@ type UsageTokens struct {
 	CacheRead  *int64 `json:"cache_read"`
 	CacheWrite *int64 `json:"cache_write"`
 	Output     *int64 `json:"output"`    // what is not reasoning
-	Reasoning  *int64 `json:"reasoning"` // nil too where the vendor counts it as output
+	Reasoning  *int64 `json:"reasoning"` // nil too where the model provider counts it as output
 }
 
 // Burn is how fast somebody spends, over the last ten minutes or since the first
@@ -105,7 +105,7 @@ func (c *Client) Budgets(ctx context.Context) ([]Budget, error) {
 	return call[[]Budget](ctx, c, http.MethodGet, "/v1/budgets", nil)
 }
 
-// LiftBudget lets a budget begin anew: what was spent until now does not count for it
+// LiftBudget lets a budget begin again: what was spent until now does not count for it
 // any more.
 func (c *Client) LiftBudget(ctx context.Context, name string, req LiftRequest) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, "/v1/budgets/"+url.PathEscape(name)+"/lift", req)

@@ -15,7 +15,7 @@ const (
 	WaitRunning = "running" // the target runs, its start is complete
 	WaitStopped = "stopped" // the target does not run
 	WaitReceipt = "receipt" // the receipt Arg has ended
-	WaitPending = "pending" // the pending interaction Arg has ended
+	WaitPending = "pending" // the pending question Arg has ended
 	WaitTime    = "time"    // the time Arg, RFC 3339, has come
 	WaitCommand = "command" // the shell command Arg exits 0
 )

@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// CopyEntry is a file or folder to stage into the session's work folder before
+// CopyEntry is a file or folder to stage into the session's working directory before
 // the agent's command starts.
 type CopyEntry struct {
 	// Src is the source path on the caller's machine.
 	Src string
-	// RelDst is the destination inside the work folder. Empty means its root.
+	// RelDst is the destination inside the working directory. Empty means its root.
 	RelDst string
 	// Probed marks an entry that was discovered in the file system and not named
 	// in the configuration. It is fingerprinted by content, so a recreated file

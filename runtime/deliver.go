@@ -12,12 +12,12 @@ type Delivery struct {
 	// ID names the delivery in logs and receipts, and to [Settle]: every prompt has
 	// one of its own. It may be empty; then its text stands for it.
 	ID string
-	// Instance is the token of the incarnation that the prompt is for. Empty
+	// Instance is the token of the instance that the prompt is for. Empty
 	// means whichever runs now.
 	Instance string
 	// Content is the prompt. Text arrives byte for byte; where the agent's input box is
 	// known to change it, [Outcome.Changes] says how. file_path blocks are staged into the
-	// work folder and referred to.
+	// working directory and referred to.
 	Content []ContentBlock
 	// Confirm bounds the wait for evidence that the agent took the prompt. Zero
 	// means the driver's default.
@@ -52,7 +52,7 @@ const (
 	OutcomeSubmitted   OutcomeState = "submitted"   // evidence that the agent took it
 	OutcomeUnconfirmed OutcomeState = "unconfirmed" // handed over, no evidence; never send it again blindly
 	OutcomeRefused     OutcomeState = "refused"     // nothing reached the agent; Reason says why, try later
-	OutcomeAbsent      OutcomeState = "absent"      // no such session or incarnation; not a byte was sent
+	OutcomeAbsent      OutcomeState = "absent"      // no such session or instance; not a byte was sent
 	OutcomeUnsupported OutcomeState = "unsupported" // the session takes no prompts
 )
 
@@ -62,16 +62,16 @@ type RefusalReason string
 // The reasons.
 const (
 	RefusedTyping  RefusalReason = "human_typing"  // a person typed a moment ago
-	RefusedDraft   RefusalReason = "draft_present" // the input line holds somebody's text
+	RefusedDraft   RefusalReason = "draft_present" // the input box holds somebody's text
 	RefusedDialog  RefusalReason = "dialog_up"     // a dialog or question would swallow it
 	RefusedBusy    RefusalReason = "busy"          // the agent takes no input during a turn
 	RefusedContent RefusalReason = "content"       // the text can never be sent
-	RefusedUnready RefusalReason = "not_ready"     // the agent has not drawn its input line yet
+	RefusedUnready RefusalReason = "not_ready"     // the agent has not drawn its input box yet
 	// RefusedChanged: the agent's input box would change the text in a way that may alter its
 	// meaning, see [Delivery.AllowChanges]. Detail says how.
 	RefusedChanged RefusalReason = "would_change"
 	// RefusedWithdrawn: the agent provably never took the text: it was taken out of the
-	// input line again, or not a byte was sent.
+	// input box again, or not a byte was sent.
 	RefusedWithdrawn RefusalReason = "withdrawn"
 	// RefusedInputBlocked: the input box may hold text of an earlier delivery that can
 	// neither be proved gone nor removed. Nothing is typed until the box is empty: by
@@ -86,7 +86,7 @@ type Outcome struct {
 	Evidence string        `json:"evidence,omitempty"` // what proved it: "echo+busy", "hook", ...
 	Detail   string        `json:"detail,omitempty"`   // for people
 	Unsent   bool          `json:"unsent,omitempty"`   // of RefusedWithdrawn: not a byte was ever sent
-	Staged   []string      `json:"staged,omitempty"`   // files put into the work folder, relative
+	Staged   []string      `json:"staged,omitempty"`   // files put into the working directory, relative
 	Changes  []string      `json:"changes,omitempty"`  // what the agent's input box changes in the text, for people
 }
 
@@ -95,7 +95,7 @@ type Deliverer interface {
 	// Deliver sends one prompt and waits for what became of it. An error means
 	// that the driver failed at an unknown point; every answer about the agent
 	// or the session is an [Outcome] and no error. A token that is not the
-	// current incarnation's is OutcomeAbsent and an error matching
+	// current instance's is OutcomeAbsent and an error matching
 	// [ErrStaleInstance]. Deliveries to one session are served one at a time, in
 	// the order of the calls.
 	Deliver(ctx context.Context, name string, d Delivery) (Outcome, error)

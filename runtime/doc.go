@@ -7,7 +7,7 @@
 //   - name: the name of a session, see [ValidateName]. One name is one session
 //     in one driver at one time. Names are matched exactly, never by prefix.
 //   - session: the place where an agent runs, known to a driver by its name.
-//   - incarnation: one life of a session, from one Start to its end. It has a
+//   - instance: one life of a session, from one Start to its end. It has a
 //     random instance token (GC_INSTANCE_TOKEN in the agent's environment).
 //   - agent: the process that cfg.Command started, and what it started.
 //   - driver: an implementation of [Provider].
@@ -24,7 +24,7 @@
 //	Inspector  IsRunning, IsAttached, ...      questions without effect
 //	Input      Attach, Nudge, SendKeys         people and text to the agent
 //	Output     Peek, ClearScrollback           what the agent printed
-//	MetaStore  SetMeta, GetMeta, RemoveMeta    notes bound to the incarnation
+//	MetaStore  SetMeta, GetMeta, RemoveMeta    notes bound to the instance
 //	Stager     CopyTo, RunLive                 change a running session's surroundings
 //	Describer  Capabilities                    what the answers are worth
 //
@@ -41,8 +41,8 @@
 // aborts at the first failure of a numbered step unless it says otherwise:
 //
 //  1. validate the name and claim it ([ErrSessionExists] if it is taken)
-//  2. run PreStart, in the work folder if it exists by then
-//  3. stage PackOverlayDirs, OverlayDir and CopyFiles into the work folder;
+//  2. run PreStart, in the working directory if it exists by then
+//  3. stage PackOverlayDirs, OverlayDir and CopyFiles into the working directory;
 //     an overlay never overwrites what is there
 //  4. create the session with Command, Env and WorkDir applied
 //  5. for [LifecycleOneShot], or without any hint: done
@@ -72,5 +72,5 @@
 //
 // All methods may be called concurrently. A driver whose sessions outlive their
 // starter finds them again by itself when a new value is opened over the same
-// state; [Recover] checks that it is still the same incarnation.
+// state; [Recover] checks that it is still the same instance.
 package runtime

@@ -43,7 +43,7 @@ var (
 	// prompt.
 	ErrInputUnsupported = errors.New("session reads no prompts")
 
-	// ErrStaleInstance reports that a call named an incarnation that is no
+	// ErrStaleInstance reports that a call named an instance that is no
 	// longer the session's current one. Nothing was done.
 	ErrStaleInstance = errors.New("stale instance")
 
@@ -83,7 +83,7 @@ func (e *Error) Unwrap() error { return e.Err }
 type StartupDeath struct { //nolint:errname // what it tells is a death, and an error beside it
 	Exit   Exit   // how it ended
 	Output string // its last output, at most 80 lines
-	// Last is what that says: a limit of the vendor's, and no failure. Nil if it
+	// Last is what that says: a limit of the model provider's, and no failure. Nil if it
 	// says nothing of that kind.
 	Last *Evidence
 }

@@ -7,7 +7,7 @@ type EventKind string
 
 // The kinds of session events.
 const (
-	EventStarted  EventKind = "started"  // an incarnation began
+	EventStarted  EventKind = "started"  // an instance began
 	EventExited   EventKind = "exited"   // its agent ended; Exit is set
 	EventGone     EventKind = "gone"     // the session does not exist any more
 	EventOutput   EventKind = "output"   // the agent wrote; at most four a second for each session

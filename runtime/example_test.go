@@ -25,7 +25,7 @@ func ExampleProvider() {
 	err := provider.Start(ctx, "gc-city-mayor", cfg)
 	fmt.Println("a second start:", errors.Is(err, runtime.ErrSessionExists))
 
-	// Whatever is done later names the incarnation that it is meant for.
+	// Whatever is done later names the instance that it is meant for.
 	seen, err := runtime.Observe(ctx, provider, "gc-city-mayor")
 	if err != nil {
 		fmt.Println(err)

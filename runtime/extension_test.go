@@ -153,7 +153,7 @@ func TestDeliverWithoutTheExtension(t *testing.T) {
 	_, p := started(t)
 	outcome, err := runtime.Deliver(t.Context(), p, "a", runtime.Delivery{Instance: "token", Content: runtime.TextContent("x")})
 	if outcome.State != runtime.OutcomeAbsent || !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("Deliver to an incarnation that cannot be told = %+v, %v, want a refusal", outcome, err)
+		t.Errorf("Deliver to an instance that cannot be told = %+v, %v, want a refusal", outcome, err)
 	}
 }
 

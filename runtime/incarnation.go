@@ -6,19 +6,19 @@ import (
 	"fmt"
 )
 
-// Fencer is the extension of drivers that check the incarnation and act on it
+// Fencer is the extension of drivers that check the instance and act on it
 // in one step, so that a successor of the same name can never be hit.
 type Fencer interface {
-	// StopInstance is Stop for the incarnation with the given token. Another
-	// incarnation is [ErrStaleInstance] and untouched; none at all is nil.
+	// StopInstance is Stop for the instance with the given token. Another
+	// instance is [ErrStaleInstance] and untouched; none at all is nil.
 	StopInstance(ctx context.Context, name, token string) error
-	// InterruptInstance is Interrupt for the incarnation with the given token.
+	// InterruptInstance is Interrupt for the instance with the given token.
 	InterruptInstance(ctx context.Context, name, token string) error
 }
 
-// StopInstance stops the session only if token names its current incarnation.
+// StopInstance stops the session only if token names its current instance.
 // Without the extension it observes first and stops then; a driver that cannot
-// tell its incarnation refuses with [errors.ErrUnsupported].
+// tell its instance refuses with [errors.ErrUnsupported].
 func StopInstance(ctx context.Context, p Provider, name, token string) error {
 	if f, ok := As[Fencer](p, name); ok {
 		return f.StopInstance(ctx, name, token)
@@ -34,7 +34,7 @@ func StopInstance(ctx context.Context, p Provider, name, token string) error {
 }
 
 // InterruptInstance interrupts the session only if token names its current
-// incarnation, like [StopInstance].
+// instance, like [StopInstance].
 func InterruptInstance(ctx context.Context, p Provider, name, token string) error {
 	if f, ok := As[Fencer](p, name); ok {
 		return f.InterruptInstance(ctx, name, token)
@@ -45,7 +45,7 @@ func InterruptInstance(ctx context.Context, p Provider, name, token string) erro
 	return p.Interrupt(name)
 }
 
-// CheckInstance returns nil if token names the session's current incarnation,
+// CheckInstance returns nil if token names the session's current instance,
 // [ErrSessionNotFound] if there is none, [ErrStaleInstance] if it is another
 // one, and an error that is none of these if it is unknown.
 func CheckInstance(ctx context.Context, p Provider, name, token string) error {
@@ -57,7 +57,7 @@ func CheckInstance(ctx context.Context, p Provider, name, token string) error {
 	case obs.Session == Dead:
 		return &Error{Op: "identify", Session: name, Err: ErrSessionNotFound}
 	case obs.InstanceToken == "":
-		return &Error{Op: "identify", Session: name, Err: fmt.Errorf("its incarnation is unknown: %w", errors.ErrUnsupported)}
+		return &Error{Op: "identify", Session: name, Err: fmt.Errorf("its instance is unknown: %w", errors.ErrUnsupported)}
 	case obs.InstanceToken != token:
 		return &Error{Op: "identify", Session: name, Err: ErrStaleInstance}
 	}

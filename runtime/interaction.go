@@ -36,7 +36,7 @@ const (
 
 // PendingInteraction is a question or permission that blocks a session.
 // RequestID is the same for as long as the same question stands, and names the
-// incarnation too: an answer to it can reach no successor.
+// instance too: an answer to it can reach no successor.
 type PendingInteraction struct {
 	RequestID string            `json:"request_id"`
 	Kind      string            `json:"kind"`
@@ -92,7 +92,7 @@ func Pending(p Provider, name string) (*PendingInteraction, error) {
 	if ip, ok := As[InteractionProvider](p, name); ok {
 		return ip.Pending(name)
 	}
-	return nil, &Error{Op: "read pending interaction of", Session: name, Err: ErrInteractionUnsupported}
+	return nil, &Error{Op: "read pending question of", Session: name, Err: ErrInteractionUnsupported}
 }
 
 // Respond answers what blocks the session. Without the extension the error

@@ -1,7 +1,7 @@
 package runtime
 
 // MetaStore keeps small key-value notes with a session. They belong to one
-// incarnation: they are gone when it is stopped or replaced, and a successor of
+// instance: they are gone when it is stopped or replaced, and a successor of
 // the same name never sees them. Never store a secret here. Keys are 1 to 256
 // bytes without NUL, "/" or newline; values are any UTF-8 text up to 64 KiB.
 type MetaStore interface {

@@ -71,7 +71,7 @@ type Observation struct {
 	// Agent is alive if the process that the session was started for runs, by
 	// owned identity and not by name.
 	Agent Liveness `json:"agent"`
-	// InstanceToken names the incarnation. It is a capability: never print it.
+	// InstanceToken names the instance. It is a capability: never print it.
 	InstanceToken string `json:"-"`
 	// Handle is what [Recover] needs to find the session again. It may hold the
 	// instance token: keep it where tokens are kept.
@@ -80,7 +80,7 @@ type Observation struct {
 	// StartTime is the kernel's own count, comparable only on one host and boot.
 	PID       int    `json:"pid,omitempty"`
 	StartTime uint64 `json:"start_time,omitempty"`
-	// StartedAt is when this incarnation began.
+	// StartedAt is when this instance began.
 	StartedAt time.Time `json:"started_at,omitzero"`
 	// Exit is set once the agent has been seen to end.
 	Exit *Exit `json:"exit,omitempty"`
@@ -88,7 +88,7 @@ type Observation struct {
 	// knows: as that what all its sessions shared has ended. Empty if it does not.
 	Cause string `json:"cause,omitempty"`
 	// Last is what the last output of an agent that has ended says of it: that the
-	// vendor serves nothing for now. Nil if it says nothing of that kind.
+	// model provider serves nothing for now. Nil if it says nothing of that kind.
 	Last *Evidence `json:"last,omitempty"`
 	// Attached counts connected terminals, -1 if the driver cannot tell.
 	Attached int `json:"attached"`

@@ -7,7 +7,7 @@ import "context"
 type Recoverer interface {
 	// Recover adopts a session that another process started, by the handle that
 	// an earlier [Observation] carried. [ErrSessionNotFound] if it is gone,
-	// [ErrStaleInstance] if another incarnation has the name. Adopting twice is
+	// [ErrStaleInstance] if another instance has the name. Adopting twice is
 	// nil.
 	Recover(ctx context.Context, name, handle string) error
 }

@@ -5,8 +5,8 @@ import "context"
 // RelaunchProvider is the extension of drivers that can start the agent again
 // in its warm box: same place, same environment, same files.
 type RelaunchProvider interface {
-	// Relaunch replaces the agent's process by that of another incarnation, with the
-	// instance token of cfg.Env or a new one: what names the former one is
+	// Relaunch replaces the agent's process by that of another instance, with the
+	// instance token of cfg.Env or a new one: what names the previous one is
 	// [ErrStaleInstance] from before the new process's first byte on. A driver that
 	// cannot give it another token must not have this extension.
 	// [ErrSessionNotFound] if the box is missing.

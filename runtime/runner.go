@@ -15,8 +15,8 @@ type Runner interface {
 	//
 	// ctx bounds the whole start. When it ends, or any step fails, Start stops
 	// what it created and removes it, then returns the cause: a failed Start
-	// leaves no process, socket or metadata behind. Files staged into the work
-	// folder stay.
+	// leaves no process, socket or metadata behind. Files staged into the
+	// working directory stay.
 	Start(ctx context.Context, name string, cfg Config) error
 
 	// Stop ends the named session: every process that the session started,

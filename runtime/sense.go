@@ -17,7 +17,7 @@ const (
 	ActivityBusy       Activity = "busy"       // a turn is in progress
 	ActivityIdle       Activity = "idle"       // it takes input and says itself that no turn is in progress
 	ActivityWaiting    Activity = "waiting"    // a person is asked something, see Evidence.Kind
-	ActivityLimited    Activity = "limited"    // the vendor serves nothing for now, see Evidence.Until
+	ActivityLimited    Activity = "limited"    // the model provider serves nothing for now, see Evidence.Until
 	ActivityBackground Activity = "background" // its turn is over, work that it started goes on
 )
 
@@ -30,8 +30,8 @@ const (
 	SourceACP        Source = "acp"         // the Agent Client Protocol
 	SourceStatus     Source = "osc7501"     // the program's own status
 	SourceHook       Source = "hook"        // a hook of the agent CLI
-	SourceStatusFile Source = "status_file" // the vendor's status file
-	SourceTranscript Source = "transcript"  // the vendor's transcript
+	SourceStatusFile Source = "status_file" // the model provider's status file
+	SourceTranscript Source = "transcript"  // the model provider's transcript
 	SourceProgress   Source = "osc9.4"      // progress in the terminal
 	SourceMark       Source = "osc133"      // shell integration marks
 	SourceScreen     Source = "screen"      // rules about what is drawn
@@ -65,7 +65,7 @@ type Evidence struct {
 
 // Reading is everything that a session's own channels say at one moment.
 type Reading struct {
-	// Instance is the token of the incarnation that was read: a capability, never
+	// Instance is the token of the instance that was read: a capability, never
 	// printed.
 	Instance string `json:"-"`
 	// Evidence has at most one entry for each source, in no particular order. A
@@ -86,7 +86,7 @@ type Reading struct {
 	// Ended is the word of the agent's own side that it has ended, nil if it has not
 	// said so. It proves nothing of a process: that is up to [Observe].
 	Ended *End `json:"ended,omitempty"`
-	// Conversation is the vendor's own session that the agent says it is in, nil if
+	// Conversation is the model provider's own session that the agent says it is in, nil if
 	// it has not said so.
 	Conversation *Conversation `json:"conversation,omitempty"`
 	// Progress is the newest sign that the agent makes progress in its turn.
@@ -129,7 +129,7 @@ const (
 	VariableMode         = "GC_ACP_MODE"
 )
 
-// Conversation is the vendor's own session, by which an agent can be resumed.
+// Conversation is the model provider's own session, by which an agent can be resumed.
 type Conversation struct {
 	ID   string `json:"id"`
 	Dir  string `json:"dir,omitempty"`  // the folder that it belongs to; empty: where the agent was started
@@ -162,7 +162,7 @@ func (e *End) String() string {
 // Sensor is the extension of drivers that can tell what an agent is doing.
 type Sensor interface {
 	// Sense reads the session's channels now. It sends nothing, and takes a moment
-	// longer while the screen is being painted. Nothing of a former incarnation
+	// longer while the screen is being painted. Nothing of a previous instance
 	// counts, and nothing of a program that has left the foreground.
 	// [ErrSessionNotFound] if the session is missing or its agent has exited.
 	Sense(ctx context.Context, name string) (Reading, error)

@@ -3,9 +3,9 @@ package runtime
 // Stager changes a running session's surroundings.
 type Stager interface {
 	// CopyTo copies src (a file or a folder on the caller's machine) to relDst
-	// inside the session's work folder; an empty relDst is the folder itself.
+	// inside the session's working directory; an empty relDst is the folder itself.
 	// Best effort: an unknown session or a missing src is nil. A relDst that
-	// would leave the work folder, also through a symbolic link, is an error and
+	// would leave the working directory, also through a symbolic link, is an error and
 	// nothing is written.
 	CopyTo(name, src, relDst string) error
 

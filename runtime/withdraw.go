@@ -10,10 +10,10 @@ import (
 type Withdrawer interface {
 	// Withdraw is [Settler.Settle] for who wants to know only whether the text may be
 	// sent again. True is proof that the agent never took it and never will: not a
-	// byte was sent, or it is out of the input line again. False proves nothing. A
+	// byte was sent, or it is out of the input box again. False proves nothing. A
 	// person's text is never touched.
 	// [ErrSessionNotFound] if the session is missing, [ErrStaleInstance] if
-	// d.Instance is not the current incarnation's token.
+	// d.Instance is not the current instance's token.
 	Withdraw(ctx context.Context, name string, d Delivery) (bool, error)
 }
 

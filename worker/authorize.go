@@ -5,7 +5,7 @@ import "encoding/json"
 // Call is the body of POST /authorize: a tool that the agent wants to use.
 type Call struct {
 	RunID string          `json:"run_id"`
-	ID    string          `json:"id,omitempty"` // the vendor's name of the call; telemetry refers to it
+	ID    string          `json:"id,omitempty"` // the model provider's name of the call; telemetry refers to it
 	Tool  string          `json:"tool"`         // "Bash", "Write", ...
 	Input json.RawMessage `json:"input,omitempty"`
 	// Context is what the caller says of the agent: "role", "rig", "bead_id",

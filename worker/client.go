@@ -19,7 +19,7 @@ import (
 const (
 	// AuthorizeWithin bounds a call of [Client.Authorize] that has no earlier end: it is
 	// longer than a city asks a person. A hook gives it an earlier end, below the limit
-	// of its vendor, after which that would let the tool run.
+	// of its model provider, after which that would let the tool run.
 	AuthorizeWithin = 70 * time.Second
 
 	// reachWithin bounds how long an authorization looks for a city that cannot be

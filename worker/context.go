@@ -21,7 +21,7 @@ type Section struct {
 }
 
 // Context is the body of POST /context, and the data of a "context" message. A
-// section reaches an incarnation once for each epoch.
+// section reaches an instance once for each epoch.
 type Context struct {
 	RunID    string      `json:"run_id"`
 	Sections []Section   `json:"sections"`
@@ -61,7 +61,7 @@ type ContextClaim struct {
 	// and dashes, the first of them "claim-".
 	ID     string    `json:"id"`
 	Source Beginning `json:"source"`
-	// ConversationID is the vendor's own.
+	// ConversationID is the model provider's own.
 	ConversationID string `json:"conversation_id,omitempty"`
 	// Limit is the most bytes that the hook can hand over; zero is no limit. What is
 	// beyond it goes as a prompt.

@@ -36,7 +36,7 @@ type Detail struct {
 	Signal         string   `json:"signal,omitempty"`          // stopped: "SIGKILL"
 	Reason         string   `json:"reason,omitempty"`          // for people, and for [Idle] why the turn ended, see [TurnEnd]
 	PromptID       string   `json:"prompt_id,omitempty"`       // busy: the message that it works on; idle: that it is done with
-	ConversationID string   `json:"conversation_id,omitempty"` // the vendor's own, by which the conversation is resumed
+	ConversationID string   `json:"conversation_id,omitempty"` // the model provider's own, by which the conversation is resumed
 	Agent          string   `json:"agent,omitempty"`           // started: which agent CLI or runtime
 	Version        string   `json:"version,omitempty"`         // started: its version
 	Offers         []string `json:"offers,omitempty"`          // started: what it can do, see [Offer]

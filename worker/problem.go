@@ -13,7 +13,7 @@ var (
 	// ErrForbidden reports a token that may not do this: it is another run's, or
 	// the caller is not allowed to direct agents.
 	ErrForbidden = errors.New("forbidden")
-	// ErrFenced reports an incarnation whose place another one has taken. The worker ends.
+	// ErrFenced reports an instance whose place another one has taken. The worker ends.
 	ErrFenced = errors.New("fenced out")
 	// ErrNotFound reports a run, message or question that does not exist.
 	ErrNotFound = errors.New("not found")

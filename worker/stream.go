@@ -28,7 +28,7 @@ const (
 	GapEvent = "gap"
 	// LaggedEvent is the last event of a stream whose reader was too slow.
 	LaggedEvent = "lagged"
-	// EndEvent is the last event of a run: it has ended, or another incarnation has
+	// EndEvent is the last event of a run: it has ended, or another instance has
 	// taken its place. The worker does not connect again.
 	EndEvent = "end"
 )
@@ -44,7 +44,7 @@ type Message struct {
 }
 
 // Gap says which messages a reader cannot have any more. Those that were not
-// acknowledged are sent anew, under new numbers.
+// acknowledged are sent again, under new numbers.
 type Gap struct {
 	From uint64 `json:"from"`
 	Next uint64 `json:"next"` // the first that can be had

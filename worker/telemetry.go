@@ -30,7 +30,7 @@ type Telemetry struct {
 type TelemetryEvent struct {
 	Type      EventType `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
-	// MessageID names the response of the model, as the vendor does. Without one the
+	// MessageID names the response of the model, as the model provider does. Without one the
 	// event counts by its content.
 	MessageID string `json:"message_id,omitempty"`
 	// PromptID names, for [TurnComplete], the message of the prompt that the turn has
@@ -64,10 +64,10 @@ type Usage struct {
 	Model               string   `json:"model,omitempty"`
 	Provider            string   `json:"provider,omitempty"` // who serves the model, as gen_ai.provider.name of OpenTelemetry has it
 	CostUSD             *float64 `json:"cost_usd,omitempty"` // as the source computed it
-	// Semantics says how the vendor counts: empty is disjoint buckets.
+	// Semantics says how the model provider counts: empty is disjoint buckets.
 	Semantics Semantics `json:"semantics,omitempty"`
 	// Source is where the numbers come from: "vendor", "transcript" or "estimate".
-	// Empty is vendor.
+	// Empty is model provider.
 	Source string `json:"source,omitempty"`
 }
 

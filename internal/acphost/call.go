@@ -23,7 +23,7 @@ var toolOfKind = map[string]string{
 	acp.KindSearch: "Grep", acp.KindFetch: "WebFetch",
 }
 
-// merged is what is known of a tool call: the newest of each, by former updates of it too.
+// merged is what is known of a tool call: the newest of each, by previous updates of it too.
 func merged(old, t acp.ToolCall) acp.ToolCall {
 	t.ID, t.Name, t.Kind = cmp.Or(t.ID, old.ID), cmp.Or(t.Name, old.Name), cmp.Or(t.Kind, old.Kind)
 	t.Title, t.Status = cmp.Or(t.Title, old.Title), cmp.Or(t.Status, old.Status)

@@ -24,7 +24,7 @@ var ErrUnsettled = errors.New("the agent does not end its turn")
 // Client reaches one host. It holds no connection and is safe for concurrent use.
 type Client struct {
 	Socket   string
-	Instance string // the token of the incarnation that is meant
+	Instance string // the token of the instance that is meant
 }
 
 // Delivery is one prompt.

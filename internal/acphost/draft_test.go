@@ -86,7 +86,7 @@ func (d *drafter) take(m draftMessage) {
 
 func (d *drafter) prompt(text string, answer func(string)) {
 	const end = `"idle","stopReason":"end_turn","usage":{"inputTokens":7,"outputTokens":3}`
-	if text == "snapshots" { // of former work, and of work of its own, before the prompt is in the conversation
+	if text == "snapshots" { // of previous work, and of work of its own, before the prompt is in the conversation
 		d.state(end)
 		d.state(`"running"`)
 		d.state(end)

@@ -275,7 +275,7 @@ func TestAModeIsChanged(t *testing.T) {
 	}
 	stranger := acphost.Client{Socket: b.Socket, Instance: "another"}
 	if err := stranger.SetMode(t.Context(), "default"); !errors.Is(err, runtime.ErrStaleInstance) {
-		t.Errorf("another incarnation: %v", err)
+		t.Errorf("another instance: %v", err)
 	}
 }
 

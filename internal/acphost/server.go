@@ -23,7 +23,7 @@ type server struct {
 // requestTime bounds how long a caller may take for its lines.
 const requestTime = 30 * time.Second
 
-// listen makes the socket, which only this user can reach. One that a former host has
+// listen makes the socket, which only this user can reach. One that a previous host has
 // left behind is replaced: the shim runs one host at a time.
 func listen(ctx context.Context, h *host) (*server, error) {
 	if err := os.MkdirAll(filepath.Dir(h.spec.Socket), 0o700); err != nil {

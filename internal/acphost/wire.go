@@ -10,7 +10,7 @@ import (
 // SpecVariable holds the [Spec] of a host as JSON. The agent does not get it.
 const SpecVariable = "GC_ACP_HOST"
 
-// tokenVariable holds the token of the incarnation; calls for another are refused.
+// tokenVariable holds the token of the instance; calls for another are refused.
 const tokenVariable = "GC_INSTANCE_TOKEN"
 
 // ReadyPrefix begins the line that a host prints when the agent can take prompts.

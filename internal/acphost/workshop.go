@@ -13,8 +13,8 @@ import (
 	"gascity/internal/acp"
 )
 
-// workshop is what the agent may do by our hands: files and commands of the work
-// folder. Links are followed and must not lead out of it.
+// workshop is what the agent may do by our hands: files and commands of the
+// working directory. Links are followed and must not lead out of it.
 type workshop struct {
 	dir string // without links
 	env []string
@@ -41,7 +41,7 @@ func newWorkshop(dir string, env []string) *workshop {
 // maxFile is the largest file that is read or written for an agent: it has to fit a message.
 const maxFile = acp.MaxLine / 2
 
-// inside returns path relative to the work folder. The part of it that exists is
+// inside returns path relative to the working directory. The part of it that exists is
 // without links.
 func (w *workshop) inside(path string) (string, error) {
 	if !filepath.IsAbs(path) {
@@ -62,12 +62,12 @@ func (w *workshop) inside(path string) (string, error) {
 	}
 	rel, err := filepath.Rel(w.dir, filepath.Join(existing, rest))
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", acp.InvalidParams("the path " + path + " is outside of the work folder " + w.dir)
+		return "", acp.InvalidParams("the path " + path + " is outside of the working directory " + w.dir)
 	}
 	return rel, nil
 }
 
-// root opens the work folder so that no link, also none made meanwhile, leads out of it.
+// root opens the working directory so that no link, also none made meanwhile, leads out of it.
 func (w *workshop) root(path string) (*os.Root, string, error) {
 	rel, err := w.inside(path)
 	if err != nil {

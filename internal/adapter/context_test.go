@@ -208,8 +208,8 @@ func TestContextGoesWithThePrompt(t *testing.T) {
 	}
 }
 
-// TestABeginningWithoutACity: a conversation that was compacted, or began anew, while no city answered
-// is told of once one does, by the same claim, and nothing of it is said to have been seen.
+// TestABeginningWithoutACity: a conversation that was compacted, or began again, while no city
+// answered is told of once one does, by the same claim, and nothing of it is said to have been seen.
 func TestABeginningWithoutACity(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"clear", "compact"} {

@@ -29,7 +29,7 @@ func (h *hook) holds() bool {
 	return err == nil && h.cli.WithPrompt
 }
 
-// hold keeps sections for the next prompt. Those of a former beginning are not of this one.
+// hold keeps sections for the next prompt. Those of a previous beginning are not of this one.
 func (h *hook) hold(sections []worker.Section) error { return h.keepFile(heldFile, sections) }
 
 // accompany hands over with a prompt what is held for it. The agent CLI calls no hook for a
@@ -96,7 +96,7 @@ func (h *hook) lookForCompaction() (found bool, err error) {
 // looked.
 func (h *hook) compactionIn(path string, from int64) (last string, to int64, err error) {
 	if info, err := os.Stat(path); err != nil || info.Size() < from {
-		from = 0 // it was written anew, or is not there yet
+		from = 0 // it was written again, or is not there yet
 	}
 	for {
 		text, err := tail(path, from)

@@ -144,7 +144,7 @@ func (o *over) rootFolder(name string) string {
 }
 
 // forget removes a session's hooks, but for how far its transcripts were read: its
-// next incarnation may go on with them. What cannot be removed is replaced by the next
+// next instance may go on with them. What cannot be removed is replaced by the next
 // start, and used by nobody before.
 func (o *over) forget(name string) {
 	if o.opts.Texts.Dir != "" {
@@ -182,7 +182,7 @@ func (w *warm) Relaunch(ctx context.Context, name string, cfg runtime.Config) er
 	return runtime.Relaunch(ctx, w.Provider, name, cfg)
 }
 
-// fenced is a provider below that acts on incarnations.
+// fenced is a provider below that acts on instances.
 type fenced struct {
 	runtime.Provider
 	over *over

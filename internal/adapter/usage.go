@@ -131,7 +131,7 @@ func (h *hook) spentIn(ctx context.Context, path string, from int64) (int64, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.Size() < from {
-		from = 0 // it was written anew
+		from = 0 // it was written again
 	}
 	for {
 		text := make([]byte, maxPiece)

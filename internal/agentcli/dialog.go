@@ -28,7 +28,7 @@ const (
 type Policy string
 
 // The policies. A dialog whose rule has no labels for the policy in force gets
-// no keys and becomes a pending interaction.
+// no keys and becomes a pending question.
 const (
 	PolicyAccept  Policy = "accept"
 	PolicyDecline Policy = "decline"

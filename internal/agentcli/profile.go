@@ -71,7 +71,7 @@ type Profile struct {
 	AcceptStartupDialogs   *bool    `toml:"accept_startup_dialogs"`
 
 	// SupportsHooks: the agent CLI runs hooks, so it needs no instruction to
-	// prime itself. InstructionsFile is the file it reads in its work folder.
+	// prime itself. InstructionsFile is the file it reads in its working directory.
 	SupportsHooks    bool   `toml:"supports_hooks"`
 	InstructionsFile string `toml:"instructions_file"`
 	// PathCheck is a program that must be found besides the command's own, where that is a

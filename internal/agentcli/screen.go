@@ -14,12 +14,12 @@ type Screen struct {
 
 	Busy      []Pattern `toml:"busy"`      // a row shows a turn in progress
 	Idle      []Pattern `toml:"idle"`      // a row shows that none is
-	Ready     []Pattern `toml:"ready"`     // one of these beside the composer: input is really read
+	Ready     []Pattern `toml:"ready"`     // one of these beside the input box: input is really read
 	Attention []Pattern `toml:"attention"` // a row asks a person something
 	// Loading matches a row that is there while the program may lose what is typed, as
 	// while it brings a conversation back: a prompt waits, and so does its Enter.
 	Loading []Pattern `toml:"loading"`
-	// Limit matches a row that says that the vendor serves nothing for now. Its
+	// Limit matches a row that says that the model provider serves nothing for now. Its
 	// first group, if it has one, says until when: "3pm", "2 hours", a timestamp.
 	Limit []Pattern `toml:"limit"`
 
@@ -48,11 +48,11 @@ type Screen struct {
 	// Command begins an input that the program may take for a command of its own ("/"),
 	// which begins a turn or does not. Empty: no input is one.
 	Command string `toml:"command"`
-	// UnknownCommand is on one more row when the input line holds a command that the
+	// UnknownCommand is on one more row when the input box holds a command that the
 	// program does not know, which it takes by no Enter. Such a prompt is taken back.
 	UnknownCommand []Pattern `toml:"unknown_command"`
 
-	// Input is what the input line changes in a text that is typed.
+	// Input is what the input box changes in a text that is typed.
 	Input Input `toml:"input"`
 
 	// Settle tells when Enter may follow a paste. The last entry whose MinBytes
@@ -62,18 +62,18 @@ type Screen struct {
 	// EnterWhileBusy is what Enter does during a turn.
 	EnterWhileBusy BusyEnter `toml:"enter_while_busy"`
 
-	// ClearKey empties the composer ("C-u"); empty if no key is known to.
+	// ClearKey empties the input box ("C-u"); empty if no key is known to.
 	ClearKey string `toml:"clear_key"`
-	// EndKey moves the cursor behind what the composer holds ("C-e"); empty: it is there,
+	// EndKey moves the cursor behind what the input box holds ("C-e"); empty: it is there,
 	// unless a person has moved it.
 	EndKey string `toml:"end_key"`
 	// InterruptKeys abandon the turn, one after the other. Empty means C-c.
 	InterruptKeys []string `toml:"interrupt_keys"`
-	// RestoresPrompt: an interrupted prompt comes back into the composer.
+	// RestoresPrompt: an interrupted prompt comes back into the input box.
 	RestoresPrompt bool `toml:"restores_prompt"`
 }
 
-// Frame is what surrounds a composer.
+// Frame is what surrounds an input box.
 type Frame string
 
 // The frames.
@@ -86,19 +86,19 @@ const (
 
 // Composer is where an agent CLI takes input.
 type Composer struct {
-	Frame Frame `toml:"frame"` // empty: no composer can be recognised
+	Frame Frame `toml:"frame"` // empty: no input box can be recognised
 	// Marks begin its first row ("❯"); the rest of the row is content. Empty
 	// means content from the first column on, for frames with two edges.
 	Marks []string `toml:"marks"`
-	// Ghosts match content that the program shows while the composer is empty.
+	// Ghosts match content that the program shows while the input box is empty.
 	// Dim and grey text is a ghost without being listed, where cells are known.
 	Ghosts []Pattern `toml:"ghosts"`
 	// Pasted match what stands for a long paste ("[Pasted text #1 +9 lines]").
 	Pasted []Pattern `toml:"pasted"`
-	// PlainEdges: a rule that frames the composer and holds text means that the
+	// PlainEdges: a rule that frames the input box and holds text means that the
 	// program is not idle.
 	PlainEdges bool `toml:"plain_edges"`
-	// Scrolls: content may be taller than the composer, which shows a part.
+	// Scrolls: content may be taller than the input box, which shows a part.
 	Scrolls bool `toml:"scrolls"`
 }
 
@@ -107,7 +107,7 @@ type Composer struct {
 type Settle struct {
 	MinBytes int `toml:"min_bytes"` // holds for texts of at least so many bytes
 	DelayMs  int `toml:"delay_ms"`  // wait at least so long
-	QuietMs  int `toml:"quiet_ms"`  // and until the composer did not change for so long
+	QuietMs  int `toml:"quiet_ms"`  // and until the input box did not change for so long
 }
 
 // DefaultSettle is the safe rule for a program about which nothing is known:
@@ -206,7 +206,7 @@ func MatchAny(patterns []Pattern, s string) bool {
 	return false
 }
 
-// Prompt returns what to put into the input line so that the text is a prompt and
+// Prompt returns what to put into the input box so that the text is a prompt and
 // not a shell command; ok is false if nothing is known that would do.
 func (s Screen) Prompt(text string) (line string, ok bool) {
 	if s.Shell == "" || !strings.HasPrefix(strings.TrimSpace(text), s.Shell) {

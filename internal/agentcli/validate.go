@@ -55,7 +55,7 @@ func (s Screen) validate() error {
 	case "", FrameRules, FrameBox, FrameLine:
 	case FrameOpen:
 		if len(s.Composer.Marks) == 0 {
-			return errors.New("screen.composer: an open composer needs marks")
+			return errors.New("screen.composer: an open input box needs marks")
 		}
 	default:
 		return fmt.Errorf("screen.composer.frame %q is none of rules, box, open, line", s.Composer.Frame)

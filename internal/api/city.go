@@ -37,7 +37,7 @@ type Views interface {
 	Explain(ctx context.Context, target string) (client.Explanation, error)
 }
 
-// Agents are the verbs on one agent. A request that names another incarnation
+// Agents are the verbs on one agent. A request that names another instance
 // than the present one is client.ErrRefused.
 type Agents interface {
 	Peek(ctx context.Context, target string, lines int) (client.Output, error)
@@ -46,7 +46,7 @@ type Agents interface {
 	// ClearInput empties the agent's input box; client.ErrUnsupported if it has none.
 	ClearInput(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
 	Copy(ctx context.Context, target string, req client.CopyRequest) (client.Done, error)
-	Kill(ctx context.Context, target string, req client.LifecycleRequest) (client.StopResult, error) // end the incarnation; the controller brings it back
+	Kill(ctx context.Context, target string, req client.LifecycleRequest) (client.StopResult, error) // end the instance; the controller brings it back
 }
 
 // Lifecycle are the verbs on whether a session is to run. They are durable when
@@ -60,7 +60,7 @@ type Lifecycle interface {
 }
 
 // Winding is how a session comes to its end in good order. The requests name the
-// incarnation; another one's are client.ErrRefused.
+// instance; another one's are client.ErrRefused.
 type Winding interface {
 	Drain(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error)
 	DrainState(ctx context.Context, target string) (client.Drain, error)
@@ -86,7 +86,7 @@ type Prompts interface {
 	RetryPrompt(ctx context.Context, id string, req client.RetryRequest) (client.Receipt, error)
 }
 
-// Questions are what blocks agents: the pending interactions.
+// Questions are what blocks agents: the pending questions.
 type Questions interface {
 	Pending(ctx context.Context, target string, which client.Which) ([]client.Pending, error)
 	Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error)

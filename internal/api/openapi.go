@@ -17,7 +17,7 @@ import (
 const apiVersion = "1"
 
 const description = `The control API of one city, served on the Unix socket <city>/.runtime/control.sock
-(over 100 bytes: /tmp/gc-<uid>/<12 hexadecimal digits of sha256 of the city's folder>/control.sock).
+(over 100 bytes: /tmp/gc-<uid>/<12 hexadecimal digits of sha256 of the city directory>/control.sock).
 Errors are RFC 9457 problem documents with a stable code. A request that changes something must carry
 the header Gc-Version. Requests with an Origin header or with a host other than "city" or "localhost"
 are refused.`

@@ -11,7 +11,7 @@ func pending(ctx context.Context, city City, in *List) (*reply[[]client.Pending]
 	return rows(city.Pending(ctx, in.Target, in.Which))
 }
 
-// respondInput answers a pending interaction.
+// respondInput answers a pending question.
 type respondInput struct {
 	Identified
 	Body client.RespondRequest

@@ -90,7 +90,7 @@ func queued(ctx context.Context, city City, in *List) (*reply[[]client.Receipt],
 	return rows(city.Queue(ctx, in.Target, in.Which))
 }
 
-// Identified names a receipt, a pending interaction or a wait.
+// Identified names a receipt, a pending question or a wait.
 type Identified struct {
 	ID string `path:"id" minLength:"1" maxLength:"256" doc:"its id"`
 }

@@ -46,7 +46,7 @@ Made from the table of routes by ` + "`make gen`" + `; do not edit. The full des
 
 The API is HTTP on the Unix socket ` + "`<city>/.runtime/control.sock`" + `, mode 0600 in a folder of mode 0700. Where that path
 has more than 100 bytes the socket is ` + "`/tmp/gc-<uid>/<id>/control.sock`" + `, id being the first 12 hexadecimal digits of the
-SHA-256 of the city's folder. Only the owner of the controller and root are answered. Requests with an ` + "`Origin` or `Referer`" + `
+SHA-256 of the city directory. Only the owner of the controller and root are answered. Requests with an ` + "`Origin` or `Referer`" + `
 header, or with another host than ` + "`city` or `localhost`" + `, are refused; one that changes something needs the header
 ` + "`Gc-Version`" + `, which carries the caller's version. Each answer carries the controller's.
 

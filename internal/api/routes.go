@@ -55,7 +55,7 @@ func routes() []route {
 		{post, "/v1/sessions/{target}/keys", writes, slow, smallBody, "keys", "Send key events by tmux name", bind(keys)},
 		{post, "/v1/sessions/{target}/clear-input", writes, slow, smallBody, "clear-input", "Remove all text from the agent's input box", bind(clearInput)},
 		{post, "/v1/sessions/{target}/copy", writes, slow, smallBody, "copy", "Copy a file or folder into the work folder", bind(copyInto)},
-		{post, "/v1/sessions/{target}/kill", writes, slow, smallBody, "kill", "End the incarnation; a wanted agent is started again", bind(kill)},
+		{post, "/v1/sessions/{target}/kill", writes, slow, smallBody, "kill", "End the instance; a wanted agent is started again", bind(kill)},
 
 		{post, "/v1/sessions/{target}/nudge", writes, always, promptBody, "nudge", "Take a prompt; with a wait, answer when it has come so far or ended", bindWait(nudge)},
 		{get, "/v1/queue", reads, quick, 0, "queue", "The prompts on their way, in the order of delivery", bind(queued)},
@@ -65,7 +65,7 @@ func routes() []route {
 		{post, "/v1/receipts/{id}/retry", writes, slow, smallBody, "retry-prompt", "Send a prompt whose receipt has ended once more, as a new prompt", bind(retryPrompt)},
 
 		{get, "/v1/pending", reads, quick, 0, "pending", "What waits for a person, oldest first", bind(pending)},
-		{post, "/v1/pending/{id}/respond", writes, slow, smallBody, "respond", "Answer a pending interaction, once", bind(respond)},
+		{post, "/v1/pending/{id}/respond", writes, slow, smallBody, "respond", "Answer a pending question, once", bind(respond)},
 
 		{post, "/v1/await", writes, always, smallBody, "await", "Answer when a condition holds or never can", bindWait(await)},
 		{get, "/v1/waits", reads, quick, 0, "waits", "The registered waits, oldest first", bind(waits)},

@@ -34,7 +34,7 @@ func peek(ctx context.Context, city City, in *peekInput) (*reply[client.Output],
 	return answer(city.Peek(ctx, in.Target, in.Lines))
 }
 
-// endInput is a verb on one incarnation. Its body may be missing.
+// endInput is a verb on one instance. Its body may be missing.
 type endInput struct {
 	Named
 	Body *client.LifecycleRequest
@@ -68,7 +68,7 @@ func clearInput(ctx context.Context, city City, in *endInput) (*reply[client.Don
 	return answer(city.ClearInput(ctx, in.Target, in.request()))
 }
 
-// copyInput is a copy into a target's work folder.
+// copyInput is a copy into a target's working directory.
 type copyInput struct {
 	Named
 	Body client.CopyRequest

@@ -17,7 +17,7 @@ type Spending interface {
 	Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error)
 	// Budgets returns how much of each budget is used.
 	Budgets(ctx context.Context) ([]client.Budget, error)
-	// LiftBudget lets a budget begin anew for one, or for all, who have used it up.
+	// LiftBudget lets a budget begin again for one, or for all, who have used it up.
 	LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error)
 }
 

@@ -49,7 +49,7 @@ func PackFrom(w io.Writer, folder, name string) error {
 type outsideError string
 
 func (e outsideError) Error() string {
-	return string(e) + " is outside of the work folder; name a file in it, relative to it"
+	return string(e) + " is outside of the working directory; name a file in it, relative to it"
 }
 
 func (e outsideError) Is(target error) bool { return target == fs.ErrInvalid }

@@ -19,7 +19,7 @@ type account struct{ budget, who string }
 // episode is a budget that is used up, from then until it is not any more.
 type episode struct {
 	use         usage.Use
-	interrupted map[string]bool // incarnations, by their public names
+	interrupted map[string]bool // instances, by their public names
 }
 
 // actTime bounds one act.
@@ -163,7 +163,7 @@ func (r *runner) stop(v session.View, use usage.Use) func(context.Context) error
 	}
 }
 
-// interrupt ends the turn of an incarnation, once in an episode.
+// interrupt ends the turn of an instance, once in an episode.
 func (r *runner) interrupt(v session.View, use usage.Use) func(context.Context) error {
 	ep := r.episodes[account{use.Budget.Name, use.Who}]
 	r.mu.Lock()

@@ -31,7 +31,7 @@ import (
 type City interface {
 	// Views returns what is known of every session.
 	Views() []session.View
-	// Interrupt asks an incarnation to abandon its turn.
+	// Interrupt asks an instance to abandon its turn.
 	Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error)
 	// Withhold ends a session and keeps it from running until [City.Allow]. That is
 	// no failure of the session. It is durable when it returns. until is for people;

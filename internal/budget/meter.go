@@ -67,7 +67,7 @@ func grow(sum **int64, was, now *int64) {
 }
 
 // Metrics returns what agents have spent since the engine began, and what became of
-// budgets. A counter begins anew with each controller.
+// budgets. A counter begins again with each controller.
 func (e *Engine) Metrics() []metric.Family {
 	e.mu.Lock()
 	defer e.mu.Unlock()

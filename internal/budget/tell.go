@@ -97,7 +97,7 @@ func shown(uses []usage.Use) []client.Budget {
 	return out
 }
 
-// LiftBudget lets a budget begin anew, for one who has used it up or for all.
+// LiftBudget lets a budget begin again, for one who has used it up or for all.
 func (e *Engine) LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error) {
 	now := e.opts.Now()
 	e.mu.Lock()

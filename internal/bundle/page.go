@@ -129,7 +129,7 @@ func Tail(name, file string) Page {
 	}}
 }
 
-// printed is the end of a raw log, of its former file too, without control sequences.
+// printed is the end of a raw log, of its previous file too, without control sequences.
 func printed(file string) ([]byte, error) {
 	raw, err := tail(file, shortTail)
 	if missing := shortTail - len(raw); missing > 0 && err == nil {

@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// shapes are texts that are tokens by their looks, whoever made them: keys of vendors of
+// shapes are texts that are tokens by their looks, whoever made them: keys of model providers of
 // models and of code hosts, of clouds and chats, and web tokens.
 const shapes = `\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}` +
 	`|\b(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})` +

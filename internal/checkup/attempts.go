@@ -24,7 +24,7 @@ func attempts() []attempt {
 		{operation: "list-running", promise: "the session is listed, by its prefix and without", alive: true, try: (*visit).list},
 		{operation: "process-alive", promise: "the agent's process is found, another is not", alive: true, try: (*visit).processes},
 		{operation: "set-meta", promise: "metadata is kept, replaced and removed, byte for byte", alive: true, try: (*visit).meta},
-		{operation: "observe", promise: "the incarnation is known by its token", words: []string{"observe"}, alive: true, try: (*visit).incarnation},
+		{operation: "observe", promise: "the instance is known by its token", words: []string{"observe"}, alive: true, try: (*visit).incarnation},
 		{operation: "nudge", promise: "a prompt of two lines arrives, once", words: []string{"deliver"}, alive: true, try: (*visit).nudge},
 		{operation: "peek", promise: "peek shows what the agent printed", alive: true, try: (*visit).peek},
 		{operation: "get-last-activity", promise: "the agent's last output has a time", words: []string{"report-activity"}, alive: true, try: (*visit).activity},
@@ -36,7 +36,7 @@ func attempts() []attempt {
 		{operation: "exec", promise: "a command runs in the box: its output and exit code", words: []string{"proc.exec"}, alive: true, try: (*visit).exec},
 		{operation: "run-live", promise: "session_live runs again", words: []string{"run-live"}, alive: true, try: (*visit).live},
 		{operation: "watch", promise: "a watch begins", words: []string{"watch"}, try: (*visit).watch},
-		{operation: "stop", promise: "another incarnation's token does not stop it", words: []string{"fence"}, alive: true, try: (*visit).fence},
+		{operation: "stop", promise: "another instance's token does not stop it", words: []string{"fence"}, alive: true, try: (*visit).fence},
 		{operation: "stop", must: true, promise: "the session and its processes are gone", alive: true, try: (*visit).stop},
 		{operation: "stop", promise: "stopping twice is fine", try: func(v *visit) (string, error) { return "", v.Provider.Stop(session) }},
 		{operation: "nudge", promise: "a prompt for nobody is not delivered", try: (*visit).nudgeNobody},
@@ -217,7 +217,7 @@ func (v *visit) copy() (string, error) {
 	}
 	got, err := os.ReadFile(filepath.Join(v.agent.Config.WorkDir, "into", "copied"))
 	if err != nil || string(got) != "content" {
-		return "", fmt.Errorf("copy-to succeeded, and the file is not in the work folder of this machine (%w)", orNil(err))
+		return "", fmt.Errorf("copy-to succeeded, and the file is not in the working directory of this machine (%w)", orNil(err))
 	}
 	return "", nil
 }

@@ -72,7 +72,7 @@ func Run(ctx context.Context, s Subject) error {
 	}
 	work := filepath.Join(s.Dir, "work")
 	if err := os.MkdirAll(work, 0o700); err != nil {
-		return fmt.Errorf("cannot make a work folder: %w", err)
+		return fmt.Errorf("cannot make a working directory: %w", err)
 	}
 	v := &visit{Subject: s, ctx: ctx, agent: s.Agent.Agent(nil, s.Dir, runtimetest.Behaviour{})}
 	v.agent.Config.WorkDir = work
@@ -87,7 +87,7 @@ func Run(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// token names the one incarnation of the session.
+// token names the one instance of the session.
 const token = "gc-check-token"
 
 func withToken(env map[string]string) map[string]string {

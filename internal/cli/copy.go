@@ -87,7 +87,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	case err != nil:
 		return err
 	case instance != "" && instance != s.Instance:
-		return fmt.Errorf("%w: %s is another incarnation by now: %s", client.ErrRefused, s.Name, text.FirstOf(s.Instance, "none"))
+		return fmt.Errorf("%w: %s is another instance by now: %s", client.ErrRefused, s.Name, text.FirstOf(s.Instance, "none"))
 	}
 	daemon, err := a.daemon()
 	if err != nil {

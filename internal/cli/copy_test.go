@@ -19,7 +19,7 @@ func TestCopyOutNamesTheCause(t *testing.T) {
 	_, err := a.receive("worker:../secret", destination, func(w io.Writer) error {
 		return archive.PackFrom(w, work, "../secret")
 	})
-	const want = "../secret is outside of the work folder; name a file in it, relative to it"
+	const want = "../secret is outside of the working directory; name a file in it, relative to it"
 	if err == nil || err.Error() != want {
 		t.Errorf("receive = %v, want %q", err, want)
 	}

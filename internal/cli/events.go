@@ -58,7 +58,7 @@ func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.Eve
 	}
 	if len(page.Events) == 0 && query.Target != "" {
 		if _, err := c.Session(ctx, query.Target); errors.Is(err, client.ErrNotFound) {
-			return err // not even events of former times
+			return err // not even events of previous times
 		}
 	}
 	if page.Gap && query.After > 0 {

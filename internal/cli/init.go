@@ -56,7 +56,7 @@ func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
 		return err
 	}
 	if err := os.MkdirAll(dir, folderMode); err != nil {
-		return fmt.Errorf("cannot make the city's folder: %w", err)
+		return fmt.Errorf("cannot make the city directory: %w", err)
 	}
 	path := filepath.Join(dir, client.CityFile)
 	if err := writeNew(path, text); errors.Is(err, fs.ErrExist) {

@@ -239,7 +239,7 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 	})
 }
 
-// restarted judges an agent that was told to start anew.
+// restarted judges an agent that was told to start again.
 func (a *app) restarted(was, is client.Agent) desk.Verdict {
 	v := desk.Wanted(is)
 	if v != desk.Settled {
@@ -248,7 +248,7 @@ func (a *app) restarted(was, is client.Agent) desk.Verdict {
 	switch was.State {
 	case client.StateRunning:
 		if is.Instance == was.Instance && is.Restarts == was.Restarts {
-			return desk.Waiting // it is still the former one
+			return desk.Waiting // it is still the previous one
 		}
 	case client.StateFailed, client.StateQuarantined:
 		if a.Relapses(is) {

@@ -35,7 +35,7 @@ func TestARestartIsOverWhenTheNewIncarnationHolds(t *testing.T) {
 		was, is client.Agent
 		want    desk.Verdict
 	}{
-		"the former one":       {running, running, desk.Waiting},
+		"the previous one":     {running, running, desk.Waiting},
 		"the next one":         {running, next, desk.Settled},
 		"failed, runs now":     {failed, next, desk.Waiting},
 		"quarantined, proven":  {quarantined, old, desk.Settled},

@@ -95,7 +95,7 @@ func (a *app) uninstall(ctx context.Context, d Remains, root string, flags unins
 
 // sure asks a person, or wants to have been told.
 func (a *app) sure(r client.Remains, flags uninstallFlags) error {
-	a.Talk("the city's receipts, events and usage go with it (%s), and nothing brings them back; city.toml and work folders stay", page.Size(r.History))
+	a.Talk("the city's receipts, events and usage go with it (%s), and nothing brings them back; city.toml and working directories stay", page.Size(r.History))
 	if flags.yes {
 		return nil
 	}

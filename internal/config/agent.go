@@ -113,7 +113,7 @@ type Pool struct {
 	Keys
 	Min   *int   `toml:"min" doc:"Fewest members that are to run. Default: 0 with a check, else 1."`
 	Max   *int   `toml:"max" doc:"Most members at any instant; required. The members are the agents NAME-1 to NAME-max."`
-	Check string `toml:"check" doc:"Shell command whose last line is the number of members that are wanted, run in the city's folder. If it fails, the last number holds. Default: min members are wanted."`
+	Check string `toml:"check" doc:"Shell command whose last line is the number of members that are wanted, run in the city directory. If it fails, the last number holds. Default: min members are wanted."`
 }
 
 // Rest says when a session sleeps.
@@ -121,7 +121,7 @@ type Rest struct {
 	IdleTimeout         time.Duration    `toml:"idle_timeout" doc:"Idle time after which the session is put to sleep: stopped until a prompt, a person or an agent that depends on it needs it. It has no effect on the members of a pool."`
 	SleepAfterIdle      OptionalDuration `toml:"sleep_after_idle" doc:"Another idle_timeout; the shorter one counts, and off is none."`
 	MaxSessionAge       time.Duration    `toml:"max_session_age" doc:"Age at which the session is restarted, as soon as nobody uses it."`
-	MaxSessionAgeJitter time.Duration    `toml:"max_session_age_jitter" doc:"Longest addition to max_session_age, chosen anew for each start."`
+	MaxSessionAgeJitter time.Duration    `toml:"max_session_age_jitter" doc:"Longest addition to max_session_age, chosen for each start."`
 	Attach              *bool            `toml:"attach" doc:"Whether people may attach." later:"attach policy"`
 }
 
@@ -139,7 +139,7 @@ type Context struct {
 	Keys
 	WarnAt    int           `toml:"warn_at" doc:"Percent of the context window, as the agent's worker tells it, from which on it is told of by the event worker.context. Default: never."`
 	CompactAt int           `toml:"compact_at" doc:"Percent from which on the worker is asked to compact the conversation, between two turns. It must offer to. Default: never."`
-	HandoffAt int           `toml:"handoff_at" doc:"Percent from which on the agent is restarted, between two turns, in a new conversation that is told of the former one. A compaction that is due goes first. Default: never."`
+	HandoffAt int           `toml:"handoff_at" doc:"Percent from which on the agent is restarted, between two turns, in a new conversation that is told of the previous one. A compaction that is due goes first. Default: never."`
 	Within    time.Duration `toml:"within" doc:"How long a compaction may take: meanwhile the agent gets no prompts and is not restarted for its configuration, its age or by its own wish. Default: 5m."`
 }
 

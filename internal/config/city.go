@@ -11,7 +11,7 @@ import (
 type City struct {
 	Keys
 	Path string `toml:"-"` // city.toml, as given to [Load]
-	Root string `toml:"-"` // the city's folder, absolute: that of Path
+	Root string `toml:"-"` // the city directory, absolute: that of Path
 
 	Workspace     Workspace             `toml:"workspace" doc:"The city as a whole."`
 	Session       Session               `toml:"session" doc:"How sessions run."`

@@ -30,7 +30,7 @@ file or an impossible value is an error with its place, and all errors are shown
 ` + "`gc config schema`" + ` the JSON Schema for editors.
 
 Durations are strings such as ` + "`30s`, `5m`, `1h30m`" + `. Relative paths and paths that begin with ` + "`//`" + ` are
-inside the city's folder. A key marked *later* is accepted and checked, but has no effect yet.
+inside the city directory. A key marked *later* is accepted and checked, but has no effect yet.
 
 **Order.** What an agent runs is settled key by key: the profile of its agent CLI, changed by
 ` + "`[providers.<name>]`" + `, changed by the agent. An agent's ` + "`start_command`" + ` is complete: only its own ` + "`args` and `args_append`" + ` follow it.

@@ -26,7 +26,7 @@ type Budget struct {
 	Limit   Amount        `toml:"limit" doc:"How much it may be: a number, of time a duration."`
 	Window  time.Duration `toml:"window" doc:"Only what was spent within that time counts. Default: all that is kept."`
 	Act     BudgetAct     `toml:"act" default:"warn" doc:"What happens when it is used up: people are warned; new prompts are held; the turn is interrupted too; the session is stopped, until the budget allows it again."`
-	Cached  bool          `toml:"cached" doc:"Tokens read from the vendor's cache count too."`
+	Cached  bool          `toml:"cached" doc:"Tokens read from the model provider's cache count too."`
 	Silence time.Duration `toml:"silence" doc:"How long an agent may work without telling anything that is counted, before the budget is taken to be used up. Default: as long as it likes."`
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// neighbourhood is how many rows above the input line belong to the live
+	// neighbourhood is how many rows above the input box belong to the live
 	// part of a screen; what is further up is conversation.
 	neighbourhood = 8
 	// frozen is how long a busy screen may stand still before that is told.
@@ -62,10 +62,10 @@ func (v View) screen(rules Rules) runtime.Evidence {
 	}
 	if !v.inputLine(s) || s.Composer.Frame == "" && !v.anyRow(s.Ready, 0, len(v.rows)) ||
 		s.Composer.Frame == agentcli.FrameLine && (!c.Found || c.Above) {
-		return drawn(runtime.ActivityUnknown, "no input line is in sight")
+		return drawn(runtime.ActivityUnknown, "no input box is in sight")
 	}
 	if s.Composer.PlainEdges && !c.plain {
-		return drawn(runtime.ActivityUnknown, "the frame of the input line holds a text")
+		return drawn(runtime.ActivityUnknown, "the frame of the input box holds a text")
 	}
 	e := v.rest(s, c)
 	if e.Activity != runtime.ActivityUnknown {
@@ -97,7 +97,7 @@ func (v View) TitleUnknown(s agentcli.Screen) bool {
 	return v.Title != "" && len(s.TitleIdle) > 0 && !known
 }
 
-// rest judges a screen with an input line and no sign of a turn.
+// rest judges a screen with an input box and no sign of a turn.
 func (v View) rest(s agentcli.Screen, c Composer) runtime.Evidence {
 	var signs []string
 	if len(s.TitleIdle) > 0 && v.Title != "" {
@@ -119,7 +119,7 @@ func (v View) rest(s agentcli.Screen, c Composer) runtime.Evidence {
 		return drawn(runtime.ActivityUnknown, "the title that would tell is missing")
 	}
 	if len(signs) == 0 {
-		return drawn(runtime.ActivityReady, "the input line is there and nothing seems to run")
+		return drawn(runtime.ActivityReady, "the input box is there and nothing seems to run")
 	}
 	return drawn(runtime.ActivityIdle, "input line, %s", strings.Join(signs, ", "))
 }

@@ -8,7 +8,7 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// Composer is a program's input line as it stands on a screen.
+// Composer is a program's input box as it stands on a screen.
 type Composer struct {
 	Found bool
 	// Above: the cursor has left the row with the mark, so the rows between may
@@ -20,10 +20,10 @@ type Composer struct {
 	plain       bool // its edges hold no text
 }
 
-// Empty reports whether the input line is provably empty.
+// Empty reports whether the input box is provably empty.
 func (c Composer) Empty() bool { return c.Found && !c.Above && strings.TrimSpace(c.Content) == "" }
 
-// Composer finds the program's input line, the lowest one on the screen.
+// Composer finds the program's input box, the lowest one on the screen.
 func (v View) Composer(rules agentcli.Composer) Composer {
 	var c Composer
 	switch rules.Frame {
@@ -40,7 +40,7 @@ func (v View) Composer(rules agentcli.Composer) Composer {
 	return c
 }
 
-// framed finds a composer between two rules.
+// framed finds an input box between two rules.
 func (v View) framed(rules agentcli.Composer) Composer {
 	lower, plainLower := -1, false
 	for y, v0 := range slices.Backward(v.rows) {
@@ -76,7 +76,7 @@ func (v View) mark(y int, marks []string) (rest string, ok bool) {
 	return "", false
 }
 
-// open finds a composer without a frame: the lowest row with a mark, and what
+// open finds an input box without a frame: the lowest row with a mark, and what
 // follows it up to a blank row below the cursor, or a rule.
 func (v View) open(rules agentcli.Composer) Composer {
 	for y := range slices.Backward(v.rows) {

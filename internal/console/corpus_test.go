@@ -102,7 +102,7 @@ func TestDialogUnderTheInputLineIsConversation(t *testing.T) {
 	rule := strings.Repeat("─", 80)
 	rows = append(rows, "", rule, "❯ ", rule, "  ? for shortcuts")
 	if d := Look(Frame{Seq: 1, Rows: rows}).Dialog(profileRules(t, "claude")); d != nil {
-		t.Errorf("recognised %q above the input line: %s", d.Rule, d.Why)
+		t.Errorf("recognised %q above the input box: %s", d.Rule, d.Why)
 	}
 }
 
@@ -204,6 +204,6 @@ func TestForms(t *testing.T) {
 	}
 	quoted := append(change("│", " "), "", strings.Repeat("▄", 60), " >   Type your message or @path/to/file", strings.Repeat("▀", 60))
 	if d := Look(Frame{Seq: 1, Rows: quoted}).Dialog(rules); d != nil {
-		t.Errorf("above the input line it is taken for the dialog %q (%s)", d.Rule, d.Why)
+		t.Errorf("above the input box it is taken for the dialog %q (%s)", d.Rule, d.Why)
 	}
 }

@@ -147,7 +147,7 @@ func (d *Dialog) judge(m menu, rule agentcli.Dialog, want []string) {
 	}
 }
 
-// composerBelow reports whether the program's input line is below the menu, or
+// composerBelow reports whether the program's input box is below the menu, or
 // there at all without one: then no dialog is up.
 func (v View) composerBelow(rules Rules, m menu, isMenu bool) bool {
 	c := v.Composer(rules.Screen.Composer)

@@ -21,7 +21,7 @@ type Answer struct {
 }
 
 // Unanswered is a dialog that got no keys: its layout is unknown, or no rule
-// says what to choose. It is material for a pending interaction.
+// says what to choose. It is material for a pending question.
 type Unanswered struct {
 	Kind    agentcli.DialogKind
 	Text    string // the screen, without empty rows

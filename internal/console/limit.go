@@ -11,7 +11,7 @@ import (
 	"gascity/runtime"
 )
 
-// limitRows is how many rows above the input line may tell of a limit that holds;
+// limitRows is how many rows above the input box may tell of a limit that holds;
 // what is further up was overcome.
 const limitRows = 4
 
@@ -61,7 +61,7 @@ func limitIn(row string, s agentcli.Screen) (until string, ok bool) {
 	return "", false
 }
 
-// LimitIn reports whether the last lines of a program's output say that the vendor serves
+// LimitIn reports whether the last lines of a program's output say that the model provider serves
 // nothing for now, and until when; zero if they do not say that. at is when they were
 // printed. It is pure.
 func LimitIn(text string, rules Rules, at time.Time) (until time.Time, line string, ok bool) {
@@ -81,7 +81,7 @@ func LimitIn(text string, rules Rules, at time.Time) (until time.Time, line stri
 	return time.Time{}, "", false
 }
 
-// Last returns what the last lines of a program that has ended say: that the vendor serves
+// Last returns what the last lines of a program that has ended say: that the model provider serves
 // nothing for now. Nil if they do not. at is when it ended.
 func Last(text string, rules Rules, at time.Time) *runtime.Evidence {
 	until, line, ok := LimitIn(text, rules, at)

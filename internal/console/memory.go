@@ -9,7 +9,7 @@ import (
 )
 
 // Bind makes the name of a question by [Sense] one of a session's life alone. life names
-// that: another incarnation has another one, and so has the same after an answer, so that
+// that: another instance has another one, and so has the same after an answer, so that
 // a question that comes again is another question.
 func Bind(life, request string) string {
 	sum := sha256.Sum256([]byte(life + " " + request))

@@ -11,7 +11,7 @@ import (
 )
 
 // obstacle returns what keeps the agent from making progress by the rows above the input
-// line: in a turn, a request that is repeated; else the error that ended the last turn.
+// box: in a turn, a request that is repeated; else the error that ended the last turn.
 func (v View) obstacle(s agentcli.Screen, c Composer, busy bool) runtime.Obstacle {
 	if busy {
 		return v.retrying(s, c)
@@ -59,7 +59,7 @@ func (v View) retrying(s agentcli.Screen, c Composer) (o runtime.Obstacle) {
 	return o
 }
 
-// last returns the rows of the last paragraph above the input line, the lowest first. What is
+// last returns the rows of the last paragraph above the input box, the lowest first. What is
 // further up was overcome: an attempt of the same turn may have succeeded.
 func (v View) last(s agentcli.Screen, c Composer) (rows []string) {
 	bottom := len(v.rows)
@@ -83,7 +83,7 @@ func (v View) last(s agentcli.Screen, c Composer) (rows []string) {
 	return rows
 }
 
-// failedRows is how many rows above the input line may tell how the last turn ended.
+// failedRows is how many rows above the input box may tell how the last turn ended.
 const failedRows = 6
 
 func failedIn(row string, s agentcli.Screen) (detail string, ok bool) {
@@ -96,7 +96,7 @@ func failedIn(row string, s agentcli.Screen) (detail string, ok bool) {
 }
 
 // NeedsLogin reports whether the program says that it waits for a login, and shows its input
-// line and no dialog: there is nothing to answer. The next prompt may succeed.
+// box and no dialog: there is nothing to answer. The next prompt may succeed.
 func (v View) NeedsLogin(rules Rules) bool {
 	s := v.Program()
 	return s.State == "blocked" && statusKind(s.Kind) == runtime.WaitLogin && v.Dialog(rules) == nil && v.Composer(rules.Screen.Composer).Found

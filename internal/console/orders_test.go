@@ -12,7 +12,7 @@ import (
 var allOrders = flag.Bool("all-orders", false, "show every order of the options, also of dialogs with more than four")
 
 // TestEveryOrderOfOptions shuffles the options of each recorded dialog, with the cursor on
-// each of them, words them anew and puts look-alikes beside them: the wanted one is chosen,
+// each of them, words them again and puts look-alikes beside them: the wanted one is chosen,
 // wherever it stands, or no key is pressed. Of a dialog with more than four options it shows
 // the orders that orders returns; the flag -all-orders adds the others.
 func TestEveryOrderOfOptions(t *testing.T) {

@@ -97,7 +97,7 @@ func isArt(row string) bool {
 	return art
 }
 
-// live returns the rows above the input line that belong to the live part of the screen.
+// live returns the rows above the input box that belong to the live part of the screen.
 func (v View) live(rules Rules) []string {
 	c := v.Composer(rules.Screen.Composer)
 	bottom := len(v.rows)
@@ -322,6 +322,6 @@ func (d *Dialog) harmless() (label string, ok bool) {
 	return d.Options[i].Label, true
 }
 
-// MetaRule is the key of a pending interaction's metadata for the rule that knows the
+// MetaRule is the key of a pending question's metadata for the rule that knows the
 // dialog.
 const MetaRule = "rule"

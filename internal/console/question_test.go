@@ -13,7 +13,7 @@ import (
 	"gascity/runtime"
 )
 
-// TestPendingOfTheCorpus: every recorded dialog is a pending interaction with its words and
+// TestPendingOfTheCorpus: every recorded dialog is a pending question with its words and
 // options.
 func TestPendingOfTheCorpus(t *testing.T) {
 	long := "  file-$i-with-a-rather-long-name-that" + "-goes-on" + strings.Repeat("-and-on", 20) + "-and-o\n  n-and-on"

@@ -30,7 +30,7 @@ type Readiness struct {
 
 // Ready waits until the agent's prompt is on the screen and no dialog is,
 // judging each frame as it comes; without a ReadyPrefix it waits for the
-// profile's input line, at most for the ReadyDelay. With AnswerDialogs, known
+// profile's input box, at most for the ReadyDelay. With AnswerDialogs, known
 // dialogs are answered on the way. The wait ends limit after its beginning, or after the
 // last answer; zero means rules.ReadyLimit(). That end is no error, see [Readiness.State]. The error
 // matches [ErrExited] if the agent exited, and ctx's error if that ended.
@@ -98,7 +98,7 @@ func (v View) ready(rules Rules) string {
 	return ""
 }
 
-// readyRow is the row with the prompt. Where that is a mark of the input line, every mark of it
+// readyRow is the row with the prompt. Where that is a mark of the input box, every mark of it
 // is: a program draws another one in another mode.
 func (v View) readyRow(rules Rules) (string, bool) {
 	if row, ok := v.prefixRow(rules.ReadyPrefix); ok {
@@ -112,7 +112,7 @@ func (v View) readyRow(rules Rules) (string, bool) {
 	return strings.TrimSpace(v.rows[c.top]), true
 }
 
-// inputLine reports whether the program's input line is there, or cannot be
+// inputLine reports whether the program's input box is there, or cannot be
 // looked for.
 func (v View) inputLine(s agentcli.Screen) bool {
 	return s.Composer.Frame == "" || s.Composer.Frame == agentcli.FrameLine || v.Composer(s.Composer).Found

@@ -234,7 +234,7 @@ func TestPolicyChoosesTheAnswer(t *testing.T) {
 	})
 }
 
-// Any mark of the input line is the prompt where one of them is: a program whose first input line
+// Any mark of the input box is the prompt where one of them is: a program whose first input box
 // is in another mode is not waited for until the limit has passed.
 func TestReadyInAnotherMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

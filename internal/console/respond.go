@@ -81,7 +81,7 @@ func (r *responder) question() (question, error) {
 	return q, nil
 }
 
-// standing is question for a program that draws its screen anew, part after part: one that
+// standing is question for a program that draws its screen again, part after part: one that
 // is not whole may be so in a moment.
 func (r *responder) standing(ctx context.Context) (question, error) {
 	stands := func() bool { _, err := r.question(); return !errors.Is(err, runtime.ErrInteractionGone) }

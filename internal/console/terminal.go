@@ -85,7 +85,7 @@ type Keeper interface {
 // HoldLimit is how long a [Holder] keeps people's input back.
 const HoldLimit = 2 * time.Second
 
-// LineMode is who edits the input line.
+// LineMode is who edits the input box.
 type LineMode uint8
 
 // The line modes.

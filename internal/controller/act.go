@@ -84,7 +84,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 	if a.Verb == plan.VerbRelaunch {
 		kind, text = event.SessionRelaunched, "the agent was started again in its place"
 		if !r.Renewed {
-			l.c.opts.Logger.Warn("a relaunch left the incarnation its name; agents there are restarted from now on", "provider", e.rec.Provider)
+			l.c.opts.Logger.Warn("a relaunch left the instance its name; agents there are restarted from now on", "provider", e.rec.Provider)
 			e.place.cold = true
 		}
 		l.renew(e, began, r)
@@ -94,7 +94,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 	l.sense(e)
 }
 
-// renew notes that another process runs in the place of the former one: what was
+// renew notes that another process runs in the place of the previous one: what was
 // meant for that ends here.
 func (l *loop) renew(e *entry, began time.Time, r reach.Changed) {
 	e.touch()
@@ -108,7 +108,7 @@ func (l *loop) renew(e *entry, began time.Time, r reach.Changed) {
 }
 
 // relaunchFailed notes that the agent was replaced and that its start did not come
-// to its end. It is ended and started anew, like one whose start was cut off. One
+// to its end. It is ended and started again, like one whose start was cut off. One
 // that has ended is found so.
 func (l *loop) relaunchFailed(e *entry, began time.Time, r reach.Changed) {
 	l.renew(e, began, r)

@@ -74,7 +74,7 @@ func TestASuspendOfTheHostHarmsNobody(t *testing.T) {
 				after := w.fake.lives()
 				delete(after, "gc-town-starting")
 				if diff := cmp.Diff(before, after); diff != "" {
-					t.Errorf("other incarnations run:\n%s", diff)
+					t.Errorf("other instances run:\n%s", diff)
 				}
 				w.want("starting", client.StateRunning)
 				w.want("a", client.StateDraining)

@@ -47,7 +47,7 @@ func TestAnotherControllerAdoptsWhatRuns(t *testing.T) {
 			w.want("a007", client.StateRunning)
 		}
 		if diff := cmp.Diff(before, w.fake.lives()); diff != "" || len(before) != 20 {
-			t.Errorf("five controllers later other incarnations run (-before +after):\n%s", diff)
+			t.Errorf("five controllers later other instances run (-before +after):\n%s", diff)
 		}
 		if got := w.fake.starts(); len(got) != 20 {
 			t.Errorf("%d starts, want 20", len(got))
@@ -180,7 +180,7 @@ func TestAnAgentWithoutItsSessionIsNotDoubled(t *testing.T) {
 		w.after(time.Hour)
 		w.want("a", client.StateLost)
 		if got := w.fake.number("start"); got != 2 {
-			t.Errorf("%d starts while the former agents may still work, want the first two", got)
+			t.Errorf("%d starts while the previous agents may still work, want the first two", got)
 		}
 		w.fake.set(func(f *fake) { delete(f.orphans, "gc-town-a") }) // and nobody tells
 		w.after(2 * time.Minute)

@@ -218,7 +218,7 @@ func TestAFailureThatNobodyUnderstandsCounts(t *testing.T) {
 	})
 }
 
-// TestTheLastEndStaysVisible wants to know how a former incarnation ended while
+// TestTheLastEndStaysVisible wants to know how a previous instance ended while
 // the next one runs, also of a later controller.
 func TestTheLastEndStaysVisible(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
@@ -231,7 +231,7 @@ func TestTheLastEndStaysVisible(t *testing.T) {
 			e, err := w.c.Explain(t.Context(), "a")
 			s, _ := w.c.Session(t.Context(), "a")
 			if err != nil || !strings.Contains(e.Exit, "7") || e.Output != "screen of gc-town-a" || s.Exit != e.Exit || s.LastScreen != e.Output {
-				t.Errorf("the explanation has %q, %q, the session %q, %q; want how the former one ended", e.Exit, e.Output, s.Exit, s.LastScreen)
+				t.Errorf("the explanation has %q, %q, the session %q, %q; want how the previous one ended", e.Exit, e.Output, s.Exit, s.LastScreen)
 			}
 		}
 		check()
@@ -278,7 +278,7 @@ func TestSomebodyElsesStartIsInNoConversationOfOurs(t *testing.T) {
 		})
 		w.after(time.Second)
 		if v, err := w.c.View("a"); err != nil || !v.Running || v.Conversation.ID != "" {
-			t.Errorf("the view of another's incarnation is %+v, %v", v, err)
+			t.Errorf("the view of another's instance is %+v, %v", v, err)
 		}
 		w.fake.end("gc-town-a", 3)
 		w.after(10 * time.Second)

@@ -230,7 +230,7 @@ func (w *town) relaunched(t *testing.T) {
 	w.after(time.Minute)
 }
 
-// TestNothingForTheFormerReachesARelaunchedAgent names the former incarnation in
+// TestNothingForTheFormerReachesARelaunchedAgent names the previous instance in
 // every order.
 func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
@@ -242,7 +242,7 @@ func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
 		w.relaunched(t)
 		after, err := w.c.View("a")
 		if err != nil || after.Instance == before.Instance || after.Token == before.Token || after.Epoch != before.Epoch+1 {
-			t.Fatalf("the incarnation is %s of %d, it was %s of %d (%v)", after.Instance, after.Epoch, before.Instance, before.Epoch, err)
+			t.Fatalf("the instance is %s of %d, it was %s of %d (%v)", after.Instance, after.Epoch, before.Instance, before.Epoch, err)
 		}
 		ctx, req := t.Context(), client.LifecycleRequest{Instance: before.Instance}
 		for name, order := range map[string]func() error{
@@ -262,7 +262,7 @@ func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
 			},
 		} {
 			if err := order(); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "stale instance") {
-				t.Errorf("%s for the former incarnation: %v", name, err)
+				t.Errorf("%s for the previous instance: %v", name, err)
 			}
 		}
 		if _, err := w.c.Drain(ctx, "a", client.LifecycleRequest{Instance: after.Instance}); err != nil {
@@ -297,7 +297,7 @@ func TestARelaunchThatWasCutOff(t *testing.T) {
 		w.after(time.Minute)
 		a, r := w.agent("a"), w.records.record(t, "gc-town-a")
 		if lives := w.fake.lives(); a.State != client.StateRunning || lives["gc-town-a"] != "token-3" || len(r.Failures) != 1 || r.Epoch != 3 {
-			t.Errorf("it is %s (%s) as %v after %d failures in its incarnation %d", a.State, a.Reason, lives, len(r.Failures), r.Epoch)
+			t.Errorf("it is %s (%s) as %v after %d failures in its instance %d", a.State, a.Reason, lives, len(r.Failures), r.Epoch)
 		}
 
 		w.fake.set(func(f *fake) { f.onRelaunch = func() error { return errors.New("it never became ready") } })
@@ -347,7 +347,7 @@ func TestEpochsNeverGoBack(t *testing.T) {
 		w.begin()
 		w.after(time.Second)
 		if a, b := w.agent("a").Epoch, w.agent("b").Epoch; a != 5 || b != 1 {
-			t.Errorf("without the store the incarnations are %d and %d, want 5 and 1", a, b)
+			t.Errorf("without the store the instances are %d and %d, want 5 and 1", a, b)
 		}
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.Command += " again" })
 		if err := w.reload(); err != nil {
@@ -358,7 +358,7 @@ func TestEpochsNeverGoBack(t *testing.T) {
 		w.records = &countingStore{}
 		w.begin()
 		if a := w.agent("a").Epoch; a != 6 {
-			t.Errorf("after a relaunch and another loss it is incarnation %d, want 6", a)
+			t.Errorf("after a relaunch and another loss it is instance %d, want 6", a)
 		}
 		if n := slices.Index(w.kinds("gc-town-a"), "session.start_failed"); n >= 0 {
 			t.Error("a start is said to have failed")

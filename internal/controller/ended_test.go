@@ -41,7 +41,7 @@ func TestAnAgentThatHasEndedByItsOwnWord(t *testing.T) {
 		starts := len(w.fake.starts())
 		w.after(11 * time.Second)
 		if n := len(w.fake.starts()); n != starts {
-			t.Errorf("another incarnation was started while the process lived: %v", w.fake.starts())
+			t.Errorf("another instance was started while the process lived: %v", w.fake.starts())
 		}
 		w.after(time.Minute)
 		got := w.agent("a")

@@ -221,7 +221,7 @@ func TestABrokenEditKeepsThePlan(t *testing.T) {
 		}
 		status, _ := w.c.Status(t.Context())
 		if status.Plan.Error == "" || len(status.Agents) != 1 || len(w.fake.lives()) != 1 {
-			t.Errorf("status is %+v, want the error and the former agent running", status)
+			t.Errorf("status is %+v, want the error and the previous agent running", status)
 		}
 		w.mu.Lock()
 		w.loadErr, w.desired.City = nil, "village"
@@ -247,7 +247,7 @@ func TestDriftWaitsForTheHuman(t *testing.T) {
 		w.after(time.Hour)
 		a := w.agent("a")
 		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] || !slices.Equal(a.Drift, []string{"WorkDir"}) || !strings.Contains(a.Reason, "attached") {
-			t.Errorf("got %+v, want the same incarnation and the reason", a)
+			t.Errorf("got %+v, want the same instance and the reason", a)
 		}
 		w.fake.set(func(f *fake) {
 			f.sessions["gc-town-a"].attached = 0
@@ -370,7 +370,7 @@ func TestASuccessorIsNeverStopped(t *testing.T) {
 		w.fake.set(func(f *fake) { f.sessions["gc-town-a"].token = "somebody-else" }) // replaced, and no event
 		r, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{})
 		if w.fake.lives()["gc-town-a"] != "somebody-else" {
-			t.Errorf("the kill of the former incarnation hit its successor: %+v, %v", r, err)
+			t.Errorf("the kill of the previous instance hit its successor: %+v, %v", r, err)
 		}
 		if err == nil && r.Error == "" {
 			t.Errorf("nothing was killed, and the answer is %+v", r)

@@ -26,14 +26,14 @@ type entry struct {
 
 	place *place
 	owner plan.Owner
-	known bool   // this controller has started or adopted the incarnation
+	known bool   // this controller has started or adopted the instance
 	noted uint64 // the epoch that stands with the session, as far as is known
 	cut   bool   // its start was cut off by the end of the controller that began it
 
 	before    *session.Conversation // before a relaunch whose conversation is in rec; nil: none is due
 	blocked   bool                  // its last start was refused because the session exists
 	begun     []time.Time           // when the last starts began, oldest first
-	claimed   bool                  // rec holds the next incarnation, whose start has not begun
+	claimed   bool                  // rec holds the next instance, whose start has not begun
 	wakeWhy   string                // why a session that sleeps is to run
 	asked     *asked                // the order that is being stored, nil if there is none
 	drainTold string                // what the agent was told of its drain
@@ -59,7 +59,7 @@ type entry struct {
 	driftedAt time.Time
 	waitsFrom time.Time // since when a stop that the configuration asks for waits
 	apply     bool      // a person wants it now
-	asks      bool      // a person was asked about it in this incarnation
+	asks      bool      // a person was asked about it in this instance
 	confirmed bool      // it was looked at since the drift was noticed
 	hints     string    // that its place was given in this controller's life; empty: none yet
 	disrupted bool
@@ -157,7 +157,7 @@ func (l *loop) awoken(e *entry, queued int) bool {
 	return !l.now().Before(until) || e.wakeQueued && queued == 0
 }
 
-// identify takes over which incarnation was seen.
+// identify takes over which instance was seen.
 func (e *entry) identify(seen runtime.Observation) {
 	e.rec.Token, e.rec.Handle = seen.InstanceToken, seen.Handle
 	e.rec.Instance = session.PublicInstance(seen.InstanceToken)

@@ -85,7 +85,7 @@ func (l *loop) found(e *entry, f reach.Finding) {
 	}
 	switch {
 	case f.Seen.Session != runtime.Alive || f.Seen.InstanceToken == e.rec.Token:
-	case same && e.rec.Token == "": // a former controller's; its token is read again
+	case same && e.rec.Token == "": // a previous controller's; its token is read again
 		e.rec.Token, e.rec.Handle = f.Seen.InstanceToken, f.Seen.Handle
 	default:
 		l.successor(e, f)
@@ -172,7 +172,7 @@ func (l *loop) attribute(e *entry, f *reach.Finding, same bool) {
 	}
 }
 
-// successor notes that an incarnation runs which this controller did not start.
+// successor notes that an instance runs which this controller did not start.
 func (l *loop) successor(e *entry, f reach.Finding) {
 	if e.rec.Running && !e.claimed {
 		l.ended(e)
@@ -194,7 +194,7 @@ func (l *loop) successor(e *entry, f reach.Finding) {
 	e.clearSenses()
 }
 
-// ended notes that the incarnation that ran is over although nobody asked.
+// ended notes that the instance that ran is over although nobody asked.
 func (l *loop) ended(e *entry) {
 	now := l.now()
 	exit := e.seen.Exit
@@ -229,7 +229,7 @@ func (l *loop) ended(e *entry) {
 		fault = "it ended while no controller ran; nobody saw how"
 		data["reason"] = fault + "; no failure"
 	case l.lastWords(e, e.seen.Last):
-		data["reason"] = "the vendor serves nothing for now; no failure"
+		data["reason"] = "the model provider serves nothing for now; no failure"
 	case l.lapsedLate(e, fault):
 		data["reason"] = "its conversation could not be resumed; no failure"
 	case l.ending == nil && s != nil && !s.Suspended && e.rec.Hold.Kind == "":

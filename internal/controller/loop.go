@@ -47,7 +47,7 @@ type loop struct {
 
 	counts reach.Counts // of pools
 
-	looks int // under way, counted anew by each pass
+	looks int // under way, counted again by each pass
 
 	saver     *keep.Saver
 	versions  uint64    // the newest version of a record

@@ -41,7 +41,7 @@ type model struct {
 	broken bool
 
 	held     map[string]session.HoldKind
-	ends     map[string]bool // its present incarnation may be ended
+	ends     map[string]bool // its present instance may be ended
 	gone     map[string]bool // not configured
 	loose    map[string]bool // it was not configured once: nobody knows what was kept of it
 	problems []string

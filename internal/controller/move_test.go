@@ -135,10 +135,10 @@ func TestAnAgentGoesOnUntilItsNewPlaceCanBeOpened(t *testing.T) {
 				missing.Store(nil)
 				w.after(2 * time.Minute)
 				if here, there := w.fake.lives(), other.lives(); len(here) != 0 || len(there) != 2 {
-					t.Errorf("once the place is there, %v run at the former and %v at the new", here, there)
+					t.Errorf("once the place is there, %v run at the previous one and %v at the new", here, there)
 				}
 				if a := w.at("a", "elsewhere"); a.State != client.StateRunning || a.Epoch != 2 {
-					t.Errorf("at its new place it is %s, incarnation %d, want the second", a.State, a.Epoch)
+					t.Errorf("at its new place it is %s, instance %d, want the second", a.State, a.Epoch)
 				}
 			})
 		})
@@ -221,7 +221,7 @@ func TestABusyAgentMovesAfterItsTurn(t *testing.T) {
 		w.fake.says("gc-town-a", runtime.ActivityIdle)
 		w.after(2 * time.Minute)
 		if here, there := w.fake.lives(), other.lives(); len(here) != 0 || len(there) != 1 {
-			t.Errorf("after its turn %v run at the former place and %v at the new", here, there)
+			t.Errorf("after its turn %v run at the previous place and %v at the new", here, there)
 		}
 	})
 }

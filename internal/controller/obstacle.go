@@ -106,7 +106,7 @@ func (l *loop) keepObstacle(e *entry, next session.Obstacle) {
 	}
 	l.c.emit(event.SessionObstacle, e, account.ObstacleText(&next), account.ObstacleData(&next))
 	if next.Kind == runtime.ObstacleLimit {
-		l.c.emit(event.SessionLimited, e, "the vendor serves nothing for now",
+		l.c.emit(event.SessionLimited, e, "the model provider serves nothing for now",
 			map[string]string{"until": account.Stamp(next.ResetAt), "source": string(next.Source)})
 	}
 }

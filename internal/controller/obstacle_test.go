@@ -136,7 +136,7 @@ func TestAMissingProgramIsNamedWithoutAHint(t *testing.T) {
 }
 
 // TestAnObstacleInOtherWordsIsTheSame: a refusal that names another request each time, and a limit
-// whose hour is read again after it has passed, begin nothing anew.
+// whose hour is read again after it has passed, begin nothing again.
 func TestAnObstacleInOtherWordsIsTheSame(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.fake.speaks = map[string]runtime.Reading{}

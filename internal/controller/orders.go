@@ -120,7 +120,7 @@ func (l *loop) obey(e *entry, out *order.Outcome) {
 
 func (l *loop) tell(e *entry, t order.Told) { l.c.emit(t.Kind, e, t.Text, t.Data) }
 
-// addressed finds the session of an order and checks that the incarnation that
+// addressed finds the session of an order and checks that the instance that
 // it names, if it names one, is the present one.
 func (l *loop) addressed(name, instance string) (*entry, error) {
 	e, err := l.find(name)
@@ -199,14 +199,14 @@ func (l *loop) free(e *entry, reason string) {
 	l.tell(e, order.Released(reason))
 }
 
-// beginDrain notes a drain of the present incarnation. tellDrains tells the agent.
+// beginDrain notes a drain of the present instance. tellDrains tells the agent.
 func (l *loop) beginDrain(e *entry, d session.Drain) {
 	told := order.BeginDrain(&e.rec, d, l.now())
 	e.touch()
 	l.tell(e, told)
 }
 
-// endDrain notes that the incarnation that was to wind down is over.
+// endDrain notes that the instance that was to wind down is over.
 func (l *loop) endDrain(e *entry) {
 	order.EndDrain(&e.rec, l.now())
 	e.touch()

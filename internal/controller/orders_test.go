@@ -225,7 +225,7 @@ func TestADrainEndsWithTheAckOrTheDeadline(t *testing.T) {
 					t.Error("the successor is to wind down")
 				}
 				if _, err := w.c.DrainAck(t.Context(), "a", client.LifecycleRequest{Instance: instance}); !errors.Is(err, client.ErrRefused) {
-					t.Errorf("an ack of the former incarnation gives %v", err)
+					t.Errorf("an ack of the previous instance gives %v", err)
 				}
 			})
 		})
@@ -340,16 +340,16 @@ func TestAVerbThatIsMeantForAFormerIncarnationIsRefused(t *testing.T) {
 			}
 		}
 		if _, err := w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"a"}, Instance: "former"}); !errors.Is(err, client.ErrRefused) {
-			t.Errorf("a restart of a former incarnation answers %v", err)
+			t.Errorf("a restart of a previous instance answers %v", err)
 		}
 		if _, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{Instance: "former"}); !errors.Is(err, client.ErrRefused) {
-			t.Errorf("a kill of a former incarnation answers %v", err)
+			t.Errorf("a kill of a previous instance answers %v", err)
 		}
 		if w.after(time.Minute); w.agent("a").Instance != present {
 			t.Errorf("the refused verbs ended %s: %s runs", present, w.agent("a").Instance)
 		}
 		if _, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{Instance: present}); err != nil {
-			t.Errorf("a kill of the present incarnation answers %v", err)
+			t.Errorf("a kill of the present instance answers %v", err)
 		}
 		if w.after(time.Minute); w.agent("a").Instance == present {
 			t.Error("the kill ended nothing")

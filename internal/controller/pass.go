@@ -182,7 +182,7 @@ func (l *loop) bequeath(e *entry) {
 	}
 }
 
-// inherits takes over what the agent had at its former places. It is called before a
+// inherits takes over what the agent had at its previous places. It is called before a
 // start is begun, and reports whether that is to be decided again.
 func (l *loop) inherits(heir *entry) (changed bool) {
 	for _, e := range l.entries {

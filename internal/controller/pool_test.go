@@ -98,7 +98,7 @@ func TestAFormerMemberIsTakenOverAndEnded(t *testing.T) {
 			t.Errorf("%v run, want the member that is still configured", lives)
 		}
 		if !slices.Contains(w.kinds("gc-town-w-2"), "session.adopted") {
-			t.Error("the former member was not taken over")
+			t.Error("the previous member was not taken over")
 		}
 	})
 }

@@ -95,7 +95,7 @@ func (l *loop) save(e *entry) {
 	l.saver.Put(keep.Change{Record: rec, Version: e.version})
 }
 
-// life tells the history what became of the present incarnation.
+// life tells the history what became of the present instance.
 func (l *loop) life(e *entry, reason string) {
 	r, life := &e.rec, session.Incarnation{Reason: reason}
 	life.Session, life.Provider, life.Epoch, life.Instance = r.Session, r.Provider, r.Epoch, r.Instance

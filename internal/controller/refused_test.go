@@ -158,10 +158,10 @@ func TestARelaunchIsAnotherIncarnation(t *testing.T) {
 		w.after(10 * time.Minute)
 		after, _ := w.c.View("a")
 		if w.fake.number("relaunch") != 1 || after.Epoch != before.Epoch+1 || !after.Ready {
-			t.Errorf("after %d relaunches the incarnation is %d, it was %d", w.fake.number("relaunch"), after.Epoch, before.Epoch)
+			t.Errorf("after %d relaunches the instance is %d, it was %d", w.fake.number("relaunch"), after.Epoch, before.Epoch)
 		}
 		if got := w.records.record(t, "gc-town-a").Epoch; got != after.Epoch {
-			t.Errorf("the store has incarnation %d, want %d", got, after.Epoch)
+			t.Errorf("the store has instance %d, want %d", got, after.Epoch)
 		}
 	})
 }

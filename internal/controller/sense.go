@@ -49,7 +49,7 @@ const (
 	pushedStale = 24 * time.Hour
 )
 
-// clearSenses forgets what an incarnation that is over had said.
+// clearSenses forgets what an instance that is over had said.
 func (e *entry) clearSenses() {
 	e.asks = false
 	e.sensing = sensing{under: e.sensing.under, overdue: e.sensing.overdue}
@@ -116,7 +116,7 @@ func (l *loop) awaitRead(e *entry) {
 	}
 }
 
-// read begins one read. What it says of another incarnation is dropped.
+// read begins one read. What it says of another instance is dropped.
 func (l *loop) read(e *entry) {
 	s, p, name := &e.sensing, e.place.provider, e.rec.Session
 	s.due, s.last, s.under, s.hung = time.Time{}, l.now(), true, false

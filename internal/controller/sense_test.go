@@ -184,7 +184,7 @@ func TestAReadingOfAFormerIncarnationIsDropped(t *testing.T) {
 		close(hold)
 		synctest.Wait()
 		if slices.Contains(w.activities(), "busy") {
-			t.Errorf("the former incarnation's reading was told: %v", w.activities())
+			t.Errorf("the previous instance's reading was told: %v", w.activities())
 		}
 		if got := w.agent("a"); got.State != client.StateRunning || got.Activity.State != "unknown" {
 			t.Errorf("the successor is %s and %s, want running and unknown", got.State, got.Activity.State)

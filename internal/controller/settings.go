@@ -32,7 +32,7 @@ type Settings = settings.Settings
 // Options are what a controller is made of. All fields are required, except those
 // that say what nil means.
 type Options struct {
-	Root    string // the city's folder
+	Root    string // the city directory
 	Version string
 	PID     int
 

@@ -12,7 +12,7 @@ import (
 	"gascity/internal/session"
 )
 
-// publish makes everything that readers see anew.
+// publish makes everything that readers see again.
 func (l *loop) publish() {
 	clear(l.faded)
 	targets := make([]*board.Target, 0, len(l.actions))

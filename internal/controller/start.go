@@ -18,7 +18,7 @@ import (
 	"gascity/runtime"
 )
 
-// claim prepares the next incarnation: its number and its token. The start
+// claim prepares the next instance: its number and its token. The start
 // waits until the store has both, so that no crash of the controller can begin
 // the same one twice or forget that it was begun.
 func (l *loop) claim(e *entry, s *plan.Session) {
@@ -97,7 +97,7 @@ func (l *loop) judgeStarts() {
 }
 
 // start begins a start that was claimed. It is only called for a session whose
-// former incarnation is known to be over.
+// previous instance is known to be over.
 func (l *loop) start(e *entry, s *plan.Session) {
 	p, began, token := e.place.provider, l.now(), e.rec.Token
 	cfg, ok := resume.Config(s, e.rec.Conversation)
@@ -213,7 +213,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	l.life(e, "its start failed: "+reach.FirstLine(fault))
 	switch {
 	case limited:
-		l.c.emit(event.SessionStartFailed, e, "the start failed: the vendor serves nothing for now",
+		l.c.emit(event.SessionStartFailed, e, "the start failed: the model provider serves nothing for now",
 			map[string]string{"error": fault, "class": "limited"})
 		return
 	case l.lapsed(e, lapse, fault):

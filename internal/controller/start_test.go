@@ -150,7 +150,7 @@ func TestAStartsWarningIsTold(t *testing.T) {
 		w.fake.end("gc-town-a", 1)
 		w.after(10 * time.Second)
 		if a := w.agent("a"); a.Warning != "" {
-			t.Errorf("the next incarnation still has the warning %q", a.Warning)
+			t.Errorf("the next instance still has the warning %q", a.Warning)
 		}
 	})
 }

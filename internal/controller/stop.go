@@ -19,7 +19,7 @@ import (
 	"gascity/runtime"
 )
 
-// stop begins the end of an incarnation: of the one that was observed, and of no
+// stop begins the end of an instance: of the one that was observed, and of no
 // successor.
 func (l *loop) stop(e *entry, a plan.Action) {
 	p := e.place.provider
@@ -67,7 +67,7 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r reach.Ended) 
 	l.countEnd(e)
 }
 
-// cleared takes note of how an incarnation ended that was cleared away after it had
+// cleared takes note of how an instance ended that was cleared away after it had
 // ended by its own word.
 func (l *loop) cleared(e *entry, a plan.Action) {
 	end := e.sensing.ended
@@ -85,7 +85,7 @@ func (l *loop) cleared(e *entry, a plan.Action) {
 func (l *loop) stopFailed(e *entry, r reach.Ended) {
 	e.stale = true
 	if errors.Is(r.Err, runtime.ErrStaleInstance) {
-		e.last.Error = "nothing was ended: another incarnation has taken its place"
+		e.last.Error = "nothing was ended: another instance has taken its place"
 		return
 	}
 	e.tries++

@@ -161,7 +161,7 @@ func TestTheIncarnationIsStoredBeforeItsStart(t *testing.T) {
 		w.fake.end("gc-town-a", 1)
 		w.after(time.Minute)
 		if len(kept) != 2 || kept[0].Epoch != 1 || kept[1].Epoch != 2 || kept[0].Instance != session.PublicInstance("token-1") || !kept[1].Running {
-			t.Errorf("when the starts began the store held %+v, want each incarnation in it", kept)
+			t.Errorf("when the starts began the store held %+v, want each instance in it", kept)
 		}
 		if kept[0].Token != "" || strings.Contains(fmt.Sprint(w.records.record(t, "gc-town-a")), "token-") {
 			t.Error("the store holds a token")
@@ -238,16 +238,16 @@ func TestAdoptionKeepsTheCounters(t *testing.T) {
 		w.begin()
 		after := w.agent("a")
 		if after.Restarts != 3 || after.Epoch != before.Epoch || after.Instance != before.Instance || !after.StartedAt.Equal(before.StartedAt) {
-			t.Errorf("before %+v, after %+v; want the same incarnation with its counters", before, after)
+			t.Errorf("before %+v, after %+v; want the same instance with its counters", before, after)
 		}
 		if diff := cmp.Diff(lives, w.fake.lives()); diff != "" {
-			t.Errorf("other incarnations run:\n%s", diff)
+			t.Errorf("other instances run:\n%s", diff)
 		}
 		w.end()
 		w.fake.set(func(f *fake) { f.sessions["gc-town-a"].token = "of-somebody-else" })
 		w.begin()
 		if got := w.agent("a"); got.Epoch != before.Epoch+1 || got.Instance != session.PublicInstance("of-somebody-else") {
-			t.Errorf("a successor is shown as %+v, want another incarnation than %+v", got, before)
+			t.Errorf("a successor is shown as %+v, want another instance than %+v", got, before)
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"gascity/internal/session"
 )
 
-// Kill ends an incarnation and returns how that went; the agent comes back by
+// Kill ends an instance and returns how that went; the agent comes back by
 // itself, unless it is not to run. While nothing can be kept, and so nothing can be
 // started, it ends nothing unless it is forced: the order of a person is evidence
 // enough, and nothing else is done on it.
@@ -77,8 +77,8 @@ func (l *loop) find(name string) (*entry, error) {
 }
 
 // Restart ends the targets and starts them again; one that does not run is
-// started, whatever went wrong with it before. It returns when the former
-// incarnations are gone and the new starts are under way.
+// started, whatever went wrong with it before. It returns when the previous
+// instances are gone and the new starts are under way.
 func (c *Controller) Restart(ctx context.Context, req client.RestartRequest) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
 		entries, err := l.restartable(req.Targets)
@@ -227,7 +227,7 @@ func (l *loop) reloaded(loaded Loaded, err error) (client.Done, error) {
 	}
 	if err != nil {
 		l.loadError = err.Error()
-		l.c.emit(event.ControllerReloadFailed, nil, "the configuration was refused, the former one stays in force", map[string]string{"error": err.Error()})
+		l.c.emit(event.ControllerReloadFailed, nil, "the configuration was refused, the previous one stays in force", map[string]string{"error": err.Error()})
 		return client.Done{}, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
 	changed := !reflect.DeepEqual(l.loaded.Config, loaded.Config) || !reflect.DeepEqual(l.loaded.Desired, loaded.Desired)

@@ -167,7 +167,7 @@ func (b *Broker) Get(ctx context.Context, name string) (Value, error) {
 			b.mu.Unlock()
 			return v, nil
 		}
-		if a.failed > 0 && now.Before(a.again) && a.flight == nil { // not each caller anew
+		if a.failed > 0 && now.Before(a.again) && a.flight == nil { // not each caller again
 			err := a.err
 			b.mu.Unlock()
 			return Value{}, fmt.Errorf("cannot get the credential %s: %w", name, err)

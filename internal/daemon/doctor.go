@@ -137,7 +137,7 @@ func (x *examination) folders() {
 		}
 	}
 	if info, err := os.Stat(x.root); err != nil || unix.Access(x.root, unix.W_OK) != nil {
-		x.problem("folder", fmt.Sprintf("the city's folder %s cannot be written", x.root), "make it writable for this user")
+		x.problem("folder", fmt.Sprintf("the city directory %s cannot be written", x.root), "make it writable for this user")
 	} else if fine {
 		x.ok("folder", "%s and what is private in it belong to this user (mode %04o)", x.root, info.Mode().Perm())
 	}

@@ -33,7 +33,7 @@ func (x *examination) agents() {
 			x.workDir(s)
 			x.command(s)
 		default:
-			x.ok("agent."+s.Agent+".place", "its work folder and its program are looked for where it starts, at %s", s.Provider)
+			x.ok("agent."+s.Agent+".place", "its working directory and its program are looked for where it starts, at %s", s.Provider)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (x *examination) workDir(s *plan.Session) {
 	case errors.Is(err, fs.ErrNotExist) && len(s.Config.PreStart) > 0:
 		x.warn(check, dir+" does not exist yet; pre_start has to make it", "")
 	case err != nil:
-		x.problem(check, fmt.Sprintf("cannot use the work folder: %v", err), "mkdir -p "+dir)
+		x.problem(check, fmt.Sprintf("cannot use the working directory: %v", err), "mkdir -p "+dir)
 	case !info.IsDir():
 		x.problem(check, dir+" is not a folder", "set work_dir to a folder")
 	default:
@@ -109,7 +109,7 @@ func (x *examination) searchPath() string {
 	return x.path
 }
 
-// files looks at what is staged into the work folder.
+// files looks at what is staged into the working directory.
 func (x *examination) files(s *plan.Session) {
 	check := "agent." + s.Agent + ".files"
 	cfg := &s.Config

@@ -45,7 +45,7 @@ func (x *examination) leftovers() {
 	}
 	orphans := remains.Orphans(x.root, tokens)
 	if len(orphans) > 0 {
-		x.problem("processes", fmt.Sprintf("these processes of former agents run without a session: %v", orphans), "look at them with ps; end them with kill")
+		x.problem("processes", fmt.Sprintf("these processes of previous agents run without a session: %v", orphans), "look at them with ps; end them with kill")
 	}
 	if len(found)+len(orphans) == 0 {
 		x.ok("sessions", "nothing is left over")

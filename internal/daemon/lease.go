@@ -11,7 +11,7 @@ import (
 )
 
 // underLease runs a controller while this process holds a lease. Its own lock is taken
-// after that, and stays the last word: a former holder that still has it keeps the next
+// after that, and stays the last word: a previous holder that still has it keeps the next
 // one out.
 func (d *Daemon) underLease(ctx context.Context, root, name string, run func(ctx context.Context) error) error {
 	host, err := os.Hostname()

@@ -121,7 +121,7 @@ func TestAMissingScriptIsAMistake(t *testing.T) {
 }
 
 // TestAScriptIsOfTheCity gives both checks of a provider a script by a relative path:
-// it is the one in the city's folder, not in the place of the check.
+// it is the one in the city directory, not in the place of the check.
 func TestAScriptIsOfTheCity(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, oneAgent)
 	report := func(r cli.CheckResult) { t.Errorf("a case was run: %+v", r) }

@@ -259,7 +259,7 @@ func adapt(program *runtimetest.Program, p runtime.Provider) {
 }
 
 // imitated returns the agent CLI that the fake agent looks like: the one with
-// known dialogs whose input line begins as the fake agent's does.
+// known dialogs whose input box begins as the fake agent's does.
 func imitated(profiles *agentcli.Set) string {
 	for _, name := range profiles.Names() {
 		if p, ok := profiles.Lookup(name); ok && len(p.Dialogs) > 0 && strings.HasPrefix(p.ReadyPromptPrefix, "❯") {

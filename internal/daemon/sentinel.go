@@ -56,7 +56,7 @@ func (e *engines) guarded(a *client.Agent, view func(string) (session.View, erro
 	}
 }
 
-// punish has the city act on an incarnation that ran what was denied. One that cannot
+// punish has the city act on an instance that ran what was denied. One that cannot
 // be suspended is ended at least.
 func (k *keeper) punish(ctx context.Context, name, instance, reason string, act guard.Bypass) error {
 	c := k.controller.Load()

@@ -18,7 +18,7 @@ type textFiles struct {
 	engines *engines
 }
 
-var errAsksToRead = errors.New("its agent CLI is not known to read files outside of its work folder without a question")
+var errAsksToRead = errors.New("its agent CLI is not known to read files outside of its working directory without a question")
 
 // Write writes the text of a prompt for an agent whose agent CLI reads files without a
 // question.

@@ -15,7 +15,7 @@ import (
 // landing is the end of a flight.
 type landing struct {
 	id      string
-	bound   string // the incarnation that the prompt was for
+	bound   string // the instance that the prompt was for
 	went    string // the instance that it was delivered to
 	attempt prompt.Attempt
 	note    string    // of an interrupt, instead of an attempt
@@ -143,7 +143,7 @@ func (o *owner) send(ctx context.Context, v session.View, d runtime.Delivery) (r
 	return runtime.Deliver(ctx, v.Provider, v.Session, d)
 }
 
-// handed is a receipt as it is handed to the incarnation of a view.
+// handed is a receipt as it is handed to the instance of a view.
 func handed(r *prompt.Receipt, v session.View) runtime.Delivery {
 	return runtime.Delivery{
 		ID: r.ID, Instance: v.Token, Content: r.Content, Priority: priorityWord(r.Priority), Source: r.Source, Metadata: r.Metadata, Literal: r.Literal,

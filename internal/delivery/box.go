@@ -45,13 +45,13 @@ type box struct {
 	newest atomic.Int64 // when the newest of them was accepted, in Unix nanoseconds; of an empty queue it is old
 }
 
-// taking is the last prompt that an incarnation of the session took.
+// taking is the last prompt that an instance of the session took.
 type taking struct {
 	instance string
 	at       time.Time
 }
 
-// takenBy returns when the incarnation last took a prompt, zero if that is not known.
+// takenBy returns when the instance last took a prompt, zero if that is not known.
 func (e *Engine) takenBy(b *box, instance string) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()

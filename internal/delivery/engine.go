@@ -62,7 +62,7 @@ type Options struct {
 	// [Engine.Look] when its answer changes. Nil: nothing is ever held.
 	Hold func(v session.View) string
 
-	// Opens reports whether the incarnation of a session has a prompt in its command line,
+	// Opens reports whether the instance of a session has a prompt in its command line,
 	// of whose turn a hook tells. It must not block. Nil: none has.
 	Opens func(v session.View) bool
 
@@ -106,7 +106,7 @@ type Engine struct {
 	orphans  []*box          // with open receipts and without an owner
 	ghosts   []ghost
 	tells    map[string]telling // by session, whose hooks tell of its prompts
-	prompted map[string]string  // the incarnation, by its session, that was given a prompt
+	prompted map[string]string  // the instance, by its session, that was given a prompt
 	degraded string             // the store's last failure, empty when it works
 	forgot   time.Time          // when ended receipts were last forgotten
 }

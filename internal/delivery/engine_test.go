@@ -151,7 +151,7 @@ func TestTargetsThatTakeNoPrompts(t *testing.T) {
 		}
 		_, err = r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "x", Instance: "another"})
 		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "stale instance") {
-			r.Errorf("another incarnation: %v, want stale instance", err)
+			r.Errorf("another instance: %v, want stale instance", err)
 		}
 		for _, req := range []client.NudgeRequest{
 			{},
@@ -230,7 +230,7 @@ func TestUnknownSendsNothing(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// A prompt is for the incarnation that ran, for who resumes its conversation,
+// A prompt is for the instance that ran, for who resumes its conversation,
 // or, if its sender says so, for any.
 func TestSuccessors(t *testing.T) {
 	inBubble(t, func(r *rig) {
@@ -271,7 +271,7 @@ func TestSuccessors(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// The view is a moment old: the driver refuses the other incarnation.
+// The view is a moment old: the driver refuses the other instance.
 func TestStaleViewReachesNoSuccessor(t *testing.T) {
 	a := newAgent("a")
 	inBubble(t, func(r *rig) {

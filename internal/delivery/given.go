@@ -2,7 +2,7 @@ package delivery
 
 import "gascity/internal/prompt"
 
-// Prompted reports whether an incarnation of a session, by its public name, was given a
+// Prompted reports whether an instance of a session, by its public name, was given a
 // prompt, also by an earlier controller. One of which nobody could tell what came of it
 // counts.
 func (e *Engine) Prompted(session, instance string) bool {

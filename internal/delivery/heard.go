@@ -15,7 +15,7 @@ import (
 // Heard takes what the hooks of an agent CLI say of the prompts that reach it, however
 // they did: that one has begun a turn, or that the turn is over. A receipt whose prompt
 // it is goes on by that. What is said of a prompt that a person typed, of another
-// incarnation or of a time before the prompt was handed over changes nothing. It is kept
+// instance or of a time before the prompt was handed over changes nothing. It is kept
 // when it returns nil.
 func (e *Engine) Heard(ctx context.Context, w prompt.Word) error {
 	if err := e.ready(ctx); err != nil {
@@ -162,20 +162,20 @@ func (e *Engine) tellsLocked(receipts []prompt.Receipt) {
 	}
 }
 
-// telling is an incarnation whose hooks tell of its prompts.
+// telling is an instance whose hooks tell of its prompts.
 type telling struct {
 	instance string
 	began    time.Time // of the turn that it is in, when that was told; zero: its end was
 }
 
-// tellsOf reports whether an incarnation's hooks tell of its prompts.
+// tellsOf reports whether an instance's hooks tell of its prompts.
 func (e *Engine) tellsOf(session, instance string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return instance != "" && e.tells[session].instance == instance
 }
 
-// turnOf returns when the hooks of an incarnation told of the beginning of the turn that it
+// turnOf returns when the hooks of an instance told of the beginning of the turn that it
 // is in; zero: of none, or of its end.
 func (e *Engine) turnOf(session, instance string) time.Time {
 	e.mu.Lock()
@@ -190,9 +190,9 @@ func (e *Engine) turnOf(session, instance string) time.Time {
 // on a machine with much to do.
 const opening = time.Minute
 
-// opensBy returns until when nothing is typed at an incarnation because it may be about to
+// opensBy returns until when nothing is typed at an instance because it may be about to
 // begin with the prompt of its command line, which its hook tells of as of any other: it
-// shows an input line and rests before. Zero: it has begun, or has none.
+// shows an input box and rests before. Zero: it has begun, or has none.
 func (o *owner) opensBy(v session.View) time.Time {
 	if !v.Running || !o.opts.Opens(v) || o.tellsOf(v.Session, v.Instance) {
 		return time.Time{}

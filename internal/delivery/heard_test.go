@@ -160,7 +160,7 @@ func TestAPromptWaitsForTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestHooksInAnyOrder: words that come late, twice, from another incarnation or about
+// TestHooksInAnyOrder: words that come late, twice, from another instance or about
 // what a person typed turn no receipt back and advance none; the prompts that the agent
 // took are submitted in the end, each by its own word.
 func TestHooksInAnyOrder(t *testing.T) {

@@ -218,7 +218,7 @@ func (w *war) slaughter(kills int) {
 	for range kills {
 		life := 50 + rand.IntN(500)
 		if rand.IntN(3) == 0 {
-			life += 1000 // long enough for what the former one left open
+			life += 1000 // long enough for what the previous one left open
 		}
 		<-time.After(time.Duration(life) * time.Millisecond)
 		w.victim.kill9()

@@ -76,7 +76,7 @@ func (e *Engine) receiptFor(req client.NudgeRequest) (prompt.Receipt, error) {
 	}, nil
 }
 
-// accept binds the receipt to the incarnation that it is for, and keeps it.
+// accept binds the receipt to the instance that it is for, and keeps it.
 func (e *Engine) accept(ctx context.Context, r prompt.Receipt, v session.View, req client.NudgeRequest) (prompt.Receipt, error) {
 	e.mu.Lock()
 	b := e.boxLocked(v.Session, v.Agent)
@@ -107,7 +107,7 @@ func (e *Engine) accept(ctx context.Context, r prompt.Receipt, v session.View, r
 	return kept, nil
 }
 
-// bind says which incarnation the receipt is for, or why there can be none.
+// bind says which instance the receipt is for, or why there can be none.
 func bind(r *prompt.Receipt, v session.View, req client.NudgeRequest) error {
 	if err := refusal(v, v.Agent); err != nil {
 		return err
@@ -119,7 +119,7 @@ func bind(r *prompt.Receipt, v session.View, req client.NudgeRequest) error {
 	case v.Running && r.Instance == "":
 		r.Instance, r.Conversation = v.Instance, v.Conversation.ID
 	case r.Instance != "" && !r.Successor && (!v.Running || v.Instance != r.Instance):
-		return fmt.Errorf("%w: stale instance: the incarnation %s of %s does not run any more", client.ErrRefused, r.Instance, v.Agent)
+		return fmt.Errorf("%w: stale instance: the instance %s of %s does not run any more", client.ErrRefused, r.Instance, v.Agent)
 	}
 	return nil
 }

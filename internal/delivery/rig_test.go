@@ -45,7 +45,7 @@ func newAgent(name string) *agent {
 	return a
 }
 
-// start begins another incarnation.
+// start begins another instance.
 func (a *agent) start() {
 	a.epoch++
 	a.line = ""

@@ -44,7 +44,7 @@ const (
 	desiredAbsent    = "absent"
 )
 
-// down reports whether the lifecycle says that no incarnation runs.
+// down reports whether the lifecycle says that no instance runs.
 func down(v session.View) bool {
 	switch string(v.State) {
 	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateQuarantined,

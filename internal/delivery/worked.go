@@ -9,7 +9,7 @@ import (
 
 // Worked takes an agent's own word that a turn has worked on the prompt of a receipt. It
 // is kept when it returns nil, and may be said again and again. What is said of a prompt
-// that the incarnation was not given, or whose receipt has ended, changes nothing. If the
+// that the instance was not given, or whose receipt has ended, changes nothing. If the
 // store fails it is client.ErrUnavailable: whoever was told has to be told again.
 func (e *Engine) Worked(ctx context.Context, id, instance string) error {
 	if err := e.ready(ctx); err != nil {

@@ -110,7 +110,7 @@ func Kinds() []KindInfo {
 		{ControllerStopping, "the controller was told to stop", []Datum{{"scope", "city: the sessions end too; controller: they stay"}}},
 		{ControllerStopped, "the controller ended in order", nil},
 		{ControllerReloaded, "the configuration was read again and is in force", nil},
-		{ControllerReloadFailed, "the configuration was refused, the former one stays in force", []Datum{{"error", "why"}}},
+		{ControllerReloadFailed, "the configuration was refused, the previous one stays in force", []Datum{{"error", "why"}}},
 		{ControllerDegraded, "a provider cannot be observed, or what happens cannot be stored; nothing is started or stopped there", []Datum{{"provider", "which; absent: the store"}, {"error", "why"}}},
 		{ControllerRecovered, "the provider can be observed, or the store relied on, again", []Datum{{"provider", "which; absent: the store"}}},
 		{ServerLost, "what all sessions of a provider share, as a tmux server, ended by itself, and they with it", []Datum{{"provider", "which"}, {"error", "how it is known"}}},
@@ -145,7 +145,7 @@ func Kinds() []KindInfo {
 		{SessionResumeFailed, "the agent could not go on in its conversation; the next start takes the next way", []Datum{
 			{"conversation", "its id"}, {"rung", "how it was tried: resume or repair"}, {"failure", "in use, not found, wrong folder, expired, not offered or unclear"}, {"error", "the agent's last words"},
 		}},
-		{SessionLimited, "the vendor serves nothing for now; the session is left alone", []Datum{{"until", "when it does again, RFC 3339; absent: not known"}, {"source", "what told"}}},
+		{SessionLimited, "the model provider serves nothing for now; the session is left alone", []Datum{{"until", "when it does again, RFC 3339; absent: not known"}, {"source", "what told"}}},
 		{SessionObstacle, "something keeps the agent from making progress, or something else than before; repeated attempts are one event", []Datum{
 			{"obstacle", "retrying, no_network, login, limit or error"},
 			{"detail", "the agent CLI's own words"},
@@ -169,7 +169,7 @@ func Kinds() []KindInfo {
 }
 
 func questionKinds() []KindInfo {
-	id, asks := Datum{"id", "the pending interaction"}, Datum{"instance", "public fingerprint of the incarnation that asks"}
+	id, asks := Datum{"id", "the pending interaction"}, Datum{"instance", "public fingerprint of the instance that asks"}
 	kind := Datum{"kind", "permission, question, menu, login or limit"}
 	answer, by := Datum{"answer", "what was answered"}, Datum{"by", "who answered"}
 	return []KindInfo{
@@ -184,7 +184,7 @@ func questionKinds() []KindInfo {
 		{PendingAnswered, "the question was answered through the city, and is gone", []Datum{id, kind, answer, by}},
 		{PendingResolved, "the question is gone without an answer through the city", []Datum{id, kind}},
 		{PendingExpired, "the question was answered by the policy, and is gone", []Datum{id, kind, answer, by}},
-		{PendingGone, "the incarnation that asked is over", []Datum{id, kind, asks}},
+		{PendingGone, "the instance that asked is over", []Datum{id, kind, asks}},
 		{PendingEscalated, "nobody has answered by the deadline", []Datum{id, kind, {"reason", "why it was not answered by the policy"}}},
 		{PendingNotifyFailed, "the notifier did not tell of a question", []Datum{id, {"error", "why"}}},
 	}
@@ -204,7 +204,7 @@ func promptKinds() []KindInfo {
 		{"receipt", "its id"},
 		{"priority", "system, urgent or normal"},
 		{"source", "who sent it"},
-		{"instance", "public fingerprint of the incarnation that it is for, or went to"},
+		{"instance", "public fingerprint of the instance that it is for, or went to"},
 		{"reason", "why"},
 	}
 	proved := append(slices.Clip(data), evidence)

@@ -44,12 +44,12 @@ type active struct {
 	usage      *float64 // of the context, as telemetry told last
 	lock       pressure.Lock
 	compaction string     // name of the last compact message
-	limited    time.Time  // the end of the vendor's limit that was told last
+	limited    time.Time  // the end of the model provider's limit that was told last
 	failure    failure    // the last one that the worker reported, of the turn that it is in or was in last
 	drawnAt    time.Time  // since when its screen asks for a permission; zero: it does not
 	settling   time.Time  // until then the place may still show a question that was answered
-	denied     run.Recent // the vendor's names of calls that were denied
-	ran        run.Recent // the vendor's names of calls that ran while their question was open
+	denied     run.Recent // the model provider's names of calls that were denied
+	ran        run.Recent // the model provider's names of calls that ran while their question was open
 	proved     bool       // the worker has asked the guard
 	partly     bool       // it has, and not about every tool
 	bypass     string     // what ran although it was denied, the newest

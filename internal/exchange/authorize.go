@@ -176,7 +176,7 @@ func (a *active) askPerson(c worker.Call, verdict guard.Verdict, deadline time.T
 	if len(a.asked) >= maxQuestions {
 		return nil
 	}
-	// A name that a former controller has given to another question must not come again.
+	// A name that a previous controller has given to another question must not come again.
 	q := &question{guard: true, twin: c.Ask, call: c.ID, request: a.requestOf("authorize " + rand.Text()), Interaction: worker.Interaction{
 		RunID: a.id, Event: worker.Raised, Kind: runtime.WaitPermission, Tool: c.Tool, Input: c.Input, Deadline: &deadline,
 		Text:    fmt.Sprintf("May the agent use %s? %s", about, verdict.Reason),

@@ -46,7 +46,7 @@ func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, erro
 	case err != nil:
 		return reading, err
 	case reading.Instance != c.run.instance:
-		return reading, nil // another incarnation has the place
+		return reading, nil // another instance has the place
 	}
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"gascity/worker"
 )
 
-// TestAQuestionOnTheScreenWaitsForTheHook: a permission that the screen of an agent with hooks
-// asks for is not listed for a second, in which its hook may ask for the same. Then it is listed,
-// also when it is drawn anew all the time. An agent that has reported nothing has no hook to wait for.
+// TestAQuestionOnTheScreenWaitsForTheHook: a permission that the screen of an agent with hooks asks
+// for is not listed for a second, in which its hook may ask for the same. Then it is listed, also when
+// it is drawn again all the time. An agent that has reported nothing has no hook to wait for.
 func TestAQuestionOnTheScreenWaitsForTheHook(t *testing.T) {
 	now := time.Now()
 	e := New(Options{Events: event.NewMemory(10, 0, time.Now), Now: func() time.Time { return now }})

@@ -46,7 +46,7 @@ type City interface {
 // Prompts is the queue of the city.
 type Prompts interface {
 	Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error)
-	// Worked takes the word of an incarnation, by its public name, that a turn has worked
+	// Worked takes the word of an instance, by its public name, that a turn has worked
 	// on the prompt of a receipt. It may come repeated, and late.
 	Worked(ctx context.Context, id, instance string) error
 	// Heard takes what a hook says of the prompts that reach its agent, see
@@ -69,7 +69,7 @@ type Options struct {
 	// Ready says that a session has shown that it asks the guard: it may get prompts. It
 	// must not block. Nil: nobody is told.
 	Ready func(session string)
-	// Punish has the city stop or interrupt an incarnation, by its public name, that ran
+	// Punish has the city stop or interrupt an instance, by its public name, that ran
 	// what was denied. Nil: it is only told of.
 	Punish func(ctx context.Context, session, instance, reason string, act guard.Bypass) error
 	// Spend keeps what was spent; it returns how many entries were new or changed.
@@ -104,8 +104,8 @@ type Options struct {
 	Native func(agent string) bool
 	// Pressure returns what becomes of an agent whose context fills up. Nil: nothing.
 	Pressure func(agent string) pressure.Rules
-	// HandOff has the city restart an incarnation, by its public name, in a new
-	// conversation that is told of the former one. It is durable when it returns, and may
+	// HandOff has the city restart an instance, by its public name, in a new
+	// conversation that is told of the previous one. It is durable when it returns, and may
 	// be repeated. Nil: nothing is handed over.
 	HandOff func(ctx context.Context, session, instance string) error
 

@@ -111,7 +111,7 @@ func (e *Engine) Health(ctx context.Context, id string) (worker.Health, error) {
 	return a.known(e.opts.Now()), nil
 }
 
-// Told returns what the city knows of the health of an incarnation, by its public name,
+// Told returns what the city knows of the health of an instance, by its public name,
 // without asking its worker; nil if no worker has ever spoken for it.
 func (e *Engine) Told(name, instance string) *client.Worker {
 	a := e.of(name)

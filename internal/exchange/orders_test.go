@@ -149,7 +149,7 @@ func TestAnInterruptIsConfirmedOrTakenBack(t *testing.T) {
 		t.Error("an interrupt without a word is confirmed")
 	}
 	if err := runtime.InterruptInstance(t.Context(), r.now().provider, "a", "two"); !errors.Is(err, runtime.ErrStaleInstance) {
-		t.Errorf("another incarnation's interrupt: %v", err)
+		t.Errorf("another instance's interrupt: %v", err)
 	}
 	deaf.cancel()
 	r.must(<-deaf.done)

@@ -83,7 +83,7 @@ func TestOneOfTwentyStartsWins(t *testing.T) {
 	}
 }
 
-// TestRelaunchFencesTheWorkerOut: the former worker is told that it is over, and the
+// TestRelaunchFencesTheWorkerOut: the previous worker is told that it is over, and the
 // new one has nothing of its past.
 func TestRelaunchFencesTheWorkerOut(t *testing.T) {
 	r := newRig(t, nil)
@@ -97,20 +97,20 @@ func TestRelaunchFencesTheWorkerOut(t *testing.T) {
 	select {
 	case err := <-old.done:
 		if err != nil {
-			t.Errorf("the former worker's stream ended with %v", err)
+			t.Errorf("the previous worker's stream ended with %v", err)
 		}
 	case <-r.within().Done():
-		t.Fatal("the former worker is not told that it is over")
+		t.Fatal("the previous worker is not told that it is over")
 	}
 	for name, err := range map[string]error{
 		"report":    old.Report(r.within(), worker.Idle, worker.Detail{}),
 		"authorize": func() error { _, err := old.Authorize(r.within(), worker.Call{Tool: "Read"}); return err }(),
 	} {
 		if !errors.Is(err, worker.ErrFenced) {
-			t.Errorf("%s of the former worker: %v, want fenced", name, err)
+			t.Errorf("%s of the previous worker: %v, want fenced", name, err)
 		}
 	}
-	r.restart() // the note of the session is still that of the former run
+	r.restart() // the note of the session is still that of the previous run
 	young := r.work(r.environment("a"), nil)
 	answer, err := r.owner().Context(r.within(), worker.Context{RunID: young.RunID, Sections: []worker.Section{{Type: "role", Content: "x"}}})
 	if err != nil || len(answer.Skipped) != 0 {
@@ -155,7 +155,7 @@ func TestAnOlderViewChangesNothing(t *testing.T) {
 		t.Errorf("a view from before the relaunch has ended the new run: %v", err)
 	}
 	if _, err := e.Authenticate(one.token); !errors.Is(err, worker.ErrFenced) {
-		t.Errorf("a view from before the relaunch has brought the former run back: %v", err)
+		t.Errorf("a view from before the relaunch has brought the previous run back: %v", err)
 	}
 	see(session.View{Session: "a", Provider: p, Token: "two", Running: true})
 	see(session.View{Session: "a", Provider: p})

@@ -23,7 +23,7 @@ func (a *active) obeyedLocked(ack worker.Ack) bool {
 	return a.compactedLocked(briefing.Obeyed(ack.ID, now), now)
 }
 
-// renew gives an agent what the city tells it of itself: at the start of an incarnation,
+// renew gives an agent what the city tells it of itself: at the start of an instance,
 // after a compaction, and in a new conversation. That it is owed is kept with the session
 // until it is given, so it may be called at every word of a worker: a section that the
 // epoch has had is not given again.
@@ -86,7 +86,7 @@ func (e *Engine) isStarting(a *active) bool {
 }
 
 // occasion is the mode in which a run's epoch is owed its sections; at the start of an
-// incarnation that follows from its conversation, and what its first prompt holds counts
+// instance that follows from its conversation, and what its first prompt holds counts
 // as given. Not ok: it cannot be told now.
 func (e *Engine) occasion(a *active) (mode worker.ContextMode, ok bool) {
 	a.mu.Lock()

@@ -39,7 +39,7 @@ type rig struct {
 	mu         sync.Mutex
 	controller *controller
 	prompts    []client.NudgeRequest
-	worked     []string // what a worker said it has worked on: receipt and incarnation
+	worked     []string // what a worker said it has worked on: receipt and instance
 	heard      []prompt.Word
 	has        func(prompt string) bool // whether the worker has got a prompt; nil: it is not asked
 	onPrompt   func()                   // called when the worker has got a prompt, before it says so

@@ -24,7 +24,7 @@ const (
 )
 
 // see follows what the controller knows of a session: a run that it sees and the
-// engine does not is taken up, one whose incarnation has ended is ended.
+// engine does not is taken up, one whose instance has ended is ended.
 func (e *Engine) see(name string) {
 	v, err := e.opts.City.View(name)
 	if err != nil && !errors.Is(err, client.ErrNotFound) || v.Unknown != "" {
@@ -73,7 +73,7 @@ func (e *Engine) takeUp(v session.View) {
 	}
 }
 
-// adopt gives a run that was seen its place. A run of another incarnation there is
+// adopt gives a run that was seen its place. A run of another instance there is
 // ended.
 func (e *Engine) adopt(a *active) {
 	e.mu.Lock()
@@ -165,7 +165,7 @@ func (e *Engine) forgetLocked(a *active, replaced bool) {
 
 // expect makes the run of a start known before its agent can speak. The run of the
 // name, should there be one, stays until the start has succeeded: it may not be this
-// caller's to replace. Starts of one incarnation have one run.
+// caller's to replace. Starts of one instance have one run.
 func (e *Engine) expect(name, agent, instance string) *active {
 	e.mu.Lock()
 	defer e.mu.Unlock()

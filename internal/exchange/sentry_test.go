@@ -40,7 +40,7 @@ func (r *rig) hold(name string) string {
 }
 
 // TestASessionThatHasNotShownThatItAsksGetsNoWork: the canary ends the hold, what it
-// shows outlives the controller, and another incarnation has to show it again.
+// shows outlives the controller, and another instance has to show it again.
 func TestASessionThatHasNotShownThatItAsksGetsNoWork(t *testing.T) {
 	t.Parallel()
 	told := make(chan string, 8)
@@ -75,7 +75,7 @@ func TestASessionThatHasNotShownThatItAsksGetsNoWork(t *testing.T) {
 	r.must(r.now().provider.Stop("s"))
 	r.start("s", "two")
 	if word, _ := r.now().engine.GuardOf("s"); r.hold("s") == "" || word != exchange.Unguarded {
-		t.Errorf("another incarnation is %q", word)
+		t.Errorf("another instance is %q", word)
 	}
 }
 

@@ -144,7 +144,7 @@ func (e *Engine) Events(ctx context.Context, id string, after uint64, limit int)
 	return nil, ctx.Err()
 }
 
-// begun is when the incarnation of a run started; zero: not known, or no run was named.
+// begun is when the instance of a run started; zero: not known, or no run was named.
 func (e *Engine) begun(id string) time.Time {
 	a, err := e.named(id)
 	if err != nil {

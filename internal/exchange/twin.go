@@ -56,7 +56,7 @@ func (a *active) hookDueLocked(p *runtime.PendingInteraction) time.Time {
 	if _, reports := a.life.Evidence(now); !reports {
 		return time.Time{}
 	}
-	if a.drawnAt.IsZero() { // a question that is drawn anew each second must not wait for ever
+	if a.drawnAt.IsZero() { // a question that is drawn again each second must not wait for ever
 		a.drawnAt = now
 	}
 	if until := a.drawnAt.Add(hookDue); now.Before(until) {

@@ -220,7 +220,7 @@ func (a *agent) warmUp() {
 	}
 }
 
-// becomeReady paints the composer; the record has the time of the paint.
+// becomeReady paints the input box; the record has the time of the paint.
 func (a *agent) becomeReady() {
 	a.ready = true
 	now := time.Now()

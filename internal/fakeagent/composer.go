@@ -22,7 +22,7 @@ type span struct {
 	label      string
 }
 
-// composer is the input line: bytes exactly as they came, a cursor, and placeholders.
+// composer is the input box: bytes exactly as they came, a cursor, and placeholders.
 type composer struct {
 	text   []byte
 	cursor int
@@ -55,7 +55,7 @@ func (c *composer) paste(data []byte) {
 	c.spans = slices.Insert(c.spans, at, span{start: start, end: c.cursor, label: label})
 }
 
-// take empties the composer and returns what was in it.
+// take empties the input box and returns what was in it.
 func (c *composer) take() []byte {
 	text := c.text
 	c.text, c.cursor, c.spans = nil, 0, nil

@@ -16,7 +16,7 @@ import (
 // locked for as long as an agent has it open.
 type conversation struct {
 	id    string
-	turns int // prompts of former runs
+	turns int // prompts of previous runs
 	file  *os.File
 }
 
@@ -33,11 +33,11 @@ func openConversation(m *modes) (*conversation, error) {
 	case c.id == "":
 		c.id = rand.Text()
 	}
-	inUse := fmt.Errorf("Error: Session ID %s is already in use.", c.id) //nolint:staticcheck,revive // the vendor's words
+	inUse := fmt.Errorf("Error: Session ID %s is already in use.", c.id) //nolint:staticcheck,revive // the model provider's words
 	file, err := os.OpenFile(filepath.Join(m.conversations, filepath.Base(c.id)), os.O_RDWR|os.O_APPEND|flags, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && m.resume != "":
-		return nil, fmt.Errorf("No conversation found with session ID: %s", c.id) //nolint:staticcheck // the vendor's words
+		return nil, fmt.Errorf("No conversation found with session ID: %s", c.id) //nolint:staticcheck // the model provider's words
 	case errors.Is(err, fs.ErrExist):
 		return nil, inUse
 	case err != nil:

@@ -22,7 +22,7 @@ type menu struct {
 	footer   string
 }
 
-// screen is a dialog that agents put before their composer.
+// screen is a dialog that agents put before their input box.
 type screen struct {
 	menu
 	right   []string // the options that let the agent go on
@@ -209,7 +209,7 @@ func (a *agent) openDialog(s screen) {
 	a.book.write(ledger.Record{Kind: ledger.DialogShown, Dialog: s.name})
 }
 
-// answerDialog records the choice and goes on, or exits as the vendor does.
+// answerDialog records the choice and goes on, or exits as the model provider does.
 func (a *agent) answerDialog(choice string) {
 	s := a.dialog
 	a.dialog = nil

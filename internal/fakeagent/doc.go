@@ -24,14 +24,14 @@
 // deleted as one character. Enter (CR) submits what is not empty; LF and Alt-Enter are
 // newlines. Backspace, Delete, C-u (clear), C-w, arrows, Home, End edit. Other control
 // characters and sequences do nothing. While busy, C-c and Escape interrupt, and Enter
-// queues. While idle, C-c clears the composer; twice exits 0. An escape sequence may be cut
+// queues. While idle, C-c clears the input box; twice exits 0. An escape sequence may be cut
 // between reads for up to 150 ms.
 //
 // # The ledger
 //
 // --ledger FILE appends JSON lines (package test/fakeagent/ledger), each with one write(2)
 // and an fsync. A prompt record is on the disk before any answer is painted; a record with
-// kind exit is written on every end but SIGKILL and holds what was left in the composer.
+// kind exit is written on every end but SIGKILL and holds what was left in the input box.
 //
 //	--name NAME              in the records (fakeagent)
 //	--ledger-env KEY,KEY     environment variables to put into the start record
@@ -42,7 +42,7 @@
 // # Start and input
 //
 //	--think D                time to answer (20ms)
-//	--slow-start D           time between banner and composer
+//	--slow-start D           time between banner and input box
 //	--hang                   never become ready
 //	--ignore-input-until-ready  throw away what comes before; otherwise it waits
 //	--enter-lost-until-ready    keep text that comes before, but not Enter
@@ -50,8 +50,8 @@
 //	--slow-read D            wait so long before each read from the terminal
 //	--newline-within D       an Enter this soon after text is a newline
 //	--merge-queued           queued prompts are consumed as one, joined by an empty line
-//	--restore-on-interrupt   an interrupted prompt returns to the composer
-//	--draft TEXT             text in the composer at start
+//	--restore-on-interrupt   an interrupted prompt returns to the input box
+//	--draft TEXT             text in the input box at start
 //	--prompt TEXT            first prompt, as the arguments are
 //	--redraw-flood SIZE      emit redraws of this size (1GB) before becoming ready
 //	--alt-screen  --no-bracketed-paste  --ready-prefix TEXT
@@ -67,9 +67,9 @@
 //
 // # Dialogs
 //
-// --dialog NAME[,NAME...] shows dialogs before the composer, in the words of real agents.
+// --dialog NAME[,NAME...] shows dialogs before the input box, in the words of real agents.
 // Arrows move, Enter confirms, Escape and C-c cancel; in numbered ones a digit chooses. A
-// wrong choice exits 1 with the vendor's message on standard error. The names:
+// wrong choice exits 1 with the model provider's message on standard error. The names:
 //
 //	trust               Yes first, cursor on Yes
 //	trust-no-first      No first, cursor on No
@@ -80,7 +80,7 @@
 //	apikey              Yes first, cursor on No (recommended)
 //	update-default-now  numbered, cursor on Update now
 //	unknown             a layout that nobody has seen, cursor on a harmful option
-//	late-NAME:D         the same, but D after the composer is ready (late-trust: No first)
+//	late-NAME:D         the same, but D after the input box is ready (late-trust: No first)
 //
 // # Processes
 //

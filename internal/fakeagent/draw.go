@@ -23,7 +23,7 @@ type face interface {
 }
 
 // inline draws on the normal screen, as agents with scrollback do: the transcript
-// scrolls up, the live part is erased and painted anew.
+// scrolls up, the live part is erased and painted again.
 type inline struct {
 	out   io.Writer
 	last  frame

@@ -92,7 +92,7 @@ func FuzzDecoder(f *testing.F) {
 	})
 }
 
-// The composer against a list of characters.
+// The input box against a list of characters.
 func TestComposerBehavesLikeAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c composer

@@ -84,7 +84,7 @@ func (a *agent) leaveAtEnd() {
 	}
 }
 
-// handle gives one event to the dialog, the question or the composer.
+// handle gives one event to the dialog, the question or the input box.
 func (a *agent) handle(e keyboard.Event, at time.Time) {
 	if a.left {
 		return
@@ -108,7 +108,7 @@ func (a *agent) handle(e keyboard.Event, at time.Time) {
 	}
 }
 
-// compose gives one event to the composer.
+// compose gives one event to the input box.
 func (a *agent) compose(e keyboard.Event, at time.Time) {
 	if e.Key != "c-c" {
 		a.armed = false
@@ -144,7 +144,7 @@ func (a *agent) enter(at time.Time) {
 }
 
 // stopKey is Escape or Ctrl-C. While busy both interrupt. While idle Escape does nothing;
-// Ctrl-C clears the composer and, pressed twice, exits.
+// Ctrl-C clears the input box and, pressed twice, exits.
 func (a *agent) stopKey(key string) {
 	switch {
 	case a.turn != nil:

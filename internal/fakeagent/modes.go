@@ -111,7 +111,7 @@ func (m *modes) behaviour(f *flag.FlagSet) {
 	f.BoolVar(&m.altScreen, "alt-screen", false, "draw on the alternate screen")
 	f.BoolVar(&m.noPaste, "no-bracketed-paste", false, "do not ask for bracketed paste")
 	f.StringVar(&m.readyPrefix, "ready-prefix", "❯ ", "what the prompt line begins with")
-	f.StringVar(&m.draft, "draft", "", "text in the composer at start")
+	f.StringVar(&m.draft, "draft", "", "text in the input box at start")
 	f.StringVar(&m.prompt, "prompt", "", "first prompt, as the arguments are")
 	f.StringVar(&m.ui, "ui", "", "version of the user interface: new-spinner, new-box, bare")
 	f.StringVar(&m.conversations, "conversations", "", "keep conversations in this folder")

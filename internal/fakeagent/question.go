@@ -77,7 +77,7 @@ func (a *agent) takeReply(text []byte) {
 	a.advance()
 }
 
-// hitLimit ends the turn as vendors do who serve nothing for now. The argument is when
+// hitLimit ends the turn as model providers do who serve nothing for now. The argument is when
 // they will again, and "|exit" ends the agent too.
 func (a *agent) hitLimit(arg string) {
 	until, exit := strings.CutSuffix(arg, "|exit")
@@ -129,7 +129,7 @@ func (l look) glyph(n int) string {
 	return string(glyphs[n%len(glyphs)])
 }
 
-// limitAtStart shows a limit instead of a composer and ends the agent.
+// limitAtStart shows a limit instead of an input box and ends the agent.
 func (a *agent) limitAtStart() {
 	a.after("limit", 50*time.Millisecond, func() { a.hitLimit(strings.TrimSuffix(a.m.limit, "never") + "|exit") })
 }

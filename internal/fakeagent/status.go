@@ -67,7 +67,7 @@ func (a *agent) measure() {
 	a.rows, a.cols = rows, cols
 }
 
-// redraw paints the live part: a dialog, a question, or the composer.
+// redraw paints the live part: a dialog, a question, or the input box.
 func (a *agent) redraw() {
 	a.dirty = false
 	switch {
@@ -80,7 +80,7 @@ func (a *agent) redraw() {
 	}
 }
 
-// box is the composer between two rules, with what is above and below it.
+// box is the input box between two rules, with what is above and below it.
 func (a *agent) box() frame {
 	var f frame
 	ui := looks()[a.m.ui]

@@ -17,7 +17,7 @@ type turn struct {
 	steps []directive
 }
 
-// submit takes a prompt from the composer, the arguments or a pipe.
+// submit takes a prompt from the input box, the arguments or a pipe.
 func (a *agent) submit(text []byte, source string) {
 	if a.wanted != "" {
 		a.takeReply(text)

@@ -59,7 +59,7 @@ func meet(a, b string) bool {
 			i++
 			letter, literal = a[i], true
 		}
-		before := ways[0] // of the former row, at j
+		before := ways[0] // of the previous row, at j
 		ways[0] = ways[0] && letter == '*' && !literal
 		for j := range len(b) {
 			above := ways[j+1]

@@ -1,5 +1,5 @@
 // Package journal is the account of deliveries of prompts into one terminal: what was done
-// to its input line, noted before it is done, so that somebody else can tell the truth
+// to its input box, noted before it is done, so that somebody else can tell the truth
 // about a delivery that was cut off. Nothing here acts. Who owns the terminal keeps the
 // account, in memory or stored: [Deliveries] is JSON.
 package journal
@@ -28,23 +28,23 @@ func ID(given, text string) string {
 type Entry struct {
 	ID   string `json:"id"`
 	Text []byte `json:"text,omitempty"` // while Open
-	// Open: the text, or a part of it, may be in the input line or on its way there.
+	// Open: the text, or a part of it, may be in the input box or on its way there.
 	Open bool `json:"open"`
 	// Unsent: not a byte of the text was sent, though marks may have been.
 	Unsent bool `json:"unsent,omitempty"`
-	// Marks is how many marks may be in the input line, or on their way there, behind all
+	// Marks is how many marks may be in the input box, or on their way there, behind all
 	// else.
 	Marks int `json:"marks,omitempty"`
-	// Rest is how many characters of marks may be at the end of the input line: also those of
+	// Rest is how many characters of marks may be at the end of the input box: also those of
 	// marks behind which a key was sent that removes text, which may have had no effect.
 	Rest int `json:"rest,omitempty"`
 	// Marked: a mark was typed, now or before.
 	Marked bool `json:"marked,omitempty"`
-	// Entered: the key that submits it was sent, or was about to be. Seen: the input line
+	// Entered: the key that submits it was sent, or was about to be. Seen: the input box
 	// held the text before that.
 	Entered bool `json:"entered"`
 	Seen    bool `json:"seen"`
-	// Touched: something else may have reached the input line since it was begun.
+	// Touched: something else may have reached the input box since it was begun.
 	// Undone: the keys that take the text out of the line were sent before that.
 	Touched bool `json:"touched"`
 	Undone  bool `json:"undone"`
@@ -69,10 +69,10 @@ type Entry struct {
 	undo []byte
 }
 
-// Account is what is told of the deliveries into one incarnation.
+// Account is what is told of the deliveries into one instance.
 type Account struct {
 	// Last is the one that was begun last, nil if none was: only its text can be in the
-	// input line.
+	// input box.
 	Last *Entry `json:"last,omitempty"`
 	// Asked is the one that was asked for, nil if it was never begun.
 	Asked *Entry `json:"asked,omitempty"`
@@ -109,7 +109,7 @@ type Deliveries struct {
 }
 
 // Begin notes a delivery before its first byte is sent. undo are the keys that take the
-// text out of the input line; none if there are no such keys.
+// text out of the input box; none if there are no such keys.
 func (d *Deliveries) Begin(id string, text, undo []byte) {
 	if d.entries == nil {
 		d.entries = map[string]*Entry{}
@@ -256,7 +256,7 @@ const (
 	Keys  Input = ""      // keys that submit and delete nothing
 	Text  Input = "text"  // the text: what was sent before is known to have been read
 	Enter Input = "enter" // submits the text
-	Seen  Input = "seen"  // the same, and the input line was seen to hold the text
+	Seen  Input = "seen"  // the same, and the input box was seen to hold the text
 	Probe Input = "probe" // a [Mark]
 	Clear Input = "clear" // takes marks or text out of the line, also where no delivery is under way
 )
@@ -321,7 +321,7 @@ func (d *Deliveries) Send(in Input, keys []byte) error {
 
 // Settle notes how a delivery ended: the entry's Outcome, Evidence, Final and
 // Open, and of an open one Blocked and Hidden. Its text is forgotten unless it may still be in
-// the input line. Shows is noted of the input box, and is not taken back. It reports whether
+// the input box. Shows is noted of the input box, and is not taken back. It reports whether
 // the delivery is known.
 func (d *Deliveries) Settle(end Entry) bool {
 	e := d.entries[end.ID]

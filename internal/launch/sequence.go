@@ -62,7 +62,7 @@ type Sequence struct {
 	// PrivateDir is a folder, made with mode 0700 when needed, for prompts too
 	// long for a command line. Empty: such prompts are typed.
 	PrivateDir string
-	// Stage puts overlays and files into the work folder; nil stages nothing.
+	// Stage puts overlays and files into the working directory; nil stages nothing.
 	Stage func(ctx context.Context, cfg runtime.Config) error
 	// Deliver brings a prompt to the running agent under the driver's input
 	// lock; nil means typist.Type on the box's terminal.

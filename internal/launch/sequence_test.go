@@ -127,7 +127,7 @@ func (t *fakeTerminal) Frame(ctx context.Context, after uint64) (console.Frame, 
 
 func (t *fakeTerminal) Send(context.Context, []byte) error { return nil }
 
-// world is a box, a sequence over it and a work folder.
+// world is a box, a sequence over it and a working directory.
 type world struct {
 	*fakeBox
 	Sequence

@@ -76,7 +76,7 @@ func (b *box) Create(ctx context.Context, spec launch.Spec) error {
 	return translate(err)
 }
 
-// succeed replaces the agent by that of another incarnation.
+// succeed replaces the agent by that of another instance.
 func (b *box) succeed(ctx context.Context, argv []string, spec launch.Spec) error {
 	next := shim.Successor{Instance: spec.Instance, Env: b.environ(spec), ProcessNames: b.cfg.ProcessNames, Labels: labels(b.cfg)}
 	if err := b.client.Succeed(ctx, argv, b.sessions.opts.StopGrace, next); err != nil {

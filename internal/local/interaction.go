@@ -14,11 +14,11 @@ func (s *Sessions) Asked(name string) (*runtime.PendingInteraction, error) {
 	ctx, cancel := bounded()
 	defer cancel()
 	reading, err := s.Sense(ctx, name)
-	return reading.Pending, ErrorOf("read pending interaction of", name, err)
+	return reading.Pending, ErrorOf("read pending question of", name, err)
 }
 
 // Answer keeps the contract of runtime.InteractionProvider.Respond for drivers with a
-// terminal. It takes the session's input; a question is answered in the incarnation that
+// terminal. It takes the session's input; a question is answered in the instance that
 // asks it.
 func (s *Sessions) Answer(name string, response runtime.InteractionResponse) error {
 	ctx, cancel := bounded()
@@ -38,7 +38,7 @@ func (s *Sessions) Answer(name string, response runtime.InteractionResponse) err
 	})
 }
 
-// CheckInstance is nil if the session runs and the token is its incarnation's; the empty
+// CheckInstance is nil if the session runs and the token is its instance's; the empty
 // token is any's.
 func (s *Sessions) CheckInstance(ctx context.Context, op, name, token string) error {
 	sight, err := s.live(ctx, op, name)

@@ -9,7 +9,7 @@ import (
 	"gascity/runtime"
 )
 
-// What a deliverer found out stands, also where another incarnation runs by then: only who
+// What a deliverer found out stands, also where another instance runs by then: only who
 // sent nothing may say that nothing was sent.
 func TestReplacedWhileDelivering(t *testing.T) {
 	s, dir := openTest(t)

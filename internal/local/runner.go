@@ -90,7 +90,7 @@ func (s *Sessions) StopInstance(ctx context.Context, name, token string) error {
 	return s.stop(ctx, name, &token)
 }
 
-// stop stops the incarnation with the token, any without one.
+// stop stops the instance with the token, any without one.
 func (s *Sessions) stop(ctx context.Context, name string, token *string) error {
 	if runtime.ValidateName(name) != nil {
 		return nil //nolint:nilerr // such a session cannot exist

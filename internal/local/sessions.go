@@ -184,11 +184,11 @@ type Live struct {
 	Folder   string // the session's own, private
 	Instance string // its token
 
-	life string // names the incarnation, see [console.Bind]
+	life string // names the instance, see [console.Bind]
 }
 
 // Drive calls drive with the session's input to itself: no other delivery, also
-// of another process, comes in between. instance is the token of the incarnation
+// of another process, comes in between. instance is the token of the instance
 // that is meant; nil means any.
 func (s *Sessions) Drive(ctx context.Context, op, name string, instance *string, drive func(Live) error) error {
 	sight, err := s.live(ctx, op, name)

@@ -13,7 +13,7 @@ import (
 	"gascity/runtime"
 )
 
-// stageFiles puts overlays and files into the work folder. What it kept instead of
+// stageFiles puts overlays and files into the working directory. What it kept instead of
 // overwriting goes to the log.
 func (s *Sessions) stageFiles(ctx context.Context, cfg runtime.Config) error {
 	dirs := append(slices.Clip(cfg.PackOverlayDirs), cfg.OverlayDir)

@@ -406,7 +406,7 @@ func TestEveryEndOfARunIsOneSpan(t *testing.T) {
 			tell(n, event.WorkerLifecycle, told(worker.Idle, worker.Detail{}))
 			tell(n, event.WorkerLifecycle, map[string]string{"run": "run-next", "body": told(worker.Started, worker.Detail{})["body"]})
 			tell(n, event.SessionRelaunched, map[string]string{"run": "run-next"})
-		}, "0  another incarnation has its place"},
+		}, "0  another instance has its place"},
 		{"cut-start", func(n string) {
 			tell(n, event.WorkerLifecycle, told(worker.Started, worker.Detail{}))
 			tell(n, event.SessionStartFailed, map[string]string{"run": "none"})

@@ -61,7 +61,7 @@ func (f *fold) take(e client.Event) []span {
 			return f.telemetry(run, it, t, e)
 		}
 	case event.SessionStarted, event.SessionAdopted, event.SessionRelaunched:
-		return f.replaced(e, run, ending{reason: "another incarnation has its place"})
+		return f.replaced(e, run, ending{reason: "another instance has its place"})
 	case event.SessionStopping:
 		it.stopping = cmp.Or(e.Data["reason"], e.Text)
 	case event.SessionStopFailed:

@@ -327,7 +327,7 @@ func TestAQuietWorkerEndsWithTheLink(t *testing.T) {
 }
 
 // Two outposts over one folder: the later has the worker API's socket, and the end of the
-// former does not take it away.
+// previous does not take it away.
 func TestASocketThatIsTakenOver(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "city.sock")
 	opts := func(name string) func(*outpost.Options) {

@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/yamux"
 )
 
-// listen makes the far socket of the worker API. A former outpost's is replaced: the
+// listen makes the far socket of the worker API. A previous outpost's is replaced: the
 // connection that asked last is the one that has a controller behind it.
 func (s *server) listen(ctx context.Context, path string) error {
 	own := path + "." + strconv.FormatInt(int64(os.Getpid()), 36)

@@ -16,11 +16,11 @@ import (
 // somebody is who answers without a name.
 const somebody = "somebody"
 
-// Respond answers a pending interaction, once, and returns what became of it
+// Respond answers a pending question, once, and returns what became of it
 // when the session has been read again.
 //
 // A question that has ended, that somebody else is answering, or whose
-// incarnation is over, is client.ErrRefused; an answer that it does not offer is
+// instance is over, is client.ErrRefused; an answer that it does not offer is
 // client.ErrInvalid. Nothing has been sent then. client.ErrTimeout means that the
 // answer was handed over and the question was not seen to go within 5 s.
 func (d *Desk) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
@@ -114,7 +114,7 @@ func (d *Desk) begin(ctx context.Context, id string, make func(session.Pending) 
 	case !known || v.Provider == nil:
 		return attempt{}, fmt.Errorf("%w: %s cannot be reached now: %s", client.ErrUnavailable, e.Open.Agent, orElse(v.Unknown, "nothing is known of its session"))
 	case v.Instance != e.Open.Instance:
-		return attempt{}, fmt.Errorf("%w: %s was asked by an incarnation of %s that does not run now", client.ErrRefused, id, e.Open.Agent)
+		return attempt{}, fmt.Errorf("%w: %s was asked by an instance of %s that does not run now", client.ErrRefused, id, e.Open.Agent)
 	}
 	r, err := make(*e.Open)
 	if err != nil {
@@ -150,7 +150,7 @@ func ending(p session.Pending) string {
 	case client.PendingExpired:
 		return fmt.Sprintf("%s was not answered in time; the policy answered %q at %s", p.ID, p.Answer, at)
 	case client.PendingGone:
-		return fmt.Sprintf("the incarnation of %s that asked %s was over at %s", p.Agent, p.ID, at)
+		return fmt.Sprintf("the instance of %s that asked %s was over at %s", p.Agent, p.ID, at)
 	default:
 		return fmt.Sprintf("%s was settled at the agent itself at %s", p.ID, at)
 	}
@@ -224,7 +224,7 @@ func (d *Desk) outcome(ctx context.Context, a attempt) (client.Pending, error) {
 	}
 }
 
-// readAgain folds a reading of the driver itself, if the incarnation is still
+// readAgain folds a reading of the driver itself, if the instance is still
 // the one that was answered.
 func (d *Desk) readAgain(ctx context.Context, a attempt, asked *runtime.PendingInteraction, err error) {
 	d.mu.Lock()

@@ -57,7 +57,7 @@ const (
 	policyMost = 3
 )
 
-// Desk is the engine of pending interactions of one city. Its methods may be
+// Desk is the engine of pending questions of one city. Its methods may be
 // called concurrently, and answer from the moment that [Desk.Run] has loaded.
 type Desk struct {
 	opts   Options
@@ -130,7 +130,7 @@ func (d *Desk) Pending(ctx context.Context, target string, which client.Which) (
 	return out, nil
 }
 
-// Question returns one pending interaction, open or recently ended;
+// Question returns one pending question, open or recently ended;
 // client.ErrNotFound if it is not kept.
 func (d *Desk) Question(ctx context.Context, id string) (client.Pending, error) {
 	if err := d.await(ctx); err != nil {
@@ -145,7 +145,7 @@ func (d *Desk) Question(ctx context.Context, id string) (client.Pending, error) 
 }
 
 func unknown(id string) error {
-	return fmt.Errorf("%w: no pending interaction is called %q; gc pending lists them", client.ErrNotFound, id)
+	return fmt.Errorf("%w: no pending question is called %q; gc pending lists them", client.ErrNotFound, id)
 }
 
 // await waits until the store has been read.

@@ -172,8 +172,8 @@ func TestAnswerForAnotherIncarnationIsRefused(t *testing.T) {
 		w.views["a"] = v
 		w.mu.Unlock()
 		_, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1"})
-		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "incarnation") || len(a.answers) != 0 {
-			t.Errorf("got %v and %d answers sent, want a refusal that names the incarnation, and none", err, len(a.answers))
+		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "instance") || len(a.answers) != 0 {
+			t.Errorf("got %v and %d answers sent, want a refusal that names the instance, and none", err, len(a.answers))
 		}
 	})
 }

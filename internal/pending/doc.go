@@ -4,21 +4,21 @@
 //
 // # Episodes
 //
-// An episode is one question of one incarnation, from the first reading that
+// An episode is one question of one instance, from the first reading that
 // shows it to its end. It is durable and has an ID. [Fold] is the whole life of
 // an episode as a pure function of readings:
 //
 //   - A reading that shows a question raises it.
-//   - It ends when a newer reading of the same incarnation does not show it any
+//   - It ends when a newer reading of the same instance does not show it any
 //     more: answered or expired if an answer had been handed over, else resolved.
-//   - It is gone when its incarnation is over.
+//   - It is gone when its instance is over.
 //   - A reading that cannot be had changes nothing, and neither does an older one.
 //   - The same question after its end is a new episode.
 //   - A dialog that shows a time ("29s left") is one episode while only that changes.
 //
 // # Answers
 //
-// An answer belongs to the episode and so to the incarnation. It is taken once:
+// An answer belongs to the episode and so to the instance. It is taken once:
 // whoever comes second is refused and told who was first. That it was handed over
 // proves nothing; the session is read again, and only that reading ends the
 // episode. A question that still stands then can be answered again.

@@ -62,7 +62,7 @@ func Fold(c Case, v session.View, p Policy, now time.Time) (next Case, ended []s
 	return c, ended
 }
 
-// over reports whether the incarnation that asked is positively over.
+// over reports whether the instance that asked is positively over.
 func over(open *session.Pending, v session.View) bool {
 	if v.Instance != "" && v.Instance != open.Instance {
 		return true

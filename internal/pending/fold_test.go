@@ -71,11 +71,11 @@ func judge(t *rapid.T, c Case, before session.Pending, v session.View, next Case
 		switch p.State {
 		case client.PendingGone:
 			if v.Running && (v.Instance == "" || v.Instance == before.Instance) {
-				t.Fatal("gone, although its incarnation runs")
+				t.Fatal("gone, although its instance runs")
 			}
 		case client.PendingResolved:
 			if !fresh || v.Instance != before.Instance || v.Pending != nil && v.Pending.RequestID == before.Request {
-				t.Fatal("resolved, although no newer reading of its incarnation shows that")
+				t.Fatal("resolved, although no newer reading of its instance shows that")
 			}
 		default:
 			t.Fatalf("ended as %s without an answer", p.State)

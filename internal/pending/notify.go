@@ -18,14 +18,14 @@ const maxVariable = 16 << 10
 // Command is a user's notifier: a command line that is run once for a question,
 // and once more when it is escalated.
 //
-// It runs by sh -c in the city's folder, in a process group of its own that is
+// It runs by sh -c in the city directory, in a process group of its own that is
 // killed when ctx ends. On its input is the question as JSON, a
 // [client.Pending]; its environment holds GC_PENDING_ID, GC_AGENT,
 // GC_SESSION_NAME, GC_PENDING_KIND, GC_PENDING_PROMPT, GC_PENDING_ESCALATED (1 or
 // empty) and GC_CITY_PATH beside Environ.
 type Command struct {
 	Line    string // empty: nobody is told
-	City    string // the city's folder
+	City    string // the city directory
 	Environ []string
 }
 

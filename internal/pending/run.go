@@ -60,7 +60,7 @@ func (d *Desk) load(ctx context.Context) bool {
 	case ctx.Err() != nil:
 		return false
 	case err != nil:
-		d.opts.Logger.Warn("some pending interactions cannot be read", "error", err)
+		d.opts.Logger.Warn("some pending questions cannot be read", "error", err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,7 +95,7 @@ func (d *Desk) read(ctx context.Context) ([]session.Pending, error) {
 		if !errors.Is(err, client.ErrUnavailable) {
 			return kept, err
 		}
-		d.opts.Logger.Warn("the pending interactions cannot be read yet", "error", err)
+		d.opts.Logger.Warn("the pending questions cannot be read yet", "error", err)
 		select {
 		case <-time.After(gap):
 		case <-ctx.Done():

@@ -83,11 +83,11 @@ type Action struct {
 	// than it may be; zero: it is not stalled.
 	Stalled time.Time
 
-	// Cut says that the start of the incarnation was cut off: it is ended, which counts
+	// Cut says that the start of the instance was cut off: it is ended, which counts
 	// as a start that failed, or taken over with something left undone.
 	Cut bool
 
-	// Over says that the incarnation has ended by its own word: that it is cleared away is
+	// Over says that the instance has ended by its own word: that it is cleared away is
 	// the end of one that ended by itself.
 	Over bool
 

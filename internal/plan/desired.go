@@ -19,7 +19,7 @@ import (
 // every reload makes a new one.
 type Desired struct {
 	City     string    // the city's name
-	Root     string    // the city's folder, absolute
+	Root     string    // the city directory, absolute
 	Sessions []Session // in the order of the configuration; the members of a pool by number
 	Pools    []Pool    // in the order of the configuration
 	// MaxSessions bounds how many sessions of the city run at any instant; zero

@@ -48,7 +48,7 @@ func (d *differ) quarantined(a Action, o *Observed) Action {
 }
 
 // changedSince reports whether the core of the configuration is certainly
-// another one than that of the last incarnation.
+// another one than that of the last instance.
 func changedSince(s *Session, o *Observed) bool {
 	return runtime.FingerprintCurrent(o.Stored.Core) && o.Stored.Core != s.Core
 }
@@ -77,7 +77,7 @@ func (d *differ) elsewhere(s *Session) string {
 			continue
 		}
 		if home.unknown() != "" || home.running() || home.orphaned() || home.Working != "" {
-			return fmt.Sprintf("its former session %s must end first", home.Name)
+			return fmt.Sprintf("its previous session %s must end first", home.Name)
 		}
 	}
 	return ""

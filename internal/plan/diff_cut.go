@@ -19,7 +19,7 @@ const (
 
 // cut decides about an agent whose start nobody has completed. It is taken over if
 // nothing was left to do, or if all that was left can be done again; so is one
-// that works, for it has been prompted. Any other is ended and started anew: what
+// that works, for it has been prompted. Any other is ended and started again: what
 // it was told by then, nobody knows.
 func (d *differ) cut(a Action, s *Session, o *Observed) Action {
 	due := o.AgeFrom.Add(cmp.Or(max(s.StartTimeout, 0), defaultStartTimeout))

@@ -7,11 +7,11 @@ import (
 	"gascity/runtime"
 )
 
-// endGrace is how long what is left of an incarnation has to end by itself after its
+// endGrace is how long what is left of an instance has to end by itself after its
 // agent said that it has ended.
 const endGrace = 10 * time.Second
 
-// selfEnded decides about an incarnation that has ended by its own word, and whose place
+// selfEnded decides about an instance that has ended by its own word, and whose place
 // still shows a process. It is ended for good before anything takes its place, unless
 // it has shown since that it lives, or a person is there.
 func (d *differ) selfEnded(a Action, o *Observed) Action {

@@ -114,7 +114,7 @@ func (d *differ) toStart(s *Session) bool {
 }
 
 // held returns the hold that keeps the session from running: the one that is
-// kept, or the one that follows a drain whose incarnation is over.
+// kept, or the one that follows a drain whose instance is over.
 func (o *Observed) held() session.Hold {
 	if o.Hold.Kind == "" && o.draining() && o.unknown() == "" && !o.running() && !o.orphaned() {
 		return session.Hold{Kind: o.Drain.Then, Reason: o.Drain.Reason, Since: o.Drain.Since}
@@ -122,12 +122,12 @@ func (o *Observed) held() session.Hold {
 	return o.Hold
 }
 
-// draining reports whether the incarnation that runs, or the last one, was asked
+// draining reports whether the instance that runs, or the last one, was asked
 // to wind down.
 func (o *Observed) draining() bool { return o.Epoch != 0 && o.Drain.Epoch == o.Epoch }
 
 // spread returns a part of the span that is always the same for the same
-// incarnation.
+// instance.
 func spread(span time.Duration, name string, epoch uint64) time.Duration {
 	sum := sha256.Sum256(strconv.AppendUint([]byte(name+"\x00"), epoch, 10))
 	return span / (1 << 16) * time.Duration(binary.BigEndian.Uint16(sum[:]))

@@ -161,8 +161,8 @@ func TestNothingIsDoneToTheUnknown(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotConfiguredIsOnlyTakenOverAndEnded draws former members of a pool
-// and former agents: none of the decisions about them needs a configuration.
+// TestWhatIsNotConfiguredIsOnlyTakenOverAndEnded draws previous members of a pool
+// and previous agents: none of the decisions about them needs a configuration.
 func TestWhatIsNotConfiguredIsOnlyTakenOverAndEnded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawWorld(t)

@@ -16,14 +16,14 @@ type pool struct {
 	*Pool
 	want   int
 	wanted map[string]bool // the members that are to run
-	live   int             // sessions that run or may run, former members included
+	live   int             // sessions that run or may run, previous members included
 	fault  string          // why its check fails, empty if it does not
 }
 
 func (p *pool) reason() string {
 	reason := fmt.Sprintf("the pool %s wants %d", p.Agent, p.want)
 	if p.fault != "" {
-		reason += "; the check fails: " + p.fault + "; it keeps the former number"
+		reason += "; the check fails: " + p.fault + "; it keeps the previous number"
 	}
 	return reason
 }
@@ -176,7 +176,7 @@ func (d *differ) shrink(a Action, o *Observed, p *pool) Action {
 		a.Unasked = true
 		return d.stop(a, o, reason)
 	case o.Epoch == 0:
-		return a.with(VerbWait, client.StateRunning, reason+"; this incarnation cannot be asked to wind down")
+		return a.with(VerbWait, client.StateRunning, reason+"; this instance cannot be asked to wind down")
 	}
 	a.Drain = session.Drain{Epoch: o.Epoch, Reason: reason, Since: d.now}
 	if p.DrainTimeout > 0 {

@@ -170,7 +170,7 @@ func TestNoMoreSessionsThanTheCityMayHave(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyHasLookedAtCounts has one former session, or one that is merely
+// TestWhatNobodyHasLookedAtCounts has one previous session, or one that is merely
 // listed, beside a pool or a city that may have one.
 func TestWhatNobodyHasLookedAtCounts(t *testing.T) {
 	dead := runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}
@@ -180,7 +180,7 @@ func TestWhatNobodyHasLookedAtCounts(t *testing.T) {
 		pool  Verb // of a pool that may have one
 		city  Verb // of a city that may have one
 	}{
-		{"a former member by its record", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1}, VerbWait, VerbWait},
+		{"a previous member by its record", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1}, VerbWait, VerbWait},
 		{"another agent by its record", Observed{Name: "gc-town-other", Agent: "other", Epoch: 1}, VerbStart, VerbWait},
 		{"a record of what was never started", Observed{Name: "gc-town-worker-2", Agent: "worker-2"}, VerbStart, VerbStart},
 		{"a member that is listed", Observed{Name: "gc-town-worker-2"}, VerbWait, VerbWait},
@@ -208,11 +208,11 @@ func TestAnAgentThatMovedWaitsForItsFormerSessionAfterARestart(t *testing.T) {
 	s := sessionOf("a")
 	former := Observed{Name: s.Name, Provider: "former", Agent: "a", Epoch: 1}
 	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
-		t.Errorf("nobody knows whether it still runs at its former place, and the decision is %s: %s", a.Verb, a.Reason)
+		t.Errorf("nobody knows whether it still runs at its previous place, and the decision is %s: %s", a.Verb, a.Reason)
 	}
 	former.Epoch = 0 // a place that was configured and never used
 	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbStart {
-		t.Errorf("it was never started at its former place, and the decision is %s: %s", a.Verb, a.Reason)
+		t.Errorf("it was never started at its previous place, and the decision is %s: %s", a.Verb, a.Reason)
 	}
 }
 

@@ -227,7 +227,7 @@ func TestAFleetThatWaitsForOneLimitIsSpread(t *testing.T) {
 		seen[at/time.Second] = true
 	}
 	if len(seen) < 30 {
-		t.Errorf("100 incarnations share %d seconds of a minute", len(seen))
+		t.Errorf("100 instances share %d seconds of a minute", len(seen))
 	}
 }
 
@@ -273,7 +273,7 @@ func TestMaxAgeIsSpreadAndStaysTheSame(t *testing.T) {
 		due[a.After] = true
 	}
 	if len(due) < 15 {
-		t.Errorf("20 incarnations are due at %d times", len(due))
+		t.Errorf("20 instances are due at %d times", len(due))
 	}
 }
 

@@ -22,12 +22,12 @@ type Observed struct {
 	Blind string
 	Seen  runtime.Observation
 
-	Known       bool   // the controller has started or adopted this incarnation
+	Known       bool   // the controller has started or adopted this instance
 	Cut         bool   // its start was cut off by the end of the controller that began it
-	Stored      Stored // what the incarnation was started with
+	Stored      Stored // what the instance was started with
 	CanRelaunch bool   // the driver has warm boxes
 
-	Epoch    uint64           // counts the incarnations; that of the one that runs, or of the last one
+	Epoch    uint64           // counts the instances; that of the one that runs, or of the last one
 	Activity session.Activity // what the agent does, by all evidence; the zero value is unknown
 	Pending  bool             // a question for a person is open
 	Progress Progress         // in the present turn
@@ -35,14 +35,14 @@ type Observed struct {
 	// PromptAt is when the newest prompt that waits was accepted. A session that is
 	// held to sleep is woken by one that is newer than the hold alone; zero: by any.
 	PromptAt time.Time
-	// AgeFrom is when the incarnation started; zero if that is not known.
+	// AgeFrom is when the instance started; zero if that is not known.
 	AgeFrom time.Time
 	// IdleSince is the earliest time from which idleness counts: when a terminal
 	// last left, a prompt was last delivered, the controller last ended. Zero adds
 	// nothing to what Seen and Activity tell.
 	IdleSince time.Time
 	Warning   string // what the last start left open
-	// Ended is the word of the agent's own side that the incarnation has ended; nil: it
+	// Ended is the word of the agent's own side that the instance has ended; nil: it
 	// has not said so. Its place may show otherwise.
 	Ended *runtime.End
 
@@ -61,8 +61,8 @@ type Observed struct {
 
 	Failures  []time.Time   // failed starts and ends that nobody asked for
 	Fault     string        // the last failure in words
-	Exit      *runtime.Exit // how the last incarnation ended
-	Lost      bool          // the last incarnation vanished without a trace
+	Exit      *runtime.Exit // how the last instance ended
+	Lost      bool          // the last instance vanished without a trace
 	NextAt    time.Time     // no start before this
 	StopAt    time.Time     // no stop before this: the last one failed
 	DriftedAt time.Time     // since when the configuration differs
@@ -71,7 +71,7 @@ type Observed struct {
 	Disrupted bool          // ended for its changed configuration, and not running again yet
 }
 
-// Stored are the fingerprints that an incarnation was started with. Empty ones
+// Stored are the fingerprints that an instance was started with. Empty ones
 // are not known.
 type Stored struct {
 	Core, Provision, Launch, Live string
@@ -155,7 +155,7 @@ func (o *Observed) finished() bool {
 	return !o.running() && exit != nil && exit.Code == 0 && exit.Signal == ""
 }
 
-// lastEnd tells in words how the last incarnation ended.
+// lastEnd tells in words how the last instance ended.
 func (o *Observed) lastEnd() string {
 	switch {
 	case o.Fault != "":

@@ -22,7 +22,7 @@ type Pool struct {
 }
 
 // owns reports whether an agent is a member, or may have been one, by its name
-// alone: a pool that has shrunk knows its former members. So it does the agent of
+// alone: a pool that has shrunk knows its previous members. So it does the agent of
 // its own name, which has become a pool.
 func (p *Pool) owns(agent string) bool {
 	if agent == p.Agent {

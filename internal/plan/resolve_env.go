@@ -96,7 +96,7 @@ func variableName(text string) string {
 	return text
 }
 
-// ownEnv returns gc's own variables, without those of one incarnation.
+// ownEnv returns gc's own variables, without those of one instance.
 func (r *resolver) ownEnv(cfg runtime.Config) map[string]string {
 	v := r.vars
 	own := map[string]string{

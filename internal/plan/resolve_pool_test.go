@@ -173,7 +173,7 @@ func TestAContinuedConversationIsNudgedAndInItsFolder(t *testing.T) {
 	if _, ok := s.ResumeCommand(c, session.RungFresh); ok {
 		t.Error("a fresh start continues a conversation")
 	}
-	if note := plan.HandOver(s.Config, c, "not found").Nudge; !strings.HasPrefix(note, s.Config.Nudge+"\n\nYour former conversation x could not be continued (not found)") {
+	if note := plan.HandOver(s.Config, c, "not found").Nudge; !strings.HasPrefix(note, s.Config.Nudge+"\n\nYour previous conversation x could not be continued (not found)") {
 		t.Errorf("the note is %q", note)
 	}
 }

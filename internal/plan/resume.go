@@ -100,9 +100,9 @@ func HandOverNote(id, failure string) string {
 	const now = "This is a new one: look at the state of the work before you go on."
 	switch {
 	case session.ResumeFailure(failure) == session.ResumeHandedOver:
-		return strings.TrimSuffix("Your former conversation "+id, " ") + " was handed over to you, because " + failure + ". " + now
+		return strings.TrimSuffix("Your previous conversation "+id, " ") + " was handed over to you, because " + failure + ". " + now
 	case id == "":
 		return ""
 	}
-	return fmt.Sprintf("Your former conversation %s could not be continued (%s). %s", id, failure, now)
+	return fmt.Sprintf("Your previous conversation %s could not be continued (%s). %s", id, failure, now)
 }

@@ -56,7 +56,7 @@ func ID(root string) string {
 func RuntimeDir(root string, bases ...string) (string, error) {
 	choice := filepath.Join(root, StateFolder, ChoiceFile)
 	if err := os.MkdirAll(filepath.Dir(choice), Private); err != nil {
-		return "", fmt.Errorf("cannot make the city's folder: %w", err)
+		return "", fmt.Errorf("cannot make the city directory: %w", err)
 	}
 	written, err := os.ReadFile(choice)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -233,7 +233,7 @@ func checkState(root string) error {
 	dir := filepath.Join(root, StateFolder)
 	info, err := os.Stat(dir)
 	if err != nil {
-		return fmt.Errorf("cannot look at the city's folder: %w", err)
+		return fmt.Errorf("cannot look at the city directory: %w", err)
 	}
 	if err := CheckPrivate(dir, ownGroup{info}); err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 // killed, is waited for.
 func Lock(ctx context.Context, root string, pid int) (release func() error, err error) {
 	if err := os.MkdirAll(filepath.Join(root, StateFolder), Private); err != nil {
-		return nil, fmt.Errorf("cannot make the city's folder: %w", err)
+		return nil, fmt.Errorf("cannot make the city directory: %w", err)
 	}
 	if err := checkState(root); err != nil {
 		return nil, err

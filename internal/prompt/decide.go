@@ -15,7 +15,7 @@ type Sight struct {
 	Known bool
 	// Gone says why the target is not in the city any more; empty: it is.
 	Gone string
-	// Instance is the public name of the incarnation that runs, Down says that none
+	// Instance is the public name of the instance that runs, Down says that none
 	// does. Neither is between the two: it starts, or winds down.
 	Instance string
 	Down     bool
@@ -24,7 +24,7 @@ type Sight struct {
 	// waiting: who puts an agent to sleep has seen it.
 	AsleepAt time.Time
 
-	Conversation string // of the incarnation that runs, or of the last one
+	Conversation string // of the instance that runs, or of the last one
 	Shut         string // why it takes no prompt now; empty: it may
 	// Held says why it gets no new prompts although it may take them: nobody hands one
 	// over, and nobody wakes it for one. What is on its way already ends as it does.
@@ -39,12 +39,12 @@ type Sight struct {
 	Sure     bool      // the activity is more than a guess
 	Since    time.Time // of the activity
 	ReadAt   time.Time // when the activity was read
-	TakenAt  time.Time // when the incarnation that runs last took a prompt; zero: not known
+	TakenAt  time.Time // when the instance that runs last took a prompt; zero: not known
 	Tells    bool      // a hook of the agent's names each prompt that begins a turn
 	// TurnAt is when a hook told of the beginning of a turn whose end it has not told of; zero:
 	// of none. It may be known sooner than the activity.
 	TurnAt time.Time
-	// OpensBy is until when the incarnation may begin with the prompt of its command line,
+	// OpensBy is until when the instance may begin with the prompt of its command line,
 	// of which its hook has not told; zero: it does not.
 	OpensBy   time.Time
 	ChangedAt time.Time // attempts are worth while from then on, whatever NextAt says; zero: they are not
@@ -53,8 +53,8 @@ type Sight struct {
 	Progress time.Duration
 	// WatchedFrom is since when this controller can ask about deliveries of earlier ones.
 	WatchedFrom time.Time
-	// TookOver is when this controller took over an incarnation that ran before it, as long
-	// as it has not seen it at rest; zero: it has, or it started the incarnation.
+	// TookOver is when this controller took over an instance that ran before it, as long
+	// as it has not seen it at rest; zero: it has, or it started the instance.
 	TookOver time.Time
 }
 
@@ -83,8 +83,8 @@ type Action struct {
 // The reasons that the rules give.
 const (
 	reasonExpired   = "its time was over"
-	reasonEnded     = "its incarnation ended"
-	reasonTalk      = "its incarnation ended, and the next one did not resume its conversation"
+	reasonEnded     = "its instance ended"
+	reasonTalk      = "its instance ended, and the next one did not resume its conversation"
 	reasonCut       = "the hand-over was cut off, and the agent ended before anybody could tell what came of it"
 	reasonCutTime   = "the delivery did not finish in time, and whether the agent got the text could not be found out"
 	reasonTurnless  = "the agent accepted it and stopped before the end of its turn was seen"
@@ -217,7 +217,7 @@ func (d *decision) dueSubmitted(r *Receipt) Action {
 }
 
 // attempt returns the attempt that may be made now: of the first prompt that the
-// incarnation may have.
+// instance may have.
 func (d *decision) attempt(ordered []*Receipt) Action {
 	s := d.sight
 	for _, r := range ordered {
@@ -304,7 +304,7 @@ func (s Sight) probe() time.Time {
 	return s.ProbeAt
 }
 
-// fate is what the present incarnation means for a prompt that waits.
+// fate is what the present instance means for a prompt that waits.
 type fate int
 
 const (
@@ -313,7 +313,7 @@ const (
 	lost                    // for one that is no more
 )
 
-// fate tells whether the prompt is for the incarnation that runs. Why says what
+// fate tells whether the prompt is for the instance that runs. Why says what
 // it waits for, or why it is lost.
 func (r *Receipt) fate(s Sight) (fate, string) {
 	switch {
@@ -339,7 +339,7 @@ func (r *Receipt) fate(s Sight) (fate, string) {
 	return deliverable, ""
 }
 
-// outlives reports whether a later incarnation may have the prompt.
+// outlives reports whether a later instance may have the prompt.
 func (r *Receipt) outlives() bool { return r.Instance == "" || r.Successor || r.Conversation != "" }
 
 // wakes reports whether the prompt is a reason to wake the session.

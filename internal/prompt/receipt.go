@@ -67,9 +67,9 @@ type Receipt struct {
 	Bytes   int                    `json:"bytes"`
 	Head    string                 `json:"head,omitempty"` // the beginning of the text
 
-	// Instance is the public name of the incarnation that it is for; empty: the
-	// next one that runs. Conversation is the vendor's conversation then: who
-	// resumes it inherits the prompt. Successor lets any later incarnation have it.
+	// Instance is the public name of the instance that it is for; empty: the
+	// next one that runs. Conversation is the model provider's conversation then: who
+	// resumes it inherits the prompt. Successor lets any later instance have it.
 	Instance     string `json:"instance,omitempty"`
 	Conversation string `json:"conversation,omitempty"`
 	Successor    bool   `json:"successor,omitempty"`

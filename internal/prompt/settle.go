@@ -60,7 +60,7 @@ func (r Receipt) Settle(a Attempt, at time.Time) (Receipt, error) {
 	case out.State == runtime.OutcomeUnsupported:
 		return r.end(Dead, at, "", "the session takes no prompts: "+detailOf(out, a.Err))
 	case out.State == runtime.OutcomeAbsent && r.outlives():
-		return r.requeue(a, at, "the incarnation is gone")
+		return r.requeue(a, at, "the instance is gone")
 	case out.State == runtime.OutcomeAbsent:
 		return r.end(Dead, at, "", reasonEnded)
 	default:
@@ -102,7 +102,7 @@ func detailOf(out runtime.Outcome, err error) string {
 	case out.Detail != "":
 		return out.Detail
 	case errors.Is(err, runtime.ErrStaleInstance):
-		return "another incarnation runs"
+		return "another instance runs"
 	case err != nil:
 		return err.Error()
 	case out.Reason != "":

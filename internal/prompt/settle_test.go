@@ -31,7 +31,7 @@ func TestSettle(t *testing.T) {
 		{"cannot arrive", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "NUL"}}, "", Dead, "refused: NUL"},
 		{"no input", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: "no pipe"}}, "", Dead, "the session takes no prompts: no pipe"},
 		{"gone", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeAbsent}}, "", Dead, reasonEnded},
-		{"gone, with a talk", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeAbsent}, Err: stale}, "talk", Queued, "the incarnation is gone"},
+		{"gone, with a talk", Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeAbsent}, Err: stale}, "talk", Queued, "the instance is gone"},
 		{"a word of tomorrow", Attempt{Outcome: runtime.Outcome{State: "delivered"}}, "", Unconfirmed, "no evidence"},
 	} {
 		r := Receipt{State: Injected, Instance: "i1", Conversation: c.bound, Attempts: 3}

@@ -8,14 +8,14 @@ const SignHook = "hook"
 
 // Word is what a hook of an agent CLI says of the prompts that reach its agent.
 type Word struct {
-	Session, Instance string    // Instance is the incarnation's public name
+	Session, Instance string    // Instance is the instance's public name
 	Hash              string    // of the prompt that has begun a turn, see worker.PromptHash; empty: the turn is over
 	At                time.Time // when
 	Aborted           bool      // with no Hash: the turn was interrupted, and did not come to its end
 }
 
 // Begins reports whether a word about a prompt with the receipt's text can be about
-// the receipt's: its incarnation had it handed over before.
+// the receipt's: its instance had it handed over before.
 func (r Receipt) Begins(w Word) bool {
 	return (r.State == Injected || r.State == Submitted) && r.Instance == w.Instance && !w.At.Before(r.at(Injected))
 }

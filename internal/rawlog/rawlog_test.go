@@ -54,7 +54,7 @@ func TestSinceBeginsAtTheSecond(t *testing.T) {
 
 func TestUntilEndsAtTheSecond(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
-	w, err := Open(path, 28) // the first lines are in the former file
+	w, err := Open(path, 28) // the first lines are in the previous file
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func (w *Writer) Write(p []byte, at time.Time) error {
 		return nil
 	}
 	w.failedAt = at
-	w.closeLocked() // it is opened anew
+	w.closeLocked() // it is opened again
 	if !first {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (w *Writer) appendLocked(p []byte, at time.Time) error {
 
 func (w *Writer) rotateLocked() error {
 	w.closeLocked()
-	// The index first: a former log without its index is read as a whole.
+	// The index first: a previous log without its index is read as a whole.
 	err := os.Remove(w.path + oldSuffix + indexSuffix)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -2,7 +2,7 @@
 // state. It finds all of it, ends what runs, removes the rest, and looks again.
 //
 // What it removes is named here and in package premises, is a folder or file of this user,
-// and is reached without a symbolic link. Work folders are none of it.
+// and is reached without a symbolic link. Working directories are none of it.
 package remains
 
 import (
@@ -34,7 +34,7 @@ var madeToRun = []string{"control.sock*", "worker.sock*", "worker-*.port", ".wor
 
 // Site is where one city is looked for.
 type Site struct {
-	Root string // the city's folder
+	Root string // the city directory
 	// Bases are the folders of the user in which the sockets may be.
 	Bases []string
 	// Elsewhere are the selections of places beyond the folders of this machine.

@@ -51,7 +51,7 @@ func (j *Judge) Close() {
 	}
 }
 
-// Use puts rules in force, in the place of the former ones.
+// Use puts rules in force, in the place of the previous ones.
 func (j *Judge) Use(r *Rules) { j.rules.Store(r) }
 
 // AskTimeout is how long a person has, by the rules in force.

@@ -102,7 +102,7 @@ func (l Life) Offers(ability string) bool {
 	return slices.Contains(l.Reports[worker.Started].Metadata.Offers, ability)
 }
 
-// Conversation is the vendor's id of the conversation, as told last.
+// Conversation is the model provider's id of the conversation, as told last.
 func (l Life) Conversation() string {
 	var last worker.Lifecycle
 	for _, r := range l.Reports {

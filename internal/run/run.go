@@ -1,4 +1,4 @@
-// Package run is an incarnation in the eyes of the worker API: its name and token,
+// Package run is an instance in the eyes of the worker API: its name and token,
 // who may speak for it, what it has told of its life, and what it is sent. It is
 // pure; package exchange acts on it and package workerapi serves it.
 package run
@@ -15,7 +15,7 @@ import (
 	"gascity/worker"
 )
 
-// ID returns the run_id of the incarnation with an instance token. The token cannot
+// ID returns the run_id of the instance with an instance token. The token cannot
 // be had from it.
 func ID(instance string) string {
 	sum := sha256.Sum256([]byte("run " + instance))

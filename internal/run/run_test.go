@@ -147,7 +147,7 @@ func TestWhatAWorkerTellsIsBounded(t *testing.T) {
 	}
 }
 
-// TestTheOrderStaysThroughARestart: a reader with numbers of a former controller gets
+// TestTheOrderStaysThroughARestart: a reader with numbers of a previous controller gets
 // what waits in the order in which it was put.
 func TestTheOrderStaysThroughARestart(t *testing.T) {
 	var box run.Mailbox

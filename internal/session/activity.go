@@ -11,8 +11,8 @@ type Confidence string
 
 // The confidences.
 const (
-	Certain Confidence = "certain" // the program or its vendor's own channel says so
-	Likely  Confidence = "likely"  // a sign that the vendor means for programs
+	Certain Confidence = "certain" // the program or its model provider's own channel says so
+	Likely  Confidence = "likely"  // a sign that the model provider means for programs
 	Guess   Confidence = "guess"   // concluded from what is drawn, or from processes
 )
 

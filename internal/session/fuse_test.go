@@ -123,7 +123,7 @@ func TestWhatTheEvidenceAmountsTo(t *testing.T) {
 			100, 100, "busy screen guess", 220,
 		},
 		{
-			"an input line heals nothing: it may be there during a turn",
+			"an input box heals nothing: it may be there during a turn",
 			[]runtime.Evidence{says(status, busy, 0, 100), says(screen, ready, 10, 100)},
 			10, 100, "busy osc7501 certain", 220,
 		},

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 )
 
-// PublicInstance names an incarnation without giving its token away. No token is
+// PublicInstance names an instance without giving its token away. No token is
 // no name.
 func PublicInstance(token string) string {
 	if token == "" {

@@ -9,7 +9,7 @@ type Pending struct {
 	Request  string   `json:"request"`
 	Session  string   `json:"session"`
 	Agent    string   `json:"agent"`
-	Instance string   `json:"instance"` // public; the incarnation that asks
+	Instance string   `json:"instance"` // public; the instance that asks
 	Kind     string   `json:"kind"`
 	Prompt   string   `json:"prompt"`
 	Options  []string `json:"options,omitempty"`
@@ -40,11 +40,11 @@ type Wait struct {
 	ID                string    `json:"id"`
 	Target            string    `json:"target,omitempty"`
 	Session           string    `json:"session,omitempty"`  // the target's, when it was registered
-	Instance          string    `json:"instance,omitempty"` // the target's incarnation then
+	Instance          string    `json:"instance,omitempty"` // the target's instance then
 	For               string    `json:"for"`                // a client.Wait word
 	Arg               string    `json:"arg,omitempty"`
 	Owner             string    `json:"owner,omitempty"`
-	OwnerInstance     string    `json:"owner_instance,omitempty"`     // public; who is told. Empty: whichever incarnation comes next
+	OwnerInstance     string    `json:"owner_instance,omitempty"`     // public; who is told. Empty: whichever instance comes next
 	OwnerConversation string    `json:"owner_conversation,omitempty"` // a successor that resumed it is told too
 	Text              string    `json:"text,omitempty"`
 	CreatedAt         time.Time `json:"created_at"`

@@ -25,8 +25,8 @@ type Record struct {
 	// StateSince is when it last moved.
 	StateSince time.Time `json:"state_since,omitzero"`
 
-	// The incarnation that runs, or the last one that did.
-	Epoch     uint64       `json:"epoch,omitempty"`    // counts incarnations: raised and saved before each start
+	// The instance that runs, or the last one that did.
+	Epoch     uint64       `json:"epoch,omitempty"`    // counts instances: raised and saved before each start
 	Token     string       `json:"-"`                  // its instance token: a capability, never stored and never shown
 	Handle    string       `json:"-"`                  // what runtime.Recover needs; holds the token
 	Instance  string       `json:"instance,omitempty"` // its public name: [PublicInstance] of Token
@@ -39,9 +39,9 @@ type Record struct {
 	Screen  string        `json:"last_screen,omitempty"` // what it left on its screen
 	Warning string        `json:"warning,omitempty"`     // what its start left open
 
-	// Conversation is the vendor's conversation that the agent is in, or was last.
+	// Conversation is the model provider's conversation that the agent is in, or was last.
 	Conversation Conversation `json:"conversation,omitzero"`
-	// Former is how the incarnation before the present one ended, or the present
+	// Former is how the instance before the present one ended, or the present
 	// one if it is over; nil if none has.
 	Former *Ending `json:"former,omitempty"` // replaced and never changed
 
@@ -51,7 +51,7 @@ type Record struct {
 	NextAt   time.Time   `json:"next_at,omitzero"`   // no start before this
 	Restarts int         `json:"restarts,omitempty"` // starts after the first that nobody asked for
 	Fault    string      `json:"fault,omitempty"`    // the last failure in words
-	Lost     bool        `json:"lost,omitempty"`     // the last incarnation vanished without a trace
+	Lost     bool        `json:"lost,omitempty"`     // the last instance vanished without a trace
 
 	// What somebody asked for, beyond the configuration.
 	Hold  Hold      `json:"hold,omitzero"`
@@ -64,14 +64,14 @@ type Record struct {
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 }
 
-// StartPhase is how far the start of an incarnation has come.
+// StartPhase is how far the start of an instance has come.
 type StartPhase string
 
 // The phases of a start.
 const (
 	StartDone StartPhase = ""     // complete, or over
 	StartOpen StartPhase = "open" // begun, and not known to be complete
-	StartCut  StartPhase = "cut"  // cut off by the end of its controller and counted as a failure; the incarnation is to be ended
+	StartCut  StartPhase = "cut"  // cut off by the end of its controller and counted as a failure; the instance is to be ended
 )
 
 // Hold keeps a session from running although it is configured.
@@ -92,10 +92,10 @@ const (
 	HoldBudget  HoldKind = "budget"  // until its budget allows it again
 )
 
-// Drain asks the running incarnation to wind down. It belongs to one incarnation
+// Drain asks the running instance to wind down. It belongs to one instance
 // and means nothing to the next.
 type Drain struct {
-	Epoch    uint64    `json:"epoch,omitempty"` // the incarnation's; zero: there is no drain
+	Epoch    uint64    `json:"epoch,omitempty"` // the instance's; zero: there is no drain
 	Reason   string    `json:"reason,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
 	Deadline time.Time `json:"deadline,omitzero"` // it is stopped then
@@ -103,7 +103,7 @@ type Drain struct {
 	Then     HoldKind  `json:"then,omitempty"`    // the hold that follows its end
 }
 
-// Ending is how an incarnation ended.
+// Ending is how an instance ended.
 type Ending struct {
 	Epoch  uint64        `json:"epoch"`
 	At     time.Time     `json:"at"`
@@ -112,16 +112,16 @@ type Ending struct {
 	Screen string        `json:"screen,omitempty"` // what it left on its screen
 }
 
-// Conversation is the vendor's own session, by which an agent can be resumed.
+// Conversation is the model provider's own session, by which an agent can be resumed.
 type Conversation struct {
 	ID    string    `json:"id,omitempty"`  // empty: not known
-	Dir   string    `json:"dir,omitempty"` // the work folder that it belongs to
+	Dir   string    `json:"dir,omitempty"` // the working directory that it belongs to
 	Mode  string    `json:"mode,omitempty"`
 	Rungs int       `json:"rungs,omitempty"` // rungs of the resume ladder that failed since it last ran
 	At    time.Time `json:"at,omitzero"`     // when the id was learned
 
 	Begun   bool          `json:"begun,omitempty"`   // an agent was ready in it
-	Rung    Rung          `json:"rung,omitempty"`    // how the present incarnation comes to it; empty: it was reported
+	Rung    Rung          `json:"rung,omitempty"`    // how the present instance comes to it; empty: it was reported
 	Failure ResumeFailure `json:"failure,omitempty"` // of the last attempt to resume it
 	Closed  bool          `json:"closed,omitempty"`  // a person asked for a new one: it is not resumed
 	// Former is the conversation that could not be resumed and in whose place this
@@ -182,10 +182,10 @@ func (r *Record) SetBack(gap time.Duration) {
 	r.Failures = failures
 }
 
-// Inherit takes over what belongs to the agent and not to the place where former ran,
+// Inherit takes over what belongs to the agent and not to the place where previous ran,
 // as far as the record has none of its own: what holds it, the number of its last
-// incarnation and its conversation, its obstacle. What holds it holds it at one
-// place: former is rid of that. Nothing of r runs. It reports whether r has changed.
+// instance and its conversation, its obstacle. What holds it holds it at one
+// place: previous is rid of that. Nothing of r runs. It reports whether r has changed.
 func (r *Record) Inherit(former *Record) (changed bool) {
 	if r.Hold.Kind == "" && former.Hold.Kind != "" {
 		r.Hold, former.Hold, changed = former.Hold, Hold{}, true

@@ -15,8 +15,8 @@ type Rung string
 // The rungs of the ladder, from the top. Each failure leads down, never up.
 const (
 	RungResume Rung = "resume" // its conversation, where it was
-	RungRepair Rung = "repair" // its conversation, after its work folder was put back
-	RungFresh  Rung = "fresh"  // a new conversation, with a note of what the former one was
+	RungRepair Rung = "repair" // its conversation, after its working directory was put back
+	RungFresh  Rung = "fresh"  // a new conversation, with a note of what the previous one was
 )
 
 // ResumeFailure is why a conversation could not be resumed.
@@ -27,7 +27,7 @@ const (
 	ResumeInUse    ResumeFailure = "in use"       // another program has it open
 	ResumeNotFound ResumeFailure = "not found"    // there is no such conversation, or not in this folder
 	ResumeWrongDir ResumeFailure = "wrong folder" // it belongs to another folder
-	ResumeExpired  ResumeFailure = "expired"      // the vendor keeps it no more
+	ResumeExpired  ResumeFailure = "expired"      // the model provider keeps it no more
 	ResumeUnable   ResumeFailure = "not offered"  // the agent goes on with no conversation
 	// ResumeHandedOver is no failure: the conversation was left because its context was
 	// full, and the next one is to know of it.
@@ -129,12 +129,12 @@ func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) C
 	return c
 }
 
-// Resumed reports whether the present incarnation was started to go on in a
+// Resumed reports whether the present instance was started to go on in a
 // conversation that there was.
 func (c *Conversation) Resumed() bool { return c.Rung == RungResume || c.Rung == RungRepair }
 
 // NotBegun notes that a start that was to begin the conversation failed. If
-// nothing told that the former one was at fault, it may well be sound: its ladder
+// nothing told that the previous one was at fault, it may well be sound: its ladder
 // is whole again.
 func (c *Conversation) NotBegun() {
 	if !c.Begun && c.Former != nil && c.Former.Failure == ResumeOther {
@@ -144,7 +144,7 @@ func (c *Conversation) NotBegun() {
 	}
 }
 
-// Aside is the conversation of an incarnation that somebody else has started: nobody
+// Aside is the conversation of an instance that somebody else has started: nobody
 // knows which. The one that there was is resumed after it.
 func (c Conversation) Aside() Conversation {
 	switch {

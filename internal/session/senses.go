@@ -9,7 +9,7 @@ import (
 )
 
 // Senses is the latest evidence of one session, by source. It belongs to one
-// incarnation: another one's evidence replaces it all. The zero value knows
+// instance: another one's evidence replaces it all. The zero value knows
 // nothing. Not for concurrent use.
 type Senses struct {
 	instance string

@@ -19,7 +19,7 @@ type Store interface {
 	Remove(ctx context.Context, key Key) error
 }
 
-// PendingStore keeps pending interactions. Its rules are those of [Store].
+// PendingStore keeps pending questions. Its rules are those of [Store].
 type PendingStore interface {
 	// LoadPending returns all that are kept, oldest first.
 	LoadPending(ctx context.Context) ([]Pending, error)
@@ -47,17 +47,17 @@ type Incarnation struct {
 	Reason    string        `json:"reason,omitempty"`  // why it ended, in words
 }
 
-// Key returns the key of the record that the incarnation belongs to.
+// Key returns the key of the record that the instance belongs to.
 func (i *Incarnation) Key() Key { return Key{i.Provider, i.Session} }
 
-// IncarnationsKept is how many incarnations of one session a [HistoryStore]
+// IncarnationsKept is how many instances of one session a [HistoryStore]
 // keeps; the one with the lowest epoch is forgotten first.
 const IncarnationsKept = 100
 
-// HistoryStore keeps what became of each incarnation. Its rules are those of
+// HistoryStore keeps what became of each instance. Its rules are those of
 // [Store].
 type HistoryStore interface {
-	// SaveIncarnation replaces the incarnation of the same key and epoch.
+	// SaveIncarnation replaces the instance of the same key and epoch.
 	SaveIncarnation(ctx context.Context, i Incarnation) error
 	// Incarnations returns those of one session, the latest epoch first, at most
 	// limit of them; all if limit is not positive.

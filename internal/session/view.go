@@ -8,7 +8,7 @@ import (
 )
 
 // View is what the controller knows of one session at one moment, for those who
-// deal with it beside the controller: deliveries, pending interactions, waits.
+// deal with it beside the controller: deliveries, pending questions, waits.
 // It is a copy and never changes.
 type View struct {
 	Agent    string
@@ -24,7 +24,7 @@ type View struct {
 
 	Running   bool   // seen to run, and no act is about to end it
 	Ready     bool   // running, and its start is complete
-	Token     string // of the incarnation that runs: a capability, never stored and never shown
+	Token     string // of the instance that runs: a capability, never stored and never shown
 	Instance  string // its public name
 	Epoch     uint64
 	StartedAt time.Time

@@ -20,9 +20,9 @@ import (
 	"gascity/internal/shim/folder"
 )
 
-// Client talks to one incarnation's shim. It is safe for concurrent use. All
+// Client talks to one instance's shim. It is safe for concurrent use. All
 // methods return [ErrNone] when the shim is gone and [ErrStale] when the session's
-// shim belongs to another incarnation; then nothing was done, unless the error is [ErrCut]
+// shim belongs to another instance; then nothing was done, unless the error is [ErrCut]
 // too.
 type Client struct {
 	name  string
@@ -107,8 +107,8 @@ func (c *Client) Relaunch(ctx context.Context, argv []string, grace time.Duratio
 	return c.call(ctx, http.MethodPost, "/relaunch", relaunchRequest{Argv: argv, Grace: grace}, nil)
 }
 
-// Succeed is Relaunch for a new incarnation. From before its first byte on, nothing
-// is taken any more that was meant for the former one: this client is over then. A
+// Succeed is Relaunch for a new instance. From before its first byte on, nothing
+// is taken any more that was meant for the previous one: this client is over then. A
 // shim of an earlier release knows no successors: [errors.ErrUnsupported], and nothing
 // was done.
 func (c *Client) Succeed(ctx context.Context, argv []string, grace time.Duration, next Successor) error {

@@ -18,7 +18,7 @@ import (
 	"gascity/internal/shim/folder"
 )
 
-// MarkKey is the environment variable that marks every process of an incarnation.
+// MarkKey is the environment variable that marks every process of an instance.
 // Its value is the instance token.
 const MarkKey = child.MarkKey
 
@@ -39,7 +39,7 @@ type Fleet struct {
 	children children
 
 	mu       sync.Mutex
-	clients  map[string]*Client // by name; replaced when the incarnation changes
+	clients  map[string]*Client // by name; replaced when the instance changes
 	shims    map[string]proc.ID // by name: the shim that answered last
 	searched bool               // the machine was searched for shims without a folder
 
@@ -87,12 +87,12 @@ func (f *Fleet) Close() error {
 // as long prompts.
 func (f *Fleet) Dir(name string) string { return folder.For(f.opts.Dir, name).Prompts() }
 
-// Sight is what one look at a session found: a live shim, or what a former one
+// Sight is what one look at a session found: a live shim, or what a previous one
 // left.
 type Sight struct {
 	Client *Client // nil without a live shim
 	State  State   // with Client
-	Record *Record // of the live or the former incarnation; nil if there was none
+	Record *Record // of the live or the previous instance; nil if there was none
 	Token  string  // its instance token
 	Corpse *Corpse // what is left of an agent that has ended and whose shim has too
 	Busy   bool    // somebody is starting or ending the session just now
@@ -172,7 +172,7 @@ func (f *Fleet) saw(name string, id proc.ID) {
 	f.shims[name] = id
 }
 
-// remains reads what a former incarnation left.
+// remains reads what a previous instance left.
 func (f *Fleet) remains(dir folder.Folder, token string) (Sight, error) {
 	s := Sight{Token: token}
 	record, err := readRecord(dir)
@@ -191,7 +191,7 @@ func (f *Fleet) remains(dir folder.Folder, token string) (Sight, error) {
 	return s, err
 }
 
-// client returns the cached client for the incarnation.
+// client returns the cached client for the instance.
 func (f *Fleet) client(name string, dir folder.Folder, token string) *Client {
 	f.mu.Lock()
 	defer f.mu.Unlock()

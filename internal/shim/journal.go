@@ -14,7 +14,7 @@ import (
 type (
 	// Entry is what the shim knows of one delivery of a prompt.
 	Entry = journal.Entry
-	// Account is the account of the deliveries of one incarnation.
+	// Account is the account of the deliveries of one instance.
 	Account = journal.Account
 )
 
@@ -112,7 +112,7 @@ func (l *Lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 }
 
 // Settle notes how a delivery ended. Its text is forgotten unless it may still be in the
-// input line.
+// input box.
 func (l *Lease) Settle(ctx context.Context, e Entry) error {
 	return l.client.call(ctx, http.MethodPost, l.path("/settle"), settleRequest{
 		ID: e.ID, Outcome: e.Outcome, Evidence: e.Evidence, Open: e.Open, Final: e.Final, Blocked: e.Blocked, Hidden: e.Hidden,

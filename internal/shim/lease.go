@@ -154,7 +154,7 @@ func (h *host) serveLeaseFree(r *http.Request) (any, error) {
 	return nil, err
 }
 
-// extendLocked lets a hold that stands begin anew.
+// extendLocked lets a hold that stands begin again.
 func (h *host) extendLocked(held *hold) {
 	if held != nil && h.held == held && held.timer != nil {
 		held.timer.Reset(HoldLimit)

@@ -97,7 +97,7 @@ func TestRacingRelaunches(t *testing.T) {
 	}
 }
 
-// The end of the former agent is not taken for that of the next.
+// The end of the previous agent is not taken for that of the next.
 func TestRelaunchOfWhatIsJustEnding(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("again", "exit 3"))
@@ -142,7 +142,7 @@ func TestFailedRelaunch(t *testing.T) {
 	}
 }
 
-// The corpse of a former agent does not stand for one that lives and lost its shim.
+// The corpse of a previous agent does not stand for one that lives and lost its shim.
 func TestRelaunchRemovesTheCorpse(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("corpse", "exit 3"))

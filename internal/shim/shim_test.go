@@ -305,10 +305,10 @@ func TestStaleTokenTouchesNothing(t *testing.T) {
 	again.Instance = "another"
 	start(t, f, again)
 	if err := old.Send(t.Context(), []byte("x")); !errors.Is(err, ErrStale) {
-		t.Errorf("Send with the former token: %v, want ErrStale", err)
+		t.Errorf("Send with the previous token: %v, want ErrStale", err)
 	}
 	if _, err := f.Stop(t.Context(), "name", &old.token, 0); !errors.Is(err, ErrStale) {
-		t.Errorf("Stop with the former token: %v, want ErrStale", err)
+		t.Errorf("Stop with the previous token: %v, want ErrStale", err)
 	}
 	if s, err := f.Look(t.Context(), "name"); err != nil || s.Client == nil {
 		t.Errorf("the successor is %+v, %v; want alive", s, err)
@@ -417,6 +417,6 @@ func TestRelaunchKeepsTheIncarnation(t *testing.T) {
 		t.Errorf("Meta after relaunch: %q %v %v", v, set, err)
 	}
 	if text, err := c.Text(t.Context(), 0); err != nil || !strings.Contains(text, "first") {
-		t.Errorf("scrollback after relaunch: %q, %v; want the former output kept", text, err)
+		t.Errorf("scrollback after relaunch: %q, %v; want the previous output kept", text, err)
 	}
 }

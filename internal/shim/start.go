@@ -30,9 +30,9 @@ type Claim struct {
 
 // Claim takes the name. [ErrTaken] if a live session has it, also one whose folder was removed, which
 // can be reached again then; an [*UnreachableError] if it cannot. What is left of one
-// whose agent has ended is removed. [ErrOrphans] if a former incarnation's shim was
+// whose agent has ended is removed. [ErrOrphans] if a previous instance's shim was
 // killed and its processes still run: stop the session first. fresh says that nothing was on
-// the disk of a former incarnation.
+// the disk of a previous instance.
 func (f *Fleet) Claim(ctx context.Context, name string) (claim *Claim, fresh bool, err error) {
 	dir := folder.For(f.opts.Dir, name)
 	if folder.Gone(dir.Lock()) { // its shim may live all the same: there must not be two

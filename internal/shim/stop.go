@@ -72,7 +72,7 @@ func (h *host) release(ctx context.Context) error {
 	return nil
 }
 
-// relaunch replaces the agent in its warm box: same folder, work folder and log, and the
+// relaunch replaces the agent in its warm box: same folder, working directory and log, and the
 // token and environment of its successor if there is one. What is on the screen goes into
 // the scrollback, which stays: nobody must take it for the new agent's. If that cannot be
 // started, the session is one whose agent has ended.
@@ -112,8 +112,8 @@ func (h *host) relaunch(ctx context.Context, req *relaunchRequest) error {
 	return nil
 }
 
-// succeed makes the session that of another incarnation, as long as no agent runs:
-// who holds the token of the former one is refused from here on.
+// succeed makes the session that of another instance, as long as no agent runs:
+// who holds the token of the previous one is refused from here on.
 func (h *host) succeed(next Successor) error {
 	if next.Instance == "" {
 		return nil
@@ -135,6 +135,6 @@ func (h *host) succeed(next Successor) error {
 	return nil
 }
 
-// softReset leaves modes that the former program set: alternate screen, mouse,
+// softReset leaves modes that the previous program set: alternate screen, mouse,
 // bracketed paste, attributes, margins.
 const softReset = "\x1b[?1049l\x1b[!p\x1b[?1000;1002;1003;1004;1006;2004l\x1b[0m\x1b[r\x1b[999;1H\r\n"

@@ -7,7 +7,7 @@ import (
 )
 
 // TestASuccessorTakesNothingMeantForTheFormer replaces the agent by another
-// incarnation while a delivery has the input: the former client, and its lease,
+// instance while a delivery has the input: the previous client, and its lease,
 // reach nothing; whoever looks finds the new one.
 func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
 	f := testFleet(t)
@@ -32,13 +32,13 @@ func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
-		"input":   c.Send(t.Context(), []byte("for the former\n")),
+		"input":   c.Send(t.Context(), []byte("for the previous\n")),
 		"keys":    c.Keys(t.Context(), []string{"Enter"}),
-		"a lease": lease.Send(t.Context(), []byte("for the former\n")),
+		"a lease": lease.Send(t.Context(), []byte("for the previous\n")),
 		"a note":  c.SetMeta(t.Context(), "k", "other"),
 	} {
 		if !errors.Is(err, ErrStale) {
-			t.Errorf("%s by the former name: %v, want %v", what, err, ErrStale)
+			t.Errorf("%s by the previous name: %v, want %v", what, err, ErrStale)
 		}
 	}
 	sight, err := f.Look(t.Context(), "warm")
@@ -57,7 +57,7 @@ func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
 	}
 	former := "token-of-warm"
 	if _, err := f.Stop(t.Context(), "warm", &former, 0); !errors.Is(err, ErrStale) {
-		t.Errorf("a stop by the former name: %v", err)
+		t.Errorf("a stop by the previous name: %v", err)
 	}
 	if _, err := f.Stop(t.Context(), "warm", &next.Instance, 0); err != nil {
 		t.Errorf("a stop by its own name: %v", err)

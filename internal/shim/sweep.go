@@ -19,7 +19,7 @@ import (
 )
 
 // Stop ends the session and removes its folder. A token that is not nil must be
-// the current incarnation's ([ErrStale]). No session at all is no error. When it
+// the current instance's ([ErrStale]). No session at all is no error. When it
 // returns nil, nothing of the session is left.
 func (f *Fleet) Stop(ctx context.Context, name string, token *string, grace time.Duration) (StopReport, error) {
 	dir := folder.For(f.opts.Dir, name)
@@ -171,7 +171,7 @@ func endOrphans(ctx context.Context, s Sight, grace time.Duration) (StopReport, 
 
 // root returns the process that the search for orphans begins with, which may have
 // ended: the agent's first, or the shim if it was killed before it knew that. live is
-// false if nothing of the incarnation can live, because the machine was started since.
+// false if nothing of the instance can live, because the machine was started since.
 func (s Sight) root() (root proc.ID, live bool, err error) {
 	boot, err := proc.BootID()
 	if err != nil {
@@ -224,7 +224,7 @@ func leads(all []proc.Info, root proc.ID) bool {
 }
 
 // younger leaves of an error of unreadable processes those that are not older than
-// the incarnation.
+// the instance.
 func (s Sight) younger(err error) error {
 	var unreadable *proc.UnreadableError
 	if !errors.As(err, &unreadable) {

@@ -135,7 +135,7 @@ func (w *watch) add(ctx context.Context, dir string) {
 	w.check(ctx, folder.Folder(dir))
 }
 
-// check reports the incarnation in the folder if it is a new one, and follows it.
+// check reports the instance in the folder if it is a new one, and follows it.
 func (w *watch) check(ctx context.Context, dir folder.Folder) {
 	record, err := readRecord(dir)
 	if err != nil || record.Root.PID == 0 {
@@ -170,8 +170,8 @@ func (w *watch) follow(ctx context.Context, dir folder.Folder, name string) {
 // restream is the pause before a stream is opened again.
 const restream = 20 * time.Millisecond
 
-// stream follows one incarnation until its stream ends. It reports whether there is
-// something to follow still: another incarnation, or this one, whose stream was cut
+// stream follows one instance until its stream ends. It reports whether there is
+// something to follow still: another instance, or this one, whose stream was cut
 // because nobody took its events, or could not be had. If not, the folder is not
 // followed any more.
 func (w *watch) stream(ctx context.Context, dir folder.Folder, name string) (again bool) {

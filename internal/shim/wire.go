@@ -21,15 +21,15 @@ var (
 	// ErrCut reports, beside ErrNone, that the shim went away while it was asked: what it
 	// was asked may have been done, in part or as a whole.
 	ErrCut = errors.New("cut off in the middle")
-	// ErrStale reports that the shim belongs to another incarnation.
+	// ErrStale reports that the shim belongs to another instance.
 	ErrStale = errors.New("stale instance")
 	// ErrSilent reports that a shim is there and does not answer.
 	ErrSilent = errors.New("its shim does not answer")
 	// ErrExited reports that the agent has ended and takes no input.
 	ErrExited = errors.New("the agent has exited")
-	// ErrOrphans reports that processes of a former incarnation, whose shim was
+	// ErrOrphans reports that processes of a previous instance, whose shim was
 	// killed, still run.
-	ErrOrphans = errors.New("processes of a former incarnation still run")
+	ErrOrphans = errors.New("processes of a previous instance still run")
 )
 
 // Default sizes.
@@ -54,7 +54,7 @@ type Spec struct {
 	Rows         int               `json:"rows,omitempty"`
 	Scrollback   int               `json:"scrollback,omitempty"`
 	LogPath      string            `json:"log_path,omitempty"` // raw output; empty keeps none
-	LogSize      int64             `json:"log_size,omitempty"` // bytes before rotation; one former log is kept
+	LogSize      int64             `json:"log_size,omitempty"` // bytes before rotation; one previous log is kept
 	ProcessNames []string          `json:"process_names,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`     // the driver's own notes, public
 	MindEvery    time.Duration     `json:"mind_every,omitempty"` // between two looks after the folder; zero is 2 min
@@ -67,7 +67,7 @@ type Hints struct {
 }
 
 // Record is what stands in session.json: enough to find, check and clean up an
-// incarnation. It holds no secret.
+// instance. It holds no secret.
 type Record struct {
 	Version      int               `json:"version"`
 	Name         string            `json:"name"`
@@ -93,7 +93,7 @@ type Exit struct {
 	At     time.Time `json:"at"`
 }
 
-// Corpse is what is left of an incarnation whose agent has ended.
+// Corpse is what is left of an instance whose agent has ended.
 type Corpse struct {
 	Exit         Exit      `json:"exit"`
 	Title        string    `json:"title,omitempty"`
@@ -135,7 +135,7 @@ type Frame struct {
 	Exited     bool      `json:"exited"`
 }
 
-// LineMode is who edits the terminal's input line.
+// LineMode is who edits the terminal's input box.
 type LineMode = child.LineMode
 
 // The line modes.
@@ -173,10 +173,10 @@ type Event struct {
 // StopReport is what a stop found and did.
 type StopReport = child.StopReport
 
-// Successor is the incarnation that takes the place of another one in its box. The
+// Successor is the instance that takes the place of another one in its box. The
 // zero value is the same one again.
 type Successor struct {
-	Instance string   // its token; empty: that of the former one, and all else is its too
+	Instance string   // its token; empty: that of the previous one, and all else is its too
 	Env      []string // its environment, "K=V"; the token is added
 
 	// As in [Spec].

@@ -64,9 +64,9 @@ func (s *stager) copiedDir(src, dst string, info fs.FileInfo) ([]item, error) {
 	return items, err
 }
 
-// CopyTo copies a file or folder into a work folder by a person's order: files
+// CopyTo copies a file or folder into a working directory by a person's order: files
 // that are there are replaced, each in one step. Symbolic links are followed
-// neither out of the source folder nor out of the work folder. A missing source
+// neither out of the source folder nor out of the working directory. A missing source
 // is fs.ErrNotExist. A failure leaves complete files only.
 func CopyTo(workDir, src, relDst string) error {
 	s := &stager{}

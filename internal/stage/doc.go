@@ -1,4 +1,4 @@
-// Package stage puts overlays and files into a session's work folder without
+// Package stage puts overlays and files into a session's working directory without
 // ever harming what is there.
 //
 // # Rules
@@ -19,15 +19,15 @@
 //
 // Every write is a new file in the same folder, synced and then moved into
 // place: a reader sees the old file or the new one, and after a failure the old
-// one. Permissions are kept. No write leaves the work folder, neither by ".."
+// one. Permissions are kept. No write leaves the working directory, neither by ".."
 // nor through a symbolic link.
 //
 // # What is remembered
 //
-// What was staged is noted in .gc/staged.json in the work folder, which [Unstage]
+// What was staged is noted in .gc/staged.json in the working directory, which [Unstage]
 // needs to take it all back. The notes are not in the settings themselves: some
 // agent CLIs refuse a settings file with keys that they do not know. Losing the
 // notes loses nothing of the user's: everything then counts as the user's.
 //
-// Stagings of one work folder exclude each other, across processes too.
+// Stagings of one working directory exclude each other, across processes too.
 package stage

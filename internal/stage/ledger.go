@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// The files of this package in a work folder. The folder ignores itself for git.
+// The files of this package in a working directory. The folder ignores itself for git.
 const (
 	stateDir   = ".gc"
 	ledgerPath = stateDir + "/staged.json"
@@ -23,7 +23,7 @@ const (
 
 const ledgerVersion = 1
 
-// ledger is what is remembered of earlier stagings of a work folder.
+// ledger is what is remembered of earlier stagings of a working directory.
 type ledger struct {
 	Version int `json:"version"`
 	// Files are the files that we wrote, with the SHA-256 of what we wrote.
@@ -48,7 +48,7 @@ func emptyLedger() *ledger {
 	return &ledger{Version: ledgerVersion, Files: map[string]string{}, Settings: map[string]settings{}}
 }
 
-// readLedger returns the ledger of a work folder; an empty one when there is
+// readLedger returns the ledger of a working directory; an empty one when there is
 // none. One that cannot be read is an error beside an empty one.
 func readLedger(root *os.Root) (*ledger, error) {
 	l := emptyLedger()

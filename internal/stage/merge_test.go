@@ -128,7 +128,7 @@ func TestUnmergeSparesWhatOthersAdded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The agent CLI writes the file anew, in its own format, with additions.
+	// The agent CLI writes the file again, in its own format, with additions.
 	grown := map[string]any{}
 	if err := json.Unmarshal(m.text, &grown); err != nil {
 		t.Fatal(err)

@@ -10,19 +10,19 @@ import (
 	"gascity/runtime"
 )
 
-// messageDir is where files of messages are put, below the work folder.
+// messageDir is where files of messages are put, below the working directory.
 const messageDir = ".gc/files"
 
 // Message is a message as an agent gets it.
 type Message struct {
-	// Text keeps the bytes of its blocks. A file is referred to by its place in the work
-	// folder, the same each time.
+	// Text keeps the bytes of its blocks. A file is referred to by its place in the
+	// working directory, the same each time.
 	Text string
 
 	files []placed
 }
 
-// placed is a file of a message and its place below the work folder.
+// placed is a file of a message and its place below the working directory.
 type placed struct{ src, dst string }
 
 // MessageOf returns the message. It stages nothing. A file that is not there is an error:
@@ -67,13 +67,13 @@ func (m Message) placeFor(src string) string {
 	}
 }
 
-// Stage copies the message's files into the work folder and returns their places below it,
+// Stage copies the message's files into the working directory and returns their places below it,
 // also with an error: those that were copied by then.
 func (m Message) Stage(workDir string) (places []string, err error) {
 	return m.StageBy(func(src, dst string) error { return CopyTo(workDir, src, dst) })
 }
 
-// StageBy is Stage where copying is somebody else's: dst is below the work folder.
+// StageBy is Stage where copying is somebody else's: dst is below the working directory.
 func (m Message) StageBy(copyTo func(src, dst string) error) (places []string, err error) {
 	for _, f := range m.files {
 		if err := copyTo(f.src, f.dst); err != nil {

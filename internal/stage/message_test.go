@@ -9,7 +9,7 @@ import (
 	"gascity/runtime"
 )
 
-// Text keeps its bytes, files are put into the work folder under names of their own, and
+// Text keeps its bytes, files are put into the working directory under names of their own, and
 // the text says where, the same each time.
 func TestMessage(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()

@@ -130,7 +130,7 @@ func makeDirs(root *os.Root, name string, mode fs.FileMode) ([]string, error) {
 }
 
 // blocked tells why nothing can be written below the folder, or "": a part of
-// the way is no folder, or a link that leads nowhere or out of the work folder.
+// the way is no folder, or a link that leads nowhere or out of the working directory.
 func blocked(root *os.Root, dir string) string {
 	parts := strings.Split(dir, "/")
 	for i := range parts {
@@ -141,7 +141,7 @@ func blocked(root *os.Root, dir string) string {
 		}
 		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			if info, err = root.Stat(at); err != nil {
-				return at + " is a symbolic link that leads out of the work folder or nowhere"
+				return at + " is a symbolic link that leads out of the working directory or nowhere"
 			}
 		}
 		if err != nil {
@@ -154,7 +154,7 @@ func blocked(root *os.Root, dir string) string {
 	return ""
 }
 
-// lock excludes other stagings of the work folder until the returned function
+// lock excludes other stagings of the working directory until the returned function
 // is called.
 func lock(ctx context.Context, root *os.Root) (func() error, error) {
 	if _, err := makeDirs(root, stateDir, 0o700); err != nil {
@@ -186,7 +186,7 @@ func lock(ctx context.Context, root *os.Root) (func() error, error) {
 
 func flock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// ignoreState makes git ignore our files in somebody's work folder.
+// ignoreState makes git ignore our files in somebody's working directory.
 func ignoreState(root *os.Root) error {
 	if _, err := root.Lstat(ignorePath); err == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 // item is a file or folder to stage.
 type item struct {
 	from string // for messages
-	dst  string // in the work folder, with slashes
+	dst  string // in the working directory, with slashes
 	dir  bool
 	mode fs.FileMode
 	root *os.Root // where name is

@@ -26,7 +26,7 @@ type Request struct {
 	CopyFiles []runtime.CopyEntry
 }
 
-// Report says what became of the files, by their paths in the work folder, with
+// Report says what became of the files, by their paths in the working directory, with
 // slashes and sorted. A file that was already as it should be is in none of the
 // lists.
 type Report struct {
@@ -77,7 +77,7 @@ func (s *stager) close() {
 	}
 }
 
-// inside runs act in the locked work folder and saves what it noted, also when
+// inside runs act in the locked working directory and saves what it noted, also when
 // it fails.
 func (s *stager) inside(ctx context.Context, workDir string, act func() error) (Report, error) {
 	root, err := os.OpenRoot(workDir)

@@ -243,7 +243,7 @@ func TestHostileDestinations(t *testing.T) {
 	}
 	after := tree(t, work)
 	if after["fine"] != "f" || after["real/f"] != "x" || after["file"] != "a file where a folder should be" {
-		t.Errorf("the work folder is %v", after)
+		t.Errorf("the working directory is %v", after)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestCopyTo(t *testing.T) {
 	must(t, stage.CopyTo(work, filepath.Join(src, "d"), "e"))
 	must(t, stage.CopyTo(work, work+"/f", "f"))
 	if after := tree(t, work); after["f"] != "new" || after["e/a"] != "2" {
-		t.Errorf("the work folder is %v", after)
+		t.Errorf("the working directory is %v", after)
 	}
 	if err := stage.CopyTo(work, filepath.Join(src, "missing"), "x"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing source gives %v", err)
@@ -328,7 +328,7 @@ func TestConcurrentStagings(t *testing.T) {
 	wg.Wait()
 	after := tree(t, work)
 	if len(after) != 22 || after["shared"] != "s" || !strings.Contains(after[".claude/settings.json"], `"mine"`) {
-		t.Errorf("the work folder is %v", after)
+		t.Errorf("the working directory is %v", after)
 	}
 	if _, err := stage.Unstage(t.Context(), work); err != nil {
 		t.Fatal(err)

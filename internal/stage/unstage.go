@@ -12,10 +12,10 @@ import (
 	"slices"
 )
 
-// Unstage takes back what earlier stagings put into the work folder, as far as
+// Unstage takes back what earlier stagings put into the working directory, as far as
 // it is still as it was staged: files, our entries in settings files, and
 // folders that are empty then. What somebody has changed stays, and is reported
-// as kept. A work folder without notes of a staging is left alone.
+// as kept. A working directory without notes of a staging is left alone.
 func Unstage(ctx context.Context, workDir string) (Report, error) {
 	if _, err := os.Lstat(filepath.Join(workDir, ledgerPath)); errors.Is(err, fs.ErrNotExist) {
 		return Report{}, nil

@@ -10,7 +10,7 @@ import (
 const (
 	// A store with a fault tries by itself whether it has ended: soon at first,
 	// then less often. Only a recovery that has held for longer than heldFor makes
-	// it begin anew.
+	// it begin again.
 	firstRetry, lastRetry = 250 * time.Millisecond, 5 * time.Second
 	heldFor               = 30 * time.Second
 	// probeLeast and probeMost bound how many bytes are written to learn whether a

@@ -30,7 +30,7 @@ func (d *DB) Load(ctx context.Context) ([]session.Record, error) {
 		"SELECT session || ' (' || provider || ')', body FROM session ORDER BY session, provider")
 }
 
-// Save implements session.Store. Whatever the record says, the incarnation's
+// Save implements session.Store. Whatever the record says, the instance's
 // token is not kept.
 func (d *DB) Save(ctx context.Context, r session.Record) error {
 	body, err := d.opts.Secrets.Encode(r, "conversation", "stored")
@@ -92,10 +92,10 @@ func (d *DB) RemoveWait(ctx context.Context, id string) error {
 func (d *DB) SaveIncarnation(ctx context.Context, i session.Incarnation) error {
 	body, err := d.opts.Secrets.Encode(i)
 	if err != nil {
-		return fmt.Errorf("cannot keep incarnation %d of %s: %w", i.Epoch, i.Session, err)
+		return fmt.Errorf("cannot keep instance %d of %s: %w", i.Epoch, i.Session, err)
 	}
 	return d.write(ctx, "keep an incarnation", survivesKill, func(ctx context.Context, t *tx) error {
-		err := t.exec(ctx, "INSERT OR REPLACE INTO incarnation VALUES (?, ?, ?, ?)", i.Provider, i.Session, i.Epoch, string(body))
+		err := t.exec(ctx, "INSERT OR REPLACE INTO instance VALUES (?, ?, ?, ?)", i.Provider, i.Session, i.Epoch, string(body))
 		if err != nil {
 			return err
 		}

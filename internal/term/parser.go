@@ -113,7 +113,7 @@ func (p *sequence) advance(b byte) action {
 	return p.perform(act, was, b)
 }
 
-// escape handles ESC inside a sequence: it ends a string and starts anew.
+// escape handles ESC inside a sequence: it ends a string and starts again.
 func (p *sequence) escape() action {
 	was := p.state
 	if was == parser.DcsStringState {

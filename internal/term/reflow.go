@@ -1,7 +1,7 @@
 package term
 
 // Resize changes the size of the screen, as tmux does. On the main screen, wrapped text
-// is wrapped anew, scrollback included, and a change of height moves rows to or from
+// is wrapped again, scrollback included, and a change of height moves rows to or from
 // the scrollback. The alternate screen is cropped or extended. The scroll region becomes the whole
 // screen when the height changes, tab stops are reset when the width does. Sizes below 1 count
 // as 1.

@@ -18,7 +18,7 @@ type Renderer struct {
 	buf        []byte
 }
 
-// Frame returns the bytes that bring the terminal from the former frame to the
+// Frame returns the bytes that bring the terminal from the previous frame to the
 // present screen; the first call begins with the whole screen. Nil means that
 // nothing changed. If the terminal is lower than the screen, the part with the
 // cursor is shown. cols and rows are the terminal's size.

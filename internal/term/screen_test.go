@@ -82,7 +82,7 @@ func TestHyperlinks(t *testing.T) {
 }
 
 // TestManyClustersAndColours makes the tables of rare texts and styles overflow, also
-// while lines are wrapped anew.
+// while lines are wrapped again.
 func TestManyClustersAndColours(t *testing.T) {
 	s := term.New(40, 5, nil)
 	var want strings.Builder

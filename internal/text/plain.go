@@ -9,7 +9,7 @@ func jargon() []string {
 		"human_typing", "a person was typing",
 		"draft_present", "somebody's text stands in its input line",
 		"dialog_up", "a dialog is up",
-		"not_ready", "its input line is not there yet",
+		"not_ready", "its input box is not there yet",
 		"input_blocked", "its input box is blocked",
 		"unknown-menu", "menu of an unknown kind",
 	}

@@ -68,11 +68,10 @@ func New(options Options) (*Client, error) {
 	}, nil
 }
 
-// Start takes up the server that listens at the socket, or starts one: a stale socket
-// is replaced, a live one never; two processes that start at once end with one
-// server. It returns when commands are answered, and does nothing when they already
-// are. After ErrServerLost it is the way to begin anew. Errors: ErrNoTmux, ErrTooOld, ErrSocketPath, ErrClosed, the
-// cause of ctx, or what tmux said.
+// Start takes up the server that listens at the socket, or starts one: a stale socket is replaced, a
+// live one never; two processes that start at once end with one server. It returns when commands are
+// answered, and does nothing when they already are. After ErrServerLost it is the way to begin again.
+// Errors: ErrNoTmux, ErrTooOld, ErrSocketPath, ErrClosed, the cause of ctx, or what tmux said.
 func (c *Client) Start(ctx context.Context) (Server, error) { return c.connect(ctx, mayStart) }
 
 // Attach is Start without starting a server: ErrNoServer when nobody listens.

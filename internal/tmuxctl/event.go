@@ -5,7 +5,7 @@ type Kind uint8
 
 // The kinds of events. Fields that a kind does not name are empty.
 const (
-	// Resync: events may have been missed; look at everything anew. Sent after each
+	// Resync: events may have been missed; look at everything again. Sent after each
 	// reconnection and when a subscription was not read for too long.
 	Resync Kind = iota + 1
 	// ServerLost: the server ended. Text is why. Nothing follows until Start or Attach, after

@@ -7,7 +7,7 @@ import (
 
 // Quiet pauses a pane for this client until resume is called: the server sends none of its output, and
 // nothing of it waits for this client when Quiet returns. Whatever starts another program in a pane
-// (respawn-pane) does so within Quiet: tmux 3.3a goes on with its place in the output of the former
+// (respawn-pane) does so within Quiet: tmux 3.3a goes on with its place in the output of the previous
 // program where a control client had not read all of that, and crashes. The output of the meantime is
 // lost to this client; an event with Gap says so. A server without pauses needs none, and there it
 // does nothing. Errors as for Do.

@@ -23,7 +23,7 @@ const (
 )
 
 // Beat is the hidden variable of a session that names the lock whose holder lived when it was
-// set; who looks unsets it. Setting an option would have the screens of all clients drawn anew.
+// set; who looks unsets it. Setting an option would have the screens of all clients drawn again.
 const Beat = "gc_beat"
 
 // HoldSeconds is how long a key waits, and how often the server looks from then on whether

@@ -12,7 +12,7 @@ import (
 )
 
 // rosterAge is how long a list is believed although nothing was heard: a pane whose program
-// closes its terminal and lives on, or which a person starts anew, is not told of.
+// closes its terminal and lives on, or which a person starts again, is not told of.
 const rosterAge = time.Second
 
 // roster is the list of sessions that run, as the server told it last. It is kept until the
@@ -31,7 +31,7 @@ type roster struct {
 // moments are the counts of what makes a list another one.
 type moments struct{ changes, spoils uint64 }
 
-// Spoil has the list of [Server.Running] asked for anew: a program has ended or begun.
+// Spoil has the list of [Server.Running] asked for again: a program has ended or begun.
 func (s *Server) Spoil() { s.roster.spoils.Add(1) }
 
 func (s *Server) moments() moments {

@@ -223,7 +223,7 @@ func TestSettledKnowsTheEnd(t *testing.T) {
 		t.Errorf("Settled = %+v, %v", end, err)
 	}
 	if _, err := s.Settled(t.Context(), all[0].Pane, "another", all[0].Pane); !errors.Is(err, tmuxhost.ErrNotOurs) {
-		t.Errorf("another incarnation = %v", err)
+		t.Errorf("another instance = %v", err)
 	}
 	if _, err := s.Settled(t.Context(), "%99", all[0].Hash, "%99"); !errors.Is(err, tmuxhost.ErrNotOurs) {
 		t.Errorf("no pane = %v", err)

@@ -26,7 +26,7 @@ const (
 
 // State is what the server says of one of our panes.
 type State struct {
-	// Name is the session's, Hash stands for the incarnation's token.
+	// Name is the session's, Hash stands for the instance's token.
 	Name, Hash string
 	// Pane, Window and Session are ids.
 	Pane, Window, Session string
@@ -114,7 +114,7 @@ func moment(s string) time.Time {
 // has seen close.
 const collectLimit = 10 * time.Second
 
-// Settled asks for the state of an incarnation's pane; [ErrNotOurs] if it has none. When its agent has ended it waits until the server
+// Settled asks for the state of an instance's pane; [ErrNotOurs] if it has none. When its agent has ended it waits until the server
 // knows how, or has collected the process and will never know: one before 3.3 does not tell
 // signals.
 func (s *Server) Settled(ctx context.Context, target, hash, pane string) (State, error) {
@@ -161,7 +161,7 @@ func (s *Server) paneState(ctx context.Context, target string) (State, error) {
 	return told(reply.Output, err)
 }
 
-// Glance is the state of an incarnation's pane for who asks for nothing else, see
+// Glance is the state of an instance's pane for who asks for nothing else, see
 // [tmuxctl.Client.Glance]; [ErrNotOurs] if it has none.
 func (s *Server) Glance(ctx context.Context, target, hash, pane string) (State, error) {
 	now, err := told(s.ctl.Glance(ctx, askState(target)))

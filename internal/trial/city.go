@@ -81,7 +81,7 @@ func tables(array any) []map[string]any {
 	return out
 }
 
-// absolute makes the files of credentials those of the city's folder, and runs their commands
+// absolute makes the files of credentials those of the city directory, and runs their commands
 // there.
 func absolute(credentials any, root string) error {
 	there, err := syntax.Quote(root, syntax.LangPOSIX)

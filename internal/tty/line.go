@@ -2,7 +2,7 @@ package tty
 
 import "golang.org/x/sys/unix"
 
-// Line is who edits the input line of a terminal.
+// Line is who edits the input box of a terminal.
 type Line uint8
 
 // The editors.
@@ -35,7 +35,7 @@ type State struct {
 // KillLine is the key that removes the line that the kernel collects.
 const KillLine = 0x15
 
-// StateOf asks the kernel who edits the input line of the terminal at path, and whether the
+// StateOf asks the kernel who edits the input box of the terminal at path, and whether the
 // program has read its input; of a line that is not finished that is not known. It does not
 // become anybody's controlling terminal by that. Input that was written a moment ago may not
 // be counted yet.

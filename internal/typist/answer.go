@@ -10,7 +10,7 @@ import (
 )
 
 // Answer is an answer to what a session asks. Life names the session's life for
-// [console.Bind]; Say delivers a text into its input line.
+// [console.Bind]; Say delivers a text into its input box.
 type Answer struct {
 	runtime.InteractionResponse
 

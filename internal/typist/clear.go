@@ -41,7 +41,7 @@ func (to target) clearKey(ctx context.Context, v console.View, rules console.Rul
 	return to.input(ctx, journal.Clear, p)
 }
 
-// clearing are the keys that empty the input line.
+// clearing are the keys that empty the input box.
 func clearing(v console.View, rules console.Rules) ([]byte, error) {
 	end, err := ending(v, rules)
 	if err != nil {
@@ -51,7 +51,7 @@ func clearing(v console.View, rules console.Rules) ([]byte, error) {
 	return append(end, key...), err
 }
 
-// ending is the key that moves behind what the input line holds, if one is needed.
+// ending is the key that moves behind what the input box holds, if one is needed.
 func ending(v console.View, rules console.Rules) ([]byte, error) {
 	if rules.Screen.EndKey == "" {
 		return nil, nil

@@ -22,7 +22,7 @@ func (d *delivery) unknownShown() bool {
 	return d.View.Count(d.rules.Screen.UnknownCommand) > before
 }
 
-// unknownLeft reports whether the command is in the input line still.
+// unknownLeft reports whether the command is in the input box still.
 func (d *delivery) unknownLeft() bool {
 	if d.knowsComposer() {
 		return d.holds() != holdsNothing
@@ -30,7 +30,7 @@ func (d *delivery) unknownLeft() bool {
 	return d.unknownShown()
 }
 
-// takeBack clears a command that the program does not know out of the input line: the
+// takeBack clears a command that the program does not know out of the input box: the
 // program never takes it.
 func (d *delivery) takeBack(ctx context.Context) (runtime.Outcome, error) {
 	err := d.Hold(ctx)

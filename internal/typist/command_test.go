@@ -12,7 +12,7 @@ import (
 	"gascity/test/terminal"
 )
 
-// A command that the program does not know stays in its input line whatever Enter does: it
+// A command that the program does not know stays in its input box whatever Enter does: it
 // is taken back, so that the next prompt comes alone. What only begins like one is a prompt.
 func TestAnUnknownCommandIsTakenBack(t *testing.T) {
 	unknown, err := agentcli.NewPattern("^No matching items$")

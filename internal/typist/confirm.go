@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// firm is how long an emptied input line must stay so: it may be in the
+	// firm is how long an emptied input box must stay so: it may be in the
 	// middle of a repaint.
 	firm = 20 * time.Millisecond
 	// leaving is the same for a closed line: a program that exits closes it too.
@@ -216,7 +216,7 @@ func (d *delivery) edge() string {
 	return ""
 }
 
-// emptied reports whether the input line held the text before Enter and is
+// emptied reports whether the input box held the text before Enter and is
 // empty now.
 func (d *delivery) emptied() bool {
 	c := d.composer()
@@ -224,7 +224,7 @@ func (d *delivery) emptied() bool {
 		!d.View.LastHuman.After(d.human) && strings.TrimSpace(c.Content) == "" && d.View.Seq > d.enter.frame.Seq && d.View.Dialog(d.rules) == nil
 }
 
-// mayRepeat reports whether Enter may be pressed again: the input line still
+// mayRepeat reports whether Enter may be pressed again: the input box still
 // holds exactly our text, and nothing else has happened.
 func (d *delivery) mayRepeat() bool {
 	return d.typed < maxEnter && time.Since(d.enter.at) >= d.repeatAfter() &&
@@ -249,9 +249,9 @@ func (d *delivery) untilRepeat() time.Duration {
 func (d *delivery) noEvidence() runtime.Outcome {
 	switch d.holds() {
 	case holdsOurs:
-		return unconfirmed("the input line still holds the text after %d Enter", d.typed)
+		return unconfirmed("the input box still holds the text after %d Enter", d.typed)
 	case holdsMore:
-		return unconfirmed("the input line holds more than the text")
+		return unconfirmed("the input box holds more than the text")
 	default:
 		if d.enter.loaded {
 			return unconfirmed("the program began to load after Enter: the text may be lost")

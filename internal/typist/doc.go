@@ -1,5 +1,5 @@
 // Package typist writes to an interactive terminal: one prompt with its confirmation, its
-// way back out of the input line where it was cut off, and the account of all that. It is
+// way back out of the input box where it was cut off, and the account of all that. It is
 // written once, for every driver that has a terminal; what is on the screen is read by
 // package console.
 //

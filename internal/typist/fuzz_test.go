@@ -10,7 +10,7 @@ import (
 	"gascity/test/terminal"
 )
 
-// FuzzHolds reads input lines of arbitrary screens with the rules of every profile: nothing
+// FuzzHolds reads input boxes of arbitrary screens with the rules of every profile: nothing
 // panics, and a line that is empty holds nobody's text.
 func FuzzHolds(f *testing.F) {
 	f.Add("────────────\n❯ a\n────────────", "a", 3, 1)

@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// Hand puts the files of a delivery into the session's work folder and calls deliver with
+// Hand puts the files of a delivery into the session's working directory and calls deliver with
 // the prompt that refers to them, and its ID in the account. What cannot be handed over is
 // refused.
 func Hand(d runtime.Delivery, workDir string, deliver func(id string, p Prompt) (runtime.Outcome, error)) (runtime.Outcome, error) {

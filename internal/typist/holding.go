@@ -29,7 +29,7 @@ func skeleton(s string) string {
 	return strings.Join(strings.Fields(s), "")
 }
 
-// holding is whose text a composer holds.
+// holding is whose text an input box holds.
 type holding uint8
 
 const (
@@ -92,7 +92,7 @@ func want(text string) wanted {
 	}
 }
 
-// holds compares an input line's content with the text that was pasted.
+// holds compares an input box's content with the text that was pasted.
 func holds(c console.Composer, text wanted, rules agentcli.Composer) holding {
 	switch {
 	case !c.Found:

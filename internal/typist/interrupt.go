@@ -20,7 +20,7 @@ const (
 )
 
 // Interrupt sends the keys that abandon a turn. If the agent is known to put
-// the interrupted prompt back into its input line, and that line held nothing but ours
+// the interrupted prompt back into its input box, and that line held nothing but ours
 // before, it is emptied again, or the next prompt would be glued to it. What may be a
 // person's stays: what they typed since the last prompt of ours, also if it was the turn.
 // What comes back later is taken out before the next prompt.
@@ -53,7 +53,7 @@ func Interrupt(ctx context.Context, l Lease, rules console.Rules) error {
 	return emptyAgain(ctx, l, w, rules, human)
 }
 
-// emptyAgain takes the prompt out of the input line that comes back into it. human is when
+// emptyAgain takes the prompt out of the input box that comes back into it. human is when
 // a person had last typed.
 func emptyAgain(ctx context.Context, l Lease, w *console.Watch, rules console.Rules, human time.Time) error {
 	began := time.Now()
@@ -83,18 +83,18 @@ func emptyAgain(ctx context.Context, l Lease, w *console.Watch, rules console.Ru
 }
 
 // clearsReturned reports whether the program puts an interrupted prompt back into its
-// input line, and can be told to empty it.
+// input box, and can be told to empty it.
 func clearsReturned(rules console.Rules) bool {
 	return rules.Screen.RestoresPrompt && rules.Screen.ClearKey != ""
 }
 
-// returned reports whether what the input line holds can only be a prompt that has come
+// returned reports whether what the input box holds can only be a prompt that has come
 // back: nobody has typed since the last one of ours was submitted, from an empty line.
 func returned(j journal.Account) bool {
 	return !j.Unread && j.Last != nil && j.Last.Entered && j.Last.Outcome == string(runtime.OutcomeSubmitted)
 }
 
-// withoutReturned takes a prompt that has come back out of the input line that a delivery
+// withoutReturned takes a prompt that has come back out of the input box that a delivery
 // was refused for, and looks again whether it can be taken.
 func (to target) withoutReturned(ctx context.Context, w *console.Watch, p Prompt, rules console.Rules) (*runtime.Outcome, error) {
 	no, err := prepare(ctx, w, p, rules)

@@ -18,12 +18,12 @@ type Lease interface {
 	Book
 }
 
-// Book is the account of the deliveries of one incarnation, see [journal.Deliveries] for
+// Book is the account of the deliveries of one instance, see [journal.Deliveries] for
 // its rules. It outlives who writes into it: the next one to deliver reads what became of
 // the last delivery.
 type Book interface {
 	// Begin notes a delivery before its first byte is sent. undo are the keys that take
-	// the text out of the input line, to be sent by whoever lets other input in before
+	// the text out of the input box, to be sent by whoever lets other input in before
 	// the text is submitted; none if there are no such keys.
 	Begin(ctx context.Context, id, text string, undo []byte) error
 	// Type writes input in one piece, as Send does, and notes what it means to the delivery

@@ -106,7 +106,7 @@ func (r *resolver) sendMark(ctx context.Context, paste bool) error {
 	return r.to.input(ctx, journal.Probe, append(end, p...))
 }
 
-// marks counts the marks at the end of the input line.
+// marks counts the marks at the end of the input box.
 func (r *resolver) marks() (n int) {
 	for s := skeleton(r.composer().Content); strings.HasSuffix(s, mark); n++ {
 		s = strings.TrimSuffix(s, mark)

@@ -61,7 +61,7 @@ func Type(ctx context.Context, t console.Terminal, p Prompt, rules console.Rules
 // the paste is on the screen, presses Enter as the profile settles it, and waits for
 // evidence. A refusal means that not a byte was sent. The text is sent once, whatever
 // happens; Enter is pressed only while nobody else can have put anything into the input
-// line, and repeated only while it holds exactly our text. The wait for the paste ends with
+// box, and repeated only while it holds exactly our text. The wait for the paste ends with
 // its progress, and after echoLimit at the latest.
 func (to target) deliver(ctx context.Context, p Prompt, rules console.Rules) (runtime.Outcome, error) {
 	if p.Text == "" {
@@ -78,7 +78,7 @@ func (to target) deliver(ctx context.Context, p Prompt, rules console.Rules) (ru
 	}
 	line, harmless := rules.Screen.Prompt(p.Text)
 	if p.Answer {
-		line, harmless = p.Text, true // not for the input line
+		line, harmless = p.Text, true // not for the input box
 	}
 	paste, odd := encode(w.View, line)
 	changes := p.changes(rules.Screen)
@@ -139,7 +139,7 @@ type delivery struct {
 
 	before console.Frame // when the paste was sent
 	human  time.Time     // when a person had last typed then
-	echo   holding       // what the input line held when it had settled
+	echo   holding       // what the input box held when it had settled
 	enter  pressed       // the last Enter
 	typed  int           // how many there were
 }
@@ -184,7 +184,7 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	}
 }
 
-// begin notes the delivery. Where a person typed since the last one, an input line that
+// begin notes the delivery. Where a person typed since the last one, an input box that
 // looks empty may be an old picture, or hide what the person typed: it is proved to be empty.
 func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 	if d.to.book == nil {
@@ -234,7 +234,7 @@ func (d *delivery) undo() []byte {
 const (
 	// completion is how many characters a completion may add to a text.
 	completion = 256
-	// minColumns is how many bytes of a text fill a row of an input line at least.
+	// minColumns is how many bytes of a text fill a row of an input box at least.
 	minColumns = 40
 	// maxUndo bounds how often the clear key is sent unseen: a longer text is shown by
 	// something that goes at once, or in part.
@@ -255,7 +255,7 @@ const (
 	echoRate  = time.Second / (64 << 10)
 	// echoLimit bounds the wait for a text that does not come up, beyond that.
 	echoLimit = time.Minute
-	// blindQuiet is the same for a program whose input line is not known: it may
+	// blindQuiet is the same for a program whose input box is not known: it may
 	// show nothing at all.
 	blindQuiet = 500 * time.Millisecond
 	// maxSettle bounds the wait for a screen that never rests, in multiples of
@@ -365,7 +365,7 @@ func (d *delivery) rest(ctx context.Context, rule agentcli.Settle) error {
 	}
 }
 
-// settling is what must come to rest: the content of the input line, or the
+// settling is what must come to rest: the content of the input box, or the
 // screen if that cannot be read.
 func (d *delivery) settling() string {
 	if c := d.composer(); c.Found {
@@ -380,7 +380,7 @@ func (d *delivery) holds() holding {
 	return holds(d.composer(), d.want, d.rules.Screen.Composer)
 }
 
-// knowsComposer reports whether the program's input line was recognised before
+// knowsComposer reports whether the program's input box was recognised before
 // the paste.
 func (d *delivery) knowsComposer() bool {
 	c := console.Look(d.before).Composer(d.rules.Screen.Composer)
@@ -404,7 +404,7 @@ func (d *delivery) disturbed() error {
 }
 
 // mayEnter says why Enter must not be pressed; nil if it may. It may if the
-// input line holds our text, or if nobody but us can have put anything there.
+// input box holds our text, or if nobody but us can have put anything there.
 func (d *delivery) mayEnter() error {
 	if err := d.disturbed(); err != nil {
 		return err
@@ -414,11 +414,11 @@ func (d *delivery) mayEnter() error {
 	case d.echo == holdsOurs, d.silent() && d.echo == holdsNothing:
 		return nil
 	case d.echo == holdsMore:
-		return fmt.Errorf("%w: the input line holds more than the text", errHeld)
+		return fmt.Errorf("%w: the input box holds more than the text", errHeld)
 	case d.echo == holdsNothing && d.knowsComposer():
 		return fmt.Errorf("%w: the text did not appear in the input line", errHeld)
 	case d.knowsComposer() && d.View.Attached > 0:
-		return fmt.Errorf("%w: the input line cannot be told from what an attached person may have typed", errHeld)
+		return fmt.Errorf("%w: the input box cannot be told from what an attached person may have typed", errHeld)
 	}
 	return nil
 }

@@ -236,7 +236,7 @@ func TestDeliverHoldsEnter(t *testing.T) {
 }
 
 // TestEnterIsNotRepeatedOnOtherText: after an Enter that did nothing, the
-// program shows something else in its input line.
+// program shows something else in its input box.
 func TestEnterIsNotRepeatedOnOtherText(t *testing.T) {
 	for name, change := range map[string]func(*terminal.Agent){
 		"another text": func(a *terminal.Agent) { a.Content, a.Shown = []rune("rm -rf everything"), "rm -rf everything" },
@@ -287,7 +287,7 @@ func TestDeliverEnterIsOnePiece(t *testing.T) {
 }
 
 // TestDeliverTakesNoFixedTime: on a program that answers at once, delivery adds
-// only the settle rule and the moment that an empty input line is looked at.
+// only the settle rule and the moment that an empty input box is looked at.
 func TestDeliverTakesNoFixedTime(t *testing.T) {
 	for style, limit := range map[string]time.Duration{"rules": 50 * time.Millisecond, "line": 250 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {

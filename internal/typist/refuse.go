@@ -42,7 +42,7 @@ func encode(v console.View, text string) ([]byte, *runtime.Outcome) {
 }
 
 // visible tells characters that leave a mark of their own on a screen. A text
-// without any would stay in the input line unseen, and the next one be glued to it.
+// without any would stay in the input box unseen, and the next one be glued to it.
 func visible(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
 }
@@ -75,7 +75,7 @@ func refuse(v console.View, rules console.Rules, answers bool, now time.Time) *r
 		return refused(runtime.RefusedDialog, "the program says that it waits for an answer")
 	}
 	if v.Unready(rules) {
-		return refused(runtime.RefusedUnready, "the input line is not on the screen")
+		return refused(runtime.RefusedUnready, "the input box is not on the screen")
 	}
 	s := rules.Screen
 	c := v.Composer(s.Composer)
@@ -91,7 +91,7 @@ func refuse(v console.View, rules console.Rules, answers bool, now time.Time) *r
 		return refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt: what is between may be a draft")
 	}
 	if c.Found && !c.Above && strings.TrimSpace(c.Content) != "" {
-		return refused(runtime.RefusedDraft, "the input line holds %d characters", utf8.RuneCountInString(c.Content))
+		return refused(runtime.RefusedDraft, "the input box holds %d characters", utf8.RuneCountInString(c.Content))
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ const (
 	// midPaint is how old output must be for a screen to be whole.
 	midPaint = 20 * time.Millisecond
 	// refusalHolds is how long a reason to refuse must hold: a screen that is
-	// being painted may lack its input line.
+	// being painted may lack its input box.
 	refusalHolds = 100 * time.Millisecond
 	// maxRefusal bounds the wait for it on a screen that never rests.
 	maxRefusal = time.Second

@@ -120,7 +120,7 @@ func (r *resolver) blindly(ctx context.Context) (resolution, error) {
 		err := r.to.input(ctx, journal.Clear, []byte{tty.KillLine})
 		return resolution{Verdict: withdrawn, Clean: err == nil}, err
 	}
-	return resolution{Hidden: true, Why: "a text that was cut off may be in its input line, of which nothing is known"}, nil
+	return resolution{Hidden: true, Why: "a text that was cut off may be in its input box, of which nothing is known"}, nil
 }
 
 type resolver struct {
@@ -147,7 +147,7 @@ func (r *resolver) asking() bool {
 // dialogStays is how long a dialog must be up to be waited for no more.
 const dialogStays = 300 * time.Millisecond
 
-// blind reports whether nobody could tell this program's input line.
+// blind reports whether nobody could tell this program's input box.
 func (r *resolver) blind() bool { return blind(r.rules) }
 
 func blind(rules console.Rules) bool {
@@ -157,7 +157,7 @@ func blind(rules console.Rules) bool {
 
 func (r *resolver) composer() console.Composer { return r.View.Composer(r.rules.Screen.Composer) }
 
-// open waits until the input line is on the screen and keeps back what people type. It
+// open waits until the input box is on the screen and keeps back what people type. It
 // returns why it is not, and why that may end by itself.
 func (r *resolver) open(ctx context.Context) (why string, wait runtime.RefusalReason, err error) {
 	rows, since := r.View.Rows, time.Now()
@@ -183,7 +183,7 @@ func (r *resolver) open(ctx context.Context) (why string, wait runtime.RefusalRe
 	return why, wait, nil
 }
 
-// recall reads the account anew, and then the screen: other input may have come since.
+// recall reads the account again, and then the screen: other input may have come since.
 func (r *resolver) recall(ctx context.Context) error {
 	if r.to.book == nil {
 		return nil
@@ -360,7 +360,7 @@ func (r *resolver) ours(ctx context.Context) (resolution, error) {
 		return r.unmarked(ctx)
 	}
 	if !r.knowsInput() && !r.holdsOnlyOurs() {
-		return resolution{Why: "the input line holds more than the text"}, r.unmark(ctx)
+		return resolution{Why: "the input box holds more than the text"}, r.unmark(ctx)
 	}
 	res := resolution{Verdict: withdrawn}
 	switch {
@@ -642,7 +642,7 @@ const (
 	elsewhere = "other input came after it"
 )
 
-const notEmptied = "its input line cannot be emptied"
+const notEmptied = "its input box cannot be emptied"
 
 // calm waits until the line shows the same for a moment.
 func (r *resolver) calm(ctx context.Context) error {

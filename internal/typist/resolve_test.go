@@ -13,7 +13,7 @@ import (
 	"gascity/test/terminal"
 )
 
-// What a delivery left that was cut off is found out, and the input line is free again.
+// What a delivery left that was cut off is found out, and the input box is free again.
 func TestResolve(t *testing.T) {
 	const text = "cut off before its Enter"
 	long := strings.Repeat("a long line of a long prompt, 0123456789; ", 60)
@@ -57,7 +57,7 @@ func TestResolve(t *testing.T) {
 		"found before, not cleared": {Face: terminal.Face{Style: "rules"}, draft: text, left: journal.Entry{Outcome: string(withdrawn)}, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
 		"found before, touched":     {Face: terminal.Face{Style: "rules"}, left: journal.Entry{Entered: true, Touched: true, Outcome: string(taken)}, want: resolution{Verdict: taken, Clean: true, Why: "other input came after it"}},
 		"a deaf program":            {Face: terminal.Face{Style: "rules", Deaf: true}, want: resolution{Hidden: true, Why: notShown}},
-		"nothing known of it":       {Face: terminal.Face{Style: "plain"}, draft: text, want: resolution{Hidden: true, Why: "a text that was cut off may be in its input line, of which nothing is known"}, keeps: true},
+		"nothing known of it":       {Face: terminal.Face{Style: "plain"}, draft: text, want: resolution{Hidden: true, Why: "a text that was cut off may be in its input box, of which nothing is known"}, keeps: true},
 		"nothing known, entered":    {Face: terminal.Face{Style: "plain"}, left: journal.Entry{Entered: true}, want: resolution{Verdict: unknown, Clean: true, Why: "nothing is known of this program's input line"}},
 		"ends like a mark":          {Face: terminal.Face{Style: "rules"}, text: "x" + mark, draft: "x" + mark, want: resolution{Verdict: unknown, Clean: false, Why: "the text ends like a mark"}, keeps: true},
 	}
@@ -88,13 +88,13 @@ func TestResolve(t *testing.T) {
 				content := agent.Line()
 				if test.keeps {
 					if content != test.draft {
-						t.Errorf("the input line holds %q, want %q untouched", content, test.draft)
+						t.Errorf("the input box holds %q, want %q untouched", content, test.draft)
 					}
 					return
 				}
 				agent.T.Program = program
 				if content != "" {
-					t.Errorf("the input line holds %q", content)
+					t.Errorf("the input box holds %q", content)
 				}
 				if !test.want.Clean {
 					return

@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// takenEvidence is the evidence of a text that was in the input line before Enter, and was
+// takenEvidence is the evidence of a text that was in the input box before Enter, and was
 // not any more after it.
 const takenEvidence = "composer_emptied"
 
@@ -105,7 +105,7 @@ func (to target) clearWay(ctx context.Context, rules console.Rules) (*runtime.Ou
 	case blocked:
 		return refused(runtime.RefusedInputBlocked, "%s", e.Blocked), nil
 	case e.Open:
-		return refused(res.Wait, "a text that was cut off may be in the input line: %s", res.Why), nil
+		return refused(res.Wait, "a text that was cut off may be in the input box: %s", res.Why), nil
 	}
 	return nil, nil
 }
@@ -152,7 +152,7 @@ func (to target) stillBlocked(ctx context.Context, rules console.Rules, j journa
 }
 
 // Settle finds out what became of the delivery with the given ID. It resolves one that was
-// cut off: its text is taken out of the input line, or is found to have been taken. An
+// cut off: its text is taken out of the input box, or is found to have been taken. An
 // outcome that is unconfirmed and has a Reason may be another one soon, see [Patiently]; with
 // [runtime.RefusedInputBlocked] it is final, and nothing can be typed any more.
 func Settle(ctx context.Context, l Lease, id string, rules console.Rules) (runtime.Outcome, error) {
@@ -183,7 +183,7 @@ func Settle(ctx context.Context, l Lease, id string, rules console.Rules) (runti
 }
 
 // Told is the outcome of the delivery that was asked for by the account alone; ok is false
-// if its text may still be in the input line or on its way there.
+// if its text may still be in the input box or on its way there.
 func Told(j journal.Account) (out runtime.Outcome, ok bool) {
 	e := j.Asked
 	switch {

@@ -28,7 +28,7 @@ const unseenLine = "a person typed, and the terminal does not show whether the l
 // be counted yet.
 const lineSettles = 200 * time.Millisecond
 
-// silent reports whether the kernel collects the line of a program whose empty input line was
+// silent reports whether the kernel collects the line of a program whose empty input box was
 // seen, and shows nothing of it.
 func (d *delivery) silent() bool { return silent(d.View, d.rules) && d.knowsComposer() }
 

@@ -16,7 +16,7 @@ import (
 	"gascity/test/terminal"
 )
 
-// TestTypistAndNudges lets a person type with random timing into the composer
+// TestTypistAndNudges lets a person type with random timing into the input box
 // that nudges go to. Our Enter never submits a byte of theirs, no byte of theirs
 // is lost, and no prompt is taken twice.
 func TestTypistAndNudges(t *testing.T) {

@@ -1,9 +1,9 @@
-// Package usage counts what agents spend: it brings the vendors' ways of counting
+// Package usage counts what agents spend: it brings the model providers' ways of counting
 // to one, adds prices, sums up, and compares with budgets. It is pure; a [Store]
 // keeps the entries.
 //
 // A response of a model counts once, however often and in whatever order it is
-// reported: the key is the run and the vendor's name of the response, and the
+// reported: the key is the run and the model provider's name of the response, and the
 // greatest report of a growing one stands. What nobody told is unknown, which is
 // never zero. Tokens come first; money follows from a price that was told by the
 // source or stands in a dated table.
@@ -50,7 +50,7 @@ func add(buckets ...*int64) (sum int64, known bool) {
 // Entry is one response of a model.
 type Entry struct {
 	Run     string    `json:"run"`
-	Message string    `json:"message"` // the vendor's name of the response, or one made from the report
+	Message string    `json:"message"` // the model provider's name of the response, or one made from the report
 	Session string    `json:"session"`
 	Agent   string    `json:"agent"`
 	At      time.Time `json:"at"`
@@ -58,8 +58,8 @@ type Entry struct {
 	Tokens  Tokens    `json:"tokens"`
 	// Cost is in US dollars, as the source computed it; nil if it did not.
 	Cost   *float64 `json:"cost,omitempty"`
-	Source string   `json:"source"` // where the numbers come from: vendor, transcript, estimate
-	// Reported are the vendor's numbers as they came.
+	Source string   `json:"source"` // where the numbers come from: "vendor", "transcript" or "estimate"
+	// Reported are the model provider's numbers as they came.
 	Reported worker.Usage `json:"reported"`
 	Tools    []Tool       `json:"tools,omitempty"`
 	Turn     bool         `json:"turn,omitempty"` // it ended a turn
@@ -146,7 +146,7 @@ func toolsOf(calls []worker.ToolCall) []Tool {
 	return tools
 }
 
-// Normalise brings a vendor's way of counting to disjoint buckets. A number that
+// Normalise brings a model provider's way of counting to disjoint buckets. A number that
 // cannot be, below zero or less than a part of it, makes its bucket unknown.
 func Normalise(u worker.Usage) Tokens {
 	t := Tokens{

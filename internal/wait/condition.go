@@ -65,7 +65,7 @@ func judgeStopped(w session.Wait, v session.View) verdict {
 	case !v.Running && v.State.Down():
 		return fulfilled(v.Reason)
 	case w.Instance != "" && v.Instance != "" && v.Instance != w.Instance:
-		return fulfilled("it ended, and another incarnation runs now")
+		return fulfilled("it ended, and another instance runs now")
 	}
 	return verdict{}
 }
@@ -95,7 +95,7 @@ func judgeReceipt(ctx context.Context, from Prompts, id string) verdict {
 	}
 }
 
-// judgeQuestion says whether a pending interaction has ended, like
+// judgeQuestion says whether a pending question has ended, like
 // [judgeReceipt].
 func judgeQuestion(ctx context.Context, from Questions, id string) verdict {
 	p, err := from.Question(ctx, id)

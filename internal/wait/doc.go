@@ -8,12 +8,12 @@
 //   - busy: it runs and is in a turn.
 //   - waiting: it runs and asks a person.
 //   - running: it runs, and its start is complete.
-//   - stopped: it does not run, or another incarnation runs than when the wait began.
-//   - receipt, pending: the receipt or the pending interaction Arg has ended.
+//   - stopped: it does not run, or another instance runs than when the wait began.
+//   - receipt, pending: the receipt or the pending question Arg has ended.
 //   - time: the time Arg has come.
 //   - command: the shell command Arg exits 0.
 //
-// The first four are about the agent and not about its incarnation: through a
+// The first four are about the agent and not about its instance: through a
 // restart they go on waiting. What is not known fulfils nothing. A condition that
 // can never hold any more, as when its target was removed, fails.
 //
@@ -26,7 +26,7 @@
 //
 // # Owners
 //
-// A durable wait belongs to the incarnation of its owner that registered it, or
+// A durable wait belongs to the instance of its owner that registered it, or
 // to the conversation that a successor resumes; another successor is not told.
 // An owner that does not run when it registers is told whenever it runs next. The
 // prompt's key is the wait's ID, so the owner is told at most once.

@@ -133,7 +133,7 @@ func TestOnlyTheIncarnationOrItsConversationIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		conversation string // when it was registered
 		later        func(*session.View)
-		want         string // the incarnation that is told; "-": nobody
+		want         string // the instance that is told; "-": nobody
 	}{
 		"the same":             {"", func(*session.View) {}, "me-1"},
 		"a successor":          {"", func(v *session.View) { v.Instance = "me-2" }, "-"},
@@ -160,7 +160,7 @@ func TestOnlyTheIncarnationOrItsConversationIsTold(t *testing.T) {
 					return
 				}
 				if len(told) != 1 || told[0].req.Instance != c.want {
-					t.Errorf("told %+v, want the incarnation %q", told, c.want)
+					t.Errorf("told %+v, want the instance %q", told, c.want)
 				}
 			})
 		})

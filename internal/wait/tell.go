@@ -99,7 +99,7 @@ func (w *Waits) tell(ctx context.Context, k session.Wait) (receipt string, done 
 	}
 }
 
-// addressee returns the incarnation that is told, empty for whichever is next.
+// addressee returns the instance that is told, empty for whichever is next.
 // known is false if that cannot be said now; why says that there is none.
 func (w *Waits) addressee(k session.Wait) (instance, why string, known bool) {
 	if k.OwnerInstance == "" {
@@ -120,7 +120,7 @@ func (w *Waits) addressee(k session.Wait) (instance, why string, known bool) {
 	case resumed:
 		return "", "", true // who runs next resumes it
 	}
-	return "", "the incarnation that registered the wait is over", true
+	return "", "the instance that registered the wait is over", true
 }
 
 // told notes that the owner has been told, or never will be.

@@ -31,7 +31,7 @@ type Prompts interface {
 	BeginsBy(session string) time.Time
 }
 
-// Questions is where pending interactions are. An unknown ID is
+// Questions is where pending questions are. An unknown ID is
 // client.ErrNotFound.
 type Questions interface {
 	Question(ctx context.Context, id string) (client.Pending, error)
@@ -139,7 +139,7 @@ func (w *Waits) Look(session string) { w.due.Mark(keySession + session) }
 // that name it say so too.
 func (w *Waits) LookReceipt(id string) { w.due.Mark(keyThing + id) }
 
-// LookPending is [Waits.LookReceipt] for a pending interaction.
+// LookPending is [Waits.LookReceipt] for a pending question.
 func (w *Waits) LookPending(id string) { w.due.Mark(keyThing + id) }
 
 // Waits lists the registered waits, oldest first.

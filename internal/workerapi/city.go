@@ -21,7 +21,7 @@ type City interface {
 // Tokens tell who speaks.
 type Tokens interface {
 	// Authenticate returns for whom a token speaks. Unknown and dead tokens are
-	// [worker.ErrUnauthorized]; that of an incarnation whose place another has taken
+	// [worker.ErrUnauthorized]; that of an instance whose place another has taken
 	// is [worker.ErrFenced]. It takes the same time for every wrong token.
 	Authenticate(token string) (run.Caller, error)
 }

@@ -17,7 +17,7 @@ import (
 var meanings = map[string]string{
 	"unauthorized": "no token, or one that nobody has",
 	"forbidden":    "the token is another run's or may not do this, or the request comes from another user or a web page",
-	"fenced":       "another incarnation has taken the run's place: the worker ends",
+	"fenced":       "another instance has taken the run's place: the worker ends",
 	"not_found":    "no such path, run, message or question",
 	"too_large":    "the body is over the limit of its path",
 	"invalid":      "the request can never be accepted as it is",

@@ -82,7 +82,7 @@ comment every 15 s. One worker reads the stream of a run: a second one is ` + "`
 | ` + "`health`" + ` | none | answers by ` + "`POST /health`" + ` with ` + "`question`" + ` |
 | ` + "`reply`" + ` | Reply | has the answer to a question that it raised |
 | ` + "`snapshot`" + ` | Snapshot | may decide these tools by itself while the city cannot be reached |
-| ` + "`gap`" + ` | Gap | nothing: what it has not acknowledged is sent anew |
+| ` + "`gap`" + ` | Gap | nothing: what it has not acknowledged is sent again |
 | ` + "`lagged`" + ` | {} | was too slow and is cut off; it connects again |
 | ` + "`end`" + ` | {} | ends: its run is over |
 

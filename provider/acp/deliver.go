@@ -46,7 +46,7 @@ func isControl(r rune) bool {
 }
 
 // Settle keeps the contract of local.Host. The host remembers what it sent for as long as
-// the incarnation lives.
+// the instance lives.
 func (w *way) Settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 	return clientOf(l).Settle(ctx, l.Delivery)
 }

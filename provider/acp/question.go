@@ -22,7 +22,7 @@ func bounded() (context.Context, context.CancelFunc) {
 func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	ctx, cancel := bounded()
 	defer cancel()
-	l, err := p.Session(ctx, "read pending interaction of", name)
+	l, err := p.Session(ctx, "read pending question of", name)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	if errors.Is(err, acphost.ErrNoHost) {
 		return nil, nil //nolint:nilnil // nothing is asked before the handshake
 	}
-	return state.Pending, local.ErrorOf("read pending interaction of", name, err)
+	return state.Pending, local.ErrorOf("read pending question of", name, err)
 }
 
 // Respond keeps the contract of runtime.InteractionProvider. Beside the actions of that

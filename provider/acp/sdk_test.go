@@ -174,7 +174,7 @@ func (p *place) says(t *testing.T, prompt, want string) {
 func TestIndependentPeer(t *testing.T) {
 	t.Parallel()
 	p := started(t, withPeer)
-	outside, err := os.MkdirTemp("", "gco") //nolint:usetesting // beside the work folder
+	outside, err := os.MkdirTemp("", "gco") //nolint:usetesting // beside the working directory
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ type Config struct {
 	Dir      string   // private folder of the city for sockets, short; it may be lost when nothing runs
 	StateDir string   // private folder of the city for what a driver has to keep; whoever uses it makes it
 	LogDir   string   // for the raw output of sessions
-	WorkDir  string   // of agents that have none: the city's folder. Relative paths of selections begin here
+	WorkDir  string   // of agents that have none: the city directory. Relative paths of selections begin here
 	City     string   // the city's name
 	Socket   string   // of a multiplexer, as the city names it; empty unless it does
 	Env      []string // base environment of agents, "K=V"

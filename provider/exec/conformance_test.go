@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 	report(t, results)
 }
 
-// What only real processes show, over provider/subprocess that is opened anew for each
+// What only real processes show, over provider/subprocess that is opened again for each
 // call: the rest is the same wire.
 func TestConformanceSubprocess(t *testing.T) {
 	open := func(_ runtimetest.T, dir string) runtime.Provider { return must(exec.Open(subprocessScript(dir))) }

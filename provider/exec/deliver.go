@@ -153,7 +153,7 @@ func (p *Provider) judge(r reply, err error, size int) (runtime.Outcome, error) 
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
 }
 
-// stageFiles copies the files of a prompt into the work folder and returns the text
+// stageFiles copies the files of a prompt into the working directory and returns the text
 // that refers to them. One that cannot be copied is referred to by its name.
 func (p *Provider) stageFiles(ctx context.Context, name string, content []runtime.ContentBlock) (text string, staged []string) {
 	blocks := make([]runtime.ContentBlock, 0, len(content))

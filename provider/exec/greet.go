@@ -157,7 +157,7 @@ func (p *Provider) program(ctx context.Context, name string) (runtime.Config, er
 	return cfg, nil
 }
 
-// promptUnder reports whether the input line stands under what looks like a menu: then
+// promptUnder reports whether the input box stands under what looks like a menu: then
 // that is a list in the conversation.
 func promptUnder(rows []string, d *console.Dialog, prefix string) bool {
 	if prefix == "" || len(d.Options) == 0 {

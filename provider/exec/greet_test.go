@@ -100,7 +100,7 @@ func TestNoPromptIntoDialog(t *testing.T) {
 const menus = "case \"$op\" in peek) cat \"$D/screen\"; exit ;; esac\n" + fleet
 
 // What a program shows that no rule knows: a prompt would choose an option of the first
-// two. The others are at their input line.
+// two. The others are at their input box.
 func TestNoPromptIntoUnknownMenu(t *testing.T) {
 	t.Parallel()
 	const asked = "❯ delete them\n● Shall I?\n──────\n Delete all?\n"

@@ -23,7 +23,7 @@ type Config struct {
 	// Script is the program as the user wrote it: with a slash a path, relative to
 	// Dir; otherwise a name to look up in Env's PATH.
 	Script string
-	// Dir is where the script runs: the city's folder. Empty means the process's own.
+	// Dir is where the script runs: the city directory. Empty means the process's own.
 	Dir string
 	// Env is the script's whole environment, "K=V".
 	Env []string

@@ -15,7 +15,7 @@ import (
 )
 
 // inTheWay looks at the screen and returns the refusal of a prompt: a dialog is up, or a draft
-// stands in the input line. Nil if nothing is seen: a script that declares no screen may hide it,
+// stands in the input box. Nil if nothing is seen: a script that declares no screen may hide it,
 // and cannot tell a draft from what the agent suggests there.
 func (p *Provider) inTheWay(ctx context.Context, name string) *runtime.Outcome {
 	rules, err := p.rules(ctx, name)
@@ -44,7 +44,7 @@ func (p *Provider) inTheWay(ctx context.Context, name string) *runtime.Outcome {
 	return seen.draft(rules)
 }
 
-// dialog is the dialog or menu that is up, nil if none is. Without a cursor only the input line
+// dialog is the dialog or menu that is up, nil if none is. Without a cursor only the input box
 // beneath it tells a menu from a list in the conversation.
 func (s shot) dialog(rules console.Rules) *console.Dialog {
 	d := console.Look(s.Frame).Dialog(rules)
@@ -69,7 +69,7 @@ func (s shot) draft(rules console.Rules) *runtime.Outcome {
 		out := refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt: what is between may be a draft")
 		return &out
 	case c.Found && !c.Above && n > 0:
-		out := refused(runtime.RefusedDraft, fmt.Sprintf("the input line holds %d characters", n))
+		out := refused(runtime.RefusedDraft, fmt.Sprintf("the input box holds %d characters", n))
 		return &out
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 	"gascity/runtime"
 )
 
-// metaAnswered counts the questions of an incarnation that were answered through gc, so
+// metaAnswered counts the questions of an instance that were answered through gc, so
 // that one that comes again in the same words is another one.
 const metaAnswered = "GC_ANSWERED"
 

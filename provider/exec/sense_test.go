@@ -10,7 +10,7 @@ import (
 )
 
 // asks is a script whose session shows a menu of two rows: Down moves the mark of the file
-// at to the second, Enter writes the row to chosen and brings the input line back.
+// at to the second, Enter writes the row to chosen and brings the input box back.
 const asks = `menu() {
   printf '❯ delete them\n● Shall I?\n──────\n Delete all?\n'
   if [ "$(cat "$D/at")" = 1 ]; then printf ' ❯ 1. Yes\n   2. No\n'; else printf '   1. Yes\n ❯ 2. No\n'; fi
@@ -34,7 +34,7 @@ func TestQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if q, err := p.Pending("one"); q != nil || err != nil {
-		t.Fatalf("Pending at the input line = %+v, %v", q, err)
+		t.Fatalf("Pending at the input box = %+v, %v", q, err)
 	}
 	var ids []string
 	for n, answer := range []string{"No", "No", "1"} {
@@ -83,7 +83,7 @@ func TestNoQuestions(t *testing.T) {
 		t.Errorf("Sense = %+v, %v, want no question", r, err)
 	}
 	if r.Instance == "" || r.At.IsZero() {
-		t.Errorf("the reading is of the incarnation %q, at %v", r.Instance, r.At)
+		t.Errorf("the reading is of the instance %q, at %v", r.Instance, r.At)
 	}
 	if _, err := p.Sense(t.Context(), "two"); !errors.Is(err, runtime.ErrSessionNotFound) {
 		t.Errorf("Sense of nobody = %v, want ErrSessionNotFound", err)

@@ -155,10 +155,10 @@ func (p *Provider) typesPrompts(ctx context.Context, cfg runtime.Config) bool {
 	return !isMissing(err) // another failure is an answer: the operation is there
 }
 
-// mark gives the session its token, by which its incarnation is known.
+// mark gives the session its token, by which its instance is known.
 func (p *Provider) mark(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := p.setMeta(ctx, name, metaToken, cfg.Env[metaToken]); err != nil {
-		return fmt.Errorf("its incarnation cannot be marked: %w", err)
+		return fmt.Errorf("its instance cannot be marked: %w", err)
 	}
 	p.tokens.set(name, cfg.Env[metaToken])
 	p.answers.set(name, cfg.Env[metaToken], 0)

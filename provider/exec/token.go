@@ -59,7 +59,7 @@ func (p *Provider) token(ctx context.Context, name string, fresh bool) (string, 
 	return token, err
 }
 
-// identify returns nil if token names the session's incarnation: looked up now, as
+// identify returns nil if token names the session's instance: looked up now, as
 // near to the act as a script without fences allows.
 func (p *Provider) identify(ctx context.Context, name, token string) error {
 	fail := func(err error) error { return &runtime.Error{Op: "identify", Session: name, Err: err} }
@@ -78,7 +78,7 @@ func (p *Provider) identify(ctx context.Context, name, token string) error {
 	}
 	switch current {
 	case "":
-		return fail(fmt.Errorf("its incarnation is unknown: %w", errors.ErrUnsupported))
+		return fail(fmt.Errorf("its instance is unknown: %w", errors.ErrUnsupported))
 	case token:
 		return nil
 	}

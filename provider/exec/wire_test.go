@@ -20,7 +20,7 @@ import (
 )
 
 // The smallest script of the reference is a provider: its sessions start, are listed,
-// are known by their incarnation and have notes, also for the next gc.
+// are known by their instance and have notes, also for the next gc.
 func TestSmallestScript(t *testing.T) {
 	t.Parallel()
 	pl := newPlace(t, `case "$op" in
@@ -415,7 +415,7 @@ func TestStopThatNobodyCanVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := p.StopInstance(t.Context(), "one", "another"); !errors.Is(err, runtime.ErrStaleInstance) {
-		t.Errorf("StopInstance = %v: the session's incarnation was forgotten", err)
+		t.Errorf("StopInstance = %v: the session's instance was forgotten", err)
 	}
 	if err := p.Stop("one"); err != nil || p.IsRunning("one") {
 		t.Errorf("Stop = %v", err)

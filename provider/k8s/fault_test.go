@@ -263,7 +263,7 @@ func TestAWatchThatAlwaysDrops(t *testing.T) {
 	}
 }
 
-// A version that is too old is listed anew: what is known stays so meanwhile, and what is
+// A version that is too old is listed again: what is known stays so meanwhile, and what is
 // not there any more is told as gone.
 func TestAVersionThatIsTooOld(t *testing.T) {
 	for name, refused := range map[string]bool{"event": false, "answer": true} {

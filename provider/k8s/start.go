@@ -89,7 +89,7 @@ func (p *Provider) clear(ctx context.Context, name string) error {
 	}
 	switch c := Judge(pod, nil); c.Phase {
 	case Leaving:
-		runtime.TellProgress(ctx, "its former pod has not ended yet")
+		runtime.TellProgress(ctx, "its previous pod has not ended yet")
 		return p.gone(ctx, name, pod)
 	case Ended:
 	case Running:

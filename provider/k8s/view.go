@@ -143,7 +143,7 @@ func (v *view) lose(err error) {
 }
 
 // run keeps the view until ctx ends. After a failure it asks again with growing pauses, which
-// begin anew only after a watch that has stood for a while.
+// begin again only after a watch that has stood for a while.
 func (v *view) run(ctx context.Context) {
 	pause := pauses(100*time.Millisecond, longestPause)
 	for ctx.Err() == nil {

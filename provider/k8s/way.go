@@ -24,7 +24,7 @@ type way struct {
 	uid    types.UID
 	out    inside
 	follow sync.Once
-	token  string // of the incarnation that was last seen in it; guarded by Provider.mu
+	token  string // of the instance that was last seen in it; guarded by Provider.mu
 }
 
 // inside is the outpost in a pod.
@@ -41,7 +41,7 @@ func (w *way) close() {
 	w.out.Close() //nolint:errcheck // never fails
 }
 
-// way returns that to the pod. One to a former pod of the session is given up.
+// way returns that to the pod. One to a previous pod of the session is given up.
 func (p *Provider) way(name string, pod *corev1.Pod) *way {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +61,7 @@ func (p *Provider) way(name string, pod *corev1.Pod) *way {
 	return w
 }
 
-// seen notes which incarnation is in a pod.
+// seen notes which instance is in a pod.
 func (p *Provider) seen(w *way, token string) {
 	if token == "" {
 		return
@@ -71,7 +71,7 @@ func (p *Provider) seen(w *way, token string) {
 	w.token = token
 }
 
-// lastSeen returns which incarnation was in a pod that cannot be asked any more; empty if
+// lastSeen returns which instance was in a pod that cannot be asked any more; empty if
 // this process never asked it.
 func (p *Provider) lastSeen(name string, uid types.UID) string {
 	p.mu.Lock()

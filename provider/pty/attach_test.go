@@ -138,7 +138,7 @@ func (s *seat) restored(said string) {
 	s.shows("left 0")
 	eventually(s.t, func() bool { _, err := os.Stat(s.after); return err == nil }, func() string { return "no settings after" })
 	if text := s.screen(); !strings.Contains(text, said) || !strings.Contains(text, "my own text") {
-		s.t.Errorf("want the former screen and %q:\n%s", said, text)
+		s.t.Errorf("want the previous screen and %q:\n%s", said, text)
 	}
 	const modes = "alt #{alternate_on} mouse #{mouse_any_flag} sgr #{mouse_sgr_flag} cursor #{cursor_flag} keys #{keypad_cursor_flag} pad #{keypad_flag}"
 	if got, want := s.is(modes), "alt 0 mouse 0 sgr 0 cursor 1 keys 0 pad 0"; got != want {

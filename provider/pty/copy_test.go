@@ -13,7 +13,7 @@ import (
 	"gascity/runtime"
 )
 
-// What lies in the work folder of a session comes out, and nothing else.
+// What lies in the working directory of a session comes out, and nothing else.
 func TestCopyFrom(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "")

@@ -302,7 +302,7 @@ func TestPendingAndRespond(t *testing.T) {
 }
 
 // A delivery whose sender died before Enter can be taken back, once, and never by another
-// text or incarnation.
+// text or instance.
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "")
@@ -328,7 +328,7 @@ func TestWithdraw(t *testing.T) {
 		return runtime.Withdraw(t.Context(), a.Provider, a.name, runtime.Delivery{ID: id, Instance: instance, Content: runtime.TextContent(text)})
 	}
 	if ok, err := withdraw(id, "another"); ok || !errors.Is(err, runtime.ErrStaleInstance) {
-		t.Errorf("for another incarnation: %v, %v", ok, err)
+		t.Errorf("for another instance: %v, %v", ok, err)
 	}
 	for range 2 {
 		for _, id := range []string{"never begun", id} {

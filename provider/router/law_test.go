@@ -165,7 +165,7 @@ func (w *town) change(ctx context.Context, s step) error {
 	return nil
 }
 
-// stop stops by name, or the incarnation that runs in truth.
+// stop stops by name, or the instance that runs in truth.
 func (w *town) stop(ctx context.Context, s step) error {
 	if s.do == "stop" {
 		return w.p.Stop(s.session)
@@ -177,7 +177,7 @@ func (w *town) stop(ctx context.Context, s step) error {
 		}
 		if obs.Session == runtime.Alive {
 			if err := runtime.StopInstance(ctx, w.p, s.session, "another"); !errors.Is(err, runtime.ErrStaleInstance) && w.heal[0] == nil && w.heal[1] == nil {
-				return fmt.Errorf("another incarnation is stopped: %v", err) //nolint:errorlint // it may be nil
+				return fmt.Errorf("another instance is stopped: %v", err) //nolint:errorlint // it may be nil
 			}
 			return runtime.StopInstance(ctx, w.p, s.session, obs.InstanceToken)
 		}

@@ -165,7 +165,7 @@ func TestAnEditMovesASessionAtItsNextStart(t *testing.T) {
 	n.Exit("f", runtime.Exit{Code: 3})
 	start(t, p, "f") // back: the corpse is removed first
 	if obs, err := n.Observe(t.Context(), "f"); err != nil || obs.Session != runtime.Dead || !f.IsRunning("f") {
-		t.Errorf("a corpse is left at the former home: %v, %v", obs.Session, err)
+		t.Errorf("a corpse is left at the previous home: %v, %v", obs.Session, err)
 	}
 }
 

@@ -148,7 +148,7 @@ func (p *Provider) everywhere(ctx context.Context, name string, do func(*backend
 	return errs
 }
 
-// StopInstance keeps the contract of runtime.Fencer, wherever the incarnation is.
+// StopInstance keeps the contract of runtime.Fencer, wherever the instance is.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	return p.fenced(ctx, "stop", name, func(b *backend) error { return runtime.StopInstance(ctx, b.Provider, name, token) })
 }
@@ -165,7 +165,7 @@ func (p *Provider) InterruptInstance(ctx context.Context, name, token string) er
 	return s.at.wrap(runtime.InterruptInstance(ctx, s.at.Provider, name, token))
 }
 
-// fenced ends an incarnation at each backend where it may be. Another incarnation
+// fenced ends an instance at each backend where it may be. Another instance
 // matters only if the one that is meant was nowhere.
 func (p *Provider) fenced(ctx context.Context, op, name string, do func(*backend) error) error {
 	ended := make(map[*backend]bool, len(p.backends))

@@ -28,7 +28,7 @@ type Config struct {
 	// and dashes.
 	ID string
 	// Dir is a private folder here, for the socket that ssh processes share. Empty: none
-	// is shared, and attaching connects anew.
+	// is shared, and attaching connects again.
 	Dir string
 	// Program is gc for this machine, which is brought to hosts of the same kind;
 	// Programs are those for others, by "linux/arm64".

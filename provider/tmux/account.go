@@ -60,7 +60,7 @@ func (s seat) lease(ctx context.Context) (*lease, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	// From here on nothing of a former deliverer arrives.
+	// From here on nothing of a previous deliverer arrives.
 	l.number = rand.Text()
 	answer, err := s.provider.act(ctx, s.record, s.fence(), tmuxctl.Sequence(
 		tmuxctl.Cmd("set-option", "-p", "-t", s.target(), "@"+tmuxhost.OptionLease, l.number),

@@ -200,7 +200,7 @@ func (b *box) abandon(ctx context.Context, r *record) {
 	}
 }
 
-// relaunch starts the agent of another incarnation in the pane that stands.
+// relaunch starts the agent of another instance in the pane that stands.
 func (b *box) relaunch(ctx context.Context, spec launch.Spec) error {
 	p := b.provider
 	lock, err := claimFolder(ctx, b.dir())
@@ -230,7 +230,7 @@ func (b *box) relaunch(ctx context.Context, spec launch.Spec) error {
 	if err != nil {
 		return err
 	}
-	// Whoever has the former token is refused from here on.
+	// Whoever has the previous token is refused from here on.
 	if err := errors.Join(folder.WriteFile(b.dir().Instance(), []byte(r.token)), r.write(b.dir())); err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (b *box) relaunch(ctx context.Context, spec launch.Spec) error {
 	return r.write(b.dir())
 }
 
-// respawn gives the former incarnation's pane to the next one, in one step.
+// respawn gives the previous instance's pane to the next one, in one step.
 func (b *box) respawn(ctx context.Context, former, next *record, launcher string) (tmuxhost.State, error) {
 	unset := func(name string) tmuxctl.Command {
 		return tmuxctl.Cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)

@@ -8,17 +8,17 @@ import (
 	"gascity/internal/tmuxhost"
 )
 
-// fence is the format that holds for this incarnation's pane alone, and while its agent
+// fence is the format that holds for this instance's pane alone, and while its agent
 // lives.
 func (r *record) fence() string {
 	return "#{==:#{@" + tmuxhost.OptionInstance + "}#{pane_dead}," + r.hash() + "0}"
 }
 
-// alike is the format that holds for this incarnation's pane alone, whether or not its
+// alike is the format that holds for this instance's pane alone, whether or not its
 // agent lives.
 func (r *record) alike() string { return "#{==:#{@" + tmuxhost.OptionInstance + "}," + r.hash() + "}" }
 
-// errFenced reports that a command was not carried out: the incarnation is over.
+// errFenced reports that a command was not carried out: the instance is over.
 var errFenced = errors.New("the session has ended")
 
 // fencedWord is what a fenced command prints if it was not carried out.
@@ -43,7 +43,7 @@ func fenced(output []byte, err error) error {
 	return err
 }
 
-// stateOf asks for the state of the incarnation's pane; [tmuxhost.ErrNotOurs] if it has none.
+// stateOf asks for the state of the instance's pane; [tmuxhost.ErrNotOurs] if it has none.
 func (p *Provider) stateOf(ctx context.Context, r *record) (tmuxhost.State, error) {
 	if r.Pane == "" {
 		return tmuxhost.State{}, tmuxhost.ErrNotOurs

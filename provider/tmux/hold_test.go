@@ -132,7 +132,7 @@ func (r *rig) interrupt(p *person, name, text, line string, over <-chan struct{}
 }
 
 // People type their lines at the very moment in which a text of ours stands in the input
-// line: whatever they type comes behind its Enter, whole and in order.
+// box: whatever they type comes behind its Enter, whole and in order.
 func TestKeysWaitForTheEnterOfAPrompt(t *testing.T) {
 	t.Parallel()
 	const agents, prompts = 5, 9

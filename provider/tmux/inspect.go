@@ -27,7 +27,7 @@ func (p *Provider) IsRunning(name string) bool {
 	return err == nil && s.live()
 }
 
-// stands asks whether the incarnation that is known runs. If it does not, another may.
+// stands asks whether the instance that is known runs. If it does not, another may.
 func (p *Provider) stands(ctx context.Context, name string) bool {
 	r, err := p.records.recall(p.dir(name))
 	if err != nil || r == nil || r.Pane == "" {
@@ -209,7 +209,7 @@ func (p *Provider) cause(r *record) string {
 	server, _, there := p.server.Client().Server()
 	switch {
 	case !r.sameBoot():
-		return "this machine was started anew, and its tmux server is gone"
+		return "this machine was started again, and its tmux server is gone"
 	case !there || server.PID != r.Server:
 		return fmt.Sprintf("its tmux server (process %d) ended, and every session in it", r.Server)
 	}
@@ -237,7 +237,7 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 	return text, fold(op, name, err)
 }
 
-// text returns the last n lines of the incarnation's pane with what has scrolled off; n <= 0
+// text returns the last n lines of the instance's pane with what has scrolled off; n <= 0
 // means all. It is errFenced if there is no such pane.
 func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 	first := "-"

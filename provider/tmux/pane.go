@@ -192,7 +192,7 @@ func (p *pane) save() {
 	p.note(tmuxctl.Sequence(notes...))
 }
 
-// note carries out a command if the pane is still the incarnation's.
+// note carries out a command if the pane is still the instance's.
 func (p *pane) note(command tmuxctl.Command) {
 	ctx, cancel := context.WithTimeout(p.town.ctx, patience)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 )
 
 // recalls are the records that this process has read. Each is believed as long as its file
-// is the same one; who acts on it acts under the fence of its incarnation, so that a record
+// is the same one; who acts on it acts under the fence of its instance, so that a record
 // that is over does nothing. The records are shared: nobody changes them.
 type recalls struct {
 	mu   sync.Mutex

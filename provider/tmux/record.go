@@ -14,11 +14,11 @@ import (
 	"gascity/internal/shim/folder"
 )
 
-// markKey is the variable that marks every process of an incarnation. Its value is the
+// markKey is the variable that marks every process of an instance. Its value is the
 // instance token.
 const markKey = "GC_INSTANCE_TOKEN"
 
-// record is what later processes need to know of an incarnation. The token is in a file of
+// record is what later processes need to know of an instance. The token is in a file of
 // its own.
 type record struct {
 	Version      int               `json:"version"`
@@ -79,7 +79,7 @@ func (r *record) write(dir folder.Folder) error { return folder.WriteJSON(dir.Re
 // accountFile is the file of the account of deliveries.
 func accountFile(dir folder.Folder) string { return filepath.Join(string(dir), "account.json") }
 
-// wipe removes what a former incarnation left, all but the lock.
+// wipe removes what a previous instance left, all but the lock.
 func wipe(dir folder.Folder) error {
 	err := os.Remove(accountFile(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +97,7 @@ func (r *record) sameBoot() bool {
 // errOrphans reports processes of a session whose server is gone.
 var errOrphans = errors.New("processes of a lost session still run")
 
-// orphans returns the processes that carry the incarnation's token.
+// orphans returns the processes that carry the instance's token.
 func (r *record) orphans() ([]int, error) {
 	if !r.sameBoot() {
 		return nil, nil

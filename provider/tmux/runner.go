@@ -80,7 +80,7 @@ func (p *Provider) sequence(b *box) launch.Sequence {
 	}
 }
 
-// stageFiles puts overlays and files into the work folder. What it kept instead of
+// stageFiles puts overlays and files into the working directory. What it kept instead of
 // overwriting goes to the log.
 func (p *Provider) stageFiles(ctx context.Context, cfg runtime.Config) error {
 	dirs := append(append([]string{}, cfg.PackOverlayDirs...), cfg.OverlayDir)
@@ -106,7 +106,7 @@ func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	return fold("stop", name, p.stop(ctx, name, &token, p.cfg.StopGrace))
 }
 
-// stop stops the incarnation with the token, any without one.
+// stop stops the instance with the token, any without one.
 func (p *Provider) stop(ctx context.Context, name string, token *string, grace time.Duration) error {
 	if runtime.ValidateName(name) != nil {
 		return nil // such a session cannot exist
@@ -142,7 +142,7 @@ func claimFolder(ctx context.Context, dir folder.Folder) (lock *os.File, err err
 	return lock, err
 }
 
-// raze ends the processes of an incarnation and takes its window out of the server. The
+// raze ends the processes of an instance and takes its window out of the server. The
 // caller has the session's lock.
 func (p *Provider) raze(ctx context.Context, r *record, grace time.Duration) error {
 	if err := r.endTree(ctx, grace); err != nil {
@@ -175,7 +175,7 @@ func (p *Provider) raze(ctx context.Context, r *record, grace time.Duration) err
 	return nil
 }
 
-// endTree ends every process of the incarnation. A negative grace asks nobody first.
+// endTree ends every process of the instance. A negative grace asks nobody first.
 func (r *record) endTree(ctx context.Context, grace time.Duration) error {
 	if !r.sameBoot() || r.Root.PID == 0 && r.token == "" {
 		return nil

@@ -74,11 +74,11 @@ func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	ctx, cancel := bounded()
 	defer cancel()
 	reading, err := p.Sense(ctx, name)
-	return reading.Pending, fold("read pending interaction of", name, err)
+	return reading.Pending, fold("read pending question of", name, err)
 }
 
 // Respond keeps the contract of runtime.InteractionProvider. It takes the session's input;
-// a question is answered in the incarnation that asks it.
+// a question is answered in the instance that asks it.
 func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	ctx, cancel := bounded()
 	defer cancel()

@@ -106,7 +106,7 @@ func (p *Provider) seatOf(s sight) seat {
 }
 
 // drive calls do with the session's input to itself: nothing that another process or
-// goroutine types comes in between. token is that of the incarnation that is meant; nil
+// goroutine types comes in between. token is that of the instance that is meant; nil
 // means any.
 func (p *Provider) drive(ctx context.Context, op, name string, token *string, do func(seat) error) error {
 	s, err := p.live(ctx, op, name)

@@ -15,7 +15,7 @@ import (
 	"gascity/internal/tty"
 )
 
-// terminal is the pane of one incarnation for the rules of package console. Its screen is
+// terminal is the pane of one instance for the rules of package console. Its screen is
 // asked for, never guessed: output only says that it may be another one.
 type terminal struct {
 	provider *Provider

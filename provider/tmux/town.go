@@ -28,12 +28,12 @@ type town struct {
 
 	seed  maphash.Seed // of digests of screens
 	feeds feed.Feeds
-	dirty chan struct{} // full when the list of sessions is to be read anew
+	dirty chan struct{} // full when the list of sessions is to be read again
 
 	mu       sync.Mutex
 	panes    map[string]*pane    // by id
 	sessions map[string]*pane    // by name
-	ended    map[string]struct{} // hashes of incarnations that are over: none comes back
+	ended    map[string]struct{} // hashes of instances that are over: none comes back
 	count    uint64              // increases with every session that becomes known
 	listener *os.File            // the lock of the process that keeps logs and answers; nil if another one has it
 }
@@ -96,7 +96,7 @@ func (t *town) hear() {
 	}
 }
 
-// touch has the list read anew.
+// touch has the list read again.
 func (t *town) touch() {
 	select {
 	case t.dirty <- struct{}{}:
@@ -283,7 +283,7 @@ func (t *town) saw(s tmuxhost.State) {
 	}
 }
 
-// replaceLocked takes notice that another incarnation has come in the place of one. In its
+// replaceLocked takes notice that another instance has come in the place of one. In its
 // warm box it is not gone before.
 func (t *town) replaceLocked(known *pane, s tmuxhost.State) {
 	if known.id != s.Pane {
@@ -293,7 +293,7 @@ func (t *town) replaceLocked(known *pane, s tmuxhost.State) {
 	t.leaveLocked(known)
 }
 
-// endLocked takes notice that an incarnation is over.
+// endLocked takes notice that an instance is over.
 func (t *town) endLocked(pane *pane) {
 	t.leaveLocked(pane)
 	t.feeds.Tell(runtime.Event{Kind: runtime.EventGone, Session: pane.name, Time: time.Now()})
@@ -314,7 +314,7 @@ func (t *town) leaveLocked(pane *pane) {
 	pane.close()
 }
 
-// forget takes notice that this process has ended an incarnation.
+// forget takes notice that this process has ended an instance.
 func (t *town) forget(name, hash string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

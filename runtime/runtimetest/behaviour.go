@@ -7,7 +7,7 @@ import (
 )
 
 // Behaviour is what a case wants the fake agent to be like. The zero value is a
-// well-behaved one: it prints a banner and its input line, takes prompts,
+// well-behaved one: it prints a banner and its input box, takes prompts,
 // records each in its ledger, works a moment, prints its answer, which has the
 // prompt's first line in it, and is ready again.
 type Behaviour struct {
@@ -20,7 +20,7 @@ type Behaviour struct {
 	LastWords string        `json:"last_words,omitempty"`
 	// Hang makes it live and never become ready.
 	Hang bool `json:"hang,omitempty"`
-	// SlowStart is the time from its start to its input line.
+	// SlowStart is the time from its start to its input box.
 	SlowStart time.Duration `json:"slow_start,omitempty"`
 	// Turn is how long it works on a prompt. Ctrl-C or SIGINT cuts the turn off.
 	Turn time.Duration `json:"turn,omitempty"`
@@ -33,7 +33,7 @@ type Behaviour struct {
 	SpawnDaemon bool `json:"spawn_daemon,omitempty"`
 	// PrintEnv makes it write its environment, NUL-separated, to Agent.Env.
 	PrintEnv bool `json:"print_env,omitempty"`
-	// Dialog makes it show, before its input line, a dialog that the driver
+	// Dialog makes it show, before its input box, a dialog that the driver
 	// under test knows, with the refusing option preselected. Refusing it, or a
 	// bare Enter, ends the agent.
 	Dialog bool `json:"dialog,omitempty"`
@@ -46,7 +46,7 @@ type Behaviour struct {
 // Agent is a fake agent, ready to be started.
 type Agent struct {
 	// Config starts it: Command, Env, and ReadyPromptPrefix so that Start waits
-	// for its input line. A case adds what it needs. An empty WorkDir is replaced
+	// for its input box. A case adds what it needs. An empty WorkDir is replaced
 	// by a new folder.
 	Config runtime.Config
 	// Ledger and Env are paths at the agent's place: of its ledger, and of what

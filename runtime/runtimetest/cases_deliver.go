@@ -23,7 +23,7 @@ func deliverCases() []Case {
 			other.Nudge("for ten")
 			other.consumed("for ten")
 		}).needs(NeedDeliver),
-		prove("deliver.instance", "A delivery for another incarnation is absent and ErrStaleInstance, and not a byte is sent.", func(t T, w *World) {
+		prove("deliver.instance", "A delivery for another instance is absent and ErrStaleInstance, and not a byte is sent.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Instance: "another", Content: runtime.TextContent("stale")})
 			expect(t, runtime.ErrStaleInstance, err, "Deliver to another incarnation")

@@ -9,12 +9,12 @@ import (
 
 func fenceCases() []Case {
 	return []Case{
-		prove("fence.stop", "StopInstance stops the incarnation with that token.", func(t T, w *World) {
+		prove("fence.stop", "StopInstance stops the instance with that token.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			expect(t, nil, runtime.StopInstance(w.ctx, w.Provider, s.Name, s.Environ()["GC_INSTANCE_TOKEN"]), "StopInstance")
 			s.isGone()
 		}).needs(NeedFence),
-		prove("fence.stop-stale", "StopInstance with the token of an earlier incarnation is ErrStaleInstance, and the present one is untouched.", func(t T, w *World) {
+		prove("fence.stop-stale", "StopInstance with the token of an earlier instance is ErrStaleInstance, and the present one is untouched.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			old := s.Environ()["GC_INSTANCE_TOKEN"]
 			s.Stop()
@@ -24,13 +24,13 @@ func fenceCases() []Case {
 				expect(t, runtime.ErrStaleInstance, runtime.StopInstance(w.ctx, w.Provider, s.Name, token), "StopInstance")
 			}
 			if !w.Alive(pid) || !w.Provider.IsRunning(s.Name) {
-				t.Errorf("the present incarnation was stopped")
+				t.Errorf("the present instance was stopped")
 			}
 		}).needs(NeedFence),
 		prove("fence.stop-missing", "StopInstance of a missing session is nil.", func(t T, w *World) {
 			expect(t, nil, runtime.StopInstance(w.ctx, w.Provider, w.Name("none"), "token"), "StopInstance")
 		}).needs(NeedFence),
-		prove("fence.interrupt", "InterruptInstance interrupts the incarnation with that token and no other.", func(t T, w *World) {
+		prove("fence.interrupt", "InterruptInstance interrupts the instance with that token and no other.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true, Turn: time.Hour})
 			s.Nudge("a long task")
 			s.AwaitPrompt("a long task")
@@ -103,7 +103,7 @@ func recoverCases() []Case {
 			s.Nudge("adopted")
 			s.consumed("adopted")
 		}).needs(NeedRecover, NeedObserve, NeedReopen),
-		prove("recover.stale", "Recover of another incarnation's handle is ErrStaleInstance.", func(t T, w *World) {
+		prove("recover.stale", "Recover of another instance's handle is ErrStaleInstance.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			handle := s.Observe().Handle
 			s.Stop()

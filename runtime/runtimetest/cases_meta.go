@@ -64,7 +64,7 @@ func metaCases() []Case {
 			ten.setMeta("key", "of ten")
 			one.wantMeta(t, "key", "of one")
 		}),
-		prove("meta.incarnation", "Metadata is gone with its incarnation; a successor of the name never sees it.", func(t T, w *World) {
+		prove("meta.incarnation", "Metadata is gone with its instance; a successor of the name never sees it.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			s.setMeta("key", "old")
 			s.Stop()

@@ -71,13 +71,13 @@ func observeEndCases() []Case {
 				t.Errorf("agent %s, want alive", obs.Agent)
 			}
 		}).needs(NeedObserve),
-		prove("observe.token", "The token is the same in every look at one incarnation, and another one for the next.", func(t T, w *World) {
+		prove("observe.token", "The token is the same in every look at one instance, and another one for the next.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			first, second := s.Observe().InstanceToken, s.Observe().InstanceToken
 			s.Stop()
 			s.startsAgain()
 			if third := s.Observe().InstanceToken; first == "" || first != second || first == third {
-				t.Errorf("two looks at one incarnation agree: %v; its successor has the same token: %v", first == second, first == third)
+				t.Errorf("two looks at one instance agree: %v; its successor has the same token: %v", first == second, first == third)
 			}
 		}).needs(NeedObserve),
 	}

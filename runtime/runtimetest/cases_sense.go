@@ -9,7 +9,7 @@ import (
 
 func senseCases() []Case {
 	return append([]Case{
-		prove("sense.rest", "Sense of an agent at its prompt says ready or idle and not busy, names the incarnation and says when it was read.", func(t T, w *World) {
+		prove("sense.rest", "Sense of an agent at its prompt says ready or idle and not busy, names the instance and says when it was read.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			r := s.senses("ready or idle", runtime.ActivityReady, runtime.ActivityIdle)
 			if r.Instance != s.Environ()["GC_INSTANCE_TOKEN"] || r.At.IsZero() || r.says(runtime.ActivityBusy) || r.Pending != nil {
@@ -56,7 +56,7 @@ func withdrawCases() []Case {
 			s.Nudge("and another")
 			s.consumed("taken", "and another")
 		}).needs(NeedWithdraw, NeedDeliver),
-		prove("withdraw.stale", "Withdraw from another incarnation is ErrStaleInstance, from a missing session ErrSessionNotFound.", func(t T, w *World) {
+		prove("withdraw.stale", "Withdraw from another instance is ErrStaleInstance, from a missing session ErrSessionNotFound.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			d := runtime.Delivery{Instance: "another", Content: runtime.TextContent("x")}
 			ok, err := runtime.Withdraw(w.ctx, w.Provider, s.Name, d)

@@ -10,7 +10,7 @@ import (
 
 func stagerCases() []Case {
 	return append([]Case{
-		prove("copy.file", "CopyTo copies a file or a folder to relDst inside the work folder, an empty relDst being the folder itself.", func(t T, w *World) {
+		prove("copy.file", "CopyTo copies a file or a folder to relDst inside the working directory, an empty relDst being the folder itself.", func(t T, w *World) {
 			s, dir := w.Start("a", Behaviour{}), w.Folder()
 			file := w.Write(filepath.Join(dir, "file.txt"), "a file")
 			w.Write(filepath.Join(dir, "folder", "sub", "in.txt"), "in a folder")
@@ -27,7 +27,7 @@ func stagerCases() []Case {
 				t.Errorf("the file went to another session")
 			}
 		}),
-		prove("copy.escape", "A relDst that would leave the work folder, also through a symbolic link, is an error and nothing is written.", func(t T, w *World) {
+		prove("copy.escape", "A relDst that would leave the working directory, also through a symbolic link, is an error and nothing is written.", func(t T, w *World) {
 			s, outside := w.Start("a", Behaviour{}), w.Folder()
 			file := w.Write(filepath.Join(w.Folder(), "file.txt"), "a file")
 			if err := os.Symlink(outside, filepath.Join(s.Agent.Config.WorkDir, "link")); err != nil {

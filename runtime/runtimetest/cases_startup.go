@@ -21,13 +21,13 @@ func identityCases() []Case {
 					env["GC_SESSION_NAME"], env["GC_DIR"], len(env["GC_INSTANCE_TOKEN"]), s.Name, s.Agent.Config.WorkDir)
 			}
 		}),
-		prove("start.token", "Each incarnation has an instance token of its own.", func(t T, w *World) {
+		prove("start.token", "Each instance has an instance token of its own.", func(t T, w *World) {
 			first, second := w.Start("a", Behaviour{PrintEnv: true}), w.Start("b", Behaviour{PrintEnv: true})
 			seen := map[string]bool{first.Environ()["GC_INSTANCE_TOKEN"]: true, second.Environ()["GC_INSTANCE_TOKEN"]: true}
 			first.Stop()
 			again := w.Start("a", Behaviour{PrintEnv: true})
 			if seen[again.Environ()["GC_INSTANCE_TOKEN"]] = true; len(seen) != 3 {
-				t.Errorf("three incarnations have %d tokens", len(seen))
+				t.Errorf("three instances have %d tokens", len(seen))
 			}
 		}),
 	}
@@ -129,7 +129,7 @@ func setupCases() []Case {
 
 func stagingCases() []Case {
 	return []Case{
-		prove("start.staging", "PackOverlayDirs, OverlayDir and CopyFiles (files and folders) are staged into the work folder.", func(_ T, w *World) {
+		prove("start.staging", "PackOverlayDirs, OverlayDir and CopyFiles (files and folders) are staged into the working directory.", func(_ T, w *World) {
 			dir := w.Folder()
 			w.Write(filepath.Join(dir, "pack", "deep", "pack.txt"), "from the pack")
 			w.Write(filepath.Join(dir, "own", "own.txt"), "from the overlay")
@@ -170,13 +170,13 @@ func stagingCases() []Case {
 	}
 }
 
-// hasFiles expects files in the work folder with these contents.
+// hasFiles expects files in the working directory with these contents.
 func (s *Session) hasFiles(want map[string]string) {
 	s.w.t.Helper()
 	for name, text := range want {
 		got, ok := s.w.ReadFile(filepath.Join(s.Agent.Config.WorkDir, filepath.FromSlash(name)))
 		if !ok || got != text {
-			s.w.t.Errorf("%s in the work folder is %q (there: %v), want %q", name, got, ok, text)
+			s.w.t.Errorf("%s in the working directory is %q (there: %v), want %q", name, got, ok, text)
 		}
 	}
 }

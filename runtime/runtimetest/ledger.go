@@ -12,7 +12,7 @@ import (
 // The kinds of ledger entries that the suite looks at. An agent may write more.
 const (
 	LedgerStart       = "start"       // the agent runs: run, argv, dir, env
-	LedgerReady       = "ready"       // it has drawn its input line
+	LedgerReady       = "ready"       // it has drawn its input box
 	LedgerPrompt      = "prompt"      // it consumed a prompt: bytes, sha256, text
 	LedgerInterrupted = "interrupted" // the turn of a prompt was cut off
 	LedgerSpawn       = "spawn"       // it started other processes: pids
@@ -24,7 +24,7 @@ const (
 
 // Entry is one line of a fake agent's ledger: what really reached it. A ledger
 // is a file of JSON objects, one a line, each on the disk before the agent goes
-// on. The incarnations of a session append to one file.
+// on. The instances of a session append to one file.
 type Entry struct {
 	Kind   string    `json:"kind"`
 	Time   time.Time `json:"time"`

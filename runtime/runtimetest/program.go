@@ -21,7 +21,7 @@ type Program struct {
 	Edit func(cfg *runtime.Config, b Behaviour)
 }
 
-// readyPrefix begins the fake agent's input line.
+// readyPrefix begins the fake agent's input box.
 const readyPrefix = "❯"
 
 // Agent returns an agent that behaves so, with its files in dir.

@@ -52,7 +52,7 @@ func (s *Session) AwaitPrompt(text string) {
 }
 
 // PID waits for the agent's start and returns its process, that of the newest
-// incarnation.
+// instance.
 func (s *Session) PID() int {
 	s.w.t.Helper()
 	started := s.Await(LedgerStart, 1)

@@ -93,7 +93,7 @@ func (w *World) Folder() string {
 	return dir
 }
 
-// Agent returns a fake agent that behaves so, in a new work folder.
+// Agent returns a fake agent that behaves so, in a new working directory.
 func (w *World) Agent(b Behaviour) Agent {
 	w.t.Helper()
 	agent := w.harness.Agent(w.t, w.Folder(), b)

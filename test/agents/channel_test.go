@@ -16,7 +16,7 @@ import (
 )
 
 // TestPromptsByTheServer: texts that an input box would change reach the model byte for byte,
-// each once, also in a conversation that a person has begun anew, and after each process of the
+// each once, also in a conversation that a person has begun again, and after each process of the
 // agent has been killed. Text that a person has typed stays.
 func TestPromptsByTheServer(t *testing.T) {
 	together(t)

@@ -310,7 +310,7 @@ func resume(a *agent, in string) {
 	_, r := a.heard("What was the word?")
 	a.guarded()
 	if !slices.Contains(r.History, "Remember the word xylophone-7") {
-		a.t.Errorf("the conversation began anew: %.300q", r.History)
+		a.t.Errorf("the conversation began again: %.300q", r.History)
 	}
 	note(a.t, a.found, "resume", "the same conversation %.1f s after a kill%s", took.Seconds(), in)
 }

@@ -101,7 +101,7 @@ func geminiChose(t *testing.T, seat bed.Seat) {
 	}
 }
 
-// TestFormWithoutAnAnswer: a form that gc cannot fill in is never taken for an input line. It
+// TestFormWithoutAnAnswer: a form that gc cannot fill in is never taken for an input box. It
 // is a question, the start says what a person can do, and the first prompt is not lost in it.
 func TestFormWithoutAnAnswer(t *testing.T) {
 	together(t)

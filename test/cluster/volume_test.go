@@ -10,8 +10,8 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// An agent whose work folder is on a persistent volume is who it was after its pod was deleted, and
-// after it was evicted: the same session goes on with the same conversation.
+// An agent whose working directory is on a persistent volume is who it was after its pod was
+// deleted, and after it was evicted: the same session goes on with the same conversation.
 func TestConversationOutlivesItsPod(t *testing.T) {
 	requireCluster(t)
 	c, dir := newTalker(t)
@@ -42,8 +42,8 @@ func TestConversationOutlivesItsPod(t *testing.T) {
 	}
 }
 
-// newTalker makes a town of one agent whose work folder is the returned one on this machine, on a claim,
-// with a ledger and conversations that it resumes.
+// newTalker makes a town of one agent whose working directory is the returned one on this machine, on a
+// claim, with a ledger and conversations that it resumes.
 func newTalker(t *testing.T) (*town, string) {
 	t.Helper()
 	space(t)

@@ -104,7 +104,7 @@ func TestAConversationThatCannotBeLoaded(t *testing.T) {
 		send(t, before.PID, syscall.SIGKILL)
 		after := c.oneOf(agent, before.PID)
 		if n := c.countEvents(t, mark, agent, "session.starting"); n > want.starts {
-			t.Errorf("%s took %d starts, up to incarnation %d, want %d at most", agent, n, after.Epoch, want.starts)
+			t.Errorf("%s took %d starts, up to instance %d, want %d at most", agent, n, after.Epoch, want.starts)
 		}
 		opened := c.opened(agent)
 		last := opened[len(opened)-1].Conversation

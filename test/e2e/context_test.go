@@ -178,7 +178,7 @@ func TestAFullConversationIsHandedOver(t *testing.T) {
 
 // TestAWorkerEndsByItsWord: a worker that says that it has ended, with an exit code, has,
 // although its process is there: that is ended, the code is told, and another
-// incarnation works.
+// instance works.
 func TestAWorkerEndsByItsWord(t *testing.T) {
 	t.Parallel()
 	c, _ := newContext(t, "")
@@ -196,7 +196,7 @@ func TestAWorkerEndsByItsWord(t *testing.T) {
 		}
 		return a.Epoch > before.Epoch && a.State == client.StateRunning
 	})
-	t.Logf("another incarnation after %s; the last ended with %q", time.Since(began).Round(time.Millisecond), exit)
+	t.Logf("another instance after %s; the last ended with %q", time.Since(began).Round(time.Millisecond), exit)
 	if !strings.Contains(exit, "7") {
 		t.Errorf("its end is told as %q, want its code 7", exit)
 	}

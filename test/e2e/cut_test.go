@@ -10,7 +10,7 @@ import (
 )
 
 // TestAStartThatWasCutOff kills the controller while agents come up, once they have
-// begun: whoever was not prompted by then is started anew and prompted once, in one
+// begun: whoever was not prompted by then is started again and prompted once, in one
 // process at any instant; nobody who was is disturbed.
 func TestAStartThatWasCutOff(t *testing.T) {
 	t.Parallel()

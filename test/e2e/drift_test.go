@@ -279,7 +279,7 @@ func TestMassDriftIsGentle(t *testing.T) {
 			untouched[a.Name] = a.PID
 		}
 	}
-	pause(5 * time.Second) // at the former pace all would have been restarted
+	pause(5 * time.Second) // at the previous pace all would have been restarted
 	status := c.await("answering", func(client.Status) bool { return true })
 	for agent, pid := range untouched {
 		if now := agentIn(status, agent).PID; now != pid {

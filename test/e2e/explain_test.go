@@ -24,7 +24,7 @@ type fault struct {
 	words   []string
 }
 
-// faults are seeded in one city. ROOT in words and commands is the city's folder.
+// faults are seeded in one city. ROOT in words and commands is the city directory.
 var faults = []fault{
 	{name: "no-binary", command: "exec /nonexistent/agent", words: []string{"/nonexistent/agent"}},
 	{name: "not-in-path", command: "agent-nobody-installed", words: []string{"agent-nobody-installed", "not found"}},

@@ -165,7 +165,7 @@ func TestARebootIsSurvived(t *testing.T) {
 	}
 	for _, a := range c.await("running", running).Agents {
 		if a.Epoch != 2 {
-			t.Errorf("%s is incarnation %d, want 2", a.Name, a.Epoch)
+			t.Errorf("%s is instance %d, want 2", a.Name, a.Epoch)
 		}
 	}
 	c.stop()

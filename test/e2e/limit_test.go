@@ -80,7 +80,7 @@ func (c *city) resumesOnce(t *testing.T, agent string) {
 		t.Errorf("%s was started %d times, want once after the limit", agent, n-1)
 	}
 	if a := c.awaitAgent(agent, client.StateRunning); a.Epoch != 2 {
-		t.Errorf("the incarnation of %s after its limit has number %d, want 2", agent, a.Epoch)
+		t.Errorf("the instance of %s after its limit has number %d, want 2", agent, a.Epoch)
 	}
 }
 
@@ -106,7 +106,7 @@ func (c *city) waitsUnknown(t *testing.T, agent string) {
 		t.Errorf("%s was started %d times during its limit", agent, n-1)
 	}
 	if s, err := c.client.Session(ctx, agent); err != nil || s.Epoch != 1 {
-		t.Errorf("during its limit the last incarnation of %s has number %d, %v; want 1", agent, s.Epoch, err)
+		t.Errorf("during its limit the last instance of %s has number %d, %v; want 1", agent, s.Epoch, err)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestALostStoreIsTold(t *testing.T) {
 				}
 			}
 			if a := agentIn(status, "goes-on"); a.PID != before.PID || a.Epoch != before.Epoch || a.Instance != before.Instance || a.Epoch < 3 {
-				t.Errorf("it is incarnation %d, process %d; it was %d, %d", a.Epoch, a.PID, before.Epoch, before.PID)
+				t.Errorf("it is instance %d, process %d; it was %d, %d", a.Epoch, a.PID, before.Epoch, before.PID)
 			}
 			c.kill()
 			c.start()

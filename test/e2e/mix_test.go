@@ -153,7 +153,7 @@ func (c *city) told(t *testing.T, name, text string) {
 	t.Errorf("%s never got its prompt; the receipt is %+v, %v", name, r, err)
 }
 
-// once proves that no incarnation of the agents ever ran beside its predecessor.
+// once proves that no instance of the agents ever ran beside its predecessor.
 func (c *city) once(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {

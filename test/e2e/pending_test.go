@@ -137,11 +137,11 @@ func (c *city) blocked(t *testing.T, b *block, d *delays) {
 	}
 	c.ends(t, p.ID, client.PendingGone)
 	if _, err := c.client.Respond(t.Context(), p.ID, client.RespondRequest{Option: "1"}); !errors.Is(err, client.ErrRefused) {
-		t.Errorf("%s: the question of a dead incarnation takes an answer: %v", b.name, err)
+		t.Errorf("%s: the question of a dead instance takes an answer: %v", b.name, err)
 	}
 }
 
-// unlimit begins a new incarnation of an agent that has told of a limit: no
+// unlimit begins a new instance of an agent that has told of a limit: no
 // prompt is given to one that its vendor does not serve.
 func (c *city) unlimit(t *testing.T, b *block) {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 )
 
 // TestNothingForTheFormerReachesARelaunchedAgent lets a prompt wait for an agent in
-// whose input line a draft stands, and relaunches that agent in its terminal: the
+// whose input box a draft stands, and relaunches that agent in its terminal: the
 // prompt was for the one before, and so is every order that names it (R5).
 func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
 	t.Parallel()
@@ -59,12 +59,12 @@ func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
 		},
 	} {
 		if err := order(); !errors.Is(err, client.ErrRefused) {
-			t.Errorf("%s for the former incarnation: %v", name, err)
+			t.Errorf("%s for the previous instance: %v", name, err)
 		}
 	}
 	r, err := c.client.Receipt(t.Context(), queued.ID, client.ReceiptConsumed)
 	if err != nil || r.State != client.ReceiptDead {
-		t.Errorf("the prompt for the former is %s: %s (%v)", r.State, r.Reason, err)
+		t.Errorf("the prompt for the previous one is %s: %s (%v)", r.State, r.Reason, err)
 	}
 	nudge(t, c, "warm", "for the present one")
 	prompts := ledger.Of(c.records(t, "warm"), ledger.Prompt)
@@ -81,7 +81,7 @@ func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
 
 // TestARelaunchedAgentHasTheEnvironmentOfItsUpstream changes the upstream of an agent:
 // the one that is started in the same terminal has the variables and the credential of
-// the new one and nothing of the former, and no command line ever shows a credential.
+// the new one and nothing of the previous one, and no command line ever shows a credential.
 func TestARelaunchedAgentHasTheEnvironmentOfItsUpstream(t *testing.T) {
 	t.Parallel()
 	const canary = "c4n4ry-2b8e"
@@ -121,7 +121,7 @@ func TestARelaunchedAgentHasTheEnvironmentOfItsUpstream(t *testing.T) {
 	}
 	for _, former := range []string{"ONLY_FIRST", canary + "-first"} {
 		if strings.Contains(got, former) {
-			t.Errorf("the relaunched agent has %s of the former upstream", former)
+			t.Errorf("the relaunched agent has %s of the previous upstream", former)
 		}
 	}
 	events, err := c.client.PastEvents(t.Context(), 0)

@@ -157,7 +157,7 @@ func TestAConversationThatCannotBeResumed(t *testing.T) {
 		spoil[agent](filepath.Join(c.root, "conversations", id))
 		after := c.oneOf(agent, before.PID)
 		if n := c.countEvents(t, mark, agent, "session.starting"); n > 3 {
-			t.Errorf("%s took %d starts, up to incarnation %d, want 3 at most", agent, n, after.Epoch)
+			t.Errorf("%s took %d starts, up to instance %d, want 3 at most", agent, n, after.Epoch)
 		}
 		starts := c.starts(agent)
 		if last := starts[len(starts)-1]; last.Conversation == "" || last.Conversation == id {

@@ -7,7 +7,7 @@ import (
 	"gascity/client"
 )
 
-// Kill implements api.City: the incarnation ends and the next one runs.
+// Kill implements api.City: the instance ends and the next one runs.
 func (c *City) Kill(_ context.Context, target string, req client.LifecycleRequest) (client.StopResult, error) {
 	s, err := c.fenced(target, req.Instance)
 	if err != nil {

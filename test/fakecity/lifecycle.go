@@ -8,7 +8,7 @@ import (
 	"gascity/client"
 )
 
-// live carries out a verb if the incarnation is the one that is meant.
+// live carries out a verb if the instance is the one that is meant.
 func (c *City) live(target string, req client.LifecycleRequest, detail string, change func(*client.Session) error) (client.Done, error) {
 	s, err := c.fenced(target, req.Instance)
 	if err != nil {
@@ -23,7 +23,7 @@ func (c *City) live(target string, req client.LifecycleRequest, detail string, c
 	return client.Done{Session: s.Session, Changed: s.State != before || detail != "", Detail: detail}, nil
 }
 
-// fenced finds a session and refuses another incarnation than the present one.
+// fenced finds a session and refuses another instance than the present one.
 func (c *City) fenced(target, instance string) (client.Session, error) {
 	s, err := c.find(target)
 	if err == nil && instance != "" && instance != s.Instance {

@@ -59,7 +59,7 @@ func (c *City) Respond(_ context.Context, id string, req client.RespondRequest) 
 	i := slices.IndexFunc(c.pending, func(p client.Pending) bool { return p.ID == id })
 	if i < 0 {
 		c.mu.Unlock()
-		return client.Pending{}, fmt.Errorf("%w: no pending interaction %q", client.ErrNotFound, id)
+		return client.Pending{}, fmt.Errorf("%w: no pending question %q", client.ErrNotFound, id)
 	}
 	p := &c.pending[i]
 	if p.State != client.PendingOpen {

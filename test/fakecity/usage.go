@@ -36,7 +36,7 @@ func (c *City) Budgets(context.Context) ([]client.Budget, error) {
 	return slices.Clone(c.budgets), nil
 }
 
-// LiftBudget lets the budgets of that name begin anew.
+// LiftBudget lets the budgets of that name begin again.
 func (c *City) LiftBudget(_ context.Context, name string, req client.LiftRequest) (client.Done, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

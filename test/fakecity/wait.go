@@ -19,7 +19,7 @@ func (c *City) Awaited() <-chan struct{} {
 	return c.awaited
 }
 
-// noteAwait tells who waits for it, and scripts by a file in the city's folder.
+// noteAwait tells who waits for it, and scripts by a file in the city directory.
 func (c *City) noteAwait() {
 	_ = os.WriteFile(filepath.Join(c.Root, "awaited"), nil, 0o600) // who looks for it fails then
 	c.mu.Lock()
@@ -94,7 +94,7 @@ func (c *City) holds(req client.WaitRequest) (state, reason string, err error) {
 		defer c.mu.Unlock()
 		i := slices.IndexFunc(c.pending, func(p client.Pending) bool { return p.ID == req.Arg })
 		if i < 0 {
-			return "", "", fmt.Errorf("%w: no pending interaction %q", client.ErrNotFound, req.Arg)
+			return "", "", fmt.Errorf("%w: no pending question %q", client.ErrNotFound, req.Arg)
 		}
 		return is(c.pending[i].State != client.PendingOpen)
 	}

@@ -1,5 +1,5 @@
 // Package terminal has doubles of terminals for tests: a screen that a test paints, a
-// program with an input line that lives in memory, and the fake agent on a real pseudo
+// program with an input box that lives in memory, and the fake agent on a real pseudo
 // terminal.
 package terminal
 
@@ -173,7 +173,7 @@ var Trust = []string{
 	" Enter to confirm",
 }
 
-// Agent is a composer state machine with a ledger.
+// Agent is an input box state machine with a ledger.
 type Agent struct {
 	Face
 	T *Fake
@@ -249,7 +249,7 @@ func (a *Agent) Take(p []byte) {
 	}
 }
 
-// Text puts a text into the input line.
+// Text puts a text into the input box.
 func (a *Agent) Text(s string, paste bool) {
 	a.Change(func() {
 		a.lastText = time.Now()
@@ -349,7 +349,7 @@ func (a *Agent) enter() {
 // noItems says that it knows no such command.
 const noItems = "┃ No matching items"
 
-// unknown reports whether the input line holds a command that the program does not know.
+// unknown reports whether the input box holds a command that the program does not know.
 func (a *Agent) unknown() bool {
 	return a.NoCommands && strings.HasPrefix(string(a.Content), "/") && !strings.Contains(string(a.Content), " ")
 }
@@ -424,7 +424,7 @@ func (a *Agent) Forget() []string {
 	return taken
 }
 
-// Line returns what is in the input line.
+// Line returns what is in the input box.
 func (a *Agent) Line() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

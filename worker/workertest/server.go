@@ -105,7 +105,7 @@ func (p *peer) client(r Run) *worker.Client {
 // contextUsage is what the worker answers to questions about its health.
 const contextUsage = 0.25
 
-// connect opens the stream anew, as a process that has seen nothing.
+// connect opens the stream again, as a process that has seen nothing.
 func (p *peer) connect() {
 	p.hangUp()
 	ctx, cancel := context.WithCancel(p.ctx)

@@ -82,7 +82,7 @@ func (c *City) Allow() {
 }
 
 // Fence breaks the worker's stream off, and answers from now on that another
-// incarnation has its place.
+// instance has its place.
 func (c *City) Fence() {
 	c.mu.Lock()
 	c.over = true // without a change: the stream that is open does not say so

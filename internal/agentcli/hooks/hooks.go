@@ -94,7 +94,7 @@ type CLI struct {
 	Beside map[string]string
 	// Also are settings of the file beside the hooks.
 	Also map[string]any
-	// ReadsFiles: it reads a file outside of its work folder without asking a person,
+	// ReadsFiles: it reads a file outside of its working directory without asking a person,
 	// if its settings have what Reads returns for the folder of the file. A
 	// nil Reads: it needs no settings for that.
 	ReadsFiles bool

@@ -68,7 +68,7 @@ type running struct {
 	Sum       int64 `json:"total_tokens"`
 }
 
-// Since is what was added to earlier totals. Totals that began anew are all new.
+// Since is what was added to earlier totals. Totals that began again are all new.
 func (t Totals) Since(before Totals) worker.Usage {
 	if t.Sum < before.Sum {
 		before = Totals{}

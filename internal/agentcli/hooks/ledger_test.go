@@ -6,7 +6,7 @@ import (
 	"gascity/internal/agentcli/hooks"
 )
 
-// TestTotals reads running totals: the newest whole line counts, and what began anew is new.
+// TestTotals reads running totals: the newest whole line counts, and what began again is new.
 func TestTotals(t *testing.T) {
 	line := func(input, cached, output, sum, last string) string {
 		return `{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":` + input + `,"cached_input_tokens":` + cached + `,"output_tokens":` + output +
@@ -28,7 +28,7 @@ func TestTotals(t *testing.T) {
 		t.Errorf("since then: %d %d %d", *u.InputTokens, *u.CacheReadTokens, *u.OutputTokens)
 	}
 	if u = before.Since(now); *u.InputTokens != 100 {
-		t.Errorf("of totals that began anew: %d", *u.InputTokens)
+		t.Errorf("of totals that began again: %d", *u.InputTokens)
 	}
 }
 

@@ -5,7 +5,7 @@ async function hold(source) {
   if (text !== "") held += (held && "\n\n") + text;
 }
 
-// The prompt of its command line stands in the input line until it takes it: another one
+// The prompt of its command line stands in the input box until it takes it: another one
 // that came before would be typed behind it.
 let opening = env.GC_FIRST_PROMPT === "1";
 const openWithin = 120_000;
@@ -48,10 +48,10 @@ export const Gascity = async ({ client }) => {
     "chat.message": async (input, output) => {
       if (children.has(input?.sessionID)) return;
       opening = false;
-      const former = conversation;
+      const previous = conversation;
       conversation = input?.sessionID ?? conversation;
-      if (former !== "" && former !== conversation) {
-        held = ""; // it was for the former one
+      if (previous !== "" && previous !== conversation) {
+        held = ""; // it was for the previous one
         await hold(made.has(conversation) ? "clear" : "resume");
       }
       failed = "";

@@ -11,7 +11,7 @@ import (
 	"gascity/internal/text"
 )
 
-// me is the agent in whose session this program runs, and its incarnation.
+// me is the agent in whose session this program runs, and its instance.
 func (a *app) me(cmd *cobra.Command) (name, instance string, err error) {
 	name, token := a.Getenv("GC_AGENT"), a.Getenv("GC_INSTANCE_TOKEN")
 	if name == "" || token == "" {
@@ -114,7 +114,7 @@ func requestRestartCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// ofMyself carries out a verb on this agent, and on this incarnation only.
+// ofMyself carries out a verb on this agent, and on this instance only.
 func (a *app) ofMyself(cmd *cobra.Command, req client.LifecycleRequest, verb lifeVerb, success string) error {
 	name, instance, err := a.me(cmd)
 	if err != nil {

@@ -110,7 +110,7 @@ func rests(_, is client.Agent) desk.Verdict {
 	return desk.Waiting
 }
 
-// ended waits for the end of an incarnation: the next one may run already.
+// ended waits for the end of an instance: the next one may run already.
 func ended(was, is client.Agent) desk.Verdict {
 	if is.Instance != was.Instance || is.Epoch != was.Epoch {
 		return desk.Settled

@@ -41,7 +41,7 @@ func PauseFor(ctx context.Context, d time.Duration, early <-chan struct{}) bool 
 }
 
 // watchEvery is the least time between two pictures of what is watched, and
-// ageEvery how often its ages are told anew.
+// ageEvery how often its ages are told again.
 const (
 	watchEvery = 200 * time.Millisecond
 	ageEvery   = 2 * time.Second

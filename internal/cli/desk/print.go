@@ -88,7 +88,7 @@ func (d *Desk) Progress(line string) {
 	fmt.Fprint(Raw(d.Stderr), "\r"+text.OneLine(line)+"\x1b[K")
 }
 
-// Picture prints one picture of what is watched: over the former one on a
+// Picture prints one picture of what is watched: over the previous one on a
 // terminal, so that it does not flicker, else below it. What the terminal has no
 // rows for is left out at the end, and counted.
 func (d *Desk) Picture(picture string) error {

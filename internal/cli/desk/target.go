@@ -64,7 +64,7 @@ func (d *Desk) OnID(ctx context.Context, id string, list IDs, verb func(*client.
 	})
 }
 
-// InstanceFlag lets a verb be meant for one incarnation.
+// InstanceFlag lets a verb be meant for one instance.
 func InstanceFlag(cmd *cobra.Command, instance *string) {
 	cmd.Flags().StringVar(instance, "instance", "", "only if this instance still runs: the `id` that gc session show prints")
 }

@@ -9,7 +9,7 @@ import (
 const (
 	depth = 1000 // lines that are looked at
 	// volatile is how many lines at the end of a terminal may be drawn again while the
-	// agent works: its input line, its status. They are told when the turn is over.
+	// agent works: its input box, its status. They are told when the turn is over.
 	volatile = 12
 )
 
@@ -42,7 +42,7 @@ func (t *turn) tell(over bool) error {
 	}
 	end := max(len(now)-keep, 0)
 	from := known(t.told, now)
-	if over { // the input line that stood there before says nothing new
+	if over { // the input box that stood there before says nothing new
 		for i := len(t.first); end > from && i > 0 && t.first[i-1] == now[end-1]; i-- {
 			end--
 		}

@@ -28,7 +28,7 @@ func TestStatusTellsPlaces(t *testing.T) {
 // An agent that moves is one row, that of where it is: it says where it goes.
 func TestAnAgentThatMovesIsOneRow(t *testing.T) {
 	agents := []client.Agent{
-		{Name: "a", State: client.StateStopped, Provider: "tmux", Reason: "its former session must end first"},
+		{Name: "a", State: client.StateStopped, Provider: "tmux", Reason: "its previous session must end first"},
 		{Name: "a", State: client.StateRunning, Provider: "pty", PID: 7, Reason: "it moves to tmux; deferred while the agent is busy"},
 		{Name: "b", State: client.StateStopped, Provider: "pty", Reason: "b is suspended"},
 	}

@@ -165,7 +165,7 @@ func share(cost *float64, most float64) string {
 	return strings.Repeat("█", eighths/8) + strings.TrimSpace(string([]rune(" ▏▎▍▌▋▊▉")[eighths%8]))
 }
 
-// dropUnknown empties columns of which nobody has told anything: a vendor may not
+// dropUnknown empties columns of which nobody has told anything: a model provider may not
 // have them at all.
 func dropUnknown(grid [][]text.Cell, columns ...int) {
 	for _, at := range columns {
@@ -311,7 +311,7 @@ func (s Sheet) budgetNote(b client.Budget) string {
 	return text.Join("used up"+s.again(b), note)
 }
 
-// again says how a budget that is used up begins anew.
+// again says how a budget that is used up begins again.
 func (s Sheet) again(b client.Budget) string {
 	lift := "gc usage lift " + text.OneLine(b.Name)
 	switch left := text.In(s.Now, b.Until); {

@@ -59,7 +59,7 @@ func (c *Case) output() string {
 	return LastScreen(&c.Record)
 }
 
-// LastExit is how the last incarnation ended, also while the next one runs.
+// LastExit is how the last instance ended, also while the next one runs.
 func LastExit(now string, r *session.Record) string {
 	if now == "" && r.Former != nil && r.Former.Exit != nil {
 		return r.Former.Exit.String()
@@ -67,7 +67,7 @@ func LastExit(now string, r *session.Record) string {
 	return now
 }
 
-// LastScreen is what the last incarnation that ended left on its screen.
+// LastScreen is what the last instance that ended left on its screen.
 func LastScreen(r *session.Record) string {
 	if r.Screen == "" && r.Former != nil {
 		return r.Former.Screen
@@ -150,7 +150,7 @@ func (c *Case) facts(city *City) []client.Fact {
 		{What: "provider", Value: rec.Provider + ": " + cmp.Or(c.Blind, "it answers"), ReadAt: seen.At},
 		{What: "store", Value: cmp.Or(city.Frozen, "it works"), ReadAt: city.At},
 		{What: "configuration", Value: cmp.Or(city.LoadError, "in force"), ReadAt: city.LoadedAt},
-		{What: "lifecycle", Value: fmt.Sprintf("%s, incarnation %d", cmp.Or(rec.State, session.StateUnknown), rec.Epoch), ReadAt: rec.StateSince},
+		{What: "lifecycle", Value: fmt.Sprintf("%s, instance %d", cmp.Or(rec.State, session.StateUnknown), rec.Epoch), ReadAt: rec.StateSince},
 	}
 	add := func(what, value string, at time.Time) {
 		out = append(out, client.Fact{What: what, Value: value, ReadAt: at})

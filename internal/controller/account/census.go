@@ -19,7 +19,7 @@ func census(results map[string]client.StopResult) client.Census {
 	return out
 }
 
-// Drain is what the present incarnation is told of its drain.
+// Drain is what the present instance is told of its drain.
 func Drain(r *session.Record) client.Drain {
 	d := r.Drain
 	if !r.Draining() {

@@ -10,7 +10,7 @@ import (
 	"gascity/internal/session"
 )
 
-// Incarnation returns the data of an event with what names the incarnation that it is
+// Incarnation returns the data of an event with what names the instance that it is
 // about, where it is about one: its run, and at its end when it had begun and how it
 // ended, as far as that is known. The map that was given stays as it is.
 func Incarnation(kind event.Kind, r *session.Record, data map[string]string) map[string]string {

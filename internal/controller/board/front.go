@@ -173,7 +173,7 @@ func (f *Front) ClearInput(ctx context.Context, name string, req client.Lifecycl
 	return client.Done{Session: t.Record.Session, Changed: true, Detail: "the input box is empty"}, nil
 }
 
-// Copy copies a file or folder into a session's work folder.
+// Copy copies a file or folder into a session's working directory.
 func (f *Front) Copy(_ context.Context, name string, req client.CopyRequest) (client.Done, error) {
 	t, err := f.live(name, req.Instance)
 	if err != nil {
@@ -198,7 +198,7 @@ func (f *Front) reachable(name string) (*Target, error) {
 }
 
 // live finds a session that runs, as far as is known, and refuses what is meant
-// for another incarnation.
+// for another instance.
 func (f *Front) live(name, instance string) (*Target, error) {
 	t, err := f.reachable(name)
 	if err != nil {
@@ -210,7 +210,7 @@ func (f *Front) live(name, instance string) (*Target, error) {
 	return t, Fenced(&t.Record, name, instance)
 }
 
-// Fenced refuses what is meant for another incarnation than the one that runs; an
+// Fenced refuses what is meant for another instance than the one that runs; an
 // empty instance is meant for any.
 func Fenced(r *session.Record, name, instance string) error {
 	if instance != "" && (instance != r.Instance || !r.Running) {

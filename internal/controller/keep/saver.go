@@ -193,7 +193,7 @@ func (s *Saver) Finish(limit time.Duration) int {
 // livesKept bounds how many lives wait for a store that fails.
 const livesKept = 1000
 
-// PutLife takes what became of an incarnation, for the history. It never blocks;
+// PutLife takes what became of an instance, for the history. It never blocks;
 // of a store that has no history, or fails for long, it is forgotten.
 func (s *Saver) PutLife(life session.Incarnation) {
 	if s.history == nil {

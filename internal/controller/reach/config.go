@@ -15,10 +15,10 @@ import (
 
 // Launch is one start, or relaunch, of a session.
 type Launch struct {
-	Root    string // the city's folder
+	Root    string // the city directory
 	Session *plan.Session
 	Config  runtime.Config // of the session, and what this start adds to it
-	Token   string         // of the incarnation that begins; empty: none does
+	Token   string         // of the instance that begins; empty: none does
 	Epoch   uint64         // its number; zero: none begins
 	Secrets config.SecretSource
 	// FindProgram looks the agent's program up, see controller.Options. Nil: nothing does.
@@ -78,7 +78,7 @@ func (a *Launch) notes() Notes {
 // [runtime.ProcessTableScanner]. Its value is the session's name. It is in no fingerprint.
 const envSessionID = "GC_SESSION_ID"
 
-// incarnate returns the configuration with the environment of one incarnation.
+// incarnate returns the configuration with the environment of one instance.
 func (a *Launch) incarnate(ctx context.Context) (runtime.Config, error) {
 	cfg, s := a.Config, a.Session
 	env := maps.Clone(cfg.Env)

@@ -1,4 +1,4 @@
 // Package reach is what the controller does at one session of a provider, outside
 // its loop: to look, to note, to start within a deadline that moves, to end one
-// incarnation and count what is left of it. Every call may block.
+// instance and count what is left of it. Every call may block.
 package reach

@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// Stop ends one incarnation. Drivers that cannot tell incarnations apart end
+// Stop ends one instance. Drivers that cannot tell instances apart end
 // whatever has the name.
 func Stop(ctx context.Context, p runtime.Provider, name, token string) error {
 	if token == "" {
@@ -23,7 +23,7 @@ func Stop(ctx context.Context, p runtime.Provider, name, token string) error {
 	return err
 }
 
-// Interrupt asks one incarnation to abandon its turn, like [Stop].
+// Interrupt asks one instance to abandon its turn, like [Stop].
 func Interrupt(ctx context.Context, p runtime.Provider, name, token string) error {
 	if token == "" {
 		return p.Interrupt(name)

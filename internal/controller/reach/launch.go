@@ -44,7 +44,7 @@ type Changed struct {
 	Applied bool
 	Err     error
 	Look    Finding
-	Renewed bool  // the incarnation that was to begin is there, however the change went
+	Renewed bool  // the instance that was to begin is there, however the change went
 	Missing error // as of [Started]
 }
 
@@ -90,14 +90,14 @@ type Ended struct {
 // Uncounted reports whether a place did not say which processes a session has.
 func Uncounted(seen *runtime.Observation) bool { return seen.PID <= 0 }
 
-// Victim is the incarnation that is to end.
+// Victim is the instance that is to end.
 type Victim struct {
 	Name, Token string
 	Seen        runtime.Observation
 	Tree        []proc.Info // its processes as they were counted before; nil: those that it has now
 }
 
-// End ends an incarnation and counts what is left of it.
+// End ends an instance and counts what is left of it.
 func (v *Victim) End(ctx context.Context, p runtime.Provider) (r Ended) {
 	if v.Tree == nil {
 		v.Tree = Tree(&v.Seen)

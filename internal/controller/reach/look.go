@@ -24,10 +24,10 @@ const (
 	metaLaunch    = "GC_LAUNCH_HASH"
 	metaLive      = "GC_LIVE_HASH"
 	metaFields    = "GC_CONFIG_FIELDS"
-	// metaEpoch counts the incarnations, also for a controller that has lost its
+	// metaEpoch counts the instances, also for a controller that has lost its
 	// store; it is in the agent's environment too.
 	metaEpoch = "GC_RUNTIME_EPOCH"
-	// metaStarted names the incarnation whose start is complete.
+	// metaStarted names the instance whose start is complete.
 	metaStarted = "GC_STARTED_INSTANCE"
 	// MetaDrain tells an agent to wind down: by when, in Unix seconds.
 	MetaDrain = "GC_DRAIN"
@@ -49,7 +49,7 @@ type Notes struct {
 	City, Agent string
 	Stored      session.Fingerprints
 	Epoch       uint64 // zero: not known
-	Started     string // public name of the last incarnation whose start was complete; empty: not known
+	Started     string // public name of the last instance whose start was complete; empty: not known
 }
 
 // Look looks at a session; of a corpse it takes the last screen too.

@@ -15,7 +15,7 @@ type Listener struct {
 	Broken func()              // no more come, and some may have been lost
 }
 
-// Watch subscribes to the provider's events until ctx ends, anew whenever that
+// Watch subscribes to the provider's events until ctx ends, again whenever that
 // breaks. It ends at once, after Broken, if the provider cannot push.
 func Watch(ctx context.Context, p runtime.Provider, to Listener) {
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {

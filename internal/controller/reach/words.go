@@ -7,7 +7,7 @@ import (
 	"gascity/internal/session"
 )
 
-// EndOf tells in words how the incarnation of a record ended, although nobody had
+// EndOf tells in words how the instance of a record ended, although nobody had
 // asked for it. cause is why it vanished, if it did and its driver knows.
 func EndOf(r *session.Record, cause string) (event.Kind, string) {
 	switch exit := r.Exit; {

@@ -1,6 +1,6 @@
-// Package briefing keeps what one incarnation has been told of its context: each section
+// Package briefing keeps what one instance has been told of its context: each section
 // once in each epoch of its conversation, whichever way it goes, and which of them have not
-// been seen there yet. An epoch begins with the incarnation, and with each compaction and
+// been seen there yet. An epoch begins with the instance, and with each compaction and
 // each new conversation. It is pure; package exchange tells.
 package briefing
 
@@ -25,7 +25,7 @@ const MaxSections = 64
 // never sent again: what it says may stand in the conversation already.
 const ClaimPrefix = "claim-"
 
-// Record is what an incarnation has had. It is never changed in place. The zero value has
+// Record is what an instance has had. It is never changed in place. The zero value has
 // had nothing, and is owed nothing.
 type Record struct {
 	Epoch     int       `json:"epoch"` // compactions, and new conversations, so far
@@ -40,10 +40,10 @@ type Record struct {
 	// was sent, and lost with its controller, is sent again under its name.
 	Open map[string][]string `json:"open,omitempty"`
 	// Owed: the city's own sections of this epoch are to be given still, in this Mode; an
-	// empty one is that of the incarnation's start.
+	// empty one is that of the instance's start.
 	Owed bool               `json:"owed,omitempty"`
 	Mode worker.ContextMode `json:"mode,omitempty"`
-	// Claim is the last message that a hook has fetched, and Talk the vendor's name of the
+	// Claim is the last message that a hook has fetched, and Talk the model provider's name of the
 	// conversation that it was for.
 	Claim string `json:"claim,omitempty"`
 	Talk  string `json:"talk,omitempty"`
@@ -111,7 +111,7 @@ func (r Record) With(later Record) Record {
 }
 
 // Nonce names a section of this epoch: the same section has the same, and none of another
-// incarnation has it.
+// instance has it.
 func (r Record) Nonce(instance, key string) string {
 	mac := hmac.New(sha256.New, []byte(instance))
 	fmt.Fprintf(mac, "nonce %d %s", r.Epoch, key)
@@ -128,7 +128,7 @@ const (
 // request, made again.
 const repeatedWithin = time.Minute
 
-// Give notes the city's own sections as given to the incarnation, with a nonce each, and leaves out
+// Give notes the city's own sections as given to the instance, with a nonce each, and leaves out
 // those of which this epoch has had any version. alive says of a message that has sections
 // whether it still is on its way; the sections of one that was sent by an earlier
 // controller, and is not, go under its name again.
@@ -317,7 +317,7 @@ func (r Record) Unseen(instance, id string, seen []string) Record {
 	return next
 }
 
-// renewed begins an epoch, in which every section is new again. Messages of the former one,
+// renewed begins an epoch, in which every section is new again. Messages of the previous one,
 // whose names are returned, say nothing any more.
 func (r Record) renewed(at time.Time, mode worker.ContextMode) (next Record, dropped []string) {
 	next = Record{Epoch: r.Epoch + 1, Compacted: r.Compacted, Heard: r.Heard, Mode: mode, Talk: r.Talk, Claim: r.Claim}

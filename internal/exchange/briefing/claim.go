@@ -11,7 +11,7 @@ import (
 // on, by a claim that this record does not know. How it did decides whether an epoch
 // begins, and in which mode sections are owed: a new conversation, a compaction and
 // another conversation taken up again in the same process are epochs of their own; a start
-// is one with the incarnation, unless another conversation has had it. Messages of a former
+// is one with the instance, unless another conversation has had it. Messages of a previous
 // epoch are dropped.
 func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped []string) {
 	next = r.With(Record{})

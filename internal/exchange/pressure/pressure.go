@@ -22,7 +22,7 @@ const (
 	again = 10 * time.Minute
 )
 
-// Lock is what is known of one incarnation's pressure. The zero value is free.
+// Lock is what is known of one instance's pressure. The zero value is free.
 //
 // It is kept with the session, so that a later controller goes on where this one was.
 type Lock struct {
@@ -38,7 +38,7 @@ type Lock struct {
 // Held reports whether a compaction or a hand-over is under way.
 func (l Lock) Held() bool { return !l.Since.IsZero() }
 
-// Sight is what is seen of an incarnation.
+// Sight is what is seen of an instance.
 type Sight struct {
 	Usage  *float64 // nil: not known
 	Idle   bool     // it is between two turns, and nothing is on its way to it

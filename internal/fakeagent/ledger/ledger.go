@@ -22,7 +22,7 @@ import (
 // The kinds of records.
 const (
 	Start       = "start"       // the agent runs: argv, dir, env, rows, cols, ppid
-	Ready       = "ready"       // the composer was painted
+	Ready       = "ready"       // the input box was painted
 	Prompt      = "prompt"      // a prompt was consumed: bytes, sha256, text, source
 	Queued      = "queued"      // a prompt was submitted while busy; its Prompt record follows when it is consumed
 	Answered    = "answered"    // the turn of a prompt ended
@@ -42,7 +42,7 @@ const (
 	Context     = "context"    // a section of context came: dialog is its type, message, bytes, sha256, text
 	Identity    = "identity"   // an identity was applied: env; dialog, choice, bytes and sha256 are type, account and value of the credential
 	Authorized  = "authorized" // a tool was asked for: dialog is the tool, choice is allowed or denied, reason
-	Exit        = "exit"       // code, reason; bytes, sha256 and text of what was left in the composer
+	Exit        = "exit"       // code, reason; bytes, sha256 and text of what was left in the input box
 )
 
 // Record is one line. Fields that a kind does not use are empty.
@@ -56,7 +56,7 @@ type Record struct {
 	Bytes  int    `json:"bytes,omitempty"`
 	SHA256 string `json:"sha256,omitempty"`
 	Text   string `json:"text,omitempty"`   // if it is valid UTF-8 and at most 4096 bytes
-	Source string `json:"source,omitempty"` // of a prompt: composer, queue, argv, stdin, acp, worker
+	Source string `json:"source,omitempty"` // of a prompt: input box, queue, argv, stdin, acp, worker
 
 	Message string `json:"message,omitempty"` // the id of a message of the city
 	Dialog  string `json:"dialog,omitempty"`
@@ -75,7 +75,7 @@ type Record struct {
 	Rows int               `json:"rows,omitempty"`
 
 	Conversation string `json:"conversation,omitempty"` // its id, of a start
-	Turns        int    `json:"turns,omitempty"`        // prompts of former runs in it
+	Turns        int    `json:"turns,omitempty"`        // prompts of previous runs in it
 	Cols         int    `json:"cols,omitempty"`
 }
 

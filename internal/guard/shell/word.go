@@ -262,7 +262,7 @@ func (f *flattener) literal(value string, first bool) {
 			f.text.WriteByte('~')
 		case strings.HasSuffix(home, "/"+user):
 			f.text.WriteString(home)
-		default: // another user's, or a former folder
+		default: // another user's, or a previous folder
 			f.unknown(false)
 		}
 		value = value[1+len(user):]

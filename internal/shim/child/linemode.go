@@ -6,7 +6,7 @@ import (
 	"gascity/internal/tty"
 )
 
-// LineMode is who edits the terminal's input line.
+// LineMode is who edits the terminal's input box.
 type LineMode uint8
 
 // The line modes.

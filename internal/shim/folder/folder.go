@@ -83,7 +83,7 @@ func (f Folder) Claim() (*os.File, error) {
 		if SameFile(file, f.Lock()) {
 			return file, nil
 		}
-		_ = file.Close() // the former owner removed the folder; try the new one
+		_ = file.Close() // the previous owner removed the folder; try the new one
 	}
 }
 
@@ -140,7 +140,7 @@ func SameFile(file *os.File, path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// Clear removes what a former incarnation left, all but the lock. Only the
+// Clear removes what a previous instance left, all but the lock. Only the
 // lock's owner calls it.
 func (f Folder) Clear() error {
 	var errs []error
@@ -201,7 +201,7 @@ func (f Folder) Touch(now time.Time) {
 	}
 }
 
-// Token returns the instance token of the incarnation that has the folder.
+// Token returns the instance token of the instance that has the folder.
 func (f Folder) Token() (string, error) {
 	b, err := os.ReadFile(f.Instance())
 	return string(b), err

@@ -127,6 +127,6 @@ func incarnationBounded(s *suite) {
 	got, err := s.History.Incarnations(s.ctx, key, 0)
 	s.must(err)
 	if len(got) != session.IncarnationsKept || got[0].Epoch != session.IncarnationsKept+7 || got[len(got)-1].Epoch != 8 {
-		s.t.Errorf("%d incarnations are kept, want the last %d", len(got), session.IncarnationsKept)
+		s.t.Errorf("%d instances are kept, want the last %d", len(got), session.IncarnationsKept)
 	}
 }

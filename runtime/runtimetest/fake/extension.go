@@ -21,7 +21,7 @@ func (f *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	var asked *runtime.PendingInteraction
 	found := f.world.with(name, func(s *session) { asked = s.agent.pendingLocked() })
 	if !found {
-		return nil, notFound("read pending interaction of", name)
+		return nil, notFound("read pending question of", name)
 	}
 	return asked, nil
 }
@@ -84,7 +84,7 @@ func choiceOf(r runtime.InteractionResponse, options []string) string {
 	return ""
 }
 
-// Exec runs a command by the Shell in the work folder.
+// Exec runs a command by the Shell in the working directory.
 func (f *Provider) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
 	if err := f.called("Exec", name, argv); err != nil {
 		return nil, 0, err

@@ -15,7 +15,7 @@ import (
 	"gascity/runtime"
 )
 
-// stage puts overlays and files into the work folder. Overlays never overwrite.
+// stage puts overlays and files into the working directory. Overlays never overwrite.
 func stage(cfg runtime.Config) error {
 	overlays := slices.DeleteFunc(append(slices.Clone(cfg.PackOverlayDirs), cfg.OverlayDir), func(dir string) bool { return dir == "" })
 	slots := runtime.EffectiveOverlayProviderNames(cfg, overlays...)
@@ -48,7 +48,7 @@ const (
 	replaceExisting
 )
 
-// CopyTo copies into the session's work folder.
+// CopyTo copies into the session's working directory.
 func (f *Provider) CopyTo(name, src, relDst string) error {
 	if err := f.called("CopyTo", name, src, relDst); err != nil {
 		return err

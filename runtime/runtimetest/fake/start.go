@@ -263,7 +263,7 @@ func (f *Provider) Interrupt(name string) error {
 	return nil
 }
 
-// StopInstance is Stop for one incarnation.
+// StopInstance is Stop for one instance.
 func (f *Provider) StopInstance(_ context.Context, name, token string) error {
 	if err := f.called("StopInstance", name, token); err != nil {
 		return err
@@ -275,7 +275,7 @@ func (f *Provider) StopInstance(_ context.Context, name, token string) error {
 	return err
 }
 
-// InterruptInstance is Interrupt for one incarnation.
+// InterruptInstance is Interrupt for one instance.
 func (f *Provider) InterruptInstance(_ context.Context, name, token string) error {
 	if err := f.called("InterruptInstance", name, token); err != nil {
 		return err
@@ -283,7 +283,7 @@ func (f *Provider) InterruptInstance(_ context.Context, name, token string) erro
 	return f.withInstance(name, token, func(s *session) { s.agent.interruptLocked() })
 }
 
-// withInstance does something to the incarnation with that token.
+// withInstance does something to the instance with that token.
 func (f *Provider) withInstance(name, token string, do func(*session)) error {
 	stale := false
 	found := f.world.with(name, func(s *session) {

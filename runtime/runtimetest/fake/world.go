@@ -32,7 +32,7 @@ type world struct {
 	watches  []*subscription
 }
 
-// session is one incarnation.
+// session is one instance.
 type session struct {
 	world     *world
 	name      string

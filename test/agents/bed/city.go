@@ -31,7 +31,7 @@ type Member struct {
 	TOML    string
 	Env     map[string]string // beside that of its seat
 	Bare    bool              // it gets no first prompt
-	Files   map[string]string // in the city's folder, by name
+	Files   map[string]string // in the city directory, by name
 	City    string            // TOML of the city as a whole
 	Profile string            // empty: that of the CLI
 	GC      string            // gc for the city as a whole; empty: [Program]

@@ -11,7 +11,7 @@ import (
 // Key is the dummy key that every agent gets.
 const Key = "sk-test-dummy-0123456789-0123456789"
 
-// Seat is an agent's throw-away home with its work folder.
+// Seat is an agent's throw-away home with its working directory.
 type Seat struct {
 	Home, Work string
 	Env        map[string]string // what the agent needs beside its PATH

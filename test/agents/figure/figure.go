@@ -97,7 +97,7 @@ const head = `# Agent CLIs, measured
 Generated from test/agents/figure/figures.json; do not edit. What stands here was measured by the tests in
 test/agents: the CLI itself, at a pinned version, in a city that is started by ` + "`gc start`" + `, with a mock
 model on 127.0.0.1 whose log says what really reached it. ` + "`make test-agents`" + ` measures again, and a run that passes
-as a whole writes this page anew. A cell says "not measured" where no test fills it, or what came before it has failed,
+as a whole writes this page again. A cell says "not measured" where no test fills it, or what came before it has failed,
 and "failed" where its test has. Until a run has passed as a whole, what stands here is of several runs of parts.
 
 - *launch*: from ` + "`gc start`" + ` to a session that takes prompts, with no dialog to answer.

@@ -118,7 +118,7 @@ func (s *Server) describeLocked(r *Request, c conversation, header http.Header) 
 var summarises = []string{"CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.", "You are performing a CONTEXT CHECKPOINT COMPACTION."}
 
 // summarised begins the summary that Codex puts in the place of its conversation, behind parts of
-// what was said before: nothing up to it is said anew.
+// what was said before: nothing up to it is said again.
 const summarised = "Another language model started to solve this problem and produced a summary"
 
 // Requests returns a copy of all requests so far.

@@ -219,7 +219,7 @@ func TestAPromptWithinATurnIsItself(t *testing.T) {
 	}
 }
 
-// TestASummaryIsNoPrompt: an agent that summarises its conversation says nothing anew by that,
+// TestASummaryIsNoPrompt: an agent that summarises its conversation says nothing again by that,
 // neither by the request for it nor by what it puts in the place of what was said.
 func TestASummaryIsNoPrompt(t *testing.T) {
 	s := start(t)

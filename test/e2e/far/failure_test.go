@@ -93,7 +93,7 @@ func TestACutDuringAStop(t *testing.T) {
 }
 
 // Whoever watches is told to look again after a cut, and then what happens; sessions live
-// on, the same incarnation. The sshd is killed too.
+// on, the same instance. The sshd is killed too.
 func TestACutDuringAWatch(t *testing.T) {
 	f := newFar(t, options{})
 	s := f.provider(t)

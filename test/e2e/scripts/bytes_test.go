@@ -126,7 +126,7 @@ func TestCutInput(t *testing.T) {
 }
 
 // A menu that a prompt brings up is not answered by another Enter, although the prompt
-// stands above it as it stood in the input line.
+// stands above it as it stood in the input box.
 func TestNoEnterIntoMenu(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *script) {
 		a := s.start("a", "", nil)

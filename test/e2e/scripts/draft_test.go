@@ -40,7 +40,7 @@ func (s *script) launch(p *exec.Provider, name, flags string) agent {
 	return a
 }
 
-// A draft in the input line defers a prompt, until it is gone; the two are never one.
+// A draft in the input box defers a prompt, until it is gone; the two are never one.
 func TestDraftDefersPrompt(t *testing.T) {
 	for _, name := range []string{"gc-session-tmux", "gc-session-docker"} { // typed by the script, and by gc's tmux carrier
 		t.Run(name, func(t *testing.T) {

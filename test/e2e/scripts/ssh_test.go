@@ -104,7 +104,7 @@ func TestSSH(t *testing.T) {
 	}
 	for name, want := range map[string]string{"script": "from the script\n", "deep/o'verlay": odd} {
 		if got, _ := os.ReadFile(filepath.Join(a.work, name)); string(got) != want {
-			t.Errorf("%s is %q in the work folder, want %q", name, got, want)
+			t.Errorf("%s is %q in the working directory, want %q", name, got, want)
 		}
 	}
 	s.says("worker-10\n", "", "list-running", "")
