@@ -65,7 +65,7 @@ func TestAnOrderIsNeverSentTwice(t *testing.T) {
 	c := dying(t, 1, func() (net.Conn, error) { second.Store(true); return gone() })
 	_, err := c.Nudge(t.Context(), "a", NudgeRequest{Text: "x"})
 	if !errors.Is(err, ErrLost) || errors.Is(err, ErrNoController) {
-		t.Errorf("a prompt whose controller died is %v, want an outcome that nobody knows", err)
+		t.Errorf("a prompt whose controller died is %v, want an unknown outcome", err)
 	}
 	if second.Load() {
 		t.Error("the prompt was sent again")

@@ -109,7 +109,7 @@ func TestAControllerWithoutItsSocketIsNamed(t *testing.T) {
 	c := &Client{Root: root}
 	defer c.Close()
 	if _, err := c.Status(t.Context()); err == nil || strings.Contains(err.Error(), "4242") {
-		t.Errorf("with a lock that nobody holds: %v", err)
+		t.Errorf("with an unheld lock: %v", err)
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)

@@ -78,25 +78,25 @@ func TestHelpersWithoutTheExtension(t *testing.T) {
 	_, findErr := runtime.FindRuntimesBySessionID(p, "")
 	_, pendingErr := runtime.Pending(p, "a")
 	for name, tt := range map[string]struct{ got, want error }{
-		"Watch":                    {watchErr, errors.ErrUnsupported},
-		"WaitForIdle":              {runtime.WaitForIdle(ctx, p, "a", time.Second), errors.ErrUnsupported},
-		"WaitForInterruptBoundary": {runtime.WaitForInterruptBoundary(ctx, p, "a", time.Now(), time.Second), errors.ErrUnsupported},
-		"FindRuntimesBySessionID":  {findErr, errors.ErrUnsupported},
-		"TerminateRuntime":         {runtime.TerminateRuntime(p, runtime.LiveRuntime{}), errors.ErrUnsupported},
-		"Exec":                     {execErr, runtime.ErrExecUnsupported},
-		"CopyFrom":                 {runtime.CopyFrom(ctx, p, "a", "x", io.Discard), errors.ErrUnsupported},
-		"Relaunch":                 {runtime.Relaunch(ctx, p, "a", runtime.Config{}), runtime.ErrRelaunchUnsupported},
-		"Pending":                  {pendingErr, runtime.ErrInteractionUnsupported},
-		"Respond":                  {runtime.Respond(p, "a", runtime.InteractionResponse{}), runtime.ErrInteractionUnsupported},
-		"DismissKnownDialogs":      {runtime.DismissKnownDialogs(ctx, p, "a", time.Second), nil},
-		"ResetInterruptedTurn":     {runtime.ResetInterruptedTurn(ctx, p, "a"), nil},
-		"ConfigureServer":          {runtime.ConfigureServer(p), nil},
-		"TeardownServer":           {runtime.TeardownServer(p), nil},
-		"Recover":                  {runtime.Recover(ctx, p, "a", "handle"), nil},
-		"Recover of a missing one": {runtime.Recover(ctx, p, "b", "handle"), runtime.ErrSessionNotFound},
-		"AttachTerminal to nobody": {runtime.AttachTerminal(ctx, p, "b", runtime.AttachOptions{}), runtime.ErrSessionNotFound},
-		"AttachTerminal read-only": {runtime.AttachTerminal(ctx, p, "a", runtime.AttachOptions{ReadOnly: true}), errors.ErrUnsupported},
-		"AttachTerminal with keys": {runtime.AttachTerminal(ctx, p, "a", runtime.AttachOptions{DetachKeys: []string{"C-q"}}), errors.ErrUnsupported},
+		"Watch":                               {watchErr, errors.ErrUnsupported},
+		"WaitForIdle":                         {runtime.WaitForIdle(ctx, p, "a", time.Second), errors.ErrUnsupported},
+		"WaitForInterruptBoundary":            {runtime.WaitForInterruptBoundary(ctx, p, "a", time.Now(), time.Second), errors.ErrUnsupported},
+		"FindRuntimesBySessionID":             {findErr, errors.ErrUnsupported},
+		"TerminateRuntime":                    {runtime.TerminateRuntime(p, runtime.LiveRuntime{}), errors.ErrUnsupported},
+		"Exec":                                {execErr, runtime.ErrExecUnsupported},
+		"CopyFrom":                            {runtime.CopyFrom(ctx, p, "a", "x", io.Discard), errors.ErrUnsupported},
+		"Relaunch":                            {runtime.Relaunch(ctx, p, "a", runtime.Config{}), runtime.ErrRelaunchUnsupported},
+		"Pending":                             {pendingErr, runtime.ErrInteractionUnsupported},
+		"Respond":                             {runtime.Respond(p, "a", runtime.InteractionResponse{}), runtime.ErrInteractionUnsupported},
+		"DismissKnownDialogs":                 {runtime.DismissKnownDialogs(ctx, p, "a", time.Second), nil},
+		"ResetInterruptedTurn":                {runtime.ResetInterruptedTurn(ctx, p, "a"), nil},
+		"ConfigureServer":                     {runtime.ConfigureServer(p), nil},
+		"TeardownServer":                      {runtime.TeardownServer(p), nil},
+		"Recover":                             {runtime.Recover(ctx, p, "a", "handle"), nil},
+		"Recover of a missing one":            {runtime.Recover(ctx, p, "b", "handle"), runtime.ErrSessionNotFound},
+		"AttachTerminal to a missing session": {runtime.AttachTerminal(ctx, p, "b", runtime.AttachOptions{}), runtime.ErrSessionNotFound},
+		"AttachTerminal read-only":            {runtime.AttachTerminal(ctx, p, "a", runtime.AttachOptions{ReadOnly: true}), errors.ErrUnsupported},
+		"AttachTerminal with keys":            {runtime.AttachTerminal(ctx, p, "a", runtime.AttachOptions{DetachKeys: []string{"C-q"}}), errors.ErrUnsupported},
 	} {
 		if !errors.Is(tt.got, tt.want) {
 			t.Errorf("%s without its extension = %v, want %v", name, tt.got, tt.want)
@@ -153,7 +153,7 @@ func TestDeliverWithoutTheExtension(t *testing.T) {
 	_, p := started(t)
 	outcome, err := runtime.Deliver(t.Context(), p, "a", runtime.Delivery{Instance: "token", Content: runtime.TextContent("x")})
 	if outcome.State != runtime.OutcomeAbsent || !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("Deliver to an instance that cannot be told = %+v, %v, want a refusal", outcome, err)
+		t.Errorf("Deliver to an instance that is not known = %+v, %v, want a refusal", outcome, err)
 	}
 }
 
@@ -182,14 +182,14 @@ func TestFenceByObservation(t *testing.T) {
 	broken := errors.New("broken")
 	inner.Fail("Observe", "c", broken)
 	for name, tt := range map[string]struct{ got, want error }{
-		"stop another":      {runtime.StopInstance(ctx, p, "a", "another"), runtime.ErrStaleInstance},
-		"stop nobody":       {runtime.StopInstance(ctx, p, "b", "t"), nil},
-		"stop unseen":       {runtime.StopInstance(ctx, p, "c", "t"), broken},
-		"stop blindly":      {runtime.StopInstance(ctx, blind, "a", obs.InstanceToken), errors.ErrUnsupported},
-		"interrupt another": {runtime.InterruptInstance(ctx, p, "a", "another"), runtime.ErrStaleInstance},
-		"interrupt nobody":  {runtime.InterruptInstance(ctx, p, "b", "t"), runtime.ErrSessionNotFound},
-		"interrupt it":      {runtime.InterruptInstance(ctx, p, "a", obs.InstanceToken), nil},
-		"check it":          {runtime.CheckInstance(ctx, p, "a", obs.InstanceToken), nil},
+		"stop another":                {runtime.StopInstance(ctx, p, "a", "another"), runtime.ErrStaleInstance},
+		"stop a missing session":      {runtime.StopInstance(ctx, p, "b", "t"), nil},
+		"stop unseen":                 {runtime.StopInstance(ctx, p, "c", "t"), broken},
+		"stop blindly":                {runtime.StopInstance(ctx, blind, "a", obs.InstanceToken), errors.ErrUnsupported},
+		"interrupt another":           {runtime.InterruptInstance(ctx, p, "a", "another"), runtime.ErrStaleInstance},
+		"interrupt a missing session": {runtime.InterruptInstance(ctx, p, "b", "t"), runtime.ErrSessionNotFound},
+		"interrupt it":                {runtime.InterruptInstance(ctx, p, "a", obs.InstanceToken), nil},
+		"check it":                    {runtime.CheckInstance(ctx, p, "a", obs.InstanceToken), nil},
 	} {
 		if !errors.Is(tt.got, tt.want) {
 			t.Errorf("%s = %v, want %v", name, tt.got, tt.want)

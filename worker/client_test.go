@@ -131,7 +131,7 @@ func TestWhatIsToldIsRepeatedUntilTheCityHasIt(t *testing.T) {
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := c.Ack(short, worker.Ack{ID: "m", State: worker.Consumed}); err == nil {
-		t.Error("a report to nobody is a success")
+		t.Error("a report without a receiver is a success")
 	}
 	if err := city.Up(t.Context()); err != nil {
 		t.Fatal(err)

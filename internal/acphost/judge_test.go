@@ -324,7 +324,7 @@ func TestACityThatGivesNoAnswer(t *testing.T) {
 		}
 		b.shows(`"outcome":"cancelled"`)
 		if text := b.page.String(); strings.Contains(text, "denied") {
-			t.Errorf("nobody has denied it:\n%s", text)
+			t.Errorf("no denial was recorded:\n%s", text)
 		}
 	})
 }
@@ -427,7 +427,7 @@ func TestADeniedToolThatRuns(t *testing.T) {
 					t.Fatal(err)
 				}
 				if ids := town.used(); len(ids) > 0 {
-					t.Errorf("the city was told that %q ran", ids)
+					t.Errorf("the city received the report that %q ran", ids)
 				}
 			})
 		}

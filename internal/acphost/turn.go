@@ -162,4 +162,4 @@ const (
 )
 
 // errUnsettled says that a turn goes on that was to be cancelled.
-var errUnsettled = errors.New("the agent does not end its turn: it was told to cancel, and sent SIGINT twice")
+var errUnsettled = errors.New("the agent does not end its turn after a cancel request and two SIGINT")

@@ -85,7 +85,7 @@ func TestContextGoesByTheAnswer(t *testing.T) {
 			t.Fatalf("%s: %q: %v", source, out, err)
 		}
 		if o := got.HookSpecificOutput; o.HookEventName != "SessionStart" || o.AdditionalContext != "You \"mend\".\n\n[gc-aaaaaaaaaa]\n\nBegin.\n\n[gc-bbbbbbbbbb]" {
-			t.Errorf("%s: the agent is told %q", source, out)
+			t.Errorf("%s: the agent receives %q", source, out)
 		}
 		if b.calls[0] != "/context/claim" || b.claim.Source != worker.Beginning(source) || b.claim.ConversationID != "s1" || b.claim.Limit == 0 {
 			t.Errorf("%s: the city was asked %v, %+v", source, b.calls, b.claim)
@@ -197,7 +197,7 @@ func TestContextGoesWithThePrompt(t *testing.T) {
 		}
 		out := calls(step.event, step.more)
 		if told := strings.Contains(out, `"hookEventName":"BeforeAgent"`) && strings.Contains(out, "[gc-bbbbbbbbbb]"); told != step.told || !told && out != "" {
-			t.Errorf("%s: the agent is told %q", step.name, out)
+			t.Errorf("%s: the agent receives %q", step.name, out)
 		}
 		if b.claim.Source != step.source || len(b.acks) != step.acks {
 			t.Errorf("%s: claimed was %q, acknowledged %+v", step.name, b.claim.Source, b.acks)
@@ -221,7 +221,7 @@ func TestABeginningWithoutACity(t *testing.T) {
 		more := `,"transcript_path":"` + transcript + `"`
 		for range 2 { // who comes late tells of the last one
 			if out, errs := fire(t, filepath.Join(dir, "none"), dir, "SessionStart", `,"source":"`+source+`"`+more); out != "" || errs == "" {
-				t.Errorf("%s: without a city the agent is told %q, %q", source, out, errs)
+				t.Errorf("%s: without a city the agent receives %q, %q", source, out, errs)
 			}
 		}
 		socket := newCity(t, b.ServeHTTP).socket

@@ -180,10 +180,10 @@ func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 		{what: "there is no token", env: drop("GC_WORKER_TOKEN"), want: "not all set"},
 		{what: "there is no run", env: drop("GC_RUN_ID"), want: "not all set"},
 		{what: "the environment is empty", env: func([]string) []string { return []string{asHook + "=1"} }, want: "not all set"},
-		{what: "nothing is told", stdin: "-", want: "cannot be read"},
-		{what: "garbage is told", stdin: "{]", want: "cannot be read"},
-		{what: "another event is told", stdin: strings.Replace(tool, "EVENT", "Other", 1), want: "Other"},
-		{what: "no tool is told", stdin: `{}`, want: "which tool"},
+		{what: "it prints nothing", stdin: "-", want: "cannot be read"},
+		{what: "it prints garbage", stdin: "{]", want: "cannot be read"},
+		{what: "it prints another event", stdin: strings.Replace(tool, "EVENT", "Other", 1), want: "Other"},
+		{what: "it names no tool", stdin: `{}`, want: "which tool"},
 		{what: "the event is unknown", line: func(c string) string { return strings.Replace(c, " || ", "x || ", 1) }, want: "no event"},
 		{what: "the agent CLI is unknown", line: func(c string) string { return strings.Replace(c, "--for ", "--for x", 1) }, want: "not known"},
 		{what: "a word too many", line: func(c string) string { return strings.Replace(c, " || ", " more || ", 1) }, want: "unexpected"},
@@ -224,8 +224,8 @@ func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 				if got.status != hooks.Blocked || got.stdout != "" || got.stderr == "" || !strings.Contains(got.stderr, f.want) {
 					t.Errorf("status %d, stdout %q, stderr %q; want 2, nothing, a reason with %q", got.status, got.stdout, got.stderr, f.want)
 				}
-				if f.serve != nil && strings.Contains(got.stderr, "gives no leave") {
-					t.Errorf("the agent is told more than the hook's own reason: %q", got.stderr)
+				if f.serve != nil && strings.Contains(got.stderr, "not authorized") {
+					t.Errorf("the agent receives more than the hook's own reason: %q", got.stderr)
 				}
 				if got.took > 30*time.Second {
 					t.Errorf("it took %v", got.took)

@@ -59,7 +59,7 @@ func TestGeminiGetsNoFileThatItRefuses(t *testing.T) {
 	}
 	env := startGemini(t, adapter.Options{Dir: filepath.Join(dir, "hooks"), Program: "/bin/gc"})
 	if got, named := env[variableOfGemini]; named {
-		t.Errorf("gemini is told of %s, in a directory to which all can write", got)
+		t.Errorf("gemini receives %s, in a directory to which all can write", got)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestGeminiGetsItsFileWhereRootAloneWrites(t *testing.T) {
 	path := env[variableOfGemini]
 	text, err := os.ReadFile(path)
 	if !strings.HasPrefix(path, safe+"/") || err != nil || !strings.Contains(string(text), "BeforeTool") {
-		t.Errorf("gemini is told of %q: %v\n%.200s", path, err, text)
+		t.Errorf("gemini receives %q: %v\n%.200s", path, err, text)
 	}
 	if got := env[adapter.VariableFolder]; !strings.HasPrefix(got, open) {
 		t.Errorf("its hooks work in %q", got)

@@ -181,7 +181,7 @@ func (h *hook) read(ctx context.Context) error {
 	h.told = got.text
 	in, err := hooks.ParseInput(got.text)
 	if err == nil && in.Event != "" && in.Event != h.event.Name {
-		err = fmt.Errorf("the agent CLI tells of %q", in.Event)
+		err = fmt.Errorf("the agent CLI reports %q", in.Event)
 	}
 	h.in = in
 	return err

@@ -137,7 +137,7 @@ func TestWhatIsToldOfATurn(t *testing.T) {
 		`{"session_id":"s1","hook_event_name":"SessionStart","source":"compact"}`,
 	)
 	if got := e.life[0].Metadata; got.PromptHash != worker.PromptHash(" fix\n\tit ") || got.ConversationID != "s1" {
-		t.Errorf("the prompt is told as %+v", got)
+		t.Errorf("the prompt is reported as %+v", got)
 	}
 	if got := e.life[1].Metadata.Background; got != 2 {
 		t.Errorf("%d tasks in the background, want 2", got)
@@ -191,13 +191,13 @@ func TestUsageIsToldOnce(t *testing.T) {
 	env := map[string]string{adapter.VariableFolder: other}
 	e := told(t, "claude", env, `{"hook_event_name":"SessionStart","source":"resume","transcript_path":"`+path+`"}`, `{"hook_event_name":"Stop","transcript_path":"`+path+`"}`)
 	if len(e.events) > 0 {
-		t.Errorf("a conversation that was taken up tells of its past: %v", e.events)
+		t.Errorf("a conversation that was resumed reports its past: %v", e.events)
 	}
 	if err := os.WriteFile(path, []byte(line("m5", "five")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := stop("five"); !slices.Equal(got, []string{"m5"}) {
-		t.Errorf("told %v of a file that was written anew", got)
+		t.Errorf("%v was reported of a file that was rewritten", got)
 	}
 }
 

@@ -147,7 +147,7 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	select {
 	case <-cut:
 	case <-bounded(t).Done():
-		t.Fatal("nobody noticed the slow reader")
+		t.Fatal("the slow reader was not noticed")
 	}
 	if err := conn.SetReadDeadline(time.Now().Add(deadline)); err != nil {
 		t.Fatal(err)

@@ -109,7 +109,7 @@ func reference() string {
 		{client.ErrTimeout, "ErrTimeout", 5},
 		{client.ErrUnsupported, "ErrUnsupported, also errors.ErrUnsupported", 1},
 		{client.ErrUnavailable, "ErrUnavailable", 1},
-		{errors.New("odd"), "none: a defect, or an error that nobody foresaw", 1},
+		{errors.New("odd"), "none: a defect, or an unforeseen error", 1},
 	} {
 		p := client.ProblemOf(row.err)
 		fmt.Fprintf(&out, "| `%s` | %d | %s | %d |\n", p.Code, p.Status, row.sentinel, row.exit)

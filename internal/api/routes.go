@@ -54,7 +54,7 @@ func routes() []route {
 		{post, "/v1/sessions/{target}/interrupt", writes, slow, smallBody, "interrupt", "Ask the agent to abandon its turn", bind(interrupt)},
 		{post, "/v1/sessions/{target}/keys", writes, slow, smallBody, "keys", "Send key events by tmux name", bind(keys)},
 		{post, "/v1/sessions/{target}/clear-input", writes, slow, smallBody, "clear-input", "Remove all text from the agent's input box", bind(clearInput)},
-		{post, "/v1/sessions/{target}/copy", writes, slow, smallBody, "copy", "Copy a file or folder into the work folder", bind(copyInto)},
+		{post, "/v1/sessions/{target}/copy", writes, slow, smallBody, "copy", "Copy a file or folder into the working directory", bind(copyInto)},
 		{post, "/v1/sessions/{target}/kill", writes, slow, smallBody, "kill", "End the instance; a wanted agent is started again", bind(kill)},
 
 		{post, "/v1/sessions/{target}/nudge", writes, always, promptBody, "nudge", "Take a prompt; with a wait, answer when it has come so far or ended", bindWait(nudge)},
@@ -74,7 +74,7 @@ func routes() []route {
 
 		{get, "/v1/usage", reads, quick, 0, "usage", "What was spent, summed up", bind(spent)},
 		{get, "/v1/budgets", reads, quick, 0, "budgets", "How much of each budget is used", bind(budgets)},
-		{post, "/v1/budgets/{name}/lift", writes, slow, smallBody, "lift-budget", "Let a budget that is used up begin anew", bind(liftBudget)},
+		{post, "/v1/budgets/{name}/lift", writes, slow, smallBody, "lift-budget", "Reset a budget that is used up", bind(liftBudget)},
 		{get, "/metrics", reads, quick, 0, "metrics", "Metrics in the text format of Prometheus", stream(metricsType, metrics)},
 
 		{post, "/v1/sessions/{target}/wake", writes, slow, smallBody, "wake", "Start a session that sleeps", bind(wake)},

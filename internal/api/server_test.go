@@ -544,7 +544,7 @@ func TestNoPathIsRedirected(t *testing.T) {
 	}
 	for _, name := range []string{"..", ".", "dir/../worker", "worker/", "/worker", "dir//helper"} {
 		if _, err := c.Peek(t.Context(), name, 0); !errors.Is(err, client.ErrNotFound) || !strings.Contains(err.Error(), "gc status lists them") {
-			t.Errorf("peek %q: %v, want that nobody is called so", name, err)
+			t.Errorf("peek %q: %v, want that the name is unknown", name, err)
 		}
 	}
 	if _, err := c.Peek(t.Context(), "dir/helper", 0); err != nil {

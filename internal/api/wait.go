@@ -24,7 +24,7 @@ func addWait(ctx context.Context, city City, in *conditionInput) (*reply[client.
 		return nil, err
 	}
 	if in.Body.Owner == "" {
-		return nil, fmt.Errorf("%w: a registered wait needs an owner, the agent that is told", client.ErrInvalid)
+		return nil, fmt.Errorf("%w: a registered wait needs an owner: the agent to notify", client.ErrInvalid)
 	}
 	return answer(city.AddWait(ctx, in.Body))
 }

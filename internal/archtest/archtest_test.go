@@ -123,7 +123,7 @@ func TestLoadLeavesOutWhatIsNotOurs(t *testing.T) {
 		".git/objects/zz/source.go": {Data: []byte("package source\n")},
 	})
 	if rooms := tree.Rooms(); !slices.Equal(rooms, []string{"runtime"}) {
-		t.Errorf("rooms are %v, want runtime alone", rooms)
+		t.Errorf("packages are %v, want runtime alone", rooms)
 	}
 }
 

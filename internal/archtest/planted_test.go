@@ -40,7 +40,7 @@ func repeat(head, line string, n int, tail string) string {
 var planted = map[string][]plant{
 	"known-room": {
 		{"unknown", source("internal/attic/a.go", "package attic"), "internal/attic"},
-		{"below a known room", source("internal/term/deep/a.go", "package deep"), "internal/term/deep"},
+		{"below a known package", source("internal/term/deep/a.go", "package deep"), "internal/term/deep"},
 		{"known", source("test/e2e/a_test.go", "package e2e"), ""},
 	},
 	"layer-order": {
@@ -72,7 +72,7 @@ var planted = map[string][]plant{
 	},
 	"known-dependency": {
 		{"unknown", source("internal/plan/a.go", "package plan\nimport _ \"example.org/leftpad\""), "example.org/leftpad"},
-		{"in another room", source("internal/plan/a.go", "package plan\nimport _ \"github.com/spf13/cobra\""), "github.com/spf13/cobra"},
+		{"in another package", source("internal/plan/a.go", "package plan\nimport _ \"github.com/spf13/cobra\""), "github.com/spf13/cobra"},
 		{"of tests", source("internal/plan/a.go", "package plan\nimport _ \"pgregory.net/rapid\""), "pgregory.net/rapid"},
 		{"at home", source("internal/cli/a.go", "package cli\nimport _ \"github.com/spf13/cobra\""), ""},
 		{"in a test", source("internal/plan/a_test.go", "package plan\nimport _ \"pgregory.net/rapid\""), ""},

@@ -190,7 +190,7 @@ func checkKnownRooms(t *Tree) []Finding {
 	var found []Finding
 	for _, dir := range t.Rooms() {
 		if _, ok := layerOf(dir); !ok {
-			found = append(found, Finding{dir, "room is not in the table of rooms"})
+			found = append(found, Finding{dir, "package is not in the table of packages"})
 		}
 	}
 	return found

@@ -30,8 +30,8 @@ func (f Finding) String() string { return f.Where + ": " + f.What }
 // docs/explanation/architecture-rules.md.
 func Rules() []Rule {
 	return []Rule{
-		{"known-room", "a new room is a design decision: add a row to the table in internal/archtest/rooms.go and an ADR", checkKnownRooms},
-		{"layer-order", "a room imports lower layers only (docs/design.md, Layout)", checkLayerOrder},
+		{"known-room", "a new package is a design decision: add a row to the table in internal/archtest/rooms.go and an ADR", checkKnownRooms},
+		{"layer-order", "a package imports lower layers only (docs/design.md, Layout)", checkLayerOrder},
 		{"public-standard-library", "users of the public packages and the contracts must not inherit our dependencies", checkPublicImports},
 		{"driver-isolation", "a driver knows runtime.Config, never the city's configuration, the reconciler or another driver", checkDriverImports},
 		{"edge-isolation", "above the drivers only the assembly may know which drivers exist", checkEdgeImports},
@@ -48,7 +48,7 @@ func Rules() []Rule {
 		{"no-sleep", "wait on an event with a deadline", checkSleep},
 		{"no-background-context", "take a ctx from the caller", checkBackground},
 		{"vendor-literal", "what we know of an agent CLI is data in internal/agentcli", checkVendorLiterals},
-		{"provider-literal", "a provider's name belongs to its own room and to provider/all", checkProviderLiterals},
+		{"provider-literal", "a provider's name belongs to its own package and to provider/all", checkProviderLiterals},
 		{"file-name", "a file is named by its noun", checkFileNames},
 		{"driver-conformance", "a driver is what the suite says it is", checkConformance},
 		{"doc-link", "a page that leads nowhere is not read twice", checkLinks},

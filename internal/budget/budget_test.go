@@ -59,7 +59,7 @@ func TestHoldIsInForceWhenTheReportIsAnswered(t *testing.T) {
 		}
 		r.acts()
 		if got := strings.Join(r.town.toldOf(), " "); got != "s-a s-a" {
-			t.Errorf("those who wait were told of %q, want the begin and the end", got)
+			t.Errorf("those who wait received %q, want the begin and the end", got)
 		}
 	})
 }

@@ -71,7 +71,7 @@ func grow(sum **int64, was, now *int64) {
 func (e *Engine) Metrics() []metric.Family {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	tokens := metric.Family{Name: "gc_usage_tokens_total", Help: "Tokens that were told, by disjoint kinds.", Type: metric.Counter}
+	tokens := metric.Family{Name: "gc_usage_tokens_total", Help: "Tokens reported, by disjoint kinds.", Type: metric.Counter}
 	responses := metric.Family{Name: "gc_usage_responses_total", Help: "Responses of models.", Type: metric.Counter}
 	turns := metric.Family{Name: "gc_usage_turns_total", Help: "Turns that ended.", Type: metric.Counter}
 	cost := metric.Family{Name: "gc_usage_cost_usd_total", Help: "What is known of the cost, in US dollars.", Type: metric.Counter}

@@ -131,7 +131,7 @@ func (e *Engine) LiftBudget(ctx context.Context, name string, req client.LiftReq
 		return client.Done{}, fmt.Errorf("the budget is not lifted: %w", err)
 	}
 	for _, u := range lifted {
-		e.record(event.BudgetLifted, u, "the budget "+name+" begins anew", nil)
+		e.record(event.BudgetLifted, u, "the budget "+name+" was reset", nil)
 	}
 	return client.Done{Changed: true, Detail: fmt.Sprintf("lifted for %d", len(lifted))}, nil
 }

@@ -31,16 +31,16 @@ func attempts() []attempt {
 		{operation: "send-keys", promise: "a key is taken", words: []string{"tty.attach"}, alive: true, try: func(v *visit) (string, error) { return "", v.Provider.SendKeys(session, "C-u") }},
 		{operation: "interrupt", promise: "an interrupt leaves the session there", alive: true, try: (*visit).interrupt},
 		{operation: "clear-scrollback", promise: "the scrollback can be cleared", alive: true, try: func(v *visit) (string, error) { return "", v.Provider.ClearScrollback(session) }},
-		{operation: "copy-to", promise: "a file gets into the work folder", alive: true, try: (*visit).copy},
-		{operation: "is-attached", promise: "nobody is attached", words: []string{"report-attachment"}, alive: true, try: (*visit).attached},
+		{operation: "copy-to", promise: "a file gets into the working directory", alive: true, try: (*visit).copy},
+		{operation: "is-attached", promise: "no client is attached", words: []string{"report-attachment"}, alive: true, try: (*visit).attached},
 		{operation: "exec", promise: "a command runs in the box: its output and exit code", words: []string{"proc.exec"}, alive: true, try: (*visit).exec},
 		{operation: "run-live", promise: "session_live runs again", words: []string{"run-live"}, alive: true, try: (*visit).live},
 		{operation: "watch", promise: "a watch begins", words: []string{"watch"}, try: (*visit).watch},
 		{operation: "stop", promise: "another instance's token does not stop it", words: []string{"fence"}, alive: true, try: (*visit).fence},
 		{operation: "stop", must: true, promise: "the session and its processes are gone", alive: true, try: (*visit).stop},
 		{operation: "stop", promise: "stopping twice is fine", try: func(v *visit) (string, error) { return "", v.Provider.Stop(session) }},
-		{operation: "nudge", promise: "a prompt for nobody is not delivered", try: (*visit).nudgeNobody},
-		{operation: "interrupt", promise: "interrupting nobody is fine", try: func(v *visit) (string, error) { return "", v.Provider.Interrupt(none) }},
+		{operation: "nudge", promise: "a prompt for a missing session is not delivered", try: (*visit).nudgeNobody},
+		{operation: "interrupt", promise: "interrupting a missing session is fine", try: func(v *visit) (string, error) { return "", v.Provider.Interrupt(none) }},
 	}
 }
 
@@ -105,7 +105,7 @@ func (v *visit) processes() (string, error) {
 		return "", fmt.Errorf("no process %q is found", v.agent.Process)
 	}
 	if v.Provider.ProcessAlive(session, []string{"gc-no-such-program"}) {
-		return "only whether the session runs is told", nil
+		return "only whether the session runs is reported", nil
 	}
 	return "", nil
 }

@@ -69,7 +69,7 @@ func TestErrorsBecomeExitStatuses(t *testing.T) {
 				t.Errorf("%v ends with %d, want %d", err, got, want)
 			}
 			if !strings.HasPrefix(out.String(), "gc: ") || strings.Count(out.String(), "\n") != 1 {
-				t.Errorf("%v is told as %q", err, out.String())
+				t.Errorf("%v is reported as %q", err, out.String())
 			}
 		}
 	}

@@ -96,7 +96,7 @@ type CopyEntry struct {
 
 // Scaling belongs to pools of agents.
 type Scaling struct {
-	Pool              Pool          `toml:"pool" doc:"Makes the agent a pool: several sessions of it, of which as many run as are wanted."`
+	Pool              Pool          `toml:"pool" doc:"Makes the agent a pool: several sessions, started and stopped to match the wanted number."`
 	MaxActiveSessions *int          `toml:"max_active_sessions" doc:"Another name of max in [agents.pool]. Alone and 1 it makes no pool."`
 	MinActiveSessions *int          `toml:"min_active_sessions" doc:"Another name of min in [agents.pool]."`
 	ScaleCheck        string        `toml:"scale_check" doc:"Another name of check in [agents.pool]."`
@@ -120,14 +120,14 @@ type Pool struct {
 type Rest struct {
 	IdleTimeout         time.Duration    `toml:"idle_timeout" doc:"Idle time after which the session is put to sleep: stopped until a prompt, a person or an agent that depends on it needs it. It has no effect on the members of a pool."`
 	SleepAfterIdle      OptionalDuration `toml:"sleep_after_idle" doc:"Another idle_timeout; the shorter one counts, and off is none."`
-	MaxSessionAge       time.Duration    `toml:"max_session_age" doc:"Age at which the session is restarted, as soon as nobody uses it."`
+	MaxSessionAge       time.Duration    `toml:"max_session_age" doc:"Age at which the session is restarted, as soon as it is not in use."`
 	MaxSessionAgeJitter time.Duration    `toml:"max_session_age_jitter" doc:"Longest addition to max_session_age, chosen for each start."`
 	Attach              *bool            `toml:"attach" doc:"Whether people may attach." later:"attach policy"`
 }
 
 // Attention says what becomes of the agent's questions.
 type Attention struct {
-	Pending Pending `toml:"pending" doc:"What happens to a question of the agent that nobody answers."`
+	Pending Pending `toml:"pending" doc:"What happens to a question of the agent without an answer."`
 	Context Context `toml:"context" doc:"What happens when the agent's context window fills up."`
 
 	ProgressStallTimeout OptionalDuration `toml:"progress_stall_timeout" doc:"How long a turn may show no sign of progress before the agent is stalled; off is never. Default: that of [daemon]."`
@@ -137,9 +137,9 @@ type Attention struct {
 // Context is the [agents.context] section: what becomes of a context that fills up.
 type Context struct {
 	Keys
-	WarnAt    int           `toml:"warn_at" doc:"Percent of the context window, as the agent's worker tells it, from which on it is told of by the event worker.context. Default: never."`
+	WarnAt    int           `toml:"warn_at" doc:"Percent of the context window, as reported by the agent's worker, from which on gc emits the event worker.context. Default: never."`
 	CompactAt int           `toml:"compact_at" doc:"Percent from which on the worker is asked to compact the conversation, between two turns. It must offer to. Default: never."`
-	HandoffAt int           `toml:"handoff_at" doc:"Percent from which on the agent is restarted, between two turns, in a new conversation that is told of the previous one. A compaction that is due goes first. Default: never."`
+	HandoffAt int           `toml:"handoff_at" doc:"Percent from which on gc restarts the agent, between two turns, in a new conversation that receives a note about the previous one. A pending compaction runs first. Default: never."`
 	Within    time.Duration `toml:"within" doc:"How long a compaction may take: meanwhile the agent gets no prompts and is not restarted for its configuration, its age or by its own wish. Default: 5m."`
 }
 

@@ -105,7 +105,7 @@ func (c *checker) exists(at Origin, key, path string) (isDir, ok bool) {
 	}
 	info, err := c.stat(c.city.Abs(path))
 	if err != nil {
-		c.fail(at, "paths are relative to the city's folder", "%s is not there: %s", key, c.city.Abs(path))
+		c.fail(at, "paths are relative to the city directory", "%s is not there: %s", key, c.city.Abs(path))
 		return false, false
 	}
 	return info.IsDir(), true

@@ -13,7 +13,7 @@ type Credential struct {
 	Env           string         `toml:"env" doc:"The controller's variable that has it."`
 	File          string         `toml:"file" doc:"The file that has it; relative to the city. A change of the file is noticed."`
 	Command       string         `toml:"command" doc:"Shell command that prints it: the value on one line, or {\"value\": \"...\", \"expires_at\": \"2026-03-02T00:00:00Z\"}, which a file may have too. It is run once for all agents; what it prints on its standard error is shown to people."`
-	Type          CredentialType `toml:"type" default:"token" doc:"What workers are told that it is."`
+	Type          CredentialType `toml:"type" default:"token" doc:"The type that gc reports to workers."`
 	Variable      string         `toml:"variable" doc:"The variable in which agents get it when they start. Default: they get it by their workers alone."`
 	Lifetime      time.Duration  `toml:"lifetime" doc:"How long a value is good that does not say so, from when it was read, that of a file from the file's change. Default: for ever."`
 	RefreshBefore time.Duration  `toml:"refresh_before" default:"5m" doc:"How long before its end it is renewed; at most half its lifetime."`

@@ -46,7 +46,7 @@ keeps that agent from starting, and no other.
 
 **The first prompt** is the beacon line, a blank line and the rendered ` + "`prompt_template`" + `. It reaches the agent as
 ` + "`prompt_mode`" + ` says. With ` + "`none`" + ` it is typed once the agent is ready, together with ` + "`nudge`" + `: the prompt first, a blank
-line, then the nudge, in one message. An agent without a ` + "`provider`" + ` and without a ` + "`prompt_template`" + ` is told nothing
+line, then the nudge, in one message. An agent without a ` + "`provider`" + ` and without a ` + "`prompt_template`" + ` receives nothing
 but its ` + "`nudge`" + `. A prompt of any length is safe: the driver hands a long one over in a file.
 
 **Credentials** are best given by reference; the value is read when a session starts and is never printed,
@@ -73,8 +73,8 @@ func referenceSections() []referenceSection {
 		{"[[guard.rules]]", "A rule of this city. The [reference of rules](guard.md) says how rules decide.", reflect.TypeFor[GuardRule]()},
 		{"[[agents]]", "A worker; `[[agent]]` is the same.", reflect.TypeFor[Agent]()},
 		{"[agents.pool]", "Several sessions of the agent above. It stands after the agent's own keys.", reflect.TypeFor[Pool]()},
-		{"[agents.pending]", "What becomes of the questions of the agent above that nobody answers.", reflect.TypeFor[Pending]()},
-		{"[agents.context]", "What becomes of the context window of the agent above when it fills up.", reflect.TypeFor[Context]()},
+		{"[agents.pending]", "What happens to questions of the agent above that get no answer.", reflect.TypeFor[Pending]()},
+		{"[agents.context]", "What happens when the context window of the agent above fills up.", reflect.TypeFor[Context]()},
 		{"[providers.<name>]", "An agent CLI: a new one, or a change of one that gc knows.", reflect.TypeFor[Provider]()},
 		{"[upstreams.<name>]", "Who serves the model. Changing the `upstream` of an agent relaunches it; a change of the values here is used by the next start or relaunch.", reflect.TypeFor[Upstream]()},
 		{"[credentials.<name>]", "A credential that gc keeps fresh, in memory alone, once for all agents that name it. `api_key` and `auth_token` of an upstream take it as `credential:<name>`. See [how to share a login](../how-to/share-a-login.md).", reflect.TypeFor[Credential]()},

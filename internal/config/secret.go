@@ -111,7 +111,7 @@ func (s Secret) Resolve(ctx context.Context, from SecretSource) (string, error) 
 		data, err = from.Command(ctx, s.text)
 	case SecretCredential:
 		if from.Credential == nil {
-			return "", fmt.Errorf("nobody keeps credentials here: %s", s)
+			return "", fmt.Errorf("credentials are not kept here: %s", s)
 		}
 		var value string
 		value, err = from.Credential(ctx, s.text)

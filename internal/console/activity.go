@@ -121,7 +121,7 @@ func (v View) rest(s agentcli.Screen, c Composer) runtime.Evidence {
 	if len(signs) == 0 {
 		return drawn(runtime.ActivityReady, "the input box is there and nothing seems to run")
 	}
-	return drawn(runtime.ActivityIdle, "input line, %s", strings.Join(signs, ", "))
+	return drawn(runtime.ActivityIdle, "input box, %s", strings.Join(signs, ", "))
 }
 
 // Busy returns the sign of a turn that is on the screen, empty if none is.

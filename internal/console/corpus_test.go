@@ -198,7 +198,7 @@ func TestForms(t *testing.T) {
 			}
 			q, _ := v.asked(rules)
 			if told := d.unanswered().Text + q.text; d.Rule == "api-key" && (strings.Contains(told, key) || !strings.Contains(told, "Please enter")) {
-				t.Errorf("it is told as %q", told)
+				t.Errorf("it is described as %q", told)
 			}
 		})
 	}

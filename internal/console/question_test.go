@@ -243,7 +243,7 @@ func TestSourcesSpeakForThemselves(t *testing.T) {
 		{Source: runtime.SourceStatus, Activity: runtime.ActivityBusy, Since: ago(1), Detail: "status working 40%"},
 		{Source: runtime.SourceProgress, Activity: runtime.ActivityBusy, Since: ago(2), Detail: "progress 3;0"},
 		{Source: runtime.SourceMark, Activity: runtime.ActivityReady, Since: ago(3), Detail: "mark A"},
-		{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle, Since: ago(4), Detail: "input line, idle mark"},
+		{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle, Since: ago(4), Detail: "input box, idle mark"},
 	}
 	for i := range want {
 		want[i].At = now

@@ -148,7 +148,7 @@ func (l *loop) adopt(e *entry, s *plan.Session) {
 		}
 		return func() {
 			if err == nil && undone {
-				e.rec.Warning = "start: cut off by the end of the controller; nobody knows what of its set-up and first prompt was done"
+				e.rec.Warning = "start: cut off by the end of the controller; it is unknown how much of its set-up and first prompt was done"
 			}
 			l.adopted(e, notes.Stored, err, liveErr)
 		}

@@ -61,7 +61,7 @@ func TestASuspendOfTheHostHarmsNobody(t *testing.T) {
 				w.after(31 * time.Second) // the first tick comes, and the start ends
 				kinds := w.allKinds()
 				if !slices.Contains(kinds, "host.resumed") {
-					t.Errorf("nobody was told of the suspend: %v", kinds)
+					t.Errorf("the suspend was not reported: %v", kinds)
 				}
 				for _, bad := range []string{"session.lost", "session.exited", "session.start_failed", "session.stopping", "controller.degraded"} {
 					if slices.Contains(kinds, bad) {
@@ -107,7 +107,7 @@ func TestAClockThatIsSetBackStopsNothing(t *testing.T) {
 		leap(-8 * time.Hour)
 		w.after(time.Minute)
 		if kinds := w.allKinds(); !slices.Contains(kinds, "clock.jumped") {
-			t.Errorf("nobody was told of the clock: %v", kinds)
+			t.Errorf("the clock change was not reported: %v", kinds)
 		}
 		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] {
 			t.Error("a healthy agent was replaced")

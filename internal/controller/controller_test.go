@@ -66,7 +66,7 @@ func TestFingerprintsOutliveTheController(t *testing.T) {
 		w.after(time.Second)
 		after := w.fake.lives()
 		if before["gc-town-same"] != after["gc-town-same"] || before["gc-town-changed"] == after["gc-town-changed"] {
-			t.Errorf("incarnations were %v and are %v; want only the changed one replaced", before, after)
+			t.Errorf("instances were %v and are %v; want only the changed one replaced", before, after)
 		}
 	})
 }
@@ -161,7 +161,7 @@ func TestHowAnAgentEndedIsWaitedFor(t *testing.T) {
 		w.fake.set(func(f *fake) { f.late = 1000 })
 		w.fake.end("gc-town-a", 9)
 		w.after(2 * time.Second)
-		if a := w.agent("a"); a.State != client.StateFailed || !strings.Contains(a.Reason, "nobody knows how") {
+		if a := w.agent("a"); a.State != client.StateFailed || !strings.Contains(a.Reason, "its exit status is unknown") {
 			t.Errorf("got %+v, want a failure without an exit code", a)
 		}
 	})

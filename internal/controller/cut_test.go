@@ -340,7 +340,7 @@ func TestEpochsNeverGoBack(t *testing.T) {
 			w.after(time.Second)
 		}
 		if env := w.fake.sessions["gc-town-a"].cfg.Env; env["GC_RUNTIME_EPOCH"] != "5" {
-			t.Errorf("the agent is told %q", env["GC_RUNTIME_EPOCH"])
+			t.Errorf("the agent receives %q", env["GC_RUNTIME_EPOCH"])
 		}
 		w.killed()
 		w.records = &countingStore{}

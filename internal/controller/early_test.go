@@ -59,7 +59,7 @@ func TestEveryNameIsKnownBeforeTheFirstTurn(t *testing.T) {
 			t.Error("the queue was asked before the controller ran")
 			return 0, time.Time{}
 		}
-		o.Changed = func(string) { t.Error("a change was told before the controller ran") }
+		o.Changed = func(string) { t.Error("a change was reported before the controller ran") }
 	}
 	c, err := Open(t.Context(), w.options())
 	if err != nil {
@@ -71,7 +71,7 @@ func TestEveryNameIsKnownBeforeTheFirstTurn(t *testing.T) {
 		}
 	}
 	if _, err := c.View("b"); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("a name that nobody configured gives %v", err)
+		t.Errorf("a name that is not configured gives %v", err)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestAnEdgeConcernsItsSessionAlone(t *testing.T) {
 			t.Errorf("%d sessions were judged for %d edges of one", n, edges)
 		}
 		if len(told) != 1 || told["gc-town-a007"] != edges {
-			t.Errorf("told of %v", told)
+			t.Errorf("reported %v", told)
 		}
 		after := w.fake.snapshotCalls()
 		if after["observe"] != calls["observe"] || after["list"] != calls["list"] {

@@ -52,7 +52,7 @@ func TestAnAgentThatHasEndedByItsOwnWord(t *testing.T) {
 			t.Errorf("its end is kept as %+v of %+v", r.Failures, r.Former)
 		}
 		if w.agent("b").Instance != other {
-			t.Error("another agent was started anew")
+			t.Error("another agent was started again")
 		}
 	})
 }
@@ -71,7 +71,7 @@ func TestAMissedAnswerEndsNothing(t *testing.T) {
 		w.fake.mu.Unlock()
 		before, starts := w.agent("a").Instance, len(w.fake.starts())
 		w.fake.set(func(f *fake) {
-			f.onStop = func(name string) { t.Errorf("%s was ended because nobody heard of it", name) }
+			f.onStop = func(name string) { t.Errorf("%s was stopped because it was not observed", name) }
 		})
 		w.after(3 * time.Hour)
 		if got := w.agent("a"); got.Instance != before || got.State != "running" || len(w.fake.starts()) != starts {

@@ -255,7 +255,7 @@ func TestDriftWaitsForTheHuman(t *testing.T) {
 		})
 		w.after(time.Second)
 		if w.fake.lives()["gc-town-a"] == before["gc-town-a"] {
-			t.Error("nobody is attached any more, and still nothing was restarted")
+			t.Error("no client is attached any more, and still nothing was restarted")
 		}
 	})
 }
@@ -293,7 +293,7 @@ func TestLaunchDriftRelaunchesAndLiveDriftApplies(t *testing.T) {
 			t.Errorf("calls are %v, want one relaunch, one live, no stop", w.fake)
 		}
 		if lives := w.fake.lives(); lives["gc-town-live"] != before["gc-town-live"] {
-			t.Error("the live drift replaced the incarnation")
+			t.Error("the live drift replaced the instance")
 		}
 		if got := w.fake.sessions["gc-town-launch"].cfg.Command; got != "run another" {
 			t.Errorf("the relaunched command is %q", got)
@@ -359,7 +359,7 @@ func TestKillEndsOneIncarnationAndItComesBack(t *testing.T) {
 			t.Errorf("before %v, after %v; want a new a and the same b", before, after)
 		}
 		if _, err := w.c.Kill(t.Context(), "nobody", client.LifecycleRequest{}); err == nil {
-			t.Error("killed nobody")
+			t.Error("killed a session that is not configured")
 		}
 	})
 }
@@ -390,7 +390,7 @@ func TestRestartReplacesEverybody(t *testing.T) {
 		after := w.fake.lives()
 		for name, token := range before {
 			if after[name] == "" || after[name] == token {
-				t.Errorf("%s was %s and is %s, want a new incarnation", name, token, after[name])
+				t.Errorf("%s was %s and is %s, want a new instance", name, token, after[name])
 			}
 		}
 	})
@@ -407,7 +407,7 @@ func TestVerbsReachTheirSession(t *testing.T) {
 			t.Errorf("session gives %+v, %v", s, err)
 		}
 		if _, err := w.c.Peek(ctx, "nobody", 5); err == nil {
-			t.Error("peeked at nobody")
+			t.Error("peeked at a session that is not configured")
 		}
 		if _, err := w.c.Keys(ctx, "a", client.KeysRequest{Keys: []string{"Retrun"}}); !errors.Is(err, client.ErrInvalid) {
 			t.Errorf("an unknown key is %v, want an invalid request", err)

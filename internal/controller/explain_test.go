@@ -32,7 +32,7 @@ func TestExplainHoldsTheRoot(t *testing.T) {
 		{"lost server", func(w *town, _ *storetest.Faulty) {
 			w.fake.set(func(f *fake) { f.cause = "its server (process 7) ended" })
 			w.fake.vanish("gc-town-a")
-		}, []string{"incarnation 1: its server (process 7) ended"}},
+		}, []string{"instance 1: its server (process 7) ended"}},
 		{"quarantine", func(w *town, _ *storetest.Faulty) {
 			w.settings.MaxRestarts = 2
 			_ = w.reload()

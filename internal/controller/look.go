@@ -226,7 +226,7 @@ func (l *loop) ended(e *entry) {
 	data := map[string]string{}
 	switch {
 	case l.endedBefore(e) && (!cut || l.c.opts.Retry):
-		fault = "it ended while no controller ran; nobody saw how"
+		fault = "it exited while no controller ran; its exit status is unknown"
 		data["reason"] = fault + "; no failure"
 	case l.lastWords(e, e.seen.Last):
 		data["reason"] = "the model provider serves nothing for now; no failure"

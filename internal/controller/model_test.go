@@ -62,7 +62,7 @@ func (m *model) watch() {
 		if s == nil || s.exit != nil || m.ends[name] {
 			return
 		}
-		m.problem("a stop of the healthy %s, which nobody asked for", name)
+		m.problem("an unwanted stop of the healthy %s", name)
 	}
 	f.onStarted = func(name string) {
 		switch {

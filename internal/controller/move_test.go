@@ -255,7 +255,7 @@ func TestAPartialListingTellsOfWhatItHas(t *testing.T) {
 			t.Error("the one that was listed and is not configured was not ended")
 		}
 		if lives["gc-town-a002"] != "" || lives["gc-town-a003"] != before["gc-town-a003"] {
-			t.Error("something was done to what nobody told of")
+			t.Error("the controller acted on a session that was not reported")
 		}
 		w.fake.set(func(f *fake) { f.listed = nil })
 		w.after(2 * time.Minute)

@@ -81,7 +81,7 @@ func TestOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 			t.Errorf("restarting the suspended gives %v", err)
 		}
 		if _, err := w.c.Sleep(ctx, "nobody", none); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("nobody gives %v", err)
+			t.Errorf("an unknown name gives %v", err)
 		}
 	})
 }
@@ -199,7 +199,7 @@ func TestADrainEndsWithTheAckOrTheDeadline(t *testing.T) {
 				w.want("a", client.StateDraining)
 				until := w.fake.sessions["gc-town-a"].meta[reach.MetaDrain]
 				if want := fmt.Sprint(time.Now().Add(order.DrainLimit - time.Second).Unix()); until != want {
-					t.Errorf("the agent was told %q, want %q", until, want)
+					t.Errorf("the agent received %q, want %q", until, want)
 				}
 				if d, err := w.c.DrainState(t.Context(), "a"); err != nil || !d.Draining || d.Reason != "upgrade" {
 					t.Errorf("the drain is %+v, %v", d, err)
@@ -283,7 +283,7 @@ func TestAnAgentAsksForItsOwnRestart(t *testing.T) {
 			t.Errorf("%d starts, want two", got)
 		}
 		if a := w.agent("a"); a.Restarts != 0 {
-			t.Errorf("%d restarts that nobody asked for", a.Restarts)
+			t.Errorf("%d restarts without a request", a.Restarts)
 		}
 	})
 }

@@ -86,7 +86,7 @@ func TestSensingIsBoundedAndEndsWithTheOutput(t *testing.T) {
 		}
 		events, _, _ := w.log.After(0)
 		if n := len(slices.DeleteFunc(events, func(e client.Event) bool { return e.Kind != "session.activity" || e.Session != "gc-town-a000" })); n > 2 {
-			t.Errorf("%d changes told of an agent that was busy all the time", n)
+			t.Errorf("%d changes reported of an agent that was busy all the time", n)
 		}
 		w.fake.says("gc-town-a000", runtime.ActivityIdle) // the trailing edge
 		w.after(time.Second)
@@ -184,7 +184,7 @@ func TestAReadingOfAFormerIncarnationIsDropped(t *testing.T) {
 		close(hold)
 		synctest.Wait()
 		if slices.Contains(w.activities(), "busy") {
-			t.Errorf("the previous instance's reading was told: %v", w.activities())
+			t.Errorf("the previous instance's reading was reported: %v", w.activities())
 		}
 		if got := w.agent("a"); got.State != client.StateRunning || got.Activity.State != "unknown" {
 			t.Errorf("the successor is %s and %s, want running and unknown", got.State, got.Activity.State)
@@ -245,7 +245,7 @@ func TestViewsTellEnginesWhatTheyNeed(t *testing.T) {
 			t.Errorf("%d views, want 2", len(w.c.Views()))
 		}
 		if _, err := w.c.View("nobody"); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("the view of nobody: %v", err)
+			t.Errorf("the view of an unknown agent: %v", err)
 		}
 		for what, change := range map[string]func(){
 			"activity": func() { w.fake.says("gc-town-a", runtime.ActivityBusy) },
@@ -263,7 +263,7 @@ func TestViewsTellEnginesWhatTheyNeed(t *testing.T) {
 			change()
 			w.after(time.Second)
 			if looks() == before {
-				t.Errorf("nobody was told of the new %s", what)
+				t.Errorf("the new %s was not reported", what)
 			}
 		}
 		if v, _ := w.c.View("a"); v.Pending == nil && v.Activity.State != runtime.ActivityBusy || !v.Draining || v.Attached != 1 {
@@ -401,7 +401,7 @@ func TestWhatCannotBeReadIsNotTakenForIdle(t *testing.T) {
 						}
 						w.after(time.Second)
 						if a := w.agent("a"); a.State != client.StateRunning && a.State != client.StateStopping {
-							t.Fatalf("nobody could read it, and it is %s (%s)", a.State, a.Reason)
+							t.Fatalf("it could not be read, and it is %s (%s)", a.State, a.Reason)
 						}
 					}
 					w.want("a", client.StateRunning)

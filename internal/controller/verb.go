@@ -255,7 +255,7 @@ func (c *Controller) StopCity(ctx context.Context) (client.Census, error) {
 // StopController lets the controller exit and leaves the sessions running.
 func (c *Controller) StopController(ctx context.Context) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
-		l.c.emit(event.ControllerStopping, nil, "the controller was told to stop", map[string]string{"scope": "controller"})
+		l.c.emit(event.ControllerStopping, nil, "the controller received a request to stop", map[string]string{"scope": "controller"})
 		l.leaving = true
 		answer(client.Done{Changed: true, Detail: fmt.Sprintf("%d sessions go on", l.countRunning())}, nil)
 	})

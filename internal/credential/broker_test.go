@@ -303,7 +303,7 @@ func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	v.mu.Unlock()
 	c.pass(51 * time.Minute)
 	b.Look("s0")
-	desk.await(t, "the outage is told", func() bool { return desk.phases() == "good failing" })
+	desk.await(t, "the outage is reported", func() bool { return desk.phases() == "good failing" })
 	if got, err := b.Get(t.Context(), "shared"); err != nil || got.Secret != "access-2" {
 		t.Errorf("a failed renewal took away what is good still: %v", err)
 	}
@@ -311,7 +311,7 @@ func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 		c.pass(4 * time.Minute)
 		b.Look("s0")
 	}
-	desk.await(t, "the end is told", func() bool { return desk.phases() == "good failing expired" })
+	desk.await(t, "the end is reported", func() bool { return desk.phases() == "good failing expired" })
 	if why := b.Hold("s3"); !strings.Contains(why, "shared") || !strings.Contains(why, "log in again") {
 		t.Errorf("held for %q", why)
 	}
@@ -324,7 +324,7 @@ func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	c.pass(5 * time.Minute)
 	b.Look("s0")
 	desk.await(t, "everybody has the third", everybody("access-3"))
-	desk.await(t, "the end of the outage is told", func() bool { return desk.phases() == "good failing expired good" })
+	desk.await(t, "the end of the outage is reported", func() bool { return desk.phases() == "good failing expired good" })
 	if why := b.Hold("s3"); why != "" {
 		t.Errorf("still held: %s", why)
 	}

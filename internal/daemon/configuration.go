@@ -143,7 +143,7 @@ func (d *Daemon) unusable(root string, city *config.City) []*config.Error {
 			fault := city.ErrorAt(origin, "%v", err)
 			fault.File = cmp.Or(origin.File, origin.Source)
 			if errors.Is(err, fs.ErrNotExist) {
-				fault.Hint = "correct the name, or make the file; a path is relative to the city's folder"
+				fault.Hint = "correct the name, or make the file; a path is relative to the city directory"
 			}
 			faults = append(faults, fault)
 		}

@@ -115,7 +115,7 @@ func (x *examination) stall() {
 		}
 	}
 	if len(x.r.desired.Sessions) > 0 {
-		x.ok("stall", `an agent that hangs in its turn is not reported; to be told of it, set progress_stall_timeout = "20m" in [daemon]`)
+		x.ok("stall", `an agent that hangs in its turn is not reported; to get a report, set progress_stall_timeout = "20m" in [daemon]`)
 	}
 }
 
@@ -237,7 +237,7 @@ func (x *examination) lock() {
 	case held && !x.control:
 		why := statusErr.Error()
 		if errors.Is(statusErr, client.ErrNoController) {
-			why = "nobody listens on its socket"
+			why = "no process listens on its socket"
 		}
 		x.problem("lock", fmt.Sprintf("a controller%s holds the city and does not answer: %s", who, why),
 			"look at .gc/log/controller.log; end that process, the agents go on")

@@ -183,7 +183,7 @@ func faults() []fault {
 			replace(t, root, "sleep 1000", root+"/tool")
 			return d
 		}, "agent.a.command", "is not executable"},
-		{"work folder is a file", func(t *testing.T, root string, d *Daemon) *Daemon {
+		{"working directory is a file", func(t *testing.T, root string, d *Daemon) *Daemon {
 			write(t, filepath.Join(root, "place"), "")
 			replace(t, root, `name = "a"`, "name = \"a\"\nwork_dir = \"place\"")
 			return d
@@ -233,7 +233,7 @@ func faults() []fault {
 			_, _ = r.client.Reload(t.Context()) // its error is what is looked for
 			return d
 		}, "controller.plan", "previous configuration"},
-		{"session that nobody asks for", func(t *testing.T, root string, d *Daemon) *Daemon {
+		{"session that is not wanted", func(t *testing.T, root string, d *Daemon) *Daemon {
 			r := runController(t, d, root)
 			r.until("a", "running", isRunning)
 			r.leave()
@@ -326,7 +326,7 @@ func TestTheDoctorsWordsAreTrue(t *testing.T) {
 		bad, _ := examine(t, d, root)
 		for _, f := range bad {
 			if strings.Contains(f.Message, "no controller runs") {
-				t.Errorf("a city whose controller hangs is told to have none: %+v", bad)
+				t.Errorf("a city whose controller hangs is reported as having none: %+v", bad)
 			}
 		}
 	})

@@ -59,7 +59,7 @@ func TestACityLivesFromStartToStop(t *testing.T) {
 	}
 	back := r.until("echo", "back", func(a client.Agent) bool { return isRunning(a) && a.PID != echo.PID })
 	if back.Restarts != 1 || back.Instance == echo.Instance {
-		t.Errorf("after kill -9: %+v, want one restart and another incarnation", back)
+		t.Errorf("after kill -9: %+v, want one restart and another instance", back)
 	}
 
 	census := r.stopCity()
@@ -92,7 +92,7 @@ func TestAgentsOutliveTheController(t *testing.T) {
 	r = runController(t, newDaemon(t, "XDG_RUNTIME_DIR="+t.TempDir(), "EXTRA=1"), root)
 	after := r.until("echo", "adopted", isRunning)
 	if after.PID != before.PID || after.Instance != before.Instance {
-		t.Errorf("before %+v, after %+v; want the same process and incarnation", before, after)
+		t.Errorf("before %+v, after %+v; want the same process and instance", before, after)
 	}
 	if got := r.until("sleeper", "adopted", isRunning); got.PID != sleeper.PID {
 		t.Errorf("sleeper was process %d and is %d", sleeper.PID, got.PID)
@@ -253,7 +253,7 @@ func TestAgentsGetAnAllowedEnvironment(t *testing.T) {
 	}
 	for _, hidden := range []string{"GC_SESSION_NAME", "AWS_SECRET", "TERM="} {
 		if strings.Contains(base, hidden) {
-			t.Errorf("agents get %s, which is nobody's business", hidden)
+			t.Errorf("agents get %s, which agents must not see", hidden)
 		}
 	}
 }
@@ -380,7 +380,7 @@ prompt_template = "p.md"
 		t.Errorf("prime gives %q, %v", text, err)
 	}
 	if _, err := newDaemon(t).Prime(t.Context(), root, "b", worker.FullContext); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("priming nobody gives %v", err)
+		t.Errorf("priming an unknown agent gives %v", err)
 	}
 }
 

@@ -50,7 +50,7 @@ func (e *Engine) CancelPrompt(ctx context.Context, id string) (client.Receipt, e
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return client.Receipt{}, fmt.Errorf("%w: the delivery of the prompt %s is being ended; see what became of it with: gc receipt %s", client.ErrTimeout, id, id)
+			return client.Receipt{}, fmt.Errorf("%w: the delivery of the prompt %s is being ended; show its delivery status with: gc receipt %s", client.ErrTimeout, id, id)
 		case <-e.done:
 			return client.Receipt{}, fmt.Errorf("%w: the controller ends; the prompt %s is cancelled by the next one", client.ErrUnavailable, id)
 		}

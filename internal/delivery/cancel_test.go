@@ -30,10 +30,10 @@ func TestCancelDuringADelivery(t *testing.T) {
 		settled *runtime.Outcome
 		state   string
 	}{
-		"removed":            {nil, client.ReceiptCancelled},
-		"cannot be told":     {&runtime.Outcome{State: runtime.OutcomeUnconfirmed}, client.ReceiptUnconfirmed},
-		"cannot be told yet": {&runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedDialog}, client.ReceiptUnconfirmed},
-		"accepted meanwhile": {&runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "hook"}, client.ReceiptSubmitted},
+		"removed":             {nil, client.ReceiptCancelled},
+		"cannot be known":     {&runtime.Outcome{State: runtime.OutcomeUnconfirmed}, client.ReceiptUnconfirmed},
+		"cannot be known yet": {&runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedDialog}, client.ReceiptUnconfirmed},
+		"accepted meanwhile":  {&runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "hook"}, client.ReceiptSubmitted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {

@@ -147,7 +147,7 @@ func TestTargetsThatTakeNoPrompts(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		_, err := r.engine.Nudge(r.Context(), "nobody", client.NudgeRequest{Text: "x"})
 		if !errors.Is(err, client.ErrNotFound) {
-			r.Errorf("nobody: %v, want not found", err)
+			r.Errorf("unknown agent: %v, want not found", err)
 		}
 		_, err = r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "x", Instance: "another"})
 		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "stale instance") {
@@ -256,7 +256,7 @@ func TestSuccessors(t *testing.T) {
 			r.Errorf("the successor took %v", l)
 		}
 		if kinds := r.kinds(plain.ID); !slices.Contains(kinds, "prompt.dead") {
-			r.Errorf("the sender was told %v", kinds)
+			r.Errorf("the sender received %v", kinds)
 		}
 	}, newAgent("a"))
 	inBubble(t, func(r *rig) {
@@ -310,7 +310,7 @@ func TestRemovedAgent(t *testing.T) {
 		r.pass(11 * time.Second)
 		r.want(sent.ID, client.ReceiptDead)
 		if kinds := r.kinds(sent.ID); !slices.Contains(kinds, "prompt.dead") {
-			r.Errorf("the sender was told %v", kinds)
+			r.Errorf("the sender received %v", kinds)
 		}
 	}, newAgent("a"))
 }
@@ -431,7 +431,7 @@ func TestUrgentWaitsForTheEdge(t *testing.T) {
 	}{
 		"the turn begins":    {func(r *rig) { r.pass(200 * time.Millisecond); read(r, runtime.ActivityBusy) }, 1},
 		"no turn begins":     {func(r *rig) { r.pass(200 * time.Millisecond); read(r, runtime.ActivityIdle); r.pass(time.Second) }, 0},
-		"nobody looks":       {func(r *rig) { r.pass(5 * time.Second) }, 0},
+		"no look":            {func(r *rig) { r.pass(5 * time.Second) }, 0},
 		"it is seen at once": {func(r *rig) { read(r, runtime.ActivityBusy) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

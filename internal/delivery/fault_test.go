@@ -220,7 +220,7 @@ func TestTimePassesDuringAnAttempt(t *testing.T) {
 			a.line = text
 			return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, nil
 		}, client.ReceiptExpired, 0},
-		{"nobody can tell", func(*agent, string) (runtime.Outcome, error) {
+		{"outcome unknown", func(*agent, string) (runtime.Outcome, error) {
 			return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, nil
 		}, client.ReceiptUnconfirmed, 0},
 		{"it fails", func(*agent, string) (runtime.Outcome, error) {

@@ -144,7 +144,7 @@ func TestAPromptWaitsForTheCommandLine(t *testing.T) {
 				if told {
 					r.hook("the prompt of its command line")
 					if got := r.agents["a"].ledger; len(got) > 0 {
-						r.Errorf("during the turn that its hook has told of it has taken %q", got)
+						r.Errorf("during the turn that its hook has reported it has taken %q", got)
 					}
 					r.hook("")
 					r.engine.Look("s-a")

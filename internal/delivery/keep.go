@@ -92,7 +92,7 @@ func (e *Engine) layGhosts(ctx context.Context) {
 
 // forlorn is why a prompt without a key is withdrawn: its sender may have sent
 // another one instead, and nobody could tell.
-const forlorn = "its sender was told that it could not be kept"
+const forlorn = "its sender got an error: it could not be kept"
 
 // lay asks the store whether it keeps a ghost: by a change, because changes take
 // effect in their order, so that nothing comes after the answer. One with a key is

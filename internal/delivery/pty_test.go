@@ -287,7 +287,7 @@ func TestCorpusArrivesOrIsRefused(t *testing.T) {
 		}
 		for _, r := range ledger.Prompts(records) {
 			if arrived[r.SHA256]--; arrived[r.SHA256] < 0 {
-				t.Errorf("the agent took %d bytes that nobody sent, or twice: %.60q", r.Bytes, r.Text)
+				t.Errorf("the agent took %d bytes that were never sent, or twice: %.60q", r.Bytes, r.Text)
 			}
 		}
 	}

@@ -270,7 +270,7 @@ func (s *storm) reconcile(want int) {
 			var sender, n int
 			var name string
 			if _, err := fmt.Sscanf(text, "sender %d prompt %d for %s", &sender, &n, &name); err != nil || name != a.name {
-				s.Errorf("%s took %q, which nobody sent", a.name, text)
+				s.Errorf("%s took %q, which was never sent", a.name, text)
 				continue
 			}
 			if n <= last[sender] && last[sender] > 0 {

@@ -74,7 +74,7 @@ func TestTheAgentsOwnWordConsumes(t *testing.T) {
 			r.want(sent.ID, client.ReceiptConsumed)
 		}, newAgent("a"))
 	})
-	t.Run("a store that fails is told of", func(t *testing.T) {
+	t.Run("a store that fails is reported", func(t *testing.T) {
 		inBubble(t, func(r *rig) {
 			take := told(r.agents["a"])
 			sent := r.send("a", "hello")

@@ -20,6 +20,6 @@ func budgetKinds() []KindInfo {
 			{"until", "when it is over if nothing more is spent, RFC 3339; absent: not by itself"},
 		}},
 		{BudgetReleased, "a budget is not used up any more", []Datum{name, who}},
-		{BudgetLifted, "a person let a budget begin anew", []Datum{name, who}},
+		{BudgetLifted, "a person reset a budget", []Datum{name, who}},
 	}
 }

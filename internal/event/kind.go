@@ -101,13 +101,13 @@ type Datum struct{ Key, Meaning string }
 func Kinds() []KindInfo {
 	reason := Datum{"reason", "why the controller did it"}
 	fields := Datum{"fields", "the configuration fields that differ, separated by commas"}
-	instance := Datum{"instance", "public fingerprint of the incarnation"}
+	instance := Datum{"instance", "public fingerprint of the instance"}
 	next := Datum{"next", "when the controller tries again, RFC 3339"}
 	exit, code, signal := Datum{"exit", "how the agent ended"}, Datum{"code", "its exit code"}, Datum{"signal", "that ended it"}
 	run, since := Datum{"run", "its run_id"}, Datum{"since", "when it had begun, RFC 3339"}
 	kinds := []KindInfo{
 		{ControllerStarted, "the controller took charge of the city", []Datum{{"version", "its version"}, {"pid", "its process"}}},
-		{ControllerStopping, "the controller was told to stop", []Datum{{"scope", "city: the sessions end too; controller: they stay"}}},
+		{ControllerStopping, "the controller received a request to stop", []Datum{{"scope", "city: the sessions end too; controller: they stay"}}},
 		{ControllerStopped, "the controller ended in order", nil},
 		{ControllerReloaded, "the configuration was read again and is in force", nil},
 		{ControllerReloadFailed, "the configuration was refused, the previous one stays in force", []Datum{{"error", "why"}}},
@@ -130,7 +130,7 @@ func Kinds() []KindInfo {
 		{SessionInterrupted, "the agent was asked to abandon its turn", nil},
 		{SessionStalled, "the agent has shown no sign of progress in its turn for progress_stall_timeout; told once for each stall", []Datum{{"since", "when the last sign was noticed, RFC 3339"}, {"sign", "what the last sign was"}, {"action", "what the controller does about it: none, interrupt or restart"}}},
 		{SessionStallEnded, "the agent makes progress again, or its turn is over", []Datum{{"sign", "what shows it"}, {"seconds", "how long the stall lasted"}}},
-		{SessionNudged, "a prompt was delivered, or was not", []Datum{{"state", "what became of it"}, {"reason", "why it was refused"}}},
+		{SessionNudged, "a prompt was delivered, or was not", []Datum{{"state", "its outcome"}, {"reason", "why it was refused"}}},
 		{SessionAttached, "a terminal was connected", []Datum{{"attached", "how many are"}}},
 		{SessionDetached, "a terminal was disconnected", []Datum{{"attached", "how many are"}}},
 		{SessionStatus, "the agent reported its activity", []Datum{{"status", "its own word"}}},
@@ -162,14 +162,14 @@ func Kinds() []KindInfo {
 		{HostResumed, "the host slept or stood still; nothing is ended for a timeout for a while", []Datum{{"seconds", "how long"}}},
 		{ClockJumped, "the clock was set back", []Datum{{"seconds", "by how much"}}},
 		{StoreDegraded, "the city's database does not take what is to be kept, or cannot be read; nothing is started or stopped meanwhile", []Datum{{"error", "what is wrong and what to do"}}},
-		{StoreRecovered, "the city's database works again", []Datum{{"seconds", "how long it did not"}, {"lost", "events that are remembered by nobody"}}},
+		{StoreRecovered, "the city's database works again", []Datum{{"seconds", "how long it did not"}, {"lost", "events that no process remembers"}}},
 		{StoreRebuilt, "the city's database was damaged and has been set aside, or was missing; a new one was begun", []Datum{{"file", "where the damaged one is; absent: it was missing"}, {"error", "what was found"}}},
 	}
 	return slices.Concat(kinds, questionKinds(), waitKinds(), promptKinds(), workerKinds(), budgetKinds())
 }
 
 func questionKinds() []KindInfo {
-	id, asks := Datum{"id", "the pending interaction"}, Datum{"instance", "public fingerprint of the instance that asks"}
+	id, asks := Datum{"id", "the question or approval"}, Datum{"instance", "public fingerprint of the instance that asks"}
 	kind := Datum{"kind", "permission, question, menu, login or limit"}
 	answer, by := Datum{"answer", "what was answered"}, Datum{"by", "who answered"}
 	return []KindInfo{
@@ -185,8 +185,8 @@ func questionKinds() []KindInfo {
 		{PendingResolved, "the question is gone without an answer through the city", []Datum{id, kind}},
 		{PendingExpired, "the question was answered by the policy, and is gone", []Datum{id, kind, answer, by}},
 		{PendingGone, "the instance that asked is over", []Datum{id, kind, asks}},
-		{PendingEscalated, "nobody has answered by the deadline", []Datum{id, kind, {"reason", "why it was not answered by the policy"}}},
-		{PendingNotifyFailed, "the notifier did not tell of a question", []Datum{id, {"error", "why"}}},
+		{PendingEscalated, "no answer arrived by the deadline", []Datum{id, kind, {"reason", "why it was not answered by the policy"}}},
+		{PendingNotifyFailed, "the notifier did not report a question", []Datum{id, {"error", "why"}}},
 	}
 }
 

@@ -30,9 +30,9 @@ func workerKinds() []KindInfo {
 	run, body := Datum{"run", "the run_id"}, Datum{"body", "the report as JSON, without contents and credentials"}
 	return []KindInfo{
 		{WorkerConnected, "a worker has opened its stream", []Datum{run}},
-		{WorkerLifecycle, "a worker told of a transition of its run", []Datum{run, body, {"late", "true: it changed nothing"}, {"clock", "why its time was not used: it was before the start of the instance, or in the future"}}},
-		{WorkerTelemetry, "a worker told of what happened and what it cost", []Datum{run, body}},
-		{WorkerInteraction, "a worker told of a question, or of its end", []Datum{run, body}},
+		{WorkerLifecycle, "a worker reported a transition of its run", []Datum{run, body, {"late", "true: it changed nothing"}, {"clock", "why its time was not used: it was before the start of the instance, or in the future"}}},
+		{WorkerTelemetry, "a worker reported an event and its cost", []Datum{run, body}},
+		{WorkerInteraction, "a worker reported a question, or its end", []Datum{run, body}},
 		{WorkerAuthorize, "it was decided whether a tool may be used", []Datum{
 			run, body, {"tool", "which"}, {"action", "allow, ask or deny"}, {"rule", "the id of the rule that decided"}, {"input", "sha256 of the tool's input"}, {"microseconds", "how long it took, without the time of a person"},
 		}},

@@ -156,7 +156,7 @@ func (e *Engine) ask(ctx context.Context, a *active, c worker.Call, verdict guar
 	case over:
 		d.Reason = "it was answered at the agent"
 	case reply == nil:
-		d.Reason = fmt.Sprintf("%s: a person has to allow it, and nobody has within %s", verdict.Reason, wait)
+		d.Reason = fmt.Sprintf("%s: a person has to allow it, and no answer arrived within %s", verdict.Reason, wait)
 	case reply.Option == optionAllow:
 		d.Allowed, d.Effect, d.Reason = true, worker.Allow, "a person has allowed it"
 	default:

@@ -101,10 +101,10 @@ func TestAHookFetchesWhatItsAgentIsToldOnce(t *testing.T) {
 		}
 	}
 	if fmt.Sprint(h.count) != fmt.Sprint(want) {
-		t.Errorf("it was told\n%v, want\n%v", h.count, want)
+		t.Errorf("it received\n%v, want\n%v", h.count, want)
 	}
 	if texts := r.primes(); len(texts) > 0 {
-		t.Errorf("it was told by prompts, too: %q", texts)
+		t.Errorf("it received prompts, too: %q", texts)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestAHookThatDoesNotTellIsNoticed(t *testing.T) {
 				h.turn()
 				texts := r.primes()
 				if len(texts) != epoch+1 || !strings.Contains(texts[epoch], c.Sections[0].Content) || !strings.Contains(texts[epoch], c.Sections[1].Content) {
-					t.Fatalf("in epoch %d it was told by the prompts %q", epoch, texts)
+					t.Fatalf("in epoch %d it received the prompts %q", epoch, texts)
 				}
 			}
 		})
@@ -147,16 +147,16 @@ func TestWhatAHookCannotCarryComesAsAPrompt(t *testing.T) {
 		t.Errorf("40 bytes have %+v", c.Sections)
 	}
 	if texts := r.primes(); len(texts) != 1 || strings.Contains(texts[0], "You mend") || !strings.Contains(texts[0], "It is kept.") {
-		t.Errorf("it was told by the prompts %q", texts)
+		t.Errorf("it received the prompts %q", texts)
 	}
 	late := r.hooked(r.start("b", "two"), true)
 	late.turn() // no claim
 	if c := late.begin(worker.BeganFresh, "t", 0); len(c.Sections) != 0 {
-		t.Errorf("after it was told by a prompt the hook has %+v", c.Sections)
+		t.Errorf("after it received a prompt the hook has %+v", c.Sections)
 	}
 	late.turn()
 	if texts := r.primes(); len(texts) != 2 || !strings.Contains(texts[1], "You mend, full.") {
-		t.Errorf("it was told by the prompts %q", texts)
+		t.Errorf("it received the prompts %q", texts)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestAStartBringsItsOwn(t *testing.T) {
 		h.turn()
 		texts := r.primes()
 		if len(texts) != want || slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "You mend") }) {
-			t.Errorf("with the warning %q it was told by the prompts %q", note, texts)
+			t.Errorf("with the warning %q it received the prompts %q", note, texts)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestAQuestionOnTheScreenWaitsForTheHook(t *testing.T) {
 			t.Errorf("the reading and the question itself say different things: %v, %+v", got, r)
 		}
 		if r.Pending == nil && !r.Again.After(now) {
-			t.Error("nobody reads the screen again")
+			t.Error("the screen is not read again")
 		}
 		return r.Pending != nil
 	}

@@ -73,6 +73,6 @@ func TestTheEventsOfARunAreReadByPages(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := r.now().engine.Events(ended, "", 0, 0); err == nil {
-		t.Error("whoever is gone gets an answer")
+		t.Error("a canceled caller gets an answer")
 	}
 }

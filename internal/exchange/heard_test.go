@@ -42,6 +42,6 @@ func TestHooksTellOfPrompts(t *testing.T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.heard) != 2 {
-		t.Errorf("a late report told of prompts: %+v", r.heard[2:])
+		t.Errorf("a late report named prompts: %+v", r.heard[2:])
 	}
 }

@@ -15,7 +15,7 @@ func TestAWorkersHealthIsKnown(t *testing.T) {
 	env := r.start("a", "one")
 	told := func() *client.Worker { return r.now().engine.Told("a", session.PublicInstance("one")) }
 	if h := told(); h != nil {
-		t.Errorf("nobody has spoken, and it is known %+v", h)
+		t.Errorf("no report came, and its state is %+v", h)
 	}
 	a := r.work(env, nil)
 	usage, why := 0.73, "the disk is full"
@@ -25,7 +25,7 @@ func TestAWorkersHealthIsKnown(t *testing.T) {
 		t.Errorf("it is known %+v", h)
 	}
 	a.cancel()
-	r.eventually("its silence is told", func() bool {
+	r.eventually("its silence is reported", func() bool {
 		h = told()
 		return h != nil && h.Status == string(worker.Degraded) && h.State == "ready"
 	})

@@ -43,8 +43,8 @@ func TestConformance(t *testing.T) {
 // became of the others, and with whichever tokens they were made.
 func TestOneOfTwentyStartsWins(t *testing.T) {
 	for name, instance := range map[string]func(int) string{
-		"one incarnation": func(int) string { return "same" },
-		"many":            func(i int) string { return string(rune('a' + i)) },
+		"one instance": func(int) string { return "same" },
+		"many":         func(i int) string { return string(rune('a' + i)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
@@ -114,7 +114,7 @@ func TestRelaunchFencesTheWorkerOut(t *testing.T) {
 	young := r.work(r.environment("a"), nil)
 	answer, err := r.owner().Context(r.within(), worker.Context{RunID: young.RunID, Sections: []worker.Section{{Type: "role", Content: "x"}}})
 	if err != nil || len(answer.Skipped) != 0 {
-		t.Errorf("the new run got %+v, %v: it has the past of the former", answer, err)
+		t.Errorf("the new run got %+v, %v: it has the past of the previous one", answer, err)
 	}
 	if out := r.deliver(delivery("p", "two", "hello")); out.State != runtime.OutcomeSubmitted || young.texts()["hello"] != 1 {
 		t.Errorf("after the relaunch: %+v, %v", out, young.texts())

@@ -92,7 +92,7 @@ func TestAQuestionEndsWithItsDeadlineAndItsAgent(t *testing.T) {
 	late := menu
 	late.Deadline = &past
 	if _, err := a.Interaction(r.within(), late); err != nil || r.pending() != nil {
-		t.Errorf("nobody waits for it any more: %v, %v", r.pending(), err)
+		t.Errorf("no caller waits for it any more: %v, %v", r.pending(), err)
 	}
 	other := menu
 	other.ID = "q2"
@@ -254,7 +254,7 @@ func TestAConversationThatAWorkerNamesIsTold(t *testing.T) {
 	a := r.work(r.start("a", "one"), nil)
 	r.must(a.Report(r.within(), worker.Ready, worker.Detail{ConversationID: "talk-1"}))
 	for _, when := range []string{"now", "after a restart"} {
-		r.eventually("the conversation is told "+when, func() bool {
+		r.eventually("the conversation is reported "+when, func() bool {
 			reading, err := runtime.Sense(r.within(), r.now().provider, "a")
 			return err == nil && reading.Conversation != nil && reading.Conversation.ID == "talk-1"
 		})

@@ -98,7 +98,7 @@ func TestWhoObeysIsToldAgain(t *testing.T) {
 			r.eventually("told again", func() bool { return a.counts()["1 compact role"]+byPrompt() > 0 })
 			r.must(a.Report(r.within(), worker.Idle, worker.Detail{}))
 			if n, counts := byPrompt(), a.counts(); n+counts["1 compact role"] != 1 || len(counts) != 0 && n != 0 || counts["2 compact role"] != 0 {
-				t.Errorf("it was told %d times by a prompt, and %v", n, counts)
+				t.Errorf("it received %d prompts, and %v", n, counts)
 			}
 		})
 	}

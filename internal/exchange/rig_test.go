@@ -276,7 +276,7 @@ func (r *rig) environment(name string) map[string]string {
 		}
 	}
 	if env["GC_WORKER_TOKEN"] == "" || env["GC_WORKER_SOCKET"] != r.path || env["GC_RUN_ID"] == "" {
-		r.Fatalf("the agent of %s is not told of its city: %v", name, env)
+		r.Fatalf("the agent of %s does not get its city: %v", name, env)
 	}
 	return env
 }

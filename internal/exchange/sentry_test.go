@@ -62,10 +62,10 @@ func TestASessionThatHasNotShownThatItAsksGetsNoWork(t *testing.T) {
 	select {
 	case name := <-told:
 		if name != "s" {
-			t.Errorf("told of %q", name)
+			t.Errorf("reported %q", name)
 		}
 	case <-time.After(patience):
-		t.Error("nobody was told that it may have prompts")
+		t.Error("it was not reported that it may have prompts")
 	}
 	r.restart()
 	r.eventually("known again", func() bool { word, _ := r.now().engine.GuardOf("s"); return word == exchange.Guarded })

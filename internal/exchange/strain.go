@@ -90,7 +90,7 @@ func (e *Engine) pursue(a *active, act pressure.Act) {
 		_, err := a.putLocked(worker.CompactMessage, a.compaction, worker.Compact{RunID: a.id, Reason: "its context is " + percent(a.usage) + " full"})
 		a.mu.Unlock()
 		if err != nil { // it fetches nothing: the lock ends in time
-			e.opts.Logger.Warn("a worker cannot be told to compact its context", "session", a.session, "error", err)
+			e.opts.Logger.Warn("a worker did not accept a request to compact its context", "session", a.session, "error", err)
 		}
 	case pressure.HandOff:
 		if e.opts.HandOff == nil {

@@ -55,7 +55,7 @@ func TestAFullContextIsCompacted(t *testing.T) {
 				t.Error("it is to compact its context in its turn")
 			}
 			r.must(a.Report(r.within(), worker.Idle, worker.Detail{}))
-			r.eventually("the worker is told to compact", func() bool { return len(a.had(worker.CompactMessage)) == 1 })
+			r.eventually("the worker receives a request to compact", func() bool { return len(a.had(worker.CompactMessage)) == 1 })
 			if e := r.doing(); e.Activity != runtime.ActivityBusy {
 				t.Errorf("while it compacts it is seen as %+v", e)
 			}
@@ -75,7 +75,7 @@ func TestAFullContextIsCompacted(t *testing.T) {
 			a.full(0.95)
 			r.must(a.Report(r.within(), worker.Idle, worker.Detail{}))
 			if n := len(a.had(worker.CompactMessage)); n != 1 {
-				t.Errorf("it was told to compact %d times", n)
+				t.Errorf("it received %d requests to compact", n)
 			}
 			if e := r.doing(); e.Activity != runtime.ActivityIdle {
 				t.Errorf("after it, it is seen as %+v", e)
@@ -97,7 +97,7 @@ func TestTheLockOutlivesItsController(t *testing.T) {
 	a := r.work(r.start("a", "one"), func(*agent, worker.Message) {}, worker.OfferCompact)
 	r.must(a.Report(r.within(), worker.Idle, worker.Detail{}))
 	a.full(0.95)
-	r.eventually("the worker is told to compact", func() bool { return len(a.had(worker.CompactMessage)) == 1 })
+	r.eventually("the worker receives a request to compact", func() bool { return len(a.had(worker.CompactMessage)) == 1 })
 	for range 3 {
 		r.restart()
 		r.must(a.Report(r.within(), worker.Idle, worker.Detail{}))
@@ -110,7 +110,7 @@ func TestTheLockOutlivesItsController(t *testing.T) {
 	r.must(a.Ack(r.within(), worker.Ack{ID: a.had(worker.CompactMessage)[0].ID, State: worker.Consumed}))
 	r.eventually("it is idle", func() bool { return r.doing().Activity == runtime.ActivityIdle })
 	if n := len(a.had(worker.CompactMessage)); n != 1 {
-		t.Errorf("it was told to compact %d times", n)
+		t.Errorf("it received %d requests to compact", n)
 	}
 }
 

@@ -119,7 +119,7 @@ func (m *modes) behaviour(f *flag.FlagSet) {
 	f.StringVar(&m.resume, "resume", "", "id of the conversation to go on with")
 	f.StringVar(&m.limit, "limit", "", "end at start with a usage limit that resets then; \"never\" says no time")
 	f.DurationVar(&m.think, "think", 20*time.Millisecond, "time to answer a prompt")
-	f.DurationVar(&m.slowStart, "slow-start", 0, "time between banner and composer")
+	f.DurationVar(&m.slowStart, "slow-start", 0, "time between banner and input box")
 	f.DurationVar(&m.slowRead, "slow-read", 0, "wait so long before each read from the terminal")
 	f.DurationVar(&m.newlineWithin, "newline-within", 0, "Enter this soon after text is a newline")
 	f.BoolVar(&m.hang, "hang", false, "never become ready")
@@ -127,7 +127,7 @@ func (m *modes) behaviour(f *flag.FlagSet) {
 	f.BoolVar(&m.enterLost, "enter-lost-until-ready", false, "keep text that comes before ready, but not Enter")
 	f.BoolVar(&m.ignoreFirst, "ignore-first-enter", false, "swallow the first Enter that would submit")
 	f.BoolVar(&m.mergeQueued, "merge-queued", false, "consume all queued prompts as one")
-	f.BoolVar(&m.restoreOnInterrupt, "restore-on-interrupt", false, "an interrupted prompt returns to the composer")
+	f.BoolVar(&m.restoreOnInterrupt, "restore-on-interrupt", false, "an interrupted prompt returns to the input box")
 	f.BoolVar(&m.plain, "plain", false, "no terminal: prompts are lines of the standard input")
 	f.BoolVar(&m.protocol, "acp", false, "no terminal: speak the Agent Client Protocol")
 	f.BoolVar(&m.worker, "worker", false, "no terminal: speak the worker API with the city that started it")
@@ -146,7 +146,7 @@ func (m *modes) processes(f *flag.FlagSet) {
 	f.BoolVar(&m.doubleFork, "double-fork", false, "be a grandchild whose parent is gone; the first process waits")
 	f.BoolVar(&m.parentExits, "parent-exits", false, "with --double-fork: the first process exits when the agent runs")
 	f.IntVar(&m.spawnSetsid, "spawn-setsid", 0, "start this many deaf children in own sessions")
-	f.BoolVar(&m.spawnDaemon, "spawn-daemon", false, "start a deaf process that nobody is the parent of")
+	f.BoolVar(&m.spawnDaemon, "spawn-daemon", false, "start a deaf process without a living parent")
 }
 
 func split(list string) []string {

@@ -31,7 +31,7 @@ func (d directive) tool() tool {
 // wantTool begins to use a tool: nobody is asked but a peer. It is true if the step goes on.
 func (a *agent) wantTool(t tool) bool {
 	if a.peer == nil {
-		a.decided(t, false, "there is nobody to ask")
+		a.decided(t, false, "no person can be asked")
 		return false
 	}
 	a.peer.use(t)
@@ -171,4 +171,4 @@ func (s *speech) settled()     {}
 func (s *speech) left(int)     {}
 
 // use asks nobody: the protocol has agents ask by a permission.
-func (s *speech) use(t tool) { s.a.decided(t, false, "there is nobody to ask"); s.a.advance() }
+func (s *speech) use(t tool) { s.a.decided(t, false, "no person can be asked"); s.a.advance() }

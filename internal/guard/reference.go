@@ -15,7 +15,7 @@ How to use them: [how to guard tools](../how-to/guard-tools.md). Where they are 
 
 A call of a tool has parts: the tool itself, each program that its script would run, each file that it names. A part gets the most
 severe action (` + "`deny`, `ask`, `allow`" + `) of the rules that fit it, else the default; the call gets the most severe action of its parts.
-Where it cannot be told whether a rule fits, because a word depends on what happens when it runs, a rule that denies or asks makes
+Where it cannot be decided whether a rule fits, because a word depends on what happens when it runs, a rule that denies or asks makes
 it ` + "`ask`" + `, and a rule that allows does nothing. It is ` + "`deny`" + ` all the same if every reading of the word is denied (` + "`git push --force \"$X\"`" + `), or one that is sure to
 come: a value that the script itself gives to it (` + "`for d in build /; do rm -rf $d; done`" + `). That a variable may be empty or hold anything is no such
 reading: ` + "`rm -rf \"$X\"`" + ` is ` + "`ask`" + `. Two rules are always there where a city has a ` + "`[guard]`" + `: ` + "`hidden-command`" + ` asks about a command
@@ -30,7 +30,7 @@ make no difference in paths and names of programs.
 There are no default rules: a city without a ` + "`[guard]`" + ` allows every call, and one with a ` + "`[guard]`" + ` has the sets that it names. ` + "`gc guard check 'COMMAND'`" + ` shows what the rules in force say.
 What the guard cannot see is in [one list](../how-to/guard-tools.md#what-is-not-seen).
 
-In a command, one word of which nothing is known (` + "`\"$X\"`" + `) counts as an option or as a file, not as both. A pattern that begins with ` + "`-`" + ` and has a wildcard fits options (` + "`-*`" + `).
+In a command, one unknown word (` + "`\"$X\"`" + `) counts as an option or as a file, not as both. A pattern that begins with ` + "`-`" + ` and has a wildcard fits options (` + "`-*`" + `).
 `
 
 // Reference returns the reference of rules and rule sets in Markdown.

@@ -33,7 +33,7 @@ func TestCommandEnvironment(t *testing.T) {
 	}
 	got := strings.Split(string(data), "\n")
 	if dir, _ := filepath.EvalSymlinks(w.cfg.WorkDir); got[0] != dir && got[0] != w.cfg.WorkDir {
-		t.Errorf("ran in %s, want the work folder", got[0])
+		t.Errorf("ran in %s, want the working directory", got[0])
 	}
 	for _, want := range []string{"GC_SESSION=worker", "GC_SESSION_NAME=worker", "GC_DIR=" + w.cfg.WorkDir, "MINE=a b", "GC_PROVIDER=claude"} {
 		if !slices.Contains(got, want) {

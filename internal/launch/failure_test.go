@@ -23,7 +23,7 @@ func TestAFailureIsToldInOneLine(t *testing.T) {
 	} {
 		got := launch.Brief(err)
 		if strings.Contains(got, "\n") || len(got) > 500 || !strings.Contains(got, "saying: error: unknown flag --frobnicate") {
-			t.Errorf("%s is told as %d bytes: %s", name, len(got), got)
+			t.Errorf("%s is reported as %d bytes: %s", name, len(got), got)
 		}
 		if launch.Said(err) != usage || !strings.Contains(err.Error(), strings.TrimSpace(usage)) {
 			t.Errorf("%s has lost its output: %q", name, err)
@@ -31,7 +31,7 @@ func TestAFailureIsToldInOneLine(t *testing.T) {
 	}
 	plain := errors.New("no such folder")
 	if launch.Brief(plain) != "no such folder" || launch.Said(plain) != "" {
-		t.Errorf("a failure without output is told as %q with %q", launch.Brief(plain), launch.Said(plain))
+		t.Errorf("a failure without output is reported as %q with %q", launch.Brief(plain), launch.Said(plain))
 	}
 }
 
@@ -44,11 +44,11 @@ func TestADialogIsNamedInWords(t *testing.T) {
 	} {
 		err := &launch.BlockedError{Unanswered: console.Unanswered{Kind: kind, Why: "why"}}
 		if err.Error() != want {
-			t.Errorf("%s is told as %q, want %q", kind, err, want)
+			t.Errorf("%s is reported as %q, want %q", kind, err, want)
 		}
 	}
 	err := &launch.UndeliveredError{Outcome: runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedTyping}}
 	if want := "the first prompt is refused: a person was typing"; err.Error() != want {
-		t.Errorf("a refused prompt is told as %q, want %q", err, want)
+		t.Errorf("a refused prompt is reported as %q, want %q", err, want)
 	}
 }

@@ -162,7 +162,7 @@ func (r *run) removeFile() {
 
 func (r *run) validate(context.Context) error {
 	if dir := r.cfg.WorkDir; dir != "" && !filepath.IsAbs(dir) {
-		return fmt.Errorf("work folder %q is not absolute", dir)
+		return fmt.Errorf("working directory %q is not absolute", dir)
 	}
 	return runtime.ValidateName(r.name)
 }
@@ -188,10 +188,10 @@ func (r *run) workDir(context.Context) error {
 	}
 	info, err := os.Stat(r.cfg.WorkDir)
 	if err != nil {
-		return fmt.Errorf("work folder must exist, or be made by pre_start: %w", err)
+		return fmt.Errorf("working directory must exist, or be made by pre_start: %w", err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("work folder %s is not a folder", r.cfg.WorkDir)
+		return fmt.Errorf("working directory %s is not a folder", r.cfg.WorkDir)
 	}
 	return nil
 }

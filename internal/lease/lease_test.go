@@ -145,7 +145,7 @@ func TestNeverTwoHolders(t *testing.T) {
 			step(i, func(string) time.Duration { return 0 }, func(string) bool { return false })
 			check()
 			if waited := at - healed; waited > 15*time.Second {
-				t.Fatalf("nobody holds it %s after everything works again: %+v", waited, store.record)
+				t.Fatalf("there is no holder %s after everything works again: %+v", waited, store.record)
 			}
 		}
 	})

@@ -148,7 +148,7 @@ func reply(stream io.Writer, body any, err error) {
 		a.Body = raw
 	}
 	if err := writeLine(stream, a); err != nil { // it cannot be encoded, or nobody reads it
-		_ = writeLine(stream, answer{Err: &failure{Text: "the answer cannot be told: " + strings.ToValidUTF8(err.Error(), "?")}})
+		_ = writeLine(stream, answer{Err: &failure{Text: "the answer cannot be sent: " + strings.ToValidUTF8(err.Error(), "?")}})
 	}
 }
 

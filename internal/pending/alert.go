@@ -78,6 +78,6 @@ func (d *Desk) notify(ctx context.Context, p client.Pending) {
 	why := bound(err.Error(), maxHeadline)
 	d.append(client.Event{
 		Kind: string(event.PendingNotifyFailed), Agent: p.Agent, Session: p.Session,
-		Text: fmt.Sprintf("nobody was told that %s asks: %s", p.Agent, why), Data: map[string]string{"id": p.ID, "error": why},
+		Text: fmt.Sprintf("no notification was sent that %s asks: %s", p.Agent, why), Data: map[string]string{"id": p.ID, "error": why},
 	})
 }

@@ -73,7 +73,7 @@ func TestAnswersThatDoNotFitAreRefusedWithTheOptions(t *testing.T) {
 			t.Errorf("an unknown id got %v, want not found", err)
 		}
 		if _, err := w.desk.Pending(t.Context(), "nobody", client.OnlyOpen); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("the questions of nobody are %v, want not found", err)
+			t.Errorf("the questions of an unknown agent are %v, want not found", err)
 		}
 		if len(a.answers) != 0 {
 			t.Errorf("the driver got %+v, want nothing", a.answers)

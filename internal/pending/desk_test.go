@@ -63,7 +63,7 @@ func TestEveryOtherEnd(t *testing.T) {
 		"exit": {func(w *town) {
 			w.change("a", func(v *session.View) { v.Running, v.State, v.Instance = false, client.StateFailed, "" })
 		}, client.PendingGone},
-		"new incarnation": {func(w *town) { w.change("a", func(v *session.View) { v.Instance = "a-2"; v.Pending = nil }) }, client.PendingGone},
+		"new instance": {func(w *town) { w.change("a", func(v *session.View) { v.Instance = "a-2"; v.Pending = nil }) }, client.PendingGone},
 		"no reading": {func(w *town) {
 			w.change("a", func(v *session.View) { v.Unknown, v.Pending, v.Running = "the driver is away", nil, false })
 		}, client.PendingOpen},

@@ -78,7 +78,7 @@ func (r *run) carryOut(ctx context.Context, name, id string) {
 	}
 	e.acting = false
 	if err != nil && ctx.Err() == nil {
-		d.opts.Logger.Warn("cannot carry out the policy of a pending interaction", "pending", id, "agent", e.Open.Agent, "error", err)
+		d.opts.Logger.Warn("cannot apply the policy for a question", "pending", id, "agent", e.Open.Agent, "error", err)
 		r.escalateLocked(ctx, e, err.Error())
 	}
 	d.due.Wake()

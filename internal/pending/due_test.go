@@ -107,7 +107,7 @@ func TestPolicyLeavesAttachedPeopleAlone(t *testing.T) {
 		w.run()
 		w.ask("a", permission("r1"))
 		if w.alerts() != 0 {
-			t.Errorf("a person at the terminal was told")
+			t.Errorf("a person at the terminal got an alert")
 		}
 		pass(time.Hour)
 		if len(a.answers) != 0 || w.alerts() != 1 || w.only().Escalated.IsZero() {
@@ -117,7 +117,7 @@ func TestPolicyLeavesAttachedPeopleAlone(t *testing.T) {
 		w.change("a", func(v *session.View) { v.Attached = 0 })
 		pass(time.Second)
 		if got := w.only(); got.State != client.PendingExpired || w.alerts() != 1 {
-			t.Errorf("after everybody left: %+v and %d alerts, want it expired and nobody told again", got, w.alerts())
+			t.Errorf("after everybody left: %+v and %d alerts, want it expired and no further alert", got, w.alerts())
 		}
 	})
 }
@@ -332,7 +332,7 @@ func TestSlowNotifierDelaysNobodyElse(t *testing.T) {
 			}
 		}
 		if failed != 10 {
-			t.Errorf("%d failures were told, want 10", failed)
+			t.Errorf("%d failures were reported, want 10", failed)
 		}
 	})
 }

@@ -36,7 +36,7 @@ func (c Command) Notify(ctx context.Context, p client.Pending) error {
 	}
 	stdin, err := json.Marshal(p)
 	if err != nil {
-		return fmt.Errorf("cannot tell of %s: %w", p.ID, err)
+		return fmt.Errorf("cannot report %s: %w", p.ID, err)
 	}
 	escalated := ""
 	if !p.Escalated.IsZero() {

@@ -249,7 +249,7 @@ func (d *Desk) saveLocked(ctx context.Context, p session.Pending) {
 	}
 	if err := d.opts.Store.SavePending(ctx, p); err != nil {
 		if len(d.unsaved) == 0 {
-			d.opts.Logger.Error("cannot keep a pending interaction", "pending", p.ID, "error", err)
+			d.opts.Logger.Error("cannot keep a question", "pending", p.ID, "error", err)
 		}
 		d.unsaved[p.ID] = p
 		d.saveAt = d.opts.Now().Add(saveEvery)

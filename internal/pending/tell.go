@@ -52,7 +52,7 @@ func (d *Desk) emitEnd(p session.Pending) {
 		d.emit(event.PendingAnswered, p, fmt.Sprintf("%s answered %s: %s", p.AnsweredBy, p.Agent, p.Answer), data)
 	case client.PendingExpired:
 		answered()
-		d.emit(event.PendingExpired, p, fmt.Sprintf("nobody answered %s, so the policy did: %s", p.Agent, p.Answer), data)
+		d.emit(event.PendingExpired, p, fmt.Sprintf("no answer arrived for %s, so the policy decided: %s", p.Agent, p.Answer), data)
 	case client.PendingGone:
 		data["instance"] = p.Instance
 		d.emit(event.PendingGone, p, p.Agent+" ended before its question was answered", data)

@@ -148,13 +148,13 @@ func (w *terminal) ask(text string) client.Pending {
 			w.t.Fatal(err)
 		}
 		took := now.Sub(ledger.Of(records, ledger.Asked)[0].Time)
-		w.t.Logf("people were told %v after the agent asked", took)
+		w.t.Logf("an alert came %v after the agent asked", took)
 		if took > 2*time.Second+patience/3 { // 2 s is the promise; a loaded machine is given more
-			w.t.Errorf("people were told %v after the agent asked", took)
+			w.t.Errorf("an alert came %v after the agent asked", took)
 		}
 		return p
 	case <-time.After(patience):
-		w.t.Fatal("nobody was told of the question")
+		w.t.Fatal("the question was not reported")
 	}
 	return client.Pending{}
 }

@@ -19,7 +19,7 @@ func TestAStartThatWasCutOff(t *testing.T) {
 		"at work":            {func(_ *Session, o *Observed) { o.Activity.State = runtime.ActivityBusy }, VerbAdopt},
 		"attached":           {func(_ *Session, o *Observed) { o.Seen.Attached = 1 }, VerbWait},
 		"idle, not prompted": {func(_ *Session, o *Observed) { o.Activity.State = runtime.ActivityIdle }, VerbStop},
-		"nobody can tell":    {func(*Session, *Observed) {}, VerbStop},
+		"unknown":            {func(*Session, *Observed) {}, VerbStop},
 		"asks":               {func(_ *Session, o *Observed) { o.Activity.State, o.Pending = runtime.ActivityWaiting, true }, VerbStop},
 		"ready, live only": {func(s *Session, o *Observed) {
 			s.Config.Nudge, s.Config.SessionLive, o.Activity.State = "", []string{"x"}, runtime.ActivityReady

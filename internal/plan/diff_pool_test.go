@@ -129,7 +129,7 @@ func TestAShrunkPoolLetsItsFormerMembersGo(t *testing.T) {
 		got = append(got, a.Agent+" "+string(a.Verb))
 	}
 	if want := "worker-1 wait worker-2 wait worker-3 drain worker-4 stop"; strings.Join(got, " ") != want {
-		t.Errorf("got %s, want %s: never more than 2, and nobody is cut off", got, want)
+		t.Errorf("got %s, want %s: never more than 2, and no agent is cut off", got, want)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestAnAgentThatMovedWaitsForItsFormerSessionAfterARestart(t *testing.T) {
 	s := sessionOf("a")
 	former := Observed{Name: s.Name, Provider: "former", Agent: "a", Epoch: 1}
 	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
-		t.Errorf("nobody knows whether it still runs at its previous place, and the decision is %s: %s", a.Verb, a.Reason)
+		t.Errorf("it is unknown whether it still runs at its previous place, and the decision is %s: %s", a.Verb, a.Reason)
 	}
 	former.Epoch = 0 // a place that was configured and never used
 	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{gone(s), former}, noon, Policy{})[0]; a.Verb != VerbStart {

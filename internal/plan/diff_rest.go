@@ -20,7 +20,7 @@ func (d *differ) occupied(o *Observed) string {
 	case turn != "":
 		return "while the agent is " + turn
 	case o.Activity.Doubted:
-		return "while nobody can read what the agent does"
+		return "while the agent's activity cannot be read"
 	}
 	return ""
 }

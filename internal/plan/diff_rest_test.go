@@ -170,12 +170,12 @@ func TestADependencyThatSleepsIsWoken(t *testing.T) {
 	}
 	actions = Diff(desired, []Observed{asleep(disk), asleep(db), healthy(app)}, noon, Policy{})
 	if actions[0].Verb != VerbNone || actions[1].State != client.StateAsleep {
-		t.Errorf("nobody is to be started: %+v, want both to sleep on", actions)
+		t.Errorf("no agent is to be started: %+v, want both to sleep on", actions)
 	}
 	app.Suspended = true
 	actions = Diff(Desired{Sessions: []Session{disk, db, app}}, []Observed{asleep(disk), asleep(db), gone(app)}, noon, Policy{})
 	if actions[0].Verb != VerbNone || actions[1].Verb != VerbNone {
-		t.Errorf("a suspended agent needs nobody: %+v", actions)
+		t.Errorf("a suspended agent needs no start: %+v", actions)
 	}
 }
 
@@ -325,7 +325,7 @@ func TestAPromptWakesASleeperIfItIsNewerThanTheHold(t *testing.T) {
 		s.IdleAfter = time.Second
 		o.Hold, o.Activity, o.IdleSince = session.Hold{}, does(runtime.ActivityIdle, noon.Add(-time.Hour)), noon.Add(-time.Hour)
 		if a := one(t, s, o, Policy{}); a.Verb == VerbStop {
-			t.Errorf("a prompt of %v: a session that nobody put to sleep is, although the prompt waits", row.prompt)
+			t.Errorf("a prompt of %v: a session sleeps without a request, although the prompt waits", row.prompt)
 		}
 	}
 }

@@ -182,7 +182,7 @@ func TestStraysAreStoppedOnlyIfTheyAreOurs(t *testing.T) {
 		{"ours", func(*Observed) {}, VerbStop},
 		{"our corpse", func(o *Observed) { o.Seen.Agent = runtime.Dead }, VerbStop},
 		{"another city's", func(o *Observed) { o.Owner = OwnerOther }, ""},
-		{"nobody knows whose", func(o *Observed) { o.Owner = OwnerUnknown }, ""},
+		{"unknown owner", func(o *Observed) { o.Owner = OwnerUnknown }, ""},
 		{"unknown", func(o *Observed) { o.Seen.Session = runtime.Unknown }, VerbNone},
 		{"blind", func(o *Observed) { o.Blind = "x" }, VerbNone},
 		{"gone", func(o *Observed) { o.Seen.Session, o.Seen.Agent = runtime.Dead, runtime.Dead }, ""},

@@ -35,7 +35,7 @@ path = "projects/r"
 	}
 	for _, name := range []string{"GC_INSTANCE_TOKEN", "GC_SESSION_ID", "GC_WORKER_TOKEN"} {
 		if _, ok := s.Config.Env[name]; ok {
-			t.Errorf("%s belongs to an incarnation", name)
+			t.Errorf("%s belongs to an instance", name)
 		}
 	}
 }

@@ -16,15 +16,15 @@ func TestPrompt(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, suffix, flag, nudge string
 	}{
-		"unknown program is told nothing": {plainAgent, "", "", ""},
-		"nudge alone":                     {plainAgent + "nudge='hello'\n", "", "", "hello"},
-		"template, no CLI":                {plainAgent + "prompt_template='p'\n", "", "", beacon + prime + "\n\nDo w."},
-		"prompt, then nudge":              {plainAgent + "prompt_template='p'\nnudge='hello'\n", "", "", beacon + prime + "\n\nDo w.\n\nhello"},
-		"argument":                        {robotAgent + "prompt_template='p'\n" + robot, beacon + prime + "\n\nDo w.", "", ""},
-		"argument and nudge":              {robotAgent + "nudge='hello'\n" + robot, beacon + prime, "", "hello"},
-		"hooks need no instruction":       {robotAgent + "install_agent_hooks=['claude']\n" + robot, beacon, "", ""},
-		"flag":                            {robotAgent + "prompt_mode='flag'\nprompt_flag='-i'\n" + robot, beacon + prime, "-i", ""},
-		"one shot by argument":            {robotAgent + "lifecycle='one_shot'\n" + robot, beacon + prime, "", ""},
+		"unknown program receives nothing": {plainAgent, "", "", ""},
+		"nudge alone":                      {plainAgent + "nudge='hello'\n", "", "", "hello"},
+		"template, no CLI":                 {plainAgent + "prompt_template='p'\n", "", "", beacon + prime + "\n\nDo w."},
+		"prompt, then nudge":               {plainAgent + "prompt_template='p'\nnudge='hello'\n", "", "", beacon + prime + "\n\nDo w.\n\nhello"},
+		"argument":                         {robotAgent + "prompt_template='p'\n" + robot, beacon + prime + "\n\nDo w.", "", ""},
+		"argument and nudge":               {robotAgent + "nudge='hello'\n" + robot, beacon + prime, "", "hello"},
+		"hooks need no instruction":        {robotAgent + "install_agent_hooks=['claude']\n" + robot, beacon, "", ""},
+		"flag":                             {robotAgent + "prompt_mode='flag'\nprompt_flag='-i'\n" + robot, beacon + prime, "-i", ""},
+		"one shot by argument":             {robotAgent + "lifecycle='one_shot'\n" + robot, beacon + prime, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := resolve(t, c.text).Config

@@ -63,6 +63,6 @@ func TestModes(t *testing.T) {
 	}
 	bare := primer.Parts{Agent: "one", Identity: "[town] one"}
 	if full, compact := bare.Sections(worker.FullContext), bare.Sections(worker.CompactContext); len(full) != 1 || compact != nil {
-		t.Errorf("one without a role is told %v, and after a compaction %v", full, compact)
+		t.Errorf("one without a role receives %v, and after a compaction %v", full, compact)
 	}
 }

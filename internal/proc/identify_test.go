@@ -45,11 +45,11 @@ func TestAgentOfATree(t *testing.T) {
 		err   error
 		want  bool
 	}{
-		"lives":               {root, nil, broken, true},
-		"a successor":         {ended, []string{"sleep"}, nil, true},
-		"nobody of that name": {ended, []string{"nothing-has-this"}, nil, false},
-		"no names":            {ended, nil, nil, false},
-		"nobody knows":        {ended, []string{"sleep"}, broken, false},
+		"lives":                {root, nil, broken, true},
+		"a successor":          {ended, []string{"sleep"}, nil, true},
+		"no user of that name": {ended, []string{"nothing-has-this"}, nil, false},
+		"no names":             {ended, nil, nil, false},
+		"unknown":              {ended, []string{"sleep"}, broken, false},
 	} {
 		got, err := AgentAlive(test.agent, func() ([]Info, error) { return tree, test.err }, test.names)
 		unknown := test.err != nil && !test.want

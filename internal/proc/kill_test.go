@@ -119,7 +119,7 @@ func TestKillTreeStopsWhenItsContextEnds(t *testing.T) {
 		t.Errorf("census %+v, %v", census, err)
 	}
 	if alive, _ := Alive(root); !alive {
-		t.Error("it was killed although nobody waited for it")
+		t.Error("it was killed although no caller waited for it")
 	}
 }
 

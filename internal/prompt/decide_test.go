@@ -62,10 +62,10 @@ func TestDecide(t *testing.T) {
 		{"during a turn, too long, refused", waiting("p", func(r *Receipt) { r.NextAt = noon.Add(turnBound + 1) }), inTurn, turnBound, VerbWait, ""},
 		{"during the turn of the one before", waiting("p", nil), func(s *Sight) { inTurn(s); s.TakenAt = noon.Add(turnBound) }, turnBound, VerbWait, ""},
 		{"during a turn that is a guess", waiting("p", nil), func(s *Sight) { inTurn(s); s.Sure = false }, 0, VerbDeliver, ""},
-		{"a hook has told of a turn", waiting("p", nil), func(s *Sight) { s.TurnAt, s.Since = noon, noon.Add(-1) }, 0, VerbWait, ""},
-		{"a hook has told of a turn, and it was over", waiting("p", nil), func(s *Sight) { s.TurnAt, s.Since = noon, noon.Add(1) }, 0, VerbDeliver, ""},
-		{"a hook has told of a turn that nobody sees", waiting("p", nil), func(s *Sight) { s.TurnAt = noon }, tellingWord, VerbDeliver, ""},
-		{"urgent, a hook has told of a turn", waiting("p", func(r *Receipt) { r.Priority = Urgent }), func(s *Sight) { s.TurnAt = noon }, 0, VerbDeliver, ""},
+		{"a hook has reported a turn", waiting("p", nil), func(s *Sight) { s.TurnAt, s.Since = noon, noon.Add(-1) }, 0, VerbWait, ""},
+		{"a hook has reported a turn, and it was over", waiting("p", nil), func(s *Sight) { s.TurnAt, s.Since = noon, noon.Add(1) }, 0, VerbDeliver, ""},
+		{"a hook has reported a turn that is never observed", waiting("p", nil), func(s *Sight) { s.TurnAt = noon }, tellingWord, VerbDeliver, ""},
+		{"urgent, a hook has reported a turn", waiting("p", func(r *Receipt) { r.Priority = Urgent }), func(s *Sight) { s.TurnAt = noon }, 0, VerbDeliver, ""},
 		{"it may begin with the prompt of its command line", waiting("p", nil), func(s *Sight) { s.OpensBy = noon.Add(time.Second) }, 0, VerbWait, ""},
 		{"it never began with it", waiting("p", nil), func(s *Sight) { s.OpensBy = noon.Add(time.Second) }, time.Second, VerbDeliver, ""},
 		{"work in the background", waiting("p", nil), func(s *Sight) { inTurn(s); s.Activity = runtime.ActivityBackground }, 0, VerbDeliver, ""},
@@ -148,7 +148,7 @@ func TestNothingOvertakes(t *testing.T) {
 	}
 	gone := waiting("gone", func(r *Receipt) { r.Seq, r.Instance, r.Conversation = 0, "i0", "t" })
 	if got := Decide([]*Receipt{&gone, &first}, open(), noon, ""); got.ID != "first" {
-		t.Errorf("a prompt for a conversation that nobody has resumed holds up the others: %+v", got)
+		t.Errorf("a prompt for a conversation that was not resumed delays the others: %+v", got)
 	}
 }
 
@@ -208,13 +208,13 @@ func TestACommandIsNotConsumedByRest(t *testing.T) {
 	told := rests
 	told.Tells = true
 	if got := Decide([]*Receipt{&seen}, told, noon.Add(tellingTurns), ""); got.To != Submitted || got.Detail != reasonCommand {
-		t.Errorf("busy for a moment, and no hook tells of a turn: %+v, want it submitted", got)
+		t.Errorf("busy for a moment, and no hook reports a turn: %+v, want it submitted", got)
 	}
 	r := taken("composer_emptied+command")
 	if got := Decide([]*Receipt{&r}, rests, noon.Add(resting), ""); got.Verb != VerbWait {
 		t.Errorf("so soon: %+v, want a wait for the word of a turn", got)
 	}
 	if got := Decide([]*Receipt{new(r.Heard(noon))}, rests, noon.Add(tellingTurns), ""); got.To != Consumed {
-		t.Errorf("a turn that was told of: %+v, want it consumed", got)
+		t.Errorf("a reported turn: %+v, want it consumed", got)
 	}
 }

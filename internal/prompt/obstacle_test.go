@@ -31,7 +31,7 @@ func TestPromptsWaitForTheProbe(t *testing.T) {
 			t.Errorf("priority %v: a second prompt right behind the probe: %+v", priority, a)
 		}
 		if a := decide(s.TakenAt.Add(2 * time.Minute)); a.Verb != prompt.VerbDeliver {
-			t.Errorf("priority %v: nobody has set another time, and it waits: %+v", priority, a)
+			t.Errorf("priority %v: no other time is set, and it waits: %+v", priority, a)
 		}
 	}
 }

@@ -206,7 +206,7 @@ func (w *work) othersOwn(p *place, name string) (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("%s: cannot tell which city it belongs to: %w", name, err)
 	case city == "" && w.opts.Shared(p.selection):
-		return false, fmt.Errorf("%s: nobody has noted which city it belongs to: end it by hand if it is this one's", name)
+		return false, fmt.Errorf("%s: its city is not recorded: end it by hand if it belongs to this one", name)
 	}
 	return city != "" && city != w.site.Root, nil
 }

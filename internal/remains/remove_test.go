@@ -50,7 +50,7 @@ func TestAPlaceOfSeveralCities(t *testing.T) {
 		}
 		return out.Stopped, left
 	}
-	if stopped, left := uninstall(); !slices.Equal(stopped, []string{"ours"}) || !strings.Contains(left, "whose: nobody has noted which city it belongs to") {
+	if stopped, left := uninstall(); !slices.Equal(stopped, []string{"ours"}) || !strings.Contains(left, "whose: its city is not recorded") {
 		t.Errorf("stopped %q, left %q", stopped, left)
 	}
 	if _, err := os.Lstat(filepath.Join(root, ".gc")); err != nil {

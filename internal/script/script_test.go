@@ -253,7 +253,7 @@ func TestServedWatchEndsWithItsReader(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(20 * time.Second):
-		t.Fatal("the watch goes on for nobody")
+		t.Fatal("the watch goes on without a reader")
 	}
 }
 

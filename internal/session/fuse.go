@@ -125,7 +125,7 @@ func (f *fusion) admit(i int) {
 		j.Why = "it says nothing"
 		return
 	case !doubt.IsZero() && !doubt.After(f.now):
-		j.Why = "nobody could read since " + f.senses.outdated().Format(time.TimeOnly) + " whether it still holds"
+		j.Why = "unreadable since " + f.senses.outdated().Format(time.TimeOnly) + " whether it still holds"
 		f.doubted = true
 	case !stale.After(f.now):
 		j.Why = fmt.Sprintf("it was read %v ago and is stale", f.now.Sub(e.At).Round(time.Second))

@@ -88,7 +88,7 @@ func TestWhatTheEvidenceAmountsTo(t *testing.T) {
 			100, 102, "busy osc7501 certain", 220,
 		},
 		{
-			"the kind of a question comes from whoever knows it",
+			"the kind of a question comes from the source that knows it",
 			[]runtime.Evidence{says(status, waiting, 99, 100), asks(screen, "login", 99, 100)},
 			0, 100, "waiting/login osc7501 certain", 220,
 		},
@@ -133,12 +133,12 @@ func TestWhatTheEvidenceAmountsTo(t *testing.T) {
 			0, 100, "idle osc7501 certain", 220,
 		},
 		{
-			"a question that the program told of is not healed by a screen that never showed it",
+			"a question that the program reported is not healed by a screen that never showed it",
 			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, idle, 11, 100)},
 			11, 100, "waiting/permission osc7501 certain", 220,
 		},
 		{
-			"a question that the program still tells of is not over, whatever the screen shows",
+			"a question that the program still reports is not over, whatever the screen shows",
 			[]runtime.Evidence{asks(status, "permission", 10, 100), says(screen, busy, 50, 100)},
 			99, 100, "waiting/permission osc7501 certain", 220,
 		},
@@ -168,7 +168,7 @@ func TestWhatTheEvidenceAmountsTo(t *testing.T) {
 		{"a limit that is over leaves nothing", []runtime.Evidence{limited(hook, 100, 0, 100)}, 0, 101, "unknown  guess", 0},
 		{"a limit without an end stays", []runtime.Evidence{limited(screen, 0, 0, 100)}, 0, 100, "limited screen guess", 220},
 		{"what is stale says nothing", []runtime.Evidence{says(status, idle, 0, 1), says(screen, busy, 0, 1)}, 0, 121, "unknown  guess", 0},
-		{"a source nobody knows is the last", []runtime.Evidence{says("crystal ball", busy, 0, 1), says(process, idle, 0, 1)}, 0, 1, "idle process guess", 60},
+		{"an unknown source is the last", []runtime.Evidence{says("crystal ball", busy, 0, 1), says(process, idle, 0, 1)}, 0, 1, "idle process guess", 60},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -88,7 +88,7 @@ func drawPhases(rt *rapid.T) (phases []truth, end int) {
 func TestAMissedEdgeIsHealedByWhatIsStillSeen(t *testing.T) {
 	has := []runtime.Evidence{says(status, busy, 0, 5), says(screen, idle, 1, 5)}
 	if a, _, _ := Fuse(sense(has...), at(100), Rules{}); a.State != busy {
-		t.Errorf("95 s after the only reading it is %s, want busy: nobody has looked since", a.State)
+		t.Errorf("95 s after the only reading it is %s, want busy: there was no look since", a.State)
 	}
 	s := sense(has...)
 	s.Heard(at(1))
@@ -151,8 +151,8 @@ func TestAQuestionThatAHookToldOfIsOverWhenTheScreenGoesOn(t *testing.T) {
 // that nobody reads.
 func TestWhatNobodyCouldReadForLongIsUnknown(t *testing.T) {
 	doubts := map[string]func(s *Senses, at time.Time){
-		"reads fail":          (*Senses).Failed,
-		"nobody reads output": (*Senses).Heard,
+		"reads fail":         (*Senses).Failed,
+		"output is not read": (*Senses).Heard,
 	}
 	for name, doubt := range doubts {
 		for _, tt := range []struct {

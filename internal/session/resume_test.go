@@ -32,7 +32,7 @@ func TestWhyAResumeFailed(t *testing.T) {
 		{"no words", one, "", ResumeOther},
 		{"killed", killed, "", ""},
 		{"a good end that talks of it", &runtime.Exit{}, "no conversation found", ""},
-		{"nobody saw it end", nil, "no conversation found", ""},
+		{"its exit was not observed", nil, "no conversation found", ""},
 	}
 	for _, tt := range tests {
 		if got := ClassifyResume(tt.exit, tt.output, patterns); got != tt.want {

@@ -219,7 +219,7 @@ func TestStoredStatesAreRepaired(t *testing.T) {
 		{"a start that was cut off, and it runs", "creating", itRuns, StateRunning, true},
 		{"a start that was cut off before anything existed", "creating", itIsGone, StateFailed, true},
 		{"a start that was cut off halfway", "starting", itIsGone, StateLost, true},
-		{"a start of which nothing can be seen", "creating", nothingKnown, StateCreating, false},
+		{"a start without any observation", "creating", nothingKnown, StateCreating, false},
 		{"a stop that was cut off, and it still runs", "stopping", itRuns, StateRunning, true},
 		{"a stop that was cut off after its work", "stopping", itIsGone, StateStopped, true},
 		{"a stop that left a corpse", "stopping", itExited, StateStopped, true},
@@ -229,7 +229,7 @@ func TestStoredStatesAreRepaired(t *testing.T) {
 		{"its work was done meanwhile", "running", itFinished, StateStopped, true},
 		{"its session is gone, its agent is not", "running", itIsOrphaned, StateLost, true},
 		{"a drain goes on", "draining", draining, StateDraining, false},
-		{"a drain of which the record knows nothing", "draining", itRuns, StateRunning, true},
+		{"a drain that is not in the record", "draining", itRuns, StateRunning, true},
 		{"somebody started it", "stopped", itRuns, StateRunning, true},
 		{"it stays suspended, whatever is seen", "suspended", itRuns, StateSuspended, false},
 		{"it stays in quarantine", "quarantined", itIsGone, StateQuarantined, false},
@@ -240,7 +240,7 @@ func TestStoredStatesAreRepaired(t *testing.T) {
 		{"nonsense under a sleep", "drained", with(itIsGone, HoldSleep), StateAsleep, true},
 		{"nonsense under a suspension", "archived", with(itIsGone, HoldSuspend), StateSuspended, true},
 		{"nonsense, and nothing can be seen", "\xff\x00", nothingKnown, StateUnknown, true},
-		{"nonsense that nobody can reach", "zombie", itIsOrphaned, StateQuarantined, true},
+		{"nonsense that cannot be reached", "zombie", itIsOrphaned, StateQuarantined, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

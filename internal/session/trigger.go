@@ -90,7 +90,7 @@ var transitions = []transition{
 		stays: []State{StateRunning, StateDraining, StateStopping}, seen: StateRunning,
 	},
 	{
-		trigger: TriggerExited, meaning: "a fresh look found that its agent ended, and nobody asked for it",
+		trigger: TriggerExited, meaning: "a fresh look found that its agent exited without a request",
 		moves: []move{
 			{StateFailed, []State{StateUnknown, StateCreating, StateStarting, StateRunning, StateLost}},
 			{StateStopped, []State{StateDraining}},

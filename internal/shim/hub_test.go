@@ -12,7 +12,7 @@ func TestHubCutsOffTheSlow(t *testing.T) {
 	slow, quick := b.subscribe(), b.subscribe()
 	for range cap(slow) + 10 {
 		if !b.publish(Event{Kind: EventTitle}) {
-			t.Fatal("nobody got the event")
+			t.Fatal("no subscriber got the event")
 		}
 		<-quick
 	}

@@ -117,7 +117,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 			return
 		}
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), *s.token.Load()) != 1 {
-			fail(w, http.StatusConflict, codeStale, "this is another incarnation")
+			fail(w, http.StatusConflict, codeStale, "this is another instance")
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -12,7 +12,7 @@ import (
 func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
 	f := testFleet(t)
 	first := spec("warm", "echo first; cat")
-	first.Env = append(first.Env, "KEY=of the former", "FORMER=x")
+	first.Env = append(first.Env, "KEY=of the previous one", "FORMER=x")
 	c := start(t, f, first)
 	frameWith(t, c, "first")
 	if err := c.SetMeta(t.Context(), "k", "v"); err != nil {
@@ -23,7 +23,7 @@ func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lease.Close()
-	if err := lease.Begin(t.Context(), "p-1", "for the former", nil); err != nil {
+	if err := lease.Begin(t.Context(), "p-1", "for the previous one", nil); err != nil {
 		t.Fatal(err)
 	}
 	next := Successor{Instance: "token-of-the-next", Env: append(os.Environ(), "GC_RUNTIME_EPOCH=2", "KEY=of the next", MarkKey+"=forged"), Labels: map[string]string{"family": "other"}}

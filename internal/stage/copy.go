@@ -17,7 +17,7 @@ import (
 // a folder under its own name; a folder's contents go into RelDst.
 func (s *stager) copied(workDir string, entry runtime.CopyEntry) ([]item, error) {
 	if entry.RelDst != "" && !filepath.IsLocal(entry.RelDst) {
-		return nil, fmt.Errorf("the destination %q leaves the work folder", entry.RelDst)
+		return nil, fmt.Errorf("the destination %q leaves the working directory", entry.RelDst)
 	}
 	info, err := os.Stat(entry.Src)
 	if err != nil {

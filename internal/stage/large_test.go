@@ -30,7 +30,7 @@ func TestLargeFilesAreNotHeldInMemory(t *testing.T) {
 		{"replaced", func() error { return CopyTo(work, src, "copied") }, "copied", size},
 		{"staged", stage, "staged", size},
 		{"staged again", stage, "staged", size},
-		{"staged anew", func() error {
+		{"staged again", func() error {
 			if err := os.WriteFile(src, []byte("other"), 0o600); err != nil {
 				return err
 			}

@@ -244,7 +244,7 @@ func checkLedger(t *testing.T, path string, told *ledger) {
 	}
 	past, gap, err := db.After(told.last)
 	if !gap && told.last > 0 || err != nil { // at 0 it may have been killed before its first event
-		t.Errorf("after a kill the reader at %d is told of no gap (%d events, error %v)", told.last, len(past), err)
+		t.Errorf("after a kill the reader at %d receives no gap (%d events, error %v)", told.last, len(past), err)
 	}
 	all, _, err := db.After(0)
 	if err != nil {

@@ -106,7 +106,7 @@ func TestFullDiskIsOneEpisode(t *testing.T) {
 			fillWholeDisk(t, ballast)
 			writeUntil(t, db, size, time.After(2500*time.Millisecond)) // the store tries three times meanwhile
 			if got := told.all(); len(got) != 1 || got[0] == nil {
-				t.Errorf("a full disk is told as %d changes: %v; want one, a fault", len(got), got)
+				t.Errorf("a full disk is reported as %d changes: %v; want one, a fault", len(got), got)
 			}
 			if err := os.Remove(ballast); err != nil {
 				t.Fatal(err)

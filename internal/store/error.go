@@ -73,7 +73,7 @@ var (
 	faultFull     = fault{"the disk is full", "free some space; the store goes on by itself"}
 	faultLocked   = fault{"another process holds the database", "end the program that has it open; the store goes on by itself"}
 	faultReadOnly = fault{"the database cannot be written", "make the file, its folder and its file system writable for this user"}
-	faultDisk     = fault{"the disk does not do as it is told", "look at the system's log and the free space; the store goes on by itself"}
+	faultDisk     = fault{"the disk does not do what it reports", "look at the system's log and the free space; the store goes on by itself"}
 	faultSlow     = fault{"the disk is too slow", "look what keeps the disk busy; it may have been kept all the same"}
 	faultDamaged  = fault{"the database is damaged", "restart the controller: it sets the database aside and begins a new one; agents go on"}
 	faultGone     = fault{"the file was removed while the controller ran", restartNow}

@@ -97,7 +97,7 @@ func (f *faults) next(t *testing.T, n int) error {
 		select {
 		case <-f.more:
 		case <-time.After(longest):
-			t.Fatalf("nobody was told of change %d of the store's faults", n)
+			t.Fatalf("change %d was not reported of the store's faults", n)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestEventsThatCannotBeWrittenForTooLongAreAGap(t *testing.T) {
 		t.Errorf("after a restart %d events are remembered, gap %v, error %v; want %d and a gap", len(again), gap, err, len(seen))
 	}
 	if seen, gap, err := after.After(last.ID); gap || err != nil {
-		t.Errorf("who has seen the last of them is told of a gap, and gets %d events, error %v", len(seen), err)
+		t.Errorf("who has seen the last of them receives a gap, and %d events, error %v", len(seen), err)
 	}
 }
 

@@ -158,7 +158,7 @@ func (d *DB) flushSome(ctx context.Context, t *tx) (more bool, err error) {
 	l.trimLocked()
 	l.mu.Unlock()
 	if lost := l.takeLost(); lost > 0 {
-		d.opts.Logger.Warn("events came faster than the disk takes them: readers are told of a gap", "lost", lost)
+		d.opts.Logger.Warn("events came faster than the disk writes them: readers receive a gap", "lost", lost)
 	}
 	return true, nil
 }

@@ -211,7 +211,7 @@ func TestSlowDisk(t *testing.T) {
 		t.Errorf("a slow disk is %v, the fault is %v", err, db.Fault())
 	}
 	if err := <-stuck; !errors.Is(err, ErrUnavailable) {
-		t.Errorf("who is stuck was told %v", err)
+		t.Errorf("who is stuck received %v", err)
 	}
 	if err := <-told; err == nil {
 		t.Error("the first change of the faults is an end")

@@ -54,17 +54,17 @@ func (d *DB) Remove(ctx context.Context, key session.Key) error {
 
 // LoadPending implements session.PendingStore.
 func (d *DB) LoadPending(ctx context.Context) ([]session.Pending, error) {
-	return load[session.Pending](ctx, d, "pending interaction", "SELECT id, body FROM pending ORDER BY since, id")
+	return load[session.Pending](ctx, d, "question", "SELECT id, body FROM pending ORDER BY since, id")
 }
 
 // SavePending implements session.PendingStore.
 func (d *DB) SavePending(ctx context.Context, p session.Pending) error {
-	return d.put(ctx, "keep a pending interaction", "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", row{id: p.ID, since: p.Since, value: p})
+	return d.put(ctx, "keep a question", "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", row{id: p.ID, since: p.Since, value: p})
 }
 
 // RemovePending implements session.PendingStore.
 func (d *DB) RemovePending(ctx context.Context, id string) error {
-	return d.write(ctx, "forget a pending interaction", survivesKill, func(ctx context.Context, t *tx) error {
+	return d.write(ctx, "forget a question", survivesKill, func(ctx context.Context, t *tx) error {
 		return t.exec(ctx, "DELETE FROM pending WHERE id = ?", id)
 	})
 }
@@ -94,7 +94,7 @@ func (d *DB) SaveIncarnation(ctx context.Context, i session.Incarnation) error {
 	if err != nil {
 		return fmt.Errorf("cannot keep instance %d of %s: %w", i.Epoch, i.Session, err)
 	}
-	return d.write(ctx, "keep an incarnation", survivesKill, func(ctx context.Context, t *tx) error {
+	return d.write(ctx, "keep an instance", survivesKill, func(ctx context.Context, t *tx) error {
 		err := t.exec(ctx, "INSERT OR REPLACE INTO instance VALUES (?, ?, ?, ?)", i.Provider, i.Session, i.Epoch, string(body))
 		if err != nil {
 			return err

@@ -150,7 +150,7 @@ func (w *world) checkParts() {
 			w.rt.Fatal(err)
 		}
 		if missing && !gap && len(events) != len(w.all)-from {
-			w.rt.Fatalf("after number %d came %d of %d events, and no gap is told", from, len(events), len(w.all)-from)
+			w.rt.Fatalf("after number %d came %d of %d events, and no gap is reported", from, len(events), len(w.all)-from)
 		}
 	}
 }

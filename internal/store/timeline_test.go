@@ -175,11 +175,11 @@ func (w *world) check(from int) {
 	same := slices.EqualFunc(got, want, func(a, b client.Event) bool { return a.ID == b.ID && a.Text == b.Text })
 	switch {
 	case lost && !gap:
-		w.rt.Fatalf("after number %d something was lost, and no gap is told", from)
+		w.rt.Fatalf("after number %d something was lost, and no gap is reported", from)
 	case !gap && !same:
 		w.rt.Fatalf("after number %d came %d events without a gap, want %d", from, len(got), len(want))
 	case gap && !lost && len(want) <= w.retain && id > w.crash:
-		w.rt.Fatalf("a gap is told after number %d of %d, and nothing is missing", from, len(w.all))
+		w.rt.Fatalf("a gap is reported after number %d of %d, and nothing is missing", from, len(w.all))
 	}
 	if least := min(len(want), w.retain); len(got) < least || least > 0 && got[len(got)-1].ID != want[len(want)-1].ID {
 		w.rt.Fatalf("after number %d came %d events, want at least the %d newest", from, len(got), least)

@@ -69,7 +69,7 @@ func TestAFloodDoesNotHoldUpReplies(t *testing.T) {
 		output(t, client, tmuxctl.Cmd("link-window", "-d", "-s", "="+session+":", "-t", "="+client.Hub()+":"))
 	}
 	heard, process := roundTrip(t, client, o, 20)
-	t.Logf("round trip: idle %v, flood that nobody hears %v, flood heard %v, a process during it %v", idle, unheard, heard, process)
+	t.Logf("round trip: idle %v, flood without a reader %v, flood with a reader %v, a process during it %v", idle, unheard, heard, process)
 	if heard > 5*unheard+time.Millisecond {
 		t.Errorf("a reply takes %v during a flood that is heard, %v when it is not", heard, unheard)
 	}

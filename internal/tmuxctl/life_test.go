@@ -98,7 +98,7 @@ func TestAKilledClientProcessIsReplaced(t *testing.T) {
 			return e.Kind == tmuxctl.Output && e.Pane == id
 		})
 		if resyncs != 0 {
-			t.Errorf("%d more losses were told", resyncs)
+			t.Errorf("%d more losses were reported", resyncs)
 		}
 		if features.Monitors {
 			await(t, events, "the monitor", ofKind(tmuxctl.Monitored))
@@ -155,7 +155,7 @@ func TestALostServerIsToldOnceAndNotReplaced(t *testing.T) {
 	}
 	begin := time.Now()
 	await(t, events, "the loss", ofKind(tmuxctl.ServerLost))
-	t.Logf("the loss was told after %v", time.Since(begin))
+	t.Logf("the loss was reported after %v", time.Since(begin))
 	if _, _, ok := client.Server(); ok {
 		t.Error("the client still names a server")
 	}

@@ -237,7 +237,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		s, err := tmuxhost.Parse(line)
 		if err == nil && s.Hash == "" {
-			t.Errorf("%q is a pane of nobody: %+v", line, s)
+			t.Errorf("%q is a pane without an owner: %+v", line, s)
 		}
 		if err == nil && s.Collected && !s.Dead {
 			t.Errorf("%q has ended and lives: %+v", line, s)

@@ -20,8 +20,8 @@ func TestACityThatDoesNotComeUp(t *testing.T) {
 		cancel bool
 		want   error
 	}{
-		"it ends at once":     {func(context.Context) error { return broken }, false, broken},
-		"nobody waits for it": {func(ctx context.Context) error { <-ctx.Done(); return nil }, true, context.Canceled},
+		"it ends at once":  {func(context.Context) error { return broken }, false, broken},
+		"without a waiter": {func(ctx context.Context) error { <-ctx.Done(); return nil }, true, context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

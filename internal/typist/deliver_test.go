@@ -124,7 +124,7 @@ func diesTwice(t *testing.T, face terminal.Face, first, second int) {
 	}
 	out, err = Settle(t.Context(), lease(-1), "id", rules)
 	if err != nil || out.State == runtime.OutcomeUnconfirmed {
-		t.Fatalf("nobody knows what became of it: %+v, %v", out, err)
+		t.Fatalf("its outcome is unknown: %+v, %v", out, err)
 	}
 	taken := []string{prompt.Text, "next"}
 	if out.State == runtime.OutcomeRefused { // it was never taken: it may be sent again

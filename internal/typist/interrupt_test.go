@@ -82,7 +82,7 @@ func TestAPromptThatComesBackToASlowProgram(t *testing.T) {
 // TestAPromptThatComesBackLate: it is taken out before the next prompt, but never what a
 // person may have typed.
 func TestAPromptThatComesBackLate(t *testing.T) {
-	for name, human := range map[string]bool{"nobody types": false, "a person types": true} {
+	for name, human := range map[string]bool{"no typing": false, "a person types": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := terminal.Face{Style: "rules"}

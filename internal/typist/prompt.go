@@ -416,9 +416,9 @@ func (d *delivery) mayEnter() error {
 	case d.echo == holdsMore:
 		return fmt.Errorf("%w: the input box holds more than the text", errHeld)
 	case d.echo == holdsNothing && d.knowsComposer():
-		return fmt.Errorf("%w: the text did not appear in the input line", errHeld)
+		return fmt.Errorf("%w: the text did not appear in the input box", errHeld)
 	case d.knowsComposer() && d.View.Attached > 0:
-		return fmt.Errorf("%w: the input box cannot be told from what an attached person may have typed", errHeld)
+		return fmt.Errorf("%w: the input box cannot be distinguished from what an attached person may have typed", errHeld)
 	}
 	return nil
 }

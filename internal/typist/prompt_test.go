@@ -152,7 +152,7 @@ func TestDeliverRefuses(t *testing.T) {
 		"dialog":             {terminal.Face{Style: "rules", Dialog: terminal.Trust}, "x", (*terminal.Agent).ShowDialog, runtime.RefusedDialog},
 		"unknown menu":       {terminal.Face{Style: "rules", Dialog: []string{"New", "❯ 1. Burn", "  2. Keep"}}, "x", (*terminal.Agent).ShowDialog, runtime.RefusedDialog},
 		"unknown menu, line": {terminal.Face{Style: "line", Dialog: []string{"New", "❯ 1. Burn", "  2. Keep"}}, "x", (*terminal.Agent).ShowDialog, runtime.RefusedDialog},
-		"no input line":      {terminal.Face{Style: "line"}, "x", func(a *terminal.Agent) { a.Style = "rules"; a.T.Print("\x1b[H\x1b[2JLoading") }, runtime.RefusedUnready},
+		"no input box":       {terminal.Face{Style: "line"}, "x", func(a *terminal.Agent) { a.Style = "rules"; a.T.Print("\x1b[H\x1b[2JLoading") }, runtime.RefusedUnready},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func encode(v console.View, text string) ([]byte, *runtime.Outcome) {
 		return nil, refused(runtime.RefusedContent, "%v", term.ErrNotText)
 	}
 	if strings.IndexFunc(text, visible) < 0 {
-		return nil, refused(runtime.RefusedContent, "nothing of it would show on a screen, so nobody could tell whether it arrived")
+		return nil, refused(runtime.RefusedContent, "nothing of it would show on a screen, so its arrival could not be verified")
 	}
 	if !v.Modes.BracketedPaste {
 		if no := checkLine(v, text); no != nil {

@@ -115,12 +115,12 @@ func (r *resolver) knowsInput() bool { return r.View.Input != console.InputUnkno
 func (r *resolver) blindly(ctx context.Context) (resolution, error) {
 	switch {
 	case r.left.Entered || r.left.Touched:
-		return resolution{Clean: true, Why: "nothing is known of this program's input line"}, nil
+		return resolution{Clean: true, Why: "nothing is known of this program's input box"}, nil
 	case r.View.Line == console.LineCooked:
 		err := r.to.input(ctx, journal.Clear, []byte{tty.KillLine})
 		return resolution{Verdict: withdrawn, Clean: err == nil}, err
 	}
-	return resolution{Hidden: true, Why: "a text that was cut off may be in its input box, of which nothing is known"}, nil
+	return resolution{Hidden: true, Why: "a text that was cut off may be in its input box, and nothing is known of that"}, nil
 }
 
 type resolver struct {

@@ -194,7 +194,7 @@ func Told(j journal.Account) (out runtime.Outcome, ok bool) {
 	case e.Unsent && !e.Entered:
 		return NeverSent("not a byte of it was sent"), true
 	case e.Outcome == journal.OutcomeWithdrawn && (!e.Open || e.Final):
-		return Withdrawn("it was taken out of the input line"), true
+		return Withdrawn("it was taken out of the input box"), true
 	case e.Outcome == string(runtime.OutcomeSubmitted):
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: e.Evidence}, true
 	case e.Open && e.Blocked != "":

@@ -66,7 +66,7 @@ func (w *Waits) hold(e *entry) error {
 // holds 1,000 of them; one more is client.ErrRefused.
 func (w *Waits) AddWait(ctx context.Context, req client.WaitRequest) (client.Wait, error) {
 	if req.Owner == "" {
-		return client.Wait{}, fmt.Errorf("%w: a registered wait needs an owner, the agent that is told", client.ErrInvalid)
+		return client.Wait{}, fmt.Errorf("%w: a registered wait needs an owner: the agent to notify", client.ErrInvalid)
 	}
 	req.Timeout = cmp.Or(req.Timeout, defaultLimit)
 	e, err := w.begin(ctx, req)
@@ -157,7 +157,7 @@ func (w *Waits) aim(ctx context.Context, e *entry) (err error) {
 	case e.For == client.WaitCommand:
 		e.next, e.gap = now, firstGap
 	default:
-		err = fmt.Errorf("%w: nobody can wait for %q", client.ErrInvalid, e.For)
+		err = fmt.Errorf("%w: %q cannot be waited for", client.ErrInvalid, e.For)
 	}
 	return err
 }

@@ -156,7 +156,7 @@ func TestIdleIsNoMomentBeforeATurn(t *testing.T) {
 		w.begins = time.Now().Add(3 * time.Second)
 		w.mu.Unlock()
 		if got := <-w.wait(t.Context(), client.WaitRequest{For: client.WaitIdle, Target: "a"}); got.wait.State != client.WaitFulfilled || got.took != 3*time.Second {
-			t.Errorf("with a prompt of which no more is seen: %+v", got)
+			t.Errorf("with a prompt that is not observed any more: %+v", got)
 		}
 	})
 }
@@ -257,7 +257,7 @@ func TestHangingCommandIsEndedAndItsWaiterCanLeave(t *testing.T) {
 		cancel()
 		for _, each := range all {
 			if got := <-each; !errors.Is(got.err, context.Canceled) {
-				t.Errorf("whoever left got %v", got.err)
+				t.Errorf("a canceled waiter got %v", got.err)
 			}
 		}
 		synctest.Wait()

@@ -28,7 +28,7 @@ func TestOwnerIsToldOnceOfEveryEnd(t *testing.T) {
 	}{
 		"fulfilled":           {func(w *town) { w.change("a", activity(runtime.ActivityIdle)) }, "", client.WaitFulfilled, []string{"until a is idle was fulfilled (idle)"}},
 		"fulfilled, in words": {func(w *town) { w.change("a", activity(runtime.ActivityIdle)) }, "go on with the review", client.WaitFulfilled, []string{"go on with the review"}},
-		"expired":             {func(*town) { pass(time.Hour) }, "go on", client.WaitExpired, []string{"has expired", "asked to be told: go on"}},
+		"expired":             {func(*town) { pass(time.Hour) }, "go on", client.WaitExpired, []string{"has expired", "asked for this notification: go on"}},
 		"failed":              {func(w *town) { w.remove("a"); pass(absentFor) }, "", client.WaitFailed, []string{"has failed", "removed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestOwnerIsToldOnceOfEveryEnd(t *testing.T) {
 				}
 				for _, want := range c.want {
 					if !strings.Contains(told[0].req.Text, want) {
-						t.Errorf("the owner was told %q, want %q in it", told[0].req.Text, want)
+						t.Errorf("the owner received %q, want %q in it", told[0].req.Text, want)
 					}
 				}
 				want := client.NudgeRequest{Text: told[0].req.Text, Key: got.ID, Source: "wait", Instance: "me-1"}
@@ -92,7 +92,7 @@ func TestWaitsOutliveTheController(t *testing.T) {
 			t.Errorf("after its time: %+v, want it fulfilled", got)
 		}
 		if n := len(w.told()); n != 3 {
-			t.Errorf("the owner was told %d times, want 3", n)
+			t.Errorf("the owner received %d notifications, want 3", n)
 		}
 	})
 }
@@ -155,7 +155,7 @@ func TestOnlyTheIncarnationOrItsConversationIsTold(t *testing.T) {
 				told := w.told()
 				if c.want == "-" {
 					if now := w.find(got.ID); len(told) != 0 || !strings.Contains(now.Reason, "the owner was not told") {
-						t.Errorf("told %+v, %+v; want nobody, and why", told, now)
+						t.Errorf("told %+v, %+v; want no owner, and why", told, now)
 					}
 					return
 				}
@@ -176,7 +176,7 @@ func TestOwnerThatCannotBeToldNowIsToldLater(t *testing.T) {
 		got := w.add(client.WaitRequest{For: client.WaitTime, Arg: "1s", Owner: "me"})
 		pass(10 * time.Minute)
 		if now := w.find(got.ID); now.Receipt != "" || now.State != client.WaitFulfilled {
-			t.Fatalf("while nobody can be told: %+v", now)
+			t.Fatalf("while the owner cannot be notified: %+v", now)
 		}
 		w.mu.Lock()
 		w.refuse = nil
@@ -191,7 +191,7 @@ func TestOwnerThatCannotBeToldNowIsToldLater(t *testing.T) {
 		refused := w.add(client.WaitRequest{For: client.WaitTime, Arg: "1s", Owner: "me"})
 		pass(time.Minute)
 		if now := w.find(refused.ID); !strings.Contains(now.Reason, "it is suspended") {
-			t.Errorf("%+v, want why nobody was told", now)
+			t.Errorf("%+v, want why the owner was not notified", now)
 		}
 	})
 }

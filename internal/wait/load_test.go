@@ -42,7 +42,7 @@ func TestWaitsSurviveAFailedRead(t *testing.T) {
 			w.change("a", activity(runtime.ActivityIdle))
 			pass(time.Minute)
 			if n := len(w.told()); n != 1 {
-				t.Errorf("after %d failed reads the owner was told %d times, want 1", times, n)
+				t.Errorf("after %d failed reads the owner received %d notifications, want 1", times, n)
 			}
 			w.stop()
 			w.opts.Store = &mute{WaitStore: w.store, times: 1 << 30}

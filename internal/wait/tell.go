@@ -79,7 +79,7 @@ func (w *Waits) tellAll(ctx context.Context, untold []session.Wait) {
 // the owner is never told.
 func (w *Waits) tell(ctx context.Context, k session.Wait) (receipt string, done bool, why string) {
 	if w.opts.Now().Sub(k.EndedAt) > tellUntil {
-		return "", true, "it could not be told for a day"
+		return "", true, "it could not be delivered for a day"
 	}
 	instance, why, known := w.addressee(k)
 	if !known || why != "" {
@@ -157,7 +157,7 @@ func text(k session.Wait) string {
 	}
 	b += "."
 	if k.Text != "" {
-		b += "\nYou had asked to be told: " + k.Text
+		b += "\nYou asked for this notification: " + k.Text
 	}
 	return b
 }

@@ -125,7 +125,7 @@ func (w *town) Nudge(ctx context.Context, target string, req client.NudgeRequest
 	kept, _ := w.store.LoadWaits(ctx) // Memory never fails
 	for _, k := range kept {
 		if k.ID == req.Key && k.State == client.WaitOpen && w.store.healthy() {
-			w.t.Errorf("%s is told of the end of %s before it is durable", target, k.ID)
+			w.t.Errorf("%s is notified of the end of %s before it is durable", target, k.ID)
 		}
 	}
 	w.calls.Add(1)

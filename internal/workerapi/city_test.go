@@ -72,7 +72,7 @@ func (c *paper) Authenticate(token string) (run.Caller, error) {
 	case tokenDead:
 		return run.Caller{}, fmt.Errorf("%w: it has ended", worker.ErrFenced)
 	}
-	return run.Caller{}, fmt.Errorf("%w: nobody has this token", worker.ErrUnauthorized)
+	return run.Caller{}, fmt.Errorf("%w: this token is unknown", worker.ErrUnauthorized)
 }
 
 func (c *paper) Lifecycle(_ context.Context, id string, _ worker.Lifecycle) (worker.LifecycleAnswer, error) {

@@ -15,7 +15,7 @@ import (
 
 // meanings say of each code when it is told.
 var meanings = map[string]string{
-	"unauthorized": "no token, or one that nobody has",
+	"unauthorized": "no token, or an unknown one",
 	"forbidden":    "the token is another run's or may not do this, or the request comes from another user or a web page",
 	"fenced":       "another instance has taken the run's place: the worker ends",
 	"not_found":    "no such path, run, message or question",

@@ -100,8 +100,8 @@ is stable; in Go it matches the sentinel.
 // referenceHTTP is what is answered before there is a request.
 const referenceHTTP = `
 What is no request of HTTP/1.1 is answered by HTTP itself, before there is one: with a status alone or with a line of plain text, on a connection that is
-closed then. It reaches no handler, is about no run, and is not logged. Who asked for an authorization and gets any answer that is no decision has been told
-no.
+closed then. It reaches no handler, is about no run, and is not logged. Who asked for an authorization and gets any answer that is no decision has received
+a denial.
 
 | status | what was sent |
 |---|---|
@@ -153,7 +153,7 @@ func reference() string {
 	for _, row := range worker.Codes() {
 		fmt.Fprintf(&out, "| `%s` | %d | `Err%s` |\n", row.Code, row.Status, sentinelOf(row.Code))
 	}
-	out.WriteString("| `internal` | 500 | none: a defect, or an error that nobody foresaw |\n")
+	out.WriteString("| `internal` | 500 | none: a defect, or an unforeseen error |\n")
 	out.WriteString(referenceHTTP)
 	out.WriteString(referenceLoad)
 	return out.String()
@@ -194,7 +194,7 @@ func TestEveryBodyHasAnExampleThatIsOne(t *testing.T) {
 	}
 	for _, c := range worker.Codes() {
 		if meanings[c.Code] == "" {
-			t.Errorf("nobody says what %s means", c.Code)
+			t.Errorf("the meaning of %s is documented nowhere", c.Code)
 		}
 	}
 }

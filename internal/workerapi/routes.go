@@ -68,7 +68,7 @@ func routes() []route {
 			func(ctx context.Context, c City, id string, b worker.Ack, _ url.Values) (none, error) {
 				return none{}, c.Ack(ctx, id, b)
 			})},
-		{method: post, path: "/context/claim", exact: true, limit: quick, body: smallBody, id: "claim-context", summary: "What the agent is to be told now, for a hook that hands it over", serve: body(func(b *worker.ContextClaim) *string { return &b.RunID },
+		{method: post, path: "/context/claim", exact: true, limit: quick, body: smallBody, id: "claim-context", summary: "The context sections that are due now, for a hook that hands them to the agent", serve: body(func(b *worker.ContextClaim) *string { return &b.RunID },
 			func(ctx context.Context, c City, id string, b worker.ContextClaim, _ url.Values) (worker.Context, error) {
 				return c.ClaimContext(ctx, id, b)
 			})},

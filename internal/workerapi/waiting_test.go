@@ -93,13 +93,13 @@ func TestAWaitEndsWithItsCallerAndWithItsServer(t *testing.T) {
 			hangUp()
 			after(t, city.ended)
 			if got := after(t, told); got.status != 0 {
-				t.Errorf("a caller that has hung up is told %d %s", got.status, got.body)
+				t.Errorf("a caller that has hung up receives %d %s", got.status, got.body)
 			}
 			told = asked(t.Context())
 			end()
 			after(t, city.ended)
 			if got := after(t, told); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "ask the next one again") {
-				t.Errorf("a caller whose controller ends is told %d %s", got.status, got.body)
+				t.Errorf("a caller whose controller ends receives %d %s", got.status, got.body)
 			}
 			if err := after(t, served); err != nil {
 				t.Error(err)

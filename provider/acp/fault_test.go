@@ -189,7 +189,7 @@ func TestPromptsPassTheirFaults(t *testing.T) {
 				t.Errorf("the agent got %d prompts", len(got))
 			}
 			if out, err := p.Peek("one", 0); fault == "long-line" && (err != nil || !strings.Contains(out, "dropped")) {
-				t.Errorf("nothing tells of the line that was dropped: %v", err)
+				t.Errorf("nothing reports the line that was dropped: %v", err)
 			}
 		})
 	}
@@ -290,7 +290,7 @@ func TestPermissions(t *testing.T) {
 			}
 			until(t, "the agent has the answer", func() bool { return len(p.records(t, ledger.Choice)) == 1 })
 			if got := p.records(t, ledger.Choice)[0].Choice; got != c.want {
-				t.Errorf("the agent was told %q, want %q", got, c.want)
+				t.Errorf("the agent received %q, want %q", got, c.want)
 			}
 			if err := p.Respond("one", c.answer); !errors.Is(err, runtime.ErrInteractionGone) {
 				t.Errorf("a second answer: %v", err)

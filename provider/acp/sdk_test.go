@@ -190,14 +190,14 @@ func TestIndependentPeer(t *testing.T) {
 	p.says(t, "read "+p.dir+"/f", "read: two")
 	p.says(t, "read "+p.dir+"/none", "does not exist")
 	for _, path := range []string{outside + "/secret", p.dir + "/out/secret", p.dir + "/../" + filepath.Base(outside) + "/secret", "/proc/self/environ"} {
-		p.says(t, "read "+path, "outside of the work folder")
+		p.says(t, "read "+path, "outside of the working directory")
 	}
 	p.says(t, "read f", "not absolute")
 	p.says(t, "write "+p.dir+"/new/deep x y", "written")
 	if text, err := os.ReadFile(filepath.Join(p.dir, "new/deep")); err != nil || string(text) != "x y" {
 		t.Errorf("the file has %q, %v", text, err)
 	}
-	p.says(t, "write "+p.dir+"/out/new x", "outside of the work folder")
+	p.says(t, "write "+p.dir+"/out/new x", "outside of the working directory")
 	p.says(t, "write "+p.dir+"/broken x", "leads nowhere")
 	p.says(t, "run pwd >/dev/null; printf 0123456789abcdef; exit 3", `ran: "6789abcdef" true, exit 3`)
 	p.says(t, strings.Repeat("x ", 50<<10), "got 102400 bytes")

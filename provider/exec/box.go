@@ -35,7 +35,7 @@ func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output
 func (p *Provider) CopyTo(name, src, relDst string) error {
 	fail := func(err error) error { return &runtime.Error{Op: "copy to", Session: name, Err: err} }
 	if relDst != "" && !filepath.IsLocal(relDst) {
-		return fail(fmt.Errorf("%q leaves the work folder", relDst))
+		return fail(fmt.Errorf("%q leaves the working directory", relDst))
 	}
 	src, err := filepath.Abs(src)
 	if err != nil {

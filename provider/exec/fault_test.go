@@ -120,7 +120,7 @@ esac`)
 		t.Errorf("GetLastActivity = %v, %v, want nothing", at, err)
 	}
 	if err := p.Start(t.Context(), "one", runtime.Config{}); !errors.Is(err, runtime.ErrRuntimeUnavailable) || len(pl.calls("start")) > 0 {
-		t.Errorf("Start = %v after %q, want no start where nobody knows what runs", err, pl.calls("start"))
+		t.Errorf("Start = %v after %q, want no start while it is unknown what runs", err, pl.calls("start"))
 	}
 }
 

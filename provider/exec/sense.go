@@ -113,7 +113,7 @@ func (s shot) overlook(r *runtime.Reading, rules console.Rules) {
 	r.Pending = nil
 	for i := range r.Evidence {
 		if e := &r.Evidence[i]; e.Source == runtime.SourceScreen && e.Activity == runtime.ActivityWaiting {
-			e.Activity, e.Kind, e.Detail = runtime.ActivityUnknown, "", "what looks like a menu stands above the input line"
+			e.Activity, e.Kind, e.Detail = runtime.ActivityUnknown, "", "what looks like a menu stands above the input box"
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestNoQuestions(t *testing.T) {
 		t.Errorf("the reading is of the instance %q, at %v", r.Instance, r.At)
 	}
 	if _, err := p.Sense(t.Context(), "two"); !errors.Is(err, runtime.ErrSessionNotFound) {
-		t.Errorf("Sense of nobody = %v, want ErrSessionNotFound", err)
+		t.Errorf("Sense of a missing session = %v, want ErrSessionNotFound", err)
 	}
 	blind := newPlace(t, strings.Replace(fleet, "peek)", "look)", 1))
 	p = blind.open()

@@ -239,7 +239,7 @@ func (p *Provider) stop(ctx context.Context, name string) error {
 	switch obs, err := p.ask(ctx, name); {
 	case isMissing(err): // nobody can tell
 	case err != nil:
-		return fmt.Errorf("script %s stop: exit code 0, but whether the session is gone cannot be told: %w", p.cfg.Script, err)
+		return fmt.Errorf("script %s stop: exit code 0, but whether the session is gone is unknown: %w", p.cfg.Script, err)
 	case running(obs) != runtime.Dead:
 		return &runtime.Error{Op: "stop", Session: name, Err: fmt.Errorf("script %s stop: exit code 0, but the session is %s", p.cfg.Script, running(obs))}
 	}

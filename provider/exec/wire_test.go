@@ -394,7 +394,7 @@ func TestScriptKnowsTheLengthOfItsInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := pl.read("length"); got != "12" {
-		t.Errorf("the script was told of %q bytes, want 12", got)
+		t.Errorf("the script received a length of %q bytes, want 12", got)
 	}
 }
 

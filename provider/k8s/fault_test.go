@@ -236,7 +236,7 @@ func TestALostWatchIsUnknown(t *testing.T) {
 		r.once("a")
 		for len(events) > 0 {
 			if e := <-events; e.Kind == runtime.EventGone || e.Kind == runtime.EventExited {
-				r.Errorf("it is told as %v", e)
+				r.Errorf("it is reported as %v", e)
 			}
 		}
 	})

@@ -94,7 +94,7 @@ func TestWhyAnAgentEnded(t *testing.T) {
 					r.Errorf("it is seen as %s, agent %s, exit %v, %v; want one that says %q", o.Session, o.Agent, o.Exit, err, c.word)
 				}
 				if o.InstanceToken != before.InstanceToken {
-					r.Error("its end is taken for that of another incarnation")
+					r.Error("its end is taken for that of another instance")
 				}
 				if !strings.HasPrefix(name, "evicted") {
 					return

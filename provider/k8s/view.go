@@ -207,7 +207,7 @@ func (v *view) replace(pods map[string]*corev1.Pod, version string) ([]*corev1.P
 		}
 	}
 	if newer(seen, version) {
-		return nil, fmt.Errorf("%w: the API server lists what was at version %s, and has told of %s before (it lags behind, and is asked again; "+
+		return nil, fmt.Errorf("%w: the API server lists what was at version %s, and has reported %s before (it lags behind, and is asked again; "+
 			"if its store was restored from a backup, start the controller again)", runtime.ErrRuntimeUnavailable, version, seen)
 	}
 	v.pods, v.err, v.told = pods, nil, version

@@ -206,7 +206,7 @@ func TestDelivererDiesAtEachStep(t *testing.T) {
 						id := fmt.Sprintf("%d-%d", steps, i)
 						a.dies(t, id, text, steps)
 						if state := a.recovers(t, id, text); state != runtime.OutcomeSubmitted {
-							t.Errorf("%s is %s: what became of it could be known", id, state)
+							t.Errorf("%s is %s: its outcome could be known", id, state)
 						}
 						sent = append(sent, text)
 					}

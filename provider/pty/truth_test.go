@@ -294,7 +294,7 @@ func TestPendingAndRespond(t *testing.T) {
 		chosen = append(chosen, r.Choice)
 	}
 	if want := []string{"No", "Yes", "main\nor trunk"}; !slices.Equal(chosen, want) {
-		t.Errorf("the agent was told %q, want %q", chosen, want)
+		t.Errorf("the agent received %q, want %q", chosen, want)
 	}
 	if err := answer("", runtime.ActionApprove, ""); !errors.Is(err, runtime.ErrInteractionGone) {
 		t.Errorf("an answer to nothing: %v", err)

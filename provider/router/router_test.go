@@ -204,7 +204,7 @@ func TestCapabilitiesAreThoseOfTheSession(t *testing.T) {
 	p, _, _ := pair(t, func(cfg *router.Config) { cfg.Backends[1].Provider = dull{facets{fake.New()}} })
 	none := runtime.ProviderCapabilities{}
 	if got := p.Capabilities(); got != none {
-		t.Errorf("all sessions can be told %+v, want only what both backends can tell", got)
+		t.Errorf("all sessions report %+v, want only what both backends report", got)
 	}
 	if got := runtime.CapabilitiesFor(p, "f"); got != none {
 		t.Errorf("a far session: %+v", got)

@@ -116,7 +116,7 @@ func (e *lostError) cure() string {
 	case strings.Contains(e.said, "Host key verification failed"):
 		return "its key is not known: connect once by hand with ssh, and accept it"
 	case strings.Contains(e.said, "Permission denied"):
-		return "no key was accepted, and nobody is there to type a password: load one into your ssh agent, or name it in your ssh configuration"
+		return "no key was accepted, and gc cannot type a password: load a key into your ssh agent, or name it in your ssh configuration"
 	}
 	return ""
 }

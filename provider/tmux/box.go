@@ -178,11 +178,11 @@ func (b *box) raise(ctx context.Context, r *record, launcher string) (tmuxhost.S
 	}
 	lines := reply[0].Lines()
 	if len(lines) == 0 {
-		return tmuxhost.State{}, errors.New("tmux did not tell of the new session")
+		return tmuxhost.State{}, errors.New("tmux did not report the new session")
 	}
 	s, err := tmuxhost.Parse(lines[len(lines)-1])
 	if err == nil && s.Hash != r.hash() {
-		err = fmt.Errorf("tmux told of another session: %q", s.Name)
+		err = fmt.Errorf("tmux reported another session: %q", s.Name)
 	}
 	return s, err
 }

@@ -49,7 +49,7 @@ func (r *rig) person(name string) *person {
 		select {
 		case <-gone:
 		case <-time.After(limit):
-			r.t.Errorf("the terminal of %s is not closed %s after whoever was attached by it was killed\n%s", name, limit, r.plight())
+			r.t.Errorf("the terminal of %s is not closed %s after the client that was attached by it was killed\n%s", name, limit, r.plight())
 		}
 	})
 	until(r.t, "somebody is attached", func() bool { return r.attached(name) > before })

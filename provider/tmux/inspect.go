@@ -213,7 +213,7 @@ func (p *Provider) cause(r *record) string {
 	case !there || server.PID != r.Server:
 		return fmt.Sprintf("its tmux server (process %d) ended, and every session in it", r.Server)
 	}
-	return "it was closed inside tmux, the server of which runs on"
+	return "it was closed inside tmux, and the tmux server still runs"
 }
 
 // Peek keeps the contract of runtime.Output.

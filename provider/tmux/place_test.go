@@ -62,7 +62,7 @@ func TestThePersonsTmuxIsLeftAlone(t *testing.T) {
 	}
 	for _, foreign := range []string{socket, "%77", "xterm-odd"} {
 		if strings.Contains(string(env), foreign) {
-			t.Errorf("the agent was told %q of the person's terminal", foreign)
+			t.Errorf("the agent received %q from the person's terminal", foreign)
 		}
 	}
 	if after := look(); after != before {
@@ -84,10 +84,10 @@ func TestTinyClientsDoNotShrinkAgents(t *testing.T) {
 		t.Errorf("the other agent was started with %dx%d", rec.Cols, rec.Rows)
 	}
 	for _, rec := range ledger.Of(all(t, two.file), ledger.Resize) {
-		t.Errorf("the other agent was told of a resize: %+v", rec)
+		t.Errorf("the other agent received a resize: %+v", rec)
 	}
 	d.tmux("kill-session", "-t", "w1")
-	until(t, "nobody is attached", func() bool { return !r.IsAttached("one") })
+	until(t, "no client is attached", func() bool { return !r.IsAttached("one") })
 	until(t, "it has its own size again", func() bool {
 		return r.ask("display-message", "-p", "-t", "=one:", "#{window_width}x#{window_height}") == "200x50"
 	})
@@ -119,7 +119,7 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 	d.keys(s, "echo hello-$((40+2)); stty size", "Enter")
 	d.shows(s, "hello-42")
 	d.shows(s, "29 100")
-	until(t, "a key is told", func() bool {
+	until(t, "a key is reported", func() bool {
 		obs, err := r.Observe(t.Context(), "shell")
 		return err == nil && obs.Attached == 1 && time.Since(obs.LastInput) < time.Minute
 	})
@@ -441,7 +441,7 @@ func TestServerIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone, lost := map[string]bool{}, 0
-	until(t, "every session is told to be gone", func() bool {
+	until(t, "every session is reported as gone", func() bool {
 		select {
 		case e := <-events:
 			switch e.Kind { //nolint:exhaustive // the others are of before
@@ -455,7 +455,7 @@ func TestServerIsKilled(t *testing.T) {
 		return len(gone) == 10
 	})
 	if lost != 1 {
-		t.Errorf("the loss of the server was told %d times", lost)
+		t.Errorf("the loss of the server was reported %d times", lost)
 	}
 	if err := <-delivering; err != nil {
 		t.Logf("the delivery: %v", err)
@@ -471,7 +471,7 @@ func TestServerIsKilled(t *testing.T) {
 	if err != nil || obs.Session != runtime.Dead || obs.Agent != runtime.Alive {
 		t.Errorf("what survived is %s in a session %s, %v", obs.Agent, obs.Session, err)
 	}
-	until(t, "who is told to be alive lives", func() bool { // cat ends a moment after its terminal
+	until(t, "a session that is reported alive lives", func() bool { // cat ends a moment after its terminal
 		obs, err = r.Observe(t.Context(), "helped")
 		info, gone := proc.Stat(obs.PID)
 		return err == nil && obs.Agent == runtime.Alive && gone == nil && info.Comm == "sleep"

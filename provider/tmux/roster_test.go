@@ -50,7 +50,7 @@ func TestListKnowsWhatOthersDid(t *testing.T) {
 			names, err := r.ListRunning("")
 			return err == nil && slices.Equal(names, []string{"comes"})
 		})
-		until(t, "that is told", func() bool {
+		until(t, "that is reported", func() bool {
 			obs, err := r.Observe(t.Context(), "stays")
 			return err == nil && obs.Session == runtime.Dead && strings.Contains(obs.Cause, "closed inside tmux")
 		})
@@ -130,7 +130,7 @@ func TestTheEndOfTheServerIsAWarningIfNobodyAskedForIt(t *testing.T) {
 		} else if err := errors.Join(r.Stop("s"), r.TeardownServer()); err != nil {
 			t.Fatal(err)
 		}
-		until(t, how+": the loss is told", func() bool { return strings.Contains(told(), "the tmux server is lost") })
+		until(t, how+": the loss is reported", func() bool { return strings.Contains(told(), "the tmux server is lost") })
 		if got := strings.Contains(told(), "level=WARN"); got != (how == "killed") {
 			t.Errorf("%s: warned = %v:\n%s", how, got, told())
 		}

@@ -26,7 +26,7 @@ func deliverCases() []Case {
 		prove("deliver.instance", "A delivery for another instance is absent and ErrStaleInstance, and not a byte is sent.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Instance: "another", Content: runtime.TextContent("stale")})
-			expect(t, runtime.ErrStaleInstance, err, "Deliver to another incarnation")
+			expect(t, runtime.ErrStaleInstance, err, "Deliver to another instance")
 			if outcome.State != runtime.OutcomeAbsent {
 				t.Errorf("the outcome is %q, want %q", outcome.State, runtime.OutcomeAbsent)
 			}

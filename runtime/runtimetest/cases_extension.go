@@ -28,7 +28,7 @@ func interactionCases() []Case {
 			}
 			expect(t, nil, runtime.Respond(w.Provider, s.Name, runtime.InteractionResponse{RequestID: asked.RequestID, Action: runtime.ActionChoose, Text: "no"}), "Respond")
 			if got := s.Await(LedgerChoice, 1)[0].Choice; got != "no" {
-				t.Errorf("the agent was told %q, want %q", got, "no")
+				t.Errorf("the agent received %q, want %q", got, "no")
 			}
 		}).needs(NeedInteraction),
 		prove("pending.once", "A question is answered once, by its id: for another id or a second answer it is ErrInteractionGone and nothing is sent. The next question has another id, also in the same words.", func(t T, w *World) {
@@ -48,7 +48,7 @@ func interactionCases() []Case {
 			})
 			expect(t, runtime.ErrInteractionGone, runtime.Respond(w.Provider, s.Name, answer), "the answer to the first for the second")
 			if got := s.Recorded(LedgerChoice); len(got) != 1 || got[0].Choice != "yes" {
-				t.Errorf("the agent was told %v, want yes once", got)
+				t.Errorf("the agent received %v, want yes once", got)
 			}
 		}).needs(NeedInteraction),
 		prove("pending.refused", "An answer that is none of the question's is an AnswerError, and nothing is sent.", func(t T, w *World) {
@@ -57,7 +57,7 @@ func interactionCases() []Case {
 			answer := runtime.InteractionResponse{RequestID: asked.RequestID, Action: runtime.ActionChoose, Text: "perhaps"}
 			expect(t, errors.ErrUnsupported, runtime.Respond(w.Provider, s.Name, answer), "Respond")
 			if got := s.Recorded(LedgerChoice); len(got) > 0 {
-				t.Errorf("the agent was told %v", got)
+				t.Errorf("the agent received %v", got)
 			}
 		}).needs(NeedInteraction),
 		prove("respond.missing", "Respond to a missing session is ErrSessionNotFound.", func(t T, w *World) {
@@ -274,7 +274,7 @@ func serverCases() []Case {
 			}
 			w.Start("b", Behaviour{})
 		}).needs(NeedServer),
-		prove("transport.known", "The empty transport is supported, one that nobody knows is not.", func(t T, w *World) {
+		prove("transport.known", "The empty transport is supported, an unknown one is not.", func(t T, w *World) {
 			if !runtime.SupportsTransport(w.Provider, "") || runtime.SupportsTransport(w.Provider, "no-such-transport") {
 				t.Errorf("SupportsTransport is wrong about the empty or an unknown transport")
 			}

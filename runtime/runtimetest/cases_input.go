@@ -226,7 +226,7 @@ func idleCases() []Case {
 
 func keyCases() []Case {
 	return append([]Case{
-		prove("keys.missing", "SendKeys to a missing session is nil and reaches nobody else.", func(t T, w *World) {
+		prove("keys.missing", "SendKeys to a missing session is nil and reaches no other session.", func(t T, w *World) {
 			other := w.Start("worker-10", Behaviour{})
 			expect(t, nil, w.Provider.SendKeys(w.Name("worker-1"), "x", "Enter"), "SendKeys")
 			other.Nudge("for ten")

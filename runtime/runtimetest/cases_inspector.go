@@ -33,7 +33,7 @@ func runningCases() []Case {
 
 func attachCases() []Case {
 	return []Case{
-		prove("attached.none", "A session that nobody attached to is not attached.", func(t T, w *World) {
+		prove("attached.none", "A session without an attached client is not attached.", func(t T, w *World) {
 			if w.Provider.IsAttached(w.Start("a", Behaviour{}).Name) {
 				t.Errorf("IsAttached = true without a terminal")
 			}

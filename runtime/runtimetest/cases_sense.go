@@ -60,7 +60,7 @@ func withdrawCases() []Case {
 			s := w.Start("a", Behaviour{})
 			d := runtime.Delivery{Instance: "another", Content: runtime.TextContent("x")}
 			ok, err := runtime.Withdraw(w.ctx, w.Provider, s.Name, d)
-			expect(t, runtime.ErrStaleInstance, err, "Withdraw from another incarnation")
+			expect(t, runtime.ErrStaleInstance, err, "Withdraw from another instance")
 			_, err = runtime.Withdraw(w.ctx, w.Provider, w.Name("none"), d)
 			expect(t, runtime.ErrSessionNotFound, err, "Withdraw from a missing session")
 			if ok {

@@ -43,7 +43,7 @@ func stagerCases() []Case {
 				}
 			}
 			if w.Exists(filepath.Join(outside, "x")) {
-				t.Errorf("a file was written outside of the work folder")
+				t.Errorf("a file was written outside of the working directory")
 			}
 		}),
 	}, liveCases()...)

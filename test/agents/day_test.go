@@ -204,7 +204,7 @@ func interrupt(a *agent, in string) {
 		}
 		ctx, cancel := a.patient()
 		if err := a.Model.Await(ctx, func(all []mockmodel.Request) bool { return all[r.N-1].Aborted }); err != nil {
-			a.fail("the model was not told of the interrupt %s: %v", moment, err)
+			a.fail("the model did not see the interrupt %s: %v", moment, err)
 		}
 		cancel()
 		took = append(took, a.Model.Requests()[r.N-1].Ended.Sub(began))

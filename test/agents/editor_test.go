@@ -73,6 +73,6 @@ func edited(a *agent, _ string) {
 	}
 	a.heard(text)
 	if said := e.said(); !strings.Contains(said, "word-1 word-2 word-3") {
-		a.fail("of the answer the editor was told %q", said)
+		a.fail("of the answer the editor received %q", said)
 	}
 }

@@ -30,7 +30,7 @@ func guard(a *agent, in string) {
 		a.fail("what is denied ran")
 	}
 	a.alone()
-	note(a.t, a.found, "guard", "allowed runs; a force push is denied, the model is told %q; blocked while the controller is killed%s", reason, in)
+	note(a.t, a.found, "guard", "allowed runs; a force push is denied, the model sees %q; blocked while the controller is killed%s", reason, in)
 }
 
 // calls has the model call its shell, and returns what it was told of it. That must hold
@@ -47,7 +47,7 @@ func (a *agent) calls(command, word string) string {
 	}
 	told := a.results(r.N)
 	if !strings.Contains(told, word) {
-		a.t.Errorf("of %q the model was told %q", command, told)
+		a.t.Errorf("of %q the model saw %q", command, told)
 	}
 	a.ready()
 	return brief(told)
@@ -96,7 +96,7 @@ func (a *agent) alone() {
 			a.fail("the turn without a city does not end: %v", err)
 		}
 		if told := a.results(r.N); told == "" {
-			a.t.Error("the model was told nothing of the tool that no city answered for")
+			a.t.Error("the model saw nothing of the tool that no city authorized")
 		}
 		_, ran := os.Stat(trap)
 		if out, err := a.Run(a.t.Context(), "start"); err != nil {
@@ -186,12 +186,12 @@ func usage(a *agent, in string) {
 			note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has told%s", all.responses, all.input, all.output, in)
 			return
 		case got == main || got == summed:
-			note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has told, without %d asides that the CLI does not tell of%s",
+			note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported, without %d asides that the CLI does not report%s",
 				got.responses, got.input, got.output, all.responses-got.responses, in)
 			return
 		case ctx.Err() != nil:
 			if lost := a.dropped(); lost.responses > 0 && got.plus(lost) == main {
-				note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has told, but for %d that the CLI has dropped and has no record of%s",
+				note(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported, except %d that the CLI has dropped and has no record of%s",
 					got.responses, got.input, got.output, lost.responses, in)
 				return
 			}

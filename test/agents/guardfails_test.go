@@ -75,17 +75,17 @@ func failsClosed(t *testing.T, name string) {
 		case ran:
 			t.Errorf("%s: the tool ran", f.name)
 		case told == "":
-			t.Errorf("%s: the model was told nothing", f.name)
+			t.Errorf("%s: the model saw nothing", f.name)
 		default:
 			blocked++
-			t.Logf("%s: the model is told %.300q", f.name, told)
+			t.Logf("%s: the model sees %.300q", f.name, told)
 		}
 	}
 	a.ready()
 	if told, ran := a.tries("nothing fails any more"); !ran {
 		a.fail("a tool does not run behind the failures: %q", told)
 	}
-	note(t, a.found, "guard fails", "%d of %d failures of the hook and of the city blocked the tool, and the model was told", blocked, len(failures))
+	note(t, a.found, "guard fails", "%d of %d failures of the hook and of the city blocked the tool, and the model saw why", blocked, len(failures))
 }
 
 // tries has the model call a tool that leaves a trace, and returns what it was told of it.
@@ -138,7 +138,7 @@ func (a *agent) programFailures(program, original string) (all []failure) {
 		{"it is killed", "kill -9 $$"},
 		{"it says nothing", "exit 0"},
 		{"it says garbage", "echo '<html>{]'; exit 0"},
-		{"it speaks of another vendor", `echo '{"decision":"allow","hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}'; exit 0`},
+		{"it answers in the form of another agent CLI", `echo '{"decision":"allow","hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}'; exit 0`},
 		{"it denies in two forms", `echo '{"decision":"deny","hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny"}}'; exit 0`},
 		{"it hangs", "exec sleep 1000"},
 	} {

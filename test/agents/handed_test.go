@@ -47,7 +47,7 @@ func TestAnExtensionIsHandedPrompts(t *testing.T) {
 		c.await("that it has worked on it", func() bool { return slices.Contains(acks(c), "p2 consumed") })
 		for _, want := range []string{"p1 submitted", "c1 refused", "p1 consumed"} {
 			if !slices.Contains(acks(c), want) {
-				t.Errorf("the city was told %v, and not %s", acks(c), want)
+				t.Errorf("the city received %v, and not %s", acks(c), want)
 			}
 		}
 		read := func() []string { c.mu.Lock(); defer c.mu.Unlock(); return slices.Clone(after) }

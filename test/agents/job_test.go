@@ -58,7 +58,7 @@ func TestACityAtWork(t *testing.T) {
 	}
 	for _, name := range names {
 		a := of(t, c, name)
-		note(t, a.found, "city", "%d prompts once and in order, each tool once but for %d that were blocked while no controller ran, beside 3 other agents and %d kill -9 of it", n, blocked[name], kills)
+		note(t, a.found, "city", "%d prompts once and in order, each tool once except %d that were blocked while no controller ran, beside 3 other agents and %d kill -9 of it", n, blocked[name], kills)
 	}
 	closed(of(t, c, "claude"))
 }

@@ -232,7 +232,7 @@ func states(a *agent, in string, n int) {
 	}
 	words := fmt.Sprintf("%d wrong states in %d turns (%s), looked at %d times; idle since %s after the last byte, by %s", wrong, n, strings.Join(names, ", "), len(seen), spread(late), most(by))
 	if len(called) > 0 {
-		words += fmt.Sprintf(", of which the CLI takes %s to call a hook", spread(called))
+		words += fmt.Sprintf("; the CLI takes %s of it to call a hook", spread(called))
 	}
 	note(a.t, a.found, "state", "%s%s", words, in)
 }

@@ -66,7 +66,7 @@ func TestPermissionPrompts(t *testing.T) {
 				a.ready()
 				made, err := os.Stat(filepath.Join(c.Seats["asks"].Work, file))
 				if (err == nil) != (answer == "yes") {
-					a.fail("the answer was %q, and the tool ran: %v; the model was told %q", answer, err == nil, a.about(text))
+					a.fail("the answer was %q, and the tool ran: %v; the model saw %q", answer, err == nil, a.about(text))
 				}
 				if err == nil {
 					acted = append(acted, made.ModTime().Sub(answered))
@@ -116,7 +116,7 @@ func TestNoPermissionPrompts(t *testing.T) {
 			past, err := c.Client.PastEvents(t.Context(), 0)
 			raised := slices.ContainsFunc(past.Events, func(e client.Event) bool { return strings.HasPrefix(e.Kind, "pending.") })
 			if err != nil || len(past.Events) == 0 || raised {
-				t.Errorf("the city tells of questions: %v, %+v", err, past.Events)
+				t.Errorf("the city reports questions: %v, %+v", err, past.Events)
 			}
 			note(t, a.found, "pending", "it has no permission prompts: %d tools ran, and nothing was ever pending", tools)
 			closed(a)
@@ -170,6 +170,6 @@ func (a *agent) over() {
 		return len(last.Results) > 0 && len(a.Model.Prompts(a.name)) == n && !last.Ended.IsZero()
 	})
 	if err != nil {
-		a.fail("the model never heard of its tool: %v", err)
+		a.fail("the model never received a result of its tool: %v", err)
 	}
 }

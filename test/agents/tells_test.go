@@ -108,7 +108,7 @@ func TestSpeakersAreGuarded(t *testing.T) {
 			if want := map[bool]string{true: "guarded", false: "unguarded"}[name == "opencode"]; !strings.HasPrefix(word, want) {
 				t.Errorf("it is called %q", word)
 			}
-			note(t, a.found, "guard", "what it asks for: a force push is denied, nobody is asked, and the model is told %q; what is allowed is asked, and runs; the session is %s", a.toldOf("denied"), word)
+			note(t, a.found, "guard", "what it asks for: a force push is denied, no question is asked, and the model sees %q; what is allowed is asked, and runs; the session is %s", a.toldOf("denied"), word)
 			closed(a)
 		})
 	}
@@ -229,7 +229,7 @@ func (a *agent) tells(s speech) {
 		}
 	}
 	if s.tool != "" && tools != 4 { // gemini calls no hook for them
-		a.t.Errorf("it tells of %d tools, and has used 4: %+v", tools, a.reports("tool_used"))
+		a.t.Errorf("it reports %d tools, and has used 4: %+v", tools, a.reports("tool_used"))
 	}
 	if modes := a.reports("mode"); s.mode != "" && (len(modes) == 0 || modes[0].Message != s.mode) {
 		a.t.Errorf("of its mode it tells %+v", modes)

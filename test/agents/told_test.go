@@ -52,7 +52,7 @@ func told(t *testing.T, name string) {
 	a.ready()
 	a.primed()
 	if n := strings.Count(string(a.last().Body), roleMark); n != 1 {
-		t.Errorf("at its start the agent is told its role %d times", n)
+		t.Errorf("at its start the agent receives its role %d times", n)
 	}
 	compact := cmp.Or(map[string]string{"gemini": "/compress"}[name], "/compact")
 	fresh := cmp.Or(map[string]string{"claude": "/clear", "gemini": "/clear"}[name], "/new")
@@ -75,16 +75,16 @@ func told(t *testing.T, name string) {
 			}
 		}
 		if len(got) != b.types || len(slices.Compact(slices.Sorted(slices.Values(got)))) != b.types {
-			t.Errorf("after %s the model is told sections %v, want %d, each once", b.name, got, b.types)
+			t.Errorf("after %s the model receives sections %v, want %d, each once", b.name, got, b.types)
 		}
 		if n := strings.Count(string(r.Body), roleMark); !b.keeps && n != 1 {
-			t.Errorf("after %s the model is told the role %d times", b.name, n)
+			t.Errorf("after %s the model receives the role %d times", b.name, n)
 		}
 		a.talks("And on after " + b.name) // what is told twice comes by the next turn at the latest
 		known = append(known, got...)
 		for _, n := range a.nonces() {
 			if !slices.Contains(known, n) {
-				t.Errorf("a turn after %s the model is told more: %s", b.name, n)
+				t.Errorf("a turn after %s the model receives more: %s", b.name, n)
 				known = append(known, n)
 			}
 		}

@@ -139,5 +139,5 @@ func without(unknown int) string {
 	if unknown == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", without %d asides, for titles and summaries, of which the CLI does not tell", unknown)
+	return fmt.Sprintf(", without %d asides, for titles and summaries, which the CLI does not report", unknown)
 }

@@ -94,6 +94,6 @@ func TestConversationOutlivesADrain(t *testing.T) {
 	}
 	events := c.gc("events", "one")
 	if !strings.Contains(events, "evicted") {
-		t.Errorf("nobody is told of the eviction:\n%s", events)
+		t.Errorf("the eviction is not reported:\n%s", events)
 	}
 }

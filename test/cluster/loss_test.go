@@ -90,7 +90,7 @@ func TestDeletedPods(t *testing.T) {
 		case e := <-events:
 			gone = e.Kind == runtime.EventGone && e.Session == "a"
 		case <-limit:
-			t.Fatal("nobody told that the pod is gone")
+			t.Fatal("the lost pod was not reported")
 		}
 	}
 	if obs, err := p.Observe(t.Context(), "a"); err != nil || obs.Session != runtime.Dead {

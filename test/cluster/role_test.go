@@ -96,7 +96,7 @@ func explained(t *testing.T, id string) []string {
 	cfg.Template = `{"spec":{"volumes":[{"name":"gone","secret":{"secretName":"gone"}}],"containers":[{"name":"agent","volumeMounts":[{"name":"gone","mountPath":"/gone"}]}]}}`
 	err := reopen(t, cfg).Start(t.Context(), "b", agent())
 	if err == nil || !strings.Contains(err.Error(), "FailedMount") {
-		return []string{fmt.Sprintf("explain: a start without its volume is told as %v", err)}
+		return []string{fmt.Sprintf("explain: a start without its volume is reported as %v", err)}
 	}
 	return nil
 }

@@ -307,7 +307,7 @@ func (s *soak) reconcile(ctx context.Context, total int) {
 	for agent, sums := range taken {
 		for sum := range sums {
 			if !known[agent+sum] {
-				s.Errorf("%s took a prompt that nobody sent", agent)
+				s.Errorf("%s took a prompt that was never sent", agent)
 			}
 		}
 	}

@@ -105,7 +105,7 @@ func python(ctx context.Context) agent {
 		}
 	}
 	return agent{
-		name: "echo", what: "cat, which says what it is told",
+		name: "echo", what: "cat, which prints its input",
 		toml: "start_command = \"cat\"", prompt: "hello, cat", answer: "hello, cat\nhello, cat",
 	}
 }

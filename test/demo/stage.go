@@ -94,7 +94,7 @@ func (s *stage) start(ctx context.Context, agents []agent) error {
 }
 
 func (s *stage) prompt(ctx context.Context, agents []agent) error {
-	say("Prompts, and what became of them")
+	say("Prompts and their delivery status")
 	for _, a := range agents {
 		if err := s.show(ctx, "nudge", a.name, a.prompt); err != nil {
 			return err

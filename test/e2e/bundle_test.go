@@ -70,7 +70,7 @@ func (c *city) bundle(t *testing.T) map[string]string {
 	}
 	info, err := os.Stat(file)
 	if err != nil || info.Mode() != 0o600 {
-		t.Errorf("the file is %v, %v, want one that nobody else reads", info, err)
+		t.Errorf("the file is %v, %v, want one that only its owner can read", info, err)
 	}
 	packed, err := os.ReadFile(file)
 	if err != nil {

@@ -69,7 +69,7 @@ func TestACompactedWorkerIsToldAgain(t *testing.T) {
 	c.await("known by its worker again", idleByWorker)
 	data, err := os.ReadFile(told)
 	if err != nil || string(data) != got {
-		t.Errorf("after another controller it was told %q, %v", data, err)
+		t.Errorf("after another controller it received %q, %v", data, err)
 	}
 	want := ""
 	for epoch, mode := range []string{"full", "compact"} {
@@ -80,10 +80,10 @@ func TestACompactedWorkerIsToldAgain(t *testing.T) {
 		want += fmt.Sprintf("== %s %d\n%s", mode, epoch, printed)
 	}
 	if got != want {
-		t.Errorf("it was told\n%s\nand gc prime prints\n%s", got, want)
+		t.Errorf("it received\n%s\nand gc prime prints\n%s", got, want)
 	}
 	if !strings.Contains(got, "[cut here: ") || !strings.Contains(got, "You are one, and mend.") {
-		t.Errorf("it was told %q, which is not its role, cut", got)
+		t.Errorf("it received %q, which is not its role, cut", got)
 	}
 	if census := c.stop(); !census.Clean {
 		t.Errorf("census %+v", census)
@@ -169,7 +169,7 @@ func TestAFullConversationIsHandedOver(t *testing.T) {
 	data, err := os.ReadFile(told)
 	notes, full := strings.Count(string(data), "was handed over to you"), strings.Count(string(data), "== full 0")
 	if err != nil || notes < 1 || notes > starts || full != notes+1 {
-		t.Errorf("in %d starts it was told %q, %v", starts, data, err)
+		t.Errorf("in %d starts it received %q, %v", starts, data, err)
 	}
 	if census := c.stop(); !census.Clean {
 		t.Errorf("census %+v", census)
@@ -198,7 +198,7 @@ func TestAWorkerEndsByItsWord(t *testing.T) {
 	})
 	t.Logf("another instance after %s; the last ended with %q", time.Since(began).Round(time.Millisecond), exit)
 	if !strings.Contains(exit, "7") {
-		t.Errorf("its end is told as %q, want its code 7", exit)
+		t.Errorf("its end is reported as %q, want its code 7", exit)
 	}
 	if err := c.hand("one", "go on"); err != nil {
 		t.Error(err)

@@ -137,7 +137,7 @@ func TestAHangingStartDelaysNobody(t *testing.T) {
 	c := newCrew(t, "[session]\nstartup_timeout = \"10m\"\n", crew)
 	began := time.Now()
 	c.start()
-	c.await("running but for the one that hangs", func(s client.Status) bool {
+	c.await("running except the one that hangs", func(s client.Status) bool {
 		return !slices.ContainsFunc(s.Agents, func(a client.Agent) bool { return a.Name != "a-hangs" && a.State != client.StateRunning })
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -52,7 +52,7 @@ func TestAStartThatWasCutOff(t *testing.T) {
 	}
 	for _, e := range events.Events {
 		if e.Kind == "session.start_failed" && (e.Agent != "slow" || e.Data["class"] != "cut off") {
-			t.Errorf("told of %s: %+v", e.Agent, e)
+			t.Errorf("reported %s: %+v", e.Agent, e)
 		}
 	}
 	c.stop()

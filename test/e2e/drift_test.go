@@ -140,7 +140,7 @@ func TestDriftWaitsForTheBoundary(t *testing.T) {
 		}
 	}
 	if plan := c.run(t, "plan"); !strings.Contains(plan, "deferred") {
-		t.Errorf("gc plan tells of no deferral:\n%s", plan)
+		t.Errorf("gc plan shows no deferral:\n%s", plan)
 	}
 	open, err := c.client.Pending(t.Context(), "asking", client.OnlyOpen)
 	if err != nil || len(open) != 1 {

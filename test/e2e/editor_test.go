@@ -122,7 +122,7 @@ func TestAnEditorDrivesASession(t *testing.T) {
 					t.Errorf("the turn ended with %s", reason)
 				}
 				if said := d.said(); !strings.Contains(said, word) || i > 0 && strings.Contains(said, fmt.Sprintf("unheard-%d", i-1)) {
-					t.Errorf("of the prompt %s the editor was told %q", word, said)
+					t.Errorf("of the prompt %s the editor received %q", word, said)
 				}
 			}
 			if reason := d.prompt(t, s.SessionId, "[[permit:Bash|ls]]"); reason != sdk.StopReasonEndTurn {
@@ -136,7 +136,7 @@ func TestAnEditorDrivesASession(t *testing.T) {
 				t.Fatal(err)
 			}
 			if chosen := ledger.Of(records, ledger.Choice); len(chosen) != 1 || chosen[0].Choice != "No" {
-				t.Errorf("the agent was told %+v, want No", chosen)
+				t.Errorf("the agent received %+v, want No", chosen)
 			}
 			go func() { // ends with the prompt that it cancels
 				c.await(agent+" works", func(s client.Status) bool { return agentIn(s, agent).Activity.State == "busy" })

@@ -58,7 +58,7 @@ func TestAHaltedControllerHarmsNobody(t *testing.T) {
 	}
 	told := slices.ContainsFunc(events.Events, func(e client.Event) bool { return e.Kind == "host.resumed" })
 	if !told {
-		t.Error("nobody was told that the controller stood still")
+		t.Error("the pause of the controller was not reported")
 	}
 	for _, e := range events.Events {
 		if e.Kind == "session.stopping" || e.Agent != "crashes" && (e.Kind == "session.starting" || e.Kind == "session.exited" || e.Kind == "session.lost") {
@@ -102,9 +102,9 @@ func TestACrashIsSeenAtOnce(t *testing.T) {
 	if len(took) != crashes {
 		t.Fatalf("%d of %d crashes were seen", len(took), crashes)
 	}
-	t.Logf("a crash is told of after %v in the median, %v at most", took[crashes/2].Round(time.Microsecond), took[crashes-1].Round(time.Microsecond))
+	t.Logf("a crash is reported after %v in the median, %v at most", took[crashes/2].Round(time.Microsecond), took[crashes-1].Round(time.Microsecond))
 	if took[0] > 100*time.Millisecond { // the others may have waited for a processor
-		t.Errorf("a crash is told of after %v at best, budget 100 ms", took[0])
+		t.Errorf("a crash is reported after %v at best, budget 100 ms", took[0])
 	}
 	c.await("running again", running)
 	c.stop()

@@ -105,7 +105,7 @@ func TestAFleetDoesNotFeelHandovers(t *testing.T) {
 		s.Agents = slices.DeleteFunc(s.Agents, func(a client.Agent) bool { return a.Name == "held" && a.State == client.StateSuspended })
 		return len(s.Agents) == agents && running(s)
 	}
-	first := c.await("running but for the one that is held", up)
+	first := c.await("running except the one that is held", up)
 	before, charge := pids(first), first.Controller.PID
 	var sending sync.WaitGroup
 	failed := make(chan string, agents*prompts)
@@ -132,7 +132,7 @@ func TestAFleetDoesNotFeelHandovers(t *testing.T) {
 			racing.Go(func() { c.run(t, "start") })
 		}
 		racing.Wait()
-		after := c.await("running but for the one that is held", up)
+		after := c.await("running except the one that is held", up)
 		if diff := cmp.Diff(before, pids(after)); diff != "" {
 			t.Fatalf("after hand-over %d (-before +after):\n%s", i+1, diff)
 		}

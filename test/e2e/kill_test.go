@@ -53,7 +53,7 @@ func TestKillingTheControllerHarmsNobody(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("agents died or were replaced (-before +after):\n%s", diff)
 	}
-	t.Logf("%d kills; what became of the prompts: %v", kills(t), load.states)
+	t.Logf("%d kills; the states of the prompts: %v", kills(t), load.states)
 	if len(load.states) == 0 {
 		t.Error("no prompt was sent: there was no load")
 	}
@@ -145,7 +145,7 @@ func (c *city) checkLedger(i int) {
 		var n int
 		var who string
 		if _, err := fmt.Sscanf(r.Text, "prompt %d of %s", &n, &who); err != nil || who != name(i) || !r.Is(fmt.Sprintf("prompt %d of %s", n, who)) {
-			c.t.Errorf("%s took %q, which nobody sent", name(i), r.Text)
+			c.t.Errorf("%s took %q, which was never sent", name(i), r.Text)
 		}
 		taken[r.Text]++
 	}

@@ -131,7 +131,7 @@ func (l *login) until(what string, is func() bool) {
 func (l *login) intact() {
 	l.t.Helper()
 	if refused, twice := l.read("refused"), l.read("twice"); refused != "" || twice != "" {
-		l.t.Errorf("the vendor has refused %q; at the same time renewed %q", refused, twice)
+		l.t.Errorf("the login service has refused %q; at the same time renewed %q", refused, twice)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestAKilledHelper(t *testing.T) {
 			want := "good failing good"
 			if step == "granted" {
 				want = "good failing expired good"
-				l.until("the end is told", func() bool { return strings.Join(l.told(c), " ") == "good failing expired" })
+				l.until("the end is reported", func() bool { return strings.Join(l.told(c), " ") == "good failing expired" })
 				r, err := c.client.Nudge(t.Context(), "a", client.NudgeRequest{Text: "It waits"})
 				if err != nil {
 					t.Fatal(err)

@@ -208,13 +208,13 @@ func (c *city) alert(ctx context.Context, t *testing.T, p client.Pending, asked 
 				return
 			}
 			if err := json.Unmarshal([]byte(body), &said); err != nil || said.ID != p.ID || said.Prompt != p.Prompt || !slices.Equal(said.Options, p.Options) {
-				t.Errorf("the notifier was told %q: %v", body, err)
+				t.Errorf("the notifier received %q: %v", body, err)
 			}
 			d.add(&d.alerted, time.Duration(seconds*float64(time.Second))-time.Duration(asked.UnixNano()))
 			return
 		}
 		if ctx.Err() != nil {
-			t.Errorf("nobody was told of %+v", p)
+			t.Errorf("%+v was not reported", p)
 			return
 		}
 		pause(5 * time.Millisecond)
@@ -287,7 +287,7 @@ func (c *city) oneAlertEach(t *testing.T) {
 	}
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err != nil || strings.HasSuffix(string(text), "again\n") {
-			t.Errorf("%s was told twice: %v", file, err)
+			t.Errorf("%s was reported twice: %v", file, err)
 		}
 	}
 	events, err := c.client.PastEvents(t.Context(), 0)
@@ -386,8 +386,8 @@ func TestNobodyWaitsForEver(t *testing.T) {
 				t.Errorf("%s takes an answer after the deadline: %v", agent, err)
 			}
 			explained, err := c.client.Explain(ctx, agent)
-			if text, _ := json.Marshal(explained.Recent); err != nil || !strings.Contains(string(text), "nobody answered "+agent) {
-				t.Errorf("the explanation of %s does not tell that nobody answered: %v\n%s", agent, err, text)
+			if text, _ := json.Marshal(explained.Recent); err != nil || !strings.Contains(string(text), "no answer arrived "+agent) {
+				t.Errorf("the explanation of %s does not say that no answer arrived: %v\n%s", agent, err, text)
 			}
 		})
 	}

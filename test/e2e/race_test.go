@@ -214,7 +214,7 @@ func TestOneStartOfManyInThreeProcesses(t *testing.T) {
 			won, other = won+ok, other+exists
 		}
 		if alive := processes(book); won != 1 || len(alive) != 1 {
-			t.Errorf("round %d: %d starts succeeded, %d were told that it exists, alive are %v", round, won, other, alive)
+			t.Errorf("round %d: %d starts succeeded, %d failed because it exists, alive are %v", round, won, other, alive)
 		}
 		for _, pid := range processes(book) {
 			if round%2 == 1 {

@@ -27,7 +27,7 @@ func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
 	done, err := c.client.Keys(t.Context(), "warm", client.KeysRequest{Keys: []string{"d", "r", "a", "f", "t"}, Instance: before.Instance})
 	accept(t, done, err)
 	pause(time.Second)
-	queued, err := c.client.Nudge(t.Context(), "warm", client.NudgeRequest{Text: "for the former"})
+	queued, err := c.client.Nudge(t.Context(), "warm", client.NudgeRequest{Text: "for the previous one"})
 	if err != nil {
 		t.Fatal(err)
 	}

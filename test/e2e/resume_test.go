@@ -22,7 +22,7 @@ import (
 func (c *city) oneOf(agent string, former int) client.Agent {
 	c.t.Helper()
 	var found client.Agent
-	c.await(agent+" anew", func(s client.Status) bool {
+	c.await(agent+" again", func(s client.Status) bool {
 		for _, a := range s.Agents {
 			if a.Name == agent && a.State == client.StateRunning && a.PID != 0 && a.PID != former {
 				found = a

@@ -59,7 +59,7 @@ func TestOldSessionScript(t *testing.T) {
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	c.await("running anew", func(s client.Status) bool {
+	c.await("running again", func(s client.Status) bool {
 		a := agentIn(s, "old")
 		alive := processes(c.ledgerOf("old"))
 		return a.State == client.StateRunning && a.Restarts == 1 && len(alive) == 1 && alive[0] != first

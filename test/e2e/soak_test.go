@@ -260,7 +260,7 @@ func (c *city) reconcile(t *testing.T, crew []soaker, all []sent, typists map[st
 	for agent, hashes := range taken {
 		for hash := range hashes {
 			if !known[agent][hash] {
-				t.Errorf("%s took a prompt that nobody sent: fused, cut or changed: %s", agent, c.textOf(agent, hash))
+				t.Errorf("%s took a prompt that was never sent: fused, cut or changed: %s", agent, c.textOf(agent, hash))
 			}
 		}
 	}

@@ -125,7 +125,7 @@ func TestWorkersInACity(t *testing.T) {
 	}
 	for _, sum := range u.Groups {
 		if sum.Turns != prompts {
-			t.Errorf("%s told of %d turns: %+v", sum.Group, sum.Turns, sum)
+			t.Errorf("%s reported %d turns: %+v", sum.Group, sum.Turns, sum)
 		}
 	}
 	if len(u.Groups) != len(names) {

@@ -235,7 +235,7 @@ func (c *City) ClearInput(_ context.Context, target string, req client.Lifecycle
 // Copy implements api.City.
 func (c *City) Copy(_ context.Context, target string, req client.CopyRequest) (client.Done, error) {
 	if strings.HasPrefix(req.RelDst, "..") {
-		return client.Done{}, fmt.Errorf("%w: %s is outside the work folder", client.ErrInvalid, req.RelDst)
+		return client.Done{}, fmt.Errorf("%w: %s is outside the working directory", client.ErrInvalid, req.RelDst)
 	}
 	return c.done(target, req.Instance, filepath.Base(req.Src)+" -> "+req.RelDst)
 }

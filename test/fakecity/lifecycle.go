@@ -121,7 +121,7 @@ func (c *City) DrainState(_ context.Context, target string) (client.Drain, error
 func (c *City) DrainAck(_ context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	return c.live(target, req, "", func(s *client.Session) error {
 		if s.State != client.StateDraining {
-			return fmt.Errorf("%w: %s is %s, nobody asked it to wind down", client.ErrRefused, s.Name, s.State)
+			return fmt.Errorf("%w: %s is %s, it was not asked to wind down", client.ErrRefused, s.Name, s.State)
 		}
 		s.State, s.PID = client.StateStopped, 0
 		c.mu.Lock()

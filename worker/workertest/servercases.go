@@ -227,7 +227,7 @@ func asksHealth(p *peer) error {
 		return err
 	}
 	if !r.Asked || r.Status != worker.Healthy || r.ContextUsage == nil || *r.ContextUsage != contextUsage {
-		return fmt.Errorf("the health is told as %+v", r)
+		return fmt.Errorf("the health is reported as %+v", r)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ function post(path, body, within) {
       });
     });
     const giveUp = (why) => {
-      fail(new Error(why)); // not every runtime tells of it by an event
+      fail(new Error(why)); // not every runtime reports it by an event
       request.destroy();
     };
     const timer = setTimeout(giveUp, within, "the city gave no answer in time");
@@ -64,7 +64,7 @@ function target(path) {
 
 const pause = (within) => new Promise((resolve) => setTimeout(resolve, within).unref?.());
 
-// attempt tells one report, and returns what became of it.
+// attempt sends one report and returns its outcome.
 async function attempt(report) {
   if (report.over?.()) return "told";
   try {
@@ -88,7 +88,7 @@ function put(line, one) {
 }
 
 // States go in order, and nothing else is in their line. Without a city they wait for the next
-// one. One that the city has not taken when a later one has come is told beside: it has its own
+// one. One that the city has not taken when a later one has come is sent separately: it has its own
 // time, and the city never goes back to an earlier one. Who waits for a state waits a moment only.
 const states = [];
 let telling = false, hurry = () => {};
@@ -122,7 +122,7 @@ async function tellStates() {
   telling = false;
 }
 
-// All else is told beside, in order unless the city does not take it, and how far prompts have
+// All else is sent separately, in order unless the city does not take it, and how far prompts have
 // come in a line of its own. Without a city it waits for the next one: what a model took is counted
 // also if it was away.
 function line() {
@@ -231,9 +231,9 @@ function hash(text) {
 const heard = (globalThis[Symbol.for("gascity.stream")] ??= { words: new Map(), last: "" });
 
 // listen has the agent take its prompts from the city's stream: `hand` is called with each once,
-// however often it comes, and says what became of it; that it throws says that the agent did not
+// however often it comes, and returns the outcome; if it throws, the agent did not
 // get it. `stop`, where there is one, is called in the same way with each interrupt. It ends with
-// the program, with the run, or when it is told to; a connection that breaks is made again.
+// the program, with the run, or on request; a connection that breaks is made again.
 // Nothing waits for it.
 function listen(hand, stop) {
   const { words } = heard;

@@ -12,7 +12,7 @@ case $status$said in
 "0gc decides:"*) printf '%s' "${said#gc decides:}" ;;
 "2gc decides:") exit 2 ;; # it has said why
 *)
-	echo "gc: the hook gives no leave (status $status)" >&2 # some agent CLIs take a no without a reason for leave
+	echo "gc: tool call not authorized (hook exit status $status)" >&2 # some agent CLIs take a denial without a reason for permission
 	exit 2
 	;;
 esac

@@ -86,7 +86,7 @@ export const Gascity = async ({ client }) => {
           else failed = [about.error?.data?.statusCode, about.error?.data?.message ?? about.error?.name ?? "it failed"].filter(Boolean).join(": ");
           break;
         case "session.compacted": {
-          const timestamp = new Date().toISOString(); // before the claim, which tells of it, too
+          const timestamp = new Date().toISOString(); // before the claim, which reports it, too
           await hold("compact");
           telemetry({ timestamp, type: "compacted" });
           break;

@@ -16,7 +16,7 @@ export default function (pi) {
   const taken = [];
   const rests = () => here.isIdle() && Date.now() - entered > enteredWithin;
   const hand = async (id, words, say) => {
-    // It tells of a compaction before that is over, and of nothing afterwards.
+    // It reports a compaction before that is over, and nothing afterwards.
     for (const end = Date.now() + beginWithin; !gone && !rests() && Date.now() < end; ) await pause(soon);
     if (gone || handed || !rests()) return say(id, "refused", "pi works on something else");
     if (!here.model) return say(id, "refused", "pi has no model");
@@ -91,7 +91,7 @@ export default function (pi) {
     });
   });
   pi.on("session_compact", async () => {
-    const timestamp = new Date().toISOString(); // before the claim, which tells of it, too
+    const timestamp = new Date().toISOString(); // before the claim, which reports it, too
     brief(await claim("compact"));
     telemetry({ timestamp, type: "compacted" });
   });

@@ -71,7 +71,7 @@ func (a *app) tellDrain(drain client.Drain) error {
 	}
 	if !drain.Draining {
 		if !a.JSON {
-			a.Talk("nobody asks you to wind down")
+			a.Talk("you are not asked to wind down")
 		}
 		return desk.Said(desk.Failed)
 	}

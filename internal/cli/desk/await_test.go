@@ -44,7 +44,7 @@ func TestAPlaceThatDoesNotAnswerIsToldOnce(t *testing.T) {
 		})
 	}
 	if got := strings.Count(out.String(), "/tmp/x belongs to user 1"); got != 1 {
-		t.Errorf("the reason why nothing starts was told %d times:\n%s", got, out.String())
+		t.Errorf("the reason why nothing starts was printed %d times:\n%s", got, out.String())
 	}
 }
 
@@ -91,7 +91,7 @@ func TestWhatComesLaterIsToldAndNotAwaited(t *testing.T) {
 		}
 		for _, want := range c.want {
 			if !strings.Contains(out.String(), want) {
-				t.Errorf("%s is told as\n%s\nwant %q", name, out, want)
+				t.Errorf("%s is printed as\n%s\nwant %q", name, out, want)
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func TestALongFailureStandsInFullOnce(t *testing.T) {
 	}
 	explained.Agent.State = client.StateRunning
 	if got := s.Explanation(explained); strings.Count(got, "--flag  does this") > linesShown {
-		t.Errorf("what was cured is told at length:\n%s", got)
+		t.Errorf("what was cured is printed at length:\n%s", got)
 	}
 	known := client.Session{Agent: agent, LastScreen: usage()}
 	if got := s.Session(known); strings.Contains(got, "--flag") || !strings.Contains(got, cause) {

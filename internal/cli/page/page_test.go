@@ -170,8 +170,8 @@ func TestAQuestionSaysWhatHappensWithoutAnAnswer(t *testing.T) {
 		t.Errorf("a question that waits for a minute is\n%s", got)
 	}
 	short.State, short.EndedAt = client.PendingResolved, short.Until
-	if got := s.Pending([]client.Pending{short}); !strings.Contains(got, "nobody answered in its time") {
-		t.Errorf("a question that nobody has answered is\n%s", got)
+	if got := s.Pending([]client.Pending{short}); !strings.Contains(got, "no answer arrived in time") {
+		t.Errorf("a question without an answer is\n%s", got)
 	}
 	for name, c := range map[string]struct {
 		change func(*client.Pending)

@@ -72,7 +72,7 @@ func (s Sheet) fate(p client.Pending) string {
 			said += " by " + p.AnsweredBy
 		}
 		if p.State == client.PendingResolved && !p.Until.IsZero() && !p.EndedAt.Before(p.Until) {
-			said = "the agent stopped waiting: nobody answered in its time"
+			said = "the agent stopped waiting: no answer arrived in time"
 		}
 		return said + ", " + text.Ago(s.Now, p.EndedAt)
 	}

@@ -19,7 +19,7 @@ func pendingCommand(a *app) *cobra.Command {
 		Use:   "pending [AGENT]",
 		Short: "List questions that agents ask you",
 		Long: `Shows each question or approval that blocks an agent, with its exact text, its options, and what
-happens if nobody answers. Answer with: gc respond ID OPTION`,
+happens without an answer. Answer with: gc respond ID OPTION`,
 		Args: desk.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {

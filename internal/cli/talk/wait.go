@@ -64,7 +64,7 @@ by a prompt.`,
 	cmd.Flags().StringVar(&flags.condition, "for", "", "the `condition`, see above")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "how long (default: without end, of a registered one 24h)")
 	cmd.Flags().BoolVar(&flags.register, "register", false, "return at once; notify the owner by a prompt")
-	cmd.Flags().StringVar(&flags.owner, "owner", "", "the `agent` that is told (default: the one in whose session this is run)")
+	cmd.Flags().StringVar(&flags.owner, "owner", "", "the `agent` to notify (default: the agent of the session that runs this command)")
 	cmd.Flags().StringVar(&flags.text, "text", "", "the `words` of that prompt")
 	desk.Words(cmd, "for", append(slices.Clone(agentConditions), "receipt=", "pending=", "time=", "command=")...)
 	cmd.AddCommand(waitListCommand(a), waitCancelCommand(a))
@@ -198,7 +198,7 @@ func (a *app) register(ctx context.Context, c *client.Client, req client.WaitReq
 	case a.JSON:
 		return a.Document(w)
 	}
-	a.Talk("%s will be told when %s: the wait %s", w.Owner, page.Condition(w), w.ID)
+	a.Talk("%s will be notified when %s: the wait %s", w.Owner, page.Condition(w), w.ID)
 	return nil
 }
 
@@ -236,7 +236,7 @@ func waitCancelCommand(a *app) *cobra.Command {
 				case a.JSON:
 					return a.Document(w)
 				}
-				a.Talk("nobody is told any more when %s", page.Condition(w))
+				a.Talk("canceled: no notification when %s", page.Condition(w))
 				return nil
 			})
 		},

@@ -171,7 +171,7 @@ func (c *Case) facts(city *City) []client.Fact {
 		add("conversation", conversation(&rec.Conversation), rec.Conversation.At)
 	}
 	if last := rec.Former; last != nil {
-		add("last end", fmt.Sprintf("incarnation %d: %s", last.Epoch, last.Reason), last.At)
+		add("last end", fmt.Sprintf("instance %d: %s", last.Epoch, last.Reason), last.At)
 	}
 	if rec.Fault != "" {
 		var at time.Time

@@ -18,7 +18,7 @@ func EndOf(r *session.Record, cause string) (event.Kind, string) {
 		}
 		return event.SessionExited, fault
 	case !r.Lost:
-		return event.SessionExited, "the agent ended; nobody knows how"
+		return event.SessionExited, "the agent exited; its exit status is unknown"
 	}
 	return event.SessionLost, cmp.Or(cause, "the session vanished without a trace")
 }

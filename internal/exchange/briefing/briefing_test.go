@@ -25,7 +25,7 @@ func TestEachOnceInAnEpoch(t *testing.T) {
 		hear := func(id string, list []worker.Section) {
 			for _, s := range list {
 				if was, again := told[s.Nonce]; again && was != id {
-					t.Fatalf("%s is told by %s and by %s", s.Type, was, id)
+					t.Fatalf("%s is sent by %s and by %s", s.Type, was, id)
 				}
 				told[s.Nonce] = id
 			}

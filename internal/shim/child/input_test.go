@@ -118,7 +118,7 @@ func TestTerminalCanBePolled(t *testing.T) {
 	if _, err := s.out.Read(make([]byte, 10)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a read past its deadline: %v", err)
 	}
-	if _, err := s.in.WriteString("nobody reads this\n"); err != nil {
+	if _, err := s.in.WriteString("this is not read\n"); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(10 * time.Second); ; {
@@ -127,7 +127,7 @@ func TestTerminalCanBePolled(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("input that nobody reads is told as %d", input)
+			t.Fatalf("input that is not read is reported as %d", input)
 		}
 		<-time.After(time.Millisecond)
 	}

@@ -63,7 +63,7 @@ func pendingKept(s *suite) {
 		s.t.Helper()
 		got, err := s.Pending.LoadPending(s.ctx)
 		s.must(err)
-		s.same("the list of pending interactions", want, got)
+		s.same("the list of questions", want, got)
 	}
 	load()
 	late, early := filled[session.Pending](1), filled[session.Pending](2)

@@ -17,7 +17,7 @@ func (s *suite) put(entries ...usage.Entry) []usage.Kept {
 	kept, err := s.Usage.PutUsage(s.ctx, entries)
 	s.must(err)
 	if len(kept) != len(entries) {
-		s.t.Fatalf("%d entries were put, the answer tells of %d", len(entries), len(kept))
+		s.t.Fatalf("%d entries were put, the answer has %d", len(entries), len(kept))
 	}
 	return kept
 }

@@ -121,7 +121,7 @@ func copyFolder(root *os.Root, src, relDst string, there existing) error {
 
 func copyFile(root *os.Root, src, dst string) error {
 	if !filepath.IsLocal(dst) {
-		return fmt.Errorf("%q leaves the work folder", dst)
+		return fmt.Errorf("%q leaves the working directory", dst)
 	}
 	data, err := os.ReadFile(src)
 	if err != nil {

@@ -114,5 +114,5 @@ and "failed" where its test has. Until a run has passed as a whole, what stands 
 
 Rows "by ACP" and those of "-acp" are agents that speak the Agent Client Protocol, by the provider of that name
 and without a city around them, but for *state*, *guard*, *usage* and *city*. All times are those of a machine with 2 cores,
-with the load that it had; where none is told it was one of 5 to 45.
+with the load that it had; where none is given it was one of 5 to 45.
 `

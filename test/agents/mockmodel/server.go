@@ -208,7 +208,7 @@ func (f Fault) send(w http.ResponseWriter, d Dialect) int {
 	}
 	message := f.Message
 	if message == "" {
-		message = "the mock was told to fail"
+		message = "the mock has orders to fail"
 	}
 	detail := map[string]any{"type": kind, "message": message}
 	if d == Gemini {

@@ -161,7 +161,7 @@ func TestWhatStandsInTheWay(t *testing.T) {
 			f.write(t, "known", at+" "+string(must(os.ReadFile(filepath.Join(f.dir, "user.pub")))))
 		}, want: "ssh-keygen -R"},
 		"wrong key":       {edit: func(t *testing.T, f *far) { f.write(t, "authorized", "") }, want: "ssh agent"},
-		"nobody listens":  {edit: func(_ *testing.T, f *far) { f.down() }, want: "refused"},
+		"no listener":     {edit: func(_ *testing.T, f *far) { f.down() }, want: "refused"},
 		"no such host":    {o: options{ssh: " ProxyCommand false\n"}, want: "ssh: "},
 		"not writable":    {o: options{cache: "/proc/no"}, want: "cannot bring gc"},
 		"no room for gc":  {o: options{cache: "disk"}, want: "No space left"},

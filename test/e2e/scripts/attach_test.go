@@ -104,7 +104,7 @@ func TestKilledLook(t *testing.T) {
 	if !killed {
 		t.Fatal("no look was killed in its middle")
 	}
-	until(t, "nobody is attached", func() bool { return s.do("", "is-attached", "watched") == "false\n" && len(displays()) == 0 })
+	until(t, "no client is attached", func() bool { return s.do("", "is-attached", "watched") == "false\n" && len(displays()) == 0 })
 	a.prompts("after it")
 	if out := s.do("", "peek", "watched", "0"); !strings.Contains(out, "after it") {
 		t.Errorf("the next look shows %q", out)

@@ -191,7 +191,7 @@ func TestCallerDies(t *testing.T) {
 		}
 		for _, r := range ledger.Prompts(must(ledger.Read(a.ledger))) {
 			if !slices.Contains(sent, r.Text) {
-				t.Errorf("the agent took %q, which nobody sent", r.Text)
+				t.Errorf("the agent took %q, which was never sent", r.Text)
 			}
 		}
 	})

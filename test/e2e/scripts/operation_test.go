@@ -117,7 +117,7 @@ func copies(t *testing.T, s *script, a agent) {
 		s.fails("", "", "copy-to", "worker-10", source, out)
 	}
 	if _, err := os.Stat(filepath.Join(s.dir, "x")); err == nil {
-		t.Errorf("a copy left the work folder")
+		t.Errorf("a copy left the working directory")
 	}
 }
 
