@@ -104,7 +104,7 @@ func detachKeys(list string) []string {
 // wakeTimeout is how long attach waits for an agent that it has woken.
 const wakeTimeout = 2 * time.Minute
 
-// wakeFor wakes a sleeping agent for whoever attaches, and waits until it runs.
+// wakeFor wakes a sleeping agent before an attach and waits until it runs.
 func (a *app) wakeFor(ctx context.Context, c *client.Client, name string, s client.Session) (client.Session, error) {
 	switch s.State {
 	case client.StateRunning, client.StateStarting:

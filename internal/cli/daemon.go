@@ -61,9 +61,9 @@ type Processes interface {
 	HostACP(ctx context.Context, args []string) int
 	Outposts
 
-	// Process finds the process that has the pid now. The function says whether
-	// exactly that one has ended, whether its parent has noticed or not; what cannot
-	// be told has not ended.
+	// Process finds the process that has the pid now. The function reports whether
+	// exactly that process has exited, even before its parent reaps it; false if
+	// this cannot be determined.
 	Process(pid int) (ended func() bool, err error)
 }
 

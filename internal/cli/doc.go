@@ -15,9 +15,9 @@
 //
 // # What a command may know
 //
-// The client, the runtime contract, and what [Env] hands it. The few commands
-// that need the machine itself (run a controller, attach a terminal, check a
-// driver) get it as [Daemon]; the program's main package passes the real one. They
-// live here, with what concerns the city as a whole; the others are in rooms by
-// what they are about: talk and agent.
+// The client, the runtime contract, and what [Env] hands it. The few commands that
+// need the machine itself (run a controller, attach a terminal, check a driver)
+// get it as [Daemon]; the program's main package passes the real one. They live
+// here, with what concerns the city as a whole; the others are in packages by
+// subject: talk and agent.
 package cli

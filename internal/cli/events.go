@@ -72,10 +72,10 @@ func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.Eve
 	return nil
 }
 
-// knownCursor refuses an id that no event has had: what came after it cannot be
-// told, and that nothing was lost neither.
+// knownCursor refuses an id that no event has had: gc can neither list the
+// events after it nor report that none were lost.
 func knownCursor(page client.EventPage, after uint64) error {
-	if !page.Gap || page.Last == 0 || after <= page.Last { // of an empty memory nobody knows what it has forgotten
+	if !page.Gap || page.Last == 0 || after <= page.Last { // an empty log cannot show what it has dropped
 		return nil
 	}
 	return fmt.Errorf("%w: no event has the id %d yet, the last one is %d; go on with --after %d", client.ErrInvalid, after, page.Last, page.Last)

@@ -75,7 +75,7 @@ func TestErrorsBecomeExitStatuses(t *testing.T) {
 	}
 }
 
-// healthy is an assembly of which only the doctor is there.
+// healthy is an assembly with a doctor and nothing else.
 type healthy struct{ Daemon }
 
 func (healthy) Doctor(_ context.Context, _ string, report func(Finding)) error {

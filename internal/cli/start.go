@@ -237,9 +237,9 @@ func (a *app) startFailed(ctx context.Context, c *client.Client, status client.S
 	return failed, nil
 }
 
-// awaitEnd waits until a controller that is stopping its city has ended, also its
-// process, which is an error matching [client.ErrNoController]. One that could not end everything
-// waits for another stop: it is told to go, since the city is wanted again.
+// awaitEnd waits until a controller that is stopping its city has ended, also its process, which
+// is an error matching [client.ErrNoController]. A controller that could not end everything waits
+// for another stop request: start sends it one, since the city is wanted again.
 func (a *app) awaitEnd(ctx context.Context, c *client.Client, ended func() bool) error {
 	for told := false; ; {
 		status, err := c.Status(ctx)

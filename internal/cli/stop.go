@@ -113,7 +113,7 @@ func (a *app) stopLess(ctx context.Context, root string, err error) error {
 	return fmt.Errorf("%w --no-wait; then gc stop ends what still runs: %s", err, text.List(names))
 }
 
-// stopTold stops the city and tells of each session meanwhile.
+// stopTold stops the city and prints the result of each session meanwhile.
 func (a *app) stopTold(parent context.Context, c *client.Client) (client.Census, error) {
 	page, err := c.PastEvents(parent, 0)
 	if err != nil {
@@ -152,8 +152,7 @@ func (a *app) remindOfStop(ctx context.Context, c *client.Client) {
 	}
 }
 
-// notEnded names the agents of which it is not known that they have ended, and
-// why.
+// notEnded names the agents that are not known to have ended, and why.
 func notEnded(status client.Status) []string {
 	var open []string
 	for _, agent := range status.Agents {
@@ -239,7 +238,7 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 	})
 }
 
-// restarted judges an agent that was told to start again.
+// restarted judges an agent that was asked to restart.
 func (a *app) restarted(was, is client.Agent) desk.Verdict {
 	v := desk.Wanted(is)
 	if v != desk.Settled {

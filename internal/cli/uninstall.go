@@ -93,7 +93,7 @@ func (a *app) uninstall(ctx context.Context, d Remains, root string, flags unins
 	return a.told(out)
 }
 
-// sure asks a person, or wants to have been told.
+// sure asks a person for confirmation, unless a flag has given it.
 func (a *app) sure(r client.Remains, flags uninstallFlags) error {
 	a.Talk("the city's receipts, events and usage go with it (%s), and nothing brings them back; city.toml and working directories stay", page.Size(r.History))
 	if flags.yes {

@@ -72,7 +72,7 @@ func (c *Controller) answerStop(ctx context.Context, key session.Key, from time.
 			return
 		case r.Action == runtime.ActionChoose && r.Text == optionStop:
 			e.apply = true
-		default: // whoever does not say stop, waits
+		default: // a verb that is not a stop waits
 			e.waitsFrom = l.now()
 		}
 		l.dirty = true

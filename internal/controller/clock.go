@@ -50,7 +50,7 @@ func (l *loop) checkClock(meant time.Duration) {
 	}
 }
 
-// shift moves what was to happen by the time in which nobody could do anything.
+// shift moves the deadlines by the time in which the controller could not act.
 func (e *entry) shift(gap time.Duration) {
 	if e.stopAt, e.driftedAt, e.lookAt = reach.Shift(e.stopAt, gap), reach.Shift(e.driftedAt, gap), reach.Shift(e.lookAt, gap); gap > 0 {
 		e.lookAt = time.Time{}

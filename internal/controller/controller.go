@@ -43,8 +43,8 @@ func Open(ctx context.Context, opts Options) (*Controller, error) {
 }
 
 // Run keeps the city true until ctx ends or the control API tells it to exit. It
-// returns nil then: sessions go on unless they were told to stop. An error means
-// that a job of its own would not end. Run is called once.
+// returns nil then: sessions go on unless they were asked to stop. An error
+// means that a job of its own would not end. Run is called once.
 func (c *Controller) Run(ctx context.Context) error {
 	defer close(c.ended)
 	l := newLoop(c)
@@ -94,7 +94,7 @@ func timedOut(ctx context.Context) error {
 	return err
 }
 
-// emit tells of an entry, or about the city if e is nil.
+// emit emits an event about an entry, or about the city if e is nil.
 func (c *Controller) emit(kind event.Kind, e *entry, text string, data map[string]string) {
 	var r *session.Record
 	if e != nil {

@@ -89,7 +89,7 @@ func TestACrashIsNoticedAtOnceAndHealed(t *testing.T) {
 	})
 }
 
-// TestTheReasonHoldsTheAgentsLastWords also holds the order of what is told: an
+// TestTheReasonHoldsTheAgentsLastWords also checks the order of the events: an
 // agent that is dead when its start returns was started first.
 func TestTheReasonHoldsTheAgentsLastWords(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
@@ -138,7 +138,7 @@ func TestAnEditEndsTheBackoff(t *testing.T) {
 		}
 		w.after(time.Second)
 		w.want("a", client.StateRunning)
-		w.want("b", client.StateQuarantined) // nobody touched it
+		w.want("b", client.StateQuarantined) // it was not touched
 		if err := w.reload(); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestAnAgentWithoutItsSessionIsNotDoubled(t *testing.T) {
 		if got := w.fake.number("start"); got != 2 {
 			t.Errorf("%d starts while the previous agents may still work, want the first two", got)
 		}
-		w.fake.set(func(f *fake) { delete(f.orphans, "gc-town-a") }) // and nobody tells
+		w.fake.set(func(f *fake) { delete(f.orphans, "gc-town-a") }) // and no event reports it
 		w.after(2 * time.Minute)
 		w.want("a", client.StateRunning)
 		if _, err := w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"b"}}); err != nil {

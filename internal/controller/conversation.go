@@ -13,7 +13,7 @@ import (
 
 // lapsed takes note of why an agent did not get into its conversation, and reports
 // whether its end is no failure of its own: the next way is tried then. How often
-// is bounded by the ladder. A failure that nobody understands counts.
+// is bounded by the ladder. A failure of an unknown kind counts.
 func (l *loop) lapsed(e *entry, failure session.ResumeFailure, words string) bool {
 	c := &e.rec.Conversation
 	if failure == "" {
@@ -63,7 +63,7 @@ func (l *loop) conversing(e *entry, s *plan.Session) (runtime.Config, bool) {
 	return runtime.Config{}, false
 }
 
-// unready takes back the choice of a relaunch that has not come about.
+// unready takes back the choice of a relaunch that was not carried out.
 func (l *loop) unready(e *entry) {
 	if e.before != nil {
 		e.rec.Conversation, e.before = *e.before, nil

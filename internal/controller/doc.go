@@ -19,7 +19,7 @@
 // A session is worked on by at most one goroutine at a time: it is looked at,
 // started, stopped, or changed. Each such job has a deadline. A job that ignores
 // its deadline keeps its session but not its place in the limits, so it delays
-// nobody else.
+// no other session.
 //
 // # Rest
 //

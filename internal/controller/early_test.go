@@ -75,8 +75,8 @@ func TestEveryNameIsKnownBeforeTheFirstTurn(t *testing.T) {
 	}
 }
 
-// TestSomebodyWhoCameUnseenIsNotDisturbed attaches a terminal of which no event
-// tells, just before an agent is to sleep: no hold is kept on a look that is old.
+// TestSomebodyWhoCameUnseenIsNotDisturbed attaches a terminal without an event,
+// just before an agent is to sleep: no hold is kept on a look that is old.
 func TestSomebodyWhoCameUnseenIsNotDisturbed(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 10 * time.Minute })

@@ -79,7 +79,7 @@ func TestAnEdgeThatMattersIsActedOn(t *testing.T) {
 	})
 }
 
-// TestAPersonsInputIsSeenWithAReading types where no event tells of it.
+// TestAPersonsInputIsSeenWithAReading types where no event reports it.
 func TestAPersonsInputIsSeenWithAReading(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.fake.says("gc-town-a", runtime.ActivityIdle)

@@ -9,8 +9,8 @@ import (
 )
 
 // TestAnAgentThatHasEndedByItsOwnWord: its place is looked at then. What is left of it is
-// cleared away before another one is started, how it ended counts as its end, nobody
-// else is touched, and an explanation says why.
+// cleared away before another one is started, how it ended counts as its end, no other
+// agent is touched, and an explanation says why.
 func TestAnAgentThatHasEndedByItsOwnWord(t *testing.T) {
 	inTown(t, []string{"a", "b"}, func(t *testing.T, w *town) {
 		w.fake.speaks = map[string]runtime.Reading{}
@@ -58,7 +58,7 @@ func TestAnAgentThatHasEndedByItsOwnWord(t *testing.T) {
 }
 
 // TestAMissedAnswerEndsNothing: a worker that says nothing any more, a reading that fails
-// and a place that does not answer are evidence, and nobody is ended or started for it.
+// and a place that does not answer are evidence, and no agent is ended or started for it.
 func TestAMissedAnswerEndsNothing(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		w.fake.speaks = map[string]runtime.Reading{}

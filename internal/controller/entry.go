@@ -36,7 +36,7 @@ type entry struct {
 	claimed   bool                  // rec holds the next instance, whose start has not begun
 	wakeWhy   string                // why a session that sleeps is to run
 	asked     *asked                // the order that is being stored, nil if there is none
-	drainTold string                // what the agent was told of its drain
+	drainTold string                // the drain that was reported to the agent
 
 	// the last look
 	stale  bool // it must be looked at before anything is done
@@ -106,17 +106,17 @@ func (e *entry) exists() bool {
 	return e.blind == "" && (e.seen.Session == runtime.Alive || e.seen.Agent == runtime.Alive)
 }
 
-// unknown reports whether nobody can say if the session exists.
+// unknown reports whether the existence of the session is not known.
 func (e *entry) unknown() bool {
 	return e.blind != "" || e.place.sight.To(e.rec.Session) != "" || e.seen.Session == runtime.Unknown
 }
 
-// unread reports whether a session was listed of which no look has told yet whose it is.
+// unread reports whether a session was listed and no look has shown its owner yet.
 func (e *entry) unread() bool {
 	return e.stale || e.job != nil && e.job.kind == jobLook
 }
 
-// observed is what a diff is told of an entry.
+// observed returns the observation of an entry for a diff.
 func (l *loop) observed(e *entry) plan.Observed {
 	o := plan.Observed{
 		Name: e.rec.Session, Provider: e.rec.Provider, Agent: e.rec.Agent, Owner: e.owner,
@@ -147,7 +147,7 @@ func (l *loop) observed(e *entry) plan.Observed {
 }
 
 // awoken reports whether what a session was woken for is over: the prompts, if it
-// was for some, else the time in which whoever woke it may have come.
+// was for some, else the time in which its client may have attached.
 func (l *loop) awoken(e *entry, queued int) bool {
 	if e.wakeWhy == "" || !e.running() || !e.known || e.job != nil && e.job.kind == jobStart {
 		return false

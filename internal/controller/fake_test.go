@@ -28,7 +28,7 @@ type fake struct {
 	silent     chan struct{}                                // nothing is answered before it is closed; nil: all is
 	partial    bool                                         // listings are incomplete
 	listed     []string                                     // all that listings have, if they are incomplete; nil: they are not
-	blind      map[string]bool                              // sessions that cannot be told alive from dead
+	blind      map[string]bool                              // sessions whose liveness is unknown
 	onStart    func(ctx context.Context, name string) error // before the agent exists
 	stubborn   map[string]int                               // stops that fail before one works; <0: all
 	late       int                                          // observations of an end that do not know yet how

@@ -13,7 +13,7 @@ import (
 func hintsOf(s *plan.Session) string { return fmt.Sprintf("%q", s.Config.Hints()) }
 
 // setHints gives sessions that run the hints of the configuration in force, where they were
-// started with others or nobody knows with which. It disturbs no agent. Hints that come with a
+// started with others or with unknown ones. It disturbs no agent. Hints that come with a
 // change which needs another start belong to the next program.
 func (l *loop) setHints() {
 	for key, e := range l.entries {

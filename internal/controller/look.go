@@ -113,9 +113,8 @@ func (l *loop) found(e *entry, f reach.Finding) {
 }
 
 // settle arranges for another look where this one left a question open and no
-// event will answer it: an agent that has just ended and of which nobody knows
-// yet how, one that lives on without its session, and a session of which nobody
-// could tell whether it exists.
+// event will answer it: an agent that has just ended for an unknown reason, one
+// that lives on without its session, and a session of unknown existence.
 func (l *loop) settle(e *entry) {
 	seen := &e.seen
 	ending := seen.Session == runtime.Alive && seen.Agent == runtime.Dead && seen.Exit == nil && e.rec.Running
@@ -194,7 +193,7 @@ func (l *loop) successor(e *entry, f reach.Finding) {
 	e.clearSenses()
 }
 
-// ended notes that the instance that ran is over although nobody asked.
+// ended notes that the instance that ran is over without a request.
 func (l *loop) ended(e *entry) {
 	now := l.now()
 	exit := e.seen.Exit

@@ -34,9 +34,9 @@ type loop struct {
 
 	places  map[string]*place
 	entries map[session.Key]*entry
-	// sensible are the sessions of which something is to be read
+	// the sessions that can be read
 	sensible map[*entry]bool
-	// edges are the sessions of which something has changed that concerns nobody else
+	// the sessions with a change that concerns no other session
 	edges map[*entry]bool
 	// faded are the sessions that readers see as they were, since when at most
 	faded   map[*entry]bool
@@ -115,7 +115,7 @@ func (l *loop) run(ctx context.Context) error {
 			f(l)
 			l.drain()
 		case <-timer.C: // turn sees what is due
-		case <-patrol.C: // a tick that nobody could take is dropped
+		case <-patrol.C: // a tick that was not received in time is dropped
 			l.patrol()
 			patrol.Reset(l.settings().Patrol)
 		case <-ctx.Done():
@@ -145,7 +145,8 @@ func (l *loop) turn() {
 	l.announceUnknown()
 }
 
-// answer answers who waits for what has come about. An answer may make others wait.
+// answer runs the waiters whose condition now holds. An answer may make others
+// wait.
 func (l *loop) answer() {
 	waiting := l.waiters
 	l.waiters = nil

@@ -43,7 +43,7 @@ type model struct {
 	held     map[string]session.HoldKind
 	ends     map[string]bool // its present instance may be ended
 	gone     map[string]bool // not configured
-	loose    map[string]bool // it was not configured once: nobody knows what was kept of it
+	loose    map[string]bool // it was not configured once: its record is unknown
 	problems []string
 }
 

@@ -30,7 +30,8 @@ func (c *Controller) keep(ctx context.Context, name string, req client.Lifecycle
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) { l.keep(name, req.Instance, do, answer) })
 }
 
-// keep is one order after the other: each finds what became of those before it.
+// keep runs one order after the other: each finds the result of those before
+// it.
 func (l *loop) keep(name, instance string, do order.Order, answer func(client.Done, error)) {
 	e, err := l.addressed(name, instance)
 	if err != nil {

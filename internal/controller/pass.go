@@ -294,7 +294,7 @@ func (l *loop) act() {
 }
 
 // certain reports whether what is known of a session is fresh enough to end it
-// although nobody ordered that; if not, it is looked at and read.
+// without an order; if not, it is looked at and read.
 func (l *loop) certain(e *entry) bool {
 	s, ok := &e.sensing, true
 	if !e.confirmed || l.now().Sub(e.seen.At) > freshLook {

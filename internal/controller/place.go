@@ -107,7 +107,7 @@ func (l *loop) resync(p *place, streams bool) {
 	}
 }
 
-// unlisted notes that a place has just failed to tell of its sessions, and tries again
+// unlisted notes that a place has just failed to list its sessions, and tries again
 // later.
 func (l *loop) unlisted(p *place) {
 	p.wanted = true

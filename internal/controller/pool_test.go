@@ -132,7 +132,7 @@ func TestAWokenMemberRunsBesideTheOthers(t *testing.T) {
 	})
 }
 
-// TestAFormerMemberNobodyCanSeeCounts has one that is listed and cannot be told
+// TestAFormerMemberNobodyCanSeeCounts has one that is listed and may not be
 // alive: with it there are as many as may be.
 func TestAFormerMemberNobodyCanSeeCounts(t *testing.T) {
 	inTown(t, nil, func(t *testing.T, w *town) {

@@ -12,10 +12,10 @@ import (
 	"gascity/runtime"
 )
 
-// remember takes over what the store held. While nothing could be read nothing
-// is looked at and nothing is done: a session that somebody put to sleep would
-// be started, and a budget spent twice. A record that is there and cannot be read
-// holds up nobody else: its session is one of which nothing is remembered.
+// remember takes over what the store held. While nothing could be read nothing is
+// looked at and nothing is done: a session that somebody put to sleep would be
+// started, and a budget spent twice. A record that is there and cannot be read
+// delays no other record: its session is treated as one without a record.
 func (l *loop) remember(r keep.Recalled) {
 	if errors.Is(r.Err, client.ErrUnavailable) {
 		l.unread = fmt.Sprintf("the store's records cannot be read: %v", r.Err)
@@ -48,7 +48,7 @@ func (l *loop) recollect(r session.Record) {
 		e.touch()
 	}
 	if e.rec.State == client.StateStopping {
-		e.rec.Running = false // its end was meant, whoever saw it
+		e.rec.Running = false // its end was wanted, and who observed it does not matter
 	}
 	if agent != "" && agent != e.rec.Agent {
 		e.rec.Agent = agent
@@ -95,7 +95,7 @@ func (l *loop) save(e *entry) {
 	l.saver.Put(keep.Change{Record: rec, Version: e.version})
 }
 
-// life tells the history what became of the present instance.
+// life records in the history how the present instance ended.
 func (l *loop) life(e *entry, reason string) {
 	r, life := &e.rec, session.Incarnation{Reason: reason}
 	life.Session, life.Provider, life.Epoch, life.Instance = r.Session, r.Provider, r.Epoch, r.Instance
@@ -116,7 +116,7 @@ func (l *loop) forget(e *entry) {
 	}
 }
 
-// stored notes what became of a write.
+// stored notes the result of a write.
 func (l *loop) stored(key session.Key, version uint64, err error) {
 	l.dirty = true
 	e := l.entries[key]

@@ -70,8 +70,8 @@ func (l *loop) senseAt(e *entry, at time.Time) {
 	l.tickAt(s.due)
 }
 
-// readSenses begins the reads that are due. It looks only at sessions of which
-// something is to be read.
+// readSenses begins the reads that are due. It looks only at sessions that can
+// be read.
 func (l *loop) readSenses() {
 	now, busy := l.now(), 0
 	for e := range l.sensible {
@@ -156,7 +156,7 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	}
 	s.faults = 0
 	if reading.LastInput.After(e.seen.LastInput) {
-		e.seen.LastInput = reading.LastInput // no event tells of what a person types
+		e.seen.LastInput = reading.LastInput // no event reports what a person types
 		l.fade(e)
 	}
 	reading.At = cmp.Or(reading.At, l.now())
@@ -175,9 +175,9 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	l.conclude(e)
 }
 
-// sensedEarly takes a reading of a session whose start is not complete: only what
-// it asks counts, if nobody but a person may answer: to the rest the start sees.
-// Nobody tells when that changes.
+// sensedEarly takes a reading of a session whose start is not complete: only its
+// question counts, if only a person may answer it; the start handles the rest. No
+// event reports when that changes.
 func (l *loop) sensedEarly(e *entry, reading runtime.Reading, err error) {
 	s := &e.sensing
 	l.senseAt(e, l.now().Add(startGap))

@@ -192,7 +192,7 @@ func TestAReadingOfAFormerIncarnationIsDropped(t *testing.T) {
 	})
 }
 
-// activities returns what was told of activities, in order.
+// activities returns the reported activities, in order.
 func (w *town) activities() []string {
 	var told []string
 	events, _, _ := w.log.After(0)
@@ -379,7 +379,7 @@ func TestALimitInTheLastWordsIsNoCrash(t *testing.T) {
 }
 
 // TestWhatCannotBeReadIsNotTakenForIdle has an agent that was idle when it was read
-// last. Nobody can read it any more, and it may work.
+// last. It cannot be read any more, and it may work.
 func TestWhatCannotBeReadIsNotTakenForIdle(t *testing.T) {
 	for name, fault := range map[string]func(ctx context.Context, hung chan struct{}) error{
 		"fails": func(context.Context, chan struct{}) error { return errors.New("the shim does not answer in time") },

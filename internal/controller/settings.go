@@ -21,8 +21,8 @@ type Loaded struct {
 	Settings Settings
 	Config   client.Config // as it is shown to people
 	Warnings []string
-	// Accepted is called when this reading comes into force, and not if it is refused: what others
-	// have to know of the configuration is told to them there. It must be quick. Nil: nobody has to.
+	// Accepted is called when this reading comes into force, and not if it is refused: other
+	// components receive the configuration there. It must be quick. Nil: no call.
 	Accepted func()
 }
 
@@ -40,7 +40,7 @@ type Options struct {
 	// one call at a time.
 	Load func(ctx context.Context) (Loaded, error)
 	// Provider opens the runtime provider of a selection. It is called once for
-	// each selection until it succeeds. Whoever made the Options closes them.
+	// each selection until it succeeds. The maker of the Options closes them.
 	Provider func(ctx context.Context, selection string) (runtime.Provider, error)
 	// Providers describes what can be selected.
 	Providers func(ctx context.Context) ([]client.Provider, error)
@@ -58,7 +58,7 @@ type Options struct {
 
 	// Changed is called, by the loop, whenever a session is seen otherwise than
 	// before in a way that matters to those who deal with it. It must not block. It
-	// says only: look at the view. Nil tells nobody.
+	// says only: look at the view. Nil: no call.
 	Changed func(session string)
 	// Queued counts the prompts that wait for a session, and tells when the newest
 	// was accepted. It is called often and must not block. Nil: none ever waits.

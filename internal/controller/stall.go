@@ -34,8 +34,8 @@ const (
 // when it wakes up.
 func (s *stall) progress(sign string, now time.Time) { s.At, s.Sign = now.Round(0), sign }
 
-// progressed takes what a reading tells of progress. The reader may have another clock, so
-// that a sign is new if its time differs from that of the last one.
+// progressed takes the progress of a reading. The reader may have another clock, so that a
+// sign is new if its time differs from that of the last one.
 func (l *loop) progressed(e *entry, p runtime.Progress) {
 	s := &e.sensing.stall
 	s.Reported = s.Reported || p != (runtime.Progress{})

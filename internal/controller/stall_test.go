@@ -85,7 +85,7 @@ func TestAnAgentWithoutProgressIsStalled(t *testing.T) {
 }
 
 // What takes long and is no stall: a tool that runs, a question, a limit, an agent that is idle
-// or of which nothing is known, a person who types, and a city that has not set the time.
+// or of unknown activity, a person who types, and a city that has not set the time.
 func TestWhatTakesLongIsNoStall(t *testing.T) {
 	for name, do := range map[string]func(w *town){
 		"a tool runs": func(w *town) { w.shows(runtime.Progress{At: time.Now(), Sign: "start", Tool: "Bash"}) },

@@ -12,7 +12,7 @@ import (
 
 // TestAStandstillAnywhereHarmsNobody: the host stands still for five minutes at each
 // of the moments at which the controller looks at the clock, also in the middle of a
-// decision. Nobody is ended for a time that nobody could use.
+// decision. No agent is ended for a time in which no agent could act.
 func TestAStandstillAnywhereHarmsNobody(t *testing.T) {
 	for at := range int64(120) {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {

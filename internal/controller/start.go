@@ -143,7 +143,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 		l.c.opts.Logger.Warn("a later controller will not know what the session was started with", "session", s.Name, "error", r.NoteErr)
 	}
 	if e.rec.Fault != "" {
-		e.rec.Restarts++ // it ended, or did not start, and nobody had asked for that
+		e.rec.Restarts++ // it ended, or did not start, without a request
 	}
 	e.hints = hintsOf(s)
 	e.known, e.owner, e.tries, e.stopAt, e.stopFault = true, plan.OwnerUs, 0, time.Time{}, ""

@@ -155,8 +155,8 @@ func TestAStartsWarningIsTold(t *testing.T) {
 	})
 }
 
-// TestADialogOfAStartIsShownAtOnce has a start that waits for a person: only what
-// nobody else may answer is asked.
+// TestADialogOfAStartIsShownAtOnce has a start that waits for a person: only a
+// question for a person is asked.
 func TestADialogOfAStartIsShownAtOnce(t *testing.T) {
 	inTown(t, []string{"a"}, func(t *testing.T, w *town) {
 		asks := func(why string) {

@@ -81,7 +81,8 @@ func (l *loop) cleared(e *entry, a plan.Action) {
 }
 
 // stopFailed puts the next try off. A stale instance is no failure of the stop:
-// somebody else has replaced it, and a look tells by what. Whoever asked is told.
+// somebody else has replaced it, and a look tells by what. The caller gets the
+// error.
 func (l *loop) stopFailed(e *entry, r reach.Ended) {
 	e.stale = true
 	if errors.Is(r.Err, runtime.ErrStaleInstance) {
@@ -101,8 +102,8 @@ func (l *loop) stopFailed(e *entry, r reach.Ended) {
 	l.countEnd(e)
 }
 
-// ending is the end of the city. It is in force before the first session is
-// told, and from then on nothing is started.
+// ending is the end of the city. It is in force before the first session gets
+// its stop request, and from then on nothing is started.
 type ending struct {
 	account.End
 

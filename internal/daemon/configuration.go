@@ -136,7 +136,7 @@ func (d *Daemon) unusable(root string, city *config.City) []*config.Error {
 	for i := range city.Agents {
 		selection, origin, err := city.RuntimeFor(&city.Agents[i], d.env.runtimeOverride(), d.known())
 		if err != nil || seen[origin.String()+selection] {
-			continue // that is told already
+			continue // that is reported already
 		}
 		seen[origin.String()+selection] = true
 		if err := all.Check(selection, cfg); err != nil {

@@ -42,8 +42,8 @@ start_command = "env > $GC_CITY_PATH/stranger.tmp && mv $GC_CITY_PATH/stranger.t
 `
 
 // TestCredentialsOfAgents: two agents have one login by one call of its helper; its
-// renewal reaches a worker that runs, whose own token is renewed too; and nobody else
-// ever has a value: no file, no argument, no environment of another process.
+// renewal reaches a worker that runs, whose own token is renewed too; and the value
+// is nowhere else: in no file, no argument, no environment of another process.
 func TestCredentialsOfAgents(t *testing.T) {
 	const first, second = "canary-first-4711", "canary-second-4711"
 	d, root := newDaemon(t), newCity(t, credentialCity)
@@ -122,7 +122,7 @@ func texts(events []worker.Event) (out []string) {
 	return out
 }
 
-// lookFor returns the files below root that have one of the values, but for sockets.
+// lookFor returns the files below root that have one of the values, except sockets.
 func lookFor(t *testing.T, root string, values []string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -149,7 +149,7 @@ func lookFor(t *testing.T, root string, values []string) (found []string) {
 }
 
 // inProcesses returns the processes of this machine that have the value in their
-// arguments or their environment, but for this one.
+// arguments or their environment, except this one.
 func inProcesses(t *testing.T, value string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -55,7 +55,7 @@ func (x *examination) answers() {
 	case errors.Is(err, trial.ErrLeft):
 		x.problem("answer", err.Error(), "gc stop --city "+dir)
 		return
-	case x.ctx.Err() != nil: // nobody waits for it any more
+	case x.ctx.Err() != nil: // the caller does not wait for it any more
 	case err != nil: // the folder says more
 		x.problem("answer", err.Error(), "look at "+filepath.Join(dir, premises.StateFolder, premises.LogFolder))
 		return
@@ -100,8 +100,8 @@ func (x *examination) trialCity() (text []byte, names []string, err error) {
 	return text, names, err
 }
 
-// home is where the trial's folder goes: nobody else can write above it, or some agent CLIs do
-// not take their hooks.
+// home is where the trial's folder goes: no other user can write above it, or some agent CLIs
+// do not accept their hooks.
 func (x *examination) home() string {
 	if dir := x.env.get("HOME"); dir != "" {
 		return dir

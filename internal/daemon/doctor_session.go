@@ -14,8 +14,8 @@ import (
 	"gascity/runtime"
 )
 
-// leftovers looks for sessions that nobody asked for, corpses, and processes of
-// the city's agents that belong to no session.
+// leftovers looks for sessions that are not wanted, dead sessions, and
+// processes of the city's agents that belong to no session.
 func (x *examination) leftovers() {
 	if x.control {
 		x.strays()

@@ -270,7 +270,7 @@ func makeMode(t *testing.T, dir string, mode os.FileMode) {
 	}
 }
 
-// leaveSocket makes a socket that nobody serves, as after a kill -9.
+// leaveSocket makes a socket without a server, as after a kill -9.
 func leaveSocket(t *testing.T, path string) {
 	t.Helper()
 	makeMode(t, filepath.Dir(path), 0o700)

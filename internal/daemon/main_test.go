@@ -34,8 +34,8 @@ func newDaemon(t *testing.T, more ...string) *Daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With the race detector a program sleeps a second when it exits, unless it
-	// is told otherwise; shims are started without any environment.
+	// With the race detector a program sleeps a second when it exits, unless
+	// GORACE says otherwise; shims are started without any environment.
 	program := filepath.Join(t.TempDir(), "gc")
 	script := "#!/bin/sh\nGORACE=atexit_sleep_ms=0 exec '" + self + "' \"$@\"\n"
 	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {

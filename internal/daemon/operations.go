@@ -66,7 +66,7 @@ func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, re
 }
 
 // shares makes sure that agents that run elsewhere can write below dir, as they must to be
-// checked: what has reached one is told by a file of its own.
+// checked: each outpost confirms with a file of its own.
 func shares(ctx context.Context, p runtime.Provider, selection, dir string) (err error) {
 	if driver, _, err := all.Find(selection); err != nil || driver.Where != all.Elsewhere {
 		return err

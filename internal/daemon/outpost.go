@@ -87,7 +87,7 @@ func (d *Daemon) openOutpost(folder, selection string) (p runtime.Provider, leav
 	if leave, err = premises.Visit(folder); err != nil {
 		return nil, nil, err
 	}
-	_, err = outpostSockets(folder) // whoever opens it finds what was chosen
+	_, err = outpostSockets(folder) // the process that opens it finds the choice
 	if err == nil {
 		p, err = d.open(folder, selection, slog.New(slog.DiscardHandler))
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 // place opens a provider for the controller. One that is not there at all, and never
-// was, is a place without sessions: the agents that name it fail to start and are
-// told why, and neither they nor the city's end wait for it.
+// was, is a place without sessions: the agents that name it fail to start with that
+// reason, and neither they nor the city's end wait for it.
 func (k *keeper) place(ctx context.Context, selection string) (runtime.Provider, error) {
 	p, err := k.openUsed(ctx, selection)
 	if err == nil || !absent(selection, err) {

@@ -231,7 +231,8 @@ func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, patt
 	return checkup.Contract(ctx, h, cases, func(r runtimetest.Result) { report(checkResult(r)) })
 }
 
-// scriptPatience is how long a case waits for a script, of which each operation is several programs.
+// scriptPatience is how long a case waits for a script: each of its operations runs several
+// programs.
 const scriptPatience = 2 * time.Minute
 
 // adapt makes the fake agent one that the provider can drive: with a screen like

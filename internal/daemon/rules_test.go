@@ -34,7 +34,7 @@ max = 2
 `
 
 // TestAFaultyFileOfRulesIsNotTaken edits a file of rules under a controller: the
-// mistake is told, and the previous configuration stays.
+// mistake is reported, and the previous configuration stays.
 func TestAFaultyFileOfRulesIsNotTaken(t *testing.T) {
 	root := newCity(t, guardedCity)
 	file := filepath.Join(root, "ours.toml")

@@ -38,8 +38,8 @@ import (
 	"gascity/runtime"
 )
 
-// RunController runs the city's controller until ctx ends or it is told to exit.
-// The end of ctx leaves the sessions running.
+// RunController runs the city's controller until ctx ends or it gets a request
+// to exit. The end of ctx leaves the sessions running.
 func (d *Daemon) RunController(ctx context.Context, root string, opts cli.ControllerOptions) error {
 	run := func(ctx context.Context) error { return d.control(ctx, root, opts) }
 	if opts.Lease == "" {
@@ -205,7 +205,7 @@ func (k *keeper) apply(r reading) {
 }
 
 // checkNotEmpty refuses a file without a word in a city that has had a controller: an editor
-// or a full disk leaves one behind, and nobody ends a fleet that way.
+// or a full disk leaves one behind, and no person ends a fleet that way.
 func checkNotEmpty(city *config.City) error {
 	if city.Blank() && lived(city.Root) {
 		return fmt.Errorf("%w: %s is empty; put back what was there, or write [workspace] alone for a city without agents", client.ErrInvalid, city.Path)

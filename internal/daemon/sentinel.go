@@ -34,8 +34,8 @@ func (e *engines) silent(v session.View) bool {
 	return known && cli.Late && !e.opens(v)
 }
 
-// opens reports whether an agent CLI begins with the prompt of its command line, and tells
-// of it.
+// opens reports whether an agent CLI begins with the prompt of its command lineand reports
+// it by hooks.
 func (e *engines) opens(v session.View) bool {
 	_, known := e.hooksOf(v)
 	return known && !v.Conversation.Resumed() && e.desired(v.Agent).Config.PromptSuffix != ""

@@ -33,7 +33,7 @@ type reloader interface {
 
 // watch reloads the configuration after each edit of city.toml and of the files
 // it names, once the edit has rested. It ends with ctx. A system that cannot
-// watch is told once in the log; gc reload still works.
+// watch files is logged once; gc reload still works.
 func (k *keeper) watch(ctx context.Context, c reloader) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {

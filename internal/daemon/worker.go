@@ -98,7 +98,7 @@ func (k *keeper) listenForWorkers(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// retire takes away what a session's run was told.
+// retire deletes what was stored for the run of a session.
 func (k *keeper) retire(session string) {
 	if err := k.port.Forget(session); err != nil {
 		k.logger.Warn("a port file is left behind", "session", session, "error", err)

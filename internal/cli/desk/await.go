@@ -26,8 +26,8 @@ const (
 	Settled
 	Failing
 	Skipped // not waited for
-	Resting // wanted to rest, and told of with its reason
-	Held    // waits for something that will not come soon: told of, not waited for
+	Resting // wanted to rest; reported with its reason
+	Held    // waits for something that will not come soon: reported, not waited for
 )
 
 // Judge decides about one agent of a status.
@@ -51,8 +51,9 @@ func Wanted(agent client.Agent) Verdict {
 	return Waiting
 }
 
-// AwaitAgents waits until no agent is waited for and tells of each when it is
-// known what became of it. It looks when an event says that something changed.
+// AwaitAgents waits until each agent has reached its wanted state or cannot
+// reach it, and prints the result of each. It looks when an event says that
+// something changed.
 func (d *Desk) AwaitAgents(parent context.Context, c *client.Client, of Judge) error {
 	ctx, cancel := context.WithCancel(parent)
 	changed, stopped := Changes(ctx, c)
@@ -76,7 +77,7 @@ func (d *Desk) AwaitAgents(parent context.Context, c *client.Client, of Judge) e
 	}
 }
 
-// Vigil is what has been told of agents that are waited for.
+// Vigil records what has been printed about awaited agents.
 type Vigil struct {
 	*Desk
 
@@ -106,8 +107,8 @@ func (d *Desk) newVigil(of Judge) *Vigil {
 	return &Vigil{Desk: d, judge: of, told: map[string]Verdict{}, since: d.Now()}
 }
 
-// NewVigil begins to wait for something that is told by others: only
-// [Vigil.Remind] is of use.
+// NewVigil returns a Vigil for callers that print the results themselves; only
+// [Vigil.Remind] may be called.
 func (d *Desk) NewVigil() *Vigil { return d.newVigil(nil) }
 
 // Proven is how long an agent must run before it counts that has failed a moment
@@ -155,7 +156,7 @@ func (w *Vigil) look(status client.Status) bool {
 	return len(w.open) == 0
 }
 
-// tell says what became of an agent.
+// tell prints the result of an agent.
 func (w *Vigil) tell(agent client.Agent, v Verdict) {
 	why := text.Plainly(text.Brief(text.FirstOf(agent.Reason, agent.Exit, "no reason was given")))
 	switch v {
@@ -197,7 +198,8 @@ func underway(agent client.Agent) bool {
 }
 
 // standstill reports whether for a while no agent has been on its way that
-// another one could wait for. One that failed is on none: it is told of.
+// another one could wait for. A failed agent is on no list: its failure is
+// printed.
 func (w *Vigil) standstill(status client.Status) bool {
 	var gist strings.Builder
 	moves := false
@@ -224,7 +226,8 @@ func (w *Vigil) Remind(names []string) {
 	w.last, w.said = open, now
 }
 
-// sum says what became of all. What waits for something known has not failed.
+// sum returns the combined result of all agents. What waits for something known
+// has not failed.
 func (w *Vigil) sum() error {
 	for _, why := range slices.Sorted(maps.Keys(w.rests)) {
 		w.Talk("%s  %s: %s", w.PaintTalk(text.Faint, "stopped"), text.List(w.rests[why]), text.Plainly(text.Brief(text.FirstOf(why, "not wanted"))))

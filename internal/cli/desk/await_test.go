@@ -98,7 +98,7 @@ func TestWhatComesLaterIsToldAndNotAwaited(t *testing.T) {
 }
 
 // TestWhoWaitsForWhatStandsStillIsNotAwaited: what an agent depends on may have
-// failed, or be wanted by nobody.
+// failed, or not be wanted.
 func TestWhoWaitsForWhatStandsStillIsNotAwaited(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	waiting := client.Agent{Name: "b", Desired: client.StateRunning, State: client.StateStopped, Reason: "it waits for a"}

@@ -29,7 +29,7 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	// Getenv reads one environment variable; empty if it is not set.
 	Getenv func(key string) string
-	// Now is the clock that ages are told by.
+	// Now is the clock for ages.
 	Now func() time.Time
 	// IsTerminal reports whether a stream of this Env is a terminal.
 	IsTerminal func(stream any) bool

@@ -40,8 +40,8 @@ func PauseFor(ctx context.Context, d time.Duration, early <-chan struct{}) bool 
 	return true
 }
 
-// watchEvery is the least time between two pictures of what is watched, and
-// ageEvery how often its ages are told again.
+// watchEvery is the least time between two redraws, and ageEvery the interval
+// at which ages are updated.
 const (
 	watchEvery = 200 * time.Millisecond
 	ageEvery   = 2 * time.Second

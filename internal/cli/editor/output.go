@@ -9,7 +9,7 @@ import (
 const (
 	depth = 1000 // lines that are looked at
 	// volatile is how many lines at the end of a terminal may be drawn again while the
-	// agent works: its input box, its status. They are told when the turn is over.
+	// agent works: its input box, its status. They are sent when the turn is over.
 	volatile = 12
 )
 
@@ -54,8 +54,8 @@ func (t *turn) tell(over bool) error {
 	return t.say(strings.Join(now[from:end], "\n") + "\n")
 }
 
-// known is how many lines of now were told. The first of those that were told may have
-// left the top, and the last ones may have been drawn over.
+// known returns how many lines of now were already sent. The first of the sent lines
+// may have scrolled off the top, and the last ones may have been drawn over.
 func known(told, now []string) int {
 	best := 0
 	for from := range told {

@@ -16,7 +16,7 @@ const (
 	lookEvery = 250 * time.Millisecond
 	// awayTime is how long a controller may be away in a turn: another one takes over.
 	awayTime = time.Minute
-	// restTime is how long an agent must rest of which nobody saw that it worked.
+	// restTime is how long an agent must rest that was never seen working.
 	restTime = 2 * time.Second
 	// goneTime is how long a session may not run before its turn is given up.
 	goneTime = 5 * time.Second
@@ -30,7 +30,7 @@ type turn struct {
 	stop chan struct{}   // closed when the editor cancels it
 	once sync.Once
 
-	receipt   client.Receipt // without an id: an answer, of which there is none
+	receipt   client.Receipt // without an id: an answer, which has no receipt
 	first     []string       // lines when it began
 	told      []string       // lines that the editor has
 	asked     map[string]bool

@@ -52,7 +52,7 @@ func (f *facts) render(s Sheet) string {
 // head is a heading within a page.
 func (s Sheet) head(words string) string { return "\n" + s.Paint(text.Faint, words) + "\n" }
 
-// number is empty for what is zero or cannot be told.
+// number returns an empty cell for zero and for an unknown number.
 func number(n int) text.Cell {
 	if n <= 0 {
 		return text.Cell{}

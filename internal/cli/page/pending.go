@@ -61,7 +61,7 @@ func (s Sheet) openQuestion(p client.Pending) string {
 // questionWidth is how much of a question the status shows.
 const questionWidth = 160
 
-// fate says what became of a question, or what will unless it is answered.
+// fate says how a question ended, or what happens without an answer.
 func (s Sheet) fate(p client.Pending) string {
 	if p.State != client.PendingOpen {
 		said := p.State

@@ -10,7 +10,7 @@ import (
 	"gascity/client"
 )
 
-// Where an agent runs is told where that differs.
+// The status shows the provider of an agent where it differs.
 func TestStatusTellsPlaces(t *testing.T) {
 	agents := []client.Agent{{Name: "a", State: client.StateRunning, Provider: "pty"}, {Name: "b", State: client.StateRunning, Provider: "pty"}}
 	if out := (Sheet{Now: noon}).Status(client.Status{Agents: agents}, nil); strings.Contains(out, "pty") || strings.Contains(out, "PLACE") {

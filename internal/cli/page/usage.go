@@ -11,7 +11,7 @@ import (
 	"gascity/internal/text"
 )
 
-// The marks of numbers that nobody, or not everybody, has told.
+// The marks of numbers that no worker, or not every worker, has reported.
 const (
 	notKnown = "?"
 	atLeast  = "+"
@@ -165,8 +165,8 @@ func share(cost *float64, most float64) string {
 	return strings.Repeat("█", eighths/8) + strings.TrimSpace(string([]rune(" ▏▎▍▌▋▊▉")[eighths%8]))
 }
 
-// dropUnknown empties columns of which nobody has told anything: a model provider may not
-// have them at all.
+// dropUnknown empties columns without any reported value: a model provider may not have
+// them at all.
 func dropUnknown(grid [][]text.Cell, columns ...int) {
 	for _, at := range columns {
 		if slices.ContainsFunc(grid, func(row []text.Cell) bool { return row[at].Text != notKnown }) {

@@ -28,7 +28,7 @@ const (
 	handTime  = 30 * time.Second
 	handAgain = 200 * time.Millisecond
 	// keepTime is how long one may say that it cannot keep a prompt: it ends, or its
-	// store is slow. What lasts longer is a fault to be told.
+	// store is slow. What lasts longer is a fault that must be reported.
 	keepTime = 10 * time.Second
 )
 
@@ -40,7 +40,7 @@ type patience struct {
 }
 
 const (
-	defaultPatience  = 10 * time.Second // nobody asked for a wait
+	defaultPatience  = 10 * time.Second // no wait was requested
 	explicitPatience = 5 * time.Minute
 )
 
@@ -269,14 +269,14 @@ func hand(parent context.Context, c *client.Client, name string, req client.Nudg
 	defer cancel()
 	r, err := c.Nudge(ctx, name, req)
 	if errors.Is(err, client.ErrNoController) {
-		return r, err // nobody ever had it
+		return r, err // no controller ever had it
 	}
 	soon, cancelSoon := context.WithTimeout(ctx, keepTime)
 	defer cancelSoon()
 	patience := soon
 	for away(err) {
 		if errors.Is(err, client.ErrLost) {
-			patience = ctx // nobody knows whether it is kept: that is worth some time
+			patience = ctx // it is unknown whether it is kept: that is worth some time
 		}
 		if !desk.PauseFor(patience, handAgain, nil) {
 			break
@@ -294,7 +294,7 @@ func hand(parent context.Context, c *client.Client, name string, req client.Nudg
 	return r, err
 }
 
-// away reports whether nobody answers for the moment.
+// away reports whether no controller answers for the moment.
 func away(err error) bool {
 	return errors.Is(err, client.ErrLost) || errors.Is(err, client.ErrNoController) || errors.Is(err, client.ErrUnavailable)
 }
@@ -353,7 +353,8 @@ func awaitReceipt(parent context.Context, c *client.Client, id, want string, lim
 	return c.Receipt(ctx, id, want)
 }
 
-// lastSeen is the receipt as it is now, or as it was when nobody tells.
+// lastSeen returns the current receipt, or the last known one if the controller
+// does not answer.
 func lastSeen(ctx context.Context, c *client.Client, r client.Receipt) client.Receipt {
 	now, err := c.Receipt(ctx, r.ID, "")
 	if err != nil {

@@ -61,7 +61,7 @@ func (a *answers) dial(context.Context) (net.Conn, error) {
 }
 
 // TestAPromptSurvivesAHandover: the controller ends, is away, and the next one
-// answers; and what lasts is told before long.
+// answers; and a lasting failure is reported soon.
 func TestAPromptSurvivesAHandover(t *testing.T) {
 	busy := fmt.Errorf("%w: the controller ends", client.ErrUnavailable)
 	for name, test := range map[string]struct {

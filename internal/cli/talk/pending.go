@@ -79,7 +79,7 @@ once: if it was answered elsewhere meanwhile, or its agent has stopped, the answ
 	return a.Listing(cmd)
 }
 
-// tellAnswer says what became of a question that was answered.
+// tellAnswer prints the result of an answered question.
 func (a *app) tellAnswer(p client.Pending) error {
 	if a.JSON {
 		if err := a.Document(p); err != nil {

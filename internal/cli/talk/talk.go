@@ -1,5 +1,5 @@
-// Package talk holds the commands by which one talks with agents: prompts and
-// what becomes of them, the questions that agents ask, and waits.
+// Package talk holds the commands by which people talk with agents: prompts and
+// their delivery status, the questions that agents ask, and waits.
 package talk
 
 import (

@@ -75,7 +75,7 @@ func LastScreen(r *session.Record) string {
 	return r.Screen
 }
 
-// Starting is what is told of a start that begins.
+// Starting returns the event data of a start that begins.
 func Starting(reason string, c *session.Conversation) map[string]string {
 	data := map[string]string{"reason": reason}
 	if c.ID != "" {

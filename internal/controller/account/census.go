@@ -8,7 +8,7 @@ import (
 	"gascity/internal/session"
 )
 
-// census is what became of every session, sorted.
+// census returns the result of every session, sorted.
 func census(results map[string]client.StopResult) client.Census {
 	out := client.Census{Sessions: []client.StopResult{}, Clean: true}
 	for _, r := range results {
@@ -19,7 +19,7 @@ func census(results map[string]client.StopResult) client.Census {
 	return out
 }
 
-// Drain is what the present instance is told of its drain.
+// Drain returns what the present instance receives about its drain.
 func Drain(r *session.Record) client.Drain {
 	d := r.Drain
 	if !r.Draining() {

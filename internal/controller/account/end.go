@@ -9,7 +9,7 @@ import (
 	"gascity/client"
 )
 
-// End is the end of a city: until when what is waited for, and what became of each session.
+// End is the end of a city: its deadline, and the result of each session.
 type End struct {
 	StopAfter time.Time // sessions that still run then are stopped
 	AwayFrom  time.Time // what is at a place that does not answer is left from then on
@@ -31,8 +31,8 @@ func (e *End) Shift(shift func(time.Time) time.Time) {
 // Take takes a session's end into the census.
 func (e *End) Take(r client.StopResult) { e.results[r.Session] = r }
 
-// With adds processes that carry the marks of the city's agents and belong to no session. An agent of
-// which only such processes were left was not stopped as a session.
+// With adds processes that carry the marks of the city's agents and belong to no session. An agent
+// with only such processes left was not stopped as a session.
 func (e *End) With(c client.Census, strays []client.StopResult, err error) client.Census {
 	c.Sessions = slices.Clone(c.Sessions)
 	for _, s := range strays {
@@ -53,8 +53,8 @@ func (e *End) With(c client.Census, strays []client.StopResult, err error) clien
 	return c
 }
 
-// Census is what became of each session, with what has not ended and, by place, why nobody
-// can say whether there are more.
+// Census returns the result of each session, with what has not ended and, by provider, why
+// more sessions may exist.
 func (e *End) Census(left []client.StopResult, uncounted map[string]string) client.Census {
 	results := maps.Clone(e.results)
 	for _, r := range left {

@@ -63,7 +63,7 @@ func Activity(a *session.Activity) client.Activity {
 	}
 }
 
-// ActivityData is what is told of an activity that begins.
+// ActivityData returns the event data of an activity that begins.
 func ActivityData(a *session.Activity) map[string]string {
 	data := map[string]string{"activity": string(a.State), "source": string(a.Source), "confidence": string(a.Confidence)}
 	if a.Kind != "" {

@@ -17,8 +17,8 @@ import (
 	"gascity/runtime"
 )
 
-// Target is one session as it is seen by those who want to reach it or tell of
-// it. It is immutable.
+// Target is one session as seen by callers that reach it or report it. It is
+// immutable.
 type Target struct {
 	Agent    client.Agent
 	Record   session.Record
@@ -53,15 +53,15 @@ type City struct {
 }
 
 // Board is safe for concurrent readers beside one writer. The zero value is an
-// empty city, and tells nobody.
+// empty citywithout listeners.
 type Board struct {
-	// Changed is told by the writer which sessions are seen otherwise than before in
-	// a way that others wait for. Nil: nobody is.
+	// Changed is called by the writer with each session whose summary changed in a
+	// way that others wait for. Nil: no call.
 	Changed func(session string)
 
 	now   atomic.Pointer[picture]
-	knows atomic.Bool                  // every session was known when all were told of last
-	gists map[session.Key]account.Gist // the writer's: what was told last
+	knows atomic.Bool                  // every session was known at the last call for all
+	gists map[session.Key]account.Gist // the writer's: the summary reported last
 }
 
 // picture is the city at one moment; its slots are younger.
@@ -124,8 +124,8 @@ func (b *Board) Renew(at time.Time, t *Target) {
 	}
 }
 
-// Settled reports whether every session of the city is known, and those who wait to
-// hear of sessions have been told of each.
+// Settled reports whether every session of the city is known and Changed was called
+// for each.
 func (b *Board) Settled() bool { return b.knows.Load() }
 
 // known reports whether every session is.
@@ -138,7 +138,7 @@ func (p *picture) known() bool {
 	return true
 }
 
-// tell tells of a session of which others wait to hear.
+// tell calls Changed if the session's summary differs from the last one.
 func (b *Board) tell(t *Target) {
 	if b.Changed == nil {
 		return

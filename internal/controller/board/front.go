@@ -52,8 +52,7 @@ func (f *Front) View(name string) (session.View, error) {
 	return t.View, nil
 }
 
-// Settled reports whether every session of the city is known, and everybody has been
-// told of each.
+// Settled reports whether every session of the city is known and has been reported.
 func (f *Front) Settled() bool { return f.Board.Settled() }
 
 // Views returns what is known of every session, in the order of the status.

@@ -13,13 +13,13 @@ import (
 )
 
 // Saver brings records to the store outside the loop, in the order in which they
-// changed first. A store that fails or hangs delays nobody; what it has not
-// taken is tried again until it does.
+// changed first. A store that fails or hangs delays no caller; a write that
+// failed is tried again until it succeeds.
 type Saver struct {
 	store   session.Store
 	history session.HistoryStore // nil: there is none
 	now     func() time.Time
-	told    func(session.Key, uint64, error) // what became of one write; may block
+	told    func(session.Key, uint64, error) // the result of one write; may block
 
 	more chan struct{} // holds a token when there may be something to do
 	over chan struct{} // closed by Finish: what is left is written once
@@ -49,7 +49,7 @@ const (
 )
 
 // New returns a saver that does nothing before [Saver.Run]. told is called by Run
-// with what became of each write.
+// with the result of each write.
 func New(store session.Store, now func() time.Time, told func(session.Key, uint64, error)) *Saver {
 	history, _ := store.(session.HistoryStore)
 	return &Saver{
@@ -193,8 +193,8 @@ func (s *Saver) Finish(limit time.Duration) int {
 // livesKept bounds how many lives wait for a store that fails.
 const livesKept = 1000
 
-// PutLife takes what became of an instance, for the history. It never blocks;
-// of a store that has no history, or fails for long, it is forgotten.
+// PutLife records how an instance ended, for the history. It never blocks; of a
+// store that has no history, or fails for long, it is forgotten.
 func (s *Saver) PutLife(life session.Incarnation) {
 	if s.history == nil {
 		return

@@ -64,7 +64,7 @@ func DrainAck(c *Case) (Outcome, error) {
 }
 
 // Renew asks for a restart at the end of the present turn, in the same conversation or,
-// where that is handed over, in a new one that is told of it.
+// where that is handed over, in a new one that receives a note about it.
 func Renew(req client.LifecycleRequest) Order {
 	return func(c *Case) (Outcome, error) { return renew(c, req.HandOver) }
 }

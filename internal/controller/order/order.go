@@ -20,7 +20,7 @@ type Case struct {
 	Now     time.Time
 
 	Running bool
-	Unknown bool // nobody knows whether it runs
+	Unknown bool // it is unknown whether it runs
 }
 
 // Outcome is what an order comes to. Without Keep it is so at once, with it when

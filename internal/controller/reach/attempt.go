@@ -55,7 +55,7 @@ func (a *Attempt) Progress() string {
 // Moved notes a sign of progress.
 func (a *Attempt) Moved(at time.Time) { a.moved = at }
 
-// Shift moves the deadline by the time in which nobody could do anything.
+// Shift moves the deadline by the time in which the controller could not act.
 func (a *Attempt) Shift(gap time.Duration) {
 	for _, t := range []*time.Time{&a.began, &a.due, &a.hard, &a.moved} {
 		*t = Shift(*t, gap)

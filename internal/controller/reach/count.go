@@ -60,7 +60,7 @@ func (c *Counts) End(p *plan.Pool, n int, err error) (fresh bool) {
 	return true
 }
 
-// Warnings tell of the checks that fail, sorted.
+// Warnings returns the failures of the checks, sorted.
 func (c *Counts) Warnings() []string {
 	var out []string
 	for _, pool := range slices.Sorted(maps.Keys(c.Faults)) {

@@ -21,7 +21,7 @@ type Started struct {
 	Unseen error
 }
 
-// Start starts a session and looks at what became of it.
+// Start starts a session and returns its result.
 func (a *Attempt) Start(ctx context.Context, p runtime.Provider, l *Launch) (r Started) {
 	name := l.Session.Name
 	cfg, err := l.incarnate(ctx)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Sight is what the listings of a place tell: of which sessions something can be known
-// there, and whether something can be started.
+// Sight is what the listings of a place show: which sessions can be known there, and
+// whether something can be started.
 type Sight struct {
 	Failures int // listings in a row that failed, in whole or in part
 
@@ -20,7 +20,7 @@ type Sight struct {
 // cannotOpen begins what is said of a place whose provider cannot be opened.
 const cannotOpen = "its provider cannot be opened: "
 
-// Unopened is the sight of a place that nobody has asked yet.
+// Unopened is the sight of a place that has not been asked yet.
 func Unopened() Sight { return Sight{blind: "its provider is being opened"} }
 
 // NotOpened notes that the provider cannot be opened.

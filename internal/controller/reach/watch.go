@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// Listener is told what a provider pushes.
+// Listener receives what a provider pushes.
 type Listener struct {
 	Begun  func()              // events are pushed from now on
 	Event  func(runtime.Event) // one of them

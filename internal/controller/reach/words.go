@@ -7,8 +7,7 @@ import (
 	"gascity/internal/session"
 )
 
-// EndOf tells in words how the instance of a record ended, although nobody had
-// asked for it. cause is why it vanished, if it did and its driver knows.
+// EndOf describes how the instance of a record ended without a request.
 func EndOf(r *session.Record, cause string) (event.Kind, string) {
 	switch exit := r.Exit; {
 	case exit != nil:

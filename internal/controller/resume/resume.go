@@ -23,7 +23,7 @@ const Settles = 10 * time.Second
 const Again = time.Second
 
 // Choose returns the conversation of the next start, and how it comes to it. It is
-// to be stored before the start. The zero conversation: nobody knows its id.
+// to be stored before the start. The zero conversation: its id is not known.
 //
 // Every start continues the conversation that there was, unless a person or the
 // configuration wants a new one, or the agent CLI cannot. A command that runs once
