@@ -62,7 +62,8 @@ func (fakeDaemon) RunController(parent context.Context, root string, opts cli.Co
 	return api.NewServer(city, api.Options{Version: opts.Version}).Run(ctx, l)
 }
 
-// dies ends the first controller of a city that is told so; the next one goes on.
+// dies ends the first controller of a city that asks for it; the next one goes
+// on.
 func dies(root string) func() {
 	mark := filepath.Join(root, "died")
 	if _, err := os.Stat(mark); err == nil {
@@ -322,7 +323,7 @@ func (ls cityLines) populate(city *fakecity.City) {
 			set(func(s *client.Session) { s.Exit, s.PID = l.value, 0 })
 		case "token":
 			set(func(s *client.Session) { s.Instance = session.PublicInstance(l.value) })
-		case "spent": // tokens, of which the cost is not known
+		case "spent": // tokens of unknown cost
 			n, _ := strconv.ParseInt(l.value, 10, 64)
 			sum := client.UsageSum{Group: agent, Responses: 1, Turns: 1, Tokens: client.UsageTokens{Input: &n, Output: &n}, Unpriced: 1}
 			city.SetUsage(client.Usage{Prices: "2026-03-01", Groups: []client.UsageSum{sum}, Total: sum},

@@ -71,7 +71,7 @@ func (hostileDaemon) CheckProvider(_ context.Context, _, _ string, _ []string, r
 	return nil
 }
 
-// poison appends hostile text to every text of a JSON value, but for moments and what a client
+// poison appends hostile text to every text of a JSON value, except times and what a client
 // needs to find its way.
 func poison(key string, value any) any {
 	switch v := value.(type) {
@@ -93,7 +93,7 @@ func poison(key string, value any) any {
 }
 
 // poisoned is a text of JSON, or of an event stream, with hostile texts; another text has
-// hostile bytes at its end, some of which are not valid UTF-8.
+// hostile bytes at its end, some of them not valid UTF-8.
 func poisoned(kind string, body []byte) []byte {
 	if strings.Contains(kind, "json") {
 		var value any

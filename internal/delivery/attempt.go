@@ -23,7 +23,7 @@ type landing struct {
 	failed  error     // of saving that it is interrupted: it was not
 	woke    error     // of a wake
 	kind    flightKind
-	later   string // why it cannot be told yet what became of it; empty: it can
+	later   string // why the outcome is not known yet; empty: it is known
 	cut     bool   // it was ended by the engine's end or its sender: nothing is known
 }
 
@@ -44,12 +44,12 @@ const (
 	wakeTime      = 30 * time.Second
 	// typing is how long after a person's key no turn is interrupted.
 	typing = 3 * time.Second
-	// settleAgain is the pause before it is asked for again what cannot be told yet.
+	// settleAgain is the pause before an unknown outcome is asked for again.
 	settleAgain = 2 * time.Second
 )
 
-// attemptTime is how long one attempt may take: what became of it is asked for within the
-// rest of the receipt's bound.
+// attemptTime is how long one attempt may take: its outcome is asked for within the rest
+// of the receipt's bound.
 func (o *owner) attemptTime(r *prompt.Receipt) time.Duration {
 	bound := r.Bound(o.opts.Progress())
 	return bound - min(withdrawTime, bound/2)
@@ -161,8 +161,9 @@ func uncertain(out runtime.Outcome) bool {
 	}
 }
 
-// settle asks what came of an attempt that ended without a result: the agent took
-// the text after all, or certainly never will, or nobody can tell, or not yet.
+// settle asks for the outcome of an attempt that ended without a result: the
+// agent accepted the text, or certainly never will, or the outcome cannot be
+// known, or not yet.
 func (l *landing) settle(ctx context.Context, v session.View, d runtime.Delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
 	defer cancel()
@@ -171,7 +172,7 @@ func (l *landing) settle(ctx context.Context, v session.View, d runtime.Delivery
 	case err != nil:
 	case out.State == runtime.OutcomeSubmitted:
 		l.attempt.Outcome, l.attempt.Err = out, nil
-	case out.Reason == runtime.RefusedInputBlocked: // its text may be in the box, and nobody can remove it
+	case out.Reason == runtime.RefusedInputBlocked: // its text may be in the box, and gc cannot remove it
 		l.attempt.Outcome = runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: out.Reason, Detail: out.Detail}
 		l.attempt.Err = nil
 	case out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn:
@@ -250,9 +251,9 @@ func (o *owner) noteInterrupt(r prompt.Receipt) (prompt.Receipt, error) {
 	return r.Note(r.Interrupted, interrupting), nil
 }
 
-// quietFrom looks whether a person types, or that cannot be told, and returns from
-// when on it is worth while to look again; zero if nobody does. What the view says
-// of it may be old.
+// quietFrom checks whether a person types, or that this is unknown, and returns
+// when to look again; zero if no person types. What the view says of it may be
+// old.
 func (o *owner) quietFrom(ctx context.Context, v session.View) time.Time {
 	now := o.opts.Now()
 	seen, err := runtime.Observe(ctx, v.Provider, v.Session)
@@ -333,7 +334,7 @@ func (o *owner) land(ctx context.Context, l landing) {
 	o.seeInput(l.went, l.attempt)
 }
 
-// noteUndecided keeps why nobody can tell yet what became of an attempt, once.
+// noteUndecided records why the outcome of an attempt is not known yet, once.
 func (o *owner) noteUndecided(ctx context.Context, l landing) {
 	why := "its delivery was cut off, and whether the agent got it cannot be found out yet: " + l.later
 	_, err := o.change(ctx, o.box, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
@@ -346,9 +347,9 @@ func (o *owner) noteUndecided(ctx context.Context, l landing) {
 	_, _ = o.saved(err) // what it says is kept in the owner
 }
 
-// landOutcome saves what came of an attempt. An agent that says meanwhile that it has
-// taken the prompt has, whatever the attempt has seen of that; but not one of which not
-// a byte was sent, whose like a person has typed.
+// landOutcome saves what came of an attempt. A worker's own report of submission
+// overrides the attempt's outcome, unless the attempt sent no bytes (then a person
+// typed the same text).
 func (o *owner) landOutcome(ctx context.Context, l landing, at time.Time) {
 	o.until(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		went := r.Instance

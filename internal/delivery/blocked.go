@@ -62,7 +62,7 @@ func (e *Engine) InputCleared(session string) {
 	e.RecheckInput(session)
 }
 
-// inputBlocked notes that the input box of an instance is blocked, and tells of it once.
+// inputBlocked notes that the input box of an instance is blockedand reports it once.
 func (e *Engine) inputBlocked(b *box, instance, why string) {
 	now := e.opts.Now()
 	e.mu.Lock()

@@ -10,9 +10,8 @@ import (
 	"gascity/runtime"
 )
 
-// A delivery that was cut off, and of which the driver never finds out what became, ends
-// within its bound, and the next prompt is tried. Meanwhile the receipt says what it waits
-// for.
+// A delivery that was cut off, and whose outcome the driver never finds out, ends within
+// its bound, and the next prompt is tried. Meanwhile the receipt says what it waits for.
 func TestADeliveryEndsWithinItsBound(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.edit("a", func(a *agent) {

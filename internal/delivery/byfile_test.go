@@ -151,8 +151,8 @@ func TestAChangedTextGoesByFile(t *testing.T) {
 }
 
 // TestAFileGoesWithItsAgentOrController: the file of an agent that is replaced during its turn is
-// removed, and so is one of which a later controller knows no receipt; one whose agent is still
-// busy stays.
+// removed, and so is one without a receipt in a later controller; one whose agent is still busy
+// stays.
 func TestAFileGoesWithItsAgentOrController(t *testing.T) {
 	byFileRig(t, func(r *rig, f *files) {
 		sent := r.send("a", oddText)
@@ -178,7 +178,7 @@ func TestAFileGoesWithItsAgentOrController(t *testing.T) {
 
 // TestAChangedTextIsRefusedWithARemedy: where the agent cannot be given a file, the prompt is
 // dead before its first byte, with the reason and a command that sends it; that command works,
-// and its receipt lists the changes. A file that waits for nobody is not left.
+// and its receipt lists the changes. A file without a waiting prompt is not left.
 func TestAChangedTextIsRefusedWithARemedy(t *testing.T) {
 	byFileRig(t, func(r *rig, f *files) {
 		f.none = errors.New("its agent CLI asks before it reads")

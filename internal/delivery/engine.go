@@ -5,10 +5,10 @@
 // # Once
 //
 // A receipt is saved as injected before the first byte of its text may leave,
-// and what is in memory is never ahead of what is saved. So whoever finds an
-// injected receipt knows that the text may have been sent, and sends it again
-// only after [runtime.Settle] has proved that the agent did not take it. While
-// the store cannot save, nothing is sent.
+// and what is in memory is never ahead of what is saved. So a controller that
+// finds an injected receipt knows that the text may have been sent, and sends
+// it again only after [runtime.Settle] has proved that the agent did not accept
+// it. While the store cannot save, nothing is sent.
 //
 // # Owners
 //
@@ -76,10 +76,10 @@ type Options struct {
 	// Texts keeps texts of prompts in files that agents read. Nil: no agent is given a file.
 	Texts TextFiles
 	// Probed is called when a session took a prompt, or may have: if an obstacle held its
-	// prompts back, this was the one that was tried. Nil: nobody is called.
+	// prompts back, this was the one that was tried. Nil: no call.
 	Probed func(session string)
 	// Changed is called when a session becomes input blocked or is so no more, see
-	// [Engine.InputBlocked]. It must not block. Nil: nobody is called.
+	// [Engine.InputBlocked]. It must not block. Nil: no call.
 	Changed func(session string)
 
 	Logger *slog.Logger     // nil: nothing is logged
@@ -98,14 +98,14 @@ type Engine struct {
 
 	named   sync.Map      // the boxes by their session, for who may not wait for mu
 	calls   atomic.Int64  // that wait for a receipt
-	haunted chan struct{} // there are ghosts
+	haunted chan struct{} // there are uncertain receipts, see ghost
 
 	mu       sync.Mutex // guards the rest and the memory of boxes
 	boxes    map[string]*box
 	index    map[string]*box // by the ID of an open receipt
 	orphans  []*box          // with open receipts and without an owner
 	ghosts   []ghost
-	tells    map[string]telling // by session, whose hooks tell of its prompts
+	tells    map[string]telling // by session, whose hooks report its prompts
 	prompted map[string]string  // the instance, by its session, that was given a prompt
 	degraded string             // the store's last failure, empty when it works
 	forgot   time.Time          // when ended receipts were last forgotten
@@ -187,8 +187,8 @@ func (e *Engine) Run(ctx context.Context) error {
 }
 
 // load reads the open receipts, however often the store does not answer; it is
-// false if ctx ended first. One that makes no sense is left where it is: it stops
-// nobody else's.
+// false if ctx ended first. An invalid one is left where it is: it does not delay
+// the others.
 func (e *Engine) load(ctx context.Context) bool {
 	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
 		open, err := e.opts.Store.OpenReceipts(ctx)
@@ -252,7 +252,7 @@ func (e *Engine) forget(ctx context.Context) {
 	}
 }
 
-// Look says that what is known of a session has changed. It waits for nobody, and
+// Look says that what is known of a session has changed. It does not block, and
 // costs nothing if the session has no open receipts.
 func (e *Engine) Look(name string) {
 	if b, ok := e.named.Load(name); ok {
@@ -273,7 +273,7 @@ func (e *Engine) Queued() map[string]int {
 }
 
 // QueuedFor returns how many prompts wait for one session, and when the newest was
-// accepted. It waits for nobody.
+// accepted. It does not block.
 func (e *Engine) QueuedFor(session string) (n int, newest time.Time) {
 	found, ok := e.named.Load(session)
 	if !ok {

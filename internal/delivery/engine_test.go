@@ -344,7 +344,7 @@ func TestBusyAgentGetsAttempts(t *testing.T) {
 	}, a)
 }
 
-// A normal prompt waits for the end of a turn that the agent tells of, a system prompt
+// A normal prompt waits for the end of a turn that the agent reports, a system prompt
 // does not. One that never ends gets attempts all the same.
 func TestNormalWaitsForTheEndOfATurn(t *testing.T) {
 	a, endless := newAgent("a"), newAgent("endless")
@@ -486,8 +486,8 @@ func TestConsumedByTurnBoundary(t *testing.T) {
 	}, a)
 }
 
-// Of an agent whose turn was over before its taking was told, nothing more is
-// seen: it is read again.
+// If the turn of an agent was over before the submission was reported, nothing
+// more is seen: the agent is read again.
 func TestConsumedThoughNothingChanges(t *testing.T) {
 	a := newAgent("a")
 	inBubble(t, func(r *rig) {

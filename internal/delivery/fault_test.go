@@ -54,7 +54,7 @@ func TestCutOffDelivery(t *testing.T) {
 	}
 }
 
-// What cannot be told yet is asked again, and nothing else is sent meanwhile.
+// An unknown outcome is asked for again, and nothing else is sent meanwhile.
 func TestWhatCannotBeToldYetIsAskedAgain(t *testing.T) {
 	a := newAgent("a")
 	inBubble(t, func(r *rig) {
@@ -166,8 +166,8 @@ func TestIdleEngineRests(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// What came of an attempt is known, and the store fails until after the engine is
-// told to end: it is saved all the same, and the text is not asked for again.
+// The outcome of an attempt is known, and the store fails until after the engine
+// is stopped: the outcome is saved all the same, and not asked for again.
 func TestOutcomeIsSavedAtTheEnd(t *testing.T) {
 	for _, heals := range []time.Duration{time.Second, 6 * time.Second} { // before and after the grace of a flight
 		a := newAgent("a")

@@ -3,8 +3,7 @@ package delivery
 import "gascity/internal/prompt"
 
 // Prompted reports whether an instance of a session, by its public name, was given a
-// prompt, also by an earlier controller. One of which nobody could tell what came of it
-// counts.
+// prompt, also by an earlier controller. A prompt with an unknown outcome counts.
 func (e *Engine) Prompted(session, instance string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

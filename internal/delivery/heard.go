@@ -45,8 +45,8 @@ func (e *Engine) Heard(ctx context.Context, w prompt.Word) error {
 	return errors.Join(failed...)
 }
 
-// taken finds the receipt whose prompt has begun a turn: the first that was handed over
-// and of which that was not said yet.
+// taken finds the receipt whose prompt has begun a turn: the first delivered one
+// without a reported turn.
 func (e *Engine) taken(b *box, w prompt.Word) (id string) {
 	e.mu.Lock()
 	open := b.listLocked()
@@ -149,11 +149,12 @@ func unlessOver(err error) error {
 	return err
 }
 
-// recentlyEnded is how many ended receipts are read to know whose hooks tell of prompts.
+// recentlyEnded is how many ended receipts are read to find the sessions whose hooks
+// report prompts.
 const recentlyEnded = 1000
 
-// tellsLocked knows again whose hooks tell of prompts, by the receipts that went on by
-// their word under a controller before.
+// tellsLocked finds the sessions whose hooks report prompts, by the receipts that
+// their reports advanced under a previous controller.
 func (e *Engine) tellsLocked(receipts []prompt.Receipt) {
 	for _, r := range receipts {
 		if strings.Contains(r.Evidence, prompt.SignHook) && r.Instance != "" && e.tells[r.Session].instance == "" {
@@ -162,21 +163,21 @@ func (e *Engine) tellsLocked(receipts []prompt.Receipt) {
 	}
 }
 
-// telling is an instance whose hooks tell of its prompts.
+// telling is an instance whose hooks report its prompts.
 type telling struct {
 	instance string
-	began    time.Time // of the turn that it is in, when that was told; zero: its end was
+	began    time.Time // of the present turn, when its begin was reported; zero: its end was
 }
 
-// tellsOf reports whether an instance's hooks tell of its prompts.
+// tellsOf reports whether an instance's hooks report its prompts.
 func (e *Engine) tellsOf(session, instance string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return instance != "" && e.tells[session].instance == instance
 }
 
-// turnOf returns when the hooks of an instance told of the beginning of the turn that it
-// is in; zero: of none, or of its end.
+// turnOf returns when the hooks of an instance reported the beginning of the present
+// turn; zero if they reported none, or its end.
 func (e *Engine) turnOf(session, instance string) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -191,7 +192,7 @@ func (e *Engine) turnOf(session, instance string) time.Time {
 const opening = time.Minute
 
 // opensBy returns until when nothing is typed at an instance because it may be about to
-// begin with the prompt of its command line, which its hook tells of as of any other: it
+// begin with the prompt of its command line, which its hook reports like any other: it
 // shows an input box and rests before. Zero: it has begun, or has none.
 func (o *owner) opensBy(v session.View) time.Time {
 	if !v.Running || !o.opts.Opens(v) || o.tellsOf(v.Session, v.Instance) {

@@ -58,7 +58,7 @@ func TestAHookNamesThePromptThatBeganATurn(t *testing.T) {
 	for name, out := range map[string]runtime.Outcome{"the place has seen it too": busySeen, "the place has seen nothing": unseen} {
 		for _, order := range []string{"land hook end", "hook land end", "hook end land"} {
 			if out.State == runtime.OutcomeUnconfirmed && strings.HasPrefix(order, "land") {
-				continue // nobody knew better in time: it is unconfirmed for good
+				continue // the outcome was not known in time: it is unconfirmed for good
 			}
 			t.Run(name+": "+order, func(t *testing.T) {
 				inBubble(t, func(r *rig) {
@@ -127,7 +127,8 @@ func TestAHookThatSaysNothingLosesNothing(t *testing.T) {
 }
 
 // TestAPromptWaitsForTheCommandLine: an agent that was started with a prompt rests before it
-// begins with it. What comes then is typed when its hook has told of that turn, or never will.
+// begins with it. What comes then is typed when its hook has reported that turn, or never
+// will.
 func TestAPromptWaitsForTheCommandLine(t *testing.T) {
 	for name, told := range map[string]bool{"its hook tells": true, "its hook is silent": false} {
 		t.Run(name, func(t *testing.T) {

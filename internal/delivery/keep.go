@@ -11,8 +11,8 @@ import (
 	"gascity/internal/prompt"
 )
 
-// ghost is a receipt of which nobody knows whether the store keeps it: its sender
-// was told that it cannot.
+// ghost is an uncertain receipt: it is unknown whether the store keeps it, and
+// its sender got the error that it does not.
 type ghost struct {
 	box     *box
 	receipt prompt.Receipt // without content
@@ -21,9 +21,9 @@ type ghost struct {
 // maxGhosts is how many there may be before nothing new is tried.
 const maxGhosts = 1000
 
-// keep saves a new receipt. If the store fails after it may have kept it, the
-// store is asked; if that does not tell either, it is a ghost. The caller has the
-// turn of b.
+// keep saves a new receipt. If the store fails after it may have kept it, keep
+// asks the store; without an answer the receipt is uncertain, see ghost. The
+// caller has the turn of b.
 func (e *Engine) keep(ctx context.Context, b *box, r prompt.Receipt) (prompt.Receipt, bool, error) {
 	e.mu.Lock()
 	many := len(e.ghosts) >= maxGhosts
@@ -52,7 +52,7 @@ func (e *Engine) keep(ctx context.Context, b *box, r prompt.Receipt) (prompt.Rec
 }
 
 func (e *Engine) haunt(b *box, r prompt.Receipt) {
-	r.Content = nil // the store has it, or nobody needs it
+	r.Content = nil // the store has it, or it is not needed
 	e.mu.Lock()
 	e.ghosts = append(e.ghosts, ghost{b, r})
 	e.mu.Unlock()
@@ -62,7 +62,7 @@ func (e *Engine) haunt(b *box, r prompt.Receipt) {
 	}
 }
 
-// layGhosts asks for each ghost until the store answers.
+// layGhosts asks for each uncertain receipt until the store answers.
 func (e *Engine) layGhosts(ctx context.Context) {
 	for wait := retryFirst; ; {
 		e.mu.Lock()
@@ -91,13 +91,13 @@ func (e *Engine) layGhosts(ctx context.Context) {
 }
 
 // forlorn is why a prompt without a key is withdrawn: its sender may have sent
-// another one instead, and nobody could tell.
+// another one instead, and that cannot be detected.
 const forlorn = "its sender got an error: it could not be kept"
 
-// lay asks the store whether it keeps a ghost: by a change, because changes take
-// effect in their order, so that nothing comes after the answer. One with a key is
-// taken in, since its sender can ask for it by that; another one is withdrawn. It
-// is false if the store did not answer.
+// lay asks the store whether it keeps an uncertain receipt: by a change, because
+// changes take effect in their order, so that no write comes after the answer. One
+// with a key is taken in, since its sender can ask for it by that; another one is
+// withdrawn. It is false if the store did not answer.
 func (e *Engine) lay(ctx context.Context, g ghost) bool {
 	if g.box.begin(ctx) != nil {
 		return false

@@ -42,7 +42,7 @@ func (s *slowDisk) AddReceipt(ctx context.Context, r prompt.Receipt) (prompt.Rec
 	if slow {
 		time.AfterFunc(10*time.Second, func() {
 			defer s.turn.Unlock()
-			_, _, _ = s.Memory.AddReceipt(context.WithoutCancel(ctx), r) // nobody is told
+			_, _, _ = s.Memory.AddReceipt(context.WithoutCancel(ctx), r) // no caller gets the result
 		})
 		return prompt.Receipt{}, false, fmt.Errorf("%w: no answer in time", client.ErrUnavailable)
 	}
@@ -69,8 +69,8 @@ func sleep(ctx context.Context) error {
 	}
 }
 
-// ghost sends a prompt that the store keeps although its sender is told otherwise,
-// and returns its receipt.
+// ghost sends a prompt that the store keeps although its sender gets an error, and
+// returns its receipt.
 func (r *rig) ghost(key string) prompt.Receipt {
 	r.Helper()
 	disk := &slowDisk{}
@@ -104,8 +104,8 @@ func TestLateReceiptWithKeyIsTakenIn(t *testing.T) {
 	}, a)
 }
 
-// One without a key is withdrawn: its sender was told that it is not kept, and may
-// have sent another.
+// One without a key is withdrawn: its sender got the error that it is not kept,
+// and may have sent another.
 func TestLateReceiptWithoutKeyIsWithdrawn(t *testing.T) {
 	a := newAgent("a")
 	inBubble(t, func(r *rig) {

@@ -84,7 +84,7 @@ func engineMain(dir string, names []string) error {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			_ = out.Encode(a) // nobody listens any more
+			_ = out.Encode(a) // no reader any more
 		})
 	}
 	serving.Wait()

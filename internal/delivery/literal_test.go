@@ -90,8 +90,8 @@ func TestATurnThatAHookCallsInterruptedDoesNotConsume(t *testing.T) {
 }
 
 // TestATurnThatIsAbortedDuringTheAttemptDoesNotConsume: an abort that is reported before the
-// attempt has ended closes the prompt as submitted when it ends, whoever reports the abort,
-// and whatever the attempt has seen.
+// attempt has ended closes the prompt as submitted when it ends, for every source of the
+// report and every result of the attempt.
 func TestATurnThatIsAbortedDuringTheAttemptDoesNotConsume(t *testing.T) {
 	for name, out := range map[string]runtime.Outcome{"seen": busySeen, "not seen": unseen} {
 		for _, by := range []string{"a hook", "gc interrupt"} {

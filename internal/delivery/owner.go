@@ -172,9 +172,10 @@ func (o *owner) judge(v session.View, err error, now time.Time) (s prompt.Sight,
 	return sightOf(v, err), time.Time{}
 }
 
-// read asks for a fresh reading of an agent that took a prompt and has shown
-// nothing since: what came of the prompt may have been seen before its taking was
-// told, and then nothing changes any more. It returns when to do so, zero: not.
+// read asks for a fresh reading of an agent that accepted a prompt and has shown
+// nothing since: the result of the prompt may have been seen before its
+// submission was reported, and then nothing changes any more. It returns when to
+// do so, zero: not.
 func (o *owner) read(s prompt.Sight, now time.Time) time.Time {
 	switch {
 	case o.readAt.IsZero() || s.TakenAt.IsZero() || s.ReadAt.After(s.TakenAt):

@@ -134,7 +134,7 @@ func (s *storm) script(a *agent) {
 			return runtime.Outcome{}, dead
 		}
 		w.engine.Look("s-" + a.name)
-		// The process may die between what the agent did and what is heard of it.
+		// The process may die between what the agent did and the report of it.
 		select {
 		case <-time.After(wait / 4):
 		case <-ctx.Done():

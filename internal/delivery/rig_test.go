@@ -20,7 +20,7 @@ import (
 // agent is a scripted agent with a ledger: what it really took. Its terminal is a
 // line that a text may be left in.
 type agent struct {
-	undecided   int // how often it cannot be told yet what came of a text
+	undecided   int // how often the outcome of a text is not known yet
 	mu          sync.Mutex
 	name        string
 	view        session.View
@@ -70,7 +70,7 @@ type town struct {
 	runtime.Provider
 	agents map[string]*agent
 	engine *delivery.Engine
-	watch  func(d runtime.Delivery) // sees what is handed over; nil: nobody does
+	watch  func(d runtime.Delivery) // sees what is handed over; nil: no call
 
 	mu   sync.Mutex // held while something takes effect
 	dead bool

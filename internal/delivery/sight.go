@@ -61,9 +61,10 @@ func rests(v session.View) bool {
 	return !v.Running && (string(v.State) == client.StateAsleep || v.Hold.Kind == session.HoldSleep || v.Spare)
 }
 
-// shut says why no attempt may be made now; empty if one may. A driver that can
-// tell what became of a prompt looks at the agent itself before the first byte,
-// so a turn that nobody tells of, or an unknown activity, is its to judge.
+// shut says why no attempt may be made now; empty if one may. A driver that
+// reports the outcome of a prompt looks at the agent itself before the first
+// byte, so the driver judges a turn that is not reported, or an unknown
+// activity.
 func shut(v session.View) string {
 	switch {
 	case !v.Running:

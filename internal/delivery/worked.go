@@ -10,7 +10,7 @@ import (
 // Worked takes an agent's own word that a turn has worked on the prompt of a receipt. It
 // is kept when it returns nil, and may be said again and again. What is said of a prompt
 // that the instance was not given, or whose receipt has ended, changes nothing. If the
-// store fails it is client.ErrUnavailable: whoever was told has to be told again.
+// store fails it is client.ErrUnavailable: the agent has to report it again.
 func (e *Engine) Worked(ctx context.Context, id, instance string) error {
 	if err := e.ready(ctx); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"gascity/runtime"
 )
 
-// told makes the agent one that tells itself what becomes of its prompts: it has taken
+// told makes the agent one that reports the outcomes of its prompts: it has accepted
 // one when the returned function is called.
 func told(a *agent) (take func()) {
 	taken := make(chan struct{}, 1)
@@ -32,7 +32,7 @@ func told(a *agent) (take func()) {
 }
 
 // TestTheAgentsOwnWordConsumes: a prompt is consumed when its agent says so, not
-// because it looks idle, and by nobody else's word.
+// because it looks idle, and only by its own report.
 func TestTheAgentsOwnWordConsumes(t *testing.T) {
 	t.Run("after it was taken", func(t *testing.T) {
 		inBubble(t, func(r *rig) {

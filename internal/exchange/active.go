@@ -44,7 +44,7 @@ type active struct {
 	usage      *float64 // of the context, as telemetry told last
 	lock       pressure.Lock
 	compaction string     // name of the last compact message
-	limited    time.Time  // the end of the model provider's limit that was told last
+	limited    time.Time  // the end of the model provider's limit that was reported last
 	failure    failure    // the last one that the worker reported, of the turn that it is in or was in last
 	drawnAt    time.Time  // since when its screen asks for a permission; zero: it does not
 	settling   time.Time  // until then the place may still show a question that was answered
@@ -145,7 +145,8 @@ func (a *active) presenceLocked(within time.Duration) presence {
 
 // missed is presence for a prompt. A worker that may have lost its way here together with
 // the place, or that has begun to speak, has its time from the first prompt on: what it
-// reads by itself is nothing for its terminal. One that is told by hooks opens no stream.
+// reads by itself is nothing for its terminal. One whose worker is a set of hooks opens
+// no stream.
 func (a *active) missed() presence {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -260,7 +261,7 @@ func (a *active) order(ctx context.Context, kind worker.MessageKind, data any) (
 	return nil, nil //nolint:nilnil // nothing was said
 }
 
-// remembered appends to a list of which the newest are kept.
+// remembered appends to a list that keeps its newest items.
 func remembered(list []string, item string, limit int) []string {
 	list = append(list, item)
 	return slices.Clone(list[max(0, len(list)-limit):])

@@ -127,7 +127,7 @@ func (e *Engine) patience(c worker.Call) time.Duration {
 	return timeout
 }
 
-// ask asks a person. If nobody has answered, the decision is a denial.
+// ask asks a person. Without an answer the decision is a denial.
 func (e *Engine) ask(ctx context.Context, a *active, c worker.Call, verdict guard.Verdict) (d worker.Decision, answered bool) {
 	wait := e.patience(c)
 	ctx, cancel := context.WithTimeout(ctx, wait)

@@ -133,7 +133,7 @@ func (c *channel) InterruptInstance(ctx context.Context, name, token string) err
 
 // WaitForInterruptBoundary keeps the contract of
 // runtime.InterruptBoundaryWaitProvider: the worker says that it is idle. Where no
-// worker tells of turns it is up to the place.
+// worker reports turns the provider decides.
 func (c *channel) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
 	a := c.run
 	if a.presence() == absent && (!a.tellsTurns() || a.byHook()) {
@@ -154,22 +154,22 @@ func (c *channel) WaitForInterruptBoundary(ctx context.Context, name string, sin
 	return &runtime.Error{Op: "confirm the interrupt of", Session: name, Err: errNoBoundary}
 }
 
-// tellsTurns reports whether the worker has told of a turn.
+// tellsTurns reports whether the worker has reported a turn.
 func (a *active) tellsTurns() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.life.Reports[worker.Busy].Event != ""
 }
 
-// byHook reports whether the state that holds was told by a hook: an interrupt may
-// have none.
+// byHook reports whether a hook reported the present state: an interrupt may have
+// none.
 func (a *active) byHook() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.life.Last().Metadata.Via == worker.ViaHook
 }
 
-// cutShort notes the end of a turn of which no hook tells.
+// cutShort notes the end of a turn that no hook reports.
 func (a *active) cutShort() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -50,7 +50,7 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	if err != nil {
 		return worker.Context{}, full(err)
 	}
-	e.keep(a) // should it fail, what is told is told again at worst
+	e.keep(a) // if it fails, the same is sent again at worst
 	return answer, nil
 }
 

@@ -136,7 +136,7 @@ func TestAHookThatDoesNotTellIsNoticed(t *testing.T) {
 }
 
 // TestWhatAHookCannotCarryComesAsAPrompt: a section beyond the hook's limit, and everything
-// where the claim never came, is told by a prompt, once.
+// where the claim never came, is sent by a prompt, once.
 func TestWhatAHookCannotCarryComesAsAPrompt(t *testing.T) {
 	r := newRig(t, func(o *exchange.Options) { o.Sections = told })
 	h := r.hooked(r.start("a", "one"), true)

@@ -40,7 +40,7 @@ func (e *Engine) Push(name string, c worker.Credentials) (run string, err error)
 }
 
 // credentialID names the message with a credential: the same one has the same name,
-// also for a later controller, and nobody learns the value from it.
+// also for a later controller, and does not reveal the value.
 func (a *active) credentialID(c worker.Credentials) string {
 	mac := hmac.New(sha256.New, []byte(a.instance))
 	fmt.Fprintf(mac, "credential %q %q", c.Account, string(c.Value))
@@ -57,7 +57,7 @@ func (e *Engine) joined(a *active) {
 	}
 }
 
-// expiring hands on what a worker tells of the end of its credential.
+// expiring passes on a worker's report that its credential expires.
 func (e *Engine) expiring(a *active, events []worker.TelemetryEvent) {
 	for _, t := range events {
 		if t.Type == worker.CredentialExpiring && t.Until != nil && e.opts.Expiring != nil {

@@ -28,9 +28,9 @@ func (m *measured) Page(id uint64, limit int) ([]client.Event, error) {
 	return page, err
 }
 
-// TestTheEventsOfARunAreReadByPages: whoever follows the cursor gets each event of the
-// run once, in order, between as many others as there are; no answer reads the whole
-// time line.
+// TestTheEventsOfARunAreReadByPages: a reader that follows the cursor gets each event
+// of the run once, in order, between as many others as there are; no answer reads the
+// whole time line.
 func TestTheEventsOfARunAreReadByPages(t *testing.T) {
 	log := &measured{Log: event.NewMemory(100_000, 0, time.Now)}
 	r := newRig(t, func(o *exchange.Options) { o.Events = log })

@@ -39,7 +39,7 @@ type City interface {
 	// Sense asks for a fresh reading of what a session is doing. It does not wait for it.
 	Sense(name string)
 	// Settled reports whether every session of the city is known, and [Engine.Look]
-	// was called for each: until then a token that nobody knows proves nothing.
+	// was called for each: until then an unknown token proves nothing.
 	Settled() bool
 }
 
@@ -67,30 +67,30 @@ type Options struct {
 	// texts that must not stand in their inputs. Nil: there are none.
 	Readers func(v session.View) (tools, except []string)
 	// Ready says that a session has shown that it asks the guard: it may get prompts. It
-	// must not block. Nil: nobody is told.
+	// must not block. Nil: no call.
 	Ready func(session string)
 	// Punish has the city stop or interrupt an instance, by its public name, that ran
-	// what was denied. Nil: it is only told of.
+	// what was denied. Nil: it is only reported.
 	Punish func(ctx context.Context, session, instance, reason string, act guard.Bypass) error
 	// Spend keeps what was spent; it returns how many entries were new or changed.
 	// Nil: it is not kept.
 	Spend func(ctx context.Context, entries []usage.Entry) (int, error)
-	// Hide is called with each token that is made or found, before anybody can quote it. Nil: nobody
-	// has to know.
+	// Hide is called with each token that is made or found, before anybody can quote it. Nil: no
+	// call.
 	Hide func(token string)
 	// Owner is the token of the city's owner; empty: there is none.
 	Owner string
-	// Socket is told to agents, and URL to those that cannot use one; empty: not.
+	// Socket is given to agents, and URL to those that cannot use a socket;
+	// empty: not.
 	Socket, URL string
 	// Announce is called before an agent is started, which fails with its error. Nil:
-	// nobody wants to know.
+	// no call.
 	Announce func(session string) error
 	// Retire is called when the run of a session has ended and no other has its place.
-	// Nil: nobody wants to know.
+	// Nil: no call.
 	Retire func(session string)
-	// Joined is called when the worker of a session may take credentials from now on,
-	// see [Engine.Push], and Expiring when one says that its credential ends. Nil: nobody
-	// wants to know.
+	// Joined is called when the worker of a session may take credentials from now on, see
+	// [Engine.Push], and Expiring when one says that its credential ends. Nil: no call.
 	Joined   func(session string)
 	Expiring func(session string, until time.Time)
 
@@ -102,10 +102,10 @@ type Options struct {
 	// Native says that an agent takes prompts by its worker alone. Nil: none does, as far as
 	// anybody knows.
 	Native func(agent string) bool
-	// Pressure returns what becomes of an agent whose context fills up. Nil: nothing.
+	// Pressure returns the policy for an agent whose context fills up. Nil: nothing.
 	Pressure func(agent string) pressure.Rules
-	// HandOff has the city restart an instance, by its public name, in a new
-	// conversation that is told of the previous one. It is durable when it returns, and may
+	// HandOff has the city restart an instance, by its public name, in a new conversation
+	// that receives a note about the previous one. It is durable when it returns, and may
 	// be repeated. Nil: nothing is handed over.
 	HandOff func(ctx context.Context, session, instance string) error
 

@@ -8,8 +8,8 @@ import (
 	"gascity/worker"
 )
 
-// TestAWorkersHealthIsKnown: what it told last stands, its silence is told and changes
-// nothing else, and of an agent without a worker there is none.
+// TestAWorkersHealthIsKnown: its last report stands, its silence is reported and
+// changes nothing else, and an agent without a worker has no health.
 func TestAWorkersHealthIsKnown(t *testing.T) {
 	r := newRig(t, nil)
 	env := r.start("a", "one")
@@ -34,8 +34,8 @@ func TestAWorkersHealthIsKnown(t *testing.T) {
 	}
 }
 
-// TestHooksNeedNoConnection: an agent that is told of by hooks is not ill because none of them
-// keeps a stream; one whose extension did is, without it.
+// TestHooksNeedNoConnection: an agent with hooks is not unhealthy because none of them keeps a
+// stream; one whose extension did is, without it.
 func TestHooksNeedNoConnection(t *testing.T) {
 	r := newRig(t, nil)
 	env := r.start("a", "one")

@@ -55,7 +55,8 @@ func (e *Engine) keep(a *active) {
 	}
 }
 
-// recall learns what an earlier controller knew, once. What was told meanwhile stays.
+// recall learns what an earlier controller knew, once. What was reported meanwhile
+// stays.
 func (a *active) recall(p runtime.Provider) error {
 	a.mu.Lock()
 	known := a.recalled

@@ -8,7 +8,7 @@ import (
 )
 
 // TestWhatAWorkerReportsOfFailuresIsAnObstacle: a repeated request is one while its turn goes on,
-// and the failure that ended a turn until the next one begins; its words say of which kind.
+// and the failure that ended a turn until the next one begins; its words say which kind.
 func TestWhatAWorkerReportsOfFailuresIsAnObstacle(t *testing.T) {
 	r := newRig(t, nil)
 	c := clientOf(r.start("a", "one"))

@@ -52,8 +52,8 @@ func nonces(a *agent, m worker.Message) {
 	_ = a.Ack(a.rig.within(), ack) // what it comes to is seen by the test
 }
 
-// TestSectionsComeOnceInAnEpoch: twenty compactions, each told of twice, with the
-// controller killed in between, and orders that repeat themselves.
+// TestSectionsComeOnceInAnEpoch: twenty compactions, each reported twice, with
+// the controller killed in between, and orders that repeat themselves.
 func TestSectionsComeOnceInAnEpoch(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.work(r.start("a", "one"), nonces, worker.OfferContext)

@@ -17,10 +17,10 @@ import (
 	"gascity/worker"
 )
 
-// outage is what becomes of the socket of a city.
+// outage is the state of the socket of a city.
 type outage struct {
 	name string
-	// answer serves the socket; nil: nobody listens, although its file may be there.
+	// answer serves the socket; nil: no listener, although its file may be there.
 	answer  http.HandlerFunc
 	missing bool   // the socket
 	token   string // empty is the run's
@@ -157,8 +157,8 @@ func (f outage) serve(t *testing.T) string {
 	return path
 }
 
-// TestAnAllowanceCountsForItsRunAndItsTime: nobody else's, none that was changed, and none
-// that is over.
+// TestAnAllowanceCountsForItsRunAndItsTime: not for another run, not for a changed call,
+// and not after its end.
 func TestAnAllowanceCountsForItsRunAndItsTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -83,8 +83,8 @@ func TestOneOfTwentyStartsWins(t *testing.T) {
 	}
 }
 
-// TestRelaunchFencesTheWorkerOut: the previous worker is told that it is over, and the
-// new one has nothing of its past.
+// TestRelaunchFencesTheWorkerOut: the previous worker learns that its run is over, and
+// the new one has nothing of its past.
 func TestRelaunchFencesTheWorkerOut(t *testing.T) {
 	r := newRig(t, nil)
 	old := r.work(r.start("a", "one"), nil)
@@ -162,7 +162,7 @@ func TestAnOlderViewChangesNothing(t *testing.T) {
 	r.eventually("the run has ended", func() bool { _, err := e.Authenticate(two.token); return errors.Is(err, worker.ErrFenced) })
 }
 
-// fixed is a city that shows what it is told to.
+// fixed is a city with a fixed state.
 type fixed struct {
 	*controller
 	mu   sync.Mutex

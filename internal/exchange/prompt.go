@@ -20,8 +20,8 @@ const (
 	// wait for it to repeat that.
 	confirmWithin = 30 * time.Second
 	settleWithin  = 10 * time.Second
-	// goneWithin is how long it is asked for again what became of a prompt whose
-	// worker is gone.
+	// goneWithin is how long the outcome of a prompt is asked for again after
+	// its worker is gone.
 	goneWithin = 2 * time.Minute
 )
 

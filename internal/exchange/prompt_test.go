@@ -24,7 +24,7 @@ func TestPromptsArriveOnceThroughKills(t *testing.T) {
 			t.Parallel()
 			dice := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // no secret
 			r := newRig(t, nil)
-			var words sync.Map // prompts of which the worker has said something
+			var words sync.Map // prompts that the worker has reported
 			act := func(a *agent, m worker.Message) {
 				words.Store(m.ID, true)
 				for _, state := range []worker.Progress{worker.Submitted, worker.Received, worker.Submitted, worker.Consumed, worker.Submitted} {

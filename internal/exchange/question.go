@@ -21,7 +21,7 @@ type question struct {
 	guard   bool          // the guard asks; a worker can neither change nor resolve it
 	twin    bool          // the agent CLI asks the same at its own place: see twinsLocked
 	shown   bool          // it was seen to
-	over    bool          // it was answered there, or nobody waits for the answer any more
+	over    bool          // it was answered there, or no caller waits for the answer any more
 	call    string        // of the guard: the name that the agent CLI has for the call
 	ran     bool          // of the guard: the tool ran before it was allowed
 	answer  *worker.Reply // nil until it is answered
@@ -100,7 +100,7 @@ func (a *active) dropQuestionsLocked() {
 }
 
 // standingLocked are the questions that an answer is waited for. After its deadline
-// nobody waits.
+// no caller waits.
 func (a *active) standingLocked() []*question {
 	now := a.engine.opts.Now()
 	for _, q := range a.asked {

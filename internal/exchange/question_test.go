@@ -224,8 +224,8 @@ func TestAToolThatRanAlthoughItWasDeniedIsNoticed(t *testing.T) {
 	}
 }
 
-// TestAToolThatWasAllowedAtTheAgentIsNoBypass: nobody has answered the city, and a person may
-// have allowed it there.
+// TestAToolThatWasAllowedAtTheAgentIsNoBypass: the city got no answer, and a person may have
+// allowed it at the agent.
 func TestAToolThatWasAllowedAtTheAgentIsNoBypass(t *testing.T) {
 	r := newRig(t, func(o *exchange.Options) {
 		o.AskTimeout = 50 * time.Millisecond

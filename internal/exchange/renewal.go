@@ -13,8 +13,8 @@ import (
 	"gascity/worker"
 )
 
-// obeyedLocked begins a new epoch if a worker says that it has compacted its context as it
-// was told, and has not reported it by an event of its own.
+// obeyedLocked begins a new epoch if a worker says that it has compacted its context on
+// request, and has not reported it by an event of its own.
 func (a *active) obeyedLocked(ack worker.Ack) bool {
 	if ack.State != worker.Consumed || ack.ID != a.compaction || !a.lock.Held() || a.given.Epoch > a.lock.Epoch {
 		return false
@@ -87,7 +87,7 @@ func (e *Engine) isStarting(a *active) bool {
 
 // occasion is the mode in which a run's epoch is owed its sections; at the start of an
 // instance that follows from its conversation, and what its first prompt holds counts
-// as given. Not ok: it cannot be told now.
+// as given. Not ok: the mode is not known now.
 func (e *Engine) occasion(a *active) (mode worker.ContextMode, ok bool) {
 	a.mu.Lock()
 	mode, epoch := a.given.Mode, a.given.Epoch
@@ -106,7 +106,7 @@ func (e *Engine) occasion(a *active) (mode worker.ContextMode, ok bool) {
 	}
 	argued, typed := e.opts.Carried(a.agent)
 	a.mu.Lock()
-	streams := a.reader != nil && a.life.Offers(worker.OfferContext) // what is typed beside that, nobody reads
+	streams := a.reader != nil && a.life.Offers(worker.OfferContext) // what is typed beside that is not read
 	a.mu.Unlock()
 	var own []worker.Section
 	if e.opts.Sections != nil {

@@ -30,8 +30,8 @@ func (a *agent) counts() map[string]int {
 	return n
 }
 
-// TestACompactedAgentIsToldAgain: at its start, and after each of many compactions, a
-// worker is given the sections of the city once, however often it reports them, and whoever the controller is.
+// TestACompactedAgentIsToldAgain: at its start, and after each of many compactions, a worker receives
+// the sections of the city once, however often it reports them, and from any controller.
 func TestACompactedAgentIsToldAgain(t *testing.T) {
 	const compactions = 20
 	r := newRig(t, func(o *exchange.Options) { o.Sections = told })
@@ -67,9 +67,9 @@ func TestACompactedAgentIsToldAgain(t *testing.T) {
 	}
 }
 
-// TestWhoObeysIsToldAgain: a worker that compacts when it is told to, and only says that
-// it did, is given the sections; one that also reports it is given them once; one that
-// takes no context gets them as a prompt.
+// TestWhoObeysIsToldAgain: a worker that compacts on request, and only acknowledges it,
+// receives the sections; one that also reports it receives them once; one that takes no
+// context gets them as a prompt.
 func TestWhoObeysIsToldAgain(t *testing.T) {
 	for name, offers := range map[string][]string{"by the stream": {worker.OfferCompact, worker.OfferContext}, "as a prompt": {worker.OfferCompact}} {
 		t.Run(name, func(t *testing.T) {

@@ -410,7 +410,7 @@ func (r *rig) deliver(d runtime.Delivery) runtime.Outcome {
 		}
 		out, err := do(c.life, c.provider, "a", d)
 		switch {
-		case c != r.now(): // it was killed: whatever it says, nobody has heard it
+		case c != r.now(): // it was killed: its requests have no receiver
 			settle = true
 		case err != nil && !errors.Is(err, runtime.ErrSessionNotFound):
 			r.Fatalf("deliver %s: %v", d.ID, err)

@@ -120,7 +120,8 @@ func TestACityMayLetTheUnguardedWork(t *testing.T) {
 }
 
 // TestABypassIsPunishedAtOnce has a worker that cheats: it asks, is denied, and reports
-// that the tool ran. In less than a second the city is told to act, by its policy.
+// that the tool ran. In less than a second the city receives the order to act, by its
+// policy.
 func TestABypassIsPunishedAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, act := range []guard.Bypass{guard.BypassStop, guard.BypassInterrupt, guard.BypassReport} {

@@ -32,7 +32,7 @@ func (e *Engine) press(a *active) {
 	}
 	if act == pressure.Freed || act == pressure.Overdue {
 		a.box.Drop(a.compaction) // it is not to be obeyed at another time
-		a.usage = nil            // what was told before it says nothing any more
+		a.usage = nil            // reports before it mean nothing any more
 	}
 	a.lock = next
 	a.changeLocked()
@@ -121,7 +121,7 @@ func (e *Engine) resume(a *active) {
 	time.AfterFunc(max(0, lock.Until.Sub(e.opts.Now())), func() { e.press(a) })
 }
 
-// strainLocked is what is seen of a run's pressure, but for whether it is about to end.
+// strainLocked is what is seen of a run's pressure, except whether it is about to end.
 func (a *active) strainLocked() pressure.Sight {
 	state := a.life.State()
 	l := a.box.Find(a.compaction)

@@ -73,7 +73,7 @@ func (a *active) feed(ctx context.Context, r *reader, out chan<- run.Item) {
 }
 
 // rest hands over what is queued. A reader that was cut off because it was too slow
-// is told so.
+// gets that as the reason.
 func (a *active) rest(ctx context.Context, r *reader, out chan<- run.Item) {
 	for len(r.items) > 0 {
 		if !hand(ctx, out, <-r.items) {

@@ -2,7 +2,7 @@ package exchange_test
 
 import "gascity/internal/run"
 
-// credentials are what the agent of an instance is told.
+// credentials are what the agent of an instance receives.
 type credentials struct{ token, run string }
 
 func runtimeEnv(instance string) credentials {

@@ -14,7 +14,7 @@ const twinSettles = 3 * time.Second
 // twinsLocked makes one of a question that the agent CLI shows at its own place and
 // that its hook asks the city: answered at the city, it is not asked again while the
 // place still shows it; answered at the place, which has shown it and does not any
-// more, it is over here, for no hook tells of that.
+// more, it is over here, for no hook reports that.
 func (a *active) twinsLocked(r *runtime.Reading) {
 	shown := r.Pending != nil
 	for _, q := range a.asked {

@@ -55,7 +55,7 @@ func TestAnUnreadPromptIsKeptOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := delivery("d-"+name, "instance-of-"+name, text)
-		sent.Go(func() { _, _ = runtime.Deliver(ctx, r.now().provider, name, d) }) // nobody takes it
+		sent.Go(func() { _, _ = runtime.Deliver(ctx, r.now().provider, name, d) }) // it is not received
 	}
 	kept := uint64(0)
 	r.eventually("every prompt is on its way", func() bool {

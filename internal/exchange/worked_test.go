@@ -18,7 +18,7 @@ func (r *rig) workedOn() []string {
 
 // TestAWorkerSaysWhatItHasWorkedOn: an acknowledgement, the end of a turn and its
 // telemetry each consume the prompt that they name, repeated or not; what was never sent
-// to the run is nobody's, and a prompt that was taken is not refused any more.
+// to the run is ignored, and a prompt that was taken is not refused any more.
 func TestAWorkerSaysWhatItHasWorkedOn(t *testing.T) {
 	r := newRig(t, nil)
 	refused := make(chan bool, 1)
@@ -63,8 +63,9 @@ func TestAWorkerSaysWhatItHasWorkedOn(t *testing.T) {
 	}
 }
 
-// TestTheWorkersWordOnItsEnd: how an agent ended is told by its worker where the place
-// cannot, that it has ended by the place alone; a later start takes the word back.
+// TestTheWorkersWordOnItsEnd: the worker reports how an agent ended where the provider
+// cannot; only the provider reports that it has ended; a later start takes the word
+// back.
 func TestTheWorkersWordOnItsEnd(t *testing.T) {
 	for event, want := range map[worker.Transition]string{worker.Stopped: "exited with code 3 (out of memory)", worker.Crashed: "exited with code 3 (out of memory)"} {
 		r := newRig(t, nil)

@@ -17,7 +17,7 @@ const (
 )
 
 // alerts tells people of questions, a few at a time and in the order of their
-// coming. Nobody waits for it.
+// coming. Callers do not wait for it.
 type alerts struct {
 	notify func(ctx context.Context, p client.Pending)
 

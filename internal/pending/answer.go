@@ -16,8 +16,8 @@ import (
 // somebody is who answers without a name.
 const somebody = "somebody"
 
-// Respond answers a pending question, once, and returns what became of it
-// when the session has been read again.
+// Respond answers a pending question, once, and returns its state after the
+// session has been read again.
 //
 // A question that has ended, that somebody else is answering, or whose
 // instance is over, is client.ErrRefused; an answer that it does not offer is
@@ -31,7 +31,7 @@ func (d *Desk) Respond(ctx context.Context, id string, req client.RespondRequest
 	return d.answer(ctx, strings.ToLower(strings.TrimSpace(id)), func(p session.Pending) (reply, error) { return choose(p, req) }, by)
 }
 
-// answer hands an answer over and waits for what becomes of the question.
+// answer sends an answer and waits for the result of the question.
 func (d *Desk) answer(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (client.Pending, error) {
 	if err := d.await(ctx); err != nil {
 		return client.Pending{}, err
@@ -191,7 +191,7 @@ func notSent(a attempt, failed error) error {
 	return nil
 }
 
-// outcome waits until the session has been read again, and says what became of
+// outcome waits until the session has been read again, and returns the state of
 // the question. If nothing is read in time it reads itself.
 func (d *Desk) outcome(ctx context.Context, a attempt) (client.Pending, error) {
 	timer := time.NewTimer(settle)

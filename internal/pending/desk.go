@@ -42,8 +42,9 @@ type Options struct {
 	// Sense asks for a fresh reading of a session after an answer; nil asks for
 	// none. It does not wait for it.
 	Sense func(session string)
-	// Notify tells people of a question, see [Command]; nil tells nobody. It is
-	// called at most 4 times at once, gets 30 s, and must return when ctx ends.
+	// Notify notifies people of a question, see [Command]; nil: no
+	// notification. It is called at most 4 times at once, gets 30 s, and must
+	// return when ctx ends.
 	Notify func(ctx context.Context, p client.Pending) error
 }
 

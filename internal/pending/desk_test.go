@@ -166,7 +166,7 @@ func TestAnswerForAnotherIncarnationIsRefused(t *testing.T) {
 		w.run()
 		w.ask("a", permission("r1"))
 		id := w.only().ID
-		w.mu.Lock() // the controller knows, and nobody has looked yet
+		w.mu.Lock() // the controller knows, and there was no look yet
 		v := w.views["a"]
 		v.Instance, v.ReadAt = "a-2", time.Now()
 		w.views["a"] = v
@@ -206,7 +206,7 @@ func TestIdleDeskDoesNothing(t *testing.T) {
 func TestLookNeverBlocks(t *testing.T) {
 	d := New(Options{})
 	for range 1000 {
-		d.Look("s") // nobody takes it
+		d.Look("s") // it is not received
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,6 +1,6 @@
 // Package pending keeps the questions and permissions that block agents: it
-// raises them from what the controller reads, tells people, takes the one
-// answer, and carries out the policy when nobody answers.
+// raises them from what the controller reads, notifies people, accepts one
+// answer, and applies the policy when no answer arrives.
 //
 // # Episodes
 //
@@ -18,8 +18,8 @@
 //
 // # Answers
 //
-// An answer belongs to the episode and so to the instance. It is taken once:
-// whoever comes second is refused and told who was first. That it was handed over
+// An answer belongs to the episode and so to the instance. It accepts one answer:
+// a second caller gets an error that names the first. That it was handed over
 // proves nothing; the session is read again, and only that reading ends the
 // episode. A question that still stands then can be answered again.
 //

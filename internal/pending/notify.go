@@ -24,7 +24,7 @@ const maxVariable = 16 << 10
 // GC_SESSION_NAME, GC_PENDING_KIND, GC_PENDING_PROMPT, GC_PENDING_ESCALATED (1 or
 // empty) and GC_CITY_PATH beside Environ.
 type Command struct {
-	Line    string // empty: nobody is told
+	Line    string // empty: no notification
 	City    string // the city directory
 	Environ []string
 }

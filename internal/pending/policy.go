@@ -14,7 +14,7 @@ const (
 	Wait     = "wait"     // nothing happens: a person answers, whenever that is
 	Deny     = "deny"     // a permission is refused, another question is left without an answer
 	Answer   = "answer"   // the policy's answer is given
-	Escalate = "escalate" // people are told once more, and it waits on
+	Escalate = "escalate" // people are notified once more, and it waits on
 )
 
 // byPolicy is who has answered when the policy has.
@@ -23,12 +23,12 @@ const byPolicy = "policy"
 // defaultAfter is how long a question waits for a person.
 const defaultAfter = 10 * time.Minute
 
-// Policy says what happens to a question that nobody answers. It is fixed when
+// Policy says what happens to a question without an answer. It is fixed when
 // the question is raised. The zero value escalates after 10 minutes.
 //
-// Logins, limits, and menus of which the driver says why it would not answer them
-// itself, are never answered by a policy: they are escalated. A permission or a
-// plain question is what policies are for, whatever the driver thinks of it.
+// A policy never answers logins, limits, and menus that the driver declines to
+// answer with a reason: it escalates them. A permission or a plain question is
+// what policies are for, whatever the driver thinks of it.
 type Policy struct {
 	Mode  string        // empty: [Escalate]
 	After time.Duration // 0: 10 min

@@ -40,7 +40,7 @@ func raised(p session.Pending) map[string]string {
 	return data
 }
 
-// emitEnd tells of the end of an episode.
+// emitEnd emits the event for the end of an episode.
 func (d *Desk) emitEnd(p session.Pending) {
 	data := map[string]string{"id": p.ID, "kind": p.Kind}
 	answered := func() {

@@ -132,7 +132,8 @@ func (w *terminal) View(string) (session.View, error) {
 
 func (w *terminal) Views() []session.View { return nil }
 
-// ask makes the agent ask, and returns the question that people are told of.
+// ask makes the agent ask, and returns the question that people are notified
+// of.
 func (w *terminal) ask(text string) client.Pending {
 	w.t.Helper()
 	out, err := runtime.Deliver(w.t.Context(), w.p, "s", runtime.Delivery{Content: runtime.TextContent(text)})

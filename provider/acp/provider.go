@@ -90,7 +90,7 @@ func (p *Provider) SupportsTransport(transport string) bool {
 	return transport == "" || transport == Transport
 }
 
-// Capabilities says that nobody can attach.
+// Capabilities says that attaching is not supported.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 	return runtime.ProviderCapabilities{CanReportActivity: true, CanStream: true}
 }

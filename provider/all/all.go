@@ -33,7 +33,7 @@ import (
 // required but those that say otherwise.
 type Config struct {
 	Dir      string   // private folder of the city for sockets, short; it may be lost when nothing runs
-	StateDir string   // private folder of the city for what a driver has to keep; whoever uses it makes it
+	StateDir string   // private folder of the city for what a driver has to keep; the driver that uses it makes it
 	LogDir   string   // for the raw output of sessions
 	WorkDir  string   // of agents that have none: the city directory. Relative paths of selections begin here
 	City     string   // the city's name

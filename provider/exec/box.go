@@ -103,8 +103,8 @@ func (p *Provider) Attach(name string) error {
 	return p.AttachTerminal(context.Background(), name, runtime.AttachOptions{}) //nolint:forbidigo // the contract's method has no ctx
 }
 
-// AttachTerminal keeps the contract of runtime.Attacher without its options, of which
-// a script knows nothing.
+// AttachTerminal keeps the contract of runtime.Attacher without its options, which a
+// script does not know.
 func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
 	if opts.ReadOnly || len(opts.DetachKeys) > 0 {
 		return &runtime.Error{Op: "attach to", Session: name, Err: errors.ErrUnsupported}

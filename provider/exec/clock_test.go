@@ -48,7 +48,7 @@ esac
 				if obs.At.Before(before) || obs.At.After(after) {
 					t.Errorf("looked at %v, want it between %v and %v", obs.At, before, after)
 				}
-				// What the clock cuts off, and how long the call took, is what nobody can know.
+				// What the clock cuts off, and how long the call took, cannot be known.
 				spread := time.Second + after.Sub(before)
 				for what, got := range map[string]struct{ is, want time.Time }{
 					"started": {obs.StartedAt, before.Add(-time.Hour)}, "active": {obs.LastActivity, before.Add(-time.Minute)}, "ended": {obs.Exit.At, before.Add(-time.Second)},

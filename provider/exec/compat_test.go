@@ -16,7 +16,7 @@ import (
 	"gascity/runtime"
 )
 
-// published are the operations that a script without a handshake was ever told of, and the
+// published are the operations that a script without a handshake ever received, and the
 // handshake itself.
 var published = []string{
 	"start", "stop", "interrupt", "is-running", "attach", "process-alive", "nudge", "send-keys", "set-meta", "get-meta", "remove-meta", "peek",
@@ -260,7 +260,7 @@ func TestProvisionedBoxWithoutTmux(t *testing.T) {
 	}
 }
 
-// A person's own tmux session main is nobody's box.
+// A person's own tmux session main belongs to no box.
 func TestProvisionedBoxIsSomebodys(t *testing.T) {
 	t.Parallel()
 	if _, err := osexec.LookPath("tmux"); err != nil {

@@ -29,7 +29,7 @@ func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery)
 // deliver is Deliver, in its turn.
 func (p *Provider) deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if runtime.ValidateName(name) != nil {
-		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil //nolint:nilerr // nobody has such a name
+		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil // nolint:nilerr // no session has such a name
 	}
 	if err := context.Cause(ctx); err != nil {
 		return refused(runtime.RefusedBusy, "not a byte was sent: "+err.Error()), err

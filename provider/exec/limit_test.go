@@ -7,7 +7,7 @@ import (
 	"gascity/internal/script"
 )
 
-// How long each operation may take, as authors of scripts were told.
+// How long each operation may take, as promised to authors of scripts.
 func TestTimeLimits(t *testing.T) {
 	t.Parallel()
 	p := &Provider{cfg: Config{Limit: defaultLimit, StartLimit: defaultStart, Handshake: defaultHandshake}}

@@ -76,8 +76,9 @@ func (l *looks) find(ctx context.Context, name string) (obs runtime.Observation,
 	return obs, ok
 }
 
-// recent reports whether the last listing has the session, and is young enough for who is told
-// by what follows if it has gone since. One that takes seconds is not made for each of these.
+// recent reports whether the last listing has the session, and is fresh enough for a caller
+// that gets an error later if the session has gone since. One that takes seconds is not made
+// for each of these.
 func (l *looks) recent(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -186,7 +186,7 @@ func (c *child) letGo(pipes *sync.WaitGroup) {
 		defer close(done)
 		pipes.Wait()
 	}()
-	c.stdin.SetWriteDeadline(time.Now()) //nolint:errcheck,gosec // whoever reads it now is not the script
+	c.stdin.SetWriteDeadline(time.Now()) // nolint:errcheck,gosec // a reader of it now is not the script
 	moment := time.NewTimer(pipeGrace)
 	defer moment.Stop()
 	select {

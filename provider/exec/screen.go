@@ -57,7 +57,7 @@ func (s shot) dialog(rules console.Rules) *console.Dialog {
 // draftHolds is how long a draft must stand: a screen that is being painted may show what is none.
 const draftHolds = 100 * time.Millisecond
 
-// draft is the refusal because of a draft, or because it cannot be told whether there is one.
+// draft is the refusal because of a draft, or because it is unknown whether there is one.
 func (s shot) draft(rules console.Rules) *runtime.Outcome {
 	if !s.drawn {
 		return nil

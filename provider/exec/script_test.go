@@ -43,7 +43,7 @@ peek) echo ready; echo "> " ;;
 esac
 `
 
-// newPlace makes a folder with a script, of which body is the rest.
+// newPlace makes a folder with a script that ends in body.
 func newPlace(t *testing.T, body string) *place {
 	t.Helper()
 	pl := &place{t: t, dir: t.TempDir()}
@@ -52,7 +52,7 @@ func newPlace(t *testing.T, body string) *place {
 }
 
 // write makes a program. No other test may fork meanwhile: its child would hold the
-// file open for writing, and nobody could run it.
+// file open for writing, and the file could not be run.
 func (pl *place) write(name, text string) {
 	pl.t.Helper()
 	syscall.ForkLock.RLock()

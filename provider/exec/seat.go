@@ -161,7 +161,7 @@ type shots struct {
 
 type shotAt struct {
 	sum   uint64
-	at    time.Time // when it was first seen; zero: nobody looked before
+	at    time.Time // when it was first seen; zero: not seen before
 	noted time.Time
 }
 
@@ -171,7 +171,7 @@ func (m *shots) sum(text []byte) uint64 {
 }
 
 // since notes what the screen looks like now, and returns since when it is known to, and when
-// to look again where nobody tells of a change: soon after one, then ever later; zero if it
+// to look again where no event reports a change: soon after one, then ever later; zero if it
 // has not changed for long.
 func (m *shots) since(name string, sum uint64, now time.Time) (since, again time.Time) {
 	m.mu.Lock()

@@ -146,7 +146,7 @@ func (p *Provider) startError(name string, r reply, err error) error {
 
 // typesPrompts reports whether the first prompt is for the operation nudge. A script
 // that does not have it gets the prompt with its start; to find out, it is asked to
-// say nothing to nobody.
+// send an empty prompt to no session.
 func (p *Provider) typesPrompts(ctx context.Context, cfg runtime.Config) bool {
 	if cfg.Nudge == "" || p.caps.Has(script.CapDeliver) || p.caps.Has(script.CapExec) {
 		return true
@@ -237,7 +237,7 @@ func (p *Provider) stop(ctx context.Context, name string) error {
 		return err
 	}
 	switch obs, err := p.ask(ctx, name); {
-	case isMissing(err): // nobody can tell
+	case isMissing(err): // unknown
 	case err != nil:
 		return fmt.Errorf("script %s stop: exit code 0, but whether the session is gone is unknown: %w", p.cfg.Script, err)
 	case running(obs) != runtime.Dead:

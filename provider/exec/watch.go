@@ -79,7 +79,7 @@ func (p *Provider) watchOnce(ctx context.Context, f *feedOut) error {
 		return err
 	}
 	// Its standard input is held open, and ends with this process at the latest: that is how
-	// a script learns that nobody listens any more, however we ended.
+	// a script learns that gc has ended, even by a kill.
 	stderr := &tail{most: stderrKept}
 	var pipes sync.WaitGroup
 	pipes.Go(func() { drain(stderr, c.stderr) })

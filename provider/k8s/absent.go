@@ -18,7 +18,7 @@ type absent struct {
 // Route ends the way.
 func (a absent) Route(string) runtime.Provider { return nil }
 
-// outcome is that of a prompt for nobody.
+// outcome is that of a prompt for a missing session.
 func (a absent) outcome() (runtime.Outcome, error) {
 	if runtime.IsSessionGone(a.err) {
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
@@ -31,7 +31,7 @@ func (a absent) Deliver(context.Context, string, runtime.Delivery) (runtime.Outc
 	return a.outcome()
 }
 
-// Settle keeps the contract of runtime.Settler. What became of a prompt is not known here.
+// Settle keeps the contract of runtime.Settler. The outcome of a prompt is not known here.
 func (a absent) Settle(context.Context, string, runtime.Delivery) (runtime.Outcome, error) {
 	if runtime.IsSessionGone(a.err) {
 		return a.outcome()

@@ -34,7 +34,7 @@ type apiServer struct {
 	cut     chan struct{}     // closed to cut all watches
 	token   string            // that is accepted; empty is any
 	stays   bool              // new pods get no node
-	stuck   func(*corev1.Pod) // what becomes of those
+	stuck   func(*corev1.Pod) // what happens to those
 	held    string            // events, as JSON
 }
 

@@ -22,7 +22,7 @@ const (
 	Preparing  Phase = "preparing"  // its init containers run
 	Running    Phase = "running"    // its first process runs
 	Ended      Phase = "ended"      // nothing runs in it any more
-	Leaving    Phase = "leaving"    // it was told to end
+	Leaving    Phase = "leaving"    // it was asked to end
 )
 
 // The reasons for which a pod is not what it ought to be.
@@ -99,7 +99,8 @@ type Condition struct {
 	Node  string
 }
 
-// Judge reads a pod. Events are what the cluster told of it, the newest last.
+// Judge reads a pod. Events are what the cluster reported about it, the newest
+// last.
 func Judge(pod *corev1.Pod, events []string) Condition {
 	c := Condition{Node: pod.Spec.NodeName, Hope: true}
 	said := ""

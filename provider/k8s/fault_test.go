@@ -264,7 +264,7 @@ func TestAWatchThatAlwaysDrops(t *testing.T) {
 }
 
 // A version that is too old is listed again: what is known stays so meanwhile, and what is
-// not there any more is told as gone.
+// not there any more is reported as gone.
 func TestAVersionThatIsTooOld(t *testing.T) {
 	for name, refused := range map[string]bool{"event": false, "answer": true} {
 		t.Run(name, func(t *testing.T) {
@@ -401,8 +401,8 @@ func TestATokenThatExpiresWhileAStartIsTakenBack(t *testing.T) {
 	})
 }
 
-// A pod whose start was cut off by the death of who began it does not stay in the way: at first
-// somebody may be starting it still, soon nobody does.
+// A pod whose start was cut off by the death of its starter does not block the next start: at
+// first its starter may still be at work, soon it counts as gone.
 func TestAPodThatNobodyStartsAnyMore(t *testing.T) {
 	for name, phase := range map[string]func(*corev1.Pod){
 		"runs":      nil,

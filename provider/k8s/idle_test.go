@@ -51,7 +51,7 @@ func (r *rig) sweep(names []string) {
 }
 
 // 500 pods at rest cost the API server one list, and one watch each five minutes: however
-// often all of them are looked at, and whoever follows their events.
+// often all of them are looked at, and with any number of event readers.
 func TestRestMakesNoRequests(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		names := r.populate(500)

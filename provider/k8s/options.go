@@ -112,7 +112,7 @@ func Environ(environ []string) map[string]string {
 
 const prefix = "GC_K8S_"
 
-// ErrNoImage says that nobody said which image pods have.
+// ErrNoImage says that no image for pods is configured.
 var ErrNoImage = errors.New("there is no image for its pod: set image in [session.k8s], or GC_K8S_IMAGE")
 
 // base returns the pod of the template, with what the other settings say in it.

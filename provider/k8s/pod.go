@@ -148,7 +148,7 @@ func (o order) spec(spec *corev1.PodSpec) {
 		spec.TerminationGracePeriodSeconds = new(usualGrace)
 	}
 	if spec.ServiceAccountName == "" && spec.AutomountServiceAccountToken == nil {
-		spec.AutomountServiceAccountToken = new(false) // an agent is nobody in the cluster
+		spec.AutomountServiceAccountToken = new(false) // an agent has no identity in the cluster
 	}
 	if spec.EnableServiceLinks == nil {
 		spec.EnableServiceLinks = new(false)

@@ -20,7 +20,7 @@ const (
 	askedFor   = 5 * time.Second  // for no longer than this
 )
 
-// tell says what the start waits for, to whoever follows it.
+// tell reports what the start waits for to the caller that follows it.
 func (s *starting) tell(ctx context.Context) {
 	pod, err := s.view.pod(s.name)
 	switch {

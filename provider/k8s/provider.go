@@ -93,7 +93,7 @@ func (p *Provider) known(ctx context.Context) error {
 	return p.view.ready(ctx)
 }
 
-// changed is told of each change of the view.
+// changed receives each change of the view.
 func (p *Provider) changed(pod *corev1.Pod, gone bool) {
 	if pod == nil {
 		p.feeds.Tell(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
@@ -241,11 +241,12 @@ type lonely struct {
 }
 
 // orphanedAfter is how long a pod may be seen before its session is there, while nothing starts it
-// here: whoever began that has ended. An outpost that loses who starts takes a start back by itself.
+// here: the process that began the start has ended. An outpost that loses who starts takes a start
+// back by itself.
 const orphanedAfter = 30 * time.Second
 
-// abandoned reports whether nobody starts the session of a pod any more: it has been seen so for a
-// while, or the pod is older than any start lasts.
+// abandoned reports whether the start of a pod's session has no process any more: it has been seen
+// so for a while, or the pod is older than any start lasts.
 func (p *Provider) abandoned(name string, pod *corev1.Pod) bool {
 	l := p.cfg.Limits
 	if time.Since(age(pod).Time) > l.Schedule+l.Pull+2*l.Prepare {

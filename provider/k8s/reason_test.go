@@ -109,8 +109,8 @@ func TestWhyAnAgentEnded(t *testing.T) {
 	}
 }
 
-// While a start waits, whoever follows it is told for what, also what only the pod's events say,
-// and nothing any more once the pod runs.
+// While a start waits, the caller that follows it learns the reason, also one that only the
+// pod's events name, and nothing any more once the pod runs.
 func TestAStartTellsWhatItWaitsFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit  func(*corev1.Pod)

@@ -53,7 +53,7 @@ const statusLimit = 64 << 10
 func refusal(response *http.Response) error {
 	var status metav1.Status
 	text, _ := io.ReadAll(io.LimitReader(response.Body, statusLimit)) // what came says enough
-	_ = json.Unmarshal(text, &status)                                 // or it is no Status, and its text is told
+	_ = json.Unmarshal(text, &status)                                 // or it is no Status, and its text is reported
 	e := &StatusError{
 		Code: response.StatusCode, Reason: string(status.Reason), After: pauseWanted(response, &status),
 		Text: cmp.Or(status.Message, strings.TrimSpace(string(text)), response.Status),
@@ -77,7 +77,7 @@ func pauseWanted(response *http.Response, status *metav1.Status) time.Duration {
 
 // meaning is what a refusal is to us. What may be different the next time is unknown, and
 // so is what the API server did not say itself: that something is not there, or is another
-// one, is believed of nobody else on the way.
+// one, is believed from no proxy on the way.
 func meaning(e *StatusError, status *metav1.Status) error {
 	if e.Code == http.StatusNotFound || e.Code == http.StatusConflict || e.Code == http.StatusGone {
 		return ofObject(e.Code, status)

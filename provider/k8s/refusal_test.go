@@ -10,7 +10,8 @@ import (
 	"gascity/runtime"
 )
 
-// What a refusal means, and that nobody on the way is taken for the API server.
+// What a refusal means, and that no proxy on the way is taken for the API
+// server.
 func TestMeaningOfARefusal(t *testing.T) {
 	const status = `{"kind":"Status","status":"Failure",`
 	for name, c := range map[string]struct {

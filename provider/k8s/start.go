@@ -81,7 +81,7 @@ func (p *Provider) release(name string) {
 }
 
 // clear makes sure that the name is free. A pod in which nothing lives is removed, by its
-// identity; one of which that is not certain is not touched.
+// identity; a pod that may be alive is not touched.
 func (p *Provider) clear(ctx context.Context, name string) error {
 	pod, err := p.view.pod(name)
 	if err != nil || pod == nil {

@@ -168,7 +168,7 @@ func (v *view) run(ctx context.Context) {
 const longestPause = 15 * time.Second
 
 // fill lists all pods, and forgets those that are not there any more. A list that is older
-// than what was told before is not believed: what began since is not in it.
+// than what was reported before is not believed: what began since is not in it.
 func (v *view) fill(ctx context.Context) (version string, err error) {
 	list, err := v.cluster.list(ctx, v.city)
 	if err != nil {

@@ -21,7 +21,7 @@ func deliver(ctx context.Context, l local.Live, p typist.Prompt) (runtime.Outcom
 	return typist.Deliver(ctx, t, l.Delivery, p, l.Rules)
 }
 
-// settle finds out what became of a delivery that was cut off.
+// settle finds out the outcome of a delivery that was cut off.
 func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 	t, err := l.Lease(ctx)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"gascity/runtime"
 )
 
-// folded is a text that the agent shows as "[Pasted text #1 +4 lines]", of which the rules of
-// a program without a profile know nothing.
+// folded is a text that the agent shows as "[Pasted text #1 +4 lines]", which the rules of a
+// program without a profile do not know.
 const folded = "fold\nthis\ntext\nplease"
 
-// Whoever delivers a text that the agent folds is killed after any step. The next one finds
-// out what became of it, the agent takes the text once, and the next prompt alone.
+// A process that delivers a text that the agent folds is killed after any step. The next
+// one finds out the outcome, the agent accepts the text once, and the next prompt alone.
 func TestAFoldedTextWhoseDelivererIsKilled(t *testing.T) {
 	t.Parallel()
 	for steps := 1; steps < 4; steps++ {

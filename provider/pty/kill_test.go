@@ -24,7 +24,7 @@ import (
 )
 
 // dying is a deliverer that is gone after so many steps: nothing that it did not send then
-// is sent, and nobody cleans up after it.
+// is sent, and no process cleans up after it.
 type dying struct {
 	*local.Leased
 	left int
@@ -101,7 +101,8 @@ func (a *truth) resolverDies(t *testing.T, steps int) {
 	}
 }
 
-// TestResolverDiesToo: who finds out what became of a text may die over it, too.
+// TestResolverDiesToo: the process that finds out the outcome of a text may die
+// over it, too.
 func TestResolverDiesToo(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string]string{"good": "--think 5ms", "ignores the first Enter": "--think 5ms --ignore-first-enter"} {
@@ -179,7 +180,7 @@ func textsOf(name string) []string {
 }
 
 // TestDelivererDiesAtEachStep: whatever step the death of a deliverer follows, the next one
-// finds out what became of the text: no prompt is fused, cut, doubled or lost.
+// finds out the outcome: no prompt is fused, cut, doubled or lost.
 func TestDelivererDiesAtEachStep(t *testing.T) {
 	t.Parallel()
 	agents := map[string]string{
@@ -351,8 +352,8 @@ func TestPersonTypesWhenTheDelivererDies(t *testing.T) {
 	}
 }
 
-// A question that comes up over a text whose deliverer died is answered while it is found
-// out what became of the text.
+// A question that comes up over a text whose deliverer died is answered while the outcome
+// of the text is found out.
 func TestSettleBehindAQuestion(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"claude", ""} {

@@ -27,7 +27,8 @@ func (s *stalling) Type(ctx context.Context, in journal.Input, p []byte) error {
 }
 
 // An agent that draws a prompt and then stands still for longer than evidence is waited for
-// reads Enter late. Nobody may hold the prompt for withdrawn meanwhile: it takes it once.
+// reads Enter late. The prompt must not count as withdrawn meanwhile: the agent accepts it
+// once.
 func TestStalledAgentGetsItOnce(t *testing.T) {
 	t.Parallel()
 	for name, stalled := range map[string]time.Duration{"a little": 1200 * time.Millisecond, "long": 3 * time.Second} {

@@ -33,7 +33,7 @@ func begin(t testing.TB, flags string, change ...func(*pty.Config)) *truth {
 	return beginAs(t, "claude", flags, change...)
 }
 
-// beginAs begins a session of which the rules of the provider hold.
+// beginAs begins a session with the rules of the provider.
 func beginAs(t testing.TB, provider, flags string, change ...func(*pty.Config)) *truth {
 	t.Helper()
 	return beginCommand(t, func(file string) runtime.Config {
@@ -199,8 +199,8 @@ func TestOtherInterfaces(t *testing.T) {
 	}
 }
 
-// TestLimits: a limit is told with its end while the agent lives, when it ends by it, and
-// when it does not even start.
+// TestLimits: a limit is reported with its end while the agent lives, when it ends by it,
+// and when it does not even start.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2126, 1, 2, 3, 4, 0, 0, time.UTC)

@@ -13,7 +13,7 @@ import (
 type state int
 
 const (
-	unknown state = iota // it could not be told
+	unknown state = iota // it is not known
 	gone                 // the session is certainly not there
 	corpse               // it is there, its agent has ended
 	running              // it is there, and its agent has not been seen to end

@@ -128,8 +128,8 @@ func (p *Provider) names() []string {
 }
 
 // Route keeps the contract of runtime.Router: it returns the backend where the
-// session is, or where it would be started if it is nowhere, and nil if that
-// cannot be told. The empty name is served by the first backend.
+// session is, or where it would be started if it is nowhere, and nil if that is
+// unknown. The empty name is served by the first backend.
 func (p *Provider) Route(session string) runtime.Provider {
 	if session == "" {
 		return p.backends[0].Provider
@@ -141,8 +141,8 @@ func (p *Provider) Route(session string) runtime.Provider {
 	return b.Provider
 }
 
-// Capabilities is what all backends can tell; what the backend of one session can
-// is told by [runtime.CapabilitiesFor].
+// Capabilities is what all backends report; [runtime.CapabilitiesFor] returns
+// what the backend of one session reports.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 	all := runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true}
 	for _, b := range p.backends {

@@ -240,7 +240,7 @@ func TestWatchOutlivesOneBackend(t *testing.T) {
 		start(t, ending.Provider, "f")
 		await(t, events, runtime.EventStarted, "f")
 		close(ending.ends)
-		await(t, events, runtime.EventResync, "") // the end is told
+		await(t, events, runtime.EventResync, "") // the end is reported
 		start(t, n, "a")
 		await(t, events, runtime.EventStarted, "a") // the other goes on
 		await(t, events, runtime.EventResync, "")   // it is watched again
@@ -252,7 +252,7 @@ func TestWatchOutlivesOneBackend(t *testing.T) {
 	})
 }
 
-// ender ends its first watch when it is told to.
+// ender ends its first watch on request.
 type ender struct {
 	*fake.Provider
 	ends  chan struct{}

@@ -9,8 +9,8 @@ import (
 )
 
 // FindRuntimesBySessionID keeps the contract of runtime.ProcessTableScanner over
-// all backends that can scan. A process that several of them see is told once, by
-// the one that has it in its books.
+// all backends that can scan. A process that several of them see is returned
+// once, by the one that has a record of it.
 func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	var found []runtime.LiveRuntime
 	var errs []error

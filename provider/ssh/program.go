@@ -66,7 +66,7 @@ func (h *host) bring(ctx context.Context, system string) (program string, err er
 }
 
 // tidy removes old programs but the newest few and those that somebody runs: agents over
-// there call the one that they were started by. Where nobody can tell, all stay.
+// there call the one that they were started by. Without a list of processes all stay.
 const tidy = `running=$(ps -A -o args=) && [ -n "$running" ] || exit 0; ls -t gc-* | tail -n +5 | while read -r old; do ` +
 	`case $running in *"$old"*) ;; *) rm -f -- "$old" ;; esac; done`
 

@@ -52,8 +52,8 @@ type Provider struct {
 	host *host
 }
 
-// persist is how long, in seconds, the connection that all share stays when nobody uses
-// it: no user of it may take it away from the others when it ends.
+// persist is how long, in seconds, the shared connection stays open while it is unused:
+// no user of it may take it away from the others when it ends.
 const persist = 5
 
 // Open returns the driver. Nothing is connected before it is asked for something.

@@ -13,7 +13,7 @@ import (
 	"gascity/runtime"
 )
 
-// A prompt of which the agent may have read a part is not said to have reached nobody,
+// A prompt that the agent may have read in part is not reported as undelivered,
 // whatever ends the session meanwhile.
 func TestEndsWhileBeingDelivered(t *testing.T) {
 	t.Parallel()
@@ -54,7 +54,8 @@ func TestEndsWhileBeingDelivered(t *testing.T) {
 			took := filepath.Join(dir, "took")
 			cfg := runtime.Config{
 				Command: "head -c 1000 > took; exec sleep 300", WorkDir: dir,
-				// The token is nobody else's: who ends a session ends every process that has its token.
+				// The token belongs to this session only: ending a session ends every process that has
+				// its token.
 				Env: map[string]string{"GC_STDIN": "framed", "GC_INSTANCE_TOKEN": "token-" + rand.Text()},
 			}
 			if err := p.Start(t.Context(), "one", cfg); err != nil {

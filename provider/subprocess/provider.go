@@ -44,7 +44,7 @@ func Open(cfg Config) (*Provider, error) {
 	return &Provider{sessions}, nil
 }
 
-// Capabilities says that nobody can attach.
+// Capabilities says that attaching is not supported.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 	return runtime.ProviderCapabilities{CanReportActivity: true, CanStream: true}
 }

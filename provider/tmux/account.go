@@ -43,7 +43,7 @@ type account struct {
 type lease struct {
 	*terminal
 
-	number string // nobody has had it before
+	number string // it is used for the first time
 	book   account
 	read   time.Time // when a person had typed last when the account was read
 	now    time.Time // when a person had typed last when the server told it last
@@ -222,8 +222,8 @@ func (l *lease) refused(ctx context.Context, in journal.Input, cause error) erro
 }
 
 // Account keeps the contract of typist.Book. When a person typed last is not asked again where
-// the server has told it with the right or with the screen that is judged by: whatever relies
-// on the account is sent under the condition that nobody has typed since.
+// the server has reported it with the right or with the screen that is judged by: whatever
+// relies on the account is sent under the condition that no key was typed since.
 func (l *lease) Account(ctx context.Context, id string) (journal.Account, error) {
 	var err error
 	if !l.told {

@@ -110,7 +110,7 @@ func (b *box) Create(ctx context.Context, spec launch.Spec) error {
 		return err
 	}
 	b.pane = b.provider.town.know(r, s)
-	err = b.lock.Close() // whoever wants to start it now finds it
+	err = b.lock.Close() // the next start finds it
 	b.lock = nil
 	return err
 }
@@ -230,7 +230,7 @@ func (b *box) relaunch(ctx context.Context, spec launch.Spec) error {
 	if err != nil {
 		return err
 	}
-	// Whoever has the previous token is refused from here on.
+	// A client with the previous token is refused from here on.
 	if err := errors.Join(folder.WriteFile(b.dir().Instance(), []byte(r.token)), r.write(b.dir())); err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (b *box) respawn(ctx context.Context, former, next *record, launcher string
 		tmuxctl.Cmd("select-pane", "-t", next.target(), "-T", ""),
 		tmuxctl.Cmd("respawn-pane", "-k", "-c", next.WorkDir, "-t", next.target(), "--", shellPath, launcher),
 		heard,
-		tmuxctl.Cmd("rename-window", "-t", next.target(), "#{window_name}"), // which is told to all clients
+		tmuxctl.Cmd("rename-window", "-t", next.target(), "#{window_name}"), // all clients are notified of it
 		tmuxctl.Cmd("display-message", "-p", "-t", next.target(), tmuxhost.StateFields),
 	))
 	if err != nil {
@@ -313,7 +313,7 @@ func await(ctx context.Context, changed <-chan struct{}, limit time.Duration) er
 	return nil
 }
 
-// lastLines is how much of an agent's output is told with its end.
+// lastLines is how much of an agent's output is reported with its end.
 const lastLines = 80
 
 // Destroy keeps the contract of launch.Box.

@@ -14,7 +14,7 @@ import (
 // keep is what people type being kept back: by the server, which has each key wait that is
 // not for tmux itself, see [tmuxhost.KeyTable]. The zero value is none.
 type keep struct {
-	id    string    // nobody has had it before
+	id    string    // it is used for the first time
 	human time.Time // when a person had typed last when it began, as the server counts
 	quiet func()    // ends its renewing; it may be called twice
 	lasts bool      // it is renewed
@@ -38,12 +38,12 @@ func (k keep) stands() string {
 	return "#{&&:#{==:#{@" + tmuxhost.OptionHold + "}," + k.id + "},#{==:#{@" + tmuxhost.OptionHeld + "}," + k.id + "}}"
 }
 
-// waits reports whether keys wait for it, by what was told by keepFields. The server counts
-// such a key although nobody has got it.
+// waits reports whether keys wait for it, by the fields of keepFields. The server counts
+// such a key although no program has got it.
 func (k keep) waits(hold, held string) bool { return k.id != "" && hold == k.id && held == k.id }
 
-// Hold keeps the contract of console.Holder. Where nobody is attached, or the server is none
-// that can, there is nothing to release.
+// Hold keeps the contract of console.Holder. Without an attached client, or with a server
+// that cannot hold keys, there is nothing to release.
 func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 	if l.attached == 0 || !l.table {
 		return nil, nil

@@ -295,7 +295,8 @@ func TestKeysOfSeveralPeopleWait(t *testing.T) {
 	}
 }
 
-// Whoever holds keys back and dies keeps nobody from typing, nor the next deliverer.
+// A process that holds keys back and dies blocks neither a person nor the next
+// delivery.
 func TestKeysAreLetThroughByThemselves(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

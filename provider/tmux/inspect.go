@@ -242,7 +242,7 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 	first := "-"
 	if n > 0 {
-		first = "-" + strconv.Itoa(n) // above the screen, the lower rows of which may be blank
+		first = "-" + strconv.Itoa(n) // above the screen, whose lower rows may be blank
 	}
 	reply, err := p.server.Ask(ctx, tmuxctl.Sequence(
 		tmuxctl.Cmd("display-message", "-p", "-t", r.target(), "#{@"+tmuxhost.OptionInstance+"} #{pane_id}"),

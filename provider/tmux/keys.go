@@ -73,8 +73,8 @@ func (l *lease) press(ctx context.Context, keys []string, plain []byte) error {
 	return l.Send(ctx, plain)
 }
 
-// moded reports whether it depends on a program's modes how it is to be told of the keys.
-// The server does not tell of others.
+// moded reports whether the way to send the keys depends on the modes of the program. The
+// server does not report others.
 func moded(keys []string, plain []byte) bool {
 	if !slices.ContainsFunc(keys, func(key string) bool { return !isText(key) }) {
 		return false

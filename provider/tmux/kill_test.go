@@ -87,7 +87,7 @@ func textsOf(name string) []string {
 }
 
 // Processes that deliver are killed at random moments: no prompt is lost, doubled, cut or
-// fused, and the next deliverer knows what became of each.
+// fused, and the next deliverer knows the outcome of each.
 func TestDelivererIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string]string{"good": "--think 5ms", "slow": "--think 5ms --slow-read 20ms", "ignores the first Enter": "--think 5ms --ignore-first-enter"} {

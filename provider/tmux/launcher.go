@@ -14,8 +14,8 @@ import (
 
 const shellPath = "/bin/sh"
 
-// tellsOfPane are the variables that the server sets for its panes. Those of whoever runs
-// gc are about another terminal.
+// tellsOfPane are the variables that the server sets for its panes. Those in the
+// environment of gc are about another terminal.
 var tellsOfPane = []string{"TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERMCAP", "COLUMNS", "LINES", "WINDOWID", "STY"}
 
 // writeLauncher writes the script that becomes the agent, so that nothing of its environment

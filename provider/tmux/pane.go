@@ -17,7 +17,7 @@ import (
 	"gascity/runtime"
 )
 
-// pane is what was heard of one pane. All is guarded by the town's mutex but what is
+// pane is what is known of one pane. All is guarded by the town's mutex but what is
 // constant.
 type pane struct {
 	town    *town
@@ -38,7 +38,7 @@ type pane struct {
 	listened   bool // the program has told something since this process listens
 	log        *rawlog.Writer
 	digest     uint64 // of the screen that was asked for last
-	early      []byte // output of a pane of which it is not known yet whose it is
+	early      []byte // output of a pane whose owner is not known yet
 
 	told    time.Time   // of the last event of output
 	telling *time.Timer // of the next one; nil if none is due
@@ -135,7 +135,7 @@ func (p *pane) saveLocked() {
 // noticeLocked takes what the program tells its terminal.
 func (p *pane) noticeLocked(n term.Notice) {
 	now := time.Now()
-	switch n.Kind { //nolint:exhaustive // the others are nobody's business
+	switch n.Kind { // nolint:exhaustive // the others do not matter here
 	case term.Title:
 		p.tellLocked(runtime.Event{Kind: runtime.EventTitle, Time: now, Text: n.Text})
 	case term.ProgramStatus:

@@ -108,7 +108,7 @@ func all(t *testing.T, file string) []ledger.Record {
 }
 
 // A person attaches, types, detaches with either key, and comes back, also from inside a
-// tmux; an end of the agent is told.
+// tmux; an end of the agent is reported.
 func TestAttachAsAPersonDoes(t *testing.T) {
 	t.Parallel()
 	r, d := newRig(t), newDesk(t)
@@ -144,8 +144,8 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 	d.shows(last, "[shell was stopped]")
 }
 
-// A person who attaches brings one client, of which no output of other agents is wanted. A control
-// client more could end the server: it crashes if somebody leaves while one introduces itself.
+// A person who attaches brings one client, which gets no output of other agents. A control client
+// more could end the server: it crashes if somebody leaves while one introduces itself.
 func TestAttachIsNoControlClient(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -159,7 +159,8 @@ func TestAttachIsNoControlClient(t *testing.T) {
 	}
 }
 
-// Who is attached to a server that ends is told so, and not only how tmux's client exited.
+// A client that is attached to a server that ends learns that, and not only how tmux's
+// client exited.
 func TestAttachTellsOfALostServer(t *testing.T) {
 	t.Parallel()
 	r, d := newRig(t), newDesk(t)
@@ -412,7 +413,7 @@ func TestOldTmux(t *testing.T) {
 }
 
 // When the server is killed under load, all sessions are gone and said to be, what survived
-// is told and taken away by Stop, and nothing starts a server but Start.
+// is reported and removed by Stop, and nothing starts a server but Start.
 func TestServerIsKilled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -500,7 +501,7 @@ func TestServerIsKilled(t *testing.T) {
 	}
 }
 
-// Whoever looks at the very moment of an end is told how it came, too.
+// A look at the very moment of an end reports the exit, too.
 func TestAnEndIsToldWithItsExit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -173,7 +173,7 @@ func bounded() (context.Context, context.CancelFunc) {
 }
 
 // fold names operation and session and puts the contract's sentinels in the place of
-// those of the rooms below.
+// those of the packages below.
 func fold(op, name string, err error) error {
 	if err == nil {
 		return nil

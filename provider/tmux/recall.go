@@ -11,7 +11,7 @@ import (
 
 // recalls are the records that this process has read. Each is believed as long as its file
 // is the same one; who acts on it acts under the fence of its instance, so that a record
-// that is over does nothing. The records are shared: nobody changes them.
+// that is over does nothing. The records are shared: they must not be changed.
 type recalls struct {
 	mu   sync.Mutex
 	read map[folder.Folder]recalled

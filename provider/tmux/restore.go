@@ -38,7 +38,7 @@ func (c *restorer) saw(dir folder.Folder, root proc.ID) {
 	c.roots[dir] = root
 }
 
-// suspect reports whether a session without a record may run: nobody has searched yet, or its
+// suspect reports whether a session without a record may run: there was no search yet, or its
 // process that was seen last still lives, or the folder of all sessions is missing.
 func (c *restorer) suspect(dir folder.Folder, all string) bool {
 	c.mu.Lock()
@@ -157,7 +157,7 @@ func (r *record) copied() string {
 	return hex.EncodeToString(text)
 }
 
-// alone makes sure, before a session is started of which nothing is on the disk, that it does not run.
+// alone makes sure, before a session without a record on disk is started, that it does not run.
 func (p *Provider) alone(ctx context.Context, name, city string) error {
 	if err := p.restore(ctx); err != nil {
 		return err

@@ -66,7 +66,7 @@ type agent struct {
 	name, file string
 }
 
-// start starts a fake agent of which the rules of the provider hold.
+// start starts a fake agent with the rules of the provider.
 func (r *rig) start(name, provider, flags string) *agent {
 	r.t.Helper()
 	a := &agent{r, name, filepath.Join(r.dir, name+".ledger")}
@@ -155,8 +155,8 @@ func (r *rig) ask(args ...string) string {
 	return strings.TrimRight(string(out), "\n")
 }
 
-// fits waits until the program's own terminal has the size. tmux has it first, and before 3.2 tells
-// the program when nobody asks: so it is not asked.
+// fits waits until the program's own terminal has the size. tmux has it first, and before 3.2
+// reports it to the program only without requests: so there are none.
 func (r *rig) fits(name string, cols, rows int) {
 	r.t.Helper()
 	tty, err := os.OpenFile(r.ask("display-message", "-p", "-t", "="+name+":", "#{pane_tty}"), os.O_RDONLY|syscall.O_NOCTTY, 0)

@@ -162,7 +162,7 @@ func TestTeardownTakesOrphansAlong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		orphan.Stdout = write // nobody reads it
+		orphan.Stdout = write // no process reads it
 		if err := orphan.Start(); err != nil {
 			t.Fatal(err)
 		}

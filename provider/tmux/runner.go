@@ -175,7 +175,8 @@ func (p *Provider) raze(ctx context.Context, r *record, grace time.Duration) err
 	return nil
 }
 
-// endTree ends every process of the instance. A negative grace asks nobody first.
+// endTree ends every process of the instance. A negative grace sends no request
+// first.
 func (r *record) endTree(ctx context.Context, grace time.Duration) error {
 	if !r.sameBoot() || r.Root.PID == 0 && r.token == "" {
 		return nil

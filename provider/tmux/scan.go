@@ -9,7 +9,7 @@ import (
 )
 
 // FindRuntimesBySessionID keeps the contract of runtime.ProcessTableScanner. The server
-// collects its processes itself: as long as it tells of one, the number is that one's.
+// collects its processes itself: as long as it lists one, the number is that one's.
 func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	ctx, cancel := bounded()
 	defer cancel()

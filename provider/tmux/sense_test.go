@@ -97,7 +97,7 @@ func TestReportsAreAnswered(t *testing.T) {
 	until(t, "it goes on", func() bool { text, err := r.Peek("s", 0); return err == nil && strings.Contains(text, "done") })
 }
 
-// A crash is an event within a tenth of a second, whoever listens.
+// A crash is an event within a tenth of a second, for every listener.
 func TestCrashIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -181,7 +181,7 @@ func TestRawOutputIsKept(t *testing.T) {
 	})
 }
 
-// Fifty sessions that flood their terminals hold up nobody's prompt for long.
+// Fifty sessions that flood their terminals delay no prompt for long.
 func TestFloodHoldsUpNobody(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes the whole machine")
@@ -226,7 +226,7 @@ func TestFloodHoldsUpNobody(t *testing.T) {
 }
 
 // Whether a program takes pastes in brackets it says once, at its start: each process that
-// listens later knows it, also one that has heard of something else before it looked.
+// listens later knows it, also one that received another event before it looked.
 func TestBracketsAreRemembered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -18,7 +18,7 @@ import (
 	"gascity/runtime"
 )
 
-// town is what this process has heard of the sessions. It decides nothing: who needs the
+// town is what this process knows of the sessions. It decides nothing: who needs the
 // truth asks the server. It tells when something has changed.
 type town struct {
 	p   *Provider
@@ -143,7 +143,7 @@ func (t *town) lose(why string) {
 }
 
 // bury ends the first known sessions, whose server is gone: that is one line in the log and
-// one event, whoever finds it out first.
+// one event, whichever process finds it out first.
 func (t *town) bury(known uint64, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -367,8 +367,8 @@ func (t *town) awaitEnd(pane *pane, pid int) {
 	}
 }
 
-// listen makes this process the one that keeps the logs and answers programs, if nobody
-// else is.
+// listen makes this process the one that keeps the logs and answers programs, if no
+// other process is.
 func (t *town) listen() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package briefing keeps what one instance has been told of its context: each section
-// once in each epoch of its conversation, whichever way it goes, and which of them have not
-// been seen there yet. An epoch begins with the instance, and with each compaction and
-// each new conversation. It is pure; package exchange tells.
+// Package briefing records which sections of its context one instance has received: each
+// section once in each epoch of its conversation, by any way, and which of them have not
+// been seen there yet. An epoch begins with the instance, and with each compaction and each
+// new conversation. It is pure; package exchange tells.
 package briefing
 
 import (
@@ -36,8 +36,8 @@ type Record struct {
 	// start brought, or an earlier version of gc gave, may have none.
 	Versions map[string]Version `json:"versions,omitempty"`
 	Again    int                `json:"again,omitempty"` // messages that have arrived without their sections
-	// Open are those of them that are in a message of which nothing was said. One that
-	// was sent, and lost with its controller, is sent again under its name.
+	// Open are those of them that are in a message without a report yet. One that was
+	// sent, and lost with its controller, is sent again under its name.
 	Open map[string][]string `json:"open,omitempty"`
 	// Owed: the city's own sections of this epoch are to be given still, in this Mode; an
 	// empty one is that of the instance's start.
@@ -118,7 +118,7 @@ func (r Record) Nonce(instance, key string) string {
 	return "gc-" + strings.ToLower(base32.StdEncoding.EncodeToString(mac.Sum(nil))[:10])
 }
 
-// Why a section is not sent, for whoever asked for it.
+// Why a section is not sent, for the caller.
 const (
 	skippedSame   = "the agent has this section with the same content in this conversation; it is sent again when its content changes, or after a compaction was reported"
 	skippedRepeat = "the same section was sent in this mode less than a minute ago"
@@ -129,9 +129,9 @@ const (
 const repeatedWithin = time.Minute
 
 // Give notes the city's own sections as given to the instance, with a nonce each, and leaves out
-// those of which this epoch has had any version. alive says of a message that has sections
-// whether it still is on its way; the sections of one that was sent by an earlier
-// controller, and is not, go under its name again.
+// those that this epoch has had in any version. alive says of a message that has sections
+// whether it still is on its way; the sections of one that an earlier controller sent and that
+// is not on its way any more go under its name again.
 func (r Record) Give(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next Record, orders []Order, err error) {
 	next, orders, _, err = r.give(instance, c, at, alive, func(s worker.Section) string {
 		if r.had(s.Type) {
@@ -210,7 +210,7 @@ func (r *Record) renumber(s worker.Section, mode worker.ContextMode, at time.Tim
 	r.Versions[s.Type] = Version{Hash: hash(s.Content), Mode: mode, At: at, Number: number}
 }
 
-// open reports whether a key is in a message of which nothing was said yet.
+// open reports whether a key is in a message without a report yet.
 func (r *Record) open(key string) bool {
 	for _, keys := range r.Open {
 		if slices.Contains(keys, key) {
@@ -234,8 +234,8 @@ func (r Record) opened(id, key string) Record {
 	return r
 }
 
-// lost is the name of the message with a section that an earlier controller sent, and of
-// which nothing was heard; empty if there is none.
+// lost returns the name of the message with a section that an earlier controller sent
+// and that was never reported; empty if there is none.
 func (r Record) lost(key string, alive func(id string) bool) string {
 	for id, keys := range r.Open {
 		if slices.Contains(keys, key) && !strings.HasPrefix(id, ClaimPrefix) && !alive(id) {

@@ -13,8 +13,8 @@ import (
 )
 
 // TestEachOnceInAnEpoch models a city that tells by messages and by claims in any order,
-// loses messages, and has its controller killed: no section is told twice in an epoch
-// but under the name of a message that may be lost.
+// loses messages, and has its controller killed: no section is sent twice in an epoch,
+// except under the name of a message that may be lost.
 func TestEachOnceInAnEpoch(t *testing.T) {
 	sections := []worker.Section{{Type: "role", Content: "r"}, {Type: "task", Content: "t"}, {Type: "history", Content: "h"}}
 	rapid.Check(t, func(t *rapid.T) {
@@ -117,7 +117,7 @@ func TestWhatChangedIsSentAgain(t *testing.T) {
 		want          bool
 	}{
 		{worker.FullContext, "role", "r", 0, false},      // the start brought it
-		{worker.FullContext, "checkpoint", "c", 0, true}, // the start brought another one, of which nothing is known
+		{worker.FullContext, "checkpoint", "c", 0, true}, // the start brought another one, which is unknown
 		{worker.FullContext, "checkpoint", "c", 0, false},
 		{worker.FullContext, "mail", "2 unread", 0, true},
 		{worker.FullContext, "mail", "2 unread", 0, false},
@@ -142,7 +142,7 @@ func TestWhatChangedIsSentAgain(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotSeenIsOwed: a claim of which a controller that is gone knew more is owed
+// TestWhatWasNotSeenIsOwed: a claim that only a lost controller knew in full is due
 // again where its nonces are missing, and only there.
 func TestWhatWasNotSeenIsOwed(t *testing.T) {
 	c := worker.ContextClaim{ID: "claim-1", Source: worker.BeganFresh}

@@ -7,12 +7,12 @@ import (
 	"gascity/worker"
 )
 
-// Began is what becomes of a record when a hook says that a conversation begins or goes
-// on, by a claim that this record does not know. How it did decides whether an epoch
-// begins, and in which mode sections are owed: a new conversation, a compaction and
-// another conversation taken up again in the same process are epochs of their own; a start
-// is one with the instance, unless another conversation has had it. Messages of a previous
-// epoch are dropped.
+// Began returns the record after a hook reported that a conversation begins or goes on, by
+// a claim that this record does not know. How it did decides whether an epoch begins, and
+// in which mode sections are owed: a new conversation, a compaction and another
+// conversation taken up again in the same process are epochs of their own; a start is one
+// with the instance, unless another conversation has had it. Messages of a previous epoch
+// are dropped.
 func (r Record) Began(c worker.ContextClaim, at time.Time) (next Record, dropped []string) {
 	next = r.With(Record{})
 	another := r.Claim != "" && r.Talk != c.ConversationID

@@ -21,8 +21,8 @@ const SameCompaction = 10 * time.Second
 // maxHeard is how many names are kept.
 const maxHeard = 32
 
-// Reported are the compactions that telemetry tells of, in its order. One has the name
-// that the worker gave it, else that of its time as it was told; one from the future
+// Reported are the compactions that telemetry reports, in its order. One has the name
+// that the worker gave it, else that of its reported time; one from the future
 // happened now.
 func Reported(events []worker.TelemetryEvent, now time.Time) []Compaction {
 	var out []Compaction

@@ -1,5 +1,5 @@
 // Package past is what a session keeps of its run for a later controller: what the
-// worker was sent and has told, so far as nobody could find it out again. It serves
+// worker received and reported, as far as it cannot be found out again. It serves
 // sessions whose past is not read yet, or who have none.
 package past
 
@@ -30,7 +30,7 @@ var ErrNoPlace = fmt.Errorf("%w: the session cannot be reached", worker.ErrUnava
 
 // Memory is what is kept.
 type Memory struct {
-	Run        string               `json:"run"` // of whom: the note of a session may outlive its run
+	Run        string               `json:"run"` // its run: the note of a session may outlive its run
 	Generation int                  `json:"generation,omitempty"`
 	Told       int                  `json:"told,omitempty"`
 	Streamed   bool                 `json:"streamed,omitempty"`

@@ -13,9 +13,9 @@ import (
 // controller, and reads no stream.
 const Returning = "its worker has spoken and is not connected; it is waited for"
 
-// Unread is a session of which the city does not know yet whether an earlier controller
-// spoke to its worker: after a restart, for a moment. What its note says is heeded, and
-// all else goes to the provider.
+// Unread is a session whose state the city has not read yet: an earlier controller may
+// have spoken to its worker. This lasts for a moment after a restart. What its note
+// says is heeded, and all else goes to the provider.
 type Unread struct{ runtime.Provider }
 
 var (
@@ -74,8 +74,8 @@ func (u *Unread) Withdraw(ctx context.Context, name string, d runtime.Delivery) 
 	return Withdrawn(u.Settle(ctx, name, d))
 }
 
-// Unheard is a session whose worker, should it have one, has not spoken yet: that the
-// place cannot give it prompts does not say that nobody can.
+// Unheard is a session whose worker, should it have one, has not spoken yet: the
+// provider cannot deliver prompts to it, but its worker may.
 type Unheard struct{ runtime.Provider }
 
 var (
@@ -95,7 +95,7 @@ func (u *Unheard) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	return out, err
 }
 
-// Withdrawn reports whether what became of a delivery is that it was withdrawn.
+// Withdrawn reports whether the outcome of a delivery is that it was withdrawn.
 func Withdrawn(out runtime.Outcome, err error) (bool, error) {
 	return err == nil && out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn, err
 }

@@ -1,4 +1,4 @@
-// Package pressure decides what becomes of a conversation whose context fills up: its
+// Package pressure decides what happens to a conversation whose context fills up: its
 // people are warned, it is compacted, or handed over to a new one. It is pure. Meanwhile
 // its session is locked: it gets no prompts, and nothing restarts it without being asked,
 // so that a compaction, a hand-over and a restart exclude each other.

@@ -11,7 +11,7 @@ import (
 
 // TestOneAtATime: whatever is seen, a compaction is begun only if none is under way, the
 // agent is idle, able and stays; it holds the lock for no longer than it may; none follows
-// another too soon; and nobody is warned twice of one rise.
+// another too soon; and there is one warning for one rise.
 func TestOneAtATime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := pressure.Rules{WarnAt: 0.7, CompactAt: 0.9, HandoffAt: 0.95, Within: time.Minute}
