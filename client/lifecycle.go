@@ -11,7 +11,7 @@ type LifecycleRequest struct {
 	Reason   string        `json:"reason,omitempty"`
 	Timeout  time.Duration `json:"timeout_ns,omitempty"` // of a drain; 0 is the agent's drain_timeout
 	Instance string        `json:"instance,omitempty"`   // only this instance; see Agent.Instance
-	HandOver bool          `json:"hand_over,omitempty"`  // of a restart that was asked for: into a new conversation, which is told of the previous one
+	HandOver bool          `json:"hand_over,omitempty"`  // of a restart that was asked for: into a new conversation, which receives a note about the previous one
 	Force    bool          `json:"force,omitempty"`      // of a kill: also while the controller cannot remember it, see Controller.Degraded
 	InTurn   bool          `json:"in_turn,omitempty"`    // of an interrupt: only if the agent may be in a turn, or about to begin one; else nothing is done
 }

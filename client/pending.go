@@ -36,7 +36,7 @@ type Pending struct {
 	Options   []string  `json:"options,omitempty"`
 	Tool      string    `json:"tool,omitempty"`
 	Input     string    `json:"input,omitempty"`
-	Source    string    `json:"source"`              // what told of it
+	Source    string    `json:"source"`              // the source that reported it
 	Why       string    `json:"why,omitempty"`       // why nothing but a person may answer
 	NoText    bool      `json:"no_text,omitempty"`   // only an option answers it; without options, only its terminal
 	Suggested string    `json:"suggested,omitempty"` // an option that does no harm and lets the agent go on
@@ -45,7 +45,7 @@ type Pending struct {
 	Deadline  time.Time `json:"deadline,omitzero"`  // when the policy acts; zero: it waits
 	Policy    string    `json:"policy"`             // what happens then: wait, deny, answer, escalate
 	Default   string    `json:"default,omitempty"`  // the answer of the policy
-	Escalated time.Time `json:"escalated,omitzero"` // when nobody had answered by the deadline, and people were told again
+	Escalated time.Time `json:"escalated,omitzero"` // when no answer had arrived by the deadline, and people were notified again
 
 	State      string    `json:"state"`
 	Answer     string    `json:"answer,omitempty"`
@@ -75,8 +75,8 @@ func (c *Client) Pending(ctx context.Context, name string, which Which) ([]Pendi
 }
 
 // Respond answers a pending question, once: one that is not open any more is
-// [ErrRefused]. It returns when the session has been read again, and says what
-// became of the question.
+// [ErrRefused]. It returns when the session has been read again, with the state
+// of the question.
 func (c *Client) Respond(ctx context.Context, id string, req RespondRequest) (Pending, error) {
 	return call[Pending](ctx, c, http.MethodPost, "/v1/pending/"+url.PathEscape(id)+"/respond", req)
 }

@@ -16,8 +16,8 @@ var (
 	// ErrNoController reports that no controller answers for the city. The
 	// server never sends it. See [NoControllerError].
 	ErrNoController = errors.New("no controller")
-	// ErrLost reports that the controller went away before it answered: nobody
-	// knows whether it did what it was told. A question never ends so: it is
+	// ErrLost reports that the controller went away before it answered: it is
+	// unknown whether it carried out the request. A question never ends so: it is
 	// asked again, and without a controller ends with ErrNoController. The server
 	// never sends it.
 	ErrLost = errors.New("connection lost")

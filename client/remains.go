@@ -35,7 +35,7 @@ type UninstallRequest struct {
 	LeaveUnreachable bool `json:"leave_unreachable,omitempty"`
 }
 
-// Uninstalled says what became of the remains of a city.
+// Uninstalled says what was removed of the remains of a city, and what was not.
 type Uninstalled struct {
 	Remains Remains  `json:"remains"` // before
 	Ended   int      `json:"ended"`   // processes, those of its sessions not counted

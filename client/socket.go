@@ -26,7 +26,7 @@ const publicFolder = "/tmp"
 // lockFile is the file that the city's controller keeps locked; its process id is in it.
 const lockFile = ".gc/controller.lock"
 
-// holder returns the process that holds the lock of the city, 0 if none does or nobody can tell.
+// holder returns the process that holds the lock of the city, 0 if none does or it is unknown.
 func (c *Client) holder() int {
 	if c.Root == "" {
 		return 0
@@ -40,7 +40,7 @@ func (c *Client) holder() int {
 		return 0
 	}
 	text := make([]byte, 32)
-	n, _ := file.ReadAt(text, 0) // an empty file names nobody
+	n, _ := file.ReadAt(text, 0) // an empty file names no process
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
 	if err != nil || pid < 1 {
 		return 0
@@ -48,8 +48,8 @@ func (c *Client) holder() int {
 	return pid
 }
 
-// PublicPlace reports whether everybody can make folders beside dir, so that
-// whoever uses it has to check whose it is.
+// PublicPlace reports whether everybody can make folders beside dir, so that a
+// user of it has to check its owner.
 func PublicPlace(dir string) bool { return filepath.Dir(dir) == publicFolder }
 
 // cityIDBytes is how much of the hash of a root names it in a short path.

@@ -54,7 +54,7 @@ type Agent struct {
 	StartedAt time.Time `json:"started_at,omitzero"`
 	ActiveAt  time.Time `json:"active_at,omitzero"` // last output
 	NextAt    time.Time `json:"next_at,omitzero"`   // when the controller tries again
-	Restarts  int       `json:"restarts"`           // starts after the first that nobody asked for
+	Restarts  int       `json:"restarts"`           // starts after the first, without a request
 	Epoch     uint64    `json:"epoch,omitempty"`    // counts the instances of this agent
 	Pending   int       `json:"pending,omitempty"`
 	Queued    int       `json:"queued,omitempty"`   // prompts that wait
@@ -82,7 +82,8 @@ type Agent struct {
 	// Obstacle is what keeps the agent from making progress although it runs, or, for a usage
 	// limit, from being started; nil: nothing is known to.
 	Obstacle *AgentObstacle `json:"obstacle,omitempty"`
-	// Worker is what the agent's worker has told of the run; nil: none has spoken.
+	// Worker is the last report of the agent's worker about the run; nil: none has
+	// reported.
 	Worker *Worker `json:"worker,omitempty"`
 }
 

@@ -25,9 +25,9 @@ type Usage struct {
 	Total  UsageSum   `json:"total"`
 }
 
-// UsageSum is what a group has spent. What nobody told is not known, which is never
-// zero: a nil number is not known at all, and one beside Untold or Unpriced is what
-// is known of more.
+// UsageSum is what a group has spent. What was not reported is unknown, which is
+// never zero: a nil number is not known at all, and one beside Untold or Unpriced
+// is the known part of it.
 type UsageSum struct {
 	Group     string      `json:"group"`
 	Responses int         `json:"responses"`
@@ -59,8 +59,8 @@ type UsageTokens struct {
 type Burn struct {
 	TokensPerMinute *float64 `json:"tokens_per_minute"`  // without those from the cache; nil: not known
 	USDPerHour      *float64 `json:"usd_per_hour"`       // nil: not known
-	Partial         bool     `json:"partial,omitempty"`  // there are more tokens, which nobody told
-	Unpriced        bool     `json:"unpriced,omitempty"` // it costs more, of which the price is not known
+	Partial         bool     `json:"partial,omitempty"`  // there are more tokens, which were not reported
+	Unpriced        bool     `json:"unpriced,omitempty"` // it costs more, by an unknown price
 }
 
 // Budget is how much of a budget somebody has used.

@@ -27,7 +27,8 @@ type WaitRequest struct {
 	Arg     string        `json:"arg,omitempty"`
 	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: as long as the caller waits; of a registered one 24 h
 
-	// Of registered waits: who is told by a prompt, and with which words.
+	// Of registered waits: the agent that is notified by a prompt, and the
+	// words of that prompt.
 	Owner string `json:"owner,omitempty"`
 	Text  string `json:"text,omitempty"` // empty: a sentence about the condition
 }
@@ -63,7 +64,8 @@ func (c *Client) Await(ctx context.Context, req WaitRequest) (Wait, error) {
 	return call[Wait](ctx, c, http.MethodPost, "/v1/await", req)
 }
 
-// AddWait registers a durable wait, whose end is told to its owner by a prompt.
+// AddWait registers a durable wait, whose end is reported to its owner by a
+// prompt.
 func (c *Client) AddWait(ctx context.Context, req WaitRequest) (Wait, error) {
 	return call[Wait](ctx, c, http.MethodPost, "/v1/waits", req)
 }

@@ -8,7 +8,7 @@ type Describer interface {
 }
 
 // ProviderCapabilities are facts about a driver that callers need before they
-// trust an answer. What a driver can *do* is told by its extensions.
+// trust an answer. What a driver can *do* is shown by its extensions.
 type ProviderCapabilities struct {
 	// CanReportAttachment means that IsAttached is meaningful.
 	CanReportAttachment bool `json:"can_report_attachment"`

@@ -43,7 +43,7 @@ func MayBeCommand(text string) bool {
 	return text != "" && strings.IndexByte("/!#@", text[0]) >= 0
 }
 
-// OutcomeState is what became of a delivery.
+// OutcomeState is the outcome of a delivery.
 type OutcomeState string
 
 // The outcomes. Only Submitted is a success; only Refused, Absent and
@@ -90,14 +90,14 @@ type Outcome struct {
 	Changes  []string      `json:"changes,omitempty"`  // what the agent's input box changes in the text, for people
 }
 
-// Deliverer is the extension of drivers that can tell what became of a prompt.
+// Deliverer is the extension of drivers that report the outcome of a prompt.
 type Deliverer interface {
-	// Deliver sends one prompt and waits for what became of it. An error means
-	// that the driver failed at an unknown point; every answer about the agent
-	// or the session is an [Outcome] and no error. A token that is not the
-	// current instance's is OutcomeAbsent and an error matching
-	// [ErrStaleInstance]. Deliveries to one session are served one at a time, in
-	// the order of the calls.
+	// Deliver sends one prompt and waits for its outcome. An error means that
+	// the driver failed at an unknown point; every answer about the agent or the
+	// session is an [Outcome] and no error. A token that is not the current
+	// instance's is OutcomeAbsent and an error matching [ErrStaleInstance].
+	// Deliveries to one session are served one at a time, in the order of the
+	// calls.
 	Deliver(ctx context.Context, name string, d Delivery) (Outcome, error)
 }
 

@@ -26,7 +26,7 @@ var (
 	ErrSessionDiedDuringStartup = errors.New("session died during startup")
 
 	// ErrSessionNotFound reports that the driver knows no such session. Benign
-	// for Stop, fatal for whoever wanted to reach the agent.
+	// for Stop, fatal for a caller that has to reach the agent.
 	ErrSessionNotFound = errors.New("session not found")
 
 	// ErrExecUnsupported reports that the box does not implement exec.

@@ -15,7 +15,7 @@ const (
 	EventStatus   EventKind = "status"   // the program told its state; Status is set
 	EventTitle    EventKind = "title"    // the terminal's title changed; Text is set
 	// EventServerLost: what all sessions of the driver shared has ended by itself, and they
-	// with it; Text says how it is known. Each of them is told to be gone, too.
+	// with it; Text says how it is known. Each of them is reported as gone, too.
 	EventServerLost EventKind = "server-lost"
 	EventResync     EventKind = "resync" // events may have been lost: look at everything again
 )

@@ -25,7 +25,7 @@ const (
 	MetaTool   = "tool"   // what is to run
 	MetaInput  = "input"  // with which input
 	MetaSource = "source" // the [Source] that told
-	MetaWhy    = "why"    // why nobody but a person may answer
+	MetaWhy    = "why"    // why only a person may answer
 	MetaUntil  = "until"  // when the agent stops waiting, in RFC 3339; absent: not known
 	// MetaText says whether [ActionText] can answer: "yes" or "no"; absent: not known.
 	MetaText = "text"

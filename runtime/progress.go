@@ -11,8 +11,8 @@ func WithProgress(ctx context.Context, told func(words string)) context.Context 
 	return context.WithValue(ctx, progressKey{}, told)
 }
 
-// TellProgress tells whoever made the context of a start, with [WithProgress], what it waits
-// for. It does nothing if nobody wants to know.
+// TellProgress reports what a start waits for to the caller that made its context with
+// [WithProgress]. It does nothing without such a caller.
 func TellProgress(ctx context.Context, words string) {
 	if told, ok := ctx.Value(progressKey{}).(func(string)); ok {
 		told(words)

@@ -11,7 +11,8 @@ type LiveRuntime struct {
 	// SessionID is GC_SESSION_ID in the process's environment.
 	SessionID string
 	// City is GC_CITY_PATH there, or GC_CITY; empty if neither is readable. A
-	// scan covers the host: whoever owns one city must look at its own only.
+	// scan covers the host: the owner of one city must look at its own sessions
+	// only.
 	City string
 	// Epoch is GC_RUNTIME_EPOCH there, zero if absent.
 	Epoch int

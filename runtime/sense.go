@@ -76,9 +76,9 @@ type Reading struct {
 	// that offers no choice is evidence and nothing pending.
 	Pending *PendingInteraction `json:"pending,omitempty"`
 	// Again is when the reading is due to change although nothing is printed;
-	// zero if only new output changes it. Whoever senses upon events looks then,
-	// too. The last event of output comes after the last byte, at most 250 ms
-	// later.
+	// zero if only new output changes it. A caller that senses upon events looks
+	// then, too. The last event of output comes after the last byte, at most 250
+	// ms later.
 	Again time.Time `json:"again,omitzero"`
 	// LastInput is when a person last typed; zero if never or unknown.
 	LastInput time.Time `json:"last_input,omitzero"`
@@ -96,7 +96,7 @@ type Reading struct {
 // Progress is what a session's channels know of an agent's progress in its turn. A turn can
 // last long without any sign while a tool runs.
 type Progress struct {
-	// At is when the newest sign came, by the clock of whoever noticed it; zero if none is
+	// At is when the newest sign came, by the clock of its observer; zero if none is
 	// known. A reader that has another clock only looks whether it changes.
 	At time.Time `json:"at,omitzero"`
 	// Sign names the newest sign, for people: "new text on the screen".

@@ -26,20 +26,20 @@ func Withdraw(ctx context.Context, p Provider, name string, d Delivery) (bool, e
 	return false, &Error{Op: "withdraw a prompt from", Session: name, Err: errors.ErrUnsupported}
 }
 
-// Settler is the extension of drivers that can tell what became of a delivery
-// after its sender died, or after it ended unconfirmed.
+// Settler is the extension of drivers that can find out the outcome of a
+// delivery after its sender died, or after it ended unconfirmed.
 type Settler interface {
-	// Settle tells what became of the last delivery with d's ID, and brings it to an
+	// Settle returns the outcome of the last delivery with d's ID, and brings it to an
 	// end. [OutcomeRefused] with [RefusedWithdrawn] is proof that the agent never took
 	// the text and never will: it may be delivered again. [OutcomeSubmitted] has the
 	// evidence that the agent took it. [OutcomeUnconfirmed] if neither can be proved;
-	// with a Reason it cannot be told yet, such as behind a dialog: ask again later.
-	// d is as it was delivered; a delivery that is still under way is waited for.
-	// Errors are those of Withdraw.
+	// with a Reason the outcome is not known yet, such as behind a dialog: ask again
+	// later. d is as it was delivered; a delivery that is still under way is waited
+	// for. Errors are those of Withdraw.
 	Settle(ctx context.Context, name string, d Delivery) (Outcome, error)
 }
 
-// Settle tells what became of a delivery. Without the extension it asks
+// Settle returns the outcome of a delivery. Without the extension it asks
 // [Withdraw], which can only tell that it may be sent again.
 func Settle(ctx context.Context, p Provider, name string, d Delivery) (Outcome, error) {
 	if s, ok := As[Settler](p, name); ok {

@@ -117,7 +117,8 @@ func (c *Client) learn(s *Allowance) {
 }
 
 // unanswered reports whether an error says nothing about the call: the city was not
-// reached, cannot decide, or said what nobody understands. A refusal is none.
+// reached, cannot decide, or sent an answer that is not understood. A refusal is
+// none.
 func unanswered(err error) bool {
 	_, answered := errors.AsType[*Problem](err)
 	return !answered || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrTimeout)
@@ -179,8 +180,9 @@ func (c *Client) Context(ctx context.Context, sections Context) (ContextAnswer, 
 	return call[ContextAnswer](ctx, c, http.MethodPost, "/context", sections)
 }
 
-// ClaimContext fetches, for an agent CLI's hook, what the agent is to be told at a
-// beginning; no sections are nothing. A repetition with the same ID gets the same.
+// ClaimContext fetches, for an agent CLI's hook, the context that the agent is to
+// receive at a beginning; no sections are nothing. A repetition with the same ID
+// gets the same.
 func (c *Client) ClaimContext(ctx context.Context, claim ContextClaim) (Context, error) {
 	claim.RunID = orElse(claim.RunID, c.RunID)
 	return tell[Context](ctx, c, "/context/claim", claim)

@@ -34,7 +34,7 @@ type Context struct {
 type ContextAnswer struct {
 	// Accepted: at least one section is sent.
 	Accepted bool   `json:"accepted"`
-	ID       string `json:"id"` // of the message; its progress is told as for a prompt; empty if nothing is sent
+	ID       string `json:"id"` // of the message; its progress is reported as for a prompt; empty if nothing is sent
 	// Skipped are the types of the sections that are not sent.
 	Skipped []string `json:"skipped,omitempty"`
 	// SkippedReasons say by type why a section is not sent.
@@ -52,9 +52,10 @@ const (
 	BeganCompacted Beginning = "compact" // it was compacted
 )
 
-// ContextClaim is the body of POST /context/claim: an agent CLI's hook asks for what its
-// agent is to be told now. What it gets counts as on its way; with its ID it acknowledges
-// later which nonces stand in the conversation, and the rest goes as a prompt.
+// ContextClaim is the body of POST /context/claim: an agent CLI's hook asks for the
+// context that its agent is to receive now. What it gets counts as on its way; with its
+// ID it acknowledges later which nonces stand in the conversation, and the rest goes as a
+// prompt.
 type ContextClaim struct {
 	RunID string `json:"run_id"`
 	// ID names the claim, to ask again and to acknowledge it by: 8 to 64 letters, digits

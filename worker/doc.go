@@ -1,7 +1,7 @@
 // Package worker is the Factory Worker API: how an agent runtime, in any
 // language, reports its life to a city, takes prompts and context, asks before it
 // uses a tool and accounts for what it spent. It holds the wire types, the errors
-// and a client for both sides: the worker, and whoever sends it work.
+// and a client for both sides: the worker, and the client that sends it work.
 //
 // # Shape
 //
@@ -15,7 +15,7 @@
 //	POST /ack          how far it has come with what it was sent
 //	GET  /stream       what the city has for it, as long as it lives
 //
-// and whoever directs it calls
+// and the client that directs it calls
 //
 //	POST /prompt       a message for the agent
 //	POST /context      sections of priming

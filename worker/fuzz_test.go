@@ -15,7 +15,7 @@ func FuzzStream(f *testing.F) {
 	f.Add("event: identity\ndata: {\"data\":{\"token\":\"x\"}}\n\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // nobody is asked anything
+		cancel() // no question is asked
 		seen := map[string]bool{}
 		s := &messages{client: &Client{Socket: "/nowhere"}, yield: func(m Message, err error) bool {
 			if err != nil || m.ID != "" && seen[m.ID] {

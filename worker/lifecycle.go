@@ -14,7 +14,7 @@ const (
 	Idle     Transition = "idle"     // the turn is over, it waits for input
 	Stopping Transition = "stopping" // it has begun to end
 	Stopped  Transition = "stopped"  // it has ended, see [Detail.ExitCode]
-	Crashed  Transition = "crashed"  // it has ended although nobody asked, see [Detail.ExitCode]
+	Crashed  Transition = "crashed"  // it has ended without a request, see [Detail.ExitCode]
 	Errored  Transition = "error"    // it lives and cannot work; any later word ends that
 )
 
@@ -32,7 +32,7 @@ type Lifecycle struct {
 
 // Detail is what else a worker knows of a transition.
 type Detail struct {
-	ExitCode       *int     `json:"exit_code,omitempty"`       // stopped: the agent's; nil if a signal ended it or nobody knows
+	ExitCode       *int     `json:"exit_code,omitempty"`       // stopped: the agent's; nil if a signal ended it or it is unknown
 	Signal         string   `json:"signal,omitempty"`          // stopped: "SIGKILL"
 	Reason         string   `json:"reason,omitempty"`          // for people, and for [Idle] why the turn ended, see [TurnEnd]
 	PromptID       string   `json:"prompt_id,omitempty"`       // busy: the message that it works on; idle: that it is done with

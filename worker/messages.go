@@ -64,7 +64,7 @@ func (s *messages) follow(ctx context.Context) error {
 		err := s.read(ctx)
 		switch {
 		case errors.Is(err, errLeft), errors.Is(err, errEnd), ctx.Err() != nil:
-			return nil //nolint:nilerr // whoever reads has left, or the city has said its last
+			return nil // nolint:nilerr // the reader has left, or the city has ended the stream
 		case final(err):
 			return err
 		case s.news, time.Since(began) > longPause: // one that breaks at once is not tried again at once
@@ -95,7 +95,7 @@ func (s *messages) read(parent context.Context) error {
 	return s.parse(ctx, pulse{res.Body, func() { silence.Reset(streamSilence) }})
 }
 
-// pulse is a body that tells of each read: a long message may come slowly.
+// pulse is a body that reports each read: a long message may come slowly.
 type pulse struct {
 	io.Reader
 	alive func()

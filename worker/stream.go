@@ -59,8 +59,8 @@ type Snapshot struct {
 	Signature string    `json:"signature"` // of the city, over the other fields
 }
 
-// Event is one entry of GET /events: what a worker reported, or what became of
-// what it was sent.
+// Event is one entry of GET /events: what a worker reported, or the result of
+// what it received.
 type Event struct {
 	Seq   uint64          `json:"seq"` // the cursor
 	At    time.Time       `json:"at"`

@@ -15,7 +15,7 @@ import (
 type Handler interface {
 	// Request answers a request of the peer. It runs in a goroutine of its own; ctx
 	// ends with the connection and when the peer cancels the request. An error that is
-	// no [*Error] is told as an internal one.
+	// no [*Error] is reported as an internal one.
 	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
 	// Notification takes a notification. They come one after the other, in order, and
 	// before the answer to any call that the peer answered later.

@@ -55,7 +55,7 @@ func OptionOfKind(options []Option, kind string) (o Option, ok bool) {
 }
 
 // subjectOf is what a permission of the draft is asked for: a tool's call, or a command, which
-// is told as a tool that executes it.
+// is reported as a tool that executes it.
 func subjectOf(raw json.RawMessage) (t ToolCall) {
 	var subject struct {
 		Tool    json.RawMessage `json:"toolCall"`

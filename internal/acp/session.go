@@ -105,7 +105,8 @@ type MCPServer struct {
 	Headers []Variable
 }
 
-// TypeStdio is the type of a server that the agent runs, where it is told.
+// TypeStdio is the type of a server that the agent runs, where the type is
+// sent.
 const TypeStdio = "stdio"
 
 // MarshalJSON writes only the members of its kind.

@@ -73,7 +73,8 @@ type Update struct {
 	Raw     json.RawMessage
 }
 
-// State is what a session does, of the draft. The rest is told when foreground work ends.
+// State is what a session does, of the draft. The rest is reported when foreground work
+// ends.
 type State struct {
 	State      string
 	Background int // how much work goes on beside it

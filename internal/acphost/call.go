@@ -17,7 +17,7 @@ const (
 	toolRead  = "Read"
 )
 
-// toolOfKind are the names of tools by what the protocol tells of them.
+// toolOfKind are the names of tools by the kinds of the protocol.
 var toolOfKind = map[string]string{
 	acp.KindExecute: toolShell, acp.KindRead: toolRead, acp.KindEdit: "Edit", acp.KindDelete: toolWrite, acp.KindMove: toolWrite,
 	acp.KindSearch: "Grep", acp.KindFetch: "WebFetch",

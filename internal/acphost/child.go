@@ -117,7 +117,7 @@ func (c *child) drain(served <-chan struct{}) {
 	<-all
 }
 
-// closeStdin tells the agent that nobody speaks to it any more.
+// closeStdin closes the standard input of the agent, which ends the connection.
 func (c *child) closeStdin() {
 	c.closeStdinOnce.Do(func() { _ = c.in.Close() }) // it is the end either way
 }

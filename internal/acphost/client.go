@@ -14,8 +14,8 @@ import (
 	"gascity/runtime"
 )
 
-// ErrNoHost says that nobody answers on a socket: the host has ended, or has not come
-// up yet.
+// ErrNoHost says that no host answers on a socket: the host has ended, or has not
+// come up yet.
 var ErrNoHost = errors.New("the session's host does not answer")
 
 // ErrUnsettled says that a turn goes on although it was cancelled.
@@ -37,8 +37,8 @@ type Delivery struct {
 }
 
 // Deliver brings one prompt to the agent, see runtime.Deliverer. When ctx ends while the
-// prompt waits for its turn it is not sent. An error but [ErrNoHost] and
-// runtime.ErrStaleInstance leaves open what became of it.
+// prompt waits for its turn it is not sent. An error other than [ErrNoHost] and
+// runtime.ErrStaleInstance leaves the outcome open.
 func (c Client) Deliver(ctx context.Context, d Delivery) (runtime.Outcome, error) {
 	conn, err := c.dial(ctx)
 	if err != nil {
@@ -62,7 +62,8 @@ func (c Client) Deliver(ctx context.Context, d Delivery) (runtime.Outcome, error
 	return *r.Outcome, r.err()
 }
 
-// Settle tells what became of a delivery. One that was not sent never will be.
+// Settle returns the outcome of a delivery. One that was not sent never will
+// be.
 func (c Client) Settle(ctx context.Context, id string) (runtime.Outcome, error) {
 	r, err := c.ask(ctx, request{Op: opSettle, ID: id})
 	if err != nil || r.Outcome == nil {

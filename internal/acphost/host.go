@@ -47,7 +47,7 @@ type host struct {
 	name         string
 	draft        bool   // the draft of version 2 is spoken
 	modeOption   string // the option that is the mode, in the draft
-	working      bool   // in the draft: the agent says that it works, whoever asked for it
+	working      bool   // in the draft: the agent says that it works, for any client
 	beside       int    // in the draft: how much it says to go on beside that
 	agent        string // its name, by its own word
 	conversation string
@@ -188,7 +188,7 @@ func (h *host) run(ctx context.Context, version string) int {
 	h.ends()
 	h.tools.close()
 	_ = server.close() // it ends with us
-	// Whoever waits is told how it ended, before cancel cuts them all off.
+	// Each waiter learns how it ended, before cancel cuts them all off.
 	select {
 	case <-answered:
 	case <-time.After(drainTime):
@@ -218,11 +218,11 @@ func (h *host) live(signals <-chan os.Signal, failed <-chan error) (code int) {
 			return 1
 		case sig := <-signals:
 			if sig == syscall.SIGINT {
-				_ = h.conn.Notify(acp.MethodCancel, acp.CancelParams{SessionID: h.conversationID()}) // an agent that cannot be told ends by itself
+				_ = h.conn.Notify(acp.MethodCancel, acp.CancelParams{SessionID: h.conversationID()}) // an agent that cannot be notified ends by itself
 				continue
 			}
 			h.child.closeStdin()
-			go h.child.end(time.Second) // ends with the process; whoever sent the signal ends it otherwise
+			go h.child.end(time.Second) // ends with the process; the sender of the signal ends it otherwise
 		}
 	}
 }

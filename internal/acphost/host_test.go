@@ -169,7 +169,7 @@ func TestALineOfOne(t *testing.T) {
 	want(t, out, err, runtime.OutcomeRefused, runtime.RefusedWithdrawn)
 }
 
-// The same name is the same prompt, whoever brings it and how often.
+// The same name is the same prompt, from any client and however often.
 func TestANameIsSentOnce(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "")
@@ -192,7 +192,7 @@ func TestANameIsSentOnce(t *testing.T) {
 }
 
 // A caller who dies with the text in his hands, or while it waits, has sent nothing; one
-// who is slow holds up nobody.
+// who is slow delays no other.
 func TestCallersWhoDieOrDawdle(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "")
@@ -215,7 +215,7 @@ func TestCallersWhoDieOrDawdle(t *testing.T) {
 	dead := make(chan struct{})
 	go func() {
 		defer close(dead)
-		_, _ = b.Deliver(ctx, acphost.Delivery{ID: "dies", Text: "never", Busy: time.Minute, Confirm: time.Minute}) // nobody reads it
+		_, _ = b.Deliver(ctx, acphost.Delivery{ID: "dies", Text: "never", Busy: time.Minute, Confirm: time.Minute}) // no caller reads it
 	}()
 	b.until("it waits in line", func(s acphost.State) bool { return s.Waiting == 1 })
 	die()

@@ -44,7 +44,7 @@ func (h *host) decide(ctx context.Context, q *question, call worker.Call) worker
 		return d
 	}
 	select {
-	case <-q.done: // nobody wants to know any more
+	case <-q.done: // the caller has left
 	default:
 		h.page.line("acp: denied " + call.Tool + ": " + reasonOf(d))
 	}
@@ -88,7 +88,7 @@ func served[P any](ctx context.Context, h *host, params json.RawMessage, call fu
 	})
 }
 
-// refuse notes that a tool must not run. One that has run meanwhile is told as what it is.
+// refuse notes that a tool must not run. One that has run meanwhile is reported as such.
 func (h *host) refuse(q *question) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,8 +101,8 @@ func (h *host) refuse(q *question) {
 	}
 }
 
-// used takes what the agent tells of a tool. That a denied one has failed is as it should be;
-// that it has not is told, also behind the end of the turn.
+// used takes what the agent reports about a tool. A denied one is expected to fail; if it did
+// not, that is reported, also after the end of the turn.
 func (h *host) used(t acp.ToolCall) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -90,7 +90,7 @@ func actor(in io.Reader, out io.Writer) {
 	}
 }
 
-// city is what a host asks: decide answers, and what is told is kept.
+// city is what a host asks: decide answers, and reports are kept.
 type city struct {
 	socket string
 	decide func(w http.ResponseWriter, r *http.Request, c worker.Call)
@@ -115,7 +115,7 @@ func found(t *testing.T, decide func(http.ResponseWriter, *http.Request, worker.
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = s.Serve(l) }) // until it is closed
 	t.Cleanup(func() {
-		_ = s.Close() // whoever is connected is cut off
+		_ = s.Close() // every client is cut off
 		serving.Wait()
 		_ = os.RemoveAll(dir) // a temporary folder
 	})
@@ -165,7 +165,7 @@ func (c *city) asked() []worker.Call {
 	return slices.Clone(c.calls)
 }
 
-// used are the ids of the calls that the city was told to have run.
+// used are the ids of the calls that were reported to the city as run.
 func (c *city) used() (ids []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +223,7 @@ const (
 	pushAsk  = `{"method":"session/request_permission","params":{"sessionId":"s",` + options + `,"toolCall":` + pushCall + `}}`
 )
 
-// updated is a message by which the agent tells of the call.
+// updated is a message by which the agent reports the call.
 func updated(status string) string {
 	return `{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"` + status + `"}}}`
 }
@@ -282,7 +282,7 @@ func TestThePermissionsOfAGuardedAgent(t *testing.T) {
 	}
 }
 
-// An agent of which it is known that its model hears of an error is told the reason by one.
+// An agent whose model is known to see an error gets the reason in one.
 func TestTheReasonOfADenial(t *testing.T) {
 	t.Parallel()
 	town := found(t, always(worker.Decision{Effect: worker.Deny, Rule: "r", Reason: "no"}))
@@ -393,8 +393,8 @@ func TestWhatTheHostDoesForAGuardedAgent(t *testing.T) {
 	}
 }
 
-// A tool that ran under the id of a call that was denied is told as that, whoever tells of
-// its other tools; one that failed has not run.
+// A tool that ran under the id of a call that was denied is reported as that, by whichever
+// source reports its other tools; one that failed has not run.
 func TestADeniedToolThatRuns(t *testing.T) {
 	t.Parallel()
 	unasked := strings.Replace(pushAsk, `{"method"`, `{"id":"goes on","method"`, 1)

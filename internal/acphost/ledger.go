@@ -49,7 +49,7 @@ const (
 )
 
 // spent is what was added since it was asked last; nil if nothing was. last is what the
-// last response took, zero if nobody has told.
+// last response took, zero if it was not reported.
 func (l *ledger) spent(ctx context.Context, last int64) *worker.Usage {
 	ctx, cancel := context.WithTimeout(ctx, writtenWithin)
 	defer cancel()

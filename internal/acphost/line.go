@@ -88,8 +88,8 @@ func (h *host) next() {
 	h.begin(e)
 }
 
-// push brings one text to the agent and waits for what became of it. A caller that goes
-// away, or a time that passes, while it is in line takes it out again.
+// push sends one text to the agent and waits for its outcome. A caller that goes away,
+// or a time that passes, while it is in line takes it out again.
 func (h *host) push(ctx context.Context, e *entry, t text) runtime.Outcome {
 	h.enqueue(e, t.Text)
 	if out, done := h.awaitTurn(ctx, e, t.Busy); done {
@@ -169,8 +169,8 @@ func (e *entry) outcome() runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "handed to the agent, which has given no sign yet"}
 }
 
-// settle says what became of a delivery, and makes sure that a text which was not sent
-// never will be.
+// settle returns the outcome of a delivery, and makes sure that a text which was not
+// sent never will be.
 func (h *host) settle(id string) runtime.Outcome {
 	h.mu.Lock()
 	defer h.mu.Unlock()

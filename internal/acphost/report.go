@@ -13,19 +13,19 @@ import (
 )
 
 // reporter tells the agent's city by the worker API what the agent does and what it costs.
-// It never holds the agent up: what is told waits, in order, for a city that answers.
-// The zero value tells nobody.
+// It never holds the agent up: reports wait, in order, for a city that answers. The zero
+// value reports nothing.
 type reporter struct {
 	client *worker.Client
-	// hooked says that the agent CLI calls hooks of its own, which tell of its tools and
-	// tokens: what they tell does not count twice.
+	// hooked says that the agent CLI calls hooks of its own, which report its tools and
+	// tokens: their reports do not count twice.
 	hooked bool
 	getenv func(string) string
 
 	mu     sync.Mutex
 	closed bool
 	items  chan item
-	over   chan struct{} // closed when all was told, or nobody waits for it any more
+	over   chan struct{} // closed when every report was sent, or given up
 }
 
 // item is one event. One with a ledger gets its usage from there.
@@ -100,7 +100,7 @@ func (r *reporter) serve(ctx context.Context) {
 	}
 }
 
-// close ends the telling: what waits is told, within [lastWords].
+// close ends the reports: what waits is sent, within [lastWords].
 func (r *reporter) close() {
 	if r.client == nil {
 		return
@@ -124,7 +124,7 @@ func (i item) filled(ctx context.Context) worker.TelemetryEvent {
 	return i.event
 }
 
-// plan tells of the steps that the agent means to take.
+// plan reports the steps that the agent means to take.
 func (r *reporter) plan(entries []acp.PlanEntry) {
 	var steps strings.Builder
 	for _, e := range entries {
@@ -173,7 +173,7 @@ func runningTool(uses map[string]*use) string {
 	return cmp.Or(oldest.call.Name, oldest.call.Title, oldest.call.Kind, "tool")
 }
 
-// tool tells of a tool that has ended, once.
+// tool reports a tool that has ended, once.
 func (r *reporter) tool(uses map[string]*use, t acp.ToolCall) {
 	u := useOf(uses, t)
 	if u.over || r.hooked || t.Status != acp.ToolCompleted && t.Status != acp.ToolFailed {
@@ -183,7 +183,7 @@ func (r *reporter) tool(uses map[string]*use, t acp.ToolCall) {
 	r.used(u)
 }
 
-// used tells of a tool that has ended.
+// used reports a tool that has ended.
 func (r *reporter) used(u *use) {
 	r.tell(item{event: worker.TelemetryEvent{
 		Type: worker.ToolUsed, Timestamp: time.Now(), Message: u.call.Title,

@@ -77,7 +77,7 @@ func (h *host) progressed(kind string) {
 }
 
 // inTurn does it if a turn is under way: what an agent repeats of a conversation that is
-// loaded was told before.
+// loaded was reported before.
 func (h *host) inTurn(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,9 +6,9 @@ import (
 	"gascity/internal/acp"
 )
 
-// work is how the agent's work on a prompt is told in the draft of the protocol: the answer
-// to the prompt only says that the agent has it, and updates say that the session works, or
-// rests. host.mu guards it.
+// work is how the agent's work on a prompt is reported in the draft of the protocol: the
+// answer to the prompt only says that the agent has it, and updates say that the session
+// works, or rests. host.mu guards it.
 type work struct {
 	inserted bool // the prompt is in the conversation
 	began    bool

@@ -52,7 +52,7 @@ func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, erro
 	defer cancel()
 	claim := worker.ContextClaim{ID: briefing.ClaimPrefix + rand.Text(), Source: worker.Beginning(source), ConversationID: h.in.SessionID, Limit: h.cli.ContextLimit}
 	if err := h.noteClaim(claim); err != nil {
-		return nil, err // nobody could say later what became of it
+		return nil, err // its outcome could not be found out later
 	}
 	c, err := h.client.ClaimContext(ctx, claim)
 	if err != nil {
@@ -91,7 +91,7 @@ func (h *hook) briefed(ctx context.Context) error {
 		return err
 	}
 	for len(claims) > 0 {
-		if c := claims[0]; !c.Answered && len(claims)+len(later) == 1 { // the city may not have heard of this beginning
+		if c := claims[0]; !c.Answered && len(claims)+len(later) == 1 { // the city may not have received this beginning
 			if _, err := h.client.ClaimContext(ctx, c.ContextClaim); err != nil {
 				return err
 			}
@@ -155,7 +155,7 @@ const overlap = 64
 // claimed is a claim that is not acknowledged.
 type claimed struct {
 	worker.ContextClaim
-	Answered bool `json:"answered"` // or the city has heard of its beginning otherwise
+	Answered bool `json:"answered"` // or the city has learned its beginning otherwise
 }
 
 func (h *hook) claims() ([]claimed, error) {
@@ -172,7 +172,7 @@ func (h *hook) claims() ([]claimed, error) {
 	}
 	var claims []claimed
 	if json.Unmarshal(bytes.TrimSpace(text), &claims) != nil {
-		return nil, nil //nolint:nilerr // another version's: what it has claimed is told as a prompt
+		return nil, nil // nolint:nilerr // another version's: what it has claimed is sent as a prompt
 	}
 	return claims, nil
 }
@@ -186,7 +186,7 @@ func (h *hook) noteClaim(c worker.ContextClaim) error {
 	return h.keepClaims(claims[max(0, len(claims)-maxClaims):])
 }
 
-// answered notes that the city has heard of the last beginning.
+// answered notes that the city has received the last beginning.
 func (h *hook) answered() error {
 	claims, err := h.claims()
 	if err != nil || len(claims) == 0 {

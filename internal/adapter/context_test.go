@@ -17,8 +17,7 @@ import (
 	"gascity/worker"
 )
 
-// briefer is a city that has two sections for whoever claims them, and keeps what it is
-// told.
+// briefer is a city that has two sections for every claim, and keeps the reports.
 type briefer struct {
 	mu    sync.Mutex
 	calls []string // paths, in order
@@ -209,7 +208,8 @@ func TestContextGoesWithThePrompt(t *testing.T) {
 }
 
 // TestABeginningWithoutACity: a conversation that was compacted, or began again, while no city
-// answered is told of once one does, by the same claim, and nothing of it is said to have been seen.
+// answered is reported once one does, by the same claim, and nothing of it is said to have been
+// seen.
 func TestABeginningWithoutACity(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"clear", "compact"} {
@@ -219,7 +219,7 @@ func TestABeginningWithoutACity(t *testing.T) {
 			t.Fatal(err)
 		}
 		more := `,"transcript_path":"` + transcript + `"`
-		for range 2 { // who comes late tells of the last one
+		for range 2 { // a late one reports the last one
 			if out, errs := fire(t, filepath.Join(dir, "none"), dir, "SessionStart", `,"source":"`+source+`"`+more); out != "" || errs == "" {
 				t.Errorf("%s: without a city the agent receives %q, %q", source, out, errs)
 			}

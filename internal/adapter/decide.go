@@ -52,7 +52,7 @@ func (h *hook) refuse(d worker.Decision) int {
 // there is one: the script adds its own where there may be none.
 func (h *hook) no(reason string) int {
 	if _, err := fmt.Fprintln(h.Stderr, reason); err == nil {
-		_, _ = fmt.Fprintln(h.Stdout, hooks.Decides) // else the script's reason is told, too
+		_, _ = fmt.Fprintln(h.Stdout, hooks.Decides) // else the script's reason is printed, too
 	}
 	return hooks.Blocked
 }

@@ -126,8 +126,8 @@ func guards(t *testing.T) map[string]hooks.CLI {
 }
 
 // TestNothingRunsWhenTheGuardFails is the guard failure matrix: whatever goes wrong, the
-// status is 2, the one that blocks a tool with every vendor, and nothing is on standard
-// output that one could take for something else.
+// status is 2, the one that blocks a tool with every agent CLI, and nothing is on
+// standard output that one could take for something else.
 func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 	t.Parallel()
 	gone := filepath.Join(t.TempDir(), "gone")

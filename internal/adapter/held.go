@@ -33,7 +33,7 @@ func (h *hook) holds() bool {
 func (h *hook) hold(sections []worker.Section) error { return h.keepFile(heldFile, sections) }
 
 // accompany hands over with a prompt what is held for it. The agent CLI calls no hook for a
-// compaction that has taken place: its transcript tells of it. What is lost on the way is
+// compaction that has taken place: its transcript shows it. What is lost on the way is
 // missed in the transcript at the turn's end.
 func (h *hook) accompany(ctx context.Context) error {
 	dir := h.Getenv(VariableFolder)
@@ -53,7 +53,7 @@ func (h *hook) accompany(ctx context.Context) error {
 		return err
 	}
 	var sections []worker.Section
-	if removeErr := os.Remove(path); removeErr != nil { // or it would be told again
+	if removeErr := os.Remove(path); removeErr != nil { // or it would be sent again
 		return errors.Join(err, removeErr)
 	}
 	if json.Unmarshal(text, &sections) != nil || len(sections) == 0 {

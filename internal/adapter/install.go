@@ -20,7 +20,7 @@ const (
 
 // Installed is how one session uses its hooks.
 type Installed struct {
-	Path string            // of the file that tells of them
+	Path string            // of the file with the hooks
 	Args []string          // to be appended to the agent's command
 	Env  map[string]string // to be added to its environment
 }

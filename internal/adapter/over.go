@@ -143,9 +143,9 @@ func (o *over) rootFolder(name string) string {
 	return ""
 }
 
-// forget removes a session's hooks, but for how far its transcripts were read: its
-// next instance may go on with them. What cannot be removed is replaced by the next
-// start, and used by nobody before.
+// forget removes a session's hooks, except the offsets of its transcripts: its next
+// instance may continue there. What cannot be removed is replaced by the next
+// start, and is not used before.
 func (o *over) forget(name string) {
 	if o.opts.Texts.Dir != "" {
 		_ = o.opts.Texts.Close(name) // the next start removes what is left

@@ -48,7 +48,7 @@ func startGemini(t *testing.T, opts adapter.Options) map[string]string {
 	return below.env
 }
 
-// TestGeminiGetsNoFileThatItRefuses proves that gemini is not told of a settings file in a directory
+// TestGeminiGetsNoFileThatItRefuses proves that gemini does not get a settings file in a directory
 // to which others can write: it would not use the file, and print a security warning with a sudo
 // command in each session.
 func TestGeminiGetsNoFileThatItRefuses(t *testing.T) {

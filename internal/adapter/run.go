@@ -20,13 +20,13 @@ type Call struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	// Later has the same call made again with the given arguments by a process of its
-	// own, which nobody waits for: the agent CLI says that it is idle only when its hook
-	// has ended. Nil: what would be done later is done at once.
+	// own, without a wait: the agent CLI says that it is idle only when its hook has
+	// ended. Nil: what would be done later is done at once.
 	Later func(args []string, input []byte) error
 }
 
 const (
-	// afterwards marks a call that does what is left of an event of which the city was told.
+	// afterwards marks a call that does the rest of an event that was reported to the city.
 	afterwards = "--afterwards"
 	// afterwardsWithin is its deadline: no agent waits for it.
 	afterwardsWithin = 10 * time.Second
@@ -50,7 +50,7 @@ type hook struct {
 	event  hooks.Event
 	in     hooks.Input
 	told   []byte // by the agent CLI, as it was read
-	after  bool   // the city was told of the event
+	after  bool   // the event was reported to the city
 	client *worker.Client
 	began  time.Time
 }
@@ -100,7 +100,7 @@ func (h *hook) failed(known bool, err error) int {
 	reason := fmt.Sprintf("gc: %s hook: %v", h.event.Name, err)
 	if known && !h.event.Decides() {
 		fmt.Fprintln(h.Stderr, reason)
-		return 0 // the agent is not to be held up because nobody hears of it
+		return 0 // an unreported event must not block the agent
 	}
 	return h.no(reason)
 }

@@ -36,11 +36,11 @@ func (h *hook) tell(ctx context.Context) error {
 		return err
 	case hooks.Compacted:
 		if h.cli.Briefs(hooks.SourceCompact) {
-			return nil // the conversation goes on with a beginning, which tells of it
+			return nil // the conversation goes on with a beginning, which reports it
 		}
 		return h.compacted(ctx)
 	case hooks.Notice:
-		if h.in.Notice == hooks.NoticeIdle { // it heals the end of a turn that no hook told of
+		if h.in.Notice == hooks.NoticeIdle { // it repairs the end of a turn that no hook reported
 			return h.report(ctx, worker.Idle, worker.Detail{})
 		}
 	case hooks.End:
@@ -50,9 +50,8 @@ func (h *hook) tell(ctx context.Context) error {
 	return nil
 }
 
-// begin tells of a conversation, and hands the agent what the city tells it then: first,
-// for a city that hears of an agent which was not told anything tells it by a prompt. A
-// compaction goes on with the turn that it is in.
+// begin sends context to the agent before reporting the conversation, or the city would
+// send it as a prompt. A compaction goes on with the turn that it is in.
 func (h *hook) begin(ctx context.Context) error {
 	briefed := errors.Join(h.passCompactions(), h.brief(ctx, h.in.Source))
 	if h.in.Source == hooks.SourceCompact {

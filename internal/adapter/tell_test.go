@@ -23,7 +23,7 @@ import (
 	"gascity/worker"
 )
 
-// ear keeps what a city is told.
+// ear records what is reported to a city.
 type ear struct {
 	mu     sync.Mutex
 	life   []worker.Lifecycle
@@ -147,8 +147,8 @@ func TestWhatIsToldOfATurn(t *testing.T) {
 	}
 }
 
-// TestUsageIsToldOnce: what an interrupted turn left is told with the next one, and
-// nothing twice, whatever was read before.
+// TestUsageIsToldOnce: what an interrupted turn left is reported with the next one,
+// and nothing twice, whatever was read before.
 func TestUsageIsToldOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -214,7 +214,7 @@ func TestTheEndOfATurnIsAwaited(t *testing.T) {
 	defer cancel()
 	e := &ear{}
 	c := newCity(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/lifecycle" { // the turn is told: now its last words are written
+		if r.URL.Path == "/lifecycle" { // the turn is reported: now its last words are written
 			text := prompt + `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"done"}],"usage":{"input_tokens":1}}}` + "\n"
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Error(err)
@@ -235,9 +235,9 @@ func TestTheEndOfATurnIsAwaited(t *testing.T) {
 	}
 }
 
-// TestUsageIsToldAfterTheHook: the agent CLI does not wait for what a turn took to be
-// told, which the same call does in a process of its own; where there can be none, the
-// hook tells it itself.
+// TestUsageIsToldAfterTheHook: the agent CLI does not wait for the report of a turn's
+// usage, which the same call sends from a process of its own; where there can be none,
+// the hook sends it itself.
 func TestUsageIsToldAfterTheHook(t *testing.T) {
 	transcript := filepath.Join(t.TempDir(), "t.jsonl")
 	line := `{"type":"assistant","message":{"id":"m1","model":"m","usage":{"input_tokens":5,"output_tokens":7}}}` + "\n"
@@ -282,8 +282,8 @@ func TestUsageIsToldAfterTheHook(t *testing.T) {
 	}
 }
 
-// TestATurnThatIsWrittenLate: the turn's last response is told with this turn if its transcript has
-// it seconds later.
+// TestATurnThatIsWrittenLate: the turn's last response is reported with this turn if its transcript
+// has it seconds later.
 func TestATurnThatIsWrittenLate(t *testing.T) {
 	t.Parallel()
 	transcript := filepath.Join(t.TempDir(), "t.jsonl")
@@ -308,7 +308,7 @@ func TestATurnThatIsWrittenLate(t *testing.T) {
 	}
 }
 
-// TestAnAgentIsNotHeldUp: where nobody hears, an event that only tells passes.
+// TestAnAgentIsNotHeldUp: without a city, an event that only reports passes.
 func TestAnAgentIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	cli, _ := hooks.Lookup("claude")
@@ -324,7 +324,8 @@ func TestAnAgentIsNotHeldUp(t *testing.T) {
 }
 
 // TestALostLedgerTellsNothingOfAnEarlierRun: how far the transcripts were read is lost within a
-// run. What this one has told is told again, and counts once; what an earlier one has told is not.
+// run. What this one has reported is reported again, and counts once; what an earlier one has
+// reported is not.
 func TestALostLedgerTellsNothingOfAnEarlierRun(t *testing.T) {
 	t.Parallel()
 	var told []string

@@ -15,7 +15,7 @@ import (
 
 const (
 	// maxPiece is how much of a transcript is read at a time, maxBatch how many
-	// responses are told at once.
+	// responses are reported at once.
 	maxPiece = 16 << 20
 	maxBatch = 500
 	// readFile has how far each transcript was read, in the hooks' own folder, and
@@ -26,8 +26,8 @@ const (
 )
 
 // spent tells what the agent's model took, from its transcript. It is read by the hook
-// and not by the city: the hook stands where the file is, also in a pod. What is told
-// twice counts once.
+// and not by the city: the hook stands where the file is, also in a pod. What is
+// reported twice counts once.
 func (h *hook) spent(ctx context.Context) error {
 	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
 		return nil
@@ -45,7 +45,7 @@ func (h *hook) spent(ctx context.Context) error {
 }
 
 // spentLater has the turn's usage told by a process of its own. The end of the turn was
-// told, and what this misses is told with the next one.
+// reported, and what this misses is reported with the next one.
 func (h *hook) spentLater(ctx context.Context) error {
 	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
 		return nil
@@ -64,8 +64,8 @@ func (h *hook) afterwards(ctx context.Context) error {
 
 const (
 	// writtenWithin bounds the wait for the end of a turn to be in its transcript, and
-	// writtenLater where nobody waits for this process: what comes later is told with the
-	// next turn.
+	// writtenLater where no caller waits for this process: what comes later is reported
+	// with the next turn.
 	writtenWithin = time.Second
 	writtenLater  = 5 * time.Second
 	lookEvery     = 15 * time.Millisecond
@@ -119,8 +119,8 @@ func transcripts(path string) []string {
 	return append([]string{path}, beside...)
 }
 
-// spentIn tells what is new in one transcript behind from, and returns to where it was
-// told.
+// spentIn reports what is new in one transcript after from, and returns the offset up
+// to which it was reported.
 func (h *hook) spentIn(ctx context.Context, path string, from int64) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -158,7 +158,7 @@ func (h *hook) spentIn(ctx context.Context, path string, from int64) (int64, err
 }
 
 // skipPast leaves out what a conversation that is taken up again took before: it was
-// told by whoever had it then. What this session itself has read of it goes on.
+// reported at that time. What this session itself has read of it goes on.
 func (h *hook) skipPast() error {
 	dir := h.Getenv(VariableFolder)
 	read := readTo(dir)
@@ -181,7 +181,7 @@ func readTo(dir string) map[string]int64 {
 			return read
 		}
 	}
-	return map[string]int64{} // all of it is told again
+	return map[string]int64{} // all of it is reported again
 }
 
 // begun notes how far the transcripts were read when a run began.

@@ -3,11 +3,10 @@
 //
 // # The default scheme
 //
-// A session is called gc-{city}-{agent}. Lower-case letters and digits stand
-// for themselves, and so do "-" and "_" inside a part when a lower-case letter
-// or a digit follows. A "/" of the agent that is not its first byte is "--". Names
-// read as they are, but for an agent without a directory whose name holds a dash: there the boundary is
-// escaped, see below.
+// A session is called gc-{city}-{agent}. Lower-case letters and digits stand for themselves, and so do
+// "-" and "_" inside a part when a lower-case letter or a digit follows. A "/" of the agent that is not
+// its first byte is "--". Names read as they are, except an agent without a directory whose name holds
+// a dash: there the boundary is escaped, see below.
 //
 //	city           agent               session
 //	city           hello-world/worker  gc-city-hello-world--worker

@@ -17,7 +17,7 @@ const (
 	hashMark     = escape + "h"
 )
 
-// slashRule says what becomes of a "/" inside a part.
+// slashRule says how a "/" inside a part is encoded.
 type slashRule string
 
 const (

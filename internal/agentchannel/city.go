@@ -13,7 +13,7 @@ import (
 )
 
 // reporter tells the agent's city what the server says, in order, and takes the city's
-// messages. What cannot be told waits for a city that answers.
+// messages. What cannot be sent waits for a city that answers.
 type reporter struct {
 	client  *worker.Client
 	server  *server
@@ -154,7 +154,7 @@ func (r *reporter) tell(ctx context.Context) {
 	}
 }
 
-// finish waits a moment until what is queued is told.
+// finish waits a moment until the queue is sent.
 func (r *reporter) finish() {
 	told := make(chan struct{})
 	r.report(func(context.Context) { close(told) })

@@ -159,7 +159,7 @@ func (c *conversation) noticed(method string, n notice) change {
 	return change{}
 }
 
-// remember puts an entry into a map of which the newest are kept, and returns its order.
+// remember puts an entry into a map that keeps the newest ones, and returns its order.
 func remember(entries map[string]string, order []string, key, value string) []string {
 	if _, known := entries[key]; !known {
 		if order = append(order, key); len(order) > maxMessages {

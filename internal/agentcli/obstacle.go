@@ -43,7 +43,7 @@ var errorRules = sync.OnceValue(func() []errorRule {
 	}
 })
 
-// ErrorKind returns the kind of obstacle that the words of a failure tell of:
+// ErrorKind returns the kind of obstacle that the words of a failure name:
 // [runtime.ObstacleLimit], [runtime.ObstacleLogin], [runtime.ObstacleNoNetwork], else
 // [runtime.ObstacleError].
 func ErrorKind(text string) string {

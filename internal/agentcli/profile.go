@@ -5,7 +5,7 @@
 //
 // A [Profile] is knowledge and never behaviour: internal/console acts on
 // [Screen] and [Dialog], the configuration turns the rest into a
-// runtime.Config. Nothing outside this room names an agent CLI.
+// runtime.Config. Nothing outside this package names an agent CLI.
 package agentcli
 
 import (
@@ -95,7 +95,7 @@ type Profile struct {
 	AskingMode string `toml:"asking_mode"`
 	// AskingEnv is what an agent CLI has in its environment to ask, where that and no mode decides.
 	AskingEnv map[string]string `toml:"asking_env"`
-	// NeverAsks: the agent CLI asks nobody, whatever the mode.
+	// NeverAsks: the agent CLI asks no questions, in any mode.
 	NeverAsks bool `toml:"never_asks"`
 	// RefusedAsRoot are the modes in which the agent CLI does not start as root, unless the
 	// variable AsRootEnv is set.

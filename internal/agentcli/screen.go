@@ -91,7 +91,8 @@ type Composer struct {
 	// means content from the first column on, for frames with two edges.
 	Marks []string `toml:"marks"`
 	// Ghosts match content that the program shows while the input box is empty.
-	// Dim and grey text is a ghost without being listed, where cells are known.
+	// Dim and gray text counts as a suggestion without being listed, where
+	// cells are known.
 	Ghosts []Pattern `toml:"ghosts"`
 	// Pasted match what stands for a long paste ("[Pasted text #1 +9 lines]").
 	Pasted []Pattern `toml:"pasted"`

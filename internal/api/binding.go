@@ -42,8 +42,8 @@ func bind[I, O any](h handler[I, O]) binding {
 	}
 }
 
-// waiter answers when something has come about, however long that takes. Its
-// ctx ends when the caller hangs up or the server ends.
+// waiter answers when a condition holds, however long that takes. Its ctx ends
+// when the caller hangs up or the server ends.
 type waiter[I, O any] func(ctx context.Context, s *Server, in *I) (*O, error)
 
 // errEnding is why a wait is over that nothing else has ended.
@@ -218,5 +218,5 @@ func (s *Server) writeProblem(w http.ResponseWriter, p *client.Problem) {
 	}
 	w.Header().Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(text) // the reader has gone; nobody is left to tell
+	_, _ = w.Write(text) // the reader has gone; there is no receiver
 }

@@ -18,7 +18,7 @@ const (
 	heartbeat = 15 * time.Second
 
 	// maxLag is how many events a reader may be behind before it is cut off. It
-	// resumes by itself, and is told of a gap if it was away too long.
+	// resumes by itself, and receives a gap if it was away too long.
 	maxLag = 1024
 )
 

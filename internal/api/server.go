@@ -21,7 +21,7 @@ import (
 	"gascity/internal/socket"
 )
 
-// Options are what a server may be told. The zero value works.
+// Options are the options of a server. The zero value works.
 type Options struct {
 	// Version is sent with each answer. Empty means "unknown".
 	Version string

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Report is what became of an archive.
+// Report is the result of unpacking an archive.
 type Report struct {
 	Path  string   `json:"path"`  // of what came, on this machine
 	Files int      `json:"files"` // that are written
@@ -23,7 +23,7 @@ type Report struct {
 
 // Unpack writes an archive to destination as cp does: into it if it is a folder, else under
 // that name. Files that are there are replaced, each in one step. A failure leaves whole files
-// only; the archive is read to the end of r, whose error is told.
+// only; the archive is read to the end of r, whose error is returned.
 func Unpack(r io.Reader, destination string) (Report, error) {
 	in := tar.NewReader(r)
 	first, err := in.Next()

@@ -163,7 +163,7 @@ func (t *Tree) globalWrites(file *File) []Finding {
 	return found
 }
 
-// globalsOf returns the names of the package variables of the room.
+// globalsOf returns the names of the package variables of the package.
 func (t *Tree) globalsOf(dir string) map[string]bool {
 	names := map[string]bool{}
 	for _, file := range t.Go {

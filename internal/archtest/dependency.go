@@ -5,14 +5,16 @@ import (
 	"strings"
 )
 
-// dependency is a foreign module and the rooms whose product code may import
-// it; no rooms means tests and test programs only. Tests may import any of them.
+// dependency is a foreign module and the packages whose product code may import
+// it; no packages means tests and test programs only. Tests may import any of
+// them.
 type dependency struct {
 	module string
 	rooms  []string
 }
 
-// anywhere lets every room that is not bound to the standard library import a module.
+// anywhere lets every package that is not bound to the standard library import a
+// module.
 const anywhere = "*"
 
 var dependencies = []dependency{

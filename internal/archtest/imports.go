@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// standardOnly maps the rooms that other modules may import, and the contracts
-// beside them, to the rooms of ours that each may use.
+// standardOnly maps the packages that other modules may import, and the
+// contracts beside them, to the packages of ours that each may use.
 var standardOnly = map[string][]string{
 	"runtime":             nil,
 	"worker":              nil,
@@ -18,13 +18,14 @@ var standardOnly = map[string][]string{
 	"runtime/runtimetest/fake": {"runtime", "runtime/runtimetest"},
 }
 
-// hiddenFromDrivers are lower rooms that a driver must not know all the same.
+// hiddenFromDrivers are lower packages that a driver must not know all the
+// same.
 var hiddenFromDrivers = []string{
 	"internal/config", "internal/session", "internal/plan", "internal/event", "internal/guard",
 	"internal/store", "internal/adapter", "internal/controller",
 }
 
-// openToCLI are the rooms that a command may import: the client, the public
+// openToCLI are the packages that a command may import: the client, the public
 // contracts and packages without effects.
 var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
@@ -35,7 +36,7 @@ var openToCLI = []string{
 	"internal/archive", // what gc copy brings is written by the person's own process
 }
 
-// knowsDrivers are the rooms that may import the table of drivers.
+// knowsDrivers are the packages that may import the table of drivers.
 var knowsDrivers = []string{"internal/daemon", "cmd/gc"}
 
 func checkPublicImports(t *Tree) []Finding {

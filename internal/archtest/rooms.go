@@ -31,13 +31,14 @@ const (
 	layerProgram    = 100
 )
 
-// room is one row of the table of rooms.
+// room is one row of the table of packages.
 type room struct {
 	dir   string
 	layer int
 	// deep extends the row to all folders below dir.
 	deep bool
-	// program marks a room that is a program's main function in all but name.
+	// program marks a package that is a program's main function in all but
+	// name.
 	program bool
 }
 

@@ -1,6 +1,6 @@
 // Package archtest reads the source tree and checks the rules of its
 // architecture: the order of the layers, the budgets, what may be declared or
-// called where, and which words belong to one room only.
+// called where, and which words belong to one package only.
 //
 // A rule is a pure function from a [Tree] to findings. [Rules] lists them all;
 // the test of this package runs each one on the repository and on planted

@@ -17,9 +17,9 @@ var vendorWords = regexp.MustCompile(`(?i)\b(claude|codex|gemini|opencode|copilo
 // text: only a literal that is nothing else counts.
 var vendorNames = []string{"amp", "pi"}
 
-// providerHomes maps the name of each provider to the rooms where it may stand
-// as a literal, beside provider/all. "exec" and "auto" are left out: they are
-// words of too many other things.
+// providerHomes maps the name of each provider to the packages where it may
+// stand as a literal, beside provider/all. "exec" and "auto" are left out: they
+// are words of too many other things.
 var providerHomes = map[string][]string{
 	"pty":        {"provider/pty"},
 	"subprocess": {"provider/subprocess"},

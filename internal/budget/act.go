@@ -61,7 +61,7 @@ func (r *runner) act(ctx context.Context, views []session.View) bool {
 	return !failed
 }
 
-// follow begins and ends episodes, and tells of them.
+// follow begins and ends episodes, and reports them.
 func (r *runner) follow(uses []usage.Use) {
 	over := map[account]bool{}
 	for _, u := range uses {
@@ -101,7 +101,7 @@ func exceeded(u usage.Use) map[string]string {
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// record puts what became of a budget into the time line.
+// record writes a state of a budget into the time line.
 func (e *Engine) record(kind event.Kind, u usage.Use, text string, data map[string]string) {
 	ev := client.Event{Kind: string(kind), Text: text, Data: map[string]string{"budget": u.Budget.Name}}
 	for key, value := range data {

@@ -16,8 +16,8 @@ import (
 	"gascity/worker"
 )
 
-// book is what is in the store and counts, without what nobody asks for again, and
-// what is to be written into it. The engine's lock guards it.
+// book is what is in the store and counts, without what is not asked for again,
+// and what is to be written into it. The engine's lock guards it.
 type book struct {
 	entries map[usage.Key]usage.Entry
 	unsaved map[usage.Key]usage.Entry // of entries: what the city noted and the store has not taken
@@ -36,7 +36,7 @@ type stretch struct {
 }
 
 const (
-	// burning is the time over which the speed of spending is told.
+	// burning is the time over which the speed of spending is measured.
 	burning = 10 * time.Minute
 	// longest is how much time one entry holds: it leaves a window as a whole.
 	longest = 5 * time.Minute
@@ -120,7 +120,7 @@ func working(v *session.View) bool {
 	return v.Unknown == "" && v.Running && (v.Activity.State == runtime.ActivityBusy || v.Activity.State == runtime.ActivityBackground)
 }
 
-// busy is every session, in the terms of budgets. Nobody has told anything while the
+// busy is every session, in the terms of budgets. Nothing was reported while the
 // host slept.
 func (b *book) busy(views []session.View) []usage.Busy {
 	out := make([]usage.Busy, 0, len(views))

@@ -1,14 +1,14 @@
 // Package budget keeps what agents spend, and holds them to their budgets: it
-// compares the one with the other whenever something is told, and when time alone
-// decides, and has the city act. It needs no agent and no model for that.
+// re-evaluates budgets on every usage report and at their next deadline, and has
+// the city hold or stop agents. It needs no agent and no model for that.
 //
-// What it knows follows from the entries that the store keeps. What nobody has told
-// yet, such as the time of an agent that works and the silence of one that does not
-// say what it spends, it writes down as entries of its own. So another controller
-// comes to the same verdicts.
+// What it knows follows from the entries that the store keeps. It adds entries of
+// its own for what is not reported, such as the working time of an agent and the
+// silence of one without usage reports. So another controller comes to the same
+// verdicts.
 //
-// As long as the entries are not read, nothing is known to be left of any budget,
-// and whoever has one that holds prompts gets none.
+// As long as the entries are not read, no budget is known to have anything left,
+// and an agent with a budget that holds prompts gets none.
 package budget
 
 import (
@@ -56,8 +56,8 @@ type Options struct {
 	// returned is not changed.
 	Rules func() Rules
 
-	// Changed is told of sessions for which [Engine.Hold] answers otherwise than
-	// before. It must not block. Nil: nobody is.
+	// Changed is called with the sessions for which [Engine.Hold] answers
+	// otherwise than before. It must not block. Nil: no call.
 	Changed func(session string)
 	Logger  *slog.Logger     // nil: nothing is logged
 	Now     func() time.Time // nil: time.Now
@@ -107,10 +107,10 @@ func (e *Engine) rouse() {
 	}
 }
 
-// Spend keeps what was spent and returns how many entries told anything new. When it
-// returns, a budget that is used up by them is in force; where judging is put off to spare
-// the processor, whoever a budget could hold is held until it is done. What the store did not take
-// is an error, and was not answered for: it is to come again.
+// Spend keeps what was spent and returns how many entries told anything new. When it returns, a
+// budget that is used up by them is in force; where judging is put off to spare the processor,
+// every agent that a budget could hold is held until it is done. What the store did not take is an
+// error, and was not answered for: it is to come again.
 func (e *Engine) Spend(ctx context.Context, entries []usage.Entry) (int, error) {
 	kept, err := e.opts.Store.PutUsage(ctx, entries)
 	e.mu.Lock()
@@ -125,7 +125,8 @@ func (e *Engine) Spend(ctx context.Context, entries []usage.Entry) (int, error) 
 	return changed, err
 }
 
-// keptLocked takes over what the store has. When it failed, nobody knows what it has.
+// keptLocked takes over what the store has. When it failed, the content of the store
+// is unknown.
 func (e *Engine) keptLocked(kept []usage.Kept, err error) (changed int) {
 	if err != nil {
 		e.book.stale = true

@@ -279,7 +279,7 @@ func TestTimeIsCountedWhileItRuns(t *testing.T) {
 	})
 }
 
-// TestUnknownSpendingHolds: as long as nobody knows what was spent, no budget has
+// TestUnknownSpendingHolds: as long as the spending is unknown, no budget has
 // anything left.
 func TestUnknownSpendingHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ type spender struct{ agent, model string }
 // maxSpenders bounds the counters.
 const maxSpenders = 2000
 
-// total is what was told since the engine began.
+// total is what was reported since the engine began.
 type total struct {
 	tokens    usage.Tokens
 	responses int
@@ -66,7 +66,7 @@ func grow(sum **int64, was, now *int64) {
 	}
 }
 
-// Metrics returns what agents have spent since the engine began, and what became of
+// Metrics returns what agents have spent since the engine began, and the states of
 // budgets. A counter begins again with each controller.
 func (e *Engine) Metrics() []metric.Family {
 	e.mu.Lock()
@@ -87,7 +87,7 @@ func (e *Engine) Metrics() []metric.Family {
 			{"output", t.tokens.Output},
 			{"reasoning", t.tokens.Reasoning},
 		} {
-			if row.n != nil { // what nobody told is not zero
+			if row.n != nil { // an unreported number is not zero
 				tokens.Add(float64(*row.n), "agent", key.agent, "model", model, "kind", row.kind)
 			}
 		}

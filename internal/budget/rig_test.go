@@ -18,7 +18,7 @@ import (
 	"gascity/runtime"
 )
 
-// town is a city that does as it is told, and remembers what.
+// town is a city that carries out its orders and records them.
 type town struct {
 	mu      sync.Mutex
 	views   map[string]*session.View

@@ -44,7 +44,7 @@ func (e *Engine) Usage(ctx context.Context, req client.UsageRequest) (client.Usa
 	return out, nil
 }
 
-// sum is a sum in the terms of the client: a cost of which nothing is known is none.
+// sum is a sum in the terms of the client: an unknown cost is nil.
 func sum(s usage.Sum) client.UsageSum {
 	out := client.UsageSum{
 		Group: s.Group, Responses: s.Responses, Turns: s.Turns, Untold: s.Tokens.Unknown, Unpriced: s.Unpriced,
@@ -190,7 +190,7 @@ func (e *Engine) Explain(x *client.Explanation) {
 	x.Budgets = shown(bind)
 }
 
-// recent reports whether an entry tells of the speed of spending.
+// recent reports whether an entry counts for the speed of spending.
 func (b *book) recent(e usage.Entry, now time.Time) bool {
 	return e.Busy == 0 && e.Silent == 0 && e.Lift == "" && now.Sub(e.At) < burning
 }

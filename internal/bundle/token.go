@@ -10,8 +10,8 @@ import (
 	"gascity/runtime"
 )
 
-// shapes are texts that are tokens by their looks, whoever made them: keys of model providers of
-// models and of code hosts, of clouds and chats, and web tokens.
+// shapes are texts that look like tokens: keys of model providers and of code hosts, of clouds
+// and chats, and web tokens.
 const shapes = `\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}` +
 	`|\b(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})` +
 	`|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{30,}|\bya29\.[A-Za-z0-9_-]{20,}` +

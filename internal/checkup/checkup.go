@@ -25,7 +25,7 @@ type Status string
 // The statuses.
 const (
 	Works       Status = "works"
-	Unsupported Status = "unsupported" // it is not there, and nobody said that it were
+	Unsupported Status = "unsupported" // it is not there, and was not announced
 	Wrong       Status = "wrong"       // it fails, lies, or is declared and missing
 	Untried     Status = "untried"     // it could not be tried; the detail says why
 )

@@ -35,7 +35,7 @@ func (i Identity) QualifiedName() string {
 	return i.Dir + "/" + i.Name
 }
 
-// Launch says what runs and what it is told first.
+// Launch says what runs and its first prompt.
 type Launch struct {
 	Provider       string            `toml:"provider" doc:"The agent CLI: a built-in profile or a [providers.<name>]."`
 	Upstream       string            `toml:"upstream" doc:"The [upstreams.<name>] that serves the model."`
@@ -125,7 +125,7 @@ type Rest struct {
 	Attach              *bool            `toml:"attach" doc:"Whether people may attach." later:"attach policy"`
 }
 
-// Attention says what becomes of the agent's questions.
+// Attention says what happens to the agent's questions.
 type Attention struct {
 	Pending Pending `toml:"pending" doc:"What happens to a question of the agent without an answer."`
 	Context Context `toml:"context" doc:"What happens when the agent's context window fills up."`
@@ -134,7 +134,7 @@ type Attention struct {
 	OnStall              OnStall          `toml:"on_stall" doc:"What gc does about a stall of the agent. Default: that of [daemon]."`
 }
 
-// Context is the [agents.context] section: what becomes of a context that fills up.
+// Context is the [agents.context] section: what happens to a context that fills up.
 type Context struct {
 	Keys
 	WarnAt    int           `toml:"warn_at" doc:"Percent of the context window, as reported by the agent's worker, from which on gc emits the event worker.context. Default: never."`
@@ -143,8 +143,8 @@ type Context struct {
 	Within    time.Duration `toml:"within" doc:"How long a compaction may take: meanwhile the agent gets no prompts and is not restarted for its configuration, its age or by its own wish. Default: 5m."`
 }
 
-// Pending is the [agents.pending] section: what becomes of a question that
-// nobody answers.
+// Pending is the [agents.pending] section: what happens to a question without
+// an answer.
 type Pending struct {
 	Keys
 	Policy PendingPolicy `toml:"policy" doc:"wait: nothing, ever; deny: a permission is refused, any other question is cancelled; answer: it gets answer; escalate: the alert goes out once more. Logins, limits and what only a person may answer are escalated in any case. Default: escalate."`

@@ -29,8 +29,8 @@ func (c *checker) agent(a *Agent) {
 	c.agentFiles(a)
 }
 
-// place checks where the agent is to run. A place that is not there keeps nobody
-// else from running.
+// place checks where the agent is to run. A provider that is missing keeps no
+// other agent from running.
 func (c *checker) place(a *Agent) {
 	_, _, err := c.city.RuntimeFor(a, "", c.known)
 	errs, ok := AsErrors(err)

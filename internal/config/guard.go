@@ -71,7 +71,7 @@ type GuardAccess string
 // Words lists the allowed values.
 func (GuardAccess) Words() []string { return []string{"read", "write"} }
 
-// GuardLapse is what becomes of a session that does not ask.
+// GuardLapse is what happens to a session that does not ask.
 type GuardLapse string
 
 // What may become of it.

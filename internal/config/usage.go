@@ -161,6 +161,6 @@ func (c *checker) agentNames() []string {
 func (c *checker) matchesAgent(pattern string) bool {
 	return slices.ContainsFunc(c.agentNames(), func(name string) bool {
 		fits, err := path.Match(pattern, name)
-		return err != nil || fits // a faulty pattern is told of by itself
+		return err != nil || fits // a faulty pattern is reported by itself
 	})
 }

@@ -62,7 +62,7 @@ const (
 	WakeFresh  WakeMode = "fresh"
 )
 
-// PendingPolicy is what becomes of a question that nobody answers.
+// PendingPolicy is what happens to a question without an answer.
 type PendingPolicy string
 
 // The policies. An absent one is PendingEscalate.

@@ -14,7 +14,7 @@ const (
 	// neighbourhood is how many rows above the input box belong to the live
 	// part of a screen; what is further up is conversation.
 	neighbourhood = 8
-	// frozen is how long a busy screen may stand still before that is told.
+	// frozen is how long a busy screen may stand still before that is reported.
 	frozen = 30 * time.Second
 	// flowing is how fresh output must be for a program without a sign of
 	// idleness to count as not yet done.

@@ -14,7 +14,7 @@ type Composer struct {
 	// Above: the cursor has left the row with the mark, so the rows between may
 	// be content or output. Only for [agentcli.FrameLine].
 	Above   bool
-	Content string // what somebody put in; empty if it shows only ghosts
+	Content string // what somebody put in; empty if it shows only suggestions
 
 	top, bottom int  // its rows, [top, bottom)
 	plain       bool // its edges hold no text
@@ -113,8 +113,8 @@ func (v View) line(rules agentcli.Composer) Composer {
 }
 
 // content returns the text of rows [top, bottom) behind the mark, without
-// ghosts and without blank rows at its end. What stands for a paste is content,
-// however it is drawn.
+// suggestions and without blank rows at its end. What stands for a paste is
+// content, however it is drawn.
 func (v View) content(top, bottom int, rules agentcli.Composer) string {
 	lines := make([]string, 0, bottom-top)
 	for y := top; y < bottom; y++ {

@@ -30,9 +30,9 @@ func isGhost(s term.Style) bool {
 	return high >= greyDark && high <= greyLight && high-low <= greySpread
 }
 
-// typed returns the text of row y from column x on that is not a ghost. A
-// program draws its cursor as one reversed cell, also over a ghost: such a cell
-// alone is one too.
+// typed returns the text of row y from column x on that is not a suggestion of
+// the program. A program draws its cursor as one reversed cell, also over a
+// suggestion: such a cell alone counts as one too.
 func (v View) typed(y, x int) string {
 	cells := v.Cells(y)
 	var b strings.Builder

@@ -7,7 +7,7 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// Dialogs is what became of the dialogs that came up.
+// Dialogs is the result of the dialogs that came up.
 type Dialogs struct {
 	Answered   []Answer
 	Unanswered *Unanswered // still on the screen at the end; nil if none is

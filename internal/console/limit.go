@@ -11,11 +11,11 @@ import (
 	"gascity/runtime"
 )
 
-// limitRows is how many rows above the input box may tell of a limit that holds;
-// what is further up was overcome.
+// limitRows is how many rows above the input box may name a limit that holds; a
+// limit further up is over.
 const limitRows = 4
 
-// limited returns the row that tells of a limit, and what it says of its end.
+// limited returns the row that names a limit, and what it says of its end.
 func (v View) limited(s agentcli.Screen) (row, until string, ok bool) {
 	bottom, seen := len(v.rows), 0
 	if c := v.Composer(s.Composer); c.Found {
@@ -44,7 +44,7 @@ func (v View) promptEcho(row string, c agentcli.Composer) bool {
 	})
 }
 
-// limitIn reports whether one row tells of a limit. A program that tries again by
+// limitIn reports whether one row names a limit. A program that tries again by
 // itself is busy.
 func limitIn(row string, s agentcli.Screen) (until string, ok bool) {
 	if agentcli.MatchAny(s.Busy, row) {

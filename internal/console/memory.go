@@ -30,7 +30,7 @@ type seen struct {
 }
 
 // Recall gives evidence of the screen that says the same as before, in the same life, its
-// age, and the end of a limit that was told in relative words.
+// age, and the end of a limit that was given in relative words.
 func (m *Memory) Recall(session, life string, evidence []runtime.Evidence) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,7 +17,7 @@ const (
 	ReadyPrompt  ReadyState = "prompt"  // the prompt is on the screen and no dialog is
 	ReadyDelay   ReadyState = "delay"   // no prompt is known, the delay has passed
 	ReadyTimeout ReadyState = "timeout" // the limit has passed without the prompt; the agent lives
-	ReadyBlocked ReadyState = "blocked" // the limit has passed with a dialog up that nobody answered
+	ReadyBlocked ReadyState = "blocked" // the limit has passed with an unanswered dialog up
 )
 
 // Readiness is what a wait for readiness saw.

@@ -67,8 +67,8 @@ const (
 	labelReady    = "ready"
 )
 
-// Labels is what is stored with a session of its configuration, so that whoever drives it
-// later has its rules from [RulesOf].
+// Labels is what is stored with a session of its configuration, so that a later driver
+// gets its rules from [RulesOf].
 func Labels(cfg runtime.Config) map[string]string {
 	return map[string]string{labelProvider: cfg.ProviderName, labelOverlay: cfg.ProviderOverlayName, labelReady: cfg.ReadyPromptPrefix}
 }

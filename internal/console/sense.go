@@ -7,11 +7,11 @@ import (
 	"gascity/runtime"
 )
 
-// Sense returns what the frame tells of the agent's activity, each source for itself, and
+// Sense returns what the frame shows of the agent's activity, each source for itself, and
 // what blocks it. It is pure: now is the time to which ages are measured. A screen that is
 // not as the rules say is [runtime.ActivityUnknown], never idle. What only others know is
-// missing: facts about processes, the instance in the pending question's RequestID,
-// and how long the screen has said so, for which Since is the last output.
+// missing: facts about processes, the instance in the pending question's RequestID, and
+// how long the screen has said so, for which Since is the last output.
 func Sense(f Frame, rules Rules, now time.Time) runtime.Reading {
 	r := runtime.Reading{At: now}
 	if f.Exited {

@@ -113,7 +113,8 @@ func TestADroppedKeyIsPressedAgain(t *testing.T) {
 	}
 }
 
-// Where nobody knows whether the program has read the key, it may only be late.
+// Where it is unknown whether the program has read the key, it may only be
+// late.
 func TestAKeyThatMayBeLateIsNotPressedAgain(t *testing.T) {
 	for name, change := range map[string]func(*starved){
 		"unread":     func(p *starved) { p.reads = func() time.Duration { return time.Hour } },

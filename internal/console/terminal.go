@@ -61,7 +61,7 @@ type Frame struct {
 	Exited     bool      // the agent has exited; nothing will change any more
 }
 
-// Sign is something that a program tells of itself. Text is empty if it says nothing.
+// Sign is one report of a program about itself. Text is empty if it says nothing.
 type Sign struct {
 	Text  string
 	Since time.Time // when it began to say so
@@ -70,15 +70,17 @@ type Sign struct {
 // Holder is a Terminal that can keep back what people type.
 type Holder interface {
 	// Hold keeps it back until release is called, for at most [HoldLimit] from the first key
-	// on. Release is nil if there is nobody to hold, or no way: nothing is kept back then.
+	// on. Release is nil if there is no person to hold, or no way: nothing is kept back
+	// then.
 	Hold(ctx context.Context) (release func(), err error)
 }
 
-// Keeper is a Holder whose holds last longer while whoever has them lives.
+// Keeper is a Holder whose holds last longer while their holder lives.
 type Keeper interface {
 	Holder
 
-	// Keeps is how long the present hold lasts from its beginning, whoever types.
+	// Keeps is how long the present hold lasts from its beginning, also while a
+	// person types.
 	Keeps() time.Duration
 }
 
@@ -99,7 +101,7 @@ const (
 // cooked mode can carry; the kernel drops what is beyond.
 const MaxCookedLine = 4095
 
-// InputState is what became of the input that was sent. It may change without a new frame.
+// InputState is the outcome of the input that was sent. It may change without a new frame.
 type InputState uint8
 
 // The states.

@@ -33,7 +33,7 @@ type Options struct {
 	// Push gives a credential to the worker of a session, and returns for which run. An
 	// error says that it has none who takes it; it gets it once [Broker.Look] is called.
 	Push func(session string, c worker.Credentials) (run string, err error)
-	// Hide is told each value before anybody has it. It may be nil.
+	// Hide is called with each value before any use of it. It may be nil.
 	Hide func(value string)
 	// Told is called when an account's state has become another one, never with two at
 	// a time of one account. It may be nil.
@@ -232,7 +232,7 @@ const (
 	longPause  = 2 * time.Minute
 )
 
-// landed notes what became of a renewal. A failed one takes no value away.
+// landed notes the result of a renewal. A failed one takes no value away.
 func (b *Broker) landed(a *account, f *flight, v Value, err error) {
 	if err == nil {
 		b.opts.Hide(string(v.Secret))

@@ -63,8 +63,8 @@ func print(v any) int {
 	return 0
 }
 
-// vendor is a login service: a refresh token is good once, and whoever comes with a
-// used one logs everybody out.
+// vendor is a login service: a refresh token is good once, and a used one logs
+// everybody out.
 type vendor struct {
 	clock *clock
 	life  time.Duration
@@ -120,7 +120,7 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// shared is a login that a vendor serves, and the source of it.
+// shared is a login that a service serves, and the source of it.
 func shared(t *testing.T, c *clock) (*vendor, credential.Source, credential.World) {
 	t.Helper()
 	v := &vendor{clock: c, life: time.Hour, refresh: "refresh-0"}
@@ -139,8 +139,8 @@ func shared(t *testing.T, c *clock) (*vendor, credential.Source, credential.Worl
 }
 
 // TestAgentsShareALogin: 24 agents over 50 expiries, in two cities, whose controllers are
-// replaced meanwhile: each renewal takes place once for all agents of a city, and nobody is
-// logged out (R23).
+// replaced meanwhile: each renewal takes place once for all agents of a city, and no agent
+// is logged out (R23).
 func TestAgentsShareALogin(t *testing.T) {
 	c := &clock{now: time.Now()}
 	v, source, world := shared(t, c)
@@ -193,7 +193,7 @@ func TestAgentsShareALogin(t *testing.T) {
 	}
 }
 
-// board takes what is pushed, and tells of states.
+// board takes what is pushed, and reports states.
 type board struct {
 	mu     sync.Mutex
 	had    map[string][]string // by session
@@ -263,8 +263,8 @@ func run(t *testing.T, b *credential.Broker) {
 	})
 }
 
-// TestRenewalsReachEveryHolderBeforeTheEnd, without anybody asking; an outage is told
-// once, takes nothing away, and is over with one renewal.
+// TestRenewalsReachEveryHolderBeforeTheEnd, without anybody asking; an outage is
+// reported once, takes nothing away, and is over with one renewal.
 func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	c := &clock{now: time.Now()}
 	v, source, world := shared(t, c)
@@ -333,7 +333,7 @@ func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// TestAWorkersWordCounts: it knows of an end of which the source did not tell.
+// TestAWorkersWordCounts: it knows of an end that the source did not report.
 func TestAWorkersWordCounts(t *testing.T) {
 	c := &clock{now: time.Now()}
 	v, source, world := shared(t, c)

@@ -37,13 +37,13 @@ func (b *Broker) Configure(city *config.City, desired *plan.Desired) {
 	b.Use(accounts, leases)
 }
 
-// Herald tells of states in the city's time line, once for each change.
+// Herald reports states in the city's time line, once for each change.
 func Herald(events event.Log, logger *slog.Logger) func(State) {
 	return func(s State) {
 		kinds := map[Phase]event.Kind{Good: event.CredentialGood, Failing: event.CredentialFailing, Expired: event.CredentialExpired}
 		kind, known := kinds[s.Phase]
 		if !known {
-			return // nobody has needed it yet
+			return // it was not needed yet
 		}
 		data := map[string]string{"credential": s.Name}
 		if !s.Expires.IsZero() && s.Phase != Expired {

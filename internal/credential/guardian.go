@@ -25,12 +25,12 @@ const (
 	orphanGrace = 2 * time.Second
 )
 
-// guardian is the shell around a helper, $1. Between the vendor's answer and the moment at
-// which it has kept the new login a helper must not be disturbed, or everybody is logged out. So the
-// guardian has the lock of the login (5), which is not free before the helper has ended although
+// guardian is the shell around a helper, $1. Between the answer of the login service and the moment
+// at which it has kept the new login a helper must not be disturbed, or everybody is logged out. So
+// the guardian has the lock of the login (5), which is not free before the helper has ended although
 // its controller was killed, and the reading ends of its output (3, 4), whose closing would kill it;
-// and it ends the helper after $2 seconds should no controller do so. The helper itself, and
-// what it leaves behind, have none of these.
+// and it ends the helper after $2 seconds should no controller do so. The helper itself, and what it
+// leaves behind, have none of these.
 const guardian = `(sleep "$2"; kill -9 0) >/dev/null 2>&1 3<&- 4<&- 5<&- &
 /bin/sh -c "$1" 3<&- 4<&- 5<&-
 exit $?`
@@ -83,7 +83,7 @@ type helper struct {
 }
 
 // start starts the command, and has what it prints read until its end: by goroutines that
-// end with it, also if nobody waits for it any more.
+// end with it, also if no caller waits for it any more.
 func (h *helper) start(command string, w World, limit time.Duration, lock *os.File) error {
 	seconds := int((limit + orphanGrace + time.Second - 1) / time.Second)
 	h.cmd = exec.Command("/bin/sh", "-c", guardian, "sh", command, strconv.Itoa(seconds)) //nolint:noctx // it outlives us
@@ -160,7 +160,7 @@ func (h *helper) said() string {
 	return ": " + words
 }
 
-// bounded keeps the beginning of what is written, and fails nobody.
+// bounded keeps the beginning of what is written, and never fails.
 type bounded struct {
 	bytes.Buffer
 	limit int

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Locks is a folder with a file for each shared login: whoever renews one holds its
-// lock, so that two cities of one user do not do so at the same time.
+// Locks is a folder with a file for each shared login: a renewal holds its lock, so
+// that two cities of one user do not do so at the same time.
 type Locks struct{ Dir string }
 
 // lockAgain is the pause between two tries for a lock that another process has: there

@@ -10,7 +10,7 @@ import (
 // Phase is how an account is.
 type Phase string
 
-// The phases. The empty one is an account that nobody has needed yet.
+// The phases. The empty one is an account that was not needed yet.
 const (
 	Good    Phase = "good"
 	Failing Phase = "failing" // it is good still, but could not be renewed

@@ -1,6 +1,6 @@
 package event
 
-// What becomes of budgets.
+// The states of budgets.
 const (
 	BudgetExceeded Kind = "budget.exceeded"
 	BudgetReleased Kind = "budget.released"

@@ -11,5 +11,5 @@
 //
 // The log is the only buffer. A reader has a cursor into it and no queue of its
 // own, so the writer never waits for anybody. A reader that falls behind the
-// retention is told by a [KindGap] event how much it missed, and goes on.
+// retention learns from a [KindGap] event how much it missed, and goes on.
 package event

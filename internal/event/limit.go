@@ -14,9 +14,9 @@ import (
 )
 
 // Rate bounds the events of one kind about one session: Burst of them at once, and then
-// one each time Every has passed. What comes faster is left out, but for the newest one,
-// which is appended as soon as the rate allows it: the last state is always there.
-// An event of kind [EventsDropped] says how many were left out, at most once for a session
+// one each time Every has passed. What comes faster is left out, except the newest one,
+// which is appended as soon as the rate allows it: the last state is always there. An
+// event of kind [EventsDropped] says how many were left out, at most once for a session
 // each time Report has passed. Zero fields are 300, 200 ms and 10 s.
 type Rate struct {
 	Burst         int
@@ -182,7 +182,7 @@ func (l *Limited) release(end bool) (next time.Duration) {
 			continue
 		}
 		b.tokens = max(0, b.tokens-1)
-		_, _ = l.Log.Append(*b.held) // fails only when the log is closed: then nobody reads it
+		_, _ = l.Log.Append(*b.held) // fails only when the log is closed: then it has no readers
 		b.held = nil
 	}
 	for owner, d := range l.dropped {

@@ -126,7 +126,8 @@ func (m *Memory) Wait(ctx context.Context, id uint64) error {
 // Follow returns a channel of the events after id, in order and without holes.
 // Events are read from the log as the receiver takes them. The channel is closed
 // when ctx ends, the log fails, or the receiver was so slow that events were
-// forgotten before it took them: who resumes with [Log.After] is told of the gap.
+// forgotten before it took them: a reader that resumes with [Log.After] receives
+// the gap.
 func Follow(ctx context.Context, l Log, id uint64) <-chan client.Event {
 	out := make(chan client.Event)
 	go func() {

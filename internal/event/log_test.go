@@ -110,7 +110,7 @@ func TestSlowFollowerIsCutOffAndNeverBlocksTheWriter(t *testing.T) {
 		defer cancel()
 		stream := Follow(ctx, l, 0)
 		add(t, l, ControllerStarted)
-		synctest.Wait() // the follower holds event 1 and nobody takes it
+		synctest.Wait() // the follower holds event 1, which is not received
 		for range 100 {
 			add(t, l, SessionStatus)
 		}

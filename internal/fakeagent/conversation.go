@@ -51,7 +51,7 @@ func openConversation(m *modes) (*conversation, error) {
 	return c, err
 }
 
-// add stores a prompt. Nobody can be told when that fails but the reader of the file.
+// add stores a prompt. A failure is visible to the reader of the file only.
 func (c *conversation) add(text []byte) {
 	if c != nil {
 		_, _ = fmt.Fprintf(c.file, "%q\n", text)

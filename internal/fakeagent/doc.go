@@ -59,7 +59,7 @@
 //	--conversations DIR      keep conversations there, one file each, locked while open. A
 //	                         new one takes --session-id ID ("already in use" if there is one),
 //	                         --resume ID goes on ("No conversation found" if there is none);
-//	                         both failures are told on standard error, exit code 1
+//	                         both failures are reported on standard error, exit code 1
 //	--limit WHEN             "You've hit your limit · resets WHEN", then exit 1; "never" has no time
 //	--osc7501                status by OSC 7501: status=idle|working|blocked|done[;kind=K]
 //	--osc9                   progress by OSC 9;4 (state 3 busy, 0 idle)
@@ -79,7 +79,7 @@
 //	bypass              No first, cursor on No
 //	apikey              Yes first, cursor on No (recommended)
 //	update-default-now  numbered, cursor on Update now
-//	unknown             a layout that nobody has seen, cursor on a harmful option
+//	unknown             an unknown layout, cursor on a harmful option
 //	late-NAME:D         the same, but D after the input box is ready (late-trust: No first)
 //
 // # Processes
@@ -97,7 +97,7 @@
 //	--spawn-daemon           the same, forked twice
 //
 // On SIGTERM and SIGHUP it restores the terminal and exits 0, after a second even when it hangs in
-// a write to a terminal that nobody reads.
+// a write to a terminal without a reader.
 //
 // # Pipes
 //
@@ -111,8 +111,8 @@
 //
 //	no-initialize    never answer initialize
 //	auth             want to be signed in to, by the method "key"
-//	odd-permission   options without what they need, and of kinds that nobody knows
-//	extra            members and kinds of updates that nobody knows
+//	odd-permission   options without what they need, and of unknown kinds
+//	extra            unknown members and kinds of updates
 //	load-fails       refuse session/load
 //	no-load          do not offer session/load
 //	silent           no sign at the beginning of a turn, and no answer at its end

@@ -8,7 +8,7 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// take gives input to whoever is there to read it.
+// take gives input to its present reader.
 func (a *agent) take(c chunk) {
 	a.dirty = true
 	if !a.ready && a.dialog == nil {
@@ -54,7 +54,7 @@ func (a *agent) takePrompt(text []byte) {
 }
 
 // answerFromPipe lets a question be answered by a line that came before it. At the end of
-// input nobody can answer any more.
+// input no answer can come any more.
 func (a *agent) answerFromPipe() {
 	for a.m.plain && a.peer == nil && a.ask != nil && len(a.queue) > 0 {
 		next := a.queue[0]

@@ -104,7 +104,7 @@ func printEnvironment(path string) error {
 	return os.WriteFile(path, []byte(strings.Join(os.Environ(), "\x00")+"\x00"), 0o600)
 }
 
-// warn prints on standard error; there is nobody to tell when that fails.
+// warn prints on standard error; a failure of that is not reported.
 func warn(w io.Writer, text string) {
 	if text != "" {
 		_, _ = fmt.Fprintln(w, text)

@@ -15,13 +15,13 @@ import (
 	"gascity/worker"
 )
 
-// peer is who is told of what a screen cannot show. Its methods are called by the loop.
+// peer receives what a screen cannot show. Its methods are called by the loop.
 type peer interface {
 	audience
 	counsel
 }
 
-// audience is told how the agent fares.
+// audience receives the state of the agent.
 type audience interface {
 	opened()             // the agent is ready
 	begun()              // work on a prompt has begun
@@ -68,7 +68,7 @@ type native struct {
 	over       bool               // the city has said that the run has ended
 }
 
-// errNoCity reports a worker that nobody has given what it needs.
+// errNoCity reports a worker without the variables that it needs.
 var errNoCity = errors.New("GC_WORKER_SOCKET or GC_WORKER_URL, GC_WORKER_TOKEN and GC_RUN_ID are not all set: no city has started it")
 
 func newNative(a *agent) (*native, error) {
@@ -82,7 +82,8 @@ func newNative(a *agent) (*native, error) {
 	return &native{plain: plain{out: a.out}, a: a, c: c, ctx: ctx, cancel: cancel, began: time.Now(), said: said}, nil
 }
 
-// say tells the city something when all before it was told. What fails for good ends the agent.
+// say sends something to the city after everything before it was sent. What fails for good ends
+// the agent.
 func (n *native) say(what func(context.Context) error) {
 	before, done := n.said, make(chan struct{})
 	n.said = done

@@ -94,7 +94,7 @@ func TestAgentEndsWithItsTerminal(t *testing.T) {
 	s.wait(ledger.Exit, 1)
 }
 
-// A terminal that nobody reads blocks every write; the agent must still be endable.
+// A terminal without a reader blocks every write; the agent must still be endable.
 func TestTerminateEndsAnAgentThatIsStuckInAWrite(t *testing.T) {
 	t.Parallel()
 	start := make(chan struct{})

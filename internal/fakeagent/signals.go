@@ -11,7 +11,7 @@ import (
 )
 
 // stuckAfter is how long a signal that ends the agent waits for the loop, which may hang
-// in a write to a terminal that nobody reads.
+// in a write to a terminal without a reader.
 const stuckAfter = time.Second
 
 // watchSignals delivers signals to the loop and ends the process when the loop cannot.

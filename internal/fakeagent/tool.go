@@ -28,7 +28,7 @@ func (d directive) tool() tool {
 	return tool{name: name, input: map[string]string{"command": command}}
 }
 
-// wantTool begins to use a tool: nobody is asked but a peer. It is true if the step goes on.
+// wantTool begins to use a tool: only a peer is asked. It is true if the step goes on.
 func (a *agent) wantTool(t tool) bool {
 	if a.peer == nil {
 		a.decided(t, false, "no person can be asked")
@@ -64,7 +64,7 @@ func (n *native) use(t tool) {
 	}
 	ctx, cancel := context.WithCancel(n.ctx)
 	n.stopAsking = cancel
-	busy := n.said // it must have been told before
+	busy := n.said // it must have been sent before
 	turn := n.a.turn
 	n.beside.Go(func() {
 		defer cancel()
@@ -152,7 +152,7 @@ func (n *native) raise(q worker.Interaction) {
 	n.interact(q)
 }
 
-// settled tells of a question that nobody needs to answer any more.
+// settled reports a question that needs no answer any more.
 func (n *native) settled() {
 	if n.asked != "" {
 		n.interact(worker.Interaction{Event: worker.Resolved, ID: n.asked})
@@ -170,5 +170,5 @@ func (s *speech) wants(string) {}
 func (s *speech) settled()     {}
 func (s *speech) left(int)     {}
 
-// use asks nobody: the protocol has agents ask by a permission.
+// use asks no question: the protocol has agents ask by a permission.
 func (s *speech) use(t tool) { s.a.decided(t, false, "no person can be asked"); s.a.advance() }

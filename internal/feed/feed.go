@@ -9,7 +9,8 @@ import (
 	"gascity/runtime"
 )
 
-// buffer is how far a consumer may fall behind before it is told to look at everything.
+// buffer is how far a consumer may fall behind before it gets a resync: an event to
+// look at everything.
 const buffer = 512
 
 // Feeds are all who watch. It is safe for concurrent use; the zero value has none.

@@ -7,8 +7,8 @@ import (
 	"gascity/runtime"
 )
 
-// Whoever falls behind is told so, whoever keeps up loses nothing, and an end closes the
-// channel.
+// A consumer that falls behind gets a resync, one that keeps up loses nothing, and an
+// end closes the channel.
 func TestFeeds(t *testing.T) {
 	var f Feeds
 	ctx, cancel := context.WithCancel(t.Context())

@@ -256,8 +256,8 @@ func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 
 func anyMatch(m match, _ fileKind) bool { return m > apart }
 
-// onlyTwice reports whether the rule would hold only if one word, of which nothing is known,
-// were an option and a file or another argument at once.
+// onlyTwice reports whether the rule would hold only if one unknown word were an option and
+// a file or another argument at once.
 func (c *compiled) onlyTwice(f *facts, words []shell.Word) bool {
 	single := func(w shell.Word) bool {
 		return !w.Known && !w.Split && w.Any == nil && !w.Glob && strings.HasPrefix(w.Text, string(shell.Unknown))

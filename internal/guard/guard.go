@@ -2,11 +2,11 @@
 // command is judged on its syntax tree, program by program (see
 // [gascity/internal/guard/shell]). It is pure: no files, no clock, no state.
 //
-// A call has parts: the tool itself, each program that it would run, each file
-// that it names. A part gets the most severe action of the rules that fit it, else
-// the default; the call gets the most severe action of its parts. Where it cannot
-// be told whether a rule fits, because a word depends on what happens when it runs,
-// a rule that denies or asks makes it ask, and a rule that allows does nothing.
+// A call has parts: the tool itself, each program that it would run, each file that
+// it names. A part gets the most severe action of the rules that fit it, else the
+// default; the call gets the most severe action of its parts. Where it is unknown
+// whether a rule fits, because a word depends on what happens when it runs, a rule
+// that denies or asks makes it ask, and a rule that allows does nothing.
 package guard
 
 import (
@@ -129,7 +129,7 @@ func (p *Policy) Explain(req Request) (Verdict, []PartVerdict) {
 	return v, parts
 }
 
-// judge decides, and tells of each part.
+// judge decides, and reports each part.
 func (p *Policy) judge(req *Request, tell func(PartVerdict)) Verdict {
 	view := p.viewOf(req)
 	tool := view.tool(req)

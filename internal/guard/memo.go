@@ -69,7 +69,7 @@ func (m *memo) keep(req *Request, v Verdict) {
 	m.keepLocked(req, v)
 }
 
-// keepLocked notes a verdict. What nobody has asked for since the younger half was empty
+// keepLocked notes a verdict. What was not asked for since the younger half was empty
 // goes when that is full.
 func (m *memo) keepLocked(req *Request, v Verdict) {
 	key := memoKey{req.Tool, string(req.Input), req.Role, req.Agent, req.Home, req.Dir, req.Now}

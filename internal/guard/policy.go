@@ -107,7 +107,7 @@ func (p *Policy) Default() Action { return p.fallback }
 // Disabled reports whether a rule is not wanted.
 func (s Sheet) Disabled(id string) bool { return slices.Contains(s.Disable, id) }
 
-// Sheet returns what the policy was made from. Nobody changes it.
+// Sheet returns what the policy was made from. It must not be changed.
 func (p *Policy) Sheet() Sheet { return p.sheet }
 
 // builder makes the indexes of a policy.
@@ -234,7 +234,7 @@ func (x *index) addFiles(c *compiled) {
 	}
 }
 
-// about appends the rules that may be about files, of which all are certain, in
+// about appends the rules that may be about files, which are all certain, in
 // their order.
 func (x *index) about(rules []int, files []file) []int {
 	rules = append(rules, x.anywhere...)

@@ -8,7 +8,8 @@ import (
 
 // Readers are the tools that only read and that a request's agent may use whatever
 // their input, unless one of the texts of except, in small letters, stands in it or
-// in the folder where the agent is. They are for times in which nobody can decide.
+// in the folder where the agent is. They are for times in which no decision can be
+// made.
 func (p *Policy) Readers(req Request) (tools, except []string) {
 	set, err := ShippedSet("read-only")
 	if err != nil {
@@ -30,8 +31,8 @@ func (p *Policy) Readers(req Request) (tools, except []string) {
 	return tools, slices.Compact(except)
 }
 
-// excepted are texts of which one stands in the name of every file that a rule keeps a
-// tool from; not ok if a rule has none, or the agent works in such a place.
+// excepted are texts: the name of every file that a rule keeps a tool from has one of
+// them; not ok if a rule has none, or the agent works in such a place.
 func (p *Policy) excepted(req *Request) (texts []string, ok bool) {
 	here := strings.ToLower(cmp.Or(req.Now, req.Dir))
 	for _, x := range p.viewOf(req).indexes {

@@ -7,8 +7,8 @@ import (
 	"gascity/internal/guard"
 )
 
-// TestReadersAreThoseThatNoRuleKeepsFromAnything: what may be used while nobody can
-// decide, for some policies.
+// TestReadersAreThoseThatNoRuleKeepsFromAnything: what may be used while no
+// decision can be made, for some policies.
 func TestReadersAreThoseThatNoRuleKeepsFromAnything(t *testing.T) {
 	secrets := policy(t, "dangerous-command", "secrets-reading")
 	tools, except := secrets.Readers(guard.Request{Agent: "a", Home: "/home/u", Dir: "/home/u/repo"})

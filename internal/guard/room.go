@@ -22,7 +22,7 @@ func newRoom() *room {
 	}
 }
 
-// enter returns a room that nobody is in. Who is done leaves it.
+// enter returns unused memory. Who is done leaves it.
 func (p *Policy) enter() *room {
 	if r, ok := p.rooms.Get().(*room); ok {
 		return r
@@ -43,7 +43,7 @@ func (p *Policy) leave(r *room) {
 	p.rooms.Put(r)
 }
 
-// maxRoom bounds the parts of a call whose room is kept.
+// maxRoom bounds the parts of a call whose memory is kept.
 const maxRoom = 128
 
 // split is strings.Split by a slash.
@@ -61,7 +61,7 @@ func (r *room) split(text string) []string {
 // free is where files may be appended. They are kept before the next ones are.
 func (r *room) free() []file { return r.files[len(r.files):] }
 
-// keep makes files that were appended to what is free part of the room.
+// keep turns appended files into the free part of the memory.
 func (r *room) keep(files []file) []file {
 	if n := len(r.files) + len(files); n <= cap(r.files) {
 		r.files = r.files[:n]

@@ -51,7 +51,8 @@ type Entry struct {
 	// Behind: other input came before it, and the input box had not shown a text of ours by
 	// then. A box that hides what it holds may hold that input, too.
 	Behind bool `json:"behind,omitempty"`
-	// Outcome is how it ended, in the words of who settled it; empty: nobody has.
+	// Outcome is how it ended, in the words of the resolver; empty: it is not
+	// resolved.
 	Outcome  string `json:"outcome,omitempty"`
 	Evidence string `json:"evidence,omitempty"`
 	// Final: Outcome does not change any more, although the text may be in the input box.
@@ -69,7 +70,7 @@ type Entry struct {
 	undo []byte
 }
 
-// Account is what is told of the deliveries into one instance.
+// Account is the state of the deliveries into one instance.
 type Account struct {
 	// Last is the one that was begun last, nil if none was: only its text can be in the
 	// input box.
@@ -151,10 +152,10 @@ func (d *Deliveries) Restart() {
 const OutcomeWithdrawn = "withdrawn"
 
 // Touch notes that input which is no delivery's is about to be sent. It returns the keys
-// to be sent before it, so that nobody's line is fused with what is ours: those that take
-// the text out of the line, also behind a key that submits, which may have been lost, and
-// those that take marks away. They reach nothing else: no other input has come since the
-// text, or since the marks.
+// to be sent before it, so that a person's line is never joined with gc's text: those
+// that take the text out of the line, also behind a key that submits, which may have been
+// lost, and those that take marks away. They reach nothing else: no other input has come
+// since the text, or since the marks.
 func (d *Deliveries) Touch() []byte {
 	d.unread, d.news, d.partial = true, true, true
 	e := d.last
@@ -251,7 +252,7 @@ type Input string
 
 // The inputs. What is sent with Text, Enter or Seen is sent only if no other input has come
 // since the delivery was begun, with Probe or Clear only if none has since the account was
-// read: nobody else's input is submitted, marked or deleted by them.
+// read: they never submit, mark or delete the input of another sender.
 const (
 	Keys  Input = ""      // keys that submit and delete nothing
 	Text  Input = "text"  // the text: what was sent before is known to have been read

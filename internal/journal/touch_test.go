@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What goes before other input, and what is refused after it: nobody's input is deleted,
-// marked or submitted but by who sent it.
+// What goes before other input, and what is refused after it: input is deleted, marked
+// or submitted only by its sender.
 func TestTouch(t *testing.T) {
 	const undo = "<undo>"
 	type act = func(t *testing.T, d *Deliveries)

@@ -12,7 +12,7 @@ import (
 )
 
 // MetaWarning is the key of the note in which a driver keeps, with the session,
-// what [Sequence.Warn] was told of its start: the texts, one in each line.
+// the warnings of [Sequence.Warn] about its start, one in each line.
 const MetaWarning = "GC_START_WARNING"
 
 // StepError says which step of a start failed.
@@ -95,9 +95,9 @@ func Missed(warning string) bool {
 // undelivered begins the words of an [UndeliveredError].
 const undelivered = "the first prompt is "
 
-// Brief tells a failure in one bounded line: what the program printed that
-// failed is not repeated, but for the line that explains it. [error.Error] has all of it, and
-// [Said] the output.
+// Brief describes a failure in one bounded line: the output of the failed program is left
+// out, except the line that explains the failure. [error.Error] has all of it, and [Said] the
+// output.
 func Brief(err error) string {
 	words := err.Error()
 	for _, output := range outputs(err) {

@@ -17,8 +17,8 @@ import (
 	"gascity/runtime"
 )
 
-// fakeBox writes down what was asked of it, fails where it is told to, and has a
-// terminal that shows a prompt.
+// fakeBox writes down what was asked of it, fails on request, and has a terminal
+// that shows a prompt.
 type fakeBox struct {
 	mu       sync.Mutex
 	log      []string

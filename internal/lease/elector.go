@@ -8,7 +8,7 @@ import "time"
 
 // Record is a lease as it is kept.
 type Record struct {
-	Holder   string // empty: nobody
+	Holder   string // empty: none
 	Duration time.Duration
 	Acquired time.Time // by the holder's clock, for people
 	Renewed  time.Time // the same
@@ -30,8 +30,8 @@ func Usual() Terms {
 	return Terms{Duration: 8 * time.Second, Deadline: 5 * time.Second, Renew: 1500 * time.Millisecond, Retry: time.Second / 2}
 }
 
-// Elector decides for one candidate. It compares nobody's clock with another: times are
-// those of this process alone. Not safe for concurrent use.
+// Elector decides for one candidate. It compares no clock of one process with that of
+// another: times are those of this process alone. Not safe for concurrent use.
 type Elector struct {
 	me    string
 	terms Terms
@@ -41,7 +41,7 @@ type Elector struct {
 	sent   time.Time // when the last renewal that was granted was sent; zero: none holds
 }
 
-// NewElector returns the decisions of a candidate, whose name nobody else ever has.
+// NewElector returns the decisions of a candidate, whose name is unique for ever.
 func NewElector(me string, terms Terms) *Elector { return &Elector{me: me, terms: terms} }
 
 // See takes the record that an answer had, at the time of the answer.
@@ -57,7 +57,7 @@ func (e *Elector) See(r Record, at time.Time) {
 // Claim returns the record to write, if this candidate may have the lease now or has it.
 func (e *Elector) Claim(now time.Time) (Record, bool) {
 	if e.seenAt.IsZero() {
-		return Record{}, false // nobody knows yet whose it is
+		return Record{}, false // its owner is not known yet
 	}
 	r := e.seen
 	if mine := r.Holder == e.me; !mine {

@@ -11,8 +11,8 @@ import (
 // ErrConflict is the answer of a [Store] that has another version by now.
 var ErrConflict = errors.New("the lease is another one by now")
 
-// ErrLost reports that somebody else may have the lease. Whoever gets it ends its process
-// at once: what it was doing may not have ended.
+// ErrLost reports that somebody else may have the lease. The holder that gets it ends its
+// process at once: its work may not have ended.
 var ErrLost = errors.New("the lease was lost")
 
 // Store keeps one record for all candidates.
@@ -21,13 +21,13 @@ type Store interface {
 	Get(ctx context.Context) (Record, error)
 	// Put replaces the record of the same version, or makes it if that is empty, and
 	// returns it with its new version. An error matching [ErrConflict] says that another
-	// one is there; any other that nobody knows.
+	// one is there; any other that the result is unknown.
 	Put(ctx context.Context, r Record) (Record, error)
 }
 
 // Options are what a candidate is made of. All are required.
 type Options struct {
-	Name   string // nobody else ever has it
+	Name   string // unique for ever
 	Terms  Terms
 	Store  Store
 	Logger *slog.Logger
@@ -132,7 +132,7 @@ func (c *candidate) claim(ctx context.Context, end time.Time) error {
 	return err
 }
 
-// release gives the lease away, so that nobody has to wait for its end.
+// release gives the lease away, so that no candidate has to wait for its end.
 func (c *candidate) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Terms.Retry)
 	defer cancel()

@@ -239,8 +239,8 @@ func (s *through) Put(ctx context.Context, r Record) (Record, error) {
 	return s.shared.Put(ctx, r)
 }
 
-// A write whose answer was lost is no reason to give up, and work that does not end keeps
-// nobody from ending.
+// A write whose answer was lost is no reason to give up, and work that does not end does
+// not delay the end.
 func TestWhatGoesWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0

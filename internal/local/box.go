@@ -160,7 +160,7 @@ func (b *box) Life(ctx context.Context, wait time.Duration) (launch.Life, error)
 	}
 }
 
-// lastLines is how much of an agent's output is told with its end.
+// lastLines is how much of an agent's output is reported with its end.
 const lastLines = 80
 
 // awaitExit returns when the end of the agent is known, its shim is gone or the time has

@@ -99,8 +99,8 @@ func kill(t *testing.T, id proc.ID) {
 	}
 }
 
-// A shell that was left around a killed agent is not the agent, and whoever watches
-// is told to look. An agent that started itself again under the same name is.
+// A shell that was left around a killed agent is not the agent, and every watcher
+// gets an event to look. An agent that started itself again under the same name is.
 func TestShellAroundAKilledAgentIsNotTheAgent(t *testing.T) {
 	s, dir := openTest(t)
 	agent := program(t, dir, "myagent")

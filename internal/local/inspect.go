@@ -153,7 +153,8 @@ func (s *Sessions) observeLive(ctx context.Context, obs *runtime.Observation, si
 	s.identified(ctx, &sight)
 	obs.PID, obs.StartTime = state.Agent.PID, state.Agent.Start
 	obs.Agent = agentLife(sight)
-	// Around an agent that has ended a shell may live on, and be all that is told of it.
+	// A shell may live on around an agent that has ended, and be the only process that
+	// is listed.
 	if live, err := proc.Alive(sight.Record.Root); obs.Agent == runtime.Dead && (err != nil || !live) {
 		obs.Agent = runtime.Unknown
 		return sight.Client

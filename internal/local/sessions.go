@@ -68,7 +68,7 @@ type Sessions struct {
 // Deliver brings one prompt to a session whose input is the caller's alone.
 type Deliver func(ctx context.Context, l Live, p typist.Prompt) (runtime.Outcome, error)
 
-// Settle finds out what became of a delivery that was cut off, l.Delivery.
+// Settle finds out the outcome of a delivery that was cut off, l.Delivery.
 type Settle func(ctx context.Context, l Live) (runtime.Outcome, error)
 
 // OpenTerminals opens the sessions of a driver whose agents have a terminal.

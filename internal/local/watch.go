@@ -9,8 +9,8 @@ import (
 	"gascity/runtime"
 )
 
-// eventBuffer is how far a consumer of events may fall behind before it is told
-// to look at everything.
+// eventBuffer is how far a consumer of events may fall behind before it gets a
+// resync: an event to look at everything.
 const eventBuffer = 512
 
 // Watch keeps the contract of runtime.Watcher.

@@ -9,7 +9,7 @@ import (
 	"gascity/runtime"
 )
 
-// A consumer that fell behind is told so even when nothing more happens.
+// A consumer that fell behind gets a resync even when nothing more happens.
 func TestLostEventsAreFollowedByAResync(t *testing.T) {
 	f := newFeed()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -20,7 +20,7 @@ type Type string
 
 // The types.
 const (
-	Counter      Type = "counter" // never falls, but for a new process
+	Counter      Type = "counter" // never falls, except in a new process
 	Gauge        Type = "gauge"
 	HistogramSet Type = "histogram"
 )

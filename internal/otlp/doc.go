@@ -3,6 +3,6 @@
 // AI.
 //
 // An [Exporter] reads the city's time line beside everybody else. A collector that is
-// slow, dead or says no loses telemetry and holds up nobody: what waits is bounded, and
+// slow, dead or says no loses telemetry and delays nothing: what waits is bounded, and
 // each request has its end.
 package otlp

@@ -31,8 +31,8 @@ type Target struct {
 	Resource map[string]string
 }
 
-// TargetOf reads the variables of OpenTelemetry. What is not understood is as if it
-// were not set, but for the address: that is an error, and nothing is sent.
+// TargetOf reads the variables of OpenTelemetry. An invalid value counts as unset,
+// except the address: an invalid address is an error, and nothing is sent.
 func TargetOf(get func(string) string) (Target, error) {
 	t := Target{URL: strings.TrimRight(get("OTEL_EXPORTER_OTLP_ENDPOINT"), "/"), Service: get("OTEL_SERVICE_NAME")}
 	if t.URL == "" || strings.EqualFold(get("OTEL_SDK_DISABLED"), "true") {
@@ -139,7 +139,7 @@ func (x *Exporter) Run(ctx context.Context) error {
 	return nil
 }
 
-// follow reads the time line from now on. It waits for nobody.
+// follow reads the time line from now on. It never blocks.
 func (x *Exporter) follow(ctx context.Context, out chan<- client.Event) {
 	defer close(out)
 	at, err := x.opts.Events.Since(x.opts.Now())

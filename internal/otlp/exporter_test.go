@@ -426,7 +426,7 @@ func TestEveryEndOfARunIsOneSpan(t *testing.T) {
 		}
 		return found
 	}
-	c.await("the last end", func() bool { return len(of("last")) > 0 }) // what was told before it is here, too
+	c.await("the last end", func() bool { return len(of("last")) > 0 }) // all events before it are here, too
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, row := range ends {

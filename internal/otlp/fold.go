@@ -35,10 +35,10 @@ type histogram struct {
 }
 
 const (
-	// maxRuns bounds what is kept of runs whose end nobody told.
+	// maxRuns bounds what is kept of runs without a reported end.
 	maxRuns = 10_000
 	// maxEnded bounds what is kept of runs that are over: reports may come late, and an
-	// end is told by the worker and by the city.
+	// end is reported by the worker and by the city.
 	maxEnded = 500
 	// maxCounted bounds what is kept of the responses of a run.
 	maxCounted = 1000

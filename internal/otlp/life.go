@@ -21,7 +21,7 @@ type life struct {
 	conversation string
 	provider     string // of the last response
 	stopping     string // why the city ends it; empty: it does not
-	over         bool   // its span is told
+	over         bool   // its span is sent
 	turns        int
 	counted      map[string]map[usageKey]int64 // what responses have taken, by their names
 }
@@ -97,7 +97,7 @@ func (it *life) since(stamp string) {
 	}
 }
 
-// ending is how the city says that a run ended. The end of an agent that was told to end
+// ending is how the city says that a run ended. The end of an agent with a stop request
 // may be seen before its stop is over: its signal is no fault.
 func (it *life) ending(kind event.Kind, e client.Event) ending {
 	code, signal := e.Data["code"], e.Data["signal"]
@@ -111,7 +111,7 @@ func (it *life) ending(kind event.Kind, e client.Event) ending {
 	case signal != "" || code != "" && code != "0":
 		return ending{"exit", cmp.Or(e.Data["exit"], e.Text)}
 	}
-	return ending{"", e.Text} // by itself, in order or nobody knows how
+	return ending{"", e.Text} // by itself, in order or for an unknown reason
 }
 
 // replaced ends the other runs of an event's session: it has one at a time. An empty one
@@ -126,8 +126,8 @@ func (f *fold) replaced(e client.Event, run string, how ending) []span {
 	return out
 }
 
-// end tells of a run once. What is known of it is kept for a while: its end may be told
-// again, and reports of its last turn come late.
+// end reports a run once. What is known of it is kept for a while: its end may be
+// reported again, and reports of its last turn come late.
 func (f *fold) end(run string, it *life, e client.Event, how ending) []span {
 	if it.over {
 		return nil

@@ -13,6 +13,6 @@
 // outpost, whose connections come back through the same connection.
 //
 // A connection that is lost says nothing about sessions: they live on without it, calls
-// answer [runtime.ErrRuntimeUnavailable] until it is there again, watchers are told to
-// look at everything.
+// answer [runtime.ErrRuntimeUnavailable] until it is there again, watchers get a
+// resync.
 package outpost

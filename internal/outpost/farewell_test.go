@@ -65,7 +65,8 @@ func (p *place) Stop(name string) error {
 	return nil
 }
 
-// A turn has its time to end, is interrupted when it takes longer, and whoever takes none waits for none.
+// A turn has its time to end, is interrupted when it takes longer, and a session that takes no
+// interrupts is not waited for.
 func TestFarewell(t *testing.T) {
 	for grace, want := range map[time.Duration]map[string][]string{
 		30 * time.Second: {

@@ -22,7 +22,7 @@ func (s *server) fetch(ctx context.Context, stream *yamux.Stream, in *bufio.Read
 	var goodbye sync.WaitGroup
 	goodbye.Go(func() {
 		_, _ = in.ReadByte()                         // the caller writes nothing more
-		_ = stream.SetWriteDeadline(time.Unix(1, 0)) // never fails; nobody reads on
+		_ = stream.SetWriteDeadline(time.Unix(1, 0)) // never fails; nothing is read after it
 		cancel()
 	})
 	reply(stream, nothing{}, nil)
@@ -36,7 +36,7 @@ func (s *server) fetch(ctx context.Context, stream *yamux.Stream, in *bufio.Read
 	}
 	err = errors.Join(err, archive.Flush(), chunks.Close())
 	reply(out, nil, err)
-	_ = out.Flush() // nobody is there to be told
+	_ = out.Flush() // no receiver is left
 	abort(stream)   // ends the wait for a goodbye
 	cancel()
 	goodbye.Wait()

@@ -119,7 +119,7 @@ func TestFetchWaitsForItsReader(t *testing.T) {
 	}
 }
 
-// held tells of each piece, and returns when it may go on.
+// held reports each piece, and returns when it may go on.
 type held struct{ took, on chan struct{} }
 
 func (h held) Write(p []byte) (int, error) {

@@ -249,7 +249,7 @@ func (s *stalled) Close() error {
 	return s.ReadWriteCloser.Close()
 }
 
-// A far end that stalls keeps nobody longer than they want to wait, and not the end either.
+// A far end that stalls delays no caller beyond its own limit, and not the end either.
 func TestAStalledFarEnd(t *testing.T) {
 	f := fake.New()
 	there := newFar(f, filepath.Join(t.TempDir(), "far"))
@@ -367,8 +367,8 @@ func TestASocketThatIsTakenOver(t *testing.T) {
 	}
 }
 
-// A far end that cannot take what is carried over says so: nobody waits for room, and the
-// call that it was for is not made.
+// A far end that cannot take what is carried over says so: no caller waits for space, and
+// the call that it was for is not made.
 func TestAnUploadThatFails(t *testing.T) {
 	r := newRig(t, nil)
 	big := filepath.Join(t.TempDir(), "big")

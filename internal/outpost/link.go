@@ -26,7 +26,8 @@ type Options struct {
 	// Connect bounds Dial and the greeting. Zero means 2 minutes.
 	Connect time.Duration
 	// Worker connects to the city's worker API on this machine. Nil: agents over there
-	// have none. Socket is the path of its socket as agents of this machine are told.
+	// have none. Socket is the path of its socket as agents of this machine receive
+	// it.
 	Worker func(ctx context.Context) (net.Conn, error)
 	Socket string
 	// Attach connects the caller's terminal. Nil: there is no way.
@@ -116,7 +117,7 @@ func (l *link) try(a *attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && l.closed {
-		session.Close() //nolint:errcheck // nobody has it
+		session.Close() // nolint:errcheck // it is not in use
 		err = errClosed
 	}
 	if l.failed = err; err != nil {
@@ -223,8 +224,8 @@ const (
 	launchPause  = 45 * time.Second
 )
 
-// ask makes one call. An error that was told by the far end comes as it was there, together
-// with what else was told.
+// ask makes one call. An error of the far end comes as it was there, together with the rest
+// of its answer.
 func ask[Out any](ctx context.Context, l *link, op, name string, body any) (Out, error) {
 	return askFor[Out](ctx, l, call{op, name, body, goodbyePause})
 }

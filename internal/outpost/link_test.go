@@ -89,7 +89,7 @@ func TestALostLinkIsUnknown(t *testing.T) {
 	}
 }
 
-// Whoever watches through a loss is told to look again, and goes on watching.
+// A watcher that watches through a loss gets a resync, and goes on watching.
 func TestAWatchOutlivesTheLink(t *testing.T) {
 	r := newRig(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())

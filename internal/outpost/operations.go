@@ -13,7 +13,8 @@ import (
 
 // operation is a call of the contract at the far end.
 type operation struct {
-	// finishes: what was begun is brought to its end, although nobody waits for it.
+	// finishes: what was begun is brought to its end, although no caller waits for
+	// it.
 	finishes bool
 	run      func(ctx context.Context, s *server, r request) (any, error)
 }

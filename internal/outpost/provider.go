@@ -223,7 +223,7 @@ func (p *Provider) nudge(op, name string, content []runtime.ContentBlock) error 
 }
 
 // Deliver keeps the contract of runtime.Deliverer. Without a connection not a byte was
-// sent; when it is lost meanwhile, Settle tells afterwards what became of the prompt.
+// sent; when it is lost meanwhile, Settle reports its outcome afterwards.
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	bag := &baggage{link: p.link}
 	defer bag.drop()

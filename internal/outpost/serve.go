@@ -27,7 +27,7 @@ type ServeOptions struct {
 	// Socket is where the worker API is reached over there. Empty: in Dir. Its folder is
 	// private, and its path is shorter than that of a socket may be by 8 bytes.
 	Socket string
-	// Version is told to the near end.
+	// Version is sent to the near end.
 	Version string
 	// Remove removes all that the outpost has over there; no session is left then. Nil: it stays.
 	Remove func() error
@@ -54,7 +54,7 @@ func Serve(ctx context.Context, p runtime.Provider, conn io.ReadWriteCloser, opt
 	var closing sync.WaitGroup
 	closing.Go(func() {
 		<-ctx.Done()
-		session.Close() //nolint:errcheck // nobody is there to be told
+		session.Close() // nolint:errcheck // no receiver is left
 	})
 	err = s.accept(ctx)
 	cancel()
@@ -92,7 +92,7 @@ func (s *server) accept(ctx context.Context) error {
 
 // answer serves one stream.
 func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
-	defer abort(stream) // the answer was written, or nobody reads it
+	defer abort(stream) // the answer was written, or has no reader
 	in := bufio.NewReader(stream)
 	var r request
 	if err := readLine(in, &r); err != nil {
@@ -147,7 +147,7 @@ func reply(stream io.Writer, body any, err error) {
 		}
 		a.Body = raw
 	}
-	if err := writeLine(stream, a); err != nil { // it cannot be encoded, or nobody reads it
+	if err := writeLine(stream, a); err != nil { // it cannot be encoded, or has no reader
 		_ = writeLine(stream, answer{Err: &failure{Text: "the answer cannot be sent: " + strings.ToValidUTF8(err.Error(), "?")}})
 	}
 }

@@ -55,7 +55,7 @@ func complete(in *bufio.Reader) error {
 // staleAfter is the age of what an outpost left that was killed.
 const staleAfter = 24 * time.Hour
 
-// sweep removes what former outposts left.
+// sweep removes what previous outposts left.
 func (s *server) sweep() {
 	left, _ := filepath.Glob(filepath.Join(s.opts.Dir, uploadPattern)) // the pattern is right
 	for _, dir := range left {
@@ -91,7 +91,7 @@ func (s *server) discardAll() {
 		os.RemoveAll(dir) //nolint:errcheck // the next outpost's folder is a temporary one, too
 	}
 	if s.listener != nil {
-		s.listener.Close() //nolint:errcheck // nobody connects any more
+		s.listener.Close() // nolint:errcheck // no client connects any more
 	}
 }
 

@@ -15,8 +15,7 @@ import (
 const eventsKept = 256
 
 // Watch keeps the contract of runtime.Watcher. The channel outlives the connection: after
-// a loss it is made again, with growing pauses, and the watcher is told to look at
-// everything.
+// a loss it is made again, with growing pauses, and the watcher gets a resync.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	w := &watcher{link: p.link, out: make(chan runtime.Event, eventsKept), tried: make(chan struct{})}
 	if p.link.life.Err() != nil {
@@ -28,7 +27,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 		w.run(ctx)
 	})
 	select {
-	case <-w.tried: // what happens from now on is told
+	case <-w.tried: // what happens from now on is reported
 	case <-ctx.Done():
 	}
 	return w.out, nil
@@ -95,7 +94,7 @@ func (w *watcher) follow(ctx context.Context) bool {
 	}
 }
 
-// hand never blocks: a watcher that is too slow is told so.
+// hand never blocks: a watcher that is too slow gets a resync.
 func (w *watcher) hand(e runtime.Event) {
 	if w.lost {
 		e = runtime.Event{Kind: runtime.EventResync, Time: e.Time}

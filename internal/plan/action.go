@@ -67,13 +67,14 @@ type Action struct {
 	// Drifted says that the act is due to a changed configuration.
 	Drifted bool
 
-	// Unasked says that nobody asked for the act: a running agent is to end for a
-	// changed configuration, its age, its idleness or the size of its pool. It is
-	// done on a look that is fresh only, for somebody may have come meanwhile.
+	// Unasked says that the act has no request behind it: a running agent is to
+	// end for a changed configuration, its age, its idleness or the size of its
+	// pool. It is done on a look that is fresh only, for somebody may have come
+	// meanwhile.
 	Unasked bool
 
 	// Postponed says that a changed configuration asks for a stop that waits for a moment
-	// which interrupts nobody. Observed.Apply does it at once.
+	// which interrupts no work. Observed.Apply does it at once.
 	Postponed bool
 	// Ask is a question for a person: whether the stop that waits is to be done now. Empty:
 	// nothing is asked.

@@ -1,9 +1,8 @@
 // Package plan decides what should run and what has to be done about it.
 //
-// Three pure steps, none of which touches the world: [Resolve] turns a
-// city's configuration into desired sessions, Diff compares them with what was
-// observed, and the result is a list of actions with the reason of each. The
-// controller applies them.
+// Three pure steps without effects: [Resolve] turns a city's configuration into
+// desired sessions, Diff compares them with what was observed, and the result
+// is a list of actions with the reason of each. The controller applies them.
 package plan
 
 import (
@@ -36,7 +35,7 @@ func (d *Desired) Of(agent string) *Session {
 	return &d.Sessions[i]
 }
 
-// PendingPolicy is what becomes of a question that nobody answers.
+// PendingPolicy is what happens to a question without an answer.
 type PendingPolicy struct {
 	Policy string        // "escalate", "wait", "deny" or "answer"
 	After  time.Duration // how long a person has; zero with wait
@@ -94,15 +93,15 @@ type Session struct {
 
 	Pending PendingPolicy
 	Stall   StallPolicy
-	// Context is what becomes of a context window that fills up.
+	// Context is what happens to a context window that fills up.
 	Context ContextPolicy
-	// Primer is what it is told of itself. It takes part in no fingerprint: what changed in
-	// it changed in Config too.
+	// Primer is its own description for its first context. It takes part in no fingerprint:
+	// what changed in it changed in Config too.
 	Primer primer.Parts
 	Resume Resume
 }
 
-// ContextPolicy is what becomes of a context window that fills up. The thresholds are
+// ContextPolicy is what happens to a context window that fills up. The thresholds are
 // fractions of it; zero is never. Within bounds a compaction; zero is the default.
 type ContextPolicy struct {
 	WarnAt, CompactAt, HandoffAt float64

@@ -29,7 +29,7 @@ func Diff(desired Desired, observed []Observed, now time.Time, policy Policy) []
 }
 
 // Preview is [Diff] for a configuration that is not in force: a session that
-// nobody has looked for, because nothing asked for it yet, is taken for absent.
+// was not looked for, because nothing asked for it yet, is taken for absent.
 func Preview(desired Desired, observed []Observed, now time.Time, policy Policy) []Action {
 	seen := map[place]bool{}
 	for _, o := range observed {

@@ -17,10 +17,10 @@ const (
 	defaultStartTimeout = time.Minute
 )
 
-// cut decides about an agent whose start nobody has completed. It is taken over if
+// cut decides about an agent whose start was not completed. It is taken over if
 // nothing was left to do, or if all that was left can be done again; so is one
-// that works, for it has been prompted. Any other is ended and started again: what
-// it was told by then, nobody knows.
+// that works, for it has been prompted. Any other is ended and started again: it
+// is unknown which prompts it received.
 func (d *differ) cut(a Action, s *Session, o *Observed) Action {
 	due := o.AgeFrom.Add(cmp.Or(max(s.StartTimeout, 0), defaultStartTimeout))
 	switch {

@@ -71,7 +71,7 @@ func (d *differ) drift(a Action, s *Session, o *Observed) Action {
 }
 
 // deferred waits for a moment in which the restart for a changed configuration
-// interrupts nobody.
+// interrupts no work.
 func (d *differ) deferred(a Action, o *Observed) Action {
 	if wait, waits := d.postponed(a, o); waits {
 		return wait

@@ -42,7 +42,7 @@ func (d *differ) wants(s *Session, o *Observed) want {
 		return want{desired: DesiredStopped, state: client.StateAsleep, reason: because("it sleeps", held.Reason)}
 	case held.Kind == session.HoldBudget:
 		return want{desired: DesiredSuspended, state: client.StateSuspended, reason: because("it is out of its budget", held.Reason), until: held.Until}
-	default: // a hold that nobody knows keeps more, not less
+	default: // an unknown hold keeps more, not less
 		return want{desired: DesiredSuspended, state: client.StateSuspended, reason: because("it is suspended", held.Reason)}
 	}
 	if p := d.pools[s.Pool]; p != nil && !p.wanted[s.Agent] {

@@ -58,8 +58,8 @@ func (d *differ) limitCounts(actions []Action) {
 }
 
 // freeze turns every act that starts, ends or changes something into a wait
-// while nothing of it could be remembered. To take over what runs harms nobody,
-// and what a person has asked to end now ends.
+// while nothing of it could be remembered. Adopting what runs is harmless, and
+// what a person has asked to end now ends.
 func (d *differ) freeze(actions []Action) {
 	if d.policy.Frozen == "" || d.policy.Stopping {
 		return

@@ -67,7 +67,7 @@ func (d *differ) member(p *pool, at place, o *Observed) bool {
 }
 
 // count returns how many members a pool wants. Before its check has succeeded
-// once, nobody knows that any of those that run is too many.
+// once, it is unknown whether any of those that run is too many.
 func (d *differ) count(p *pool) int {
 	n, known := d.policy.PoolWants[p.Agent]
 	switch {
@@ -137,7 +137,7 @@ func (d *differ) rank(o *Observed) int {
 }
 
 // perhaps reports whether an agent may live here now: it does, it is about to,
-// or nobody knows.
+// or it is unknown.
 func (o *Observed) perhaps() bool {
 	return o.unknown() != "" || o.Working != "" || o.running() || o.orphaned()
 }

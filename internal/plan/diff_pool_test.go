@@ -342,7 +342,7 @@ func chance(t *rapid.T, o *Observed) {
 		o.Working = ""
 	case o.Working != "":
 	case happens == 5 && o.Seen.Session == runtime.Alive:
-		o.Seen = runtime.Observation{} // nobody knows
+		o.Seen = runtime.Observation{} // unknown
 	case happens == 6 && o.Seen.Session == runtime.Unknown:
 		o.Seen, o.Owner = living, OwnerUs
 	case happens == 7 && o.Seen.Session == runtime.Unknown:

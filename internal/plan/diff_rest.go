@@ -44,7 +44,7 @@ func (o *Observed) resting() bool {
 }
 
 // quietAt returns when the session has been silent for long enough, the zero
-// time if it has, or if nobody knows when it last was not.
+// time if it has, or if its last activity is unknown.
 func (d *differ) quietAt(o *Observed) time.Time {
 	last := latest(o.Seen.LastActivity, o.Seen.LastInput)
 	if quiet := last.Add(d.policy.Quiet); !last.IsZero() && d.now.Before(quiet) {
@@ -118,9 +118,9 @@ func (d *differ) rest(a Action, s *Session, o *Observed) Action {
 }
 
 // idleSince returns since when nothing has been going on in a session for
-// certain; the zero time if something is, or if nobody knows. An idle agent says
-// so itself, and what it draws then does not count. Of any other only silence
-// tells.
+// certain; the zero time if something is, or if it is unknown. An idle agent
+// says so itself, and what it draws then does not count. Of any other only
+// silence tells.
 func (d *differ) idleSince(o *Observed) time.Time {
 	if o.turn() != "" || o.Activity.Doubted {
 		return time.Time{}

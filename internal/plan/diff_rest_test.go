@@ -306,7 +306,7 @@ func TestAPromptWakesASleeperIfItIsNewerThanTheHold(t *testing.T) {
 		want   Verb // while it runs
 		asleep Verb // while it does not
 	}{
-		{time.Time{}, VerbNone, VerbStart}, // nobody tells when: any wakes it
+		{time.Time{}, VerbNone, VerbStart}, // the time is unknown: any wakes it
 		{noon.Add(-time.Minute), VerbStop, VerbNone},
 		{noon, VerbStop, VerbNone},
 		{noon.Add(time.Second), VerbNone, VerbStart},

@@ -13,7 +13,7 @@ type Observed struct {
 	Name     string // the session's name
 	Provider string // the runtime provider's selection
 	// Agent is the agent that the session was started for, by its notes or, as long
-	// as nobody has read them, by the record. Empty: not known.
+	// as they were not read, by the record. Empty: not known.
 	Agent string
 	Owner Owner
 
@@ -59,7 +59,7 @@ type Observed struct {
 	Working Verb  // an act that is under way; empty if none
 	Order   Order // what a person asked for
 
-	Failures  []time.Time   // failed starts and ends that nobody asked for
+	Failures  []time.Time   // failed starts and ends without a request
 	Fault     string        // the last failure in words
 	Exit      *runtime.Exit // how the last instance ended
 	Lost      bool          // the last instance vanished without a trace
@@ -80,11 +80,12 @@ type Stored struct {
 
 // Progress is what is known of the progress in an agent's turn.
 type Progress struct {
-	At     time.Time // when the newest sign was noticed; zero: nobody has read the agent yet
+	At     time.Time // when the newest sign was noticed; zero: the agent was not read yet
 	Sign   string    // that sign, for people
 	Tool   string    // the tool that runs, by the agent's report; empty: none is known to
 	Screen bool      // output alone is no sign: what is printed is compared
-	// Reported: a reading has told of progress. Without it, only what is seen of activity counts.
+	// Reported: a reading has reported progress. Without it, only what is seen of activity
+	// counts.
 	Reported bool
 	// Interrupted is when the turn was last interrupted because of a stall.
 	Interrupted time.Time
@@ -121,14 +122,14 @@ func (o *Observed) running() bool {
 	return o.Seen.Session == runtime.Alive && o.Seen.Agent != runtime.Dead
 }
 
-// orphaned reports whether the agent lives on without its session: nobody can
-// reach it any more, but it may still work.
+// orphaned reports whether the agent lives on without its session: it cannot be
+// reached any more, but it may still work.
 func (o *Observed) orphaned() bool {
 	return o.Seen.Session == runtime.Dead && o.Seen.Agent == runtime.Alive
 }
 
-// unattributed reports whether something may be there of which nobody has read
-// yet whose it is: it was listed, or a start of it was begun.
+// unattributed reports whether the session may exist but its owner has not been
+// read yet: it was listed, or a start of it was begun.
 func (o *Observed) unattributed() bool {
 	return o.Owner == OwnerUnknown && (o.Agent == "" || o.Epoch != 0) && (o.unknown() != "" || o.Working != "")
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Pool is a number of sessions of one agent, of which as many run as are wanted.
+// Pool is a number of sessions of one agent, started and stopped to match the
+// wanted number.
 type Pool struct {
 	Agent    string   // the qualified name in the configuration
 	Members  []string // the qualified names of its sessions' agents: Members[0] is number 1

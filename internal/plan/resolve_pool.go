@@ -8,7 +8,7 @@ import (
 	"gascity/internal/config"
 )
 
-// family is what becomes of one agent of the configuration: one session, or a
+// family is what one agent of the configuration resolves to: one session, or a
 // pool of them.
 type family struct {
 	sessions []Session
@@ -17,8 +17,8 @@ type family struct {
 	errs     []*config.Error
 }
 
-// resolveFamily resolves an agent. What is wrong with a pool is told once, not
-// for each member.
+// resolveFamily resolves an agent. What is wrong with a pool is reported once,
+// not for each member.
 func resolveFamily(city *config.City, in Inputs, profiles *agentcli.Set, a *config.Agent) family {
 	scale, ok := a.Scale()
 	if !ok {
@@ -59,8 +59,8 @@ func checkOrigin(a *config.Agent) config.Origin {
 	return a.Origin("scale_check")
 }
 
-// checkEnv returns what a pool's check is told beside the controller's own
-// environment.
+// checkEnv returns the environment of a pool's check beside the controller's
+// own.
 func (r *resolver) checkEnv() map[string]string {
 	v := r.vars
 	env := map[string]string{

@@ -20,7 +20,7 @@ func (r *resolver) prompt(cfg *runtime.Config) {
 	r.parts = primer.Parts{Agent: a.QualifiedName(), Task: a.Nudge}
 	text := r.promptText()
 	mode, flag := r.promptMode()
-	if mode == config.PromptWorker { // it is told its parts as sections of context
+	if mode == config.PromptWorker { // it receives its parts as sections of context
 		cfg.Nudge = ""
 		return
 	}

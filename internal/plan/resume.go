@@ -11,14 +11,14 @@ import (
 )
 
 // Resume says how an agent's conversation is named and continued. An empty
-// command means that the agent CLI cannot, or that nobody knows how.
+// command means that the agent CLI cannot, or that the way is unknown.
 type Resume struct {
 	// Again is the shell command that continues a conversation and New the one
 	// that begins one with an id of our choice; both have [ConversationMark] where
 	// the id goes.
 	Again, New string
 	Fresh      bool   // every start begins a new conversation, whatever is known
-	Nudge      string // what an agent is told whose conversation goes on: no first prompt
+	Nudge      string // the text for an agent whose conversation goes on: no first prompt
 	Mode       string // the permission mode, empty for the agent CLI's own
 	// Protocol says that the agent's driver opens conversations: their ids travel in
 	// the environment, see runtime.VariableConversation. The command stays, or is Again.

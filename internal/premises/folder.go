@@ -31,7 +31,7 @@ const (
 	StoreFile      = "city.db"
 	LogFile        = "controller.log"
 
-	Private     = 0o700 // the mode of a folder that nobody else may enter
+	Private     = 0o700 // the mode of a folder that no other user may enter
 	PrivateFile = 0o600
 
 	// TailLength is what a driver adds to the folder: its name, a session's
@@ -49,10 +49,10 @@ func ID(root string) string {
 	return hex.EncodeToString(sum[:idBytes])
 }
 
-// RuntimeDir returns the folder for the sockets of the city's shims, which is
-// private and short. The first choice depends on bases, folders of the user in which it may be, the
-// best first, and is written down; whoever comes later, from whatever
-// environment, reads it there, so that it finds the same shims.
+// RuntimeDir returns the folder for the sockets of the city's shims, which is private and short.
+// The first choice depends on bases, folders of the user in which it may be, the best first, and is
+// written down; a later process, in any environment, reads it there, so that it finds the same
+// shims.
 func RuntimeDir(root string, bases ...string) (string, error) {
 	choice := filepath.Join(root, StateFolder, ChoiceFile)
 	if err := os.MkdirAll(filepath.Dir(choice), Private); err != nil {
@@ -88,8 +88,8 @@ func RuntimeDir(root string, bases ...string) (string, error) {
 	return "", fmt.Errorf("there is no private folder for the sockets of sessions; set XDG_STATE_HOME or XDG_RUNTIME_DIR to one: %w", errors.Join(errs...))
 }
 
-// Tidy removes the folder for sockets if no session is left in it. Only the
-// city's controller calls it, or who leaves last (see [Visit]): nobody else starts sessions.
+// Tidy removes the folder for sockets if no session is left in it. Only the city's
+// controller calls it, or the last visitor (see [Visit]): no other process starts sessions.
 func Tidy(root string) {
 	choice := filepath.Join(root, StateFolder, ChoiceFile)
 	written, err := os.ReadFile(choice)

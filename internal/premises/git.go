@@ -113,7 +113,7 @@ func (r Repository) Exclude(root string) (file string, changed bool, err error) 
 	return r.exclude, err == nil, errors.Join(err, out.Close())
 }
 
-// Ignores reports whether git is told to ignore gc's own directories in the city at root: by
+// Ignores reports whether git ignores gc's own directories in the city at root: by
 // info/exclude, or by a .gitignore in the city or above it. It knows the patterns that name the
 // directories, and not every way to write one.
 func (r Repository) Ignores(root string) (bool, error) {

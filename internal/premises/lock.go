@@ -78,7 +78,7 @@ const (
 	lockPause    = 20 * time.Millisecond
 )
 
-// flockWithin locks the file as soon as nobody else does.
+// flockWithin locks the file as soon as no other process does.
 func flockWithin(parent context.Context, limit time.Duration, file *os.File) error {
 	ctx, cancel := context.WithTimeout(parent, limit)
 	defer cancel()
@@ -132,7 +132,7 @@ func flock(file *os.File, how int) error {
 const visitFile = "visit.lock"
 
 // Visit says that this process uses the folders of a place that has no controller, an
-// outpost. Who is the last to leave tidies up: nobody's socket is taken away.
+// outpost. The last visitor tidies up, so no socket in use is removed.
 func Visit(root string) (leave func() error, err error) {
 	path := filepath.Join(root, StateFolder, visitFile)
 	for {

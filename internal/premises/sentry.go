@@ -18,7 +18,7 @@ var ErrOusted = errors.New("the controller ends, the agents go on")
 
 // Sentry watches over what makes this process the city's only controller, which
 // everybody can reach. When a person has removed it, to go on would mean two
-// controllers for one city, or one that nobody can tell to stop.
+// controllers for one city, or one that cannot be stopped.
 type Sentry struct {
 	files    map[string]os.FileInfo // as they were made
 	listener *net.UnixListener

@@ -46,10 +46,10 @@ func Mode(word string) (worker.ContextMode, error) {
 	return "", fmt.Errorf("mode %q is none of full, compact, resume", word)
 }
 
-// Sections returns what the agent is told in a mode, each type once. None is longer than
-// the mode allows: what was cut is said at its end. After a compaction, and to who resumes,
-// the history is told by reference; who resumes knows its task. An agent that has neither
-// role nor task is told nothing but who it is, and that in full mode alone.
+// Sections returns what the agent receives in a mode, each type once. None is longer than
+// the mode allows: what was cut is said at its end. After a compaction and a resume, the
+// history is given by reference; a resumed agent knows its task. An agent that has neither
+// role nor task receives its identity only, and that in full mode alone.
 func (p Parts) Sections(mode worker.ContextMode) []worker.Section {
 	fresh := mode != worker.CompactContext && mode != worker.ResumeContext
 	all := []worker.Section{{Type: typeIdentity, Content: p.Identity}, {Type: typeRole, Content: p.Role}, {Type: typeTask, Content: p.Task}}

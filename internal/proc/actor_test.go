@@ -42,19 +42,19 @@ func play(roles string) int {
 			spawn("deaf,sleep", nil)
 		case "setsid":
 			spawn("deaf,sleep", &syscall.SysProcAttr{Setsid: true})
-		case "daemon": // forked twice: nobody's child
+		case "daemon": // forked twice: without a parent
 			cmd := command("setsid,exit", &syscall.SysProcAttr{Setsid: true})
 			cmd.Stdout = os.Stdout
 			if cmd.Run() != nil {
 				return 3
 			}
-		case "orphan": // nobody's child, but in this session
+		case "orphan": // without a parent, but in this session
 			cmd := command("child,exit", nil)
 			cmd.Stdout = os.Stdout
 			if cmd.Run() != nil {
 				return 3
 			}
-		case "forker": // keeps making processes that leave the tree
+		case "forker": // keeps making processes which escape the tree
 			for range 40 {
 				spawn("setsid,exit", &syscall.SysProcAttr{Setsid: true})
 				<-time.After(time.Millisecond)

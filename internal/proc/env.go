@@ -104,7 +104,7 @@ func (s *envSearch) look(info Info) bool {
 	case errors.Is(err, ErrGone):
 		return true
 	case errors.Is(err, fs.ErrPermission):
-		if info.PID == 1 { // init belongs to nobody's tree and is often closed even to root
+		if info.PID == 1 { // init belongs to no tree of an agent and is often closed even to root
 			return true
 		}
 		s.unreadable = append(s.unreadable, info.PID)

@@ -34,7 +34,7 @@ type KillOptions struct {
 	MarkKey, MarkValue string
 }
 
-// Census is what became of a process tree.
+// Census is the result for a process tree.
 type Census struct {
 	Found      int    // different processes that belonged to the tree
 	Termed     int    // of these, how many were sent SIGTERM

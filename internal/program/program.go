@@ -13,8 +13,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Of returns the first program that a shell command runs, empty if it
-// cannot be told without running it.
+// Of returns the first program that a shell command runs, empty if that is
+// unknown without running it.
 func Of(command string) (string, error) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
 	if err != nil {

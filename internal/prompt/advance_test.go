@@ -11,7 +11,7 @@ import (
 
 var states = []State{Accepted, Queued, Injected, Submitted, Consumed, Expired, Dead, Cancelled, Unconfirmed}
 
-// Every pair of states, words that nobody knows included.
+// Every pair of states, unknown words included.
 func TestAdvanceIsTotal(t *testing.T) {
 	allowed := map[string]bool{
 		"accepted>queued": true, "accepted>expired": true, "accepted>dead": true, "accepted>cancelled": true,

@@ -26,8 +26,9 @@ type Sight struct {
 
 	Conversation string // of the instance that runs, or of the last one
 	Shut         string // why it takes no prompt now; empty: it may
-	// Held says why it gets no new prompts although it may take them: nobody hands one
-	// over, and nobody wakes it for one. What is on its way already ends as it does.
+	// Held says why it gets no new prompts although it may accept them: none is
+	// delivered, and it is not started for one. What is on its way already ends as it
+	// does.
 	Held     string
 	Attached int
 	// Obstacle says what keeps the agent from working on prompts, such as a login that is
@@ -41,11 +42,11 @@ type Sight struct {
 	ReadAt   time.Time // when the activity was read
 	TakenAt  time.Time // when the instance that runs last took a prompt; zero: not known
 	Tells    bool      // a hook of the agent's names each prompt that begins a turn
-	// TurnAt is when a hook told of the beginning of a turn whose end it has not told of; zero:
-	// of none. It may be known sooner than the activity.
+	// TurnAt is when a hook reported the beginning of a turn without a reported end; zero:
+	// none. It may be known sooner than the activity.
 	TurnAt time.Time
 	// OpensBy is until when the instance may begin with the prompt of its command line,
-	// of which its hook has not told; zero: it does not.
+	// which its hook has not reported; zero: it does not.
 	OpensBy   time.Time
 	ChangedAt time.Time // attempts are worth while from then on, whatever NextAt says; zero: they are not
 
@@ -121,7 +122,7 @@ type decision struct {
 	flight string
 	at     time.Time
 	why    string
-	untold time.Time // until when the agent's hook may tell of the turn of a prompt that it took
+	untold time.Time // until when the agent's hook may report the turn of a prompt that it accepted
 }
 
 // wait says that at t something is due.
@@ -180,7 +181,7 @@ func (d *decision) dueInjected(r *Receipt) Action {
 	return Action{Verb: VerbResolve, ID: r.ID, At: d.at}
 }
 
-// undecided is why nobody knows whether the agent got the text.
+// undecided returns why it is unknown whether the agent got the text.
 func (r *Receipt) undecided() string {
 	why := reasonCutTime
 	if !r.CancelAt.IsZero() {
@@ -205,7 +206,7 @@ func (d *decision) dueSubmitted(r *Receipt) Action {
 	switch {
 	case ended:
 		return move(r, Submitted, reasonTurnless)
-	case !d.now.Before(r.Limit(s)) && strings.Contains(r.Evidence, SignHook): // its turn was told of, and goes on
+	case !d.now.Before(r.Limit(s)) && strings.Contains(r.Evidence, SignHook): // its turn was reported, and goes on
 		return Action{Verb: VerbMove, ID: r.ID, To: Consumed, Evidence: r.Evidence, Detail: r.Reason}
 	case !d.now.Before(r.Limit(s)):
 		return move(r, Submitted, reasonTurnBound)
@@ -221,7 +222,7 @@ func (d *decision) dueSubmitted(r *Receipt) Action {
 func (d *decision) attempt(ordered []*Receipt) Action {
 	s := d.sight
 	for _, r := range ordered {
-		if r.State == Injected { // what became of it comes first: order
+		if r.State == Injected { // its outcome comes first: order
 			d.why = "it is not known yet what came of the prompt before it"
 			return Action{Verb: VerbWait}
 		}
@@ -374,13 +375,14 @@ const signCommand = "command"
 
 // maybeCommand reports whether the program may have taken the prompt for a command of its
 // own. Its own word that a turn began takes the place of that evidence, and so does a turn
-// that was seen to begin, unless its hooks would have told of one.
+// that was seen to begin, unless its hooks would have reported one.
 func (r *Receipt) maybeCommand(s Sight) bool {
 	signs := strings.Split(r.Evidence, "+")
 	return !r.spokenFor() && slices.Contains(signs, signCommand) && (r.told(s) || !slices.ContainsFunc(signs, isEdge))
 }
 
-// told reports whether hooks tell of the prompts of the agent that took this one.
+// told reports whether hooks report the prompts of the agent that accepted this
+// one.
 func (r *Receipt) told(s Sight) bool { return s.Tells && s.Instance == r.Instance }
 
 // toldBy returns until when a hook may yet tell that the submitted prompt began a turn:
@@ -411,8 +413,8 @@ func (r *Receipt) spokenFor() bool {
 //
 // A turn that began with the submission is evidence from the driver, and so is the
 // agent's own word, see [Receipt.Worked]. Else it is a turn boundary: the agent is read
-// after the submission, and rests. One that tells of turns itself is given longer to
-// tell of this one, unless it has told of its end since.
+// after the submission, and rests. One that reports turns itself gets more time to
+// report this one, unless it has reported its end since.
 func (r *Receipt) consumed(s Sight, now time.Time) (evidence string, again time.Time) {
 	if from := r.at(Submitted).Add(tellingWord); r.told(s) && !r.spokenFor() && now.Before(from) {
 		return "", from

@@ -29,7 +29,7 @@ func taken(evidence string) Receipt {
 
 func open() Sight { return Sight{Known: true, Instance: "i1", Activity: runtime.ActivityReady} }
 
-// inTurn is an agent that tells of a turn.
+// inTurn is an agent that reports a turn.
 func inTurn(s *Sight) { s.Activity, s.Sure, s.Since, s.ReadAt = runtime.ActivityBusy, true, noon, noon }
 
 func TestDecide(t *testing.T) {
@@ -184,7 +184,7 @@ func TestAPromptWaitsForTheTurnOfTheOneBefore(t *testing.T) {
 }
 
 // What a program may have taken for a command of its own is not said to be consumed because
-// the agent rests: only a turn that was told of proves that.
+// the agent rests: only a reported turn proves that.
 func TestACommandIsNotConsumedByRest(t *testing.T) {
 	rests := open()
 	rests.ReadAt = noon.Add(tellingTurns)

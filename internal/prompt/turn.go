@@ -11,7 +11,7 @@ import (
 const turnBound = 30 * time.Minute
 
 // rest returns until when a normal prompt waits for the end of the turn that the agent is
-// in; zero: it does not wait. It waits only for a turn that the agent tells of: what is
+// in; zero: it does not wait. It waits only for a turn that the agent reports: what is
 // concluded from a screen may be wrong, or never end, and the driver looks at it itself.
 // The time counts from when the agent last took a prompt, so that each of a row of prompts
 // has all of it.
@@ -23,7 +23,7 @@ func (r *Receipt) rest(s Sight) time.Time {
 }
 
 // turn returns until when a normal prompt waits for the activity to show a turn that a hook
-// has told of already; zero: it does not wait.
+// has reported already; zero: it does not wait.
 func (r *Receipt) turn(s Sight) time.Time {
 	if r.Priority != Normal || s.TurnAt.IsZero() || s.Since.After(s.TurnAt) {
 		return time.Time{}
@@ -77,7 +77,7 @@ func (s Sight) Rests(now time.Time) bool {
 const edgeBound = 5 * time.Second
 
 // edge returns until when an urgent prompt waits because the agent took another one
-// and nobody has looked since then whether a turn began, which would be interrupted
+// and there was no look since then whether a turn began, which would be interrupted
 // first; zero: it does not wait.
 func (r *Receipt) edge(s Sight, now time.Time) time.Time {
 	if r.Priority != Urgent || !r.Interrupted.IsZero() || s.TakenAt.IsZero() || s.ReadAt.IsZero() || s.Activity == runtime.ActivityBusy {

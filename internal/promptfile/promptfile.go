@@ -2,8 +2,8 @@
 // the input box of the agent CLI would change. Each session has a folder of its own, mode
 // 0700, outside of every repository; each file has mode 0600.
 //
-// The folder of a session is made when its agent is started, because the agent CLI is told
-// then that it may read there. Without the folder nothing is written.
+// The folder of a session is made when its agent is started, because the agent CLI gets
+// permission then to read there. Without the folder nothing is written.
 package promptfile
 
 import (

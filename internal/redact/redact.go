@@ -74,7 +74,7 @@ func (r *Redactor) HideVariables(env map[string]string) {
 }
 
 // hidden returns the values, the longest first: one may be a part of another.
-// Nobody changes the result.
+// The result must not be changed.
 func (r *Redactor) hidden() []string {
 	if r == nil {
 		return nil

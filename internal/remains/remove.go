@@ -29,7 +29,7 @@ type Options struct {
 	Local func(dir string) []string
 	// Shared reports whether other cities may have sessions at a place, too, as at one of a script.
 	Shared func(selection string) bool
-	// Leave lets places that cannot be reached stay behind: they are told of, and hold up nothing.
+	// Leave lets places that cannot be reached stay behind: they are reported, and delay nothing.
 	Leave bool
 }
 
@@ -51,7 +51,7 @@ const stopsAtOnce = 16
 func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, error) {
 	release, err := premises.Hold(ctx, s.Root, os.Getpid())
 	if errors.Is(err, fs.ErrNotExist) {
-		release, err = func() error { return nil }, nil // there is no state, so nobody to keep out
+		release, err = func() error { return nil }, nil // there is no state, so no other process to keep out
 	}
 	if err != nil {
 		return client.Uninstalled{}, fmt.Errorf("cannot uninstall %s: %w", s.Root, err)
@@ -102,7 +102,7 @@ func (w *work) left(what string, why error) {
 	w.out.Left = append(w.out.Left, client.Obstacle{What: what, Why: why.Error()})
 }
 
-// lost notes a place that does not do as it is told.
+// lost notes a place with a failed request.
 func (w *work) lost(p *place, why error) {
 	if p.elsewhere && w.opts.Leave {
 		w.behind++
@@ -147,7 +147,7 @@ func (w *work) stopAll() {
 
 // end ends processes, and names those that go on.
 func (w *work) end(ctx context.Context) {
-	// Their number is nobody's: the mark alone tells who is meant.
+	// Their number identifies no session: only the mark does.
 	census, err := proc.KillTree(ctx, proc.ID{PID: math.MaxInt32}, &proc.KillOptions{MarkKey: markKey, MarkValue: w.site.Root})
 	w.out.Ended += census.Found
 	living, listErr := w.site.living()

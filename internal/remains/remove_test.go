@@ -13,7 +13,7 @@ import (
 )
 
 // TestAPlaceOfSeveralCities: of the sessions at a script's place those of the city alone are
-// ended, and what nobody has noted holds it up.
+// ended, and a session without a recorded city delays it.
 func TestAPlaceOfSeveralCities(t *testing.T) {
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, ".gc"), 0o700); err != nil {

@@ -135,9 +135,9 @@ func measure(path string) client.Folder {
 	return f
 }
 
-// living returns the processes of the city but this one: those with its mark, and leaders of
-// sessions that were told of a folder for its sockets, which are shims, servers of terminals and
-// shared connections.
+// living returns the processes of the city except this one: those with its mark, and leaders of
+// sessions with a folder for its sockets in their arguments, which are shims, servers of
+// terminals and shared connections.
 func (s Site) living() ([]proc.Info, error) {
 	marked, err := proc.FindByEnv(markKey, s.Root)
 	if err != nil && !errors.Is(err, fs.ErrPermission) {

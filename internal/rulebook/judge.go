@@ -43,8 +43,8 @@ func NewJudge(opts Options) *Judge {
 	return j
 }
 
-// Close waits until what was decided is written down. It is called once, when nobody
-// asks any more.
+// Close waits until what was decided is written down. It is called once, after the
+// last request.
 func (j *Judge) Close() {
 	if j.record != nil {
 		j.record.close()
@@ -63,7 +63,7 @@ func (j *Judge) AskTimeout() time.Duration {
 }
 
 // Regime is what the city wants of its guard, by the rules in force. As long as there
-// are none it is on: nobody gets work before it is known.
+// are none it is on: no agent gets work before it is known.
 func (j *Judge) Regime() guard.Regime {
 	if r := j.rules.Load(); r != nil {
 		return r.regime
@@ -71,8 +71,8 @@ func (j *Judge) Regime() guard.Regime {
 	return guard.Regime{On: true}
 }
 
-// Readers are the tools that a session may use while nobody can decide, see
-// [guard.Policy.Readers].
+// Readers are the tools that a session may use while no decision can be made,
+// see [guard.Policy.Readers].
 func (j *Judge) Readers(v session.View) (tools, except []string) {
 	r := j.rules.Load()
 	if r == nil {

@@ -87,8 +87,8 @@ func (r *record) say(err error) {
 	}
 }
 
-// line appends a call without the values of credentials. One of which they cannot be
-// taken out is not kept.
+// line appends a call without the values of credentials. A line whose secrets cannot
+// be removed is not kept.
 func (r *record) line(batch *bytes.Buffer, c guard.Call) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {

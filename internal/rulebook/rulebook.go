@@ -98,13 +98,14 @@ func (r *Rules) decide(agent string, c worker.Call) (guard.Request, guard.Verdic
 	return req, r.policy.Decide(req)
 }
 
-// readers are the tools that an agent may use while nobody can decide.
+// readers are the tools that an agent may use while no decision can be made.
 func (r *Rules) readers(agent string) (tools, except []string) {
 	req, _ := r.Request(agent)
 	return r.policy.Readers(req)
 }
 
-// reads reports whether a call is one of those, and nobody is to be asked about it.
+// reads reports whether a call is one of those, and no person is to be asked about
+// it.
 func (r *Rules) reads(agent string, c worker.Call) bool {
 	tools, except := r.readers(agent)
 	return !c.Ask && worker.Allowance{Tools: tools, Except: except}.Allows(c)

@@ -132,8 +132,8 @@ func TestWithoutAGuardAllIsAllowedAndWithoutRulesNothing(t *testing.T) {
 	}
 }
 
-// TestNothingButReadingIsAllowedUnrecorded: as long as nobody could tell afterwards what was
-// allowed, only what reads is, and not what a person is to be asked about (R20).
+// TestNothingButReadingIsAllowedUnrecorded: as long as it could not be known afterwards what
+// was allowed, only what reads is, and not what a person is to be asked about (R20).
 func TestNothingButReadingIsAllowedUnrecorded(t *testing.T) {
 	t.Parallel()
 	rules, err := compile(t, "[guard]\nsets = ['dangerous-command', 'secrets-reading']\n", nil)

@@ -9,9 +9,9 @@ import (
 	"gascity/worker"
 )
 
-// Life is what a worker has told of its run. Reports may come repeated, late and in
-// any order: a life keeps the latest of each kind, and what follows is a function of
-// those alone.
+// Life is what a worker has reported about its run. Reports may come repeated, late
+// and in any order: a life keeps the latest of each kind, and what follows is a
+// function of those alone.
 type Life struct {
 	Reports map[worker.Transition]worker.Lifecycle `json:"reports,omitempty"`
 }
@@ -71,8 +71,8 @@ func order(a, b worker.Lifecycle) int {
 	return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.Seq, b.Seq))
 }
 
-// State is the transition that holds; empty if nothing was told. An end holds until
-// a later start; a start is over with the first word after it.
+// State is the transition that holds; empty if nothing was reported. An end holds
+// until a later start; a start is over with the first word after it.
 func (l Life) State() worker.Transition {
 	started, begun := l.Reports[worker.Started]
 	since := func(r worker.Lifecycle) bool { return !begun || order(r, started) >= 0 }
@@ -94,7 +94,7 @@ func (l Life) State() worker.Transition {
 	return state
 }
 
-// Last is the report of the state that holds; zero if nothing was told.
+// Last is the report of the state that holds; zero if nothing was reported.
 func (l Life) Last() worker.Lifecycle { return l.Reports[l.State()] }
 
 // Offers reports whether the worker has offered an ability.

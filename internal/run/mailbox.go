@@ -24,7 +24,7 @@ type Letter struct {
 	Nonces []string
 }
 
-// Ended reports whether nothing more is to be heard of a letter; not of none.
+// Ended reports whether a letter gets no further report; false for nil.
 func (l *Letter) Ended() bool {
 	return l != nil && (l.State == worker.Consumed || l.State == worker.Refused || l.State == worker.Failed)
 }
@@ -54,8 +54,8 @@ func (b *Mailbox) Put(m worker.Message) (*Letter, error) {
 	return l, nil
 }
 
-// room makes room for one letter more: the oldest that ended goes, else the oldest of
-// which something was heard.
+// room makes space for one letter more: the oldest that ended goes, else the oldest
+// with a report.
 func (b *Mailbox) room(size int) bool {
 	for _, l := range b.messages {
 		if l.State == "" {
@@ -117,9 +117,9 @@ func (b *Mailbox) Drop(id string) {
 }
 
 // Open returns what a new reader is to get, which has read up to the given number:
-// everything of which nothing was heard, in the order in which it was put. If one of
-// them has a number that the reader knows, they all get new ones. A gap says that the
-// reader knows numbers that this mailbox never gave.
+// everything without a report, in the order in which it was put. If one of them has a
+// number that the reader knows, they all get new ones. A gap says that the reader
+// knows numbers that this mailbox never gave.
 func (b *Mailbox) Open(after uint64) (open []worker.Message, gap *worker.Gap) {
 	if after > b.seq {
 		gap = &worker.Gap{From: after, Next: after + 1}
@@ -138,9 +138,9 @@ func (b *Mailbox) Open(after uint64) (open []worker.Message, gap *worker.Gap) {
 }
 
 // Ack notes how far a message has come. It reports whether that is news; a message
-// never goes back: one that the agent has taken cannot be refused any more. One that
-// nobody knows is not noted. What is in a message is
-// forgotten then, but for context, whose arrival is verified.
+// never goes back: one that the agent has taken cannot be refused any more. An
+// unknown one is not noted. The content of a message is dropped then, except
+// context, whose arrival is verified.
 func (b *Mailbox) Ack(a worker.Ack) (l *Letter, news bool) {
 	l = b.Find(a.ID)
 	if l == nil || l.Ended() || rank(a.State) <= rank(l.State) || a.State == worker.Refused && l.State == worker.Submitted {

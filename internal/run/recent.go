@@ -5,7 +5,7 @@ import "crypto/sha256"
 // maxRecent is how many names a [Recent] keeps at least; it keeps at most twice as many.
 const maxRecent = 256
 
-// Recent is a set of names of which the newest are kept, in bounded room however long
+// Recent is a set of names that keeps the newest ones, in bounded memory however long
 // they are. The zero value is empty. It is not safe for concurrent use.
 type Recent struct {
 	young, old map[[sha256.Size]byte]struct{}

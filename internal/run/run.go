@@ -1,6 +1,6 @@
 // Package run is an instance in the eyes of the worker API: its name and token,
-// who may speak for it, what it has told of its life, and what it is sent. It is
-// pure; package exchange acts on it and package workerapi serves it.
+// who may speak for it, what it has reported about its life, and what it is
+// sent. It is pure; package exchange acts on it and package workerapi serves it.
 package run
 
 import (
@@ -22,10 +22,10 @@ func ID(instance string) string {
 	return "run-" + hex.EncodeToString(sum[:12])
 }
 
-// Token returns the token of a run's worker. Each generation has another one; they
-// are derived, so that whoever knows the instance token knows them, and nothing has
-// to be stored. The token of an instance that an earlier version of gc has started is as that
-// version made it: its worker knows no other.
+// Token returns the token of a run's worker. Each generation has another one; they are
+// derived, so that the owner of the instance token knows them, and nothing has to be stored.
+// The token of an instance that an earlier version of gc has started is as that version made
+// it: its worker knows no other.
 func Token(instance string, generation int) string {
 	mac := hmac.New(sha256.New, []byte(instance))
 	mac.Write([]byte("worker token " + strconv.Itoa(generation)))

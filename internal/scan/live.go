@@ -140,7 +140,7 @@ func PIDs(processes []Process) []int {
 	return out
 }
 
-// Ended is what became of the processes of one session.
+// Ended is the result for the processes of one session.
 type Ended struct {
 	Session   string
 	Found     int
@@ -151,7 +151,7 @@ type Ended struct {
 const endAtOnce = 16
 
 // End stops every process that [Live] finds, with what descends from it: SIGTERM, then SIGKILL to
-// what does not exit. It reports each session of which it found processes.
+// what does not exit. It reports each session with processes.
 func End(ctx context.Context, city string) ([]Ended, error) {
 	live, err := Live(city)
 	if err != nil || len(live) == 0 {

@@ -26,7 +26,7 @@ const (
 	CapScreen     Capability = "screen"            // screen prints the screen with styles and cursor
 	CapFence      Capability = "fence"             // stop-instance and interrupt-instance
 	CapDeliver    Capability = "deliver"           // deliver takes a prompt with its fence
-	CapSettle     Capability = "settle"            // settle tells what became of a delivery
+	CapSettle     Capability = "settle"            // settle reports the outcome of a delivery
 	// CapSequence: start returns when the whole start sequence is over: dialogs,
 	// readiness and the first prompt are the script's, and so is the clean-up of a
 	// start that fails.

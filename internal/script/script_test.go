@@ -23,7 +23,7 @@ import (
 	"gascity/runtime/runtimetest/fake"
 )
 
-// What a start document says is what it was made of, but for what does not travel.
+// A start document reads back as what it was made of, except what does not travel.
 func TestStartRoundTrip(t *testing.T) {
 	t.Parallel()
 	on := true
@@ -81,7 +81,7 @@ func TestFailureKeepsItsSentinel(t *testing.T) {
 }
 
 // The wire of every operation that is served is in the table of operations, and the
-// reverse but for what a Go provider cannot have.
+// reverse, except what a Go provider cannot have.
 func TestEveryOperationIsServed(t *testing.T) {
 	t.Parallel()
 	for _, op := range script.Operations() {
@@ -309,7 +309,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What a delivery document says is what it was made of, but for what is only for workers.
+// A delivery document reads back as what it was made of, except what is only for workers.
 func TestDeliveryRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := runtime.Delivery{

@@ -56,7 +56,7 @@ func Serve(ctx context.Context, p runtime.Provider, c Call) (exitCode int) {
 		fmt.Fprintln(c.Stderr, err)
 		return ExitMissing
 	default:
-		io.WriteString(c.Stderr, Failure(err)) //nolint:errcheck,gosec // nobody can be told
+		io.WriteString(c.Stderr, Failure(err)) // nolint:errcheck,gosec // no receiver is left
 		return ExitFailed
 	}
 }
@@ -255,8 +255,8 @@ func (s *server) exec(ctx context.Context) error {
 	return nil
 }
 
-// watch prints events until ctx or the standard input ends: whoever reads them has gone
-// then, and in a quiet place no write would tell.
+// watch prints events until ctx or the standard input ends: their reader has gone then,
+// and without events no write would show that.
 func (s *server) watch(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -27,8 +27,8 @@ type Activity struct {
 	Detail     string
 	// Obstacle is what keeps the agent from making progress, see [Obstacle.Kind].
 	Obstacle Obstacle
-	// Doubted says that nobody could read for too long what the agent does: the
-	// state is unknown, and it may be in the midst of a turn.
+	// Doubted says that the activity of the agent could not be read for too
+	// long: the state is unknown, and it may be in the midst of a turn.
 	Doubted bool
 }
 
@@ -43,7 +43,7 @@ type Rules struct {
 	// readings; 2 min.
 	Stale time.Duration
 	// Doubt is how long what was read is relied on while reads fail, or while the
-	// agent has written and nobody has read since; what is certain, six times as
+	// agent has written and was not read since; what is certain, six times as
 	// long. 10 s.
 	Doubt time.Duration
 	// StalePushed is the same for evidence that is pushed and not read, see

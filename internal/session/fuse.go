@@ -34,12 +34,12 @@ const (
 //
 // The most trusted source that is not stale decides. A newer observation of lower
 // trust does not flip it, with these exceptions: a question that is seen wins at
-// once, and so do a limit and background work over an agent that takes input;
-// and what has contradicted for long enough heals a missed edge, as a guess. A
-// question is never healed away as long as whoever told of it still says so, or
-// while it is seen to block the agent.
-// Without evidence the activity is unknown: silence is never idle. So it is when
-// nobody could read for a while what the agent does.
+// once, and so do a limit and background work over an agent that takes input; and
+// what has contradicted for long enough heals a missed edge, as a guess. A
+// question is never healed away as long as its source still reports it, or while
+// it is seen to block the agent. Without evidence the activity is unknown:
+// silence is never idle. The same holds when the activity of the agent could not
+// be read for a while.
 //
 // Next is when the result is due to change without new evidence, or would with a
 // fresh reading; zero if never. Read again and fuse then.

@@ -15,8 +15,8 @@ type truth struct {
 	from int
 }
 
-// TestLostEdgesHeal plays an agent that tells each change by a hook, of which
-// one in ten is lost, and whose screen is read once a second. The fused activity
+// TestLostEdgesHeal plays an agent that reports each change by a hook and loses
+// one report in ten, and whose screen is read once a second. The fused activity
 // comes to the truth within the bound, and changes no more often than the truth
 // did, one heal and its end for each lost edge included.
 func TestLostEdgesHeal(t *testing.T) {
@@ -148,7 +148,7 @@ func TestAQuestionThatAHookToldOfIsOverWhenTheScreenGoesOn(t *testing.T) {
 }
 
 // TestWhatNobodyCouldReadForLongIsUnknown covers readings that fail and output
-// that nobody reads.
+// that is not read.
 func TestWhatNobodyCouldReadForLongIsUnknown(t *testing.T) {
 	doubts := map[string]func(s *Senses, at time.Time){
 		"reads fail":         (*Senses).Failed,

@@ -88,7 +88,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 }
 
 // obstacleOf is what one piece of evidence says of an obstacle. A limit and a login that are
-// told as an activity alone are obstacles as well.
+// reported as an activity alone are obstacles as well.
 func obstacleOf(e *runtime.Evidence) (o runtime.Obstacle) {
 	if o = e.Obstacle; o.Kind != "" {
 		return o
@@ -123,7 +123,8 @@ func (f *fusion) obstacle(concluded runtime.Activity) Obstacle {
 		}
 		switch {
 		case out.Kind == "", out.Kind == runtime.ObstacleError && o.Kind != runtime.ObstacleRetrying:
-			// An error is what nobody has classified: another source may have.
+			// An error is an unclassified obstacle: another source may have
+			// classified it.
 			detail := out.Detail
 			out = Obstacle{Obstacle: o, Source: e.Source, Since: e.Since}
 			if len(detail) > len(o.Detail) && o.Kind == runtime.ObstacleError {

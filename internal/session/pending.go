@@ -35,7 +35,8 @@ type Pending struct {
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 }
 
-// Wait is a registered condition, whose end is told to its owner by a prompt.
+// Wait is a registered condition, whose end is reported to its owner by a
+// prompt.
 type Wait struct {
 	ID                string    `json:"id"`
 	Target            string    `json:"target,omitempty"`
@@ -44,8 +45,8 @@ type Wait struct {
 	For               string    `json:"for"`                // a client.Wait word
 	Arg               string    `json:"arg,omitempty"`
 	Owner             string    `json:"owner,omitempty"`
-	OwnerInstance     string    `json:"owner_instance,omitempty"`     // public; who is told. Empty: whichever instance comes next
-	OwnerConversation string    `json:"owner_conversation,omitempty"` // a successor that resumed it is told too
+	OwnerInstance     string    `json:"owner_instance,omitempty"`     // public; the instance to notify. Empty: the next instance
+	OwnerConversation string    `json:"owner_conversation,omitempty"` // a successor that resumed it is notified too
 	Text              string    `json:"text,omitempty"`
 	CreatedAt         time.Time `json:"created_at"`
 	Deadline          time.Time `json:"deadline"`
@@ -53,6 +54,6 @@ type Wait struct {
 	State   string    `json:"state"` // a client.Wait state
 	Reason  string    `json:"reason,omitempty"`
 	Receipt string    `json:"receipt,omitempty"`
-	Told    bool      `json:"told,omitempty"` // the owner has been told of the end, or nobody is to be
+	Told    bool      `json:"told,omitempty"` // the owner has been notified of the end, or is not to be
 	EndedAt time.Time `json:"ended_at,omitzero"`
 }

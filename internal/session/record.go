@@ -35,7 +35,7 @@ type Record struct {
 	Running   bool         `json:"running,omitempty"`
 	// Start is how far its start has come. It is saved before the start begins.
 	Start   StartPhase    `json:"start,omitempty"`
-	Exit    *runtime.Exit `json:"exit,omitempty"`        // how it ended; nil while it runs, or if nobody saw it
+	Exit    *runtime.Exit `json:"exit,omitempty"`        // how it ended; nil while it runs, or if that is unknown
 	Screen  string        `json:"last_screen,omitempty"` // what it left on its screen
 	Warning string        `json:"warning,omitempty"`     // what its start left open
 
@@ -46,10 +46,10 @@ type Record struct {
 	Former *Ending `json:"former,omitempty"` // replaced and never changed
 
 	// What the identity went through.
-	Failures []time.Time `json:"failures,omitempty"` // starts that failed and ends that nobody asked for, oldest first
+	Failures []time.Time `json:"failures,omitempty"` // starts that failed and ends without a request, oldest first
 	Streak   int         `json:"streak,omitempty"`   // failures without a stable life between them
 	NextAt   time.Time   `json:"next_at,omitzero"`   // no start before this
-	Restarts int         `json:"restarts,omitempty"` // starts after the first that nobody asked for
+	Restarts int         `json:"restarts,omitempty"` // starts after the first, without a request
 	Fault    string      `json:"fault,omitempty"`    // the last failure in words
 	Lost     bool        `json:"lost,omitempty"`     // the last instance vanished without a trace
 
@@ -107,7 +107,7 @@ type Drain struct {
 type Ending struct {
 	Epoch  uint64        `json:"epoch"`
 	At     time.Time     `json:"at"`
-	Exit   *runtime.Exit `json:"exit,omitempty"`   // nil: nobody saw it, or its end was ordered
+	Exit   *runtime.Exit `json:"exit,omitempty"`   // nil: unknown, or its end was ordered
 	Reason string        `json:"reason,omitempty"` // in words
 	Screen string        `json:"screen,omitempty"` // what it left on its screen
 }

@@ -10,7 +10,7 @@ import (
 type Facts struct {
 	// Session and Agent are those of a runtime.Observation.
 	Session, Agent runtime.Liveness
-	// Exit is how the agent ended, nil if it runs or nobody knows.
+	// Exit is how the agent ended, nil if it runs or that is unknown.
 	Exit *runtime.Exit
 	// Once says that the agent runs once, to its end.
 	Once bool
@@ -43,9 +43,9 @@ func (f *Facts) orphaned() bool { return f.Session == runtime.Dead && f.Agent ==
 //
 // A start that was cut off is running, failed or lost; a stop that was cut off and
 // left the session running is forgotten, because only a fresh order ends it. A
-// word that is no state follows from the facts alone: unknown as long as there
-// are none, in quarantine if its agent lives on where nobody can reach it. A
-// state that was held stays so.
+// word that is no state follows from the facts alone: unknown as long as there are
+// none, in quarantine if its agent lives on where it cannot be reached. A state
+// that was held stays so.
 func Repair(stored string, facts Facts) (state State, reason string) {
 	was := State(stored)
 	known := was.Known()

@@ -42,7 +42,7 @@ type ResumePattern struct {
 }
 
 // ClassifyResume tells why a start that was to resume a conversation ended, by the
-// first pattern that its last output has. A good end and one that nobody saw are
+// first pattern that its last output has. A clean exit and an unobserved one are
 // no failure of the conversation, whatever was said before.
 func ClassifyResume(exit *runtime.Exit, output string, patterns []ResumePattern) ResumeFailure {
 	if exit == nil || exit.Code == 0 && exit.Signal == "" {
@@ -64,8 +64,8 @@ func ClassifyResume(exit *runtime.Exit, output string, patterns []ResumePattern)
 // failure of the last attempt, empty if there was none. It gives up resuming after
 // two failed rungs at the latest.
 //
-// One that is in use is tried once more: whoever had it is often about to end.
-// One that is not found may only be sought in the wrong folder.
+// One that is in use is tried once more: its user is often about to end. One
+// that is not found may only be sought in the wrong folder.
 func Ladder(c Conversation, failure ResumeFailure) Rung {
 	if c.ID == "" || failure == ResumeExpired || failure == ResumeUnable || failure == ResumeHandedOver || c.Rungs >= maxRungs {
 		return RungFresh
@@ -144,8 +144,8 @@ func (c *Conversation) NotBegun() {
 	}
 }
 
-// Aside is the conversation of an instance that somebody else has started: nobody
-// knows which. The one that there was is resumed after it.
+// Aside is the conversation of an instance that somebody else has started: its id
+// is not known. The one that there was is resumed after it.
 func (c Conversation) Aside() Conversation {
 	switch {
 	case c.Closed || c.ID == "" && c.Former == nil:
@@ -156,7 +156,8 @@ func (c Conversation) Aside() Conversation {
 	return Conversation{Former: c.abandoned()}
 }
 
-// HandOver closes the conversation: the next start begins a new one, which is told of it.
+// HandOver closes the conversation: the next start begins a new one, which receives a
+// note about it.
 func (c *Conversation) HandOver() {
 	former := c.abandoned()
 	former.Failure = ResumeHandedOver

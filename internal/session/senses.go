@@ -86,7 +86,7 @@ func (s *Senses) outdated() time.Time {
 	return s.failing
 }
 
-// asker is the source that told of a question.
+// asker is the source that reported a question.
 func asker(p *runtime.PendingInteraction) runtime.Source {
 	return cmp.Or(runtime.Source(p.Metadata[runtime.MetaSource]), runtime.SourceScreen)
 }

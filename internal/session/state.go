@@ -13,7 +13,7 @@ type State string
 
 // The states.
 const (
-	StateCreating    State = client.StateCreating    // a start was begun; nobody knows yet whether anything exists
+	StateCreating    State = client.StateCreating    // a start was begun; it is unknown yet whether anything exists
 	StateStarting    State = client.StateStarting    // the session exists, its agent is not ready
 	StateRunning     State = client.StateRunning     // its agent runs
 	StateDraining    State = client.StateDraining    // it runs and was asked to wind down
@@ -23,7 +23,7 @@ const (
 	StateSuspended   State = client.StateSuspended   // it does not run until a person resumes it
 	StateQuarantined State = client.StateQuarantined // it failed too often and is left alone until its release
 	StateLost        State = client.StateLost        // it vanished without a trace
-	StateFailed      State = client.StateFailed      // its start failed, or it ended although nobody asked
+	StateFailed      State = client.StateFailed      // its start failed, or it ended without a request
 	StateUnknown     State = client.StateUnknown     // it was never observed, or what is stored of it makes no sense
 )
 

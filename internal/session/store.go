@@ -43,7 +43,7 @@ type Incarnation struct {
 	Instance  string        `json:"instance,omitempty"` // public, see [PublicInstance]
 	StartedAt time.Time     `json:"started_at"`
 	EndedAt   time.Time     `json:"ended_at,omitzero"` // zero: its end is not known
-	Exit      *runtime.Exit `json:"exit,omitempty"`    // nil: nobody saw how it ended
+	Exit      *runtime.Exit `json:"exit,omitempty"`    // nil: its end was not observed
 	Reason    string        `json:"reason,omitempty"`  // why it ended, in words
 }
 
@@ -54,12 +54,11 @@ func (i *Incarnation) Key() Key { return Key{i.Provider, i.Session} }
 // keeps; the one with the lowest epoch is forgotten first.
 const IncarnationsKept = 100
 
-// HistoryStore keeps what became of each instance. Its rules are those of
-// [Store].
+// HistoryStore keeps how each instance ended. Its rules are those of [Store].
 type HistoryStore interface {
 	// SaveIncarnation replaces the instance of the same key and epoch.
 	SaveIncarnation(ctx context.Context, i Incarnation) error
-	// Incarnations returns those of one session, the latest epoch first, at most
-	// limit of them; all if limit is not positive.
+	// Incarnations returns the instances of one session, the latest epoch first,
+	// at most limit of them; all if limit is not positive.
 	Incarnations(ctx context.Context, key Key, limit int) ([]Incarnation, error)
 }

@@ -275,8 +275,8 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 // that ended while its connection was taken into use again.
 const closedIdle = "server closed idle connection"
 
-// unreachable says [ErrNone] when nobody listens any more, and [ErrCut] with it unless it
-// was so before the first byte.
+// unreachable says [ErrNone] when no process listens any more, and [ErrCut] with it
+// unless it was so before the first byte.
 func (c *Client) unreachable(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)) {

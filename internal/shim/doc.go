@@ -25,8 +25,8 @@
 // may still run.
 //
 // A missing folder proves nothing: somebody may have removed it. A shim makes its folder again by
-// itself, and on SIGUSR1; whoever looks or starts finds such a shim by its last argument, which is the
-// folder.
+// itself, and on SIGUSR1; every look and every start finds such a shim by its last argument, which is
+// the folder.
 //
 // # Process tree
 //
@@ -44,13 +44,14 @@
 // switches the connection to frames of [AttachMessage]. POST /hold keeps back what
 // people type, for as long as its connection stands and [HoldLimit] at most.
 //
-// POST /lease gives the right to deliver prompts, to one at a time and for as long as
-// its connection stands. Whatever belongs to a delivery carries the number of its lease
-// and is refused when that is over: POST /begin notes the text before the first byte,
-// POST /input?kind=enter the key that submits it, POST /settle what came of it, and GET
-// /journal tells. So whoever delivers after one that was cut off knows what it did, and
+// POST /lease gives the right to deliver prompts, to one at a time and for as long as its
+// connection stands. Whatever belongs to a delivery carries the number of its lease and
+// is refused when that is over: POST /begin notes the text before the first byte, POST
+// /input?kind=enter the key that submits it, POST /settle what came of it, and GET
+// /journal tells. So the next delivery after one that was cut off knows what it did, and
 // that nothing of it comes later. Input of others that comes in between, such as a
 // person's key, is preceded by the keys that take the text out of the line again. What is
 // noted and what is sent has one order, so that a piece which other input came before is
-// refused: a deliverer that was starved for longer than its hold deletes nobody's key.
+// refused: a deliverer that was starved for longer than its hold deletes no key of a
+// person.
 package shim

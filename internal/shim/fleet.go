@@ -216,7 +216,7 @@ func (f *Fleet) drop(c *Client) {
 	}
 }
 
-// forget drops the client of a session of which nothing is left.
+// forget drops the client of a session without any traces.
 func (f *Fleet) forget(name string) {
 	f.mu.Lock()
 	c := f.clients[name]

@@ -188,7 +188,7 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, b, 0o755)
 }
 
-// caller tries every route as whoever it is, with the right token, and prints the
+// caller tries every route as its own user, with the right token, and prints the
 // answers.
 func caller(dir string) {
 	c := newClient("mine", folder.Folder(dir), "token-of-mine")

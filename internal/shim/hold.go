@@ -12,8 +12,8 @@ import (
 const HoldLimit = 2 * time.Second
 
 // A hold keeps what people type back, in order, while a prompt is between its first byte
-// and its Enter. It ends with the connection that asked for it: a sender that dies keeps
-// nobody from typing.
+// and its Enter. It ends with the connection that asked for it: a sender that dies does
+// not block typing.
 type hold struct {
 	over  chan struct{}
 	timer *time.Timer // ends it; nil if its holder does

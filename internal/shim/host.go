@@ -36,10 +36,10 @@ type host struct {
 	server   *server
 	ctx      context.Context         //nolint:containedctx // the life of the shim: agents live in it
 	closing  context.CancelCauseFunc // ends it
-	turn     chan struct{}           // holds one token: whoever has it starts or ends agents
+	turn     chan struct{}           // holds one token: its owner starts or ends agents
 
 	mu         sync.Mutex // guards all below, and the display
-	spec       Spec       // constant but for Argv
+	spec       Spec       // constant except Argv
 	record     Record
 	agent      proc.ID
 	run        *run  // the present agent's, or the last one's
@@ -54,7 +54,7 @@ type host struct {
 	changed    chan struct{} // closed and replaced at each change of seq
 	meta       map[string]string
 	deliveries journal.Deliveries
-	lease      *lease // the right to deliver; nil if nobody has it
+	lease      *lease // the right to deliver; nil if it is free
 	leases     uint64 // how many there were
 	answered   uint64
 	held       *hold // keeps back what people type; nil if nothing does
@@ -63,14 +63,16 @@ type host struct {
 	events     hub
 }
 
-// The reasons why a shim ends. Without one of them it was told by a signal.
+// The reasons why a shim ends. Without one of them the end was requested by a
+// signal.
 var (
 	errDone    = errors.New("session has ended")                      // the corpse stays
 	errRemoved = errors.New("session was stopped")                    // nothing stays
 	errUnheard = errors.New("the starter has gone before the report") // nothing stays
 )
 
-// signalGrace is how long agents get when the shim itself is told to end.
+// signalGrace is how long agents get when the shim itself gets a request to
+// end.
 const signalGrace = 2 * time.Second
 
 // Run is the shim's process: it reads a [Spec] from stdin, runs it, reports on
@@ -78,7 +80,7 @@ const signalGrace = 2 * time.Second
 // The folder's lock is inherited as file descriptor 3. ctx is ended by signals
 // that mean to end the shim: the agent is stopped then and nothing stays. Nothing
 // stays either when the starter is gone before it has sent all of the spec, or
-// before it could be told.
+// before it could get the answer.
 //
 // Run changes how the process takes signals and closes what it inherited: it is
 // called once, by a program that does nothing else.

@@ -95,7 +95,7 @@ mv %[1]s.new %[1]s; cat`, out))
 	if _, err := fmt.Sscanf(mask, "%x", &ignored); err != nil {
 		t.Errorf("no ignored signals in\n%s", text)
 	}
-	// 32 and 33 are the C library's own: nobody can set them, and a starter of
+	// 32 and 33 are the C library's own: they cannot be set, and a starter of
 	// the whole test run may have left them ignored.
 	if ignored &^= 3 << 31; ignored != 0 {
 		t.Errorf("the agent ignores the signals %b", ignored)
@@ -118,8 +118,8 @@ mv %[1]s.new %[1]s; cat`, out))
 	}
 }
 
-// shimFiles finds pipes in the shim: whoever waits for their end would wait as long
-// as the agent lives.
+// shimFiles finds pipes in the shim: a process that waits for their end would wait
+// as long as the agent lives.
 func shimFiles(t *testing.T, pid int) {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
@@ -323,8 +323,8 @@ func TestFolderRemovedUnderneath(t *testing.T) {
 	}
 }
 
-// The folder of all sessions is removed while their shims live: whoever looks, lists, starts or
-// stops finds the same sessions again, from the process that knew them and from another one.
+// The folder of all sessions is removed while their shims live: every look, list, start and
+// stop finds the same sessions again, from the process that knew them and from another one.
 // Nothing is started a second time, and a stop ends what runs.
 func TestRuntimeFolderRemoved(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ import (
 )
 
 // hub hands events to subscribers. One that does not keep up is cut off: its
-// stream ends, and whoever it was looks again.
+// stream ends, and the subscriber looks again.
 type hub struct {
 	mu         sync.Mutex
 	subs       map[chan Event]struct{}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A subscriber that does not keep up is cut off, and disturbs nobody.
+// A subscriber that does not keep up is cut off, and disturbs no other.
 func TestHubCutsOffTheSlow(t *testing.T) {
 	var b hub
 	slow, quick := b.subscribe(), b.subscribe()

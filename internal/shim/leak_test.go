@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A fleet that lives for weeks keeps nothing of sessions that are gone, whoever
-// ended them.
+// A fleet that lives for weeks keeps nothing of sessions that are gone, by
+// whichever process they ended.
 func TestFleetKeepsNothingOfTheDead(t *testing.T) {
 	f := testFleet(t)
 	other := openFleet(t, f.opts.Dir)

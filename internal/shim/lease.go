@@ -79,7 +79,7 @@ func (h *host) endLease(l *lease) {
 	l.writes.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.lease = nil // before the hold: whoever was kept back finds a delivery that was cut off
+	h.lease = nil // before the hold: the next sender finds a delivery that was cut off
 	h.letGoLocked(l.held)
 	close(l.over)
 }
@@ -169,8 +169,8 @@ type Lease struct {
 	resp   *http.Response
 }
 
-// Lease waits until nobody else has the right to deliver, and nothing of who had it last is
-// under way. It stands until Close, the end of ctx or of this process.
+// Lease waits until the right to deliver is free, and nothing of its last holder is under
+// way. It stands until Close, the end of ctx or of this process.
 func (c *Client) Lease(ctx context.Context) (*Lease, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	resp, err := c.request(ctx, http.MethodPost, "/lease", nil)

@@ -118,7 +118,8 @@ func TestLeaseOutlastsItsWrites(t *testing.T) {
 }
 
 // Before a person's key the text of a delivery that has not ended is taken out of the line,
-// once, and the journal knows. One that has ended or has no keys for that is let be.
+// once, and the journal knows. One that has ended or has no keys for that is left
+// unchanged.
 func TestKeysUndoWhatWasCutOff(t *testing.T) {
 	tests := map[string]struct {
 		undo   string

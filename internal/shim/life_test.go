@@ -64,8 +64,8 @@ func TestGraceIsGiven(t *testing.T) {
 	}
 }
 
-// Relaunches at once, also against a stop, leave one agent or none, and never one
-// that nobody knows.
+// Relaunches at once, also against a stop, leave one agent or none, and never an
+// unknown one.
 func TestRacingRelaunches(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("race", "cat"))

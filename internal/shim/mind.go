@@ -56,7 +56,7 @@ func (h *host) mind(ctx context.Context, asked <-chan os.Signal) {
 // that finds it finds the rest too. It does nothing while another process holds the folder's lock:
 // that one finds this shim and asks it to restore once the lock is free.
 func (h *host) restore() error {
-	give, err := h.take(h.ctx) // nobody starts or stops the agent meanwhile
+	give, err := h.take(h.ctx) // the agent is not started or stopped meanwhile
 	if err != nil {
 		return nil // the session stops: its folder is removed
 	}
@@ -72,7 +72,7 @@ func (h *host) restore() error {
 		if err := folder.Trusted(string(h.dir)); err != nil {
 			return errors.Join(err, lock.Close())
 		}
-		_ = h.lock.Close() // the lock of a file that nobody can find
+		_ = h.lock.Close() // the lock of a file without a name
 		h.lock = lock
 	}
 	h.mu.Lock()
@@ -112,7 +112,7 @@ func (h *host) reopen() error {
 	if err != nil {
 		return err
 	}
-	_ = h.listener.Close() // nobody can reach it any more
+	_ = h.listener.Close() // it cannot be reached any more
 	h.listener = listener
 	h.server.accept(listener)
 	return nil

@@ -24,8 +24,8 @@ const reviveSignal = syscall.SIGUSR1
 // reviveLimit bounds the wait for shims to make their folders again.
 const reviveLimit = 5 * time.Second
 
-// UnreachableError reports a session that runs although nobody can speak to it: its folder was
-// removed and its shim did not make it again.
+// UnreachableError reports a session that runs and cannot be reached: its folder was removed
+// and its shim did not make it again.
 type UnreachableError struct {
 	Dir  string
 	Shim int // process id
@@ -148,8 +148,8 @@ func (f *Fleet) hosts(info proc.Info) (folder.Folder, bool) {
 	return dir, err == nil && now.ID == info.ID // else the number changed hands while it was read
 }
 
-// adopt looks for a live shim of a session of which no folder was found. It reports whether the
-// folder is there now.
+// adopt looks for a live shim of a session without a folder. It reports whether the folder is
+// there now.
 func (f *Fleet) adopt(ctx context.Context, dir folder.Folder) (bool, error) {
 	lost, err := f.revive(ctx)
 	if err != nil {
@@ -161,8 +161,8 @@ func (f *Fleet) adopt(ctx context.Context, dir folder.Folder) (bool, error) {
 	return restored(dir), nil
 }
 
-// suspect reports whether a session without a folder may have a live shim: nobody has searched
-// for it yet, its shim was alive when it was seen last, or the folder of all sessions is missing.
+// suspect reports whether a session without a folder may have a live shim: it was not searched
+// for yet, its shim was alive when it was seen last, or the folder of all sessions is missing.
 func (f *Fleet) suspect(name string) bool {
 	f.mu.Lock()
 	id, seen := f.shims[name]

@@ -111,11 +111,12 @@ func (h *host) follow(r *run, ended <-chan child.End) {
 	}
 }
 
-// heirRetry is how soon a look for heirs is repeated that could not be made.
+// heirRetry is the delay before a failed scan for surviving descendants is
+// retried.
 const heirRetry = 100 * time.Millisecond
 
 // awaitHeirs waits until no process is left that carries on as the agent: a fork
-// of it that let its parent exit. Helpers and background jobs are no heirs.
+// of it that let its parent exit. Helpers and background jobs do not count.
 func (h *host) awaitHeirs(r *run, end child.End) {
 	for {
 		changed := h.tree.Changed()
@@ -139,8 +140,8 @@ func (h *host) awaitHeirs(r *run, end child.End) {
 	}
 }
 
-// concludeLocked records the present agent's end. The corpse is on disk before
-// whoever watches learns it.
+// concludeLocked records the present agent's end. The record of the end is on
+// disk before watchers learn it.
 func (h *host) concludeLocked() {
 	if h.exit != nil || h.run.exit == nil {
 		return
@@ -167,9 +168,9 @@ func (h *host) keepLocked(text string) error {
 	return err
 }
 
-// lingerLimit is how long a shim stays after its agent has ended if nobody asks
-// what happened, lingerSeen if somebody was told. Everything worth knowing is in
-// the folder by then.
+// lingerLimit is how long a shim stays after its agent has ended if no client
+// asks what happened, lingerSeen if one got the answer. Everything worth knowing
+// is in the folder by then.
 const (
 	lingerLimit = 30 * time.Second
 	lingerSeen  = time.Second

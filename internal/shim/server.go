@@ -164,7 +164,7 @@ func (s *server) accept(l *net.UnixListener) {
 }
 
 // lastAnswers is how long requests have that are being answered when the shim
-// ends. Everything that waits has been told; what is left is one write.
+// ends. Everything that waits has its answer; what is left is one write.
 const lastAnswers = 250 * time.Millisecond
 
 // shutdown lets requests that are being answered finish, briefly. Attached
@@ -390,7 +390,7 @@ func (h *host) serveClear(*http.Request) (any, error) {
 	return nil, nil
 }
 
-// serveAgent is told which process the agent is, once it is known by name.
+// serveAgent receives the process of the agent, once it is known by name.
 func (h *host) serveAgent(r *http.Request) (any, error) {
 	var id proc.ID
 	if err := json.NewDecoder(r.Body).Decode(&id); err != nil {

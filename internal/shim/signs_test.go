@@ -130,7 +130,7 @@ func TestStatusHandshake(t *testing.T) {
 	frameWith(t, c, "got <]7501;?<>")
 }
 
-// A change of what a program says is told at once, a repetition is not.
+// A change of what a program says is reported at once, a repetition is not.
 func TestSignsAreTold(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("told", say+`read a; for n in 1 2 3; do say "7501;state=working:progress=$n"; say "9;4;1;$n"; done; say '133;C'; say '7501;state=idle'; read a`))

@@ -19,8 +19,8 @@ import (
 	"gascity/internal/shim/folder"
 )
 
-// Claim is the right to start a session of one name. Nobody else can start it, and
-// nothing of it runs, until the claim is started or given up.
+// Claim is the right to start a session of one name. No other process can start
+// it, and nothing of it runs, until the claim is started or given up.
 type Claim struct {
 	fleet *Fleet
 	name  string
@@ -126,7 +126,7 @@ func (f *Fleet) Start(ctx context.Context, spec Spec) (*Client, error) {
 	return claim.Start(ctx, spec)
 }
 
-// claimTries bounds how often a lock is tried that nobody holds for long.
+// claimTries bounds how often a lock is tried that is never held for long.
 const claimTries = 10
 
 // clearWay sends away the shim of a session whose agent has ended. [ErrTaken] if the

@@ -13,7 +13,7 @@ import (
 
 // end ends the agent and everything it started; the caller has the turn. The
 // record of the agent's end is not drawn up, unless something of it survives:
-// whoever stops a session does not want a corpse.
+// the record is not wanted after a stop.
 func (h *host) end(grace time.Duration) (StopReport, error) {
 	h.mu.Lock()
 	h.stopping = true
@@ -73,8 +73,8 @@ func (h *host) release(ctx context.Context) error {
 }
 
 // relaunch replaces the agent in its warm box: same folder, working directory and log, and the
-// token and environment of its successor if there is one. What is on the screen goes into
-// the scrollback, which stays: nobody must take it for the new agent's. If that cannot be
+// token and environment of its successor if there is one. What is on the screen goes into the
+// scrollback, which stays: it must not be taken for the new agent's. If that cannot be
 // started, the session is one whose agent has ended.
 func (h *host) relaunch(ctx context.Context, req *relaunchRequest) error {
 	give, err := h.take(ctx)

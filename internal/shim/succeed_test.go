@@ -8,7 +8,7 @@ import (
 
 // TestASuccessorTakesNothingMeantForTheFormer replaces the agent by another
 // instance while a delivery has the input: the previous client, and its lease,
-// reach nothing; whoever looks finds the new one.
+// reach nothing; every look finds the new one.
 func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
 	f := testFleet(t)
 	first := spec("warm", "echo first; cat")

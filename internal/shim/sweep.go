@@ -210,7 +210,7 @@ func (s Sight) Orphans() ([]int, error) {
 		found[m.PID] = true
 	}
 	for _, info := range all {
-		// While a session has a member, its number is nobody else's.
+		// While a session has a member, its number is not used again.
 		if info.SID == root.PID && info.Start >= root.Start && root.Start > 0 && !info.Ended() && leads(all, root) {
 			found[info.PID] = true
 		}

@@ -141,8 +141,8 @@ func (h *host) leave(v *viewer) {
 }
 
 // fitLocked gives the terminal the size of the viewer that was active last, and
-// its own size when nobody is attached that may write. Rules that read screens
-// then always see the same geometry.
+// its own size when no client is attached that may write. Rules that read
+// screens then always see the same geometry.
 func (h *host) fitLocked() {
 	cols, rows := h.spec.Cols, h.spec.Rows
 	var latest time.Time

@@ -148,8 +148,8 @@ func TestMalformedAttachMessages(t *testing.T) {
 	}
 }
 
-// A hundred viewers, some of which never read, and a storm of sizes disturb neither
-// the agent nor those who ask.
+// A hundred viewers, some of them never reading, and a storm of sizes disturb
+// neither the agent nor those who ask.
 func TestManyViewersAndAStormOfSizes(t *testing.T) {
 	f := testFleet(t)
 	c := start(t, f, spec("storm", "i=0; while :; do i=$((i+1)); echo line $i with some text; done"))

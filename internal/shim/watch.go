@@ -172,8 +172,8 @@ const restream = 20 * time.Millisecond
 
 // stream follows one instance until its stream ends. It reports whether there is
 // something to follow still: another instance, or this one, whose stream was cut
-// because nobody took its events, or could not be had. If not, the folder is not
-// followed any more.
+// because its events were not read, or could not be opened. If not, the folder
+// is not followed any more.
 func (w *watch) stream(ctx context.Context, dir folder.Folder, name string) (again bool) {
 	before, recordErr := readRecord(dir)
 	token, err := dir.Token()

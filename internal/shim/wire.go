@@ -15,8 +15,8 @@ import (
 var (
 	// ErrTaken reports that a live session holds the name.
 	ErrTaken = folder.ErrTaken
-	// ErrNone reports that there is no live shim: no folder, or nobody holds its
-	// lock.
+	// ErrNone reports that there is no live shim: no folder, or its lock is
+	// free.
 	ErrNone = errors.New("no shim")
 	// ErrCut reports, beside ErrNone, that the shim went away while it was asked: what it
 	// was asked may have been done, in part or as a whole.

@@ -1,5 +1,6 @@
 // Package socket is the Unix sockets on which a controller is reached: made in a
-// private place, and only where nobody else is served; and who is at the other end.
+// private place, and only where no other controller is served; and who is at the
+// other end.
 package socket
 
 import (
@@ -26,10 +27,10 @@ const (
 
 // Listen listens on the Unix socket at path, which only this user can reach: its
 // folder is made, or made private, with mode 0700, and the socket gets 0600. A
-// socket that nobody serves any more is replaced; one that is served is left
-// alone: the error matches client.ErrRefused then. A path over
-// [client.MaxSocketPath] bytes is client.ErrInvalid. ctx bounds the
-// question whether it is served. Closing the listener removes the socket.
+// socket without a server is replaced; one that is served is left alone: the
+// error matches client.ErrRefused then. A path over [client.MaxSocketPath] bytes
+// is client.ErrInvalid. ctx bounds the question whether it is served. Closing
+// the listener removes the socket.
 func Listen(ctx context.Context, path string) (*net.UnixListener, error) {
 	if len(path) > client.MaxSocketPath {
 		return nil, fmt.Errorf("%w: socket path %s has %d bytes, at most %d are allowed", client.ErrInvalid, path, len(path), client.MaxSocketPath)
@@ -105,7 +106,7 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = file.Close() }, nil // closing unlocks; nothing was written
 }
 
-// clearStale removes a socket that nobody serves. What is not a socket is left alone.
+// clearStale removes a socket without a server. What is not a socket is left alone.
 func clearStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -31,7 +31,7 @@ func Met(ctx context.Context, who Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, who)
 }
 
-// PeerOf returns who has connected; not ok if nobody has asked.
+// PeerOf returns who has connected; not ok outside of a request.
 func PeerOf(ctx context.Context) (Peer, bool) {
 	who, ok := ctx.Value(peerKey{}).(Peer)
 	return who, ok

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// grace is how long a service that is told to end waits for its handlers.
+	// grace is how long a stopping service waits for its handlers.
 	grace = 5 * time.Second
 
 	headerTime = 10 * time.Second

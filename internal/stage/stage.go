@@ -26,7 +26,7 @@ type Request struct {
 	CopyFiles []runtime.CopyEntry
 }
 
-// Report says what became of the files, by their paths in the working directory, with
+// Report is the result for the files, by their paths in the working directory, with
 // slashes and sorted. A file that was already as it should be is in none of the
 // lists.
 type Report struct {

@@ -124,7 +124,7 @@ func TestKilledAtAnyMomentNothingAcknowledgedIsLost(t *testing.T) {
 }
 
 // A program that is killed at any moment of its first start leaves a database that opens, and
-// that nobody takes for a damaged one.
+// is not taken for a damaged one.
 func TestKilledAtAnyMomentOfTheFirstStart(t *testing.T) {
 	t.Parallel()
 	tier.Process(t)

@@ -144,8 +144,8 @@ func TestNewerDatabaseIsRefusedAndNotTouched(t *testing.T) {
 	}
 }
 
-// TestMissingDatabase: one that is lost is told like a damaged one; a first start
-// is told to nobody.
+// TestMissingDatabase: one that is lost is reported like a damaged one; a first
+// start is not reported.
 func TestMissingDatabase(t *testing.T) {
 	const journal = "what the last life had not yet brought home"
 	nothing := func(*testing.T, string) {}

@@ -90,7 +90,8 @@ func TestFullDisk(t *testing.T) {
 }
 
 // TestFullDiskIsOneEpisode: what is small may find room on a full disk. That is
-// no recovery; the end is told once, when there is space for what was refused.
+// no recovery; the end is reported once, when there is space for what was
+// refused.
 func TestFullDiskIsOneEpisode(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"records": 100, "prompts": 20_000, "long prompts": 400_000} {

@@ -17,13 +17,13 @@
 // right after. The recent past stays in memory, so that followers cost no
 // queries. Ids are reserved on the disk long before they are given, so that none
 // is given twice, whatever happens. After an end that was not clean, the time
-// line goes on behind the reservation: whoever resumes from before is told of a
-// gap, since events may have been visible that were not yet written.
+// line goes on behind the reservation: a reader that resumes from before
+// receives a gap, since events may have been visible that were not yet written.
 //
 // # Faults
 //
 // A store that cannot work says so with an [Error], which matches
 // [ErrUnavailable]. It is no evidence about sessions. While a write fault
-// stands, the store tries by itself whether it has ended; otherwise a store that
-// nobody uses does nothing at all.
+// stands, the store tries by itself whether it has ended; otherwise an unused
+// store does nothing at all.
 package store

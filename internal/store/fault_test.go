@@ -61,7 +61,7 @@ func do(t *testing.T, conn *sql.Conn, query string) {
 	}
 }
 
-// faults is what OnFault was told.
+// faults are the calls of OnFault.
 type faults struct {
 	mu   sync.Mutex
 	told []error
@@ -77,14 +77,14 @@ func (f *faults) note(err error) {
 	f.more <- struct{}{}
 }
 
-// all returns everything that was told so far.
+// all returns all calls so far.
 func (f *faults) all() []error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.told)
 }
 
-// next returns what was told as number n.
+// next returns the call with number n.
 func (f *faults) next(t *testing.T, n int) error {
 	t.Helper()
 	for {
@@ -158,7 +158,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 		t.Errorf("a locked database was opened, error %v", err)
 	}
 	do(t, other, "ROLLBACK")
-	// Nobody writes: the store finds out by itself.
+	// Without writes the store finds out by itself.
 	if is := told.next(t, 1); is != nil || db.Fault() != nil {
 		t.Errorf("after the end of the fault told was %v, the fault is %v", is, db.Fault())
 	}
@@ -174,7 +174,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 }
 
 // TestEventsThatCannotBeWrittenForTooLongAreAGap: memory is bounded, and the
-// loss is told.
+// loss is reported.
 func TestEventsThatCannotBeWrittenForTooLongAreAGap(t *testing.T) {
 	t.Parallel()
 	path, told := filepath.Join(t.TempDir(), "city.db"), newFaults()

@@ -422,7 +422,7 @@ func (d *DB) olderEvents(ctx context.Context, t *sql.Tx, p *past, id uint64) (ev
 }
 
 // eventsBetween reads the events with ids between two, at most limit of them; a negative
-// limit is none. bad says that one is there that nobody can read.
+// limit is none. bad says that one of them cannot be read.
 func eventsBetween(ctx context.Context, t *sql.Tx, after, before uint64, limit int) (events []client.Event, bad bool, err error) {
 	err = each(ctx, t, func(rows *sql.Rows) error {
 		var body []byte

@@ -157,8 +157,8 @@ func TestKilledWhileItMakesTheDatabase(t *testing.T) {
 	}
 }
 
-// The database of another program is set aside with what that program left half written, none of
-// which comes into the new one.
+// The database of another program is set aside with what that program left half written; nothing
+// of that comes into the new one.
 func TestAnotherProgramsHalfWrittenDatabase(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "city.db")
@@ -186,7 +186,8 @@ func TestAnotherProgramsHalfWrittenDatabase(t *testing.T) {
 	}
 }
 
-// TestSlowDisk: whoever waits too long is told, and the fault ends by itself.
+// TestSlowDisk: a caller that waits too long gets an error, and the fault ends
+// by itself.
 func TestSlowDisk(t *testing.T) {
 	told := make(chan error, 10)
 	db, err := Open(t.Context(), Options{

@@ -56,7 +56,7 @@ func (d *DB) Fault() error {
 	return d.health.fault()
 }
 
-// faultChanged tells of a fault that begins, becomes another or ends.
+// faultChanged reports a fault that begins, changes or ends.
 func (d *DB) faultChanged(was, is error, lasted time.Duration) {
 	switch {
 	case was == nil:

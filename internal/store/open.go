@@ -39,18 +39,18 @@ type Options struct {
 	Lived bool
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Logger learns of faults and repairs; nil: nobody does.
+	// Logger logs faults and repairs; nil: no log.
 	Logger *slog.Logger
 	// Retain is how much of the past stays.
 	Retain Retention
 	// Patience is how long a call waits for the disk before it fails; 10 s if
 	// zero. LockWait is how long another process may hold the database; 3 s.
 	Patience, LockWait time.Duration
-	// Secrets masks what is stored, but for what senders write for agents: the content, key
-	// and metadata of prompts, the condition and the text of waits. Nil masks the tokens of gc alone.
+	// Secrets masks what is stored, except what senders write for agents: the content, key and
+	// metadata of prompts, the condition and the text of waits. Nil masks the tokens of gc alone.
 	Secrets *redact.Redactor
-	// OnFault is told when a fault begins, becomes another, or ends (nil). It is
-	// called in order, must not block and must not change what is kept.
+	// OnFault is called when a fault begins, becomes another, or ends (nil). It
+	// is called in order, must not block and must not change what is kept.
 	OnFault func(fault error)
 
 	tail, unwritten int // events in memory: at least, and at most if they cannot be written
@@ -72,7 +72,7 @@ type Retention struct {
 	UsageAge time.Duration
 }
 
-// Damage is what became of a database that made no sense, or was not there.
+// Damage is the result for a database that was invalid, or missing.
 type Damage struct {
 	File string // where it is now; empty: it was missing
 	Err  error  // what was found; matches [ErrDamaged] or [ErrMissing]

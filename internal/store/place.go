@@ -16,8 +16,8 @@ var (
 )
 
 // place is a file that the engine has open, and its name. A file that loses its
-// name goes on to exist for who has it open: writes to it succeed, and nobody
-// will ever read them. So whoever writes or reads looks first.
+// name stays for the processes that have it open: writes to it succeed and are
+// never read. So every write and read checks first.
 type place struct {
 	name string
 	was  fs.FileInfo

@@ -15,7 +15,7 @@ import (
 )
 
 // TestFilesThatAreTakenAway: what is written to a file without a name is lost,
-// so nothing is accepted, and nobody pretends at the end.
+// so nothing is accepted, and the end reports no success.
 func TestFilesThatAreTakenAway(t *testing.T) {
 	tests := map[string]struct {
 		away   func(t *testing.T, path string)

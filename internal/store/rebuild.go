@@ -53,7 +53,7 @@ func (d *DB) rebuild(ctx context.Context, steps []string, found error) (*tx, err
 	return d.openFile(ctx, steps)
 }
 
-// tellDamage tells whoever listens that this is a new database.
+// tellDamage reports to listeners that this is a new database.
 func (d *DB) tellDamage() {
 	if d.damage == nil {
 		return

@@ -11,8 +11,9 @@ import (
 )
 
 // group is the events of one owner and one kind. The owner is a session, an agent
-// ("agent:" and its name) or, empty, the city. Retention divides the room of the time
-// line among the owners and the part of an owner among its kinds, see [groups.keep].
+// ("agent:" and its name) or, empty, the city. Retention divides the space of the
+// time line among the owners and the part of an owner among its kinds, see
+// [groups.keep].
 type group struct{ owner, kind string }
 
 // groupOf returns the group of an event.
@@ -75,7 +76,7 @@ func loadGroups(ctx context.Context, t *tx) (g groups, err error) {
 // keep returns how much of each group fits into the limits: every owner gets an equal
 // part of the whole, and every kind an equal part of that. What one does not need is
 // divided among the others. So an owner that writes much loses its own oldest events,
-// and those of the kind of which it wrote most.
+// and those of the kind that it wrote most.
 func (g groups) keep(limit Retention) groups {
 	byCount := g.divide(int64(limit.Events), func(a amount) int64 { return a.count })
 	byBytes := g.divide(limit.Bytes, func(a amount) int64 { return a.bytes })

@@ -16,9 +16,9 @@ import (
 
 // TestNobodyPushesTheEventsOfOthersOut writes random events of several sessions and kinds
 // to a real database, one session many more than the others, and proves for every owner
-// that its newest events are kept up to an equal part of the room, for every kind of it up
-// to an equal part of that, that the room is used whole, and that a reader who misses
-// something is told of a gap.
+// that its newest events are kept up to an equal part of the space, for every kind of it
+// up to an equal part of that, that the space is used whole, and that a reader who misses
+// something receives a gap.
 func TestNobodyPushesTheEventsOfOthersOut(t *testing.T) {
 	t.Parallel()
 	base, blank := t.TempDir(), blankDatabase(t)
@@ -131,7 +131,7 @@ func (w *world) checkParts() {
 			last = i
 		}
 	}
-	for from := range w.all { // a reader who misses something is told
+	for from := range w.all { // a reader who misses something receives a gap
 		// The answer can change where one of two neighbors is gone. Of the others, some are asked for.
 		beside := from == 0 || ids[w.all[from].ID] != ids[w.all[from-1].ID] || from == last
 		if from > last || !beside && (from+len(w.all))%8 > 0 {

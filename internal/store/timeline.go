@@ -56,10 +56,9 @@ type kept struct {
 	oldest    time.Time // zero: not known
 }
 
-// Append implements event.Log. What it keeps holds no secret. It fails after [DB.Close] only: an event that
-// cannot be written stays visible, and is written when the store works again. If
-// that takes too long the oldest of them are lost, which their readers are told
-// as a gap.
+// Append implements event.Log. What it keeps holds no secret. It fails after [DB.Close] only: an event
+// that cannot be written stays visible, and is written when the store works again. If that takes too
+// long the oldest of them are lost, which their readers receive as a gap.
 func (d *DB) Append(e client.Event) (client.Event, error) {
 	e.Text, e.Data = d.opts.Secrets.Text(e.Text), d.opts.Secrets.Data(e.Data)
 	l := &d.events

@@ -187,7 +187,7 @@ func (w *world) check(from int) {
 }
 
 // TestTimelineIsWhatItsReadersThink runs programs over a time line, ends them in
-// every way, and compares what is told with what is true.
+// every way, and compares what is reported with what is true.
 func TestTimelineIsWhatItsReadersThink(t *testing.T) {
 	t.Parallel()
 	base, blank := t.TempDir(), blankDatabase(t)

@@ -13,7 +13,7 @@ const (
 	// maxBatch is how many changes go into one transaction at most.
 	maxBatch = 256
 	// grace is how long a caller whose context has ended waits for a change that
-	// is already being made, to learn what became of it.
+	// is already being made, to learn its result.
 	grace = 2 * time.Second
 )
 
@@ -50,7 +50,7 @@ func (j *job) take() bool {
 func (j *job) drop() bool { return j.state.CompareAndSwap(jobWaits, jobDropped) }
 
 // write has the writer make a change and returns when it is as durable as asked,
-// or has not been made at all. If nobody can tell, the error says so.
+// or has not been made at all. If the result is unknown, the error says so.
 func (d *DB) write(ctx context.Context, op string, g grade, do func(context.Context, *tx) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

@@ -57,8 +57,8 @@ func (w *World) gate() *gate {
 	w.t.Helper()
 	pidFile := filepath.Join(w.Folder(), "pid")
 	quoted := shellQuote(pidFile)
-	// The folder is removed with the world, so the loop ends even if nobody
-	// kills it.
+	// The folder is removed with the world, so the loop ends even without a
+	// kill.
 	return &gate{w, "echo $$ > " + quoted + ".new; mv " + quoted + ".new " + quoted + "; while [ -e " + quoted + " ]; do sleep 0.05; done", pidFile}
 }
 

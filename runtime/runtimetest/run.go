@@ -19,7 +19,7 @@ type Subtester[X any] interface {
 	Context() context.Context
 }
 
-// Status is what became of a case.
+// Status is the result of a case.
 type Status string
 
 // The statuses.
@@ -30,7 +30,7 @@ const (
 	NotApplicable Status = "not applicable" // a need is not met
 )
 
-// Result is what became of one case.
+// Result is the result of one case, with its id.
 type Result struct {
 	ID       string        `json:"id"`
 	Sentence string        `json:"sentence"`

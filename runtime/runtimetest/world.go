@@ -18,7 +18,7 @@ import (
 
 const (
 	// caseTime bounds a case as a whole, or as many times its patience: the longest send dozens
-	// of prompts, of which each takes a slow driver a good part of that.
+	// of prompts, and each of them takes a slow driver a good part of that.
 	caseTime, dozens = 2 * time.Minute, 10
 	// firstLook and lastLook are the pauses between looks at what cannot be
 	// subscribed to, such as a file.

@@ -34,7 +34,7 @@ type Options struct {
 // FileMark stands for the path of a file in [Options.ToolPrompt].
 const FileMark = "{file}"
 
-// Result is what became of a case.
+// Result is the result of a case.
 type Result struct {
 	ID       string
 	Sentence string

@@ -36,7 +36,7 @@ func (c *City) Lag() {
 }
 
 // Age makes the city one of a later version, which says more than this one: members
-// that nobody knows yet, and lines of the stream that mean nothing.
+// that are not known yet, and lines of the stream that mean nothing.
 func (c *City) Age() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,8 +25,8 @@ type Server struct {
 	// worker. It is called once for each case, with another name each time, and twice for
 	// some.
 	Begin func(ctx context.Context, name string) (Run, error)
-	// Prompt gives the run of this name a prompt, and returns without waiting for what
-	// becomes of it.
+	// Prompt gives the run of this name a prompt, and returns without waiting for its
+	// outcome.
 	Prompt func(ctx context.Context, name, content string) error
 	// End ends it.
 	End func(ctx context.Context, name string) error

@@ -19,7 +19,7 @@ func Failing(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, "a stack of a defect") // the reader may be gone
 }
 
-// Garbled answers what nobody understands.
+// Garbled sends an answer that is not understood.
 func Garbled(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, `<html>{"allowed": tru`) // as above

@@ -7,8 +7,8 @@ import (
 	"gascity/worker"
 )
 
-// Blocked is the exit status that keeps a tool from running with every vendor. Its
-// reason goes to standard error, and nothing to standard output.
+// Blocked is the exit status that keeps a tool from running with every agent CLI.
+// Its reason goes to standard error, and nothing to standard output.
 const Blocked = 2
 
 // specific is the answer of [FormSpecific].

@@ -1,7 +1,7 @@
 // Package hooks is what we know of the hooks of each agent CLI, as data: the events
 // that are worth subscribing to and what each means to a city, how an answer is
-// written, and how one session is told of them without a file of the user's being
-// touched. internal/adapter acts on it; nothing outside this room and its parent
+// written, and how one session gets them without a file of the user's being
+// touched. internal/adapter acts on it; nothing outside this package and its parent
 // names an agent CLI.
 package hooks
 
@@ -32,7 +32,7 @@ const (
 // The limits of one call of a hook.
 const (
 	// decideWithin is longer than a city asks a person, and far below decideLimit:
-	// every vendor lets the tool run when its own limit has passed.
+	// every agent CLI lets the tool run after its own limit.
 	decideWithin = 65 * time.Second
 	decideLimit  = 180 * time.Second
 	tellWithin   = 3 * time.Second
@@ -57,7 +57,7 @@ func (e Event) Within() time.Duration {
 	return tellWithin
 }
 
-// Limit is the agent CLI's deadline, as it is told.
+// Limit is the agent CLI's deadline, in its own unit.
 func (e Event) Limit() time.Duration {
 	if e.Decides() {
 		return decideLimit
@@ -67,8 +67,8 @@ func (e Event) Limit() time.Duration {
 
 // Form is the way in which a decision is written to the agent CLI. A denial is
 // everywhere the exit status 2 with its reason on standard error: the one form that
-// every vendor honours. An answer never has fields of two forms, which some vendors
-// take for none.
+// every agent CLI honors. An answer never has fields of two forms, which some agent
+// CLIs take for none.
 type Form string
 
 // The forms.
@@ -86,8 +86,8 @@ type CLI struct {
 	Form   Form
 	// Unit is the unit of the limits in its settings.
 	Unit time.Duration
-	// File is the name of the file of ours that tells of the hooks. Script is its
-	// content if it is a program that the agent CLI loads; else it is made from Events.
+	// File is the name of gc's file with the hooks. Script is its content if it is a
+	// program that the agent CLI loads; else it is made from Events.
 	File   string
 	Script string
 	// Beside are further files of ours in the same folder, by name.
@@ -100,7 +100,8 @@ type CLI struct {
 	ReadsFiles bool
 	Reads      func(folder string) map[string]any
 	// RootOnly: it uses the file only if root owns the file and each directory above it, and
-	// nobody else can write to any of them. Otherwise it warns of the file in each session.
+	// no other user can write to any of them. Otherwise it warns of the file in each
+	// session.
 	RootOnly bool
 	// Args and Env make one session use the file: [MarkFile] stands for its path,
 	// [MarkDir] for its folder, [MarkHooks] (after its flag) for the hooks as TOML values.
@@ -118,11 +119,11 @@ type CLI struct {
 	// has taken place.
 	WithPrompt bool
 	// Late: it calls no hook before the first prompt of a process, so that one which was
-	// started without a prompt has not told of its beginning.
+	// started without a prompt has not reported its beginning.
 	Late bool
 }
 
-// Briefs reports whether the agent can be told something at a beginning with the source.
+// Briefs reports whether the agent can receive context at a beginning with the source.
 func (c CLI) Briefs(source string) bool { return slices.Contains(c.Briefed, source) }
 
 // The marks in [CLI.Args] and [CLI.Env].

@@ -33,7 +33,7 @@ func TellsErrors(agent string) bool { return agent == "@agentclientprotocol/clau
 // Totals are what a conversation has taken so far.
 type Totals struct {
 	Input, Cached, Output, Reasoning int64
-	Sum                              int64 // as the vendor adds it up
+	Sum                              int64 // as the agent CLI adds it up
 	Last                             int64 // the sum of its last response
 }
 

@@ -145,7 +145,7 @@ type record struct {
 	} `json:"tokens"`
 }
 
-// counts are the names that vendors have for their buckets.
+// counts are the names that agent CLIs have for their buckets.
 type counts struct {
 	Input     *int64 `json:"input_tokens"`
 	Output    *int64 `json:"output_tokens"`

@@ -263,7 +263,7 @@ func (r *reader) configure(c Command, words []Word, depth int) (why string) {
 }
 
 // lasting reports whether a setting that is written makes a program one that git runs later:
-// one of those that nobody sets for comfort, or one by a path or through a shell.
+// one of those that are never set for comfort, or one by a path or through a shell.
 func lasting(key string, value Word) bool {
 	key = strings.ToLower(key)
 	if !slices.ContainsFunc(scriptSettings, func(pattern string) bool {

@@ -64,8 +64,8 @@ func (r *reader) interpreted(c Command, program string, in input, depth int) {
 // interpreters run what their first word names, or what comes from their input.
 var interpreters = sync.OnceValue(set("node nodejs deno bun luajit tclsh julia osascript expect"))
 
-// fed reports whether an interpreter runs a program that nobody can see: what another
-// program writes.
+// fed reports whether an interpreter runs a program that the guard cannot see: what
+// another program writes.
 func fed(c Command, program string, in input) bool {
 	if streamed(c, program, in) {
 		return true

@@ -19,7 +19,7 @@ func NewRoom() *Room {
 	return &Room{parser: newParser(), found: make([]Command, 0, 16), words: make([]Word, 0, 64)}
 }
 
-// Clear makes it empty. Nobody uses what was found any more.
+// Clear makes it empty. The results must not be used any more.
 func (r *Room) Clear() {
 	clear(r.found[:cap(r.found)])
 	clear(r.words[:cap(r.words)])

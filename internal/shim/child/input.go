@@ -16,7 +16,7 @@ const maxReplies = 64 << 10
 type Input struct {
 	ctx     context.Context //nolint:containedctx // the life of the shim, for writing replies
 	out     *os.File
-	turn    chan struct{} // holds one token: whoever has it writes
+	turn    chan struct{} // holds one token: its owner writes
 	pending chan struct{} // wakes the goroutine that writes replies
 
 	torn bool // the last piece was a paste that did not end; who has the turn may touch it
@@ -40,8 +40,8 @@ func (s *Streams) Input(ctx context.Context) *Input {
 	return q
 }
 
-// finishLimit is how long a paste that was begun may still take when nobody waits
-// for it any more. Half a prompt is worse than a whole one.
+// finishLimit is how long a paste that was begun may still take when no caller
+// waits for it any more. Half a prompt is worse than a whole one.
 const finishLimit = 2 * time.Second
 
 // Write writes p in one piece and returns how much was taken. When ctx ends before

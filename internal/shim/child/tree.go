@@ -210,8 +210,8 @@ func (t *Tree) Stop(grace time.Duration) (StopReport, error) {
 }
 
 // ask tells all to end. An interactive shell ignores SIGTERM and ends by SIGHUP;
-// whoever takes SIGTERM must not be disturbed by another signal while it does its
-// last work. What is stopped hears nothing before it goes on.
+// a program that handles SIGTERM must not be disturbed by another signal while it
+// does its last work. What is stopped hears nothing before it goes on.
 func (t *Tree) ask(members []proc.Info) {
 	hangup := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return !mindsOnlyHangup(m) })
 	stopped := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return m.State != proc.StateStopped })
@@ -221,7 +221,7 @@ func (t *Tree) ask(members []proc.Info) {
 }
 
 // signal sends to the deepest first, so that no parent sees a child end that it
-// would start again before it is told itself.
+// would start again before it gets the signal itself.
 func (t *Tree) signal(members []proc.Info, sig syscall.Signal) {
 	for _, m := range slices.Backward(members) {
 		_ = proc.Signal(m.ID, sig) // gone in the meantime is what we want

@@ -152,9 +152,9 @@ func (f Folder) Clear() error {
 	return errors.Join(append(errs, os.RemoveAll(f.Prompts()))...)
 }
 
-// Remove removes the whole folder, the lock last: up to then nobody else can begin
-// something in it. Only the lock's owner calls it; a starter that already has the
-// old lock open sees that the path is another file now.
+// Remove removes the whole folder, the lock last: up to then no other process can
+// begin something in it. Only the lock's owner calls it; a starter that already
+// has the old lock open sees that the path is another file now.
 func (f Folder) Remove() error {
 	entries, err := os.ReadDir(string(f))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,7 +175,8 @@ func (f Folder) Remove() error {
 	return errors.Join(errs...)
 }
 
-// Tidy removes a folder in which nothing was started and nobody is about to.
+// Tidy removes a folder in which nothing was started and no start is about to
+// begin.
 func (f Folder) Tidy() error {
 	if Gone(string(f)) {
 		return nil
@@ -243,7 +244,7 @@ func WriteFile(path string, b []byte) error {
 	return os.Rename(tmp, path)
 }
 
-// Private makes the folder, or checks that nobody else may enter it.
+// Private makes the folder, or checks that no other user may enter it.
 func Private(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 const lockFD = 3
 
 // Inherit takes the lock from the starter and closes every other descriptor that
-// came with it: an agent that runs for weeks must not hold a pipe of whoever typed
-// the command.
+// came with it: an agent that runs for weeks must not hold a pipe of the shell
+// that ran the command.
 func Inherit(dir Folder) (*os.File, error) {
 	syscall.CloseOnExec(lockFD)
 	lock := os.NewFile(lockFD, dir.Lock())

@@ -14,7 +14,7 @@ import (
 	"gascity/internal/usage"
 )
 
-// ErrFault is what a [Faulty] fails with unless it was told otherwise.
+// ErrFault is what a [Faulty] fails with unless another error was set.
 var ErrFault = fmt.Errorf("the store is broken by the test: %w", client.ErrUnavailable)
 
 // Stores are the stores of a city. A test leaves out what it does not use.
@@ -74,7 +74,7 @@ var (
 	_ usage.Store          = (*Faulty)(nil)
 )
 
-// NewFaulty returns a wrapper that works until it is told otherwise.
+// NewFaulty returns a wrapper that works until a fault is set.
 func NewFaulty(s Stores) *Faulty {
 	return &Faulty{stores: s, err: ErrFault, changed: make(chan struct{}), told: map[string]any{}}
 }

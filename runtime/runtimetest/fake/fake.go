@@ -90,7 +90,7 @@ func (f *Provider) Calls(ops ...string) []Call {
 	return slices.DeleteFunc(slices.Clone(f.calls), func(c Call) bool { return len(ops) > 0 && !slices.Contains(ops, c.Op) })
 }
 
-// called records a call and returns the error that it was told to fail with.
+// called records a call and returns the error that was set for it.
 func (f *Provider) called(op, name string, args ...any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

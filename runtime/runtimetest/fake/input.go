@@ -41,7 +41,7 @@ func (f *Provider) nudge(name string, content []runtime.ContentBlock) error {
 	return nil
 }
 
-// Deliver delivers a prompt and says what became of it.
+// Deliver delivers a prompt and returns its outcome.
 func (f *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if err := f.called("Deliver", name, d); err != nil {
 		return runtime.Outcome{}, err

@@ -48,8 +48,8 @@ func (s *session) readLocked() runtime.Reading {
 	return r
 }
 
-// SetReading replaces what [Provider.Sense] reads of the session, but for the instance and
-// the time; nil gives it back to the model. Whoever watches is told to look.
+// SetReading replaces what [Provider.Sense] reads of the session, except the instance and
+// the time; nil gives it back to the model. Every watcher gets an event to look.
 func (f *Provider) SetReading(name string, r *runtime.Reading) {
 	f.world.with(name, func(s *session) {
 		s.reading = r

@@ -60,7 +60,7 @@ func newWorld() *world {
 	}
 }
 
-// bumpLocked wakes whoever waits for a change.
+// bumpLocked wakes all that wait for a change.
 func (w *world) bumpLocked() {
 	close(w.changed)
 	w.changed = make(chan struct{})
