@@ -100,7 +100,7 @@ func statusCity(b *testing.B, dir, gc string) *client.Client {
 	return c
 }
 
-// awaitRest waits until all agents run and nobody has looked at them for a while.
+// awaitRest waits until all agents run and were not looked at for a while.
 func awaitRest(b *testing.B, c *client.Client) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), statusLimit)

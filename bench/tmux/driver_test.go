@@ -187,9 +187,9 @@ func fenced(name, command, otherwise string) []string {
 }
 
 // BenchmarkDriver reports the same as BenchmarkOperation for the operations of the contract: with
-// the session's record, its instance's fence and whatever else the driver keeps. The ratio is
-// to one process that does the same; ratio-apart is to a process for each command, of which there
-// are so many processes.
+// the session's record, its instance's fence and whatever else the driver keeps. The ratio is to
+// one process that does the same; ratio-apart is to a process for each command, which is that
+// many processes.
 func BenchmarkDriver(b *testing.B) {
 	for _, sessions := range []int{1, 50, 200} {
 		b.Run(fmt.Sprint("sessions=", sessions), func(b *testing.B) {

@@ -93,8 +93,8 @@ type load struct {
 // but 1 KiB a turn at most, for what is remembered of the newest prompts.
 // GC_LOAD_WORKERS and GC_LOAD_TURNS set the size; 1000 and 48 are the day at full size.
 // Each worker has its next prompt when it is done with the last one; with GC_LOAD_RATE
-// there are so many prompts a second, whoever is done.
-// With GC_LOAD_PROFILES, a folder, the heap of each third is written there.
+// there are that many prompts a second, done or not. With GC_LOAD_PROFILES, a folder,
+// the heap of each third is written there.
 func TestLoad(t *testing.T) {
 	workers := size(t, "GC_LOAD_WORKERS", 100)
 	l := newLoad(t, size(t, "GC_LOAD_TURNS", 18), workers)

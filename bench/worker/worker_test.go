@@ -79,8 +79,7 @@ var commands = []string{
 	`for f in *.go; do gofmt -l "$f"; done`, "cat <<EOF > notes.md\nsome text\nEOF",
 }
 
-// distinct is how many commands there are of which no two are the same: more than a guard
-// remembers.
+// distinct is the number of distinct commands: more than a guard remembers.
 const distinct = 12_000
 
 // input is a command as a tool's input. With a number it is like no other one.
@@ -151,7 +150,7 @@ func judge(b *testing.B) func(session.View, worker.Call) guard.Verdict {
 	p := policy(b)
 	return func(v session.View, c worker.Call) guard.Verdict {
 		verdict := p.Decide(guard.Request{Tool: c.Tool, Input: c.Input, Role: v.Agent, Home: "/home/x"})
-		if verdict.Action == guard.Ask { // nobody is there to be asked
+		if verdict.Action == guard.Ask { // no person can be asked
 			verdict.Action = guard.Deny
 		}
 		return verdict
@@ -204,7 +203,7 @@ func newPlace(b *testing.B, judge func(session.View, worker.Call) guard.Verdict)
 		out.worker.CloseIdleConnections()
 		out.empty.CloseIdleConnections()
 		cancel()
-		_ = server.Close() // nobody speaks to it any more
+		_ = server.Close() // no client is connected any more
 		ended.Wait()
 		if err := os.RemoveAll(dir); err != nil {
 			b.Error(err)

@@ -106,7 +106,7 @@ func call(t *testing.T, path, name string, args ...string) (stdout, stderr strin
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// The handshake is what gc reads, and an operation that nobody has heard of is exit code 2.
+// The handshake is what gc reads, and an unknown operation is exit code 2.
 func TestProtocol(t *testing.T) {
 	for _, name := range scripts(t) {
 		out, _, code := call(t, os.Getenv("PATH"), name, "protocol")

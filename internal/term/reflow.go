@@ -59,7 +59,7 @@ func (s *Screen) resizeHeight(rows int, y *int) {
 	n := newGrid(g.cols, rows)
 	*y = min(*y, g.rows-1)
 	if rows < g.rows {
-		up := max(0, *y-rows+1) // rows that leave at the top
+		up := max(0, *y-rows+1) // rows that scroll off the top
 		for i := range up {
 			s.history.push(&s.interned, g.row(i), g.lines[i])
 		}

@@ -53,7 +53,7 @@ func FuzzParseStatus(f *testing.F) {
 	})
 }
 
-// TestStatusQuery: a program that asks whether its reports are read is told so, and the
+// TestStatusQuery: a program that asks whether its reports are read gets yes, and the
 // question is no report.
 func TestStatusQuery(t *testing.T) {
 	var replies string

@@ -80,7 +80,7 @@ func ours(c Color) bool {
 }
 
 // EscapeJSON returns a JSON text in which every character that controls a terminal, or that
-// nobody sees, is an escape. The values are the same.
+// is invisible, is an escape. The values are the same.
 func EscapeJSON(doc []byte) []byte {
 	out := make([]byte, 0, len(doc))
 	for len(doc) > 0 {

@@ -12,8 +12,8 @@ import (
 // ourColors are the only control sequences that a Printer may write.
 var ourColors = regexp.MustCompile(`\x1b\[(?:0|1|2|31|32|33|36)m`)
 
-// controls returns the first character of a text that acts on a terminal, or that nobody sees
-// and that is not a part of an emoji or of a script with joiners.
+// controls returns the first character of a text that acts on a terminal, or that is
+// invisible and not a part of an emoji or of a script with joiners.
 func controls(out string) (rune, bool) {
 	if !utf8.ValidString(out) {
 		return utf8.RuneError, true

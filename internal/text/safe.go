@@ -22,8 +22,8 @@ func OneLine(text string) string {
 }
 
 // Block makes text of several lines safe for a terminal. Control characters, as C1 and as bytes that
-// are no UTF-8 too, are replaced. Characters that nobody sees, and those that change the direction of
-// the text around them, are shown as escapes such as \u202e: what is read is what was written.
+// are no UTF-8 too, are replaced. Invisible characters, and those that change the direction of the
+// text around them, are shown as escapes such as \u202e: what is read is what was written.
 func Block(text string) string {
 	return safe(text, func(r rune) rune {
 		if r == '\n' || r == '\t' {

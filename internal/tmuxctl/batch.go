@@ -22,7 +22,7 @@ func newBatch(size int) *batch {
 	return b
 }
 
-// settle stores a reply. A nil batch is one that nobody waits for.
+// settle stores a reply. A nil batch has no waiter.
 func (b *batch) settle(index int, reply Reply) {
 	if b == nil {
 		return

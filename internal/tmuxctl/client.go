@@ -12,7 +12,7 @@ import (
 type Client struct {
 	// Constant after construction.
 	options Options
-	// gate has room for one: whoever is in it connects.
+	// gate holds one token: its holder connects.
 	gate chan struct{}
 	// closing is closed by Close.
 	closing chan struct{}
@@ -74,7 +74,8 @@ func New(options Options) (*Client, error) {
 // Errors: ErrNoTmux, ErrTooOld, ErrSocketPath, ErrClosed, the cause of ctx, or what tmux said.
 func (c *Client) Start(ctx context.Context) (Server, error) { return c.connect(ctx, mayStart) }
 
-// Attach is Start without starting a server: ErrNoServer when nobody listens.
+// Attach is Start without starting a server: ErrNoServer when no server
+// listens.
 func (c *Client) Attach(ctx context.Context) (Server, error) { return c.connect(ctx, mustListen) }
 
 // Do sends the commands at once and returns one reply for each, in order. They are
@@ -127,16 +128,16 @@ func (c *Client) Output(ctx context.Context, command Command) ([]byte, error) {
 	return replies[0].Output, nil
 }
 
-// AwaitLoss says that the known server is about to be ended: that it is lost then is told as
-// ever, but is no warning in the log. It holds until there is a connection again.
+// AwaitLoss says that the known server is about to be ended: its loss is reported as ever,
+// but is no warning in the log. It holds until there is a connection again.
 func (c *Client) AwaitLoss() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.awaited = true
 }
 
-// Server returns the server that this client is connected to and its features. It asks
-// nobody; ok is false before the first connection and after a loss.
+// Server returns the server that this client is connected to and its features. It
+// sends no request; ok is false before the first connection and after a loss.
 func (c *Client) Server() (server Server, features Features, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,10 +217,11 @@ func (c *Client) Subscribe(wants Wants) *Subscription {
 	return &Subscription{queue: q, client: c}
 }
 
-// Changes counts what the server told of windows and sessions that came, went, or got another name or
-// pane, and what broke or mended the connection. When Do returns, everything is counted that the server
-// told before it answered: what was asked for before stays true as far as it is about these things, if the count
-// is the same after another reply. The ends of programs whose panes remain are not told.
+// Changes counts the server's reports of windows and sessions that came, went, or got another name or
+// pane, and the breaks and repairs of the connection. When Do returns, everything is counted that the
+// server told before it answered: what was asked for before stays true as far as it is about these
+// things, if the count is the same after another reply. The ends of programs whose panes remain are not
+// told.
 func (c *Client) Changes() uint64 { return c.changes.Load() }
 
 // publish gives the event to all subscriptions.

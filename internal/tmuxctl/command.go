@@ -118,7 +118,7 @@ func (c Command) Line() (string, error) {
 	return c.line, c.err
 }
 
-// Reply is what became of one Command.
+// Reply is the result of one Command.
 type Reply struct {
 	// Output is what tmux printed, without its final newline. It may hold bytes that are not UTF-8.
 	Output []byte

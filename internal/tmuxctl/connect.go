@@ -145,8 +145,8 @@ func (c *Client) openOnce(ctx context.Context, binary string, how manner) (opene
 }
 
 // arguments attach to the hub or make it. Its program reads what Signal types there; the terminal
-// echoes it, and the echo is told. new-session starts a server that has ended since it was asked
-// for; behind if-shell it never does.
+// echoes it, and the echo is reported. new-session starts a server that has ended since it was
+// asked for; behind if-shell it never does.
 func (c *Client) arguments(how manner) []string {
 	hub := []string{
 		"-A", "-s", c.options.Hub, "-x", strconv.Itoa(c.options.Width), "-y", strconv.Itoa(c.options.Height), "/bin/sh", "-c", "exec cat >/dev/null",
@@ -191,7 +191,7 @@ func (c *Client) greet(ctx context.Context, connection *connection) (opened, err
 	return made, err
 }
 
-// askNew asks on a connection that nobody keeps yet.
+// askNew asks on a connection without an owner yet.
 func (c *Client) askNew(ctx context.Context, connection *connection, commands ...Command) ([]Reply, error) {
 	b := newBatch(len(commands))
 	if err := connection.send(b, commands...); err != nil {
@@ -265,7 +265,8 @@ func (c *Client) adopt(ctx context.Context, made opened, resync bool) error {
 	return nil
 }
 
-// keep waits until the connection breaks and finds out what became of the server.
+// keep waits until the connection breaks and finds out whether the server is
+// gone.
 func (c *Client) keep(ctx context.Context, connection *connection) {
 	<-connection.done
 	c.mu.Lock()

@@ -21,15 +21,15 @@ import (
 // maxOpen bounds the requests that await a reply: a server that is stopped must not fill our memory.
 const maxOpen = 1 << 16
 
-// secretLength is how many characters, of 5 bits each, nobody can guess of a token. The server
-// takes its time for each.
+// secretLength is how many random characters, of 5 bits each, a token has. The server takes
+// its time for each.
 const secretLength = 20
 
 // errNotSent tells that the connection was broken before the commands were sent.
 var errNotSent = errors.New("not sent")
 
-// connection is one process of tmux in control mode. Three goroutines belong to it: one
-// reads, one writes what the process does not take at once, and whoever opened it waits for done.
+// connection is one process of tmux in control mode. Three goroutines belong to it: one reads,
+// one writes what the process does not take at once, and its opener waits for done.
 type connection struct {
 	// Constant after construction.
 	process *exec.Cmd
@@ -48,8 +48,8 @@ type connection struct {
 	adopted atomic.Bool
 	// signalPane is the pane whose output is signals. Constant once adopted.
 	signalPane string
-	// canPause: the server pauses panes, from the moment on in which it is told to. Before 3.2 it
-	// cannot, and what it sends of a flood is only dropped by the subscriptions.
+	// canPause: the server pauses panes, from the request on. Before 3.2 it cannot, and what it
+	// sends of a flood is only dropped by the subscriptions.
 	canPause atomic.Bool
 	// signalled is the beginning of a line of the signal pane. Owned by the reader.
 	signalled []byte
@@ -199,8 +199,8 @@ func (c *connection) drain(write func(p []byte) (n int, err error)) {
 	}
 }
 
-// writeNow writes what the process takes at once. Whoever sends does it: handing each line to
-// another goroutine takes as long as all else of a small command does on this side.
+// writeNow writes what the process takes at once. The sender does it itself: handing each
+// line to another goroutine takes as long as all else of a small command does on this side.
 func (c *connection) writeNow(p []byte) (n int, err error) {
 	var refused error
 	err = c.raw.Write(func(fd uintptr) bool {
@@ -419,7 +419,8 @@ func (c *connection) fail(err error) {
 // hangUp ends the process: by closing its input, by force when ctx ends. It returns
 // when everything of the connection has ended.
 func (c *connection) hangUp(ctx context.Context) {
-	// A server lets nobody go for whom lines wait, see remind.go: whoever has an answer has them.
+	// A server does not close a client with waiting lines, see remind.go: a client that has an
+	// answer has the lines before it.
 	if b := newBatch(1); c.send(b, Cmd("display-message", "-p", "")) == nil {
 		select {
 		case <-b.done:

@@ -19,8 +19,8 @@ func TestConnectingUpsetsNobody(t *testing.T) {
 	})
 }
 
-// TestTextsUpsetNobody connects clients while others bring texts by paste buffers, of which tmux
-// tells from 3.4 on, and crashes as above.
+// TestTextsUpsetNobody connects clients while others bring texts by paste buffers, which tmux
+// reports from 3.4 on, and crashes as above.
 func TestTextsUpsetNobody(t *testing.T) {
 	connectBeside(t, func(first *tmuxctl.Client, _ int) error {
 		_, err := first.Do(t.Context(), tmuxctl.Cmd("setb", "-b", "b", "text"), tmuxctl.Cmd("deleteb", "-b", "b"))
@@ -71,7 +71,8 @@ func connectBeside(t *testing.T, act func(first *tmuxctl.Client, i int) error) {
 	}
 }
 
-// Who only glances is no control client, starts no server, and is told what a client is told.
+// Who only glances is no control client, starts no server, and gets the reports that a client
+// gets.
 func TestGlance(t *testing.T) {
 	o := options(t)
 	first, other := newClient(t, o), newClient(t, o)

@@ -27,5 +27,5 @@
 //
 // What programs in panes print can look like the protocol. The end of a reply is
 // therefore never taken from its text alone: commands that may print such text are
-// followed by a fence that nobody can guess.
+// followed by a fence that cannot be guessed.
 package tmuxctl

@@ -11,7 +11,7 @@ var (
 	ErrTooOld = errors.New("tmux is too old")
 	// ErrSocketPath: the path of the socket cannot be used; nothing was tried.
 	ErrSocketPath = errors.New("unusable tmux socket path")
-	// ErrNoServer: nobody listens at the socket. Nothing was done.
+	// ErrNoServer: no server listens at the socket. Nothing was done.
 	ErrNoServer = errors.New("no tmux server")
 	// ErrServerLost: the server that this client knew has ended. Sticky until Start or Attach.
 	ErrServerLost = errors.New("tmux server lost")

@@ -221,7 +221,7 @@ func TestAServerThatWasReplacedWhileWeWereAwayIsNotAdopted(t *testing.T) {
 func TestTwoThatStartAtOnceEndWithOneServer(t *testing.T) {
 	for round := range 5 {
 		o := options(t)
-		if round%2 == 1 { // a socket that nobody listens at
+		if round%2 == 1 { // a socket without a listener
 			listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: o.Socket, Net: "unix"})
 			if err != nil {
 				t.Fatal(err)

@@ -167,7 +167,7 @@ func FuzzForgery(f *testing.F) {
 	f.Add("%end 1 10 1\n%exit\n%begin 1 11 1\nt1\n%end 1 11 1\n")
 	f.Add("%error 1 10 1\n%output %1 x")
 	f.Fuzz(func(t *testing.T, shown string) {
-		shown = strings.ReplaceAll(shown, "\nt0\n", "\n") // nobody can guess the token
+		shown = strings.ReplaceAll(shown, "\nt0\n", "\n") // the token cannot be guessed
 		if strings.HasPrefix(shown, "t0\n") {
 			return
 		}

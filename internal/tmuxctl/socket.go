@@ -44,7 +44,8 @@ func listening(ctx context.Context, socket string) (bool, error) {
 	return false, fmt.Errorf("%w: %w", ErrSocketPath, err)
 }
 
-// prepareFolder makes the folder of the socket, or makes sure that nobody else may enter it.
+// prepareFolder makes the folder of the socket, or makes sure that no other user may enter
+// it.
 func prepareFolder(socket string) error {
 	folder := filepath.Dir(socket)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -98,8 +99,8 @@ func (c *Client) steady(ctx context.Context, commands []Command) (unlock func(),
 // leaveTime is how long a client that leaves waits for those that connect.
 const leaveTime = time.Second
 
-// leaving is steady for a connection that is closed, which is told to all control clients too. It
-// does not wait for long.
+// leaving is steady for a connection that is closed, which is reported to all control clients
+// too. It does not wait for long.
 func (c *Client) leaving(ctx context.Context) (unlock func()) {
 	c.mu.Lock()
 	there := c.connection != nil

@@ -91,7 +91,8 @@ func (c *connection) wakeRested(now time.Time) (next time.Duration, some bool) {
 	}
 	c.mu.Unlock()
 	for _, group := range rested {
-		// What is told of the pause stands inside the reply to our command, so the gap is told here.
+		// The report of the pause stands inside the reply to our command, so the gap is reported
+		// here.
 		for _, pane := range group.panes {
 			c.tell(Event{Kind: Output, Pane: pane, Gap: true})
 		}

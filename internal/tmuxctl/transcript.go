@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// maxReply bounds the bytes of one reply. tmux cannot be told to stop, so a longer one
+// maxReply bounds the bytes of one reply. tmux cannot be stopped, so a longer one
 // breaks the connection.
 const maxReply = 128 << 20
 
@@ -20,7 +20,7 @@ var errProtocol = errors.New("tmux broke its protocol")
 type request struct {
 	command Command
 	token   string
-	// batch waits for the reply; nil when nobody does.
+	// batch waits for the reply; nil without a waiter.
 	batch *batch
 	// index is the place of the reply in the batch.
 	index int
@@ -28,7 +28,7 @@ type request struct {
 
 // transcript reads what the server sends: replies to requests and notifications. A reply is
 // collected as it comes until its fence, and only then taken apart: what a pane shows may
-// look like the end of a reply, but nobody can guess the token.
+// look like the end of a reply, but the token cannot be guessed.
 type transcript struct {
 	// next takes the request whose reply begins now; nil when none is open.
 	next func() *request

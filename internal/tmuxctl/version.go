@@ -25,7 +25,7 @@ func (c *Client) usable(ctx context.Context, binary string) error {
 	command.Env = c.options.Env
 	said, err := command.Output()
 	if err != nil {
-		return nil // what is wrong with it is told when it is used
+		return nil // an error in it is reported when it is used
 	}
 	version := strings.TrimPrefix(strings.TrimSpace(string(said)), "tmux ")
 	major, _, _ := strings.Cut(version, ".")

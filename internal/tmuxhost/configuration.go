@@ -10,7 +10,7 @@ import (
 // configuration is the text of the server's own configuration file. What an older tmux
 // does not know is left out quietly (-q).
 //
-// The size of windows is not set to manual here but for each window: tmux 3.3 crashes when
+// The size of windows is set to manual for each window and not here: tmux 3.3 crashes when
 // it makes a session while that is the default.
 func (s *Server) configuration() string {
 	var b strings.Builder

@@ -11,9 +11,9 @@ import (
 // all that was typed after it: a client's keys are taken one after the other. The prefix
 // key and what follows it are tmux's own and wait for nothing.
 //
-// A key waits for [HoldSeconds], and for as long as who holds the lock says so by [Beat]
-// at least as often. So whoever dies holds up nobody for more than twice that: the first key
-// has the server look, and open the lock.
+// A key waits for [HoldSeconds], and for as long as who holds the lock says so by [Beat] at
+// least as often. So a process that dies delays typing for no more than twice that: the
+// first key has the server look, and open the lock.
 const KeyTable = "gc"
 
 // The options of a pane for which keys are kept back.

@@ -11,19 +11,19 @@ import (
 	"gascity/internal/tmuxctl"
 )
 
-// rosterAge is how long a list is believed although nothing was heard: a pane whose program
-// closes its terminal and lives on, or which a person starts again, is not told of.
+// rosterAge is how long a list is believed without any report: tmux does not report a pane
+// whose program closes its terminal and lives on, or which a person starts again.
 const rosterAge = time.Second
 
 // roster is the list of sessions that run, as the server told it last. It is kept until the
-// server tells of a window or a session, a process of ours ends, or the connection breaks.
-// Whoever asks for it has the server answer in any case, and so hears what it had told
-// before: what has been done before is never missed.
+// server reports a window or a session, a process of ours ends, or the connection breaks. A
+// request for it has the server answer in any case, and so receives all earlier reports:
+// what was done before is never missed.
 type roster struct {
 	spoils atomic.Uint64
 
 	mu    sync.Mutex
-	names []string // nil if there is none; nobody changes it
+	names []string // nil if there is none; must not be changed
 	at    time.Time
 	when  moments
 }

@@ -27,7 +27,7 @@ const (
 	// Hub is the session of the control client. No session of the contract can have
 	// this name.
 	Hub = "~gc"
-	// Cols is the width of a session to which nobody is attached.
+	// Cols is the width of a session without an attached client.
 	Cols = 200
 	// Rows is the height of such a session.
 	Rows = 50
@@ -337,7 +337,7 @@ func (s *Server) Retire(ctx context.Context) (ended bool, err error) {
 
 // Leave removes all files of a server, if none runs.
 func (s *Server) Leave(ctx context.Context) error {
-	return s.configured(ctx, func() error { // nobody starts one meanwhile
+	return s.configured(ctx, func() error { // no other start runs meanwhile
 		if !folder.Gone(s.socket) {
 			if _, err := s.ctl.Attach(ctx); !Absent(err) {
 				return err

@@ -205,7 +205,7 @@ func TestListTellsWhatIsOurs(t *testing.T) {
 	}
 }
 
-// How a program ended is told when the server knows it, and not before.
+// How a program ended is reported when the server knows it, and not before.
 func TestSettledKnowsTheEnd(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -21,7 +21,7 @@ const (
 	OptionLease    = "gc_lease"    // number of the present right to deliver
 	OptionEntered  = "gc_entered"  // the delivery whose Enter was sent
 	OptionPaste    = "gc_paste"    // bracketed paste, as it was heard last
-	OptionSigns    = "gc_signs"    // what the program told of itself, as it was heard last
+	OptionSigns    = "gc_signs"    // what the program reported about itself last
 )
 
 // State is what the server says of one of our panes.
@@ -38,7 +38,7 @@ type State struct {
 	// Attached is how many people are.
 	Attached int
 	// Human and Output are when a person typed and the program printed last, by the second.
-	// Human is zero if nobody was ever attached.
+	// Human is zero if no client was ever attached.
 	Human, Output time.Time
 	Width, Height int
 	Title         string
@@ -72,7 +72,7 @@ func Parse(line string) (State, error) {
 		Width: Number(f[14]), Height: Number(f[15]), Title: f[16],
 	}
 	if f[11] != "" {
-		s.Human = moment(f[12]).Add(time.Second - 1) // it is told by the second: at the end of it
+		s.Human = moment(f[12]).Add(time.Second - 1) // it is given by the second: at the end of it
 	}
 	if s.Dead {
 		s.Exit, s.Collected = exitOf(f[6], f[7], f[8]), f[6] != "" || Number(f[7]) > 0

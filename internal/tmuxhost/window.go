@@ -27,9 +27,9 @@ func (s *Server) Sweep(ctx context.Context, strays []State) {
 	}
 }
 
-// Fit gives windows that nobody looks at any more their own size again. A tmux before 3.2 tells
-// a program of a second size only when nobody has asked the server anything for a quarter of a
-// second, which may be never: there the program is told by us.
+// Fit gives windows without a viewer their own size again. A tmux before 3.2 reports a second
+// size to a program only after a quarter of a second without requests, which may never come:
+// there gc reports it to the program.
 func (s *Server) Fit(ctx context.Context, list []State) {
 	for _, pane := range list {
 		if pane.Attached > 0 || pane.Width == Cols && pane.Height == Rows {

@@ -23,15 +23,15 @@ type City struct {
 	Root   string // an empty, private folder; it is not removed
 	TOML   []byte
 	Agents []string
-	// Run is the city's controller: it calls ready when it answers, and returns after it was
-	// told to stop the city, or ctx has ended.
+	// Run is the city's controller: it calls ready when it answers, and returns after a
+	// request to stop the city, or ctx has ended.
 	Run func(ctx context.Context, root string, ready func()) error
 	// Patience is how long an agent may take to start and to answer.
 	Patience time.Duration
 	Version  string // of gc
 }
 
-// Answer is what became of the question to one agent.
+// Answer is the result of the question to one agent.
 type Answer struct {
 	Agent string
 	Took  time.Duration // to the answer, with the start of the agent
@@ -175,5 +175,5 @@ func told(why, screen string) error {
 	return fmt.Errorf("%s; it shows:\n%s", why, screen)
 }
 
-// shownLines is how much of a screen is told.
+// shownLines is how much of a screen is reported.
 const shownLines = 12

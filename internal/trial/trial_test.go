@@ -12,7 +12,8 @@ import (
 	"gascity/internal/trial"
 )
 
-// A city that does not come up, or is not waited for, is told of, and its controller has ended.
+// A city that does not come up, or is not waited for, is reported, and its controller has
+// ended.
 func TestACityThatDoesNotComeUp(t *testing.T) {
 	broken := errors.New("it is broken")
 	for name, c := range map[string]struct {

@@ -12,7 +12,7 @@ const (
 	Cooked       // the kernel collects lines
 )
 
-// Input is what became of the input of a terminal.
+// Input is the state of the input of a terminal.
 type Input uint8
 
 // What may have become of it.

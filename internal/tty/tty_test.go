@@ -49,8 +49,7 @@ func TestModesInPieces(t *testing.T) {
 	})
 }
 
-// A program that reads keys has read them or not; of a line that nobody has ended nothing is
-// known.
+// A program that reads keys has read them or not; nothing is known of an unfinished line.
 func TestInputIsReadOrWaits(t *testing.T) {
 	master, slave, err := pty.Open()
 	if err != nil {

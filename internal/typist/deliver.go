@@ -10,7 +10,7 @@ import (
 
 // Deliver brings one prompt to the agent under the given ID, which [journal.ID] makes.
 // What was left of the delivery before it, should that have been cut off, is settled
-// first. What became of the prompt is in the outcome; a refusal means that the agent
+// first. The outcome says how the delivery ended; a refusal means that the agent
 // provably never got a byte of it and never will.
 //
 // An agent that has exited is an outcome (absent before the first byte, unconfirmed after
@@ -41,7 +41,8 @@ func Unsent(err error) (runtime.Outcome, error) {
 	return NeverSent("not a byte was sent: " + err.Error()), nil
 }
 
-// NeverSent is the outcome of a text of which provably not a byte was sent, nor ever will be.
+// NeverSent is the outcome of a text that was provably not sent, not even in part, and never
+// will be.
 func NeverSent(why string) runtime.Outcome {
 	out := Withdrawn(why)
 	out.Unsent = true

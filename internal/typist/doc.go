@@ -5,7 +5,7 @@
 //
 // A driver brings a [Lease] and calls [Deliver] and [Settle] with it:
 //
-//	lease := ... // nobody else delivers into this session now, also no other process
+//	lease := ... // no other caller or process delivers into this session now
 //	defer ...    // and gives it back
 //	outcome, err := typist.Deliver(ctx, lease, journal.ID(d.ID, text), typist.Prompt{Text: text}, rules)
 //

@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzHolds reads input boxes of arbitrary screens with the rules of every profile: nothing
-// panics, and a line that is empty holds nobody's text.
+// panics, and an empty line holds no person's text.
 func FuzzHolds(f *testing.F) {
 	f.Add("────────────\n❯ a\n────────────", "a", 3, 1)
 	f.Add("› \n\n", "b", 0, 0)

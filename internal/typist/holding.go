@@ -36,7 +36,7 @@ const (
 	holdsNothing holding = iota
 	holdsOurs            // exactly our text, or what stands for it
 	holdsMore            // our text and somebody else's
-	holdsOther           // something that cannot be told
+	holdsOther           // unknown content
 )
 
 // normalizes reports whether a program may show another form of the text: it has combining

@@ -83,13 +83,14 @@ func emptyAgain(ctx context.Context, l Lease, w *console.Watch, rules console.Ru
 }
 
 // clearsReturned reports whether the program puts an interrupted prompt back into its
-// input box, and can be told to empty it.
+// input box, and has a key to empty it.
 func clearsReturned(rules console.Rules) bool {
 	return rules.Screen.RestoresPrompt && rules.Screen.ClearKey != ""
 }
 
 // returned reports whether what the input box holds can only be a prompt that has come
-// back: nobody has typed since the last one of ours was submitted, from an empty line.
+// back: no person has typed since the last one of ours was submitted, from an empty
+// line.
 func returned(j journal.Account) bool {
 	return !j.Unread && j.Last != nil && j.Last.Entered && j.Last.Outcome == string(runtime.OutcomeSubmitted)
 }

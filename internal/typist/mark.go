@@ -117,8 +117,8 @@ func (r *resolver) marks() (n int) {
 // proveEmpty proves that all input has been read and the box is empty: by what the terminal
 // reports of its input, or with a mark that is typed and taken away again. The mark is needed
 // too where the box may hide what it holds: a text would stand behind what a person typed, and
-// no key would be known that removes the text and nothing else. It returns the refusal of a
-// delivery of which not a byte was sent, should the box not be empty.
+// no key would be known that removes the text and nothing else. It returns a refusal, without
+// a byte sent, if the box is not empty.
 func proveEmpty(ctx context.Context, w *console.Watch, to target, rules console.Rules, mayHide bool) (*runtime.Outcome, error) {
 	r := &resolver{Watch: w, to: to, rules: rules, end: time.Now().Add(resolveLimit), human: w.View.LastHuman}
 	if r.knowsInput() {
@@ -155,8 +155,8 @@ func proveEmpty(ctx context.Context, w *console.Watch, to target, rules console.
 
 const readLate = "what a person typed has been read only now"
 
-// removeMark takes away the mark of a delivery of which nothing else was sent, and nothing
-// but that: what is before it may be a person's.
+// removeMark takes away the mark of a delivery that sent nothing else, and nothing but
+// that: what is before it may be a person's.
 func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
 	if r.knowsInput() {
 		if wait, err := r.atRest(ctx, settles); err != nil || wait != "" {

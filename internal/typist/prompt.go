@@ -49,9 +49,9 @@ func (to target) input(ctx context.Context, in journal.Input, p []byte) error {
 	return to.book.Type(ctx, in, p)
 }
 
-// Type brings a prompt to the agent without an account: should the caller be cut off,
-// nobody can tell what became of it. What a delivery left that was cut off must be out of
-// the line and out of what is on its way to the program. Outcome and error are those of
+// Type delivers a prompt to the agent without an account: if the caller is cut off, the
+// outcome cannot be found out. What a delivery left that was cut off must be out of the
+// line and out of what is on its way to the program. Outcome and error are those of
 // [Deliver].
 func Type(ctx context.Context, t console.Terminal, p Prompt, rules console.Rules) (runtime.Outcome, error) {
 	return target{terminal: t}.deliver(ctx, p, rules)
@@ -60,9 +60,9 @@ func Type(ctx context.Context, t console.Terminal, p Prompt, rules console.Rules
 // deliver looks whether the prompt can be taken now, pastes it in one piece, waits until
 // the paste is on the screen, presses Enter as the profile settles it, and waits for
 // evidence. A refusal means that not a byte was sent. The text is sent once, whatever
-// happens; Enter is pressed only while nobody else can have put anything into the input
-// box, and repeated only while it holds exactly our text. The wait for the paste ends with
-// its progress, and after echoLimit at the latest.
+// happens; Enter is pressed only while no other sender can have put anything into the
+// input box, and repeated only while it holds exactly our text. The wait for the paste
+// ends with its progress, and after echoLimit at the latest.
 func (to target) deliver(ctx context.Context, p Prompt, rules console.Rules) (runtime.Outcome, error) {
 	if p.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
@@ -116,7 +116,7 @@ func (p Prompt) changes(s agentcli.Screen) []textchange.Change {
 }
 
 // prepare looks whether a prompt may be delivered now and then keeps back what people type.
-// A refusal that can be seen at once keeps nobody back.
+// A refusal that can be seen at once delays no other input.
 func prepare(ctx context.Context, w *console.Watch, p Prompt, rules console.Rules) (*runtime.Outcome, error) {
 	no, err := refuseFirmly(ctx, w, p, rules)
 	if err != nil || no != nil {
@@ -404,7 +404,7 @@ func (d *delivery) disturbed() error {
 }
 
 // mayEnter says why Enter must not be pressed; nil if it may. It may if the
-// input box holds our text, or if nobody but us can have put anything there.
+// input box holds our text, or if only gc can have put anything there.
 func (d *delivery) mayEnter() error {
 	if err := d.disturbed(); err != nil {
 		return err

@@ -27,13 +27,13 @@ import (
 // GC_PROPERTY_RUNS is another number of them.
 const propertyRuns = 2000
 
-// TestDeliveriesIntoAnyBoxEnd delivers random prompts into models of input boxes, with
-// random deaths of the deliverer and of the agent, stalls, and a person who types. Each
-// delivery ends within a bound with a reason. No submission holds two prompts, or a prompt
-// and a person's draft. No prompt is submitted twice, and no draft is removed. Where a key
-// removes text and nobody types, no delivery says that the box is blocked, and the agent
-// consumes the next prompt within two bounds. The seeds are new each time: a failure prints its
-// own, and GC_PROPERTY_SEED repeats that run, as long as the models and this test are the same.
+// TestDeliveriesIntoAnyBoxEnd delivers random prompts into models of input boxes, with random
+// deaths of the deliverer and of the agent, stalls, and a person who types. Each delivery ends
+// within a bound with a reason. No submission holds two prompts, or a prompt and a person's
+// draft. No prompt is submitted twice, and no draft is removed. Where a key removes text and no
+// person types, no delivery says that the box is blocked, and the agent consumes the next
+// prompt within two bounds. The seeds are new each time: a failure prints its own, and
+// GC_PROPERTY_SEED repeats that run, as long as the models and this test are the same.
 func TestDeliveriesIntoAnyBoxEnd(t *testing.T) {
 	runs, first := numberFrom(t, "GC_PROPERTY_RUNS", propertyRuns), uint64(time.Now().UnixNano())
 	if seed := numberFrom(t, "GC_PROPERTY_SEED", 0); seed > 0 {
@@ -107,8 +107,8 @@ type spoiler struct {
 	forget bool                                                 // what was typed and not seen is forgotten, and what the program has read is not known
 }
 
-// holdsOther reports whether the box holds something else than the text. Whoever calls it has
-// the turn.
+// holdsOther reports whether the box holds something else than the text. The caller has the
+// turn.
 func (l *boxLease) holdsOther() bool {
 	last := l.book.Account("").Last
 	l.box.mu.Lock()

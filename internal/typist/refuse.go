@@ -15,7 +15,7 @@ import (
 	"gascity/runtime"
 )
 
-// refused is the outcome of a prompt of which not a byte was sent.
+// refused is the outcome of a prompt without a byte sent.
 func refused(reason runtime.RefusalReason, format string, args ...any) *runtime.Outcome {
 	return &runtime.Outcome{State: runtime.OutcomeRefused, Reason: reason, Detail: fmt.Sprintf(format, args...)}
 }
@@ -41,7 +41,7 @@ func encode(v console.View, text string) ([]byte, *runtime.Outcome) {
 	return p, nil
 }
 
-// visible tells characters that leave a mark of their own on a screen. A text
+// visible reports whether a character leaves a mark of its own on a screen. A text
 // without any would stay in the input box unseen, and the next one be glued to it.
 func visible(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)

@@ -15,7 +15,7 @@ import (
 	"gascity/runtime"
 )
 
-// verdict is what became of a text. It is the Outcome of its entry.
+// verdict is the result for a text. It is the Outcome of its entry.
 type verdict string
 
 // The verdicts.
@@ -51,15 +51,15 @@ const (
 	screenSettles = 2 * time.Second
 )
 
-// resolve finds out what became of a delivery that did not come to its end, and takes its
-// text out of the input box: it may be there in part, as a whole or not at all, or still
-// be on its way; nothing of it is sent any more, and nothing of another delivery since.
-// Where the terminal reports what the program has read, a box that has come to rest with
-// all input read is believed. Otherwise, and where a key that submits was sent, a mark is
-// typed behind everything that may be on its way: when it is on the screen, what is before
-// it is all there is. A mark is typed once. All that is in a box which nobody else has
-// touched is the text's, whatever it looks like. A person's text is never touched: nothing
-// is marked or removed once other input has come.
+// resolve finds out the outcome of a delivery that did not finish, and takes its text out
+// of the input box: it may be there in part, as a whole or not at all, or still be on its
+// way; nothing of it is sent any more, and nothing of another delivery since. Where the
+// terminal reports what the program has read, a box that has come to rest with all input
+// read is believed. Otherwise, and where a key that submits was sent, a mark is typed
+// behind everything that may be on its way: when it is on the screen, what is before it is
+// all there is. A mark is typed once. All that is in a box without other input is the
+// text's, whatever it looks like. A person's text is never touched: nothing is marked or
+// removed once other input has come.
 func (to target) resolve(ctx context.Context, rules console.Rules, e journal.Entry) (resolution, error) {
 	if e.Unsent && e.Marks == 0 {
 		return resolution{Verdict: withdrawn, Clean: true}, nil
@@ -110,7 +110,7 @@ func (r *resolver) resolve(ctx context.Context) (resolution, error) {
 // knowsInput reports whether the terminal tells what the program has read.
 func (r *resolver) knowsInput() bool { return r.View.Input != console.InputUnknown }
 
-// blindly resolves a text in a program of which no input box is known. A line that the
+// blindly resolves a text in a program without a known input box. A line that the
 // kernel collects is removed by the kernel.
 func (r *resolver) blindly(ctx context.Context) (resolution, error) {
 	switch {
@@ -134,7 +134,7 @@ type resolver struct {
 	asked time.Time // since when a dialog has been up; zero: none is
 }
 
-// asking reports whether a dialog is up and stays: whoever answers it needs the input.
+// asking reports whether a dialog is up and stays: its answer needs the input.
 func (r *resolver) asking() bool {
 	if r.View.Dialog(r.rules) == nil {
 		r.asked = time.Time{}
@@ -147,7 +147,7 @@ func (r *resolver) asking() bool {
 // dialogStays is how long a dialog must be up to be waited for no more.
 const dialogStays = 300 * time.Millisecond
 
-// blind reports whether nobody could tell this program's input box.
+// blind reports whether this program's input box cannot be read.
 func (r *resolver) blind() bool { return blind(r.rules) }
 
 func blind(rules console.Rules) bool {
@@ -289,8 +289,8 @@ func unrested(wait runtime.RefusalReason) resolution {
 	}
 }
 
-// read resolves a box into which nobody else has put anything, of a program that is known to
-// have read all of its input.
+// read resolves a box without other input, of a program that is known to have read all of
+// its input.
 func (r *resolver) read(ctx context.Context) (resolution, error) {
 	wait, err := r.atRest(ctx, settles)
 	if err != nil || wait != "" {
@@ -350,7 +350,7 @@ func (r *resolver) unseen(ctx context.Context) (resolution, error) {
 	return res, err
 }
 
-// ours resolves a line into which nobody else has put anything, by a mark.
+// ours resolves a line without other input, by a mark.
 func (r *resolver) ours(ctx context.Context) (resolution, error) {
 	rest, shown, err := r.probe(ctx)
 	if err != nil {
@@ -437,7 +437,7 @@ func (r *resolver) cleared(ctx context.Context, res resolution, rest string) (re
 	return res, err
 }
 
-// holdsOnlyOurs reports whether the line holds the text, a part of it or nothing, but for
+// holdsOnlyOurs reports whether the line holds the text, a part of it or nothing, except
 // marks. A line that is not as tall as the text shows a part, whatever is known of it.
 func (r *resolver) holdsOnlyOurs() bool {
 	c, text := r.composer(), string(r.left.Text)
@@ -487,8 +487,8 @@ func (r *resolver) shared(ctx context.Context) (resolution, error) {
 	}
 	switch c := r.composer(); {
 	case r.knowsInput():
-		// A box that hides what it holds cannot be told from an empty one. Nothing is submitted
-		// in it that does not show.
+		// A box that hides its content cannot be distinguished from an empty one. Nothing is
+		// submitted in it that does not show.
 		if !c.Empty() && ours() {
 			return r.cleared(ctx, resolution{Verdict: withdrawn, Why: elsewhere}, c.Content)
 		}
@@ -567,9 +567,9 @@ func (r *resolver) sharedVerdict(want string) resolution {
 	return res
 }
 
-// undone reports whether the keys that were sent to remove the text did so: those of
-// a profile do. What another program shows afterwards proves nothing: it may show something
-// for the text that nobody knows. Nor does a profile where only backspaces were sent.
+// undone reports whether the keys that were sent to remove the text did so: those of a
+// profile do. What another program shows afterwards proves nothing: it may show something
+// unknown for the text. Nor does a profile where only backspaces were sent.
 func (r *resolver) undone() bool {
 	return !r.left.Behind && (!r.knowsInput() || r.measured())
 }

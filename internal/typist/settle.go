@@ -151,9 +151,9 @@ func (to target) stillBlocked(ctx context.Context, rules console.Rules, j journa
 	return no, false, nil
 }
 
-// Settle finds out what became of the delivery with the given ID. It resolves one that was
-// cut off: its text is taken out of the input box, or is found to have been taken. An
-// outcome that is unconfirmed and has a Reason may be another one soon, see [Patiently]; with
+// Settle finds out the outcome of the delivery with the given ID. It resolves one that was
+// cut off: its text is taken out of the input box, or is found to have been taken. An outcome
+// that is unconfirmed and has a Reason may be another one soon, see [Patiently]; with
 // [runtime.RefusedInputBlocked] it is final, and nothing can be typed any more.
 func Settle(ctx context.Context, l Lease, id string, rules console.Rules) (runtime.Outcome, error) {
 	to := target{l, l, id}
@@ -208,15 +208,15 @@ func Told(j journal.Account) (out runtime.Outcome, ok bool) {
 }
 
 const (
-	// settleLimit is how long it is tried to tell what became of a delivery, settleAgain
-	// how long the input is left to others in between: a dialog that is in the way may
-	// be answered, a person stop typing.
+	// settleLimit is how long the outcome of a delivery is looked for, settleAgain how
+	// long the input is left to others in between: a dialog that is in the way may be
+	// answered, a person stop typing.
 	settleLimit = 15 * time.Second
 	settleAgain = 200 * time.Millisecond
 )
 
-// Patiently calls once until it tells what became of a delivery, or for 15 s. once takes
-// the session's input, calls [Settle] and lets go of it again.
+// Patiently calls once until it returns the outcome of a delivery, or for 15 s. once
+// takes the session's input, calls [Settle] and lets go of it again.
 func Patiently(ctx context.Context, once func() (runtime.Outcome, error)) (runtime.Outcome, error) {
 	for end := time.Now().Add(settleLimit); ; {
 		out, err := once()

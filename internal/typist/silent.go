@@ -20,7 +20,8 @@ import (
 // lineReadEvidence is the evidence of a line that the kernel has handed to the program.
 const lineReadEvidence = "line_read"
 
-// unseenLine is why nothing is typed behind an unfinished line that nobody sees.
+// unseenLine is why nothing is typed behind an unfinished line that is not
+// visible.
 const unseenLine = "a person typed, and the terminal does not show whether the line is finished: " +
 	"press Enter there, or remove the line with: gc keys AGENT --clear-input"
 
@@ -67,7 +68,7 @@ func awaitLineRead(ctx context.Context, w *console.Watch, end time.Time) (bool, 
 	return !w.View.Exited, nil
 }
 
-// unseenText resolves a text in a line of which nothing shows. One that was not ended is
+// unseenText resolves a text in a line that shows nothing. One that was not ended is
 // removed by the kernel; one that was ended is the program's once it is read. Behind a
 // person's key nothing is removed.
 func (r *resolver) unseenText(ctx context.Context) (resolution, error) {

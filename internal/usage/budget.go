@@ -225,8 +225,8 @@ func (b Budget) Binds(session, agent string) bool {
 	return ok
 }
 
-// fits reports whether the budget is for somebody. A pattern that is none is for
-// nobody; it was refused before.
+// fits reports whether the budget is for somebody. An invalid pattern fits no
+// name; it was refused before.
 func (b Budget) fits(name string) bool {
 	if b.Match == "" || b.Match == name {
 		return true
@@ -292,7 +292,7 @@ func (a *account) spend(at time.Time, amount float64) {
 	}
 }
 
-// amount is what an entry that was told adds, and whether it tells.
+// amount returns what a reported entry adds, and whether it counts.
 func (b Budget) amount(e Entry, prices Prices) (amount float64, known bool) {
 	switch b.Measure {
 	case MeasureTokens:

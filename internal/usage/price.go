@@ -77,7 +77,7 @@ const (
 )
 
 // Cost is what an entry cost, in US dollars. A model without a price, and an entry
-// with no numbers, cost what nobody knows.
+// with no numbers, have an unknown cost.
 func (p Prices) Cost(e Entry) (float64, CostSource) {
 	if e.Cost != nil {
 		return *e.Cost, Told

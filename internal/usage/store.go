@@ -12,12 +12,12 @@ import (
 // Store keeps entries. Safe for concurrent use.
 //
 // An error that matches client.ErrUnavailable says that the store cannot be reached
-// now. Entries that it came with may be kept all the same: who is told of one puts
-// them again, which changes nothing the second time.
+// now. Entries that it came with may be kept all the same: a caller that gets one
+// puts them again, which changes nothing the second time.
 type Store interface {
 	// PutUsage adds entries, all of them or none; one whose key is there already is
-	// replaced by what [Merge] makes of the two. The answer tells, in the order of
-	// the entries, what became of each. They survive the end of the process when it
+	// replaced by what [Merge] makes of the two. The answer has, in the order of
+	// the entries, the result of each. They survive the end of the process when it
 	// returns.
 	PutUsage(ctx context.Context, entries []Entry) ([]Kept, error)
 	// Usage returns the entries since a time, oldest first; all that are kept if it
@@ -26,7 +26,7 @@ type Store interface {
 	Usage(ctx context.Context, since time.Time) ([]Entry, error)
 }
 
-// Kept is what became of an entry.
+// Kept is the result of storing an entry.
 type Kept struct {
 	Was *Entry // what was kept under its key before; nil: nothing
 	Now Entry

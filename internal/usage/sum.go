@@ -33,8 +33,8 @@ type Sum struct {
 	Last      *time.Time `json:"last,omitempty"`
 }
 
-// TokenSum is a sum of tokens. A bucket of which nobody told anything is nil.
-// Unknown counts the responses that told no number at all.
+// TokenSum is a sum of tokens. A bucket without any report is nil. Unknown
+// counts the responses that told no number at all.
 type TokenSum struct {
 	Tokens
 	Unknown int `json:"unknown,omitempty"`

@@ -4,9 +4,9 @@
 //
 // A response of a model counts once, however often and in whatever order it is
 // reported: the key is the run and the model provider's name of the response, and the
-// greatest report of a growing one stands. What nobody told is unknown, which is
-// never zero. Tokens come first; money follows from a price that was told by the
-// source or stands in a dated table.
+// greatest report of a growing one stands. What was not reported is unknown, which is
+// never zero. Tokens come first; money follows from a price that the source reports
+// or a dated table has.
 package usage
 
 import (
@@ -91,7 +91,7 @@ func (e Entry) Key() Key { return Key{e.Run, e.Message} }
 // Origin is where a report came from.
 type Origin struct{ Run, Session, Agent string }
 
-// FromEvent makes an entry from a report; not ok if it tells of no response and no tool.
+// FromEvent makes an entry from a report; not ok if it reports no response and no tool.
 func FromEvent(o Origin, e worker.TelemetryEvent) (Entry, bool) {
 	if e.Usage == nil && len(e.ToolsCalled) == 0 && e.Type != worker.TurnComplete {
 		return Entry{}, false
@@ -159,7 +159,7 @@ func Normalise(u worker.Usage) Tokens {
 		t.Input = less(t.Input, t.CacheRead)
 	case worker.ThinkingInside:
 		t.Input, t.Output = less(t.Input, t.CacheRead), less(t.Output, t.Reasoning)
-	default: // a way that is not known: what overlaps cannot be told
+	default: // an unknown way: the overlaps cannot be computed
 		t.Input, t.Output = nil, nil
 	}
 	return t
@@ -198,7 +198,7 @@ func less(whole, part *int64) *int64 {
 
 // Merge makes one of two reports of one response: each number is the greater, since
 // they grow while a response streams; words are the later report's. The order of
-// the two makes no difference but for reports of one time.
+// the two makes no difference except for reports of one time.
 func Merge(a, b Entry) Entry {
 	if b.At.Before(a.At) {
 		a, b = b, a

@@ -14,7 +14,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
 
-// n is a number that was told.
+// n is a reported number.
 func n(v int) *int64 { return new(int64(v)) }
 
 func response(message string, at time.Duration, u worker.Usage) worker.TelemetryEvent {
@@ -108,7 +108,7 @@ func TestWhatIsUnknownIsNotZero(t *testing.T) {
 	}
 }
 
-// TestNoReportTurnsASumOver: a worker that tells of more than there can be has spent very
+// TestNoReportTurnsASumOver: a worker that reports more than there can be has spent very
 // much, and takes nothing away from what the others spent.
 func TestNoReportTurnsASumOver(t *testing.T) {
 	var events []worker.TelemetryEvent

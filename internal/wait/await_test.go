@@ -168,7 +168,7 @@ func TestLostEventsAreMadeUpFor(t *testing.T) {
 		w.run()
 		done := w.wait(t.Context(), client.WaitRequest{For: client.WaitReceipt, Arg: "r1"})
 		w.mu.Lock()
-		delete(w.receipts, "r1") // ended and forgotten while nobody looked
+		delete(w.receipts, "r1") // ended and forgotten without a look
 		w.mu.Unlock()
 		for range 5000 { // more than the log keeps: nothing of it is read
 			if _, err := w.log.Append(client.Event{Kind: "session.status"}); err != nil {

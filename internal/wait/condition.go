@@ -12,7 +12,7 @@ import (
 	"gascity/runtime"
 )
 
-// verdict is what became of a condition. The zero value is that it does not hold.
+// verdict is the result of a condition. The zero value is that it does not hold.
 type verdict struct {
 	state  string // a client.Wait state; empty: open
 	reason string

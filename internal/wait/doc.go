@@ -1,5 +1,5 @@
-// Package wait keeps conditions that somebody waits for: [Waits.Await] blocks
-// its caller, [Waits.AddWait] registers a durable wait of an agent, which is told
+// Package wait keeps conditions that somebody waits for: [Waits.Await] blocks its
+// caller, [Waits.AddWait] registers a durable wait of an agent, which is notified
 // of the end by a prompt.
 //
 // # Conditions
@@ -19,15 +19,15 @@
 //
 // # Cost
 //
-// Conditions are looked at when something has changed: [Waits.Look] tells of a
-// session, the event log of receipts and questions, a timer of times. Commands
-// are the only polling: after 1 s, and then at intervals that double up to 30 s, at
+// Conditions are looked at when something has changed: [Waits.Look] reports a
+// session, the event log of receipts and questions, a timer of times. Commands are
+// the only polling: after 1 s, and then at intervals that double up to 30 s, at
 // most 8 at once. One goroutine serves the city and another follows the event log.
 //
 // # Owners
 //
-// A durable wait belongs to the instance of its owner that registered it, or
-// to the conversation that a successor resumes; another successor is not told.
-// An owner that does not run when it registers is told whenever it runs next. The
-// prompt's key is the wait's ID, so the owner is told at most once.
+// A durable wait belongs to the instance of its owner that registered it, or to
+// the conversation that a successor resumes; another successor is not told. An
+// owner that does not run when it registers is notified whenever it runs next.
+// The prompt's key is the wait's ID, so the owner is notified at most once.
 package wait

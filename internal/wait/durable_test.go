@@ -133,7 +133,7 @@ func TestOnlyTheIncarnationOrItsConversationIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		conversation string // when it was registered
 		later        func(*session.View)
-		want         string // the instance that is told; "-": nobody
+		want         string // the instance to notify; "-": none
 	}{
 		"the same":             {"", func(*session.View) {}, "me-1"},
 		"a successor":          {"", func(v *session.View) { v.Instance = "me-2" }, "-"},

@@ -229,7 +229,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // endLocked ends a wait. The end of a registered one is durable before its owner
-// is told.
+// is notified.
 func (w *Waits) endLocked(ctx context.Context, e *entry, v verdict) {
 	e.State, e.Reason, e.EndedAt = v.state, v.reason, w.opts.Now()
 	w.dropLocked(e)
@@ -273,7 +273,7 @@ func (w *Waits) saveAllLocked(ctx context.Context) {
 }
 
 // pruneLocked forgets registered waits whose end is long ago, and the oldest ends
-// of many. Their owners have been told.
+// of many. Their owners have been notified.
 func (w *Waits) pruneLocked(ctx context.Context, now time.Time) {
 	var ended []*entry
 	for _, e := range w.kept {

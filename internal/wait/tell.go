@@ -21,10 +21,10 @@ const (
 	tellLimit = 30 * time.Second
 	tellGap   = time.Second // before the first further try; it doubles
 	tellMost  = time.Minute
-	tellUntil = 24 * time.Hour // after the end nobody is told any more
+	tellUntil = 24 * time.Hour // no notification later than this after the end
 )
 
-// tellLocked begins to tell owners of ends, if there are any to tell of.
+// tellLocked begins to notify owners of ends, if there are any.
 func (w *Waits) tellLocked(ctx context.Context, jobs *sync.WaitGroup, now time.Time) {
 	if w.telling {
 		return
@@ -50,8 +50,8 @@ func (w *Waits) tellLocked(ctx context.Context, jobs *sync.WaitGroup, now time.T
 	jobs.Go(func() { w.tellAll(ctx, untold) })
 }
 
-// tellAll tells owners, in the order of the ends. Whoever cannot be told now is
-// told later.
+// tellAll tells owners, in the order of the ends. An owner that cannot be
+// notified now is notified later.
 func (w *Waits) tellAll(ctx context.Context, untold []session.Wait) {
 	left := false
 	for _, k := range untold {
@@ -99,8 +99,8 @@ func (w *Waits) tell(ctx context.Context, k session.Wait) (receipt string, done 
 	}
 }
 
-// addressee returns the instance that is told, empty for whichever is next.
-// known is false if that cannot be said now; why says that there is none.
+// addressee returns the instance to notify, empty for the next one. known is
+// false if it cannot be determined now; why says that there is none.
 func (w *Waits) addressee(k session.Wait) (instance, why string, known bool) {
 	if k.OwnerInstance == "" {
 		return "", "", true
@@ -123,7 +123,7 @@ func (w *Waits) addressee(k session.Wait) (instance, why string, known bool) {
 	return "", "the instance that registered the wait is over", true
 }
 
-// told notes that the owner has been told, or never will be.
+// told notes that the owner has been notified, or never will be.
 func (w *Waits) told(ctx context.Context, id, receipt, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -140,7 +140,7 @@ func (w *Waits) told(ctx context.Context, id, receipt, why string) {
 	w.dueLocked(w.opts.Now())
 }
 
-// text is the prompt that tells of the end.
+// text returns the prompt that reports the end.
 func text(k session.Wait) string {
 	if k.State == client.WaitFulfilled && k.Text != "" {
 		return k.Text

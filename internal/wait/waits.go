@@ -22,7 +22,7 @@ type City interface {
 	View(name string) (session.View, error)
 }
 
-// Prompts is where receipts are, and where owners are told.
+// Prompts is where receipts are kept, and where notifications are sent.
 type Prompts interface {
 	Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error)
 	Receipt(ctx context.Context, id, wait string) (client.Receipt, error)
@@ -82,7 +82,7 @@ type Waits struct {
 	kept    map[string]*entry              // registered ones by ID, recently ended ones too
 	running int                            // commands
 	calls   int                            // that wait
-	telling bool                           // owners are being told
+	telling bool                           // owners are being notified
 	tellAt  time.Time                      // not before
 	tellGap time.Duration
 	nextAt  time.Time // nothing is due before; zero: never
@@ -161,8 +161,8 @@ func (w *Waits) Waits(ctx context.Context, which client.Which) ([]client.Wait, e
 	return out, nil
 }
 
-// CancelWait ends a registered wait; nobody is told. One that has ended is
-// client.ErrRefused.
+// CancelWait ends a registered wait, without a notification. One that has ended
+// is client.ErrRefused.
 func (w *Waits) CancelWait(ctx context.Context, id string) (client.Wait, error) {
 	if err := w.await(ctx); err != nil {
 		return client.Wait{}, err

@@ -51,8 +51,8 @@ func (s *Server) admitLoopback(addr *net.TCPAddr) func(*http.Request) error {
 	}
 }
 
-// sendBuffer is what the system keeps of what a reader has not taken. It tells of the
-// reader's progress when a good part of that is gone only: a large one hides a slow reader.
+// sendBuffer is what the system keeps of what a reader has not taken. It reports the
+// reader's progress only when a good part of that is gone: a large one hides a slow reader.
 const sendBuffer = 16 << 10
 
 // meet notes who is at the other end of a connection.

@@ -186,11 +186,11 @@ func isJSON(kind string) bool {
 	return err == nil && kind == jsonType
 }
 
-// maxAhead bounds the room that is made for a body before it is there.
+// maxAhead bounds the memory that is reserved for a body before it arrives.
 const maxAhead = 64 << 10
 
-// readAll reads a body of which the sender says how long it is; less than zero is not
-// known.
+// readAll reads a body with the length that its sender declares; less than zero is
+// not known.
 func readAll(body io.Reader, length int64) ([]byte, error) {
 	if length < 0 || length > maxAhead {
 		return io.ReadAll(body)
@@ -218,7 +218,7 @@ func write[O any](s *Server, row route, w http.ResponseWriter, out O) error {
 		text = s.secrets.JSON(text)
 	}
 	w.Header()["Content-Type"] = isOfJSON
-	_, _ = w.Write(text) // the reader has gone; nobody is left to tell
+	_, _ = w.Write(text) // the reader has gone; no receiver is left
 	return nil
 }
 

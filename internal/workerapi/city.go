@@ -33,8 +33,8 @@ type Reports interface {
 	Interaction(ctx context.Context, id string, q worker.Interaction) (worker.InteractionAnswer, error)
 	ReportHealth(ctx context.Context, id string, h worker.Health) error
 	Ack(ctx context.Context, id string, a worker.Ack) error
-	// ClaimContext returns the sections that the agent is to be told and that nobody
-	// else tells it.
+	// ClaimContext returns the sections that the agent is to receive and that come
+	// by no other way.
 	ClaimContext(ctx context.Context, id string, c worker.ContextClaim) (worker.Context, error)
 }
 

@@ -123,7 +123,7 @@ func TestTheValidatorCanFail(t *testing.T) {
 }
 
 // TestTheSocketServesItsDescription proves that the worker socket answers GET /openapi.json with the
-// document that the reference has, without a token, and answers nobody of another user.
+// document that the reference has, without a token, and answers no other user.
 func TestTheSocketServesItsDescription(t *testing.T) {
 	d := newDesk(t, false)
 	get := func() (int, []byte) {

@@ -66,8 +66,8 @@ func RemovePort(dir, session string) error {
 	return nil
 }
 
-// RenewPorts tells the workers of all sessions that were told a port the one of l;
-// with none it takes their files away.
+// RenewPorts writes the port of l for the workers of all sessions with a port
+// file; with none it removes their files.
 func RenewPorts(dir string, l net.Listener) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "worker-*.port"))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"gascity/worker"
 )
 
-// meanings say of each code when it is told.
+// meanings explain each code in answers.
 var meanings = map[string]string{
 	"unauthorized": "no token, or an unknown one",
 	"forbidden":    "the token is another run's or may not do this, or the request comes from another user or a web page",

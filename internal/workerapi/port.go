@@ -28,7 +28,7 @@ func OpenPort(ctx context.Context, dir, kept string) (*Port, error) {
 	}
 	was, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		was = 0 // there was none, or nobody can tell
+		was = 0 // there was none, or it is unknown
 	}
 	l, err := ListenLoopback(ctx, was)
 	if err != nil {

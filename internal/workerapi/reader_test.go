@@ -17,8 +17,8 @@ import (
 	"gascity/worker"
 )
 
-// TestASlowReaderIsCutOff: it is told that it was too slow if it can be, and the
-// handler ends although it takes nothing.
+// TestASlowReaderIsCutOff: it gets the reason if it can, and the handler ends
+// although it takes nothing.
 func TestASlowReaderIsCutOff(t *testing.T) {
 	city := &paper{items: make(chan run.Item)}
 	path := serve(t, city)

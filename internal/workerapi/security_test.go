@@ -24,7 +24,7 @@ import (
 	"gascity/worker"
 )
 
-// endpoint is a route with a request that is in order, but for its run and token.
+// endpoint is a route with a request that is in order, except its run and token.
 type endpoint struct {
 	id, method, path, body string
 	directs                bool // the owner may

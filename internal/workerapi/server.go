@@ -24,7 +24,7 @@ const (
 	maxStall  = 10 * time.Second // of a stream's reader, for one piece
 )
 
-// Options are what a server may be told. The zero value works.
+// Options are the options of a server. The zero value works.
 type Options struct {
 	// Log takes what is refused and what goes wrong, never a token or a body. Nil
 	// discards.
@@ -37,7 +37,7 @@ type Options struct {
 	// LoopbackUID tells the same of a TCP connection, by both addresses; where it
 	// is errors.ErrUnsupported the token alone counts. Nil asks the kernel.
 	LoopbackUID func(local, remote netip.AddrPort) (uid int, err error)
-	// Secrets masks the answers, but for what is meant for the agent itself: its stream and
+	// Secrets masks the answers, except what is meant for the agent itself: its stream and
 	// its context. Nil masks the tokens of gc alone.
 	Secrets *redact.Redactor
 }
@@ -98,7 +98,7 @@ func noSuchPath(r *http.Request) error {
 	return fmt.Errorf("%w: no such path as %s %.200q, see /openapi.json", worker.ErrNotFound, r.Method, r.URL.Path)
 }
 
-// The values of the headers of every answer. Nobody changes them.
+// The values of the headers of every answer. They must not be changed.
 var (
 	noStore  = []string{"no-store"}
 	noSniff  = []string{"nosniff"}

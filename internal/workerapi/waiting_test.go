@@ -29,8 +29,8 @@ func (c waits) Authorize(ctx context.Context, _ string, _ worker.Call) (worker.D
 	return worker.Decision{}, err
 }
 
-// TestAWaitEndsWithItsCallerAndWithItsServer, in whatever way it looks at its context. Who
-// still listens is told that another controller will answer.
+// TestAWaitEndsWithItsCallerAndWithItsServer, in whatever way it looks at its context. A
+// caller that still listens learns that another controller will answer.
 func TestAWaitEndsWithItsCallerAndWithItsServer(t *testing.T) {
 	type key struct{}
 	for name, how := range map[string]func(context.Context) error{

@@ -140,7 +140,7 @@ func TestAgentsSpeakACP(t *testing.T) {
 			s.permit(t)
 			s.cut(t)
 			s.again(t, flags[name], "f")
-			s.again(t, flags[name], "g") // gemini deletes a conversation that it was not told of at its second start
+			s.again(t, flags[name], "g") // gemini deletes a conversation that was not named at its second start
 			s.closed(t)
 		})
 	}

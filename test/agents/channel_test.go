@@ -132,7 +132,7 @@ func TestPromptsWaitWhileItThinks(t *testing.T) {
 		}
 		var got []string
 		for _, p := range c.Model.Prompts("one") {
-			if text := strings.TrimSpace(p.Text); !strings.HasPrefix(text, "[town]") { // what it is told at its start
+			if text := strings.TrimSpace(p.Text); !strings.HasPrefix(text, "[town]") { // what it receives at its start
 				got = append(got, text)
 			}
 		}

@@ -60,7 +60,7 @@ func day(t *testing.T, name, provider string) {
 		ok := t.Run(step.name, func(t *testing.T) {
 			a := of(t, c, "a")
 			owes(t, a.found, step.columns...)
-			a.ready() // by its own word: a hook may have told of the end before
+			a.ready() // by its own report: a hook may have reported the end before
 			step.do(a, in)
 		})
 		if !ok {
@@ -220,7 +220,7 @@ func interrupt(a *agent, in string) {
 	note(a.t, a.found, "interrupt", "request cut off (%s), next prompt alone, before the first word and in mid-answer%s", spread(took), in)
 }
 
-// escaped has a person end a turn with Esc, of which some CLIs' hooks do not tell: the next
+// escaped has a person end a turn with Esc, which some CLIs' hooks do not report: the next
 // prompt does not wait for the end of a turn that is over.
 func (a *agent) escaped() {
 	heard := len(a.Model.Prompts(a.name))

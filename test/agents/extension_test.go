@@ -357,9 +357,9 @@ func (c *fakeCity) hearsAtOnce(want worker.Transition, do func()) {
 	}
 }
 
-// TestToldWhenTheCityIsBack: what is done while no city is there is told once one is: the states
-// in order, what was taken once, and the beginning of a conversation, of which nothing is said to
-// have been seen. A beginning that another one followed is told no more.
+// TestToldWhenTheCityIsBack: what is done while no city is there is reported once one is: the
+// states in order, what was taken once, and the beginning of a conversation, without a claim that
+// anything was seen. A beginning that another one followed is not reported any more.
 func TestToldWhenTheCityIsBack(t *testing.T) {
 	extended(t, func(t *testing.T, c *fakeCity, e *extension) {
 		c.await("of its start", func() bool { return c.latest().life.Event == worker.Ready })

@@ -18,7 +18,7 @@ import (
 const guarded = "[guard]\nsets = [\"dangerous-command\"]\n"
 
 // guard has the model call tools: one that the city allows runs, one that it denies does
-// not, and the model is told why, and one that no city answers for does not either (R20).
+// not, and the model sees why, and one that no city answers for does not either (R20).
 func guard(a *agent, in string) {
 	work := a.Seats[a.name].Work
 	a.calls("mkdir allowed", "")
@@ -33,7 +33,7 @@ func guard(a *agent, in string) {
 	note(a.t, a.found, "guard", "allowed runs; a force push is denied, the model sees %q; blocked while the controller is killed%s", reason, in)
 }
 
-// calls has the model call its shell, and returns what it was told of it. That must hold
+// calls has the model call its shell, and returns the result that it saw. That must hold
 // the word.
 func (a *agent) calls(command, word string) string {
 	a.t.Helper()
@@ -53,7 +53,7 @@ func (a *agent) calls(command, word string) string {
 	return brief(told)
 }
 
-// results is what the model was told of its tools behind the request.
+// results is what the model saw of its tools after the request.
 func (a *agent) results(n int) string {
 	var told []string
 	for _, r := range a.Model.Requests()[n:] {
@@ -132,8 +132,8 @@ func (a *agent) killController() {
 type spent struct{ responses, input, output int64 }
 
 // told is what the mock has told the agent: in answer to prompts, with summaries of its own
-// conversation, and with other asides. What it had told of an answer that was cut off counts if
-// the CLI has kept that.
+// conversation, and with other asides. What it had reported of an answer that was cut off
+// counts if the CLI has kept that.
 func (a *agent) told() (main, summed, all spent) {
 	kept := a.transcripts()
 	for _, r := range a.Model.Requests() {
@@ -203,7 +203,7 @@ func usage(a *agent, in string) {
 }
 
 // dropped are answers that were sent in full, and that Claude Code, whose transcripts name each
-// answer, has kept nothing of: nobody can tell of them.
+// answer, has kept nothing of: they cannot be reported.
 func (a *agent) dropped() (lost spent) {
 	if a.found.Name != "claude" {
 		return spent{}

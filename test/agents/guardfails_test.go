@@ -23,8 +23,8 @@ type failure struct {
 }
 
 // TestTheGuardFailsClosed is the guard failure matrix with the CLIs themselves: whatever fails
-// between a CLI and its city, the tool that its model calls does not run, and the model is told
-// so (R20). Without a failure it runs.
+// between a CLI and its city, the tool that its model calls does not run, and the model sees
+// that (R20). Without a failure it runs.
 func TestTheGuardFailsClosed(t *testing.T) {
 	together(t)
 	for _, name := range driven("claude", "codex", "gemini", "pi", "opencode") {
@@ -88,7 +88,7 @@ func failsClosed(t *testing.T, name string) {
 	note(t, a.found, "guard fails", "%d of %d failures of the hook and of the city blocked the tool, and the model saw why", blocked, len(failures))
 }
 
-// tries has the model call a tool that leaves a trace, and returns what it was told of it.
+// tries has the model call a tool that leaves a trace, and returns the result that it saw.
 func (a *agent) tries(what string) (told string, ran bool) {
 	a.t.Helper()
 	trace := filepath.Join(a.Seats[a.name].Work, "RAN-"+strings.ReplaceAll(what, " ", "-"))
@@ -175,7 +175,7 @@ func (a *agent) cityFailures() (all []failure) {
 		failure{"there is no socket", aside},
 		failure{"the city is dead", func() func() {
 			back := aside()
-			_ = listen().Close() // nobody is behind the socket any more
+			_ = listen().Close() // no process is behind the socket any more
 			return back
 		}})
 	for _, f := range []struct {

@@ -116,7 +116,7 @@ func disturb(a *agent, over <-chan struct{}) (kills int) {
 }
 
 // reconcile compares an agent's prompts and traces with its jobs. A tool that was called
-// while no controller ran is blocked, and its model is told so.
+// while no controller ran is blocked, and its model sees that.
 func reconcile(a *agent, n int) (blocked int) {
 	a.t.Helper()
 	var want, got []string
@@ -147,14 +147,14 @@ func reconcile(a *agent, n int) (blocked int) {
 	return blocked
 }
 
-// toldOfBlock reports whether the model was told that the tool of a prompt was kept from
+// toldOfBlock reports whether the model saw that the tool of a prompt was kept from
 // running.
 func (a *agent) toldOfBlock(text string) bool {
 	told := strings.Join(a.about(text), "\n")
 	return strings.Contains(told, "hook") || strings.Contains(told, "not authorized")
 }
 
-// about is what the model was told of the tools of a prompt.
+// about is what the model saw of the tools of a prompt.
 func (a *agent) about(text string) (told []string) {
 	for _, r := range a.Model.Requests() {
 		if r.Caller == a.name && len(r.History) > 0 && strings.Contains(r.History[len(r.History)-1], text) {

@@ -149,7 +149,7 @@ func working(all []mockmodel.Request, caller string, cuts []time.Time) (out []sp
 		}
 		known := r.At.Add(admitted())
 		ended := r.Ended
-		if r.Aborted { // whoever cut it off has said so before its connection's end is seen here
+		if r.Aborted { // its canceler has reported that before its connection's end is seen here
 			ended = ended.Add(-admitted())
 		}
 		out = append(out, span{known, ended, "request " + strconv.Itoa(r.N) + " was open"})
@@ -257,7 +257,7 @@ func (a *agent) oneTurn(i int, k turnKind) (end time.Time) {
 			}); err != nil {
 				a.fail("turn %d (%s): no tool is called: %v", i, k.name, err)
 			}
-			<-time.After(300 * time.Millisecond) // the tool begins; nothing tells of it
+			<-time.After(300 * time.Millisecond) // the tool begins; nothing reports it
 		}
 		at := time.Now()
 		if out, err := a.Run(a.t.Context(), "interrupt", a.name); err != nil {

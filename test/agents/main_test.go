@@ -132,8 +132,7 @@ func (a *agent) patient() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(a.t.Context(), bed.Patience)
 }
 
-// ready waits until the agent takes prompts and has answered what it was told at
-// its start.
+// ready waits until the agent takes prompts and has answered its first prompt.
 func (a *agent) ready() {
 	a.t.Helper()
 	ctx, cancel := a.patient()
@@ -184,7 +183,7 @@ func (a *agent) say(text, state string) client.Receipt {
 	}
 	id := r.ID
 	r, err = a.Client.Receipt(ctx, id, state)
-	if err == nil && r.State == client.ReceiptUnconfirmed { // that nobody knows is no lie: the model's log does
+	if err == nil && r.State == client.ReceiptUnconfirmed { // an unconfirmed state is no lie: the model's log decides
 		a.heard(text)
 		a.t.Logf("the receipt of %d bytes is unconfirmed (%s), and the model has heard them", len(text), r.Reason)
 		return r

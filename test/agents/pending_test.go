@@ -158,7 +158,7 @@ func (a *agent) asked(text string) (began time.Time, p client.Pending) {
 	}
 }
 
-// over waits until the model was told what the tool gave.
+// over waits until the model saw the result of the tool.
 func (a *agent) over() {
 	a.t.Helper()
 	ctx, cancel := a.patient()

@@ -106,7 +106,7 @@ func mark(i int) string { return fmt.Sprintf("Q%03dq", i) }
 
 type oddText struct{ name, text string }
 
-// probed is what became of one text.
+// probed is the result for one text.
 type probed struct {
 	Name    string `json:"name"`
 	Sent    string `json:"sent,omitempty"`
@@ -123,9 +123,9 @@ type probed struct {
 // probeTime bounds one text.
 const probeTime = 40 * time.Second
 
-// TestProbe prints what becomes of about 60 odd texts, or of those with $GC_PROBE_ONLY in their names, that are sent to a real agent CLI, as the
-// model gets them. It runs for the agent CLI in $GC_PROBE; $GC_PROBE_FILE gets the result as
-// JSON. See "make probe".
+// TestProbe prints the changes to about 60 odd texts, or of those with $GC_PROBE_ONLY in their names,
+// that are sent to a real agent CLI, as the model gets them. It runs for the agent CLI in $GC_PROBE;
+// $GC_PROBE_FILE gets the result as JSON. See "make probe".
 func TestProbe(t *testing.T) {
 	name := os.Getenv("GC_PROBE")
 	if name == "" {
@@ -167,7 +167,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// probe sends one text and returns what became of it. An input box that is left blocked is
+// probe sends one text and returns its result. An input box that is left blocked is
 // cleared.
 func (a *agent) probe(odd oddText, mark string) probed {
 	a.t.Helper()

@@ -21,7 +21,7 @@ type speech struct {
 	profile string            // empty: one of the city's, of the generic kind
 	args    string            // of that
 	tool    string            // its name for its shell
-	plan    string            // the call that makes a plan; empty: it tells of none
+	plan    string            // the call that makes a plan; empty: it reports none
 	mode    string            // that it can be started in
 	env     map[string]string // with it the agent asks before it uses its shell
 }
@@ -78,8 +78,8 @@ func speakerOf(t *testing.T, name string, s speech, city, mode string) *agent {
 }
 
 // TestSpeakersAreGuarded has agents that speak the Agent Client Protocol and ask before they
-// use their shell work in cities with a guard (R20): what is denied does not run and nobody is
-// asked, what is allowed is the question of the agent's own, and nothing is without a city.
+// use their shell work in cities with a guard (R20): what is denied does not run and asks no
+// person, what is allowed is the question of the agent's own, and nothing is without a city.
 func TestSpeakersAreGuarded(t *testing.T) {
 	together(t)
 	for _, name := range driven("codex-acp", "claude-agent-acp", "gemini", "opencode") {
@@ -115,8 +115,8 @@ func TestSpeakersAreGuarded(t *testing.T) {
 }
 
 // TestSpeakersState takes agents that speak the Agent Client Protocol through turns of the kinds
-// that they can have: they are never said to rest while their model works (R2). They tell of
-// each turn's end themselves, and have no dialogs.
+// that they can have: they are never said to rest while their model works (R2). They report each
+// turn's end themselves, and have no dialogs.
 func TestSpeakersState(t *testing.T) {
 	together(t)
 	for _, name := range driven("codex-acp", "claude-agent-acp", "gemini", "opencode") {
@@ -190,7 +190,7 @@ func (a *agent) shows(words string) {
 	}
 }
 
-// toldOf is what the model was told of the tool whose command has the word.
+// toldOf is what the model saw of the tool whose command has the word.
 func (a *agent) toldOf(word string) string {
 	for _, r := range a.Model.Requests() {
 		if r.Main && r.Caller == a.name && len(r.Results) > 0 && len(r.History) > 0 && strings.Contains(r.History[len(r.History)-1], word) {
@@ -236,8 +236,9 @@ func (a *agent) tells(s speech) {
 	}
 }
 
-// accounted waits until the tokens that the city counts are those that the mock has told in
-// answer to the prompts, as against asides; what is told of a turn as a whole is one response there.
+// accounted waits until the tokens that the city counts are those that the mock has reported in
+// answer to the prompts, as against asides; what is reported for a turn as a whole is one response
+// there.
 func (a *agent) accounted(texts []string) {
 	a.t.Helper()
 	ctx, cancel := a.patient()

@@ -34,12 +34,12 @@ func TestToldAtEachBeginning(t *testing.T) {
 	}
 }
 
-// beginning is one after which an agent is to be told.
+// beginning is one after which an agent is to receive context.
 type beginning struct {
 	name    string
 	command string // of the agent CLI; empty: its process is killed
 	types   int    // of sections
-	keeps   bool   // what it was told before stands in the conversation, too
+	keeps   bool   // what it received before stands in the conversation, too
 }
 
 func told(t *testing.T, name string) {
@@ -80,7 +80,7 @@ func told(t *testing.T, name string) {
 		if n := strings.Count(string(r.Body), roleMark); !b.keeps && n != 1 {
 			t.Errorf("after %s the model receives the role %d times", b.name, n)
 		}
-		a.talks("And on after " + b.name) // what is told twice comes by the next turn at the latest
+		a.talks("And on after " + b.name) // what is sent twice comes by the next turn at the latest
 		known = append(known, got...)
 		for _, n := range a.nonces() {
 			if !slices.Contains(known, n) {
@@ -184,7 +184,7 @@ func (a *agent) orders(text string) {
 		a.fail("takes no command: %v", err)
 	}
 	path := filepath.Join(a.Root, ".gc", "hooks")
-	for { // it claims what it is told
+	for { // it claims what it receives
 		done := false
 		files, err := filepath.Glob(filepath.Join(path, "*", "claims.json"))
 		if err != nil {

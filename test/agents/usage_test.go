@@ -55,8 +55,8 @@ func TestUsageIsExact(t *testing.T) {
 }
 
 // exact waits until the city counts what the mock has told, and then looks once more: what is
-// counted twice comes late. It returns how many asides are left out. A CLI that writes a turn
-// down later than its hook waits for it is told of with the next turn.
+// counted twice comes late. It returns how many asides are left out. A turn that a CLI writes
+// down later than its hook waits is reported with the next turn.
 func (a *agent) exact(after string) (unknown int) {
 	a.t.Helper()
 	ctx, cancel := a.patient()
@@ -83,8 +83,8 @@ func (a *agent) exact(after string) (unknown int) {
 }
 
 // explains reports whether what is counted are all answers to prompts, each once, and any of
-// the asides, each once: for titles and summaries, of which a CLI may keep no record. It
-// returns how many of those are left out.
+// the asides, each once: for titles and summaries, which a CLI may not record. It returns
+// how many of those are left out.
 func (a *agent) explains(got spent) (left int, ok bool) {
 	var base spent
 	var asides []spent

@@ -8,7 +8,7 @@ import (
 )
 
 // A person's terminal at an agent in a pod: its size follows, and when it is lost instead of
-// detached nobody counts as attached any more.
+// detached no client counts as attached any more.
 func TestAttachedTerminal(t *testing.T) {
 	requireCluster(t)
 	needs(t, "tmux")

@@ -12,9 +12,9 @@ import (
 
 const node = "127.0.0.1"
 
-// A node that is drained takes an agent's pod away under its turn: the turn comes to its end in the pod's
-// grace, or is interrupted, and is told as what it was; the next pod goes on with the conversation, and what
-// waits is given to the agent there, once.
+// A node that is drained takes an agent's pod away under its turn: the turn comes to its end in the
+// pod's grace, or is interrupted, and is reported as what it was; the next pod goes on with the
+// conversation, and what waits is given to the agent there, once.
 func TestConversationOutlivesADrain(t *testing.T) {
 	requireCluster(t)
 	c, dir := newTalker(t)

@@ -36,7 +36,7 @@ func requireCluster(t *testing.T) {
 }
 
 // needs returns where a program is that a test drives. Without it the test is left out, and
-// fails where GC_TEST_REQUIRE names it: nobody counts what is skipped here.
+// fails where GC_TEST_REQUIRE names it: skipped tests are not counted here.
 func needs(t *testing.T, name string) string {
 	t.Helper()
 	path, err := osexec.LookPath(name)

@@ -88,7 +88,7 @@ func life(t *testing.T, id string) (said []string) {
 	return said
 }
 
-// explained starts an agent whose volume is missing, of which only events tell.
+// explained starts an agent whose volume is missing, which only events report.
 func explained(t *testing.T, id string) []string {
 	t.Helper()
 	cfg := config(id)

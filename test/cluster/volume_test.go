@@ -71,7 +71,7 @@ func podOf(t *testing.T, agent string) string {
 	return kubectl(t, "get", "pods", "-n", namespace, "-l", "gc-agent="+agent, "-o", "jsonpath={.items[0].metadata.name}")
 }
 
-// evict asks the cluster to take a pod away, as whoever drains its node does.
+// evict asks the cluster to take a pod away, as the drain of its node does.
 func evict(t *testing.T, name string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "eviction")

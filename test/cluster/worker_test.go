@@ -16,8 +16,8 @@ import (
 	"gascity/worker"
 )
 
-// callsVariable names the file in which this program, as a part of an agent, tells what
-// became of its questions.
+// callsVariable names the file in which this program, as a part of an agent, writes the
+// results of its questions.
 const callsVariable = "CLUSTER_CALLS"
 
 func TestMain(m *testing.M) {

@@ -80,7 +80,8 @@ func TestACrashKeepsTheConversationOfAProtocol(t *testing.T) {
 }
 
 // TestAConversationThatCannotBeLoaded is about agents that offer no load, or have lost the
-// conversation: after a bounded number of starts they run in another one, and why is told.
+// conversation: after a bounded number of starts they run in another one, and the reason
+// is reported.
 func TestAConversationThatCannotBeLoaded(t *testing.T) {
 	c := newCrew(t, "", []member{
 		{name: "cannot", flags: speaks + " --acp-fault no-load", toml: "session = \"acp\"\n", ready: "acp"},

@@ -12,8 +12,8 @@ import (
 	"gascity/client"
 )
 
-// hiddenAgent reads keys and shows nothing of them, so that nobody can tell a text in its
-// input box from one that it has taken. It writes down what it reads.
+// hiddenAgent reads keys and shows nothing of them, so that a text in its input box
+// cannot be distinguished from one that it has accepted. It writes down what it reads.
 const hiddenAgent = `stty -echo -icanon min 1 time 0; printf '> '; exec cat >>taken`
 
 // TestABlockedInputBoxIsReportedAndCleared gives a prompt to an agent that hides its input

@@ -14,7 +14,7 @@ import (
 )
 
 // newContext makes a city of one agent, whose worker is testdata/context-worker.py; it
-// writes what it is told into the file.
+// writes what it receives into the file.
 func newContext(t *testing.T, more string) (c *city, told string) {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
@@ -44,9 +44,9 @@ func newContext(t *testing.T, more string) (c *city, told string) {
 	return c, told
 }
 
-// TestACompactedWorkerIsToldAgain: a worker is given at its start what gc prime prints, and
-// when its context is full it is told to compact it, and then given what gc prime prints in
-// that mode: byte for byte and once, although the controller is killed (R24).
+// TestACompactedWorkerIsToldAgain: a worker receives at its start what gc prime prints, and
+// when its context is full it gets a request to compact it, and then what gc prime prints
+// in that mode: byte for byte and once, although the controller is killed (R24).
 func TestACompactedWorkerIsToldAgain(t *testing.T) {
 	t.Parallel()
 	c, told := newContext(t, "[agents.context]\ncompact_at = 90\n")
@@ -135,8 +135,8 @@ func TestACompactionOutlivesItsControllers(t *testing.T) {
 }
 
 // TestAFullConversationIsHandedOver: an agent whose context is full is restarted once, in
-// a new conversation that is told of it, although the controller is killed as soon as
-// that has begun.
+// a new conversation that receives a note about it, although the controller is killed as
+// soon as that has begun.
 func TestAFullConversationIsHandedOver(t *testing.T) {
 	t.Parallel()
 	c, told := newContext(t, "[agents.context]\nhandoff_at = 90\n")
@@ -177,7 +177,7 @@ func TestAFullConversationIsHandedOver(t *testing.T) {
 }
 
 // TestAWorkerEndsByItsWord: a worker that says that it has ended, with an exit code, has,
-// although its process is there: that is ended, the code is told, and another
+// although its process is there: that is ended, the code is reported, and another
 // instance works.
 func TestAWorkerEndsByItsWord(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// hopeless are agents that never come up: their commands, and words of theirs
-// of which the reason must hold one. COUNT stands for what notes the start.
+// hopeless are agents that never come up: their commands, and words; the reason
+// must hold one of the words. COUNT stands for what notes the start.
 var hopeless = []struct{ name, command, flags, words string }{
 	{name: "at-once", command: "COUNT; echo the licence is gone >&2; exit 1", words: "the licence is gone"},
 	{name: "soon", command: "COUNT; sleep 0.2; echo the socket is taken >&2; exit 1", words: "the socket is taken"},
@@ -125,8 +125,8 @@ func (c *city) command(of func(agent string) string) {
 	}
 }
 
-// TestAHangingStartDelaysNobody starts a fleet of which one member never becomes
-// ready: the others start as if it were not there (R6).
+// TestAHangingStartDelaysNobody starts a fleet with one member that never
+// becomes ready: the others start as if it were not there (R6).
 func TestAHangingStartDelaysNobody(t *testing.T) {
 	t.Parallel()
 	const others = 20

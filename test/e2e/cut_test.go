@@ -10,8 +10,8 @@ import (
 )
 
 // TestAStartThatWasCutOff kills the controller while agents come up, once they have
-// begun: whoever was not prompted by then is started again and prompted once, in one
-// process at any instant; nobody who was is disturbed.
+// begun: an agent without a prompt by then is started again and prompted once, in
+// one process at any instant; a prompted agent is not disturbed.
 func TestAStartThatWasCutOff(t *testing.T) {
 	t.Parallel()
 	const task = "the first task"

@@ -240,11 +240,11 @@ func (s *storm) openAt(id string, at time.Time) bool {
 }
 
 // TestNoAgentGoesDeaf kills the controller at each step of a delivery, to agents of nine kinds:
-// before the first byte, after the paste, after Enter, before the result is saved, and
-// while the next controller removes what was left. Within the bound every receipt is
-// final or says what it waits for, and each agent consumes its next prompt. What the agents
-// have noted decides: no prompt is consumed twice or together with another one, and none that
-// is told to be delivered is missing.
+// before the first byte, after the paste, after Enter, before the result is saved, and while
+// the next controller removes what was left. Within the bound every receipt is final or says
+// what it waits for, and each agent consumes its next prompt. What the agents have noted
+// decides: no prompt is consumed twice or together with another one, and none that is reported
+// as delivered is missing.
 func TestNoAgentGoesDeaf(t *testing.T) {
 	c, kinds := newDeafCity(t)
 	c.start()
@@ -284,7 +284,7 @@ func TestNoAgentGoesDeaf(t *testing.T) {
 	c.stop()
 }
 
-// check looks at what became of every prompt.
+// check looks at the outcome of every prompt.
 func (s *storm) check() {
 	s.rest()
 	for _, k := range s.kinds {

@@ -18,10 +18,9 @@ import (
 	"gascity/client"
 )
 
-// TestABrokenStoreFreezesTheCity takes the store away from under a city at
-// work: it says that it is degraded, ends nobody and starts nobody (R3), and allows
-// nothing but to read, for nobody could tell what it has allowed (R20); when the store is
-// back, it goes on.
+// TestABrokenStoreFreezesTheCity takes the store away from under a city at work: it says
+// that it is degraded, ends and starts no agent (R3), and allows only reads, because it
+// could not record what it has allowed (R20); when the store is back, it goes on.
 func TestABrokenStoreFreezesTheCity(t *testing.T) {
 	c := newCrew(t, "[guard]\nsets = [\"dangerous-command\"]\nunguarded = \"report\"\n", []member{{name: name(0)}, {name: name(1)}, {name: name(2)}})
 	c.addGuarded(patience)

@@ -21,8 +21,8 @@ import (
 const disruptions = 3
 
 // TestOrderIsNoChange writes the same configuration in another order, with other
-// comments and with hints changed, and touches the file: nobody is restarted and
-// nothing differs (R14).
+// comments and with hints changed, and touches the file: no agent is restarted
+// and nothing differs (R14).
 func TestOrderIsNoChange(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t, "patrol_interval = \"500ms\"\n", nil)

@@ -9,11 +9,11 @@ import (
 	"gascity/client"
 )
 
-// TestAHaltedControllerHarmsNobody stops the controller alone for GC_E2E_HALT
-// seconds, while agents become idle for too long, print, and one crashes. Then
-// nobody is ended for the time that was lost, what crashed comes back, and what was
-// missed is not made up for (R13, R21). A halt counts from when the controller meant to
-// look again, which is the idle limit at the latest: it must be 10 s longer than that.
+// TestAHaltedControllerHarmsNobody stops the controller alone for GC_E2E_HALT seconds,
+// while agents become idle for too long, print, and one crashes. Then no agent is ended
+// for the time that was lost, what crashed comes back, and what was missed is not made
+// up for (R13, R21). A halt counts from when the controller meant to look again, which
+// is the idle limit at the latest: it must be 10 s longer than that.
 func TestAHaltedControllerHarmsNobody(t *testing.T) {
 	t.Parallel()
 	const calm = 10 * time.Second // in which it is watched
@@ -69,7 +69,7 @@ func TestAHaltedControllerHarmsNobody(t *testing.T) {
 }
 
 // TestACrashIsSeenAtOnce kills agents one after the other, through the whole city,
-// and measures how long it takes until the controller has told of it.
+// and measures how long it takes until the controller has reported it.
 func TestACrashIsSeenAtOnce(t *testing.T) {
 	const crashes = 10
 	crew := make([]member, crashes)

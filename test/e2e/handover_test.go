@@ -17,7 +17,7 @@ import (
 )
 
 // exitNoController is the exit status of a command that found no controller:
-// nobody has heard of what it wanted.
+// its request was not received.
 const exitNoController = 6
 
 // TestANudgeSurvivesHandovers hands prompts over with the program itself while one
@@ -68,9 +68,8 @@ func TestANudgeSurvivesHandovers(t *testing.T) {
 	c.stop()
 }
 
-// submit hands a prompt over with the program itself, again as long as there is no
-// controller that has heard of it. It returns what went wrong, and how often none was
-// there.
+// submit sends a prompt with the program itself, again as long as no controller has
+// received it. It returns what went wrong, and how often none was there.
 func (c *city) submit(agent, text string) (fault string, none int) {
 	words := []string{"nudge", agent, text, "--key", agent + text, "--wait", "submitted", "--city", c.root}
 	for {
@@ -88,8 +87,8 @@ func (c *city) submit(agent, text string) (fault string, none int) {
 
 // TestAFleetDoesNotFeelHandovers hands a city of six agents under load, one of them
 // suspended, from one controller to the next by gc controller stop and gc start, with two
-// that start at once: nobody ends, what is held stays held, and each prompt is worked on
-// once (R30 in small).
+// that start at once: no agent ends, what is held stays held, and each prompt is worked
+// on once (R30 in small).
 func TestAFleetDoesNotFeelHandovers(t *testing.T) {
 	t.Parallel()
 	const agents, prompts, handovers = 6, 20, 5
@@ -125,7 +124,7 @@ func TestAFleetDoesNotFeelHandovers(t *testing.T) {
 			if err := <-c.ended; err != nil {
 				t.Errorf("the first controller ended with %v", err)
 			}
-			c.ended = make(chan error) // the others are nobody's children
+			c.ended = make(chan error) // the others are children of other processes
 		}
 		var racing sync.WaitGroup
 		for range 2 {

@@ -63,7 +63,7 @@ func TestTwoCitiesNeverMeet(t *testing.T) {
 }
 
 // TestAFrozenCityHarmsNobody stops the controller and all agents for a while, as
-// a suspended machine does: afterwards nobody has been ended and nothing is
+// a suspended machine does: afterwards no agent has been ended and nothing is
 // alarming (R21).
 func TestAFrozenCityHarmsNobody(t *testing.T) {
 	c := newCrew(t, "patrol_interval = \"1s\"\n", []member{

@@ -13,7 +13,7 @@ import (
 
 // TestHintsTakeEffectOnRunningAgents changes ready_prompt_prefix and process_names in city.toml
 // while agents run: the one whose prompt gc did not know is shown as ready and takes a prompt,
-// also under the next controller, and nobody is restarted.
+// also under the next controller, and no agent is restarted.
 func TestHintsTakeEffectOnRunningAgents(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"pty", "tmux"} {

@@ -98,7 +98,7 @@ func TestADeliveryThatDiesLeavesTheAgentUsable(t *testing.T) {
 	}
 }
 
-// load counts what became of the prompts.
+// load counts the states of the prompts.
 type load struct {
 	mu     sync.Mutex
 	states map[string]int

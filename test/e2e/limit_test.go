@@ -15,9 +15,9 @@ import (
 // that a fleet does not start at once.
 const resumeSpread = time.Minute
 
-// TestALimitIsNoCrash lets agents end, or go on, with the words of a vendor's
-// limit: nobody is started while it lasts, once afterwards, and nobody is in
-// quarantine although a single failure would be enough for that (R17).
+// TestALimitIsNoCrash lets agents end, or go on, with the words of a usage
+// limit: no agent is started while it lasts, each once afterwards, and none is
+// in quarantine although a single failure would be enough for that (R17).
 func TestALimitIsNoCrash(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t, "max_restarts = 1\npatrol_interval = \"1s\"\n", []member{
@@ -110,7 +110,7 @@ func (c *city) waitsUnknown(t *testing.T, agent string) {
 	}
 }
 
-// limited waits until the status tells of the limit.
+// limited waits until the status shows the limit.
 func (c *city) limited(ctx context.Context, t *testing.T, agent, words string) client.Agent {
 	t.Helper()
 	for {

@@ -13,10 +13,10 @@ import (
 	"gascity/client"
 )
 
-// renews is a helper that trades the refresh token of a login for the next one, which the
-// vendor takes once, and for an access token. It stops at each step that is in the file pause until
-// the file go is there, and notes whether another one is at work at the same time. It prints before
-// it keeps what it has got, as some do.
+// renews is a helper that trades the refresh token of a login for the next one, which the login
+// service accepts once, and for an access token. It stops at each step that is in the file pause
+// until the file go is there, and notes whether another one is at work at the same time. It prints
+// before it keeps what it has got, as some do.
 const renews = `#!/bin/sh
 cd "$(dirname "$0")" || exit 1
 step() {
@@ -127,7 +127,8 @@ func (l *login) until(what string, is func() bool) {
 	}
 }
 
-// intact checks that nobody was logged out, and that no two have renewed at the same time.
+// intact checks that the login is still valid, and that no two have renewed at the same
+// time.
 func (l *login) intact() {
 	l.t.Helper()
 	if refused, twice := l.read("refused"), l.read("twice"); refused != "" || twice != "" {
@@ -163,8 +164,8 @@ func (l *login) told(c *city) []string {
 }
 
 // TestARenewalOutlivesItsController: a helper that a controller has started goes on when that
-// is killed or told to end, at any step. The next controller waits for it, and nobody
-// is logged out (R23).
+// is killed or told to end, at any step. The next controller waits for it, and the login
+// stays valid (R23).
 func TestARenewalOutlivesItsController(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"asked", "granted", "kept"} {
@@ -201,9 +202,9 @@ func TestARenewalOutlivesItsController(t *testing.T) {
 	}
 }
 
-// TestAKilledHelper: one that is killed before the vendor has answered, or after it has kept
-// the answer, is as if it had failed. Between the two the login is lost, which no one can
-// mend but who logs in again: it is told once, the agent runs on, and its prompts wait.
+// TestAKilledHelper: one that is killed before the login service has answered, or after it
+// has kept the answer, is as if it had failed. Between the two the login is lost, and only a
+// new login repairs that: it is reported once, the agent runs on, and its prompts wait.
 func TestAKilledHelper(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"asked", "granted", "kept"} {

@@ -10,7 +10,8 @@ import (
 )
 
 // TestALostStoreIsTold takes the database away, or breaks it, while the controller
-// is dead: agents go on under their numbers, and people are told what was lost.
+// is dead: agents go on under their numbers, and people get a report of what was
+// lost.
 func TestALostStoreIsTold(t *testing.T) {
 	t.Parallel()
 	for what, harm := range map[string]func(path string) error{

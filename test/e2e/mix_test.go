@@ -127,9 +127,9 @@ func (c *city) settled(want map[string]string) map[string]int {
 	return out
 }
 
-// applyNow puts into force what waits for agents of which it is unknown what they do.
+// applyNow applies what waits for agents of unknown activity.
 func (c *city) applyNow() {
-	_, _ = c.client.Apply(c.t.Context()) // whoever waits for the outcome sees a failure
+	_, _ = c.client.Apply(c.t.Context()) // a caller that waits for the outcome sees a failure
 }
 
 // told prompts an agent and waits until its ledger has the prompt, once: not every
@@ -165,10 +165,10 @@ func (c *city) once(t *testing.T, names ...string) {
 
 // TestACityMixesPlaces runs an agent at every provider that there is, and two whose
 // provider is not there: each is observed, prompted, killed and adopted at its place
-// and all end with the city; the two are told why, and hold up nobody.
+// and all end with the city; the two get the reason, and delay no other.
 func TestACityMixesPlaces(t *testing.T) {
 	c := newCrew(t, "[session]\nprovider = \"auto\"\n", nil)
-	where := map[string]string{"plain": "pty"} // where auto sends whom it is not told of
+	where := map[string]string{"plain": "pty"} // where auto sends agents without a configured place
 	c.addFor("plain", "")
 	for i, place := range c.places(t) {
 		where[fmt.Sprintf("at%d", i)] = place
@@ -329,9 +329,9 @@ func TestSessionsAreRoutedByName(t *testing.T) {
 }
 
 // TestAMissingToolIsNamed runs a city on a machine that lacks the tool of one
-// provider, with an agent there and one at a provider that nobody has: list, doctor
-// and status name the tool and its cure, the check of the configuration the mistake,
-// and the third agent runs and ends as if nothing were wrong.
+// provider, with an agent there and one at an unknown provider: list, doctor and
+// status name the tool and its cure, the check of the configuration the mistake, and
+// the third agent runs and ends as if nothing were wrong.
 func TestAMissingToolIsNamed(t *testing.T) {
 	c := newCrew(t, "", nil)
 	c.addPiped("typo", "ptty")

@@ -21,7 +21,8 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// told is the time within which a question must be listed, and people be told (R4).
+// told is the time within which a question must be listed, and people be notified
+// (R4).
 const told = 2 * time.Second
 
 // block is one way in which an agent is blocked, and how it must be shown.
@@ -141,8 +142,8 @@ func (c *city) blocked(t *testing.T, b *block, d *delays) {
 	}
 }
 
-// unlimit begins a new instance of an agent that has told of a limit: no
-// prompt is given to one that its vendor does not serve.
+// unlimit begins a new instance of an agent that has reported a limit: an agent
+// gets no prompt while its model provider does not serve it.
 func (c *city) unlimit(t *testing.T, b *block) {
 	t.Helper()
 	if b.kind != "limit" {
@@ -346,8 +347,8 @@ func (c *city) records(t *testing.T, agent string) []ledger.Record {
 	return records
 }
 
-// TestNobodyWaitsForEver raises questions that nobody answers: by the policy
-// they are denied at the deadline, and the record says why (R4).
+// TestNobodyWaitsForEver raises questions without an answer: by the policy they
+// are denied at the deadline, and the record says why (R4).
 func TestNobodyWaitsForEver(t *testing.T) {
 	t.Parallel()
 	const policy = "\n[agents.pending]\npolicy = \"deny\"\nafter = \"2s\""

@@ -111,8 +111,8 @@ func TestATypoInThePlaceEndsNobody(t *testing.T) {
 }
 
 // TestAnEmptiedConfigurationEndsNobody leaves city.toml without a word, as a full disk
-// and some editors do, in a city that has its folder's name: nobody ends, and the next
-// controller ends nobody either.
+// and some editors do, in a city that has its folder's name: no agent ends, and the
+// next controller ends none either.
 func TestAnEmptiedConfigurationEndsNobody(t *testing.T) {
 	t.Parallel()
 	c := newCity(t, 2)

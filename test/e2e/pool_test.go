@@ -167,7 +167,7 @@ func TestAPoolFollowsItsCheck(t *testing.T) {
 	run("crew-1", "crew-2", "crew-3")
 	nudge(t, c, "crew-3", "[[busy:10m]]")
 	want("2")
-	run("crew-1", "crew-3") // the highest one that nobody uses goes
+	run("crew-1", "crew-3") // the highest unused one goes
 	for _, broken := range []string{"", "many", "-"} {
 		want(broken)
 		pause(1500 * time.Millisecond) // three counts that fail

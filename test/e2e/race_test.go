@@ -353,5 +353,5 @@ func TestStarter(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
-	os.Exit(0) // nothing is to be told but the lines
+	os.Exit(0) // the output is the lines only
 }

@@ -193,8 +193,8 @@ func hold(t *testing.T, path string) {
 // TestAWaitingPromptFollowsItsConversation queues prompts behind a question and
 // kills the agent: the successor that goes on in the conversation gets them, one in
 // a new conversation does not (R1, R8). Behind a turn they would not certainly wait:
-// an agent that takes input during a turn is offered them, and of one that is killed
-// while it is typed to nobody can tell what it took.
+// an agent that takes input during a turn is offered them, and it is unknown what an
+// agent got that is killed while gc types.
 func TestAWaitingPromptFollowsItsConversation(t *testing.T) {
 	c := newCrew(t, "", []member{{name: "goes-on", talks: true}, {name: "begins", talks: true}})
 	c.start()

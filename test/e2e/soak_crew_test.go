@@ -36,8 +36,8 @@ var onPipes = []soaker{
 
 // The crew of the soak: every fault once on each provider that GC_E2E_PROVIDERS
 // lists, as in "pty,subprocess,tmux,exec:/path/script"; without it on the one that a
-// city has by itself. A script's word is not relied on: it is not known to tell
-// anything, and nobody sits down there.
+// city has by itself. A script's word is not relied on: it is not known to report
+// anything, and no person sits there.
 func soakCrew() []soaker {
 	var crew []soaker
 	for n, place := range strings.Split(os.Getenv("GC_E2E_PROVIDERS"), ",") {

@@ -88,7 +88,7 @@ func TestPromptsReconcile(t *testing.T) {
 	c.stop()
 }
 
-// receipts returns the prompts with what became of them.
+// receipts returns the receipts of the prompts.
 func (c *city) receipts(ctx context.Context, t *testing.T, all []sent) []sent {
 	t.Helper()
 	for i := range all {
@@ -274,7 +274,7 @@ func (c *city) reconcile(t *testing.T, crew []soaker, all []sent, typists map[st
 	}
 }
 
-// tally is what became of the prompts on one provider.
+// tally counts the states of the prompts on one provider.
 type tally struct {
 	states map[string]int
 	sent   int
@@ -374,7 +374,7 @@ func (c *city) sitDown(t *testing.T, agent string) *typist {
 			}
 		}
 	}()
-	c.await("with a person at "+agent, func(s client.Status) bool { // or the keys are nobody's
+	c.await("with a person at "+agent, func(s client.Status) bool { // or the keys have no sender
 		return slices.ContainsFunc(s.Agents, func(a client.Agent) bool { return a.Name == agent && a.Attached > 0 })
 	})
 	return &typist{t: t, cmd: cmd, tty: tty}

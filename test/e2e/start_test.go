@@ -12,9 +12,9 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// TestAnUnknownDialogAtTheStart starts an agent that shows a dialog that nobody
-// has seen before: no key is pressed, the start is complete with a warning that
-// names the dialog in status and explanation, and a person is asked (R9).
+// TestAnUnknownDialogAtTheStart starts an agent that shows an unknown dialog:
+// no key is pressed, the start is complete with a warning that names the dialog
+// in status and explanation, and a person is asked (R9).
 func TestAnUnknownDialogAtTheStart(t *testing.T) {
 	c := newCrew(t, "", []member{{name: "asks", flags: "--dialog unknown"}})
 	c.start()

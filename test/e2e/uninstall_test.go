@@ -19,7 +19,7 @@ import (
 )
 
 // leavers are agents that leave as much as they can: children in sessions of their own, one
-// that nobody is the parent of, all deaf to SIGTERM.
+// without a parent, all deaf to SIGTERM.
 func leavers(t *testing.T) []member {
 	t.Helper()
 	flags := "--spawn-setsid 1 --spawn-daemon"
@@ -209,7 +209,7 @@ func (c *city) spoil() {
 	}
 }
 
-// lose removes a folder, but for what is not gc's.
+// lose removes a folder, except what is not gc's.
 func (c *city) lose(name string) {
 	c.t.Helper()
 	entries, err := os.ReadDir(filepath.Join(c.root, name))

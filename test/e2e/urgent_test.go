@@ -10,7 +10,7 @@ import (
 )
 
 // TestAnUrgentPromptInterruptsTheTurnBeforeIt sends an urgent prompt the moment
-// that another one was taken, when nobody has seen yet that its turn began.
+// that another one was taken, when the beginning of its turn was not seen yet.
 func TestAnUrgentPromptInterruptsTheTurnBeforeIt(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string]string{"silent": "", "status": "--osc7501"} {

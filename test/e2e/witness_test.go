@@ -126,7 +126,7 @@ func (c *city) judges(t *testing.T, s witness, whose map[string]string, controll
 	}
 }
 
-// looksAtTmux asks the city's server what it tells of its environments.
+// looksAtTmux asks the city's server what it shows of its environments.
 func (c *city) looksAtTmux(t *testing.T, secrets []string) {
 	t.Helper()
 	socket := filepath.Join(c.shimsDir(t), "tmux", "s")

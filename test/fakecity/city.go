@@ -24,10 +24,10 @@ type City struct {
 	Root    string
 	Version string
 	PID     int
-	// Exit is called once, when the city was told to end.
+	// Exit is called once, when the city was asked to end.
 	Exit func()
-	// Dies is called when an agent is told to "die": the end of the controller
-	// in the middle of a delivery.
+	// Dies is called when an agent gets the prompt "die": the end of the
+	// controller in the middle of a delivery.
 	Dies func()
 	// Ending is after how many looks at the status a city that is being stopped
 	// ends; zero is a city that is not.

@@ -127,7 +127,7 @@ func (t *tally) print(lines []string) {
 	}
 }
 
-// unended tells of the tests that a package has left without an end: it was killed, or
+// unended reports the tests that a package has left without an end: it was killed, or
 // crashed, and why stands in the output of one of them.
 func (t *tally) unended(pkg string) {
 	for _, key := range slices.Sorted(maps.Keys(t.output)) {

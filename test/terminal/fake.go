@@ -30,7 +30,7 @@ type Fake struct {
 	changed chan struct{}
 
 	Sent    [][]byte       // the input, piece by piece
-	Program func(p []byte) // gets the input; nil: nobody does
+	Program func(p []byte) // gets the input; nil: no receiver
 }
 
 // New returns an empty terminal in raw mode.

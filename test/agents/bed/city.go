@@ -143,8 +143,8 @@ func Open(tb testing.TB, provider string, members ...Member) *City {
 	return c
 }
 
-// folder is a new one for a city, as short as can be: sockets are in it. Nobody else can
-// write above it, or gemini does not take its hooks.
+// folder is a new one for a city, as short as can be: sockets are in it. No other user
+// can write above it, or gemini does not accept its hooks.
 func folder() (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {

@@ -106,8 +106,8 @@ func (s Shelf) put(ctx context.Context, c CLI, path string) (Installed, error) {
 // ErrNoNPM is the error of a machine that cannot install anything.
 var ErrNoNPM = errors.New("npm is not installed")
 
-// npm installs a package in the folder, with the environment of whoever runs the
-// tests: the registry is theirs.
+// npm installs a package in the folder, with the environment of the test run:
+// the registry is theirs.
 func npm(ctx context.Context, dir, path, name string) error {
 	program, err := exec.LookPath("npm")
 	if err != nil {

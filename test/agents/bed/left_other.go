@@ -2,5 +2,5 @@
 
 package bed
 
-// Left cannot be told here: known is false.
+// Left is unknown here: known is false.
 func Left(string) (left []string, known bool) { return nil, false }

@@ -23,7 +23,7 @@ type Seeds string
 
 // The seeds.
 const (
-	Fresh  Seeds = "fresh"  // only what is needed to get beyond a vendor's server
+	Fresh  Seeds = "fresh"  // only what is needed to get beyond the server of the agent CLI's maker
 	Seeded Seeds = "seeded" // everything that keeps dialogs from coming up
 	// Unused is the home of a person who has never started the CLI, on a machine with a
 	// network: empty, and a stand-in answers for the model provider's hosts.
@@ -88,7 +88,8 @@ func claude(s Seat, seeds Seeds, model string) (Seat, error) {
 			"DISABLE_TELEMETRY": "1", "IS_SANDBOX": "1",
 		}), nil
 	}
-	// Without this it looks for the vendor's server before it draws anything.
+	// Without this it looks for the server of its maker before it draws
+	// anything.
 	state := object{"hasCompletedOnboarding": true}
 	if seeds == Seeded {
 		state["customApiKeyResponses"] = object{"approved": []string{Key[len(Key)-20:]}}

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Tripwire is a proxy that lets nobody through and remembers where they wanted
-// to go.
+// Tripwire is a proxy that lets no request through and records their targets.
 type Tripwire struct {
 	URL string
 

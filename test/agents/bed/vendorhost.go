@@ -175,7 +175,8 @@ func (h *VendorHost) Close() error {
 	return err
 }
 
-// vendorAnswers says that the vendor's host is there, and leaves the rest to the mock model.
+// vendorAnswers answers as the host of the agent CLI's maker, and leaves the rest to the
+// mock model.
 func vendorAnswers(model http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/hello") { // the API, and the login

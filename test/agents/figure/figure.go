@@ -71,7 +71,7 @@ func (s Sheet) Set(cli, version, column string, c Cell) {
 	s[cli] = row
 }
 
-// none stands in cells that nobody has measured.
+// none stands in cells without a measurement.
 const none = "not measured"
 
 // Page draws the table.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Request is one request as it came, and what became of it.
+// Request is one request as it came, and its outcome.
 type Request struct {
 	N       int     `json:"n"`      // from 1, in order of arrival
 	Caller  string  `json:"caller"` // see [Server.URL]
@@ -41,7 +41,7 @@ type Request struct {
 
 	Answer string `json:"answer"`
 	Calls  []Call `json:"calls"`
-	Usage  Usage  `json:"usage"` // as told: of an answer that was cut off, what had been told by then
+	Usage  Usage  `json:"usage"` // as reported: of an answer that was cut off, what had been reported by then
 	// Response is the id of the answer, where the dialect tells it at its beginning.
 	Response string `json:"response"`
 

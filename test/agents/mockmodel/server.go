@@ -77,7 +77,7 @@ func (s *Server) URL(caller string) string {
 
 // Fault makes requests fail.
 type Fault struct {
-	Caller     string `json:"caller"`      // empty: whoever asks next
+	Caller     string `json:"caller"`      // empty: the next caller
 	Count      int    `json:"count"`       // so many requests; negative: for ever
 	Status     int    `json:"status"`      // 429, 500, 529 ...; 0: the connection is closed without an answer
 	RetryAfter string `json:"retry_after"` // the header's value; empty: none

@@ -1,5 +1,5 @@
-// Command kit makes what the cluster of the tests needs and nobody sells on a package
-// registry: certificates, and images out of folders.
+// Command kit makes what the cluster of the tests needs and no package registry has:
+// certificates, and images out of folders.
 //
 //	kit pki DIR SERVER NODE
 //	kit image -o OUT -t NAME [-user U] [-env A=B]... [-entrypoint PROGRAM] FOLDER

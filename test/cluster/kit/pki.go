@@ -52,7 +52,7 @@ func makePKI(args []string) error {
 		{file: "admin", name: "admin", groups: []string{"system:masters"}, config: true},
 		{file: "kube-controller-manager", name: "system:kube-controller-manager", config: true},
 		{file: "kube-scheduler", name: "system:kube-scheduler", config: true},
-		// Nobody in particular: the tests give it a role, and see what it may not do.
+		// A user without a role: the tests give it one, and see what it may not do.
 		{file: "nobody", name: "nobody", config: true},
 	}
 	for i, node := range nodes {

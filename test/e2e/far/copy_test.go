@@ -28,7 +28,8 @@ func TestCopyBothWays(t *testing.T) {
 			t.Errorf("gc copy %s: %d\n%s", what, got, out)
 		}
 	}
-	// The driver's own host is lost: that is told, and nothing half is left.
+	// The driver's own host is lost: that is reported, and nothing half is
+	// left.
 	f.signal(syscall.SIGKILL)
 	f.down()
 	if out, code := c.gc(f, "copy", "worker:deep", filepath.Join(here, "lost")); code != 1 {

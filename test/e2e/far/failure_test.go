@@ -35,7 +35,8 @@ func TestACutDuringAStart(t *testing.T) {
 	s.start("")
 }
 
-// A prompt whose link is cut is settled afterwards: what is told is what the agent got.
+// A prompt whose link is cut is settled afterwards: the reported outcome is what the
+// agent got.
 func TestACutDuringADelivery(t *testing.T) {
 	f := newFar(t, options{})
 	s := f.provider(t)
@@ -92,8 +93,8 @@ func TestACutDuringAStop(t *testing.T) {
 	})
 }
 
-// Whoever watches is told to look again after a cut, and then what happens; sessions live
-// on, the same instance. The sshd is killed too.
+// A watcher gets a resync after a cut, and then new events; sessions live on, the same
+// instance. The sshd is killed too.
 func TestACutDuringAWatch(t *testing.T) {
 	f := newFar(t, options{})
 	s := f.provider(t)
@@ -146,8 +147,8 @@ func TestACutDuringAWatch(t *testing.T) {
 	}
 }
 
-// What stands in the way over there is unknown, never the end of a session, and is told
-// with the remedy.
+// What stands in the way over there is unknown, never the end of a session, and is
+// reported with the remedy.
 func TestWhatStandsInTheWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		o    options

@@ -55,7 +55,7 @@ func serving(folder string) (n int) {
 }
 
 // An uninstallation takes the outpost with it. While the host cannot be reached nothing is
-// removed, unless it is left behind, which is told.
+// removed, unless it is left behind, which is reported.
 func TestUninstall(t *testing.T) {
 	t.Parallel()
 	f := newFar(t, options{})

@@ -17,8 +17,8 @@ import (
 	"gascity/worker"
 )
 
-// callsVariable names the file in which this program, as a part of an agent, tells what
-// became of its questions.
+// callsVariable names the file in which this program, as a part of an agent, writes the
+// results of its questions.
 const callsVariable = "FAR_CALLS"
 
 // ask asks again and again whether a tool may be used, until its agent is ended.

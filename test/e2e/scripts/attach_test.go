@@ -31,7 +31,8 @@ func (s *script) attach(session string) (typed func(text string)) {
 	}
 }
 
-// A person who attaches sees and types to the agent, is told of, and peeking goes on.
+// A person who attaches sees and types to the agent, is reported, and peeking goes
+// on.
 func TestAttach(t *testing.T) {
 	everywhere(t, attachAndType)
 }

@@ -135,7 +135,7 @@ func observes(t *testing.T, s *script) {
 	s.says("true\n", "", "is-running", "worker-10")
 }
 
-// Operations on what is not there harm nothing and nobody.
+// Operations on what is not there harm nothing.
 func TestMissing(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *script) {
 		marker := filepath.Join(s.dir, "marker")

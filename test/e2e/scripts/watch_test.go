@@ -31,7 +31,8 @@ func watched(t *testing.T, test func(t *testing.T, s *script)) {
 	}
 }
 
-// The life of a session is told by watch, and how its agent died is known then.
+// The life of a session is reported by watch, and how its agent died is known
+// then.
 func TestWatch(t *testing.T) {
 	watched(t, func(t *testing.T, s *script) {
 		p := s.driver()
@@ -66,7 +67,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// A watch ends with whoever reads it, in a place where nothing ever happens, too: no write tells it.
+// A watch ends with its reader, in a place without any events, too: no write shows it.
 func TestWatchEndsWithItsReader(t *testing.T) {
 	watched(t, func(t *testing.T, s *script) {
 		for _, how := range []string{"the end of its input", "kill -9 of the script"} {

@@ -52,7 +52,7 @@ func compile() (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
-	// go build leaves an up-to-date target alone; nobody ever runs this one.
+	// go build leaves an up-to-date target alone; this one is never run.
 	staged := filepath.Join(dir, "fakeagent.staged")
 	if err := Program(staged, "gascity/test/fakeagent"); err != nil {
 		return "", err
