@@ -43,8 +43,8 @@ type Frame struct {
 	Modes  term.Modes
 	Title  string
 
-	// What the program tells of itself: its report (OSC 7501), its progress (OSC 9;4)
-	// and its mark of shell integration (OSC 133).
+	// What the program reports about itself: its status (OSC 7501), its progress (OSC
+	// 9;4) and its mark of shell integration (OSC 133).
 	Status, Progress, Mark Sign
 
 	// Cells returns visible row y with styles, asked for only where a style

@@ -98,7 +98,7 @@ type Engine struct {
 
 	named   sync.Map      // the boxes by their session, for who may not wait for mu
 	calls   atomic.Int64  // that wait for a receipt
-	haunted chan struct{} // there are uncertain receipts, see ghost
+	haunted chan struct{} // there are uncertain receipts
 
 	mu       sync.Mutex // guards the rest and the memory of boxes
 	boxes    map[string]*box

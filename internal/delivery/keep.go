@@ -22,8 +22,8 @@ type ghost struct {
 const maxGhosts = 1000
 
 // keep saves a new receipt. If the store fails after it may have kept it, keep
-// asks the store; without an answer the receipt is uncertain, see ghost. The
-// caller has the turn of b.
+// asks the store; without an answer the receipt is uncertain, see layGhosts.
+// The caller has the turn of b.
 func (e *Engine) keep(ctx context.Context, b *box, r prompt.Receipt) (prompt.Receipt, bool, error) {
 	e.mu.Lock()
 	many := len(e.ghosts) >= maxGhosts

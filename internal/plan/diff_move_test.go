@@ -32,7 +32,7 @@ func TestAnAgentMovesWhenItMay(t *testing.T) {
 		{"open, busy, restart", open, func(_ *Session, o *Observed) { o.Activity.State, o.Order = runtime.ActivityBusy, OrderRestart }, VerbStop, false, "moves"},
 		{"open, busy, suspended", open, func(s *Session, o *Observed) { s.Suspended, o.Activity.State = true, runtime.ActivityBusy }, VerbStop, false, ""},
 		{"open, not known", open, func(_ *Session, o *Observed) { o.Known = false }, VerbAdopt, true, ""},
-		{"closed", closed, func(*Session, *Observed) {}, VerbNone, true, "the new place cannot be opened: there is no such tool; it goes on at former"},
+		{"closed", closed, func(*Session, *Observed) {}, VerbNone, true, "the new place cannot be opened: there is no such tool; it goes on at previous"},
 		{"closed, not known", closed, func(_ *Session, o *Observed) { o.Known = false }, VerbAdopt, true, "no such tool"},
 		{"closed, cut", closed, func(_ *Session, o *Observed) { o.Known, o.Cut = false, true }, VerbAdopt, true, "no such tool"},
 		{"closed, drifted", closed, func(_ *Session, o *Observed) { o.Stored.Core = "v1:other" }, VerbNone, true, "no such tool"},
@@ -49,11 +49,11 @@ func TestAnAgentMovesWhenItMay(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			s := sessionOf("a")
 			o := healthy(s)
-			o.Provider = "former"
+			o.Provider = "previous"
 			row.change(&s, &o)
 			var got Action
 			for _, a := range Diff(Desired{City: "town", Sessions: []Session{s}}, []Observed{o, gone(sessionOf("a"))}, noon, row.policy) {
-				if a.Provider == "former" {
+				if a.Provider == "previous" {
 					got = a
 				} else if a.Verb == VerbStart && o.Owner == OwnerUs && o.running() {
 					t.Errorf("it is started at the new place although it runs: %+v", a)

@@ -30,6 +30,6 @@ func TestLoopbackUIDIsThatOfThePeer(t *testing.T) {
 		t.Errorf("the peer is user %d, %v; it is %d", uid, err, os.Getuid())
 	}
 	if uid, err := proc.LoopbackUID(local, netip.AddrPortFrom(remote.Addr(), 1)); err == nil {
-		t.Errorf("the user nobody has id %d", uid)
+		t.Errorf("the unprivileged user has id %d", uid)
 	}
 }

@@ -57,7 +57,7 @@ func TestResolve(t *testing.T) {
 		"found before, not cleared": {Face: terminal.Face{Style: "rules"}, draft: text, left: journal.Entry{Outcome: string(withdrawn)}, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
 		"found before, touched":     {Face: terminal.Face{Style: "rules"}, left: journal.Entry{Entered: true, Touched: true, Outcome: string(taken)}, want: resolution{Verdict: taken, Clean: true, Why: "other input came after it"}},
 		"a deaf program":            {Face: terminal.Face{Style: "rules", Deaf: true}, want: resolution{Hidden: true, Why: notShown}},
-		"nothing known of it":       {Face: terminal.Face{Style: "plain"}, draft: text, want: resolution{Hidden: true, Why: "a text that was cut off may be in its input box, of which nothing is known"}, keeps: true},
+		"nothing known of it":       {Face: terminal.Face{Style: "plain"}, draft: text, want: resolution{Hidden: true, Why: "a text that was cut off may be in its input box, and nothing is known of that"}, keeps: true},
 		"nothing known, entered":    {Face: terminal.Face{Style: "plain"}, left: journal.Entry{Entered: true}, want: resolution{Verdict: unknown, Clean: true, Why: "nothing is known of this program's input box"}},
 		"ends like a mark":          {Face: terminal.Face{Style: "rules"}, text: "x" + mark, draft: "x" + mark, want: resolution{Verdict: unknown, Clean: false, Why: "the text ends like a mark"}, keeps: true},
 	}

@@ -129,9 +129,9 @@ func TestHandshakeThatFails(t *testing.T) {
 		"wrong method": {func(_ *acp.Config, r *runtime.Config) { r.Env = map[string]string{"GC_ACP_AUTH": "other"} }, []string{"--acp-fault", "auth"}, []string{`no method "other"`, "key"}},
 		"unknown mode": {func(_ *acp.Config, r *runtime.Config) { r.Env = map[string]string{"GC_ACP_MODE": "reckless"} }, nil, []string{`no mode "reckless"`, "it has: default, careful"}},
 		"load fails": {
-			func(_ *acp.Config, r *runtime.Config) { r.Env = map[string]string{"GC_ACP_SESSION": "former"} },
+			func(_ *acp.Config, r *runtime.Config) { r.Env = map[string]string{"GC_ACP_SESSION": "previous"} },
 			[]string{"--acp-fault", "load-fails"},
-			[]string{"session/load", "Resource not found: former"},
+			[]string{"session/load", "Resource not found: previous"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,18 +155,18 @@ func TestHandshakeThatFails(t *testing.T) {
 func TestHandshakeChoices(t *testing.T) {
 	t.Parallel()
 	p := started(t, func(_ *acp.Config, r *runtime.Config) {
-		r.Env = map[string]string{"GC_ACP_AUTH": "key", "GC_ACP_SESSION": "former", "GC_ACP_MODE": "careful"}
+		r.Env = map[string]string{"GC_ACP_AUTH": "key", "GC_ACP_SESSION": "previous", "GC_ACP_MODE": "careful"}
 		r.MCPServers = []runtime.MCPServerConfig{{Name: "b", Command: "/bin/b", Env: map[string]string{"K": "v"}}, {Name: "a", Transport: "http", URL: "http://127.0.0.1/"}}
 	}, "--acp-fault", "auth")
 	out, err := p.Peek("one", 0)
-	if err != nil || !strings.Contains(out, "conversation former") {
+	if err != nil || !strings.Contains(out, "conversation previous") {
 		t.Errorf("Peek = %q, %v", out, err)
 	}
 	until(t, "both servers and the mode are known", func() bool { return len(p.records(t, ledger.Dialog)) == 3 })
 	if got := p.records(t, ledger.Dialog); got[0].Choice != "a" || got[1].Choice != "b" || got[2].Choice != "careful" {
 		t.Errorf("servers and mode %+v, want a and b in the order of their names, then careful", got)
 	}
-	if r, err := p.Sense(t.Context(), "one"); err != nil || r.Conversation == nil || *r.Conversation != (runtime.Conversation{ID: "former", Dir: p.dir, Mode: "careful"}) {
+	if r, err := p.Sense(t.Context(), "one"); err != nil || r.Conversation == nil || *r.Conversation != (runtime.Conversation{ID: "previous", Dir: p.dir, Mode: "careful"}) {
 		t.Errorf("it is in %+v, %v", r.Conversation, err)
 	}
 }

@@ -171,7 +171,7 @@ func Text(content []Char) string {
 const (
 	// Cols is the width of the terminal.
 	Cols = 100
-	// Placeholder is what an empty box shows where the field Ghost is set.
+	// Placeholder is what an empty box shows with Box.Ghost.
 	Placeholder = "Type your message or @path/to/file"
 )
 

@@ -27,7 +27,7 @@ step() {
 mkdir busy 2>/dev/null || echo "$$" >> twice
 token=$(cat login)
 step asked
-if [ "$token" != "$(cat vendor)" ]; then
+if [ "$token" != "$(cat server)" ]; then
 	echo "$token" >> refused
 	rmdir busy
 	echo "invalid_grant: log in again" >&2
@@ -35,8 +35,8 @@ if [ "$token" != "$(cat vendor)" ]; then
 fi
 n=$(($(cat grants) + 1))
 echo "$n" > grants
-echo "refresh-$n" > vendor
-echo "the vendor has answered" >&2
+echo "refresh-$n" > server
+echo "the login service has answered" >&2
 step granted
 printf '{"value": "access-%s", "expires_at": "%s"}\n' "$n" "$(cat expires)"
 echo "refresh-$n" > login.tmp && mv login.tmp login
@@ -57,7 +57,7 @@ func newLogin(t *testing.T) *login {
 	if err := os.Chmod(filepath.Join(l.dir, "helper"), 0o700); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"login": "refresh-0\n", "vendor": "refresh-0\n", "grants": "0\n", "pause": "\n"} {
+	for name, text := range map[string]string{"login": "refresh-0\n", "server": "refresh-0\n", "grants": "0\n", "pause": "\n"} {
 		l.write(name, text)
 	}
 	l.good(time.Hour)
@@ -233,7 +233,7 @@ func TestAKilledHelper(t *testing.T) {
 					t.Errorf("without a login a prompt is %+v, %v", r, err)
 				}
 				l.drop("refused")
-				l.write("login", l.read("vendor")+"\n") // somebody logs in again
+				l.write("login", l.read("server")+"\n") // somebody logs in again
 			}
 			l.until("it is good again", func() bool { return strings.Join(l.told(c), " ") == want })
 			if err := c.hand("a", "hello"); err != nil {

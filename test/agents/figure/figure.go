@@ -113,6 +113,6 @@ and "failed" where its test has. Until a run has passed as a whole, what stands 
 - *guard*, *pending*, *usage*, *resume*, *stop*: as their tests say.
 
 Rows "by ACP" and those of "-acp" are agents that speak the Agent Client Protocol, by the provider of that name
-and without a city around them, but for *state*, *guard*, *usage* and *city*. All times are those of a machine with 2 cores,
+and without a city around them, except *state*, *guard*, *usage* and *city*. All times are those of a machine with 2 cores,
 with the load that it had; where none is given it was one of 5 to 45.
 `

@@ -97,8 +97,8 @@ func forward(ctx context.Context, socket string) (int, error) {
 		if err := frames.Decode(&f); err != nil {
 			return 1, fmt.Errorf("no answer: %w", err)
 		}
-		os.Stdout.Write(f.Out) //nolint:errcheck // whoever reads it has gone
-		os.Stderr.Write(f.Err) //nolint:errcheck // whoever reads it has gone
+		os.Stdout.Write(f.Out) //nolint:errcheck // the reader has gone
+		os.Stderr.Write(f.Err) //nolint:errcheck // the reader has gone
 		if f.Code != nil {
 			return *f.Code, nil
 		}
