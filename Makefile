@@ -65,6 +65,7 @@ race:
 
 lint:
 	$(LINT) run
+	$(GO) run ./test/words
 	scripts/shellcheck
 
 fmt:
