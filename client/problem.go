@@ -141,7 +141,7 @@ type NoControllerError struct {
 
 func (e *NoControllerError) Error() string {
 	if e.Holder > 0 {
-		return fmt.Sprintf("the controller of %s (process %d) cannot be reached: its socket was removed or replaced, or it is starting or stopping; agents go on; run: gc start", e.City, e.Holder)
+		return fmt.Sprintf("the controller of %s (process %d) cannot be reached: its socket was removed or replaced, or it is starting or stopping; agents keep running; run: gc start", e.City, e.Holder)
 	}
 	return fmt.Sprintf("no controller runs for %s; start it with: gc start", e.City)
 }

@@ -212,7 +212,7 @@ func (c *Client) RetryPrompt(ctx context.Context, id string, req RetryRequest) (
 // checkText refuses what JSON would silently turn into another text.
 func checkText(text string) error {
 	if !utf8.ValidString(text) {
-		return fmt.Errorf("%w: the prompt is no UTF-8 text", ErrInvalid)
+		return fmt.Errorf("%w: the prompt is not valid UTF-8", ErrInvalid)
 	}
 	return nil
 }

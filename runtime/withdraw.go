@@ -50,7 +50,7 @@ func Settle(ctx context.Context, p Provider, name string, d Delivery) (Outcome, 
 	case ok && err == nil:
 		return Outcome{State: OutcomeRefused, Reason: RefusedWithdrawn}, nil
 	case errors.Is(err, errors.ErrUnsupported):
-		return Outcome{State: OutcomeUnconfirmed, Detail: "the driver cannot tell"}, nil
+		return Outcome{State: OutcomeUnconfirmed, Detail: "the driver cannot report the outcome"}, nil
 	}
 	return Outcome{State: OutcomeUnconfirmed}, err
 }

@@ -79,7 +79,7 @@ func (h *host) open(ctx context.Context, about acp.InitializeResult) (acp.Sessio
 		case about.AgentCapabilities.LoadSession:
 			method = acp.MethodLoad
 		default:
-			return acp.SessionResult{}, fmt.Errorf("the agent offers neither session/resume nor session/load: it cannot go on with a conversation, here %s", h.spec.Conversation)
+			return acp.SessionResult{}, fmt.Errorf("the agent offers neither session/resume nor session/load: it cannot resume a conversation, here %s", h.spec.Conversation)
 		}
 	}
 	var opened acp.SessionResult

@@ -372,7 +372,7 @@ func TestWhatTheHostDoesForAGuardedAgent(t *testing.T) {
 	}
 	b.until("it is over", func(s acphost.State) bool { return s.Turns == 2 })
 	b.shows(`{"content":"hello"}`)                   // it could read
-	b.shows(`is no name of an environment variable`) // which env would take for an option of its own
+	b.shows(`is not the name of an environment variable`) // which env would take for an option of its own
 	if _, err := os.Lstat(filepath.Join(dir, "sly")); err == nil {
 		t.Error("what ran is not what the city was asked about")
 	}

@@ -166,7 +166,7 @@ func (e *entry) outcome() runtime.Outcome {
 	case e.detail != "":
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: e.detail}
 	}
-	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "handed to the agent, which has given no sign yet"}
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "sent to the agent, without a response yet"}
 }
 
 // settle returns the outcome of a delivery, and makes sure that a text which was not

@@ -66,7 +66,7 @@ func (w *workshop) create(p acp.TerminalParams) (acp.TerminalRef, error) {
 	}
 	for _, v := range p.Env {
 		if !isVariable(v.Name) { // the guard has read it as a word of env: no option may be among them
-			return acp.TerminalRef{}, acp.InvalidParams(strconv.Quote(v.Name) + " is no name of an environment variable: want letters, digits and _")
+			return acp.TerminalRef{}, acp.InvalidParams(strconv.Quote(v.Name) + " is not the name of an environment variable: want letters, digits and _")
 		}
 	}
 	t := &terminal{done: make(chan struct{}), limit: min(cmp.Or(max(p.OutputByteLimit, 0), outputDefault), outputMost)}

@@ -55,7 +55,7 @@ func (w *workshop) inside(path string) (string, error) {
 			break
 		}
 		if _, err := os.Lstat(existing); err == nil || existing == filepath.Dir(existing) {
-			return "", acp.InvalidParams("the path " + path + " leads nowhere") // a broken link
+			return "", acp.InvalidParams("the path " + path + " has no target") // a broken link
 		}
 		rest = filepath.Join(filepath.Base(existing), rest)
 		existing = filepath.Dir(existing)

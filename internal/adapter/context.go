@@ -56,7 +56,7 @@ func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, erro
 	}
 	c, err := h.client.ClaimContext(ctx, claim)
 	if err != nil {
-		return nil, fmt.Errorf("what the city tells its agent was not fetched: %w", err)
+		return nil, fmt.Errorf("the context for the agent was not fetched: %w", err)
 	}
 	return c.Sections, h.answered()
 }

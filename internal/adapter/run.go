@@ -122,7 +122,7 @@ func (h *hook) parse() (time.Duration, error) {
 		case arg == "--within":
 			d, err := time.ParseDuration(args[0])
 			if err != nil || d <= 0 {
-				return 0, fmt.Errorf("--within %s is no duration", args[0])
+				return 0, fmt.Errorf("--within %s is not a valid duration", args[0])
 			}
 			within, args = d, args[1:]
 		case event != "":
@@ -170,13 +170,13 @@ func (h *hook) read(ctx context.Context) error {
 	select {
 	case got = <-done:
 	case <-ctx.Done():
-		return fmt.Errorf("the agent CLI did not finish what it tells: %w", ctx.Err())
+		return fmt.Errorf("the agent CLI did not finish its input: %w", ctx.Err())
 	}
 	if got.err != nil {
 		return got.err
 	}
 	if len(got.text) > maxInput {
-		return fmt.Errorf("the agent CLI tells more than %d bytes", maxInput)
+		return fmt.Errorf("the agent CLI sends more than %d bytes", maxInput)
 	}
 	h.told = got.text
 	in, err := hooks.ParseInput(got.text)

@@ -78,7 +78,7 @@ func character(text string) (rune, error) {
 	digits, ok := strings.CutPrefix(text, "U+")
 	n, err := strconv.ParseUint(digits, 16, 32)
 	if !ok || err != nil || n > unicode.MaxRune {
-		return 0, fmt.Errorf("%q is no character like U+200B", text)
+		return 0, fmt.Errorf("%q is not a character like U+200B", text)
 	}
 	return rune(n), nil
 }

@@ -21,7 +21,7 @@ func (p Profile) Validate() error {
 			wrong("prompt_mode flag needs prompt_flag")
 		}
 	default:
-		wrong("prompt_mode %q is none of arg, flag, none, worker", p.PromptMode)
+		wrong("prompt_mode %q is not one of arg, flag, none, worker", p.PromptMode)
 	}
 	switch p.ResumeStyle {
 	case "":
@@ -30,7 +30,7 @@ func (p Profile) Validate() error {
 			wrong("resume_style %s needs resume_flag", p.ResumeStyle)
 		}
 	default:
-		wrong("resume_style %q is none of flag, subcommand", p.ResumeStyle)
+		wrong("resume_style %q is not one of flag, subcommand", p.ResumeStyle)
 	}
 	if p.ReadyDelayMs < 0 {
 		wrong("ready_delay_ms must not be negative")
@@ -58,12 +58,12 @@ func (s Screen) validate() error {
 			return errors.New("screen.composer: an open input box needs marks")
 		}
 	default:
-		return fmt.Errorf("screen.composer.frame %q is none of rules, box, open, line", s.Composer.Frame)
+		return fmt.Errorf("screen.composer.frame %q is not one of rules, box, open, line", s.Composer.Frame)
 	}
 	switch s.EnterWhileBusy {
 	case "", BusyQueues, BusyMerges, BusySteers, BusyIgnores:
 	default:
-		return fmt.Errorf("screen.enter_while_busy %q is none of queue, merge, steer, ignored", s.EnterWhileBusy)
+		return fmt.Errorf("screen.enter_while_busy %q is not one of queue, merge, steer, ignored", s.EnterWhileBusy)
 	}
 	for i, rule := range s.Settle {
 		if rule.DelayMs < 0 || rule.QuietMs < 0 || i > 0 && rule.MinBytes <= s.Settle[i-1].MinBytes {

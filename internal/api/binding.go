@@ -130,7 +130,7 @@ func streamParameters(row route) []*huma.Param {
 			{Name: "target", In: "path", Required: true, Schema: text, Description: "an agent's name or a session's name"},
 			{Name: "since", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"}, Description: "output from then on"},
 			{Name: "until", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"}, Description: "output up to then; it excludes follow"},
-			{Name: "follow", In: "query", Schema: &huma.Schema{Type: huma.TypeBoolean}, Description: "go on with new output"},
+			{Name: "follow", In: "query", Schema: &huma.Schema{Type: huma.TypeBoolean}, Description: "continue with new output"},
 		}
 	}
 	return []*huma.Param{

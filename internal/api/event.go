@@ -156,7 +156,7 @@ func lastEventID(r *http.Request) (uint64, error) {
 	}
 	id, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%w: event id %q is no number", client.ErrInvalid, text)
+		return 0, fmt.Errorf("%w: event id %q is not a number", client.ErrInvalid, text)
 	}
 	return id, nil
 }

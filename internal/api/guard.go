@@ -26,7 +26,7 @@ func (s *Server) admit(r *http.Request) error {
 	case !met:
 		return fmt.Errorf("%w: unknown connection", client.ErrForbidden)
 	case who.Err != nil:
-		return fmt.Errorf("%w: cannot tell who is connected: %w", client.ErrForbidden, who.Err)
+		return fmt.Errorf("%w: cannot identify the peer: %w", client.ErrForbidden, who.Err)
 	case who.UID != s.owner && who.UID != 0:
 		return fmt.Errorf("%w: user %d (process %d) is not this controller's owner", client.ErrForbidden, who.UID, who.PID)
 	case r.Header.Get("Origin") != "" || r.Header.Get("Referer") != "":

@@ -67,7 +67,7 @@ func checkText(text string) error {
 	case len(text) > maxText:
 		return fmt.Errorf("%w: the prompt has %d bytes, the longest has %d; put it into a file and name that", client.ErrInvalid, len(text), maxText)
 	case !utf8.ValidString(text):
-		return fmt.Errorf("%w: the prompt is no UTF-8 text", client.ErrInvalid)
+		return fmt.Errorf("%w: the prompt is not valid UTF-8", client.ErrInvalid)
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func timeOf(r *http.Request, name string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return t, fmt.Errorf("%w: %s=%q is no RFC 3339 time", client.ErrInvalid, name, text)
+		return t, fmt.Errorf("%w: %s=%q is not an RFC 3339 time", client.ErrInvalid, name, text)
 	}
 	return t, nil
 }

@@ -49,7 +49,7 @@ func checkCondition(req client.WaitRequest) error {
 	}
 	if req.For == client.WaitTime {
 		if _, err := time.Parse(time.RFC3339Nano, req.Arg); err != nil {
-			return fmt.Errorf("%w: %q is no RFC 3339 time", client.ErrInvalid, req.Arg)
+			return fmt.Errorf("%w: %q is not an RFC 3339 time", client.ErrInvalid, req.Arg)
 		}
 	}
 	return nil

@@ -237,7 +237,7 @@ func TestSilenceTripsTheBreaker(t *testing.T) {
 		r.told(event.BudgetExceeded)
 		r.sees("a", runtime.ActivityIdle)
 		time.Sleep(time.Hour)
-		if why := r.hold("a"); !strings.Contains(why, "without telling what it spends; until city.toml allows a longer silence, or: gc usage lift b") {
+		if why := r.hold("a"); !strings.Contains(why, "without a usage report; until city.toml allows a longer silence, or: gc usage lift b") {
 			t.Errorf("a silent agent that rests gets prompts: %q", why)
 		}
 		r.restart()

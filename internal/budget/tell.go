@@ -24,7 +24,7 @@ func (e *Engine) Usage(ctx context.Context, req client.UsageRequest) (client.Usa
 	}
 	entries, err := e.opts.Store.Usage(ctx, req.Since)
 	if unreadable(err) {
-		return client.Usage{}, fmt.Errorf("cannot tell what was spent: %w", err)
+		return client.Usage{}, fmt.Errorf("cannot read the usage: %w", err)
 	}
 	if err != nil {
 		e.opts.Logger.Error("some of what was spent cannot be read and is left out", "error", err)

@@ -284,7 +284,7 @@ func TestBreakerOfASilentWorker(t *testing.T) {
 	eventually(t, "the turn is interrupted", func() bool { _, n := did.count(); return n > 0 })
 	eventually(t, "the prompts say what they wait for", func() bool {
 		queue, err := h.prompts.Queue(t.Context(), "a", client.OnlyOpen)
-		return err == nil && len(queue) == 4 && strings.Contains(queue[0].Reason, "without telling what it spends")
+		return err == nil && len(queue) == 4 && strings.Contains(queue[0].Reason, "without a usage report")
 	})
 	quiet := time.After(time.Second) // longer than the silence that is allowed
 	<-quiet

@@ -105,7 +105,7 @@ func (b *Writer) readme() []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "What gc knew of a city at %s.\n\n", b.Now.UTC().Format(time.RFC3339))
 	out.WriteString("Values of credentials that gc knows, of variables that are called like credentials, and what looks like\n" +
-		"a token were replaced. Prompts, answers and file names were not. Read it before you give it to anybody.\n")
+		"a token were replaced. Prompts, answers and file names were not. Review it before you share it.\n")
 	if len(b.summary.Missing) > 0 {
 		out.WriteString("\nMissing, wholly or in part:\n")
 	}

@@ -227,7 +227,7 @@ func (v *visit) attached() (string, error) {
 		return "", errors.ErrUnsupported
 	}
 	if v.Provider.IsAttached(session) {
-		return "", errors.New("somebody is said to be attached")
+		return "", errors.New("a person is reported as attached")
 	}
 	return "", nil
 }

@@ -119,7 +119,7 @@ func (a *app) wakeFor(ctx context.Context, c *client.Client, name string, s clie
 	defer cancel()
 	if s.State != client.StateCreating {
 		a.Talk("%s is %s; waking it", s.Name, s.State)
-		if _, err := c.Wake(ctx, name, client.LifecycleRequest{Reason: "somebody attaches"}); err != nil {
+		if _, err := c.Wake(ctx, name, client.LifecycleRequest{Reason: "a person attaches"}); err != nil {
 			return s, err
 		}
 	}

@@ -72,7 +72,7 @@ func controllerStopCommand(a *app) *cobra.Command {
 			if err := a.awaitGone(cmd.Context(), c, before.Controller, ended); err != nil {
 				return err
 			}
-			a.Talk("the controller has ended; the agents go on, the next one takes them over: gc start")
+			a.Talk("the controller has stopped; agents keep running, and gc start manages them again")
 			return nil
 		},
 	}

@@ -78,7 +78,7 @@ func knownCursor(page client.EventPage, after uint64) error {
 	if !page.Gap || page.Last == 0 || after <= page.Last { // an empty log cannot show what it has dropped
 		return nil
 	}
-	return fmt.Errorf("%w: no event has the id %d yet, the last one is %d; go on with --after %d", client.ErrInvalid, after, page.Last, page.Last)
+	return fmt.Errorf("%w: no event has the id %d yet, the last one is %d; continue with --after %d", client.ErrInvalid, after, page.Last, page.Last)
 }
 
 func (a *app) followEvents(ctx context.Context, c *client.Client, query client.EventQuery) error {

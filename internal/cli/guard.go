@@ -120,7 +120,7 @@ func (a *app) callOf(cmd *cobra.Command, tool, input string, args []string) (str
 			return "", nil, desk.Usage(cmd, "give either a script or --tool")
 		}
 		if input != "" && !json.Valid([]byte(input)) {
-			return "", nil, desk.Usage(cmd, "--input is no JSON")
+			return "", nil, desk.Usage(cmd, "--input is not valid JSON")
 		}
 		return tool, json.RawMessage(input), nil
 	}

@@ -30,7 +30,7 @@ func stopCommand(a *app) *cobra.Command {
 		Use:   "stop [AGENT...]",
 		Short: "Stop agents, or the whole city",
 		Long: `With names it stops these agents; they stay stopped until gc start AGENT. A name may be a pattern such
-as 'web-*'. The city and its other agents go on.
+as 'web-*'. The city and its other agents keep running.
 
 Without a name it stops the whole city: it asks each agent to stop, kills any that does not exit,
 reports processes that survive, and stops the controller. Exit status 0 means that nothing of the city
@@ -171,8 +171,8 @@ func (a *app) printCensus(census client.Census) {
 	}
 	fmt.Fprint(a.Stdout, a.Sheet().Census(census))
 	if !census.Clean {
-		a.Talk("gc: not everything was ended; the controller goes on trying, and ends when all has ended")
-		a.Talk("gc: to see what is left: gc status; to try again now: gc stop; to leave it running: gc controller stop; to go on with the city: gc start")
+		a.Talk("gc: some sessions are still running; the controller keeps trying, and exits when all have stopped")
+		a.Talk("gc: to see what is left: gc status; to try again now: gc stop; to leave it running: gc controller stop; to continue with the city: gc start")
 		return
 	}
 	a.Talk("%s; the controller has ended", page.Stopped(census))

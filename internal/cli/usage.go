@@ -37,7 +37,7 @@ without "+" are complete.`,
 				case err != nil:
 					return err
 				case len(u.Groups) == 0 && !a.JSON:
-					a.Talk("%s, as far as any worker told", nothing(by))
+					a.Talk("%s, as far as workers report usage", nothing(by))
 					return nil
 				}
 				return a.Show(u, func(s page.Sheet) string { return s.Usage(u) })
@@ -105,7 +105,7 @@ func liftCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lift BUDGET",
 		Short: "Reset a budget that is used up",
-		Long: `What was spent until now no longer counts for that budget, for everybody who has used it up or for one
+		Long: `What was spent until now no longer counts for that budget, for every agent that has used it up or for one
 agent or session. What the budget held back continues. gc usage still shows what was spent.`,
 		Example: "  gc usage lift day\n  gc usage lift day --for worker",
 		Args:    desk.Between(1, 1),

@@ -109,8 +109,8 @@ gc worker check --only prompts,restarted --json -- ./my-worker`,
 	flags.SetInterspersed(false) // the rest is the worker's
 	flags.BoolVarP(&all, "verbose", "v", false, "show the promises that it keeps too")
 	flags.BoolVarP(&quiet, "quiet", "q", false, "do not show what the worker writes on its standard error")
-	flags.StringVar(&o.ToolPrompt, "tool-prompt", "", "a `prompt` upon which it uses a tool; {file} is a path that the tool must make")
-	flags.StringVar(&o.LongPrompt, "long-prompt", "", "a `prompt` upon which it works until it is interrupted")
+	flags.StringVar(&o.ToolPrompt, "tool-prompt", "", "a `prompt` that makes it use a tool; {file} is a path that the tool must make")
+	flags.StringVar(&o.LongPrompt, "long-prompt", "", "a `prompt` that makes it work until it is interrupted")
 	flags.StringSliceVar(&o.Only, "only", nil, "try these `promises` alone")
 	flags.DurationVar(&o.Patience, "patience", 30*time.Second, "how long a promise waits for the worker")
 	desk.Words(cmd, "only", known...)

@@ -100,7 +100,7 @@ type Scaling struct {
 	MaxActiveSessions *int          `toml:"max_active_sessions" doc:"Another name of max in [agents.pool]. Alone and 1 it makes no pool."`
 	MinActiveSessions *int          `toml:"min_active_sessions" doc:"Another name of min in [agents.pool]."`
 	ScaleCheck        string        `toml:"scale_check" doc:"Another name of check in [agents.pool]."`
-	DrainTimeout      time.Duration `toml:"drain_timeout" doc:"How long an agent that is asked to wind down may go on before it is stopped. Default: 5m."`
+	DrainTimeout      time.Duration `toml:"drain_timeout" doc:"How long an agent that is asked to wind down may continue before it is stopped. Default: 5m."`
 	OnBoot            string        `toml:"on_boot" doc:"Shell command when the controller starts." later:"city hooks"`
 	OnDeath           string        `toml:"on_death" doc:"Shell command when a session dies." later:"city hooks"`
 	Namepool          string        `toml:"namepool" doc:"File with names for sessions." later:"aliases"`
@@ -119,7 +119,7 @@ type Pool struct {
 // Rest says when a session sleeps.
 type Rest struct {
 	IdleTimeout         time.Duration    `toml:"idle_timeout" doc:"Idle time after which the session is put to sleep: stopped until a prompt, a person or an agent that depends on it needs it. It has no effect on the members of a pool."`
-	SleepAfterIdle      OptionalDuration `toml:"sleep_after_idle" doc:"Another idle_timeout; the shorter one counts, and off is none."`
+	SleepAfterIdle      OptionalDuration `toml:"sleep_after_idle" doc:"Another idle_timeout; the shorter one counts, and off disables it."`
 	MaxSessionAge       time.Duration    `toml:"max_session_age" doc:"Age at which the session is restarted, as soon as it is not in use."`
 	MaxSessionAgeJitter time.Duration    `toml:"max_session_age_jitter" doc:"Longest addition to max_session_age, chosen for each start."`
 	Attach              *bool            `toml:"attach" doc:"Whether people may attach." later:"attach policy"`

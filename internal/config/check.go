@@ -156,7 +156,7 @@ func (c *checker) name(keys Keys, key, value string) bool {
 	case strings.Contains(value, "/"):
 		c.fail(keys.Origin(key), `write the part before the last "/" as dir`, "%s cannot hold a slash: %q", key, value)
 	case !segment.MatchString(value):
-		c.fail(keys.Origin(key), "use letters, digits, '.', '_' and '-', and begin with a letter or digit", "%q is no %s", value, key)
+		c.fail(keys.Origin(key), "use letters, digits, '.', '_' and '-', and begin with a letter or digit", "%q is not a valid %s", value, key)
 	case len(value) > maxName:
 		c.fail(keys.Origin(key), fmt.Sprintf("use at most %d characters", maxName), "%s has %d characters", key, len(value))
 	default:
@@ -167,7 +167,7 @@ func (c *checker) name(keys Keys, key, value string) bool {
 
 func (c *checker) provider(name string, p Provider) {
 	if !segment.MatchString(name) {
-		c.fail(p.Header(), "use letters, digits, '.', '_' and '-'", "%q is no name of a provider", name)
+		c.fail(p.Header(), "use letters, digits, '.', '_' and '-'", "%q is not the name of a provider", name)
 	}
 	c.variables(p.Keys, p.Env)
 	for _, key := range slices.Sorted(maps.Keys(p.UpstreamEnv)) {
@@ -227,7 +227,7 @@ func (c *checker) upstream(u Upstream) {
 	}
 	address, err := url.Parse(u.BaseURL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-		c.fail(u.Origin("base_url"), `write it like "https://host/path"`, "base_url is no address of a web service")
+		c.fail(u.Origin("base_url"), `write it like "https://host/path"`, "base_url is not the address of a web service")
 	} else if address.User != nil {
 		c.fail(u.Origin("base_url"), "use api_key or auth_token", "base_url holds a password")
 	}
@@ -238,7 +238,7 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func (c *checker) variables(keys Keys, env map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if !variable.MatchString(name) {
-			c.fail(keys.Origin("env."+name), "use letters, digits and '_'", "%q is no name of an environment variable", name)
+			c.fail(keys.Origin("env."+name), "use letters, digits and '_'", "%q is not the name of an environment variable", name)
 		}
 		if strings.ContainsRune(env[name], 0) {
 			c.fail(keys.Origin("env."+name), "", "the value of %s holds a NUL byte", name)

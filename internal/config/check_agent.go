@@ -10,7 +10,7 @@ import (
 func (c *checker) agent(a *Agent) {
 	c.name(a.Keys, "name", a.Name)
 	if a.Dir != "" && !cleanDir(a.Dir) {
-		c.fail(a.Origin("dir"), "it is a rig's name or a folder inside the city; another folder goes to work_dir", "%q is no dir of an agent", a.Dir)
+		c.fail(a.Origin("dir"), "it is a rig's name or a folder inside the city; another folder goes to work_dir", "%q is not a valid dir of an agent", a.Dir)
 	}
 	c.agentCLI(a.Keys, a.Provider)
 	c.place(a)
@@ -210,7 +210,7 @@ func (k Known) CheckRuntime(selection string) *Error {
 func (r Runtime) judge(selection, argument string, hasArgument bool) *Error {
 	switch {
 	case r.Argument == "" && hasArgument, r.Argument != "" && argument == "":
-		return &Error{Message: fmt.Sprintf("%q is no runtime provider", selection), Hint: "write " + r.Form()}
+		return &Error{Message: fmt.Sprintf("%q is not a runtime provider", selection), Hint: "write " + r.Form()}
 	case r.Check != nil && hasArgument:
 		if err := r.Check(argument); err != nil {
 			return &Error{Message: fmt.Sprintf("%s: %v", selection, err), Hint: "write " + r.Form()}

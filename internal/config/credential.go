@@ -48,7 +48,7 @@ func (c *checker) credentials() {
 // account checks a section.
 func (c *checker) account(name string, it Credential) {
 	if !segment.MatchString(name) {
-		c.fail(it.Header(), "use letters, digits, '.', '_' and '-'", "%q is no name of a credential", name)
+		c.fail(it.Header(), "use letters, digits, '.', '_' and '-'", "%q is not the name of a credential", name)
 	}
 	written := slices.DeleteFunc([]string{it.Env, it.File, it.Command}, func(text string) bool { return text == "" })
 	if len(written) != 1 {
@@ -59,7 +59,7 @@ func (c *checker) account(name string, it Credential) {
 	}
 	for _, text := range []string{it.Env, it.Variable} {
 		if text != "" && !variable.MatchString(text) {
-			c.fail(it.Header(), "use letters, digits and '_'", "%q is no name of an environment variable", text)
+			c.fail(it.Header(), "use letters, digits and '_'", "%q is not the name of an environment variable", text)
 		}
 	}
 	c.positive(it.Keys, "timeout", int64(it.Timeout))

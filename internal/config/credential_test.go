@@ -35,7 +35,7 @@ credentials = ["team"]
 		`command = "login"  `:    {`env = "X"` + "\nlifetime = \"1h\"", "cannot be renewed"},
 		`credentials = ["team"]`: {`credentials = ["tame"]`, "there is no [credentials.tame]"},
 		`"credential:team"`:      {`"credential:other"`, "there is no [credentials.other]"},
-		`command = "login"   `:   {`command = "login"` + "\nvariable = \"A B\"", "no name of an environment variable"},
+		`command = "login"   `:   {`command = "login"` + "\nvariable = \"A B\"", "not the name of an environment variable"},
 		`command = "login"    `:  {`command = "login"` + "\ntype = \"x\"", "x"},
 		`command = "login"     `: {`command = "login"` + "\ntimeout = \"0s\"", "cannot be zero"},
 	} {

@@ -249,7 +249,7 @@ func (d *decoder) scalar(n *node, name string, target reflect.Value) {
 	}
 	if err := setScalar(target, n.text); err != nil {
 		hint := ""
-		if strings.HasSuffix(err.Error(), "is no duration") {
+		if strings.HasSuffix(err.Error(), "is not a valid duration") {
 			hint = `write it like "30s", "5m" or "1h30m"`
 		}
 		d.fail(n.at, hint, "%s: %v", name, err)
@@ -291,7 +291,7 @@ func setScalar(target reflect.Value, text string) error {
 	case reflect.Int:
 		i, err := strconv.ParseInt(cmp.Or(text, "0"), 0, 32)
 		if err != nil {
-			return fmt.Errorf("%s is no number that fits", text)
+			return fmt.Errorf("%s is not a number in the valid range", text)
 		}
 		if i < 0 {
 			return fmt.Errorf("a count cannot be negative: %d", i)

@@ -13,7 +13,7 @@ type Guard struct {
 	RuleSources
 	Disable    []string             `toml:"disable" doc:"Ids of rules that are not wanted."`
 	AskTimeout time.Duration        `toml:"ask_timeout" default:"1m" doc:"How long a person has to allow a call that a rule asks about. Then it is denied."`
-	Unguarded  GuardLapse           `toml:"unguarded" default:"hold" doc:"What happens to a session whose worker has not shown that it asks before it uses a tool: it gets no prompts, or gets them all the same."`
+	Unguarded  GuardLapse           `toml:"unguarded" default:"hold" doc:"What happens to a session whose worker has not shown that it asks before it uses a tool: it gets no prompts, or gets them anyway."`
 	OnBypass   GuardBypass          `toml:"on_bypass" default:"stop" doc:"What happens to a session that ran a tool which was denied: it is suspended until a person resumes it, its turn is ended, or gc only reports it."`
 	Roles      map[string]GuardRole `toml:"roles" doc:"What holds for some roles beside the rest. The first pattern in the file that fits an agent's role or name counts."`
 	Rules      []GuardRule          `toml:"rules" doc:"Rules of this city."`

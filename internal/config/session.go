@@ -55,7 +55,7 @@ type ACPSession struct {
 type SSHSession struct {
 	Keys
 	Options        []string          `toml:"options" doc:"Further arguments of ssh, such as [\"-F\", \"file\"]. Your own ssh configuration holds anyway."`
-	Programs       map[string]string `toml:"programs" doc:"Files of gc for hosts of another kind than this machine, by \"linux/arm64\". It is brought there."`
+	Programs       map[string]string `toml:"programs" doc:"Files of gc for hosts of another kind than this machine, by \"linux/arm64\". gc copies it there."`
 	ConnectTimeout time.Duration     `toml:"connect_timeout" default:"60s" doc:"Bound of making a connection, gc's way there included."`
 }
 
@@ -70,7 +70,7 @@ type K8sSession struct {
 	MemRequest string `toml:"mem_request" default:"1Gi" doc:"Requested memory."`
 	CPULimit   string `toml:"cpu_limit" default:"2" doc:"Limit of processor time."`
 	MemLimit   string `toml:"mem_limit" default:"4Gi" doc:"Limit of memory."`
-	Prebaked   bool   `toml:"prebaked" doc:"The image has gc in its PATH. Otherwise it is brought into each pod."`
+	Prebaked   bool   `toml:"prebaked" doc:"The image has gc in its PATH. Otherwise gc copies it into each pod."`
 	Template   string `toml:"template" doc:"A pod in JSON, or the path of a file with it: volumes, secrets, security contexts and whatever else pods have. Its container agent is the agent's."`
 }
 
@@ -94,7 +94,7 @@ type Daemon struct {
 	ProbeConcurrency     int              `toml:"probe_concurrency" default:"8" doc:"Observations at a time."`
 	MaxWakesPerTick      int              `toml:"max_wakes_per_tick" default:"5" doc:"Starts at a time."`
 	StartReadyTimeout    time.Duration    `toml:"start_ready_timeout" default:"5m" doc:"How long gc start waits for the controller."`
-	OnPending            string           `toml:"on_pending" doc:"Shell command that tells a person of an agent's question, run once for each."`
+	OnPending            string           `toml:"on_pending" doc:"Shell command that notifies a person of an agent's question, run once for each."`
 	WorkerHTTP           bool             `toml:"worker_http" doc:"Serve the worker API on a port of 127.0.0.1 too, for agents that cannot use a Unix socket; they get its address as GC_WORKER_URL. Read when the controller starts."`
 	WorkerTokenAge       time.Duration    `toml:"worker_token_age" doc:"Age at which a worker that applies identities gets a new token for the worker API, by its stream. Programs that have the old one in their environment are shut out. Read when the controller starts. Default: a token is good as long as its run."`
 	TickDebounce         time.Duration    `toml:"tick_debounce" default:"200ms" doc:"Quiet time after an edit of city.toml before it is read again; saves that never rest are read after ten times that."`

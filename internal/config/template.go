@@ -36,7 +36,7 @@ const (
 unguarded = "report"
 `
 	held = `# %s below cannot ask gc before it uses a tool, so it gets no prompts. This key gives
-# them to it all the same:
+# them to it anyway:
 # unguarded = "report"
 `
 )

@@ -27,7 +27,7 @@ type Budget struct {
 	Window  time.Duration `toml:"window" doc:"Only what was spent within that time counts. Default: all that is kept."`
 	Act     BudgetAct     `toml:"act" default:"warn" doc:"What happens when it is used up: people are warned; new prompts are held; the turn is interrupted too; the session is stopped, until the budget allows it again."`
 	Cached  bool          `toml:"cached" doc:"Tokens read from the model provider's cache count too."`
-	Silence time.Duration `toml:"silence" doc:"How long an agent may work without telling anything that is counted, before the budget is taken to be used up. Default: as long as it likes."`
+	Silence time.Duration `toml:"silence" doc:"How long an agent may work without a usage report before the budget counts as used up. Default: no limit."`
 }
 
 // BudgetScope is whose spending a budget adds up.
@@ -77,11 +77,11 @@ func (d *decoder) amount(n *node, name string) (a Amount) {
 		var whole int64
 		whole, err = strconv.ParseInt(n.text, 0, 64)
 		if a.Value = float64(whole); err != nil {
-			d.fail(n.at, "", "%s: %s is no number that fits", name, n.text)
+			d.fail(n.at, "", "%s: %s is not a number in the valid range", name, n.text)
 		}
 	case floatKind:
 		if a.Value, err = strconv.ParseFloat(strings.ReplaceAll(n.text, "_", ""), 64); err != nil {
-			d.fail(n.at, "", "%s: %s is no number that fits", name, n.text)
+			d.fail(n.at, "", "%s: %s is not a number in the valid range", name, n.text)
 		}
 	default:
 		d.fail(n.at, "", "%s must be a number or a duration, not %s", name, n.kind)
@@ -113,11 +113,11 @@ func (c *checker) budget(b *Budget) {
 	c.positive(b.Keys, "window", int64(b.Window))
 	c.positive(b.Keys, "silence", int64(b.Silence))
 	if _, err := path.Match(b.Match, ""); err != nil {
-		c.fail(b.Origin("match"), "", "%q is no pattern", b.Match)
+		c.fail(b.Origin("match"), "", "%q is not a valid pattern", b.Match)
 	}
 	switch {
 	case b.Match != "" && b.Scope == "city":
-		c.fail(b.Origin("match"), `leave it out, or write scope = "agent"`, "a budget of the city is everybody's")
+		c.fail(b.Origin("match"), `leave it out, or write scope = "agent"`, "a budget of the city is for all agents")
 	case b.Cached && b.Measure != "tokens":
 		c.fail(b.Origin("cached"), `it goes with measure = "tokens"`, "%s are not read from a cache", b.Measure)
 	}
@@ -139,7 +139,7 @@ func (c *checker) limit(b *Budget) {
 	case !timed && b.Limit.Span == 0 && !(b.Limit.Value > 0 && b.Limit.Value <= 1e18):
 		c.fail(at, `suspended = true keeps an agent from running`, "a limit is a number above zero")
 	case b.Measure == "turns" && b.Limit.Value < 1:
-		c.fail(at, "", "less than one turn is none")
+		c.fail(at, "", "the minimum is one turn")
 	}
 }
 

@@ -66,7 +66,7 @@ func TestUsageIsChecked(t *testing.T) {
 		"not a number":       {"20.5", "nan", "8:9", "above zero"},
 		"a duration of usd":  {"20.5", `"2h"`, "8:9", "limit of usd is a number"},
 		"a number of time":   {`limit = "2h"`, "limit = 2", "15:9", "is a duration"},
-		"no duration":        {`"2h"`, `"two"`, "15:9", "is no duration"},
+		"no duration":        {`"2h"`, `"two"`, "15:9", "is not a valid duration"},
 		"a list":             {"20.5", "[1]", "8:9", "must be a number or a duration"},
 		"twice":              {`"work"`, `"day"`, "12:8", "two budgets named"},
 		"no name":            {"name = \"day\"\n", "", "4:9", "name is missing"},

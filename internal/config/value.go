@@ -143,7 +143,7 @@ func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is no duration", text)
+		return 0, fmt.Errorf("%q is not a valid duration", text)
 	case d < 0:
 		return 0, fmt.Errorf("a duration cannot be negative: %s", text)
 	}

@@ -116,7 +116,7 @@ func (v View) rest(s agentcli.Screen, c Composer) runtime.Evidence {
 		signs = append(signs, "plain frame")
 	}
 	if len(signs) == 0 && len(s.TitleIdle) > 0 {
-		return drawn(runtime.ActivityUnknown, "the title that would tell is missing")
+		return drawn(runtime.ActivityUnknown, "the title that would show it is missing")
 	}
 	if len(signs) == 0 {
 		return drawn(runtime.ActivityReady, "the input box is there and nothing seems to run")

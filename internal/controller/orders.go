@@ -229,7 +229,7 @@ func (l *loop) tellDrains() {
 			return func() {
 				e.drainTold = until
 				if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-					l.c.opts.Logger.Warn("cannot tell an agent to wind down; it is stopped at the deadline", "session", name, "error", err)
+					l.c.opts.Logger.Warn("cannot ask an agent to wind down; it is stopped at the deadline", "session", name, "error", err)
 				}
 			}
 		})

@@ -31,7 +31,7 @@ func (c *Controller) Kill(ctx context.Context, name string, req client.Lifecycle
 			answer(client.StopResult{}, err)
 			return
 		case l.frozen != "" && !req.Force:
-			answer(client.StopResult{}, fmt.Errorf("%w: nothing was ended, for it could not be started again: %s; to end it all the same: gc session kill %s --force", client.ErrUnavailable, l.frozen, name))
+			answer(client.StopResult{}, fmt.Errorf("%w: nothing was ended, for it could not be started again: %s; to end it anyway: gc session kill %s --force", client.ErrUnavailable, l.frozen, name))
 			return
 		case e.unknown():
 			answer(client.StopResult{}, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, name, e.action.Reason))
@@ -257,7 +257,7 @@ func (c *Controller) StopController(ctx context.Context) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
 		l.c.emit(event.ControllerStopping, nil, "the controller received a request to stop", map[string]string{"scope": "controller"})
 		l.leaving = true
-		answer(client.Done{Changed: true, Detail: fmt.Sprintf("%d sessions go on", l.countRunning())}, nil)
+		answer(client.Done{Changed: true, Detail: fmt.Sprintf("%d sessions keep running", l.countRunning())}, nil)
 	})
 }
 

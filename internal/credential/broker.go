@@ -397,7 +397,7 @@ func (b *Broker) giftsLocked(ctx context.Context, now time.Time) []gift {
 func (b *Broker) give(g gift) {
 	run, err := b.opts.Push(g.session, g.body)
 	if err != nil {
-		b.opts.Logger.Debug("a credential is not handed to a worker", "session", g.session, "credential", g.body.Account, "error", err)
+		b.opts.Logger.Debug("a credential was not passed to a worker", "session", g.session, "credential", g.body.Account, "error", err)
 		return
 	}
 	b.mu.Lock()

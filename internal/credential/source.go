@@ -89,7 +89,7 @@ func readFile(path string) (text []byte, since time.Time, err error) {
 		return nil, time.Time{}, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxValue {
-		return nil, time.Time{}, fmt.Errorf("%s is no file of at most %d bytes", path, maxValue)
+		return nil, time.Time{}, fmt.Errorf("%s is not a file of at most %d bytes", path, maxValue)
 	}
 	text, err = os.ReadFile(path)
 	return text, info.ModTime(), err
@@ -108,7 +108,7 @@ func parse(text []byte) (Value, error) {
 	}
 	var a answer
 	if json.Unmarshal(text, &a) != nil { // its error may have a part of the value
-		return Value{}, errors.New(`it is no JSON object with the texts "value" and "expires_at" (RFC 3339)`)
+		return Value{}, errors.New(`it is not a JSON object with the texts "value" and "expires_at" (RFC 3339)`)
 	}
 	v, err := bare(a.Value)
 	if err == nil && a.ExpiresAt != nil {
@@ -122,7 +122,7 @@ func bare(text string) (Value, error) {
 	case text == "":
 		return Value{}, ErrEmpty
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		return Value{}, errors.New("it is no text on one line")
+		return Value{}, errors.New("it is not a text on one line")
 	}
 	return Value{Secret: worker.Secret(text)}, nil
 }

@@ -101,7 +101,7 @@ func (x *examination) config(ctx context.Context) {
 	case errors.Is(err, fs.ErrPermission):
 		x.problem("config", err.Error(), "make it readable for this user")
 	default:
-		x.problem("config", err.Error(), "mend what it names")
+		x.problem("config", err.Error(), "fix the error in it")
 	}
 }
 
@@ -240,7 +240,7 @@ func (x *examination) lock() {
 			why = "no process listens on its socket"
 		}
 		x.problem("lock", fmt.Sprintf("a controller%s holds the city and does not answer: %s", who, why),
-			"look at .gc/log/controller.log; end that process, the agents go on")
+			"look at .gc/log/controller.log; end that process, agents keep running")
 	case !held && x.control:
 		x.problem("lock", "a controller answers that does not hold the city's lock", "gc controller stop, then gc start")
 	case held:
@@ -267,7 +267,7 @@ func (x *examination) socket() {
 	case err != nil:
 		x.problem("socket", "cannot look at the control socket: "+err.Error(), "make its folder readable for this user")
 	case info.Mode()&fs.ModeSocket == 0:
-		x.problem("socket", path+" is in the way: it is no socket", "remove "+path)
+		x.problem("socket", path+" is in the way: it is not a socket", "remove "+path)
 	case !x.control:
 		x.staleSocket(path)
 	case info.Mode().Perm()&0o077 != 0:
@@ -307,7 +307,7 @@ func (x *examination) controller() {
 		return
 	case status.Controller.Version != x.opts.Version:
 		x.warn("controller.version", fmt.Sprintf("the controller is version %s, this program %s", status.Controller.Version, x.opts.Version),
-			"gc controller stop, then gc start; the agents go on")
+			"gc controller stop, then gc start; agents keep running")
 	default:
 		x.ok("controller", "process %d answers, version %s", status.Controller.PID, status.Controller.Version)
 	}
@@ -346,7 +346,7 @@ func (x *examination) disk() {
 	for _, place := range places {
 		var st unix.Statfs_t
 		if err := unix.Statfs(place, &st); err != nil {
-			x.warn("disk", fmt.Sprintf("cannot tell the free space of %s: %v", place, err), "")
+			x.warn("disk", fmt.Sprintf("cannot read the free space of %s: %v", place, err), "")
 			continue
 		}
 		free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:gosec,unconvert // the types differ between systems

@@ -60,7 +60,7 @@ func (x *examination) command(s *plan.Session) {
 	check := "agent." + s.Agent + ".command"
 	name, err := program.Of(s.Config.Command)
 	if err != nil {
-		x.problem(check, fmt.Sprintf("the command is no shell command: %v", err), "mend start_command or args")
+		x.problem(check, fmt.Sprintf("the command is not a valid shell command: %v", err), "correct start_command or args")
 		return
 	}
 	x.program(s, check, name)
@@ -124,7 +124,7 @@ func (x *examination) files(s *plan.Session) {
 		file, err := os.Open(path)
 		if err != nil {
 			missing++
-			x.problem(check, fmt.Sprintf("cannot read what is to be staged: %v", err), "mend the path in city.toml")
+			x.problem(check, fmt.Sprintf("cannot read what is to be staged: %v", err), "correct the path in city.toml")
 			continue
 		}
 		if err := file.Close(); err != nil {

@@ -57,7 +57,7 @@ func notices(db *store.DB) []string {
 	if damage.File != "" {
 		what = "the city's database was damaged and is kept as " + damage.File
 	}
-	return []string{what + ": who was suspended, asleep or in quarantine runs again, and what was queued is gone; agents that ran go on. " +
+	return []string{what + ": suspended, sleeping and quarantined agents run again, and queued prompts are lost; running agents keep running. " +
 		"Suspend again who is not to run; the notice ends with the controller"}
 }
 

@@ -135,7 +135,7 @@ func (d *Daemon) ServeProvider(ctx context.Context, root, selection string, args
 		root = filepath.Join(state, "served")
 	}
 	if root == "" {
-		fmt.Fprintln(d.opts.Stderr, "gc: there is no city here, and GC_EXEC_STATE_DIR is not set: nowhere to keep sessions")
+		fmt.Fprintln(d.opts.Stderr, "gc: there is no city here, and GC_EXEC_STATE_DIR is not set: gc cannot store sessions")
 		return script.ExitFailed
 	}
 	p, err := d.open(root, selection, slog.New(slog.DiscardHandler))

@@ -48,7 +48,7 @@ func (d *Daemon) lookUp(ctx context.Context, s *plan.Session, name, controllerPa
 // missingProgram is the error of an agent whose program is not there.
 func missingProgram(agent, name string, err error) error {
 	if strings.Contains(name, "/") {
-		return fmt.Errorf("cannot start %q: command %q %w; mend that and run: gc restart %s", agent, name, err, agent)
+		return fmt.Errorf("cannot start %q: command %q %w; correct that and run: gc restart %s", agent, name, err, agent)
 	}
 	return fmt.Errorf("cannot start %q: command %q not found in PATH of the controller; install it and run: gc restart %s", agent, name, agent)
 }

@@ -49,7 +49,7 @@ func (d *Daemon) site(ctx context.Context, root string) (remains.Site, error) {
 	}
 	site := remains.Site{Root: root, Bases: d.env.socketBases(), Elsewhere: all.Distant(used)}
 	if err == nil && faulty != nil && len(site.Elsewhere) > 0 {
-		err = fmt.Errorf("the city has been at %s, and how that is reached stands in city.toml, which has to be mended first: %w", strings.Join(site.Elsewhere, ", "), faulty)
+		err = fmt.Errorf("the city has been at %s, and how that is reached stands in city.toml, which must be corrected first: %w", strings.Join(site.Elsewhere, ", "), faulty)
 	}
 	return site, err
 }

@@ -29,7 +29,7 @@ func (e *Engine) keep(ctx context.Context, b *box, r prompt.Receipt) (prompt.Rec
 	many := len(e.ghosts) >= maxGhosts
 	e.mu.Unlock()
 	if many {
-		return prompt.Receipt{}, false, fmt.Errorf("%w: cannot keep the prompt: the store has not told for %d others whether it keeps them", client.ErrUnavailable, maxGhosts)
+		return prompt.Receipt{}, false, fmt.Errorf("%w: cannot keep the prompt: the store has not answered for %d others whether it keeps them", client.ErrUnavailable, maxGhosts)
 	}
 	sctx, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()

@@ -125,7 +125,7 @@ func priorityOf(word string) (prompt.Priority, error) {
 			return prompt.Priority(p), nil
 		}
 	}
-	return 0, invalid("the priority %q is none of system, urgent, normal", word)
+	return 0, invalid("the priority %q is not one of system, urgent, normal", word)
 }
 
 func priorityWord(p prompt.Priority) string {
@@ -150,5 +150,5 @@ func checkWait(wait string) error {
 	case "", client.ReceiptSubmitted, client.ReceiptConsumed:
 		return nil
 	}
-	return invalid("cannot wait for %q: it is none of submitted, consumed", wait)
+	return invalid("cannot wait for %q: it is not one of submitted, consumed", wait)
 }

@@ -67,7 +67,7 @@ func (e *Engine) whyLocked(b *box, r client.Receipt) string {
 	next := "it is next"
 	for _, other := range b.receipts {
 		if other.State == prompt.Injected {
-			next = "the prompt before it is being handed over"
+			next = "the prompt before it is being delivered"
 		}
 	}
 	return cmp.Or(r.Reason, b.why, next)
@@ -80,10 +80,10 @@ var kinds = map[prompt.State]struct {
 }{
 	prompt.Submitted:   {event.PromptSubmitted, "the agent took the prompt"},
 	prompt.Consumed:    {event.PromptConsumed, "a turn worked on the prompt"},
-	prompt.Expired:     {event.PromptExpired, "the prompt's time was over before it could be handed over"},
+	prompt.Expired:     {event.PromptExpired, "the prompt expired before it could be delivered"},
 	prompt.Dead:        {event.PromptDead, "the prompt can never be delivered"},
 	prompt.Cancelled:   {event.PromptCancelled, "the prompt was withdrawn"},
-	prompt.Unconfirmed: {event.PromptUnconfirmed, "the prompt was handed over without evidence that the agent took it"},
+	prompt.Unconfirmed: {event.PromptUnconfirmed, "the prompt was delivered without evidence that the agent accepted it"},
 }
 
 // tell appends the event of a receipt's new state, if it has one.

@@ -10,7 +10,7 @@ const (
 func budgetKinds() []KindInfo {
 	name, who := Datum{"budget", "its name"}, Datum{"who", "the session or agent; absent: the city"}
 	return []KindInfo{
-		{BudgetExceeded, "a budget is used up, and its act is in force; told again by a controller that begins meanwhile", []Datum{
+		{BudgetExceeded, "a budget is used up, and its act is in force; reported again by a controller that starts meanwhile", []Datum{
 			name, who,
 			{"act", "warn, hold, interrupt or stop"},
 			{"measure", "tokens, usd, turns or time"},

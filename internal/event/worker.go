@@ -36,10 +36,10 @@ func workerKinds() []KindInfo {
 		{WorkerAuthorize, "it was decided whether a tool may be used", []Datum{
 			run, body, {"tool", "which"}, {"action", "allow, ask or deny"}, {"rule", "the id of the rule that decided"}, {"input", "sha256 of the tool's input"}, {"microseconds", "how long it took, without the time of a person"},
 		}},
-		{WorkerAck, "a worker told how far it has come with what it was sent", []Datum{run, body}},
+		{WorkerAck, "a worker reported the progress of what it was sent", []Datum{run, body}},
 		{WorkerBypass, "a tool ran although it was not allowed: the guard was bypassed", []Datum{run, body, {"tool", "which"}}},
 		{WorkerContext, "the context of a run fills up", []Datum{run, {"step", "warn; compact: its worker was asked to; compacted: that is over; overdue: its worker has not said so in time"}, {"usage", "how full it was"}}},
-		{WorkerHealth, "a worker told how it is", []Datum{run, body}},
+		{WorkerHealth, "a worker reported its health", []Datum{run, body}},
 		{CredentialGood, "a credential can be had, or could be renewed again", []Datum{account, end}},
 		{CredentialFailing, "a credential could not be renewed, and is good still", []Datum{account, end, {"error", "why"}}},
 		{CredentialExpired, "a credential has ended or cannot be had: sessions with it get no new prompts until it can", []Datum{account, {"error", "why"}}},

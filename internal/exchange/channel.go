@@ -224,6 +224,6 @@ func (c *channel) Respond(name string, r runtime.InteractionResponse) error {
 
 var (
 	errNoBoundary = errors.New("the worker has not confirmed the end of its turn")
-	errNotTaken   = errors.New("the answer was handed over, and the worker has not taken it yet")
+	errNotTaken   = errors.New("the answer was sent, and the worker has not accepted it yet")
 	errNoAnswer   = errors.New("the worker could not give the answer")
 )

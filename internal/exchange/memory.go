@@ -51,7 +51,7 @@ func (e *Engine) keep(a *active) {
 		err = a.remember(v.Provider)
 	}
 	if err != nil {
-		e.opts.Logger.Debug("what a worker told is not kept with its session", "session", a.session, "error", err)
+		e.opts.Logger.Debug("the reports of a worker are not kept with its session", "session", a.session, "error", err)
 	}
 }
 

@@ -69,7 +69,7 @@ func (o *over) begin(ctx context.Context, name string, cfg runtime.Config, start
 	o.engine.started(a)
 	if a.speaks() { // what it has said while it was started could not be kept before
 		if err := a.remember(o.Provider); err != nil {
-			o.engine.opts.Logger.Debug("what a worker told is not kept with its session", "session", name, "error", err)
+			o.engine.opts.Logger.Debug("the reports of a worker are not kept with its session", "session", name, "error", err)
 		}
 		o.engine.renew(ctx, a)
 	}

@@ -40,7 +40,7 @@ func (e *Engine) renew(ctx context.Context, a *active) {
 	}
 	if sections := e.sections(a, mode); len(sections) > 0 {
 		if err := e.giveOwn(ctx, worker.Context{RunID: a.id, Sections: sections, Mode: mode}); err != nil {
-			e.opts.Logger.Warn("an agent is not told yet what it is to know", "session", a.session, "mode", mode, "error", err)
+			e.opts.Logger.Warn("an agent has not received its context yet", "session", a.session, "mode", mode, "error", err)
 			return
 		}
 	}

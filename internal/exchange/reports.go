@@ -269,7 +269,7 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 	switch ack.State {
 	case worker.Received, worker.Submitted, worker.Consumed, worker.Refused, worker.Failed:
 	default:
-		return fmt.Errorf("%w: state %q is none of received, submitted, consumed, refused, failed", worker.ErrInvalid, ack.State)
+		return fmt.Errorf("%w: state %q is not one of received, submitted, consumed, refused, failed", worker.ErrInvalid, ack.State)
 	}
 	a.mu.Lock()
 	a.heard = e.opts.Now()

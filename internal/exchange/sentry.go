@@ -60,7 +60,7 @@ func (a *active) lapseLocked() string {
 const (
 	detailUnguarded = "unguarded: its worker has not shown yet that it asks before it uses a tool"
 	detailPartly    = "unguarded: only what the agent asks for by its protocol is judged, and it may use tools that it does not ask for"
-	remedyUnguarded = "; if it never will, unguarded = \"report\" in [guard] gives it prompts all the same"
+	remedyUnguarded = "; if it never will, unguarded = \"report\" in [guard] gives it prompts anyway"
 )
 
 // Hold says why a session gets no prompts because of its guard; empty: it may have
@@ -150,7 +150,7 @@ func (e *Engine) bypassedBy(a *active, call worker.ToolCall) {
 	select {
 	case e.crimes <- crime{a, reason, act}:
 	default:
-		e.opts.Logger.Error("too many sessions bypass the guard at once: one goes on", "session", a.session)
+		e.opts.Logger.Error("too many sessions bypass the guard at once: one keeps running", "session", a.session)
 	}
 }
 

@@ -42,7 +42,7 @@ const (
 const maxNesting = 6
 
 var (
-	errNoObject = errors.New("the tool's input is no JSON object")
+	errNoObject = errors.New("the tool's input is not a JSON object")
 	errNUL      = errors.New("the tool's input holds a NUL byte")
 )
 

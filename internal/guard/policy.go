@@ -124,7 +124,7 @@ func (b *builder) build(sets []Set, fallback Action) (index, Action) {
 	severest := Action("")
 	for _, set := range sets {
 		if set.Default != "" && !set.Default.Known() {
-			b.faults = append(b.faults, &RuleError{Set: set.Name, Fault: fmt.Sprintf("default %q is none of allow, ask, deny", set.Default)})
+			b.faults = append(b.faults, &RuleError{Set: set.Name, Fault: fmt.Sprintf("default %q is not one of allow, ask, deny", set.Default)})
 		}
 		if set.Default.severity() > severest.severity() {
 			severest = set.Default
@@ -156,7 +156,7 @@ func (b *builder) fault(set Set, r Rule) string {
 	case where != "" && where != set.Name:
 		return fmt.Sprintf("another rule of that id is in %q", where)
 	case !r.Action.Known():
-		return fmt.Sprintf("action %q is none of allow, ask, deny", r.Action)
+		return fmt.Sprintf("action %q is not one of allow, ask, deny", r.Action)
 	case r.Access != "" && r.Access != Read && r.Access != Write:
 		return fmt.Sprintf("access %q is neither read nor write", r.Access)
 	case r.Access != "" && len(r.Paths) == 0:

@@ -16,8 +16,8 @@ How to use them: [how to guard tools](../how-to/guard-tools.md). Where they are 
 A call of a tool has parts: the tool itself, each program that its script would run, each file that it names. A part gets the most
 severe action (` + "`deny`, `ask`, `allow`" + `) of the rules that fit it, else the default; the call gets the most severe action of its parts.
 Where it cannot be decided whether a rule fits, because a word depends on what happens when it runs, a rule that denies or asks makes
-it ` + "`ask`" + `, and a rule that allows does nothing. It is ` + "`deny`" + ` all the same if every reading of the word is denied (` + "`git push --force \"$X\"`" + `), or one that is sure to
-come: a value that the script itself gives to it (` + "`for d in build /; do rm -rf $d; done`" + `). That a variable may be empty or hold anything is no such
+it ` + "`ask`" + `, and a rule that allows does nothing. It is ` + "`deny`" + ` anyway if every reading of the word is denied (` + "`git push --force \"$X\"`" + `), or one that is sure to
+come: a value that the script itself gives to it (` + "`for d in build /; do rm -rf $d; done`" + `). That a variable may be empty or hold anything does not count as such a
 reading: ` + "`rm -rf \"$X\"`" + ` is ` + "`ask`" + `. Two rules are always there where a city has a ` + "`[guard]`" + `: ` + "`hidden-command`" + ` asks about a command
 that runs what cannot be seen, ` + "`unreadable-call`" + ` about a call that cannot be read.
 

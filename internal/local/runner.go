@@ -69,7 +69,7 @@ func (s *Sessions) sequence(b *box) launch.Sequence {
 		},
 		SetupTimeout: s.opts.SetupTimeout,
 		Warn: func(err error) {
-			s.opts.Logger.Warn("start went on after a failure", "session", b.name, "error", err)
+			s.opts.Logger.Warn("start continued after a failure", "session", b.name, "error", err)
 			warnings = append(warnings, launch.Brief(err))
 			if err := s.SetMeta(b.name, launch.MetaWarning, strings.Join(warnings, "\n")); err != nil {
 				s.opts.Logger.Warn("cannot note what the start left open", "session", b.name, "error", err)

@@ -39,7 +39,7 @@ func TargetOf(get func(string) string) (Target, error) {
 		return Target{}, nil
 	}
 	if at, err := url.Parse(t.URL); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return Target{}, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT is no http address")
+		return Target{}, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT is not an http address")
 	}
 	t.Header, t.Resource = pairs(get("OTEL_EXPORTER_OTLP_HEADERS")), pairs(get("OTEL_RESOURCE_ATTRIBUTES"))
 	t.Timeout = millis(get("OTEL_EXPORTER_OTLP_TIMEOUT"))

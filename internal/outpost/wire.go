@@ -94,7 +94,7 @@ func inPieces(w io.Writer, data []byte) error {
 // jsonOf encodes v, and refuses text that would not arrive as it is.
 func jsonOf(v any) (json.RawMessage, error) {
 	if text, ok := unfit(reflect.ValueOf(v)); ok {
-		return nil, fmt.Errorf("%q is no UTF-8 and cannot be carried over", text)
+		return nil, fmt.Errorf("%q is not valid UTF-8 and cannot be sent", text)
 	}
 	return json.Marshal(v)
 }

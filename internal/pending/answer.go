@@ -200,7 +200,7 @@ func (d *Desk) outcome(ctx context.Context, a attempt) (client.Pending, error) {
 	case <-a.over:
 		return d.Question(ctx, a.id)
 	case <-ctx.Done():
-		return client.Pending{}, fmt.Errorf("%w: the answer to %s was handed over, and %s has not been read since; look with: gc pending --all", client.ErrTimeout, a.id, a.view.Agent)
+		return client.Pending{}, fmt.Errorf("%w: the answer to %s was sent, and %s has not been read since; look with: gc pending --all", client.ErrTimeout, a.id, a.view.Agent)
 	case <-d.ended:
 		return client.Pending{}, errEnded
 	case <-timer.C:
@@ -218,9 +218,9 @@ func (d *Desk) outcome(ctx context.Context, a attempt) (client.Pending, error) {
 	case p.State != client.PendingOpen:
 		return p, nil
 	case err != nil:
-		return p, fmt.Errorf("%w: the answer to %s was handed over, and the session cannot be read: %w", client.ErrTimeout, a.id, err)
+		return p, fmt.Errorf("%w: the answer to %s was sent, and the session cannot be read: %w", client.ErrTimeout, a.id, err)
 	default:
-		return p, fmt.Errorf("%w: the answer to %s was handed over, and the question still stands; look with: gc peek %s", client.ErrTimeout, a.id, a.view.Agent)
+		return p, fmt.Errorf("%w: the answer to %s was sent, and the question is still open; look with: gc peek %s", client.ErrTimeout, a.id, a.view.Agent)
 	}
 }
 

@@ -32,7 +32,7 @@ func (r *run) dueLocked(ctx context.Context, e *entry, v session.View, known boo
 	case e.tries >= policyMost, e.tries > 0 && now.Before(e.again):
 	case v.Attached > 0:
 		e.again = now.Add(policyWait)
-		r.escalateLocked(ctx, e, "somebody is attached, so the policy waits")
+		r.escalateLocked(ctx, e, "a person is attached, so the policy waits")
 	case !known:
 		e.again = now.Add(policyWait)
 	default:

@@ -78,7 +78,7 @@ func find(p session.Pending, meant string) (int, error) {
 			return 0, fmt.Errorf("%w: %q is more than one option of %s: %s", client.ErrInvalid, meant, p.ID, listed(p.Options, hits))
 		}
 	}
-	return 0, fmt.Errorf("%w: %q is no option of %s: %s", client.ErrInvalid, meant, p.ID, everyOption(p.Options))
+	return 0, fmt.Errorf("%w: %q is not an option of %s: %s", client.ErrInvalid, meant, p.ID, everyOption(p.Options))
 }
 
 func everyOption(options []string) string {

@@ -33,7 +33,7 @@ func TestAStartThatWasCutOff(t *testing.T) {
 		"a restart was asked for": {func(_ *Session, o *Observed) { o.Order = OrderRestart }, VerbAdopt}, // and then it is restarted
 		"to be ended":             {func(_ *Session, o *Observed) { o.Order = OrderKill }, VerbStop},
 		"stopped a moment ago":    {func(_ *Session, o *Observed) { o.StopAt = noon.Add(time.Second) }, VerbWait},
-		"unknown":                 {func(_ *Session, o *Observed) { o.Blind = "no answer" }, VerbNone},
+		"outcome unknown":         {func(_ *Session, o *Observed) { o.Blind = "no answer" }, VerbNone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sessionOf("a")

@@ -25,7 +25,7 @@ func (d *differ) stays(s *Session, o *Observed) string {
 	if why == "" || s.Provider == o.Provider {
 		return ""
 	}
-	return fmt.Sprintf("the new place cannot be opened: %s; it goes on at %s", why, o.Provider)
+	return fmt.Sprintf("the new place cannot be opened: %s; it stays at %s", why, o.Provider)
 }
 
 // moved decides about a session whose agent is configured for another place. It is not

@@ -32,7 +32,7 @@ func (d *differ) postponed(a Action, o *Observed) (_ Action, waits bool) {
 	if d.now.Before(ask) {
 		return wait.until(ask, client.StateRunning, a.Reason+"; deferred while it is unknown what the agent does"+now), true
 	}
-	wait.Ask = fmt.Sprintf("Stop %s now? %s. gc cannot tell whether it is busy.", a.Agent, capital(a.Reason))
+	wait.Ask = fmt.Sprintf("Stop %s now? %s. gc does not know whether it is busy.", a.Agent, capital(a.Reason))
 	return wait.with(VerbWait, client.StateRunning, a.Reason+"; it is unknown what the agent does: answer with gc pending, or: gc apply --now "+a.Agent), true
 }
 

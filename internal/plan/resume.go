@@ -97,7 +97,7 @@ func HandOver(cfg runtime.Config, c session.Conversation, failure string) runtim
 // HandOverNote is what [HandOver] says of a conversation that was left, and why; empty if
 // there is nothing to say.
 func HandOverNote(id, failure string) string {
-	const now = "This is a new one: look at the state of the work before you go on."
+	const now = "This is a new one: look at the state of the work before you continue."
 	switch {
 	case session.ResumeFailure(failure) == session.ResumeHandedOver:
 		return strings.TrimSuffix("Your previous conversation "+id, " ") + " was handed over to you, because " + failure + ". " + now

@@ -50,7 +50,7 @@ func commonDir(path string) (string, error) {
 		}
 		named, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir: ")
 		if !ok {
-			return "", fmt.Errorf("%w: %s is no file of git", fs.ErrNotExist, path)
+			return "", fmt.Errorf("%w: %s is not a file of git", fs.ErrNotExist, path)
 		}
 		dir = from(filepath.Dir(path), named)
 	}

@@ -33,7 +33,7 @@ func Lock(ctx context.Context, root string, pid int) (release func() error, err 
 // Hold is Lock for who takes the city away, and waits longer. It makes no folder: the error
 // matches fs.ErrNotExist if the city has none, or somebody else has just removed it.
 func Hold(ctx context.Context, root string, pid int) (release func() error, err error) {
-	return hold(ctx, root, pid, holdPatience, ", or is just being uninstalled: end that process, or wait for it; agents go on without it")
+	return hold(ctx, root, pid, holdPatience, ", or is just being uninstalled: end that process, or wait for it; agents keep running without it")
 }
 
 func hold(ctx context.Context, root string, pid int, patience time.Duration, remedy string) (release func() error, err error) {

@@ -14,7 +14,7 @@ import (
 const WatchEvery = 5 * time.Second
 
 // ErrOusted reports that somebody removed the controller's lock or its socket.
-var ErrOusted = errors.New("the controller ends, the agents go on")
+var ErrOusted = errors.New("the controller ends, agents keep running")
 
 // Sentry watches over what makes this process the city's only controller, which
 // everybody can reach. When a person has removed it, to go on would mean two

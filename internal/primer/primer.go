@@ -43,7 +43,7 @@ func Mode(word string) (worker.ContextMode, error) {
 	case worker.FullContext, worker.CompactContext, worker.ResumeContext:
 		return mode, nil
 	}
-	return "", fmt.Errorf("mode %q is none of full, compact, resume", word)
+	return "", fmt.Errorf("mode %q is not one of full, compact, resume", word)
 }
 
 // Sections returns what the agent receives in a mode, each type once. None is longer than

@@ -86,7 +86,7 @@ const (
 	reasonExpired   = "its time was over"
 	reasonEnded     = "its instance ended"
 	reasonTalk      = "its instance ended, and the next one did not resume its conversation"
-	reasonCut       = "the hand-over was cut off, and the agent ended before anybody could tell what came of it"
+	reasonCut       = "the delivery was cut off, and the agent ended before its outcome was known"
 	reasonCutTime   = "the delivery did not finish in time, and whether the agent got the text could not be found out"
 	reasonTurnless  = "the agent accepted it and stopped before the end of its turn was seen"
 	reasonCommand   = "the agent took it, perhaps for a command of its own; no turn was seen to work on it"

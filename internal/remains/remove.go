@@ -204,7 +204,7 @@ func (w *work) othersOwn(p *place, name string) (bool, error) {
 	case runtime.IsSessionGone(err):
 		return w.opts.Shared(p.selection), nil // it would be, should the name come again
 	case err != nil:
-		return false, fmt.Errorf("%s: cannot tell which city it belongs to: %w", name, err)
+		return false, fmt.Errorf("%s: cannot read which city it belongs to: %w", name, err)
 	case city == "" && w.opts.Shared(p.selection):
 		return false, fmt.Errorf("%s: its city is not recorded: end it by hand if it belongs to this one", name)
 	}

@@ -100,7 +100,7 @@ func (s Site) owned(r *client.Remains, path string) bool {
 	case err == nil && info.Mode().Type() == fs.ModeSymlink:
 		err = errors.New("it is a symbolic link, which gc has not made: remove it, and what it leads to, by hand")
 	case err == nil:
-		err = errors.New("it is no folder of this user: gc has not made it")
+		err = errors.New("it is not a folder of this user: gc has not made it")
 	}
 	r.Foreign = append(r.Foreign, client.Obstacle{What: path, Why: err.Error()})
 	return false

@@ -193,7 +193,7 @@ func TestMistakesHaveTheirPlace(t *testing.T) {
 		{"key of a file", "[guard]\nfiles = ['ours.toml']\n", "[[rules]]\nid='a'\nactoin='deny'\n", `ours.toml:3:1: unknown key "rules.actoin"; did you mean "action"?`},
 		{"syntax of a file", "[guard]\nfiles = ['ours.toml']\n", "[[rules]\n", "ours.toml:1:"},
 		{"rule of a file", "[guard]\nfiles = ['ours.toml']\n", "\n[[rules]]\nid='a'\naction='deny'\nany=['x']\n", `ours.toml:2:1: rule "a": any, all and none`},
-		{"default of a file", "[guard]\nfiles = ['ours.toml']\n", "default='no'\n", `default "no" is none of allow, ask, deny`},
+		{"default of a file", "[guard]\nfiles = ['ours.toml']\n", "default='no'\n", `default "no" is not one of allow, ask, deny`},
 		{"disable", "[guard]\nsets=['dangerous-command']\ndisable=['force-pus']\n", "", `city.toml:3:10: there is no rule "force-pus" to disable; did you mean "force-push"?`},
 		{"id of a shipped rule", "[guard]\nsets=['dangerous-command']\n[[guard.rules]]\nid='force-push'\naction='allow'\n", "", `rule "force-push": another rule of that id is in "dangerous-command"`},
 		{"time", "[guard]\nask_timeout = '0s'\n", "", "city.toml:2:15: ask_timeout cannot be zero"},

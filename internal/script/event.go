@@ -17,7 +17,7 @@ var eventKinds = []runtime.EventKind{
 // false and is skipped; a line that is no event is an error.
 func ParseEvent(line []byte) (e runtime.Event, ok bool, err error) {
 	if err := json.Unmarshal(line, &e); err != nil {
-		return e, false, fmt.Errorf("the line %.80q is no event: %w", line, err)
+		return e, false, fmt.Errorf("the line %.80q is not an event: %w", line, err)
 	}
 	if !slices.Contains(eventKinds, e.Kind) {
 		return e, false, nil

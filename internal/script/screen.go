@@ -33,7 +33,7 @@ func ParseScreen(out []byte) (Screen, error) {
 	head, cells, _ := bytes.Cut(out, []byte("\n"))
 	var s Screen
 	if err := json.Unmarshal(head, &s); err != nil {
-		return Screen{}, fmt.Errorf("the first line is no screen: %w", err)
+		return Screen{}, fmt.Errorf("the first line is not a screen: %w", err)
 	}
 	if s.Cols < 1 || s.Rows < 1 || s.Cols > maxSide || s.Rows > maxSide || s.X < 0 || s.X > s.Cols || s.Y < 0 || s.Y >= s.Rows {
 		return Screen{}, errors.New("the screen has no size, or a cursor outside of it")

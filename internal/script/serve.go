@@ -164,7 +164,7 @@ type retirer interface {
 func (s *server) retire() {
 	if p, ok := runtime.As[retirer](s.p, ""); ok {
 		if err := p.RetireServer(); err != nil {
-			fmt.Fprintln(s.call.Stderr, "the server of the sessions goes on:", err)
+			fmt.Fprintln(s.call.Stderr, "the server of the sessions keeps running:", err)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (s *server) peek(context.Context) error {
 	if len(s.args) > 0 {
 		n, err := strconv.Atoi(s.args[0])
 		if err != nil {
-			return fmt.Errorf("peek: %q is no number of lines", s.args[0])
+			return fmt.Errorf("peek: %q is not a number of lines", s.args[0])
 		}
 		lines = n
 	}

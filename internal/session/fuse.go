@@ -49,7 +49,7 @@ func Fuse(s *Senses, now time.Time, rules Rules) (activity Activity, explanation
 		f.admit(i)
 	}
 	if len(f.live) == 0 {
-		a := Activity{State: runtime.ActivityUnknown, Confidence: Guess, Detail: "nothing tells", Doubted: f.doubted}
+		a := Activity{State: runtime.ActivityUnknown, Confidence: Guess, Detail: "no signal", Doubted: f.doubted}
 		if f.doubted {
 			a.Detail = "what it does could not be read for too long"
 		}

@@ -333,7 +333,7 @@ func (h *host) resizeLocked(cols, rows int) error {
 		return fmt.Errorf("%w: the session has no terminal", errInvalid)
 	}
 	if min(cols, rows) < minSide || max(cols, rows) > maxSide {
-		return fmt.Errorf("%w: %dx%d is no size for a terminal", errInvalid, cols, rows)
+		return fmt.Errorf("%w: %dx%d is not a valid size for a terminal", errInvalid, cols, rows)
 	}
 	if c, r := screen.Size(); c == cols && r == rows {
 		return nil

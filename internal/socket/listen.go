@@ -125,7 +125,7 @@ func clearStale(ctx context.Context, path string) error {
 		return fmt.Errorf("%w: %s is served by another controller", client.ErrRefused, path)
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("%w: cannot tell whether %s is served: %w", client.ErrRefused, path, err)
+		return fmt.Errorf("%w: cannot find out whether %s is served: %w", client.ErrRefused, path, err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot remove the stale socket: %w", err)

@@ -21,7 +21,7 @@ func Meet(ctx context.Context, conn net.Conn, ask func(*net.UnixConn) (uid, pid 
 	if unix, ok := conn.(*net.UnixConn); ok {
 		who.UID, who.PID, who.Err = ask(unix)
 	} else {
-		who.Err = fmt.Errorf("%T is no Unix connection", conn)
+		who.Err = fmt.Errorf("%T is not a Unix connection", conn)
 	}
 	return Met(ctx, who)
 }

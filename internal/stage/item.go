@@ -63,7 +63,7 @@ func (s *stager) place(it item) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		s.keep(name, "something that is no file has its name")
+		s.keep(name, "something that is not a file has its name")
 		return nil
 	default:
 		there, err := hashOf(s.root, name)
@@ -186,7 +186,7 @@ func (s *stager) presentSettings(name string, mode fs.FileMode) ([]byte, fs.File
 		return []byte("{}\n"), mode, settings{Created: true}
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
+		err = errors.New("it is not a regular file")
 	}
 	var text []byte
 	if err == nil {

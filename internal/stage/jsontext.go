@@ -28,7 +28,7 @@ type member struct {
 	value *value
 }
 
-var errNoJSON = errors.New("it is no valid JSON")
+var errNoJSON = errors.New("it is not valid JSON")
 
 // parseJSON reads a text. The places of all values stay valid as long as the
 // text is not changed.
@@ -44,7 +44,7 @@ func parseJSON(text []byte) (*value, error) {
 func parseObject(text []byte) (*value, error) {
 	v, err := parseJSON(text)
 	if err == nil && v.kind != object {
-		err = errors.New("it is no JSON object")
+		err = errors.New("it is not a JSON object")
 	}
 	return v, err
 }

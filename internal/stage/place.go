@@ -141,14 +141,14 @@ func blocked(root *os.Root, dir string) string {
 		}
 		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			if info, err = root.Stat(at); err != nil {
-				return at + " is a symbolic link that leads out of the working directory or nowhere"
+				return at + " is a symbolic link without a target in the working directory"
 			}
 		}
 		if err != nil {
 			return err.Error()
 		}
 		if !info.IsDir() {
-			return at + " is no folder"
+			return at + " is not a folder"
 		}
 	}
 	return ""

@@ -133,7 +133,7 @@ func (t *tree) regular(name string, entry fs.DirEntry) (fs.FileInfo, bool) {
 	}
 	switch full := filepath.Join(t.path, name); {
 	case err != nil && link:
-		t.warn("%s is left out: the symbolic link leads out of the overlay or nowhere", full)
+		t.warn("%s is left out: the symbolic link has no target in the overlay", full)
 	case err != nil:
 		t.warn("%s is left out: %v", full, err)
 	case link && info.IsDir():

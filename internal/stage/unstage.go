@@ -72,7 +72,7 @@ func (s *stager) removeSettings(name string, known settings) error {
 	}
 	text, readErr := s.root.ReadFile(name)
 	if err == nil && readErr == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
+		err = errors.New("it is not a regular file")
 	}
 	if err := errors.Join(err, readErr); err != nil {
 		s.keep(name, err.Error())

@@ -64,21 +64,21 @@ func (e *RowError) Unwrap() error { return e.Err }
 var errSlow = errors.New("no answer in time")
 
 // restartNow is what helps when the files are not the store's any more.
-const restartNow = "run gc controller stop, then gc start; agents go on"
+const restartNow = "run gc controller stop, then gc start; agents keep running"
 
 // fault is a kind of trouble, and what helps.
 type fault struct{ reason, remedy string }
 
 var (
-	faultFull     = fault{"the disk is full", "free some space; the store goes on by itself"}
-	faultLocked   = fault{"another process holds the database", "end the program that has it open; the store goes on by itself"}
+	faultFull     = fault{"the disk is full", "free some space; the store continues by itself"}
+	faultLocked   = fault{"another process holds the database", "end the program that has it open; the store continues by itself"}
 	faultReadOnly = fault{"the database cannot be written", "make the file, its folder and its file system writable for this user"}
-	faultDisk     = fault{"the disk does not do what it reports", "look at the system's log and the free space; the store goes on by itself"}
-	faultSlow     = fault{"the disk is too slow", "look what keeps the disk busy; it may have been kept all the same"}
-	faultDamaged  = fault{"the database is damaged", "restart the controller: it sets the database aside and begins a new one; agents go on"}
+	faultDisk     = fault{"the disk does not do what it reports", "look at the system's log and the free space; the store continues by itself"}
+	faultSlow     = fault{"the disk is too slow", "look what keeps the disk busy; it may have been kept anyway"}
+	faultDamaged  = fault{"the database is damaged", "restart the controller: it sets the database aside and begins a new one; agents keep running"}
 	faultGone     = fault{"the file was removed while the controller ran", restartNow}
 	faultReplaced = fault{"the file was replaced while the controller ran", restartNow}
-	faultOther    = fault{"the database does not work", "restart the controller; agents go on"}
+	faultOther    = fault{"the database does not work", "restart the controller; agents keep running"}
 )
 
 // unavailable makes an error out of one of the engine, the file system or time.
@@ -102,8 +102,8 @@ func unavailable(op, path string, err error) error {
 func notOpened(op, path string, err error) error {
 	err = unavailable(op, path, err)
 	if failed := new(Error); errors.As(err, &failed) {
-		if what, ok := strings.CutSuffix(failed.Remedy, "; the store goes on by itself"); ok {
-			failed.Remedy = what + ", then: gc start (agents go on meanwhile)"
+		if what, ok := strings.CutSuffix(failed.Remedy, "; the store continues by itself"); ok {
+			failed.Remedy = what + ", then: gc start (agents keep running meanwhile)"
 		}
 	}
 	return err

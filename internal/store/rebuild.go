@@ -22,7 +22,7 @@ func (d *DB) findMissing() error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	found := fmt.Errorf("%w: there is no %s, and the city has lived", ErrMissing, filepath.Base(d.path))
+	found := fmt.Errorf("%w: there is no %s, and the city had one", ErrMissing, filepath.Base(d.path))
 	if err == nil {
 		found = fmt.Errorf("%w: %s is empty, and the city has lived", ErrMissing, filepath.Base(d.path))
 	}
@@ -60,7 +60,7 @@ func (d *DB) tellDamage() {
 	}
 	text := "the city's database was damaged and has been set aside as " + d.damage.File
 	if d.damage.File == "" {
-		text = "the city's database was missing: what it knew is lost, agents go on"
+		text = "the city's database was missing: its content is lost, agents keep running"
 	}
 	d.opts.Logger.Error(text+"; a new one has been begun", "file", d.damage.File, "error", d.damage.Err)
 	_, _ = d.Append(client.Event{ // fails only when closed

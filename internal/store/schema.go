@@ -73,7 +73,7 @@ func check(ctx context.Context, conn *sql.Conn, latest int) error {
 	case a.application != applicationID:
 		return fmt.Errorf("%w: it belongs to another program", ErrDamaged)
 	case a.version > latest:
-		return fmt.Errorf("%w: its version is %d, this gc knows up to %d; use the gc that wrote it, or move the file away to begin again: agents go on",
+		return fmt.Errorf("%w: its version is %d, this gc knows up to %d; use the gc that wrote it, or move the file away to begin again: agents keep running",
 			ErrNewer, a.version, latest)
 	}
 	var clean int

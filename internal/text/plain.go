@@ -7,7 +7,7 @@ import "strings"
 func jargon() []string {
 	return []string{
 		"human_typing", "a person was typing",
-		"draft_present", "somebody's text stands in its input box",
+		"draft_present", "a person's text is in its input box",
 		"dialog_up", "a dialog is up",
 		"not_ready", "its input box is not there yet",
 		"input_blocked", "its input box is blocked",

@@ -29,7 +29,7 @@ func Cmd(name string, words ...string) Command {
 		return c
 	}
 	if !isPlain(name) {
-		c.err = fmt.Errorf("%w: %q is no name of a command", ErrWord, name)
+		c.err = fmt.Errorf("%w: %q is not the name of a command", ErrWord, name)
 		return c
 	}
 	line := make([]byte, 0, 128)

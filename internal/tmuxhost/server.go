@@ -168,7 +168,7 @@ func (s *Server) configured(ctx context.Context, do func() error) error {
 func (s *Server) lock() string { return filepath.Join(filepath.Dir(s.conf), "server.lock") }
 
 // ErrLocked reports a lock that somebody else has.
-var ErrLocked = errors.New("somebody else has the lock")
+var ErrLocked = errors.New("another process has the lock")
 
 // TryLock takes the lock of a file, which it makes. Who has it may remove the file; closing
 // gives it back.

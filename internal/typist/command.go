@@ -49,7 +49,7 @@ func (d *delivery) takeBack(ctx context.Context) (runtime.Outcome, error) {
 	case err != nil:
 		return unconfirmed("given up after the text was sent"), err
 	case d.unknownLeft():
-		return unconfirmed("it is no command that the program knows, and it cannot be taken out of the input box"), nil
+		return unconfirmed("it is not a command that the program knows, and it cannot be taken out of the input box"), nil
 	}
 	return *refused(runtime.RefusedContent, "the program knows no such command"), nil
 }

@@ -202,7 +202,7 @@ func Told(j journal.Account) (out runtime.Outcome, ok bool) {
 	case (!e.Open || e.Final) && !e.Entered:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "its hand-over was cut off before Enter, and other input came after it"}, true
 	case !e.Open, e.Final:
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "Enter was pressed, and nothing tells what came of it"}, true
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "Enter was pressed, and no signal shows the outcome"}, true
 	}
 	return runtime.Outcome{}, false
 }

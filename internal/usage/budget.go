@@ -331,7 +331,7 @@ func (a *account) busy(b Budget, s Busy, now time.Time) {
 		a.silent = map[string]time.Time{}
 	}
 	a.silent[s.Session] = last
-	a.mute = fmt.Sprintf("%s has been busy for %s without telling what it spends", cmp.Or(s.Agent, s.Session), now.Sub(last).Round(time.Second))
+	a.mute = fmt.Sprintf("%s has been busy for %s without a usage report", cmp.Or(s.Agent, s.Session), now.Sub(last).Round(time.Second))
 }
 
 func (a *account) use(b Budget) Use {
@@ -348,7 +348,7 @@ func (a *account) use(b Budget) Use {
 		}
 		over = true
 		if out.Unknown == "" {
-			out.Unknown = fmt.Sprintf("%s was busy for %s without telling what it spends", s.who, s.long.Round(time.Second))
+			out.Unknown = fmt.Sprintf("%s was busy for %s without a usage report", s.who, s.long.Round(time.Second))
 		}
 		if end := s.at.Add(b.Window); b.Window == 0 {
 			ends = false
@@ -365,7 +365,7 @@ func (a *account) use(b Budget) Use {
 		if a.unknown == 1 {
 			more = "one more response"
 		}
-		out.Unknown = more + " told no tokens"
+		out.Unknown = more + " reported no tokens"
 		if b.Measure == MeasureUSD {
 			out.Unknown = "what " + more + " cost is not known"
 		}

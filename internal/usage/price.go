@@ -57,7 +57,7 @@ func DecodePrices(name string, data []byte) (Prices, error) {
 	}
 	for _, price := range p.Prices {
 		if _, err := path.Match(price.Model, ""); err != nil || price.Model == "" {
-			return Prices{}, fmt.Errorf("%s: %q is no pattern of a model", name, price.Model)
+			return Prices{}, fmt.Errorf("%s: %q is not a pattern of a model", name, price.Model)
 		}
 		if min(price.Input, price.Output, price.CacheRead, price.CacheWrite) < 0 {
 			return Prices{}, fmt.Errorf("%s: the price of %s is below zero", name, price.Model)

@@ -42,7 +42,7 @@ func (w *Waits) Await(ctx context.Context, req client.WaitRequest) (client.Wait,
 	case client.WaitOpen:
 		return client.Wait{}, err
 	case client.WaitExpired:
-		return client.Wait{}, fmt.Errorf("%w: waited %s until %s; %s", client.ErrTimeout, req.Timeout, sentence(e.Wait), cmp.Or(e.Reason, "it did not come true"))
+		return client.Wait{}, fmt.Errorf("%w: waited %s until %s; %s", client.ErrTimeout, req.Timeout, sentence(e.Wait), cmp.Or(e.Reason, "the condition was not met"))
 	}
 	return show(e.Wait), nil
 }

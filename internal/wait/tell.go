@@ -94,7 +94,7 @@ func (w *Waits) tell(ctx context.Context, k session.Wait) (receipt string, done 
 	case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrInvalid), errors.Is(err, client.ErrUnsupported):
 		return "", true, err.Error()
 	default:
-		w.opts.Logger.Warn("cannot tell the owner of a wait", "wait", k.ID, "agent", k.Owner, "error", err)
+		w.opts.Logger.Warn("cannot notify the owner of a wait", "wait", k.ID, "agent", k.Owner, "error", err)
 		return "", false, ""
 	}
 }
@@ -133,8 +133,8 @@ func (w *Waits) told(ctx context.Context, id, receipt, why string) {
 	}
 	e.Told, e.Receipt = true, receipt
 	if why != "" {
-		e.Reason = strings.TrimPrefix(e.Reason+"; ", "; ") + "the owner was not told: " + cut(why, maxLast)
-		w.opts.Logger.Warn("the owner of a wait was not told", "wait", id, "agent", e.Owner, "reason", why)
+		e.Reason = strings.TrimPrefix(e.Reason+"; ", "; ") + "the owner was not notified: " + cut(why, maxLast)
+		w.opts.Logger.Warn("the owner of a wait was not notified", "wait", id, "agent", e.Owner, "reason", why)
 	}
 	w.saveLocked(ctx, e)
 	w.dueLocked(w.opts.Now())
@@ -147,10 +147,10 @@ func text(k session.Wait) string {
 	}
 	b := fmt.Sprintf("Your wait %s until %s was %s", k.ID, sentence(k), k.State)
 	if k.State == client.WaitExpired {
-		b = fmt.Sprintf("Your wait %s until %s has expired: it did not come true by %s", k.ID, sentence(k), k.Deadline.Format(time.RFC3339))
+		b = fmt.Sprintf("Your wait %s until %s has expired: the condition was not met by %s", k.ID, sentence(k), k.Deadline.Format(time.RFC3339))
 	}
 	if k.State == client.WaitFailed {
-		b = fmt.Sprintf("Your wait %s until %s has failed: it can never come true", k.ID, sentence(k))
+		b = fmt.Sprintf("Your wait %s until %s has failed: the condition can no longer be met", k.ID, sentence(k))
 	}
 	if k.Reason != "" {
 		b += " (" + k.Reason + ")"

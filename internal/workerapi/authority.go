@@ -23,7 +23,7 @@ func (s *Server) admitUnix(r *http.Request) error {
 	case !met:
 		return fmt.Errorf("%w: unknown connection", worker.ErrForbidden)
 	case who.Err != nil:
-		return fmt.Errorf("%w: cannot tell who is connected: %w", worker.ErrForbidden, who.Err)
+		return fmt.Errorf("%w: cannot identify the peer: %w", worker.ErrForbidden, who.Err)
 	case who.UID != s.owner && who.UID != 0:
 		return fmt.Errorf("%w: user %d (process %d) is not this city's owner", worker.ErrForbidden, who.UID, who.PID)
 	}
@@ -39,7 +39,7 @@ func (s *Server) admitLoopback(addr *net.TCPAddr) func(*http.Request) error {
 		switch who, _ := socket.PeerOf(r.Context()); {
 		case errors.Is(who.Err, errors.ErrUnsupported): // the token alone protects it
 		case who.Err != nil:
-			return fmt.Errorf("%w: cannot tell who is connected: %w", worker.ErrForbidden, who.Err)
+			return fmt.Errorf("%w: cannot identify the peer: %w", worker.ErrForbidden, who.Err)
 		case who.UID != s.owner && who.UID != 0:
 			return fmt.Errorf("%w: user %d is not this city's owner", worker.ErrForbidden, who.UID)
 		}

@@ -123,7 +123,7 @@ func number(text string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n > maxNumber {
-		return 0, fmt.Errorf("%w: %q is no number of an event", worker.ErrInvalid, text)
+		return 0, fmt.Errorf("%w: %q is not the number of an event", worker.ErrInvalid, text)
 	}
 	return n, nil
 }

@@ -26,7 +26,7 @@ func ListenLoopback(ctx context.Context, want int) (*net.TCPListener, error) {
 	}
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {
-		return nil, errors.Join(errors.New("the loopback listener is none of TCP"), l.Close())
+		return nil, errors.Join(errors.New("the loopback listener is not a TCP listener"), l.Close())
 	}
 	return tcp, nil
 }
@@ -42,7 +42,7 @@ func PortFile(dir, session string) string {
 func WritePort(dir, session string, l net.Listener) error {
 	addr, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
-		return fmt.Errorf("%s is no port", l.Addr())
+		return fmt.Errorf("%s is not a port", l.Addr())
 	}
 	file, err := os.CreateTemp(dir, ".worker-*.port") // mode 0600
 	if err != nil {

@@ -198,7 +198,7 @@ func TestIndependentPeer(t *testing.T) {
 		t.Errorf("the file has %q, %v", text, err)
 	}
 	p.says(t, "write "+p.dir+"/out/new x", "outside of the working directory")
-	p.says(t, "write "+p.dir+"/broken x", "leads nowhere")
+	p.says(t, "write "+p.dir+"/broken x", "has no target")
 	p.says(t, "run pwd >/dev/null; printf 0123456789abcdef; exit 3", `ran: "6789abcdef" true, exit 3`)
 	p.says(t, strings.Repeat("x ", 50<<10), "got 102400 bytes")
 

@@ -89,7 +89,7 @@ func (t Tool) version(ctx context.Context, path string, env []string) (string, e
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	line = line[:min(len(line), versionBytes)]
 	if err != nil {
-		return "", fmt.Errorf("%w: %s does not tell its version: %w: %s", client.ErrUnsupported, path, err, line)
+		return "", fmt.Errorf("%w: %s does not report its version: %w: %s", client.ErrUnsupported, path, err, line)
 	}
 	return cmp.Or(line, t.Name), nil
 }

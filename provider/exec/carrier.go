@@ -198,7 +198,7 @@ func (p *Provider) typeIn(ctx context.Context, name, text string) (out runtime.O
 			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf("pasted; tmux in its box failed to press Enter: exit code %d", code)}, true, nil
 		}
 	}
-	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "typed by tmux in its box, which tells nothing of the agent"}, true, nil
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "typed by tmux in its box, which shows nothing of the agent"}, true, nil
 }
 
 // tmuxType returns the command lines that type a text: only the last one touches the

@@ -54,7 +54,7 @@ func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) 
 	if err := p.there(ctx, "settle a prompt of", name); err != nil {
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
 	}
-	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the script tells nothing of a prompt afterwards"}, nil
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the script does not report the outcome of a prompt"}, nil
 }
 
 // handOver lets a script that knows deliveries take one.

@@ -212,9 +212,9 @@ func (p *Provider) list(ctx context.Context, prefix string) ([]string, error) {
 	case odd == "":
 		return names, nil
 	case len(names) == 0:
-		return nil, &runtime.Error{Op: "list", Err: fmt.Errorf("%w: script %s list-running: it prints %.60q, which is no name", runtime.ErrRuntimeUnavailable, p.cfg.Script, odd)}
+		return nil, &runtime.Error{Op: "list", Err: fmt.Errorf("%w: script %s list-running: it prints %.60q, which is not a name", runtime.ErrRuntimeUnavailable, p.cfg.Script, odd)}
 	default:
-		return names, &runtime.PartialListError{Errs: []error{fmt.Errorf("script %s list-running: it prints %.60q, which is no name", p.cfg.Script, odd)}}
+		return names, &runtime.PartialListError{Errs: []error{fmt.Errorf("script %s list-running: it prints %.60q, which is not a name", p.cfg.Script, odd)}}
 	}
 }
 

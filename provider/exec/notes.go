@@ -26,7 +26,7 @@ func (p *Provider) SetMeta(name, key, value string) error {
 		return &runtime.Error{Op: "set metadata of", Session: name, Err: err}
 	}
 	if len(value) > maxValue || !utf8.ValidString(value) {
-		return &runtime.Error{Op: "set metadata of", Session: name, Err: fmt.Errorf("the value of %q is no UTF-8 text of at most %d bytes", key, maxValue)}
+		return &runtime.Error{Op: "set metadata of", Session: name, Err: fmt.Errorf("the value of %q is not a UTF-8 text of at most %d bytes", key, maxValue)}
 	}
 	if err := p.there(ctx, "set metadata of", name); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (p *Provider) there(ctx context.Context, verb, name string) error {
 
 func checkKey(key string) error {
 	if key == "" || len(key) > maxKey || strings.ContainsAny(key, "\x00/\n") {
-		return fmt.Errorf("%.40q is no key: it has 1 to %d bytes without NUL, / and newline", key, maxKey)
+		return fmt.Errorf("%.40q is not a valid key: it has 1 to %d bytes without NUL, / and newline", key, maxKey)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (s *seat) look(ctx context.Context) (console.Frame, error) {
 func (s *seat) Send(_ context.Context, p []byte) error {
 	name, ok := keyNamed(p)
 	if !ok {
-		return fmt.Errorf("cannot press a key in session %q: %q is none that a script knows", s.name, p)
+		return fmt.Errorf("cannot press a key in session %q: %q is not a key that a script knows", s.name, p)
 	}
 	return s.p.SendKeys(s.name, name)
 }

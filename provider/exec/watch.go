@@ -110,7 +110,7 @@ func (p *Provider) readEvents(c *child, f *feedOut) error {
 		switch {
 		case err != nil:
 			if odd++; odd >= oddLines {
-				return fmt.Errorf("it prints what is no event: %w", err)
+				return fmt.Errorf("it prints an invalid event: %w", err)
 			}
 			continue
 		case !ok:

@@ -26,7 +26,7 @@ func (p *Provider) attach(ctx context.Context, pod *corev1.Pod, name string, opt
 	fail := func(err error) error { return &runtime.Error{Op: "attach to", Session: name, Err: err} }
 	in := int(os.Stdin.Fd())
 	if !term.IsTerminal(in) || !term.IsTerminal(int(os.Stdout.Fd())) {
-		return fail(errors.New("standard input and output are no terminal"))
+		return fail(errors.New("standard input and output are not a terminal"))
 	}
 	args := []string{"attach", outpostFolder(pod.Name), p.cfg.Place, name}
 	if opts.ReadOnly {

@@ -169,7 +169,7 @@ func (c *cluster) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, err
 // onePod refuses an answer that somebody on the way has made up.
 func onePod(pod *corev1.Pod, err error) (*corev1.Pod, error) {
 	if err == nil && (pod.UID == "" || pod.ResourceVersion == "") {
-		return nil, fmt.Errorf("%w: what answers is no API server (is a proxy in between?)", runtime.ErrRuntimeUnavailable)
+		return nil, fmt.Errorf("%w: the answer is not from an API server (is a proxy in between?)", runtime.ErrRuntimeUnavailable)
 	}
 	return pod, err
 }
@@ -197,7 +197,7 @@ func (c *cluster) list(ctx context.Context, city string) (*corev1.PodList, error
 	defer cancel()
 	list, err := ask[corev1.PodList](ctx, c, asking{http.MethodGet, nil, url.Values{"labelSelector": {selector(city)}}, []string{"pods"}})
 	if err == nil && (list.Kind != "PodList" || list.ResourceVersion == "") {
-		return nil, fmt.Errorf("%w: what answers is no API server (is a proxy in between?)", runtime.ErrRuntimeUnavailable)
+		return nil, fmt.Errorf("%w: the answer is not from an API server (is a proxy in between?)", runtime.ErrRuntimeUnavailable)
 	}
 	return list, err
 }

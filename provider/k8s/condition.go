@@ -30,7 +30,7 @@ var (
 	ErrUnschedulable = errors.New("no node takes the pod")
 	ErrImagePull     = errors.New("the image cannot be pulled")
 	ErrImageNever    = errors.New("the image is not on the node, and may not be pulled")
-	ErrBadImage      = errors.New("the image's name is none")
+	ErrBadImage      = errors.New("the image's name is invalid")
 	ErrCannotRun     = errors.New("the container cannot be made")
 	ErrCrashLoop     = errors.New("a container ends again and again")
 	ErrOutOfMemory   = errors.New("a container used more memory than it may")
@@ -80,7 +80,7 @@ func (e *ReasonError) remedy() string {
 	case errors.Is(e.Kind, ErrOutOfMemory):
 		return "raise mem_limit in [session.k8s]"
 	case errors.Is(e.Kind, ErrEvicted):
-		return "raise what it requests if its node was short of it; kubectl describe node tells"
+		return "raise what it requests if its node was short of it; kubectl describe node shows it"
 	case errors.Is(e.Kind, ErrNodeLost):
 		return "kubectl get nodes shows how it is"
 	}

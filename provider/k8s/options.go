@@ -175,7 +175,7 @@ func (s Settings) resources() (corev1.ResourceRequirements, error) {
 	} {
 		quantity, err := resource.ParseQuantity(row.text)
 		if err != nil {
-			return out, fmt.Errorf("%s %q is no quantity such as 500m or 4Gi", row.key, row.text)
+			return out, fmt.Errorf("%s %q is not a quantity such as 500m or 4Gi", row.key, row.text)
 		}
 		row.list[row.name] = quantity
 	}

@@ -72,7 +72,7 @@ func waitsFor(pod *corev1.Pod, told []string) string {
 	case Pulling:
 		words = append(words, "its pod waits for its image and volumes on node "+c.Node)
 	case Preparing:
-		words = append(words, "gc is brought into its pod, or its init containers run")
+		words = append(words, "gc is being copied into its pod, or its init containers run")
 	default:
 		words = append(words, "its pod is "+string(c.Phase))
 	}

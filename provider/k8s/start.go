@@ -273,7 +273,7 @@ func (s *starting) look(ctx context.Context) (*corev1.Pod, Phase, error) {
 		return nil, "", nil //nolint:nilerr // unknown is no failure
 	}
 	if pod == nil || pod.UID != s.uid {
-		return nil, "", &ReasonError{ErrPodEnded, "somebody deleted it"}
+		return nil, "", &ReasonError{ErrPodEnded, "it was deleted"}
 	}
 	c := Judge(pod, nil)
 	if c.Err != nil && !c.Hope {

@@ -42,7 +42,7 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 		return &runtime.Error{Op: op, Session: name, Err: err}
 	}
 	if !xterm.IsTerminal(int(os.Stdin.Fd())) || !xterm.IsTerminal(int(os.Stdout.Fd())) {
-		return &runtime.Error{Op: op, Session: name, Err: errors.New("standard input and output are no terminal")}
+		return &runtime.Error{Op: op, Session: name, Err: errors.New("standard input and output are not a terminal")}
 	}
 	cols, rows, err := xterm.GetSize(int(os.Stdout.Fd()))
 	if err != nil {

@@ -90,7 +90,7 @@ func (d *desk) tmux(args ...string) string {
 // environ keeps tmux's socket among our own files.
 func (d *desk) environ() []string { return append(os.Environ(), "TMUX_TMPDIR="+d.dir) }
 
-// seat is one window in which somebody attaches.
+// seat is one window in which a person attaches.
 type seat struct {
 	*desk
 	pane          string

@@ -78,7 +78,7 @@ func (p *Provider) look(ctx context.Context, b *backend, name string) sight {
 // not have the name.
 func (p *Provider) listed(ctx context.Context, b *backend, name string) (state, error) {
 	if _, ok := runtime.As[runtime.Observer](b.Provider, name); ok {
-		return unknown, b.unavailable(errors.New("it cannot tell whether the session is there"))
+		return unknown, b.unavailable(errors.New("it cannot report whether the session is there"))
 	}
 	names, err := ask(ctx, p, b, func() ([]string, error) { return b.Provider.ListRunning(name) })
 	switch {

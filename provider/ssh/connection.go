@@ -105,7 +105,7 @@ func (e *lostError) Error() string {
 	if cure := e.cure(); cure != "" {
 		said = strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:]) + "; " + cure
 	}
-	return "ssh: " + cmp.Or(said, "it gave up without a word")
+	return "ssh: " + cmp.Or(said, "it gave up without a message")
 }
 
 // cure is what a person has to do where ssh would ask, which it cannot without a terminal.

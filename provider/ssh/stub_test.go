@@ -161,7 +161,7 @@ func TestANoisyLoginShell(t *testing.T) {
 func TestWhatGoesWrong(t *testing.T) {
 	for name, c := range map[string]struct{ first, want string }{
 		"refused":        {"echo 'ssh: connect to host box port 22: Connection refused' >&2; exit 255", "Connection refused"},
-		"silent":         {"exit 255", "without a word"},
+		"silent":         {"exit 255", "without a message"},
 		"unknown key":    {"echo 'Host key verification failed.' >&2; exit 255", "connect once by hand"},
 		"changed key":    {"echo '@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @' >&2; echo 'Host key verification failed.' >&2; exit 255", "ssh-keygen -R"},
 		"no key":         {"echo 'me@box: Permission denied (publickey).' >&2; exit 255", "ssh agent"},

@@ -25,7 +25,7 @@ func ParseTarget(text string) (Target, error) {
 	if user, rest, ok := strings.Cut(text, "@"); ok {
 		t.User, host = user, rest
 		if user == "" || strings.ContainsFunc(user, unfit) || strings.Contains(user, ":") {
-			return t, fmt.Errorf("ssh target %q: %q is no user", text, user)
+			return t, fmt.Errorf("ssh target %q: %q is not a user", text, user)
 		}
 	}
 	host, port, err := cutPort(host)
@@ -47,7 +47,7 @@ func cutPort(text string) (host string, port int, err error) {
 		return "", 0, errors.New("the bracket is not closed")
 	case strings.HasPrefix(text, "["):
 		if addr, err := netip.ParseAddr(inside); err != nil || !addr.Is6() {
-			return "", 0, fmt.Errorf("%q is no IPv6 address", inside)
+			return "", 0, fmt.Errorf("%q is not an IPv6 address", inside)
 		}
 		host, text = inside, after
 	case strings.Count(text, ":") > 1:
@@ -60,7 +60,7 @@ func cutPort(text string) (host string, port int, err error) {
 		text = text[len(host):]
 	}
 	if host == "" || strings.ContainsFunc(host, unfit) {
-		return "", 0, fmt.Errorf("%q is no host", host)
+		return "", 0, fmt.Errorf("%q is not a host", host)
 	}
 	if text == "" {
 		return host, 0, nil
@@ -68,7 +68,7 @@ func cutPort(text string) (host string, port int, err error) {
 	digits, ok := strings.CutPrefix(text, ":")
 	port, err = strconv.Atoi(digits)
 	if !ok || err != nil || port < 1 || port > 65535 || digits[0] == '+' {
-		return "", 0, fmt.Errorf("%q is no port between 1 and 65535", digits)
+		return "", 0, fmt.Errorf("%q is not a port between 1 and 65535", digits)
 	}
 	return host, port, nil
 }

@@ -47,7 +47,7 @@ func deliver(ctx context.Context, l local.Live, p typist.Prompt) (runtime.Outcom
 	case err != nil:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
 	}
-	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "written to the agent's standard input, which tells nothing"}, nil
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "written to the agent's standard input, which shows no outcome"}, nil
 }
 
 // encode returns the bytes for a prompt, or why there are none.
@@ -99,5 +99,5 @@ func settle(ctx context.Context, l local.Live) (runtime.Outcome, error) {
 	if out, ok := typist.Told(j); ok {
 		return out, nil
 	}
-	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "written to the agent's standard input, which tells nothing"}, nil
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "written to the agent's standard input, which shows no outcome"}, nil
 }

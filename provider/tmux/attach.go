@@ -40,7 +40,7 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 		return &runtime.Error{Op: op, Session: name, Err: fmt.Errorf("other detach keys than tmux's own: %w", errors.ErrUnsupported)}
 	}
 	if !term.IsTerminal(int(os.Stdin.Fd())) || !term.IsTerminal(int(os.Stdout.Fd())) {
-		return &runtime.Error{Op: op, Session: name, Err: errors.New("standard input and output are no terminal")}
+		return &runtime.Error{Op: op, Session: name, Err: errors.New("standard input and output are not a terminal")}
 	}
 	if err := p.client(ctx, r, opts); err != nil {
 		if _, now, look := p.glimpse(ctx, name); look == nil && now == nil {
@@ -53,7 +53,7 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 }
 
 // errEnded reports that a person's client ended because of what it was connected to.
-var errEnded = errors.New("the session has ended, or its tmux server; gc status tells more")
+var errEnded = errors.New("the session has ended, or its tmux server; gc status shows more")
 
 // glimpse looks at a session by a process of tmux: who is attached asks twice and hears nothing,
 // and has no use for a control client. The state is nil if there is no such session.

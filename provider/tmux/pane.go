@@ -198,7 +198,7 @@ func (p *pane) note(command tmuxctl.Command) {
 	defer cancel()
 	condition := "#{==:#{@" + tmuxhost.OptionInstance + "}," + p.hash + "}"
 	if _, err := p.town.p.server.Ask(ctx, tmuxctl.If(p.id, condition, command, tmuxctl.Command{})); err != nil && ctx.Err() == nil {
-		p.town.p.cfg.Logger.Debug("cannot note what a program told", "session", p.name, "error", err)
+		p.town.p.cfg.Logger.Debug("cannot record the report of a program", "session", p.name, "error", err)
 	}
 }
 

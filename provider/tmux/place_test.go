@@ -174,7 +174,7 @@ func TestAttachTellsOfALostServer(t *testing.T) {
 	if err := syscall.Kill(server, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	d.shows(seat, "or its tmux server; gc status tells more")
+	d.shows(seat, "or its tmux server; gc status shows more")
 }
 
 // A prompt waits for a person who types, and never mixes with what they typed.

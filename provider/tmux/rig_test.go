@@ -202,7 +202,7 @@ func (d *desk) tmux(args ...string) string {
 	return strings.TrimRight(string(out), "\n")
 }
 
-// sit opens a window of the size in which somebody attaches to the session.
+// sit opens a window of the size in which a person attaches to the session.
 func (d *desk) sit(cols, rows int, dir, name string, flags ...string) (pane string) {
 	d.t.Helper()
 	d.seats++

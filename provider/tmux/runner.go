@@ -71,7 +71,7 @@ func (p *Provider) sequence(b *box) launch.Sequence {
 		},
 		SetupTimeout: p.cfg.SetupTimeout,
 		Warn: func(err error) {
-			p.cfg.Logger.Warn("start went on after a failure", "session", b.name, "error", err)
+			p.cfg.Logger.Warn("start continued after a failure", "session", b.name, "error", err)
 			warnings = append(warnings, launch.Brief(err))
 			if err := p.SetMeta(b.name, launch.MetaWarning, strings.Join(warnings, "\n")); err != nil {
 				p.cfg.Logger.Warn("cannot note what the start left open", "session", b.name, "error", err)

@@ -50,7 +50,7 @@ var faults = []fault{
 	{name: "secret", toml: "provider = \"claude\"\nupstream = \"sealed\"", words: []string{"NOBODY_SET_THIS"}},
 	{name: "waits-for", toml: `depends_on = ["says-why"]`, words: []string{"waits for says-why"}},
 	{name: "suspended", toml: "suspended = true", words: []string{"suspended"}},
-	{name: "draft", flags: "--draft 'half a thought'", toml: `nudge = "begin"`, words: []string{"somebody's text stands in its input box"}},
+	{name: "draft", flags: "--draft 'half a thought'", toml: `nudge = "begin"`, words: []string{"a person's text is in its input box"}},
 	{name: "asks", act: func(t *testing.T, c *city, agent string) {
 		t.Helper()
 		nudge(t, c, agent, "[[ask:Delete the production database?|Yes|No]]")

@@ -42,7 +42,7 @@ const (
 func ParseInput(text []byte) (Input, error) {
 	var in Input
 	if err := json.Unmarshal(text, &in); err != nil {
-		return Input{}, fmt.Errorf("what the agent CLI told cannot be read: %w", err)
+		return Input{}, fmt.Errorf("the input of the agent CLI cannot be read: %w", err)
 	}
 	return in, nil
 }

@@ -41,7 +41,7 @@ func drainCheckCommand(a *app) *cobra.Command {
 		Use:   "check",
 		Short: "Check whether this agent should finish and stop",
 		Long: `Exit status 0: yes, finish and then run gc drain ack. Exit status 1: no. Exit status 6: the controller
-does not answer; that is no reason to stop.`,
+does not answer; do not stop because of that.`,
 		Example: "  if gc drain check; then save-my-work && gc drain ack; fi",
 		Args:    desk.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

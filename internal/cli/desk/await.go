@@ -269,7 +269,7 @@ func runs(n int) string {
 // giveUp says what was still waited for when ctx ended.
 func (w *Vigil) giveUp(parent context.Context, err error) error {
 	if errors.Is(parent.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("%w: still waiting for %s; the controller goes on, see: gc status", client.ErrTimeout, text.List(w.open))
+		return fmt.Errorf("%w: still waiting for %s; the controller continues, see: gc status", client.ErrTimeout, text.List(w.open))
 	}
 	return err
 }

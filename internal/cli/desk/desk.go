@@ -149,7 +149,7 @@ func (d *Desk) Client() (*client.Client, error) {
 // ClientOf returns a client of the controller of the city at root.
 func (d *Desk) ClientOf(root string) *client.Client {
 	return &client.Client{Root: root, Version: d.Version, Patience: patience, OnSkew: func(ours, theirs string) {
-		d.Talk("gc: this is version %s but the controller is %s; hand over with: gc controller stop && gc start (agents go on)", ours, theirs)
+		d.Talk("gc: this is version %s but the controller is %s; hand over with: gc controller stop && gc start (agents keep running)", ours, theirs)
 	}}
 }
 

@@ -54,7 +54,7 @@ func summary(status client.Status) string {
 		case a.Pending > 0:
 			count["need you"]++
 		case a.Obstacle != nil || a.InputBlocked != "" || !a.StalledSince.IsZero() || StateColor(a.State) == text.Red:
-			count["cannot go on"]++
+			count["cannot continue"]++
 		case a.State != client.StateRunning:
 			count["not running"]++
 		case a.Activity.State == string(runtime.ActivityBusy):
@@ -62,7 +62,7 @@ func summary(status client.Status) string {
 		}
 	}
 	var parts []string
-	for _, what := range []string{"need you", "cannot go on", "not running", "busy"} {
+	for _, what := range []string{"need you", "cannot continue", "not running", "busy"} {
 		switch n := count[what]; {
 		case n == 1 && what == "need you":
 			parts = append(parts, "1 needs you")

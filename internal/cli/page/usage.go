@@ -206,7 +206,7 @@ func leftPad(words string, width int) string {
 func usageNotes(u client.Usage) string {
 	var parts []string
 	if n := u.Total.Untold; n > 0 {
-		parts = append(parts, text.Count(n, "response")+" told no tokens")
+		parts = append(parts, text.Count(n, "response")+" reported no tokens")
 	}
 	if n := u.Total.Unpriced; n > 0 {
 		parts = append(parts, text.Count(n, "response")+" without a known price")

@@ -30,7 +30,7 @@ worker      3          4    999+          0+     12+    $1.50  █▉
 mute        -          1       ?           ?       ?        ?
 total      44        217  1.24M+      45.6M+  98.7k+  $14.00+
 
-2 responses told no tokens, 3 responses without a known price: ? is not known, + is at least so much
+2 responses reported no tokens, 3 responses without a known price: ? is not known, + is at least so much
 `
 	if diff := cmp.Diff(want, (Sheet{Now: noon}).Usage(u)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

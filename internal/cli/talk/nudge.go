@@ -256,7 +256,7 @@ func (a *app) prompt(cmd *cobra.Command, arg string) (string, error) {
 	case len(prompt) > maxPrompt:
 		return "", desk.Usage(cmd, "the prompt has more than %d bytes; put it into a file and name that: --file PATH", maxPrompt)
 	case !utf8.ValidString(prompt):
-		return "", desk.Usage(cmd, "the prompt is no UTF-8 text; put it into a file and name that: --file PATH")
+		return "", desk.Usage(cmd, "the prompt is not valid UTF-8; put it into a file and use: --file PATH")
 	}
 	return prompt, nil
 }

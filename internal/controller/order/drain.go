@@ -30,7 +30,7 @@ func Drain(reason string, limit time.Duration) Order {
 			span = cmp.Or(span, max(c.Session.DrainTimeout, 0))
 		}
 		told := BeginDrain(r, session.Drain{Reason: reason, Deadline: c.Now.Add(cmp.Or(span, DrainLimit)), Then: session.HoldSleep}, c.Now)
-		return kept("it is stopped when it acknowledges, at the latest "+stamp(r.Drain.Deadline), told), nil
+		return kept("it is stopped when it acknowledges, or "+stamp(r.Drain.Deadline), told), nil
 	}
 }
 

@@ -91,7 +91,7 @@ func patterns() []session.ResumePattern {
 		{Failure: session.ResumeInUse, Text: "session id already in use"},
 		{Failure: session.ResumeInUse, Text: "session is already in use"},
 		{Failure: session.ResumeInUse, Text: "conversation is already in use"},
-		{Failure: session.ResumeUnable, Text: "it cannot go on with a conversation"},
+		{Failure: session.ResumeUnable, Text: "it cannot resume a conversation"},
 		{Failure: session.ResumeExpired, Text: "conversation has expired"},
 		{Failure: session.ResumeExpired, Text: "session has expired"},
 		{Failure: session.ResumeExpired, Text: idMark + " has expired"},
